@@ -166,7 +166,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	/* Messages and claims whose time is over stay ended, also when no row says so yet. */
 	if ((rc = who_leads(call, "/replace")) < 0 ||
 	    (rc = inbox_settle(call, a->id)) < 0 ||
-	    (rc = task_give_back(call, a->id)) < 0)
+	    (rc = task_give_back(call, a->id, "a new generation")) < 0)
 		return rc;
 	rc = sql_row(call, agent_next_generation, &next, .agent = a->id,
 		     .now = call->now);

@@ -97,6 +97,7 @@ int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
 			return rc;
 		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+		card->fault = w.fault;
 		if ((rc = tell_door(call, a, card)) < 0)
 			return rc;
 	}

@@ -24,6 +24,10 @@ int assignment_call_off(struct call *call, int64_t task, bool running, int64_t a
  * run the command. 0 or negative. */
 int assignment_interrupt(struct call *call, int64_t agent, const char *why);
 
+/* assignment_interrupt() for all open commands of an agent, also those that its daemon has not
+ * heard of. */
+int assignment_end_all(struct call *call, int64_t agent, const char *why);
+
 /* assignment_interrupt() for the open commands of all agents; returns how many, or
  * negative. */
 int assignments_end(struct call *call, const char *why);

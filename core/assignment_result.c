@@ -401,38 +401,47 @@ int result_store(struct call *call, const struct result_store_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-int assignment_interrupt(struct call *call, int64_t agent, const char *why)
+/* Ends assignments with a result that says `why`; returns how many, or negative. */
+static int end_each(struct call *call, const struct assignments_running_row *all,
+		    size_t n, const char *why)
 {
 	const struct result_store_in r = { .exit_code = -1, .stdout = "", .stderr = why };
-	struct assignments_accepted_row *all = NULL;
 	struct assignment_row x;
-	size_t n;
-	int rc;
+	int rc = 0;
 
-	rc = sql_all(call, assignments_accepted, &all, &n, .agent = agent);
-	for (size_t i = 0; i < n && rc >= 0; i++) {
-		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
-		if (rc > 0)
-			rc = keep(call, &x, &r);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-int assignments_end(struct call *call, const char *why)
-{
-	const struct result_store_in r = { .exit_code = -1, .stdout = "", .stderr = why };
-	struct assignments_running_row *all = NULL;
-	struct assignment_row x;
-	size_t n;
-	int rc;
-
-	rc = sql_all(call, assignments_open, &all, &n);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
 		if (rc > 0)
 			rc = keep(call, &x, &r);
 	}
 	return rc < 0 ? rc : (int)n;
+}
+
+int assignment_interrupt(struct call *call, int64_t agent, const char *why)
+{
+	struct assignments_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, assignments_accepted, &all, &n, .agent = agent);
+
+	return rc < 0 ? rc : end_each(call, all, n, why);
+}
+
+int assignment_end_all(struct call *call, int64_t agent, const char *why)
+{
+	struct assignments_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, assignments_of_agent, &all, &n, .agent = agent);
+
+	return rc < 0 ? rc : end_each(call, all, n, why);
+}
+
+int assignments_end(struct call *call, const char *why)
+{
+	struct assignments_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, assignments_open, &all, &n);
+
+	return rc < 0 ? rc : end_each(call, all, n, why);
 }
 
 /* Starts the task of a command that its daemon reports as running, and renews the

@@ -278,8 +278,8 @@ static int find_team(struct call *call, const char *name, struct team_row *t)
 	return sql_row(call, team_by_id, t, .id = call->caller.team);
 }
 
-/* Without `until` it waits for the team to be made: a team with a workspace that failed
- * will not be. */
+/* Without `until` it waits for the team to be made.  One of whose workspaces could not be made
+ * is not, until somebody tries again or removes the member. */
 int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
 {
 	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |
@@ -296,12 +296,13 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	    (rc = sql_row(call, team_places, &places, .team = t.id,
 			  .host = store_host(call->store))) < 0)
 		return rc;
-	lacks = in->n_until == 0 && places.failed > 0;
+	lacks = places.failed > 0 &&
+		!(want & (BIT(s.now_state) | BIT(TEAM_STATE_DESTROYED)));
 	out->team = t.name;
 	out->state = s.now_state;
 	out->failed = places.failed;
 	out->guests = t.destroyed_at ? places.guests : 0;
-	out->reached = (want & BIT(s.now_state)) && !lacks && !out->guests;
+	out->reached = (want & BIT(s.now_state)) && !out->guests;
 	out->over = !out->reached &&
 		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
 	/* To destroy one takes no host, but to end its guests does. */

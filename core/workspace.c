@@ -192,6 +192,7 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.disk_gb = w->disk_gb,
 		.has_pid = here && w->pid != 0,
 		.pid = w->pid,
+		.fault = w->fault,
 		.created_at = w->created_at,
 	};
 	if (w->path && here)

@@ -60,6 +60,10 @@ int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *w
 int workspace_set_golden(struct call *call, const char *golden, const char *snapshot,
 			 struct new_workspace *n);
 
+/* 0, or `exhausted` at `where` unless the call's team and this host have room for `want` more
+ * workspaces. */
+int workspace_check_room(struct call *call, int64_t want, const char *where);
+
 /* Adds the workspace in state `creating`; `*id` (unless NULL) gets its row. 0 or
  * negative. */
 int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id);

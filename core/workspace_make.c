@@ -66,7 +66,7 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
 }
 
-static int check_room(struct call *call)
+int workspace_check_room(struct call *call, int64_t want, const char *where)
 {
 	struct team_vms_row vms;
 	struct vms_all_row all;
@@ -77,10 +77,10 @@ static int check_room(struct call *call)
 	    (rc = sql_row(call, team_vms, &vms, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
-	if (vms.used + vms.reserved >= t.max_vms ||
-	    vms.used >= call->settings->config.limits_max_vms_per_team ||
-	    all.n >= call->settings->config.limits_max_total_vms)
-		return fault_set(&call->fault, FAULT_EXHAUSTED, "",
+	if (vms.used + vms.reserved + want > t.max_vms ||
+	    vms.used + want > call->settings->config.limits_max_vms_per_team ||
+	    all.n + want > call->settings->config.limits_max_total_vms)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, where,
 				 "team %s has %" PRId64 " of %" PRId64 " workspaces, the "
 				 "host %" PRId64 " of %" PRId64,
 				 t.name, vms.used + vms.reserved, t.max_vms, all.n,
@@ -112,7 +112,8 @@ static int make(struct call *call, const char *agent, struct new_workspace *n)
 	struct agent_row a = { 0 };
 	int rc;
 
-	if ((rc = check_room(call)) < 0 || (rc = find_worker(call, agent, &a)) < 0)
+	if ((rc = workspace_check_room(call, 1, "")) < 0 ||
+	    (rc = find_worker(call, agent, &a)) < 0)
 		return rc;
 	n->member = agent ? a.name : "free";
 	n->agent = a.id;

@@ -18,8 +18,9 @@ static int note_state(struct call *call, const struct workspace_row *w,
 		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
 		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
 	};
+	const char *fault = in->state == WORKSPACE_STATE_FAILED ? in->detail : NULL;
 	int rc = sql_run(call, workspace_set_state, .id = w->id, .state = in->state,
-			 .now = call->now);
+			 .fault = fault, .now = call->now);
 
 	if (rc <= 0 || !events[in->state])
 		return rc;
@@ -40,6 +41,17 @@ static int note_agent(struct call *call, const struct workspace_row *w, int64_t 
 		      .actor = ACTOR_HOST, .subject = w->agent,
 		      .detail = field_choice(&record_agent_line, "status", status));
 	return rc < 0 ? rc : 1;
+}
+
+/* The status of the agent of a workspace: one whose workspace never was up could not start. */
+static int64_t status_in(const struct workspace_row *w,
+			 const struct workspace_note_in *in)
+{
+	if (in->has_state && in->state == WORKSPACE_STATE_READY)
+		return AGENT_STATUS_READY;
+	return in->has_state && in->state == WORKSPACE_STATE_FAILED && !w->was_up
+		       ? AGENT_STATUS_FAILED
+		       : AGENT_STATUS_OFFLINE;
 }
 
 /* Records the address of the HTTP door, which the card of the workspace's agent shows. */
@@ -143,10 +155,7 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 		out->changed = rc > 0;
 	}
 	if (w.agent && (in->offline || (in->has_state && out->changed))) {
-		bool up = in->has_state && in->state == WORKSPACE_STATE_READY;
-
-		if ((rc = note_agent(call, &w,
-				     up ? AGENT_STATUS_READY : AGENT_STATUS_OFFLINE)) < 0)
+		if ((rc = note_agent(call, &w, status_in(&w, in))) < 0)
 			return rc;
 		out->changed |= rc > 0;
 	}

@@ -116,6 +116,21 @@ UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = N
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
 WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail};
 
+-- name: member_move_mail
+-- int: to
+-- Mail that waits for a member who leaves comes to another one, unless that one has it as well.
+UPDATE delivery SET agent = :to, state = {delivery_state.queued}, attempt = 0,
+	notified_at = NULL
+WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail}
+	AND NOT EXISTS (SELECT 1 FROM delivery o
+		WHERE o.message = delivery.message AND o.agent = :to)
+RETURNING message;
+
+-- name: member_end
+-- A member that leaves is no caller any more, and its name is free.
+UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}
+WHERE id = :agent AND gone = 0;
+
 -- name: agent_recount
 -- The counters of an inbox, from its open deliveries.
 UPDATE agent_inbox SET

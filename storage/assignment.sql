@@ -104,7 +104,13 @@ WHERE message = :message AND agent = :agent AND offered = 0;
 UPDATE assignment SET offered = 0
 WHERE message = :message AND agent = :agent AND state = {assignment_state.queued} AND offered = 1;
 
+-- name: assignments_of_agent
+-- row: assignments_running
+SELECT message FROM assignment
+WHERE agent = :agent AND state IN {assignment_state.open} ORDER BY message;
+
 -- name: assignments_accepted
+-- row: assignments_running
 -- Open assignments that an agent's daemon has or may have, running or waiting.
 SELECT x.message FROM assignment x
 WHERE x.agent = :agent AND x.state IN {assignment_state.open} AND (x.state = {assignment_state.running} OR x.offered = 1

@@ -134,7 +134,8 @@ ORDER BY id LIMIT 1;
 SELECT CASE
 	WHEN t.destroyed_at IS NOT NULL THEN {team_state.destroyed}
 	WHEN EXISTS (SELECT 1 FROM workspace w
-		WHERE w.team = t.id AND w.state = {workspace_state.creating} AND w.was_up = 0) THEN {team_state.creating}
+		WHERE w.team = t.id AND w.state IN {workspace_state.creating failed}
+			AND w.was_up = 0) THEN {team_state.creating}
 	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state IN {task_state.claimed in_progress}
 		AND k.lease_until > :now) THEN {team_state.working}
 	WHEN EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.state = {task_state.blocked}) THEN {team_state.working}
@@ -245,12 +246,16 @@ WHERE k.team = :team AND (k.state = {task_state.blocked}
 ORDER BY since DESC, number LIMIT :limit;
 
 -- name: agents_troubled
--- Members that cannot go on, and those who are away while a task is theirs.
+-- Members that cannot go on, and those who are away while a task is theirs; a workspace that
+-- failed is told by itself.
 -- scan ok: agents, few
 SELECT a.name, a.status, a.active_at
 FROM agent a
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
-	AND (a.status IN {agent_status.stuck failed} OR (a.status = {agent_status.offline}
+	AND (a.status = {agent_status.stuck} OR (a.status = {agent_status.failed}
+		AND NOT EXISTS (SELECT 1 FROM workspace w
+			WHERE w.id = a.workspace AND w.state = {workspace_state.failed}))
+		OR (a.status = {agent_status.offline}
 		AND EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id
 			AND (k.lease_until IS NULL OR k.lease_until > :now))))
 ORDER BY a.id LIMIT :limit;
@@ -276,7 +281,10 @@ SELECT (SELECT count(*) FROM owed WHERE ack_due_at <= :now AND team = :team
 				WHERE d.dep = k.id AND w.state = {task_state.pending})))))
 	+ (SELECT count(*) FROM agent a
 		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
-		AND (a.status IN {agent_status.stuck failed} OR (a.status = {agent_status.offline}
+		AND (a.status = {agent_status.stuck} OR (a.status = {agent_status.failed}
+			AND NOT EXISTS (SELECT 1 FROM workspace w
+				WHERE w.id = a.workspace AND w.state = {workspace_state.failed}))
+			OR (a.status = {agent_status.offline}
 			AND EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id
 				AND (k.lease_until IS NULL OR k.lease_until > :now)))))
 	+ (SELECT count(*) FROM workspace

@@ -16,7 +16,7 @@ ON CONFLICT DO NOTHING;
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
 SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
-	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
+	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.pid,
 	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
 	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
@@ -64,7 +64,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
 SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
-	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.pid,
+	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.pid,
 	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
 	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
@@ -75,7 +75,7 @@ ORDER BY w.name, w.id LIMIT 9223372036854775807 OFFSET :offset;
 -- name: workspace_set_state
 -- A destroyed workspace stays destroyed; only one that is being made or started becomes
 -- ready, and not before the snapshot that was asked for is put back.
-UPDATE workspace SET state = :state, changed_at = :now,
+UPDATE workspace SET state = :state, changed_at = :now, fault = :fault,
 	was_up = CASE WHEN :state = {workspace_state.ready} THEN 1 ELSE was_up END,
 	link_token = CASE WHEN :state = {workspace_state.destroyed} THEN NULL ELSE link_token END
 WHERE id = :id AND state <> :state AND state IN {workspace_state.living} AND (:state <> {workspace_state.ready} OR (state = {workspace_state.creating} AND restore IS NULL));

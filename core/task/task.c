@@ -138,7 +138,7 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended)
 	return rc;
 }
 
-int task_give_back(struct call *call, int64_t agent)
+int task_give_back(struct call *call, int64_t agent, const char *why)
 {
 	struct agent_claims_row *all = NULL;
 	size_t n;
@@ -151,7 +151,6 @@ int task_give_back(struct call *call, int64_t agent)
 				  .now = call->now)) > 0 &&
 		    (rc = assignment_call_off(call, all[i].id, true,
 					      event_actor(call))) >= 0)
-			rc = event_emit(call, EVENT_TASK_RELEASED, all[i].id, agent,
-					"a new generation");
+			rc = event_emit(call, EVENT_TASK_RELEASED, all[i].id, agent, why);
 	return rc < 0 ? rc : 0;
 }

@@ -67,7 +67,7 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
 /* Ends the claims of an agent whose generation is over: the tasks go back to the board.
  * A claim whose lease is over already ends as that lease does. */
-int task_give_back(struct call *call, int64_t agent);
+int task_give_back(struct call *call, int64_t agent, const char *why);
 
 /* Takes the place of a note in the answer: false where it does not fit any more.  Of one
  * that is too large by itself the first part comes, with its size. */

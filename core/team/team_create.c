@@ -5,21 +5,15 @@
 #include "core/agent.h"
 #include "core/id.h"
 #include "core/team/budget.h"
+#include "core/team/member.h"
 #include "core/team/team.h"
-#include "core/workspace.h"
-
-/* A role needs a workspace if it asks for one, or if its backend is not `process`. */
-static bool has_place(const struct role *r)
-{
-	return r->workspace || r->backend != BACKEND_KIND_PROCESS;
-}
 
 static int64_t places(const struct team_create_in *in)
 {
 	int64_t n = 0;
 
 	for (size_t i = 0; i < in->n_roles; i++)
-		if (has_place(&in->roles[i]))
+		if (member_has_place(&in->roles[i]))
 			n += in->roles[i].count;
 	return n;
 }
@@ -53,14 +47,8 @@ static int check_places(struct call *call, const struct team_create_in *in,
 
 	if (want == 0)
 		return 0;
-	if (!call->host) {
-		fault_set(&call->fault, FAULT_UNAVAILABLE, "/roles",
-			  "workspaces need a running host");
-		return fault_hint(
-			&call->fault,
-			"{Ask the operator to start one|Start one with}: cadre up.");
-	}
-	if ((rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
+	if ((rc = member_check_host(call, "/roles")) < 0 ||
+	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
 	if (want > max_vms || want > call->settings->config.limits_max_vms_per_team)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
@@ -70,63 +58,6 @@ static int check_places(struct call *call, const struct team_create_in *in,
 				 "the host has %d of %d workspaces", (int)all.n,
 				 (int)call->settings->config.limits_max_total_vms);
 	return 0;
-}
-
-/* Plans where a member of this role works: in a copy of the golden workspace, if there is
- * one, and with the role's backend. */
-static int plan_place(struct call *call, const struct team_create_in *in, size_t i,
-		      struct new_workspace *w)
-{
-	const struct role *r = &in->roles[i];
-	const struct vm_wishes wishes = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
-	const char *where = arena_printf(&call->arena, "/roles/%zu", i);
-	int rc;
-
-	*w = (struct new_workspace){ .backend = r->backend };
-	if (r->backend == BACKEND_KIND_ATTACH)
-		return fault_set(&call->fault, FAULT_INVALID,
-				 arena_printf(&call->arena, "%s/backend", where),
-				 "a guest elsewhere is attached by workspace create");
-	if ((rc = workspace_set_golden(call, in->golden, in->snapshot, w)) < 0)
-		return rc;
-	if (r->backend == BACKEND_KIND_QEMU && w->source)
-		return fault_set(&call->fault, FAULT_INVALID, "/golden",
-				 "a VM is not a copy of a directory: see `cadre image "
-				 "build --rootfs`");
-	return workspace_set_vm(call, &wishes, where, w);
-}
-
-static int add_place(struct call *call, const struct team_create_in *in, size_t i,
-		     const struct newcomer *n)
-{
-	struct new_workspace w;
-	int rc = plan_place(call, in, i, &w);
-
-	w.member = n->name;
-	w.agent = n->id;
-	return rc < 0 ? rc : workspace_add(call, &w, NULL);
-}
-
-static int add_role(struct call *call, const struct team_create_in *in, size_t i)
-{
-	const struct role *r = &in->roles[i];
-	int rc = 0;
-
-	for (int64_t k = 1; k <= r->count && rc >= 0; k++) {
-		const char *where = arena_printf(&call->arena, "/roles/%zu/name", i);
-		struct newcomer n = { .name = r->name,
-				      .role = r->role && *r->role ? r->role : r->name,
-				      .description = r->description ? r->description : "",
-				      .skills = r->skills,
-				      .n_skills = r->n_skills,
-				      .nests = r->nests };
-
-		if (r->count > 1)
-			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
-		if ((rc = agent_add(call, &n, where)) >= 0 && has_place(r))
-			rc = add_place(call, in, i, &n);
-	}
-	return rc;
 }
 
 /* A team has a lead: when no role is the lead, the caller who makes the team becomes
@@ -171,6 +102,7 @@ static int create(struct call *call, const struct team_create_in *in,
 						  : call->settings->config.inbox_capacity;
 	int64_t id = sql_new_id(call, team);
 	struct team_taken_row taken;
+	const char *where;
 	int rc;
 
 	if (id < 0)
@@ -193,9 +125,13 @@ static int create(struct call *call, const struct team_create_in *in,
 	    (rc = team_add_ports(call, above ? above->id : 0, in->allowed_ports,
 				 in->n_allowed_ports)) < 0)
 		return rc;
-	for (size_t i = 0; i < in->n_roles; i++)
-		if ((rc = add_role(call, in, i)) < 0)
+	for (size_t i = 0; i < in->n_roles; i++) {
+		where = arena_printf(&call->arena, "/roles/%zu", i);
+		rc = member_add_role(call, &in->roles[i], in->golden, in->snapshot,
+				     where);
+		if (rc < 0)
 			return rc;
+	}
 	if ((rc = add_lead(call)) < 0)
 		return rc;
 	return team_announce(call, call->made);
@@ -213,20 +149,6 @@ static int make(struct call *call, const struct team_create_in *in)
 	wish = wish_of(call, in, above);
 	rc = check_places(call, in, wish.max_vms);
 	return rc < 0 ? rc : create(call, in, above, &wish);
-}
-
-static int tell_tokens(struct call *call, struct team_create_out *out)
-{
-	for (size_t i = 0; i < out->n_members; i++) {
-		struct agent_row a;
-		int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
-				 .name = out->members[i].name);
-
-		if (rc <= 0)
-			return rc;
-		out->members[i].token = agent_token(call, &a);
-	}
-	return 0;
 }
 
 int team_create(struct call *call, const struct team_create_in *in,
@@ -261,5 +183,5 @@ int team_create(struct call *call, const struct team_create_in *in,
 	if (sql_all(call, team_names, &names, &n_names, .limit = 2) < 0)
 		return call->fault.code;
 	out->has_several = out->several = n_names > 1;
-	return tell_tokens(call, out);
+	return member_tell_tokens(call, out->members, out->n_members);
 }

@@ -150,13 +150,14 @@ static void learn_tokens(struct script *s)
 {
 	json_t *reply = s->answer.reply, *m;
 	const char *name = json_string_value(json_object_get(reply, "name"));
+	const char *team = json_string_value(json_object_get(reply, "team"));
 	size_t i;
 
-	if (strcmp(s->asked.op->name, "team.create") == 0)
-		json_array_foreach(json_object_get(reply, "members"), i, m)
-			learn_token(s, name, m);
+	/* team.create tells the team by its name, member.add and agent.register as `team`. */
+	json_array_foreach(json_object_get(reply, "members"), i, m)
+		learn_token(s, team ? team : name, m);
 	if (strcmp(s->asked.op->name, "agent.register") == 0)
-		learn_token(s, json_string_value(json_object_get(reply, "team")), reply);
+		learn_token(s, team, reply);
 }
 
 /* An event that nobody was told to expect of this operation; what time does by

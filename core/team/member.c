@@ -1,0 +1,266 @@
+#include "core/team/member.h"
+
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/assignment.h"
+#include "core/message/inbox.h"
+#include "core/task/task.h"
+#include "core/team/budget.h"
+#include "core/team/team.h"
+#include "core/workspace.h"
+
+/* --- taking in ---------------------------------------------------------------------- */
+
+bool member_has_place(const struct role *r)
+{
+	return r->workspace || r->backend != BACKEND_KIND_PROCESS;
+}
+
+int member_check_host(struct call *call, const char *where)
+{
+	if (call->host)
+		return 0;
+	fault_set(&call->fault, FAULT_UNAVAILABLE, where,
+		  "workspaces need a running host");
+	return fault_hint(&call->fault,
+			  "{Ask the operator to start one|Start one with}: cadre up.");
+}
+
+/* Plans where a member of this role works: in a copy of the golden workspace, if there is
+ * one, and with the role's backend. */
+static int plan_place(struct call *call, const struct role *r, const char *golden,
+		      const char *snapshot, const char *where, struct new_workspace *w)
+{
+	const struct vm_wishes wishes = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
+	int rc;
+
+	*w = (struct new_workspace){ .backend = r->backend };
+	if (r->backend == BACKEND_KIND_ATTACH)
+		return fault_set(&call->fault, FAULT_INVALID,
+				 arena_printf(&call->arena, "%s/backend", where),
+				 "a guest elsewhere is attached by workspace create");
+	if ((rc = workspace_set_golden(call, golden, snapshot, w)) < 0)
+		return rc;
+	if (r->backend == BACKEND_KIND_QEMU && w->source)
+		return fault_set(&call->fault, FAULT_INVALID, "/golden",
+				 "a VM is not a copy of a directory: see `cadre image "
+				 "build --rootfs`");
+	return workspace_set_vm(call, &wishes, where, w);
+}
+
+static int add_place(struct call *call, const struct role *r, const char *golden,
+		     const char *snapshot, const char *where, const struct newcomer *n)
+{
+	struct new_workspace w;
+	int rc = plan_place(call, r, golden, snapshot, where, &w);
+
+	w.member = n->name;
+	w.agent = n->id;
+	return rc < 0 ? rc : workspace_add(call, &w, NULL);
+}
+
+int member_add_role(struct call *call, const struct role *r, const char *golden,
+		    const char *snapshot, const char *where)
+{
+	const char *at_name = arena_printf(&call->arena, "%s/name", where);
+	int rc = 0;
+
+	for (int64_t k = 1; k <= r->count && rc >= 0; k++) {
+		struct newcomer n = { .name = r->name,
+				      .role = r->role && *r->role ? r->role : r->name,
+				      .description = r->description ? r->description : "",
+				      .skills = r->skills,
+				      .n_skills = r->n_skills,
+				      .nests = r->nests };
+
+		if (r->count > 1)
+			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
+		if ((rc = agent_add(call, &n, at_name)) >= 0 && member_has_place(r))
+			rc = add_place(call, r, golden, snapshot, where, &n);
+	}
+	return rc;
+}
+
+/* The name of a role's first member. */
+static const char *first_name(struct call *call, const struct role *r)
+{
+	return r->count > 1 ? arena_printf(&call->arena, "%s-1", r->name) : r->name;
+}
+
+static int take_in(struct call *call, const struct member_add_in *in)
+{
+	const struct role r = { .name = in->name,
+				.role = in->role,
+				.skills = in->skills,
+				.n_skills = in->n_skills,
+				.description = in->description,
+				.count = in->count,
+				.workspace = in->workspace,
+				.nests = in->nests,
+				.backend = in->backend,
+				.image = in->image,
+				.has_vcpus = in->has_vcpus,
+				.vcpus = in->vcpus,
+				.has_memory_mb = in->has_memory_mb,
+				.memory_mb = in->memory_mb,
+				.has_disk_gb = in->has_disk_gb,
+				.disk_gb = in->disk_gb };
+	struct agent_row first;
+	int rc;
+
+	if ((rc = budget_check(call, call->caller.team, "/team")) < 0 ||
+	    (member_has_place(&r) &&
+	     ((rc = member_check_host(call, "/workspace")) < 0 ||
+	      (rc = workspace_check_room(call, r.count, "/workspace")) < 0)) ||
+	    (rc = member_add_role(call, &r, in->golden, in->snapshot, "")) < 0 ||
+	    (rc = sql_row(call, agent_by_name, &first, .team = call->caller.team,
+			  .name = first_name(call, &r))) < 0)
+		return rc;
+	call->made = first.id;
+	return team_announce(call, call->caller.team);
+}
+
+int member_tell_tokens(struct call *call, struct member *members, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct agent_row a;
+		int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
+				 .name = members[i].name);
+
+		if (rc <= 0)
+			return rc;
+		members[i].token = agent_token(call, &a);
+	}
+	return 0;
+}
+
+int member_add(struct call *call, const struct member_add_in *in,
+	       struct member_add_out *out)
+{
+	bool more = false;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = take_in(call, in)) < 0) ||
+	    (rc = team_tell_members(call, false, call->made - 1, &out->members,
+				    &out->n_members, &more)) < 0)
+		return rc;
+	if (out->n_members > (size_t)in->count)
+		out->n_members = (size_t)in->count; /* a repeat: others have come since */
+	out->team = call->caller.team_name;
+	return member_tell_tokens(call, out->members, out->n_members);
+}
+
+/* --- letting go --------------------------------------------------------------------- */
+
+/* Moves the mail that waits for an agent to another one, or tells its senders that it is dead. */
+static int move_mail(struct call *call, const struct agent_row *a, int64_t to)
+{
+	struct member_move_mail_row *moved = NULL;
+	struct agent_discard_row *dead = NULL;
+	size_t n_moved = 0, n_dead = 0;
+	int rc;
+
+	if ((rc = inbox_settle(call, a->id)) < 0 ||
+	    (rc = sql_run(call, agent_unlease, .agent = a->id)) < 0)
+		return rc;
+	if (to)
+		rc = sql_all(call, member_move_mail, &moved, &n_moved, .agent = a->id,
+			     .to = to);
+	for (size_t i = 0; i < n_moved && rc >= 0; i++)
+		rc = event_emit(call, EVENT_MESSAGE_REQUEUED, moved[i].message, to, NULL);
+	if (rc >= 0)
+		rc = sql_all(call, agent_discard, &dead, &n_dead, .agent = a->id,
+			     .now = call->now);
+	for (size_t i = 0; i < n_dead && rc >= 0; i++)
+		rc = event_emit(call, EVENT_MESSAGE_DEAD, dead[i].message, a->id,
+				"its recipient left the team");
+	if (rc >= 0)
+		rc = sql_run(call, agent_recount, .agent = a->id);
+	return rc < 0 || !to ? rc : sql_run(call, agent_recount, .agent = to);
+}
+
+static int stop_place(struct call *call, const struct agent_row *a)
+{
+	int rc = 0;
+
+	if (a->workspace)
+		rc = sql_run(call, workspace_set_state, .id = a->workspace,
+			     .state = WORKSPACE_STATE_STOPPED, .now = call->now);
+	return rc <= 0 ? rc
+		       : event_emit(call, EVENT_WORKSPACE_STOPPED, a->workspace, a->id,
+				    NULL);
+}
+
+/* The heir of a member's mail; `to->id` is 0 where there is none. */
+static int find_heir(struct call *call, const char *name, const struct agent_row *a,
+		     struct agent_row *to)
+{
+	int rc;
+
+	to->id = 0;
+	if (!name)
+		return 0;
+	if ((rc = who_agent(call, name, "/to", to)) < 0)
+		return rc;
+	if (to->id == a->id)
+		return fault_set(&call->fault, FAULT_INVALID, "/to", "%s is who leaves",
+				 a->name);
+	if (who_observes(to))
+		return fault_set(&call->fault, FAULT_INVALID, "/to",
+				 "%s is an observer, who receives no messages", to->name);
+	return 0;
+}
+
+static int check_lead(struct call *call, const struct agent_row *a)
+{
+	struct team_lead_row lead;
+	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_CONFLICT, "/name", "%s is the team's only lead",
+		  a->name);
+	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
+}
+
+static int let_go(struct call *call, const struct member_remove_in *in)
+{
+	struct agent_row a, to;
+	int rc = who_agent(call, in->name, "/name", &a);
+
+	if (rc < 0)
+		return rc;
+	if (a.kind == AGENT_KIND_OPERATOR)
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "the operator is no member");
+	call->made = a.id;
+	if ((rc = find_heir(call, in->to, &a, &to)) < 0 ||
+	    (rc = task_give_back(call, a.id, "its owner left the team")) < 0 ||
+	    (rc = sql_run(call, agent_unassign, .team = a.team, .agent = a.id)) < 0 ||
+	    (rc = assignment_end_all(call, a.id,
+				     "interrupted: its agent left the team")) < 0 ||
+	    (rc = move_mail(call, &a, to.id)) < 0 || (rc = stop_place(call, &a)) < 0 ||
+	    (rc = sql_run(call, member_end, .agent = a.id)) < 0 ||
+	    (rc = check_lead(call, &a)) < 0 ||
+	    (rc = event_emit(call, EVENT_AGENT_REMOVED, a.id, to.id, NULL)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+int member_remove(struct call *call, const struct member_remove_in *in,
+		  struct member_remove_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = let_go(call, in)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	out->name = a.name;
+	out->team = call->caller.team_name;
+	return 0;
+}
