@@ -11,6 +11,7 @@
 #include "core/room.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
+#include "core/team/estop.h"
 
 enum { NAME_BYTES = 64 };
 
@@ -219,6 +220,7 @@ static int join_new(struct call *call, const struct agent_register_in *in)
 	int rc;
 
 	if ((!who_is_nobody(call) && (rc = who_leads(call, "/name")) < 0) ||
+	    (rc = estop_check(call, "/team")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
 	    (rc = agent_add(call, &n, "/name")) < 0)
 		return rc;

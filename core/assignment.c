@@ -8,6 +8,7 @@
 #include "core/room.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
+#include "core/team/estop.h"
 
 /* --- payloads ---------------------------------------------------------------------- */
 
@@ -139,7 +140,8 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 	if (to->kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, "/to",
 				 "the operator runs no commands");
-	if ((rc = budget_check(call, call->caller.team, "/to")) < 0 ||
+	if ((rc = estop_check(call, "/to")) < 0 ||
+	    (rc = budget_check(call, call->caller.team, "/to")) < 0 ||
 	    (rc = sql_run(call, assignment_count, .agent = to->id)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &open, .agent = to->id)) < 0)
 		return rc;

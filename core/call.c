@@ -11,6 +11,7 @@
 #include "core/event.h"
 #include "core/message/inbox.h"
 #include "core/room.h"
+#include "core/team/estop.h"
 
 void settings_init(struct settings *s)
 {
@@ -357,6 +358,8 @@ int op_perform(struct call *call)
 	if ((rc = room_check(call)) < 0)
 		return rc;
 	if (!waited && ((rc = keep_replay(call)) < 0 || (rc = keep_alive(call)) < 0))
+		return rc;
+	if ((call->op->flags & OP_WRITE) && (rc = estop_hold(call)) < 0)
 		return rc;
 	if (call->form.tells && (rc = count_mail(call)) < 0)
 		return rc;

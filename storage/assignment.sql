@@ -28,7 +28,7 @@ SELECT a.id, a.team, a.name, t.inbox_capacity,
 		AND x.state = {assignment_state.running} AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
 		AS overdue
 FROM agent a JOIN team t ON t.id = a.team JOIN agent_inbox i ON i.agent = a.id
-WHERE i.assignments > 0 AND a.gone = 0 AND a.status NOT IN {agent_status.stuck offline} AND (
+WHERE i.assignments > 0 AND a.gone = 0 AND t.stopped_at IS NULL AND a.status NOT IN {agent_status.stuck offline} AND (
 	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state IN {assignment_state.open}
 		AND x.state = {assignment_state.running} AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
 	OR (a.moved_at + 30000 < :now

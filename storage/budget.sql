@@ -78,9 +78,13 @@ WHERE team = :team AND kind = {budget_kind.messages} AND (SELECT s.most - s.used
 	FROM spending s WHERE s.team = :team AND s.kind = {budget_kind.messages}) > 0;
 
 -- name: budget_stop
--- The clock of a team that ends stands still.
+-- The clock of a team that ends, or is stopped, stands still.
 UPDATE budget SET used = used + (:now - since) / 1000, since = NULL
 WHERE team = :team AND since IS NOT NULL;
+
+-- name: budget_go_on
+UPDATE budget SET since = :now
+WHERE team = :team AND kind = {budget_kind.seconds} AND most > 0 AND since IS NULL;
 
 -- name: budget_return
 -- The team above takes over what was spent by a team that ends; the rest comes back to it,

@@ -5,7 +5,8 @@
 -- text: team_name
 -- kept: every call asks
 -- The row of an agent by its team and name, or of the operator's place in that team.
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
+	t.stopped_at, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
@@ -13,7 +14,8 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- name: caller_by_token
 -- row: caller
 -- text: team_name
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
+	t.stopped_at, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
@@ -22,7 +24,8 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- row: caller
 -- text: team_name
 -- As caller_by_token, in a team that was called so before.
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
+	t.stopped_at, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON a.team = t.id
 WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
@@ -30,7 +33,8 @@ WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- name: caller_by_team
 -- row: caller
 -- text: team_name
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
+	t.stopped_at, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
@@ -49,7 +53,8 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- row: caller
 -- text: team_name
 -- The lead's place in a team of that name which an agent of the team above holds.
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
+	t.stopped_at, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.holder = :holder AND a.gone = 0;
@@ -62,7 +67,8 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.holder = :holder AND 
 WITH RECURSIVE up (id, parent) AS (
 	SELECT t.id, t.parent FROM team t WHERE t.name = :team_name AND t.destroyed_at IS NULL
 	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent)
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state, a.id AS agent,
+SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
+	t.stopped_at, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0

@@ -425,14 +425,17 @@ WHERE lease_until IS NOT NULL AND lease_until - lease_ms <= :gap_since + 5000
 UPDATE delivery SET due_at = due_at + :gap_ms
 WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND fetched_at <= :gap_since + 5000
-	AND (due_at > :gap_since OR :gap_ms < 0);
+	AND (due_at > :gap_since OR :gap_ms < 0)
+	AND NOT EXISTS (SELECT 1 FROM agent a JOIN team t ON t.id = a.team
+		WHERE a.id = delivery.agent AND t.stopped_at IS NOT NULL);
 
 -- name: task_from_future
 -- scan ok: claims that are held, along their index
 -- A lease that was granted at a time which is to come, since the clock was put back: all
 -- of it is left, from now on.
 UPDATE task SET lease_until = :now + lease_ms
-WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms;
+WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
+	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = task.team AND t.stopped_at IS NOT NULL);
 
 -- name: delivery_from_future
 -- scan ok: messages that are leased or have an end, along their index

@@ -50,7 +50,7 @@ ORDER BY t.depth LIMIT 1;
 -- name: team_by_id
 -- row: team
 SELECT id, name, parent, depth, created_by, created_at, destroyed_at, state, inbox_capacity,
-	max_vms, allow_internet, allow_inter_vm
+	max_vms, allow_internet, allow_inter_vm, stopped_at
 FROM team WHERE id = :id;
 
 -- name: team_made

@@ -19,6 +19,7 @@ static void take(struct call *call, const struct caller_row *r)
 	c->team_name = r->team_name;
 	c->inbox_capacity = r->inbox_capacity;
 	c->team_state = r->state;
+	c->team_stopped = r->stopped_at != 0;
 	c->agent = r->agent;
 	c->active_at = r->active_at;
 	c->name = r->name;
@@ -339,6 +340,7 @@ static int look_below(struct call *call, const char *team)
 		call->caller.team_name = r.team_name;
 		call->caller.inbox_capacity = r.inbox_capacity;
 		call->caller.team_state = r.state;
+		call->caller.team_stopped = r.stopped_at != 0;
 	}
 	return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "core/task/task.h"
 #include "core/team/budget.h"
+#include "core/team/estop.h"
 
 enum { BLOCKERS_NAMED = 10 }; /* as many as a person reads */
 
@@ -161,7 +162,8 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
 		return rc;
 	if (!call->made) {
-		if ((rc = budget_check(call, call->caller.team, "")) < 0)
+		if ((rc = estop_check(call, "")) < 0 ||
+		    (rc = budget_check(call, call->caller.team, "")) < 0)
 			return rc;
 		rc = in->task ? claim_named(call, in, &a, &won)
 			      : claim_best(call, in, &a, &won);

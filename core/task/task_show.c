@@ -5,6 +5,7 @@
 
 #include "core/room.h"
 #include "core/task/task.h"
+#include "core/team/estop.h"
 
 enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
@@ -205,7 +206,7 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.owner = live ? t.holder_name : NULL,
 		.assignee = t.assignee_name,
 		.epoch = t.epoch,
-		.has_lease_until = live && t.lease_until,
+		.has_lease_until = live && t.lease_until && t.lease_until < ESTOP_FAR,
 		.lease_until = t.lease_until,
 		.attempts = t.attempts,
 		.created_by = t.creator_name,
@@ -241,7 +242,7 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 		.owner = held ? r->holder_name : NULL,
 		.assignee = r->assignee_name,
 		.epoch = r->epoch,
-		.has_lease_until = held && r->lease_until,
+		.has_lease_until = held && r->lease_until && r->lease_until < ESTOP_FAR,
 		.lease_until = r->lease_until,
 		.updated_at = r->updated_at,
 		.ended_by = over ? r->holder_name : NULL,

@@ -8,6 +8,7 @@
 #include "core/message/inbox.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
+#include "core/team/estop.h"
 #include "core/team/team.h"
 #include "core/workspace.h"
 
@@ -110,7 +111,8 @@ static int take_in(struct call *call, const struct member_add_in *in)
 	struct agent_row first;
 	int rc;
 
-	if ((rc = budget_check(call, call->caller.team, "/team")) < 0 ||
+	if ((rc = estop_check(call, "/team")) < 0 ||
+	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
 	    (member_has_place(&r) &&
 	     ((rc = member_check_host(call, "/workspace")) < 0 ||
 	      (rc = workspace_check_room(call, r.count, "/workspace")) < 0)) ||

@@ -1,5 +1,5 @@
 /*
- * member - who is taken into a team by a role, and leaves it.
+ * member - agents join a team by a role, and leave it.
  */
 #ifndef CORE_TEAM_MEMBER_H
 #define CORE_TEAM_MEMBER_H

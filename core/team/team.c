@@ -207,6 +207,8 @@ int team_status(struct call *call, const struct team_status_in *in,
 	out->team_id = id_public(call, ID_TEAM, t.id, t.created_at);
 	out->name = t.name;
 	out->state = s.now_state;
+	out->has_stopped_at = t.stopped_at != 0;
+	out->stopped_at = t.stopped_at;
 	out->created_at = t.created_at;
 	out->pending_assignments = pending.n;
 	out->inbox_capacity = t.inbox_capacity;

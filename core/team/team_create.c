@@ -5,6 +5,7 @@
 #include "core/agent.h"
 #include "core/id.h"
 #include "core/team/budget.h"
+#include "core/team/estop.h"
 #include "core/team/member.h"
 #include "core/team/team.h"
 
@@ -144,7 +145,8 @@ static int make(struct call *call, const struct team_create_in *in)
 	struct team_wish wish;
 	int rc = team_above(call, in->parent, &above);
 
-	if (rc < 0 || (above && (rc = budget_check(call, above->id, "/parent")) < 0))
+	if (rc < 0 || (above && ((rc = estop_check(call, "/parent")) < 0 ||
+				 (rc = budget_check(call, above->id, "/parent")) < 0)))
 		return rc;
 	wish = wish_of(call, in, above);
 	rc = check_places(call, in, wish.max_vms);

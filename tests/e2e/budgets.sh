@@ -41,7 +41,7 @@ wait
 [ "$(row "SELECT used FROM v_budget WHERE team = 'top' AND kind = 'tokens'")" = 40 ] ||
 	bad "40 reports of a token each: $(row "SELECT used FROM v_budget WHERE team = 'top' AND kind = 'tokens'")"
 
-# What is used up ends new work, and tells the lead and the operator; more lets it go on.
+# A budget that is used up ends new work, and tells the lead and the operator; more lets it go on.
 is 0 . cadre --team top task create Dig
 is 0 'has spent 500 tokens of 6500' cadre team usage --team top --agent hand --tokens-out 460
 is 6 'team top has 0 of 6500 tokens left (max_tokens): 500 are used, 6000 reserved' as_agent top hand cadre claim

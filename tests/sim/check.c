@@ -165,8 +165,7 @@ static void check_branch(struct sim *s, int i)
 	sqlite3_reset(st);
 }
 
-/* What all teams of the tree have spent is in some living team's count, once; and no team has
- * left more to those below than it may spend. */
+/* All spending of the tree is in some living team's count, once. */
 static void check_tree(struct sim *s)
 {
 	int64_t tokens = 0;

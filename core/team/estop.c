@@ -1,0 +1,181 @@
+#include "core/team/estop.h"
+
+#include "core/access/who.h"
+#include "core/event.h"
+#include "core/team/team.h"
+
+int estop_check(struct call *call, const char *where)
+{
+	if (!call->caller.team_stopped)
+		return 0;
+	fault_set(&call->fault, FAULT_CONFLICT, where, "team %s is stopped",
+		  call->caller.team_name);
+	return fault_hint(&call->fault, "Nothing new begins before {team.thaw}.");
+}
+
+static int hold(struct call *call, int64_t team)
+{
+	int rc = sql_run(call, freeze_tasks, .team = team, .far = ESTOP_FAR,
+			 .now = call->now);
+
+	if (rc >= 0)
+		rc = sql_run(call, freeze_deliveries, .team = team, .far = ESTOP_FAR,
+			     .now = call->now);
+	return rc < 0 ? rc : 0;
+}
+
+int estop_hold(struct call *call)
+{
+	return call->caller.team_stopped ? hold(call, call->caller.team) : 0;
+}
+
+/* Gives leases and timeouts back, longer by the pause. */
+static int give_back(struct call *call, int64_t team, int64_t stopped_at)
+{
+	int64_t pause = call->now > stopped_at ? call->now - stopped_at : 0;
+	int rc =
+		sql_run(call, thaw_tasks, .team = team, .far = ESTOP_FAR, .pause = pause);
+
+	if (rc >= 0)
+		rc = sql_run(call, thaw_deliveries, .team = team, .far = ESTOP_FAR,
+			     .pause = pause);
+	if (rc >= 0)
+		rc = sql_run(call, thaw_assignments, .team = team, .pause = pause,
+			     .stopped_at = stopped_at);
+	if (rc >= 0)
+		rc = sql_run(call, thaw_daemons, .team = team, .now = call->now);
+	if (rc >= 0)
+		rc = sql_run(call, budget_go_on, .team = team, .now = call->now);
+	return rc < 0 ? rc : 0;
+}
+
+/* A walk through the teams that are stopped, or go on. */
+struct walk {
+	const char **done, **left; /* names, in the call's arena */
+	size_t n_done, n_left;
+	bool denied; /* somebody above has stopped one */
+};
+
+static void add_name(struct call *call, const char ***names, size_t *n, const char *name)
+{
+	*(const char **)arena_push(&call->arena, names, n, sizeof(name)) = name;
+}
+
+static int tell(struct call *call, int64_t team, int kind)
+{
+	return event_by(call, .kind = kind, .team = team, .actor = event_actor(call),
+			.subject = team);
+}
+
+static int stop(struct call *call, const struct team_subtree_row *t, struct walk *w)
+{
+	int rc = sql_run(call, team_stop, .team = t->id, .now = call->now,
+			 .agent = call->identity.agent ? call->caller.agent : 0);
+
+	if (rc <= 0) {
+		add_name(call, &w->left, &w->n_left, t->name);
+		return rc;
+	}
+	add_name(call, &w->done, &w->n_done, t->name);
+	if ((rc = hold(call, t->id)) < 0 ||
+	    (rc = sql_run(call, budget_stop, .team = t->id, .now = call->now)) < 0)
+		return rc;
+	return tell(call, t->id, EVENT_TEAM_STOPPED);
+}
+
+static int thaw(struct call *call, const struct team_subtree_row *t, struct walk *w)
+{
+	struct team_row team;
+	int rc = sql_row(call, team_by_id, &team, .id = t->id);
+
+	if (rc <= 0 || !team.stopped_at)
+		return rc;
+	rc = sql_run(call, team_thaw, .team = t->id, .operator= !call->identity.agent,
+		     .own_team = call->caller.own_team);
+	if (rc <= 0) {
+		w->denied = true;
+		return rc;
+	}
+	if (t->id == call->caller.team)
+		call->caller.team_stopped = false;
+	add_name(call, &w->done, &w->n_done, t->name);
+	rc = give_back(call, t->id, team.stopped_at);
+	return rc < 0 ? rc : tell(call, t->id, EVENT_TEAM_THAWED);
+}
+
+typedef int each(struct call *call, const struct team_subtree_row *t, struct walk *w);
+
+/* Walks through a team and all below it, from above. */
+static int walk_from(struct call *call, int64_t team, each *f, struct walk *w)
+{
+	struct team_subtree_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, team_subtree, &all, &n, .team = team);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = f(call, &all[n - 1 - i], w);
+	return rc;
+}
+
+static int walk_all(struct call *call, each *f, struct walk *w)
+{
+	struct team_subtree_row *tops = NULL;
+	size_t n;
+	int rc = sql_all(call, teams_top, &tops, &n);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = walk_from(call, tops[i].id, f, w);
+	return rc;
+}
+
+/* Walks through the team that is named and all below it, or through all teams. */
+static int walk(struct call *call, const char *team, bool all, each *f, struct walk *w)
+{
+	int rc;
+
+	if (all && call->identity.agent) {
+		fault_set(&call->fault, FAULT_DENIED, "/all",
+			  "only the operator means all teams");
+		return who_ask(call, WHO_OPERATOR);
+	}
+	if (all && team)
+		return fault_set(&call->fault, FAULT_INVALID, "/all",
+				 "say a team, or all");
+	if (all)
+		return walk_all(call, f, w);
+	if ((rc = team ? team_enter_below(call, team) : 0) < 0 ||
+	    (rc == 0 && (rc = who_team(call, team)) < 0))
+		return rc;
+	return walk_from(call, call->caller.team, f, w);
+}
+
+int team_estop(struct call *call, const struct team_estop_in *in,
+	       struct team_estop_out *out)
+{
+	struct walk w = { 0 };
+	int rc = walk(call, in->team, in->all, stop, &w);
+
+	out->teams = w.done;
+	out->n_teams = w.n_done;
+	out->before = w.left;
+	out->n_before = w.n_left;
+	return rc < 0 ? rc : 0;
+}
+
+int team_thaw(struct call *call, const struct team_thaw_in *in, struct team_thaw_out *out)
+{
+	struct walk w = { 0 };
+	int rc = walk(call, in->team, in->all, thaw, &w);
+
+	if (rc < 0)
+		return rc;
+	if (w.denied && !w.n_done) {
+		fault_set(&call->fault, FAULT_DENIED, "/team",
+			  "it was stopped from above, and goes on from there");
+		return fault_hint(&call->fault,
+				  "Ask the lead of the team above it, or the operator.");
+	}
+	out->teams = w.done;
+	out->n_teams = w.n_done;
+	return 0;
+}
