@@ -192,7 +192,10 @@ static int add_workspaces(struct gathering *g)
 		add_one(g,
 			(struct need){ .what = CONCERN_WORKSPACE,
 				       .name = r.name,
-				       .text = "failed: cadre logs says why",
+				       .text = r.fault ? arena_printf(&call->arena,
+								      "failed: %s",
+								      r.fault)
+						       : "failed: cadre logs says why",
 				       .since = r.changed_at },
 			"cadre workspace list");
 	query_end(&q);
@@ -236,13 +239,53 @@ static int add_results(struct gathering *g)
 	return rc;
 }
 
+/* A team that is stopped goes on when somebody says so. */
+static int add_stopped(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct team_stop_row r;
+	int rc = sql_row(call, team_stopped, &r, .team = g->team->id);
+
+	if (rc <= 0)
+		return rc;
+	add(g, (struct need){
+		       .what = CONCERN_TEAM,
+		       .name = g->team->name,
+		       .text = arena_printf(
+			       &call->arena, "stopped: cadre thaw %s%s", g->team->name,
+			       r.running ? "; commands of some workspaces run on, see "
+					   "cadre workspace list"
+					 : ""),
+		       .since = r.stopped_at });
+	return 0;
+}
+
+static int add_budgets(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct budget_row b;
+	int rc = sql_row(call, budget_over, &b, .team = g->team->id, .now = call->now);
+
+	if (rc > 0)
+		add(g, (struct need){
+			       .what = CONCERN_TEAM,
+			       .name = g->team->name,
+			       .text = arena_printf(
+				       &call->arena,
+				       "may spend no more %s: cadre team budget %s",
+				       field_choice(&record_budget_line, "kind", b.kind),
+				       g->team->name) });
+	return rc < 0 ? rc : 0;
+}
+
 static int add_all(struct call *call, struct needs *needs,
 		   const struct team_seats_row *team)
 {
 	struct gathering g = { .call = call, .needs = needs, .team = team };
 	int rc;
 
-	if ((rc = add_mail(&g)) < 0 || (rc = add_acks(&g)) < 0 ||
+	if ((rc = add_stopped(&g)) < 0 || (rc = add_budgets(&g)) < 0 ||
+	    (rc = add_mail(&g)) < 0 || (rc = add_acks(&g)) < 0 ||
 	    (rc = add_tasks(&g)) < 0 || (rc = add_agents(&g)) < 0 ||
 	    (rc = add_workspaces(&g)) < 0 || (rc = add_results(&g)) < 0)
 		return rc;

@@ -193,6 +193,7 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.has_pid = here && w->pid != 0,
 		.pid = w->pid,
 		.fault = w->fault,
+		.halted = w->halted,
 		.created_at = w->created_at,
 	};
 	if (w->path && here)

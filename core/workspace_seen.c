@@ -134,6 +134,9 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 		return rc;
 	if (in->restored && (rc = note_restored(call, &w, in->restored)) < 0)
 		return rc;
+	if (in->has_halted && (rc = sql_run(call, workspace_set_halted, .id = w.id,
+					    .halted = in->halted)) < 0)
+		return rc;
 	if (in->died && w.agent &&
 	    (rc = sql_run(call, workspace_died, .agent = w.agent, .now = call->now)) < 0)
 		return rc;
@@ -206,6 +209,8 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 			.guest_boot = r.guest_boot,
 			.spool = r.spool,
 			.spool_seq = r.spool_seq,
+			.stopped = r.stopped,
+			.halted = r.halted,
 			.has_cid = r.cid != 0,
 			.cid = r.cid,
 			.has_slot = r.slot != 0,

@@ -235,7 +235,8 @@ void guest_assignment_work(struct guest *g)
 	struct guest_assignment *d;
 	int rc = 1;
 
-	while (g->spool_settled && !g->stopping && rc > 0 && (d = free_place(g))) {
+	while (g->spool_settled && !g->halted && !g->stopping && rc > 0 &&
+	       (d = free_place(g))) {
 		d->guest = g;
 		rc = spool_next(g->spool, &a, &as, &f);
 		if (rc > 0 && begin(g, d, &as, &a))

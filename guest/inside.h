@@ -60,6 +60,7 @@ struct guest {
 	char boot_id[37];
 	uint64_t started; /* loop time */
 	bool spool_settled; /* its host takes this spool for its own: what waits may begin */
+	bool halted; /* commands stand still, and none begins */
 	bool stopping;
 	bool lost; /* its spool is gone, and so it ends */
 

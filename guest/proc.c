@@ -337,6 +337,23 @@ void proc_go(struct proc *run)
 		errno = 0;
 }
 
+/* A command that is ending is left alone. */
+void proc_halt(struct proc *run, bool on)
+{
+	if (run->halted == on || run->exited || run->killed_at)
+		return;
+	run->halted = on;
+	if (on) {
+		run->left_ms = uv_is_active((uv_handle_t *)&run->timer)
+				       ? uv_timer_get_due_in(&run->timer) + 1
+				       : 0;
+		uv_timer_stop(&run->timer);
+	} else if (run->left_ms) {
+		uv_timer_start(&run->timer, time_is_up, run->left_ms, 0);
+	}
+	kill(-run->group, on ? SIGSTOP : SIGCONT);
+}
+
 void proc_kill(struct proc *run, int signal)
 {
 	if (!run->exited)

@@ -42,6 +42,8 @@ struct proc {
 	int64_t killed_at; /* loop time of SIGTERM by proc_end(); 0: none */
 	uint64_t started; /* loop time */
 	int handles; /* that are not closed yet */
+	bool halted;
+	uint64_t left_ms; /* of the timeout, while it is halted; 0: none */
 	bool exited, timed_out, over, freed;
 	int status; /* as waitpid gave it */
 	int start_errno; /* why the command could not be executed, or 0 */
@@ -71,6 +73,9 @@ void proc_go(struct proc *run);
 
 /* Ends it as a timeout does: SIGTERM, then SIGKILL; `done` is called as ever. */
 void proc_end(struct proc *run);
+
+/* Stops the whole group, whose timeout stands still meanwhile; or lets it go on. */
+void proc_halt(struct proc *run, bool on);
 
 /* Sends a signal to the whole group; does nothing once the command has ended. */
 void proc_kill(struct proc *run, int signal);

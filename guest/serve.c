@@ -57,9 +57,29 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 	return 0;
 }
 
+static void halt(struct guest *g, bool on)
+{
+	g->halted = on;
+	for (struct proc *run = g->runs; run; run = run->next)
+		proc_halt(run, on);
+	if (!on)
+		guest_assignment_work(g);
+}
+
+static int answer_halt(struct guest_request *q, struct fault *f)
+{
+	const struct wire_halt *in = q->body;
+
+	(void)f;
+	halt(q->guest, in->on);
+	guest_request_answer(q, "Ok", NULL);
+	return 0;
+}
+
 static int answer_hello(struct guest_request *q, struct fault *f)
 {
-	static const char *const features[] = { "id", "ack", "range", "heartbeat" };
+	static const char *const features[] = { "id", "ack", "range", "heartbeat",
+						"halt" };
 	const struct wire_hello *hello = q->body;
 	struct guest *g = q->guest;
 	const struct guest_options *o = g->options;
@@ -92,6 +112,8 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 		return fault_hint(f, "A guest serves one workspace: start another, or "
 				     "this one with a new state folder.");
 	}
+	if (strcmp(hello->role, "host") == 0 && q->peer->port == WIRE_CONTROL)
+		halt(g, hello->halted);
 	if (settle_spool(q->peer, hello, f))
 		return f->code;
 	own.spool = spool_identity(g->spool);
@@ -231,6 +253,7 @@ static const struct service {
 	{ "FileRead", WIRE_CONTROL, answer_read },
 	{ "FileUpload", WIRE_CONTROL, answer_upload },
 	{ "FileWrite", WIRE_CONTROL, answer_write },
+	{ "Halt", WIRE_CONTROL, answer_halt },
 	{ "Hello", WIRE_CONTROL | WIRE_RELAY, answer_hello },
 	{ "ListDir", WIRE_CONTROL, answer_list },
 	{ "Ping", WIRE_CONTROL | WIRE_RELAY, answer_ping },

@@ -12,6 +12,13 @@ WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELEC
 	FROM agent a JOIN team s ON s.id = a.team, team o
 	WHERE a.id = team.stopped_by AND o.id = :own_team AND s.depth >= o.depth));
 
+-- name: team_stopped
+-- row: team_stop
+-- A team that is stopped, and how many of its workspaces have a guest that did not stop.
+SELECT t.stopped_at, (SELECT count(*) FROM workspace w
+	WHERE w.team = t.id AND w.state = {workspace_state.ready} AND w.halted = 0) AS running
+FROM team t WHERE t.id = :team AND t.stopped_at IS NOT NULL;
+
 -- name: teams_top
 -- row: team_subtree
 -- scan ok: a list of all teams, few

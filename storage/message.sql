@@ -361,7 +361,8 @@ WHERE message = :message AND agent = :agent AND state = {delivery_state.queued};
 -- name: delivery_pushes
 -- text: sender_name
 -- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
--- guest was told: texts, and assignments, which are in the spool that both guests use.
+-- guest was told: texts, and assignments, which are in the spool that both guests use.  A team
+-- that is stopped is given no assignments.
 SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
@@ -374,4 +375,6 @@ LEFT JOIN assignment x ON x.message = d.message AND d.lane = {delivery_lane.assi
 WHERE d.agent = :agent AND d.lane IN {delivery_lane.all} AND d.state IN {delivery_state.open} AND d.message > :after
 	AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	AND (d.due_at IS NULL OR d.due_at > :now)
+	AND (d.lane IN {delivery_lane.mail} OR NOT EXISTS (SELECT 1 FROM team s
+		WHERE s.id = r.team AND s.stopped_at IS NOT NULL))
 ORDER BY d.message LIMIT :limit;

@@ -261,7 +261,7 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 ORDER BY a.id LIMIT :limit;
 
 -- name: workspaces_failed
-SELECT name, changed_at FROM workspace
+SELECT name, changed_at, fault FROM workspace
 WHERE team = :team AND state = {workspace_state.failed}
 ORDER BY changed_at DESC LIMIT :limit;
 

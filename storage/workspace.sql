@@ -16,7 +16,7 @@ ON CONFLICT DO NOTHING;
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
 SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
-	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.pid,
+	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.halted, w.pid,
 	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
 	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
@@ -64,7 +64,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
 SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
-	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.pid,
+	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.halted, w.pid,
 	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
 	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
 FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
@@ -79,6 +79,9 @@ UPDATE workspace SET state = :state, changed_at = :now, fault = :fault,
 	was_up = CASE WHEN :state = {workspace_state.ready} THEN 1 ELSE was_up END,
 	link_token = CASE WHEN :state = {workspace_state.destroyed} THEN NULL ELSE link_token END
 WHERE id = :id AND state <> :state AND state IN {workspace_state.living} AND (:state <> {workspace_state.ready} OR (state = {workspace_state.creating} AND restore IS NULL));
+
+-- name: workspace_set_halted
+UPDATE workspace SET halted = :halted WHERE id = :id AND halted <> :halted;
 
 -- name: workspace_set_process
 UPDATE workspace SET pid = nullif(:pid, 0), pid_start = nullif(:pid_start, 0),
@@ -108,7 +111,7 @@ WHERE id = :id AND http IS DISTINCT FROM nullif(:http, '');
 SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 	w.link_token, w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state,
 	w.was_up, w.pid, w.pid_start, w.machine_boot, w.cid, w.guest_boot, w.spool,
-	w.spool_seq, w.agent,
+	w.spool_seq, w.agent, w.halted, CAST(t.stopped_at IS NOT NULL AS INTEGER) AS stopped,
 	w.slot, t.name AS team_name, a.name AS agent_name, a.generation,
 	w.parent, p.created_at AS parent_at, w.snapshot, s.created_at AS snapshot_at,
 	w.restore, r.created_at AS restore_at, w.restores

@@ -9,6 +9,7 @@
 #include "core/host/guests/answer.h"
 #include "core/host/guests/daemon.h"
 #include "core/host/guests/door.h"
+#include "core/host/guests/halt.h"
 #include "core/host/guests/uplink.h"
 #include "core/host/inside.h"
 #include "ops.gen.h"
@@ -266,6 +267,18 @@ static void hear_spool(struct hosted_guest *t, const struct packet *hello)
 				json_is_integer(seq) ? json_integer_value(seq) : -1);
 }
 
+static bool has_feature(const struct packet *hello, const char *feature)
+{
+	const json_t *all = json_object_get(hello->json, "features");
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(all, i, one)
+		if (json_is_string(one) && !strcmp(json_string_value(one), feature))
+			return true;
+	return false;
+}
+
 static void on_hello(void *arg, struct packet *answer, struct fault *f)
 {
 	struct guest_conn *conn = arg;
@@ -284,6 +297,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	if (!f->code && conn->port == LINK_CONTROL) {
 		hear_spool(t, answer);
 		door_hear(t, text_of(answer, "http"));
+		halt_greeted(t, has_feature(answer, "halt"));
 	}
 	greeted(conn, boot, f);
 }
@@ -300,8 +314,10 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 		fault_set(f, FAULT_INVALID, "", "a Ping is answered with %.64s",
 			  answer->type);
 	}
-	if (answer && !f->code)
+	if (answer && !f->code) {
+		halt_greeted(conn->guest, false);
 		hosted_guest_hear_spool(conn->guest, NULL, -1);
+	}
 	greeted(conn, "of the older dialect", f);
 }
 
@@ -319,6 +335,8 @@ static void greet(struct guest_conn *conn)
 		.spool = *t->spool ? t->spool : NULL,
 		.has_spool_seq = *t->spool && t->spool_seq >= 0,
 		.spool_seq = t->spool_seq,
+		.has_halted = t->halt,
+		.halted = t->halt,
 	};
 
 	if (t->old)
@@ -402,7 +420,8 @@ static void hear_again(struct guest_conn *conn)
 void guest_conn_tick(struct guest_conn *conn, int64_t now)
 {
 	hear_again(conn);
-	asked_time_out(conn, now);
+	/* Commands that stand still take their time. */
+	asked_time_out(conn, conn->guest->halted ? 0 : now);
 	check_pulse(conn, now);
 }
 

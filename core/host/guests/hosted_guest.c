@@ -160,6 +160,7 @@ struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wan
 		 to->boot_told ? to->boot_told : "");
 	copy(t->spool, to->spool);
 	t->spool_seq = to->spool_seq;
+	t->halt = to->halt;
 	t->pause_ms = PAUSE_FIRST_MS;
 	guest_conn_init(&t->control, t, LINK_CONTROL);
 	guest_conn_init(&t->relay, t, LINK_RELAY);

@@ -72,6 +72,11 @@ struct hosted_guest {
 	char ip[48]; /* of a VM; "": not known */
 	int64_t pid; /* of the process at the other end; 0: not known */
 	bool up, closing;
+	/* Halting: see halt.c. */
+	bool halt; /* its commands are to stand still */
+	bool halted; /* they do, as it has said */
+	bool knows_halt, halting, halt_noting;
+	int64_t halt_since; /* while it is halted */
 	bool old; /* it speaks, or is tried in, the older dialect: see guest_conn.c */
 	int kept; /* handles and jobs that will still use it */
 	struct log_pause wrong, lost, stray, refused; /* answers, results, pushes */
@@ -85,6 +90,7 @@ struct guest_wanted {
 	const char *id, *address, *token, *boot_told, *spool;
 	const char *team_name, *agent_name, *agent_token;
 	const char *ip; /* of a VM; may be NULL */
+	bool halt;
 };
 
 /* Begins to hold a guest; NULL when its address is none. */

@@ -144,6 +144,7 @@ static void hold(struct hosted_workspace *p)
 		.boot_told = p->boot_told,
 		.spool = p->spool,
 		.spool_seq = p->spool_seq,
+		.halt = p->stopped,
 	};
 
 	struct fault f = { 0 };

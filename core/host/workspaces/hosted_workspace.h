@@ -80,6 +80,7 @@ struct hosted_workspace {
 	char boot_told[72]; /* of the guest that was told last */
 	char spool[72]; /* that accepted; "": none */
 	int64_t spool_seq;
+	bool stopped; /* its team is: commands stand still */
 	bool noted; /* the row has a pid */
 	bool listed; /* in the rows that were read last */
 	bool made; /* its directory or disk is whole */

@@ -8,6 +8,7 @@
 #include "core/access/token.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/host/guests/halt.h"
 #include "core/host/inside.h"
 #include "core/host/workspaces/sweep.h"
 #include "core/workspace.h"
@@ -122,8 +123,11 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spec.token = token;
 	keep_texts(p, &spec, w->restore);
-	if (p->guest)
+	p->stopped = w->stopped;
+	if (p->guest) {
 		hosted_guest_rename(p->guest, p->spec.team, p->spec.agent);
+		halt_want(p->guest, w->stopped, w->halted);
+	}
 	p->parent_row = w->parent_row;
 	p->spec.http_port = (int)home->settings.config.guest_http_port;
 	p->spec.restores = w->restores;

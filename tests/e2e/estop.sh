@@ -1,0 +1,65 @@
+#!/bin/sh
+# estop - a team and those below it stand still at once, with the commands that run in their
+# workspaces, whatever is restarted meanwhile; a thaw lets all go on.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down --all >/dev/null 2>&1' EXIT
+as_agent() { # TEAM AGENT COMMAND...: with the agent's own token
+	(eval "$(cadre agent env "$2" --team "$1")" && shift 2 && "$@")
+}
+place() { # TEAM/AGENT: the directory of its workspace
+	cadre workspace info "$1" --json | sed 's/.*"path":"\([^"]*\)".*/\1/'
+}
+grows() { # FILE: whether a command writes to it
+	before=$(wc -l <"$1") && sleep 0.6 && [ "$(wc -l <"$1")" -gt "$before" ]
+}
+halted() { # N: so many workspaces stand still, as their guests have said
+	[ "$(sqlite3 "$CADRE_HOME/state.db" 'SELECT sum(halted) FROM workspace')" = "$1" ]
+}
+
+cadre up >/dev/null || bad "up"
+is 0 . cadre team create top --roles '[{"name":"lead"},{"name":"coder","workspace":true}]' --wait
+is 0 . cadre team create sub --parent top --max-vms 1 --roles '[{"name":"digger","workspace":true}]' --wait
+for who in top/coder sub/digger; do
+	cadre workspace run --team "${who%/*}" "$who" 'while :; do echo tick >>ticks; sleep 0.1; done' >/dev/null || bad "exec at $who"
+done
+top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks
+until_done grows "$top"
+until_done grows "$sub"
+# A command that a waiting caller gets the answer of, though its time is shorter than the pause.
+cadre exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
+late=$!
+sleep 0.5
+
+# The lead stops it; commands stand still, also those that a restarted host finds.
+is 5 . as_agent top coder cadre estop
+is 0 'stopped: top, sub' as_agent top lead cadre estop
+until_done halted 2
+grows "$top" && bad "top runs on"
+grows "$sub" && bad "sub runs on"
+is 4 'team top is stopped' cadre --team top claim
+is 0 '^team  top  stopped: cadre thaw top  ' cadre team status top
+sleep 4
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+cadre up >/dev/null || bad "up again"
+is 0 'halted' cadre workspace info top/coder
+sleep 1
+grows "$top" && bad "top runs on under a new host"
+is 0 . as_agent top coder cadre send lead "I stand"
+
+# A command that is given meanwhile is refused; a team below may go on by itself.
+is 0 . cadre --team top task create Dig
+is 4 'team top is stopped' cadre --team top task assign 001 coder --command true
+is 0 . cadre thaw sub
+until_done grows "$sub"
+grows "$top" && bad "top runs on with sub"
+is 0 'go on: top' cadre thaw top
+until_done grows "$top"
+until_done halted 0
+wait $late
+is 0 . cadre estop --all
+until_done halted 2
+grows "$sub" && bad "sub runs on"
+is 0 . cadre thaw --all
+until_done grows "$sub"
+exit $failed
