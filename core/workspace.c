@@ -8,6 +8,7 @@
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/room.h"
+#include "core/team/estop.h"
 #include "core/team/team.h"
 #include "core/workspace_loss.h"
 
@@ -350,8 +351,9 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 
 /* Repeats with the same key are answered as the guest answered the first, where that is
  * kept.  Else a read is done anew (it keeps no key), a write of the same content is done
- * again, and everything else is not. */
-enum repeat { READS, AGAIN, ONCE };
+ * again, and everything else is not.  What RUNS a command is refused to agents whose team is
+ * stopped; the operator may look. */
+enum repeat { READS, AGAIN, ONCE, RUNS };
 
 static int begun(struct call *call)
 {
@@ -378,10 +380,12 @@ static int reach_for(struct call *call, const char *team, const char *name,
 
 	if (call->replayed && call->answer)
 		return 0;
-	if (call->replayed && repeat == ONCE)
+	if (call->replayed && repeat >= ONCE)
 		return begun(call);
 	call->replayed = false;
 	rc = reach(call, team, name);
+	if (rc >= 0 && repeat == RUNS && call->identity.agent)
+		rc = estop_check(call, "/workspace");
 	if (repeat != READS)
 		call->made = call->workspace;
 	return rc;
@@ -396,8 +400,8 @@ static int reach_for(struct call *call, const char *team, const char *name,
 	}
 
 /* clang-format off */
-REACHES(exec, ONCE)
-REACHES(exec_background, ONCE)
+REACHES(exec, RUNS)
+REACHES(exec_background, RUNS)
 REACHES(exec_poll, READS)
 REACHES(exec_kill, ONCE)
 REACHES(file_read, READS)

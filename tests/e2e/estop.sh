@@ -45,6 +45,8 @@ cadre up >/dev/null || bad "up again"
 is 0 'halted' cadre workspace info top/coder
 sleep 1
 grows "$top" && bad "top runs on under a new host"
+is 4 'team top is stopped' as_agent top coder cadre exec top/coder true
+cadre exec top/coder true || bad "the operator may not look"
 is 0 . as_agent top coder cadre send lead "I stand"
 
 # A command that is given meanwhile is refused; a team below may go on by itself.
