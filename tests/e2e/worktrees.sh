@@ -68,7 +68,7 @@ for name in ann ben cid dot eva; do
 	is 0 "^$name of team shop, as is kept for $TMPDIR/$name" "$CADRE" whoami
 	is 0 "\"agent\":\"$name\"" "$CADRE" --json whoami
 	is 0 . "$CADRE" send lead "by $name"
-	is 5 'is for the operator' "$CADRE" team create another
+	is 5 'only the lead of team shop' "$CADRE" team create another
 	is 5 'agent.env is for the lead' "$CADRE" agent env "$name"
 	cd "$main" || exit 1
 	is 0 "$name.*by $name\|$name -> lead" "$CADRE" --as lead inbox
