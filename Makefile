@@ -244,6 +244,7 @@ fuzz tsan:
 docs: all
 	build/cadre docs reference > docs/reference.md
 	build/cadre docs man > docs/cadre.1
+	build/cadre docs agent-card > schema/agent-card.schema.json
 fmt: ; tools/lint/format --fix
 sums: ; tools/lint/migrations --add # after a release of migrations
 clean: ; rm -rf build

@@ -46,7 +46,7 @@ static int set_token(struct call *call, int64_t agent, int64_t generation)
 	return rc < 0 ? rc : 0;
 }
 
-static int set_skills(struct call *call, int64_t agent, const char **skills, size_t n)
+int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n)
 {
 	int rc = sql_run(call, agent_skills_clear, .agent = agent);
 
@@ -56,8 +56,8 @@ static int set_skills(struct call *call, int64_t agent, const char **skills, siz
 	return rc;
 }
 
-static int set_protocols(struct call *call, int64_t agent, const char **protocols,
-			 size_t n)
+int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
+			size_t n)
 {
 	int rc = sql_run(call, agent_protocols_clear, .agent = agent);
 
@@ -119,7 +119,8 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 || n->is_operator)
 		return rc < 0 ? rc : 0;
 	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
-	    (n->n_skills && (rc = set_skills(call, n->id, n->skills, n->n_skills)) < 0))
+	    (n->n_skills &&
+	     (rc = agent_set_skills(call, n->id, n->skills, n->n_skills)) < 0))
 		return rc;
 	return event_emit(call, EVENT_AGENT_REGISTERED, n->id, 0, NULL);
 }
@@ -184,7 +185,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	     (rc = sql_run(call, agent_unassign, .team = call->caller.team,
 			   .agent = a->id)) < 0) ||
 	    (in->n_skills &&
-	     (rc = set_skills(call, a->id, in->skills, in->n_skills)) < 0))
+	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0))
 		return rc;
 	rc = event_emit(call, EVENT_AGENT_REPLACED, a->id, 0,
 			arena_printf(&call->arena, "%" PRId64, next.generation));
@@ -320,6 +321,40 @@ enum agent_status agent_status_now(int64_t status, bool holds)
 	return is_free && holds ? AGENT_STATUS_WORKING : (enum agent_status)status;
 }
 
+static bool has(const char *text, const char *part)
+{
+	return text && strcasestr(text, part);
+}
+
+/* Whether a member has a text in its name, role, description or skills: 1, 0 or negative. */
+static int matches(struct call *call, const char *name, const char *text)
+{
+	struct agent_skills_row s;
+	struct agent_row a;
+	struct query q;
+	bool found;
+	int rc =
+		sql_row(call, agent_by_name, &a, .team = call->caller.team, .name = name);
+
+	if (rc <= 0)
+		return rc;
+	found = has(a.name, text) || has(a.role, text) || has(a.description, text);
+	sql_query(call, &q, agent_skills, .agent = a.id);
+	while (!found && (rc = sql_next(call, &q, &s)) > 0)
+		found = has(s.skill, text);
+	query_end(&q);
+	return rc < 0 ? rc : found;
+}
+
+/* Whether a line is asked for, as far as the statement has not decided: 1, 0 or negative. */
+static int is_asked(struct call *call, const struct agent_list_in *in,
+		    const struct agent_line *line)
+{
+	if (in->has_status && line->status != in->status)
+		return 0;
+	return in->text ? matches(call, line->name, in->text) : 1;
+}
+
 int agent_list(struct call *call, const struct agent_list_in *in,
 	       struct agent_list_out *out)
 {
@@ -330,9 +365,14 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
 	sql_query(call, &q, agent_lines, .team = call->caller.team,
-		  .after = in->after_name ? in->after_name : "", .now = call->now);
+		  .after = in->after_name ? in->after_name : "", .role = in->role,
+		  .skill = in->skill, .now = call->now);
 	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
 		line.status = agent_status_now(line.status, line.task);
+		if ((rc = is_asked(call, in, &line)) < 0)
+			break;
+		if (rc == 0)
+			continue;
 		if (!room_take(call, &record_agent_line, &line)) {
 			out->more = true;
 			break;
@@ -342,103 +382,4 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;
-}
-
-/* --- changing ------------------------------------------------------------------------- */
-
-static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
-{
-	int rc;
-
-	if (agent_reserved(name))
-		return fault_set(&call->fault, FAULT_INVALID, "/new_name",
-				 "%s is a reserved name", name);
-	if (strcmp(a->name, name) == 0)
-		return 0;
-	/* A member named `lead` leads the team, so only somebody who leads may give that
-	 * name. */
-	if (strcmp(name, "lead") == 0 && (rc = who_leads(call, "/new_name")) < 0)
-		return rc;
-	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);
-	if (rc == 0)
-		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",
-				 "there is an agent %s in team %s already", name,
-				 call->caller.team_name);
-	return rc < 0 ? rc : 0;
-}
-
-static int update(struct call *call, const struct agent_update_in *in)
-{
-	struct agent_row a;
-	int rc;
-
-	if ((rc = who_acts(call, in->name, "/name", &a)) < 0)
-		return rc;
-	call->made = a.id;
-	if ((in->new_name && (rc = rename_agent(call, &a, in->new_name)) < 0) ||
-	    (rc = sql_run(call, agent_set_card, .agent = a.id, .project = in->project,
-			  .description = in->description,
-			  .input_schema = in->input_schema,
-			  .output_schema = in->output_schema)) < 0 ||
-	    (in->skills && (rc = set_skills(call, a.id, in->skills, in->n_skills)) < 0) ||
-	    (in->protocols &&
-	     (rc = set_protocols(call, a.id, in->protocols, in->n_protocols)) < 0))
-		return rc;
-	return event_emit(call, EVENT_AGENT_UPDATED, a.id, 0,
-			  in->new_name && strcmp(in->new_name, a.name) ? a.name : NULL);
-}
-
-int agent_update(struct call *call, const struct agent_update_in *in,
-		 struct agent_update_out *out)
-{
-	struct agent_row a;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = update(call, in)) < 0) ||
-	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
-		return rc;
-	return card_tell(call, &a, &out->card);
-}
-
-int agent_status(struct call *call, const struct agent_status_in *in,
-		 struct agent_status_out *out)
-{
-	struct agent_row a;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = who_acts(call, in->name, "/name", &a)) < 0)
-		return rc;
-	if (!call->made) {
-		call->made = a.id;
-		rc = sql_run(call, agent_set_status, .agent = a.id, .status = in->status,
-			     .now = call->now);
-		if (rc > 0)
-			rc = event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
-					field_choice(&record_agent_line, "status",
-						     in->status));
-		if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
-			return rc;
-	}
-	out->name = a.name;
-	out->status = a.status;
-	return 0;
-}
-
-/* The renewal itself comes with every write of an agent: see op_perform(). */
-int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
-		    struct agent_heartbeat_out *out)
-{
-	struct agent_held_row held;
-	int rc;
-
-	if ((rc = who_team(call, in->team)) < 0 ||
-	    (rc = sql_row(call, agent_held, &held, .agent = call->caller.agent,
-			  .now = call->now)) < 0)
-		return rc;
-	call->made = call->caller.agent;
-	out->name = call->caller.name;
-	out->claims = held.n;
-	return 0;
 }

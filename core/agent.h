@@ -22,6 +22,11 @@ struct newcomer {
 /* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
 int agent_add(struct call *call, struct newcomer *n, const char *where);
 
+/* Replaces the whole list of what an agent can do, or of how it speaks. 0 or negative. */
+int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n);
+int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
+			size_t n);
+
 /* A name for somebody who brings none, after so many were tried that others have: another one
  * each time, by the call's randomness.  In the call's arena. */
 const char *agent_name_pick(struct call *call, size_t tried);

@@ -87,6 +87,7 @@ int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 		.team = call->caller.team_name,
 		.project = a->project,
 		.generation = a->generation,
+		.has_last_active = true,
 		.last_active = a->active_at,
 	};
 	if ((rc = sql_row(call, team_parent, &above, .team = a->team)) < 0)

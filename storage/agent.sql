@@ -84,7 +84,8 @@ SELECT name FROM agent WHERE id = :id;
 -- name: agent_lines
 -- into: agent_line
 -- int: queued
--- text: after
+-- text: after role skill
+-- Members, or only those of a role or with a skill.
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
@@ -93,6 +94,9 @@ SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :n
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.name > :after
+	AND (:role IS NULL OR a.role = :role)
+	AND (:skill IS NULL OR EXISTS (SELECT 1 FROM agent_skill s
+		WHERE s.agent = a.id AND s.skill = :skill))
 ORDER BY a.name;
 
 -- name: agent_next_generation

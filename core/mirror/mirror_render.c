@@ -260,6 +260,7 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 		.input_schema = row->input_schema,
 		.output_schema = row->output_schema,
 		.status = agent_status_now(row->status, row->holds),
+		.fault = row->fault,
 		.team = row->team_name,
 		.parent_team = row->parent_name,
 		.workspace_id = v->workspace_id,
@@ -272,7 +273,6 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 	op_encode(&record_card, &card, &compact);
 	json = json_loadb(compact.data, compact.len, 0, NULL);
 	text_release(&compact);
-	json_object_del(json, "last_active");
 	return json;
 }
 

@@ -52,7 +52,7 @@ const struct verb verb_table[] = {
 	{ "guest", NULL, "Run a workspace's guest; the host starts it.", NULL, guest_verb, 0 },
 	{ "complete", NULL, "Tell a shell what may stand here.", NULL, complete_main, 0 },
 	{ "man", NULL, "Print the manual page.", NULL, man_main, 0 },
-	{ "docs", NULL, "Print the reference or the manual page.", NULL, docs_main, 0 },
+	{ "docs", NULL, "Print the reference, the manual page or the schema of cards.", NULL, docs_main, 0 },
 	{ NULL, NULL, NULL, NULL, NULL, 0 },
 };
 /* clang-format on */

@@ -275,14 +275,43 @@ int man_main(struct cli *cli, int argc, char **argv)
 	return 0;
 }
 
+static int write_part(const char *data, size_t len, void *file)
+{
+	return fwrite(data, 1, len, file) == len ? 0 : -1;
+}
+
+/* The definition of agents' cards, for programs that read or write them. */
+static int put_card_schema(void)
+{
+	json_t *schema = json_pack("{s:s, s:s, s:s}", "$schema",
+				   "https://json-schema.org/draft/2020-12/schema", "$id",
+				   "urn:cadre:agent-card", "title",
+				   "The card of an agent");
+
+	json_object_update_new(schema, op_schema(&record_card));
+	json_object_update_new(
+		json_object_get(schema, "properties"),
+		json_pack("{s:{s:s, s:s}, s:{s:s, s:s}}", "rev", "type", "integer",
+			  "description", "Of a mirrored card: the event that it shows.",
+			  "sum", "type", "string", "description",
+			  "Of a mirrored card: what the rest of it sums up to."));
+	json_dump_callback(schema, write_part, stdout,
+			   JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+	printf("\n");
+	json_decref(schema);
+	return 0;
+}
+
 int docs_main(struct cli *cli, int argc, char **argv)
 {
 	struct text out = { 0 };
 
 	if (argc == 2 && !strcmp(argv[1], "man"))
 		return man_main(cli, argc, argv);
+	if (argc == 2 && !strcmp(argv[1], "agent-card"))
+		return put_card_schema();
 	if (argc != 2 || strcmp(argv[1], "reference"))
-		return cli_usage(cli, "`docs` takes reference or man");
+		return cli_usage(cli, "`docs` takes reference, man or agent-card");
 	/* The reference without HTTP paths and without counts of calls. */
 	reference_write(0, &out);
 	fwrite(out.data, 1, out.len, stdout);

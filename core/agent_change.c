@@ -1,0 +1,131 @@
+/*
+ * agent_change - agents change their cards and say what they are doing.
+ */
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/message/message.h"
+
+static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
+{
+	int rc;
+
+	if (agent_reserved(name))
+		return fault_set(&call->fault, FAULT_INVALID, "/new_name",
+				 "%s is a reserved name", name);
+	if (strcmp(a->name, name) == 0)
+		return 0;
+	/* A member named `lead` leads the team, so only somebody who leads may give that
+	 * name. */
+	if (strcmp(name, "lead") == 0 && (rc = who_leads(call, "/new_name")) < 0)
+		return rc;
+	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",
+				 "there is an agent %s in team %s already", name,
+				 call->caller.team_name);
+	return rc < 0 ? rc : 0;
+}
+
+/* Sends the others of the team what has changed on an agent's card. */
+static int tell_teammates(struct call *call, const struct agent_update_in *in,
+			  const struct agent_row *a)
+{
+	const char *name = in->new_name ? in->new_name : a->name;
+	struct draft d = { .sender = a->id, .to_all = true, .type = "card_update" };
+	int64_t message;
+	int rc;
+
+	d.content = arena_printf(&call->arena, "%s has changed its card:%s%s%s%s%s%s",
+				 name, in->new_name ? " name" : "",
+				 in->project ? " project" : "",
+				 in->description ? " description" : "",
+				 in->skills ? " skills" : "",
+				 in->protocols ? " protocols" : "",
+				 in->input_schema || in->output_schema ? " schemas" : "");
+	if ((message = message_store(call, &d)) < 0)
+		return (int)message;
+	rc = message_deliver_all(call, message, &d, a->id);
+	return rc < 0 ? rc
+		      : event_by(call, .kind = EVENT_MESSAGE_SENT, .team = a->team,
+				 .actor = a->id, .subject = message);
+}
+
+static int update(struct call *call, const struct agent_update_in *in)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_acts(call, in->name, "/name", &a)) < 0)
+		return rc;
+	call->made = a.id;
+	if ((in->new_name && (rc = rename_agent(call, &a, in->new_name)) < 0) ||
+	    (rc = sql_run(call, agent_set_card, .agent = a.id, .project = in->project,
+			  .description = in->description,
+			  .input_schema = in->input_schema,
+			  .output_schema = in->output_schema)) < 0 ||
+	    (in->skills &&
+	     (rc = agent_set_skills(call, a.id, in->skills, in->n_skills)) < 0) ||
+	    (in->protocols &&
+	     (rc = agent_set_protocols(call, a.id, in->protocols, in->n_protocols)) < 0))
+		return rc;
+	rc = event_emit(call, EVENT_AGENT_UPDATED, a.id, 0,
+			in->new_name && strcmp(in->new_name, a.name) ? a.name : NULL);
+	return rc < 0 || !in->notify ? rc : tell_teammates(call, in, &a);
+}
+
+int agent_update(struct call *call, const struct agent_update_in *in,
+		 struct agent_update_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = update(call, in)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	return card_tell(call, &a, &out->card);
+}
+
+int agent_status(struct call *call, const struct agent_status_in *in,
+		 struct agent_status_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->name, "/name", &a)) < 0)
+		return rc;
+	if (!call->made) {
+		call->made = a.id;
+		rc = sql_run(call, agent_set_status, .agent = a.id, .status = in->status,
+			     .now = call->now);
+		if (rc > 0)
+			rc = event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
+					field_choice(&record_agent_line, "status",
+						     in->status));
+		if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
+			return rc;
+	}
+	out->name = a.name;
+	out->status = a.status;
+	return 0;
+}
+
+/* The renewal itself comes with every write of an agent: see op_perform(). */
+int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
+		    struct agent_heartbeat_out *out)
+{
+	struct agent_held_row held;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, agent_held, &held, .agent = call->caller.agent,
+			  .now = call->now)) < 0)
+		return rc;
+	call->made = call->caller.agent;
+	out->name = call->caller.name;
+	out->claims = held.n;
+	return 0;
+}
