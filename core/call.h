@@ -45,6 +45,7 @@ struct caller {
 	int64_t inbox_capacity; /* of the team */
 	int64_t team_state; /* as last announced */
 	bool team_stopped; /* by team.estop */
+	int64_t team_limits; /* budgets of it that have one */
 	int64_t active_at; /* of the agent, as its row says */
 	const char *name, *team_name; /* "operator" without an agent */
 };

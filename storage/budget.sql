@@ -24,13 +24,6 @@ WHERE s.team = :team AND s.most > 0
 	AND s.most <= s.used + coalesce((:now - s.since) / 1000, 0) + s.reserved
 ORDER BY s.kind LIMIT 1;
 
--- name: budget_limited
--- int: any messages
--- kept: every claim and send asks
--- Whether a team has limits, and one on messages.
-SELECT count(*) AS any, count(*) FILTER (WHERE kind = {budget_kind.messages}) AS messages
-FROM budget WHERE team = :team AND most > 0;
-
 -- name: budget_add
 -- A team below one with a limit takes its own limit from what is left of that one; a limit
 -- that is not said, 0, is none, and is for teams below none with a limit.
@@ -72,7 +65,7 @@ UPDATE budget SET used = CASE WHEN used > 4000000000000000000 THEN used ELSE use
 WHERE team = :team AND kind = :kind;
 
 -- name: budget_message
--- A message counts where its team has one left.
+-- A message counts where its team has a limit on them, and one is left.
 UPDATE budget SET used = used + 1
 WHERE team = :team AND kind = {budget_kind.messages} AND (SELECT s.most - s.used - s.reserved
 	FROM spending s WHERE s.team = :team AND s.kind = {budget_kind.messages}) > 0;

@@ -119,6 +119,7 @@ static const struct reading {
 	{ "team.list", "{}", "teams", 1 },
 	{ "task.wait", "{\"task\":\"001\",\"timeout\":0}", NULL, 0 },
 	{ "team.wait", "{\"timeout\":0}", NULL, 0 },
+	{ "team.budget", "{}", "budgets", 1 },
 	{ "team.status", "{}", "members", AGENTS + 1 },
 	{ "vault.frontmatter", "{\"path\":\"long.md\"}", NULL, 0 },
 	{ "vault.list", "{\"recursive\":true}", "entries", -1 },

@@ -20,6 +20,7 @@ static void take(struct call *call, const struct caller_row *r)
 	c->inbox_capacity = r->inbox_capacity;
 	c->team_state = r->state;
 	c->team_stopped = r->stopped_at != 0;
+	c->team_limits = r->limits;
 	c->agent = r->agent;
 	c->active_at = r->active_at;
 	c->name = r->name;
@@ -341,6 +342,7 @@ static int look_below(struct call *call, const char *team)
 		call->caller.inbox_capacity = r.inbox_capacity;
 		call->caller.team_state = r.state;
 		call->caller.team_stopped = r.stopped_at != 0;
+		call->caller.team_limits = r.limits;
 	}
 	return rc;
 }

@@ -145,13 +145,12 @@ int budget_close(struct call *call, int64_t team)
 
 int budget_check(struct call *call, int64_t team, const char *where)
 {
-	struct budget_limited_row limited;
 	struct budget_row b;
 	struct team_row t;
-	int rc = sql_row(call, budget_limited, &limited, .team = team);
+	int rc;
 
-	if (rc <= 0 || !limited.any)
-		return rc < 0 ? rc : 0;
+	if (team == call->caller.team && !call->caller.team_limits)
+		return 0;
 	rc = sql_row(call, budget_over, &b, .team = team, .now = call->now);
 	if (rc <= 0 || (rc = sql_row(call, team_by_id, &t, .id = team)) < 0)
 		return rc;
@@ -166,16 +165,15 @@ int budget_check(struct call *call, int64_t team, const char *where)
 int budget_take_message(struct call *call)
 {
 	int64_t team = call->caller.team;
-	struct budget_limited_row limited;
 	struct budget_row b;
-	int rc = sql_row(call, budget_limited, &limited, .team = team);
+	int rc;
 
-	if (rc <= 0 || !limited.messages)
-		return rc < 0 ? rc : 0;
+	if (!call->caller.team_limits)
+		return 0;
 	if ((rc = sql_run(call, budget_message, .team = team)))
 		return rc < 0 ? rc : budget_announce(call);
-	if ((rc = get(call, team, BUDGET_KIND_MESSAGES, &b)) < 0)
-		return rc;
+	if ((rc = get(call, team, BUDGET_KIND_MESSAGES, &b)) < 0 || !b.most)
+		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/to", "%s",
 		  tell_left(call, call->caller.team_name, &b));
 	return fault_hint(&call->fault, "Messages to the operator are free: ask there "

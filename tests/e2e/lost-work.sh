@@ -24,7 +24,7 @@ until_is '^failed$' state_of t/b
 until_is '^ready$' state_of t/a
 [ ! -e "$folder" ] || bad "the folder was made anew"
 is 0 "its folder is gone: put it back, then: cadre workspace start $name" cadre logs
-is 0 "$name.*failed: cadre logs says why" cadre status
+is 0 "$name.*failed: its folder is gone" cadre status
 mv "$TMPDIR/away" "$folder"
 is 0 . cadre workspace start "$name" --wait
 until_is '^ready$' state_of t/b
