@@ -117,7 +117,7 @@ int budget_change(struct call *call, int64_t team, const struct budget_wish *wis
 	return budget_announce_in(call, t.parent);
 }
 
-int budget_limits(struct call *call, int64_t team, int64_t most[5])
+int budget_limits(struct call *call, int64_t team, int64_t most[BUDGET_KINDS])
 {
 	struct budget_row b;
 	int rc = 1;

@@ -10,19 +10,27 @@
 #define CORE_TEAM_BUDGET_H
 
 #include "core/call.h"
+#include "ops.gen.h"
+
+enum { BUDGET_KINDS = BUDGET_KIND_MESSAGES + 1 };
 
 /* The limits that a call asks for, by enum budget_kind; that on workspaces is not among them. */
 struct budget_wish {
-	bool said[5];
-	int64_t most[5];
+	bool said[BUDGET_KINDS];
+	int64_t most[BUDGET_KINDS];
 };
 
 /* The limits among the arguments of team.create and team.update. */
-#define budget_wish_of(in)                                                               \
-	(&(const struct budget_wish){ { false, (in)->has_max_tokens, (in)->has_max_cost, \
-					(in)->has_max_seconds, (in)->has_max_messages }, \
-				      { 0, (in)->max_tokens, (in)->max_cost,             \
-					(in)->max_seconds, (in)->max_messages } })
+#define budget_wish_of(in)                                                   \
+	(&(const struct budget_wish){                                        \
+		.said = { [BUDGET_KIND_TOKENS] = (in)->has_max_tokens,       \
+			  [BUDGET_KIND_COST] = (in)->has_max_cost,           \
+			  [BUDGET_KIND_SECONDS] = (in)->has_max_seconds,     \
+			  [BUDGET_KIND_MESSAGES] = (in)->has_max_messages }, \
+		.most = { [BUDGET_KIND_TOKENS] = (in)->max_tokens,           \
+			  [BUDGET_KIND_COST] = (in)->max_cost,               \
+			  [BUDGET_KIND_SECONDS] = (in)->max_seconds,         \
+			  [BUDGET_KIND_MESSAGES] = (in)->max_messages } })
 
 /* Gives a team that was just made its budgets, out of what the team above it (0: none) has
  * left.  0, or exhausted at the argument. */
@@ -34,7 +42,7 @@ int budget_open(struct call *call, int64_t team, int64_t above,
 int budget_change(struct call *call, int64_t team, const struct budget_wish *wish);
 
 /* A team's limits, by enum budget_kind; 0: none. 0 or negative. */
-int budget_limits(struct call *call, int64_t team, int64_t most[5]);
+int budget_limits(struct call *call, int64_t team, int64_t most[BUDGET_KINDS]);
 
 /* Stops the clock of a team that ends, and counts what it has used in the team above it. */
 int budget_close(struct call *call, int64_t team);

@@ -182,7 +182,7 @@ static int enter(struct call *call, const char *team)
 	return rc ? rc : who_team(call, team);
 }
 
-static void tell_limits(struct team_update_out *out, const int64_t most[5])
+static void tell_limits(struct team_update_out *out, const int64_t most[BUDGET_KINDS])
 {
 	out->max_tokens = most[BUDGET_KIND_TOKENS];
 	out->has_max_tokens = out->max_tokens > 0;
@@ -197,7 +197,7 @@ static void tell_limits(struct team_update_out *out, const int64_t most[5])
 int team_update(struct call *call, const struct team_update_in *in,
 		struct team_update_out *out)
 {
-	int64_t limits[5] = { 0 };
+	int64_t limits[BUDGET_KINDS] = { 0 };
 	struct team_row t;
 	int rc;
 
