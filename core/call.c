@@ -149,7 +149,7 @@ static int hash_asked(struct call *call)
 
 int64_t call_key_caller(const struct call *call)
 {
-	return call->identity.agent ? call->caller.agent : 0;
+	return call->identity.agent ? call->caller.self : 0;
 }
 
 const char *call_key_text(const struct call *call, struct arena *a)

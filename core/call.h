@@ -41,10 +41,11 @@ struct caller {
 	enum who level;
 	int64_t team, agent; /* row ids; 0: none */
 	int64_t own_team; /* of the agent, also where the call is in one below */
+	int64_t self; /* who called, also where it takes a lead's place that it holds */
 	int64_t generation;
 	int64_t inbox_capacity; /* of the team */
 	int64_t team_state; /* as last announced */
-	bool team_stopped; /* by team.estop */
+	int64_t team_stopped; /* when team.estop did it; 0: it is not */
 	int64_t team_limits; /* budgets of it that have one */
 	int64_t active_at; /* of the agent, as its row says */
 	const char *name, *team_name; /* "operator" without an agent */

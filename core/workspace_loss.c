@@ -161,8 +161,8 @@ int loss_add_hands(struct call *call, int64_t team)
 
 	if (rc <= 0)
 		return rc;
-	call->losing->held = hands.held;
-	call->losing->mail = hands.mail;
+	call->losing->held += hands.held;
+	call->losing->mail += hands.mail;
 	return 0;
 }
 

@@ -130,6 +130,12 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 		WHERE o.message = delivery.message AND o.agent = :to)
 RETURNING message;
 
+-- name: member_seats
+-- int: to
+-- scan ok: agents that live
+-- Leads' places in teams below that a member held who leaves.
+UPDATE agent SET holder = :to WHERE holder = :agent AND gone = 0;
+
 -- name: member_end
 -- A member that leaves is no caller any more, and its name is free.
 UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}

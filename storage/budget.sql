@@ -40,7 +40,8 @@ ON CONFLICT DO NOTHING;
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL
-		ELSE coalesce(since, :now) END
+		ELSE coalesce(since, (SELECT :now FROM team t
+			WHERE t.id = budget.team AND t.stopped_at IS NULL)) END
 WHERE team = :team AND kind = :kind
 	AND (:most = 0 OR (:most >= used + coalesce((:now - since) / 1000, 0)
 			+ (SELECT s.reserved FROM spending s
@@ -50,8 +51,9 @@ WHERE team = :team AND kind = :kind
 			AND c.kind = budget.kind AND c.most = 0)))
 	AND NOT EXISTS (SELECT 1 FROM team t JOIN spending p ON p.team = t.parent
 		WHERE t.id = budget.team AND p.kind = budget.kind AND p.most > 0 AND (:most = 0
-		OR p.most - p.used - coalesce((:now - p.since) / 1000, 0) - p.reserved
-			< :most - budget.most));
+		OR (:most > budget.most
+		AND p.most - p.used - coalesce((:now - p.since) / 1000, 0) - p.reserved
+			< :most - budget.most)));
 
 -- name: budget_unlimited
 -- The first living team directly below that has no limit.

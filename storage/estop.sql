@@ -1,9 +1,17 @@
 -- Teams that are stopped.  Leases stand still meanwhile: their ends are moved out of reach, by
--- :far, and come back at the thaw, later by the pause.
+-- :far, and come back at the thaw, later by the pause; :passed of it had passed when a lease
+-- was granted.
 
 -- name: team_stop
 UPDATE team SET stopped_at = :now, stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_at IS NULL AND destroyed_at IS NULL;
+
+-- name: team_stop_above
+-- A team that is stopped already is held from the highest place that stopped it.
+UPDATE team SET stopped_by = nullif(:agent, 0)
+WHERE id = :team AND stopped_by IS NOT NULL AND (:agent = 0 OR EXISTS (SELECT 1
+	FROM agent a JOIN team n ON n.id = a.team, agent b JOIN team o ON o.id = b.team
+	WHERE a.id = :agent AND b.id = team.stopped_by AND n.depth < o.depth));
 
 -- name: team_thaw
 -- The operator thaws any team; an agent, what was stopped by no team above its own.
@@ -28,7 +36,7 @@ WHERE parent IS NULL AND destroyed_at IS NULL ORDER BY id;
 
 -- name: freeze_tasks
 -- scan ok: claims that are held, along their index
-UPDATE task SET lease_until = lease_until + :far
+UPDATE task SET lease_until = lease_until + :far - :passed
 WHERE team = :team AND lease_until > :now AND lease_until < :far;
 
 -- name: thaw_tasks
@@ -37,7 +45,7 @@ UPDATE task SET lease_until = lease_until - :far + :pause
 WHERE team = :team AND lease_until > :far;
 
 -- name: freeze_deliveries
-UPDATE delivery SET due_at = due_at + :far
+UPDATE delivery SET due_at = due_at + :far - :passed
 WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)
 	AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND due_at > :now AND due_at < :far;

@@ -335,10 +335,9 @@ SELECT count(*) AS n FROM assignment WHERE team = :team AND state IN {assignment
 SELECT count(*) AS n FROM workspace WHERE host = :host AND state IN {workspace_state.living};
 
 -- name: team_below
--- text: name
 -- A living team that the caller may end: one directly below its own, for the lead (`leads`),
 -- and one that the caller made.
-SELECT id, name FROM team
+SELECT id FROM team
 WHERE parent = :team AND destroyed_at IS NULL AND name = :name
 	AND (:leads <> 0 OR created_by = :agent);
 

@@ -77,6 +77,7 @@ ORDER BY w.name, w.id LIMIT 9223372036854775807 OFFSET :offset;
 -- ready, and not before the snapshot that was asked for is put back.
 UPDATE workspace SET state = :state, changed_at = :now, fault = :fault,
 	was_up = CASE WHEN :state = {workspace_state.ready} THEN 1 ELSE was_up END,
+	halted = CASE WHEN :state = {workspace_state.ready} THEN halted ELSE 0 END,
 	link_token = CASE WHEN :state = {workspace_state.destroyed} THEN NULL ELSE link_token END
 WHERE id = :id AND state <> :state AND state IN {workspace_state.living} AND (:state <> {workspace_state.ready} OR (state = {workspace_state.creating} AND restore IS NULL));
 

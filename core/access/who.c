@@ -11,7 +11,7 @@
 /* The hint where a team is called otherwise now. */
 #define RENAMED "Team %s is called %s now."
 
-static void take(struct call *call, const struct caller_row *r)
+void who_enter(struct call *call, const struct caller_row *r)
 {
 	struct caller *c = &call->caller;
 
@@ -19,8 +19,15 @@ static void take(struct call *call, const struct caller_row *r)
 	c->team_name = r->team_name;
 	c->inbox_capacity = r->inbox_capacity;
 	c->team_state = r->state;
-	c->team_stopped = r->stopped_at != 0;
+	c->team_stopped = r->stopped_at;
 	c->team_limits = r->limits;
+}
+
+static void take(struct call *call, const struct caller_row *r)
+{
+	struct caller *c = &call->caller;
+
+	who_enter(call, r);
 	c->agent = r->agent;
 	c->active_at = r->active_at;
 	c->name = r->name;
@@ -241,6 +248,7 @@ int who_calls(struct call *call)
 		return rc;
 	take(call, &r);
 	call->caller.own_team = r.team;
+	call->caller.self = r.agent;
 	return level_of(call, &r);
 }
 
@@ -336,14 +344,8 @@ static int look_below(struct call *call, const char *team)
 		return 0;
 	rc = sql_row(call, team_under, &r, .team_name = team,
 		     .own = call->caller.own_team);
-	if (rc > 0) {
-		call->caller.team = r.team;
-		call->caller.team_name = r.team_name;
-		call->caller.inbox_capacity = r.inbox_capacity;
-		call->caller.team_state = r.state;
-		call->caller.team_stopped = r.stopped_at != 0;
-		call->caller.team_limits = r.limits;
-	}
+	if (rc > 0)
+		who_enter(call, &r);
 	return rc;
 }
 

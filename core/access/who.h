@@ -20,6 +20,9 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
+/* Puts the call into a team, by the row of anybody there; the caller stays who it is. */
+void who_enter(struct call *call, const struct caller_row *r);
+
 /* The state's folder as the caller may know it; NULL for callers inside workspaces, who
  * have no choice of states. */
 const char *who_home(const struct call *call);

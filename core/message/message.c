@@ -237,6 +237,14 @@ static int send_one(struct call *call, const struct draft *d, struct recipients 
 			.detail = sent_by(call, d));
 }
 
+/* Wakes a recipient (0: all) in the call's team, or by its row elsewhere. */
+static int tell_abroad(struct call *call, int64_t message, const struct draft *d,
+		       int64_t to)
+{
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			.actor = d->sender, .subject = message, .target = to);
+}
+
 /* Gives everybody in the team a copy, and where it is meant in all teams below. */
 static int deliver_all(struct call *call, int64_t message, struct draft *d,
 		       const struct recipients *r, int64_t except)
@@ -253,6 +261,8 @@ static int deliver_all(struct call *call, int64_t message, struct draft *d,
 		call->caller.team = teams[i].id;
 		call->caller.inbox_capacity = teams[i].inbox_capacity;
 		rc = message_deliver_all(call, message, d, except);
+		if (rc >= 0 && teams[i].id != was.team)
+			rc = tell_abroad(call, message, d, 0);
 	}
 	call->caller = was;
 	return rc;
@@ -269,7 +279,9 @@ static int send_many(struct call *call, struct draft *d, const struct recipients
 	if (r->all)
 		rc = deliver_all(call, *message, d, r, except);
 	for (size_t i = 0; i < r->n && rc >= 0; i++)
-		rc = message_deliver(call, *message, d, &r->agents[i]);
+		if ((rc = message_deliver(call, *message, d, &r->agents[i])) >= 0 &&
+		    r->agents[i].team != call->caller.team)
+			rc = tell_abroad(call, *message, d, r->agents[i].id);
 	if (rc < 0)
 		return rc;
 	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,

@@ -42,6 +42,11 @@ static int redact(struct call *call, const struct message_head_row *m)
 
 	if (m->sender != call->caller.agent && (rc = who_leads(call, "/message_id")) < 0)
 		return rc;
+	if (call->identity.agent && m->team != call->caller.team) {
+		fault_set(&call->fault, FAULT_DENIED, "/message_id",
+			  "it came from another team");
+		return fault_hint(&call->fault, "Ask its sender, or the operator.");
+	}
 	call->made = m->id;
 	if (m->redacted_at)
 		return 0;

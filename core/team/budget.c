@@ -38,6 +38,7 @@ static const char *tell_left(struct call *call, const char *team,
 
 static int get(struct call *call, int64_t team, int64_t kind, struct budget_row *b)
 {
+	*b = (struct budget_row){ .kind = kind };
 	return sql_row(call, budget_row, b, .team = team, .kind = kind, .now = call->now);
 }
 

@@ -13,20 +13,24 @@ int estop_check(struct call *call, const char *where)
 	return fault_hint(&call->fault, "Nothing new begins before {team.thaw}.");
 }
 
-static int hold(struct call *call, int64_t team)
+/* Puts the ends of leases of a team that was stopped at that time out of reach. */
+static int hold(struct call *call, int64_t team, int64_t stopped_at)
 {
+	int64_t passed = call->now - stopped_at;
 	int rc = sql_run(call, freeze_tasks, .team = team, .far = ESTOP_FAR,
-			 .now = call->now);
+			 .passed = passed, .now = call->now);
 
 	if (rc >= 0)
 		rc = sql_run(call, freeze_deliveries, .team = team, .far = ESTOP_FAR,
-			     .now = call->now);
+			     .passed = passed, .now = call->now);
 	return rc < 0 ? rc : 0;
 }
 
 int estop_hold(struct call *call)
 {
-	return call->caller.team_stopped ? hold(call, call->caller.team) : 0;
+	const struct caller *c = &call->caller;
+
+	return c->team_stopped ? hold(call, c->team, c->team_stopped) : 0;
 }
 
 /* Gives leases and timeouts back, longer by the pause. */
@@ -72,12 +76,15 @@ static int stop(struct call *call, const struct team_subtree_row *t, struct walk
 	int rc = sql_run(call, team_stop, .team = t->id, .now = call->now,
 			 .agent = call->identity.agent ? call->caller.agent : 0);
 
-	if (rc <= 0) {
+	if (rc == 0) {
 		add_name(call, &w->left, &w->n_left, t->name);
-		return rc;
+		return sql_run(call, team_stop_above, .team = t->id,
+			       .agent = call->identity.agent ? call->caller.agent : 0);
 	}
+	if (rc < 0)
+		return rc;
 	add_name(call, &w->done, &w->n_done, t->name);
-	if ((rc = hold(call, t->id)) < 0 ||
+	if ((rc = hold(call, t->id, call->now)) < 0 ||
 	    (rc = sql_run(call, budget_stop, .team = t->id, .now = call->now)) < 0)
 		return rc;
 	return tell(call, t->id, EVENT_TEAM_STOPPED);
@@ -97,7 +104,7 @@ static int thaw(struct call *call, const struct team_subtree_row *t, struct walk
 		return rc;
 	}
 	if (t->id == call->caller.team)
-		call->caller.team_stopped = false;
+		call->caller.team_stopped = 0;
 	add_name(call, &w->done, &w->n_done, t->name);
 	rc = give_back(call, t->id, team.stopped_at);
 	return rc < 0 ? rc : tell(call, t->id, EVENT_TEAM_THAWED);

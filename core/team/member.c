@@ -138,6 +138,25 @@ int member_tell_tokens(struct call *call, struct member *members, size_t n)
 	return 0;
 }
 
+/* Leaves out who has come since, where the call is a repeat. */
+static void keep_named(struct call *call, const struct member_add_in *in,
+		       struct member_add_out *out)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->n_members; i++)
+		for (int64_t k = 1; k <= in->count; k++) {
+			const char *name = in->count > 1
+						   ? arena_printf(&call->arena, "%s-%d",
+								  in->name, (int)k)
+						   : in->name;
+
+			if (strcmp(out->members[i].name, name) == 0)
+				out->members[kept++] = out->members[i];
+		}
+	out->n_members = kept;
+}
+
 int member_add(struct call *call, const struct member_add_in *in,
 	       struct member_add_out *out)
 {
@@ -149,8 +168,10 @@ int member_add(struct call *call, const struct member_add_in *in,
 	    (rc = team_tell_members(call, false, call->made - 1, &out->members,
 				    &out->n_members, &more)) < 0)
 		return rc;
-	if (out->n_members > (size_t)in->count)
-		out->n_members = (size_t)in->count; /* a repeat: others have come since */
+	if (more)
+		return fault_set(&call->fault, FAULT_INVALID, "/count",
+				 "the answer has no room for all members' tokens");
+	keep_named(call, in, out);
 	out->team = call->caller.team_name;
 	return member_tell_tokens(call, out->members, out->n_members);
 }
@@ -216,16 +237,24 @@ static int find_heir(struct call *call, const char *name, const struct agent_row
 	return 0;
 }
 
-static int check_lead(struct call *call, const struct agent_row *a)
+static int only_lead(struct call *call, const struct agent_row *a)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/name", "%s is the team's only lead",
+		  a->name);
+	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
+}
+
+/* A team keeps a lead, who takes over the places that the member held in teams below. */
+static int hand_to_lead(struct call *call, const struct agent_row *a)
 {
 	struct team_lead_row lead;
 	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
 
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
-	fault_set(&call->fault, FAULT_CONFLICT, "/name", "%s is the team's only lead",
-		  a->name);
-	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
+	if (rc > 0)
+		rc = sql_run(call, member_seats, .agent = a->id, .to = lead.id);
+	else if (rc == 0)
+		return only_lead(call, a);
+	return rc < 0 ? rc : 0;
 }
 
 static int let_go(struct call *call, const struct member_remove_in *in)
@@ -246,7 +275,7 @@ static int let_go(struct call *call, const struct member_remove_in *in)
 				     "interrupted: its agent left the team")) < 0 ||
 	    (rc = move_mail(call, &a, to.id)) < 0 || (rc = stop_place(call, &a)) < 0 ||
 	    (rc = sql_run(call, member_end, .agent = a.id)) < 0 ||
-	    (rc = check_lead(call, &a)) < 0 ||
+	    (rc = hand_to_lead(call, &a)) < 0 ||
 	    (rc = event_emit(call, EVENT_AGENT_REMOVED, a.id, to.id, NULL)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);

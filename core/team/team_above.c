@@ -43,19 +43,20 @@ int team_above(struct call *call, const char *parent, const struct team_row **ab
 
 int team_enter_below(struct call *call, const char *name)
 {
-	struct team_below_row r;
+	struct team_below_row below;
+	struct caller_row r;
 	int rc;
 
 	if (!call->identity.agent)
 		return 0;
-	rc = sql_row(call, team_below, &r, .team = call->caller.team, .name = name,
+	rc = sql_row(call, team_below, &below, .team = call->caller.team, .name = name,
 		     .leads = call->caller.level >= WHO_LEAD,
 		     .agent = call->caller.agent);
-	if (rc > 0) {
-		call->caller.team = r.id;
-		call->caller.team_name = r.name;
-	}
-	return rc;
+	if (rc <= 0 || (rc = sql_row(call, caller_by_team, &r, .team = below.id,
+				     .name = "operator")) <= 0)
+		return rc;
+	who_enter(call, &r);
+	return 1;
 }
 
 static int too_deep(struct call *call, const struct team_row *above)

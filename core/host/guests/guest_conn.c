@@ -339,6 +339,8 @@ static void greet(struct guest_conn *conn)
 		.halted = t->halt,
 	};
 
+	if (conn->port == LINK_CONTROL)
+		t->halt_said = t->halt;
 	if (t->old)
 		guest_conn_ask(conn, "Ping", NULL, HELLO_MS, on_old_pong, conn);
 	else
@@ -420,8 +422,7 @@ static void hear_again(struct guest_conn *conn)
 void guest_conn_tick(struct guest_conn *conn, int64_t now)
 {
 	hear_again(conn);
-	/* Commands that stand still take their time. */
-	asked_time_out(conn, conn->guest->halted ? 0 : now);
+	asked_time_out(conn, now);
 	check_pulse(conn, now);
 }
 

@@ -1,6 +1,7 @@
 #include "core/host/guests/guest_conn_inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
@@ -93,7 +94,8 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 
 	a->id = ++conn->last_id;
 	a->type = wire_find(type);
-	a->until = clock_boot_ms() + timeout_ms;
+	a->at = clock_boot_ms();
+	a->until = a->at + timeout_ms;
 	a->done = done;
 	a->arg = arg;
 	a->why = send_asked(conn, a, type, src);
@@ -105,6 +107,12 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 		guest_conn_send(conn);
 }
 
+/* Commands that stand still take their time: all that was asked before. */
+static bool stands_still(const struct guest_conn *conn, const struct asked *a)
+{
+	return conn->guest->halted && a->at <= conn->guest->halt_since;
+}
+
 void asked_time_out(struct guest_conn *conn, int64_t now)
 {
 	struct asked **at = &conn->asked;
@@ -113,7 +121,7 @@ void asked_time_out(struct guest_conn *conn, int64_t now)
 		struct asked *a = *at;
 		enum fault_code why = a->why ? a->why : FAULT_TIMEOUT;
 
-		if (!a->why && a->until > now) {
+		if (!a->why && (a->until > now || stands_still(conn, a))) {
 			at = &a->next;
 			continue;
 		}

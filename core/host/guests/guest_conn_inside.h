@@ -13,7 +13,7 @@ enum {
 
 struct asked {
 	struct asked *next;
-	int64_t id, until;
+	int64_t id, at, until;
 	enum fault_code why; /* why it ends with the next tick, if it does */
 	const struct wire *type; /* of the request: it says what may answer */
 	struct text held; /* older dialect: its frame, until it is its turn */

@@ -97,5 +97,5 @@ void halt_greeted(struct hosted_guest *t, bool knows_halt)
 {
 	t->knows_halt = knows_halt;
 	t->halting = false;
-	become(t, t->halt && knows_halt);
+	become(t, t->halt_said && knows_halt);
 }

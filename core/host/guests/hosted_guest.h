@@ -75,6 +75,7 @@ struct hosted_guest {
 	/* Halting: see halt.c. */
 	bool halt; /* its commands are to stand still */
 	bool halted; /* they do, as it has said */
+	bool halt_said; /* in the Hello that it answers */
 	bool knows_halt, halting, halt_noting;
 	int64_t halt_since; /* while it is halted */
 	bool old; /* it speaks, or is tried in, the older dialect: see guest_conn.c */
