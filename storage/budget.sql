@@ -82,11 +82,11 @@ UPDATE budget SET since = :now
 WHERE team = :team AND kind = {budget_kind.seconds} AND most > 0 AND since IS NULL;
 
 -- name: budget_return
--- The team above takes over what was spent by a team that ends; the rest comes back to it,
--- since that limit is no more reserved.
+-- The team above takes over what was spent by a team that ends, but time, which has passed
+-- there as well; the rest comes back to it, since that limit is no more reserved.
 UPDATE budget SET used = used + (SELECT c.used FROM budget c
 	WHERE c.team = :team AND c.kind = budget.kind)
-WHERE team = (SELECT parent FROM team WHERE id = :team);
+WHERE team = (SELECT parent FROM team WHERE id = :team) AND kind <> {budget_kind.seconds};
 
 -- name: budget_turned
 -- int: reserved level

@@ -181,6 +181,50 @@ int budget_take_message(struct call *call)
 					"for a higher max_messages.");
 }
 
+/* Counts what was spent: in the team up to its limit, and what is over that in the team above,
+ * so that nobody above has more left than there is.  0 or negative. */
+static int spend(struct call *call, int64_t team, int64_t kind, int64_t n, int64_t *over)
+{
+	struct budget_row b;
+	struct team_row t;
+	int64_t own = n;
+	int rc;
+
+	if ((rc = get(call, team, kind, &b)) <= 0 ||
+	    (rc = sql_row(call, team_by_id, &t, .id = team)) <= 0)
+		return rc;
+	if (t.parent && b.most && left_of(&b) < own)
+		own = left_of(&b);
+	if (own &&
+	    (rc = sql_run(call, budget_spend, .team = team, .kind = kind, .n = own)) < 0)
+		return rc;
+	if (n == own)
+		return 0;
+	*over += team == call->caller.team ? n - own : 0;
+	if ((rc = spend(call, t.parent, kind, n - own, over)) < 0)
+		return rc;
+	return budget_announce_in(call, t.parent);
+}
+
+static int count_usage(struct call *call, const struct team_usage_in *in, int64_t agent,
+		       struct team_usage_out *out)
+{
+	int64_t team = call->caller.team;
+	const char *said = arena_printf(&call->arena,
+					"{\"tokens_in\":%" PRId64
+					",\"tokens_out\":%" PRId64 ",\"cost\":%" PRId64
+					"}",
+					in->tokens_in, in->tokens_out, in->cost);
+	int rc = spend(call, team, BUDGET_KIND_TOKENS, in->tokens_in + in->tokens_out,
+		       &out->tokens_above);
+
+	if (rc < 0 ||
+	    (rc = spend(call, team, BUDGET_KIND_COST, in->cost, &out->cost_above)) < 0 ||
+	    (rc = event_emit(call, EVENT_TEAM_USAGE, team, agent, said)) < 0)
+		return rc;
+	return budget_announce(call);
+}
+
 int team_usage(struct call *call, const struct team_usage_in *in,
 	       struct team_usage_out *out)
 {
@@ -193,19 +237,7 @@ int team_usage(struct call *call, const struct team_usage_in *in,
 		return rc;
 	if (!call->made) {
 		call->made = a.id;
-		if ((rc = sql_run(call, budget_spend, .team = a.team,
-				  .kind = BUDGET_KIND_TOKENS,
-				  .n = in->tokens_in + in->tokens_out)) < 0 ||
-		    (rc = sql_run(call, budget_spend, .team = a.team,
-				  .kind = BUDGET_KIND_COST, .n = in->cost)) < 0 ||
-		    (rc = event_emit(call, EVENT_TEAM_USAGE, a.team, a.id,
-				     arena_printf(&call->arena,
-						  "{\"tokens_in\":%" PRId64
-						  ",\"tokens_out\":%" PRId64
-						  ",\"cost\":%" PRId64 "}",
-						  in->tokens_in, in->tokens_out,
-						  in->cost))) < 0 ||
-		    (rc = budget_announce(call)) < 0)
+		if ((rc = count_usage(call, in, a.id, out)) < 0)
 			return rc;
 	}
 	if ((rc = get(call, call->caller.team, BUDGET_KIND_TOKENS, &tokens)) < 0 ||

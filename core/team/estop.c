@@ -156,11 +156,30 @@ static int walk(struct call *call, const char *team, bool all, each *f, struct w
 	return walk_from(call, call->caller.team, f, w);
 }
 
+/* Names the teams that stand still now, for a repeated call. */
+static int look(struct call *call, const struct team_subtree_row *t, struct walk *w)
+{
+	struct team_row team;
+	int rc = sql_row(call, team_by_id, &team, .id = t->id);
+
+	if (rc > 0 && team.stopped_at)
+		add_name(call, &w->left, &w->n_left, t->name);
+	return rc;
+}
+
+/* Names what the call is about, so that a repeat of it changes nothing. */
+static void made(struct call *call)
+{
+	call->made = call->caller.team ? call->caller.team : 1;
+}
+
 int team_estop(struct call *call, const struct team_estop_in *in,
 	       struct team_estop_out *out)
 {
 	struct walk w = { 0 };
-	int rc = walk(call, in->team, in->all, stop, &w);
+	int rc = walk(call, in->team, in->all, call->made ? look : stop, &w);
+
+	made(call);
 
 	out->teams = w.done;
 	out->n_teams = w.n_done;
@@ -172,8 +191,9 @@ int team_estop(struct call *call, const struct team_estop_in *in,
 int team_thaw(struct call *call, const struct team_thaw_in *in, struct team_thaw_out *out)
 {
 	struct walk w = { 0 };
-	int rc = walk(call, in->team, in->all, thaw, &w);
+	int rc = walk(call, in->team, in->all, call->made ? look : thaw, &w);
 
+	made(call);
 	if (rc < 0)
 		return rc;
 	if (w.denied && !w.n_done) {

@@ -112,6 +112,19 @@ void end_found(struct sim *s, struct act *a)
 
 /* --- spending ----------------------------------------------------------------------- */
 
+/* Spending over the limit of a team below another counts in that one. */
+static void count(struct sim *s, int of, enum branch_kind kind, int64_t n)
+{
+	struct branch *b = &s->branches[of];
+	int64_t own = n, rest = left(s, of, kind);
+
+	if (of && b->most[kind] && rest < own)
+		own = rest > 0 ? rest : 0;
+	b->used[kind] += own;
+	if (n > own)
+		count(s, b->parent, kind, n - own);
+}
+
 void choose_spend(struct sim *s, struct act *a)
 {
 	as_operator(a);
@@ -132,8 +145,8 @@ void end_spend(struct sim *s, struct act *a)
 	must_be(s, a, b->lives);
 	if (a->call.fault.code)
 		return;
-	b->used[BRANCH_TOKENS] += in->tokens_in + in->tokens_out;
-	b->used[BRANCH_COST] += in->cost;
+	count(s, a->other, BRANCH_TOKENS, in->tokens_in + in->tokens_out);
+	count(s, a->other, BRANCH_COST, in->cost);
 	s->spent[BRANCH_TOKENS] += in->tokens_in + in->tokens_out;
 	s->spent[BRANCH_COST] += in->cost;
 	if (out->tokens != b->used[BRANCH_TOKENS] || out->cost != b->used[BRANCH_COST])

@@ -234,6 +234,10 @@ void check_open_rows(struct sim *s)
 		   "SELECT count(*) FROM assignment x JOIN delivery d ON "
 		   "d.message = x.message AND d.agent = x.agent "
 		   "WHERE x.state < 2 AND d.state > 2");
+	check_none(
+		s, "teams below others that have spent more than was left to them",
+		"SELECT count(*) FROM spending s JOIN team t ON t.id = s.team "
+		"WHERE t.parent IS NOT NULL AND s.most > 0 AND s.used + s.reserved > s.most");
 	check_none(s, "teams that left more to those below than they may have",
 		   "SELECT count(*) FROM spending WHERE most > 0 AND reserved > most");
 	check_none(s, "teams without a limit below teams with one",
