@@ -9,6 +9,7 @@ CREATE TABLE budget (
 	told INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- 1: little is left, 2: nothing
 	PRIMARY KEY (team, kind)
 ) STRICT, WITHOUT ROWID;
+ALTER TABLE team ADD COLUMN limits INTEGER NOT NULL DEFAULT 0; -- its budgets with a limit
 CREATE INDEX budget_clock ON budget(since) WHERE since IS NOT NULL;
 
 INSERT INTO budget (team, kind)

@@ -55,6 +55,11 @@ WHERE team = :team AND kind = :kind
 		AND p.most - p.used - coalesce((:now - p.since) / 1000, 0) - p.reserved
 			< :most - budget.most)));
 
+-- name: budget_count
+-- How many budgets of a team have a limit; most teams have none, and every call asks.
+UPDATE team SET limits = (SELECT count(*) FROM budget b WHERE b.team = team.id AND b.most > 0)
+WHERE id = :team;
+
 -- name: budget_unlimited
 -- The first living team directly below that has no limit.
 SELECT k.name FROM team k JOIN budget c ON c.team = k.id

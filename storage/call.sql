@@ -2,47 +2,39 @@
 
 -- name: caller_by_name
 -- row: caller
--- int: limits
 -- text: team_name
 -- kept: every call asks
 -- The row of an agent by its team and name, or of the operator's place in that team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, (SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0) AS limits,
-	a.id AS agent,
+	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
 -- name: caller_by_token
 -- row: caller
--- int: limits
 -- text: team_name
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, (SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0) AS limits,
-	a.id AS agent,
+	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
 -- name: caller_by_former
 -- row: caller
--- int: limits
 -- text: team_name
 -- As caller_by_token, in a team that was called so before.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, (SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0) AS limits,
-	a.id AS agent,
+	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON a.team = t.id
 WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
 -- name: caller_by_team
 -- row: caller
--- int: limits
 -- text: team_name
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, (SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0) AS limits,
-	a.id AS agent,
+	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
@@ -59,12 +51,10 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 
 -- name: caller_by_holder
 -- row: caller
--- int: limits
 -- text: team_name
 -- The lead's place in a team of that name which an agent of the team above holds.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, (SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0) AS limits,
-	a.id AS agent,
+	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.holder = :holder AND a.gone = 0;
@@ -72,14 +62,13 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.holder = :holder AND 
 -- name: team_under
 -- text: team_name
 -- row: caller
--- int: limits own
+-- int: own
 -- A living team of that name below one's own, however deep, with the operator's place in it.
 WITH RECURSIVE up (id, parent) AS (
 	SELECT t.id, t.parent FROM team t WHERE t.name = :team_name AND t.destroyed_at IS NULL
 	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent)
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, (SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0) AS limits,
-	a.id AS agent,
+	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0

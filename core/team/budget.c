@@ -72,7 +72,9 @@ int budget_open(struct call *call, int64_t team, int64_t above,
 		if (rc == 0)
 			return above_refuses(call, above, kind, wish->most[kind]);
 	}
-	return rc < 0 || !above ? rc : budget_announce_in(call, above);
+	if (rc < 0 || (rc = sql_run(call, budget_count, .team = team)) < 0 || !above)
+		return rc;
+	return budget_announce_in(call, above);
 }
 
 /* Finds what stands in the way of a limit: the team's own spending, a team below that has no
@@ -113,7 +115,8 @@ int budget_change(struct call *call, int64_t team, const struct budget_wish *wis
 		if (rc == 0)
 			return refuse(call, &t, kind, wish->most[kind]);
 	}
-	if (rc < 0 || (rc = budget_announce_in(call, team)) < 0 || !t.parent)
+	if (rc < 0 || (rc = sql_run(call, budget_count, .team = team)) < 0 ||
+	    (rc = budget_announce_in(call, team)) < 0 || !t.parent)
 		return rc;
 	return budget_announce_in(call, t.parent);
 }

@@ -238,6 +238,9 @@ void check_open_rows(struct sim *s)
 		s, "teams below others that have spent more than was left to them",
 		"SELECT count(*) FROM spending s JOIN team t ON t.id = s.team "
 		"WHERE t.parent IS NOT NULL AND s.most > 0 AND s.used + s.reserved > s.most");
+	check_none(s, "teams that count other limits than they have",
+		   "SELECT count(*) FROM team t WHERE t.limits <> "
+		   "(SELECT count(*) FROM budget b WHERE b.team = t.id AND b.most > 0)");
 	check_none(s, "teams that left more to those below than they may have",
 		   "SELECT count(*) FROM spending WHERE most > 0 AND reserved > most");
 	check_none(s, "teams without a limit below teams with one",
