@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/access/limit.h"
 #include "core/access/token.h"
 #include "core/access/who.h"
 #include "core/base/hash.h"
@@ -344,7 +345,8 @@ int op_perform(struct call *call)
 	bool waited = call->made && !call->replayed;
 	int rc;
 
-	if ((rc = who_calls(call)) < 0 || (rc = check_may(call)) < 0)
+	if ((rc = who_calls(call)) < 0 || (rc = limit_spend(call)) < 0 ||
+	    (rc = check_may(call)) < 0)
 		return rc;
 	if (call->has_key && !call->made && (rc = find_replay(call)) < 0)
 		return rc;
@@ -388,14 +390,29 @@ int call_begin(struct call *call, bool write)
 	return rc;
 }
 
+/* Without a host a call of an agent writes what it spends, even if it only reads. */
+static bool spends(const struct call *call)
+{
+	const struct settings *s = call->settings;
+
+	return !s->rates && !call->spent.agent &&
+	       limit_binds(&s->config, &call->identity, call->op);
+}
+
 int call_transact(struct call *call, bool write)
 {
 	int64_t made = call->made;
 	bool replayed = call->replayed;
 	int rc;
 
-	if ((rc = call_begin(call, write)) < 0)
+	call->spends = spends(call);
+	if (call->spends && !write)
+		rc = store_begin_lax(call->store, &call->fault);
+	else
+		rc = store_begin(call->store, write, &call->fault);
+	if (rc < 0)
 		return rc;
+	call->now = store_now(call->store);
 	rc = op_perform(call);
 	if (rc < 0) {
 		call->made = made;
@@ -403,6 +420,7 @@ int call_transact(struct call *call, bool write)
 		if (!store_intact(call->store) && call->fault.code == FAULT_INTERNAL)
 			rc = unavailable(call);
 		store_rollback(call->store);
+		limit_settle(call);
 		return rc;
 	}
 	if ((rc = store_commit(call->store, &call->fault)) < 0) {

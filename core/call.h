@@ -12,6 +12,7 @@
 #ifndef CORE_CALL_H
 #define CORE_CALL_H
 
+#include "core/access/rate.h"
 #include "ops.gen.h"
 #include "storage/store.h"
 
@@ -86,6 +87,7 @@ struct settings {
 	const char *tag; /* last four hex digits of the state's id: the names that the
 			    state gives to bridge, taps and tables end in them */
 	uint8_t secret[32]; /* of the state: tokens are derived from it */
+	struct rate_keeper *rates; /* a host's; NULL: each call writes its row */
 };
 
 /* Milliseconds for which what was removed can be brought back. */
@@ -136,6 +138,8 @@ struct call {
 	struct fault fault;
 	size_t room; /* bytes that the answer may still take: see core/room.h */
 	struct caller caller;
+	bool spends; /* without a host: its transaction can write what it spends */
+	struct rate_bucket spent; /* what it took a call out of; agent 0: nothing yet */
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells
 				 it; those of them that are urgent */

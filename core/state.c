@@ -347,7 +347,9 @@ int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_ou
 			  .limit = SLICE)) < 0)
 		return rc;
 	out->keys = rc;
-	if ((rc = clean_messages(call, before, out)) < 0)
+	if ((rc = clean_messages(call, before, out)) < 0 ||
+	    (rc = sql_run(call, rate_clean, .now_us = call->now * 1000)) < 0 ||
+	    (rc = sql_run(call, pair_clean, .before = call->now - 60000)) < 0)
 		return rc;
 	out->more = out->events == SLICE || out->keys == SLICE || out->messages == SLICE;
 	return 0;

@@ -40,6 +40,16 @@ FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND role = :role AND id <> :except
 ORDER BY id;
 
+-- name: agents_reading
+-- row: agent
+-- Members whom a broadcast reaches: see delivery_add_all.
+SELECT id, team, name, kind, role, generation, token, description, project,
+	input_schema, output_schema, status, workspace, active_at, gone
+FROM agent
+WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
+	AND (role <> 'observer' OR name = 'lead')
+ORDER BY id;
+
 -- name: agent_across
 -- row: agent
 -- text: team_name

@@ -47,6 +47,7 @@ struct store {
 	struct turn turn;
 	struct ground ground;
 	bool writing; /* holds the turn */
+	bool lax; /* until the transaction ends COMMIT does not wait for the disk */
 	bool full; /* a step found the disk full */
 	int n_queries; /* number of open queries */
 	int64_t frames; /* in the WAL at the last commit */

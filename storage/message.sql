@@ -49,6 +49,17 @@ SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nul
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
+-- name: delivery_add_held
+-- late
+-- A copy that comes into the inbox later: until `due_at` it is held by nobody, as by a lease
+-- that ends then.
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
+VALUES (:message, :agent, :lane, {delivery_state.fetched}, :due_at, nullif(:ack_due_at, 0));
+
+-- name: inbox_count_held
+-- late
+UPDATE agent_inbox SET leased = leased + 1 WHERE agent = :agent;
+
 -- name: inbox_count
 -- late
 -- Counts a message in the inbox of its recipient.
@@ -266,7 +277,7 @@ RETURNING message, request < 0 AS late;
 -- A message can be acknowledged only while it is held under a live lease.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
-	AND due_at > :now;
+	AND due_at > :now AND attempt > 0;
 
 -- name: delivery_of
 SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
@@ -277,7 +288,11 @@ FROM delivery WHERE message = :message AND agent = :agent;
 -- The copies of a message, by the recipient's name; a lease is over at its instant.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
-	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
+	CASE WHEN d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched}
+		AND d.attempt = 0 AND d.due_at > :now THEN d.due_at END AS due_at,
+	CASE WHEN d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched}
+		AND d.attempt = 0 AND d.due_at > :now THEN {delivery_state.queued}
+		WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
 		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}
 		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message) <= :now
@@ -351,6 +366,7 @@ ORDER BY id DESC LIMIT :limit;
 -- lease that is over.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
+	AND (d.attempt > 0 OR d.state <> {delivery_state.fetched} OR d.due_at <= :now)
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify

@@ -336,6 +336,11 @@ int64_t store_host(const struct store *s)
 
 static void leave(struct store *s)
 {
+	struct fault none = { 0 };
+
+	if (s->lax && s->db)
+		store_exec(s, SQL_SYNC_FULL, &none);
+	s->lax = false;
 	if (s->writing)
 		turn_give(&s->turn);
 	s->writing = false;
@@ -408,6 +413,18 @@ int store_begin(struct store *s, bool write, struct fault *f)
 	}
 	s->began = s->now ? s->now : clock_wall_ms();
 	return 0;
+}
+
+int store_begin_lax(struct store *s, struct fault *f)
+{
+	if (s->db && !(s->flags & (STORE_NORMAL | STORE_MEMORY))) {
+		if (store_exec(s, SQL_SYNC_NORMAL, f) < 0)
+			return f->code;
+		s->lax = true;
+	}
+	if (store_begin(s, true, f) < 0)
+		leave(s); /* as it was before */
+	return f->code;
 }
 
 int64_t store_now(const struct store *s)

@@ -53,6 +53,9 @@ int64_t store_host(const struct store *s);
 
 /* Takes the turn and BEGIN IMMEDIATE, or BEGIN for a read. */
 int store_begin(struct store *s, bool write, struct fault *f);
+/* A transaction that writes and whose COMMIT does not wait for the disk: a loss of power may
+ * undo it, alone.  For what counts and is not told to anybody. */
+int store_begin_lax(struct store *s, struct fault *f);
 /* When the running transaction began, in ms since 1970.  It is the `now` of all its calls;
  * a writer's is taken once it has the turn, and so is no older than what it finds, unless
  * the clock was set. */

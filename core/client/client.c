@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/access/limit.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/client/inside.h"
@@ -146,12 +147,17 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 	ticket_end(c, t, NULL, &f);
 }
 
+bool client_reads_itself(const struct client *c, const struct op *op)
+{
+	return c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
+	       !limit_binds(&c->o.home->settings.config, &c->o.identity, op);
+}
+
 /* Reads may run beside the host, except those that tell about the host itself. */
 static bool is_local(const struct client *c, const struct op *op)
 {
-	return c->o.direct ||
-	       (c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
-		!(op->flags & (OP_NEEDS_HOST | OP_PREFERS_HOST)));
+	return c->o.direct || (client_reads_itself(c, op) &&
+			       !(op->flags & (OP_NEEDS_HOST | OP_PREFERS_HOST)));
 }
 
 static bool is_open(const struct client *c, int64_t number)

@@ -37,7 +37,7 @@ static int open_store(struct client *c, struct store **out, unsigned flags,
 /* A client that only reads beside a host opens no connection that could write. */
 static struct store *store_for(struct client *c, const struct op *op, struct fault *f)
 {
-	bool reads = c->o.local_reads && !(op->flags & OP_WRITE);
+	bool reads = client_reads_itself(c, op);
 
 	if (c->o.rests)
 		c->rest_at = clock_steady_ms() + REST_MS;

@@ -70,6 +70,9 @@ void ticket_end(struct client *c, struct ticket *t, const char *result,
 void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 		 const char *text, const char *hint);
 
+/* Whether this process runs the operation on the files by itself, though there is a host. */
+bool client_reads_itself(const struct client *c, const struct op *op);
+
 /* Notes that the answer of a call has to be settled. */
 void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 		const struct given *given);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/host/rates.h"
 
 /* State of a call before its first run in this batch: each further run starts from
  * it. */
@@ -77,10 +78,15 @@ enum outcome {
 	WAS_DROPPED, /* the transaction is gone */
 };
 
+/* Most buckets that one transaction writes. */
+enum { RATES_MOST = 256 };
+
 struct batch {
 	struct store *store;
 	struct call **calls;
 	size_t n;
+	struct rates *rates; /* NULL: nobody counts what is spent */
+	struct rate_bucket spent[RATES_MOST];
 	const struct batch_source *source; /* NULL: these are all */
 	struct before before[BATCH_CALLS];
 };
@@ -148,20 +154,61 @@ static void put_all_back(struct batch *b)
 		put_back(b->calls[i], &b->before[i]);
 }
 
+/* Whether it only writes what was spent, which is not worth a sync of the disk. */
+static bool is_lax(const struct batch *b)
+{
+	return b->n == 1 && (b->calls[0]->op->flags & OP_LAX);
+}
+
+static int keep_rates(struct batch *b, size_t *n, struct fault *f)
+{
+	struct call look = { .store = b->store };
+	int64_t now = clock_steady_ms();
+
+	*n = b->rates && rates_due(b->rates, now)
+		     ? rates_owed(b->rates, now, b->spent, RATES_MOST)
+		     : 0;
+	for (size_t i = 0; i < *n; i++)
+		if (sql_run(&look, rate_keep, .agent = b->spent[i].agent,
+			    .category = b->spent[i].category,
+			    .full_at = b->spent[i].full_at) < 0) {
+			*f = look.fault;
+			return f->code;
+		}
+	return 0;
+}
+
+/* COMMIT, with what was spent meanwhile. */
+static int commit(struct batch *b, struct fault *f)
+{
+	size_t n;
+	int rc = keep_rates(b, &n, f);
+
+	if (rc < 0)
+		store_rollback(b->store);
+	else
+		rc = store_commit(b->store, f);
+	if (rc < 0 && n)
+		rates_unkept(b->rates, b->spent, n);
+	return rc;
+}
+
 /* Runs the calls in one transaction; b->n is lowered to the number of calls it
  * decided. */
 static enum outcome run_transaction(struct batch *b, bool saved)
 {
 	struct fault why = { 0 };
 	enum outcome went = WENT_WELL;
+	int rc = is_lax(b) ? store_begin_lax(b->store, &why)
+			   : store_begin(b->store, true, &why);
 
-	if (store_begin(b->store, true, &why) == 0) {
+	if (rc == 0) {
 		went = run_together(b, saved);
 		if (went != WENT_WELL) {
 			store_rollback(b->store);
 			return went;
 		}
-		if (store_commit(b->store, &why) == 0)
+		if (commit(b, &why) == 0)
 			return WENT_WELL;
 	}
 	for (size_t i = 0; i < b->n; i++)
@@ -179,7 +226,8 @@ size_t batch_run(struct store *store, struct call **calls, size_t n,
 	b.store = store;
 	b.calls = calls;
 	b.n = n < BATCH_CALLS ? n : BATCH_CALLS;
-	b.source = source;
+	b.rates = calls[0]->settings ? rates_of(calls[0]->settings->rates) : NULL;
+	b.source = is_lax(&b) ? NULL : source;
 	for (size_t i = 0; i < b.n; i++)
 		keep(&b.before[i], calls[i]);
 	went = run_transaction(&b, false);

@@ -174,7 +174,7 @@ static void on_frame(struct conn *c)
 	enum heard what;
 
 	packet_read(&job->packet, c->reader.body, c->reader.size, &f);
-	job->call.settings = &c->host->home->settings;
+	job->call.settings = &c->host->settings;
 	job->call.ids = c->host->ids;
 	job->call.host = c->host->pid;
 	job->call.settles = true;

@@ -15,8 +15,10 @@
 #include "core/host/listener.h"
 #include "core/host/notifier.h"
 #include "core/host/notify.h"
+#include "core/host/rates.h"
 #include "core/host/readers.h"
 #include "core/host/scribe.h"
+#include "core/host/spending.h"
 #include "core/host/workers.h"
 #include "core/host/writer.h"
 #include "core/mirror/mirror.h"
@@ -115,7 +117,7 @@ struct job *host_job(struct host *host, const struct op *op,
 	call->op = op;
 	call->in = arena_alloc(&call->arena, op->in->size);
 	call->out = arena_alloc(&call->arena, op->out->size);
-	call->settings = &host->home->settings;
+	call->settings = &host->settings;
 	call->identity.level = WHO_HOST;
 	call->ids = host->ids;
 	call->host = host->pid;
@@ -167,6 +169,7 @@ static void hand_over(struct host *host)
 		finish(host, &early);
 		conn_flush(host);
 	}
+	spending_look(host);
 	held = reaper_holds(host);
 	hand_writes(host, held, false);
 	if (host->ahead_reads.first)
@@ -239,6 +242,7 @@ void host_stop(struct host *host)
 	host_deafen(host);
 	reconcile_close(host);
 	reaper_close(host);
+	spending_close(host);
 	waiters_end(host);
 	waiters_close(host);
 	follow_close(host);
@@ -327,6 +331,7 @@ static void close_threads(struct host *host)
 	chain_join(&late, &host->early);
 	for (struct job *job; (job = chain_pop(&late));)
 		job_free(job);
+	rates_free(host->rates);
 	queue_release(&host->done);
 	job_pool_release(&host->jobs);
 }
@@ -392,6 +397,7 @@ static int serve(struct host *host, struct fault *f)
 	waiters_init(host);
 	follow_init(host);
 	reaper_init(host);
+	spending_open(host);
 	reconcile_init(host);
 	network_init(host);
 	rc = open_threads(host, f);
@@ -437,6 +443,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	crowd_open(&host->crowd);
 	host->options = options;
 	host->home = options->home;
+	host->settings = options->home->settings;
 	mirror_attend(options->home);
 	host->seed = home_random();
 	host->pid = getpid();

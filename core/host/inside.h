@@ -34,6 +34,7 @@ enum {
 struct host {
 	const struct host_options *options;
 	const struct home *home;
+	struct settings settings; /* the state's, with what only a host has */
 	uv_loop_t loop;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
@@ -72,6 +73,8 @@ struct host {
 	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
 	size_t n_linked; /* guests that answer */
 	struct reaper reaper;
+	struct rates *rates;
+	uv_timer_t spending; /* writes what they owe */
 	struct reconcile reconcile;
 	struct host_network network;
 	char boot_id[40]; /* new at every start */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/access/pair.h"
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/message/inbox.h"
@@ -59,8 +60,8 @@ struct recipients {
 	size_t n;
 	bool all, subtree;
 	bool abroad; /* some are of another team */
-	bool full; /* the inbox of the only recipient was full: another message may
-		      have been dropped */
+	bool full; /* the copy of the only recipient is not simply queued: its inbox was
+		      full, or it comes later */
 };
 
 static bool has(const struct recipients *r, int64_t agent)
@@ -198,6 +199,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 		.metadata = in->metadata,
 		.priority = in->priority,
 		.ack_required = in->ack_required,
+		.paced = pair_holds(call),
+		.delays = in->on_limit == ON_LIMIT_DELAY,
 	};
 	if (in->has_ttl_seconds)
 		d->expires_at = call->now + in->ttl_seconds * 1000;
@@ -406,6 +409,8 @@ static int tell_all(struct call *call, const struct drops *drops,
 				     &out->deliveries, &out->n_deliveries)) < 0)
 		return rc;
 	out->recipients = (int64_t)out->n_deliveries;
+	for (size_t i = 0; i < out->n_deliveries; i++)
+		out->delayed += out->deliveries[i].has_due_at;
 	if (out->n_deliveries == 100) {
 		rc = sql_row(call, deliveries_count, &count, .message = m.id);
 		if (rc < 0)
@@ -456,7 +461,9 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 			   .type = in->message_type,
 			   .thread = parent->thread,
 			   .metadata = in->metadata,
-			   .priority = in->priority };
+			   .priority = in->priority,
+			   .paced = pair_holds(call),
+			   .delays = in->on_limit == ON_LIMIT_DELAY };
 	struct agent_row to;
 	struct recipients only = { .agents = &to, .n = 1 };
 	int rc = sql_row(call, agent_by_id, &to, .id = parent->sender);

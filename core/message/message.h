@@ -16,6 +16,8 @@ struct draft {
 	int64_t expires_at; /* 0: never */
 	bool ack_required, to_all;
 	bool abroad; /* somebody of another team gets it */
+	bool paced; /* it keeps the pace of pairs */
+	bool delays; /* then: it comes later where it would come too soon */
 	struct drops
 		*drops; /* gets the copies that made room for this message; NULL: nobody
 				asks */
@@ -36,7 +38,8 @@ struct drops {
 int64_t message_store(struct call *call, const struct draft *d);
 
 /* Stores one recipient's copy (`lane` as in the table), keeps its inbox within
- * capacity: 1 when it was full, so that others may have left. */
+ * capacity: 1 when the copy is not simply queued: others may have left a full inbox, or it
+ * comes later. */
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to);
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "core/access/pair.h"
 #include "core/message/message.h"
 
 /* --- full inboxes ------------------------------------------------------------- */
@@ -76,13 +77,32 @@ static int64_t ack_due(const struct call *call, const struct draft *d)
 		       : 0;
 }
 
+/* Puts a copy where it waits for its time. */
+static int hold(struct call *call, int64_t message, const struct draft *d,
+		const struct agent_row *to, int64_t due)
+{
+	int rc = sql_late(call, delivery_add_held, .message = message, .agent = to->id,
+			  .lane = lane_of(d), .due_at = due,
+			  .ack_due_at = ack_due(call, d));
+
+	if (rc >= 0)
+		rc = sql_late(call, inbox_count_held, .agent = to->id);
+	return rc < 0 ? rc : 1;
+}
+
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to)
 {
 	int64_t lane = lane_of(d), capacity = call->caller.inbox_capacity;
+	int64_t due = call->now;
 	struct team_row t;
 	int rc;
 
+	if (d->paced && to->kind == AGENT_KIND_MEMBER && to->id != d->sender &&
+	    (rc = pair_ask(call, d->sender, to, d->delays, "/to", &due)) < 0)
+		return rc;
+	if (due > call->now)
+		return hold(call, message, d, to, due);
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
 		      .lane = lane, .expires_at = d->expires_at,
 		      .ack_due_at = ack_due(call, d));
@@ -152,12 +172,28 @@ static int drop_surplus(struct call *call, struct drops *drops)
 	return rc;
 }
 
+/* A broadcast that keeps the pace of pairs counts for each of them. */
+static int deliver_each(struct call *call, int64_t message, const struct draft *d,
+			int64_t except)
+{
+	struct agent_row *all = NULL;
+	size_t n = 0;
+	int rc = sql_all(call, agents_reading, &all, &n, .team = call->caller.team,
+			 .except = except);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = message_deliver(call, message, d, &all[i]);
+	return rc < 0 ? rc : 0;
+}
+
 int message_deliver_all(struct call *call, int64_t message, const struct draft *d,
 			int64_t except)
 {
 	int64_t capacity = call->caller.inbox_capacity;
 	int rc;
 
+	if (d->paced)
+		return deliver_each(call, message, d, except);
 	if (capacity && (rc = settle_full(call, except)) < 0)
 		return rc;
 	if ((rc = sql_run(call, delivery_add_all, .message = message,

@@ -122,7 +122,9 @@ static void do_set(struct script *s, const char *rest)
 
 	if (strcmp(name, "keep_events") == 0)
 		s->world.keep_events = value;
-	else if (key && key->type->kind == KIND_INT)
+	else if (key && key->type->kind == KIND_BOOL)
+		*(bool *)((char *)&s->world.settings.config + key->at) = value != 0;
+	else if (key && (key->type->kind == KIND_INT || key->type->kind == KIND_ENUM))
 		memcpy((char *)&s->world.settings.config + key->at, &value,
 		       sizeof(value));
 	else

@@ -13,6 +13,7 @@ const struct bench bench_table[] = {
 	{ "rows", "send's own statements in a plain loop", bench_rows },
 	{ "send-64", "64 clients, each waits for its answer", bench_send_many },
 	{ "send-64x16", "64 clients, 16 in flight each", bench_send_deep },
+	{ "limits", "what limits cost a send", bench_limits },
 	{ "cycle-64", "send, receive and ack by 64 clients", bench_cycle },
 	{ "claim-64", "claim and complete by 64 clients", bench_claim },
 	{ "broadcast", "to 1,000 agents with full inboxes", bench_broadcast },

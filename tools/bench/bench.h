@@ -71,6 +71,7 @@ int bench_rows(struct bench_ground *g);
 int bench_send_many(struct bench_ground *g);
 int bench_send_deep(struct bench_ground *g);
 int bench_cycle(struct bench_ground *g);
+int bench_limits(struct bench_ground *g);
 int bench_claim(struct bench_ground *g);
 int bench_broadcast(struct bench_ground *g);
 int bench_tail(struct bench_ground *g);

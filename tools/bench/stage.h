@@ -44,6 +44,7 @@ struct talk {
 	bool random_keys; /* half of the keys UUIDv4, else all UUIDv7 */
 	const char *team; /* NULL: t */
 	const char *op, *args; /* of script_same */
+	const char *const *tokens; /* of each agent; NULL: an operator acts as them */
 };
 extern const struct script script_send; /* to the neighbour */
 extern const struct script script_all; /* to everybody */

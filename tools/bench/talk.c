@@ -68,8 +68,10 @@ static int join_as_agent(struct speaker *s)
 	size_t n = (size_t)snprintf(
 		frame + 4, sizeof(frame) - 4,
 		"{\"type\":\"Hello\",\"version\":\"0\",\"role\":\"client\","
-		"\"boot_id\":\"\",\"team\":\"%s\",\"agent\":\"a%d\",\"as\":true}",
-		t->team ? t->team : "t", s->number);
+		"\"boot_id\":\"\",\"team\":\"%s\",\"agent\":\"a%d\",\"%s\":%s%s%s}",
+		t->team ? t->team : "t", s->number, t->tokens ? "token" : "as",
+		t->tokens ? "\"" : "", t->tokens ? t->tokens[s->number] : "true",
+		t->tokens ? "\"" : "");
 
 	if (fd < 0)
 		return -1;

@@ -94,7 +94,7 @@ struct decl {
 	const char *owner, *message_name, *says, *empty, *next, *example, *misses,
 		*many_name, *many_field;
 	const char *follows, *signals_name, *editor;
-	bool idempotent, destructive, request, cli_rest;
+	bool idempotent, destructive, request, lax, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool quiet; /* says nothing where no state is */
 	bool clock; /* times are told by the clock */

@@ -120,6 +120,8 @@ static void parse_mode(struct parser *p, struct decl *d, const struct opgen_line
 			d->destructive = true;
 		else if (strcmp(l->words[i], "request") == 0)
 			d->request = true;
+		else if (strcmp(l->words[i], "lax") == 0)
+			d->lax = true;
 		else
 			refuse(p, "unknown word '%s'", l->words[i]);
 	}

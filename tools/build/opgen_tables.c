@@ -16,9 +16,11 @@ static bool has_word(const struct list *l, const char *word)
 	return false;
 }
 
-/* Whether any operation may give a fault, listed or not. */
-static bool always(const char *fault)
+/* Whether an operation may give a fault that it does not list. */
+static bool always(const struct decl *d, const char *fault)
 {
+	if (strcmp(fault, "rate_limited") == 0)
+		return !d->rate || strcmp(d->rate, "free") != 0;
 	return strcmp(fault, "invalid") == 0 || strcmp(fault, "denied") == 0 ||
 	       strcmp(fault, "unavailable") == 0;
 }
@@ -35,7 +37,7 @@ static void put_faults(FILE *out, const struct decl *d)
 
 	fputs("\t  .faults = (const enum fault_code[]){ ", out);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (always(rows[i].name) || has_word(&d->fails, rows[i].name))
+		if (always(d, rows[i].name) || has_word(&d->fails, rows[i].name))
 			fprintf(out, "FAULT_%s, ", rows[i].id);
 	fputs("FAULT_NONE },\n\t  .events = (const int[]){ ", out);
 	for (size_t i = 0; i < d->emits.n; i++) {
@@ -199,12 +201,12 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 	put_string(out, d->summary);
 	fputs(",\n\t  .doc = ", out);
 	put_string(out, d->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
 		d->needs_host ? " | OP_NEEDS_HOST" : "",
-		d->request ? " | OP_REQUEST" : "",
+		d->request ? " | OP_REQUEST" : "", d->lax ? " | OP_LAX" : "",
 		d->prefers_host ? " | OP_PREFERS_HOST" : "",
 		d->needs_cursor ? " | OP_NEEDS_CURSOR" : "",
 		d->moves ? " | OP_MOVES_WORKSPACES" : "",

@@ -217,6 +217,17 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		add_small(p, field, false);
 }
 
+/* Sentences need no words above them, numbers do. */
+static bool speaks_for_itself(const struct record *r, const char *const *columns)
+{
+	const struct field *field;
+
+	for (; *columns; columns++)
+		if ((field = field_find(r, *columns)) && field->type->kind == KIND_INT)
+			return false;
+	return true;
+}
+
 void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	struct page p = { .cli = cli };
@@ -232,9 +243,12 @@ void screen_overview(const struct cli *cli, const struct op *op, const json_t *a
 		if (first && !any)
 			puts(op->empty);
 		if (any)
-			print_rows(cli, field->type->record, op->columns, rows, !first);
+			print_rows(cli, field->type->record, op->columns, rows,
+				   !first || !speaks_for_itself(field->type->record,
+								op->columns));
 	}
-	putchar('\n');
+	if (*word && word[1])
+		putchar('\n');
 	for (word += *word != NULL; *word; word++) {
 		add_single(&p, op, answer, *word);
 		if (!cli->terminal)

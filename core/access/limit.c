@@ -1,0 +1,104 @@
+#include "core/access/limit.h"
+
+#include <inttypes.h>
+
+#include "core/access/rate.h"
+
+_Static_assert((int)RATE_DEFAULT == (int)RATE_CATEGORY_DEFAULT &&
+		       (int)RATE_CREATE == (int)RATE_CATEGORY_CREATE &&
+		       (int)RATE_EXEC == (int)RATE_CATEGORY_EXEC &&
+		       (int)RATE_TEAM_MESSAGE == (int)RATE_CATEGORY_TEAM_MESSAGE,
+	       "an operation's rate is a category");
+
+struct rate_size limit_size(const struct config *c, enum rate category)
+{
+	const struct rate_size sizes[] = {
+		[RATE_DEFAULT] = { c->limits_default_burst,
+				   c->limits_default_per_minute },
+		[RATE_CREATE] = { c->limits_create_burst, c->limits_create_per_minute },
+		[RATE_EXEC] = { c->limits_exec_burst, c->limits_exec_per_minute },
+		[RATE_TEAM_MESSAGE] = { c->limits_team_message_burst,
+					c->limits_team_message_per_minute },
+	};
+
+	return sizes[category];
+}
+
+int64_t limit_full_at(const struct call *call, int64_t agent, enum rate category,
+		      int64_t row)
+{
+	struct rate_keeper *rates = call->settings->rates;
+	struct rate_bucket b = { .agent = agent, .category = category, .full_at = row };
+
+	if (rates)
+		rates->find(rates, &b);
+	return b.full_at;
+}
+
+static int refuse(struct call *call, const struct rate_size *size, int64_t wait)
+{
+	struct fault *f = &call->fault;
+	int64_t ms = (wait + 999) / 1000;
+
+	fault_set(f, FAULT_RATE_LIMITED, "",
+		  "%s calls too often: %" PRId64 " `%s` calls at once, then %" PRId64
+		  " a minute",
+		  call->caller.name, size->burst,
+		  field_choice(&record_rate_limit, "category", (int64_t)call->op->rate),
+		  size->per_minute);
+	fault_hint(f,
+		   "Wait %" PRId64
+		   ".%03d s, then repeat it. {limit.list} shows what is left.",
+		   ms / 1000, (int)(ms % 1000));
+	f->retry_after_ms = ms;
+	return f->code;
+}
+
+int limit_spend(struct call *call)
+{
+	struct rate_keeper *rates = call->settings->rates;
+	struct rate_bucket *b = &call->spent;
+	struct rate_row_row row = { 0 };
+	struct rate_size size;
+	int64_t wait;
+	int rc;
+
+	if (b->agent || !(rates || call->spends) ||
+	    !limit_binds(&call->settings->config, &call->identity, call->op))
+		return 0;
+	size = limit_size(&call->settings->config, call->op->rate);
+	*b = (struct rate_bucket){ .agent = call->caller.self,
+				   .category = call->op->rate };
+	if (!rates || !rates->find(rates, b)) {
+		rc = sql_row(call, rate_row, &row, .agent = b->agent,
+			     .category = b->category);
+		b->full_at = row.full_at;
+		if (rc < 0) {
+			b->agent = 0;
+			return rc;
+		}
+	}
+	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
+		     : rate_take(&size, call->now * 1000, &b->full_at);
+	if (wait) {
+		b->agent = 0;
+		return refuse(call, &size, wait);
+	}
+	return rates ? 0
+		     : sql_run(call, rate_keep, .agent = b->agent,
+			       .category = b->category, .full_at = b->full_at);
+}
+
+void limit_settle(struct call *call)
+{
+	const struct rate_bucket *b = &call->spent;
+	struct call keep = { .store = call->store };
+
+	if (!call->spends || !b->agent || store_begin_lax(keep.store, &keep.fault) < 0)
+		return;
+	if (sql_run(&keep, rate_keep, .agent = b->agent, .category = b->category,
+		    .full_at = b->full_at) < 0)
+		store_rollback(keep.store);
+	else
+		store_commit(keep.store, &keep.fault);
+}

@@ -1,0 +1,32 @@
+/*
+ * limit - whether a call may be made now: its caller has a bucket of calls.
+ *
+ * Limits bind agents.  The operator is free of them, also where he acts as an agent, and so
+ * is the host.
+ */
+#ifndef CORE_ACCESS_LIMIT_H
+#define CORE_ACCESS_LIMIT_H
+
+#include "core/call.h"
+
+/* Whether a caller of this kind has a bucket for the operation. */
+static inline bool limit_binds(const struct config *config, const struct identity *who,
+			       const struct op *op)
+{
+	return op->rate != RATE_FREE && who->agent && !who->as &&
+	       who->level != WHO_HOST && config->limits_enabled;
+}
+
+/* The size of the bucket of a category. */
+struct rate_size limit_size(const struct config *config, enum rate category);
+/* When the caller's bucket is full again, by a host's memory or as its row said: us. */
+int64_t limit_full_at(const struct call *call, int64_t agent, enum rate category,
+		      int64_t row);
+
+/* Takes a call out of its caller's bucket, once however often the call runs: 0, or
+ * `rate_limited`.  The call stays spent if it fails later. */
+int limit_spend(struct call *call);
+/* Without a host: writes what a call has spent whose own transaction was undone. */
+void limit_settle(struct call *call);
+
+#endif

@@ -1,0 +1,109 @@
+/* limit_show - lists what agents may call now. */
+#include "core/access/limit.h"
+#include "core/access/pair.h"
+#include "core/access/rate.h"
+#include "core/access/who.h"
+#include "core/room.h"
+
+static int64_t left_of(const struct call *call, int64_t agent, enum rate category,
+		       int64_t row)
+{
+	struct rate_size size = limit_size(&call->settings->config, category);
+
+	return rate_left(&size, call->now * 1000,
+			 limit_full_at(call, agent, category, row));
+}
+
+static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
+		    struct limit_list_out *out)
+{
+	struct limit_agents_row a;
+	struct calls_left line;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, limit_agents, .team = call->caller.team, .agent = agent,
+		  .after = in->after, .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &a)) > 0) {
+		line = (struct calls_left){
+			.agent = a.name,
+			.create = left_of(call, a.id, RATE_CREATE, a.creates),
+			.exec = left_of(call, a.id, RATE_EXEC, a.execs),
+			.team_message =
+				left_of(call, a.id, RATE_TEAM_MESSAGE, a.messages),
+			.other = left_of(call, a.id, RATE_DEFAULT, a.plain),
+		};
+		if ((int64_t)out->n_left == in->limit ||
+		    !room_take(call, &record_calls_left, &line)) {
+			out->more = true;
+			break;
+		}
+		*(struct calls_left *)arena_push(&call->arena, &out->left, &out->n_left,
+						 sizeof(line)) = line;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+static void add_sizes(struct call *call, struct limit_list_out *out)
+{
+	static const enum rate order[] = { RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE,
+					   RATE_DEFAULT };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		struct rate_size size = limit_size(&call->settings->config, order[i]);
+
+		*(struct rate_limit *)arena_push(&call->arena, &out->limits,
+						 &out->n_limits,
+						 sizeof(struct rate_limit)) =
+			(struct rate_limit){ .category = (int64_t)order[i],
+					     .burst = size.burst,
+					     .per_minute = size.per_minute };
+	}
+}
+
+static int add_pairs(struct call *call, int64_t agent, struct limit_list_out *out)
+{
+	struct pair_used_row *all = NULL;
+	size_t n = 0;
+	int rc = sql_all(call, pair_used, &all, &n, .team = call->caller.team,
+			 .agent = agent, .now = call->now);
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		struct pair_use line = { .from = all[i].sender_name,
+					 .to = all[i].to_name,
+					 .sent = all[i].sent };
+
+		rc = pair_next(call, all[i].sender, all[i].recipient, &line.next_at);
+		if (rc < 0 || !room_take(call, &record_pair_use, &line))
+			break;
+		*(struct pair_use *)arena_push(&call->arena, &out->pairs, &out->n_pairs,
+					       sizeof(line)) = line;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int limit_list(struct call *call, const struct limit_list_in *in,
+	       struct limit_list_out *out)
+{
+	struct agent_row a = { 0 };
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
+		return rc;
+	if (call->settings->config.limits_enabled)
+		add_sizes(call, out);
+	rc = add_left(call, in, a.id, out);
+	return rc < 0 || in->after ? rc : add_pairs(call, a.id, out);
+}
+
+int limit_keep(struct call *call, const struct limit_keep_in *in,
+	       struct limit_keep_out *out)
+{
+	(void)in;
+	(void)out;
+	if (call->settings->rates) /* its transaction writes them: core/host/batch.c */
+		call->settings->rates->hurry(call->settings->rates);
+	return 0;
+}

@@ -1,0 +1,104 @@
+#include "core/access/pair.h"
+
+#include <inttypes.h>
+
+enum {
+	FIRST_MS = 2000, /* the first wait; each is twice the one before it */
+	MOST_MS = 30000, /* the longest */
+	SOON_MS = 5000, /* a message that comes within is one too soon */
+	LATE_MS = 1000, /* so late behind its wait, one that was told to wait still is */
+	QUIET_MS = 30000, /* after which a pair begins anew */
+	MINUTE_MS = 60000,
+	A_MINUTE = 10, /* messages of a pair */
+};
+
+static int64_t wait_of(int64_t level)
+{
+	return level < 4 ? FIRST_MS << level : MOST_MS;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* When the next message of a pair may come, which last sent `p`, and how often its wait will
+ * have been doubled then. */
+static int64_t next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
+{
+	int64_t free = later(p->asked_at + wait_of(p->level), p->due_at);
+	int64_t soon = later(p->due_at + SOON_MS, free + LATE_MS);
+
+	*level = 0;
+	if (now >= p->due_at + QUIET_MS)
+		return now;
+	*level = now < soon ? p->level + 1 : p->level;
+	return later(now, free);
+}
+
+static int refuse(struct call *call, const struct agent_row *to, int64_t wait,
+		  const char *where)
+{
+	fault_set(&call->fault, FAULT_RATE_LIMITED, where,
+		  "%s was written to a moment ago", to->name);
+	fault_hint(&call->fault,
+		   "Wait %" PRId64 ".%03d s, then send it again, or send it with "
+		   "{on_limit=delay|--on-limit delay}: it is delivered then.",
+		   wait / 1000, (int)(wait % 1000));
+	call->fault.retry_after_ms = wait;
+	return call->fault.code;
+}
+
+/* When a message of the pair that is sent now may come, and its level. */
+static int find_next(struct call *call, int64_t sender, int64_t recipient, int64_t *due,
+		     int64_t *level)
+{
+	struct pair_before_row tenth;
+	struct pair_last_row last;
+	int rc;
+
+	*due = call->now;
+	*level = 0;
+	rc = sql_row(call, pair_last, &last, .sender = sender, .recipient = recipient);
+	if (rc > 0)
+		*due = later(next_of(&last, call->now, level), last.due_at + 1);
+	if (rc >= 0)
+		rc = sql_row(call, pair_before, &tenth, .sender = sender,
+			     .recipient = recipient, .skip = A_MINUTE - 1);
+	if (rc > 0)
+		*due = later(*due, tenth.due_at + MINUTE_MS);
+	return rc < 0 ? rc : 0;
+}
+
+bool pair_holds(const struct call *call)
+{
+	const struct config *c = &call->settings->config;
+
+	return c->limits_pair == PAIR_SCOPE_ALL && c->limits_enabled &&
+	       call->identity.agent && !call->identity.as;
+}
+
+int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at)
+{
+	int64_t level;
+
+	return find_next(call, sender, recipient, at, &level);
+}
+
+int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
+	     const char *where, int64_t *due)
+{
+	int64_t level;
+	int rc = find_next(call, sender, to->id, due, &level);
+
+	if (rc < 0)
+		return rc;
+	if (*due > call->now && !delays)
+		return refuse(call, to, *due - call->now, where);
+	rc = sql_run(call, pair_add, .sender = sender, .recipient = to->id,
+		     .due_at = *due, .now = call->now, .level = level);
+	if (rc >= 0)
+		rc = sql_late(call, pair_forget, .sender = sender, .recipient = to->id,
+			      .before = call->now - MINUTE_MS);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,28 @@
+/*
+ * pair - how soon one agent may speak to another again, so that two that answer each other
+ * at once come to rest.
+ *
+ * The first message of a sender to a recipient may come at once.  One that comes within 5 s
+ * waits until 2 s after it, the next until 4 s after that, then 8, 16, 30, 30...; a pair
+ * that was quiet for 30 s begins anew.  A pair has at most 10 messages in a minute.
+ * Directions count apart.
+ */
+#ifndef CORE_ACCESS_PAIR_H
+#define CORE_ACCESS_PAIR_H
+
+#include "core/call.h"
+
+/* Whether a message may come now, counted as sent if so: `*due` is now, or with `delays` the
+ * time at which it may be delivered, never before the one in front of it.  Otherwise
+ * `rate_limited` at `where`. */
+int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
+	     const char *where, int64_t *due);
+
+/* Whether this call's messages to inboxes keep that pace: those of an agent, if limits.pair says
+ * so. */
+bool pair_holds(const struct call *call);
+
+/* When the next message of a pair may come: `*at` is now or later; 0 or negative. */
+int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at);
+
+#endif

@@ -1,0 +1,199 @@
+#include "core/host/rates.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/base/alloc.h"
+
+enum { PLACES_LEAST = 256 };
+
+struct place {
+	struct rate_bucket bucket; /* agent 0: empty */
+	int64_t kept; /* full_at as the row says it */
+};
+
+struct rates {
+	struct rate_keeper keeper;
+	pthread_mutex_t lock;
+	struct place *places; /* open addressing; a power of two of them */
+	size_t n_places, n;
+	struct rate_bucket *owed; /* whose rows are to be written */
+	size_t room;
+	atomic_size_t n_owed;
+	_Atomic int64_t written_at; /* clock_steady_ms(); 0: not for long */
+};
+
+/* The place of a bucket, or the empty one where it would be. */
+static struct place *place_of(const struct rates *r, const struct rate_bucket *b)
+{
+	uint64_t at = ((uint64_t)b->agent * 4 + (uint64_t)b->category) *
+		      UINT64_C(0x9e3779b97f4a7c15);
+	struct place *p;
+
+	for (at >>= 32;; at++) {
+		p = &r->places[at & (r->n_places - 1)];
+		if (!p->bucket.agent ||
+		    (p->bucket.agent == b->agent && p->bucket.category == b->category))
+			return p;
+	}
+}
+
+/* Drops the buckets that are full and whose row says so: nothing is to be known of them. */
+static void make_room(struct rates *r, int64_t now)
+{
+	struct place *old = r->places;
+	size_t n_old = r->n_places, live = 0;
+
+	for (size_t i = 0; i < n_old; i++)
+		live += old[i].bucket.agent && (old[i].bucket.full_at > now ||
+						old[i].bucket.full_at != old[i].kept);
+	while (live * 2 >= r->n_places)
+		r->n_places *= 2;
+	r->places = xcalloc(r->n_places, sizeof(*r->places));
+	r->n = 0;
+	for (size_t i = 0; i < n_old; i++) {
+		if (!old[i].bucket.agent || (old[i].bucket.full_at <= now &&
+					     old[i].bucket.full_at == old[i].kept))
+			continue;
+		*place_of(r, &old[i].bucket) = old[i];
+		r->n++;
+	}
+	free(old);
+}
+
+static void owe(struct rates *r, const struct rate_bucket *b)
+{
+	size_t n = atomic_load_explicit(&r->n_owed, memory_order_relaxed);
+
+	if (n == r->room) {
+		r->room = r->room ? 2 * r->room : PLACES_LEAST;
+		r->owed = xreallocarray(r->owed, r->room, sizeof(*r->owed));
+	}
+	r->owed[n] = *b;
+	atomic_store(&r->n_owed, n + 1);
+}
+
+struct rates *rates_of(struct rate_keeper *k)
+{
+	return (struct rates *)k; /* its first member */
+}
+
+static bool find(struct rate_keeper *k, struct rate_bucket *b)
+{
+	struct rates *r = rates_of(k);
+	const struct place *p;
+	bool found;
+
+	pthread_mutex_lock(&r->lock);
+	p = place_of(r, b);
+	found = p->bucket.agent != 0;
+	if (found)
+		b->full_at = p->bucket.full_at;
+	pthread_mutex_unlock(&r->lock);
+	return found;
+}
+
+static int64_t take(struct rate_keeper *k, const struct rate_size *size, int64_t now,
+		    struct rate_bucket *b)
+{
+	struct rates *r = rates_of(k);
+	struct place *p;
+	int64_t wait;
+
+	pthread_mutex_lock(&r->lock);
+	p = place_of(r, b);
+	if (!p->bucket.agent && r->n * 4 >= r->n_places * 3) {
+		make_room(r, now);
+		p = place_of(r, b);
+	}
+	if (!p->bucket.agent) {
+		*p = (struct place){ .bucket = *b, .kept = b->full_at };
+		r->n++;
+	} else if (p->bucket.full_at > b->full_at)
+		b->full_at = p->bucket.full_at;
+	wait = rate_take(size, now, &b->full_at);
+	if (wait == 0) {
+		if (p->bucket.full_at == p->kept)
+			owe(r, b);
+		p->bucket.full_at = b->full_at;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return wait;
+}
+
+bool rates_owe(struct rates *r)
+{
+	return atomic_load_explicit(&r->n_owed, memory_order_relaxed) > 0;
+}
+
+bool rates_due(const struct rates *r, int64_t steady_ms)
+{
+	return steady_ms >= atomic_load(&r->written_at) + RATE_KEEP_MS;
+}
+
+static void hurry(struct rate_keeper *k)
+{
+	atomic_store(&rates_of(k)->written_at, 0);
+}
+
+size_t rates_owed(struct rates *r, int64_t steady_ms, struct rate_bucket *out,
+		  size_t most)
+{
+	size_t left, n = 0;
+
+	if (!rates_owe(r))
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	left = atomic_load(&r->n_owed);
+	while (left > 0 && n < most) {
+		struct place *p = place_of(r, &r->owed[--left]);
+
+		p->kept = p->bucket.full_at;
+		out[n++] = p->bucket;
+	}
+	atomic_store(&r->n_owed, left);
+	atomic_store(&r->written_at, steady_ms);
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+void rates_unkept(struct rates *r, const struct rate_bucket *these, size_t n)
+{
+	pthread_mutex_lock(&r->lock);
+	for (size_t i = 0; i < n; i++) {
+		struct place *p = place_of(r, &these[i]);
+
+		if (!p->bucket.agent || p->bucket.full_at != p->kept)
+			continue;
+		p->kept = 0;
+		owe(r, &p->bucket);
+	}
+	pthread_mutex_unlock(&r->lock);
+}
+
+struct rates *rates_new(void)
+{
+	struct rates *r = xcalloc(1, sizeof(*r));
+
+	r->keeper = (struct rate_keeper){ .find = find, .take = take, .hurry = hurry };
+	pthread_mutex_init(&r->lock, NULL);
+	r->n_places = PLACES_LEAST;
+	r->places = xcalloc(r->n_places, sizeof(*r->places));
+	return r;
+}
+
+struct rate_keeper *rates_keeper(struct rates *r)
+{
+	return &r->keeper;
+}
+
+void rates_free(struct rates *r)
+{
+	if (!r)
+		return;
+	pthread_mutex_destroy(&r->lock);
+	free(r->places);
+	free(r->owed);
+	free(r);
+}

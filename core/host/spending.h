@@ -1,0 +1,18 @@
+/*
+ * spending - sees to it that what agents spend of their limits comes into rows soon.
+ *
+ * Every transaction of the writer writes it as well (batch.c); where none comes, one of its
+ * own does after RATE_KEEP_MS.
+ */
+#ifndef CORE_HOST_SPENDING_H
+#define CORE_HOST_SPENDING_H
+
+struct host;
+
+void spending_open(struct host *host);
+/* Before the loop sleeps: sets the timer where something was spent. */
+void spending_look(struct host *host);
+/* Writes what is left, and ends the timer. */
+void spending_close(struct host *host);
+
+#endif

@@ -1,0 +1,74 @@
+-- Limits: the buckets of calls, and what pairs have sent.
+
+-- name: rate_row
+-- When an agent has all calls of a category again.
+SELECT full_at FROM rate WHERE agent = :agent AND category = :category;
+
+-- name: rate_keep
+-- Calls that were spent stay spent: a bucket is never written fuller than it is.
+INSERT INTO rate (agent, category, full_at) VALUES (:agent, :category, :full_at)
+ON CONFLICT (agent, category) DO UPDATE SET full_at = excluded.full_at
+WHERE excluded.full_at > rate.full_at;
+
+-- name: rate_clean
+-- A bucket that is full needs no row.
+-- scan ok: a few rows for each agent
+DELETE FROM rate WHERE full_at < :now_us;
+
+-- name: limit_agents
+-- The members of a team by name, with what their rows say.
+-- int: plain creates execs messages
+-- text: after
+SELECT a.id, a.name,
+	coalesce((SELECT r.full_at FROM rate r WHERE r.agent = a.id
+		AND r.category = {rate_category.default}), 0) AS plain,
+	coalesce((SELECT r.full_at FROM rate r WHERE r.agent = a.id
+		AND r.category = {rate_category.create}), 0) AS creates,
+	coalesce((SELECT r.full_at FROM rate r WHERE r.agent = a.id
+		AND r.category = {rate_category.exec}), 0) AS execs,
+	coalesce((SELECT r.full_at FROM rate r WHERE r.agent = a.id
+		AND r.category = {rate_category.team_message}), 0) AS messages
+FROM agent a
+WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
+	AND (:agent = 0 OR a.id = :agent) AND (:after IS NULL OR a.name > :after)
+ORDER BY a.name LIMIT :limit;
+
+-- name: pair_last
+-- The message of a pair that comes last.
+SELECT due_at, asked_at, level FROM pair_sent
+WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
+
+-- name: pair_before
+-- The message of a pair with so many behind it.
+SELECT due_at FROM pair_sent
+WHERE sender = :sender AND recipient = :recipient
+ORDER BY due_at DESC LIMIT 1 OFFSET :skip;
+
+-- name: pair_add
+INSERT INTO pair_sent (sender, recipient, due_at, asked_at, level)
+VALUES (:sender, :recipient, :due_at, :now, :level);
+
+-- name: pair_forget
+-- late
+-- What was sent before the last minute limits nothing.
+DELETE FROM pair_sent
+WHERE sender = :sender AND recipient = :recipient AND due_at < :before;
+
+-- name: pair_used
+-- text: sender_name to_name
+-- int: sent
+-- The pairs of a team that have sent in the last minute, or wait; of one sender, or all (0).
+-- scan ok: a few rows for each pair
+SELECT p.sender, p.recipient, s.name AS sender_name,
+	CASE WHEN r.team = s.team THEN r.name
+		ELSE (SELECT t.name FROM team t WHERE t.id = r.team) || '/' || r.name END
+		AS to_name,
+	count(*) AS sent
+FROM agent s JOIN pair_sent p ON p.sender = s.id JOIN agent r ON r.id = p.recipient
+WHERE s.team = :team AND (:agent = 0 OR s.id = :agent) AND p.due_at > :now - 60000
+GROUP BY p.sender, p.recipient, s.name, r.name, r.team, s.team
+ORDER BY s.name, r.name;
+
+-- name: pair_clean
+-- scan ok: a few rows for each pair
+DELETE FROM pair_sent WHERE due_at < :before;

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Limits of agents hold across processes, restarts and kill -9, with a host and without;
+# what is told to wait so long may go on then; every operation spends what it says.
+. "$(dirname "$0")/../lib/story.sh"
+unset CADRE_LIMITS_ENABLED
+export CADRE_LIMITS_TEAM_MESSAGE_BURST=5 CADRE_LIMITS_TEAM_MESSAGE_PER_MINUTE=60
+export CADRE_LIMITS_DEFAULT_BURST=10 CADRE_LIMITS_DEFAULT_PER_MINUTE=30
+
+as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
+left() { cadre --json limits --agent "$1" | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["left"][0][sys.argv[1]])' "$2"; }
+sent() { cadre --json status | python3 -c '
+import json, sys; print(0)' >/dev/null; sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM message"; }
+
+cadre team create shop --roles coder,tester,reader,loser >/dev/null || bad "team"
+
+# Forty processes at once, without a host: five messages go, whoever wins.
+(
+	eval "$(cadre agent env coder)"
+	for i in $(seq 40); do "$CADRE" send tester "$i" >"$TMPDIR/sent.$i" 2>&1 & done
+	wait
+)
+ok=$(grep -l '^sent' "$TMPDIR"/sent.* | wc -l)
+# A second may have passed since the first: it brings one call back.
+[ "$ok" -ge 5 ] && [ "$ok" -le $((6 + 3 * ${TEST_SCALE:-1})) ] || bad "$ok of 40 were sent, not 5"
+[ "$(sent)" -eq "$ok" ] || bad "$(sent) messages are stored, $ok were acknowledged"
+grep -q 'calls too often' "$TMPDIR"/sent.* || bad "nobody was told why"
+
+# A caller that is told to wait may go on just then, and not before: right to 50 ms.
+cat >"$TMPDIR/wait.py" <<'P'
+import json, os, socket, subprocess, sys, time
+def send(text):
+    r = subprocess.run([os.environ["CADRE"], "--json", "send", "tester", text],
+                       capture_output=True, text=True)
+    return r.returncode, json.loads(r.stdout or r.stderr)
+for n in range(100):
+    rc, a = send("fill")
+    if rc: break
+assert rc == 6, (rc, a)
+e = a["error"]
+assert e["code"] == "rate_limited" and 0 < e["retry_after_ms"] <= 1000, e
+end = time.monotonic() + e["retry_after_ms"] / 1000
+early = 0
+while time.monotonic() < end - 0.06:
+    rc, a = send("early")
+    early += rc == 0
+time.sleep(max(0, end + 0.05 - time.monotonic()))
+rc, a = send("late")
+assert early == 0, "it went before its time"
+assert rc == 0, (rc, a)
+P
+export CADRE
+(eval "$(cadre agent env coder)"; python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
+
+# Reads count without a host, and so do calls that fail.
+for i in 1 2 3 4; do as reader status >/dev/null; as reader team status >/dev/null; done
+as reader task show 077 >/dev/null 2>&1
+n=$(left reader other)
+[ "$n" -ge 5 ] && [ "$n" -le $((6 + ${TEST_SCALE:-1})) ] || bad "$n reads are left, not 5"
+
+# With a host they hold as well, over its end.
+cadre up >/dev/null || bad "up"
+[ "$(left reader other)" -ge "$n" ] || bad "the host gave less than was left"
+(eval "$(cadre agent env coder)"; python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong with a host"
+(
+	eval "$(cadre agent env loser)"
+	for i in $(seq 30); do "$CADRE" team status >/dev/null 2>&1 & done
+	wait
+)
+is 6 'loser calls too often: 10 `default` calls at once, then 30 a minute' as loser team status
+sleep 0.3
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+is 6 'loser calls too often' as loser team status
+cadre up >/dev/null || bad "up again"
+is 6 'loser calls too often' as loser team status
+cadre down >/dev/null
+is 6 'loser calls too often' as loser team status
+# Acknowledgements, heartbeats, waits and mail to receive are free; so is the operator.
+is 0 '' as loser agent heartbeat
+is 0 '' as loser inbox
+for i in $(seq 25); do cadre team status >/dev/null || bad "the operator is limited"; done
+is 0 '' cadre --as loser team status
+is 0 'AGENT.*CREATE.*OTHER' cadre limits
+
+# Limits may be turned off.
+CADRE_LIMITS_ENABLED=false
+export CADRE_LIMITS_ENABLED
+is 0 '' as loser team status
+unset CADRE_LIMITS_ENABLED
+
+# A pair that is too quick: what is delayed comes in order, at its time, with a host and without.
+export CADRE_LIMITS_PAIR=all CADRE_LIMITS_TEAM_MESSAGE_BURST=100
+is 0 'sent' as tester send reader one
+is 6 'reader was written to a moment ago' as tester send reader two
+is 0 'get it later' as tester send reader two --on-limit delay
+is 0 '^tester  *reader  *2 ' cadre limits
+began=$(date +%s%N)
+is 0 'one' as reader inbox --lease-seconds 0
+is 0 'two' as reader inbox --wait --lease-seconds 0
+took=$((($(date +%s%N) - began) / 1000000))
+[ "$took" -lt $((2600 * ${TEST_SCALE:-1})) ] || bad "the delayed message took $took ms"
+cadre up >/dev/null || bad "up for pairs"
+is 0 'get it later' as tester send reader three --on-limit delay
+began=$(date +%s%N)
+is 0 'three' as reader inbox --wait --lease-seconds 0
+took=$((($(date +%s%N) - began) / 1000000))
+[ "$took" -lt $((4600 * ${TEST_SCALE:-1})) ] || bad "the delayed message took $took ms with a host"
+cadre down >/dev/null
+exit "$failed"
