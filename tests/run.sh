@@ -9,7 +9,8 @@
 # programs tests/NAME.c, the stories tests/*/*.sh (but lib/), tests/fuzz/*.c.  Logs are
 # kept in build/logs/, and the tail of a failing one is shown.  A test finds
 # the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
-# and $HOME, nothing else of the caller's environment, and leaves nothing running;
+# and $HOME, nothing else of the caller's environment, and leaves nothing running; its agents call
+# as often as they like (CADRE_LIMITS_ENABLED);
 # one that ends with 77 was skipped, and so was a case of which a program says so.
 # $TEST_SCALE tells how much longer than on a fast machine a test should wait.
 set -u
@@ -75,7 +76,7 @@ in_own() {
 	esac
 	env -i --default-signal ${RENEW:+RENEW="$RENEW"} PATH="$root/build/asan:$PATH" HOME="$own" TMPDIR="$own" \
 		XDG_RUNTIME_DIR="$own/run" XDG_STATE_HOME="$own/state" \
-		XDG_CONFIG_HOME="$own/config" CADRE="$root/build/asan/cadre" \
+		XDG_CONFIG_HOME="$own/config" CADRE="$root/build/asan/cadre" CADRE_LIMITS_ENABLED=false \
 		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" ${N:+"N=$N"} \
 		npm_config_cache="${npm_config_cache:-${HOME:-$root/build}/.npm}" \
 		CLIENTS_CACHE="${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}" \

@@ -3,7 +3,7 @@
 # by whoever acts on it, and refused with its place when it is wrong.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-unset CADRE_HOME
+unset CADRE_HOME CADRE_LIMITS_ENABLED
 trap 'cadre --home "$TMPDIR/shop/.cadre" down >/dev/null 2>&1' EXIT
 
 hint() { grep -q -e "^hint: .*$1" "$TMPDIR/err" || bad "no hint: $1"; }

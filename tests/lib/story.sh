@@ -4,7 +4,6 @@
 : "${CADRE:=$(command -v cadre)}"
 here=$(cd "$(dirname "$0")/.." && pwd)
 export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
-export CADRE_LIMITS_ENABLED=false # stories call as often as they like
 failed=0 judged= either=
 
 cadre() { "$CADRE" "$@"; }

@@ -7,7 +7,6 @@ set -u
 build=$(cd "$(dirname "$CADRE")/.." && pwd)
 case $build in */build) ;; *) build=$(dirname "$CADRE") ;; esac
 export CADRE_HOME="$TMPDIR/s,t" NO_COLOR=1 # QEMU has to be told of commas
-export CADRE_LIMITS_ENABLED=false # stories call as often as they like
 export CADRE_IMAGES="$build/vm/images" XDG_CACHE_HOME="$build/vm/cache"
 cadre() { "$CADRE" "$@"; }
 cadre init >/dev/null

@@ -28,7 +28,7 @@ export class World {
 		const env = {
 			PATH: process.env.PATH, HOME: this.home, CADRE_HOME: `${this.home}/state`,
 			XDG_RUNTIME_DIR: this.home, ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '',
-			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '',
+			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '', CADRE_LIMITS_ENABLED: 'false',
 		};
 		return agent ? { ...env, CADRE_TEAM: 'alpha', CADRE_AGENT: agent,
 			CADRE_TOKEN: this.tokens[agent] } : env;
