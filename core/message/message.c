@@ -411,6 +411,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 	out->recipients = (int64_t)out->n_deliveries;
 	for (size_t i = 0; i < out->n_deliveries; i++)
 		out->delayed += out->deliveries[i].has_due_at;
+	out->has_delayed = out->delayed > 0;
 	if (out->n_deliveries == 100) {
 		rc = sql_row(call, deliveries_count, &count, .message = m.id);
 		if (rc < 0)

@@ -55,10 +55,10 @@ export CADRE
 (eval "$(cadre agent env coder)"; python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
 
 # Reads count without a host, and so do calls that fail.
-for i in 1 2 3 4; do as reader status >/dev/null; as reader team status >/dev/null; done
+for i in 1 2 3 4; do as reader team status >/dev/null; done
 as reader task show 077 >/dev/null 2>&1
 n=$(left reader other)
-[ "$n" -ge 1 ] && [ "$n" -le 2 ] || bad "$n reads are left, not 1"
+[ "$n" -ge 5 ] && [ "$n" -le 6 ] || bad "$n reads are left, not 5"
 
 # With a host they hold as well, over its end.
 cadre up >/dev/null || bad "up"

@@ -28,12 +28,12 @@ static int open_team(struct pitch *p)
 {
 	struct text args = { 0 };
 	json_t *member;
-	size_t i;
+	size_t i, n = 0;
 	int rc;
 
 	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":0,\"roles\":[");
-	for (int n = 0; n < CLIENTS; n++)
-		text_addf(&args, "%s{\"name\":\"a%d\"}", n ? "," : "", n);
+	for (int a = 0; a < CLIENTS; a++)
+		text_addf(&args, "%s{\"name\":\"a%d\"}", a ? "," : "", a);
 	text_addf(&args, "]}");
 	rc = stage_call(&p->stage, "team.create", args.data, &p->made);
 	text_release(&args);
@@ -43,8 +43,8 @@ static int open_team(struct pitch *p)
 	json_array_foreach(json_object_get(p->answer, "members"), i, member) {
 		const char *name = json_string_value(json_object_get(member, "name"));
 
-		if (name && name[0] == 'a')
-			p->tokens[atoi(name + 1)] =
+		if (name && name[0] == 'a' && n < CLIENTS)
+			p->tokens[n++] =
 				json_string_value(json_object_get(member, "token"));
 	}
 	p->talk = (struct talk){ .body = BODY, .tokens = p->tokens };
