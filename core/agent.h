@@ -5,6 +5,7 @@
 #define CORE_AGENT_H
 
 #include "core/event.h"
+#include "ops.gen.h"
 
 /* An agent to add; `id` is filled. */
 struct newcomer {
@@ -33,6 +34,9 @@ const char *agent_name_pick(struct call *call, size_t tried);
 
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);
+
+/* Changes an agent's card, by itself or by who leads it, and tells it: 0 or negative. */
+int agent_change(struct call *call, const struct agent_update_in *in);
 
 /* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
 int card_tell(struct call *call, const struct agent_row *a, struct card *card);

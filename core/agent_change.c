@@ -52,7 +52,7 @@ static int tell_teammates(struct call *call, const struct agent_update_in *in,
 				 .actor = a->id, .subject = message);
 }
 
-static int update(struct call *call, const struct agent_update_in *in)
+int agent_change(struct call *call, const struct agent_update_in *in)
 {
 	struct agent_row a;
 	int rc;
@@ -82,7 +82,7 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = update(call, in)) < 0) ||
+	    (!call->made && (rc = agent_change(call, in)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
 	return card_tell(call, &a, &out->card);

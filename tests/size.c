@@ -102,6 +102,7 @@ static const struct reading {
 	  OLD_METADATA },
 	{ "message.peek", "{\"agent\":\"w-5\",\"limit\":1000}", "messages", 0 },
 	{ "message.receipt", "{\"message_id\":\"MESSAGE\"}", "deliveries", DOORS },
+	{ "limit.list", "{\"limit\":1000}", "left", AGENTS + 1 },
 	{ "message.thread", "{\"thread\":\"long\",\"limit\":1000}", "messages",
 	  MESSAGES + 1 },
 	{ "result.list", "{\"limit\":1000}", "results", 20 },

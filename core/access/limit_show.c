@@ -23,10 +23,10 @@ static int add_left(struct call *call, const struct limit_list_in *in, int64_t a
 	int rc;
 
 	sql_query(call, &q, limit_agents, .team = call->caller.team, .agent = agent,
-		  .after = in->after, .limit = in->limit + 1);
+		  .after = in->after_name, .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &a)) > 0) {
 		line = (struct calls_left){
-			.agent = a.name,
+			.name = a.name,
 			.create = left_of(call, a.id, RATE_CREATE, a.creates),
 			.exec = left_of(call, a.id, RATE_EXEC, a.execs),
 			.team_message =
@@ -95,7 +95,7 @@ int limit_list(struct call *call, const struct limit_list_in *in,
 	if (call->settings->config.limits_enabled)
 		add_sizes(call, out);
 	rc = add_left(call, in, a.id, out);
-	return rc < 0 || in->after ? rc : add_pairs(call, a.id, out);
+	return rc < 0 || in->after_name ? rc : add_pairs(call, a.id, out);
 }
 
 int limit_keep(struct call *call, const struct limit_keep_in *in,

@@ -47,6 +47,7 @@ struct vault_work {
 	int event; /* kind of the event that a write emits */
 	struct note_move move;
 	bool staged; /* step 3 is due */
+	bool rows; /* no file is written: step 3 alone is due */
 	const int64_t *done; /* rows of vault_move that have been made */
 	size_t n_done;
 };

@@ -28,6 +28,18 @@ int vault_old(struct call *call, const char *path, struct text *old,
 int vault_stage(struct call *call, struct vault_work *w, const struct text *text,
 		const struct note_stamp *was);
 
+/* A path that is the card of an agent. */
+struct vault_card {
+	const char *path, *team, *agent;
+};
+
+/* Whether an argument at /path names an agent's card that the caller sees: 1 with `card`, 0, or
+ * negative. */
+int vault_card_named(struct call *call, const char *given, struct vault_card *card);
+/* Changes the card as its new text says, or in a plan sees whether it could: 0 or negative. */
+int vault_write_card(struct call *call, const struct vault_card *card,
+		     const char *content);
+
 /* Finds the note of a move to `to`, or of a deletion (NULL), and fills the work's move. */
 int vault_find(struct call *call, struct vault_work *w, const char *to);
 

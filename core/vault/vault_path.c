@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/vault/vault.h"
+#include "core/vault/vault_inside.h"
 
 enum { PART_MOST = 200 }; /* bytes of a name; a file system takes 255 */
 
@@ -189,7 +189,8 @@ static const struct {
 	const char *hint;
 } mirrored[] = {
 	{ "tasks/", is_task, "Change the task instead: task update, note, tick, …" },
-	{ "cards/", is_card, "Change the card instead: agent update, status." },
+	{ "cards/", is_card,
+	  "Write the whole card (`vault write`), or: agent update, status." },
 	{ "messages/", is_day, "Send a message instead." },
 	{ "", is_team_page, "It shows the team; write a note beside it." },
 };
@@ -267,6 +268,28 @@ int vault_note(struct call *call, const char *given, const char *where,
 		return rc;
 	*out = arena_strdup(&call->arena, w.path);
 	return 0;
+}
+
+int vault_card_named(struct call *call, const char *given, struct vault_card *card)
+{
+	struct walker w = { .call = call, .where = "/path" };
+	const char *team = "", *name;
+	size_t n;
+	int rc;
+
+	if ((rc = resolve(&w, given)) < 0)
+		return rc;
+	n = team_in(w.path, false, &team);
+	name = team + n + 1;
+	if (!n || *team == '.' || strncmp(name, "cards/", 6) != 0 ||
+	    strchr(name + 6, '/') || !is_card(name + 6))
+		return 0;
+	if ((rc = check_reach(&w, false, VAULT_WRITE)) < 0)
+		return rc;
+	card->path = arena_strdup(&call->arena, w.path);
+	card->team = arena_strndup(&call->arena, team, n);
+	card->agent = arena_strndup(&call->arena, name + 6, strlen(name + 6) - 5);
+	return 1;
 }
 
 int vault_folder(struct call *call, const char *given, const char *where,

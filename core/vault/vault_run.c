@@ -265,6 +265,8 @@ int vault_run(struct call *call)
 	call->plans = call->op->flags & OP_WRITE;
 	rc = call_transact(call, false);
 	call->plans = false;
+	if (rc >= 0 && w.rows)
+		rc = call_transact(call, true);
 	if (rc >= 0 && !w.run) {
 		call->vault = NULL;
 		return 0; /* the operation needs no files in this case */

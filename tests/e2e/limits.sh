@@ -82,7 +82,7 @@ is 0 '' as loser agent heartbeat
 is 0 '' as loser inbox
 for i in $(seq 25); do cadre team status >/dev/null || bad "the operator is limited"; done
 is 0 '' cadre --as loser team status
-is 0 'AGENT.*CREATE.*OTHER' cadre limits
+is 0 'NAME.*CREATE.*OTHER' cadre limits
 
 # Limits may be turned off.
 CADRE_LIMITS_ENABLED=false

@@ -206,7 +206,7 @@ static const struct {
 	  "Did you mean 'gc.keep_days'?" },
 	{ "inbox.capasity = 'x'", ":1:7: unknown key 'inbox.capasity'",
 	  "Did you mean 'inbox.capacity'?" },
-	{ "[limits]\nenabled = 1\n", ":2:1: unknown key 'limits.enabled'",
+	{ "[limits]\nallowed = 1\n", ":2:1: unknown key 'limits.allowed'",
 	  "Did you mean 'limits." },
 	{ "[inbx]\n", ":1:2: unknown key 'inbx'", "Did you mean" },
 	{ "[[inbox]]\ncapacity = 1\n", ":1:3: unknown key 'inbox'", "Did you mean" },

@@ -192,7 +192,7 @@ static void helps(void **state)
 		"  --idempotency-key TEXT\n"
 		"                        Names this call; the same one again changes nothing more\n"
 		"                        and returns what the first did.\n"
-		"\nFaults (exit status): invalid 2, denied 5, unavailable 7\n");
+		"\nFaults (exit status): invalid 2, denied 5, rate_limited 6, unavailable 7\n");
 	text_release(&t);
 	for (size_t i = 0; i < op_count; i++)
 		op_usage(&op_table[i], &t);
