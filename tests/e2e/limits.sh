@@ -42,7 +42,7 @@ for n in range(100):
 assert rc == 6, (rc, a)
 e = a["error"]
 assert e["code"] == "rate_limited" and 0 < e["retry_after_ms"] <= 1000, e
-# It was refused between `began` and now: the call is there between `least` and `end`.
+# The refusal came between `began` and now: the next call is there between `least` and `end`.
 wait = e["retry_after_ms"] / 1000
 least, end = began + wait, time.monotonic() + wait
 early = 0
