@@ -4,13 +4,19 @@
 
 #include "core/access/rate.h"
 
-_Static_assert((int)RATE_DEFAULT == (int)RATE_CATEGORY_DEFAULT &&
-		       (int)RATE_CREATE == (int)RATE_CATEGORY_CREATE &&
-		       (int)RATE_EXEC == (int)RATE_CATEGORY_EXEC &&
-		       (int)RATE_TEAM_MESSAGE == (int)RATE_CATEGORY_TEAM_MESSAGE,
-	       "an operation's rate is a category");
+int64_t limit_category(enum rate rate)
+{
+	static const enum rate_category categories[] = {
+		[RATE_DEFAULT] = RATE_CATEGORY_DEFAULT,
+		[RATE_CREATE] = RATE_CATEGORY_CREATE,
+		[RATE_EXEC] = RATE_CATEGORY_EXEC,
+		[RATE_TEAM_MESSAGE] = RATE_CATEGORY_TEAM_MESSAGE,
+	};
 
-struct rate_size limit_size(const struct config *c, enum rate category)
+	return (int64_t)categories[rate];
+}
+
+struct rate_size limit_size(const struct config *c, enum rate rate)
 {
 	const struct rate_size sizes[] = {
 		[RATE_DEFAULT] = { c->limits_default_burst,
@@ -21,14 +27,15 @@ struct rate_size limit_size(const struct config *c, enum rate category)
 					c->limits_team_message_per_minute },
 	};
 
-	return sizes[category];
+	return sizes[rate];
 }
 
-int64_t limit_full_at(const struct call *call, int64_t agent, enum rate category,
-		      int64_t row)
+int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate, int64_t row)
 {
 	struct rate_keeper *rates = call->settings->rates;
-	struct rate_bucket b = { .agent = agent, .category = category, .full_at = row };
+	struct rate_bucket b = { .agent = agent,
+				 .category = limit_category(rate),
+				 .full_at = row };
 
 	if (rates)
 		rates->find(rates, &b);
@@ -44,7 +51,8 @@ static int refuse(struct call *call, const struct rate_size *size, int64_t wait)
 		  "%s calls too often: %" PRId64 " `%s` calls at once, then %" PRId64
 		  " a minute",
 		  call->caller.name, size->burst,
-		  field_choice(&record_rate_limit, "category", (int64_t)call->op->rate),
+		  field_choice(&record_rate_limit, "category",
+			       limit_category(call->op->rate)),
 		  size->per_minute);
 	fault_hint(f,
 		   "Wait %" PRId64
@@ -68,7 +76,7 @@ int limit_spend(struct call *call)
 		return 0;
 	size = limit_size(&call->settings->config, call->op->rate);
 	*b = (struct rate_bucket){ .agent = call->caller.self,
-				   .category = call->op->rate };
+				   .category = limit_category(call->op->rate) };
 	if (!rates || !rates->find(rates, b)) {
 		rc = sql_row(call, rate_row, &row, .agent = b->agent,
 			     .category = b->category);

@@ -17,10 +17,12 @@ static inline bool limit_binds(const struct config *config, const struct identit
 	       who->level != WHO_HOST && config->limits_enabled;
 }
 
-/* The size of the bucket of a category. */
-struct rate_size limit_size(const struct config *config, enum rate category);
+/* The category of operations with this rate, which is not RATE_FREE: an enum rate_category. */
+int64_t limit_category(enum rate rate);
+/* The size of their bucket. */
+struct rate_size limit_size(const struct config *config, enum rate rate);
 /* When the caller's bucket is full again, by a host's memory or as its row said: us. */
-int64_t limit_full_at(const struct call *call, int64_t agent, enum rate category,
+int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate,
 		      int64_t row);
 
 /* Takes a call out of its caller's bucket, once however often the call runs: 0, or

@@ -5,13 +5,12 @@
 #include "core/access/who.h"
 #include "core/room.h"
 
-static int64_t left_of(const struct call *call, int64_t agent, enum rate category,
+static int64_t left_of(const struct call *call, int64_t agent, enum rate rate,
 		       int64_t row)
 {
-	struct rate_size size = limit_size(&call->settings->config, category);
+	struct rate_size size = limit_size(&call->settings->config, rate);
 
-	return rate_left(&size, call->now * 1000,
-			 limit_full_at(call, agent, category, row));
+	return rate_left(&size, call->now * 1000, limit_full_at(call, agent, rate, row));
 }
 
 static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
@@ -56,7 +55,7 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 		*(struct rate_limit *)arena_push(&call->arena, &out->limits,
 						 &out->n_limits,
 						 sizeof(struct rate_limit)) =
-			(struct rate_limit){ .category = (int64_t)order[i],
+			(struct rate_limit){ .category = limit_category(order[i]),
 					     .burst = size.burst,
 					     .per_minute = size.per_minute };
 	}

@@ -113,6 +113,15 @@ static void do_settles(struct script *s, const char *rest)
 	s->world.settles = strcmp(rest, "on") == 0;
 }
 
+static int64_t choice_of(const struct type *t, const char *word)
+{
+	int64_t n = 0;
+
+	while (t->choices[n].name && strcmp(t->choices[n].name, word) != 0)
+		n++;
+	return n;
+}
+
 static void do_set(struct script *s, const char *rest)
 {
 	size_t n = strcspn(rest, " ");
@@ -124,7 +133,10 @@ static void do_set(struct script *s, const char *rest)
 		s->world.keep_events = value;
 	else if (key && key->type->kind == KIND_BOOL)
 		*(bool *)((char *)&s->world.settings.config + key->at) = value != 0;
-	else if (key && (key->type->kind == KIND_INT || key->type->kind == KIND_ENUM))
+	else if (key && key->type->kind == KIND_ENUM)
+		memcpy((char *)&s->world.settings.config + key->at,
+		       &(int64_t){ choice_of(key->type, rest + n + 1) }, sizeof(value));
+	else if (key && key->type->kind == KIND_INT)
 		memcpy((char *)&s->world.settings.config + key->at, &value,
 		       sizeof(value));
 	else

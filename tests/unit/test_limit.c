@@ -98,11 +98,13 @@ static void each_spends_its_category(void **state)
 							  n * 60000000 / size.per_minute
 						: 0;
 
-				if (row_of(&w, c) != spent)
+				if (row_of(&w, limit_category((enum rate)c)) != spent)
 					fail_msg("%s: category %d is full at %lld, not "
 						 "%lld",
 						 op->name, (int)c,
-						 (long long)row_of(&w, c),
+						 (long long)row_of(
+							 &w,
+							 limit_category((enum rate)c)),
 						 (long long)spent);
 			}
 		}
