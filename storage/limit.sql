@@ -5,10 +5,9 @@
 SELECT full_at FROM rate WHERE agent = :agent AND category = :category;
 
 -- name: rate_keep
--- Calls that were spent stay spent: a bucket is never written fuller than it is.
+-- The writer has read the bucket in this transaction, or is the host that keeps it.
 INSERT INTO rate (agent, category, full_at) VALUES (:agent, :category, :full_at)
-ON CONFLICT (agent, category) DO UPDATE SET full_at = excluded.full_at
-WHERE excluded.full_at > rate.full_at;
+ON CONFLICT (agent, category) DO UPDATE SET full_at = excluded.full_at;
 
 -- name: rate_clean
 -- A bucket that is full needs no row.
@@ -50,9 +49,10 @@ VALUES (:sender, :recipient, :due_at, :now, :level);
 
 -- name: pair_forget
 -- late
--- What was sent before the last minute limits nothing.
+-- A message limits nothing that was sent before the last minute, or by a clock that was put
+-- back since.
 DELETE FROM pair_sent
-WHERE sender = :sender AND recipient = :recipient AND due_at < :before;
+WHERE sender = :sender AND recipient = :recipient AND (due_at < :before OR asked_at > :now);
 
 -- name: pair_used
 -- text: sender_name to_name

@@ -338,8 +338,10 @@ static void leave(struct store *s)
 {
 	struct fault none = { 0 };
 
-	if (s->lax && s->db)
-		store_exec(s, SQL_SYNC_FULL, &none);
+	if (s->lax && s->db && store_exec(s, SQL_SYNC_FULL, &none) < 0) {
+		none = (struct fault){ 0 };
+		reconnect(s, &none);
+	}
 	s->lax = false;
 	if (s->writing)
 		turn_give(&s->turn);
@@ -417,14 +419,17 @@ int store_begin(struct store *s, bool write, struct fault *f)
 
 int store_begin_lax(struct store *s, struct fault *f)
 {
+	int rc;
+
 	if (s->db && !(s->flags & (STORE_NORMAL | STORE_MEMORY))) {
 		if (store_exec(s, SQL_SYNC_NORMAL, f) < 0)
 			return f->code;
 		s->lax = true;
 	}
-	if (store_begin(s, true, f) < 0)
+	rc = store_begin(s, true, f);
+	if (rc < 0)
 		leave(s); /* as it was before */
-	return f->code;
+	return rc;
 }
 
 int64_t store_now(const struct store *s)

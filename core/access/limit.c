@@ -89,7 +89,9 @@ int limit_spend(struct call *call)
 	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
 		     : rate_take(&size, call->now * 1000, &b->full_at);
 	if (wait) {
-		b->agent = 0;
+		/* A row beyond an empty bucket, of a clock that was put back, is mended. */
+		if (rates || b->full_at == row.full_at)
+			b->agent = 0;
 		return refuse(call, &size, wait);
 	}
 	return rates ? 0
@@ -101,12 +103,21 @@ void limit_settle(struct call *call)
 {
 	const struct rate_bucket *b = &call->spent;
 	struct call keep = { .store = call->store };
+	struct rate_row_row row = { 0 };
+	struct rate_size size;
 
 	if (!call->spends || !b->agent || store_begin_lax(keep.store, &keep.fault) < 0)
 		return;
-	if (sql_run(&keep, rate_keep, .agent = b->agent, .category = b->category,
-		    .full_at = b->full_at) < 0)
+	size = limit_size(&call->settings->config, call->op->rate);
+	/* Others may have spent since that transaction was undone. */
+	if (sql_row(&keep, rate_row, &row, .agent = b->agent, .category = b->category) >=
+	    0)
+		rate_take(&size, store_now(keep.store) * 1000, &row.full_at);
+	if (keep.fault.code ||
+	    sql_run(&keep, rate_keep, .agent = b->agent, .category = b->category,
+		    .full_at = row.full_at) < 0)
 		store_rollback(keep.store);
 	else
 		store_commit(keep.store, &keep.fault);
+	arena_release(&keep.arena);
 }

@@ -6,9 +6,11 @@ enum {
 	FIRST_MS = 2000, /* the first wait; each is twice the one before it */
 	MOST_MS = 30000, /* the longest */
 	SOON_MS = 5000, /* a message that comes within is one too soon */
-	LATE_MS = 1000, /* so late behind its wait, one that was told to wait still is */
+	LATE_MS =
+		1000, /* a message so late behind its wait still counts as one that waited */
 	QUIET_MS = 30000, /* after which a pair begins anew */
 	MINUTE_MS = 60000,
+	DELAY_MOST_MS = 600000, /* no message is delayed for longer */
 	A_MINUTE = 10, /* messages of a pair */
 };
 
@@ -30,7 +32,7 @@ static int64_t next_of(const struct pair_last_row *p, int64_t now, int64_t *leve
 	int64_t soon = later(p->due_at + SOON_MS, free + LATE_MS);
 
 	*level = 0;
-	if (now >= p->due_at + QUIET_MS)
+	if (now >= later(p->due_at + QUIET_MS, free + LATE_MS))
 		return now;
 	*level = now < soon ? p->level + 1 : p->level;
 	return later(now, free);
@@ -89,16 +91,14 @@ int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool
 	     const char *where, int64_t *due)
 {
 	int64_t level;
-	int rc = find_next(call, sender, to->id, due, &level);
+	int rc = sql_late(call, pair_forget, .sender = sender, .recipient = to->id,
+			  .before = call->now - MINUTE_MS, .now = call->now);
 
-	if (rc < 0)
+	if (rc < 0 || (rc = find_next(call, sender, to->id, due, &level)) < 0)
 		return rc;
-	if (*due > call->now && !delays)
+	if (*due > call->now + (delays ? DELAY_MOST_MS : 0))
 		return refuse(call, to, *due - call->now, where);
 	rc = sql_run(call, pair_add, .sender = sender, .recipient = to->id,
 		     .due_at = *due, .now = call->now, .level = level);
-	if (rc >= 0)
-		rc = sql_late(call, pair_forget, .sender = sender, .recipient = to->id,
-			      .before = call->now - MINUTE_MS);
 	return rc < 0 ? rc : 0;
 }

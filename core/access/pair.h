@@ -2,9 +2,9 @@
  * pair - how soon one agent may speak to another again, so that two that answer each other
  * at once come to rest.
  *
- * The first message of a sender to a recipient may come at once.  One that comes within 5 s
- * waits until 2 s after it, the next until 4 s after that, then 8, 16, 30, 30...; a pair
- * that was quiet for 30 s begins anew.  A pair has at most 10 messages in a minute.
+ * The first message of a sender to a recipient may come at once.  One that is sent within 5 s
+ * comes 2 s after that was sent, the next 4 s after this one was, then 8, 16, 30, 30...; a
+ * pair that was quiet for 30 s begins anew.  A pair has at most 10 messages in a minute.
  * Directions count apart.
  */
 #ifndef CORE_ACCESS_PAIR_H

@@ -22,10 +22,8 @@ int64_t rate_take(const struct rate_size *size, int64_t now, int64_t *full_at)
 	int64_t lack = lack_of(size, now, *full_at) + each(size);
 	int64_t over = lack - size->burst * each(size);
 
-	if (over > 0)
-		return over;
-	*full_at = now + lack;
-	return 0;
+	*full_at = now + lack - (over > 0 ? each(size) : 0);
+	return over > 0 ? over : 0;
 }
 
 int64_t rate_left(const struct rate_size *size, int64_t now, int64_t full_at)

@@ -24,7 +24,7 @@ struct rate_bucket {
 };
 
 /* Takes a call out of a bucket that is full at `*full_at`: 0, or the microseconds after which
- * there will be one, and nothing is taken. */
+ * there will be one, and nothing is taken.  `*full_at` comes back no later than of an empty bucket. */
 int64_t rate_take(const struct rate_size *size, int64_t now, int64_t *full_at);
 /* How many calls a bucket holds. */
 int64_t rate_left(const struct rate_size *size, int64_t now, int64_t full_at);

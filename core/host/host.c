@@ -443,8 +443,8 @@ int host_run(const struct host_options *options, struct fault *f)
 	crowd_open(&host->crowd);
 	host->options = options;
 	host->home = options->home;
-	host->settings = options->home->settings;
 	mirror_attend(options->home);
+	host->settings = options->home->settings;
 	host->seed = home_random();
 	host->pid = getpid();
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",

@@ -113,7 +113,7 @@ static int64_t take(struct rate_keeper *k, const struct rate_size *size, int64_t
 	} else if (p->bucket.full_at > b->full_at)
 		b->full_at = p->bucket.full_at;
 	wait = rate_take(size, now, &b->full_at);
-	if (wait == 0) {
+	if (p->bucket.full_at != b->full_at) {
 		if (p->bucket.full_at == p->kept)
 			owe(r, b);
 		p->bucket.full_at = b->full_at;

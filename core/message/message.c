@@ -199,7 +199,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 		.metadata = in->metadata,
 		.priority = in->priority,
 		.ack_required = in->ack_required,
-		.paced = pair_holds(call),
+		.paced = pair_holds(call) &&
+			 strcmp(in->message_type, "task_assignment") != 0,
 		.delays = in->on_limit == ON_LIMIT_DELAY,
 	};
 	if (in->has_ttl_seconds)

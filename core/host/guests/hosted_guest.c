@@ -243,7 +243,8 @@ void hosted_guests_leap(struct host *host, int64_t ms)
 /* A message for one, or for several: then each guest of the team looks. */
 void hosted_guest_event(struct host *host, const struct host_event_row *e)
 {
-	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_ASSIGNMENT_CANCELLED)
+	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_MESSAGE_REQUEUED &&
+	    e->kind != EVENT_ASSIGNMENT_CANCELLED)
 		return;
 	for (struct hosted_guest *t = host->guests; t; t = t->next)
 		if (t->agent && (e->target ? t->agent == e->target : t->team == e->team))
