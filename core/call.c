@@ -390,6 +390,16 @@ int call_begin(struct call *call, bool write)
 	return rc;
 }
 
+/* call_begin() for a read that writes what it spends. */
+static int begin_lax(struct call *call)
+{
+	int rc = store_begin_lax(call->store, &call->fault);
+
+	if (rc >= 0)
+		call->now = store_now(call->store);
+	return rc;
+}
+
 /* Without a host a call of an agent writes what it spends, even if it only reads. */
 static bool spends(const struct call *call)
 {
@@ -406,13 +416,9 @@ int call_transact(struct call *call, bool write)
 	int rc;
 
 	call->spends = spends(call);
-	if (call->spends && !write)
-		rc = store_begin_lax(call->store, &call->fault);
-	else
-		rc = store_begin(call->store, write, &call->fault);
+	rc = call->spends && !write ? begin_lax(call) : call_begin(call, write);
 	if (rc < 0)
 		return rc;
-	call->now = store_now(call->store);
 	rc = op_perform(call);
 	if (rc < 0) {
 		call->made = made;

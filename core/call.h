@@ -138,7 +138,7 @@ struct call {
 	struct fault fault;
 	size_t room; /* bytes that the answer may still take: see core/room.h */
 	struct caller caller;
-	bool spends; /* without a host: its transaction can write what it spends */
+	bool spends; /* without a host: its transaction writes what it spends */
 	struct rate_bucket spent; /* what it took a call out of; agent 0: nothing yet */
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/access/pair.h"
 #include "core/access/who.h"
 #include "core/assignment.h"
 #include "core/base/version.h"
@@ -349,7 +350,7 @@ int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_ou
 	out->keys = rc;
 	if ((rc = clean_messages(call, before, out)) < 0 ||
 	    (rc = sql_run(call, rate_clean, .now_us = call->now * 1000)) < 0 ||
-	    (rc = sql_run(call, pair_clean, .before = call->now - 60000)) < 0)
+	    (rc = sql_run(call, pair_clean, .before = call->now - PAIR_MINUTE_MS)) < 0)
 		return rc;
 	out->more = out->events == SLICE || out->keys == SLICE || out->messages == SLICE;
 	return 0;

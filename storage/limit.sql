@@ -65,7 +65,7 @@ SELECT p.sender, p.recipient, s.name AS sender_name,
 		AS to_name,
 	count(*) AS sent
 FROM agent s JOIN pair_sent p ON p.sender = s.id JOIN agent r ON r.id = p.recipient
-WHERE s.team = :team AND (:agent = 0 OR s.id = :agent) AND p.due_at > :now - 60000
+WHERE s.team = :team AND (:agent = 0 OR s.id = :agent) AND p.due_at > :since
 GROUP BY p.sender, p.recipient, s.name, r.name, r.team, s.team
 ORDER BY s.name, r.name;
 

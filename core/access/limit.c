@@ -38,7 +38,7 @@ int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate, in
 				 .full_at = row };
 
 	if (rates)
-		rates->find(rates, &b);
+		rates->look(rates, &b);
 	return b.full_at;
 }
 
@@ -77,14 +77,11 @@ int limit_spend(struct call *call)
 	size = limit_size(&call->settings->config, call->op->rate);
 	*b = (struct rate_bucket){ .agent = call->caller.self,
 				   .category = limit_category(call->op->rate) };
-	if (!rates || !rates->find(rates, b)) {
-		rc = sql_row(call, rate_row, &row, .agent = b->agent,
-			     .category = b->category);
-		b->full_at = row.full_at;
-		if (rc < 0) {
-			b->agent = 0;
-			return rc;
-		}
+	rc = sql_row(call, rate_row, &row, .agent = b->agent, .category = b->category);
+	b->full_at = row.full_at;
+	if (rc < 0) {
+		b->agent = 0;
+		return rc;
 	}
 	wait = rates ? rates->take(rates, &size, call->now * 1000, b)
 		     : rate_take(&size, call->now * 1000, &b->full_at);

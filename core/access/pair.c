@@ -9,7 +9,6 @@ enum {
 	LATE_MS =
 		1000, /* a message so late behind its wait still counts as one that waited */
 	QUIET_MS = 30000, /* after which a pair begins anew */
-	MINUTE_MS = 60000,
 	DELAY_MOST_MS = 600000, /* no message is delayed for longer */
 	A_MINUTE = 10, /* messages of a pair */
 };
@@ -39,14 +38,17 @@ static int64_t next_of(const struct pair_last_row *p, int64_t now, int64_t *leve
 }
 
 static int refuse(struct call *call, const struct agent_row *to, int64_t wait,
-		  const char *where)
+		  bool delays, const char *where)
 {
 	fault_set(&call->fault, FAULT_RATE_LIMITED, where,
-		  "%s was written to a moment ago", to->name);
-	fault_hint(&call->fault,
-		   "Wait %" PRId64 ".%03d s, then send it again, or send it with "
-		   "{on_limit=delay|--on-limit delay}: it is delivered then.",
-		   wait / 1000, (int)(wait % 1000));
+		  delays ? "too many messages to %s are delayed already"
+			 : "%s was written to a moment ago",
+		  to->name);
+	fault_hint(&call->fault, "Wait %" PRId64 ".%03d s, then send it again%s.",
+		   wait / 1000, (int)(wait % 1000),
+		   delays ? ""
+			  : ", or send it with {on_limit=delay|--on-limit delay}: it is "
+			    "delivered then");
 	call->fault.retry_after_ms = wait;
 	return call->fault.code;
 }
@@ -68,7 +70,7 @@ static int find_next(struct call *call, int64_t sender, int64_t recipient, int64
 		rc = sql_row(call, pair_before, &tenth, .sender = sender,
 			     .recipient = recipient, .skip = A_MINUTE - 1);
 	if (rc > 0)
-		*due = later(*due, tenth.due_at + MINUTE_MS);
+		*due = later(*due, tenth.due_at + PAIR_MINUTE_MS);
 	return rc < 0 ? rc : 0;
 }
 
@@ -90,14 +92,14 @@ int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at)
 int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
 	     const char *where, int64_t *due)
 {
-	int64_t level;
+	int64_t latest = call->now + (delays ? DELAY_MOST_MS : 0), level;
 	int rc = sql_late(call, pair_forget, .sender = sender, .recipient = to->id,
-			  .before = call->now - MINUTE_MS, .now = call->now);
+			  .before = call->now - PAIR_MINUTE_MS, .now = call->now);
 
 	if (rc < 0 || (rc = find_next(call, sender, to->id, due, &level)) < 0)
 		return rc;
-	if (*due > call->now + (delays ? DELAY_MOST_MS : 0))
-		return refuse(call, to, *due - call->now, where);
+	if (*due > latest)
+		return refuse(call, to, *due - latest, delays, where);
 	rc = sql_run(call, pair_add, .sender = sender, .recipient = to->id,
 		     .due_at = *due, .now = call->now, .level = level);
 	return rc < 0 ? rc : 0;

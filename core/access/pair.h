@@ -12,6 +12,8 @@
 
 #include "core/call.h"
 
+enum { PAIR_MINUTE_MS = 60000 }; /* what was sent before limits nothing */
+
 /* Whether a message may come now, counted as sent if so: `*due` is now, or with `delays` the
  * time at which it may be delivered, never before the one in front of it.  Otherwise
  * `rate_limited` at `where`. */

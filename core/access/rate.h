@@ -31,15 +31,12 @@ int64_t rate_left(const struct rate_size *size, int64_t now, int64_t full_at);
 
 /* The buckets that a host knows; any thread may call. */
 struct rate_keeper {
-	/* Finds a bucket and fills its full_at; false: the row says what there is.  Agents ask
-	 * a host that runs, so that nobody else spends what it knows. */
-	bool (*find)(struct rate_keeper *k, struct rate_bucket *b);
-	/* rate_take() of a bucket, which becomes known; full_at is what the row says and
-	 * becomes what it now is. */
+	/* Sets full_at, which is what the row says, to the time that the host knows where that
+	 * is later: then the row is not written yet. */
+	void (*look)(struct rate_keeper *k, struct rate_bucket *b);
+	/* rate_take() of a bucket after a look(): full_at becomes what it now is. */
 	int64_t (*take)(struct rate_keeper *k, const struct rate_size *size, int64_t now,
 			struct rate_bucket *b);
-	/* Has the next transaction write the rows. */
-	void (*hurry)(struct rate_keeper *k);
 };
 
 #endif

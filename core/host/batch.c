@@ -165,7 +165,7 @@ static int keep_rates(struct batch *b, size_t *n, struct fault *f)
 	struct call look = { .store = b->store };
 	int64_t now = clock_steady_ms();
 
-	*n = b->rates && rates_due(b->rates, now)
+	*n = b->rates && (is_lax(b) || rates_due(b->rates, now))
 		     ? rates_owed(b->rates, now, b->spent, RATES_MOST)
 		     : 0;
 	for (size_t i = 0; i < *n; i++)

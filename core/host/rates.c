@@ -10,7 +10,7 @@ enum { PLACES_LEAST = 256 };
 
 struct place {
 	struct rate_bucket bucket; /* agent 0: empty */
-	int64_t kept; /* full_at as the row says it */
+	bool owed; /* its row is to be written */
 };
 
 struct rates {
@@ -21,7 +21,7 @@ struct rates {
 	struct rate_bucket *owed; /* whose rows are to be written */
 	size_t room;
 	atomic_size_t n_owed;
-	_Atomic int64_t written_at; /* clock_steady_ms(); 0: not for long */
+	_Atomic int64_t written_at; /* clock_steady_ms() */
 };
 
 /* The place of a bucket, or the empty one where it would be. */
@@ -39,38 +39,41 @@ static struct place *place_of(const struct rates *r, const struct rate_bucket *b
 	}
 }
 
-/* Drops the buckets that are full and whose row says so: nothing is to be known of them. */
+/* Whether there is more to be known of a bucket than its row says, or soon. */
+static bool is_live(const struct place *p, int64_t now)
+{
+	return p->bucket.agent && (p->owed || p->bucket.full_at > now);
+}
+
 static void make_room(struct rates *r, int64_t now)
 {
 	struct place *old = r->places;
-	size_t n_old = r->n_places, live = 0;
+	size_t n_old = r->n_places;
 
+	r->n = 0;
 	for (size_t i = 0; i < n_old; i++)
-		live += old[i].bucket.agent && (old[i].bucket.full_at > now ||
-						old[i].bucket.full_at != old[i].kept);
-	while (live * 2 >= r->n_places)
+		r->n += is_live(&old[i], now);
+	while (r->n * 2 >= r->n_places)
 		r->n_places *= 2;
 	r->places = xcalloc(r->n_places, sizeof(*r->places));
-	r->n = 0;
-	for (size_t i = 0; i < n_old; i++) {
-		if (!old[i].bucket.agent || (old[i].bucket.full_at <= now &&
-					     old[i].bucket.full_at == old[i].kept))
-			continue;
-		*place_of(r, &old[i].bucket) = old[i];
-		r->n++;
-	}
+	for (size_t i = 0; i < n_old; i++)
+		if (is_live(&old[i], now))
+			*place_of(r, &old[i].bucket) = old[i];
 	free(old);
 }
 
-static void owe(struct rates *r, const struct rate_bucket *b)
+static void owe(struct rates *r, struct place *p)
 {
 	size_t n = atomic_load_explicit(&r->n_owed, memory_order_relaxed);
 
+	if (p->owed)
+		return;
 	if (n == r->room) {
 		r->room = r->room ? 2 * r->room : PLACES_LEAST;
 		r->owed = xreallocarray(r->owed, r->room, sizeof(*r->owed));
 	}
-	r->owed[n] = *b;
+	r->owed[n] = p->bucket;
+	p->owed = true;
 	atomic_store(&r->n_owed, n + 1);
 }
 
@@ -79,19 +82,16 @@ struct rates *rates_of(struct rate_keeper *k)
 	return (struct rates *)k; /* its first member */
 }
 
-static bool find(struct rate_keeper *k, struct rate_bucket *b)
+static void look(struct rate_keeper *k, struct rate_bucket *b)
 {
 	struct rates *r = rates_of(k);
 	const struct place *p;
-	bool found;
 
 	pthread_mutex_lock(&r->lock);
 	p = place_of(r, b);
-	found = p->bucket.agent != 0;
-	if (found)
+	if (p->bucket.agent && p->bucket.full_at > b->full_at)
 		b->full_at = p->bucket.full_at;
 	pthread_mutex_unlock(&r->lock);
-	return found;
 }
 
 static int64_t take(struct rate_keeper *k, const struct rate_size *size, int64_t now,
@@ -108,15 +108,14 @@ static int64_t take(struct rate_keeper *k, const struct rate_size *size, int64_t
 		p = place_of(r, b);
 	}
 	if (!p->bucket.agent) {
-		*p = (struct place){ .bucket = *b, .kept = b->full_at };
+		p->bucket = *b;
 		r->n++;
 	} else if (p->bucket.full_at > b->full_at)
 		b->full_at = p->bucket.full_at;
 	wait = rate_take(size, now, &b->full_at);
 	if (p->bucket.full_at != b->full_at) {
-		if (p->bucket.full_at == p->kept)
-			owe(r, b);
 		p->bucket.full_at = b->full_at;
+		owe(r, p);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return wait;
@@ -132,11 +131,6 @@ bool rates_due(const struct rates *r, int64_t steady_ms)
 	return steady_ms >= atomic_load(&r->written_at) + RATE_KEEP_MS;
 }
 
-static void hurry(struct rate_keeper *k)
-{
-	atomic_store(&rates_of(k)->written_at, 0);
-}
-
 size_t rates_owed(struct rates *r, int64_t steady_ms, struct rate_bucket *out,
 		  size_t most)
 {
@@ -149,7 +143,7 @@ size_t rates_owed(struct rates *r, int64_t steady_ms, struct rate_bucket *out,
 	while (left > 0 && n < most) {
 		struct place *p = place_of(r, &r->owed[--left]);
 
-		p->kept = p->bucket.full_at;
+		p->owed = false;
 		out[n++] = p->bucket;
 	}
 	atomic_store(&r->n_owed, left);
@@ -164,10 +158,8 @@ void rates_unkept(struct rates *r, const struct rate_bucket *these, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct place *p = place_of(r, &these[i]);
 
-		if (!p->bucket.agent || p->bucket.full_at != p->kept)
-			continue;
-		p->kept = 0;
-		owe(r, &p->bucket);
+		if (p->bucket.agent)
+			owe(r, p);
 	}
 	pthread_mutex_unlock(&r->lock);
 }
@@ -176,7 +168,7 @@ struct rates *rates_new(void)
 {
 	struct rates *r = xcalloc(1, sizeof(*r));
 
-	r->keeper = (struct rate_keeper){ .find = find, .take = take, .hurry = hurry };
+	r->keeper = (struct rate_keeper){ .look = look, .take = take };
 	pthread_mutex_init(&r->lock, NULL);
 	r->n_places = PLACES_LEAST;
 	r->places = xcalloc(r->n_places, sizeof(*r->places));

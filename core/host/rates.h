@@ -24,7 +24,7 @@ struct rates *rates_of(struct rate_keeper *k);
 /* Whether rows are to be written. */
 bool rates_owe(struct rates *r);
 /* Whether a transaction that ends at `steady_ms` (clock_steady_ms()) is to write them: none has
- * for RATE_KEEP_MS, or hurry() was called. */
+ * for RATE_KEEP_MS. */
 bool rates_due(const struct rates *r, int64_t steady_ms);
 /* Copies at most `most` buckets whose rows are to be written, which then count as written, and
  * returns how many. */

@@ -1,8 +1,8 @@
 /*
  * spending - sees to it that what agents spend of their limits comes into rows soon.
  *
- * Every transaction of the writer writes it as well (batch.c); where none comes, one of its
- * own does after RATE_KEEP_MS.
+ * A transaction of the writer writes it where none has for RATE_KEEP_MS (batch.c); where none
+ * comes, one of its own does.
  */
 #ifndef CORE_HOST_SPENDING_H
 #define CORE_HOST_SPENDING_H

@@ -81,9 +81,13 @@ static int64_t ack_due(const struct call *call, const struct draft *d)
 static int hold(struct call *call, int64_t message, const struct draft *d,
 		const struct agent_row *to, int64_t due)
 {
-	int rc = sql_late(call, delivery_add_held, .message = message, .agent = to->id,
-			  .lane = lane_of(d), .due_at = due,
-			  .ack_due_at = ack_due(call, d));
+	int rc;
+
+	if (d->expires_at && d->expires_at <= due)
+		return fault_set(&call->fault, FAULT_INVALID, "/ttl_seconds",
+				 "it comes later than its life ends");
+	rc = sql_late(call, delivery_add_held, .message = message, .agent = to->id,
+		      .lane = lane_of(d), .due_at = due, .ack_due_at = ack_due(call, d));
 
 	if (rc >= 0)
 		rc = sql_late(call, inbox_count_held, .agent = to->id);

@@ -49,8 +49,8 @@ enum {
 	OP_NEEDS_CURSOR = 64, /* is told what the mirror has read: call->keep_events */
 	OP_MOVES_WORKSPACES = 128, /* changes what workspaces are to be */
 	OP_IDENTIFIES = 256, /* its answer is who somebody is: name, team and token */
-	OP_LAX = 1024, /* a write that need not outlive a loss of power */
 	OP_ABOVE = 512, /* a read that leads of teams above the one named may call, too */
+	OP_LAX = 1024, /* a write that need not outlive a loss of power */
 };
 
 /* The least powerful caller that may call an operation; in order of power. */

@@ -72,22 +72,17 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 					"protocols, schemas and project.");
 }
 
-/* The fields of a card that may be changed, as arguments of agent.update. */
+/* Reads a card as arguments of agent.update, which has the fields that may be changed. */
 static int read_change(struct call *call, json_t *card, struct agent_update_in *change)
 {
-	static const char *const fields[] = { "name",         "description",
-					      "skills",       "protocols",
-					      "input_schema", "output_schema",
-					      "project" };
-	json_t *args = json_object();
+	const struct record *r = op_agent_update->in;
+	json_t *args = json_object(), *value;
 	int rc;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (json_object_get(card, fields[i]))
-			json_object_set(args, fields[i],
-					json_object_get(card, fields[i]));
-	rc = op_decode(op_agent_update->in, args, change, DECODE_STRICT, &call->arena,
-		       &call->fault);
+	for (size_t i = 0; i < r->n_fields; i++)
+		if ((value = json_object_get(card, r->fields[i].name)))
+			json_object_set(args, r->fields[i].name, value);
+	rc = op_decode(r, args, change, DECODE_STRICT, &call->arena, &call->fault);
 	json_decref(args);
 	return rc < 0 ? move_into_content(call) : 0;
 }

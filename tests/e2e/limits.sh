@@ -12,7 +12,7 @@ import json, sys
 print(json.load(sys.stdin)["left"][0][sys.argv[1]])' "$2"; }
 sent() { sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM message"; }
 
-cadre team create shop --roles coder,tester,reader,loser >/dev/null || bad "team"
+cadre team create shop --roles coder,tester,reader,loser,past >/dev/null || bad "team"
 
 # Forty processes at once, without a host: five messages go, whoever wins.
 began=$(date +%s)
@@ -80,6 +80,17 @@ kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 is 6 'loser calls too often' as loser team status
 cadre up >/dev/null || bad "up again"
 is 6 'loser calls too often' as loser team status
+# A process that goes past the host has no other bucket, and spends for the host as well.
+is 6 'loser calls too often' as loser --direct team status
+(
+	eval "$(cadre agent env past)"
+	for i in $(seq 9); do "$CADRE" --direct team status >/dev/null || echo "call $i failed"; done
+	"$CADRE" team status >/dev/null || echo "the last call failed"
+) >"$TMPDIR/past"
+[ ! -s "$TMPDIR/past" ] || bad "$(cat "$TMPDIR/past")"
+is 6 'past calls too often' as past team status
+sleep 0.2
+is 6 'past calls too often' as past --direct team status
 cadre down >/dev/null
 is 6 'loser calls too often' as loser team status
 # Acknowledgements, heartbeats, waits and mail to receive are free; so is the operator.
