@@ -17,7 +17,7 @@ class World:
         self.top = tempfile.mkdtemp(prefix="unseen-")
         self.home = os.path.join(self.top, "s")
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("CADRE")}
-        self.env.update(CADRE_HOME=self.home, HOME=self.top, XDG_RUNTIME_DIR=self.top)
+        self.env.update(CADRE_LIMITS_ENABLED="false", CADRE_HOME=self.home, HOME=self.top, XDG_RUNTIME_DIR=self.top)
         self.host, self.workspace = host, workspace
         self.run("init")
         if host:
