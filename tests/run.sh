@@ -138,8 +138,27 @@ skipped_of() {
 	' "$1"
 }
 
-# With a second core two tests run at a time, each in a lane of its own.  No two tests
-# share anything but what was built before.
+# plan NAME SECONDS COMMAND...: a test that a lane is to run.
+planned=0
+mkdir "$temp/plan"
+plan() {
+	wanted "$1" || return 0
+	planned=$((planned + 1))
+	printf '%s\n' "$@" >"$temp/plan/$planned"
+}
+
+# run_planned: takes planned tests, each that no other lane took, until none is left.
+# No two tests share anything but what was built before.
+run_planned() {
+	for number in $(seq "$planned"); do
+		mkdir "$temp/plan/$number.taken" 2>/dev/null || continue
+		set --
+		while IFS= read -r word; do set -- "$@" "$word"; done <"$temp/plan/$number"
+		t "$@"
+	done
+}
+
+# With a second core two tests run at a time, each in a lane of its own.
 beside() { # COMMAND...
 	[ "$(nproc)" -gt 1 ] || { "$@"; return; }
 	(trap - EXIT INT TERM; "$@") &
@@ -195,7 +214,7 @@ program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
 	build "$3" tests
 	prog=$1 seconds=$2 variant=$3
 	shift 3
-	t "$prog" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
+	plan "$prog" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
 }
 
 # The names of all tests but the lints.
@@ -229,6 +248,7 @@ fi
 
 [ -n "$words" ] || build '' all
 [ "$words" = fuzz ] || [ "$words" = tsan ] || [ "$lints_only" ] || build asan tests
+# VMs share the machine's network, so these run one after the other.
 vm_stories() {
 	for story in $(list tests/vm/*.sh); do
 		base=$(basename "$story" .sh)
@@ -240,59 +260,27 @@ vm_stories() {
 		esac
 	done
 }
-lints() {
-	! wanted "lint docs" || build "" all
-	for lint in $(list tools/lint/*); do
-		t "lint $(basename "$lint")" 300 "$lint"
-	done
-}
-
-# Found inputs stay in build/corpus; tests/fuzz/NAME/ holds the seeds.
-fuzzers() {
-	sources=$(list tests/fuzz/*.c)
-	if [ -n "$sources" ] && any $(names fuzz $sources); then
-		build fuzz fuzzers
-		for fuzzer in $sources; do
-			base=$(basename "$fuzzer" .c)
-			mkdir -p "build/corpus/$base"
-			t "fuzz $base" $((fuzz_seconds + 120)) "build/fuzz/tests/fuzz/$base" \
-				-max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 \
-				-artifact_prefix="$logs/$base-" \
-				$([ ! -f "tests/fuzz/$base.dict" ] || echo "-dict=tests/fuzz/$base.dict") \
-				"build/corpus/$base" $(list "tests/fuzz/$base")
-		done
-	fi
-}
 
 vm_names=$(names vm $(list tests/vm/*.sh) | tr ' ' /)
 if any $vm_names soak; then
 	build '' all # the guest's program in an image is the release's
 	build test tests
 fi
-second_lane() {
-	vm_stories
-	program soak 200 test 60 counts # judges what is counted, no times
-	lints
-	fuzzers
-}
-beside second_lane
 
-for unit in $(list tests/unit/test_*.c); do
-	base=$(basename "$unit" .c)
-	t "unit ${base#test_}" 120 "build/asan/tests/unit/$base"
-done
-[ ! -f tests/run_op.c ] || for transcript in $(list tests/op/*.test); do
-	t "op $(basename "$transcript" .test)" 300 build/asan/tests/run_op "$transcript"
+# The longest first, so that no lane ends long before the other.
+for story in $(list tests/*/*.sh); do
+	base=${story#tests/}
+	case $base in
+	lib/* | vm/*) ;;
+	*) plan "${base%.sh}" 300 sh "$story" ;;
+	esac
 done
 
-if any "bench guard"; then
-	build '' build/tests/guard
-	t "bench guard" 60 tests/guard/run
-fi
 program sim 300 test 200000
 program crash 300 test 20
 program crash 100 test 2 4 # few kills; there is something to judge all the same
 program power 200 test 6 --fs=ext4
+program soak 200 test 60 counts # judges what is counted, no times
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
@@ -301,13 +289,37 @@ for source in $(list tests/*.c); do
 	esac
 done
 
-for story in $(list tests/*/*.sh); do
-	base=${story#tests/}
-	case $base in
-	lib/* | vm/*) ;;
-	*) t "${base%.sh}" 300 sh "$story" ;;
-	esac
+for unit in $(list tests/unit/test_*.c); do
+	base=$(basename "$unit" .c)
+	plan "unit ${base#test_}" 120 "build/asan/tests/unit/$base"
 done
+[ ! -f tests/run_op.c ] || for transcript in $(list tests/op/*.test); do
+	plan "op $(basename "$transcript" .test)" 300 build/asan/tests/run_op "$transcript"
+done
+if any "bench guard"; then
+	build '' build/tests/guard
+	plan "bench guard" 60 tests/guard/run
+fi
+
+! wanted "lint docs" || build "" all
+for lint in $(list tools/lint/*); do
+	plan "lint $(basename "$lint")" 300 "$lint"
+done
+
+# Found inputs stay in build/corpus; tests/fuzz/NAME/ holds the seeds.
+sources=$(list tests/fuzz/*.c)
+if [ -n "$sources" ] && any $(names fuzz $sources); then
+	build fuzz fuzzers
+	for fuzzer in $sources; do
+		base=$(basename "$fuzzer" .c)
+		mkdir -p "build/corpus/$base"
+		plan "fuzz $base" $((fuzz_seconds + 120)) "build/fuzz/tests/fuzz/$base" \
+			-max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 \
+			-artifact_prefix="$logs/$base-" \
+			$([ ! -f "tests/fuzz/$base.dict" ] || echo "-dict=tests/fuzz/$base.dict") \
+			"build/corpus/$base" $(list "tests/fuzz/$base")
+	done
+fi
 
 # Threads: a whole host under load, and the units that start some.  TSan's map does
 # not fit the kernel's widest address randomness.
@@ -318,11 +330,17 @@ if any $(names tsan tests/race.c $threads); then
 	done)
 	for source in tests/race.c $threads; do
 		base=$(basename "$source" .c)
-		t "tsan ${base#test_}" 300 env CADRE="$root/build/tsan/cadre" \
+		plan "tsan ${base#test_}" 300 env CADRE="$root/build/tsan/cadre" \
 			setarch -R "build/tsan/${source%.c}"
 	done
 fi
 
+second_lane() {
+	vm_stories
+	run_planned
+}
+beside second_lane
+run_planned
 join_lane
 touch "$temp/words" "$temp/times" "$temp/skipped"
 [ "$(wc -l <"$temp/times")" -lt 2 ] || {
