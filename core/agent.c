@@ -147,8 +147,10 @@ static int discard(struct call *call, int64_t agent)
 	struct agent_discard_row r, *all = NULL;
 	struct query q;
 	size_t n = 0;
-	int rc;
+	int rc = message_delayed_bring(call, agent, 0);
 
+	if (rc < 0)
+		return rc;
 	sql_query(call, &q, agent_discard, .agent = agent, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		*(struct agent_discard_row *)arena_push(&call->arena, &all, &n,

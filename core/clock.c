@@ -2,6 +2,7 @@
  * clock - changes that time makes by itself: leases end, lives end, gaps move them, and
  * budgets of time are used up.
  */
+#include "core/access/pair.h"
 #include "core/agent_daemon.h"
 #include "core/message/inbox.h"
 #include "core/task/task.h"
@@ -33,6 +34,8 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 		rc = sql_run(call, assignment_gap, .gap_ms = in->gap_ms,
 			     .gap_since = since);
 	if (rc >= 0)
+		rc = sql_run(call, delayed_gap, .gap_ms = in->gap_ms);
+	if (rc >= 0)
 		rc = sql_run(call, daemon_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	return rc < 0 ? rc : 0;
 }
@@ -48,6 +51,9 @@ static int move_from_future(struct call *call)
 	if (rc >= 0)
 		rc = sql_run(call, assignment_from_future, .now = call->now);
 	if (rc >= 0)
+		rc = sql_run(call, delayed_from_future, .now = call->now,
+			     .latest = call->now + PAIR_DELAY_MOST_MS);
+	if (rc >= 0)
 		rc = sql_run(call, daemon_from_future, .now = call->now);
 	return rc < 0 ? rc : 0;
 }
@@ -56,12 +62,14 @@ static int settle_deliveries(struct call *call, int64_t *ended)
 {
 	struct inbox_lapsed_row *all = NULL;
 	size_t n;
-	int rc;
+	int rc, came = message_delayed_come(call, 0, SLICE);
 
+	if (came < 0)
+		return came;
 	rc = sql_all(call, delivery_due, &all, &n, .now = call->now, .limit = SLICE);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = delivery_expire(call, &all[i]);
-	*ended = (int64_t)n;
+	*ended = (int64_t)n > came ? (int64_t)n : came;
 	return rc;
 }
 

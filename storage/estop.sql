@@ -45,11 +45,10 @@ UPDATE task SET lease_until = lease_until - :far + :pause
 WHERE team = :team AND lease_until > :far;
 
 -- name: freeze_deliveries
--- A delayed message, which nobody holds, comes at its time all the same.
 UPDATE delivery SET due_at = due_at + :far - :passed
 WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)
 	AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
-	AND due_at > :now AND due_at < :far AND attempt > 0;
+	AND due_at > :now AND due_at < :far;
 
 -- name: thaw_deliveries
 UPDATE delivery SET due_at = due_at - :far + :pause

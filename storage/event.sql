@@ -59,6 +59,7 @@ SELECT (SELECT count(*) FROM event
 	(SELECT count(*) FROM message m
 		WHERE m.id < :keep_messages AND m.at >= :from AND m.at < :before
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
+	AND NOT EXISTS (SELECT 1 FROM delayed d WHERE d.message = m.id)
 	AND NOT EXISTS (SELECT 1 FROM assignment x WHERE x.message = m.id
 		AND (x.state IN {assignment_state.open} OR EXISTS (SELECT 1 FROM result r
 			WHERE r.message = m.id AND r.collected_at IS NULL)))) AS messages;
@@ -67,6 +68,7 @@ SELECT (SELECT count(*) FROM event
 -- Messages that are old and done with for every recipient.
 SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
+	AND NOT EXISTS (SELECT 1 FROM delayed d WHERE d.message = m.id)
 	AND NOT EXISTS (SELECT 1 FROM assignment x WHERE x.message = m.id
 		AND (x.state IN {assignment_state.open} OR EXISTS (SELECT 1 FROM result r
 			WHERE r.message = m.id AND r.collected_at IS NULL)))

@@ -9,12 +9,15 @@ ORDER BY seq LIMIT :limit;
 -- name: host_due
 -- scan ok: open assignments; the few hosts
 -- Whether something has run out, whether anything can run out, and when any host ran
--- last: only a time without all of them is a gap.
--- int: alive_at
+-- last: only a time without all of them is a gap; and when the next delayed message comes (0:
+-- there is none).
+-- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
+	(SELECT coalesce(min(y.due_at), 0) FROM delayed y) AS comes_at,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)
+	OR EXISTS (SELECT 1 FROM delayed WHERE due_at <= :now)
 	OR EXISTS (SELECT 1 FROM assignment WHERE state IN {assignment_state.open} AND (
 		started_at + timeout_s * 1000 + 30000 < :now
 		OR (started_at IS NULL AND :now % 10000 < 1000))) AS due,
@@ -24,10 +27,11 @@ SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 FROM state s WHERE s.one = 1;
 
 -- name: next_lapse
--- The next time at which a lease or life ends; 0: nothing can run out.
+-- The next time at which a lease or life ends, or a delayed message comes; 0: nothing can run out.
 SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
+	UNION ALL SELECT min(due_at) FROM delayed WHERE due_at > :now
 	UNION ALL SELECT min(due_at) FROM delivery
 	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now) e;
 

@@ -34,7 +34,7 @@ ORDER BY a.name LIMIT :limit;
 
 -- name: pair_last
 -- The message of a pair that comes last.
-SELECT due_at, asked_at, level FROM pair_sent
+SELECT due_at, level FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
 
 -- name: pair_before

@@ -49,16 +49,52 @@ SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nul
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
--- name: delivery_add_held
+-- name: delayed_add
 -- late
--- A copy that comes into the inbox later: until `due_at` it is held by nobody, as by a lease
--- that ends then.
-INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
-VALUES (:message, :agent, :lane, {delivery_state.fetched}, :due_at, nullif(:ack_due_at, 0));
+-- A copy that comes into the inbox at `due_at`.
+INSERT INTO delayed (message, agent, due_at) VALUES (:message, :agent, :due_at);
 
--- name: inbox_count_held
--- late
-UPDATE agent_inbox SET leased = leased + 1 WHERE agent = :agent;
+-- name: delayed_due
+-- Delayed copies that come by now, of `agent` (0: of any), in the order of their times.
+SELECT d.message, d.agent, d.due_at, m.urgent, m.ack_required, m.expires_at, a.team,
+	t.inbox_capacity
+FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = d.agent
+JOIN team t ON t.id = a.team
+WHERE d.due_at <= :now AND (:agent = 0 OR d.agent = :agent)
+ORDER BY d.due_at, d.message LIMIT :limit;
+
+-- name: delayed_of
+-- Delayed copies for an agent that come by now and are in no inbox yet.
+SELECT count(*) AS n FROM delayed d JOIN message m ON m.id = d.message
+WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now);
+
+-- name: delayed_come
+-- A copy is no longer delayed.
+DELETE FROM delayed WHERE message = :message AND agent = :agent;
+
+-- name: delayed_move
+-- int: to
+-- Delayed messages of a member who leaves come to another one at the same time, unless that
+-- one has them as well.
+UPDATE delayed SET agent = :to
+WHERE agent = :agent
+	AND NOT EXISTS (SELECT 1 FROM delayed o WHERE o.message = delayed.message AND o.agent = :to)
+	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = delayed.message AND d.agent = :to);
+
+-- name: delayed_bring
+-- scan ok: the few that are delayed
+-- All that is delayed for an agent, or for all of a team, waits from now on: it ends as mail
+-- does.
+INSERT INTO delivery (message, agent, lane, state)
+SELECT d.message, d.agent, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END,
+	{delivery_state.queued}
+FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = d.agent
+WHERE d.agent = :agent OR a.team = :team;
+
+-- name: delayed_brought
+-- scan ok: agents, few
+DELETE FROM delayed
+WHERE agent = :agent OR agent IN (SELECT id FROM agent WHERE team = :team);
 
 -- name: inbox_count
 -- late
@@ -196,6 +232,21 @@ WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_sta
 			AND (expires_at IS NULL OR expires_at > :now))
 ORDER BY lane, message LIMIT :limit;
 
+-- name: inbox_came
+-- row: inbox
+-- text: sender_name
+-- Delayed messages that come by now and are in no inbox yet, as they will be handed out.
+SELECT d.message, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END AS lane,
+	{delivery_state.queued} AS state, 0 AS attempt, m.sender, m.at, m.ack_required, m.type,
+	m.content, m.thread, m.reply_to, m.metadata,
+	CASE m.abroad WHEN 0 THEN a.name
+		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
+	p.at AS reply_at, d.due_at
+FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to
+WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now)
+ORDER BY d.due_at, d.message LIMIT :limit;
+
 -- name: inbox_held
 -- row: inbox
 -- text: sender_name
@@ -277,7 +328,7 @@ RETURNING message, request < 0 AS late;
 -- A message can be acknowledged only while it is held under a live lease.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
-	AND due_at > :now AND attempt > 0;
+	AND due_at > :now;
 
 -- name: delivery_of
 SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
@@ -285,20 +336,22 @@ FROM delivery WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after address
--- The copies of a message, by the recipient's name; a lease is over at its instant.
+-- The copies of a message, by the recipient's name; a lease is over at its instant, and one
+-- with `due_at` comes then.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
-	CASE WHEN d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched}
-		AND d.attempt = 0 AND d.due_at > :now THEN d.due_at END AS due_at,
-	CASE WHEN d.state IN {delivery_state.open} AND d.state = {delivery_state.fetched}
-		AND d.attempt = 0 AND d.due_at > :now THEN {delivery_state.queued}
-		WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
+	d.comes_at,
+	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
 		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}
 		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message) <= :now
 		THEN {delivery_state.expired} ELSE {delivery_state.queued} END AS state
-FROM delivery d JOIN agent a ON a.id = d.agent
-WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
+FROM (SELECT message, agent, state, attempt, due_at, after_lapse, notified_at, fetched_at, done_at,
+		NULL AS comes_at FROM delivery WHERE message = :message
+	UNION ALL SELECT message, agent, {delivery_state.queued}, 0, NULL, {delivery_state.queued}, NULL, NULL, NULL,
+		due_at FROM delayed WHERE message = :message) d
+JOIN agent a ON a.id = d.agent
+WHERE :after IS NULL OR a.name > :after
 ORDER BY a.name LIMIT :limit;
 
 -- name: acks_overdue
@@ -316,7 +369,9 @@ WHERE ack_due_at <= :now AND team = :team AND (:agent = 0 OR sender = :agent)
 ORDER BY ack_due_at, message, to_name LIMIT :limit OFFSET :offset;
 
 -- name: deliveries_count
-SELECT count(*) AS n FROM delivery WHERE message = :message;
+-- All copies of a message, and those of them that come later.
+SELECT (SELECT count(*) FROM delivery WHERE message = :message) + n AS n, n AS delayed
+FROM (SELECT count(*) AS n FROM delayed WHERE message = :message) d;
 
 -- name: envelopes_thread
 -- A conversation: the messages of a thread after a number, that `agent` (0: any)
@@ -366,7 +421,6 @@ ORDER BY id DESC LIMIT :limit;
 -- lease that is over.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
-	AND (d.attempt > 0 OR d.state <> {delivery_state.fetched} OR d.due_at <= :now)
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify

@@ -181,8 +181,10 @@ SELECT m.id, m.team, m.at, m.urgent, m.to_all, m.type, m.content, m.thread,
 	p.at AS reply_at, a.name AS sender_name,
 	(SELECT group_concat(CASE WHEN r.team = m.team THEN '' ELSE t.name || '/' END
 			|| r.name, ', ')
-		FROM delivery d JOIN agent r ON r.id = d.agent JOIN team t ON t.id = r.team
-		WHERE d.message = m.id AND m.to_all = 0) AS receivers
+		FROM (SELECT agent FROM delivery WHERE message = m.id
+			UNION ALL SELECT agent FROM delayed WHERE message = m.id) d
+		JOIN agent r ON r.id = d.agent JOIN team t ON t.id = r.team
+		WHERE m.to_all = 0) AS receivers
 FROM json_each(:ids) j JOIN message m ON m.id = j.value
 JOIN agent a ON a.id = m.sender LEFT JOIN message p ON p.id = m.reply_to ORDER BY m.id;
 

@@ -25,7 +25,8 @@ WHERE m.id > :after AND m.id <= (SELECT max(id) FROM (SELECT id FROM message
 ORDER BY m.id DESC;
 
 -- name: search_recipients
-SELECT agent FROM delivery WHERE message = :message;
+SELECT agent FROM delivery WHERE message = :message
+UNION ALL SELECT agent FROM delayed WHERE message = :message;
 
 -- name: search_notes
 SELECT n.id, k.team, n.text FROM task_note n JOIN task k ON k.id = n.task

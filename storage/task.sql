@@ -444,6 +444,17 @@ UPDATE delivery SET due_at = due_at - (fetched_at - :now), fetched_at = :now
 WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND fetched_at > :now;
 
+-- name: delayed_gap
+-- scan ok: the few that are delayed
+-- A delayed message comes at its time whatever gap there was, but a clock that was put back
+-- takes that time along.
+UPDATE delayed SET due_at = due_at + :gap_ms WHERE :gap_ms < 0;
+
+-- name: delayed_from_future
+-- A message that would come after `:latest`, the longest delay, was sent by a clock that was put back
+-- since: it comes now.
+UPDATE delayed SET due_at = :now WHERE due_at > :latest;
+
 -- name: task_give_back
 -- The generation of the owner is over: back to pending under a new epoch.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,

@@ -9,7 +9,6 @@ enum {
 	LATE_MS =
 		1000, /* a message so late behind its wait still counts as one that waited */
 	QUIET_MS = 30000, /* after which a pair begins anew */
-	DELAY_MOST_MS = 600000, /* no message is delayed for longer */
 	A_MINUTE = 10, /* messages of a pair */
 };
 
@@ -27,7 +26,7 @@ static int64_t later(int64_t a, int64_t b)
  * have been doubled then. */
 static int64_t next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
 {
-	int64_t free = later(p->asked_at + wait_of(p->level), p->due_at);
+	int64_t free = p->due_at + wait_of(p->level);
 	int64_t soon = later(p->due_at + SOON_MS, free + LATE_MS);
 
 	*level = 0;
@@ -92,7 +91,7 @@ int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at)
 int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
 	     const char *where, int64_t *due)
 {
-	int64_t latest = call->now + (delays ? DELAY_MOST_MS : 0), level;
+	int64_t latest = call->now + (delays ? PAIR_DELAY_MOST_MS : 0), level;
 	int rc = sql_late(call, pair_forget, .sender = sender, .recipient = to->id,
 			  .before = call->now - PAIR_MINUTE_MS, .now = call->now);
 

@@ -3,7 +3,7 @@
  * at once come to rest.
  *
  * The first message of a sender to a recipient may come at once.  One that is sent within 5 s
- * comes 2 s after that was sent, the next 4 s after this one was, then 8, 16, 30, 30...; a
+ * comes 2 s after that one came, the next 4 s after this one, then 8, 16, 30, 30...; a
  * pair that was quiet for 30 s begins anew.  A pair has at most 10 messages in a minute.
  * Directions count apart.
  */
@@ -12,7 +12,10 @@
 
 #include "core/call.h"
 
-enum { PAIR_MINUTE_MS = 60000 }; /* what was sent before limits nothing */
+enum {
+	PAIR_MINUTE_MS = 60000, /* what was sent before limits nothing */
+	PAIR_DELAY_MOST_MS = 600000, /* no message is delayed for longer */
+};
 
 /* Whether a message may come now, counted as sent if so: `*due` is now, or with `delays` the
  * time at which it may be delivered, never before the one in front of it.  Otherwise

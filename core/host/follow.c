@@ -93,6 +93,7 @@ static void on_page(struct job *job)
 		w->position = page->rows[i].seq;
 		tell_waiters(host, &page->rows[i]);
 		hosted_guest_event(host, &page->rows[i]);
+		reaper_event(host, &page->rows[i]);
 	}
 	job_free(job);
 	if (w->again || n == PAGE)

@@ -91,6 +91,7 @@ static void tick(struct host *host, bool start)
 }
 
 static void on_looked(struct job *job);
+static void on_timer(uv_timer_t *timer);
 
 static void look_now(struct host *host)
 {
@@ -115,6 +116,18 @@ static void end_homeless(struct host *host, const struct fault *why)
 	host->lost = *why;
 	log_line(host->log, LOG_LEVEL_ERROR, "%s: the host ends", why->text);
 	host_stop(host);
+}
+
+/* The next look: when a delayed message comes, if that is before the next second. */
+static void plan_look(struct host *host, const struct host_due_row *due, int64_t now)
+{
+	int64_t left = due->comes_at > now ? due->comes_at - now : LOOK_MS;
+
+	if (host->reaper.again)
+		left = 0;
+	host->reaper.again = false;
+	if (left < LOOK_MS)
+		uv_timer_start(&host->reaper.timer, on_timer, (uint64_t)left, LOOK_MS);
 }
 
 /* A look that could not be taken holds nobody up. */
@@ -144,6 +157,7 @@ static void on_looked(struct job *job)
 			tick(host, start);
 		else if (!due->live && !r->stale)
 			r->gap_ms = 0;
+		plan_look(host, due, now);
 	}
 	job_free(job);
 	if (r->busy || !r->holding)
@@ -159,6 +173,15 @@ static void on_timer(uv_timer_t *timer)
 	struct host *host = timer->data;
 
 	unread_tick(host);
+	if (!host->reaper.busy)
+		look_now(host);
+}
+
+void reaper_event(struct host *host, const struct host_event_row *e)
+{
+	if (e->kind != EVENT_MESSAGE_DELAYED || host->stopping)
+		return;
+	host->reaper.again = host->reaper.busy;
 	if (!host->reaper.busy)
 		look_now(host);
 }

@@ -2,7 +2,8 @@
  * reaper - writes down what the clock did: leases and lives that ran out.
  *
  * Statements judge times by themselves; the reaper only makes rows and events
- * of it, looking once a second and writing when something is due.
+ * of it, looking once a second, and when a delayed message comes, and writing when
+ * something is due.
  *
  * After a gap in which nobody could call (the host was down or stood still, the
  * machine slept) leases are first moved by the gap: calls that came meanwhile are held
@@ -33,6 +34,7 @@
 #include <uv.h>
 
 struct host;
+struct host_event_row;
 
 struct reaper {
 	uv_timer_t timer;
@@ -44,6 +46,7 @@ struct reaper {
 	bool began; /* what was before the start is known */
 	bool holding; /* calls, until a look from then on has been acted on */
 	bool stale; /* what is under way began before that */
+	bool again; /* a message was delayed since the look that is under way began */
 };
 
 /* reaper_init() makes the timer, reaper_start() starts it, reaper_close() closes it. */
@@ -53,6 +56,8 @@ void reaper_close(struct host *host);
 /* Whether calls have to wait; notices by itself when time has leapt.  Whatever acts
  * on the clock asks first. */
 bool reaper_holds(struct host *host);
+/* Notes when a message was delayed. */
+void reaper_event(struct host *host, const struct host_event_row *e);
 /* Writes are about to be handed over: the row says first that the host lives. */
 void reaper_writes(struct host *host);
 

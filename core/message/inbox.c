@@ -89,12 +89,15 @@ int inbox_settle(struct call *call, int64_t agent)
 int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out)
 {
 	struct inbox_overdue_row over;
+	struct delayed_of_row came;
 	int rc = sql_row(call, inbox_state, out, .agent = agent);
 
-	if (rc <= 0 || (rc = sql_row(call, inbox_overdue, &over, .agent = agent,
-				     .now = call->now)) <= 0)
+	if (rc <= 0 ||
+	    (rc = sql_row(call, inbox_overdue, &over, .agent = agent,
+			  .now = call->now)) <= 0 ||
+	    (rc = sql_row(call, delayed_of, &came, .agent = agent, .now = call->now)) < 0)
 		return rc;
-	out->queued += over.queued;
+	out->queued += over.queued + came.n;
 	out->leased -= over.leased;
 	return 0;
 }
@@ -426,6 +429,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = message_delayed_come(call, a.id, HANDFUL)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	h.agent = &a;
@@ -557,15 +561,34 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 	return 0;
 }
 
+/* Adds messages of a query to a page; `*passed` counts those before it, `*more` says that it
+ * is full. */
+static int show_page(struct handing *h, struct query *q, const struct message_peek_in *in,
+		     int64_t *passed, bool *more)
+{
+	struct inbox_row r;
+	int rc;
+
+	while ((rc = sql_next(h->call, q, &r)) > 0) {
+		if ((*passed)++ < in->offset)
+			continue;
+		if ((int64_t)h->n >= in->limit || !add(h, &r, 0)) {
+			*more = true;
+			query_end(q);
+			return 0;
+		}
+	}
+	return rc;
+}
+
 int message_peek(struct call *call, const struct message_peek_in *in,
 		 struct message_peek_out *out)
 {
 	struct handing h = { .call = call };
 	struct inbox_state_row now;
 	struct agent_row a;
-	struct inbox_row r;
 	struct query q;
-	int64_t passed = 0;
+	int64_t most = in->offset + in->limit + 1, passed = 0;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -573,17 +596,14 @@ int message_peek(struct call *call, const struct message_peek_in *in,
 	    (rc = inbox_counters(call, a.id, &now)) < 0)
 		return rc;
 	h.agent = &a;
-	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now,
-		  .limit = in->offset + in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		if (passed++ < in->offset)
-			continue;
-		if ((int64_t)h.n >= in->limit || !add(&h, &r, 0)) {
-			out->more = true;
-			query_end(&q);
-			break;
-		}
-	}
+	sql_query(call, &q, inbox_next, .agent = a.id, .now = call->now, .limit = most);
+	if ((rc = show_page(&h, &q, in, &passed, &out->more)) < 0)
+		return rc;
+	sql_query(call, &q, inbox_came, .agent = a.id, .now = call->now, .limit = most);
+	if (out->more)
+		query_end(&q);
+	else if ((rc = show_page(&h, &q, in, &passed, &out->more)) < 0)
+		return rc;
 	out->messages = h.out;
 	out->n_messages = h.n;
 	out->next = in->offset + (int64_t)h.n;

@@ -409,16 +409,11 @@ static int tell_all(struct call *call, const struct drops *drops,
 							      .drops = drops },
 				     &out->deliveries, &out->n_deliveries)) < 0)
 		return rc;
-	out->recipients = (int64_t)out->n_deliveries;
-	for (size_t i = 0; i < out->n_deliveries; i++)
-		out->delayed += out->deliveries[i].has_due_at;
-	out->has_delayed = out->delayed > 0;
-	if (out->n_deliveries == 100) {
-		rc = sql_row(call, deliveries_count, &count, .message = m.id);
-		if (rc < 0)
-			return rc;
-		out->recipients = count.n;
-	}
+	if ((rc = sql_row(call, deliveries_count, &count, .message = m.id)) < 0)
+		return rc;
+	out->recipients = count.n;
+	out->delayed = count.delayed;
+	out->has_delayed = count.delayed > 0;
 	return 0;
 }
 

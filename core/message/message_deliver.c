@@ -69,29 +69,71 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
-/* When the copy of a message counts as overdue; 0: nobody waits for its acknowledgement. */
-static int64_t ack_due(const struct call *call, const struct draft *d)
+/* When a copy counts as overdue that came at a time; 0: nobody waits for its
+ * acknowledgement. */
+static int64_t ack_due(const struct call *call, bool required, int64_t from)
 {
-	return d->ack_required
-		       ? call->now + call->settings->config.inbox_ack_seconds * 1000
-		       : 0;
+	return required ? from + call->settings->config.inbox_ack_seconds * 1000 : 0;
 }
 
 /* Puts a copy where it waits for its time. */
-static int hold(struct call *call, int64_t message, const struct draft *d,
-		const struct agent_row *to, int64_t due)
+static int delay(struct call *call, int64_t message, const struct draft *d,
+		 const struct agent_row *to, int64_t due)
 {
 	int rc;
 
 	if (d->expires_at && d->expires_at <= due)
 		return fault_set(&call->fault, FAULT_INVALID, "/ttl_seconds",
 				 "it comes later than its life ends");
-	rc = sql_late(call, delivery_add_held, .message = message, .agent = to->id,
-		      .lane = lane_of(d), .due_at = due, .ack_due_at = ack_due(call, d));
-
+	rc = sql_late(call, delayed_add, .message = message, .agent = to->id,
+		      .due_at = due);
 	if (rc >= 0)
-		rc = sql_late(call, inbox_count_held, .agent = to->id);
+		rc = event_by(call, .kind = EVENT_MESSAGE_DELAYED, .team = to->team,
+			      .actor = d->sender, .subject = message, .target = to->id);
 	return rc < 0 ? rc : 1;
+}
+
+/* Puts a delayed copy into its inbox, as if it were sent now. */
+static int come(struct call *call, const struct delayed_due_row *r)
+{
+	const struct caller was = call->caller;
+	int rc = sql_run(call, delayed_come, .message = r->message, .agent = r->agent);
+
+	if (rc <= 0)
+		return rc;
+	call->caller = (struct caller){ .team = r->team, .agent = ACTOR_HOST };
+	rc = sql_late(call, delivery_add, .message = r->message, .agent = r->agent,
+		      .lane = r->urgent ? DELIVERY_LANE_URGENT : DELIVERY_LANE_NORMAL,
+		      .expires_at = r->expires_at,
+		      .ack_due_at = ack_due(call, r->ack_required, r->due_at));
+	if (rc >= 0)
+		rc = sql_late(call, inbox_count, .agent = r->agent);
+	if (rc >= 0)
+		rc = event_emit(call, EVENT_MESSAGE_REQUEUED, r->message, r->agent, NULL);
+	if (rc >= 0)
+		rc = keep_capacity(call, r->agent, r->inbox_capacity, NULL);
+	call->caller = was;
+	return rc;
+}
+
+int message_delayed_come(struct call *call, int64_t agent, int64_t most)
+{
+	struct delayed_due_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, delayed_due, &all, &n, .agent = agent, .now = call->now,
+			 .limit = most);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = come(call, &all[i]);
+	return rc < 0 ? rc : (int)n;
+}
+
+int message_delayed_bring(struct call *call, int64_t agent, int64_t team)
+{
+	int rc = sql_run(call, delayed_bring, .agent = agent, .team = team);
+
+	return rc <= 0 ? rc
+		       : sql_run(call, delayed_brought, .agent = agent, .team = team);
 }
 
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
@@ -106,10 +148,10 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	    (rc = pair_ask(call, d->sender, to, d->delays, "/to", &due)) < 0)
 		return rc;
 	if (due > call->now)
-		return hold(call, message, d, to, due);
+		return delay(call, message, d, to, due);
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
 		      .lane = lane, .expires_at = d->expires_at,
-		      .ack_due_at = ack_due(call, d));
+		      .ack_due_at = ack_due(call, d->ack_required, call->now));
 	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
 	rc = sql_late(call, inbox_count, .agent = to->id);
@@ -202,8 +244,8 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 		return rc;
 	if ((rc = sql_run(call, delivery_add_all, .message = message,
 			  .team = call->caller.team, .sender = except, .lane = lane_of(d),
-			  .expires_at = d->expires_at, .ack_due_at = ack_due(call, d))) <
-	    0)
+			  .expires_at = d->expires_at,
+			  .ack_due_at = ack_due(call, d->ack_required, call->now))) < 0)
 		return rc;
 	if (capacity && (rc = drop_one_each(call, except, d->drops)) < 0)
 		return rc;

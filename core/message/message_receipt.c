@@ -56,8 +56,8 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 			.has_fetched_at = r.fetched_at != 0,
 			.done_at = r.done_at,
 			.has_done_at = r.done_at != 0,
-			.due_at = r.due_at,
-			.has_due_at = r.due_at != 0,
+			.due_at = r.comes_at,
+			.has_due_at = r.comes_at != 0,
 		};
 		if (page->drops && (rc = tell_drops(call, page->drops, r.agent, d)) < 0)
 			break;

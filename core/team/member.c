@@ -192,8 +192,12 @@ static int move_mail(struct call *call, const struct agent_row *a, int64_t to)
 	if (to)
 		rc = sql_all(call, member_move_mail, &moved, &n_moved, .agent = a->id,
 			     .to = to);
+	if (to && rc >= 0)
+		rc = sql_run(call, delayed_move, .agent = a->id, .to = to);
 	for (size_t i = 0; i < n_moved && rc >= 0; i++)
 		rc = event_emit(call, EVENT_MESSAGE_REQUEUED, moved[i].message, to, NULL);
+	if (rc >= 0)
+		rc = message_delayed_bring(call, a->id, 0);
 	if (rc >= 0)
 		rc = sql_all(call, agent_discard, &dead, &n_dead, .agent = a->id,
 			     .now = call->now);
