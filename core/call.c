@@ -229,6 +229,36 @@ static int nobody_yet(struct call *call)
 		"--operator.");
 }
 
+/* The team that the call names as its own, or NULL. */
+static const char *named_team(const struct call *call)
+{
+	const struct record *in = call->op->in;
+
+	for (size_t i = 0; i < in->n_fields; i++) {
+		const struct field *f = &in->fields[i];
+
+		if (f->names && !(f->flags & FIELD_LIST) && !strcmp(f->name, "team") &&
+		    !strcmp(f->names, "team"))
+			return *(const char *const *)((const char *)call->in + f->at);
+	}
+	return NULL;
+}
+
+/* A member that made a team leads it: what is for leads may be asked of it there. */
+static int lead_there(struct call *call)
+{
+	const char *team = named_team(call);
+	int rc;
+
+	if (!team || !call->identity.agent || call->op->who != WHO_LEAD ||
+	    call->caller.level != WHO_MEMBER)
+		return 0;
+	rc = who_take_seat_above(call, team);
+	if (rc == 0)
+		rc = who_take_seat(call, team);
+	return rc < 0 ? rc : 0;
+}
+
 static int check_may(struct call *call)
 {
 	static const char *const least[] = { "an observer", "a member", "the lead",
@@ -238,6 +268,8 @@ static int check_may(struct call *call)
 	    (call->caller.level < call->op->who ||
 	     ((call->op->flags & OP_WRITE) && !(call->op->flags & OP_IDENTIFIES))))
 		return nobody_yet(call);
+	if (lead_there(call) < 0)
+		return call->fault.code;
 	if (call->caller.level < call->op->who) {
 		fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s", call->op->name,
 			  least[call->op->who]);

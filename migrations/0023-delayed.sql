@@ -18,6 +18,8 @@ UPDATE agent_inbox SET leased = leased - (SELECT count(*) FROM delayed d WHERE d
 DELETE FROM delivery WHERE state IN {delivery_state.open} AND state = {delivery_state.fetched} AND attempt = 0
 	AND due_at IS NOT NULL;
 
+CREATE INDEX agent_holder ON agent(holder) WHERE holder IS NOT NULL AND gone = 0;
+
 -- Messages with their recipients, also those that have not come yet.
 DROP VIEW envelope;
 CREATE VIEW envelope AS

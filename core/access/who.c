@@ -318,19 +318,29 @@ static int was_own(struct call *call, const char *team)
 		       .team = call->caller.team);
 }
 
-/* Makes the caller the lead of a team that it made without one: 1, 0 where it holds no such
- * place, or negative. */
-static int take_seat(struct call *call, const char *team)
+static int sit(struct call *call, const struct caller_row *r)
+{
+	take(call, r);
+	call->caller.own_team = r->team;
+	return level_of(call, r) < 0 ? (int)call->fault.code : 1;
+}
+
+int who_take_seat(struct call *call, const char *team)
 {
 	struct caller_row r;
 	int rc = sql_row(call, caller_by_holder, &r, .team_name = team,
 			 .holder = call->caller.agent);
 
-	if (rc <= 0)
-		return rc;
-	take(call, &r);
-	call->caller.own_team = r.team;
-	return level_of(call, &r) < 0 ? (int)call->fault.code : 1;
+	return rc <= 0 ? rc : sit(call, &r);
+}
+
+int who_take_seat_above(struct call *call, const char *team)
+{
+	struct caller_row r;
+	int rc = sql_row(call, caller_above, &r, .team_name = team,
+			 .holder = call->caller.agent);
+
+	return rc <= 0 ? rc : sit(call, &r);
 }
 
 /* Puts the call of a lead that only reads into a team below its own: 1, 0 where that may not
@@ -370,7 +380,7 @@ static int only_own(struct call *call, const char *team)
 		return 0;
 	if (rc < 0)
 		return rc;
-	if ((rc = take_seat(call, team)) || (rc = look_below(call, team)))
+	if ((rc = who_take_seat(call, team)) || (rc = look_below(call, team)))
 		return rc < 0 ? rc : 0;
 	return fault_set(&call->fault, FAULT_DENIED, "/team",
 			 "an agent reaches its own team only");

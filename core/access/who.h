@@ -23,6 +23,12 @@ int who_team(struct call *call, const char *team);
 /* Puts the call into a team, by the row of anybody there; the caller stays who it is. */
 void who_enter(struct call *call, const struct caller_row *r);
 
+/* Makes the caller the lead of a team that it made without one, or that it made by such a
+ * place: 1, 0 where it holds none there, or negative. */
+int who_take_seat(struct call *call, const char *team);
+/* The same in the team above that one, as whose lead it changes and ends it. */
+int who_take_seat_above(struct call *call, const char *team);
+
 /* The state's folder as the caller may know it; NULL for callers inside workspaces, who
  * have no choice of states. */
 const char *who_home(const struct call *call);

@@ -49,6 +49,8 @@ int team_enter_below(struct call *call, const char *name)
 
 	if (!call->identity.agent)
 		return 0;
+	if (who_take_seat_above(call, name) < 0)
+		return call->fault.code;
 	rc = sql_row(call, team_below, &below, .team = call->caller.team, .name = name,
 		     .leads = call->caller.level >= WHO_LEAD,
 		     .agent = call->caller.agent);
