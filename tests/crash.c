@@ -4,8 +4,8 @@
  *	crash [N [SEED]] [--direct-only] [--keep]
  *
  * Eight clients, half through the host and half beside it, send, receive, claim,
- * finish and assign, while host, guests and clients are killed with SIGKILL, N
- * times in all.  Each keeps a journal of what it was told.  In the end nothing that
+ * finish and assign, make teams below theirs, spend and end them, while host, guests and clients
+ * are killed with SIGKILL, N times in all, and the operator stops everything and lets it go on.  Each keeps a journal of what it was told.  In the end nothing that
  * was acknowledged may be missing, and nothing may have been done twice.
  */
 #include <errno.h>
@@ -30,6 +30,8 @@ static void kill_somebody(struct scene *s, struct toll *t)
 	int luck = s->direct_only ? 99 : dice_below(&s->dice, 100);
 	pid_t guest;
 
+	if (dice_percent(&s->dice, 4))
+		scene_stop(s);
 	if (t->host_at || luck < 20) {
 		t->host_at = 0;
 		t->host += scene_kill(&s->host);
@@ -54,6 +56,7 @@ static void rage(struct scene *s, int n, struct toll *t)
 {
 	int64_t until = clock_steady_ms() + patience_ms(5000 + n * 1000);
 
+	scene_stop(s);
 	while (killed(t) < n && clock_steady_ms() < until) {
 		int64_t next =
 			clock_steady_ms() + 1 +
@@ -79,9 +82,9 @@ static int report(struct scene *s, const struct toll *t, int findings)
 {
 	int bad = findings + s->faults;
 
-	printf("crash: seed %llu, %d kills (%d host, %d guests, %d clients), %s\n",
+	printf("crash: seed %llu, %d kills (%d host, %d guests, %d clients) and %d of commands, %s\n",
 	       (unsigned long long)s->seed, killed(t), t->host, t->guests, t->clients,
-	       bad ? "FAILED" : "nothing lost, nothing twice");
+	       s->stops_killed, bad ? "FAILED" : "nothing lost, nothing twice");
 	return bad;
 }
 

@@ -2,7 +2,7 @@
  * crash - the parts of the crash proof; the power proof has them too.
  *
  * crash.c kills, worker.c is one client, journal.c what it may rely on, scene.c
- * the state and its processes, settle.c its end, judge.c what must hold then.  Below BASE, a
+ * the state and its processes, stop.c who stops all teams, settle.c its end, judge.c what must hold then.  Below BASE, a
  * temporary folder: state/ (CADRE_HOME), runtime/ (sockets), journal/NAME,
  * runs/KEY (a line for each run of that command), log.
  */
@@ -52,6 +52,12 @@ struct scene {
 	uint64_t seed;
 	struct dice dice;
 	struct part host, clients[CLIENTS];
+	struct {
+		pid_t pid; /* of the command; 0: none runs */
+		int64_t kill_at; /* 0: it lives */
+		int64_t thaw_at; /* 0: the team is not to be thawed */
+	} stop;
+	int stops_killed;
 	void *db; /* a reader of the state: sqlite3 * */
 	int faults; /* of the product's, seen on the way */
 };
@@ -85,6 +91,15 @@ bool scene_await(struct scene *s, const char *sql, int ms);
 int64_t scene_mirror_lag(struct scene *s, int ms);
 /* Starts the guests of failed workspaces again, as the operator. */
 void scene_revive(struct scene *s);
+
+/* --- stop.c ------------------------------------------------------------------------- */
+
+/* Stops the team, and lets it go on after a while. */
+void scene_stop(struct scene *s);
+/* Does what is due of that; scene_tend() calls it. */
+void scene_stop_tend(struct scene *s);
+/* The command has ended. */
+void scene_stop_ended(struct scene *s);
 
 /* --- settle.c ----------------------------------------------------------------------- */
 

@@ -22,7 +22,22 @@ CREATE TABLE worked (key TEXT, who TEXT, op TEXT, task INT, epoch INT, code TEXT
 -- a command as a row, with the key that its text carries
 CREATE TABLE command (key TEXT, message INT, state INT, success INT, stderr TEXT);
 
+-- the members of the team of all, and the reports of what work had cost
+CREATE TABLE member (id INT, name TEXT);
+CREATE TABLE spent (key TEXT, tokens INT);
+
+-- calls about a team that has ended, when
+CREATE TABLE gone (key TEXT, at INT);
+
 -- part: views
+INSERT INTO gone SELECT a.key, t.destroyed_at FROM act a
+	JOIN s.team t ON t.name = coalesce(a.args->>'parent', a.args->>'team')
+	WHERE a.op IN ('team.create', 'team.usage', 'team.destroy') AND t.destroyed_at IS NOT NULL;
+CREATE INDEX gone_key ON gone(key);
+INSERT INTO member SELECT a.id, a.name FROM s.agent a JOIN s.team t ON t.id = a.team
+	WHERE t.name = 'crash' AND a.kind = 0;
+INSERT INTO spent SELECT key, (args->>'tokens_in') + (args->>'tokens_out')
+	FROM act WHERE op = 'team.usage' AND code = 'ok';
 INSERT INTO sent SELECT key, args->>'content' FROM act
 	WHERE op IN ('message.send', 'message.reply') AND code = 'ok';
 CREATE INDEX sent_content ON sent(content);
@@ -75,7 +90,12 @@ SELECT key, op, tried_at FROM act WHERE code IS NULL;
 -- rule: an answer that cannot be
 SELECT key, op, code, text FROM act WHERE code <> 'ok' AND NOT (code = 'conflict'
 AND op IN ('message.ack', 'task.start', 'task.complete', 'task.fail',
-	'task.release', 'task.assign'));
+	'task.release', 'task.assign'))
+AND NOT (code = 'conflict' AND text LIKE '%is stopped%'
+	AND op IN ('task.claim', 'task.assign', 'message.send', 'team.create'))
+AND NOT (code = 'exhausted' AND op = 'team.create')
+AND NOT (code = 'denied' AND EXISTS (SELECT 1 FROM gone g WHERE g.key = act.key
+	AND g.at <= act.ended_at));
 
 -- --- messages ---
 
@@ -94,19 +114,21 @@ WHERE a.op IN ('message.send', 'message.reply') AND a.code = 'ok'
 
 -- rule: a message was stored twice
 SELECT substr(content, 1, instr(content, ' ') - 1) AS key, count(*) AS n,
-	group_concat(id) AS messages FROM s.message WHERE type <> 'task_assignment'
-GROUP BY content HAVING n > 1;
+	group_concat(id) AS messages FROM s.message
+WHERE type NOT IN ('task_assignment', 'budget') GROUP BY content HAVING n > 1;
 
 -- rule: a message that nobody sent
 SELECT m.id AS message, substr(m.content, 1, 40) AS content FROM s.message m
-WHERE m.type <> 'task_assignment' AND NOT EXISTS (SELECT 1 FROM sent t
+WHERE m.type NOT IN ('task_assignment', 'budget') AND NOT EXISTS (SELECT 1 FROM sent t
 	WHERE t.content = m.content);
 
 -- rule: a repeat with its key answered something else
 SELECT g.key, a.op, g.code, g.result FROM again g JOIN act a USING (key)
-WHERE g.code <> 'ok' OR coalesce(g.result->>'message_id', g.result->'task'->>'id', '')
-	<> coalesce(a.result->>'message_id', a.result->'task'->>'id', '')
-	OR g.result->>'replayed' IS NOT 1;
+WHERE (g.code <> 'ok' AND NOT (g.code = 'denied' AND EXISTS (SELECT 1 FROM gone o
+	WHERE o.key = g.key AND o.at <= g.at)))
+OR (g.code = 'ok' AND coalesce(g.result->>'message_id', g.result->'task'->>'id', g.result->>'team_id', '')
+	<> coalesce(a.result->>'message_id', a.result->'task'->>'id', a.result->>'team_id', ''))
+	OR (g.code = 'ok' AND g.result->>'replayed' IS NOT 1);
 
 -- rule: a message was handed out twice in one attempt
 SELECT group_concat(key) AS keys, who, message, attempt, count(*) AS n FROM handed
@@ -119,13 +141,13 @@ WHERE y.attempt > x.attempt AND y.at < x.until;
 
 -- rule: what was handed out is not what is stored
 SELECT h.key, h.who, h.message, h.attempt, d.attempt AS stored FROM handed h
-LEFT JOIN s.agent g ON g.name = h.who
+LEFT JOIN member g ON g.name = h.who
 LEFT JOIN s.delivery d ON d.message = h.message AND d.agent = g.id
 LEFT JOIN s.message m ON m.id = h.message
 WHERE d.message IS NULL OR d.attempt < h.attempt OR m.content <> h.content;
 
 -- rule: an acknowledgement is lost
-SELECT k.key, k.who, k.message, d.state FROM acked k JOIN s.agent g ON g.name = k.who
+SELECT k.key, k.who, k.message, d.state FROM acked k JOIN member g ON g.name = k.who
 LEFT JOIN s.delivery d ON d.message = k.message AND d.agent = g.id
 WHERE k.code = 'ok' AND d.state IS NOT 3;
 
@@ -156,8 +178,9 @@ AND NOT EXISTS (SELECT 1 FROM handed h JOIN act r ON r.who = h.who
 	WHERE h.message = d.message AND h.who = g.name);
 
 -- rule: a message was dropped, expired, or given up too early
-SELECT agent, message, lane, state, attempt FROM s.delivery
-WHERE state IN (4, 5) OR (state = 6 AND lane < 2 AND attempt < 5);
+SELECT d.agent, d.message, d.lane, d.state, d.attempt FROM s.delivery d
+JOIN s.agent a ON a.id = d.agent
+WHERE d.state IN (4, 5) OR (d.state = 6 AND d.lane < 2 AND d.attempt < 5 AND a.gone = 0);
 
 -- --- the board ---
 
@@ -249,6 +272,58 @@ AND ((c.state = 2 AND c.success IS NULL) OR d.state <> CASE c.state WHEN 2 THEN 
 SELECT r.message, g.name AS who FROM s.result r JOIN s.agent g ON g.id = r.sender
 WHERE r.collected_at IS NULL;
 
+-- --- teams below ---
+
+-- rule: an acknowledged team is missing, or has not all of its members
+SELECT a.key, t.name, t.destroyed_at, (SELECT count(*) FROM s.agent g JOIN s.agent_inbox i
+	ON i.agent = g.id WHERE g.team = t.id AND g.kind = 0) AS members
+FROM act a LEFT JOIN s.team t ON t.name = a.args->>'name'
+WHERE a.op = 'team.create' AND a.code = 'ok' AND members IS NOT 3;
+
+-- rule: a team that nobody made, or that was refused
+SELECT t.name AS key FROM s.team t LEFT JOIN act a ON a.key = t.name AND a.op = 'team.create'
+WHERE t.parent IS NOT NULL AND a.code IS NOT 'ok';
+
+-- rule: a team was made twice
+SELECT name AS key, count(*) AS n FROM s.team GROUP BY name HAVING n > 1;
+
+-- rule: an acknowledged end of a team is lost
+SELECT a.key, a.args->>'team' AS team FROM act a LEFT JOIN s.team t ON t.name = a.args->>'team'
+WHERE a.op = 'team.destroy' AND a.code = 'ok' AND t.destroyed_at IS NULL;
+
+-- rule: a team ended that nobody ended, nor one above it
+WITH RECURSIVE ended (id) AS (SELECT t.id FROM act a JOIN s.team t ON t.name = a.args->>'team'
+		WHERE a.op = 'team.destroy' AND a.code = 'ok'
+	UNION SELECT k.id FROM ended e JOIN s.team k ON k.parent = e.id)
+SELECT t.name AS key FROM s.team t
+WHERE t.destroyed_at IS NOT NULL AND t.id NOT IN (SELECT id FROM ended);
+
+-- rule: a team ended by half
+SELECT t.name AS key FROM s.team t WHERE t.destroyed_at IS NOT NULL AND (
+	EXISTS (SELECT 1 FROM s.agent a WHERE a.team = t.id AND (a.gone = 0 OR a.token IS NOT NULL))
+	OR EXISTS (SELECT 1 FROM s.team k WHERE k.parent = t.id AND k.destroyed_at IS NULL)
+	OR EXISTS (SELECT 1 FROM s.delivery d JOIN s.agent a ON a.id = d.agent
+		WHERE a.team = t.id AND d.state < 3)
+	OR EXISTS (SELECT 1 FROM s.task k WHERE k.team = t.id AND k.state < 4));
+
+-- rule: a team has spent or left to others more than it may
+SELECT t.name AS key, b.kind, b.most, b.used, b.reserved
+FROM s.spending b JOIN s.team t ON t.id = b.team
+WHERE t.destroyed_at IS NULL AND b.most > 0 AND b.used + b.reserved > b.most
+	AND (t.parent IS NOT NULL OR b.reserved > b.most);
+
+-- rule: reports of tokens do not add up: each counts once, also after its team ended
+SELECT (SELECT coalesce(sum(tokens), 0) FROM spent) AS reported,
+	(SELECT sum(b.used) FROM s.budget b JOIN s.team t ON t.id = b.team
+		WHERE b.kind = 1 AND t.destroyed_at IS NULL) AS counted
+WHERE reported <> counted;
+
+-- rule: a stopped team got a claim, a lapse or a team below it
+SELECT e.seq, e.kind, e.team FROM s.event e WHERE e.kind IN (201, 209, 100)
+AND (SELECT o.kind FROM s.event o JOIN s.team t ON t.id = o.team
+	WHERE o.seq < e.seq AND o.kind IN (107, 108) AND t.name = 'crash'
+	ORDER BY o.seq DESC LIMIT 1) = 107;
+
 -- --- counters ---
 
 -- rule: a counter is not what its rows say
@@ -275,6 +350,10 @@ SELECT (SELECT count(*) FROM act WHERE code = 'ok' AND op = 'message.send') AS s
 	(SELECT count(*) FROM ran) AS ran,
 	(SELECT count(*) FROM command WHERE success = 0) AS interrupted,
 	(SELECT count(*) FROM command WHERE state = 3) AS called_off,
+	(SELECT count(*) FROM act WHERE code = 'ok' AND op = 'team.create') AS founded,
+	(SELECT count(*) FROM act WHERE code = 'ok' AND op = 'team.destroy') AS ended,
+	(SELECT count(*) FROM spent) AS reports,
+	(SELECT count(*) FROM s.event WHERE kind = 107) AS stopped,
 	(SELECT count(*) FROM again) AS repeated,
 	(SELECT count(*) FROM act WHERE result->>'replayed' = 1) AS settled_by_key,
 	(SELECT count(*) FROM note) AS unavailable,

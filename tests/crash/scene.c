@@ -95,6 +95,8 @@ static void bury(struct scene *s, pid_t pid, int status, bool respawn)
 	const char *name;
 	struct part *p = part_of(s, pid, &name);
 
+	if (pid == s->stop.pid)
+		scene_stop_ended(s);
 	if (!p)
 		return;
 	p->pid = 0;
@@ -116,6 +118,7 @@ void scene_tend(struct scene *s, bool respawn)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		bury(s, pid, status, respawn);
+	scene_stop_tend(s);
 	if (!respawn)
 		return;
 	if (!s->direct_only && !s->host.pid && clock_steady_ms() >= s->host.respawn_at)
@@ -233,7 +236,8 @@ static json_t *roles(const struct scene *s)
 	json_t *list = json_array();
 
 	for (int i = 0; i < CLIENTS; i++)
-		json_array_append_new(list, json_pack("{ss}", "name", client_names[i]));
+		json_array_append_new(list, json_pack("{sssb}", "name", client_names[i],
+						      "nests", 1));
 	for (int i = 0; i < DAEMONS; i++)
 		json_array_append_new(list, json_pack("{sssb}", "name", daemon_names[i],
 						      "workspace", !s->direct_only));
@@ -243,8 +247,9 @@ static json_t *roles(const struct scene *s)
 static int make_team(struct scene *s)
 {
 	json_t *team = operator_call(s, "team.create",
-				     json_pack("{sssosi}", "name", "crash", "roles",
-					       roles(s), "inbox_capacity", 0)),
+				     json_pack("{sssosisi}", "name", "crash", "roles",
+					       roles(s), "inbox_capacity", 0,
+					       "max_tokens", 200000)),
 	       *member;
 	size_t i;
 

@@ -18,7 +18,8 @@ void scene_work_on(struct scene *s)
 		 "SELECT max(0, 20 - (SELECT count(*) FROM delivery WHERE state = 3))"
 		 " + max(0, %d - (SELECT count(*) FROM result))",
 		 s->direct_only ? 0 : 5);
-	while (scene_number(s, sql) != 0 && clock_steady_ms() < until) {
+	while ((scene_number(s, sql) != 0 || s->stop.thaw_at) &&
+	       clock_steady_ms() < until) {
 		scene_tend(s, true);
 		pause_for(20);
 	}

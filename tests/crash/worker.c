@@ -1,5 +1,5 @@
 /* A client: it tries things at random, and writes down the answers it was given. */
-#include "tests/crash/crash.h"
+#include "tests/crash/worker.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -7,47 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/client/client.h"
-#include "tests/crash/journal.h"
+#include "tests/crash/crash.h"
 #include "tests/lib/place.h"
-
-enum {
-	HELD_MOST = 64,
-	CLAIMS_MOST = 8,
-	PAST_MOST = 64,
-	OPEN_MOST = 1000,
-	TRIES = 200,
-	SEEN_MOST = 8
-};
-
-struct past {
-	char key[48];
-	const struct op *op;
-	json_t *args;
-};
-
-struct worker {
-	const char *base, *name;
-	bool runs;
-	struct dice dice;
-	struct journal journal;
-	struct home home;
-	struct client *client;
-	char held[HELD_MOST][40]; /* messages to acknowledge */
-	int n_held;
-	struct claim {
-		char task[16];
-		int64_t epoch;
-	} claims[CLAIMS_MOST];
-	int n_claims;
-	struct past past[PAST_MOST]; /* writes that were acknowledged */
-	int n_past;
-	struct past open[OPEN_MOST]; /* without an answer, when this life began */
-	int n_open;
-	char seen[SEEN_MOST][48]; /* the last receives that were answered in this life */
-	int n_seen;
-	char session[80]; /* of this life: what an earlier one saw, this one cannot say */
-};
 
 /* --- calls ------------------------------------------------------------------------- */
 
@@ -87,6 +48,7 @@ static json_t *settle(struct worker *w, const struct op *op, const char *key,
 		result = ask(w, op, args, &f);
 		if (result) {
 			journal_write(&w->journal, "end", key, "ok", json_incref(result));
+			worker_team_answered(w, op, args);
 			if (op->flags & OP_REQUEST)
 				snprintf(w->seen[w->n_seen++ % SEEN_MOST],
 					 sizeof(w->seen[0]), "%s", key);
@@ -122,8 +84,7 @@ static void name_seen(const struct worker *w, json_t *args)
 	json_object_set_new(args, "seen", names);
 }
 
-/* Makes a write under a new key; `args` is taken over. */
-static json_t *attempt(struct worker *w, const char *name, json_t *args, const char *key)
+json_t *attempt(struct worker *w, const char *name, json_t *args, const char *key)
 {
 	const struct op *op = op_find(name);
 	bool once = !(op->flags & OP_REQUEST) && dice_percent(&w->dice, 50);
@@ -142,7 +103,7 @@ static json_t *attempt(struct worker *w, const char *name, json_t *args, const c
 	return result;
 }
 
-static const char *new_key(struct worker *w, char key[48])
+const char *new_key(struct worker *w, char key[48])
 {
 	snprintf(key, 48, "%s-%06ld", w->name, ++w->journal.number);
 	return key;
@@ -393,9 +354,9 @@ static const struct {
 	int weight;
 	void (*act)(struct worker *w);
 } acts[] = {
-	{ 30, act_send },  { 16, act_receive },    { 18, act_ack },
-	{ 6, act_create }, { 8, act_claim },       { 12, act_work },
-	{ 6, act_assign }, { 3, act_assign_task }, { 6, act_again },
+	{ 30, act_send }, { 16, act_receive }, { 18, act_ack },   { 6, act_create },
+	{ 8, act_claim }, { 12, act_work },    { 6, act_assign }, { 3, act_assign_task },
+	{ 6, act_again }, { 4, act_found },    { 6, act_spend },  { 3, act_end_team },
 };
 
 static void act(struct worker *w)
@@ -426,6 +387,8 @@ static void find_open(void *arg, const char *line, json_t *json)
 			 json_object_get(json, "args"));
 	for (int i = 0; ended && i < w->n_open; i++)
 		if (!strcmp(w->open[i].key, ended)) {
+			if (json_object_get(json, "result"))
+				worker_team_answered(w, w->open[i].op, w->open[i].args);
 			json_decref(w->open[i].args);
 			w->open[i] = w->open[--w->n_open];
 			w->open[w->n_open].args = NULL;
