@@ -271,6 +271,7 @@ static void close_loop(struct host *host)
 	close_handle(&host->before_poll);
 	close_handle(&host->after_poll);
 	close_handle(&host->answered);
+	edits_close(host);
 	uv_run(&host->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&host->loop);
 }
@@ -309,7 +310,7 @@ static int open_threads(struct host *host, struct fault *f)
 	if (rc == 0)
 		rc = workers_open(&host->workers, host->home, on_batch, host, f);
 	if (rc == 0)
-		rc = scribe_open(&host->scribe, host->home, host->log, f);
+		rc = scribe_open(&host->scribe, host->home, host->log, &host->edits, f);
 	if (rc == 0)
 		rc = notifier_open(&host->notifier, host->home, host->log, f);
 	return rc;
@@ -398,6 +399,7 @@ static int serve(struct host *host, struct fault *f)
 	follow_init(host);
 	reaper_init(host);
 	spending_open(host);
+	edits_open(host);
 	reconcile_init(host);
 	network_init(host);
 	rc = open_threads(host, f);
@@ -416,6 +418,7 @@ static int serve(struct host *host, struct fault *f)
 	network_release(host);
 	reconcile_release(host);
 	close_threads(host);
+	edits_release(&host->edits);
 	if (host->lost.code)
 		*f = host->lost;
 	return rc ? rc : (int)f->code;

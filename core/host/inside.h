@@ -10,6 +10,7 @@
 
 #include "core/host/conn.h"
 #include "core/host/crowd.h"
+#include "core/host/edits.h"
 #include "core/host/follow.h"
 #include "core/host/guests/hosted_guest.h"
 #include "core/host/host.h"
@@ -51,6 +52,7 @@ struct host {
 	struct workers *workers;
 	struct scribe *scribe;
 	struct notifier *notifier;
+	struct edits edits;
 	struct queue done; /* what the threads hand back */
 	struct chain writes, reads, works; /* to be handed over before the next poll */
 	struct chain early; /* refused here: done at once */

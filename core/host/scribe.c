@@ -20,6 +20,7 @@ enum {
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
 	NET_MS = 5000, /* a bell that was missed is looked after */
+	EDIT_MS = 20, /* until it is asked what became of an edit */
 	RETRY_MS = 2000, /* after a failure */
 	LAST_MS = 2000, /* at the end */
 	NICE = 10, /* behind whoever waits for an answer; this follows anyway */
@@ -28,6 +29,8 @@ enum {
 struct scribe {
 	const struct home *home;
 	struct log *log;
+	struct edits *edits;
+	int n_edits; /* offered and not judged */
 	struct store *store;
 	struct mirror *mirror;
 	uv_thread_t thread;
@@ -58,6 +61,21 @@ static bool is_open(struct scribe *s)
 	return s->mirror != NULL;
 }
 
+/* Passes on what was written into files of cards, and what became of that. */
+static void pass_edits(struct scribe *s)
+{
+	struct mirror_edit *edit;
+
+	while ((edit = edits_judged(s->edits))) {
+		mirror_edit_judged(s->mirror, edit);
+		s->n_edits--;
+	}
+	while ((edit = mirror_next_edit(s->mirror))) {
+		edits_offer(s->edits, edit);
+		s->n_edits++;
+	}
+}
+
 /* Works for a slice; returns for how long to sleep then. */
 static int work(struct scribe *s)
 {
@@ -76,7 +94,10 @@ static int work(struct scribe *s)
 		return RETRY_MS;
 	}
 	s->failed = false;
+	pass_edits(s);
 	due = mirror_due(s->mirror);
+	if (s->n_edits && (due < 0 || due > EDIT_MS))
+		due = EDIT_MS;
 	return more ? 0 : due >= 0 && due < NET_MS ? (int)due : NET_MS;
 }
 
@@ -153,7 +174,7 @@ static void release(struct scribe *s)
 }
 
 int scribe_open(struct scribe **out, const struct home *home, struct log *log,
-		struct fault *f)
+		struct edits *edits, struct fault *f)
 {
 	const uv_thread_options_t small = {
 		.flags = UV_THREAD_HAS_STACK_SIZE,
@@ -164,6 +185,7 @@ int scribe_open(struct scribe **out, const struct home *home, struct log *log,
 
 	s->home = home;
 	s->log = log;
+	s->edits = edits;
 	s->vault = -1;
 	rc = sleeper_open(&s->sleeper, home->dir, f);
 	if (rc == 0)

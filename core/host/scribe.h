@@ -9,12 +9,14 @@
 #define CORE_HOST_SCRIBE_H
 
 #include "core/home/home.h"
+#include "core/host/edits.h"
 #include "core/host/log.h"
 
 struct scribe;
 
+/* `edits`, borrowed, takes what somebody wrote into files of cards. */
 int scribe_open(struct scribe **out, const struct home *home, struct log *log,
-		struct fault *f);
+		struct edits *edits, struct fault *f);
 /* Shows what is committed, for a second or two, and ends.  NULL is fine. */
 void scribe_close(struct scribe *s);
 

@@ -213,7 +213,7 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
 		} while (rc > 0 && clock_steady_ms() < end);
 	}
 	*more = rc > 0;
-	if (rc == 0)
+	if (rc == 0 && (rc = mirror_show_again(m)) == 0)
 		rc = check_some(m);
 	if (rc >= 0)
 		return 0;
@@ -229,6 +229,8 @@ int64_t mirror_due(const struct mirror *m)
 
 	if (!m->locked)
 		return RETRY_MS;
+	if (m->again.n > 0)
+		return 0;
 	if (m->stale.n > 0)
 		at = m->summaries_at + SUMMARY_MS;
 	else if (m->known && !cursor_equal(&c, &m->saved))
@@ -254,6 +256,7 @@ void mirror_close(struct mirror *m)
 	if (m->watching)
 		losses_close(&m->losses);
 	ids_release(&m->stale);
+	ids_release(&m->again);
 	mail_release(&m->mail);
 	show_release(&m->show);
 	free(m);

@@ -38,6 +38,25 @@ int64_t mirror_due(const struct mirror *m);
  * descriptor (the mirror's own, or -1) that is readable when a step should be taken. */
 int mirror_watch(struct mirror *m);
 
+/* A text that somebody saved as the file of an agent's card, which the mirror has not written. */
+struct mirror_edit {
+	struct mirror_edit *next; /* the holder's */
+	char path[160]; /* "teams/TEAM/cards/AGENT.json" */
+	char team[72], agent[72];
+	struct text text; /* ends with NUL */
+	/* The fault that refused it, or none; and the agent's row, 0 where there is no such
+	 * agent. */
+	int code;
+	int64_t row;
+};
+
+/* The next such text that a step has found, or NULL; the caller's to give back. */
+struct mirror_edit *mirror_next_edit(struct mirror *m);
+/* Says what became of it, and releases it: the next step shows the card again.  The text of a
+ * refused one is kept beside it, as AGENT.conflict.json. */
+void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit);
+void mirror_edit_free(struct mirror_edit *edit);
+
 /* Mirrors for about budget_ms, for a process that changed the state without a host.  If
  * another process is mirroring, that one shows the change too: the holder looks for new
  * events once more after it has unlocked.  0 or negative. */

@@ -19,7 +19,7 @@
 #include "core/mirror/mirror_losses.h"
 #include "core/mirror/mirror_page.h"
 
-enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048 };
+enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048, FILES_EXPECTED = 64 };
 
 struct files_folder {
 	char path[FILES_PATH]; /* "teams/TEAM/tasks" */
@@ -40,6 +40,9 @@ struct files {
 	size_t n_spares, n_freed;
 	struct text old, new; /* scratch */
 	struct losses *losses; /* of the folders, borrowed; NULL: none */
+	uint64_t expected
+		[FILES_EXPECTED]; /* hashes of edits that are on their way into rows */
+	unsigned expected_turn;
 	bool spare_edits; /* files_put() leaves what a person edited as it is */
 	bool left; /* a file in the stage is still open for writing elsewhere */
 	bool mends; /* see files_open_mending() */
@@ -62,6 +65,13 @@ int files_settle(struct files *fs, struct fault *f);
 /* Stages `page` for FOLDER/NAME unless the file shows it already: 1, or 0. */
 int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct mirror_page *page, int64_t rev, struct fault *f);
+
+/* Whether a person wrote these bytes, and they are not on their way into rows. */
+bool files_edited(const struct files *fs, const struct text *file);
+/* An edit is on its way into rows, so no conflict is kept where the mirror replaces it; or is so
+ * no longer. */
+void files_expect(struct files *fs, const struct text *file);
+void files_unexpect(struct files *fs, const struct text *file);
 
 /* Removes a file of the mirror, unless a person edited it.  0 or negative. */
 int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f);

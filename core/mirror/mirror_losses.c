@@ -79,10 +79,20 @@ static void add(struct losses *l, const char *path, int fd, uint32_t mask)
 		l->partial = true;
 }
 
+/* "teams/TEAM/cards" */
+static bool holds_cards(const char *path)
+{
+	const char *last = strrchr(path, '/');
+
+	return last && strcmp(last, "/cards") == 0;
+}
+
 void losses_folder(struct losses *l, const char *path, int fd)
 {
 	if (l->fd >= 0 && strncmp(path, "teams", 5) == 0)
-		add(l, path, fd, IN_DELETE | IN_MOVED_FROM);
+		add(l, path, fd,
+		    IN_DELETE | IN_MOVED_FROM |
+			    (holds_cards(path) ? IN_CLOSE_WRITE | IN_MOVED_TO : 0));
 }
 
 void losses_moved(struct losses *l, const char *from, const char *to)
@@ -122,6 +132,32 @@ static bool may_be_ours(const struct losses_place *place, const struct inotify_e
 	       (dot && (strcmp(dot, ".md") == 0 || strcmp(dot, ".json") == 0));
 }
 
+enum { EDITS_MOST = 1000 }; /* what is beyond waits for the next check of all files */
+
+void losses_edited(struct losses *l, const char *folder, const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	char path[LOSSES_PATH];
+
+	if (!holds_cards(folder) || name[0] == '.' || !dot || strcmp(dot, ".json") != 0 ||
+	    l->n_edits == EDITS_MOST ||
+	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+		return;
+	for (int i = 0; i < l->n_edits; i++)
+		if (strcmp(l->edits[i], path) == 0)
+			return;
+	l->edits = grown(l->edits, l->n_edits, &l->edits_room, sizeof(*l->edits));
+	memcpy(l->edits[l->n_edits++], path, sizeof(path));
+}
+
+bool losses_next_edit(struct losses *l, char *path, size_t size)
+{
+	if (!l->n_edits)
+		return false;
+	snprintf(path, size, "%s", l->edits[--l->n_edits]);
+	return true;
+}
+
 /* The team is the second part of the path. */
 static void lost_at(struct losses *l, const char *path)
 {
@@ -148,7 +184,9 @@ static void notice(struct losses *l, const struct inotify_event *e)
 		return forget(l, place);
 	if (e->mask & IN_MOVE_SELF)
 		l->gone = true;
-	if (e->len > 0 && may_be_ours(place, e)) {
+	if (e->len > 0 && e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) {
+		losses_edited(l, place->path, e->name);
+	} else if (e->len > 0 && may_be_ours(place, e)) {
 		snprintf(path, sizeof(path), "%s%s%s", place->path,
 			 *place->path ? "/" : "", e->name);
 		if (fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -208,5 +246,6 @@ void losses_close(struct losses *l)
 		close(l->fd);
 	free(l->places);
 	free(l->teams);
+	free(l->edits);
 	*l = (struct losses){ .fd = -1 };
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/mirror/mirror_file_inside.h"
 
 enum {
@@ -76,6 +77,36 @@ static bool is_edited(const struct text *file)
 	return file->len > 0 && !page_sealed(file->data, file->len);
 }
 
+/* Where an edit is among those that are expected; FILES_EXPECTED: it is not. */
+static size_t find_expected(const struct files *fs, const struct text *file)
+{
+	uint64_t hash = hash_more(HASH_EMPTY, file->data, file->len);
+	size_t i = 0;
+
+	while (i < FILES_EXPECTED && fs->expected[i] != hash)
+		i++;
+	return i;
+}
+
+bool files_edited(const struct files *fs, const struct text *file)
+{
+	return is_edited(file) && find_expected(fs, file) == FILES_EXPECTED;
+}
+
+void files_expect(struct files *fs, const struct text *file)
+{
+	fs->expected[fs->expected_turn++ % FILES_EXPECTED] =
+		hash_more(HASH_EMPTY, file->data, file->len);
+}
+
+void files_unexpect(struct files *fs, const struct text *file)
+{
+	size_t i = find_expected(fs, file);
+
+	if (i < FILES_EXPECTED)
+		fs->expected[i] = 0;
+}
+
 /* Looks at a file that came out of its place: 0 if it is the mirror's own (or empty) and
  * may go, 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
  * be overwritten. */
@@ -94,7 +125,7 @@ static int look_at(struct files *fs, const char *staged, bool *spare)
 			rc = 2; /* the writer's text may yet come */
 		else if (files_read_whole(fd, &fs->old) < 0)
 			rc = -1;
-		else if (!is_edited(&fs->old))
+		else if (!files_edited(fs, &fs->old))
 			rc = 0;
 		/* A spare file has no other name, and is as private as a new one. */
 		*spare = rc == 0 && holder == NOBODY && st.st_nlink == 1 &&
@@ -212,9 +243,13 @@ int files_put(struct files *fs, const char *folder, const char *name,
 
 	if (rc < 0)
 		return rc;
-	if (rc == 1 && (page_same(page, fs->old.data, fs->old.len) ||
-			(fs->spare_edits && is_edited(&fs->old))))
+	if (rc == 1 && page_same(page, fs->old.data, fs->old.len))
 		return 0;
+	if (rc == 1 && fs->spare_edits && is_edited(&fs->old)) {
+		if (fs->losses)
+			losses_edited(fs->losses, folder, name);
+		return 0;
+	}
 	if (fs->n_staged == fs->staged_room) {
 		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
 		fs->staged = xreallocarray(fs->staged, fs->staged_room, sizeof(*s));

@@ -93,6 +93,8 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	struct card said = { 0 };
 	int rc;
 
+	json_object_del(json, "rev"); /* a file has them as lines of its own */
+	json_object_del(json, "sum");
 	if (op_decode(&record_card, json, &said, DECODE_STRICT, &call->arena,
 		      &call->fault) < 0)
 		return move_into_content(call);

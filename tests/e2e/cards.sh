@@ -34,4 +34,48 @@ valid "$TMPDIR/wrong.json" 2>"$TMPDIR/why" && bad "a wrong card passes"
 grep -q "'one' is not of type 'integer'" "$TMPDIR/why" || bad "refused for another reason: $(cat "$TMPDIR/why")"
 sed 's/"coder"/"no name!"/' "$cards/coder.json" >"$TMPDIR/wrong.json"
 valid "$TMPDIR/wrong.json" 2>/dev/null && bad "a wrong name passes"
+
+# A card that is saved in an editor is a change of it by its agent, and shown again as it is then.
+edit() { # FILE PYTHON: changes a card's file in its place
+	/usr/bin/python3 - "$1" "$2" <<'PY'
+import json, sys
+card = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+json.dump(card, open(sys.argv[1], "w"))
+PY
+}
+described() { # TEXT: by rows and file, in the mirror's own form
+	cadre agent whois crew/coder --json | grep -q "\"$1\"" &&
+		grep -q "^  \"description\": \"$1\"" "$cards/coder.json"
+}
+no_conflict() { ! ls "$cards" | grep conflict; }
+edit "$cards/coder.json" 'card["description"] = "reads"; card["skills"].append("lex")'
+until_done described reads || bad "a card that was saved is not taken: $(cat "$cards/coder.json")"
+is 0 'agent.updated .* coder  *coder ' cadre events --team crew
+sed -i 's/reads/counts/' "$cards/coder.json"
+until_done described counts || bad "a card that an editor put in its place is not taken"
+edit "$cards/coder.json" 'card["skills"] = list(card["skills"])'
+until_done described counts || bad "a card that says the same is not shown as it was"
+no_conflict || bad "a card that was taken is kept as a conflict"
+
+# A field of the host's is put back, and the refused text is kept beside the card.
+edit "$cards/coder.json" 'card["generation"] = 9; card["description"] = "lies"'
+until_done test -e "$cards/coder.conflict.json" || bad "a refused card is not put back"
+until_done described counts || bad "a refused card stays"
+grep -q '"lies"' "$cards/coder.conflict.json" || bad "the text of a refused card is lost"
+is 0 'cards/coder.json: /content/generation: generation is the host' cadre logs
+rm "$cards/coder.conflict.json"
+echo '{"name":' >"$cards/coder.json"
+until_done test -e "$cards/coder.conflict.json" || bad "half a card is not put back"
+until_done described counts || bad "half a card stays"
+rm "$cards/coder.conflict.json"
+
+# A person's own file stays, and a card that was saved while no host ran is taken later.
+echo '{}' >"$cards/nobody.json"
+is 0 . cadre down
+edit "$cards/coder.json" 'card["description"] = "sleeps"'
+is 0 . cadre up
+until_done described sleeps || bad "a card that was saved without a host is not taken"
+test "$(cat "$cards/nobody.json")" = '{}' || bad "a file of a person was taken away"
+no_conflict || bad "a card is kept as a conflict"
 exit $failed

@@ -1,0 +1,35 @@
+/*
+ * edits - texts that somebody saved as files of cards, on their way from the mirror's thread to
+ * the state and back.
+ *
+ * Each is written by the agent whose card it is, as vault.write does it.
+ */
+#ifndef CORE_HOST_EDITS_H
+#define CORE_HOST_EDITS_H
+
+#include <uv.h>
+
+#include "core/mirror/mirror.h"
+
+struct host;
+
+struct edits {
+	uv_async_t offer;
+	uv_mutex_t lock; /* of the lists */
+	struct mirror_edit *offered, *written,
+		*judged; /* `written`: a call is under way */
+	bool closed;
+};
+
+/* Opened before the mirror's thread is, and closed behind it. */
+void edits_open(struct host *host);
+/* Takes no more of them; edits_release() frees what is left. */
+void edits_close(struct host *host);
+void edits_release(struct edits *e);
+
+/* On the mirror's thread: passes an edit on, which is the loop's then. */
+void edits_offer(struct edits *e, struct mirror_edit *edit);
+/* On the mirror's thread: the next one that was judged, the caller's to release, or NULL. */
+struct mirror_edit *edits_judged(struct edits *e);
+
+#endif
