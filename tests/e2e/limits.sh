@@ -128,4 +128,19 @@ cadre up >/dev/null || bad "up for pairs"
 sent=$(as tester send reader three --on-limit delay --json)
 late three "$sent"
 cadre down >/dev/null
+
+# Who follows events waits where it has asked too often, and goes on.
+(
+	eval "$(cadre agent env reader)"
+	CADRE_LIMITS_DEFAULT_BURST=1 CADRE_LIMITS_DEFAULT_PER_MINUTE=60 \
+		exec "$CADRE" events -f --json >"$TMPDIR/followed" 2>&1
+) &
+follower=$!
+until_done grep -q team.created "$TMPDIR/followed"
+for i in 1 2 3 4 5 6; do
+	is 0 . cadre task create "Note $i"
+	sleep 0.15
+done
+until_done sh -c "[ \$(grep -c task.created '$TMPDIR/followed') = 6 ]"
+kill "$follower" || bad "the follower has ended: $(tail -1 "$TMPDIR/followed")"
 exit "$failed"

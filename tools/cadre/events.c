@@ -1,6 +1,7 @@
 /*
  * events - lists past events, and with -f the coming ones; and gc, which repeats.
  */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,20 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	fflush(stdout);
 }
 
+/* Asks for events; where that is refused since the caller asks too often, as often as each
+ * batch of a busy team, as soon as it may.  NULL and a fault. */
+static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
+			   struct fault *f)
+{
+	json_t *answer;
+
+	while (!(answer = run_op(cli, op, args, f)) && f->code == FAULT_RATE_LIMITED) {
+		poll(NULL, 0, (int)f->retry_after_ms);
+		*f = (struct fault){ 0 };
+	}
+	return answer;
+}
+
 /* Prints events as they come: each round asks for those after the last, and waits for
  * the first. */
 static int follow(struct cli *cli, const struct op *op, json_t *args)
@@ -55,7 +70,7 @@ static int follow(struct cli *cli, const struct op *op, json_t *args)
 	json_t *answer;
 
 	cli->clock = op->clock;
-	while ((answer = run_op(cli, op, args, &f))) {
+	while ((answer = ask_in_time(cli, op, args, &f))) {
 		print_events(cli, op, answer, &kept);
 		json_object_set(args, "after", json_object_get(answer, "next"));
 		json_object_set_new(args, "wait_seconds", json_integer(FOLLOW_SECONDS));
