@@ -129,7 +129,7 @@ sent=$(as tester send reader three --on-limit delay --json)
 late three "$sent"
 cadre down >/dev/null
 
-# Who follows events waits where it has asked too often, and goes on.
+# A follower of events waits where it has asked too often, and goes on.
 (
 	eval "$(cadre agent env reader)"
 	CADRE_LIMITS_DEFAULT_BURST=1 CADRE_LIMITS_DEFAULT_PER_MINUTE=60 \
