@@ -55,24 +55,30 @@ static const char **text_at(void *base, const struct field *f)
 	return (const char **)((char *)base + f->at);
 }
 
+/* The value of a hexadecimal digit in small letters; above 15: it is none. */
+static unsigned digit_of(char c)
+{
+	return (unsigned)(c <= '9' ? c - '0' : c < 'a' ? -1 : c - 'a' + 10);
+}
+
 /* The bytes of a UUID as it is written, in small letters; false: it is none. */
 static bool uuid_bytes(const char *text, uint8_t key[16])
 {
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-	size_t n = 0;
+	static const uint8_t places[16] = { 0,  2,  4,  6,  9,  11, 14, 16,
+					    19, 21, 24, 26, 28, 30, 32, 34 };
 
-	for (size_t i = 0; i < sizeof(form) - 1; i++) {
-		char c = text[i];
-		int digit = c >= '0' && c <= '9' ? c - '0' : c - 'a' + 10;
+	if (strlen(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' ||
+	    text[23] != '-')
+		return false;
+	for (size_t i = 0; i < 16; i++) {
+		unsigned high = digit_of(text[places[i]]);
+		unsigned low = digit_of(text[places[i] + 1]);
 
-		if (form[i] == '-' && c == '-')
-			continue;
-		if (form[i] == '-' || digit < 0 || digit > 15)
+		if ((high | low) > 15)
 			return false;
-		key[n / 2] = (uint8_t)(n % 2 ? key[n / 2] | digit : digit << 4);
-		n++;
+		key[i] = (uint8_t)(high << 4 | low);
 	}
-	return !text[sizeof(form) - 1];
+	return true;
 }
 
 /* A UUID is its 16 bytes; any other text is hashed to as many. */
@@ -247,11 +253,11 @@ static const char *named_team(const struct call *call)
 /* A member that made a team leads it: what is for leads may be asked of it there. */
 static int lead_there(struct call *call)
 {
-	const char *team = named_team(call);
+	const char *team;
 	int rc;
 
-	if (!team || !call->identity.agent || call->op->who != WHO_LEAD ||
-	    call->caller.level != WHO_MEMBER)
+	if (call->op->who != WHO_LEAD || call->caller.level != WHO_MEMBER ||
+	    !call->identity.agent || !(team = named_team(call)))
 		return 0;
 	rc = who_take_seat_above(call, team);
 	if (rc == 0)
@@ -268,7 +274,7 @@ static int check_may(struct call *call)
 	    (call->caller.level < call->op->who ||
 	     ((call->op->flags & OP_WRITE) && !(call->op->flags & OP_IDENTIFIES))))
 		return nobody_yet(call);
-	if (lead_there(call) < 0)
+	if (call->caller.level < call->op->who && lead_there(call) < 0)
 		return call->fault.code;
 	if (call->caller.level < call->op->who) {
 		fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s", call->op->name,

@@ -164,6 +164,15 @@ WHERE message = :message AND agent = :agent AND state IN {delivery_state.waiting
 -- The counters of an inbox.
 SELECT queued, leased, assignments, collected_at FROM agent_inbox WHERE agent = :agent;
 
+-- name: inbox_opened
+-- row: inbox_opened
+-- int: came
+-- The counters of an inbox that is about to be read, and whether a delayed message comes into it
+-- by now.
+SELECT queued, leased, assignments, collected_at,
+	EXISTS (SELECT 1 FROM delayed d WHERE d.agent = :agent AND d.due_at <= :now) AS came
+FROM agent_inbox WHERE agent = :agent;
+
 -- name: inbox_less
 -- late
 UPDATE agent_inbox SET queued = queued - :queued, leased = leased - :leased
@@ -336,22 +345,25 @@ FROM delivery WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after address
--- The copies of a message, by the recipient's name; a lease is over at its instant, and one
--- with `due_at` comes then.
+-- The copies of a message, by the recipient's name; a lease is over at its instant.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
-	d.comes_at,
 	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
 		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}
 		WHEN (SELECT m.expires_at FROM message m WHERE m.id = d.message) <= :now
 		THEN {delivery_state.expired} ELSE {delivery_state.queued} END AS state
-FROM (SELECT message, agent, state, attempt, due_at, after_lapse, notified_at, fetched_at, done_at,
-		NULL AS comes_at FROM delivery WHERE message = :message
-	UNION ALL SELECT message, agent, {delivery_state.queued}, 0, NULL, {delivery_state.queued}, NULL, NULL, NULL,
-		due_at FROM delayed WHERE message = :message) d
-JOIN agent a ON a.id = d.agent
-WHERE :after IS NULL OR a.name > :after
+FROM delivery d JOIN agent a ON a.id = d.agent
+WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
+ORDER BY a.name LIMIT :limit;
+
+-- name: deliveries_delayed
+-- text: after address
+-- The copies of a message that come later, in the same order.
+SELECT a.name, CASE :abroad WHEN 0 THEN a.name
+		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.due_at
+FROM delayed d JOIN agent a ON a.id = d.agent
+WHERE d.message = :message AND (:after IS NULL OR a.name > :after)
 ORDER BY a.name LIMIT :limit;
 
 -- name: acks_overdue
@@ -369,9 +381,12 @@ WHERE ack_due_at <= :now AND team = :team AND (:agent = 0 OR sender = :agent)
 ORDER BY ack_due_at, message, to_name LIMIT :limit OFFSET :offset;
 
 -- name: deliveries_count
--- All copies of a message, and those of them that come later.
-SELECT (SELECT count(*) FROM delivery WHERE message = :message) + n AS n, n AS delayed
-FROM (SELECT count(*) AS n FROM delayed WHERE message = :message) d;
+-- Copies of a message that are or were in inboxes.
+SELECT count(*) AS n FROM delivery WHERE message = :message;
+
+-- name: delayed_count
+-- Copies of a message that come later.
+SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: envelopes_thread
 -- A conversation: the messages of a thread after a number, that `agent` (0: any)

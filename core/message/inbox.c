@@ -423,26 +423,28 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 		    struct message_receive_out *out)
 {
 	struct handing h = { .call = call };
+	struct inbox_opened_row open = { 0 };
 	struct inbox_state_row now = { 0 };
 	struct agent_row a;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
-	    (rc = message_delayed_come(call, a.id, HANDFUL)) < 0 ||
-	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
+	    (rc = sql_row(call, inbox_opened, &open, .agent = a.id, .now = call->now)) <
+		    0 ||
+	    (open.came && (rc = message_delayed_come(call, a.id, HANDFUL)) < 0))
 		return rc;
 	h.agent = &a;
 	set_terms(&h, in);
-	h.held = now.leased;
-	if ((now.leased || now.queued) &&
+	h.held = open.leased;
+	if ((open.leased || open.queued || open.came) &&
 	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
 		return rc;
 	out->messages = h.out;
 	out->n_messages = h.n;
 	out->count = (int64_t)h.n;
 	out->more = h.more;
-	if ((rc = bring_results(&h, now.collected_at, in, out)) < 0 ||
+	if ((rc = bring_results(&h, open.collected_at, in, out)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	out->pending = now.queued;

@@ -395,6 +395,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 		    struct message_send_out *out)
 {
 	struct deliveries_count_row count;
+	struct delayed_count_row delayed;
 	struct message_head_row m;
 	int rc;
 
@@ -409,11 +410,17 @@ static int tell_all(struct call *call, const struct drops *drops,
 							      .drops = drops },
 				     &out->deliveries, &out->n_deliveries)) < 0)
 		return rc;
-	if ((rc = sql_row(call, deliveries_count, &count, .message = m.id)) < 0)
+	if ((rc = sql_row(call, delayed_count, &delayed, .message = m.id)) < 0)
 		return rc;
-	out->recipients = count.n;
-	out->delayed = count.delayed;
-	out->has_delayed = count.delayed > 0;
+	out->recipients = (int64_t)out->n_deliveries;
+	out->delayed = delayed.n;
+	out->has_delayed = delayed.n > 0;
+	if (out->n_deliveries == 100) {
+		rc = sql_row(call, deliveries_count, &count, .message = m.id);
+		if (rc < 0)
+			return rc;
+		out->recipients = count.n + delayed.n;
+	}
 	return 0;
 }
 

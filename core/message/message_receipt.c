@@ -31,21 +31,49 @@ static int tell_drops(struct call *call, const struct drops *drops, int64_t agen
 	return 0;
 }
 
+/* Adds the delayed copies of a page for recipients before `name` (NULL: all that are left). */
+static void add_delayed(struct call *call, const struct delivery_page *page,
+			const struct deliveries_delayed_row **next, size_t *n_next,
+			const char *name, struct delivery **out, size_t *n)
+{
+	for (; *n_next && (int64_t)*n < page->limit; (*next)++, (*n_next)--) {
+		const struct deliveries_delayed_row *r = *next;
+
+		if (name && strcmp(r->name, name) > 0)
+			return;
+		*(struct delivery *)arena_push(&call->arena, out, n, sizeof(**out)) =
+			(struct delivery){ .to = r->address,
+					   .state = DELIVERY_STATE_QUEUED,
+					   .due_at = r->due_at,
+					   .has_due_at = true };
+	}
+}
+
 int message_deliveries(struct call *call, const struct delivery_page *page,
 		       struct delivery **out, size_t *n)
 {
+	const struct deliveries_delayed_row *next;
+	struct deliveries_delayed_row *delayed = NULL;
 	struct message_head_row m = { 0 };
 	struct deliveries_row r;
 	struct query q;
+	size_t n_next = 0;
 	int rc = sql_row(call, message_head, &m, .id = page->message);
 
-	if (rc < 0)
+	if (rc < 0 || (rc = sql_all(call, deliveries_delayed, &delayed, &n_next,
+				    .message = page->message, .abroad = m.abroad,
+				    .after = page->after, .limit = page->limit)) < 0)
 		return rc;
+	next = delayed;
 	sql_query(call, &q, deliveries, .message = page->message, .abroad = m.abroad,
 		  .after = page->after, .limit = page->limit, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct delivery *d = arena_push(&call->arena, out, n, sizeof(*d));
+		struct delivery *d;
 
+		add_delayed(call, page, &next, &n_next, r.name, out, n);
+		if ((int64_t)*n == page->limit)
+			break;
+		d = arena_push(&call->arena, out, n, sizeof(*d));
 		*d = (struct delivery){
 			.to = r.address,
 			.state = r.state,
@@ -56,14 +84,13 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 			.has_fetched_at = r.fetched_at != 0,
 			.done_at = r.done_at,
 			.has_done_at = r.done_at != 0,
-			.due_at = r.comes_at,
-			.has_due_at = r.comes_at != 0,
 		};
 		if (page->drops && (rc = tell_drops(call, page->drops, r.agent, d)) < 0)
 			break;
 	}
 	query_end(&q);
-	return rc;
+	add_delayed(call, page, &next, &n_next, NULL, out, n);
+	return rc < 0 ? rc : 0;
 }
 
 int message_receipt(struct call *call, const struct message_receipt_in *in,
