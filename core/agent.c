@@ -147,7 +147,7 @@ static int discard(struct call *call, int64_t agent)
 	struct agent_discard_row r, *all = NULL;
 	struct query q;
 	size_t n = 0;
-	int rc = message_delayed_bring(call, agent, 0);
+	int rc = message_delayed_give_up(call, agent, 0);
 
 	if (rc < 0)
 		return rc;

@@ -235,7 +235,7 @@ static int nobody_yet(struct call *call)
 		"--operator.");
 }
 
-/* The team that the call names as its own, or NULL. */
+/* The team argument of the call, or NULL. */
 static const char *named_team(const struct call *call)
 {
 	const struct record *in = call->op->in;
@@ -251,7 +251,7 @@ static const char *named_team(const struct call *call)
 }
 
 /* A member that made a team leads it: what is for leads may be asked of it there. */
-static int lead_there(struct call *call)
+static int take_lead(struct call *call)
 {
 	const char *team;
 	int rc;
@@ -274,7 +274,7 @@ static int check_may(struct call *call)
 	    (call->caller.level < call->op->who ||
 	     ((call->op->flags & OP_WRITE) && !(call->op->flags & OP_IDENTIFIES))))
 		return nobody_yet(call);
-	if (call->caller.level < call->op->who && lead_there(call) < 0)
+	if (take_lead(call) < 0)
 		return call->fault.code;
 	if (call->caller.level < call->op->who) {
 		fault_set(&call->fault, FAULT_DENIED, "", "%s is for %s", call->op->name,

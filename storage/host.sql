@@ -13,7 +13,7 @@ ORDER BY seq LIMIT :limit;
 -- there is none).
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
-	(SELECT coalesce(min(y.due_at), 0) FROM delayed y) AS comes_at,
+	(SELECT coalesce(min(y.due_at), 0) FROM delayed y WHERE y.due_at > :now) AS comes_at,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)

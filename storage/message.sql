@@ -68,7 +68,14 @@ ORDER BY d.due_at, d.message LIMIT :limit;
 SELECT count(*) AS n FROM delayed d JOIN message m ON m.id = d.message
 WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now);
 
--- name: delayed_come
+-- name: delayed_deliver
+-- A delayed copy waits from now on, unless its recipient has the message by now from a member
+-- whose mail it took over.
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
+VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0))
+ON CONFLICT (message, agent) DO NOTHING;
+
+-- name: delayed_drop
 -- A copy is no longer delayed.
 DELETE FROM delayed WHERE message = :message AND agent = :agent;
 
@@ -81,7 +88,7 @@ WHERE agent = :agent
 	AND NOT EXISTS (SELECT 1 FROM delayed o WHERE o.message = delayed.message AND o.agent = :to)
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = delayed.message AND d.agent = :to);
 
--- name: delayed_bring
+-- name: delayed_give_up
 -- scan ok: the few that are delayed
 -- All that is delayed for an agent, or for all of a team, waits from now on: it ends as mail
 -- does.
@@ -89,9 +96,10 @@ INSERT INTO delivery (message, agent, lane, state)
 SELECT d.message, d.agent, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END,
 	{delivery_state.queued}
 FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = d.agent
-WHERE d.agent = :agent OR a.team = :team;
+WHERE (d.agent = :agent OR a.team = :team)
+	AND NOT EXISTS (SELECT 1 FROM delivery o WHERE o.message = d.message AND o.agent = d.agent);
 
--- name: delayed_brought
+-- name: delayed_given_up
 -- scan ok: agents, few
 DELETE FROM delayed
 WHERE agent = :agent OR agent IN (SELECT id FROM agent WHERE team = :team);
@@ -428,7 +436,8 @@ WHERE id < :before AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM d
 	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
 		WHERE d.message = envelope.id AND d.agent = :agent))
 	AND (:other = 0 OR sender = :other OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = envelope.id AND d.agent = :other))
+		WHERE d.message = envelope.id AND d.agent = :other)
+		OR EXISTS (SELECT 1 FROM delayed y WHERE y.message = envelope.id AND y.agent = :other))
 ORDER BY id DESC LIMIT :limit;
 
 -- name: reply_of

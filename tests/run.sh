@@ -214,7 +214,7 @@ program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
 	build "$3" tests
 	prog=$1 seconds=$2 variant=$3
 	shift 3
-	plan "$prog" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
+	plan "$prog${*:+ $*}" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
 }
 
 # The names of all tests but the lints.

@@ -30,16 +30,28 @@ void edits_offer(struct edits *e, struct mirror_edit *edit)
 	uv_mutex_unlock(&e->lock);
 }
 
-struct mirror_edit *edits_judged(struct edits *e)
+static struct mirror_edit *take(struct edits *e, struct mirror_edit **list)
 {
 	struct mirror_edit *first;
 
 	uv_mutex_lock(&e->lock);
-	first = e->judged;
+	first = *list;
 	if (first)
-		e->judged = first->next;
+		*list = first->next;
 	uv_mutex_unlock(&e->lock);
 	return first;
+}
+
+struct mirror_edit *edits_judged(struct edits *e)
+{
+	return take(e, &e->judged);
+}
+
+struct mirror_edit *edits_take_back(struct edits *e)
+{
+	struct mirror_edit *edit = take(e, &e->offered);
+
+	return edit ? edit : take(e, &e->written);
 }
 
 /* A call that writes an edit; in its arena. */
@@ -55,7 +67,7 @@ static void on_written(struct job *job)
 	struct edits *e = &w->host->edits;
 
 	w->edit->code = f->code;
-	w->edit->row = job->call.caller.self;
+	w->edit->agent_row = job->call.caller.self;
 	if (f->code)
 		log_line(w->host->log, LOG_LEVEL_WARN, "%s: %s%s%s", w->edit->path,
 			 f->where, *f->where ? ": " : "", f->text);

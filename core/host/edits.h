@@ -21,9 +21,9 @@ struct edits {
 	bool closed;
 };
 
-/* Opened before the mirror's thread is, and closed behind it. */
+/* Opened before the mirror's thread is; closed with the loop, so that offers lie from then on;
+ * released when that thread has ended. */
 void edits_open(struct host *host);
-/* Takes no more of them; edits_release() frees what is left. */
 void edits_close(struct host *host);
 void edits_release(struct edits *e);
 
@@ -31,5 +31,7 @@ void edits_release(struct edits *e);
 void edits_offer(struct edits *e, struct mirror_edit *edit);
 /* On the mirror's thread: the next one that was judged, the caller's to release, or NULL. */
 struct mirror_edit *edits_judged(struct edits *e);
+/* On the mirror's thread, at its end: one that nobody has written, or NULL. */
+struct mirror_edit *edits_take_back(struct edits *e);
 
 #endif

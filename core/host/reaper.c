@@ -32,6 +32,7 @@ static void look(struct job *job, struct store *store)
 }
 
 static void look_now(struct host *host);
+static void look_again(struct host *host);
 
 static void add_gap(struct reaper *r, int64_t since, int64_t ms)
 {
@@ -64,6 +65,7 @@ static void on_ticked(struct job *job)
 			reaper_start(host);
 	}
 	job_free(job);
+	look_again(host);
 }
 
 static void tick(struct host *host, bool start)
@@ -118,14 +120,18 @@ static void end_homeless(struct host *host, const struct fault *why)
 	host_stop(host);
 }
 
+/* Looks once more, at once, if that was wanted while the reaper was busy. */
+static void look_again(struct host *host)
+{
+	if (host->reaper.again && !host->reaper.busy && !host->stopping)
+		uv_timer_start(&host->reaper.timer, on_timer, 0, LOOK_MS);
+}
+
 /* The next look: when a delayed message comes, if that is before the next second. */
 static void plan_look(struct host *host, const struct host_due_row *due, int64_t now)
 {
 	int64_t left = due->comes_at > now ? due->comes_at - now : LOOK_MS;
 
-	if (host->reaper.again)
-		left = 0;
-	host->reaper.again = false;
 	if (left < LOOK_MS)
 		uv_timer_start(&host->reaper.timer, on_timer, (uint64_t)left, LOOK_MS);
 }
@@ -160,6 +166,7 @@ static void on_looked(struct job *job)
 		plan_look(host, due, now);
 	}
 	job_free(job);
+	look_again(host);
 	if (r->busy || !r->holding)
 		return;
 	if (due && r->stale && !host->stopping)
@@ -173,6 +180,7 @@ static void on_timer(uv_timer_t *timer)
 	struct host *host = timer->data;
 
 	unread_tick(host);
+	host->reaper.again = host->reaper.busy;
 	if (!host->reaper.busy)
 		look_now(host);
 }

@@ -46,7 +46,7 @@ struct reaper {
 	bool began; /* what was before the start is known */
 	bool holding; /* calls, until a look from then on has been acted on */
 	bool stale; /* what is under way began before that */
-	bool again; /* a message was delayed since the look that is under way began */
+	bool again; /* a look was due while it was busy */
 };
 
 /* reaper_init() makes the timer, reaper_start() starts it, reaper_close() closes it. */

@@ -20,6 +20,7 @@ enum {
 	INDEX_MS = 10,
 	INDEX_REST_MS = 60,
 	NET_MS = 5000, /* a bell that was missed is looked after */
+	EDITS_MOST = 32, /* under way */
 	EDIT_MS = 20, /* until it is asked what became of an edit */
 	RETRY_MS = 2000, /* after a failure */
 	LAST_MS = 2000, /* at the end */
@@ -70,9 +71,22 @@ static void pass_edits(struct scribe *s)
 		mirror_edit_judged(s->mirror, edit);
 		s->n_edits--;
 	}
-	while ((edit = mirror_next_edit(s->mirror))) {
+	while (s->n_edits < EDITS_MOST && (edit = mirror_next_edit(s->mirror))) {
 		edits_offer(s->edits, edit);
 		s->n_edits++;
+	}
+}
+
+/* Leaves the files of edits that are not written as they are: the next host takes them. */
+static void end_edits(struct scribe *s)
+{
+	struct mirror_edit *edit;
+
+	while ((edit = edits_judged(s->edits)))
+		mirror_edit_judged(s->mirror, edit);
+	while ((edit = edits_take_back(s->edits))) {
+		edit->code = FAULT_UNAVAILABLE;
+		mirror_edit_judged(s->mirror, edit);
 	}
 }
 
@@ -85,6 +99,8 @@ static int work(struct scribe *s)
 
 	if (!is_open(s))
 		return RETRY_MS;
+	pass_edits(
+		s); /* before an event of its agent puts the mirror's file in its place */
 	if (mirror_step(s->mirror, s->store, SLICE_MS, &more, &f)) {
 		complain(s, &f);
 		/* The vault may have been moved, or be another one by then. */
@@ -209,7 +225,9 @@ void scribe_close(struct scribe *s)
 		return;
 	sleeper_end(&s->sleeper);
 	uv_thread_join(&s->thread);
-	if (is_open(s))
+	if (is_open(s)) {
+		end_edits(s);
 		mirror_step(s->mirror, s->store, LAST_MS, &more, &f);
+	}
 	release(s);
 }

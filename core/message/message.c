@@ -342,6 +342,8 @@ static int send_new(struct call *call, const struct message_send_in *in,
 
 /* --- reporting ----------------------------------------------------------------------- */
 
+enum { REPLIES_MOST = 100 }; /* delayed messages that come before a reply is looked for */
+
 /* The reply that a waiting sender asked for, fetched in this transaction. */
 static int take_reply(struct call *call, const struct message_send_in *in,
 		      const struct agent_row *from, struct message_send_out *out)
@@ -351,6 +353,8 @@ static int take_reply(struct call *call, const struct message_send_in *in,
 
 	if (!in->wait_for_reply)
 		return 0;
+	if ((rc = message_delayed_come(call, from->id, REPLIES_MOST)) < 0)
+		return rc;
 	rc = sql_row(call, reply_of, &r, .message = call->made, .agent = from->id,
 		     .now = call->now);
 	if (rc < 0)
@@ -502,6 +506,7 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
 	    (rc = check_text(call, in->text, in->metadata)) < 0 ||
+	    (rc = message_delayed_come(call, from.id, REPLIES_MOST)) < 0 ||
 	    (rc = find_answerable(call, in->message_id, "/message_id", &from, &parent)) <
 		    0 ||
 	    (fresh && (rc = reply_new(call, in, &from, &parent, &drops)) < 0) ||

@@ -53,7 +53,7 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 int message_delayed_come(struct call *call, int64_t agent, int64_t most);
 /* Puts all that is delayed for an agent, or for all of a team (0: none), among its open
  * deliveries, whose counters and events the caller makes: both end at once. */
-int message_delayed_bring(struct call *call, int64_t agent, int64_t team);
+int message_delayed_give_up(struct call *call, int64_t agent, int64_t team);
 
 /* The message of the call's team that `text` names: by `#102` or `102`, by its id or by the
  * beginning of that.  1, 0 where there is none, or a fault at `where`. */

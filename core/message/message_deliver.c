@@ -97,17 +97,18 @@ static int delay(struct call *call, int64_t message, const struct draft *d,
 static int come(struct call *call, const struct delayed_due_row *r)
 {
 	const struct caller was = call->caller;
-	int rc = sql_run(call, delayed_come, .message = r->message, .agent = r->agent);
+	int rc = sql_run(call, delayed_drop, .message = r->message, .agent = r->agent);
 
 	if (rc <= 0)
 		return rc;
+	rc = sql_run(call, delayed_deliver, .message = r->message, .agent = r->agent,
+		     .lane = r->urgent ? DELIVERY_LANE_URGENT : DELIVERY_LANE_NORMAL,
+		     .expires_at = r->expires_at,
+		     .ack_due_at = ack_due(call, r->ack_required, r->due_at));
+	if (rc <= 0)
+		return rc;
 	call->caller = (struct caller){ .team = r->team, .agent = ACTOR_HOST };
-	rc = sql_late(call, delivery_add, .message = r->message, .agent = r->agent,
-		      .lane = r->urgent ? DELIVERY_LANE_URGENT : DELIVERY_LANE_NORMAL,
-		      .expires_at = r->expires_at,
-		      .ack_due_at = ack_due(call, r->ack_required, r->due_at));
-	if (rc >= 0)
-		rc = sql_late(call, inbox_count, .agent = r->agent);
+	rc = sql_late(call, inbox_count, .agent = r->agent);
 	if (rc >= 0)
 		rc = event_emit(call, EVENT_MESSAGE_REQUEUED, r->message, r->agent, NULL);
 	if (rc >= 0)
@@ -128,12 +129,12 @@ int message_delayed_come(struct call *call, int64_t agent, int64_t most)
 	return rc < 0 ? rc : (int)n;
 }
 
-int message_delayed_bring(struct call *call, int64_t agent, int64_t team)
+int message_delayed_give_up(struct call *call, int64_t agent, int64_t team)
 {
-	int rc = sql_run(call, delayed_bring, .agent = agent, .team = team);
+	int rc = sql_run(call, delayed_give_up, .agent = agent, .team = team);
 
 	return rc <= 0 ? rc
-		       : sql_run(call, delayed_brought, .agent = agent, .team = team);
+		       : sql_run(call, delayed_given_up, .agent = agent, .team = team);
 }
 
 int message_deliver(struct call *call, int64_t message, const struct draft *d,

@@ -257,6 +257,7 @@ void mirror_close(struct mirror *m)
 		losses_close(&m->losses);
 	ids_release(&m->stale);
 	ids_release(&m->again);
+	mirror_forget_edits(m);
 	mail_release(&m->mail);
 	show_release(&m->show);
 	free(m);

@@ -44,10 +44,8 @@ struct mirror_edit {
 	char path[160]; /* "teams/TEAM/cards/AGENT.json" */
 	char team[72], agent[72];
 	struct text text; /* ends with NUL */
-	/* The fault that refused it, or none; and the agent's row, 0 where there is no such
-	 * agent. */
-	int code;
-	int64_t row;
+	int code; /* the fault that refused it, or none */
+	int64_t agent_row; /* 0: there is no such agent */
 };
 
 /* The next such text that a step has found, or NULL; the caller's to give back. */

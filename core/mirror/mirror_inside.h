@@ -26,6 +26,7 @@ struct mirror {
 	struct losses losses; /* of a host; its fd is -1 in other processes */
 	bool watching;
 	struct ids again; /* agents whose cards somebody wrote, to be shown */
+	struct mirror_edit *judged; /* what was written there */
 	struct mirror_cursor check; /* place of the check of all files; STAGE_FOLLOW:
 				       no check runs */
 	int64_t check_at, lost_at; /* monotonic ms: the check's next slice; when a file
@@ -57,6 +58,7 @@ int slice_summaries(struct mirror *m);
 
 /* Shows the cards whose files somebody wrote: 0 or negative. */
 int mirror_show_again(struct mirror *m);
+void mirror_forget_edits(struct mirror *m);
 
 /* If it is time, checks some files and brings back those that somebody removed; files
  * that a person edited stay.  Negative on failure. */

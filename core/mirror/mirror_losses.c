@@ -132,15 +132,17 @@ static bool may_be_ours(const struct losses_place *place, const struct inotify_e
 	       (dot && (strcmp(dot, ".md") == 0 || strcmp(dot, ".json") == 0));
 }
 
-enum { EDITS_MOST = 1000 }; /* what is beyond waits for the next check of all files */
+enum { EDITS_MOST = 1000 }; /* beyond that all files are checked */
 
 void losses_edited(struct losses *l, const char *folder, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	char path[LOSSES_PATH];
 
-	if (!holds_cards(folder) || name[0] == '.' || !dot || strcmp(dot, ".json") != 0 ||
-	    l->n_edits == EDITS_MOST ||
+	if (!holds_cards(folder) || name[0] == '.' || !dot || strcmp(dot, ".json") != 0)
+		return;
+	l->all |= l->n_edits == EDITS_MOST;
+	if (l->n_edits == EDITS_MOST ||
 	    snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
 		return;
 	for (int i = 0; i < l->n_edits; i++)

@@ -197,7 +197,7 @@ static int move_mail(struct call *call, const struct agent_row *a, int64_t to)
 	for (size_t i = 0; i < n_moved && rc >= 0; i++)
 		rc = event_emit(call, EVENT_MESSAGE_REQUEUED, moved[i].message, to, NULL);
 	if (rc >= 0)
-		rc = message_delayed_bring(call, a->id, 0);
+		rc = message_delayed_give_up(call, a->id, 0);
 	if (rc >= 0)
 		rc = sql_all(call, agent_discard, &dead, &n_dead, .agent = a->id,
 			     .now = call->now);

@@ -48,7 +48,7 @@ static int end(struct call *call, bool purge)
 	if ((rc = end_tasks(call, team)) < 0 || (rc = end_workspaces(call, team)) < 0 ||
 	    (rc = sql_run(call, team_end_assignments, .team = team)) < 0 ||
 	    (rc = sql_run(call, team_end_results, .team = team, .now = call->now)) < 0 ||
-	    (rc = message_delayed_bring(call, 0, team)) < 0 ||
+	    (rc = message_delayed_give_up(call, 0, team)) < 0 ||
 	    (rc = sql_run(call, team_dead_deliveries, .team = team, .now = call->now,
 			  .kind = EVENT_MESSAGE_DEAD, .actor = event_actor(call),
 			  .via = call->identity.as, .detail = "the team ended")) < 0 ||

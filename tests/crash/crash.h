@@ -56,6 +56,7 @@ struct scene {
 		pid_t pid; /* of the command; 0: none runs */
 		int64_t kill_at; /* 0: it lives */
 		int64_t thaw_at; /* 0: the team is not to be thawed */
+		int thaws; /* begun: one at least, since a killed command may stop it late */
 	} stop;
 	int stops_killed;
 	void *db; /* a reader of the state: sqlite3 * */

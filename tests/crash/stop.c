@@ -26,6 +26,7 @@ void scene_stop(struct scene *s)
 {
 	if (s->stop.thaw_at)
 		return;
+	s->stop.thaws = 0;
 	command(s, "estop",
 		dice_percent(&s->dice, 50) ? 1 + dice_below(&s->dice, 40) : 0);
 	s->stop.thaw_at = clock_steady_ms() + 50 + dice_below(&s->dice, 800);
@@ -47,7 +48,7 @@ void scene_stop_tend(struct scene *s)
 	}
 	if (!s->stop.thaw_at || now < s->stop.thaw_at || s->stop.pid)
 		return;
-	if (scene_number(s, is_stopped) == 0)
+	if (s->stop.thaws++ && scene_number(s, is_stopped) == 0)
 		s->stop.thaw_at = 0;
 	else
 		command(s, "thaw",
