@@ -213,12 +213,12 @@ CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up without a lim
 # no row is left of the attempt.
 rm "$TMPDIR/gold/large"
 head -c 100000000 /dev/urandom >"$TMPDIR/gold/large"
-cadre team create big --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true,"count":4}]' >/dev/null
-is 7 'unavailable: big-w-4-.* is still being made' cadre workspace fork big/w-4
-grep -q 'hint: Wait for it: cadre wait workspace big-w-4-' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
-is 7 'is still being made' cadre team create late --golden big/w-4 --roles '[{"name":"w","workspace":true}]'
+cadre team create big --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true,"count":8}]' >/dev/null
+is 7 'unavailable: big-w-8-.* is still being made' cadre workspace fork big/w-8
+grep -q 'hint: Wait for it: cadre wait workspace big-w-8-' "$TMPDIR/err" || bad "no hint: $(cat "$TMPDIR/err")"
+is 7 'is still being made' cadre team create late --golden big/w-8 --roles '[{"name":"w","workspace":true}]'
 is 0 'team big is ready' cadre wait team big --timeout $long
-[ "$(cadre workspace list --team big | grep -c ready)" = 4 ] || bad "not ready: $(cadre workspace list --team big)"
+[ "$(cadre workspace list --team big | grep -c ready)" = 8 ] || bad "not ready: $(cadre workspace list --team big)"
 cadre workspace list --team big | grep -q failed && bad "a row is left: $(cadre workspace list --team big)"
 for team in big two; do
 	is 0 "team $team is destroyed" cadre team destroy --yes $team --wait
