@@ -52,28 +52,16 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- name: caller_by_holder
 -- row: caller
 -- text: team_name
--- The lead's place in a team of that name which an agent of the team above holds, or by a place
--- that it holds, and so on.
+-- The lead's place in a team of that name, or in the team `above` it, which an agent of the team
+-- above holds, or by a place that it holds, and so on.
 WITH RECURSIVE place (id) AS (SELECT CAST(:holder AS INTEGER)
 	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
-FROM team t JOIN agent a ON a.team = t.id
-WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.holder IN (SELECT id FROM place) AND a.gone = 0;
-
--- name: caller_above
--- row: caller
--- text: team_name
--- The lead's place in the team above one of that name, if the agent holds it in the same way.
-WITH RECURSIVE place (id) AS (SELECT CAST(:holder AS INTEGER)
-	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
-	WHERE a.holder IS NOT NULL AND a.gone = 0)
-SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
-	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
-FROM team b JOIN team t ON t.id = b.parent JOIN agent a ON a.team = t.id
+FROM team b JOIN team t ON t.id = CASE :above WHEN 0 THEN b.id ELSE b.parent END
+JOIN agent a ON a.team = t.id
 WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
 	AND a.id <> :holder AND a.id IN (SELECT id FROM place);
 

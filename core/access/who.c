@@ -318,29 +318,27 @@ static int was_own(struct call *call, const char *team)
 		       .team = call->caller.team);
 }
 
-static int sit(struct call *call, const struct caller_row *r)
+static int take_place(struct call *call, const char *team, bool above)
 {
-	take(call, r);
-	call->caller.own_team = r->team;
-	return level_of(call, r) < 0 ? (int)call->fault.code : 1;
+	struct caller_row r;
+	int rc = sql_row(call, caller_by_holder, &r, .team_name = team,
+			 .holder = call->caller.agent, .above = above);
+
+	if (rc <= 0)
+		return rc;
+	take(call, &r);
+	call->caller.own_team = r.team;
+	return level_of(call, &r) < 0 ? (int)call->fault.code : 1;
 }
 
 int who_take_seat(struct call *call, const char *team)
 {
-	struct caller_row r;
-	int rc = sql_row(call, caller_by_holder, &r, .team_name = team,
-			 .holder = call->caller.agent);
-
-	return rc <= 0 ? rc : sit(call, &r);
+	return take_place(call, team, false);
 }
 
 int who_take_seat_above(struct call *call, const char *team)
 {
-	struct caller_row r;
-	int rc = sql_row(call, caller_above, &r, .team_name = team,
-			 .holder = call->caller.agent);
-
-	return rc <= 0 ? rc : sit(call, &r);
+	return take_place(call, team, true);
 }
 
 /* Puts the call of a lead that only reads into a team below its own: 1, 0 where that may not

@@ -26,7 +26,7 @@ void who_enter(struct call *call, const struct caller_row *r);
 /* Makes the caller the lead of a team that it made without one, or that it made by such a
  * place: 1, 0 where it holds none there, or negative. */
 int who_take_seat(struct call *call, const char *team);
-/* The same in the team above that one, as whose lead it changes and ends it. */
+/* The same in the team above `team`: its lead changes and ends teams below it. */
 int who_take_seat_above(struct call *call, const char *team);
 
 /* The state's folder as the caller may know it; NULL for callers inside workspaces, who
