@@ -45,8 +45,12 @@ story='down at the same time'
 cadre down >/dev/null &
 down=$!
 sleep 0.02
-up_says '^up'
+cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 wait $down || bad "$story: down"
+# Where `up` found the host before `down` did, the host ended after it.
+! grep -q '^up already' "$TMPDIR/up" || cadre status | grep -q 'host  *yes' ||
+	cadre up >/dev/null || bad "$story: up after it"
+up_says '^up already'
 
 story='two at once'
 kill -9 "$(holder)"

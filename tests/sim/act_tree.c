@@ -170,8 +170,10 @@ void end_allow(struct sim *s, struct act *a)
 	const struct team_update_in *in = a->call.in;
 	struct branch *b = &s->branches[a->other];
 	int64_t own = b->used[BRANCH_TOKENS] + reserved(s, a->other, BRANCH_TOKENS);
-	bool above = a->other == 0 || left(s, b->parent, BRANCH_TOKENS) >=
-					      in->max_tokens - b->most[BRANCH_TOKENS];
+	int64_t more = in->max_tokens - b->most[BRANCH_TOKENS];
+	/* Less than before is given back also to a team that has overspent. */
+	bool above = a->other == 0 || more <= 0 ||
+		     left(s, b->parent, BRANCH_TOKENS) >= more;
 
 	must_be(s, a, b->lives && in->max_tokens > 0 && in->max_tokens >= own && above);
 	if (!a->call.fault.code)
