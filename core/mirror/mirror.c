@@ -229,7 +229,7 @@ int64_t mirror_due(const struct mirror *m)
 
 	if (!m->locked)
 		return RETRY_MS;
-	if (m->again.n > 0)
+	if (m->judged)
 		return 0;
 	if (m->stale.n > 0)
 		at = m->summaries_at + SUMMARY_MS;
@@ -256,7 +256,6 @@ void mirror_close(struct mirror *m)
 	if (m->watching)
 		losses_close(&m->losses);
 	ids_release(&m->stale);
-	ids_release(&m->again);
 	mirror_forget_edits(m);
 	mail_release(&m->mail);
 	show_release(&m->show);

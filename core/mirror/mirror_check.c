@@ -96,7 +96,7 @@ int check_some(struct mirror *m)
 
 	if (!m->watching || m->at.stage != STAGE_FOLLOW)
 		return 0;
-	fs->spare_edits = true;
+	fs->spare = SPARE_ALL;
 	if (settled(m, now))
 		rc = bring_back(m);
 	if (rc >= 0 && m->check.stage == STAGE_FOLLOW && m->losses.partial &&
@@ -104,7 +104,7 @@ int check_some(struct mirror *m)
 		check_from(m, STAGE_TEAMS);
 	if (rc >= 0 && m->check.stage != STAGE_FOLLOW && now >= m->check_at)
 		rc = check_slice(m, now);
-	fs->spare_edits = false;
+	fs->spare = SPARE_NOTHING;
 	files_forget(fs);
 	arena_reset(&m->show.call.arena, mark);
 	return rc;

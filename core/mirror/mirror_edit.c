@@ -10,8 +10,6 @@
 #include "core/mirror/mirror_file_inside.h"
 #include "core/mirror/mirror_inside.h"
 
-enum { TEXT_MOST = 1 << 20 };
-
 /* Takes "teams/TEAM/cards/AGENT.json" apart; a conflict's file has a dot in its name. */
 static bool name_parts(struct mirror_edit *e)
 {
@@ -37,13 +35,12 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 
 	if (!name_parts(e) ||
 	    fstatat(m->show.files.root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode) || st.st_size > TEXT_MOST)
+	    !S_ISREG(st.st_mode) || st.st_size > FILES_TEXT)
 		return false;
 	team_folder(e->team, "cards", folder);
 	snprintf(name, sizeof(name), "%s.json", e->agent);
 	return files_read(&m->show.files, folder, name, &e->text, &f) > 0 &&
-	       !memchr(e->text.data, 0, e->text.len) &&
-	       files_edited(&m->show.files, &e->text);
+	       files_is_text(&e->text) && files_edited(&m->show.files, &e->text);
 }
 
 struct mirror_edit *mirror_next_edit(struct mirror *m)
@@ -72,53 +69,48 @@ void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 		mirror_edit_free(edit); /* the file stays until it is looked at again */
 		return;
 	}
-	ids_add(&m->again, edit->agent_row);
 	edit->next = m->judged;
 	m->judged = edit;
 }
 
-/* Keeps a refused text that an event of its agent has pushed out of its place meanwhile. */
-static int keep_refused(struct mirror *m, const struct mirror_edit *e)
+/* Whether the file still holds the text; if not, somebody saved another one meanwhile. */
+static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
 	char folder[FILES_PATH], name[FILES_PATH];
-	int dir;
+	struct fault f = { 0 };
 
 	team_folder(e->team, "cards", folder);
 	snprintf(name, sizeof(name), "%s.json", e->agent);
-	if (files_read(fs, folder, name, &fs->old, &m->show.call.fault) > 0 &&
-	    fs->old.len == e->text.len &&
-	    memcmp(fs->old.data, e->text.data, e->text.len) == 0)
-		return 0; /* it is in its place, and is kept when that is taken */
-	dir = files_folder(fs, folder, false);
-	if (dir < 0)
-		return 0;
-	if (files_write(fs->stage, "refused", &e->text, true) < 0 ||
-	    files_keep(fs, fs->stage, "refused", dir, name) < 0)
-		return files_fault(&m->show.call.fault, "keep", name);
-	return 0;
+	return files_read(fs, folder, name, &fs->old, &f) > 0 &&
+	       fs->old.len == e->text.len &&
+	       memcmp(fs->old.data, e->text.data, e->text.len) == 0;
 }
 
 int mirror_show_again(struct mirror *m)
 {
-	int rc = 0;
+	struct ids over = { 0 }, beside = { 0 };
+	int rc;
 
-	if (!m->again.n)
+	if (!m->judged)
 		return 0;
-	for (const struct mirror_edit *e = m->judged; e && rc >= 0; e = e->next)
-		if (e->code)
-			rc = keep_refused(m, e);
-	ids_settle(&m->again);
+	for (const struct mirror_edit *e = m->judged; e; e = e->next)
+		ids_add(is_in_place(m, e) ? &over : &beside, e->agent_row);
+	ids_settle(&over);
+	ids_settle(&beside);
+	m->show.over_texts = true;
+	rc = show_agents(&m->show, &over);
+	m->show.over_texts = false;
 	if (rc >= 0)
-		rc = show_agents(&m->show, &m->again);
+		rc = show_agents(&m->show, &beside);
 	if (rc >= 0)
 		rc = files_commit(&m->show.files, &m->show.call.fault);
 	files_forget(&m->show.files);
-	if (rc < 0)
-		return rc;
-	m->again.n = 0;
-	mirror_forget_edits(m);
-	return 0;
+	ids_release(&over);
+	ids_release(&beside);
+	if (rc >= 0)
+		mirror_forget_edits(m);
+	return rc < 0 ? rc : 0;
 }
 
 void mirror_forget_edits(struct mirror *m)

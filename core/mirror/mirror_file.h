@@ -17,13 +17,21 @@
 #define CORE_MIRROR_MIRROR_FILE_H
 
 #include "core/mirror/mirror_losses.h"
-#include "core/mirror/mirror_page.h"
+#include "core/vault/page.h"
 
 enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048, FILES_EXPECTED = 64 };
+enum { FILES_TEXT = 16 << 20 }; /* a text that may be a card, at most */
 
 struct files_folder {
 	char path[FILES_PATH]; /* "teams/TEAM/tasks" */
 	int fd;
+};
+
+/* What files_put() leaves as it is of what a person saved in place of a file. */
+enum files_spare {
+	SPARE_NOTHING,
+	SPARE_TEXTS, /* what may be a card: see files_is_text() */
+	SPARE_ALL,
 };
 
 struct files {
@@ -43,7 +51,7 @@ struct files {
 	uint64_t expected
 		[FILES_EXPECTED]; /* hashes of edits that are on their way into rows */
 	unsigned expected_turn;
-	bool spare_edits; /* files_put() leaves what a person edited as it is */
+	enum files_spare spare;
 	bool left; /* a file in the stage is still open for writing elsewhere */
 	bool mends; /* see files_open_mending() */
 	bool made; /* a folder was made or moved since the last sync */
@@ -64,8 +72,10 @@ int files_settle(struct files *fs, struct fault *f);
 
 /* Stages `page` for FOLDER/NAME unless the file shows it already: 1, or 0. */
 int files_put(struct files *fs, const char *folder, const char *name,
-	      const struct mirror_page *page, int64_t rev, struct fault *f);
+	      const struct page *page, int64_t rev, struct fault *f);
 
+/* Whether these bytes may be a card that somebody saved; what is too large, or no text, is not. */
+bool files_is_text(const struct text *file);
 /* Whether a person wrote these bytes, and they are not on their way into rows. */
 bool files_edited(const struct files *fs, const struct text *file);
 /* An edit is on its way into rows, so no conflict is kept where the mirror replaces it; or is so

@@ -25,8 +25,7 @@ struct mirror {
 	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
 	struct losses losses; /* of a host; its fd is -1 in other processes */
 	bool watching;
-	struct ids again; /* agents whose cards somebody wrote, to be shown */
-	struct mirror_edit *judged; /* what was written there */
+	struct mirror_edit *judged; /* texts of cards whose agents are to be shown again */
 	struct mirror_cursor check; /* place of the check of all files; STAGE_FOLLOW:
 				       no check runs */
 	int64_t check_at, lost_at; /* monotonic ms: the check's next slice; when a file

@@ -21,48 +21,13 @@ static const char *word(const struct record *r, const char *field, int64_t n)
 	return choice->name ? choice->name : "?";
 }
 
-/* Whether the bytes at `s` are escaped in a file although JSON allows them: what would
- * drive the terminal of a reader, and what YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
- * Returns how many they are. */
-static size_t escaped_len(const char *s)
-{
-	const unsigned char *c = (const unsigned char *)s;
-
-	if (c[0] == 0xef &&
-	    ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xbf && c[2] >= 0xbe)))
-		return 3;
-	return text_control_len(s, true);
-}
-
-/* Appends JSON, with such characters escaped; they stand only within its strings. */
-static void add_json(struct text *t, const struct text *json)
-{
-	size_t from = 0, n;
-
-	for (size_t i = 0; i < json->len; i += n ? n : 1) {
-		const unsigned char *c = (const unsigned char *)json->data + i;
-
-		n = escaped_len(json->data + i);
-		if (n == 0)
-			continue;
-		text_add(t, json->data + from, i - from);
-		text_addf(t, "\\u%04x",
-			  n == 1   ? c[0]
-			  : n == 2 ? (c[0] & 0x1f) << 6 | (c[1] & 0x3f)
-				   : (c[0] & 0xf) << 12 | (c[1] & 0x3f) << 6 |
-					     (c[2] & 0x3f));
-		from = i + n;
-	}
-	text_add(t, json->data + from, json->len - from);
-}
-
 /* A YAML string is one of JSON. */
 static void add_quoted(struct text *t, const char *s)
 {
 	struct text json = { 0 };
 
 	text_add_json(&json, s);
-	add_json(t, &json);
+	page_add_json(t, &json);
 	text_release(&json);
 }
 
@@ -141,17 +106,8 @@ static void add_prose(struct text *t, const char *s, const char *indent)
 	}
 }
 
-static struct text *page_start(struct mirror_page *p, enum page_form form)
-{
-	p->text.len = 0;
-	p->form = form;
-	if (form == PAGE_MARKDOWN)
-		text_addf(&p->text, "---\n");
-	return &p->text;
-}
-
 /* Marks the place of the two lines, and ends the frontmatter. */
-static void page_body(struct mirror_page *p)
+static void page_body(struct page *p)
 {
 	p->split = p->text.len;
 	text_addf(&p->text, "---\n\n");
@@ -211,7 +167,7 @@ static void add_section(struct text *t, const char *name)
 	text_addf(t, "\n## %s\n\n", name);
 }
 
-void render_task(const struct task_view *v, struct mirror_page *p)
+void render_task(const struct task_view *v, struct page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 	char at[25];
@@ -242,19 +198,17 @@ void render_task(const struct task_view *v, struct mirror_page *p)
 
 /* --- cards ------------------------------------------------------------------------ */
 
-/* The card as its schema has it, except the time of the last call, which moves
- * without an event and would have the file written for nothing. */
-static json_t *card_json(const struct agent_view *v, const char **skills,
-			 const char **protocols)
+void render_card(const struct agent_view *v, struct page *p)
 {
 	const struct mirror_agents_row *row = &v->row;
-	struct card card = {
+	const char **texts = xcalloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
+	const struct card card = {
 		.name = row->name,
 		.role = row->role,
 		.description = row->description,
-		.skills = skills,
+		.skills = texts,
 		.n_skills = v->n_skills,
-		.protocols = protocols,
+		.protocols = texts + v->n_skills,
 		.n_protocols = v->n_protocols,
 		.endpoints = { .http = row->http },
 		.input_schema = row->input_schema,
@@ -267,43 +221,13 @@ static json_t *card_json(const struct agent_view *v, const char **skills,
 		.project = row->project,
 		.generation = row->generation,
 	};
-	struct text compact = { 0 };
-	json_t *json;
-
-	op_encode(&record_card, &card, &compact);
-	json = json_loadb(compact.data, compact.len, 0, NULL);
-	text_release(&compact);
-	return json;
-}
-
-static int add_dump(const char *data, size_t len, void *text)
-{
-	text_add(text, data, len);
-	return 0;
-}
-
-void render_card(const struct agent_view *v, struct mirror_page *p)
-{
-	struct text *t = page_start(p, PAGE_JSON);
-	const char **texts = xcalloc(v->n_skills + v->n_protocols + 1, sizeof(*texts));
-	struct text dump = { 0 };
-	json_t *json;
 
 	for (size_t i = 0; i < v->n_skills; i++)
 		texts[i] = v->skills[i].skill;
 	for (size_t i = 0; i < v->n_protocols; i++)
 		texts[v->n_skills + i] = v->protocols[i].protocol;
-	json = card_json(v, texts, texts + v->n_skills);
-	json_dump_callback(json, add_dump, &dump, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-	add_json(t, &dump);
-	text_release(&dump);
-	json_decref(json);
+	card_page(&card, p);
 	free(texts);
-	/* "…\n}" becomes "…,\n" and the two lines go before the brace. */
-	t->len -= 2;
-	text_addf(t, ",\n");
-	p->split = t->len;
-	text_addf(t, "}\n");
 }
 
 /* --- teams ------------------------------------------------------------------------ */
@@ -343,7 +267,7 @@ static void add_budgets(struct text *t, const struct team_view *v)
 		text_addf(t, "\n");
 }
 
-void render_team(const struct team_view *v, struct mirror_page *p)
+void render_team(const struct team_view *v, struct page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 
@@ -413,7 +337,7 @@ static void add_board_rows(struct text *t, const struct board_view *v, int state
 			  v->counts[state] - (int64_t)v->n_tasks[state]);
 }
 
-void render_board(const struct board_view *v, struct mirror_page *p)
+void render_board(const struct board_view *v, struct page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 	int64_t total = 0;

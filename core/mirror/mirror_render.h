@@ -10,15 +10,15 @@
 #ifndef CORE_MIRROR_MIRROR_RENDER_H
 #define CORE_MIRROR_MIRROR_RENDER_H
 
-#include "core/mirror/mirror_page.h"
+#include "core/vault/page.h"
 #include "core/mirror/mirror_rows.h"
 
 /* Renders a task into `p`, which is empty ({ 0 }) or was rendered before: it is emptied
  * first. */
-void render_task(const struct task_view *v, struct mirror_page *p);
-void render_card(const struct agent_view *v, struct mirror_page *p);
-void render_team(const struct team_view *v, struct mirror_page *p);
-void render_board(const struct board_view *v, struct mirror_page *p); /* INDEX.md */
+void render_task(const struct task_view *v, struct page *p);
+void render_card(const struct agent_view *v, struct page *p);
+void render_team(const struct team_view *v, struct page *p);
+void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
 
 /* Appends a message as the log shows it; appends the beginning of a day's file. */
 void render_mail(const struct mirror_mail_row *row, struct text *out);

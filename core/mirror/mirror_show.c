@@ -138,6 +138,7 @@ int show_tasks(struct mirror_show *s, const struct ids *tasks)
 int show_agents(struct mirror_show *s, const struct ids *agents)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
+	const enum files_spare spare = s->files.spare;
 	struct agent_view *views;
 	char name[128];
 	size_t n;
@@ -150,6 +151,8 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 	rc = view_agents(&s->call, ids_json(agents, 0, agents->n, &s->call.arena), &views,
 			 &n);
 	show_end(s);
+	if (spare == SPARE_NOTHING && !s->over_texts)
+		s->files.spare = SPARE_TEXTS;
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		const struct mirror_agents_row *row = &views[i].row;
 
@@ -159,6 +162,7 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 		snprintf(name, sizeof(name), "%.64s.json", row->name);
 		rc = put(s, row->team_name, "cards", name);
 	}
+	s->files.spare = spare;
 	arena_reset(&s->call.arena, mark);
 	return rc;
 }

@@ -13,10 +13,11 @@
 struct mirror_show {
 	struct files files;
 	struct call call; /* store, arena, fault, now */
-	struct mirror_page page; /* scratch */
+	struct page page; /* scratch */
 	int64_t rev; /* newest event of the running transaction */
 	bool ahead; /* folders are moved before rows are read: see show_begin() */
 	int64_t moved; /* event up to which those of renamed teams were moved */
+	bool over_texts; /* show_agents() replaces what a person saved, too */
 	struct ids sweep; /* teams whose folders may hold files of no row */
 	struct mirror_aside *aside; /* borrowed; NULL: nobody asks */
 };
@@ -28,7 +29,8 @@ struct mirror_show {
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 
-/* Write the files of these tasks or agents: 0 or negative. */
+/* Write the files of these tasks or agents: 0 or negative.  A card that a person saved stays
+ * until it is known what becomes of its text. */
 int show_tasks(struct mirror_show *s, const struct ids *tasks);
 int show_agents(struct mirror_show *s, const struct ids *agents);
 

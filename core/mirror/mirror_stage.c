@@ -88,6 +88,17 @@ static size_t find_expected(const struct files *fs, const struct text *file)
 	return i;
 }
 
+bool files_is_text(const struct text *file)
+{
+	return file->len <= FILES_TEXT && !memchr(file->data, 0, file->len);
+}
+
+static bool spares(const struct files *fs, const struct text *file)
+{
+	return fs->spare != SPARE_NOTHING && is_edited(file) &&
+	       (fs->spare == SPARE_ALL || files_is_text(file));
+}
+
 bool files_edited(const struct files *fs, const struct text *file)
 {
 	return is_edited(file) && find_expected(fs, file) == FILES_EXPECTED;
@@ -236,7 +247,7 @@ int files_settle(struct files *fs, struct fault *f)
 /* --- placing ----------------------------------------------------------------------------- */
 
 int files_put(struct files *fs, const char *folder, const char *name,
-	      const struct mirror_page *page, int64_t rev, struct fault *f)
+	      const struct page *page, int64_t rev, struct fault *f)
 {
 	int rc = files_read(fs, folder, name, &fs->old, f);
 	struct staged *s;
@@ -245,7 +256,7 @@ int files_put(struct files *fs, const char *folder, const char *name,
 		return rc;
 	if (rc == 1 && page_same(page, fs->old.data, fs->old.len))
 		return 0;
-	if (rc == 1 && fs->spare_edits && is_edited(&fs->old)) {
+	if (rc == 1 && spares(fs, &fs->old)) {
 		if (fs->losses)
 			losses_edited(fs->losses, folder, name);
 		return 0;

@@ -3,11 +3,13 @@
  *
  * The file shows rows, so nothing is written there: the mirror shows what came of it.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/access/who.h"
 #include "core/agent.h"
+#include "core/vault/page.h"
 #include "core/vault/vault_inside.h"
 
 /* A fault in the text, at its place there. */
@@ -25,51 +27,91 @@ static bool differs(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") != 0;
 }
 
-/* The first field of which the card says something else than is so, and which is not the
- * writer's; NULL if there is none.  `moves`: the host may have changed it by itself. */
-static const char *first_foreign(const struct card *said, const struct card *is,
-				 bool *moves)
+/* What the host changes by itself is `from` on the card, too. */
+static void move_along(struct card *card, const struct card *from)
 {
-	*moves = false;
-	if (differs(said->name, is->name))
-		return "name";
-	if (differs(said->role, is->role))
-		return "role";
-	if (differs(said->team, is->team))
-		return "team";
-	if (differs(said->parent_team, is->parent_team))
-		return "parent_team";
-	if (differs(said->workspace_id, is->workspace_id))
-		return "workspace_id";
-	if (said->generation != is->generation)
-		return "generation";
-	*moves = true;
-	if (said->status != is->status)
-		return "status";
-	if (differs(said->endpoints.http, is->endpoints.http))
-		return "endpoints";
-	return differs(said->fault, is->fault) ? "fault" : NULL;
+	card->status = from->status;
+	card->endpoints = from->endpoints;
+	card->fault = from->fault;
+}
+
+/* The first field of which the card says something else than is so, and which is not the
+ * writer's; NULL if there is none. */
+static const char *first_foreign(const struct card *said, const struct card *is)
+{
+	return differs(said->name, is->name)                       ? "name"
+	       : differs(said->role, is->role)                     ? "role"
+	       : differs(said->team, is->team)                     ? "team"
+	       : differs(said->parent_team, is->parent_team)       ? "parent_team"
+	       : differs(said->workspace_id, is->workspace_id)     ? "workspace_id"
+	       : said->generation != is->generation                ? "generation"
+	       : said->status != is->status                        ? "status"
+	       : differs(said->endpoints.http, is->endpoints.http) ? "endpoints"
+	       : differs(said->fault, is->fault)                   ? "fault"
+								   : NULL;
+}
+
+/* The file of a card that a text was made from. */
+struct origin {
+	int64_t rev;
+	const char *sum; /* NULL: the text does not say */
+};
+
+/* Whether the card was so in that file. */
+static bool was_so(const struct origin *from, const struct card *card)
+{
+	struct page page = { 0 };
+	char sum[PAGE_SUM + 1];
+
+	card_page(card, &page);
+	page_sum(&page, from->rev, sum);
+	page_release(&page);
+	return strcmp(sum, from->sum) == 0;
 }
 
 static int check_foreign(struct call *call, const struct agent_row *a,
-			 const struct card *said)
+			 const struct card *said, const struct origin *from)
 {
-	const char *field, *where;
-	struct card is;
-	bool moves;
-	int rc = card_tell(call, a, &is);
+	const struct form form = call->form;
+	const char *field;
+	struct card is, was;
+	int rc;
 
-	if (rc < 0 || !(field = first_foreign(said, &is, &moves)))
-		return rc < 0 ? rc : 0;
-	where = arena_printf(&call->arena, "/content/%s", field);
-	if (moves) {
-		fault_set(&call->fault, FAULT_CONFLICT, where,
-			  "the card has another %s now", field);
+	call->form.most =
+		0; /* the whole card is compared, however small the answer may be */
+	rc = card_tell(call, a, &is);
+	call->form = form;
+	if (rc < 0)
+		return rc;
+	was = is;
+	move_along(&was, said);
+	if (from->sum && was_so(from, &was)) {
+		is = was; /* the host alone has changed it since */
+	} else if (from->sum && !was_so(from, &is)) {
+		fault_set(&call->fault, FAULT_CONFLICT, "/content",
+			  "the card has changed since event %" PRId64
+			  ", which this text was made from",
+			  from->rev);
 		return fault_hint(&call->fault, "Read the card again, and change that.");
 	}
-	fault_set(&call->fault, FAULT_DENIED, where, "%s is the host's to write", field);
+	if (!(field = first_foreign(said, &is)))
+		return 0;
+	fault_set(&call->fault, FAULT_DENIED,
+		  arena_printf(&call->arena, "/content/%s", field),
+		  "%s is the host's to write", field);
 	return fault_hint(&call->fault, "Leave it as it is; change description, skills, "
 					"protocols, schemas and project.");
+}
+
+/* Takes the two lines out of a text that a file has beside the card. */
+static void take_origin(struct call *call, json_t *json, struct origin *from)
+{
+	const char *sum = json_string_value(json_object_get(json, "sum"));
+
+	from->rev = json_integer_value(json_object_get(json, "rev"));
+	from->sum = sum ? arena_printf(&call->arena, "%s", sum) : NULL;
+	json_object_del(json, "rev");
+	json_object_del(json, "sum");
 }
 
 /* Reads a card as arguments of agent.update, which has the fields that may be changed. */
@@ -91,14 +133,14 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 {
 	struct agent_update_in change = { 0 };
 	struct card said = { 0 };
+	struct origin from;
 	int rc;
 
-	json_object_del(json, "rev"); /* a file has them as lines of its own */
-	json_object_del(json, "sum");
+	take_origin(call, json, &from);
 	if (op_decode(&record_card, json, &said, DECODE_STRICT, &call->arena,
 		      &call->fault) < 0)
 		return move_into_content(call);
-	if ((rc = check_foreign(call, a, &said)) < 0 ||
+	if ((rc = check_foreign(call, a, &said, &from)) < 0 ||
 	    (rc = read_change(call, json, &change)) < 0)
 		return rc;
 	return call->plans ? 0 : agent_change(call, &change);

@@ -70,10 +70,34 @@ until_done test -e "$cards/coder.conflict.json" || bad "half a card is not put b
 until_done described counts || bad "half a card stays"
 rm "$cards/coder.conflict.json"
 
+# A text made from a card that its agent has changed since undoes nothing: it is kept beside it.
+cp "$cards/coder.json" "$TMPDIR/old.json"
+is 0 . cadre agent update coder --team crew --skills go
+until_done grep -q '"go"' "$cards/coder.json"
+sed 's/counts/guesses/' "$TMPDIR/old.json" >"$TMPDIR/new.json"
+mv "$TMPDIR/new.json" "$cards/coder.json"
+until_done test -e "$cards/coder.conflict.json" || bad "an old card is taken"
+until_done described counts || bad "an old card stays"
+is 0 '"go"' cadre agent whois crew/coder --json
+is 0 'cards/coder.json: /content: the card has changed since event' cadre logs
+rm "$cards/coder.conflict.json"
+# What the host alone has changed since (it works now) is no reason to refuse it.
+cp "$cards/coder.json" "$TMPDIR/old.json"
+is 0 . cadre task create dig --team crew
+is 0 . cadre claim --team crew --as coder
+until_done grep -q '"status": "working"' "$cards/coder.json"
+sed 's/counts/reckons/' "$TMPDIR/old.json" >"$TMPDIR/new.json"
+mv "$TMPDIR/new.json" "$cards/coder.json"
+until_done described reckons || bad "a card whose agent began to work is not taken"
+until_done grep -q '"status": "working"' "$cards/coder.json"
+no_conflict || bad "a card whose agent began to work is kept as a conflict"
+
 # A person's own file stays, and a card that was saved while no host ran is taken later.
 echo '{}' >"$cards/nobody.json"
 is 0 . cadre down
 edit "$cards/coder.json" 'card["description"] = "sleeps"'
+is 0 . cadre release 001 --team crew --as coder # shown at once, but not over that text
+grep -q sleeps "$cards/coder.json" || bad "a card that was saved is put aside before it is read"
 is 0 . cadre up
 until_done described sleeps || bad "a card that was saved without a host is not taken"
 test "$(cat "$cards/nobody.json")" = '{}' || bad "a file of a person was taken away"

@@ -1,11 +1,9 @@
-#include "core/mirror/mirror_page.h"
+#include "core/vault/page.h"
 
 #include <inttypes.h>
 #include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SUM_DIGITS = 16 };
 
 /* The lines of the revision and of the sum, as each form of page writes them. */
 static const struct form {
@@ -15,9 +13,18 @@ static const struct form {
 	[PAGE_JSON] = { "  \"rev\": ", ",\n", "  \"sum\": \"", "\"\n" },
 };
 
+struct text *page_start(struct page *p, enum page_form form)
+{
+	p->text.len = 0;
+	p->form = form;
+	if (form == PAGE_MARKDOWN)
+		text_addf(&p->text, "---\n");
+	return &p->text;
+}
+
 /* The sum of two runs of bytes, between which the line of the sum stands. */
 static void sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
-		   char out[SUM_DIGITS + 1])
+		   char out[PAGE_SUM + 1])
 {
 	static const char digits[] = "0123456789abcdef";
 	uint8_t hash[SHA256_DIGEST_LENGTH];
@@ -27,25 +34,41 @@ static void sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
 	SHA256Update(&ctx, (const uint8_t *)a, a_len);
 	SHA256Update(&ctx, (const uint8_t *)b, b_len);
 	SHA256Final(hash, &ctx);
-	for (int i = 0; i < SUM_DIGITS / 2; i++) {
+	for (int i = 0; i < PAGE_SUM / 2; i++) {
 		out[2 * i] = digits[hash[i] >> 4];
 		out[2 * i + 1] = digits[hash[i] & 15];
 	}
-	out[SUM_DIGITS] = '\0';
+	out[PAGE_SUM] = '\0';
 }
 
-void page_seal(const struct mirror_page *p, int64_t rev, struct text *out)
+/* Appends what stands before the line of the sum. */
+static void add_front(const struct page *p, int64_t rev, struct text *out)
 {
 	const struct form *form = &forms[p->form];
-	const char *tail = p->text.data + p->split;
-	size_t start = out->len, tail_len = p->text.len - p->split;
-	char sum[SUM_DIGITS + 1];
 
 	text_add(out, p->text.data, p->split);
 	text_addf(out, "%s%" PRId64 "%s", form->rev, rev, form->rev_end);
-	sum_of(out->data + start, out->len - start, tail, tail_len, sum);
+}
+
+void page_sum(const struct page *p, int64_t rev, char sum[PAGE_SUM + 1])
+{
+	struct text front = { 0 };
+
+	add_front(p, rev, &front);
+	sum_of(front.data, front.len, p->text.data + p->split, p->text.len - p->split,
+	       sum);
+	text_release(&front);
+}
+
+void page_seal(const struct page *p, int64_t rev, struct text *out)
+{
+	const struct form *form = &forms[p->form];
+	char sum[PAGE_SUM + 1];
+
+	page_sum(p, rev, sum);
+	add_front(p, rev, out);
 	text_addf(out, "%s%s%s", form->sum, sum, form->sum_end);
-	text_add(out, tail, tail_len);
+	text_add(out, p->text.data + p->split, p->text.len - p->split);
 }
 
 /* Moves *at behind `word` when that stands there. */
@@ -62,20 +85,20 @@ static bool skip_word(const char *data, size_t len, size_t *at, const char *word
 /* Moves *at behind the line of a sum, if the sum fits the other bytes. */
 static bool skip_sum(const struct form *form, const char *data, size_t len, size_t *at)
 {
-	char sum[SUM_DIGITS + 1];
+	char sum[PAGE_SUM + 1];
 	size_t from = *at, digits;
 
-	if (!skip_word(data, len, at, form->sum) || len - *at < SUM_DIGITS)
+	if (!skip_word(data, len, at, form->sum) || len - *at < PAGE_SUM)
 		return false;
 	digits = *at;
-	*at += SUM_DIGITS;
+	*at += PAGE_SUM;
 	if (!skip_word(data, len, at, form->sum_end))
 		return false;
 	sum_of(data, from, data + *at, len - *at, sum);
-	return memcmp(sum, data + digits, SUM_DIGITS) == 0;
+	return memcmp(sum, data + digits, PAGE_SUM) == 0;
 }
 
-bool page_same(const struct mirror_page *p, const char *data, size_t len)
+bool page_same(const struct page *p, const char *data, size_t len)
 {
 	const struct form *form = &forms[p->form];
 	size_t tail_len = p->text.len - p->split, at = p->split;
@@ -155,8 +178,42 @@ bool page_says(const char *data, size_t len, const char *line)
 	return at < len && data[at] == '\n';
 }
 
-void page_release(struct mirror_page *p)
+void page_release(struct page *p)
 {
 	text_release(&p->text);
-	*p = (struct mirror_page){ 0 };
+	*p = (struct page){ 0 };
+}
+
+/* Whether the bytes at `s` are escaped in a file although JSON allows them: what would
+ * drive the terminal of a reader, and what YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
+ * Returns how many they are. */
+static size_t escaped_len(const char *s)
+{
+	const unsigned char *c = (const unsigned char *)s;
+
+	if (c[0] == 0xef &&
+	    ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xbf && c[2] >= 0xbe)))
+		return 3;
+	return text_control_len(s, true);
+}
+
+void page_add_json(struct text *t, const struct text *json)
+{
+	size_t from = 0, n;
+
+	for (size_t i = 0; i < json->len; i += n ? n : 1) {
+		const unsigned char *c = (const unsigned char *)json->data + i;
+
+		n = escaped_len(json->data + i);
+		if (n == 0)
+			continue;
+		text_add(t, json->data + from, i - from);
+		text_addf(t, "\\u%04x",
+			  n == 1   ? c[0]
+			  : n == 2 ? (c[0] & 0x1f) << 6 | (c[1] & 0x3f)
+				   : (c[0] & 0xf) << 12 | (c[1] & 0x3f) << 6 |
+					     (c[2] & 0x3f));
+		from = i + n;
+	}
+	text_add(t, json->data + from, json->len - from);
 }
