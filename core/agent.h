@@ -40,6 +40,9 @@ int agent_change(struct call *call, const struct agent_update_in *in);
 
 /* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
 int card_tell(struct call *call, const struct agent_row *a, struct card *card);
+/* Where an agent is reached: `http` is borrowed.  The context id of its VM is the host's `cid`,
+ * or where that is 0 in the `address` of a guest that runs by itself, or NULL. */
+struct endpoints card_endpoints(const char *http, int64_t cid, const char *address);
 
 /* The status of an agent as it is told: who holds a task works, also where nobody has said
  * so. */

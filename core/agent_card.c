@@ -4,6 +4,7 @@
 #include "core/access/door.h"
 #include "core/access/who.h"
 #include "core/agent.h"
+#include "core/base/link_address.h"
 #include "core/id.h"
 #include "core/message/inbox.h"
 #include "core/room.h"
@@ -54,18 +55,32 @@ static void cut_card(struct call *call, struct card *card)
 		card->output_schema = NULL;
 }
 
-/* Fills in the URL of the member's HTTP door, if its policy lets anybody come. */
-static int tell_door(struct call *call, const struct agent_row *a, struct card *card)
+struct endpoints card_endpoints(const char *http, int64_t cid, const char *address)
 {
-	struct agent_http_row door;
+	struct link_address a = { .kind = LINK_UNIX };
+	struct fault f = { 0 };
+
+	if (!cid && address && link_parse(address, "", &a, &f) == 0 &&
+	    a.kind == LINK_VSOCK)
+		cid = a.number;
+	return (struct endpoints){
+		.http = http,
+		.has_vsock = cid > 0,
+		.vsock = { .cid = cid > 0 ? cid : 0, .port = cid > 0 ? LINK_CONTROL : 0 },
+	};
+}
+
+/* Fills in where the member is reached: over HTTP if its policy lets anybody come. */
+static int tell_endpoints(struct call *call, const struct agent_row *a, struct card *card)
+{
+	struct agent_endpoints_row at;
 	bool open;
 	int rc = door_is_open(call, a->team, a->id, &open);
 
-	if (rc < 0 || !open)
+	if (rc < 0 || (rc = sql_row(call, agent_endpoints, &at, .agent = a->id)) <= 0)
 		return rc;
-	if ((rc = sql_row(call, agent_http, &door, .agent = a->id)) > 0)
-		card->endpoints.http = door.http;
-	return rc < 0 ? rc : 0;
+	card->endpoints = card_endpoints(open ? at.http : NULL, at.cid, at.address);
+	return 0;
 }
 
 int card_tell(struct call *call, const struct agent_row *a, struct card *card)
@@ -99,7 +114,7 @@ int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 			return rc;
 		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
 		card->fault = w.fault;
-		if ((rc = tell_door(call, a, card)) < 0)
+		if ((rc = tell_endpoints(call, a, card)) < 0)
 			return rc;
 	}
 	return tell_traits(call, a->id, card);

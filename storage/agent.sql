@@ -78,9 +78,9 @@ SELECT id, team, name, kind, role, generation, token, description, project,
 	input_schema, output_schema, status, workspace, active_at, gone
 FROM agent WHERE id = :id;
 
--- name: agent_http
--- Where an agent's HTTP door is: its workspace's, while that is ready.
-SELECT w.http FROM agent a JOIN workspace w ON w.id = a.workspace
+-- name: agent_endpoints
+-- Where an agent is reached: in its workspace, while that is ready.
+SELECT w.http, w.cid, w.address FROM agent a JOIN workspace w ON w.id = a.workspace
 WHERE a.id = :agent AND w.state = {workspace_state.ready};
 
 -- name: agent_holds

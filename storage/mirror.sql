@@ -95,7 +95,9 @@ JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 SELECT a.id, a.team, t.name AS team_name,
 	(SELECT p.name FROM team p WHERE p.id = t.parent) AS parent_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
 	a.description, a.status, a.generation, a.project, a.input_schema,
-	a.output_schema, CASE WHEN w.state = {workspace_state.ready} THEN w.http END AS http, a.workspace, w.fault,
+	a.output_schema, CASE WHEN w.state = {workspace_state.ready} THEN w.http END AS http,
+	CASE WHEN w.state = {workspace_state.ready} THEN w.cid END AS cid,
+	CASE WHEN w.state = {workspace_state.ready} THEN w.address END AS address, a.workspace, w.fault,
 	w.created_at AS workspace_at,
 	EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id) AS holds
 FROM json_each(:ids) j JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team

@@ -82,7 +82,7 @@ int door_find(struct call *call, const char *team, struct caller_row *who)
 int agent_door(struct call *call, const struct agent_door_in *in,
 	       struct agent_door_out *out)
 {
-	struct agent_http_row door = { 0 };
+	struct agent_endpoints_row door = { 0 };
 	char token[TOKEN_SIZE];
 	struct agent_row a;
 	int rc;
@@ -90,7 +90,7 @@ int agent_door(struct call *call, const struct agent_door_in *in,
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
 	    (rc = check_policy(call, a.team, call->caller.agent, a.id)) < 0 ||
-	    (rc = sql_row(call, agent_http, &door, .agent = a.id)) < 0)
+	    (rc = sql_row(call, agent_endpoints, &door, .agent = a.id)) < 0)
 		return rc;
 	token_for_door(call->settings->secret, call->caller.agent,
 		       call->caller.generation, a.id, a.generation, token);

@@ -20,6 +20,9 @@
 
 enum link_kind { LINK_UNIX, LINK_VSOCK, LINK_SERIAL, LINK_HYBRID, LINK_TCP };
 
+/* Ports of a guest.  LINK_DOOR is none: door.sock of unix:FOLDER, and of nothing else. */
+enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };
+
 enum { LINK_KINDS = LINK_TCP + 1, LINK_CID_ANY = -1 };
 
 struct link_address {

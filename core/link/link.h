@@ -16,9 +16,6 @@
 #include "core/base/fault.h"
 #include "core/base/link_address.h"
 
-/* LINK_DOOR is no port: door.sock of unix:FOLDER, and of nothing else. */
-enum { LINK_CONTROL = 5000, LINK_RELAY = 5001, LINK_DOOR = 0 };
-
 struct link_dial;
 struct link_ear;
 

@@ -27,7 +27,7 @@ struct files_folder {
 	int fd;
 };
 
-/* What files_put() leaves as it is of what a person saved in place of a file. */
+/* Files that a person saved in place of the mirror's, and files_put() leaves as they are. */
 enum files_spare {
 	SPARE_NOTHING,
 	SPARE_TEXTS, /* what may be a card: see files_is_text() */

@@ -210,7 +210,7 @@ void render_card(const struct agent_view *v, struct page *p)
 		.n_skills = v->n_skills,
 		.protocols = texts + v->n_skills,
 		.n_protocols = v->n_protocols,
-		.endpoints = { .http = row->http },
+		.endpoints = card_endpoints(row->http, row->cid, row->address),
 		.input_schema = row->input_schema,
 		.output_schema = row->output_schema,
 		.status = agent_status_now(row->status, row->holds),

@@ -27,7 +27,13 @@ static bool differs(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") != 0;
 }
 
-/* What the host changes by itself is `from` on the card, too. */
+static bool same_endpoints(const struct endpoints *a, const struct endpoints *b)
+{
+	return !differs(a->http, b->http) && a->has_vsock == b->has_vsock &&
+	       a->vsock.cid == b->vsock.cid && a->vsock.port == b->vsock.port;
+}
+
+/* Takes over from another card the fields that the host changes by itself. */
 static void move_along(struct card *card, const struct card *from)
 {
 	card->status = from->status;
@@ -46,7 +52,7 @@ static const char *first_foreign(const struct card *said, const struct card *is)
 	       : differs(said->workspace_id, is->workspace_id)     ? "workspace_id"
 	       : said->generation != is->generation                ? "generation"
 	       : said->status != is->status                        ? "status"
-	       : differs(said->endpoints.http, is->endpoints.http) ? "endpoints"
+	       : !same_endpoints(&said->endpoints, &is->endpoints) ? "endpoints"
 	       : differs(said->fault, is->fault)                   ? "fault"
 								   : NULL;
 }

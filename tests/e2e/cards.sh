@@ -81,7 +81,7 @@ until_done described counts || bad "an old card stays"
 is 0 '"go"' cadre agent whois crew/coder --json
 is 0 'cards/coder.json: /content: the card has changed since event' cadre logs
 rm "$cards/coder.conflict.json"
-# What the host alone has changed since (it works now) is no reason to refuse it.
+# A card is not refused for a field that the host alone has changed since (its agent works now).
 cp "$cards/coder.json" "$TMPDIR/old.json"
 is 0 . cadre task create dig --team crew
 is 0 . cadre claim --team crew --as coder
