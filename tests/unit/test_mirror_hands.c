@@ -42,12 +42,12 @@ static void test_keeps_what_a_person_wrote(void **state)
 	holds(w, "teams/demo/tasks/001-slug.conflict.md", "mine\n");
 	holds(w, "teams/demo/tasks/001-slug.conflict-2.md", "mine again\n");
 	/* A whole pass puts it back too, and keeps it. */
-	spit(at(w, "teams/demo/cards/ada.json"), "{}\n");
+	spit(at(w, file), "mine at last\n");
 	close_mirror(w);
 	unlink(at(w, ".cadre-cursor"));
 	settle(w);
 	equal(w);
-	holds(w, "teams/demo/cards/ada.conflict.json", "{}\n");
+	holds(w, "teams/demo/tasks/001-slug.conflict-3.md", "mine at last\n");
 	/* A crash left two files in the stage: a person's text, and half a page. */
 	close_mirror(w);
 	spit(at(w, ".cadre-stage/old~00~teams~demo~tasks~002-slug.md"), "typed\n");
@@ -55,6 +55,29 @@ static void test_keeps_what_a_person_wrote(void **state)
 	settle(w);
 	holds(w, "teams/demo/tasks/002-slug.conflict.md", "typed\n");
 	assert_false(there(w, ".cadre-stage/new~01"));
+	mirrored_close(w);
+}
+
+/* A card that somebody saved is a host's to take: until one has, it stays. */
+static void test_leaves_cards_to_a_host(void **state)
+{
+	struct mirrored *w = mirrored_open();
+	const char *file = "teams/demo/cards/ada.json";
+
+	(void)state;
+	small_team(w);
+	settle(w);
+	spit(at(w, file), "{}\n");
+	close_mirror(w);
+	unlink(at(w, ".cadre-cursor"));
+	settle(w);
+	holds(w, file, "{}\n");
+	assert_false(there(w, "teams/demo/cards/ada.conflict.json"));
+	unlink(at(w, file));
+	close_mirror(w);
+	unlink(at(w, ".cadre-cursor"));
+	settle(w);
+	equal(w);
 	mirrored_close(w);
 }
 
@@ -156,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keeps_what_a_person_wrote),
+		cmocka_unit_test(test_leaves_cards_to_a_host),
 		cmocka_unit_test(test_waits_for_a_writer),
 		cmocka_unit_test(test_writes_nobodys_file_over),
 		cmocka_unit_test(test_follows_no_symlink),
