@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "core/id.h"
 #include "core/room.h"
+#include "core/team/estop.h"
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
@@ -199,6 +200,12 @@ static int fetch(struct handing *h, int64_t message)
 			.now = call->now);
 }
 
+/* Whether the end of a lease is known: in a stopped team it stands still. */
+static bool is_known(const struct call *call, int64_t until)
+{
+	return until != 0 && until < ESTOP_FAR && !call->caller.team_stopped;
+}
+
 /* Adds a message to the answer.  False when it has no room: the message is left for the
  * next answer. */
 static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
@@ -206,7 +213,7 @@ static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_unti
 	struct envelope e;
 
 	envelope_of(h->call, r, h->agent->name, &e);
-	e.has_lease_until = lease_until != 0 && !h->takes;
+	e.has_lease_until = !h->takes && is_known(h->call, lease_until);
 	e.lease_until = e.has_lease_until ? lease_until : 0;
 	if (!envelope_take(h->call, &e))
 		return false;
@@ -495,8 +502,9 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	e.to_name = agent->name;
 	envelope_fill(call, &e, out);
 	out->attempt = d.attempt;
-	out->has_lease_until = d.state == DELIVERY_STATE_FETCHED;
-	out->lease_until = d.due_at;
+	out->has_lease_until = d.state == DELIVERY_STATE_FETCHED &&
+			       is_known(call, d.due_at);
+	out->lease_until = out->has_lease_until ? d.due_at : 0;
 	envelope_take(call, out);
 	return 0;
 }

@@ -10,7 +10,8 @@ CREATE TABLE act (n INTEGER PRIMARY KEY, who TEXT, key TEXT UNIQUE, op TEXT,
 CREATE TABLE again (key TEXT, code TEXT, result TEXT, at INT);
 CREATE TABLE note (key TEXT, text TEXT, at INT);
 CREATE TABLE ran (key TEXT PRIMARY KEY, lines INT);
--- each delivery that was handed out, when, and until when: the lease tells both
+-- each delivery that was handed out, when, and until when: the lease tells both, but in a
+-- stopped team, where it stands still
 CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,
 	content TEXT, at INT, until INT);
 CREATE TABLE sent (key TEXT, content TEXT);
@@ -43,9 +44,9 @@ INSERT INTO sent SELECT key, args->>'content' FROM act
 CREATE INDEX sent_content ON sent(content);
 INSERT INTO handed SELECT a.key, a.who, m.value->>'seq', m.value->>'message_id',
 	m.value->>'attempt', m.value->>'content',
-	unixepoch(m.value->>'lease_until') * 1000
+	coalesce(unixepoch(m.value->>'lease_until') * 1000
 		+ CAST(substr(m.value->>'lease_until', 21, 3) AS INT)
-		- 1000 * (a.args->>'lease_seconds'),
+		- 1000 * (a.args->>'lease_seconds'), a.tried_at),
 	unixepoch(m.value->>'lease_until') * 1000
 		+ CAST(substr(m.value->>'lease_until', 21, 3) AS INT)
 	FROM act a, json_each(a.result, '$.messages') m

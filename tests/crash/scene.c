@@ -249,7 +249,7 @@ static int make_team(struct scene *s)
 	json_t *team = operator_call(s, "team.create",
 				     json_pack("{sssosisi}", "name", "crash", "roles",
 					       roles(s), "inbox_capacity", 0,
-					       "max_tokens", 200000)),
+					       "max_tokens", 20000000)),
 	       *member;
 	size_t i;
 
