@@ -274,6 +274,12 @@ static int check_may(struct call *call)
 	    (call->caller.level < call->op->who ||
 	     ((call->op->flags & OP_WRITE) && !(call->op->flags & OP_IDENTIFIES))))
 		return nobody_yet(call);
+	if (call->identity.looks && (call->op->flags & OP_WRITE)) {
+		fault_set(&call->fault, FAULT_DENIED, "",
+			  "%s changes something: this token only reads", call->op->name);
+		return fault_hint(&call->fault,
+				  "Ask the operator for a token of an agent.");
+	}
 	if (take_lead(call) < 0)
 		return call->fault.code;
 	if (call->caller.level < call->op->who) {
@@ -354,6 +360,7 @@ struct identity call_renewer(const struct call *read)
 {
 	struct identity id = read->identity;
 
+	id.bearer = NULL; /* it has proved who that is */
 	if (!id.agent)
 		id.team = read->caller.team_name;
 	return id;

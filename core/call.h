@@ -27,9 +27,13 @@ struct identity {
 	const char *door; /* token of the agent at whose HTTP door the call came in,
 			     and where `token` proves `agent`; NULL: the call did not
 			     come so */
+	const char
+		*bearer; /* what a client over HTTP has shown: it proves whoever it stands
+			       for, who is then filled in here */
 	bool proven; /* the door (channel, operator's --as) proved agent */
 	bool as; /* an operator acting as agent; events say so */
 	bool inside; /* it called from a workspace, which has no choice of states */
+	bool looks; /* its bearer only reads, in all teams */
 	bool nobody; /* a session of a local user that has not said who it is: it looks,
 			and may join */
 	bool kept; /* by cadre itself, for a directory, a workspace or a session: the agent
@@ -141,6 +145,9 @@ struct call {
 	bool spends; /* without a host: its transaction writes what it spends */
 	struct rate_bucket spent; /* what it took a call out of; agent 0: nothing yet */
 	struct id_keys ids; /* kept by a door from one call to the next */
+	int64_t bearer; /* row of the client's token that the caller showed; 0: none */
+	int64_t bearer_used_at,
+		bearer_until; /* when its use was noted; its end, 0: none */
 	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells
 				 it; those of them that are urgent */
 	int short_ids; /* beginnings of ids that it named: see core/message/message_name.c */
@@ -161,7 +168,8 @@ struct call {
 			      of which under half is left: whoever ran it calls
 			      agent.heartbeat under call_renewer() */
 	struct given given; /* set by handlers that hand out or claim */
-	int64_t as_of; /* newest event seq the transaction saw */
+	int64_t as_of; /* newest event seq the transaction saw; where events that are asked
+			  for are gone, the last of those */
 	bool plans; /* set by op->steps: this run of the handler only finds out what is to
 		       be done; nothing of it is kept */
 	struct losing *losing; /* of an operation that removes workspaces: see

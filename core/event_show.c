@@ -56,6 +56,9 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 	case EVENTS_VAULT:
 		e->subject = detail_path(call, r->detail);
 		break;
+	case EVENTS_TOKEN:
+		e->subject = r->detail;
+		break;
 	case EVENTS_TASK:
 		rc = sql_row(call, task_by_id, &t, .id = r->subject, .now = call->now);
 		if (rc > 0)

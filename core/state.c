@@ -97,6 +97,7 @@ int event_list(struct call *call, const struct event_list_in *in,
 		return rc;
 	after = in->has_after ? in->after : newest.seq;
 	if (in->has_after && after < first.seq - 1) {
+		call->as_of = first.seq - 1;
 		fault_set(&call->fault, FAULT_NOT_FOUND, "/after",
 			  "events up to %" PRId64 " are gone", first.seq - 1);
 		return fault_hint(&call->fault, "Go on after %" PRId64 ".",

@@ -54,6 +54,19 @@ void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 	put_hex(&c, out);
 }
 
+void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
+		      char out[TOKEN_SIZE])
+{
+	static const uint8_t kind[] = "client";
+	SHA2_CTX c;
+
+	SHA256Init(&c);
+	SHA256Update(&c, kind, sizeof(kind));
+	SHA256Update(&c, secret, 32);
+	put_numbers(&c, (const int64_t[]){ row, made_at }, 2);
+	put_hex(&c, out);
+}
+
 void token_hash(const char *token, uint8_t out[TOKEN_HASH])
 {
 	SHA2_CTX c;

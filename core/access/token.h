@@ -20,6 +20,9 @@ void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
  * else. */
 void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 		    int64_t owner, int64_t owner_generation, char out[TOKEN_SIZE]);
+/* Makes the secret of a token for a client over HTTP. */
+void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
+		      char out[TOKEN_SIZE]);
 void token_hash(const char *token, uint8_t out[TOKEN_HASH]);
 /* Compares in a time that does not depend on where two values differ. */
 bool token_equal(const void *a, const void *b, size_t n);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/access/bearer.h"
 #include "core/access/door.h"
 #include "core/access/token.h"
 #include "core/id.h"
@@ -224,6 +225,14 @@ static int agent_without_team(struct call *call)
 		     : fault_hint(&call->fault, "Name its team too.");
 }
 
+static int take_caller(struct call *call, const struct caller_row *r)
+{
+	take(call, r);
+	call->caller.own_team = r->team;
+	call->caller.self = r->agent;
+	return level_of(call, r);
+}
+
 int who_calls(struct call *call)
 {
 	const struct identity *id = &call->identity;
@@ -231,12 +240,16 @@ int who_calls(struct call *call)
 	struct caller_row r;
 	int rc;
 
+	if (id->bearer && (rc = bearer_find(call, &r)) < 0)
+		return rc;
 	call->caller = (struct caller){
 		.level = who_is_nobody(call) ? WHO_OBSERVER : id->level,
 		.name = id->level == WHO_HOST ? "host" : "operator",
 	};
 	if (!id->agent || id->level == WHO_HOST)
 		return 0;
+	if (id->bearer)
+		return take_caller(call, &r);
 	if ((rc = team_of_caller(call, &team)) < 0)
 		return rc;
 	if (!team)
@@ -246,10 +259,7 @@ int who_calls(struct call *call)
 		return no_such_caller(call, team);
 	if (rc < 0 || (!id->door && (rc = check_proof(call, &r)) < 0))
 		return rc;
-	take(call, &r);
-	call->caller.own_team = r.team;
-	call->caller.self = r.agent;
-	return level_of(call, &r);
+	return take_caller(call, &r);
 }
 
 /* --- teams ------------------------------------------------------------------ */

@@ -28,7 +28,7 @@ enum {
 
 static void soil(struct conn *c)
 {
-	if (c->is_dirty || c->closing)
+	if (c->is_dirty || c->closing || c->told)
 		return;
 	c->is_dirty = true;
 	c->dirty = c->host->dirty;
@@ -375,7 +375,9 @@ void conn_answer(struct job *job)
 	bool large;
 
 	unlink_job(c, job);
-	if (told)
+	if (told && c->told)
+		c->told(c, job);
+	else if (told)
 		dialect_answer(c, job);
 	large = c->flow.out.len - before >= UNREAD_LARGE;
 	if (large || (told && read)) /* small answers of writes say nothing of reads */
@@ -387,7 +389,10 @@ void conn_answer(struct job *job)
 	if (large)
 		send_out(c);
 	soil(c);
-	conn_unref(c);
+	if (c->told && !c->closing)
+		conn_close(c);
+	else
+		conn_unref(c);
 }
 
 static void on_renewed(struct job *job)
@@ -479,7 +484,12 @@ void conn_close(struct conn *c)
 		c->next->at = c->at;
 	forsake(c);
 	gifts_close(c);
-	uv_close((uv_handle_t *)&c->pipe, on_closed);
+	if (!c->told) {
+		uv_close((uv_handle_t *)&c->pipe, on_closed);
+		return;
+	}
+	c->closed = true;
+	conn_unref(c);
 }
 
 /* Whether the peer is this user or root: these are operators at the socket. */
@@ -495,24 +505,55 @@ static bool peer_known(struct conn *c)
 	return peer.uid == geteuid() || peer.uid == 0;
 }
 
-static struct conn *conn_new(struct host *host)
+static struct conn *conn_linked(struct host *host)
 {
 	struct conn *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->host = host;
-	c->pipe.data = c;
-	c->flow.stream = (uv_stream_t *)&c->pipe;
-	c->flow.wrote = on_written;
-	c->flow.arg = c;
-	uv_pipe_init(&host->loop, &c->pipe, 0);
 	c->next = host->conns;
 	c->at = &host->conns;
 	if (c->next)
 		c->next->at = &c->next;
 	host->conns = c;
 	return c;
+}
+
+static struct conn *conn_new(struct host *host)
+{
+	struct conn *c = conn_linked(host);
+
+	if (!c)
+		return NULL;
+	c->pipe.data = c;
+	c->flow.stream = (uv_stream_t *)&c->pipe;
+	c->flow.wrote = on_written;
+	c->flow.arg = c;
+	uv_pipe_init(&host->loop, &c->pipe, 0);
+	return c;
+}
+
+struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct job *job),
+			 void *owner)
+{
+	struct conn *c = conn_linked(host);
+
+	if (!c)
+		return NULL;
+	c->told = told;
+	c->owner = owner;
+	c->unread.small = true; /* no answers of it lie unread here */
+	return c;
+}
+
+void conn_call(struct conn *c, struct job *job)
+{
+	job->call.settings = &c->host->settings;
+	job->call.ids = c->host->ids;
+	job->call.host = c->host->pid;
+	link_job(c, job);
+	start_job(c, job);
 }
 
 void conn_accept(struct host *host)

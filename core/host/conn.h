@@ -46,6 +46,11 @@ struct conn {
 	bool seated; /* it has a place of crowd.h's */
 	uint64_t since; /* ... from this loop time on */
 	bool pinned; /* the channel says who it is, whatever it claims */
+
+	/* A single call that came without a connection, over HTTP: it is told here, and then
+	 * over.  NULL: there is a connection. */
+	void (*told)(struct conn *c, struct job *job);
+	void *owner; /* the callee's; NULL: nobody waits for the answer any more */
 };
 
 /* Takes a client that connects to the listener; closes it at once if it
@@ -55,6 +60,13 @@ void conn_accept(struct host *host);
 /* A client at the other end of a descriptor, which is taken over, on a channel that
  * proves who it is. `who` is copied. */
 void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted);
+
+/* Makes room for a single call, which conn_call() starts; `told` is called with its answer
+ * unless conn_close() comes before.  NULL: no memory. */
+struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct job *job),
+			 void *owner);
+/* Starts a decoded call. */
+void conn_call(struct conn *c, struct job *job);
 
 /* Ends the call with this id, for which nobody waits any more, or takes back its answer,
  * which was lost; `gone`: the caller left without a word and may have seen the answer. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/host/inside.h"
+#include "core/host/web/web.h"
 #include "ops.gen.h"
 
 enum { PAGE = 1000, NET_MS = 250 };
@@ -96,6 +97,8 @@ static void on_page(struct job *job)
 		reaper_event(host, &page->rows[i]);
 	}
 	job_free(job);
+	if (n)
+		web_feed_poke(host);
 	if (w->again || n == PAGE)
 		follow_poke(host);
 }
@@ -137,7 +140,7 @@ static void on_net(uv_timer_t *net)
 {
 	struct host *host = net->data;
 
-	if (host->waiters.n == 0 && !host->guests) {
+	if (host->waiters.n == 0 && !host->guests && !host->web.feed.groups) {
 		host->follow.wanted = false;
 		uv_timer_stop(net);
 		uv_fs_event_stop(&host->follow.bell);
@@ -158,6 +161,7 @@ static void on_end(struct job *job)
 		waiters_sweep(host, 0, w->since);
 	}
 	job_free(job);
+	web_feed_poke(host);
 	follow_poke(host);
 }
 

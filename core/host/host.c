@@ -262,6 +262,7 @@ static void drain(struct host *host)
 	       uv_now(&host->loop) < end)
 		uv_run(&host->loop, UV_RUN_ONCE);
 	hand_over(host);
+	web_close(host);
 	while (host->conns)
 		conn_close(host->conns);
 }
@@ -407,6 +408,7 @@ static int serve(struct host *host, struct fault *f)
 		rc = host_listen(host, f);
 	if (rc == 0) {
 		check_secret(host);
+		web_open(host);
 		say_ready(host);
 		reaper_start(host);
 		reconcile_start(host);

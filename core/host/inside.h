@@ -19,6 +19,7 @@
 #include "core/host/reaper.h"
 #include "core/host/waiters.h"
 #include "core/host/workspaces/network.h"
+#include "core/host/web/web.h"
 #include "core/host/workspaces/reconcile.h"
 
 struct writer;
@@ -42,6 +43,7 @@ struct host {
 	uv_async_t answered;
 	uv_signal_t term, interrupt;
 	uv_pipe_t listener;
+	struct web web;
 	struct log *log;
 	bool stopping;
 	struct fault lost; /* why the state is not where it was; else no fault */

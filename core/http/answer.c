@@ -24,6 +24,7 @@ static const struct {
 	{ 405, "Method Not Allowed" },
 	{ 408, "Request Timeout" },
 	{ 409, "Conflict" },
+	{ 410, "Gone" },
 	{ 411, "Length Required" },
 	{ 413, "Content Too Large" },
 	{ 414, "URI Too Long" },
@@ -57,6 +58,7 @@ static void write_out(struct http_conn *c, const char *data, size_t len)
 
 	http_conn_due(c, c->server->service.limits.body_ms);
 	c->write.data = c;
+	c->writing = true;
 	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written))
 		http_conn_close(c);
 }
@@ -74,14 +76,38 @@ static void write_step(struct http_conn *c)
 	write_out(c, c->step, got);
 }
 
+/* Writes what waits; an answer that has ended is out with that.  One that only goes on has all
+ * the time it wants. */
+static void flow_on(struct http_conn *c)
+{
+	struct text sent = c->out;
+
+	if (c->writing)
+		return;
+	if (c->waits.len) {
+		c->out = c->waits;
+		c->waits = sent;
+		c->waits.len = 0;
+		write_out(c, c->out.data, c->out.len);
+	} else if (c->ended) {
+		http_conn_answered(c);
+	} else {
+		c->out.len = 0;
+		c->deadline = UINT64_MAX;
+	}
+}
+
 static void on_written(uv_write_t *write, int status)
 {
 	struct http_conn *c = write->data;
 
 	if (c->closing)
 		return;
+	c->writing = false;
 	if (status < 0)
 		http_conn_close(c);
+	else if (c->flows)
+		flow_on(c);
 	else if (c->more && c->to_send > 0)
 		write_step(c);
 	else
@@ -101,7 +127,8 @@ static void add_date(struct text *out)
 	text_addf(out, "Date: %s\r\n", text);
 }
 
-/* The service may not be asked twice, nor again before its answer is out. */
+/* The service may not be asked twice, nor again before its answer is out.  A length below 0 is
+ * not known. */
 static void begin_answer(struct http_conn *c, int status, const char *type,
 			 int64_t length)
 {
@@ -116,7 +143,11 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 	if (type)
 		text_addf(out, "Content-Type: %s\r\nX-Content-Type-Options: nosniff\r\n",
 			  type);
-	if (status != 204 && status != 304)
+	if (length < 0 && c->parser.http_minor == 0)
+		c->last = true; /* it ends with the connection */
+	else if (length < 0)
+		text_addf(out, "Transfer-Encoding: chunked\r\n");
+	else if (status != 204 && status != 304)
 		text_addf(out, "Content-Length: %lld\r\n", (long long)length);
 	text_addf(out, "Cache-Control: no-store\r\n");
 	if (c->last)
@@ -192,6 +223,59 @@ void http_stream(struct http *x, int status, const char *type, int64_t length,
 		c->to_send = length;
 	}
 	write_out(c, c->out.data, c->out.len);
+}
+
+void http_flow(struct http *x, int status, const char *type)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	if (c->closing || c->state == CONN_ANSWERING)
+		return;
+	begin_answer(c, status, type, -1);
+	c->streams = c->flows = true;
+	c->ended = c->head_only;
+	write_out(c, c->out.data, c->out.len);
+	if (!c->closing)
+		http_conn_advance(c); /* to see when the peer is gone */
+}
+
+void http_send(struct http *x, const char *data, size_t len)
+{
+	struct http_conn *c = (struct http_conn *)x;
+	const bool chunked = c->parser.http_minor > 0;
+
+	if (c->closing || c->ended || !len)
+		return;
+	if (chunked)
+		text_addf(&c->waits, "%zx\r\n", len);
+	text_add(&c->waits, data, len);
+	if (chunked)
+		text_add(&c->waits, "\r\n", 2);
+	flow_on(c);
+}
+
+size_t http_unsent(const struct http *x)
+{
+	const struct http_conn *c = (const struct http_conn *)x;
+
+	return c->waits.len + (c->writing ? c->out.len : 0);
+}
+
+void http_end(struct http *x)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	if (c->closing || c->ended)
+		return;
+	if (c->parser.http_minor > 0)
+		text_add(&c->waits, "0\r\n\r\n", 5);
+	c->ended = true;
+	flow_on(c);
+}
+
+void http_cut(struct http *x)
+{
+	http_conn_close((struct http_conn *)x);
 }
 
 void http_continue(struct http_conn *c)

@@ -49,6 +49,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	free(c->step);
 	text_release(&c->head);
 	text_release(&c->out);
+	text_release(&c->waits);
 	text_release(&c->extra);
 	text_release(&c->x.body);
 	arena_release(&c->x.arena);
@@ -153,6 +154,15 @@ static bool wants_bytes(const struct http_conn *c)
 	return !c->closing && (c->state == CONN_HEAD || c->state == CONN_BODY);
 }
 
+/* Whether bytes are read to be kept, for only so it is seen that the peer is gone: while a
+ * service takes its time. */
+static bool watches(const struct http_conn *c)
+{
+	return ((c->state == CONN_ASKED && c->x.unhurried) ||
+		(c->state == CONN_ANSWERING && c->flows)) &&
+	       c->left < HTTP_READ;
+}
+
 static void lend(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
 	struct http_conn *c = handle->data;
@@ -174,9 +184,23 @@ static void keep_rest(struct http_conn *c)
 	c->in = c->rest = kept;
 }
 
+/* Adds bytes to those that are not parsed yet. */
+static void keep_more(struct http_conn *c, const char *data, size_t n)
+{
+	char *kept = xmalloc(c->left + n);
+
+	if (c->left)
+		memcpy(kept, c->in, c->left);
+	memcpy(kept + c->left, data, n);
+	free(c->rest);
+	c->in = c->rest = kept;
+	c->left += n;
+}
+
 static void set_reading(struct http_conn *c)
 {
-	bool reads = wants_bytes(c) || (!c->closing && c->state == CONN_LINGERING);
+	bool reads = wants_bytes(c) ||
+		     (!c->closing && (c->state == CONN_LINGERING || watches(c)));
 
 	if (c->closing || reads == c->reading)
 		return;
@@ -213,6 +237,9 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 	if (n < 0) {
 		http_conn_close(c);
+	} else if (n > 0 && (c->state == CONN_ASKED || c->state == CONN_ANSWERING)) {
+		keep_more(c, buf->base, (size_t)n);
+		set_reading(c);
 	} else if (n > 0 && c->state != CONN_LINGERING) {
 		c->progress += n;
 		if (c->state == CONN_BODY && c->progress >= BODY_STEP)
@@ -246,7 +273,7 @@ void http_conn_answered(struct http_conn *c)
 	const struct http_limits *limits = &c->server->service.limits;
 
 	http_conn_forget(c, c->streams);
-	c->streams = false;
+	c->streams = c->flows = c->ended = false;
 	arena_release(&c->x.arena);
 	c->x = (struct http){ 0 };
 	text_release(&c->out);
@@ -401,8 +428,8 @@ int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int p
 		return 0;
 	}
 	http_close(s);
-	return fault_set(f, FAULT_IO, "", "cannot listen at %.64s port %d: %s", ip, port,
-			 uv_strerror(rc));
+	return fault_set(f, rc == UV_EADDRINUSE ? FAULT_CONFLICT : FAULT_IO, "",
+			 "cannot listen at %.64s port %d: %s", ip, port, uv_strerror(rc));
 }
 
 int http_port(const struct http_server *s)

@@ -79,7 +79,8 @@ typedef size_t http_more(struct http *x, char *buf, size_t len);
 
 /* --- the server ------------------------------------------------------------------- */
 
-/* Listens at a numeric address, port 0 for any that is free; 0 or a fault.
+/* Listens at a numeric address, port 0 for any that is free; 0 or a
+ * fault, `conflict` where the port is taken.
  * `service` is copied; http_close() frees `*out`. */
 int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int port,
 		const struct http_service *service, struct fault *f);
@@ -124,6 +125,15 @@ void http_answer(struct http *x, int status, const char *type, const char *body,
 /* Answers {"error":{"code","where","text","hint","retry_after_ms"?}} with the
  * fault's own status, or with `status` if it is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
+/* Answers with a body whose end is not known yet: what http_send() adds, until http_end(), or
+ * until the peer is gone, which x->gone tells.  In HTTP/1.1 it goes in chunks. */
+void http_flow(struct http *x, int status, const char *type);
+void http_send(struct http *x, const char *data, size_t len);
+/* Bytes that were added and the peer has not taken. */
+size_t http_unsent(const struct http *x);
+void http_end(struct http *x);
+/* Closes the connection at once. */
+void http_cut(struct http *x);
 /* Answers with a body of `length` bytes, asked from `more` as fast as the peer takes
  * them. */
 void http_stream(struct http *x, int status, const char *type, int64_t length,

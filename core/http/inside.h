@@ -68,6 +68,9 @@ struct http_conn {
 	bool whole; /* the request has been read */
 	bool last; /* this answer is the last */
 	bool streams; /* the service has it until it is out */
+	bool flows; /* ... and says itself when that is: http_flow() */
+	bool ended; /* it has said so */
+	bool writing; /* a write is under way */
 	uint64_t deadline, since; /* loop time; since: waits for a head */
 	int64_t progress; /* body bytes since the deadline was set */
 
@@ -94,6 +97,7 @@ struct http_conn {
 	bool head_only;
 	struct text out;
 	struct text extra; /* headers of the service */
+	struct text waits; /* what http_send() added to `out`, which is being written */
 	char *step; /* HTTP_STEP bytes while a stream is written */
 	http_more *more;
 	int64_t to_send;

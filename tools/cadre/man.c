@@ -313,7 +313,7 @@ int docs_main(struct cli *cli, int argc, char **argv)
 	if (argc != 2 || strcmp(argv[1], "reference"))
 		return cli_usage(cli, "`docs` takes reference, man or agent-card");
 	/* The reference without HTTP paths and without counts of calls. */
-	reference_write(0, &out);
+	reference_write(REFERENCE_ROUTES | REFERENCE_RATES, &out);
 	fwrite(out.data, 1, out.len, stdout);
 	text_release(&out);
 	return 0;

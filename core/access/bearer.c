@@ -1,0 +1,301 @@
+#include "core/access/bearer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/access/token.h"
+#include "core/access/who.h"
+#include "core/base/clock.h"
+#include "core/event.h"
+#include "core/room.h"
+#include "sql.gen.h"
+
+#define PREFIX "cadre_"
+
+enum { BEARER_SIZE = sizeof(PREFIX) + 20 + TOKEN_SIZE };
+
+/* --- texts ---------------------------------------------------------------------------- */
+
+static const char *make_text(struct call *call, int64_t row, int64_t made_at)
+{
+	char secret[TOKEN_SIZE];
+
+	token_for_client(call->settings->secret, row, made_at, secret);
+	return arena_printf(&call->arena, PREFIX "%" PRId64 "_%s", row, secret);
+}
+
+/* The row that a text names, or 0. */
+static int64_t row_of(const char *text)
+{
+	size_t at = strlen(PREFIX);
+	int64_t row = 0;
+
+	if (strncmp(text, PREFIX, at) != 0)
+		return 0;
+	for (; text[at] >= '0' && text[at] <= '9'; at++)
+		if (__builtin_mul_overflow(row, 10, &row) ||
+		    __builtin_add_overflow(row, text[at] - '0', &row))
+			return 0;
+	return text[at] == '_' ? row : 0;
+}
+
+/* --- who calls -------------------------------------------------------------------------- */
+
+/* Gives the same refusal for every token, so that nobody learns which there were. */
+static int no_token(struct call *call)
+{
+	fault_set(&call->fault, FAULT_DENIED, "/token", "the token proves nobody");
+	return fault_hint(&call->fault, "It may have been revoked or have ended: ask the "
+					"operator for another one.");
+}
+
+static bool is_good(const struct call *call, const struct bearer_row *k)
+{
+	uint8_t hash[TOKEN_HASH];
+
+	token_hash(call->identity.bearer, hash);
+	return k->hash.size == TOKEN_HASH &&
+	       token_equal(hash, k->hash.data, TOKEN_HASH) && !k->revoked_at &&
+	       (!k->expires_at || k->expires_at > call->now);
+}
+
+static int become_agent(struct call *call, const struct caller_row *r)
+{
+	struct identity *id = &call->identity;
+
+	id->level = WHO_OBSERVER; /* until its role is read */
+	id->team = r->team_name;
+	id->agent = r->name;
+	id->proven = true;
+	return 1;
+}
+
+static int find_own(struct call *call, struct caller_row *r)
+{
+	uint8_t hash[TOKEN_HASH];
+	int rc;
+
+	token_hash(call->identity.bearer, hash);
+	rc = sql_row(call, caller_by_hash, r, .hash = { hash, TOKEN_HASH });
+	return rc > 0 ? become_agent(call, r) : rc < 0 ? rc : no_token(call);
+}
+
+int bearer_find(struct call *call, struct caller_row *r)
+{
+	const int64_t row = row_of(call->identity.bearer);
+	struct identity *id = &call->identity;
+	struct bearer_row k;
+	int rc;
+
+	if (!row)
+		return find_own(call, r);
+	if ((rc = sql_row(call, token_by_id, &k, .id = row)) < 0)
+		return rc;
+	if (rc == 0 || !is_good(call, &k))
+		return no_token(call);
+	call->bearer = k.id;
+	call->bearer_used_at = k.used_at;
+	call->bearer_until = k.expires_at;
+	if (k.kind == TOKEN_KIND_AGENT) {
+		rc = sql_row(call, caller_by_id, r, .agent = k.agent);
+		if (rc < 0)
+			return rc;
+		return rc > 0 && r->generation == k.generation ? become_agent(call, r)
+							       : no_token(call);
+	}
+	id->level = k.kind == TOKEN_KIND_OPERATOR ? WHO_OPERATOR : WHO_OBSERVER;
+	id->looks = k.kind == TOKEN_KIND_OBSERVER;
+	return 0;
+}
+
+bool bearer_any(const char *dir)
+{
+	const struct sql_token_any_in in = { .now = clock_wall_ms() };
+	struct token_any_row row = { 0 };
+	struct store *store = NULL;
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	struct query q;
+
+	if (store_open(&store, dir, STORE_READ, NULL, &f) == 0 &&
+	    store_begin(store, false, &f) == 0) {
+		store_query(store, &q, sql_token_any, &in);
+		store_next(&q, &row, sizeof(row), &a, &f);
+		query_end(&q);
+		store_rollback(store);
+	}
+	store_close(store);
+	arena_release(&a);
+	return row.n > 0;
+}
+
+/* --- operations ------------------------------------------------------------------------- */
+
+static int check_kind(struct call *call, const struct token_create_in *in)
+{
+	if ((in->agent != NULL) + in->operator+ in->observer == 1)
+		return 0;
+	fault_set(
+		&call->fault, FAULT_INVALID, "/agent",
+		"say whom the token stands for: agent, operator or observer, and one only");
+	return fault_hint(&call->fault, "{token.create}{| --agent TEAM/NAME}");
+}
+
+/* The token's name, where nobody says one: whom it stands for, and its number. */
+static const char *name_of(struct call *call, const struct token_create_in *in,
+			   const struct agent_row *a)
+{
+	return in->name ? in->name
+			: arena_printf(&call->arena, "%.40s-%" PRId64,
+				       in->agent     ? a->name
+				       : in->operator? "operator"
+						     : "observer",
+				       call->made);
+}
+
+static int add(struct call *call, const struct token_create_in *in,
+	       const struct agent_row *a)
+{
+	const char *name = name_of(call, in, a);
+	uint8_t hash[TOKEN_HASH];
+	int rc;
+
+	token_hash(make_text(call, call->made, call->now), hash);
+	rc = sql_run(call, token_add, .id = call->made, .name = name,
+		     .kind = in->agent     ? TOKEN_KIND_AGENT
+			     : in->operator? TOKEN_KIND_OPERATOR
+					   : TOKEN_KIND_OBSERVER,
+		     .agent = a->id, .generation = a->generation,
+		     .hash = { hash, TOKEN_HASH }, .now = call->now,
+		     .expires_at = in->has_ttl_seconds
+					   ? call->now + in->ttl_seconds * 1000
+					   : 0);
+	if (rc > 0)
+		return event_by(call, .kind = EVENT_TOKEN_CREATED, .team = a->team,
+				.actor = event_actor(call), .target = a->id,
+				.detail = name);
+	if (rc < 0)
+		return rc;
+	fault_set(&call->fault, FAULT_CONFLICT, "/name", "there is a token %s already",
+		  name);
+	return fault_hint(&call->fault, "Choose another name, or revoke that one.");
+}
+
+static int make(struct call *call, const struct token_create_in *in)
+{
+	struct token_new_id_row next;
+	struct agent_row a = { 0 };
+	int rc = check_kind(call, in);
+
+	if (rc < 0 ||
+	    (in->agent && ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
+			   (rc = who_agent(call, in->agent, "/agent", &a)) < 0)) ||
+	    (rc = sql_row(call, token_new_id, &next)) < 0)
+		return rc;
+	call->made = next.id;
+	return add(call, in, &a);
+}
+
+static int tell(struct call *call, const struct bearer_row *k, struct token_line *line)
+{
+	struct caller_row r;
+	int rc = 0;
+
+	*line = (struct token_line){
+		.name = k->name,
+		.kind = k->kind,
+		.created_at = k->created_at,
+		.has_expires_at = k->expires_at != 0,
+		.expires_at = k->expires_at,
+	};
+	if (k->agent && (rc = sql_row(call, caller_by_id, &r, .agent = k->agent)) > 0)
+		line->agent = arena_printf(&call->arena, "%s/%s", r.team_name, r.name);
+	return rc < 0 ? rc : 0;
+}
+
+int token_create(struct call *call, const struct token_create_in *in,
+		 struct token_create_out *out)
+{
+	struct bearer_row k;
+	int rc;
+
+	if ((!call->made && (rc = make(call, in)) < 0) ||
+	    (rc = sql_row(call, token_by_id, &k, .id = call->made)) < 0)
+		return rc;
+	out->bearer = make_text(call, k.id, k.created_at);
+	return tell(call, &k, &out->token);
+}
+
+int token_list(struct call *call, const struct token_list_in *in,
+	       struct token_list_out *out)
+{
+	struct token_page_row k;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, token_page, .after = in->after_name ? in->after_name : "",
+		  .every = in->all, .now = call->now, .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &k)) > 0) {
+		struct token_line line = {
+			.name = k.name,
+			.kind = k.kind,
+			.agent = k.agent_name,
+			.created_at = k.created_at,
+			.has_expires_at = k.expires_at != 0,
+			.expires_at = k.expires_at,
+			.has_used_at = k.used_at != 0,
+			.used_at = k.used_at,
+			.has_revoked_at = k.revoked_at != 0,
+			.revoked_at = k.revoked_at,
+		};
+
+		if ((int64_t)out->n_tokens == in->limit ||
+		    !room_take(call, &record_token_line, &line)) {
+			out->more = true;
+			break;
+		}
+		*(struct token_line *)arena_push(&call->arena, &out->tokens,
+						 &out->n_tokens, sizeof(line)) = line;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+int token_revoke(struct call *call, const struct token_revoke_in *in,
+		 struct token_revoke_out *out)
+{
+	struct token_by_name_row k;
+	struct token_was_row was;
+	int rc;
+
+	out->name = in->name;
+	if (call->made)
+		return 0;
+	if ((rc = sql_row(call, token_by_name, &k, .name = in->name)) < 0)
+		return rc;
+	if (rc > 0) {
+		call->made = k.id;
+		rc = sql_run(call, token_revoke, .id = k.id, .now = call->now);
+		return rc < 0 ? rc
+			      : event_by(call, .kind = EVENT_TOKEN_REVOKED,
+					 .subject = k.id, .actor = event_actor(call),
+					 .detail = in->name);
+	}
+	if ((rc = sql_row(call, token_was, &was, .name = in->name)) < 0)
+		return rc;
+	return was.n ? 0
+		     : fault_set(&call->fault, FAULT_NOT_FOUND, "/name",
+				 "there is no token %s", in->name);
+}
+
+int token_used(struct call *call, const struct token_used_in *in,
+	       struct token_used_out *out)
+{
+	int rc = 0;
+
+	(void)out;
+	for (size_t i = 0; i < in->n_tokens && rc >= 0; i++)
+		rc = sql_run(call, token_note, .id = in->tokens[i], .now = call->now);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,57 @@
+/* web - requests by their paths. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/host/web/inside.h"
+
+/* --- requests -------------------------------------------------------------------------- */
+
+void web_refuse(struct http *x, int status, const struct fault *why)
+{
+	char seconds[24];
+
+	if (status == 401)
+		http_add_header(x, "WWW-Authenticate", "Bearer realm=\"cadre\"");
+	if (why->retry_after_ms > 0) {
+		snprintf(seconds, sizeof(seconds), "%lld",
+			 (long long)((why->retry_after_ms + 999) / 1000));
+		http_add_header(x, "Retry-After", seconds);
+	}
+	http_fault(x, status, why);
+}
+
+static void answer_word(struct http *x, int status, const char *word)
+{
+	http_answer(x, status, "text/plain; charset=utf-8", word, strlen(word));
+}
+
+/* A host that cannot write is alive, but should get no calls. */
+static void tell_ready(struct http *x)
+{
+	const struct host *host = ((const struct web_door *)x->service)->host;
+	bool ready = !host->stopping && !host->lost.code && host->n_writes < WRITES_MOST;
+
+	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
+}
+
+static bool is_get(const struct http *x)
+{
+	return strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+}
+
+void web_request(struct http *x)
+{
+	const struct web_door *door = x->service;
+	struct fault f = { 0 };
+
+	if (!web_is_ours(x, door, &f))
+		web_refuse(x, 0, &f);
+	else if (is_get(x) && strcmp(x->path, "/healthz") == 0)
+		answer_word(x, 200, "ok\n");
+	else if (is_get(x) && strcmp(x->path, "/readyz") == 0)
+		tell_ready(x);
+	else if (is_get(x) && strcmp(x->path, "/events") == 0)
+		web_events(x);
+	else
+		web_call(x);
+}

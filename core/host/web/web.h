@@ -1,0 +1,60 @@
+/*
+ * web - the host's HTTP door: every operation of schema/ by its route, health, and who calls.
+ *
+ * It listens at http.address, the first free port from http.port on, where a client shows a
+ * token (`Authorization: Bearer`), for anybody on the machine can connect there; and at a Unix
+ * socket beside the host's own, whose clients are this user and so the operator.  The file
+ * `endpoint` in the state folder holds the URL.
+ *
+ * A page in a browser may be anybody's, and sends what its visitor's browser can reach: a
+ * request whose Host is not one of ours, or with an Origin of another place, is refused.
+ */
+#ifndef CORE_HOST_WEB_WEB_H
+#define CORE_HOST_WEB_WEB_H
+
+#include "core/http/http.h"
+
+struct host;
+
+enum { WEB_NOTED = 32 };
+
+/* A place where it listens. */
+struct web_door {
+	struct host *host;
+	struct http_server *server; /* NULL: none */
+	bool local; /* the Unix socket: its clients are the operator */
+};
+
+struct web_group;
+
+/* Clients who follow the event log. */
+struct web_feed {
+	struct web_group *groups; /* those who want the same stand together */
+	int64_t position; /* events up to this one are told */
+	bool reading, again;
+	uv_timer_t alive; /* runs while there are groups */
+	char incarnation[40]; /* of the state, as event.list tells it */
+};
+
+/* The host's. */
+struct web {
+	struct web_door tcp, local;
+	uv_pipe_t listener; /* of `local` */
+	char path[200]; /* of its socket */
+	/* Tokens whose use was written down of late. */
+	struct {
+		int64_t row, at;
+	} noted[WEB_NOTED];
+	unsigned noted_turn;
+	struct web_feed feed;
+	int large; /* bodies over a MiB that are being read */
+};
+
+/* Opens both.  A failure is logged: the host serves its socket all the same. */
+void web_open(struct host *host);
+/* Tells those who follow the event log what is new in it. */
+void web_feed_poke(struct host *host);
+/* Takes no more requests; calls that wait are ended. */
+void web_close(struct host *host);
+
+#endif

@@ -1,0 +1,347 @@
+/* web_call - a request as the call of an operation, and its answer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/host/web/inside.h"
+
+#include "ops.gen.h"
+
+enum {
+	BODY_MOST = 12 << 20, /* the largest text of a note in JSON */
+	BODY_SMALL = 1 << 20,
+	LARGE_MOST = 8, /* larger bodies that come at once */
+	USED_MS = 60000, /* a token's last use is kept to a minute */
+};
+
+/* --- arguments ------------------------------------------------------------------------ */
+
+/* Adds an argument of the query; one that comes again is one more of a list. */
+static void add_word(const struct op *op, json_t *args, const char *name,
+		     const char *value)
+{
+	const struct field *fd = field_find(op->in, name);
+	json_t *old = json_object_get(args, name), *list;
+	json_t *new = fd ? field_word(fd, value) : json_string(value);
+
+	if (!old) {
+		json_object_set_new(args, name, new);
+		return;
+	}
+	if (!json_is_array(old)) {
+		list = json_pack("[O]", old);
+		json_object_set_new(args, name, list);
+		old = list;
+	}
+	json_array_append_new(old, new);
+}
+
+/* A '+' stands for a blank, as forms write it. */
+static char *unescape(struct arena *a, const char *s, size_t n)
+{
+	char *copy = arena_strndup(a, s, n);
+
+	for (char *at = copy; (at = strchr(at, '+')); at++)
+		*at = ' ';
+	return http_unescape(a, copy, n);
+}
+
+/* Takes the arguments of the query: 0 or a fault. */
+static int take_query(struct http *x, const struct op *op, json_t *args, struct fault *f)
+{
+	for (const char *at = x->query; *at; at += strspn(at, "&")) {
+		size_t len = strcspn(at, "&"), n = strcspn(at, "=&");
+		const char *name = unescape(&x->arena, at, n);
+		const char *value = n < len ? unescape(&x->arena, at + n + 1, len - n - 1)
+					    : "true";
+
+		if (!name || !value)
+			return fault_set(f, FAULT_INVALID, "",
+					 "the query holds %%XX that is no character");
+		if (*name)
+			add_word(op, args, name, value);
+		at += len;
+	}
+	return 0;
+}
+
+/* Takes the arguments of a body, which is an object; those of the path stand. */
+static int take_body(struct http *x, json_t *args, struct fault *f)
+{
+	json_error_t error;
+	json_t *body, *value;
+	const char *name;
+
+	if (!x->body.len)
+		return 0;
+	body = json_loadb(x->body.data, x->body.len, JSON_REJECT_DUPLICATES, &error);
+	if (!json_is_object(body)) {
+		json_decref(body);
+		return fault_set(f, FAULT_INVALID, "",
+				 "the body is no object in JSON: %.100s",
+				 body ? "it is of another type" : error.text);
+	}
+	json_object_foreach(body, name, value) {
+		json_t *path = json_object_get(args, name);
+
+		if (path && !json_equal(path, value)) {
+			fault_set(f, FAULT_INVALID, "",
+				  "the body says another %.40s than the path", name);
+			json_decref(body);
+			return f->code;
+		}
+		json_object_set(args, name, value);
+	}
+	json_decref(body);
+	return 0;
+}
+
+static void take_key(struct http *x, const struct op *op, json_t *args)
+{
+	const char *key = http_header(x, "idempotency-key");
+
+	if (key && field_find(op->in, "idempotency_key") &&
+	    !json_object_get(args, "idempotency_key"))
+		json_object_set_new(args, "idempotency_key", json_string(key));
+}
+
+/* --- answers ----------------------------------------------------------------------------- */
+
+static void on_noted(struct job *job)
+{
+	job_free(job);
+}
+
+/* Writes down that a token was used, once a minute. */
+void web_note_use(struct host *host, const struct call *call)
+{
+	struct web *web = &host->web;
+	struct token_used_in *in;
+	struct job *job;
+
+	if (!call->bearer || call->bearer_used_at > call->now - USED_MS)
+		return;
+	for (int i = 0; i < WEB_NOTED; i++)
+		if (web->noted[i].row == call->bearer &&
+		    web->noted[i].at > call->now - USED_MS)
+			return;
+	web->noted[web->noted_turn].row = call->bearer;
+	web->noted[web->noted_turn].at = call->now;
+	web->noted_turn = (web->noted_turn + 1) % WEB_NOTED;
+	job = host_job(host, op_token_used, on_noted, NULL);
+	in = job->call.in;
+	in->tokens = arena_alloc(&job->call.arena, sizeof(*in->tokens));
+	in->tokens[0] = call->bearer;
+	in->n_tokens = 1;
+	host_submit(host, job);
+}
+
+/* The request of a call; in the exchange's arena. */
+struct asked {
+	const struct op *op;
+	json_t *args; /* owned, until the call has them */
+	struct conn *call; /* under way; else NULL */
+	bool large; /* counted in the host's web.large */
+};
+
+static struct web *web_of(const struct http *x)
+{
+	const struct web_door *door = x->service;
+
+	return &door->host->web;
+}
+
+/* Whether a fault is that the caller has not said who it is, or wrongly. */
+static bool is_unknown(const struct fault *f)
+{
+	return f->code == FAULT_DENIED && strcmp(f->where, "/token") == 0;
+}
+
+void web_refuse_call(struct http *x, const struct fault *f)
+{
+	web_refuse(x, is_unknown(f) ? 401 : 0, f);
+}
+
+static void tell(struct conn *c, struct job *job)
+{
+	struct call *call = &job->call;
+	struct http *x = c->owner;
+	struct asked *asked = x->owner;
+	struct text body = { 0 };
+
+	asked->call = NULL;
+	web_note_use(c->host, call);
+	if (call->fault.code) {
+		web_refuse_call(x, &call->fault);
+		return;
+	}
+	call_encode(call, &body);
+	text_add(&body, "\n", 1);
+	http_answer(x, 200, "application/json", body.data, body.len);
+	text_release(&body);
+}
+
+static void drop_body(struct http *x, struct asked *asked)
+{
+	web_of(x)->large -= asked->large;
+	asked->large = false;
+}
+
+static void on_gone(struct http *x)
+{
+	struct asked *asked = x->owner;
+
+	drop_body(x, asked);
+	json_decref(asked->args);
+	if (asked->call)
+		conn_close(asked->call);
+}
+
+/* --- calls ------------------------------------------------------------------------------ */
+
+struct conn *web_start(struct http *x, const struct op *op, json_t *args,
+		       void (*told)(struct conn *c, struct job *job))
+{
+	const struct web_door *door = x->service;
+	struct job *job = job_new(&door->host->jobs);
+	struct identity *who = &job->call.identity;
+	struct fault *f = &job->call.fault, why;
+	struct conn *c = NULL;
+
+	job->packet.json = args; /* its texts are borrowed until the job owns them */
+	if (web_identity(x, door, who, f) == 0 &&
+	    call_decode(&job->call, op, args) == 0) {
+		who->bearer = arena_strdup(&job->call.arena, who->bearer);
+		job_own(job);
+		c = conn_single(door->host, told, x);
+		if (!c)
+			fault_set(f, FAULT_UNAVAILABLE, "",
+				  "there is no memory for the call");
+	}
+	if (!c) {
+		why = *f;
+		job_free(job);
+		web_refuse_call(x, &why);
+		return NULL;
+	}
+	x->unhurried = true;
+	conn_call(c, job);
+	return c;
+}
+
+static void start(struct http *x)
+{
+	struct asked *asked = x->owner;
+	json_t *args = asked->args;
+	struct fault f = { 0 };
+
+	asked->args = NULL;
+	if (take_query(x, asked->op, args, &f) == 0 && take_body(x, args, &f) == 0) {
+		take_key(x, asked->op, args);
+		drop_body(x, asked);
+		asked->call = web_start(x, asked->op, args, tell);
+		return;
+	}
+	json_decref(args);
+	drop_body(x, asked);
+	web_refuse_call(x, &f);
+}
+
+/* Whether there is room for the body. */
+static bool has_room(struct http *x, struct asked *asked)
+{
+	struct web *web = web_of(x);
+	struct fault f = { 0 };
+
+	if (!x->has_length || x->length <= BODY_SMALL)
+		return true;
+	if (web->large < LARGE_MOST) {
+		asked->large = true;
+		web->large++;
+		return true;
+	}
+	fault_set(&f, FAULT_UNAVAILABLE, "", "too many large bodies come at once");
+	f.retry_after_ms = 100;
+	web_refuse(x, 0, &f);
+	return false;
+}
+
+/* Whether the method is another's for a path that there is; the answer says which. */
+static bool has_other_method(struct http *x)
+{
+	struct text allow = { 0 };
+	bool any;
+
+	for (size_t i = 0; i < op_count; i++) {
+		const struct op *op = &op_table[i];
+		json_t *args = json_object();
+
+		if (op->http_path && op->who != WHO_HOST &&
+		    op_route(op->http_method, x->path, args) == op)
+			text_addf(&allow, "%s%s", allow.len ? ", " : "", op->http_method);
+		json_decref(args);
+	}
+	any = allow.len > 0;
+	if (any)
+		http_add_header(x, "Allow", allow.data);
+	text_release(&allow);
+	return any;
+}
+
+static void no_route(struct http *x)
+{
+	struct fault f = { 0 };
+
+	if (has_other_method(x)) {
+		fault_set(&f, FAULT_INVALID, "", "%.10s is no method of this path",
+			  x->method);
+		fault_hint(&f, "See the header Allow.");
+		web_refuse(x, 405, &f);
+		return;
+	}
+	fault_set(&f, FAULT_NOT_FOUND, "", "there is nothing at %.120s", x->path);
+	fault_hint(&f, "docs/reference.md lists the routes.");
+	web_refuse(x, 0, &f);
+}
+
+static bool has_body(const struct http *x)
+{
+	return x->has_length ? x->length > 0
+			     : http_header(x, "transfer-encoding") != NULL;
+}
+
+static bool is_json(const struct http *x)
+{
+	const char *type = http_header(x, "content-type");
+
+	return type && strncmp(type, "application/json", 16) == 0 &&
+	       (type[16] == '\0' || type[16] == ';' || type[16] == ' ');
+}
+
+void web_call(struct http *x)
+{
+	const char *method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
+	struct asked *asked = arena_alloc(&x->arena, sizeof(*asked));
+	struct fault f = { 0 };
+
+	*asked = (struct asked){ .args = json_object() };
+	asked->op = op_route(method, x->path, asked->args);
+	if (!asked->op || asked->op->who == WHO_HOST) {
+		json_decref(asked->args);
+		no_route(x);
+		return;
+	}
+	x->owner = asked;
+	x->gone = on_gone;
+	if (!has_body(x)) {
+		start(x);
+	} else if (is_json(x)) {
+		if (has_room(x, asked))
+			http_collect(x, x->has_length ? BODY_MOST : BODY_SMALL, start);
+	} else {
+		fault_set(&f, FAULT_INVALID, "",
+			  "the body is not said to be application/json");
+		json_decref(asked->args);
+		asked->args = NULL;
+		web_refuse(x, 415, &f);
+	}
+}

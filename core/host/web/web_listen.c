@@ -1,0 +1,213 @@
+/* web_listen - the places where the HTTP door listens, and the file that names one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/access/bearer.h"
+#include "core/host/web/inside.h"
+
+enum {
+	PORTS = 100, /* tried, one after the other; then any */
+	CONNECTIONS = 1024,
+	BACKLOG = 128,
+};
+
+/* --- sockets ------------------------------------------------------------------------------ */
+
+static struct http_service service(struct web_door *door)
+{
+	return (struct http_service){
+		.arg = door,
+		.begin = web_request,
+		.limits = { .connections = CONNECTIONS },
+	};
+}
+
+static bool is_loopback(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+/* The first port that is free, from the configured one on. */
+static int listen_tcp(struct host *host, struct fault *f)
+{
+	const struct config *config = &host->settings.config;
+	const struct http_service s = service(&host->web.tcp);
+
+	for (int i = 0; i < PORTS && config->http_port + i < 65536; i++) {
+		*f = (struct fault){ 0 };
+		if (http_listen(&host->web.tcp.server, &host->loop, config->http_address,
+				(int)config->http_port + i, &s, f) == 0)
+			return 0;
+		if (f->code != FAULT_CONFLICT)
+			return f->code;
+	}
+	*f = (struct fault){ 0 };
+	return http_listen(&host->web.tcp.server, &host->loop, config->http_address, 0,
+			   &s, f);
+}
+
+/* Whether the peer is this user or root, who are the operator. */
+static bool peer_known(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static void on_client_closed(uv_handle_t *h)
+{
+	free(h);
+}
+
+static void on_client(uv_stream_t *listener, int status)
+{
+	struct host *host = listener->data;
+	uv_pipe_t *client;
+	uv_os_fd_t fd;
+	int own = -1;
+
+	if (status < 0 || !(client = malloc(sizeof(*client))))
+		return;
+	uv_pipe_init(&host->loop, client, 0);
+	if (uv_accept(listener, (uv_stream_t *)client) == 0 &&
+	    uv_fileno((uv_handle_t *)client, &fd) == 0 && peer_known(fd))
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	uv_close((uv_handle_t *)client, on_client_closed);
+	if (own >= 0)
+		http_adopt(host->web.local.server, own);
+}
+
+/* Listens at `http.sock`, beside the host's own socket. */
+static int listen_unix(struct host *host, struct fault *f)
+{
+	const struct http_service s = service(&host->web.local);
+	struct web *web = &host->web;
+	const char *own = host->home->socket;
+	int n = (int)(strrchr(own, '/') - own), rc;
+
+	snprintf(web->path, sizeof(web->path), "%.*s/http.sock", n, own);
+	unlink(web->path);
+	uv_pipe_init(&host->loop, &web->listener, 0);
+	web->listener.data = host;
+	rc = uv_pipe_bind(&web->listener, web->path);
+	if (rc == 0 && chmod(web->path, 0600))
+		rc = uv_translate_sys_error(errno);
+	if (rc == 0)
+		rc = uv_listen((uv_stream_t *)&web->listener, BACKLOG, on_client);
+	if (rc)
+		return fault_set(f, FAULT_IO, "", "cannot listen at %s: %s", web->path,
+				 uv_strerror(rc));
+	web->local.server = http_open(&host->loop, &s);
+	return 0;
+}
+
+/* --- the file ------------------------------------------------------------------------------ */
+
+static void endpoint_path(const struct host *host, const char *end, char out[4200])
+{
+	snprintf(out, 4200, "%s/endpoint%s", host->home->dir, end);
+}
+
+/* Replaces the file `endpoint`, where clients find the URL: 0 or -1. */
+static int write_endpoint(const struct host *host, const char *url)
+{
+	char path[4200], new[4200];
+	ssize_t n = (ssize_t)strlen(url);
+	int fd, rc;
+
+	endpoint_path(host, "", path);
+	endpoint_path(host, ".new", new);
+	unlink(new);
+	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	rc = write(fd, url, (size_t)n) == n ? 0 : -1;
+	close(fd);
+	return rc < 0 ? rc : rename(new, path);
+}
+
+static void tell_endpoint(struct host *host)
+{
+	const char *address = host->settings.config.http_address;
+	const bool v6 = strchr(address, ':') != NULL;
+	char url[96];
+
+	snprintf(url, sizeof(url), "http://%s%s%s:%d\n", v6 ? "[" : "", address,
+		 v6 ? "]" : "", http_port(host->web.tcp.server));
+	log_line(host->log, LOG_LEVEL_NOTE, "HTTP at %.*s", (int)strcspn(url, "\n"), url);
+	if (write_endpoint(host, url) < 0)
+		log_line(host->log, LOG_LEVEL_WARN,
+			 "HTTP: cannot write the file endpoint: %s", strerror(errno));
+}
+
+static void drop_endpoint(const struct host *host)
+{
+	char path[4200];
+
+	endpoint_path(host, "", path);
+	unlink(path);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void open_tcp(struct host *host, struct fault *f)
+{
+	const struct config *config = &host->settings.config;
+
+	if (!is_loopback(config->http_address) && !bearer_any(host->home->dir)) {
+		fault_set(f, FAULT_CONFLICT, "",
+			  "not at %s, which others reach, before a client has a token: "
+			  "see `cadre token create`",
+			  config->http_address);
+		return;
+	}
+	if (listen_tcp(host, f) == 0)
+		tell_endpoint(host);
+}
+
+static void complain(struct host *host, const struct fault *f)
+{
+	if (f->code)
+		log_line(host->log, LOG_LEVEL_WARN, "HTTP: %s", f->text);
+}
+
+void web_open(struct host *host)
+{
+	struct web *web = &host->web;
+	struct fault f = { 0 };
+
+	web_events_open(host);
+	web->tcp.host = web->local.host = host;
+	web->local.local = true;
+	drop_endpoint(host); /* of a host that was killed */
+	if (!host->settings.config.http_enabled)
+		return;
+	listen_unix(host, &f);
+	complain(host, &f);
+	f = (struct fault){ 0 };
+	open_tcp(host, &f);
+	complain(host, &f);
+}
+
+void web_close(struct host *host)
+{
+	struct web *web = &host->web;
+	uv_handle_t *h = (uv_handle_t *)&web->listener;
+
+	if (web->tcp.server)
+		drop_endpoint(host);
+	http_close(web->tcp.server);
+	http_close(web->local.server);
+	web->tcp.server = web->local.server = NULL;
+	web_events_close(host);
+	if (h->type && !uv_is_closing(h))
+		uv_close(h, NULL);
+}

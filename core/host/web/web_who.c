@@ -1,0 +1,106 @@
+/* web_who - from where a request comes, and for whom. */
+#include <string.h>
+#include <strings.h>
+
+#include "core/host/web/inside.h"
+
+/* --- places ------------------------------------------------------------------------- */
+
+/* The host's name of "NAME:PORT", "[::1]:PORT" or either alone. */
+static size_t name_len(const char *authority)
+{
+	return *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
+}
+
+static bool is_word_of(const char *list, const char *word, size_t n)
+{
+	while (*list) {
+		size_t len = strcspn(list += strspn(list, " ,"), " ,");
+
+		if (len == n && n && strncasecmp(list, word, n) == 0)
+			return true;
+		list += len;
+	}
+	return false;
+}
+
+/* Whether a request is meant for this door by its Host: a name that leads back to this machine,
+ * or one that the configuration says.  A page of elsewhere whose name was made to lead here
+ * sends its own. */
+static bool is_our_name(const struct host *host, const char *authority)
+{
+	const struct config *config = &host->settings.config;
+	size_t n = name_len(authority);
+
+	return is_word_of("localhost 127.0.0.1 [::1]", authority, n) ||
+	       is_word_of(config->http_address, authority, n) ||
+	       (config->http_hosts && is_word_of(config->http_hosts, authority, n));
+}
+
+/* Whether an Origin is the same place as the Host. */
+static bool is_same_origin(const char *origin, const char *authority)
+{
+	const char *at = strstr(origin, "://");
+
+	return at && strcasecmp(at + 3, authority) == 0;
+}
+
+bool web_is_ours(struct http *x, const struct web_door *door, struct fault *f)
+{
+	const char *authority = http_header(x, "host"),
+		   *origin = http_header(x, "origin");
+
+	if (door->local && !origin)
+		return true; /* no browser reaches it */
+	if (!authority || !is_our_name(door->host, authority)) {
+		fault_set(f, FAULT_DENIED, "", "this is no name of the host: %.80s",
+			  authority ? authority : "none");
+		fault_hint(f, "Call it by its address, or add the name to http.hosts.");
+		return false;
+	}
+	if (origin && !is_same_origin(origin, authority)) {
+		fault_set(f, FAULT_DENIED, "", "a page of %.120s may not call here",
+			  origin);
+		fault_hint(f, "Call it from a page of this host, or from no page.");
+		return false;
+	}
+	return true;
+}
+
+/* --- callers ------------------------------------------------------------------------- */
+
+/* The token that a request shows, or NULL. */
+static const char *shown_token(struct http *x)
+{
+	const char *said = http_header(x, "authorization");
+	size_t n;
+
+	if (!said || strncasecmp(said, "Bearer ", 7) != 0)
+		return NULL;
+	said += 7 + strspn(said + 7, " ");
+	n = strspn(said,
+		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	return n > 0 && n <= 128 && said[n] == '\0' ? said : NULL;
+}
+
+int web_identity(struct http *x, const struct web_door *door, struct identity *who,
+		 struct fault *f)
+{
+	*who = (struct identity){
+		.level = WHO_OBSERVER,
+		.bearer = shown_token(x),
+		.session = "http",
+	};
+	if (who->bearer)
+		return 0;
+	if (door->local && !http_header(x, "authorization")) {
+		who->level = WHO_OPERATOR;
+		who->team = door->host->home->settings.config.team_default;
+		return 0;
+	}
+	fault_set(f, FAULT_DENIED, "/token",
+		  "a request says by a token for whom it calls");
+	return fault_hint(f,
+			  "Send `Authorization: Bearer TOKEN`; the operator makes one: "
+			  "cadre token create --agent TEAM/NAME");
+}

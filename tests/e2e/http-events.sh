@@ -1,0 +1,136 @@
+#!/bin/sh
+# http-events - clients follow the event log over HTTP: from where they left off, also across hosts
+# that are killed, each event once, and only while their tokens prove somebody.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1; kill $followers 2>/dev/null' EXIT
+followers=
+cat >"$TMPDIR/follow.py" <<'PY'
+# follow.py HOME TOKEN QUERY N OUT: N clients follow until OUT.stop is there; each writes the numbers
+# that it was told, and the last line says how often it came back.
+import os, sys, threading, time, urllib.request
+home, token, query, n, out = sys.argv[1:]
+def follow(i):
+    seen, last, back = [], "", -1
+    while not os.path.exists(out + ".stop"):
+        back += 1
+        try:
+            url = open(home + "/endpoint").read().strip()
+            headers = {"Authorization": "Bearer " + token}
+            if last:
+                headers["Last-Event-ID"] = last
+            elif i % 2 == 0:
+                headers["Last-Event-ID"] = "0"
+            answer = urllib.request.urlopen(urllib.request.Request(url + "/events" + query, headers=headers), timeout=1)
+            while not os.path.exists(out + ".stop"):
+                try:
+                    line = answer.readline()
+                except TimeoutError:
+                    break
+                if not line:
+                    break
+                if line.startswith(b"id: "):
+                    last = line[4:].strip().decode()
+                    seen.append(last.split(".")[1])
+                elif line.startswith(b":") or not line.strip():
+                    open(out + ".on", "a").close()
+        except urllib.error.HTTPError as e:
+            if e.code not in (429, 503): # an agent may not ask too often
+                seen.append("status-%d" % e.code)
+                break
+            time.sleep(int(e.headers.get("Retry-After", "1")))
+        except OSError:
+            pass
+        time.sleep(0.1)
+    with open("%s.%d" % (out, i), "w") as f:
+        f.write(" ".join(seen) + "\n%d\n" % back)
+threads = [threading.Thread(target=follow, args=(i,)) for i in range(int(n))]
+for t in threads: t.start()
+for t in threads: t.join()
+PY
+holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
+
+cadre up >/dev/null || bad "up"
+is 0 . cadre team create shop --roles coder,tester
+is 0 . cadre team create other --roles spy
+observer=$(cadre token create --observer)
+coder=$(cadre token create --agent shop/coder)
+url=$(cat "$CADRE_HOME/endpoint")
+
+# A stream has the form of server-sent events, what was missed first.
+curl -sN -m $((2 * TEST_SCALE)) -D "$TMPDIR/head" -H "Authorization: Bearer $observer" "$url/events?after=0" >"$TMPDIR/stream" 2>/dev/null
+grep -qi '^content-type: text/event-stream' "$TMPDIR/head" || bad "no stream: $(cat "$TMPDIR/head")"
+grep -q '^retry: [0-9]' "$TMPDIR/stream" || bad "no retry"
+grep -q '^id: [0-9a-f]*\.1$' "$TMPDIR/stream" || bad "no id"
+grep -q '^event: team.created$' "$TMPDIR/stream" || bad "no event"
+grep -q '^data: {"seq":1,.*"team":"shop"' "$TMPDIR/stream" || bad "no data"
+[ "$(grep -c '^id: ' "$TMPDIR/stream")" = "$(cadre events --limit 1000 --json | grep -o '"seq":' | wc -l)" ] || bad "not all events"
+
+# Events of another state, or from before what is kept, are gone: the answer says from where to go on.
+[ "$(curl -s -o "$TMPDIR/gone" -w '%{http_code}' -H "Authorization: Bearer $observer" -H 'Last-Event-ID: 0123abcd.5' "$url/events")" = 410 ] || bad "events of another state"
+grep -q '"oldest":1' "$TMPDIR/gone" || bad "no oldest event: $(cat "$TMPDIR/gone")"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/events")" = 401 ] || bad "a stream without a token"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events?team=other")" = 403 ] || bad "a stream of another team"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?kind=nothing")" = 400 ] || bad "a stream of no kind"
+
+# Over thirty clients follow across hosts that are killed: whatever each has seen, it saw once and in order.
+/usr/bin/python3 "$TMPDIR/follow.py" "$CADRE_HOME" "$observer" '' 20 "$TMPDIR/all" &
+followers="$followers $!"
+/usr/bin/python3 "$TMPDIR/follow.py" "$CADRE_HOME" "$observer" '?kind=task&team=shop' 10 "$TMPDIR/tasks" &
+followers="$followers $!"
+/usr/bin/python3 "$TMPDIR/follow.py" "$CADRE_HOME" "$coder" '' 4 "$TMPDIR/own" &
+followers="$followers $!"
+until_done test -e "$TMPDIR/all.on" -a -e "$TMPDIR/tasks.on" -a -e "$TMPDIR/own.on"
+for round in 1 2 3; do
+	for n in 1 2 3 4 5 6; do
+		cadre send spy --team other "round $round" >/dev/null
+		cadre task create "dig $round $n" --team shop >/dev/null
+	done
+	kill -9 "$(holder)"
+	cadre task create "dig without a host" --team shop >/dev/null
+	cadre up >/dev/null || bad "up again"
+done
+cadre task create last --team shop >/dev/null
+sleep $((2 * TEST_SCALE))
+touch "$TMPDIR/all.stop" "$TMPDIR/tasks.stop" "$TMPDIR/own.stop"
+wait $followers
+followers=
+cadre events --limit 1000 --json >"$TMPDIR/events"
+/usr/bin/python3 - "$TMPDIR" <<'PY' || bad "what followers saw"
+import glob, json, sys
+tmp = sys.argv[1]
+events = json.load(open(tmp + "/events"))["events"]
+wanted = {
+    "all": [e["seq"] for e in events],
+    "tasks": [e["seq"] for e in events if e["event"].startswith("task.") and e.get("team") == "shop"],
+    "own": [e["seq"] for e in events if e.get("team") == "shop"],
+}
+wrong = back = 0
+for name, all in wanted.items():
+    files = glob.glob("%s/%s.[0-9]*" % (tmp, name))
+    assert len(files) >= 4, (name, files)
+    for path in files:
+        lines = open(path).read().split("\n")
+        seen = [int(n) for n in lines[0].split()]
+        back += int(lines[1])
+        rest = [n for n in all if n >= seen[0]] if seen else all
+        if seen != rest or (int(path.rsplit(".", 1)[1]) % 2 == 0 and seen != all):
+            wrong += 1
+            print(path, "lacks", sorted(set(rest) - set(seen))[:9], "has too many", [n for n in set(seen) if seen.count(n) > 1 or n not in all][:9])
+print("followers came back %d times" % back)
+sys.exit(wrong > 0 or back < 34)
+PY
+
+# A stream ends with what proved its client.
+url=$(cat "$CADRE_HOME/endpoint")
+curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $coder" "$url/events" >"$TMPDIR/stream" 2>/dev/null &
+followers=$!
+until_done test -s "$TMPDIR/stream"
+is 0 revoked cadre token revoke coder-2
+wait $followers || bad "the stream of a revoked token goes on"
+short=$(cadre token create --observer --ttl-seconds 1)
+curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $short" "$url/events" >"$TMPDIR/stream" 2>/dev/null ||
+	bad "the stream of a token that has ended goes on"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events")" = 401 ] || bad "a revoked token opens a stream"
+followers=
+exit $failed

@@ -1,0 +1,158 @@
+#!/bin/sh
+# http - clients call every operation over HTTP, each as whom its token stands for.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1; [ -z "${other:-}" ] || CADRE_HOME=$other cadre down >/dev/null 2>&1' EXIT
+seconds=$((30 * TEST_SCALE))
+# http METHOD PATH TOKEN [CURL-OPTION...]: prints the status; the body is in $TMPDIR/body.
+http() {
+	method=$1 path=$2 token=$3
+	shift 3
+	[ -z "$token" ] || set -- -H "Authorization: Bearer $token" "$@"
+	curl -sS -m "$seconds" -o "$TMPDIR/body" -w '%{http_code}' --path-as-is -X "$method" "$@" "$url$path"
+}
+# answers STATUS PATTERN METHOD PATH TOKEN [CURL-OPTION...]
+answers() {
+	want=$1 pattern=$2
+	shift 2
+	got=$(http "$@")
+	[ "$got" = "$want" ] || bad "$1 $2: $got, and not $want: $(cat "$TMPDIR/body")"
+	grep -q -- "$pattern" "$TMPDIR/body" || bad "$1 $2: no '$pattern' in $(cat "$TMPDIR/body")"
+}
+json() { # JSON: the options of a body
+	printf '%s' "$1" >"$TMPDIR/json"
+}
+post() { # STATUS PATTERN PATH TOKEN JSON [CURL-OPTION...]
+	want=$1 pattern=$2 path=$3 token=$4
+	json "$5"
+	shift 5
+	answers "$want" "$pattern" POST "$path" "$token" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json" "$@"
+}
+
+cadre init >/dev/null
+cadre up >/dev/null || bad "up"
+url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
+is 0 . cadre team create shop --roles '[{"name":"coder"},{"name":"tester"},{"name":"guard","role":"observer"}]'
+is 0 . cadre team create other --roles spy
+coder=$(cadre token create --agent shop/coder)
+spy=$(cadre token create --agent other/spy)
+guard=$(cadre token create --agent shop/guard)
+operator=$(cadre token create --operator)
+observer=$(cadre token create looker --observer)
+
+# Health is for everybody; the rest is for who says by a token for whom he calls.
+answers 200 ok GET /healthz ''
+answers 200 ready GET /readyz ''
+answers 401 'a request says by a token' GET /api/team ''
+answers 401 'proves nobody' GET /api/team cadre_1_0000
+answers 401 'proves nobody' GET /api/team "${coder%?}x"
+answers 401 . GET /api/team '' -H 'Authorization: Basic b3BlcmF0b3I6'
+curl -sSI "$url/api/team" | grep -qi '^www-authenticate: bearer' || bad "401 does not say what it wants"
+
+# An agent is in its own team, and does what it may.
+answers 200 '"name":"shop"' GET /api/team "$coder"
+answers 403 . GET '/api/team?team=other' "$coder"
+post 200 '"recipients":1' /api/messages "$coder" '{"to":"tester","content":"over HTTP"}'
+post 403 . /api/messages "$coder" '{"to":"tester","content":"as another","from":"tester"}'
+post 403 . /api/messages "$spy" '{"to":"shop/tester","content":"from outside"}'
+post 403 . /api/members "$coder" '{"name":"friend"}'
+answers 403 . GET /api/tokens "$coder"
+is 0 'over HTTP' cadre --as tester --team shop inbox --peek
+# The token of `cadre agent env` is as good.
+own=$(cadre agent env tester --team shop --json | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p')
+post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
+post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
+
+# A repeated write is done once.
+post 200 '"task"' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
+post 200 '"replayed":true' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
+post 409 . /api/tasks "$operator" '{"team":"shop","title":"other"}' -H 'Idempotency-Key: once'
+[ "$(cadre task list --team shop --json | grep -o '"title"' | wc -l)" = 1 ] || bad "a repeated task is made twice"
+
+# An observer reads all teams and changes nothing.
+answers 200 '"name":"other"' GET '/api/team?team=other' "$observer"
+answers 200 dig GET '/api/tasks?team=shop' "$observer"
+post 403 'only reads' /api/tasks "$observer" '{"team":"shop","title":"no"}'
+post 403 . /api/agents "$observer" '{"team":"shop","name":"joiner"}'
+post 403 . /api/claim "$guard" '{}'
+
+# A call that waits is answered when there is something, and undone when its client has gone.
+(sleep 0.3; cadre send spy --team other "woken") >/dev/null 2>&1 &
+post 200 woken /api/inbox/receive "$spy" '{"request_id":"w1","wait_seconds":20}'
+wait
+curl -sS -m 0.3 -o /dev/null -H "Authorization: Bearer $spy" -H 'Content-Type: application/json' \
+	-d '{"request_id":"w2","wait_seconds":30}' "$url/api/inbox/receive" 2>/dev/null
+is 0 . cadre send spy --team other "for whoever comes"
+post 200 'for whoever comes' /api/inbox/receive "$spy" '{"request_id":"w3","wait_seconds":5}'
+
+# Arguments come by path, query and body.
+answers 200 '"id":"001"' GET /api/tasks/001 "$coder"
+answers 200 '"tasks":\[\]' GET '/api/tasks?status=completed' "$coder"
+answers 200 '"tasks":\[' GET '/api/tasks?status=completed&status=pending&limit=1' "$coder"
+answers 400 '"where":"/limit"' GET '/api/tasks?limit=none' "$coder"
+answers 400 'not known here' GET '/api/tasks?limits=1' "$coder"
+answers 400 '%XX' GET '/api/tasks?text=%zz' "$coder"
+answers 404 . GET /api/tasks/999 "$coder"
+answers 404 'nothing at /api/nothing' GET /api/nothing "$coder"
+answers 404 . POST /api/tasks/001/../001/claimed "$coder"
+answers 405 . DELETE /api/tasks "$coder"
+curl -sS -o /dev/null -D- -X DELETE "$url/api/tasks" | grep -qi '^allow: .*GET' || bad "405 does not say which methods"
+post 400 'no object' /api/tasks "$coder" '[1]'
+post 400 'no object' /api/tasks "$coder" '{"title":'
+post 400 'no object' /api/tasks "$coder" '{"title":"a","title":"b"}'
+post 400 'another task' /api/tasks/001/start "$coder" '{"task":"002"}'
+answers 415 . POST /api/tasks "$coder" -d title=dig
+answers 413 . POST /api/tasks "$coder" -H 'Content-Type: application/json' -H 'Content-Length: 99999999' -d '{}'
+answers 200 '"name":"shop"' GET /api/team "$coder" -H 'Transfer-Encoding: chunked' -H 'Content-Type: application/json' --data-binary '{}'
+[ "$(curl -sS -I -H "Authorization: Bearer $coder" "$url/api/team" | grep -ci '^content-length: [1-9]')" = 1 ] || bad HEAD
+
+# A page of elsewhere does not get through, by whatever name it was made to lead here.
+answers 403 'no name of the host' GET /healthz '' -H 'Host: evil.example'
+answers 403 'may not call' GET /api/team "$coder" -H 'Origin: https://evil.example'
+answers 403 . GET /api/team "$coder" -H 'Origin: null'
+answers 200 . GET /api/team "$coder" -H "Origin: $url"
+answers 200 . GET /healthz '' -H 'Host: localhost:9223'
+
+# A token that was revoked, that has ended or whose agent has another generation proves nobody.
+is 0 revoked cadre token revoke looker
+answers 401 'proves nobody' GET '/api/team?team=shop' "$observer"
+short=$(cadre token create --agent shop/coder --ttl-seconds 1)
+answers 200 . GET /api/team "$short"
+sleep 1.1
+answers 401 'proves nobody' GET /api/team "$short"
+is 0 . cadre agent register coder --team shop --replace
+answers 401 'proves nobody' GET /api/team "$coder"
+cadre token list --all --json >"$TMPDIR/tokens"
+for secret in "$coder" "$spy" "$operator"; do
+	! grep -q "$secret" "$TMPDIR/tokens" || bad "a list shows a token"
+	! grep -rqa "${secret#cadre_*_}" "$CADRE_HOME" || bad "a token is kept as it is"
+done
+grep -q '"used_at"' "$TMPDIR/tokens" || bad "no token's use is noted"
+
+# At the Unix socket, which nobody else reaches, the caller is the operator.
+local_socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
+[ "$(stat -c %a "$local_socket")" = 600 ] || bad "others reach $local_socket"
+curl -sS --unix-socket "$local_socket" http://localhost/api/teams | grep -q '"name":"other"' || bad "no teams at $local_socket"
+
+# Every route asks who calls.
+cadre docs reference | sed -n 's/^- HTTP: `\([A-Z]*\) \(.*\)`$/\1 \2/p' >"$TMPDIR/routes"
+[ "$(wc -l <"$TMPDIR/routes")" -gt 90 ] || bad "only $(wc -l <"$TMPDIR/routes") routes"
+while read -r method path; do
+	answers 401 . "$method" "$(echo "$path" | sed 's/{[a-z_]*}/1/g')" ''
+done <"$TMPDIR/routes"
+
+# Where the port is taken it is the next one; the file `endpoint` goes with the host.
+other=$TMPDIR/second
+mkdir "$other"
+CADRE_HOME=$other cadre --home "$other" --create init >/dev/null 2>&1
+CADRE_HOME=$other cadre up >/dev/null || bad "up beside another host"
+[ "$(cat "$other/endpoint")" != "$url" ] || bad "two hosts have one endpoint"
+curl -sS "$(cat "$other/endpoint")/healthz" | grep -q ok || bad "the second host does not answer"
+CADRE_HOME=$other cadre down >/dev/null
+[ ! -e "$other/endpoint" ] || bad "the endpoint of a host that has ended stays"
+
+# Others than this machine's own reach it only once a client has a token.
+CADRE_HTTP_ADDRESS=0.0.0.0 CADRE_HOME=$other cadre up >/dev/null || bad "up at 0.0.0.0"
+[ ! -e "$other/endpoint" ] || bad "it listens for everybody without a token"
+CADRE_HOME=$other cadre logs | grep -q 'before a client has a token' || bad "nobody is told why"
+exit $failed
