@@ -87,27 +87,51 @@ static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 	       memcmp(fs->old.data, e->text.data, e->text.len) == 0;
 }
 
+/* Keeps a refused text that somebody has saved another one over meanwhile. */
+static int keep_refused(struct mirror *m, const struct mirror_edit *e)
+{
+	struct files *fs = &m->show.files;
+	char folder[FILES_PATH], name[FILES_PATH];
+	int dir;
+
+	team_folder(e->team, "cards", folder);
+	snprintf(name, sizeof(name), "%s.json", e->agent);
+	dir = files_folder(fs, folder, false);
+	if (dir < 0)
+		return 0;
+	if (files_write(fs->stage, "refused", &e->text, true) < 0 ||
+	    files_keep(fs, fs->stage, "refused", dir, name) < 0)
+		return files_fault(&m->show.call.fault, "keep", name);
+	return 0;
+}
+
 int mirror_show_again(struct mirror *m)
 {
-	struct ids over = { 0 }, beside = { 0 };
-	int rc;
+	struct ids in_place = { 0 }, replaced = { 0 };
+	int rc = 0;
 
 	if (!m->judged)
 		return 0;
-	for (const struct mirror_edit *e = m->judged; e; e = e->next)
-		ids_add(is_in_place(m, e) ? &over : &beside, e->agent_row);
-	ids_settle(&over);
-	ids_settle(&beside);
+	for (const struct mirror_edit *e = m->judged; e && rc >= 0; e = e->next) {
+		const bool stays = is_in_place(m, e);
+
+		ids_add(stays ? &in_place : &replaced, e->agent_row);
+		if (!stays && e->code)
+			rc = keep_refused(m, e);
+	}
+	ids_settle(&in_place);
+	ids_settle(&replaced);
 	m->show.over_texts = true;
-	rc = show_agents(&m->show, &over);
+	if (rc >= 0)
+		rc = show_agents(&m->show, &in_place);
 	m->show.over_texts = false;
 	if (rc >= 0)
-		rc = show_agents(&m->show, &beside);
+		rc = show_agents(&m->show, &replaced);
 	if (rc >= 0)
 		rc = files_commit(&m->show.files, &m->show.call.fault);
 	files_forget(&m->show.files);
-	ids_release(&over);
-	ids_release(&beside);
+	ids_release(&in_place);
+	ids_release(&replaced);
 	if (rc >= 0)
 		mirror_forget_edits(m);
 	return rc < 0 ? rc : 0;

@@ -1,7 +1,6 @@
 #include "core/mirror/mirror_render.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -90,7 +90,8 @@ static size_t find_expected(const struct files *fs, const struct text *file)
 
 bool files_is_text(const struct text *file)
 {
-	return file->len <= FILES_TEXT && !memchr(file->data, 0, file->len);
+	return file->len == 0 ||
+	       (file->len <= FILES_TEXT && !memchr(file->data, 0, file->len));
 }
 
 static bool spares(const struct files *fs, const struct text *file)

@@ -1,6 +1,7 @@
 /* card_page - the file of an agent's card, as the mirror writes it. */
 #include <jansson.h>
 
+#include "core/base/alloc.h"
 #include "core/vault/page.h"
 
 #include "ops.gen.h"
@@ -21,6 +22,8 @@ void card_page(const struct card *card, struct page *p)
 	shown.has_last_active = false;
 	op_encode(&record_card, &shown, &compact);
 	json = json_loadb(compact.data, compact.len, 0, NULL);
+	if (!json)
+		out_of_memory(); /* what was encoded just now is JSON */
 	json_dump_callback(json, add_dump, &dump, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	page_add_json(t, &dump);
 	json_decref(json);

@@ -63,10 +63,12 @@ void page_sum(const struct page *p, int64_t rev, char sum[PAGE_SUM + 1])
 void page_seal(const struct page *p, int64_t rev, struct text *out)
 {
 	const struct form *form = &forms[p->form];
+	const size_t start = out->len;
 	char sum[PAGE_SUM + 1];
 
-	page_sum(p, rev, sum);
 	add_front(p, rev, out);
+	sum_of(out->data + start, out->len - start, p->text.data + p->split,
+	       p->text.len - p->split, sum);
 	text_addf(out, "%s%s%s", form->sum, sum, form->sum_end);
 	text_add(out, p->text.data + p->split, p->text.len - p->split);
 }

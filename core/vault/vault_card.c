@@ -75,25 +75,58 @@ static bool was_so(const struct origin *from, const struct card *card)
 	return strcmp(sum, from->sum) == 0;
 }
 
+static bool same_card(const struct card *a, const struct card *b)
+{
+	struct page one = { 0 }, other = { 0 };
+	bool same;
+
+	card_page(a, &one);
+	card_page(b, &other);
+	same = one.text.len == other.text.len &&
+	       memcmp(one.text.data, other.text.data, one.text.len) == 0;
+	page_release(&one);
+	page_release(&other);
+	return same;
+}
+
+static int refuse_field(struct call *call, const char *field, bool moved)
+{
+	const char *where = arena_printf(&call->arena, "/content/%s", field);
+
+	if (moved) {
+		fault_set(&call->fault, FAULT_CONFLICT, where,
+			  "the card has another %s now", field);
+		return fault_hint(&call->fault, "Read the card again, and change that.");
+	}
+	fault_set(&call->fault, FAULT_DENIED, where, "%s is the host's to write", field);
+	return fault_hint(&call->fault, "Leave it as it is; change description, skills, "
+					"protocols, schemas and project.");
+}
+
+/* Compares a text with the card as it is: 0 if the caller may change that so, 1 if it is so
+ * already (the text was taken before), or a fault.  The sum says whether the card was, in the
+ * file that the text was made from, as it is now. */
 static int check_foreign(struct call *call, const struct agent_row *a,
 			 const struct card *said, const struct origin *from)
 {
 	const struct form form = call->form;
 	const char *field;
-	struct card is, was;
+	struct card is, as_said; /* what the host changes by itself is as the text says */
+	bool moved;
 	int rc;
 
-	call->form.most =
-		0; /* the whole card is compared, however small the answer may be */
+	call->form.most = 0; /* all of it is compared, however small the answer may be */
 	rc = card_tell(call, a, &is);
 	call->form = form;
 	if (rc < 0)
 		return rc;
-	was = is;
-	move_along(&was, said);
-	if (from->sum && was_so(from, &was)) {
-		is = was; /* the host alone has changed it since */
+	as_said = is;
+	move_along(&as_said, said);
+	if (from->sum && was_so(from, &as_said)) {
+		is = as_said; /* the host alone has changed it since */
 	} else if (from->sum && !was_so(from, &is)) {
+		if (same_card(said, &as_said))
+			return 1;
 		fault_set(&call->fault, FAULT_CONFLICT, "/content",
 			  "the card has changed since event %" PRId64
 			  ", which this text was made from",
@@ -102,11 +135,8 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	}
 	if (!(field = first_foreign(said, &is)))
 		return 0;
-	fault_set(&call->fault, FAULT_DENIED,
-		  arena_printf(&call->arena, "/content/%s", field),
-		  "%s is the host's to write", field);
-	return fault_hint(&call->fault, "Leave it as it is; change description, skills, "
-					"protocols, schemas and project.");
+	moved = !from->sum && !first_foreign(said, &as_said);
+	return refuse_field(call, field, moved);
 }
 
 /* Takes the two lines out of a text that a file has beside the card. */
@@ -146,8 +176,13 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	if (op_decode(&record_card, json, &said, DECODE_STRICT, &call->arena,
 		      &call->fault) < 0)
 		return move_into_content(call);
-	if ((rc = check_foreign(call, a, &said, &from)) < 0 ||
-	    (rc = read_change(call, json, &change)) < 0)
+	if ((rc = check_foreign(call, a, &said, &from)) < 0)
+		return rc;
+	if (rc > 0) {
+		call->made = a->id;
+		return 0;
+	}
+	if ((rc = read_change(call, json, &change)) < 0)
 		return rc;
 	return call->plans ? 0 : agent_change(call, &change);
 }
