@@ -105,6 +105,7 @@ int event_list(struct call *call, const struct event_list_in *in,
 	}
 	if ((rc = read_events(call, in, after, &k, out)) < 0)
 		return rc;
+	call->as_of = last.seq;
 	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
 	if (!out->more && out->next < last.seq)
 		out->next = last.seq;

@@ -238,14 +238,15 @@ static void test_reads(void **state)
 	}
 }
 
-/* A read that nobody tries here would be a hole in this test. */
+/* A read that nobody tries here would be a hole in this test; the doors are a lead's, so the
+ * operator's own are not for them. */
 static void test_tries_all_reads(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < op_count; i++) {
 		size_t k = 0;
 
-		if (op_table[i].flags & OP_WRITE || op_table[i].who == WHO_HOST)
+		if (op_table[i].flags & OP_WRITE || op_table[i].who >= WHO_OPERATOR)
 			continue;
 		while (k < READINGS && strcmp(readings[k].op, op_table[i].name) != 0)
 			k++;

@@ -65,7 +65,7 @@ void http_conn_forget(struct http_conn *c, bool tell)
 	if (tell && gone)
 		gone(&c->x);
 	c->x.owner = NULL;
-	c->x.unhurried = false;
+	c->x.unhurried = c->x.watched = false;
 	text_release(&c->x.body);
 	c->x.body = (struct text){ 0 };
 }
@@ -154,11 +154,10 @@ static bool wants_bytes(const struct http_conn *c)
 	return !c->closing && (c->state == CONN_HEAD || c->state == CONN_BODY);
 }
 
-/* Whether bytes are read to be kept, for only so it is seen that the peer is gone: while a
- * service takes its time. */
+/* Whether bytes are read to be kept, for only so it is seen that the peer is gone. */
 static bool watches(const struct http_conn *c)
 {
-	return ((c->state == CONN_ASKED && c->x.unhurried) ||
+	return ((c->state == CONN_ASKED && c->x.watched) ||
 		(c->state == CONN_ANSWERING && c->flows)) &&
 	       c->left < HTTP_READ;
 }

@@ -58,6 +58,8 @@ struct http {
 	void (*gone)(struct http *x);
 	void *mark; /* as `owner`, but it stays until the answer is out */
 	bool unhurried; /* it may take its time to answer */
+	bool watched; /* a peer that closes its side meanwhile is taken for gone; as a rule it
+			 may, and gets its answer */
 	bool last; /* the connection ends behind the answer */
 };
 

@@ -4,11 +4,14 @@
 
 /* --- JSON Schema ---------------------------------------------------------------- */
 
-/* `brief` is for lists of tools, which each model reads whole: it leaves out
+/* BRIEF is for lists of tools, which each model reads whole: it leaves out
  * what does not help to choose (limits, patterns, additionalProperties, what a
  * name says by itself).
- * Decoding checks them all the same, and op_schema() tells them. */
-static json_t *record_schema(const struct record *r, bool brief);
+ * Decoding checks them all the same, and op_schema() tells them.  With REFERS a record in a
+ * record is named, as in a document that has each once. */
+enum detail { WHOLE, BRIEF, REFERS };
+
+static json_t *record_schema(const struct record *r, enum detail detail);
 
 static json_t *choice_list(const struct type *t)
 {
@@ -19,11 +22,11 @@ static json_t *choice_list(const struct type *t)
 	return list;
 }
 
-static json_t *text_schema(const struct type *t, bool brief)
+static json_t *text_schema(const struct type *t, enum detail detail)
 {
 	json_t *s = json_pack("{s:s}", "type", "string");
 
-	if (brief)
+	if (detail == BRIEF)
 		return s;
 	if (t->min)
 		json_object_set_new(s, "minLength", json_integer(t->min));
@@ -34,11 +37,11 @@ static json_t *text_schema(const struct type *t, bool brief)
 	return s;
 }
 
-static json_t *int_schema(const struct type *t, bool brief)
+static json_t *int_schema(const struct type *t, enum detail detail)
 {
 	json_t *s = json_pack("{s:s}", "type", "integer");
 
-	if (!brief && (t->min || t->max)) {
+	if (detail != BRIEF && (t->min || t->max)) {
 		json_object_set_new(s, "minimum", json_integer(t->min));
 		json_object_set_new(s, "maximum", json_integer(t->max));
 	}
@@ -63,13 +66,13 @@ static json_t *record_words(const struct record *r)
 	return s;
 }
 
-static json_t *type_schema(const struct type *t, bool brief)
+static json_t *type_schema(const struct type *t, enum detail detail)
 {
 	switch (t->kind) {
 	case KIND_TEXT:
-		return text_schema(t, brief);
+		return text_schema(t, detail);
 	case KIND_INT:
-		return int_schema(t, brief);
+		return int_schema(t, detail);
 	case KIND_BOOL:
 		return json_pack("{s:s}", "type", "boolean");
 	case KIND_TIME:
@@ -82,7 +85,12 @@ static json_t *type_schema(const struct type *t, bool brief)
 		return json_pack("{s:s, s:{s:s}}", "type", "object",
 				 "additionalProperties", "type", "string");
 	case KIND_RECORD:
-		return brief ? record_words(t->record) : record_schema(t->record, false);
+		if (detail == REFERS)
+			return json_pack("{s:o}", "$ref",
+					 json_sprintf("#/components/schemas/%s",
+						      t->record->name));
+		return detail == BRIEF ? record_words(t->record)
+				       : record_schema(t->record, WHOLE);
 	}
 	return NULL;
 }
@@ -134,18 +142,18 @@ static bool is_plain_default(const struct field *fd)
 	return false;
 }
 
-static json_t *field_schema(const struct field *fd, bool brief)
+static json_t *field_schema(const struct field *fd, enum detail detail)
 {
-	json_t *s = type_schema(fd->type, brief);
+	json_t *s = type_schema(fd->type, detail);
 
 	if (fd->flags & FIELD_LIST)
 		s = json_pack("{s:s, s:o}", "type", "array", "items", s);
-	if (fd->most && !brief)
+	if (fd->most && detail != BRIEF)
 		json_object_set_new(s, "maxItems", json_integer(fd->most));
 	if ((fd->flags & FIELD_DEFAULT) &&
-	    !(brief && ((fd->flags & FIELD_LIST) || is_plain_default(fd))))
+	    !(detail == BRIEF && ((fd->flags & FIELD_LIST) || is_plain_default(fd))))
 		json_object_set_new(s, "default", default_value(fd));
-	if (!(brief && (fd->flags & FIELD_PLAIN)))
+	if (!(detail == BRIEF && (fd->flags & FIELD_PLAIN)))
 		json_object_set_new(s, "description", json_string(fd->doc));
 	return s;
 }
@@ -156,16 +164,16 @@ static bool is_listed(const struct field *fd)
 	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
 }
 
-static json_t *record_schema(const struct record *r, bool brief)
+static json_t *record_schema(const struct record *r, enum detail detail)
 {
 	json_t *props = json_object(), *required = json_array(), *s;
 
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *fd = &r->fields[i];
 
-		if (brief && !is_listed(fd))
+		if (detail == BRIEF && !is_listed(fd))
 			continue;
-		json_object_set_new(props, fd->name, field_schema(fd, brief));
+		json_object_set_new(props, fd->name, field_schema(fd, detail));
 		if (!(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT)))
 			json_array_append_new(required, json_string(fd->name));
 	}
@@ -173,14 +181,24 @@ static json_t *record_schema(const struct record *r, bool brief)
 	if (json_array_size(required))
 		json_object_set(s, "required", required);
 	json_decref(required);
-	if (!brief)
+	if (detail != BRIEF)
 		json_object_set_new(s, "additionalProperties", json_false());
 	return s;
 }
 
 json_t *op_schema(const struct record *r)
 {
-	return record_schema(r, false);
+	return record_schema(r, WHOLE);
+}
+
+json_t *op_schema_naming(const struct record *r)
+{
+	return record_schema(r, REFERS);
+}
+
+json_t *field_schema_naming(const struct field *fd)
+{
+	return field_schema(fd, REFERS);
 }
 
 /* --- schemas of tools ---------------------------------------------------------------- */
@@ -200,7 +218,7 @@ static size_t doc_length(const json_t *property)
 static void add_property(json_t *props, const struct field *fd, bool cursor)
 {
 	json_t *old = json_object_get(props, fd->name);
-	json_t *s = field_schema(fd, true);
+	json_t *s = field_schema(fd, BRIEF);
 
 	if (cursor) /* its value is in the hint of the page before */
 		json_object_del(s, "description");
@@ -282,7 +300,7 @@ json_t *tool_schema(const char *tool, enum who most)
 
 	if (!alone)
 		return bundle_schema(tool, most);
-	s = record_schema(alone->in, true);
+	s = record_schema(alone->in, BRIEF);
 	json_object_del(json_object_get(s, "properties"), "idempotency_key");
 	return s;
 }

@@ -352,6 +352,9 @@ int64_t time_parse(const char *s);
 /* --- descriptions (describe.c) ------------------------------- */
 
 json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
+/* The same where a record in it is "#/components/schemas/NAME". */
+json_t *op_schema_naming(const struct record *r);
+json_t *field_schema_naming(const struct field *fd);
 /* The input schema of a tool or bundle, with the actions that a caller of level `most` may
  * ask for; only types, and texts that a model needs. */
 json_t *tool_schema(const char *tool, enum who most);
@@ -408,6 +411,11 @@ void fault_write(const struct fault *f, enum hint_style style, struct text *out)
 /* A hint in the words of the command, for logs and standard error; returns `out`. */
 enum { HINT_SIZE = 512 };
 const char *hint_plain(const char *hint, char out[HINT_SIZE]);
+
+/* --- OpenAPI (openapi.c) ----------------------------------------------------- */
+
+/* The routes of all operations that are not the host's own, as OpenAPI 3.1 has them. */
+json_t *openapi_document(void);
 
 /* --- routes (route.c) ------------------------------------------------------ */
 

@@ -7,6 +7,8 @@
 #include "core/host/inside.h"
 #include "core/host/web/web.h"
 
+#include "ops.gen.h"
+
 /* --- web.c -------------------------------------------------------------------------- */
 
 /* Begins a request: http_service.begin. */
@@ -38,9 +40,38 @@ void web_note_use(struct host *host, const struct call *call);
 
 /* --- web_events.c ------------------------------------------------------------------- */
 
+/* A client that follows; in the arena of its exchange. */
+struct follower {
+	struct http *x;
+	struct host *host;
+	const char *team, *kind; /* as asked for; NULL: all */
+	const char *state; /* incarnation of which it knows; NULL: it does not say */
+	int64_t sent; /* events up to this one it has */
+	bool has_sent; /* false: it wants to know from now on */
+	bool flows; /* its answer has begun */
+	struct conn *call; /* what it has missed is being read */
+	struct web_group *group; /* NULL: not yet */
+	struct follower *next, **at;
+	int64_t agent, bearer, until; /* who it is; when its token ends, 0: never */
+	uint64_t written_at; /* loop time */
+};
+
 /* Answers with the events from where the client left off, and those to come. */
 void web_events(struct http *x);
-void web_events_open(struct host *host);
-void web_events_close(struct host *host);
+/* Reads the next page for a follower who is in no group. */
+void web_events_read(struct follower *f);
+
+/* --- web_feed.c --------------------------------------------------------------------- */
+
+void web_feed_open(struct host *host);
+void web_feed_close(struct host *host);
+/* Adds a follower who has all up to f->sent to those who want the same events of a team (row; 0:
+ * all): false where the others are further already. */
+bool web_feed_join(struct follower *f, int64_t team);
+void web_feed_leave(struct follower *f); /* also one who is in no group */
+/* Writes to a follower; who does not read is cut off. */
+void web_feed_tell(struct follower *f, const char *data, size_t len);
+/* Appends an event as streams have it. */
+void web_feed_frame(struct text *out, const char *incarnation, const struct event *e);
 
 #endif

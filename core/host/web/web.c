@@ -1,7 +1,9 @@
 /* web - requests by their paths. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/host/web/inside.h"
 
 /* --- requests -------------------------------------------------------------------------- */
@@ -34,6 +36,20 @@ static void tell_ready(struct http *x)
 	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
 }
 
+/* The document is made for each who asks, which is seldom. */
+static void tell_openapi(struct http *x)
+{
+	json_t *document = openapi_document();
+	char *text = json_dumps(document, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+	json_decref(document);
+	if (text)
+		http_answer(x, 200, "application/json", text, strlen(text));
+	else
+		out_of_memory();
+	free(text);
+}
+
 static bool is_get(const struct http *x)
 {
 	return strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
@@ -50,6 +66,8 @@ void web_request(struct http *x)
 		answer_word(x, 200, "ok\n");
 	else if (is_get(x) && strcmp(x->path, "/readyz") == 0)
 		tell_ready(x);
+	else if (is_get(x) && strcmp(x->path, "/api/openapi.json") == 0)
+		tell_openapi(x);
 	else if (is_get(x) && strcmp(x->path, "/events") == 0)
 		web_events(x);
 	else

@@ -224,6 +224,7 @@ struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		return NULL;
 	}
 	x->unhurried = true;
+	x->watched = job_patience(job) > 0;
 	conn_call(c, job);
 	return c;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,18 +14,37 @@
 
 enum {
 	PORTS = 100, /* tried, one after the other; then any */
-	CONNECTIONS = 1024,
+	CONNECTIONS_MOST = 12288,
 	BACKLOG = 128,
 };
 
 /* --- sockets ------------------------------------------------------------------------------ */
+
+/* How many connections there may be: what descriptors are left beside those of clients at the
+ * host's own socket and of guests. */
+static int connections(void)
+{
+	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return 0;
+	if (r.rlim_cur < want) {
+		r.rlim_cur = r.rlim_max < want ? r.rlim_max : want;
+		if (setrlimit(RLIMIT_NOFILE, &r))
+			getrlimit(RLIMIT_NOFILE, &r);
+	}
+	return r.rlim_cur >= want          ? CONNECTIONS_MOST
+	       : r.rlim_cur > others + 256 ? (int)(r.rlim_cur - others)
+					   : (int)(r.rlim_cur / 8);
+}
 
 static struct http_service service(struct web_door *door)
 {
 	return (struct http_service){
 		.arg = door,
 		.begin = web_request,
-		.limits = { .connections = CONNECTIONS },
+		.limits = { .connections = connections() },
 	};
 }
 
@@ -184,7 +204,7 @@ void web_open(struct host *host)
 	struct web *web = &host->web;
 	struct fault f = { 0 };
 
-	web_events_open(host);
+	web_feed_open(host);
 	web->tcp.host = web->local.host = host;
 	web->local.local = true;
 	drop_endpoint(host); /* of a host that was killed */
@@ -207,7 +227,7 @@ void web_close(struct host *host)
 	http_close(web->tcp.server);
 	http_close(web->local.server);
 	web->tcp.server = web->local.server = NULL;
-	web_events_close(host);
+	web_feed_close(host);
 	if (h->type && !uv_is_closing(h))
 		uv_close(h, NULL);
 }

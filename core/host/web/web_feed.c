@@ -1,0 +1,393 @@
+/*
+ * web_feed - new events, for all who follow the log over HTTP.
+ *
+ * Followers who want the same stand in a group.  New events are read once for all groups, and
+ * each follower of a group gets the same bytes.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/event.h"
+#include "core/host/web/inside.h"
+
+enum {
+	PAGE = 200,
+	UNSENT_MOST =
+		1 << 20, /* who does not read is cut off, and asks again from there */
+	TICK_MS = 1000,
+	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
+};
+
+/* Followers who want the same. */
+struct web_group {
+	struct web_group *next;
+	int64_t team; /* row; 0: all */
+	char *kind; /* NULL: all */
+	bool late; /* the page that is being read was asked for before it was made */
+	struct follower *followers;
+};
+
+/* --- events ---------------------------------------------------------------------------- */
+
+void web_feed_frame(struct text *out, const char *incarnation, const struct event *e)
+{
+	text_addf(out, "id: %s.%" PRId64 "\nevent: %s\ndata: ", incarnation, e->seq,
+		  e->event);
+	op_encode(&record_event, e, out);
+	text_add(out, "\n\n", 2);
+}
+
+/* An event as all who follow it get it; in the arena of the job that has read it. */
+struct told {
+	int64_t seq, team, subject;
+	int kind;
+	const char *name;
+	char *frame;
+	size_t len;
+};
+
+struct page {
+	struct told *all; /* those that somebody wants */
+	size_t n;
+	int64_t last; /* event up to which it was read */
+	bool more;
+};
+
+/* Events that a group wants. */
+struct want {
+	int64_t team; /* row; 0: all */
+	const char *kind; /* NULL: all */
+};
+
+/* A page that is being read; in the job's arena. */
+struct reading {
+	struct host *host;
+	char incarnation[40];
+	struct want *wants;
+	size_t n_wants;
+};
+
+static bool is_wanted(const struct want *w, int64_t team, int kind)
+{
+	return (!w->team || w->team == team) &&
+	       (!w->kind || event_kind_is(event_kind(kind), w->kind, strlen(w->kind)));
+}
+
+/* --- on a reader ----------------------------------------------------------------------- */
+
+static int tell_row(struct job *job, const struct event_line_row *r, struct page *page)
+{
+	const struct reading *reading = job->owner;
+	struct call *call = &job->call;
+	struct text frame = { 0 };
+	struct event e;
+	int rc = event_show(call, r, &e);
+
+	if (rc < 0)
+		return rc;
+	web_feed_frame(&frame, reading->incarnation, &e);
+	*(struct told *)arena_push(&call->arena, &page->all, &page->n,
+				   sizeof(struct told)) =
+		(struct told){ .seq = r->seq,
+			       .team = r->team,
+			       .subject = r->subject,
+			       .kind = (int)r->kind,
+			       .name = e.event,
+			       .frame =
+				       arena_strndup(&call->arena, frame.data, frame.len),
+			       .len = frame.len };
+	text_release(&frame);
+	return 0;
+}
+
+/* Whether an event may be the end of what proved a follower. */
+static bool may_end(int kind)
+{
+	return kind == EVENT_TOKEN_REVOKED || kind == EVENT_AGENT_REPLACED ||
+	       kind == EVENT_AGENT_REMOVED || kind == EVENT_TEAM_DESTROYED;
+}
+
+/* Most events are wanted by nobody: those are not made into text. */
+static bool is_told(const struct reading *reading, const struct event_line_row *row)
+{
+	for (size_t i = 0; i < reading->n_wants; i++)
+		if (is_wanted(&reading->wants[i], row->team, (int)row->kind))
+			return true;
+	return may_end((int)row->kind);
+}
+
+static void read_page(struct job *job, struct store *store)
+{
+	struct call *call = &job->call;
+	struct page *page = arena_alloc(&call->arena, sizeof(*page));
+	struct event_line_row *rows = NULL;
+	size_t n = 0;
+
+	*page = (struct page){ 0 };
+	call->store = store;
+	call->out = page;
+	if (call_begin(call, false))
+		return;
+	if (sql_all(call, events_after, &rows, &n, .after = job->number, .limit = PAGE) <
+	    0)
+		n = 0;
+	page->more = n == PAGE;
+	for (size_t i = 0; i < n; i++) {
+		if (is_told(job->owner, &rows[i]) && tell_row(job, &rows[i], page) < 0)
+			break; /* it is read again from here */
+		page->last = rows[i].seq;
+	}
+	store_rollback(store);
+}
+
+/* --- groups ------------------------------------------------------------------------------- */
+
+static bool same_kind(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static struct web_group *group_of(struct host *host, int64_t team, const char *kind)
+{
+	struct web_feed *feed = &host->web.feed;
+	struct web_group *g = feed->groups;
+
+	while (g && (g->team != team || !same_kind(g->kind, kind)))
+		g = g->next;
+	if (g)
+		return g;
+	g = xcalloc(1, sizeof(*g));
+	g->team = team;
+	g->late = feed->reading;
+	g->kind = kind ? xstrdup(kind) : NULL;
+	g->next = feed->groups;
+	feed->groups = g;
+	return g;
+}
+
+void web_feed_leave(struct follower *f)
+{
+	if (!f->group)
+		return;
+	*f->at = f->next;
+	if (f->next)
+		f->next->at = f->at;
+	f->group = NULL;
+}
+
+/* Frees the groups that nobody is in any more. */
+static void sweep(struct web_feed *feed)
+{
+	for (struct web_group **at = &feed->groups, *g; (g = *at);) {
+		if (g->followers) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		free(g->kind);
+		free(g);
+	}
+}
+
+/* --- telling ------------------------------------------------------------------------------ */
+
+void web_feed_tell(struct follower *f, const char *data, size_t len)
+{
+	if (http_unsent(f->x) > UNSENT_MOST) {
+		http_cut(f->x);
+		return;
+	}
+	f->written_at = uv_now(&f->host->loop);
+	http_send(f->x, data, len);
+}
+
+static bool wants(const struct web_group *g, const struct told *t)
+{
+	return is_wanted(&(struct want){ g->team, g->kind }, t->team, t->kind);
+}
+
+/* Tells a group what it wants of a page.  Somebody may have read some of it by himself. */
+static void tell_group(struct web_group *g, const struct page *page)
+{
+	struct text all = { 0 };
+	struct follower *next;
+	int64_t first = 0;
+	for (size_t i = 0; i < page->n; i++)
+		if (wants(g, &page->all[i])) {
+			first = first ? first : page->all[i].seq;
+			text_add(&all, page->all[i].frame, page->all[i].len);
+		}
+	for (struct follower *f = g->followers; f; f = next) {
+		next = f->next;
+		if (all.len && f->sent < first)
+			web_feed_tell(f, all.data, all.len);
+		for (size_t i = 0; i < page->n && f->sent >= first && f->group; i++)
+			if (page->all[i].seq > f->sent && wants(g, &page->all[i]))
+				web_feed_tell(f, page->all[i].frame, page->all[i].len);
+		f->sent = f->sent < page->last ? page->last : f->sent;
+	}
+	text_release(&all);
+}
+
+/* The page was read without regard to what this group wants: each reads it by himself. */
+static void read_again(struct web_group *g)
+{
+	for (struct follower *f; (f = g->followers);) {
+		web_feed_leave(f);
+		web_events_read(f);
+	}
+}
+
+/* Whether an event is the end of what proved a follower. */
+static bool ends(const struct follower *f, const struct told *t)
+{
+	switch (t->kind) {
+	case EVENT_TOKEN_REVOKED:
+		return f->bearer && f->bearer == t->subject;
+	case EVENT_AGENT_REPLACED:
+	case EVENT_AGENT_REMOVED:
+		return f->agent && f->agent == t->subject;
+	case EVENT_TEAM_DESTROYED:
+		return f->agent && f->group->team == t->team;
+	default:
+		return false;
+	}
+}
+
+static void end_some(struct web_group *g, const struct page *page)
+{
+	struct follower *next;
+
+	for (struct follower *f = g->followers; f; f = next) {
+		next = f->next;
+		for (size_t i = 0; i < page->n; i++)
+			if (ends(f, &page->all[i])) {
+				http_end(f->x);
+				break;
+			}
+	}
+}
+
+static void on_page(struct job *job)
+{
+	const struct reading *reading = job->owner;
+	struct host *host = reading->host;
+	struct web_feed *feed = &host->web.feed;
+	const struct page *page = job->call.out;
+	bool more = false;
+
+	feed->reading = false;
+	if (page && page->last) {
+		feed->position = page->last;
+		more = page->more;
+		for (struct web_group *g = feed->groups; g; g = g->next) {
+			end_some(g, page);
+			if (g->late)
+				read_again(g);
+			else
+				tell_group(g, page);
+		}
+	}
+	job_free(job);
+	sweep(feed);
+	if (more || feed->again)
+		web_feed_poke(host);
+}
+
+void web_feed_poke(struct host *host)
+{
+	struct web_feed *feed = &host->web.feed;
+	struct reading *reading;
+	struct job *job;
+
+	if (!feed->groups || host->stopping)
+		return;
+	feed->again = feed->reading;
+	if (feed->reading)
+		return;
+	job = job_new(&host->jobs);
+	job->call.settings = &host->settings;
+	job->call.ids = host->ids;
+	reading = arena_alloc(&job->call.arena, sizeof(*reading));
+	*reading = (struct reading){ .host = host };
+	memcpy(reading->incarnation, feed->incarnation, sizeof(reading->incarnation));
+	for (struct web_group *g = feed->groups; g; g = g->next) {
+		*(struct want *)arena_push(&job->call.arena, &reading->wants,
+					   &reading->n_wants, sizeof(struct want)) =
+			(struct want){ g->team, arena_strdup(&job->call.arena, g->kind) };
+		g->late = false;
+	}
+	job->owner = reading;
+	job->number = feed->position;
+	job->read = read_page;
+	job->done = on_page;
+	feed->reading = true;
+	host_read(host, job);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	static const char comment[] = ":\n\n";
+	struct host *host = timer->data;
+	struct follower *next;
+	const uint64_t now = uv_now(&host->loop);
+	const int64_t wall = clock_wall_ms();
+
+	for (struct web_group *g = host->web.feed.groups; g; g = g->next)
+		for (struct follower *f = g->followers; f; f = next) {
+			next = f->next;
+			if (f->until && f->until <= wall)
+				http_end(f->x);
+			else if (now - f->written_at >= ALIVE_MS)
+				web_feed_tell(f, comment, sizeof(comment) - 1);
+		}
+	sweep(&host->web.feed);
+	if (!host->web.feed.groups)
+		uv_timer_stop(timer);
+}
+
+/* --- life -------------------------------------------------------------------------------- */
+
+static void start(struct host *host)
+{
+	struct web_feed *feed = &host->web.feed;
+
+	if (!uv_is_active((uv_handle_t *)&feed->alive))
+		uv_timer_start(&feed->alive, on_tick, TICK_MS, TICK_MS);
+	follow_want(host);
+	web_feed_poke(host);
+}
+
+bool web_feed_join(struct follower *f, int64_t team)
+{
+	struct web_feed *feed = &f->host->web.feed;
+	struct web_group *g;
+
+	if (!feed->groups && !feed->reading)
+		feed->position = f->sent;
+	if (f->sent < feed->position)
+		return false;
+	g = group_of(f->host, team, f->kind);
+	f->group = g;
+	f->next = g->followers;
+	f->at = &g->followers;
+	if (f->next)
+		f->next->at = &f->next;
+	g->followers = f;
+	start(f->host);
+	return true;
+}
+
+void web_feed_open(struct host *host)
+{
+	uv_timer_init(&host->loop, &host->web.feed.alive);
+	host->web.feed.alive.data = host;
+}
+
+void web_feed_close(struct host *host)
+{
+	uv_close((uv_handle_t *)&host->web.feed.alive, NULL);
+}

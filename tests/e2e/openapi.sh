@@ -1,0 +1,26 @@
+#!/bin/sh
+# openapi - the document of all routes is OpenAPI 3.1 by a public validator, and a client that is
+# generated from it compiles and works.  Needs node and, once, the npm registry.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1' EXIT
+root=$(cd "$(dirname "$0")/../.." && pwd)
+place=$root/build/npm/openapi
+command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
+mkdir -p "$place"
+cp "$root"/tests/openapi/*.mjs "$root"/tests/openapi/*.ts "$root/tests/openapi/tsconfig.json" "$place"
+if ! cmp -s "$root/tests/openapi/package.json" "$place/package.json" || [ ! -d "$place/node_modules/typescript" ]; then
+	cp "$root/tests/openapi/package.json" "$place"
+	(cd "$place" && npm install --no-audit --no-fund --loglevel=error) ||
+		{ rm -f "$place/package.json"; skip "npm cannot install the generator"; }
+fi
+cadre up >/dev/null || bad "up"
+url=$(cat "$CADRE_HOME/endpoint")
+curl -sS -m $((30 * TEST_SCALE)) -o "$place/api.json" "$url/api/openapi.json" || bad "no document"
+cd "$place" || exit 1
+node validate.mjs api.json || bad "no OpenAPI 3.1"
+npx --no-install openapi-typescript api.json -o api.ts --default-non-nullable=false >"$TMPDIR/generated" 2>&1 || bad "no client: $(cat "$TMPDIR/generated")"
+npx --no-install tsc -p . >"$TMPDIR/compiled" 2>&1 || bad "it does not compile: $(head -20 "$TMPDIR/compiled")"
+node out/first.js "$url" "$(cadre token create --operator)" >"$TMPDIR/ran" 2>&1 || bad "it does not work: $(head -20 "$TMPDIR/ran")"
+grep -q 'went well' "$TMPDIR/ran" || bad "it did nothing"
+exit $failed
