@@ -8,6 +8,7 @@
 #include "core/message/inbox.h"
 #include "core/room.h"
 #include "core/task/task.h"
+#include "core/team/estop.h"
 
 /* The answer is short whatever is in it: 1,000 bytes with what waits for the caller. */
 enum {
@@ -34,18 +35,20 @@ static int tell_held(struct call *call, int64_t agent, struct agent_start_out *o
 			 .limit = HELD_SHOWN);
 
 	most = n > 2 ? 2 * TEXT_SHOWN / n : TEXT_SHOWN;
-	for (size_t i = 0; i < n && rc >= 0; i++)
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		const bool ends = held[i].lease_until && held[i].lease_until < ESTOP_FAR;
+
 		*(struct held_task *)arena_push(
 			&call->arena, &out->holding, &out->n_holding,
 			sizeof(struct held_task)) = (struct held_task){
 			.id = task_name(call, held[i].number),
 			.title = short_text(call, held[i].title, most),
 			.status = held[i].state_now,
-			.has_left_seconds = held[i].lease_until != 0,
-			.left_seconds = held[i].lease_until
-						? (held[i].lease_until - call->now) / 1000
-						: 0,
+			.has_left_seconds = ends,
+			.left_seconds = ends ? (held[i].lease_until - call->now) / 1000
+					     : 0,
 		};
+	}
 	return rc;
 }
 

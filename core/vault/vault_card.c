@@ -145,7 +145,10 @@ static void take_origin(struct call *call, json_t *json, struct origin *from)
 	const char *sum = json_string_value(json_object_get(json, "sum"));
 
 	from->rev = json_integer_value(json_object_get(json, "rev"));
-	from->sum = sum ? arena_printf(&call->arena, "%s", sum) : NULL;
+	/* An event without the sum proves nothing: no card has such a sum. */
+	from->sum = sum || json_object_get(json, "rev")
+			    ? arena_printf(&call->arena, "%s", sum ? sum : "")
+			    : NULL;
 	json_object_del(json, "rev");
 	json_object_del(json, "sum");
 }

@@ -92,6 +92,36 @@ until_done described reckons || bad "a card whose agent began to work is not tak
 until_done grep -q '"status": "working"' "$cards/coder.json"
 no_conflict || bad "a card whose agent began to work is kept as a conflict"
 
+# Many cards are saved at once, while half of their agents change them: each text is taken, or kept.
+is 0 . cadre team create shop --roles '[{"name":"w","count":40}]'
+until_done test -e "$CADRE_HOME/vault/teams/shop/cards/w-40.json"
+/usr/bin/python3 - "$CADRE" "$CADRE_HOME/vault/teams/shop/cards/" <<'PY' || bad "a saved card is lost"
+import glob, json, os, subprocess, sys, time
+cadre, cards = sys.argv[1:]
+texts = []
+for i in range(1, 41):
+    card = json.load(open("%sw-%d.json" % (cards, i)))
+    card["description"] = "saved-%d" % i
+    texts.append(json.dumps(card, indent=2) + "\n")
+calls = [subprocess.Popen([cadre, "agent", "update", "w-%d" % i, "--team", "shop", "--skills", "fast"],
+    stdout=subprocess.DEVNULL) for i in range(1, 41, 2)]
+for i, text in enumerate(texts, 1):
+    open(cards + ".new", "w").write(text)
+    os.rename(cards + ".new", "%sw-%d.json" % (cards, i))
+for call in calls:
+    call.wait()
+def lost():
+    all = "".join(open(path).read() for path in glob.glob(cards + "*.json"))
+    return [i for i in range(1, 41) if '"saved-%d"' % i not in all]
+time.sleep(2)
+for _ in range(50):
+    if not lost():
+        sys.exit(0)
+    time.sleep(0.1)
+print("lost:", lost())
+sys.exit(1)
+PY
+
 # A person's own file stays, and a card that was saved while no host ran is taken later.
 echo '{}' >"$cards/nobody.json"
 is 0 . cadre down
