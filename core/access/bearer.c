@@ -1,7 +1,6 @@
 #include "core/access/bearer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/access/token.h"
@@ -12,8 +11,6 @@
 #include "sql.gen.h"
 
 #define PREFIX "cadre_"
-
-enum { BEARER_SIZE = sizeof(PREFIX) + 20 + TOKEN_SIZE };
 
 /* --- texts ---------------------------------------------------------------------------- */
 

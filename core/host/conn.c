@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -10,6 +9,7 @@
 #include "core/host/gift.h"
 #include "core/host/guests/ask.h"
 #include "core/host/inside.h"
+#include "core/host/listener.h"
 #include "core/mirror/mirror.h"
 #include "core/wire/wire.h"
 #include "ops.gen.h"
@@ -492,17 +492,11 @@ void conn_close(struct conn *c)
 	conn_unref(c);
 }
 
-/* Whether the peer is this user or root: these are operators at the socket. */
 static bool peer_known(struct conn *c)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
 	uv_os_fd_t fd;
 
-	if (uv_fileno((uv_handle_t *)&c->pipe, &fd) ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
-		return false;
-	return peer.uid == geteuid() || peer.uid == 0;
+	return uv_fileno((uv_handle_t *)&c->pipe, &fd) == 0 && host_knows_peer(fd);
 }
 
 static struct conn *conn_linked(struct host *host)

@@ -79,8 +79,8 @@ static void on_missed(struct conn *c, struct job *job)
 	f->flows = true;
 	for (size_t i = 0; i < out->n_events && f->has_sent; i++)
 		web_feed_frame(&frames, feed->incarnation, &out->events[i]);
-	more = out->more &&
-	       f->has_sent; /* Numbers that no event has yet are of a state that was lost: it goes on from now. */
+	more = out->more && f->has_sent;
+	/* Numbers that no event has yet are of a state that was lost: it goes on from now. */
 	f->sent = out->next < call->as_of ? out->next : call->as_of;
 	f->has_sent = true;
 	web_feed_tell(f, frames.data, frames.len);

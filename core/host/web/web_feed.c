@@ -44,7 +44,6 @@ void web_feed_frame(struct text *out, const char *incarnation, const struct even
 struct told {
 	int64_t seq, team, subject;
 	int kind;
-	const char *name;
 	char *frame;
 	size_t len;
 };
@@ -95,7 +94,6 @@ static int tell_row(struct job *job, const struct event_line_row *r, struct page
 			       .team = r->team,
 			       .subject = r->subject,
 			       .kind = (int)r->kind,
-			       .name = e.event,
 			       .frame =
 				       arena_strndup(&call->arena, frame.data, frame.len),
 			       .len = frame.len };
@@ -215,6 +213,7 @@ static void tell_group(struct web_group *g, const struct page *page)
 	struct text all = { 0 };
 	struct follower *next;
 	int64_t first = 0;
+
 	for (size_t i = 0; i < page->n; i++)
 		if (wants(g, &page->all[i])) {
 			first = first ? first : page->all[i].seq;

@@ -5,17 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/access/bearer.h"
+#include "core/host/listener.h"
 #include "core/host/web/inside.h"
 
 enum {
 	PORTS = 100, /* tried, one after the other; then any */
 	CONNECTIONS_MOST = 12288,
-	BACKLOG = 128,
 };
 
 /* --- sockets ------------------------------------------------------------------------------ */
@@ -72,16 +70,6 @@ static int listen_tcp(struct host *host, struct fault *f)
 			   &s, f);
 }
 
-/* Whether the peer is this user or root, who are the operator. */
-static bool peer_known(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       (peer.uid == geteuid() || peer.uid == 0);
-}
-
 static void on_client_closed(uv_handle_t *h)
 {
 	free(h);
@@ -98,7 +86,7 @@ static void on_client(uv_stream_t *listener, int status)
 		return;
 	uv_pipe_init(&host->loop, client, 0);
 	if (uv_accept(listener, (uv_stream_t *)client) == 0 &&
-	    uv_fileno((uv_handle_t *)client, &fd) == 0 && peer_known(fd))
+	    uv_fileno((uv_handle_t *)client, &fd) == 0 && host_knows_peer(fd))
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	uv_close((uv_handle_t *)client, on_client_closed);
 	if (own >= 0)
@@ -114,17 +102,9 @@ static int listen_unix(struct host *host, struct fault *f)
 	int n = (int)(strrchr(own, '/') - own), rc;
 
 	snprintf(web->path, sizeof(web->path), "%.*s/http.sock", n, own);
-	unlink(web->path);
-	uv_pipe_init(&host->loop, &web->listener, 0);
-	web->listener.data = host;
-	rc = uv_pipe_bind(&web->listener, web->path);
-	if (rc == 0 && chmod(web->path, 0600))
-		rc = uv_translate_sys_error(errno);
-	if (rc == 0)
-		rc = uv_listen((uv_stream_t *)&web->listener, BACKLOG, on_client);
-	if (rc)
-		return fault_set(f, FAULT_IO, "", "cannot listen at %s: %s", web->path,
-				 uv_strerror(rc));
+	rc = host_listen_at(host, &web->listener, web->path, on_client, f);
+	if (rc < 0)
+		return rc;
 	web->local.server = http_open(&host->loop, &s);
 	return 0;
 }
