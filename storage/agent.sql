@@ -6,11 +6,16 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 
 -- name: agent_add
 -- Tokens are made of id and generation: in a restored state both may have been given
--- to another agent since the backup, so generations go on behind that (state_renew).
+-- to another agent since the backup, so generations go on behind that (state_renew).  An
+-- agent under the name of one that has left the team goes on with the generations of that one.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
-	active_at, nests, holder, generation)
-VALUES (:id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
-	:nests, nullif(:holder, 0), (SELECT counts_from FROM state WHERE one = 1) + 1)
+	active_at, nests, holder, generation, first_generation)
+SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
+	:nests, nullif(:holder, 0), g.own, g.own
+FROM (SELECT max(former) + 1 AS own FROM (
+	SELECT counts_from AS former FROM state WHERE one = 1
+	UNION ALL SELECT generation FROM agent WHERE team = :team AND name = :name AND gone = 1) f) g
+WHERE true
 ON CONFLICT DO NOTHING RETURNING generation;
 
 -- name: agent_nests
@@ -116,7 +121,8 @@ WHERE id = :agent RETURNING generation;
 
 -- name: agent_first_generation
 -- Whether an agent lives in the generation that it was made with, and no restore came since.
-SELECT a.generation = s.counts_from + 1 AND a.gone = 0 AS is_first FROM agent a JOIN state s ON s.one = 1
+SELECT a.generation = a.first_generation AND a.generation > s.counts_from AND a.gone = 0
+	AS is_first FROM agent a JOIN state s ON s.one = 1
 WHERE a.id = :agent;
 
 -- name: agent_discard
@@ -168,10 +174,13 @@ UPDATE agent SET name = :name WHERE id = :agent AND NOT EXISTS (SELECT 1 FROM ag
 	WHERE o.team = agent.team AND o.name = :name AND o.gone = 0 AND o.id <> agent.id);
 
 -- name: agent_set_card
-UPDATE agent SET project = coalesce(:project, project),
+-- A schema of two bytes is `{}`, which takes the schema away.
+UPDATE agent SET project = nullif(coalesce(:project, project), ''),
 	description = coalesce(:description, description),
-	input_schema = coalesce(:input_schema, input_schema),
-	output_schema = coalesce(:output_schema, output_schema)
+	input_schema = CASE WHEN :input_schema IS NULL THEN input_schema
+		WHEN length(:input_schema) > 2 THEN :input_schema END,
+	output_schema = CASE WHEN :output_schema IS NULL THEN output_schema
+		WHEN length(:output_schema) > 2 THEN :output_schema END
 WHERE id = :agent;
 
 -- name: agent_set_role

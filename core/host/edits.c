@@ -68,7 +68,10 @@ static void on_written(struct job *job)
 
 	w->edit->code = f->code;
 	w->edit->agent_row = job->call.caller.self;
-	if (f->code)
+	if (w->edit->unread && w->edit->agent_row)
+		log_line(w->host->log, LOG_LEVEL_WARN, "%s: %s", w->edit->path,
+			 w->edit->unread);
+	else if (f->code)
 		log_line(w->host->log, LOG_LEVEL_WARN, "%s: %s%s%s", w->edit->path,
 			 f->where, *f->where ? ": " : "", f->text);
 	uv_mutex_lock(&e->lock);
@@ -94,7 +97,7 @@ static void write_edit(struct host *host, struct mirror_edit *edit)
 		.as = true, /* who can write there is the operator, too: no limit binds him */
 	};
 	in->path = edit->path;
-	in->content = edit->text.data;
+	in->content = edit->unread ? "" : edit->text.data; /* which is no card */
 	host_submit(host, job);
 }
 

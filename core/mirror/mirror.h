@@ -44,6 +44,7 @@ struct mirror_edit {
 	char path[160]; /* "teams/TEAM/cards/AGENT.json" */
 	char team[72], agent[72];
 	struct text text; /* ends with NUL */
+	const char *unread; /* why the file was not read; NULL: `text` is what it holds */
 	int code; /* the fault that refused it, or none */
 	int64_t agent_row; /* 0: there is no such agent */
 };

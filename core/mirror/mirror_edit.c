@@ -25,8 +25,15 @@ void mirror_edit_free(struct mirror_edit *edit)
 	free(edit);
 }
 
-/* Reads the file of an edit: whether it holds a text that is not the mirror's.  What is too
- * large, or no text, stays as a person's file. */
+static bool refuse_unread(struct mirror_edit *e, const char *why)
+{
+	text_release(&e->text);
+	e->unread = why;
+	return true;
+}
+
+/* Reads the file of an edit: whether it is not the mirror's.  What is no file, too large or no
+ * text is not read, but refused. */
 static bool read_edit(struct mirror *m, struct mirror_edit *e)
 {
 	char folder[FILES_PATH], name[FILES_PATH];
@@ -34,13 +41,18 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 	struct stat st;
 
 	if (!name_parts(e) ||
-	    fstatat(m->show.files.root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(st.st_mode) || st.st_size > FILES_TEXT)
+	    fstatat(m->show.files.root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
+	if (!S_ISREG(st.st_mode))
+		return refuse_unread(e, "it is a link or a folder, no file");
+	if (st.st_size > FILES_TEXT)
+		return refuse_unread(e, "it is larger than a card may be");
 	team_folder(e->team, "cards", folder);
 	snprintf(name, sizeof(name), "%s.json", e->agent);
-	return files_read(&m->show.files, folder, name, &e->text, &f) > 0 &&
-	       files_is_text(&e->text) && files_edited(&m->show.files, &e->text);
+	if (files_read(&m->show.files, folder, name, &e->text, &f) <= 0 ||
+	    !files_edited(&m->show.files, &e->text))
+		return false;
+	return files_is_text(&e->text) || refuse_unread(e, "it is no text");
 }
 
 struct mirror_edit *mirror_next_edit(struct mirror *m)
@@ -51,7 +63,8 @@ struct mirror_edit *mirror_next_edit(struct mirror *m)
 		losses_read(&m->losses);
 	while (m->locked && losses_next_edit(&m->losses, e->path, sizeof(e->path)))
 		if (read_edit(m, e)) {
-			files_expect(&m->show.files, &e->text);
+			if (!e->unread)
+				files_expect(&m->show.files, &e->text);
 			text_add(&e->text, "", 1);
 			e->text.len--;
 			return e;
@@ -63,7 +76,7 @@ struct mirror_edit *mirror_next_edit(struct mirror *m)
 
 void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 {
-	if (edit->code)
+	if (edit->code && !edit->unread)
 		files_unexpect(&m->show.files, &edit->text);
 	if (edit->code == FAULT_UNAVAILABLE || !edit->agent_row) {
 		mirror_edit_free(edit); /* the file stays until it is looked at again */
@@ -113,7 +126,7 @@ int mirror_show_again(struct mirror *m)
 	if (!m->judged)
 		return 0;
 	for (const struct mirror_edit *e = m->judged; e && rc >= 0; e = e->next) {
-		const bool stays = is_in_place(m, e);
+		const bool stays = e->unread || is_in_place(m, e);
 
 		ids_add(stays ? &in_place : &replaced, e->agent_row);
 		if (!stays && e->code)
@@ -141,7 +154,7 @@ void mirror_forget_edits(struct mirror *m)
 {
 	for (struct mirror_edit *e = m->judged, *next; e; e = next) {
 		next = e->next;
-		if (!e->code)
+		if (!e->code && !e->unread)
 			files_unexpect(&m->show.files, &e->text);
 		mirror_edit_free(e);
 	}

@@ -92,7 +92,8 @@ void losses_folder(struct losses *l, const char *path, int fd)
 	if (l->fd >= 0 && strncmp(path, "teams", 5) == 0)
 		add(l, path, fd,
 		    IN_DELETE | IN_MOVED_FROM |
-			    (holds_cards(path) ? IN_CLOSE_WRITE | IN_MOVED_TO : 0));
+			    (holds_cards(path) ? IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO
+					       : 0));
 }
 
 void losses_moved(struct losses *l, const char *from, const char *to)
@@ -186,13 +187,19 @@ static void notice(struct losses *l, const struct inotify_event *e)
 		return forget(l, place);
 	if (e->mask & IN_MOVE_SELF)
 		l->gone = true;
-	if (e->len > 0 && e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) {
+	if (e->len == 0)
+		return;
+	snprintf(path, sizeof(path), "%s%s%s", place->path, *place->path ? "/" : "",
+		 e->name);
+	if (e->mask & (IN_CLOSE_WRITE | IN_MOVED_TO)) {
 		losses_edited(l, place->path, e->name);
-	} else if (e->len > 0 && may_be_ours(place, e)) {
-		snprintf(path, sizeof(path), "%s%s%s", place->path,
-			 *place->path ? "/" : "", e->name);
-		if (fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			lost_at(l, path);
+	} else if (e->mask & IN_CREATE) { /* a file that is made is written yet */
+		if (fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    !S_ISREG(st.st_mode))
+			losses_edited(l, place->path, e->name);
+	} else if (may_be_ours(place, e) &&
+		   fstatat(l->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		lost_at(l, path);
 	}
 }
 

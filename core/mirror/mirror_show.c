@@ -156,8 +156,12 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		const struct mirror_agents_row *row = &views[i].row;
 
-		if (row->destroyed_at || row->gone || row->kind != AGENT_KIND_MEMBER)
+		if (row->destroyed_at || row->kind != AGENT_KIND_MEMBER)
 			continue;
+		if (row->gone) {
+			ids_add(&s->sweep, row->team);
+			continue;
+		}
 		render_card(&views[i], &s->page);
 		snprintf(name, sizeof(name), "%.64s.json", row->name);
 		rc = put(s, row->team_name, "cards", name);

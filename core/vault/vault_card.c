@@ -50,6 +50,9 @@ static const char *first_foreign(const struct card *said, const struct card *is)
 	       : differs(said->team, is->team)                     ? "team"
 	       : differs(said->parent_team, is->parent_team)       ? "parent_team"
 	       : differs(said->workspace_id, is->workspace_id)     ? "workspace_id"
+	       : said->has_last_active                             ? "last_active"
+	       : said->has_description_size                        ? "description_size"
+	       : said->has_more                                    ? "more"
 	       : said->generation != is->generation                ? "generation"
 	       : said->status != is->status                        ? "status"
 	       : !same_endpoints(&said->endpoints, &is->endpoints) ? "endpoints"
@@ -89,6 +92,40 @@ static bool same_card(const struct card *a, const struct card *b)
 	return same;
 }
 
+/* A card as the fields of its JSON, compact texts; to be released. */
+static json_t *card_fields(const struct card *card)
+{
+	struct text text = { 0 };
+	json_t *fields;
+
+	op_encode(&record_card, card, &text);
+	fields = json_loadb(text.data, text.len, 0, NULL);
+	text_release(&text);
+	return fields;
+}
+
+/* The names of the fields in which two cards differ, "description, skills". */
+static const char *names_of_differing(struct call *call, const struct card *a,
+				      const struct card *b)
+{
+	json_t *one = card_fields(a), *other = card_fields(b);
+	const char *names = "";
+
+	for (size_t i = 0; i < record_card.n_fields; i++) {
+		const char *name = record_card.fields[i].name;
+
+		const json_t *a_value = json_object_get(one, name);
+		const json_t *b_value = json_object_get(other, name);
+
+		if (a_value != b_value && !json_equal(a_value, b_value))
+			names = arena_printf(&call->arena, "%s%s%s", names,
+					     *names ? ", " : "", name);
+	}
+	json_decref(one);
+	json_decref(other);
+	return names;
+}
+
 static int refuse_field(struct call *call, const char *field, bool moved)
 {
 	const char *where = arena_printf(&call->arena, "/content/%s", field);
@@ -120,6 +157,7 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	call->form = form;
 	if (rc < 0)
 		return rc;
+	is.has_last_active = false; /* the file does not tell it */
 	as_said = is;
 	move_along(&as_said, said);
 	if (from->sum && was_so(from, &as_said)) {
@@ -129,8 +167,9 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 			return 1;
 		fault_set(&call->fault, FAULT_CONFLICT, "/content",
 			  "the card has changed since event %" PRId64
-			  ", which this text was made from",
-			  from->rev);
+			  ", which this text was made from; it says something else of: "
+			  "%.200s",
+			  from->rev, names_of_differing(call, said, &as_said));
 		return fault_hint(&call->fault, "Read the card again, and change that.");
 	}
 	if (!(field = first_foreign(said, &is)))
@@ -153,16 +192,28 @@ static void take_origin(struct call *call, json_t *json, struct origin *from)
 	json_object_del(json, "sum");
 }
 
-/* Reads a card as arguments of agent.update, which has the fields that may be changed. */
+/* The value that takes a field of a card away, which it need not have. */
+static json_t *nothing(const struct field *field)
+{
+	return field->type->kind == KIND_JSON ? json_object() : json_string("");
+}
+
+/* Reads a card as arguments of agent.update, which has the fields that may be changed; their
+ * texts stay the JSON's.  The file is the whole card: the card has nothing where the file has none of these. */
 static int read_change(struct call *call, json_t *card, struct agent_update_in *change)
 {
 	const struct record *r = op_agent_update->in;
 	json_t *args = json_object(), *value;
 	int rc;
 
-	for (size_t i = 0; i < r->n_fields; i++)
-		if ((value = json_object_get(card, r->fields[i].name)))
-			json_object_set(args, r->fields[i].name, value);
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const char *name = r->fields[i].name;
+
+		if (!json_object_get(card, name) && field_find(&record_card, name))
+			json_object_set_new(card, name, nothing(&r->fields[i]));
+		if ((value = json_object_get(card, name)))
+			json_object_set(args, name, value);
+	}
 	rc = op_decode(r, args, change, DECODE_STRICT, &call->arena, &call->fault);
 	json_decref(args);
 	return rc < 0 ? move_into_content(call) : 0;

@@ -1,0 +1,7 @@
+-- A new agent under the name of one that is gone goes on with its generations, so that nothing that
+-- is stamped with one of those counts as the new one's.
+CREATE INDEX agent_former ON agent(team, name, generation) WHERE gone = 1;
+
+-- The generation that an agent was made with.
+ALTER TABLE agent ADD COLUMN first_generation INTEGER NOT NULL DEFAULT 1;
+UPDATE agent SET first_generation = (SELECT counts_from FROM state WHERE one = 1) + 1;
