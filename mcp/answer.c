@@ -28,6 +28,17 @@ struct answers *answers_new(struct mcp *m, void *stream)
 	return b;
 }
 
+static void send_message(struct mcp *m, const struct mcp_message *message)
+{
+	m->options.send(m->options.arg, message);
+}
+
+static void tell_dropped(struct mcp *m, void *stream)
+{
+	if (m->options.drop)
+		m->options.drop(m->options.arg, stream);
+}
+
 void answers_drop(struct answers *b)
 {
 	if (--b->held)
@@ -35,8 +46,13 @@ void answers_drop(struct answers *b)
 	if (b->out.len) {
 		text_adds(&b->out, "]\n");
 		arrive_sent(b->mcp, b);
-		b->mcp->options.send(b->mcp->options.arg, b->stream, b->out.data,
-				     b->out.len);
+		send_message(b->mcp, &(struct mcp_message){ .text = b->out.data,
+							    .len = b->out.len,
+							    .stream = b->stream,
+							    .last = true,
+							    .status = 200 });
+	} else {
+		tell_dropped(b->mcp, b->stream);
 	}
 	text_release(&b->out);
 	free(b);
@@ -49,16 +65,27 @@ void answers_add(struct answers *b, struct request *r)
 }
 
 /* Sends what stands in m->out, or keeps it for the batch it belongs to. */
-static void send_out(struct mcp *m, void *stream, struct answers *b)
+static void send_out(struct mcp *m, struct answers *b, struct mcp_message message)
 {
 	if (b) {
 		text_adds(&b->out, b->out.len ? "," : "[");
 		text_add(&b->out, m->out.data, m->out.len);
 	} else {
 		text_add(&m->out, "\n", 1);
-		m->options.send(m->options.arg, stream, m->out.data, m->out.len);
+		message.text = m->out.data;
+		message.len = m->out.len;
+		send_message(m, &message);
 	}
 	m->out.len = 0;
+}
+
+static void send_answer(struct request *r)
+{
+	r->answered = true;
+	send_out(r->mcp, r->with,
+		 (struct mcp_message){ .stream = r->stream,
+				       .last = true,
+				       .status = r->status ? r->status : 200 });
 }
 
 /* --- requests --------------------------------------------------------------- */
@@ -141,6 +168,8 @@ void request_free(struct request *r)
 		subscription_forget(r->mcp, r);
 	if (r->with)
 		answers_drop(r->with);
+	else if (!r->answered)
+		tell_dropped(r->mcp, r->stream);
 	arrive_forget(r);
 	free(r->id);
 	free(r->token);
@@ -248,10 +277,8 @@ static void end_members(struct mcp *m)
 
 void answer_end(struct request *r)
 {
-	struct mcp *m = r->mcp;
-
-	end_members(m);
-	send_out(m, r->stream, r->with);
+	end_members(r->mcp);
+	send_answer(r);
 	request_free(r);
 }
 
@@ -259,7 +286,8 @@ void mcp_refuse(struct mcp *m, void *stream, struct answers *with, const char *i
 		int code, const char *why)
 {
 	rpc_add_error(&m->out, id, code, why, NULL);
-	send_out(m, stream, with);
+	send_out(m, with,
+		 (struct mcp_message){ .stream = stream, .last = true, .status = 400 });
 }
 
 void answer_error(struct request *r, int code, const char *data, const char *fmt, ...)
@@ -271,7 +299,7 @@ void answer_error(struct request *r, int code, const char *data, const char *fmt
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	rpc_add_error(&r->mcp->out, r->id, code, why, data);
-	send_out(r->mcp, r->stream, r->with);
+	send_answer(r);
 	request_free(r);
 }
 
@@ -299,7 +327,13 @@ struct text *note_begin(struct mcp *m, const char *method)
 void note_end(struct mcp *m, void *stream)
 {
 	end_members(m);
-	send_out(m, stream, NULL);
+	send_out(m, NULL, (struct mcp_message){ .stream = stream });
+}
+
+void note_end_last(struct mcp *m)
+{
+	end_members(m);
+	send_out(m, NULL, (struct mcp_message){ .places = true });
 }
 
 static const char *const level_names[] = {

@@ -103,13 +103,71 @@ static void feed_free(struct mcp_feed *feed)
 	free(feed);
 }
 
+/* Whether a feed may call: a peer without a stream for notifications reads no events, and has
+ * them later. */
+static bool may_call(const struct mcp_feed *feed)
+{
+	return !feed->busy && feed->state != FEED_BROKEN &&
+	       !(feed->mcp->holds && feed->state == FEED_LIVE);
+}
+
+static void feed_stop(struct mcp_feed *feed)
+{
+	if (feed->number)
+		client_cancel(feed->mcp->client, feed->number);
+	feed->number = 0;
+	feed->busy = false;
+	feed->due = clock_steady_ms();
+}
+
+void mcp_hold(struct mcp *m, bool held)
+{
+	m->holds = held;
+	for (struct mcp_feed *feed = m->feeds; held && feed; feed = feed->next)
+		if (feed->state == FEED_LIVE)
+			feed_stop(feed);
+}
+
+void mcp_place(const struct mcp *m, struct text *out)
+{
+	const char *comma = "";
+
+	for (const struct mcp_feed *feed = m->feeds; feed; feed = feed->next) {
+		if (feed->state != FEED_LIVE)
+			continue;
+		text_addf(out, "%s%s=%lld", comma, feed->team, (long long)feed->after);
+		comma = ",";
+	}
+}
+
+/* Texts are "TEAM=SEQ,TEAM=SEQ".  A number that no event has yet fails at the next call, which
+ * then tells that anything may have changed. */
+void mcp_go_back(struct mcp *m, const char *place)
+{
+	while (*place) {
+		size_t n = strcspn(place, ",");
+		const char *equals = memchr(place, '=', n);
+		size_t len = equals ? (size_t)(equals - place) : n;
+		int64_t after = equals ? strtoll(equals + 1, NULL, 10) : 0;
+
+		for (struct mcp_feed *feed = m->feeds; feed; feed = feed->next) {
+			if (strlen(feed->team) != len ||
+			    strncmp(feed->team, place, len) != 0 ||
+			    feed->state != FEED_LIVE || after < 0)
+				continue;
+			feed_stop(feed);
+			feed->after = after;
+		}
+		place += n + (place[n] == ',');
+	}
+}
+
 int64_t feeds_due(const struct mcp *m)
 {
 	int64_t due = 0;
 
 	for (const struct mcp_feed *feed = m->feeds; feed; feed = feed->next)
-		if (!feed->busy && feed->state != FEED_BROKEN &&
-		    (!due || feed->due < due))
+		if (may_call(feed) && (!due || feed->due < due))
 			due = feed->due;
 	return due;
 }
@@ -124,7 +182,7 @@ void feeds_run(struct mcp *m, int64_t now)
 			feed_free(feed);
 			continue;
 		}
-		if (!feed->busy && feed->state != FEED_BROKEN && feed->due <= now)
+		if (may_call(feed) && feed->due <= now)
 			feed_call(feed);
 		at = &feed->next;
 	}

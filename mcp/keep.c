@@ -77,7 +77,7 @@ void keep_run(struct mcp *m, int64_t now)
 	struct client *c;
 	json_t *args;
 
-	if (!m->keep_at || now < m->keep_at || m->keeping || m->end_by)
+	if (!m->keep_at || now < m->keep_at || m->keeping || m->end_by || m->rests)
 		return;
 	c = mcp_client(m, &f);
 	m->keep_at = now + FAIL_MS;
@@ -87,4 +87,9 @@ void keep_run(struct mcp *m, int64_t now)
 	m->keeping = true;
 	client_start(c, op_task_list, args, list_done, m);
 	json_decref(args);
+}
+
+void mcp_keep(struct mcp *m, bool keeps)
+{
+	m->rests = !keeps;
 }

@@ -22,12 +22,12 @@ const struct era era_legacy = {
 	.begin = begin,
 };
 
-static const char *choose(const char *asked)
+const char *legacy_version(const char *name)
 {
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
-		if (strcmp(versions[i], asked) == 0)
+		if (strcmp(versions[i], name) == 0)
 			return versions[i];
-	return versions[0];
+	return NULL;
 }
 
 void legacy_initialize(struct request *r, json_t *params)
@@ -43,7 +43,9 @@ void legacy_initialize(struct request *r, json_t *params)
 			"protocolVersion is missing; known are 2025-11-25 to 2024-11-05");
 		return;
 	}
-	m->version = choose(asked);
+	m->version = legacy_version(asked);
+	if (!m->version)
+		m->version = versions[0];
 	if (client)
 		snprintf(m->client_name, sizeof(m->client_name), "%s", client);
 	out = answer_begin(r, CACHE_NONE);
@@ -73,6 +75,7 @@ void legacy_set_level(struct request *r, json_t *params)
 		return;
 	}
 	r->mcp->level = level;
+	r->mcp->changes++;
 	legacy_ping(r, params);
 }
 
@@ -99,4 +102,47 @@ void legacy_unsubscribe(struct request *r, json_t *params)
 	}
 	subscription_drop(r->mcp, uri);
 	legacy_ping(r, params);
+}
+
+/* --- sessions in rows ------------------------------------------------------------ */
+
+bool mcp_session(struct mcp *m, struct mcp_session *session)
+{
+	if (!m->version)
+		return false;
+	m->watched.len = 0;
+	subscriptions_write(m, &m->watched);
+	*session = (struct mcp_session){ .version = m->version,
+					 .client = m->client_name,
+					 .level = (int)m->level,
+					 .watches = m->watched.data };
+	return true;
+}
+
+unsigned mcp_changes(const struct mcp *m)
+{
+	return m->changes;
+}
+
+bool mcp_restore(struct mcp *m, const struct mcp_session *session)
+{
+	m->version = legacy_version(session->version);
+	if (!m->version)
+		return false;
+	m->level = (enum level)session->level;
+	snprintf(m->client_name, sizeof(m->client_name), "%s", session->client);
+	subscriptions_restore(m, session->watches);
+	return true;
+}
+
+bool mcp_is_legacy(const char *version)
+{
+	return legacy_version(version) != NULL;
+}
+
+bool mcp_begins(const json_t *message)
+{
+	const char *method = json_string_value(json_object_get(message, "method"));
+
+	return method && strcmp(method, "initialize") == 0;
 }

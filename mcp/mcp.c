@@ -117,6 +117,8 @@ static const struct method *method_find(const char *name, unsigned era)
  * ones say; anything else without a version in _meta is a modern mistake. */
 static const struct era *era_of(const struct mcp *m, const struct rpc *rpc)
 {
+	if (m->options.eras)
+		return m->options.eras & ERA_MODERN ? &era_modern : &era_legacy;
 	if (modern_named(rpc->params))
 		return &era_modern;
 	if (m->version || strcmp(rpc->method, "initialize") == 0 ||
@@ -138,8 +140,12 @@ static void take_request(struct mcp *m, const struct rpc *rpc, void *stream,
 		answers_add(with, r);
 	if (era == &era_modern && !modern_check(r, rpc->params))
 		return;
+	if (!method && era == &era_modern)
+		r->status = 404;
 	if (!method)
 		answer_error(r, RPC_NO_METHOD, NULL, "no method %.100s", rpc->method);
+	else if (era == &era_modern && !modern_match(r, rpc->method, rpc->params))
+		return;
 	else if (m->n_requests >= REQUESTS_MAX)
 		answer_error(r, RPC_INTERNAL, NULL, "too many requests are under way");
 	else if (with && method->run == legacy_initialize)
@@ -166,7 +172,8 @@ static void take_cancel(struct mcp *m, json_t *params)
 	text_release(&want);
 }
 
-static void take(struct mcp *m, json_t *message, void *stream, struct answers *with)
+/* Takes a message: whether it is answered. */
+static bool take(struct mcp *m, json_t *message, void *stream, struct answers *with)
 {
 	struct text id = { 0 };
 	struct rpc rpc;
@@ -183,29 +190,32 @@ static void take(struct mcp *m, json_t *message, void *stream, struct answers *w
 		mcp_refuse(m, stream, with, id.data, rpc.code, rpc.why);
 		text_release(&id);
 	}
+	return rpc.kind == RPC_REQUEST || rpc.kind == RPC_BROKEN;
 }
 
 /* Handles a batch.  Only the revision 2025-03-26 has batches. */
-static void take_batch(struct mcp *m, json_t *messages, void *stream)
+static bool take_batch(struct mcp *m, json_t *messages, void *stream)
 {
 	struct answers *with;
 	json_t *message;
+	bool any = false;
 	size_t i;
 
 	if (!m->version || strcmp(m->version, "2025-03-26") != 0) {
 		mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST,
 			   "this protocol version has no batches");
-		return;
+		return true;
 	}
 	if (!json_array_size(messages)) {
 		mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST,
 			   "the batch is empty");
-		return;
+		return true;
 	}
 	with = answers_new(m, stream);
 	json_array_foreach(messages, i, message)
-		take(m, message, stream, with);
+		any |= take(m, message, stream, with);
 	answers_drop(with);
+	return any;
 }
 
 /* Refuses what is no JSON; a request whose id can be told is answered, so that its client
@@ -220,6 +230,19 @@ static void refuse_line(struct mcp *m, const char *line, size_t len, void *strea
 	text_release(&id);
 }
 
+bool mcp_take(struct mcp *m, json_t *message, const struct mcp_headers *headers,
+	      void *stream)
+{
+	bool answered;
+
+	m->headers = headers;
+	answered = json_is_array(message) ? take_batch(m, message, stream)
+					  : take(m, message, stream, NULL);
+	m->headers = NULL;
+	subscriptions_run(m, clock_steady_ms());
+	return answered;
+}
+
 void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 {
 	json_error_t error;
@@ -228,14 +251,16 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 		text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
 		&error);
 
-	if (!message)
-		refuse_line(m, text, len, stream, error.text);
-	else if (json_is_array(message))
-		take_batch(m, message, stream);
+	if (message)
+		mcp_take(m, message, NULL, stream);
 	else
-		take(m, message, stream, NULL);
+		refuse_line(m, text, len, stream, error.text);
 	json_decref(message);
-	subscriptions_run(m, clock_steady_ms());
+}
+
+void mcp_at(struct mcp *m, uint64_t at)
+{
+	m->at = at;
 }
 
 void mcp_handle_at(struct mcp *m, const char *text, size_t len, uint64_t at)
@@ -259,6 +284,8 @@ struct client *mcp_client(struct mcp *m, struct fault *f)
 		.local_reads = true,
 		.rests = true,
 		.confirms = true,
+		.way = m->options.way,
+		.way_arg = m->options.arg,
 		.identity = m->identity,
 	};
 
@@ -278,9 +305,9 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 
 	m->options = *o;
 	m->level = LEVEL_WARNING;
-	m->identity = o->home->identity;
+	m->identity = o->identity ? *o->identity : o->home->identity;
 	/* In a workspace its door says who calls. */
-	m->identity.nobody = !o->acts_as_operator && !m->identity.agent &&
+	m->identity.nobody = !o->identity && !o->acts_as_operator && !m->identity.agent &&
 			     (o->home->dir[0] || o->home->refused.code);
 	snprintf(m->session, sizeof(m->session), "mcp:%016llx",
 		 (unsigned long long)home_random());
@@ -305,6 +332,7 @@ void mcp_close(struct mcp *m)
 	client_close(m->client);
 	text_release(&m->out);
 	text_release(&m->tools);
+	text_release(&m->watched);
 	free(m);
 }
 
@@ -314,6 +342,17 @@ static bool may_drop(const struct request *r)
 {
 	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST ||
 			     r->op->gives == GIVES_CLAIM);
+}
+
+void mcp_cut(struct mcp *m, void *stream)
+{
+	struct request *next;
+
+	for (struct request *r = m->requests; r; r = next) {
+		next = r->next;
+		if (r->stream == stream)
+			request_cancel(r);
+	}
 }
 
 static void end_listening(struct request *r)
@@ -359,7 +398,7 @@ static int64_t sooner(int64_t a, int64_t b) /* 0: never */
 
 int mcp_timeout(const struct mcp *m)
 {
-	int64_t due = sooner(feeds_due(m), m->keep_at), now;
+	int64_t due = sooner(feeds_due(m), m->rests ? 0 : m->keep_at), now;
 	int step = m->client ? client_timeout(m->client) : -1;
 
 	for (struct request *r = m->requests; r; r = r->next)

@@ -19,9 +19,27 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
+#include "core/client/client.h"
 #include "core/home/home.h"
 
 struct mcp;
+
+/* A message to the client. */
+struct mcp_message {
+	const char *text; /* one whole message, newline included */
+	size_t len;
+	void *stream; /* of the request, or batch, that it belongs to; NULL: of none */
+	bool last; /* it answers them: nothing more comes on this stream */
+	int status; /* of HTTP, for the last one: 200, 400 or 404 */
+	bool places; /* with it the client has all notifications up to mcp_place() */
+};
+
+/* Headers of a request of HTTP, which say what its message is; NULL: they do not. */
+struct mcp_headers {
+	const char *version, *method, *name;
+};
+
+enum { MCP_LEGACY = 1, MCP_MODERN = 2 };
 
 struct mcp_options {
 	struct home *home; /* borrowed for the peer's life */
@@ -29,8 +47,13 @@ struct mcp_options {
 	bool output_schemas; /* list what tools answer, too */
 	bool direct; /* never use the host */
 	bool acts_as_operator; /* who has no identity is the operator, and not nobody */
-	/* Takes one whole message, newline included. */
-	void (*send)(void *arg, void *stream, const char *message, size_t len);
+	unsigned eras; /* that a peer may be of; 0: both */
+	/* The caller, and the way of its calls; NULL: as the home says. */
+	const struct identity *identity;
+	const struct client_way *way;
+	void (*send)(void *arg, const struct mcp_message *message);
+	/* A request was cancelled: its stream ends without an answer.  NULL: nobody asks. */
+	void (*drop)(void *arg, void *stream);
 	void *arg;
 };
 
@@ -43,10 +66,46 @@ void mcp_close(struct mcp *m);
 /* Handles a message, or a batch of them, of `len` bytes of JSON.  Answers come now or
  * later, by options.send. */
 void mcp_handle(struct mcp *m, const char *message, size_t len, void *stream);
+/* The same for JSON that is read already and borrowed; `headers` NULL: there are none.  Whether
+ * it is answered, now or later. */
+bool mcp_take(struct mcp *m, json_t *message, const struct mcp_headers *headers,
+	      void *stream);
 /* mcp_handle() for a message before which the client had sent `at` bytes. */
 void mcp_handle_at(struct mcp *m, const char *message, size_t len, uint64_t at);
 /* Says that a message was longer than the transport takes. */
 void mcp_refuse_long(struct mcp *m, void *stream);
+
+/* Says how many bytes, or requests, the client had sent before the next message. */
+void mcp_at(struct mcp *m, uint64_t at);
+/* Cancels the requests of a stream whose client is gone. */
+void mcp_cut(struct mcp *m, void *stream);
+
+/* Whether MCP-Protocol-Version names a revision with sessions. */
+bool mcp_is_legacy(const char *version);
+/* Whether a message of HTTP without a session begins one. */
+bool mcp_begins(const json_t *message);
+
+/* A legacy session is kept in rows, and may go on in another process. */
+struct mcp_session {
+	const char *version, *client; /* as initialize has said */
+	int level; /* of its log */
+	const char *watches; /* what it has subscribed to, as JSON */
+};
+
+/* Whether initialize was answered; fills in the session, whose texts are the peer's until it is
+ * next called. */
+bool mcp_session(struct mcp *m, struct mcp_session *session);
+/* How often its level and subscriptions have changed until now. */
+unsigned mcp_changes(const struct mcp *m);
+/* Makes a new peer what one was that had this session; false: it is none. */
+bool mcp_restore(struct mcp *m, const struct mcp_session *session);
+
+/* A legacy peer's notifications are held back while it has no stream for them: */
+void mcp_hold(struct mcp *m, bool held);
+/* Up to where a client has them, as text: for the id of an event of SSE.  Appends. */
+void mcp_place(const struct mcp *m, struct text *out);
+/* Goes back to there. */
+void mcp_go_back(struct mcp *m, const char *place);
 
 /* Takes note that all messages sent so far were written whole (`arrived`), or cannot be,
  * since their reader is gone.  The client had sent `sent` bytes before they were
@@ -70,6 +129,9 @@ int mcp_fd(const struct mcp *m); /* -1: nothing to poll yet */
 int mcp_timeout(const struct mcp *m); /* ms until mcp_step() is due; -1: never */
 /* Does what is due: input of mcp_fd(), progress, leases, subscriptions. */
 void mcp_step(struct mcp *m);
+
+/* Whether the claims of the agent are looked after, as they are at first. */
+void mcp_keep(struct mcp *m, bool keeps);
 
 /* `cadre mcp`: serves stdin and stdout to the end of input.  Returns the exit status. */
 int mcp_main(int argc, char **argv, struct home *home);

@@ -3,7 +3,11 @@
  */
 #include "mcp/peer.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/wire/base64.h"
 
 #define VERSION "2026-07-28"
 
@@ -55,24 +59,84 @@ static void answer_no_version(struct request *r, const char *asked)
 
 bool modern_check(struct request *r, json_t *params)
 {
+	const struct mcp_headers *headers = r->mcp->headers;
 	json_t *meta = json_object_get(params, "_meta");
 	const char *version = param_text(meta, META "protocolVersion");
 	const char *level = param_text(meta, META "logLevel");
 
+	r->status = 400;
 	if (!version)
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
 			     "_meta has no " META "protocolVersion: say " VERSION
 			     " there, or begin with initialize");
-	else if (strcmp(version, VERSION) != 0)
-		answer_no_version(r, version);
 	else if (!json_is_object(json_object_get(meta, META "clientCapabilities")))
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
 			     "_meta has no " META "clientCapabilities");
+	else if (headers && (!headers->version || strcmp(headers->version, version) != 0))
+		answer_error(r, RPC_HEADER, NULL,
+			     "MCP-Protocol-Version is not the version of _meta, %.40s",
+			     version);
+	else if (strcmp(version, VERSION) != 0)
+		answer_no_version(r, version);
 	else if (level && r->level == LEVEL_NONE)
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
 			     "_meta " META "logLevel is no level: %.40s", level);
-	else
+	else {
+		r->status = 0;
 		return true;
+	}
+	return false;
+}
+
+/* --- headers of HTTP ------------------------------------------------------------------ */
+
+/* Methods whose object a header names, and the parameter that is it. */
+static const struct {
+	const char *method, *param;
+} named[] = {
+	{ "tools/call", "name" },
+	{ "prompts/get", "name" },
+	{ "resources/read", "uri" },
+};
+
+/* Whether a header has this value, as it is or as =?base64?...?=. */
+static bool header_is(const char *header, const char *value)
+{
+	static const char begin[] = "=?base64?", end[] = "?=";
+	const size_t n = strlen(header), around = strlen(begin) + strlen(end);
+	char *text;
+	ssize_t len;
+	bool same;
+
+	if (n < around || strncmp(header, begin, strlen(begin)) != 0 ||
+	    strcmp(header + n - strlen(end), end) != 0)
+		return strcmp(header, value) == 0;
+	text = xmalloc(n);
+	len = base64_decode(text, header + strlen(begin), n - around);
+	same = len >= 0 && (size_t)len == strlen(value) &&
+	       memcmp(text, value, (size_t)len) == 0;
+	free(text);
+	return same;
+}
+
+bool modern_match(struct request *r, const char *method, json_t *params)
+{
+	const struct mcp_headers *headers = r->mcp->headers;
+	const char *name = NULL;
+
+	if (!headers)
+		return true;
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		if (strcmp(named[i].method, method) == 0)
+			name = param_text(params, named[i].param);
+	if (headers->method && header_is(headers->method, method) &&
+	    (!name || (headers->name && header_is(headers->name, name))))
+		return true;
+	r->status = 400;
+	answer_error(r, RPC_HEADER, NULL, "%s is not the one of the message",
+		     headers->method && header_is(headers->method, method)
+			     ? "Mcp-Name"
+			     : "Mcp-Method");
 	return false;
 }
 

@@ -31,7 +31,7 @@ enum cache {
 	CACHE_ALWAYS, /* the same for everybody while we run */
 };
 
-enum { ERA_LEGACY = 1, ERA_MODERN = 2 };
+enum { ERA_LEGACY = MCP_LEGACY, ERA_MODERN = MCP_MODERN };
 
 struct era {
 	unsigned bit;
@@ -67,6 +67,8 @@ struct request {
 	const struct era *era;
 	struct answers *with; /* or NULL */
 	void *stream;
+	int status; /* of HTTP, of its answer; 0: 200 */
+	bool answered;
 	char *id; /* as JSON text */
 	char *token; /* of progress, as JSON text; NULL: not wanted */
 	enum level level; /* modern: what it wants logged */
@@ -113,6 +115,11 @@ struct mcp {
 	size_t n_running; /* of those, calls that do not wait */
 	struct arrival *arrivals; /* newest first */
 	uint64_t at; /* bytes that the client sent before the message in hand */
+	const struct mcp_headers *headers; /* of the message in hand, or NULL */
+	bool holds; /* legacy notifications wait for a stream */
+	bool rests; /* claims are not looked after */
+	struct text watched; /* mcp_session.watches */
+	unsigned changes; /* of its session */
 	struct subscription *watches;
 	size_t n_watches;
 	struct mcp_feed *feeds;
@@ -165,6 +172,8 @@ void answer_unread(struct request *r, const char *uri, const struct fault *f);
 struct text *note_begin(struct mcp *m, const char *method);
 /* Closes the notification and sends it on the stream. */
 void note_end(struct mcp *m, void *stream);
+/* The same for the last one of what happened: behind it mcp_place() is right. */
+void note_end_last(struct mcp *m);
 /* Sends a log message, if the client wants this level. */
 void request_log(struct request *r, enum level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -193,6 +202,11 @@ method_run complete_argument;
 
 /* Whether a modern request says what it has to; if not, it is answered with an error. */
 bool modern_check(struct request *r, json_t *params);
+/* Whether the headers name the method and its object as the message does; if not, it is
+ * answered with an error. */
+bool modern_match(struct request *r, const char *method, json_t *params);
+/* The legacy version of that name, or NULL. */
+const char *legacy_version(const char *name);
 /* Whether params._meta names a protocol version. */
 bool modern_named(json_t *params);
 
@@ -283,6 +297,9 @@ void subscription_drop(struct mcp *m, const char *uri); /* of a legacy subscript
 void subscription_forget(struct mcp *m, const struct request *r);
 void subscriptions_run(struct mcp *m, int64_t now);
 void subscriptions_release(struct mcp *m);
+/* Legacy watches as JSON, and back. */
+void subscriptions_write(const struct mcp *m, struct text *out);
+void subscriptions_restore(struct mcp *m, const char *watches);
 int64_t feeds_due(const struct mcp *m); /* when subscriptions_run() is; 0: not */
 
 /* --- claims of a living process (keep.c) ------------------------------------- */

@@ -18,7 +18,9 @@ enum rpc_code {
 	RPC_INVALID_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
 	RPC_NO_RESOURCE = -32002, /* legacy only */
-	RPC_NO_VERSION = -32022, /* modern only */
+	RPC_HEADER = -32020, /* modern only, and the next */
+	RPC_NO_CAPABILITY = -32021,
+	RPC_NO_VERSION = -32022,
 };
 
 enum rpc_kind {

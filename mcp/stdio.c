@@ -71,12 +71,11 @@ static void write_out(struct stdio *s)
 }
 
 /* Answers of one round are written together, as long as they are small in sum. */
-static void keep_message(void *arg, void *stream, const char *message, size_t len)
+static void keep_message(void *arg, const struct mcp_message *message)
 {
 	struct stdio *s = arg;
 
-	(void)stream;
-	text_add(&s->out, message, len);
+	text_add(&s->out, message->text, message->len);
 	if (s->out.len >= OUT_MOST)
 		write_out(s);
 }

@@ -83,6 +83,7 @@ void subscription_listed(struct mcp *m, int64_t seq)
 		if (!w->owner && !w->text)
 			return;
 	w = watch_new(m, "");
+	m->changes++;
 	w->state = WATCH_FINE;
 	if (w->feed->state == FEED_OPENING && !w->feed->busy) {
 		w->feed->state = FEED_LIVE;
@@ -140,6 +141,7 @@ static bool is_refused(const struct subscription *w, const void *request)
 
 void subscription_drop(struct mcp *m, const char *uri)
 {
+	m->changes++;
 	watch_sweep(m, is_legacy_of, uri);
 }
 
@@ -325,7 +327,8 @@ static bool is_about_one(const struct subscription *w, json_t *events)
 	return false;
 }
 
-static void tell(struct mcp *m, const struct subscription *w)
+/* Tells a watch's owner; `last`: of those that a batch of events was told to. */
+static void tell(struct mcp *m, const struct subscription *w, bool last)
 {
 	struct text *out =
 		note_begin(m, w->text ? "notifications/resources/updated"
@@ -337,19 +340,29 @@ static void tell(struct mcp *m, const struct subscription *w)
 		text_adds(out, "\"uri\":");
 		text_add_json(out, w->text);
 	}
-	note_end(m, w->owner ? w->owner->stream : NULL);
+	if (last && !w->owner)
+		note_end_last(m);
+	else
+		note_end(m, w->owner ? w->owner->stream : NULL);
 }
 
 /* A resource is told once, however many events it has had; a watch that is not
  * acknowledged yet is told nothing: its owner has not read it yet either. */
 void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
-	struct mcp *m = feed->mcp;
+	const struct subscription *before = NULL;
 
-	for (struct subscription *w = m->watches; w; w = w->next)
-		if (w->feed == feed && !(w->owner && w->owner->opening) &&
-		    (!events || is_about_one(w, events)))
-			tell(m, w);
+	for (const struct subscription *w = feed->mcp->watches; w; w = w->next) {
+		if (w->feed != feed || w->state != WATCH_FINE ||
+		    (w->owner && w->owner->opening) ||
+		    (events && !is_about_one(w, events)))
+			continue;
+		if (before)
+			tell(feed->mcp, before, false);
+		before = w;
+	}
+	if (before)
+		tell(feed->mcp, before, true);
 }
 
 /* --- life ---------------------------------------------------------------------------- */
@@ -381,4 +394,54 @@ void subscriptions_release(struct mcp *m)
 {
 	watch_sweep(m, is_any, NULL);
 	feeds_release(m);
+}
+
+/* --- kept in rows --------------------------------------------------------------------- */
+
+void subscriptions_write(const struct mcp *m, struct text *out)
+{
+	json_t *all = json_array();
+	char *text;
+
+	for (const struct subscription *w = m->watches; w; w = w->next)
+		if (!w->owner && w->state == WATCH_FINE)
+			json_array_append_new(all,
+					      json_pack("{s:s, s:I}", "uri",
+							w->text ? w->text : "", "after",
+							(json_int_t)w->feed->after));
+	text = json_dumps(all, JSON_COMPACT);
+	text_adds(out, text);
+	free(text);
+	json_decref(all);
+}
+
+static void restore_one(struct mcp *m, const char *text, int64_t after)
+{
+	struct subscription *w;
+	struct uri uri;
+
+	if (*text && !uri_read(&uri, text))
+		return;
+	w = watch_new(m, *text ? uri.team : "");
+	if (w->feed->state == FEED_OPENING) {
+		w->feed->state = FEED_LIVE;
+		w->feed->after = after;
+	}
+	w->state = WATCH_FINE;
+	if (!*text)
+		return;
+	w->uri = uri;
+	w->text = xstrdup(text);
+	w->state = WATCH_NEW; /* it is read again: may it still be? */
+}
+
+void subscriptions_restore(struct mcp *m, const char *watches)
+{
+	json_t *all = json_loads(watches, 0, NULL), *one;
+	size_t i;
+
+	json_array_foreach(all, i, one)
+		restore_one(m, param_text(one, "uri"),
+			    json_integer_value(json_object_get(one, "after")));
+	json_decref(all);
 }

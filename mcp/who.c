@@ -86,8 +86,8 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	struct mcp *m = r->mcp;
 	json_t *args = r->joins;
 
-	if (!args || m->options.home->who != HOME_BY_PLACE || m->lapsed ||
-	    (f->where[0] && strcmp(f->where, "/from") != 0) ||
+	if (!args || m->options.identity || m->options.home->who != HOME_BY_PLACE ||
+	    m->lapsed || (f->where[0] && strcmp(f->where, "/from") != 0) ||
 	    (f->code != FAULT_CONFLICT && f->code != FAULT_DENIED &&
 	     f->code != FAULT_NOT_FOUND))
 		return false;

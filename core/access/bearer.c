@@ -296,3 +296,17 @@ int token_used(struct call *call, const struct token_used_in *in,
 		rc = sql_run(call, token_note, .id = in->tokens[i], .now = call->now);
 	return rc < 0 ? rc : 0;
 }
+
+int token_who(struct call *call, const struct token_who_in *in, struct token_who_out *out)
+{
+	const struct caller *caller = &call->caller;
+
+	(void)in;
+	out->name = caller->agent && call->identity.agent ? caller->name : NULL;
+	out->team = caller->team ? caller->team_name : NULL;
+	out->level = caller->level >= WHO_OPERATOR ? CALLER_LEVEL_OPERATOR
+		     : caller->level == WHO_LEAD   ? CALLER_LEVEL_LEAD
+		     : caller->level == WHO_MEMBER ? CALLER_LEVEL_MEMBER
+						   : CALLER_LEVEL_OBSERVER;
+	return 0;
+}

@@ -17,8 +17,12 @@ int client_open(struct client **out, const struct client_options *o, struct faul
 	struct client *c = xcalloc(1, sizeof(*c));
 
 	c->o = *o;
+	c->bell = c->epoll = -1;
+	if (o->way) {
+		*out = c;
+		return 0;
+	}
 	mirror_attend(c->o.home);
-	c->bell = -1;
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (c->epoll < 0) {
 		free(c);
@@ -37,6 +41,8 @@ void client_close(struct client *c)
 	client_settle_all(c, false);
 	while ((t = c->calls)) {
 		c->calls = t->next;
+		if (c->o.way)
+			c->o.way->cancel(c->o.way_arg, t->number);
 		if (t->link && t->link != c->link)
 			socket_close(c, t->link);
 		direct_forget(t);
@@ -46,7 +52,8 @@ void client_close(struct client *c)
 	if (c->link)
 		socket_close(c, c->link);
 	direct_close(c);
-	close(c->epoll);
+	if (c->epoll >= 0)
+		close(c->epoll);
 	free(c);
 }
 
@@ -173,6 +180,30 @@ void client_form(struct client *c, struct form form)
 	c->form = form;
 }
 
+static void way_start(struct client *c, struct ticket *t)
+{
+	struct fault f = { 0 };
+
+	t->until = INT64_MAX;
+	if (c->o.way->start(c->o.way_arg, c, t->number, t->op, t->args, t->form,
+			    t->confirms, &f) < 0)
+		ticket_end(c, t, NULL, &f);
+}
+
+void client_answer(struct client *c, int64_t number, const char *result,
+		   const struct fault *f, const struct given *given)
+{
+	struct ticket *t = c->calls;
+
+	while (t && t->number != number)
+		t = t->next;
+	if (!t)
+		return;
+	if (given)
+		client_owe(c, t, NULL, given);
+	ticket_end(c, t, result, f);
+}
+
 /*~ Is there a host?  Station 3 of 12.
  *
  * A host is the process that `cadre up` starts.  It is a convenience, never a condition:
@@ -209,7 +240,9 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 	t->confirms = c->o.confirms && gives(op, t->args);
 	t->next = c->calls;
 	c->calls = t;
-	if (is_local(c, op) || !socket_start(c, t))
+	if (c->o.way)
+		way_start(c, t);
+	else if (is_local(c, op) || !socket_start(c, t))
 		direct_start(c, t);
 	return is_open(c, number) ? number : 0;
 }
@@ -222,6 +255,8 @@ void client_cancel(struct client *c, int64_t number)
 		if (t->number != number)
 			continue;
 		*at = t->next;
+		if (c->o.way)
+			c->o.way->cancel(c->o.way_arg, t->number);
 		/* A wait has a connection of its own: the host sees it go. */
 		if (t->link && t->link != c->link)
 			socket_close(c, t->link);
@@ -254,7 +289,9 @@ int64_t client_telling(const struct client *c)
 
 static void settle(struct client *c, struct debt *d, bool arrived)
 {
-	if (d->link)
+	if (c->o.way)
+		c->o.way->settle(c->o.way_arg, &d->given, arrived);
+	else if (d->link)
 		socket_settle(c, d->link, d->number, arrived);
 	else if (!arrived)
 		direct_undo(c, &d->given);
@@ -333,7 +370,7 @@ static void step_late(struct client *c)
 void client_step(struct client *c)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(c->epoll, events, 16, 0);
+	int n = c->o.way ? 0 : epoll_wait(c->epoll, events, 16, 0);
 	bool rung = false;
 
 	for (int i = 0; i < n; i++) {

@@ -26,8 +26,21 @@
 
 struct client;
 
+/* How the client of a door inside the host passes its calls on; `arg` is way_arg. */
+struct client_way {
+	/* Starts a call, whose answer client_answer() is told, later; `args` is borrowed until
+	 * it returns.  `confirms`: the answer is settled once it arrived.  0 or a fault. */
+	int (*start)(void *arg, struct client *c, int64_t number, const struct op *op,
+		     json_t *args, struct form form, bool confirms, struct fault *f);
+	void (*cancel)(void *arg, int64_t number);
+	void (*settle)(void *arg, const struct given *given, bool arrived);
+};
+
 struct client_options {
 	struct home *home; /* borrowed for the client's life */
+	const struct client_way
+		*way; /* used in place of the socket and the files, or NULL */
+	void *way_arg;
 	bool direct; /* never use the socket */
 	bool local_reads;
 	bool rests; /* the file is let go 3 s after a call: others may migrate it */
@@ -60,6 +73,11 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 /* Ends a call without an answer; only a wait is really stopped, and messages and claims
  * of any other answer are taken back. */
 void client_cancel(struct client *c, int64_t number);
+
+/* Ends a call of a client with a way of its own; `given` NULL: nothing is to be settled.  A call
+ * that was cancelled is passed over. */
+void client_answer(struct client *c, int64_t number, const char *result,
+		   const struct fault *f, const struct given *given);
 
 /* The number of the call that ends, asked in a client_done. */
 int64_t client_telling(const struct client *c);

@@ -157,3 +157,11 @@ void gifts_close(struct conn *c)
 		gift_free(g);
 	}
 }
+
+void gift_settle(struct host *host, const struct given *given, bool arrived)
+{
+	if (arrived)
+		take_for_good(host, given);
+	else
+		undo(host, given, false);
+}

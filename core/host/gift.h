@@ -21,4 +21,8 @@ void gift_lost(struct conn *c, const char *id, bool gone);
 /* The connection is closed: who was sent an answer may have seen it. */
 void gifts_close(struct conn *c);
 
+/* The door of a call says what became of its answer; `arrived` false: nobody
+ * has seen it. */
+void gift_settle(struct host *host, const struct given *given, bool arrived);
+
 #endif

@@ -35,6 +35,8 @@ struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
 /* Answers with the fault of a call. */
 void web_refuse_call(struct http *x, const struct fault *f);
+/* Whether the body is said to be JSON. */
+bool web_is_json(const struct http *x);
 /* Writes down that a call's token was used, once a minute. */
 void web_note_use(struct host *host, const struct call *call);
 

@@ -12,6 +12,7 @@
 #ifndef CORE_HOST_WEB_WEB_H
 #define CORE_HOST_WEB_WEB_H
 
+#include "core/host/mcp/door.h"
 #include "core/http/http.h"
 
 struct host;
@@ -47,6 +48,7 @@ struct web {
 	} noted[WEB_NOTED];
 	unsigned noted_turn;
 	struct web_feed feed;
+	struct mcp_door mcp;
 	int large; /* bodies over a MiB that are being read */
 };
 

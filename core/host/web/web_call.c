@@ -310,7 +310,7 @@ static bool has_body(const struct http *x)
 			     : http_header(x, "transfer-encoding") != NULL;
 }
 
-static bool is_json(const struct http *x)
+bool web_is_json(const struct http *x)
 {
 	const char *type = http_header(x, "content-type");
 
@@ -335,7 +335,7 @@ void web_call(struct http *x)
 	x->gone = on_gone;
 	if (!has_body(x)) {
 		start(x);
-	} else if (is_json(x)) {
+	} else if (web_is_json(x)) {
 		if (has_room(x, asked))
 			http_collect(x, x->has_length ? BODY_MOST : BODY_SMALL, start);
 	} else {

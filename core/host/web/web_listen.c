@@ -185,6 +185,7 @@ void web_open(struct host *host)
 	struct fault f = { 0 };
 
 	web_feed_open(host);
+	mcp_door_open(host);
 	web->tcp.host = web->local.host = host;
 	web->local.local = true;
 	drop_endpoint(host); /* of a host that was killed */
@@ -208,6 +209,7 @@ void web_close(struct host *host)
 	http_close(web->local.server);
 	web->tcp.server = web->local.server = NULL;
 	web_feed_close(host);
+	mcp_door_close(host);
 	if (h->type && !uv_is_closing(h))
 		uv_close(h, NULL);
 }

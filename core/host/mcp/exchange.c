@@ -1,0 +1,249 @@
+/* exchange - messages of a peer as answers and streams of HTTP. */
+#include "core/host/mcp/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "mcp/rpc.h"
+
+enum {
+	UNSENT_MOST = 1 << 20, /* of a stream whose client does not read */
+	COME_BACK_MS = 2000,
+};
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static void on_gone(struct http *x)
+{
+	struct exchange *e = x->owner;
+	struct mcp_peer *p = e->peer;
+
+	e->x = NULL;
+	if (p->listener == e)
+		exchange_end(e);
+	else if (!p->session)
+		mcp_cut(p->mcp,
+			e); /* a client of today cancels so; one of before does not */
+	peer_rouse(p, false);
+}
+
+struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
+{
+	struct exchange *e = xcalloc(1, sizeof(*e));
+
+	e->peer = p;
+	e->x = x;
+	e->next = p->exchanges;
+	e->at = &p->exchanges;
+	if (e->next)
+		e->next->at = &e->next;
+	p->exchanges = e;
+	x->owner = e;
+	x->gone = on_gone;
+	x->unhurried = x->watched = true;
+	p->used = uv_now(&p->host->loop);
+	p->requests++;
+	return e;
+}
+
+/* Takes the request of HTTP from an exchange, which is not told of its end any more. */
+static struct http *let_go(struct exchange *e)
+{
+	struct http *x = e->x;
+
+	e->x = NULL;
+	if (x) {
+		x->gone = NULL;
+		x->owner = NULL;
+	}
+	return x;
+}
+
+static void begin_stream(struct http *x)
+{
+	http_add_header(x, "X-Accel-Buffering", "no");
+	http_flow(x, 200, "text/event-stream");
+}
+
+/* A request that gets no answer, since it was cancelled, gets a stream with nothing in it. */
+void exchange_end(struct exchange *e)
+{
+	struct mcp_peer *p = e->peer;
+	struct http *x = let_go(e);
+
+	if (p->listener == e) {
+		p->listener = NULL;
+		mcp_hold(p->mcp, true);
+		mcp_keep(p->mcp, false);
+	}
+	*e->at = e->next;
+	if (e->next)
+		e->next->at = e->at;
+	if (x && !e->flows)
+		begin_stream(x);
+	if (x)
+		http_end(x);
+	text_release(&e->held);
+	free(e);
+}
+
+/* --- streams ------------------------------------------------------------------------------ */
+
+static void send_event(struct exchange *e, const struct mcp_message *message)
+{
+	struct text out = { 0 };
+
+	if (message->places) {
+		text_adds(&out, "id: ");
+		mcp_place(e->peer->mcp, &out);
+		text_adds(&out, "\n");
+	}
+	text_adds(&out, "event: message\ndata: ");
+	text_add(&out, message->text, message->len);
+	text_add(&out, "\n", 1);
+	http_send(e->x, out.data, out.len);
+	text_release(&out);
+}
+
+void exchange_listen(struct exchange *e, const char *place)
+{
+	struct mcp_peer *p = e->peer;
+	struct text out = { 0 };
+
+	if (p->listener)
+		exchange_end(p->listener);
+	begin_stream(e->x);
+	e->flows = true;
+	text_addf(&out, "retry: %d\n\n", COME_BACK_MS);
+	http_send(e->x, out.data, out.len);
+	text_release(&out);
+	p->listener = e;
+	if (place)
+		mcp_go_back(p->mcp, place);
+	mcp_hold(p->mcp, false);
+	mcp_keep(p->mcp, true);
+	peer_rouse(p, true);
+}
+
+void exchanges_stir(struct mcp_peer *p)
+{
+	for (struct exchange *e = p->exchanges, *next; e; e = next) {
+		next = e->next;
+		if (e->x && e->flows && http_unsent(e->x) > UNSENT_MOST)
+			http_cut(e->x);
+		else if (e->x && e->flows)
+			http_send(e->x, ":\n\n", 3);
+	}
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static void answer(struct exchange *e, const struct mcp_message *message)
+{
+	struct http *x = let_go(e);
+
+	if (*e->id)
+		http_add_header(x, "Mcp-Session-Id", e->id);
+	http_answer(x, message->status, "application/json", message->text, message->len);
+}
+
+/* A session has a row now, and its client may know its id. */
+static void on_opened(struct job *job)
+{
+	struct host *host = job->owner;
+	const struct session_open_in *in = job->call.in;
+	struct mcp_peer *p = peer_find(host, in->name);
+	struct exchange *e = p ? p->exchanges : NULL;
+
+	while (e && !e->held.len)
+		e = e->next;
+	if (p && job->call.fault.code) {
+		if (e && e->x)
+			web_refuse_call(let_go(e), &job->call.fault);
+		peer_end(p);
+	} else if (e) {
+		p->kept = true;
+		p->kept_at = uv_now(&host->loop);
+		if (e->x)
+			answer(e, &(struct mcp_message){ .text = e->held.data,
+							 .len = e->held.len,
+							 .status = 200 });
+		exchange_end(e);
+	}
+	job_free(job);
+}
+
+/* Keeps the answer to initialize until the session that it begins is a row. */
+static bool hold_answer(struct exchange *e, const struct mcp_message *message)
+{
+	struct mcp_peer *p = e->peer;
+	struct mcp_session s;
+	struct session_open_in *in;
+	struct arena *a;
+	struct job *job;
+
+	if (!*e->id || !mcp_session(p->mcp, &s))
+		return false;
+	text_add(&e->held, message->text, message->len);
+	job = host_job(p->host, op_session_open, on_opened, p->host);
+	a = &job->call.arena;
+	in = job->call.in;
+	in->name = arena_strdup(a, p->name);
+	in->session = (struct session){
+		.proof = arena_strdup(a, p->proof),
+		.version = arena_strdup(a, s.version),
+		.client = arena_strdup(a, s.client),
+		.toolsets = arena_strdup(a, p->toolsets ? p->toolsets : ""),
+		.structured = p->structured,
+		.level = s.level,
+		.watches = arena_strdup(a, s.watches),
+	};
+	host_submit(p->host, job);
+	return true;
+}
+
+static void send_last(struct exchange *e, const struct mcp_message *message)
+{
+	struct mcp_peer *p = e->peer;
+	const bool arrives = e->x != NULL;
+
+	if (hold_answer(e, message))
+		return;
+	if (e->x && e->flows) {
+		send_event(e, message);
+	} else if (e->x) {
+		*e->id = '\0'; /* no session was begun */
+		answer(e, message);
+	}
+	mcp_wrote(p->mcp, arrives, p->requests);
+	exchange_drop(p, e);
+}
+
+void exchange_send(void *arg, const struct mcp_message *message)
+{
+	struct mcp_peer *p = arg;
+	struct exchange *e = message->stream ? message->stream : p->listener;
+
+	if (message->last && e) {
+		send_last(e, message);
+		return;
+	}
+	if (!e || !e->x)
+		return;
+	if (!e->flows)
+		begin_stream(e->x);
+	e->flows = true;
+	send_event(e, message);
+}
+
+void exchange_drop(void *peer, void *exchange)
+{
+	struct exchange *e = exchange;
+
+	(void)peer;
+	if (e->taking)
+		e->over = true;
+	else
+		exchange_end(e);
+}

@@ -1,0 +1,23 @@
+-- Sessions of MCP clients over HTTP.
+
+-- name: session_add
+INSERT INTO session (name, proof, version, client, toolsets, structured, level, watches,
+	opened_at, used_at)
+VALUES (:name, :proof, :version, :client, :toolsets, :structured, :level, :watches, :now, :now)
+ON CONFLICT DO NOTHING;
+
+-- name: session_drop_old
+-- scan ok: along the index, from the newest on, as far as there may be sessions
+-- Sessions that nobody came back to for a month; of too many, those that were used last stay.
+DELETE FROM session WHERE used_at < :before OR used_at < (SELECT used_at FROM session
+	ORDER BY used_at DESC LIMIT 1 OFFSET :most);
+
+-- name: session_note
+UPDATE session SET level = :level, watches = :watches, used_at = :now WHERE name = :name;
+
+-- name: session_by_name
+SELECT proof, version, client, toolsets, structured, level, watches FROM session
+WHERE name = :name;
+
+-- name: session_end
+DELETE FROM session WHERE name = :name;
