@@ -102,7 +102,7 @@ TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
 FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
-tests: all $(TESTS)
+tests: all $(TESTS) $(O)/conformance
 fuzzers: $(FUZZERS)
 asan test: ; +@$(MAKE) $(JOBS) B=$@ tests
 
@@ -161,6 +161,10 @@ $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 	@mkdir -p $(@D)
 	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $^
 $(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@) $(call link,$^)
+# The program with what the official MCP suite calls; its table stands before the library's empty one.
+$(O)/conformance: $(MAIN:%.c=$(O)/obj/%.o) $(O)/obj/tests/mcp/fixture.o $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 # No part of the product.  It is linked with every library of the command, since it

@@ -1,6 +1,7 @@
 /*
  * legacy - revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
  */
+#include "mcp/extra.h"
 #include "mcp/peer.h"
 
 #include <stdlib.h>
@@ -85,6 +86,8 @@ void legacy_subscribe(struct request *r, json_t *params)
 
 	if (!uri) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+	} else if (extra_resource(uri)) {
+		legacy_ping(r, params); /* it never changes */
 	} else if (!subscription_add(r, uri)) {
 		answer_no_resource(r, uri, "no such resource");
 	} else {

@@ -1,3 +1,4 @@
+#include "mcp/extra.h"
 #include "mcp/peer.h"
 
 #include <stdlib.h>
@@ -184,6 +185,8 @@ static bool take(struct mcp *m, json_t *message, void *stream, struct answers *w
 	else if (rpc.kind == RPC_NOTIFICATION &&
 		 strcmp(rpc.method, "notifications/cancelled") == 0)
 		take_cancel(m, rpc.params);
+	else if (rpc.kind == RPC_ANSWER && extras.answered)
+		extras.answered(m, message);
 	else if (rpc.kind == RPC_BROKEN) {
 		if (rpc.id)
 			rpc_add_id(&id, rpc.id);

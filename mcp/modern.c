@@ -24,7 +24,8 @@ static const struct {
 
 static void begin(struct request *r, struct text *out, enum cache cache)
 {
-	text_adds(out, "\"resultType\":\"complete\",\"_meta\":{\"" META "serverInfo\":");
+	text_addf(out, "\"resultType\":\"%s\",\"_meta\":{\"" META "serverInfo\":",
+		  r->asks ? "input_required" : "complete");
 	mcp_write_server(out);
 	if (r->listening)
 		text_addf(out, ",\"" META "subscriptionId\":%s", r->id);

@@ -69,6 +69,7 @@ struct request {
 	void *stream;
 	int status; /* of HTTP, of its answer; 0: 200 */
 	bool answered;
+	bool asks; /* modern: its answer is input_required */
 	char *id; /* as JSON text */
 	char *token; /* of progress, as JSON text; NULL: not wanted */
 	enum level level; /* modern: what it wants logged */

@@ -1,6 +1,7 @@
 /*
  * prompts - ways to begin that a person picks in the client.
  */
+#include "mcp/extra.h"
 #include "mcp/peer.h"
 
 #include <string.h>
@@ -150,6 +151,7 @@ void prompts_list(struct request *r, json_t *params)
 			text_add(out, ",", 1);
 		write_prompt(&prompts[i], out);
 	}
+	extra_list(extras.prompts, out);
 	text_add(out, "]", 1);
 	answer_end(r);
 }
@@ -174,7 +176,8 @@ bool prompt_has(const char *prompt, const char *argument)
 {
 	const struct prompt *p = prompt_find(prompt);
 
-	return p && argument_find(p, argument);
+	return p ? argument_find(p, argument) != NULL
+		 : prompt && extra_find(extras.prompts, prompt);
 }
 
 /* Arguments are texts that the prompt knows, and none that it needs is missing;
@@ -203,11 +206,17 @@ static bool check_arguments(struct request *r, const struct prompt *p, json_t *a
 
 void prompts_get(struct request *r, json_t *params)
 {
-	const struct prompt *p = prompt_find(param_text(params, "name"));
+	const char *name = param_text(params, "name");
+	const struct extra *extra = name ? extra_find(extras.prompts, name) : NULL;
+	const struct prompt *p = prompt_find(name);
 	json_t *args = json_object_get(params, "arguments");
 	struct text said = { 0 };
 	struct text *out;
 
+	if (extra) {
+		extra->run(r, params);
+		return;
+	}
 	if (!p) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "no such prompt");
 		return;

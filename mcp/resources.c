@@ -1,6 +1,7 @@
 /*
  * resources - teams, boards, inboxes and tasks as things to read.
  */
+#include "mcp/extra.h"
 #include "mcp/peer.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ void resources_templates(struct request *r, json_t *params)
 			text_add(out, ",", 1);
 		write_template(&uri_kinds[i], out);
 	}
+	extra_list(extras.templates, out);
 	text_add(out, "]", 1);
 	answer_end(r);
 }
@@ -136,6 +138,8 @@ static void list_end(struct request *r, const char *result, const struct fault *
 	text_adds(out, "\"resources\":[");
 	for (; from < n && shown < PAGE; from++, shown++)
 		write_team(r->mcp, names[from], out);
+	if (from == n)
+		extra_list(extras.resources, out);
 	text_add(out, "]", 1);
 	if (from < n)
 		write_cursor(names[from - 1], out);
@@ -213,6 +217,10 @@ void resources_read(struct request *r, json_t *params)
 
 	if (!text) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+		return;
+	}
+	if (extra_resource(text)) {
+		extra_resource(text)->run(r, params);
 		return;
 	}
 	if (!uri_read(&uri, text)) {

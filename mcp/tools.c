@@ -1,6 +1,7 @@
 /*
  * tools - the operations as MCP tools, one by one or bundled by `action`.
  */
+#include "mcp/extra.h"
 #include "mcp/peer.h"
 
 #include <stdlib.h>
@@ -218,6 +219,8 @@ static void build_list(struct mcp *m)
 		leave_out_said(said, tool);
 		json_array_append_new(list, tool);
 	}
+	for (const struct extra *e = extras.tools; e->name; e++)
+		json_array_append_new(list, json_loads(e->listed, 0, NULL));
 	text = json_dumps(list, JSON_COMPACT);
 	text_addf(&m->tools, "\"tools\":%s", text);
 	free(text);
@@ -301,8 +304,13 @@ void tools_call(struct request *r, json_t *params)
 	json_t *args = json_object_get(params, "arguments");
 	const struct tool *tool = name ? tool_find(r->mcp, name) : NULL;
 	struct fault f = { 0 };
+	const struct extra *extra = name ? extra_find(extras.tools, name) : NULL;
 	const struct op *op;
 
+	if (extra) {
+		extra->run(r, params);
+		return;
+	}
 	if (!tool) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
 			     name ? "no tool %.100s" : "name is missing", name);

@@ -68,7 +68,7 @@ fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CE
 # in_own COMMAND...: runs it with an environment that is the same on every machine.
 in_own() {
 	case $name in
-	e2e/mcp | vm/*)
+	e2e/mcp | e2e/conformance | e2e/openapi | vm/*)
 		for var in $fetching; do
 			eval "[ -z \"\${$var+x}\" ] || set -- \"$var=\$$var\" \"\$@\""
 		done

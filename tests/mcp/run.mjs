@@ -9,6 +9,7 @@ import { World } from './world.mjs';
 import * as raw from './raw.mjs';
 import * as modern from './modern.mjs';
 import * as clients from './clients.mjs';
+import * as http from './http.mjs';
 
 const only = process.argv[2] ?? '';
 const home = mkdtempSync(join(tmpdir(), 'mcp.'));
@@ -30,7 +31,7 @@ async function run(name, test) {
 try {
 	await world.make();
 	const slow = [];
-	for (const [file, tests] of Object.entries({ raw, modern, clients }))
+	for (const [file, tests] of Object.entries({ raw, modern, clients, ...(world.hosted ? { http } : {}) }))
 		for (const [name, test] of Object.entries(tests)) {
 			if (!`${file} ${name}`.includes(only)) continue;
 			const start = () => run(`${file} ${name}`, test);

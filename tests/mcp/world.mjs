@@ -19,6 +19,9 @@ export class World {
 		execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), ...args],
 			{ env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 30000 });
 	}
+	direct(...args) {
+		execFileSync(this.command, ['--direct', ...args], { env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 30000 });
+	}
 	token(agent) {
 		const said = execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), '--json', '--team',
 			'alpha', 'agent', 'env', agent], { env: this.env(), timeout: 30000 });

@@ -104,7 +104,8 @@ void peer_keep(struct mcp_peer *p)
 	struct mcp_session s;
 	struct job *job;
 
-	if (!p->kept || (mcp_changes(p->mcp) == p->changes_kept && now - p->kept_at < KEPT_MS) ||
+	if (!p->kept ||
+	    (mcp_changes(p->mcp) == p->changes_kept && now - p->kept_at < KEPT_MS) ||
 	    !mcp_session(p->mcp, &s))
 		return;
 	p->changes_kept = mcp_changes(p->mcp);

@@ -1,0 +1,167 @@
+// http - the official TypeScript clients over Streamable HTTP, and what happens to their sessions
+// when the host is killed.  Needs a host.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
+import { MODERN, meta, scale } from './peer.mjs';
+import { tapped, tour } from './tour.mjs';
+
+const { equal, ok, deepEqual, rejects } = assert;
+const me = { name: 'tests', version: '1' };
+
+const url = (w, query = '') => new URL(`${readFileSync(`${w.home}/state/endpoint`, 'utf8').trim()}/mcp${query}`);
+const headers = (w, agent) => ({ authorization: `Bearer ${w.tokens[agent]}` });
+const options = (w, agent) => ({ requestInit: { headers: headers(w, agent) } });
+
+async function until(is, why) {
+	for (let i = 0; i < 100 * scale; i++) {
+		if (await is()) return;
+		await new Promise((done) => setTimeout(done, 50));
+	}
+	throw new Error(why);
+}
+
+// A request by hand.
+async function post(w, message, more = {}, query) {
+	const r = await fetch(url(w, query), { method: 'POST', body: typeof message === 'string' ? message : JSON.stringify(message),
+		headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers(w, 'bob'), ...more } });
+	const text = await r.text();
+	return { status: r.status, headers: r.headers, text, json: () => JSON.parse(text) };
+}
+
+const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize',
+	params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } };
+
+export async function httpVersion1(w) {
+	const client = new Client(me);
+	await client.connect(tapped(new StreamableHTTPClientTransport(url(w), options(w, 'bob')), '2025-11-25'));
+	ok(client.getInstructions().includes('agent `bob`'));
+	const logs = [];
+	client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => { logs.push(n.params.level); });
+	await client.setLoggingLevel('debug');
+	await tour(w, client, (f) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, f), async (uri) => {
+		await client.subscribeResource({ uri });
+		return () => client.unsubscribeResource({ uri });
+	});
+	ok(logs.includes('debug'));
+	await client.transport.terminateSession();
+	await client.close();
+}
+
+export async function httpVersion2Legacy(w) {
+	const client = new Client2(me);
+	await client.connect(tapped(new Http2(url(w), options(w, 'bob')), '2025-11-25'));
+	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
+		await client.subscribeResource({ uri });
+		return () => client.unsubscribeResource({ uri });
+	});
+	await client.close();
+}
+
+export async function httpVersion2Modern(w) {
+	const client = new Client2(me, { versionNegotiation: { mode: { pin: MODERN } } });
+	await client.connect(tapped(new Http2(url(w), options(w, 'bob')), MODERN));
+	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
+		const s = await client.listen({ resourceSubscriptions: [uri] });
+		deepEqual(s.honoredFilter.resourceSubscriptions, [uri]);
+		return () => s.close();
+	});
+	await client.close();
+}
+
+// The same toolsets as over stdio, by a query or a header.
+export async function httpToolsets(w) {
+	const names = async (more, query) => {
+		const r = await post(w, { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta() } },
+			{ 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/list', ...more }, query);
+		return r.status === 200 ? r.json().result.tools.map((t) => t.name) : r.status;
+	};
+	const core = await names({});
+	ok(core.includes('task') && !core.includes('exec'));
+	ok((await names({}, '?toolsets=core,workspace')).includes('exec'));
+	ok((await names({ 'cadre-toolsets': 'all' })).includes('exec'));
+	equal(await names({}, '?toolsets=nothing'), 400);
+}
+
+// What is no message of a client with a session, or of one without, changes nothing.
+export async function httpRefusals(w) {
+	const modern = { 'mcp-protocol-version': MODERN };
+	const ping = { jsonrpc: '2.0', id: 7, method: 'ping' };
+	equal((await post(w, '{"jsonrpc":')).status, 400);
+	equal((await post(w, '{"jsonrpc":')).json().error.code, -32700);
+	equal((await post(w, initialize, { authorization: 'Bearer nothing' })).status, 401);
+	equal((await post(w, initialize, { 'content-type': 'text/plain' })).status, 415);
+	equal((await post(w, initialize, { origin: 'http://evil.example' })).status, 403);
+	equal((await post(w, ping, { 'mcp-protocol-version': '2025-11-25' })).status, 400);
+	equal((await post(w, ping, { 'mcp-session-id': 'no such' })).status, 404);
+	equal((await post(w, ping, { 'mcp-protocol-version': '1999-01-01' })).status, 400);
+	equal((await post(w, { ...ping, params: { _meta: meta() } }, { ...modern, 'mcp-method': 'ping' })).status, 404);
+	const list = { jsonrpc: '2.0', id: 'x', method: 'tools/list', params: { _meta: meta() } };
+	for (const wrong of [{}, { 'mcp-method': 'Tools/List' }, { 'mcp-method': 'tools/call' }]) {
+		const r = await post(w, list, { ...modern, ...wrong });
+		deepEqual([r.status, r.json().error.code, r.json().id], [400, -32020, 'x']);
+	}
+	const method = (method, more) => fetch(url(w), { method, headers: { ...headers(w, 'bob'), ...more } });
+	equal((await method('GET', modern)).status, 405);
+	equal((await method('DELETE', {})).status, 405);
+	equal((await method('PUT', {})).status, 405);
+	equal((await method('GET', { 'mcp-session-id': 'no such' })).status, 404);
+	// A session is for the token that began it.
+	const begun = await post(w, initialize);
+	const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') };
+	ok(/^[0-9a-f]{64}$/.test(session['mcp-session-id']));
+	equal((await post(w, ping, { ...session, ...headers(w, 'carol') })).status, 404);
+	equal((await post(w, ping, session)).status, 200);
+	equal((await post(w, { jsonrpc: '2.0', method: 'notifications/initialized' }, session)).status, 202);
+	equal((await method('DELETE', session)).status, 204);
+	equal((await post(w, ping, session)).status, 404);
+}
+
+// A message that a client received over a connection that was lost comes again.
+export async function httpLostAnswer(w) {
+	const begun = await post(w, initialize, headers(w, 'erin'));
+	const session = { ...headers(w, 'erin'), 'mcp-session-id': begun.headers.get('mcp-session-id') };
+	const call = (args) => ({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'inbox', arguments: args } });
+	const abort = new AbortController();
+	const waits = fetch(url(w), { method: 'POST', signal: abort.signal, body: JSON.stringify(call({ action: 'receive', wait_seconds: 20 })),
+		headers: { 'content-type': 'application/json', ...session } });
+	await new Promise((done) => setTimeout(done, 300));
+	abort.abort();
+	await rejects(waits);
+	await w.operator.tool('team_message', { team: 'alpha', to: ['erin'], content: 'not to be lost' });
+	await until(async () => (await post(w, call({ action: 'receive' }), session)).text.includes('not to be lost'), 'the message is lost');
+}
+
+// Sessions and streams of a host that is killed go on with the next one: each change is told once.
+export async function httpKilled(w) {
+	const clients = [];
+	for (let i = 0; i < 10; i++) {
+		const client = new Client(me), told = [];
+		client.setNotificationHandler(ResourceUpdatedNotificationSchema, (n) => { told.push(n.params.uri); });
+		await client.connect(new StreamableHTTPClientTransport(url(w), { ...options(w, 'dave'),
+			reconnectionOptions: { initialReconnectionDelay: 200, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1, maxRetries: 100 } }));
+		const id = await w.task(`followed by ${i}`);
+		await client.subscribeResource({ uri: `cadre://task/alpha/${id}` });
+		clients.push({ client, told, id });
+	}
+	const note = (id, text) => w.cadre('note', id, text, '--team', 'alpha');
+	const all = (n) => () => clients.every((c) => c.told.length >= n);
+	for (const { id } of clients) note(id, 'one');
+	await until(all(1), 'not told before');
+	const pid = Number(readFileSync(`${w.home}/state/host.lock`, 'utf8').split(' ')[0]);
+	process.kill(pid, 'SIGKILL');
+	for (const { id } of clients) w.direct('note', id, 'while nobody serves', '--team', 'alpha');
+	w.host('up');
+	await until(all(2), `not told after: ${clients.map((c) => c.told.length)}`);
+	for (const { id } of clients) note(id, 'three');
+	await until(all(3), 'not told at the end');
+	await new Promise((done) => setTimeout(done, 300));
+	deepEqual(clients.map((c) => c.told.length), clients.map(() => 3));
+	for (const { client } of clients) {
+		equal((await client.callTool({ name: 'task', arguments: { action: 'list' } })).isError, undefined);
+		await client.close();
+	}
+}
