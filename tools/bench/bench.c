@@ -23,6 +23,7 @@ const struct bench bench_table[] = {
 	{ "reads", "what a page, a count and a search of a large board cost", bench_reads },
 	{ "process", "`cadre send` as a process", bench_process },
 	{ "mcp", "MCP over stdio", bench_mcp },
+	{ "web", "HTTP, MCP over it, and followers of events", bench_web },
 	{ "mirror", "10,000 tasks as files", bench_mirror },
 	{ "file", "files of a workspace, read and written over its socket", bench_file },
 	{ "push", "from a message's commit to its place in a guest", bench_push },

@@ -81,6 +81,7 @@ int growth_claims(struct bench_ground *g); /* a part of it */
 int bench_reads(struct bench_ground *g);
 int bench_process(struct bench_ground *g);
 int bench_mcp(struct bench_ground *g);
+int bench_web(struct bench_ground *g);
 int bench_mirror(struct bench_ground *g);
 int bench_file(struct bench_ground *g);
 int bench_boot(struct bench_ground *g);

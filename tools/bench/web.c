@@ -1,0 +1,423 @@
+/*
+ * HTTP: a request beside a server that parses and says a constant, a tool of MCP beside a request of
+ * the same operation, sends of 64 clients beside the host's own socket, and what many silent
+ * followers of the event log cost.
+ */
+#include <errno.h>
+#include <llhttp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "tools/bench/floor.h"
+#include "tools/bench/stage.h"
+
+enum { CLIENTS = 64, ROUNDS = 5, FOLLOWERS = 10000 };
+
+#define MOST_US 60.0 /* over the floor */
+#define MOST_MIB 100.0 /* of all followers */
+
+/* --- what is said --------------------------------------------------------------------- */
+
+/* A request whose every answer is alike; the argument of script_web. */
+struct web_talk {
+	const char *method, *path, *headers;
+	const char *body; /* %d in it is the neighbour's number; NULL: none */
+};
+
+static size_t answer_whole(const char *data, size_t size)
+{
+	const char *end = memmem(data, size, "\r\n\r\n", 4);
+	const char *length =
+		end ? memmem(data, (size_t)(end - data), "\r\nContent-Length: ", 18)
+		    : NULL;
+	size_t n = end ? (size_t)(end - data) + 4 : 0;
+
+	if (length)
+		n += strtoul(length + 18, NULL, 10);
+	return n && n <= size ? n : 0;
+}
+
+static int web_join(struct speaker *s)
+{
+	return load_join(s->load->socket);
+}
+
+static void web_ask(struct speaker *s, int step)
+{
+	const struct web_talk *t = s->load->arg;
+	char body[FLOOR_BODY + 200], out[FLOOR_BODY + 800];
+	int n = 0;
+
+	(void)step;
+	if (t->body)
+		n = snprintf(body, sizeof(body), t->body, s->number,
+			     (s->number + 1) % CLIENTS);
+	n = snprintf(
+		out, sizeof(out),
+		"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+		"%sContent-Length: %d\r\n\r\n%s",
+		t->method, t->path, t->headers ? t->headers : "", n, n ? body : "");
+	load_say(s, out, (size_t)n);
+}
+
+static bool web_heard(struct speaker *s, int step, const char *data, size_t size)
+{
+	(void)s, (void)step;
+	return size > 12 && memcmp(data, "HTTP/1.1 200", 12) == 0 &&
+	       !memmem(data, size, "isError", 7);
+}
+
+static const struct script script_web = {
+	.n_steps = 1,
+	.join = web_join,
+	.ask = web_ask,
+	.whole = answer_whole,
+	.heard = web_heard,
+};
+
+/* --- the floor: llhttp and a constant ---------------------------------------------------- */
+
+static const char constant[] =
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	"Content-Length: 44\r\n\r\n"
+	"{\"name\":\"a0\",\"team\":\"t\",\"level\":\"operator\"}\n";
+
+static int on_whole(llhttp_t *parser)
+{
+	*(bool *)parser->data = true;
+	return 0;
+}
+
+/* Answers one client until it leaves. */
+static void echo_client(int fd)
+{
+	llhttp_settings_t callbacks;
+	bool whole = false;
+	llhttp_t parser;
+	char in[4096];
+	ssize_t n;
+
+	llhttp_settings_init(&callbacks);
+	callbacks.on_message_complete = on_whole;
+	llhttp_init(&parser, HTTP_REQUEST, &callbacks);
+	parser.data = &whole;
+	while ((n = read(fd, in, sizeof(in))) > 0 &&
+	       llhttp_execute(&parser, in, (size_t)n) == HPE_OK) {
+		if (whole && load_write_all(fd, constant, sizeof(constant) - 1))
+			break;
+		whole = false;
+	}
+	close(fd);
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%.100s", path);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 &&
+	    listen(fd, 8) == 0)
+		return fd;
+	return bench_fail("%s: %s", path, strerror(errno));
+}
+
+/* Starts a process that answers each client after the other: its id, or -1. */
+static pid_t echo_start(const char *path)
+{
+	int listener = listen_at(path), client;
+	pid_t pid = listener < 0 ? -1 : fork();
+
+	if (pid == 0) {
+		while ((client = accept(listener, NULL, NULL)) >= 0)
+			echo_client(client);
+		_exit(0);
+	}
+	if (listener >= 0)
+		close(listener);
+	return pid;
+}
+
+/* --- one request ------------------------------------------------------------------------ */
+
+static double p50_us(const struct web_talk *talk, const char *socket,
+		     const struct bench_ground *g)
+{
+	const struct load load = { .script = &script_web,
+				   .socket = socket,
+				   .arg = talk,
+				   .clients = 1,
+				   .window = 1,
+				   .warm = 0.2,
+				   .seconds = g->fast ? 0.4 : 1 };
+	struct outcome o = { 0 };
+
+	return load_run(&load, &o) || o.failed ? -1 : o.p50_ms * 1000;
+}
+
+static void print_over(struct bench_ground *g, const char *name, const struct judge *j)
+{
+	const struct finding f = judge_find(j, AT_MOST, 1e9);
+	double over[JUDGE_ROUNDS], others = others_since(&g->others);
+	char target[32];
+
+	for (size_t i = 0; i < j->n; i++) {
+		over[i] = j->value[i] - j->base[i];
+		bench_tell("%s round %zu: %.1f us, base %.1f, %.1f over it", name, i + 1,
+			   j->value[i], j->base[i], over[i]);
+	}
+	snprintf(target, sizeof(target), "<=base+%gus", MOST_US);
+	score_print(&(struct score){ .name = name,
+				     .unit = "us",
+				     .target = target,
+				     .value = f.value,
+				     .base = f.base,
+				     .ratio = f.ratio,
+				     .spread = f.spread,
+				     .ok = judge_median(over, j->n) <= MOST_US,
+				     .others = others,
+				     .noisy = f.spread > JUDGE_SPREAD ||
+					      others > OTHERS_MOST });
+}
+
+/* Somebody who asks at a place. */
+struct asker {
+	const struct web_talk *talk;
+	const char *socket;
+};
+
+static int compare_one(struct bench_ground *g, struct asker ours, struct asker base,
+		       struct judge *j)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		double floor = p50_us(base.talk, base.socket, g);
+		double us = floor < 0 ? -1 : p50_us(ours.talk, ours.socket, g);
+
+		if (us < 0)
+			return bench_fail("%s: requests failed", ours.talk->path);
+		judge_round(j, us, floor);
+	}
+	return 0;
+}
+
+/* --- many clients ------------------------------------------------------------------------- */
+
+static double send_rate(const struct script *script, const void *arg, const char *socket,
+			const struct bench_ground *g, int clients)
+{
+	const struct load load = { .script = script,
+				   .socket = socket,
+				   .arg = arg,
+				   .clients = clients,
+				   .window = 1,
+				   .warm = 0.2,
+				   .seconds = g->fast ? 0.6 : 1.2 };
+	struct outcome o = { 0 };
+
+	return load_run(&load, &o) || o.failed ? -1 : o.rate;
+}
+
+static void fill_body(char *body, size_t size)
+{
+	char text[FLOOR_BODY + 1];
+
+	memset(text, 'x', FLOOR_BODY);
+	text[FLOOR_BODY] = '\0';
+	snprintf(body, size,
+		 "{\"team\":\"t\",\"agent\":\"a%%d\",\"to\":\"a%%d\",\"content\":\"%s\"}",
+		 text);
+}
+
+/* Both with `clients` keep-alive connections, the same messages and no keys. */
+static int compare_sends(struct bench_ground *g, const struct stage *s,
+			 const char *socket, struct judge *j)
+{
+	static const struct talk plain = { .body = FLOOR_BODY };
+	char body[FLOOR_BODY + 100];
+	const struct web_talk talk = { "POST", "/api/messages", NULL, body };
+
+	fill_body(body, sizeof(body));
+	for (int i = 0; i < ROUNDS; i++) {
+		double base = send_rate(&script_send, &plain, s->home.socket, g, CLIENTS);
+		double ours =
+			base < 0 ? -1 : send_rate(&script_web, &talk, socket, g, CLIENTS);
+
+		if (ours < 0)
+			return bench_fail("http-send-64: calls failed");
+		judge_round(j, ours, base);
+	}
+	return 0;
+}
+
+/* --- followers ------------------------------------------------------------------------------ */
+
+static double anon_mib(pid_t pid)
+{
+	char path[64], line[256];
+	double kib = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "RssAnon:", 8))
+			kib = strtod(line + 8, NULL);
+	if (f)
+		fclose(f);
+	return kib / 1024;
+}
+
+/* Follows the log of a team in which nothing happens. */
+static int follow(const char *socket)
+{
+	static const char ask[] =
+		"GET /events?team=quiet HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	int fd = load_join(socket);
+	char in[512];
+
+	if (fd >= 0 && (load_write_all(fd, ask, sizeof(ask) - 1) ||
+			read(fd, in, sizeof(in)) < 12 || memcmp(in, "HTTP/1.1 200", 12)))
+		return bench_fail("a follower is refused");
+	return fd;
+}
+
+static int follow_all(const char *socket, int *fds, int n)
+{
+	for (int i = 0; i < n; i++)
+		if ((fds[i] = follow(socket)) < 0)
+			return -1;
+	return 0;
+}
+
+static void leave_all(int *fds, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (fds[i] > 0)
+			close(fds[i]);
+	memset(fds, 0, (size_t)n * sizeof(*fds));
+}
+
+/* Sends with all followers there beside sends without them. */
+static int compare_followed(struct bench_ground *g, const struct stage *s,
+			    const char *socket, int *fds, int n, struct judge *j,
+			    double *mib)
+{
+	static const struct talk plain = { .body = FLOOR_BODY };
+
+	for (int i = 0; i < ROUNDS; i++) {
+		double before = anon_mib(s->host), ours;
+		double base = send_rate(&script_send, &plain, s->home.socket, g, CLIENTS);
+
+		if (base < 0 || follow_all(socket, fds, n))
+			return -1;
+		*mib = i ? *mib : anon_mib(s->host) - before;
+		ours = send_rate(&script_send, &plain, s->home.socket, g, CLIENTS);
+		leave_all(fds, n);
+		if (ours < 0)
+			return bench_fail("http-follow: sends failed");
+		judge_round(j, ours, base);
+	}
+	return 0;
+}
+
+static int compare_followers(struct bench_ground *g, const struct stage *s,
+			     const char *socket, struct judge *j, double *mib)
+{
+	struct rlimit r = { FOLLOWERS + 200, FOLLOWERS + 200 };
+	int *fds = xcalloc(FOLLOWERS, sizeof(*fds));
+	int rc;
+
+	if (setrlimit(RLIMIT_NOFILE, &r))
+		rc = bench_fail("%d descriptors cannot be had: %m", FOLLOWERS);
+	else
+		rc = compare_followed(g, s, socket, fds, FOLLOWERS, j, mib);
+	leave_all(fds, FOLLOWERS);
+	free(fds);
+	return rc;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+static const struct web_talk whoami = { "GET", "/api/whoami", NULL, NULL };
+static const struct web_talk teams = { "GET", "/api/teams", NULL, NULL };
+
+/* A tool that calls the operation of `teams`. */
+static const struct web_talk tool = {
+	"POST",
+	"/mcp",
+	"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: team\r\n",
+	"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+	"\"team\",\"arguments\":{\"action\":\"list\"},\"_meta\":{"
+	"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+	"\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+};
+
+/* The figures, which are printed once all that was started has ended. */
+struct web_results {
+	struct judge request, tool, sends, followed;
+	double mib;
+};
+
+static int run(struct bench_ground *g, struct stage *s, const char *echo,
+	       struct web_results *r)
+{
+	const char *own = s->home.socket;
+	char socket[300];
+	int rc;
+
+	snprintf(socket, sizeof(socket), "%.*s/http.sock", (int)(strrchr(own, '/') - own),
+		 own);
+	rc = stage_call(s, "team.create",
+			"{\"name\":\"quiet\",\"roles\":[{\"name\":\"a\"}]}", NULL);
+	if (rc == 0)
+		rc = compare_one(g, (struct asker){ &whoami, socket },
+				 (struct asker){ &whoami, echo }, &r->request);
+	if (rc == 0)
+		rc = compare_one(g, (struct asker){ &tool, socket },
+				 (struct asker){ &teams, socket }, &r->tool);
+	if (rc == 0)
+		rc = compare_sends(g, s, socket, &r->sends);
+	return rc ? rc : compare_followers(g, s, socket, &r->followed, &r->mib);
+}
+
+static void print_all(struct bench_ground *g, const struct web_results *r)
+{
+	print_over(g, "http-get", &r->request);
+	print_over(g, "http-mcp", &r->tool);
+	score_rounds(g, "http-send-64", "sends/s", &r->sends, AT_LEAST, 0.9);
+	score_rounds(g, "http-follow", "sends/s", &r->followed, AT_LEAST, 0.95);
+	score_print(&(struct score){ .name = "http-follow-memory",
+				     .unit = "MiB",
+				     .target = "<=100",
+				     .value = r->mib,
+				     .others = others_since(&g->others),
+				     .ok = r->mib <= MOST_MIB });
+}
+
+int bench_web(struct bench_ground *g)
+{
+	struct stage *s = stage_new(g, "web", CLIENTS, 0, true);
+	struct web_results r = { 0 };
+	char echo[300];
+	pid_t pid;
+	int rc = -1;
+
+	snprintf(echo, sizeof(echo), "%s/echo.sock", g->dir);
+	pid = s ? echo_start(echo) : -1;
+	if (pid > 0)
+		rc = run(g, s, echo, &r);
+	if (pid > 0)
+		bench_stop_program(pid, SIGKILL);
+	unlink(echo);
+	stage_free(s);
+	if (rc == 0)
+		print_all(g, &r);
+	return rc;
+}
