@@ -25,6 +25,11 @@ bool agent_reserved(const char *name)
 	return false;
 }
 
+bool agent_is_client(const struct call *call)
+{
+	return call->bearer && call->identity.agent;
+}
+
 const char *agent_token(struct call *call, const struct agent_row *a)
 {
 	char *token = arena_alloc(&call->arena, TOKEN_SIZE);
@@ -298,6 +303,12 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 	bool replayed = call->made != 0;
 	int rc;
 
+	if (agent_is_client(call)) {
+		fault_set(&call->fault, FAULT_DENIED, "",
+			  "a client with an agent's token makes no others");
+		return fault_hint(&call->fault,
+				  "Its lead adds members, on the host's machine.");
+	}
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (!replayed && (rc = join(call, in, &out->resumed)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)

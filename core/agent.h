@@ -32,6 +32,9 @@ int agent_set_protocols(struct call *call, int64_t agent, const char **protocols
  * each time, by the call's randomness.  In the call's arena. */
 const char *agent_name_pick(struct call *call, size_t tried);
 
+/* Whether the caller has shown a token that was made for a client of an agent: it is told no
+ * others, which would outlive that. */
+bool agent_is_client(const struct call *call);
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);
 

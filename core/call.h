@@ -143,6 +143,7 @@ struct call {
 	size_t room; /* bytes that the answer may still take: see core/room.h */
 	struct caller caller;
 	bool spends; /* without a host: its transaction writes what it spends */
+	bool paid; /* by an earlier call of the same work: no bucket pays for it */
 	struct rate_bucket spent; /* what it took a call out of; agent 0: nothing yet */
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t bearer; /* row of the client's token that the caller showed; 0: none */

@@ -91,9 +91,11 @@ int event_list(struct call *call, const struct event_list_in *in,
 	    (rc = sql_row(call, event_first, &first)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||
-	    (rc = sql_row(call, events_newest, &newest, .team = call->caller.team,
-			  .low = k.low, .high = k.high, .kinds = k.kinds,
-			  .limit = in->limit)) < 0)
+	    /* The search goes through the whole log where a team has few events. */
+	    (!in->has_after &&
+	     (rc = sql_row(call, events_newest, &newest, .team = call->caller.team,
+			   .low = k.low, .high = k.high, .kinds = k.kinds,
+			   .limit = in->limit)) < 0))
 		return rc;
 	after = in->has_after ? in->after : newest.seq;
 	if (in->has_after && after < first.seq - 1) {
@@ -107,8 +109,8 @@ int event_list(struct call *call, const struct event_list_in *in,
 		return rc;
 	call->as_of = last.seq;
 	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
-	if (!out->more && out->next < last.seq)
-		out->next = last.seq;
+	if (!out->more && (out->next < last.seq || !out->n_events))
+		out->next = last.seq; /* also where `after` is beyond that */
 	out->cursor =
 		arena_printf(&call->arena, "%s.%" PRId64, state.incarnation, out->next);
 	if (out->n_events == 0 && in->wait_seconds > 0) {

@@ -283,12 +283,28 @@ void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent)
 		}
 		a->written = true;
 		a->sent = sent;
-		if (!arrived || !a->takes)
+		if (!arrived || !a->takes || m->options.eras == ERA_MODERN)
 			client_settle(m->client, a->number, arrived);
-		if (arrived && a->lost)
+		if (arrived && a->lost && m->options.eras != ERA_MODERN)
 			at = &a->next;
 		else
 			arrival_free(take(at));
+	}
+}
+
+bool mcp_has_answers(const struct mcp *m)
+{
+	return m->arrivals != NULL;
+}
+
+void mcp_settle(struct mcp *m)
+{
+	while (m->arrivals) {
+		struct arrival *a = take(&m->arrivals);
+
+		if (a->written && a->takes)
+			client_settle(m->client, a->number, true);
+		arrival_free(a);
 	}
 }
 

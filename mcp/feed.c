@@ -7,6 +7,9 @@
 #include "core/base/clock.h"
 #include "ops.gen.h"
 
+/* No event has this number: there is nothing to look through, and `next` tells the last one's. */
+#define BEYOND ((json_int_t)1 << 53)
+
 enum {
 	RETRY_MS = 1000, /* after a feed's call failed */
 	FEED_WAIT_S = 300,
@@ -81,7 +84,7 @@ static void feed_call(struct mcp_feed *feed)
 		return;
 	}
 	if (feed->state == FEED_OPENING)
-		args = json_pack("{s:i}", "limit", 1);
+		args = json_pack("{s:i, s:I}", "limit", 1, "after", BEYOND);
 	else
 		args = json_pack("{s:I, s:i}", "after", (json_int_t)feed->after,
 				 "wait_seconds", FEED_WAIT_S);

@@ -77,7 +77,7 @@ void keep_run(struct mcp *m, int64_t now)
 	struct client *c;
 	json_t *args;
 
-	if (!m->keep_at || now < m->keep_at || m->keeping || m->end_by || m->rests)
+	if (!m->keep_at || now < m->keep_at || m->keeping || m->end_by || !m->renews)
 		return;
 	c = mcp_client(m, &f);
 	m->keep_at = now + FAIL_MS;
@@ -89,7 +89,7 @@ void keep_run(struct mcp *m, int64_t now)
 	json_decref(args);
 }
 
-void mcp_keep(struct mcp *m, bool keeps)
+void mcp_renews(struct mcp *m, bool renews)
 {
-	m->rests = !keeps;
+	m->renews = renews;
 }

@@ -161,7 +161,8 @@ static void take_cancel(struct mcp *m, json_t *params)
 	struct text want = { 0 };
 	struct request *r;
 
-	if (!rpc_is_id(id))
+	/* Another client may have used the id; over HTTP one of today closes its stream. */
+	if (!rpc_is_id(id) || m->options.eras == ERA_MODERN)
 		return;
 	rpc_add_id(&want, id);
 	for (r = m->requests; r && strcmp(r->id, want.data) != 0; r = r->next)
@@ -308,6 +309,7 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 
 	m->options = *o;
 	m->level = LEVEL_WARNING;
+	m->renews = true;
 	m->identity = o->identity ? *o->identity : o->home->identity;
 	/* In a workspace its door says who calls. */
 	m->identity.nobody = !o->identity && !o->acts_as_operator && !m->identity.agent &&
@@ -394,6 +396,11 @@ int mcp_fd(const struct mcp *m)
 	return m->client ? client_fd(m->client) : -1;
 }
 
+bool mcp_watches(const struct mcp *m)
+{
+	return m->n_watches > 0;
+}
+
 static int64_t sooner(int64_t a, int64_t b) /* 0: never */
 {
 	return !a || (b && b < a) ? b : a;
@@ -401,7 +408,7 @@ static int64_t sooner(int64_t a, int64_t b) /* 0: never */
 
 int mcp_timeout(const struct mcp *m)
 {
-	int64_t due = sooner(feeds_due(m), m->rests ? 0 : m->keep_at), now;
+	int64_t due = sooner(feeds_due(m), m->renews ? m->keep_at : 0), now;
 	int step = m->client ? client_timeout(m->client) : -1;
 
 	for (struct request *r = m->requests; r; r = r->next)

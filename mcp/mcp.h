@@ -47,7 +47,8 @@ struct mcp_options {
 	bool output_schemas; /* list what tools answer, too */
 	bool direct; /* never use the host */
 	bool acts_as_operator; /* who has no identity is the operator, and not nobody */
-	unsigned eras; /* that a peer may be of; 0: both */
+	unsigned eras; /* that a peer may be of; 0: both; MCP_MODERN alone: it may be several clients,
+			  whose requests say nothing of each other's answers */
 	/* The caller, and the way of its calls; NULL: as the home says. */
 	const struct identity *identity;
 	const struct client_way *way;
@@ -118,6 +119,12 @@ bool mcp_has_unread(const struct mcp *m);
  * until then: whatever it sends behind those, it has its answers. */
 void mcp_was_read(struct mcp *m, uint64_t sent);
 
+/* Whether there are answers that gave something, and of which it is not known that the client has
+ * read them. */
+bool mcp_has_answers(const struct mcp *m);
+/* Takes it that the client has read them. */
+void mcp_settle(struct mcp *m);
+
 /* Takes note that there is no more input: ends subscriptions and waits.  mcp_idle()
  * tells when all that was read is answered. */
 void mcp_end(struct mcp *m);
@@ -127,11 +134,13 @@ bool mcp_full(const struct mcp *m);
 
 int mcp_fd(const struct mcp *m); /* -1: nothing to poll yet */
 int mcp_timeout(const struct mcp *m); /* ms until mcp_step() is due; -1: never */
+/* Whether it follows anything: the end of a call may be one that it waits for then. */
+bool mcp_watches(const struct mcp *m);
 /* Does what is due: input of mcp_fd(), progress, leases, subscriptions. */
 void mcp_step(struct mcp *m);
 
-/* Whether the claims of the agent are looked after, as they are at first. */
-void mcp_keep(struct mcp *m, bool keeps);
+/* Whether the claims of the agent are renewed, as they are at first. */
+void mcp_renews(struct mcp *m, bool renews);
 
 /* `cadre mcp`: serves stdin and stdout to the end of input.  Returns the exit status. */
 int mcp_main(int argc, char **argv, struct home *home);

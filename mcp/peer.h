@@ -118,7 +118,7 @@ struct mcp {
 	uint64_t at; /* bytes that the client sent before the message in hand */
 	const struct mcp_headers *headers; /* of the message in hand, or NULL */
 	bool holds; /* legacy notifications wait for a stream */
-	bool rests; /* claims are not looked after */
+	bool renews; /* claims of the agent */
 	struct text watched; /* mcp_session.watches */
 	unsigned changes; /* of its session */
 	struct subscription *watches;

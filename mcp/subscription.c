@@ -427,12 +427,11 @@ static void restore_one(struct mcp *m, const char *text, int64_t after)
 		w->feed->state = FEED_LIVE;
 		w->feed->after = after;
 	}
-	w->state = WATCH_FINE;
+	w->state = WATCH_FINE; /* it was read when it was asked for */
 	if (!*text)
 		return;
 	w->uri = uri;
 	w->text = xstrdup(text);
-	w->state = WATCH_NEW; /* it is read again: may it still be? */
 }
 
 void subscriptions_restore(struct mcp *m, const char *watches)

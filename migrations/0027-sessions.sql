@@ -12,3 +12,4 @@ CREATE TABLE session (
 	used_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_used ON session(used_at);
+CREATE INDEX session_proof ON session(proof, used_at);

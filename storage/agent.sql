@@ -9,14 +9,17 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 -- to another agent since the backup, so generations go on behind that (state_renew).  An
 -- agent under the name of one that has left the team goes on with the generations of that one.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
-	active_at, nests, holder, generation, first_generation)
+	active_at, nests, holder, generation, first_generation, made_after)
 SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
-	:nests, nullif(:holder, 0), g.own, g.own
+	:nests, nullif(:holder, 0), g.own, g.own, (SELECT coalesce(max(seq), 0) FROM event)
 FROM (SELECT max(former) + 1 AS own FROM (
 	SELECT counts_from AS former FROM state WHERE one = 1
 	UNION ALL SELECT generation FROM agent WHERE team = :team AND name = :name AND gone = 1) f) g
 WHERE true
 ON CONFLICT DO NOTHING RETURNING generation;
+
+-- name: agent_made
+SELECT made_after FROM agent WHERE id = :agent;
 
 -- name: agent_nests
 SELECT nests FROM agent WHERE id = :agent;

@@ -12,6 +12,11 @@ ON CONFLICT DO NOTHING;
 DELETE FROM session WHERE used_at < :before OR used_at < (SELECT used_at FROM session
 	ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 
+-- name: session_drop_more
+-- Sessions with one token are so many at most; those that were used last stay.
+DELETE FROM session WHERE proof = :proof AND used_at < (SELECT used_at FROM session
+	WHERE proof = :proof ORDER BY used_at DESC LIMIT 1 OFFSET :most);
+
 -- name: session_note
 UPDATE session SET level = :level, watches = :watches, used_at = :now WHERE name = :name;
 

@@ -98,8 +98,10 @@ int bearer_find(struct call *call, struct caller_row *r)
 		rc = sql_row(call, caller_by_id, r, .agent = k.agent);
 		if (rc < 0)
 			return rc;
-		return rc > 0 && r->generation == k.generation ? become_agent(call, r)
-							       : no_token(call);
+		return rc > 0 && r->generation == k.generation &&
+				       r->kind == AGENT_KIND_MEMBER
+			       ? become_agent(call, r)
+			       : no_token(call);
 	}
 	id->level = k.kind == TOKEN_KIND_OPERATOR ? WHO_OPERATOR : WHO_OBSERVER;
 	id->looks = k.kind == TOKEN_KIND_OBSERVER;
@@ -179,6 +181,17 @@ static int add(struct call *call, const struct token_create_in *in,
 	return fault_hint(&call->fault, "Choose another name, or revoke that one.");
 }
 
+/* The operator has a row in each team, by which a token would be one for all of them. */
+static int check_agent(struct call *call, const struct agent_row *a)
+{
+	if (!a->id || a->kind != AGENT_KIND_OPERATOR)
+		return 0;
+	fault_set(&call->fault, FAULT_INVALID, "/agent", "%s is the operator, no agent",
+		  a->name);
+	return fault_hint(&call->fault, "{token.create} {operator=true|--operator} makes "
+					"one for all teams.");
+}
+
 static int make(struct call *call, const struct token_create_in *in)
 {
 	struct token_new_id_row next;
@@ -188,6 +201,7 @@ static int make(struct call *call, const struct token_create_in *in)
 	if (rc < 0 ||
 	    (in->agent && ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
 			   (rc = who_agent(call, in->agent, "/agent", &a)) < 0)) ||
+	    (rc = check_agent(call, &a)) < 0 ||
 	    (rc = sql_row(call, token_new_id, &next)) < 0)
 		return rc;
 	call->made = next.id;

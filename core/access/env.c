@@ -43,6 +43,9 @@ int agent_env(struct call *call, const struct agent_env_in *in, struct agent_env
 	struct agent_row a;
 	int rc;
 
+	if (agent_is_client(call))
+		return fault_set(&call->fault, FAULT_DENIED, "",
+				 "a client with an agent's token is told no others");
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
 		return rc;

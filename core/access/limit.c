@@ -50,7 +50,7 @@ static int refuse(struct call *call, const struct rate_size *size, int64_t wait)
 	fault_set(f, FAULT_RATE_LIMITED, "",
 		  "%s calls too often: %" PRId64 " `%s` calls at once, then %" PRId64
 		  " a minute",
-		  call->caller.name, size->burst,
+		  call->identity.looks ? "this token" : call->caller.name, size->burst,
 		  field_choice(&record_rate_limit, "category",
 			       limit_category(call->op->rate)),
 		  size->per_minute);
@@ -62,6 +62,12 @@ static int refuse(struct call *call, const struct rate_size *size, int64_t wait)
 	return f->code;
 }
 
+/* The owner of the bucket: the agent's row, or for a token that only reads the negative of its. */
+static int64_t spender(const struct call *call)
+{
+	return call->identity.looks ? -call->bearer : call->caller.self;
+}
+
 int limit_spend(struct call *call)
 {
 	struct rate_keeper *rates = call->settings->rates;
@@ -71,11 +77,11 @@ int limit_spend(struct call *call)
 	int64_t wait;
 	int rc;
 
-	if (b->agent || !(rates || call->spends) ||
+	if (b->agent || call->paid || !(rates || call->spends) ||
 	    !limit_binds(&call->settings->config, &call->identity, call->op))
 		return 0;
 	size = limit_size(&call->settings->config, call->op->rate);
-	*b = (struct rate_bucket){ .agent = call->caller.self,
+	*b = (struct rate_bucket){ .agent = spender(call),
 				   .category = limit_category(call->op->rate) };
 	rc = sql_row(call, rate_row, &row, .agent = b->agent, .category = b->category);
 	b->full_at = row.full_at;

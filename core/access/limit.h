@@ -13,7 +13,7 @@
 static inline bool limit_binds(const struct config *config, const struct identity *who,
 			       const struct op *op)
 {
-	return op->rate != RATE_FREE && who->agent && !who->as &&
+	return op->rate != RATE_FREE && (who->agent || who->looks) && !who->as &&
 	       who->level != WHO_HOST && config->limits_enabled;
 }
 

@@ -7,6 +7,7 @@
 
 enum {
 	SESSIONS_MOST = 10000,
+	SESSIONS_OF_ONE = 500, /* with one token */
 	UNUSED_S = 30 * 86400,
 };
 
@@ -24,6 +25,9 @@ int session_open(struct call *call, const struct session_open_in *in,
 		rc = sql_run(call, session_drop_old,
 			     .before = call->now - UNUSED_S * 1000LL,
 			     .most = SESSIONS_MOST);
+	if (rc >= 0)
+		rc = sql_run(call, session_drop_more, .proof = s->proof,
+			     .most = SESSIONS_OF_ONE);
 	return rc < 0 ? rc : 0;
 }
 

@@ -35,6 +35,7 @@ static const struct {
 	{ 429, "Too Many Requests" },
 	{ 431, "Request Header Fields Too Large" },
 	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
 	{ 503, "Service Unavailable" },
 	{ 504, "Gateway Timeout" },
 	{ 505, "HTTP Version Not Supported" },
@@ -94,6 +95,8 @@ static void flow_on(struct http_conn *c)
 	} else {
 		c->out.len = 0;
 		c->deadline = UINT64_MAX;
+		if (c->x.drained)
+			c->x.drained(&c->x);
 	}
 }
 

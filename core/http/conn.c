@@ -210,6 +210,12 @@ static void set_reading(struct http_conn *c)
 		uv_read_stop((uv_stream_t *)&c->tcp);
 }
 
+void http_watch(struct http *x)
+{
+	x->watched = true;
+	set_reading((struct http_conn *)x);
+}
+
 void http_conn_advance(struct http_conn *c)
 {
 	if (c->busy || c->closing)

@@ -56,10 +56,11 @@ struct http {
 	/* The service's own. */
 	void *owner;
 	void (*gone)(struct http *x);
+	void (*drained)(
+		struct http *x); /* of http_flow(): all that was sent is out; or NULL */
 	void *mark; /* as `owner`, but it stays until the answer is out */
 	bool unhurried; /* it may take its time to answer */
-	bool watched; /* a peer that closes its side meanwhile is taken for gone; as a rule it
-			 may, and gets its answer */
+	bool watched; /* see http_watch() */
 	bool last; /* the connection ends behind the answer */
 };
 
@@ -106,6 +107,9 @@ const char *http_header(const struct http *x, const char *name);
 const char *http_query(struct http *x, const char *name);
 /* Resolves %XX in the arena; NULL when one is broken or stands for NUL. */
 char *http_unescape(struct arena *a, const char *s, size_t len);
+
+/* Takes a peer that closes its side meanwhile for gone; as a rule it may, and gets its answer. */
+void http_watch(struct http *x);
 
 /* Counts the exchanges of the server that are like this one, itself included.  An
  * exchange lasts from its begin() until its answer is out. */

@@ -188,6 +188,7 @@ static int check_host(struct http_conn *c, const struct target *target)
 static int check_head(struct http_conn *c, const struct target *target)
 {
 	const char *expect = http_header(&c->x, "expect");
+	const char *coding = http_header(&c->x, "transfer-encoding");
 
 	for (size_t i = 0; i < c->n_headers; i++)
 		if (!is_clean(&c->x.headers[i]))
@@ -196,8 +197,12 @@ static int check_head(struct http_conn *c, const struct target *target)
 		return stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
 	if (check_host(c, target))
 		return -1;
-	if (count(&c->x, "authorization") > 1)
-		return stop(c, 400, "more than one Authorization header");
+	if (count(&c->x, "authorization") > 1 || count(&c->x, "origin") > 1 ||
+	    count(&c->x, "idempotency-key") > 1)
+		return stop(c, 400, "a header comes twice that may come once");
+	if (coding &&
+	    (count(&c->x, "transfer-encoding") > 1 || strcasecmp(coding, "chunked") != 0))
+		return stop(c, 501, "chunked is the only transfer coding that is spoken");
 	if (*c->x.path != '/' || strchr(c->x.path, '#') || strchr(c->x.query, '#'))
 		return stop(c, 400, "the target is no path");
 	if (expect && strcasecmp(expect, "100-continue") != 0)

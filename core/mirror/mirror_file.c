@@ -149,7 +149,7 @@ int files_read_whole(int fd, struct text *out)
 			text_add(out, piece, (size_t)n);
 		else if (n < 0 && errno != EINTR)
 			return -1;
-	} while (n < 0 || n == sizeof(piece)); /* fewer: a file's end */
+	} while ((n < 0 || n == sizeof(piece)) && out->len <= FILES_TEXT);
 	return 0;
 }
 

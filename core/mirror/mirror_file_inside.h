@@ -24,7 +24,8 @@ int files_keep(struct files *fs, int from, const char *name, int dir, const char
  * asked for, or -1 with errno, ENOENT for a missing one. */
 int files_folder(struct files *fs, const char *path, bool make);
 
-/* All bytes of an open file: 0 or -1 with errno. */
+/* The bytes of an open file, of one over FILES_TEXT not all, but more than that: 0 or -1 with
+ * errno. */
 int files_read_whole(int fd, struct text *out);
 
 /* Writes a new file, or overwrites one: whole or not at all, except in a crash.  0, or -1

@@ -126,7 +126,7 @@ static int take_in(struct call *call, const struct member_add_in *in)
 
 int member_tell_tokens(struct call *call, struct member *members, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !agent_is_client(call); i++) {
 		struct agent_row a;
 		int rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
 				 .name = members[i].name);

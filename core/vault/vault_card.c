@@ -140,6 +140,26 @@ static int refuse_field(struct call *call, const char *field, bool moved)
 					"protocols, schemas and project.");
 }
 
+static int refuse_moved(struct call *call, const struct origin *from, const char *why)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/content",
+		  "the card has changed since event %" PRId64
+		  ", which this text was made from; %s",
+		  from->rev, why);
+	return fault_hint(&call->fault, "Read the card again, and change that.");
+}
+
+/* Whether the text was made before the agent was, from the card of another one of that name:
+ * 1, 0 or negative. */
+static int is_anothers(struct call *call, const struct agent_row *a,
+		       const struct origin *from)
+{
+	struct agent_made_row made;
+	int rc = from->sum ? sql_row(call, agent_made, &made, .agent = a->id) : 0;
+
+	return rc > 0 ? from->rev <= made.made_after : rc;
+}
+
 /* Compares a text with the card as it is: 0 if the caller may change that so, 1 if it is so
  * already (the text was taken before), or a fault.  The sum says whether the card was, in the
  * file that the text was made from, as it is now. */
@@ -155,8 +175,10 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	call->form.most = 0; /* all of it is compared, however small the answer may be */
 	rc = card_tell(call, a, &is);
 	call->form = form;
-	if (rc < 0)
+	if (rc < 0 || (rc = is_anothers(call, a, from)) < 0)
 		return rc;
+	if (rc > 0)
+		return refuse_moved(call, from, "it is the card of an earlier agent");
 	is.has_last_active = false; /* the file does not tell it */
 	as_said = is;
 	move_along(&as_said, said);
@@ -165,12 +187,10 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	} else if (from->sum && !was_so(from, &is)) {
 		if (same_card(said, &as_said))
 			return 1;
-		fault_set(&call->fault, FAULT_CONFLICT, "/content",
-			  "the card has changed since event %" PRId64
-			  ", which this text was made from; it says something else of: "
-			  "%.200s",
-			  from->rev, names_of_differing(call, said, &as_said));
-		return fault_hint(&call->fault, "Read the card again, and change that.");
+		return refuse_moved(
+			call, from,
+			arena_printf(&call->arena, "it says something else of: %s",
+				     names_of_differing(call, said, &as_said)));
 	}
 	if (!(field = first_foreign(said, &is)))
 		return 0;

@@ -42,7 +42,7 @@ real=$CADRE
 serve "$(dirname "$real")/conformance"
 for set in 2026-07-28:37 2025-11-25:30; do
 	suite --requirements "${set%:*}" -o "$TMPDIR/o" || bad "requirements of ${set%:*}: $(grep -v '^✓' "$TMPDIR/plain" | tail -40)"
-	# Those that the revision requires are all but the ones that are said not to be scored.
+	# Scenarios that are said not to be scored are none that the revision requires.
 	passed=$(sed -n '/=== SUMMARY/,/^Not scored/p' "$TMPDIR/plain" | grep -c '^[✓✗]')
 	unscored=$(sed -n '/^Not scored/,$p' "$TMPDIR/plain" | grep -c '^  [✓✗]')
 	test $((passed - unscored)) = "${set#*:}" || bad "$((passed - unscored)) scenarios of ${set%:*} ran, not ${set#*:}"

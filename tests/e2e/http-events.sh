@@ -75,6 +75,11 @@ grep -q '"oldest":1' "$TMPDIR/gone" || bad "no oldest event: $(cat "$TMPDIR/gone
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events?team=other")" = 403 ] || bad "a stream of another team"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?kind=nothing")" = 400 ] || bad "a stream of no kind"
 
+# Cursors that are none, and questions that no stream answers, are refused.
+for query in after=abc after=0x10 after=1.5x after=%ff nothing=1; do
+	[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?$query")" = 400 ] || bad "a stream for $query"
+done
+
 # Numbers that no event has yet stop nobody's stream.
 timeout $((2 * TEST_SCALE)) curl -sN -H "Authorization: Bearer $observer" "$url/events?after=999999999999" >/dev/null 2>&1 &
 followers=$!
@@ -148,4 +153,35 @@ curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $short" "$url/events"
 	bad "the stream of a token that has ended goes on"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events")" = 401 ] || bad "a revoked token opens a stream"
 followers=
+# A client that reads slowly has all the same all of a long log.
+/usr/bin/python3 <<'PY' || bad "a slow reader is cut off"
+import json, os, socket, sys, time
+def connect():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect([os.path.join(d, "http.sock") for d, _, fs in os.walk(os.environ["XDG_RUNTIME_DIR"]) if "http.sock" in fs][0])
+    s.settimeout(60)
+    return s
+local = connect()
+body = json.dumps({"team": "shop", "to": "tester", "content": "x"})
+one = "POST /api/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+N = 6000
+got = b""
+for i in range(N // 50):
+    local.sendall((one * 50).encode())
+    while got.count(b"HTTP/1.1 200") < (i + 1) * 50:
+        data = local.recv(65536)
+        if not data or b"HTTP/1.1 4" in data or b"HTTP/1.1 5" in data:
+            sys.exit("a send failed: %r" % data[:300])
+        got += data
+s = connect()
+s.sendall(b"GET /events?after=0&kind=message HTTP/1.1\r\nHost: localhost\r\n\r\n")
+time.sleep(2) # the client reads nothing meanwhile
+seen = b""
+while seen.count(b"\nevent: message.sent") < N:
+    data = s.recv(65536)
+    if not data:
+        sys.exit("cut off after %d of %d" % (seen.count(b"\nevent: message.sent"), N))
+    seen += data
+PY
+
 exit $failed

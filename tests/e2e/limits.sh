@@ -162,4 +162,16 @@ for i in 1 2 3 4 5 6; do
 done
 until_done sh -c "[ \$(grep -c task.created '$TMPDIR/followed') = 6 ]"
 kill "$follower" || bad "the follower has ended: $(tail -1 "$TMPDIR/followed")"
+
+# A token that only reads is a remote client, and has a bucket of its own.
+cadre up >/dev/null || bad "up for a remote client"
+observer=$(cadre token create --observer)
+refused=0
+for i in $(seq 14); do
+	status=$(curl -s -o "$TMPDIR/body" -w '%{http_code}' -H "Authorization: Bearer $observer" "$(cat "$CADRE_HOME/endpoint")/api/teams")
+	[ "$status" = 200 ] || { [ "$status" = 429 ] && grep -q 'this token calls too often' "$TMPDIR/body" && refused=$((refused + 1)); } ||
+		bad "a token that reads: $status $(cat "$TMPDIR/body")"
+done
+[ "$refused" -ge 3 ] && [ "$refused" -le 4 ] || bad "$refused of 14 calls were refused, not 4"
+cadre down >/dev/null
 exit "$failed"

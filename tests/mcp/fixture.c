@@ -329,10 +329,15 @@ static void answered(struct mcp *m, json_t *message)
 	if (!id || sscanf(id, "q%d", &number) != 1)
 		return;
 	for (struct question **at = &questions; (q = *at); at = &q->next) {
-		if (q->number != number || q->r->mcp != m)
+		struct request *r = m->requests;
+
+		if (q->number != number)
 			continue;
 		*at = q->next;
-		q->answered(q->r, json_object_get(message, "result"));
+		while (r && r != q->r)
+			r = r->next;
+		if (r) /* else it was cancelled */
+			q->answered(r, json_object_get(message, "result"));
 		free(q);
 		return;
 	}

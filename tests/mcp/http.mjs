@@ -24,6 +24,8 @@ async function until(is, why) {
 	throw new Error(why);
 }
 
+const rest = (ms) => new Promise((done) => setTimeout(done, ms * scale));
+
 // A request by hand.
 async function post(w, message, more = {}, query) {
 	const r = await fetch(url(w, query), { method: 'POST', body: typeof message === 'string' ? message : JSON.stringify(message),
@@ -86,7 +88,7 @@ export async function httpToolsets(w) {
 	equal(await names({}, '?toolsets=nothing'), 400);
 }
 
-// What is no message of a client with a session, or of one without, changes nothing.
+// A message that is of no session, and none of a client without, changes nothing.
 export async function httpRefusals(w) {
 	const modern = { 'mcp-protocol-version': MODERN };
 	const ping = { jsonrpc: '2.0', id: 7, method: 'ping' };
@@ -125,14 +127,42 @@ export async function httpLostAnswer(w) {
 	const begun = await post(w, initialize, headers(w, 'erin'));
 	const session = { ...headers(w, 'erin'), 'mcp-session-id': begun.headers.get('mcp-session-id') };
 	const call = (args) => ({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'inbox', arguments: args } });
+	await post(w, call({ action: 'receive', lease_seconds: 0, limit: 100 }), session); // so that the next one waits
+	await rest(1500); // the token has to be looked at again
 	const abort = new AbortController();
 	const waits = fetch(url(w), { method: 'POST', signal: abort.signal, body: JSON.stringify(call({ action: 'receive', wait_seconds: 20 })),
 		headers: { 'content-type': 'application/json', ...session } });
-	await new Promise((done) => setTimeout(done, 300));
+	await rest(300);
 	abort.abort();
 	await rejects(waits);
+	await rest(200);
 	await w.operator.tool('team_message', { team: 'alpha', to: ['erin'], content: 'not to be lost' });
 	await until(async () => (await post(w, call({ action: 'receive' }), session)).text.includes('not to be lost'), 'the message is lost');
+}
+
+// A client of today cancels a call by leaving; one whose session ends has no calls any more.
+export async function httpLeaving(w) {
+	const call = (args, more) => fetch(url(w), { method: 'POST', signal: more.signal,
+		body: JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'inbox', arguments: args, ...more.params } }),
+		headers: { 'content-type': 'application/json', ...headers(w, 'erin'), ...more.headers } });
+	const modern = { params: { _meta: meta() }, headers: { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': 'inbox' } };
+	const said = async (r) => JSON.parse((await r.json()).result.content[0].text);
+	await call({ action: 'receive', lease_seconds: 0, limit: 100 }, modern);
+	await rest(1500);
+	const abort = new AbortController();
+	const waits = call({ action: 'receive', wait_seconds: 20 }, { ...modern, signal: abort.signal });
+	await rest(300);
+	abort.abort();
+	await rejects(waits);
+	const begun = await post(w, initialize, headers(w, 'erin'));
+	const session = { headers: { 'mcp-session-id': begun.headers.get('mcp-session-id') } };
+	const ended = call({ action: 'receive', wait_seconds: 20 }, session);
+	await rest(300);
+	equal((await fetch(url(w), { method: 'DELETE', headers: { ...headers(w, 'erin'), ...session.headers } })).status, 204);
+	equal(await (await ended).text(), '');
+	await w.operator.tool('team_message', { team: 'alpha', to: ['erin'], content: 'for nobody who left' });
+	const got = await said(await call({ action: 'receive' }, modern));
+	deepEqual(got.messages.map((m) => m.content), ['for nobody who left']);
 }
 
 // Sessions and streams of a host that is killed go on with the next one: each change is told once.
@@ -151,15 +181,28 @@ export async function httpKilled(w) {
 	const all = (n) => () => clients.every((c) => c.told.length >= n);
 	for (const { id } of clients) note(id, 'one');
 	await until(all(1), 'not told before');
-	const pid = Number(readFileSync(`${w.home}/state/host.lock`, 'utf8').split(' ')[0]);
-	process.kill(pid, 'SIGKILL');
-	for (const { id } of clients) w.direct('note', id, 'while nobody serves', '--team', 'alpha');
-	w.host('up');
+	const kill = (meanwhile = () => {}) => {
+		process.kill(Number(readFileSync(`${w.home}/state/host.lock`, 'utf8').split(' ')[0]), 'SIGKILL');
+		meanwhile();
+		w.host('up');
+	};
+	kill(() => {
+		for (const { id } of clients) w.direct('note', id, 'while nobody serves', '--team', 'alpha');
+	});
 	await until(all(2), `not told after: ${clients.map((c) => c.told.length)}`);
 	for (const { id } of clients) note(id, 'three');
 	await until(all(3), 'not told at the end');
-	await new Promise((done) => setTimeout(done, 300));
+	await rest(300);
 	deepEqual(clients.map((c) => c.told.length), clients.map(() => 3));
+	// Another host in whose time nothing happens tells nothing, and the next is as good.
+	kill();
+	await rest(1500);
+	deepEqual(clients.map((c) => c.told.length), clients.map(() => 3), 'told again');
+	kill();
+	for (const { id } of clients) note(id, 'four');
+	await until(all(4), 'not told by the last host');
+	await rest(300);
+	deepEqual(clients.map((c) => c.told.length), clients.map(() => 4));
 	for (const { client } of clients) {
 		equal((await client.callTool({ name: 'task', arguments: { action: 'list' } })).isError, undefined);
 		await client.close();

@@ -1,4 +1,4 @@
-// tour - what all clients have to get from a server, over any transport.
+// tour - calls that all clients have to get answered by a server, over any transport.
 import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { newChecker, scale } from './peer.mjs';

@@ -235,7 +235,7 @@ static void fill_body(char *body, size_t size)
 		 text);
 }
 
-/* Both with `clients` keep-alive connections, the same messages and no keys. */
+/* The same messages without keys, by as many connections that stay open, at both sockets. */
 static int compare_sends(struct bench_ground *g, const struct stage *s,
 			 const char *socket, struct judge *j)
 {

@@ -14,6 +14,7 @@ enum {
 
 /* --- life ------------------------------------------------------------------------------- */
 
+/* A client of 2026-07-28 that leaves cancels its request; one with a session does not. */
 static void on_gone(struct http *x)
 {
 	struct exchange *e = x->owner;
@@ -22,9 +23,8 @@ static void on_gone(struct http *x)
 	e->x = NULL;
 	if (p->listener == e)
 		exchange_end(e);
-	else if (!p->session)
-		mcp_cut(p->mcp,
-			e); /* a client of today cancels so; one of before does not */
+	else if (!p->has_session)
+		mcp_cut(p->mcp, e);
 	peer_rouse(p, false);
 }
 
@@ -41,7 +41,8 @@ struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
 	p->exchanges = e;
 	x->owner = e;
 	x->gone = on_gone;
-	x->unhurried = x->watched = true;
+	x->unhurried = true;
+	http_watch(x);
 	p->used = uv_now(&p->host->loop);
 	p->requests++;
 	return e;
@@ -75,7 +76,7 @@ void exchange_end(struct exchange *e)
 	if (p->listener == e) {
 		p->listener = NULL;
 		mcp_hold(p->mcp, true);
-		mcp_keep(p->mcp, false);
+		mcp_renews(p->mcp, false);
 	}
 	*e->at = e->next;
 	if (e->next)
@@ -106,6 +107,12 @@ static void send_event(struct exchange *e, const struct mcp_message *message)
 	text_release(&out);
 }
 
+void exchange_accept(struct exchange *e)
+{
+	http_answer(let_go(e), 202, NULL, "", 0);
+	e->over = true;
+}
+
 void exchange_listen(struct exchange *e, const char *place)
 {
 	struct mcp_peer *p = e->peer;
@@ -122,7 +129,7 @@ void exchange_listen(struct exchange *e, const char *place)
 	if (place)
 		mcp_go_back(p->mcp, place);
 	mcp_hold(p->mcp, false);
-	mcp_keep(p->mcp, true);
+	mcp_renews(p->mcp, true);
 	peer_rouse(p, true);
 }
 
@@ -130,9 +137,7 @@ void exchanges_stir(struct mcp_peer *p)
 {
 	for (struct exchange *e = p->exchanges, *next; e; e = next) {
 		next = e->next;
-		if (e->x && e->flows && http_unsent(e->x) > UNSENT_MOST)
-			http_cut(e->x);
-		else if (e->x && e->flows)
+		if (e->x && e->flows)
 			http_send(e->x, ":\n\n", 3);
 	}
 }
@@ -148,58 +153,34 @@ static void answer(struct exchange *e, const struct mcp_message *message)
 	http_answer(x, message->status, "application/json", message->text, message->len);
 }
 
-/* A session has a row now, and its client may know its id. */
-static void on_opened(struct job *job)
+static void answer_held(struct exchange *e)
 {
-	struct host *host = job->owner;
-	const struct session_open_in *in = job->call.in;
-	struct mcp_peer *p = peer_find(host, in->name);
-	struct exchange *e = p ? p->exchanges : NULL;
-
-	while (e && !e->held.len)
-		e = e->next;
-	if (p && job->call.fault.code) {
-		if (e && e->x)
-			web_refuse_call(let_go(e), &job->call.fault);
-		peer_end(p);
-	} else if (e) {
-		p->kept = true;
-		p->kept_at = uv_now(&host->loop);
-		if (e->x)
-			answer(e, &(struct mcp_message){ .text = e->held.data,
-							 .len = e->held.len,
-							 .status = 200 });
-		exchange_end(e);
-	}
-	job_free(job);
+	if (e->x)
+		answer(e, &(struct mcp_message){ .text = e->held.data,
+						 .len = e->held.len,
+						 .status = 200 });
+	exchange_end(e);
 }
 
-/* Keeps the answer to initialize until the session that it begins is a row. */
+void exchanges_release(struct mcp_peer *p, const struct fault *f)
+{
+	for (struct exchange *e = p->exchanges, *next; e; e = next) {
+		next = e->next;
+		if (!e->held.len)
+			continue;
+		if (f && e->x)
+			web_refuse_call(let_go(e), f);
+		answer_held(e);
+	}
+}
+
+/* Keeps an answer until the row of its session says what was asked for: a session, or what it has
+ * subscribed to. */
 static bool hold_answer(struct exchange *e, const struct mcp_message *message)
 {
-	struct mcp_peer *p = e->peer;
-	struct mcp_session s;
-	struct session_open_in *in;
-	struct arena *a;
-	struct job *job;
-
-	if (!*e->id || !mcp_session(p->mcp, &s))
+	if (e->flows || !peer_keep(e->peer, *e->id))
 		return false;
 	text_add(&e->held, message->text, message->len);
-	job = host_job(p->host, op_session_open, on_opened, p->host);
-	a = &job->call.arena;
-	in = job->call.in;
-	in->name = arena_strdup(a, p->name);
-	in->session = (struct session){
-		.proof = arena_strdup(a, p->proof),
-		.version = arena_strdup(a, s.version),
-		.client = arena_strdup(a, s.client),
-		.toolsets = arena_strdup(a, p->toolsets ? p->toolsets : ""),
-		.structured = p->structured,
-		.level = s.level,
-		.watches = arena_strdup(a, s.watches),
-	};
-	host_submit(p->host, job);
 	return true;
 }
 
@@ -208,7 +189,7 @@ static void send_last(struct exchange *e, const struct mcp_message *message)
 	struct mcp_peer *p = e->peer;
 	const bool arrives = e->x != NULL;
 
-	if (hold_answer(e, message))
+	if (arrives && hold_answer(e, message))
 		return;
 	if (e->x && e->flows) {
 		send_event(e, message);
@@ -231,6 +212,11 @@ void exchange_send(void *arg, const struct mcp_message *message)
 	}
 	if (!e || !e->x)
 		return;
+	if (http_unsent(e->x) > UNSENT_MOST) {
+		http_cut(
+			e->x); /* it does not read; a session's stream goes on from there */
+		return;
+	}
 	if (!e->flows)
 		begin_stream(e->x);
 	e->flows = true;

@@ -26,12 +26,13 @@ struct mcp_peer {
 	struct host *host;
 	struct mcp *mcp;
 	uv_timer_t timer; /* for mcp_step() */
-	char name[NAME_SIZE]; /* of the session's id, or of token and wants */
-	char proof[NAME_SIZE]; /* of the token; "" at the Unix socket */
-	bool session, structured;
+	char name[NAME_SIZE]; /* SHA-256 of the session's id, or of token and wants */
+	char proof[NAME_SIZE]; /* SHA-256 of the token; "" at the Unix socket */
+	bool has_session, structured;
 	bool kept; /* it has a row ... */
 	unsigned changes_kept; /* ... of when it had so many changes ... */
 	uint64_t kept_at; /* ... and this loop time */
+	int keeping; /* rows that are being written */
 	struct identity who;
 	char *bearer, *toolsets, *team, *agent; /* owned */
 	uint64_t checked; /* loop time at which its token was found good */
@@ -48,18 +49,24 @@ void mcp_name(const char *text, char out[NAME_SIZE]);
 struct mcp_peer *peer_find(struct host *host, const char *name);
 /* Makes a peer for the caller `who`, whose texts are copied: NULL and a fault if there are too
  * many, or a toolset is unknown. */
-struct mcp_peer *peer_new(struct host *host, const char *name, const struct identity *who,
-			  bool session, const struct mcp_wants *wants, struct fault *f);
+struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof,
+			  const struct identity *who, bool session,
+			  const struct mcp_wants *wants, struct fault *f);
 /* Ends a peer with all that is under way. */
 void peer_end(struct mcp_peer *p);
 /* Has mcp_step() called when that is due; `now`: in this turn of the loop. */
 void peer_rouse(struct mcp_peer *p, bool now);
-/* Writes the row of a session again where it has changed, or is in use still. */
-void peer_keep(struct mcp_peer *p);
+/* Writes the row of a session: of one that `begins`, or that has changed since, or is in use still.
+ * True where it may not be said yet that something is so: exchanges_release() comes behind it. */
+bool peer_keep(struct mcp_peer *p, bool begins);
 
 /* --- peer_calls.c ------------------------------------------------------------------ */
 
 extern const struct client_way peer_way; /* way_arg: the peer */
+/* As whom a peer calls; texts are the arena's. */
+struct identity peer_identity(const struct mcp_peer *p, struct arena *a);
+/* The token is none any more: who listens is told to come back, and learns it then. */
+void peer_end_trust(struct mcp_peer *p);
 
 /* --- exchange.c -------------------------------------------------------------------- */
 
@@ -67,9 +74,11 @@ extern const struct client_way peer_way; /* way_arg: the peer */
 struct exchange {
 	struct exchange *next, **at; /* in peer->exchanges */
 	struct mcp_peer *peer;
-	struct http *x; /* NULL: the client is gone */
+	struct http *
+		x; /* whose owner and gone are the exchange's; NULL: the client is gone, or
+			   answered */
 	char id[NAME_SIZE]; /* of the session that it begins, or "" */
-	struct text held; /* the answer, until that has a row */
+	struct text held; /* the answer, until a row says what it says */
 	bool flows; /* it is answered as a stream */
 	bool taking; /* mcp_take() is reading it */
 	bool over; /* it was answered meanwhile */
@@ -82,6 +91,10 @@ void exchange_send(void *peer, const struct mcp_message *message);
 void exchange_drop(void *peer, void *exchange);
 /* Makes the exchange the peer's stream for notifications; one that was is ended. */
 void exchange_listen(struct exchange *e, const char *place);
+/* Answers what needs none: a notification, or an answer. */
+void exchange_accept(struct exchange *e);
+/* Sends the answers that wait for a row; `f` not NULL: it could not be written. */
+void exchanges_release(struct mcp_peer *p, const struct fault *f);
 /* Sends a comment on all streams of a peer, so that nobody between takes them for dead. */
 void exchanges_stir(struct mcp_peer *p);
 

@@ -12,6 +12,8 @@ enum {
 	TICK_MS = 15000,
 	KEPT_MS = 3600000, /* a row says to an hour when its session was used */
 	IDLE_MS = 120000, /* without a request; a session comes back from its row */
+	UNREAD_MS =
+		1800000, /* ... while it is not known whether it has read its answers */
 };
 
 void mcp_name(const char *text, char out[NAME_SIZE])
@@ -57,7 +59,7 @@ static void on_timer(uv_timer_t *timer)
 	struct mcp_peer *p = timer->data;
 
 	mcp_step(p->mcp);
-	peer_keep(p);
+	peer_keep(p, false);
 	peer_rouse(p, false);
 }
 
@@ -73,7 +75,29 @@ void peer_rouse(struct mcp_peer *p, bool now)
 
 static bool is_idle(const struct mcp_peer *p, uint64_t now)
 {
-	return !p->exchanges && !p->calls && mcp_idle(p->mcp) && now - p->used >= IDLE_MS;
+	const uint64_t most = mcp_has_answers(p->mcp) ? UNREAD_MS : IDLE_MS;
+
+	return !p->exchanges && !p->calls && !p->keeping && mcp_idle(p->mcp) &&
+	       now - p->used >= most;
+}
+
+static void on_checked(struct job *job)
+{
+	struct mcp_peer *p = peer_find(job->owner, job->call.identity.session);
+
+	if (p && job->call.fault.code && strcmp(job->call.fault.where, "/token") == 0)
+		peer_end_trust(p);
+	job_free(job);
+}
+
+/* Looks whether the token of a client that listens is one still. */
+static void check_trust(struct mcp_peer *p)
+{
+	struct job *job = host_job(p->host, op_token_who, on_checked, p->host);
+
+	job->call.identity = peer_identity(p, &job->call.arena);
+	job->call.identity.session = arena_strdup(&job->call.arena, p->name);
+	host_submit(p->host, job);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -85,6 +109,8 @@ static void on_tick(uv_timer_t *timer)
 		for (struct mcp_peer *p = door_of(host)->peers[i], *next; p; p = next) {
 			next = p->next;
 			exchanges_stir(p);
+			if (p->listener && p->bearer)
+				check_trust(p);
 			if (is_idle(p, now))
 				peer_end(p);
 		}
@@ -94,28 +120,71 @@ static void on_tick(uv_timer_t *timer)
 
 static void on_kept(struct job *job)
 {
+	struct host *host = job->owner;
+	const struct session_open_in *in = job->call.in; /* both begin with the name */
+	struct mcp_peer *p = peer_find(host, in->name);
+	const struct fault *f = job->call.fault.code ? &job->call.fault : NULL;
+
+	if (p && f)
+		p->changes_kept--; /* it is tried again */
+	/* One of that name may have ended, and come again, since. */
+	if (p && p->keeping > 0 && --p->keeping == 0)
+		exchanges_release(p, f);
+	if (p && f && !p->kept)
+		peer_end(p);
+	else if (p)
+		p->kept = true;
 	job_free(job);
 }
 
-void peer_keep(struct mcp_peer *p)
+static void open_row(struct mcp_peer *p, const struct mcp_session *s)
+{
+	struct job *job = host_job(p->host, op_session_open, on_kept, p->host);
+	struct session_open_in *in = job->call.in;
+	struct arena *a = &job->call.arena;
+
+	in->name = arena_strdup(a, p->name);
+	in->session = (struct session){
+		.proof = arena_strdup(a, p->proof),
+		.version = arena_strdup(a, s->version),
+		.client = arena_strdup(a, s->client),
+		.toolsets = arena_strdup(a, p->toolsets ? p->toolsets : ""),
+		.structured = p->structured,
+		.level = s->level,
+		.watches = arena_strdup(a, s->watches),
+	};
+	host_submit(p->host, job);
+}
+
+static void keep_row(struct mcp_peer *p, const struct mcp_session *s)
+{
+	struct job *job = host_job(p->host, op_session_keep, on_kept, p->host);
+	struct session_keep_in *in = job->call.in;
+
+	in->name = arena_strdup(&job->call.arena, p->name);
+	in->level = s->level;
+	in->watches = arena_strdup(&job->call.arena, s->watches);
+	host_submit(p->host, job);
+}
+
+bool peer_keep(struct mcp_peer *p, bool begins)
 {
 	const uint64_t now = uv_now(&p->host->loop);
-	struct session_keep_in *in;
 	struct mcp_session s;
-	struct job *job;
 
-	if (!p->kept ||
-	    (mcp_changes(p->mcp) == p->changes_kept && now - p->kept_at < KEPT_MS) ||
-	    !mcp_session(p->mcp, &s))
-		return;
-	p->changes_kept = mcp_changes(p->mcp);
-	p->kept_at = now;
-	job = host_job(p->host, op_session_keep, on_kept, NULL);
-	in = job->call.in;
-	in->name = arena_strdup(&job->call.arena, p->name);
-	in->level = s.level;
-	in->watches = arena_strdup(&job->call.arena, s.watches);
-	host_submit(p->host, job);
+	if (begins || (p->kept && (mcp_changes(p->mcp) != p->changes_kept ||
+				   now - p->kept_at >= KEPT_MS))) {
+		if (!mcp_session(p->mcp, &s))
+			return false;
+		p->changes_kept = mcp_changes(p->mcp);
+		p->kept_at = now;
+		p->keeping++;
+		if (begins)
+			open_row(p, &s);
+		else
+			keep_row(p, &s);
+	}
+	return p->keeping > 0;
 }
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -148,15 +217,23 @@ static void on_closed(uv_handle_t *timer)
 	peer_free(timer->data);
 }
 
-/* Ends whoever has been idle for longest, so that another one has room. */
+/* Whether one may make room before another: who has all its answers does, then who has been idle
+ * for longer. */
+static bool goes_before(const struct mcp_peer *a, const struct mcp_peer *b)
+{
+	const bool first = mcp_has_answers(a->mcp), second = mcp_has_answers(b->mcp);
+
+	return first != second ? second : a->used < b->used;
+}
+
 static void make_room(struct host *host)
 {
 	struct mcp_peer *oldest = NULL;
 
 	for (int i = 0; i < MCP_BUCKETS; i++)
 		for (struct mcp_peer *p = door_of(host)->peers[i]; p; p = p->next)
-			if (!p->exchanges && !p->calls &&
-			    (!oldest || p->used < oldest->used))
+			if (!p->exchanges && !p->calls && !p->keeping &&
+			    (!oldest || goes_before(p, oldest)))
 				oldest = p;
 	if (oldest)
 		peer_end(oldest);
@@ -168,7 +245,7 @@ static struct mcp_options options(struct mcp_peer *p)
 		.home = (struct home *)p->host->home,
 		.toolsets = p->toolsets,
 		.output_schemas = p->structured,
-		.eras = p->session ? MCP_LEGACY : MCP_MODERN,
+		.eras = p->has_session ? MCP_LEGACY : MCP_MODERN,
 		.identity = &p->who,
 		.way = &peer_way,
 		.send = exchange_send,
@@ -177,8 +254,9 @@ static struct mcp_options options(struct mcp_peer *p)
 	};
 }
 
-struct mcp_peer *peer_new(struct host *host, const char *name, const struct identity *who,
-			  bool session, const struct mcp_wants *wants, struct fault *f)
+struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof,
+			  const struct identity *who, bool session,
+			  const struct mcp_wants *wants, struct fault *f)
 {
 	struct mcp_door *door = door_of(host);
 	struct mcp_options o;
@@ -193,19 +271,18 @@ struct mcp_peer *peer_new(struct host *host, const char *name, const struct iden
 	}
 	p = xcalloc(1, sizeof(*p));
 	p->host = host;
-	p->session = session;
+	p->has_session = session;
 	p->structured = wants->structured;
 	p->toolsets = copy(wants->toolsets);
 	copy_identity(p, who);
 	memcpy(p->name, name, NAME_SIZE);
-	if (p->bearer)
-		mcp_name(p->bearer, p->proof);
+	memcpy(p->proof, proof, NAME_SIZE);
 	o = options(p);
 	if (mcp_open(&p->mcp, &o, f)) {
 		peer_free(p);
 		return NULL;
 	}
-	mcp_keep(p->mcp, !session);
+	mcp_renews(p->mcp, false);
 	mcp_hold(p->mcp, session);
 	uv_timer_init(&host->loop, &p->timer);
 	p->timer.data = p;
@@ -226,9 +303,12 @@ void peer_end(struct mcp_peer *p)
 	*at = p->next;
 	if (--door_of(p->host)->n_peers == 0)
 		uv_timer_stop(&door_of(p->host)->alive);
+	if (p->listener)
+		exchange_end(p->listener);
+	mcp_settle(p->mcp);
+	mcp_close(p->mcp); /* which drops the requests that are under way */
 	while (p->exchanges)
 		exchange_end(p->exchanges);
-	mcp_close(p->mcp);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
 }
 

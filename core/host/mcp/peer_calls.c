@@ -24,8 +24,7 @@ static void call_free(struct peer_call *pc)
 	free(pc);
 }
 
-/* The token is none any more: who listens is told to come back, and learns it then. */
-static void end_trust(struct mcp_peer *p)
+void peer_end_trust(struct mcp_peer *p)
 {
 	p->checked = 0;
 	if (p->listener)
@@ -43,10 +42,11 @@ static void told(struct conn *c, struct job *job)
 	struct text out = { 0 };
 
 	web_note_use(c->host, call);
-	job->arrived = settles; /* the peer says what became of it */
+	job->arrived =
+		settles; /* it is not settled here: the peer says what became of it */
 	call_free(pc);
 	if (call->fault.code && strcmp(call->fault.where, "/token") == 0)
-		end_trust(p);
+		peer_end_trust(p);
 	if (!call->fault.code)
 		call_encode(call, &out);
 	client_answer(client, number,
@@ -55,10 +55,10 @@ static void told(struct conn *c, struct job *job)
 				       : "{}",
 		      &call->fault, settles ? &call->given : NULL);
 	text_release(&out);
-	peer_rouse(p, true);
+	peer_rouse(p, mcp_watches(p->mcp));
 }
 
-static struct identity identity_of(const struct mcp_peer *p, struct arena *a)
+struct identity peer_identity(const struct mcp_peer *p, struct arena *a)
 {
 	struct identity who = p->who;
 
@@ -79,7 +79,7 @@ static int start(void *arg, struct client *client, int64_t number, const struct 
 
 	job->packet.json = json_copy(args);
 	job->confirms = confirms;
-	call->identity = identity_of(p, &call->arena);
+	call->identity = peer_identity(p, &call->arena);
 	call->settings = &p->host->settings;
 	call->form = form;
 	call->settles = confirms;

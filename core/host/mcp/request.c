@@ -14,6 +14,7 @@
 
 enum {
 	MESSAGE_MOST = 4 << 20, /* bytes of a message */
+	MESSAGE_SMALL = 64 << 10, /* so much is read before the token is looked at */
 	TRUST_MS = 1000, /* for so long a token is not looked at again; each call does */
 };
 
@@ -31,6 +32,7 @@ struct arriving {
 	char proof[NAME_SIZE]; /* of the token that it shows */
 	struct identity who;
 	struct mcp_session *row; /* of the session, if that is not in memory */
+	bool looked; /* its token was looked at just now */
 	struct conn *call; /* asks for the token; NULL: not under way */
 	struct arriving *
 		*slot; /* where the read of the row finds it; NULL: none is under way */
@@ -87,7 +89,7 @@ static void refuse_method(struct http *x, const char *why)
 
 /* --- what it is ------------------------------------------------------------------------ */
 
-/* Whether the method is the one that ends a session; only one begins so. */
+/* Whether the method is the one that ends a session, which is the only one with that letter. */
 static bool is_end(const struct http *x)
 {
 	return *x->method == 'D';
@@ -170,45 +172,42 @@ static void take_post(struct arriving *a, struct mcp_peer *p)
 		snprintf(e->id, sizeof(e->id), "%s", a->id);
 	e->taking = true;
 	mcp_at(p->mcp, p->requests - 1);
-	if (!mcp_take(p->mcp, message, a->legacy ? NULL : &a->headers, e)) {
-		e->x = NULL;
-		x->gone = NULL;
-		http_answer(x, 202, NULL, "", 0);
-		e->over = true;
-	}
+	if (!mcp_take(p->mcp, message, a->legacy ? NULL : &a->headers, e) && !e->over)
+		exchange_accept(e);
 	e->taking = false;
 	if (e->over)
 		exchange_end(e);
 	json_decref(message);
-	peer_keep(p);
+	peer_keep(p, false);
 	peer_rouse(p, false);
-}
-
-static void on_closed(struct job *job)
-{
-	job_free(job);
 }
 
 static void close_session(struct arriving *a, struct mcp_peer *p)
 {
-	struct job *job = host_job(a->host, op_session_close, on_closed, NULL);
+	struct job *job = host_job(a->host, op_session_close, job_free, NULL);
 	struct session_close_in *in = job->call.in;
 
 	in->name = arena_strdup(&job->call.arena, a->name);
 	host_submit(a->host, job);
-	a->x->gone = NULL;
 	http_answer(a->x, 204, NULL, "", 0);
 	if (p)
 		peer_end(p);
 }
+
+static void find(struct arriving *a);
 
 static void arrive(struct arriving *a)
 {
 	struct mcp_peer *p = peer_find(a->host, a->name);
 	struct fault f = { 0 };
 
+	if (!p && a->id && !a->begins && !a->row) {
+		find(a); /* the peer has ended since; the row says whether the session has */
+		return;
+	}
 	if (!p) {
-		p = peer_new(a->host, a->name, &a->who, a->id != NULL, &a->wants, &f);
+		p = peer_new(a->host, a->name, a->proof, &a->who, a->id != NULL,
+			     &a->wants, &f);
 		if (!p && f.code == FAULT_INVALID)
 			refuse(a, 400, RPC_INVALID_PARAMS, f.text);
 		else if (!p)
@@ -217,7 +216,8 @@ static void arrive(struct arriving *a)
 			return;
 		p->kept = a->row && mcp_restore(p->mcp, a->row);
 	}
-	p->checked = uv_now(&a->host->loop);
+	if (a->looked)
+		p->checked = uv_now(&a->host->loop);
 	if (strcmp(a->x->method, "POST") == 0)
 		take_post(a, p);
 	else if (is_end(a->x))
@@ -247,6 +247,7 @@ static void on_who(struct conn *c, struct job *job)
 	a->who.agent = arena_strdup(arena, out->name);
 	a->who.level = job->call.identity.level;
 	a->who.looks = job->call.identity.looks;
+	a->looked = true;
 	arrive(a);
 }
 
@@ -254,7 +255,8 @@ static void check(struct arriving *a)
 {
 	const struct mcp_peer *p = peer_find(a->host, a->name);
 
-	if (p && p->checked && uv_now(&a->host->loop) - p->checked < TRUST_MS)
+	if (a->looked ||
+	    (p && p->checked && uv_now(&a->host->loop) - p->checked < TRUST_MS))
 		arrive(a);
 	else if (!(a->call = web_start(a->x, op_token_who, json_object(), on_who)))
 		forget_message(a);
@@ -291,7 +293,10 @@ static void on_found(struct job *job)
 	free(slot);
 	if (a && job->call.fault.code) {
 		a->slot = NULL;
-		refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
+		if (job->call.fault.code == FAULT_NOT_FOUND)
+			refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
+		else
+			refuse_fault(a, &job->call.fault);
 	} else if (a) {
 		a->slot = NULL;
 		a->row = copy_row(&a->x->arena, s);
@@ -347,9 +352,7 @@ static struct arriving *arriving_new(struct http *x)
 
 static void on_body(struct http *x)
 {
-	const struct web_door *door = x->service;
-	struct arriving *a = arriving_new(x);
-	struct fault f = { 0 };
+	struct arriving *a = x->owner;
 	json_error_t error;
 
 	a->message = json_loadb(x->body.data, x->body.len,
@@ -362,12 +365,35 @@ static void on_body(struct http *x)
 	if (!read_era(a))
 		return;
 	read_wants(a);
-	if (web_identity(x, door, &a->who, &f) < 0) {
-		refuse_fault(a, &f);
-		return;
-	}
 	name_peer(a);
 	find(a);
+}
+
+/* The client is somebody: its message may be large. */
+static void on_known(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct arriving *a = x->owner;
+
+	a->call = NULL;
+	if (job->call.fault.code)
+		refuse_fault(a, &job->call.fault);
+	else
+		http_collect(x, MESSAGE_MOST, on_body);
+}
+
+static void with_body(struct http *x)
+{
+	const struct web_door *door = x->service;
+	struct arriving *a = arriving_new(x);
+	struct fault f = { 0 };
+
+	if (web_identity(x, door, &a->who, &f) < 0)
+		refuse_fault(a, &f);
+	else if (x->has_length && x->length <= MESSAGE_SMALL)
+		http_collect(x, MESSAGE_SMALL, on_body);
+	else
+		a->call = web_start(x, op_token_who, json_object(), on_known);
 }
 
 static void without_body(struct http *x)
@@ -401,6 +427,6 @@ void mcp_door_request(struct http *x)
 			  "the body is not said to be application/json");
 		web_refuse(x, 415, &f);
 	} else {
-		http_collect(x, MESSAGE_MOST, on_body);
+		with_body(x);
 	}
 }

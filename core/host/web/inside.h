@@ -33,6 +33,9 @@ void web_call(struct http *x);
  * called with its answer, and finds the exchange as c->owner.  NULL: the request is refused. */
 struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
+/* The same for a call that goes on with the work of one before: no bucket of calls pays for it. */
+struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
+		       void (*told)(struct conn *c, struct job *job));
 /* Answers with the fault of a call. */
 void web_refuse_call(struct http *x, const struct fault *f);
 /* Whether the body is said to be JSON. */
@@ -51,6 +54,7 @@ struct follower {
 	int64_t sent; /* events up to this one it has */
 	bool has_sent; /* false: it wants to know from now on */
 	bool flows; /* its answer has begun */
+	bool waits; /* it has not taken all that was sent */
 	struct conn *call; /* what it has missed is being read */
 	struct web_group *group; /* NULL: not yet */
 	struct follower *next, **at;
@@ -60,6 +64,8 @@ struct follower {
 
 /* Answers with the events from where the client left off, and those to come. */
 void web_events(struct http *x);
+/* Has a follower who reads slowly leave its group until it has taken what was sent. */
+void web_events_wait(struct follower *f);
 /* Reads the next page for a follower who is in no group. */
 void web_events_read(struct follower *f);
 
@@ -71,7 +77,7 @@ void web_feed_close(struct host *host);
  * all): false where the others are further already. */
 bool web_feed_join(struct follower *f, int64_t team);
 void web_feed_leave(struct follower *f); /* also one who is in no group */
-/* Writes to a follower; who does not read is cut off. */
+/* Writes to a follower. */
 void web_feed_tell(struct follower *f, const char *data, size_t len);
 /* Appends an event as streams have it. */
 void web_feed_frame(struct text *out, const char *incarnation, const struct event *e);

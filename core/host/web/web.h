@@ -34,6 +34,8 @@ struct web_feed {
 	int64_t position; /* events up to this one are told */
 	bool reading, again;
 	uv_timer_t alive; /* runs while there are groups */
+	uv_timer_t later; /* runs where the next page waits */
+	uint64_t rests; /* until this loop time: nobody wanted the last page */
 	char incarnation[40]; /* of the state, as event.list tells it */
 };
 

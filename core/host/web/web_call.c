@@ -15,6 +15,15 @@ enum {
 
 /* --- arguments ------------------------------------------------------------------------ */
 
+/* Whether a text of a request is UTF-8; all that operations take is. */
+static bool is_utf8(const char *text)
+{
+	json_t *as_json = text ? json_string(text) : NULL;
+
+	json_decref(as_json);
+	return as_json != NULL;
+}
+
 /* Adds an argument of the query; one that comes again is one more of a list. */
 static void add_word(const struct op *op, json_t *args, const char *name,
 		     const char *value)
@@ -54,9 +63,10 @@ static int take_query(struct http *x, const struct op *op, json_t *args, struct 
 		const char *value = n < len ? unescape(&x->arena, at + n + 1, len - n - 1)
 					    : "true";
 
-		if (!name || !value)
+		if (!is_utf8(name) || !is_utf8(value))
 			return fault_set(f, FAULT_INVALID, "",
-					 "the query holds %%XX that is no character");
+					 "the query holds %%XX that is no character of "
+					 "UTF-8");
 		if (*name)
 			add_word(op, args, name, value);
 		at += len;
@@ -95,13 +105,22 @@ static int take_body(struct http *x, json_t *args, struct fault *f)
 	return 0;
 }
 
-static void take_key(struct http *x, const struct op *op, json_t *args)
+/* Takes the key of the header: 0 or a fault. */
+static int take_key(struct http *x, const struct op *op, json_t *args, struct fault *f)
 {
 	const char *key = http_header(x, "idempotency-key");
+	json_t *said = json_object_get(args, "idempotency_key");
 
-	if (key && field_find(op->in, "idempotency_key") &&
-	    !json_object_get(args, "idempotency_key"))
-		json_object_set_new(args, "idempotency_key", json_string(key));
+	if (!key || !field_find(op->in, "idempotency_key"))
+		return 0;
+	if (!is_utf8(key))
+		return fault_set(f, FAULT_INVALID, "/idempotency_key",
+				 "the header Idempotency-Key is no UTF-8");
+	if (said && strcmp(key, json_is_string(said) ? json_string_value(said) : ""))
+		return fault_set(f, FAULT_INVALID, "/idempotency_key",
+				 "the header Idempotency-Key says another one");
+	json_object_set_new(args, "idempotency_key", json_string(key));
+	return 0;
 }
 
 /* --- answers ----------------------------------------------------------------------------- */
@@ -186,20 +205,27 @@ static void drop_body(struct http *x, struct asked *asked)
 	asked->large = false;
 }
 
+static void drop_args(struct asked *asked)
+{
+	json_decref(asked->args);
+	asked->args = NULL;
+}
+
 static void on_gone(struct http *x)
 {
 	struct asked *asked = x->owner;
 
 	drop_body(x, asked);
-	json_decref(asked->args);
+	drop_args(asked);
 	if (asked->call)
 		conn_close(asked->call);
 }
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-struct conn *web_start(struct http *x, const struct op *op, json_t *args,
-		       void (*told)(struct conn *c, struct job *job))
+/* Starts a call; `paid`: it was counted before. */
+static struct conn *start_call(struct http *x, const struct op *op, json_t *args,
+			       void (*told)(struct conn *c, struct job *job), bool paid)
 {
 	const struct web_door *door = x->service;
 	struct job *job = job_new(&door->host->jobs);
@@ -224,9 +250,23 @@ struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		return NULL;
 	}
 	x->unhurried = true;
-	x->watched = job_patience(job) > 0;
+	if (job_patience(job) > 0)
+		http_watch(x);
+	job->call.paid = paid;
 	conn_call(c, job);
 	return c;
+}
+
+struct conn *web_start(struct http *x, const struct op *op, json_t *args,
+		       void (*told)(struct conn *c, struct job *job))
+{
+	return start_call(x, op, args, told, false);
+}
+
+struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
+		       void (*told)(struct conn *c, struct job *job))
+{
+	return start_call(x, op, args, told, true);
 }
 
 static void start(struct http *x)
@@ -236,8 +276,8 @@ static void start(struct http *x)
 	struct fault f = { 0 };
 
 	asked->args = NULL;
-	if (take_query(x, asked->op, args, &f) == 0 && take_body(x, args, &f) == 0) {
-		take_key(x, asked->op, args);
+	if (take_query(x, asked->op, args, &f) == 0 && take_body(x, args, &f) == 0 &&
+	    take_key(x, asked->op, args, &f) == 0) {
 		drop_body(x, asked);
 		asked->call = web_start(x, asked->op, args, tell);
 		return;
@@ -247,23 +287,47 @@ static void start(struct http *x)
 	web_refuse_call(x, &f);
 }
 
-/* Whether there is room for the body. */
+/* Whether there is room for a large body. */
 static bool has_room(struct http *x, struct asked *asked)
 {
 	struct web *web = web_of(x);
 	struct fault f = { 0 };
 
-	if (!x->has_length || x->length <= BODY_SMALL)
-		return true;
 	if (web->large < LARGE_MOST) {
 		asked->large = true;
 		web->large++;
 		return true;
 	}
+	drop_args(asked);
 	fault_set(&f, FAULT_UNAVAILABLE, "", "too many large bodies come at once");
 	f.retry_after_ms = 100;
 	web_refuse(x, 0, &f);
 	return false;
+}
+
+/* The client is somebody: its body may come. */
+static void on_known(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct asked *asked = x->owner;
+
+	asked->call = NULL;
+	if (job->call.fault.code) {
+		drop_args(asked);
+		web_refuse_call(x, &job->call.fault);
+	} else if (has_room(x, asked)) {
+		http_collect(x, BODY_MOST, start);
+	}
+}
+
+/* Has the body read.  A large one is let in only from who has shown a token, which is looked at
+ * before. */
+static void collect(struct http *x, struct asked *asked)
+{
+	if (!x->has_length || x->length <= BODY_SMALL)
+		http_collect(x, BODY_SMALL, start);
+	else if (!(asked->call = web_start(x, op_token_who, json_object(), on_known)))
+		drop_args(asked);
 }
 
 /* Whether the method is another's for a path that there is; the answer says which. */
@@ -324,6 +388,12 @@ void web_call(struct http *x)
 	struct asked *asked = arena_alloc(&x->arena, sizeof(*asked));
 	struct fault f = { 0 };
 
+	if (!is_utf8(http_unescape(&x->arena, x->path, strlen(x->path)))) {
+		fault_set(&f, FAULT_INVALID, "",
+			  "the path holds %%XX that is no character of UTF-8");
+		web_refuse(x, 0, &f);
+		return;
+	}
 	*asked = (struct asked){ .args = json_object() };
 	asked->op = op_route(method, x->path, asked->args);
 	if (!asked->op || asked->op->who == WHO_HOST) {
@@ -336,8 +406,7 @@ void web_call(struct http *x)
 	if (!has_body(x)) {
 		start(x);
 	} else if (web_is_json(x)) {
-		if (has_room(x, asked))
-			http_collect(x, x->has_length ? BODY_MOST : BODY_SMALL, start);
+		collect(x, asked);
 	} else {
 		fault_set(&f, FAULT_INVALID, "",
 			  "the body is not said to be application/json");

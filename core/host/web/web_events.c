@@ -11,6 +11,9 @@
 
 #include "core/host/web/inside.h"
 
+/* No event has this number. */
+#define BEYOND ((json_int_t)1 << 53)
+
 enum {
 	PAGE = 200,
 	COME_BACK_MS =
@@ -85,12 +88,28 @@ static void on_missed(struct conn *c, struct job *job)
 	f->has_sent = true;
 	web_feed_tell(f, frames.data, frames.len);
 	text_release(&frames);
-	if (f->x->owner != f)
-		return; /* it was cut off */
-	if (more)
+	if (more && http_unsent(f->x) > 0)
+		f->waits = true;
+	else if (more)
 		web_events_read(f);
 	else
 		catch_up(f, call);
+}
+
+static void on_drained(struct http *x)
+{
+	struct follower *f = x->owner;
+
+	if (!f->waits)
+		return;
+	f->waits = false;
+	web_events_read(f);
+}
+
+void web_events_wait(struct follower *f)
+{
+	web_feed_leave(f);
+	f->waits = true;
 }
 
 static void on_gone(struct http *x)
@@ -108,29 +127,72 @@ void web_events_read(struct follower *f)
 	json_t *args = json_pack("{s:s*, s:s*, s:i}", "team", f->team, "kind", f->kind,
 				 "limit", f->has_sent ? PAGE : 1);
 
-	if (f->has_sent)
-		json_object_set_new(args, "after", json_integer(f->sent));
-	f->call = web_start(f->x, op_event_list, args, on_missed);
+	/* Beyond the last there is nothing to look through. */
+	json_object_set_new(args, "after", json_integer(f->has_sent ? f->sent : BEYOND));
+	f->call = f->flows ? web_go_on(f->x, op_event_list, args, on_missed)
+			   : web_start(f->x, op_event_list, args, on_missed);
 	if (!f->call && f->flows)
 		http_end(f->x);
 }
 
-/* Reads the number that a client has seen last: "INCARNATION.SEQ" or "SEQ". */
-static void take_last(struct follower *f)
+static bool is_number(const char *s)
 {
-	const char *said = http_header(f->x, "last-event-id"), *dot;
+	return *s && strspn(s, "0123456789") == strlen(s) && strlen(s) < 19;
+}
+
+static int refuse_last(struct follower *f, const char *said)
+{
+	struct fault why = { 0 };
+
+	fault_set(&why, FAULT_INVALID, "/after", "%.80s is no id of an event", said);
+	fault_hint(&why, "Send the `id` of the last event that you have, as it came.");
+	web_refuse(f->x, 0, &why);
+	return why.code;
+}
+
+/* Reads the number that a client has seen last, "INCARNATION.SEQ" or "SEQ": 0, or the request
+ * is refused. */
+static int take_last(struct follower *f)
+{
+	const char *said = http_header(f->x, "last-event-id"), *dot, *number;
 
 	if (!said)
 		said = http_query(f->x, "after");
 	if (!said || !*said)
-		return;
-	f->has_sent = true;
+		return 0;
 	dot = strchr(said, '.');
+	number = dot ? dot + 1 : said;
+	if (!is_number(number) && strcmp(number, "-1") != 0)
+		return refuse_last(f, said);
+	f->has_sent = true;
 	if (dot)
 		f->state = arena_strndup(&f->x->arena, said, (size_t)(dot - said));
-	f->sent = strtoll(dot ? dot + 1 : said, NULL, 10);
-	if (f->sent < 0)
-		f->sent = -1;
+	f->sent = strtoll(number, NULL, 10);
+	return 0;
+}
+
+/* Whether the query asks for nothing else than there is; else the request is refused. */
+static bool knows_query(struct http *x)
+{
+	static const char *const known[] = { "team=", "kind=", "after=" };
+	struct fault f = { 0 };
+	const char *at = x->query;
+	size_t i = 0;
+
+	while (*at && i < 3) {
+		for (i = 0; i < 3 && strncmp(at, known[i], strlen(known[i])) != 0; i++)
+			;
+		if (i < 3) {
+			at += strcspn(at, "&");
+			at += strspn(at, "&");
+		}
+	}
+	if (!*at)
+		return true;
+	fault_set(&f, FAULT_INVALID, "", "/events takes team, kind and after, not %.60s",
+		  at);
+	web_refuse(x, 0, &f);
+	return false;
 }
 
 void web_events(struct http *x)
@@ -144,8 +206,10 @@ void web_events(struct http *x)
 		.team = http_query(x, "team"),
 		.kind = http_query(x, "kind"),
 	};
-	take_last(f);
+	if (!knows_query(x) || take_last(f))
+		return;
 	x->owner = f;
 	x->gone = on_gone;
+	x->drained = on_drained;
 	web_events_read(f);
 }

@@ -16,7 +16,10 @@
 enum {
 	PAGE = 200,
 	UNSENT_MOST =
-		1 << 20, /* who does not read is cut off, and asks again from there */
+		1
+		<< 20, /* who has not taken more than so much reads on by itself, later */
+	REST_MS =
+		10, /* behind a page that nobody wanted, so that others' events cost little */
 	TICK_MS = 1000,
 	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
 };
@@ -28,6 +31,7 @@ struct web_group {
 	char *kind; /* NULL: all */
 	bool late; /* the page that is being read was asked for before it was made */
 	struct follower *followers;
+	int64_t sent; /* events up to this one they have, whatever each says */
 };
 
 /* --- events ---------------------------------------------------------------------------- */
@@ -166,6 +170,12 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	return g;
 }
 
+/* Up to where a follower in a group has the events. */
+static int64_t sent_to(const struct follower *f)
+{
+	return f->sent > f->group->sent ? f->sent : f->group->sent;
+}
+
 void web_feed_leave(struct follower *f)
 {
 	if (!f->group)
@@ -173,6 +183,7 @@ void web_feed_leave(struct follower *f)
 	*f->at = f->next;
 	if (f->next)
 		f->next->at = f->at;
+	f->sent = sent_to(f);
 	f->group = NULL;
 }
 
@@ -194,10 +205,6 @@ static void sweep(struct web_feed *feed)
 
 void web_feed_tell(struct follower *f, const char *data, size_t len)
 {
-	if (http_unsent(f->x) > UNSENT_MOST) {
-		http_cut(f->x);
-		return;
-	}
 	f->written_at = uv_now(&f->host->loop);
 	http_send(f->x, data, len);
 }
@@ -207,7 +214,24 @@ static bool wants(const struct web_group *g, const struct told *t)
 	return is_wanted(&(struct want){ g->team, g->kind }, t->team, t->kind);
 }
 
-/* Tells a group what it wants of a page.  Somebody may have read some of it by himself. */
+static void tell_follower(struct follower *f, const struct page *page,
+			  const struct text *all, int64_t first)
+{
+	const struct web_group *g = f->group;
+	const int64_t sent = sent_to(f);
+
+	if (sent < first)
+		web_feed_tell(f, all->data, all->len);
+	for (size_t i = 0; i < page->n && sent >= first; i++)
+		if (page->all[i].seq > sent && wants(g, &page->all[i]))
+			web_feed_tell(f, page->all[i].frame, page->all[i].len);
+	f->sent = sent < page->last ? page->last : sent;
+	if (http_unsent(f->x) > UNSENT_MOST)
+		web_events_wait(f);
+}
+
+/* Tells a group what it wants of a page; where that is nothing, its followers are not touched: they
+ * may be very many.  Somebody may have read some of it by himself. */
 static void tell_group(struct web_group *g, const struct page *page)
 {
 	struct text all = { 0 };
@@ -219,15 +243,11 @@ static void tell_group(struct web_group *g, const struct page *page)
 			first = first ? first : page->all[i].seq;
 			text_add(&all, page->all[i].frame, page->all[i].len);
 		}
-	for (struct follower *f = g->followers; f; f = next) {
+	for (struct follower *f = all.len ? g->followers : NULL; f; f = next) {
 		next = f->next;
-		if (all.len && f->sent < first)
-			web_feed_tell(f, all.data, all.len);
-		for (size_t i = 0; i < page->n && f->sent >= first && f->group; i++)
-			if (page->all[i].seq > f->sent && wants(g, &page->all[i]))
-				web_feed_tell(f, page->all[i].frame, page->all[i].len);
-		f->sent = f->sent < page->last ? page->last : f->sent;
+		tell_follower(f, page, &all, first);
 	}
+	g->sent = page->last;
 	text_release(&all);
 }
 
@@ -256,11 +276,19 @@ static bool ends(const struct follower *f, const struct told *t)
 	}
 }
 
+static bool ends_any(const struct page *page)
+{
+	for (size_t i = 0; i < page->n; i++)
+		if (may_end(page->all[i].kind))
+			return true;
+	return false;
+}
+
 static void end_some(struct web_group *g, const struct page *page)
 {
 	struct follower *next;
 
-	for (struct follower *f = g->followers; f; f = next) {
+	for (struct follower *f = ends_any(page) ? g->followers : NULL; f; f = next) {
 		next = f->next;
 		for (size_t i = 0; i < page->n; i++)
 			if (ends(f, &page->all[i])) {
@@ -282,6 +310,7 @@ static void on_page(struct job *job)
 	if (page && page->last) {
 		feed->position = page->last;
 		more = page->more;
+		feed->rests = page->n || more ? 0 : uv_now(&host->loop) + REST_MS;
 		for (struct web_group *g = feed->groups; g; g = g->next) {
 			end_some(g, page);
 			if (g->late)
@@ -296,6 +325,14 @@ static void on_page(struct job *job)
 		web_feed_poke(host);
 }
 
+static void on_later(uv_timer_t *timer)
+{
+	struct host *host = timer->data;
+
+	host->web.feed.rests = 0;
+	web_feed_poke(host);
+}
+
 void web_feed_poke(struct host *host)
 {
 	struct web_feed *feed = &host->web.feed;
@@ -307,6 +344,10 @@ void web_feed_poke(struct host *host)
 	feed->again = feed->reading;
 	if (feed->reading)
 		return;
+	if (feed->rests > uv_now(&host->loop)) {
+		uv_timer_start(&feed->later, on_later, REST_MS, 0);
+		return;
+	}
 	job = job_new(&host->jobs);
 	job->call.settings = &host->settings;
 	job->call.ids = host->ids;
@@ -382,11 +423,15 @@ bool web_feed_join(struct follower *f, int64_t team)
 
 void web_feed_open(struct host *host)
 {
-	uv_timer_init(&host->loop, &host->web.feed.alive);
-	host->web.feed.alive.data = host;
+	struct web_feed *feed = &host->web.feed;
+
+	uv_timer_init(&host->loop, &feed->alive);
+	uv_timer_init(&host->loop, &feed->later);
+	feed->alive.data = feed->later.data = host;
 }
 
 void web_feed_close(struct host *host)
 {
 	uv_close((uv_handle_t *)&host->web.feed.alive, NULL);
+	uv_close((uv_handle_t *)&host->web.feed.later, NULL);
 }

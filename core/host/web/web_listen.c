@@ -134,26 +134,40 @@ static int write_endpoint(const struct host *host, const char *url)
 	return rc < 0 ? rc : rename(new, path);
 }
 
-static void tell_endpoint(struct host *host)
+static void write_url(const struct host *host, char url[96])
 {
 	const char *address = host->settings.config.http_address;
 	const bool v6 = strchr(address, ':') != NULL;
+
+	snprintf(url, 96, "http://%s%s%s:%d\n", v6 ? "[" : "", address, v6 ? "]" : "",
+		 http_port(host->web.tcp.server));
+}
+
+static void tell_endpoint(struct host *host)
+{
 	char url[96];
 
-	snprintf(url, sizeof(url), "http://%s%s%s:%d\n", v6 ? "[" : "", address,
-		 v6 ? "]" : "", http_port(host->web.tcp.server));
+	write_url(host, url);
 	log_line(host->log, LOG_LEVEL_NOTE, "HTTP at %.*s", (int)strcspn(url, "\n"), url);
 	if (write_endpoint(host, url) < 0)
 		log_line(host->log, LOG_LEVEL_WARN,
 			 "HTTP: cannot write the file endpoint: %s", strerror(errno));
 }
 
-static void drop_endpoint(const struct host *host)
+/* Removes the file if it holds this URL; NULL: whatever it holds. */
+static void drop_endpoint(const struct host *host, const char *url)
 {
-	char path[4200];
+	char path[4200], is[96] = "";
+	int fd;
 
 	endpoint_path(host, "", path);
-	unlink(path);
+	fd = url ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (fd >= 0 && read(fd, is, sizeof(is) - 1) < 0)
+		is[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	if (!url || strcmp(is, url) == 0)
+		unlink(path);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -188,7 +202,7 @@ void web_open(struct host *host)
 	mcp_door_open(host);
 	web->tcp.host = web->local.host = host;
 	web->local.local = true;
-	drop_endpoint(host); /* of a host that was killed */
+	drop_endpoint(host, NULL); /* of a host that was killed */
 	if (!host->settings.config.http_enabled)
 		return;
 	listen_unix(host, &f);
@@ -202,9 +216,13 @@ void web_close(struct host *host)
 {
 	struct web *web = &host->web;
 	uv_handle_t *h = (uv_handle_t *)&web->listener;
+	char url[96];
 
-	if (web->tcp.server)
-		drop_endpoint(host);
+	/* Another host may have begun here meanwhile, in a state that was made anew. */
+	if (web->tcp.server) {
+		write_url(host, url);
+		drop_endpoint(host, url);
+	}
 	http_close(web->tcp.server);
 	http_close(web->local.server);
 	web->tcp.server = web->local.server = NULL;
