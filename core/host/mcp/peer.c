@@ -127,7 +127,7 @@ static void on_kept(struct job *job)
 
 	if (p && f)
 		p->changes_kept--; /* it is tried again */
-	/* One of that name may have ended, and come again, since. */
+	/* A peer of that name may have ended, and another one begun, since. */
 	if (p && p->keeping > 0 && --p->keeping == 0)
 		exchanges_release(p, f);
 	if (p && f && !p->kept)
