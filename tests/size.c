@@ -110,6 +110,7 @@ static const struct reading {
 	{ "result.show", "{\"id\":\"ASSIGNMENT\",\"length\":3000000}", NULL, 0 },
 	{ "search.find", "{\"query\":\"needle\",\"limit\":1000}", "hits", -1 },
 	{ "state.line", "{}", NULL, 0 },
+	{ "token.who", "{}", NULL, 0 },
 	{ "state.status", "{}", NULL, 0 },
 	{ "task.history", "{\"task\":\"001\",\"limit\":1000}", "history", -1 },
 	{ "task.list", "{\"limit\":1000,\"all\":true}", "tasks", TASKS },

@@ -168,12 +168,13 @@ void client_step(struct client *c)
 
 /* --- the door --------------------------------------------------------------------- */
 
-static void hold_to_json(void *arg, void *stream, const char *message, size_t len)
+static void hold_to_json(void *arg, const struct mcp_message *message)
 {
-	json_t *json = json_loadb(message, len, JSON_ALLOW_NUL, NULL);
+	const char *text = message->text;
+	json_t *json = json_loadb(text, message->len, JSON_ALLOW_NUL, NULL);
 
-	(void)arg, (void)stream;
-	assert(json && memchr(message, '\n', len) == message + len - 1);
+	(void)arg;
+	assert(json && memchr(text, '\n', message->len) == text + message->len - 1);
 	json_decref(json);
 }
 

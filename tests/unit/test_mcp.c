@@ -32,14 +32,15 @@ struct peer {
 	char dir[64];
 };
 
-static void hear(void *arg, void *stream, const char *message, size_t len)
+static void hear(void *arg, const struct mcp_message *message)
 {
+	const size_t len = message->len;
 	struct peer *p = arg;
 
-	assert_null(stream);
+	assert_null(message->stream);
 	assert_true(p->n_said < SAID_MAX);
-	assert_ptr_equal(memchr(message, '\n', len), message + len - 1);
-	p->said[p->n_said] = json_loadb(message, len, 0, NULL);
+	assert_ptr_equal(memchr(message->text, '\n', len), message->text + len - 1);
+	p->said[p->n_said] = json_loadb(message->text, len, 0, NULL);
 	assert_non_null(p->said[p->n_said++]);
 	p->bytes = len;
 }
