@@ -2,31 +2,18 @@
 import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Client as Client2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
 import { MODERN } from './peer.mjs';
-import { tapped, tour } from './tour.mjs';
+import { tapped, tour1, tour2Legacy, tour2Modern } from './tour.mjs';
 
-const { equal, ok, deepEqual } = assert;
+const { equal, ok } = assert;
 const me = { name: 'tests', version: '1' };
 
+const stdio = (w) => new StdioClientTransport({ command: w.command, args: w.args(), env: w.env('bob') });
+const stdio2 = (w) => new Stdio2({ command: w.command, args: w.args(), env: w.env('bob') });
+
 export async function version1(w) {
-	const transport = tapped(new StdioClientTransport({ command: w.command, args: w.args(), env: w.env('bob') }), '2025-11-25');
-	const client = new Client(me);
-	await client.connect(transport);
-	equal(client.getServerVersion().name, 'cadre');
-	ok(client.getInstructions());
-	await client.ping();
-	const logs = [];
-	client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => { logs.push(n.params.level); });
-	await client.setLoggingLevel('debug');
-	await tour(w, client, (f) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, f), async (uri) => {
-		await client.subscribeResource({ uri });
-		return () => client.unsubscribeResource({ uri });
-	});
-	ok(logs.includes('debug'));
-	await client.close();
+	await (await tour1(w, stdio(w))).close();
 }
 
 export async function version1OutputSchemas(w) {
@@ -52,27 +39,6 @@ export async function slowVersion1Progress(w) {
 	await client.close();
 }
 
-export async function version2Legacy(w) {
-	const client = new Client2(me);
-	await client.connect(tapped(new Stdio2({ command: w.command, args: w.args(), env: w.env('bob') }), '2025-11-25'));
-	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
-		await client.subscribeResource({ uri });
-		return () => client.unsubscribeResource({ uri });
-	});
-	await client.close();
-}
-
-async function modern(w, mode) {
-	const client = new Client2(me, { versionNegotiation: { mode } });
-	await client.connect(tapped(new Stdio2({ command: w.command, args: w.args(), env: w.env('bob') }), MODERN));
-	equal(client.getNegotiatedProtocolVersion?.() ?? MODERN, MODERN);
-	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
-		const s = await client.listen({ resourceSubscriptions: [uri] });
-		deepEqual(s.honoredFilter.resourceSubscriptions, [uri]);
-		return () => s.close();
-	});
-	await client.close();
-}
-
-export const version2Modern = (w) => modern(w, { pin: MODERN });
-export const version2Auto = (w) => modern(w, 'auto');
+export const version2Legacy = (w) => tour2Legacy(w, stdio2(w));
+export const version2Modern = (w) => tour2Modern(w, stdio2(w), { pin: MODERN });
+export const version2Auto = (w) => tour2Modern(w, stdio2(w), 'auto');

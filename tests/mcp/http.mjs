@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
 import { MODERN, meta, scale } from './peer.mjs';
-import { tapped, tour } from './tour.mjs';
+import { tour1, tour2Legacy, tour2Modern } from './tour.mjs';
 
 const { equal, ok, deepEqual, rejects } = assert;
 const me = { name: 'tests', version: '1' };
@@ -38,41 +38,13 @@ const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize',
 	params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: me } };
 
 export async function httpVersion1(w) {
-	const client = new Client(me);
-	await client.connect(tapped(new StreamableHTTPClientTransport(url(w), options(w, 'bob')), '2025-11-25'));
-	ok(client.getInstructions().includes('agent `bob`'));
-	const logs = [];
-	client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => { logs.push(n.params.level); });
-	await client.setLoggingLevel('debug');
-	await tour(w, client, (f) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, f), async (uri) => {
-		await client.subscribeResource({ uri });
-		return () => client.unsubscribeResource({ uri });
-	});
-	ok(logs.includes('debug'));
+	const client = await tour1(w, new StreamableHTTPClientTransport(url(w), options(w, 'bob')));
 	await client.transport.terminateSession();
 	await client.close();
 }
 
-export async function httpVersion2Legacy(w) {
-	const client = new Client2(me);
-	await client.connect(tapped(new Http2(url(w), options(w, 'bob')), '2025-11-25'));
-	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
-		await client.subscribeResource({ uri });
-		return () => client.unsubscribeResource({ uri });
-	});
-	await client.close();
-}
-
-export async function httpVersion2Modern(w) {
-	const client = new Client2(me, { versionNegotiation: { mode: { pin: MODERN } } });
-	await client.connect(tapped(new Http2(url(w), options(w, 'bob')), MODERN));
-	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
-		const s = await client.listen({ resourceSubscriptions: [uri] });
-		deepEqual(s.honoredFilter.resourceSubscriptions, [uri]);
-		return () => s.close();
-	});
-	await client.close();
-}
+export const httpVersion2Legacy = (w) => tour2Legacy(w, new Http2(url(w), options(w, 'bob')));
+export const httpVersion2Modern = (w) => tour2Modern(w, new Http2(url(w), options(w, 'bob')), { pin: MODERN });
 
 // The same toolsets as over stdio, by a query or a header.
 export async function httpToolsets(w) {

@@ -1,7 +1,9 @@
 // tour - calls that all clients have to get answered by a server, over any transport.
 import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { newChecker, scale } from './peer.mjs';
+import { LoggingMessageNotificationSchema, ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Client as Client2 } from '@modelcontextprotocol/client';
+import { MODERN, newChecker, scale } from './peer.mjs';
 
 const { equal, ok, deepEqual, rejects } = assert;
 
@@ -63,4 +65,47 @@ export async function tour(w, client, on, subscribe) {
 	await rejects(client.callTool({ name: 'inbox', arguments: { action: 'receive', wait_seconds: 30, keep: true } },
 		...(client instanceof Client ? [undefined] : []), { signal: abort.signal }));
 	await call('task', { action: 'list' });
+}
+
+const me = { name: 'tests', version: '1' };
+
+// A client of version 1, who is bob.  It is returned connected.
+export async function tour1(w, transport) {
+	const client = new Client(me);
+	await client.connect(tapped(transport, '2025-11-25'));
+	equal(client.getServerVersion().name, 'cadre');
+	ok(client.getInstructions().includes('agent `bob`'));
+	await client.ping();
+	const logs = [];
+	client.setNotificationHandler(LoggingMessageNotificationSchema, (n) => { logs.push(n.params.level); });
+	await client.setLoggingLevel('debug');
+	await tour(w, client, (f) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, f), async (uri) => {
+		await client.subscribeResource({ uri });
+		return () => client.unsubscribeResource({ uri });
+	});
+	ok(logs.includes('debug'));
+	return client;
+}
+
+export async function tour2Legacy(w, transport) {
+	const client = new Client2(me);
+	await client.connect(tapped(transport, '2025-11-25'));
+	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
+		await client.subscribeResource({ uri });
+		return () => client.unsubscribeResource({ uri });
+	});
+	await client.close();
+}
+
+// `mode` says how the client finds out the revision.
+export async function tour2Modern(w, transport, mode) {
+	const client = new Client2(me, { versionNegotiation: { mode } });
+	await client.connect(tapped(transport, MODERN));
+	equal(client.getNegotiatedProtocolVersion?.() ?? MODERN, MODERN);
+	await tour(w, client, (f) => client.setNotificationHandler('notifications/resources/updated', f), async (uri) => {
+		const s = await client.listen({ resourceSubscriptions: [uri] });
+		deepEqual(s.honoredFilter.resourceSubscriptions, [uri]);
+		return () => s.close();
+	});
+	await client.close();
 }

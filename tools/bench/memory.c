@@ -13,8 +13,7 @@
 
 enum { GUESTS = 200, LIGHT_GUESTS = 1000, FILES = 8192, PATIENCE_S = 120 };
 
-/* RssAnon and RssFile, in MiB. */
-static double resident(pid_t pid)
+double bench_resident(pid_t pid)
 {
 	char path[64], line[256];
 	double kib = 0;
@@ -90,7 +89,7 @@ static int with_guests(struct bench_ground *g, int guests, double *mib)
 		     : 0;
 	if (rc == 0) {
 		rest(3);
-		*mib = resident(s->host);
+		*mib = bench_resident(s->host);
 		/* Guests outlive their host; they end with their team. */
 		if (guests)
 			rc = stage_call(s, "team.destroy", team_g, NULL);
@@ -133,7 +132,7 @@ static int with_light_guests(struct bench_ground *g, double *mib)
 		rc = guests_attach(s, i, folder);
 	if (rc == 0 && (rc = wait_for_guests(s, team_t, LIGHT_GUESTS)) == 0) {
 		rest(6); /* heartbeats of all of them */
-		*mib = resident(s->host);
+		*mib = bench_resident(s->host);
 	}
 	stage_stop(s);
 	guests_close(guests);

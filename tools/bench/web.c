@@ -258,22 +258,6 @@ static int compare_sends(struct bench_ground *g, const struct stage *s,
 
 /* --- followers ------------------------------------------------------------------------------ */
 
-static double anon_mib(pid_t pid)
-{
-	char path[64], line[256];
-	double kib = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "RssAnon:", 8))
-			kib = strtod(line + 8, NULL);
-	if (f)
-		fclose(f);
-	return kib / 1024;
-}
-
 /* Follows the log of a team in which nothing happens. */
 static int follow(const char *socket)
 {
@@ -312,12 +296,12 @@ static int compare_followed(struct bench_ground *g, const struct stage *s,
 	static const struct talk plain = { .body = FLOOR_BODY };
 
 	for (int i = 0; i < ROUNDS; i++) {
-		double before = anon_mib(s->host), ours;
+		double before = bench_resident(s->host), ours;
 		double base = send_rate(&script_send, &plain, s->home.socket, g, CLIENTS);
 
 		if (base < 0 || follow_all(socket, fds, n))
 			return -1;
-		*mib = i ? *mib : anon_mib(s->host) - before;
+		*mib = i ? *mib : bench_resident(s->host) - before;
 		ours = send_rate(&script_send, &plain, s->home.socket, g, CLIENTS);
 		leave_all(fds, n);
 		if (ours < 0)

@@ -57,7 +57,8 @@ void peer_end(struct mcp_peer *p);
 /* Has mcp_step() called when that is due; `now`: in this turn of the loop. */
 void peer_rouse(struct mcp_peer *p, bool now);
 /* Writes the row of a session: of one that `begins`, or that has changed since, or is in use still.
- * True where it may not be said yet that something is so: exchanges_release() comes behind it. */
+ * Whether the answer that is due now says something that is so only once the row is written: then
+ * exchanges_release() comes behind it. */
 bool peer_keep(struct mcp_peer *p, bool begins);
 
 /* --- peer_calls.c ------------------------------------------------------------------ */

@@ -170,21 +170,21 @@ static void keep_row(struct mcp_peer *p, const struct mcp_session *s)
 bool peer_keep(struct mcp_peer *p, bool begins)
 {
 	const uint64_t now = uv_now(&p->host->loop);
+	const bool changed = p->kept && mcp_changes(p->mcp) != p->changes_kept;
 	struct mcp_session s;
 
-	if (begins || (p->kept && (mcp_changes(p->mcp) != p->changes_kept ||
-				   now - p->kept_at >= KEPT_MS))) {
-		if (!mcp_session(p->mcp, &s))
-			return false;
-		p->changes_kept = mcp_changes(p->mcp);
-		p->kept_at = now;
-		p->keeping++;
-		if (begins)
-			open_row(p, &s);
-		else
-			keep_row(p, &s);
-	}
-	return p->keeping > 0;
+	if (!begins && !changed && (!p->kept || now - p->kept_at < KEPT_MS))
+		return false;
+	if (!mcp_session(p->mcp, &s))
+		return false;
+	p->changes_kept = mcp_changes(p->mcp);
+	p->kept_at = now;
+	p->keeping++;
+	if (begins)
+		open_row(p, &s);
+	else
+		keep_row(p, &s);
+	return begins || changed;
 }
 
 /* --- life ------------------------------------------------------------------------------ */
