@@ -133,6 +133,9 @@ export async function httpLeaving(w) {
 	equal((await fetch(url(w), { method: 'DELETE', headers: { ...headers(w, 'erin'), ...session.headers } })).status, 204);
 	equal(await (await ended).text(), '');
 	await w.operator.tool('team_message', { team: 'alpha', to: ['erin'], content: 'for nobody who left' });
+	await rest(300);
+	const { events } = (await w.operator.tool('events', { team: 'alpha', kind: 'message', limit: 1 })).said;
+	equal(events[0].event, 'message.sent', 'a call fetches for a client that left');
 	const got = await said(await call({ action: 'receive' }, modern));
 	deepEqual(got.messages.map((m) => m.content), ['for nobody who left']);
 }
