@@ -77,7 +77,7 @@ SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.
 	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 # The reader of schema/ serves both programs.
-OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c,$(OPGEN)) \
+OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c tools/build/opgen_write_face.c,$(OPGEN)) \
 	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)
@@ -126,7 +126,7 @@ build/fixture.stamp: build/opgen $(wildcard tests/opgen/*.op)
 	$(call SAY,GEN,build/fixture.gen.[ch]) \
 	$(call generate,build/opgen -h $(filter %.op,$^),build/fixture.gen.h); \
 	$(call generate,build/opgen $(filter %.op,$^),build/fixture.gen.c); touch $@
-$(O)/obj/tests/unit/test_op.o $(O)/obj/tests/unit/test_op_doors.o: build/fixture.stamp
+$(patsubst %,$(O)/obj/tests/unit/test_%.o,op op_doors face): build/fixture.stamp
 # The doors are tested with a noun that none of them knows.
 build/boats.stamp: build/opgen $(OPS) tests/boats/boat.op
 	$(call SAY,GEN,build/boats.gen.[ch]) \

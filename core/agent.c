@@ -394,5 +394,7 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 						 &out->n_agents, sizeof(line)) = line;
 	}
 	query_end(&q);
+	if (call->identity.agent && call->caller.own_team == call->caller.team)
+		out->self = call->caller.name;
 	return rc < 0 ? rc : 0;
 }

@@ -38,8 +38,9 @@ bool agent_is_client(const struct call *call);
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);
 
-/* Changes an agent's card, by itself or by who leads it, and tells it: 0 or negative. */
-int agent_change(struct call *call, const struct agent_update_in *in);
+/* Changes an agent's card, by itself or by who leads it, and tells it: 0 or negative.  `*was`
+ * (or NULL) is its name before. */
+int agent_change(struct call *call, const struct agent_update_in *in, const char **was);
 
 /* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
 int card_tell(struct call *call, const struct agent_row *a, struct card *card);

@@ -52,7 +52,7 @@ static int tell_teammates(struct call *call, const struct agent_update_in *in,
 				 .actor = a->id, .subject = message);
 }
 
-int agent_change(struct call *call, const struct agent_update_in *in)
+int agent_change(struct call *call, const struct agent_update_in *in, const char **was)
 {
 	struct agent_row a;
 	int rc;
@@ -60,6 +60,8 @@ int agent_change(struct call *call, const struct agent_update_in *in)
 	if ((rc = who_acts(call, in->name, "/name", &a)) < 0)
 		return rc;
 	call->made = a.id;
+	if (was)
+		*was = a.name;
 	if ((in->new_name && (rc = rename_agent(call, &a, in->new_name)) < 0) ||
 	    (rc = sql_run(call, agent_set_card, .agent = a.id, .project = in->project,
 			  .description = in->description,
@@ -82,9 +84,11 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = agent_change(call, in)) < 0) ||
+	    (!call->made && (rc = agent_change(call, in, &out->was)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
+	if (!out->was) /* a call that is repeated */
+		out->was = a.name;
 	return card_tell(call, &a, &out->card);
 }
 

@@ -177,6 +177,7 @@ void request_free(struct request *r)
 	free(r->scope);
 	json_decref(r->joins);
 	json_decref(r->args);
+	json_decref(r->said);
 	free(r);
 }
 

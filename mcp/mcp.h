@@ -61,6 +61,8 @@ struct mcp_options {
 /* Makes a peer; texts of `o` are borrowed for its life.  0, or a fault if a toolset is
  * unknown. */
 int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f);
+/* How many tools the peer lists, and the bytes of that list as each client reads it. */
+size_t mcp_cost(struct mcp *m, size_t *bytes);
 /* Ends all requests without an answer, and frees the peer; NULL is fine. */
 void mcp_close(struct mcp *m);
 

@@ -12,6 +12,7 @@
 
 #include "core/client/client.h"
 #include "core/home/whose.h"
+#include "core/op/face.h"
 #include "mcp/mcp.h"
 #include "mcp/rpc.h"
 
@@ -80,6 +81,8 @@ struct request {
 	/* while a call runs */
 	const struct op *op;
 	json_t *args; /* of the call */
+	const struct face *face; /* in whose form it is answered; NULL: its own */
+	json_t *said; /* arguments as the face has them */
 	int64_t number;
 	call_end *end;
 	int64_t wait_s; /* how long it may wait; 0: it does not */
@@ -257,6 +260,8 @@ void result_text(struct request *r, const char *json, struct text *out);
 /* Answers a tool call with the result of its operation, or with a fault; frees the request. */
 void result_write(struct request *r, const char *json);
 void result_fault(struct request *r, const struct fault *f);
+/* The same with JSON text as it is, of a form that the client knows. */
+void result_formed(struct request *r, const char *json, bool is_error);
 
 /* --- waits (wait.c) ---------------------------------------------------------- */
 

@@ -110,13 +110,14 @@ void result_text(struct request *r, const char *json, struct text *out)
 	text_release(&hint);
 }
 
-static void write_parts(struct request *r, const char *json, bool is_error)
+/* `hints`: how to go on is added. */
+static void write_parts(struct request *r, const char *json, bool is_error, bool hints)
 {
 	struct text hint = { 0 }, *out = answer_begin(r, CACHE_NONE);
 
-	if (!is_error)
+	if (hints)
 		find_hint(&hint, r, json);
-	if (!is_error && !hint.len)
+	if (hints && !hint.len)
 		wait_hint(r, json, &hint);
 	text_adds(out, "\"content\":[{\"type\":\"text\",\"text\":");
 	write_text(out, json, &hint);
@@ -136,7 +137,7 @@ void result_fault(struct request *r, const struct fault *f)
 	struct text t = { 0 };
 
 	fault_write(f, HINT_TOOL, &t);
-	write_parts(r, t.data, true);
+	write_parts(r, t.data, true, false);
 	text_release(&t);
 }
 
@@ -162,5 +163,10 @@ void result_write(struct request *r, const char *json)
 	if (r->form.most && len > r->form.most + HINT)
 		refuse_long(r, len);
 	else
-		write_parts(r, json, false);
+		write_parts(r, json, false, true);
+}
+
+void result_formed(struct request *r, const char *json, bool is_error)
+{
+	write_parts(r, json, is_error, false);
 }

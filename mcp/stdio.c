@@ -18,7 +18,9 @@
 
 static const char usage[] =
 	"usage: cadre mcp [--toolsets core,workspace] [--output-schemas] [--operator] [--direct]\n"
-	"Serves the Model Context Protocol on standard input and output.\n";
+	"       cadre mcp --cost [--toolsets core,workspace] [--output-schemas]\n"
+	"Serves the Model Context Protocol on standard input and output; with --cost it says how\n"
+	"many tokens the list of tools takes of each set, a token being 4 bytes, and of all.\n";
 
 enum {
 	OUT_MOST =
@@ -199,7 +201,47 @@ static const char *option(const char *name, char **argv, int *i)
 	return argv[++*i];
 }
 
-static int read_options(int argc, char **argv, struct mcp_options *o)
+static int print_cost(struct mcp_options o, const char *sets, struct fault *f)
+{
+	struct mcp *m;
+	size_t tools, bytes;
+
+	o.toolsets = sets;
+	if (mcp_open(&m, &o, f) < 0)
+		return f->code;
+	tools = mcp_cost(m, &bytes);
+	printf("%-24s  %5zu  %6zu\n", sets, tools, (bytes + 3) / 4);
+	mcp_close(m);
+	return 0;
+}
+
+/* Says what the lists of tools cost: of the sets that are asked for, else of each and of all. */
+static int print_costs(const struct mcp_options *o, struct fault *f)
+{
+	const char *set = "";
+
+	printf("%-24s  %5s  %6s\n", "TOOLSETS", "TOOLS", "TOKENS");
+	if (o->toolsets)
+		return print_cost(*o, o->toolsets, f);
+	for (size_t i = 0; i < tool_count; i++) {
+		if (strcmp(tool_table[i].set, set) == 0)
+			continue;
+		set = tool_table[i].set;
+		if (print_cost(*o, set, f) < 0)
+			return f->code;
+	}
+	return print_cost(*o, "all", f);
+}
+
+static int refuse(const struct fault *f)
+{
+	char hint[HINT_SIZE];
+
+	fprintf(stderr, "cadre mcp: %s\n%s\n", f->text, hint_plain(f->hint, hint));
+	return fault_info(f->code)->exit_status;
+}
+
+static int read_options(int argc, char **argv, struct mcp_options *o, bool *cost)
 {
 	const char *sets;
 
@@ -210,6 +252,8 @@ static int read_options(int argc, char **argv, struct mcp_options *o)
 			o->direct = true;
 		else if (strcmp(argv[i], "--operator") == 0)
 			o->acts_as_operator = true;
+		else if (strcmp(argv[i], "--cost") == 0)
+			*cost = true;
 		else if ((sets = option("--toolsets", argv, &i)))
 			o->toolsets = sets;
 		else
@@ -223,17 +267,16 @@ int mcp_main(int argc, char **argv, struct home *home)
 	struct stdio s = { 0 };
 	struct mcp_options o = { .home = home, .send = keep_message, .arg = &s };
 	struct fault f = { 0 };
-	int status = read_options(argc, argv, &o);
+	bool cost = false;
+	int status = read_options(argc, argv, &o, &cost);
 
 	if (status)
 		return status;
+	if (cost)
+		return print_costs(&o, &f) < 0 ? refuse(&f) : 0;
 	signal(SIGPIPE, SIG_IGN);
-	if (mcp_open(&s.mcp, &o, &f)) {
-		char hint[HINT_SIZE];
-
-		fprintf(stderr, "cadre mcp: %s\n%s\n", f.text, hint_plain(f.hint, hint));
-		return fault_info(f.code)->exit_status;
-	}
+	if (mcp_open(&s.mcp, &o, &f))
+		return refuse(&f);
 	serve(&s);
 	mcp_close(s.mcp);
 	lines_release(&s.in);

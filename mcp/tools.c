@@ -39,6 +39,25 @@ static const struct tool *tool_find(const struct mcp *m, const char *name)
 	return NULL;
 }
 
+/* A tool by its name with an action behind it, as earlier systems call team_create;
+ * `*action` is that. */
+static const struct tool *tool_spelled(const struct mcp *m, const char *name,
+				       const char **action)
+{
+	for (size_t i = 0; i < tool_count; i++) {
+		const struct tool *tool = &tool_table[i];
+		size_t n = strlen(tool->name);
+
+		if (strncmp(tool->name, name, n) != 0 || name[n] != '_')
+			continue;
+		*action = name + n + 1;
+		if (is_offered(m, tool) &&
+		    (op_tool(tool->name, *action) || face_tool(tool->name, *action)))
+			return tool;
+	}
+	return NULL;
+}
+
 /* The next operation of a tool from `i` on; NULL behind the last one. */
 static const struct op *next_op(const struct tool *tool, size_t *i)
 {
@@ -59,6 +78,12 @@ static bool is_bundle(const struct tool *tool)
 	return op && op->action;
 }
 
+/* The face that is this tool; NULL: operations are. */
+static const struct face *face_of(const struct tool *tool)
+{
+	return face_tool(tool->name, NULL);
+}
+
 /* --- how they are described ---------------------------------------------------- */
 
 /* The hints of a tool, only where they differ from what a client assumes: not read-only,
@@ -66,24 +91,32 @@ static bool is_bundle(const struct tool *tool)
 static json_t *make_annotations(const struct tool *tool)
 {
 	json_t *a = json_pack("{s:b}", "openWorldHint", false);
-	bool writes = false, destroys = false, repeats = true;
+	const struct face *face = face_of(tool);
+	unsigned any = face ? face->op->flags : 0;
+	bool repeats = any & OP_IDEMPOTENT || !face;
 	const struct op *op;
 	size_t i = 0;
 
 	while ((op = next_op(tool, &i))) {
-		if (!(op->flags & OP_WRITE))
-			continue;
-		writes = true;
-		destroys |= op->flags & OP_DESTRUCTIVE;
-		repeats &= !!(op->flags & OP_IDEMPOTENT);
+		any |= op->flags;
+		repeats &= !(op->flags & OP_WRITE) || op->flags & OP_IDEMPOTENT;
 	}
-	if (!writes)
+	if (!(any & OP_WRITE))
 		json_object_set_new(a, "readOnlyHint", json_true());
-	else if (!destroys)
+	else if (!(any & OP_DESTRUCTIVE))
 		json_object_set_new(a, "destructiveHint", json_false());
-	if (writes && repeats)
+	if (any & OP_WRITE && repeats)
 		json_object_set_new(a, "idempotentHint", json_true());
 	return a;
+}
+
+/* Writes the schema of what a face answers; a fault has other members, and `code`. */
+static json_t *output_of(const struct face *face)
+{
+	json_t *s = face_schema(face);
+
+	json_object_del(s, "required");
+	return s;
 }
 
 /* Writes the schema of a tool's output: the fields that any of its operations may give,
@@ -94,9 +127,15 @@ static json_t *make_output(const struct tool *tool)
 	json_t *props = json_pack("{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}", "code", "type",
 				  "string", "where", "type", "string", "hint", "type",
 				  "string", "waiting", "type", "string");
+	const struct face *face = face_of(tool);
 	const struct op *op;
 	size_t i = 0;
 
+	if (face) {
+		json_decref(defs);
+		json_decref(props);
+		return output_of(face);
+	}
 	while ((op = next_op(tool, &i)))
 		record_shape(op->out, props, defs);
 	root = json_pack("{s:s, s:o}", "type", "object", "properties", props);
@@ -207,7 +246,8 @@ static void build_list(struct mcp *m)
 
 	for (size_t i = 0; i < tool_count; i++) {
 		none = 0;
-		if (!is_offered(m, &tool_table[i]) || !next_op(&tool_table[i], &none))
+		if (!is_offered(m, &tool_table[i]) ||
+		    (!next_op(&tool_table[i], &none) && !face_of(&tool_table[i])))
 			continue;
 		tool = make_tool(m, &tool_table[i]);
 		/* An agent has one team, which need not be named. */
@@ -228,6 +268,21 @@ static void build_list(struct mcp *m)
 	json_decref(list);
 }
 
+size_t mcp_cost(struct mcp *m, size_t *bytes)
+{
+	size_t n = 0, none;
+
+	for (size_t i = 0; i < tool_count; i++) {
+		none = 0;
+		n += is_offered(m, &tool_table[i]) &&
+		     (next_op(&tool_table[i], &none) || face_of(&tool_table[i]));
+	}
+	if (!m->tools.len)
+		build_list(m);
+	*bytes = m->tools.len + strlen("{}");
+	return n;
+}
+
 void tools_list(struct request *r, json_t *params)
 {
 	struct mcp *m = r->mcp;
@@ -244,6 +299,25 @@ void tools_list(struct request *r, json_t *params)
 
 /* --- tools/call -------------------------------------------------------------------- */
 
+/* Answers in the form of the face that was called. */
+static void face_end(struct request *r, const char *result, const struct fault *f)
+{
+	struct fault moved = { 0 };
+	char *text;
+
+	if (!result) {
+		moved = *f;
+		face_move(r->face, &moved);
+	}
+	text = result ? face_answer(r->face, r->said, result)
+		      : face_refusal(r->face, r->said, &moved, HINT_TOOL);
+	if (text)
+		result_formed(r, text, !result);
+	else
+		result_fault(r, &moved);
+	free(text);
+}
+
 static void tool_end(struct request *r, const char *result, const struct fault *f)
 {
 	char *told = result ? who_result(r, result) : NULL;
@@ -253,7 +327,10 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 	who_settle(r);
 	if (result) {
 		request_log(r, LEVEL_DEBUG, "%s done", r->op->name);
-		result_write(r, told ? told : result);
+		if (r->face && r->face->answer)
+			face_end(r, result, f);
+		else
+			result_write(r, told ? told : result);
 		free(told);
 		return;
 	}
@@ -261,19 +338,23 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		    f->code == FAULT_INTERNAL || f->code == FAULT_IO ? LEVEL_ERROR
 								     : LEVEL_INFO,
 		    "%s: %s: %s", r->op->name, fault_info(f->code)->name, f->text);
-	result_fault(r, f);
+	if (r->face)
+		face_end(r, NULL, f);
+	else
+		result_fault(r, f);
 }
 
 /* The operation that `action` asks for; a fault that lists them if it is none. */
-static const struct op *pick_action(const struct tool *tool, const char *action,
-				    struct fault *f)
+static const struct op *pick_action(struct request *r, const struct tool *tool,
+				    const char *action, struct fault *f)
 {
 	const struct op *op = action ? op_tool(tool->name, action) : NULL;
 	char known[200] = "";
 	size_t i = 0, n = 0;
 
-	if (op)
-		return op;
+	r->face = action ? face_tool(tool->name, action) : NULL;
+	if (op || r->face)
+		return op ? op : r->face->op;
 	while ((op = next_op(tool, &i)) && n < sizeof(known))
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
 				      op->action);
@@ -287,15 +368,34 @@ static const struct op *pick_action(const struct tool *tool, const char *action,
 }
 
 /* Calls without an action are told so; the key is not one of the operation's. */
-static const struct op *pick_op(const struct tool *tool, json_t *args, struct fault *f)
+static const struct op *pick_op(struct request *r, const struct tool *tool,
+				const char *action, json_t *args, struct fault *f)
 {
 	const struct op *op;
 
+	r->face = face_of(tool);
+	if (r->face)
+		return r->face->op;
 	if (!is_bundle(tool))
 		return op_tool(tool->name, NULL);
-	op = pick_action(tool, param_text(args, "action"), f);
+	op = pick_action(r, tool, action ? action : param_text(args, "action"), f);
 	json_object_del(args, "action");
 	return op;
+}
+
+/* The arguments of the operation for those of the face that is called; those are kept for
+ * the answer.  `args` is stolen; NULL where they are not the face's. */
+static json_t *unface(struct request *r, json_t *args)
+{
+	struct fault f = { 0 };
+
+	r->said = args;
+	if (r->face->answer)
+		r->form.brief = r->form.tells = false;
+	args = face_args(r->face, r->said, &f);
+	if (!args)
+		face_end(r, NULL, &f);
+	return args;
 }
 
 void tools_call(struct request *r, json_t *params)
@@ -303,6 +403,7 @@ void tools_call(struct request *r, json_t *params)
 	const char *name = param_text(params, "name");
 	json_t *args = json_object_get(params, "arguments");
 	const struct tool *tool = name ? tool_find(r->mcp, name) : NULL;
+	const char *action = NULL;
 	struct fault f = { 0 };
 	const struct extra *extra = name ? extra_find(extras.tools, name) : NULL;
 	const struct op *op;
@@ -311,6 +412,8 @@ void tools_call(struct request *r, json_t *params)
 		extra->run(r, params);
 		return;
 	}
+	if (!tool && name)
+		tool = tool_spelled(r->mcp, name, &action);
 	if (!tool) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL,
 			     name ? "no tool %.100s" : "name is missing", name);
@@ -321,12 +424,14 @@ void tools_call(struct request *r, json_t *params)
 		return;
 	}
 	args = args ? json_incref(args) : json_object();
-	op = result_form(r, args, &f) < 0 ? NULL : pick_op(tool, args, &f);
+	op = result_form(r, args, &f) < 0 ? NULL : pick_op(r, tool, action, args, &f);
 	if (!op) {
 		result_fault(r, &f);
 		json_decref(args);
 		return;
 	}
+	if (r->face && !(args = unface(r, args)))
+		return;
 	wait_cut(r, op, args);
 	who_joins(r, op, args);
 	request_call(r, op, args, tool_end);

@@ -58,6 +58,12 @@ WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
 	AND (role <> 'observer' OR name = 'lead')
 ORDER BY id;
 
+-- name: agent_names
+-- Names of a team's members but one.
+SELECT name FROM agent
+WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
+ORDER BY name;
+
 -- name: agent_across
 -- row: agent
 -- text: team_name

@@ -93,7 +93,8 @@ int boat_hoist(struct call *call, const struct boat_hoist_in *in,
 static int print_route(const char *method, const char *path)
 {
 	json_t *args = json_object();
-	const struct op *op = op_route(method, path, args);
+	const struct face *face;
+	const struct op *op = op_route(method, path, &face, args);
 
 	printf("%s ", op ? op->name : "none");
 	json_dumpf(args, stdout, JSON_COMPACT);

@@ -476,6 +476,24 @@ static int take_team(struct call *call, const char **address, const char *where)
 	return 0;
 }
 
+/* Adds to a fault the names of the team's other members, as many as it has room for. */
+static int tell_available(struct call *call)
+{
+	char *names = call->fault.available;
+	const size_t room = sizeof(call->fault.available);
+	const int code = call->fault.code;
+	struct agent_names_row r;
+	struct query q;
+	size_t n = 0;
+
+	sql_query(call, &q, agent_names, .team = call->caller.team,
+		  .except = call->caller.agent);
+	while (sql_next(call, &q, &r) > 0 && n + strlen(r.name) + 1 < room)
+		n += (size_t)snprintf(names + n, room - n, "%s%s", n ? "," : "", r.name);
+	query_end(&q);
+	return code;
+}
+
 int who_agent(struct call *call, const char *name, const char *where, struct agent_row *a)
 {
 	int rc;
@@ -496,7 +514,8 @@ int who_agent(struct call *call, const char *name, const char *where, struct age
 	fault_set(&call->fault, FAULT_NOT_FOUND, where,
 		  "there is no agent %s in team %s%s", name, call->caller.team_name,
 		  in_state(call));
-	return fault_hint(&call->fault, "See its agents with: {agent.list}.");
+	fault_hint(&call->fault, "See its agents with: {agent.list}.");
+	return tell_available(call);
 }
 
 /* --- roles ------------------------------------------------------------------- */

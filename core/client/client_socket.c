@@ -311,6 +311,7 @@ static void end_with_error(struct client *c, struct ticket *t, const json_t *jso
 	if (*text_of(json, "hint"))
 		fault_hint(&f, "%s", text_of(json, "hint"));
 	f.retry_after_ms = json_integer_value(json_object_get(json, "retry_after_ms"));
+	snprintf(f.available, sizeof(f.available), "%s", text_of(json, "available"));
 	ticket_end(c, t, NULL, &f);
 }
 

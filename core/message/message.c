@@ -319,7 +319,7 @@ static bool is_free(const struct call *call, const struct recipients *r)
 
 static int send_new(struct call *call, const struct message_send_in *in,
 		    const struct agent_row *from, struct recipients *r,
-		    struct drops *drops)
+		    struct drops *drops, struct skips *skips)
 {
 	int64_t except = in->exclude_self ? from->id : 0;
 	struct draft d;
@@ -329,6 +329,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	    (rc = make_draft(call, in, from, &d)) < 0)
 		return rc;
 	d.abroad = r->abroad;
+	d.skips = in->on_limit == ON_LIMIT_SKIP ? skips : NULL;
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
 	if ((rc = check_readers(call, r)) < 0 ||
@@ -342,6 +343,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 
 /* --- reporting ----------------------------------------------------------------------- */
 
+enum { SHOWN = 100, RECIPIENTS_MOST = 10000 }; /* deliveries that an answer tells */
 enum { REPLIES_MOST = 100 }; /* delayed messages that come before a reply is looked for */
 
 /* The reply that a waiting sender asked for, fetched in this transaction. */
@@ -395,7 +397,7 @@ static bool tell_only(struct call *call, const struct recipients *r,
 }
 
 /* The message as its rows are, and which copies made room for it. */
-static int tell_all(struct call *call, const struct drops *drops,
+static int tell_all(struct call *call, int64_t limit, const struct drops *drops,
 		    struct message_send_out *out)
 {
 	struct deliveries_count_row count;
@@ -410,7 +412,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 	out->dropped = (int64_t)drops->n;
 	if ((rc = message_deliveries(call,
 				     &(struct delivery_page){ .message = m.id,
-							      .limit = 100,
+							      .limit = limit,
 							      .drops = drops },
 				     &out->deliveries, &out->n_deliveries)) < 0)
 		return rc;
@@ -419,7 +421,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 	out->recipients = (int64_t)out->n_deliveries;
 	out->delayed = delayed.n;
 	out->has_delayed = delayed.n > 0;
-	if (out->n_deliveries == 100) {
+	if (out->n_deliveries == (size_t)limit) {
 		rc = sql_row(call, deliveries_count, &count, .message = m.id);
 		if (rc < 0)
 			return rc;
@@ -441,19 +443,23 @@ int message_send(struct call *call, const struct message_send_in *in,
 {
 	struct recipients to = { 0 };
 	struct drops drops = { 0 };
+	struct skips skips = { 0 };
 	struct agent_row from;
 	bool fresh = call->made == 0;
+	int64_t shown = in->on_limit == ON_LIMIT_SKIP ? RECIPIENTS_MOST : SHOWN;
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
 	    (rc = who_is(call, in->from, "/from", &from)) < 0 ||
 	    (rc = check_text(call, in->text, in->metadata)) < 0)
 		return rc;
-	if (fresh && (rc = send_new(call, in, &from, &to, &drops)) < 0)
+	if (fresh && (rc = send_new(call, in, &from, &to, &drops, &skips)) < 0)
 		return rc;
 	if (!(fresh && tell_only(call, &to, out)) &&
-	    (rc = tell_all(call, &drops, out)) < 0)
+	    (rc = tell_all(call, shown, &drops, out)) < 0)
 		return rc;
+	out->skipped = skips.names;
+	out->n_skipped = skips.n;
 	return take_reply(call, in, &from, out);
 }
 
@@ -503,6 +509,9 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 	bool fresh = call->made == 0;
 	int rc;
 
+	if (in->on_limit == ON_LIMIT_SKIP)
+		return fault_set(&call->fault, FAULT_INVALID, "/on_limit",
+				 "a reply has one recipient");
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
 	    (rc = check_text(call, in->text, in->metadata)) < 0 ||

@@ -18,6 +18,8 @@ struct draft {
 	bool abroad; /* somebody of another team gets it */
 	bool paced; /* it keeps the pace of pairs */
 	bool delays; /* then: it comes later where it would come too soon */
+	struct skips *skips; /* or: who would get it too soon goes without it, and is noted
+				here; NULL: it is refused */
 	struct drops
 		*drops; /* gets the copies that made room for this message; NULL: nobody
 				asks */
@@ -31,6 +33,12 @@ struct drop {
 /* In the order in which they went; rows are in the call's arena. */
 struct drops {
 	struct drop *rows;
+	size_t n;
+};
+
+/* Names of recipients that went without a message, in the call's arena. */
+struct skips {
+	const char **names;
 	size_t n;
 };
 

@@ -137,6 +137,19 @@ int message_delayed_give_up(struct call *call, int64_t agent, int64_t team)
 		       : sql_run(call, delayed_given_up, .agent = agent, .team = team);
 }
 
+/* Goes without a recipient to whom it is too soon to speak again. */
+static int skip(struct call *call, const struct draft *d, const struct agent_row *to)
+{
+	const char **name;
+
+	if (!d->skips || call->fault.code != FAULT_RATE_LIMITED)
+		return call->fault.code;
+	call->fault = (struct fault){ 0 };
+	name = arena_push(&call->arena, &d->skips->names, &d->skips->n, sizeof(*name));
+	*name = arena_strdup(&call->arena, to->name);
+	return 1;
+}
+
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to)
 {
@@ -146,8 +159,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	int rc;
 
 	if (d->paced && to->kind == AGENT_KIND_MEMBER && to->id != d->sender &&
-	    (rc = pair_ask(call, d->sender, to, d->delays, "/to", &due)) < 0)
-		return rc;
+	    pair_ask(call, d->sender, to, d->delays, "/to", &due) < 0)
+		return skip(call, d, to);
 	if (due > call->now)
 		return delay(call, message, d, to, due);
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,

@@ -439,20 +439,29 @@ static int decode_absent(struct decoder *d, const struct field *fd, char *base,
 	return 0;
 }
 
-static int unknown_field(struct decoder *d, const struct record *r, const char *key,
-			 const struct step *step)
+int field_unknown(const struct record *r, const char *name, const char *where,
+		  struct fault *f)
 {
-	const struct field *near = field_nearest(r, key);
+	const struct field *near = field_nearest(r, name);
 	char list[180] = "";
 	size_t n = 0;
 
-	bad(d, step, "'%.60s' is not known here", key);
+	fault_set(f, FAULT_INVALID, where, "'%.60s' is not known here", name);
 	if (near)
-		return fault_hint(d->fault, "Did you mean '%s'?", near->name);
+		return fault_hint(f, "Did you mean '%s'?", near->name);
 	for (size_t i = 0; i < r->n_fields && n < sizeof(list); i++)
 		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", i ? ", " : "",
 				      r->fields[i].name);
-	return fault_hint(d->fault, "Known are: %s", r->n_fields ? list : "none");
+	return fault_hint(f, "Known are: %s", r->n_fields ? list : "none");
+}
+
+static int unknown_field(struct decoder *d, const struct record *r, const char *key,
+			 const struct step *step)
+{
+	char where[128] = "";
+
+	put_step(step, where, sizeof(d->fault->where));
+	return field_unknown(r, key, where, d->fault);
 }
 
 /* A text alone stands for a record of which it is the only field that must be there. */

@@ -1,4 +1,4 @@
-#include "core/op/op.h"
+#include "core/op/face.h"
 
 #include <string.h>
 
@@ -296,28 +296,35 @@ static json_t *bundle_schema(const char *tool, enum who most)
 json_t *tool_schema(const char *tool, enum who most)
 {
 	const struct op *alone = op_tool(tool, NULL);
+	const struct face *face = face_tool(tool, NULL);
 	json_t *s;
 
-	if (!alone)
+	if (!alone && !face)
 		return bundle_schema(tool, most);
-	s = record_schema(alone->in, BRIEF);
+	s = record_schema(alone ? alone->in : face->in, BRIEF);
 	json_object_del(json_object_get(s, "properties"), "idempotency_key");
 	return s;
 }
 
 /* --- shapes of answers ------------------------------------------------------------------ */
 
-static json_t *shape_of(const struct type *t, json_t *defs)
+json_t *type_shape(const struct type *t)
 {
 	static const char *const types[] = {
 		[KIND_TEXT] = "string", [KIND_INT] = "integer",   [KIND_BOOL] = "boolean",
 		[KIND_TIME] = "string", [KIND_ENUM] = "string",   [KIND_JSON] = "object",
 		[KIND_MAP] = "object",  [KIND_RECORD] = "object",
 	};
+
+	return json_pack("{s:s}", "type", types[t->kind]);
+}
+
+static json_t *shape_of(const struct type *t, json_t *defs)
+{
 	json_t *def;
 
 	if (t->kind != KIND_RECORD)
-		return json_pack("{s:s}", "type", types[t->kind]);
+		return type_shape(t);
 	if (!json_object_get(defs, t->record->name)) {
 		json_object_set_new(defs, t->record->name,
 				    json_null()); /* it may hold itself */

@@ -62,6 +62,19 @@ void hint_write(const char *hint, enum hint_style style, struct text *out)
 	add(out, hint); /* an empty one, too: its data is there then */
 }
 
+static void write_available(const char *names, struct text *out)
+{
+	size_t n;
+
+	for (const char *s = names; *s; s += n + (s[n] == ',')) {
+		n = strcspn(s, ",");
+		text_addf(out, s == names ? ",\"available\":[\"%.*s\"" : ",\"%.*s\"",
+			  (int)n, s);
+	}
+	if (*names)
+		text_add(out, "]", 1);
+}
+
 void fault_write(const struct fault *f, enum hint_style style, struct text *out)
 {
 	struct text hint = { 0 };
@@ -76,6 +89,7 @@ void fault_write(const struct fault *f, enum hint_style style, struct text *out)
 	text_release(&hint);
 	if (f->retry_after_ms)
 		text_addf(out, ",\"retry_after_ms\":%lld", (long long)f->retry_after_ms);
+	write_available(f->available, out);
 	text_add(out, "}", 1);
 }
 

@@ -258,6 +258,10 @@ const struct field *field_find(const struct record *r, const char *name); /* or 
 const char *field_choice(const struct record *r, const char *field, int64_t value);
 /* The field that was most likely meant by a wrong name; NULL if none is near. */
 const struct field *field_nearest(const struct record *r, const char *name);
+/* Says that a record has no field of that name, and which may be meant; `where` is its place in
+ * the arguments.  Returns the fault's code. */
+int field_unknown(const struct record *r, const char *name, const char *where,
+		  struct fault *f);
 size_t type_size(const struct type *t); /* of one value in a struct or list */
 const struct wire *wire_find(const char *name);
 /* The answer type, other than Error, to this request of that side. */
@@ -355,6 +359,8 @@ json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */
 /* The same where a record in it is "#/components/schemas/NAME". */
 json_t *op_schema_naming(const struct record *r);
 json_t *field_schema_naming(const struct field *fd);
+/* The same of a value by its type alone; a record is any object. */
+json_t *type_shape(const struct type *t);
 /* The input schema of a tool or bundle, with the actions that a caller of level `most` may
  * ask for; only types, and texts that a model needs. */
 json_t *tool_schema(const char *tool, enum who most);
@@ -419,7 +425,11 @@ json_t *openapi_document(void);
 
 /* --- routes (route.c) ------------------------------------------------------ */
 
-/* The operation that a request names; path parameters are put into `args`. */
-const struct op *op_route(const char *method, const char *path, json_t *args);
+struct face;
+
+/* The operation that a request names, and in `*face` the face of it, NULL if none; path
+ * parameters are put into `args`. */
+const struct op *op_route(const char *method, const char *path, const struct face **face,
+			  json_t *args);
 
 #endif

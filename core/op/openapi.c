@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/version.h"
-#include "core/op/op.h"
+#include "core/op/face.h"
 
 /* --- schemas ------------------------------------------------------------------------- */
 
@@ -33,7 +33,10 @@ static json_t *fault_schema(void)
 		"\"text\":{\"type\":\"string\",\"description\":\"What was wrong.\"},"
 		"\"hint\":{\"type\":\"string\",\"description\":\"What may help.\"},"
 		"\"retry_after_ms\":{\"type\":\"integer\","
-		"\"description\":\"When it may be tried again.\"}}}}}";
+		"\"description\":\"When it may be tried again.\"},"
+		"\"available\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+		"\"description\":\"Names that were there in place of the one that was "
+		"not; the first of them.\"}}}}}";
 	json_t *s = json_loads(text, 0, NULL);
 	json_t *codes = json_array();
 
@@ -51,36 +54,44 @@ static json_t *fault_schema(void)
 	return s;
 }
 
-/* --- operations ------------------------------------------------------------------------- */
+/* --- routes ----------------------------------------------------------------------------- */
 
-/* Whether a field is a step of the operation's path. */
-static bool is_step(const struct op *op, const char *name)
+/* A route of an operation or of a face. */
+struct route {
+	const char *method, *path;
+	const struct op *op;
+	const struct record *in;
+	json_t *id, *summary, *answer; /* stolen */
+};
+
+/* Whether a field is a step of the path. */
+static bool is_step(const struct route *r, const char *name)
 {
 	const size_t n = strlen(name);
 
-	for (const char *at = op->http_path; (at = strchr(at, '{')); at++)
+	for (const char *at = r->path; (at = strchr(at, '{')); at++)
 		if (strncmp(at + 1, name, n) == 0 && at[n + 1] == '}')
 			return true;
 	return false;
 }
 
 /* Whether its arguments come in a body: with POST, PUT and PATCH. */
-static bool has_body(const struct op *op)
+static bool has_body(const struct route *r)
 {
-	return *op->http_method == 'P';
+	return *r->method == 'P';
 }
 
 /* The arguments in the path, and without a body all others, as parameters. */
-static json_t *parameters_of(const struct op *op)
+static json_t *parameters_of(const struct route *r)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const struct field *fd = &op->in->fields[i];
-		const bool step = is_step(op, fd->name);
+	for (size_t i = 0; i < r->in->n_fields; i++) {
+		const struct field *fd = &r->in->fields[i];
+		const bool step = is_step(r, fd->name);
 		const bool must = !(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT));
 
-		if (!step && has_body(op))
+		if (!step && has_body(r))
 			continue;
 		json_array_append_new(all, json_pack("{s:s, s:s, s:b, s:s, s:o}", "name",
 						     fd->name, "in",
@@ -91,15 +102,15 @@ static json_t *parameters_of(const struct op *op)
 	return all;
 }
 
-static json_t *body_of(const struct op *op)
+static json_t *body_of(const struct route *r)
 {
-	json_t *s = op_schema_naming(op->in), *must = json_object_get(s, "required");
+	json_t *s = op_schema_naming(r->in), *must = json_object_get(s, "required");
 	json_t *props = json_object_get(s, "properties");
 
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const char *name = op->in->fields[i].name;
+	for (size_t i = 0; i < r->in->n_fields; i++) {
+		const char *name = r->in->fields[i].name;
 
-		if (!is_step(op, name))
+		if (!is_step(r, name))
 			continue;
 		json_object_del(props, name);
 		for (size_t k = json_array_size(must); k-- > 0;)
@@ -124,39 +135,74 @@ static json_t *answer_of(const struct op *op)
 				    json_pack("{s:s, s:s}", "type", "boolean",
 					      "description",
 					      "The call had been done under its key."));
-	return json_pack("{s:s, s:{s:{s:o}}}", "description", "What came of it.",
-			 "content", "application/json", "schema", s);
+	return s;
 }
 
-static json_t *operation(const struct op *op)
+static json_t *operation(const struct route *r, const char *doc)
 {
-	const size_t noun = strcspn(op->name, ".");
-	json_t *id = json_sprintf("%.*s_%s", (int)noun, op->name, op->name + noun + 1);
-	json_t *o = json_pack("{s:o, s:s, s:[o], s:o, s:{s:o, s:{s:s}}}", "operationId",
-			      id, "summary", op->summary, "tags",
-			      json_stringn(op->name, noun), "parameters",
-			      parameters_of(op), "responses", "200", answer_of(op),
-			      "default", "$ref", "#/components/responses/fault");
+	const size_t noun = strcspn(r->op->name, ".");
+	json_t *o = json_pack("{s:o, s:o, s:[o], s:o, s:{s:{s:s, s:{s:{s:o}}}, s:{s:s}}}",
+			      "operationId", r->id, "summary", r->summary, "tags",
+			      json_stringn(r->op->name, noun), "parameters",
+			      parameters_of(r), "responses", "200", "description",
+			      "What came of it.", "content", "application/json", "schema",
+			      r->answer, "default", "$ref",
+			      "#/components/responses/fault");
 
-	if (op->doc && *op->doc)
-		json_object_set_new(o, "description", json_string(op->doc));
-	if (has_body(op))
-		json_object_set_new(o, "requestBody", body_of(op));
+	if (doc && *doc)
+		json_object_set_new(o, "description", json_string(doc));
+	if (has_body(r))
+		json_object_set_new(o, "requestBody", body_of(r));
 	return o;
 }
 
-static void add_path(json_t *paths, const struct op *op)
+static void add_path(json_t *paths, const struct route *r, const char *doc)
 {
-	json_t *path = json_object_get(paths, op->http_path);
+	json_t *path = json_object_get(paths, r->path);
 	char method[8] = "";
 
 	if (!path) {
 		path = json_object();
-		json_object_set_new(paths, op->http_path, path);
+		json_object_set_new(paths, r->path, path);
 	}
-	for (size_t i = 0; i + 1 < sizeof(method) && op->http_method[i]; i++)
-		method[i] = (char)(op->http_method[i] | 0x20);
-	json_object_set_new(path, method, operation(op));
+	for (size_t i = 0; i + 1 < sizeof(method) && r->method[i]; i++)
+		method[i] = (char)(r->method[i] | 0x20);
+	json_object_set_new(path, method, operation(r, doc));
+}
+
+static void add_op(json_t *paths, json_t *schemas, const struct op *op)
+{
+	const size_t noun = strcspn(op->name, ".");
+	struct route r = {
+		op->http_method,
+		op->http_path,
+		op,
+		op->in,
+		json_sprintf("%.*s_%s", (int)noun, op->name, op->name + noun + 1),
+		json_string(op->summary),
+		answer_of(op),
+	};
+
+	add_path(paths, &r, op->doc);
+	add_records(op->in, schemas);
+	add_records(op->out, schemas);
+}
+
+/* A fault has its own form, too, which `responses` does not tell: it always has `code`. */
+static void add_face(json_t *paths, const struct face *face)
+{
+	const size_t summary = strcspn(face->doc, "\n");
+	struct route r = {
+		face->http_method,
+		face->http_path,
+		face->op,
+		face->in,
+		json_sprintf("face_%s", face->name),
+		json_stringn(face->doc, summary),
+		face_schema(face),
+	};
+
+	add_path(paths, &r, face->doc + summary + strspn(face->doc + summary, "\n"));
 }
 
 json_t *openapi_document(void)
@@ -167,12 +213,12 @@ json_t *openapi_document(void)
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 
-		if (!op->http_path || op->who == WHO_HOST)
-			continue;
-		add_path(paths, op);
-		add_records(op->in, schemas);
-		add_records(op->out, schemas);
+		if (op->http_path && op->who != WHO_HOST)
+			add_op(paths, schemas, op);
 	}
+	for (size_t i = 0; i < face_count; i++)
+		if (face_table[i].http_path)
+			add_face(paths, &face_table[i]);
 	return json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s}}, s:[{s:s}], s:[{s:[]}], s:o,"
 			 " s:{s:o, s:{s:{s:s, s:{s:{s:{s:s}}}}}, s:{s:{s:s, s:s}}}}",
 			 "openapi", "3.1.0", "info", "title", "cadre", "version",

@@ -1,4 +1,4 @@
-#include "core/op/op.h"
+#include "core/op/face.h"
 
 #include <string.h>
 
@@ -69,10 +69,9 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	return field_word(fd, word);
 }
 
-static void take_fields(const struct op *op, const char *path, json_t *args)
+static void take_fields(const struct record *in, const char *template, const char *path,
+			json_t *args)
 {
-	const char *template = op->http_path;
-
 	while (*template) {
 		size_t t = 1 + strcspn(template + 1, "/");
 		size_t p = 1 + strcspn(path + 1, "/");
@@ -83,7 +82,7 @@ static void take_fields(const struct op *op, const char *path, json_t *args)
 
 			strncat(name, template + 2,
 				t - 3 < sizeof(name) ? t - 3 : sizeof(name) - 1);
-			fd = field_find(op->in, name);
+			fd = field_find(in, name);
 			json_object_set_new(args, name, step_value(fd, path + 1, p - 1));
 		}
 		template += t;
@@ -91,25 +90,46 @@ static void take_fields(const struct op *op, const char *path, json_t *args)
 	}
 }
 
-/* Finds the operation of a path: of those that fit, the one with the fewest fields, so
- * that a task called `ready` does not hide /tasks/ready. */
-const struct op *op_route(const char *method, const char *path, json_t *args)
+/* A route that fits a request. */
+struct fit {
+	const struct op *op;
+	const struct face *face;
+	const struct record *in;
+	const char *template;
+	int n_fields;
+};
+
+/* Looks at a route: of those that fit, the one with the fewest fields is taken, so that a
+ * task called `ready` does not hide /tasks/ready. */
+static void try(struct fit *best, const char *method, const char *path,
+		const char *own_method, struct fit route)
 {
-	const struct op *best = NULL;
-	int fewest = 0, n;
+	if (!route.template || strcmp(own_method, method) != 0 ||
+	    !path_fits(route.template, path, &route.n_fields))
+		return;
+	if (!best->op || route.n_fields < best->n_fields)
+		*best = route;
+}
+
+const struct op *op_route(const char *method, const char *path, const struct face **face,
+			  json_t *args)
+{
+	struct fit best = { 0 };
 
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 
-		if (!op->http_path || strcmp(op->http_method, method) != 0 ||
-		    !path_fits(op->http_path, path, &n))
-			continue;
-		if (!best || n < fewest) {
-			best = op;
-			fewest = n;
-		}
+		try(&best, method, path, op->http_method,
+		    (struct fit){ .op = op, .in = op->in, .template = op->http_path });
 	}
-	if (best)
-		take_fields(best, path, args);
-	return best;
+	for (size_t i = 0; i < face_count; i++) {
+		const struct face *f = &face_table[i];
+
+		try(&best, method, path, f->http_method,
+		    (struct fit){ f->op, f, f->in, f->http_path, 0 });
+	}
+	if (best.op)
+		take_fields(best.in, best.template, path, args);
+	*face = best.face;
+	return best.op;
 }

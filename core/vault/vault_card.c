@@ -258,7 +258,7 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	}
 	if ((rc = read_change(call, json, &change)) < 0)
 		return rc;
-	return call->plans ? 0 : agent_change(call, &change);
+	return call->plans ? 0 : agent_change(call, &change, NULL);
 }
 
 int vault_write_card(struct call *call, const struct vault_card *card,

@@ -239,6 +239,7 @@ void wire_write_fault(struct text *out, const struct fault *why, bool old,
 		.hint = why->hint[0] ? why->hint : NULL,
 		.retry_after_ms = why->retry_after_ms,
 		.has_retry_after_ms = why->retry_after_ms != 0,
+		.available = why->available[0] ? why->available : NULL,
 	};
 	struct fault f = { 0 };
 
@@ -257,5 +258,7 @@ int wire_fault(const struct wire_error *e, struct fault *f)
 	if (e->has_retry_after_ms && e->retry_after_ms > 0 &&
 	    e->retry_after_ms <= RETRY_MOST_MS)
 		f->retry_after_ms = e->retry_after_ms;
+	if (e->available)
+		snprintf(f->available, sizeof(f->available), "%s", e->available);
 	return code;
 }

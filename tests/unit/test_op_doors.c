@@ -223,12 +223,14 @@ static void routes(void **state)
 		{ "GET", "/api", NULL, "{}" },
 		{ "GET", "", NULL, "{}" },
 		{ "PUT", "/api/things", NULL, "{}" },
+		{ "GET", "/api/look/lamp", "thing.show", "{\"what\":\"lamp\"}" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		json_t *args = json_object();
-		const struct op *op = op_route(rows[i].method, rows[i].path, args);
+		const struct face *face;
+		const struct op *op = op_route(rows[i].method, rows[i].path, &face, args);
 
 		if (rows[i].op ? !op || strcmp(op->name, rows[i].op) : !!op)
 			fail_msg("%s: %s", rows[i].path, op ? op->name : "-");

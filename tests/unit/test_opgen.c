@@ -22,6 +22,9 @@
 	"# E.\nenum e\n v  # V.\n" WAITS "in n text (m)  # N.\n in until e[]?  # U.\n" \
 	" out x bool  # X.\n out y bool  # Y.\n says \"x\"\n"                          \
 	"# C.\nop a.c\n write\n who member\n until "
+#define FACE                                                                      \
+	READ " in x text  # X.\n out r r[]  # R.\n# R.\nrecord r\n n int  # N.\n" \
+	     "set s\n tool t  # T.\n# F.\nface f of a.b\n"
 #define GIVES OP " write\n who member\n wait w\n in w int  # W.\n gives "
 
 static const struct {
@@ -253,6 +256,24 @@ static const struct {
 	{ "# Do it\nop a.b\n read\n who member\n", "ends with a period" },
 	{ "# Do it.\n# Now.\nop a.b\n read\n who member\n", "is not one line" },
 	{ "# Do it.\nop ab\n read\n who member\n", "called NOUN.VERB" },
+	{ "# F.\nface f in a.b\n", "t.op:2: expected: face NAME of NOUN.VERB" },
+	{ "# F.\nface f of a.b\n answer {}\n", "f: undeclared operation 'a.b'" },
+	{ FACE " answer {}\n", "f has neither tool nor route" },
+	{ FACE " answer x\n", "expected: answer {JSON}" },
+	{ FACE " answer {}\n answer {}\n", "a second 'answer'" },
+	{ FACE " fault nope\n", "expected: fault [CODE [POINTER]] {JSON}" },
+	{ FACE " tool t\n fault nope {}\n", "f: unknown fault 'nope'" },
+	{ FACE " reads x.y\n", "unknown word 'reads' in a face" },
+	{ FACE " tool t\n in y text  # Y.\n", "a.b has no argument 'y'" },
+	{ FACE " tool t\n in y text (x z)  # Y.\n", "y stands for one argument" },
+	{ FACE " tool t\n in y text = \"q\" (x)  # Y.\n",
+	  "y: a face's arguments have the operation's" },
+	{ FACE " tool t\n answer {\"a\": \"{z}\"}\n", "f: no part 'z'" },
+	{ FACE " tool t\n answer {\"a\": \"{r.m}\"}\n", "f: no part 'r.m'" },
+	{ FACE " tool t\n answer {\"a\": \"{r.0.n.m}\"}\n", "f: no part 'r.0.n.m'" },
+	{ FACE " tool t\n fault {\"a\": \"{r}\"}\n", "f: no part 'r'" },
+	{ FACE " http GET /a/{y}\n in x text?  # X.\n",
+	  "names {y}, which is no field without a default" },
 };
 
 static char *complaints(const char *schema, int *n)

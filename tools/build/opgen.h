@@ -6,8 +6,8 @@
  *
  * The grammar is in schema/README.md.  opgen_parse.c and
  * opgen_member.c read text into declarations, opgen_check.c,
- * opgen_check_op.c and opgen_check_door.c refuse what makes no sense, opgen_write.c and
- * opgen_tables.c write C: data and declarations only, all behaviour is in core/.  A refusal
+ * opgen_check_op.c and opgen_check_door.c refuse what makes no sense, opgen_face.c reads and
+ * checks faces, opgen_write.c, opgen_tables.c and opgen_write_face.c write C: data and declarations only, all behaviour is in core/.  A refusal
  * is one line `file:line: reason` on stderr; all that are found are told.
  */
 #ifndef TOOLS_BUILD_OPGEN_H
@@ -31,6 +31,7 @@ enum decl_kind {
 	DECL_SET,
 	DECL_TOPIC,
 	DECL_OP,
+	DECL_FACE,
 	DECL_KINDS
 };
 
@@ -56,6 +57,7 @@ struct member {
 	bool unlisted; /* no tool of MCP shows it */
 	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;
+	const char *own; /* of a face: the operation's name of the argument */
 	const char *names, *makes; /* the noun that it names one of, or makes one of */
 	struct opgen_place place;
 	const struct decl *type; /* found by the check */
@@ -66,6 +68,13 @@ struct member {
 struct members {
 	struct member **items;
 	size_t n;
+};
+
+/* The form in which a face tells a fault. */
+struct opgen_refusal {
+	const char *code, *where; /* NULL: any */
+	const char *body; /* JSON */
+	struct opgen_place place;
 };
 
 struct decl {
@@ -109,6 +118,12 @@ struct decl {
 	struct list until; /* operation that waits for what this one begins, and what for */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
+
+	/* face */
+	const char *of_name, *sets, *answers; /* the last two are JSON */
+	const struct decl *of; /* found by the check */
+	struct opgen_refusal *refusals;
+	size_t n_refusals;
 };
 
 struct schema {
@@ -126,6 +141,9 @@ void schema_release(struct schema *s);
 void schema_parse(struct schema *s, const char *name, FILE *in);
 void schema_check(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* a part of it */
+void op_check_places(struct schema *s, const struct decl *d); /* its route and its tool */
+void face_check(struct schema *s,
+		struct decl *d); /* a part of it too, after all operations */
 void screen_check(struct schema *s, const struct decl *d); /* a part of that */
 void screen_check_event(struct schema *s, const struct decl *d);
 void screen_check_record(struct schema *s, const struct decl *d);

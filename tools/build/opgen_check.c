@@ -213,6 +213,8 @@ static void take_param(struct schema *s, struct member *m)
 		m->names = own.names;
 		m->makes = own.makes;
 	}
+	m->unlisted |= own.unlisted;
+	m->own = own.own;
 	if (own.def) {
 		m->def = own.def;
 		m->quoted = own.quoted;
@@ -541,7 +543,8 @@ static void check_decl(struct schema *s, struct decl *d)
 	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
 		schema_refuse(s, d->place, "%s has no documentation", d->name);
 	if (d->kind != DECL_WIRE &&
-	    !is_name(d->name, d->kind == DECL_OP || d->kind == DECL_EVENT))
+	    !is_name(d->name,
+		     d->kind == DECL_OP || d->kind == DECL_EVENT || d->kind == DECL_FACE))
 		schema_refuse(s, d->place, "bad name '%s'", d->name);
 	switch (d->kind) {
 	case DECL_TYPE:
@@ -574,6 +577,7 @@ static void check_decl(struct schema *s, struct decl *d)
 		check_first(s, d);
 		break;
 	case DECL_OP:
+	case DECL_FACE:
 		check_fields(s, &d->in);
 		check_fields(s, &d->out);
 		break;
@@ -608,4 +612,7 @@ void schema_check(struct schema *s)
 		op_check(s, s->decls[i]);
 		check_nouns(s, s->decls[i]);
 	}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_FACE)
+			face_check(s, s->decls[i]);
 }

@@ -384,6 +384,14 @@ static void add_key(struct schema *s, struct decl *d, const char *name, const ch
 	m->type = schema_find(s, DECL_TYPE, name);
 }
 
+void op_check_places(struct schema *s, const struct decl *d)
+{
+	if (d->method)
+		check_route(s, d);
+	if (d->tool)
+		check_tool(s, d);
+}
+
 void op_check(struct schema *s, struct decl *d)
 {
 	check_words(s, d);
@@ -393,10 +401,7 @@ void op_check(struct schema *s, struct decl *d)
 	if (d->needs_folders && !member_find(&d->in, "confirm"))
 		schema_refuse(s, d->place, "%s needs folders, and has no 'confirm'",
 			      d->name);
-	if (d->method)
-		check_route(s, d);
-	if (d->tool)
-		check_tool(s, d);
+	op_check_places(s, d);
 	if (d->cli.n)
 		check_cli(s, d); /* splits the command from its arguments */
 	screen_check(s, d);

@@ -73,7 +73,7 @@ static void parse_field_tail(struct parser *p, struct member *m,
 static bool is_tail(const char *w)
 {
 	return strcmp(w, "(") == 0 || strcmp(w, "=") == 0 || strcmp(w, "names") == 0 ||
-	       strcmp(w, "makes") == 0;
+	       strcmp(w, "makes") == 0 || strcmp(w, "unlisted") == 0;
 }
 
 void parse_field(struct parser *p, struct members *to, const struct opgen_line *l,

@@ -42,6 +42,13 @@ static char *take_word(struct parser *p, struct opgen_line *l, char *s)
 	return s + n;
 }
 
+/* Whether JSON may stand behind a word, to the end of the line. */
+static bool takes_json(const char *word)
+{
+	return strcmp(word, "sets") == 0 || strcmp(word, "answer") == 0 ||
+	       strcmp(word, "fault") == 0;
+}
+
 static void take_apart(struct parser *p, struct opgen_line *l, char *s)
 {
 	*l = (struct opgen_line){ .doc = "", .indented = *s == ' ' || *s == '\t' };
@@ -58,6 +65,10 @@ static void take_apart(struct parser *p, struct opgen_line *l, char *s)
 		}
 		if (l->n == WORDS) {
 			refuse(p, "more than %d words", WORDS);
+			return;
+		}
+		if (*s == '{' && l->n && takes_json(l->words[0])) {
+			l->words[l->n++] = arena_strdup(&p->schema->arena, s);
 			return;
 		}
 		s = *s == '"' ? take_text(p, l, s + 1) : take_word(p, l, s);
@@ -191,6 +202,7 @@ static const struct {
 	[DECL_TOPIC] = { "topic", 1, 3, WORDS, "topic NAME NOUN... [first OPERATION...]",
 			 parse_topic },
 	[DECL_OP] = { "op", 1, 2, 2, "op NOUN.VERB", NULL },
+	[DECL_FACE] = { "face", 1, 4, 4, "face NAME of NOUN.VERB", parse_face },
 };
 
 static void parse_decl(struct parser *p, const struct opgen_line *l)
@@ -239,6 +251,9 @@ static void parse_member(struct parser *p, const struct opgen_line *l)
 		break;
 	case DECL_OP:
 		parse_op_member(p, d, l);
+		break;
+	case DECL_FACE:
+		parse_face_member(p, d, l);
 		break;
 	case DECL_ENUM:
 	case DECL_SET:

@@ -34,5 +34,8 @@ struct parser {
 void parse_field(struct parser *p, struct members *to, const struct opgen_line *l,
 		 size_t i);
 void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l);
+/* `face NAME of NOUN.VERB`, and a line of it. */
+void parse_face(struct parser *p, struct decl *d, const struct opgen_line *l);
+void parse_face_member(struct parser *p, struct decl *d, const struct opgen_line *l);
 
 #endif

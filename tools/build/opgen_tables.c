@@ -463,5 +463,6 @@ void write_tables(FILE *out, struct arena *a, const struct schema *s)
 	put_topics(out, s);
 	put_event_nouns(out, s);
 	put_tools(out, s);
+	write_faces(out, s);
 	put_wires(out, a, s);
 }

@@ -251,7 +251,7 @@ static void put_default(FILE *out, const struct member *m)
 	fputs(",\n", out);
 }
 
-static void put_field(FILE *out, const char *record, const struct member *m)
+void opgen_put_field(FILE *out, const char *record, const struct member *m)
 {
 	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n\t  .doc = ", m->name,
 		m->type->id);
@@ -261,8 +261,9 @@ static void put_field(FILE *out, const char *record, const struct member *m)
 		m->def ? " | FIELD_DEFAULT" : "", m->plain ? " | FIELD_PLAIN" : "",
 		m->callers ? " | FIELD_CALLER" : "",
 		m->unlisted ? " | FIELD_UNLISTED" : "");
-	fprintf(out, "\t  .at = offsetof(struct %s, %s),\n", record, m->id);
-	if (has_count(m) || has_flag(m))
+	if (record)
+		fprintf(out, "\t  .at = offsetof(struct %s, %s),\n", record, m->id);
+	if (record && (has_count(m) || has_flag(m)))
 		fprintf(out, "\t  .at2 = offsetof(struct %s, %s_%s),\n", record,
 			has_count(m) ? "n" : "has", m->id);
 	if (m->most)
@@ -285,7 +286,7 @@ static void put_record(FILE *out, struct arena *a, const struct decl *d,
 	if (all->n)
 		fprintf(out, "static const struct field fields_%s[] = {\n", id);
 	for (size_t i = 0; i < all->n; i++)
-		put_field(out, id, all->items[i]);
+		opgen_put_field(out, id, all->items[i]);
 	if (all->n)
 		fputs("};\n\n", out);
 	fprintf(out,
@@ -330,7 +331,7 @@ void schema_write_source(const struct schema *s, FILE *out)
 	struct arena a = { 0 };
 
 	fputs("/* Written by opgen from schema/; not to be edited. */\n"
-	      "#include \"ops.gen.h\"\n\n",
+	      "#include \"core/op/face.h\"\n\n#include \"ops.gen.h\"\n\n",
 	      out);
 	put_types(out, &a, s);
 	write_tables(out, &a, s);

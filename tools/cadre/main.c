@@ -44,7 +44,7 @@ const struct verb verb_table[] = {
 	{ "undo", "[NAME] [--agent AGENT] [--to PATH] [--yes]", "List removed workspaces and notes; bring one of them back.", "keep", undo_main, 0 },
 	{ "workspace restore --trash", NULL, "The same as undo.", NULL, undo_main, 0 },
 	{ "gc", "[--keep-days N] [--yes]", "Remove what is old and not needed any more.", "keep", gc_main, 0 },
-	{ "mcp", "[--operator] [--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", "start", mcp_verb, 0 },
+	{ "mcp", "[--operator] [--toolsets SETS] [--output-schemas] [--cost]", "Serve MCP on standard input and output; --cost: say what its tools cost.", "start", mcp_verb, 0 },
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", "start", completion_main, 0 },
 	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
 	{ "version", "", "Print the version.", "start", version_main, 0 },

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/config/config.h"
+#include "core/op/face.h"
 #include "tools/cadre/status.h"
 
 /* --- pieces ---------------------------------------------------------------------- */
@@ -340,6 +341,47 @@ static void put_tools(struct text *out)
 	}
 }
 
+static void put_refusals(struct text *out, const struct face *face)
+{
+	text_addf(out, "\n| fault | at | answer |\n| --- | --- | --- |\n");
+	for (const struct face_fault *t = face->faults; t->body; t++)
+		text_addf(out, "| %s | %s | `%s` |\n",
+			  t->code ? fault_info(t->code)->name : "any other", t->where,
+			  t->body);
+}
+
+static void put_face(unsigned served, struct text *out, const struct face *face)
+{
+	text_addf(out, "\n### %s\n\n%s\n\n- Calls `%s`\n", face->name, face->doc,
+		  face->op->name);
+	if (face->tool)
+		text_addf(out, "- MCP: tool `%s`%s%s%s\n", face->tool,
+			  face->action ? ", action `" : "",
+			  face->action ? face->action : "", face->action ? "`" : "");
+	if (face->http_path && served & REFERENCE_ROUTES)
+		text_addf(out, "- HTTP: `%s %s`\n", face->http_method, face->http_path);
+	if (face->own)
+		put_fields(out, face->in, "argument");
+	if (face->answer)
+		text_addf(out, "\nAnswer: `%s`\n", face->answer);
+	if (face->faults->body)
+		put_refusals(out, face);
+}
+
+static void put_faces(unsigned served, struct text *out)
+{
+	if (!face_count)
+		return;
+	text_addf(out,
+		  "\n## Faces\n\nOperations under names that other systems have for "
+		  "them, with answers of the form that their clients read. What stands "
+		  "in braces is a part of the operation's answer, or of its fault, or "
+		  "an argument; with a `?` its member is left out where there is "
+		  "nothing to say. A fault always has `code` besides.\n");
+	for (size_t i = 0; i < face_count; i++)
+		put_face(served, out, &face_table[i]);
+}
+
 static void put_wires(struct text *out)
 {
 	static const char *const ports[] = { "", "port 5000", "port 5001", "both ports" };
@@ -388,5 +430,6 @@ void reference_write(unsigned served, struct text *out)
 	put_faults(out);
 	put_events(out);
 	put_tools(out);
+	put_faces(served, out);
 	put_wires(out);
 }

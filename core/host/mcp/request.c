@@ -182,16 +182,42 @@ static void take_post(struct arriving *a, struct mcp_peer *p)
 	peer_rouse(p, false);
 }
 
-static void close_session(struct arriving *a, struct mcp_peer *p)
+/* The end of a session, on its way to the rows. */
+struct ending {
+	struct arriving *a; /* NULL: the request is over */
+	struct host *host;
+};
+
+/* A request of the session may have brought its peer back from the row meanwhile. */
+static void on_ended(struct job *job)
 {
-	struct job *job = host_job(a->host, op_session_close, job_free, NULL);
+	const struct session_close_in *in = job->call.in;
+	struct ending *end = job->owner;
+	struct arriving *a = end->a;
+	struct mcp_peer *p = peer_find(end->host, in->name);
+
+	if (a)
+		a->slot = NULL;
+	if (p && !job->call.fault.code)
+		peer_end(p);
+	if (a && job->call.fault.code)
+		refuse_fault(a, &job->call.fault);
+	else if (a)
+		http_answer(a->x, 204, NULL, "", 0);
+	free(end);
+	job_free(job);
+}
+
+static void close_session(struct arriving *a)
+{
+	struct ending *end = xmalloc(sizeof(*end));
+	struct job *job = host_job(a->host, op_session_close, on_ended, end);
 	struct session_close_in *in = job->call.in;
 
+	*end = (struct ending){ a, a->host };
+	a->slot = &end->a;
 	in->name = arena_strdup(&job->call.arena, a->name);
 	host_submit(a->host, job);
-	http_answer(a->x, 204, NULL, "", 0);
-	if (p)
-		peer_end(p);
 }
 
 static void find(struct arriving *a);
@@ -221,7 +247,7 @@ static void arrive(struct arriving *a)
 	if (strcmp(a->x->method, "POST") == 0)
 		take_post(a, p);
 	else if (is_end(a->x))
-		close_session(a, p);
+		close_session(a);
 	else
 		exchange_listen(exchange_new(p, a->x),
 				http_header(a->x, "last-event-id"));

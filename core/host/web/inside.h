@@ -15,6 +15,8 @@
 void web_request(struct http *x);
 /* Answers with a fault; 401 stands for a client that has not said who it is. */
 void web_refuse(struct http *x, int status, const struct fault *why);
+/* The same with a body of another form, in JSON. */
+void web_refuse_as(struct http *x, const struct fault *why, const char *body);
 
 /* --- web_who.c ---------------------------------------------------------------------- */
 

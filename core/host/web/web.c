@@ -8,7 +8,7 @@
 
 /* --- requests -------------------------------------------------------------------------- */
 
-void web_refuse(struct http *x, int status, const struct fault *why)
+static void add_headers(struct http *x, int status, const struct fault *why)
 {
 	char seconds[24];
 
@@ -19,7 +19,23 @@ void web_refuse(struct http *x, int status, const struct fault *why)
 			 (long long)((why->retry_after_ms + 999) / 1000));
 		http_add_header(x, "Retry-After", seconds);
 	}
+}
+
+void web_refuse(struct http *x, int status, const struct fault *why)
+{
+	add_headers(x, status, why);
 	http_fault(x, status, why);
+}
+
+void web_refuse_as(struct http *x, const struct fault *why, const char *body)
+{
+	struct text line = { 0 };
+
+	add_headers(x, 0, why);
+	text_addf(&line, "%s\n", body);
+	http_answer(x, fault_info(why->code)->http_status, "application/json", line.data,
+		    line.len);
+	text_release(&line);
 }
 
 static void answer_word(struct http *x, int status, const char *word)

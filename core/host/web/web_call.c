@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/host/web/inside.h"
+#include "core/op/face.h"
 
 #include "ops.gen.h"
 
@@ -25,10 +26,10 @@ static bool is_utf8(const char *text)
 }
 
 /* Adds an argument of the query; one that comes again is one more of a list. */
-static void add_word(const struct op *op, json_t *args, const char *name,
+static void add_word(const struct record *in, json_t *args, const char *name,
 		     const char *value)
 {
-	const struct field *fd = field_find(op->in, name);
+	const struct field *fd = field_find(in, name);
 	json_t *old = json_object_get(args, name), *list;
 	json_t *new = fd ? field_word(fd, value) : json_string(value);
 
@@ -55,7 +56,8 @@ static char *unescape(struct arena *a, const char *s, size_t n)
 }
 
 /* Takes the arguments of the query: 0 or a fault. */
-static int take_query(struct http *x, const struct op *op, json_t *args, struct fault *f)
+static int take_query(struct http *x, const struct record *in, json_t *args,
+		      struct fault *f)
 {
 	for (const char *at = x->query; *at; at += strspn(at, "&")) {
 		size_t len = strcspn(at, "&"), n = strcspn(at, "=&");
@@ -68,7 +70,7 @@ static int take_query(struct http *x, const struct op *op, json_t *args, struct 
 					 "the query holds %%XX that is no character of "
 					 "UTF-8");
 		if (*name)
-			add_word(op, args, name, value);
+			add_word(in, args, name, value);
 		at += len;
 	}
 	return 0;
@@ -157,7 +159,10 @@ void web_note_use(struct host *host, const struct call *call)
 /* The request of a call; in the exchange's arena. */
 struct asked {
 	const struct op *op;
+	const struct face *face; /* in whose form it is answered; NULL: its own */
 	json_t *args; /* owned, until the call has them */
+	json_t *said; /* arguments as the face has them; owned */
+	struct fault *why; /* it is refused, once its caller is known; in the arena */
 	struct conn *call; /* under way; else NULL */
 	bool large; /* counted in the host's web.large */
 };
@@ -180,6 +185,44 @@ void web_refuse_call(struct http *x, const struct fault *f)
 	web_refuse(x, is_unknown(f) ? 401 : 0, f);
 }
 
+static void drop_args(struct asked *asked)
+{
+	json_decref(asked->args);
+	asked->args = NULL;
+	json_decref(asked->said);
+	asked->said = NULL;
+}
+
+/* Refuses a request in the form of the face that was called. */
+static void refuse(struct http *x, const struct fault *why)
+{
+	struct asked *asked = x->owner;
+	struct fault f = *why;
+	char *body = NULL;
+
+	if (asked->face && !is_unknown(why)) {
+		face_move(asked->face, &f);
+		body = face_refusal(asked->face, asked->said, &f, HINT_ROUTE);
+	}
+	drop_args(asked);
+	if (body)
+		web_refuse_as(x, &f, body);
+	else
+		web_refuse_call(x, &f);
+	free(body);
+}
+
+/* Turns an answer into the form of the face that was called. */
+static void reform(struct asked *asked, struct text *body)
+{
+	char *text = face_answer(asked->face, asked->said, body->data);
+
+	body->len = 0;
+	text_add(body, text, strlen(text));
+	free(text);
+	drop_args(asked);
+}
+
 static void tell(struct conn *c, struct job *job)
 {
 	struct call *call = &job->call;
@@ -190,10 +233,12 @@ static void tell(struct conn *c, struct job *job)
 	asked->call = NULL;
 	web_note_use(c->host, call);
 	if (call->fault.code) {
-		web_refuse_call(x, &call->fault);
+		refuse(x, &call->fault);
 		return;
 	}
 	call_encode(call, &body);
+	if (asked->face)
+		reform(asked, &body);
 	text_add(&body, "\n", 1);
 	http_answer(x, 200, "application/json", body.data, body.len);
 	text_release(&body);
@@ -203,12 +248,6 @@ static void drop_body(struct http *x, struct asked *asked)
 {
 	web_of(x)->large -= asked->large;
 	asked->large = false;
-}
-
-static void drop_args(struct asked *asked)
-{
-	json_decref(asked->args);
-	asked->args = NULL;
 }
 
 static void on_gone(struct http *x)
@@ -223,14 +262,16 @@ static void on_gone(struct http *x)
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-/* Starts a call; `paid`: it was counted before. */
+/* Starts a call; `paid`: it was counted before.  NULL and a fault in `*why` where it cannot
+ * be. */
 static struct conn *start_call(struct http *x, const struct op *op, json_t *args,
-			       void (*told)(struct conn *c, struct job *job), bool paid)
+			       void (*told)(struct conn *c, struct job *job), bool paid,
+			       struct fault *why)
 {
 	const struct web_door *door = x->service;
 	struct job *job = job_new(&door->host->jobs);
 	struct identity *who = &job->call.identity;
-	struct fault *f = &job->call.fault, why;
+	struct fault *f = &job->call.fault;
 	struct conn *c = NULL;
 
 	job->packet.json = args; /* its texts are borrowed until the job owns them */
@@ -244,9 +285,8 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 				  "there is no memory for the call");
 	}
 	if (!c) {
-		why = *f;
+		*why = *f;
 		job_free(job);
-		web_refuse_call(x, &why);
 		return NULL;
 	}
 	x->unhurried = true;
@@ -260,13 +300,57 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job))
 {
-	return start_call(x, op, args, told, false);
+	struct fault why;
+	struct conn *c = start_call(x, op, args, told, false, &why);
+
+	if (!c)
+		web_refuse_call(x, &why);
+	return c;
 }
 
 struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job))
 {
-	return start_call(x, op, args, told, true);
+	struct fault why;
+	struct conn *c = start_call(x, op, args, told, true, &why);
+
+	if (!c)
+		web_refuse_call(x, &why);
+	return c;
+}
+
+/* The arguments of the operation for those of the face that was called, if one was; `args` is
+ * stolen.  NULL and a fault where they are not the face's. */
+static json_t *unface(struct asked *asked, json_t *args, struct fault *f)
+{
+	if (!asked->face)
+		return args;
+	asked->said = args;
+	return face_args(asked->face, args, f);
+}
+
+static void on_judged(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct asked *asked = x->owner;
+
+	asked->call = NULL;
+	refuse(x, job->call.fault.code ? &job->call.fault : asked->why);
+}
+
+/* Refuses a request for what it says, but tells only who has shown a good token. */
+static void refuse_known(struct http *x, const struct fault *why)
+{
+	struct asked *asked = x->owner;
+	struct fault f;
+
+	asked->why = arena_alloc(&x->arena, sizeof(*why));
+	*asked->why = *why;
+	asked->call = is_unknown(why) ? NULL
+				      : start_call(x, op_token_who, json_object(),
+						   on_judged, true, &f);
+	if (!asked->call)
+		refuse(x, is_unknown(why) ? why : &f);
 }
 
 static void start(struct http *x)
@@ -276,15 +360,17 @@ static void start(struct http *x)
 	struct fault f = { 0 };
 
 	asked->args = NULL;
-	if (take_query(x, asked->op, args, &f) == 0 && take_body(x, args, &f) == 0 &&
-	    take_key(x, asked->op, args, &f) == 0) {
+	if (take_query(x, asked->face ? asked->face->in : asked->op->in, args, &f) == 0 &&
+	    take_body(x, args, &f) == 0 && take_key(x, asked->op, args, &f) == 0 &&
+	    (args = unface(asked, args, &f))) {
 		drop_body(x, asked);
-		asked->call = web_start(x, asked->op, args, tell);
-		return;
+		asked->call = start_call(x, asked->op, args, tell, false, &f);
+	} else {
+		json_decref(args);
+		drop_body(x, asked);
 	}
-	json_decref(args);
-	drop_body(x, asked);
-	web_refuse_call(x, &f);
+	if (!asked->call)
+		refuse_known(x, &f);
 }
 
 /* Whether there is room for a large body. */
@@ -334,15 +420,19 @@ static void collect(struct http *x, struct asked *asked)
 static bool has_other_method(struct http *x)
 {
 	struct text allow = { 0 };
+	const struct face *face;
 	bool any;
 
 	for (size_t i = 0; i < op_count; i++) {
-		const struct op *op = &op_table[i];
+		const char *method = op_table[i].http_method;
 		json_t *args = json_object();
+		const struct op *op;
 
-		if (op->http_path && op->who != WHO_HOST &&
-		    op_route(op->http_method, x->path, args) == op)
-			text_addf(&allow, "%s%s", allow.len ? ", " : "", op->http_method);
+		if (method && !(allow.len && strstr(allow.data, method))) {
+			op = op_route(method, x->path, &face, args);
+			if (op && op->who != WHO_HOST)
+				text_addf(&allow, "%s%s", allow.len ? ", " : "", method);
+		}
 		json_decref(args);
 	}
 	any = allow.len > 0;
@@ -395,7 +485,7 @@ void web_call(struct http *x)
 		return;
 	}
 	*asked = (struct asked){ .args = json_object() };
-	asked->op = op_route(method, x->path, asked->args);
+	asked->op = op_route(method, x->path, &asked->face, asked->args);
 	if (!asked->op || asked->op->who == WHO_HOST) {
 		json_decref(asked->args);
 		no_route(x);

@@ -1,0 +1,67 @@
+/*
+ * agent_spawn - agents make others, and tell them what to do.
+ */
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/id.h"
+#include "core/message/message.h"
+#include "core/team/budget.h"
+#include "core/team/estop.h"
+
+static int greet(struct call *call, const struct agent_spawn_in *in,
+		 const struct agent_row *to, struct agent_spawn_out *out)
+{
+	const struct draft d = { .sender = call->caller.agent,
+				 .content = in->message,
+				 .type = "text" };
+	int64_t message;
+	int rc;
+
+	if (call->identity.agent && (rc = budget_take_message(call)) < 0)
+		return rc;
+	if ((message = message_store(call, &d)) < 0)
+		return (int)message;
+	if ((rc = message_deliver(call, message, &d, to)) < 0)
+		return rc;
+	out->message_id = id_public(call, ID_MESSAGE, message, call->now);
+	out->has_seq = true;
+	out->seq = message;
+	return event_emit(call, EVENT_MESSAGE_SENT, message, to->id, NULL);
+}
+
+static int spawn(struct call *call, const struct agent_spawn_in *in,
+		 struct agent_spawn_out *out)
+{
+	struct newcomer n = { .name = in->name,
+			      .role = in->role && *in->role ? in->role : NULL,
+			      .description = "",
+			      .project = in->project };
+	struct agent_row a;
+	int rc;
+
+	if ((rc = estop_check(call, "/team")) < 0 ||
+	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
+	    (rc = agent_add(call, &n, "/name")) < 0)
+		return rc;
+	call->made = n.id;
+	if (!in->message)
+		return 0;
+	rc = sql_row(call, agent_by_id, &a, .id = n.id);
+	return rc < 0 ? rc : greet(call, in, &a, out);
+}
+
+int agent_spawn(struct call *call, const struct agent_spawn_in *in,
+		struct agent_spawn_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = spawn(call, in, out)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	out->name = a.name;
+	out->status = a.status;
+	out->project = a.project;
+	return 0;
+}

@@ -1,0 +1,425 @@
+#include "core/op/face.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+const struct face *face_tool(const char *tool, const char *action)
+{
+	for (size_t i = 0; i < face_count; i++) {
+		const struct face *f = &face_table[i];
+
+		if (!f->tool || strcmp(f->tool, tool) != 0 || !f->action != !action)
+			continue;
+		if (!action || strcmp(f->action, action) == 0)
+			return f;
+	}
+	return NULL;
+}
+
+/* --- arguments ------------------------------------------------------------------------ */
+
+/* The operation's name of an argument. */
+static const char *own_name(const struct face *face, const struct field *fd)
+{
+	return face->own ? face->own[fd - face->in->fields] : fd->name;
+}
+
+/* Whether it is the name of a call, which every door may add. */
+static bool is_key(const struct op *op, const char *name)
+{
+	return strcmp(name, op_key(op)) == 0 && field_find(op->in, name);
+}
+
+static int take(const struct face *face, const char *name, json_t *value, json_t *out,
+		struct fault *f)
+{
+	const struct field *fd = field_find(face->in, name);
+	char where[sizeof(f->where)];
+
+	if (fd && face->own)
+		name = own_name(face, fd);
+	else if (!fd && !is_key(face->op, name)) {
+		snprintf(where, sizeof(where), "/%s", name);
+		return field_unknown(face->in, name, where, f);
+	}
+	if (!json_is_null(value))
+		json_object_set(out, name, value);
+	return 0;
+}
+
+static int check_there(const struct face *face, const json_t *args, struct fault *f)
+{
+	for (size_t i = 0; i < face->in->n_fields; i++) {
+		const struct field *fd = &face->in->fields[i];
+		const json_t *v = json_object_get(args, field_spelling(fd, args));
+		char where[sizeof(f->where)];
+
+		if (fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT) ||
+		    (v && !json_is_null(v)))
+			continue;
+		snprintf(where, sizeof(where), "/%s", fd->name);
+		return fault_set(f, FAULT_INVALID, where, "is required");
+	}
+	return 0;
+}
+
+json_t *face_args(const struct face *face, const json_t *args, struct fault *f)
+{
+	json_t *out = json_object(), *set, *value;
+	const char *name;
+
+	json_object_foreach((json_t *)args, name, value)
+		if (take(face, name, value, out, f) < 0) {
+			json_decref(out);
+			return NULL;
+		}
+	if (check_there(face, args, f) < 0) {
+		json_decref(out);
+		return NULL;
+	}
+	set = face->sets ? json_loads(face->sets, 0, NULL) : NULL;
+	json_object_update(out, set);
+	json_decref(set);
+	return out;
+}
+
+void face_move(const struct face *face, struct fault *f)
+{
+	size_t n = strcspn(f->where + (*f->where == '/'), "/");
+	char from[sizeof(f->where)], to[sizeof(f->where)];
+
+	for (size_t i = 0; *f->where && i < face->in->n_fields; i++) {
+		const struct field *fd = &face->in->fields[i];
+		const char *own = own_name(face, fd);
+
+		if (strncmp(own, f->where + 1, n) != 0 || own[n])
+			continue;
+		snprintf(from, sizeof(from), "%s", f->where);
+		snprintf(to, sizeof(to), "/%s%.*s", fd->name,
+			 (int)(sizeof(to) - 1 - n - 1), f->where + 1 + n);
+		fault_move(f, from, to);
+		return;
+	}
+}
+
+/* --- templates ------------------------------------------------------------------------ */
+
+/* The values that stand in a template for its parts; all borrowed. */
+struct parts {
+	const json_t *said, *args; /* the answer or fault, and the face's arguments */
+	const char *list; /* the list that is gone through, ... */
+	size_t n_list;
+	json_t *item; /* ... and what of it stands for it now; NULL: none is */
+};
+
+/* Bytes of the path in "{path}" at `s`, which is at the brace; 0 if that is none.  Braces of
+ * a text that a template just shows have another thing in them. */
+static size_t path_of(const char *s, bool *optional)
+{
+	size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789_.");
+
+	*optional = s[1 + n] == '?';
+	return n && s[1 + n + *optional] == '}' ? n : 0;
+}
+
+/* A member by its name, or one of a list by its place. */
+static json_t *step_of(const json_t *v, const char *step, size_t n)
+{
+	size_t place = 0;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, step);
+	if (!json_is_array(v))
+		return json_object_get(v, name);
+	for (size_t i = 0; i < n && step[i] >= '0' && step[i] <= '9'; i++)
+		place = place * 10 + (size_t)(step[i] - '0');
+	return json_array_get(v, place);
+}
+
+/* The part that a path of `n` bytes names, borrowed; NULL where there is none. */
+static json_t *part_of(const struct parts *x, const char *path, size_t n)
+{
+	const char *end = path + n;
+	size_t step = strcspn(path, ".?}");
+	json_t *v = NULL;
+
+	if (x->item && step == x->n_list && strncmp(path, x->list, step) == 0) {
+		v = x->item;
+	} else {
+		v = step_of(x->said, path, step);
+		v = v ? v : step_of(x->args, path, step);
+	}
+	for (path += step; v && path < end; path += step) {
+		step = strcspn(++path, ".?}");
+		v = step_of(v, path, step);
+	}
+	return v;
+}
+
+/* Appends a part within a longer text. */
+static void add_part(struct text *out, const json_t *v)
+{
+	char *json;
+
+	if (json_is_string(v)) {
+		text_add(out, json_string_value(v), json_string_length(v));
+		return;
+	}
+	json = v ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	text_add(out, json ? json : "", json ? strlen(json) : 0);
+	free(json);
+}
+
+static bool says_nothing(const json_t *v)
+{
+	return !v || json_is_null(v) || json_is_false(v) ||
+	       (json_is_integer(v) && !json_integer_value(v)) ||
+	       (json_is_array(v) && !json_array_size(v));
+}
+
+/* A text of a template; NULL where its member is left out. */
+static json_t *fill_text(const struct parts *x, const char *s)
+{
+	struct text out = { 0 };
+	bool optional;
+	size_t n = *s == '{' ? path_of(s, &optional) : 0;
+	json_t *v;
+
+	if (n && !s[1 + n + optional + 1]) {
+		v = part_of(x, s + 1, n);
+		if (optional && says_nothing(v))
+			return NULL;
+		return v ? json_incref(v) : json_null();
+	}
+	for (; *s; s++) {
+		n = *s == '{' ? path_of(s, &optional) : 0;
+		if (!n) {
+			text_add(&out, s, 1);
+			continue;
+		}
+		add_part(&out, part_of(x, s + 1, n));
+		s += n + optional + 1;
+	}
+	v = json_string(out.data ? out.data : "");
+	text_release(&out);
+	return v;
+}
+
+static json_t *fill(const struct parts *x, const json_t *template);
+
+static json_t *fill_object(const struct parts *x, const json_t *template)
+{
+	json_t *out = json_object(), *value;
+	const char *name;
+
+	json_object_foreach((json_t *)template, name, value) {
+		json_t *v = fill(x, value);
+
+		if (v)
+			json_object_set_new(out, name, v);
+	}
+	return out;
+}
+
+/* The first part that a template names, such as agents.name; NULL: none. */
+static const char *first_part(const json_t *template)
+{
+	const char *name, *at = NULL, *s = json_string_value(template);
+	json_t *value;
+	bool optional;
+
+	if (s)
+		return (s = strchr(s, '{')) && path_of(s, &optional) ? s + 1 : NULL;
+	json_object_foreach((json_t *)template, name, value)
+		if (!at)
+			at = first_part(value);
+	return at;
+}
+
+static json_t *fill_list(const struct parts *x, const json_t *template)
+{
+	const json_t *one = json_array_get(template, 0);
+	const char *path = first_part(one);
+	json_t *out = json_array(), *all;
+	struct parts each = *x;
+
+	if (!path)
+		return out;
+	each.list = path;
+	each.n_list = strcspn(path, ".?}");
+	all = part_of(x, path, each.n_list);
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		each.item = json_array_get(all, i);
+		json_array_append_new(out, fill(&each, one));
+	}
+	return out;
+}
+
+static json_t *fill(const struct parts *x, const json_t *template)
+{
+	switch (json_typeof(template)) {
+	case JSON_OBJECT:
+		return fill_object(x, template);
+	case JSON_ARRAY:
+		return fill_list(x, template);
+	case JSON_STRING:
+		return fill_text(x, json_string_value(template));
+	case JSON_INTEGER:
+	case JSON_REAL:
+	case JSON_TRUE:
+	case JSON_FALSE:
+	case JSON_NULL:
+		return json_incref((json_t *)template);
+	}
+	return NULL;
+}
+
+/* Fills a template: JSON text, malloc'd; `code` (or NULL) is added. */
+static char *write_filled(const char *template, const struct parts *x, const char *code)
+{
+	json_t *form = json_loads(template, 0, NULL), *filled = fill(x, form);
+	char *text;
+
+	if (code)
+		json_object_set_new(filled, "code", json_string(code));
+	text = json_dumps(filled, JSON_COMPACT);
+	json_decref(filled);
+	json_decref(form);
+	if (!text)
+		out_of_memory();
+	return text;
+}
+
+char *face_answer(const struct face *face, const json_t *args, const char *result)
+{
+	json_t *said;
+	char *text;
+
+	if (!face->answer)
+		return xstrdup(result);
+	said = json_loads(result, 0, NULL);
+	text = write_filled(face->answer, &(struct parts){ .said = said, .args = args },
+			    NULL);
+	json_decref(said);
+	return text;
+}
+
+static const char *fault_body(const struct face *face, const struct fault *f)
+{
+	const struct face_fault *t = face->faults;
+
+	while (t->body && ((t->code && t->code != f->code) ||
+			   (*t->where && strcmp(t->where, f->where) != 0)))
+		t++;
+	return t->body;
+}
+
+/* The cause of a fault, behind the name of the argument where one was at fault. */
+static json_t *error_of(const struct fault *f)
+{
+	bool told = f->code != FAULT_INVALID || !f->where[0];
+
+	return told ? json_string(f->text)
+		    : json_sprintf("%s: %s", f->where + 1, f->text);
+}
+
+char *face_refusal(const struct face *face, const json_t *args, const struct fault *f,
+		   enum hint_style style)
+{
+	const char *body = fault_body(face, f);
+	struct text t = { 0 };
+	json_t *said;
+	char *text;
+
+	if (!body)
+		return NULL;
+	fault_write(f, style, &t);
+	said = json_loads(t.data, 0, NULL);
+	json_object_set_new(said, "error", error_of(f));
+	text = write_filled(body, &(struct parts){ .said = said, .args = args },
+			    fault_info(f->code)->name);
+	json_decref(said);
+	text_release(&t);
+	return text;
+}
+
+/* --- descriptions ----------------------------------------------------------------------- */
+
+/* The field that a path ends at; NULL where it names none. */
+static const struct field *field_at(const struct face *face, const char *path)
+{
+	char name[64];
+	size_t n = strcspn(path, ".?}");
+	const struct field *fd;
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, path);
+	fd = field_find(face->op->out, name);
+	fd = fd ? fd : field_find(face->in, name);
+	for (path += n; fd && *path == '.' && fd->type->kind == KIND_RECORD; path += n) {
+		n = strcspn(++path, ".?}");
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		fd = field_find(fd->type->record, name);
+	}
+	return fd;
+}
+
+/* A part of an answer that may lack is null, unless its member is left out. */
+static json_t *text_shape(const struct face *face, const char *s)
+{
+	bool optional;
+	size_t n = *s == '{' ? path_of(s, &optional) : 0;
+	const struct field *fd = n && !s[1 + n + optional + 1] ? field_at(face, s + 1)
+							       : NULL;
+	json_t *shape;
+
+	if (!fd)
+		return json_pack("{s:s}", "type", "string");
+	shape = type_shape(fd->type);
+	if (!optional && fd->flags & FIELD_OPTIONAL)
+		json_object_set_new(shape, "type",
+				    json_pack("[O, s]", json_object_get(shape, "type"),
+					      "null"));
+	return shape;
+}
+
+static bool is_optional(const json_t *template)
+{
+	const char *s = json_string_value(template);
+
+	return s && *s == '{' && strchr(s, '?');
+}
+
+static json_t *shape(const struct face *face, const json_t *template)
+{
+	json_t *props, *must, *value;
+	const char *name;
+
+	if (json_is_string(template))
+		return text_shape(face, json_string_value(template));
+	if (json_is_array(template))
+		return json_pack("{s:s, s:o}", "type", "array", "items",
+				 shape(face, json_array_get(template, 0)));
+	if (json_is_boolean(template))
+		return json_pack("{s:s}", "type", "boolean");
+	props = json_object();
+	must = json_array();
+	json_object_foreach((json_t *)template, name, value) {
+		json_object_set_new(props, name, shape(face, value));
+		if (!is_optional(value))
+			json_array_append_new(must, json_string(name));
+	}
+	return json_pack("{s:s, s:o, s:o}", "type", "object", "properties", props,
+			 "required", must);
+}
+
+json_t *face_schema(const struct face *face)
+{
+	json_t *template = json_loads(face->answer, 0, NULL), *s = shape(face, template);
+
+	json_decref(template);
+	return s;
+}
