@@ -14,9 +14,11 @@
 
 /* --- taking in ---------------------------------------------------------------------- */
 
-bool member_has_place(const struct role *r)
+bool member_has_place(const struct call *call, const struct role *r)
 {
-	return r->workspace || r->backend != BACKEND_KIND_PROCESS;
+	return (r->has_workspace ? r->workspace
+				 : call->settings->config.team_workspaces) ||
+	       r->backend != BACKEND_KIND_PROCESS;
 }
 
 int member_check_host(struct call *call, const char *where)
@@ -78,7 +80,7 @@ int member_add_role(struct call *call, const struct role *r, const char *golden,
 
 		if (r->count > 1)
 			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
-		if ((rc = agent_add(call, &n, at_name)) >= 0 && member_has_place(r))
+		if ((rc = agent_add(call, &n, at_name)) >= 0 && member_has_place(call, r))
 			rc = add_place(call, r, golden, snapshot, where, &n);
 	}
 	return rc;
@@ -99,6 +101,7 @@ static int take_in(struct call *call, const struct member_add_in *in)
 				.description = in->description,
 				.count = in->count,
 				.workspace = in->workspace,
+				.has_workspace = in->has_workspace,
 				.nests = in->nests,
 				.backend = in->backend,
 				.image = in->image,
@@ -113,7 +116,7 @@ static int take_in(struct call *call, const struct member_add_in *in)
 
 	if ((rc = estop_check(call, "/team")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
-	    (member_has_place(&r) &&
+	    (member_has_place(call, &r) &&
 	     ((rc = member_check_host(call, "/workspace")) < 0 ||
 	      (rc = workspace_check_room(call, r.count, "/workspace")) < 0)) ||
 	    (rc = member_add_role(call, &r, in->golden, in->snapshot, "")) < 0 ||

@@ -7,7 +7,7 @@
 #include "core/call.h"
 
 /* A role needs a workspace if it asks for one, or if its backend is not `process`. */
-bool member_has_place(const struct role *r);
+bool member_has_place(const struct call *call, const struct role *r);
 
 /* 0, or `unavailable` at `where` without a host, who makes workspaces. */
 int member_check_host(struct call *call, const char *where);

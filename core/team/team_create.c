@@ -9,12 +9,12 @@
 #include "core/team/member.h"
 #include "core/team/team.h"
 
-static int64_t places(const struct team_create_in *in)
+static int64_t places(const struct call *call, const struct team_create_in *in)
 {
 	int64_t n = 0;
 
 	for (size_t i = 0; i < in->n_roles; i++)
-		if (member_has_place(&in->roles[i]))
+		if (member_has_place(call, &in->roles[i]))
 			n += in->roles[i].count;
 	return n;
 }
@@ -25,7 +25,7 @@ static struct team_wish wish_of(const struct call *call, const struct team_creat
 				const struct team_row *above)
 {
 	struct team_wish wish = {
-		.max_vms = above ? places(in) : call->settings->config.team_max_vms,
+		.max_vms = above ? places(call, in) : call->settings->config.team_max_vms,
 		.allow_internet = above && above->allow_internet,
 		.allow_inter_vm = !above || above->allow_inter_vm,
 	};
@@ -43,7 +43,7 @@ static int check_places(struct call *call, const struct team_create_in *in,
 			int64_t max_vms)
 {
 	struct vms_all_row all;
-	int64_t want = places(in);
+	int64_t want = places(call, in);
 	int rc;
 
 	if (want == 0)

@@ -103,6 +103,35 @@ own=$(cadre agent env tester --team shop --json | sed -n 's/.*"token":"\([0-9a-f
 post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
 post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
 
+# The routes of agents in tabs: their own names, answers and faults.
+same() { # TEXT: the body is that, and nothing else
+	[ "$(cat "$TMPDIR/body")" = "$1" ] || bad "the body is not $1: $(cat "$TMPDIR/body")"
+}
+is 0 . cadre team create tabs --roles '[{"name":"puppet"},{"name":"abra"}]'
+puppet=$(cadre token create --agent tabs/puppet)
+answers 200 . GET /api/agents "$puppet"
+[ "$(sed 's/"last_active":"[^"]*"/T/g' "$TMPDIR/body")" = '{"agents":[{"name":"abra","status":"ready","project":null,T},{"name":"lead","status":"ready","project":null,T},{"name":"puppet","status":"ready","project":null,T}]}' ] ||
+	bad "agents: $(cat "$TMPDIR/body")"
+answers 200 '"name":"spy"' GET '/api/agents?team=other' "$operator"
+answers 403 . GET '/api/agents?team=other' "$puppet"
+post 200 . /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"puppet"}'
+same '{"delivered":true,"target":"abra"}'
+post 404 . /api/agents/nobody/messages "$puppet" '{"message":"hi"}'
+same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
+post 403 '"delivered":false' /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"lead"}'
+post 400 'massage' /api/agents/abra/messages "$puppet" '{"massage":"hi"}'
+post 401 'proves nobody' /api/agents/abra/messages "cadre_1_00" '{"massage":"hi"}'
+post 200 . /api/agents/broadcast "$puppet" '{"message":"all"}'
+same '{"delivered_to":["abra","lead"],"failed":[]}'
+json '{"name":"puppet-dev","project":"/srv/puppet"}'
+answers 200 . PUT /api/agents/puppet "$puppet" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
+same '{"success":true,"previous_name":"puppet","new_name":"puppet-dev"}'
+answers 200 '"project":"/srv/puppet"' GET /api/agents "$puppet"
+json '{"name":"abra"}'
+answers 409 '"success":false' PUT /api/agents/puppet-dev "$puppet" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
+is 0 'hi' cadre --as abra --team tabs inbox --peek
+is 0 . cadre team destroy tabs
+
 # A repeated write is done once.
 post 200 '"task"' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
 post 200 '"replayed":true' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'

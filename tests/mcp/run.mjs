@@ -10,6 +10,7 @@ import * as raw from './raw.mjs';
 import * as modern from './modern.mjs';
 import * as clients from './clients.mjs';
 import * as http from './http.mjs';
+import * as families from './families.mjs';
 
 const only = process.argv[2] ?? '';
 const home = mkdtempSync(join(tmpdir(), 'mcp.'));
@@ -31,7 +32,7 @@ async function run(name, test) {
 try {
 	await world.make();
 	const slow = [];
-	for (const [file, tests] of Object.entries({ raw, modern, clients, ...(world.hosted ? { http } : {}) }))
+	for (const [file, tests] of Object.entries({ raw, modern, clients, families, ...(world.hosted ? { http } : {}) }))
 		for (const [name, test] of Object.entries(tests)) {
 			if (!`${file} ${name}`.includes(only)) continue;
 			const start = () => run(`${file} ${name}`, test);

@@ -4,16 +4,17 @@ import { execFileSync } from 'node:child_process';
 import { Peer } from './peer.mjs';
 
 export class World {
-	constructor(command, home) {
+	constructor(command, home, more = {}) {
 		this.command = command;
 		this.home = home;
+		this.more = more; // variables of the environment
 		this.tokens = {};
 		this.peers = [];
 		this.hosted = process.env.HOSTED === '1';
 	}
-	host(verb) {
+	host(...words) {
 		if (this.hosted)
-			execFileSync(this.command, [verb], { env: this.env(), stdio: 'inherit', timeout: 30000 });
+			execFileSync(this.command, words, { env: this.env(), stdio: 'inherit', timeout: 30000 });
 	}
 	cadre(...args) {
 		execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), ...args],
@@ -27,11 +28,16 @@ export class World {
 			'alpha', 'agent', 'env', agent], { env: this.env(), timeout: 30000 });
 		return JSON.parse(said).token;
 	}
+	// A token that acts as the operator over HTTP.
+	operatorToken() {
+		return JSON.parse(execFileSync(this.command, ['--json', 'token', 'create', '--operator'],
+			{ env: this.env(), timeout: 30000 })).bearer;
+	}
 	env(agent) {
 		const env = {
 			PATH: process.env.PATH, HOME: this.home, CADRE_HOME: `${this.home}/state`,
 			XDG_RUNTIME_DIR: this.home, ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '',
-			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '', CADRE_LIMITS_ENABLED: 'false',
+			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '', CADRE_LIMITS_ENABLED: 'false', ...this.more,
 		};
 		return agent ? { ...env, CADRE_TEAM: 'alpha', CADRE_AGENT: agent,
 			CADRE_TOKEN: this.tokens[agent] } : env;
@@ -68,6 +74,6 @@ export class World {
 	}
 	end() {
 		for (const p of this.peers) p.child.kill('SIGKILL');
-		this.host('down');
+		this.host('down', '--all');
 	}
 }
