@@ -2,9 +2,20 @@
 
 -- name: token_add
 -- A name is free again once its token is revoked.
-INSERT INTO token (id, name, kind, agent, generation, hash, created_at, expires_at)
-VALUES (:id, :name, :kind, nullif(:agent, 0), :generation, :hash, :now, nullif(:expires_at, 0))
+INSERT INTO token (id, name, kind, agent, generation, hash, created_at, expires_at, once)
+VALUES (:id, :name, :kind, nullif(:agent, 0), :generation, :hash, :now, nullif(:expires_at, 0),
+	:once)
 ON CONFLICT DO NOTHING;
+
+-- name: token_drop_codes
+-- A code that has ended is of no use to anybody.  One that was given stays until then, so that no
+-- token gets its number, of which texts are made.
+-- scan ok: an operator's tokens are few
+DELETE FROM token WHERE once = 1 AND expires_at <= :now;
+
+-- name: token_give
+-- A code gives one token: of two who show it at once, the first has it.
+UPDATE token SET revoked_at = :now WHERE id = :id AND once = 1 AND revoked_at IS NULL;
 
 -- name: token_new_id
 SELECT coalesce(max(id), 0) + 1 AS id FROM token;
@@ -12,16 +23,16 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM token;
 -- name: token_by_id
 -- row: bearer
 SELECT id, name, kind, coalesce(agent, 0) AS agent, generation, hash, created_at,
-	coalesce(expires_at, 0) AS expires_at, coalesce(used_at, 0) AS used_at, revoked_at
+	coalesce(expires_at, 0) AS expires_at, coalesce(used_at, 0) AS used_at, revoked_at, once
 FROM token WHERE id = :id;
 
 -- name: token_by_name
-SELECT id FROM token WHERE name = :name AND revoked_at IS NULL;
+SELECT id FROM token WHERE name = :name AND revoked_at IS NULL AND once = 0;
 
 -- name: token_was
 -- A token of that name that was revoked, for who revokes it once more.
 -- scan ok: an operator's tokens are few
-SELECT count(*) AS n FROM token WHERE name = :name;
+SELECT count(*) AS n FROM token WHERE name = :name AND once = 0;
 
 -- name: token_revoke
 UPDATE token SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL;
@@ -35,7 +46,7 @@ UPDATE token SET used_at = :now WHERE id = :id;
 SELECT k.name, k.kind, CASE WHEN k.agent IS NOT NULL THEN t.name || '/' || a.name END AS agent_name,
 	k.created_at, k.expires_at, k.used_at, k.revoked_at
 FROM token k LEFT JOIN agent a ON a.id = k.agent LEFT JOIN team t ON t.id = a.team
-WHERE k.name > :after AND (:every = 1 OR (k.revoked_at IS NULL
+WHERE k.once = 0 AND k.name > :after AND (:every = 1 OR (k.revoked_at IS NULL
 	AND (k.expires_at IS NULL OR k.expires_at > :now)
 	AND (k.agent IS NULL OR (a.gone = 0 AND a.generation = k.generation))))
 ORDER BY k.name, k.id LIMIT :limit;
@@ -62,4 +73,4 @@ WHERE a.token = :hash AND a.gone = 0 AND t.destroyed_at IS NULL;
 -- name: token_any
 -- scan ok: an operator's tokens are few
 SELECT count(*) AS n FROM token
-WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now);
+WHERE revoked_at IS NULL AND once = 0 AND (expires_at IS NULL OR expires_at > :now);

@@ -8,13 +8,12 @@
 #include "core/base/clock.h"
 #include "core/event.h"
 #include "core/room.h"
-#include "sql.gen.h"
 
 #define PREFIX "cadre_"
 
 /* --- texts ---------------------------------------------------------------------------- */
 
-static const char *make_text(struct call *call, int64_t row, int64_t made_at)
+const char *bearer_text(struct call *call, int64_t row, int64_t made_at)
 {
 	char secret[TOKEN_SIZE];
 
@@ -47,11 +46,11 @@ static int no_token(struct call *call)
 					"operator for another one.");
 }
 
-static bool is_good(const struct call *call, const struct bearer_row *k)
+static bool is_good(const struct call *call, const char *text, const struct bearer_row *k)
 {
 	uint8_t hash[TOKEN_HASH];
 
-	token_hash(call->identity.bearer, hash);
+	token_hash(text, hash);
 	return k->hash.size == TOKEN_HASH &&
 	       token_equal(hash, k->hash.data, TOKEN_HASH) && !k->revoked_at &&
 	       (!k->expires_at || k->expires_at > call->now);
@@ -78,18 +77,26 @@ static int find_own(struct call *call, struct caller_row *r)
 	return rc > 0 ? become_agent(call, r) : rc < 0 ? rc : no_token(call);
 }
 
+int bearer_row(struct call *call, const char *text, struct bearer_row *k)
+{
+	int rc = sql_row(call, token_by_id, k, .id = row_of(text));
+
+	if (rc < 0)
+		return rc;
+	return rc && is_good(call, text, k) ? 0 : no_token(call);
+}
+
 int bearer_find(struct call *call, struct caller_row *r)
 {
-	const int64_t row = row_of(call->identity.bearer);
 	struct identity *id = &call->identity;
 	struct bearer_row k;
 	int rc;
 
-	if (!row)
+	if (!row_of(id->bearer))
 		return find_own(call, r);
-	if ((rc = sql_row(call, token_by_id, &k, .id = row)) < 0)
+	if ((rc = bearer_row(call, id->bearer, &k)) < 0)
 		return rc;
-	if (rc == 0 || !is_good(call, &k))
+	if (k.once)
 		return no_token(call);
 	call->bearer = k.id;
 	call->bearer_used_at = k.used_at;
@@ -160,7 +167,7 @@ static int add(struct call *call, const struct token_create_in *in,
 	uint8_t hash[TOKEN_HASH];
 	int rc;
 
-	token_hash(make_text(call, call->made, call->now), hash);
+	token_hash(bearer_text(call, call->made, call->now), hash);
 	rc = sql_run(call, token_add, .id = call->made, .name = name,
 		     .kind = in->agent     ? TOKEN_KIND_AGENT
 			     : in->operator? TOKEN_KIND_OPERATOR
@@ -234,7 +241,7 @@ int token_create(struct call *call, const struct token_create_in *in,
 	if ((!call->made && (rc = make(call, in)) < 0) ||
 	    (rc = sql_row(call, token_by_id, &k, .id = call->made)) < 0)
 		return rc;
-	out->bearer = make_text(call, k.id, k.created_at);
+	out->bearer = bearer_text(call, k.id, k.created_at);
 	return tell(call, &k, &out->token);
 }
 

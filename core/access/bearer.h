@@ -10,6 +10,8 @@
 #include "core/call.h"
 #include "storage/store.h"
 
+#include "sql.gen.h"
+
 /* Makes the call's identity the one that call->identity.bearer stands for: a client's token, or
  * an agent's own.  1 with `r` filled for an agent, 0 for an operator or an observer, or
  * `denied` at /token, the same for every token that proves nothing. */
@@ -18,5 +20,11 @@ int bearer_find(struct call *call, struct caller_row *r);
 /* Whether any client has a token that may prove something, in the state at `dir`; false also
  * where it cannot be read. */
 bool bearer_any(const char *dir);
+
+/* The text of a token: its row and when it was made; in the call's arena. */
+const char *bearer_text(struct call *call, int64_t row, int64_t made_at);
+/* The row of the token or code that a text is, if it is good: 0, or `denied`, the same for every
+ * text that is not. */
+int bearer_row(struct call *call, const char *text, struct bearer_row *k);
 
 #endif

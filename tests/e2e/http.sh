@@ -132,6 +132,29 @@ answers 409 '"success":false' PUT /api/agents/puppet-dev "$puppet" -H 'Content-T
 is 0 'hi' cadre --as abra --team tabs inbox --peek
 is 0 . cadre team destroy tabs
 
+# A browser comes in by an address that is good once, and keeps a cookie that no script sees.
+is 0 '^http://127.0.0.1:[0-9]*/login?code=cadre_' cadre page
+page=$(cadre page --observer)
+[ "$(curl -sS -m "$seconds" -o "$TMPDIR/body" -D "$TMPDIR/head" -w '%{http_code}' "$page")" = 303 ] || bad "no way in: $(cat "$TMPDIR/body")"
+grep -i '^Set-Cookie: cadre_[0-9]*=cadre_[0-9_a-f]*; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200' "$TMPDIR/head" >/dev/null || bad "no cookie: $(cat "$TMPDIR/head")"
+cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' "$TMPDIR/head")
+answers 200 '"level":"observer"' GET /api/whoami '' -H "Cookie: theme=dark; $cookie"
+answers 200 '"name":"shop"' GET '/api/team?team=shop' '' -H "Cookie: $cookie"
+answers 401 . GET "/${page##*/}" ''
+answers 401 . GET /api/whoami "${page##*=}"
+answers 400 'is required' GET /login ''
+# It writes from our own pages alone, and not at all where it only reads.
+page=$(cadre page)
+cookie=$(curl -sS -m "$seconds" -D - -o /dev/null "$page" | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
+post 401 . /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie"
+post 403 'may not call here' /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie" -H 'Origin: http://127.0.0.1:1'
+post 200 '"recipients":1' /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie" -H "Origin: $url"
+answers 401 . GET /api/whoami '' -H "Cookie: $cookie" -H 'Sec-Fetch-Site: same-site'
+answers 401 . GET /api/whoami 'cadre_1_00' -H "Cookie: $cookie"
+browser=$(cadre token list --json | sed -n 's/.*"name":"\(browser-[0-9]*\)","kind":"operator".*/\1/p')
+is 0 'is revoked' cadre token revoke "$browser"
+answers 401 . GET /api/whoami '' -H "Cookie: $cookie"
+
 # A repeated write is done once.
 post 200 '"task"' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
 post 200 '"replayed":true' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'

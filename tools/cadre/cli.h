@@ -392,6 +392,7 @@ int restore_main(struct cli *cli, int argc, char **argv);
 int backup_main(struct cli *cli, int argc, char **argv);
 int image_main(struct cli *cli, int argc, char **argv);
 int whoami_main(struct cli *cli, int argc, char **argv);
+int page_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);
 int mcp_verb(struct cli *cli, int argc, char **argv);
 int guest_verb(struct cli *cli, int argc, char **argv);

@@ -33,6 +33,7 @@ const struct verb verb_table[] = {
 	{ "restart", "[--timeout SECONDS]", "Stop the host and start it again; guests go on.", "start", restart_main, VERB_OPERATORS },
 	{ "serve", "", "Run the host in the foreground.", "start", serve_main, 0 },
 	{ "whoami", "[--forget]", "Tell who you are here, and why; forget what is kept.", "start", whoami_main, 0 },
+	{ "page", "[--observer]", "Print an address that lets a browser in, once.", "watch", page_main, VERB_OPERATORS },
 	{ "events", "[-f] [OPTIONS]", "Show what happened; -f goes on as it happens.", "watch", events_main, 0 },
 	{ "logs", "[-n LINES] [-f]", "Show the host's log; -f goes on as it grows.", "watch", logs_main, VERB_OPERATORS },
 	{ "task edit", "TASK", "Change a task in an editor, as a page of Markdown.", "work", edit_main, 0 },

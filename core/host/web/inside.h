@@ -27,6 +27,15 @@ bool web_is_ours(struct http *x, const struct web_door *door, struct fault *f);
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
 		 struct fault *f);
 
+/* Name of the cookie with a browser's token; cookies are one host's, whatever its ports. */
+enum { WEB_COOKIE = 24 };
+void web_cookie_name(const struct host *host, char name[WEB_COOKIE]);
+
+/* --- web_login.c -------------------------------------------------------------------- */
+
+/* Gives a browser a token for the code in its query, as a cookie. */
+void web_login(struct http *x);
+
 /* --- web_call.c --------------------------------------------------------------------- */
 
 /* Calls the operation of the request's route. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/version.h"
 #include "core/host/web/inside.h"
 
 /* --- requests -------------------------------------------------------------------------- */
@@ -37,6 +38,13 @@ void web_refuse_as(struct http *x, const struct fault *why, const char *body)
 		    line.len);
 	text_release(&line);
 }
+
+static const char places[] = "cadre " CADRE_VERSION "\n\n"
+			     "/api/openapi.json  all calls\n"
+			     "/api/whoami        who you are\n"
+			     "/events            what happens\n"
+			     "/mcp               for agents\n"
+			     "/healthz /readyz   for watchers\n";
 
 static void answer_word(struct http *x, int status, const char *word)
 {
@@ -82,6 +90,10 @@ void web_request(struct http *x)
 		answer_word(x, 200, "ok\n");
 	else if (is_get(x) && strcmp(x->path, "/readyz") == 0)
 		tell_ready(x);
+	else if (is_get(x) && strcmp(x->path, "/") == 0)
+		answer_word(x, 200, places);
+	else if (strcmp(x->method, "GET") == 0 && strcmp(x->path, "/login") == 0)
+		web_login(x);
 	else if (is_get(x) && strcmp(x->path, "/api/openapi.json") == 0)
 		tell_openapi(x);
 	else if (is_get(x) && strcmp(x->path, "/events") == 0)

@@ -1,4 +1,5 @@
 /* web_who - from where a request comes, and for whom. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -67,6 +68,8 @@ bool web_is_ours(struct http *x, const struct web_door *door, struct fault *f)
 	return true;
 }
 
+#define TOKEN_SIGNS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 /* --- callers ------------------------------------------------------------------------- */
 
 /* The token that a request shows, or NULL. */
@@ -78,9 +81,44 @@ static const char *shown_token(struct http *x)
 	if (!said || strncasecmp(said, "Bearer ", 7) != 0)
 		return NULL;
 	said += 7 + strspn(said + 7, " ");
-	n = strspn(said,
-		   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	n = strspn(said, TOKEN_SIGNS);
 	return n > 0 && n <= 128 && said[n] == '\0' ? said : NULL;
+}
+
+void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
+{
+	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web.tcp.server));
+}
+
+/* Whether a request that a browser sends by itself, cookie and all, may count for its user: it
+ * only reads, or it comes from a page of ours.  Browsers say from where they write. */
+static bool is_meant(struct http *x)
+{
+	const char *site = http_header(x, "sec-fetch-site");
+
+	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+		return false;
+	return strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0 ||
+	       http_header(x, "origin");
+}
+
+/* The token that a browser keeps for us as a cookie, or NULL. */
+static const char *kept_token(struct http *x, const struct host *host)
+{
+	const char *at = http_header(x, "cookie");
+	char name[WEB_COOKIE];
+	size_t n, len;
+
+	web_cookie_name(host, name);
+	n = strlen(name);
+	for (; at && is_meant(x); at = strchr(at, ';')) {
+		at += strspn(at, "; ");
+		len = strcspn(at, ";");
+		if (strncmp(at, name, n) == 0 && at[n] == '=' && len - n - 1 <= 128 &&
+		    strspn(at + n + 1, TOKEN_SIGNS) == len - n - 1)
+			return arena_strndup(&x->arena, at + n + 1, len - n - 1);
+	}
+	return NULL;
 }
 
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
@@ -91,6 +129,8 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 		.bearer = shown_token(x),
 		.session = "http",
 	};
+	if (!who->bearer && !door->local && !http_header(x, "authorization"))
+		who->bearer = kept_token(x, door->host);
 	if (who->bearer)
 		return 0;
 	if (door->local && !http_header(x, "authorization")) {

@@ -1,0 +1,75 @@
+/* web_login - a browser gets a token for a code, and keeps it as a cookie. */
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+#include "core/host/web/inside.h"
+
+#include "ops.gen.h"
+
+/* An exchange of a code; the request may be over first. */
+struct login {
+	struct http *x; /* NULL: it is */
+	struct host *host;
+};
+
+static void on_gone(struct http *x)
+{
+	struct login *login = x->owner;
+
+	login->x = NULL;
+}
+
+/* Neither scripts nor other sites get the cookie. */
+static void set_cookie(struct http *x, const struct host *host,
+		       const struct token_exchange_out *out)
+{
+	char name[WEB_COOKIE], cookie[256];
+
+	web_cookie_name(host, name);
+	snprintf(cookie, sizeof(cookie),
+		 "%s=%s; HttpOnly; SameSite=Strict; Path=/; Max-Age=%lld", name,
+		 out->bearer, (long long)out->seconds);
+	http_add_header(x, "Set-Cookie", cookie);
+}
+
+static void on_exchanged(struct job *job)
+{
+	struct login *login = job->owner;
+	struct http *x = login->x;
+
+	if (x && job->call.fault.code) {
+		web_refuse_call(x, &job->call.fault);
+	} else if (x) {
+		set_cookie(x, login->host, job->call.out);
+		http_add_header(x, "Location", "/");
+		http_add_header(x, "Referrer-Policy", "no-referrer");
+		http_answer(x, 303, NULL, "", 0);
+	}
+	free(login);
+	job_free(job);
+}
+
+void web_login(struct http *x)
+{
+	const struct web_door *door = x->service;
+	const char *code = http_query(x, "code");
+	struct token_exchange_in *in;
+	struct login *login;
+	struct fault f = { 0 };
+	struct job *job;
+
+	if (!code) {
+		fault_set(&f, FAULT_INVALID, "/code", "is required");
+		fault_hint(&f, "`cadre page` prints the address with a code.");
+		web_refuse(x, 0, &f);
+		return;
+	}
+	login = xmalloc(sizeof(*login));
+	*login = (struct login){ x, door->host };
+	x->owner = login;
+	x->gone = on_gone;
+	job = host_job(door->host, op_token_exchange, on_exchanged, login);
+	in = job->call.in;
+	in->code = arena_strdup(&job->call.arena, code);
+	host_submit(door->host, job);
+}
