@@ -1,0 +1,42 @@
+#!/bin/sh
+# inspector - the official inspector's command looks at cadre and calls it, over stdio and HTTP.
+# Needs node and, once, the npm registry.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1' EXIT
+root=$(cd "$(dirname "$0")/../.." && pwd)
+place=$root/build/npm/inspector
+command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
+mkdir -p "$place"
+if ! cmp -s "$root/tests/inspector/package.json" "$place/package.json" || [ ! -x "$place/node_modules/.bin/mcp-inspector" ]; then
+	cp "$root/tests/inspector/package.json" "$place"
+	(cd "$place" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error >&2) ||
+		{ rm -f "$place/package.json"; skip "npm cannot install the inspector"; }
+fi
+inspect() {
+	timeout $((60 * TEST_SCALE)) "$place/node_modules/.bin/mcp-inspector" --cli "$@"
+}
+cadre up >/dev/null || bad "up"
+is 0 . cadre team create shop --roles coder,tester
+agent=$(cadre token create --agent shop/coder)
+url=$(cat "$CADRE_HOME/endpoint")/mcp
+
+stdio() {
+	inspect "$CADRE" mcp -e "CADRE_HOME=$CADRE_HOME" -e "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" \
+		-e CADRE_TEAM=shop -e CADRE_AGENT=coder -e "CADRE_TOKEN=$own" "$@"
+}
+http() {
+	inspect "$url" --transport http --header "Authorization: Bearer $agent" "$@"
+}
+own=$(cadre agent env coder --team shop --json | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p')
+for way in stdio http; do
+	is 0 '"name": "team_message"' "$way" --method tools/list
+	is 0 'recipients' "$way" --method tools/call --tool-name team_message --tool-arg to=tester --tool-arg "content=by $way"
+	is 0 'cadre://board/shop' "$way" --method resources/list
+	is 0 'cadre://board/shop' "$way" --method resources/read --uri cadre://board/shop
+	is 0 '"name":' "$way" --method prompts/list
+done
+for way in stdio http; do
+	is 0 "by $way" cadre --as tester --team shop inbox --peek
+done
+exit $failed
