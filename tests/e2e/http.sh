@@ -135,6 +135,7 @@ is 0 . cadre team destroy tabs
 # A browser comes in by an address that is good once, and keeps a cookie that no script sees.
 is 0 '^http://127.0.0.1:[0-9]*/login?code=cadre_' cadre page
 page=$(cadre page --observer)
+answers 401 . GET /api/whoami "${page##*=}"
 [ "$(curl -sS -m "$seconds" -o "$TMPDIR/body" -D "$TMPDIR/head" -w '%{http_code}' "$page")" = 303 ] || bad "no way in: $(cat "$TMPDIR/body")"
 grep -i '^Set-Cookie: cadre_[0-9]*=cadre_[0-9_a-f]*; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200' "$TMPDIR/head" >/dev/null || bad "no cookie: $(cat "$TMPDIR/head")"
 cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' "$TMPDIR/head")
