@@ -32,17 +32,34 @@ static bool is_key(const struct op *op, const char *name)
 	return strcmp(name, op_key(op)) == 0 && field_find(op->in, name);
 }
 
+/* An argument may take less than the operation's: one name, and no list of them. */
+static int check_value(const struct field *fd, const char *where, const json_t *value,
+		       struct fault *f)
+{
+	const char *s = json_string_value(value);
+
+	if (json_is_array(value) && !(fd->flags & FIELD_LIST))
+		return fault_set(f, FAULT_INVALID, where, "must not be a list");
+	if (!s || fd->type->kind != KIND_TEXT || type_matches(fd->type, s))
+		return 0;
+	fault_set(f, FAULT_INVALID, where, "'%.60s' does not match %s", s,
+		  fd->type->pattern);
+	return fault_hint(f, "%s", fd->type->doc);
+}
+
 static int take(const struct face *face, const char *name, json_t *value, json_t *out,
 		struct fault *f)
 {
 	const struct field *fd = field_find(face->in, name);
 	char where[sizeof(f->where)];
 
-	if (fd && face->own)
-		name = own_name(face, fd);
-	else if (!fd && !is_key(face->op, name)) {
-		snprintf(where, sizeof(where), "/%s", name);
+	snprintf(where, sizeof(where), "/%s", name);
+	if (!fd && !is_key(face->op, name))
 		return field_unknown(face->in, name, where, f);
+	if (fd && face->own) {
+		if (check_value(fd, where, value, f) < 0)
+			return f->code;
+		name = own_name(face, fd);
 	}
 	if (!json_is_null(value))
 		json_object_set(out, name, value);

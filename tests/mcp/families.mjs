@@ -86,6 +86,7 @@ export const teammates = each(['bob', 'carol'], {}, async (w, { bob, carol }) =>
 
 	fails(await bob('teammate_message', { teamId: 'alpha', to: 'nobody', message: 'x' }), 'not_found',
 		{ status: 'error', error: 'Teammate "nobody" not found.' });
+	equal((await bob('teammate_message', { teamId: 'alpha', to: '*', message: 'x' })).said.code, 'invalid');
 	fails(await bob('teammate_message', { teamId: 'beta', to: 'carol', message: 'x' }), 'denied',
 		{ status: 'error', error: 'You are not a member of this team.' });
 	fails(await w.operator('teammate_message', { teamId: 'beta', to: 'carol', message: 'x' }), 'not_found',

@@ -64,6 +64,8 @@ static void refuses_arguments(void **state)
 	} rows[] = {
 		{ "{}", "/what", "is required" },
 		{ "{\"what\":null}", "/what", "is required" },
+		{ "{\"what\":[\"lamp\"]}", "/what", "must not be a list" },
+		{ "{\"what\":\"La\"}", "/what", "'La' does not match ^[a-z][a-z0-9-]*$" },
 		{ "{\"thing\":\"lamp\"}", "/thing", "'thing' is not known here" },
 		{ "{\"what\":\"lamp\",\"idempotency_key\":\"k\"}", "/idempotency_key",
 		  "'idempotency_key' is not known here" },
