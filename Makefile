@@ -84,7 +84,7 @@ OPS = $(wildcard schema/*.op)
 MIGRATIONS = $(wildcard migrations/*.sql)
 STATEMENTS = $(wildcard storage/*.sql)
 # The state, the guest's spool and the search index: the schema and the statements of each.
-DB_sql = $(OPS) storage/enums $(MIGRATIONS) -- $(STATEMENTS)
+DB_sql = $(OPS) storage/enums storage/exports $(MIGRATIONS) -- $(STATEMENTS)
 DB_spool_sql = -p spool_ $(wildcard storage/spool/migrations/*.sql) -- storage/spool/spool.sql
 DB_search_sql = -p search_ $(wildcard storage/search/schema*.sql) -- $(wildcard storage/search/index*.sql)
 DBS = $(if $(SQLGEN),sql spool_sql search_sql)

@@ -206,6 +206,22 @@ for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.fa
 		grep -q 'held.sql:.*state ' "$TMPDIR/err" || { echo "a number in a migration: $text"; cat "$TMPDIR/err"; bad=1; }
 done
 
+# Exports know every table and column of the state, or are told to leave it out.
+exports() { # PATTERN MIGRATION EXPORTS: these are refused with these words
+	printf '%s\n' "$2" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
+	{ cat storage/exports; printf '%b' "$3"; } >"$TMPDIR/exports"
+	! build/sqlgen schema/*.op storage/enums "$TMPDIR/exports" migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql \
+		>/dev/null 2>"$TMPDIR/err" && grep -q -e "$1" "$TMPDIR/err" || { echo "exports: $1"; cat "$TMPDIR/err"; bad=1; }
+}
+new='CREATE TABLE fresh (id INTEGER PRIMARY KEY, seal BLOB, of INTEGER) STRICT;'
+exports 'table fresh: say what it is to an export' "$new" ''
+exports 'team.motto: say what it is to an export' 'ALTER TABLE team ADD COLUMN motto TEXT;' ''
+exports 'fresh.of: say what it is to an export' "$new" 'fresh\n\tid key\n\tseal left\n'
+exports 'fresh.seal: a BLOB has to be `left`' "$new" 'fresh\n\tid key\n\tseal text\n\tof -> team\n'
+exports 'fresh.of: there is no table teams' "$new" 'fresh\n\tid key\n\tseal left\n\tof -> teams\n'
+exports 'fresh.of: schema/ has no type size' "$new" 'fresh\n\tid key\n\tseal left\n\tof size\n'
+exports 'fresh: a column is named that it does not have' "$new" 'fresh\n\tid key\n\tseal left\n\tof int\n\tmore int\n'
+
 # A database of SQLite's own has its own forms.
 build/sqlgen -p spool_ storage/spool/migrations/*.sql -- storage/spool/spool.sql >"$TMPDIR/out" || bad=1
 printf 'CREATE TABLE t (n INTEGER);\n' >"$TMPDIR/own.sql"

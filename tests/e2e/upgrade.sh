@@ -18,12 +18,13 @@ cp "$root"/migrations/*.sql "$TMPDIR/new/migrations"
 count=$(ls "$root"/migrations/*.sql | wc -l)
 echo 'CREATE TABLE newer (id INTEGER PRIMARY KEY) STRICT;' \
 	>"$TMPDIR/new/migrations/$(printf %04d $((count + 1)))-newer.sql"
+{ cat "$root/storage/exports"; echo 'left newer'; } >"$TMPDIR/new/exports"
 (
 	cd "$root" || exit 1
 	build=$(dirname "$CADRE") flags=
 	case $CADRE in */asan/*) flags=-fsanitize=address,undefined ;; esac
 	for half in -h ''; do
-		build/sqlgen $half schema/*.op storage/enums "$TMPDIR"/new/migrations/*.sql -- storage/*.sql \
+		build/sqlgen $half schema/*.op storage/enums "$TMPDIR/new/exports" "$TMPDIR"/new/migrations/*.sql -- storage/*.sql \
 			>"$TMPDIR/new/sql.gen.$([ "$half" ] && echo h || echo c)" || exit 1
 	done
 	gcc -std=gnu17 -w -D_GNU_SOURCE -I"$TMPDIR/new" -I. -Ibuild $flags -c -o "$TMPDIR/new/sql.o" "$TMPDIR/new/sql.gen.c" &&

@@ -4,7 +4,8 @@
  * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
  * of schema/ in, sqlgen_check.c gives them types and refuses what is wrong,
  * sqlgen_portable.c, with sqlgen_value.c, sqlgen_words.c and sqlgen_held.c, refuses numbers
- * in place of names, and what another engine would not understand, sqlgen_put.c writes C; sqlgen.c applies the migrations and leads through.
+ * in place of names, and what another engine would not understand, sqlgen_put.c writes C, sqlgen_transfer.c
+ * what exports are made with; sqlgen.c applies the migrations and leads through.
  * Memory that is not there aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
@@ -72,6 +73,8 @@ struct sqlgen_build {
 	struct sqlgen_migration *migrations;
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;
+	struct transfer
+		*transfer; /* what storage/exports says; NULL: the database has none */
 };
 
 /* `array` with room for one more zeroed item behind its `n`. */
@@ -116,6 +119,11 @@ void put_header(const struct sqlgen_build *b);
 void put_source(const struct sqlgen_build *b);
 void put_statements(const struct sqlgen_build *b);
 void sqlgen_put_schema(const struct sqlgen_build *b);
+/* sqlgen_transfer.c: */
+void sqlgen_read_transfer(struct sqlgen_build *b, const char *file);
+void sqlgen_check_transfer(struct sqlgen_build *b);
+void sqlgen_put_transfer(struct sqlgen_build *b);
+void sqlgen_free_transfer(struct sqlgen_build *b);
 void put_string(const char *s); /* as C has it, on lines of its own */
 
 #endif

@@ -390,6 +390,8 @@ int logs_main(struct cli *cli, int argc, char **argv);
 int config_main(struct cli *cli, int argc, char **argv);
 int restore_main(struct cli *cli, int argc, char **argv);
 int backup_main(struct cli *cli, int argc, char **argv);
+int export_main(struct cli *cli, int argc, char **argv);
+int import_main(struct cli *cli, int argc, char **argv);
 int image_main(struct cli *cli, int argc, char **argv);
 int whoami_main(struct cli *cli, int argc, char **argv);
 int page_main(struct cli *cli, int argc, char **argv);

@@ -42,6 +42,8 @@ const struct verb verb_table[] = {
 	{ "config", "[KEY]", "Show what is configured, and from where.", "start", config_main, 0 },
 	{ "backup", "[PATH]", "Write a verified copy of the state.", "keep", backup_main, VERB_OPERATORS },
 	{ "restore", "FILE [--yes] [--any-secret]", "Put a backup in the place of the state; the former one is kept.", "keep", restore_main, VERB_OPERATORS },
+	{ "export", "[FILE|-] [--team TEAM]", "Write the state, or a team of it, as lines of JSON.", "keep", export_main, VERB_OPERATORS },
+	{ "import", "FILE|- [--as TEAM]", "Add the teams of an export to the state; taken names get another one.", "keep", import_main, 0 },
 	{ "undo", "[NAME] [--agent AGENT] [--to PATH] [--yes]", "List removed workspaces and notes; bring one of them back.", "keep", undo_main, 0 },
 	{ "workspace restore --trash", NULL, "The same as undo.", NULL, undo_main, 0 },
 	{ "gc", "[--keep-days N] [--yes]", "Remove what is old and not needed any more.", "keep", gc_main, 0 },

@@ -52,6 +52,17 @@ static const struct {
 	  "asks first, elsewhere it needs --yes.  A new state is made for it only with\n"
 	  "--home DIR --create.  A secret that none of the agents' tokens is\n"
 	  "made with is refused: --any-secret takes it where the right one is lost.\n" },
+	{ "export",
+	  "Without a FILE the lines go to standard output.  No secret is in them: no token,\n"
+	  "no hash of one, no variable of a command.  Workspaces are told as ones that were,\n"
+	  "notes of the vault are in it.  With --team it is that team and those below it.\n"
+	  "docs/export.md says what the lines hold.\n" },
+	{ "import",
+	  "FILE is what `export` wrote, - is standard input.  No host may run: `cadre down`\n"
+	  "first.  Into an empty state all comes as it was, into another one come teams\n"
+	  "beside those that are there: a name that is taken becomes NAME-2, and --as TEAM\n"
+	  "names the one that is below none.  All of it comes in, or nothing; a fault names\n"
+	  "the line.  Members get new tokens, commands that waited or ran are interrupted.\n" },
 	{ "undo",
 	  "What a workspace held is kept for workspace.keep_days when it is removed, by\n"
 	  "itself or with its team: in the state's folder `trash`, of workspace.trash_mb at\n"
@@ -65,8 +76,8 @@ static const struct {
 	  "(outside of git: this directory), or what it lies in, is kept for, else the\n"
 	  "operator.  The operator acts as an agent with --as; an agent acts as no other: in\n"
 	  "its worktree that takes --operator and --as.  It is refused what is the\n"
-	  "operator's, too: to make and destroy teams and workspaces, backup, restore, down,\n"
-	  "restart, logs, undo, gc, init --anew, image build.  A further worktree of a\n"
+	  "operator's, too: to make and destroy teams and workspaces, backup, restore, export,\n"
+	  "import, down, restart, logs, undo, gc, init --anew, image build.  A further worktree of a\n"
 	  "repository is nobody's wherever it lies.\n"
 	  "An agent that registers over MCP is kept for its worktree; `cadre agent register\n"
 	  "NAME --here` makes this one a new agent's, `cadre agent env NAME --here` that of\n"

@@ -1,0 +1,286 @@
+/* transfer_line - reads an export line by line, as if an enemy had written it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/version.h"
+#include "core/transfer/transfer_inside.h"
+
+void transfer_reader_init(struct transfer_reader *r, FILE *in)
+{
+	*r = (struct transfer_reader){ .in = in };
+	SHA256Init(&r->sum);
+	rewind(in);
+}
+
+void transfer_reader_release(struct transfer_reader *r)
+{
+	json_decref(r->line.json);
+	free(r->bytes);
+	*r = (struct transfer_reader){ 0 };
+}
+
+int transfer_at(int64_t line, struct fault *f)
+{
+	struct fault in_it = *f;
+
+	if (f->code)
+		snprintf(f->text, sizeof(f->text), "line %" PRId64 ": %.220s", line,
+			 in_it.text);
+	return f->code;
+}
+
+static int refuse(struct fault *f, const char *what)
+{
+	return fault_set(f, FAULT_INVALID, "/file", "%s", what);
+}
+
+/* --- bytes ------------------------------------------------------------------------ */
+
+/* Reads up to the end of a line, which is left out: 1, 0 at the end of the file. */
+static int read_bytes(struct transfer_reader *r, struct fault *f)
+{
+	int c;
+
+	r->len = 0;
+	while ((c = getc_unlocked(r->in)) != EOF && c != '\n') {
+		if (r->len == TRANSFER_LINE)
+			return refuse(f, "it is longer than a line may be");
+		if (r->len == r->room) {
+			r->room = r->room ? 2 * r->room : 4096;
+			r->bytes = xreallocarray(r->bytes, r->room, 1);
+		}
+		r->bytes[r->len++] = (char)c;
+	}
+	if (ferror(r->in))
+		return fault_set(f, FAULT_IO, "/file", "cannot read it: %s",
+				 strerror(errno));
+	if (c == EOF && r->len)
+		return refuse(f, "the file is cut: this line has no end");
+	return c != EOF;
+}
+
+/* --- the kinds of lines -------------------------------------------------------------- */
+
+/* Refuses fields other than these, whose list ends with NULL. */
+static int check_fields(const json_t *json, const char *const *known, struct fault *f)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)json, key, value) {
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], key) != 0)
+			i++;
+		if (!known[i])
+			return fault_set(f, FAULT_INVALID, "/file",
+					 "there is no field %.64s", key);
+	}
+	return 0;
+}
+
+static bool number_in(const json_t *json, int64_t most)
+{
+	return json_is_integer(json) && json_integer_value(json) >= 0 &&
+	       json_integer_value(json) <= most;
+}
+
+static int check_version(const json_t *json, struct fault *f)
+{
+	const char *format = json_string_value(json_object_get(json, "format"));
+	const json_t *version = json_object_get(json, "version");
+
+	if (!format || strcmp(format, TRANSFER_FORMAT) != 0)
+		return refuse(f, "the file does not begin as an export does");
+	if (!json_is_integer(version))
+		return refuse(f, "version has to be a whole number");
+	if (json_integer_value(version) == TRANSFER_VERSION)
+		return 0;
+	fault_set(f, FAULT_INVALID, "/file",
+		  "the export is of version %" JSON_INTEGER_FORMAT
+		  ", this program knows version %d",
+		  json_integer_value(version), TRANSFER_VERSION);
+	return fault_hint(f, "import it with the cadre that has made it, and take a "
+			     "backup of that state");
+}
+
+static int read_header(struct transfer_line *line, struct fault *f)
+{
+	static const char *const known[] = { "format",      "version",    "schema",
+					     "cadre",       "made_at",    "from",
+					     "team",        "created_at", "ids",
+					     "counts_from", "counts",     NULL };
+	static const int64_t most[] = { 4095, 1023, (INT64_C(1) << 48) - 1 };
+	const json_t *ids = json_object_get(line->json, "ids");
+	const json_t *team = json_object_get(line->json, "team");
+	const int64_t exact = (INT64_C(1) << 53) - 1;
+
+	line->kind = LINE_HEADER;
+	if (check_version(line->json, f) < 0 || check_fields(line->json, known, f) < 0)
+		return f->code;
+	if (team && !json_is_string(team))
+		return refuse(f, "team has to be a text");
+	if (!number_in(json_object_get(line->json, "created_at"), exact) ||
+	    !number_in(json_object_get(line->json, "counts_from"), exact))
+		return refuse(f, "created_at and counts_from have to be whole numbers");
+	for (size_t i = 0; i < 3; i++)
+		if (json_array_size(ids) != 3 ||
+		    !number_in(json_array_get(ids, i), most[i]))
+			return refuse(f, "ids has to be three numbers in their ranges");
+	return 0;
+}
+
+static int read_note(struct transfer_line *line, struct fault *f)
+{
+	static const char *const known[] = { "row", "path", "text", "base64", NULL };
+	const json_t *path = json_object_get(line->json, "path");
+	const json_t *text = json_object_get(line->json, "text");
+	const json_t *base64 = json_object_get(line->json, "base64");
+	const json_t *value = text ? text : base64;
+
+	line->kind = LINE_NOTE;
+	line->path = json_string_value(path);
+	line->text = json_string_value(text);
+	line->base64 = json_string_value(base64);
+	line->size = json_string_length(value);
+	if (check_fields(line->json, known, f) < 0)
+		return f->code;
+	if (!line->path || !*line->path)
+		return refuse(f, "path has to be a text");
+	if (!line->text == !line->base64)
+		return refuse(f, "a note has a text, or base64");
+	return 0;
+}
+
+/* Rows come in the order of their tables, so that what they refer to is there. */
+static int read_row(struct transfer_reader *r, const char *name, struct fault *f)
+{
+	struct transfer_line *line = &r->line;
+	const struct transfer_table *t;
+	size_t n = 1; /* its name */
+
+	line->kind = LINE_ROW;
+	line->table = transfer_find(name);
+	if (line->table < 0)
+		return fault_set(f, FAULT_INVALID, "/file", "there are no rows of %.64s",
+				 name);
+	if (line->table < r->table)
+		return fault_set(f, FAULT_INVALID, "/file",
+				 "a row of %s stands behind those of %s", name,
+				 transfer_table[r->table].name);
+	r->table = line->table;
+	t = &transfer_table[line->table];
+	for (int i = 0; i < t->n_columns; i++) {
+		const json_t *value = json_object_get(line->json, t->columns[i].name);
+
+		if (transfer_take(&t->columns[i], value, &line->values[i], f) < 0)
+			return f->code;
+		n += value != NULL;
+	}
+	if (json_object_size(line->json) == n)
+		return 0;
+	for (void *it = json_object_iter(line->json); it;
+	     it = json_object_iter_next(line->json, it)) {
+		const char *key = json_object_iter_key(it);
+		int i = 0;
+
+		while (i < t->n_columns && strcmp(t->columns[i].name, key) != 0)
+			i++;
+		if (i == t->n_columns && strcmp(key, "row") != 0)
+			return fault_set(f, FAULT_INVALID, "/file",
+					 "a row of %s has no field %.64s", name, key);
+	}
+	return refuse(f, "a field is there twice");
+}
+
+static int read_end(struct transfer_reader *r, struct fault *f)
+{
+	static const char *const known[] = { "end", "sum", NULL };
+	const json_t *json = r->line.json, *end = json_object_get(json, "end");
+	const char *said = json_string_value(json_object_get(json, "sum"));
+	char hex[2 * SHA256_DIGEST_LENGTH + 1];
+	uint8_t sum[SHA256_DIGEST_LENGTH];
+	SHA2_CTX all = r->sum;
+
+	r->line.kind = LINE_END;
+	r->ended = true;
+	if (check_fields(json, known, f) < 0)
+		return f->code;
+	SHA256Final(sum, &all);
+	for (size_t i = 0; i < sizeof(sum); i++)
+		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	if (!json_is_integer(end) || json_integer_value(end) != r->n - 1)
+		return refuse(f, "lines are missing: their number is not what it says");
+	if (!said || strcmp(said, hex) != 0)
+		return refuse(f, "the file was changed: its sum is not what it says");
+	return 0;
+}
+
+static int read_object(struct transfer_reader *r, struct fault *f)
+{
+	const json_t *row = json_object_get(r->line.json, "row");
+
+	if (r->n == 1)
+		return read_header(&r->line, f);
+	if (json_object_get(r->line.json, "end"))
+		return read_end(r, f);
+	if (!json_is_string(row))
+		return refuse(f, "row has to be the name of a table, or note");
+	if (!strcmp(json_string_value(row), "note")) {
+		r->table = transfer_count;
+		return read_note(&r->line, f);
+	}
+	if (r->table == transfer_count)
+		return refuse(f, "a row stands behind notes");
+	return read_row(r, json_string_value(row), f);
+}
+
+static int parse(struct transfer_reader *r, struct fault *f)
+{
+	json_error_t error;
+
+	json_decref(r->line.json);
+	r->line = (struct transfer_line){ 0 };
+	r->line.json = json_loadb(r->bytes ? r->bytes : "", r->len,
+				  JSON_REJECT_DUPLICATES, &error);
+	if (!r->line.json)
+		return fault_set(f, FAULT_INVALID, "/file", "it is no JSON: %.120s",
+				 error.text);
+	if (!json_is_object(r->line.json))
+		return refuse(f, "it is no object of JSON");
+	return read_object(r, f);
+}
+
+int transfer_read(struct transfer_reader *r, struct fault *f)
+{
+	bool behind = r->ended;
+	int rc;
+
+	if (r->n)
+		SHA256Update(&r->sum, (const uint8_t *)r->bytes, r->len);
+	if (r->n)
+		SHA256Update(&r->sum, (const uint8_t *)"\n", 1);
+	rc = read_bytes(r, f);
+	if (rc == 0) {
+		if (behind)
+			return 0;
+		r->n++;
+		refuse(f, "the file is cut: its end is missing");
+	} else {
+		r->n++;
+		if (rc > 0 && behind)
+			refuse(f, "something stands behind the end");
+		else if (rc > 0)
+			rc = parse(r, f);
+	}
+	if (!f->code)
+		return 1;
+	transfer_at(r->n, f);
+	if (f->code == FAULT_INVALID && r->n > 1)
+		fault_hint(f, "nothing was imported; take the file as `cadre export` "
+			      "wrote it");
+	return f->code;
+}

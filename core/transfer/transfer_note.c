@@ -1,0 +1,123 @@
+/* transfer_note - notes of an export on their way into a vault. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/transfer/transfer_inside.h"
+#include "core/vault/vault.h"
+#include "core/wire/base64.h"
+
+int transfer_note_check(struct call *call, const char *path)
+{
+	const char *resolved;
+
+	if (strchr(path, '\n') ||
+	    vault_note(call, path, "/file", VAULT_WRITE, &resolved) < 0)
+		return call->fault.code;
+	if (!strcmp(resolved, path))
+		return 0;
+	return fault_set(&call->fault, FAULT_INVALID, "/file",
+			 "path is not spelled as paths of notes are");
+}
+
+/* The note's bytes, in the arena. */
+static int take_bytes(struct call *call, const struct transfer_line *line,
+		      struct text *out)
+{
+	ssize_t n;
+
+	*out = (struct text){ .data = (char *)line->text, .len = line->size };
+	if (line->text)
+		return 0;
+	out->data = arena_alloc(&call->arena, line->size + 4);
+	n = base64_decode(out->data, line->base64, line->size);
+	if (n < 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/file",
+				 "base64 is no base64");
+	out->len = (size_t)n;
+	return 0;
+}
+
+/* Whether the note at `path` is there with these bytes: 1, 0 if there is none, 2 if there is
+ * another one, or negative. */
+static int look(struct call *call, const char *path, const struct text *bytes)
+{
+	const struct notes *notes = call->settings->notes;
+	const struct note_part all = { .most = NOTE_MOST };
+	struct note_stamp stamp;
+	struct text there = { 0 };
+	int rc = notes->read(notes->self, path, all, &there, &stamp, &call->fault);
+
+	if (rc > 0 &&
+	    (there.len != bytes->len || memcmp(there.data, bytes->data, bytes->len) != 0))
+		rc = 2;
+	text_release(&there);
+	return rc;
+}
+
+/* A path beside `path` at which nothing is, or the same note. */
+static int find_place(struct call *call, const struct text *bytes, const char **path)
+{
+	const char *asked = *path, *dot = strrchr(asked, '.');
+	int stem = dot ? (int)(dot - asked) : (int)strlen(asked), rc;
+
+	for (int i = 1; (rc = look(call, *path, bytes)) == 2 && i < 1000; i++)
+		*path = i == 1 ? arena_printf(&call->arena, "%.*s.imported%s", stem,
+					      asked, asked + stem)
+			       : arena_printf(&call->arena, "%.*s.imported-%d%s", stem,
+					      asked, i, asked + stem);
+	return rc;
+}
+
+int transfer_note_stage(struct call *call, struct transfer_notes *n,
+			const struct transfer_line *line, const char *path)
+{
+	const struct notes *notes = call->settings->notes;
+	struct arena *a = &call->arena;
+	struct note_move move = { 0 };
+	struct text bytes;
+	int lock, rc;
+
+	if (take_bytes(call, line, &bytes) < 0)
+		return call->fault.code;
+	if (bytes.len > NOTE_MOST)
+		return fault_set(&call->fault, FAULT_INVALID, "/file",
+				 "a note has at most %d bytes", NOTE_MOST);
+	path = arena_strdup(a, path);
+	if ((rc = find_place(call, &bytes, &path)) != 0)
+		return rc < 0 ? rc : 0;
+	/* A transaction waits for no lock. */
+	lock = notes->lock(notes->self, path, NULL, false, &call->fault);
+	if (lock < 0)
+		return lock;
+	*(int *)arena_push(a, &n->locks, &n->n_locks, sizeof(lock)) = lock;
+	if (notes->stage(notes->self, path, &bytes, &move, a, &call->fault) < 0)
+		return call->fault.code;
+	*(struct note_move *)arena_push(a, &n->moves, &n->n_moves, sizeof(move)) = move;
+	return 0;
+}
+
+/* No event tells of these rows, so their numbers are none of an event. */
+int transfer_note_decide(struct call *call, const struct transfer_notes *n)
+{
+	struct transfer_moves_row all;
+	int rc = sql_row(call, transfer_moves, &all);
+
+	for (size_t i = 0; i < n->n_moves && rc >= 0; i++) {
+		const struct note_move *m = &n->moves[i];
+
+		rc = sql_run(call, vault_move_add, .event = all.low - 1 - (int64_t)i,
+			     .from_path = m->from, .to_path = m->to, .ino = m->is.ino,
+			     .mtime = m->is.mtime_ns, .size = m->is.size);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+void transfer_note_end(struct call *call, struct transfer_notes *n)
+{
+	const struct notes *notes = call->settings->notes;
+
+	for (size_t i = 0; i < n->n_locks; i++)
+		notes->unlock(notes->self, n->locks[i]);
+	n->n_locks = 0;
+}

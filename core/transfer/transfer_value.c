@@ -1,0 +1,142 @@
+/* transfer_value - checks the value of a column that a file says. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/event.h"
+#include "core/transfer/transfer_inside.h"
+
+static const int64_t key_most = INT64_C(1) << 40, exact_most = (INT64_C(1) << 53) - 1;
+enum { TEXT_MOST = 16 << 20, SLUG_MOST = 64 };
+
+static const struct type *type_of(const char *name)
+{
+	for (size_t i = 0; i < type_count; i++)
+		if (!strcmp(type_table[i]->name, name))
+			return type_table[i];
+	return NULL;
+}
+
+static int check_range(const struct transfer_column *c, int64_t n, int64_t min,
+		       int64_t max, struct fault *f)
+{
+	if (n >= min && n <= max)
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/file",
+			 "%s is %" PRId64 ", where %" PRId64 " to %" PRId64 " may stand",
+			 c->name, n, min, max);
+}
+
+static int64_t last_choice(const struct type *t)
+{
+	int64_t n = -1;
+
+	for (const struct choice *c = t->choices; c->name; c++)
+		n++;
+	return n;
+}
+
+static int check_number(const struct transfer_column *c, int64_t n, struct fault *f)
+{
+	const struct type *t = c->type ? type_of(c->type) : NULL;
+
+	switch (c->kind) {
+	case TRANSFER_KEY:
+		return check_range(c, n, 1, key_most, f);
+	case TRANSFER_ROW:
+		return check_range(c, n, c->none ? -1 : 1, key_most, f);
+	case TRANSFER_AS:
+	case TRANSFER_SUBJECT:
+		return check_range(c, n, 0, key_most, f);
+	case TRANSFER_EVENT:
+		if (n >= 0 && n <= INT32_MAX && event_kind((int)n))
+			return 0;
+		return fault_set(f, FAULT_INVALID, "/file",
+				 "%s: there is no event %" PRId64, c->name, n);
+	case TRANSFER_TIME:
+		return check_range(c, n, 0, exact_most, f);
+	case TRANSFER_FLAG:
+		return check_range(c, n, 0, 1, f);
+	case TRANSFER_IS:
+		return check_range(c, n, c->is, c->is, f);
+	case TRANSFER_TYPE:
+		if (t && t->kind == KIND_ENUM)
+			return check_range(c, n, 0, last_choice(t), f);
+		if (t && t->kind == KIND_INT)
+			return check_range(c, n, t->min, t->max, f);
+		break;
+	case TRANSFER_INT:
+	case TRANSFER_TEXT:
+	case TRANSFER_SLUG:
+		break;
+	}
+	return check_range(c, n, -exact_most, exact_most, f);
+}
+
+static int check_size(const struct transfer_column *c, size_t size, int64_t min,
+		      int64_t max, struct fault *f)
+{
+	if ((int64_t)size >= min && (int64_t)size <= max)
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/file",
+			 "%s has %zu bytes, where %" PRId64 " to %" PRId64 " may stand",
+			 c->name, size, min, max);
+}
+
+static int check_slug(const struct transfer_column *c, const char *s, struct fault *f)
+{
+	if (!s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-")])
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/file",
+			 "%s may have small letters, digits and dashes alone", c->name);
+}
+
+static int check_json(const struct transfer_column *c, const char *s, struct fault *f)
+{
+	json_t *json = json_loads(s, 0, NULL);
+	bool object = json_is_object(json);
+
+	json_decref(json);
+	if (object)
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/file", "%s has to be an object of JSON",
+			 c->name);
+}
+
+static int check_text(const struct transfer_column *c, const struct transfer_value *v,
+		      struct fault *f)
+{
+	const struct type *t = c->kind == TRANSFER_TYPE ? type_of(c->type) : NULL;
+
+	if (c->kind == TRANSFER_SLUG && check_size(c, v->size, 1, SLUG_MOST, f) == 0)
+		return check_slug(c, v->text, f);
+	if (!t)
+		return check_size(c, v->size, 0, TEXT_MOST, f);
+	if (t->max && check_size(c, v->size, t->min, t->max, f) < 0)
+		return f->code;
+	if (t->kind == KIND_JSON)
+		return check_json(c, v->text, f);
+	if (type_matches(t, v->text))
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/file", "%s is not spelled as a %s is",
+			 c->name, t->name);
+}
+
+int transfer_take(const struct transfer_column *c, const json_t *json,
+		  struct transfer_value *v, struct fault *f)
+{
+	*v = (struct transfer_value){ .null = !json };
+	if (!json)
+		return c->null ? 0
+			       : fault_set(f, FAULT_INVALID, "/file", "%s is missing",
+					   c->name);
+	if (c->text ? !json_is_string(json) : !json_is_integer(json))
+		return fault_set(f, FAULT_INVALID, "/file", "%s has to be %s", c->name,
+				 c->text ? "a text" : "a whole number");
+	if (c->text) {
+		v->text = json_string_value(json);
+		v->size = json_string_length(json);
+		return check_text(c, v, f);
+	}
+	v->n = json_integer_value(json);
+	return check_number(c, v->n, f);
+}

@@ -1,0 +1,107 @@
+-- Counts and tokens that an import makes of the rows that came in (numbers above :from),
+-- and the header of an export: see core/transfer/transfer.h.
+
+-- name: transfer_state
+SELECT incarnation, created_at, id_a, id_b, id_c, counts_from FROM state WHERE one = 1;
+
+-- name: transfer_begun
+-- scan ok: until the first row
+-- Whether anything ever happened in this state.
+SELECT EXISTS (SELECT 1 FROM team) OR EXISTS (SELECT 1 FROM agent)
+	OR EXISTS (SELECT 1 FROM event) AS so;
+
+-- name: transfer_renew
+-- Numbers of events that are kept elsewhere mean nothing any more: rows came in whose
+-- events nobody saw.
+UPDATE state SET incarnation = :incarnation WHERE one = 1;
+
+-- name: transfer_adopt
+-- An empty state goes on as the one that was exported: public ids stay what they were.
+UPDATE state SET created_at = :created_at, id_a = :id_a, id_b = :id_b, id_c = :id_c,
+	counts_from = :counts_from
+WHERE one = 1;
+
+-- name: transfer_depth
+-- scan ok: teams, few
+-- A team is one deeper than the one above it; run until nothing changes.
+UPDATE team SET depth = (SELECT p.depth + 1 FROM team p WHERE p.id = team.parent)
+WHERE id > :from AND parent IS NOT NULL
+	AND depth <> (SELECT p.depth + 1 FROM team p WHERE p.id = team.parent);
+
+-- name: transfer_teams
+-- scan ok: teams, few
+-- Tasks are numbered from 1 and none is ever removed.
+UPDATE team SET next_task = 1 + (SELECT count(*) FROM task k WHERE k.team = team.id),
+	limits = (SELECT count(*) FROM budget b WHERE b.team = team.id AND b.most > 0)
+WHERE id > :from;
+
+-- name: transfer_gap
+-- scan ok: teams, few
+-- int: number
+-- A team whose tasks are not numbered so: the first number that is too high.
+SELECT t.id, (SELECT min(k.number) FROM task k
+	WHERE k.team = t.id AND k.number >= t.next_task) AS number
+FROM team t WHERE t.id > :from
+	AND EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.number >= t.next_task)
+LIMIT 1;
+
+-- name: transfer_budgets
+-- scan ok: teams, few
+INSERT INTO budget (team, kind)
+SELECT t.id, k.kind FROM team t, (SELECT {budget_kind.tokens} AS kind
+	UNION SELECT {budget_kind.cost} UNION SELECT {budget_kind.seconds}
+	UNION SELECT {budget_kind.messages}) k
+WHERE t.id > :from
+ON CONFLICT DO NOTHING;
+
+-- name: transfer_boards
+-- scan ok: once in an import
+INSERT INTO board (team, waiting, completed, failed, cancelled)
+SELECT t.id,
+	count(k.id) FILTER (WHERE k.state = {task_state.pending} AND k.open_deps > 0),
+	count(k.id) FILTER (WHERE k.state = {task_state.completed}),
+	count(k.id) FILTER (WHERE k.state = {task_state.failed}),
+	count(k.id) FILTER (WHERE k.state = {task_state.cancelled})
+FROM team t LEFT JOIN task k ON k.team = t.id WHERE t.id > :from GROUP BY t.id;
+
+-- name: transfer_deps
+-- scan ok: once in an import
+UPDATE task SET open_deps = (SELECT count(*) FROM task_dep d JOIN task k ON k.id = d.dep
+	WHERE d.task = task.id AND k.state <> {task_state.completed})
+WHERE id > :from AND EXISTS (SELECT 1 FROM task_dep d WHERE d.task = task.id);
+
+-- name: transfer_inboxes
+-- scan ok: once in an import
+INSERT INTO agent_inbox (agent) SELECT a.id FROM agent a WHERE a.id > :from
+ON CONFLICT DO NOTHING;
+
+-- name: transfer_inbox_counts
+-- scan ok: once in an import
+UPDATE agent_inbox SET
+	queued = (SELECT count(*) FROM delivery d WHERE d.agent = agent_inbox.agent
+		AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
+		AND d.state IN {delivery_state.waiting}),
+	leased = (SELECT count(*) FROM delivery d WHERE d.agent = agent_inbox.agent
+		AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
+		AND d.state = {delivery_state.fetched}),
+	assignments = (SELECT count(*) FROM assignment x WHERE x.agent = agent_inbox.agent
+		AND x.state IN {assignment_state.open})
+WHERE agent > :from;
+
+-- name: transfer_members
+-- scan ok: once in an import
+-- Members without a token: no secret leaves with an export.
+SELECT id, generation FROM agent
+WHERE id > :from AND gone = 0 AND kind = {agent_kind.member} AND token IS NULL;
+
+-- name: transfer_at_work
+-- scan ok: open ones, along their index
+-- Agents that had commands when the export was made.
+SELECT agent FROM assignment WHERE agent > :from AND state IN {assignment_state.open}
+GROUP BY agent ORDER BY agent;
+
+-- name: transfer_moves
+-- scan ok: those of writes that are under way, and the last ones made
+-- int: low
+-- A number below those of all moves of notes, and of events.
+SELECT coalesce(min(CASE WHEN event < 0 THEN event ELSE 0 END), 0) AS low FROM vault_move;

@@ -1,0 +1,300 @@
+#!/bin/sh
+# export - a state of every noun leaves as lines of JSON and comes into an empty one as it
+# was; into a living one come its teams under new names.  No secret leaves; a file that was
+# cut, changed or made up is refused by its line, and an import that is killed leaves nothing.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export CADRE_LIMITS_ENABLED=false
+A=$CADRE_HOME B=$TMPDIR/b
+cd "$TMPDIR" || exit 1
+finish() {
+	cadre workspace destroy --yes shop/tester --team shop >/dev/null 2>&1
+	until_is '^0$' count_guests
+	cadre down >/dev/null 2>&1
+}
+trap finish EXIT
+ask() { sqlite3 -readonly "$1/state.db" "$2"; }
+rows() { sed '1d;$d' "$1"; }
+team() { cadre --team shop "$@" >/dev/null || bad "$*"; }
+
+# --- a state of every noun -------------------------------------------------------------
+
+cadre up >/dev/null
+cadre team create store --roles '{"name":"dev","skills":["c","sql"],"nests":true}' --roles tester \
+	--allowed-ports 22,80 --max-tokens 1000 >/dev/null 2>&1
+is 0 . cadre team update store --new-name shop
+team agent update dev --input-schema '{"type":"object"}' --protocols mcp --project /srv/p
+cadre --team shop --as dev team create cellar --parent shop --roles hand --max-tokens 10 >/dev/null 2>&1 || bad "a team below"
+cadre team create old --roles x >/dev/null 2>&1
+cadre team destroy old --yes >/dev/null
+cadre team create idle --roles y >/dev/null 2>&1
+cadre estop --team idle >/dev/null || bad "estop"
+
+for n in 1 2 3 4 5 6; do team --as dev send tester "message $n, \"quoted\" ü" --ack-required; done
+team --as dev send tester "for a second" --ttl-seconds 1
+team --as dev send tester "a conversation" --thread talk --metadata '{"k":[1,2]}'
+team --as dev send tester "urgent" --priority urgent
+cadre --team shop --as tester inbox --limit 3 --json >in
+seq() { python3 -c "import json;print(json.load(open('in'))['messages'][$1]['seq'])"; }
+team --as tester ack "#$(seq 0)"
+team --as tester reply "#$(seq 1)" "an answer"
+cadre --team shop message redact "#$(seq 2)" >/dev/null || bad "redact"
+team --as tester send '*' "to all"
+cadre --team cellar --as lead send shop/dev "from below" >/dev/null || bad "abroad"
+cadre --team cellar --inbox.capacity=1 team update cellar --inbox-capacity 1 >/dev/null
+cadre --team cellar --as lead send hand "dropped" >/dev/null
+cadre --team cellar --as lead send hand "instead" >/dev/null
+sleep 1.2
+cadre --team shop --as tester inbox --peek >/dev/null 2>&1
+
+team task create "One" --description "Do it." --tags a,b --acceptance-criteria "it holds" --priority 1
+team task create "Two — über" --depends-on 001
+team task create "Three"
+team task create "Four"
+team --as dev claim 001
+team --as dev note 001 "half way"
+team --as dev done 001 --result "done"
+team --as dev claim 003
+team --as tester claim 004
+team --as tester fail 004 "no"
+cadre workspace create --agent tester --team shop >/dev/null || bad "a workspace"
+until_is ready cadre workspace list --team shop
+cadre workspace snapshot shop/tester kept --team shop >/dev/null || bad "a snapshot"
+team task create "Five"
+cadre --team shop --as lead task assign 005 tester --command 'echo out; echo err >&2' >/dev/null || bad "assign"
+until_is '^1$' ask "$A" 'SELECT count(*) FROM result'
+cadre vault write notes/hello.md 'hi "there"' >/dev/null
+cadre vault write teams/shop/notes/plan.md "* plan" >/dev/null
+printf 'caf\351\n' >"$A/vault/notes/latin.md"
+cadre token create phone --observer >"$TMPDIR/token" 2>&1 || bad "a token: $(cat "$TMPDIR/token")"
+
+token=$(cadre agent env tester --team shop | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")
+
+# An export works while a host runs, and goes to a file or a pipe.
+is 0 'rows and 3 notes' cadre export a.jsonl
+is 4 'is there already' cadre export a.jsonl
+cadre export >piped.jsonl || bad "export to a pipe"
+[ "$(stat -c %a a.jsonl)" = 600 ] || bad "others may read the export"
+cadre down --all >/dev/null
+sqlite3 "$A/state.db" "INSERT INTO workspace_port SELECT id, 80 FROM workspace"
+for n in 1 2 3 4; do
+	CADRE_LIMITS_ENABLED=true CADRE_LIMITS_PAIR=all CADRE_TEAM=shop CADRE_AGENT=tester CADRE_TOKEN=$token \
+		"$CADRE" send dev "quick $n" --on-limit delay >/dev/null 2>&1 || bad "a delayed message"
+done
+cadre export a2.jsonl >/dev/null
+python3 - <<'END' || bad "a noun is missing in the export"
+import json, sys
+lines = [json.loads(l) for l in open("a2.jsonl")]
+head = lines[0]
+missing = [n for n, k in head["counts"].items() if not k]
+count = {}
+for l in lines[1:-1]:
+    count[l["row"]] = count.get(l["row"], 0) + 1
+if missing: print("none of:", *missing)
+if count != head["counts"]: print(count, head["counts"])
+states = {l["state"] for l in lines if l.get("row") == "delivery"}
+if not {0, 2, 3, 4} <= states: print("deliveries are only", states)
+sys.exit(bool(missing or count != head["counts"] or not {0, 2, 3, 4} <= states))
+END
+# Secrets are not in it.
+for secret in $(ask "$A" "SELECT lower(hex(token)) FROM agent WHERE token IS NOT NULL
+	UNION ALL SELECT lower(hex(hash)) FROM token UNION ALL SELECT hex(token) FROM agent WHERE token IS NOT NULL") \
+	$(od -An -tx1 "$A/secret" | tr -d ' \n'); do
+	grep -q "$secret" a2.jsonl && bad "a hash or the secret is in the export"
+done
+grep -q '"\(token\|env\|hash\|link_token\|path\):"/' a2.jsonl && bad "a secret or place is in the export"
+
+# --- into an empty state -------------------------------------------------------------------
+
+b() { "$CADRE" --home "$B" "$@"; }
+b init >/dev/null
+is 0 'rows and 3 notes came in' b import a2.jsonl
+b export b.jsonl >/dev/null
+rows a2.jsonl >a.rows && rows b.jsonl >b.rows
+cmp a.rows b.rows || bad "the imported state is another one: $(diff a.rows b.rows | head -n 6)"
+# Counts that an export does not tell are made anew, and are the same.
+for sql in 'SELECT agent, queued, leased, assignments FROM agent_inbox ORDER BY agent' \
+	'SELECT * FROM board ORDER BY team' 'SELECT id, open_deps FROM task ORDER BY id' \
+	'SELECT id, depth, limits, next_task FROM team ORDER BY id' \
+	'SELECT id_a, id_b, id_c, created_at FROM state' \
+	'SELECT id, token IS NULL FROM agent WHERE gone = 0 ORDER BY id'; do
+	[ "$(ask "$A" "$sql")" = "$(ask "$B" "$sql")" ] || bad "$sql: $(ask "$A" "$sql") is $(ask "$B" "$sql")"
+done
+[ "$(ask "$A" 'SELECT incarnation FROM state')" != "$(ask "$B" 'SELECT incarnation FROM state')" ] || bad "one incarnation"
+cmp "$A/vault/notes/latin.md" "$B/vault/notes/latin.md" || bad "a note that is no UTF-8"
+cmp "$A/vault/teams/shop/notes/plan.md" "$B/vault/teams/shop/notes/plan.md" || bad "a team's note"
+[ -e "$B/vault/teams/shop/tasks/001-one.md" ] || bad "the vault does not show the tasks"
+for read in 'task list --team shop' 'task show 001 --team shop' 'team list' 'message list --team shop' 'card dev --team shop'; do
+	cadre $read --json >1 2>&1
+	b $read --json >2 2>&1
+	sed -i 's/"workspace":"w",\?//' 1 2
+	cmp -s 1 2 || bad "$read: $(diff 1 2 | head -c 600)"
+done
+is 0 'quoted' b search quoted --team shop
+# Agents get tokens of the new state; the old ones are void.
+token=$(b agent env dev --team shop | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")
+is 0 . env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token" "$CADRE" --home "$B" inbox
+is 5 . env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$(cadre agent env dev --team shop |
+	sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")" "$CADRE" --home "$B" inbox
+is 0 . b doctor
+is 5 'for the operator' env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token" "$CADRE" --home "$B" export
+is 5 'for the operator' env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token" "$CADRE" --home "$B" import a2.jsonl
+
+# --- into a living state ----------------------------------------------------------------------
+
+ask "$B" 'SELECT * FROM task; SELECT * FROM message; SELECT * FROM delivery; SELECT id, name FROM team' >before
+is 0 'team shop is here as shop-2' b import a2.jsonl
+grep -q 'team cellar is here as cellar-2' "$TMPDIR/out" || bad "cellar: $(cat "$TMPDIR/out")"
+ask "$B" "SELECT * FROM task WHERE id <= (SELECT count(*) / 2 FROM task);
+	SELECT * FROM message WHERE id <= (SELECT max(id) FROM message) - $(ask "$A" 'SELECT max(id) FROM message');
+	SELECT * FROM delivery WHERE message <= (SELECT max(id) FROM message) - $(ask "$A" 'SELECT max(id) FROM message');
+	SELECT id, name FROM team WHERE id <= $(ask "$A" 'SELECT max(id) FROM team')" >after
+cmp before after || bad "rows that were there changed: $(diff before after | head -n 5)"
+for read in 'task list' 'task show 001' 'task show 002'; do
+	b $read --team shop --json | sed 's/"team":"[^"]*"//' >1
+	b $read --team shop-2 --json | sed 's/"team":"[^"]*"//' >2
+	cmp -s 1 2 || bad "$read of shop-2: $(diff 1 2 | head -c 400)"
+done
+[ "$(b team list --json | grep -o '"name":"cellar-2"[^}]*"parent":"shop-2"' | wc -l)" = 1 ] ||
+	b team status cellar-2 --json | grep -q '"parent":"shop-2"' || bad "cellar-2 is not below shop-2"
+is 0 'plan' b vault read teams/shop-2/notes/plan.md
+[ -e "$B/vault/teams/shop-2/tasks/001-one.md" ] || bad "the vault does not show shop-2"
+is 0 . b --team shop-2 --as dev send tester "goes on"
+is 0 . b doctor
+[ "$(sqlite3 "$B/state.db" 'PRAGMA foreign_key_check; PRAGMA integrity_check')" = ok ] || bad "not sound"
+
+# --- a single team -------------------------------------------------------------------------------------
+
+cadre export shop.jsonl --team shop >/dev/null
+grep '"row":"team"' shop.jsonl | grep -o '"name":"[^"]*"' | tr '\n' ' ' | grep -q '^"name":"shop" "name":"cellar" $' ||
+	bad "export of a team: $(grep '"row":"team"' shop.jsonl)"
+grep -q '"row":"note","path":"notes/' shop.jsonl && bad "a team's export has notes of others"
+is 3 'there is no team nobody' cadre export x.jsonl --team nobody
+is 4 'there is a team shop already' b import shop.jsonl --as shop
+is 2 'is not spelled as a name' b import shop.jsonl --as ../up
+is 0 'team shop is here as depot' b import shop.jsonl --as depot
+is 2 'holds 2 teams that are below none' b import a2.jsonl --as both
+is 0 'Three' b task list --team depot
+cadre export cellar.jsonl --team cellar >/dev/null
+is 0 'team cellar is here as cave' b import cellar.jsonl --as cave
+is 0 . b doctor
+b up >/dev/null
+is 4 'a host runs already' b import shop.jsonl
+b down >/dev/null
+
+# --- lines that were cut, changed or made up ---------------------------------------------------------------
+
+E=$TMPDIR/e
+"$CADRE" --home "$E" init >/dev/null
+"$CADRE" --home "$E" team create here --roles a >/dev/null 2>&1
+state() { sqlite3 "$E/state.db" .dump | cksum; }
+was=$(state)
+# mangle CODE: a2.jsonl with `lines`, parsed, changed by the code, with a right sum again.
+mangle() {
+	python3 - "$1" <<-'END'
+		import hashlib, json, sys
+		lines = [json.loads(l) for l in open("a2.jsonl")][:-1]
+		def first(row, **also):
+		    return next(l for l in lines if l.get("row") == row and all(l.get(k) == v for k, v in also.items()))
+		exec(sys.argv[1])
+		text = "".join((l if isinstance(l, str) else json.dumps(l)) + "\n" for l in lines)
+		end = {"end": len(lines), "sum": hashlib.sha256(text.encode()).hexdigest()}
+		open("bad.jsonl", "w").write(text + json.dumps(end) + "\n")
+	END
+}
+refused() { # PATTERN [CODE]: the import is refused so and changes nothing
+	[ -z "${2-}" ] || mangle "$2"
+	"$CADRE" --home "$E" import bad.jsonl >out 2>&1 && bad "not refused: $1"
+	grep -q -e "$1" out || bad "no '$1' in $(cat out)"
+	[ "$(state)" = "$was" ] || bad "a refused import changed the state: $1"
+	[ -z "$(find "$E/vault/.cadre-notes" -type f 2>/dev/null)" ] || cadre --home "$E" vault list >/dev/null
+}
+lines=$(wc -l <a2.jsonl)
+head -n 20 a2.jsonl >bad.jsonl; refused 'line 21: the file is cut: its end is missing'
+head -c 3000 a2.jsonl >bad.jsonl; refused 'the file is cut: this line has no end'
+head -c 0 a2.jsonl >bad.jsonl; refused 'line 1: the file is cut'
+(sed '10d' a2.jsonl) >bad.jsonl; refused "line $((lines - 1)): lines are missing"
+sed '9s/"at":1/"at":2/;9,$s/"created_at":1/"created_at":2/' a2.jsonl >bad.jsonl; refused "line $lines: the file was changed"
+(cat a2.jsonl; echo '{}') >bad.jsonl; refused "line $((lines + 1)): something stands behind the end"
+head -c 100000 /dev/urandom >bad.jsonl; refused 'line 1: '
+refused 'line 1: the file does not begin as an export does' 'lines[0]["format"] = "x"'
+refused 'line 1: the export is of version 2, this program knows version 1' 'lines[0]["version"] = 2'
+refused 'line 1: ids has to be' 'lines[0]["ids"] = [1, 2, 1 << 50]'
+refused 'line 1: there is no field more' 'lines[0]["more"] = 1'
+refused 'line 2: it is no JSON' 'lines[1] = "{"'
+refused 'line 2: it is no object' 'lines[1] = "[]"'
+refused 'line 2: it is no JSON: duplicate' 'lines[1] = "{\"row\":\"team\",\"row\":\"team\"}"'
+refused 'line 2: row has to be' 'lines[1] = {"id": 1}'
+refused 'line 2: there are no rows of token' 'lines[1] = {"row": "token", "id": 1}'
+refused 'line 2: a row of team has no field depth' 'lines[1]["depth"] = 3'
+refused 'line 2: name is missing' 'del lines[1]["name"]'
+refused 'line 2: name has to be a text' 'lines[1]["name"] = 7'
+refused 'line 2: id has to be a whole number' 'lines[1]["id"] = "1"'
+refused 'line 2: id is 0' 'lines[1]["id"] = 0'
+refused 'line 2: id is 4611686018427387904' 'lines[1]["id"] = 1 << 62'
+refused 'line 2: name is not spelled as a name is' 'lines[1]["name"] = "../../etc"'
+refused 'line 2: name has 300 bytes' 'lines[1]["name"] = "x" * 300'
+refused 'line 2: state is 99' 'lines[1]["state"] = 99'
+refused 'line 2: allow_internet is 2' 'lines[1]["allow_internet"] = 2'
+refused 'slug may have small letters' 'first("task")["slug"] = "../x"'
+refused 'metadata has to be an object' 'next(l for l in lines if "metadata" in l)["metadata"] = "[1]"'
+refused 'there is no event 4711' 'first("event")["kind"] = 4711'
+refused 'content has 17000000 bytes' 'first("message")["content"] = "x" * 17000000'
+refused 'state is 0, where 4 to 4' 'first("workspace")["state"] = 0'
+refused 'a row of workspace has no field path' 'first("workspace")["path"] = "/etc"'
+refused 'a row of agent stands behind those of event' 'lines.insert(len(lines) - 3, first("agent"))'
+refused 'a row stands behind notes' 'lines.append(first("event"))'
+refused 'line [0-9]*: UNIQUE constraint' 'lines.insert(3, dict(lines[2]))'
+refused 'line [0-9]*: FOREIGN KEY constraint' 'first("task")["team"] = 777'
+refused 'line [0-9]*: sender 777 is the number of no row' 'first("message")["sender"] = 777'
+refused 'line [0-9]*: agent 777 is the number of no row' 'first("delivery")["agent"] = 777'
+refused 'line 2: parent is not the number of an earlier row' 'lines[1]["parent"] = lines[1]["id"]'
+refused 'line [0-9]*: number 9 is not the next one' 'first("task", number=2)["number"] = 9'
+refused 'line [0-9]*: CHECK constraint' 'first("task", state=0)["owner"] = 1'
+refused 'a path has no' 'first("note")["path"] = "../../x.md"'
+refused 'hidden' 'first("note")["path"] = ".trash/x.md"'
+refused 'line [0-9]*: .*shows what the state holds' 'first("note")["path"] = "teams/here/tasks/001-x.md"'
+refused 'a note has a text, or base64' 'first("note")["base64"] = "AA=="'
+refused 'base64 is no base64' 'n = first("note"); n.pop("text", None); n["base64"] = "~~~~"'
+is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
+is 2 'is no file' "$CADRE" --home "$E" import /dev/null
+
+# Numbers of rows that were here before cannot be named: all count from the file's own.
+mangle 'first("message")["sender"] = 1'
+is 0 . "$CADRE" --home "$E" import bad.jsonl
+[ "$(ask "$E" "SELECT count(*) FROM message m JOIN agent a ON a.id = m.sender JOIN team t ON t.id = a.team WHERE t.name = 'here'")" = 0 ] ||
+	bad "an imported message is by an agent of a team that was here"
+
+# --- killed ------------------------------------------------------------------------------------------
+
+python3 - <<'END'
+import json, hashlib
+lines = [json.loads(l) for l in open("a2.jsonl")][:-1]
+last = max(l["id"] for l in lines if l.get("row") == "message")
+model = next(l for l in lines if l.get("row") == "message")
+at = next(i for i, l in enumerate(lines) if l.get("row") == "delivery")
+lines[at:at] = [dict(model, id=last + 1 + i) for i in range(60000)]
+text = "".join(json.dumps(l) + "\n" for l in lines)
+open("large.jsonl", "w").write(text + json.dumps({"end": len(lines), "sum": hashlib.sha256(text.encode()).hexdigest()}) + "\n")
+END
+K=$TMPDIR/k
+"$CADRE" --home "$K" init >/dev/null
+"$CADRE" --home "$K" team create here --roles a >/dev/null 2>&1
+kept() { sqlite3 "$K/state.db" 'SELECT count(*) FROM team; SELECT count(*) FROM message; SELECT incarnation FROM state; SELECT count(*) FROM vault_move'; }
+was=$(kept) cut=0
+for ms in 50 150 250 350 450 600 800 1000 1300; do
+	"$CADRE" --home "$K" import large.jsonl >/dev/null 2>&1 &
+	pid=$!
+	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+	kill -9 $pid 2>/dev/null && cut=$((cut + 1))
+	wait $pid 2>/dev/null
+	[ "$(kept)" = "$was" ] || break
+done
+if [ "$(kept)" != "$was" ]; then
+	[ "$(sqlite3 "$K/state.db" 'SELECT count(*) > 60000 FROM message')" = 1 ] || bad "a killed import left a part: $(kept)"
+fi
+[ $cut -gt 1 ] || bad "no import was killed under way"
+is 0 . "$CADRE" --home "$K" import large.jsonl
+is 0 . "$CADRE" --home "$K" doctor
+[ -z "$(find "$K/vault/.cadre-notes" -type f 2>/dev/null)" ] || bad "staged notes are left"
+exit $failed

@@ -1,0 +1,111 @@
+/*
+ * export - writes the state, or a team of it, as lines of JSON: see docs/export.md.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/transfer/transfer.h"
+#include "storage/durable.h"
+#include "tools/cadre/cli.h"
+#include "tools/cadre/screen/progress.h"
+
+static int write_rows(struct cli *cli, FILE *out, struct transfer_report *report,
+		      struct fault *f)
+{
+	struct call call = { .settings = &cli->home.settings,
+			     .identity.level = WHO_HOST,
+			     .now = clock_wall_ms() };
+
+	if (store_open(&call.store, cli->home.dir, STORE_READ, NULL, &call.fault) == 0)
+		transfer_export(&call, cli->team, out, report);
+	*f = call.fault;
+	store_close(call.store);
+	arena_release(&call.arena);
+	return f->code;
+}
+
+static int failed(const char *what, const char *path, struct fault *f)
+{
+	fault_set(f, errno == ENOENT ? FAULT_INVALID : FAULT_IO, "/file",
+		  "cannot %s %.150s: %m", what, path);
+	return errno == ENOENT ? fault_hint(f, "make the folder, or name another path")
+			       : (int)f->code;
+}
+
+/* Writes the file under a name of its own, and gives it the other one when it is whole and
+ * durable. */
+static int write_file(struct cli *cli, const char *path, struct transfer_report *report,
+		      struct fault *f)
+{
+	char temp[4500];
+	struct stat st;
+	FILE *out;
+	int fd;
+
+	if (lstat(path, &st) == 0) {
+		fault_set(f, FAULT_CONFLICT, "/file", "%.150s is there already", path);
+		return fault_hint(f, "choose another name");
+	}
+	snprintf(temp, sizeof(temp), "%s.%d.tmp", path, (int)getpid());
+	unlink(temp);
+	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out)
+		return failed("make", temp, f);
+	if (write_rows(cli, out, report, f) == 0 && fsync(fd))
+		failed("write", temp, f);
+	if (fclose(out) && !f->code)
+		failed("write", temp, f);
+	if (!f->code && renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE))
+		failed("name", path, f);
+	if (f->code)
+		unlink(temp);
+	else if (dir_sync_above(path))
+		failed("sync", path, f);
+	return f->code;
+}
+
+static void tell(const struct cli *cli, const char *path, const struct transfer_report *r)
+{
+	json_t *answer;
+
+	if (!cli->json) {
+		cli_say("%s: %lld rows and %lld notes", path, (long long)r->rows,
+			(long long)r->notes);
+		return;
+	}
+	answer = json_pack("{ss,sI,sI}", "path", path, "rows", (json_int_t)r->rows,
+			   "notes", (json_int_t)r->notes);
+	print_json(answer);
+	json_decref(answer);
+}
+
+int export_main(struct cli *cli, int argc, char **argv)
+{
+	struct transfer_report report;
+	struct progress *progress;
+	struct fault f = { 0 };
+	const char *path = argc > 1 ? argv[1] : "-";
+
+	if (argc > 2 || (path[0] == '-' && path[1]))
+		return cli_usage(cli,
+				 "`export` takes one path, or - for standard output");
+	if (cli_folder(cli, HOME_LOOK, &f) < 0)
+		return cli_fault(cli, &f);
+	if (!strcmp(path, "-")) {
+		write_rows(cli, stdout, &report, &f);
+		return f.code ? cli_say_fault(cli, &f) : 0;
+	}
+	progress = progress_begin(cli, "writing the export");
+	write_file(cli, path, &report, &f);
+	progress_end(progress);
+	if (f.code)
+		return cli_fault(cli, &f);
+	tell(cli, path, &report);
+	return 0;
+}
