@@ -292,6 +292,15 @@ int generation_copied(const struct store *s)
 	return index ? (int)index_number(index, INDEX_COPIED) : 0;
 }
 
+int generation_waiting(const struct store *s)
+{
+	const volatile void *index = index_of(s);
+
+	return index ? (int)(index_number(index, INDEX_FRAMES) -
+			     index_number(index, INDEX_COPIED))
+		     : 0;
+}
+
 /* SQLite raises the counter that it read with page 1 by one, not the one that it wrote
  * last.  Undoing a change of page 1 makes it read the counter again, and leaves the page
  * to be written. */

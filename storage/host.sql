@@ -66,3 +66,8 @@ SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 -- name: state_alive
 -- The host still runs: a time without any host, from now on, is a gap.
 UPDATE host SET alive_at = :now WHERE id = :host;
+
+-- name: doctor_newest
+-- int: at
+-- When the newest event was written; 0: nothing has happened.
+SELECT coalesce(max(e.at), 0) AS at FROM event e WHERE e.seq = (SELECT max(seq) FROM event);

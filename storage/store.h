@@ -128,6 +128,8 @@ int64_t store_schema_version(struct store *s, struct fault *f); /* or negative *
  * anew with the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
+/* Frames that any process has written and none has copied; 0 before the first read. */
+int64_t store_wal_waiting(const struct store *s);
 int64_t store_wal_length(const struct store *s); /* all frames of the WAL */
 /* Waits at most `ms` for reads that began before the WAL was copied, since they keep it
  * from starting anew.  1, 0 if such a read still runs, or negative. */

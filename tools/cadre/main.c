@@ -37,7 +37,7 @@ const struct verb verb_table[] = {
 	{ "events", "[-f] [OPTIONS]", "Show what happened; -f goes on as it happens.", "watch", events_main, 0 },
 	{ "logs", "[-n LINES] [-f]", "Show the host's log; -f goes on as it grows.", "watch", logs_main, VERB_OPERATORS },
 	{ "task edit", "TASK", "Change a task in an editor, as a page of Markdown.", "work", edit_main, 0 },
-	{ "doctor", "", "Check the state and its host, and say what to do.", "watch", doctor_main, 0 },
+	{ "doctor", "[--fix]", "Check the state and its host, and say what to do, or do it.", "watch", doctor_main, 0 },
 	{ "image", "build [--rootfs PATH] | list", "Make what VMs boot, from Debian's packages; list it.", "workspaces", image_main, 0 },
 	{ "config", "[KEY]", "Show what is configured, and from where.", "start", config_main, 0 },
 	{ "backup", "[PATH]", "Write a verified copy of the state.", "keep", backup_main, VERB_OPERATORS },

@@ -40,6 +40,14 @@ static const struct {
 	  "operator, who acted as coder: see --as.\n" },
 	{ "doctor",
 	  "One line a check: ok, warn or bad.  It changes nothing; 1 when one is bad.\n" },
+	{ "doctor",
+	  "It looks at the folder and who may read it, the space, the database and its log,\n"
+	  "locks and sockets, the clock, tokens and leases, guests and what they left on the\n"
+	  "machine, and compares the vault and the search index with the rows.  1 when\n"
+	  "something is bad.  --fix does what can be done without losing anything, and says\n"
+	  "what it did; what it takes away is kept in the state's folder doctor-DATE-TIME.\n"
+	  "Most of that needs `cadre down` first.  A damaged database it leaves as it is:\n"
+	  "`cadre restore` the last backup.\n" },
 	{ "backup",
 	  "Without a path it goes into the state's folder.  The secret, without which\n"
 	  "tokens are void, is written beside it as PATH.secret.\n" },

@@ -1,0 +1,243 @@
+#!/bin/sh
+# doctor - each thing that it looks at is broken for real: it names it and says what to do,
+# --fix mends it, says what it did and loses no row, and the next look finds nothing.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export CADRE_LIMITS_ENABLED=false
+H=$CADRE_HOME
+cd "$TMPDIR" || exit 1
+vm= writer=
+finish() {
+	for pid in $(pgrep -f "guest --workspace .* --state $H/"); do kill -CONT "$pid"; done 2>/dev/null
+	kill $vm $writer 2>/dev/null
+	cadre workspace destroy --yes red/w --team red >/dev/null 2>&1
+	cadre down --all >/dev/null 2>&1
+}
+trap finish EXIT
+rows() { sqlite3 "$H/state.db" 'SELECT * FROM message; SELECT * FROM task; SELECT id, name FROM team; SELECT id, name FROM agent; SELECT count(*) FROM delivery; SELECT * FROM task_note'; }
+# names VERDICT CHECK PATTERN: the doctor says so, and changes nothing.
+names() {
+	before=$(rows)
+	cadre doctor >out 2>&1
+	rc=$?
+	[ $rc = "$([ "$1" = bad ] && echo 1 || echo 0)" ] || bad "$2: doctor ended with $rc"
+	grep -q "^$1 *$2 *.*$3" out || bad "doctor does not say '$1 $2 $3': $(cat out)"
+	[ "$(rows)" = "$before" ] || bad "$2: doctor changed rows"
+}
+# mends CHECK DID: --fix says what it did, once; then all is well, and every row is there.
+mends() {
+	before=$(rows)
+	is 0 "^did *$1 *.*$2" cadre doctor --fix
+	grep -q '^\(warn\|bad\)' "$TMPDIR/out" && bad "$1: not well after the fix: $(cat "$TMPDIR/out")"
+	[ "$(rows)" = "$before" ] || bad "$1: the fix changed rows: $(rows)"
+	is 0 . cadre doctor --fix
+	grep -q '^did' "$TMPDIR/out" && bad "$1: mended twice: $(cat "$TMPDIR/out")"
+	is 0 '"fixes":\[\]' cadre doctor --fix --json
+	is 0 '"ok":true' cadre doctor --json
+}
+
+cadre team create red --roles w --roles v >/dev/null 2>&1
+cadre --team red --as v send w "a wonderful message" >/dev/null
+cadre --team red --as v send w "another remarkable one" >/dev/null
+cadre task create --team red "Find it" >/dev/null
+cadre search wonderful --team red | grep -q '#1' || bad "search"
+is 0 . cadre doctor
+is 2 'takes --fix' cadre doctor --mend
+is 5 'for the operator' env CADRE_TEAM=red CADRE_AGENT=w \
+	CADRE_TOKEN="$(cadre agent env w --team red | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")" "$CADRE" doctor --fix
+
+# --- permissions ----------------------------------------------------------------------
+
+cadre backup >/dev/null
+chmod 644 "$H/secret" "$H/state.db" "$H"/backups/*.secret
+names bad secret "$H/secret is open to others: 644"
+grep -q 'cadre doctor --fix; or: chmod 600 it' out || bad "what to do: $(cat out)"
+names bad permissions "backups/.*secret is open to others"
+mends permissions 'secret had the mode 644, and has 600'
+[ "$(stat -c %a "$H/secret" "$H/state.db" "$H"/backups/*.secret | sort -u)" = 600 ] || bad "modes: $(stat -c '%a %n' "$H"/*)"
+chmod 711 "$H/backups"
+names bad permissions "$H/backups is open to others: 711"
+mends permissions 'backups had the mode 711, and has 700'
+
+# --- the search index: against rows, and damaged ------------------------------------------
+
+sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
+[ "$(cadre search wonderful --team red | grep -c '#1')" = 0 ] || bad "the index still has it"
+names bad search '2 of the newest messages are not in the index'
+mends search 'made anew, up to event [0-9]*; the former is in .*/doctor-[0-9]*-[0-9]*$'
+[ -s "$(ls -d "$H"/doctor-*)/search.db" ] || bad "the former index is not kept"
+is 0 'what a fix took away is kept in .*/doctor-' cadre doctor
+cadre search wonderful --team red | grep -q '#1' || bad "search after the fix"
+rm -r "$H"/doctor-*
+cadre up >/dev/null
+sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
+either=yes is 1 'search *not mended: a host runs' cadre doctor --fix
+cadre down >/dev/null
+mends search 'made anew'
+rm -r "$H"/doctor-*
+
+# --- the vault against rows ------------------------------------------------------------------
+
+page=$H/vault/teams/red/tasks/001-find-it.md
+rm "$page"
+names warn vault '1 files are not as their rows: teams/red/tasks/001'
+mends mirror 'files of the vault were written anew'
+[ -s "$page" ] || bad "the file is not there again"
+echo "by hand" >>"$page"
+cp "$page" edited
+is 0 'whole; 1 files edited by hand' cadre doctor --fix
+cmp "$page" edited || bad "a person's edit is gone"
+rm "$page"
+cadre doctor --fix >/dev/null
+
+# --- leases that ran out ------------------------------------------------------------------------
+
+cadre --team red --as w claim 001 --lease-seconds 5 >/dev/null
+cadre --team red --as w inbox --lease-seconds 1 --limit 1 >/dev/null
+sqlite3 "$H/state.db" "UPDATE task SET lease_until = lease_until - 200000; UPDATE delivery SET due_at = due_at - 200000 WHERE due_at IS NOT NULL; UPDATE host SET alive_at = 0"
+names warn leases 'some ran out more than a minute ago'
+before=$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')
+is 0 'did *leases *.*those of 1 tasks and 1 messages had ended' cadre doctor --fix
+[ "$(sqlite3 "$H/state.db" 'SELECT count(*), sum(length(title)) FROM task; SELECT count(*), sum(length(content)) FROM message; SELECT count(*) FROM delivery')" = "$before" ] ||
+	bad "leases: rows are gone"
+is 0 '001 *pending' cadre task list --team red
+cadre events --limit 50 | grep -q 'task.lapsed' || bad "nobody was told of the lapse"
+is 0 . cadre doctor
+grep -q leases "$TMPDIR/out" && bad "leases are still late"
+# A lease that a host would move by the hour without one is moved, not ended.
+cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
+now=$(($(date +%s) * 1000))
+sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000; UPDATE host SET alive_at = $now - 3600000"
+is 0 'did *leases *.*those of 0 tasks' cadre doctor --fix
+is 0 '001 *claimed' cadre task list --team red
+cadre --team red --as w release 001 >/dev/null
+
+# --- the clock ---------------------------------------------------------------------------------------
+
+at=$(sqlite3 "$H/state.db" 'SELECT max(seq) FROM event')
+sqlite3 "$H/state.db" "UPDATE event SET at = at + 7200000 WHERE seq = $at"
+names bad clock 'it is 7[0-9]* s behind the newest event'
+sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
+
+# --- a host that was killed: its socket, guests that died, stand still, or are nobody's ------------------
+
+cadre up >/dev/null
+cadre workspace create --agent w --team red >/dev/null
+until_is ready cadre workspace list --team red
+pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
+kill -STOP "$pid"
+until_is '^bad *daemon *.*stands still' cadre doctor
+is 0 'did *daemons *.*goes on' cadre doctor --fix
+case $(ps -o stat= -p "$pid") in T*) bad "the guest still stands still" ;; esac
+socket=$(cut -d' ' -f3 "$H/host.lock")
+kill -9 "$(cut -d' ' -f1 "$H/host.lock")"
+kill -9 "$pid"
+until_is '^0$' count_guests
+names warn socket 'a host that was killed has left'
+names warn guest 'is not running'
+mends 'socket\|guests' 'is removed\|is gone, its row says so'
+[ ! -e "$socket" ] || bad "the socket is still there"
+is 0 'guests *1, of which a host starts 1' cadre doctor
+cadre up >/dev/null
+until_is '1, none dead' cadre doctor
+cadre down --all >/dev/null
+
+id=0198c0de-0000-7000-8000-000000000001
+mkdir -p -m 700 "$H/disks/$id"
+echo work >"$H/disks/$id/file"
+python3 -c 'import os, sys
+os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(600)"] + sys.argv[1:])' \
+	-uuid "$id" -drive "file=$H/disks/$id/1.qcow2" &
+vm=$!
+words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
+until_is '^qemu-system' words
+names warn guest "process $vm runs in .*a workspace that no row knows"
+is 0 "did *orphans *process $vm is ended; its files stay" cadre doctor --fix
+[ -z "$({ tr -d '\0' <"/proc/$vm/cmdline"; } 2>/dev/null)" ] || bad "the VM runs on"
+wait $vm 2>/dev/null
+vm=
+[ -s "$H/disks/$id/file" ] || bad "files of the orphan are gone"
+[ -d "$H/replaced" ] || bad "nothing says that its files stay"
+
+# --- bridge, taps and tables of VMs that are no more; those of others stay --------------------------
+
+cat >net.sh <<'END'
+tag=$1 own=$2 # in a network of its own
+ip link add br-cadre$tag type bridge && ip tuntap add cd01234567-$tag mode tap && ip link set cd01234567-$tag master br-cadre$tag &&
+	ip link add br-cadre0000 type bridge && nft add table inet cadre$tag && nft add table inet cadre0000 || exit 77
+"$CADRE" doctor >named || echo "a bridge that is left is bad"
+"$CADRE" doctor --fix >mended || echo "not mended: $(cat mended)"
+ip -o link | cut -d: -f2 | tr -d ' \n'
+nft list tables | tr -d '\n'
+"$CADRE" doctor >well
+END
+tag=$(cut -d' ' -f3 "$H/host.lock" | sed 's,.*\(....\)/host.sock,\1,')
+if unshare -n true 2>/dev/null && command -v nft ip >/dev/null; then
+	left=$(CADRE="$CADRE" unshare -n sh net.sh "$tag" x)
+	if [ $? != 77 ]; then
+		grep -q "^warn *network *the bridge br-cadre$tag, its taps and rules are left" named || bad "network: $(cat named)"
+		grep -q "^did *taps *the bridge br-cadre$tag, its taps and its tables are removed" mended || bad "network: $(cat mended)"
+		grep -q '^warn *network' well && bad "network: $(cat well)"
+		case $left in *"$tag"*) bad "something is left: $left" ;; esac
+		case $left in *br-cadre0000*cadre0000*) ;; *) bad "what is others' is gone: $left" ;; esac
+	fi
+fi
+
+# --- the log: a reader holds it, and then somebody ends without a checkpoint ------------------------------
+
+python3 - "$H/state.db" <<'END' &
+import os, sqlite3, sys, time
+reader = sqlite3.connect(sys.argv[1], isolation_level=None)
+reader.execute("BEGIN")
+reader.execute("SELECT count(*) FROM team").fetchall()
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA wal_autocheckpoint = 0")
+db.execute("PRAGMA synchronous = OFF")
+for _ in range(3):
+    db.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) "
+               "INSERT INTO replay(key, caller, op, args, made, at) SELECT randomblob(3000), i, 1, 1, 1, 1 FROM n")
+open("written", "w").close()
+while not os.path.exists("end"):
+    time.sleep(0.05)
+reader.execute("ROLLBACK")
+os.remove("end")
+time.sleep(600) # others do not copy the log at their end while it is open here
+END
+writer=$!
+until_done test -e written
+names warn log '[0-9]* frames wait for a checkpoint'
+cadre doctor --fix >/dev/null
+names warn log 'a long read holds it\|frames wait' # which no fix ends
+touch end
+until_done test ! -e end
+mends log 'frames of the log were copied into state.db'
+kill $writer
+wait $writer 2>/dev/null
+writer=
+
+# --- a damaged database is not mended in its place -----------------------------------------------------------
+
+rm -rf "$H/backups"
+cadre backup >/dev/null
+newest=$(ls "$H"/backups/*.db)
+cp "$H/state.db" whole.db
+python3 - "$H/state.db" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'task_state'").fetchone()[0]
+size = db.execute("PRAGMA page_size").fetchone()[0]
+db.close()
+with open(sys.argv[1], "r+b") as f:
+    f.seek((root - 1) * size)
+    f.write(b"\x07" * size)
+END
+sum=$(cksum <"$H/state.db")
+cadre doctor >out 2>&1 && bad "a damaged database is well"
+grep -q "^bad *integrity" out || bad "doctor does not name the damage: $(cat out)"
+tr -d '\n' <out | sed 's/  */ /g' | grep -q "cadre restore $newest\|cadre restore .*backups/" || bad "the last backup is not named: $(cat out)"
+cadre doctor --fix >out 2>&1 && bad "--fix calls a damaged database well"
+grep -q '^did *state' out && bad "--fix mended a damaged database"
+[ "$(cksum <"$H/state.db")" = "$sum" ] || bad "--fix wrote into a damaged database"
+is 0 . cadre restore --yes "$newest"
+is 0 '^ok *integrity' cadre doctor
+exit $failed

@@ -1,0 +1,64 @@
+/*
+ * doctor - declarations that the checks of a state share.
+ *
+ * doctor.c has their table, and runs them; each looks at one thing and says how that is.
+ * A fix makes what was found right by the operations that a host uses, or from what the
+ * state holds.  It loses nothing: what it takes away that held something is kept in
+ * HOME/doctor-YYYYMMDD-HHMMSS/.
+ */
+#ifndef TOOLS_CADRE_DOCTOR_DOCTOR_H
+#define TOOLS_CADRE_DOCTOR_DOCTOR_H
+
+#include "tools/cadre/cli.h"
+
+enum verdict { VERDICT_OK, VERDICT_WARN, VERDICT_BAD };
+
+struct doctor {
+	struct cli *cli;
+	struct store *store; /* a read connection; NULL when it cannot be opened */
+	const struct check *check; /* that runs */
+	json_t *lines; /* what all have said */
+	json_t *fixes; /* what was done; NULL: --fix was not given */
+	json_t *known; /* workspaces by their ids; NULL: they could not be listed */
+	enum verdict worst; /* of the check that runs */
+	bool bad; /* any check found something bad */
+	char aside[4300]; /* folder of what fixes took away; "": there is none yet */
+};
+
+/* Says what a check found, and what is to be done, or NULL. */
+void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
+		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Says what a fix did. */
+void doctor_did(struct doctor *d, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Moves a file of the state's folder to where it is kept: 1, 0 if there is none, or a
+ * fault. */
+int doctor_keep(struct doctor *d, const char *name, struct fault *f);
+/* The answer of a read without arguments; NULL when it fails. */
+json_t *doctor_ask(struct doctor *d, const struct op *op, struct fault *f);
+/* Runs an operation of the host's on `store`, as one does that starts: 0 or a fault.  The
+ * caller releases the arena of `call`, whose `out` is the answer. */
+int doctor_call(struct doctor *d, struct store *store, const struct op *op, json_t *args,
+		struct call *call, struct fault *f);
+/* Opens the state for a fix that writes rows: 0 or a fault. */
+int doctor_open(struct doctor *d, struct store **store, struct fault *f);
+
+/* --- the checks, by file, and their fixes: 0 or a fault --------------------------------- */
+
+typedef void check_look(struct doctor *d);
+typedef int check_fix(struct doctor *d, struct fault *f);
+
+check_look check_environment, check_folder, check_permissions, check_space, check_ground;
+check_fix fix_permissions;
+
+check_look check_state, check_log, check_host, check_socket, check_clock, check_tokens,
+	check_leases;
+check_fix fix_log, fix_socket, fix_leases;
+
+check_look check_mirror, check_search, check_trash, check_note_trash;
+check_fix fix_mirror, fix_search;
+
+check_look check_guests, check_stuck, check_orphans, check_network, check_taps;
+check_fix fix_guests, fix_stuck, fix_orphans, fix_taps;
+
+#endif

@@ -1,0 +1,296 @@
+/* doctor_shown - checks of what is made of rows, the vault's files and the search index, and of the
+ * trash. */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/machine/trash.h"
+#include "core/mirror/mirror.h"
+#include "core/vault/vault_trash.h"
+#include "ops.gen.h"
+#include "storage/search/search.h"
+#include "tools/cadre/doctor/doctor.h"
+
+enum { LAG_MOST = 1000, SAMPLE = 50, FIX_MS = 60000, STEP_MS = 200 };
+
+static void say_lag(struct doctor *d, const char *what, int64_t behind)
+{
+	bool hosted = home_holder(&d->cli->home);
+
+	if (behind < 0)
+		doctor_say(d, VERDICT_OK, what, NULL, "not made yet");
+	else if (behind > LAG_MOST)
+		doctor_say(d, VERDICT_WARN, what,
+			   hosted ? "see `cadre logs`" : "start a host: cadre up",
+			   "%lld events behind", (long long)behind);
+	else
+		doctor_say(d, VERDICT_OK, what, NULL, "%lld events behind",
+			   (long long)behind);
+}
+
+/* --- the vault ----------------------------------------------------------------------- */
+
+/* Whether the vault's files are as their rows.  A host brings back what is not
+ * there; what a person edited is theirs until its row changes. */
+static void check_files(struct doctor *d)
+{
+	struct text report = { 0 };
+	struct fault f = { 0 };
+	int edited = 0, n = mirror_verify(&d->cli->home, d->store, &report, &edited, &f);
+
+	if (n < 0)
+		doctor_say(d, VERDICT_WARN, "vault", "see `cadre logs`", "%s", f.text);
+	else if (n > edited)
+		doctor_say(d, VERDICT_WARN, "vault",
+			   home_holder(&d->cli->home)
+				   ? "the host brings them back in a minute"
+				   : "start a host: cadre up",
+			   "%d files are not as their rows: %.*s%s", n - edited,
+			   (int)strcspn(report.data, "\n"), report.data,
+			   n > 1 ? ", …" : "");
+	else if (n > 0)
+		doctor_say(d, VERDICT_OK, "vault", NULL, "whole; %d files edited by hand",
+			   n);
+	else
+		doctor_say(d, VERDICT_OK, "vault", NULL, "whole");
+	text_release(&report);
+}
+
+void check_mirror(struct doctor *d)
+{
+	struct fault f = { 0 };
+	int64_t behind;
+
+	if (mirror_lag(&d->cli->home, d->store, &behind, &f) < 0)
+		doctor_say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
+	else
+		say_lag(d, "mirror", behind);
+	if (!f.code && behind >= 0 && behind <= LAG_MOST)
+		check_files(d);
+}
+
+/* Lets the mirror look at each file, as that of a host does. */
+static int mirror_all(struct doctor *d, struct store *store, struct fault *f)
+{
+	int64_t until = clock_steady_ms() + FIX_MS;
+	struct mirror *m = NULL;
+	bool more = true;
+	int rc = mirror_open(&m, &d->cli->home, f);
+
+	if (rc == 0)
+		mirror_watch(m);
+	while (rc >= 0 && clock_steady_ms() < until) {
+		int64_t due;
+
+		rc = mirror_step(m, store, STEP_MS, &more, f);
+		due = mirror_due(m);
+		if (!more && due < 0)
+			break;
+		if (!more)
+			poll(NULL, 0, due < STEP_MS ? (int)due : STEP_MS);
+	}
+	mirror_close(m);
+	return rc < 0 ? (int)f->code : 0;
+}
+
+int fix_mirror(struct doctor *d, struct fault *f)
+{
+	struct store *store = NULL;
+
+	if (doctor_open(d, &store, f) == 0 && mirror_all(d, store, f) == 0)
+		doctor_did(
+			d,
+			"files of the vault were written anew from their rows; those that "
+			"people edited are as they were");
+	store_close(store);
+	return f->code;
+}
+
+/* --- the search index ---------------------------------------------------------------------- */
+
+/* The longest word between blanks that is of plain letters and digits, in the arena; NULL: there
+ * is none worth a search. */
+static const char *plain_word(struct arena *a, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	enum { SHORTEST = 4, LONGEST = 40 };
+	size_t best = SHORTEST - 1, n;
+	const char *at = NULL;
+
+	for (; text && *text; text += n + (text[n] != '\0')) {
+		n = strcspn(text, " \n");
+		if (n > best && n <= LONGEST && strspn(text, plain) >= n) {
+			best = n;
+			at = text;
+		}
+	}
+	return at ? arena_printf(a, "%.*s", (int)best, at) : NULL;
+}
+
+/* Whether the index finds a message by a word of its own. */
+static bool is_found(struct search *search, int64_t id, const char *body, struct arena *a,
+		     struct fault *f)
+{
+	struct search_scope scope = { .place = SEARCH_MESSAGES,
+				      .before = id + 1,
+				      .limit = 1 };
+	const char *word = plain_word(a, body);
+	struct search_query query;
+	int64_t row = 0;
+	int n;
+
+	if (!word || search_parse(search, word, &query, a, f) < 0)
+		return true;
+	n = search_match(search, &query, &scope, &row, f);
+	return n < 0 || (n == 1 && row == id);
+}
+
+/* Looks for the newest messages in the index: how many it does not have. */
+static int count_missing(struct doctor *d, struct search *search, struct fault *f)
+{
+	struct search_messages_row row;
+	struct search_head_row head;
+	struct arena a = { 0 };
+	struct query q;
+	int missing = 0;
+
+	if (store_row(d->store, sql_search_head, &(struct sql_search_head_in){ 0 }, &head,
+		      sizeof(head), &a, f) <= 0)
+		return 0;
+	store_query(d->store, &q, sql_search_messages,
+		    &(struct sql_search_messages_in){ .after = head.last_message - SAMPLE,
+						      .upto = head.last_message,
+						      .limit = SAMPLE });
+	while (store_next(&q, &row, sizeof(row), &a, f) > 0)
+		missing += !is_found(search, row.id, row.body, &a, f);
+	query_end(&q);
+	arena_release(&a);
+	return missing;
+}
+
+/* A step without time tells how far the index is; what it has is looked for in it. */
+static void look_into(struct doctor *d, int64_t *indexed, int *missing, struct fault *f)
+{
+	struct search *search = NULL;
+	bool more = true;
+
+	if (store_begin(d->store, false, f) < 0)
+		return;
+	if (search_open(&search, d->cli->home.dir, f) == 0 &&
+	    search_step(search, d->store, 0, indexed, &more, f) == 0 && !more)
+		*missing = count_missing(d, search, f);
+	search_close(search);
+	store_rollback(d->store);
+}
+
+void check_search(struct doctor *d)
+{
+	struct fault f = { 0 };
+	json_t *status = doctor_ask(d, op_state_status, &f);
+	int64_t newest = json_integer_value(json_object_get(status, "event_seq")),
+		indexed = 0;
+	int missing = 0;
+
+	if (status)
+		look_into(d, &indexed, &missing, &f);
+	if (f.code)
+		doctor_say(d, VERDICT_WARN, "search", "remove search.db: it is made anew",
+			   "%s", f.text);
+	else if (missing)
+		doctor_say(d, VERDICT_BAD, "search",
+			   "end all of cadre and remove search.db: it is made anew",
+			   "%d of the newest messages are not in the index", missing);
+	else
+		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
+	json_decref(status);
+}
+
+/* All that was indexed is in the state and the vault; the former files are kept even so. */
+int fix_search(struct doctor *d, struct fault *f)
+{
+	static const char *const names[] = { "search.db-wal", "search.db-shm",
+					     "search.db-journal", "search.db" };
+	struct search *search = NULL;
+	struct store *store = NULL;
+	int64_t indexed = 0;
+	bool more = true;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (doctor_keep(d, names[i], f) < 0)
+			return f->code;
+	if (doctor_open(d, &store, f) == 0 &&
+	    search_open(&search, d->cli->home.dir, f) == 0)
+		while (more && !f->code && store_begin(store, false, f) == 0) {
+			search_step(search, store, STEP_MS, &indexed, &more, f);
+			store_rollback(store);
+		}
+	search_close(search);
+	store_close(store);
+	if (!f->code)
+		doctor_did(
+			d,
+			"the search index is made anew, up to event %lld; the former is in "
+			"%s",
+			(long long)indexed, d->aside);
+	return f->code;
+}
+
+/* --- trash ------------------------------------------------------------------------------- */
+
+/* The folders of removed workspaces, which take up space until their time is over. */
+void check_trash(struct doctor *d)
+{
+	const struct config *config = &d->cli->home.settings.config;
+	struct arena a = { 0 };
+	struct trash_entry *entries;
+	size_t n = trash_list(d->cli->home.dir, &a, &entries);
+	const char *s = n == 1 ? "" : "s";
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += entries[i].bytes;
+	if (bytes > config->workspace_trash_mb << 20)
+		doctor_say(d, VERDICT_WARN, "trash",
+			   "the oldest go at the host's next start, or when something is "
+			   "removed; workspace.trash_mb keeps more",
+			   "%zu removed workspace%s, %lld MiB where %lld are kept", n, s,
+			   (long long)(bytes >> 20),
+			   (long long)config->workspace_trash_mb);
+	else if (n)
+		doctor_say(
+			d, VERDICT_OK, "trash", NULL,
+			"%zu removed workspace%s, %lld MiB of %lld, kept for %lld days: "
+			"cadre undo",
+			n, s, (long long)(bytes >> 20),
+			(long long)config->workspace_trash_mb,
+			(long long)config->workspace_keep_days);
+	arena_release(&a);
+}
+
+/* The notes that were removed, in the vault. */
+void check_note_trash(struct doctor *d)
+{
+	const struct settings *s = &d->cli->home.settings;
+	struct vault_trash *entries;
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	int64_t bytes = 0;
+	size_t n = 0;
+
+	if (vault_trash_list(s->notes, &a, &entries, &n, &f) < 0)
+		doctor_say(d, VERDICT_WARN, "notes' trash",
+			   "move away what stands in the vault as .trash", "%s", f.text);
+	for (size_t i = 0; !f.code && i < n; i++)
+		bytes += entries[i].bytes;
+	if (!f.code && n)
+		doctor_say(
+			d, VERDICT_OK, "notes' trash", NULL,
+			"%zu removals of notes, %lld KiB of %lld MiB, each for %lld days: "
+			"cadre undo",
+			n, (long long)(bytes >> 10),
+			(long long)s->config.workspace_trash_mb,
+			(long long)s->config.workspace_keep_days);
+	arena_release(&a);
+}

@@ -1,0 +1,301 @@
+/* doctor_state - the database of a state, its clock and its host. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/access/secret.h"
+#include "core/base/clock.h"
+#include "core/base/version.h"
+#include "core/op/op.h"
+#include "ops.gen.h"
+#include "tools/cadre/doctor/doctor.h"
+
+enum {
+	HELD_MS = 2000,
+	FRAMES_MOST = 20000, /* of the log that wait: a host copies them at 2,000 */
+	CLOCK_MS = 60000, /* by which a clock may be behind what was written */
+	LATE_MS = 60000, /* until somebody has written down what ran out */
+	RESTART_MS = 2000, /* to wait for those who read from the log */
+};
+
+/* --- the database ------------------------------------------------------------------- */
+
+/* A damaged database is not mended in its place: what is lost in it cannot be known. */
+static void say_damage(struct doctor *d, const char *found)
+{
+	char newest[300] = "", dir[4200], todo[HINT_SIZE];
+	struct dirent *e;
+	DIR *all;
+
+	snprintf(dir, sizeof(dir), "%s/backups", d->cli->home.dir);
+	all = opendir(dir);
+	while (all && (e = readdir(all))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > 3 && n < sizeof(newest) && !strcmp(e->d_name + n - 3, ".db") &&
+		    strcmp(e->d_name, newest) > 0)
+			memcpy(newest, e->d_name, n + 1);
+	}
+	if (all)
+		closedir(all);
+	if (newest[0])
+		snprintf(
+			todo, sizeof(todo),
+			"put the last backup in its place, the damaged one is kept: cadre "
+			"down, cadre restore %.100s/%.60s",
+			dir, newest);
+	else
+		snprintf(todo, sizeof(todo),
+			 "put a backup in its place: cadre down, cadre restore FILE");
+	doctor_say(d, VERDICT_BAD, "integrity", todo, "%s", found);
+}
+
+void check_state(struct doctor *d)
+{
+	struct fault f = { 0 };
+	char who[160];
+
+	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &f) < 0)
+		return doctor_say(d, VERDICT_BAD, "state", f.hint, "%s", f.text);
+	if (store_check(d->store, &f) < 0)
+		say_damage(d, f.text);
+	else
+		doctor_say(d, VERDICT_OK, "integrity", NULL, "%s is sound",
+			   store_path(d->store));
+	if (store_is_held(d->store, HELD_MS, who, sizeof(who)))
+		doctor_say(
+			d, VERDICT_BAD, "writing",
+			"let it go on (fg, kill -CONT) or end it: what was acknowledged is "
+			"kept",
+			"process %s keeps the state from being written", who);
+}
+
+void check_log(struct doctor *d)
+{
+	int64_t frames = store_wal_waiting(d->store);
+
+	if (frames > FRAMES_MOST)
+		doctor_say(d, VERDICT_WARN, "log",
+			   "a long read holds it: end old readers",
+			   "%lld frames wait for a checkpoint", (long long)frames);
+}
+
+int fix_log(struct doctor *d, struct fault *f)
+{
+	struct store *store = NULL;
+	int64_t before = store_wal_waiting(d->store);
+
+	/* The doctor's own read is none of those who hold it. */
+	store_close(d->store);
+	d->store = NULL;
+	if (doctor_open(d, &store, f) == 0 && store_checkpoint(store, f) >= 0 &&
+	    store_restart_wal(store, RESTART_MS, f) >= 0 &&
+	    store_wal_frames(store) < before)
+		doctor_did(d, "%lld frames of the log were copied into state.db",
+			   (long long)(before - store_wal_frames(store)));
+	store_close(store);
+	return store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, f);
+}
+
+void check_tokens(struct doctor *d)
+{
+	struct secret_fit fit;
+	struct fault f = { 0 };
+
+	if (secret_look(d->store, d->cli->home.settings.secret, &fit, &f) == 0 &&
+	    fit.fit < fit.tokens)
+		doctor_say(
+			d, VERDICT_BAD, "tokens",
+			"bring the former one back (a backup has it as PATH.secret), or "
+			"register the agents anew: --replace",
+			"%lld of the %lld newest agents have tokens that %s/secret does not make",
+			(long long)(fit.tokens - fit.fit), (long long)fit.tokens,
+			d->cli->home.dir);
+}
+
+/* --- the clock ----------------------------------------------------------------------- */
+
+void check_clock(struct doctor *d)
+{
+	const struct sql_doctor_newest_in none = { 0 };
+	struct doctor_newest_row newest = { 0 };
+	int64_t now = clock_wall_ms();
+	struct arena arena = { 0 };
+	struct fault f = { 0 };
+
+	if (store_begin(d->store, false, &f) == 0 &&
+	    store_row(d->store, sql_doctor_newest, &none, &newest, sizeof(newest), &arena,
+		      &f) > 0 &&
+	    newest.at > now + CLOCK_MS)
+		doctor_say(
+			d, VERDICT_BAD, "clock",
+			"set this machine's clock; if it is right, it was ahead when the "
+			"event was written, and times are in order again after that",
+			"it is %lld s behind the newest event",
+			(long long)(newest.at - now) / 1000);
+	store_rollback(d->store);
+	arena_release(&arena);
+}
+
+/* Leases and lives that ran out; whoever calls sees that they did, but until a host or a
+ * writer has written it down nobody is told. */
+void check_leases(struct doctor *d)
+{
+	const struct sql_host_due_in in = { .now = clock_wall_ms() - LATE_MS };
+	struct host_due_row due = { 0 };
+	struct arena arena = { 0 };
+	struct fault f = { 0 };
+
+	if (store_begin(d->store, false, &f) == 0 &&
+	    store_row(d->store, sql_host_due, &in, &due, sizeof(due), &arena, &f) > 0 &&
+	    due.due)
+		doctor_say(
+			d, VERDICT_WARN, "leases",
+			home_holder(&d->cli->home) ? "see `cadre logs`"
+						   : "start a host: cadre up",
+			"some ran out more than a minute ago, and nobody has told of it");
+	store_rollback(d->store);
+	arena_release(&arena);
+}
+
+/* Arguments of the first tick are those of a host that starts: leases are moved by the time
+ * without one, and what has run out even so is ended. */
+static json_t *tick_args(struct store *store, bool first, struct fault *f)
+{
+	const struct sql_host_due_in in = { .now = clock_wall_ms() };
+	struct host_due_row due = { 0 };
+	struct arena arena = { 0 };
+	json_t *args = json_object();
+	char since[25];
+
+	if (first && store_begin(store, false, f) == 0) {
+		if (store_row(store, sql_host_due, &in, &due, sizeof(due), &arena, f) >
+			    0 &&
+		    due.alive_at > 0 && due.alive_at < in.now) {
+			json_object_set_new(args, "gap_ms",
+					    json_integer(in.now - due.alive_at));
+			time_format(due.alive_at, since);
+			json_object_set_new(args, "gap_since", json_string(since));
+		}
+		store_rollback(store);
+		json_object_set_new(args, "start", json_true());
+	}
+	arena_release(&arena);
+	return args;
+}
+
+int fix_leases(struct doctor *d, struct fault *f)
+{
+	long long tasks = 0, deliveries = 0;
+	struct store *store = NULL;
+	bool more = doctor_open(d, &store, f) == 0;
+
+	for (bool first = true; more && !f->code; first = false) {
+		struct call call = { 0 };
+		json_t *args = tick_args(store, first, f);
+
+		more = !f->code &&
+		       doctor_call(d, store, op_clock_tick, args, &call, f) == 0;
+		if (more) {
+			const struct clock_tick_out *out = call.out;
+
+			tasks += out->tasks;
+			deliveries += out->deliveries;
+			more = out->more;
+		}
+		json_decref(args);
+		arena_release(&call.arena);
+	}
+	store_close(store);
+	if (!f->code)
+		doctor_did(
+			d,
+			"leases were moved by the time without a host; those of %lld tasks "
+			"and %lld messages had ended",
+			tasks, deliveries);
+	return f->code;
+}
+
+/* --- the host ------------------------------------------------------------------------- */
+
+static void check_answer(struct doctor *d, pid_t holder)
+{
+	struct fault f = { 0 };
+	json_t *status = doctor_ask(d, op_state_status, &f);
+	const char *version = json_string_value(json_object_get(status, "version"));
+
+	if (!status)
+		doctor_say(d, VERDICT_BAD, "status", f.hint, "%s", f.text);
+	else if (holder && !client_hosted(d->cli->client))
+		doctor_say(d, VERDICT_BAD, "socket",
+			   "see `cadre logs`; restart it: cadre down, then cadre up",
+			   "process %d holds the lock but does not answer at %s",
+			   (int)holder, d->cli->home.socket);
+	else if (version && strcmp(version, CADRE_VERSION))
+		doctor_say(d, VERDICT_WARN, "version",
+			   "restart it: cadre down, then cadre up",
+			   "the host is %s, this is %s", version, CADRE_VERSION);
+	else if (version)
+		doctor_say(d, VERDICT_OK, "version", NULL, "%s, schema %lld", version,
+			   (long long)json_integer_value(
+				   json_object_get(status, "schema_version")));
+	json_decref(status);
+}
+
+void check_host(struct doctor *d)
+{
+	pid_t holder = home_holder(&d->cli->home);
+
+	if (holder)
+		doctor_say(d, VERDICT_OK, "host", NULL, "process %d holds the lock",
+			   (int)holder);
+	else
+		doctor_say(d, VERDICT_OK, "host", NULL,
+			   "none runs; commands open the state themselves");
+	if (d->store)
+		check_answer(d, holder);
+}
+
+/* Whether somebody listens there; true as well where that cannot be told. */
+static bool is_heard(const char *path)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool refused;
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	refused = fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) &&
+		  errno == ECONNREFUSED;
+	if (fd >= 0)
+		close(fd);
+	return !refused;
+}
+
+void check_socket(struct doctor *d)
+{
+	const char *path = d->cli->home.socket;
+
+	if (!home_holder(&d->cli->home) && access(path, F_OK) == 0 && !is_heard(path))
+		doctor_say(d, VERDICT_WARN, "socket",
+			   "the next start of a host takes it over",
+			   "a host that was killed has left %s", path);
+}
+
+int fix_socket(struct doctor *d, struct fault *f)
+{
+	struct home *home = &d->cli->home;
+
+	if (is_heard(home->socket))
+		return 0;
+	if (unlink(home->socket))
+		return fault_set(f, FAULT_IO, "", "cannot remove %.100s: %s",
+				 home->socket, strerror(errno));
+	doctor_did(d, "%s is removed", home->socket);
+	if (!guests_running(home->dir))
+		home_leave_run(home);
+	return 0;
+}
