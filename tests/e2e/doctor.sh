@@ -64,7 +64,7 @@ mends permissions 'backups had the mode 711, and has 700'
 sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
 [ "$(cadre search wonderful --team red | grep -c '#1')" = 0 ] || bad "the index still has it"
 names bad search '2 of the newest messages are not in the index'
-mends search 'made anew, up to event [0-9]*; the former is in .*/doctor-[0-9]*-[0-9]*$'
+mends search 'the former index is in .*/doctor-[0-9]*-[0-9]*$'
 [ -s "$(ls -d "$H"/doctor-*)/search.db" ] || bad "the former index is not kept"
 is 0 'what a fix took away is kept in .*/doctor-' cadre doctor
 cadre search wonderful --team red | grep -q '#1' || bad "search after the fix"
@@ -73,8 +73,19 @@ cadre up >/dev/null
 sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
 either=yes is 1 'search *not mended: a host runs' cadre doctor --fix
 cadre down >/dev/null
-mends search 'made anew'
+mends search 'is whole, up to event [0-9]'
 rm -r "$H"/doctor-*
+
+cadre search wonderful --team red >/dev/null
+python3 - "$H/search.db" <<'END'
+import os, sys
+with open(sys.argv[1], "r+b") as f:
+    size = os.fstat(f.fileno()).st_size
+    f.seek(4096)
+    f.write(os.urandom(size - 4096))
+END
+is 0 'ok *search' cadre doctor # whoever opens it throws it away
+until_is '#1' cadre search wonderful --team red
 
 # --- the vault against rows ------------------------------------------------------------------
 
@@ -204,7 +215,10 @@ os.remove("end")
 time.sleep(600) # others do not copy the log at their end while it is open here
 END
 writer=$!
-until_done test -e written
+for i in $(seq 600); do
+	[ -e written ] && break
+	sleep 0.1
+done
 names warn log '[0-9]* frames wait for a checkpoint'
 cadre doctor --fix >/dev/null
 names warn log 'a long read holds it\|frames wait' # which no fix ends

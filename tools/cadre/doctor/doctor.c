@@ -67,18 +67,15 @@ static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
 void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
 		const char *fmt, ...)
 {
-	char found[400], plain[HINT_SIZE], both[HINT_SIZE + 40];
+	char found[400], plain[HINT_SIZE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(found, sizeof(found), fmt, ap);
 	va_end(ap);
 	todo = todo ? hint_plain(todo, plain) : NULL;
-	if (v != VERDICT_OK && d->check->fix && !d->fixes) {
-		snprintf(both, sizeof(both), "cadre doctor --fix%s%s",
-			 todo ? "; or: " : "", todo ? todo : "");
-		todo = both;
-	}
+	if (todo && d->fixes && !strncmp(todo, DOCTOR_FIX, strlen(DOCTOR_FIX)))
+		todo += strlen(DOCTOR_FIX); /* it was tried */
 	d->worst = v > d->worst ? v : d->worst;
 	json_array_append_new(d->lines,
 			      json_pack("{ss,ss,ss,ss*}", "check", what, "verdict",

@@ -25,6 +25,9 @@ struct doctor {
 	char aside[4300]; /* folder of what fixes took away; "": there is none yet */
 };
 
+/* Begins what is to be done where the check's fix does it. */
+#define DOCTOR_FIX "cadre doctor --fix; or: "
+
 /* Says what a check found, and what is to be done, or NULL. */
 void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -67,6 +67,13 @@ static bool is_dead(const json_t *row)
 	       pid > 0 && !state_of(pid);
 }
 
+/* Whether the row of a dead guest can be set right here.  What becomes of a VM that died is
+ * known to a host alone, which finds out whether its machine went down with it. */
+static bool is_mended(const json_t *row)
+{
+	return is_dead(row) && !strcmp(text_of(row, "backend"), "process");
+}
+
 /* Whether a host has to start it. */
 static bool is_waiting(const json_t *row)
 {
@@ -82,8 +89,9 @@ static bool check_guest(struct doctor *d, const json_t *row)
 	if (!lost && strcmp(text_of(row, "state"), "failed") != 0)
 		return true;
 	doctor_say(d, VERDICT_WARN, "guest",
-		   hosted ? "cadre workspace start, or see `cadre logs`"
-			  : "start a host: cadre up",
+		   hosted           ? "cadre workspace start, or see `cadre logs`"
+		   : is_mended(row) ? DOCTOR_FIX "start a host: cadre up"
+				    : "start a host: cadre up",
 		   "%s is %s", text_of(row, "name"), lost ? "not running" : "failed");
 	return false;
 }
@@ -185,7 +193,7 @@ int fix_guests(struct doctor *d, struct fault *f)
 	if (!d->known || doctor_open(d, &store, f) < 0)
 		return f->code;
 	json_object_foreach(d->known, id, row) {
-		if (is_dead(row) && note_dead(d, store, row, f) < 0)
+		if (is_mended(row) && note_dead(d, store, row, f) < 0)
 			break;
 	}
 	store_close(store);
@@ -218,8 +226,7 @@ static void visit_stopped(struct doctor *d,
 
 static void tell_stopped(struct doctor *d, const char *name, pid_t pid)
 {
-	doctor_say(d, VERDICT_BAD, "daemon",
-		   "let it go on: kill -CONT, or fg in its shell",
+	doctor_say(d, VERDICT_BAD, "daemon", DOCTOR_FIX "let it go on: kill -CONT",
 		   "the guest of %s, process %d, stands still", name, (int)pid);
 }
 
@@ -305,7 +312,7 @@ void check_orphans(struct doctor *d)
 	find_strangers(d, &s);
 	for (size_t i = 0; i < s.n; i++)
 		doctor_say(d, VERDICT_WARN, "guest",
-			   "the next start of a host ends it; its files stay",
+			   DOCTOR_FIX "the next start of a host ends it; its files stay",
 			   "process %lld runs in %s, a workspace that no row knows",
 			   (long long)s.v[i].process.pid, s.v[i].place);
 	snprintf(path, sizeof(path), "%s/replaced", dir);
@@ -395,7 +402,7 @@ void check_taps(struct doctor *d)
 	if (!home_holder(&d->cli->home) && is_left(d, &net))
 		doctor_say(
 			d, VERDICT_WARN, "network",
-			"the next host uses it again, or removes it",
+			DOCTOR_FIX "the next host uses it again, or removes it",
 			"the bridge br-cadre%s, its taps and rules are left, and no VM runs",
 			d->cli->home.settings.tag);
 	net_linux_release(&net);

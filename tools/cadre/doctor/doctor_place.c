@@ -145,7 +145,8 @@ static void tell_open(struct doctor *d, const char *path)
 
 	if (is_open(path, &st))
 		doctor_say(d, VERDICT_BAD, secret ? "secret" : "permissions",
-			   S_ISDIR(st.st_mode) ? "chmod 700 it" : "chmod 600 it",
+			   S_ISDIR(st.st_mode) ? DOCTOR_FIX "chmod 700 it"
+					       : DOCTOR_FIX "chmod 600 it",
 			   "%s is open to others: %o", path, st.st_mode & 0777);
 }
 
@@ -183,7 +184,7 @@ void check_permissions(struct doctor *d)
 
 	if (find_shut(d, path, sizeof(path)))
 		doctor_say(d, VERDICT_BAD, "folders",
-			   "chmod 700 it, or start the host anew",
+			   DOCTOR_FIX "chmod 700 it, or start the host anew",
 			   "its owner cannot look into %s", path);
 	snprintf(path, sizeof(path), "%s/secret", d->cli->home.dir);
 	if (lstat(path, &st))

@@ -22,7 +22,8 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 		doctor_say(d, VERDICT_OK, what, NULL, "not made yet");
 	else if (behind > LAG_MOST)
 		doctor_say(d, VERDICT_WARN, what,
-			   hosted ? "see `cadre logs`" : "start a host: cadre up",
+			   hosted ? "see `cadre logs`"
+				  : DOCTOR_FIX "start a host: cadre up",
 			   "%lld events behind", (long long)behind);
 	else
 		doctor_say(d, VERDICT_OK, what, NULL, "%lld events behind",
@@ -45,7 +46,7 @@ static void check_files(struct doctor *d)
 		doctor_say(d, VERDICT_WARN, "vault",
 			   home_holder(&d->cli->home)
 				   ? "the host brings them back in a minute"
-				   : "start a host: cadre up",
+				   : DOCTOR_FIX "start a host: cadre up",
 			   "%d files are not as their rows: %.*s%s", n - edited,
 			   (int)strcspn(report.data, "\n"), report.data,
 			   n > 1 ? ", …" : "");
@@ -196,11 +197,11 @@ void check_search(struct doctor *d)
 	if (status)
 		look_into(d, &indexed, &missing, &f);
 	if (f.code)
-		doctor_say(d, VERDICT_WARN, "search", "remove search.db: it is made anew",
-			   "%s", f.text);
+		doctor_say(d, VERDICT_BAD, "search",
+			   DOCTOR_FIX "remove search.db: it is made anew", "%s", f.text);
 	else if (missing)
 		doctor_say(d, VERDICT_BAD, "search",
-			   "end all of cadre and remove search.db: it is made anew",
+			   DOCTOR_FIX "end all of cadre and remove search.db",
 			   "%d of the newest messages are not in the index", missing);
 	else
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
@@ -217,7 +218,9 @@ int fix_search(struct doctor *d, struct fault *f)
 	int64_t indexed = 0;
 	bool more = true;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+	/* One that is only behind goes on. */
+	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
+	     i++)
 		if (doctor_keep(d, names[i], f) < 0)
 			return f->code;
 	if (doctor_open(d, &store, f) == 0 &&
@@ -228,12 +231,11 @@ int fix_search(struct doctor *d, struct fault *f)
 		}
 	search_close(search);
 	store_close(store);
+	if (!f->code && d->aside[0])
+		doctor_did(d, "the former index is in %s", d->aside);
 	if (!f->code)
-		doctor_did(
-			d,
-			"the search index is made anew, up to event %lld; the former is in "
-			"%s",
-			(long long)indexed, d->aside);
+		doctor_did(d, "the search index is whole, up to event %lld",
+			   (long long)indexed);
 	return f->code;
 }
 

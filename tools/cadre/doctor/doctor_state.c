@@ -80,7 +80,7 @@ void check_log(struct doctor *d)
 
 	if (frames > FRAMES_MOST)
 		doctor_say(d, VERDICT_WARN, "log",
-			   "a long read holds it: end old readers",
+			   DOCTOR_FIX "end old readers: a long read may hold it",
 			   "%lld frames wait for a checkpoint", (long long)frames);
 }
 
@@ -156,7 +156,7 @@ void check_leases(struct doctor *d)
 		doctor_say(
 			d, VERDICT_WARN, "leases",
 			home_holder(&d->cli->home) ? "see `cadre logs`"
-						   : "start a host: cadre up",
+						   : DOCTOR_FIX "start a host: cadre up",
 			"some ran out more than a minute ago, and nobody has told of it");
 	store_rollback(d->store);
 	arena_release(&arena);
@@ -281,7 +281,7 @@ void check_socket(struct doctor *d)
 
 	if (!home_holder(&d->cli->home) && access(path, F_OK) == 0 && !is_heard(path))
 		doctor_say(d, VERDICT_WARN, "socket",
-			   "the next start of a host takes it over",
+			   DOCTOR_FIX "the next start of a host takes it over",
 			   "a host that was killed has left %s", path);
 }
 
