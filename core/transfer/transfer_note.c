@@ -11,6 +11,9 @@ int transfer_note_check(struct call *call, const char *path)
 {
 	const char *resolved;
 
+	if (!call->settings->notes)
+		return fault_set(&call->fault, FAULT_INVALID, "/file",
+				 "there is no vault for a note");
 	if (strchr(path, '\n') ||
 	    vault_note(call, path, "/file", VAULT_WRITE, &resolved) < 0)
 		return call->fault.code;

@@ -59,6 +59,11 @@ chmod 711 "$H/backups"
 names bad permissions "$H/backups is open to others: 711"
 mends permissions 'backups had the mode 711, and has 700'
 
+mkdir -p "$H/vault/notes/deep"
+chmod 0 "$H/vault/notes/deep"
+names bad folders "its owner cannot look into $H/vault/notes/deep"
+mends permissions 'vault/notes/deep is open to its owner'
+
 # --- the search index: against rows, and damaged ------------------------------------------
 
 sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
@@ -84,7 +89,8 @@ with open(sys.argv[1], "r+b") as f:
     f.seek(4096)
     f.write(os.urandom(size - 4096))
 END
-is 0 'ok *search' cadre doctor # whoever opens it throws it away
+# A damaged index is thrown away by whoever opens it.
+is 0 'ok *search' cadre doctor
 until_is '#1' cadre search wonderful --team red
 
 # --- the vault against rows ------------------------------------------------------------------

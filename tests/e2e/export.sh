@@ -178,6 +178,21 @@ is 0 'Three' b task list --team depot
 cadre export cellar.jsonl --team cellar >/dev/null
 is 0 'team cellar is here as cave' b import cellar.jsonl --as cave
 is 0 . b doctor
+# --- commands that wait: their variables stay, and they run nowhere twice ------------------------------
+
+cadre --team shop --as lead task create "Six" >/dev/null
+cadre --team shop --as lead task assign 006 dev --command 'echo hello; sleep 1' >/dev/null || bad "assign 006"
+sqlite3 "$A/state.db" "UPDATE assignment SET env = '{\"KEY\":\"hush-hush\"}'"
+cadre export a3.jsonl >/dev/null
+grep -q hush a3.jsonl && bad "the variables of a command are in the export"
+D=$TMPDIR/d
+"$CADRE" --home "$D" init >/dev/null
+is 0 '1 commands that waited or ran are interrupted' "$CADRE" --home "$D" import a3.jsonl
+[ "$(ask "$D" 'SELECT sum(assignments) FROM agent_inbox; SELECT count(*) FROM assignment WHERE state < 2')" = "0
+0" ] || bad "a command is open after the import"
+is 0 'whether this command runs elsewhere is not known' "$CADRE" --home "$D" results --team shop --json
+is 0 . "$CADRE" --home "$D" doctor
+
 b up >/dev/null
 is 4 'a host runs already' b import shop.jsonl
 b down >/dev/null

@@ -198,12 +198,14 @@ void check_permissions(struct doctor *d)
 
 int fix_permissions(struct doctor *d, struct fault *f)
 {
-	char path[4200];
+	char path[4200], last[4200] = "";
 
 	(void)f;
-	for (int i = 0; i < 1000 && find_shut(d, path, sizeof(path)); i++) {
+	while (find_shut(d, path, sizeof(path)) && strcmp(path, last) != 0) {
 		private_enter_root(path);
-		doctor_did(d, "%s is open to its owner", path);
+		if (!private_shut(path, 0, last, sizeof(last)))
+			doctor_did(d, "%s is open to its owner", path);
+		snprintf(last, sizeof(last), "%s", path);
 	}
 	visit_private(d, close_open);
 	return 0;

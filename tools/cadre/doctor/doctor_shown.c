@@ -218,7 +218,7 @@ int fix_search(struct doctor *d, struct fault *f)
 	int64_t indexed = 0;
 	bool more = true;
 
-	/* One that is only behind goes on. */
+	/* An index that is only behind goes on. */
 	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
 	     i++)
 		if (doctor_keep(d, names[i], f) < 0)
