@@ -66,12 +66,13 @@ struct http_conn {
 	bool started, headed; /* a request's first byte, its whole head is there */
 	bool begun; /* the service has been asked */
 	bool whole; /* the request has been read */
+	bool line_ended; /* the last byte of the head ended a line */
 	bool last; /* this answer is the last */
 	bool streams; /* the service has it until it is out */
 	bool flows; /* ... and says itself when that is: http_flow() */
 	bool ended; /* it has said so */
 	bool writing; /* a write is under way */
-	uint64_t deadline, since; /* loop time; since: waits for a head */
+	uint64_t deadline, since; /* loop time; since: waits for a head, reads a body */
 	int64_t progress; /* body bytes since the deadline was set */
 
 	const char *in; /* bytes that are not parsed yet: `left` of them, ... */

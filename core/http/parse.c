@@ -195,6 +195,8 @@ static int check_head(struct http_conn *c, const struct target *target)
 			return stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
 		return stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
+	if (coding && c->parser.http_minor == 0)
+		return stop(c, 400, "chunks are of HTTP/1.1");
 	if (check_host(c, target))
 		return -1;
 	if (count(&c->x, "authorization") > 1 || count(&c->x, "origin") > 1 ||
@@ -275,14 +277,33 @@ void http_parse_open(struct http_conn *c)
 void http_parse_reset(struct http_conn *c)
 {
 	c->started = c->headed = c->begun = c->whole = false;
+	c->line_ended = false;
 	c->head.len = c->n_head = c->n_headers = c->n_extensions = 0;
+}
+
+/* Whether a line of the head goes on in the next one, which the parser lets pass and others read
+ * as another header (RFC 9112, 5.2). */
+static bool is_folded(struct http_conn *c, const char *from, const char *to)
+{
+	for (; from < to; from++) {
+		if (c->line_ended && (*from == ' ' || *from == '\t'))
+			return true;
+		c->line_ended = *from == '\n';
+	}
+	return false;
 }
 
 void http_parse(struct http_conn *c)
 {
+	const bool is_head = c->state == CONN_HEAD;
 	llhttp_errno_t rc = llhttp_execute(&c->parser, c->in, c->left);
-	const char *at = llhttp_get_error_pos(&c->parser);
+	const char *at = rc == HPE_OK ? c->in + c->left
+				      : llhttp_get_error_pos(&c->parser);
 
+	if (is_head && !c->closing && is_folded(c, c->in, at)) {
+		http_refuse(c, 400, FAULT_INVALID, "a header goes on in the next line");
+		return;
+	}
 	if (rc == HPE_OK) {
 		c->left = 0;
 		return;
