@@ -2,6 +2,7 @@
  * Connections: who is let in, how long each step may take, what comes next.
  */
 #include <arpa/inet.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ enum {
 	BACKLOG = 128,
 	LINGER_MS = 2000,
 	BODY_STEP = 64 << 10, /* bytes of a body that buy more time */
+	CROWD = 500, /* connections whose memory is worth giving back */
 };
 
 void http_conn_step(struct http_conn *c, enum http_state to)
@@ -34,10 +36,15 @@ void http_conn_step(struct http_conn *c, enum http_state to)
 
 /* --- the end ---------------------------------------------------------------------- */
 
+/* Memory of a crowd that has gone goes back to the system. */
 static void unref(struct http_server *s)
 {
-	if (--s->handles == 0)
+	if (--s->handles == 0) {
 		free(s);
+	} else if (s->crowd >= CROWD && s->handles < s->crowd / 4) {
+		s->crowd = s->handles;
+		malloc_trim(0);
+	}
 }
 
 static void on_conn_closed(uv_handle_t *handle)
@@ -66,6 +73,7 @@ void http_conn_forget(struct http_conn *c, bool tell)
 		gone(&c->x);
 	c->x.owner = NULL;
 	c->x.unhurried = c->x.watched = false;
+	c->server->collected -= c->x.body.len;
 	text_release(&c->x.body);
 	c->x.body = (struct text){ 0 };
 }
@@ -329,7 +337,8 @@ static struct http_conn *conn_new(struct http_server *s)
 	struct http_conn *c = xcalloc(1, sizeof(*c));
 
 	c->server = s;
-	s->handles++;
+	if (++s->handles > s->crowd)
+		s->crowd = s->handles;
 	uv_tcp_init(s->loop, &c->tcp);
 	c->tcp.data = c;
 	c->since = uv_now(s->loop);
@@ -391,6 +400,7 @@ static void set_limits(struct http_limits *l)
 {
 	l->connections = l->connections ? l->connections : 128;
 	l->head = l->head ? l->head : 16 << 10;
+	l->bodies = l->bodies ? l->bodies : 128 << 20;
 	l->head_ms = l->head_ms ? l->head_ms : 10000;
 	l->idle_ms = l->idle_ms ? l->idle_ms : 30000;
 	l->body_ms = l->body_ms ? l->body_ms : 30000;

@@ -7,7 +7,8 @@
  * bounded: a head, one piece of a body, one piece of an answer.  What is no
  * HTTP, comes too slowly, or is too large gets a 4xx and its connection is
  * closed, without the service being asked.  When all places are taken, whoever
- * has waited longest without a whole head makes room.
+ * has waited longest without a whole head makes room, and when the memory for
+ * bodies is, whoever has been at one for longest.
  *
  * A service gets a request in begin(), once its head is there, and answers it
  * once, then or later: http_answer(), http_fault(), http_stream().  A body is read
@@ -29,6 +30,7 @@
 struct http_limits {
 	int connections; /* 128 */
 	size_t head; /* bytes of request line and headers: 16 KiB */
+	size_t bodies; /* bytes of all bodies that are collected: 128 MiB */
 	int head_ms; /* from a request's first byte to the end of its head: 10 s */
 	int idle_ms; /* for the first byte, between requests too: 30 s */
 	int body_ms; /* for each 64 KiB of a body, either way: 30 s */

@@ -51,6 +51,8 @@ struct http_server {
 	struct http_conn *conns, **last; /* oldest first */
 	int n_conns;
 	int handles; /* that are not closed yet */
+	int crowd; /* the most that they were since memory was given back */
+	size_t collected; /* bytes of all bodies of http_collect() */
 	bool listens, closing;
 	char buffer[HTTP_READ];
 };

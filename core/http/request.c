@@ -6,6 +6,8 @@
 
 #include "core/http/inside.h"
 
+enum { BODY_COUNTS = 4 << 10 }; /* bytes; to refuse smaller ones makes no room */
+
 const char *http_header(const struct http *x, const char *name)
 {
 	for (size_t i = 0; i < x->n_headers; i++)
@@ -72,6 +74,7 @@ void http_read(struct http *x, http_piece *piece, http_whole *end)
 	}
 	c->piece = piece;
 	c->end = end;
+	c->since = uv_now(c->server->loop);
 	http_conn_step(c, CONN_BODY);
 	http_conn_due(c, c->server->service.limits.body_ms);
 	if (c->left == 0)
@@ -87,6 +90,28 @@ static void refuse_large(struct http *x, size_t most)
 	http_fault(x, 413, &f);
 }
 
+static struct http_conn *slowest(struct http_server *s)
+{
+	struct http_conn *found = NULL;
+
+	for (struct http_conn *c = s->conns; c; c = c->next)
+		if (c->state == CONN_BODY && c->x.body.len >= BODY_COUNTS &&
+		    (!found || c->since < found->since))
+			found = c;
+	return found;
+}
+
+/* When bodies take more memory than there is for all, who has been at one for longest is refused:
+ * those that come at once get through, whatever others hold back. */
+static void make_room(struct http_server *s)
+{
+	struct http_conn *c;
+
+	while (s->collected > s->service.limits.bodies && (c = slowest(s)))
+		http_refuse(c, 503, FAULT_UNAVAILABLE,
+			    "too many bodies come at once, and this one slowly");
+}
+
 static void collect(struct http *x, const char *data, size_t len)
 {
 	struct http_conn *c = (struct http_conn *)x;
@@ -97,6 +122,8 @@ static void collect(struct http *x, const char *data, size_t len)
 		return;
 	}
 	text_add(&x->body, data, len);
+	c->server->collected += len;
+	make_room(c->server);
 }
 
 void http_collect(struct http *x, size_t most, http_whole *end)

@@ -16,7 +16,7 @@
 
 #include "core/http/http.h"
 
-enum { STREAM = 1 << 20, BODY_MOST = 1000 };
+enum { STREAM = 1 << 20, BODY_MOST = 1000, BODIES = 20000 };
 
 struct world {
 	uv_loop_t loop;
@@ -64,6 +64,8 @@ static void begin(struct http *x)
 	x->gone = on_gone;
 	if (strcmp(x->path, "/echo") == 0) {
 		http_collect(x, BODY_MOST, echo);
+	} else if (strcmp(x->path, "/large") == 0) {
+		http_collect(x, BODIES, echo);
 	} else if (strcmp(x->path, "/never") == 0) {
 		w->held = x;
 	} else if (strcmp(x->path, "/stream") == 0) {
@@ -97,7 +99,8 @@ static int open_with(void **state, const struct http_limits *limits)
 
 static int open_world(void **state)
 {
-	return open_with(state, &(struct http_limits){ .connections = 4 });
+	return open_with(state,
+			 &(struct http_limits){ .connections = 4, .bodies = BODIES });
 }
 
 static int open_hurried(void **state)
@@ -540,6 +543,35 @@ static void test_busy_ones_keep_their_place(void **state)
 		close(busy[i]);
 }
 
+/* Bodies of which one holds back its end make room for one that comes at once. */
+static void test_slow_bodies_make_room(void **state)
+{
+	static const char head[] = "POST /large HTTP/1.1\r\n" HOST
+				   "Content-Length: 12000\r\n\r\n";
+	struct world *w = *state;
+	struct text said = { 0 }, slow = { 0 }, small = { 0 }, out;
+	int fd = dial(w), other = dial(w);
+
+	text_add(&said, head, sizeof(head) - 1);
+	while (said.len < sizeof(head) - 1 + 12000)
+		text_add(&said, "x", 1);
+	send_all(w, other, said.data, sizeof(head) + 10, 4096, &small);
+	send_all(w, fd, said.data, said.len - 1, 4096, &slow);
+	out = talk(w, said.data, said.len, 4096);
+	assert_string_equal(statuses(out.data), "200 ");
+	slow = hear(w, fd, slow);
+	assert_string_equal(statuses(slow.data), "503 ");
+	send_all(w, other, said.data + sizeof(head) + 10, said.len - sizeof(head) - 10,
+		 4096, &small);
+	shutdown(other, SHUT_WR);
+	small = hear(w, other, small);
+	assert_string_equal(statuses(small.data), "200 ");
+	text_release(&out);
+	text_release(&small);
+	text_release(&slow);
+	text_release(&said);
+}
+
 #define t(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
 #define hurried(name) cmocka_unit_test_setup_teardown(name, open_hurried, close_world)
 
@@ -560,6 +592,7 @@ int main(void)
 		t(test_late_answer),
 		t(test_silent_ones_make_room),
 		t(test_busy_ones_keep_their_place),
+		t(test_slow_bodies_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,6 @@ struct web {
 	unsigned noted_turn;
 	struct web_feed feed;
 	struct mcp_door mcp;
-	int large; /* bodies over a MiB that are being read */
 };
 
 /* Opens both.  A failure is logged: the host serves its socket all the same. */

@@ -10,7 +10,6 @@
 enum {
 	BODY_MOST = 12 << 20, /* the largest text of a note in JSON */
 	BODY_SMALL = 1 << 20,
-	LARGE_MOST = 8, /* larger bodies that come at once */
 	USED_MS = 60000, /* a token's last use is kept to a minute */
 };
 
@@ -164,15 +163,7 @@ struct asked {
 	json_t *said; /* arguments as the face has them; owned */
 	struct fault *why; /* it is refused, once its caller is known; in the arena */
 	struct conn *call; /* under way; else NULL */
-	bool large; /* counted in the host's web.large */
 };
-
-static struct web *web_of(const struct http *x)
-{
-	const struct web_door *door = x->service;
-
-	return &door->host->web;
-}
 
 /* Whether a fault is that the caller has not said who it is, or wrongly. */
 static bool is_unknown(const struct fault *f)
@@ -244,17 +235,10 @@ static void tell(struct conn *c, struct job *job)
 	text_release(&body);
 }
 
-static void drop_body(struct http *x, struct asked *asked)
-{
-	web_of(x)->large -= asked->large;
-	asked->large = false;
-}
-
 static void on_gone(struct http *x)
 {
 	struct asked *asked = x->owner;
 
-	drop_body(x, asked);
 	drop_args(asked);
 	if (asked->call)
 		conn_close(asked->call);
@@ -363,32 +347,12 @@ static void start(struct http *x)
 	if (take_query(x, asked->face ? asked->face->in : asked->op->in, args, &f) == 0 &&
 	    take_body(x, args, &f) == 0 && take_key(x, asked->op, args, &f) == 0 &&
 	    (args = unface(asked, args, &f))) {
-		drop_body(x, asked);
 		asked->call = start_call(x, asked->op, args, tell, false, &f);
 	} else {
 		json_decref(args);
-		drop_body(x, asked);
 	}
 	if (!asked->call)
 		refuse_known(x, &f);
-}
-
-/* Whether there is room for a large body. */
-static bool has_room(struct http *x, struct asked *asked)
-{
-	struct web *web = web_of(x);
-	struct fault f = { 0 };
-
-	if (web->large < LARGE_MOST) {
-		asked->large = true;
-		web->large++;
-		return true;
-	}
-	drop_args(asked);
-	fault_set(&f, FAULT_UNAVAILABLE, "", "too many large bodies come at once");
-	f.retry_after_ms = 100;
-	web_refuse(x, 0, &f);
-	return false;
 }
 
 /* The client is somebody: its body may come. */
@@ -401,7 +365,7 @@ static void on_known(struct conn *c, struct job *job)
 	if (job->call.fault.code) {
 		drop_args(asked);
 		web_refuse_call(x, &job->call.fault);
-	} else if (has_room(x, asked)) {
+	} else {
 		http_collect(x, BODY_MOST, start);
 	}
 }
