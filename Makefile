@@ -9,7 +9,7 @@
 #                 (NAME='word …': some lines; `build/bench --help` lists them)
 # make bench-guard  do calls cost the instructions that they did?  RENEW=1 writes them down
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
-# make unseen N=10000, make soak MINUTES=20
+# make unseen N=10000, make malformed N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
 # make clients    four real agent clients with scripted models, each a day's work; npm fetches them
 #                 (NAME='word …': some of them; CLIENTS_CACHE= is where they are kept)
@@ -244,6 +244,9 @@ mutants:
 	@tests/mutants/run $(NAME)
 unseen: all
 	@CADRE=$(CURDIR)/$(O)/cadre python3 tests/peers/unseen.py $(or $(N),10000)
+malformed:
+	@tools/setup
+	+@N=$(or $(N),10000) tests/run.sh e2e/malformed
 fuzz tsan:
 	@tools/setup
 	+@tests/run.sh --long=$(or $(T),600) $@
@@ -285,7 +288,7 @@ uninstall:
 	rm -rf $(DOC)
 	-rmdir $(D)/lib/cadre 2>/dev/null
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants clients permute portable unseen soak fuzz docs \
+.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants clients permute portable unseen malformed soak fuzz docs \
 	fmt sums clean install uninstall
 .SECONDARY:
 .DELETE_ON_ERROR:
