@@ -5,51 +5,6 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1; kill $followers 2>/dev/null' EXIT
 followers=
-cat >"$TMPDIR/follow.py" <<'PY'
-# follow.py HOME TOKEN QUERY N OUT: N clients follow until OUT.stop is there; each writes the numbers
-# that it was told, and the last line says how often it came back.
-import os, sys, threading, time, urllib.request
-home, token, query, n, out = sys.argv[1:]
-def follow(i):
-    seen, last, back = [], "", -1
-    while not os.path.exists(out + ".stop"):
-        back += 1
-        try:
-            url = open(home + "/endpoint").read().strip()
-            headers = {"Authorization": "Bearer " + token}
-            if last:
-                headers["Last-Event-ID"] = last
-            elif i % 2 == 0:
-                headers["Last-Event-ID"] = "0"
-            answer = urllib.request.urlopen(urllib.request.Request(url + "/events" + query, headers=headers), timeout=1)
-            while not os.path.exists(out + ".stop"):
-                try:
-                    line = answer.readline()
-                except TimeoutError:
-                    break
-                if not line:
-                    break
-                if line.startswith(b"id: "):
-                    last = line[4:].strip().decode()
-                    seen.append(last.split(".")[1])
-                elif line.startswith(b":") or not line.strip():
-                    open(out + ".on", "a").close()
-        except urllib.error.HTTPError as e:
-            # An agent may not ask too often; and the port of a host that was killed may be
-            # another one's by now, which does not know the token.
-            if e.code not in (401, 429, 503):
-                seen.append("status-%d" % e.code)
-                break
-            time.sleep(int(e.headers.get("Retry-After", "1")))
-        except OSError:
-            pass
-        time.sleep(0.1)
-    with open("%s.%d" % (out, i), "w") as f:
-        f.write(" ".join(seen) + "\n%d\n" % back)
-threads = [threading.Thread(target=follow, args=(i,)) for i in range(int(n))]
-for t in threads: t.start()
-for t in threads: t.join()
-PY
 holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
 
 cadre up >/dev/null || bad "up"
@@ -94,11 +49,11 @@ wait
 followers=
 
 # Over thirty clients follow across hosts that are killed: whatever each has seen, it saw once and in order.
-/usr/bin/python3 "$TMPDIR/follow.py" "$CADRE_HOME" "$observer" '' 20 "$TMPDIR/all" &
+/usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '' 20 "$TMPDIR/all" &
 followers="$followers $!"
-/usr/bin/python3 "$TMPDIR/follow.py" "$CADRE_HOME" "$observer" '?kind=task&team=shop' 10 "$TMPDIR/tasks" &
+/usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '?kind=task&team=shop' 10 "$TMPDIR/tasks" &
 followers="$followers $!"
-/usr/bin/python3 "$TMPDIR/follow.py" "$CADRE_HOME" "$coder" '' 4 "$TMPDIR/own" &
+/usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$coder" '' 4 "$TMPDIR/own" &
 followers="$followers $!"
 until_done test -e "$TMPDIR/all.on" -a -e "$TMPDIR/tasks.on" -a -e "$TMPDIR/own.on"
 for round in 1 2 3; do

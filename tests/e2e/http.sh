@@ -227,28 +227,6 @@ local_socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
 [ "$(stat -c %a "$local_socket")" = 600 ] || bad "others reach $local_socket"
 curl -sS --unix-socket "$local_socket" http://localhost/api/teams | grep -q '"name":"other"' || bad "no teams at $local_socket"
 
-# Every route asks who calls, and a token that proves nobody or only reads changes nothing by any.
-# One request each, by the routes that the schema has.
-cadre docs reference | sed -n 's/^- HTTP: `\([A-Z]*\) \(.*\)`$/\1 \2/p' >"$TMPDIR/routes"
-[ "$(wc -l <"$TMPDIR/routes")" -gt 90 ] || bad "only $(wc -l <"$TMPDIR/routes") routes"
-watcher=$(cadre token create watcher --observer)
-cadre events --limit 1000 --json | tr ',' '\n' | grep -c '"seq"' >"$TMPDIR/before"
-while read -r method path; do
-	path=$(echo "$path" | sed 's/{task}/001/; s/{name}/tester/; s/{team}/shop/; s/{[a-z_]*}/1/g')
-	answers 401 . "$method" "$path" ''
-	got=$(http "$method" "$path" "$observer" -H 'Content-Type: application/json' -d '{}')
-	case $got in
-	40[01]) ;;
-	*) bad "$method $path: $got for a revoked token: $(cat "$TMPDIR/body")" ;;
-	esac
-	got=$(http "$method" "$path" "$watcher" -H 'Content-Type: application/json' -d '{}')
-	case $method$got in
-	GET2?? | *40[0349]) ;;
-	*) bad "$method $path: $got for who only reads: $(cat "$TMPDIR/body")" ;;
-	esac
-done <"$TMPDIR/routes"
-cadre events --limit 1000 --json | tr ',' '\n' | grep -c '"seq"' | cmp -s - "$TMPDIR/before" || bad "a token that only reads has changed something"
-
 # Where the port is taken it is the next one; the file `endpoint` goes with the host.
 other=$TMPDIR/second
 mkdir "$other"

@@ -4,7 +4,7 @@ came: rows.py FILE.  Two states that print the same differ in nothing that was s
 import sqlite3
 import sys
 
-CALLS = {"rate": None, "state": ["alive_at"], "token": ["used_at"], "session": ["used_at"]}
+CALLS = {"rate": None, "state": ["alive_at"], "token": ["used_at"], "session": ["used_at"], "host": ["alive_at"]}
 
 db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True, timeout=30)
 tables = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' "
