@@ -1,7 +1,9 @@
 // http - the official TypeScript clients over Streamable HTTP, and what happens to their sessions
 // when the host is killed.  Needs a host.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -11,6 +13,7 @@ import { tour1, tour2Legacy, tour2Modern } from './tour.mjs';
 
 const { equal, ok, deepEqual, rejects } = assert;
 const me = { name: 'tests', version: '1' };
+const FOLLOWERS = 200;
 
 const url = (w, query = '') => new URL(`${readFileSync(`${w.home}/state/endpoint`, 'utf8').trim()}/mcp${query}`);
 const headers = (w, agent) => ({ authorization: `Bearer ${w.tokens[agent]}` });
@@ -21,7 +24,7 @@ async function until(is, why) {
 		if (await is()) return;
 		await new Promise((done) => setTimeout(done, 50));
 	}
-	throw new Error(why);
+	throw new Error(typeof why === 'string' ? why : why());
 }
 
 const rest = (ms) => new Promise((done) => setTimeout(done, ms * scale));
@@ -140,46 +143,97 @@ export async function httpLeaving(w) {
 	deepEqual(got.messages.map((m) => m.content), ['for nobody who left']);
 }
 
-// Sessions and streams of a host that is killed go on with the next one: each change is told once.
+// Sessions and streams of a host that is killed go on with the next one, under fifty clients of MCP and
+// two hundred followers of the event log, while others write: each change is told once, and no event is
+// lost or comes twice.
 export async function httpKilled(w) {
-	const clients = [];
-	for (let i = 0; i < 10; i++) {
-		const client = new Client(me), told = [];
-		client.setNotificationHandler(ResourceUpdatedNotificationSchema, (n) => { told.push(n.params.uri); });
-		await client.connect(new StreamableHTTPClientTransport(url(w), { ...options(w, 'dave'),
-			reconnectionOptions: { initialReconnectionDelay: 200, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1, maxRetries: 100 } }));
-		const id = await w.task(`followed by ${i}`);
-		await client.subscribeResource({ uri: `cadre://task/alpha/${id}` });
-		clients.push({ client, told, id });
+	const clients = [], agents = ['bob', 'carol', 'dave', 'erin'], seen = `${w.home}/seen`;
+	const first = w.newest();
+	const followers = spawn('python3', ['tests/peers/followers.py', `${w.home}/state`, w.looker(), '', `${FOLLOWERS}`, seen],
+		{ stdio: ['ignore', 'inherit', 'inherit'], env: { ...w.env(), FIRST: `${first}` } });
+	const left = once(followers, 'exit');
+	try {
+		for (let i = 0; i < 50; i++) {
+			const client = new Client(me), told = [];
+			client.setNotificationHandler(ResourceUpdatedNotificationSchema, (n) => { told.push(n.params.uri); });
+			await client.connect(new StreamableHTTPClientTransport(url(w), { ...options(w, agents[i % 4]),
+				reconnectionOptions: { initialReconnectionDelay: 200, maxReconnectionDelay: 500, reconnectionDelayGrowFactor: 1, maxRetries: 100 } }));
+			const id = await w.task(`followed by ${i}`);
+			await client.subscribeResource({ uri: `cadre://task/alpha/${id}` });
+			clients.push({ client, told, id, uri: `cadre://task/alpha/${id}` });
+		}
+		const following = () => readdirSync(w.home).filter((f) => /^seen\.\d+\.on$/.test(f)).length;
+		await until(() => following() === FOLLOWERS, () => `only ${following()} follow`);
+		const note = (id, text) => w.cadre('note', id, text, '--team', 'alpha');
+		const all = (n) => () => clients.every((c) => c.told.length >= n);
+		const counts = () => clients.map((c) => c.told.length);
+		for (const { id } of clients) note(id, 'one');
+		await until(all(1), 'not told before');
+		const writing = writeOn(w);
+		const kill = (meanwhile = () => {}) => {
+			process.kill(Number(readFileSync(`${w.home}/state/host.lock`, 'utf8').split(' ')[0]), 'SIGKILL');
+			meanwhile();
+			w.host('up');
+		};
+		kill(() => {
+			for (const { id } of clients) w.direct('note', id, 'while nobody serves', '--team', 'alpha');
+		});
+		await until(all(2), () => `not told after, at ${url(w)}: ${counts()}`);
+		for (const { id } of clients) note(id, 'three');
+		await until(all(3), () => `not told at the end: ${counts()}`);
+		await rest(300);
+		deepEqual(counts(), clients.map(() => 3));
+		// Another host in whose time nothing of theirs happens tells nothing, and the next is as good.
+		kill();
+		await rest(1500);
+		deepEqual(counts(), clients.map(() => 3), 'told again');
+		kill();
+		for (const { id } of clients) note(id, 'four');
+		await until(all(4), () => `not told by the last host, at ${url(w)}: ${counts()}`);
+		ok(await writing() > 20, 'nobody wrote meanwhile');
+		await rest(300);
+		deepEqual(clients.map((c) => c.told), clients.map((c) => Array(4).fill(c.uri)));
+		for (const { client } of clients) {
+			equal((await client.callTool({ name: 'task', arguments: { action: 'list' } })).isError, undefined);
+		}
+		writeFileSync(`${seen}.new`, `${w.newest()}`);
+	} finally {
+		for (const { client } of clients) await client.close();
+		writeFileSync(`${seen}.new`, '', { flag: 'a' });
+		renameSync(`${seen}.new`, `${seen}.stop`);
+		await left;
 	}
-	const note = (id, text) => w.cadre('note', id, text, '--team', 'alpha');
-	const all = (n) => () => clients.every((c) => c.told.length >= n);
-	for (const { id } of clients) note(id, 'one');
-	await until(all(1), 'not told before');
-	const kill = (meanwhile = () => {}) => {
-		process.kill(Number(readFileSync(`${w.home}/state/host.lock`, 'utf8').split(' ')[0]), 'SIGKILL');
-		meanwhile();
-		w.host('up');
+	judgeFollowers(w.log(first), seen);
+}
+
+// Somebody who sends all the time, with a host and without; the function that it returns ends it, and
+// tells how many messages there are.
+function writeOn(w) {
+	let sent = 0, over = false;
+	const loop = (async () => {
+		while (!over) {
+			const child = spawn(w.command, ['send', 'carol', `message ${sent}`, '--team', 'alpha'], { env: w.env(), stdio: 'ignore' });
+			sent += (await once(child, 'exit'))[0] === 0;
+		}
+	})();
+	return async () => {
+		over = true;
+		await loop;
+		return sent;
 	};
-	kill(() => {
-		for (const { id } of clients) w.direct('note', id, 'while nobody serves', '--team', 'alpha');
-	});
-	await until(all(2), `not told after: ${clients.map((c) => c.told.length)}`);
-	for (const { id } of clients) note(id, 'three');
-	await until(all(3), 'not told at the end');
-	await rest(300);
-	deepEqual(clients.map((c) => c.told.length), clients.map(() => 3));
-	// Another host in whose time nothing happens tells nothing, and the next is as good.
-	kill();
-	await rest(1500);
-	deepEqual(clients.map((c) => c.told.length), clients.map(() => 3), 'told again');
-	kill();
-	for (const { id } of clients) note(id, 'four');
-	await until(all(4), 'not told by the last host');
-	await rest(300);
-	deepEqual(clients.map((c) => c.told.length), clients.map(() => 4));
-	for (const { client } of clients) {
-		equal((await client.callTool({ name: 'task', arguments: { action: 'list' } })).isError, undefined);
-		await client.close();
+}
+
+// Each follower has every event from the first that it saw on, once and in order; half of them have all
+// behind where they began.
+function judgeFollowers(log, seen) {
+	let back = 0;
+	for (let i = 0; i < FOLLOWERS; i++) {
+		const [line, times] = readFileSync(`${seen}.${i}`, 'utf8').split('\n');
+		const numbers = line.split(' ').map(Number);
+		const wanted = i % 2 ? log.slice(log.indexOf(numbers[0])) : log, n = numbers.findIndex((seq, k) => seq !== wanted[k]);
+		ok(n < 0 && numbers.length === wanted.length, `follower ${i} saw ${numbers.length} of ${wanted.length}, ${numbers.slice(n - 3, n + 5)} and not ${wanted.slice(n - 3, n + 5)}`);
+		back += Number(times);
 	}
+	ok(back >= 2 * FOLLOWERS, `followers came back ${back} times`);
+	console.log(`${FOLLOWERS} followers of ${log.length} events came back ${back} times`);
 }

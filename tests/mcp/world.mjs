@@ -11,6 +11,8 @@ export class World {
 		this.tokens = {};
 		this.peers = [];
 		this.hosted = process.env.HOSTED === '1';
+		// One that no other host takes while this one's is killed: clients of MCP keep to a URL.
+		this.port = 15000 + Math.floor(Math.random() * 17000);
 	}
 	host(...words) {
 		if (this.hosted)
@@ -28,16 +30,36 @@ export class World {
 			'alpha', 'agent', 'env', agent], { env: this.env(), timeout: 30000 });
 		return JSON.parse(said).token;
 	}
+	said(...args) {
+		return JSON.parse(execFileSync(this.command, ['--json', ...args], { env: this.env(), timeout: 30000, maxBuffer: 1 << 26 }));
+	}
 	// A token that acts as the operator over HTTP.
 	operatorToken() {
-		return JSON.parse(execFileSync(this.command, ['--json', 'token', 'create', '--operator'],
-			{ env: this.env(), timeout: 30000 })).bearer;
+		return this.said('token', 'create', '--operator').bearer;
+	}
+	// A token of somebody who only reads.
+	looker() {
+		return this.said('token', 'create', '--observer').bearer;
+	}
+	newest() {
+		return this.said('events', '--limit', '1').next;
+	}
+	// The numbers of all events behind one.
+	log(after) {
+		const all = [];
+		for (let next = after, more = true; more;) {
+			const page = this.said('events', '--after', `${next}`, '--limit', '1000');
+			all.push(...page.events.map((e) => e.seq));
+			({ next, more } = page);
+		}
+		return all;
 	}
 	env(agent) {
 		const env = {
 			PATH: process.env.PATH, HOME: this.home, CADRE_HOME: `${this.home}/state`,
 			XDG_RUNTIME_DIR: this.home, ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '',
-			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '', CADRE_LIMITS_ENABLED: 'false', ...this.more,
+			UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '', CADRE_LIMITS_ENABLED: 'false', TEST_SCALE: process.env.TEST_SCALE ?? '1',
+			CADRE_HTTP_PORT: `${this.port}`, ...this.more,
 		};
 		return agent ? { ...env, CADRE_TEAM: 'alpha', CADRE_AGENT: agent,
 			CADRE_TOKEN: this.tokens[agent] } : env;
