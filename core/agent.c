@@ -180,7 +180,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	rc = sql_row(call, agent_next_generation, &next, .agent = a->id,
 		     .now = call->now);
 	if (rc < 0 || (rc = set_token(call, a->id, next.generation)) < 0 ||
-	    (rc = sql_run(call, agent_unlease, .agent = a->id)) < 0)
+	    (rc = inbox_unlease(call, a->id)) < 0)
 		return rc;
 	if (in->discard && (rc = discard(call, a->id)) < 0)
 		return rc;

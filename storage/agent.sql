@@ -143,7 +143,8 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 -- Mail that the old generation held waits again for the new one.
 UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
-WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail};
+WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
+RETURNING message;
 
 -- name: member_move_mail
 -- int: to

@@ -87,6 +87,18 @@ int inbox_settle(struct call *call, int64_t agent)
 	return rc < 0 ? rc : (int)n;
 }
 
+int inbox_unlease(struct call *call, int64_t agent)
+{
+	struct agent_unlease_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, agent_unlease, &all, &n, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = event_emit(call, EVENT_MESSAGE_REQUEUED, all[i].message, agent,
+				NULL);
+	return rc < 0 ? rc : 0;
+}
+
 int inbox_counters(struct call *call, int64_t agent, struct inbox_state_row *out)
 {
 	struct inbox_overdue_row over;
@@ -301,7 +313,12 @@ static int fetch_all(struct handing *h)
 
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
 		rc = fetch(h, h->out[i].seq);
-	return rc < 0 ? rc : count_out(h);
+	if (rc >= 0)
+		rc = count_out(h);
+	for (size_t i = 0; i < h->n && rc >= 0; i++)
+		rc = event_emit(h->call, EVENT_MESSAGE_FETCHED, h->out[i].seq,
+				h->agent->id, h->lease_until ? NULL : "for good");
+	return rc < 0 ? rc : 0;
 }
 
 static int ack_session(struct handing *h, int64_t arrived)
@@ -370,11 +387,9 @@ static int hand_out(struct handing *h, const struct message_receive_in *in)
 		return rc;
 	if ((rc = unseen_messages(h, false, limit)) < 0 ||
 	    (rc = next_messages(h, limit)) < 0 ||
-	    (rc = unseen_messages(h, true, limit)) < 0 || h->n == 0 ||
-	    (rc = fetch_all(h)) < 0)
+	    (rc = unseen_messages(h, true, limit)) < 0 || h->n == 0)
 		return rc;
-	return event_emit(call, EVENT_MESSAGE_FETCHED, h->out[0].seq, h->agent->id,
-			  h->n > 1 ? arena_printf(&call->arena, "%zu", h->n) : NULL);
+	return fetch_all(h);
 }
 
 static int64_t usual_lease(const struct call *call)

@@ -93,6 +93,9 @@ int delivery_leave(struct call *call, const struct inbox_lapsed_row *d, int64_t 
 /* Writes down what the clock did to an agent's inbox: how many changed. */
 int inbox_settle(struct call *call, int64_t agent);
 
+/* Lets an agent's mail that it holds wait again: its generation is over. */
+int inbox_unlease(struct call *call, int64_t agent);
+
 /* A lease that ran out, or a life that is over. */
 int delivery_expire(struct call *call, const struct inbox_lapsed_row *d);
 

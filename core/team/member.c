@@ -189,8 +189,7 @@ static int move_mail(struct call *call, const struct agent_row *a, int64_t to)
 	size_t n_moved = 0, n_dead = 0;
 	int rc;
 
-	if ((rc = inbox_settle(call, a->id)) < 0 ||
-	    (rc = sql_run(call, agent_unlease, .agent = a->id)) < 0)
+	if ((rc = inbox_settle(call, a->id)) < 0 || (rc = inbox_unlease(call, a->id)) < 0)
 		return rc;
 	if (to)
 		rc = sql_all(call, member_move_mail, &moved, &n_moved, .agent = a->id,
