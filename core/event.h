@@ -43,4 +43,7 @@ int event_show(struct call *call, const struct event_line_row *row, struct event
 /* Whether the `n` bytes at `word` mean that kind: its name, or the noun of it. */
 bool event_kind_is(const struct event_kind *kind, const char *word, size_t n);
 
+/* Refuses what asks for events that are removed, up to the one before `first`. */
+int event_gone(struct call *call, const char *where, int64_t first);
+
 #endif

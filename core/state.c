@@ -1,5 +1,5 @@
 /*
- * state - the event log as it is read, the status of it all, and cleaning.
+ * state - the status of it all, and cleaning.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -14,111 +14,6 @@
 #include "core/needs.h"
 #include "core/room.h"
 #include "core/task/task.h"
-
-/* --- events ---------------------------------------------------------------------------- */
-
-struct names {
-	int64_t low, high; /* event numbers; 0: any */
-	int64_t kinds; /* bit set of wanted kinds: bit 0 stands for `low` */
-};
-
-/* A kind `task` means every kind that begins with it; `task.claimed` means itself. */
-static int kinds_of(struct call *call, const char *kind, struct names *out)
-{
-	size_t n = kind ? strlen(kind) : 0;
-
-	*out = (struct names){ 0 };
-	if (!kind)
-		return 0;
-	for (size_t i = 0; i < event_count; i++) {
-		if (!event_kind_is(&event_table[i], kind, n))
-			continue;
-		if (!out->low)
-			out->low = event_table[i].number;
-		out->high = event_table[i].number;
-		/* Kinds of other nouns stand between those of one. */
-		assert(out->high - out->low < 63);
-		out->kinds |= (int64_t)1 << (out->high - out->low);
-	}
-	if (out->low)
-		return 0;
-	return fault_set(&call->fault, FAULT_INVALID, "/kind", "there is no event %s",
-			 kind);
-}
-
-static int read_events(struct call *call, const struct event_list_in *in, int64_t after,
-		       const struct names *k, struct event_list_out *out)
-{
-	struct event_line_row r;
-	struct query q;
-	int rc;
-
-	sql_query(call, &q, events_after, .after = after, .team = call->caller.team,
-		  .low = k->low, .high = k->high, .kinds = k->kinds,
-		  .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct event e;
-
-		if ((rc = event_show(call, &r, &e)) < 0)
-			break;
-		e.detail = room_cut(call, e.detail, room_all(call) / 8, &e.detail_size);
-		e.has_detail_size = e.detail_size > 0;
-		if ((int64_t)out->n_events == in->limit ||
-		    !room_take(call, &record_event, &e)) {
-			out->more = true;
-			break;
-		}
-		*(struct event *)arena_push(&call->arena, &out->events, &out->n_events,
-					    sizeof(e)) = e;
-	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
-}
-
-int event_list(struct call *call, const struct event_list_in *in,
-	       struct event_list_out *out)
-{
-	struct event_first_row first;
-	struct event_last_row last;
-	struct events_newest_row newest;
-	struct state_keys_row state;
-	struct names k;
-	int64_t after;
-	int rc;
-
-	if ((rc = kinds_of(call, in->kind, &k)) < 0 ||
-	    ((in->team || call->identity.agent) && (rc = who_team(call, in->team)) < 0) ||
-	    (rc = sql_row(call, event_first, &first)) < 0 ||
-	    (rc = sql_row(call, event_last, &last)) < 0 ||
-	    (rc = sql_row(call, state_keys, &state)) < 0 ||
-	    /* The search goes through the whole log where a team has few events. */
-	    (!in->has_after &&
-	     (rc = sql_row(call, events_newest, &newest, .team = call->caller.team,
-			   .low = k.low, .high = k.high, .kinds = k.kinds,
-			   .limit = in->limit)) < 0))
-		return rc;
-	after = in->has_after ? in->after : newest.seq;
-	if (in->has_after && after < first.seq - 1) {
-		call->as_of = first.seq - 1;
-		fault_set(&call->fault, FAULT_NOT_FOUND, "/after",
-			  "events up to %" PRId64 " are gone", first.seq - 1);
-		return fault_hint(&call->fault, "Go on after %" PRId64 ".",
-				  first.seq - 1);
-	}
-	if ((rc = read_events(call, in, after, &k, out)) < 0)
-		return rc;
-	call->as_of = last.seq;
-	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
-	if (!out->more && (out->next < last.seq || !out->n_events))
-		out->next = last.seq; /* also where `after` is beyond that */
-	out->cursor =
-		arena_printf(&call->arena, "%s.%" PRId64, state.incarnation, out->next);
-	if (out->n_events == 0 && in->wait_seconds > 0) {
-		call->wait_on = WAKE_EVENT;
-		call->wait_key = call->caller.team;
-	}
-	return 0;
-}
 
 /* --- status -------------------------------------------------------------------------------- */
 

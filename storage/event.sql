@@ -2,12 +2,18 @@
 
 -- name: events_after
 -- row: event_line
--- text: team_name actor_name
+-- text: team_name actor_name by
+-- Events of (:after, :upto], those of a team, of kinds, and by somebody: an agent's name, or
+-- `actor` for who is none.  No index has kinds or actors, for each send would pay for it: a
+-- caller who filters says how far it looks.
+-- scan ok: agents, few
 SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detail,
 	t.name AS team_name, a.name AS actor_name
 FROM event e LEFT JOIN team t ON t.id = e.team LEFT JOIN agent a ON a.id = e.actor
-WHERE e.seq > :after AND (:team = 0 OR e.team = :team)
+WHERE e.seq > :after AND (:upto = 0 OR e.seq <= :upto) AND (:team = 0 OR e.team = :team)
 	AND (:low = 0 OR e.kind BETWEEN :low AND :high AND (:kinds >> CAST(e.kind - :low AS INTEGER)) & 1 = 1)
+	AND (:by IS NULL OR e.actor = :actor
+		OR e.actor IN (SELECT b.id FROM agent b WHERE b.name = :by AND (:team = 0 OR b.team = :team)))
 ORDER BY e.seq LIMIT :limit;
 
 -- name: notify_mail
@@ -24,12 +30,32 @@ SELECT content FROM message WHERE id = :id;
 SELECT title, result FROM task WHERE id = :id;
 
 -- name: events_newest
--- The number before the newest `limit` events.
--- scan ok: the last rows only
-SELECT coalesce(min(seq), 1) - 1 AS seq FROM (
-	SELECT seq FROM event WHERE (:team = 0 OR team = :team)
+-- text: by
+-- The number before the newest `limit` events of [:since, :upto] (see events_after).
+-- scan ok: backwards until so many are found; within times that a caller says
+SELECT coalesce(min(seq), :upto + 1) - 1 AS seq FROM (
+	SELECT seq FROM event WHERE seq BETWEEN :since AND :upto AND (:team = 0 OR team = :team)
 		AND (:low = 0 OR kind BETWEEN :low AND :high AND (:kinds >> CAST(kind - :low AS INTEGER)) & 1 = 1)
+		AND (:by IS NULL OR actor = :actor
+			OR actor IN (SELECT b.id FROM agent b WHERE b.name = :by AND (:team = 0 OR b.team = :team)))
 	ORDER BY seq DESC LIMIT :limit) e;
+
+-- name: event_actor_known
+-- Whether an agent is or was called so, in a team or in any.
+-- scan ok: agents, few
+SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :team)) AS known;
+
+-- name: event_since
+-- The first event at or behind a time, by bisection: times have no index, and they grow with the
+-- numbers, unless a clock was set back.
+WITH RECURSIVE half(low, high) AS (
+	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
+	UNION ALL
+	SELECT CASE WHEN e.at < :at THEN e.seq + 1 ELSE h.low END,
+		CASE WHEN e.at < :at THEN h.high ELSE (h.low + h.high) / 2 END
+	FROM half h JOIN event e ON e.seq = (SELECT min(x.seq) FROM event x WHERE x.seq >= (h.low + h.high) / 2)
+	WHERE h.low < h.high)
+SELECT max(low) AS seq FROM half;
 
 -- name: event_first
 SELECT coalesce(min(seq), 1) AS seq FROM event;
