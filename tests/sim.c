@@ -7,7 +7,8 @@
  * what was committed is acknowledged.  Now and then a step of the store fails, the
  * clock leaps, a generation is replaced, or the state is closed and opened anew.
  * After each COMMIT the rows that it touched are held against the model; every 1,000
- * steps all that is open; every 100,000 and in the end everything.
+ * steps all that is open; every 100,000 and in the end everything.  In the end the log is
+ * replayed up to many points, and what it says held against the rows of then.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -208,10 +209,13 @@ static void run(struct sim *s)
 			check_open_rows(s);
 		if (crosses(before, s->step, ALL_EVERY))
 			check_all(s);
+		if (crosses(before, s->step, s->steps / PICTURES + 1))
+			past_take(s);
 		if (crosses(before, s->step, RESTART_EVERY))
 			restart(s);
 	}
 	check_all(s);
+	past_check(s);
 }
 
 /* --- and in the end ------------------------------------------------------------------------ */

@@ -95,6 +95,7 @@ static const struct reading {
 	{ "agent.door", "{\"name\":\"w-1\"}", NULL, 0 },
 	{ "assignment.list", "{\"limit\":1000}", "assignments", 20 },
 	{ "event.list", "{\"after\":0,\"limit\":1000}", "events", -1 },
+	{ "event.replay", "{\"until\":500}", "tasks", -1 },
 	{ "message.list", "{\"limit\":1000}", "messages", MESSAGES + 21 },
 	{ "message.overdue", "{\"limit\":1000}", "overdue", 0 },
 	{ "message.part", "{\"message_id\":\"MESSAGE\"}", "text", CONTENT },

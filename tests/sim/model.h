@@ -86,7 +86,14 @@ struct keyed {
 	int64_t made;
 };
 
-enum { KEYED = 64, ORDERS = 256, RECENT = 4096 };
+/* What a board and its inboxes were, a line each. */
+struct picture {
+	int team;
+	int64_t seq; /* the newest event then */
+	struct text tasks, copies;
+};
+
+enum { PICTURES = 16, KEYED = 64, ORDERS = 256, RECENT = 4096 };
 
 struct sim {
 	struct store *store;
@@ -117,6 +124,8 @@ struct sim {
 	} tasks[RECENT]; /* touched by this batch */
 	size_t n_tasks;
 	int64_t newest; /* message that was told */
+	struct picture pictures[PICTURES];
+	int64_t n_pictures; /* that were taken; the last ones are there */
 	int64_t acked, refused, commits, retried, restarts;
 	int64_t counts[64]; /* of calls that went through, by act */
 	bool trouble; /* some steps of the store fail */
@@ -181,5 +190,10 @@ void check_close(struct sim *s);
 void check_touched(struct sim *s);
 void check_open_rows(struct sim *s); /* all that is open */
 void check_all(struct sim *s); /* everything, and the file itself */
+
+/* --- past.c: what the log tells ------------------------------------------------------------ */
+
+void past_take(struct sim *s); /* keeps how a team stands */
+void past_check(struct sim *s); /* what was kept is what is replayed */
 
 #endif
