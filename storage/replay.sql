@@ -1,4 +1,4 @@
--- What the event log says of how things were behind one of its events, `until`.
+-- Replaying: how things were behind an event of the log, `until`.
 --
 -- The last event up to it that changed a thing's state says which.  Where there is none, as the
 -- thing is older than the log, it stands as it does now if nothing has changed it since; else

@@ -111,7 +111,7 @@ int host_listen_at(struct host *h, uv_pipe_t *listener, const char *path,
 	return -1;
 }
 
-/* What it waits for never comes: it is answered at once. */
+/* A call that waits is answered at once, for nothing comes. */
 static void run_call(struct job *job)
 {
 	struct call *call = &job->call;

@@ -11,7 +11,7 @@ export class World {
 		this.tokens = {};
 		this.peers = [];
 		this.hosted = process.env.HOSTED === '1';
-		// One that no other host takes while this one's is killed: clients of MCP keep to a URL.
+		// A port that no other host takes while this one's is killed: clients of MCP keep to a URL.
 		this.port = 15000 + Math.floor(Math.random() * 17000);
 	}
 	host(...words) {

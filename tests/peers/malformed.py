@@ -43,7 +43,7 @@ def post(body, path=b"/api/tasks", more=b""):
 
 
 def target(rng):
-    """What a request would do if it were taken: its head without an end, and its body."""
+    """A request that would do something if it were taken: its head without an end, and its body."""
     return rng.choice([
         (b"POST /api/tasks HTTP/1.1\r\n" + NAMES, TASK),
         (b"POST /mcp HTTP/1.1\r\n" + NAMES + MODERN, CALL),
@@ -257,7 +257,7 @@ def floods(rng):
     return head + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-# --- one request ---------------------------------------------------------------------------------------
+# --- each request ---------------------------------------------------------------------------------------
 
 def statuses(got):
     return [int(part[:3]) for part in got.split(b"HTTP/1.1 ")[1:]]
@@ -284,7 +284,7 @@ async def dial():
 
 
 async def say(data, rng):
-    """What comes for it until the door hangs up; sometimes it comes in pieces."""
+    """Sends it, sometimes in pieces, and hears until the door hangs up."""
     reader, writer = await dial()
     heard = asyncio.ensure_future(hear(reader))
     try:
@@ -296,7 +296,7 @@ async def say(data, rng):
             at += n
         writer.write_eof()
     except OSError:
-        pass  # it was refused before all was said
+        pass  # refused before all was said
     try:
         return await asyncio.wait_for(heard, 60 * SCALE)
     except asyncio.TimeoutError:
@@ -331,7 +331,7 @@ async def many(name, make):
 # --- slow bodies ---------------------------------------------------------------------------------------
 
 async def slow_one(i):
-    """It begins a request, goes on too slowly or not at all, and is let go."""
+    """Begins a request, goes on too slowly or not at all, and is let go."""
     rng = random.Random("%d slow %d" % (SEED, i))
     head, body = target(rng)
     large = rng.choice([1 << 10, 60 << 10, 1000 << 10])

@@ -20,7 +20,7 @@ MARK = "zebra"
 HERE = os.path.dirname(os.path.abspath(__file__))
 FACTS = TOKENS.pop("facts")  # ids that red's rows have
 
-# What an argument of that name says; a missing one says what its schema allows.
+# Arguments by their names; a missing one says what its schema allows.
 VALUES = {
     "team": "red", "task": "001", "agent": "coder", "workspace": FACTS["workspace"], "name": "coder",
     "message_id": FACTS["message"], "message_ids": [FACTS["message"]], "id": FACTS["result"],
@@ -78,7 +78,7 @@ def read_ops():
 
 
 def value(op, name, schema):
-    """What an argument says, or None: nothing."""
+    """Looks up what an argument says, or None: nothing."""
     own = IN_OPS.get(op.name, {})
     said = own[name] if name in own else VALUES.get(name)
     if said is not None and schema.get("type") == "array" and not isinstance(said, list):
@@ -227,13 +227,13 @@ def judge(kind, op, way, status, text):
 ops = read_ops()
 TAKES = {}
 http_door = Http()
-for op in ops:  # what an action of a tool takes is what its route takes
+for op in ops:  # an action of a tool takes what its route takes
     if op.route:
         spec = http_door.paths[op.route[1]][op.route[0].lower()]
         body = spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         TAKES[op.name] = json.dumps([p["name"] for p in spec.get("parameters", [])] + list(body.get("properties", {})))
 doors = {"HTTP": http_door, "MCP": Mcp()}
-# What else MCP has, and the stream of events.
+# MCP beside its tools.
 uris = ["cadre://" + rest for rest in ("team/red", "board/red", "inbox/red/coder", "inbox/red/tester", "task/red/001")]
 more = [("resources/list", {}), ("resources/templates/list", {}), ("prompts/list", {})] + \
     [("resources/read", {"uri": uri}) for uri in uris] + \
@@ -245,7 +245,7 @@ more = [("resources/list", {}), ("resources/templates/list", {}), ("prompts/list
 def say_more(kind):
     """Everything that says something: what MCP has beside tools, and the stream of events."""
     answers = [("MCP %s %s" % (method, params), *doors["MCP"].post(method, params, TOKENS[kind])) for method, params in more]
-    if kind not in ("observer", "operator"):  # their streams go on
+    if kind not in ("observer", "operator"):  # streams of events that do not end
         answers.append(("the stream of events", *ask("GET", "/events?team=red&after=0", TOKENS[kind])))
     return answers
 

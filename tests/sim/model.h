@@ -86,7 +86,7 @@ struct keyed {
 	int64_t made;
 };
 
-/* What a board and its inboxes were, a line each. */
+/* A board and its inboxes as they were, a line each. */
 struct picture {
 	int team;
 	int64_t seq; /* the newest event then */
