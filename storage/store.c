@@ -592,6 +592,16 @@ int64_t store_wal_length(const struct store *s)
 	return s->frames;
 }
 
+int64_t store_wal_syncs(const struct store *s, int64_t *ns)
+{
+	sqlite3_file *wal = NULL;
+
+	*ns = 0;
+	if (s->db)
+		sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+	return wal_vfs_syncs(wal, ns);
+}
+
 int store_restart_wal(struct store *s, int ms, struct fault *f)
 {
 	int frames = 0, copied = 0, rc = SQLITE_CANTOPEN;

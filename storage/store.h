@@ -131,6 +131,9 @@ int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
 /* Frames that any process has written and none has copied; 0 before the first read. */
 int64_t store_wal_waiting(const struct store *s);
 int64_t store_wal_length(const struct store *s); /* all frames of the WAL */
+/* How often this connection waited for the disk to have the WAL since it opened that, and for
+ * how long together. */
+int64_t store_wal_syncs(const struct store *s, int64_t *ns);
 /* Waits at most `ms` for reads that began before the WAL was copied, since they keep it
  * from starting anew.  1, 0 if such a read still runs, or negative. */
 int store_restart_wal(struct store *s, int ms, struct fault *f);

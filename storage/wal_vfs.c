@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "storage/passing.h"
 
 enum {
@@ -27,6 +28,7 @@ struct wal {
 	int n;
 	sqlite3_int64 at; /* place of data[0] in the file */
 	bool commits; /* the next page ends a transaction */
+	int64_t syncs, sync_ns;
 };
 
 static struct wal *of(sqlite3_file *f)
@@ -88,9 +90,17 @@ static int wal_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at)
 
 static int wal_sync(sqlite3_file *f, int flags)
 {
-	int rc = flush(of(f));
+	struct wal *w = of(f);
+	int64_t began;
+	int rc = flush(w);
 
-	return rc ? rc : of(f)->to.real->pMethods->xSync(of(f)->to.real, flags);
+	if (rc)
+		return rc;
+	began = clock_raw_ns();
+	rc = w->to.real->pMethods->xSync(w->to.real, flags);
+	w->syncs++;
+	w->sync_ns += clock_raw_ns() - began;
+	return rc;
 }
 
 static int wal_truncate(sqlite3_file *f, sqlite3_int64 size)
@@ -171,6 +181,14 @@ static const sqlite3_io_methods wal_methods = {
 	.xSectorSize = passing_sector,
 	.xDeviceCharacteristics = passing_character,
 };
+
+int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns)
+{
+	if (!f || f->pMethods != &wal_methods)
+		return 0;
+	*ns = of(f)->sync_ns;
+	return of(f)->syncs;
+}
 
 /* --- the VFS ---------------------------------------------------------------------- */
 

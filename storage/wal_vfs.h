@@ -15,8 +15,15 @@
 #ifndef STORAGE_WAL_VFS_H
 #define STORAGE_WAL_VFS_H
 
+#include <sqlite3.h>
+#include <stdint.h>
+
 /* The name of such a VFS over `below` (NULL: the default one), registered on
  * first use; NULL where that is not possible. */
 const char *wal_vfs_over(const char *below);
+
+/* How often a WAL was synced since it was opened, and how long that took; 0 for a file that is
+ * none of this VFS. */
+int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns);
 
 #endif

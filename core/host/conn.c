@@ -10,6 +10,7 @@
 #include "core/host/guests/ask.h"
 #include "core/host/inside.h"
 #include "core/host/listener.h"
+#include "core/host/metrics/metrics.h"
 #include "core/mirror/mirror.h"
 #include "core/wire/wire.h"
 #include "ops.gen.h"
@@ -133,6 +134,7 @@ static void start_job(struct conn *c, struct job *job)
 {
 	job->call.now = clock_wall_ms();
 	job->first = clock_boot_ms();
+	job->began = uv_hrtime();
 	job->call.seed = host_seed(c->host);
 	job->ready = arena_mark(&job->call.arena);
 	if (job->call.op->flags & OP_NEEDS_CURSOR)
@@ -185,8 +187,10 @@ static void on_frame(struct conn *c)
 		start_job(c, job);
 		return;
 	}
-	if (what == HEARD_NONSENSE)
+	if (what == HEARD_NONSENSE) {
+		metrics_refused(c->host->metrics, job->call.op, &f);
 		wire_write_fault(&c->flow.out, &f, !c->greeted, job->packet.id);
+	}
 	job_free(job);
 	soil(c);
 }
@@ -374,6 +378,7 @@ void conn_answer(struct job *job)
 	const size_t before = c->flow.out.len;
 	bool large;
 
+	metrics_call(c->host->metrics, &job->call, uv_hrtime() - job->began);
 	unlink_job(c, job);
 	if (told && c->told)
 		c->told(c, job);

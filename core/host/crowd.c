@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "core/host/inside.h"
+#include "core/host/metrics/metrics.h"
 #include "core/wire/wire.h"
 
 void crowd_open(struct crowd *crowd)
@@ -28,6 +29,7 @@ static void turn_away(struct conn *c, const char *why)
 {
 	struct fault f = { 0 };
 
+	metrics_hit(c->host->metrics, HIT_CLIENTS);
 	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu are connected to the host", why,
 		  c->host->crowd.n);
 	fault_hint(&f, "End some of them. --direct does without the host.");

@@ -13,6 +13,7 @@
 #include "core/host/guests/ask.h"
 #include "core/host/inside.h"
 #include "core/host/listener.h"
+#include "core/host/metrics/metrics.h"
 #include "core/host/notifier.h"
 #include "core/host/notify.h"
 #include "core/host/rates.h"
@@ -43,6 +44,7 @@ uint64_t host_seed(struct host *host)
 
 static void refuse(struct host *host, struct job *job)
 {
+	metrics_hit(host->metrics, HIT_QUEUE);
 	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "too many calls are waiting");
 	job->call.fault.retry_after_ms = RETRY_MS;
 	chain_add(&host->early, job);
@@ -300,11 +302,15 @@ static void open_loop(struct host *host)
 static int open_threads(struct host *host, struct fault *f)
 {
 	const char *dir = host->home->dir;
+	const struct writer_options write = {
+		.dir = dir,
+		.flags = home_store_flags(host->home),
+		.metrics = host->metrics,
+	};
 	int rc;
 
 	queue_init(&host->done);
-	rc = writer_open(&host->writer, dir, home_store_flags(host->home), on_batch, host,
-			 f);
+	rc = writer_open(&host->writer, &write, on_batch, host, f);
 	if (rc)
 		return rc;
 	rc = readers_open(&host->readers, dir, on_batch, host, f);
@@ -334,6 +340,7 @@ static void close_threads(struct host *host)
 	for (struct job *job; (job = chain_pop(&late));)
 		job_free(job);
 	rates_free(host->rates);
+	metrics_free(host->metrics);
 	queue_release(&host->done);
 	job_pool_release(&host->jobs);
 }
@@ -373,14 +380,12 @@ static void widen_pool(const struct config *config)
 }
 
 /* Guests and doors are given tokens that are made with the secret. */
-static void check_secret(struct host *host)
+static void check_secret(struct host *host, struct store *store)
 {
-	struct store *store = NULL;
 	struct secret_fit fit = { 0 };
 	struct fault f = { 0 };
 
-	if (store_open(&store, host->home->dir, STORE_READ, NULL, &f) == 0 &&
-	    secret_look(store, host->home->settings.secret, &fit, &f) == 0 &&
+	if (secret_look(store, host->home->settings.secret, &fit, &f) == 0 &&
 	    fit.fit < fit.tokens)
 		log_line(
 			host->log, LOG_LEVEL_WARN,
@@ -388,6 +393,18 @@ static void check_secret(struct host *host)
 			"is of another state, see `cadre doctor`",
 			(long long)(fit.tokens - fit.fit), (long long)fit.tokens,
 			host->home->dir);
+}
+
+/* Looks at the state as it is before anybody calls. */
+static void look_first(struct host *host)
+{
+	struct store *store = NULL;
+	struct fault f = { 0 };
+
+	if (store_open(&store, host->home->dir, STORE_READ, NULL, &f) == 0) {
+		check_secret(host, store);
+		metrics_start(host->metrics, store);
+	}
 	store_close(store);
 }
 
@@ -407,7 +424,7 @@ static int serve(struct host *host, struct fault *f)
 	if (rc == 0)
 		rc = host_listen(host, f);
 	if (rc == 0) {
-		check_secret(host);
+		look_first(host);
 		web_open(host);
 		say_ready(host);
 		reaper_start(host);
@@ -446,6 +463,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	folder = pin_folder(options->home);
 	host = xcalloc(1, sizeof(*host));
 	crowd_open(&host->crowd);
+	host->metrics = metrics_new();
 	host->options = options;
 	host->home = options->home;
 	mirror_attend(options->home);

@@ -22,6 +22,7 @@
 #include "core/host/web/web.h"
 #include "core/host/workspaces/reconcile.h"
 
+struct metrics;
 struct writer;
 struct readers;
 struct scribe;
@@ -45,6 +46,7 @@ struct host {
 	uv_pipe_t listener;
 	struct web web;
 	struct log *log;
+	struct metrics *metrics;
 	bool stopping;
 	struct fault lost; /* why the state is not where it was; else no fault */
 

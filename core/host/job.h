@@ -26,6 +26,7 @@ struct job {
 	int kind; /* of message that it came as: dialect.c's */
 	struct arena_mark clean; /* the arena with nothing in it */
 	struct arena_mark ready; /* as call_decode left it */
+	uint64_t began; /* uv_hrtime() when it came in */
 	int64_t first; /* clock_boot_ms() when it ran first: a wait is counted from then */
 	atomic_bool gone; /* nobody waits for it any more: need not run */
 	bool confirms; /* its caller says whether the answer arrived */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,21 @@ struct log {
 	off_t size;
 	enum log_level least;
 	bool echo;
+	_Atomic int64_t lines[LOG_LEVELS];
 	char path[4200];
 };
 
 static const char *const level_names[] = { "error", "warn", "note", "debug" };
+
+const char *log_level_name(enum log_level level)
+{
+	return level_names[level];
+}
+
+int64_t log_lines(const struct log *l, enum log_level level)
+{
+	return atomic_load(&l->lines[level]);
+}
 
 static int open_file(struct log *l)
 {
@@ -111,6 +123,7 @@ void log_line(struct log *l, enum log_level level, const char *fmt, ...)
 	make_plain(line + n);
 	n = strlen(line);
 	line[n++] = '\n';
+	atomic_fetch_add(&l->lines[level], 1);
 	pthread_mutex_lock(&l->mutex);
 	if (l->fd >= 0 && l->size + (off_t)n > LOG_MAX)
 		rotate(l);

@@ -20,6 +20,8 @@ enum log_level {
 	LOG_LEVEL_DEBUG, /* how */
 };
 
+enum { LOG_LEVELS = LOG_LEVEL_DEBUG + 1 };
+
 struct log;
 
 /* Opens the log of the state folder `home`, made if needed.  Lines below
@@ -27,6 +29,10 @@ struct log;
 int log_open(struct log **out, const char *home, enum log_level least, bool echo,
 	     struct fault *f);
 void log_close(struct log *l); /* NULL is fine */
+
+const char *log_level_name(enum log_level level);
+/* How many lines of a level were written since the log was opened. */
+int64_t log_lines(const struct log *l, enum log_level level);
 
 /* Writes a line; a NULL log takes none.  A full disk is no reason to stop. */
 void log_line(struct log *l, enum log_level level, const char *fmt, ...)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ struct notifier {
 	bool chosen[EVENTS_MOST]; /* by the numbers of events */
 	char incarnation[40]; /* of the state that `position` is in; "": not known */
 	bool fresh; /* that was just read: not in the file yet */
-	int64_t position; /* events up to this one are told, or not to be told */
+	_Atomic int64_t position; /* events up to this one are told, or not to be told */
 	struct log_pause failed;
 };
 
@@ -96,13 +97,16 @@ static void cursor_path(const struct home *home, const char *end, char out[4200]
 static void read_cursor(struct notifier *n)
 {
 	char path[4200];
+	int64_t position;
 	FILE *file;
 
 	cursor_path(n->home, "", path);
 	file = fopen(path, "re");
 	if (!file)
 		return;
-	if (fscanf(file, "%39[0-9a-f].%" SCNd64, n->incarnation, &n->position) != 2)
+	if (fscanf(file, "%39[0-9a-f].%" SCNd64, n->incarnation, &position) == 2)
+		n->position = position;
+	else
 		n->incarnation[0] = '\0';
 	fclose(file);
 }
@@ -276,6 +280,11 @@ static void run(void *arg)
 		if (ms > 0)
 			sleeper_sleep(&n->sleeper, -1, ms);
 	}
+}
+
+int64_t notifier_position(const struct notifier *n)
+{
+	return atomic_load_explicit(&n->position, memory_order_relaxed);
 }
 
 static void release(struct notifier *n)

@@ -23,6 +23,8 @@ struct notifier;
  * is no event is a fault. */
 int notifier_open(struct notifier **out, const struct home *home, struct log *log,
 		  struct fault *f);
+/* Events up to this one are told. */
+int64_t notifier_position(const struct notifier *n);
 /* Ends it, and the command that runs.  NULL is fine. */
 void notifier_close(struct notifier *n);
 

@@ -1,6 +1,7 @@
 #include "core/host/scribe.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -38,6 +39,7 @@ struct scribe {
 	struct sleeper sleeper;
 	int vault; /* borrowed from the mirror: somebody took a file away */
 	bool failed; /* and said so */
+	_Atomic int64_t indexed_to; /* events up to this one can be searched */
 };
 
 static void complain(struct scribe *s, const struct fault *f)
@@ -132,6 +134,8 @@ static int index_some(struct scribe *s)
 	if (search)
 		search_step(search, s->store, INDEX_MS, &indexed_to, &more, &f);
 	store_rollback(s->store);
+	if (!f.code)
+		atomic_store_explicit(&s->indexed_to, indexed_to, memory_order_relaxed);
 	return f.code ? RETRY_MS : more ? INDEX_REST_MS : NET_MS;
 }
 
@@ -179,6 +183,11 @@ static void mirror_on(void *arg)
 		sleeper_rest(&s->sleeper, -1, rest_ms);
 		sleeper_heard(&s->sleeper);
 	}
+}
+
+int64_t scribe_indexed_to(const struct scribe *s)
+{
+	return atomic_load_explicit(&s->indexed_to, memory_order_relaxed);
 }
 
 static void release(struct scribe *s)

@@ -8,10 +8,13 @@
 #include "core/home/home.h"
 #include "core/host/batch.h"
 #include "core/host/checkpoint.h"
+#include "core/host/metrics/metrics.h"
 
 struct writer {
 	struct store *store;
 	struct checkpoint *checkpoint;
+	struct metrics *metrics;
+	int64_t syncs, sync_ns; /* of the WAL, as counted */
 	struct queue queue;
 	struct chain batch, ended; /* jobs that run, and that have their answer */
 	uv_thread_t thread;
@@ -56,6 +59,18 @@ static void note_lost(struct writer *w)
 		atomic_store_explicit(&w->lost, true, memory_order_release);
 }
 
+/* Counts a transaction of so many calls.  A WAL that was opened anew has counted nothing yet. */
+static void count_batch(struct writer *w, size_t calls)
+{
+	int64_t ns, syncs = store_wal_syncs(w->store, &ns);
+
+	if (syncs < w->syncs)
+		w->syncs = w->sync_ns = 0;
+	metrics_batch(w->metrics, calls, syncs - w->syncs, ns - w->sync_ns);
+	w->syncs = syncs;
+	w->sync_ns = ns;
+}
+
 /*~ All writes, one after the other.  Station 6 of 12.
  *
  * SQLite has one writer at a time, and a COMMIT that is to survive a power failure waits
@@ -84,6 +99,7 @@ static void run_batch(struct writer *w, struct chain *taken)
 		size_t ran =
 			batch_run(w->store, calls + at, w->batch.n, at ? NULL : &source);
 
+		count_batch(w, ran);
 		for (size_t i = 0; i < ran; i++)
 			chain_add(&w->ended, chain_pop(&w->batch));
 		at += ran;
@@ -105,8 +121,8 @@ static void write_batches(void *arg)
 		run_batch(w, &taken);
 }
 
-int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done *done,
-		void *arg, struct fault *f)
+int writer_open(struct writer **out, const struct writer_options *options,
+		batch_done *done, void *arg, struct fault *f)
 {
 	const uv_thread_options_t small = {
 		.flags = UV_THREAD_HAS_STACK_SIZE,
@@ -117,11 +133,13 @@ int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done
 
 	w->done = done;
 	w->arg = arg;
+	w->metrics = options->metrics;
 	queue_init(&w->queue);
-	rc = store_open(&w->store, dir, flags | STORE_NO_CHECKPOINT | STORE_LARGE_CACHE,
-			NULL, f);
+	rc = store_open(&w->store, options->dir,
+			options->flags | STORE_NO_CHECKPOINT | STORE_LARGE_CACHE, NULL,
+			f);
 	if (rc == 0)
-		rc = checkpoint_open(&w->checkpoint, dir, flags, f);
+		rc = checkpoint_open(&w->checkpoint, options->dir, options->flags, f);
 	if (rc == 0 && uv_thread_create_ex(&w->thread, &small, write_batches, w))
 		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
 	if (rc) {

@@ -9,13 +9,20 @@
 
 #include "core/host/queue.h"
 
+struct metrics;
 struct writer;
+
+struct writer_options {
+	const char *dir; /* the state's folder */
+	unsigned flags; /* of store_open() */
+	struct metrics *metrics; /* borrowed: counts what its transactions take */
+};
 
 /* `done` gets each batch when it is committed, on the writer's thread. */
 typedef void batch_done(void *arg, struct chain *jobs);
 
-int writer_open(struct writer **out, const char *dir, unsigned flags, batch_done *done,
-		void *arg, struct fault *f);
+int writer_open(struct writer **out, const struct writer_options *options,
+		batch_done *done, void *arg, struct fault *f);
 /* Runs what is queued, then ends the thread and closes the connection, which
  * empties the WAL.  NULL is fine. */
 void writer_close(struct writer *w);

@@ -22,17 +22,18 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 	struct fault *f = &call->fault;
 	struct agent_name_row a = { 0 };
 	const char *id = task_name(call, t->number);
+	/* A late owner is wrong about its claim, whoever holds the task now. */
+	const char *where = epoch >= 0 && epoch != t->epoch ? "/epoch" : "/task";
 
 	if (!t->owner) {
-		fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s; nobody holds it",
-			  id, field_choice(&record_task_line, "status", t->state_now));
+		fault_set(f, FAULT_CONFLICT, where, "task %s is %s; nobody holds it", id,
+			  field_choice(&record_task_line, "status", t->state_now));
 		return task_hint(f, (enum task_state)t->state_now);
 	}
 	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
 		return f->code;
 	if (t->owner != call->caller.agent) {
-		fault_set(f, FAULT_CONFLICT, "/task", "task %s is held by %s", id,
-			  a.name);
+		fault_set(f, FAULT_CONFLICT, where, "task %s is held by %s", id, a.name);
 		return who_roams(call)
 			       ? fault_hint(f,
 					    "Only its owner may do this; as the operator "

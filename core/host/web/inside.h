@@ -93,4 +93,9 @@ void web_feed_tell(struct follower *f, const char *data, size_t len);
 /* Appends an event as streams have it. */
 void web_feed_frame(struct text *out, const char *incarnation, const struct event *e);
 
+/* --- web_metrics.c ------------------------------------------------------------------ */
+
+/* Answers with the metrics, for the operator and observers of all teams. */
+void web_metrics(struct http *x);
+
 #endif

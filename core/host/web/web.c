@@ -94,6 +94,8 @@ void web_request(struct http *x)
 		answer_word(x, 200, places);
 	else if (strcmp(x->method, "GET") == 0 && strcmp(x->path, "/login") == 0)
 		web_login(x);
+	else if (is_get(x) && strcmp(x->path, "/metrics") == 0)
+		web_metrics(x);
 	else if (is_get(x) && strcmp(x->path, "/api/openapi.json") == 0)
 		tell_openapi(x);
 	else if (is_get(x) && strcmp(x->path, "/events") == 0)

@@ -26,6 +26,7 @@ struct web_door {
 	bool local; /* the Unix socket: its clients are the operator */
 };
 
+struct scraper;
 struct web_group;
 
 /* Clients who follow the event log. */
@@ -51,6 +52,8 @@ struct web {
 	unsigned noted_turn;
 	struct web_feed feed;
 	struct mcp_door mcp;
+	struct scraper *scrapers; /* who wait for what the rows say */
+	bool scraping; /* it is being read */
 };
 
 /* Opens both.  A failure is logged: the host serves its socket all the same. */

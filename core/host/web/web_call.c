@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/host/metrics/metrics.h"
 #include "core/host/web/inside.h"
 #include "core/op/face.h"
 
@@ -270,6 +271,7 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	}
 	if (!c) {
 		*why = *f;
+		metrics_refused(door->host->metrics, op, why);
 		job_free(job);
 		return NULL;
 	}

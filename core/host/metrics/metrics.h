@@ -1,0 +1,56 @@
+/*
+ * metrics - numbers of a host and its state, as Prometheus reads them.
+ *
+ * Calls are counted on the loop's thread, commits on the writer's, each by one addition for
+ * which nobody waits.  What happened in the state, through this host or without it, is counted
+ * from the event log when somebody asks; what is in it now is read from the rows then, by a
+ * reader.  One table, in metrics_text.c, has every metric with its name, type, labels and help.
+ */
+#ifndef CORE_HOST_METRICS_METRICS_H
+#define CORE_HOST_METRICS_METRICS_H
+
+#include "core/call.h"
+
+struct host;
+struct job;
+struct metrics;
+
+/* Limits that are counted when they refuse something, beside those of enum rate_category. */
+enum {
+	HIT_PAIR = RATE_CATEGORY_TEAM_MESSAGE + 1, /* a message too soon behind another */
+	HIT_EXHAUSTED, /* a capacity or budget is used up */
+	HIT_QUEUE, /* too many calls wait for a thread */
+	HIT_CLIENTS, /* too many clients are connected */
+	HITS
+};
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *m); /* NULL is fine */
+
+/* Events behind the newest of now are counted; a failure leaves all of them uncounted. */
+void metrics_start(struct metrics *m, struct store *store);
+
+/* --- counting ------------------------------------------------------------------- */
+
+/* A call came to its end `ns` after it came in; on the loop's thread.  The time of one that has
+ * waited for something says nothing, and is not counted. */
+void metrics_call(struct metrics *m, const struct call *call, uint64_t ns);
+/* A call was refused before it began; `op` NULL: nobody knows which. */
+void metrics_refused(struct metrics *m, const struct op *op, const struct fault *why);
+/* A limit refused something. */
+void metrics_hit(struct metrics *m, int limit);
+/* A transaction took so many calls, and `syncs` waits for the disk took `ns`; on the writer's
+ * thread. */
+void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns);
+
+/* --- telling -------------------------------------------------------------------- */
+
+/* The event up to which the events are counted: number of the job for metrics_read(), one at a
+ * time. */
+int64_t metrics_counted_to(const struct metrics *m);
+/* Reads what the rows say into job->call.out, whose owner is the host; on a reader's thread. */
+void metrics_read(struct job *job, struct store *store);
+/* Appends all metrics, with what metrics_read() found, in Prometheus's text format. */
+void metrics_write(const struct job *job, struct text *out);
+
+#endif

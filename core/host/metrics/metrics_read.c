@@ -1,0 +1,114 @@
+/* metrics_read - numbers that the rows of the state and its files give. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "core/host/metrics/inside.h"
+#include "core/mirror/mirror.h"
+
+enum { EVENTS_AT_ONCE = 100000 }; /* in one transaction, which is to be short */
+
+void metrics_start(struct metrics *m, struct store *store)
+{
+	struct call look = { .store = store };
+	struct event_last_row last = { 0 };
+
+	if (call_begin(&look, false))
+		return;
+	if (sql_row(&look, event_last, &last) > 0)
+		m->counted_to = last.seq;
+	store_rollback(store);
+	arena_release(&look.arena);
+}
+
+/* Adds the events behind `after`, `last` among them. */
+static int count_events(struct call *call, struct scrape *s, int64_t after, int64_t last)
+{
+	struct metrics_events_row row;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, metrics_events, .after = after, .last = last);
+	while ((rc = sql_next(call, &q, &row)) > 0) {
+		const struct event_kind *kind = event_kind((int)row.kind);
+
+		if (!kind)
+			continue;
+		s->events[kind - event_table].n += row.n;
+		s->events[kind - event_table].copies += row.copies;
+	}
+	return rc;
+}
+
+static int read_guests(struct call *call, struct scrape *s)
+{
+	struct metrics_guests_row row;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, metrics_guests);
+	while ((rc = sql_next(call, &q, &row)) > 0)
+		s->guests[row.state] = row.n;
+	return rc;
+}
+
+static int read_rows(struct call *call, struct scrape *s)
+{
+	struct metrics_oldest_row oldest = { 0 };
+	int rc = sql_row(call, metrics_now, &s->now, .now = call->now);
+
+	s->now_ms = call->now;
+	if (rc >= 0)
+		rc = sql_row(call, metrics_oldest, &oldest);
+	s->oldest_at = oldest.at;
+	if (rc >= 0)
+		rc = read_guests(call, s);
+	if (rc >= 0)
+		rc = sql_all(call, metrics_budgets, &s->budgets, &s->n_budgets,
+			     .now = call->now, .limit = BUDGETS_MOST);
+	return rc;
+}
+
+/* The events since the last count, in short transactions: there may be many. */
+static void read_events(struct call *call, struct scrape *s)
+{
+	for (int64_t at = s->after; at < s->now.event && !call->fault.code;) {
+		int64_t last = s->now.event - at > EVENTS_AT_ONCE ? at + EVENTS_AT_ONCE
+								  : s->now.event;
+
+		if (call_begin(call, false))
+			return;
+		count_events(call, s, at, last);
+		store_rollback(call->store);
+		at = last;
+	}
+}
+
+/* The size of a file, which only SQLite may open. */
+static int64_t size_of(const char *dir, const char *name)
+{
+	char path[4200];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+void metrics_read(struct job *job, struct store *store)
+{
+	const struct host *host = job->owner;
+	struct call *call = &job->call;
+	struct scrape *s = arena_alloc(&call->arena, sizeof(*s));
+
+	*s = (struct scrape){ .after = job->number };
+	s->events = arena_alloc(&call->arena, event_count * sizeof(*s->events));
+	call->store = store;
+	call->out = s;
+	if (call_begin(call, false))
+		return;
+	read_rows(call, s);
+	store_rollback(store);
+	read_events(call, s);
+	s->state_bytes = size_of(host->home->dir, "state.db");
+	s->wal_bytes = size_of(host->home->dir, "state.db-wal");
+	s->mirrored_to = mirror_cursor(host->home, s->now.incarnation);
+}

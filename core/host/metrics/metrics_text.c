@@ -1,0 +1,391 @@
+/*
+ * metrics_text - the table of all metrics, and their text.
+ *
+ * docs/observability.md has the same table for readers; the dashboard and the alerts use names
+ * of it.  The story e2e/metrics holds them to what is said here.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/base/version.h"
+#include "core/host/metrics/inside.h"
+#include "core/host/notifier.h"
+#include "core/host/scribe.h"
+
+/* Where a metric's samples come from, and go. */
+struct exposition {
+	struct text *out;
+	const struct host *host;
+	const struct metrics *m;
+	const struct scrape *rows;
+};
+
+struct metric {
+	const char *name, *type, *help;
+	void (*put)(const struct metric *metric, const struct exposition *e);
+};
+
+/* --- samples --------------------------------------------------------------------- */
+
+static void put_plain(const struct metric *metric, const struct exposition *e, int64_t n)
+{
+	text_addf(e->out, "%s %" PRId64 "\n", metric->name, n);
+}
+
+static void put_with(const struct metric *metric, const struct exposition *e,
+		     const char *label, const char *value, int64_t n)
+{
+	text_addf(e->out, "%s{%s=\"%s\"} %" PRId64 "\n", metric->name, label, value, n);
+}
+
+static void put_counter(const struct metric *metric, const struct exposition *e,
+			const char *label, const char *value, const struct counter *c)
+{
+	put_with(metric, e, label, value, (int64_t)counter_read(c));
+}
+
+/* The sum of a histogram in the unit of its bounds. */
+static void put_sum(struct text *out, const struct scale *scale, uint64_t sum)
+{
+	if (scale == &scale_ns)
+		text_addf(out, "%" PRIu64 ".%09" PRIu64, sum / 1000000000,
+			  sum % 1000000000);
+	else
+		text_addf(out, "%" PRIu64, sum);
+}
+
+/* A histogram whose samples have `labels`: "" or `name="value"`. */
+static void put_histogram(const struct metric *metric, const struct exposition *e,
+			  const char *labels, const struct scale *scale,
+			  const struct histogram *h)
+{
+	const char *open = *labels ? "{" : "", *close = *labels ? "}" : "";
+	uint64_t n = 0;
+
+	for (int i = 0; i <= BOUNDS; i++) {
+		n += counter_read(&h->bucket[i]);
+		text_addf(e->out, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", metric->name,
+			  labels, *labels ? "," : "",
+			  i < BOUNDS ? scale->bound[i].text : "+Inf", n);
+	}
+	text_addf(e->out, "%s_sum%s%s%s ", metric->name, open, labels, close);
+	put_sum(e->out, scale, counter_read(&h->sum));
+	text_addf(e->out, "\n%s_count%s%s%s %" PRIu64 "\n", metric->name, open, labels,
+		  close, n);
+}
+
+/* --- calls -------------------------------------------------------------------------- */
+
+static void put_calls(const struct metric *metric, const struct exposition *e)
+{
+	for (size_t i = 0; i <= op_count; i++)
+		for (int k = 0; k <= FAULT_COUNT; k++) {
+			uint64_t n = counter_read(&e->m->ops[i].ended[k]);
+
+			if (n)
+				text_addf(e->out,
+					  "%s{operation=\"%s\",fault=\"%s\"} %" PRIu64
+					  "\n",
+					  metric->name,
+					  i < op_count ? op_table[i].name : "unknown",
+					  k < FAULT_COUNT ? fault_info(-1 - k)->name
+							  : "none",
+					  n);
+		}
+}
+
+static void put_call_times(const struct metric *metric, const struct exposition *e)
+{
+	char labels[100];
+
+	for (size_t i = 0; i < op_count; i++) {
+		const struct histogram *h = &e->m->ops[i].time;
+
+		snprintf(labels, sizeof(labels), "operation=\"%s\"", op_table[i].name);
+		if (counter_read(&h->sum))
+			put_histogram(metric, e, labels, &scale_ns, h);
+	}
+}
+
+static const char *hit_name(int hit)
+{
+	static const char *const others[] = { "pair", "exhausted", "queue", "clients" };
+
+	return hit < HIT_PAIR ? field_choice(&record_rate_limit, "category", hit)
+			      : others[hit - HIT_PAIR];
+}
+
+static void put_hits(const struct metric *metric, const struct exposition *e)
+{
+	for (int i = 0; i < HITS; i++)
+		put_counter(metric, e, "limit", hit_name(i), &e->m->hits[i]);
+}
+
+static void put_old_epochs(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, (int64_t)counter_read(&e->m->old_epochs));
+}
+
+static void put_queues(const struct metric *metric, const struct exposition *e)
+{
+	put_with(metric, e, "queue", "write", (int64_t)e->host->n_writes);
+	put_with(metric, e, "queue", "read", (int64_t)e->host->n_reads);
+	put_with(metric, e, "queue", "wait", (int64_t)e->host->waiters.n);
+}
+
+static void put_clients(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, (int64_t)e->host->crowd.n);
+}
+
+/* --- the disk ------------------------------------------------------------------------ */
+
+static void put_batches(const struct metric *metric, const struct exposition *e)
+{
+	put_histogram(metric, e, "", &scale_calls, &e->m->batch);
+}
+
+static void put_syncs(const struct metric *metric, const struct exposition *e)
+{
+	put_histogram(metric, e, "", &scale_ns, &e->m->sync);
+}
+
+static void put_wal(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, e->rows->wal_bytes);
+}
+
+static void put_state(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, e->rows->state_bytes);
+}
+
+static void put_lag(const struct metric *metric, const struct exposition *e,
+		    const char *follower, int64_t position)
+{
+	int64_t lag = e->rows->now.event - position;
+
+	put_with(metric, e, "follower", follower, lag > 0 ? lag : 0);
+}
+
+/* A follower whom nobody needs now reads nothing, and is not behind. */
+static void put_lags(const struct metric *metric, const struct exposition *e)
+{
+	const struct host *host = e->host;
+	const int64_t end = e->rows->now.event;
+
+	put_lag(metric, e, "waits", host->follow.wanted ? host->follow.position : end);
+	put_lag(metric, e, "stream",
+		host->web.feed.groups ? host->web.feed.position : end);
+	put_lag(metric, e, "mirror", e->rows->mirrored_to);
+	put_lag(metric, e, "search", scribe_indexed_to(host->scribe));
+	put_lag(metric, e, "notify",
+		host->notifier ? notifier_position(host->notifier) : end);
+}
+
+/* --- the state ------------------------------------------------------------------------- */
+
+static void put_inboxes(const struct metric *metric, const struct exposition *e)
+{
+	put_with(metric, e, "state", "queued", e->rows->now.queued);
+	put_with(metric, e, "state", "fetched", e->rows->now.leased);
+	put_with(metric, e, "state", "delayed", e->rows->now.delayed);
+}
+
+static void put_oldest(const struct metric *metric, const struct exposition *e)
+{
+	int64_t at = e->rows->oldest_at, ms = at ? e->rows->now_ms - at : 0;
+
+	if (ms < 0)
+		ms = 0;
+	text_addf(e->out, "%s %" PRId64 ".%03d\n", metric->name, ms / 1000,
+		  (int)(ms % 1000));
+}
+
+static const struct event_count *count_of(const struct exposition *e, int kind)
+{
+	return &e->m->events[event_kind(kind) - event_table];
+}
+
+static void put_messages(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, count_of(e, EVENT_MESSAGE_SENT)->n);
+}
+
+static void put_deliveries(const struct metric *metric, const struct exposition *e)
+{
+	static const struct {
+		int kind;
+		const char *state;
+	} all[] = {
+		{ EVENT_MESSAGE_DELAYED, "delayed" },
+		{ EVENT_MESSAGE_NOTIFIED, "notified" },
+		{ EVENT_MESSAGE_FETCHED, "fetched" },
+		{ EVENT_MESSAGE_REQUEUED, "requeued" },
+		{ EVENT_MESSAGE_ACKED, "acked" },
+		{ EVENT_MESSAGE_DROPPED, "dropped" },
+		{ EVENT_MESSAGE_EXPIRED, "expired" },
+		{ EVENT_MESSAGE_DEAD, "dead" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		put_with(metric, e, "state", all[i].state,
+			 count_of(e, all[i].kind)->copies);
+}
+
+static void put_claims(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, count_of(e, EVENT_TASK_CLAIMED)->n);
+}
+
+static void put_held(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, e->rows->now.claims);
+}
+
+static void put_lapses(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, count_of(e, EVENT_TASK_LAPSED)->n);
+}
+
+static void put_assignments(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, e->rows->now.assignments);
+}
+
+static void put_events(const struct metric *metric, const struct exposition *e)
+{
+	for (size_t i = 0; i < event_count; i++)
+		put_with(metric, e, "event", event_table[i].name, e->m->events[i].n);
+}
+
+static void put_guests(const struct metric *metric, const struct exposition *e)
+{
+	for (int i = 0; i < GUEST_STATES; i++)
+		put_with(metric, e, "state", field_choice(&record_workspace, "state", i),
+			 e->rows->guests[i]);
+}
+
+static void put_linked(const struct metric *metric, const struct exposition *e)
+{
+	put_plain(metric, e, (int64_t)e->host->n_linked);
+}
+
+static void put_budget(const struct metric *metric, const struct exposition *e,
+		       const struct metrics_budgets_row *b, int64_t n)
+{
+	text_addf(e->out, "%s{team=\"%s\",budget=\"%s\"} %" PRId64 "\n", metric->name,
+		  b->team, field_choice(&record_budget_line, "kind", b->kind), n);
+}
+
+static void put_limits(const struct metric *metric, const struct exposition *e)
+{
+	for (size_t i = 0; i < e->rows->n_budgets; i++)
+		put_budget(metric, e, &e->rows->budgets[i], e->rows->budgets[i].most);
+}
+
+static void put_left(const struct metric *metric, const struct exposition *e)
+{
+	for (size_t i = 0; i < e->rows->n_budgets; i++) {
+		int64_t rest = e->rows->budgets[i].rest;
+
+		put_budget(metric, e, &e->rows->budgets[i], rest > 0 ? rest : 0);
+	}
+}
+
+/* --- the host ----------------------------------------------------------------------------- */
+
+static void put_info(const struct metric *metric, const struct exposition *e)
+{
+	put_with(metric, e, "version", CADRE_VERSION, 1);
+}
+
+static void put_start(const struct metric *metric, const struct exposition *e)
+{
+	text_addf(e->out, "%s %" PRId64 ".%03d\n", metric->name, e->m->started_at / 1000,
+		  (int)(e->m->started_at % 1000));
+}
+
+static void put_log_lines(const struct metric *metric, const struct exposition *e)
+{
+	for (int i = 0; i < LOG_LEVELS; i++)
+		put_with(metric, e, "level", log_level_name(i),
+			 log_lines(e->host->log, i));
+}
+
+/* --- the table ------------------------------------------------------------------------- */
+
+static const struct metric table[] = {
+	{ "cadre_info", "gauge", "1; its label is the version of the host.", put_info },
+	{ "cadre_start_time_seconds", "gauge", "When the host started, in Unix time.",
+	  put_start },
+	{ "cadre_calls_total", "counter",
+	  "Calls that came through the host and are answered, by operation and fault.",
+	  put_calls },
+	{ "cadre_call_seconds", "histogram",
+	  "Time from a call's arrival to its answer, of calls that waited for nothing.",
+	  put_call_times },
+	{ "cadre_queue_depth", "gauge",
+	  "Calls that the writer or a reader has not given back, and that wait for an event.",
+	  put_queues },
+	{ "cadre_clients", "gauge", "Clients that are connected to the host's socket.",
+	  put_clients },
+	{ "cadre_limits_hit_total", "counter",
+	  "Calls and clients that a limit has refused, by limit.", put_hits },
+	{ "cadre_refused_epochs_total", "counter",
+	  "Calls of late owners, refused since their claim's epoch is over.",
+	  put_old_epochs },
+	{ "cadre_batch_calls", "histogram",
+	  "Writing calls that shared a transaction, and so a commit.", put_batches },
+	{ "cadre_fsync_seconds", "histogram",
+	  "Time that a commit waited for the disk to have the WAL.", put_syncs },
+	{ "cadre_wal_bytes", "gauge", "Size of the file state.db-wal.", put_wal },
+	{ "cadre_state_bytes", "gauge", "Size of the file state.db.", put_state },
+	{ "cadre_follower_lag_events", "gauge",
+	  "Events that a follower of the event log has yet to read.", put_lags },
+	{ "cadre_inbox_deliveries", "gauge",
+	  "Copies of messages that are not done with, by state.", put_inboxes },
+	{ "cadre_oldest_unfetched_seconds", "gauge",
+	  "Age of the oldest message that waits in an inbox; 0 where none does.",
+	  put_oldest },
+	{ "cadre_messages_total", "counter", "Messages that were sent.", put_messages },
+	{ "cadre_deliveries_total", "counter",
+	  "Copies of messages that came into a state.", put_deliveries },
+	{ "cadre_claims_held", "gauge", "Claims whose lease runs.", put_held },
+	{ "cadre_claims_total", "counter", "Tasks that were claimed.", put_claims },
+	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.", put_lapses },
+	{ "cadre_assignments_open", "gauge", "Commands that wait for a daemon or run.",
+	  put_assignments },
+	{ "cadre_events_total", "counter", "Events of the state, by kind.", put_events },
+	{ "cadre_guests", "gauge", "Living workspaces by state.", put_guests },
+	{ "cadre_guests_linked", "gauge", "Guests that answer the host now.",
+	  put_linked },
+	{ "cadre_budget_limit", "gauge", "Limit of a living team's budget.", put_limits },
+	{ "cadre_budget_left", "gauge",
+	  "What is neither spent nor reserved of a living team's budget.", put_left },
+	{ "cadre_log_lines_total", "counter", "Lines of the host's log, by level.",
+	  put_log_lines },
+};
+
+/* Takes over the events that a scrape has counted. */
+static void take_events(struct metrics *m, const struct scrape *s)
+{
+	for (size_t i = 0; i < event_count; i++) {
+		m->events[i].n += s->events[i].n;
+		m->events[i].copies += s->events[i].copies;
+	}
+	m->counted_to = s->now.event;
+}
+
+void metrics_write(const struct job *job, struct text *out)
+{
+	const struct host *host = job->owner;
+	const struct exposition e = { out, host, host->metrics, job->call.out };
+
+	take_events(host->metrics, e.rows);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		text_addf(out, "# HELP %s %s\n# TYPE %s %s\n", table[i].name,
+			  table[i].help, table[i].name, table[i].type);
+		table[i].put(&table[i], &e);
+	}
+}

@@ -1,0 +1,117 @@
+/*
+ * web_metrics - GET /metrics: what the host has counted, for Prometheus.
+ *
+ * The operator and observers of all teams may read it, for it names teams.  Who asks while the
+ * rows are read already gets what that reading finds: many who ask cost no more than one.
+ */
+#include "core/host/metrics/metrics.h"
+#include "core/host/web/inside.h"
+
+/* A client that asks; in the arena of its exchange. */
+struct scraper {
+	struct http *x;
+	struct conn *call; /* who it is, is being asked; NULL: that is known */
+	struct scraper *next, **at; /* of those who wait for the rows; NULL: not yet */
+};
+
+static void leave(struct scraper *s)
+{
+	if (!s->at)
+		return;
+	*s->at = s->next;
+	if (s->next)
+		s->next->at = s->at;
+	s->at = NULL;
+}
+
+static void on_gone(struct http *x)
+{
+	struct scraper *s = x->owner;
+
+	if (s->call)
+		conn_close(s->call);
+	leave(s);
+}
+
+static void on_read(struct job *job)
+{
+	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
+	struct host *host = job->owner;
+	struct web *web = &host->web;
+	const struct fault *why = &job->call.fault;
+	struct text text = { 0 };
+
+	web->scraping = false;
+	if (!why->code)
+		metrics_write(job, &text);
+	while (web->scrapers) {
+		struct scraper *s = web->scrapers;
+
+		leave(s);
+		if (why->code)
+			web_refuse(s->x, 0, why);
+		else
+			http_answer(s->x, 200, type, text.data, text.len);
+	}
+	text_release(&text);
+	job_free(job);
+}
+
+static void read_rows(struct host *host)
+{
+	struct job *job;
+
+	if (host->web.scraping)
+		return;
+	host->web.scraping = true;
+	job = job_new(&host->jobs);
+	job->owner = host;
+	job->number = metrics_counted_to(host->metrics);
+	job->read = metrics_read;
+	job->done = on_read;
+	host_read(host, job);
+}
+
+/* Whether the caller sees all teams. */
+static bool sees_all(const struct call *call)
+{
+	const struct token_who_out *who = call->out;
+
+	return who->level == CALLER_LEVEL_OPERATOR || call->identity.looks;
+}
+
+static void on_known(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct scraper *s = x->owner;
+	struct web *web = &c->host->web;
+	struct fault *f = &job->call.fault;
+
+	s->call = NULL;
+	web_note_use(c->host, &job->call);
+	if (!f->code && !sees_all(&job->call)) {
+		fault_set(f, FAULT_DENIED, "", "/metrics is for who sees all teams");
+		fault_hint(f, "Send a token of an observer: cadre token create "
+			      "prometheus --observer");
+	}
+	if (f->code) {
+		web_refuse_call(x, f);
+		return;
+	}
+	s->next = web->scrapers;
+	s->at = &web->scrapers;
+	if (s->next)
+		s->next->at = &s->next;
+	web->scrapers = s;
+	read_rows(c->host);
+}
+
+void web_metrics(struct http *x)
+{
+	struct scraper *s = arena_alloc(&x->arena, sizeof(*s));
+
+	*s = (struct scraper){ .x = x };
+	x->owner = s;
+	x->gone = on_gone;
+	s->call = web_start(x, op_token_who, json_object(), on_known);
+}

@@ -1,0 +1,55 @@
+-- Metrics: what the state's rows say of it, for whoever watches a host.  Each reads a number of
+-- rows that does not grow with the messages and events that are done with.
+
+-- name: metrics_now
+-- scan ok: agents, few; delayed copies, which come soon; a number of the state
+-- Copies of messages that wait in inboxes, are handed out or come later; open commands; claims
+-- whose lease runs; the newest event.
+-- int: event
+SELECT (SELECT coalesce(sum(i.queued), 0) FROM agent_inbox i) AS queued,
+	(SELECT coalesce(sum(i.leased), 0) FROM agent_inbox i) AS leased,
+	(SELECT coalesce(sum(i.assignments), 0) FROM agent_inbox i) AS assignments,
+	(SELECT count(*) FROM delayed) AS delayed,
+	(SELECT count(*) FROM task k WHERE k.lease_until IS NOT NULL AND k.lease_until > :now) AS claims,
+	(SELECT coalesce(max(e.seq), 0) FROM event e) AS event,
+	s.incarnation
+FROM state s WHERE s.one = 1;
+
+-- name: metrics_oldest
+-- scan ok: agents, few; of each the first rows of its inbox
+-- When the message was sent that waits longest in an inbox; no row where none waits.
+SELECT m.at FROM message m WHERE m.id = (SELECT min(x.message) FROM (
+	SELECT (SELECT d.message FROM delivery d
+		WHERE d.agent = i.agent AND d.lane = {delivery_lane.normal}
+			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting}
+		ORDER BY d.message LIMIT 1) AS message
+	FROM agent_inbox i WHERE i.queued > 0
+	UNION ALL SELECT (SELECT d.message FROM delivery d
+		WHERE d.agent = i.agent AND d.lane = {delivery_lane.urgent}
+			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting}
+		ORDER BY d.message LIMIT 1)
+	FROM agent_inbox i WHERE i.queued > 0) x);
+
+-- name: metrics_guests
+-- scan ok: living workspaces, few
+-- How many workspaces are in each state.
+SELECT state, count(*) AS n FROM workspace WHERE state IN {workspace_state.living} GROUP BY state;
+
+-- name: metrics_budgets
+-- scan ok: living teams, few
+-- The budgets of living teams that have a limit, with what is left of them.
+-- text: team
+-- int: rest
+SELECT t.name AS team, s.kind, s.most,
+	s.most - s.used - coalesce((:now - s.since) / 1000, 0) - s.reserved AS rest
+FROM team t JOIN spending s ON s.team = t.id
+WHERE t.destroyed_at IS NULL AND t.limits > 0 AND s.most > 0
+ORDER BY t.name, s.kind LIMIT :limit;
+
+-- name: metrics_events
+-- How many events of each kind came between two numbers, and how many copies of messages they
+-- are about: a hand-out may be of several.
+-- int: copies
+SELECT kind, count(*) AS n, sum(CASE WHEN kind = {event.message_fetched} AND detail IS NOT NULL
+		THEN CAST(detail AS INTEGER) ELSE 1 END) AS copies
+FROM event WHERE seq > :after AND seq <= :last GROUP BY kind;

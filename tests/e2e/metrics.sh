@@ -1,0 +1,155 @@
+#!/bin/sh
+# metrics - Prometheus is told what happens in a state and how its host does, and reads it.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down --all >/dev/null 2>&1' EXIT
+
+scrape() { # [TOKEN]: the metrics, in $TMPDIR/metrics
+	curl -sS -m 30 -o "$TMPDIR/metrics" -w '%{http_code}' -H "Authorization: Bearer ${1-$observer}" "$url/metrics"
+}
+says() { # SAMPLE: a line of the last answer, as a pattern
+	grep -qxe "$1" "$TMPDIR/metrics" || bad "no '$1': $(grep "^${1%%[ \{]*}" "$TMPDIR/metrics" | head -n 20)"
+}
+holds() { # SAMPLE: a new answer has it
+	scrape >/dev/null
+	grep -qxe "$1" "$TMPDIR/metrics"
+}
+
+unset CADRE_LIMITS_ENABLED
+export CADRE_LIMITS_EXEC_BURST=1 CADRE_LIMITS_DEFAULT_BURST=2 CADRE_LIMITS_DEFAULT_PER_MINUTE=1 CADRE_TASK_LEASE_SECONDS=10
+cadre team create shop --roles '[{"name":"coder"},{"name":"tester"}]' --max-tokens 1000 >/dev/null
+cadre task create "Before the host" >/dev/null
+cadre up >/dev/null || bad "up"
+url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
+observer=$(cadre token create prometheus --observer)
+operator=$(cadre token create --operator)
+coder=$(cadre token create --agent shop/coder)
+
+# --- readers of metrics ---------------------------------------------------------------
+
+# Metrics name teams: the operator reads them, and whoever may look at all teams.
+[ "$(scrape)" = 200 ] || bad "an observer reads no metrics"
+[ "$(scrape "$operator")" = 200 ] || bad "the operator reads no metrics"
+[ "$(scrape "$coder")" = 403 ] || bad "an agent reads what other teams have left"
+[ "$(scrape nobody)" = 401 ] || bad "a wrong token reads metrics"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' "$url/metrics")" = 401 ] || bad "whoever shows no token reads metrics"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' -X POST -H "Authorization: Bearer $observer" "$url/metrics")" = 404 ] || bad "metrics are posted"
+socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
+curl -sS --unix-socket "$socket" http://localhost/metrics | grep -q '^cadre_info' || bad "no metrics at $socket"
+curl -sSI -H "Authorization: Bearer $observer" "$url/metrics" | grep -qi '^content-type: text/plain; version=0.0.4' || bad "another type"
+
+# Prometheus understands them.
+scrape >/dev/null
+promtool check metrics <"$TMPDIR/metrics" >"$TMPDIR/lint" 2>&1 || bad "promtool: $(cat "$TMPDIR/lint")"
+[ ! -s "$TMPDIR/lint" ] || bad "promtool: $(cat "$TMPDIR/lint")"
+
+# --- calls, messages and claims ---------------------------------------------------------------------
+
+# Events before the host are not counted; those that go past it are.
+says 'cadre_events_total{event="task.created"} 0'
+cadre --direct task create "Past the host" >/dev/null
+holds 'cadre_events_total{event="task.created"} 1' || bad "what goes past the host is not seen"
+! grep -q 'cadre_calls_total{operation="task.create"' "$TMPDIR/metrics" || bad "a call past the host is counted as one of its own"
+
+# Messages: sent, waiting, handed out, acknowledged.
+cadre send coder one >/dev/null
+cadre send coder two >/dev/null
+cadre send coder three >/dev/null
+sleep 0.1
+scrape >/dev/null
+says 'cadre_calls_total{operation="message.send",fault="none"} 3'
+says 'cadre_messages_total 3'
+says 'cadre_inbox_deliveries{state="queued"} 3'
+says 'cadre_oldest_unfetched_seconds [0-9.]*[1-9][0-9.]*'
+says 'cadre_call_seconds_bucket{operation="message.send",le="+Inf"} 3'
+says 'cadre_call_seconds_count{operation="message.send"} 3'
+says 'cadre_call_seconds_sum{operation="message.send"} 0[.][0-9]*[1-9][0-9]*'
+cadre --as coder inbox --limit 2 >/dev/null
+scrape >/dev/null
+says 'cadre_deliveries_total{state="fetched"} 2'
+says 'cadre_inbox_deliveries{state="queued"} 1'
+says 'cadre_inbox_deliveries{state="fetched"} 2'
+cadre --as coder inbox >/dev/null # which acknowledges those two
+scrape >/dev/null
+says 'cadre_deliveries_total{state="fetched"} 3'
+says 'cadre_deliveries_total{state="acked"} 2'
+says 'cadre_oldest_unfetched_seconds 0[.]000'
+
+# Each fault by its name, and the limits that were hit.
+is 3 . cadre send nobody-here lost
+scrape >/dev/null
+says 'cadre_calls_total{operation="message.send",fault="not_found"} 1'
+says 'cadre_limits_hit_total{limit="default"} 0'
+for n in 1 2 3; do
+	status=$(curl -sS -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/api/tasks")
+done
+[ "$status" = 429 ] || bad "the third call ended with $status"
+scrape >/dev/null
+says 'cadre_limits_hit_total{limit="default"} 1'
+says 'cadre_calls_total{operation="task.list",fault="none"} 2'
+says 'cadre_calls_total{operation="task.list",fault="rate_limited"} 1'
+curl -sS -o /dev/null -H "Authorization: Bearer $operator" "$url/api/tasks?limit=none"
+holds 'cadre_calls_total{operation="task.list",fault="invalid"} 1' || bad "a call that says nonsense is not counted"
+
+# Claims: one that lapses, and its late owner, who is refused.
+cadre --as coder claim 001 >/dev/null
+scrape >/dev/null
+says 'cadre_claims_total 1'
+says 'cadre_claims_held 1'
+says 'cadre_lapses_total 0'
+says 'cadre_refused_epochs_total 0'
+patience=$((40 * TEST_SCALE))
+until holds 'cadre_lapses_total 1' || [ $((patience -= 1)) -lt 0 ]; do sleep 0.5; done
+says 'cadre_lapses_total 1'
+says 'cadre_claims_held 0'
+cadre --as tester claim 001 >/dev/null
+is 4 . cadre --as coder done 001 "too late" --epoch 1
+scrape >/dev/null
+says 'cadre_refused_epochs_total 1'
+says 'cadre_claims_total 2'
+
+# Budgets of living teams with what is left of them.
+cadre team usage --team shop --tokens-in 300 >/dev/null || bad usage
+scrape >/dev/null
+says 'cadre_budget_limit{team="shop",budget="tokens"} 1000'
+says 'cadre_budget_left{team="shop",budget="tokens"} 700'
+cadre team create brief --max-messages 5 >/dev/null
+holds 'cadre_budget_left{team="brief",budget="messages"} 5' || bad "a new team has no budget"
+cadre team destroy brief --yes >/dev/null
+holds 'cadre_budget_left{team="brief".*' && bad "a team that ended has a budget"
+
+# Commits: how many calls share one, and what the disk takes.
+says 'cadre_batch_calls_count [1-9][0-9]*'
+says 'cadre_fsync_seconds_count [1-9][0-9]*'
+says 'cadre_fsync_seconds_sum 0[.][0-9]*[1-9][0-9]*'
+says 'cadre_wal_bytes [1-9][0-9]*'
+says 'cadre_state_bytes [1-9][0-9]*'
+
+# A wait is one that waits, and its time is not the host's.
+cadre --as tester inbox --wait-seconds 30 >/dev/null &
+until_done holds 'cadre_queue_depth{queue="wait"} 1'
+cadre send tester go >/dev/null
+wait $!
+holds 'cadre_queue_depth{queue="wait"} 0' || bad "a wait that is over waits"
+! grep -q 'cadre_call_seconds_count{operation="message.receive"} 3' "$TMPDIR/metrics" || bad "the time of a wait is counted"
+
+# Guests by state, and those who answer.
+cadre team create crew --roles '[{"name":"hand","workspace":true}]' --wait >/dev/null 2>&1 || bad "crew"
+until_done holds 'cadre_guests_linked 1'
+says 'cadre_guests{state="ready"} 1'
+
+# The followers have read all that there is, or will.
+for follower in waits stream mirror search notify; do
+	until_done holds "cadre_follower_lag_events{follower=\"$follower\"} 0"
+done
+
+# Many who ask at once are all answered, and nothing is counted twice.
+cadre --team shop send coder once >/dev/null
+for n in 1 2 3 4 5 6 7 8; do
+	curl -sS -m 30 -H "Authorization: Bearer $observer" "$url/metrics" | grep -q '^cadre_log_lines' || echo "$n" >>"$TMPDIR/unanswered" &
+done
+wait
+[ ! -e "$TMPDIR/unanswered" ] || bad "not all who ask at once are answered"
+holds "cadre_messages_total 5" || bad "messages are counted twice"
+
+exit $failed
