@@ -41,6 +41,7 @@ struct home {
 				 the same */
 	struct notes_disk notes; /* the vault's notes, in that folder */
 	struct team_folders folders; /* of its teams: see mirror_attend() */
+	const char *const *flags; /* of the configuration, borrowed; NULL: none */
 	struct settings settings;
 	struct identity identity; /* from the environment, or home_recall() */
 	enum home_who who;

@@ -85,19 +85,29 @@ static int take_file(struct config_set *s, const char *path, bool projects,
 	return f->code;
 }
 
-static int take_users(struct config_set *s, struct fault *f)
+bool config_users_path(const char *user, char path[CONFIG_PATH])
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
-	char path[PATH_MAX + 16];
 
 	if (!base || *base != '/') {
-		base = s->user;
+		base = user;
 		below = "/.config";
 	}
-	if (!base || snprintf(path, sizeof(path), "%s%s/cadre/%s", base, below,
-			      config_file_name) >= PATH_MAX)
-		return 0;
-	return take_file(s, path, false, f);
+	return base && snprintf(path, CONFIG_PATH, "%s%s/cadre/%s", base, below,
+				config_file_name) < PATH_MAX;
+}
+
+bool config_states_path(const char *state, char path[CONFIG_PATH])
+{
+	return snprintf(path, CONFIG_PATH, "%s/%s", state, config_file_name) <
+	       CONFIG_PATH;
+}
+
+static int take_users(struct config_set *s, struct fault *f)
+{
+	char path[CONFIG_PATH];
+
+	return config_users_path(s->user, path) ? take_file(s, path, false, f) : 0;
 }
 
 /* Takes the nearest file in the project of the state.  A file of another project, which
@@ -122,12 +132,11 @@ static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 /* Takes the user's own file, then the state's, then the project's. */
 static int take_files(struct config_set *s, const char *cwd, struct fault *f)
 {
-	char path[PATH_MAX + 16];
+	char path[CONFIG_PATH];
 
 	if (take_users(s, f) < 0 || !s->state)
 		return f->code;
-	snprintf(path, sizeof(path), "%s/%s", s->state, config_file_name);
-	if (take_file(s, path, false, f) < 0)
+	if (config_states_path(s->state, path) && take_file(s, path, false, f) < 0)
 		return f->code;
 	return cwd ? take_projects(s, cwd, f) : 0;
 }

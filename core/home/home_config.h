@@ -17,6 +17,13 @@
 extern const char config_file_name[];
 enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
 
+enum { CONFIG_PATH = 4096 + 16 };
+
+/* Where the user's file is whose home `user` is (NULL: none is known), and a state's: false
+ * where there can be none. */
+bool config_users_path(const char *user, char path[CONFIG_PATH]);
+bool config_states_path(const char *state, char path[CONFIG_PATH]);
+
 /* Refuses a `cadre.toml` in the folder `dir`, which is about to become a state, that sets
  * more than a project's file may. */
 int config_check_shipped(const char *dir, struct fault *f);

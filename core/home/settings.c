@@ -59,6 +59,7 @@ static int load_config(struct home *h, const char *const *flags, struct fault *f
 	struct config *c = &h->settings.config;
 	struct config_set set = { 0 };
 
+	h->flags = flags;
 	if (config_load(&set, h->dir, flags, f) == 0) {
 		config_read(&set, c);
 		check_range(&set, c, f);

@@ -370,15 +370,38 @@ static void conn_unref(struct conn *c)
 	free(c);
 }
 
+/* Says what is wrong with us or the machine; and, where the log takes that, each call.  No
+ * argument stands there: it may be a secret or the text of a message. */
+static void log_call(struct host *host, const struct call *call, uint64_t ns)
+{
+	const enum fault_code code = call->fault.code;
+
+	if (code == FAULT_INTERNAL || code == FAULT_IO)
+		log_seldom(host->log, &host->failed, LOG_LEVEL_ERROR, "a call failed",
+			   LOG_TEXT("operation", call->op->name),
+			   LOG_TEXT("fault", fault_info(code)->name),
+			   LOG_FAULT(&call->fault));
+	if (log_takes(host->log, LOG_LEVEL_DEBUG))
+		log_line(host->log, LOG_LEVEL_DEBUG, "call",
+			 LOG_TEXT("operation", call->op->name),
+			 LOG_TEXT("fault", code ? fault_info(code)->name : "none"),
+			 LOG_TEXT("team", call->caller.team_name),
+			 LOG_TEXT("agent", call->caller.name),
+			 LOG_NUMBER("us", ns / 1000));
+}
+
 void conn_answer(struct job *job)
 {
 	struct conn *c = job->conn;
 	const bool told = !c->closing && !job->unheard && !atomic_load(&job->gone);
 	const bool read = !(job->call.op->flags & OP_WRITE);
 	const size_t before = c->flow.out.len;
+	uint64_t took;
 	bool large;
 
-	metrics_call(c->host->metrics, &job->call, uv_hrtime() - job->began);
+	took = uv_hrtime() - job->began;
+	metrics_call(c->host->metrics, &job->call, took);
+	log_call(c->host, &job->call, took);
 	unlink_job(c, job);
 	if (told && c->told)
 		c->told(c, job);

@@ -65,8 +65,8 @@ bool crowd_enter(struct conn *c)
 		make_room(c->host);
 	if (crowd->n >= crowd->most) {
 		log_seldom(c->host->log, &crowd->refused, LOG_LEVEL_WARN,
-			   "%zu clients are connected: further ones are turned away",
-			   crowd->n);
+			   "further clients are turned away",
+			   LOG_NUMBER("clients", crowd->n));
 		turn_away(c, "too many clients");
 		return false;
 	}

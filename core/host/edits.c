@@ -69,11 +69,15 @@ static void on_written(struct job *job)
 	w->edit->code = f->code;
 	w->edit->agent_row = job->call.caller.self;
 	if (w->edit->unread && w->edit->agent_row)
-		log_line(w->host->log, LOG_LEVEL_WARN, "%s: %s", w->edit->path,
-			 w->edit->unread);
+		log_line(w->host->log, LOG_LEVEL_WARN,
+			 "a card is not taken from its file",
+			 LOG_TEXT("file", w->edit->path),
+			 LOG_TEXT("error", w->edit->unread));
 	else if (f->code)
-		log_line(w->host->log, LOG_LEVEL_WARN, "%s: %s%s%s", w->edit->path,
-			 f->where, *f->where ? ": " : "", f->text);
+		log_line(w->host->log, LOG_LEVEL_WARN,
+			 "a card is not taken from its file",
+			 LOG_TEXT("file", w->edit->path),
+			 LOG_TEXT("where", *f->where ? f->where : NULL), LOG_FAULT(f));
 	uv_mutex_lock(&e->lock);
 	drop(&e->written, w->edit);
 	add(&e->judged, w->edit);

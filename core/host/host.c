@@ -10,6 +10,7 @@
 #include "core/access/secret.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/version.h"
 #include "core/host/guests/ask.h"
 #include "core/host/inside.h"
 #include "core/host/listener.h"
@@ -219,7 +220,8 @@ static void on_signal(uv_signal_t *h, int number)
 {
 	struct host *host = h->data;
 
-	log_line(host->log, LOG_LEVEL_NOTE, "signal %d: stopping", number);
+	log_line(host->log, LOG_LEVEL_INFO, "the host stops",
+		 LOG_NUMBER("signal", number));
 	host_stop(host);
 }
 
@@ -350,8 +352,10 @@ static void say_ready(struct host *host)
 	int fd = host->options->ready_fd;
 
 	notify_service("READY=1");
-	log_line(host->log, LOG_LEVEL_NOTE, "serving %s at %s", host->home->dir,
-		 host->home->socket);
+	log_line(host->log, LOG_LEVEL_INFO, "the host serves",
+		 LOG_TEXT("state", host->home->dir),
+		 LOG_TEXT("socket", host->home->socket),
+		 LOG_TEXT("version", CADRE_VERSION), LOG_NUMBER("pid", host->pid));
 	if (fd < 0)
 		return;
 	if (write(fd, "ready\n", 6) != 6)
@@ -389,10 +393,9 @@ static void check_secret(struct host *host, struct store *store)
 	    fit.fit < fit.tokens)
 		log_line(
 			host->log, LOG_LEVEL_WARN,
-			"%lld of the %lld newest agents have tokens that %s/secret does not make: it "
-			"is of another state, see `cadre doctor`",
-			(long long)(fit.tokens - fit.fit), (long long)fit.tokens,
-			host->home->dir);
+			"the secret is of another state: agents have tokens that it does not make, see `cadre doctor`",
+			LOG_NUMBER("agents", fit.tokens - fit.fit),
+			LOG_NUMBER("of", fit.tokens));
 }
 
 /* Looks at the state as it is before anybody calls. */
@@ -468,6 +471,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	host->home = options->home;
 	mirror_attend(options->home);
 	host->settings = options->home->settings;
+	host->level = (enum log_level)host->settings.config.log_level;
 	host->seed = home_random();
 	host->pid = getpid();
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
@@ -475,7 +479,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	rc = home_make_run(options->home, f);
 	home_sweep_runs(options->home);
 	if (rc == 0)
-		rc = log_open(&host->log, options->home->dir, LOG_LEVEL_NOTE,
+		rc = log_open(&host->log, options->home->dir, host->level,
 			      options->ready_fd < 0, f);
 	if (rc == 0)
 		rc = serve(host, f);

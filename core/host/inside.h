@@ -8,6 +8,7 @@
 
 #include <uv.h>
 
+#include "core/home/config_watch.h"
 #include "core/host/conn.h"
 #include "core/host/crowd.h"
 #include "core/host/edits.h"
@@ -46,6 +47,9 @@ struct host {
 	uv_pipe_t listener;
 	struct web web;
 	struct log *log;
+	enum log_level level; /* its */
+	struct config_watch configured;
+	struct log_pause failed; /* calls, by a fault of ours or of the machine */
 	struct metrics *metrics;
 	bool stopping;
 	struct fault lost; /* why the state is not where it was; else no fault */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,17 +21,25 @@ struct log {
 	pthread_mutex_t mutex; /* rotation only; lines are single writes */
 	int fd;
 	off_t size;
-	enum log_level least;
+	atomic_int least; /* enum log_level */
 	bool echo;
 	_Atomic int64_t lines[LOG_LEVELS];
 	char path[4200];
 };
 
-static const char *const level_names[] = { "error", "warn", "note", "debug" };
-
 const char *log_level_name(enum log_level level)
 {
-	return level_names[level];
+	return field_choice(&record_config, "log.level", (int64_t)level);
+}
+
+void log_set_level(struct log *l, enum log_level least)
+{
+	atomic_store_explicit(&l->least, (int)least, memory_order_relaxed);
+}
+
+bool log_takes(const struct log *l, enum log_level level)
+{
+	return l && (int)level <= atomic_load_explicit(&l->least, memory_order_relaxed);
 }
 
 int64_t log_lines(const struct log *l, enum log_level level)
@@ -57,7 +64,7 @@ int log_open(struct log **out, const char *home, enum log_level least, bool echo
 {
 	struct log *l = xcalloc(1, sizeof(*l));
 
-	l->least = least;
+	log_set_level(l, least);
 	l->echo = echo;
 	pthread_mutex_init(&l->mutex, NULL);
 	snprintf(l->path, sizeof(l->path), "%s/log", home);
@@ -99,59 +106,129 @@ static void rotate(struct log *l)
 	l->fd = -1;
 }
 
-/* Control characters would let a line forge others or drive a terminal. */
-static void make_plain(char *s)
+/* A line that grows; the end of one that is too long is left out. */
+struct line {
+	char data[LINE_MAX_SIZE];
+	size_t n;
+};
+
+enum { TAIL = 2 }; /* a quote and the end of the line always have room */
+
+static void put(struct line *o, const char *s, size_t n)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 127)
-			*s = ' ';
+	if (o->n + n > sizeof(o->data) - TAIL)
+		return;
+	memcpy(o->data + o->n, s, n);
+	o->n += n;
 }
 
-void log_line(struct log *l, enum log_level level, const char *fmt, ...)
+static void put_word(struct line *o, const char *s)
 {
-	char line[LINE_MAX_SIZE], when[25];
-	va_list ap;
+	put(o, s, strlen(s));
+}
+
+static bool needs_quotes(const char *s)
+{
+	for (const char *at = s; *at; at++)
+		if ((unsigned char)*at <= ' ' || *at == 127 || strchr("\"=\\", *at))
+			return true;
+	return *s == '\0';
+}
+
+/* Puts a text as it is, or in quotes.  Control characters would let a line forge others or
+ * drive a terminal. */
+static void put_value(struct line *o, const char *s)
+{
 	size_t n;
 
-	if (!l || level > l->least)
+	if (!needs_quotes(s)) {
+		put_word(o, s);
 		return;
-	time_format(clock_wall_ms(), when);
-	n = (size_t)snprintf(line, sizeof(line), "%s %-5s ", when, level_names[level]);
-	va_start(ap, fmt);
-	vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
-	va_end(ap);
-	make_plain(line + n);
-	n = strlen(line);
-	line[n++] = '\n';
-	atomic_fetch_add(&l->lines[level], 1);
-	pthread_mutex_lock(&l->mutex);
-	if (l->fd >= 0 && l->size + (off_t)n > LOG_MAX)
-		rotate(l);
-	if ((l->fd >= 0 || !open_file(l)) && write(l->fd, line, n) > 0)
-		l->size += (off_t)n;
-	pthread_mutex_unlock(&l->mutex);
-	if (l->echo)
-		fprintf(stderr, "%.*s", (int)n, line);
+	}
+	put(o, "\"", 1);
+	for (; *s; s += n) {
+		n = text_wide(s);
+		if (n)
+			put(o, s, n);
+		else if (*s == '"' || *s == '\\')
+			put(o, *s == '"' ? "\\\"" : "\\\\", 2);
+		else
+			put(o, (unsigned char)*s < ' ' || *s == 127 ? " " : s, 1);
+		n += !n;
+	}
+	o->data[o->n++] = '"';
 }
 
-void log_seldom(struct log *l, struct log_pause *pause, enum log_level level,
-		const char *fmt, ...)
+static void put_field(struct line *o, const struct log_field *field)
 {
-	int64_t now = clock_wall_ms();
-	char line[LINE_MAX_SIZE / 2], more[60] = "";
-	va_list ap;
+	char number[24];
+
+	if (field->is_text && !field->text)
+		return;
+	/* A field that does not fit is not begun. */
+	if (o->n + strlen(field->key) + sizeof(number) + TAIL > sizeof(o->data) - TAIL)
+		return;
+	put(o, " ", 1);
+	put_word(o, field->key);
+	put(o, "=", 1);
+	if (field->is_text) {
+		put_value(o, field->text);
+	} else {
+		snprintf(number, sizeof(number), "%lld", (long long)field->number);
+		put_word(o, number);
+	}
+}
+
+static void write_line(struct log *l, struct line *o)
+{
+	o->data[o->n++] = '\n';
+	pthread_mutex_lock(&l->mutex);
+	if (l->fd >= 0 && l->size + (off_t)o->n > LOG_MAX)
+		rotate(l);
+	if ((l->fd >= 0 || !open_file(l)) && write(l->fd, o->data, o->n) > 0)
+		l->size += (off_t)o->n;
+	pthread_mutex_unlock(&l->mutex);
+	if (l->echo)
+		fprintf(stderr, "%.*s", (int)o->n, o->data);
+}
+
+static void write_all(struct log *l, enum log_level level, const char *what,
+		      const struct log_field *fields, int64_t left_out)
+{
+	const struct log_field more = LOG_NUMBER("left_out_like_this", left_out);
+	struct line o = { .n = 0 };
+	char when[25];
+
+	if (!log_takes(l, level))
+		return;
+	time_format(clock_wall_ms(), when);
+	o.n = (size_t)snprintf(o.data, sizeof(o.data), "time=%s level=%s msg=", when,
+			       log_level_name(level));
+	put_value(&o, what);
+	for (; fields->key; fields++)
+		put_field(&o, fields);
+	if (left_out)
+		put_field(&o, &more);
+	atomic_fetch_add(&l->lines[level], 1);
+	write_line(l, &o);
+}
+
+void log_write(struct log *l, enum log_level level, const char *what,
+	       const struct log_field *fields)
+{
+	write_all(l, level, what, fields, 0);
+}
+
+void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level level,
+		      const char *what, const struct log_field *fields)
+{
+	int64_t now = clock_wall_ms(), left_out = pause->n;
 
 	/* A clock that went back by far does not silence it for long. */
 	if (now < pause->until && pause->until - now <= SELDOM_MS) {
 		pause->n++;
 		return;
 	}
-	if (pause->n)
-		snprintf(more, sizeof(more), " (%lld like this were left out)",
-			 (long long)pause->n);
 	*pause = (struct log_pause){ .until = now + SELDOM_MS };
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	log_line(l, level, "%s%s", line, more);
+	write_all(l, level, what, fields, left_out);
 }

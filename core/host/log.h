@@ -1,9 +1,10 @@
 /*
- * log - messages of a host to the person who runs it.
+ * log - messages of a host to the person who runs it, and to what gathers logs.
  *
- * HOME/log/host.log: one line each, with time and level; at 8 MiB the file is
- * put aside as host.log.1, and four of those are kept.  Any thread may write.
- * A line never holds a token, an environment or the text of a message.
+ * HOME/log/host.log: one line each in logfmt, `time=… level=… msg="…"` and what the message is
+ * about as further `key=value`; at 8 MiB the file is put aside as host.log.1, and four of those
+ * are kept.  Any thread may write, and the level may change at any time.  A line never holds a
+ * token, an environment or the text of a message.
  */
 #ifndef CORE_HOST_LOG_H
 #define CORE_HOST_LOG_H
@@ -12,13 +13,7 @@
 #include <stdint.h>
 
 #include "core/base/fault.h"
-
-enum log_level {
-	LOG_LEVEL_ERROR, /* something is lost or broken */
-	LOG_LEVEL_WARN, /* it goes on, but somebody should look */
-	LOG_LEVEL_NOTE, /* what the host did */
-	LOG_LEVEL_DEBUG, /* how */
-};
+#include "ops.gen.h"
 
 enum { LOG_LEVELS = LOG_LEVEL_DEBUG + 1 };
 
@@ -30,13 +25,39 @@ int log_open(struct log **out, const char *home, enum log_level least, bool echo
 	     struct fault *f);
 void log_close(struct log *l); /* NULL is fine */
 
+/* Lines below `least` are left out from now on. */
+void log_set_level(struct log *l, enum log_level least);
+/* Whether a line of that level is written. */
+bool log_takes(const struct log *l, enum log_level level);
 const char *log_level_name(enum log_level level);
 /* How many lines of a level were written since the log was opened. */
 int64_t log_lines(const struct log *l, enum log_level level);
 
-/* Writes a line; a NULL log takes none.  A full disk is no reason to stop. */
-void log_line(struct log *l, enum log_level level, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/* A thing that a line is about. */
+struct log_field {
+	const char *key; /* NULL: there are no more */
+	const char *text; /* NULL with `is_text`: the field is left out */
+	int64_t number;
+	bool is_text;
+};
+
+#define LOG_TEXT(name, value)                                   \
+	{                                                       \
+		.key = (name), .text = (value), .is_text = true \
+	}
+#define LOG_NUMBER(name, value)                           \
+	{                                                 \
+		.key = (name), .number = (int64_t)(value) \
+	}
+#define LOG_FAULT(f) LOG_TEXT("error", (f)->text)
+/* `__VA_ARGS__` as an array that ends. */
+#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__ __VA_OPT__(, ){ 0 } })
+
+/* Writes a line: log_line(log, LOG_LEVEL_WARN, "workspace failed", LOG_TEXT("workspace", name)).
+ * A NULL log takes none.  A full disk is no reason to stop. */
+#define log_line(l, level, what, ...) log_write(l, level, what, LOG_FIELDS(__VA_ARGS__))
+void log_write(struct log *l, enum log_level level, const char *what,
+	       const struct log_field *fields);
 
 /* Limits a line that something other than this host may cause again and again. */
 struct log_pause {
@@ -46,7 +67,9 @@ struct log_pause {
 
 /* log_line(), once a minute at most for each pause; the next line says how many were
  * left out. */
-void log_seldom(struct log *l, struct log_pause *pause, enum log_level level,
-		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+#define log_seldom(l, pause, level, what, ...) \
+	log_write_seldom(l, pause, level, what, LOG_FIELDS(__VA_ARGS__))
+void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level level,
+		      const char *what, const struct log_field *fields);
 
 #endif

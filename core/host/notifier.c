@@ -127,8 +127,9 @@ static void write_cursor(struct notifier *n)
 	if (fd >= 0)
 		close(fd);
 	if (!whole)
-		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "cannot write %s: %m",
-			   path);
+		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN,
+			   "the cursor of notifications cannot be written",
+			   LOG_TEXT("file", path), LOG_TEXT("error", strerror(errno)));
 }
 
 /* The cursor goes where no command is configured: one that is configured later is not told
@@ -254,8 +255,8 @@ static int tell(struct notifier *n)
 		store_rollback(n->store);
 	}
 	if (failed)
-		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN, "notify: %s",
-			   call.fault.text);
+		log_seldom(n->log, &n->failed, LOG_LEVEL_WARN,
+			   "notifications cannot be read", LOG_FAULT(&call.fault));
 	while (!failed && told < n_notices &&
 	       notifier_run(n->home, &notices[told], &n->sleeper, n->log, &n->failed))
 		pass(n, notices[told++].seq, true);

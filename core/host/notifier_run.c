@@ -140,16 +140,18 @@ bool notifier_run(const struct home *home, const struct notice *notice,
 	if (rc == 0)
 		status = await(pid, sleeper);
 	if (rc)
-		log_seldom(log, failed, LOG_LEVEL_WARN, "cannot run notify.command: %s",
-			   strerror(rc));
+		log_seldom(log, failed, LOG_LEVEL_WARN, "notify.command cannot be run",
+			   LOG_TEXT("error", strerror(rc)));
 	else if (status == -1 && sleeper_ends(sleeper))
 		return false;
 	else if (status == -1)
 		log_seldom(log, failed, LOG_LEVEL_WARN,
-			   "notify.command was ended after %d s", PATIENCE_S);
+			   "notify.command took too long and was ended",
+			   LOG_NUMBER("seconds", PATIENCE_S));
 	else if (status)
-		log_seldom(log, failed, LOG_LEVEL_WARN, "notify.command ended with %d",
-			   WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-					       : WEXITSTATUS(status));
+		log_seldom(log, failed, LOG_LEVEL_WARN, "notify.command failed",
+			   LOG_NUMBER("status", WIFSIGNALED(status)
+							? 128 + WTERMSIG(status)
+							: WEXITSTATUS(status)));
 	return true;
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/host/inside.h"
+#include "core/host/log_level.h"
 #include "core/host/writer.h"
 #include "ops.gen.h"
 
@@ -52,8 +53,8 @@ static void on_ticked(struct job *job)
 
 	r->busy = false;
 	if (job->call.fault.code) {
-		log_line(host->log, LOG_LEVEL_WARN, "clock.tick: %s",
-			 job->call.fault.text);
+		log_line(host->log, LOG_LEVEL_WARN, "what ran out is not written down",
+			 LOG_FAULT(&job->call.fault));
 		add_gap(r, in->gap_since, in->gap_ms); /* with the next one */
 		r->holding = false;
 	} else {
@@ -79,11 +80,10 @@ static void tick(struct host *host, bool start)
 	in->has_gap_since = r->gap_ms != 0;
 	in->start = start;
 	if (r->gap_ms)
-		log_line(host->log, LOG_LEVEL_NOTE,
-			 r->gap_ms > 0
-				 ? "nobody could call for %lld s: leases are moved"
-				 : "the clock was put back: leases are moved by %lld s",
-			 (long long)r->gap_ms / 1000);
+		log_line(host->log, LOG_LEVEL_INFO,
+			 r->gap_ms > 0 ? "nobody could call for a while: leases are moved"
+				       : "the clock was put back: leases are moved",
+			 LOG_NUMBER("seconds", r->gap_ms / 1000));
 	r->gap_ms = 0;
 	r->busy = true;
 	r->stale = false;
@@ -116,7 +116,7 @@ static void end_homeless(struct host *host, const struct fault *why)
 	if (host->lost.code)
 		return;
 	host->lost = *why;
-	log_line(host->log, LOG_LEVEL_ERROR, "%s: the host ends", why->text);
+	log_line(host->log, LOG_LEVEL_ERROR, "the host ends", LOG_FAULT(why));
 	host_stop(host);
 }
 
@@ -180,6 +180,7 @@ static void on_timer(uv_timer_t *timer)
 	struct host *host = timer->data;
 
 	unread_tick(host);
+	log_level_tick(host);
 	host->reaper.again = host->reaper.busy;
 	if (!host->reaper.busy)
 		look_now(host);

@@ -45,7 +45,8 @@ struct scribe {
 static void complain(struct scribe *s, const struct fault *f)
 {
 	if (!s->failed)
-		log_line(s->log, LOG_LEVEL_WARN, "mirror: %s", f->text);
+		log_line(s->log, LOG_LEVEL_WARN, "the mirror is not written",
+			 LOG_FAULT(f));
 	s->failed = true;
 }
 

@@ -7,9 +7,11 @@ static void close_one(struct conn *c, const char *why)
 	struct host *host = c->host;
 
 	log_seldom(host->log, &host->unread.closed, LOG_LEVEL_WARN,
-		   "a client of %.70s/%.70s is closed: %zu bytes of answers unread, %s",
-		   c->identity.team ? c->identity.team : "",
-		   c->identity.agent ? c->identity.agent : "", flow_left(&c->flow), why);
+		   "a client that does not read is closed",
+		   LOG_TEXT("team", c->identity.team),
+		   LOG_TEXT("agent", c->identity.agent),
+		   LOG_NUMBER("unread_bytes", flow_left(&c->flow)),
+		   LOG_TEXT("error", why));
 	conn_close(c);
 }
 

@@ -35,7 +35,7 @@ is 2 name cadre --operator image build --name a/b
 is 0 '^up: process' cadre up
 is 5 'restart is for the operator' cadre restart
 is 0 '^up already' cadre up
-is 0 serving cadre --operator logs
+is 0 "the host serves" cadre --operator logs
 is 0 '^down: process' cadre --operator down
 is 5 '^hint: Name its team by' cadre --operator --team beta send alpha/coder hi
 is 5 '^hint: Use another path' cadre vault read teams/../x

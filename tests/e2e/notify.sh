@@ -65,7 +65,7 @@ told ' ann: while nobody ran$'
 # A command that fails is told of in the log, and the next is run all the same.
 echo 'echo ran >>"$OUT.ran"; exit 3' >"$OUT.sh"
 ann send operator 'nobody hears' >/dev/null
-until_is 'notify.command ended with 3' cat "$CADRE_HOME/log/host.log"
+until_is 'notify.command failed.* status=3$' cat "$CADRE_HOME/log/host.log"
 ann send operator 'nor this' >/dev/null
 until_done sh -c "[ \$(wc -l <'$OUT.ran') = 2 ]"
 grep -q 'nobody hears' "$CADRE_HOME/log/host.log" && bad "the log holds a message"

@@ -40,8 +40,8 @@ if command -v strace >/dev/null; then
 		-e trace=mkdir,mkdirat -e inject=mkdir,mkdirat:error=ENOSPC \
 		"$CADRE" serve >"$story/serve" 2>&1 &
 	tracer=$!
-	until_is "still runs: process $vm: a guest of workspace $id" cadre logs -n 50
-	cadre logs -n 50 | grep -q 'not ended: cannot make .*/replaced' || bad "the log does not say why: $(cadre logs -n 50)"
+	until_is "still runs\" workspace=$id pid=$vm" cadre logs -n 50
+	cadre logs -n 50 | grep -q 'not ended" error="cannot make .*/replaced' || bad "the log does not say why: $(cadre logs -n 50)"
 	cadre down >/dev/null
 	wait "$tracer"
 	runs "$vm" || bad "the VM was ended though nothing says that its files stay"
@@ -49,7 +49,7 @@ if command -v strace >/dev/null; then
 fi
 
 cadre up >/dev/null
-until_is "ended process $vm: a guest of workspace $id" cadre logs -n 50
+until_is "was ended; its files stay\" workspace=$id pid=$vm" cadre logs -n 50
 runs "$vm" && bad "the VM runs on"
 [ -d "$CADRE_HOME/replaced" ] || bad "nothing says that files stay"
 kept "the first start"

@@ -62,7 +62,7 @@ cadre doctor | grep -q 'tokens' && bad "doctor finds a fault in the right secret
 cp "$CADRE_HOME/secret" "$story/right" && cp "$story/strange.db.secret" "$CADRE_HOME/secret"
 cadre doctor | grep -q '^bad *tokens *3 of the 3 newest agents .*/secret does not make' || bad "doctor: $(cadre doctor)"
 cadre up >/dev/null
-cadre logs -n 20 | grep -q '3 of the 3 newest agents have tokens' || bad "a host does not say that its secret is another"
+cadre logs -n 20 | grep -q 'is of another state.* agents=3 of=3' || bad "a host does not say that its secret is another"
 cadre down >/dev/null
 cp "$story/right" "$CADRE_HOME/secret"
 refused 'is the state itself' cadre restore "$CADRE_HOME/state.db"
@@ -227,7 +227,7 @@ cadre doctor >"$story/out"
 grep -q "process $orphan runs in .*/guests/$folder, a workspace that no row knows" "$story/out" ||
 	bad "doctor does not name the guest: $(cat "$story/out")"
 cadre up >/dev/null
-until_is "ended process $orphan: a guest of workspace $folder" cadre logs -n 50
+until_is "was ended; its files stay\" workspace=$folder pid=$orphan" cadre logs -n 50
 runs "$orphan" && bad "the guest runs on"
 runs "$(cat "$story/long")" && bad "its command runs on"
 grep -q more "$CADRE_HOME"/workspaces/*/kept || bad "its files are gone"

@@ -92,8 +92,8 @@ cadre --as tester block 003 "no compiler here" >/dev/null
 cadre vault write teams/crew/design.md "One pass." >/dev/null
 mkdir -p "$CADRE_HOME/log"
 cat >"$CADRE_HOME/log/host.log" <<'LOG'
-2026-11-25T12:03:00.000Z note  serving
-2026-11-25T12:04:00.000Z note  workspace crew-coder-f388: its guest has ended by signal 9, and is started again as process 10689
+time=2026-11-25T12:03:00.000Z level=info msg="the host serves"
+time=2026-11-25T12:04:00.000Z level=warn msg="a guest cannot be stopped, so commands there run on" workspace=crew-coder-f388 pid=10689
 LOG
 at 600
 

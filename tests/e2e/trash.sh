@@ -130,7 +130,7 @@ is 0 . cadre team destroy --yes three
 until_is "^2$" count_guests
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c three-a"
 is 0 '^two-a-' cadre undo
-is 0 'three-a-.* is removed for good' cadre logs
+is 0 'removed for good.* workspace=three-a-' cadre logs
 
 # A workspace's snapshots go beside its work, which is what its name brings back.
 makes four a
@@ -163,7 +163,7 @@ is 0 . cadre workspace snapshot --team six six/a before
 rm -rf "$CADRE_HOME/trash"
 touch "$CADRE_HOME/trash"
 is 0 . cadre workspace destroy --yes six/a --team six
-until_is 'six-a-.* stays: ' cadre logs -n 20
+until_is 'held stays.* workspace=six-a-' cadre logs -n 20
 rm "$CADRE_HOME/trash"
 cadre restart >/dev/null
 until_is '[.]six-a-' ls "$CADRE_HOME/trash"

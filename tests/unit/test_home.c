@@ -349,20 +349,20 @@ static void test_log(void **state)
 	FILE *file;
 
 	(void)state;
-	assert_int_equal(log_open(&log, root, LOG_LEVEL_NOTE, false, &f), 0);
+	assert_int_equal(log_open(&log, root, LOG_LEVEL_INFO, false, &f), 0);
 	log_line(log, LOG_LEVEL_DEBUG, "left out");
 	log_line(log, LOG_LEVEL_WARN, "two\nlines \033[31m");
 	snprintf(path, sizeof(path), "%s/log/host.log", root);
 	file = fopen(path, "r");
 	assert_non_null(fgets(line, sizeof(line), file));
-	assert_non_null(strstr(line, "Z warn  two lines  [31m\n"));
+	assert_non_null(strstr(line, "Z level=warn msg=\"two lines  [31m\"\n"));
 	assert_null(fgets(line, sizeof(line), file));
 	fclose(file);
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(truncate(path, 8 << 20), 0);
 		log_close(log);
-		assert_int_equal(log_open(&log, root, LOG_LEVEL_NOTE, false, &f), 0);
-		log_line(log, LOG_LEVEL_NOTE, "new %d", i);
+		assert_int_equal(log_open(&log, root, LOG_LEVEL_INFO, false, &f), 0);
+		log_line(log, LOG_LEVEL_INFO, "new", LOG_NUMBER("n", i));
 		assert_int_equal(stat(path, &st), 0);
 		assert_true(st.st_size < 200);
 	}

@@ -29,7 +29,9 @@ static void *write_lines(void *arg)
 	memset(fill, 'x', FILL);
 	fill[FILL] = '\0';
 	for (int i = 0; i < LINES; i++)
-		log_line(w->log, LOG_LEVEL_NOTE, "%d %d %s end", w->who, i, fill);
+		log_line(w->log, LOG_LEVEL_INFO, "x", LOG_NUMBER("who", w->who),
+			 LOG_NUMBER("n", i), LOG_TEXT("fill", fill),
+			 LOG_TEXT("last", "x end"));
 	return NULL;
 }
 
@@ -45,13 +47,13 @@ static off_t read_log(const char *path, int next[WRITERS])
 	assert_int_equal(fstat(fileno(file), &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	while (fgets(line, sizeof(line), file)) {
-		char *at = strstr(line, " note  ");
+		char *at = strstr(line, " level=info msg=x ");
 		int who, number;
 
 		assert_non_null(at);
-		assert_int_equal(sscanf(at + 7, "%d %d x", &who, &number), 2);
+		assert_int_equal(sscanf(at + 18, "who=%d n=%d fill=x", &who, &number), 2);
 		assert_in_range(who, 0, WRITERS - 1);
-		assert_string_equal(line + strlen(line) - 6, "x end\n");
+		assert_string_equal(line + strlen(line) - 14, " last=\"x end\"\n");
 		assert_true(next[who] < 0 || number == next[who]);
 		next[who] = number + 1;
 	}
@@ -72,7 +74,7 @@ static void test_log_rotates(void **state)
 
 	(void)state;
 	assert_int_equal(temp_make(root, "log"), 0);
-	assert_int_equal(log_open(&log, root, LOG_LEVEL_NOTE, false, &f), 0);
+	assert_int_equal(log_open(&log, root, LOG_LEVEL_INFO, false, &f), 0);
 	for (int i = 0; i < WRITERS; i++) {
 		writers[i] = (struct writer){ log, i };
 		assert_int_equal(
@@ -93,10 +95,92 @@ static void test_log_rotates(void **state)
 	temp_remove(root);
 }
 
+/* The one line that `what` and a text become, without its time and level. */
+static const char *written(const char *root, struct log *log, const char *what,
+			   const char *text, char line[5000])
+{
+	char path[100];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/log/host.log", root);
+	assert_int_equal(truncate(path, 0), 0);
+	log_line(log, LOG_LEVEL_WARN, what, LOG_TEXT("none", NULL), LOG_TEXT("key", text),
+		 LOG_NUMBER("n", -7));
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(line, 5000, file));
+	assert_int_equal(strncmp(line, "time=", 5), 0);
+	assert_null(fgets(line + strlen(line) + 1, 100, file));
+	fclose(file);
+	return strstr(line, " msg=") + 1;
+}
+
+/* Whatever a text holds, its line is one, and nobody takes a part of it for a field. */
+static void test_log_quotes(void **state)
+{
+	char line[5000], root[64], longest[6000];
+	struct fault f = { 0 };
+	struct log *log = NULL;
+
+	(void)state;
+	assert_int_equal(temp_make(root, "log"), 0);
+	assert_int_equal(log_open(&log, root, LOG_LEVEL_WARN, false, &f), 0);
+#define WRITTEN(what, text) written(root, log, what, text, line)
+	assert_string_equal(WRITTEN("plain", "word"), "msg=plain key=word n=-7\n");
+	assert_string_equal(WRITTEN("two words", ""),
+			    "msg=\"two words\" key=\"\" n=-7\n");
+	assert_string_equal(WRITTEN("a", "x\nlevel=error\033[31m"),
+			    "msg=a key=\"x level=error [31m\" n=-7\n");
+	assert_string_equal(WRITTEN("a", "say \"it\" \\"),
+			    "msg=a key=\"say \\\"it\\\" \\\\\" n=-7\n");
+	assert_string_equal(WRITTEN("a", "gr\303\274n"), "msg=a key=gr\303\274n n=-7\n");
+	assert_string_equal(WRITTEN("a", "a=b"), "msg=a key=\"a=b\" n=-7\n");
+	/* A value that is too long is cut, and its quotes are closed. */
+	memset(longest, '"', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	WRITTEN("a", longest);
+	assert_in_range(strlen(line), 4000, 4096);
+	assert_string_equal(line + strlen(line) - 4, "\\\"\"\n");
+#undef WRITTEN
+	log_close(log);
+	temp_remove(root);
+}
+
+/* Lines below the level are left out, whose level may change meanwhile; the others are
+ * counted. */
+static void test_log_levels(void **state)
+{
+	struct log_pause pause = { 0 };
+	struct fault f = { 0 };
+	struct log *log = NULL;
+	char root[64];
+
+	(void)state;
+	assert_int_equal(temp_make(root, "log"), 0);
+	assert_int_equal(log_open(&log, root, LOG_LEVEL_WARN, false, &f), 0);
+	log_line(log, LOG_LEVEL_INFO, "left out");
+	assert_int_equal(log_lines(log, LOG_LEVEL_INFO), 0);
+	assert_false(log_takes(log, LOG_LEVEL_DEBUG));
+	log_set_level(log, LOG_LEVEL_DEBUG);
+	assert_true(log_takes(log, LOG_LEVEL_DEBUG));
+	log_line(log, LOG_LEVEL_INFO, "written");
+	for (int i = 0; i < 3; i++)
+		log_seldom(log, &pause, LOG_LEVEL_ERROR, "again");
+	assert_int_equal(log_lines(log, LOG_LEVEL_INFO), 1);
+	assert_int_equal(log_lines(log, LOG_LEVEL_ERROR), 1);
+	assert_int_equal(pause.n, 2);
+	assert_false(log_takes(NULL, LOG_LEVEL_ERROR));
+	log_line(NULL, LOG_LEVEL_ERROR, "nowhere");
+	log_close(log);
+	temp_remove(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_log_rotates),
+		cmocka_unit_test(test_log_quotes),
+		cmocka_unit_test(test_log_levels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

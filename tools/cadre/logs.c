@@ -1,8 +1,9 @@
 /*
  * logs - shows the host's log: on a terminal by the clock of this place and wrapped at words,
- * elsewhere as it is.
+ * elsewhere as it is; all lines, or those of a level and above.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,27 +43,75 @@ static off_t find_start(int fd, off_t size, long lines)
 /* The log as it is shown. */
 struct shown {
 	const struct cli *cli;
+	int64_t least; /* an enum log_level: lines below it are left out */
 	struct text line; /* the beginning of one that is not whole yet */
 };
 
-/* Prints a line, `TIME LEVEL TEXT`, as a person reads it. */
-static void put_line(const struct cli *cli, const char *line)
+/* The value of `key` in a line of the log, in the arena; NULL: it has none.  *end: behind it. */
+static const char *find_value(struct arena *a, const char *line, const char *key,
+			      const char **end)
+{
+	const size_t n = strlen(key);
+	const char *at = line;
+	char *value, *to;
+
+	while (strncmp(at, key, n) != 0 || at[n] != '=') {
+		at += strcspn(at, " ");
+		if (!*at++)
+			return NULL;
+	}
+	at += n + 1;
+	if (*at != '"') {
+		*end = at + strcspn(at, " ");
+		return arena_strndup(a, at, (size_t)(*end - at));
+	}
+	value = to = arena_alloc(a, strlen(at));
+	for (at++; *at && *at != '"'; at++)
+		*to++ = *at == '\\' && at[1] ? *++at : *at;
+	*end = *at ? at + 1 : at;
+	return value;
+}
+
+/* The level of a line; that of the most important ones where it says none. */
+static int64_t level_of(struct arena *a, const char *line)
+{
+	const char *end, *word = find_value(a, line, "level", &end);
+	int64_t level = LOG_LEVEL_DEBUG;
+
+	while (word && level > LOG_LEVEL_ERROR &&
+	       strcmp(word, field_choice(&record_config, "log.level", level)) != 0)
+		level--;
+	return word ? level : LOG_LEVEL_ERROR;
+}
+
+/* Prints a line, `time=… level=… msg=… KEY=VALUE…`, as a person reads it. */
+static void put_plain(const struct cli *cli, struct arena *a, const char *line)
+{
+	const char *plain = cli_plain(a, line, false), *end, *rest = NULL;
+	const char *time = find_value(a, plain, "time", &end);
+	const char *level = find_value(a, plain, "level", &end);
+	const char *what = find_value(a, plain, "msg", &rest);
+
+	if (!time || !level || !what || time_parse(time) < 0) {
+		cli_item(cli, plain, 0);
+		return;
+	}
+	time = screen_time(cli, a, time);
+	printf("%s%s  %s%-5s ", screen_dim(cli), time, screen_plain(cli), level);
+	cli_item(cli, arena_printf(a, "%s%s%s", what, *rest ? " " : "", rest),
+		 (int)cli_width(time) + 8);
+}
+
+static void put_line(const struct shown *s, const char *line)
 {
 	struct arena a = { 0 };
-	const char *plain = cli_plain(&a, line, false), *rest = plain, *time = "";
-	const size_t stamp = strcspn(plain, " ");
-	size_t level = 0;
 
-	if (time_parse(arena_strndup(&a, plain, stamp)) >= 0) {
-		time = arena_printf(&a, "%s  ",
-				    screen_time(cli, &a,
-						arena_strndup(&a, plain, stamp)));
-		rest = plain + stamp + strspn(plain + stamp, " ");
-		level = strcspn(rest, " ");
-		level += strspn(rest + level, " ");
+	if (level_of(&a, line) <= s->least) {
+		if (s->cli->terminal)
+			put_plain(s->cli, &a, line);
+		else
+			puts(line);
 	}
-	printf("%s%s%s%.*s", screen_dim(cli), time, screen_plain(cli), (int)level, rest);
-	cli_item(cli, rest + level, (int)(cli_width(time) + level));
 	arena_release(&a);
 }
 
@@ -71,14 +120,10 @@ static void put_bytes(struct shown *s, const char *data, size_t n)
 {
 	const char *end;
 
-	if (!s->cli->terminal) {
-		fwrite(data, 1, n, stdout);
-		return;
-	}
 	while ((end = memchr(data, '\n', n))) {
 		text_add(&s->line, data, (size_t)(end - data));
 		text_add(&s->line, "", 1);
-		put_line(s->cli, s->line.data);
+		put_line(s, s->line.data);
 		s->line.len = 0;
 		n -= (size_t)(end + 1 - data);
 		data = end + 1;
@@ -122,25 +167,53 @@ static void follow(struct shown *s, const char *path, int fd, off_t at)
 	}
 }
 
+/* The level of that name, or -1. */
+static int64_t level_named(const char *word)
+{
+	for (int64_t i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
+		if (strcmp(word, field_choice(&record_config, "log.level", i)) == 0)
+			return i;
+	return -1;
+}
+
+/* Takes the words of the command: false where one of them is wrong. */
+static bool take_words(struct shown *s, long *lines, bool *follows, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *n = cli_option(argc, argv, &i, "-n");
+		const char *level = n ? NULL : cli_option(argc, argv, &i, "--level");
+		char *end = NULL;
+
+		if (n) {
+			*lines = strtol(n, &end, 10);
+			if (!*n || *end || *lines < 0)
+				return false;
+		} else if (level) {
+			s->least = level_named(level);
+			if (s->least < 0)
+				return false;
+		} else if (strcmp(argv[i], "-f") == 0) {
+			*follows = true;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
 int logs_main(struct cli *cli, int argc, char **argv)
 {
-	struct shown s = { .cli = cli };
+	struct shown s = { .cli = cli, .least = LOG_LEVEL_DEBUG };
 	struct fault f = { 0 };
-	long lines = LINES;
+	long lines = -1;
 	bool follows = false;
-	char path[4200], *end = NULL;
+	char path[4200];
 	struct stat st;
 	int fd;
 
-	for (int i = 1; i < argc; i++) {
-		const char *value = cli_option(argc, argv, &i, "-n");
-
-		follows |= !strcmp(argv[i], "-f");
-		if (value)
-			lines = strtol(value, &end, 10);
-		if (value ? !*value || *end || lines < 0 : strcmp(argv[i], "-f") != 0)
-			return cli_usage(cli, "`logs` takes -n LINES and -f");
-	}
+	if (!take_words(&s, &lines, &follows, argc, argv))
+		return cli_usage(cli, "`logs` takes -n LINES, -f and --level "
+				      "error|warn|info|debug");
 	if (cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	snprintf(path, sizeof(path), "%s/log/host.log", cli->home.dir);
@@ -150,13 +223,15 @@ int logs_main(struct cli *cli, int argc, char **argv)
 		fault_hint(&f, "a host writes it: cadre up");
 		return cli_fault(cli, &f);
 	}
+	if (lines < 0) /* of a level there are few */
+		lines = s.least == LOG_LEVEL_DEBUG ? LINES : LONG_MAX;
 	cli->clock = true;
 	st.st_size =
 		show_from(&s, fd, lines ? find_start(fd, st.st_size, lines) : st.st_size);
 	signal(SIGPIPE, SIG_DFL);
 	if (!follows && s.line.len) { /* the last one is not ended */
 		text_add(&s.line, "", 1);
-		put_line(cli, s.line.data);
+		put_line(&s, s.line.data);
 	}
 	if (follows)
 		follow(&s, path, fd, st.st_size);

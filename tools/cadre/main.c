@@ -35,7 +35,7 @@ const struct verb verb_table[] = {
 	{ "whoami", "[--forget]", "Tell who you are here, and why; forget what is kept.", "start", whoami_main, 0 },
 	{ "page", "[--observer]", "Print an address that lets a browser in, once.", "watch", page_main, VERB_OPERATORS },
 	{ "events", "[-f] [OPTIONS]", "Show what happened; -f goes on as it happens.", "watch", events_main, 0 },
-	{ "logs", "[-n LINES] [-f]", "Show the host's log; -f goes on as it grows.", "watch", logs_main, VERB_OPERATORS },
+	{ "logs", "[-n LINES] [-f] [--level LEVEL]", "Show the host's log; -f goes on as it grows.", "watch", logs_main, VERB_OPERATORS },
 	{ "task edit", "TASK", "Change a task in an editor, as a page of Markdown.", "work", edit_main, 0 },
 	{ "doctor", "[--fix]", "Check the state and its host, and say what to do, or do it.", "watch", doctor_main, 0 },
 	{ "image", "build [--rootfs PATH] | list", "Make what VMs boot, from Debian's packages; list it.", "workspaces", image_main, 0 },

@@ -165,8 +165,9 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 		 take(job, answer, &t->control))
 		return;
 	if (t && answer && job->call.fault.code)
-		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
-			   t->id, job->call.fault.text);
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+			   "a guest answers what it may not",
+			   LOG_TEXT("workspace", t->id), LOG_FAULT(&job->call.fault));
 	replay_keep(job, did_nothing(job));
 }
 

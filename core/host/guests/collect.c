@@ -103,15 +103,15 @@ static void on_stored(struct job *job)
 		c->acks[c->n_acks++] = id;
 	if (job->call.fault.code)
 		log_seldom(t->host->log, &t->lost, LOG_LEVEL_WARN,
-			   "result %.64s of workspace %s: %s", id, t->id,
-			   job->call.fault.text);
+			   "a result is not stored", LOG_TEXT("workspace", t->id),
+			   LOG_TEXT("message", id), LOG_FAULT(&job->call.fault));
 	else if (out->stored)
 		c->n_stored++;
 	else
-		log_seldom(t->host->log, &t->stray, LOG_LEVEL_NOTE,
-			   "result %.64s of workspace %s belongs to no assignment that "
-			   "waits for one: the guest may forget it",
-			   id, t->id);
+		log_seldom(
+			t->host->log, &t->stray, LOG_LEVEL_INFO,
+			"a result belongs to no assignment that waits for one: the guest may forget it",
+			LOG_TEXT("workspace", t->id), LOG_TEXT("message", id));
 	job_free(job);
 	c->at++;
 	store_rest(c);
@@ -147,8 +147,9 @@ static void on_part(void *arg, struct packet *answer, struct fault *f);
 
 static void log_wrong(struct hosted_guest *t, const struct fault *f)
 {
-	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s", t->id,
-		   f->text);
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+		   "the results of a guest are not read", LOG_TEXT("workspace", t->id),
+		   LOG_FAULT(f));
 }
 
 /* The guest is gone, or busy: what it still has is asked for again when it says
@@ -275,9 +276,11 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
 		if (c->page.n_bad > 0)
 			log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
-				   "workspace %s: the guest sends %zu bad results: %s %s",
-				   t->id, c->page.n_bad, c->page.why.where,
-				   c->page.why.text);
+				   "a guest sends bad results",
+				   LOG_TEXT("workspace", t->id),
+				   LOG_NUMBER("results", c->page.n_bad),
+				   LOG_TEXT("where", c->page.why.where),
+				   LOG_FAULT(&c->page.why));
 	}
 	if (f->code)
 		give_up(c, f);

@@ -185,8 +185,9 @@ void daemon_beat(struct hosted_guest *t, struct packet *heartbeat)
 			collect_poke(t, true);
 	}
 	if (f.code)
-		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
-			   t->id, f.text);
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+			   "a guest says what it may not", LOG_TEXT("workspace", t->id),
+			   LOG_FAULT(&f));
 	arena_release(&a);
 }
 

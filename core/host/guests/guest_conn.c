@@ -70,8 +70,8 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 	if (flow_left(&conn->flow) <= UNREAD_MOST + FAULTS_MOST)
 		return;
 	log_seldom(conn->guest->host->log, &conn->guest->wrong, LOG_LEVEL_WARN,
-		   "workspace %s asks and does not read: it is dialled anew",
-		   conn->guest->id);
+		   "a guest asks and does not read: it is dialled anew",
+		   LOG_TEXT("workspace", conn->guest->id));
 	hosted_guest_punish(conn->guest);
 }
 
@@ -84,8 +84,9 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 	enum answer is = answer_judge(p, a->type, &f);
 
 	if (is == ANSWER_WRONG)
-		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s",
-			   t->id, f.text);
+		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+			   "a guest answers what it may not",
+			   LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 	asked_end(a, p, &f);
 	/* An old guest's answers have no ids: nothing tells to what the next one
 	 * belongs. */
@@ -128,8 +129,8 @@ static void break_off(struct guest_conn *conn, const struct fault *why)
 		guest_conn_drop(conn);
 		return;
 	}
-	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "workspace %s: %s", t->id,
-		   why->text);
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN, "a guest is dialled anew",
+		   LOG_TEXT("workspace", t->id), LOG_FAULT(why));
 	hosted_guest_punish(t);
 }
 

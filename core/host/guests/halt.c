@@ -62,7 +62,8 @@ static void on_halted(void *arg, struct packet *answer, struct fault *f)
 	t->halting = false;
 	if (!answer) {
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
-			   "workspace %s does not stand still: %s", t->id, f->text);
+			   "a workspace does not stand still",
+			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
 		return; /* once more at the next reading of the rows */
 	}
 	become(t, !t->halted);
@@ -83,10 +84,9 @@ static void tell(struct hosted_guest *t)
 void halt_want(struct hosted_guest *t, bool stopped, bool written)
 {
 	if (stopped && !t->halt && t->up && !t->knows_halt)
-		log_line(
-			t->host->log, LOG_LEVEL_WARN,
-			"workspace %s: its guest cannot be stopped, so commands there run on",
-			t->id);
+		log_line(t->host->log, LOG_LEVEL_WARN,
+			 "a guest cannot be stopped, so commands there run on",
+			 LOG_TEXT("workspace", t->id));
 	t->halt = stopped;
 	tell(t);
 	if (t->up && !t->halting && written != t->halted)

@@ -126,8 +126,9 @@ void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 	if (t->pause_ms < TROUBLE_MS || !strcmp(t->trouble, f->text))
 		return;
 	snprintf(t->trouble, sizeof(t->trouble), "%s", f->text);
-	log_line(t->host->log, LOG_LEVEL_NOTE, "workspace %s is not reached: %s%s%s",
-		 t->id, f->text, *f->hint ? ". " : "", hint_plain(f->hint, hint));
+	log_line(t->host->log, LOG_LEVEL_INFO, "a workspace is not reached",
+		 LOG_TEXT("workspace", t->id), LOG_FAULT(f),
+		 LOG_TEXT("hint", *f->hint ? hint_plain(f->hint, hint) : NULL));
 }
 
 /* --- all of them -------------------------------------------------------------------- */

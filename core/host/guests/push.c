@@ -159,7 +159,8 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 		p->full = true;
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
-			   "workspace %s refuses a message: %s", t->id, f->text);
+			   "a guest refuses a message", LOG_TEXT("workspace", t->id),
+			   LOG_FAULT(f));
 	if (!answer && told->first && is_refusal(f->code))
 		p->refused[p->n_refused++] = told->message;
 	if (answer && !p->full && p->anew && !told->cancelled && !is_void(t, p->page))

@@ -57,7 +57,7 @@ static void on_kept(struct job *note)
 
 	if (note->call.fault.code)
 		log_line(asking->conn->host->log, LOG_LEVEL_WARN,
-			 "workspace.answered: %s", note->call.fault.text);
+			 "an answer is not noted", LOG_FAULT(&note->call.fault));
 	job_free(note);
 	conn_answer(asking);
 }

@@ -247,8 +247,8 @@ void uplink_listen(struct hosted_guest *t)
 		t->ear = link_listen(&host->loop, &t->address, LINK_CONTROL, on_vmm, t,
 				     &f);
 	if (f.code)
-		log_line(host->log, LOG_LEVEL_WARN,
-			 "workspace %s cannot dial its host: %s", t->id, f.text);
+		log_line(host->log, LOG_LEVEL_WARN, "a workspace cannot dial its host",
+			 LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 }
 
 void uplink_deafen(struct hosted_guest *t)

@@ -148,10 +148,11 @@ static void tell_endpoint(struct host *host)
 	char url[96];
 
 	write_url(host, url);
-	log_line(host->log, LOG_LEVEL_NOTE, "HTTP at %.*s", (int)strcspn(url, "\n"), url);
 	if (write_endpoint(host, url) < 0)
-		log_line(host->log, LOG_LEVEL_WARN,
-			 "HTTP: cannot write the file endpoint: %s", strerror(errno));
+		log_line(host->log, LOG_LEVEL_WARN, "the file endpoint cannot be written",
+			 LOG_TEXT("error", strerror(errno)));
+	url[strcspn(url, "\n")] = '\0';
+	log_line(host->log, LOG_LEVEL_INFO, "HTTP is served", LOG_TEXT("url", url));
 }
 
 /* Removes the file if it holds this URL; NULL: whatever it holds. */
@@ -190,7 +191,7 @@ static void open_tcp(struct host *host, struct fault *f)
 static void complain(struct host *host, const struct fault *f)
 {
 	if (f->code)
-		log_line(host->log, LOG_LEVEL_WARN, "HTTP: %s", f->text);
+		log_line(host->log, LOG_LEVEL_WARN, "HTTP is not served", LOG_FAULT(f));
 }
 
 void web_open(struct host *host)

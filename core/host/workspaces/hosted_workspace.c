@@ -72,17 +72,17 @@ static void started(struct hosted_workspace *p)
 	p->ran = true;
 
 	p->started_at = clock_boot_ms();
-	log_line(p->host->log, LOG_LEVEL_NOTE,
-		 "workspace %s: guest %s as process %" PRId64, p->spec.name,
-		 again ? "restarted" : "started", p->process.pid);
+	log_line(p->host->log, LOG_LEVEL_INFO,
+		 again ? "guest restarted" : "guest started",
+		 LOG_TEXT("workspace", p->spec.name), LOG_NUMBER("pid", p->process.pid));
 	hosted_note_process(p, again);
 }
 
 static void destroyed(struct hosted_workspace *p)
 {
 	if (p->fault.code)
-		log_line(p->host->log, LOG_LEVEL_WARN, "workspace %s stays: %s",
-			 p->spec.name, p->fault.text);
+		log_line(p->host->log, LOG_LEVEL_WARN, "what a workspace held stays",
+			 LOG_TEXT("workspace", p->spec.name), LOG_FAULT(&p->fault));
 	if (p->noted) {
 		p->process.pid = 0;
 		hosted_note_process(p, false);

@@ -17,8 +17,10 @@ static void on_noted(struct job *job)
 	}
 
 	if (job->call.fault.code)
-		log_line(p->host->log, LOG_LEVEL_WARN, "workspace.note: %s",
-			 job->call.fault.text);
+		log_line(p->host->log, LOG_LEVEL_WARN,
+			 "the state of a workspace is not noted",
+			 LOG_TEXT("workspace", p->spec.name),
+			 LOG_FAULT(&job->call.fault));
 	job_free(job);
 	p->noting--;
 	if (r->reading)
@@ -73,8 +75,8 @@ void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 	in->detail = arena_strdup(&job->call.arena, why);
 	in->died = died;
 	hosted_become(p, WORKSPACE_STATE_FAILED, BY_HOST);
-	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace %s failed: %s", p->spec.name,
-		 why);
+	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace failed",
+		 LOG_TEXT("workspace", p->spec.name), LOG_TEXT("error", why));
 	host_submit(p->host, job);
 }
 

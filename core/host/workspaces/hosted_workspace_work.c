@@ -30,10 +30,10 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 				  &p->fault);
 
 	if (rc == TRASH_TOO_LARGE)
-		log_line(p->host->log, LOG_LEVEL_WARN,
-			 "workspace %s is removed for good: it holds more than the trash "
-			 "may (workspace.trash_mb)",
-			 p->spec.name);
+		log_line(
+			p->host->log, LOG_LEVEL_WARN,
+			"a workspace is removed for good: it holds more than the trash may (workspace.trash_mb)",
+			LOG_TEXT("workspace", p->spec.name));
 	return rc < 0 ? rc : 0;
 }
 
@@ -135,10 +135,11 @@ static void on_worked(uv_work_t *request, int status)
 	(void)status;
 	end_work(p);
 	if (p->left_out)
-		log_line(p->host->log, LOG_LEVEL_NOTE,
-			 "workspace %s: left out of the copy: %" PRId64
-			 " sockets, pipes, devices or folders of states",
-			 p->spec.name, p->left_out);
+		log_line(
+			p->host->log, LOG_LEVEL_INFO,
+			"sockets, pipes, devices or folders of states are left out of a copy",
+			LOG_TEXT("workspace", p->spec.name),
+			LOG_NUMBER("left_out", p->left_out));
 	if (p->asking)
 		end_asking(p);
 	else
@@ -198,9 +199,9 @@ static void on_synced(void *arg, struct packet *answer, struct fault *f)
 	/* A copy without a sync equals a disk after a power failure, which is good
 	 * enough: a guest that is gone or has no `sync` can still be copied. */
 	if (why.code)
-		log_line(p->host->log, LOG_LEVEL_NOTE,
-			 "workspace %s is copied without a sync: %s", p->spec.name,
-			 why.text);
+		log_line(p->host->log, LOG_LEVEL_INFO,
+			 "a workspace is copied without a sync",
+			 LOG_TEXT("workspace", p->spec.name), LOG_FAULT(&why));
 	queue_work(p);
 }
 

@@ -26,7 +26,8 @@ static void note_fault(struct host *host, const char *why)
 	n->noted = true;
 	snprintf(n->told, sizeof(n->told), "%s", why);
 	if (*why)
-		log_line(host->log, LOG_LEVEL_WARN, "no network for VMs: %s", why);
+		log_line(host->log, LOG_LEVEL_WARN, "there is no network for VMs",
+			 LOG_TEXT("error", why));
 	job = host_job(host, op_workspace_network_note, on_noted, host);
 	in = job->call.in;
 	in->fault = *why ? arena_strdup(&job->call.arena, why) : NULL;
@@ -173,8 +174,8 @@ void network_release(struct host *host)
 
 	if (n->applied && n->applied->plan.n_members && !is_lived_in(host) &&
 	    n->how->remove(n->how->self, n->applied->plan.tag, &f))
-		log_line(host->log, LOG_LEVEL_WARN, "the network of VMs stays: %s",
-			 f.text);
+		log_line(host->log, LOG_LEVEL_WARN, "the network of VMs stays",
+			 LOG_FAULT(&f));
 	network_plan_free(n->applied);
 	network_plan_free(n->wanted);
 	net_linux_release(&n->backend);

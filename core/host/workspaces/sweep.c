@@ -192,8 +192,8 @@ static void remove_folder(struct sweep *s, const char *folder)
 	struct fault f = { 0 };
 
 	if (keep_folder(s, folder, &f) < 0)
-		log_line(s->host->log, LOG_LEVEL_WARN, "folder %s stays: %s", folder,
-			 f.text);
+		log_line(s->host->log, LOG_LEVEL_WARN, "a folder that no row knows stays",
+			 LOG_TEXT("folder", folder), LOG_FAULT(&f));
 	else
 		tree_remove(folder, &f);
 }
@@ -221,19 +221,20 @@ static void log_ended(struct sweep *s)
 	struct log *log = s->host->log;
 
 	if (s->fault.code)
-		log_line(log, LOG_LEVEL_ERROR,
-			 "guests that no row knows are not ended: %s", s->fault.text);
+		log_line(log, LOG_LEVEL_ERROR, "guests that no row knows are not ended",
+			 LOG_FAULT(&s->fault));
 	for (size_t i = 0; i < s->n_orphans; i++)
 		log_line(log, s->orphans[i].lives ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN,
-			 "%s process %lld: a guest of workspace %s, which no row knows; "
-			 "its files stay",
-			 s->orphans[i].lives ? "still runs:" : "ended",
-			 (long long)s->orphans[i].process.pid, s->orphans[i].id);
+			 s->orphans[i].lives
+				 ? "a guest that no row knows still runs"
+				 : "a guest that no row knows was ended; its files stay",
+			 LOG_TEXT("workspace", s->orphans[i].id),
+			 LOG_NUMBER("pid", s->orphans[i].process.pid));
 	if (s->keeps)
-		log_line(log, LOG_LEVEL_NOTE,
-			 "what no row knows is not cleared away: it may be of the former "
-			 "state in %s/replaced",
-			 s->home);
+		log_line(
+			log, LOG_LEVEL_INFO,
+			"what no row knows is not cleared away: it may be of the former state, in `replaced`",
+			LOG_TEXT("state", s->home));
 }
 
 static void on_ended(uv_work_t *work, int status)

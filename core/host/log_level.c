@@ -1,0 +1,23 @@
+#include "core/host/log_level.h"
+
+#include "core/host/inside.h"
+
+void log_level_tick(struct host *host)
+{
+	enum log_level level = LOG_LEVEL_INFO;
+	struct fault f = { 0 };
+
+	if (!config_watch_look(&host->configured, host->home))
+		return;
+	if (config_watch_level(host->home, &level, &f) < 0) {
+		log_line(host->log, LOG_LEVEL_WARN,
+			 "the configuration cannot be read anew", LOG_FAULT(&f));
+		return;
+	}
+	if (level == host->level)
+		return;
+	host->level = level;
+	log_set_level(host->log, level);
+	log_line(host->log, level, "the log has another level",
+		 LOG_TEXT("to", log_level_name(level)));
+}
