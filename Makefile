@@ -277,6 +277,8 @@ install: all
 		sed 's,@BINDIR@,$(PREFIX)/bin,' dist/$$u > $(D)/share/systemd/user/$$u || exit 1; done
 	install -Dm644 -t $(DOC) LICENSE README.md
 	install -Dm644 -t $(DOC)/docs docs/*.md
+	install -Dm644 -t $(DOC)/prometheus dist/prometheus/*.yml
+	install -Dm644 -t $(DOC)/grafana dist/grafana/*.json
 
 # Files that install has put there go; folders that others may use stay.
 uninstall:

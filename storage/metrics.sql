@@ -37,14 +37,26 @@ SELECT state, count(*) AS n FROM workspace WHERE state IN {workspace_state.livin
 
 -- name: metrics_budgets
 -- scan ok: living teams, few
--- The budgets of living teams that have a limit, with what is left of them.
+-- The budgets of living teams that have a limit, with what is left of them; that of workspaces
+-- where a team has some or has left some to teams below.
 -- text: team
--- int: rest
-SELECT t.name AS team, s.kind, s.most,
-	s.most - s.used - coalesce((:now - s.since) / 1000, 0) - s.reserved AS rest
-FROM team t JOIN spending s ON s.team = t.id
-WHERE t.destroyed_at IS NULL AND t.limits > 0 AND s.most > 0
-ORDER BY t.name, s.kind LIMIT :limit;
+-- int: kind most rest
+SELECT b.team, b.kind, b.most, b.rest FROM (
+	SELECT t.name AS team, s.kind, s.most,
+		s.most - s.used - coalesce((:now - s.since) / 1000, 0) - s.reserved AS rest
+	FROM team t JOIN spending s ON s.team = t.id
+	WHERE t.destroyed_at IS NULL AND t.limits > 0 AND s.most > 0
+	UNION ALL SELECT t.name, {budget_kind.vms}, t.max_vms, t.max_vms
+		- (SELECT count(*) FROM workspace w
+			WHERE w.team = t.id AND w.state IN {workspace_state.living})
+		- (SELECT coalesce(sum(c.max_vms), 0) FROM team c
+			WHERE c.parent = t.id AND c.destroyed_at IS NULL)
+	FROM team t WHERE t.destroyed_at IS NULL AND t.max_vms > 0
+		AND (EXISTS (SELECT 1 FROM workspace w
+			WHERE w.team = t.id AND w.state IN {workspace_state.living})
+		OR EXISTS (SELECT 1 FROM team c
+			WHERE c.parent = t.id AND c.destroyed_at IS NULL))) b
+ORDER BY b.team, b.kind LIMIT :limit;
 
 -- name: metrics_events
 -- How many events of each kind came between two numbers, and how many copies of messages they

@@ -137,6 +137,8 @@ holds 'cadre_queue_depth{queue="wait"} 0' || bad "a wait that is over waits"
 cadre team create crew --roles '[{"name":"hand","workspace":true}]' --wait >/dev/null 2>&1 || bad "crew"
 until_done holds 'cadre_guests_linked 1'
 says 'cadre_guests{state="ready"} 1'
+says 'cadre_budget_limit{team="crew",budget="vms"} 10'
+says 'cadre_budget_left{team="crew",budget="vms"} 9'
 
 # The followers have read all that there is, or will.
 for follower in waits stream mirror search notify; do
