@@ -154,4 +154,13 @@ wait
 [ ! -e "$TMPDIR/unanswered" ] || bad "not all who ask at once are answered"
 holds "cadre_messages_total 5" || bad "messages are counted twice"
 
+# Very many events are counted in parts, of which no scrape waits for more than one.
+sqlite3 -cmd '.timeout 10000' "$CADRE_HOME/state.db" "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 120000)
+	INSERT INTO event (seq, at, kind, team, actor, via, subject, target)
+	SELECT (SELECT max(seq) FROM event) + n, 0, 215, 1, 0, 0, 1, 0 FROM c" || bad "no events"
+holds 'cadre_events_total{event="task.ticked"} 120000' && bad "a scrape counts all that there is"
+until_done holds 'cadre_events_total{event="task.ticked"} 120000'
+sleep 0.2
+holds 'cadre_events_total{event="task.ticked"} 120000' || bad "events are counted twice"
+
 exit $failed

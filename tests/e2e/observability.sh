@@ -1,5 +1,6 @@
 #!/bin/sh
-# observability - the document has every metric as the host tells it, alerts and the dashboard use no others, and the alerts come when they should.
+# observability - the document has every metric as the host tells it, alerts and the dashboard use
+# no others, and the alerts come when they should.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT

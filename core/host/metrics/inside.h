@@ -51,7 +51,8 @@ struct metrics {
 /* Numbers that rows and files gave at one time. */
 struct scrape {
 	struct metrics_now_row now;
-	int64_t now_ms, after; /* events behind this one are in `events` */
+	int64_t now_ms;
+	int64_t counted_to; /* events up to this one are in `events` */
 	int64_t oldest_at; /* when the oldest message that waits was sent; 0: none waits */
 	int64_t guests[GUEST_STATES];
 	struct event_count *events; /* in the order of event_table */

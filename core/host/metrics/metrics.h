@@ -27,7 +27,7 @@ enum {
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m); /* NULL is fine */
 
-/* Events behind the newest of now are counted; a failure leaves all of them uncounted. */
+/* Events behind the newest of now are counted; after a failure those before are, too. */
 void metrics_start(struct metrics *m, struct store *store);
 
 /* --- counting ------------------------------------------------------------------- */
@@ -50,7 +50,8 @@ void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns);
 int64_t metrics_counted_to(const struct metrics *m);
 /* Reads what the rows say into job->call.out, whose owner is the host; on a reader's thread. */
 void metrics_read(struct job *job, struct store *store);
-/* Appends all metrics, with what metrics_read() found, in Prometheus's text format. */
-void metrics_write(const struct job *job, struct text *out);
+/* Appends all metrics, with what metrics_read() found, in Prometheus's text format.  Whether
+ * there are more events to be counted than it did. */
+bool metrics_write(const struct job *job, struct text *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include "core/host/metrics/inside.h"
 #include "core/mirror/mirror.h"
 
-enum { EVENTS_AT_ONCE = 100000 }; /* in one transaction, which is to be short */
+enum { EVENTS_AT_ONCE = 50000 }; /* nobody waits for more to be counted */
 
 void metrics_start(struct metrics *m, struct store *store)
 {
@@ -20,15 +20,16 @@ void metrics_start(struct metrics *m, struct store *store)
 	arena_release(&look.arena);
 }
 
-/* Adds the events behind `after`, `last` among them. */
-static int count_events(struct call *call, struct scrape *s, int64_t after, int64_t last)
+/* Counts events behind `after`; of very many the first. */
+static void count_events(struct call *call, struct scrape *s, int64_t after)
 {
 	struct metrics_events_row row;
 	struct query q;
-	int rc;
 
-	sql_query(call, &q, metrics_events, .after = after, .last = last);
-	while ((rc = sql_next(call, &q, &row)) > 0) {
+	s->counted_to = s->now.event - after > EVENTS_AT_ONCE ? after + EVENTS_AT_ONCE
+							      : s->now.event;
+	sql_query(call, &q, metrics_events, .after = after, .last = s->counted_to);
+	while (sql_next(call, &q, &row) > 0) {
 		const struct event_kind *kind = event_kind((int)row.kind);
 
 		if (!kind)
@@ -36,7 +37,6 @@ static int count_events(struct call *call, struct scrape *s, int64_t after, int6
 		s->events[kind - event_table].n += row.n;
 		s->events[kind - event_table].copies += row.copies;
 	}
-	return rc;
 }
 
 static int read_guests(struct call *call, struct scrape *s)
@@ -68,21 +68,6 @@ static int read_rows(struct call *call, struct scrape *s)
 	return rc;
 }
 
-/* The events since the last count, in short transactions: there may be many. */
-static void read_events(struct call *call, struct scrape *s)
-{
-	for (int64_t at = s->after; at < s->now.event && !call->fault.code;) {
-		int64_t last = s->now.event - at > EVENTS_AT_ONCE ? at + EVENTS_AT_ONCE
-								  : s->now.event;
-
-		if (call_begin(call, false))
-			return;
-		count_events(call, s, at, last);
-		store_rollback(call->store);
-		at = last;
-	}
-}
-
 /* The size of a file, which only SQLite may open. */
 static int64_t size_of(const char *dir, const char *name)
 {
@@ -99,15 +84,14 @@ void metrics_read(struct job *job, struct store *store)
 	struct call *call = &job->call;
 	struct scrape *s = arena_alloc(&call->arena, sizeof(*s));
 
-	*s = (struct scrape){ .after = job->number };
 	s->events = arena_alloc(&call->arena, event_count * sizeof(*s->events));
 	call->store = store;
 	call->out = s;
 	if (call_begin(call, false))
 		return;
-	read_rows(call, s);
+	if (read_rows(call, s) >= 0)
+		count_events(call, s, job->number);
 	store_rollback(store);
-	read_events(call, s);
 	s->state_bytes = size_of(host->home->dir, "state.db");
 	s->wal_bytes = size_of(host->home->dir, "state.db-wal");
 	s->mirrored_to = mirror_cursor(host->home, s->now.incarnation);

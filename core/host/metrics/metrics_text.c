@@ -374,10 +374,10 @@ static void take_events(struct metrics *m, const struct scrape *s)
 		m->events[i].n += s->events[i].n;
 		m->events[i].copies += s->events[i].copies;
 	}
-	m->counted_to = s->now.event;
+	m->counted_to = s->counted_to;
 }
 
-void metrics_write(const struct job *job, struct text *out)
+bool metrics_write(const struct job *job, struct text *out)
 {
 	const struct host *host = job->owner;
 	const struct exposition e = { out, host, host->metrics, job->call.out };
@@ -388,4 +388,5 @@ void metrics_write(const struct job *job, struct text *out)
 			  table[i].help, table[i].name, table[i].type);
 		table[i].put(&table[i], &e);
 	}
+	return e.rows->counted_to < e.rows->now.event;
 }

@@ -2,7 +2,8 @@
  * web_metrics - GET /metrics: what the host has counted, for Prometheus.
  *
  * The operator and observers of all teams may read it, for it names teams.  Who asks while the
- * rows are read already gets what that reading finds: many who ask cost no more than one.
+ * rows are read already gets what that reading finds: many who ask cost no more than one.  After
+ * a time with very many events they are counted on behind the answer.
  */
 #include "core/host/metrics/metrics.h"
 #include "core/host/web/inside.h"
@@ -33,6 +34,8 @@ static void on_gone(struct http *x)
 	leave(s);
 }
 
+static void read_rows(struct host *host);
+
 static void on_read(struct job *job)
 {
 	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -40,10 +43,11 @@ static void on_read(struct job *job)
 	struct web *web = &host->web;
 	const struct fault *why = &job->call.fault;
 	struct text text = { 0 };
+	bool more = false;
 
 	web->scraping = false;
 	if (!why->code)
-		metrics_write(job, &text);
+		more = metrics_write(job, &text);
 	while (web->scrapers) {
 		struct scraper *s = web->scrapers;
 
@@ -55,6 +59,8 @@ static void on_read(struct job *job)
 	}
 	text_release(&text);
 	job_free(job);
+	if (more && !host->stopping)
+		read_rows(host);
 }
 
 static void read_rows(struct host *host)
