@@ -54,21 +54,24 @@ holds 'cadre_events_total{event="task.created"} 1' || bad "what goes past the ho
 # Messages: sent, waiting, handed out, acknowledged.
 cadre send coder one >/dev/null
 cadre send coder two >/dev/null
+sleep 3
 cadre send coder three >/dev/null
-sleep 0.1
 scrape >/dev/null
+oldest=$(sed -n 's/^cadre_oldest_unfetched_seconds \([0-9]*\).*/\1/p' "$TMPDIR/metrics")
+[ "$oldest" -ge 3 ] || bad "the oldest message is said to be of $oldest s"
 says 'cadre_calls_total{operation="message.send",fault="none"} 3'
 says 'cadre_messages_total 3'
 says 'cadre_inbox_deliveries{state="queued"} 3'
-says 'cadre_oldest_unfetched_seconds [0-9.]*[1-9][0-9.]*'
 says 'cadre_call_seconds_bucket{operation="message.send",le="+Inf"} 3'
 says 'cadre_call_seconds_count{operation="message.send"} 3'
-says 'cadre_call_seconds_sum{operation="message.send"} 0[.][0-9]*[1-9][0-9]*'
+says 'cadre_call_seconds_sum{operation="message.send"} [0-9.]*[1-9][0-9]*'
 cadre --as coder inbox --limit 2 >/dev/null
 scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 2'
 says 'cadre_inbox_deliveries{state="queued"} 1'
 says 'cadre_inbox_deliveries{state="fetched"} 2'
+waits=$(sed -n 's/^cadre_oldest_unfetched_seconds \([0-9]*\).*/\1/p' "$TMPDIR/metrics")
+[ "$waits" -lt "$oldest" ] || bad "a message that is fetched is said to wait for $waits s"
 cadre --as coder inbox >/dev/null # which acknowledges those two
 scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 3'
@@ -121,7 +124,7 @@ holds 'cadre_budget_left{team="brief".*' && bad "a team that ended has a budget"
 # Commits: how many calls share one, and what the disk takes.
 says 'cadre_batch_calls_count [1-9][0-9]*'
 says 'cadre_fsync_seconds_count [1-9][0-9]*'
-says 'cadre_fsync_seconds_sum 0[.][0-9]*[1-9][0-9]*'
+says 'cadre_fsync_seconds_sum [0-9.]*[1-9][0-9]*'
 says 'cadre_wal_bytes [1-9][0-9]*'
 says 'cadre_state_bytes [1-9][0-9]*'
 
