@@ -11,6 +11,7 @@
 #include "core/host/guests/ask.h"
 #include "core/host/guests/collect.h"
 #include "core/host/guests/push.h"
+#include "core/host/metrics/metrics.h"
 #include "tests/lib/place.h"
 
 enum { WORKSPACE = 7, TEAM = 3, AGENT = 5 };
@@ -244,6 +245,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 
 	*r = (struct rig){ .old = old, .heard = heard, .arg = arg };
 	r->host.home = &no_home;
+	r->host.metrics = metrics_new();
 	r->host.stopping = true; /* no workspace is looked after here */
 	snprintf(r->host.boot_id, sizeof(r->host.boot_id), "host");
 	uv_loop_init(&r->host.loop);
@@ -274,6 +276,7 @@ void rig_close(struct rig *r)
 	uv_loop_close(&r->host.loop);
 	text_release(&r->conn.flow.out);
 	job_pool_release(&r->host.jobs);
+	metrics_free(r->host.metrics);
 }
 
 bool rig_link(struct rig *r, int ms)
