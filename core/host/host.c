@@ -359,7 +359,7 @@ static void say_ready(struct host *host)
 	if (fd < 0)
 		return;
 	if (write(fd, "ready\n", 6) != 6)
-		log_line(host->log, LOG_LEVEL_WARN, "nobody reads ready_fd");
+		log_line(host->log, LOG_LEVEL_WARN, "nobody reads ready_fd", LOG_NOTHING);
 	close(fd);
 }
 

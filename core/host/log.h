@@ -50,8 +50,12 @@ struct log_field {
 		.key = (name), .number = (int64_t)(value) \
 	}
 #define LOG_FAULT(f) LOG_TEXT("error", (f)->text)
-/* `__VA_ARGS__` as an array that ends. */
-#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__ __VA_OPT__(, ){ 0 } })
+/* For a line that says all by itself. */
+#define LOG_NOTHING \
+	{           \
+		0   \
+	}
+#define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, { 0 } })
 
 /* Writes a line: log_line(log, LOG_LEVEL_WARN, "workspace failed", LOG_TEXT("workspace", name)).
  * A NULL log takes none.  A full disk is no reason to stop. */

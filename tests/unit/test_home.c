@@ -350,8 +350,8 @@ static void test_log(void **state)
 
 	(void)state;
 	assert_int_equal(log_open(&log, root, LOG_LEVEL_INFO, false, &f), 0);
-	log_line(log, LOG_LEVEL_DEBUG, "left out");
-	log_line(log, LOG_LEVEL_WARN, "two\nlines \033[31m");
+	log_line(log, LOG_LEVEL_DEBUG, "left out", LOG_NOTHING);
+	log_line(log, LOG_LEVEL_WARN, "two\nlines \033[31m", LOG_NOTHING);
 	snprintf(path, sizeof(path), "%s/log/host.log", root);
 	file = fopen(path, "r");
 	assert_non_null(fgets(line, sizeof(line), file));

@@ -158,19 +158,19 @@ static void test_log_levels(void **state)
 	(void)state;
 	assert_int_equal(temp_make(root, "log"), 0);
 	assert_int_equal(log_open(&log, root, LOG_LEVEL_WARN, false, &f), 0);
-	log_line(log, LOG_LEVEL_INFO, "left out");
+	log_line(log, LOG_LEVEL_INFO, "left out", LOG_NOTHING);
 	assert_int_equal(log_lines(log, LOG_LEVEL_INFO), 0);
 	assert_false(log_takes(log, LOG_LEVEL_DEBUG));
 	log_set_level(log, LOG_LEVEL_DEBUG);
 	assert_true(log_takes(log, LOG_LEVEL_DEBUG));
-	log_line(log, LOG_LEVEL_INFO, "written");
+	log_line(log, LOG_LEVEL_INFO, "written", LOG_NOTHING);
 	for (int i = 0; i < 3; i++)
-		log_seldom(log, &pause, LOG_LEVEL_ERROR, "again");
+		log_seldom(log, &pause, LOG_LEVEL_ERROR, "again", LOG_NOTHING);
 	assert_int_equal(log_lines(log, LOG_LEVEL_INFO), 1);
 	assert_int_equal(log_lines(log, LOG_LEVEL_ERROR), 1);
 	assert_int_equal(pause.n, 2);
 	assert_false(log_takes(NULL, LOG_LEVEL_ERROR));
-	log_line(NULL, LOG_LEVEL_ERROR, "nowhere");
+	log_line(NULL, LOG_LEVEL_ERROR, "nowhere", LOG_NOTHING);
 	log_close(log);
 	temp_remove(root);
 }

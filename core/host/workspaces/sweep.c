@@ -296,7 +296,8 @@ void sweep_start(struct host *host)
 	if (uv_queue_work(&host->loop, &s->work, before_starts, on_ended)) {
 		log_line(
 			host->log, LOG_LEVEL_ERROR,
-			"guests and folders that no row knows are not looked for: no memory");
+			"guests and folders that no row knows are not looked for: no memory",
+			LOG_NOTHING);
 		sweep_free(s);
 		return;
 	}
