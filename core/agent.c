@@ -166,26 +166,55 @@ static int discard(struct call *call, int64_t agent)
 	return rc;
 }
 
-static int replace(struct call *call, const struct agent_register_in *in,
-		   const struct agent_row *a)
+/* Begins the next generation of one agent, in the call's team. */
+static int begin_next(struct call *call, int64_t agent)
 {
 	struct agent_next_generation_row next;
 	int rc;
 
 	/* Messages and claims whose time is over stay ended, also when no row says so yet. */
+	if ((rc = inbox_settle(call, agent)) < 0 ||
+	    (rc = task_give_back(call, agent, "a new generation")) < 0 ||
+	    (rc = sql_row(call, agent_next_generation, &next, .agent = agent,
+			  .now = call->now)) < 0 ||
+	    (rc = set_token(call, agent, next.generation)) < 0 ||
+	    (rc = inbox_unlease(call, agent)) < 0 ||
+	    (rc = sql_run(call, agent_recount, .agent = agent)) < 0 ||
+	    (rc = event_emit(call, EVENT_AGENT_REPLACED, agent, 0,
+			     arena_printf(&call->arena, "%" PRId64, next.generation))) <
+		    0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+int agent_renew_seats(struct call *call, int64_t agent)
+{
+	const struct caller was = call->caller;
+	struct agent_seats_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, agent_seats, &all, &n, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		call->caller.team = all[i].team;
+		rc = begin_next(call, all[i].id);
+	}
+	call->caller = was;
+	return rc;
+}
+
+static int replace(struct call *call, const struct agent_register_in *in,
+		   const struct agent_row *a)
+{
+	int rc;
+
 	if ((rc = who_leads(call, "/replace")) < 0 ||
-	    (rc = inbox_settle(call, a->id)) < 0 ||
-	    (rc = task_give_back(call, a->id, "a new generation")) < 0)
+	    (rc = begin_next(call, a->id)) < 0 ||
+	    (rc = agent_renew_seats(call, a->id)) < 0)
 		return rc;
-	rc = sql_row(call, agent_next_generation, &next, .agent = a->id,
-		     .now = call->now);
-	if (rc < 0 || (rc = set_token(call, a->id, next.generation)) < 0 ||
-	    (rc = inbox_unlease(call, a->id)) < 0)
+	if (in->discard && ((rc = discard(call, a->id)) < 0 ||
+			    (rc = sql_run(call, agent_recount, .agent = a->id)) < 0))
 		return rc;
-	if (in->discard && (rc = discard(call, a->id)) < 0)
-		return rc;
-	if ((rc = sql_run(call, agent_recount, .agent = a->id)) < 0 ||
-	    (*in->role &&
+	if ((*in->role &&
 	     (rc = sql_run(call, agent_set_role, .agent = a->id, .role = in->role,
 			   .description = in->description)) < 0) ||
 	    (strcmp(in->role, "observer") == 0 &&
@@ -194,9 +223,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	    (in->n_skills &&
 	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0))
 		return rc;
-	rc = event_emit(call, EVENT_AGENT_REPLACED, a->id, 0,
-			arena_printf(&call->arena, "%" PRId64, next.generation));
-	return rc < 0 ? rc : team_announce(call, call->caller.team);
+	return 0;
 }
 
 static int taken(struct call *call, const struct agent_row *a)

@@ -23,6 +23,11 @@ struct newcomer {
 /* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
 int agent_add(struct call *call, struct newcomer *n, const char *where);
 
+/* Begins the next generation of each lead's place in teams below that an agent holds, itself or
+ * by another place: whenever its own begins, or a place comes to another holder, so that who
+ * held it before leads there no more.  0 or negative. */
+int agent_renew_seats(struct call *call, int64_t agent);
+
 /* Replaces the whole list of what an agent can do, or of how it speaks. 0 or negative. */
 int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n);
 int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,

@@ -155,6 +155,14 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 		WHERE o.message = delivery.message AND o.agent = :to)
 RETURNING message;
 
+-- name: agent_seats
+-- Leads' places in living teams below that an agent holds, itself or by another such place.
+WITH RECURSIVE place (id, team) AS (
+	SELECT a.id, a.team FROM agent a WHERE a.holder = :agent AND a.gone = 0
+	UNION ALL SELECT a.id, a.team FROM place p JOIN agent a ON a.holder = p.id
+	WHERE a.holder IS NOT NULL AND a.gone = 0)
+SELECT id, team FROM place ORDER BY id;
+
 -- name: member_seats
 -- int: to
 -- scan ok: agents that live

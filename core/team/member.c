@@ -256,11 +256,10 @@ static int hand_to_lead(struct call *call, const struct agent_row *a)
 	struct team_lead_row lead;
 	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
 
-	if (rc > 0)
-		rc = sql_run(call, member_seats, .agent = a->id, .to = lead.id);
-	else if (rc == 0)
-		return only_lead(call, a);
-	return rc < 0 ? rc : 0;
+	if (rc <= 0)
+		return rc < 0 ? rc : only_lead(call, a);
+	rc = agent_renew_seats(call, a->id);
+	return rc < 0 ? rc : sql_run(call, member_seats, .agent = a->id, .to = lead.id);
 }
 
 static int let_go(struct call *call, const struct member_remove_in *in)
