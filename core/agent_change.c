@@ -25,7 +25,9 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",
 				 "there is an agent %s in team %s already", name,
 				 call->caller.team_name);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc
+		      : sql_run(call, name_give_up, .team = a->team, .name = a->name,
+				.generation = a->generation);
 }
 
 /* Sends the others of the team what has changed on an agent's card. */

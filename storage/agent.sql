@@ -7,14 +7,16 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 -- name: agent_add
 -- Tokens are made of id and generation: in a restored state both may have been given
 -- to another agent since the backup, so generations go on behind that (state_renew).  An
--- agent under the name of one that has left the team goes on with the generations of that one.
+-- agent under the name of one that has left the team, or gave the name up, goes on with the
+-- generations of that one.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
 	active_at, nests, holder, generation, first_generation, made_after)
 SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
 	:nests, nullif(:holder, 0), g.own, g.own, (SELECT coalesce(max(seq), 0) FROM event)
 FROM (SELECT max(former) + 1 AS own FROM (
 	SELECT counts_from AS former FROM state WHERE one = 1
-	UNION ALL SELECT generation FROM agent WHERE team = :team AND name = :name AND gone = 1) f) g
+	UNION ALL SELECT generation FROM agent WHERE team = :team AND name = :name AND gone = 1
+	UNION ALL SELECT generation FROM name_given_up WHERE team = :team AND name = :name) f) g
 WHERE true
 ON CONFLICT DO NOTHING RETURNING generation;
 
@@ -190,6 +192,11 @@ SELECT id FROM task WHERE owner = :agent;
 -- name: agent_set_name
 UPDATE agent SET name = :name WHERE id = :agent AND NOT EXISTS (SELECT 1 FROM agent o
 	WHERE o.team = agent.team AND o.name = :name AND o.gone = 0 AND o.id <> agent.id);
+
+-- name: name_give_up
+INSERT INTO name_given_up (team, name, generation) VALUES (:team, :name, :generation)
+ON CONFLICT (team, name) DO UPDATE SET generation = excluded.generation
+WHERE name_given_up.generation < excluded.generation;
 
 -- name: agent_set_card
 -- A schema of two bytes is `{}`, which takes the schema away.
