@@ -103,6 +103,13 @@ SELECT a.id, a.team, t.name AS team_name,
 FROM json_each(:ids) j JOIN agent a ON a.id = j.value JOIN team t ON t.id = a.team
 LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
 
+-- name: mirror_agent_called
+-- text: team_name
+-- A living team of that name, and its member of that name, if there is one.
+SELECT t.id AS team, a.id FROM team t LEFT JOIN agent a ON a.team = t.id AND a.name = :name
+	AND a.gone = 0 AND a.kind = {agent_kind.member}
+WHERE t.name = :team_name AND t.destroyed_at IS NULL;
+
 -- name: mirror_skills
 -- scan ok: the list itself
 -- text: ids

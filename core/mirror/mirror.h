@@ -45,6 +45,8 @@ struct mirror_edit {
 	char team[72], agent[72];
 	struct text text; /* ends with NUL */
 	const char *unread; /* why the file was not read; NULL: `text` is what it holds */
+	bool own; /* a text of the mirror, of whichever time and card, none or one that is being
+		     written: nobody's yet */
 	int code; /* the fault that refused it, or none */
 	int64_t agent_row; /* 0: there is no such agent */
 };

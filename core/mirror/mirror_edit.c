@@ -1,4 +1,10 @@
-/* mirror_edit - texts that somebody saved as files of cards, until the cards are shown again. */
+/*
+ * mirror_edit - texts that somebody saved as files of cards, until the cards are shown again.
+ *
+ * Texts that nobody wrote, as older ones that were copied back, are no edits: they are replaced
+ * by the next step.  Files that the mirror has just placed itself are looked at in the same way,
+ * and so are those that are being written: they stay until that is done, and are looked at again.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +38,7 @@ static bool refuse_unread(struct mirror_edit *e, const char *why)
 	return true;
 }
 
-/* Reads the file of an edit: whether it is not the mirror's.  What is no file, too large or no
+/* Reads the file of an edit: whether there is anything to do.  What is no file, too large or no
  * text is not read, but refused. */
 static bool read_edit(struct mirror *m, struct mirror_edit *e)
 {
@@ -45,14 +51,25 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 		return false;
 	if (!S_ISREG(st.st_mode))
 		return refuse_unread(e, "it is a link or a folder, no file");
-	if (st.st_size > FILES_TEXT)
-		return refuse_unread(e, "it is larger than a card may be");
 	team_folder(e->team, "cards", folder);
 	snprintf(name, sizeof(name), "%s.json", e->agent);
-	if (files_read(&m->show.files, folder, name, &e->text, &f) <= 0 ||
-	    !files_edited(&m->show.files, &e->text))
+	e->own = files_open_elsewhere(&m->show.files, folder, name);
+	if (e->own)
+		return true;
+	if (st.st_size > FILES_TEXT)
+		return refuse_unread(e, "it is larger than a card may be");
+	if (files_read(&m->show.files, folder, name, &e->text, &f) <= 0)
 		return false;
+	e->own = !files_is_edit(&e->text);
+	if (e->own || !files_edited(&m->show.files, &e->text))
+		return e->own;
 	return files_is_text(&e->text) || refuse_unread(e, "it is no text");
+}
+
+static void add_judged(struct mirror *m, struct mirror_edit *e)
+{
+	e->next = m->judged;
+	m->judged = e;
 }
 
 struct mirror_edit *mirror_next_edit(struct mirror *m)
@@ -61,14 +78,21 @@ struct mirror_edit *mirror_next_edit(struct mirror *m)
 
 	if (m->watching)
 		losses_read(&m->losses);
-	while (m->locked && losses_next_edit(&m->losses, e->path, sizeof(e->path)))
-		if (read_edit(m, e)) {
-			if (!e->unread)
-				files_expect(&m->show.files, &e->text);
-			text_add(&e->text, "", 1);
-			e->text.len--;
-			return e;
+	while (m->locked && losses_next_edit(&m->losses, e->path, sizeof(e->path))) {
+		if (!read_edit(m, e))
+			continue;
+		if (e->own) {
+			text_release(&e->text);
+			add_judged(m, e);
+			e = xcalloc(1, sizeof(*e));
+			continue;
 		}
+		if (!e->unread)
+			files_expect(&m->show.files, &e->text);
+		text_add(&e->text, "", 1);
+		e->text.len--;
+		return e;
+	}
 	files_forget(&m->show.files);
 	mirror_edit_free(e);
 	return NULL;
@@ -82,8 +106,7 @@ void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 		mirror_edit_free(edit); /* the file stays until it is looked at again */
 		return;
 	}
-	edit->next = m->judged;
-	m->judged = edit;
+	add_judged(m, edit);
 }
 
 /* Whether the file still holds the text; if not, somebody saved another one meanwhile. */
@@ -118,6 +141,78 @@ static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 	return 0;
 }
 
+/* Removes the card of an agent that there is not; an empty file of that name is a person's. */
+static int drop_own(struct mirror *m, const struct mirror_edit *e)
+{
+	struct files *fs = &m->show.files;
+	struct fault *f = &m->show.call.fault;
+	char folder[FILES_PATH], name[FILES_PATH];
+	int rc;
+
+	team_folder(e->team, "cards", folder);
+	snprintf(name, sizeof(name), "%s.json", e->agent);
+	rc = files_read(fs, folder, name, &fs->old, f);
+	return rc > 0 && page_sealed(fs->old.data, fs->old.len)
+		       ? files_drop(fs, folder, name, f)
+		       : rc;
+}
+
+/* Whether the file holds nobody's text yet; somebody's is looked at as any edit. */
+static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
+{
+	struct files *fs = &m->show.files;
+	char folder[FILES_PATH], name[FILES_PATH];
+	struct fault f = { 0 };
+	struct stat st;
+
+	if (fstatat(fs->root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false; /* which is a loss */
+	team_folder(e->team, "cards", folder);
+	snprintf(name, sizeof(name), "%s.json", e->agent);
+	if (S_ISREG(st.st_mode) && !files_open_elsewhere(fs, folder, name) &&
+	    files_read(fs, folder, name, &fs->old, &f) > 0 && !files_is_edit(&fs->old))
+		return true;
+	losses_edited(&m->losses, folder, name);
+	return false;
+}
+
+/* Has the card of a file that holds nobody's text shown. */
+static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids *own)
+{
+	struct mirror_agent_called_row row;
+	int rc;
+
+	if (!is_own_still(m, e))
+		return 0;
+	if ((rc = show_begin(&m->show, NULL)) < 0)
+		return rc;
+	rc = sql_row(&m->show.call, mirror_agent_called, &row, .team_name = e->team,
+		     .name = e->agent);
+	show_end(&m->show);
+	if (rc > 0 && row.id)
+		ids_add(own, row.id);
+	return rc <= 0 || row.id ? rc : drop_own(m, e);
+}
+
+/* Shows the cards of files that hold nobody's text, if that is not the newest. */
+static int show_over_own(struct mirror *m)
+{
+	struct files *fs = &m->show.files;
+	struct ids own = { 0 };
+	int rc = 0;
+
+	for (const struct mirror_edit *e = m->judged; e && rc >= 0; e = e->next)
+		if (e->own)
+			rc = replace_own(m, e, &own);
+	ids_settle(&own);
+	fs->spare = SPARE_ALL;
+	if (rc >= 0)
+		rc = show_agents(&m->show, &own);
+	fs->spare = SPARE_NOTHING;
+	ids_release(&own);
+	return rc < 0 ? rc : files_commit(fs, &m->show.call.fault);
+}
+
 int mirror_show_again(struct mirror *m)
 {
 	struct ids in_place = { 0 }, replaced = { 0 };
@@ -126,8 +221,10 @@ int mirror_show_again(struct mirror *m)
 	if (!m->judged)
 		return 0;
 	for (const struct mirror_edit *e = m->judged; e && rc >= 0; e = e->next) {
-		const bool stays = e->unread || is_in_place(m, e);
+		const bool stays = e->unread || (!e->own && is_in_place(m, e));
 
+		if (e->own)
+			continue;
 		ids_add(stays ? &in_place : &replaced, e->agent_row);
 		if (!stays && e->code)
 			rc = keep_refused(m, e);
@@ -142,6 +239,8 @@ int mirror_show_again(struct mirror *m)
 		rc = show_agents(&m->show, &replaced);
 	if (rc >= 0)
 		rc = files_commit(&m->show.files, &m->show.call.fault);
+	if (rc >= 0)
+		rc = show_over_own(m);
 	files_forget(&m->show.files);
 	ids_release(&in_place);
 	ids_release(&replaced);
@@ -154,7 +253,7 @@ void mirror_forget_edits(struct mirror *m)
 {
 	for (struct mirror_edit *e = m->judged, *next; e; e = next) {
 		next = e->next;
-		if (!e->code && !e->unread)
+		if (!e->code && !e->unread && !e->own)
 			files_unexpect(&m->show.files, &e->text);
 		mirror_edit_free(e);
 	}

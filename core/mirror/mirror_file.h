@@ -27,7 +27,8 @@ struct files_folder {
 	int fd;
 };
 
-/* Files that a person saved in place of the mirror's, and files_put() leaves as they are. */
+/* Files that a person saved in place of the mirror's, or is saving, and files_put() leaves as they
+ * are. */
 enum files_spare {
 	SPARE_NOTHING,
 	SPARE_TEXTS, /* what may be a card: see files_is_text() */
@@ -76,6 +77,10 @@ int files_put(struct files *fs, const char *folder, const char *name,
 
 /* Whether these bytes may be a card that somebody saved; what is too large, or no text, is not. */
 bool files_is_text(const struct text *file);
+/* Whether another process has FOLDER/NAME open for writing: what it holds is not whole yet. */
+bool files_open_elsewhere(struct files *fs, const char *folder, const char *name);
+/* Whether a person wrote these bytes; an empty file was left by a crash. */
+bool files_is_edit(const struct text *file);
 /* Whether a person wrote these bytes, and they are not on their way into rows. */
 bool files_edited(const struct files *fs, const struct text *file);
 /* An edit is on its way into rows, so no conflict is kept where the mirror replaces it; or is so

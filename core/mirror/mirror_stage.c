@@ -71,8 +71,21 @@ static enum holder holder_of(int fd)
 	return who;
 }
 
-/* Whether a person edited the file; an empty one was left by a crash. */
-static bool is_edited(const struct text *file)
+bool files_open_elsewhere(struct files *fs, const char *folder, const char *name)
+{
+	int dir = files_folder(fs, folder, false), fd;
+	bool written;
+
+	if (dir < 0)
+		return false;
+	fd = files_open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	written = fd >= 0 && holder_of(fd) == A_WRITER;
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+bool files_is_edit(const struct text *file)
 {
 	return file->len > 0 && !page_sealed(file->data, file->len);
 }
@@ -96,13 +109,13 @@ bool files_is_text(const struct text *file)
 
 static bool spares(const struct files *fs, const struct text *file)
 {
-	return fs->spare != SPARE_NOTHING && is_edited(file) &&
+	return fs->spare != SPARE_NOTHING && files_is_edit(file) &&
 	       (fs->spare == SPARE_ALL || files_is_text(file));
 }
 
 bool files_edited(const struct files *fs, const struct text *file)
 {
-	return is_edited(file) && find_expected(fs, file) == FILES_EXPECTED;
+	return files_is_edit(file) && find_expected(fs, file) == FILES_EXPECTED;
 }
 
 void files_expect(struct files *fs, const struct text *file)
@@ -257,7 +270,9 @@ int files_put(struct files *fs, const char *folder, const char *name,
 		return rc;
 	if (rc == 1 && page_same(page, fs->old.data, fs->old.len))
 		return 0;
-	if (rc == 1 && spares(fs, &fs->old)) {
+	if (rc == 1 &&
+	    (spares(fs, &fs->old) || (fs->spare == SPARE_TEXTS && fs->losses &&
+				      files_open_elsewhere(fs, folder, name)))) {
 		if (fs->losses)
 			losses_edited(fs->losses, folder, name);
 		return 0;

@@ -107,6 +107,25 @@ is 0 'cards/coder.json error="it is larger than a card may be' cadre logs
 rm "$cards/coder.conflict.json"
 until_done described reckons || bad "the card is not shown again"
 
+# A text of the mirror that is not the card's newest is nobody's: it is put back at once.
+cp "$cards/coder.json" "$TMPDIR/newest.json"
+put_back() { # COMMAND...: which puts such a text in the card's place
+	"$@"
+	until_done cmp -s "$TMPDIR/newest.json" "$cards/coder.json" || bad "it stays: $*"
+}
+empty() { : >"$cards/coder.json"; }
+put_back cp "$TMPDIR/old.json" "$cards/coder.json"
+put_back mv "$TMPDIR/old.json" "$cards/coder.json"
+put_back cp "$cards/guard.json" "$cards/coder.json"
+put_back empty
+no_conflict || bad "a text of the mirror is kept as a conflict"
+# A card under the name of nobody goes; what a person has there stays.
+: >"$cards/none.json"
+cp "$cards/guard.json" "$cards/nobody.json"
+until_done test ! -e "$cards/nobody.json" || bad "a card of nobody stays"
+test -e "$cards/none.json" || bad "an empty file of a person was taken away"
+rm "$cards/none.json"
+
 # The card of a member that is gone goes too; one that was saved is not the next member's of that name.
 is 0 . cadre member add parrot --team crew
 until_done test -e "$cards/parrot.json"
@@ -120,6 +139,8 @@ is 0 . cadre member add parrot --team crew
 until_done grep -q late "$cards/parrot.conflict.json" || bad "the card of a removed member becomes the next one's"
 until_done grep -q '"generation": 2' "$cards/parrot.json" || bad "the next parrot has no generation of its own"
 rm "$cards/parrot.conflict.json"
+cp "$TMPDIR/old.json" "$cards/parrot.json"
+until_done grep -q '"generation": 2' "$cards/parrot.json" || bad "the card of an earlier generation stays"
 
 # Many cards are saved at once, while half of their agents change them: each text is taken, or kept.
 is 0 . cadre team create shop --roles '[{"name":"w","count":40}]'
