@@ -49,6 +49,11 @@ int agent_change(struct call *call, const struct agent_update_in *in, const char
 
 /* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
 int card_tell(struct call *call, const struct agent_row *a, struct card *card);
+/* All of it, however small the answer may be. */
+int card_tell_whole(struct call *call, const struct agent_row *a, struct card *card);
+/* The names of the fields in which two cards differ, "description, skills"; "" for none. */
+const char *card_differences(struct call *call, const struct card *a,
+			     const struct card *b);
 /* Where an agent is reached: `http` is borrowed.  The context id of its VM is the host's `cid`,
  * or where that is 0 in the `address` of a guest that runs by itself, or NULL. */
 struct endpoints card_endpoints(const char *http, int64_t cid, const char *address);

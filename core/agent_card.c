@@ -1,6 +1,10 @@
 /*
  * agent_card - the cards of agents, as others see them.
  */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/access/door.h"
 #include "core/access/who.h"
 #include "core/agent.h"
@@ -120,6 +124,59 @@ int card_tell(struct call *call, const struct agent_row *a, struct card *card)
 	return tell_traits(call, a->id, card);
 }
 
+int card_tell_whole(struct call *call, const struct agent_row *a, struct card *card)
+{
+	const struct form form = call->form;
+	int rc;
+
+	call->form.most = 0;
+	rc = card_tell(call, a, card);
+	call->form = form;
+	return rc;
+}
+
+/* A card as the fields of its JSON, compact texts; to be released. */
+static json_t *card_fields(const struct card *card)
+{
+	struct text text = { 0 };
+	json_t *fields;
+
+	op_encode(&record_card, card, &text);
+	fields = json_loadb(text.data, text.len, 0, NULL);
+	text_release(&text);
+	return fields;
+}
+
+/* Whether two fields, or none, are the same to the letter: a schema's keys have an order. */
+static bool same_field(const json_t *a, const json_t *b)
+{
+	char *one = json_dumps(a, JSON_ENCODE_ANY),
+	     *other = json_dumps(b, JSON_ENCODE_ANY);
+	bool same = one && other ? strcmp(one, other) == 0 : one == other;
+
+	free(one);
+	free(other);
+	return same;
+}
+
+const char *card_differences(struct call *call, const struct card *a,
+			     const struct card *b)
+{
+	json_t *one = card_fields(a), *other = card_fields(b);
+	const char *names = "";
+
+	for (size_t i = 0; i < record_card.n_fields; i++) {
+		const char *name = record_card.fields[i].name;
+
+		if (!same_field(json_object_get(one, name), json_object_get(other, name)))
+			names = arena_printf(&call->arena, "%s%s%s", names,
+					     *names ? ", " : "", name);
+	}
+	json_decref(one);
+	json_decref(other);
+	return names;
+}
+
 int agent_whois(struct call *call, const struct agent_whois_in *in,
 		struct agent_whois_out *out)
 {
@@ -171,19 +228,14 @@ static const char *part_of(struct call *call, enum card_part part,
 int agent_part(struct call *call, const struct agent_part_in *in,
 	       struct agent_part_out *out)
 {
-	struct form form = call->form;
 	struct agent_row a;
 	struct card card;
 	struct room_range r = { .offset = in->offset, .length = (int64_t)room_all(call) };
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
-	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
-		return rc;
-	call->form.most = 0; /* the whole card is read, a part of it answered */
-	rc = card_tell(call, &a, &card);
-	call->form = form;
-	if (rc < 0)
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	    (rc = card_tell_whole(call, &a, &card)) < 0)
 		return rc;
 	room_range(call, part_of(call, (enum card_part)in->part, &card), &r);
 	out->text = r.text;

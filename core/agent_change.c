@@ -6,6 +6,7 @@
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/message/message.h"
+#include "core/team/budget.h"
 
 static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
 {
@@ -30,22 +31,19 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 				.generation = a->generation);
 }
 
-/* Sends the others of the team what has changed on an agent's card. */
-static int tell_teammates(struct call *call, const struct agent_update_in *in,
-			  const struct agent_row *a)
+/* Sends the others of the team what has changed on an agent's card: a message of the agent's,
+ * which counts as any other. */
+static int tell_teammates(struct call *call, const struct agent_row *a,
+			  const char *changed)
 {
-	const char *name = in->new_name ? in->new_name : a->name;
 	struct draft d = { .sender = a->id, .to_all = true, .type = "card_update" };
 	int64_t message;
 	int rc;
 
-	d.content = arena_printf(&call->arena, "%s has changed its card:%s%s%s%s%s%s",
-				 name, in->new_name ? " name" : "",
-				 in->project ? " project" : "",
-				 in->description ? " description" : "",
-				 in->skills ? " skills" : "",
-				 in->protocols ? " protocols" : "",
-				 in->input_schema || in->output_schema ? " schemas" : "");
+	if (call->identity.agent && budget_take_message(call) < 0)
+		return fault_move(&call->fault, "/to", "/notify");
+	d.content = arena_printf(&call->arena, "%s has changed its card: %s", a->name,
+				 changed);
 	if ((message = message_store(call, &d)) < 0)
 		return (int)message;
 	rc = message_deliver_all(call, message, &d, a->id);
@@ -54,9 +52,29 @@ static int tell_teammates(struct call *call, const struct agent_update_in *in,
 				 .actor = a->id, .subject = message);
 }
 
+static int write_card(struct call *call, const struct agent_update_in *in,
+		      const struct agent_row *a)
+{
+	int rc;
+
+	if ((in->new_name && (rc = rename_agent(call, a, in->new_name)) < 0) ||
+	    (rc = sql_run(call, agent_set_card, .agent = a->id, .project = in->project,
+			  .description = in->description,
+			  .input_schema = in->input_schema,
+			  .output_schema = in->output_schema)) < 0 ||
+	    (in->skills &&
+	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0) ||
+	    (in->protocols &&
+	     (rc = agent_set_protocols(call, a->id, in->protocols, in->n_protocols)) < 0))
+		return rc;
+	return 0;
+}
+
 int agent_change(struct call *call, const struct agent_update_in *in, const char **was)
 {
-	struct agent_row a;
+	struct agent_row a, after;
+	struct card before, is;
+	const char *changed;
 	int rc;
 
 	if ((rc = who_acts(call, in->name, "/name", &a)) < 0)
@@ -64,19 +82,17 @@ int agent_change(struct call *call, const struct agent_update_in *in, const char
 	call->made = a.id;
 	if (was)
 		*was = a.name;
-	if ((in->new_name && (rc = rename_agent(call, &a, in->new_name)) < 0) ||
-	    (rc = sql_run(call, agent_set_card, .agent = a.id, .project = in->project,
-			  .description = in->description,
-			  .input_schema = in->input_schema,
-			  .output_schema = in->output_schema)) < 0 ||
-	    (in->skills &&
-	     (rc = agent_set_skills(call, a.id, in->skills, in->n_skills)) < 0) ||
-	    (in->protocols &&
-	     (rc = agent_set_protocols(call, a.id, in->protocols, in->n_protocols)) < 0))
+	if ((rc = card_tell_whole(call, &a, &before)) < 0 ||
+	    (rc = write_card(call, in, &a)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &after, .id = a.id)) < 0 ||
+	    (rc = card_tell_whole(call, &after, &is)) < 0)
 		return rc;
+	changed = card_differences(call, &before, &is);
+	if (!*changed)
+		return 0;
 	rc = event_emit(call, EVENT_AGENT_UPDATED, a.id, 0,
-			in->new_name && strcmp(in->new_name, a.name) ? a.name : NULL);
-	return rc < 0 || !in->notify ? rc : tell_teammates(call, in, &a);
+			strcmp(a.name, after.name) ? a.name : NULL);
+	return rc < 0 || !in->notify ? rc : tell_teammates(call, &after, changed);
 }
 
 int agent_update(struct call *call, const struct agent_update_in *in,

@@ -92,40 +92,6 @@ static bool same_card(const struct card *a, const struct card *b)
 	return same;
 }
 
-/* A card as the fields of its JSON, compact texts; to be released. */
-static json_t *card_fields(const struct card *card)
-{
-	struct text text = { 0 };
-	json_t *fields;
-
-	op_encode(&record_card, card, &text);
-	fields = json_loadb(text.data, text.len, 0, NULL);
-	text_release(&text);
-	return fields;
-}
-
-/* The names of the fields in which two cards differ, "description, skills". */
-static const char *names_of_differing(struct call *call, const struct card *a,
-				      const struct card *b)
-{
-	json_t *one = card_fields(a), *other = card_fields(b);
-	const char *names = "";
-
-	for (size_t i = 0; i < record_card.n_fields; i++) {
-		const char *name = record_card.fields[i].name;
-
-		const json_t *a_value = json_object_get(one, name);
-		const json_t *b_value = json_object_get(other, name);
-
-		if (a_value != b_value && !json_equal(a_value, b_value))
-			names = arena_printf(&call->arena, "%s%s%s", names,
-					     *names ? ", " : "", name);
-	}
-	json_decref(one);
-	json_decref(other);
-	return names;
-}
-
 static int refuse_field(struct call *call, const char *field, bool moved)
 {
 	const char *where = arena_printf(&call->arena, "/content/%s", field);
@@ -166,15 +132,11 @@ static int is_anothers(struct call *call, const struct agent_row *a,
 static int check_foreign(struct call *call, const struct agent_row *a,
 			 const struct card *said, const struct origin *from)
 {
-	const struct form form = call->form;
 	const char *field;
 	struct card is, as_said; /* what the host changes by itself is as the text says */
 	bool moved;
-	int rc;
+	int rc = card_tell_whole(call, a, &is);
 
-	call->form.most = 0; /* all of it is compared, however small the answer may be */
-	rc = card_tell(call, a, &is);
-	call->form = form;
 	if (rc < 0 || (rc = is_anothers(call, a, from)) < 0)
 		return rc;
 	if (rc > 0)
@@ -187,10 +149,10 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	} else if (from->sum && !was_so(from, &is)) {
 		if (same_card(said, &as_said))
 			return 1;
-		return refuse_moved(
-			call, from,
-			arena_printf(&call->arena, "it says something else of: %s",
-				     names_of_differing(call, said, &as_said)));
+		return refuse_moved(call, from,
+				    arena_printf(&call->arena,
+						 "it says something else of: %s",
+						 card_differences(call, said, &as_said)));
 	}
 	if (!(field = first_foreign(said, &is)))
 		return 0;
