@@ -35,17 +35,19 @@ WHERE t.id = :team AND (coalesce(p.most, 0) = 0 OR (:most > 0
 ON CONFLICT DO NOTHING;
 
 -- name: budget_set
--- A limit is not below what is used and reserved, and what it grows by comes from what is left
--- above; below a team with a limit every team has one.  Time is counted while it is limited.
+-- A limit that falls, or is the first, is not below what is used and reserved, and what one grows
+-- by comes from what is left above; below a team with a limit every team has one.  Time is
+-- counted while it is limited.
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL
 		ELSE coalesce(since, (SELECT :now FROM team t
 			WHERE t.id = budget.team AND t.stopped_at IS NULL)) END
 WHERE team = :team AND kind = :kind
-	AND (:most = 0 OR (:most >= used + coalesce((:now - since) / 1000, 0)
+	AND (:most = 0 OR ((budget.most > 0 AND :most >= budget.most
+			OR :most >= used + coalesce((:now - since) / 1000, 0)
 			+ (SELECT s.reserved FROM spending s
-				WHERE s.team = budget.team AND s.kind = budget.kind)
+				WHERE s.team = budget.team AND s.kind = budget.kind))
 		AND NOT EXISTS (SELECT 1 FROM team k JOIN budget c ON c.team = k.id
 			WHERE k.parent = budget.team AND k.destroyed_at IS NULL
 			AND c.kind = budget.kind AND c.most = 0)))

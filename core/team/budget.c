@@ -87,7 +87,7 @@ static int refuse(struct call *call, const struct team_row *t, int64_t kind, int
 
 	if (rc <= 0)
 		return rc;
-	if (most && b.used + b.reserved > most) {
+	if (most && most < b.used + b.reserved && (!b.most || most < b.most)) {
 		fault_set(&call->fault, FAULT_CONFLICT, kinds[kind].where,
 			  "team %s has used %" PRId64 " %s, and has reserved %" PRId64
 			  " for teams below it",

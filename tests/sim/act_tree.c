@@ -175,7 +175,9 @@ void end_allow(struct sim *s, struct act *a)
 	bool above = a->other == 0 || more <= 0 ||
 		     left(s, b->parent, BRANCH_TOKENS) >= more;
 
-	must_be(s, a, b->lives && in->max_tokens > 0 && in->max_tokens >= own && above);
+	must_be(s, a,
+		b->lives && in->max_tokens > 0 && (in->max_tokens >= own || more >= 0) &&
+			above);
 	if (!a->call.fault.code)
 		b->most[BRANCH_TOKENS] = in->max_tokens;
 }
