@@ -81,7 +81,7 @@ static void child_ended(uv_signal_t *signal, int number)
 	struct guest *g = signal->data;
 
 	(void)number;
-	proc_reap(&g->runs);
+	g->leaves |= proc_reap(&g->runs);
 	if (g->stopping)
 		end_soon(g);
 }

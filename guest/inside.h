@@ -61,6 +61,7 @@ struct guest {
 	uint64_t started; /* loop time */
 	bool spool_settled; /* its host takes this spool for its own: what waits may begin */
 	bool halted; /* commands stand still, and none begins */
+	bool leaves; /* a command has ended, and its group lived on */
 	bool stopping;
 	bool lost; /* its spool is gone, and so it ends */
 
@@ -142,5 +143,9 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 /* Kills the process groups of this guest's commands, whoever started them; the
  * spool is open. */
 void guest_kill_orphans(const struct guest *g);
+
+/* Stops what commands that have ended left in their groups, or lets it go on.  Where none is
+ * known to have left anything, processes are not looked through. */
+void guest_halt_orphans(struct guest *g, bool on);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
- * them, and one that ends leaves none behind.  A process belongs to such a group
- * when its environment names the workspace that the spool is of, this guest by its
- * folder and, as CADRE_GROUP, the process group that it is in; a number used again
- * by somebody else is never taken for it.
+ * them, and one that ends leaves none behind.  What a command has left in its group
+ * stands still with those that run.  A process belongs to such a group when its
+ * environment names the workspace that the spool is of, this guest by its folder and,
+ * as CADRE_GROUP, the process group that it is in; a number used again by somebody else
+ * is never taken for it.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,28 +75,56 @@ static bool is_ours(const struct guest *g, const char *environment, size_t len,
 	       is_state(g, state) && number && strtol(number, NULL, 10) == group;
 }
 
-static void look_at(const struct guest *g, const char *pid)
+/* Whether a command of that group has not ended yet. */
+static bool runs(const struct guest *g, pid_t group)
 {
-	pid_t group = getpgid((pid_t)strtol(pid, NULL, 10));
+	for (const struct proc *run = g->runs; run; run = run->next)
+		if (run->group == group && !run->exited)
+			return true;
+	return false;
+}
+
+/* Sends a process a signal if it is of a group of ours; a group of a command that runs yet gets
+ * SIGKILL only.  Whether it is of another one. */
+static bool look_at(const struct guest *g, const char *pid, int signal)
+{
+	pid_t process = (pid_t)strtol(pid, NULL, 10), group = getpgid(process);
 	char *environment;
 	size_t len;
+	bool ours;
 
-	if (group <= 1 || group == getpgrp())
-		return;
+	if (group <= 1 || group == getpgrp() || (signal != SIGKILL && runs(g, group)))
+		return false;
 	environment = read_environment(pid, &len);
-	if (environment && is_ours(g, environment, len, group))
-		kill(-group, SIGKILL);
+	ours = environment && is_ours(g, environment, len, group);
+	if (ours)
+		kill(-group, signal);
 	free(environment);
+	return ours;
+}
+
+/* Sends all of them a signal: whether there are any, as far as can be seen. */
+static bool tell_orphans(const struct guest *g, int signal)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	bool any = !proc;
+
+	while (proc && (e = readdir(proc)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+			any |= look_at(g, e->d_name, signal);
+	if (proc)
+		closedir(proc);
+	return any;
 }
 
 void guest_kill_orphans(const struct guest *g)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
+	tell_orphans(g, SIGKILL);
+}
 
-	while (proc && (e = readdir(proc)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			look_at(g, e->d_name);
-	if (proc)
-		closedir(proc);
+void guest_halt_orphans(struct guest *g, bool on)
+{
+	if (g->leaves)
+		g->leaves = tell_orphans(g, on ? SIGSTOP : SIGCONT);
 }

@@ -307,8 +307,9 @@ static void note_exit(struct proc *run, int status)
 		finish(run);
 }
 
-void proc_reap(struct proc **list)
+bool proc_reap(struct proc **list)
 {
+	bool leaves = false;
 	int status;
 	pid_t pid;
 
@@ -318,9 +319,12 @@ void proc_reap(struct proc **list)
 
 		while (run && run->pid != pid)
 			run = run->next;
-		if (run)
-			note_exit(run, status);
+		if (!run)
+			continue;
+		leaves |= group_lives(run);
+		note_exit(run, status);
 	}
+	return leaves;
 }
 
 void proc_go(struct proc *run)

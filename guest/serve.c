@@ -59,9 +59,13 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 
 static void halt(struct guest *g, bool on)
 {
+	const bool was = g->halted;
+
 	g->halted = on;
 	for (struct proc *run = g->runs; run; run = run->next)
 		proc_halt(run, on);
+	if (on || was)
+		guest_halt_orphans(g, on);
 	if (!on)
 		guest_assignment_work(g);
 }

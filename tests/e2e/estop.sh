@@ -24,8 +24,12 @@ for who in top/coder sub/digger; do
 	cadre workspace run --team "${who%/*}" "$who" 'while :; do echo tick >>ticks; sleep 0.1; done' >/dev/null || bad "exec at $who"
 done
 top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks
+# A command that has ended has left a process of its group behind.
+is 0 '^started$' cadre exec --team top top/coder 'while :; do echo tick >>left; sleep 0.1; done >/dev/null 2>&1 & echo started'
+left=$(place top/coder)/left
 until_done grows "$top"
 until_done grows "$sub"
+until_done grows "$left"
 # A command that a waiting caller gets the answer of, though its time is shorter than the pause.
 cadre exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
 late=$!
@@ -37,6 +41,7 @@ is 0 'stopped: top, sub' as_agent top lead cadre estop
 until_done halted 2
 grows "$top" && bad "top runs on"
 grows "$sub" && bad "sub runs on"
+grows "$left" && bad "what an ended command left runs on"
 is 4 'team top is stopped' cadre --team top claim
 is 0 '^team  top  stopped: cadre thaw top  ' cadre team status top
 sleep 4
@@ -45,6 +50,7 @@ cadre up >/dev/null || bad "up again"
 is 0 'halted' cadre workspace info top/coder
 sleep 1
 grows "$top" && bad "top runs on under a new host"
+grows "$left" && bad "what an ended command left runs on under a new host"
 is 4 'team top is stopped' as_agent top coder cadre exec top/coder true
 cadre exec top/coder true || bad "the operator may not look"
 is 0 . as_agent top coder cadre send lead "I stand"
@@ -57,6 +63,7 @@ until_done grows "$sub"
 grows "$top" && bad "top runs on with sub"
 is 0 'go on: top' cadre thaw top
 until_done grows "$top"
+until_done grows "$left"
 until_done halted 0
 wait $late
 is 0 . cadre estop --all
