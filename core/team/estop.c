@@ -57,6 +57,7 @@ static int give_back(struct call *call, int64_t team, int64_t stopped_at)
 struct walk {
 	const char **done, **left; /* names, in the call's arena */
 	size_t n_done, n_left;
+	int64_t running; /* workspaces that no host tells */
 	bool denied; /* somebody above has stopped one */
 };
 
@@ -71,7 +72,18 @@ static int tell(struct call *call, int64_t team, int kind)
 			.subject = team);
 }
 
-static int stop(struct call *call, const struct team_subtree_row *t, struct walk *w)
+/* Counts the workspaces of a stopped team whose guests did not stop: a host that runs tells
+ * them now, and who asks for the status hears of those that cannot. */
+static int count_running(struct call *call, int64_t team, struct walk *w)
+{
+	struct team_stop_row r;
+	int rc = call->host ? 0 : sql_row(call, team_stopped, &r, .team = team);
+
+	w->running += rc > 0 ? r.running : 0;
+	return rc;
+}
+
+static int stop_one(struct call *call, const struct team_subtree_row *t, struct walk *w)
 {
 	int rc = sql_run(call, team_stop, .team = t->id, .now = call->now,
 			 .agent = call->identity.agent ? call->caller.agent : 0);
@@ -88,6 +100,13 @@ static int stop(struct call *call, const struct team_subtree_row *t, struct walk
 	    (rc = sql_run(call, budget_stop, .team = t->id, .now = call->now)) < 0)
 		return rc;
 	return tell(call, t->id, EVENT_TEAM_STOPPED);
+}
+
+static int stop(struct call *call, const struct team_subtree_row *t, struct walk *w)
+{
+	int rc = stop_one(call, t, w);
+
+	return rc < 0 ? rc : count_running(call, t->id, w);
 }
 
 static int thaw(struct call *call, const struct team_subtree_row *t, struct walk *w)
@@ -162,9 +181,10 @@ static int look(struct call *call, const struct team_subtree_row *t, struct walk
 	struct team_row team;
 	int rc = sql_row(call, team_by_id, &team, .id = t->id);
 
-	if (rc > 0 && team.stopped_at)
-		add_name(call, &w->left, &w->n_left, t->name);
-	return rc;
+	if (rc <= 0 || !team.stopped_at)
+		return rc;
+	add_name(call, &w->left, &w->n_left, t->name);
+	return count_running(call, t->id, w);
 }
 
 /* Names what the call is about, so that a repeat of it changes nothing. */
@@ -185,6 +205,8 @@ int team_estop(struct call *call, const struct team_estop_in *in,
 	out->n_teams = w.n_done;
 	out->before = w.left;
 	out->n_before = w.n_left;
+	out->running = w.running;
+	out->has_running = w.running > 0;
 	return rc < 0 ? rc : 0;
 }
 

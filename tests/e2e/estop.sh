@@ -71,4 +71,14 @@ until_done halted 2
 grows "$sub" && bad "sub runs on"
 is 0 . cadre thaw --all
 until_done grows "$sub"
+
+# Without a host the guests go on, and who stops a team hears of it.
+until_done halted 0
+is 0 . cadre down
+is 0 '^stopped: top, sub; no host runs: commands of 2 workspaces run on until `cadre up`$' cadre estop top
+grows "$sub" || bad "sub stands still without a host"
+cadre up >/dev/null || bad "up without a word"
+until_done halted 2
+grows "$sub" && bad "sub runs on after a host has come"
+is 0 '^stopped: -; these had been before: top, sub$' cadre estop top
 exit $failed
