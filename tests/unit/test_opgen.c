@@ -52,6 +52,7 @@ static const struct {
 	{ "# E.\nenum e\n", "e has no values" },
 	{ "# R.\nrecord r\n n int  # N.\n" READ " overview l\n out l r[]  # L.\n",
 	  "says what stands where it is `empty`" },
+	{ READ " empty \"see {a.b}\"\n", "`empty` is shown as it is" },
 	{ "# N.\nevents x 1..9\n# X.\nevent 1 x.done \"{\"  # D.\n",
 	  "x.done: a brace is not closed" },
 	{ "# T.\ntype t text given event\n# R.\nrecord r\n d t  # D.\n",

@@ -81,6 +81,10 @@ static void check_overview(struct schema *s, const struct decl *d)
 {
 	bool lists = true;
 
+	if (d->empty && strchr(d->empty, '{'))
+		schema_refuse(s, d->place,
+			      "%s: `empty` is shown as it is, braces too: name a command",
+			      d->name);
 	if (d->overview.n && !d->empty)
 		schema_refuse(s, d->place,
 			      "%s: an overview says what stands where it is "
