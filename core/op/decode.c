@@ -119,7 +119,7 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 	size_t n = json_string_length(v);
 
 	/* An id of digits is often written as the number: 2 for "002". */
-	if (json_is_integer(v) && t->pattern) {
+	if (json_is_integer(v) && t->pattern && d->mode != DECODE_EXACT) {
 		s = arena_printf(d->arena, "%" JSON_INTEGER_FORMAT,
 				 json_integer_value(v));
 		n = strlen(s);
@@ -170,7 +170,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 {
 	if (json_is_string(v) && strlen(json_string_value(v)) == json_string_length(v))
 		*at = time_parse(json_string_value(v));
-	else if (json_is_integer(v))
+	else if (json_is_integer(v) && d->mode != DECODE_EXACT)
 		*at = json_integer_value(v);
 	else
 		*at = -1;
@@ -360,10 +360,13 @@ static void keep_texts(struct decoder *d, char *base, const struct field *fd)
 static int decode_list(struct decoder *d, json_t *v, char *base, const struct field *fd,
 		       const struct step *step)
 {
-	json_t *words = split_words(fd->type, v);
+	json_t *words;
 	char *items;
 	int rc;
 
+	if (d->mode == DECODE_EXACT && !json_is_array(v))
+		return bad(d, step, "must be a list");
+	words = split_words(fd->type, v);
 	if (words) {
 		rc = decode_items(d, words, base, fd, step);
 		keep_texts(d, base, fd);
@@ -485,7 +488,7 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 	json_t *v;
 
 	static_assert(FIELD_MAX <= 64, "a bit for each field");
-	if (json_is_string(src) && record_short(r))
+	if (json_is_string(src) && d->mode != DECODE_EXACT && record_short(r))
 		return decode_short(d, r, src, dst, up);
 	if (!json_is_object(src))
 		return bad(d, up, "must be an object");
@@ -494,9 +497,9 @@ static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 		const struct step here = { up, key, 0 };
 		uint64_t bit = fd ? UINT64_C(1) << (fd - r->fields) : 0;
 
-		if (!fd && d->mode == DECODE_STRICT)
+		if (!fd && d->mode != DECODE_LENIENT)
 			return unknown_field(d, r, key, &here);
-		if (!fd || json_is_null(v))
+		if (!fd || (json_is_null(v) && d->mode != DECODE_EXACT))
 			continue;
 		if (seen & bit)
 			return bad(d, &here, "'%s' is given twice", fd->name);

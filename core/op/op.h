@@ -286,7 +286,11 @@ bool op_waits(const struct op *op, const json_t *args);
 
 /* --- values (decode.c, encode.c, text.c) --------------------------------- */
 
-enum decode_mode { DECODE_STRICT, DECODE_LENIENT /* unknown keys pass */ };
+enum decode_mode {
+	DECODE_STRICT,
+	DECODE_LENIENT, /* unknown keys pass */
+	DECODE_EXACT, /* as the record's JSON schema: no value stands for another, null for none */
+};
 
 /* Fills `dst` (r->size zeroed bytes) from a JSON object.  Checks unknown keys
  * (the nearest known one is the hint), types, ranges, patterns, enums, lists,

@@ -160,18 +160,25 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 	return refuse_field(call, field, moved);
 }
 
-/* Takes the two lines out of a text that a file has beside the card. */
-static void take_origin(struct call *call, json_t *json, struct origin *from)
+/* Takes the two lines out of a text that a file has beside the card: 0, or invalid where one is
+ * of another type. */
+static int take_origin(struct call *call, json_t *json, struct origin *from)
 {
+	const json_t *rev = json_object_get(json, "rev");
 	const char *sum = json_string_value(json_object_get(json, "sum"));
 
-	from->rev = json_integer_value(json_object_get(json, "rev"));
+	if (rev && !json_is_integer(rev))
+		return fault_set(&call->fault, FAULT_INVALID, "/content/rev",
+				 "must be a whole number");
+	if (!sum && json_object_get(json, "sum"))
+		return fault_set(&call->fault, FAULT_INVALID, "/content/sum",
+				 "must be a text");
+	from->rev = json_integer_value(rev);
 	/* An event without the sum proves nothing: no card has such a sum. */
-	from->sum = sum || json_object_get(json, "rev")
-			    ? arena_printf(&call->arena, "%s", sum ? sum : "")
-			    : NULL;
+	from->sum = sum || rev ? arena_printf(&call->arena, "%s", sum ? sum : "") : NULL;
 	json_object_del(json, "rev");
 	json_object_del(json, "sum");
+	return 0;
 }
 
 /* The value that takes a field of a card away, which it need not have. */
@@ -205,11 +212,12 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 {
 	struct agent_update_in change = { 0 };
 	struct card said = { 0 };
-	struct origin from;
+	struct origin from = { 0 };
 	int rc;
 
-	take_origin(call, json, &from);
-	if (op_decode(&record_card, json, &said, DECODE_STRICT, &call->arena,
+	if (take_origin(call, json, &from) < 0)
+		return call->fault.code;
+	if (op_decode(&record_card, json, &said, DECODE_EXACT, &call->arena,
 		      &call->fault) < 0)
 		return move_into_content(call);
 	if ((rc = check_foreign(call, a, &said, &from)) < 0)
