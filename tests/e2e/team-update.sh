@@ -58,6 +58,10 @@ is 0 'team.updated.*shop' "$CADRE" --team store events
 is 3 'Team shop is called store now' "$CADRE" --team shop task list
 (unset CADRE_HOME && export CADRE_TEAM=shop && is 3 'Team shop is called store now' "$CADRE" task list && exit $failed) || failed=1
 (. "$TMPDIR/env" && is 0 '001.*coder' "$CADRE" task list && exit $failed) || failed=1
+# Another team of the old name does not become that of who has a token of this one.
+is 0 . "$CADRE" team create shop
+(. "$TMPDIR/env" && is 0 '^tester of team store, as CADRE_AGENT says$' "$CADRE" whoami && is 0 '"team":"store"' "$CADRE" whoami --json && exit $failed) || failed=1
+is 0 . "$CADRE" team destroy shop --yes
 goes_on store
 is 4 'there is a team store already' "$CADRE" team create store
 is 0 . "$CADRE" team create shop

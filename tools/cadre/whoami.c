@@ -25,20 +25,21 @@ static const char *why(const struct home *h)
 	return words[h->who];
 }
 
-/* An agent that was renamed, or whose team was, is kept under its new name. */
+/* An agent that was renamed, or whose team was, is told as it is called now, and kept so. */
 static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
 	const char *name = json_string_value(json_object_get(card, "name")),
 		   *team = json_string_value(json_object_get(card, "team"));
 
-	if (cli->home.who != HOME_BY_PLACE || !name || !team ||
+	if (!name || !team ||
 	    (!strcmp(name, id->agent) && id->team && !strcmp(team, id->team)))
 		return;
-	if (home_keep_here(&cli->home, team, name, id->token, true, f) == 0) {
-		id->agent = home_keep(&cli->home, name);
-		id->team = home_keep(&cli->home, team);
-	}
+	if (cli->home.who == HOME_BY_PLACE &&
+	    home_keep_here(&cli->home, team, name, id->token, true, f) < 0)
+		return;
+	id->agent = home_keep(&cli->home, name);
+	id->team = home_keep(&cli->home, team);
 }
 
 /* Whether the state knows the agent still, and takes its token. */
