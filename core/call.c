@@ -211,6 +211,16 @@ static int find_replay(struct call *call)
 	return 0;
 }
 
+int call_key_made(struct call *call, int64_t made)
+{
+	struct replay_made_row r;
+
+	return !call->has_key ? 0
+			      : sql_row(call, replay_made, &r, .key = key_blob(call),
+					.op = name_hash(call->op->name), .made = made,
+					.since = call->now - REPLAY_MS);
+}
+
 static int keep_replay(struct call *call)
 {
 	if (!call->has_key || call->replayed || !call->made)

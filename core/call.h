@@ -207,6 +207,10 @@ int call_transact(struct call *call, bool write);
  * transaction.  Operations on notes take several transactions, and may take long. */
 int call_run(struct call *call);
 
+/* Whether the operation has made that already under the call's key, whoever called: 1, 0 or
+ * negative. */
+int call_key_made(struct call *call, int64_t made);
+
 /* Keeps `answer` for repeats of another call under its key; with NULL it frees the key,
  * since nothing was done.  That call is named by call_key_text() (or as its caller wrote the
  * key), call_key_caller() and the hash of its arguments (`asked`). */

@@ -86,6 +86,11 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
+-- name: replay_made
+-- Whether any caller has had an operation make that under a key.
+SELECT 1 AS so FROM replay
+WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
+
 -- name: replay_add
 -- late
 -- A row with this key is older than a day, or replay_find would have found it.

@@ -240,7 +240,8 @@ int team_usage(struct call *call, const struct team_usage_in *in,
 		return rc;
 	if (!call->made) {
 		call->made = a.id;
-		if ((rc = count_usage(call, in, a.id, out)) < 0)
+		if ((rc = call_key_made(call, a.id)) < 0 ||
+		    (rc == 0 && (rc = count_usage(call, in, a.id, out)) < 0))
 			return rc;
 	}
 	if ((rc = get(call, call->caller.team, BUDGET_KIND_TOKENS, &tokens)) < 0 ||
