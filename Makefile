@@ -40,7 +40,7 @@ JOBS = -j$(shell nproc)
 
 O = build$(if $(B),/$(B))
 OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
-OPT_ = -O2 -ffunction-sections -fdata-sections -fstack-protector-strong -D_FORTIFY_SOURCE=2
+OPT_ = -O2 -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fstack-protector-strong -D_FORTIFY_SOURCE=2
 OPT_test = -O2 -DCADRE_TESTING
 OPT_quick = -O0 -DCADRE_TESTING
 OPT_asan = -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
