@@ -145,7 +145,7 @@ answers 200 '"name":"shop"' GET '/api/team?team=shop' '' -H "Cookie: $cookie"
 answers 401 . GET "/${page##*/}" ''
 answers 401 . GET /api/whoami "${page##*=}"
 answers 400 'is required' GET /login ''
-# It writes from our own pages alone, and not at all where it only reads.
+# A cookie writes from our own pages alone.
 page=$(cadre page)
 cookie=$(curl -sS -m "$seconds" -D - -o /dev/null "$page" | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
 post 401 . /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie"
