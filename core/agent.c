@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/access/door.h"
 #include "core/access/token.h"
@@ -20,9 +21,9 @@ bool agent_reserved(const char *name)
 	static const char *const names[] = { "operator", "all", "self", "host" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
+		if (strcasecmp(names[i], name) == 0)
 			return true;
-	return false;
+	return strcasecmp(name, "lead") == 0 && strcmp(name, "lead") != 0;
 }
 
 bool agent_is_client(const struct call *call)

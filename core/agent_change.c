@@ -12,6 +12,12 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 {
 	int rc;
 
+	if (a->kind == AGENT_KIND_OPERATOR) {
+		fault_set(&call->fault, FAULT_INVALID, "/name",
+			  "the operator's place in a team keeps its name");
+		return fault_hint(&call->fault,
+				  "To give an agent a name, call as that agent.");
+	}
 	if (agent_reserved(name))
 		return fault_set(&call->fault, FAULT_INVALID, "/new_name",
 				 "%s is a reserved name", name);

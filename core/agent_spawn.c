@@ -1,6 +1,8 @@
 /*
  * agent_spawn - agents make others, and tell them what to do.
  */
+#include <string.h>
+
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/id.h"
@@ -39,6 +41,9 @@ static int spawn(struct call *call, const struct agent_spawn_in *in,
 	struct agent_row a;
 	int rc;
 
+	/* Who is called `lead` is written to as the lead. */
+	if (strcmp(in->name, "lead") == 0 && (rc = who_leads(call, "/name")) < 0)
+		return rc;
 	if ((rc = estop_check(call, "/team")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
 	    (rc = agent_add(call, &n, "/name")) < 0)

@@ -260,7 +260,7 @@ void result_text(struct request *r, const char *json, struct text *out);
 /* Answers a tool call with the result of its operation, or with a fault; frees the request. */
 void result_write(struct request *r, const char *json);
 void result_fault(struct request *r, const struct fault *f);
-/* The same with JSON text as it is, of a form that the client knows. */
+/* The same with JSON text of a form that the client knows. */
 void result_formed(struct request *r, const char *json, bool is_error);
 
 /* --- waits (wait.c) ---------------------------------------------------------- */

@@ -168,5 +168,5 @@ void result_write(struct request *r, const char *json)
 
 void result_formed(struct request *r, const char *json, bool is_error)
 {
-	write_parts(r, json, is_error, false);
+	write_parts(r, json, is_error, !is_error);
 }

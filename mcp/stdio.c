@@ -201,7 +201,7 @@ static const char *option(const char *name, char **argv, int *i)
 	return argv[++*i];
 }
 
-static int print_cost(struct mcp_options o, const char *sets, struct fault *f)
+static int print_cost(struct mcp_options o, const char *sets, bool *told, struct fault *f)
 {
 	struct mcp *m;
 	size_t tools, bytes;
@@ -209,6 +209,9 @@ static int print_cost(struct mcp_options o, const char *sets, struct fault *f)
 	o.toolsets = sets;
 	if (mcp_open(&m, &o, f) < 0)
 		return f->code;
+	if (!*told)
+		printf("%-24s  %5s  %6s\n", "TOOLSETS", "TOOLS", "TOKENS");
+	*told = true;
 	tools = mcp_cost(m, &bytes);
 	printf("%-24s  %5zu  %6zu\n", sets, tools, (bytes + 3) / 4);
 	mcp_close(m);
@@ -219,18 +222,18 @@ static int print_cost(struct mcp_options o, const char *sets, struct fault *f)
 static int print_costs(const struct mcp_options *o, struct fault *f)
 {
 	const char *set = "";
+	bool told = false;
 
-	printf("%-24s  %5s  %6s\n", "TOOLSETS", "TOOLS", "TOKENS");
 	if (o->toolsets)
-		return print_cost(*o, o->toolsets, f);
+		return print_cost(*o, o->toolsets, &told, f);
 	for (size_t i = 0; i < tool_count; i++) {
 		if (strcmp(tool_table[i].set, set) == 0)
 			continue;
 		set = tool_table[i].set;
-		if (print_cost(*o, set, f) < 0)
+		if (print_cost(*o, set, &told, f) < 0)
 			return f->code;
 	}
-	return print_cost(*o, "all", f);
+	return print_cost(*o, "all", &told, f);
 }
 
 static int refuse(const struct fault *f)

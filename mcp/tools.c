@@ -302,25 +302,20 @@ void tools_list(struct request *r, json_t *params)
 /* Answers in the form of the face that was called. */
 static void face_end(struct request *r, const char *result, const struct fault *f)
 {
-	struct fault moved = { 0 };
-	char *text;
+	char *text = result ? face_answer(r->face, r->said, result)
+			    : face_refusal(r->face, r->said, f, HINT_TOOL);
 
-	if (!result) {
-		moved = *f;
-		face_move(r->face, &moved);
-	}
-	text = result ? face_answer(r->face, r->said, result)
-		      : face_refusal(r->face, r->said, &moved, HINT_TOOL);
 	if (text)
 		result_formed(r, text, !result);
 	else
-		result_fault(r, &moved);
+		result_fault(r, f);
 	free(text);
 }
 
 static void tool_end(struct request *r, const char *result, const struct fault *f)
 {
 	char *told = result ? who_result(r, result) : NULL;
+	struct fault moved;
 
 	if (!result && who_begins_anew(r, f))
 		return;
@@ -338,9 +333,11 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		    f->code == FAULT_INTERNAL || f->code == FAULT_IO ? LEVEL_ERROR
 								     : LEVEL_INFO,
 		    "%s: %s: %s", r->op->name, fault_info(f->code)->name, f->text);
-	if (r->face)
-		face_end(r, NULL, f);
-	else
+	if (r->face) {
+		moved = *f;
+		face_move(r->face, &moved);
+		face_end(r, NULL, &moved);
+	} else
 		result_fault(r, f);
 }
 

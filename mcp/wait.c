@@ -36,7 +36,14 @@ void wait_cut(struct request *r, const struct op *op, json_t *args)
 
 void wait_hint(const struct request *r, const char *json, struct text *hint)
 {
-	if (r->wait_s > 0 && clock_steady_ms() >= r->wait_ends - NEAR_MS)
+	bool ended = r->wait_s > 0 && clock_steady_ms() >= r->wait_ends - NEAR_MS;
+
+	/* A call that sends would send once more. */
+	if (ended && r->op->flags & OP_WRITE && !(r->op->flags & OP_REQUEST) &&
+	    r->op->gives == GIVES_MESSAGES)
+		text_addf(hint, "No answer came in %lld s. It will be in your inbox.",
+			  (long long)r->wait_s);
+	else if (ended)
 		text_addf(hint, "Nothing came in %lld s. Call again to go on waiting.",
 			  (long long)r->wait_s);
 	else if (!r->wait_s && r->op->gives == GIVES_CLAIM && !strstr(json, "\"epoch\":"))

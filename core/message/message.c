@@ -343,7 +343,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 
 /* --- reporting ----------------------------------------------------------------------- */
 
-enum { SHOWN = 100, RECIPIENTS_MOST = 10000 }; /* deliveries that an answer tells */
+enum { SHOWN = 100 }; /* deliveries that an answer tells */
 enum { REPLIES_MOST = 100 }; /* delayed messages that come before a reply is looked for */
 
 /* The reply that a waiting sender asked for, fetched in this transaction. */
@@ -397,7 +397,7 @@ static bool tell_only(struct call *call, const struct recipients *r,
 }
 
 /* The message as its rows are, and which copies made room for it. */
-static int tell_all(struct call *call, int64_t limit, const struct drops *drops,
+static int tell_all(struct call *call, const struct drops *drops,
 		    struct message_send_out *out)
 {
 	struct deliveries_count_row count;
@@ -412,7 +412,7 @@ static int tell_all(struct call *call, int64_t limit, const struct drops *drops,
 	out->dropped = (int64_t)drops->n;
 	if ((rc = message_deliveries(call,
 				     &(struct delivery_page){ .message = m.id,
-							      .limit = limit,
+							      .limit = SHOWN,
 							      .drops = drops },
 				     &out->deliveries, &out->n_deliveries)) < 0)
 		return rc;
@@ -421,7 +421,7 @@ static int tell_all(struct call *call, int64_t limit, const struct drops *drops,
 	out->recipients = (int64_t)out->n_deliveries;
 	out->delayed = delayed.n;
 	out->has_delayed = delayed.n > 0;
-	if (out->n_deliveries == (size_t)limit) {
+	if (out->n_deliveries == SHOWN) {
 		rc = sql_row(call, deliveries_count, &count, .message = m.id);
 		if (rc < 0)
 			return rc;
@@ -438,6 +438,19 @@ static int check_text(struct call *call, const char *text, const char *metadata)
 	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
 }
 
+/* Who goes without some wants to know of all, by name: that is short. */
+static void tell_skips(const struct message_send_in *in, const struct skips *skips,
+		       struct message_send_out *out)
+{
+	if (in->on_limit != ON_LIMIT_SKIP)
+		return;
+	out->reached = skips->reached;
+	out->n_reached = skips->n_reached;
+	out->skipped = skips->names;
+	out->n_skipped = skips->n;
+	out->n_deliveries = 0;
+}
+
 int message_send(struct call *call, const struct message_send_in *in,
 		 struct message_send_out *out)
 {
@@ -446,7 +459,6 @@ int message_send(struct call *call, const struct message_send_in *in,
 	struct skips skips = { 0 };
 	struct agent_row from;
 	bool fresh = call->made == 0;
-	int64_t shown = in->on_limit == ON_LIMIT_SKIP ? RECIPIENTS_MOST : SHOWN;
 	int rc;
 
 	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
@@ -456,10 +468,9 @@ int message_send(struct call *call, const struct message_send_in *in,
 	if (fresh && (rc = send_new(call, in, &from, &to, &drops, &skips)) < 0)
 		return rc;
 	if (!(fresh && tell_only(call, &to, out)) &&
-	    (rc = tell_all(call, shown, &drops, out)) < 0)
+	    (rc = tell_all(call, &drops, out)) < 0)
 		return rc;
-	out->skipped = skips.names;
-	out->n_skipped = skips.n;
+	tell_skips(in, &skips, out);
 	return take_reply(call, in, &from, out);
 }
 

@@ -18,8 +18,8 @@ struct draft {
 	bool abroad; /* somebody of another team gets it */
 	bool paced; /* it keeps the pace of pairs */
 	bool delays; /* then: it comes later where it would come too soon */
-	struct skips *skips; /* or: who would get it too soon goes without it, and is noted
-				here; NULL: it is refused */
+	struct skips *skips; /* or: who would get it too soon goes without it, and who gets it
+				is noted as well; NULL: it is refused */
 	struct drops
 		*drops; /* gets the copies that made room for this message; NULL: nobody
 				asks */
@@ -36,10 +36,11 @@ struct drops {
 	size_t n;
 };
 
-/* Names of recipients that went without a message, in the call's arena. */
+/* Names of recipients that went without a message, and of those that got it; in the call's
+ * arena. */
 struct skips {
-	const char **names;
-	size_t n;
+	const char **names, **reached;
+	size_t n, n_reached;
 };
 
 /* Stores the message itself; returns its row, or a negative fault. */

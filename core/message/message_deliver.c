@@ -137,16 +137,21 @@ int message_delayed_give_up(struct call *call, int64_t agent, int64_t team)
 		       : sql_run(call, delayed_given_up, .agent = agent, .team = team);
 }
 
+static void note_name(struct call *call, const char ***names, size_t *n,
+		      const struct agent_row *to)
+{
+	const char **name = arena_push(&call->arena, names, n, sizeof(*name));
+
+	*name = arena_strdup(&call->arena, to->name);
+}
+
 /* Goes without a recipient to whom it is too soon to speak again. */
 static int skip(struct call *call, const struct draft *d, const struct agent_row *to)
 {
-	const char **name;
-
 	if (!d->skips || call->fault.code != FAULT_RATE_LIMITED)
 		return call->fault.code;
 	call->fault = (struct fault){ 0 };
-	name = arena_push(&call->arena, &d->skips->names, &d->skips->n, sizeof(*name));
-	*name = arena_strdup(&call->arena, to->name);
+	note_name(call, &d->skips->names, &d->skips->n, to);
 	return 1;
 }
 
@@ -161,6 +166,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	if (d->paced && to->kind == AGENT_KIND_MEMBER && to->id != d->sender &&
 	    pair_ask(call, d->sender, to, d->delays, "/to", &due) < 0)
 		return skip(call, d, to);
+	if (d->skips)
+		note_name(call, &d->skips->reached, &d->skips->n_reached, to);
 	if (due > call->now)
 		return delay(call, message, d, to, due);
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
@@ -252,7 +259,7 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 	int64_t capacity = call->caller.inbox_capacity;
 	int rc;
 
-	if (d->paced)
+	if (d->paced || d->skips)
 		return deliver_each(call, message, d, except);
 	if (capacity && (rc = settle_full(call, except)) < 0)
 		return rc;

@@ -42,6 +42,9 @@ static int check_value(const struct field *fd, const char *where, const json_t *
 		return fault_set(f, FAULT_INVALID, where, "must not be a list");
 	if (!s || fd->type->kind != KIND_TEXT || type_matches(fd->type, s))
 		return 0;
+	if (fd->names)
+		return fault_set(f, FAULT_NOT_FOUND, where, "there is no %s %.60s",
+				 fd->names, s);
 	fault_set(f, FAULT_INVALID, where, "'%.60s' does not match %s", s,
 		  fd->type->pattern);
 	return fault_hint(f, "%s", fd->type->doc);
@@ -357,6 +360,8 @@ char *face_refusal(const struct face *face, const json_t *args, const struct fau
 	fault_write(f, style, &t);
 	said = json_loads(t.data, 0, NULL);
 	json_object_set_new(said, "error", error_of(f));
+	if (strcmp(f->hint, fault_info(f->code)->hint) == 0)
+		json_object_del(said, "hint"); /* it speaks of other members */
 	text = write_filled(body, &(struct parts){ .said = said, .args = args },
 			    fault_info(f->code)->name);
 	json_decref(said);

@@ -86,7 +86,8 @@ export const teammates = each(['bob', 'carol'], {}, async (w, { bob, carol }) =>
 
 	fails(await bob('teammate_message', { teamId: 'alpha', to: 'nobody', message: 'x' }), 'not_found',
 		{ status: 'error', error: 'Teammate "nobody" not found.' });
-	equal((await bob('teammate_message', { teamId: 'alpha', to: '*', message: 'x' })).said.code, 'invalid');
+	fails(await bob('teammate_message', { teamId: 'alpha', to: '*', message: 'x' }), 'not_found',
+		{ status: 'error', error: 'Teammate "*" not found.' });
 	fails(await bob('teammate_message', { teamId: 'beta', to: 'carol', message: 'x' }), 'denied',
 		{ status: 'error', error: 'You are not a member of this team.' });
 	fails(await w.operator('teammate_message', { teamId: 'beta', to: 'carol', message: 'x' }), 'not_found',
@@ -99,7 +100,8 @@ export const teammates = each(['bob', 'carol'], {}, async (w, { bob, carol }) =>
 	const began = Date.now();
 	const none = await bob('teammate_message',
 		{ teamId: 'alpha', to: 'carol', message: 'quick?', waitForReply: true, timeoutSeconds: 1 });
-	deepEqual(Object.keys(none.said), ['messageId', 'delivered']);
+	deepEqual(Object.keys(none.said), ['messageId', 'delivered', 'hint']);
+	match(none.said.hint, /inbox/);
 	ok(Date.now() - began >= 900);
 	const asked = bob('teammate_message',
 		{ teamId: 'alpha', to: 'carol', message: 'ready?', waitForReply: true, timeoutSeconds: 20 });
@@ -139,6 +141,9 @@ export const tabs = each(['bob', 'carol'], {}, async (w, { bob, carol }) => {
 		{ name: 'helper', status: 'ready', project: '/srv/shop' });
 	const twice = await carol('spawn_agent', { name: 'helper' });
 	deepEqual([twice.isError, twice.said.success, twice.said.code], [true, false, 'conflict']);
+	// The operator's place in the team is no tab that could be named.
+	const operator = await w.operator('set_tab_name', { name: 'mine', team: 'alpha' });
+	deepEqual([operator.isError, operator.said.code], [true, 'invalid']);
 	const wrong = await carol('send_to_agent', { target: 'dave', massage: 'x' });
 	deepEqual([wrong.isError, wrong.said.delivered, wrong.said.code], [true, false, 'invalid']);
 });

@@ -613,6 +613,8 @@ void schema_check(struct schema *s)
 		check_nouns(s, s->decls[i]);
 	}
 	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_FACE)
+		if (s->decls[i]->kind == DECL_FACE) {
 			face_check(s, s->decls[i]);
+			check_nouns(s, s->decls[i]);
+		}
 }

@@ -92,7 +92,7 @@ void web_request(struct http *x)
 		tell_ready(x);
 	else if (is_get(x) && strcmp(x->path, "/") == 0)
 		answer_word(x, 200, places);
-	else if (strcmp(x->method, "GET") == 0 && strcmp(x->path, "/login") == 0)
+	else if (strcmp(x->path, "/login") == 0)
 		web_login(x);
 	else if (is_get(x) && strcmp(x->path, "/metrics") == 0)
 		web_metrics(x);

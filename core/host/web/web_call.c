@@ -189,18 +189,15 @@ static void drop_args(struct asked *asked)
 static void refuse(struct http *x, const struct fault *why)
 {
 	struct asked *asked = x->owner;
-	struct fault f = *why;
 	char *body = NULL;
 
-	if (asked->face && !is_unknown(why)) {
-		face_move(asked->face, &f);
-		body = face_refusal(asked->face, asked->said, &f, HINT_ROUTE);
-	}
+	if (asked->face && !is_unknown(why))
+		body = face_refusal(asked->face, asked->said, why, HINT_ROUTE);
 	drop_args(asked);
 	if (body)
-		web_refuse_as(x, &f, body);
+		web_refuse_as(x, why, body);
 	else
-		web_refuse_call(x, &f);
+		web_refuse_call(x, why);
 	free(body);
 }
 
@@ -225,6 +222,8 @@ static void tell(struct conn *c, struct job *job)
 	asked->call = NULL;
 	web_note_use(c->host, call);
 	if (call->fault.code) {
+		if (asked->face)
+			face_move(asked->face, &call->fault);
 		refuse(x, &call->fault);
 		return;
 	}
@@ -350,6 +349,8 @@ static void start(struct http *x)
 	    take_body(x, args, &f) == 0 && take_key(x, asked->op, args, &f) == 0 &&
 	    (args = unface(asked, args, &f))) {
 		asked->call = start_call(x, asked->op, args, tell, false, &f);
+		if (!asked->call && asked->face)
+			face_move(asked->face, &f);
 	} else {
 		json_decref(args);
 	}

@@ -1,5 +1,6 @@
 /* web_login - a browser gets a token for a code, and keeps it as a cookie. */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
 #include "core/host/web/inside.h"
@@ -58,6 +59,14 @@ void web_login(struct http *x)
 	struct fault f = { 0 };
 	struct job *job;
 
+	if (strcmp(x->method, "GET") != 0) {
+		http_add_header(x, "Allow", "GET");
+		fault_set(&f, FAULT_INVALID, "", "%.10s is no method of this path",
+			  x->method);
+		fault_hint(&f, "See the header Allow.");
+		web_refuse(x, 405, &f);
+		return;
+	}
 	if (!code) {
 		fault_set(&f, FAULT_INVALID, "/code", "is required");
 		fault_hint(&f, "`cadre page` prints the address with a code.");
