@@ -137,7 +137,7 @@ build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 $(DBS:%=build/%.gen.h): build/%.gen.h: build/%.stamp ; @:
 $(DBS:%=build/%.gen.c): build/%.gen.c: build/%.stamp ; @:
 
-GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^)
+GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^) -ljansson
 GEN_USES = $(foreach f,alloc arena,core/base/$(f).c core/base/$(f).h) core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)

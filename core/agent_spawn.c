@@ -19,8 +19,11 @@ static int greet(struct call *call, const struct agent_spawn_in *in,
 	int64_t message;
 	int rc;
 
+	if (!in->message[strspn(in->message, " \t\r\n")])
+		return fault_set(&call->fault, FAULT_INVALID, "/message",
+				 "must say something");
 	if (call->identity.agent && (rc = budget_take_message(call)) < 0)
-		return rc;
+		return fault_move(&call->fault, "/to", "/message");
 	if ((message = message_store(call, &d)) < 0)
 		return (int)message;
 	if ((rc = message_deliver(call, message, &d, to)) < 0)

@@ -58,7 +58,7 @@ SELECT id, team, name, kind, role, generation, token, description, project,
 FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
 	AND (role <> 'observer' OR name = 'lead')
-ORDER BY id;
+ORDER BY name;
 
 -- name: agent_names
 -- Names of a team's members but one.

@@ -7,11 +7,11 @@ VALUES (:id, :name, :kind, nullif(:agent, 0), :generation, :hash, :now, nullif(:
 	:once)
 ON CONFLICT DO NOTHING;
 
--- name: token_drop_codes
--- A code that has ended is of no use to anybody.  One that was given stays until then, so that no
--- token gets its number, of which texts are made.
+-- name: token_drop_ended
+-- A code that has ended is of no use to anybody, nor is a token that ended long ago.  A code that
+-- was given stays until then: the token for it has another number, of which its text is made.
 -- scan ok: an operator's tokens are few
-DELETE FROM token WHERE once = 1 AND expires_at <= :now;
+DELETE FROM token WHERE (once = 1 AND expires_at <= :now) OR expires_at <= :before;
 
 -- name: token_give
 -- A code gives one token: of two who show it at once, the first has it.

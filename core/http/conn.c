@@ -73,9 +73,7 @@ void http_conn_forget(struct http_conn *c, bool tell)
 		gone(&c->x);
 	c->x.owner = NULL;
 	c->x.unhurried = c->x.watched = false;
-	c->server->collected -= c->x.body.len;
-	text_release(&c->x.body);
-	c->x.body = (struct text){ 0 };
+	http_drop_body(&c->x);
 }
 
 void http_conn_close(struct http_conn *c)

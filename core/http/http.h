@@ -121,6 +121,8 @@ int http_count(const struct http *x, http_like *like);
 void http_read(struct http *x, http_piece *piece, http_whole *end);
 /* The same into x->body, of at most `most` bytes; a longer one gets 413. */
 void http_collect(struct http *x, size_t most, http_whole *end);
+/* Lets go of a body that was read: while an answer is waited for, it would keep others out. */
+void http_drop_body(struct http *x);
 
 /* --- answers ------------------------------------------------------------------------- */
 

@@ -112,6 +112,15 @@ static void make_room(struct http_server *s)
 			    "too many bodies come at once, and this one slowly");
 }
 
+void http_drop_body(struct http *x)
+{
+	struct http_conn *c = (struct http_conn *)x;
+
+	c->server->collected -= x->body.len;
+	text_release(&x->body);
+	x->body = (struct text){ 0 };
+}
+
 static void collect(struct http *x, const char *data, size_t len)
 {
 	struct http_conn *c = (struct http_conn *)x;

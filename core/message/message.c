@@ -336,7 +336,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	    (!is_free(call, r) && (rc = budget_take_message(call)) < 0))
 		return rc;
 	d.drops = drops;
-	if (r->n == 1)
+	if (r->n == 1 && !d.skips) /* who may go without it is not said to have it */
 		return send_one(call, &d, r, &call->made);
 	return send_many(call, &d, r, except, &call->made);
 }
@@ -467,7 +467,7 @@ int message_send(struct call *call, const struct message_send_in *in,
 		return rc;
 	if (fresh && (rc = send_new(call, in, &from, &to, &drops, &skips)) < 0)
 		return rc;
-	if (!(fresh && tell_only(call, &to, out)) &&
+	if (!(fresh && in->on_limit != ON_LIMIT_SKIP && tell_only(call, &to, out)) &&
 	    (rc = tell_all(call, &drops, out)) < 0)
 		return rc;
 	tell_skips(in, &skips, out);

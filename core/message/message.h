@@ -18,7 +18,8 @@ struct draft {
 	bool abroad; /* somebody of another team gets it */
 	bool paced; /* it keeps the pace of pairs */
 	bool delays; /* then: it comes later where it would come too soon */
-	struct skips *skips; /* or: who would get it too soon goes without it, and who gets it
+	struct skips
+		*skips; /* or: who would get it too soon goes without it, and who gets it
 				is noted as well; NULL: it is refused */
 	struct drops
 		*drops; /* gets the copies that made room for this message; NULL: nobody

@@ -145,7 +145,8 @@ static void note_name(struct call *call, const char ***names, size_t *n,
 	*name = arena_strdup(&call->arena, to->name);
 }
 
-/* Goes without a recipient to whom it is too soon to speak again. */
+/* Goes without a recipient to whom it is too soon to speak again: 1, as for a copy that is not
+ * simply queued. */
 static int skip(struct call *call, const struct draft *d, const struct agent_row *to)
 {
 	if (!d->skips || call->fault.code != FAULT_RATE_LIMITED)

@@ -390,7 +390,7 @@ static const struct field *field_at(const struct face *face, const char *path)
 }
 
 /* A part of an answer that may lack is null, unless its member is left out. */
-static json_t *text_shape(const struct face *face, const char *s)
+static json_t *text_shape(const struct face *face, const char *s, bool one)
 {
 	bool optional;
 	size_t n = *s == '{' ? path_of(s, &optional) : 0;
@@ -401,6 +401,8 @@ static json_t *text_shape(const struct face *face, const char *s)
 	if (!fd)
 		return json_pack("{s:s}", "type", "string");
 	shape = type_shape(fd->type);
+	if (fd->flags & FIELD_LIST && !one)
+		shape = json_pack("{s:s, s:o}", "type", "array", "items", shape);
 	if (!optional && fd->flags & FIELD_OPTIONAL)
 		json_object_set_new(shape, "type",
 				    json_pack("[O, s]", json_object_get(shape, "type"),
@@ -415,22 +417,23 @@ static bool is_optional(const json_t *template)
 	return s && *s == '{' && strchr(s, '?');
 }
 
-static json_t *shape(const struct face *face, const json_t *template)
+/* `one`: it stands for one of a list. */
+static json_t *shape(const struct face *face, const json_t *template, bool one)
 {
 	json_t *props, *must, *value;
 	const char *name;
 
 	if (json_is_string(template))
-		return text_shape(face, json_string_value(template));
+		return text_shape(face, json_string_value(template), one);
 	if (json_is_array(template))
 		return json_pack("{s:s, s:o}", "type", "array", "items",
-				 shape(face, json_array_get(template, 0)));
+				 shape(face, json_array_get(template, 0), true));
 	if (json_is_boolean(template))
 		return json_pack("{s:s}", "type", "boolean");
 	props = json_object();
 	must = json_array();
 	json_object_foreach((json_t *)template, name, value) {
-		json_object_set_new(props, name, shape(face, value));
+		json_object_set_new(props, name, shape(face, value, one));
 		if (!is_optional(value))
 			json_array_append_new(must, json_string(name));
 	}
@@ -440,7 +443,8 @@ static json_t *shape(const struct face *face, const json_t *template)
 
 json_t *face_schema(const struct face *face)
 {
-	json_t *template = json_loads(face->answer, 0, NULL), *s = shape(face, template);
+	json_t *template = json_loads(face->answer, 0, NULL),
+	       *s = shape(face, template, false);
 
 	json_decref(template);
 	return s;

@@ -7,11 +7,14 @@
  * turns the arguments with face_args(), calls the operation as ever, and turns what it
  * answers, or its fault.
  *
- * In a template a text "{PATH}" stands for that part of the answer, of a fault for one of its
- * members or `error`, which says the argument at fault and what was wrong with it; else for
- * the argument of that name: null where there is none, and with "{PATH?}" its member is left
- * out there, and where it is false, 0 or an empty list.  A number in a path is a place in a list.  Within a longer text it is put in as text.  A list of one template stands for as
- * many as the list has that its first part leads through.
+ * In a template a text "{PATH}" stands for a value:
+ * - in an answer for a part of the operation's answer, else for the argument of that name;
+ * - in a fault for `error` (the argument at fault, and what was wrong), `hint`, `retry_after_ms` or
+ *   `available`, else for an argument.
+ * A value that is not there is null; with "{PATH?}" its member is left out, also where the value is
+ * false, 0 or an empty list.  A number in a path is a place in a list.  Within a longer text a
+ * value is put in as text.  A list of one template is filled once for each value of the list that
+ * its first path leads through.
  */
 #ifndef CORE_OP_FACE_H
 #define CORE_OP_FACE_H
@@ -42,8 +45,9 @@ extern const size_t face_count;
 /* The face that `action` (or NULL) of an MCP tool names; NULL if none. */
 const struct face *face_tool(const char *tool, const char *action);
 
-/* The operation's arguments for those of a face, new; NULL and a fault where one is unknown
- * or missing.  The operation checks their values. */
+/* The operation's arguments for those of a face, new; NULL and a fault, at the face's argument,
+ * where one is unknown or missing, or no value of its type's form.  The operation checks the
+ * rest. */
 json_t *face_args(const struct face *face, const json_t *args, struct fault *f);
 
 /* Moves a fault that the operation found at one of its arguments to the face's. */

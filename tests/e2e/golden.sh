@@ -22,7 +22,7 @@ copy=$(echo "$CADRE_HOME"/workspaces/*)
 [ -e "$copy/tool/.cadre" ] && bad "the copy has another state's secret"
 [ -d "$copy/deep" ] || bad "the copy lacks a folder"
 [ -e "$copy/deep/state" ] && bad "the copy holds the state that made it"
-grep -q 'left out of the copy: 2 ' "$CADRE_HOME/log/"*.log || bad "what was left out is not told: $(cat "$CADRE_HOME/log/"*)"
+grep -q 'left out of a copy".* left_out=2' "$CADRE_HOME/log/"*.log || bad "what was left out is not told: $(cat "$CADRE_HOME/log/"*)"
 
 set -f # $worker would be a pattern
 refused() { # WHAT PATH TEXT

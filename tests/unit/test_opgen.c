@@ -269,6 +269,13 @@ static const struct {
 	{ FACE " tool t\n in y text (x z)  # Y.\n", "y stands for one argument" },
 	{ FACE " tool t\n in y text = \"q\" (x)  # Y.\n",
 	  "y: a face's arguments have the operation's" },
+	{ FACE " tool t\n answer {\"a\": }\n", "f: no JSON: " },
+	{ FACE " tool t\n sets {\"a\": 1\n", "f: no JSON: " },
+	{ FACE " tool t\n in x text  # X.\n fault invalid /y {}\n",
+	  "f: no argument '/y'" },
+	{ READ " in x text  # X.\n in y text  # Y.\nset s\n tool t  # T.\n"
+	       "# F.\nface f of a.b\n tool t\n in z text (y)  # Z.\n",
+	  "f lacks 'x', which a.b needs" },
 	{ FACE " tool t\n answer {\"a\": \"{z}\"}\n", "f: no part 'z'" },
 	{ FACE " tool t\n answer {\"a\": \"{r.m}\"}\n", "f: no part 'r.m'" },
 	{ FACE " tool t\n answer {\"a\": \"{r.0.n.m}\"}\n", "f: no part 'r.0.n.m'" },

@@ -4,6 +4,7 @@
 #include "tools/build/opgen_parse.h"
 
 #include <ctype.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "core/base/fault.h"
@@ -126,11 +127,23 @@ static bool is_known(const struct decl *d, const char *path, const char *end,
 	return has_path(part_of(d->in.n ? &d->in : &d->of->in, path, n), path + n, end);
 }
 
+static void check_json(struct schema *s, const struct decl *d, struct opgen_place at,
+		       const char *text)
+{
+	json_error_t error;
+	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	if (!json)
+		schema_refuse(s, at, "%s: no JSON: %s", d->name, error.text);
+	json_decref(json);
+}
+
 /* Refuses a part, such as {card.name} or {thread?}, that is not there.  Braces of the JSON
  * itself have no letter behind them. */
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {
+	check_json(s, d, at, json);
 	for (const char *p = json; (p = strchr(p, '{')); p++) {
 		size_t n = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz"
 					 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -176,6 +189,34 @@ static void check_arguments(struct schema *s, const struct decl *d)
 	}
 }
 
+/* Demands what the operation cannot do without: of the face's arguments, or set. */
+static void check_needs(struct schema *s, const struct decl *d)
+{
+	json_t *sets = d->sets ? json_loads(d->sets, 0, NULL) : NULL;
+
+	for (size_t i = 0; d->in.n && i < d->of->in.n; i++) {
+		const struct member *m = d->of->in.items[i];
+		bool there = m->optional || m->def || json_object_get(sets, m->name);
+
+		for (size_t j = 0; j < d->in.n; j++)
+			there |= strcmp(d->in.items[j]->own, m->name) == 0;
+		if (!there)
+			schema_refuse(s, d->place, "%s lacks '%s', which %s needs",
+				      d->name, m->name, d->of_name);
+	}
+	json_decref(sets);
+}
+
+/* The place of a fault begins with an argument. */
+static void check_place(struct schema *s, const struct decl *d,
+			const struct opgen_refusal *r)
+{
+	const struct members *all = d->in.n ? &d->in : &d->of->in;
+
+	if (*r->where != '/' || !part_of(all, r->where + 1, strcspn(r->where + 1, "/")))
+		schema_refuse(s, r->place, "%s: no argument '%s'", d->name, r->where);
+}
+
 void face_check(struct schema *s, struct decl *d)
 {
 	d->of = schema_find(s, DECL_OP, d->of_name);
@@ -189,13 +230,19 @@ void face_check(struct schema *s, struct decl *d)
 	d->mode = d->of->mode;
 	op_check_places(s, d);
 	check_arguments(s, d);
-	check_parts(s, d, d->place, d->answers ? d->answers : "", false);
+	if (d->sets)
+		check_json(s, d, d->place, d->sets);
+	check_needs(s, d);
+	if (d->answers)
+		check_parts(s, d, d->place, d->answers, false);
 	for (size_t i = 0; i < d->n_refusals; i++) {
 		const struct opgen_refusal *r = &d->refusals[i];
 
 		if (r->code && !is_fault(r->code))
 			schema_refuse(s, r->place, "%s: unknown fault '%s'", d->name,
 				      r->code);
+		if (r->where)
+			check_place(s, d, r);
 		check_parts(s, d, r->place, r->body, true);
 	}
 }

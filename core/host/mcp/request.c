@@ -384,6 +384,7 @@ static void on_body(struct http *x)
 	a->message = json_loadb(x->body.data, x->body.len,
 				JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
 				&error);
+	http_drop_body(x);
 	if (!a->message) {
 		refuse(a, 400, RPC_PARSE, error.text);
 		return;

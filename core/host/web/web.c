@@ -43,6 +43,7 @@ static const char places[] = "cadre " CADRE_VERSION "\n\n"
 			     "/api/openapi.json  all calls\n"
 			     "/api/whoami        who you are\n"
 			     "/events            what happens\n"
+			     "/metrics           how it does\n"
 			     "/mcp               for agents\n"
 			     "/healthz /readyz   for watchers\n";
 

@@ -42,6 +42,7 @@ struct web_feed {
 
 /* The host's. */
 struct web {
+	int logins; /* codes that are being exchanged */
 	struct web_door tcp, local;
 	uv_pipe_t listener; /* of `local` */
 	char path[200]; /* of its socket */

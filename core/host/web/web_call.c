@@ -86,6 +86,7 @@ static int take_body(struct http *x, json_t *args, struct fault *f)
 	if (!x->body.len)
 		return 0;
 	body = json_loadb(x->body.data, x->body.len, JSON_REJECT_DUPLICATES, &error);
+	http_drop_body(x);
 	if (!json_is_object(body)) {
 		json_decref(body);
 		return fault_set(f, FAULT_INVALID, "",

@@ -7,6 +7,8 @@
 
 #include "ops.gen.h"
 
+enum { LOGINS_MOST = 8 }; /* at once: each is a write, and anybody may ask */
+
 /* An exchange of a code; the request may be over first. */
 struct login {
 	struct http *x; /* NULL: it is */
@@ -20,7 +22,7 @@ static void on_gone(struct http *x)
 	login->x = NULL;
 }
 
-/* Neither scripts nor other sites get the cookie. */
+/* Neither scripts nor other sites get the cookie; other ports of this address do. */
 static void set_cookie(struct http *x, const struct host *host,
 		       const struct token_exchange_out *out)
 {
@@ -46,6 +48,7 @@ static void on_exchanged(struct job *job)
 		http_add_header(x, "Referrer-Policy", "no-referrer");
 		http_answer(x, 303, NULL, "", 0);
 	}
+	login->host->web.logins--;
 	free(login);
 	job_free(job);
 }
@@ -73,7 +76,13 @@ void web_login(struct http *x)
 		web_refuse(x, 0, &f);
 		return;
 	}
+	if (door->host->web.logins >= LOGINS_MOST) {
+		fault_set(&f, FAULT_UNAVAILABLE, "", "too many come in at once");
+		web_refuse(x, 0, &f);
+		return;
+	}
 	login = xmalloc(sizeof(*login));
+	door->host->web.logins++;
 	*login = (struct login){ x, door->host };
 	x->owner = login;
 	x->gone = on_gone;
