@@ -44,7 +44,7 @@ static int spawn(struct call *call, const struct agent_spawn_in *in,
 	struct agent_row a;
 	int rc;
 
-	/* Who is called `lead` is written to as the lead. */
+	/* An agent called `lead` is written to as the lead. */
 	if (strcmp(in->name, "lead") == 0 && (rc = who_leads(call, "/name")) < 0)
 		return rc;
 	if ((rc = estop_check(call, "/team")) < 0 ||

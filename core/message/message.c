@@ -438,7 +438,7 @@ static int check_text(struct call *call, const char *text, const char *metadata)
 	return fault_set(&call->fault, FAULT_INVALID, "/text", "must say something");
 }
 
-/* Who goes without some wants to know of all, by name: that is short. */
+/* A sender who goes without some is told of all by name, which is short. */
 static void tell_skips(const struct message_send_in *in, const struct skips *skips,
 		       struct message_send_out *out)
 {
