@@ -15,7 +15,8 @@ enum transfer_kind {
 	TRANSFER_AS, /* a number that counts with those of `table` */
 	TRANSFER_SUBJECT, /* the number of a row, by the kind of an event */
 	TRANSFER_EVENT, /* the kind of an event */
-	TRANSFER_INT,
+	TRANSFER_INT, /* a count: not below zero */
+	TRANSFER_SIGNED,
 	TRANSFER_TIME,
 	TRANSFER_FLAG,
 	TRANSFER_TEXT,

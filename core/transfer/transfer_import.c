@@ -4,57 +4,54 @@
 #include <string.h>
 
 #include "core/access/token.h"
+#include "core/agent.h"
 #include "core/assignment.h"
 #include "core/base/alloc.h"
 #include "core/event.h"
+#include "core/team/team.h"
 #include "core/transfer/transfer_inside.h"
 
 enum { DEEPEST = 64, NAME_MOST = 64 };
 
-struct import {
-	struct call *call;
-	struct transfer_reader reader;
-	const char *as;
-	struct transfer_report *report;
-	/* Names of living teams in the file, and those they get. */
-	struct transfer_name *names;
-	size_t n_names;
-	size_t root, n_roots; /* the first of those that are below none; how many */
-	bool has_state; /* the header is of a whole state */
-	int64_t created_at, ids[3], counts_from;
-	int64_t *from; /* of each table: the highest key before the import */
-	struct transfer *rows;
-	struct transfer_notes notes;
-};
-
-static const struct transfer_value *value_of(const struct transfer_line *line,
-					     const char *column)
+static bool is_row(const struct transfer_line *line, const char *table)
 {
-	const struct transfer_table *t = &transfer_table[line->table];
-
-	for (int i = 0; i < t->n_columns; i++)
-		if (!strcmp(t->columns[i].name, column))
-			return &line->values[i];
-	return NULL;
+	return line->kind == LINE_ROW && !strcmp(transfer_table[line->table].name, table);
 }
 
 static bool is_team(const struct transfer_line *line)
 {
-	return line->kind == LINE_ROW &&
-	       !strcmp(transfer_table[line->table].name, "team");
+	return is_row(line, "team");
 }
 
 /* --- the first reading ---------------------------------------------------------------- */
 
-static void keep_header(struct import *m, const json_t *json)
+static int check_schema(struct import *m, const json_t *said)
+{
+	struct fault *f = &m->call->fault;
+	int64_t newest = store_schema_version(m->call->store, f);
+
+	if (f->code)
+		return f->code;
+	if (json_is_integer(said) && json_integer_value(said) > 0 &&
+	    json_integer_value(said) <= newest)
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/file",
+			 "schema has to be a number from 1 to %" PRId64
+			 ", which this program's is",
+			 newest);
+}
+
+static int keep_header(struct import *m, const json_t *json)
 {
 	const json_t *ids = json_object_get(json, "ids");
 
+	m->counts = json_incref(json_object_get(json, "counts"));
 	m->has_state = !json_object_get(json, "team");
 	m->created_at = json_integer_value(json_object_get(json, "created_at"));
 	m->counts_from = json_integer_value(json_object_get(json, "counts_from"));
 	for (size_t i = 0; i < 3; i++)
 		m->ids[i] = json_integer_value(json_array_get(ids, i));
+	return check_schema(m, json_object_get(json, "schema"));
 }
 
 static void keep_team(struct import *m, const struct transfer_line *line)
@@ -62,12 +59,75 @@ static void keep_team(struct import *m, const struct transfer_line *line)
 	struct arena *a = &m->call->arena;
 	struct transfer_name *name;
 
-	if (!is_team(line) || !value_of(line, "destroyed_at")->null)
+	if (!is_team(line) || !transfer_value_of(line, "destroyed_at")->null)
 		return;
-	if (value_of(line, "parent")->null && !m->n_roots++)
+	if (transfer_value_of(line, "parent")->null && !m->n_roots++)
 		m->root = m->n_names;
 	name = arena_push(a, &m->names, &m->n_names, sizeof(*name));
-	name->was = arena_strdup(a, value_of(line, "name")->text);
+	name->was = arena_strdup(a, transfer_value_of(line, "name")->text);
+}
+
+/* Names as the operations give them, which is more than how they are spelled. */
+static int check_name(struct import *m, const struct transfer_line *line)
+{
+	const char *name = is_team(line) || is_row(line, "agent")
+				   ? transfer_value_of(line, "name")->text
+				   : NULL;
+
+	if (!name)
+		return 0;
+	if (is_team(line))
+		return transfer_value_of(line, "destroyed_at")->null
+			       ? team_check_name(m->call, name, "/file")
+			       : 0;
+	if (!agent_reserved(name) ||
+	    transfer_value_of(line, "kind")->n == AGENT_KIND_OPERATOR)
+		return 0;
+	return fault_set(&m->call->fault, FAULT_INVALID, "/file",
+			 "%s is a reserved name, which no member has", name);
+}
+
+/* The header tells how many rows there are of each table; of notes some may have gone. */
+static int check_counts(struct import *m)
+{
+	struct fault *f = &m->call->fault;
+	const char *name;
+	json_t *told;
+
+	json_object_foreach(m->counts, name, told) {
+		bool notes = !strcmp(name, "note");
+		int table = notes ? transfer_count : transfer_find(name);
+
+		if (table < 0)
+			fault_set(f, FAULT_INVALID, "/file", "there are no rows of %.64s",
+				  name);
+		else if (!json_is_integer(told) ||
+			 (!notes && json_integer_value(told) != m->found[table]))
+			fault_set(f, FAULT_INVALID, "/file",
+				  "counts: the file holds %" PRId64 " rows of %s",
+				  m->found[table], name);
+		if (f->code)
+			return transfer_at(1, f);
+	}
+	return 0;
+}
+
+static int check_line(struct import *m, const struct transfer_line *line)
+{
+	switch (line->kind) {
+	case LINE_HEADER:
+		return keep_header(m, line->json);
+	case LINE_NOTE:
+		m->found[transfer_count]++;
+		return transfer_note_check(m->call, line->path);
+	case LINE_ROW:
+		m->found[line->table]++;
+		keep_team(m, line);
+		return check_name(m, line);
+	case LINE_END:
+		break;
+	}
+	return 0;
 }
 
 static int check_all(struct import *m, FILE *in)
@@ -76,18 +136,15 @@ static int check_all(struct import *m, FILE *in)
 	struct transfer_reader *r = &m->reader;
 	int rc;
 
-	transfer_reader_init(r, in);
-	while ((rc = transfer_read(r, &call->fault)) > 0) {
-		if (r->line.kind == LINE_HEADER)
-			keep_header(m, r->line.json);
-		else if (r->line.kind == LINE_NOTE &&
-			 transfer_note_check(call, r->line.path) < 0)
+	m->found = arena_alloc(&call->arena,
+			       ((size_t)transfer_count + 1) * sizeof(*m->found));
+	memset(m->found, 0, ((size_t)transfer_count + 1) * sizeof(*m->found));
+	transfer_reader_init(r, in, call->now);
+	while ((rc = transfer_read(r, &call->fault)) > 0)
+		if (check_line(m, &r->line) < 0)
 			return transfer_at(r->n, &call->fault);
-		else
-			keep_team(m, &r->line);
-	}
 	transfer_reader_release(r);
-	return rc;
+	return rc < 0 ? rc : check_counts(m);
 }
 
 /* --- names ---------------------------------------------------------------------------- */
@@ -119,18 +176,18 @@ static int choose_name(struct import *m, size_t own)
 	return rc;
 }
 
-static int check_as(const char *as, struct fault *f)
+static int check_as(struct import *m, struct fault *f)
 {
 	const struct transfer_column name = {
 		.name = "the name", .kind = TRANSFER_TYPE, .text = true, .type = "name"
 	};
 	struct transfer_value v;
-	json_t *said = json_string(as);
+	json_t *said = json_string(m->as);
 
-	if (transfer_take(&name, said, &v, f) < 0)
+	if (transfer_take(&name, said, m->call->now, &v, f) < 0)
 		snprintf(f->where, sizeof(f->where), "/as");
 	json_decref(said);
-	return f->code;
+	return f->code ? (int)f->code : team_check_name(m->call, m->as, "/as");
 }
 
 static int take_as(struct import *m)
@@ -138,7 +195,7 @@ static int take_as(struct import *m)
 	struct fault *f = &m->call->fault;
 	int rc;
 
-	if (check_as(m->as, f) < 0)
+	if (check_as(m, f) < 0)
 		return f->code;
 	if (m->n_roots != 1)
 		return fault_set(f, FAULT_INVALID, "/as",
@@ -233,6 +290,12 @@ static int move_numbers(struct import *m, struct transfer_line *line)
 		if (check_earlier(line, c, n, &m->call->fault) < 0)
 			return m->call->fault.code;
 		moved[i].n = n + m->from[table];
+		if (moved[i].n > transfer_key_most(m->call->now))
+			return fault_set(&m->call->fault, FAULT_INVALID, "/file",
+					 "%s %" PRId64
+					 " has no place behind the rows that "
+					 "are here",
+					 c->name, n);
 	}
 	memcpy(line->values, moved, sizeof(moved));
 	return 0;
@@ -244,8 +307,8 @@ static int add_row(struct import *m, struct transfer_line *line)
 
 	if (move_numbers(m, line) < 0)
 		return m->call->fault.code;
-	if (is_team(line) && value_of(line, "destroyed_at")->null) {
-		name = (struct transfer_value *)value_of(line, "name");
+	if (is_team(line) && transfer_value_of(line, "destroyed_at")->null) {
+		name = (struct transfer_value *)transfer_value_of(line, "name");
 		name->text = new_name(m, name->text, name->size);
 		name->size = strlen(name->text);
 	}
@@ -276,7 +339,7 @@ static int add_all(struct import *m, FILE *in)
 	struct fault *f = &m->call->fault;
 	int rc;
 
-	transfer_reader_init(r, in);
+	transfer_reader_init(r, in, m->call->now);
 	while ((rc = transfer_read(r, f)) > 0) {
 		if (r->line.kind == LINE_ROW)
 			rc = add_row(m, &r->line);
@@ -288,94 +351,31 @@ static int add_all(struct import *m, FILE *in)
 	return rc;
 }
 
-/* --- what refers to nothing --------------------------------------------------------------- */
-
-/* Names the line of a row of that table with that number in the column. */
-static int blame(struct import *m, FILE *in, int table, int column, int64_t number,
-		 const char *what)
-{
-	const char *name = transfer_table[table].columns[column].name;
-	struct transfer_reader *r = &m->reader;
-	struct fault f = { 0 };
-
-	transfer_reader_release(r);
-	transfer_reader_init(r, in);
-	while (transfer_read(r, &f) > 0)
-		if (r->line.kind == LINE_ROW && r->line.table == table &&
-		    r->line.values[column].n == number)
-			break;
-	fault_set(&m->call->fault, FAULT_INVALID, "/file", "%s %" PRId64 " %s", name,
-		  number, what);
-	return transfer_at(r->n, &m->call->fault);
-}
-
-static int check_references(struct import *m, FILE *in)
-{
-	struct fault *f = &m->call->fault;
-
-	for (int i = 0; i < transfer_count; i++) {
-		const struct transfer_table *t = &transfer_table[i];
-
-		for (int c = 0; c < t->n_columns; c++) {
-			int to = t->columns[c].table;
-			int64_t n;
-			int rc = to < 0 ? 0
-					: transfer_loose(m->rows, i, c, m->from[to], &n,
-							 f);
-
-			if (rc > 0)
-				return blame(m, in, i, c, n - m->from[to],
-					     "is the number of no row");
-			if (rc < 0)
-				return rc;
-		}
-	}
-	return 0;
-}
-
 /* --- what follows from the rows ------------------------------------------------------------ */
-
-static int64_t from(const struct import *m, const char *table)
-{
-	return m->from[transfer_find(table)];
-}
 
 static int set_depths(struct import *m)
 {
 	int rc = 1;
 
 	for (int i = 0; rc > 0 && i < DEEPEST; i++)
-		rc = sql_run(m->call, transfer_depth, .from = from(m, "team"));
+		rc = sql_run(m->call, transfer_depth, .from = transfer_from(m, "team"));
 	if (rc > 0)
 		return fault_set(&m->call->fault, FAULT_INVALID, "/file",
 				 "teams are more than %d deep", DEEPEST);
 	return rc;
 }
 
-static int check_numbers(struct import *m, FILE *in)
-{
-	int task = transfer_find("task"), column = 0;
-	struct transfer_gap_row gap;
-	int rc = sql_row(m->call, transfer_gap, &gap, .from = from(m, "team"));
-
-	while (strcmp(transfer_table[task].columns[column].name, "number") != 0)
-		column++;
-	return rc <= 0 ? rc
-		       : blame(m, in, task, column, gap.number,
-			       "is not the next one: tasks are numbered from 1");
-}
-
 static int set_counts(struct import *m, FILE *in)
 {
 	struct call *call = m->call;
-	int64_t team = from(m, "team"), agent = from(m, "agent");
+	int64_t team = transfer_from(m, "team"), agent = transfer_from(m, "agent");
 	int rc;
 
 	if ((rc = set_depths(m)) < 0 ||
 	    (rc = sql_run(call, transfer_budgets, .from = team)) < 0 ||
 	    (rc = sql_run(call, transfer_teams, .from = team)) < 0 ||
-	    (rc = check_numbers(m, in)) < 0 ||
-	    (rc = sql_run(call, transfer_deps, .from = from(m, "task"))) < 0 ||
+	    (rc = transfer_check_numbers(m, in)) < 0 ||
+	    (rc = sql_run(call, transfer_deps, .from = transfer_from(m, "task"))) < 0 ||
 	    (rc = sql_run(call, transfer_boards, .from = team)) < 0 ||
 	    (rc = sql_run(call, transfer_inboxes, .from = agent)) < 0)
 		return rc;
@@ -389,7 +389,8 @@ static int give_tokens(struct import *m)
 	struct call *call = m->call;
 	struct transfer_members_row *all = NULL;
 	size_t n;
-	int rc = sql_all(call, transfer_members, &all, &n, .from = from(m, "agent"));
+	int rc = sql_all(call, transfer_members, &all, &n,
+			 .from = transfer_from(m, "agent"));
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		char token[TOKEN_SIZE];
@@ -409,7 +410,8 @@ static int end_commands(struct import *m)
 	struct call *call = m->call;
 	struct transfer_at_work_row *all = NULL;
 	size_t n;
-	int rc = sql_all(call, transfer_at_work, &all, &n, .from = from(m, "agent"));
+	int rc = sql_all(call, transfer_at_work, &all, &n,
+			 .from = transfer_from(m, "agent"));
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		rc = assignment_end_all(call, all[i].agent,
@@ -455,7 +457,7 @@ static int write_all(struct import *m, FILE *in)
 
 	if ((rc = look_at_state(m)) < 0 || (rc = choose_names(m)) < 0 ||
 	    (rc = renew_state(m)) < 0 || (rc = add_all(m, in)) < 0 ||
-	    (rc = check_references(m, in)) < 0 || (rc = set_counts(m, in)) < 0 ||
+	    (rc = transfer_check_rows(m, in)) < 0 || (rc = set_counts(m, in)) < 0 ||
 	    (rc = give_tokens(m)) < 0 || (rc = end_commands(m)) < 0)
 		return rc;
 	return transfer_note_decide(m->call, &m->notes);
@@ -480,6 +482,9 @@ int transfer_import(struct call *call, FILE *in, const char *as,
 	report->teams = m.names;
 	report->n_teams = m.n_names;
 out:
+	if (call->fault.code)
+		transfer_note_drop(call, &m.notes);
+	json_decref(m.counts);
 	transfer_note_end(call, &m.notes);
 	transfer_reader_release(&m.reader);
 	return call->fault.code;

@@ -32,11 +32,12 @@ struct transfer_reader {
 	SHA2_CTX sum; /* of all lines before this one */
 	struct transfer_line line;
 	int table; /* of the last row */
+	int64_t now; /* numbers are held against it */
 	bool ended; /* the last line was read */
 };
 
 /* Starts at the beginning of the file. */
-void transfer_reader_init(struct transfer_reader *r, FILE *in);
+void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now);
 void transfer_reader_release(struct transfer_reader *r);
 /* Reads and checks the next line: 1, 0 behind the last one, or a fault, which names it. */
 int transfer_read(struct transfer_reader *r, struct fault *f);
@@ -45,13 +46,22 @@ int transfer_at(int64_t line, struct fault *f);
 
 /* --- transfer_value.c ------------------------------------------------------------------ */
 
+/* The highest number of a row that is believed at a time, the highest count, and the highest
+ * time.  They grow faster than a state can count: what is written after an import can be
+ * exported and read again. */
+int64_t transfer_key_most(int64_t now);
+int64_t transfer_count_most(int64_t now);
+int64_t transfer_time_most(int64_t now);
 /* Takes a value from what a row says under the column's name; NULL: nothing. */
-int transfer_take(const struct transfer_column *c, const json_t *json,
+int transfer_take(const struct transfer_column *c, const json_t *json, int64_t now,
 		  struct transfer_value *v, struct fault *f);
 
 /* --- transfer_note.c: notes on their way in ---------------------------------------------- */
 
 struct transfer_notes {
+	/* Paths that the file names and those that notes get: true, and the folders above them:
+	 * false. */
+	json_t *asked, *staged;
 	struct note_move *moves;
 	size_t n_moves;
 	int *locks;
@@ -64,9 +74,44 @@ int transfer_note_check(struct call *call, const char *path);
  * another text stays, and this one goes beside it. */
 int transfer_note_stage(struct call *call, struct transfer_notes *n,
 			const struct transfer_line *line, const char *path);
+/* Removes what is staged, of an import that comes to nothing. */
+void transfer_note_drop(struct call *call, struct transfer_notes *n);
 /* Decides that the staged notes go into place, in a transaction that writes. */
 int transfer_note_decide(struct call *call, const struct transfer_notes *n);
 /* Lets the locks go. */
 void transfer_note_end(struct call *call, struct transfer_notes *n);
+
+/* --- an import under way -------------------------------------------------------------------- */
+
+struct import {
+	struct call *call;
+	struct transfer_reader reader;
+	const char *as;
+	struct transfer_report *report;
+	/* Names of living teams in the file, and those they get. */
+	struct transfer_name *names;
+	size_t n_names;
+	size_t root, n_roots; /* the first of those that are below none; how many */
+	json_t *counts; /* of rows, as the header tells them; NULL: it does not */
+	int64_t *found; /* rows of each table, and behind them notes */
+	bool has_state; /* the header is of a whole state */
+	int64_t created_at, ids[3], counts_from;
+	int64_t *from; /* of each table: the highest key before the import */
+	struct transfer *rows;
+	struct transfer_notes notes;
+};
+
+/* The value of that column in a line that is a row. */
+const struct transfer_value *transfer_value_of(const struct transfer_line *line,
+					       const char *column);
+/* The highest key of a table before the import. */
+int64_t transfer_from(const struct import *m, const char *table);
+
+/* --- transfer_check.c: what holds between rows, looked for when all are added ---------------- */
+
+/* Checks what rows refer to, and the rules of teams: 0 or a fault, which names the line. */
+int transfer_check_rows(struct import *m, FILE *in);
+/* Checks that tasks are numbered from 1, when their teams have counted them. */
+int transfer_check_numbers(struct import *m, FILE *in);
 
 #endif

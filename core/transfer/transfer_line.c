@@ -8,9 +8,9 @@
 #include "core/base/version.h"
 #include "core/transfer/transfer_inside.h"
 
-void transfer_reader_init(struct transfer_reader *r, FILE *in)
+void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now)
 {
-	*r = (struct transfer_reader){ .in = in };
+	*r = (struct transfer_reader){ .in = in, .now = now };
 	SHA256Init(&r->sum);
 	rewind(in);
 }
@@ -107,7 +107,7 @@ static int check_version(const json_t *json, struct fault *f)
 			     "backup of that state");
 }
 
-static int read_header(struct transfer_line *line, struct fault *f)
+static int read_header(struct transfer_line *line, int64_t now, struct fault *f)
 {
 	static const char *const known[] = { "format",      "version",    "schema",
 					     "cadre",       "made_at",    "from",
@@ -116,15 +116,19 @@ static int read_header(struct transfer_line *line, struct fault *f)
 	static const int64_t most[] = { 4095, 1023, (INT64_C(1) << 48) - 1 };
 	const json_t *ids = json_object_get(line->json, "ids");
 	const json_t *team = json_object_get(line->json, "team");
-	const int64_t exact = (INT64_C(1) << 53) - 1;
+	const json_t *counts = json_object_get(line->json, "counts");
 
 	line->kind = LINE_HEADER;
 	if (check_version(line->json, f) < 0 || check_fields(line->json, known, f) < 0)
 		return f->code;
 	if (team && !json_is_string(team))
 		return refuse(f, "team has to be a text");
-	if (!number_in(json_object_get(line->json, "created_at"), exact) ||
-	    !number_in(json_object_get(line->json, "counts_from"), exact))
+	if (counts && !json_is_object(counts))
+		return refuse(f, "counts has to be an object");
+	if (!number_in(json_object_get(line->json, "created_at"),
+		       transfer_time_most(now)) ||
+	    !number_in(json_object_get(line->json, "counts_from"),
+		       transfer_count_most(now)))
 		return refuse(f, "created_at and counts_from have to be whole numbers");
 	for (size_t i = 0; i < 3; i++)
 		if (json_array_size(ids) != 3 ||
@@ -176,7 +180,7 @@ static int read_row(struct transfer_reader *r, const char *name, struct fault *f
 	for (int i = 0; i < t->n_columns; i++) {
 		const json_t *value = json_object_get(line->json, t->columns[i].name);
 
-		if (transfer_take(&t->columns[i], value, &line->values[i], f) < 0)
+		if (transfer_take(&t->columns[i], value, r->now, &line->values[i], f) < 0)
 			return f->code;
 		n += value != NULL;
 	}
@@ -224,7 +228,7 @@ static int read_object(struct transfer_reader *r, struct fault *f)
 	const json_t *row = json_object_get(r->line.json, "row");
 
 	if (r->n == 1)
-		return read_header(&r->line, f);
+		return read_header(&r->line, r->now, f);
 	if (json_object_get(r->line.json, "end"))
 		return read_end(r, f);
 	if (!json_is_string(row))

@@ -58,18 +58,48 @@ static int look(struct call *call, const char *path, const struct text *bytes)
 	return rc;
 }
 
-/* A path beside `path` at which nothing is, or the same note. */
-static int find_place(struct call *call, const struct text *bytes, const char **path)
+/* A path beside `path` at which nothing is, and nothing will be, or the same note. */
+static int find_place(struct call *call, const struct transfer_notes *n,
+		      const struct text *bytes, const char **path)
 {
 	const char *asked = *path, *dot = strrchr(asked, '.');
 	int stem = dot ? (int)(dot - asked) : (int)strlen(asked), rc;
 
-	for (int i = 1; (rc = look(call, *path, bytes)) == 2 && i < 1000; i++)
+	for (int i = 1; ((rc = look(call, *path, bytes)) == 2 ||
+			 (rc == 0 && json_is_true(json_object_get(n->staged, *path)))) &&
+			i < 1000;
+	     i++)
 		*path = i == 1 ? arena_printf(&call->arena, "%.*s.imported%s", stem,
 					      asked, asked + stem)
 			       : arena_printf(&call->arena, "%.*s.imported-%d%s", stem,
 					      asked, i, asked + stem);
 	return rc;
+}
+
+static int taken(struct call *call, const char *path, const char *what)
+{
+	return fault_set(&call->fault, FAULT_INVALID, "/file", "path %.150s: %s", path,
+			 what);
+}
+
+/* A path is one note's, and no note is a folder of another one. */
+static int take_path(struct call *call, json_t **set, const char *path)
+{
+	const json_t *is;
+
+	if (!*set)
+		*set = json_object();
+	if ((is = json_object_get(*set, path)))
+		return taken(call, path,
+			     json_is_true(is) ? "an earlier note has it"
+					      : "it is the folder of an earlier note");
+	for (const char *p = path; (p = strchr(p, '/')); p++) {
+		if (json_is_true(json_object_getn(*set, path, (size_t)(p - path))))
+			return taken(call, path, "a folder of it is an earlier note");
+		json_object_setn_new(*set, path, (size_t)(p - path), json_false());
+	}
+	json_object_set_new(*set, path, json_true());
+	return 0;
 }
 
 int transfer_note_stage(struct call *call, struct transfer_notes *n,
@@ -81,14 +111,16 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 	struct text bytes;
 	int lock, rc;
 
-	if (take_bytes(call, line, &bytes) < 0)
+	if (take_path(call, &n->asked, path) < 0 || take_bytes(call, line, &bytes) < 0)
 		return call->fault.code;
 	if (bytes.len > NOTE_MOST)
 		return fault_set(&call->fault, FAULT_INVALID, "/file",
 				 "a note has at most %d bytes", NOTE_MOST);
 	path = arena_strdup(a, path);
-	if ((rc = find_place(call, &bytes, &path)) != 0)
+	if ((rc = find_place(call, n, &bytes, &path)) != 0)
 		return rc < 0 ? rc : 0;
+	if (take_path(call, &n->staged, path) < 0)
+		return call->fault.code;
 	/* A transaction waits for no lock. */
 	lock = notes->lock(notes->self, path, NULL, false, &call->fault);
 	if (lock < 0)
@@ -116,6 +148,16 @@ int transfer_note_decide(struct call *call, const struct transfer_notes *n)
 	return rc < 0 ? rc : 0;
 }
 
+void transfer_note_drop(struct call *call, struct transfer_notes *n)
+{
+	const struct notes *notes = call->settings->notes;
+	struct fault f = { 0 };
+
+	for (size_t i = 0; i < n->n_moves; i++)
+		notes->drop(notes->self, n->moves[i].from, &f);
+	n->n_moves = 0;
+}
+
 void transfer_note_end(struct call *call, struct transfer_notes *n)
 {
 	const struct notes *notes = call->settings->notes;
@@ -123,4 +165,7 @@ void transfer_note_end(struct call *call, struct transfer_notes *n)
 	for (size_t i = 0; i < n->n_locks; i++)
 		notes->unlock(notes->self, n->locks[i]);
 	n->n_locks = 0;
+	json_decref(n->asked);
+	json_decref(n->staged);
+	n->asked = n->staged = NULL;
 }

@@ -5,8 +5,23 @@
 #include "core/event.h"
 #include "core/transfer/transfer_inside.h"
 
-static const int64_t key_most = INT64_C(1) << 40, exact_most = (INT64_C(1) << 53) - 1;
-enum { TEXT_MOST = 16 << 20, SLUG_MOST = 64 };
+static const int64_t count_most = INT64_C(1) << 52, far = INT64_C(1) << 45;
+enum { TEXT_MOST = 16 << 20, SLUG_MOST = 64, PER_MS = 100 };
+
+int64_t transfer_key_most(int64_t now)
+{
+	return now * PER_MS;
+}
+
+int64_t transfer_count_most(int64_t now)
+{
+	return count_most + transfer_key_most(now);
+}
+
+int64_t transfer_time_most(int64_t now)
+{
+	return now + far;
+}
 
 static const struct type *type_of(const char *name)
 {
@@ -35,9 +50,11 @@ static int64_t last_choice(const struct type *t)
 	return n;
 }
 
-static int check_number(const struct transfer_column *c, int64_t n, struct fault *f)
+static int check_number(const struct transfer_column *c, int64_t n, int64_t now,
+			struct fault *f)
 {
 	const struct type *t = c->type ? type_of(c->type) : NULL;
+	const int64_t key_most = transfer_key_most(now);
 
 	switch (c->kind) {
 	case TRANSFER_KEY:
@@ -53,7 +70,7 @@ static int check_number(const struct transfer_column *c, int64_t n, struct fault
 		return fault_set(f, FAULT_INVALID, "/file",
 				 "%s: there is no event %" PRId64, c->name, n);
 	case TRANSFER_TIME:
-		return check_range(c, n, 0, exact_most, f);
+		return check_range(c, n, 0, transfer_time_most(now), f);
 	case TRANSFER_FLAG:
 		return check_range(c, n, 0, 1, f);
 	case TRANSFER_IS:
@@ -64,12 +81,14 @@ static int check_number(const struct transfer_column *c, int64_t n, struct fault
 		if (t && t->kind == KIND_INT)
 			return check_range(c, n, t->min, t->max, f);
 		break;
+	case TRANSFER_SIGNED:
+		return 0;
 	case TRANSFER_INT:
 	case TRANSFER_TEXT:
 	case TRANSFER_SLUG:
 		break;
 	}
-	return check_range(c, n, -exact_most, exact_most, f);
+	return check_range(c, n, 0, transfer_count_most(now), f);
 }
 
 static int check_size(const struct transfer_column *c, size_t size, int64_t min,
@@ -121,7 +140,7 @@ static int check_text(const struct transfer_column *c, const struct transfer_val
 			 c->name, t->name);
 }
 
-int transfer_take(const struct transfer_column *c, const json_t *json,
+int transfer_take(const struct transfer_column *c, const json_t *json, int64_t now,
 		  struct transfer_value *v, struct fault *f)
 {
 	*v = (struct transfer_value){ .null = !json };
@@ -138,5 +157,5 @@ int transfer_take(const struct transfer_column *c, const json_t *json,
 		return check_text(c, v, f);
 	}
 	v->n = json_integer_value(json);
-	return check_number(c, v->n, f);
+	return check_number(c, v->n, now, f);
 }

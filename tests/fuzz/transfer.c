@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char header[] =
-	"{\"format\":\"cadre-export\",\"version\":1,\"created_at\":1,\"ids\":[1,2,3],"
+	"{\"format\":\"cadre-export\",\"version\":1,\"schema\":1,\"created_at\":1,\"ids\":[1,2,3],"
 	"\"counts_from\":0}\n";
 
 static void require(bool so, const char *what, const struct fault *f)

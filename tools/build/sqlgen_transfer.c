@@ -164,8 +164,8 @@ static void check_columns(struct transfer *t, struct table *table)
 
 static void check_column(struct transfer *t, struct table *table, const struct told *c)
 {
-	static const char *const own[] = { "key",  "subject", "event", "int", "time",
-					   "flag", "text",    "slug",  "left" };
+	static const char *const own[] = { "key",  "subject", "event", "int",    "time",
+					   "flag", "text",    "slug",  "signed", "left" };
 	struct table *to = c->table ? table_find(t, c->table) : NULL;
 
 	if (c->table && (!to || to->left))
@@ -373,8 +373,8 @@ static int place_of(const struct transfer *t, const char *name)
 
 static void put_kind(const struct told *c)
 {
-	static const char *const own[] = { "key",  "subject", "event", "int",
-					   "time", "flag",    "text",  "slug" };
+	static const char *const own[] = { "key",  "subject", "event", "int",   "time",
+					   "flag", "text",    "slug",  "signed" };
 
 	if (c->table) {
 		printf("TRANSFER_%s", c->row ? "ROW" : "AS");
