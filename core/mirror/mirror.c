@@ -47,6 +47,11 @@ out:
 	return rc;
 }
 
+void mirror_keep(struct mirror *m, const char *folder)
+{
+	m->show.files.attic = folder;
+}
+
 /* Takes the lock: 1 when this process holds the mirror, 0 when another process does. */
 static int take_lock(struct mirror *m)
 {

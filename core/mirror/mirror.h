@@ -20,6 +20,10 @@ struct mirror;
 int mirror_open(struct mirror **out, const struct home *home, struct fault *f);
 void mirror_close(struct mirror *m); /* NULL is fine */
 
+/* Files that the mirror removes are moved to this folder, which is borrowed and on the same file
+ * system, under the paths that they had. */
+void mirror_keep(struct mirror *m, const char *folder);
+
 /* Works for about budget_ms on `store` (best a read connection), outside a transaction.
  * *more: further work can be done at once.  0 or negative; a failure leaves the cursor
  * where it was, and the next step tries again. */

@@ -55,6 +55,8 @@ struct files {
 	enum files_spare spare;
 	bool left; /* a file in the stage is still open for writing elsewhere */
 	bool mends; /* see files_open_mending() */
+	const char *
+		attic; /* folder elsewhere, for files that are removed, borrowed; NULL: they go */
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
 	char moved[2 * FILES_PATH + 16]; /* where files_move() has put a folder last; "":

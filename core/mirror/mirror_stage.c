@@ -12,6 +12,7 @@
 #include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/mirror/mirror_file_inside.h"
+#include "storage/durable.h"
 
 enum {
 	FEW = 8, /* so many files are synced one by one, more by syncfs() */
@@ -333,10 +334,26 @@ static int place(struct files *fs, struct staged *s)
 	return rc > 0 ? settle(fs, old, s->folder, s->file) : rc;
 }
 
+/* Moves a removed file to the attic, under the path that it had: 0 or -1. */
+static int keep_away(struct files *fs, const char *staged, const char *folder,
+		     const char *file)
+{
+	char dir[4600], path[4900];
+
+	snprintf(dir, sizeof(dir), "%s/%s", fs->attic, folder);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (dir_make_all(dir, 0700) < 0 ||
+	    renameat2(fs->stage, staged, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ||
+	    dir_sync_above(path) < 0)
+		return -1;
+	return 0;
+}
+
 int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f)
 {
 	int dir = files_folder(fs, folder, false);
 	char old[STAGE_NAME];
+	bool spare;
 
 	if (dir < 0)
 		return errno == ENOENT ? 0 : files_fault(f, "open", folder);
@@ -344,6 +361,9 @@ int files_drop(struct files *fs, const char *folder, const char *name, struct fa
 	if (renameat(dir, name, fs->stage, old) < 0)
 		return errno == ENOENT ? 0 : files_fault(f, "move", name);
 	fs->made = true;
+	if (fs->attic && look_at(fs, old, &spare) == 0)
+		return keep_away(fs, old, folder, name) < 0 ? files_fault(f, "keep", name)
+							    : 0;
 	return settle(fs, old, folder, name) < 0 ? files_fault(f, "remove", name) : 0;
 }
 

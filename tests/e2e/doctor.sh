@@ -107,6 +107,47 @@ cmp "$page" edited || bad "a person's edit is gone"
 rm "$page"
 cadre doctor --fix >/dev/null
 
+# A vault that is gone, or does not say how far it shows the state, is made anew.
+rm -rf "$H/vault"
+names warn mirror 'the vault does not show the state'
+[ ! -e "$H/vault" ] || bad "a look made the vault"
+mends mirror 'files of the vault were written anew'
+[ -s "$page" ] || bad "the vault is not there again"
+echo rubbish >"$H/vault/.cadre-cursor"
+names warn mirror 'the vault does not show the state'
+mends mirror 'files of the vault were written anew'
+[ -z "$(ls -d "$H"/doctor-* 2>/dev/null)" ] || bad "something was taken away"
+# The card of an agent whose row is lost is the last that is known of it.
+cadre agent register stray --team red --role hand >/dev/null
+card=vault/teams/red/cards/stray.json
+[ -s "$H/$card" ] || bad "no card of stray"
+cp "$H/state.db" whole.db
+sqlite3 "$H/state.db" "DELETE FROM agent_inbox WHERE agent = (SELECT id FROM agent WHERE name = 'stray'); DELETE FROM agent WHERE name = 'stray'"
+echo rubbish >"$H/vault/.cadre-cursor"
+is 0 '^did *mirror *files of the vault that no row knows are in' cadre doctor --fix
+[ -s "$(echo "$H"/doctor-*/"$card")" ] || bad "the card is not kept"
+rm -r "$H"/doctor-*
+
+# --- a state that has lost rows: what the vault shows may be all that is left of them ---------
+
+cadre task create --team red "Lose it" >/dev/null
+cadre backup >/dev/null
+kept=$(ls "$H"/backups/*.db | tail -n 1)
+sqlite3 "$H/state.db" "DELETE FROM agent WHERE name IN ('w', 'operator'); DELETE FROM task WHERE number = 2"
+rm "$H/vault/teams/red/TEAM.md"
+sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"
+(cd "$H/vault/teams/red" && ls -R . && cat cards/* tasks/*) >shown
+either=yes is 1 '^bad *integrity' cadre doctor --fix
+grep -q '^did' "$TMPDIR/out" && bad "something was made of a damaged state: $(cat "$TMPDIR/out")"
+for check in mirror search; do
+	grep -q "^warn *$check *not mended: the state is damaged" "$TMPDIR/out" || bad "$check: $(cat "$TMPDIR/out")"
+done
+(cd "$H/vault/teams/red" && ls -R . && cat cards/* tasks/*) | cmp - shown || bad "the vault is another one"
+is 0 . cadre restore --yes "$kept"
+cadre doctor --fix >/dev/null
+rm -rf "$H"/doctor-*
+is 0 . cadre doctor
+
 # --- leases that ran out ------------------------------------------------------------------------
 
 cadre --team red --as w claim 001 --lease-seconds 5 >/dev/null
@@ -124,7 +165,7 @@ grep -q leases "$TMPDIR/out" && bad "leases are still late"
 # A lease that a host would move by the hour without one is moved, not ended.
 cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
 now=$(($(date +%s) * 1000))
-sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000; UPDATE host SET alive_at = $now - 3600000"
+sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000 WHERE number = 1; UPDATE host SET alive_at = $now - 3600000"
 is 0 'did *leases *.*those of 0 tasks' cadre doctor --fix
 is 0 '001 *claimed' cadre task list --team red
 cadre --team red --as w release 001 >/dev/null
@@ -144,16 +185,21 @@ until_is ready cadre workspace list --team red
 pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
 kill -STOP "$pid"
 until_is '^bad *daemon *.*stands still' cadre doctor
-is 0 'did *daemons *.*goes on' cadre doctor --fix
+# Files that the host is about to show are not mended here.
+cadre doctor --fix >out
+grep -q 'did *daemons *.*goes on' out || bad "the guest is not told to go on: $(cat out)"
 case $(ps -o stat= -p "$pid") in T*) bad "the guest still stands still" ;; esac
 socket=$(cut -d' ' -f3 "$H/host.lock")
 kill -9 "$(cut -d' ' -f1 "$H/host.lock")"
 kill -9 "$pid"
 until_is '^0$' count_guests
 names warn socket 'a host that was killed has left'
+[ -e "$H/endpoint" ] || echo http://127.0.0.1:1 >"$H/endpoint"
+names warn endpoint 'a host that was killed has left .*/endpoint'
 names warn guest 'is not running'
 mends 'socket\|guests' 'is removed\|is gone, its row says so'
 [ ! -e "$socket" ] || bad "the socket is still there"
+[ ! -e "$H/endpoint" ] || bad "the endpoint is still there"
 is 0 'guests *1, of which a host starts 1' cadre doctor
 cadre up >/dev/null
 until_is '1, none dead' cadre doctor

@@ -2,7 +2,7 @@
  * doctor - looks at a state and its host, and says what to do; --fix does it.
  *
  * One line per finding: ok, warn (somebody should look) or bad (it does not work
- * or will not for long); 1 when anything is bad.  Without --fix it changes nothing.
+ * or will not for long); 1 when anything is bad, or could not be mended.  Without --fix it changes nothing.
  */
 #include "tools/cadre/doctor/doctor.h"
 
@@ -133,21 +133,28 @@ void doctor_did(struct doctor *d, const char *fmt, ...)
 
 /* --- what fixes use -------------------------------------------------------------------- */
 
+const char *doctor_aside(struct doctor *d)
+{
+	char when[CLOCK_STAMP];
+
+	if (!d->aside[0]) {
+		clock_stamp(clock_wall_ms(), when);
+		snprintf(d->aside, sizeof(d->aside), "%s/doctor-%s", d->cli->home.dir,
+			 when);
+	}
+	return d->aside;
+}
+
 int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 {
 	const char *home = d->cli->home.dir;
-	char when[CLOCK_STAMP], from[4400], to[4600];
+	char from[4400], to[4600];
 
 	snprintf(from, sizeof(from), "%s/%s", home, name);
 	if (access(from, F_OK))
 		return 0;
-	if (!d->aside[0]) {
-		clock_stamp(clock_wall_ms(), when);
-		snprintf(d->aside, sizeof(d->aside), "%s/doctor-%s", home, when);
-		if (dir_make(d->aside, 0700))
-			return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m",
-					 d->aside);
-	}
+	if (dir_make(doctor_aside(d), 0700))
+		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", d->aside);
 	snprintf(to, sizeof(to), "%s/%s", d->aside, name);
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) ||
 	    dir_sync_above(to) || dir_sync_above(from))
@@ -188,6 +195,13 @@ int doctor_call(struct doctor *d, struct store *store, const struct op *op, json
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
+/* The vault and the index may hold all that is left of rows that are lost. */
+static void refuse_damaged(struct fault *f)
+{
+	fault_set(f, FAULT_UNAVAILABLE, "", "the state is damaged");
+	fault_hint(f, "put a backup in its place first, as integrity says");
+}
+
 /* Whether the fix may have changed something. */
 static bool fix(struct doctor *d)
 {
@@ -195,7 +209,9 @@ static bool fix(struct doctor *d)
 	size_t done = json_array_size(d->fixes);
 	int lock = -1;
 
-	if (d->check->flags & FIX_ALONE)
+	if (d->damaged)
+		refuse_damaged(&f);
+	else if (d->check->flags & FIX_ALONE)
 		lock = home_hold(&d->cli->home, &f);
 	if (!f.code)
 		d->check->fix(d, &f);
@@ -204,6 +220,7 @@ static bool fix(struct doctor *d)
 	if (f.code)
 		doctor_say(d, VERDICT_WARN, d->check->name, f.hint, "not mended: %s",
 			   f.text);
+	d->bad |= f.code != 0;
 	return json_array_size(d->fixes) > done;
 }
 

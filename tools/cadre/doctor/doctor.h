@@ -21,8 +21,9 @@ struct doctor {
 	json_t *fixes; /* what was done; NULL: --fix was not given */
 	json_t *known; /* workspaces by their ids; NULL: they could not be listed */
 	enum verdict worst; /* of the check that runs */
-	bool bad; /* any check found something bad */
-	char aside[4300]; /* folder of what fixes took away; "": there is none yet */
+	bool bad; /* any check found something bad, or a fix failed */
+	bool damaged; /* rows of the state are lost: nothing is made from those that are left */
+	char aside[4300]; /* folder of what fixes take away, once there is one; "": no name yet */
 };
 
 /* Begins what is to be done where the check's fix does it. */
@@ -34,6 +35,8 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 /* Says what a fix did. */
 void doctor_did(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The folder of what fixes take away, which may not be there yet. */
+const char *doctor_aside(struct doctor *d);
 /* Moves a file of the state's folder to where it is kept: 1, 0 if there is none, or a
  * fault. */
 int doctor_keep(struct doctor *d, const char *name, struct fault *f);

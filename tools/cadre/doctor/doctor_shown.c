@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/machine/trash.h"
@@ -18,9 +19,7 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 {
 	bool hosted = home_holder(&d->cli->home);
 
-	if (behind < 0)
-		doctor_say(d, VERDICT_OK, what, NULL, "not made yet");
-	else if (behind > LAG_MOST)
+	if (behind > LAG_MOST)
 		doctor_say(d, VERDICT_WARN, what,
 			   hosted ? "see `cadre logs`"
 				  : DOCTOR_FIX "start a host: cadre up",
@@ -28,6 +27,17 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 	else
 		doctor_say(d, VERDICT_OK, what, NULL, "%lld events behind",
 			   (long long)behind);
+}
+
+/* The number of the newest event, negative where that cannot be told. */
+static int64_t newest_event(struct doctor *d, struct fault *f)
+{
+	json_t *status = doctor_ask(d, op_state_status, f);
+	int64_t newest = status ? json_integer_value(json_object_get(status, "event_seq"))
+				: -1;
+
+	json_decref(status);
+	return newest;
 }
 
 /* --- the vault ----------------------------------------------------------------------- */
@@ -58,29 +68,53 @@ static void check_files(struct doctor *d)
 	text_release(&report);
 }
 
+/* The vault shows nothing of the state, or does not say up to which event. */
+static void say_unmade(struct doctor *d, struct fault *f)
+{
+	int64_t newest = newest_event(d, f);
+
+	if (newest > 0)
+		doctor_say(d, VERDICT_WARN, "mirror",
+			   home_holder(&d->cli->home)
+				   ? "the host makes it; see `cadre logs`"
+				   : DOCTOR_FIX "start a host: cadre up",
+			   "the vault does not show the state, or not how far it does");
+	else if (newest == 0)
+		doctor_say(d, VERDICT_OK, "mirror", NULL, "not made yet");
+}
+
 void check_mirror(struct doctor *d)
 {
+	const struct home *home = &d->cli->home;
+	int64_t behind = -1;
 	struct fault f = { 0 };
-	int64_t behind;
 
-	if (mirror_lag(&d->cli->home, d->store, &behind, &f) < 0)
-		doctor_say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
-	else
+	/* A vault that is not there would be made by a look into it. */
+	if (access(home->vault, F_OK) == 0)
+		mirror_lag(home, d->store, &behind, &f);
+	if (!f.code && behind < 0)
+		say_unmade(d, &f);
+	else if (!f.code)
 		say_lag(d, "mirror", behind);
-	if (!f.code && behind >= 0 && behind <= LAG_MOST)
+	if (f.code)
+		doctor_say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
+	else if (behind >= 0 && behind <= LAG_MOST)
 		check_files(d);
 }
 
 /* Lets the mirror look at each file, as that of a host does. */
-static int mirror_all(struct doctor *d, struct store *store, struct fault *f)
+static int mirror_all(struct doctor *d, struct store *store, const char *attic,
+		      struct fault *f)
 {
 	int64_t until = clock_steady_ms() + FIX_MS;
 	struct mirror *m = NULL;
 	bool more = true;
 	int rc = mirror_open(&m, &d->cli->home, f);
 
-	if (rc == 0)
+	if (rc == 0) {
 		mirror_watch(m);
+		mirror_keep(m, attic);
+	}
 	while (rc >= 0 && clock_steady_ms() < until) {
 		int64_t due;
 
@@ -98,13 +132,17 @@ static int mirror_all(struct doctor *d, struct store *store, struct fault *f)
 int fix_mirror(struct doctor *d, struct fault *f)
 {
 	struct store *store = NULL;
+	char attic[4400];
 
-	if (doctor_open(d, &store, f) == 0 && mirror_all(d, store, f) == 0)
+	snprintf(attic, sizeof(attic), "%s/vault", doctor_aside(d));
+	if (doctor_open(d, &store, f) == 0 && mirror_all(d, store, attic, f) == 0)
 		doctor_did(
 			d,
 			"files of the vault were written anew from their rows; those that "
 			"people edited are as they were");
 	store_close(store);
+	if (access(attic, F_OK) == 0)
+		doctor_did(d, "files of the vault that no row knows are in %s", attic);
 	return f->code;
 }
 
@@ -189,12 +227,10 @@ static void look_into(struct doctor *d, int64_t *indexed, int *missing, struct f
 void check_search(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *status = doctor_ask(d, op_state_status, &f);
-	int64_t newest = json_integer_value(json_object_get(status, "event_seq")),
-		indexed = 0;
+	int64_t newest = newest_event(d, &f), indexed = 0;
 	int missing = 0;
 
-	if (status)
+	if (newest >= 0)
 		look_into(d, &indexed, &missing, &f);
 	if (f.code)
 		doctor_say(d, VERDICT_BAD, "search",
@@ -205,7 +241,6 @@ void check_search(struct doctor *d)
 			   "%d of the newest messages are not in the index", missing);
 	else
 		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
-	json_decref(status);
 }
 
 /* All that was indexed is in the state and the vault; the former files are kept even so. */
@@ -216,13 +251,17 @@ int fix_search(struct doctor *d, struct fault *f)
 	struct search *search = NULL;
 	struct store *store = NULL;
 	int64_t indexed = 0;
-	bool more = true;
+	bool more = true, kept = false;
 
 	/* An index that is only behind goes on. */
 	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
-	     i++)
-		if (doctor_keep(d, names[i], f) < 0)
-			return f->code;
+	     i++) {
+		int rc = doctor_keep(d, names[i], f);
+
+		if (rc < 0)
+			return rc;
+		kept |= rc > 0;
+	}
 	if (doctor_open(d, &store, f) == 0 &&
 	    search_open(&search, d->cli->home.dir, f) == 0)
 		while (more && !f->code && store_begin(store, false, f) == 0) {
@@ -231,7 +270,7 @@ int fix_search(struct doctor *d, struct fault *f)
 		}
 	search_close(search);
 	store_close(store);
-	if (!f->code && d->aside[0])
+	if (!f->code && kept)
 		doctor_did(d, "the former index is in %s", d->aside);
 	if (!f->code)
 		doctor_did(d, "the search index is whole, up to event %lld",

@@ -52,6 +52,7 @@ static void say_damage(struct doctor *d, const char *found)
 		snprintf(todo, sizeof(todo),
 			 "put a backup in its place: cadre down, cadre restore FILE");
 	doctor_say(d, VERDICT_BAD, "integrity", todo, "%s", found);
+	d->damaged = true;
 }
 
 void check_state(struct doctor *d)
@@ -275,27 +276,54 @@ static bool is_heard(const char *path)
 	return !refused;
 }
 
+static bool is_left(const char *socket)
+{
+	return access(socket, F_OK) == 0 && !is_heard(socket);
+}
+
+/* Where a host that serves HTTP writes down its URL; without a host nobody answers there. */
+static bool endpoint_left(const struct home *home, char path[4200])
+{
+	snprintf(path, 4200, "%s/endpoint", home->dir);
+	return access(path, F_OK) == 0;
+}
+
 void check_socket(struct doctor *d)
 {
-	const char *path = d->cli->home.socket;
+	const struct home *home = &d->cli->home;
+	char path[4200];
 
-	if (!home_holder(&d->cli->home) && access(path, F_OK) == 0 && !is_heard(path))
+	if (home_holder(home))
+		return;
+	if (is_left(home->socket))
 		doctor_say(d, VERDICT_WARN, "socket",
 			   DOCTOR_FIX "the next start of a host takes it over",
+			   "a host that was killed has left %s", home->socket);
+	if (endpoint_left(home, path))
+		doctor_say(d, VERDICT_WARN, "endpoint",
+			   DOCTOR_FIX "the next start of a host writes it anew",
 			   "a host that was killed has left %s", path);
+}
+
+static int take_away(struct doctor *d, const char *path, struct fault *f)
+{
+	if (unlink(path))
+		return fault_set(f, FAULT_IO, "", "cannot remove %.100s: %s", path,
+				 strerror(errno));
+	doctor_did(d, "%s is removed", path);
+	return 0;
 }
 
 int fix_socket(struct doctor *d, struct fault *f)
 {
 	struct home *home = &d->cli->home;
+	char path[4200];
 
-	if (is_heard(home->socket))
+	if (endpoint_left(home, path) && take_away(d, path, f) < 0)
+		return f->code;
+	if (!is_left(home->socket))
 		return 0;
-	if (unlink(home->socket))
-		return fault_set(f, FAULT_IO, "", "cannot remove %.100s: %s",
-				 home->socket, strerror(errno));
-	doctor_did(d, "%s is removed", home->socket);
-	if (!guests_running(home->dir))
+	if (take_away(d, home->socket, f) == 0 && !guests_running(home->dir))
 		home_leave_run(home);
-	return 0;
+	return f->code;
 }
