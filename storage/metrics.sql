@@ -59,9 +59,5 @@ SELECT b.team, b.kind, b.most, b.rest FROM (
 ORDER BY b.team, b.kind LIMIT :limit;
 
 -- name: metrics_events
--- How many events of each kind came between two numbers, and how many copies of messages they
--- are about: a hand-out may be of several.
--- int: copies
-SELECT kind, count(*) AS n, sum(CASE WHEN kind = {event.message_fetched} AND detail IS NOT NULL
-		THEN CAST(detail AS INTEGER) ELSE 1 END) AS copies
-FROM event WHERE seq > :after AND seq <= :last GROUP BY kind;
+-- How many events of each kind came between two numbers.
+SELECT kind, count(*) AS n FROM event WHERE seq > :after AND seq <= :last GROUP BY kind;

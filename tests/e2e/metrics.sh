@@ -77,6 +77,10 @@ scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 3'
 says 'cadre_deliveries_total{state="acked"} 2'
 says 'cadre_oldest_unfetched_seconds 0[.]000'
+cadre send coder "for good" >/dev/null
+cadre --as coder inbox --lease-seconds 0 >/dev/null
+scrape >/dev/null
+says 'cadre_deliveries_total{state="fetched"} 4'
 
 # Each fault by its name, and the limits that were hit.
 is 3 . cadre send nobody-here lost
@@ -134,7 +138,7 @@ until_done holds 'cadre_queue_depth{queue="wait"} 1'
 cadre send tester go >/dev/null
 wait $!
 holds 'cadre_queue_depth{queue="wait"} 0' || bad "a wait that is over waits"
-! grep -q 'cadre_call_seconds_count{operation="message.receive"} 3' "$TMPDIR/metrics" || bad "the time of a wait is counted"
+! grep -q 'cadre_call_seconds_count{operation="message.receive"} 4' "$TMPDIR/metrics" || bad "the time of a wait is counted"
 
 # Guests by state, and those who answer.
 cadre team create crew --roles '[{"name":"hand","workspace":true}]' --wait >/dev/null 2>&1 || bad "crew"
@@ -155,7 +159,7 @@ for n in 1 2 3 4 5 6 7 8; do
 done
 wait
 [ ! -e "$TMPDIR/unanswered" ] || bad "not all who ask at once are answered"
-holds "cadre_messages_total 5" || bad "messages are counted twice"
+holds "cadre_messages_total 6" || bad "messages are counted twice"
 
 # Very many events are counted in parts, of which no scrape waits for more than one.
 sqlite3 -cmd '.timeout 10000' "$CADRE_HOME/state.db" "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 120000)

@@ -43,9 +43,7 @@ struct metrics {
 	struct histogram batch, sync; /* calls; ns */
 	int64_t started_at; /* ms since 1970 */
 	int64_t counted_to; /* events up to this one are in `events` */
-	struct event_count {
-		int64_t n, copies;
-	} * events; /* in the order of event_table */
+	int64_t *events; /* how many of each kind, in the order of event_table */
 };
 
 /* Numbers that rows and files gave at one time. */
@@ -55,7 +53,7 @@ struct scrape {
 	int64_t counted_to; /* events up to this one are in `events` */
 	int64_t oldest_at; /* when the oldest message that waits was sent; 0: none waits */
 	int64_t guests[GUEST_STATES];
-	struct event_count *events; /* in the order of event_table */
+	int64_t *events; /* in the order of event_table */
 	struct metrics_budgets_row *budgets;
 	size_t n_budgets;
 	int64_t wal_bytes, state_bytes, mirrored_to;

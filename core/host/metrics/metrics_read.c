@@ -32,10 +32,8 @@ static void count_events(struct call *call, struct scrape *s, int64_t after)
 	while (sql_next(call, &q, &row) > 0) {
 		const struct event_kind *kind = event_kind((int)row.kind);
 
-		if (!kind)
-			continue;
-		s->events[kind - event_table].n += row.n;
-		s->events[kind - event_table].copies += row.copies;
+		if (kind)
+			s->events[kind - event_table] += row.n;
 	}
 }
 

@@ -202,14 +202,14 @@ static void put_oldest(const struct metric *metric, const struct exposition *e)
 		  (int)(ms % 1000));
 }
 
-static const struct event_count *count_of(const struct exposition *e, int kind)
+static int64_t count_of(const struct exposition *e, int kind)
 {
-	return &e->m->events[event_kind(kind) - event_table];
+	return e->m->events[event_kind(kind) - event_table];
 }
 
 static void put_messages(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, count_of(e, EVENT_MESSAGE_SENT)->n);
+	put_plain(metric, e, count_of(e, EVENT_MESSAGE_SENT));
 }
 
 static void put_deliveries(const struct metric *metric, const struct exposition *e)
@@ -229,13 +229,12 @@ static void put_deliveries(const struct metric *metric, const struct exposition 
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		put_with(metric, e, "state", all[i].state,
-			 count_of(e, all[i].kind)->copies);
+		put_with(metric, e, "state", all[i].state, count_of(e, all[i].kind));
 }
 
 static void put_claims(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, count_of(e, EVENT_TASK_CLAIMED)->n);
+	put_plain(metric, e, count_of(e, EVENT_TASK_CLAIMED));
 }
 
 static void put_held(const struct metric *metric, const struct exposition *e)
@@ -245,7 +244,7 @@ static void put_held(const struct metric *metric, const struct exposition *e)
 
 static void put_lapses(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, count_of(e, EVENT_TASK_LAPSED)->n);
+	put_plain(metric, e, count_of(e, EVENT_TASK_LAPSED));
 }
 
 static void put_assignments(const struct metric *metric, const struct exposition *e)
@@ -256,7 +255,7 @@ static void put_assignments(const struct metric *metric, const struct exposition
 static void put_events(const struct metric *metric, const struct exposition *e)
 {
 	for (size_t i = 0; i < event_count; i++)
-		put_with(metric, e, "event", event_table[i].name, e->m->events[i].n);
+		put_with(metric, e, "event", event_table[i].name, e->m->events[i]);
 }
 
 static void put_guests(const struct metric *metric, const struct exposition *e)
@@ -370,10 +369,8 @@ static const struct metric table[] = {
 /* Takes over the events that a scrape has counted. */
 static void take_events(struct metrics *m, const struct scrape *s)
 {
-	for (size_t i = 0; i < event_count; i++) {
-		m->events[i].n += s->events[i].n;
-		m->events[i].copies += s->events[i].copies;
-	}
+	for (size_t i = 0; i < event_count; i++)
+		m->events[i] += s->events[i];
 	m->counted_to = s->counted_to;
 }
 
