@@ -59,7 +59,7 @@ static void check_files(struct doctor *d)
 				   : DOCTOR_FIX "start a host: cadre up",
 			   "%d files are not as their rows: %.*s%s", n - edited,
 			   (int)strcspn(report.data, "\n"), report.data,
-			   n > 1 ? ", …" : "");
+			   n - edited > 1 ? ", …" : "");
 	else if (n > 0)
 		doctor_say(d, VERDICT_OK, "vault", NULL, "whole; %d files edited by hand",
 			   n);
@@ -109,20 +109,24 @@ static int mirror_all(struct doctor *d, struct store *store, const char *attic,
 	int64_t until = clock_steady_ms() + FIX_MS;
 	struct mirror *m = NULL;
 	bool more = true;
+	int64_t due = 0;
 	int rc = mirror_open(&m, &d->cli->home, f);
 
 	if (rc == 0) {
 		mirror_watch(m);
 		mirror_keep(m, attic);
 	}
-	while (rc >= 0 && clock_steady_ms() < until) {
-		int64_t due;
-
+	while (rc >= 0 && (more || due >= 0)) {
+		if (clock_steady_ms() >= until) {
+			rc = fault_set(f, FAULT_TIMEOUT, "",
+				       "not all files were looked at in %d s",
+				       FIX_MS / 1000);
+			fault_hint(f, "run it again, or start a host: cadre up");
+			break;
+		}
 		rc = mirror_step(m, store, STEP_MS, &more, f);
 		due = mirror_due(m);
-		if (!more && due < 0)
-			break;
-		if (!more)
+		if (!more && due >= 0)
 			poll(NULL, 0, due < STEP_MS ? (int)due : STEP_MS);
 	}
 	mirror_close(m);
