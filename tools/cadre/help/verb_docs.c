@@ -39,8 +39,7 @@ static const struct {
 	  "Without a team the operator sees those of all teams.  BY `as coder` is the\n"
 	  "operator, who acted as coder: see --as.\n" },
 	{ "doctor",
-	  "One line a check: ok, warn or bad.  It changes nothing; 1 when one is bad.\n" },
-	{ "doctor",
+	  "One line a finding: ok, warn or bad.  Without --fix it changes nothing.\n"
 	  "It looks at the folder and who may read it, the space, the database and its log,\n"
 	  "locks and sockets, the clock, tokens and leases, guests and what they left on the\n"
 	  "machine, and compares the vault and the search index with the rows.  1 when\n"
