@@ -71,3 +71,13 @@ UPDATE host SET alive_at = :now WHERE id = :host;
 -- int: at
 -- When the newest event was written; 0: nothing has happened.
 SELECT coalesce(max(e.at), 0) AS at FROM event e WHERE e.seq = (SELECT max(seq) FROM event);
+
+-- name: doctor_late
+-- scan ok: open assignments
+-- Whether something ran out before :now.  An assignment that did not start has no end.
+SELECT EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
+	OR EXISTS (SELECT 1 FROM delivery
+		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)
+	OR EXISTS (SELECT 1 FROM delayed WHERE due_at <= :now)
+	OR EXISTS (SELECT 1 FROM assignment WHERE state IN {assignment_state.open}
+		AND started_at + timeout_s * 1000 + 30000 < :now) AS late;

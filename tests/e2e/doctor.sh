@@ -59,10 +59,12 @@ chmod 711 "$H/backups"
 names bad permissions "$H/backups is open to others: 711"
 mends permissions 'backups had the mode 711, and has 700'
 
-mkdir -p "$H/vault/notes/deep"
-chmod 0 "$H/vault/notes/deep"
+deep=$H/vault/notes/$(printf 'deep\377') # no UTF-8
+mkdir -p "$deep"
+chmod 0 "$deep"
+either=yes is 1 '"check":"permissions","verdict":"bad","about":"folders"' cadre doctor --json
 names bad folders "its owner cannot look into $H/vault/notes/deep"
-mends permissions 'vault/notes/deep is open to its owner'
+mends permissions 'vault/notes/deep'
 
 # --- the search index: against rows, and damaged ------------------------------------------
 
@@ -193,9 +195,16 @@ socket=$(cut -d' ' -f3 "$H/host.lock")
 kill -9 "$(cut -d' ' -f1 "$H/host.lock")"
 kill -9 "$pid"
 until_is '^0$' count_guests
+mv "$socket" "$socket.left"
+echo mine >"$socket" # which is no socket
+is 0 'guest ' cadre doctor
+grep -q '^warn *socket' "$TMPDIR/out" && bad "a file is taken for a socket: $(cat "$TMPDIR/out")"
+mv "$socket.left" "$socket"
 names warn socket 'a host that was killed has left'
 [ -e "$H/endpoint" ] || echo http://127.0.0.1:1 >"$H/endpoint"
 names warn endpoint 'a host that was killed has left .*/endpoint'
+
+sqlite3 "$H/state.db" "UPDATE workspace SET pid = $$ WHERE pid = $pid" # another's now
 names warn guest 'is not running'
 mends 'socket\|guests' 'is removed\|is gone, its row says so'
 [ ! -e "$socket" ] || bad "the socket is still there"

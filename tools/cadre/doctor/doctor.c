@@ -64,6 +64,18 @@ static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
 
 /* --- lines --------------------------------------------------------------------------- */
 
+/* A text in JSON; what is no UTF-8 in it, as in a file's name, becomes U+FFFD. */
+static json_t *json_text(const char *s)
+{
+	struct text quoted = { 0 };
+	json_t *out;
+
+	text_add_json(&quoted, s);
+	out = json_loads(quoted.data, JSON_DECODE_ANY, NULL);
+	text_release(&quoted);
+	return out;
+}
+
 void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
 		const char *fmt, ...)
 {
@@ -78,8 +90,10 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 		todo += strlen(DOCTOR_FIX); /* it was tried */
 	d->worst = v > d->worst ? v : d->worst;
 	json_array_append_new(d->lines,
-			      json_pack("{ss,ss,ss,ss*}", "check", what, "verdict",
-					verdict_names[v], "found", found, "todo", todo));
+			      json_pack("{ss,ss,ss,so,so*}", "check", d->check->name,
+					"verdict", verdict_names[v], "about", what,
+					"found", json_text(found), "todo",
+					todo ? json_text(todo) : NULL));
 }
 
 /* Prints a line whose first word has that colour. */
@@ -112,7 +126,7 @@ static void print_from(const struct doctor *d, size_t from)
 
 		while (strcmp(verdict_names[v], text_of(line, "verdict")) != 0)
 			v++;
-		print_line(d, verdict_names[v], colors[v], text_of(line, "check"),
+		print_line(d, verdict_names[v], colors[v], text_of(line, "about"),
 			   text_of(line, "found"), text_of(line, "todo"));
 	}
 }
@@ -125,8 +139,8 @@ void doctor_did(struct doctor *d, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(d->fixes,
-			      json_pack("{ss,ss}", "check", d->check->name, "did", text));
+	json_array_append_new(d->fixes, json_pack("{ss,so}", "check", d->check->name,
+						  "did", json_text(text)));
 	if (!d->cli->json)
 		print_line(d, "did", colors[VERDICT_OK], d->check->name, text, NULL);
 }
@@ -224,6 +238,12 @@ static bool fix(struct doctor *d)
 	return json_array_size(d->fixes) > done;
 }
 
+/* Whether the check has what it needs; a fix that opens the state again may fail in that. */
+static bool may_look(const struct doctor *d, const struct check *check)
+{
+	return d->store || !(check->flags & NEEDS_STATE);
+}
+
 static void run(struct doctor *d, const struct check *check)
 {
 	size_t from = json_array_size(d->lines);
@@ -231,7 +251,8 @@ static void run(struct doctor *d, const struct check *check)
 	d->check = check;
 	d->worst = VERDICT_OK;
 	check->look(d);
-	if (d->fixes && check->fix && d->worst != VERDICT_OK && fix(d)) {
+	if (d->fixes && check->fix && d->worst != VERDICT_OK && fix(d) &&
+	    may_look(d, check)) {
 		while (json_array_size(d->lines) > from)
 			json_array_remove(d->lines, from);
 		d->worst = VERDICT_OK;
@@ -272,7 +293,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	d.lines = json_array();
 	d.fixes = fixes ? json_array() : NULL;
 	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
-		if (d.store || !(checks[i].flags & NEEDS_STATE))
+		if (may_look(&d, &checks[i]))
 			run(&d, &checks[i]);
 	store_close(d.store);
 	if (cli->json)

@@ -58,20 +58,25 @@ static char state_of(pid_t pid)
 	return s && s[1] == ' ' && !strchr("ZX", s[2]) ? s[2] : '\0';
 }
 
-/* Whether a row of this machine names a process that is no more. */
-static bool is_dead(const json_t *row)
+/* Whether a row of this machine names a guest that is no more; its pid may be another's now. */
+static bool is_dead(const struct doctor *d, const json_t *row)
 {
-	pid_t pid = pid_of(row);
+	const struct backend *m = NULL;
+	struct process p;
 
-	return !strcmp(text_of(row, "state"), "ready") && !json_object_get(row, "host") &&
-	       pid > 0 && !state_of(pid);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(text_of(row, "backend"), kinds[i].backend->name))
+			m = kinds[i].backend;
+	return m && !strcmp(text_of(row, "state"), "ready") &&
+	       !json_object_get(row, "host") && pid_of(row) > 0 &&
+	       !m->seek(m->self, d->cli->home.dir, text_of(row, "id"), &p);
 }
 
 /* Whether the row of a dead guest can be set right here.  What becomes of a VM that died is
  * known to a host alone, which finds out whether its machine went down with it. */
-static bool is_mended(const json_t *row)
+static bool is_mended(const struct doctor *d, const json_t *row)
 {
-	return is_dead(row) && !strcmp(text_of(row, "backend"), "process");
+	return is_dead(d, row) && !strcmp(text_of(row, "backend"), "process");
 }
 
 /* Whether a host has to start it. */
@@ -84,14 +89,14 @@ static bool is_waiting(const json_t *row)
 static bool check_guest(struct doctor *d, const json_t *row)
 {
 	bool hosted = home_holder(&d->cli->home);
-	bool lost = is_dead(row) || (hosted && is_waiting(row));
+	bool lost = is_dead(d, row) || (hosted && is_waiting(row));
 
 	if (!lost && strcmp(text_of(row, "state"), "failed") != 0)
 		return true;
 	doctor_say(d, VERDICT_WARN, "guest",
-		   hosted           ? "cadre workspace start, or see `cadre logs`"
-		   : is_mended(row) ? DOCTOR_FIX "start a host: cadre up"
-				    : "start a host: cadre up",
+		   hosted              ? "cadre workspace start, or see `cadre logs`"
+		   : is_mended(d, row) ? DOCTOR_FIX "start a host: cadre up"
+				       : "start a host: cadre up",
 		   "%s is %s", text_of(row, "name"), lost ? "not running" : "failed");
 	return false;
 }
@@ -190,10 +195,11 @@ int fix_guests(struct doctor *d, struct fault *f)
 	const char *id;
 	json_t *row;
 
-	if (!d->known || doctor_open(d, &store, f) < 0)
+	/* A host may have changed the rows before the lock. */
+	if (list_guests(d, f) < 0 || doctor_open(d, &store, f) < 0)
 		return f->code;
 	json_object_foreach(d->known, id, row) {
-		if (is_mended(row) && note_dead(d, store, row, f) < 0)
+		if (is_mended(d, row) && note_dead(d, store, row, f) < 0)
 			break;
 	}
 	store_close(store);
@@ -344,13 +350,16 @@ static size_t stop_all(const struct strangers *s, bool stop, bool now)
 }
 
 /* Ends them as a host does that starts: first replaced/ is there, which says to all later
- * hosts that their files stay. */
+ * hosts that their files stay.  Guests are listed again: a host may have made some before the
+ * lock. */
 int fix_orphans(struct doctor *d, struct fault *f)
 {
 	struct strangers s;
 	char path[4200];
 	size_t alive;
 
+	if (list_guests(d, f) < 0)
+		return f->code;
 	find_strangers(d, &s);
 	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
 	if (s.n && dir_make(path, 0700))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -87,6 +88,7 @@ void check_log(struct doctor *d)
 
 int fix_log(struct doctor *d, struct fault *f)
 {
+	struct fault again = { 0 };
 	struct store *store = NULL;
 	int64_t before = store_wal_waiting(d->store);
 
@@ -99,7 +101,9 @@ int fix_log(struct doctor *d, struct fault *f)
 		doctor_did(d, "%lld frames of the log were copied into state.db",
 			   (long long)(before - store_wal_frames(store)));
 	store_close(store);
-	return store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, f);
+	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &again) < 0)
+		doctor_say(d, VERDICT_BAD, "state", again.hint, "%s", again.text);
+	return f->code;
 }
 
 void check_tokens(struct doctor *d)
@@ -146,14 +150,15 @@ void check_clock(struct doctor *d)
  * writer has written it down nobody is told. */
 void check_leases(struct doctor *d)
 {
-	const struct sql_host_due_in in = { .now = clock_wall_ms() - LATE_MS };
-	struct host_due_row due = { 0 };
+	const struct sql_doctor_late_in in = { .now = clock_wall_ms() - LATE_MS };
+	struct doctor_late_row row = { 0 };
 	struct arena arena = { 0 };
 	struct fault f = { 0 };
 
 	if (store_begin(d->store, false, &f) == 0 &&
-	    store_row(d->store, sql_host_due, &in, &due, sizeof(due), &arena, &f) > 0 &&
-	    due.due)
+	    store_row(d->store, sql_doctor_late, &in, &row, sizeof(row), &arena, &f) >
+		    0 &&
+	    row.late)
 		doctor_say(
 			d, VERDICT_WARN, "leases",
 			home_holder(&d->cli->home) ? "see `cadre logs`"
@@ -261,24 +266,27 @@ void check_host(struct doctor *d)
 		check_answer(d, holder);
 }
 
-/* Whether somebody listens there; true as well where that cannot be told. */
-static bool is_heard(const char *path)
+/* Whether the state's own socket is there and nobody listens; false as well where that cannot
+ * be told.  A file that is no socket refuses too, and $CADRE_SOCKET names those of others. */
+static bool is_left(const struct home *home)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const char *path = home->socket;
+	size_t n = strlen(home->run);
+	struct stat st;
 	bool refused;
+	int fd;
 
+	if (strncmp(path, home->run, n) != 0 || path[n] != '/' || lstat(path, &st) ||
+	    !S_ISSOCK(st.st_mode))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
 	refused = fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof(to)) &&
 		  errno == ECONNREFUSED;
 	if (fd >= 0)
 		close(fd);
-	return !refused;
-}
-
-static bool is_left(const char *socket)
-{
-	return access(socket, F_OK) == 0 && !is_heard(socket);
+	return refused;
 }
 
 /* Where a host that serves HTTP writes down its URL; without a host nobody answers there. */
@@ -295,7 +303,7 @@ void check_socket(struct doctor *d)
 
 	if (home_holder(home))
 		return;
-	if (is_left(home->socket))
+	if (is_left(home))
 		doctor_say(d, VERDICT_WARN, "socket",
 			   DOCTOR_FIX "the next start of a host takes it over",
 			   "a host that was killed has left %s", home->socket);
@@ -321,7 +329,7 @@ int fix_socket(struct doctor *d, struct fault *f)
 
 	if (endpoint_left(home, path) && take_away(d, path, f) < 0)
 		return f->code;
-	if (!is_left(home->socket))
+	if (!is_left(home))
 		return 0;
 	if (take_away(d, home->socket, f) == 0 && !guests_running(home->dir))
 		home_leave_run(home);
