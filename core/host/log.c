@@ -199,16 +199,14 @@ static void write_all(struct log *l, enum log_level level, const char *what,
 	struct line o = { .n = 0 };
 	char when[25];
 
-	if (!log_takes(l, level))
-		return;
 	time_format(clock_wall_ms(), when);
 	o.n = (size_t)snprintf(o.data, sizeof(o.data), "time=%s level=%s msg=", when,
 			       log_level_name(level));
 	put_value(&o, what);
+	if (left_out)
+		put_field(&o, &more); /* first: others may fill the line */
 	for (; fields->key; fields++)
 		put_field(&o, fields);
-	if (left_out)
-		put_field(&o, &more);
 	atomic_fetch_add(&l->lines[level], 1);
 	write_line(l, &o);
 }
@@ -216,7 +214,8 @@ static void write_all(struct log *l, enum log_level level, const char *what,
 void log_write(struct log *l, enum log_level level, const char *what,
 	       const struct log_field *fields)
 {
-	write_all(l, level, what, fields, 0);
+	if (log_takes(l, level))
+		write_all(l, level, what, fields, 0);
 }
 
 void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level level,
@@ -224,6 +223,8 @@ void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level lev
 {
 	int64_t now = clock_wall_ms(), left_out = pause->n;
 
+	if (!log_takes(l, level))
+		return;
 	/* A clock that went back by far does not silence it for long. */
 	if (now < pause->until && pause->until - now <= SELDOM_MS) {
 		pause->n++;

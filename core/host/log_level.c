@@ -16,8 +16,11 @@ void log_level_tick(struct host *host)
 	}
 	if (level == host->level)
 		return;
-	host->level = level;
-	log_set_level(host->log, level);
-	log_line(host->log, level, "the log has another level",
+	/* The line is news, which the former level or the new one may take. */
+	if (level > host->level)
+		log_set_level(host->log, level);
+	log_line(host->log, LOG_LEVEL_INFO, "the log has another level",
 		 LOG_TEXT("to", log_level_name(level)));
+	log_set_level(host->log, level);
+	host->level = level;
 }

@@ -18,7 +18,7 @@ url=$(cat "$CADRE_HOME/endpoint")
 cadre send tester quiet >/dev/null
 grep -q 'msg=call' "$log" && bad "calls are logged unasked"
 echo 'log.level = "debug"' >"$config"
-until_done grep -q 'level=debug msg="the log has another level" to=debug' "$log"
+until_done grep -q 'level=info msg="the log has another level" to=debug' "$log"
 cadre send tester loud >/dev/null
 until_done grep -Eq ' level=debug msg=call operation=message.send fault=none team=shop agent=operator us=[0-9]+$' "$log"
 is 3 . cadre send nobody-here lost
@@ -94,6 +94,12 @@ is 0 . cadre logs -n 1 --level debug
 observer=$(cadre token create watcher --observer)
 curl -sS -H "Authorization: Bearer $observer" "$url/metrics" >"$TMPDIR/metrics"
 grep -q '^cadre_log_lines_total{level="warn"} [1-9]' "$TMPDIR/metrics" || bad "warnings are not counted"
+
+# A change to errors alone is no error.
+echo 'log.level = "error"' >"$config"
+until_done grep -q 'level=info msg="the log has another level" to=error' "$log"
+curl -sS -H "Authorization: Bearer $observer" "$url/metrics" >"$TMPDIR/metrics"
+grep -q '^cadre_log_lines_total{level="error"} 0' "$TMPDIR/metrics" || bad "a change of the level is an error: $(grep level=error "$log")"
 
 # A variable wins over the file, which then changes nothing.
 cadre down >/dev/null

@@ -146,6 +146,31 @@ static void test_log_quotes(void **state)
 	temp_remove(root);
 }
 
+/* However long a line is, it says how many were left out before it. */
+static void test_log_left_out(void **state)
+{
+	struct log_pause pause = { .until = 1, .n = 7 };
+	char line[5000], path[100], root[64], longest[6000];
+	struct fault f = { 0 };
+	struct log *log = NULL;
+	FILE *file;
+
+	(void)state;
+	assert_int_equal(temp_make(root, "log"), 0);
+	assert_int_equal(log_open(&log, root, LOG_LEVEL_WARN, false, &f), 0);
+	memset(longest, 'x', sizeof(longest));
+	longest[4030] = '\0';
+	log_seldom(log, &pause, LOG_LEVEL_WARN, "again", LOG_TEXT("key", longest));
+	log_close(log);
+	snprintf(path, sizeof(path), "%s/log/host.log", root);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	assert_non_null(strstr(line, " left_out_like_this=7"));
+	temp_remove(root);
+}
+
 /* Lines below the level are left out, whose level may change meanwhile; the others are
  * counted. */
 static void test_log_levels(void **state)
@@ -169,6 +194,13 @@ static void test_log_levels(void **state)
 	assert_int_equal(log_lines(log, LOG_LEVEL_INFO), 1);
 	assert_int_equal(log_lines(log, LOG_LEVEL_ERROR), 1);
 	assert_int_equal(pause.n, 2);
+	/* A line that is not taken is none of them, and does not let the next one wait. */
+	pause = (struct log_pause){ 0 };
+	log_set_level(log, LOG_LEVEL_WARN);
+	for (int i = 0; i < 2; i++)
+		log_seldom(log, &pause, LOG_LEVEL_INFO, "again", LOG_NOTHING);
+	assert_int_equal(pause.until, 0);
+	assert_int_equal(pause.n, 0);
 	assert_false(log_takes(NULL, LOG_LEVEL_ERROR));
 	log_line(NULL, LOG_LEVEL_ERROR, "nowhere", LOG_NOTHING);
 	log_close(log);
@@ -180,6 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_log_rotates),
 		cmocka_unit_test(test_log_quotes),
+		cmocka_unit_test(test_log_left_out),
 		cmocka_unit_test(test_log_levels),
 	};
 
