@@ -243,9 +243,9 @@ static int find_heir(struct call *call, const char *name, const struct agent_row
 	return 0;
 }
 
-static int only_lead(struct call *call, const struct agent_row *a)
+int team_only_lead(struct call *call, const struct agent_row *a, const char *where)
 {
-	fault_set(&call->fault, FAULT_CONFLICT, "/name", "%s is the team's only lead",
+	fault_set(&call->fault, FAULT_CONFLICT, where, "%s is the team's only lead",
 		  a->name);
 	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
 }
@@ -257,7 +257,7 @@ static int hand_to_lead(struct call *call, const struct agent_row *a)
 	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
 
 	if (rc <= 0)
-		return rc < 0 ? rc : only_lead(call, a);
+		return rc < 0 ? rc : team_only_lead(call, a, "/name");
 	rc = agent_renew_seats(call, a->id);
 	return rc < 0 ? rc : sql_run(call, member_seats, .agent = a->id, .to = lead.id);
 }

@@ -29,6 +29,9 @@ cadre team create old --roles x >/dev/null 2>&1
 cadre team destroy old --yes >/dev/null
 cadre team create idle --roles y >/dev/null 2>&1
 is 0 . cadre agent update y --new-name z --team idle
+is 0 . cadre agent register captain --role lead --team idle
+is 0 . cadre member remove lead --team idle
+is 4 "captain is the team's only lead" cadre agent register captain --role hand --replace --team idle
 cadre estop --team idle >/dev/null || bad "estop"
 
 for n in 1 2 3 4 5 6; do team --as dev send tester "message $n, \"quoted\" ü" --ack-required; done
