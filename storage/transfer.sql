@@ -71,6 +71,14 @@ WHERE t.id > :from AND t.destroyed_at IS NULL AND NOT EXISTS (SELECT 1 FROM agen
 		AND (a.role = 'lead' OR a.name = 'lead'))
 LIMIT 1;
 
+-- name: transfer_holder_far
+-- scan ok: once in an import
+-- A place of a lead is held by an agent of the team above, so that none is held in a circle.
+SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
+WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
+	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
+LIMIT 1;
+
 -- name: transfer_owner_far
 -- scan ok: once in an import
 SELECT k.id FROM task k
@@ -139,6 +147,13 @@ UPDATE agent_inbox SET
 	assignments = (SELECT count(*) FROM assignment x WHERE x.agent = agent_inbox.agent
 		AND x.state IN {assignment_state.open})
 WHERE agent > :from;
+
+-- name: transfer_generations
+-- scan ok: once in an import
+-- A member that comes in has a generation above all that were given before a backup was put
+-- back: its token would be that of one who was lost then.
+UPDATE agent SET generation = generation + (SELECT counts_from FROM state WHERE one = 1)
+WHERE id > :from AND generation <= (SELECT counts_from FROM state WHERE one = 1);
 
 -- name: transfer_members
 -- scan ok: once in an import

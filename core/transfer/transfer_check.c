@@ -85,6 +85,8 @@ static const struct rule {
 	  "is a team without its one operator" },
 	{ sql_transfer_lead_none, "team", "id", "team",
 	  "is a team that lives, and whose lead does not" },
+	{ sql_transfer_holder_far, "agent", "id", "agent",
+	  "is held by nobody of the team above" },
 	{ sql_transfer_owner_far, "task", "id", "task",
 	  "is a task whose owner or assignee is of another team" },
 	{ sql_transfer_dep_far, "task_dep", "task", "task",

@@ -152,12 +152,17 @@ static json_t *note_line(const char *path, const struct text *text)
 static int put_note(struct export *x, const char *path)
 {
 	const struct notes *notes = x->call->settings->notes;
-	const struct note_part all = { .most = NOTE_MOST };
+	const struct note_part all = { .most = NOTE_MOST + 1 };
 	struct text text = { 0 };
 	struct note_stamp stamp;
 	int rc = notes->read(notes->self, path, all, &text, &stamp, &x->call->fault);
 
-	if (rc > 0) {
+	if (rc > 0 && text.len > NOTE_MOST) {
+		rc = fault_set(&x->call->fault, FAULT_EXHAUSTED, "/file",
+			       "the note %.150s is over %d MiB", path, NOTE_MOST >> 20);
+		fault_hint(&x->call->fault,
+			   "Take it out of the vault, and export again.");
+	} else if (rc > 0) {
 		rc = put_line(x, note_line(path, &text));
 		x->report->notes++;
 	}
