@@ -56,9 +56,15 @@ static const char **text_at(void *base, const struct field *f)
 }
 
 /* The value of a hexadecimal digit in small letters; above 15: it is none. */
-static unsigned digit_of(char c)
+static inline unsigned digit_of(char c)
 {
-	return (unsigned)(c <= '9' ? c - '0' : c < 'a' ? -1 : c - 'a' + 10);
+	static const uint8_t digits[256] = {
+		['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	};
+
+	return digits[(uint8_t)c] - 1u;
 }
 
 /* The bytes of a UUID as it is written, in small letters; false: it is none. */

@@ -65,7 +65,7 @@ struct fault {
 	char text[256]; /* the cause */
 	char hint[200]; /* an action that may help */
 	int64_t retry_after_ms; /* 0: not said */
-	char available[400]; /* names that were there in place of the one that was not, with
+	char available[160]; /* names that were there in place of the one that was not, with
 				commas between, the first that have room; "": not said */
 };
 

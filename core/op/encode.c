@@ -20,7 +20,8 @@ static size_t count_at(const char *base, const struct field *fd)
 	return *(const size_t *)(base + fd->at2);
 }
 
-static bool is_absent(const struct field *fd, const char *base)
+/* A question about each field of each answer. */
+static inline bool is_absent(const struct field *fd, const char *base)
 {
 	if (!(fd->flags & FIELD_OPTIONAL))
 		return false;

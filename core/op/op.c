@@ -46,7 +46,7 @@ const struct field *field_find(const struct record *r, const char *name)
 		if (*r->fields[i].name == *name && strcmp(r->fields[i].name, name) == 0)
 			return &r->fields[i];
 	for (size_t i = 0; i < r->n_fields; i++)
-		if (has_alias(&r->fields[i], name))
+		if (r->fields[i].aliases && has_alias(&r->fields[i], name))
 			return &r->fields[i];
 	return NULL;
 }

@@ -8,18 +8,22 @@
 
 /* --- growing ------------------------------------------------------------------- */
 
-/* Makes room for `more` bytes and a NUL.  Without memory the process ends, as with an
- * arena. */
-static char *text_room(struct text *t, size_t more)
+static void text_grow(struct text *t, size_t more)
 {
-	if (t->room - t->len <= more) {
-		size_t room = t->room ? t->room : 256;
+	size_t room = t->room ? t->room : 256;
 
-		while (room - t->len <= more)
-			room *= 2;
-		t->data = xreallocarray(t->data, room, 1);
-		t->room = room;
-	}
+	while (room - t->len <= more)
+		room *= 2;
+	t->data = xreallocarray(t->data, room, 1);
+	t->room = room;
+}
+
+/* Makes room for `more` bytes and a NUL, which as a rule is there: each part of each answer asks.
+ * Without memory the process ends, as with an arena. */
+static inline char *text_room(struct text *t, size_t more)
+{
+	if (t->room - t->len <= more)
+		text_grow(t, more);
 	return t->data + t->len;
 }
 

@@ -17,6 +17,7 @@
 #include "core/base/alloc.h"
 #include "core/host/gift.h"
 #include "core/host/listener.h"
+#include "core/host/metrics/metrics.h"
 #include "core/host/web/inside.h"
 #include "core/http/inside.h"
 #include "tests/lib/world.h"
@@ -193,6 +194,7 @@ static void open_host(void)
 	struct http_service at = service;
 
 	host = &the_host;
+	host->metrics = metrics_new();
 	settings_init(&home.settings);
 	settings_init(&host->settings);
 	home.settings.config.team_default = "t";
