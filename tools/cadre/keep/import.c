@@ -2,6 +2,7 @@
  * import - adds what `export` wrote to the state: see docs/export.md.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,29 +17,49 @@
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/progress.h"
 
-/* Input from a pipe is kept in a file without a name, since it is read twice. */
-static FILE *open_input(const char *path, struct fault *f)
+/* A plain file, which a queue of another process is not: that would never open. */
+static FILE *open_file(const char *path, struct fault *f)
 {
-	bool piped = !strcmp(path, "-");
-	FILE *in = piped ? tmpfile() : fopen(path, "re");
-	char bytes[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	size_t n;
 
-	if (!in) {
+	if (fd < 0)
 		fault_set(f, errno == ENOENT ? FAULT_NOT_FOUND : FAULT_IO, "/file",
 			  "cannot read %.150s: %m", path);
-		return NULL;
-	}
-	while (piped && (n = fread(bytes, 1, sizeof(bytes), stdin)))
-		if (fwrite(bytes, 1, n, in) != n)
-			fault_set(f, FAULT_UNAVAILABLE, "/file",
-				  "cannot keep what comes in: %m");
-	if (!piped && (fstat(fileno(in), &st) || !S_ISREG(st.st_mode)))
+	else if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", path);
 	if (!f->code)
-		return in;
-	fclose(in);
+		return fdopen(fd, "r");
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static bool copy(FILE *from, FILE *to)
+{
+	char bytes[65536];
+	size_t n;
+
+	while ((n = fread(bytes, 1, sizeof(bytes), from)))
+		if (fwrite(bytes, 1, n, to) != n)
+			return false;
+	return !ferror(from);
+}
+
+/* Input is read twice, and must not change meanwhile: it is kept in a file without a name. */
+static FILE *open_input(const char *path, struct fault *f)
+{
+	FILE *from = strcmp(path, "-") ? open_file(path, f) : stdin;
+	FILE *kept = from ? tmpfile() : NULL;
+
+	if (from && (!kept || !copy(from, kept)))
+		fault_set(f, FAULT_UNAVAILABLE, "/file", "cannot keep what comes in: %m");
+	if (from && from != stdin)
+		fclose(from);
+	if (!f->code)
+		return kept;
+	if (kept)
+		fclose(kept);
 	return NULL;
 }
 
@@ -62,6 +83,7 @@ static void show(struct call *call, struct home *home)
 
 	mirror_catch_up(home, call->store, MOST_MS, &later);
 	vault_sweep(call);
+	call->fault = (struct fault){ 0 }; /* the import is done, whatever came of this */
 }
 
 static int import(struct cli *cli, FILE *in, const char *as, struct call *call,
