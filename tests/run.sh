@@ -276,11 +276,11 @@ for story in $(list tests/*/*.sh); do
 	esac
 done
 
-program sim 300 test 200000
+program sim 300 test 100000
 program crash 300 test 20
 program crash 100 test 2 4 # few kills; there is something to judge all the same
 program power 200 test 6 --fs=ext4
-program soak 200 test 60 counts # judges what is counted, no times
+program soak 200 test 30 counts # judges what is counted, no times
 for source in $(list tests/*.c); do
 	base=$(basename "$source" .c)
 	case $base in
