@@ -26,7 +26,7 @@ is 0 . cadre team update store --new-name shop
 team agent update dev --input-schema '{"type":"object"}' --protocols mcp --project /srv/p
 cadre --team shop --as dev team create cellar --parent shop --roles hand --max-tokens 10 >/dev/null 2>&1 || bad "a team below"
 cadre team create old --roles x >/dev/null 2>&1
-cadre team destroy old --yes >/dev/null
+cadre team destroy old --purge --yes >/dev/null # else its folder is kept as notes, if it was made by then
 cadre team create idle --roles y >/dev/null 2>&1
 is 0 . cadre agent update y --new-name z --team idle
 is 0 . cadre agent register captain --role lead --team idle
