@@ -3,15 +3,7 @@
 # the suite's tools, and what fits any server against the real one.  Needs npm, once its registry.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-root=$(cd "$(dirname "$0")/../.." && pwd)
-place=$root/build/npm/conformance
-command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
-mkdir -p "$place"
-if ! cmp -s "$root/tests/conformance/package.json" "$place/package.json" || [ ! -d "$place/node_modules/node" ]; then
-	cp "$root/tests/conformance/package.json" "$place/"
-	(cd "$place" && npm install --no-audit --no-fund --loglevel=error) ||
-		{ rm -f "$place/package.json"; skip "npm cannot install the suite"; }
-fi
+packages conformance node
 proxy=
 trap 'test -z "$proxy" || kill "$proxy"; cadre down --all >/dev/null 2>&1' EXIT
 

@@ -4,15 +4,7 @@
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
-root=$(cd "$(dirname "$0")/../.." && pwd)
-place=$root/build/npm/inspector
-command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
-mkdir -p "$place"
-if ! cmp -s "$root/tests/inspector/package.json" "$place/package.json" || [ ! -x "$place/node_modules/.bin/mcp-inspector" ]; then
-	cp "$root/tests/inspector/package.json" "$place"
-	(cd "$place" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error >&2) ||
-		{ rm -f "$place/package.json"; skip "npm cannot install the inspector"; }
-fi
+packages inspector @modelcontextprotocol/inspector --ignore-scripts
 inspect() {
 	timeout $((60 * TEST_SCALE)) "$place/node_modules/.bin/mcp-inspector" --cli "$@"
 }

@@ -4,16 +4,8 @@
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
-root=$(cd "$(dirname "$0")/../.." && pwd)
-place=$root/build/npm/openapi
-command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
-mkdir -p "$place"
+packages openapi typescript
 cp "$root"/tests/openapi/*.mjs "$root"/tests/openapi/*.ts "$root/tests/openapi/tsconfig.json" "$place"
-if ! cmp -s "$root/tests/openapi/package.json" "$place/package.json" || [ ! -d "$place/node_modules/typescript" ]; then
-	cp "$root/tests/openapi/package.json" "$place"
-	(cd "$place" && npm install --no-audit --no-fund --loglevel=error) ||
-		{ rm -f "$place/package.json"; skip "npm cannot install the generator"; }
-fi
 cadre up >/dev/null || bad "up"
 url=$(cat "$CADRE_HOME/endpoint")
 curl -sS -m $((30 * TEST_SCALE)) -o "$place/api.json" "$url/api/openapi.json" || bad "no document"

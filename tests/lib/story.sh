@@ -15,6 +15,19 @@ bad() { # and what the command has printed that was judged last
 }
 skip() { echo "skipped: $*"; exit 77; }
 
+# packages NAME PACKAGE [OPTION-OF-NPM]: those of tests/NAME/package.json, of which PACKAGE is
+# one, are in $place then; they are fetched once.
+packages() {
+	option=${3:-} root=$(cd "$(dirname "$0")/../.." && pwd)
+	place=$root/build/npm/$1
+	command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are not installed"
+	mkdir -p "$place"
+	cmp -s "$root/tests/$1/package.json" "$place/package.json" && [ -d "$place/node_modules/$2" ] && return
+	cp "$root/tests/$1/package.json" "$place"
+	(cd "$place" && npm install $option --no-audit --no-fund --loglevel=error >&2) ||
+		{ rm -f "$place/package.json"; skip "npm cannot install what tests/$1 needs"; }
+}
+
 # is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is not 0,
 # stderr) must hold; with $either=yes, one of the two.
 is() {
