@@ -9,22 +9,29 @@ ORDER BY seq LIMIT :limit;
 -- name: host_due
 -- scan ok: open assignments; the few hosts
 -- Whether something has run out, whether anything can run out, and when any host ran
--- last: only a time without all of them is a gap; and when the next delayed message comes (0:
--- there is none).
+-- last: only a time without all of them is a gap; and when the next delayed message comes, or
+-- the next budget of time is to be told of (0: neither).  That is when four fifths of what it
+-- has not reserved are used, and when all of it is: as budget_turned has it.
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
-	(SELECT coalesce(min(y.due_at), 0) FROM delayed y WHERE y.due_at > :now) AS comes_at,
+	(SELECT coalesce(min(e.at), 0) FROM (
+		SELECT min(y.due_at) AS at FROM delayed y WHERE y.due_at > :now
+		UNION ALL SELECT c.turns_at) e WHERE e.at > :now) AS comes_at,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)
 	OR EXISTS (SELECT 1 FROM delayed WHERE due_at <= :now)
 	OR EXISTS (SELECT 1 FROM assignment WHERE state IN {assignment_state.open} AND (
 		started_at + timeout_s * 1000 + 30000 < :now
-		OR (started_at IS NULL AND :now % 10000 < 1000))) AS due,
+		OR (started_at IS NULL AND :now % 10000 < 1000)))
+	OR (c.turns_at IS NOT NULL AND c.turns_at <= :now) AS due,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open}) AS live
-FROM state s WHERE s.one = 1;
+FROM state s, (SELECT min(b.since - b.used * 1000
+		+ ((b.most - b.reserved) * (4 + b.told) + 4) / 5 * 1000) AS turns_at
+	FROM spending b WHERE b.since IS NOT NULL AND b.told < 2) c
+WHERE s.one = 1;
 
 -- name: next_lapse
 -- The next time at which a lease or life ends, or a delayed message comes; 0: nothing can run out.

@@ -177,7 +177,7 @@ int budget_take_message(struct call *call)
 	if ((rc = sql_run(call, budget_message, .team = team)))
 		return rc < 0 ? rc : budget_announce(call);
 	if ((rc = get(call, team, BUDGET_KIND_MESSAGES, &b)) < 0 || !b.most)
-		return rc < 0 ? rc : 0;
+		return rc < 0 ? rc : budget_announce(call); /* of time, which passes */
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/to", "%s",
 		  tell_left(call, call->caller.team_name, &b));
 	return fault_hint(&call->fault, "Messages to the operator are free: ask there "

@@ -51,7 +51,8 @@ int budget_close(struct call *call, int64_t team);
  * claims, assignments, members and teams below it. */
 int budget_check(struct call *call, int64_t team, const char *where);
 
-/* Counts a message that an agent of the call's team sends.  0, or exhausted at /to. */
+/* Counts a message that an agent of the call's team sends, and announces, as without a host nobody
+ * else may tell of time that is over.  0, or exhausted at /to. */
 int budget_take_message(struct call *call);
 
 /* Tells of budgets of the call's team of which, since it was told last, little is left, or
