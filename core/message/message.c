@@ -311,10 +311,12 @@ static int send_assignment(struct call *call, const struct draft *d,
 }
 
 /* The operator's messages and those to him alone are no part of a team's budget. */
-static bool is_free(const struct call *call, const struct recipients *r)
+static int spend(struct call *call, const struct recipients *r)
 {
-	return !call->identity.agent ||
-	       (r->n == 1 && r->agents->kind == AGENT_KIND_OPERATOR);
+	if (!call->identity.agent ||
+	    (r->n == 1 && r->agents->kind == AGENT_KIND_OPERATOR))
+		return 0;
+	return budget_take_message(call);
 }
 
 static int send_new(struct call *call, const struct message_send_in *in,
@@ -332,13 +334,14 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	d.skips = in->on_limit == ON_LIMIT_SKIP ? skips : NULL;
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
-	if ((rc = check_readers(call, r)) < 0 ||
-	    (!is_free(call, r) && (rc = budget_take_message(call)) < 0))
+	if ((rc = check_readers(call, r)) < 0 || (!d.skips && (rc = spend(call, r)) < 0))
 		return rc;
 	d.drops = drops;
 	if (r->n == 1 && !d.skips) /* who may go without it is not said to have it */
 		return send_one(call, &d, r, &call->made);
-	return send_many(call, &d, r, except, &call->made);
+	if ((rc = send_many(call, &d, r, except, &call->made)) < 0 || !skips->n_reached)
+		return rc;
+	return spend(call, r);
 }
 
 /* --- reporting ----------------------------------------------------------------------- */
@@ -503,8 +506,7 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 				 "a reply assigns nothing");
 	if (!d.thread)
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
-	if ((!is_free(call, &only) && (rc = budget_take_message(call)) < 0) ||
-	    (rc = inbox_ack(call, from, parent->id)) < 0)
+	if ((rc = spend(call, &only)) < 0 || (rc = inbox_ack(call, from, parent->id)) < 0)
 		return rc;
 	d.abroad = to.team != call->caller.team;
 	return send_one(call, &d, &only, &call->made);
