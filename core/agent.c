@@ -73,6 +73,14 @@ int agent_set_protocols(struct call *call, int64_t agent, const char **protocols
 	return rc;
 }
 
+int agent_may_lead(struct call *call, const char *name, const char *role,
+		   const char *where)
+{
+	if (name && strcmp(name, "lead") == 0)
+		return who_leads(call, where);
+	return role && strcmp(role, "lead") == 0 ? who_leads(call, "/role") : 0;
+}
+
 static int check_name(struct call *call, const struct newcomer *n, const char *where)
 {
 	if (!n->is_operator && agent_reserved(n->name))
@@ -266,8 +274,10 @@ static int join_new(struct call *call, const struct agent_register_in *in)
 			      .n_skills = in->n_skills };
 	int rc;
 
-	if ((!who_is_nobody(call) && (rc = who_leads(call, "/name")) < 0) ||
-	    (rc = estop_check(call, "/team")) < 0 ||
+	if ((who_is_nobody(call) ? agent_may_lead(call, n.name, n.role, "/name")
+				 : who_leads(call, "/name")) < 0)
+		return call->fault.code;
+	if ((rc = estop_check(call, "/team")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
 	    (rc = agent_add(call, &n, "/name")) < 0)
 		return rc;

@@ -20,6 +20,11 @@ struct newcomer {
 	int64_t id;
 };
 
+/* The name or role (or NULL) `lead` makes an agent lead its team, so only who leads gives either:
+ * 0, or denied at `where`, or at /role. */
+int agent_may_lead(struct call *call, const char *name, const char *role,
+		   const char *where);
+
 /* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
 int agent_add(struct call *call, struct newcomer *n, const char *where);
 

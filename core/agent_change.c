@@ -23,9 +23,7 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 				 "%s is a reserved name", name);
 	if (strcmp(a->name, name) == 0)
 		return 0;
-	/* A member named `lead` leads the team, so only somebody who leads may give that
-	 * name. */
-	if (strcmp(name, "lead") == 0 && (rc = who_leads(call, "/new_name")) < 0)
+	if ((rc = agent_may_lead(call, name, NULL, "/new_name")) < 0)
 		return rc;
 	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);
 	if (rc == 0)

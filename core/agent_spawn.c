@@ -44,10 +44,8 @@ static int spawn(struct call *call, const struct agent_spawn_in *in,
 	struct agent_row a;
 	int rc;
 
-	/* An agent called `lead` is written to as the lead. */
-	if (strcmp(in->name, "lead") == 0 && (rc = who_leads(call, "/name")) < 0)
-		return rc;
-	if ((rc = estop_check(call, "/team")) < 0 ||
+	if ((rc = agent_may_lead(call, in->name, n.role, "/name")) < 0 ||
+	    (rc = estop_check(call, "/team")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
 	    (rc = agent_add(call, &n, "/name")) < 0)
 		return rc;
