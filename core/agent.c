@@ -211,15 +211,6 @@ int agent_renew_seats(struct call *call, int64_t agent)
 	return rc;
 }
 
-/* A team keeps a lead, whatever role a member takes. */
-static int check_led(struct call *call, const struct agent_row *a)
-{
-	struct team_lead_row lead;
-	int rc = sql_row(call, team_lead, &lead, .team = a->team);
-
-	return rc ? (rc < 0 ? rc : 0) : team_only_lead(call, a, "/role");
-}
-
 static int replace(struct call *call, const struct agent_register_in *in,
 		   const struct agent_row *a)
 {
@@ -236,7 +227,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	     (rc = sql_run(call, agent_set_role, .agent = a->id, .role = in->role,
 			   .description = in->description)) < 0) ||
 	    (*in->role && strcmp(a->role, "lead") == 0 &&
-	     (rc = check_led(call, a)) < 0) ||
+	     (rc = team_keep_lead(call, a, "/role", NULL)) < 0) ||
 	    (strcmp(in->role, "observer") == 0 &&
 	     (rc = sql_run(call, agent_unassign, .team = call->caller.team,
 			   .agent = a->id)) < 0) ||

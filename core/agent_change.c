@@ -7,6 +7,7 @@
 #include "core/agent.h"
 #include "core/message/message.h"
 #include "core/team/budget.h"
+#include "core/team/team.h"
 
 static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
 {
@@ -30,9 +31,12 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",
 				 "there is an agent %s in team %s already", name,
 				 call->caller.team_name);
-	return rc < 0 ? rc
-		      : sql_run(call, name_give_up, .team = a->team, .name = a->name,
-				.generation = a->generation);
+	if (rc >= 0 && strcmp(a->name, "lead") == 0)
+		rc = team_keep_lead(call, a, "/new_name", NULL);
+	if (rc < 0)
+		return rc;
+	return sql_run(call, name_give_up, .team = a->team, .name = a->name,
+		       .generation = a->generation);
 }
 
 /* Sends the others of the team what has changed on an agent's card: a message of the agent's,

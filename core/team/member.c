@@ -243,23 +243,33 @@ static int find_heir(struct call *call, const char *name, const struct agent_row
 	return 0;
 }
 
-int team_only_lead(struct call *call, const struct agent_row *a, const char *where)
+int team_keep_lead(struct call *call, const struct agent_row *a, const char *where,
+		   int64_t *lead)
 {
+	struct team_lead_row row;
+	int rc = sql_row(call, team_lead, &row, .team = a->team);
+
+	if (rc < 0)
+		return rc;
+	if (rc > 0) {
+		if (lead)
+			*lead = row.id;
+		return 0;
+	}
 	fault_set(&call->fault, FAULT_CONFLICT, where, "%s is the team's only lead",
 		  a->name);
 	return fault_hint(&call->fault, "Add another member with the role `lead` first.");
 }
 
-/* A team keeps a lead, who takes over the places that the member held in teams below. */
+/* The lead takes over the places that a member who leaves held in teams below. */
 static int hand_to_lead(struct call *call, const struct agent_row *a)
 {
-	struct team_lead_row lead;
-	int rc = sql_row(call, team_lead, &lead, .team = call->caller.team);
+	int64_t lead;
+	int rc = team_keep_lead(call, a, "/name", &lead);
 
-	if (rc <= 0)
-		return rc < 0 ? rc : team_only_lead(call, a, "/name");
-	rc = agent_renew_seats(call, a->id);
-	return rc < 0 ? rc : sql_run(call, member_seats, .agent = a->id, .to = lead.id);
+	if (rc < 0 || (rc = agent_renew_seats(call, a->id)) < 0)
+		return rc;
+	return sql_run(call, member_seats, .agent = a->id, .to = lead);
 }
 
 static int let_go(struct call *call, const struct member_remove_in *in)

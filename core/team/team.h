@@ -57,8 +57,10 @@ int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
  * otherwise.  0 or negative. */
 int team_name_now(struct call *call, const char *was, const char **now);
 
-/* The fault of a member without whom its team would have no lead. */
-int team_only_lead(struct call *call, const struct agent_row *a, const char *where);
+/* A team keeps a lead, whatever becomes of the member `a` that led it: its lead (`lead` may be
+ * NULL). 0, or conflict at `where` if nobody leads it now. */
+int team_keep_lead(struct call *call, const struct agent_row *a, const char *where,
+		   int64_t *lead);
 
 /* Refuses a name that no team may have. 0 or negative. */
 int team_check_name(struct call *call, const char *name, const char *where);
