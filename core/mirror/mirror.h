@@ -58,7 +58,7 @@ struct mirror_edit {
 /* The next such text that a step has found, or NULL; the caller's to give back. */
 struct mirror_edit *mirror_next_edit(struct mirror *m);
 /* Says what became of it, and releases it: the next step shows the card again.  The text of a
- * refused one is kept beside it, as AGENT.conflict.json. */
+ * refused one is kept beside it, as AGENT.conflict.json; that of no agent only so. */
 void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit);
 void mirror_edit_free(struct mirror_edit *edit);
 

@@ -5,6 +5,7 @@
  * by the next step.  Files that the mirror has just placed itself are looked at in the same way,
  * and so are those that are being written: they stay until that is done, and are looked at again.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,8 @@ void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 {
 	if (edit->code && !edit->unread)
 		files_unexpect(&m->show.files, &edit->text);
-	if (edit->code == FAULT_UNAVAILABLE || !edit->agent_row) {
+	if (edit->code == FAULT_UNAVAILABLE ||
+	    (!edit->agent_row && edit->code != FAULT_NOT_FOUND)) {
 		mirror_edit_free(edit); /* the file stays until it is looked at again */
 		return;
 	}
@@ -139,6 +141,46 @@ static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 	    files_keep(fs, fs->stage, "refused", dir, name) < 0)
 		return files_fault(&m->show.call.fault, "keep", name);
 	return 0;
+}
+
+/* The row of the agent whose card this is; 0: there is none in its team.  1, 0 where there is no
+ * such team, or negative. */
+static int find_agent(struct mirror *m, const struct mirror_edit *e, int64_t *agent)
+{
+	struct mirror_agent_called_row row;
+	int rc = show_begin(&m->show, NULL);
+
+	if (rc < 0)
+		return rc;
+	rc = sql_row(&m->show.call, mirror_agent_called, &row, .team_name = e->team,
+		     .name = e->agent);
+	show_end(&m->show);
+	*agent = rc > 0 ? row.id : 0;
+	return rc;
+}
+
+/* Puts the card that somebody wrote for an agent that there is not out of the place of the next
+ * one's. */
+static int put_aside(struct mirror *m, const struct mirror_edit *e)
+{
+	struct files *fs = &m->show.files;
+	char folder[FILES_PATH], name[FILES_PATH];
+	int64_t agent;
+	int rc, dir;
+
+	if (!e->unread && !is_in_place(m, e))
+		return 0;
+	if ((rc = find_agent(m, e, &agent)) <= 0 || agent)
+		return rc;
+	team_folder(e->team, "cards", folder);
+	snprintf(name, sizeof(name), "%s.json", e->agent);
+	dir = files_folder(fs, folder, false);
+	if (dir < 0)
+		return 0;
+	fs->made = true;
+	return files_keep(fs, dir, name, dir, name) == 0 || errno == ENOENT
+		       ? 0
+		       : files_fault(&m->show.call.fault, "keep", name);
 }
 
 /* Removes the card of an agent that there is not; an empty file of that name is a person's. */
@@ -179,19 +221,17 @@ static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 /* Has the card of a file that holds nobody's text shown. */
 static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids *own)
 {
-	struct mirror_agent_called_row row;
+	int64_t agent;
 	int rc;
 
 	if (!is_own_still(m, e))
 		return 0;
-	if ((rc = show_begin(&m->show, NULL)) < 0)
+	if ((rc = find_agent(m, e, &agent)) <= 0)
 		return rc;
-	rc = sql_row(&m->show.call, mirror_agent_called, &row, .team_name = e->team,
-		     .name = e->agent);
-	show_end(&m->show);
-	if (rc > 0 && row.id)
-		ids_add(own, row.id);
-	return rc <= 0 || row.id ? rc : drop_own(m, e);
+	if (!agent)
+		return drop_own(m, e);
+	ids_add(own, agent);
+	return rc;
 }
 
 /* Shows the cards of files that hold nobody's text, if that is not the newest. */
@@ -225,6 +265,10 @@ int mirror_show_again(struct mirror *m)
 
 		if (e->own)
 			continue;
+		if (!e->agent_row) {
+			rc = put_aside(m, e);
+			continue;
+		}
 		ids_add(stays ? &in_place : &replaced, e->agent_row);
 		if (!stays && e->code)
 			rc = keep_refused(m, e);

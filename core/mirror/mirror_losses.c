@@ -140,7 +140,9 @@ void losses_edited(struct losses *l, const char *folder, const char *name)
 	const char *dot = strrchr(name, '.');
 	char path[LOSSES_PATH];
 
-	if (!holds_cards(folder) || name[0] == '.' || !dot || strcmp(dot, ".json") != 0)
+	/* A card's file has one dot in its name, and the file of a conflict has more. */
+	if (!holds_cards(folder) || name[0] == '.' || !dot || strcmp(dot, ".json") != 0 ||
+	    strchr(name, '.') != dot)
 		return;
 	l->all |= l->n_edits == EDITS_MOST;
 	if (l->n_edits == EDITS_MOST ||

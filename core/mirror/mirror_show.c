@@ -334,7 +334,8 @@ int show_team(struct mirror_show *s, int64_t team)
 /* --- what no row has --------------------------------------------------------------------- */
 
 /* Removes each file of a folder that the mirror wrote and that is not in `expected`.
- * Files that people put there stay. */
+ * Files that people put there stay; one in the place of a card is looked at as any that was
+ * saved. */
 static int sweep_folder(struct mirror_show *s, const char *team, const char *below,
 			struct names *expected)
 {
@@ -355,6 +356,8 @@ static int sweep_folder(struct mirror_show *s, const char *team, const char *bel
 		rc = files_read(&s->files, folder, name, old, &s->call.fault);
 		if (rc > 0 && page_sealed(old->data, old->len))
 			rc = files_drop(&s->files, folder, name, &s->call.fault);
+		else if (rc >= 0 && s->files.losses)
+			losses_edited(s->files.losses, folder, name);
 	}
 	return rc < 0 ? rc : 0;
 }

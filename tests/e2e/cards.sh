@@ -119,7 +119,7 @@ put_back mv "$TMPDIR/old.json" "$cards/coder.json"
 put_back cp "$cards/guard.json" "$cards/coder.json"
 put_back empty
 no_conflict || bad "a text of the mirror is kept as a conflict"
-# A card under the name of nobody goes; what a person has there stays.
+# A card under the name of nobody goes; an empty file, which says nothing, stays.
 : >"$cards/none.json"
 cp "$cards/guard.json" "$cards/nobody.json"
 until_done test ! -e "$cards/nobody.json" || bad "a card of nobody stays"
@@ -135,6 +135,7 @@ until_done test ! -e "$cards/parrot.json" || bad "the card of a removed member s
 sed 's/"description": ""/"description": "late"/' "$TMPDIR/old.json" >"$cards/parrot.json"
 said_gone() { cadre logs | grep -q 'cards/parrot.json .*there is no agent parrot'; }
 until_done said_gone || bad "a card of nobody is not logged"
+until_done test ! -e "$cards/parrot.json" || bad "the card of a removed member stays where a text is in its place"
 is 0 . cadre member add parrot --team crew
 until_done grep -q late "$cards/parrot.conflict.json" || bad "the card of a removed member becomes the next one's"
 until_done grep -q '"generation": 2' "$cards/parrot.json" || bad "the next parrot has no generation of its own"
@@ -172,14 +173,32 @@ print("lost:", lost())
 sys.exit(1)
 PY
 
-# A person's own file stays, and a card that was saved while no host ran is taken later.
+# Files that people put in the place of nobody's card are kept beside that place, whatever they are.
+kept_aside() { # NAME
+	until_done test -L "$cards/$1.conflict.json" -o -e "$cards/$1.conflict.json" || bad "a card of nobody stays: $1"
+	test ! -L "$cards/$1.json" -a ! -e "$cards/$1.json" || bad "a card of nobody stays beside its copy: $1"
+}
 echo '{}' >"$cards/nobody.json"
+kept_aside nobody
+is 0 'cards/nobody.json where=/from error="there is no agent nobody' cadre logs
+test "$(cat "$cards/nobody.conflict.json")" = '{}' || bad "a file of a person is lost"
+rm "$cards/nobody.conflict.json"
+ln -s guard.json "$cards/nobody.json"
+kept_aside nobody
+rm "$cards/nobody.conflict.json"
+echo kept >"$cards/nobody.md"
+
+# So is one that was put there while no host ran; a card that was saved then is taken later.
 is 0 . cadre down
+echo '{}' >"$cards/nobody.json"
 edit "$cards/coder.json" 'card["description"] = "sleeps"'
 is 0 . cadre release 001 --team crew --as coder # shown at once, but not over that text
 grep -q sleeps "$cards/coder.json" || bad "a card that was saved is put aside before it is read"
 is 0 . cadre up
 until_done described sleeps || bad "a card that was saved without a host is not taken"
-test "$(cat "$cards/nobody.json")" = '{}' || bad "a file of a person was taken away"
+kept_aside nobody
+test "$(cat "$cards/nobody.conflict.json" "$cards/nobody.md")" = "{}
+kept" || bad "a file of a person is lost"
+rm "$cards/nobody.conflict.json"
 no_conflict || bad "a card is kept as a conflict"
 exit $failed
