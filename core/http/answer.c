@@ -54,15 +54,20 @@ static const char *reason_of(int status)
 
 static void on_written(uv_write_t *write, int status);
 
-static void write_out(struct http_conn *c, const char *data, size_t len)
+static void write_both(struct http_conn *c, const uv_buf_t *parts, unsigned n)
 {
-	uv_buf_t buf = uv_buf_init((char *)data, (unsigned)len);
-
 	http_conn_due(c, c->server->service.limits.body_ms);
 	c->write.data = c;
 	c->writing = true;
-	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written))
+	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, parts, n, on_written))
 		http_conn_close(c);
+}
+
+static void write_out(struct http_conn *c, const char *data, size_t len)
+{
+	uv_buf_t part = uv_buf_init((char *)data, (unsigned)len);
+
+	write_both(c, &part, 1);
 }
 
 static void write_step(struct http_conn *c)
@@ -185,6 +190,21 @@ void http_answer(struct http *x, int status, const char *type, const char *body,
 		text_add(&c->out, body, len);
 	http_conn_forget(c, false);
 	write_out(c, c->out.data, c->out.len);
+}
+
+void http_answer_kept(struct http *x, int status, const char *type, const char *body,
+		      size_t len)
+{
+	struct http_conn *c = (struct http_conn *)x;
+	uv_buf_t parts[2];
+
+	if (c->closing || c->state == CONN_ANSWERING)
+		return;
+	begin_answer(c, status, type, (int64_t)len);
+	http_conn_forget(c, false);
+	parts[0] = uv_buf_init(c->out.data, (unsigned)c->out.len);
+	parts[1] = uv_buf_init((char *)body, (unsigned)len);
+	write_both(c, parts, c->head_only ? 1 : 2);
 }
 
 void http_fault(struct http *x, int status, const struct fault *why)

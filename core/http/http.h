@@ -132,6 +132,9 @@ void http_add_header(struct http *x, const char *name, const char *value);
  * NULL: no Content-Type. */
 void http_answer(struct http *x, int status, const char *type, const char *body,
 		 size_t len);
+/* The same with a body that is borrowed, and stays for as long as the server is there. */
+void http_answer_kept(struct http *x, int status, const char *type, const char *body,
+		      size_t len);
 /* Answers {"error":{"code","where","text","hint","retry_after_ms"?}} with the
  * fault's own status, or with `status` if it is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);

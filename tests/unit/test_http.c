@@ -74,6 +74,8 @@ static void begin(struct http *x)
 		say(x, http_query(x, "q"));
 	} else if (strcmp(x->path, "/header") == 0) {
 		say(x, http_header(x, "x-it"));
+	} else if (strcmp(x->path, "/kept") == 0) {
+		http_answer_kept(x, 200, "text/plain", "kept", 4);
 	} else if (strcmp(x->path, "/fault") == 0) {
 		fault_set(&f, FAULT_CONFLICT, "/it", "a \"quoted\" thing");
 		http_fault(x, 0, &f);
@@ -227,6 +229,11 @@ static const struct {
 	{ "GET /query?q=a%00b HTTP/1.1\r\n" HOST "\r\n", "200 ", "\r\n\r\n-" },
 	{ "HEAD / HTTP/1.1\r\n" HOST "\r\nGET / HTTP/1.1\r\n" HOST "\r\n", "200 200 ",
 	  "Content-Length: 4\r\nCache-Control: no-store\r\n\r\nHTTP/1.1 200" },
+	{ "HEAD /kept HTTP/1.1\r\n" HOST "\r\nGET /kept HTTP/1.1\r\n" HOST "\r\n",
+	  "200 200 ",
+	  "Content-Length: 4\r\nCache-Control: no-store\r\n\r\nHTTP/1.1 200" },
+	{ "GET /kept HTTP/1.1\r\n" HOST "\r\nGET /kept HTTP/1.1\r\n" HOST "\r\n",
+	  "200 200 ", "\r\n\r\nkeptHTTP/1.1 200" },
 	{ "HEAD /stream HTTP/1.1\r\n" HOST "\r\nGET / HTTP/1.1\r\n" HOST "\r\n",
 	  "200 200 ", "Content-Length: 1048576" },
 	{ "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"

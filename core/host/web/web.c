@@ -61,18 +61,18 @@ static void tell_ready(struct http *x)
 	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
 }
 
-/* The document is made for each who asks, which is seldom. */
+/* The document is long and anybody may ask for it, so it is made once. */
 static void tell_openapi(struct http *x)
 {
-	json_t *document = openapi_document();
-	char *text = json_dumps(document, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	struct web *web = &((const struct web_door *)x->service)->host->web;
+	json_t *document = web->openapi ? NULL : openapi_document();
 
+	if (!web->openapi)
+		web->openapi = json_dumps(document, JSON_COMPACT | JSON_PRESERVE_ORDER);
 	json_decref(document);
-	if (text)
-		http_answer(x, 200, "application/json", text, strlen(text));
-	else
+	if (!web->openapi)
 		out_of_memory();
-	free(text);
+	http_answer_kept(x, 200, "application/json", web->openapi, strlen(web->openapi));
 }
 
 static bool is_get(const struct http *x)

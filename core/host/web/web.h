@@ -53,6 +53,7 @@ struct web {
 	unsigned noted_turn;
 	struct web_feed feed;
 	struct mcp_door mcp;
+	char *openapi; /* NULL: nobody has asked for it yet */
 	struct scraper *scrapers; /* who wait for what the rows say */
 	bool scraping; /* it is being read */
 };

@@ -387,22 +387,25 @@ static void collect(struct http *x, struct asked *asked)
 /* Whether the method is another's for a path that there is; the answer says which. */
 static bool has_other_method(struct http *x)
 {
-	struct text allow = { 0 };
+	struct text allow = { 0 }, tried = { 0 };
 	const struct face *face;
 	bool any;
 
 	for (size_t i = 0; i < op_count; i++) {
 		const char *method = op_table[i].http_method;
-		json_t *args = json_object();
+		json_t *args;
 		const struct op *op;
 
-		if (method && !(allow.len && strstr(allow.data, method))) {
-			op = op_route(method, x->path, &face, args);
-			if (op && op->who != WHO_HOST)
-				text_addf(&allow, "%s%s", allow.len ? ", " : "", method);
-		}
+		if (!method || (tried.len && strstr(tried.data, method)))
+			continue;
+		text_addf(&tried, "%s ", method);
+		args = json_object();
+		op = op_route(method, x->path, &face, args);
+		if (op && op->who != WHO_HOST)
+			text_addf(&allow, "%s%s", allow.len ? ", " : "", method);
 		json_decref(args);
 	}
+	text_release(&tried);
 	any = allow.len > 0;
 	if (any)
 		http_add_header(x, "Allow", allow.data);

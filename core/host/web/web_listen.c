@@ -227,6 +227,8 @@ void web_close(struct host *host)
 	http_close(web->tcp.server);
 	http_close(web->local.server);
 	web->tcp.server = web->local.server = NULL;
+	free(web->openapi);
+	web->openapi = NULL;
 	web_feed_close(host);
 	mcp_door_close(host);
 	if (h->type && !uv_is_closing(h))
