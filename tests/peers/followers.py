@@ -42,9 +42,9 @@ def follow(i):
                 elif line.startswith(b":") or not line.strip():
                     open("%s.%d.on" % (out, i), "a").close()
         except urllib.error.HTTPError as e:
-            # An agent may not ask too often; and the port of a host that was killed may be
-            # another one's by now, which does not know the token.
-            if e.code not in (401, 429, 503):
+            # The port of a host that was killed may be another one's by now, which does not know
+            # the token.
+            if e.code not in (401, 503):
                 seen.append("status-%d" % e.code)
                 break
             time.sleep(int(e.headers.get("Retry-After", "1")))

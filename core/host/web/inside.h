@@ -44,7 +44,7 @@ void web_call(struct http *x);
  * called with its answer, and finds the exchange as c->owner.  NULL: the request is refused. */
 struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
-/* The same for a call that goes on with the work of one before: no bucket of calls pays for it. */
+/* The same for a stream of events, which no bucket of calls pays for. */
 struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job));
 /* Answers with the fault of a call. */

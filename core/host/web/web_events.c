@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/access/limit.h"
 #include "core/host/web/inside.h"
 
 /* No event has this number. */
@@ -23,9 +24,6 @@ enum {
 /* The follower has all that there was when it asked: it joins the others. */
 static void catch_up(struct follower *f, const struct call *call)
 {
-	f->agent = call->identity.agent ? call->caller.self : 0;
-	f->bearer = call->bearer;
-	f->until = call->bearer_until;
 	if (!web_feed_join(f, call->caller.team))
 		web_events_read(f);
 }
@@ -40,6 +38,36 @@ static void refuse_gone(struct follower *f, const struct call *call)
 	text_addf(&body, ",\"oldest\":%" PRId64 "}\n", call->as_of + 1);
 	http_answer(f->x, 410, "application/json", body.data, body.len);
 	text_release(&body);
+}
+
+static void on_gone(struct http *x);
+
+/* Whether `other` is an open stream of the one who asks for `one`. */
+static bool is_same(const struct http *one, const struct http *other)
+{
+	const struct follower *a = one->owner, *b = other->owner;
+
+	return other->gone == on_gone && b->flows &&
+	       (a->agent ? a->agent == b->agent : a->bearer == b->bearer);
+}
+
+/* Whether the follower has as many streams as it may; its request is refused then.  That is what
+ * limits streams, and no bucket of calls: all of a host's clients come back at once to the next. */
+static bool has_enough(struct follower *f, const struct call *call)
+{
+	const struct config *config = &call->settings->config;
+	const int64_t most = config->limits_max_streams;
+	struct fault why = { 0 };
+
+	if (!limit_binds(config, &call->identity, call->op) ||
+	    http_count(f->x, is_same) < most)
+		return false;
+	fault_set(&why, FAULT_EXHAUSTED, "",
+		  "%" PRId64 " streams of this client are open already", most);
+	fault_hint(&why, "Close one. limits.max_streams says how many there may be.");
+	why.retry_after_ms = COME_BACK_MS;
+	web_refuse(f->x, 0, &why);
+	return true;
 }
 
 static void on_missed(struct conn *c, struct job *job)
@@ -75,6 +103,11 @@ static void on_missed(struct conn *c, struct job *job)
 		return;
 	}
 	f->state = NULL;
+	f->agent = call->identity.agent ? call->caller.self : 0;
+	f->bearer = call->bearer;
+	f->until = call->bearer_until;
+	if (!f->flows && has_enough(f, call))
+		return;
 	if (!f->flows) {
 		http_flow(x, 200, "text/event-stream");
 		text_addf(&frames, "retry: %d\n\n", COME_BACK_MS);
@@ -129,8 +162,7 @@ void web_events_read(struct follower *f)
 
 	/* Beyond the last there is nothing to look through. */
 	json_object_set_new(args, "after", json_integer(f->has_sent ? f->sent : BEYOND));
-	f->call = f->flows ? web_go_on(f->x, op_event_list, args, on_missed)
-			   : web_start(f->x, op_event_list, args, on_missed);
+	f->call = web_go_on(f->x, op_event_list, args, on_missed);
 	if (!f->call && f->flows)
 		http_end(f->x);
 }
