@@ -32,6 +32,19 @@ static bool is_key(const struct op *op, const char *name)
 	return strcmp(name, op_key(op)) == 0 && field_find(op->in, name);
 }
 
+/* A name that nothing has, for a dash begins none. */
+#define NOBODY "-"
+
+/* Whether a value is no name at all where one is wanted.  The operation is asked for NOBODY then:
+ * what it answers says which names there are. */
+static bool is_no_name(const struct field *fd, const json_t *value)
+{
+	const char *s = json_string_value(value);
+
+	return s && fd->names && fd->type->kind == KIND_TEXT &&
+	       !type_matches(fd->type, s) && type_matches(fd->type, NOBODY);
+}
+
 /* An argument may take less than the operation's: one name, and no list of them. */
 static int check_value(const struct field *fd, const char *where, const json_t *value,
 		       struct fault *f)
@@ -60,6 +73,10 @@ static int take(const struct face *face, const char *name, json_t *value, json_t
 	if (!fd && !is_key(face->op, name))
 		return field_unknown(face->in, name, where, f);
 	if (fd && face->own) {
+		if (is_no_name(fd, value)) {
+			json_object_set_new(out, own_name(face, fd), json_string(NOBODY));
+			return 0;
+		}
 		if (check_value(fd, where, value, f) < 0)
 			return f->code;
 		name = own_name(face, fd);

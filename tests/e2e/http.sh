@@ -119,6 +119,10 @@ post 200 . /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"puppet
 same '{"delivered":true,"target":"abra"}'
 post 404 . /api/agents/nobody/messages "$puppet" '{"message":"hi"}'
 same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
+for name in '*' '%2A' '%20' a,b 'no%20name' 'role%3Acoder'; do # are no names
+	post 404 . "/api/agents/$name/messages" "$puppet" '{"message":"hi"}'
+	same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
+done
 post 403 '"delivered":false' /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"lead"}'
 post 400 'massage' /api/agents/abra/messages "$puppet" '{"massage":"hi"}'
 post 401 'proves nobody' /api/agents/abra/messages "cadre_1_00" '{"massage":"hi"}'

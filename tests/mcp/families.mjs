@@ -122,8 +122,10 @@ export const tabs = each(['bob', 'carol'], {}, async (w, { bob, carol }) => {
 	deepEqual(await bob('send_to_agent', { target: 'carol', message: 'I added a feature' }),
 		{ said: { delivered: true, target: 'carol' }, isError: false });
 	deepEqual((await inbox(carol)).map((m) => [m.from, m.content]), [['bob', 'I added a feature']]);
-	fails(await bob('send_to_agent', { target: 'puppet-dev', message: 'x' }), 'not_found',
-		{ delivered: false, error: 'Agent not found', available: ['carol', 'dave', 'erin', 'lead'] });
+	for (const target of ['puppet-dev', '*', '', ' ', 'no name', 'carol,dave']) {
+		fails(await bob('send_to_agent', { target, message: 'x' }), 'not_found',
+			{ delivered: false, error: 'Agent not found', available: ['carol', 'dave', 'erin', 'lead'] });
+	}
 	deepEqual((await bob('broadcast', { message: 'hear me' })).said,
 		{ delivered_to: ['carol', 'dave', 'erin', 'lead'], failed: [] });
 	deepEqual((await bob('set_tab_name', { name: 'puppet-dev' })).said,
