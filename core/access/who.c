@@ -174,7 +174,7 @@ const char *who_home(const struct call *call)
  * another state than he means. */
 static const char *in_state(struct call *call)
 {
-	const char *home = who_home(call);
+	const char *home = call->identity.bearer ? NULL : who_home(call);
 
 	return home ? arena_printf(&call->arena, "; the state is %.100s", home) : "";
 }

@@ -227,8 +227,14 @@ for secret in "$coder" "$spy" "$operator"; do
 done
 grep -q '"used_at"' "$TMPDIR/tokens" || bad "no token's use is noted"
 
-# At the Unix socket, which nobody else reaches, the caller is the operator.
+# At the Unix socket, which nobody else reaches, the caller is the operator, and is told where the
+# state is when he may be in the wrong one; others are not.
 local_socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
+for place in '/api/team?team=nowhere' '/api/agents/ghost?team=other'; do
+	curl -sS --unix-socket "$local_socket" "http://localhost$place" | grep -q "the state is $CADRE_HOME" || bad "$place: not which state"
+	answers 404 'there is no' GET "$place" "$operator"
+	! grep -q "$CADRE_HOME" "$TMPDIR/body" || bad "$place: where the state is: $(cat "$TMPDIR/body")"
+done
 [ "$(stat -c %a "$local_socket")" = 600 ] || bad "others reach $local_socket"
 curl -sS --unix-socket "$local_socket" http://localhost/api/teams | grep -q '"name":"other"' || bad "no teams at $local_socket"
 
