@@ -160,7 +160,8 @@ int event_list(struct call *call, const struct event_list_in *in,
 	int64_t after, upto;
 	int rc;
 
-	if (((in->team || call->identity.agent) && (rc = who_team(call, in->team)) < 0) ||
+	if (((in->team || call->identity.agent) &&
+	     (rc = who_team_then(call, in->team)) < 0) ||
 	    (rc = sql_row(call, event_first, &first)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||

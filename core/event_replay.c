@@ -92,7 +92,7 @@ int event_replay(struct call *call, const struct event_replay_in *in,
 	struct replay_at_row at = { 0 };
 	int rc;
 
-	if ((rc = who_team(call, in->team)) < 0 ||
+	if ((rc = who_team_then(call, in->team)) < 0 ||
 	    (rc = sql_row(call, event_first, &first)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0)
 		return rc;

@@ -171,7 +171,8 @@ const char *who_home(const struct call *call)
 }
 
 /* The end of a fault about a missing team or agent: a caller in the wrong folder asks
- * another state than he means. */
+ * another state than he means.  A client that shows a token may be on another machine, and has
+ * chosen no folder. */
 static const char *in_state(struct call *call)
 {
 	const char *home = call->identity.bearer ? NULL : who_home(call);
@@ -420,6 +421,45 @@ int who_means(struct call *call, const char *team)
 	if (call->fault.code != FAULT_NOT_FOUND && call->fault.code != FAULT_INVALID)
 		return rc;
 	call->fault = (struct fault){ 0 };
+	return 0;
+}
+
+/* The row of the team that is over and was the last one of that name, or has that id: 1, 0,
+ * negative. */
+static int find_ended(struct call *call, const char *team, int64_t *row)
+{
+	struct team_ended_row last;
+	int64_t at;
+	int rc = sql_row(call, team_ended, &last, .name = team);
+
+	if (rc == 0)
+		return id_parse(call, ID_TEAM, team, row, &at);
+	*row = last.id;
+	return rc;
+}
+
+int who_team_then(struct call *call, const char *team)
+{
+	struct team_row ended;
+	struct fault none;
+	int64_t row;
+	int rc = who_team(call, team);
+
+	team = team ? team : call->identity.team;
+	if (rc == 0 || call->fault.code != FAULT_NOT_FOUND || !who_roams(call) || !team)
+		return rc;
+	none = call->fault;
+	call->fault = (struct fault){ 0 };
+	if ((rc = find_ended(call, team, &row)) > 0)
+		rc = sql_row(call, team_by_id, &ended, .id = row);
+	if (rc < 0)
+		return rc;
+	if (rc == 0) {
+		call->fault = none;
+		return none.code;
+	}
+	call->caller.team = ended.id;
+	call->caller.team_name = ended.name;
 	return 0;
 }
 

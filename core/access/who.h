@@ -33,6 +33,10 @@ int who_take_seat_above(struct call *call, const char *team);
  * have no choice of states. */
 const char *who_home(const struct call *call);
 
+/* who_team() for what the log says of a team: where none has the name (or id), the operator and who
+ * looks at all teams mean the last one that had it and is over. */
+int who_team_then(struct call *call, const char *team);
+
 /* who_team(), but 0 without a fault where there is no such team, else 1. */
 int who_means(struct call *call, const char *team);
 
