@@ -451,6 +451,14 @@ int home_renew(struct home *h, struct fault *f)
 	return find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
 }
 
+bool home_owns_vault(const struct home *h)
+{
+	const size_t n = strlen(h->dir);
+
+	return strncmp(h->vault, h->dir, n) == 0 && h->vault[n] == '/' &&
+	       !strstr(h->vault + n, "/..");
+}
+
 unsigned home_store_flags(const struct home *h)
 {
 	bool normal = h->settings.config.state_durability == DURABILITY_NORMAL;

@@ -69,6 +69,9 @@ int home_find_with(struct home *h, const char *dir, enum home_use use,
  * process that is about to open the state again.  0 or a fault. */
 int home_renew(struct home *h, struct fault *f);
 
+/* Whether the vault is in the state's folder; one elsewhere is a person's. */
+bool home_owns_vault(const struct home *h);
+
 /* The flags of store_open() that this user's rights allow. */
 unsigned home_store_flags(const struct home *h);
 

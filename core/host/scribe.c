@@ -162,10 +162,7 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
  * the umask left.  A vault elsewhere is a person's: its modes stay. */
 static void close_vault(const struct home *home)
 {
-	size_t n = strlen(home->dir);
-
-	if (strncmp(home->vault, home->dir, n) == 0 && home->vault[n] == '/' &&
-	    !strstr(home->vault + n, "/.."))
+	if (home_owns_vault(home))
 		private_tree(home->vault);
 }
 

@@ -58,6 +58,10 @@ mends permissions 'secret had the mode 644, and has 600'
 chmod 711 "$H/backups"
 names bad permissions "$H/backups is open to others: 711"
 mends permissions 'backups had the mode 711, and has 700'
+chmod 777 "$H/state.db" "$H/vault" "$H"
+names bad permissions "$H/vault is open to others: 777"
+mends permissions 'state.db had the mode 777, and has 600'
+[ "$(stat -c %a "$H/state.db" "$H/vault" "$H" | tr '\n' ' ')" = '600 700 700 ' ] || bad "modes of 777: $(stat -c '%a %n' "$H" "$H"/*)"
 
 deep=$H/vault/notes/$(printf 'deep\377') # no UTF-8
 mkdir -p "$deep"

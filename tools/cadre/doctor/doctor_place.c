@@ -102,13 +102,16 @@ void check_folder(struct doctor *d)
 /* --- who may look -------------------------------------------------------------------- */
 
 /* Calls `each` for the state's folder, its files, and those in the folders that hold copies of
- * them; others are closed by the state's own. */
+ * them, and for the state's own vault; others are closed by the state's own.  A vault elsewhere is
+ * a person's. */
 static void visit_private(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *path))
 {
 	static const char *const folders[] = { "", "/backups", "/log" };
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+	if (home_owns_vault(&d->cli->home))
+		each(d, d->cli->home.vault);
 		char dir[4200], path[4500];
 		struct dirent *e;
 		DIR *all;
@@ -159,8 +162,9 @@ static void close_open(struct doctor *d, const char *path)
 		return;
 	was = st.st_mode & 0777;
 	if (!S_ISDIR(st.st_mode))
-		private_tree(path);
-	else if (chmod(path, was & 0700)) /* what is in it is looked at by itself */
+		private_tree(path); /* unless it is another's, or has a name elsewhere */
+	if (lstat(path, &st) || (S_ISREG(st.st_mode) && (st.st_mode & 077)) ||
+	    chmod(path, S_ISDIR(st.st_mode) ? PRIVATE_FOLDER : PRIVATE_FILE))
 		return;
 	if (!lstat(path, &st) && (st.st_mode & 0777) != was)
 		doctor_did(d, "%s had the mode %o, and has %o", path, was,
