@@ -219,6 +219,27 @@ int search_open(struct search **out, const char *dir, struct fault *f)
 	return 0;
 }
 
+int search_check(const char *dir, struct fault *f)
+{
+	sqlite3 *db = NULL;
+	char path[4200];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/search.db", dir);
+	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite_defend(db);
+		sqlite3_busy_timeout(db, SEARCH_OPEN_MS);
+		store_check_db(db, f);
+		rc = sqlite3_errcode(db);
+	}
+	/* Without a file there is no damage, and who is busy with it reads it. */
+	if (rc == SQLITE_CANTOPEN || search_is_busy(rc))
+		*f = (struct fault){ 0 };
+	sqlite3_close(db);
+	return f->code;
+}
+
 /* Clears the mark: the machine may go down without harm.  The first write makes a
  * checkpoint sync the file, pages that were copied before included. */
 static void unmark(struct search *s)

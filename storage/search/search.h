@@ -22,6 +22,10 @@ enum search_place { SEARCH_MESSAGES, SEARCH_TASKS, SEARCH_NOTES, SEARCH_PLACES }
 int search_open(struct search **out, const char *dir, struct fault *f);
 void search_close(struct search *s); /* NULL is fine */
 
+/* Whether DIR/search.db, if it is there, can be read: 0, or why not.  It stays as it is, where
+ * search_open() throws a damaged one away. */
+int search_check(const char *dir, struct fault *f);
+
 /* The index beside a store's state, opened on first use and closed with the
  * store; NULL with a fault. */
 struct search *store_search(struct store *store, struct fault *f);

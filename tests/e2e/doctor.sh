@@ -87,17 +87,24 @@ cadre down >/dev/null
 mends search 'is whole, up to event [0-9]'
 rm -r "$H"/doctor-*
 
-cadre search wonderful --team red >/dev/null
-python3 - "$H/search.db" <<'END'
+# A damaged index is thrown away by whoever searches; who only looks leaves it, and a fix keeps it.
+for from in 4096 0; do
+	cadre search wonderful --team red >/dev/null
+	python3 - "$H/search.db" $from <<'END'
 import os, sys
 with open(sys.argv[1], "r+b") as f:
     size = os.fstat(f.fileno()).st_size
-    f.seek(4096)
-    f.write(os.urandom(size - 4096))
+    f.seek(int(sys.argv[2]))
+    f.write(os.urandom(size - int(sys.argv[2])))
 END
-# A damaged index is thrown away by whoever opens it.
-is 0 'ok *search' cadre doctor
-until_is '#1' cadre search wonderful --team red
+	sum=$(cksum <"$H/search.db")
+	names bad search 'search.db is damaged'
+	[ "$(cksum <"$H/search.db")" = "$sum" ] || bad "a look at a damaged index changed it"
+	mends search 'the former index is in .*/doctor-[0-9]*-[0-9]*$'
+	[ "$(cksum <"$(ls -d "$H"/doctor-*)/search.db")" = "$sum" ] || bad "the damaged index is not kept"
+	rm -r "$H"/doctor-*
+	until_is '#1' cadre search wonderful --team red
+done
 
 # --- the vault against rows ------------------------------------------------------------------
 

@@ -234,6 +234,12 @@ void check_search(struct doctor *d)
 	int64_t newest = newest_event(d, &f), indexed = 0;
 	int missing = 0;
 
+	if (search_check(d->cli->home.dir, &f) < 0) {
+		doctor_say(d, VERDICT_BAD, "search",
+			   DOCTOR_FIX "search for something: it is made anew",
+			   "search.db is damaged: %s", f.text);
+		return;
+	}
 	if (newest >= 0)
 		look_into(d, &indexed, &missing, &f);
 	if (f.code)
