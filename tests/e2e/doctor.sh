@@ -106,6 +106,17 @@ END
 	until_is '#1' cadre search wonderful --team red
 done
 
+# --- a restore that was killed ----------------------------------------------------------------
+
+mkdir -m 700 "$H/restore.tmp"
+cp "$H/state.db" "$H/restore.tmp"
+names warn restore "a restore that did not end has left $H/restore.tmp"
+cadre up >/dev/null
+either=yes is 1 'restore *not mended: a host runs' cadre doctor --fix
+cadre down >/dev/null
+mends restore 'restore.tmp is removed'
+[ ! -e "$H/restore.tmp" ] || bad "restore.tmp stays"
+
 # --- the vault against rows ------------------------------------------------------------------
 
 page=$H/vault/teams/red/tasks/001-find-it.md

@@ -170,6 +170,7 @@ if command -v strace >/dev/null; then
 		n=1
 		while [ $n -lt 40 ] && kill_at $call $n; do n=$((n + 1)); done
 		cadre restore --yes "$story/B.db" >/dev/null || bad "no restore afterwards"
+		[ ! -e "$CADRE_HOME/restore.tmp" ] || bad "what a killed restore left stays"
 	done
 	[ $killed -gt 15 ] && [ $whole -gt 5 ] || bad "killed $killed times, $whole whole"
 fi

@@ -40,6 +40,7 @@ static const struct check checks[] = {
 	{ "permissions",   check_permissions, fix_permissions, 0 },
 	{ "space",         check_space,       NULL,            0 },
 	{ "files",         check_ground,      NULL,            0 },
+	{ "restore",       check_restore,     fix_restore,     FIX_ALONE },
 	{ "state",         check_state,       NULL,            0 },
 	{ "log",           check_log,         fix_log,         NEEDS_STATE },
 	{ "host",          check_host,        NULL,            0 },

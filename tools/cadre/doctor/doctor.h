@@ -55,7 +55,8 @@ typedef void check_look(struct doctor *d);
 typedef int check_fix(struct doctor *d, struct fault *f);
 
 check_look check_environment, check_folder, check_permissions, check_space, check_ground;
-check_fix fix_permissions;
+check_look check_restore;
+check_fix fix_permissions, fix_restore;
 
 check_look check_state, check_log, check_host, check_socket, check_clock, check_tokens,
 	check_leases;

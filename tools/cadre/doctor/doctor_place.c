@@ -10,6 +10,7 @@
 
 #include "core/home/home_config.h"
 #include "core/machine/private.h"
+#include "storage/restore.h"
 #include "tools/cadre/doctor/doctor.h"
 
 /* --- the environment ------------------------------------------------------------ */
@@ -109,9 +110,9 @@ static void visit_private(struct doctor *d,
 {
 	static const char *const folders[] = { "", "/backups", "/log" };
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 	if (home_owns_vault(&d->cli->home))
 		each(d, d->cli->home.vault);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 		char dir[4200], path[4500];
 		struct dirent *e;
 		DIR *all;
@@ -250,6 +251,35 @@ static void tell_kept(struct doctor *d)
 				   d->cli->home.dir, e->d_name);
 	if (dir)
 		closedir(dir);
+}
+
+/* A restore that was killed leaves its copy of the backup. */
+static bool is_staged(const struct doctor *d, char path[4200])
+{
+	snprintf(path, 4200, "%s/restore.tmp", d->cli->home.dir);
+	return access(path, F_OK) == 0;
+}
+
+void check_restore(struct doctor *d)
+{
+	char path[4200];
+
+	if (is_staged(d, path))
+		doctor_say(d, VERDICT_WARN, "restore",
+			   DOCTOR_FIX "remove it, unless a restore runs",
+			   "a restore that did not end has left %s", path);
+}
+
+/* While the state is held, no restore runs. */
+int fix_restore(struct doctor *d, struct fault *f)
+{
+	char path[4200];
+
+	restore_unstage(d->cli->home.dir);
+	if (is_staged(d, path))
+		return fault_set(f, FAULT_IO, "", "cannot remove %.200s", path);
+	doctor_did(d, "%s is removed; the state is as it was before that restore", path);
+	return 0;
 }
 
 /* A host that serves files which are not here any more ends within a second; one
