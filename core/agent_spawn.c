@@ -15,7 +15,8 @@ static int greet(struct call *call, const struct agent_spawn_in *in,
 {
 	const struct draft d = { .sender = call->caller.agent,
 				 .content = in->message,
-				 .type = "text" };
+				 .type = "text",
+				 .priority = PRIORITY_URGENT };
 	int64_t message;
 	int rc;
 

@@ -73,12 +73,14 @@ static int find_next(struct call *call, int64_t sender, int64_t recipient, int64
 	return rc < 0 ? rc : 0;
 }
 
-bool pair_holds(const struct call *call)
+bool pair_holds(const struct call *call, bool turns)
 {
 	const struct config *c = &call->settings->config;
 
-	return c->limits_pair == PAIR_SCOPE_ALL && c->limits_enabled &&
-	       call->identity.agent && !call->identity.as;
+	if (!c->limits_enabled || !call->identity.agent || call->identity.as)
+		return false;
+	return c->limits_pair == PAIR_SCOPE_ALL ||
+	       (c->limits_pair == PAIR_SCOPE_TURNS && turns);
 }
 
 int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at)

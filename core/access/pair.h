@@ -23,9 +23,9 @@ enum {
 int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
 	     const char *where, int64_t *due);
 
-/* Whether this call's messages to inboxes keep that pace: those of an agent, if limits.pair says
- * so. */
-bool pair_holds(const struct call *call);
+/* Whether a message of this call keeps that pace: of an agent, if limits.pair says so of all
+ * messages, or of those that start or interrupt a turn, as with `turns` this one does. */
+bool pair_holds(const struct call *call, bool turns);
 
 /* When the next message of a pair may come: `*at` is now or later; 0 or negative. */
 int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at);

@@ -199,8 +199,8 @@ static int make_draft(struct call *call, const struct message_send_in *in,
 		.metadata = in->metadata,
 		.priority = in->priority,
 		.ack_required = in->ack_required,
-		.paced = pair_holds(call) &&
-			 strcmp(in->message_type, "task_assignment") != 0,
+		.said = strcmp(in->message_type, "task_assignment") != 0,
+		.paced = in->paced,
 		.delays = in->on_limit == ON_LIMIT_DELAY,
 	};
 	if (in->has_ttl_seconds)
@@ -490,7 +490,7 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 			   .thread = parent->thread,
 			   .metadata = in->metadata,
 			   .priority = in->priority,
-			   .paced = pair_holds(call),
+			   .said = true,
 			   .delays = in->on_limit == ON_LIMIT_DELAY };
 	struct agent_row to;
 	struct recipients only = { .agents = &to, .n = 1 };

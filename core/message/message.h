@@ -16,7 +16,8 @@ struct draft {
 	int64_t expires_at; /* 0: never */
 	bool ack_required, to_all;
 	bool abroad; /* somebody of another team gets it */
-	bool paced; /* it keeps the pace of pairs */
+	bool said; /* an agent says it to others, who may keep the pace of pairs... */
+	bool paced; /* ...and do as if it started a turn */
 	bool delays; /* then: it comes later where it would come too soon */
 	struct skips
 		*skips; /* or: who would get it too soon goes without it, and who gets it

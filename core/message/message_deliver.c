@@ -156,6 +156,15 @@ static int skip(struct call *call, const struct draft *d, const struct agent_row
 	return 1;
 }
 
+/* Whether a copy for `to` (NULL: for anybody) keeps the pace of pairs. */
+static bool pair_applies(const struct call *call, const struct draft *d,
+			 const struct agent_row *to)
+{
+	if (!d->said || (to && (to->kind != AGENT_KIND_MEMBER || to->id == d->sender)))
+		return false;
+	return pair_holds(call, d->paced);
+}
+
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		    const struct agent_row *to)
 {
@@ -164,7 +173,7 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	struct team_row t;
 	int rc;
 
-	if (d->paced && to->kind == AGENT_KIND_MEMBER && to->id != d->sender &&
+	if (pair_applies(call, d, to) &&
 	    pair_ask(call, d->sender, to, d->delays, "/to", &due) < 0)
 		return skip(call, d, to);
 	if (d->skips)
@@ -260,7 +269,7 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 	int64_t capacity = call->caller.inbox_capacity;
 	int rc;
 
-	if (d->paced || d->skips)
+	if (d->skips || pair_applies(call, d, NULL))
 		return deliver_each(call, message, d, except);
 	if (capacity && (rc = settle_full(call, except)) < 0)
 		return rc;

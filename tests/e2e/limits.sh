@@ -148,6 +148,30 @@ later three
 comes
 cadre down >/dev/null
 
+# Over the routes of agents in tabs a pair keeps its pace unless that is turned off.
+unset CADRE_LIMITS_PAIR
+cadre up >/dev/null || bad "up for tabs"
+token=$(cadre token create --agent shop/coder)
+tabs() { # PATH JSON: the answer
+	curl -sS -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d "$2" "$(cat "$CADRE_HOME/endpoint")/api/agents/$1"
+}
+for n in 1 2 3 4 5 6; do # as in refused()
+	said=$(tabs past/messages '{"message":"hello"}')
+	[ "$said" = '{"delivered":true,"target":"past"}' ] || break
+done
+case $said in
+'{"delivered":false,"error":"Rate limited","retry_after_ms":'[1-9]*',"code":"rate_limited"}') ;;
+*) bad "a pair in tabs keeps no pace: $said" ;;
+esac
+said=$(tabs broadcast '{"message":"all"}')
+case $said in
+'{"delivered_to":["'*'"],"failed":["past"]}') ;;
+*) bad "a broadcast in tabs: $said" ;;
+esac
+is 0 '^coder -> past  urgent  ' cadre --as past inbox --peek
+for n in 1 2; do as coder send past "aside $n" >/dev/null || bad "other messages wait"; done
+cadre down >/dev/null
+
 # A follower of events waits where it has asked too often, and goes on.
 (
 	eval "$(cadre agent env reader)"

@@ -151,7 +151,7 @@ export const tabs = each(['bob', 'carol'], {}, async (w, { bob, carol }) => {
 });
 
 // Two agents that speak too fast are told when they may again; a broadcast counts for each.
-export const pace = each(['bob', 'carol'], { CADRE_LIMITS_ENABLED: 'true', CADRE_LIMITS_PAIR: 'all' },
+export const pace = each(['bob', 'carol'], { CADRE_LIMITS_ENABLED: 'true' },
 	async (w, { bob, carol }) => {
 		equal((await bob('send_to_agent', { target: 'carol', message: '1' })).said.delivered, true);
 		const soon = await bob('send_to_agent', { target: 'carol', message: '2' });
@@ -164,7 +164,10 @@ export const pace = each(['bob', 'carol'], { CADRE_LIMITS_ENABLED: 'true', CADRE
 		equal((await carol('send_to_agent', { target: 'bob', message: 'a' })).said.delivered, true);
 		await new Promise((done) => setTimeout(done, wait + 50));
 		equal((await bob('send_to_agent', { target: 'carol', message: '2' })).said.delivered, true);
-		deepEqual((await inbox(carol)).map((m) => m.content), ['1', '2']);
+		deepEqual((await inbox(carol)).map((m) => [m.content, m.priority]), [['1', 'urgent'], ['2', 'urgent']]);
+		// Messages of other tools, which start no turn, keep no pace.
+		for (const content of ['3', '4'])
+			equal((await bob('team_message', { to: 'carol', content })).isError, false);
 	});
 
 // A team's messages, sent and received as actions of the tool that makes teams.
