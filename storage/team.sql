@@ -320,6 +320,10 @@ WHERE team = :team;
 -- name: board_end
 UPDATE board SET waiting = 0, cancelled = cancelled + :cancelled WHERE team = :team;
 
+-- name: team_tasks
+-- Tasks are numbered from 1 on.
+SELECT next_task - 1 AS n FROM team WHERE id = :team;
+
 -- name: team_vms
 -- The workspaces that a team has, and those that it has left to the teams below it.
 SELECT (SELECT count(*) FROM workspace w

@@ -48,6 +48,12 @@ static json_t *int_schema(const struct type *t, enum detail detail)
 	return s;
 }
 
+/* Whether lists of tools show an argument. */
+static bool is_listed(const struct field *fd)
+{
+	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
+}
+
 /* A record among the arguments of a tool, in few words: the names of its fields.  A text
  * may stand for one of which only a text must be there. */
 static json_t *record_words(const struct record *r)
@@ -57,10 +63,11 @@ static json_t *record_words(const struct record *r)
 
 	if (record_short(r) && r->n_fields <= 2)
 		return json_pack("{s:s}", "type", "string");
-	for (size_t i = 0; i < r->n_fields; i++)
-		text_addf(&words, "%s%s%s", i ? "," : "", r->fields[i].name,
-			  r->fields[i].flags & (FIELD_OPTIONAL | FIELD_DEFAULT) ? "?"
-										: "");
+	for (const struct field *fd = r->fields; fd < r->fields + r->n_fields; fd++)
+		if (is_listed(fd))
+			text_addf(&words, "%s%s%s", words.len ? "," : "", fd->name,
+				  fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT) ? "?"
+									       : "");
 	s = json_pack("{s:s, s:s}", "type", "object", "description", words.data);
 	text_release(&words);
 	return s;
@@ -156,12 +163,6 @@ static json_t *field_schema(const struct field *fd, enum detail detail)
 	if (!(detail == BRIEF && (fd->flags & FIELD_PLAIN)))
 		json_object_set_new(s, "description", json_string(fd->doc));
 	return s;
-}
-
-/* Whether lists of tools show an argument. */
-static bool is_listed(const struct field *fd)
-{
-	return !field_is_key(fd) && !(fd->flags & FIELD_UNLISTED);
 }
 
 static json_t *record_schema(const struct record *r, enum detail detail)

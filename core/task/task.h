@@ -38,6 +38,10 @@ enum {
 	TASK_HAS_DEPS = 8,
 };
 
+/* Makes a task of the call's team, which becomes what the call made.  0, or a fault at the
+ * argument. */
+int task_make(struct call *call, const struct task_create_in *in);
+
 /* Writes a note on a task by the caller. */
 int task_add_note(struct call *call, int64_t task, const char *text);
 

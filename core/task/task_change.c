@@ -139,7 +139,7 @@ static int find_assignee(struct call *call, const struct task_create_in *in,
 	return assignee->id == call->caller.agent ? 0 : who_leads(call, "/assignee");
 }
 
-static int create(struct call *call, const struct task_create_in *in)
+int task_make(struct call *call, const struct task_create_in *in)
 {
 	struct agent_row assignee = { 0 };
 	struct task_row t = { 0 };
@@ -180,7 +180,7 @@ int task_create(struct call *call, const struct task_create_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	if (!call->made && (rc = create(call, in)) < 0)
+	if (!call->made && (rc = task_make(call, in)) < 0)
 		return rc;
 	return task_tell(call, call->made, &out->task);
 }
@@ -197,7 +197,7 @@ static int create_all(struct call *call, const struct task_create_many_in *in)
 
 		record_copy(&record_new_task, &in->tasks[i], &record_task_create_in,
 			    &one);
-		if (create(call, &one) < 0) {
+		if (task_make(call, &one) < 0) {
 			snprintf(where, sizeof(where), "/tasks/%zu%.60s", i,
 				 call->fault.where);
 			return fault_move(&call->fault, call->fault.where, where);

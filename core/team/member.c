@@ -14,11 +14,50 @@
 
 /* --- taking in ---------------------------------------------------------------------- */
 
+/* Resources of the members' VMs. */
+static struct vm_wishes wishes_of(const struct role *r)
+{
+	struct vm_wishes w = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
+
+	w.vcpus = r->resources.has_vcpus ? r->resources.vcpus : w.vcpus;
+	w.memory_mb = r->resources.has_memory_mb ? r->resources.memory_mb : w.memory_mb;
+	w.disk_gb = r->resources.has_disk_gb ? r->resources.disk_gb : w.disk_gb;
+	return w;
+}
+
+/* A role that says what a VM has means one. */
+static enum backend_kind backend_of(const struct role *r)
+{
+	const struct vm_wishes w = wishes_of(r);
+
+	if (r->has_backend)
+		return r->backend;
+	return w.image || w.vcpus || w.memory_mb || w.disk_gb ? BACKEND_KIND_QEMU
+							      : BACKEND_KIND_PROCESS;
+}
+
+int member_check_role(struct call *call, const struct role *r, const char *where)
+{
+	const char *twice = NULL;
+
+	if (r->has_vcpus && r->resources.has_vcpus)
+		twice = "vcpus";
+	else if (r->has_memory_mb && r->resources.has_memory_mb)
+		twice = "memory_mb";
+	else if (r->has_disk_gb && r->resources.has_disk_gb)
+		twice = "disk_gb";
+	return twice ? fault_set(&call->fault, FAULT_INVALID,
+				 arena_printf(&call->arena, "%s/resources/%s", where,
+					      twice),
+				 "the role says %s itself, too", twice)
+		     : 0;
+}
+
 bool member_has_place(const struct call *call, const struct role *r)
 {
 	return (r->has_workspace ? r->workspace
 				 : call->settings->config.team_workspaces) ||
-	       r->backend != BACKEND_KIND_PROCESS;
+	       backend_of(r) != BACKEND_KIND_PROCESS;
 }
 
 int member_check_host(struct call *call, const char *where)
@@ -36,17 +75,17 @@ int member_check_host(struct call *call, const char *where)
 static int plan_place(struct call *call, const struct role *r, const char *golden,
 		      const char *snapshot, const char *where, struct new_workspace *w)
 {
-	const struct vm_wishes wishes = { r->image, r->vcpus, r->memory_mb, r->disk_gb };
+	const struct vm_wishes wishes = wishes_of(r);
 	int rc;
 
-	*w = (struct new_workspace){ .backend = r->backend };
-	if (r->backend == BACKEND_KIND_ATTACH)
+	*w = (struct new_workspace){ .backend = backend_of(r) };
+	if (w->backend == BACKEND_KIND_ATTACH)
 		return fault_set(&call->fault, FAULT_INVALID,
 				 arena_printf(&call->arena, "%s/backend", where),
 				 "a guest elsewhere is attached by workspace create");
 	if ((rc = workspace_set_golden(call, golden, snapshot, w)) < 0)
 		return rc;
-	if (r->backend == BACKEND_KIND_QEMU && w->source)
+	if (w->backend == BACKEND_KIND_QEMU && w->source)
 		return fault_set(&call->fault, FAULT_INVALID, "/golden",
 				 "a VM is not a copy of a directory: see `cadre image "
 				 "build --rootfs`");
@@ -103,6 +142,7 @@ static int take_in(struct call *call, const struct member_add_in *in)
 				.workspace = in->workspace,
 				.has_workspace = in->has_workspace,
 				.nests = in->nests,
+				.has_backend = in->has_backend,
 				.backend = in->backend,
 				.image = in->image,
 				.has_vcpus = in->has_vcpus,

@@ -9,6 +9,10 @@
 /* A role needs a workspace if it asks for one, or if its backend is not `process`. */
 bool member_has_place(const struct call *call, const struct role *r);
 
+/* 0, or `invalid` below `where` for a role that says one resource both beside the others and
+ * among its `resources`. */
+int member_check_role(struct call *call, const struct role *r, const char *where);
+
 /* 0, or `unavailable` at `where` without a host, who makes workspaces. */
 int member_check_host(struct call *call, const char *where);
 

@@ -7,6 +7,7 @@
 #include "core/team/budget.h"
 #include "core/team/estop.h"
 #include "core/team/member.h"
+#include "core/team/plan.h"
 #include "core/team/team.h"
 
 static int64_t places(const struct call *call, const struct team_create_in *in)
@@ -96,6 +97,27 @@ static int enter(struct call *call, const char *name, int64_t capacity)
 	return event_emit(call, EVENT_TEAM_CREATED, call->made, 0, NULL);
 }
 
+static int check_roles(struct call *call, const struct team_create_in *said,
+		       const struct team_create_in *in, const struct team_plan *plan)
+{
+	for (size_t i = 0; i < in->n_roles; i++)
+		if (member_check_role(call, &in->roles[i], plan_role_at(call, said, i)) <
+		    0)
+			return plan_blame(call, plan);
+	return 0;
+}
+
+/* Makes the members: those that the call says itself, then those of its plan. */
+static int add_members(struct call *call, const struct team_create_in *said,
+		       const struct team_create_in *in, const struct team_plan *plan)
+{
+	for (size_t i = 0; i < in->n_roles; i++)
+		if (member_add_role(call, &in->roles[i], in->golden, in->snapshot,
+				    plan_role_at(call, said, i)) < 0)
+			return plan_blame(call, plan);
+	return add_lead(call);
+}
+
 static int create(struct call *call, const struct team_create_in *in,
 		  const struct team_row *above, const struct team_wish *wish)
 {
@@ -103,7 +125,6 @@ static int create(struct call *call, const struct team_create_in *in,
 						  : call->settings->config.inbox_capacity;
 	int64_t id = sql_new_id(call, team);
 	struct team_taken_row taken;
-	const char *where;
 	int rc;
 
 	if (id < 0)
@@ -122,41 +143,51 @@ static int create(struct call *call, const struct team_create_in *in,
 		return rc;
 	call->made = id;
 	if ((rc = enter(call, in->name, capacity)) < 0 ||
-	    (rc = budget_open(call, id, above ? above->id : 0, budget_wish_of(in))) < 0 ||
-	    (rc = team_add_ports(call, above ? above->id : 0, in->allowed_ports,
-				 in->n_allowed_ports)) < 0)
+	    (rc = budget_open(call, id, above ? above->id : 0, budget_wish_of(in))) < 0)
 		return rc;
-	for (size_t i = 0; i < in->n_roles; i++) {
-		where = arena_printf(&call->arena, "/roles/%zu", i);
-		rc = member_add_role(call, &in->roles[i], in->golden, in->snapshot,
-				     where);
-		if (rc < 0)
-			return rc;
-	}
-	if ((rc = add_lead(call)) < 0)
+	return team_add_ports(call, above ? above->id : 0, in->allowed_ports,
+			      in->n_allowed_ports);
+}
+
+/* Makes a team, below another one or none. */
+static int make_as(struct call *call, const struct team_create_in *said,
+		   const struct team_create_in *in, const struct team_plan *plan)
+{
+	const struct team_row *above;
+	struct team_wish wish;
+	int rc;
+
+	if ((rc = check_roles(call, said, in, plan)) < 0 ||
+	    (rc = team_above(call, in->parent, &above)) < 0 ||
+	    (above && ((rc = estop_check(call, "/parent")) < 0 ||
+		       (rc = budget_check(call, above->id, "/parent")) < 0)))
+		return rc;
+	wish = wish_of(call, in, above);
+	if ((rc = check_places(call, in, wish.max_vms)) < 0 ||
+	    (rc = create(call, in, above, &wish)) < 0 ||
+	    (rc = add_members(call, said, in, plan)) < 0 ||
+	    (rc = plan_add_tasks(call, plan)) < 0)
 		return rc;
 	return team_announce(call, call->made);
 }
 
-/* Makes a team, below another one or none. */
-static int make(struct call *call, const struct team_create_in *in)
+static int make(struct call *call, const struct team_create_in *said)
 {
-	const struct team_row *above;
-	struct team_wish wish;
-	int rc = team_above(call, in->parent, &above);
+	struct team_create_in in;
+	struct team_plan plan;
+	int rc = plan_read(call, said, &plan, &in);
 
-	if (rc < 0 || (above && ((rc = estop_check(call, "/parent")) < 0 ||
-				 (rc = budget_check(call, above->id, "/parent")) < 0)))
-		return rc;
-	wish = wish_of(call, in, above);
-	rc = check_places(call, in, wish.max_vms);
-	return rc < 0 ? rc : create(call, in, above, &wish);
+	if (rc >= 0)
+		rc = make_as(call, said, &in, &plan);
+	plan_release(&plan);
+	return rc;
 }
 
 int team_create(struct call *call, const struct team_create_in *in,
 		struct team_create_out *out)
 {
 	struct team_names_row *names = NULL;
+	struct team_tasks_row tasks;
 	struct team_state_row s;
 	struct team_row t, above;
 	bool more = false;
@@ -166,7 +197,8 @@ int team_create(struct call *call, const struct team_create_in *in,
 	if ((rc = team_check_name(call, in->name, "/name")) < 0 ||
 	    (!call->made && (rc = make(call, in)) < 0) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
-	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0)
+	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
+	    (rc = sql_row(call, team_tasks, &tasks, .team = t.id)) < 0)
 		return rc;
 	call->caller.team = t.id;
 	call->caller.team_name = t.name;
@@ -176,6 +208,7 @@ int team_create(struct call *call, const struct team_create_in *in,
 		return rc;
 	out->parent = t.parent ? above.name : NULL;
 	out->state = s.now_state;
+	out->tasks = tasks.n;
 	if ((rc = team_tell_members(call, t.destroyed_at != 0, 0, &out->members,
 				    &out->n_members, &more)) < 0)
 		return rc;

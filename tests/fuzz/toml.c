@@ -1,13 +1,14 @@
 /*
  * Bytes that may be TOML: they give a fault that names file and line, or a tree
  * whose every text, table and place holds what the header promises.  The same
- * bytes are read as a configuration.
+ * bytes are read as a configuration, and as the plan of a team.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/config/config.h"
+#include "core/team/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -87,6 +88,35 @@ static void try_config(const uint8_t *data, size_t size)
 	config_release(&s);
 }
 
+/* As a plan: a fault that names its place, or tasks each of which has one place in their order,
+ * behind those that it waits for, which are called by their numbers there. */
+static void try_plan(const uint8_t *data, size_t size)
+{
+	struct call call = { 0 };
+	const struct team_create_in in = {
+		.plan = arena_strndup(&call.arena, (const char *)data, size)
+	};
+	struct team_create_in whole;
+	struct team_plan p;
+	const struct plan_task *t;
+
+	if (plan_read(&call, &in, &p, &whole) < 0) {
+		must(call.fault.code == FAULT_INVALID &&
+		     !strcmp(call.fault.where, "/plan"));
+		must(!strncmp(call.fault.text, "plan:", 5) && *call.fault.hint);
+	} else {
+		must(p.n_order == p.says.team.n_tasks);
+		must(whole.n_roles == p.says.team.n_roles);
+		for (size_t i = 0; i < p.n_order; i++) {
+			t = &p.says.team.tasks[p.order[i]];
+			for (size_t k = 0; k < t->n_depends_on; k++)
+				must(strtoul(t->depends_on[k], NULL, 10) <= i);
+		}
+	}
+	plan_release(&p);
+	arena_release(&call.arena);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena a = { 0 };
@@ -94,6 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct toml_table *root;
 
 	try_config(data, size);
+	try_plan(data, size);
 
 	if (toml_read(&a, "f", (const char *)data, size, &root, &f) == 0)
 		look_at_table(root, 0);

@@ -198,6 +198,33 @@ export const messages = each([], {}, async (w) => {
 	await rejects(w.operator('team_nothing', {}), /no tool team_nothing/);
 });
 
+// A team with the plan of its work: roles in VMs, and tasks by id that wait for each other.
+export const plans = each([], {}, async (w) => {
+	const role = (name, image, skills, count) =>
+		`[[team.roles]]\nname = "${name}"\nimage = "${image}"\nskills = ${JSON.stringify(skills)}\ncount = ${count}\n`;
+	const task = (id, name, to, after) => `[[team.tasks]]\nid = "${id}"\nname = "${name}"\nassign_to = "${to}"\ndepends_on = ${JSON.stringify(after)}\n`;
+	const plan = ['[team]\nname = "feature-sprint"\nmax_vms = 10\n', role('lead', 'alpine-dev', ['planning', 'code-review'], 1),
+		role('backend', 'rust-toolchain', ['rust', 'api', 'database'], 3), role('frontend', 'node-toolchain', ['typescript', 'react'], 2),
+		task('001', 'design-api', 'lead', []), task('002', 'implement-endpoints', 'backend', ['001']),
+		task('003', 'build-ui', 'frontend', ['001']), task('004', 'integration-test', 'lead', ['002', '003'])].join('\n');
+	const roles = [{ name: 'tester', role: 'qa', skills: ['tests'], image: 'alpine-dev', resources: { vcpus: 2, memory_mb: 512 } }];
+	const made = await w.operator('team_create', { name: 'feature-sprint', roles, plan });
+	if (!w.hosted) { // VMs need a host
+		deepEqual([made.isError, made.said.code, made.said.where], [true, 'unavailable', '/roles']);
+		return;
+	}
+	deepEqual([made.isError, made.said.tasks], [false, 4], JSON.stringify(made.said));
+	deepEqual(made.said.members.map((m) => [m.name, m.role]), [['tester', 'qa'], ['lead', 'lead'], ['backend-1', 'backend'],
+		['backend-2', 'backend'], ['backend-3', 'backend'], ['frontend-1', 'frontend'], ['frontend-2', 'frontend']]);
+	const board = (await w.operator('task', { action: 'list', team: 'feature-sprint' })).said.tasks;
+	deepEqual(board.map((t) => [t.id, t.title, t.assignee, t.blocked_by ?? []]), [['001', 'design-api', 'lead', []],
+		['002', 'implement-endpoints', 'backend-1', ['001']], ['003', 'build-ui', 'frontend-1', ['001']],
+		['004', 'integration-test', 'lead', ['002', '003']]]);
+	const wrong = await w.operator('team', { action: 'create', name: 'other', plan: '[team]\n[[team.roles]]\nname = "a"\ncuont = 2\n' });
+	deepEqual([wrong.said.where, wrong.said.text, wrong.said.hint],
+		['/plan', "plan:4:1: team.roles.0.cuont: 'cuont' is not known here", "Did you mean 'count'?"]);
+});
+
 // The daemon's loop: a team with a workspace for each, a command as a message, its result.
 export const daemon = async (w) => {
 	if (!w.hosted) return;
