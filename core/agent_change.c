@@ -8,6 +8,7 @@
 #include "core/message/message.h"
 #include "core/team/budget.h"
 #include "core/team/team.h"
+#include "core/turn/turn.h"
 
 static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
 {
@@ -72,8 +73,9 @@ static int write_card(struct call *call, const struct agent_update_in *in,
 			  .output_schema = in->output_schema)) < 0 ||
 	    (in->skills &&
 	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0) ||
-	    (in->protocols &&
-	     (rc = agent_set_protocols(call, a->id, in->protocols, in->n_protocols)) < 0))
+	    (in->protocols && (rc = agent_set_protocols(call, a->id, in->protocols,
+							in->n_protocols)) < 0) ||
+	    (in->runner && (rc = runner_give(call, a->id, in->runner, "/runner")) < 0))
 		return rc;
 	return 0;
 }
@@ -118,6 +120,16 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	return card_tell(call, &a, &out->card);
 }
 
+int agent_say_status(struct call *call, int64_t agent, enum agent_status status)
+{
+	int rc = sql_run(call, agent_set_status, .agent = agent, .status = status,
+			 .now = call->now);
+
+	return rc <= 0 ? rc
+		       : event_emit(call, EVENT_AGENT_STATUS, agent, 0,
+				    field_choice(&record_agent_line, "status", status));
+}
+
 int agent_status(struct call *call, const struct agent_status_in *in,
 		 struct agent_status_out *out)
 {
@@ -129,13 +141,8 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 		return rc;
 	if (!call->made) {
 		call->made = a.id;
-		rc = sql_run(call, agent_set_status, .agent = a.id, .status = in->status,
-			     .now = call->now);
-		if (rc > 0)
-			rc = event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
-					field_choice(&record_agent_line, "status",
-						     in->status));
-		if (rc < 0 || (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
+		if ((rc = agent_say_status(call, a.id, in->status)) < 0 ||
+		    (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
 			return rc;
 	}
 	out->name = a.name;

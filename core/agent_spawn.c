@@ -9,6 +9,7 @@
 #include "core/message/message.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
+#include "core/turn/turn.h"
 
 static int greet(struct call *call, const struct agent_spawn_in *in,
 		 const struct agent_row *to, struct agent_spawn_out *out)
@@ -51,6 +52,8 @@ static int spawn(struct call *call, const struct agent_spawn_in *in,
 	    (rc = agent_add(call, &n, "/name")) < 0)
 		return rc;
 	call->made = n.id;
+	if (in->runner && (rc = runner_give(call, n.id, in->runner, "/runner")) < 0)
+		return rc;
 	if (!in->message)
 		return 0;
 	rc = sql_row(call, agent_by_id, &a, .id = n.id);

@@ -90,8 +90,8 @@ int answer_undo(struct call *call, const struct answer_undo_in *in,
 	return rc < 0 ? rc : 0;
 }
 
-static int take_messages(struct call *call, const struct agent_row *a, int64_t request,
-			 int64_t *taken)
+int inbox_keep(struct call *call, const struct agent_row *a, int64_t request,
+	       int64_t *kept)
 {
 	struct delivery_take_row *all = NULL;
 	int64_t late = 0;
@@ -103,7 +103,7 @@ static int take_messages(struct call *call, const struct agent_row *a, int64_t r
 			  .request = request, .now = call->now)) < 0 ||
 	    n == 0)
 		return rc;
-	*taken += (int64_t)n;
+	*kept += (int64_t)n;
 	for (size_t i = 0; i < n; i++)
 		late += all[i].late;
 	rc = sql_late(call, inbox_less, .agent = a->id, .queued = late,
@@ -121,7 +121,7 @@ int answer_take(struct call *call, const struct answer_take_in *in,
 	struct agent_row a;
 	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
 
-	if (rc <= 0 || (rc = take_messages(call, &a, in->request, &out->taken)) < 0 ||
+	if (rc <= 0 || (rc = inbox_keep(call, &a, in->request, &out->taken)) < 0 ||
 	    (rc = sql_run(call, result_seen, .request = in->request)) < 0)
 		return rc;
 	out->taken += rc;

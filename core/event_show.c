@@ -64,6 +64,9 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 		if (rc > 0)
 			e->subject = task_name(call, t.number);
 		break;
+	case EVENTS_TURN:
+		e->subject = arena_printf(&call->arena, "%lld", (long long)r->subject);
+		break;
 	case EVENTS_NONE:
 		break;
 	}

@@ -198,9 +198,12 @@ static void tell(struct call *call, const struct workspace_row *w, struct worksp
 		.created_at = w->created_at,
 	};
 	if (w->path && here)
-		out->path = arena_printf(
-			&call->arena, "%s/%s",
-			call->settings->home ? call->settings->home : ".", w->path);
+		out->path = *w->path == '/' ? w->path
+					    : arena_printf(&call->arena, "%s/%s",
+							   call->settings->home
+								   ? call->settings->home
+								   : ".",
+							   w->path);
 }
 
 int workspace_tell(struct call *call, int64_t row, struct workspace *out)

@@ -40,6 +40,8 @@ struct new_workspace {
 			     is now */
 	const char *address, *link_token; /* address and token of a guest elsewhere;
 					     else NULL */
+	const char *
+		folder; /* in which its guest works, where backend is folder; else NULL */
 	const char *image; /* of a VM, as are the next three; NULL: no VM */
 	int64_t vcpus, memory_mb, disk_gb;
 };

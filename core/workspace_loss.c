@@ -88,8 +88,9 @@ static void add_snapshots(struct call *call, const struct workspace_row *w,
 
 static bool holds_work(const struct workspace_row *w)
 {
-	/* A guest that was attached lives elsewhere, and stays. */
-	return w->state != WORKSPACE_STATE_DESTROYED && w->backend != BACKEND_KIND_ATTACH;
+	/* A guest that was attached lives elsewhere, and stays; so does a person's folder. */
+	return w->state != WORKSPACE_STATE_DESTROYED &&
+	       w->backend != BACKEND_KIND_ATTACH && w->backend != BACKEND_KIND_FOLDER;
 }
 
 int loss_add(struct call *call, const struct workspace_row *w)

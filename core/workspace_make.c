@@ -23,9 +23,10 @@ static int add_named(struct call *call, const struct new_workspace *n, int64_t i
 	return sql_run(call, workspace_add, .id = id, .host = store_host(call->store),
 		       .team = call->caller.team, .agent = n->agent, .name = name,
 		       .backend = n->backend,
-		       .path = n->address ? NULL
-					  : arena_printf(&call->arena, "workspaces/%s",
-							 name),
+		       .path = n->address  ? NULL
+			       : n->folder ? n->folder
+					   : arena_printf(&call->arena, "workspaces/%s",
+							  name),
 		       .address = n->address, .link_token = n->link_token,
 		       .parent = n->parent, .snapshot = n->snapshot, .source = n->source,
 		       .image = n->image, .vcpus = n->vcpus, .memory_mb = n->memory_mb,
@@ -204,6 +205,12 @@ static int check_backend(struct call *call, const struct workspace_create_in *in
 
 	if (in->backend == BACKEND_KIND_ATTACH)
 		return check_attach(call, in);
+	if (in->backend == BACKEND_KIND_FOLDER) {
+		fault_set(f, FAULT_INVALID, "/backend",
+			  "only an agent with a runner works in its project folder");
+		return fault_hint(
+			f, "Give the agent a project and a runner: {agent.update}.");
+	}
 	if (in->address || in->token)
 		return fault_set(f, FAULT_INVALID, in->address ? "/address" : "/token",
 				 "only a guest to attach has one");
@@ -271,6 +278,12 @@ static int set_parent(struct call *call, const struct workspace_row *w,
 				 "the guest of workspace %s runs elsewhere: it cannot be "
 				 "copied",
 				 w->name);
+	if (w->backend == BACKEND_KIND_FOLDER) {
+		fault_set(&call->fault, FAULT_CONFLICT, where,
+			  "workspace %s is a person's folder, which is not copied as one",
+			  w->name);
+		return fault_hint(&call->fault, "Make a copy of the folder: `source`.");
+	}
 	if ((rc = workspace_is_made(call, w, where)) < 0)
 		return rc;
 	if (snapshot && (rc = snapshot_ready(call, w, snapshot, &s)) < 0)

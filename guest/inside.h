@@ -85,6 +85,7 @@ struct guest {
 	struct proc *runs; /* all processes */
 	struct background_job *jobs;
 	int n_jobs, last_job, last_ended;
+	int turn_job; /* of the agent's turn that began last; 0: none */
 	struct guest_assignment duties[AT_ONCE];
 
 	uv_signal_t on_child, on_term, on_int;

@@ -83,6 +83,11 @@ static void keep(struct outbuf *o, const char *data, size_t len)
 	o->len += len;
 }
 
+static size_t most(const struct outbuf *o)
+{
+	return o->most ? o->most : OUTBUF_MAX;
+}
+
 static void cut(struct outbuf *o)
 {
 	o->cut = true;
@@ -95,7 +100,7 @@ static void keep_character(struct outbuf *o, const char *data, size_t len)
 	o->all += len;
 	if (o->cut)
 		return;
-	if (o->len + len > OUTBUF_MAX)
+	if (o->len + len > most(o))
 		cut(o);
 	else
 		keep(o, data, len);
@@ -103,7 +108,7 @@ static void keep_character(struct outbuf *o, const char *data, size_t len)
 
 static void keep_plain(struct outbuf *o, const char *data, size_t len)
 {
-	size_t room = OUTBUF_MAX - o->len;
+	size_t room = most(o) - o->len;
 
 	o->all += len;
 	if (o->cut)
@@ -184,6 +189,13 @@ void outbuf_add(struct outbuf *o, const char *data, size_t len)
 		data += n;
 		len -= n;
 	}
+}
+
+void outbuf_seen(struct outbuf *o, size_t offset)
+{
+	if (o->fd && offset <= o->len)
+		(void)!fallocate(o->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				 (off_t)offset);
 }
 
 /* --- reading ---------------------------------------------------------------------- */

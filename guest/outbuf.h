@@ -24,6 +24,7 @@ struct outbuf {
 	const char *folder; /* for the file; borrowed */
 	unsigned char part[4]; /* a character whose end has not come yet */
 	size_t n_part;
+	size_t most; /* bytes kept in all; 0: OUTBUF_MAX */
 	bool cut;
 	bool replaced; /* U+FFFD stands in it for bytes that came */
 };
@@ -31,6 +32,8 @@ struct outbuf {
 /* Makes an empty buffer; `folder` is borrowed until its release. */
 void outbuf_init(struct outbuf *o, const char *folder);
 void outbuf_add(struct outbuf *o, const char *data, size_t len);
+/* The bytes before `offset` will not be read again: a file gives up their place. */
+void outbuf_seen(struct outbuf *o, size_t offset);
 /* Called when nothing more will come: half a character at the end becomes U+FFFD. */
 void outbuf_end(struct outbuf *o);
 

@@ -17,6 +17,7 @@ enum {
 	LOOK_MS = 20, /* between looks at a group that is ending */
 	CHUNK = 16 << 10,
 	LAST_READS = 32, /* after the exit: more than a pipe holds */
+	WINDOW = 1 << 20, /* bytes that one who waits may be ahead */
 };
 
 /* --- the child's side ----------------------------------------------------------- */
@@ -60,7 +61,7 @@ static void child(const struct proc_spec *spec, const int out[2], const int err[
 
 	setpgid(0, 0);
 	reset_signals();
-	dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 0);
+	dup2(spec->input ? spec->input : open("/dev/null", O_RDWR | O_CLOEXEC), 0);
 	dup2(out[1], 1);
 	dup2(err[1], 2);
 	keep_only(&gate, &dir);
@@ -137,6 +138,8 @@ static void watch(struct proc *run, int i, int fd, const char *folder)
 	s->run = run;
 	s->fd = fd;
 	outbuf_init(&s->kept, folder);
+	if (run->waits)
+		s->kept.most = SIZE_MAX;
 	uv_poll_init(run->loop, &s->poll, fd); /* makes it non-blocking */
 	s->poll.data = s;
 	uv_poll_start(&s->poll, UV_READABLE, readable);
@@ -175,6 +178,7 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 	run->pid = run->group = pid;
 	run->gate = fd[2][0];
 	run->timeout_ms = spec->timeout_ms;
+	run->waits = spec->waits;
 	watch(run, 0, fd[0][0], spec->folder);
 	watch(run, 1, fd[1][0], spec->folder);
 	uv_timer_init(loop, &run->timer);
@@ -217,13 +221,34 @@ static bool read_some(struct proc_stream *s)
 	return false;
 }
 
+static bool is_ahead(const struct proc_stream *s)
+{
+	return s->run->waits && s->kept.len >= s->seen + WINDOW;
+}
+
 static void readable(uv_poll_t *poll, int status, int events)
 {
 	struct proc_stream *s = poll->data;
 
 	(void)status, (void)events;
+	if (is_ahead(s)) {
+		uv_poll_stop(poll);
+		return;
+	}
 	if (read_some(s) && s->run->printed)
 		s->run->printed(s->run);
+}
+
+void proc_seen(struct proc *run, int stream, size_t offset)
+{
+	struct proc_stream *s = &run->streams[stream];
+
+	if (!run->waits || offset <= s->seen || offset > s->kept.len)
+		return;
+	s->seen = offset;
+	outbuf_seen(&s->kept, offset);
+	if (s->fd >= 0 && !is_ahead(s))
+		uv_poll_start(&s->poll, UV_READABLE, readable);
 }
 
 /* Reads what a command printed before its end, which is in the pipe by now; a process

@@ -29,6 +29,7 @@ struct proc_stream {
 	uv_poll_t poll;
 	int fd; /* -1: ended */
 	struct outbuf kept;
+	size_t seen; /* bytes that whoever reads it has */
 };
 
 struct proc {
@@ -42,6 +43,7 @@ struct proc {
 	int64_t killed_at; /* loop time of SIGTERM by proc_end(); 0: none */
 	uint64_t started; /* loop time */
 	int handles; /* that are not closed yet */
+	bool waits; /* for who reads its output, so that all of it is kept until then */
 	bool halted;
 	uint64_t left_ms; /* of the timeout, while it is halted; 0: none */
 	bool exited, timed_out, over, freed;
@@ -59,6 +61,8 @@ struct proc_spec {
 	const char *const *argv;
 	char **envp;
 	int dir; /* descriptor of the working directory */
+	bool waits; /* as in struct proc */
+	int input; /* descriptor of what it reads; 0: nothing */
 	int64_t timeout_ms;
 	const char *folder; /* for long output */
 };
@@ -76,6 +80,9 @@ void proc_end(struct proc *run);
 
 /* Stops the whole group, whose timeout stands still meanwhile; or lets it go on. */
 void proc_halt(struct proc *run, bool on);
+
+/* Whoever reads a stream of the run has its bytes before `offset`. */
+void proc_seen(struct proc *run, int stream, size_t offset);
 
 /* Sends a signal to the whole group; does nothing once the command has ended. */
 void proc_kill(struct proc *run, int signal);

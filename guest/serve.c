@@ -82,8 +82,8 @@ static int answer_halt(struct guest_request *q, struct fault *f)
 
 static int answer_hello(struct guest_request *q, struct fault *f)
 {
-	static const char *const features[] = { "id", "ack", "range", "heartbeat",
-						"halt" };
+	static const char *const features[] = { "id",        "ack",  "range",
+						"heartbeat", "halt", "turns" };
 	const struct wire_hello *hello = q->body;
 	struct guest *g = q->guest;
 	const struct guest_options *o = g->options;
@@ -267,6 +267,8 @@ static const struct service {
 	{ "Shutdown", WIRE_CONTROL, answer_shutdown },
 	{ "TeamMessage", WIRE_RELAY, answer_message },
 	{ "TeamMessagePush", WIRE_RELAY, answer_push },
+	{ "TurnStart", WIRE_CONTROL, answer_turn },
+	{ "TurnStop", WIRE_CONTROL, answer_turn_stop },
 };
 
 static const struct service *find_service(const char *type)

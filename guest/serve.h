@@ -13,10 +13,14 @@
 
 /* exec.c */
 int answer_exec(struct guest_request *q, struct fault *f);
+/* job.c */
 int answer_background(struct guest_request *q, struct fault *f);
 int answer_poll(struct guest_request *q, struct fault *f);
 int answer_kill(struct guest_request *q, struct fault *f);
 void jobs_free(struct guest *g);
+/* turn.c */
+int answer_turn(struct guest_request *q, struct fault *f);
+int answer_turn_stop(struct guest_request *q, struct fault *f);
 
 /* file.c */
 int answer_read(struct guest_request *q, struct fault *f);

@@ -95,6 +95,7 @@ static void on_page(struct job *job)
 		tell_waiters(host, &page->rows[i]);
 		hosted_guest_event(host, &page->rows[i]);
 		reaper_event(host, &page->rows[i]);
+		turns_event(host, &page->rows[i]);
 	}
 	job_free(job);
 	if (n)

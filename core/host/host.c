@@ -244,6 +244,7 @@ void host_stop(struct host *host)
 	host->stopping = true;
 	notify_service("STOPPING=1");
 	host_deafen(host);
+	turns_close(host);
 	reconcile_close(host);
 	reaper_close(host);
 	spending_close(host);
@@ -422,6 +423,7 @@ static int serve(struct host *host, struct fault *f)
 	spending_open(host);
 	edits_open(host);
 	reconcile_init(host);
+	turns_init(host);
 	network_init(host);
 	rc = open_threads(host, f);
 	if (rc == 0)
@@ -432,6 +434,7 @@ static int serve(struct host *host, struct fault *f)
 		say_ready(host);
 		reaper_start(host);
 		reconcile_start(host);
+		turns_start(host);
 		uv_run(&host->loop, UV_RUN_DEFAULT);
 		drain(host);
 	} else
@@ -439,6 +442,7 @@ static int serve(struct host *host, struct fault *f)
 	close_loop(host);
 	network_release(host);
 	reconcile_release(host);
+	turns_release(host);
 	close_threads(host);
 	edits_release(&host->edits);
 	if (host->lost.code)

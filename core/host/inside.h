@@ -18,6 +18,7 @@
 #include "core/host/log.h"
 #include "core/host/queue.h"
 #include "core/host/reaper.h"
+#include "core/host/turns/turns.h"
 #include "core/host/waiters.h"
 #include "core/host/workspaces/network.h"
 #include "core/host/web/web.h"
@@ -86,6 +87,7 @@ struct host {
 	struct rates *rates;
 	uv_timer_t spending; /* writes what they owe */
 	struct reconcile reconcile;
+	struct turns turns;
 	struct host_network network;
 	char boot_id[40]; /* new at every start */
 	uint64_t seed;

@@ -111,6 +111,8 @@ struct backend {
 
 /* Directories with a guest as a process of this machine. */
 extern const struct backend backend_process;
+/* The same in a folder that is there, and stays. */
+extern const struct backend backend_folder;
 /* microVMs under QEMU. */
 extern const struct backend backend_qemu;
 

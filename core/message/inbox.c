@@ -524,6 +524,22 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	return 0;
 }
 
+int inbox_hand(struct call *call, const struct agent_row *agent, int64_t request,
+	       int64_t until, struct envelope **out, size_t *n)
+{
+	struct handing h = {
+		.call = call, .agent = agent, .request = request, .lease_until = until
+	};
+	int rc = message_delayed_come(call, agent->id, HANDFUL);
+
+	if (rc < 0 || (rc = inbox_settle(call, agent->id)) < 0 ||
+	    (rc = next_messages(&h, HANDFUL)) < 0 || (h.n && (rc = fetch_all(&h)) < 0))
+		return rc;
+	*out = h.out;
+	*n = h.n;
+	return 0;
+}
+
 /* --- acknowledging --------------------------------------------------------------------------- */
 
 int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)

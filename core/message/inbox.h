@@ -15,6 +15,15 @@ int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
 	       const char *request, struct envelope *out);
 
+/* Hands out all mail that waits for `agent` and fits the answer's room, urgent first, as the
+ * hand-out `request`, held until a time: envelopes are in the call's arena.  0 or negative. */
+int inbox_hand(struct call *call, const struct agent_row *agent, int64_t request,
+	       int64_t until, struct envelope **out, size_t *n);
+/* The messages of a hand-out are acknowledged, those whose lease has ended as well.  Adds
+ * their number to `*kept`; 0 or negative. */
+int inbox_keep(struct call *call, const struct agent_row *a, int64_t request,
+	       int64_t *kept);
+
 /* 63 bits for a caller's own name of a hand-out of `agent`'s inbox, or of his session's
  * reading of it; 0 for NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);

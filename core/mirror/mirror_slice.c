@@ -272,6 +272,7 @@ static int touch(struct call *call, struct touched *t,
 	case EVENTS_ASSIGNMENT:
 	case EVENTS_VAULT:
 	case EVENTS_TOKEN:
+	case EVENTS_TURN:
 	case EVENTS_NONE:
 		break;
 	}

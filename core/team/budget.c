@@ -209,8 +209,8 @@ static int spend(struct call *call, int64_t team, int64_t kind, int64_t n, int64
 	return budget_announce_in(call, t.parent);
 }
 
-static int count_usage(struct call *call, const struct team_usage_in *in, int64_t agent,
-		       struct team_usage_out *out)
+int budget_count(struct call *call, const struct team_usage_in *in, int64_t agent,
+		 struct team_usage_out *out)
 {
 	int64_t team = call->caller.team;
 	const char *said = arena_printf(&call->arena,
@@ -241,7 +241,7 @@ int team_usage(struct call *call, const struct team_usage_in *in,
 	if (!call->made) {
 		call->made = a.id;
 		if ((rc = call_key_made(call, a.id)) < 0 ||
-		    (rc == 0 && (rc = count_usage(call, in, a.id, out)) < 0))
+		    (rc == 0 && (rc = budget_count(call, in, a.id, out)) < 0))
 			return rc;
 	}
 	if ((rc = get(call, call->caller.team, BUDGET_KIND_TOKENS, &tokens)) < 0 ||
@@ -259,30 +259,6 @@ int team_usage(struct call *call, const struct team_usage_in *in,
 
 /* --- warning ------------------------------------------------------------------------ */
 
-/* Sends a text from the operator's place in the call's team to the lead and to that place. */
-static int send_notice(struct call *call, const char *text)
-{
-	struct draft d = { .type = "budget", .content = text };
-	struct agent_row operator, to;
-	struct team_lead_row lead;
-	int64_t message;
-	int rc = sql_row(call, agent_by_name, &operator, .team = call->caller.team,
-			 .name = "operator");
-
-	if (rc <= 0)
-		return rc;
-	d.sender = operator.id;
-	if ((message = message_store(call, &d)) < 0)
-		return (int)message;
-	if ((rc = message_deliver(call, message, &d, &operator)) < 0 ||
-	    (rc = sql_row(call, team_lead, &lead, .team = call->caller.team)) < 0 ||
-	    (rc > 0 && ((rc = sql_row(call, agent_by_id, &to, .id = lead.id)) < 0 ||
-			(rc = message_deliver(call, message, &d, &to)) < 0)))
-		return rc;
-	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
-			.actor = operator.id, .subject = message);
-}
-
 static int warn(struct call *call, const struct budget_turned_row *r)
 {
 	const struct budget_row b = { r->kind, r->most, r->used, r->reserved, r->told };
@@ -297,8 +273,8 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 
 	if (rc < 0)
 		return rc;
-	return send_notice(
-		call,
+	return team_notice(
+		call, "budget",
 		arena_printf(&call->arena, "%s.%s", left,
 			     !over ? ""
 			     : r->kind == BUDGET_KIND_MESSAGES

@@ -55,6 +55,11 @@ int budget_check(struct call *call, int64_t team, const char *where);
  * else may tell of time that is over.  0, or exhausted at /to. */
 int budget_take_message(struct call *call);
 
+/* Counts what an agent of the call's team has spent, with its event; `out` says what teams
+ * above spend of it.  0 or negative. */
+int budget_count(struct call *call, const struct team_usage_in *in, int64_t agent,
+		 struct team_usage_out *out);
+
 /* Tells of budgets of the call's team of which, since it was told last, little is left, or
  * nothing: an event each, and a message to the lead and the operator. */
 int budget_announce(struct call *call);

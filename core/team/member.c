@@ -10,6 +10,7 @@
 #include "core/team/budget.h"
 #include "core/team/estop.h"
 #include "core/team/team.h"
+#include "core/turn/turn.h"
 #include "core/workspace.h"
 
 /* --- taking in ---------------------------------------------------------------------- */
@@ -79,10 +80,13 @@ static int plan_place(struct call *call, const struct role *r, const char *golde
 	int rc;
 
 	*w = (struct new_workspace){ .backend = backend_of(r) };
-	if (w->backend == BACKEND_KIND_ATTACH)
-		return fault_set(&call->fault, FAULT_INVALID,
-				 arena_printf(&call->arena, "%s/backend", where),
-				 "a guest elsewhere is attached by workspace create");
+	if (w->backend == BACKEND_KIND_ATTACH || w->backend == BACKEND_KIND_FOLDER)
+		return fault_set(
+			&call->fault, FAULT_INVALID,
+			arena_printf(&call->arena, "%s/backend", where),
+			w->backend == BACKEND_KIND_FOLDER
+				? "a member with a runner works in its project folder"
+				: "a guest elsewhere is attached by workspace create");
 	if ((rc = workspace_set_golden(call, golden, snapshot, w)) < 0)
 		return rc;
 	if (w->backend == BACKEND_KIND_QEMU && w->source)
@@ -121,6 +125,9 @@ int member_add_role(struct call *call, const struct role *r, const char *golden,
 			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
 		if ((rc = agent_add(call, &n, at_name)) >= 0 && member_has_place(call, r))
 			rc = add_place(call, r, golden, snapshot, where, &n);
+		if (rc >= 0 && r->runner)
+			rc = runner_give(call, n.id, r->runner,
+					 arena_printf(&call->arena, "%s/runner", where));
 	}
 	return rc;
 }
@@ -150,7 +157,8 @@ static int take_in(struct call *call, const struct member_add_in *in)
 				.has_memory_mb = in->has_memory_mb,
 				.memory_mb = in->memory_mb,
 				.has_disk_gb = in->has_disk_gb,
-				.disk_gb = in->disk_gb };
+				.disk_gb = in->disk_gb,
+				.runner = in->runner };
 	struct agent_row first;
 	int rc;
 

@@ -62,6 +62,10 @@ int team_name_now(struct call *call, const char *was, const char **now);
 int team_keep_lead(struct call *call, const struct agent_row *a, const char *where,
 		   int64_t *lead);
 
+/* Sends a text from the operator's place in the call's team to the lead and to that place.  0
+ * or negative. */
+int team_notice(struct call *call, const char *type, const char *text);
+
 /* Refuses a name that no team may have. 0 or negative. */
 int team_check_name(struct call *call, const char *name, const char *where);
 

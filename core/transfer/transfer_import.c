@@ -247,6 +247,8 @@ static int subject_table(int64_t kind)
 		return transfer_find("team");
 	case EVENTS_WORKSPACE:
 		return transfer_find("workspace");
+	case EVENTS_TURN:
+		return transfer_find("turn");
 	case EVENTS_TOKEN:
 	case EVENTS_VAULT:
 	case EVENTS_NONE:

@@ -299,6 +299,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 		hear_spool(t, answer);
 		door_hear(t, text_of(answer, "http"));
 		halt_greeted(t, has_feature(answer, "halt"));
+		t->knows_turns = has_feature(answer, "turns");
 	}
 	greeted(conn, boot, f);
 }
@@ -317,6 +318,7 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 	}
 	if (answer && !f->code) {
 		halt_greeted(conn->guest, false);
+		conn->guest->knows_turns = false;
 		hosted_guest_hear_spool(conn->guest, NULL, -1);
 	}
 	greeted(conn, "of the older dialect", f);

@@ -12,6 +12,7 @@
 #include "core/host/guests/push.h"
 #include "core/host/guests/uplink.h"
 #include "core/host/inside.h"
+#include "core/host/turns/hosted_turn.h"
 #include "ops.gen.h"
 
 enum {
@@ -99,6 +100,7 @@ static void come_up(struct hosted_guest *t)
 	daemon_up(t);
 	push_up(t, strcmp(t->boot_id, t->boot_told) != 0);
 	ask_look(t->host);
+	hosted_turns_greeted(t);
 }
 
 void hosted_guest_greeted(struct guest_conn *conn, const char *boot_id)

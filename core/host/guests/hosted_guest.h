@@ -77,6 +77,7 @@ struct hosted_guest {
 	bool halted; /* they do, as it has said */
 	bool halt_said; /* in the Hello that it answers */
 	bool knows_halt, halting, halt_noting;
+	bool knows_turns; /* it takes TurnStart */
 	int64_t halt_since; /* while it is halted */
 	bool old; /* it speaks, or is tried in, the older dialect: see guest_conn.c */
 	int kept; /* handles and jobs that will still use it */

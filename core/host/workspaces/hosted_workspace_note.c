@@ -10,6 +10,7 @@ static void on_noted(struct job *job)
 	const struct workspace_note_in *in = job->call.in;
 	struct hosted_workspace *p = job->owner;
 	struct reconcile *r = &p->host->reconcile;
+	bool ready = in->has_state && in->state == WORKSPACE_STATE_READY;
 
 	if (in->restored) {
 		p->restored = false;
@@ -26,6 +27,8 @@ static void on_noted(struct job *job)
 	if (r->reading)
 		p->stale_round = r->round;
 	reconcile_poke(p->host);
+	if (ready)
+		turns_poke(p->host);
 }
 
 static struct job *note(struct hosted_workspace *p)

@@ -12,6 +12,7 @@
 #include "core/host/inside.h"
 #include "core/host/workspaces/sweep.h"
 #include "core/workspace.h"
+#include "core/host/turns/hosted_turn.h"
 #include "ops.gen.h"
 
 enum {
@@ -146,6 +147,7 @@ static const struct backend *const machines[] = {
 	[BACKEND_KIND_PROCESS] = &backend_process,
 	[BACKEND_KIND_ATTACH] = &backend_attach,
 	[BACKEND_KIND_QEMU] = &backend_qemu,
+	[BACKEND_KIND_FOLDER] = &backend_folder,
 };
 
 static struct hosted_workspace *hosted_new(struct host *host,
@@ -264,6 +266,7 @@ static void step_all(struct host *host)
 	for (struct hosted_workspace *p = r->places; p; p = p->next)
 		soon |= hosted_step(p, now);
 	hosted_guests_tick(host);
+	hosted_turns_tick(host);
 	uv_timer_start(&r->timer, on_timer,
 		       soon        ? QUICK_MS
 		       : r->places ? SLOW_MS

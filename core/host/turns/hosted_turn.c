@@ -1,0 +1,539 @@
+#include "core/host/turns/hosted_turn.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/host/guests/answer.h"
+#include "core/host/inside.h"
+#include "core/turn/runner_client.h"
+#include "ops.gen.h"
+
+enum {
+	COME_MS = 60000, /* for which a turn waits for its guest */
+	START_MS = 20000,
+	POLL_S = 30,
+	POLL_MORE_MS = 20000,
+	PACE_MS = 50, /* between polls while it prints */
+	POLL_ROOM = 256 << 10, /* bytes of JSON of an answer */
+	LINE_MOST = 8 << 20, /* bytes of a line that a client may print */
+};
+
+enum stage { WAITS, STARTS, RUNS, ENDS };
+
+struct hosted_turn {
+	struct host *host;
+	struct hosted_turn *next, **at;
+	int64_t turn, workspace;
+	char *runner, *prompt, *session; /* session: NULL: none */
+	const struct runner_client *client; /* NULL: a command of its own */
+	enum stage stage;
+	bool listed;
+	int refs; /* of the list, timers, questions to its guest, and writes */
+	int64_t since; /* when it began to wait for its guest */
+	bool asking, storing;
+	bool full; /* no more of what it prints is kept */
+	char boot_id[72]; /* of the guest in which it runs */
+	int64_t job; /* there */
+	int64_t offset[2];
+	struct text line; /* of its output, of which the end is to come */
+	struct runner_told told;
+	char last_error[160]; /* the end of what it printed as errors */
+	char said[200]; /* the session that its row knows */
+	int signal; /* that was sent last, or is to be sent; 0: none */
+	bool over, timed_out; /* as its guest says; what it printed may be to come */
+	int64_t exit_code;
+	uv_timer_t timer; /* until the next poll */
+	uv_timer_t patience; /* until the next signal */
+};
+
+static void unref(struct hosted_turn *u)
+{
+	if (--u->refs > 0)
+		return;
+	text_release(&u->line);
+	text_release(&u->told.text);
+	free(u->runner);
+	free(u->prompt);
+	free(u->session);
+	free(u);
+}
+
+static void handle_closed(uv_handle_t *handle)
+{
+	unref(handle->data);
+}
+
+/* Lets go of it: what is outstanding still ends. */
+static void drop(struct hosted_turn *u)
+{
+	if (!u->listed)
+		return;
+	u->listed = false;
+	u->stage = ENDS;
+	*u->at = u->next;
+	if (u->next)
+		u->next->at = u->at;
+	uv_close((uv_handle_t *)&u->timer, handle_closed);
+	uv_close((uv_handle_t *)&u->patience, handle_closed);
+	unref(u);
+}
+
+static struct job *job_for(struct hosted_turn *u, const struct op *op,
+			   void (*done)(struct job *job))
+{
+	u->refs++;
+	return host_job(u->host, op, done, u);
+}
+
+/* The guest in which it runs, or may be started; NULL: it is not there. */
+static struct hosted_guest *guest_of(const struct hosted_turn *u)
+{
+	struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
+
+	return t && t->up ? t : NULL;
+}
+
+/* --- its end ------------------------------------------------------------------------- */
+
+static void on_ended(struct job *job)
+{
+	struct hosted_turn *u = job->owner;
+	struct host *host = u->host;
+
+	if (job->call.fault.code)
+		log_line(host->log, LOG_LEVEL_WARN,
+			 "how a turn ended is not written down: the next host will",
+			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
+	job_free(job);
+	drop(u);
+	unref(u);
+	turns_poke(host);
+}
+
+static void store(struct hosted_turn *u);
+
+static void end(struct hosted_turn *u, enum turn_state state, const char *reason)
+{
+	struct turn_end_in *in;
+	struct job *job;
+
+	if (u->stage == ENDS)
+		return;
+	if (u->line.len)
+		runner_client_read(u->client, u->line.data, u->line.len, &u->told);
+	u->line.len = 0;
+	store(u);
+	u->stage = ENDS;
+	uv_timer_stop(&u->timer);
+	uv_timer_stop(&u->patience);
+	job = job_for(u, op_turn_end, on_ended);
+	in = job->call.in;
+	in->turn = u->turn;
+	in->state = state;
+	in->has_exit_code = u->over;
+	in->exit_code = u->exit_code;
+	in->reason = reason ? arena_strdup(&job->call.arena, reason) : NULL;
+	in->interjected = u->signal != 0;
+	in->tokens_in = u->told.tokens_in;
+	in->tokens_out = u->told.tokens_out;
+	in->cost = u->told.cost;
+	in->sums = runner_client_sums(u->client);
+	host_submit(u->host, job);
+}
+
+/* It is over, and all that it printed is here. */
+static void end_over(struct hosted_turn *u)
+{
+	char why[240];
+
+	if (u->signal) {
+		end(u, TURN_STATE_INTERRUPTED, "it was stopped");
+	} else if (u->timed_out) {
+		u->exit_code = -1;
+		snprintf(why, sizeof(why), "it ran longer than %lld s",
+			 (long long)u->host->settings.config.runner_timeout_seconds);
+		end(u, TURN_STATE_FAILED, why);
+	} else if (u->exit_code) {
+		snprintf(why, sizeof(why), "its command ended with %lld%s%s",
+			 (long long)u->exit_code, *u->last_error ? ": " : "",
+			 u->last_error);
+		end(u, TURN_STATE_FAILED, why);
+	} else {
+		end(u, TURN_STATE_DONE, NULL);
+	}
+}
+
+/* --- what it prints -------------------------------------------------------------------- */
+
+static void poll_soon(struct hosted_turn *u, int64_t ms);
+
+static void on_stored(struct job *job)
+{
+	struct hosted_turn *u = job->owner;
+	const struct turn_output_out *out = job->call.out;
+
+	u->storing = false;
+	if (job->call.fault.code)
+		log_line(u->host->log, LOG_LEVEL_WARN, "what a turn prints is not kept",
+			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
+	else
+		u->full |= !out->kept;
+	job_free(job);
+	if (u->stage == RUNS && u->over)
+		end_over(u);
+	else if (u->stage == RUNS)
+		poll_soon(u, PACE_MS);
+	unref(u);
+}
+
+/* Hands over what it has printed, and its session once that is known. */
+static void store(struct hosted_turn *u)
+{
+	bool named = strcmp(u->said, u->told.session) != 0;
+	struct turn_output_in *in;
+	struct job *job;
+
+	if (u->full)
+		u->told.text.len = 0;
+	if (!u->told.text.len && !named)
+		return;
+	job = job_for(u, op_turn_output, on_stored);
+	in = job->call.in;
+	in->turn = u->turn;
+	in->text = u->told.text.len ? arena_strndup(&job->call.arena, u->told.text.data,
+						    u->told.text.len)
+				    : "";
+	in->session = named ? arena_strdup(&job->call.arena, u->told.session) : NULL;
+	memcpy(u->said, u->told.session, sizeof(u->said));
+	u->told.text.len = 0;
+	u->storing = true;
+	host_submit(u->host, job);
+}
+
+/* Takes output of a client, whose lines are JSON. */
+static void take_lines(struct hosted_turn *u, const char *s)
+{
+	for (const char *end; (end = strchr(s, '\n')); s = end + 1) {
+		text_add(&u->line, s, (size_t)(end - s));
+		runner_client_read(u->client, u->line.data, u->line.len, &u->told);
+		u->line.len = 0;
+	}
+	text_add(&u->line, s, strlen(s));
+	if (u->line.len > LINE_MOST)
+		u->line.len = 0;
+}
+
+/* Keeps the last line of its errors, for the reason of a failure. */
+static void note_error(struct hosted_turn *u, const char *s)
+{
+	size_t n = strlen(s);
+	const char *from;
+
+	while (n && (s[n - 1] == '\n' || s[n - 1] == ' '))
+		n--;
+	from = s + n;
+	while (from > s && from[-1] != '\n' &&
+	       (size_t)(s + n - from) < sizeof(u->last_error) - 1)
+		from--;
+	while (from < s + n && ((unsigned char)*from & 0xc0) == 0x80)
+		from++; /* a whole character */
+	if (from < s + n)
+		snprintf(u->last_error, sizeof(u->last_error), "%.*s",
+			 (int)(s + n - from), from);
+}
+
+static void take_output(struct hosted_turn *u, const struct wire_background_status *m)
+{
+	if (u->client)
+		take_lines(u, m->stdout);
+	else
+		text_add(&u->told.text, m->stdout, strlen(m->stdout));
+	text_add(&u->told.text, m->stderr, strlen(m->stderr));
+	note_error(u, m->stderr);
+	u->offset[0] += (int64_t)strlen(m->stdout);
+	u->offset[1] += (int64_t)strlen(m->stderr);
+}
+
+/* --- polling --------------------------------------------------------------------------- */
+
+static void lose(struct hosted_turn *u)
+{
+	end(u, TURN_STATE_INTERRUPTED, "its guest ended");
+}
+
+static void on_polled(void *arg, struct packet *answer, struct fault *f)
+{
+	struct hosted_turn *u = arg;
+	struct wire_background_status m = { 0 };
+	struct arena a = { 0 };
+	struct fault bad = { 0 };
+
+	u->asking = false;
+	if (u->stage != RUNS) {
+		unref(u);
+		return;
+	}
+	if (!answer) {
+		if (f->code == FAULT_NOT_FOUND)
+			lose(u); /* it is another guest */
+		else if (f->code == FAULT_TIMEOUT)
+			poll_soon(u, PACE_MS);
+		/* else at the next tick: its link is gone */
+		unref(u);
+		return;
+	}
+	if (answer_decode(answer, &m, &a, &bad) < 0) {
+		if (bad.code == FAULT_NOT_FOUND)
+			lose(u);
+		else
+			end(u, TURN_STATE_FAILED, bad.text);
+	} else {
+		take_output(u, &m);
+		u->over = !m.running && !m.more;
+		u->exit_code = m.exit_code;
+		u->timed_out = m.timed_out;
+		store(u);
+		if (!u->storing && u->over)
+			end_over(u);
+		else if (!u->storing)
+			poll_soon(u, m.more ? 1 : PACE_MS);
+	}
+	arena_release(&a);
+	unref(u);
+}
+
+static void ask(struct hosted_turn *u, struct hosted_guest *t, const char *type,
+		const void *m, int64_t ms, guest_conn_done *done)
+{
+	u->refs++;
+	guest_conn_ask(&t->control, type, m, ms, done, u);
+}
+
+static void poll_now(struct hosted_turn *u)
+{
+	struct hosted_guest *t = guest_of(u);
+	struct wire_exec_poll m = {
+		.job_id = u->job,
+		.stdout_offset = u->offset[0],
+		.stderr_offset = u->offset[1],
+		.has_wait_seconds = true,
+		.wait_seconds = POLL_S,
+		.has_room = true,
+		.room = POLL_ROOM,
+	};
+
+	if (u->stage != RUNS || u->asking || u->storing || !t)
+		return;
+	if (strcmp(t->boot_id, u->boot_id) != 0) {
+		lose(u);
+		return;
+	}
+	u->asking = true;
+	ask(u, t, "ExecPoll", &m, POLL_S * 1000 + POLL_MORE_MS, on_polled);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	poll_now(timer->data);
+}
+
+static void poll_soon(struct hosted_turn *u, int64_t ms)
+{
+	if (u->stage == RUNS && u->listed)
+		uv_timer_start(&u->timer, on_timer, (uint64_t)ms, 0);
+}
+
+/* --- stopping -------------------------------------------------------------------------- */
+
+static void send_signal(struct hosted_turn *u);
+
+static void on_signalled(void *arg, struct packet *answer, struct fault *f)
+{
+	(void)answer;
+	(void)f; /* it has ended, or its guest is lost: both are seen elsewhere */
+	unref(arg);
+}
+
+static void on_patience(uv_timer_t *timer)
+{
+	struct hosted_turn *u = timer->data;
+
+	u->signal = u->signal == SIGINT ? SIGTERM : SIGKILL;
+	send_signal(u);
+}
+
+static void send_signal(struct hosted_turn *u)
+{
+	struct hosted_guest *t = guest_of(u);
+	const struct wire_exec_kill m = { .job_id = u->job, .signal = u->signal };
+
+	if (u->stage != RUNS)
+		return;
+	if (t)
+		ask(u, t, "ExecKill", &m, START_MS, on_signalled);
+	uv_timer_start(&u->patience, on_patience,
+		       (uint64_t)u->host->settings.config.runner_interrupt_ms, 0);
+}
+
+static struct hosted_turn *find(struct host *host, int64_t turn)
+{
+	struct hosted_turn *u = host->turns.running;
+
+	while (u && u->turn != turn)
+		u = u->next;
+	return u;
+}
+
+void hosted_turn_stop(struct host *host, int64_t turn)
+{
+	struct hosted_turn *u = find(host, turn);
+
+	if (!u || u->signal)
+		return;
+	u->signal = SIGINT;
+	if (u->stage == WAITS)
+		end(u, TURN_STATE_INTERRUPTED, "it was stopped before it ran");
+	else
+		send_signal(u); /* else once its job is known */
+}
+
+/* --- starting -------------------------------------------------------------------------- */
+
+static void on_started(void *arg, struct packet *answer, struct fault *f)
+{
+	struct hosted_turn *u = arg;
+	struct wire_background_started m = { 0 };
+	struct arena a = { 0 };
+	struct fault bad = { 0 };
+
+	if (u->stage != STARTS) {
+		unref(u);
+		return;
+	}
+	if (!answer)
+		bad = *f;
+	else
+		answer_decode(answer, &m, &a, &bad);
+	if (!bad.code) {
+		u->job = m.job_id;
+		u->stage = RUNS;
+		poll_now(u);
+		if (u->signal)
+			send_signal(u);
+	} else if (bad.code == FAULT_UNAVAILABLE || bad.code == FAULT_TIMEOUT ||
+		   bad.code == FAULT_CONFLICT) {
+		end(u, TURN_STATE_INTERRUPTED, bad.text);
+	} else {
+		end(u, TURN_STATE_FAILED, bad.text);
+	}
+	arena_release(&a);
+	unref(u);
+}
+
+static void start(struct hosted_turn *u, struct hosted_guest *t)
+{
+	struct pair env = { "CADRE_SESSION", u->session ? u->session : "" };
+	struct arena a = { 0 };
+	struct wire_turn_start m = {
+		.turn = u->turn,
+		.command = runner_command(u->runner, &a),
+		.prompt = u->prompt,
+		.env = &env,
+		.n_env = 1,
+		.timeout_secs = u->host->settings.config.runner_timeout_seconds,
+	};
+
+	memcpy(u->boot_id, t->boot_id, sizeof(u->boot_id));
+	u->stage = STARTS;
+	ask(u, t, "TurnStart", &m, START_MS, on_started);
+	arena_release(&a);
+}
+
+/* Starts it once its guest is there, if that takes turns. */
+static void try_start(struct hosted_turn *u)
+{
+	struct hosted_guest *t = guest_of(u);
+
+	if (t && !t->knows_turns)
+		end(u, TURN_STATE_FAILED,
+		    "the guest of its workspace is too old for turns");
+	else if (t)
+		start(u, t);
+	else if (clock_boot_ms() - u->since > COME_MS)
+		end(u, TURN_STATE_INTERRUPTED, "its guest does not answer");
+}
+
+void hosted_turn_new(struct host *host, const struct turn_start *s)
+{
+	struct hosted_turn *u = xcalloc(1, sizeof(*u));
+
+	u->host = host;
+	u->turn = s->turn;
+	u->workspace = s->workspace;
+	u->runner = xstrdup(s->runner);
+	u->prompt = xstrdup(s->prompt);
+	u->session = xstrdup(s->session);
+	u->client = runner_client_of(u->runner);
+	u->since = clock_boot_ms();
+	u->listed = true;
+	u->next = host->turns.running;
+	u->at = &host->turns.running;
+	if (u->next)
+		u->next->at = &u->next;
+	host->turns.running = u;
+	uv_timer_init(&host->loop, &u->timer);
+	uv_timer_init(&host->loop, &u->patience);
+	u->timer.data = u->patience.data = u;
+	u->refs = 3;
+	try_start(u);
+}
+
+/* --- guests come and go ---------------------------------------------------------------- */
+
+static void on_cleared(void *arg, struct packet *answer, struct fault *f)
+{
+	(void)arg;
+	(void)answer;
+	(void)f; /* a guest that did not hear it ends the earlier turn with the next one */
+}
+
+/* Whether a turn of this host runs in a guest, or is being started there. */
+static bool is_ours(const struct hosted_guest *t)
+{
+	for (const struct hosted_turn *u = t->host->turns.running; u; u = u->next)
+		if (u->workspace == t->workspace && u->stage != WAITS && u->stage != ENDS)
+			return true;
+	return false;
+}
+
+void hosted_turns_greeted(struct hosted_guest *t)
+{
+	if (t->knows_turns && !is_ours(t))
+		guest_conn_ask(&t->control, "TurnStop", NULL, START_MS, on_cleared, NULL);
+	hosted_turns_tick(t->host);
+}
+
+void hosted_turns_tick(struct host *host)
+{
+	struct hosted_turn *next;
+
+	for (struct hosted_turn *u = host->turns.running; u; u = next) {
+		next = u->next;
+		if (u->stage == WAITS)
+			try_start(u);
+		else if (u->stage == RUNS && !hosted_guest_of(host, u->workspace))
+			lose(u);
+		else if (u->stage == RUNS && !uv_is_active((uv_handle_t *)&u->timer))
+			poll_now(u);
+	}
+}
+
+void hosted_turns_close(struct host *host)
+{
+	while (host->turns.running)
+		drop(host->turns.running);
+}

@@ -1,0 +1,28 @@
+/*
+ * team_notice - what cadre itself has to say to who leads a team, and to the operator.
+ */
+#include "core/message/message.h"
+#include "core/team/team.h"
+
+int team_notice(struct call *call, const char *type, const char *text)
+{
+	struct draft d = { .type = type, .content = text };
+	struct agent_row operator, to;
+	struct team_lead_row lead;
+	int64_t message;
+	int rc = sql_row(call, agent_by_name, &operator, .team = call->caller.team,
+			 .name = "operator");
+
+	if (rc <= 0)
+		return rc;
+	d.sender = operator.id;
+	if ((message = message_store(call, &d)) < 0)
+		return (int)message;
+	if ((rc = message_deliver(call, message, &d, &operator)) < 0 ||
+	    (rc = sql_row(call, team_lead, &lead, .team = call->caller.team)) < 0 ||
+	    (rc > 0 && ((rc = sql_row(call, agent_by_id, &to, .id = lead.id)) < 0 ||
+			(rc = message_deliver(call, message, &d, &to)) < 0)))
+		return rc;
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			.actor = operator.id, .subject = message);
+}

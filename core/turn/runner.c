@@ -1,0 +1,91 @@
+/*
+ * runner - commands that are started for each turn of an agent.
+ */
+#include "core/access/who.h"
+#include "core/agent.h"
+#include "core/team/member.h"
+#include "core/team/team.h"
+#include "core/turn/turn.h"
+#include "core/workspace.h"
+
+/* A runner is a command on a machine of the operator's: whoever may make members with
+ * workspaces may give one. */
+static int check_giver(struct call *call, const char *where)
+{
+	struct agent_nests_row nests = { 0 };
+	int rc = 0;
+
+	if (call->caller.level >= WHO_LEAD)
+		return 0;
+	if (call->caller.agent)
+		rc = sql_row(call, agent_nests, &nests, .agent = call->caller.agent);
+	if (rc < 0 || nests.nests)
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_DENIED, where,
+		  "only the lead, the operator and members who may nest give runners");
+	return fault_hint(&call->fault, "Ask the lead.");
+}
+
+/* Makes the workspace in which the turns of an agent run that has none. */
+static int make_place(struct call *call, const struct agent_row *a, const char *where)
+{
+	struct new_workspace w = { .member = a->name,
+				   .agent = a->id,
+				   .backend = BACKEND_KIND_PROCESS };
+	int rc;
+
+	if (a->project && *a->project) {
+		w.backend = BACKEND_KIND_FOLDER;
+		w.folder = a->project;
+		if (call->settings->check_golden &&
+		    (rc = call->settings->check_golden(a->project, where, &call->fault)))
+			return rc;
+	}
+	if ((rc = member_check_host(call, where)) < 0 ||
+	    (rc = workspace_check_room(call, 1, where)) < 0 ||
+	    (rc = workspace_add(call, &w, NULL)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+int runner_has(struct call *call, int64_t agent)
+{
+	struct runner_of_row r;
+
+	return sql_row(call, runner_of, &r, .agent = agent);
+}
+
+static int told(struct call *call, int64_t agent, const char *command)
+{
+	return event_emit(call, EVENT_TURN_RUNNER, 0, agent, *command ? command : "none");
+}
+
+int runner_give(struct call *call, int64_t agent, const char *command, const char *where)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = check_giver(call, where)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0)
+		return rc;
+	if (a.kind == AGENT_KIND_OPERATOR)
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "the operator takes no turns");
+	if (!*command) {
+		rc = sql_run(call, runner_remove, .agent = agent);
+		return rc <= 0 ? rc : told(call, agent, command);
+	}
+	if (who_observes(&a))
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "%s is an observer, who gets no mail and so no turns",
+				 a.name);
+	if (!a.workspace && (rc = make_place(call, &a, where)) < 0)
+		return rc;
+	if ((rc = sql_run(call, runner_set, .agent = agent, .command = command)) < 0 ||
+	    (rc = told(call, agent, command)) < 0)
+		return rc;
+	/* An agent that had failed takes turns again. */
+	return a.status == AGENT_STATUS_FAILED
+		       ? agent_say_status(call, agent, AGENT_STATUS_READY)
+		       : 0;
+}

@@ -1,0 +1,209 @@
+#include "core/turn/runner_client.h"
+
+#include <string.h>
+
+struct runner_client {
+	const char *name;
+	/* The command line around the further words of a runner. */
+	const char *before, *after;
+	bool sums;
+	void (*read)(const json_t *line, struct runner_told *told);
+};
+
+/* --- what lines hold ----------------------------------------------------------------- */
+
+static const char *text_at(const json_t *o, const char *name)
+{
+	return json_string_value(json_object_get(o, name));
+}
+
+static int64_t number_at(const json_t *o, const char *name)
+{
+	const json_t *n = json_object_get(o, name);
+	double x = json_number_value(n);
+
+	return x > 0 && x < 1e15 ? (int64_t)x : 0;
+}
+
+static bool is(const json_t *o, const char *name, const char *value)
+{
+	const char *s = text_at(o, name);
+
+	return s && strcmp(s, value) == 0;
+}
+
+static void say(struct runner_told *told, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	text_add(&told->text, s ? s : "", n);
+	if (n && s[n - 1] != '\n')
+		text_add(&told->text, "\n", 1);
+}
+
+/* A session is named on command lines of shells: only what cannot be anything else there. */
+static void go_on_with(struct runner_told *told, const char *id)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	size_t n = id ? strlen(id) : 0;
+
+	if (n && n < sizeof(told->session) && strspn(id, good) == n && *id != '-')
+		memcpy(told->session, id, n + 1);
+}
+
+static int64_t micros(const json_t *cost)
+{
+	double x = json_number_value(cost) * 1e6;
+
+	return x > 0 && x < 1e15 ? (int64_t)(x + 0.5) : 0;
+}
+
+/* --- clients ------------------------------------------------------------------------- */
+
+static void read_claude(const json_t *line, struct runner_told *told)
+{
+	const json_t *usage = json_object_get(line, "usage"), *part;
+	size_t i;
+
+	go_on_with(told, text_at(line, "session_id"));
+	if (is(line, "type", "assistant"))
+		json_array_foreach(json_object_get(json_object_get(line, "message"),
+						   "content"),
+				   i, part)
+			if (is(part, "type", "text"))
+				say(told, text_at(part, "text"));
+	if (!is(line, "type", "result"))
+		return;
+	told->tokens_in = number_at(usage, "input_tokens") +
+			  number_at(usage, "cache_creation_input_tokens") +
+			  number_at(usage, "cache_read_input_tokens");
+	told->tokens_out = number_at(usage, "output_tokens");
+	told->cost = micros(json_object_get(line, "total_cost_usd"));
+}
+
+static void read_codex(const json_t *line, struct runner_told *told)
+{
+	const json_t *item = json_object_get(line, "item");
+	const json_t *usage = json_object_get(line, "usage");
+
+	go_on_with(told, text_at(line, "thread_id"));
+	if (is(line, "type", "item.completed") && is(item, "type", "agent_message"))
+		say(told, text_at(item, "text"));
+	if (is(line, "type", "error") || is(line, "type", "turn.failed"))
+		say(told, text_at(line, "message")
+				  ? text_at(line, "message")
+				  : text_at(json_object_get(line, "error"), "message"));
+	if (!is(line, "type", "turn.completed"))
+		return;
+	told->tokens_in = number_at(usage, "input_tokens");
+	told->tokens_out = number_at(usage, "output_tokens");
+}
+
+static void read_gemini(const json_t *line, struct runner_told *told)
+{
+	const json_t *stats = json_object_get(line, "stats");
+	const char *content = text_at(line, "content");
+
+	go_on_with(told, text_at(line, "session_id"));
+	/* Its text comes in pieces, which are no lines. */
+	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
+		text_add(&told->text, content, strlen(content));
+	if (!is(line, "type", "result"))
+		return;
+	say(told, "\n");
+	told->tokens_in = number_at(stats, "input_tokens");
+	told->tokens_out = number_at(stats, "output_tokens");
+}
+
+static void read_opencode(const json_t *line, struct runner_told *told)
+{
+	const json_t *part = json_object_get(line, "part");
+	const json_t *tokens = json_object_get(part, "tokens");
+	const json_t *cache = json_object_get(tokens, "cache");
+
+	go_on_with(told, text_at(line, "sessionID"));
+	if (is(line, "type", "text"))
+		say(told, text_at(part, "text"));
+	if (!is(line, "type", "step_finish"))
+		return;
+	told->tokens_in += number_at(tokens, "input") + number_at(cache, "read") +
+			   number_at(cache, "write");
+	told->tokens_out += number_at(tokens, "output") + number_at(tokens, "reasoning");
+	told->cost += micros(json_object_get(part, "cost"));
+}
+
+#define ENV_NAMES                                                          \
+	"\"CADRE_SOCKET\",\"CADRE_TEAM\",\"CADRE_AGENT\",\"CADRE_TOKEN\"," \
+	"\"CADRE_WORKSPACE\""
+
+static const struct runner_client clients[] = {
+	{ .name = "claude",
+	  .before = "exec claude -p --output-format stream-json --verbose "
+		    "--mcp-config \"$CADRE_MCP_CONFIG\" --allowedTools mcp__cadre "
+		    "${CADRE_SESSION:+--resume \"$CADRE_SESSION\"}",
+	  .after = "",
+	  .read = read_claude },
+	{ .name = "codex",
+	  .before = "exec codex exec ${CADRE_SESSION:+resume} --json "
+		    "--skip-git-repo-check -c \"mcp_servers.cadre.command="
+		    "'$CADRE_PROGRAM'\" -c 'mcp_servers.cadre.args=[\"mcp\"]' "
+		    "-c 'mcp_servers.cadre.default_tools_approval_mode=\"approve\"' "
+		    "-c 'mcp_servers.cadre.env_vars=[" ENV_NAMES "]'",
+	  .after = "${CADRE_SESSION:+\"$CADRE_SESSION\"} -",
+	  .sums = true,
+	  .read = read_codex },
+	{ .name = "gemini",
+	  .before = "GEMINI_CLI_SYSTEM_SETTINGS_PATH=\"$CADRE_MCP_CONFIG\" exec gemini "
+		    "-o stream-json --allowed-tools mcp_cadre "
+		    "${CADRE_SESSION:+--resume \"$CADRE_SESSION\"}",
+	  .after = "",
+	  .read = read_gemini },
+	{ .name = "opencode",
+	  .before =
+		  "OPENCODE_CONFIG_CONTENT='{\"mcp\":{\"cadre\":{\"type\":\"local\","
+		  "\"command\":[\"'\"$CADRE_PROGRAM\"'\",\"mcp\"]}}}' exec opencode run "
+		  "--format json ${CADRE_SESSION:+-s \"$CADRE_SESSION\"}",
+	  .after = "",
+	  .read = read_opencode },
+};
+
+const struct runner_client *runner_client_of(const char *runner)
+{
+	for (size_t i = 0; i < sizeof(clients) / sizeof(*clients); i++) {
+		size_t n = strlen(clients[i].name);
+
+		if (strncmp(runner, clients[i].name, n) == 0 &&
+		    (runner[n] == '\0' || runner[n] == ' '))
+			return &clients[i];
+	}
+	return NULL;
+}
+
+const char *runner_command(const char *runner, struct arena *a)
+{
+	const struct runner_client *c = runner_client_of(runner);
+
+	return c ? arena_printf(a, "%s%s %s", c->before, runner + strlen(c->name),
+				c->after)
+		 : runner;
+}
+
+bool runner_client_sums(const struct runner_client *c)
+{
+	return c && c->sums;
+}
+
+void runner_client_read(const struct runner_client *c, const char *line, size_t len,
+			struct runner_told *told)
+{
+	json_t *json = c && len && *line == '{' ? json_loadb(line, len, 0, NULL) : NULL;
+
+	if (json) {
+		c->read(json, told);
+	} else if (len) {
+		text_add(&told->text, line, len);
+		text_add(&told->text, "\n", 1);
+	}
+	json_decref(json);
+}

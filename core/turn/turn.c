@@ -1,0 +1,336 @@
+/*
+ * turn - turns begin and end.
+ */
+#include "core/turn/turn.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/agent.h"
+#include "core/message/inbox.h"
+#include "core/room.h"
+#include "core/team/budget.h"
+#include "core/team/team.h"
+
+enum {
+	PROMPT_ROOM = 1 << 20, /* bytes of JSON of the messages that a turn begins with */
+	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
+	RETRY_MOST_MS = 60000,
+};
+
+/* --- its agent --------------------------------------------------------------------- */
+
+/* What is done for a turn is done in its team, by the host. */
+static void enter(struct call *call, int64_t team)
+{
+	call->caller =
+		(struct caller){ .level = WHO_HOST, .team = team, .agent = ACTOR_HOST };
+}
+
+/* --- beginning ----------------------------------------------------------------------- */
+
+/* The prompt: each message, behind the name of the agent that sent it. */
+static const char *write_prompt(struct call *call, const struct envelope *all, size_t n)
+{
+	struct text t = { 0 };
+	const char *prompt;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			text_addf(&t, "\n\n");
+		if (strcmp(all[i].from, "operator"))
+			text_addf(&t, "[From agent \"%s\"]:\n", all[i].from);
+		text_add(&t, all[i].content, strlen(all[i].content));
+	}
+	text_addf(&t, "\n");
+	prompt = arena_strndup(&call->arena, t.data, t.len);
+	text_release(&t);
+	return prompt;
+}
+
+/* A name for the hand-out of a turn's messages that nobody else's hand-out has. */
+static int64_t request_of(const struct call *call, int64_t turn)
+{
+	uint64_t h = (call->seed ^ (uint64_t)turn) * 0x9e3779b97f4a7c15u;
+
+	return (int64_t)(h >> 1 | 1);
+}
+
+/* Begins a turn that was picked; `s` tells the host.  1, 0 where there is no mail any more, or
+ * negative. */
+static int begin(struct call *call, const struct turn_pick_row *u, struct turn_start *s)
+{
+	int64_t held = call->settings->config.runner_timeout_seconds * 1000;
+	int64_t request = request_of(call, u->id);
+	struct envelope *mail = NULL;
+	struct agent_row a;
+	size_t n = 0;
+	int rc;
+
+	enter(call, u->team);
+	call->room = PROMPT_ROOM;
+	if ((rc = sql_row(call, agent_by_id, &a, .id = u->agent)) < 0 ||
+	    (rc = inbox_hand(call, &a, request, call->now + held + LEASE_MORE_MS, &mail,
+			     &n)) < 0)
+		return rc;
+	if (n == 0)
+		return sql_run(call, turn_drop, .id = u->id) < 0 ? call->fault.code : 0;
+	rc = sql_run(call, turn_begin, .id = u->id, .now = call->now, .request = request);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, turn_message_add, .turn = u->id,
+			     .message = mail[i].seq);
+	if (rc < 0 ||
+	    (rc = agent_say_status(call, u->agent, AGENT_STATUS_STREAMING)) < 0 ||
+	    (rc = event_emit(call, EVENT_TURN_STARTED, u->id, u->agent, NULL)) < 0)
+		return rc;
+	*s = (struct turn_start){ .turn = u->id,
+				  .workspace = u->workspace,
+				  .agent = u->agent,
+				  .runner = u->command,
+				  .session = u->client_session,
+				  .prompt = write_prompt(call, mail, n) };
+	return 1;
+}
+
+static int begin_some(struct call *call, const struct turn_next_in *in,
+		      struct turn_next_out *out)
+{
+	int64_t most = call->settings->config.limits_max_turns;
+	struct turn_pick_row u;
+	int rc;
+
+	for (int64_t i = 0; i < in->most; i++) {
+		struct turn_start s;
+
+		rc = sql_row(call, turn_pick, &u, .now = call->now, .most = most,
+			     .host = store_host(call->store));
+		if (rc <= 0)
+			return rc;
+		if ((rc = begin(call, &u, &s)) < 0)
+			return rc;
+		if (rc > 0)
+			*(struct turn_start *)arena_push(&call->arena, &out->starts,
+							 &out->n_starts, sizeof(s)) = s;
+	}
+	out->more = true;
+	return 0;
+}
+
+/* Ends what ran under an earlier host. */
+static int end_earlier(struct call *call)
+{
+	struct turn_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, turn_running, &all, &n, .host = store_host(call->store));
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		const struct turn_end_in in = { .turn = all[i].id,
+						.state = TURN_STATE_INTERRUPTED,
+						.reason = "its host ended" };
+
+		rc = turn_finish(call, &in);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int list_stops(struct call *call, struct turn_next_out *out)
+{
+	struct turn_stops_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, turn_stops,
+		  .interject = call->settings->config.runner_interject, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(int64_t *)arena_push(&call->arena, &out->stops, &out->n_stops,
+				       sizeof(int64_t)) = r.id;
+	return rc;
+}
+
+static int list_agents(struct call *call, struct turn_next_out *out)
+{
+	struct runner_agents_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, runner_agents, .host = store_host(call->store));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(int64_t *)arena_push(&call->arena, &out->agents, &out->n_agents,
+				       sizeof(int64_t)) = r.agent;
+	return rc;
+}
+
+int turn_next(struct call *call, const struct turn_next_in *in, struct turn_next_out *out)
+{
+	const struct config *c = &call->settings->config;
+	struct runner_again_row again;
+	int rc;
+
+	if ((in->start && (rc = end_earlier(call)) < 0) ||
+	    (rc = list_agents(call, out)) < 0 || (rc = sql_run(call, turn_unqueue)) < 0 ||
+	    (rc = sql_run(call, turn_queue, .now = call->now,
+			  .host = store_host(call->store),
+			  .most = c->runner_max_failures)) < 0 ||
+	    (rc = begin_some(call, in, out)) < 0 || (rc = list_stops(call, out)) < 0 ||
+	    (rc = sql_row(call, runner_again, &again, .now = call->now)) < 0)
+		return rc;
+	out->has_again_at = again.at != 0;
+	out->again_at = again.at;
+	return 0;
+}
+
+/* --- running ------------------------------------------------------------------------- */
+
+int turn_output(struct call *call, const struct turn_output_in *in,
+		struct turn_output_out *out)
+{
+	struct turn_print_row r;
+	int rc = sql_row(call, turn_print, &r, .id = in->turn,
+			 .n = (int64_t)strlen(in->text), .client_session = in->session,
+			 .most = call->settings->config.runner_output_kb * 1024);
+
+	if (rc <= 0)
+		return rc;
+	out->kept = r.whole != 0;
+	if (!r.whole || !*in->text)
+		return 0;
+	rc = sql_run(call, turn_output_add, .turn = in->turn, .start = r.start,
+		     .now = call->now, .text = in->text);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- ending -------------------------------------------------------------------------- */
+
+static int tell_failed(struct call *call, const struct turn_row *u, const char *reason)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
+
+	if (rc <= 0 || (rc = agent_say_status(call, u->agent, AGENT_STATUS_FAILED)) < 0)
+		return rc;
+	return team_notice(call, "runner",
+			   arena_printf(&call->arena,
+					"%s takes no more turns: its runner has failed "
+					"%" PRId64 " times, the last time since %s. Its "
+					"mail waits. Give it its runner anew to go on.",
+					a.name,
+					call->settings->config.runner_max_failures,
+					reason ? reason : "it ended badly"));
+}
+
+static int count_failure(struct call *call, const struct turn_row *u, const char *reason)
+{
+	const struct config *c = &call->settings->config;
+	struct runner_of_row r;
+	struct runner_failed_row failed;
+	int64_t wait = c->runner_retry_ms;
+	int rc = sql_row(call, runner_of, &r, .agent = u->agent);
+
+	if (rc <= 0)
+		return rc;
+	for (int64_t i = 0; i < r.failures && wait < RETRY_MOST_MS; i++)
+		wait *= 2;
+	if (wait > RETRY_MOST_MS)
+		wait = RETRY_MOST_MS;
+	rc = sql_row(call, runner_failed, &failed, .agent = u->agent,
+		     .retry_at = call->now + wait);
+	if (rc <= 0)
+		return rc;
+	return failed.failures == c->runner_max_failures
+		       ? tell_failed(call, u, reason)
+		       : agent_say_status(call, u->agent, AGENT_STATUS_IDLE);
+}
+
+static int count_turn(struct call *call, const struct turn_row *u,
+		      const struct turn_end_in *in)
+{
+	int rc;
+
+	if (in->state == TURN_STATE_FAILED)
+		return count_failure(call, u, in->reason);
+	rc = in->state == TURN_STATE_DONE ? sql_run(call, runner_went, .agent = u->agent,
+						    .client_session = u->client_session)
+					  : sql_run(call, runner_kept, .agent = u->agent,
+						    .client_session = u->client_session);
+	return rc < 0 ? rc : agent_say_status(call, u->agent, AGENT_STATUS_IDLE);
+}
+
+/* What becomes of the messages of a turn: acknowledged where they are dealt with, or known to
+ * the session that goes on; else they wait again. */
+static int settle_mail(struct call *call, const struct turn_row *u,
+		       const struct turn_end_in *in)
+{
+	struct agent_row a;
+	int64_t n = 0;
+	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
+
+	if (rc <= 0)
+		return rc;
+	if (in->state == TURN_STATE_DONE || (in->interjected && u->client_session))
+		return inbox_keep(call, &a, u->request, &n);
+	return inbox_unhand(call, &a, u->request, true, &n);
+}
+
+/* What the turn itself cost, where its client counts from the beginning of the session. */
+static int find_usage(struct call *call, const struct turn_row *u,
+		      const struct turn_end_in *in, struct team_usage_in *usage)
+{
+	struct turn_session_spent_row before = { 0 };
+	int rc = 0;
+
+	if (in->sums && u->client_session)
+		rc = sql_row(call, turn_session_spent, &before, .agent = u->agent,
+			     .session = u->client_session, .id = u->id);
+	usage->tokens_in = in->tokens_in - before.tokens_in;
+	usage->tokens_out = in->tokens_out - before.tokens_out;
+	usage->cost = in->cost - before.cost;
+	if (usage->tokens_in < 0)
+		usage->tokens_in = 0;
+	if (usage->tokens_out < 0)
+		usage->tokens_out = 0;
+	if (usage->cost < 0)
+		usage->cost = 0;
+	return rc < 0 ? rc : 0;
+}
+
+static int count_usage(struct call *call, const struct turn_row *u,
+		       const struct team_usage_in *usage)
+{
+	struct team_usage_out above = { 0 };
+
+	if (!usage->tokens_in && !usage->tokens_out && !usage->cost)
+		return 0;
+	return budget_count(call, usage, u->agent, &above);
+}
+
+int turn_finish(struct call *call, const struct turn_end_in *in)
+{
+	const struct caller was = call->caller;
+	struct team_usage_in usage = { 0 };
+	struct turn_row u;
+	int rc = sql_row(call, turn_by_id, &u, .id = in->turn);
+
+	if (rc <= 0 || (rc = find_usage(call, &u, in, &usage)) < 0 ||
+	    (rc = sql_run(call, turn_end, .id = u.id, .state = in->state,
+			  .now = call->now, .reason = in->reason,
+			  .exited = in->has_exit_code, .exit_code = in->exit_code,
+			  .tokens_in = usage.tokens_in, .tokens_out = usage.tokens_out,
+			  .cost = usage.cost)) <= 0)
+		return rc;
+	enter(call, u.team);
+	if ((rc = settle_mail(call, &u, in)) >= 0 &&
+	    (rc = count_turn(call, &u, in)) >= 0 &&
+	    (rc = count_usage(call, &u, &usage)) >= 0)
+		rc = event_emit(call, EVENT_TURN_ENDED, u.id, u.agent,
+				field_choice(&record_turn_line, "state", in->state));
+	call->caller = was;
+	return rc < 0 ? rc : 1;
+}
+
+int turn_end(struct call *call, const struct turn_end_in *in, struct turn_end_out *out)
+{
+	int rc = turn_finish(call, in);
+
+	out->ended = rc > 0;
+	return rc < 0 ? rc : 0;
+}

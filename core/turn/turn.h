@@ -1,0 +1,33 @@
+/*
+ * turn - what the runners of agents do with their mail.
+ *
+ * An agent with a runner has one turn at a time:
+ *
+ *	     mail, turn.next        a place is free        its command ended well
+ *	none ----------------> queued ----------> streaming ----------------------> done
+ *	                                              |  its command failed
+ *	                                              +----------------------------> failed
+ *	                                              |  stopped, or its host or guest was
+ *	                                              +----------------------------> interrupted
+ *
+ * A turn takes all mail that its agent has when it starts, and holds it until it ends: then it
+ * is acknowledged, or waits again.
+ */
+#ifndef CORE_TURN_TURN_H
+#define CORE_TURN_TURN_H
+
+#include "core/event.h"
+#include "ops.gen.h"
+
+/* Gives an agent a runner, or with "" takes its own away; one without a workspace gets one: its
+ * project folder, or an empty directory.  Only the operator, whoever leads or may nest.  0 or
+ * a fault at `where`. */
+int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
+
+/* Whether an agent has a runner: 1, 0 or negative. */
+int runner_has(struct call *call, int64_t agent);
+
+/* Ends a running turn, if it runs until now: 1, 0 or negative.  See turn.end. */
+int turn_finish(struct call *call, const struct turn_end_in *in);
+
+#endif

@@ -1,0 +1,223 @@
+-- Runners of agents, and their turns.
+
+-- name: runner_set
+-- A runner that is given anew begins without failures.
+INSERT INTO runner (agent, command) VALUES (:agent, :command)
+ON CONFLICT (agent) DO UPDATE SET command = excluded.command, failures = 0, retry_at = NULL,
+	client_session = CASE WHEN runner.command = excluded.command THEN runner.client_session END;
+
+-- name: runner_remove
+DELETE FROM runner WHERE agent = :agent;
+
+-- name: runner_of
+SELECT command, client_session, failures FROM runner WHERE agent = :agent;
+
+-- name: runner_revive
+-- Somebody calls an agent back whose runner had failed.
+UPDATE runner SET failures = 0, retry_at = NULL WHERE agent = :agent;
+
+-- name: runner_agents
+-- scan ok: runners, few
+-- Agents with a runner whose workspaces this host runs.
+SELECT r.agent FROM runner r JOIN agent a ON a.id = r.agent JOIN workspace w ON w.id = a.workspace
+WHERE a.gone = 0 AND w.host = :host ORDER BY r.agent;
+
+-- name: runner_again
+-- scan ok: runners, few
+-- When a runner that waits behind a failure may be tried again; 0: none waits.
+SELECT coalesce(min(retry_at), 0) AS at FROM runner WHERE retry_at > :now;
+
+-- name: turn_queue
+-- scan ok: runners, few
+-- An agent that has mail gets a turn, one at a time: with a runner that has not failed for
+-- good, in a team that lives.
+INSERT INTO turn (id, team, agent, generation, state, request, queued_at)
+SELECT (SELECT coalesce(max(id), 0) FROM turn) + row_number() OVER (ORDER BY r.agent),
+	a.team, a.id, a.generation, {turn_state.queued}, 0, :now
+FROM runner r JOIN agent a ON a.id = r.agent JOIN team t ON t.id = a.team
+	JOIN workspace w ON w.id = a.workspace
+WHERE a.gone = 0 AND t.destroyed_at IS NULL AND w.host = :host
+	AND r.failures < :most AND (r.retry_at IS NULL OR r.retry_at <= :now)
+	AND NOT EXISTS (SELECT 1 FROM turn u WHERE u.agent = a.id AND u.state IN {turn_state.open})
+	AND EXISTS (SELECT 1 FROM inbox d WHERE d.agent = a.id
+		AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
+		AND d.state IN {delivery_state.waiting}
+		AND (d.due_at IS NULL OR d.due_at > :now));
+
+-- name: turn_drop
+-- A turn that has not started goes when nothing is left for it to do.
+DELETE FROM turn WHERE id = :id AND state = {turn_state.queued};
+
+-- name: turn_unqueue
+-- scan ok: turns that wait, few
+-- Turns that wait go with their agents, teams and runners.
+DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued}
+	AND NOT EXISTS (SELECT 1 FROM agent a JOIN team t ON t.id = a.team
+		JOIN runner r ON r.agent = a.id
+		WHERE a.id = turn.agent AND a.gone = 0 AND a.generation = turn.generation
+			AND t.destroyed_at IS NULL);
+
+-- name: turn_pick
+-- scan ok: turns that are open, few
+-- text: command
+-- The turn that starts next on this host, while fewer than :most run there: of the team that
+-- has the fewest running, then the one that waits longest.  None starts in a team that is
+-- stopped or over a budget, nor before its workspace is ready.
+SELECT u.id, u.team, u.agent, a.workspace, r.command, r.client_session
+FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
+	JOIN runner r ON r.agent = u.agent JOIN workspace w ON w.id = a.workspace
+WHERE u.state IN {turn_state.open} AND u.state = {turn_state.queued} AND w.host = :host
+	AND w.state = {workspace_state.ready} AND t.stopped_at IS NULL
+	AND NOT EXISTS (SELECT 1 FROM spending s WHERE s.team = u.team AND s.most > 0
+		AND s.kind <> {budget_kind.messages}
+		AND s.most <= s.used + coalesce((:now - s.since) / 1000, 0) + s.reserved)
+	AND (SELECT count(*) FROM turn o JOIN agent b ON b.id = o.agent
+		JOIN workspace x ON x.id = b.workspace
+		WHERE o.state IN {turn_state.open} AND o.state = {turn_state.streaming}
+			AND x.host = :host) < :most
+ORDER BY (SELECT count(*) FROM turn o WHERE o.state IN {turn_state.open}
+	AND o.state = {turn_state.streaming} AND o.team = u.team), u.queued_at, u.id
+LIMIT 1;
+
+-- name: turn_begin
+UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :request
+WHERE id = :id AND state = {turn_state.queued};
+
+-- name: turn_message_add
+INSERT INTO turn_message (turn, message) VALUES (:turn, :message);
+
+-- name: turn_running
+-- scan ok: turns that are open, few
+-- Turns that run under this host.
+SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN workspace w ON w.id = a.workspace
+WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND w.host = :host
+ORDER BY u.id;
+
+-- name: turn_stops
+-- scan ok: turns that are open, few
+-- Running turns that are to be stopped: messages wait that interject (:interject as in
+-- enum interject), or their agent is gone, replaced or has no runner any more.
+SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
+WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming}
+	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
+		OR NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent)
+		OR (:interject <> {interject.never} AND t.stopped_at IS NULL
+			AND EXISTS (SELECT 1 FROM inbox d WHERE d.agent = u.agent
+			AND (d.lane = {delivery_lane.urgent}
+				OR (d.lane = {delivery_lane.normal} AND :interject = {interject.all}))
+			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting}
+			AND (d.due_at IS NULL OR d.due_at > :now))))
+ORDER BY u.id;
+
+-- name: turn_by_id
+-- row: turn
+SELECT id, team, agent, generation, state, request, queued_at, started_at, ended_at,
+	exit_code, reason, client_session, size, kept, tokens_in, tokens_out, cost,
+	(SELECT count(*) FROM turn_message m WHERE m.turn = turn.id) AS messages,
+	CAST(exit_code IS NOT NULL AS INTEGER) AS exited
+FROM turn WHERE id = :id;
+
+-- name: turn_last
+-- The last turn of an agent that has started.
+SELECT coalesce(max(id), 0) AS id FROM turn
+WHERE agent = :agent AND state <> {turn_state.queued};
+
+-- name: turn_lines
+-- row: turn_line
+-- Turns of a team, or of one agent, newest first.
+SELECT u.id, a.name, u.state, u.queued_at, u.started_at, u.ended_at, u.exit_code, u.reason,
+	u.size, u.tokens_in, u.tokens_out, u.cost,
+	(SELECT count(*) FROM turn_message m WHERE m.turn = u.id) AS messages,
+	CAST(u.exit_code IS NOT NULL AS INTEGER) AS exited
+FROM turn u JOIN agent a ON a.id = u.agent
+WHERE u.team = :team AND (:agent = 0 OR u.agent = :agent) AND u.id < :before
+ORDER BY u.id DESC;
+
+-- name: turn_end
+-- A turn ends once.
+UPDATE turn SET state = :state, ended_at = :now, reason = :reason,
+	exit_code = CASE WHEN :exited <> 0 THEN :exit_code END,
+	tokens_in = :tokens_in, tokens_out = :tokens_out, cost = :cost
+WHERE id = :id AND state = {turn_state.streaming};
+
+-- name: turn_session_spent
+-- text: session
+-- What other turns of an agent have cost in a session of its client.
+SELECT coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_out), 0) AS tokens_out,
+	coalesce(sum(cost), 0) AS cost
+FROM turn WHERE agent = :agent AND client_session = :session AND id <> :id;
+
+-- name: turn_print
+-- What a running turn prints counts, and is kept while fewer than :most bytes are.
+UPDATE turn SET size = size + :n, client_session = coalesce(:client_session, client_session),
+	kept = CASE WHEN kept + :n <= :most THEN kept + :n ELSE kept END
+WHERE id = :id AND state = {turn_state.streaming}
+RETURNING kept - :n AS start, CAST(size = kept AS INTEGER) AS whole;
+
+-- name: turn_output_add
+INSERT INTO turn_output (turn, start, at, text) VALUES (:turn, :start, :now, :text)
+ON CONFLICT DO NOTHING;
+
+-- name: turn_output_from
+-- int: start
+-- What a turn printed, from the part on in which a byte is.
+SELECT o.start, o.text FROM turn_output o
+WHERE o.turn = :turn AND o.start >= (SELECT coalesce(max(p.start), 0) FROM turn_output p
+	WHERE p.turn = :turn AND p.start <= :from)
+ORDER BY o.start;
+
+-- name: runner_went
+-- A turn that ended well: the next one goes on with its session.
+UPDATE runner SET failures = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
+WHERE agent = :agent;
+
+-- name: runner_failed
+-- A turn that failed: the next one comes later, with a new session of its client, since what is
+-- wrong may be in the old one.
+UPDATE runner SET failures = failures + 1, retry_at = :retry_at, client_session = NULL
+WHERE agent = :agent RETURNING failures;
+
+-- name: runner_kept
+-- A turn that was interrupted leaves its session to the next one.
+UPDATE runner SET client_session = coalesce(:client_session, client_session) WHERE agent = :agent;
+
+-- name: gc_turn_outputs
+DELETE FROM turn_output WHERE turn IN (SELECT u.id FROM turn u
+	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
+
+-- name: gc_turn_messages
+DELETE FROM turn_message WHERE turn IN (SELECT u.id FROM turn u
+	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
+
+-- name: gc_turns
+-- The newest turn stays, so that no number comes twice.
+DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
+	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before ORDER BY u.ended_at NULLS FIRST LIMIT :limit)
+	AND id < (SELECT max(id) FROM turn);
+
+-- name: history_turns
+-- text: text
+-- Turns of an agent that have started, newest first, with what they printed.
+SELECT u.id, u.started_at, u.state, u.size,
+	(SELECT group_concat(o.text, '') FROM (SELECT p.text FROM turn_output p
+		WHERE p.turn = u.id ORDER BY p.start) o) AS text
+FROM turn u
+WHERE u.agent = :agent AND u.started_at IS NOT NULL AND u.id < :before
+ORDER BY u.id DESC;
+
+-- name: history_messages
+-- text: name
+-- Messages that an agent sent or got, but for commands, newest first: of one sender, if not 0,
+-- and of one type; only those that :own (0: all) sent or got as well.
+SELECT e.id, e.at, e.name, e.type, e.content,
+	coalesce((SELECT max(x.turn) FROM turn_message x JOIN turn v ON v.id = x.turn
+		WHERE x.message = e.id AND v.agent = :agent), 0) AS turn
+FROM envelope e
+WHERE e.id < :before AND :agent <> 0 AND e.type <> 'task_assignment'
+	AND (e.team = :team OR e.abroad <> 0)
+	AND (:sender = 0 OR e.sender = :sender) AND (:type IS NULL OR e.type = :type)
+	AND ((e.sender = :agent AND e.team = :team) OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = e.id AND d.agent = :agent))
+	AND (:own = 0 OR e.sender = :own OR EXISTS (SELECT 1 FROM delivery d
+		WHERE d.message = e.id AND d.agent = :own))
+ORDER BY e.id DESC;
