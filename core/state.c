@@ -195,6 +195,18 @@ static int clean_messages(struct call *call, int64_t before, struct state_gc_out
 	return rc < 0 ? rc : 0;
 }
 
+static int clean_turns(struct call *call, int64_t before, struct state_gc_out *out)
+{
+	int rc = sql_run(call, gc_turn_outputs, .before = before, .limit = SLICE);
+
+	if (rc < 0 ||
+	    (rc = sql_run(call, gc_turn_messages, .before = before, .limit = SLICE)) < 0)
+		return rc;
+	rc = sql_run(call, gc_turns, .before = before, .limit = SLICE);
+	out->turns = rc > 0 ? rc : 0;
+	return rc < 0 ? rc : 0;
+}
+
 /* Refuses to remove for good what the configuration keeps, unless it is confirmed. */
 static int ask_gc(struct call *call, const struct state_gc_in *in, int64_t keep,
 		  int64_t before)
@@ -248,9 +260,11 @@ int state_gc(struct call *call, const struct state_gc_in *in, struct state_gc_ou
 		return rc;
 	out->keys = rc;
 	if ((rc = clean_messages(call, before, out)) < 0 ||
+	    (rc = clean_turns(call, before, out)) < 0 ||
 	    (rc = sql_run(call, rate_clean, .now_us = call->now * 1000)) < 0 ||
 	    (rc = sql_run(call, pair_clean, .before = call->now - PAIR_MINUTE_MS)) < 0)
 		return rc;
-	out->more = out->events == SLICE || out->keys == SLICE || out->messages == SLICE;
+	out->more = out->events == SLICE || out->keys == SLICE ||
+		    out->messages == SLICE || out->turns == SLICE;
 	return 0;
 }

@@ -158,7 +158,7 @@ int answer_turn_stop(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-/* What the turn's command finds in its environment beside what the host says. */
+/* Variables of the turn's command beside those that the host says. */
 static void add_env(const struct guest *g, const struct wire_turn_start *in,
 		    struct command *c, struct arena *a)
 {

@@ -136,19 +136,19 @@ ORDER BY u.id DESC;
 -- name: turn_end
 -- A turn ends once.
 UPDATE turn SET state = :state, ended_at = :now, reason = :reason,
-	exit_code = CASE WHEN :exited <> 0 THEN :exit_code END,
+	exit_code = CASE WHEN :exited <> 0 THEN :exit_code END, size = size + :dropped,
 	tokens_in = :tokens_in, tokens_out = :tokens_out, cost = :cost
 WHERE id = :id AND state = {turn_state.streaming};
 
 -- name: turn_session_spent
 -- text: session
--- What other turns of an agent have cost in a session of its client.
+-- The cost of an agent's other turns in a session of its client.
 SELECT coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_out), 0) AS tokens_out,
 	coalesce(sum(cost), 0) AS cost
 FROM turn WHERE agent = :agent AND client_session = :session AND id <> :id;
 
 -- name: turn_print
--- What a running turn prints counts, and is kept while fewer than :most bytes are.
+-- Output of a running turn counts, and is kept while fewer than :most bytes are.
 UPDATE turn SET size = size + :n, client_session = coalesce(:client_session, client_session),
 	kept = CASE WHEN kept + :n <= :most THEN kept + :n ELSE kept END
 WHERE id = :id AND state = {turn_state.streaming}
@@ -160,7 +160,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: turn_output_from
 -- int: start
--- What a turn printed, from the part on in which a byte is.
+-- Output of a turn, from the part on in which a byte is.
 SELECT o.start, o.text FROM turn_output o
 WHERE o.turn = :turn AND o.start >= (SELECT coalesce(max(p.start), 0) FROM turn_output p
 	WHERE p.turn = :turn AND p.start <= :from)

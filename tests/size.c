@@ -86,6 +86,7 @@ static const struct reading {
 	const char *op, *args, *field;
 	long whole;
 } readings[] = {
+	{ "agent.history", "{\"name\":\"w-1\",\"limit\":1000}", "history", -1 },
 	{ "agent.list", "{}", "agents", AGENTS + 1 },
 	{ "agent.env", "{\"name\":\"w-1\"}", NULL, 0 },
 	{ "agent.start", "{}", NULL, 0 },
@@ -124,6 +125,8 @@ static const struct reading {
 	{ "team.wait", "{\"timeout\":0}", NULL, 0 },
 	{ "team.budget", "{}", "budgets", 1 },
 	{ "team.status", "{}", "members", AGENTS + 1 },
+	{ "turn.list", "{\"limit\":1000}", "turns", 1 },
+	{ "turn.read", "{\"turn\":1}", "text", TURN },
 	{ "vault.frontmatter", "{\"path\":\"long.md\"}", NULL, 0 },
 	{ "vault.list", "{\"recursive\":true}", "entries", -1 },
 	{ "vault.read", "{\"path\":\"flat.md\"}", "content", FLAT },

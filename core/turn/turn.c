@@ -314,8 +314,8 @@ int turn_finish(struct call *call, const struct turn_end_in *in)
 	    (rc = sql_run(call, turn_end, .id = u.id, .state = in->state,
 			  .now = call->now, .reason = in->reason,
 			  .exited = in->has_exit_code, .exit_code = in->exit_code,
-			  .tokens_in = usage.tokens_in, .tokens_out = usage.tokens_out,
-			  .cost = usage.cost)) <= 0)
+			  .dropped = in->dropped, .tokens_in = usage.tokens_in,
+			  .tokens_out = usage.tokens_out, .cost = usage.cost)) <= 0)
 		return rc;
 	enter(call, u.team);
 	if ((rc = settle_mail(call, &u, in)) >= 0 &&

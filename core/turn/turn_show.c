@@ -78,11 +78,12 @@ static int find_turn(struct call *call, const struct turn_read_in *in, struct tu
 	rc = sql_row(call, turn_by_id, u, .id = id);
 	if (rc < 0 || (rc > 0 && u->team == call->caller.team))
 		return rc < 0 ? rc : 0;
-	return in->turn ? fault_set(&call->fault, FAULT_NOT_FOUND, "/turn",
-				    "there is no turn %lld in team %s",
-				    (long long)in->turn, call->caller.team_name)
-			: fault_set(&call->fault, FAULT_NOT_FOUND, "/agent",
-				    "%s has taken no turn yet", in->agent);
+	if (!in->turn)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/agent",
+				 "%s has taken no turn yet", a.name);
+	return fault_set(&call->fault, FAULT_NOT_FOUND, "/turn",
+			 "there is no turn %lld in team %s", (long long)in->turn,
+			 call->caller.team_name);
 }
 
 /* Tells what the turn printed from the offset on, as far as the answer has room. */

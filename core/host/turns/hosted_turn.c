@@ -36,6 +36,7 @@ struct hosted_turn {
 	int64_t since; /* when it began to wait for its guest */
 	bool asking, storing;
 	bool full; /* no more of what it prints is kept */
+	int64_t dropped; /* bytes since then */
 	char boot_id[72]; /* of the guest in which it runs */
 	int64_t job; /* there */
 	int64_t offset[2];
@@ -138,6 +139,7 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *reason
 	in->exit_code = u->exit_code;
 	in->reason = reason ? arena_strdup(&job->call.arena, reason) : NULL;
 	in->interjected = u->signal != 0;
+	in->dropped = u->dropped;
 	in->tokens_in = u->told.tokens_in;
 	in->tokens_out = u->told.tokens_out;
 	in->cost = u->told.cost;
@@ -197,8 +199,10 @@ static void store(struct hosted_turn *u)
 	struct turn_output_in *in;
 	struct job *job;
 
-	if (u->full)
+	if (u->full) {
+		u->dropped += (int64_t)u->told.text.len;
 		u->told.text.len = 0;
+	}
 	if (!u->told.text.len && !named)
 		return;
 	job = job_for(u, op_turn_output, on_stored);

@@ -1,0 +1,190 @@
+#!/bin/sh
+# turns - an agent's mail starts its runner; urgent mail stops the one that runs; what is printed,
+# how it ends and what becomes of the messages holds, whatever the runner does and whoever is killed.
+set -u
+export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_INTERRUPT_MS=300 CADRE_RUNNER_RETRY_MS=200 CADRE_RUNNER_MAX_FAILURES=3
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down --all >/dev/null 2>&1' EXIT
+as_agent() { # AGENT COMMAND...: with the agent's own token
+	(eval "$(cadre agent env "$1" --team crew)" && shift && "$@")
+}
+sql() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
+turns() { # AGENT STATE: how many of its turns are in that state
+	cadre turns --agent "$1" --limit 1000 --json | grep -o "\"state\":\"$2\"" | wc -l
+}
+has() { [ "$(turns "$1" "$2")" -ge "$3" ]; }
+runner() { # NAME, its text on stdin: a runner
+	cat >"$TMPDIR/$1" && chmod +x "$TMPDIR/$1"
+}
+gives() { # AGENT RUNNER
+	is 0 . cadre agent update "$1" --runner "$TMPDIR/$2"
+}
+mkdir "$TMPDIR/project"
+cadre up >/dev/null || bad "up"
+is 0 . cadre team create crew --roles lead,a,b,c
+runner plain <<'END'
+#!/bin/sh
+cat
+echo "I am $CADRE_AGENT in $PWD, turn $CADRE_TURN"
+stat -c '%a %n' "$CADRE_MCP_CONFIG"
+cp "$CADRE_MCP_CONFIG" ./seen.json
+END
+
+# An agent with a project folder works there; its first message is its first turn.
+is 0 . cadre agent update a --project "$TMPDIR/project" --runner "$TMPDIR/plain"
+is 0 . cadre send a 'look at the parser'
+until_done has a done 1
+is 0 'look at the parser' cadre turn read 1
+is 0 "I am a in $TMPDIR/project, turn 1" cadre turn read 1
+is 0 "^600 $CADRE_HOME/guests/.*/turn-mcp.json" cadre turn read 1
+is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGENT":"a"' cat "$TMPDIR/project/seen.json"
+[ -z "$(find "$CADRE_HOME/guests" -name turn-mcp.json)" ] || bad "the file for the client stays"
+is 0 'acked' cadre receipt 1
+is 0 'message  operator  #1  1' cadre history a
+is 0 '"state":"done"' cadre turns --json
+# Agents' messages stand behind their names.
+is 0 . as_agent b cadre send a 'and I look at the lexer'
+until_done has a done 2
+is 0 '^\[From agent "b"\]:$' cadre turn read 2
+is 0 '"metadata":{"type":"inter-agent","sender":"b"}' cadre history a --sender b --json
+
+# A runner that talks back: the answer is a message of the agent's; --once shows a turn to its end.
+runner answers <<'END'
+#!/bin/sh
+cadre send operator "I have read it"
+END
+PATH="$(dirname "$CADRE"):$PATH" cadre restart >/dev/null
+gives b answers
+is 0 . cadre agent say b 'read it'
+until_done has b done 1
+is 0 'I have read it' cadre --as operator inbox peek
+
+# An urgent message stops the turn that runs, with all of its processes; it and what was before
+# are the next turn, since a plain command does not remember.
+runner slow <<'END'
+#!/bin/sh
+cat
+sleep 1000 &
+trap 'echo interrupted; exit 1' INT
+for i in 1 2 3 4 5 6 7 8 9; do echo "step $i"; sleep 1; done
+END
+gives b slow
+is 0 . cadre send b 'a long piece of work'
+until_done has b streaming 1
+turn=$(cadre turns --agent b --limit 1 --json | sed 's/.*"turn":\([0-9]*\).*/\1/')
+shows() { cadre turn read "$1" | grep -q "$2"; }
+until_done shows "$turn" 'step 1'
+is 0 'streaming' cadre agent list
+is 0 . cadre send b 'a word'
+sleep 0.5
+is 0 '"state":"streaming"' cadre turns --agent b --limit 1 --json
+is 0 . cadre agent say b 'stop that'
+until_done shows "$((turn + 1))" 'stop that'
+is 0 'interrupted$' cadre turn read "$turn"
+is 0 '"state":"interrupted"' cadre turns --agent b --json
+for text in 'a long piece of work' 'a word' 'stop that'; do
+	is 0 "$text" cadre turn read "$((turn + 1))"
+done
+# A runner that ignores the signals is killed.
+runner deaf <<'END'
+#!/bin/sh
+trap '' INT TERM
+cat; echo deaf
+while :; do sleep 1; done
+END
+gives c deaf
+is 0 . cadre send c one
+until_done has c streaming 1
+until_done shows "$(sql 'SELECT max(id) FROM turn')" deaf
+gives c answers
+is 0 . cadre agent say c two
+until_done has c interrupted 1
+until_done has c done 1
+
+# Much output, half a character, an early end of the output, a child that stays behind.
+runner much <<'END'
+#!/bin/sh
+printf 'caf\303'; sleep 0.2; printf '\251 \377 '
+head -c 50000000 /dev/zero | tr '\0' x
+echo; echo end >&2
+END
+gives a much
+is 0 . cadre send a 'print much'
+until_done has a done 3
+last=$(sql 'SELECT max(id) FROM turn')
+is 0 '^café ' cadre turn read "$last" --length 20
+is 0 '"size":500000[0-9]*' cadre turns --agent a --limit 1 --json
+[ "$(sql "SELECT kept <= 2097152 AND kept > 1000000 FROM turn WHERE id = $last")" = 1 ] || bad "what is kept of much output: $(sql "SELECT kept FROM turn WHERE id = $last")"
+runner early <<'END'
+#!/bin/sh
+echo said
+exec >&- 2>&-
+sleep 0.5
+END
+gives a early
+is 0 . cadre send a 'close early'
+until_done has a done 4
+runner parent <<'END'
+#!/bin/sh
+sleep 1000 &
+echo "left $!"
+END
+gives a parent
+is 0 . cadre send a 'leave a child'
+until_done has a done 5
+
+# A runner that fails is tried again, then its agent has failed; its lead is told once.
+runner broken <<'END'
+#!/bin/sh
+echo "no such model" >&2
+exit 3
+END
+gives a broken
+is 0 . cadre send a 'do it'
+until_done has a failed 3
+is 0 '"reason":"its command ended with 3: no such model"' cadre turns --agent a --limit 1 --json
+is 0 'a  a  failed' cadre agent list
+is 0 'a takes no more turns: its runner has failed 3 times' as_agent lead cadre inbox peek
+sleep 1
+has a failed 4 && bad "a failed agent takes turns"
+gives a plain
+until_done has a done 6
+is 0 'do it' cadre turn read "$(sql 'SELECT max(id) FROM turn WHERE agent = 3')"
+
+# The host is killed in a turn: the command ends, the turn was interrupted, its message comes again.
+runner marks <<END
+#!/bin/sh
+cat
+echo "\$CADRE_TURN begin" >>"$TMPDIR/log"
+sleep 3
+echo "\$CADRE_TURN end" >>"$TMPDIR/log"
+END
+gives a marks
+is 0 . cadre send a 'mark this'
+until_done grep -q begin "$TMPDIR/log"
+kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+cadre up >/dev/null || bad "up again"
+until_done has a done 7
+[ "$(wc -l <"$TMPDIR/log")" = 3 ] && [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
+is 0 'its host ended' cadre turns --agent a
+# So does its guest.
+: >"$TMPDIR/log"
+is 0 . cadre send a 'mark that'
+until_done grep -q begin "$TMPDIR/log"
+kill -9 "$(cadre workspace info crew/a --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+until_done has a done 8
+[ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
+is 0 'its guest ended' cadre turns --agent a
+
+# A stopped team's turns stand still; the project folder stays when the agent goes.
+: >"$TMPDIR/log"
+is 0 . cadre send a 'mark once more'
+until_done grep -q begin "$TMPDIR/log"
+is 0 . cadre estop crew
+sleep 4
+grep -q end "$TMPDIR/log" && bad "a turn of a stopped team runs on"
+is 0 . cadre thaw crew
+until_done grep -q end "$TMPDIR/log"
+is 0 . cadre team destroy crew --yes
+[ -e "$TMPDIR/project/seen.json" ] || bad "the project is gone"
+exit $failed

@@ -1,0 +1,173 @@
+/*
+ * watch - an agent's turns as they run, and a word to it from the operator.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "ops.gen.h"
+#include "tools/cadre/cli.h"
+
+enum { LOOK_MS = 100 };
+
+struct watching {
+	struct cli *cli;
+	const char *agent;
+	bool once; /* ends with the turn */
+	json_int_t turn, offset; /* that is shown, up to there; 0: none yet */
+};
+
+static void rest(void)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+
+	nanosleep(&pause, NULL);
+}
+
+static void print_text(const struct cli *cli, const char *s)
+{
+	struct text t = { 0 };
+
+	text_add(&t, s, strlen(s));
+	if (cli->terminal)
+		text_mask(&t, 0);
+	fwrite(t.data ? t.data : "", 1, t.len, stdout);
+	text_release(&t);
+}
+
+/* Prints what came of the turn: its text, or with --json the answer as a line. */
+static void show(struct watching *w, json_t *answer)
+{
+	const json_t *turn = json_object_get(answer, "turn");
+	json_int_t number = json_integer_value(json_object_get(turn, "turn"));
+	const char *text = json_string_value(json_object_get(answer, "text"));
+
+	if (w->cli->json && (*text || number != w->turn)) {
+		json_dumpf(answer, stdout, JSON_COMPACT);
+		putchar('\n');
+	} else if (!w->cli->json) {
+		if (number != w->turn)
+			fprintf(stderr, "turn %lld of %s\n", (long long)number, w->agent);
+		print_text(w->cli, text);
+	}
+	fflush(stdout);
+	w->turn = number;
+	w->offset = json_integer_value(json_object_get(answer, "next"));
+}
+
+static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
+			 struct fault *f)
+{
+	json_t *args = json_pack("{sI, ss, sI, ss*}", "turn", turn, "agent", w->agent,
+				 "offset", offset, "team", w->cli->team);
+	json_t *answer = run_op(w->cli, op_turn_read, args, f);
+
+	json_decref(args);
+	return answer;
+}
+
+static const char *state_of(const json_t *answer)
+{
+	return json_string_value(
+		json_object_get(json_object_get(answer, "turn"), "state"));
+}
+
+/* Shows the rest of the turn: NULL while it runs, else how it ended. */
+static const char *go_on(struct watching *w, char ended[16], struct fault *f)
+{
+	json_t *answer = read_turn(w, w->turn, w->offset, f);
+	bool over;
+
+	if (!answer)
+		return NULL;
+	show(w, answer);
+	over = strcmp(state_of(answer), "streaming") != 0 &&
+	       !json_is_true(json_object_get(answer, "more"));
+	snprintf(ended, 16, "%s", over ? state_of(answer) : "");
+	json_decref(answer);
+	return over ? ended : NULL;
+}
+
+/* Waits for a turn that is not shown yet: 0, or negative. */
+static int next_turn(struct watching *w, struct fault *f)
+{
+	json_int_t was = w->turn;
+
+	while (w->turn == was && !ferror(stdout)) {
+		json_t *answer = read_turn(w, 0, 0, f);
+		json_int_t number;
+
+		if (!answer && f->code == FAULT_CONFLICT) { /* it has taken none yet */
+			*f = (struct fault){ 0 };
+			rest();
+			continue;
+		}
+		if (!answer)
+			return -1;
+		number = json_integer_value(
+			json_object_get(json_object_get(answer, "turn"), "turn"));
+		if (number != was)
+			show(w, answer);
+		json_decref(answer);
+		if (w->turn == was)
+			rest();
+	}
+	return 0;
+}
+
+int watch_main(struct cli *cli, int argc, char **argv)
+{
+	struct watching w = { .cli = cli };
+	char ended[16] = "";
+	struct fault f = { 0 };
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--once") == 0)
+			w.once = true;
+		else if (*argv[i] == '-' || w.agent)
+			return cli_usage(cli, "`%s` takes an agent and --once", argv[0]);
+		else
+			w.agent = argv[i];
+	if (!w.agent)
+		return cli_usage(cli, "say which agent: `%s NAME`", argv[0]);
+	signal(SIGPIPE, SIG_DFL);
+	if (next_turn(&w, &f))
+		return cli_fault(cli, &f);
+	while (!f.code && !ferror(stdout)) {
+		if (!go_on(&w, ended, &f)) {
+			rest();
+			continue;
+		}
+		if (!cli->json)
+			fprintf(stderr, "turn %lld: %s\n", (long long)w.turn, ended);
+		if (w.once)
+			return strcmp(ended, "done") != 0;
+		if (next_turn(&w, &f))
+			break;
+	}
+	return f.code ? cli_fault(cli, &f) : 0;
+}
+
+int say_main(struct cli *cli, int argc, char **argv)
+{
+	struct arena a = { 0 };
+	const char *text = "";
+	struct fault f = { 0 };
+	json_t *args, *answer;
+
+	if (argc < 3)
+		return cli_usage(cli, "say what to whom: `%s NAME TEXT`", argv[0]);
+	for (int i = 2; i < argc; i++)
+		text = arena_printf(&a, "%s%s%s", text, i > 2 ? " " : "", argv[i]);
+	args = json_pack("{s[s], ss, ss, ss*}", "to", argv[1], "text", text, "priority",
+			 "urgent", "team", cli->team);
+	answer = run_op(cli, op_message_send, args, &f);
+	json_decref(args);
+	arena_release(&a);
+	if (!answer)
+		return cli_fault(cli, &f);
+	printf(cli->json ? "{\"seq\":%lld}\n" : "said #%lld\n",
+	       (long long)json_integer_value(json_object_get(answer, "seq")));
+	json_decref(answer);
+	return 0;
+}
