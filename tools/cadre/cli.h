@@ -380,6 +380,7 @@ int serve_main(struct cli *cli, int argc, char **argv);
 int down_main(struct cli *cli, int argc, char **argv);
 int restart_main(struct cli *cli, int argc, char **argv);
 int events_main(struct cli *cli, int argc, char **argv);
+int agent_run_main(struct cli *cli, int argc, char **argv);
 int watch_main(struct cli *cli, int argc, char **argv);
 int say_main(struct cli *cli, int argc, char **argv);
 int gc_main(struct cli *cli, int argc, char **argv);

@@ -34,6 +34,7 @@ const struct verb verb_table[] = {
 	{ "serve", "", "Run the host in the foreground.", "start", serve_main, 0 },
 	{ "whoami", "[--forget]", "Tell who you are here, and why; forget what is kept.", "start", whoami_main, 0 },
 	{ "page", "[--observer]", "Print an address that lets a browser in, once.", "watch", page_main, VERB_OPERATORS },
+	{ "agent run", "NAME [--role ROLE] [--worktree] -- PROGRAM [WORD...]", "Run a program, such as a client, as an agent; --worktree: in one of git's.", "teams", agent_run_main, 0 },
 	{ "agent watch", "NAME [--once]", "Show an agent's turns as they run; --once: until one has ended.", "watch", watch_main, 0 },
 	{ "agent say", "NAME TEXT", "Say something to an agent as the operator, at once.", "talk", say_main, VERB_OPERATORS },
 	{ "events", "[-f] [OPTIONS]", "Show what happened; -f goes on as it happens.", "watch", events_main, 0 },

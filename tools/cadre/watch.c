@@ -125,11 +125,12 @@ int watch_main(struct cli *cli, int argc, char **argv)
 		if (strcmp(argv[i], "--once") == 0)
 			w.once = true;
 		else if (*argv[i] == '-' || w.agent)
-			return cli_usage(cli, "`%s` takes an agent and --once", argv[0]);
+			return cli_usage(cli, "`agent %s` takes an agent and --once",
+					 argv[0]);
 		else
 			w.agent = argv[i];
 	if (!w.agent)
-		return cli_usage(cli, "say which agent: `%s NAME`", argv[0]);
+		return cli_usage(cli, "say which agent: `agent %s NAME`", argv[0]);
 	signal(SIGPIPE, SIG_DFL);
 	if (next_turn(&w, &f))
 		return cli_fault(cli, &f);
@@ -156,7 +157,7 @@ int say_main(struct cli *cli, int argc, char **argv)
 	json_t *args, *answer;
 
 	if (argc < 3)
-		return cli_usage(cli, "say what to whom: `%s NAME TEXT`", argv[0]);
+		return cli_usage(cli, "say what to whom: `agent %s NAME TEXT`", argv[0]);
 	for (int i = 2; i < argc; i++)
 		text = arena_printf(&a, "%s%s%s", text, i > 2 ? " " : "", argv[i]);
 	args = json_pack("{s[s], ss, ss, ss*}", "to", argv[1], "text", text, "priority",

@@ -1,0 +1,110 @@
+#include "core/machine/git_worktree.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "storage/durable.h"
+
+/* What of libgit2 is used; its headers need not be there. */
+typedef struct git_repository git_repository;
+typedef struct git_worktree git_worktree;
+
+struct git_error {
+	char *message;
+	int klass;
+};
+
+static struct {
+	void *handle;
+	int (*init)(void);
+	int (*open)(git_repository **out, const char *path, unsigned flags,
+		    const char *ceilings);
+	void (*free_repository)(git_repository *repo);
+	int (*add)(git_worktree **out, git_repository *repo, const char *name,
+		   const char *path, const void *options);
+	void (*free_worktree)(git_worktree *worktree);
+	const struct git_error *(*last_error)(void);
+} lib;
+
+static pthread_once_t lib_once = PTHREAD_ONCE_INIT;
+
+static void open_lib(void)
+{
+	static const char *const files[] = { "libgit2.so.1.5", "libgit2.so.1.7",
+					     "libgit2.so.1.8", "libgit2.so.1.9",
+					     "libgit2.so" };
+	const struct {
+		const char *name;
+		void *place;
+	} symbols[] = {
+		{ "git_libgit2_init", &lib.init },
+		{ "git_repository_open_ext", &lib.open },
+		{ "git_repository_free", &lib.free_repository },
+		{ "git_worktree_add", &lib.add },
+		{ "git_worktree_free", &lib.free_worktree },
+		{ "git_error_last", &lib.last_error },
+	};
+
+	for (size_t i = 0; !lib.handle && i < sizeof(files) / sizeof(*files); i++)
+		lib.handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; lib.handle && i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *symbol = dlsym(lib.handle, symbols[i].name);
+
+		if (!symbol)
+			lib.handle = NULL;
+		memcpy(symbols[i].place, &symbol, sizeof(symbol));
+	}
+	if (lib.handle && lib.init() < 0)
+		lib.handle = NULL;
+}
+
+static int failed(const char *what, const char *path, struct fault *f)
+{
+	const struct git_error *e = lib.last_error();
+
+	return fault_set(f, FAULT_IO, "", "cannot %s %.200s: %.200s", what, path,
+			 e && e->message ? e->message : "git does not say why");
+}
+
+static int add(const char *from, const char *name, const char *path, struct fault *f)
+{
+	git_repository *repo = NULL;
+	git_worktree *made = NULL;
+
+	if (lib.open(&repo, from, 0, NULL) < 0) {
+		failed("find a git repository at", from, f);
+		return fault_hint(f, "Call it in the repository, or without --worktree.");
+	}
+	if (lib.add(&made, repo, name, path, NULL) < 0)
+		failed("make a worktree at", path, f);
+	if (made)
+		lib.free_worktree(made);
+	lib.free_repository(repo);
+	return f->code;
+}
+
+int git_worktree_make(const char *from, const char *name, const char *path,
+		      struct fault *f)
+{
+	char git[4200], parent[4096], *slash;
+	struct stat st;
+
+	snprintf(git, sizeof(git), "%s/.git", path);
+	if (stat(git, &st) == 0)
+		return 0;
+	pthread_once(&lib_once, open_lib);
+	if (!lib.handle) {
+		fault_set(f, FAULT_UNAVAILABLE, "", "worktrees need libgit2");
+		return fault_hint(f, "Install it: apt-get install libgit2-1.5, or "
+				     "libgit2.so of another version.");
+	}
+	snprintf(parent, sizeof(parent), "%s", path);
+	if ((slash = strrchr(parent, '/')))
+		*slash = '\0';
+	if (dir_make(parent, 0700))
+		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %m", parent);
+	return add(from, name, path, f);
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# agent-run - a program runs as an agent, in a git worktree of its own: it is somebody, its end is
+# seen, what it holds stays its own, and signals reach it.
+set -u
+export CADRE_LIMITS_ENABLED=false
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down --all >/dev/null 2>&1' EXIT
+mkdir "$TMPDIR/shop" && cd "$TMPDIR/shop"
+git init -q . && git config user.email a@b && git config user.name a
+echo one >file && git add file && git commit -qm one
+cadre team create crew --roles lead,ann >/dev/null || bad "team"
+PATH="$TMPDIR/bin:$PATH" && mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
+export PATH
+
+# An agent that is there is taken on, another one is made; the exit status is the program's.
+is 0 '^ann of team crew' cadre agent run ann -- cadre whoami
+is 7 . cadre agent run bob --role tester -- sh -c 'echo "$CADRE_AGENT is here" >&2; exit 7'
+is 0 '^bob  tester  offline' cadre agent list
+is 127 'cannot run no-such-program' cadre agent run ann -- no-such-program
+is 2 'run NAME' cadre agent run ann
+is 2 'run NAME' cadre agent run ann --
+is 2 'run NAME' cadre agent run --no-such -- true
+
+# In a worktree of its own, on a branch of its own; the same one the next time.
+is 0 "^$CADRE_HOME/worktrees/crew-ann$" cadre agent run ann --worktree -- pwd
+is 0 '^crew-ann$' cadre agent run ann --worktree -- git branch --show-current
+cadre agent run ann --worktree -- sh -c 'echo two >file; git commit -qam two' || bad "commit"
+is 0 '^two$' cadre agent run ann --worktree -- cat file
+is 0 '^one$' cat file
+is 0 'two' git log --oneline crew-ann
+is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
+(cd / && is 1 'cannot find a git repository' cadre agent run eve --worktree -- true) || failed=1
+
+# It claims while it runs, and is there; a signal ends it, and it is offline.
+is 0 . cadre task create Dig
+"$CADRE" agent run ann -- sh -c 'cadre claim >/dev/null; echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
+runner=$!
+until_done test -s "$TMPDIR/pid"
+is 0 '^ann  ann  working  001' cadre agent list
+kill -TERM $runner
+wait $runner
+[ $? = 143 ] || bad "a signal ended it with $?"
+kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
+sqlite3 "$CADRE_HOME/state.db" "SELECT status FROM v_agent WHERE agent = 'ann'" | grep -q offline || bad "ann is not offline"
+# An agent runs none as another one.
+(eval "$(cadre agent env bob)" && is 5 . cadre agent run ann -- true) || failed=1
+exit $failed

@@ -1,0 +1,222 @@
+/*
+ * agent_run - a program that runs as an agent, such as a client: with the agent's identity, in
+ * a git worktree of its own if that is asked for.
+ *
+ * While it runs the agent's leases are kept alive, by calls of the same program every minute;
+ * when it ends, the agent is offline.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/machine/child.h"
+#include "core/machine/git_worktree.h"
+#include "ops.gen.h"
+#include "tools/cadre/cli.h"
+
+extern char **environ;
+
+enum { BEAT_MS = 60000 };
+
+struct running {
+	struct cli *cli;
+	const char *name, *role;
+	bool worktree;
+	char **words; /* of the program, with a NULL at the end */
+};
+
+static int take_words(struct running *r, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		const char *role = cli_option(argc, argv, &i, "--role");
+
+		if (role)
+			r->role = role;
+		else if (strcmp(argv[i], "--worktree") == 0)
+			r->worktree = true;
+		else if (*argv[i] == '-' || r->name)
+			return -1;
+		else
+			r->name = argv[i];
+	}
+	r->words = argv + i + 1;
+	return r->name && i + 1 < argc ? 0 : -1;
+}
+
+static json_t *call(struct running *r, const struct op *op, json_t *args, struct fault *f)
+{
+	json_t *answer;
+
+	if (r->cli->team)
+		json_object_set_new(args, "team", json_string(r->cli->team));
+	answer = run_op(r->cli, op, args, f);
+	json_decref(args);
+	return answer;
+}
+
+/* Who the program is: the agent of that name, which is made if there is none. */
+static json_t *find_agent(struct running *r, struct fault *f)
+{
+	json_t *env = call(r, op_agent_env, json_pack("{ss}", "name", r->name), f), *made;
+
+	if (env || f->code != FAULT_NOT_FOUND || strcmp(f->where, "/name"))
+		return env;
+	*f = (struct fault){ 0 };
+	made = call(r, op_agent_register,
+		    json_pack("{ss, ss*}", "name", r->name, "role", r->role), f);
+	if (!made)
+		return NULL;
+	json_decref(made);
+	return call(r, op_agent_env, json_pack("{ss}", "name", r->name), f);
+}
+
+static const char *text_of(const json_t *json, const char *name)
+{
+	const char *s = json_string_value(json_object_get(json, name));
+
+	return s ? s : "";
+}
+
+static void be(const struct running *r, const json_t *env)
+{
+	if (*text_of(env, "home"))
+		setenv("CADRE_HOME", text_of(env, "home"), 1);
+	setenv("CADRE_TEAM", text_of(env, "team"), 1);
+	setenv("CADRE_AGENT", text_of(env, "name"), 1);
+	setenv("CADRE_TOKEN", text_of(env, "token"), 1);
+	(void)r;
+}
+
+/* Makes the agent's worktree of the repository here, and goes there. */
+static int move_in(struct running *r, const json_t *env, struct fault *f)
+{
+	struct arena *a = &r->cli->arena;
+	const char *branch =
+		arena_printf(a, "%s-%s", text_of(env, "team"), text_of(env, "name"));
+	const char *path =
+		arena_printf(a, "%s/worktrees/%s", text_of(env, "home"), branch);
+
+	if (!*text_of(env, "home"))
+		return fault_set(f, FAULT_INVALID, "",
+				 "a workspace has no worktrees: it is one");
+	if (git_worktree_make(".", branch, path, f))
+		return f->code;
+	if (chdir(path))
+		return fault_set(f, FAULT_IO, "", "cannot go to %.200s: %s", path,
+				 strerror(errno));
+	fprintf(stderr, "%s works in %s\n", r->name, path);
+	return 0;
+}
+
+/* --- while it runs ------------------------------------------------------------------- */
+
+static volatile sig_atomic_t passing; /* a signal that the program is to get as well */
+
+static void pass(int number)
+{
+	passing = number;
+}
+
+/* Calls this program, as the agent that its environment says. */
+static void say(const char *const *words)
+{
+	struct fault ignored = { 0 };
+
+	child_run(words, NULL, &ignored);
+}
+
+static void beat(void)
+{
+	say((const char *const[]){ "/proc/self/exe", "agent", "heartbeat", NULL });
+}
+
+/* The terminal's signals reach the program by themselves. */
+static void heed_signals(void)
+{
+	struct sigaction passes = { .sa_handler = pass };
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	sigaction(SIGTERM, &passes, NULL);
+	sigaction(SIGHUP, &passes, NULL);
+}
+
+static int status_of(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Waits for the end of the program: its status as a shell tells it. */
+static int attend(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0, n = 0;
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+
+	while (fd >= 0 && (n = poll(&end, 1, BEAT_MS)) <= 0) {
+		if (passing)
+			kill(pid, passing);
+		passing = 0;
+		if (n == 0)
+			beat();
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (fd >= 0)
+		close(fd);
+	return status_of(status);
+}
+
+static int start(char **words, struct fault *f)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execvp(words[0], words);
+		fprintf(stderr, "cadre: cannot run %s: %s\n", words[0], strerror(errno));
+		_exit(127);
+	}
+	if (pid < 0)
+		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start %.100s: %s", words[0],
+			  strerror(errno));
+	return pid;
+}
+
+int agent_run_main(struct cli *cli, int argc, char **argv)
+{
+	struct running r = { .cli = cli };
+	struct fault f = { 0 };
+	json_t *env;
+	int status;
+	pid_t pid;
+
+	if (take_words(&r, argc, argv))
+		return cli_usage(
+			cli,
+			"it is `agent %s NAME [--role ROLE] [--worktree] -- PROGRAM "
+			"[WORD...]`",
+			argv[0]);
+	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = find_agent(&r, &f)))
+		return cli_fault(cli, &f);
+	if (r.worktree && move_in(&r, env, &f)) {
+		json_decref(env);
+		return cli_fault(cli, &f);
+	}
+	be(&r, env);
+	json_decref(env);
+	say((const char *const[]){ "/proc/self/exe", "agent", "status", "ready", NULL });
+	if ((pid = start(r.words, &f)) < 0)
+		return cli_fault(cli, &f);
+	heed_signals();
+	status = attend(pid);
+	say((const char *const[]){ "/proc/self/exe", "agent", "status", "offline",
+				   NULL });
+	return status;
+}
