@@ -42,7 +42,7 @@ int background_place(struct guest *g, struct fault *f);
 struct background_job *background_new(struct guest *g, struct proc *run);
 int background_find(struct guest *g, int64_t id, struct background_job **out,
 		    struct fault *f);
-/* What a run of a job calls when it is over; of one that is followed. */
+/* The `done` of a job's run, and of one that is followed. */
 void background_done(struct proc *run);
 void background_followed_done(struct proc *run);
 

@@ -81,7 +81,7 @@ void proc_end(struct proc *run);
 /* Stops the whole group, whose timeout stands still meanwhile; or lets it go on. */
 void proc_halt(struct proc *run, bool on);
 
-/* Whoever reads a stream of the run has its bytes before `offset`. */
+/* The reader of a stream of the run has its bytes before `offset`. */
 void proc_seen(struct proc *run, int stream, size_t offset);
 
 /* Sends a signal to the whole group; does nothing once the command has ended. */

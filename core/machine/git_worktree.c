@@ -8,7 +8,7 @@
 
 #include "storage/durable.h"
 
-/* What of libgit2 is used; its headers need not be there. */
+/* The part of libgit2 that is used; its headers need not be there. */
 typedef struct git_repository git_repository;
 typedef struct git_worktree git_worktree;
 

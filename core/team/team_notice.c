@@ -1,5 +1,5 @@
 /*
- * team_notice - what cadre itself has to say to who leads a team, and to the operator.
+ * team_notice - messages of cadre itself to the lead of a team, and to the operator.
  */
 #include "core/message/message.h"
 #include "core/team/team.h"

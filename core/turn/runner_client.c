@@ -106,7 +106,7 @@ static void read_gemini(const json_t *line, struct runner_told *told)
 	const char *content = text_at(line, "content");
 
 	go_on_with(told, text_at(line, "session_id"));
-	/* Its text comes in pieces, which are no lines. */
+	/* The client's text comes in pieces, which are no lines. */
 	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
 		text_add(&told->text, content, strlen(content));
 	if (!is(line, "type", "result"))

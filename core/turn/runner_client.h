@@ -17,7 +17,7 @@
 
 struct runner_client;
 
-/* What a turn's output has told so far; begins zeroed. */
+/* A turn, as far as its output has told; begins zeroed. */
 struct runner_told {
 	struct text text; /* that is to be kept, and is not taken yet */
 	char session[200]; /* "": none */
@@ -28,7 +28,7 @@ struct runner_told {
  * line; NULL: it is a command of its own. */
 const struct runner_client *runner_client_of(const char *runner);
 
-/* What `sh -c` runs for a turn. */
+/* The command of a turn, for `sh -c`. */
 const char *runner_command(const char *runner, struct arena *a);
 
 /* Whether the client counts tokens and cost over a whole session, not for each turn. */

@@ -20,7 +20,7 @@ enum {
 
 /* --- its agent --------------------------------------------------------------------- */
 
-/* What is done for a turn is done in its team, by the host. */
+/* The host acts for a turn in its team. */
 static void enter(struct call *call, int64_t team)
 {
 	call->caller =
@@ -255,8 +255,8 @@ static int count_turn(struct call *call, const struct turn_row *u,
 	return rc < 0 ? rc : agent_say_status(call, u->agent, AGENT_STATUS_IDLE);
 }
 
-/* What becomes of the messages of a turn: acknowledged where they are dealt with, or known to
- * the session that goes on; else they wait again. */
+/* Messages of a turn are acknowledged where they are dealt with, or known to the session that
+ * goes on; else they wait again. */
 static int settle_mail(struct call *call, const struct turn_row *u,
 		       const struct turn_end_in *in)
 {
@@ -271,7 +271,7 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 	return inbox_unhand(call, &a, u->request, true, &n);
 }
 
-/* What the turn itself cost, where its client counts from the beginning of the session. */
+/* The cost of the turn itself, where its client counts from the beginning of the session. */
 static int find_usage(struct call *call, const struct turn_row *u,
 		      const struct turn_end_in *in, struct team_usage_in *usage)
 {

@@ -1,5 +1,5 @@
 /*
- * turn - what the runners of agents do with their mail.
+ * turn - turns of agents: a command that is started for their mail.
  *
  * An agent with a runner has one turn at a time:
  *

@@ -1,5 +1,5 @@
 /*
- * turn_history - what an agent has said and was told, from its messages and turns.
+ * turn_history - an agent's messages and turns, in the order of their times.
  *
  * Both are read newest first and merged by their times, until the page is full; it is told
  * oldest first.

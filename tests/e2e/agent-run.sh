@@ -31,7 +31,7 @@ is 0 'two' git log --oneline crew-ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
 (cd / && is 1 'cannot find a git repository' cadre agent run eve --worktree -- true) || failed=1
 
-# It claims while it runs, and is there; a signal ends it, and it is offline.
+# An agent claims while it runs, and is there; a signal ends it, and it is offline.
 is 0 . cadre task create Dig
 "$CADRE" agent run ann -- sh -c 'cadre claim >/dev/null; echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
 runner=$!

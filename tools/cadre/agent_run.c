@@ -62,7 +62,7 @@ static json_t *call(struct running *r, const struct op *op, json_t *args, struct
 	return answer;
 }
 
-/* Who the program is: the agent of that name, which is made if there is none. */
+/* The agent of that name, which is made if there is none. */
 static json_t *find_agent(struct running *r, struct fault *f)
 {
 	json_t *env = call(r, op_agent_env, json_pack("{ss}", "name", r->name), f), *made;

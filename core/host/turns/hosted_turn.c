@@ -147,7 +147,7 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *reason
 	host_submit(u->host, job);
 }
 
-/* It is over, and all that it printed is here. */
+/* The turn is over, and all that it printed is here. */
 static void end_over(struct hosted_turn *u)
 {
 	char why[240];
