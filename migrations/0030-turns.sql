@@ -7,6 +7,8 @@ CREATE TABLE runner (
 	retry_at INTEGER -- no turn starts before
 ) STRICT;
 
+ALTER TABLE agent ADD COLUMN runs INTEGER NOT NULL DEFAULT 0; -- it has a runner
+
 -- Turns: what a runner does with the mail that its agent has by then.
 CREATE TABLE turn (
 	id INTEGER NOT NULL PRIMARY KEY,

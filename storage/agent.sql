@@ -37,7 +37,7 @@ UPDATE agent SET token = :token WHERE id = :agent;
 -- row: agent
 -- kept: every send asks
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, status, workspace, active_at, gone
+	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent WHERE team = :team AND name = :name AND gone = 0;
 
 -- name: agents_with_role
@@ -45,7 +45,7 @@ FROM agent WHERE team = :team AND name = :name AND gone = 0;
 -- A role stands for the members who have it while the statement runs, but for one, in the
 -- order in which they joined.
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, status, workspace, active_at, gone
+	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND role = :role AND id <> :except
 ORDER BY id;
@@ -54,7 +54,7 @@ ORDER BY id;
 -- row: agent
 -- Members whom a broadcast reaches: see delivery_add_all.
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, status, workspace, active_at, gone
+	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
 	AND (role <> 'observer' OR name = 'lead')
@@ -72,7 +72,7 @@ ORDER BY name;
 -- Whom somebody may write to beyond its team: whoever leads a team directly below it; and one
 -- who leads, the members of the team above.  `lead` is whoever leads.
 SELECT a.id, a.team, a.name, a.kind, a.role, a.generation, a.token, a.description, a.project,
-	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone
+	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone, a.runs
 FROM team t JOIN agent a ON a.team = t.id, (SELECT parent FROM team WHERE id = :own) o
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 	AND a.kind = {agent_kind.member}
@@ -91,7 +91,7 @@ GROUP BY role ORDER BY role LIMIT :limit;
 -- name: agent_by_id
 -- row: agent
 SELECT id, team, name, kind, role, generation, token, description, project,
-	input_schema, output_schema, status, workspace, active_at, gone
+	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent WHERE id = :id;
 
 -- name: agent_endpoints

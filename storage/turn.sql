@@ -6,6 +6,15 @@ INSERT INTO runner (agent, command) VALUES (:agent, :command)
 ON CONFLICT (agent) DO UPDATE SET command = excluded.command, failures = 0, retry_at = NULL,
 	client_session = CASE WHEN runner.command = excluded.command THEN runner.client_session END;
 
+-- name: runner_say
+-- Whether an agent has a runner, where each message asks.
+UPDATE agent SET runs = :runs WHERE id = :agent AND runs <> :runs;
+
+-- name: runner_any
+-- scan ok: members of a team
+-- Whether a member of a team but one has a runner.
+SELECT EXISTS (SELECT 1 FROM agent WHERE team = :team AND gone = 0 AND runs = 1 AND id <> :except) AS any;
+
 -- name: runner_remove
 DELETE FROM runner WHERE agent = :agent;
 

@@ -55,8 +55,13 @@ int runner_has(struct call *call, int64_t agent)
 	return sql_row(call, runner_of, &r, .agent = agent);
 }
 
+/* Notes where others look whether an agent has a runner, and tells of it. */
 static int told(struct call *call, int64_t agent, const char *command)
 {
+	int rc = sql_run(call, runner_say, .agent = agent, .runs = *command != 0);
+
+	if (rc < 0)
+		return rc;
 	return event_emit(call, EVENT_TURN_RUNNER, 0, agent, *command ? command : "none");
 }
 
