@@ -162,7 +162,20 @@ static bool pair_applies(const struct call *call, const struct draft *d,
 {
 	if (!d->said || (to && (to->kind != AGENT_KIND_MEMBER || to->id == d->sender)))
 		return false;
-	return pair_holds(call, d->paced);
+	return pair_holds(call, d->paced || (to && to->runs));
+}
+
+/* Whether copies for a whole team are looked at one by one: some keep the pace of pairs. */
+static bool goes_singly(struct call *call, const struct draft *d, int64_t except)
+{
+	struct runner_any_row any = { 0 };
+
+	if (d->skips || pair_applies(call, d, NULL))
+		return true;
+	return d->said && pair_holds(call, true) &&
+	       sql_row(call, runner_any, &any, .team = call->caller.team,
+		       .except = except) > 0 &&
+	       any.any;
 }
 
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
@@ -269,7 +282,7 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 	int64_t capacity = call->caller.inbox_capacity;
 	int rc;
 
-	if (d->skips || pair_applies(call, d, NULL))
+	if (goes_singly(call, d, except))
 		return deliver_each(call, message, d, except);
 	if (capacity && (rc = settle_full(call, except)) < 0)
 		return rc;
