@@ -390,7 +390,7 @@ static uint64_t hash_record(uint64_t h, const struct record *r, const void *src,
 	for (size_t i = 0; i < r->n_fields; i++) {
 		const struct field *fd = &r->fields[i];
 
-		if (except && strcmp(fd->name, except) == 0)
+		if (except && *fd->name == *except && strcmp(fd->name, except) == 0)
 			continue;
 		h = is_absent(fd, src) ? mix(h, 1) : hash_field(mix(h, 2), fd, src);
 	}
