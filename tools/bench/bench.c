@@ -27,9 +27,10 @@ const struct bench bench_table[] = {
 	{ "mirror", "10,000 tasks as files", bench_mirror },
 	{ "file", "files of a workspace, read and written over its socket", bench_file },
 	{ "push", "from a message's commit to its place in a guest", bench_push },
+	{ "turns", "from a message to the first thing that its runner does", bench_turns },
 	{ "fanout", "a message to 200 guests", bench_fanout },
 	{ "boot", "a workspace that is a VM, until its guest answers", bench_boot },
-	{ "memory", "of an idle host, with 200 guests, and with 1,000", bench_memory },
+	{ "memory", "of an idle host, with 200 guests, with 200 runners, and with 1,000 guests", bench_memory },
 	{ NULL, NULL, NULL },
 };
 /* clang-format on */

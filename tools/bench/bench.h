@@ -88,6 +88,7 @@ int bench_boot(struct bench_ground *g);
 int bench_memory(struct bench_ground *g);
 double bench_resident(pid_t pid); /* RssAnon and RssFile of a process, in MiB; or -1 */
 int bench_push(struct bench_ground *g);
+int bench_turns(struct bench_ground *g);
 int bench_fanout(struct bench_ground *g);
 
 /* --- ground.c ---------------------------------------------------------------- */

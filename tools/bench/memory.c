@@ -1,5 +1,5 @@
 /*
- * How much memory a host holds: idle, and with many guests linked.
+ * How much memory a host holds: idle, and with many guests linked, and with runners.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,17 +71,18 @@ static int wait_for_guests(struct stage *s, const char *team, int guests)
 }
 
 /* The host settles for a moment first. */
-static int with_guests(struct bench_ground *g, int guests, double *mib)
+static int with_guests(struct bench_ground *g, int guests, const char *runner,
+		       double *mib)
 {
 	static const char many[] = "{\"name\":\"g\",\"max_vms\":%d,\"roles\":["
-				   "{\"name\":\"w\",\"workspace\":true,\"count\":%d},"
-				   "{\"name\":\"v\",\"workspace\":true,\"count\":%d}]}";
+				   "{\"name\":\"w\",\"workspace\":true,\"count\":%d%s},"
+				   "{\"name\":\"v\",\"workspace\":true,\"count\":%d%s}]}";
 	struct stage *s = xcalloc(1, sizeof(*s));
 	char args[256];
 	int rc;
 
 	snprintf(args, sizeof(args), guests ? many : "{\"name\":\"g\"}", guests,
-		 guests / 2, guests / 2);
+		 guests / 2, runner, guests / 2, runner);
 	rc = stage_open(s, g, "memory") || stage_serve(s) ||
 			     stage_call(s, "team.create", args, NULL) ||
 			     (guests && wait_for_guests(s, team_g, guests))
@@ -156,11 +157,12 @@ static void let_many(bool many)
 
 int bench_memory(struct bench_ground *g)
 {
-	double idle = 0, many = 0, light = 0;
+	double idle = 0, many = 0, runners = 0, light = 0;
 	int rc;
 
 	let_many(true);
-	rc = with_guests(g, 0, &idle) || with_guests(g, GUESTS, &many) ||
+	rc = with_guests(g, 0, "", &idle) || with_guests(g, GUESTS, "", &many) ||
+			     with_guests(g, GUESTS, ",\"runner\":\"true\"", &runners) ||
 			     with_light_guests(g, &light)
 		     ? -1
 		     : 0;
@@ -177,6 +179,12 @@ int bench_memory(struct bench_ground *g)
 				     .value = many,
 				     .target = "<=30",
 				     .ok = many <= 30 });
+	score_print(&(struct score){ .name = "memory-runners",
+				     .unit = "MiB",
+				     .value = runners,
+				     .base = many,
+				     .target = "<=base+5MiB",
+				     .ok = runners <= many + 5 });
 	score_print(&(struct score){ .name = "memory-1000",
 				     .unit = "MiB",
 				     .value = light,
