@@ -1,0 +1,32 @@
+#!/bin/sh
+# workflows - the sessions of docs/workflows.md, typed as they stand there.
+set -u
+stateless=yes
+. "$(dirname "$0")/../lib/story.sh"
+. "$here/lib/said_in.sh"
+unset CADRE_HOME
+mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
+export PATH="$TMPDIR/bin:$PATH" HOME="$TMPDIR"
+type_in() { # HEADING: in a folder of its own; its output in $TMPDIR/out
+	dir=$TMPDIR/$(echo "$1" | tr -c 'a-zA-Z\n' -) && mkdir "$dir"
+	block "$here/../docs/workflows.md" "$1" >"$dir/typed"
+	[ -s "$dir/typed" ] || bad "no session: $1"
+	# The shell ends where something fails, and its host with it.
+	(cd "$dir" && timeout 120 sh -eu -c '. ./typed' >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null) ||
+		{ judged=yes; bad "$1"; tail -n 5 "$TMPDIR/err"; }
+	state=$(find "$dir" -maxdepth 2 -name .cadre | head -n 1)
+	"$CADRE" --home "$state" down --all >/dev/null 2>&1
+}
+says() { grep -q -e "$1" "$TMPDIR/out" || { judged=yes; bad "no '$1'"; }; }
+
+type_in 'Work for daemons'
+says 'worker-1  0 .*built'
+says 'worker-2  0 '
+type_in 'Two clients on one repository'
+says '^part-001$'
+says '^part-002$'
+says '^001  completed.*ann'
+type_in 'A conversation of three'
+says 'the text is good'
+says 'turn  -  -  [0-9]*  done'
+exit $failed
