@@ -155,7 +155,7 @@ static const struct runner_client clients[] = {
 	  .read = read_codex },
 	{ .name = "gemini",
 	  .before = "GEMINI_CLI_SYSTEM_SETTINGS_PATH=\"$CADRE_MCP_CONFIG\" exec gemini "
-		    "-o stream-json --allowed-tools mcp_cadre "
+		    "-o stream-json "
 		    "${CADRE_SESSION:+--resume \"$CADRE_SESSION\"}",
 	  .after = "",
 	  .read = read_gemini },
