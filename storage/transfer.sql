@@ -35,6 +35,11 @@ UPDATE team SET next_task = 1 + (SELECT count(*) FROM task k WHERE k.team = team
 	limits = (SELECT count(*) FROM budget b WHERE b.team = team.id AND b.most > 0)
 WHERE id > :from;
 
+-- name: transfer_turns_end
+-- A turn that ran in the other state does not run in this one.
+UPDATE turn SET state = {turn_state.interrupted}, ended_at = :now, reason = 'its state was exported'
+WHERE id > :from AND state IN {turn_state.open};
+
 -- name: transfer_gap
 -- scan ok: teams, few
 -- int: number

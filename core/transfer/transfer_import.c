@@ -381,6 +381,8 @@ static int set_counts(struct import *m, FILE *in)
 	    (rc = transfer_check_numbers(m, in)) < 0 ||
 	    (rc = sql_run(call, transfer_deps, .from = transfer_from(m, "task"))) < 0 ||
 	    (rc = sql_run(call, transfer_boards, .from = team)) < 0 ||
+	    (rc = sql_run(call, transfer_turns_end, .from = transfer_from(m, "turn"),
+			  .now = call->now)) < 0 ||
 	    (rc = sql_run(call, transfer_inboxes, .from = agent)) < 0)
 		return rc;
 	rc = sql_run(call, transfer_inbox_counts, .from = agent);

@@ -63,6 +63,10 @@ team --as tester claim 004
 team --as tester fail 004 "no"
 cadre workspace create --agent tester --team shop >/dev/null || bad "a workspace"
 until_is ready cadre workspace list --team shop
+cadre agent update tester --team shop --runner 'cat; echo answered' >/dev/null || bad "a runner"
+cadre --team shop send tester "a turn, please" >/dev/null || bad "a message for a turn"
+until_is '^1$' ask "$A" "SELECT count(*) FROM v_turn WHERE state = 'done' AND text LIKE '%answered%'"
+cadre agent update tester --team shop --runner '' >/dev/null || bad "no runner"
 cadre workspace snapshot shop/tester kept --team shop >/dev/null || bad "a snapshot"
 team task create "Five"
 cadre --team shop --as lead task assign 005 tester --command 'echo out; echo err >&2' >/dev/null || bad "assign"
@@ -359,4 +363,11 @@ fi
 is 0 . "$CADRE" --home "$K" import large.jsonl
 is 0 . "$CADRE" --home "$K" doctor
 [ -z "$(find "$K/vault/.cadre-notes" -type f 2>/dev/null)" ] || bad "staged notes are left"
+# A turn that runs where it is exported was interrupted where it comes in.
+sqlite3 "$A/state.db" "INSERT INTO turn (id, team, agent, generation, state, request, queued_at, started_at)
+	SELECT max(id) + 1, team, agent, generation, (SELECT n FROM word WHERE list = 'turn_state' AND word = 'streaming'), 7, 1, 1 FROM turn"
+cadre export running.jsonl >/dev/null || bad "export of a turn that runs"
+"$CADRE" --home "$TMPDIR/r" init >/dev/null
+is 0 'came in' "$CADRE" --home "$TMPDIR/r" import running.jsonl
+[ "$(ask "$TMPDIR/r" "SELECT group_concat(DISTINCT state) FROM v_turn")" = "done,interrupted" ] || bad "turns came in as $(ask "$TMPDIR/r" "SELECT state FROM v_turn")"
 exit $failed
