@@ -143,7 +143,7 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 
 -- name: agent_unlease
 -- Mail that the old generation held waits again for the new one.
-UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL,
+UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL, shown_at = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
 WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
 RETURNING message;
@@ -151,7 +151,8 @@ RETURNING message;
 -- name: member_move_mail
 -- int: to
 -- Mail that waits for a member who leaves comes to another one, unless that one has it as well.
-UPDATE delivery SET agent = :to, attempt = 0, state = {delivery_state.queued}, notified_at = NULL
+UPDATE delivery SET agent = :to, attempt = 0, state = {delivery_state.queued}, notified_at = NULL,
+	shown_at = NULL
 WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail}
 	AND NOT EXISTS (SELECT 1 FROM delivery o
 		WHERE o.message = delivery.message AND o.agent = :to)

@@ -227,8 +227,12 @@ WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :agent;
 
 -- name: inbox_urgent
--- How many of the messages that inbox_next would hand out are urgent.
-SELECT count(*) AS n FROM inbox
+-- How many of the messages that inbox_next would hand out, or that come into the inbox by now,
+-- are urgent.
+SELECT count(*) + (SELECT count(*) FROM delayed y JOIN message m ON m.id = y.message
+	WHERE y.agent = :agent AND y.due_at <= :now AND m.urgent <> 0
+		AND (m.expires_at IS NULL OR m.expires_at > :now)) AS n
+FROM inbox
 WHERE agent = :agent AND lane = {delivery_lane.urgent} AND state IN {delivery_state.open}
 	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
 		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
@@ -322,7 +326,7 @@ RETURNING message;
 UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	attempt = attempt + 1,
 	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN {delivery_state.dead} ELSE {delivery_state.queued} END, due_at = nullif(:lease_until, 0), session = :session,
-	request = nullif(:request, 0), fetched_at = :now, seen = 0,
+	request = nullif(:request, 0), fetched_at = :now, seen = 0, shown_at = NULL,
 	done_at = CASE WHEN :lease_until = 0 THEN :now END
 WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 
@@ -341,11 +345,27 @@ WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_sta
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
 RETURNING message, request < 0 AS late;
 
+-- name: delivery_shown
+-- int: late held
+-- What a request handed out stands in the context of its recipient's model: it never comes
+-- again by itself.  Where an acknowledgement is asked for it is held from now on, without an
+-- end, until its recipient acknowledges or answers it (delivery_ack), or is another one
+-- (agent_unlease); any other copy is done with.  `late`: it waited again since the lease had
+-- ended.  `held` asks for the state, since SQLite 3.40 answers IS NULL wrongly in RETURNING.
+UPDATE delivery SET state = CASE WHEN ack_due_at IS NULL THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
+	due_at = NULL, shown_at = :now, seen = 1,
+	done_at = CASE WHEN ack_due_at IS NULL THEN :now END
+WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request)
+	AND shown_at IS NULL
+RETURNING message, CAST(request < 0 AS INTEGER) AS late,
+	CAST(state = {delivery_state.fetched} AS INTEGER) AS held;
+
 -- name: delivery_ack
--- A message can be acknowledged only while it is held under a live lease.
+-- A message can be acknowledged only while it is held: under a live lease, or without an end
+-- since it was shown.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
-	AND due_at > :now;
+	AND (due_at IS NULL OR due_at > :now);
 
 -- name: delivery_of
 SELECT message, agent, lane, state, attempt, due_at, notified_at, fetched_at, done_at
@@ -355,7 +375,7 @@ FROM delivery WHERE message = :message AND agent = :agent;
 -- text: after address
 -- The copies of a message, by the recipient's name; a lease is over at its instant.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
-		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.done_at,
+		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.shown_at, d.done_at,
 	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
 		WHEN d.state IN {delivery_state.waiting} THEN {delivery_state.expired}
 		WHEN d.after_lapse = {delivery_state.dead} THEN {delivery_state.dead}

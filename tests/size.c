@@ -98,6 +98,7 @@ static const struct reading {
 	{ "event.list", "{\"after\":0,\"limit\":1000}", "events", -1 },
 	{ "event.replay", "{\"until\":500}", "tasks", -1 },
 	{ "message.list", "{\"limit\":1000}", "messages", MESSAGES + 21 },
+	{ "message.news", "{}", NULL, 0 },
 	{ "message.overdue", "{\"limit\":1000}", "overdue", 0 },
 	{ "message.part", "{\"message_id\":\"MESSAGE\"}", "text", CONTENT },
 	{ "message.part", "{\"message_id\":\"OLD\",\"part\":\"metadata\"}", "text",

@@ -199,6 +199,7 @@ struct handing {
 			   arrive */
 	int64_t held; /* messages under a lease of any session */
 	bool more;
+	struct showing *shows; /* what is handed out is for a model's context; or NULL */
 };
 
 static int fetch(struct handing *h, int64_t message)
@@ -218,6 +219,26 @@ static bool is_known(const struct call *call, int64_t until)
 	return until != 0 && until < ESTOP_FAR && !call->caller.team_stopped;
 }
 
+/* Takes the place of a message in what a model is shown.  Of the first one, as much of its
+ * content comes as has room. */
+static bool take_shown(struct handing *h, struct envelope *e)
+{
+	size_t head = HEAD_SHOWN + strlen(e->from) + (e->thread ? strlen(e->thread) : 0);
+	size_t size = head + text_json_size(e->content);
+
+	if (size > h->shows->bytes) {
+		if (h->n)
+			return false;
+		e->content = room_cut(h->call, e->content,
+				      h->shows->bytes > head ? h->shows->bytes - head : 0,
+				      &e->content_size);
+		e->has_content_size = true;
+		size = h->shows->bytes;
+	}
+	h->shows->bytes -= size;
+	return true;
+}
+
 /* Adds a message to the answer.  False when it has no room: the message is left for the
  * next answer. */
 static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
@@ -227,7 +248,7 @@ static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_unti
 	envelope_of(h->call, r, h->agent->name, &e);
 	e.has_lease_until = !h->takes && is_known(h->call, lease_until);
 	e.lease_until = e.has_lease_until ? lease_until : 0;
-	if (!envelope_take(h->call, &e))
+	if ((h->shows && !take_shown(h, &e)) || !envelope_take(h->call, &e))
 		return false;
 	*(struct envelope *)arena_push(&h->call->arena, &h->out, &h->n, sizeof(e)) = e;
 	return true;
@@ -288,6 +309,7 @@ static int next_messages(struct handing *h, int64_t limit)
 		  .limit = limit - (int64_t)h->n + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
+		h->more |= h->shows && h->shows->urgent && r.lane != DELIVERY_LANE_URGENT;
 		if (h->more || (int64_t)h->n >= limit || !add(h, &r, h->lease_until)) {
 			h->more |= (int64_t)h->n < limit || limit == HANDFUL;
 			query_end(&q);
@@ -480,6 +502,28 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 		call->wait_on = WAKE_INBOX;
 		call->wait_key = a.id;
 	}
+	return 0;
+}
+
+/* What a hook was handed out and has not shown by then, it never will. */
+enum { SHOWING_MS = 30000 };
+
+int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s)
+{
+	struct handing h = { .call = call, .agent = agent, .shows = s };
+	int rc;
+
+	h.request = inbox_name(call, agent->id, s->request);
+	h.lease_until = call->now + SHOWING_MS;
+	if ((rc = inbox_settle(call, agent->id)) < 0 || (rc = held_by_request(&h)) < 0)
+		return rc;
+	if (h.n == 0 && ((rc = next_messages(&h, HANDFUL)) < 0 ||
+			 (h.n > 0 && (rc = fetch_all(&h)) < 0)))
+		return rc;
+	s->messages = h.out;
+	s->n = h.n;
+	if (h.n > 0 && h.request)
+		call->given = (struct given){ .agent = agent->id, .request = h.request };
 	return 0;
 }
 

@@ -24,6 +24,22 @@ int inbox_hand(struct call *call, const struct agent_row *agent, int64_t request
 int inbox_keep(struct call *call, const struct agent_row *a, int64_t request,
 	       int64_t *kept);
 
+/* Messages that are handed out to be shown to a model. */
+struct showing {
+	const char *request; /* names the hand-out */
+	bool urgent; /* only urgent ones */
+	size_t bytes; /* that they may take, with HEAD_SHOWN for each */
+	struct envelope *messages; /* filled, in the arena */
+	size_t n;
+};
+
+/* Bytes that stand before a message that is shown, beside its sender and its thread. */
+enum { HEAD_SHOWN = 200 };
+
+/* Hands out what waits for `agent` and has room; a request that is repeated gets again what
+ * it still holds.  0 or negative. */
+int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s);
+
 /* 63 bits for a caller's own name of a hand-out of `agent`'s inbox, or of his session's
  * reading of it; 0 for NULL. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text);

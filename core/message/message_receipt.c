@@ -82,6 +82,8 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 			.has_notified_at = r.notified_at != 0,
 			.fetched_at = r.fetched_at,
 			.has_fetched_at = r.fetched_at != 0,
+			.shown_at = r.shown_at,
+			.has_shown_at = r.shown_at != 0,
 			.done_at = r.done_at,
 			.has_done_at = r.done_at != 0,
 		};

@@ -1,0 +1,105 @@
+/*
+ * message_show - what is new for an agent, as hooks put it into its model's context: each
+ * message once.
+ *
+ * A hook asks for the news, which is one read, and where there are none that is all.  What it
+ * is handed out it has to show first, and then say so: killed in between, it has shown
+ * nothing, and the next hook is handed the same.
+ */
+#include "core/message/inbox.h"
+
+enum { BYTES_PER_TOKEN = 4, FRAME = 400 }; /* bytes around all messages */
+
+int message_news(struct call *call, const struct message_news_in *in,
+		 struct message_news_out *out)
+{
+	struct inbox_urgent_row urgent = { 0 };
+	struct inbox_state_row now = { 0 };
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = inbox_counters(call, a.id, &now)) < 0 ||
+	    (now.queued > 0 && (rc = sql_row(call, inbox_urgent, &urgent, .agent = a.id,
+					     .now = call->now)) < 0))
+		return rc;
+	out->name = a.name;
+	out->team = call->caller.team_name;
+	out->queued = now.queued;
+	out->urgent = urgent.n;
+	out->stopped = call->caller.team_stopped != 0;
+	return 0;
+}
+
+int message_show(struct call *call, const struct message_show_in *in,
+		 struct message_show_out *out)
+{
+	struct showing s = { .request = in->request_id,
+			     .urgent = in->urgent,
+			     .bytes = (size_t)in->max_tokens * BYTES_PER_TOKEN - FRAME };
+	struct inbox_opened_row open = { 0 };
+	struct inbox_state_row now = { 0 };
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = sql_row(call, inbox_opened, &open, .agent = a.id, .now = call->now)) <
+		    0 ||
+	    (open.came && (rc = message_delayed_come(call, a.id, 100)) < 0) ||
+	    (rc = inbox_show(call, &a, &s)) < 0 ||
+	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
+		return rc;
+	out->messages = s.messages;
+	out->n_messages = s.n;
+	out->pending = now.queued;
+	return 0;
+}
+
+/* Notes that a hand-out was shown: how many messages, or negative. */
+static int note_shown(struct call *call, const struct agent_row *a, const char *request)
+{
+	struct delivery_shown_row *all = NULL;
+	int64_t late = 0, freed = 0;
+	size_t n;
+	int rc = sql_all(call, delivery_shown, &all, &n, .agent = a->id,
+			 .request = inbox_name(call, a->id, request), .now = call->now);
+
+	if (rc < 0 || n == 0)
+		return rc;
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		late += all[i].late;
+		freed += !all[i].late && !all[i].held;
+		freed -= all[i].late && all[i].held;
+		if (!all[i].held)
+			rc = event_emit(call, EVENT_MESSAGE_ACKED, all[i].message, a->id,
+					NULL);
+	}
+	if (rc >= 0)
+		rc = sql_late(call, inbox_less, .agent = a->id, .queued = late,
+			      .leased = freed);
+	return rc < 0 ? rc : (int)n;
+}
+
+int message_shown(struct call *call, const struct message_shown_in *in,
+		  struct message_shown_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0)
+		return rc;
+	if (in->n_requests == 0)
+		return fault_set(&call->fault, FAULT_INVALID, "/requests",
+				 "names no answer");
+	if ((rc = inbox_settle(call, a.id)) < 0)
+		return rc;
+	for (size_t i = 0; i < in->n_requests; i++) {
+		if ((rc = note_shown(call, &a, in->requests[i])) < 0)
+			return rc;
+		out->shown += rc;
+	}
+	return 0;
+}
