@@ -347,8 +347,8 @@ RETURNING message, request < 0 AS late;
 
 -- name: delivery_shown
 -- int: late held
--- What a request handed out stands in the context of its recipient's model: it never comes
--- again by itself.  Where an acknowledgement is asked for it is held from now on, without an
+-- The messages of a hand-out stand in the context of their recipient's model: none comes again
+-- by itself.  Where an acknowledgement is asked for it is held from now on, without an
 -- end, until its recipient acknowledges or answers it (delivery_ack), or is another one
 -- (agent_unlease); any other copy is done with.  `late`: it waited again since the lease had
 -- ended.  `held` asks for the state, since SQLite 3.40 answers IS NULL wrongly in RETURNING.

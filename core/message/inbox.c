@@ -223,7 +223,8 @@ static bool is_known(const struct call *call, int64_t until)
  * content comes as has room. */
 static bool take_shown(struct handing *h, struct envelope *e)
 {
-	size_t head = HEAD_SHOWN + strlen(e->from) + (e->thread ? strlen(e->thread) : 0);
+	size_t head = HEAD_SHOWN + strlen(e->from) + strlen(e->message_type) +
+		      (e->thread ? strlen(e->thread) : 0);
 	size_t size = head + text_json_size(e->content);
 
 	if (size > h->shows->bytes) {
@@ -505,7 +506,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	return 0;
 }
 
-/* What a hook was handed out and has not shown by then, it never will. */
+/* A hook that has not shown by then what it was handed out never will. */
 enum { SHOWING_MS = 30000 };
 
 int inbox_show(struct call *call, const struct agent_row *agent, struct showing *s)
@@ -514,7 +515,9 @@ int inbox_show(struct call *call, const struct agent_row *agent, struct showing 
 	int rc;
 
 	h.request = inbox_name(call, agent->id, s->request);
-	h.lease_until = call->now + SHOWING_MS;
+	h.lease_until = usual_lease(call);
+	if (h.lease_until > call->now + SHOWING_MS)
+		h.lease_until = call->now + SHOWING_MS;
 	if ((rc = inbox_settle(call, agent->id)) < 0 || (rc = held_by_request(&h)) < 0)
 		return rc;
 	if (h.n == 0 && ((rc = next_messages(&h, HANDFUL)) < 0 ||

@@ -33,8 +33,8 @@ struct showing {
 	size_t n;
 };
 
-/* Bytes that stand before a message that is shown, beside its sender and its thread. */
-enum { HEAD_SHOWN = 200 };
+/* Bytes that stand around a message that is shown, beside its sender, type and thread. */
+enum { HEAD_SHOWN = 320 };
 
 /* Hands out what waits for `agent` and has room; a request that is repeated gets again what
  * it still holds.  0 or negative. */

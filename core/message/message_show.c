@@ -1,6 +1,6 @@
 /*
- * message_show - what is new for an agent, as hooks put it into its model's context: each
- * message once.
+ * message_show - hands what is new for an agent to a hook, which puts it into the context of the
+ * agent's model: each message once.
  *
  * A hook asks for the news, which is one read, and where there are none that is all.  What it
  * is handed out it has to show first, and then say so: killed in between, it has shown

@@ -399,6 +399,8 @@ int image_main(struct cli *cli, int argc, char **argv);
 int whoami_main(struct cli *cli, int argc, char **argv);
 int page_main(struct cli *cli, int argc, char **argv);
 int doctor_main(struct cli *cli, int argc, char **argv);
+int prime_main(struct cli *cli, int argc, char **argv);
+int hook_main(struct cli *cli, int argc, char **argv);
 int mcp_verb(struct cli *cli, int argc, char **argv);
 int guest_verb(struct cli *cli, int argc, char **argv);
 int completion_main(struct cli *cli, int argc, char **argv);

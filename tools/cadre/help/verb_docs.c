@@ -34,6 +34,14 @@ static const struct {
 	  "again that `down --all` has ended.\n" },
 	{ "restart", "As after an upgrade: the host that comes is this program.\n" },
 	{ "serve", "What `up` starts; for a supervisor such as systemd.\n" },
+	{ "prime",
+	  "At most 400 tokens of 4 bytes.  Hooks of clients show it when a session begins.\n" },
+	{ "hook",
+	  "For the hooks of a client: the event comes as JSON on standard input, and what is\n"
+	  "new for the agent of that directory is printed in the client's own form, each\n"
+	  "message once, hook.max_tokens at most.  Nothing new: nothing is printed.  The exit\n"
+	  "status is 0 whatever happens; `cadre logs` tells what went wrong.  --plugin prints\n"
+	  "what OpenCode needs.  docs/clients.md says what each client takes.\n" },
 	{ "events",
 	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
 	  "Without a team the operator sees those of all teams.  BY `as coder` is the\n"

@@ -1,0 +1,235 @@
+#!/bin/sh
+# hook - a client's model is told at the client's events what is new: each message once, in the
+# client's own form, and nothing where there is nothing, whatever goes wrong.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export CADRE_LIMITS_ENABLED=false CADRE_INBOX_LEASE_SECONDS=2
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+cadre team create crew --roles '[{"name":"lead"},{"name":"coder"},{"name":"tester"}]' >/dev/null || bad "team"
+cadre agent env coder --team crew >"$TMPDIR/coder" || bad "env"
+coder() { (. "$TMPDIR/coder" && "$@"); }
+mail() { cadre --team crew --as tester send coder "$@" >/dev/null || bad "send $*"; }
+
+# event NAME [MORE]: as most clients write it, for the folder of this story.
+event() { printf '{"session_id":"s","transcript_path":"/t","cwd":"%s","hook_event_name":"%s"%s}' "$TMPDIR" "$1" "${2-}"; }
+# told CLIENT: what the client's hook writes for the event on standard input.
+told() {
+	coder "$CADRE" hook "$1" >"$TMPDIR/told" 2>"$TMPDIR/err"
+	got=$?
+	[ $got = 0 ] || bad "the hook of $1 ended with $got"
+	[ ! -s "$TMPDIR/err" ] || bad "the hook of $1 complains: $(cat "$TMPDIR/err")"
+}
+nothing() { # CLIENT
+	told "$1"
+	[ ! -s "$TMPDIR/told" ] || bad "$1 is told something: $(cat "$TMPDIR/told")"
+}
+# tells CLIENT 'OBJECT' PATTERN: what is told is the object, whose text in the place of TEXT
+# matches.
+tells() {
+	told "$1"
+	python3 - "$TMPDIR/told" "$2" "$3" <<-'END' || bad "$1 is told, not $2 with '$3': $(cat "$TMPDIR/told")"
+		import json, re, sys
+		told, want, pattern = json.loads(open(sys.argv[1]).read()), json.loads(sys.argv[2]), sys.argv[3]
+		texts = []
+		def same(a, b):
+		    if b == "TEXT":
+		        texts.append(a)
+		        return isinstance(a, str)
+		    if isinstance(b, dict):
+		        return isinstance(a, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in b)
+		    return a == b
+		sys.exit(not (same(told, want) and all(re.search(pattern, t, re.S) for t in texts)))
+	END
+}
+context() { printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"TEXT"}}' "$1"; }
+tool=',"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"'
+
+all() { # with a host, or without
+	# Where there is nothing, nothing is told, but who one is when a session begins.
+	for name in UserPromptSubmit PreToolUse PostToolUse Stop SubagentStop SessionEnd Notification; do
+		event $name | nothing claude
+		event $name | nothing codex
+	done
+	event SessionStart ',"source":"startup"' | tells claude-code "$(context SessionStart)" '^You are coder of team crew.*Unread messages: 0'
+
+	# A prompt brings all, once; between two tools comes what is urgent.
+	mail one
+	mail two --priority urgent --thread design
+	event PreToolUse "$tool" | nothing claude
+	event PostToolUse "$tool" | tells claude "$(context PostToolUse)" '1 new message for coder of team crew.*\[From agent "tester", #[0-9]+, urgent, thread design\]:\n two\n1 more wait'
+	event PostToolUse "$tool" | nothing claude
+	event Stop ',"stop_hook_active":false' | nothing claude
+	event UserPromptSubmit ',"prompt":"go on"' | tells claude "$(context UserPromptSubmit)" '\]:\n one\n$'
+	event UserPromptSubmit ',"prompt":"go on"' | nothing claude
+	# A turn goes on for what is urgent, again if that is new, and never without news.
+	mail now --priority urgent
+	event Stop ',"stop_hook_active":false' | tells claude '{"decision":"block","reason":"TEXT"}' ' now\n'
+	mail again --priority urgent
+	event Stop ',"stop_hook_active":true' | tells claude '{"decision":"block","reason":"TEXT"}' ' again\n'
+	event Stop ',"stop_hook_active":true' | nothing claude
+	# A part of the client that the agent has started is the only one that is shown it.
+	mail inner --priority urgent
+	event SubagentStop ',"agent_id":"a1"' | tells claude '{"decision":"block","reason":"TEXT"}' 'tell whoever started you.* inner'
+
+	mail hello
+	event SessionStart ',"source":"resume","model":"m","permission_mode":"default"' |
+		tells codex "$(context SessionStart)" 'Unread messages: 1.*cadre done TASK TEXT.* hello\n'
+	mail hello
+	event BeforeAgent ',"timestamp":"2026-11-27T00:00:00Z","prompt":"go"' | tells gemini "$(context BeforeAgent)" ' hello\n'
+	mail soon --priority urgent
+	event AfterTool ',"tool_name":"read_file","tool_response":{"llmContent":"x"}' | tells gemini "$(context AfterTool)" ' soon\n'
+	mail late --priority urgent
+	event AfterAgent ',"prompt":"go","prompt_response":"done","stop_hook_active":false' |
+		tells gemini '{"decision":"deny","reason":"TEXT"}' ' late\n'
+	event AfterAgent ',"prompt":"go","prompt_response":"done","stop_hook_active":true' | nothing gemini
+	event SessionStart | tells gemini "$(context SessionStart)" '^You are coder'
+
+	# Cursor says its folders in a list.
+	mail hello
+	cursor() { printf '{"conversation_id":"c","generation_id":"g","hook_event_name":"%s","cursor_version":"2.1","workspace_roots":["%s","/"],"user_email":null}' "$1" "$TMPDIR"; }
+	cursor beforeSubmitPrompt | nothing cursor
+	cursor postToolUse | tells cursor '{"additional_context":"TEXT"}' ' hello\n'
+	mail stay --priority urgent
+	cursor stop | tells cursor '{"followup_message":"TEXT"}' ' stay\n'
+	cursor stop | nothing cursor
+	cursor sessionStart | tells cursor '{"additional_context":"TEXT"}' '^You are coder'
+
+	mail hello
+	event chat.message | tells opencode '{"context":"TEXT"}' ' hello\n'
+	mail stay --priority urgent
+	event session.idle | tells opencode '{"prompt":"TEXT"}' 'urgent messages for coder of team crew have come: 1'
+	event chat.message | tells opencode '{"context":"TEXT"}' ' stay\n'
+	event session.idle | nothing opencode
+
+	# A stopped team uses no tools, but cadre's own.
+	cadre estop crew >/dev/null || bad "estop"
+	event PreToolUse "$tool" | tells claude '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"TEXT"}}' 'team crew is stopped'
+	event PreToolUse ',"tool_name":"mcp__cadre__inbox"' | nothing claude
+	event BeforeTool ',"tool_name":"run_shell_command"' | tells gemini '{"decision":"deny","reason":"TEXT"}' 'is stopped'
+	cursor preToolUse | tells cursor '{"permission":"deny","user_message":"TEXT","agent_message":"TEXT"}' 'is stopped'
+	event tool.execute.before | tells opencode '{"deny":"TEXT"}' 'is stopped'
+	cadre thaw crew >/dev/null || bad "thaw"
+	event PreToolUse "$tool" | nothing claude
+
+	# Messages that were shown cannot be handed out again, and stay owed where that was asked for.
+	mail owed --ack-required
+	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" "to be acknowledged: cadre ack '#[0-9]+'"
+	owed=$(sed "s/.*cadre ack '\(#[0-9]*\)'.*/\1/" "$TMPDIR/told")
+	sleep 3
+	event UserPromptSubmit | nothing claude
+	is 0 '"messages":\[\]' coder cadre inbox --json
+	is 0 '"shown_at":"20' cadre --team crew --as tester receipt "$owed" --json
+	is 0 '"state":"fetched"' cadre --team crew --as tester receipt "$owed" --json
+	is 0 acknowledged coder cadre ack "$owed"
+	is 0 '"state":"acked"' cadre --team crew --as tester receipt "$owed" --json
+
+	# Two hooks at once show no message twice, and none of them is lost.
+	i=0
+	while [ $i -lt 8 ]; do mail "m$i"; i=$((i + 1)); done
+	for i in 1 2 3 4; do
+		event UserPromptSubmit | coder "$CADRE" hook claude >"$TMPDIR/at-once.$i" &
+		hooks="${hooks-} $!"
+	done
+	wait $hooks
+	hooks=
+	[ "$(cat "$TMPDIR"/at-once.* | grep -o '\\n m[0-7]' | sort | uniq -c | awk '{ print $1 }' | tr -d '\n')" = 11111111 ] ||
+		bad "at once were shown: $(cat "$TMPDIR"/at-once.*)"
+	event UserPromptSubmit | nothing claude
+
+	# A message that is too long is cut at a character, and the rest can be read.
+	python3 -c 'print("ab" + "€\n" * 20000, end="")' >"$TMPDIR/long"
+	mail @"$TMPDIR/long"
+	mail behind
+	event UserPromptSubmit | CADRE_HOOK_MAX_TOKENS=700 tells claude "$(context UserPromptSubmit)" ' ab€\n €.*€\n\[of 80002 bytes; the rest: cadre message part .#[0-9]+. --offset [0-9]+\]\n1 more wait'
+	python3 - "$TMPDIR/told" <<-'END' || bad "it is longer than 700 tokens"
+		import json, sys
+		text = json.load(open(sys.argv[1]))["hookSpecificOutput"]["additionalContext"]
+		sys.exit(not 1500 < len(text.encode()) <= 2800)
+	END
+	rest=$(sed 's/.*the rest: cadre message part .\(#[0-9]*\). --offset \([0-9]*\)\].*/\1 --offset \2/' "$TMPDIR/told")
+	coder cadre message part $rest --json >"$TMPDIR/rest" || bad "message part $rest"
+	python3 - "$TMPDIR/rest" "$TMPDIR/long" "${rest##* }" <<-'END' || bad "what is told is no rest: $rest"
+		import json, sys
+		rest = json.load(open(sys.argv[1]))["text"].encode()
+		sys.exit(not rest or open(sys.argv[2], "rb").read()[int(sys.argv[3]):] != rest)
+	END
+	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" ' behind\n'
+
+	# A message that cannot be written was not shown: the next hook shows it.
+	mail kept --ack-required
+	event UserPromptSubmit | coder "$CADRE" hook claude >/dev/full 2>"$TMPDIR/err" || bad "a hook that cannot write ended with $?"
+	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" ' kept\n'
+	# So it is with one that is killed before it has written.
+	mail killed
+	kill_writer || bad "the hook was not killed while it wrote"
+	sleep 3
+	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" ' killed\n'
+
+	# An event that is none stops no client.
+	for text in '' garbage '[]' '{' '{"a":1}' '{"hook_event_name":7}' '{"hook_event_name":"Stop"}}' '}'; do
+		printf %s "$text" | nothing claude
+	done
+	head -c 100000 /dev/urandom | nothing codex
+	event UserPromptSubmit | sed "s|\"cwd\":\"[^\"]*\"|\"cwd\":\"/there/is/none\"|" | nothing claude
+	# A large one is read to its end.
+	mail large --priority urgent
+	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"hook_event_name\\":\\"Stop\\"'; head -c 10485760 /dev/zero | tr '\0' '"' | sed 's/"/\\"/g'
+		printf '"},"cwd":"%s"}' "$TMPDIR"; } | tells claude "$(context PostToolUse)" ' large\n'
+}
+
+# kill_writer: kills a hook whose standard output takes nothing.
+kill_writer() {
+	event UserPromptSubmit >"$TMPDIR/event"
+	coder python3 - "$CADRE" "$TMPDIR/event" <<-'END'
+		import fcntl, os, signal, subprocess, sys, time
+		there, here = os.pipe()
+		fcntl.fcntl(here, fcntl.F_SETPIPE_SZ, 4096)
+		os.write(here, b"x" * 4096)
+		hook = subprocess.Popen([sys.argv[1], "hook", "claude"], stdin=open(sys.argv[2]), stdout=here)
+		until = time.time() + 20
+		while time.time() < until and "pipe_write" not in open(f"/proc/{hook.pid}/wchan").read() \
+		        and "pipe" not in open(f"/proc/{hook.pid}/stack").read():
+		    time.sleep(0.01)
+		os.kill(hook.pid, signal.SIGKILL)
+		sys.exit(hook.wait() != -signal.SIGKILL)
+	END
+}
+
+all
+is 0 'a hook told nothing.*client=claude.*no JSON object' cadre logs -n 1000
+is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs -n 1000
+cadre up >/dev/null || bad "up"
+all
+
+# An agent that is known here by nothing but its worktree.
+mkdir -p "$TMPDIR/work" "$TMPDIR/elsewhere"
+(cd "$TMPDIR/work" && git init -q . && cadre agent env coder --team crew --here) >/dev/null 2>&1 || bad "--here"
+mail here
+printf '{"hook_event_name":"UserPromptSubmit","cwd":"%s/work"}' "$TMPDIR" >"$TMPDIR/event"
+(cd / && "$CADRE" hook claude <"$TMPDIR/event") >"$TMPDIR/told" || bad "the hook of a worktree"
+grep -q ' here' "$TMPDIR/told" || bad "a worktree's agent is not told: $(cat "$TMPDIR/told")"
+# Without an identity, a state or a token that holds a hook tells nothing.
+mail nobody
+[ -z "$(event SessionStart | "$CADRE" hook claude 2>&1)" ] || bad "nobody is told something"
+[ -z "$(event SessionStart | (unset CADRE_HOME && cd "$TMPDIR/elsewhere" && HOME=$TMPDIR/elsewhere "$CADRE" hook claude 2>&1))" ] ||
+	bad "without a state something is told"
+[ -z "$(event UserPromptSubmit | CADRE_TEAM=crew CADRE_AGENT=coder CADRE_TOKEN=0000 "$CADRE" hook claude)" ] || bad "a wrong token is told"
+is 0 'nobody here yet' cadre prime
+is 1 'takes claude' cadre hook windsurf
+
+# The brief is short, however much there is.
+i=0
+long=$(printf 'x%.0s' $(seq 60))
+while [ $i -lt 12 ]; do
+	cadre member add "$long-$i" --role "$long" --team crew >/dev/null || bad "member"
+	cadre task create "$long $long $long" --team crew >/dev/null || bad "task"
+	[ $i -gt 5 ] || coder cadre claim >/dev/null 2>&1 || bad "claim"
+	i=$((i + 1))
+done
+is 0 '^You are coder of team crew' coder cadre prime
+is 0 '^Your task 0*6, claimed' coder cadre prime
+coder cadre prime >"$TMPDIR/out"
+[ "$(wc -c <"$TMPDIR/out")" -le 1600 ] || bad "the brief has $(wc -c <"$TMPDIR/out") bytes"
+is 0 "hook_event_name" cadre hook opencode --plugin
+exit $failed

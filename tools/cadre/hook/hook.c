@@ -1,0 +1,225 @@
+/*
+ * hook - tells a client's model what is new for its agent, at an event of the client.
+ *
+ * Nothing that goes wrong here stops the client: the exit status is 0, standard output stays
+ * empty, and the log says why.  What is handed out is printed first, and marked as shown after
+ * that.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/host/log.h"
+#include "ops.gen.h"
+#include "tools/cadre/hook/hook.h"
+
+enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* of message.show */ };
+
+struct hook {
+	struct cli *cli;
+	const struct hook_client *client;
+	const struct hook_rule *rule;
+	struct hook_event event;
+};
+
+static json_t *call(const struct hook *h, const struct op *op, json_t *args,
+		    struct fault *f)
+{
+	json_t *answer = run_op(h->cli, op, args, f);
+
+	json_decref(args);
+	return answer;
+}
+
+/* Writes all of it to standard output, which nobody else here uses: 0 or a fault. */
+static int write_out(const struct hook *h, const char *text, struct fault *f)
+{
+	struct text out = { 0 };
+	size_t at = 0;
+	ssize_t n = 0;
+
+	form_fill(&out, h->rule, text);
+	while (at < out.len &&
+	       (n = write(STDOUT_FILENO, out.data + at, out.len - at)) >= 0)
+		at += (size_t)n;
+	text_release(&out);
+	return n < 0 ? fault_set(f, FAULT_IO, "", "what is new cannot be written: %m")
+		     : 0;
+}
+
+/* Says what was shown, so that it does not come again. */
+static int note_shown(const struct hook *h, const char *request, struct fault *f)
+{
+	json_decref(
+		call(h, op_message_shown, json_pack("{s:[s]}", "requests", request), f));
+	return f->code;
+}
+
+/* A hand-out that could not be written waits again at once, for the next hook. */
+static void give_back(const struct hook *h, const char *request)
+{
+	struct fault none = { 0 };
+
+	json_decref(
+		call(h, op_message_seen, json_pack("{s:[s]}", "lost", request), &none));
+}
+
+/* Shows messages behind what `text` holds already. */
+static int show(const struct hook *h, const json_t *who, struct text *text,
+		struct fault *f)
+{
+	int64_t room = h->cli->home.settings.config.hook_max_tokens -
+		       (int64_t)(text->len / BYTES_PER_TOKEN) - 1;
+	char request[37];
+	json_t *shown;
+	bool any;
+	int rc;
+
+	if (room < TOKENS_LEAST)
+		return text->len ? write_out(h, text->data, f) : 0;
+	client_key(request);
+	shown = call(h, op_message_show,
+		     json_pack("{ss,sI,sb}", op_key(op_message_show), request,
+			       "max_tokens", (json_int_t)room, "urgent",
+			       h->rule->kind == HOOK_URGENT),
+		     f);
+	any = json_array_size(json_object_get(shown, "messages")) > 0;
+	if (any)
+		tell_messages(text, shown, who, h->event.inner[0]);
+	json_decref(shown);
+	rc = text->len ? write_out(h, text->data, f) : 0;
+	if (any && rc < 0)
+		give_back(h, request);
+	return any && rc == 0 ? note_shown(h, request, f) : rc;
+}
+
+static int start(const struct hook *h, struct text *text, struct fault *f)
+{
+	json_t *who = call(h, op_agent_start, json_object(), f);
+
+	if (!who)
+		return f->code;
+	tell_prime(text, who);
+	if (json_integer_value(json_object_get(who, "unread")))
+		show(h, who, text, f);
+	else
+		write_out(h, text->data, f);
+	json_decref(who);
+	return f->code;
+}
+
+/* Looks for what is new, which is one read, and where there is nothing that is all. */
+static int look(const struct hook *h, struct text *text, struct fault *f)
+{
+	json_t *news = call(h, op_message_news, json_object(), f);
+	const enum hook_kind kind = h->rule->kind;
+	const char *what = kind == HOOK_ALL ? "queued" : "urgent";
+
+	if (!news)
+		return f->code;
+	if (kind == HOOK_TOOL) {
+		if (json_is_true(json_object_get(news, "stopped")) &&
+		    !strstr(h->event.tool, "cadre"))
+			tell_stopped(text, news);
+	} else if (json_integer_value(json_object_get(news, what)) > 0) {
+		if (kind == HOOK_NUDGE)
+			tell_nudge(text, news);
+		else
+			show(h, news, text, f);
+	}
+	if (text->len && (kind == HOOK_TOOL || kind == HOOK_NUDGE))
+		write_out(h, text->data, f);
+	json_decref(news);
+	return f->code;
+}
+
+static const struct hook_rule *rule_of(const struct hook_client *client,
+				       const char *event)
+{
+	for (const struct hook_rule *r = client->rules; r->event; r++)
+		if (!strcmp(r->event, event))
+			return r;
+	return NULL;
+}
+
+/* Where the client is, there its agent is looked for.  A folder that is gone is none. */
+static int answer(struct hook *h, struct fault *f)
+{
+	struct text text = { 0 };
+
+	if (event_read(STDIN_FILENO, &h->event, f) < 0)
+		return f->code;
+	h->rule = rule_of(h->client, h->event.name);
+	if (!h->rule)
+		return 0;
+	if (h->event.cwd[0] && chdir(h->event.cwd) < 0)
+		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", h->event.cwd);
+	if (cli_client(h->cli, HOME_WRITE, f) < 0)
+		return f->code == FAULT_NOT_FOUND ? 0 : (int)f->code;
+	if (!h->cli->home.identity.agent)
+		return 0;
+	if (h->rule->kind == HOOK_START)
+		start(h, &text, f);
+	else
+		look(h, &text, f);
+	text_release(&text);
+	return f->code;
+}
+
+/* Writes into the host's log what went wrong, also where no host runs. */
+static void tell_log(const struct hook *h, const struct fault *why)
+{
+	struct home *home = &h->cli->home;
+	struct fault none = { 0 };
+	struct log *log = NULL;
+
+	if (!home->dir[0])
+		home_find(home, h->cli->dir, HOME_WRITE, &none);
+	if (home->dir[0] && !none.code)
+		log_open(&log, home->dir, LOG_LEVEL_WARN, false, &none);
+	log_line(log, LOG_LEVEL_WARN, "a hook told nothing",
+		 LOG_TEXT("client", h->client->name),
+		 LOG_TEXT("event", h->event.name[0] ? h->event.name : NULL),
+		 LOG_FAULT(why));
+	if (!log)
+		fprintf(stderr, "cadre: %s\n", why->text);
+	log_close(log);
+}
+
+static const struct hook_client *client_named(const char *name)
+{
+	for (const struct hook_client *c = hook_clients; c->name; c++)
+		if (!strcmp(name, c->name) || (c->also && !strcmp(name, c->also)))
+			return c;
+	return NULL;
+}
+
+/* Tells a person a wrong use, with a status at which no client blocks. */
+static int misused(struct cli *cli)
+{
+	cli_usage(
+		cli,
+		"`hook` takes claude, codex, gemini, cursor or opencode, and an event of "
+		"it on standard input; `hook opencode --plugin` prints its plugin");
+	return 1;
+}
+
+int hook_main(struct cli *cli, int argc, char **argv)
+{
+	struct hook h = { .cli = cli, .client = argc > 1 ? client_named(argv[1]) : NULL };
+	struct fault f = { 0 };
+
+	if (argc == 3 && h.client && !strcmp(h.client->name, "opencode") &&
+	    !strcmp(argv[2], "--plugin")) {
+		fputs(plugin_opencode, stdout);
+		return 0;
+	}
+	if (argc != 2 || !h.client || isatty(STDIN_FILENO))
+		return misused(cli);
+	signal(SIGPIPE, SIG_IGN);
+	if (answer(&h, &f) < 0)
+		tell_log(&h, &f);
+	return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * hook - declarations that the files of `cadre hook` and `cadre prime` share.
+ *
+ * The files, in the order to read them: hook.c (the verb), event.c (what a client says),
+ * form.c (what each client takes), tell.c (what a model is told), prime.c, plugin.c.
+ */
+#ifndef TOOLS_CADRE_HOOK_H
+#define TOOLS_CADRE_HOOK_H
+
+#include "tools/cadre/cli.h"
+
+/* Parts of what a client says on standard input; "" where it does not. */
+struct hook_event {
+	char name[64];
+	char cwd[4096];
+	char tool[256];
+	char inner[64]; /* id of the agent within the client that it happened in */
+};
+
+/* Reads an event to its end, of which only these parts are kept: 0, or a fault where it is no
+ * JSON object, too large, or does not end in time. */
+int event_read(int fd, struct hook_event *out, struct fault *f);
+
+/* The thing to do at an event. */
+enum hook_kind {
+	HOOK_START, /* who the agent is, and all that is new */
+	HOOK_ALL, /* all that is new */
+	HOOK_URGENT, /* what is urgent */
+	HOOK_NUDGE, /* that something urgent waits: another event shows it */
+	HOOK_TOOL, /* a tool is about to run: not in a stopped team */
+};
+
+struct hook_rule {
+	const char *event; /* NULL ends a table */
+	enum hook_kind kind;
+	/* JSON that the client takes: $ stands for the text, @ for the event's name. */
+	const char *form;
+};
+
+struct hook_client {
+	const char *name, *also;
+	const struct hook_rule *rules;
+};
+
+extern const struct hook_client hook_clients[]; /* ends with a NULL name */
+
+/* Appends a form that is filled in, and a newline. */
+void form_fill(struct text *out, const struct hook_rule *rule, const char *text);
+
+/* Appends the brief of an agent, of at most PRIME_BYTES, as agent.start answers. */
+enum { PRIME_BYTES = 1600 };
+void tell_prime(struct text *out, const json_t *start);
+/* Appends messages as message.show answers, for `who`, an answer with its name and team.
+ * `inner`: the model is one that the agent has started. */
+void tell_messages(struct text *out, const json_t *shown, const json_t *who, bool inner);
+/* Appends that urgent messages wait. */
+void tell_nudge(struct text *out, const json_t *news);
+/* Appends why a tool may not run now. */
+void tell_stopped(struct text *out, const json_t *who);
+
+extern const char plugin_opencode[];
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * tell - the texts that a model is told.
+ *
+ * Lines that begin in the first column are cadre's own.  Those of a message stand behind a
+ * blank, so that none can look like the heading of another.
+ */
+#include <string.h>
+
+#include "tools/cadre/hook/hook.h"
+
+static const char *text_of(const json_t *json, const char *name)
+{
+	const char *text = json_string_value(json_object_get(json, name));
+
+	return text ? text : "";
+}
+
+static long long number_of(const json_t *json, const char *name)
+{
+	return json_integer_value(json_object_get(json, name));
+}
+
+/* Appends a text that others wrote, on one line. */
+static void add_line(struct text *out, const char *text)
+{
+	struct arena arena = { 0 };
+	const char *plain = cli_plain(&arena, text, false);
+
+	text_add(out, plain, strlen(plain));
+	arena_release(&arena);
+}
+
+static void add_held(struct text *out, const json_t *holding)
+{
+	const json_t *task;
+	size_t i;
+
+	json_array_foreach(holding, i, task) {
+		const json_t *left = json_object_get(task, "left_seconds");
+
+		text_addf(out, "Your task %s, %s", text_of(task, "id"),
+			  text_of(task, "status"));
+		if (left)
+			text_addf(out, ", yours for %lld min more",
+				  (long long)json_integer_value(left) / 60);
+		text_addf(out, ": ");
+		add_line(out, text_of(task, "title"));
+		text_addf(out, "\n");
+	}
+}
+
+static void add_board(struct text *out, const json_t *start)
+{
+	const json_t *best = json_object_get(start, "best");
+
+	text_addf(out, "Tasks: %lld ready, %lld pending", number_of(start, "ready"),
+		  number_of(start, "pending"));
+	if (best) {
+		text_addf(out, "; best: %s ", text_of(best, "id"));
+		add_line(out, text_of(best, "title"));
+	}
+	text_addf(out, "\nUnread messages: %lld\n", number_of(start, "unread"));
+}
+
+static void add_team(struct text *out, const json_t *start)
+{
+	const json_t *teammates = json_object_get(start, "teammates"), *mate;
+	long long others = number_of(start, "others");
+	size_t i;
+
+	if (!json_array_size(teammates))
+		return;
+	text_addf(out, "Team:");
+	json_array_foreach(teammates, i, mate) {
+		const char *task = text_of(mate, "task");
+
+		text_addf(out, "%s %s (", i ? "," : "", text_of(mate, "name"));
+		if (strcmp(text_of(mate, "role"), text_of(mate, "name")) != 0) {
+			add_line(out, text_of(mate, "role"));
+			text_addf(out, "%s", *text_of(mate, "role") ? ", " : "");
+		}
+		text_addf(out, "%s%s%s)", text_of(mate, "status"), *task ? " on " : "",
+			  task);
+	}
+	if (others)
+		text_addf(out, ", %lld more", others);
+	text_addf(out, "\n");
+}
+
+void tell_prime(struct text *out, const json_t *start)
+{
+	text_addf(out,
+		  "You are %s of team %s in cadre, which keeps the messages and tasks "
+		  "of teams of agents",
+		  text_of(start, "name"), text_of(start, "team"));
+	if (*text_of(start, "role") &&
+	    strcmp(text_of(start, "role"), text_of(start, "name")) != 0) {
+		text_addf(out, "; your role: ");
+		add_line(out, text_of(start, "role"));
+	}
+	text_addf(out, ".\n");
+	add_held(out, json_object_get(start, "holding"));
+	add_board(out, start);
+	add_team(out, start);
+	text_addf(out,
+		  "Commands, also as tools of the MCP server cadre:\n"
+		  "cadre inbox: read messages\n"
+		  "cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
+		  "cadre claim [TASK]: take a task, the best ready one\n"
+		  "cadre note TASK TEXT: say how it goes\n"
+		  "cadre done TASK TEXT: end it with its result\n");
+}
+
+/* The heading of a message: who wrote it, which it is, and what it asks for. */
+static void add_heading(struct text *out, const json_t *m)
+{
+	const char *from = text_of(m, "from"), *type = text_of(m, "message_type");
+	const long long seq = number_of(m, "seq");
+
+	if (!strcmp(from, "operator"))
+		text_addf(out, "[From the operator, #%lld", seq);
+	else
+		text_addf(out, "[From agent \"%s\", #%lld", from, seq);
+	if (!strcmp(text_of(m, "priority"), "urgent"))
+		text_addf(out, ", urgent");
+	if (*type && strcmp(type, "text") != 0) {
+		text_addf(out, ", ");
+		add_line(out, type);
+	}
+	if (*text_of(m, "thread")) {
+		text_addf(out, ", thread ");
+		add_line(out, text_of(m, "thread"));
+	}
+	if (json_is_true(json_object_get(m, "ack_required")))
+		text_addf(out, ", to be acknowledged: cadre ack '#%lld'", seq);
+	if (json_object_get(m, "metadata") || json_object_get(m, "metadata_size"))
+		text_addf(out, ", metadata: cadre message part '#%lld' metadata", seq);
+	text_addf(out, "]:\n");
+}
+
+static void add_message(struct text *out, const json_t *m)
+{
+	const json_t *size = json_object_get(m, "content_size");
+	const char *content = text_of(m, "content"), *line = content;
+
+	add_heading(out, m);
+	while (*line) {
+		size_t n = strcspn(line, "\n");
+
+		text_addf(out, " %.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	if (size)
+		text_addf(
+			out,
+			"[of %lld bytes; the rest: cadre message part '#%lld' --offset %zu]\n",
+			(long long)json_integer_value(size), number_of(m, "seq"),
+			strlen(content));
+}
+
+void tell_messages(struct text *out, const json_t *shown, const json_t *who, bool inner)
+{
+	const json_t *messages = json_object_get(shown, "messages"), *m;
+	const long long pending = number_of(shown, "pending");
+	size_t n = json_array_size(messages), i;
+
+	text_addf(
+		out,
+		"cadre: %zu new message%s for %s of team %s, shown this once. To answer "
+		"#N: cadre reply '#N' TEXT, or the tool inbox.\n",
+		n, n == 1 ? "" : "s", text_of(who, "name"), text_of(who, "team"));
+	if (inner)
+		text_addf(out, "Only you are shown it: tell whoever started you.\n");
+	json_array_foreach(messages, i, m)
+		add_message(out, m);
+	if (pending)
+		text_addf(out, "%lld more wait: cadre inbox\n", pending);
+}
+
+void tell_nudge(struct text *out, const json_t *news)
+{
+	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
+		  text_of(news, "name"), text_of(news, "team"),
+		  number_of(news, "urgent"));
+}
+
+void tell_stopped(struct text *out, const json_t *who)
+{
+	text_addf(
+		out,
+		"cadre: team %s is stopped (estop): nothing may be done until its lead or "
+		"the operator lets it go on (cadre thaw). End your turn, or wait with the "
+		"tools of the MCP server cadre.",
+		text_of(who, "team"));
+}
