@@ -1,5 +1,7 @@
-// clients - how each client is told where its model is and that cadre is its MCP server.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// clients - how each client is told where its model is, that cadre is its MCP server, and what
+// its hooks are.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const put = (path, text) => {
@@ -7,12 +9,20 @@ const put = (path, text) => {
 	writeFileSync(path, typeof text === 'string' ? text : JSON.stringify(text));
 };
 const text = 'Begin.';
+const hooksOf = (names, command) => Object.fromEntries(names.map((n) => [n, [{ hooks: [{ type: 'command', command }] }]]));
+const events = ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop', 'SubagentStop', 'SessionEnd'];
 
 // Each has `tokens`, the longest answer that docs/mcp.md promises it, and `setup`, which
-// writes the client's configuration and returns its command and variables.
+// writes the client's configuration and returns its command and variables; `hooks`, behind
+// that, writes what runs `cadre hook` and returns further words of the command.  `stays`: a
+// hook keeps a turn of it going.  `shell`: its tool for commands, and the argument of that.
 export const clients = {
 	claude: {
-		name: 'claude-code', tokens: 10000,
+		name: 'claude-code', tokens: 10000, stays: true, shell: ['Bash', 'command'],
+		hooks({ home, cadre }) {
+			put(`${home}/.claude/settings.json`, { hooks: hooksOf(events, `'${cadre}' hook claude`) });
+			return [];
+		},
 		setup({ home, base, server }) {
 			put(`${home}/mcp.json`, { mcpServers: { cadre: server } });
 			return {
@@ -23,7 +33,11 @@ export const clients = {
 		},
 	},
 	codex: {
-		name: 'codex-mcp-client', tokens: 2500,
+		name: 'codex-mcp-client', tokens: 2500, stays: true, shell: ['exec_command', 'cmd'],
+		hooks({ home, cadre }) {
+			put(`${home}/.codex/hooks.json`, { hooks: hooksOf(events, `'${cadre}' hook codex`) });
+			return ['--dangerously-bypass-hook-trust'];
+		},
 		setup({ home, base, server }) {
 			put(`${home}/.codex/config.toml`, `model = "scripted"
 model_provider = "scripted"
@@ -41,7 +55,14 @@ default_tools_approval_mode = "approve"
 		},
 	},
 	gemini: {
-		name: 'gemini-cli-mcp-client', tokens: 8000,
+		name: 'gemini-cli-mcp-client', tokens: 8000, stays: true, shell: ['run_shell_command', 'command'],
+		hooks({ home, cadre }) {
+			const path = `${home}/.gemini/settings.json`, settings = JSON.parse(readFileSync(path));
+			settings.hooks = hooksOf(['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd'],
+				`'${cadre}' hook gemini`);
+			put(path, settings);
+			return [];
+		},
 		setup({ home, base, server }) {
 			put(`${home}/.gemini/settings.json`, { mcpServers: { cadre: server },
 				security: { auth: { selectedType: 'gemini-api-key' } }, privacy: { usageStatisticsEnabled: false } });
@@ -52,7 +73,11 @@ default_tools_approval_mode = "approve"
 		},
 	},
 	opencode: {
-		name: 'opencode', tokens: 10000,
+		name: 'opencode', tokens: 10000, stays: false, shell: ['bash', 'command'],
+		hooks({ home, cadre }) {
+			put(`${home}/.config/opencode/plugins/cadre.js`, execFileSync(cadre, ['hook', 'opencode', '--plugin'], { encoding: 'utf8' }));
+			return [];
+		},
 		setup({ home, base, server }) {
 			put(`${home}/.config/opencode/opencode.json`, {
 				autoupdate: false,

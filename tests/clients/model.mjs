@@ -101,8 +101,9 @@ function offered(tools, space) {
 const full = (tool) => `${tool.space ?? ''}_${tool.name}`;
 
 export class Model {
-	// `script` is a generator: it yields {tool, input}, is given what the client's model is
-	// shown of the answer, and returns the last text.
+	// `script` is a generator: it yields {tool, input}, a tool of cadre's, or of the client's
+	// with `own`, or {text}; is given what the client's model is shown of the answer; and
+	// returns the last text.
 	constructor(script) {
 		this.script = script;
 		this.requests = [];
@@ -145,13 +146,14 @@ export class Model {
 	// Requests without tools (titles, summaries) are no part of the script.
 	async answer(dialect, body, path) {
 		const all = offered(body.tools), tools = all.filter((t) => /cadre/.test(full(t)));
-		const seen = { path, tools, others: all.length - tools.length, results: [] };
+		const seen = { path, tools, others: all.length - tools.length, results: [], body: JSON.stringify(body) };
 		this.requests.push(seen);
 		if (!all.length)
 			return dialect.say(body, 0, { text: 'ok' }, undefined, path);
 		seen.results = dialect.results(body);
 		const step = this.next(seen.results.join('\n'));
-		const tool = step.tool && tools.find((t) => full(t).endsWith(`_${step.tool}`));
+		const tool = step.tool && (step.own ? all.find((t) => t.name === step.tool)
+			: tools.find((t) => full(t).endsWith(`_${step.tool}`)));
 		if (step.tool && !tool)
 			return dialect.say(body, 0, { text: `the client offers no ${step.tool}: ${all.map(full)}` }, undefined, path);
 		return dialect.say(body, ++this.calls, step, tool, path);

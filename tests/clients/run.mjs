@@ -1,14 +1,15 @@
-// run - a day's work of an agent with real clients, of whom each has `cadre mcp` by stdio.
+// run - a day's work of an agent with real clients, of whom each has `cadre mcp` by stdio, and
+// another one with `cadre hook` at their events.
 //
 //	run.mjs CACHE [--wait] CLIENT...
 //
 // Judged is what reached the client's model, beside what cadre wrote: each answer once and
 // whole, none longer than docs/mcp.md promises the client, a long message in parts up to its
-// end.  --wait: also a call that waits longer than clients do.
+// end; and each message that a hook shows, once.  --wait: also a call that waits longer than clients do.
 import { spawn, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { clients } from './clients.mjs';
 import { Model } from './model.mjs';
 
@@ -27,7 +28,7 @@ class World {
 		this.home = mkdtempSync(join(tmpdir(), `${name}-`));
 		this.work = `${this.home}/work`;
 		this.env = { HOME: this.home, TERM: 'dumb', LC_ALL: 'C.UTF-8', TMPDIR: this.home,
-			PATH: `${cache}/node_modules/.bin:${process.env.PATH}`,
+			PATH: `${cache}/node_modules/.bin:${dirname(cadre)}:${process.env.PATH}`,
 			ASAN_OPTIONS: process.env.ASAN_OPTIONS ?? '', UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? '' };
 		mkdirSync(this.work);
 		this.cadre('init');
@@ -35,7 +36,10 @@ class World {
 		this.cadre('task', 'create', 'Build the part', '--description', 'Why and how, in many words. '.repeat(200));
 	}
 	cadre(...args) {
-		return execFileSync(cadre, args, { env: this.env, cwd: this.home, encoding: 'utf8', timeout: 60000,
+		return this.cadreIn(this.home, ...args);
+	}
+	cadreIn(cwd, ...args) {
+		return execFileSync(cadre, args, { env: this.env, cwd, encoding: 'utf8', timeout: 60000,
 			stdio: ['ignore', 'pipe', 'pipe'] });
 	}
 	// The server as any project's configuration has it, naming nobody; what goes in and out of
@@ -137,6 +141,44 @@ function* patience(world, judge) {
 	return 'Waited.';
 }
 
+// The client's folder is an agent's, for whom a message waits.
+function hooked(world) {
+	world.cadreIn(world.work, 'agent', 'register', 'worker', '--team', 'crew', '--here');
+	world.cadre('send', 'worker', 'hello-of-old', '--team', 'crew');
+}
+
+// The client is driven by hooks alone: its model never asks for its mail.
+function* hooks(world, judge) {
+	const { stays, shell } = clients[judge.client];
+	const body = () => judge.model.requests.at(-1).body;
+	const shown = (word) => judge.must(body().split(word).length === 2, `${word} stands ${body().split(word).length - 1} times in a request`);
+	const urge = (word) => world.cadre('send', 'worker', word, '--team', 'crew', '--priority', 'urgent');
+	const use = (own) => own ? { own, tool: shell[0], input: { [shell[1]]: 'true', description: 'nothing' } } : { tool: 'agents', input: { action: 'list' } };
+
+	judge.must(/You are worker of team crew/.test(body()), 'the brief is not shown');
+	shown('hello-of-old');
+	urge('urgent-between-tools');
+	yield use();
+	shown('urgent-between-tools');
+	world.cadre('send', 'worker', 'normal-that-waits', '--team', 'crew');
+	yield use();
+	judge.must(!body().includes('normal-that-waits'), 'a normal message is shown between two tools');
+	world.cadre('estop', 'crew');
+	const refused = yield use(true);
+	judge.must(/team crew is stopped/.test(refused), `a tool in a stopped team: ${refused.slice(0, 300)}`);
+	world.cadre('thaw', 'crew');
+	if (stays) {
+		urge('urgent-at-the-end');
+		yield { text: 'This is the end.' };
+		shown('urgent-at-the-end');
+	}
+	shown('hello-of-old');
+	shown('urgent-between-tools');
+	const receipts = [1, 2].map((n) => JSON.parse(world.cadre('receipt', `#${n}`, '--team', 'crew', '--json')).deliveries[0]);
+	judge.must(receipts.every((r) => r.state === 'acked' && r.shown_at), `receipts: ${JSON.stringify(receipts)}`);
+	return 'Read.';
+}
+
 // Ends with its status, and at the latest after so many seconds.
 function run(command, { words, env }, world, seconds) {
 	return new Promise((done) => {
@@ -158,9 +200,16 @@ async function play(name, script, seconds) {
 	const world = new World(name), judge = new Judge(world), client = clients[name];
 	const model = new Model(script(world, judge));
 	await model.start();
+	judge.model = model;
+	judge.client = name;
+	const command = client.setup({ home: world.home, base: model.base, server: world.server() });
+	if (script === hooks) {
+		hooked(world);
+		const [first, ...others] = command.words;
+		command.words = [first, ...client.hooks({ home: world.home, cadre }), ...others];
+	}
 	const began = Date.now();
-	const ended = await run(name, client.setup({ home: world.home, base: model.base, server: world.server() }),
-		world, seconds * scale);
+	const ended = await run(name, command, world, seconds * scale);
 	model.stop();
 	judge.took = (Date.now() - began) / 1000;
 	judge.client = world.lines('in').find((m) => m.method === 'initialize')?.params.clientInfo ?? {};
@@ -191,6 +240,9 @@ for (const name of names) {
 	row(name, `${judge.client.name} ${judge.client.version}`, judge.tools.length,
 		Math.ceil(judge.tools.reduce((n, t) => n + t.bytes, 0) / TOKEN), judge.longest, tokens, judge.requests, judge.took.toFixed(1));
 	failed += tell(judge, name);
+	const hook = await play(name, hooks, 90);
+	console.log(`${' '.repeat(10)} hooks: ${hook.requests} requests in ${hook.took.toFixed(1)} s`);
+	failed += tell(hook, name);
 	if (!waits)
 		continue;
 	const waited = await play(name, patience, 150);
