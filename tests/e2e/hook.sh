@@ -12,10 +12,10 @@ coder() { (. "$TMPDIR/coder" && "$@"); }
 mail() { cadre --team crew --as tester send coder "$@" >/dev/null || bad "send $*"; }
 
 # event NAME [MORE]: as most clients write it, for the folder of this story.
-event() { printf '{"session_id":"s","transcript_path":"/t","cwd":"%s","hook_event_name":"%s"%s}' "$TMPDIR" "$1" "${2-}"; }
-# told CLIENT: what the client's hook writes for the event on standard input.
+event() { printf '{"session_id":"s","transcript_path":"/t","cwd":"%s","hook_event_name":"%s"%s}' "$TMPDIR" "$1" "${2-}" >"$TMPDIR/event"; }
+# told CLIENT: what the client's hook writes for that event.
 told() {
-	coder "$CADRE" hook "$1" >"$TMPDIR/told" 2>"$TMPDIR/err"
+	coder "$CADRE" hook "$1" <"$TMPDIR/event" >"$TMPDIR/told" 2>"$TMPDIR/err"
 	got=$?
 	[ $got = 0 ] || bad "the hook of $1 ended with $got"
 	[ ! -s "$TMPDIR/err" ] || bad "the hook of $1 complains: $(cat "$TMPDIR/err")"
@@ -48,76 +48,76 @@ tool=',"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"'
 all() { # with a host, or without
 	# Where there is nothing, nothing is told, but who one is when a session begins.
 	for name in UserPromptSubmit PreToolUse PostToolUse Stop SubagentStop SessionEnd Notification; do
-		event $name | nothing claude
-		event $name | nothing codex
+		event $name; nothing claude
+		event $name; nothing codex
 	done
-	event SessionStart ',"source":"startup"' | tells claude-code "$(context SessionStart)" '^You are coder of team crew.*Unread messages: 0'
+	event SessionStart ',"source":"startup"'; tells claude-code "$(context SessionStart)" '^You are coder of team crew.*Unread messages: 0'
 
 	# A prompt brings all, once; between two tools comes what is urgent.
 	mail one
 	mail two --priority urgent --thread design
-	event PreToolUse "$tool" | nothing claude
-	event PostToolUse "$tool" | tells claude "$(context PostToolUse)" '1 new message for coder of team crew.*\[From agent "tester", #[0-9]+, urgent, thread design\]:\n two\n1 more wait'
-	event PostToolUse "$tool" | nothing claude
-	event Stop ',"stop_hook_active":false' | nothing claude
-	event UserPromptSubmit ',"prompt":"go on"' | tells claude "$(context UserPromptSubmit)" '\]:\n one\n$'
-	event UserPromptSubmit ',"prompt":"go on"' | nothing claude
+	event PreToolUse "$tool"; nothing claude
+	event PostToolUse "$tool"; tells claude "$(context PostToolUse)" '1 new message for coder of team crew.*\[From agent "tester", #[0-9]+, urgent, thread design\]:\n two\n1 more wait'
+	event PostToolUse "$tool"; nothing claude
+	event Stop ',"stop_hook_active":false'; nothing claude
+	event UserPromptSubmit ',"prompt":"go on"'; tells claude "$(context UserPromptSubmit)" '\]:\n one\n$'
+	event UserPromptSubmit ',"prompt":"go on"'; nothing claude
 	# A turn goes on for what is urgent, again if that is new, and never without news.
 	mail now --priority urgent
-	event Stop ',"stop_hook_active":false' | tells claude '{"decision":"block","reason":"TEXT"}' ' now\n'
+	event Stop ',"stop_hook_active":false'; tells claude '{"decision":"block","reason":"TEXT"}' ' now\n'
 	mail again --priority urgent
-	event Stop ',"stop_hook_active":true' | tells claude '{"decision":"block","reason":"TEXT"}' ' again\n'
-	event Stop ',"stop_hook_active":true' | nothing claude
+	event Stop ',"stop_hook_active":true'; tells claude '{"decision":"block","reason":"TEXT"}' ' again\n'
+	event Stop ',"stop_hook_active":true'; nothing claude
 	# A part of the client that the agent has started is the only one that is shown it.
 	mail inner --priority urgent
-	event SubagentStop ',"agent_id":"a1"' | tells claude '{"decision":"block","reason":"TEXT"}' 'tell whoever started you.* inner'
+	event SubagentStop ',"agent_id":"a1"'; tells claude '{"decision":"block","reason":"TEXT"}' 'tell whoever started you.* inner'
 
 	mail hello
-	event SessionStart ',"source":"resume","model":"m","permission_mode":"default"' |
-		tells codex "$(context SessionStart)" 'Unread messages: 1.*cadre done TASK TEXT.* hello\n'
+	event SessionStart ',"source":"resume","model":"m","permission_mode":"default"'
+	tells codex "$(context SessionStart)" 'Unread messages: 1.*cadre done TASK TEXT.* hello\n'
 	mail hello
-	event BeforeAgent ',"timestamp":"2026-11-27T00:00:00Z","prompt":"go"' | tells gemini "$(context BeforeAgent)" ' hello\n'
+	event BeforeAgent ',"timestamp":"2026-11-27T00:00:00Z","prompt":"go"'; tells gemini "$(context BeforeAgent)" ' hello\n'
 	mail soon --priority urgent
-	event AfterTool ',"tool_name":"read_file","tool_response":{"llmContent":"x"}' | tells gemini "$(context AfterTool)" ' soon\n'
+	event AfterTool ',"tool_name":"read_file","tool_response":{"llmContent":"x"}'; tells gemini "$(context AfterTool)" ' soon\n'
 	mail late --priority urgent
-	event AfterAgent ',"prompt":"go","prompt_response":"done","stop_hook_active":false' |
-		tells gemini '{"decision":"deny","reason":"TEXT"}' ' late\n'
-	event AfterAgent ',"prompt":"go","prompt_response":"done","stop_hook_active":true' | nothing gemini
-	event SessionStart | tells gemini "$(context SessionStart)" '^You are coder'
+	event AfterAgent ',"prompt":"go","prompt_response":"done","stop_hook_active":false'
+	tells gemini '{"decision":"deny","reason":"TEXT"}' ' late\n'
+	event AfterAgent ',"prompt":"go","prompt_response":"done","stop_hook_active":true'; nothing gemini
+	event SessionStart; tells gemini "$(context SessionStart)" '^You are coder'
 
 	# Cursor says its folders in a list.
 	mail hello
-	cursor() { printf '{"conversation_id":"c","generation_id":"g","hook_event_name":"%s","cursor_version":"2.1","workspace_roots":["%s","/"],"user_email":null}' "$1" "$TMPDIR"; }
-	cursor beforeSubmitPrompt | nothing cursor
-	cursor postToolUse | tells cursor '{"additional_context":"TEXT"}' ' hello\n'
+	cursor() { printf '{"conversation_id":"c","generation_id":"g","hook_event_name":"%s","cursor_version":"2.1","workspace_roots":["%s","/"],"user_email":null}' "$1" "$TMPDIR" >"$TMPDIR/event"; }
+	cursor beforeSubmitPrompt; nothing cursor
+	cursor postToolUse; tells cursor '{"additional_context":"TEXT"}' ' hello\n'
 	mail stay --priority urgent
-	cursor stop | tells cursor '{"followup_message":"TEXT"}' ' stay\n'
-	cursor stop | nothing cursor
-	cursor sessionStart | tells cursor '{"additional_context":"TEXT"}' '^You are coder'
+	cursor stop; tells cursor '{"followup_message":"TEXT"}' ' stay\n'
+	cursor stop; nothing cursor
+	cursor sessionStart; tells cursor '{"additional_context":"TEXT"}' '^You are coder'
 
 	mail hello
-	event chat.message | tells opencode '{"context":"TEXT"}' ' hello\n'
+	event chat.message; tells opencode '{"context":"TEXT"}' ' hello\n'
 	mail stay --priority urgent
-	event session.idle | tells opencode '{"prompt":"TEXT"}' 'urgent messages for coder of team crew have come: 1'
-	event chat.message | tells opencode '{"context":"TEXT"}' ' stay\n'
-	event session.idle | nothing opencode
+	event session.idle; tells opencode '{"prompt":"TEXT"}' 'urgent messages for coder of team crew have come: 1'
+	event chat.message; tells opencode '{"context":"TEXT"}' ' stay\n'
+	event session.idle; nothing opencode
 
 	# A stopped team uses no tools, but cadre's own.
 	cadre estop crew >/dev/null || bad "estop"
-	event PreToolUse "$tool" | tells claude '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"TEXT"}}' 'team crew is stopped'
-	event PreToolUse ',"tool_name":"mcp__cadre__inbox"' | nothing claude
-	event BeforeTool ',"tool_name":"run_shell_command"' | tells gemini '{"decision":"deny","reason":"TEXT"}' 'is stopped'
-	cursor preToolUse | tells cursor '{"permission":"deny","user_message":"TEXT","agent_message":"TEXT"}' 'is stopped'
-	event tool.execute.before | tells opencode '{"deny":"TEXT"}' 'is stopped'
+	event PreToolUse "$tool"; tells claude '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"TEXT"}}' 'team crew is stopped'
+	event PreToolUse ',"tool_name":"mcp__cadre__inbox"'; nothing claude
+	event BeforeTool ',"tool_name":"run_shell_command"'; tells gemini '{"decision":"deny","reason":"TEXT"}' 'is stopped'
+	cursor preToolUse; tells cursor '{"permission":"deny","user_message":"TEXT","agent_message":"TEXT"}' 'is stopped'
+	event tool.execute.before; tells opencode '{"deny":"TEXT"}' 'is stopped'
 	cadre thaw crew >/dev/null || bad "thaw"
-	event PreToolUse "$tool" | nothing claude
+	event PreToolUse "$tool"; nothing claude
 
 	# Messages that were shown cannot be handed out again, and stay owed where that was asked for.
 	mail owed --ack-required
-	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" "to be acknowledged: cadre ack '#[0-9]+'"
+	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" "to be acknowledged: cadre ack '#[0-9]+'"
 	owed=$(sed "s/.*cadre ack '\(#[0-9]*\)'.*/\1/" "$TMPDIR/told")
 	sleep 3
-	event UserPromptSubmit | nothing claude
+	event UserPromptSubmit; nothing claude
 	is 0 '"messages":\[\]' coder cadre inbox --json
 	is 0 '"shown_at":"20' cadre --team crew --as tester receipt "$owed" --json
 	is 0 '"state":"fetched"' cadre --team crew --as tester receipt "$owed" --json
@@ -127,21 +127,25 @@ all() { # with a host, or without
 	# Two hooks at once show no message twice, and none of them is lost.
 	i=0
 	while [ $i -lt 8 ]; do mail "m$i"; i=$((i + 1)); done
+	event UserPromptSubmit
 	for i in 1 2 3 4; do
-		event UserPromptSubmit | coder "$CADRE" hook claude >"$TMPDIR/at-once.$i" &
+		coder "$CADRE" hook claude <"$TMPDIR/event" >"$TMPDIR/at-once.$i" &
 		hooks="${hooks-} $!"
 	done
 	wait $hooks
 	hooks=
 	[ "$(cat "$TMPDIR"/at-once.* | grep -o '\\n m[0-7]' | sort | uniq -c | awk '{ print $1 }' | tr -d '\n')" = 11111111 ] ||
 		bad "at once were shown: $(cat "$TMPDIR"/at-once.*)"
-	event UserPromptSubmit | nothing claude
+	event UserPromptSubmit; nothing claude
 
 	# A message that is too long is cut at a character, and the rest can be read.
 	python3 -c 'print("ab" + "€\n" * 20000, end="")' >"$TMPDIR/long"
 	mail @"$TMPDIR/long"
 	mail behind
-	event UserPromptSubmit | CADRE_HOOK_MAX_TOKENS=700 tells claude "$(context UserPromptSubmit)" ' ab€\n €.*€\n\[of 80002 bytes; the rest: cadre message part .#[0-9]+. --offset [0-9]+\]\n1 more wait'
+	event UserPromptSubmit
+	export CADRE_HOOK_MAX_TOKENS=700
+	tells claude "$(context UserPromptSubmit)" ' ab€\n €.*€\n\[of 80002 bytes; the rest: cadre message part .#[0-9]+. --offset [0-9]+\]\n1 more wait'
+	unset CADRE_HOOK_MAX_TOKENS
 	python3 - "$TMPDIR/told" <<-'END' || bad "it is longer than 700 tokens"
 		import json, sys
 		text = json.load(open(sys.argv[1]))["hookSpecificOutput"]["additionalContext"]
@@ -154,33 +158,38 @@ all() { # with a host, or without
 		rest = json.load(open(sys.argv[1]))["text"].encode()
 		sys.exit(not rest or open(sys.argv[2], "rb").read()[int(sys.argv[3]):] != rest)
 	END
-	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" ' behind\n'
+	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' behind\n'
 
 	# A message that cannot be written was not shown: the next hook shows it.
 	mail kept --ack-required
-	event UserPromptSubmit | coder "$CADRE" hook claude >/dev/full 2>"$TMPDIR/err" || bad "a hook that cannot write ended with $?"
-	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" ' kept\n'
+	event UserPromptSubmit
+	coder "$CADRE" hook claude <"$TMPDIR/event" >/dev/full 2>"$TMPDIR/err" || bad "a hook that cannot write ended with $?"
+	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' kept\n'
 	# So it is with one that is killed before it has written.
 	mail killed
 	kill_writer || bad "the hook was not killed while it wrote"
 	sleep 3
-	event UserPromptSubmit | tells claude "$(context UserPromptSubmit)" ' killed\n'
+	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' killed\n'
 
 	# An event that is none stops no client.
 	for text in '' garbage '[]' '{' '{"a":1}' '{"hook_event_name":7}' '{"hook_event_name":"Stop"}}' '}'; do
-		printf %s "$text" | nothing claude
+		printf %s "$text" >"$TMPDIR/event"
+		nothing claude
 	done
-	head -c 100000 /dev/urandom | nothing codex
-	event UserPromptSubmit | sed "s|\"cwd\":\"[^\"]*\"|\"cwd\":\"/there/is/none\"|" | nothing claude
+	head -c 100000 /dev/urandom >"$TMPDIR/event"
+	nothing codex
+	printf '{"hook_event_name":"UserPromptSubmit","cwd":"/there/is/none"}' >"$TMPDIR/event"
+	nothing claude
 	# A large one is read to its end.
 	mail large --priority urgent
-	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"hook_event_name\\":\\"Stop\\"'; head -c 10485760 /dev/zero | tr '\0' '"' | sed 's/"/\\"/g'
-		printf '"},"cwd":"%s"}' "$TMPDIR"; } | tells claude "$(context PostToolUse)" ' large\n'
+	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"}}\\"hook_event_name\\":\\"Stop\\"'; head -c 10485760 /dev/zero | tr '\0' '"' | sed 's/"/\\"/g'
+		printf '"},"cwd":"%s"}' "$TMPDIR"; } >"$TMPDIR/event"
+	tells claude "$(context PostToolUse)" ' large\n'
 }
 
 # kill_writer: kills a hook whose standard output takes nothing.
 kill_writer() {
-	event UserPromptSubmit >"$TMPDIR/event"
+	event UserPromptSubmit
 	coder python3 - "$CADRE" "$TMPDIR/event" <<-'END'
 		import fcntl, os, signal, subprocess, sys, time
 		there, here = os.pipe()
@@ -211,10 +220,12 @@ printf '{"hook_event_name":"UserPromptSubmit","cwd":"%s/work"}' "$TMPDIR" >"$TMP
 grep -q ' here' "$TMPDIR/told" || bad "a worktree's agent is not told: $(cat "$TMPDIR/told")"
 # Without an identity, a state or a token that holds a hook tells nothing.
 mail nobody
-[ -z "$(event SessionStart | "$CADRE" hook claude 2>&1)" ] || bad "nobody is told something"
-[ -z "$(event SessionStart | (unset CADRE_HOME && cd "$TMPDIR/elsewhere" && HOME=$TMPDIR/elsewhere "$CADRE" hook claude 2>&1))" ] ||
+event SessionStart
+[ -z "$("$CADRE" hook claude <"$TMPDIR/event" 2>&1)" ] || bad "nobody is told something"
+[ -z "$(unset CADRE_HOME && HOME=$TMPDIR/elsewhere XDG_STATE_HOME= "$CADRE" hook claude <"$TMPDIR/event" 2>&1)" ] ||
 	bad "without a state something is told"
-[ -z "$(event UserPromptSubmit | CADRE_TEAM=crew CADRE_AGENT=coder CADRE_TOKEN=0000 "$CADRE" hook claude)" ] || bad "a wrong token is told"
+event UserPromptSubmit
+[ -z "$(CADRE_TEAM=crew CADRE_AGENT=coder CADRE_TOKEN=0000 "$CADRE" hook claude <"$TMPDIR/event")" ] || bad "a wrong token is told"
 is 0 'nobody here yet' cadre prime
 is 1 'takes claude' cadre hook windsurf
 

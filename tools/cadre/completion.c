@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "tools/cadre/cli.h"
+#include "tools/cadre/hook/hook.h"
 
 /* --- candidates ------------------------------------------------------------------- */
 
@@ -278,6 +279,9 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 	for (const char *const *s = completion_shells; !strcmp(verb, "completion") && *s;
 	     s++)
 		put(begun, *s, NULL);
+	for (const struct hook_client *c = hook_clients; !strcmp(verb, "hook") && c->name;
+	     c++)
+		put(begun, c->name, NULL);
 	if (*begun == '-')
 		put_common(begun, false);
 }
