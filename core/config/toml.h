@@ -6,7 +6,8 @@
  * the tree can name file, line and column of what is wrong.
  *
  * The parts: toml.c (lines, headers, keys), toml_value.c (arrays, inline tables,
- * words), toml_text.c, toml_number.c, toml_time.c, toml_table.c.
+ * words), toml_text.c, toml_number.c, toml_time.c, toml_table.c; toml_lines.c (where in the
+ * text they are).
  */
 #ifndef CORE_CONFIG_TOML_H
 #define CORE_CONFIG_TOML_H
@@ -105,6 +106,20 @@ int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 
 /* The entry of a table; NULL if there is none. */
 struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len);
+
+/* A header or a pair of a document. */
+struct toml_line {
+	size_t from,
+		to; /* its bytes, with a comment behind it and without its line end */
+	bool header;
+	const struct toml_text *path; /* the keys that lead to it from the root */
+	size_t n;
+};
+
+/* Calls `each` for all of a document that toml_read() has taken. */
+int toml_lines(struct arena *a, const char *data, size_t len,
+	       void (*each)(void *arg, const struct toml_line *line), void *arg,
+	       struct fault *f);
 
 /* Says what is wrong at a place of a file, for readers of the tree as well. */
 int toml_refuse(const char *file, struct toml_place at, struct fault *f, const char *fmt,

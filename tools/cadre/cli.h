@@ -374,6 +374,7 @@ extern const char *const completion_shells[]; /* ends with NULL */
 /* --- the verbs ---------------------------------------------------------------------- */
 
 int init_main(struct cli *cli, int argc, char **argv);
+int setup_main(struct cli *cli, int argc, char **argv);
 int trust_main(struct cli *cli, int argc, char **argv);
 int up_main(struct cli *cli, int argc, char **argv);
 int serve_main(struct cli *cli, int argc, char **argv);

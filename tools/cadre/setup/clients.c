@@ -1,0 +1,187 @@
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/home/paths.h"
+#include "tools/cadre/setup/setup.h"
+
+/* The names of events as each client's documents have them: see docs/setup.md. */
+static const char *const claude_events[] = { "SessionStart", "UserPromptSubmit",
+					     "PreToolUse",   "PostToolUse",
+					     "Stop",         "SubagentStop",
+					     "SessionEnd",   NULL };
+static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", NULL };
+/* A prompt takes no context in Cursor. */
+static const char *const cursor_events[] = { "sessionStart", "preToolUse", "postToolUse", "stop", "subagentStop", NULL };
+
+#define ENTRY "{\"command\":\"@\",\"args\":[\"mcp\"]}"
+#define ENTRY_STDIO "{\"type\":\"stdio\",\"command\":\"@\",\"args\":[\"mcp\"]}"
+
+const struct setup_client setup_clients[] = {
+	{
+		.name = "claude",
+		.title = "Claude Code",
+		.programs = { "claude" },
+		.variable = "CLAUDE_CONFIG_DIR",
+		.folder = ".claude",
+		.files = { [PART_MCP] = { .project = ".mcp.json",
+					  .user = ".claude.json",
+					  .in_home = true },
+			   [PART_HOOKS] = { ".claude/settings.json", "settings.json" },
+			   [PART_TEXT] = { "CLAUDE.md", "CLAUDE.md" } },
+		.servers = "mcpServers",
+		.entry = ENTRY,
+		.events = claude_events,
+		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
+		.note = "Claude Code asks once whether a project's .mcp.json may be used",
+	},
+	{
+		.name = "codex",
+		.title = "Codex",
+		.programs = { "codex" },
+		.variable = "CODEX_HOME",
+		.folder = ".codex",
+		.files = { [PART_MCP] = { ".codex/config.toml", "config.toml" },
+			   [PART_HOOKS] = { ".codex/hooks.json", "hooks.json" },
+			   [PART_TEXT] = { "AGENTS.md", "AGENTS.md" } },
+		.toml = true,
+		.servers = "mcp_servers",
+		.entry = ENTRY,
+		.events = claude_events,
+		/* It allows the hooks of a session's end no more. */
+		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":3}]}",
+		.note = "Codex reads a project's files once you trust it, and runs hooks once "
+			"you have said yes to them: /hooks",
+	},
+	{
+		.name = "gemini",
+		.title = "Gemini CLI",
+		.programs = { "gemini" },
+		.folder = ".gemini",
+		.files = { [PART_MCP] = { ".gemini/settings.json", "settings.json" },
+			   [PART_HOOKS] = { ".gemini/settings.json", "settings.json" },
+			   [PART_TEXT] = { "GEMINI.md", "GEMINI.md" } },
+		.servers = "mcpServers",
+		.entry = ENTRY,
+		.events = gemini_events,
+		.hook = "{\"hooks\":[{\"name\":\"cadre\",\"type\":\"command\",\"command\":\"@\","
+			"\"timeout\":10000}]}",
+		.note = "Gemini CLI reads a project's settings once its folder is trusted",
+	},
+	{
+		.name = "cursor",
+		.title = "Cursor",
+		.programs = { "cursor", "cursor-agent" },
+		.folder = ".cursor",
+		.files = { [PART_MCP] = { ".cursor/mcp.json", "mcp.json" },
+			   [PART_HOOKS] = { ".cursor/hooks.json", "hooks.json" },
+			   [PART_TEXT] = { "AGENTS.md" } },
+		.servers = "mcpServers",
+		.entry = ENTRY_STDIO,
+		.events = cursor_events,
+		.hook = "{\"command\":\"@\",\"timeout\":10}",
+		.beside = { "version", 1 },
+		.note = "Cursor has a server switched on under Settings, MCP",
+	},
+	{
+		.name = "opencode",
+		.title = "OpenCode",
+		.programs = { "opencode" },
+		.variable = "XDG_CONFIG_HOME",
+		.folder = ".config",
+		.trace = "opencode",
+		.files = { [PART_MCP] = { .project = "opencode.json",
+					  .user = "opencode/opencode.json",
+					  .end = "c" },
+			   [PART_HOOKS] = { ".opencode/plugins/cadre.js",
+					    "opencode/plugins/cadre.js" },
+			   [PART_TEXT] = { "AGENTS.md", "opencode/AGENTS.md" } },
+		.servers = "mcp",
+		.entry =
+			"{\"type\":\"local\",\"command\":[\"@\",\"mcp\"],\"enabled\":true}",
+		.plugin = true,
+	},
+	{
+		.name = "vscode",
+		.title = "VS Code",
+		.programs = { "code", "code-insiders" },
+		.variable = "XDG_CONFIG_HOME",
+		.folder = ".config",
+		.trace = "Code",
+		.files = { [PART_MCP] = { ".vscode/mcp.json", "Code/User/mcp.json" },
+			   [PART_TEXT] = { "AGENTS.md" } },
+		.servers = "servers",
+		.entry = ENTRY_STDIO,
+		.note = "VS Code asks once whether the server may be started",
+	},
+	{ .name = NULL },
+};
+
+const struct setup_client *setup_client_named(const char *name)
+{
+	for (const struct setup_client *c = setup_clients; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+/* --- where they are ----------------------------------------------------------------------- */
+
+static bool is_in_path(const char *program)
+{
+	char dir[4096], path[4096];
+
+	for (const char *at = paths_env("PATH"); at; at = strchr(at, ':')) {
+		at += *at == ':';
+		snprintf(dir, sizeof(dir), "%.*s", (int)strcspn(at, ":"), at);
+		if (*dir == '/' && paths_join(path, dir, program) && !access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* The folder of the user that holds a file of the client. */
+static bool user_folder(const struct setup_client *c, bool in_home, char out[4096])
+{
+	const char *said = c->variable ? paths_env(c->variable) : NULL;
+	char home[4096];
+
+	if (said && *said == '/')
+		return paths_join(out, said, "");
+	return paths_home(home) && paths_join(out, home, in_home ? "" : c->folder);
+}
+
+bool setup_client_there(const struct setup_client *c)
+{
+	char folder[4096], path[4096];
+	struct stat st;
+
+	for (int i = 0; c->programs[i]; i++)
+		if (is_in_path(c->programs[i]))
+			return true;
+	return user_folder(c, false, folder) &&
+	       paths_join(path, folder, c->trace ? c->trace : "") && !stat(path, &st) &&
+	       S_ISDIR(st.st_mode);
+}
+
+bool setup_client_path(const struct setup_client *c, enum setup_part part,
+		       const char *project, char out[4096])
+{
+	const struct setup_file *file = &c->files[part];
+	const char *name = project ? file->project : file->user;
+	char folder[4096], other[4096];
+
+	if (!name)
+		return false;
+	if (project)
+		snprintf(folder, sizeof(folder), "%s", project);
+	else if (!user_folder(c, file->in_home, folder))
+		return false;
+	if (!paths_join(out, folder, name))
+		return false;
+	if (file->end && snprintf(other, sizeof(other), "%s%s", out, file->end) < 4096 &&
+	    access(out, F_OK) != 0 && !access(other, F_OK))
+		memcpy(out, other, sizeof(other));
+	return true;
+}

@@ -1,0 +1,94 @@
+#include "tools/cadre/setup/draft.h"
+
+#include <string.h>
+
+static const char mark[] = "\xef\xbb\xbf";
+
+void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *data,
+		  size_t len)
+{
+	struct text out = { 0 };
+
+	if (from)
+		text_add(&out, d->text.data, from);
+	text_add(&out, data, len);
+	if (to < d->text.len)
+		text_add(&out, d->text.data + to, d->text.len - to);
+	text_release(&d->text);
+	d->text = out;
+}
+
+const char *draft_eol(const struct setup_draft *d)
+{
+	const char *end = d->text.len ? memchr(d->text.data, '\n', d->text.len) : NULL;
+
+	return end && end > d->text.data && end[-1] == '\r' ? "\r\n" : "\n";
+}
+
+size_t draft_start(const struct setup_draft *d)
+{
+	return d->text.len >= 3 && !memcmp(d->text.data, mark, 3) ? 3 : 0;
+}
+
+void draft_indent(const struct setup_draft *d, size_t at, struct text *out)
+{
+	size_t from = at;
+
+	while (from > draft_start(d) && d->text.data[from - 1] != '\n')
+		from--;
+	text_add(out, d->text.data + from, strspn(d->text.data + from, " \t"));
+}
+
+/* --- lines at the end ------------------------------------------------------------------ */
+
+static void add_lines(struct text *out, const char *lines, const char *eol)
+{
+	for (; *lines; lines += strcspn(lines, "\n")) {
+		if (*lines == '\n') {
+			text_addf(out, "%s", eol);
+			lines++;
+		}
+		text_add(out, lines, strcspn(lines, "\n"));
+	}
+}
+
+void draft_append(struct setup_draft *d, const char *lines)
+{
+	const char *eol = draft_eol(d);
+	bool some = d->text.len > draft_start(d);
+	bool ended = some ? d->text.data[d->text.len - 1] == '\n' : !d->there;
+
+	if (some)
+		text_addf(&d->text, "%s%s", eol, ended ? "" : eol);
+	add_lines(&d->text, lines, eol);
+	if (ended)
+		text_addf(&d->text, "%s", eol);
+	d->there = true;
+}
+
+/* Goes back over a line end before `at`, if one is there. */
+static size_t back(const struct setup_draft *d, size_t at, const char *eol)
+{
+	size_t n = strlen(eol);
+
+	return at >= draft_start(d) + n && !memcmp(d->text.data + at - n, eol, n) ? at - n
+										  : at;
+}
+
+void draft_cut(struct setup_draft *d, size_t from, size_t to)
+{
+	const char *inner = memchr(d->text.data + from, '\n', to - from);
+	const char *eol = inner && inner[-1] == '\r' ? "\r\n" : "\n";
+	size_t above = back(d, from, eol), ended = strlen(eol);
+
+	if (d->text.len - to < ended || memcmp(d->text.data + to, eol, ended) != 0) {
+		draft_splice(d, back(d, above, eol), to, "", 0);
+		return;
+	}
+	to += ended;
+	/* The line end above is that of an empty line only if another one is before it. */
+	if (above < from && above > draft_start(d) && d->text.data[above - 1] != '\n')
+		above = from;
+	d->there = above || to < d->text.len;
+	draft_splice(d, above, to, "", 0);
+}

@@ -1,0 +1,118 @@
+/*
+ * hooks - the commands that a client runs on its events, as items of arrays in JSON.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/cadre/setup/setup.h"
+
+/* The path or name of this program in a shell's line that runs the client's hook; NULL: it
+ * is another line. */
+static const char *program_of(struct arena *a, const char *client, const char *line)
+{
+	const char *end = arena_printf(a, " hook %s", client);
+	size_t n = strlen(line), tail = strlen(end);
+
+	if (n <= tail || strcmp(line + n - tail, end) != 0)
+		return NULL;
+	n -= tail;
+	if (n > 2 && line[0] == '\'' && line[n - 1] == '\'') {
+		line++;
+		n -= 2;
+	}
+	return setup_is_cadre(line, n) ? arena_strndup(a, line, n) : NULL;
+}
+
+/* The string with the command of a handler of ours, or NULL. */
+static struct jsonc *find_line(struct arena *a, const struct setup_client *c,
+			       const struct setup_draft *d, const struct jsonc *handler)
+{
+	struct jsonc *line = jsonc_member(d, handler, "command");
+	const char *text = jsonc_text(a, d, line);
+
+	return text && program_of(a, c->name, text) ? line : NULL;
+}
+
+/* The last handler of ours in an event, and its command; NULL: there is none.  An item of an
+ * event is a handler, or has an array of them. */
+static struct jsonc *find_handler(struct arena *a, const struct setup_client *c,
+				  const struct setup_draft *d, const struct jsonc *event,
+				  struct jsonc **line)
+{
+	for (struct jsonc *item = event->last; item; item = item->prev) {
+		const struct jsonc *group = jsonc_member(d, item, "hooks");
+
+		*line = find_line(a, c, d, item);
+		if (*line)
+			return item;
+		for (struct jsonc *h = group ? group->last : NULL; h; h = h->prev)
+			if ((*line = find_line(a, c, d, h)))
+				return h;
+	}
+	return NULL;
+}
+
+/* --- putting ----------------------------------------------------------------------------------- */
+
+static int put_event(const struct setup_client *c, const char *name,
+		     const struct setup_words *w, struct setup_draft *d,
+		     struct setup_tally *t, struct fault *f)
+{
+	const struct jsonc_place place = { .keys = { "hooks", name }, .push = true };
+	const struct jsonc *hooks, *event = NULL;
+	struct jsonc *root, *line = NULL;
+	struct arena a = { 0 };
+	const char *text;
+	json_t *value;
+
+	if (jsonc_read(&a, d, &root, f) == 0 && root &&
+	    (hooks = jsonc_member(d, root, "hooks")))
+		event = jsonc_member(d, hooks, name);
+	if (event && find_handler(&a, c, d, event, &line)) {
+		text = jsonc_text(&a, d, line);
+		setup_found(t, program_of(&a, c->name, text), w->command);
+		if (strcmp(text, w->line) != 0)
+			jsonc_set(d, line, w->line);
+	} else if (!f->code) {
+		t->missing++;
+		value = setup_fill(c->hook, w->line);
+		jsonc_put(d, &place, value, c->beside.key ? &c->beside : NULL, f);
+		json_decref(value);
+	}
+	arena_release(&a);
+	return f->code;
+}
+
+int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
+		    struct setup_draft *d, struct setup_tally *t, struct fault *f)
+{
+	for (int i = 0; c->events[i] && !f->code; i++)
+		put_event(c, c->events[i], w, d, t, f);
+	return f->code;
+}
+
+/* --- taking away ---------------------------------------------------------------------------------- */
+
+/* Takes the last handler of ours in the text away; false: there is none. */
+static bool cut_last(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+{
+	struct jsonc *root, *hooks = NULL, *handler = NULL, *line;
+	struct arena a = { 0 };
+
+	if (jsonc_read(&a, d, &root, f) == 0 && root)
+		hooks = jsonc_member(d, root, "hooks");
+	for (struct jsonc *event = hooks ? hooks->last : NULL; event && !handler;
+	     event = event->prev)
+		handler = find_handler(&a, c, d, event, &line);
+	if (handler)
+		jsonc_cut(d, handler, c->beside.key ? &c->beside : NULL);
+	arena_release(&a);
+	return handler != NULL;
+}
+
+int setup_cut_hooks(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+{
+	while (!f->code && cut_last(c, d, f))
+		;
+	return f->code;
+}

@@ -1,0 +1,70 @@
+/*
+ * jsonc - JSON with comments and trailing commas: where its values are, and edits of them.
+ *
+ * A reader gives a tree whose values know their bytes; an edit is a splice of the text, after
+ * which it is read again.  Values that setup puts into a file are recognized later by where
+ * they stand, so that what it made is told from what was there:
+ *
+ *	an object or array that was there, but empty, gets its first member right behind the
+ *	bracket; in one that setup made, a blank or a line end stands between them;
+ *	a file that was there, but empty, gets no last line end; one that setup made has it;
+ *	behind a trailing comma stands one of ours, elsewhere none.
+ *
+ * So removing undoes putting, byte for byte, without a note of what was done.
+ */
+#ifndef TOOLS_CADRE_SETUP_JSONC_H
+#define TOOLS_CADRE_SETUP_JSONC_H
+
+#include <jansson.h>
+
+#include "tools/cadre/setup/draft.h"
+
+struct jsonc {
+	char kind; /* its first byte; '0' of a number */
+	size_t from, to; /* its bytes */
+	size_t key_from, key_to; /* those of its key in quotes; the same: it has none */
+	size_t comma; /* the comma behind it; 0: none */
+	struct jsonc *up, *first, *last, *next, *prev;
+};
+
+/* Reads a text; `*root` is NULL when it is blank.  A fault names file, line and column. */
+int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root,
+	       struct fault *f);
+/* Refuses what a value says. */
+int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const char *fmt,
+		 ...) __attribute__((format(printf, 4, 5)));
+/* The member of an object; of several with that key the last, as most readers take it. */
+struct jsonc *jsonc_member(const struct setup_draft *d, const struct jsonc *object,
+			   const char *key);
+/* The text of a string, or NULL of another value. */
+const char *jsonc_text(struct arena *a, const struct setup_draft *d,
+		       const struct jsonc *v);
+/* The first byte of a member: of its key, or of an item. */
+size_t jsonc_start(const struct jsonc *v);
+/* Goes over blanks, line ends and comments from `at`, at most up to `end`; `*line` becomes
+ * whether the last of them is a comment up to its line's end. */
+size_t jsonc_skip(const struct setup_draft *d, size_t at, size_t end, bool *line);
+
+/* Where a value is to stand: the keys that lead there from the root, and whether the last is
+ * an array that gets it as its last item. */
+struct jsonc_place {
+	const char *keys[3]; /* a NULL ends them */
+	bool push;
+};
+
+/* A member of the root that a client wants beside the first key of a place. */
+struct jsonc_beside {
+	const char *key;
+	int value;
+};
+
+/* Puts a value where none is, with the objects around it that are missing; `beside` (may be
+ * NULL) comes with the first of them. */
+int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, json_t *value,
+	      const struct jsonc_beside *beside, struct fault *f);
+/* Replaces a string. */
+void jsonc_set(struct setup_draft *d, const struct jsonc *v, const char *text);
+/* Takes a value away, and what setup made for it.  The tree does not hold afterwards. */
+void jsonc_cut(struct setup_draft *d, struct jsonc *v, const struct jsonc_beside *beside);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * plan - which files an act of setup is about, each read once and written once.
+ */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/home/found.h"
+#include "core/home/paths.h"
+#include "core/home/whose.h"
+#include "tools/cadre/setup/setup.h"
+
+/* --- this program ------------------------------------------------------------------------ */
+
+/* Whether PATH leads from `cadre` to the file `self`. */
+static bool is_in_path(const char *self)
+{
+	struct stat own, st;
+	char path[4096];
+
+	if (stat(self, &own))
+		return false;
+	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
+		int n = (int)strcspn(at, ":");
+
+		if (snprintf(path, sizeof(path), "%.*s/cadre", n, at) < 4096 &&
+		    !access(path, X_OK))
+			return !stat(path, &st) && st.st_ino == own.st_ino &&
+			       st.st_dev == own.st_dev;
+		at += n;
+	}
+	return false;
+}
+
+static const char *find_command(struct arena *a)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return "cadre";
+	self[n] = '\0';
+	return is_in_path(self) ? "cadre" : arena_strdup(a, self);
+}
+
+/* The output of `cadre hook CLIENT --plugin`; NULL: it fails. */
+static const char *read_plugin(struct arena *a, const char *client)
+{
+	char *words[] = { (char *)"cadre", (char *)"hook", (char *)client,
+			  (char *)"--plugin", NULL };
+	posix_spawn_file_actions_t actions;
+	struct text out = { 0 };
+	char piece[8192];
+	int ends[2], status = -1;
+	const char *text;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return NULL;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	if (posix_spawn(&pid, "/proc/self/exe", &actions, NULL, words, environ))
+		pid = -1;
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	while (pid > 0 && (n = read(ends[0], piece, sizeof(piece))) > 0)
+		text_add(&out, piece, (size_t)n);
+	close(ends[0]);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	text = status == 0 && out.len ? arena_strdup(a, out.data) : NULL;
+	text_release(&out);
+	return text;
+}
+
+/* The plugin of a client, in which this program's command stands for the name `cadre`. */
+static const char *plugin_of(struct setup_plan *p, const char *client)
+{
+	static const char name[] = "'cadre'";
+	struct text out = { 0 };
+	const char *s, *at;
+
+	if (!p->plugin)
+		p->plugin = read_plugin(&p->arena, client);
+	if (!p->plugin || !strcmp(p->command, "cadre"))
+		return p->plugin;
+	for (s = p->plugin; (at = strstr(s, name)); s = at + sizeof(name) - 1) {
+		text_add(&out, s, (size_t)(at - s));
+		text_add_json(&out, p->command);
+	}
+	text_addf(&out, "%s", s);
+	s = arena_strdup(&p->arena, out.data);
+	text_release(&out);
+	return s;
+}
+
+static struct setup_words words_of(struct setup_plan *p, const struct setup_client *c)
+{
+	return (struct setup_words){
+		.command = p->command,
+		.line = arena_printf(&p->arena, "%s hook %s",
+				     run_shell_word(&p->arena, p->command), c->name),
+		.plugin = c->plugin ? plugin_of(p, c->name) : NULL,
+	};
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+bool setup_plan_begin(struct setup_plan *p)
+{
+	struct found found;
+	char git[4096];
+	struct stat st;
+
+	p->command = find_command(&p->arena);
+	if (!paths_home(p->home))
+		p->home[0] = '\0';
+	if (!whose_place(p->project))
+		return false;
+	if (paths_join(git, p->project, ".git") && !lstat(git, &st))
+		return true;
+	/* Outside of git a project is where its state is. */
+	found_upward(&found, p->project);
+	if (!found.path[0])
+		return false;
+	memcpy(p->project, found.path, sizeof(p->project));
+	return paths_up(p->project);
+}
+
+/* A path as people write it. */
+static const char *shown(struct setup_plan *p, const char *path)
+{
+	const char *above = p->project[0] ? p->project : p->home;
+	size_t n = strlen(above);
+
+	if (n < 2 || strncmp(path, above, n) != 0 || path[n] != '/')
+		return path;
+	return p->project[0] ? path + n + 1 : arena_printf(&p->arena, "~%s", path + n);
+}
+
+struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
+				       enum setup_part part, struct fault *f)
+{
+	struct setup_target *t;
+	char path[4096];
+
+	if (!setup_client_path(c, part, p->project[0] ? p->project : NULL, path))
+		return NULL;
+	t = arena_alloc(&p->arena, sizeof(*t));
+	if (setup_target_read(t, path, shown(p, path), p->project[0] ? p->project : NULL,
+			      f) < 0) {
+		setup_target_release(t);
+		return NULL;
+	}
+	for (size_t i = 0; i < p->n_targets; i++)
+		if (!strcmp(p->targets[i]->path, t->path)) {
+			setup_target_release(t);
+			return p->targets[i];
+		}
+	*(struct setup_target **)arena_push(&p->arena, &p->targets, &p->n_targets,
+					    sizeof(*p->targets)) = t;
+	return t;
+}
+
+void setup_plan_release(struct setup_plan *p)
+{
+	for (size_t i = 0; i < p->n_targets; i++)
+		setup_target_release(p->targets[i]);
+	arena_release(&p->arena);
+}
+
+/* --- what they have ---------------------------------------------------------------------------- */
+
+int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
+		    enum setup_part part, struct setup_tally *tally, struct fault *f)
+{
+	struct setup_target *t = setup_plan_target(p, c, part, f);
+	struct setup_words words;
+	struct setup_draft copy;
+
+	*tally = (struct setup_tally){ 0 };
+	if (!t)
+		return f->code;
+	words = words_of(p, c);
+	copy = (struct setup_draft){ .name = t->draft.name, .there = t->draft.there };
+	text_add(&copy.text, t->draft.text.data, t->draft.text.len);
+	setup_put(c, part, &words, &copy, tally, f);
+	text_release(&copy.text);
+	return f->code;
+}
+
+bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
+{
+	for (int part = PART_MCP; part <= PART_HOOKS; part++) {
+		struct setup_tally tally;
+		struct fault ignored = { 0 };
+
+		setup_plan_look(p, c, (enum setup_part)part, &tally, &ignored);
+		if (tally.found)
+			return true;
+	}
+	return false;
+}
+
+/* --- edits ---------------------------------------------------------------------------------------- */
+
+int setup_plan_put(struct setup_plan *p, struct fault *f)
+{
+	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
+		struct setup_words words = words_of(p, *c);
+
+		for (int part = PART_MCP; part < PART_COUNT && !f->code; part++) {
+			struct setup_target *t =
+				setup_plan_target(p, *c, (enum setup_part)part, f);
+			struct setup_tally tally = { 0 };
+
+			if (t)
+				setup_put(*c, (enum setup_part)part, &words, &t->draft,
+					  &tally, f);
+		}
+	}
+	return f->code;
+}
+
+/* Whether a client that stays set up reads the same instructions. */
+static bool is_shared(struct setup_plan *p, const struct setup_target *t)
+{
+	for (const struct setup_client *c = setup_clients; c->name; c++) {
+		struct fault ignored = { 0 };
+
+		/* The drafts have nothing any more of a client that is taken away. */
+		if (setup_plan_target(p, c, PART_TEXT, &ignored) == t &&
+		    setup_plan_has(p, c))
+			return true;
+	}
+	return false;
+}
+
+int setup_plan_cut(struct setup_plan *p, struct fault *f)
+{
+	int n = 0;
+
+	while (p->clients[n])
+		n++;
+	for (int part = PART_HOOKS; part >= PART_MCP; part--)
+		for (int i = n; i-- && !f->code;) {
+			struct setup_target *t = setup_plan_target(
+				p, p->clients[i], (enum setup_part)part, f);
+
+			if (t)
+				setup_cut(p->clients[i], (enum setup_part)part, &t->draft,
+					  f);
+		}
+	for (int i = n; i-- && !f->code;) {
+		struct setup_target *t =
+			setup_plan_target(p, p->clients[i], PART_TEXT, f);
+
+		if (t && !is_shared(p, t))
+			setup_cut(p->clients[i], PART_TEXT, &t->draft, f);
+	}
+	return f->code;
+}

@@ -1,0 +1,311 @@
+/*
+ * put - the parts of a client in one file: the entry of its MCP server, its hooks, and a
+ * block of instructions.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/home/paths.h"
+#include "tools/cadre/setup/setup.h"
+
+/* --- what is ours ------------------------------------------------------------------------- */
+
+bool setup_is_cadre(const char *word, size_t len)
+{
+	static const char name[] = "cadre";
+	const size_t n = sizeof(name) - 1;
+
+	return len >= n && !memcmp(word + len - n, name, n) &&
+	       (len == n || word[len - n - 1] == '/');
+}
+
+static bool is_there(const char *command)
+{
+	char path[4096];
+
+	if (strchr(command, '/'))
+		return access(command, X_OK) == 0;
+	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
+		int n = (int)strcspn(at, ":");
+
+		if (snprintf(path, sizeof(path), "%.*s/%s", n, at, command) < 4096 &&
+		    access(path, X_OK) == 0)
+			return true;
+		at += n;
+	}
+	return false;
+}
+
+void setup_found(struct setup_tally *t, const char *command, const char *wanted)
+{
+	t->found++;
+	t->changed += strcmp(command, wanted) != 0;
+	if (!is_there(command))
+		snprintf(t->gone, sizeof(t->gone), "%.199s", command);
+}
+
+int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f)
+{
+	struct fault found = { 0 };
+
+	jsonc_refuse(d, at, &found, "an entry named cadre is there, and not cadre's own");
+	fault_set(f, FAULT_CONFLICT, "", "%s", found.text);
+	return fault_hint(f, "Rename or remove that entry.");
+}
+
+static void fill(json_t *v, const char *text)
+{
+	const char *key;
+	json_t *part;
+	size_t i;
+
+	json_object_foreach(v, key, part) {
+		if (json_is_string(part) && !strcmp(json_string_value(part), "@"))
+			json_string_set(part, text);
+		else
+			fill(part, text);
+	}
+	json_array_foreach(v, i, part) {
+		if (json_is_string(part) && !strcmp(json_string_value(part), "@"))
+			json_string_set(part, text);
+		else
+			fill(part, text);
+	}
+}
+
+json_t *setup_fill(const char *json, const char *text)
+{
+	json_t *v = json_loads(json, 0, NULL);
+
+	fill(v, text);
+	return v;
+}
+
+/* --- the entry of the MCP server, in JSON ---------------------------------------------------- */
+
+/* The command of an entry that runs `cadre mcp`, as a string or the first word of an array;
+ * NULL: it is another's. */
+static struct jsonc *find_command(struct arena *a, const struct setup_draft *d,
+				  const struct jsonc *entry)
+{
+	struct jsonc *command = jsonc_member(d, entry, "command"), *word;
+	const struct jsonc *args = jsonc_member(d, entry, "args");
+	const char *name, *first;
+
+	if (command && command->kind == '[') {
+		word = command->first;
+		first = word ? jsonc_text(a, d, word->next) : NULL;
+	} else {
+		word = command;
+		first = args ? jsonc_text(a, d, args->first) : NULL;
+	}
+	name = jsonc_text(a, d, word);
+	return name && first && !strcmp(first, "mcp") &&
+			       setup_is_cadre(name, strlen(name))
+		       ? word
+		       : NULL;
+}
+
+/* The member that a client's entry is, or NULL. */
+static struct jsonc *find_entry(const struct setup_client *c, const struct setup_draft *d,
+				const struct jsonc *root)
+{
+	const struct jsonc *servers = root ? jsonc_member(d, root, c->servers) : NULL;
+
+	return servers ? jsonc_member(d, servers, "cadre") : NULL;
+}
+
+static int put_entry(const struct setup_client *c, const struct setup_words *w,
+		     struct setup_draft *d, struct setup_tally *t, struct fault *f)
+{
+	const struct jsonc_place place = { .keys = { c->servers, "cadre" } };
+	struct jsonc *root, *entry = NULL, *command;
+	struct arena a = { 0 };
+	const char *name;
+	json_t *value;
+
+	if (jsonc_read(&a, d, &root, f) == 0)
+		entry = find_entry(c, d, root);
+	command = entry ? find_command(&a, d, entry) : NULL;
+	if (command) {
+		name = jsonc_text(&a, d, command);
+		setup_found(t, name, w->command);
+		if (strcmp(name, w->command) != 0)
+			jsonc_set(d, command, w->command);
+	} else if (entry) {
+		setup_foreign(d, jsonc_start(entry), f);
+	} else if (!f->code) {
+		t->missing++;
+		value = setup_fill(c->entry, w->command);
+		jsonc_put(d, &place, value, NULL, f);
+		json_decref(value);
+	}
+	arena_release(&a);
+	return f->code;
+}
+
+static int cut_entry(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+{
+	struct jsonc *root, *entry = NULL;
+	struct arena a = { 0 };
+
+	if (jsonc_read(&a, d, &root, f) == 0)
+		entry = find_entry(c, d, root);
+	if (entry && find_command(&a, d, entry))
+		jsonc_cut(d, entry, NULL);
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- a file of code ---------------------------------------------------------------------------- */
+
+static const char plugin_head[] =
+	"// Made by `cadre setup`, which `cadre setup --remove` undoes.\n";
+
+static bool is_plugin(const struct setup_draft *d)
+{
+	return d->text.len >= sizeof(plugin_head) - 1 &&
+	       !memcmp(d->text.data, plugin_head, sizeof(plugin_head) - 1);
+}
+
+static int put_plugin(const struct setup_words *w, struct setup_draft *d,
+		      struct setup_tally *t, struct fault *f)
+{
+	struct text whole = { 0 };
+
+	if (!w->plugin)
+		return 0;
+	if (d->there && !is_plugin(d)) {
+		fault_set(f, FAULT_CONFLICT, "", "%.150s is there, and not cadre's own",
+			  d->name);
+		return fault_hint(f, "Rename that file.");
+	}
+	text_addf(&whole, "%s%s", plugin_head, w->plugin);
+	t->found += d->there;
+	t->missing += !d->there;
+	if (d->there && (whole.len != d->text.len ||
+			 memcmp(whole.data, d->text.data, whole.len) != 0))
+		t->changed++;
+	draft_splice(d, 0, d->text.len, whole.data, whole.len);
+	d->there = true;
+	text_release(&whole);
+	return 0;
+}
+
+static void cut_plugin(struct setup_draft *d)
+{
+	if (!is_plugin(d))
+		return;
+	draft_splice(d, 0, d->text.len, "", 0);
+	d->there = false;
+}
+
+/* --- instructions --------------------------------------------------------------------------------- */
+
+static const char block_begin[] = "<!-- cadre setup: begin -->";
+static const char block_end[] = "<!-- cadre setup: end -->";
+static const char block[] =
+	"<!-- cadre setup: begin -->\n"
+	"## Other agents (cadre)\n"
+	"\n"
+	"Agents share this project through cadre: its MCP server `cadre`, or the command `cadre`.\n"
+	"\n"
+	"- Begin with the tool `agents`, action `start`; it says who you are, or how to register.\n"
+	"- Claim a task (`task`, action `claim`) before you work on it; complete or release it.\n"
+	"- When an answer or a hook says that messages wait, read them with `inbox`; write to\n"
+	"  others with `team_message`.\n"
+	"<!-- cadre setup: end -->";
+
+/* Finds the block: 1 with its first byte and the one behind its last, 0: there is none, or a
+ * fault. */
+static int find_block(const struct setup_draft *d, size_t *from, size_t *to,
+		      struct fault *f)
+{
+	const char *s = d->text.data, *begin, *end;
+
+	begin = d->text.len ? memmem(s, d->text.len, block_begin, sizeof(block_begin) - 1)
+			    : NULL;
+	if (!begin)
+		return 0;
+	*from = (size_t)(begin - s);
+	end = memmem(begin, d->text.len - *from, block_end, sizeof(block_end) - 1);
+	if (!end)
+		return jsonc_refuse(d, *from, f,
+				    "the block of cadre that begins here has no end");
+	*to = (size_t)(end - s) + sizeof(block_end) - 1;
+	return 1;
+}
+
+/* Puts the block in the place of another one, with the line ends of that. */
+static void renew_block(struct setup_draft *d, size_t from, size_t to,
+			struct setup_tally *t)
+{
+	const char *line = memchr(d->text.data + from, '\n', to - from);
+	bool returns = line && line[-1] == '\r';
+	struct text out = { 0 };
+
+	for (const char *s = block; *s; s++)
+		text_addf(&out, "%s%c", returns && *s == '\n' ? "\r" : "", *s);
+	if (out.len != to - from || memcmp(out.data, d->text.data + from, out.len) != 0) {
+		draft_splice(d, from, to, out.data, out.len);
+		t->changed++;
+	}
+	text_release(&out);
+}
+
+static int put_block(struct setup_draft *d, struct setup_tally *t, struct fault *f)
+{
+	size_t from, to;
+	int there = find_block(d, &from, &to, f);
+
+	if (there < 0)
+		return there;
+	t->found += there;
+	t->missing += !there;
+	if (there)
+		renew_block(d, from, to, t);
+	else
+		draft_append(d, block);
+	return 0;
+}
+
+static int cut_block(struct setup_draft *d, struct fault *f)
+{
+	size_t from, to;
+	int there = find_block(d, &from, &to, f);
+
+	if (there > 0)
+		draft_cut(d, from, to);
+	return there < 0 ? there : 0;
+}
+
+/* --- any part -------------------------------------------------------------------------------------- */
+
+int setup_put(const struct setup_client *c, enum setup_part part,
+	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
+	      struct fault *f)
+{
+	if (part == PART_TEXT)
+		return put_block(d, t, f);
+	if (part == PART_HOOKS)
+		return c->plugin ? put_plugin(w, d, t, f)
+				 : setup_put_hooks(c, w, d, t, f);
+	return c->toml ? setup_put_toml(c, w, d, t, f) : put_entry(c, w, d, t, f);
+}
+
+int setup_cut(const struct setup_client *c, enum setup_part part, struct setup_draft *d,
+	      struct fault *f)
+{
+	if (part == PART_TEXT)
+		return cut_block(d, f);
+	if (part == PART_HOOKS && c->plugin)
+		cut_plugin(d);
+	else if (part == PART_HOOKS)
+		setup_cut_hooks(c, d, f);
+	else if (c->toml)
+		setup_cut_toml(c, d, f);
+	else
+		cut_entry(c, d, f);
+	return f->code;
+}

@@ -1,0 +1,251 @@
+/*
+ * setup - tells clients of cadre, in their own files: its MCP server, hooks, instructions.
+ */
+#include "tools/cadre/setup/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/home/paths.h"
+
+struct setup {
+	struct cli *cli;
+	struct setup_plan plan;
+	bool user, project, detect, all, dry_run, remove, check;
+	bool asked; /* a client that has nothing is told, too */
+	int n; /* clients that were named */
+	json_t *lines; /* of the answer, with --json */
+};
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+static bool take_flag(struct setup *s, const char *word)
+{
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = { { "--user", &s->user },       { "--project", &s->project },
+		      { "--detect", &s->detect },   { "all", &s->all },
+		      { "--dry-run", &s->dry_run }, { "--remove", &s->remove },
+		      { "--check", &s->check } };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (!strcmp(word, flags[i].name)) {
+			*flags[i].flag = true;
+			return true;
+		}
+	return false;
+}
+
+static void names(char out[160])
+{
+	out[0] = '\0';
+	for (const struct setup_client *c = setup_clients; c->name; c++)
+		snprintf(out + strlen(out), 160 - strlen(out), "%s%s", *out ? ", " : "",
+			 c->name);
+}
+
+static void take_client(struct setup *s, const struct setup_client *c)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->plan.clients[i] == c)
+			return;
+	s->plan.clients[s->n++] = c;
+}
+
+static int take_word(struct setup *s, const char *word, struct fault *f)
+{
+	const struct setup_client *c = setup_client_named(word);
+	char known[160];
+
+	if (c)
+		take_client(s, c);
+	if (c || take_flag(s, word))
+		return 0;
+	names(known);
+	fault_set(f, FAULT_INVALID, "",
+		  "%.60s is no client that is known here, and no option", word);
+	return fault_hint(f, "One of %s, all; or --detect.", known);
+}
+
+/* Which clients it is about.  What is looked at or taken away need not be named. */
+static int choose(struct setup *s, struct fault *f)
+{
+	bool named = s->n > 0, any = s->check || s->remove;
+	char known[160];
+
+	s->asked = named || s->all || s->detect;
+	for (const struct setup_client *c = setup_clients; c->name; c++)
+		if (s->all || (s->detect && setup_client_there(c)) ||
+		    (!named && !s->detect && any))
+			take_client(s, c);
+	if (s->n || any)
+		return 0;
+	names(known);
+	if (s->detect) {
+		fault_set(f, FAULT_NOT_FOUND, "",
+			  "none of the clients is installed here");
+		return fault_hint(f, "Name one all the same: %s.", known);
+	}
+	fault_set(f, FAULT_INVALID, "", "no client is named");
+	return fault_hint(f, "One of %s, all; or --detect: those that are installed.",
+			  known);
+}
+
+static int find_place(struct setup *s, struct fault *f)
+{
+	bool found = setup_plan_begin(&s->plan);
+
+	if (s->user && s->project)
+		return fault_set(f, FAULT_INVALID, "", "--user or --project, not both");
+	if (s->user) {
+		s->plan.project[0] = '\0';
+	} else if (!found && !s->project) {
+		fault_set(f, FAULT_INVALID, "",
+			  "no project is here: neither git nor a state");
+		return fault_hint(
+			f, "--user: for all your projects; --project: in this folder");
+	}
+	return 0;
+}
+
+/* --- setting up and taking away ----------------------------------------------------------------- */
+
+static void print_diff(const struct setup *s, const struct text *diff)
+{
+	struct arena a = { 0 };
+
+	for (const char *at = diff->data; at && *at;) {
+		size_t n = strcspn(at, "\n");
+		const char *line = cli_plain(&a, arena_strndup(&a, at, n), false);
+		const char *color = !s->cli->color ? NULL
+				    : *at == '+'   ? "\033[32m"
+				    : *at == '-'   ? "\033[31m"
+				    : *at == '@'   ? "\033[36m"
+						   : NULL;
+
+		printf("%s%s%s\n", color ? color : "", line, color ? "\033[0m" : "");
+		at += n + (at[n] == '\n');
+	}
+	arena_release(&a);
+}
+
+/* A text as JSON, in which bytes that are no UTF-8 become U+FFFD. */
+static json_t *json_of(const struct text *t)
+{
+	struct text quoted = { 0 };
+	json_t *out;
+
+	text_add_json(&quoted, t->data);
+	out = json_loads(quoted.data, JSON_DECODE_ANY, NULL);
+	text_release(&quoted);
+	return out;
+}
+
+static const char *act_of(const struct setup_target *t)
+{
+	return !t->was ? "make" : !t->draft.there ? "remove" : "change";
+}
+
+/* Shows what happens to a file, and does it. */
+static int apply(struct setup *s, struct setup_target *t, struct fault *f)
+{
+	struct text diff = { 0 };
+
+	setup_diff(t, &diff);
+	if (!s->dry_run && setup_target_write(t, f) < 0) {
+		text_release(&diff);
+		return f->code;
+	}
+	if (s->cli->json)
+		json_array_append_new(s->lines,
+				      json_pack("{ss,ss,so}", "path", t->path, "act",
+						act_of(t), "diff", json_of(&diff)));
+	else
+		print_diff(s, &diff);
+	text_release(&diff);
+	return 0;
+}
+
+static void print_end(const struct setup *s, int changed)
+{
+	const char *where = s->plan.project[0] ? s->plan.project : "your own files";
+
+	if (!changed)
+		cli_say("nothing to do in %s", where);
+	else if (s->dry_run)
+		cli_say("would change %d file%s in %s", changed, changed > 1 ? "s" : "",
+			where);
+	else
+		cli_say("changed %d file%s in %s", changed, changed > 1 ? "s" : "",
+			where);
+	for (const struct setup_client *const *c = s->plan.clients;
+	     changed && !s->remove && *c; c++)
+		if ((*c)->note)
+			cli_say("note: %s", (*c)->note);
+	if (changed && !s->remove && s->plan.project[0] && s->plan.command[0] == '/')
+		cli_say("note: no PATH leads to %s: elsewhere these files do not find it",
+			s->plan.command);
+}
+
+static int change(struct setup *s, struct fault *f)
+{
+	int changed = 0;
+
+	if ((s->remove ? setup_plan_cut : setup_plan_put)(&s->plan, f) < 0)
+		return f->code;
+	for (size_t i = 0; i < s->plan.n_targets && !f->code; i++)
+		if (setup_target_changed(s->plan.targets[i])) {
+			apply(s, s->plan.targets[i], f);
+			changed++;
+		}
+	if (f->code)
+		return f->code;
+	if (!s->cli->json)
+		print_end(s, changed);
+	return 0;
+}
+
+/* --- looking ------------------------------------------------------------------------------------- */
+
+static void say(void *arg, bool ok, const struct setup_client *c, const char *found,
+		const char *todo)
+{
+	struct setup *s = arg;
+
+	if (s->cli->json) {
+		json_array_append_new(s->lines,
+				      json_pack("{ss,sb,ss,ss*}", "client", c->name, "ok",
+						ok, "found", found, "todo", todo));
+		return;
+	}
+	cli_say("%-4s %-9s %s", ok ? "ok" : "bad", c->name, found);
+	if (todo)
+		cli_say("%*s-> %s", 15, "", todo);
+}
+
+int setup_main(struct cli *cli, int argc, char **argv)
+{
+	struct setup s = { .cli = cli };
+	struct fault f = { 0 };
+	int status = 0;
+
+	for (int i = 1; i < argc && !f.code; i++)
+		take_word(&s, argv[i], &f);
+	s.lines = json_array();
+	if (!f.code && choose(&s, &f) == 0 && find_place(&s, &f) == 0)
+		status = s.check ? setup_check(&s.plan, s.asked, say, &s) > 0
+				 : change(&s, &f);
+	if (f.code) {
+		status = cli_fault(cli, &f);
+	} else if (cli->json) {
+		json_t *answer =
+			json_pack("{sO}", s.check ? "clients" : "files", s.lines);
+
+		print_json(answer);
+		json_decref(answer);
+	}
+	json_decref(s.lines);
+	setup_plan_release(&s.plan);
+	return status;
+}

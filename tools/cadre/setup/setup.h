@@ -1,0 +1,176 @@
+/*
+ * setup - declarations that the parts of `cadre setup` share.
+ *
+ * The files, in the order to read them: clients.c (the table of clients: where their files
+ * are and what is put into them), setup.c (the verb), plan.c (which files an act changes),
+ * put.c, hooks.c and toml_put.c (one part of a client in one file), jsonc.h and draft.h (edits
+ * of a text), target.c (reading and writing a file), made.c (folders that setup made), diff.c,
+ * check.c (what is not as it was set up).
+ */
+#ifndef TOOLS_CADRE_SETUP_SETUP_H
+#define TOOLS_CADRE_SETUP_SETUP_H
+
+#include <sys/stat.h>
+
+#include "tools/cadre/cli.h"
+#include "tools/cadre/setup/jsonc.h"
+
+/* --- clients.c ------------------------------------------------------------------------- */
+
+/* The parts of a client, in the order in which they are put; taken away in the other. */
+enum setup_part { PART_MCP, PART_HOOKS, PART_TEXT, PART_COUNT };
+
+/* Where a part is; each name NULL: the client has none there. */
+struct setup_file {
+	const char *project; /* below the project */
+	const char *user; /* below the client's folder */
+	bool in_home; /* `user` is in the home, unless the variable says a folder */
+	const char *
+		end; /* of another name that the client reads too: taken when it is there */
+};
+
+struct setup_client {
+	const char *name, *title;
+	const char *programs[3]; /* a NULL ends them */
+	const char *
+		variable; /* of the environment, which names the client's folder; or NULL */
+	const char *folder; /* else: in the home */
+	const char *trace; /* a folder below that one which is there where the client is */
+	struct setup_file files[PART_COUNT];
+	bool toml; /* its servers are in TOML */
+	const char *servers; /* the key of the MCP servers */
+	const char *entry; /* of a server, as JSON: @ stands for the command */
+	const char *const *events; /* of its hooks, NULL at the end; NULL: it has none */
+	const char *hook; /* an item of an event, as JSON: @ stands for the command line */
+	struct jsonc_beside beside; /* beside the hooks; its key may be NULL */
+	bool plugin; /* its hooks are a file of code, which `cadre hook` prints */
+	const char *note; /* what a person has to do or to know; or NULL */
+};
+
+extern const struct setup_client setup_clients[]; /* ends with a NULL name */
+
+const struct setup_client *setup_client_named(const char *name);
+/* Whether it is installed: its program is in PATH, or its folder is in the home. */
+bool setup_client_there(const struct setup_client *c);
+/* The path of a part's file; false: the client has none there.  `project` is its folder, or
+ * NULL: the user's files. */
+bool setup_client_path(const struct setup_client *c, enum setup_part part,
+		       const char *project, char out[4096]);
+
+/* --- put.c, hooks.c, toml_put.c ----------------------------------------------------------- */
+
+/* Texts that files get. */
+struct setup_words {
+	const char *
+		command; /* this program: `cadre` where PATH leads to it, else its path */
+	const char *line; /* a shell's line that runs the client's hook */
+	const char *plugin; /* a file of code; NULL: there is none */
+};
+
+/* A count of what was found of a part. */
+struct setup_tally {
+	int found, missing; /* of its entries */
+	int changed; /* that were found, but have another command or text */
+	char gone[200]; /* a command that an entry names and that is not there; or "" */
+};
+
+/* Puts a part into a file; what is there already stays.  0, or a fault: the file is not to
+ * be written then. */
+int setup_put(const struct setup_client *c, enum setup_part part,
+	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
+	      struct fault *f);
+/* Takes a part out of a file. */
+int setup_cut(const struct setup_client *c, enum setup_part part, struct setup_draft *d,
+	      struct fault *f);
+
+int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
+		    struct setup_draft *d, struct setup_tally *t, struct fault *f);
+int setup_cut_hooks(const struct setup_client *c, struct setup_draft *d, struct fault *f);
+int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
+		   struct setup_draft *d, struct setup_tally *t, struct fault *f);
+int setup_cut_toml(const struct setup_client *c, struct setup_draft *d, struct fault *f);
+
+/* Whether a word is the path or the name of this program. */
+bool setup_is_cadre(const char *word, size_t len);
+/* Notes the command of an entry that was found. */
+void setup_found(struct setup_tally *t, const char *command, const char *wanted);
+/* Refuses an entry that somebody else has named `cadre`. */
+int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f);
+/* An item or entry of the table, in which @ becomes a text. */
+json_t *setup_fill(const char *json, const char *text);
+
+/* --- target.c -------------------------------------------------------------------------------- */
+
+/* A file that is looked at, and may be changed. */
+struct setup_target {
+	char shown[4096]; /* as people know it */
+	char path[4096]; /* without links */
+	struct setup_draft draft; /* as it is to be */
+	struct text before; /* as it is */
+	bool was; /* there */
+	struct stat st; /* then */
+};
+
+/* Reads a file, or notes that there is none.  `project` (may be NULL) is the folder that it
+ * may not lead out of. */
+int setup_target_read(struct setup_target *t, const char *path, const char *shown,
+		      const char *project, struct fault *f);
+bool setup_target_changed(const struct setup_target *t);
+/* Makes the file on the disk what the draft says, in one step.  The mode and the owner stay. */
+int setup_target_write(struct setup_target *t, struct fault *f);
+void setup_target_release(struct setup_target *t);
+
+/* --- made.c ------------------------------------------------------------------------------------ */
+
+/* Makes the folders above a file, and notes which. */
+int setup_made_folders(const char *path, struct fault *f);
+/* Removes the empty folders above a file that were made by that. */
+void setup_made_remove(const char *path);
+
+/* --- plan.c ------------------------------------------------------------------------------------ */
+
+enum { SETUP_CLIENTS = 16 };
+
+struct setup_plan {
+	struct arena arena;
+	char project[4096]; /* "": the user's files */
+	char home[4096]; /* of the user */
+	const struct setup_client *clients[SETUP_CLIENTS + 1]; /* a NULL ends them */
+	struct setup_target **targets;
+	size_t n_targets;
+	const char *command; /* see struct setup_words */
+	const char *plugin; /* once it was read */
+};
+
+/* Finds this program and the project around the working directory: false, where there is
+ * none and the plan is the user's. */
+bool setup_plan_begin(struct setup_plan *p);
+/* The file of a part; NULL: the client has none, or a fault. */
+struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
+				       enum setup_part part, struct fault *f);
+/* Counts what the drafts have of a part, by putting it into a copy. */
+int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
+		    enum setup_part part, struct setup_tally *t, struct fault *f);
+/* Whether a client has anything of cadre's in its files. */
+bool setup_plan_has(struct setup_plan *p, const struct setup_client *c);
+/* Edits the drafts of all files of the clients. */
+int setup_plan_put(struct setup_plan *p, struct fault *f);
+int setup_plan_cut(struct setup_plan *p, struct fault *f);
+void setup_plan_release(struct setup_plan *p);
+
+/* --- diff.c ------------------------------------------------------------------------------------ */
+
+/* Writes how a file changes, as `diff -u` does; nothing where it does not. */
+void setup_diff(const struct setup_target *t, struct text *out);
+
+/* --- check.c ------------------------------------------------------------------------------------ */
+
+/* Something of a client that is not as it was set up. */
+typedef void setup_say(void *arg, bool ok, const struct setup_client *c,
+		       const char *found, const char *todo);
+
+/* Says of each client of the plan how it is; one that has nothing is passed over unless
+ * `asked`.  The number of those that are not as they were set up. */
+int setup_check(struct setup_plan *p, bool asked, setup_say *say, void *arg);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * target - a file that setup reads and writes: in one step, or not at all.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/home/paths.h"
+#include "storage/durable.h"
+#include "tools/cadre/setup/setup.h"
+
+enum { MOST = 64 << 20 };
+
+/* --- where it is ------------------------------------------------------------------------- */
+
+/* The path without links of a file that need not be there; false with errno set. */
+static bool resolve(const char *path, char out[4096])
+{
+	char above[4096], real[4096];
+	struct stat st;
+
+	if (realpath(path, out))
+		return true;
+	if (errno != ENOENT || !lstat(path, &st)) /* or a link that leads to nothing */
+		return false;
+	snprintf(above, sizeof(above), "%s", path);
+	do
+		if (!paths_up(above))
+			return false;
+	while (!realpath(above, real) && errno == ENOENT);
+	return snprintf(out, 4096, "%s%s", strcmp(real, "/") ? real : "",
+			path + (strcmp(above, "/") ? strlen(above) : 0)) < 4096;
+}
+
+/* A project may have come with a clone: its links lead to no file elsewhere. */
+static int check_inside(const struct setup_target *t, const char *project,
+			struct fault *f)
+{
+	char real[4096];
+	size_t n;
+
+	if (!realpath(project, real))
+		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", project);
+	n = strlen(real);
+	if (!strncmp(t->path, real, n) && (t->path[n] == '/' || n == 1))
+		return 0;
+	fault_set(f, FAULT_DENIED, "", "%.80s leads out of the project, to %.120s",
+		  t->shown, t->path);
+	return fault_hint(f, "Put a file in the place of that link.");
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+static int read_all(int fd, struct setup_target *t, struct fault *f)
+{
+	char piece[1 << 16];
+	ssize_t n = 0;
+
+	if (fstat(fd, &t->st))
+		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", t->shown);
+	if (!S_ISREG(t->st.st_mode))
+		return fault_set(f, FAULT_INVALID, "", "%.150s is no file", t->shown);
+	while (t->before.len <= MOST && (n = read(fd, piece, sizeof(piece))) > 0)
+		text_add(&t->before, piece, (size_t)n);
+	if (n < 0)
+		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", t->shown);
+	return n ? fault_set(f, FAULT_INVALID, "", "%.150s is larger than 64 MiB",
+			     t->shown)
+		 : 0;
+}
+
+int setup_target_read(struct setup_target *t, const char *path, const char *shown,
+		      const char *project, struct fault *f)
+{
+	int fd;
+
+	memset(t, 0, sizeof(*t));
+	snprintf(t->shown, sizeof(t->shown), "%s", shown);
+	t->draft.name = t->shown;
+	if (!resolve(path, t->path))
+		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", shown);
+	if (project && check_inside(t, project, f) < 0)
+		return f->code;
+	fd = open(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0
+				       : fault_set(f, FAULT_IO, "",
+						   "cannot open %.150s: %m", shown);
+	t->was = t->draft.there = true;
+	if (read_all(fd, t, f) == 0)
+		text_add(&t->draft.text, t->before.data, t->before.len);
+	close(fd);
+	return f->code;
+}
+
+bool setup_target_changed(const struct setup_target *t)
+{
+	return t->was != t->draft.there ||
+	       (t->was &&
+		(t->before.len != t->draft.text.len ||
+		 memcmp(t->before.data, t->draft.text.data, t->before.len) != 0));
+}
+
+void setup_target_release(struct setup_target *t)
+{
+	text_release(&t->before);
+	text_release(&t->draft.text);
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+/* Whether the file is still the one that was read. */
+static int check_same(const struct setup_target *t, struct fault *f)
+{
+	struct stat st;
+	bool is = !lstat(t->path, &st);
+
+	if (is != t->was ||
+	    (is &&
+	     (st.st_ino != t->st.st_ino || st.st_dev != t->st.st_dev ||
+	      st.st_size != t->st.st_size || st.st_mtim.tv_sec != t->st.st_mtim.tv_sec ||
+	      st.st_mtim.tv_nsec != t->st.st_mtim.tv_nsec))) {
+		fault_set(f, FAULT_CONFLICT, "", "%.150s was changed meanwhile",
+			  t->shown);
+		return fault_hint(f, "Run it again.");
+	}
+	if (is && (!(st.st_mode & 0222) || access(t->path, W_OK))) {
+		fault_set(f, FAULT_DENIED, "", "%.150s is read-only", t->shown);
+		return fault_hint(f, "chmod u+w it, if it is yours to change.");
+	}
+	return 0;
+}
+
+static bool write_all(int fd, const struct text *text)
+{
+	size_t done = 0;
+
+	while (done < text->len) {
+		ssize_t n = write(fd, text->data + done, text->len - done);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static bool keep_owner(int fd, const struct setup_target *t)
+{
+	if (!t->was)
+		return true;
+	return ((t->st.st_uid == geteuid() && t->st.st_gid == getegid()) ||
+		fchown(fd, t->st.st_uid, t->st.st_gid) == 0) &&
+	       fchmod(fd, t->st.st_mode & 07777) == 0;
+}
+
+/* Writes the text beside the file, which it then becomes. */
+static int replace(struct setup_target *t, struct fault *f)
+{
+	char beside[4200];
+	int fd;
+	bool done;
+
+	snprintf(beside, sizeof(beside), "%s.cadre-%016llx", t->path,
+		 (unsigned long long)home_random());
+	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  t->was ? 0600 : 0666);
+	if (fd < 0)
+		return fault_set(f, FAULT_IO, "", "cannot write beside %.150s: %m",
+				 t->shown);
+	done = write_all(fd, &t->draft.text) && keep_owner(fd, t) && fsync(fd) == 0;
+	if (!done)
+		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
+	close(fd);
+	if (done && check_same(t, f) == 0 && rename(beside, t->path))
+		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
+	if (f->code)
+		unlink(beside);
+	else if (dir_sync_above(t->path))
+		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
+	return f->code;
+}
+
+static int remove_file(struct setup_target *t, struct fault *f)
+{
+	if (check_same(t, f) < 0)
+		return f->code;
+	if (unlink(t->path) || dir_sync_above(t->path))
+		return fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m", t->shown);
+	setup_made_remove(t->path);
+	return 0;
+}
+
+int setup_target_write(struct setup_target *t, struct fault *f)
+{
+	if (!t->draft.there)
+		return t->was ? remove_file(t, f) : 0;
+	if (check_same(t, f) < 0 || (!t->was && setup_made_folders(t->path, f) < 0))
+		return f->code;
+	return replace(t, f);
+}
