@@ -57,6 +57,7 @@ static const struct check checks[] = {
 	{ "notes' trash",  check_note_trash,  NULL,            NEEDS_STATE },
 	{ "network",       check_network,     NULL,            NEEDS_STATE },
 	{ "taps",          check_taps,        fix_taps,        NEEDS_STATE | FIX_ALONE },
+	{ "clients",       check_clients,     NULL,            0 },
 };
 /* clang-format on */
 

@@ -62,6 +62,8 @@ check_look check_state, check_log, check_host, check_socket, check_clock, check_
 	check_leases;
 check_fix fix_log, fix_socket, fix_leases;
 
+check_look check_clients;
+
 check_look check_mirror, check_search, check_trash, check_note_trash;
 check_fix fix_mirror, fix_search;
 

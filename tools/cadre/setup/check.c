@@ -1,6 +1,6 @@
 /*
- * check - what of a client is not as it was set up: an entry or hook is missing, or the
- * command that one names is gone.
+ * check - parts of a client that are not as they were set up: an entry or hook is missing,
+ * or the command that one names is gone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,8 @@ static int look(struct setup_plan *p, const struct setup_client *c, enum setup_p
 	else if (t.missing)
 		add(out, "%s: %d of %d missing (%s)", parts[part], t.missing,
 		    t.missing + t.found, target->shown);
-	if (!f.code && t.changed && (part == PART_TEXT || (part == PART_HOOKS && c->plugin)))
+	if (!f.code && t.changed &&
+	    (part == PART_TEXT || (part == PART_HOOKS && c->plugin)))
 		add(out, "%s: of another version (%s)", parts[part], target->shown);
 	if (t.gone[0])
 		add(out, "%s: there is no %s any more (%s)", parts[part], t.gone,
@@ -66,7 +67,9 @@ static int check_client(struct setup_plan *p, const struct setup_client *c, bool
 	if (wrong.len)
 		say(arg, false, c, found ? wrong.data : "is not set up", todo);
 	else
-		say(arg, true, c, "is set up", NULL);
+		say(arg, true, c,
+		    p->project[0] ? "is set up in the project" : "is set up for the user",
+		    NULL);
 	bad = wrong.len > 0;
 	text_release(&wrong);
 	return bad;

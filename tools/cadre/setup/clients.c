@@ -11,9 +11,12 @@ static const char *const claude_events[] = { "SessionStart", "UserPromptSubmit",
 					     "PreToolUse",   "PostToolUse",
 					     "Stop",         "SubagentStop",
 					     "SessionEnd",   NULL };
-static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", NULL };
+static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool",
+					     "AfterTool",    "AfterAgent",  NULL };
 /* A prompt takes no context in Cursor. */
-static const char *const cursor_events[] = { "sessionStart", "preToolUse", "postToolUse", "stop", "subagentStop", NULL };
+static const char *const cursor_events[] = { "sessionStart", "preToolUse",
+					     "postToolUse",  "stop",
+					     "subagentStop", NULL };
 
 #define ENTRY "{\"command\":\"@\",\"args\":[\"mcp\"]}"
 #define ENTRY_STDIO "{\"type\":\"stdio\",\"command\":\"@\",\"args\":[\"mcp\"]}"
@@ -49,7 +52,7 @@ const struct setup_client setup_clients[] = {
 		.servers = "mcp_servers",
 		.entry = ENTRY,
 		.events = claude_events,
-		/* It allows the hooks of a session's end no more. */
+		/* The hooks of a session's end get no more. */
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":3}]}",
 		.note = "Codex reads a project's files once you trust it, and runs hooks once "
 			"you have said yes to them: /hooks",

@@ -134,6 +134,12 @@ bool setup_plan_begin(struct setup_plan *p)
 	return paths_up(p->project);
 }
 
+void setup_plan_all(struct setup_plan *p)
+{
+	for (int i = 0; setup_clients[i].name; i++)
+		p->clients[i] = &setup_clients[i];
+}
+
 /* A path as people write it. */
 static const char *shown(struct setup_plan *p, const char *path)
 {

@@ -145,6 +145,8 @@ struct setup_plan {
 /* Finds this program and the project around the working directory: false, where there is
  * none and the plan is the user's. */
 bool setup_plan_begin(struct setup_plan *p);
+/* Takes all clients of the table. */
+void setup_plan_all(struct setup_plan *p);
 /* The file of a part; NULL: the client has none, or a fault. */
 struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
 				       enum setup_part part, struct fault *f);

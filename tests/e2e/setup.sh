@@ -1,0 +1,212 @@
+#!/bin/sh
+# setup - clients are told of cadre in their own files: shown before, done once, looked after,
+# and undone to the byte, by the real command on real files, links, modes and folders.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export HOME="$TMPDIR/home"
+unset XDG_CONFIG_HOME XDG_STATE_HOME CODEX_HOME CLAUDE_CONFIG_DIR
+P=$TMPDIR/project
+mkdir -p "$HOME" "$TMPDIR/bin" "$P"
+# No PATH leads to this one.
+mkdir "$TMPDIR/opt" && cp "$CADRE" "$TMPDIR/opt/cadre"
+CADRE=$TMPDIR/opt/cadre
+export CADRE
+cd "$P" || exit 1
+git init -q .
+# state_of FOLDER: each file and folder in it, with its mode and bytes.
+state_of() {
+	(cd "$1" && find . -path ./.git -prune -o -path ./.local -prune -o -print | sort | while read -r f; do
+		stat -c '%A %n' "$f"
+		if [ -L "$f" ]; then readlink "$f"; elif [ -f "$f" ]; then cksum <"$f"; fi
+	done)
+}
+unchanged() { state_of "$P" | diff - "$TMPDIR/before" || bad "$*: files are others than before"; }
+before() { state_of "$P" >"$TMPDIR/before"; }
+
+# --- what is not done ------------------------------------------------------------------------
+
+is 2 'no client is named' cadre setup
+is 2 'no client that is known here' cadre setup emacs
+is 2 'not both' cadre setup claude --user --project
+is 3 'none of the clients is installed' env PATH=/nowhere "$CADRE" setup --detect
+(cd "$TMPDIR" && is 2 'no project is here' cadre setup claude; exit $failed) || failed=1
+before
+is 0 '+      "args": \["mcp"\]' cadre setup all --dry-run
+is 0 '^would change 12 files\|^would change 13 files' cadre setup all --dry-run
+is 0 'nothing to do' cadre setup --remove
+is 0 '^$' sh -c '"$CADRE" setup --check | tr -d "\n"; echo'
+unchanged "a dry run"
+[ -z "$(ls -A "$HOME")" ] || bad "a dry run wrote into the home: $(ls -A "$HOME")"
+
+# --- all of them, twice, and away again -------------------------------------------------------
+
+mkdir .cursor
+printf '{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"x": { "command": "x" }, // x\r\n\t},\r\n}' >.mcp.json
+printf 'model = "m" # mine' >plain.toml
+mkdir .codex && mv plain.toml .codex/config.toml
+printf '# Rules' >AGENTS.md
+ln -s AGENTS.md CLAUDE.md
+chmod 640 .mcp.json
+before
+is 0 'changed' cadre setup all
+[ -L CLAUDE.md ] || bad "the link was replaced"
+[ "$(grep -c 'cadre setup: begin' AGENTS.md)" = 1 ] || bad "the block: $(cat AGENTS.md)"
+[ "$(stat -c %a .mcp.json)" = 640 ] || bad "the mode is $(stat -c %a .mcp.json)"
+[ "$(grep -c "$(printf '\r')$" .mcp.json)" = "$(($(wc -l <.mcp.json)))" ] || bad "line ends: $(cat -A .mcp.json)"
+python3 - .codex/config.toml "$CADRE" <<'END' || bad "TOML: $(cat .codex/config.toml)"
+import os, sys, tomllib
+with open(sys.argv[1], "rb") as f:
+    got = tomllib.load(f)
+assert got == {"model": "m", "mcp_servers": {"cadre": {"command": os.path.realpath(sys.argv[2]), "args": ["mcp"]}}}, got
+END
+python3 - <<'END' || bad "the files of hooks"
+import json
+for path, events in ((".claude/settings.json", 7), (".codex/hooks.json", 7), (".gemini/settings.json", 5), (".cursor/hooks.json", 5)):
+    with open(path) as f:
+        got = json.load(f)
+    assert len(got["hooks"]) == events, (path, got)
+    client = path[1:path.index("/")]
+    for items in got["hooks"].values():
+        assert len(items) == 1 and (items[0].get("hooks") or items)[0]["command"].endswith(" hook " + client), items
+with open(".cursor/hooks.json") as f:
+    assert json.load(f)["version"] == 1
+with open("opencode.json") as f:
+    assert json.load(f)["mcp"]["cadre"]["command"][1:] == ["mcp"]
+with open(".vscode/mcp.json") as f:
+    assert json.load(f)["servers"]["cadre"]["type"] == "stdio"
+END
+if cadre hook opencode --plugin >plugin 2>/dev/null; then
+	grep -q "spawn(\"$(realpath "$CADRE")\"" .opencode/plugins/cadre.js || bad "the plugin: $(cat .opencode/plugins/cadre.js)"
+fi
+rm -f plugin
+state_of "$P" >"$TMPDIR/after"
+is 0 '^nothing to do' cadre setup all
+state_of "$P" | diff - "$TMPDIR/after" || bad "a second run changed something"
+[ -z "$(find . -name '*cadre-*')" ] || bad "something is left beside a file"
+is 0 'ok *claude *is set up' cadre setup --check
+is 0 '"act":"remove"' cadre setup --remove --dry-run --json
+# The instructions stay while a client that reads them is set up.
+is 0 . cadre setup codex --remove
+grep -q 'cadre setup: begin' AGENTS.md || bad "the block is gone, though Cursor reads it"
+is 0 . cadre setup --remove
+unchanged "to and fro"
+[ ! -e "$HOME/.local/state/cadre/setup-folders" ] || bad "folders are noted that are gone: $(cat "$HOME"/.local/state/cadre/setup-folders)"
+
+# --- what has drifted is said, by doctor too, and mended -----------------------------------------
+
+is 0 . cadre setup claude
+is 0 'ok *claude *is set up in the project' cadre doctor
+sed -i 's,[^"]*/cadre"\,,/gone/cadre"\,,' .mcp.json
+sed -i 's/"Stop"/"Halt"/' .claude/settings.json
+either=yes is 1 'there is no /gone/cadre any more (.mcp.json)' cadre setup --check
+grep -q 'hooks: 1 of 7 missing (.claude/settings.json)' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
+grep -q -e '-> cadre setup claude --project' "$TMPDIR/out" || bad "what to do: $(cat "$TMPDIR/out")"
+is 0 '^warn *claude' cadre doctor
+either=yes is 1 '"ok":false' cadre setup claude --check --json
+either=yes is 1 'codex *is not set up' cadre setup codex --check
+is 0 'changed 2 files' cadre setup claude
+is 0 'ok *claude' cadre setup --check
+is 0 . cadre setup --remove # with the hook that was renamed
+unchanged "drift"
+
+# --- what is refused, with nothing written --------------------------------------------------------
+
+before
+refuses() { # STATUS PATTERN COMMAND...
+	is "$@"
+	unchanged "$@"
+}
+printf '{\n  "a": 1\n  "b": 2\n}\n' >.mcp.json
+before
+refuses 2 '\.mcp\.json:3:3: a comma or } is expected' cadre setup claude
+printf 'a = \n' >.codex/config.toml
+before
+refuses 2 '\.codex/config\.toml:1:5' cadre setup codex
+printf '{"mcpServers": {"cadre": {"command": "other"}}}\n' >.mcp.json
+before
+refuses 4 'an entry named cadre is there' cadre setup claude
+is 0 'nothing to do' cadre setup claude --remove
+printf '{}' >.mcp.json
+chmod 444 .mcp.json
+before
+refuses 5 'mcp.json is read-only' cadre setup claude
+rm .mcp.json
+ln -s "$HOME/elsewhere" .mcp.json
+before
+refuses 1 'mcp.json' cadre setup claude
+echo '{}' >"$HOME/elsewhere"
+before
+refuses 5 'leads out of the project' cadre setup claude
+[ "$(cat "$HOME/elsewhere")" = '{}' ] || bad "a link led out of the project"
+rm .mcp.json
+mkfifo .mcp.json
+before
+refuses 2 'is no file' cadre setup claude
+rm .mcp.json
+rm CLAUDE.md AGENTS.md
+git checkout -q . 2>/dev/null
+rm -rf .codex .cursor
+
+# --- large, strange ---------------------------------------------------------------------------------
+
+python3 - <<'END'
+import json
+with open(".mcp.json", "w") as f:
+    json.dump({"projects": {f"/home/ann/{i}": {"history": ["é" * 20, i] * 4} for i in range(20000)}}, f, indent=1)
+END
+before
+is 0 '^+ "mcpServers": {' cadre setup claude
+[ "$(wc -l <"$TMPDIR/out")" -lt 140 ] || bad "the difference has $(wc -l <"$TMPDIR/out") lines"
+is 0 . cadre setup claude --remove
+unchanged "a file of $(wc -c <.mcp.json) bytes"
+truncate -s 65M .mcp.json
+is 2 'larger than 64 MiB' cadre setup claude
+printf '{"a": "\033]0;hi\007"}' >.mcp.json
+is 2 'control character' cadre setup claude
+printf '\033]0;hi\007' >CLAUDE.md
+rm .mcp.json
+cadre setup claude >out
+grep -q "$(printf '\033')" out && bad "a file drives the terminal"
+cadre setup claude --remove >/dev/null
+[ "$(od -An -c CLAUDE.md | tr -d ' ')" = '033]0;hi\a' ] || bad "CLAUDE.md: $(od -c CLAUDE.md)"
+rm CLAUDE.md out
+
+# --- who is an agent here: nothing secret is written ----------------------------------------------------
+
+cadre team create red --roles '[{"name":"w"}]' >/dev/null
+token=$(cadre agent env w --team red | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")
+[ -n "$token" ] || bad "no token"
+(
+	eval "$(cadre agent env w --team red)"
+	cadre setup all
+) >/dev/null
+grep -rq "$token" "$P" "$HOME" && bad "a token was written"
+grep -rqi 'token' "$P/.mcp.json" "$P/.claude" && bad "an entry speaks of a token"
+cadre setup --remove >/dev/null
+
+# --- files of the user, and of who is there -------------------------------------------------------------
+
+ln -s "$(realpath "$CADRE")" "$TMPDIR/bin/cadre"
+printf '#!/bin/sh\n' >"$TMPDIR/bin/gemini"
+chmod +x "$TMPDIR/bin/gemini"
+mkdir -p "$HOME/dots" "$HOME/.claude" "$HOME/.config/opencode"
+echo '{"numStartups": 3}' >"$HOME/dots/claude.json"
+ln -s dots/claude.json "$HOME/.claude.json"
+echo '{}' >"$HOME/.config/opencode/opencode.jsonc"
+state_of "$HOME" >"$TMPDIR/home-before"
+PATH="$TMPDIR/bin:/usr/bin:/bin"
+is 0 '^changed 6 files in your own files\|^changed 7 files in your own files' "$TMPDIR/bin/cadre" setup --detect --user
+[ -L "$HOME/.claude.json" ] || bad "the link of the user was replaced"
+grep -q '"command": "cadre"' "$HOME/dots/claude.json" || bad "the user's entry: $(cat "$HOME/dots/claude.json")"
+grep -q '"cadre", "mcp"' "$HOME/.config/opencode/opencode.jsonc" || bad "opencode.jsonc: $(cat "$HOME/.config/opencode/opencode.jsonc")"
+[ ! -e "$HOME/.cursor" ] && [ ! -e "$HOME/.codex" ] || bad "clients that are not there were set up"
+grep -q '"command": "cadre hook gemini"' "$HOME/.gemini/settings.json" || bad "gemini: $(cat "$HOME/.gemini/settings.json")"
+is 0 'ok *gemini *is set up for the user' "$TMPDIR/bin/cadre" setup --check --user
+rm "$TMPDIR/bin/cadre"
+either=yes is 1 'there is no cadre any more' "$CADRE" setup --check --user
+is 0 . "$CADRE" setup --remove --user
+state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
+# Folders that a variable names.
+CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user
+[ -s "$HOME/c/config.toml" ] && [ -s "$HOME/c/AGENTS.md" ] || bad "CODEX_HOME is passed over"
+exit $failed

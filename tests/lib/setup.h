@@ -1,0 +1,35 @@
+/*
+ * setup - texts that `cadre setup` edits, and files of every look for that.
+ */
+#ifndef TESTS_LIB_SETUP_H
+#define TESTS_LIB_SETUP_H
+
+#include "tests/lib/dice.h"
+#include "tools/cadre/setup/setup.h"
+
+struct setup_words setup_words_for(struct arena *a, const struct setup_client *c);
+/* A draft with a copy of a text; NULL: there is no file. */
+struct setup_draft setup_draft_of(const char *text, size_t len);
+/* Fails unless the draft is that text. */
+void setup_same(const struct setup_draft *d, const char *text, size_t len);
+/* Puts a part of a client into a text (NULL: there is no file), twice, and takes it away, which
+ * has to give the text back; the text with it is left in `with`, if that is wanted. */
+void setup_round_trip(const char *client, enum setup_part part, const char *text,
+		      size_t len, struct text *with);
+
+/* --- setup_look.c ------------------------------------------------------------------------- */
+
+/* A file that is being thrown together. */
+struct setup_look {
+	struct dice *dice;
+	struct text out,
+		plain; /* the file, and the same without what JSON does not have */
+	const char *eol, *unit;
+	bool comments, trailing, flat;
+	int n; /* keys so far: none is there twice */
+};
+
+void setup_throw_json(struct setup_look *l, const struct setup_client *c);
+void setup_throw_toml(struct setup_look *l);
+
+#endif
