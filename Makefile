@@ -11,7 +11,8 @@
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make malformed N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
-# make clients    four real agent clients with scripted models, each a day's work; npm fetches them
+# make clients    four real agent clients with scripted models, each set up, and a day's work;
+#                 npm fetches them
 #                 (NAME='word …': some of them; CLIENTS_CACHE= is where they are kept)
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
@@ -234,6 +235,8 @@ clients: export CLIENTS_CACHE ?= $(or $(HOME),$(CURDIR)/build)/.cache/cadre-clie
 clients: all
 	@tests/clients/install "$$CLIENTS_CACHE"
 	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/run.mjs "$$CLIENTS_CACHE" $(if $(WAIT),--wait) \
+		$(or $(NAME),claude codex gemini opencode)
+	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/setup.mjs "$$CLIENTS_CACHE" \
 		$(or $(NAME),claude codex gemini opencode)
 permute: ; @tests/e2e/permute.sh
 portable: build/sqlgen

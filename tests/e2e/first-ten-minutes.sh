@@ -29,6 +29,15 @@ see '^created team web: coder, tester, lead$'
 run cadre team status
 see '^coder '
 
+# A client is told of it: what that would change, and then with its consent.
+run cadre setup claude --dry-run
+see '^+  "mcpServers": {$'
+[ ! -e .mcp.json ]
+run cadre setup claude
+see '^changed 3 files in '
+run cadre setup --check
+see '^ok *claude *is set up in the project$'
+
 # A board: the second task waits for the first.
 run cadre task create "Write the parser" --priority 1
 run cadre task create "Test the parser" --depends-on 001

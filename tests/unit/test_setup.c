@@ -43,7 +43,7 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	      ", \"args\": [\"mcp\"] } }}");
 	gives("opencode", PART_MCP, "\xef\xbb\xbf",
 	      "\xef\xbb\xbf{\n  \"mcp\": {\n    \"cadre\": {\n      \"type\": \"local\",\n      "
-	      "\"command\": [\"/opt/bin/cadre\", \"mcp\"],\n      \"enabled\": true\n    }\n  }\n}");
+	      "\"command\": [\"/opt/bin/cadre\", \"mcp\"],\n      \"enabled\": true\n    }\n  },\n  \"$schema\": \"https://opencode.ai/config.json\"\n}");
 	gives("codex", PART_MCP, NULL,
 	      "[mcp_servers.cadre]\ncommand = \"/opt/bin/cadre\"\nargs = [\"mcp\"]\n");
 	gives("codex", PART_MCP, "a = 1 # no line end",

@@ -116,8 +116,8 @@ static void same_value(const struct text *before, const struct text *after,
 	while (part == PART_HOOKS && c->events[events])
 		events++;
 	assert_int_equal(found, part == PART_HOOKS ? events : 1);
-	if (c->beside.key && part == PART_HOOKS && !json_object_get(a, c->beside.key))
-		json_object_del(b, c->beside.key);
+	if (c->beside[part].key && !json_object_get(a, c->beside[part].key))
+		json_object_del(b, c->beside[part].key);
 	drop_empty(a);
 	drop_empty(b);
 	if (!json_equal(a, b))

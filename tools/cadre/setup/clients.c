@@ -84,7 +84,7 @@ const struct setup_client setup_clients[] = {
 		.entry = ENTRY_STDIO,
 		.events = cursor_events,
 		.hook = "{\"command\":\"@\",\"timeout\":10}",
-		.beside = { "version", 1 },
+		.beside = { [PART_HOOKS] = { .key = "version", .value = "1" } },
 		.note = "Cursor has a server switched on under Settings, MCP",
 	},
 	{
@@ -103,6 +103,10 @@ const struct setup_client setup_clients[] = {
 		.servers = "mcp",
 		.entry =
 			"{\"type\":\"local\",\"command\":[\"@\",\"mcp\"],\"enabled\":true}",
+		/* OpenCode would add it, and the file would stay. */
+		.beside = { [PART_MCP] = { .key = "$schema",
+					   .value = "\"https://opencode.ai/config.json\"",
+					   .anew = true } },
 		.plugin = true,
 	},
 	{

@@ -76,7 +76,7 @@ static int put_event(const struct setup_client *c, const char *name,
 	} else if (!f->code) {
 		t->missing++;
 		value = setup_fill(c->hook, w->line);
-		jsonc_put(d, &place, value, c->beside.key ? &c->beside : NULL, f);
+		jsonc_put(d, &place, value, &c->beside[PART_HOOKS], f);
 		json_decref(value);
 	}
 	arena_release(&a);
@@ -105,7 +105,7 @@ static bool cut_last(const struct setup_client *c, struct setup_draft *d, struct
 	     event = event->prev)
 		handler = find_handler(&a, c, d, event, &line);
 	if (handler)
-		jsonc_cut(d, handler, c->beside.key ? &c->beside : NULL);
+		jsonc_cut(d, handler, &c->beside[PART_HOOKS]);
 	arena_release(&a);
 	return handler != NULL;
 }

@@ -54,8 +54,8 @@ struct jsonc_place {
 
 /* A member of the root that a client wants beside the first key of a place. */
 struct jsonc_beside {
-	const char *key;
-	int value;
+	const char *key, *value; /* as JSON, without blanks */
+	bool anew; /* only in a text that is blank */
 };
 
 /* Puts a value where none is, with the objects around it that are missing; `beside` (may be

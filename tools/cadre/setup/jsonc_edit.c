@@ -212,8 +212,9 @@ static struct jsonc *find_innermost(const struct setup_draft *d,
 	}
 }
 
-static bool put_value(struct setup_draft *d, const struct jsonc_place *p,
-		      struct jsonc *root, json_t *value, struct fault *f)
+/* Puts a value; returns the number of keys that were there, -1: the text was blank. */
+static int put_value(struct setup_draft *d, const struct jsonc_place *p,
+		     struct jsonc *root, json_t *value, struct fault *f)
 {
 	struct look look = { .eol = draft_eol(d) };
 	struct jsonc *c = NULL;
@@ -223,7 +224,7 @@ static bool put_value(struct setup_draft *d, const struct jsonc_place *p,
 	find_unit(d, root, &look.unit);
 	if (root && !(c = find_innermost(d, p, root, &depth, f))) {
 		text_release(&look.unit);
-		return false;
+		return f->code;
 	}
 	v = depth >= 0 && !p->keys[depth] ? json_incref(value) : wrap(p, depth, value);
 	if (!c)
@@ -233,7 +234,7 @@ static bool put_value(struct setup_draft *d, const struct jsonc_place *p,
 	json_decref(v);
 	text_release(&look.indent);
 	text_release(&look.unit);
-	return depth <= 0;
+	return depth;
 }
 
 int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, json_t *value,
@@ -241,11 +242,14 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, json_t *value,
 {
 	struct arena a = { 0 };
 	struct jsonc *root;
+	int depth = 1;
 
-	if (jsonc_read(&a, d, &root, f) == 0 && put_value(d, p, root, value, f) &&
-	    beside && !(root && jsonc_member(d, root, beside->key))) {
+	if (jsonc_read(&a, d, &root, f) == 0)
+		depth = put_value(d, p, root, value, f);
+	if (!f->code && beside && beside->key && depth <= (beside->anew ? -1 : 0) &&
+	    !(root && jsonc_member(d, root, beside->key))) {
 		const struct jsonc_place at = { .keys = { beside->key } };
-		json_t *v = json_integer(beside->value);
+		json_t *v = json_loads(beside->value, JSON_DECODE_ANY, NULL);
 
 		jsonc_put(d, &at, v, NULL, f);
 		json_decref(v);
@@ -305,12 +309,11 @@ static size_t cut(struct setup_draft *d, const struct jsonc *v)
 static void cut_beside(struct setup_draft *d, struct jsonc *v,
 		       const struct jsonc_beside *beside)
 {
+	const char *value = beside->value;
 	struct jsonc *next = v->next;
-	char value[16];
 
 	if (!next || next->next || jsonc_member(d, v->up, beside->key) != next)
 		return;
-	snprintf(value, sizeof(value), "%d", beside->value);
 	if (strlen(value) != next->to - next->from ||
 	    memcmp(d->text.data + next->from, value, next->to - next->from) != 0)
 		return;
@@ -324,7 +327,7 @@ void jsonc_cut(struct setup_draft *d, struct jsonc *v, const struct jsonc_beside
 {
 	while (v->up && is_made(d, v->up, v)) {
 		v = v->up;
-		if (beside && v->up && !v->up->up)
+		if (beside && beside->key && v->up && !v->up->up)
 			cut_beside(d, v, beside);
 	}
 	if (v->up) {

@@ -138,7 +138,7 @@ static int put_entry(const struct setup_client *c, const struct setup_words *w,
 	} else if (!f->code) {
 		t->missing++;
 		value = setup_fill(c->entry, w->command);
-		jsonc_put(d, &place, value, NULL, f);
+		jsonc_put(d, &place, value, &c->beside[PART_MCP], f);
 		json_decref(value);
 	}
 	arena_release(&a);
@@ -153,7 +153,7 @@ static int cut_entry(const struct setup_client *c, struct setup_draft *d, struct
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
 	if (entry && find_command(&a, d, entry))
-		jsonc_cut(d, entry, NULL);
+		jsonc_cut(d, entry, &c->beside[PART_MCP]);
 	arena_release(&a);
 	return f->code;
 }

@@ -42,7 +42,7 @@ struct setup_client {
 	const char *entry; /* of a server, as JSON: @ stands for the command */
 	const char *const *events; /* of its hooks, NULL at the end; NULL: it has none */
 	const char *hook; /* an item of an event, as JSON: @ stands for the command line */
-	struct jsonc_beside beside; /* beside the hooks; its key may be NULL */
+	struct jsonc_beside beside[PART_COUNT]; /* with a NULL key: nothing */
 	bool plugin; /* its hooks are a file of code, which `cadre hook` prints */
 	const char *note; /* what a person has to do or to know; or NULL */
 };

@@ -1,0 +1,14 @@
+#!/bin/sh
+# setup-clients - a real client, Codex, reads what setup wrote, and runs its hooks.  It is not
+# fetched for this: `make clients` fetches it, and does the same with three others.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+: "${CADRE:=$PWD/build/cadre}"
+export CADRE
+
+command -v node >/dev/null || { echo "skipped: node is not installed"; exit 77; }
+tests/clients/install --there "$CLIENTS_CACHE" codex || {
+	echo "skipped: Codex is not in $CLIENTS_CACHE; make clients fetches it"
+	exit 77
+}
+exec node tests/clients/setup.mjs "$CLIENTS_CACHE" codex
