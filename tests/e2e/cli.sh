@@ -40,7 +40,7 @@ is 2 'did you mean .cadre task list' cadre task lst
 is 2 'did you mean .cadre status' cadre help statsu
 is 2 'did you mean .cadre task' cadre tsak
 is 2 'did you mean .cadre version' cadre vesion
-for word in top setup destroi mail destory kill stop gcc dow; do
+for word in top destroi mail destory kill stop gcc dow; do
 	is 2 'hint: see .cadre help' cadre $word
 done
 is 0 'CADRE_TOKEN' cadre mcp --help

@@ -76,5 +76,6 @@ until_is completed cat .cadre/vault/teams/web/tasks/001-write-the-parser.md
 run cat .cadre/vault/teams/web/tasks/001-write-the-parser.md
 see '^status: completed'
 run cadre doctor
+run cadre setup --remove
 run cadre down
 [ -z "$(git status --porcelain)" ]

@@ -27,7 +27,7 @@
 /* clang-format off */
 const struct verb verb_table[] = {
 	{ "init", "[--anew]", "Make a state folder for this project.", "start", init_main, 0 },
-	{ "setup", "[CLIENT...|all|--detect] [--project|--user] [--dry-run] [--remove] [--check]", "Tell clients such as Claude Code or Codex of cadre, in their own files.", "start", setup_main, 0 },
+	{ "setup", "[CLIENT...|all|--detect] [OPTIONS]", "Tell clients such as Claude Code of cadre, in their files.", "start", setup_main, 0 },
 	{ "trust", "[--remove] [PATH] | --list", "Use a state that was made elsewhere; list those that may be used.", "start", trust_main, 0 },
 	{ "up", "[--timeout SECONDS]", "Start the host in the background.", "start", up_main, 0 },
 	{ "down", "[--all] [--timeout SECONDS]", "Stop the host; --all: the guests too.", "start", down_main, VERB_OPERATORS },

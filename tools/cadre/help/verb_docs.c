@@ -20,10 +20,11 @@ static const struct {
 	{ "setup",
 	  "CLIENT is claude, codex, gemini, cursor, opencode or vscode; all: each of them;\n"
 	  "--detect: those that are installed.  Their files get the MCP server, hooks and a\n"
-	  "block of instructions: this project's, or with --user those for all your projects.\n"
-	  "What changes is shown; --dry-run changes nothing.  Every byte that is not cadre's\n"
-	  "stays, and --remove gives back what was there.  --check says what is missing, with\n"
-	  "status 1.  Without CLIENT these two are about all.  docs/setup.md names the files.\n" },
+	  "block of instructions: this project's (--project), or those for all your projects\n"
+	  "(--user).  What changes is shown; --dry-run changes nothing.  Every byte that is\n"
+	  "not cadre's stays, and --remove gives back what was there.  --check says what is\n"
+	  "missing, with status 1.  Without CLIENT these two are about all.  docs/setup.md\n"
+	  "names the files.\n" },
 	{ "trust",
 	  "A state in a project is used only if you made it there (cadre init), or said\n"
 	  "so: it may have come with a clone, and `cadre up` runs what a state says.  One\n"
