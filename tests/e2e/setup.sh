@@ -23,7 +23,7 @@ state_of() {
 unchanged() { state_of "$P" | diff - "$TMPDIR/before" || bad "$*: files are others than before"; }
 before() { state_of "$P" >"$TMPDIR/before"; }
 
-# --- what is not done ------------------------------------------------------------------------
+# --- without a change ------------------------------------------------------------------------
 
 is 2 'no client is named' cadre setup
 is 2 'no client that is known here' cadre setup emacs
@@ -34,7 +34,8 @@ before
 is 0 '+      "args": \["mcp"\]' cadre setup all --dry-run
 is 0 '^would change 12 files\|^would change 13 files' cadre setup all --dry-run
 is 0 'nothing to do' cadre setup --remove
-is 0 '^$' sh -c '"$CADRE" setup --check | tr -d "\n"; echo'
+is 0 'no client is set up in' cadre setup --check
+is 2 'not both' cadre setup --check --remove
 unchanged "a dry run"
 [ -z "$(ls -A "$HOME")" ] || bad "a dry run wrote into the home: $(ls -A "$HOME")"
 
@@ -92,7 +93,7 @@ is 0 . cadre setup --remove
 unchanged "to and fro"
 [ ! -e "$HOME/.local/state/cadre/setup-folders" ] || bad "folders are noted that are gone: $(cat "$HOME"/.local/state/cadre/setup-folders)"
 
-# --- what has drifted is said, by doctor too, and mended -----------------------------------------
+# --- drift is said, by doctor too, and mended -----------------------------------------
 
 is 0 . cadre setup claude
 is 0 'ok *claude *is set up in the project' cadre doctor
@@ -109,7 +110,7 @@ is 0 'ok *claude' cadre setup --check
 is 0 . cadre setup --remove # with the hook that was renamed
 unchanged "drift"
 
-# --- what is refused, with nothing written --------------------------------------------------------
+# --- refused, with nothing written --------------------------------------------------------
 
 before
 refuses() { # STATUS PATTERN COMMAND...
@@ -171,7 +172,7 @@ cadre setup claude --remove >/dev/null
 [ "$(od -An -c CLAUDE.md | tr -d ' ')" = '033]0;hi\a' ] || bad "CLAUDE.md: $(od -c CLAUDE.md)"
 rm CLAUDE.md out
 
-# --- who is an agent here: nothing secret is written ----------------------------------------------------
+# --- an agent's worktree: nothing secret is written ----------------------------------------------------
 
 cadre team create red --roles '[{"name":"w"}]' >/dev/null
 token=$(cadre agent env w --team red | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")

@@ -163,6 +163,7 @@ static void an_entry_of_another_stays(void **state)
 	static const char *const texts[] = {
 		"{\"mcpServers\":{\"cadre\":{\"command\":\"npx\",\"args\":[\"mcp\"]}}}",
 		"{\"mcpServers\":{\"cadre\":{\"command\":\"/opt/bin/cadre\"}}}",
+		"{\"mcpServers\":{\"cadre\":{\"command\":\"/opt/bin/cadre\",\"args\":[\"up\"]}}}",
 		"{\"mcpServers\":{\"cadre\":{\"command\":\"xcadre\",\"args\":[\"mcp\"]}}}",
 		"{\"mcpServers\":{\"cadre\":{\"url\":\"http://x\"}}}",
 		"{\"mcpServers\":{\"c\\u0061dre\":null}}",

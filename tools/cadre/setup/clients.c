@@ -135,15 +135,15 @@ const struct setup_client *setup_client_named(const char *name)
 
 /* --- where they are ----------------------------------------------------------------------- */
 
-static bool is_in_path(const char *program)
+bool setup_in_path(const char *program, char out[4096])
 {
-	char dir[4096], path[4096];
+	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
+		int n = (int)strcspn(at, ":");
 
-	for (const char *at = paths_env("PATH"); at; at = strchr(at, ':')) {
-		at += *at == ':';
-		snprintf(dir, sizeof(dir), "%.*s", (int)strcspn(at, ":"), at);
-		if (*dir == '/' && paths_join(path, dir, program) && !access(path, X_OK))
+		if (snprintf(out, 4096, "%.*s/%s", n, at, program) < 4096 &&
+		    *out == '/' && !access(out, X_OK))
 			return true;
+		at += n;
 	}
 	return false;
 }
@@ -165,7 +165,7 @@ bool setup_client_there(const struct setup_client *c)
 	struct stat st;
 
 	for (int i = 0; c->programs[i]; i++)
-		if (is_in_path(c->programs[i]))
+		if (setup_in_path(c->programs[i], path))
 			return true;
 	return user_folder(c, false, folder) &&
 	       paths_join(path, folder, c->trace ? c->trace : "") && !stat(path, &st) &&

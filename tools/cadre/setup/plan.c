@@ -22,18 +22,8 @@ static bool is_in_path(const char *self)
 	struct stat own, st;
 	char path[4096];
 
-	if (stat(self, &own))
-		return false;
-	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
-		int n = (int)strcspn(at, ":");
-
-		if (snprintf(path, sizeof(path), "%.*s/cadre", n, at) < 4096 &&
-		    !access(path, X_OK))
-			return !stat(path, &st) && st.st_ino == own.st_ino &&
-			       st.st_dev == own.st_dev;
-		at += n;
-	}
-	return false;
+	return setup_in_path("cadre", path) && !stat(self, &own) && !stat(path, &st) &&
+	       st.st_ino == own.st_ino && st.st_dev == own.st_dev;
 }
 
 static const char *find_command(struct arena *a)
@@ -160,16 +150,16 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 	if (!setup_client_path(c, part, p->project[0] ? p->project : NULL, path))
 		return NULL;
 	t = arena_alloc(&p->arena, sizeof(*t));
-	if (setup_target_read(t, path, shown(p, path), p->project[0] ? p->project : NULL,
-			      f) < 0) {
+	if (setup_target_find(t, path, shown(p, path), p->project[0] ? p->project : NULL,
+			      f) < 0)
+		return NULL;
+	for (size_t i = 0; i < p->n_targets; i++)
+		if (!strcmp(p->targets[i]->path, t->path))
+			return p->targets[i];
+	if (setup_target_read(t, f) < 0) {
 		setup_target_release(t);
 		return NULL;
 	}
-	for (size_t i = 0; i < p->n_targets; i++)
-		if (!strcmp(p->targets[i]->path, t->path)) {
-			setup_target_release(t);
-			return p->targets[i];
-		}
 	*(struct setup_target **)arena_push(&p->arena, &p->targets, &p->n_targets,
 					    sizeof(*p->targets)) = t;
 	return t;

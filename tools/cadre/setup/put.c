@@ -24,17 +24,8 @@ static bool is_there(const char *command)
 {
 	char path[4096];
 
-	if (strchr(command, '/'))
-		return access(command, X_OK) == 0;
-	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
-		int n = (int)strcspn(at, ":");
-
-		if (snprintf(path, sizeof(path), "%.*s/%s", n, at, command) < 4096 &&
-		    access(path, X_OK) == 0)
-			return true;
-		at += n;
-	}
-	return false;
+	return strchr(command, '/') ? !access(command, X_OK)
+				    : setup_in_path(command, path);
 }
 
 void setup_found(struct setup_tally *t, const char *command, const char *wanted)

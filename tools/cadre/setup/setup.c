@@ -98,6 +98,8 @@ static int find_place(struct setup *s, struct fault *f)
 
 	if (s->user && s->project)
 		return fault_set(f, FAULT_INVALID, "", "--user or --project, not both");
+	if (s->check && s->remove)
+		return fault_set(f, FAULT_INVALID, "", "--check or --remove, not both");
 	if (s->user) {
 		s->plan.project[0] = '\0';
 	} else if (!found && !s->project) {
@@ -167,9 +169,14 @@ static int apply(struct setup *s, struct setup_target *t, struct fault *f)
 	return 0;
 }
 
+static const char *place_of(const struct setup *s)
+{
+	return s->plan.project[0] ? s->plan.project : "your own files";
+}
+
 static void print_end(const struct setup *s, int changed)
 {
-	const char *where = s->plan.project[0] ? s->plan.project : "your own files";
+	const char *where = place_of(s);
 
 	if (!changed)
 		cli_say("nothing to do in %s", where);
@@ -213,15 +220,24 @@ static void say(void *arg, bool ok, const struct setup_client *c, const char *fo
 {
 	struct setup *s = arg;
 
-	if (s->cli->json) {
-		json_array_append_new(s->lines,
-				      json_pack("{ss,sb,ss,ss*}", "client", c->name, "ok",
-						ok, "found", found, "todo", todo));
+	json_array_append_new(s->lines,
+			      json_pack("{ss,sb,ss,ss*}", "client", c->name, "ok", ok,
+					"found", found, "todo", todo));
+	if (s->cli->json)
 		return;
-	}
 	cli_say("%-4s %-9s %s", ok ? "ok" : "bad", c->name, found);
 	if (todo)
 		cli_say("%*s-> %s", 15, "", todo);
+}
+
+/* Says how each client is; the exit status. */
+static int look(struct setup *s)
+{
+	int bad = setup_check(&s->plan, s->asked, say, s);
+
+	if (!json_array_size(s->lines) && !s->cli->json)
+		cli_say("no client is set up in %s", place_of(s));
+	return bad > 0;
 }
 
 int setup_main(struct cli *cli, int argc, char **argv)
@@ -234,8 +250,7 @@ int setup_main(struct cli *cli, int argc, char **argv)
 		take_word(&s, argv[i], &f);
 	s.lines = json_array();
 	if (!f.code && choose(&s, &f) == 0 && find_place(&s, &f) == 0)
-		status = s.check ? setup_check(&s.plan, s.asked, say, &s) > 0
-				 : change(&s, &f);
+		status = s.check ? look(&s) : change(&s, &f);
 	if (f.code) {
 		status = cli_fault(cli, &f);
 	} else if (cli->json) {

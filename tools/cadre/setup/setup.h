@@ -50,6 +50,8 @@ struct setup_client {
 extern const struct setup_client setup_clients[]; /* ends with a NULL name */
 
 const struct setup_client *setup_client_named(const char *name);
+/* Finds a program in PATH. */
+bool setup_in_path(const char *program, char out[4096]);
 /* Whether it is installed: its program is in PATH, or its folder is in the home. */
 bool setup_client_there(const struct setup_client *c);
 /* The path of a part's file; false: the client has none there.  `project` is its folder, or
@@ -111,10 +113,12 @@ struct setup_target {
 	struct stat st; /* then */
 };
 
-/* Reads a file, or notes that there is none.  `project` (may be NULL) is the folder that it
- * may not lead out of. */
-int setup_target_read(struct setup_target *t, const char *path, const char *shown,
+/* Finds where a file is without links, which need not be there.  `project` (may be NULL) is
+ * the folder that it may not lead out of. */
+int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f);
+/* Reads it, or notes that there is none. */
+int setup_target_read(struct setup_target *t, struct fault *f);
 bool setup_target_changed(const struct setup_target *t);
 /* Makes the file on the disk what the draft says, in one step.  The mode and the owner stay. */
 int setup_target_write(struct setup_target *t, struct fault *f);

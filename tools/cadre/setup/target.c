@@ -72,23 +72,25 @@ static int read_all(int fd, struct setup_target *t, struct fault *f)
 		 : 0;
 }
 
-int setup_target_read(struct setup_target *t, const char *path, const char *shown,
+int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f)
 {
-	int fd;
-
 	memset(t, 0, sizeof(*t));
 	snprintf(t->shown, sizeof(t->shown), "%s", shown);
 	t->draft.name = t->shown;
 	if (!resolve(path, t->path))
 		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", shown);
-	if (project && check_inside(t, project, f) < 0)
-		return f->code;
-	fd = open(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	return project ? check_inside(t, project, f) : 0;
+}
+
+int setup_target_read(struct setup_target *t, struct fault *f)
+{
+	int fd = open(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+
 	if (fd < 0)
 		return errno == ENOENT ? 0
 				       : fault_set(f, FAULT_IO, "",
-						   "cannot open %.150s: %m", shown);
+						   "cannot open %.150s: %m", t->shown);
 	t->was = t->draft.there = true;
 	if (read_all(fd, t, f) == 0)
 		text_add(&t->draft.text, t->before.data, t->before.len);
