@@ -238,6 +238,8 @@ clients: all
 		$(or $(NAME),claude codex gemini opencode)
 	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/setup.mjs "$$CLIENTS_CACHE" \
 		$(or $(NAME),claude codex gemini opencode)
+	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/turns.mjs "$$CLIENTS_CACHE" \
+		$(or $(NAME),claude codex gemini opencode)
 permute: ; @tests/e2e/permute.sh
 portable: build/sqlgen
 	@tools/setup --peers
