@@ -41,7 +41,7 @@ class SlowModel extends Model {
 }
 
 async function play(name) {
-	// One client reads no settings below a folder that others may write in.
+	// Gemini CLI reads no settings below a folder that others may write in.
 	const home = mkdtempSync(join(dirname(cache), `turns-${name}-`)), work = `${home}/work`, faults = [];
 	const must = (is, text) => is || faults.push(text);
 	const model = new SlowModel(script());

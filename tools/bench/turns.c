@@ -38,7 +38,7 @@ static int settle(struct scene *s)
 		       !strstr(out.data, "queued\",\"m");
 		text_release(&out);
 		if (!over)
-			usleep(2000);
+			poll(NULL, 0, 2);
 	}
 	return over ? 0 : bench_fail("a turn does not end");
 }
