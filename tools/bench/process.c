@@ -4,7 +4,10 @@
  * the same libraries, opens a file and commits, or reads, one row.  Syncs that the
  * host makes for its client are made behind the latter.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tools/bench/floor.h"
 #include "tools/bench/stage.h"
@@ -23,7 +26,27 @@ static const struct command commands[] = {
 	{ "process-host", true, "read", { "send", "a1", "hello", "--team", "t" }, 2 },
 	{ "process-direct", false, "commit", { "send", "a1", "hello", "--team", "t" }, 3 },
 	{ "process-read", false, "read", { "task", "list", "--team", "t" }, 3 },
+	{ "process-prime", true, "read", { "prime", "--team", "t", "--as", "a0" }, 3 },
+	{ "process-hook", true, "read", { "hook", "claude", "--team", "t", "--as", "a0" }, 3 },
 };
+
+/* An event of a client, as its hook reads it; the other commands read nothing. */
+static int open_event(const struct stage *s)
+{
+	static const char event[] = "{\"hook_event_name\":\"PostToolUse\",\"session_id\":"
+				    "\"s\",\"cwd\":\"/\",\"tool_name\":\"Bash\"}";
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "%.250s/event", s->dir);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd >= 0 &&
+	    (load_write_all(fd, event, sizeof(event) - 1) || lseek(fd, 0, SEEK_SET))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
 
 static double time_command(struct stage *s, const struct command *c)
 {
@@ -35,7 +58,10 @@ static double time_command(struct stage *s, const struct command *c)
 
 	for (int i = 0; i < WORDS; i++)
 		argv[3 + i] = c->words[i];
+	start.in = open_event(s);
 	pid = bench_start_program(&start);
+	if (start.in >= 0)
+		close(start.in);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return bench_fail("cadre %s failed", c->words[0]);
 	return (double)(bench_now() - begun) / 1e6;

@@ -1,0 +1,59 @@
+#!/bin/sh
+# newcomer - somebody who has never seen cadre sets up a client, makes a team, and has two clients
+# work on it: what is said to them stands before their models, what they do is on the board.
+set -u
+stateless=yes
+. "$(dirname "$0")/../lib/story.sh"
+unset CADRE_HOME
+export HOME="$TMPDIR/home" GIT_CONFIG_GLOBAL=/dev/null
+mkdir "$HOME" "$TMPDIR/bin" "$HOME/shop" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
+export PATH="$TMPDIR/bin:$PATH"
+cd "$HOME/shop" || exit 1
+trap 'cd "$HOME/shop" && cadre down --all >/dev/null 2>&1' EXIT
+git init -q . && git config user.name me && git config user.email me@here
+echo 'a shop' >README && git add README && git commit -qm 'A shop'
+
+# Looking changes nothing; then the client is told of cadre, in files of the project.
+is 0 . cadre init
+is 0 '^up: process' cadre up
+is 0 'mcpServers' cadre setup claude --dry-run
+[ -z "$(git status --porcelain)" ] || bad "a dry run has written: $(git status --porcelain)"
+is 0 'mcpServers' cadre setup claude
+is 0 'nothing to do' cadre setup claude
+is 0 '"cadre"' cat .mcp.json
+is 0 'cadre hook claude' cat .claude/settings.json
+git add . && git commit -qm 'Set up cadre'
+git grep -q 'CADRE_TOKEN\|operator\.' && bad "a token is in the repository"
+
+# A team, a board, and two clients in worktrees of their own.
+is 0 '^created team web: coder, tester, lead$' cadre team create web --roles coder,tester
+is 0 . cadre task create 'Write the parser'
+for name in coder tester; do
+	git worktree add -q "../$name" -b "$name" && (cd "../$name" && cadre agent env $name --here >/dev/null) || bad "worktree $name"
+done
+# at NAME EVENT [MORE]: the client of that worktree calls its hook, as its settings say
+at() {
+	(cd "../$1" && printf '{"hook_event_name":"%s","session_id":"%s-1","cwd":"%s"%s}' "$2" "$1" "$PWD" "${3-}" | cadre hook claude)
+}
+is 0 'You are coder of team web' at coder SessionStart ',"source":"startup"'
+is 0 'Write the parser' at coder SessionStart ',"source":"startup"'
+is 0 . cadre send coder 'Please begin with the grammar'
+is 0 'Please begin with the grammar' at coder UserPromptSubmit ',"prompt":"go"'
+at coder UserPromptSubmit ',"prompt":"go"' >"$TMPDIR/again"
+[ -s "$TMPDIR/again" ] && bad "a message is shown twice: $(cat "$TMPDIR/again")"
+is 0 'acked' cadre receipt 1
+
+# One works and tells the other; an urgent word reaches it between two tools.
+cd ../coder || exit 1
+is 0 '001  Write the parser' cadre claim
+is 0 . cadre start 001
+is 0 . cadre done 001 'it parses'
+is 0 . cadre send tester 'The parser is yours' --priority urgent
+cd ../shop || exit 1
+is 0 'The parser is yours' at tester PostToolUse ',"tool_name":"Bash"'
+is 0 '^001  completed .*coder' cadre task list --all
+
+# The client is taken back, and the project is as it was.
+is 0 . cadre setup claude --remove
+git diff --quiet HEAD~1 || bad "the project is another one: $(git diff --stat HEAD~1)"
+exit $failed
