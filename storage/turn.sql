@@ -142,6 +142,10 @@ FROM turn u JOIN agent a ON a.id = u.agent
 WHERE u.team = :team AND (:agent = 0 OR u.agent = :agent) AND u.id < :before
 ORDER BY u.id DESC;
 
+-- name: turn_held_back
+-- Whether mail of an agent is delayed that would start a turn.
+SELECT EXISTS (SELECT 1 FROM delayed WHERE agent = :agent AND due_at > :now) AS so;
+
 -- name: turn_end
 -- A turn ends once.
 UPDATE turn SET state = :state, ended_at = :now, reason = :reason,

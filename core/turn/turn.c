@@ -201,6 +201,18 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 /* --- ending -------------------------------------------------------------------------- */
 
+/* The agent's status between two turns. */
+static int say_rest(struct call *call, int64_t agent)
+{
+	struct turn_held_back_row held;
+	int rc = sql_row(call, turn_held_back, &held, .agent = agent, .now = call->now);
+
+	return rc < 0 ? rc
+		      : agent_say_status(call, agent,
+					 held.so ? AGENT_STATUS_RATE_LIMITED
+						 : AGENT_STATUS_IDLE);
+}
+
 static int tell_failed(struct call *call, const struct turn_row *u, const char *reason)
 {
 	struct agent_row a;
@@ -236,9 +248,8 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 		     .retry_at = call->now + wait);
 	if (rc <= 0)
 		return rc;
-	return failed.failures == c->runner_max_failures
-		       ? tell_failed(call, u, reason)
-		       : agent_say_status(call, u->agent, AGENT_STATUS_IDLE);
+	return failed.failures == c->runner_max_failures ? tell_failed(call, u, reason)
+							 : say_rest(call, u->agent);
 }
 
 static int count_turn(struct call *call, const struct turn_row *u,
@@ -252,7 +263,7 @@ static int count_turn(struct call *call, const struct turn_row *u,
 						    .client_session = u->client_session)
 					  : sql_run(call, runner_kept, .agent = u->agent,
 						    .client_session = u->client_session);
-	return rc < 0 ? rc : agent_say_status(call, u->agent, AGENT_STATUS_IDLE);
+	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 
 /* Messages of a turn are acknowledged where they are dealt with, or known to the session that

@@ -27,7 +27,11 @@ static const struct command commands[] = {
 	{ "process-direct", false, "commit", { "send", "a1", "hello", "--team", "t" }, 3 },
 	{ "process-read", false, "read", { "task", "list", "--team", "t" }, 3 },
 	{ "process-prime", true, "read", { "prime", "--team", "t", "--as", "a0" }, 3 },
-	{ "process-hook", true, "read", { "hook", "claude", "--team", "t", "--as", "a0" }, 3 },
+	{ "process-hook",
+	  true,
+	  "read",
+	  { "hook", "claude", "--team", "t", "--as", "a0" },
+	  3 },
 };
 
 /* An event of a client, as its hook reads it; the other commands read nothing. */
