@@ -2,7 +2,7 @@
 # conversation - agents whose runners answer each other at once come to rest by the pace of pairs;
 # fifty that have mail at the same time take their turns a few at once, all of them once.
 set -u
-export CADRE_LIMITS_MAX_TURNS=8 CADRE_LIMITS_MAX_VMS_PER_TEAM=60 CADRE_TEAM_MAX_VMS=60
+export CADRE_LIMITS_ENABLED=true CADRE_LIMITS_MAX_TURNS=8 CADRE_LIMITS_MAX_VMS_PER_TEAM=60 CADRE_TEAM_MAX_VMS=60
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
 sql() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
