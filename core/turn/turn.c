@@ -27,7 +27,22 @@ static void enter(struct call *call, int64_t team)
 		(struct caller){ .level = WHO_HOST, .team = team, .agent = ACTOR_HOST };
 }
 
+static const char heading[] = "[From agent ";
+
 /* --- beginning ----------------------------------------------------------------------- */
+
+/* Adds a message's text.  A line in it that looks like the heading of another message gets a
+ * blank before it. */
+static void add_said(struct text *t, const char *s)
+{
+	for (const char *end; *s; s = end) {
+		end = strchr(s, '\n');
+		end = end ? end + 1 : s + strlen(s);
+		if (strncmp(s, heading, sizeof(heading) - 1) == 0)
+			text_add(t, " ", 1);
+		text_add(t, s, (size_t)(end - s));
+	}
+}
 
 /* The prompt: each message, behind the name of the agent that sent it. */
 static const char *write_prompt(struct call *call, const struct envelope *all, size_t n)
@@ -39,8 +54,8 @@ static const char *write_prompt(struct call *call, const struct envelope *all, s
 		if (i)
 			text_addf(&t, "\n\n");
 		if (strcmp(all[i].from, "operator"))
-			text_addf(&t, "[From agent \"%s\"]:\n", all[i].from);
-		text_add(&t, all[i].content, strlen(all[i].content));
+			text_addf(&t, "%s\"%s\"]:\n", heading, all[i].from);
+		add_said(&t, all[i].content);
 	}
 	text_addf(&t, "\n");
 	prompt = arena_strndup(&call->arena, t.data, t.len);

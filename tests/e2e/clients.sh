@@ -1,6 +1,7 @@
 #!/bin/sh
-# clients - the day of an agent with a real client, Codex, whose model is a script.  It is not
-# fetched for this: `make clients` fetches it, and runs three others as well.
+# clients - the day of an agent with a real client, Codex, whose model is a script, and its turns
+# where cadre starts it.  It is not fetched for this: `make clients` fetches it, and runs three
+# others as well.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 : "${CADRE:=$PWD/build/cadre}"
@@ -11,4 +12,5 @@ tests/clients/install --there "$CLIENTS_CACHE" codex || {
 	echo "skipped: Codex is not in $CLIENTS_CACHE; make clients fetches it"
 	exit 77
 }
-exec node tests/clients/run.mjs "$CLIENTS_CACHE" codex
+node tests/clients/run.mjs "$CLIENTS_CACHE" codex || exit 1
+exec node tests/clients/turns.mjs "$CLIENTS_CACHE" codex
