@@ -43,7 +43,7 @@ at coder UserPromptSubmit ',"prompt":"go"' >"$TMPDIR/again"
 [ -s "$TMPDIR/again" ] && bad "a message is shown twice: $(cat "$TMPDIR/again")"
 is 0 'acked' cadre receipt 1
 
-# One works and tells the other; an urgent word reaches it between two tools.
+# The coder works and tells the tester, whom an urgent word reaches between two tools.
 cd ../coder || exit 1
 is 0 '001  Write the parser' cadre claim
 is 0 . cadre start 001
