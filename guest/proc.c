@@ -328,8 +328,12 @@ static void note_exit(struct proc *run, int status)
 		close(run->gate);
 		run->gate = -1;
 	}
-	if (!run->killed_at || !group_lives(run))
+	if (run->waits && run->signalled && !run->killed_at && group_lives(run)) {
+		run->killed_at = (int64_t)uv_now(run->loop);
+		uv_timer_start(&run->timer, look, LOOK_MS, LOOK_MS);
+	} else if (!run->killed_at || !group_lives(run)) {
 		finish(run);
+	}
 }
 
 bool proc_reap(struct proc **list)
@@ -385,8 +389,10 @@ void proc_halt(struct proc *run, bool on)
 
 void proc_kill(struct proc *run, int signal)
 {
-	if (!run->exited)
-		kill(-run->group, signal);
+	if (run->over || (run->exited && !run->waits))
+		return;
+	run->signalled = true;
+	kill(-run->group, signal);
 }
 
 int proc_exit_code(const struct proc *run)

@@ -47,6 +47,7 @@ struct proc {
 	bool halted;
 	uint64_t left_ms; /* of the timeout, while it is halted; 0: none */
 	bool exited, timed_out, over, freed;
+	bool signalled; /* by proc_kill(): one that `waits` is over once its group is gone */
 	int status; /* as waitpid gave it */
 	int start_errno; /* why the command could not be executed, or 0 */
 	void (*done)(struct proc *run);
@@ -84,7 +85,8 @@ void proc_halt(struct proc *run, bool on);
 /* The reader of a stream of the run has its bytes before `offset`. */
 void proc_seen(struct proc *run, int stream, size_t offset);
 
-/* Sends a signal to the whole group; does nothing once the command has ended. */
+/* Sends a signal to the whole group; does nothing once the command is over.  Of one that `waits`
+ * and is signalled, what its command leaves behind gets SIGKILL 2 s after the command's end. */
 void proc_kill(struct proc *run, int signal);
 
 /* Returns the status that a shell would give: the exit code, or 128 + signal. */

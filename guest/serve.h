@@ -13,7 +13,7 @@
 
 /* exec.c */
 int answer_exec(struct guest_request *q, struct fault *f);
-/* job.c */
+/* background.c */
 int answer_background(struct guest_request *q, struct fault *f);
 int answer_poll(struct guest_request *q, struct fault *f);
 int answer_kill(struct guest_request *q, struct fault *f);

@@ -195,13 +195,17 @@ int answer_turn(struct guest_request *q, struct fault *f)
 	if (g->halted)
 		return fault_set(f, FAULT_CONFLICT, "", "commands stand still here");
 	add_env(g, in, &c, &q->arena);
-	if ((rc = background_place(g, f)) || (rc = make_config(g, in, &q->arena, f)) ||
-	    (c.input = open_prompt(in->prompt, f)) < 0)
-		return f->code;
-	rc = command_start(q, &c, &run, f);
-	close(c.input);
-	if (rc)
+	if ((rc = background_place(g, f)))
 		return rc;
+	if (make_config(g, in, &q->arena, f) == 0 &&
+	    (c.input = open_prompt(in->prompt, f)) >= 0) {
+		command_start(q, &c, &run, f);
+		close(c.input);
+	}
+	if (f->code) {
+		remove_config(g);
+		return f->code;
+	}
 	job = background_new(g, run);
 	g->turn_job = job->id;
 	run->done = turn_done;

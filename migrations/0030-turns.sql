@@ -15,6 +15,8 @@ CREATE TABLE turn (
 	team INTEGER NOT NULL REFERENCES team(id),
 	agent INTEGER NOT NULL REFERENCES agent(id),
 	generation INTEGER NOT NULL,
+	host INTEGER NOT NULL REFERENCES host(id), -- that runs it
+	command TEXT, -- its runner's
 	state INTEGER NOT NULL,
 	request INTEGER NOT NULL, -- the hand-out of its messages; 0: none yet
 	queued_at INTEGER NOT NULL,

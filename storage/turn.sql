@@ -21,10 +21,6 @@ DELETE FROM runner WHERE agent = :agent;
 -- name: runner_of
 SELECT command, client_session, failures FROM runner WHERE agent = :agent;
 
--- name: runner_revive
--- Somebody calls an agent back whose runner had failed.
-UPDATE runner SET failures = 0, retry_at = NULL WHERE agent = :agent;
-
 -- name: runner_agents
 -- scan ok: runners, few
 -- Agents with a runner whose workspaces this host runs.
@@ -40,9 +36,9 @@ SELECT coalesce(min(retry_at), 0) AS at FROM runner WHERE retry_at > :now;
 -- scan ok: runners, few
 -- An agent that has mail gets a turn, one at a time: with a runner that has not failed for
 -- good, in a team that lives.
-INSERT INTO turn (id, team, agent, generation, state, request, queued_at)
+INSERT INTO turn (id, team, agent, generation, host, command, state, request, queued_at)
 SELECT (SELECT coalesce(max(id), 0) FROM turn) + row_number() OVER (ORDER BY r.agent),
-	a.team, a.id, a.generation, {turn_state.queued}, 0, :now
+	a.team, a.id, a.generation, w.host, r.command, {turn_state.queued}, 0, :now
 FROM runner r JOIN agent a ON a.id = r.agent JOIN team t ON t.id = a.team
 	JOIN workspace w ON w.id = a.workspace
 WHERE a.gone = 0 AND t.destroyed_at IS NULL AND w.host = :host
@@ -80,16 +76,15 @@ WHERE u.state IN {turn_state.open} AND u.state = {turn_state.queued} AND w.host 
 	AND NOT EXISTS (SELECT 1 FROM spending s WHERE s.team = u.team AND s.most > 0
 		AND s.kind <> {budget_kind.messages}
 		AND s.most <= s.used + coalesce((:now - s.since) / 1000, 0) + s.reserved)
-	AND (SELECT count(*) FROM turn o JOIN agent b ON b.id = o.agent
-		JOIN workspace x ON x.id = b.workspace
-		WHERE o.state IN {turn_state.open} AND o.state = {turn_state.streaming}
-			AND x.host = :host) < :most
+	AND (SELECT count(*) FROM turn o WHERE o.state IN {turn_state.open}
+		AND o.state = {turn_state.streaming} AND o.host = :host) < :most
 ORDER BY (SELECT count(*) FROM turn o WHERE o.state IN {turn_state.open}
 	AND o.state = {turn_state.streaming} AND o.team = u.team), u.queued_at, u.id
 LIMIT 1;
 
 -- name: turn_begin
-UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :request
+UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :request,
+	host = :host, command = :command
 WHERE id = :id AND state = {turn_state.queued};
 
 -- name: turn_message_add
@@ -98,8 +93,8 @@ INSERT INTO turn_message (turn, message) VALUES (:turn, :message);
 -- name: turn_running
 -- scan ok: turns that are open, few
 -- Turns that run under this host.
-SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN workspace w ON w.id = a.workspace
-WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND w.host = :host
+SELECT u.id FROM turn u
+WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 ORDER BY u.id;
 
 -- name: turn_stops
@@ -107,7 +102,7 @@ ORDER BY u.id;
 -- Running turns that are to be stopped: messages wait that interject (:interject as in
 -- enum interject), or their agent is gone, replaced or has no runner any more.
 SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
-WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming}
+WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
 		OR NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent)
 		OR (:interject <> {interject.never} AND t.stopped_at IS NULL
@@ -120,7 +115,7 @@ ORDER BY u.id;
 
 -- name: turn_by_id
 -- row: turn
-SELECT id, team, agent, generation, state, request, queued_at, started_at, ended_at,
+SELECT id, team, agent, generation, command, state, request, queued_at, started_at, ended_at,
 	exit_code, reason, client_session, size, kept, tokens_in, tokens_out, cost,
 	(SELECT count(*) FROM turn_message m WHERE m.turn = turn.id) AS messages,
 	CAST(exit_code IS NOT NULL AS INTEGER) AS exited
@@ -161,11 +156,10 @@ SELECT coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_out), 0) AS
 FROM turn WHERE agent = :agent AND client_session = :session AND id <> :id;
 
 -- name: turn_print
--- Output of a running turn counts, and is kept while fewer than :most bytes are.
+-- Output of a running turn counts, and as much of it is kept as the caller has found room for.
 UPDATE turn SET size = size + :n, client_session = coalesce(:client_session, client_session),
-	kept = CASE WHEN kept + :n <= :most THEN kept + :n ELSE kept END
-WHERE id = :id AND state = {turn_state.streaming}
-RETURNING kept - :n AS start, CAST(size = kept AS INTEGER) AS whole;
+	kept = kept + :more
+WHERE id = :id AND state = {turn_state.streaming};
 
 -- name: turn_output_add
 INSERT INTO turn_output (turn, start, at, text) VALUES (:turn, :start, :now, :text)
@@ -182,7 +176,7 @@ ORDER BY o.start;
 -- name: runner_went
 -- A turn that ended well: the next one goes on with its session.
 UPDATE runner SET failures = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
-WHERE agent = :agent;
+WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- A turn that failed: the next one comes later, with a new session of its client, since what is
@@ -192,7 +186,8 @@ WHERE agent = :agent RETURNING failures;
 
 -- name: runner_kept
 -- A turn that was interrupted leaves its session to the next one.
-UPDATE runner SET client_session = coalesce(:client_session, client_session) WHERE agent = :agent;
+UPDATE runner SET client_session = coalesce(:client_session, client_session)
+WHERE agent = :agent AND command = :command;
 
 -- name: gc_turn_outputs
 DELETE FROM turn_output WHERE turn IN (SELECT u.id FROM turn u

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@ static struct {
 	int (*open)(git_repository **out, const char *path, unsigned flags,
 		    const char *ceilings);
 	void (*free_repository)(git_repository *repo);
+	const char *(*common)(const git_repository *repo);
 	int (*add)(git_worktree **out, git_repository *repo, const char *name,
 		   const char *path, const void *options);
 	void (*free_worktree)(git_worktree *worktree);
@@ -43,6 +45,7 @@ static void open_lib(void)
 		{ "git_libgit2_init", &lib.init },
 		{ "git_repository_open_ext", &lib.open },
 		{ "git_repository_free", &lib.free_repository },
+		{ "git_repository_commondir", &lib.common },
 		{ "git_worktree_add", &lib.add },
 		{ "git_worktree_free", &lib.free_worktree },
 		{ "git_error_last", &lib.last_error },
@@ -69,6 +72,31 @@ static int failed(const char *what, const char *path, struct fault *f)
 			 e && e->message ? e->message : "git does not say why");
 }
 
+static bool is_there(const char *path)
+{
+	char git[4200];
+	struct stat st;
+
+	snprintf(git, sizeof(git), "%s/.git", path);
+	return stat(git, &st) == 0;
+}
+
+/* One that is there has to be of the same repository. */
+static void check_same(git_repository *repo, const char *path, struct fault *f)
+{
+	git_repository *other = NULL;
+
+	if (lib.open(&other, path, 0, NULL) < 0) {
+		failed("look at the worktree at", path, f);
+	} else if (strcmp(lib.common(repo), lib.common(other)) != 0) {
+		fault_set(f, FAULT_CONFLICT, "", "%.200s is a worktree of another repository",
+			  path);
+		fault_hint(f, "Remove it (`git worktree remove`), or run another agent.");
+	}
+	if (other)
+		lib.free_repository(other);
+}
+
 static int add(const char *from, const char *name, const char *path, struct fault *f)
 {
 	git_repository *repo = NULL;
@@ -78,7 +106,9 @@ static int add(const char *from, const char *name, const char *path, struct faul
 		failed("find a git repository at", from, f);
 		return fault_hint(f, "Call it in the repository, or without --worktree.");
 	}
-	if (lib.add(&made, repo, name, path, NULL) < 0)
+	if (is_there(path))
+		check_same(repo, path, f);
+	else if (lib.add(&made, repo, name, path, NULL) < 0)
 		failed("make a worktree at", path, f);
 	if (made)
 		lib.free_worktree(made);
@@ -89,12 +119,8 @@ static int add(const char *from, const char *name, const char *path, struct faul
 int git_worktree_make(const char *from, const char *name, const char *path,
 		      struct fault *f)
 {
-	char git[4200], parent[4096], *slash;
-	struct stat st;
+	char parent[4096], *slash;
 
-	snprintf(git, sizeof(git), "%s/.git", path);
-	if (stat(git, &st) == 0)
-		return 0;
 	pthread_once(&lib_once, open_lib);
 	if (!lib.handle) {
 		fault_set(f, FAULT_UNAVAILABLE, "", "worktrees need libgit2");

@@ -48,13 +48,6 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	return team_announce(call, call->caller.team);
 }
 
-int runner_has(struct call *call, int64_t agent)
-{
-	struct runner_of_row r;
-
-	return sql_row(call, runner_of, &r, .agent = agent);
-}
-
 /* Notes where others look whether an agent has a runner, and tells of it. */
 static int told(struct call *call, int64_t agent, const char *command)
 {

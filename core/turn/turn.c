@@ -13,7 +13,9 @@
 #include "core/team/team.h"
 
 enum {
-	PROMPT_ROOM = 1 << 20, /* bytes of JSON of the messages that a turn begins with */
+	/* Bytes of JSON of the messages that a turn begins with: the longest one fits, and all
+	 * of them fit a frame. */
+	PROMPT_ROOM = 3 << 20,
 	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
 	RETRY_MOST_MS = 60000,
 };
@@ -90,7 +92,9 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 		return rc;
 	if (n == 0)
 		return sql_run(call, turn_drop, .id = u->id) < 0 ? call->fault.code : 0;
-	rc = sql_run(call, turn_begin, .id = u->id, .now = call->now, .request = request);
+	rc = sql_run(call, turn_begin, .id = u->id, .now = call->now,
+		     .request = request, .host = store_host(call->store),
+		     .command = u->command);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = sql_run(call, turn_message_add, .turn = u->id,
 			     .message = mail[i].seq);
@@ -155,7 +159,8 @@ static int list_stops(struct call *call, struct turn_next_out *out)
 	int rc;
 
 	sql_query(call, &q, turn_stops,
-		  .interject = call->settings->config.runner_interject, .now = call->now);
+		  .interject = call->settings->config.runner_interject, .now = call->now,
+		  .host = store_host(call->store));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		*(int64_t *)arena_push(&call->arena, &out->stops, &out->n_stops,
 				       sizeof(int64_t)) = r.id;
@@ -199,18 +204,24 @@ int turn_next(struct call *call, const struct turn_next_in *in, struct turn_next
 int turn_output(struct call *call, const struct turn_output_in *in,
 		struct turn_output_out *out)
 {
-	struct turn_print_row r;
-	int rc = sql_row(call, turn_print, &r, .id = in->turn,
-			 .n = (int64_t)strlen(in->text), .client_session = in->session,
-			 .most = call->settings->config.runner_output_kb * 1024);
+	int64_t most = call->settings->config.runner_output_kb * 1024;
+	int64_t n = (int64_t)strlen(in->text), more;
+	struct turn_row u;
+	int rc = sql_row(call, turn_by_id, &u, .id = in->turn);
 
 	if (rc <= 0)
 		return rc;
-	out->kept = r.whole != 0;
-	if (!r.whole || !*in->text)
-		return 0;
-	rc = sql_run(call, turn_output_add, .turn = in->turn, .start = r.start,
-		     .now = call->now, .text = in->text);
+	/* Where something was not kept, nothing behind it is. */
+	more = u.size > u.kept ? 0 : n < most - u.kept ? n : most - u.kept;
+	while (more > 0 && ((unsigned char)in->text[more] & 0xc0) == 0x80)
+		more--;
+	out->kept = more == n;
+	rc = sql_run(call, turn_print, .id = u.id, .n = n, .more = more,
+		     .client_session = in->session);
+	if (rc <= 0 || more == 0)
+		return rc < 0 ? rc : 0;
+	rc = sql_run(call, turn_output_add, .turn = u.id, .start = u.kept, .now = call->now,
+		     .text = arena_strndup(&call->arena, in->text, (size_t)more));
 	return rc < 0 ? rc : 0;
 }
 
@@ -220,10 +231,15 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 static int say_rest(struct call *call, int64_t agent)
 {
 	struct turn_held_back_row held;
-	int rc = sql_row(call, turn_held_back, &held, .agent = agent, .now = call->now);
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = agent);
 
-	return rc < 0 ? rc
-		      : agent_say_status(call, agent,
+	/* Something else may have been said of it since. */
+	if (rc <= 0 || a.gone || a.status != AGENT_STATUS_STREAMING ||
+	    (rc = sql_row(call, turn_held_back, &held, .agent = agent,
+			  .now = call->now)) < 0)
+		return rc < 0 ? rc : 0;
+	return agent_say_status(call, agent,
 					 held.so ? AGENT_STATUS_RATE_LIMITED
 						 : AGENT_STATUS_IDLE);
 }
@@ -233,8 +249,9 @@ static int tell_failed(struct call *call, const struct turn_row *u, const char *
 	struct agent_row a;
 	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
 
-	if (rc <= 0 || (rc = agent_say_status(call, u->agent, AGENT_STATUS_FAILED)) < 0)
-		return rc;
+	if (rc <= 0 || a.gone || a.status == AGENT_STATUS_FAILED ||
+	    (rc = agent_say_status(call, u->agent, AGENT_STATUS_FAILED)) < 0)
+		return rc < 0 ? rc : 0;
 	return team_notice(call, "runner",
 			   arena_printf(&call->arena,
 					"%s takes no more turns: its runner has failed "
@@ -263,7 +280,7 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 		     .retry_at = call->now + wait);
 	if (rc <= 0)
 		return rc;
-	return failed.failures == c->runner_max_failures ? tell_failed(call, u, reason)
+	return failed.failures >= c->runner_max_failures ? tell_failed(call, u, reason)
 							 : say_rest(call, u->agent);
 }
 
@@ -272,17 +289,17 @@ static int count_turn(struct call *call, const struct turn_row *u,
 {
 	int rc;
 
-	if (in->state == TURN_STATE_FAILED)
+	if (in->state == TURN_STATE_FAILED || in->lost)
 		return count_failure(call, u, in->reason);
 	rc = in->state == TURN_STATE_DONE ? sql_run(call, runner_went, .agent = u->agent,
-						    .client_session = u->client_session)
+						    .client_session = u->client_session, .command = u->command)
 					  : sql_run(call, runner_kept, .agent = u->agent,
-						    .client_session = u->client_session);
+						    .client_session = u->client_session, .command = u->command);
 	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 
-/* Messages of a turn are acknowledged where they are dealt with, or known to the session that
- * goes on; else they wait again. */
+/* Messages of a turn that ended well are acknowledged; the others wait again, so that none is lost
+ * whatever its command has done with them. */
 static int settle_mail(struct call *call, const struct turn_row *u,
 		       const struct turn_end_in *in)
 {
@@ -292,7 +309,7 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 
 	if (rc <= 0)
 		return rc;
-	if (in->state == TURN_STATE_DONE || (in->interjected && u->client_session))
+	if (in->state == TURN_STATE_DONE)
 		return inbox_keep(call, &a, u->request, &n);
 	return inbox_unhand(call, &a, u->request, true, &n);
 }

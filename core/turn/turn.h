@@ -24,9 +24,6 @@
  * a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
-/* Whether an agent has a runner: 1, 0 or negative. */
-int runner_has(struct call *call, int64_t agent);
-
 /* Ends a running turn, if it runs until now: 1, 0 or negative.  See turn.end. */
 int turn_finish(struct call *call, const struct turn_end_in *in);
 

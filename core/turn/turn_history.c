@@ -103,6 +103,10 @@ static int merge(struct page *p, struct query *turns, struct query *messages)
 
 	while ((has_t > 0 || has_m > 0) && has_t >= 0 && has_m >= 0) {
 		bool turn = has_t > 0 && (has_m <= 0 || t.started_at >= m.at);
+		int64_t newest = turn ? t.started_at : m.at;
+
+		if (p->in->has_since && newest < p->in->since)
+			return 0;
 
 		if (!(turn ? add_turn(p, &t) : add_message(p, &m)))
 			return 0;

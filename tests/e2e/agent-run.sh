@@ -29,6 +29,7 @@ is 0 '^two$' cadre agent run ann --worktree -- cat file
 is 0 '^one$' cat file
 is 0 'two' git log --oneline crew-ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
+mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'of another repository' cadre agent run ann --worktree -- true) || failed=1
 (cd / && is 1 'cannot find a git repository' cadre agent run eve --worktree -- true) || failed=1
 
 # An agent claims while it runs, and is there; a signal ends it, and it is offline.

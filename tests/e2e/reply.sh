@@ -35,6 +35,7 @@ one_receives() {
 	a=$!
 	cadre --as coder --json inbox --wait-seconds $((30 * TEST_SCALE)) >"$TMPDIR/b" 2>&1 &
 	b=$!
+	sleep 0.5 # until both wait: an answer that nobody has seen yet would be handed out again
 	answers "$1!"
 	wait $a || bad "$1: $(cat "$TMPDIR/a")"
 	cadre send coder "that was it" >/dev/null # for an inbox that still waits

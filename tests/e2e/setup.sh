@@ -196,7 +196,7 @@ ln -s dots/claude.json "$HOME/.claude.json"
 echo '{}' >"$HOME/.config/opencode/opencode.jsonc"
 state_of "$HOME" >"$TMPDIR/home-before"
 PATH="$TMPDIR/bin:/usr/bin:/bin"
-is 0 '^changed 6 files in your own files\|^changed 7 files in your own files' "$TMPDIR/bin/cadre" setup --detect --user
+is 0 '^changed 8 files in your own files' "$TMPDIR/bin/cadre" setup --detect --user
 [ -L "$HOME/.claude.json" ] || bad "the link of the user was replaced"
 grep -q '"command": "cadre"' "$HOME/dots/claude.json" || bad "the user's entry: $(cat "$HOME/dots/claude.json")"
 grep -q '"cadre", "mcp"' "$HOME/.config/opencode/opencode.jsonc" || bad "opencode.jsonc: $(cat "$HOME/.config/opencode/opencode.jsonc")"

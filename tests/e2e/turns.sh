@@ -101,6 +101,17 @@ is 0 . cadre agent say c two
 until_done has c interrupted 1
 until_done has c done 1
 
+# So is a child that goes on where the shell around it has ended: before the next turn begins.
+printf "trap '' INT TERM\nwhile :; do echo tick >>$TMPDIR/ticks; sleep 0.1; done\n" >"$TMPDIR/stubborn"
+is 0 . cadre agent update c --runner "echo begun; sh $TMPDIR/stubborn; echo never"
+is 0 . cadre send c three
+until_done test -s "$TMPDIR/ticks"
+done_before=$(turns c done)
+gives c plain
+is 0 . cadre agent say c four
+until_done has c done $((done_before + 1))
+grows() { before=$(wc -l <"$TMPDIR/ticks") && sleep 0.5 && [ "$(wc -l <"$TMPDIR/ticks")" -gt "$before" ]; }
+grows && bad "what a stopped turn left runs on"
 # Much output, half a character, an early end of the output, a child that stays behind.
 runner much <<'END'
 #!/bin/sh

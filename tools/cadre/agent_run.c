@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-enum { BEAT_MS = 60000 };
+enum { BEAT_S = 60 };
 
 struct running {
 	struct cli *cli;
@@ -85,14 +85,13 @@ static const char *text_of(const json_t *json, const char *name)
 	return s ? s : "";
 }
 
-static void be(const struct running *r, const json_t *env)
+static void be(const json_t *env)
 {
 	if (*text_of(env, "home"))
 		setenv("CADRE_HOME", text_of(env, "home"), 1);
 	setenv("CADRE_TEAM", text_of(env, "team"), 1);
 	setenv("CADRE_AGENT", text_of(env, "name"), 1);
 	setenv("CADRE_TOKEN", text_of(env, "token"), 1);
-	(void)r;
 }
 
 /* Makes the agent's worktree of the repository here, and goes there. */
@@ -138,11 +137,13 @@ static void beat(void)
 	say((const char *const[]){ "/proc/self/exe", "agent", "heartbeat", NULL });
 }
 
-/* The terminal's signals reach the program by themselves. */
-static void heed_signals(void)
+/* The terminal's signals reach the program by themselves; others are passed on to it. */
+static void heed_signals(sigset_t *before)
 {
+	static const int passed[] = { SIGTERM, SIGHUP, 0 };
 	struct sigaction passes = { .sa_handler = pass };
 
+	signals_block(passed, before);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	sigaction(SIGTERM, &passes, NULL);
@@ -154,13 +155,15 @@ static int status_of(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Waits for the end of the program: its status as a shell tells it. */
-static int attend(pid_t pid)
+/* Waits for the end of the program: its status as a shell tells it.  Signals come only while it
+ * waits, so that none is missed. */
+static int attend(pid_t pid, const sigset_t *before)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0, n = 0;
 	struct pollfd end = { .fd = fd, .events = POLLIN };
+	const struct timespec beat_time = { .tv_sec = BEAT_S };
 
-	while (fd >= 0 && (n = poll(&end, 1, BEAT_MS)) <= 0) {
+	while (fd >= 0 && (n = ppoll(&end, 1, &beat_time, before)) <= 0) {
 		if (passing)
 			kill(pid, passing);
 		passing = 0;
@@ -174,11 +177,14 @@ static int attend(pid_t pid)
 	return status_of(status);
 }
 
-static int start(char **words, struct fault *f)
+static pid_t start(char **words, const sigset_t *before, struct fault *f)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
+		sigprocmask(SIG_SETMASK, before, NULL);
 		execvp(words[0], words);
 		fprintf(stderr, "cadre: cannot run %s: %s\n", words[0], strerror(errno));
 		_exit(127);
@@ -193,6 +199,7 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 {
 	struct running r = { .cli = cli };
 	struct fault f = { 0 };
+	sigset_t before;
 	json_t *env;
 	int status;
 	pid_t pid;
@@ -209,13 +216,13 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 		json_decref(env);
 		return cli_fault(cli, &f);
 	}
-	be(&r, env);
+	be(env);
 	json_decref(env);
 	say((const char *const[]){ "/proc/self/exe", "agent", "status", "ready", NULL });
-	if ((pid = start(r.words, &f)) < 0)
+	heed_signals(&before);
+	if ((pid = start(r.words, &before, &f)) < 0)
 		return cli_fault(cli, &f);
-	heed_signals();
-	status = attend(pid);
+	status = attend(pid, &before);
 	say((const char *const[]){ "/proc/self/exe", "agent", "status", "offline",
 				   NULL });
 	return status;

@@ -15,6 +15,7 @@ struct watching {
 	const char *agent;
 	bool once; /* ends with the turn */
 	json_int_t turn, offset; /* that is shown, up to there; 0: none yet */
+	char state[16]; /* of it, as last shown */
 };
 
 static void rest(void)
@@ -35,6 +36,12 @@ static void print_text(const struct cli *cli, const char *s)
 	text_release(&t);
 }
 
+static const char *state_of(const json_t *answer)
+{
+	return json_string_value(
+		json_object_get(json_object_get(answer, "turn"), "state"));
+}
+
 /* Prints what came of the turn: its text, or with --json the answer as a line. */
 static void show(struct watching *w, json_t *answer)
 {
@@ -42,7 +49,7 @@ static void show(struct watching *w, json_t *answer)
 	json_int_t number = json_integer_value(json_object_get(turn, "turn"));
 	const char *text = json_string_value(json_object_get(answer, "text"));
 
-	if (w->cli->json && (*text || number != w->turn)) {
+	if (w->cli->json && (*text || number != w->turn || strcmp(state_of(answer), w->state))) {
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else if (!w->cli->json) {
@@ -52,6 +59,7 @@ static void show(struct watching *w, json_t *answer)
 	}
 	fflush(stdout);
 	w->turn = number;
+	snprintf(w->state, sizeof(w->state), "%s", state_of(answer));
 	w->offset = json_integer_value(json_object_get(answer, "next"));
 }
 
@@ -64,12 +72,6 @@ static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
 
 	json_decref(args);
 	return answer;
-}
-
-static const char *state_of(const json_t *answer)
-{
-	return json_string_value(
-		json_object_get(json_object_get(answer, "turn"), "state"));
 }
 
 /* Shows the rest of the turn: NULL while it runs, else how it ended. */

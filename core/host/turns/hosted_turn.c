@@ -19,6 +19,7 @@ enum {
 	POLL_MORE_MS = 20000,
 	PACE_MS = 50, /* between polls while it prints */
 	POLL_ROOM = 256 << 10, /* bytes of JSON of an answer */
+	AGAIN_MS = 1000, /* until its end is written once more */
 	LINE_MOST = 8 << 20, /* bytes of a line that a client may print */
 };
 
@@ -47,7 +48,10 @@ struct hosted_turn {
 	int signal; /* that was sent last, or is to be sent; 0: none */
 	bool over, timed_out; /* as its guest says; what it printed may be to come */
 	int64_t exit_code;
-	uv_timer_t timer; /* until the next poll */
+	enum turn_state end; /* once it is in ENDS */
+	bool lost; /* its guest ended under it */
+	char why[400];
+	uv_timer_t timer; /* until the next poll, or the next try to write its end */
 	uv_timer_t patience; /* until the next signal */
 };
 
@@ -100,28 +104,55 @@ static struct hosted_guest *guest_of(const struct hosted_turn *u)
 
 /* --- its end ------------------------------------------------------------------------- */
 
+static void write_end(struct hosted_turn *u);
+
+static void on_end_again(uv_timer_t *timer)
+{
+	write_end(timer->data);
+}
+
 static void on_ended(struct job *job)
 {
 	struct hosted_turn *u = job->owner;
 	struct host *host = u->host;
+	bool failed = job->call.fault.code != 0;
 
-	if (job->call.fault.code)
-		log_line(host->log, LOG_LEVEL_WARN,
-			 "how a turn ended is not written down: the next host will",
+	if (failed)
+		log_line(host->log, LOG_LEVEL_WARN, "how a turn ended is not written down",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
 	job_free(job);
-	drop(u);
+	if (failed && u->listed && !host->stopping) {
+		uv_timer_start(&u->timer, on_end_again, AGAIN_MS, 0);
+	} else {
+		drop(u);
+		turns_poke(host);
+	}
 	unref(u);
-	turns_poke(host);
+}
+
+static void write_end(struct hosted_turn *u)
+{
+	struct job *job = job_for(u, op_turn_end, on_ended);
+	struct turn_end_in *in = job->call.in;
+
+	in->turn = u->turn;
+	in->state = u->end;
+	in->has_exit_code = u->over;
+	in->exit_code = u->exit_code;
+	in->reason = *u->why ? arena_strdup(&job->call.arena, u->why) : NULL;
+	in->lost = u->lost;
+	in->dropped = u->dropped;
+	in->tokens_in = u->told.tokens_in;
+	in->tokens_out = u->told.tokens_out;
+	in->cost = u->told.cost;
+	in->sums = runner_client_sums(u->client);
+	host_submit(u->host, job);
 }
 
 static void store(struct hosted_turn *u);
 
-static void end(struct hosted_turn *u, enum turn_state state, const char *reason)
+static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 {
-	struct turn_end_in *in;
-	struct job *job;
-
 	if (u->stage == ENDS)
 		return;
 	if (u->line.len)
@@ -131,20 +162,9 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *reason
 	u->stage = ENDS;
 	uv_timer_stop(&u->timer);
 	uv_timer_stop(&u->patience);
-	job = job_for(u, op_turn_end, on_ended);
-	in = job->call.in;
-	in->turn = u->turn;
-	in->state = state;
-	in->has_exit_code = u->over;
-	in->exit_code = u->exit_code;
-	in->reason = reason ? arena_strdup(&job->call.arena, reason) : NULL;
-	in->interjected = u->signal != 0;
-	in->dropped = u->dropped;
-	in->tokens_in = u->told.tokens_in;
-	in->tokens_out = u->told.tokens_out;
-	in->cost = u->told.cost;
-	in->sums = runner_client_sums(u->client);
-	host_submit(u->host, job);
+	u->end = state;
+	snprintf(u->why, sizeof(u->why), "%s", why ? why : "");
+	write_end(u);
 }
 
 /* The turn is over, and all that it printed is here. */
@@ -266,6 +286,7 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 
 static void lose(struct hosted_turn *u)
 {
+	u->lost = true;
 	end(u, TURN_STATE_INTERRUPTED, "its guest ended");
 }
 

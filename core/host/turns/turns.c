@@ -48,7 +48,8 @@ static void on_next(struct job *job)
 	}
 	t->began = true;
 	take_agents(t, out);
-	for (size_t i = 0; i < out->n_starts; i++)
+	/* The next host ends what a host that is stopping has begun. */
+	for (size_t i = 0; i < out->n_starts && !host->stopping; i++)
 		hosted_turn_new(host, &out->starts[i]);
 	for (size_t i = 0; i < out->n_stops; i++)
 		hosted_turn_stop(host, out->stops[i]);
