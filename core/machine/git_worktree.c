@@ -89,8 +89,8 @@ static void check_same(git_repository *repo, const char *path, struct fault *f)
 	if (lib.open(&other, path, 0, NULL) < 0) {
 		failed("look at the worktree at", path, f);
 	} else if (strcmp(lib.common(repo), lib.common(other)) != 0) {
-		fault_set(f, FAULT_CONFLICT, "", "%.200s is a worktree of another repository",
-			  path);
+		fault_set(f, FAULT_CONFLICT, "",
+			  "%.200s is a worktree of another repository", path);
 		fault_hint(f, "Remove it (`git worktree remove`), or run another agent.");
 	}
 	if (other)

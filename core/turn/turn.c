@@ -92,9 +92,8 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 		return rc;
 	if (n == 0)
 		return sql_run(call, turn_drop, .id = u->id) < 0 ? call->fault.code : 0;
-	rc = sql_run(call, turn_begin, .id = u->id, .now = call->now,
-		     .request = request, .host = store_host(call->store),
-		     .command = u->command);
+	rc = sql_run(call, turn_begin, .id = u->id, .now = call->now, .request = request,
+		     .host = store_host(call->store), .command = u->command);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = sql_run(call, turn_message_add, .turn = u->id,
 			     .message = mail[i].seq);
@@ -220,7 +219,8 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 		     .client_session = in->session);
 	if (rc <= 0 || more == 0)
 		return rc < 0 ? rc : 0;
-	rc = sql_run(call, turn_output_add, .turn = u.id, .start = u.kept, .now = call->now,
+	rc = sql_run(call, turn_output_add, .turn = u.id, .start = u.kept,
+		     .now = call->now,
 		     .text = arena_strndup(&call->arena, in->text, (size_t)more));
 	return rc < 0 ? rc : 0;
 }
@@ -240,8 +240,7 @@ static int say_rest(struct call *call, int64_t agent)
 			  .now = call->now)) < 0)
 		return rc < 0 ? rc : 0;
 	return agent_say_status(call, agent,
-					 held.so ? AGENT_STATUS_RATE_LIMITED
-						 : AGENT_STATUS_IDLE);
+				held.so ? AGENT_STATUS_RATE_LIMITED : AGENT_STATUS_IDLE);
 }
 
 static int tell_failed(struct call *call, const struct turn_row *u, const char *reason)
@@ -291,10 +290,12 @@ static int count_turn(struct call *call, const struct turn_row *u,
 
 	if (in->state == TURN_STATE_FAILED || in->lost)
 		return count_failure(call, u, in->reason);
-	rc = in->state == TURN_STATE_DONE ? sql_run(call, runner_went, .agent = u->agent,
-						    .client_session = u->client_session, .command = u->command)
-					  : sql_run(call, runner_kept, .agent = u->agent,
-						    .client_session = u->client_session, .command = u->command);
+	rc = in->state == TURN_STATE_DONE
+		     ? sql_run(call, runner_went, .agent = u->agent,
+			       .client_session = u->client_session, .command = u->command)
+		     : sql_run(call, runner_kept, .agent = u->agent,
+			       .client_session = u->client_session,
+			       .command = u->command);
 	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 

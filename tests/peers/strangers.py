@@ -44,7 +44,7 @@ IN_OPS = {
     "workspace.list_dir": {"path": "."}, "workspace.snapshot": {"name": "another"}, "task.wait": {"until": "completed"},
     "task.order": {}, "agent.status": {"name": "coder"}, "workspace.fork": {"agent": "tester"}, "workspace.create": {"agent": "coder"},
     "member.remove": {"name": "tester", "to": None}, "state.gc": {"keep_days": 30}, "task.assign": {"agent": "w"}, "task.create": {"description": None},
-    "agent.update": {"new_name": None}, "workspace.exec": {"args": None}, "team.update": {"max_vms": None},
+    "agent.update": {"new_name": None}, "message.show": {"max_tokens": None}, "message.shown": {"requests": ["x"]}, "workspace.exec": {"args": None}, "team.update": {"max_vms": None},
 }
 ENDS = re.compile("destroy|remove|delete|estop|revoke|cancel|redact|stop|replace|register|update|move|gc")
 

@@ -49,7 +49,8 @@ static void show(struct watching *w, json_t *answer)
 	json_int_t number = json_integer_value(json_object_get(turn, "turn"));
 	const char *text = json_string_value(json_object_get(answer, "text"));
 
-	if (w->cli->json && (*text || number != w->turn || strcmp(state_of(answer), w->state))) {
+	if (w->cli->json &&
+	    (*text || number != w->turn || strcmp(state_of(answer), w->state))) {
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else if (!w->cli->json) {

@@ -118,7 +118,8 @@ static void on_ended(struct job *job)
 	bool failed = job->call.fault.code != 0;
 
 	if (failed)
-		log_line(host->log, LOG_LEVEL_WARN, "how a turn ended is not written down",
+		log_line(host->log, LOG_LEVEL_WARN,
+			 "how a turn ended is not written down",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
 	job_free(job);
 	if (failed && u->listed && !host->stopping) {
