@@ -85,7 +85,7 @@ static void keep(struct outbuf *o, const char *data, size_t len)
 
 static size_t most(const struct outbuf *o)
 {
-	/* What is not in a file is in memory. */
+	/* Output that is not in a file is in memory. */
 	return o->most && (o->fd || o->len <= IN_MEMORY) ? o->most : OUTBUF_MAX;
 }
 

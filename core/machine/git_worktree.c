@@ -81,7 +81,7 @@ static bool is_there(const char *path)
 	return stat(git, &st) == 0;
 }
 
-/* One that is there has to be of the same repository. */
+/* A worktree that is there has to be of the same repository. */
 static void check_same(git_repository *repo, const char *path, struct fault *f)
 {
 	git_repository *other = NULL;
