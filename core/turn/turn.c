@@ -33,17 +33,15 @@ static const char heading[] = "[From agent ";
 
 /* --- beginning ----------------------------------------------------------------------- */
 
-/* Adds a message's text.  A line in it that looks like the heading of another message gets a
- * blank before it. */
+/* Adds a message's text.  What looks like the heading of another message gets a blank before it,
+ * wherever it stands: there are many ways to begin a line. */
 static void add_said(struct text *t, const char *s)
 {
-	for (const char *end; *s; s = end) {
-		end = strchr(s, '\n');
-		end = end ? end + 1 : s + strlen(s);
-		if (strncmp(s, heading, sizeof(heading) - 1) == 0)
-			text_add(t, " ", 1);
-		text_add(t, s, (size_t)(end - s));
+	for (const char *at; (at = strstr(s, heading)); s = at + 1) {
+		text_add(t, s, (size_t)(at - s));
+		text_add(t, " [", 2);
 	}
+	text_add(t, s, strlen(s));
 }
 
 /* The prompt: each message, behind the name of the agent that sent it. */

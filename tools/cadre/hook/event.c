@@ -143,11 +143,12 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	struct scan s = { .out = out };
 	char data[65536];
 	size_t all = 0;
-	ssize_t n;
+	ssize_t n = 0;
 
 	*out = (struct hook_event){ 0 };
-	/* A broken event is read to its end as well: a client may fail where nobody reads. */
-	while ((n = read_until(fd, data, sizeof(data), until)) > 0 && all <= BYTES_MAX) {
+	/* A broken event is read to its end as well: a client may fail where nobody reads.  One
+	 * that is whole needs no end of the input, which some clients leave open. */
+	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 && all <= BYTES_MAX) {
 		all += (size_t)n;
 		for (ssize_t i = 0; i < n && !s.broken; i++)
 			take(&s, data[i]);

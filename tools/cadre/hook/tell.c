@@ -138,6 +138,28 @@ static void add_heading(struct text *out, const json_t *m)
 	text_addf(out, "]:\n");
 }
 
+/* Bytes up to the end of the line at `s`, and in `*ends` those of its end: whatever somebody may
+ * take for one. */
+static size_t line_size(const char *s, size_t *ends)
+{
+	static const char *const wide[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
+	size_t n = 0;
+
+	for (; s[n]; n++) {
+		if (strchr("\n\r\v\f", s[n])) {
+			*ends = s[n] == '\r' && s[n + 1] == '\n' ? 2 : 1;
+			return n;
+		}
+		for (size_t i = 0; i < 3 && (s[n] & 0x80); i++)
+			if (!strncmp(s + n, wide[i], strlen(wide[i]))) {
+				*ends = strlen(wide[i]);
+				return n;
+			}
+	}
+	*ends = 0;
+	return n;
+}
+
 static void add_message(struct text *out, const json_t *m)
 {
 	const json_t *size = json_object_get(m, "content_size");
@@ -145,10 +167,10 @@ static void add_message(struct text *out, const json_t *m)
 
 	add_heading(out, m);
 	while (*line) {
-		size_t n = strcspn(line, "\n");
+		size_t ends, n = line_size(line, &ends);
 
 		text_addf(out, " %.*s\n", (int)n, line);
-		line += n + (line[n] == '\n');
+		line += n + ends;
 	}
 	if (size)
 		text_addf(
