@@ -72,9 +72,11 @@ all() { # with a host, or without
 	mail again --priority urgent
 	event Stop ',"stop_hook_active":true'; tells claude '{"decision":"block","reason":"TEXT"}' ' again\n'
 	event Stop ',"stop_hook_active":true'; nothing claude
-	# A part of the client that the agent has started is the only one that is shown it.
+	# A model that the agent's own one has started is told nothing: it may keep it to itself.
 	mail inner --priority urgent
-	event SubagentStop ',"agent_id":"a1"'; tells claude '{"decision":"block","reason":"TEXT"}' 'tell whoever started you.* inner'
+	event SubagentStop ',"agent_id":"a1"'; nothing claude
+	event PostToolUse "$tool"',"agent_id":"a1"'; nothing claude
+	event PostToolUse "$tool"; tells claude "$(context PostToolUse)" ' inner\n'
 
 	mail hello
 	event SessionStart ',"source":"resume","model":"m","permission_mode":"default"'

@@ -148,7 +148,8 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	*out = (struct hook_event){ 0 };
 	/* A broken event is read to its end as well: a client may fail where nobody reads.  One
 	 * that is whole needs no end of the input, which some clients leave open. */
-	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 && all <= BYTES_MAX) {
+	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 &&
+	       all <= BYTES_MAX) {
 		all += (size_t)n;
 		for (ssize_t i = 0; i < n && !s.broken; i++)
 			take(&s, data[i]);

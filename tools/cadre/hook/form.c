@@ -20,7 +20,6 @@ static const struct hook_rule claude[] = {
 	  "{\"hookSpecificOutput\":{\"hookEventName\":@,\"permissionDecision\":\"deny\","
 	  "\"permissionDecisionReason\":$}}" },
 	{ "Stop", HOOK_URGENT, "{\"decision\":\"block\",\"reason\":$}" },
-	{ "SubagentStop", HOOK_URGENT, "{\"decision\":\"block\",\"reason\":$}" },
 	{ NULL, 0, NULL },
 };
 
@@ -40,7 +39,6 @@ static const struct hook_rule cursor[] = {
 	{ "preToolUse", HOOK_TOOL,
 	  "{\"permission\":\"deny\",\"user_message\":$,\"agent_message\":$}" },
 	{ "stop", HOOK_URGENT, "{\"followup_message\":$}" },
-	{ "subagentStop", HOOK_URGENT, "{\"followup_message\":$}" },
 	{ NULL, 0, NULL },
 };
 

@@ -87,7 +87,7 @@ static int show(const struct hook *h, const json_t *who, struct text *text,
 		     f);
 	any = json_array_size(json_object_get(shown, "messages")) > 0;
 	if (any)
-		tell_messages(text, shown, who, h->event.inner[0]);
+		tell_messages(text, shown, who);
 	json_decref(shown);
 	rc = text->len ? write_out(h, text->data, f) : 0;
 	if (any && rc < 0)
@@ -152,7 +152,9 @@ static int answer(struct hook *h, struct fault *f)
 	if (event_read(STDIN_FILENO, &h->event, f) < 0)
 		return f->code;
 	h->rule = rule_of(h->client, h->event.name);
-	if (!h->rule)
+	/* A model that the agent's own one has started may keep to itself what is said to the
+	 * agent. */
+	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
 	if (h->event.cwd[0] && chdir(h->event.cwd) < 0)
 		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", h->event.cwd);

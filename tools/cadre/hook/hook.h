@@ -50,9 +50,8 @@ void form_fill(struct text *out, const struct hook_rule *rule, const char *text)
 /* Appends the brief of an agent, of at most PRIME_BYTES, as agent.start answers. */
 enum { PRIME_BYTES = 1600 };
 void tell_prime(struct text *out, const json_t *start);
-/* Appends messages as message.show answers, for `who`, an answer with its name and team.
- * `inner`: the model is one that the agent has started. */
-void tell_messages(struct text *out, const json_t *shown, const json_t *who, bool inner);
+/* Appends messages as message.show answers, for `who`, an answer with its name and team. */
+void tell_messages(struct text *out, const json_t *shown, const json_t *who);
 /* Appends that urgent messages wait. */
 void tell_nudge(struct text *out, const json_t *news);
 /* Appends why a tool may not run now. */

@@ -180,7 +180,7 @@ static void add_message(struct text *out, const json_t *m)
 			strlen(content));
 }
 
-void tell_messages(struct text *out, const json_t *shown, const json_t *who, bool inner)
+void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 {
 	const json_t *messages = json_object_get(shown, "messages"), *m;
 	const long long pending = number_of(shown, "pending");
@@ -191,8 +191,6 @@ void tell_messages(struct text *out, const json_t *shown, const json_t *who, boo
 		"cadre: %zu new message%s for %s of team %s, shown this once. To answer "
 		"#N: cadre reply '#N' TEXT, or the tool inbox.\n",
 		n, n == 1 ? "" : "s", text_of(who, "name"), text_of(who, "team"));
-	if (inner)
-		text_addf(out, "Only you are shown it: tell whoever started you.\n");
 	json_array_foreach(messages, i, m)
 		add_message(out, m);
 	if (pending)
