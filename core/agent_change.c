@@ -75,6 +75,7 @@ static int write_card(struct call *call, const struct agent_update_in *in,
 	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0) ||
 	    (in->protocols && (rc = agent_set_protocols(call, a->id, in->protocols,
 							in->n_protocols)) < 0) ||
+	    (in->project && (rc = runner_follow(call, a->id, "/project")) < 0) ||
 	    (in->runner && (rc = runner_give(call, a->id, in->runner, "/runner")) < 0))
 		return rc;
 	return 0;

@@ -98,9 +98,18 @@ static void key_bytes(const char *text, uint8_t key[16])
 	memcpy(key, hash, 16);
 }
 
+/* Where a write has its key: opgen puts it behind the other arguments. */
+static const struct field *key_of(const struct op *op)
+{
+	const struct field *last =
+		op->in->n_fields ? &op->in->fields[op->in->n_fields - 1] : NULL;
+
+	return last && !strcmp(last->name, "idempotency_key") ? last : NULL;
+}
+
 int call_decode(struct call *call, const struct op *op, json_t *args)
 {
-	const struct field *key = field_find(op->in, "idempotency_key");
+	const struct field *key = key_of(op);
 	int rc;
 
 	call->op = op;

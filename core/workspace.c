@@ -324,6 +324,17 @@ static int move_out(struct call *call, const struct workspace_row *w)
 				    field_choice(&record_agent_line, "status", status));
 }
 
+int workspace_end(struct call *call, const struct workspace_row *w)
+{
+	int rc = set_state(call, w, WORKSPACE_STATE_DESTROYED, EVENT_WORKSPACE_DESTROYED);
+
+	if (rc < 0 || !w->agent)
+		return rc;
+	rc = assignment_interrupt(call, w->agent,
+				  "interrupted: its workspace was destroyed");
+	return rc < 0 ? rc : move_out(call, w);
+}
+
 int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 		      struct workspace_destroy_out *out)
 {
@@ -338,13 +349,7 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 	out->note = loss_tell(call);
 	if (!call->made) {
 		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
-		    (rc = set_state(call, &w, WORKSPACE_STATE_DESTROYED,
-				    EVENT_WORKSPACE_DESTROYED)) < 0 ||
-		    (w.agent &&
-		     (rc = assignment_interrupt(
-			      call, w.agent,
-			      "interrupted: its workspace was destroyed")) < 0) ||
-		    (w.agent && (rc = move_out(call, &w)) < 0))
+		    (rc = workspace_end(call, &w)) < 0)
 			return rc;
 	}
 	return workspace_tell(call, call->made, &out->workspace);

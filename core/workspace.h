@@ -18,6 +18,9 @@ int workspace_find(struct call *call, const char *team, const char *name,
 /* workspace_find() in any team, for operators. */
 int workspace_find_any(struct call *call, const char *name, struct workspace_row *w);
 
+/* Ends a workspace: its agent is away, what its daemon had is interrupted.  0 or negative. */
+int workspace_end(struct call *call, const struct workspace_row *w);
+
 /* 0, or `conflict` when the workspace is destroyed. */
 int workspace_is_over(struct call *call, const struct workspace_row *w);
 

@@ -186,6 +186,7 @@ int answer_turn(struct guest_request *q, struct fault *f)
 	struct wire_background_started out = { 0 };
 	struct background_job *job;
 	struct proc *run;
+	struct stat st;
 	int rc;
 
 	kill_turn(g);
@@ -194,6 +195,9 @@ int answer_turn(struct guest_request *q, struct fault *f)
 				 "a timeout is at least 1 s");
 	if (g->halted)
 		return fault_set(f, FAULT_CONFLICT, "", "commands stand still here");
+	if (fstat(g->root, &st) || st.st_nlink == 0)
+		return fault_set(f, FAULT_NOT_FOUND, "", "its folder is gone: %.200s",
+				 g->dir);
 	add_env(g, in, &c, &q->arena);
 	if ((rc = background_place(g, f)))
 		return rc;

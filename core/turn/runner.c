@@ -1,10 +1,13 @@
 /*
  * runner - commands that are started for each turn of an agent.
  */
+#include <string.h>
+
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/team/member.h"
 #include "core/team/team.h"
+#include "core/turn/runner_client.h"
 #include "core/turn/turn.h"
 #include "core/workspace.h"
 
@@ -55,7 +58,11 @@ static int told(struct call *call, int64_t agent, const char *command)
 
 	if (rc < 0)
 		return rc;
-	return event_emit(call, EVENT_TURN_RUNNER, 0, agent, *command ? command : "none");
+	/* A command may hold a key, and all members read events. */
+	return event_emit(call, EVENT_TURN_RUNNER, 0, agent,
+			  !*command                   ? "none"
+			  : runner_client_of(command) ? runner_client_name(command)
+						      : "a command");
 }
 
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where)
@@ -86,4 +93,21 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	return a.status == AGENT_STATUS_FAILED
 		       ? agent_say_status(call, agent, AGENT_STATUS_READY)
 		       : 0;
+}
+
+int runner_follow(struct call *call, int64_t agent, const char *where)
+{
+	struct workspace_row w;
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = agent);
+
+	if (rc <= 0 || !a.workspace ||
+	    (rc = sql_row(call, workspace_by_id, &w, .id = a.workspace)) <= 0 ||
+	    w.backend != BACKEND_KIND_FOLDER ||
+	    strcmp(w.path, a.project ? a.project : "") == 0)
+		return rc < 0 ? rc : 0;
+	if ((rc = workspace_end(call, &w)) < 0)
+		return rc;
+	a.workspace = 0;
+	return a.runs ? make_place(call, &a, where) : 0;
 }

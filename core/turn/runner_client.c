@@ -180,6 +180,11 @@ const struct runner_client *runner_client_of(const char *runner)
 	return NULL;
 }
 
+const char *runner_client_name(const char *runner)
+{
+	return runner_client_of(runner)->name;
+}
+
 const char *runner_command(const char *runner, struct arena *a)
 {
 	const struct runner_client *c = runner_client_of(runner);

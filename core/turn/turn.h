@@ -24,6 +24,10 @@
  * a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
+/* Moves an agent that works in its project folder to the one that its card names now.  0 or a
+ * fault at `where`. */
+int runner_follow(struct call *call, int64_t agent, const char *where);
+
 /* Ends a running turn, if it runs until now: 1, 0 or negative.  See turn.end. */
 int turn_finish(struct call *call, const struct turn_end_in *in);
 

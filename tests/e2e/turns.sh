@@ -21,7 +21,7 @@ gives() { # AGENT RUNNER
 }
 mkdir "$TMPDIR/project"
 cadre up >/dev/null || bad "up"
-is 0 . cadre team create crew --roles lead,a,b,c
+is 0 . cadre team create crew --roles lead,a,b,c,m
 runner plain <<'END'
 #!/bin/sh
 cat
@@ -42,10 +42,31 @@ is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGE
 is 0 'acked' cadre receipt 1
 is 0 'message  operator  #1  1' cadre history a
 is 0 '"state":"done"' cadre turns --json
+# An agent whose card names another folder works there next; one whose folder is gone fails.
+mkdir "$TMPDIR/elsewhere" "$TMPDIR/first"
+is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
+is 0 . cadre send m 'look here'
+until_done has m done 1
+is 0 . cadre agent update m --project "$TMPDIR/elsewhere"
+is 0 . cadre send m 'look there'
+until_done has m done 2
+is 0 "I am m in $TMPDIR/elsewhere" cadre turn read 0 --agent m
+rm -r "$TMPDIR/elsewhere"
+is 0 . cadre send m 'look again'
+until_done has m failed 1
+is 0 'its folder is gone' cadre turns --agent m
+is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
+until_done has m done 3
+# Under a new name it is known by that; no command of a runner stands in events.
+is 0 . cadre agent update m --new-name z
+is 0 . cadre send z 'who are you?'
+until_done has z done 4
+is 0 'I am z in' cadre turn read 0 --agent z
+cadre events --limit 1000 | grep 'turn.runner' | grep -q plain && bad "events show a runner's command"
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2
-is 0 '^\[From agent "b"\]:$' cadre turn read 2
+is 0 '^\[From agent "b"\]:$' cadre turn read 0 --agent a
 is 0 '"metadata":{"type":"inter-agent","sender":"b"}' cadre history a --sender b --json
 
 # A runner that talks back: the answer is a message of the agent's; --once shows a turn to its end.

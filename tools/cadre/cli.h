@@ -100,6 +100,9 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f);
  * found: the verb calls cli_home() or cli_client() afterwards. */
 int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f);
 
+/* Prints a text as it is; on a terminal nothing in it drives that. */
+void cli_text(const struct cli *cli, const char *s);
+
 /* Whether something that was printed could not be written, which is said once; why is not
  * known when it was an earlier write. */
 bool cli_unwritten(struct cli *cli);

@@ -226,7 +226,7 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 	json_t *own = NULL;
 
 	while (part) {
-		fputs(json_string_value(json_object_get(part, op->prints->name)), stdout);
+		cli_text(cli, json_string_value(json_object_get(part, op->prints->name)));
 		if (!all || !json_is_true(json_object_get(part, "more")))
 			break;
 		json_object_set(args, "offset", json_object_get(part, "next"));

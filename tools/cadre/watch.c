@@ -25,17 +25,6 @@ static void rest(void)
 	nanosleep(&pause, NULL);
 }
 
-static void print_text(const struct cli *cli, const char *s)
-{
-	struct text t = { 0 };
-
-	text_add(&t, s, strlen(s));
-	if (cli->terminal)
-		text_mask(&t, 0);
-	fwrite(t.data ? t.data : "", 1, t.len, stdout);
-	text_release(&t);
-}
-
 static const char *state_of(const json_t *answer)
 {
 	return json_string_value(
@@ -56,7 +45,7 @@ static void show(struct watching *w, json_t *answer)
 	} else if (!w->cli->json) {
 		if (number != w->turn)
 			fprintf(stderr, "turn %lld of %s\n", (long long)number, w->agent);
-		print_text(w->cli, text);
+		cli_text(w->cli, text);
 	}
 	fflush(stdout);
 	w->turn = number;

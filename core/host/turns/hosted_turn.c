@@ -462,14 +462,17 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 
 static void start(struct hosted_turn *u, struct hosted_guest *t)
 {
-	struct pair env = { "CADRE_SESSION", u->session ? u->session : "" };
+	/* The names are those of now: the guest may have been started under others. */
+	struct pair env[] = { { "CADRE_SESSION", u->session ? u->session : "" },
+			      { "CADRE_TEAM", t->team_name },
+			      { "CADRE_AGENT", t->agent_name } };
 	struct arena a = { 0 };
 	struct wire_turn_start m = {
 		.turn = u->turn,
 		.command = runner_command(u->runner, &a),
 		.prompt = u->prompt,
-		.env = &env,
-		.n_env = 1,
+		.env = env,
+		.n_env = sizeof(env) / sizeof(*env),
 		.timeout_secs = u->host->settings.config.runner_timeout_seconds,
 	};
 

@@ -22,6 +22,9 @@ struct hook {
 	const struct hook_client *client;
 	const struct hook_rule *rule;
 	struct hook_event event;
+	/* In a turn that a runner has started its mail comes by the turns: what was shown in
+	 * one would be lost where that turn does not end well. */
+	bool in_turn;
 };
 
 static json_t *call(const struct hook *h, const struct op *op, json_t *args,
@@ -102,12 +105,27 @@ static int start(const struct hook *h, struct text *text, struct fault *f)
 	if (!who)
 		return f->code;
 	tell_prime(text, who);
-	if (json_integer_value(json_object_get(who, "unread")))
+	if (json_integer_value(json_object_get(who, "unread")) && !h->in_turn)
 		show(h, who, text, f);
 	else
 		write_out(h, text->data, f);
 	json_decref(who);
 	return f->code;
+}
+
+/* Whether a client's name for a tool is that of one of cadre's, as the server called so offers it. */
+static bool is_own(const char *name)
+{
+	static const char *const before[] = { "mcp__cadre__", "mcp_cadre_", "cadre_" };
+
+	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
+		size_t n = strlen(before[i]);
+
+		for (size_t k = 0; k < tool_count && !strncmp(name, before[i], n); k++)
+			if (!strcmp(name + n, tool_table[k].name))
+				return true;
+	}
+	return false;
 }
 
 /* Looks for what is new, which is one read, and where there is nothing that is all. */
@@ -121,7 +139,7 @@ static int look(const struct hook *h, struct text *text, struct fault *f)
 		return f->code;
 	if (kind == HOOK_TOOL) {
 		if (json_is_true(json_object_get(news, "stopped")) &&
-		    !strstr(h->event.tool, "cadre"))
+		    !is_own(h->event.tool))
 			tell_stopped(text, news);
 	} else if (json_integer_value(json_object_get(news, what)) > 0) {
 		if (kind == HOOK_NUDGE)
@@ -162,9 +180,10 @@ static int answer(struct hook *h, struct fault *f)
 		return f->code == FAULT_NOT_FOUND ? 0 : (int)f->code;
 	if (!h->cli->home.identity.agent)
 		return 0;
+	h->in_turn = getenv("CADRE_TURN") != NULL;
 	if (h->rule->kind == HOOK_START)
 		start(h, &text, f);
-	else
+	else if (h->rule->kind == HOOK_TOOL || !h->in_turn)
 		look(h, &text, f);
 	text_release(&text);
 	return f->code;

@@ -4,8 +4,8 @@
  * The files, in the order to read them: hook.c (the verb), event.c (what a client says),
  * form.c (what each client takes), tell.c (what a model is told), prime.c, plugin.c.
  */
-#ifndef TOOLS_CADRE_HOOK_H
-#define TOOLS_CADRE_HOOK_H
+#ifndef TOOLS_CADRE_HOOK_HOOK_H
+#define TOOLS_CADRE_HOOK_HOOK_H
 
 #include "tools/cadre/cli.h"
 

@@ -376,3 +376,14 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 	}
 	print_more(cli, op, answer);
 }
+
+void cli_text(const struct cli *cli, const char *s)
+{
+	struct text t = { 0 };
+
+	text_add(&t, s, strlen(s));
+	if (cli->terminal)
+		text_mask(&t, 0);
+	fwrite(t.data ? t.data : "", 1, t.len, stdout);
+	text_release(&t);
+}
