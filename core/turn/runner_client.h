@@ -28,7 +28,7 @@ struct runner_told {
  * line; NULL: it is a command of its own. */
 const struct runner_client *runner_client_of(const char *runner);
 
-/* Its name: "claude". */
+/* The name of that client. */
 const char *runner_client_name(const char *runner);
 
 /* The command of a turn, for `sh -c`. */
