@@ -298,6 +298,69 @@ static void what_was_added_stays(void **state)
 	text_release(&got);
 }
 
+/* --- the marks of the block of instructions ----------------------------------------------------- */
+
+#define BEGIN "<!-- cadre setup: begin -->\n"
+#define END "<!-- cadre setup: end -->\n"
+
+/* Neither putting nor taking away touches a text whose marks are not whole. */
+static void marks_refused(const char *text, const char *why)
+{
+	struct fault f;
+	struct text got;
+
+	refused("claude", PART_TEXT, text, FAULT_INVALID, why);
+	got = cut("claude", PART_TEXT, text, &f);
+	assert_int_equal(f.code, FAULT_INVALID);
+	assert_string_equal(got.data, text);
+	text_release(&got);
+}
+
+static void text_between_stray_marks_is_nobody_elses(void **state)
+{
+	(void)state;
+	marks_refused(BEGIN "old\nmine, where the end was lost\n" BEGIN "new\n" END,
+		      "file:4:1:");
+	marks_refused("<<<<<<< HEAD\n" BEGIN "=======\nmine\n>>>>>>> other\n" END,
+		      "file:5:1:");
+	marks_refused(BEGIN "a\n" END "mine\n" END, "file:5:1:");
+	marks_refused("mine\n" END, "file:2:1:");
+	marks_refused("mine\n" BEGIN "mine as well\n", "file:2:1:");
+}
+
+static void prose_that_names_the_marks_stays(void **state)
+{
+	static const char *const texts[] = {
+		"It stands behind `<!-- cadre setup: begin -->`.\nMine.\n",
+		"Between <!-- cadre setup: begin --> and <!-- cadre setup: end --> it is.\n",
+		"> <!-- cadre setup: begin -->\n> mine\n> <!-- cadre setup: end -->\n",
+		"<!-- cadre setup: begin --> mine\n<!-- cadre setup: end -->, too",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		setup_round_trip("claude", PART_TEXT, texts[i], strlen(texts[i]), NULL);
+}
+
+static void two_blocks_are_renewed_and_taken(void **state)
+{
+	static const char two[] = "a\n\n" BEGIN "old\n" END "mine\n\n" BEGIN
+				  "older\n" END;
+	struct setup_tally t;
+	struct fault f;
+	struct text got = cut("claude", PART_TEXT, two, &f);
+
+	(void)state;
+	assert_int_equal(f.code, 0);
+	assert_string_equal(got.data, "a\nmine\n");
+	text_release(&got);
+	got = put("claude", PART_TEXT, two, &t, &f);
+	assert_int_equal(t.found, 1);
+	assert_int_equal(t.changed, 2);
+	assert_null(strstr(got.data, "old"));
+	text_release(&got);
+}
+
 /* --- how a file changes ----------------------------------------------------------------------- */
 
 static void diffs_as(const char *before, const char *after, const char *want)
@@ -339,6 +402,9 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
+		cmocka_unit_test(text_between_stray_marks_is_nobody_elses),
+		cmocka_unit_test(prose_that_names_the_marks_stays),
+		cmocka_unit_test(two_blocks_are_renewed_and_taken),
 		cmocka_unit_test(a_diff_is_unified),
 	};
 

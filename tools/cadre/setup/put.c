@@ -208,24 +208,58 @@ static const char block[] =
 	"  others with `team_message`.\n"
 	"<!-- cadre setup: end -->";
 
-/* Finds the block: 1 with its first byte and the one behind its last, 0: there is none, or a
- * fault. */
-static int find_block(const struct setup_draft *d, size_t *from, size_t *to,
+/* Whether the bytes of a line, without its end, are a text. */
+static bool is_line(const char *line, size_t n, const char *text)
+{
+	n -= n && line[n - 1] == '\r';
+	return n == strlen(text) && !memcmp(line, text, n);
+}
+
+/* Whether a line is one that git puts around a conflict. */
+static bool is_conflict(const char *line, size_t n)
+{
+	return n >= 7 && (!memcmp(line, "<<<<<<<", 7) || !memcmp(line, ">>>>>>>", 7));
+}
+
+/* Finds the last block that ends before `below`: 1 with its first byte and the one behind its
+ * last, 0: there is none, or a fault.  A mark is a line of its own; where one lacks its
+ * partner, a person's text could be taken for the block, and nothing is. */
+static int find_block(const struct setup_draft *d, size_t below, size_t *from, size_t *to,
 		      struct fault *f)
 {
-	const char *s = d->text.data, *begin, *end;
+	size_t begin = SIZE_MAX, next;
+	int there = 0;
 
-	begin = d->text.len ? memmem(s, d->text.len, block_begin, sizeof(block_begin) - 1)
-			    : NULL;
-	if (!begin)
-		return 0;
-	*from = (size_t)(begin - s);
-	end = memmem(begin, d->text.len - *from, block_end, sizeof(block_end) - 1);
-	if (!end)
-		return jsonc_refuse(d, *from, f,
-				    "the block of cadre that begins here has no end");
-	*to = (size_t)(end - s) + sizeof(block_end) - 1;
-	return 1;
+	for (size_t at = draft_start(d); at < d->text.len; at = next) {
+		const char *s = d->text.data + at;
+		const char *end = memchr(s, '\n', d->text.len - at);
+		size_t n = end ? (size_t)(end - s) : d->text.len - at;
+
+		next = at + n + 1;
+		if (begin != SIZE_MAX &&
+		    (is_line(s, n, block_begin) || is_conflict(s, n)))
+			return jsonc_refuse(
+				d, at, f,
+				"this is within the block of cadre that begins above");
+		if (is_line(s, n, block_begin)) {
+			begin = at;
+		} else if (is_line(s, n, block_end)) {
+			if (begin == SIZE_MAX)
+				return jsonc_refuse(
+					d, at, f,
+					"the block of cadre that ends here has no begin");
+			if (at < below) {
+				*from = begin;
+				*to = at + sizeof(block_end) - 1;
+				there = 1;
+			}
+			begin = SIZE_MAX;
+		}
+	}
+	return begin == SIZE_MAX
+		       ? there
+		       : jsonc_refuse(d, begin, f,
+				      "the block of cadre that begins here has no end");
 }
 
 /* Puts the block in the place of another one, with the line ends of that. */
@@ -247,28 +281,28 @@ static void renew_block(struct setup_draft *d, size_t from, size_t to,
 
 static int put_block(struct setup_draft *d, struct setup_tally *t, struct fault *f)
 {
-	size_t from, to;
-	int there = find_block(d, &from, &to, f);
+	size_t from = SIZE_MAX, to;
+	int there;
 
-	if (there < 0)
-		return there;
-	t->found += there;
-	t->missing += !there;
-	if (there)
+	while ((there = find_block(d, from, &from, &to, f)) > 0) {
+		t->found = 1;
 		renew_block(d, from, to, t);
-	else
-		draft_append(d, block);
+	}
+	if (there < 0 || t->found)
+		return there;
+	t->missing++;
+	draft_append(d, block);
 	return 0;
 }
 
 static int cut_block(struct setup_draft *d, struct fault *f)
 {
 	size_t from, to;
-	int there = find_block(d, &from, &to, f);
+	int there;
 
-	if (there > 0)
+	while ((there = find_block(d, SIZE_MAX, &from, &to, f)) > 0)
 		draft_cut(d, from, to);
-	return there < 0 ? there : 0;
+	return there;
 }
 
 /* --- any part -------------------------------------------------------------------------------------- */
