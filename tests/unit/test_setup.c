@@ -298,6 +298,58 @@ static void what_was_added_stays(void **state)
 	text_release(&got);
 }
 
+/* --- what a person wrote around cadre ------------------------------------------------------------ */
+
+static void a_persons_hook_stays_alone(void **state)
+{
+	static const char *const lines[] = {
+		"env X=1 cadre hook claude",
+		"X=1 cadre hook claude",
+		"X=1/cadre hook claude",
+		"test -x /opt/bin/cadre && /opt/bin/cadre hook claude",
+		"/opt/bin/cadre hook claude || true",
+		"/opt/bin/cadre hook claude --more",
+		"\\\"$HOME/bin/cadre\\\" hook claude",
+		"sh -c 'cadre hook claude'",
+		"'/opt/bin/cadre' hook  'claude'",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct arena a = { 0 };
+		const char *text = arena_printf(
+			&a, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"%s\"}]}]}}",
+			lines[i]);
+		struct setup_tally t;
+		struct fault f;
+		struct text got = put("claude", PART_HOOKS, text, &t, &f);
+
+		assert_int_equal(t.yours, 1);
+		assert_int_equal(t.found, 1);
+		assert_int_equal(t.changed, 0);
+		assert_memory_equal(got.data, text, strlen(text) - 2);
+		text_release(&got);
+		setup_round_trip("claude", PART_HOOKS, text, strlen(text), NULL);
+		arena_release(&a);
+	}
+}
+
+/* A line that speaks of another client or program is none of cadre's. */
+static void a_hook_of_another_is_no_hook_of_cadre(void **state)
+{
+	static const char text[] =
+		"{\"hooks\":{\"Stop\":[{\"command\":\"xcadre hook claude\"},"
+		"{\"command\":\"cadre hook claudette\"},{\"command\":\"cadre hook codex\"}]}}";
+	struct setup_tally t;
+	struct fault f;
+	struct text got = put("claude", PART_HOOKS, text, &t, &f);
+
+	(void)state;
+	assert_int_equal(t.found, 0);
+	text_release(&got);
+	setup_round_trip("claude", PART_HOOKS, text, strlen(text), NULL);
+}
+
 /* --- the marks of the block of instructions ----------------------------------------------------- */
 
 #define BEGIN "<!-- cadre setup: begin -->\n"
@@ -402,6 +454,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
+		cmocka_unit_test(a_persons_hook_stays_alone),
+		cmocka_unit_test(a_hook_of_another_is_no_hook_of_cadre),
 		cmocka_unit_test(text_between_stray_marks_is_nobody_elses),
 		cmocka_unit_test(prose_that_names_the_marks_stays),
 		cmocka_unit_test(two_blocks_are_renewed_and_taken),

@@ -1,52 +1,109 @@
 /*
  * hooks - the commands that a client runs on its events, as items of arrays in JSON.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/cadre/setup/setup.h"
 
-/* The path or name of this program in a shell's line that runs the client's hook; NULL: it
- * is another line. */
+/* The text of a word of a shell that is plain or in single quotes, as run_shell_word() writes
+ * it; NULL: it is no such word, or more than one. */
+static const char *word_of(struct arena *a, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789@%+=:,./_-";
+	struct text out = { 0 };
+	const char *word = NULL;
+
+	if (*s != '\'')
+		/* A word with = before any slash sets a variable. */
+		return s[strspn(s, plain)] || strcspn(s, "=") < strcspn(s, "/") ? NULL
+										: s;
+	for (;;) {
+		size_t n = strcspn(++s, "'");
+
+		text_add(&out, s, n);
+		s += n;
+		if (strncmp(s, "'\\''", 4) != 0)
+			break;
+		text_add(&out, "'", 1);
+		s += 3;
+	}
+	if (!strcmp(s, "'"))
+		word = arena_strdup(a, out.data);
+	text_release(&out);
+	return word;
+}
+
+/* The path or name of this program in a line that runs the client's hook and does nothing
+ * else; NULL: it is another line. */
 static const char *program_of(struct arena *a, const char *client, const char *line)
 {
-	const char *end = arena_printf(a, " hook %s", client);
+	const char *end = arena_printf(a, " hook %s", client), *word;
 	size_t n = strlen(line), tail = strlen(end);
 
 	if (n <= tail || strcmp(line + n - tail, end) != 0)
 		return NULL;
-	n -= tail;
-	if (n > 2 && line[0] == '\'' && line[n - 1] == '\'') {
-		line++;
-		n -= 2;
-	}
-	return setup_is_cadre(line, n) ? arena_strndup(a, line, n) : NULL;
+	word = word_of(a, arena_strndup(a, line, n - tail));
+	return word && setup_is_cadre(word, strlen(word)) ? word : NULL;
 }
 
-/* The string with the command of a handler of ours, or NULL. */
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
+/* Whether a line, which may be a person's, runs the client's hook somewhere. */
+static bool calls_hook(struct arena *a, const char *client, const char *line)
+{
+	const char *tail = arena_printf(a, "cadre hook %s", client);
+	const size_t n = strlen(tail);
+	struct text plain = { 0 };
+	bool calls = false;
+
+	for (const char *s = line; *s; s++)
+		if (!strchr("'\"\\", *s) && !(s[0] == ' ' && s[1] == ' '))
+			text_add(&plain, s, 1);
+	for (const char *s = plain.len ? plain.data : ""; (s = strstr(s, tail)); s++)
+		calls |= (s == plain.data || !is_of_name(s[-1])) && !is_of_name(s[n]);
+	text_release(&plain);
+	return calls;
+}
+
+/* Whether a command is one that is looked for. */
+typedef bool is_hook(struct arena *a, const char *client, const char *line);
+
+static bool is_ours(struct arena *a, const char *client, const char *line)
+{
+	return program_of(a, client, line) != NULL;
+}
+
+/* The string with the command of a handler, or NULL. */
 static struct jsonc *find_line(struct arena *a, const struct setup_client *c,
-			       const struct setup_draft *d, const struct jsonc *handler)
+			       const struct setup_draft *d, const struct jsonc *handler,
+			       is_hook *is)
 {
 	struct jsonc *line = jsonc_member(d, handler, "command");
 	const char *text = jsonc_text(a, d, line);
 
-	return text && program_of(a, c->name, text) ? line : NULL;
+	return text && is(a, c->name, text) ? line : NULL;
 }
 
-/* The last handler of ours in an event, and its command; NULL: there is none.  An item of an
+/* The last such handler in an event, and its command; NULL: there is none.  An item of an
  * event is a handler, or has an array of them. */
 static struct jsonc *find_handler(struct arena *a, const struct setup_client *c,
 				  const struct setup_draft *d, const struct jsonc *event,
-				  struct jsonc **line)
+				  is_hook *is, struct jsonc **line)
 {
 	for (struct jsonc *item = event->last; item; item = item->prev) {
 		const struct jsonc *group = jsonc_member(d, item, "hooks");
 
-		*line = find_line(a, c, d, item);
+		*line = find_line(a, c, d, item, is);
 		if (*line)
 			return item;
 		for (struct jsonc *h = group ? group->last : NULL; h; h = h->prev)
-			if ((*line = find_line(a, c, d, h)))
+			if ((*line = find_line(a, c, d, h, is)))
 				return h;
 	}
 	return NULL;
@@ -68,11 +125,14 @@ static int put_event(const struct setup_client *c, const char *name,
 	if (jsonc_read(&a, d, &root, f) == 0 && root &&
 	    (hooks = jsonc_member(d, root, "hooks")))
 		event = jsonc_member(d, hooks, name);
-	if (event && find_handler(&a, c, d, event, &line)) {
+	if (event && find_handler(&a, c, d, event, is_ours, &line)) {
 		text = jsonc_text(&a, d, line);
 		setup_found(t, program_of(&a, c->name, text), w->command);
 		if (strcmp(text, w->line) != 0)
 			jsonc_set(d, line, w->line);
+	} else if (event && find_handler(&a, c, d, event, calls_hook, &line)) {
+		t->found++;
+		t->yours++;
 	} else if (!f->code) {
 		t->missing++;
 		value = setup_fill(c->hook, w->line);
@@ -103,7 +163,7 @@ static bool cut_last(const struct setup_client *c, struct setup_draft *d, struct
 		hooks = jsonc_member(d, root, "hooks");
 	for (struct jsonc *event = hooks ? hooks->last : NULL; event && !handler;
 	     event = event->prev)
-		handler = find_handler(&a, c, d, event, &line);
+		handler = find_handler(&a, c, d, event, is_ours, &line);
 	if (handler)
 		jsonc_cut(d, handler, &c->beside[PART_HOOKS]);
 	arena_release(&a);

@@ -207,6 +207,25 @@ bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
 
 /* --- edits ---------------------------------------------------------------------------------------- */
 
+static void note(struct setup_plan *p, const char *text)
+{
+	*(const char **)arena_push(&p->arena, &p->notes, &p->n_notes, sizeof(*p->notes)) =
+		text;
+}
+
+/* Says that entries of a person's do what setup would add. */
+static void note_yours(struct setup_plan *p, const struct setup_target *t,
+		       enum setup_part part, const struct setup_tally *tally)
+{
+	if (tally->yours && part == PART_MCP)
+		note(p, arena_printf(&p->arena, "there already, yours: cadre in %s",
+				     t->shown));
+	else if (tally->yours)
+		note(p, arena_printf(&p->arena,
+				     "there already, yours: %d of the hooks in %s",
+				     tally->yours, t->shown));
+}
+
 int setup_plan_put(struct setup_plan *p, struct fault *f)
 {
 	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
@@ -220,6 +239,7 @@ int setup_plan_put(struct setup_plan *p, struct fault *f)
 			if (t)
 				setup_put(*c, (enum setup_part)part, &words, &t->draft,
 					  &tally, f);
+			note_yours(p, t, (enum setup_part)part, &tally);
 		}
 	}
 	return f->code;

@@ -144,6 +144,15 @@ static json_t *json_of(const struct text *t)
 	return out;
 }
 
+static json_t *json_of_notes(const struct setup_plan *p)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < p->n_notes; i++)
+		json_array_append_new(out, json_string(p->notes[i]));
+	return out;
+}
+
 static const char *act_of(const struct setup_target *t)
 {
 	return !t->was ? "make" : !t->draft.there ? "remove" : "change";
@@ -178,6 +187,8 @@ static void print_end(const struct setup *s, int changed)
 {
 	const char *where = place_of(s);
 
+	for (size_t i = 0; i < s->plan.n_notes; i++)
+		cli_say("%s", s->plan.notes[i]);
 	if (!changed)
 		cli_say("nothing to do in %s", where);
 	else if (s->dry_run)
@@ -257,6 +268,8 @@ int setup_main(struct cli *cli, int argc, char **argv)
 		json_t *answer =
 			json_pack("{sO}", s.check ? "clients" : "files", s.lines);
 
+		if (!s.check)
+			json_object_set_new(answer, "notes", json_of_notes(&s.plan));
 		print_json(answer);
 		json_decref(answer);
 	}

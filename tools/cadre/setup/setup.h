@@ -73,6 +73,7 @@ struct setup_words {
 struct setup_tally {
 	int found, missing; /* of its entries */
 	int changed; /* that were found, but have another command or text */
+	int yours; /* that were found, but a person wrote them: they stay */
 	char gone[200]; /* a command that an entry names and that is not there; or "" */
 };
 
@@ -144,6 +145,8 @@ struct setup_plan {
 	size_t n_targets;
 	const char *command; /* see struct setup_words */
 	const char *plugin; /* once it was read */
+	const char **notes; /* of what was left as it is */
+	size_t n_notes;
 };
 
 /* Finds this program and the project around the working directory: false, where there is
