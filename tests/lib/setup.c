@@ -56,7 +56,7 @@ void setup_round_trip(const char *client, enum setup_part part, const char *text
 	setup_same(&d, kept.data, kept.len);
 	assert_int_equal(second.missing + second.changed, 0);
 	assert_int_equal(second.found, first.found + first.missing);
-	assert_int_equal(setup_cut(c, part, &d, &f), 0);
+	assert_int_equal(setup_cut(c, part, &w, &d, &f), 0);
 	assert_int_equal(d.there, text != NULL);
 	if (text)
 		setup_same(&d, text, len);

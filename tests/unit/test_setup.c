@@ -136,10 +136,14 @@ static struct text put(const char *client, enum setup_part part, const char *tex
 static struct text cut(const char *client, enum setup_part part, const char *text,
 		       struct fault *f)
 {
+	const struct setup_client *c = setup_client_named(client);
 	struct setup_draft d = setup_draft_of(text, strlen(text));
+	struct arena a = { 0 };
+	struct setup_words w = setup_words_for(&a, c);
 
 	*f = (struct fault){ 0 };
-	setup_cut(setup_client_named(client), part, &d, f);
+	setup_cut(c, part, &w, &d, f);
+	arena_release(&a);
 	return d.text;
 }
 
@@ -219,11 +223,11 @@ static void what_changed_is_brought_up_to_date(void **state)
 	(void)state;
 	got = put(
 		"claude", PART_MCP,
-		"{\"mcpServers\":{\"cadre\":{\"env\":{},\"command\":\"/gone/cadre\",\"args\":[\"mcp\",\"-x\"]}}}",
+		"{\"mcpServers\":{\"cadre\":{\"args\":[\"mcp\"],\"command\":\"/gone/cadre\"}}}",
 		&t, &f);
 	assert_string_equal(
 		got.data,
-		"{\"mcpServers\":{\"cadre\":{\"env\":{},\"command\":\"/opt/bin/cadre\",\"args\":[\"mcp\",\"-x\"]}}}");
+		"{\"mcpServers\":{\"cadre\":{\"args\":[\"mcp\"],\"command\":\"/opt/bin/cadre\"}}}");
 	assert_int_equal(t.found + t.changed, 2);
 	assert_string_equal(t.gone, "/gone/cadre");
 	text_release(&got);
@@ -284,17 +288,11 @@ static void what_was_added_stays(void **state)
 		got.data,
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"mine\"}]}]}}");
 	text_release(&got);
-	got = cut(
-		"codex", PART_MCP,
-		"[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\"]\nmore = 1\n\n[mcp_servers.mine]\nx = 1\n"
-		"[mcp_servers.cadre.env]\nA = 'b'\n# end\n",
-		&f);
-	assert_string_equal(got.data, "\n[mcp_servers.mine]\nx = 1\n# end\n");
-	text_release(&got);
 	got = cut("codex", PART_MCP,
-		  "mcp_servers = { cadre = { command = 'cadre', args = ['mcp'] } }\n",
+		  "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\"]\n\n"
+		  "[mcp_servers.mine]\nx = 1\n# end\n",
 		  &f);
-	assert_int_equal(f.code, FAULT_INVALID);
+	assert_string_equal(got.data, "\n[mcp_servers.mine]\nx = 1\n# end\n");
 	text_release(&got);
 }
 
@@ -332,6 +330,79 @@ static void a_persons_hook_stays_alone(void **state)
 		setup_round_trip("claude", PART_HOOKS, text, strlen(text), NULL);
 		arena_release(&a);
 	}
+}
+
+/* An entry that runs `cadre mcp` in another way than setup writes it. */
+static void a_persons_entry_stays(void **state)
+{
+	static const struct {
+		const char *client, *text;
+	} some[] = {
+		{ "claude",
+		  "{\"mcpServers\":{\"cadre\":{\"env\":{\"A\":\"b\"},\"command\":"
+		  "\"cadre\",\"args\":[\"mcp\"]}}}" },
+		{ "claude", "{\"mcpServers\":{\"cadre\":{\"command\":\"/opt/bin/cadre\","
+			    "\"args\":[\"mcp\",\"--all\"]}}}" },
+		{ "claude", "{\"mcpServers\":{\"cadre\":{\"command\":\"./bin/cadre\","
+			    "\"args\":[\"mcp\"]}}}" },
+		{ "cursor", "{\"mcpServers\":{\"cadre\":{\"command\":\"cadre\",\"args\":"
+			    "[\"mcp\"]}}}" },
+		{ "opencode", "{\"mcp\":{\"cadre\":{\"type\":\"local\",\"enabled\":false,"
+			      "\"command\":[\"cadre\",\"mcp\"]}}}" },
+		{ "codex",
+		  "[mcp_servers.cadre]\ncommand = 'cadre'\nargs = ['mcp']\nmore = 1\n\n"
+		  "[mcp_servers.mine]\nx = 1\n[mcp_servers.cadre.env]\nA = 'b'\n" },
+		{ "codex",
+		  "[mcp_servers.cadre]\ncommand = 'cadre'\nargs = ['mcp', '--all']\n" },
+		{ "codex",
+		  "mcp_servers = { cadre = { command = 'cadre', args = ['mcp'] } }\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		struct setup_tally t;
+		struct fault f;
+		struct text got = put(some[i].client, PART_MCP, some[i].text, &t, &f);
+
+		assert_int_equal(f.code, 0);
+		assert_int_equal(t.yours, 1);
+		assert_int_equal(t.missing + t.changed, 0);
+		assert_string_equal(got.data, some[i].text);
+		text_release(&got);
+		got = cut(some[i].client, PART_MCP, some[i].text, &f);
+		assert_int_equal(f.code, 0);
+		assert_string_equal(got.data, some[i].text);
+		text_release(&got);
+	}
+}
+
+/* The program's file may have any name: what setup writes with it, it knows again. */
+static void a_program_of_another_name_knows_its_own(void **state)
+{
+	static const struct setup_words w = {
+		.command = "/opt/it's/cadre-0.9",
+		.line = "'/opt/it'\\''s/cadre-0.9' hook claude"
+	};
+	static const char *const clients[] = { "claude", "codex", "opencode" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (int part = PART_MCP; part <= (i ? PART_MCP : PART_HOOKS); part++) {
+			const struct setup_client *c = setup_client_named(clients[i]);
+			struct setup_draft d = setup_draft_of(NULL, 0);
+			struct setup_tally t = { 0 };
+			struct fault f = { 0 };
+
+			setup_put(c, (enum setup_part)part, &w, &d, &t, &f);
+			t = (struct setup_tally){ 0 };
+			setup_put(c, (enum setup_part)part, &w, &d, &t, &f);
+			assert_int_equal(t.missing + t.changed + t.yours, 0);
+			assert_true(t.found > 0);
+			setup_cut(c, (enum setup_part)part, &w, &d, &f);
+			assert_int_equal(f.code, 0);
+			assert_false(d.there);
+			text_release(&d.text);
+		}
 }
 
 /* A line that speaks of another client or program is none of cadre's. */
@@ -455,6 +526,8 @@ int main(void)
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
 		cmocka_unit_test(a_persons_hook_stays_alone),
+		cmocka_unit_test(a_persons_entry_stays),
+		cmocka_unit_test(a_program_of_another_name_knows_its_own),
 		cmocka_unit_test(a_hook_of_another_is_no_hook_of_cadre),
 		cmocka_unit_test(text_between_stray_marks_is_nobody_elses),
 		cmocka_unit_test(prose_that_names_the_marks_stays),

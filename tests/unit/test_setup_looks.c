@@ -173,7 +173,8 @@ static void parts_share_a_file(void **state)
 				setup_put(c, (enum setup_part)part, &w, &d, &t, &f), 0);
 		assert_int_equal(t.missing, 6);
 		for (int part = PART_HOOKS; part >= PART_MCP; part--)
-			assert_int_equal(setup_cut(c, (enum setup_part)part, &d, &f), 0);
+			assert_int_equal(setup_cut(c, (enum setup_part)part, &w, &d, &f),
+					 0);
 		setup_same(&d, l.out.data, l.out.len);
 		text_release(&d.text);
 		text_release(&l.out);
@@ -323,7 +324,7 @@ static void garbage_is_survived(void **state)
 		spoil(&d.text, &dice);
 		if (setup_put(c, part, &w, &d, &t, &f) < 0)
 			refusals++;
-		else if (setup_cut(c, part, &d, &f) < 0)
+		else if (setup_cut(c, part, &w, &d, &f) < 0)
 			fail_msg("%s: %s in:\n%s", c->name, f.text, d.text.data);
 		text_release(&d.text);
 		text_release(&l.out);

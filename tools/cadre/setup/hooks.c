@@ -38,7 +38,8 @@ static const char *word_of(struct arena *a, const char *s)
 
 /* The path or name of this program in a line that runs the client's hook and does nothing
  * else; NULL: it is another line. */
-static const char *program_of(struct arena *a, const char *client, const char *line)
+static const char *program_of(struct arena *a, const struct setup_words *w,
+			      const char *client, const char *line)
 {
 	const char *end = arena_printf(a, " hook %s", client), *word;
 	size_t n = strlen(line), tail = strlen(end);
@@ -46,7 +47,7 @@ static const char *program_of(struct arena *a, const char *client, const char *l
 	if (n <= tail || strcmp(line + n - tail, end) != 0)
 		return NULL;
 	word = word_of(a, arena_strndup(a, line, n - tail));
-	return word && setup_is_cadre(word, strlen(word)) ? word : NULL;
+	return word && setup_is_cadre(w, word) ? word : NULL;
 }
 
 static bool is_of_name(char c)
@@ -54,56 +55,68 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || c == '-' || c == '_';
 }
 
-/* Whether a line, which may be a person's, runs the client's hook somewhere. */
-static bool calls_hook(struct arena *a, const char *client, const char *line)
+/* Whether a program's words are somewhere in a line. */
+static bool has_words(const char *line, const char *words)
 {
-	const char *tail = arena_printf(a, "cadre hook %s", client);
-	const size_t n = strlen(tail);
+	for (const char *s = line; (s = strstr(s, words)); s++)
+		if ((s == line || !is_of_name(s[-1])) && !is_of_name(s[strlen(words)]))
+			return true;
+	return false;
+}
+
+/* Whether a line, which may be a person's, runs the client's hook somewhere. */
+static bool calls_hook(struct arena *a, const struct setup_words *w, const char *client,
+		       const char *line)
+{
 	struct text plain = { 0 };
-	bool calls = false;
+	bool calls;
 
 	for (const char *s = line; *s; s++)
 		if (!strchr("'\"\\", *s) && !(s[0] == ' ' && s[1] == ' '))
 			text_add(&plain, s, 1);
-	for (const char *s = plain.len ? plain.data : ""; (s = strstr(s, tail)); s++)
-		calls |= (s == plain.data || !is_of_name(s[-1])) && !is_of_name(s[n]);
+	text_add(&plain, "", 0);
+	calls = has_words(plain.data, arena_printf(a, "cadre hook %s", client)) ||
+		has_words(plain.data, arena_printf(a, "%s hook %s", w->command, client));
 	text_release(&plain);
 	return calls;
 }
 
 /* Whether a command is one that is looked for. */
-typedef bool is_hook(struct arena *a, const char *client, const char *line);
+typedef bool is_hook(struct arena *a, const struct setup_words *w, const char *client,
+		     const char *line);
 
-static bool is_ours(struct arena *a, const char *client, const char *line)
+static bool is_ours(struct arena *a, const struct setup_words *w, const char *client,
+		    const char *line)
 {
-	return program_of(a, client, line) != NULL;
+	return program_of(a, w, client, line) != NULL;
 }
 
 /* The string with the command of a handler, or NULL. */
 static struct jsonc *find_line(struct arena *a, const struct setup_client *c,
-			       const struct setup_draft *d, const struct jsonc *handler,
-			       is_hook *is)
+			       const struct setup_words *w, const struct setup_draft *d,
+			       const struct jsonc *handler, is_hook *is)
 {
 	struct jsonc *line = jsonc_member(d, handler, "command");
 	const char *text = jsonc_text(a, d, line);
 
-	return text && is(a, c->name, text) ? line : NULL;
+	return text && is(a, w, c->name, text) ? line : NULL;
 }
 
 /* The last such handler in an event, and its command; NULL: there is none.  An item of an
  * event is a handler, or has an array of them. */
 static struct jsonc *find_handler(struct arena *a, const struct setup_client *c,
+				  const struct setup_words *w,
 				  const struct setup_draft *d, const struct jsonc *event,
 				  is_hook *is, struct jsonc **line)
 {
 	for (struct jsonc *item = event->last; item; item = item->prev) {
 		const struct jsonc *group = jsonc_member(d, item, "hooks");
 
-		*line = find_line(a, c, d, item, is);
+		*line = find_line(a, c, w, d, item, is);
 		if (*line)
 			return item;
 		for (struct jsonc *h = group ? group->last : NULL; h; h = h->prev)
-			if ((*line = find_line(a, c, d, h, is)))
+			if ((*line = find_line(a, c, w, d, h, is)))
 				return h;
 	}
 	return NULL;
@@ -125,12 +138,12 @@ static int put_event(const struct setup_client *c, const char *name,
 	if (jsonc_read(&a, d, &root, f) == 0 && root &&
 	    (hooks = jsonc_member(d, root, "hooks")))
 		event = jsonc_member(d, hooks, name);
-	if (event && find_handler(&a, c, d, event, is_ours, &line)) {
+	if (event && find_handler(&a, c, w, d, event, is_ours, &line)) {
 		text = jsonc_text(&a, d, line);
-		setup_found(t, program_of(&a, c->name, text), w->command);
+		setup_found(t, program_of(&a, w, c->name, text), w->command);
 		if (strcmp(text, w->line) != 0)
 			jsonc_set(d, line, w->line);
-	} else if (event && find_handler(&a, c, d, event, calls_hook, &line)) {
+	} else if (event && find_handler(&a, c, w, d, event, calls_hook, &line)) {
 		t->found++;
 		t->yours++;
 	} else if (!f->code) {
@@ -154,7 +167,8 @@ int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
 /* --- taking away ---------------------------------------------------------------------------------- */
 
 /* Takes the last handler of ours in the text away; false: there is none. */
-static bool cut_last(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+static bool cut_last(const struct setup_client *c, const struct setup_words *w,
+		     struct setup_draft *d, struct fault *f)
 {
 	struct jsonc *root, *hooks = NULL, *handler = NULL, *line;
 	struct arena a = { 0 };
@@ -163,16 +177,17 @@ static bool cut_last(const struct setup_client *c, struct setup_draft *d, struct
 		hooks = jsonc_member(d, root, "hooks");
 	for (struct jsonc *event = hooks ? hooks->last : NULL; event && !handler;
 	     event = event->prev)
-		handler = find_handler(&a, c, d, event, is_ours, &line);
+		handler = find_handler(&a, c, w, d, event, is_ours, &line);
 	if (handler)
 		jsonc_cut(d, handler, &c->beside[PART_HOOKS]);
 	arena_release(&a);
 	return handler != NULL;
 }
 
-int setup_cut_hooks(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+int setup_cut_hooks(const struct setup_client *c, const struct setup_words *w,
+		    struct setup_draft *d, struct fault *f)
 {
-	while (!f->code && cut_last(c, d, f))
+	while (!f->code && cut_last(c, w, d, f))
 		;
 	return f->code;
 }

@@ -259,6 +259,17 @@ static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 	return false;
 }
 
+static int cut_part(struct setup_plan *p, const struct setup_client *c,
+		    enum setup_part part, struct fault *f)
+{
+	struct setup_target *t = setup_plan_target(p, c, part, f);
+	struct setup_words words = words_of(p, c);
+
+	if (t && (part != PART_TEXT || !is_shared(p, t)))
+		setup_cut(c, part, &words, &t->draft, f);
+	return f->code;
+}
+
 int setup_plan_cut(struct setup_plan *p, struct fault *f)
 {
 	int n = 0;
@@ -266,20 +277,9 @@ int setup_plan_cut(struct setup_plan *p, struct fault *f)
 	while (p->clients[n])
 		n++;
 	for (int part = PART_HOOKS; part >= PART_MCP; part--)
-		for (int i = n; i-- && !f->code;) {
-			struct setup_target *t = setup_plan_target(
-				p, p->clients[i], (enum setup_part)part, f);
-
-			if (t)
-				setup_cut(p->clients[i], (enum setup_part)part, &t->draft,
-					  f);
-		}
-	for (int i = n; i-- && !f->code;) {
-		struct setup_target *t =
-			setup_plan_target(p, p->clients[i], PART_TEXT, f);
-
-		if (t && !is_shared(p, t))
-			setup_cut(p->clients[i], PART_TEXT, &t->draft, f);
-	}
+		for (int i = n; i-- && !f->code;)
+			cut_part(p, p->clients[i], (enum setup_part)part, f);
+	for (int i = n; i-- && !f->code;)
+		cut_part(p, p->clients[i], PART_TEXT, f);
 	return f->code;
 }

@@ -11,13 +11,11 @@
 
 /* --- what is ours ------------------------------------------------------------------------- */
 
-bool setup_is_cadre(const char *word, size_t len)
+bool setup_is_cadre(const struct setup_words *w, const char *word)
 {
-	static const char name[] = "cadre";
-	const size_t n = sizeof(name) - 1;
+	const char *name = strrchr(word, '/');
 
-	return len >= n && !memcmp(word + len - n, name, n) &&
-	       (len == n || word[len - n - 1] == '/');
+	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, w->command);
 }
 
 static bool is_there(const char *command)
@@ -26,6 +24,12 @@ static bool is_there(const char *command)
 
 	return strchr(command, '/') ? !access(command, X_OK)
 				    : setup_in_path(command, path);
+}
+
+bool setup_wrote(const struct setup_words *w, const char *command)
+{
+	return !strcmp(command, w->command) || !strcmp(command, "cadre") ||
+	       (command[0] == '/' && !is_there(command));
 }
 
 void setup_found(struct setup_tally *t, const char *command, const char *wanted)
@@ -77,8 +81,8 @@ json_t *setup_fill(const char *json, const char *text)
 
 /* The command of an entry that runs `cadre mcp`, as a string or the first word of an array;
  * NULL: it is another's. */
-static struct jsonc *find_command(struct arena *a, const struct setup_draft *d,
-				  const struct jsonc *entry)
+static struct jsonc *find_command(struct arena *a, const struct setup_words *w,
+				  const struct setup_draft *d, const struct jsonc *entry)
 {
 	struct jsonc *command = jsonc_member(d, entry, "command"), *word;
 	const struct jsonc *args = jsonc_member(d, entry, "args");
@@ -92,10 +96,53 @@ static struct jsonc *find_command(struct arena *a, const struct setup_draft *d,
 		first = args ? jsonc_text(a, d, args->first) : NULL;
 	}
 	name = jsonc_text(a, d, word);
-	return name && first && !strcmp(first, "mcp") &&
-			       setup_is_cadre(name, strlen(name))
-		       ? word
-		       : NULL;
+	return name && first && !strcmp(first, "mcp") && setup_is_cadre(w, name) ? word
+										 : NULL;
+}
+
+/* Whether the bytes of a value are a value of JSON. */
+static bool is_value(struct arena *a, const struct setup_draft *d, const struct jsonc *v,
+		     const json_t *want)
+{
+	const struct jsonc *part = v->first;
+	const char *text = jsonc_text(a, d, v), *key;
+	const json_t *item;
+	size_t i, n = 0;
+
+	if (json_is_string(want))
+		return text && !strcmp(text, json_string_value(want));
+	if (json_is_boolean(want))
+		return v->kind == (json_is_true(want) ? 't' : 'f');
+	if (v->kind != (json_is_object(want) ? '{' : '['))
+		return false;
+	for (; part; part = part->next)
+		n++;
+	json_object_foreach((json_t *)want, key, item) {
+		part = jsonc_member(d, v, key);
+		if (!part || !is_value(a, d, part, item))
+			return false;
+	}
+	part = v->first;
+	json_array_foreach(want, i, item) {
+		if (!part || !is_value(a, d, part, item))
+			return false;
+		part = part->next;
+	}
+	return n ==
+	       (json_is_object(want) ? json_object_size(want) : json_array_size(want));
+}
+
+/* Whether an entry with that command is as setup writes it, so that no person's is in it. */
+static bool is_as_written(struct arena *a, const struct setup_client *c,
+			  const struct setup_words *w, const struct setup_draft *d,
+			  const struct jsonc *entry, const struct jsonc *command)
+{
+	const char *name = jsonc_text(a, d, command);
+	json_t *want = setup_fill(c->entry, name);
+	bool is = setup_wrote(w, name) && is_value(a, d, entry, want);
+
+	json_decref(want);
+	return is;
 }
 
 /* The member that a client's entry is, or NULL. */
@@ -118,8 +165,11 @@ static int put_entry(const struct setup_client *c, const struct setup_words *w,
 
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
-	command = entry ? find_command(&a, d, entry) : NULL;
-	if (command) {
+	command = entry ? find_command(&a, w, d, entry) : NULL;
+	if (command && !is_as_written(&a, c, w, d, entry, command)) {
+		t->found++;
+		t->yours++;
+	} else if (command) {
 		name = jsonc_text(&a, d, command);
 		setup_found(t, name, w->command);
 		if (strcmp(name, w->command) != 0)
@@ -136,14 +186,16 @@ static int put_entry(const struct setup_client *c, const struct setup_words *w,
 	return f->code;
 }
 
-static int cut_entry(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+static int cut_entry(const struct setup_client *c, const struct setup_words *w,
+		     struct setup_draft *d, struct fault *f)
 {
-	struct jsonc *root, *entry = NULL;
+	struct jsonc *root, *entry = NULL, *command;
 	struct arena a = { 0 };
 
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
-	if (entry && find_command(&a, d, entry))
+	command = entry ? find_command(&a, w, d, entry) : NULL;
+	if (command && is_as_written(&a, c, w, d, entry, command))
 		jsonc_cut(d, entry, &c->beside[PART_MCP]);
 	arena_release(&a);
 	return f->code;
@@ -319,18 +371,18 @@ int setup_put(const struct setup_client *c, enum setup_part part,
 	return c->toml ? setup_put_toml(c, w, d, t, f) : put_entry(c, w, d, t, f);
 }
 
-int setup_cut(const struct setup_client *c, enum setup_part part, struct setup_draft *d,
-	      struct fault *f)
+int setup_cut(const struct setup_client *c, enum setup_part part,
+	      const struct setup_words *w, struct setup_draft *d, struct fault *f)
 {
 	if (part == PART_TEXT)
 		return cut_block(d, f);
 	if (part == PART_HOOKS && c->plugin)
 		cut_plugin(d);
 	else if (part == PART_HOOKS)
-		setup_cut_hooks(c, d, f);
+		setup_cut_hooks(c, w, d, f);
 	else if (c->toml)
-		setup_cut_toml(c, d, f);
+		setup_cut_toml(c, w, d, f);
 	else
-		cut_entry(c, d, f);
+		cut_entry(c, w, d, f);
 	return f->code;
 }

@@ -83,18 +83,24 @@ int setup_put(const struct setup_client *c, enum setup_part part,
 	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
 	      struct fault *f);
 /* Takes a part out of a file. */
-int setup_cut(const struct setup_client *c, enum setup_part part, struct setup_draft *d,
-	      struct fault *f);
+int setup_cut(const struct setup_client *c, enum setup_part part,
+	      const struct setup_words *w, struct setup_draft *d, struct fault *f);
 
 int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
 		    struct setup_draft *d, struct setup_tally *t, struct fault *f);
-int setup_cut_hooks(const struct setup_client *c, struct setup_draft *d, struct fault *f);
+int setup_cut_hooks(const struct setup_client *c, const struct setup_words *w,
+		    struct setup_draft *d, struct fault *f);
 int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
 		   struct setup_draft *d, struct setup_tally *t, struct fault *f);
-int setup_cut_toml(const struct setup_client *c, struct setup_draft *d, struct fault *f);
+int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
+		   struct setup_draft *d, struct fault *f);
 
-/* Whether a word is the path or the name of this program. */
-bool setup_is_cadre(const char *word, size_t len);
+/* Whether a word is the path or the name of this program: ends with `cadre`, or is what setup
+ * itself writes where the program's file has another name. */
+bool setup_is_cadre(const struct setup_words *w, const char *word);
+/* Whether setup has written the command of an entry that says nothing else: it is the one that
+ * it writes now, the name, or a path where nothing is any more. */
+bool setup_wrote(const struct setup_words *w, const char *command);
 /* Notes the command of an entry that was found. */
 void setup_found(struct setup_tally *t, const char *command, const char *wanted);
 /* Refuses an entry that somebody else has named `cadre`. */

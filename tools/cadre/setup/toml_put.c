@@ -9,6 +9,7 @@
 /* Our entry in a file. */
 struct entry {
 	const struct toml_value *command; /* NULL: there is no entry */
+	bool yours; /* it says something else, too, or is not in a table of its own */
 	const struct toml_value *braces; /* around servers, where no table can be added */
 };
 
@@ -35,18 +36,20 @@ static size_t offset_of(const struct setup_draft *d, struct toml_place at)
 }
 
 /* Whether it runs `cadre mcp`. */
-static bool is_ours(const struct toml_value *command, const struct toml_value *args)
+static bool is_ours(const struct setup_words *w, const struct toml_value *command,
+		    const struct toml_value *args)
 {
 	return command && command->kind == TOML_TEXT &&
-	       setup_is_cadre(command->text.data, command->text.len) && args &&
+	       setup_is_cadre(w, command->text.data) && args &&
 	       args->kind == TOML_ARRAY && args->array->n &&
 	       is_text(&args->array->items[0], "mcp");
 }
 
 static int read_entry(struct arena *a, const struct setup_client *c,
-		      const struct setup_draft *d, struct entry *out, struct fault *f)
+		      const struct setup_words *w, const struct setup_draft *d,
+		      struct entry *out, struct fault *f)
 {
-	const struct toml_value *servers, *entry;
+	const struct toml_value *servers, *entry, *args;
 	struct toml_table *root;
 
 	*out = (struct entry){ 0 };
@@ -64,10 +67,12 @@ static int read_entry(struct arena *a, const struct setup_client *c,
 		return 0;
 	if (entry->kind == TOML_TABLE)
 		out->command = value_of(entry->table, "command");
-	if (entry->kind == TOML_TABLE &&
-	    is_ours(out->command, value_of(entry->table, "args")))
-		return 0;
-	return setup_foreign(d, offset_of(d, entry->at), f);
+	args = out->command ? value_of(entry->table, "args") : NULL;
+	if (!is_ours(w, out->command, args))
+		return setup_foreign(d, offset_of(d, entry->at), f);
+	out->yours = out->braces || entry->table->n != 2 || args->array->n != 1 ||
+		     !setup_wrote(w, out->command->text.data);
+	return 0;
 }
 
 /* The byte behind a string of one line. */
@@ -127,7 +132,10 @@ int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
 	struct arena a = { 0 };
 	struct entry entry;
 
-	if (read_entry(&a, c, d, &entry, f) == 0 && entry.command) {
+	if (read_entry(&a, c, w, d, &entry, f) == 0 && entry.yours) {
+		t->found++;
+		t->yours++;
+	} else if (!f->code && entry.command) {
 		setup_found(t, entry.command->text.data, w->command);
 		if (!is_text(entry.command, w->command))
 			set_command(d, entry.command, w->command, f);
@@ -174,7 +182,8 @@ static void take_line(void *arg, const struct toml_line *line)
 	r->goes_on = ours;
 }
 
-int setup_cut_toml(const struct setup_client *c, struct setup_draft *d, struct fault *f)
+int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
+		   struct setup_draft *d, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct runs r = { .arena = &a, .servers = c->servers };
@@ -182,13 +191,10 @@ int setup_cut_toml(const struct setup_client *c, struct setup_draft *d, struct f
 	struct entry entry;
 
 	/* Another's entry, or none, is nothing to take away. */
-	if (read_entry(&a, c, d, &entry, &none) < 0 && none.code == FAULT_INVALID)
+	if (read_entry(&a, c, w, d, &entry, &none) < 0 && none.code == FAULT_INVALID)
 		*f = none;
-	else if (!none.code && entry.command)
+	else if (!none.code && entry.command && !entry.yours)
 		toml_lines(&a, d->text.data, d->text.len, take_line, &r, f);
-	if (entry.command && !r.n && !f->code && !none.code)
-		toml_refuse(d->name, entry.command->at, f,
-			    "cadre is in braces with others");
 	while (!f->code && r.n--)
 		draft_cut(d, r.v[r.n].from, r.v[r.n].to);
 	arena_release(&a);
