@@ -296,6 +296,41 @@ static void what_was_added_stays(void **state)
 	text_release(&got);
 }
 
+/* Line ends that are not those of what is taken away stay whole. */
+static void line_ends_stay(void **state)
+{
+	static const struct {
+		enum setup_part part;
+		const char *before, *after;
+	} some[] = {
+		{ PART_MCP,
+		  "a = 1\r\n\r\nmcp_servers.cadre = { command = 'cadre', args = ['mcp'] }\r\n",
+		  "a = 1\r\n" },
+		{ PART_MCP,
+		  "a = 1\r\nmcp_servers.cadre = { command = 'cadre', args = ['mcp'] }\r\nb = 2\r\n",
+		  "a = 1\r\nb = 2\r\n" },
+		{ PART_MCP,
+		  "a = 1\r\n\r\nmcp_servers.cadre = { command = 'cadre', args = ['mcp'] }",
+		  "a = 1" },
+		{ PART_TEXT,
+		  "a\r\n\r\n<!-- cadre setup: begin -->\nx\n<!-- cadre setup: end -->\r\nb\r\n",
+		  "a\r\n\r\nb\r\n" },
+		{ PART_TEXT,
+		  "a\n\n<!-- cadre setup: begin -->\r\nx\r\n<!-- cadre setup: end -->\nb",
+		  "a\n\nb" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+		struct fault f;
+		struct text got = cut("codex", some[i].part, some[i].before, &f);
+
+		assert_int_equal(f.code, 0);
+		assert_string_equal(got.data, some[i].after);
+		text_release(&got);
+	}
+}
+
 /* --- what a person wrote around cadre ------------------------------------------------------------ */
 
 static void a_persons_hook_stays_alone(void **state)
@@ -525,6 +560,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
+		cmocka_unit_test(line_ends_stay),
 		cmocka_unit_test(a_persons_hook_stays_alone),
 		cmocka_unit_test(a_persons_entry_stays),
 		cmocka_unit_test(a_program_of_another_name_knows_its_own),

@@ -75,14 +75,35 @@ static size_t back(const struct setup_draft *d, size_t at, const char *eol)
 										  : at;
 }
 
-void draft_cut(struct setup_draft *d, size_t from, size_t to)
+/* The line end of what is taken away; one line has none within, and was put with the file's. */
+static const char *eol_of(const struct setup_draft *d, size_t from, size_t to)
 {
 	const char *inner = memchr(d->text.data + from, '\n', to - from);
-	const char *eol = inner && inner[-1] == '\r' ? "\r\n" : "\n";
-	size_t above = back(d, from, eol), ended = strlen(eol);
 
-	if (d->text.len - to < ended || memcmp(d->text.data + to, eol, ended) != 0) {
-		draft_splice(d, back(d, above, eol), to, "", 0);
+	if (!inner)
+		return draft_eol(d);
+	return inner > d->text.data && inner[-1] == '\r' ? "\r\n" : "\n";
+}
+
+/* The number of bytes of the line end at `at`. */
+static size_t ending(const struct setup_draft *d, size_t at)
+{
+	const char *s = d->text.data + at;
+	size_t rest = d->text.len - at;
+
+	if (rest && *s == '\n')
+		return 1;
+	return rest > 1 && s[0] == '\r' && s[1] == '\n' ? 2 : 0;
+}
+
+void draft_cut(struct setup_draft *d, size_t from, size_t to)
+{
+	const char *eol = eol_of(d, from, to);
+	size_t above = back(d, from, eol), ended = ending(d, to);
+
+	if (!ended) {
+		/* The line ends above were put only where the text ended here. */
+		draft_splice(d, to < d->text.len ? from : back(d, above, eol), to, "", 0);
 		return;
 	}
 	to += ended;
