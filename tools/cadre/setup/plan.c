@@ -1,17 +1,15 @@
 /*
  * plan - which files an act of setup is about, each read once and written once.
  */
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/home/found.h"
 #include "core/home/paths.h"
 #include "core/home/whose.h"
+#include "tools/cadre/hook/hook.h"
 #include "tools/cadre/setup/setup.h"
 
 /* --- this program ------------------------------------------------------------------------ */
@@ -37,53 +35,19 @@ static const char *find_command(struct arena *a)
 	return is_in_path(self) ? "cadre" : arena_strdup(a, self);
 }
 
-/* The output of `cadre hook CLIENT --plugin`; NULL: it fails. */
-static const char *read_plugin(struct arena *a, const char *client)
-{
-	char *words[] = { (char *)"cadre", (char *)"hook", (char *)client,
-			  (char *)"--plugin", NULL };
-	posix_spawn_file_actions_t actions;
-	struct text out = { 0 };
-	char piece[8192];
-	int ends[2], status = -1;
-	const char *text;
-	ssize_t n;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return NULL;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&pid, "/proc/self/exe", &actions, NULL, words, environ))
-		pid = -1;
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	while (pid > 0 && (n = read(ends[0], piece, sizeof(piece))) > 0)
-		text_add(&out, piece, (size_t)n);
-	close(ends[0]);
-	if (pid > 0)
-		waitpid(pid, &status, 0);
-	text = status == 0 && out.len ? arena_strdup(a, out.data) : NULL;
-	text_release(&out);
-	return text;
-}
-
-/* The plugin of a client, in which this program's command stands for the name `cadre`. */
-static const char *plugin_of(struct setup_plan *p, const char *client)
+/* The plugin of OpenCode, in which this program's command stands for the name `cadre`. */
+static const char *plugin_of(struct setup_plan *p)
 {
 	static const char name[] = "'cadre'";
 	struct text out = { 0 };
 	const char *s, *at;
 
-	if (!p->plugin)
-		p->plugin = read_plugin(&p->arena, client);
-	if (!p->plugin || !strcmp(p->command, "cadre"))
-		return p->plugin;
-	for (s = p->plugin; (at = strstr(s, name)); s = at + sizeof(name) - 1) {
+	for (s = plugin_opencode; (at = strstr(s, name)); s = at + sizeof(name) - 1) {
 		text_add(&out, s, (size_t)(at - s));
-		text_add_json(&out, p->command);
+		if (strcmp(p->command, "cadre") != 0)
+			text_add_json(&out, p->command);
+		else
+			text_addf(&out, "%s", name);
 	}
 	text_addf(&out, "%s", s);
 	s = arena_strdup(&p->arena, out.data);
@@ -97,7 +61,7 @@ static struct setup_words words_of(struct setup_plan *p, const struct setup_clie
 		.command = p->command,
 		.line = arena_printf(&p->arena, "%s hook %s",
 				     run_shell_word(&p->arena, p->command), c->name),
-		.plugin = c->plugin ? plugin_of(p, c->name) : NULL,
+		.plugin = c->plugin ? plugin_of(p) : NULL,
 	};
 }
 

@@ -217,8 +217,6 @@ static int put_plugin(const struct setup_words *w, struct setup_draft *d,
 {
 	struct text whole = { 0 };
 
-	if (!w->plugin)
-		return 0;
 	if (d->there && !is_plugin(d)) {
 		fault_set(f, FAULT_CONFLICT, "", "%.150s is there, and not cadre's own",
 			  d->name);

@@ -66,7 +66,7 @@ struct setup_words {
 	const char *
 		command; /* this program: `cadre` where PATH leads to it, else its path */
 	const char *line; /* a shell's line that runs the client's hook */
-	const char *plugin; /* a file of code; NULL: there is none */
+	const char *plugin; /* a file of code, of a client that has one */
 };
 
 /* A count of what was found of a part. */
@@ -150,7 +150,6 @@ struct setup_plan {
 	struct setup_target **targets;
 	size_t n_targets;
 	const char *command; /* see struct setup_words */
-	const char *plugin; /* once it was read */
 	const char **notes; /* of what was left as it is */
 	size_t n_notes;
 };
