@@ -141,6 +141,25 @@ mkfifo .mcp.json
 before
 refuses 2 'is no file' cadre setup claude
 rm .mcp.json
+
+# --- taking all away passes over what is broken, and says so -----------------------------------
+
+rm -rf .codex .cursor
+mkdir .codex .gemini
+printf 'a = \n' >.codex/config.toml
+printf '{"x": \n' >.gemini/settings.json
+before
+is 0 . cadre setup claude
+is 0 'passed over: .codex/config.toml:1:5' cadre setup --remove
+grep -c 'passed over: .gemini/settings.json' "$TMPDIR/out" | grep -qx 1 || bad "said not once: $(cat "$TMPDIR/out")"
+unchanged "beside broken files"
+refuses 2 '\.codex/config\.toml:1:5' cadre setup --remove codex
+printf '[mcp_servers.cadre\n' >.codex/config.toml
+before
+is 0 . cadre setup claude
+either=yes is 1 'passed over: .codex/config.toml:1' cadre setup --remove
+unchanged "a broken file that may have ours"
+rm -rf .codex .gemini
 rm CLAUDE.md AGENTS.md
 git checkout -q . 2>/dev/null
 rm -rf .codex .cursor

@@ -223,6 +223,34 @@ static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 	return false;
 }
 
+/* Whether a file that could not be edited may have something of ours; `t` is NULL where it could
+ * not be read. */
+static bool may_have(const struct setup_plan *p, const struct setup_target *t,
+		     const struct fault *f)
+{
+	const char *s;
+
+	if (!t)
+		return f->code != FAULT_DENIED; /* setup never writes there */
+	s = t->before.len ? t->before.data : "";
+	return memmem(s, t->before.len, "cadre", 5) ||
+	       memmem(s, t->before.len, p->command, strlen(p->command));
+}
+
+/* Notes a file that cannot be edited, once, and goes on. */
+static void pass_over(struct setup_plan *p, const struct setup_target *t, struct fault *f)
+{
+	const char *text = arena_printf(&p->arena, "passed over: %s", f->text);
+	bool said = false;
+
+	p->left |= may_have(p, t, f);
+	for (size_t i = 0; i < p->n_notes; i++)
+		said |= !strcmp(p->notes[i], text);
+	if (!said)
+		note(p, text);
+	*f = (struct fault){ 0 };
+}
+
 static int cut_part(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct fault *f)
 {
@@ -231,6 +259,8 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 
 	if (t && (part != PART_TEXT || !is_shared(p, t)))
 		setup_cut(c, part, &words, &t->draft, f);
+	if (f->code && p->passing)
+		pass_over(p, t, f);
 	return f->code;
 }
 

@@ -210,6 +210,7 @@ static int change(struct setup *s, struct fault *f)
 {
 	int changed = 0;
 
+	s->plan.passing = s->remove && !s->asked;
 	if ((s->remove ? setup_plan_cut : setup_plan_put)(&s->plan, f) < 0)
 		return f->code;
 	for (size_t i = 0; i < s->plan.n_targets && !f->code; i++)
@@ -221,7 +222,7 @@ static int change(struct setup *s, struct fault *f)
 		return f->code;
 	if (!s->cli->json)
 		print_end(s, changed);
-	return 0;
+	return s->plan.left;
 }
 
 /* --- looking ------------------------------------------------------------------------------------- */

@@ -150,6 +150,8 @@ struct setup_plan {
 	struct setup_target **targets;
 	size_t n_targets;
 	const char *command; /* see struct setup_words */
+	bool passing; /* over files that cannot be edited, which are noted */
+	bool left; /* in one of them something of ours may be */
 	const char **notes; /* of what was left as it is */
 	size_t n_notes;
 };
