@@ -114,22 +114,26 @@ void setup_target_release(struct setup_target *t)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Whether the file is still the one that was read. */
+static int changed_meanwhile(const struct setup_target *t, struct fault *f)
+{
+	fault_set(f, FAULT_CONFLICT, "", "%.150s was changed meanwhile", t->shown);
+	return fault_hint(f, "Run it again.");
+}
+
+/* Whether a file that was read is still the same; of one that was not there put_in_place()
+ * finds out. */
 static int check_same(const struct setup_target *t, struct fault *f)
 {
 	struct stat st;
-	bool is = !lstat(t->path, &st);
 
-	if (is != t->was ||
-	    (is &&
-	     (st.st_ino != t->st.st_ino || st.st_dev != t->st.st_dev ||
-	      st.st_size != t->st.st_size || st.st_mtim.tv_sec != t->st.st_mtim.tv_sec ||
-	      st.st_mtim.tv_nsec != t->st.st_mtim.tv_nsec))) {
-		fault_set(f, FAULT_CONFLICT, "", "%.150s was changed meanwhile",
-			  t->shown);
-		return fault_hint(f, "Run it again.");
-	}
-	if (is && (!(st.st_mode & 0222) || access(t->path, W_OK))) {
+	if (!t->was)
+		return 0;
+	if (lstat(t->path, &st) || st.st_ino != t->st.st_ino ||
+	    st.st_dev != t->st.st_dev || st.st_size != t->st.st_size ||
+	    st.st_mtim.tv_sec != t->st.st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != t->st.st_mtim.tv_nsec)
+		return changed_meanwhile(t, f);
+	if (!(st.st_mode & 0222) || access(t->path, W_OK)) {
 		fault_set(f, FAULT_DENIED, "", "%.150s is read-only", t->shown);
 		return fault_hint(f, "chmod u+w it, if it is yours to change.");
 	}
@@ -159,6 +163,24 @@ static bool keep_owner(int fd, const struct setup_target *t)
 	       fchmod(fd, t->st.st_mode & 07777) == 0;
 }
 
+/* Gives the file that was written its name, which no other may have got meanwhile. */
+static int put_in_place(const struct setup_target *t, const char *beside, struct fault *f)
+{
+	if (check_same(t, f) < 0)
+		return f->code;
+	if (!renameat2(AT_FDCWD, beside, AT_FDCWD, t->path,
+		       t->was ? 0 : RENAME_NOREPLACE))
+		return 0;
+	/* NFS knows no such flag. */
+	if (errno == EINVAL && !link(beside, t->path)) {
+		unlink(beside);
+		return 0;
+	}
+	return errno == EEXIST
+		       ? changed_meanwhile(t, f)
+		       : fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
+}
+
 /* Writes the text beside the file, which it then becomes. */
 static int replace(struct setup_target *t, struct fault *f)
 {
@@ -177,8 +199,8 @@ static int replace(struct setup_target *t, struct fault *f)
 	if (!done)
 		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
 	close(fd);
-	if (done && check_same(t, f) == 0 && rename(beside, t->path))
-		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
+	if (done)
+		put_in_place(t, beside, f);
 	if (f->code)
 		unlink(beside);
 	else if (dir_sync_above(t->path))
