@@ -31,7 +31,7 @@ const clients = {
 			enabledMcpjsonServers: ['cadre'], hasTrustDialogAccepted: true } } })),
 		listed: /cadre: cadre mcp - ✔ Connected/,
 		turn: ['-p', 'Begin.', '--allowedTools', 'mcp__cadre'],
-		events: ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop', 'SessionEnd'],
+		events: ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'Stop'],
 	},
 	codex: {
 		env: () => ({ NO_KEY: 'none' }),

@@ -6,11 +6,12 @@
 #include "core/home/paths.h"
 #include "tools/cadre/setup/setup.h"
 
-/* The names of events as each client's documents have them: see docs/setup.md. */
+/* The names of events as each client's documents have them (see docs/setup.md), of those at
+ * which `cadre hook` has something to do. */
 static const char *const claude_events[] = { "SessionStart", "UserPromptSubmit",
 					     "PreToolUse",   "PostToolUse",
 					     "Stop",         "SubagentStop",
-					     "SessionEnd",   NULL };
+					     NULL };
 static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool",
 					     "AfterTool",    "AfterAgent",  NULL };
 /* A prompt takes no context in Cursor. */
@@ -52,8 +53,7 @@ const struct setup_client setup_clients[] = {
 		.servers = "mcp_servers",
 		.entry = ENTRY,
 		.events = claude_events,
-		/* The hooks of a session's end get no more. */
-		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":3}]}",
+		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
 		.note = "Codex reads a project's files once you trust it, and runs hooks once "
 			"you have said yes to them: /hooks",
 	},
