@@ -107,6 +107,32 @@ is 0 'ok *claude' cadre setup --check
 is 0 . cadre setup --remove # with the older hook
 unchanged "drift"
 
+# --- what a person wrote for cadre is left, and is no drift ------------------------------------
+
+printf '{"mcpServers": {"cadre": {"command": "cadre", "args": ["mcp"], "env": {"A": "b"}}}}\n' >.mcp.json
+mkdir -p .claude
+printf '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "env X=1 cadre hook claude"}]}]}}\n' >.claude/settings.json
+before
+is 0 'no client is set up in' cadre setup --check
+is 0 'there already, yours: cadre in .mcp.json' cadre setup claude
+grep -q 'there already, yours: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
+is 0 'ok *claude' cadre setup --check
+is 0 '"notes":\["there already, yours: cadre' cadre setup claude --json
+is 0 . cadre setup --remove
+unchanged "a person's own"
+rm -r .mcp.json .claude
+
+# --- the program's file may have another name ---------------------------------------------------
+
+before
+mv "$CADRE" "$CADRE-0.9"
+is 0 . "$CADRE-0.9" setup all
+is 0 '^nothing to do' "$CADRE-0.9" setup all
+is 0 'ok *claude' "$CADRE-0.9" setup --check
+is 0 . "$CADRE-0.9" setup --remove
+mv "$CADRE-0.9" "$CADRE"
+unchanged "a program of another name"
+
 # --- refused, with nothing written --------------------------------------------------------
 
 before

@@ -24,7 +24,8 @@ static void add(struct text *out, const char *fmt, ...)
 	text_addf(out, "%s%s", out->len ? "; " : "", text);
 }
 
-/* Adds what is wrong; returns how many entries of the part were found. */
+/* Adds what is wrong; returns how many entries of the part were found that setup
+ * put there. */
 static int look(struct setup_plan *p, const struct setup_client *c, enum setup_part part,
 		struct text *out)
 {
@@ -44,7 +45,7 @@ static int look(struct setup_plan *p, const struct setup_client *c, enum setup_p
 	if (t.gone[0])
 		add(out, "%s: there is no %s any more (%s)", parts[part], t.gone,
 		    target->shown);
-	return t.found;
+	return t.found - t.yours;
 }
 
 static int check_client(struct setup_plan *p, const struct setup_client *c, bool asked,

@@ -8,10 +8,10 @@
 
 /* The names of events as each client's documents have them (see docs/setup.md), of those at
  * which `cadre hook` has something to do. */
-static const char *const claude_events[] = { "SessionStart", "UserPromptSubmit",
-					     "PreToolUse",   "PostToolUse",
-					     "Stop",         "SubagentStop",
-					     NULL };
+static const char *const claude_events[] = {
+	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse",
+	"Stop",         "SubagentStop",     NULL
+};
 static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool",
 					     "AfterTool",    "AfterAgent",  NULL };
 /* A prompt takes no context in Cursor. */

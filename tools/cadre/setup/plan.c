@@ -163,7 +163,7 @@ bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
 		struct fault ignored = { 0 };
 
 		setup_plan_look(p, c, (enum setup_part)part, &tally, &ignored);
-		if (tally.found)
+		if (tally.found > tally.yours)
 			return true;
 	}
 	return false;

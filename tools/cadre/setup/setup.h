@@ -167,7 +167,7 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 /* Counts what the drafts have of a part, by putting it into a copy. */
 int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *t, struct fault *f);
-/* Whether a client has anything of cadre's in its files. */
+/* Whether a client has anything that setup put into its files. */
 bool setup_plan_has(struct setup_plan *p, const struct setup_client *c);
 /* Edits the drafts of all files of the clients. */
 int setup_plan_put(struct setup_plan *p, struct fault *f);
