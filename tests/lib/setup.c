@@ -49,13 +49,14 @@ void setup_round_trip(const char *client, enum setup_part part, const char *text
 
 	if (setup_put(c, part, &w, &d, &first, &f) < 0)
 		fail_msg("%s: %s in:\n%s", client, f.text, text);
-	assert_true(first.missing > 0);
+	assert_true(first.missing + first.yours > 0);
 	assert_true(d.there);
 	text_add(&kept, d.text.data, d.text.len);
 	assert_int_equal(setup_put(c, part, &w, &d, &second, &f), 0);
 	setup_same(&d, kept.data, kept.len);
 	assert_int_equal(second.missing + second.changed, 0);
 	assert_int_equal(second.found, first.found + first.missing);
+	assert_int_equal(second.yours, first.yours);
 	assert_int_equal(setup_cut(c, part, &w, &d, &f), 0);
 	assert_int_equal(d.there, text != NULL);
 	if (text)
@@ -66,4 +67,47 @@ void setup_round_trip(const char *client, enum setup_part part, const char *text
 		text_release(&kept);
 	text_release(&d.text);
 	arena_release(&a);
+}
+
+struct text setup_put_text(const char *client, enum setup_part part, const char *text,
+			   struct setup_tally *t, struct fault *f)
+{
+	const struct setup_client *c = setup_client_named(client);
+	struct setup_draft d = setup_draft_of(text, strlen(text));
+	struct arena a = { 0 };
+	struct setup_words w = setup_words_for(&a, c);
+
+	*t = (struct setup_tally){ 0 };
+	*f = (struct fault){ 0 };
+	setup_put(c, part, &w, &d, t, f);
+	arena_release(&a);
+	return d.text;
+}
+
+struct text setup_cut_text(const char *client, enum setup_part part, const char *text,
+			   struct fault *f)
+{
+	const struct setup_client *c = setup_client_named(client);
+	struct setup_draft d = setup_draft_of(text, strlen(text));
+	struct arena a = { 0 };
+	struct setup_words w = setup_words_for(&a, c);
+
+	*f = (struct fault){ 0 };
+	setup_cut(c, part, &w, &d, f);
+	arena_release(&a);
+	return d.text;
+}
+
+void setup_refused(const char *client, enum setup_part part, const char *text, int code,
+		   const char *why)
+{
+	struct setup_tally t;
+	struct fault f;
+	struct text got = setup_put_text(client, part, text, &t, &f);
+
+	if (f.code != code || !strstr(f.text, why))
+		fail_msg("%s: %d '%s', not '%s'", text, f.code, f.text, why);
+	if (part != PART_HOOKS)
+		assert_string_equal(got.data, text);
+	text_release(&got);
 }

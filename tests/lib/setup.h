@@ -17,6 +17,15 @@ void setup_same(const struct setup_draft *d, const char *text, size_t len);
 void setup_round_trip(const char *client, enum setup_part part, const char *text,
 		      size_t len, struct text *with);
 
+/* Puts a part into a text, or takes it away; the fault is kept. */
+struct text setup_put_text(const char *client, enum setup_part part, const char *text,
+			   struct setup_tally *t, struct fault *f);
+struct text setup_cut_text(const char *client, enum setup_part part, const char *text,
+			   struct fault *f);
+/* Fails unless putting is refused for that reason, with the text as it was. */
+void setup_refused(const char *client, enum setup_part part, const char *text, int code,
+		   const char *why);
+
 /* --- setup_look.c ------------------------------------------------------------------------- */
 
 /* A file that is being thrown together. */
@@ -27,6 +36,7 @@ struct setup_look {
 	const char *eol, *unit;
 	bool comments, trailing, flat;
 	int n; /* keys so far: none is there twice */
+	int own[PART_COUNT]; /* entries and hooks that a person wrote for cadre */
 };
 
 void setup_throw_json(struct setup_look *l, const struct setup_client *c);

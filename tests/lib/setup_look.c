@@ -55,17 +55,16 @@ static void throw_comma(struct setup_look *l, int depth, int n)
 	throw_between(l, depth);
 }
 
-static void throw_members(struct setup_look *l, int depth, char open,
-			  const char *const *keys)
+/* Members or items, the first of which is `own` unless that is NULL. */
+static void throw_members(struct setup_look *l, int depth, char open, const char *own)
 {
 	int n = dice_below(l->dice, 4), i = 0;
 	char brackets[2] = { open };
 
 	both(l, brackets);
-	while (keys && *keys) {
+	if (own) {
 		throw_comma(l, depth + 1, i++);
-		both(l, *keys++);
-		throw_value(l, depth + 2);
+		both(l, own);
 	}
 	for (int k = 0; k < n; k++) {
 		char key[40];
@@ -99,18 +98,45 @@ static void throw_value(struct setup_look *l, int depth)
 	l->flat = flat;
 }
 
-/* A member of the root that setup puts something into, or NULL. */
+/* An entry of a person's that runs `cadre mcp`, now and then; else NULL. */
+static const char *own_entry(struct setup_look *l, const struct setup_client *c)
+{
+	if (!dice_percent(l->dice, 25))
+		return NULL;
+	l->own[PART_MCP]++;
+	return strstr(c->entry, "[\"@\"")
+		       ? "\"cadre\": {\"command\": [\"cadre\", \"mcp\", \"--mine\"]}"
+		       : "\"cadre\": { \"args\": [\"mcp\"], \"env\": {}, \"command\": \"cadre\" }";
+}
+
+/* A hook of a person's that runs the client's hook, now and then; else NULL. */
+static const char *own_hook(struct setup_look *l, const struct setup_client *c,
+			    char out[200])
+{
+	static const char *const some[] = {
+		"{\"command\": \"env X=1 cadre hook %s\"}",
+		"{ \"hooks\": [ {\"command\":\"test -x cadre && cadre hook %s\"} ] }",
+	};
+
+	if (!dice_percent(l->dice, 30))
+		return NULL;
+	l->own[PART_HOOKS]++;
+	snprintf(out, 200, some[dice_below(l->dice, 2)], c->name);
+	return out;
+}
+
+/* Members of the root that setup puts something into. */
 static void throw_ours(struct setup_look *l, const struct setup_client *c, int *i)
 {
 	bool flat = l->flat;
-	char key[40];
+	char key[40], own[200];
 
 	if (dice_percent(l->dice, 60)) {
 		throw_comma(l, 1, (*i)++);
 		snprintf(key, sizeof(key), "\"%s\": ", c->servers);
 		both(l, key);
 		l->flat = flat || dice_percent(l->dice, 30);
-		throw_members(l, 1, '{', NULL);
+		throw_members(l, 1, '{', own_entry(l, c));
 		l->flat = flat;
 	}
 	if (!c->events || dice_percent(l->dice, 40))
@@ -121,7 +147,7 @@ static void throw_ours(struct setup_look *l, const struct setup_client *c, int *
 		throw_comma(l, 2, k);
 		snprintf(key, sizeof(key), "\"%s\": ", c->events[k * 2]);
 		both(l, key);
-		throw_members(l, 2, '[', NULL);
+		throw_members(l, 2, '[', own_hook(l, c, own));
 	}
 	throw_between(l, 1);
 	both(l, "}");
@@ -228,6 +254,13 @@ void setup_throw_toml(struct setup_look *l)
 		text_addf(&l->out, "%s%d%s%s", heads[which][0], l->n++, heads[which][1],
 			  l->eol);
 		throw_pairs(l);
+	}
+	if (dice_percent(l->dice, 20)) {
+		l->own[PART_MCP]++;
+		text_addf(
+			&l->out,
+			"[mcp_servers.cadre]%scommand = 'cadre'%sargs = ['mcp', '--mine']%s",
+			l->eol, l->eol, l->eol);
 	}
 	for (int n = dice_below(l->dice, 3); n--;)
 		text_addf(&l->out, "%s", l->eol);

@@ -118,50 +118,6 @@ static void instructions_are_a_block(void **state)
 
 /* --- what others wrote ------------------------------------------------------------------------ */
 
-/* Puts a part into a text; the fault is kept. */
-static struct text put(const char *client, enum setup_part part, const char *text,
-		       struct setup_tally *t, struct fault *f)
-{
-	const struct setup_client *c = setup_client_named(client);
-	struct setup_draft d = setup_draft_of(text, strlen(text));
-	struct arena a = { 0 };
-	struct setup_words w = setup_words_for(&a, c);
-
-	*t = (struct setup_tally){ 0 };
-	*f = (struct fault){ 0 };
-	setup_put(c, part, &w, &d, t, f);
-	arena_release(&a);
-	return d.text;
-}
-
-static struct text cut(const char *client, enum setup_part part, const char *text,
-		       struct fault *f)
-{
-	const struct setup_client *c = setup_client_named(client);
-	struct setup_draft d = setup_draft_of(text, strlen(text));
-	struct arena a = { 0 };
-	struct setup_words w = setup_words_for(&a, c);
-
-	*f = (struct fault){ 0 };
-	setup_cut(c, part, &w, &d, f);
-	arena_release(&a);
-	return d.text;
-}
-
-static void refused(const char *client, enum setup_part part, const char *text, int code,
-		    const char *why)
-{
-	struct setup_tally t;
-	struct fault f;
-	struct text got = put(client, part, text, &t, &f);
-
-	if (f.code != code || !strstr(f.text, why))
-		fail_msg("%s: %d '%s', not '%s'", text, f.code, f.text, why);
-	if (part != PART_HOOKS)
-		assert_string_equal(got.data, text);
-	text_release(&got);
-}
-
 static void an_entry_of_another_stays(void **state)
 {
 	struct fault f;
@@ -178,41 +134,46 @@ static void an_entry_of_another_stays(void **state)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct text got;
 
-		refused("claude", PART_MCP, texts[i], FAULT_CONFLICT,
-			"file:1:16: an entry named cadre");
-		got = cut("claude", PART_MCP, texts[i], &f);
+		setup_refused("claude", PART_MCP, texts[i], FAULT_CONFLICT,
+			      "file:1:16: an entry named cadre");
+		got = setup_cut_text("claude", PART_MCP, texts[i], &f);
 		assert_int_equal(f.code, 0);
 		assert_string_equal(got.data, texts[i]);
 		text_release(&got);
 	}
-	refused("codex", PART_MCP, "x = 1\n[mcp_servers.cadre]\nurl = 'x'\n",
-		FAULT_CONFLICT, "file:2:");
-	refused("opencode", PART_HOOKS, "export {}", FAULT_CONFLICT, "file is there");
+	setup_refused("codex", PART_MCP, "x = 1\n[mcp_servers.cadre]\nurl = 'x'\n",
+		      FAULT_CONFLICT, "file:2:");
+	setup_refused("opencode", PART_HOOKS, "export {}", FAULT_CONFLICT,
+		      "file is there");
 }
 
 static void what_cannot_be_read_is_refused(void **state)
 {
 	(void)state;
-	refused("claude", PART_MCP, "{\n  \"a\": 1\n  \"b\": 2\n}", FAULT_INVALID,
-		"file:3:3: a comma");
-	refused("claude", PART_MCP, "{\"a\": [1, 2}", FAULT_INVALID, "file:1:12:");
-	refused("claude", PART_MCP, "{\"a\": 'x'}", FAULT_INVALID, "a value is expected");
-	refused("claude", PART_MCP, "{\"a\": \"x\n\"}", FAULT_INVALID, "file:1:9:");
-	refused("claude", PART_MCP, "{\"a\": 1} {", FAULT_INVALID, "only one value");
-	refused("claude", PART_MCP, "{\"a\": 01}", FAULT_INVALID, "a comma");
-	refused("claude", PART_MCP, "{ /* no end", FAULT_INVALID, "file:1:3:");
-	refused("claude", PART_MCP, "// nothing else\n", FAULT_INVALID, "the text ends");
-	refused("claude", PART_MCP, "[]", FAULT_INVALID, "the file is no object");
-	refused("claude", PART_MCP, "{\"mcpServers\": []}", FAULT_INVALID,
-		"mcpServers is no object");
-	refused("claude", PART_HOOKS, "{\"hooks\": {\"Stop\": {}}}", FAULT_INVALID,
-		"Stop is no array");
-	refused("codex", PART_MCP, "a = 1\nb =\n", FAULT_INVALID, "file:2:");
-	refused("codex", PART_MCP, "mcp_servers = { a = {} }\n", FAULT_INVALID,
-		"is in braces");
-	refused("codex", PART_MCP, "mcp_servers = 1\n", FAULT_INVALID, "is no table");
-	refused("claude", PART_TEXT, "x\n<!-- cadre setup: begin -->\n", FAULT_INVALID,
-		"file:2:1:");
+	setup_refused("claude", PART_MCP, "{\n  \"a\": 1\n  \"b\": 2\n}", FAULT_INVALID,
+		      "file:3:3: a comma");
+	setup_refused("claude", PART_MCP, "{\"a\": [1, 2}", FAULT_INVALID, "file:1:12:");
+	setup_refused("claude", PART_MCP, "{\"a\": 'x'}", FAULT_INVALID,
+		      "a value is expected");
+	setup_refused("claude", PART_MCP, "{\"a\": \"x\n\"}", FAULT_INVALID, "file:1:9:");
+	setup_refused("claude", PART_MCP, "{\"a\": 1} {", FAULT_INVALID,
+		      "only one value");
+	setup_refused("claude", PART_MCP, "{\"a\": 01}", FAULT_INVALID, "a comma");
+	setup_refused("claude", PART_MCP, "{ /* no end", FAULT_INVALID, "file:1:3:");
+	setup_refused("claude", PART_MCP, "// nothing else\n", FAULT_INVALID,
+		      "the text ends");
+	setup_refused("claude", PART_MCP, "[]", FAULT_INVALID, "the file is no object");
+	setup_refused("claude", PART_MCP, "{\"mcpServers\": []}", FAULT_INVALID,
+		      "mcpServers is no object");
+	setup_refused("claude", PART_HOOKS, "{\"hooks\": {\"Stop\": {}}}", FAULT_INVALID,
+		      "Stop is no array");
+	setup_refused("codex", PART_MCP, "a = 1\nb =\n", FAULT_INVALID, "file:2:");
+	setup_refused("codex", PART_MCP, "mcp_servers = { a = {} }\n", FAULT_INVALID,
+		      "is in braces");
+	setup_refused("codex", PART_MCP, "mcp_servers = 1\n", FAULT_INVALID,
+		      "is no table");
+	setup_refused("claude", PART_TEXT, "x\n<!-- cadre setup: begin -->\n",
+		      FAULT_INVALID, "file:2:1:");
 }
 
 static void what_changed_is_brought_up_to_date(void **state)
@@ -222,7 +183,7 @@ static void what_changed_is_brought_up_to_date(void **state)
 	struct text got;
 
 	(void)state;
-	got = put(
+	got = setup_put_text(
 		"claude", PART_MCP,
 		"{\"mcpServers\":{\"cadre\":{\"args\":[\"mcp\"],\"command\":\"/gone/cadre\"}}}",
 		&t, &f);
@@ -232,7 +193,7 @@ static void what_changed_is_brought_up_to_date(void **state)
 	assert_int_equal(t.found + t.changed, 2);
 	assert_string_equal(t.gone, "/gone/cadre");
 	text_release(&got);
-	got = put(
+	got = setup_put_text(
 		"codex", PART_MCP,
 		"[mcp_servers]\ncadre = { args = ['mcp'], command = '/gone/cadre' } # mine\n",
 		&t, &f);
@@ -240,7 +201,7 @@ static void what_changed_is_brought_up_to_date(void **state)
 		got.data,
 		"[mcp_servers]\ncadre = { args = ['mcp'], command = \"/opt/bin/cadre\" } # mine\n");
 	text_release(&got);
-	got = put(
+	got = setup_put_text(
 		"gemini", PART_HOOKS,
 		"{\"hooks\":{\"AfterAgent\":[{\"hooks\":[{\"command\":\"'/a b/cadre' hook gemini\"}]}]}}",
 		&t, &f);
@@ -251,7 +212,7 @@ static void what_changed_is_brought_up_to_date(void **state)
 	assert_int_equal(t.missing, 4);
 	assert_string_equal(t.gone, "/a b/cadre");
 	text_release(&got);
-	got = put(
+	got = setup_put_text(
 		"claude", PART_TEXT,
 		"a\r\n<!-- cadre setup: begin -->\r\nold\r\n<!-- cadre setup: end -->\r\nb",
 		&t, &f);
@@ -268,20 +229,21 @@ static void what_was_added_stays(void **state)
 	struct text got;
 
 	(void)state;
-	got = cut("claude", PART_MCP,
-		  "{\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
-		  ",\n      \"args\": [\"mcp\"]\n    },\n    \"mine\": {}\n  }\n}\n",
-		  &f);
+	got = setup_cut_text(
+		"claude", PART_MCP,
+		"{\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
+		",\n      \"args\": [\"mcp\"]\n    },\n    \"mine\": {}\n  }\n}\n",
+		&f);
 	assert_string_equal(got.data,
 			    "{\n  \"mcpServers\": {\n    \"mine\": {}\n  }\n}\n");
 	text_release(&got);
-	got = cut("claude", PART_MCP,
-		  "{\n  \"mcpServers\": {\n    // mine\n    \"cadre\": {" OURS
-		  ",\"args\":[\"mcp\"]} }}",
-		  &f);
+	got = setup_cut_text("claude", PART_MCP,
+			     "{\n  \"mcpServers\": {\n    // mine\n    \"cadre\": {" OURS
+			     ",\"args\":[\"mcp\"]} }}",
+			     &f);
 	assert_string_equal(got.data, "{\n  \"mcpServers\": {\n    // mine\n     }}");
 	text_release(&got);
-	got = cut(
+	got = setup_cut_text(
 		"claude", PART_HOOKS,
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"cadre hook claude\"},{\"command\":\"mine\"}]}]}}",
 		&f);
@@ -289,234 +251,12 @@ static void what_was_added_stays(void **state)
 		got.data,
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"mine\"}]}]}}");
 	text_release(&got);
-	got = cut("codex", PART_MCP,
-		  "[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\"]\n\n"
-		  "[mcp_servers.mine]\nx = 1\n# end\n",
-		  &f);
+	got = setup_cut_text(
+		"codex", PART_MCP,
+		"[mcp_servers.cadre]\ncommand = \"cadre\"\nargs = [\"mcp\"]\n\n"
+		"[mcp_servers.mine]\nx = 1\n# end\n",
+		&f);
 	assert_string_equal(got.data, "\n[mcp_servers.mine]\nx = 1\n# end\n");
-	text_release(&got);
-}
-
-/* Line ends that are not those of what is taken away stay whole. */
-static void line_ends_stay(void **state)
-{
-	static const struct {
-		enum setup_part part;
-		const char *before, *after;
-	} some[] = {
-		{ PART_MCP,
-		  "a = 1\r\n\r\nmcp_servers.cadre = { command = 'cadre', args = ['mcp'] }\r\n",
-		  "a = 1\r\n" },
-		{ PART_MCP,
-		  "a = 1\r\nmcp_servers.cadre = { command = 'cadre', args = ['mcp'] }\r\nb = 2\r\n",
-		  "a = 1\r\nb = 2\r\n" },
-		{ PART_MCP,
-		  "a = 1\r\n\r\nmcp_servers.cadre = { command = 'cadre', args = ['mcp'] }",
-		  "a = 1" },
-		{ PART_TEXT,
-		  "a\r\n\r\n<!-- cadre setup: begin -->\nx\n<!-- cadre setup: end -->\r\nb\r\n",
-		  "a\r\n\r\nb\r\n" },
-		{ PART_TEXT,
-		  "a\n\n<!-- cadre setup: begin -->\r\nx\r\n<!-- cadre setup: end -->\nb",
-		  "a\n\nb" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
-		struct fault f;
-		struct text got = cut("codex", some[i].part, some[i].before, &f);
-
-		assert_int_equal(f.code, 0);
-		assert_string_equal(got.data, some[i].after);
-		text_release(&got);
-	}
-}
-
-/* --- what a person wrote around cadre ------------------------------------------------------------ */
-
-static void a_persons_hook_stays_alone(void **state)
-{
-	static const char *const lines[] = {
-		"env X=1 cadre hook claude",
-		"X=1 cadre hook claude",
-		"X=1/cadre hook claude",
-		"test -x /opt/bin/cadre && /opt/bin/cadre hook claude",
-		"/opt/bin/cadre hook claude || true",
-		"/opt/bin/cadre hook claude --more",
-		"\\\"$HOME/bin/cadre\\\" hook claude",
-		"sh -c 'cadre hook claude'",
-		"'/opt/bin/cadre' hook  'claude'",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct arena a = { 0 };
-		const char *text = arena_printf(
-			&a, "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"%s\"}]}]}}",
-			lines[i]);
-		struct setup_tally t;
-		struct fault f;
-		struct text got = put("claude", PART_HOOKS, text, &t, &f);
-
-		assert_int_equal(t.yours, 1);
-		assert_int_equal(t.found, 1);
-		assert_int_equal(t.changed, 0);
-		assert_memory_equal(got.data, text, strlen(text) - 2);
-		text_release(&got);
-		setup_round_trip("claude", PART_HOOKS, text, strlen(text), NULL);
-		arena_release(&a);
-	}
-}
-
-/* An entry that runs `cadre mcp` in another way than setup writes it. */
-static void a_persons_entry_stays(void **state)
-{
-	static const struct {
-		const char *client, *text;
-	} some[] = {
-		{ "claude",
-		  "{\"mcpServers\":{\"cadre\":{\"env\":{\"A\":\"b\"},\"command\":"
-		  "\"cadre\",\"args\":[\"mcp\"]}}}" },
-		{ "claude", "{\"mcpServers\":{\"cadre\":{\"command\":\"/opt/bin/cadre\","
-			    "\"args\":[\"mcp\",\"--all\"]}}}" },
-		{ "claude", "{\"mcpServers\":{\"cadre\":{\"command\":\"./bin/cadre\","
-			    "\"args\":[\"mcp\"]}}}" },
-		{ "cursor", "{\"mcpServers\":{\"cadre\":{\"command\":\"cadre\",\"args\":"
-			    "[\"mcp\"]}}}" },
-		{ "opencode", "{\"mcp\":{\"cadre\":{\"type\":\"local\",\"enabled\":false,"
-			      "\"command\":[\"cadre\",\"mcp\"]}}}" },
-		{ "codex",
-		  "[mcp_servers.cadre]\ncommand = 'cadre'\nargs = ['mcp']\nmore = 1\n\n"
-		  "[mcp_servers.mine]\nx = 1\n[mcp_servers.cadre.env]\nA = 'b'\n" },
-		{ "codex",
-		  "[mcp_servers.cadre]\ncommand = 'cadre'\nargs = ['mcp', '--all']\n" },
-		{ "codex",
-		  "mcp_servers = { cadre = { command = 'cadre', args = ['mcp'] } }\n" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
-		struct setup_tally t;
-		struct fault f;
-		struct text got = put(some[i].client, PART_MCP, some[i].text, &t, &f);
-
-		assert_int_equal(f.code, 0);
-		assert_int_equal(t.yours, 1);
-		assert_int_equal(t.missing + t.changed, 0);
-		assert_string_equal(got.data, some[i].text);
-		text_release(&got);
-		got = cut(some[i].client, PART_MCP, some[i].text, &f);
-		assert_int_equal(f.code, 0);
-		assert_string_equal(got.data, some[i].text);
-		text_release(&got);
-	}
-}
-
-/* The program's file may have any name: what setup writes with it, it knows again. */
-static void a_program_of_another_name_knows_its_own(void **state)
-{
-	static const struct setup_words w = {
-		.command = "/opt/it's/cadre-0.9",
-		.line = "'/opt/it'\\''s/cadre-0.9' hook claude"
-	};
-	static const char *const clients[] = { "claude", "codex", "opencode" };
-
-	(void)state;
-	for (int i = 0; i < 3; i++)
-		for (int part = PART_MCP; part <= (i ? PART_MCP : PART_HOOKS); part++) {
-			const struct setup_client *c = setup_client_named(clients[i]);
-			struct setup_draft d = setup_draft_of(NULL, 0);
-			struct setup_tally t = { 0 };
-			struct fault f = { 0 };
-
-			setup_put(c, (enum setup_part)part, &w, &d, &t, &f);
-			t = (struct setup_tally){ 0 };
-			setup_put(c, (enum setup_part)part, &w, &d, &t, &f);
-			assert_int_equal(t.missing + t.changed + t.yours, 0);
-			assert_true(t.found > 0);
-			setup_cut(c, (enum setup_part)part, &w, &d, &f);
-			assert_int_equal(f.code, 0);
-			assert_false(d.there);
-			text_release(&d.text);
-		}
-}
-
-/* A line that speaks of another client or program is none of cadre's. */
-static void a_hook_of_another_is_no_hook_of_cadre(void **state)
-{
-	static const char text[] =
-		"{\"hooks\":{\"Stop\":[{\"command\":\"xcadre hook claude\"},"
-		"{\"command\":\"cadre hook claudette\"},{\"command\":\"cadre hook codex\"}]}}";
-	struct setup_tally t;
-	struct fault f;
-	struct text got = put("claude", PART_HOOKS, text, &t, &f);
-
-	(void)state;
-	assert_int_equal(t.found, 0);
-	text_release(&got);
-	setup_round_trip("claude", PART_HOOKS, text, strlen(text), NULL);
-}
-
-/* --- the marks of the block of instructions ----------------------------------------------------- */
-
-#define BEGIN "<!-- cadre setup: begin -->\n"
-#define END "<!-- cadre setup: end -->\n"
-
-/* Neither putting nor taking away touches a text whose marks are not whole. */
-static void marks_refused(const char *text, const char *why)
-{
-	struct fault f;
-	struct text got;
-
-	refused("claude", PART_TEXT, text, FAULT_INVALID, why);
-	got = cut("claude", PART_TEXT, text, &f);
-	assert_int_equal(f.code, FAULT_INVALID);
-	assert_string_equal(got.data, text);
-	text_release(&got);
-}
-
-static void text_between_stray_marks_is_nobody_elses(void **state)
-{
-	(void)state;
-	marks_refused(BEGIN "old\nmine, where the end was lost\n" BEGIN "new\n" END,
-		      "file:4:1:");
-	marks_refused("<<<<<<< HEAD\n" BEGIN "=======\nmine\n>>>>>>> other\n" END,
-		      "file:5:1:");
-	marks_refused(BEGIN "a\n" END "mine\n" END, "file:5:1:");
-	marks_refused("mine\n" END, "file:2:1:");
-	marks_refused("mine\n" BEGIN "mine as well\n", "file:2:1:");
-}
-
-static void prose_that_names_the_marks_stays(void **state)
-{
-	static const char *const texts[] = {
-		"It stands behind `<!-- cadre setup: begin -->`.\nMine.\n",
-		"Between <!-- cadre setup: begin --> and <!-- cadre setup: end --> it is.\n",
-		"> <!-- cadre setup: begin -->\n> mine\n> <!-- cadre setup: end -->\n",
-		"<!-- cadre setup: begin --> mine\n<!-- cadre setup: end -->, too",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		setup_round_trip("claude", PART_TEXT, texts[i], strlen(texts[i]), NULL);
-}
-
-static void two_blocks_are_renewed_and_taken(void **state)
-{
-	static const char two[] = "a\n\n" BEGIN "old\n" END "mine\n\n" BEGIN
-				  "older\n" END;
-	struct setup_tally t;
-	struct fault f;
-	struct text got = cut("claude", PART_TEXT, two, &f);
-
-	(void)state;
-	assert_int_equal(f.code, 0);
-	assert_string_equal(got.data, "a\nmine\n");
-	text_release(&got);
-	got = put("claude", PART_TEXT, two, &t, &f);
-	assert_int_equal(t.found, 1);
-	assert_int_equal(t.changed, 2);
-	assert_null(strstr(got.data, "old"));
 	text_release(&got);
 }
 
@@ -591,14 +331,6 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
-		cmocka_unit_test(line_ends_stay),
-		cmocka_unit_test(a_persons_hook_stays_alone),
-		cmocka_unit_test(a_persons_entry_stays),
-		cmocka_unit_test(a_program_of_another_name_knows_its_own),
-		cmocka_unit_test(a_hook_of_another_is_no_hook_of_cadre),
-		cmocka_unit_test(text_between_stray_marks_is_nobody_elses),
-		cmocka_unit_test(prose_that_names_the_marks_stays),
-		cmocka_unit_test(two_blocks_are_renewed_and_taken),
 		cmocka_unit_test(a_diff_is_unified),
 		cmocka_unit_test(a_file_made_meanwhile_stays),
 	};
