@@ -56,7 +56,7 @@ class World {
 		return this.lines('out').flatMap((m) => m.result?.content ? [m.result.content[0].text] : []);
 	}
 	remove() {
-		rmSync(this.home, { recursive: true, force: true });
+		rmSync(this.home, { recursive: true, force: true, maxRetries: 20 });
 	}
 }
 

@@ -197,7 +197,7 @@ async function play(name, scope) {
 	if (world.faults.length && process.env.KEEP)
 		console.log(world.home);
 	else
-		rmSync(world.home, { recursive: true, force: true });
+		rmSync(world.home, { recursive: true, force: true, maxRetries: 20 });
 	return { faults: world.faults, events: new Set(events).size, requests: model.requests.length };
 }
 

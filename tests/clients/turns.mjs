@@ -114,7 +114,7 @@ async function play(name) {
 	if (faults.length && process.env.KEEP)
 		console.log(home);
 	else
-		rmSync(home, { recursive: true, force: true });
+		rmSync(home, { recursive: true, force: true, maxRetries: 20 });
 	console.log(`${name.padEnd(10)} turns: ${model.requests.length} requests in ${((Date.now() - began) / 1000).toFixed(1)} s`);
 	for (const fault of faults)
 		console.log(`FAILED: ${name}: ${fault}`);
