@@ -38,6 +38,7 @@ is 0 . cadre task create Dig
 runner=$!
 until_done test -s "$TMPDIR/pid"
 is 0 '^ann  ann  working  001' cadre agent list
+is 4 'ann is run already' cadre agent run ann -- true
 kill -TERM $runner
 wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"

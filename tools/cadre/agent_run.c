@@ -6,11 +6,13 @@
  * when it ends, the agent is offline.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include "core/machine/child.h"
 #include "core/machine/git_worktree.h"
 #include "ops.gen.h"
+#include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
 extern char **environ;
@@ -92,6 +95,28 @@ static void be(const json_t *env)
 	setenv("CADRE_TEAM", text_of(env, "team"), 1);
 	setenv("CADRE_AGENT", text_of(env, "name"), 1);
 	setenv("CADRE_TOKEN", text_of(env, "token"), 1);
+}
+
+/* An agent is run once at a time: the lock ends with this process. */
+static int hold(const struct running *r, const json_t *env, struct fault *f)
+{
+	struct arena *a = &r->cli->arena;
+	const char *folder = arena_printf(a, "%s/programs", text_of(env, "home"));
+	const char *path = arena_printf(a, "%s/%s-%s", folder, text_of(env, "team"),
+					text_of(env, "name"));
+	int fd;
+
+	if (!*text_of(env, "home")) /* a workspace is one agent's anyhow */
+		return 0;
+	if (dir_have(folder, 0700) ||
+	    (fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
+		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", path,
+				 strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	close(fd);
+	fault_set(f, FAULT_CONFLICT, "", "%s is run already", text_of(env, "name"));
+	return fault_hint(f, "Run another agent, or end that one first.");
 }
 
 /* Makes the agent's worktree of the repository here, and goes there. */
@@ -212,7 +237,7 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 			argv[0]);
 	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = find_agent(&r, &f)))
 		return cli_fault(cli, &f);
-	if (r.worktree && move_in(&r, env, &f)) {
+	if (hold(&r, env, &f) || (r.worktree && move_in(&r, env, &f))) {
 		json_decref(env);
 		return cli_fault(cli, &f);
 	}
