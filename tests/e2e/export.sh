@@ -65,7 +65,7 @@ cadre workspace create --agent tester --team shop >/dev/null || bad "a workspace
 until_is ready cadre workspace list --team shop
 cadre agent update tester --team shop --runner 'cat; echo answered' >/dev/null || bad "a runner"
 cadre --team shop send tester "a turn, please" >/dev/null || bad "a message for a turn"
-until_is '^1$' ask "$A" "SELECT count(*) FROM v_turn WHERE state = 'done' AND text LIKE '%answered%'"
+until_is '^yes$' ask "$A" "SELECT CASE WHEN sum(text LIKE '%a turn, please%' AND state = 'done') = 1 AND count(*) = count(ended_at) THEN 'yes' ELSE 'no' END FROM v_turn"
 cadre agent update tester --team shop --runner '' >/dev/null || bad "no runner"
 cadre workspace snapshot shop/tester kept --team shop >/dev/null || bad "a snapshot"
 team task create "Five"
@@ -364,8 +364,8 @@ is 0 . "$CADRE" --home "$K" import large.jsonl
 is 0 . "$CADRE" --home "$K" doctor
 [ -z "$(find "$K/vault/.cadre-notes" -type f 2>/dev/null)" ] || bad "staged notes are left"
 # A turn that runs where it is exported was interrupted where it comes in.
-sqlite3 "$A/state.db" "INSERT INTO turn (id, team, agent, generation, state, request, queued_at, started_at)
-	SELECT max(id) + 1, team, agent, generation, (SELECT n FROM word WHERE list = 'turn_state' AND word = 'streaming'), 7, 1, 1 FROM turn"
+sqlite3 "$A/state.db" "INSERT INTO turn (id, team, agent, generation, host, state, request, queued_at, started_at)
+	SELECT max(id) + 1, team, agent, generation, host, (SELECT n FROM word WHERE list = 'turn_state' AND word = 'streaming'), 7, 1, 1 FROM turn"
 cadre export running.jsonl >/dev/null || bad "export of a turn that runs"
 "$CADRE" --home "$TMPDIR/r" init >/dev/null
 is 0 'came in' "$CADRE" --home "$TMPDIR/r" import running.jsonl
