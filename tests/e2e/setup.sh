@@ -107,7 +107,7 @@ is 0 'ok *claude' cadre setup --check
 is 0 . cadre setup --remove # with the older hook
 unchanged "drift"
 
-# --- what a person wrote for cadre is left, and is no drift ------------------------------------
+# --- entries of a person for cadre stay, and are no drift ------------------------------------
 
 printf '{"mcpServers": {"cadre": {"command": "cadre", "args": ["mcp"], "env": {"A": "b"}}}}\n' >.mcp.json
 mkdir -p .claude

@@ -182,8 +182,8 @@ static json_int_t row_of(struct scene *s, const char *name)
 static void fill_turns(struct scene *s)
 {
 	sql(s,
-	    "INSERT INTO turn (id, team, agent, generation, state, request, queued_at, "
-	    "started_at, ended_at, size, kept) SELECT 1, team, id, 1, %d, 1, 1, 1, 2, %d, "
+	    "INSERT INTO turn (id, team, agent, generation, host, state, request, queued_at, "
+	    "started_at, ended_at, size, kept) SELECT 1, team, id, 1, 1, %d, 1, 1, 1, 2, %d, "
 	    "%d FROM agent WHERE name = 'w-1'",
 	    TURN_STATE_DONE, TURN, TURN);
 	for (int part = 0; part < 2; part++)
