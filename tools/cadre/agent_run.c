@@ -32,6 +32,7 @@ struct running {
 	const char *name, *role;
 	bool worktree;
 	char **words; /* of the program, with a NULL at the end */
+	int lock; /* held until this process ends; -1 where none is needed */
 };
 
 static int take_words(struct running *r, int argc, char **argv)
@@ -98,23 +99,24 @@ static void be(const json_t *env)
 }
 
 /* An agent is run once at a time: the lock ends with this process. */
-static int hold(const struct running *r, const json_t *env, struct fault *f)
+static int hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
 	const char *folder = arena_printf(a, "%s/programs", text_of(env, "home"));
 	const char *path = arena_printf(a, "%s/%s-%s", folder, text_of(env, "team"),
 					text_of(env, "name"));
-	int fd;
 
+	r->lock = -1;
 	if (!*text_of(env, "home")) /* a workspace is one agent's anyhow */
 		return 0;
-	if (dir_have(folder, 0700) ||
-	    (fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
+	if (dir_have(folder, 0700) == 0)
+		r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (r->lock < 0)
 		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", path,
 				 strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (flock(r->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	close(fd);
+	close(r->lock);
 	fault_set(f, FAULT_CONFLICT, "", "%s is run already", text_of(env, "name"));
 	return fault_hint(f, "Run another agent, or end that one first.");
 }
