@@ -57,10 +57,11 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 	e->own = files_open_elsewhere(&m->show.files, folder, name);
 	if (e->own)
 		return true;
-	if (st.st_size > FILES_TEXT)
-		return refuse_unread(e, "it is larger than a card may be");
 	if (files_read(&m->show.files, folder, name, &e->text, &f) <= 0)
 		return false;
+	/* A size asked for before the file was read may be that of the half written by then. */
+	if (e->text.len > FILES_TEXT)
+		return refuse_unread(e, "it is larger than a card may be");
 	e->own = !files_is_edit(&e->text);
 	if (e->own || !files_edited(&m->show.files, &e->text))
 		return e->own;
