@@ -20,6 +20,7 @@
 # make portable   does PostgreSQL take every statement of the state?
 # make docs, make fmt, make sums, make clean
 # make deb        Debian packages, in build/deb; make check-deb installs and upgrades them in a new root
+# make check-bare a newcomer in a new root: the demo, an install, and what the README says to type
 # make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
 #
 # B=asan|tsan|test|fuzz|quick builds that variant in build/$B: `make B=asan tests`.

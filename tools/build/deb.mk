@@ -15,5 +15,5 @@ deb:
 		dpkg-buildpackage $(if $(BUILT),-nc) -b -d -us -uc > ../log 2>&1 || { tail -40 ../log; exit 1; }
 	rm -rf build/deb/src
 	@ls build/deb/*.deb
-check-deb: ; @tests/deb/run
-.PHONY: deb check-deb
+check-deb check-bare: ; @tests/$(@:check-%=%)/run
+.PHONY: deb check-deb check-bare
