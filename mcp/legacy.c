@@ -138,6 +138,11 @@ bool mcp_restore(struct mcp *m, const struct mcp_session *session)
 	return true;
 }
 
+bool mcp_is_revision(const struct mcp *m, const char *version)
+{
+	return m->version && strcmp(m->version, version) == 0;
+}
+
 bool mcp_is_legacy(const char *version)
 {
 	return legacy_version(version) != NULL;

@@ -205,7 +205,7 @@ static bool take_batch(struct mcp *m, json_t *messages, void *stream)
 	bool any = false;
 	size_t i;
 
-	if (!m->version || strcmp(m->version, "2025-03-26") != 0) {
+	if (!mcp_is_revision(m, "2025-03-26")) {
 		mcp_refuse(m, stream, NULL, NULL, RPC_INVALID_REQUEST,
 			   "this protocol version has no batches");
 		return true;

@@ -107,6 +107,8 @@ bool mcp_restore(struct mcp *m, const struct mcp_session *session);
 void mcp_hold(struct mcp *m, bool held);
 /* Up to where a client has them, as text: for the id of an event of SSE.  Appends. */
 void mcp_place(const struct mcp *m, struct text *out);
+/* Whether a handshake agreed on that revision of the protocol. */
+bool mcp_is_revision(const struct mcp *m, const char *version);
 /* Goes back to there. */
 void mcp_go_back(struct mcp *m, const char *place);
 

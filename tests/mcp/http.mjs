@@ -143,6 +143,38 @@ export async function httpLeaving(w) {
 	deepEqual(got.messages.map((m) => m.content), ['for nobody who left']);
 }
 
+// A stream says at its beginning where its client is: one that ends before anything happens leaves
+// a place to come back to.  A client of a revision that knows no empty events is told none.
+export async function httpPlaces(w) {
+	const id = await w.task('followed by hand');
+	const begin = async (protocolVersion) => {
+		const begun = await post(w, { ...initialize, params: { ...initialize.params, protocolVersion } });
+		const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') };
+		equal((await post(w, { jsonrpc: '2.0', id: 2, method: 'resources/subscribe', params: { uri: `cadre://task/alpha/${id}` } }, session)).status, 200);
+		return session;
+	};
+	// What a stream of the session holds by the time that `is` finds it there.
+	const heard = async (session, is) => {
+		const abort = new AbortController();
+		const stream = await fetch(url(w), { signal: abort.signal, headers: { accept: 'text/event-stream', ...headers(w, 'bob'), ...session } });
+		let text = '';
+		for await (const piece of stream.body.pipeThrough(new TextDecoderStream())) {
+			text += piece;
+			if (is.test(text)) break;
+		}
+		return text;
+	};
+	const session = await begin('2025-11-25');
+	const place = /^id: (alpha=\d+)\ndata: \n\n/m.exec(await heard(session, /data: \n\n/))[1];
+	w.cadre('note', id, 'while nobody listens', '--team', 'alpha');
+	const told = await heard({ ...session, 'last-event-id': place }, /updated/);
+	ok(told.includes(`id: ${place}\ndata: \n\n`), `another place than ${place}: ${told}`);
+	ok(told.indexOf(place) < told.indexOf('updated'), told);
+	const older = await begin('2025-06-18');
+	w.cadre('note', id, 'for the other one', '--team', 'alpha');
+	ok(!/^data: $/m.test(await heard(older, /updated/)), 'an empty event');
+}
+
 // Sessions and streams of a host that is killed go on with the next one, under fifty clients of MCP and
 // two hundred followers of the event log, while others write: each change is told once, and no event is
 // lost or comes twice.

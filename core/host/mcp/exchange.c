@@ -113,6 +113,18 @@ void exchange_accept(struct exchange *e)
 	e->over = true;
 }
 
+/* Says where a client is before anything else: a stream that ends with no event would leave it
+ * without a place to come back to.  Clients before revision 2025-11-25 know no event without data. */
+static void add_place(const struct mcp *m, struct text *out)
+{
+	struct text place = { 0 };
+
+	mcp_place(m, &place);
+	if (place.len > 0 && mcp_is_revision(m, "2025-11-25"))
+		text_addf(out, "id: %.*s\ndata: \n\n", (int)place.len, place.data);
+	text_release(&place);
+}
+
 void exchange_listen(struct exchange *e, const char *place)
 {
 	struct mcp_peer *p = e->peer;
@@ -122,12 +134,13 @@ void exchange_listen(struct exchange *e, const char *place)
 		exchange_end(p->listener);
 	begin_stream(e->x);
 	e->flows = true;
-	text_addf(&out, "retry: %d\n\n", COME_BACK_MS);
-	http_send(e->x, out.data, out.len);
-	text_release(&out);
 	p->listener = e;
 	if (place)
 		mcp_go_back(p->mcp, place);
+	text_addf(&out, "retry: %d\n\n", COME_BACK_MS);
+	add_place(p->mcp, &out);
+	http_send(e->x, out.data, out.len);
+	text_release(&out);
 	mcp_hold(p->mcp, false);
 	mcp_renews(p->mcp, true);
 	peer_rouse(p, true);
