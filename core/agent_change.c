@@ -121,14 +121,17 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	return card_tell(call, &a, &out->card);
 }
 
-int agent_say_status(struct call *call, int64_t agent, enum agent_status status)
+int agent_say_status(struct call *call, const struct agent_row *a,
+		     enum agent_status status)
 {
-	int rc = sql_run(call, agent_set_status, .agent = agent, .status = status,
+	int rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
 			 .now = call->now);
 
 	return rc <= 0 ? rc
-		       : event_emit(call, EVENT_AGENT_STATUS, agent, 0,
-				    field_choice(&record_agent_line, "status", status));
+		       : event_by(call, .kind = EVENT_AGENT_STATUS, .team = a->team,
+				  .actor = event_actor(call), .subject = a->id,
+				  .detail = field_choice(&record_agent_line, "status",
+							 status));
 }
 
 int agent_status(struct call *call, const struct agent_status_in *in,
@@ -142,7 +145,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 		return rc;
 	if (!call->made) {
 		call->made = a.id;
-		if ((rc = agent_say_status(call, a.id, in->status)) < 0 ||
+		if ((rc = agent_say_status(call, &a, in->status)) < 0 ||
 		    (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
 			return rc;
 	}

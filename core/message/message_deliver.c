@@ -91,8 +91,9 @@ static int delay(struct call *call, int64_t message, const struct draft *d,
 	if (rc >= 0)
 		rc = event_by(call, .kind = EVENT_MESSAGE_DELAYED, .team = to->team,
 			      .actor = d->sender, .subject = message, .target = to->id);
-	if (rc >= 0 && to->runs && to->status != AGENT_STATUS_STREAMING)
-		rc = agent_say_status(call, to->id, AGENT_STATUS_RATE_LIMITED);
+	if (rc >= 0 && to->runs &&
+	    (to->status == AGENT_STATUS_READY || to->status == AGENT_STATUS_IDLE))
+		rc = agent_say_status(call, to, AGENT_STATUS_RATE_LIMITED);
 	return rc < 0 ? rc : 1;
 }
 

@@ -13,7 +13,7 @@
 
 /* A runner is a command on a machine of the operator's: whoever may make members with
  * workspaces may give one. */
-static int check_giver(struct call *call, const char *where)
+static int check_giver(struct call *call, const char *where, const char *does)
 {
 	struct agent_nests_row nests = { 0 };
 	int rc = 0;
@@ -25,7 +25,7 @@ static int check_giver(struct call *call, const char *where)
 	if (rc < 0 || nests.nests)
 		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_DENIED, where,
-		  "only the lead, the operator and members who may nest give runners");
+		  "only the lead, the operator and members who may nest %s", does);
 	return fault_hint(&call->fault, "Ask the lead.");
 }
 
@@ -70,15 +70,19 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	struct agent_row a;
 	int rc;
 
-	if ((rc = check_giver(call, where)) < 0 ||
+	if ((rc = check_giver(call, where, "give runners")) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = agent)) < 0)
 		return rc;
 	if (a.kind == AGENT_KIND_OPERATOR)
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "the operator takes no turns");
 	if (!*command) {
-		rc = sql_run(call, runner_remove, .agent = agent);
-		return rc <= 0 ? rc : told(call, agent, command);
+		if ((rc = sql_run(call, runner_remove, .agent = agent)) <= 0 ||
+		    (rc = told(call, agent, command)) < 0)
+			return rc;
+		return a.status == AGENT_STATUS_RATE_LIMITED
+			       ? agent_say_status(call, &a, AGENT_STATUS_READY)
+			       : 0;
 	}
 	if (who_observes(&a))
 		return fault_set(&call->fault, FAULT_INVALID, where,
@@ -91,7 +95,7 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 		return rc;
 	/* An agent that had failed takes turns again. */
 	return a.status == AGENT_STATUS_FAILED
-		       ? agent_say_status(call, agent, AGENT_STATUS_READY)
+		       ? agent_say_status(call, &a, AGENT_STATUS_READY)
 		       : 0;
 }
 
@@ -106,7 +110,9 @@ int runner_follow(struct call *call, int64_t agent, const char *where)
 	    w.backend != BACKEND_KIND_FOLDER ||
 	    strcmp(w.path, a.project ? a.project : "") == 0)
 		return rc < 0 ? rc : 0;
-	if ((rc = workspace_end(call, &w)) < 0)
+	/* The runner that was given to it would run where it likes. */
+	if ((rc = check_giver(call, where, "move runners")) < 0 ||
+	    (rc = workspace_end(call, &w)) < 0)
 		return rc;
 	a.workspace = 0;
 	return a.runs ? make_place(call, &a, where) : 0;

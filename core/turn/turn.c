@@ -29,7 +29,7 @@ static void enter(struct call *call, int64_t team)
 		(struct caller){ .level = WHO_HOST, .team = team, .agent = ACTOR_HOST };
 }
 
-static const char heading[] = "[From agent ";
+static const char heading[] = "[From ";
 
 /* --- beginning ----------------------------------------------------------------------- */
 
@@ -44,17 +44,28 @@ static void add_said(struct text *t, const char *s)
 	text_add(t, s, strlen(s));
 }
 
-/* The prompt: each message, behind the name of the agent that sent it. */
+static bool is_operators(const struct envelope *e)
+{
+	return strcmp(e->from, "operator") == 0;
+}
+
+/* The prompt: each message, behind the name of the agent that sent it.  Those of the operator stand
+ * as they are, where no text of an agent could end in what looks like one. */
 static const char *write_prompt(struct call *call, const struct envelope *all, size_t n)
 {
 	struct text t = { 0 };
 	const char *prompt;
+	bool mixed = false;
 
+	for (size_t i = 0; i < n; i++)
+		mixed |= !is_operators(&all[i]);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			text_addf(&t, "\n\n");
-		if (strcmp(all[i].from, "operator"))
-			text_addf(&t, "%s\"%s\"]:\n", heading, all[i].from);
+		if (!is_operators(&all[i]))
+			text_addf(&t, "%sagent \"%s\"]:\n", heading, all[i].from);
+		else if (mixed)
+			text_addf(&t, "%sthe operator]:\n", heading);
 		add_said(&t, all[i].content);
 	}
 	text_addf(&t, "\n");
@@ -95,8 +106,7 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = sql_run(call, turn_message_add, .turn = u->id,
 			     .message = mail[i].seq);
-	if (rc < 0 ||
-	    (rc = agent_say_status(call, u->agent, AGENT_STATUS_STREAMING)) < 0 ||
+	if (rc < 0 || (rc = agent_say_status(call, &a, AGENT_STATUS_STREAMING)) < 0 ||
 	    (rc = event_emit(call, EVENT_TURN_STARTED, u->id, u->agent, NULL)) < 0)
 		return rc;
 	*s = (struct turn_start){ .turn = u->id,
@@ -237,7 +247,7 @@ static int say_rest(struct call *call, int64_t agent)
 	    (rc = sql_row(call, turn_held_back, &held, .agent = agent,
 			  .now = call->now)) < 0)
 		return rc < 0 ? rc : 0;
-	return agent_say_status(call, agent,
+	return agent_say_status(call, &a,
 				held.so ? AGENT_STATUS_RATE_LIMITED : AGENT_STATUS_IDLE);
 }
 
@@ -247,7 +257,7 @@ static int tell_failed(struct call *call, const struct turn_row *u, const char *
 	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
 
 	if (rc <= 0 || a.gone || a.status == AGENT_STATUS_FAILED ||
-	    (rc = agent_say_status(call, u->agent, AGENT_STATUS_FAILED)) < 0)
+	    (rc = agent_say_status(call, &a, AGENT_STATUS_FAILED)) < 0)
 		return rc < 0 ? rc : 0;
 	return team_notice(call, "runner",
 			   arena_printf(&call->arena,

@@ -22,15 +22,15 @@ is 2 'run NAME' cadre agent run ann --
 is 2 'run NAME' cadre agent run --no-such -- true
 
 # In a worktree of its own, on a branch of its own; the same one the next time.
-is 0 "^$CADRE_HOME/worktrees/crew-ann$" cadre agent run ann --worktree -- pwd
-is 0 '^crew-ann$' cadre agent run ann --worktree -- git branch --show-current
+is 0 "^$CADRE_HOME/worktrees/crew.ann$" cadre agent run ann --worktree -- pwd
+is 0 '^crew.ann$' cadre agent run ann --worktree -- git branch --show-current
 cadre agent run ann --worktree -- sh -c 'echo two >file; git commit -qam two' || bad "commit"
 is 0 '^two$' cadre agent run ann --worktree -- cat file
 is 0 '^one$' cat file
-is 0 'two' git log --oneline crew-ann
+is 0 'two' git log --oneline crew.ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
-mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'of another repository' cadre agent run ann --worktree -- true) || failed=1
-(cd / && is 1 'cannot find a git repository' cadre agent run eve --worktree -- true) || failed=1
+mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'of another repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
+(cd / && is 1 'cannot find a git repository' cadre agent run eve --worktree -- true; exit $failed) || failed=1
 
 # An agent claims while it runs, and is there; a signal ends it, and it is offline.
 is 0 . cadre task create Dig
@@ -38,12 +38,32 @@ is 0 . cadre task create Dig
 runner=$!
 until_done test -s "$TMPDIR/pid"
 is 0 '^ann  ann  working  001' cadre agent list
-is 4 'ann is run already' cadre agent run ann -- true
+is 4 'a program runs as ann already' cadre agent run ann -- true
 kill -TERM $runner
 wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 sqlite3 "$CADRE_HOME/state.db" "SELECT status FROM v_agent WHERE agent = 'ann'" | grep -q offline || bad "ann is not offline"
+# A program ends with the command that runs it, also where that is killed.
+rm "$TMPDIR/pid"
+"$CADRE" agent run ann -- sh -c 'echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
+runner=$!
+until_done test -s "$TMPDIR/pid"
+kill -KILL $runner
+wait $runner 2>/dev/null
+gone() { ! kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null; }
+until_done gone || bad "the program runs on without its wrapper"
+is 0 "^ran$" cadre agent run ann -- echo ran
+# Names that are the same in one text are two agents.
+cadre team create crew-ann --roles lead >/dev/null && cadre agent register b --team crew-ann >/dev/null && cadre agent register ann-b --team crew >/dev/null || bad "names"
+rm "$TMPDIR/pid"
+"$CADRE" --team crew agent run ann-b -- sh -c 'echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
+runner=$!
+until_done test -s "$TMPDIR/pid"
+is 0 "^ran$" cadre --team crew-ann agent run b -- echo ran
+kill -TERM $runner
+wait $runner
+cadre team destroy crew-ann >/dev/null || bad "destroy"
 # An agent runs none as another one.
-(eval "$(cadre agent env bob)" && is 5 . cadre agent run ann -- true) || failed=1
+(eval "$(cadre agent env bob)" && is 5 . cadre agent run ann -- true; exit $failed) || failed=1
 exit $failed

@@ -47,6 +47,7 @@ mkdir "$TMPDIR/elsewhere" "$TMPDIR/first"
 is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
 is 0 . cadre send m 'look here'
 until_done has m done 1
+is 5 'members who may nest move runners' cadre --as m agent update m --project "$TMPDIR/elsewhere"
 is 0 . cadre agent update m --project "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look there'
 until_done has m done 2
@@ -62,7 +63,9 @@ is 0 . cadre agent update m --new-name z
 is 0 . cadre send z 'who are you?'
 until_done has z done 4
 is 0 'I am z in' cadre turn read 0 --agent z
-cadre events --limit 1000 | grep 'turn.runner' | grep -q plain && bad "events show a runner's command"
+cadre events --limit 1000 >"$TMPDIR/events"
+is 0 'turn.runner .*a command' cat "$TMPDIR/events"
+grep 'turn.runner' "$TMPDIR/events" | grep -q plain && bad "events show a runner's command"
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2

@@ -153,7 +153,7 @@ export async function httpPlaces(w) {
 		equal((await post(w, { jsonrpc: '2.0', id: 2, method: 'resources/subscribe', params: { uri: `cadre://task/alpha/${id}` } }, session)).status, 200);
 		return session;
 	};
-	// What a stream of the session holds by the time that `is` finds it there.
+	// The text of a stream of the session, by the time that `is` finds it there.
 	const heard = async (session, is) => {
 		const abort = new AbortController();
 		const stream = await fetch(url(w), { signal: abort.signal, headers: { accept: 'text/event-stream', ...headers(w, 'bob'), ...session } });

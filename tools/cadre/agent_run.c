@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,13 +99,19 @@ static void be(const json_t *env)
 	setenv("CADRE_TOKEN", text_of(env, "token"), 1);
 }
 
+/* A name for an agent's files: a name has no dot. */
+static const char *file_name(const struct running *r, const json_t *env)
+{
+	return arena_printf(&r->cli->arena, "%s.%s", text_of(env, "team"),
+			    text_of(env, "name"));
+}
+
 /* An agent is run once at a time: the lock ends with this process. */
 static int hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
 	const char *folder = arena_printf(a, "%s/programs", text_of(env, "home"));
-	const char *path = arena_printf(a, "%s/%s-%s", folder, text_of(env, "team"),
-					text_of(env, "name"));
+	const char *path = arena_printf(a, "%s/%s", folder, file_name(r, env));
 
 	r->lock = -1;
 	if (!*text_of(env, "home")) /* a workspace is one agent's anyhow */
@@ -116,17 +123,19 @@ static int hold(struct running *r, const json_t *env, struct fault *f)
 				 strerror(errno));
 	if (flock(r->lock, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	close(r->lock);
-	fault_set(f, FAULT_CONFLICT, "", "%s is run already", text_of(env, "name"));
-	return fault_hint(f, "Run another agent, or end that one first.");
+	if (errno != EWOULDBLOCK)
+		return fault_set(f, FAULT_IO, "", "cannot lock %.200s: %s", path,
+				 strerror(errno));
+	fault_set(f, FAULT_CONFLICT, "", "a program runs as %s already",
+		  text_of(env, "name"));
+	return fault_hint(f, "Run another agent, or end that program first.");
 }
 
 /* Makes the agent's worktree of the repository here, and goes there. */
 static int move_in(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
-	const char *branch =
-		arena_printf(a, "%s-%s", text_of(env, "team"), text_of(env, "name"));
+	const char *branch = file_name(r, env);
 	const char *path =
 		arena_printf(a, "%s/worktrees/%s", text_of(env, "home"), branch);
 
@@ -206,11 +215,16 @@ static int attend(pid_t pid, const sigset_t *before)
 
 static pid_t start(char **words, const sigset_t *before, struct fault *f)
 {
-	pid_t pid = fork();
+	static const int taken[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	pid_t wrapper = getpid(), pid = fork();
 
 	if (pid == 0) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGQUIT, SIG_DFL);
+		/* Without its wrapper a program would go on beside the next one. */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != wrapper)
+			_exit(128 + SIGTERM);
+		for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+			signal(taken[i], SIG_DFL);
 		sigprocmask(SIG_SETMASK, before, NULL);
 		execvp(words[0], words);
 		fprintf(stderr, "cadre: cannot run %s: %s\n", words[0], strerror(errno));
