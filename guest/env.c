@@ -98,8 +98,6 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 		return rc;
 	env_set(&e, arena_printf(a, "CADRE_WORKSPACE=%s", spool_owner(g->spool)));
 	env_set(&e, arena_printf(a, "CADRE_GUEST=%s", g->state));
-	/* The process itself writes its number there. */
-	env_set(&e, arena_strdup(a, "CADRE_GROUP=           "));
 	end = arena_push(a, &e.items, &e.n, sizeof(*end));
 	*end = NULL;
 	*out = e.items;

@@ -27,7 +27,7 @@ static void end_now(uv_timer_t *timer)
 {
 	struct guest *g = timer->data;
 
-	guest_kill_orphans(g);
+	guest_kill_orphans(g, 0);
 	uv_stop(&g->loop);
 }
 
@@ -278,7 +278,7 @@ static int guest_open(struct guest *g, struct fault *f)
 		rc = open_state(g, f);
 	if (rc)
 		return rc;
-	guest_kill_orphans(g); /* the spool knows whose they are */
+	guest_kill_orphans(g, 0); /* the spool knows whose they are */
 	rc = listen_at(g, f);
 	if (!rc)
 		open_front(g);

@@ -141,12 +141,12 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* --- orphan.c ------------------------------------------------------------- */
 
-/* Kills the process groups of this guest's commands, whoever started them; the
- * spool is open. */
-void guest_kill_orphans(const struct guest *g);
+/* Kills what is of this guest's commands, whoever started them, or with `turn` what is of that
+ * turn's; the spool is open. */
+void guest_kill_orphans(const struct guest *g, int64_t turn);
 
-/* Stops what commands that have ended left in their groups, or lets it go on.  Where none is
- * known to have left anything, processes are not looked through. */
+/* Stops what commands have left behind, or put into groups of their own, or lets it go on.  Where
+ * none can have left anything, processes are not looked through. */
 void guest_halt_orphans(struct guest *g, bool on);
 
 #endif

@@ -1,11 +1,10 @@
 /*
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
- * them, and one that ends leaves none behind.  What a command has left in its group
- * stands still with those that run.  A process belongs to such a group when its
- * environment names the workspace that the spool is of, this guest by its folder and,
- * as CADRE_GROUP, the process group that it is in; a number used again by somebody else
- * is never taken for it.
+ * them, and one that ends leaves none behind.  What a command has left behind
+ * stands still with those that run.  A process is of a command when its environment
+ * names the workspace that the spool is of and this guest by its folder, also in a
+ * session of its own; one of a turn names that, too.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -64,15 +63,17 @@ static bool is_state(const struct guest *g, const char *path)
 	       (strncmp(path, g->dir, n) == 0 && strcmp(path + n, "/.cadre") == 0);
 }
 
+/* Whether a process of this environment is of a command, or with `turn` of that turn's. */
 static bool is_ours(const struct guest *g, const char *environment, size_t len,
-		    pid_t group)
+		    int64_t turn)
 {
 	const char *workspace = find(environment, len, "CADRE_WORKSPACE=");
 	const char *state = find(environment, len, "CADRE_GUEST=");
-	const char *number = find(environment, len, "CADRE_GROUP=");
+	const char *number = find(environment, len, "CADRE_TURN=");
 
 	return workspace && strcmp(workspace, spool_owner(g->spool)) == 0 && state &&
-	       is_state(g, state) && number && strtol(number, NULL, 10) == group;
+	       is_state(g, state) &&
+	       (!turn || (number && strtoll(number, NULL, 10) == turn));
 }
 
 /* Whether a command of that group has not ended yet. */
@@ -84,9 +85,9 @@ static bool runs(const struct guest *g, pid_t group)
 	return false;
 }
 
-/* Sends a process a signal if it is of a group of ours; a group of a command that runs yet gets
- * SIGKILL only.  Whether it is of another one. */
-static bool look_at(const struct guest *g, const char *pid, int signal)
+/* Sends the group of a process a signal if it is ours; a group of a command that runs yet gets
+ * SIGKILL only.  Whether it is another one of ours. */
+static bool look_at(const struct guest *g, const char *pid, int signal, int64_t turn)
 {
 	pid_t process = (pid_t)strtol(pid, NULL, 10), group = getpgid(process);
 	char *environment;
@@ -96,7 +97,7 @@ static bool look_at(const struct guest *g, const char *pid, int signal)
 	if (group <= 1 || group == getpgrp() || (signal != SIGKILL && runs(g, group)))
 		return false;
 	environment = read_environment(pid, &len);
-	ours = environment && is_ours(g, environment, len, group);
+	ours = environment && is_ours(g, environment, len, turn);
 	if (ours)
 		kill(-group, signal);
 	free(environment);
@@ -104,7 +105,7 @@ static bool look_at(const struct guest *g, const char *pid, int signal)
 }
 
 /* Sends all of them a signal: whether there are any, as far as can be seen. */
-static bool tell_orphans(const struct guest *g, int signal)
+static bool tell_orphans(const struct guest *g, int signal, int64_t turn)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
@@ -112,19 +113,19 @@ static bool tell_orphans(const struct guest *g, int signal)
 
 	while (proc && (e = readdir(proc)))
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			any |= look_at(g, e->d_name, signal);
+			any |= look_at(g, e->d_name, signal, turn);
 	if (proc)
 		closedir(proc);
 	return any;
 }
 
-void guest_kill_orphans(const struct guest *g)
+void guest_kill_orphans(const struct guest *g, int64_t turn)
 {
-	tell_orphans(g, SIGKILL);
+	tell_orphans(g, SIGKILL, turn);
 }
 
 void guest_halt_orphans(struct guest *g, bool on)
 {
-	if (g->leaves)
-		g->leaves = tell_orphans(g, on ? SIGSTOP : SIGCONT);
+	if (g->leaves || g->runs)
+		g->leaves = tell_orphans(g, on ? SIGSTOP : SIGCONT, 0);
 }

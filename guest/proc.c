@@ -32,15 +32,6 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The group's number in its own environment lets a later guest tell what an
- * earlier one has left running: see orphan.c. */
-static void name_group(char **envp)
-{
-	for (; *envp; envp++)
-		if (strncmp(*envp, "CADRE_GROUP=", 12) == 0)
-			snprintf(*envp + 12, 12, "%d", (int)getpid());
-}
-
 /* Closes all of the guest's descriptors in a child that waits at its gate: the listening
  * sockets would seem alive after the guest's death, and it must not hold the other end of
  * its own or another gate. */
@@ -65,7 +56,6 @@ static void child(const struct proc_spec *spec, const int out[2], const int err[
 	dup2(out[1], 1);
 	dup2(err[1], 2);
 	keep_only(&gate, &dir);
-	name_group(spec->envp);
 	if (read(gate, &go, 1) != 1)
 		_exit(126);
 	if (fchdir(dir) == 0)

@@ -132,6 +132,9 @@ static void turn_done(struct proc *run)
 {
 	struct background_job *job = run->owner;
 
+	/* A turn that was stopped takes with it what it has put into other sessions. */
+	if (run->signalled || run->timed_out)
+		guest_kill_orphans(job->guest, job->turn);
 	if (job->guest->turn_job == job->id) {
 		job->guest->turn_job = 0;
 		remove_config(job->guest);
@@ -145,8 +148,10 @@ static void kill_turn(struct guest *g)
 	struct background_job *job;
 	struct fault none = { 0 };
 
-	if (g->turn_job && background_find(g, g->turn_job, &job, &none) == 0)
+	if (g->turn_job && background_find(g, g->turn_job, &job, &none) == 0) {
 		proc_kill(job->run, SIGKILL);
+		guest_kill_orphans(g, job->turn);
+	}
 	g->turn_job = 0;
 	remove_config(g);
 }
@@ -211,6 +216,7 @@ int answer_turn(struct guest_request *q, struct fault *f)
 		return f->code;
 	}
 	job = background_new(g, run);
+	job->turn = in->turn;
 	g->turn_job = job->id;
 	run->done = turn_done;
 	run->printed = follow_printed;

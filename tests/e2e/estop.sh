@@ -21,14 +21,17 @@ cadre up >/dev/null || bad "up"
 is 0 . cadre team create top --roles '[{"name":"lead"},{"name":"coder","workspace":true}]' --wait
 is 0 . cadre team create sub --parent top --max-vms 1 --roles '[{"name":"digger","workspace":true}]' --wait
 for who in top/coder sub/digger; do
-	cadre workspace run --team "${who%/*}" "$who" 'while :; do echo tick >>ticks; sleep 0.1; done' >/dev/null || bad "exec at $who"
+	cadre workspace run --team "${who%/*}" "$who" '
+		setsid sh -c "while :; do echo tick >>apart; sleep 0.1; done" &
+		while :; do echo tick >>ticks; sleep 0.1; done' >/dev/null || bad "exec at $who"
 done
-top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks
+top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks apart=$(place sub/digger)/apart
 # A command that has ended has left a process of its group behind.
 is 0 '^started$' cadre exec --team top top/coder 'while :; do echo tick >>left; sleep 0.1; done >/dev/null 2>&1 & echo started'
 left=$(place top/coder)/left
 until_done grows "$top"
 until_done grows "$sub"
+until_done grows "$apart"
 until_done grows "$left"
 # A command that a waiting caller gets the answer of, though its time is shorter than the pause.
 cadre exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
@@ -42,6 +45,7 @@ until_done halted 2
 grows "$top" && bad "top runs on"
 grows "$sub" && bad "sub runs on"
 grows "$left" && bad "what an ended command left runs on"
+grows "$apart" && bad "a process in a session of its own runs on"
 is 4 'team top is stopped' cadre --team top claim
 is 0 '^team  top  stopped: cadre thaw top  ' cadre team status top
 sleep 4
@@ -60,6 +64,7 @@ is 0 . cadre --team top task create Dig
 is 4 'team top is stopped' cadre --team top task assign 001 coder --command true
 is 0 . cadre thaw sub
 until_done grows "$sub"
+until_done grows "$apart"
 grows "$top" && bad "top runs on with sub"
 is 0 'go on: top' cadre thaw top
 until_done grows "$top"

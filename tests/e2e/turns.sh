@@ -136,6 +136,33 @@ is 0 . cadre agent say c four
 until_done has c done $((done_before + 1))
 grows() { before=$(wc -l <"$TMPDIR/ticks") && sleep 0.5 && [ "$(wc -l <"$TMPDIR/ticks")" -gt "$before" ]; }
 grows && bad "what a stopped turn left runs on"
+# A child in a session of its own ends with a turn that is stopped, and with its agent.
+cat >"$TMPDIR/apart" <<'END'
+#!/bin/sh
+setsid sh -c 'echo $$ >>"$0"; exec sleep 1000' "$(dirname "$0")/pids" &
+until [ -s "$(dirname "$0")/pids" ]; do sleep 0.1; done
+[ "$(cat | head -n 1)" != stay ] || exit 0
+sleep 1000
+END
+chmod +x "$TMPDIR/apart"
+lives() { kill -0 "$(tail -n 1 "$TMPDIR/pids")" 2>/dev/null; }
+ends() { ! lives; }
+: >"$TMPDIR/pids"
+is 0 . cadre member add n --runner "$TMPDIR/apart" --team crew
+is 0 . cadre send n go
+until_done test -s "$TMPDIR/pids"
+gives n plain
+is 0 . cadre agent say n stop
+until_done has n done 1
+lives && bad "a child in a session of its own outlives a stopped turn"
+: >"$TMPDIR/pids"
+gives n apart
+is 0 . cadre send n stay
+until_done has n done 2
+lives || bad "a turn that ends well ends what it has left"
+is 0 . cadre member remove n
+until_done ends
+CADRE_TURN=1 CADRE_MCP_CONFIG=x CADRE_PROGRAM=x cadre doctor | grep 'says nothing to cadre' && bad "doctor does not know a turn's variables"
 # Much output, half a character, an early end of the output, a child that stays behind.
 runner much <<'END'
 #!/bin/sh

@@ -106,6 +106,9 @@ static void become_host(struct cli *cli, int ready)
 	else
 		dup2(ready, 3);
 	close_range(4, ~0U, 0);
+	/* A host that a command in a workspace starts is none of what ends with that. */
+	unsetenv("CADRE_WORKSPACE");
+	unsetenv("CADRE_GUEST");
 	/* The host finds the project's cadre.toml from this folder upward, as clients
 	 * do. */
 	if (chdir(cli->home.dir))
