@@ -43,6 +43,7 @@ struct client_options {
 	void *way_arg;
 	bool direct; /* never use the socket */
 	bool local_reads;
+	int64_t hurry_ms; /* for which a silent host is waited for, once; 0: 10 s, at each call */
 	bool rests; /* the file is let go 3 s after a call: others may migrate it */
 	bool confirms; /* the owner says client_settle() or client_settle_all() */
 	const sigset_t *waiting; /* blocked while client_call() waits; NULL: as ever */

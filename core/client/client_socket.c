@@ -31,10 +31,15 @@ struct client_conn {
 
 /* --- a connection ----------------------------------------------------------------- */
 
-static int socket_connect(const char *path)
+static int64_t patience_of(const struct client *c)
+{
+	return c->o.hurry_ms ? c->o.hurry_ms : SILENCE_MS;
+}
+
+static int socket_connect(const char *path, int64_t ms)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = SILENCE_MS / 1000 };
+	struct timeval patience = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 	struct ucred peer = { 0 };
 	socklen_t size = sizeof(peer);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -99,12 +104,12 @@ static void say_hello(const struct client *c, struct client_conn *l)
 
 static struct client_conn *link_open(struct client *c)
 {
-	int fd = socket_connect(c->o.home->socket);
+	int fd = socket_connect(c->o.home->socket, patience_of(c));
 	struct epoll_event event = { .events = EPOLLIN };
 	struct client_conn *l;
 
 	if (fd < 0 && home_follow(c->o.home))
-		fd = socket_connect(c->o.home->socket);
+		fd = socket_connect(c->o.home->socket, patience_of(c));
 	event.data.ptr = l = fd < 0 ? NULL : calloc(1, sizeof(*l));
 	if (!l || epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &event)) {
 		if (fd >= 0)
@@ -233,7 +238,7 @@ bool socket_start(struct client *c, struct ticket *t)
 		return refuse_frame(c, t);
 	}
 	t->link = l;
-	t->until = clock_steady_ms() + SILENCE_MS + t->wait_ms;
+	t->until = clock_steady_ms() + patience_of(c) + t->wait_ms;
 	if (!link_flush(c, l))
 		socket_drop(c, l);
 	return true;
@@ -260,6 +265,7 @@ static void fail_silent(struct client *c, struct ticket *t)
 static void repeat(struct client *c, struct ticket *t)
 {
 	t->link = NULL;
+	c->o.direct |= c->o.hurry_ms && c->o.home->dir[0];
 	if (!c->o.home->dir[0] || t->op->flags & OP_NEEDS_HOST)
 		fail_silent(c, t);
 	else

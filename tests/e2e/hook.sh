@@ -225,6 +225,40 @@ is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs
 cadre up >/dev/null || bad "up"
 all
 
+# No hook holds its client up: a host that hangs is passed over soon, and where another program keeps
+# the state nothing is told, in time.
+soon() { # WHAT COMMAND...: it takes no longer than this
+	what=$1 began=$(date +%s%3N)
+	shift
+	"$@"
+	took=$(($(date +%s%3N) - began))
+	[ $took -lt 1600 ] || bad "$what takes $took ms"
+}
+host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
+mail halted --priority urgent
+kill -STOP "$host"
+event PostToolUse "$tool"; soon "a hook beside a host that hangs" tells claude "$(context PostToolUse)" ' halted\n'
+event PostToolUse "$tool"; soon "a hook without news" nothing claude
+soon "prime" is 0 '^You are coder' coder cadre prime
+kill -CONT "$host"
+mail locked
+python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
+	import os, sqlite3, sys, time
+	db = sqlite3.connect(sys.argv[1], isolation_level=None)
+	db.execute("BEGIN IMMEDIATE")
+	open(sys.argv[2] + "/holds", "w")
+	while not os.path.exists(sys.argv[2] + "/over"):
+	    time.sleep(0.05)
+END
+holder=$!
+until_done test -e "$TMPDIR/holds"
+event UserPromptSubmit; soon "a hook beside a state that is locked" nothing claude
+touch "$TMPDIR/over"
+wait $holder
+is 0 'a hook told nothing.*event=UserPromptSubmit.*within 1000 ms' cadre logs -n 1000
+event UserPromptSubmit; until_told() { told claude; grep -q ' locked' "$TMPDIR/told"; }
+until_done until_told
+
 # An agent that is known here by nothing but its worktree.
 mkdir -p "$TMPDIR/work" "$TMPDIR/elsewhere"
 (cd "$TMPDIR/work" && git init -q . && cadre agent env coder --team crew --here) >/dev/null 2>&1 || bad "--here"

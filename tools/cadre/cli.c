@@ -247,7 +247,9 @@ int cli_outside(struct cli *cli, struct fault *f)
 
 int cli_client(struct cli *cli, enum home_use use, struct fault *f)
 {
-	struct client_options o = { .home = &cli->home, .direct = cli->direct };
+	struct client_options o = { .home = &cli->home,
+				    .direct = cli->direct,
+				    .hurry_ms = cli->hurry_ms };
 
 	if (cli->client)
 		return 0;

@@ -44,6 +44,7 @@ struct cli {
 	struct home home; /* after cli_home() */
 	struct client *client; /* after cli_client() */
 	bool confirms; /* as a client does: see client.h */
+	int64_t hurry_ms; /* the same */
 	bool streams; /* stream_begin() has begun the command */
 	sigset_t waiting; /* then: the signals that are blocked while it waits */
 };

@@ -6,9 +6,11 @@
  * that.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/host/log.h"
@@ -162,33 +164,6 @@ static const struct hook_rule *rule_of(const struct hook_client *client,
 	return NULL;
 }
 
-/* Where the client is, there its agent is looked for.  A folder that is gone is none. */
-static int answer(struct hook *h, struct fault *f)
-{
-	struct text text = { 0 };
-
-	if (event_read(STDIN_FILENO, &h->event, f) < 0)
-		return f->code;
-	h->rule = rule_of(h->client, h->event.name);
-	/* A model that the agent's own one has started may keep to itself what is said to the
-	 * agent. */
-	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
-		return 0;
-	if (h->event.cwd[0] && chdir(h->event.cwd) < 0)
-		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", h->event.cwd);
-	if (cli_client(h->cli, HOME_WRITE, f) < 0)
-		return f->code == FAULT_NOT_FOUND ? 0 : (int)f->code;
-	if (!h->cli->home.identity.agent)
-		return 0;
-	h->in_turn = getenv("CADRE_TURN") != NULL;
-	if (h->rule->kind == HOOK_START)
-		start(h, &text, f);
-	else if (h->rule->kind == HOOK_TOOL || !h->in_turn)
-		look(h, &text, f);
-	text_release(&text);
-	return f->code;
-}
-
 /* Writes into the host's log what went wrong, also where no host runs. */
 static void tell_log(const struct hook *h, const struct fault *why)
 {
@@ -207,6 +182,62 @@ static void tell_log(const struct hook *h, const struct fault *why)
 	if (!log)
 		fprintf(stderr, "cadre: %s\n", why->text);
 	log_close(log);
+}
+
+static void *end_in_time(void *arg)
+{
+	static const struct timespec most = { .tv_sec = HOOK_MOST_MS / 1000,
+					      .tv_nsec = HOOK_MOST_MS % 1000 * 1000000 };
+	struct fault f = { 0 };
+
+	nanosleep(&most, NULL);
+	fault_set(&f, FAULT_TIMEOUT, "", "the state did not answer within %d ms",
+		  HOOK_MOST_MS);
+	tell_log(arg, &f);
+	_exit(0);
+}
+
+/* From here on the hook takes a bounded time, whoever holds the state.  Signals are for the thread
+ * that works. */
+static void limit_time(struct hook *h)
+{
+	sigset_t all, old;
+	pthread_t thread;
+
+	h->cli->hurry_ms = HOOK_HURRY_MS;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&thread, NULL, end_in_time, h) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* Where the client is, there its agent is looked for.  A folder that is gone is none. */
+static int answer(struct hook *h, struct fault *f)
+{
+	struct text text = { 0 };
+
+	if (event_read(STDIN_FILENO, &h->event, f) < 0)
+		return f->code;
+	h->rule = rule_of(h->client, h->event.name);
+	/* A model that the agent's own one has started may keep to itself what is said to the
+	 * agent. */
+	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
+		return 0;
+	if (h->event.cwd[0] && chdir(h->event.cwd) < 0)
+		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", h->event.cwd);
+	limit_time(h);
+	if (cli_client(h->cli, HOME_WRITE, f) < 0)
+		return f->code == FAULT_NOT_FOUND ? 0 : (int)f->code;
+	if (!h->cli->home.identity.agent)
+		return 0;
+	h->in_turn = getenv("CADRE_TURN") != NULL;
+	if (h->rule->kind == HOOK_START)
+		start(h, &text, f);
+	else if (h->rule->kind == HOOK_TOOL || !h->in_turn)
+		look(h, &text, f);
+	text_release(&text);
+	return f->code;
 }
 
 static const struct hook_client *client_named(const char *name)

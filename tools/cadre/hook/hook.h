@@ -59,4 +59,8 @@ void tell_stopped(struct text *out, const json_t *who);
 
 extern const char plugin_opencode[];
 
+/* A client waits for its hooks: a host that is silent so long is passed over, and after that time
+ * a hook ends. */
+enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
+
 #endif

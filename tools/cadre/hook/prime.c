@@ -11,6 +11,7 @@ int prime_main(struct cli *cli, int argc, char **argv)
 	struct text text = { 0 };
 	json_t *none, *start;
 
+	cli->hurry_ms = HOOK_HURRY_MS;
 	if (argc > 1)
 		return cli_usage(cli, "`%s` takes no words", argv[0]);
 	if (cli_client(cli, HOME_LOOK, &f) < 0 && f.code != FAULT_NOT_FOUND)
