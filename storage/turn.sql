@@ -179,9 +179,11 @@ UPDATE runner SET failures = 0, retry_at = NULL, client_session = coalesce(:clie
 WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
--- A turn that failed: the next one comes later, with a new session of its client, since what is
--- wrong may be in the old one.
-UPDATE runner SET failures = failures + 1, retry_at = :retry_at, client_session = NULL
+-- text: client_session
+-- A turn that failed: the next one comes later.  It goes on with the session that this one told,
+-- once: what is wrong may be in that, or in a turn that told none for the session that it was given.
+UPDATE runner SET failures = failures + 1, retry_at = :retry_at,
+	client_session = CASE WHEN failures = 0 AND command = :command THEN :client_session END
 WHERE agent = :agent RETURNING failures;
 
 -- name: runner_kept
@@ -191,16 +193,26 @@ WHERE agent = :agent AND command = :command;
 
 -- name: gc_turn_outputs
 DELETE FROM turn_output WHERE turn IN (SELECT u.id FROM turn u
-	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
+	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before
+		AND EXISTS (SELECT 1 FROM turn_output o WHERE o.turn = u.id)
+	ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
 
 -- name: gc_turn_messages
 DELETE FROM turn_message WHERE turn IN (SELECT u.id FROM turn u
-	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
+	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before
+		AND EXISTS (SELECT 1 FROM turn_message m WHERE m.turn = u.id)
+	ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
 
 -- name: gc_turns
--- The newest turn stays, so that no number comes twice.
+-- The newest turn stays, so that no number comes twice; so do those in the session of its client
+-- that an agent goes on with, whose tokens the client may count from its beginning.
 DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
-	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before ORDER BY u.ended_at NULLS FIRST LIMIT :limit)
+	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before
+		AND NOT EXISTS (SELECT 1 FROM turn_output o WHERE o.turn = u.id)
+		AND NOT EXISTS (SELECT 1 FROM turn_message m WHERE m.turn = u.id)
+		AND NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent
+			AND r.client_session = u.client_session)
+	ORDER BY u.ended_at NULLS FIRST LIMIT :limit)
 	AND id < (SELECT max(id) FROM turn);
 
 -- name: history_turns

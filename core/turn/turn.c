@@ -284,7 +284,8 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 	if (wait > RETRY_MOST_MS)
 		wait = RETRY_MOST_MS;
 	rc = sql_row(call, runner_failed, &failed, .agent = u->agent,
-		     .retry_at = call->now + wait);
+		     .retry_at = call->now + wait, .command = u->command,
+		     .client_session = u->client_session);
 	if (rc <= 0)
 		return rc;
 	return failed.failures >= c->runner_max_failures ? tell_failed(call, u, reason)
