@@ -217,10 +217,10 @@ DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
 
 -- name: history_turns
 -- text: text
--- Turns of an agent that have started, newest first, with what they printed.
+-- Turns of an agent that have started, newest first, with what they printed before :most, by parts.
 SELECT u.id, u.started_at, u.state, u.size,
 	(SELECT group_concat(o.text, '') FROM (SELECT p.text FROM turn_output p
-		WHERE p.turn = u.id ORDER BY p.start) o) AS text
+		WHERE p.turn = u.id AND p.start < :most ORDER BY p.start) o) AS text
 FROM turn u
 WHERE u.agent = :agent AND u.started_at IS NOT NULL AND u.id < :before
 ORDER BY u.id DESC;

@@ -167,6 +167,7 @@ int agent_history(struct call *call, const struct agent_history_in *in,
 	    (in->sender && (rc = who_agent(call, in->sender, "/sender", &s)) < 0))
 		return rc;
 	sql_query(call, &turns, history_turns, .agent = wants_turns(in) ? a.id : 0,
+		  .most = in->query ? INT64_MAX : TEXT_MOST,
 		  .before = in->has_before_turn ? in->before_turn : INT64_MAX);
 	sql_query(call, &messages, history_messages,
 		  .agent = in->kind && strcmp(in->kind, "turn") == 0 ? 0 : a.id,

@@ -177,6 +177,9 @@ last=$(sql 'SELECT max(id) FROM turn')
 is 0 '^café ' cadre turn read "$last" --length 20
 is 0 '"size":500000[0-9]*' cadre turns --agent a --limit 1 --json
 [ "$(sql "SELECT kept <= 2097152 AND kept > 1000000 FROM turn WHERE id = $last")" = 1 ] || bad "what is kept of much output: $(sql "SELECT kept FROM turn WHERE id = $last")"
+# The history tells the beginning of it, and how long it is.
+is 0 "turn  -  -  $last  done  500000[0-9]*  caf" cadre history a --kind turn
+[ "$(cadre history a --kind turn --json | wc -c)" -lt 20000 ] || bad "the history holds all of a turn's output"
 runner early <<'END'
 #!/bin/sh
 echo said
