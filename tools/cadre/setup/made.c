@@ -2,87 +2,106 @@
  * made - the folders that setup made, so that removing takes no other away.
  *
  * A file's bytes tell whether setup made it; a folder has none.  So their paths are noted in
- * the user's state, a line each.  Where that is not possible, they stay.
+ * the user's state, a line each, before they are made: a setup may be killed at any moment.
+ * Where that is not possible, they stay.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/home/paths.h"
 #include "storage/durable.h"
 #include "tools/cadre/setup/setup.h"
 
-enum { MOST = 1 << 20 };
+enum { PATIENCE_MS = 60000 };
 
-static bool note_path(char out[4096])
+/* --- one at a time ------------------------------------------------------------------------ */
+
+int setup_lock(bool make, struct fault *f)
 {
-	char dir[4096];
+	char dir[4096], notes[4096];
+	int fd, rc = 0;
 
-	return paths_user_state(dir) && paths_join(out, dir, "setup-folders");
-}
-
-static void read_notes(const char *path, struct text *out)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-	char piece[8192];
-	ssize_t n;
-
-	while (fd >= 0 && out->len < MOST && (n = read(fd, piece, sizeof(piece))) > 0)
-		text_add(out, piece, (size_t)n);
-	if (fd >= 0)
-		close(fd);
-	text_add(out, "", 0);
-}
-
-/* Puts other notes in the place of those that are there. */
-static void write_notes(const char *path, const struct text *notes)
-{
-	char beside[4200];
-	int fd;
-	bool done;
-
-	snprintf(beside, sizeof(beside), "%s.XXXXXX", path);
-	fd = mkostemp(beside, O_CLOEXEC);
+	if (!paths_user_state(dir) || !paths_join(notes, dir, "setup-folders") ||
+	    (make && dir_make_all(dir, 0700)))
+		return -1;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	done = write(fd, notes->data, notes->len) == (ssize_t)notes->len &&
-	       fsync(fd) == 0;
-	close(fd);
-	if (!done || rename(beside, path))
-		unlink(beside);
-	else
-		dir_sync_above(path);
+		return -1;
+	for (int left = PATIENCE_MS; left > 0 && (rc = flock(fd, LOCK_EX | LOCK_NB)) &&
+				     (errno == EWOULDBLOCK || errno == EINTR);
+	     left -= 10)
+		poll(NULL, 0, 10);
+	if (rc && (errno == EWOULDBLOCK || errno == EINTR)) {
+		close(fd);
+		fault_set(f, FAULT_UNAVAILABLE, "", "another cadre setup is at work");
+		fault_hint(f, "Try again when it has ended; lslocks shows it.");
+		return -1;
+	}
+	setup_target_sweep(notes);
+	return fd;
 }
 
-static void note(const char *dir)
+/* --- notes ---------------------------------------------------------------------------------- */
+
+static bool read_notes(struct setup_target *t)
 {
-	struct text notes = { 0 };
-	char path[4096], above[4096];
+	char dir[4096], path[4096];
+	struct fault ignored = { 0 };
 
-	if (strchr(dir, '\n') || !note_path(path))
-		return;
-	memcpy(above, path, sizeof(above));
-	if (!paths_up(above) || dir_make_all(above, 0700))
-		return;
-	read_notes(path, &notes);
-	text_addf(&notes, "%s\n", dir);
-	write_notes(path, &notes);
-	text_release(&notes);
+	return paths_user_state(dir) && !access(dir, W_OK) &&
+	       paths_join(path, dir, "setup-folders") &&
+	       setup_target_find(t, path, path, NULL, &ignored) == 0 &&
+	       setup_target_read(t, &ignored) == 0;
 }
 
-/* The line of a folder in the notes, or NULL. */
-static char *find_line(const struct text *notes, const char *dir)
+/* Where the line of a folder begins in the notes; SIZE_MAX: it has none. */
+static size_t find_line(const struct text *notes, const char *dir)
 {
 	size_t n = strlen(dir);
 
-	for (char *s = notes->data; *s; s += strcspn(s, "\n"), s += *s == '\n')
+	for (const char *s = notes->len ? notes->data : ""; *s;
+	     s += strcspn(s, "\n"), s += *s == '\n')
 		if (!strncmp(s, dir, n) && s[n] == '\n')
-			return s;
-	return NULL;
+			return (size_t)(s - notes->data);
+	return SIZE_MAX;
 }
+
+static bool is_noted(const char *dir)
+{
+	struct setup_target t = { 0 };
+	bool is = read_notes(&t) && find_line(&t.before, dir) != SIZE_MAX;
+
+	setup_target_release(&t);
+	return is;
+}
+
+/* Notes a folder, or takes it out of the notes. */
+static void note(const char *dir, bool made)
+{
+	struct setup_target t = { 0 };
+	struct fault ignored = { 0 };
+	size_t at;
+
+	if (!strchr(dir, '\n') && read_notes(&t)) {
+		at = find_line(&t.before, dir);
+		if (made && at == SIZE_MAX)
+			text_addf(&t.draft.text, "%s\n", dir);
+		if (!made && at != SIZE_MAX)
+			draft_splice(&t.draft, at, at + strlen(dir) + 1, "", 0);
+		t.draft.there = t.draft.text.len > 0;
+		if (setup_target_changed(&t))
+			setup_target_write(&t, &ignored);
+	}
+	setup_target_release(&t);
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
 
 int setup_made_folders(const char *path, struct fault *f)
 {
@@ -93,11 +112,16 @@ int setup_made_folders(const char *path, struct fault *f)
 		return 0;
 	if (setup_made_folders(dir, f) < 0)
 		return f->code;
-	if (mkdir(dir, 0777))
-		return errno == EEXIST ? 0
-				       : fault_set(f, FAULT_IO, "",
-						   "cannot make %.150s: %m", dir);
-	note(dir);
+	note(dir, true);
+	if (mkdir(dir, 0777)) {
+		int why = errno;
+
+		note(dir, false);
+		errno = why;
+		return why == EEXIST ? 0
+				     : fault_set(f, FAULT_IO, "",
+						 "cannot make %.150s: %m", dir);
+	}
 	return dir_sync_above(dir)
 		       ? fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", dir)
 		       : 0;
@@ -105,22 +129,12 @@ int setup_made_folders(const char *path, struct fault *f)
 
 void setup_made_remove(const char *path)
 {
-	struct text notes = { 0 };
-	char file[4096], dir[4096], *line;
+	char dir[4096];
 
-	if (!note_path(file))
-		return;
-	read_notes(file, &notes);
 	snprintf(dir, sizeof(dir), "%s", path);
-	while (paths_up(dir) && (line = find_line(&notes, dir)) && rmdir(dir) == 0) {
-		size_t n = strlen(dir) + 1, at = (size_t)(line - notes.data);
-
+	/* A folder that is gone may be noted: setup was killed between the two. */
+	while (paths_up(dir) && is_noted(dir) && (!rmdir(dir) || errno == ENOENT)) {
 		dir_sync_above(dir);
-		memmove(line, line + n, notes.len - at - n + 1);
-		notes.len -= n;
-		write_notes(file, &notes);
+		note(dir, false);
 	}
-	if (!notes.len)
-		unlink(file);
-	text_release(&notes);
 }

@@ -129,6 +129,22 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 	return t;
 }
 
+void setup_plan_sweep(const struct setup_plan *p)
+{
+	const char *project = p->project[0] ? p->project : NULL;
+	struct setup_target t;
+	char path[4096];
+
+	for (const struct setup_client *c = setup_clients; c->name; c++)
+		for (int part = PART_MCP; part < PART_COUNT; part++) {
+			struct fault ignored = { 0 };
+
+			if (setup_client_path(c, (enum setup_part)part, project, path) &&
+			    !setup_target_find(&t, path, path, project, &ignored))
+				setup_target_sweep(t.path);
+		}
+}
+
 void setup_plan_release(struct setup_plan *p)
 {
 	for (size_t i = 0; i < p->n_targets; i++)

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/home/paths.h"
 
@@ -206,7 +207,15 @@ static void print_end(const struct setup *s, int changed)
 			s->plan.command);
 }
 
-static int change(struct setup *s, struct fault *f)
+/* Takes away the folders that setup made, those too that one has left which was killed. */
+static void remove_folders(const struct setup_plan *p)
+{
+	for (size_t i = 0; i < p->n_targets; i++)
+		if (!p->targets[i]->draft.there)
+			setup_made_remove(p->targets[i]->path);
+}
+
+static int change_files(struct setup *s, struct fault *f)
 {
 	int changed = 0;
 
@@ -218,11 +227,29 @@ static int change(struct setup *s, struct fault *f)
 			apply(s, s->plan.targets[i], f);
 			changed++;
 		}
+	if (s->remove && !s->dry_run)
+		remove_folders(&s->plan);
 	if (f->code)
 		return f->code;
 	if (!s->cli->json)
 		print_end(s, changed);
 	return s->plan.left;
+}
+
+static int change(struct setup *s, struct fault *f)
+{
+	int lock, status;
+
+	if (s->dry_run)
+		return change_files(s, f);
+	lock = setup_lock(!s->remove, f);
+	if (f->code)
+		return f->code;
+	setup_plan_sweep(&s->plan);
+	status = change_files(s, f);
+	if (lock >= 0)
+		close(lock);
+	return status;
 }
 
 /* --- looking ------------------------------------------------------------------------------------- */

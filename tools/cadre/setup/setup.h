@@ -4,8 +4,8 @@
  * The files, in the order to read them: clients.c (the table of clients: where their files
  * are and what is put into them), setup.c (the verb), plan.c (which files an act changes),
  * put.c, hooks.c and toml_put.c (one part of a client in one file), jsonc.h and draft.h (edits
- * of a text), target.c (reading and writing a file), made.c (folders that setup made), diff.c,
- * check.c (what is not as it was set up).
+ * of a text), target.c (reading and writing a file), made.c (folders that setup made, and the
+ * lock of their notes), diff.c, check.c (what is not as it was set up).
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
 #define TOOLS_CADRE_SETUP_SETUP_H
@@ -129,10 +129,15 @@ int setup_target_read(struct setup_target *t, struct fault *f);
 bool setup_target_changed(const struct setup_target *t);
 /* Makes the file on the disk what the draft says, in one step.  The mode and the owner stay. */
 int setup_target_write(struct setup_target *t, struct fault *f);
+/* Removes what a setup that was killed while it wrote a file has left beside it. */
+void setup_target_sweep(const char *path);
 void setup_target_release(struct setup_target *t);
 
 /* --- made.c ------------------------------------------------------------------------------------ */
 
+/* Waits until no other setup of the user changes files; until the descriptor is closed others
+ * wait.  -1: a fault, or there is no folder for notes, which it makes if `make`. */
+int setup_lock(bool make, struct fault *f);
 /* Makes the folders above a file, and notes which. */
 int setup_made_folders(const char *path, struct fault *f);
 /* Removes the empty folders above a file that were made by that. */
@@ -169,6 +174,8 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *t, struct fault *f);
 /* Whether a client has anything that setup put into its files. */
 bool setup_plan_has(struct setup_plan *p, const struct setup_client *c);
+/* Removes what setups that were killed have left beside the files of any client. */
+void setup_plan_sweep(const struct setup_plan *p);
 /* Edits the drafts of all files of the clients. */
 int setup_plan_put(struct setup_plan *p, struct fault *f);
 int setup_plan_cut(struct setup_plan *p, struct fault *f);

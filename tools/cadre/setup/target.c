@@ -1,11 +1,13 @@
 /*
  * target - a file that setup reads and writes: in one step, or not at all.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "core/home/paths.h"
@@ -112,6 +114,54 @@ void setup_target_release(struct setup_target *t)
 	text_release(&t->draft.text);
 }
 
+/* --- what a setup that was killed has left ------------------------------------------------- */
+
+/* Stands behind the name of a file in that of the one that is to become it. */
+static const char mark[] = ".cadre-";
+
+static bool is_beside(const char *entry, const char *name)
+{
+	size_t n = strlen(name), marked = n + sizeof(mark) - 1;
+
+	return !strncmp(entry, name, n) && !strncmp(entry + n, mark, sizeof(mark) - 1) &&
+	       strlen(entry + marked) == 16 &&
+	       strspn(entry + marked, "0123456789abcdef") == 16;
+}
+
+/* Removes a file, unless it is another's or its writer lives. */
+static void sweep(int dir, const char *entry, const char *name)
+{
+	int fd = openat(dir, entry,
+			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st, whose;
+
+	if (fd < 0)
+		return;
+	if (fstatat(dir, name, &whose, AT_SYMLINK_NOFOLLOW))
+		whose.st_uid = geteuid();
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    (st.st_uid == geteuid() || st.st_uid == whose.st_uid) &&
+	    !flock(fd, LOCK_EX | LOCK_NB))
+		unlinkat(dir, entry, 0);
+	close(fd);
+}
+
+void setup_target_sweep(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	struct dirent *entry;
+	char above[4096];
+	DIR *dir;
+
+	snprintf(above, sizeof(above), "%s", path);
+	dir = paths_up(above) ? opendir(above) : NULL;
+	while (dir && (entry = readdir(dir)))
+		if (is_beside(entry->d_name, name))
+			sweep(dirfd(dir), entry->d_name, name);
+	if (dir)
+		closedir(dir);
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 static int changed_meanwhile(const struct setup_target *t, struct fault *f)
@@ -188,19 +238,20 @@ static int replace(struct setup_target *t, struct fault *f)
 	int fd;
 	bool done;
 
-	snprintf(beside, sizeof(beside), "%s.cadre-%016llx", t->path,
+	snprintf(beside, sizeof(beside), "%s%s%016llx", t->path, mark,
 		 (unsigned long long)home_random());
 	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  t->was ? 0600 : 0666);
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot write beside %.150s: %m",
 				 t->shown);
+	flock(fd, LOCK_EX | LOCK_NB); /* until the writer ends */
 	done = write_all(fd, &t->draft.text) && keep_owner(fd, t) && fsync(fd) == 0;
 	if (!done)
 		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
-	close(fd);
 	if (done)
 		put_in_place(t, beside, f);
+	close(fd);
 	if (f->code)
 		unlink(beside);
 	else if (dir_sync_above(t->path))
@@ -214,7 +265,6 @@ static int remove_file(struct setup_target *t, struct fault *f)
 		return f->code;
 	if (unlink(t->path) || dir_sync_above(t->path))
 		return fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m", t->shown);
-	setup_made_remove(t->path);
 	return 0;
 }
 
