@@ -109,7 +109,7 @@ unchanged "drift"
 
 # --- entries of a person for cadre stay, and are no drift ------------------------------------
 
-printf '{"mcpServers": {"cadre": {"command": "cadre", "args": ["mcp"], "env": {"A": "b"}}}}\n' >.mcp.json
+printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {"A": "b"}}}}\n' "$CADRE" >.mcp.json
 mkdir -p .claude
 printf '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "env X=1 cadre hook claude"}]}]}}\n' >.claude/settings.json
 before

@@ -140,9 +140,11 @@ static int put_event(const struct setup_client *c, const char *name,
 		event = jsonc_member(d, hooks, name);
 	if (event && find_handler(&a, c, w, d, event, is_ours, &line)) {
 		text = jsonc_text(&a, d, line);
-		setup_found(t, program_of(&a, w, c->name, text), w->command);
-		if (strcmp(text, w->line) != 0)
+		setup_found(t, w, program_of(&a, w, c->name, text));
+		if (strcmp(text, w->line) != 0) {
+			t->changed++;
 			jsonc_set(d, line, w->line);
+		}
 	} else if (event && find_handler(&a, c, w, d, event, calls_hook, &line)) {
 		t->found++;
 		t->yours++;

@@ -239,10 +239,8 @@ static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 	return false;
 }
 
-/* Whether a file that could not be edited may have something of ours; `t` is NULL where it could
- * not be read. */
-static bool may_have(const struct setup_plan *p, const struct setup_target *t,
-		     const struct fault *f)
+bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
+			 const struct fault *f)
 {
 	const char *s;
 
@@ -259,7 +257,7 @@ static void pass_over(struct setup_plan *p, const struct setup_target *t, struct
 	const char *text = arena_printf(&p->arena, "passed over: %s", f->text);
 	bool said = false;
 
-	p->left |= may_have(p, t, f);
+	p->left |= setup_plan_may_have(p, t, f);
 	for (size_t i = 0; i < p->n_notes; i++)
 		said |= !strcmp(p->notes[i], text);
 	if (!said)

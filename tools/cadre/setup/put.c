@@ -18,12 +18,21 @@ bool setup_is_cadre(const struct setup_words *w, const char *word)
 	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, w->command);
 }
 
-static bool is_there(const char *command)
+/* Finds the file that a command runs. */
+static bool stat_command(const char *command, struct stat *st)
 {
 	char path[4096];
 
-	return strchr(command, '/') ? !access(command, X_OK)
-				    : setup_in_path(command, path);
+	if (!strchr(command, '/'))
+		return setup_in_path(command, path) && !stat(path, st);
+	return !access(command, X_OK) && !stat(command, st);
+}
+
+static bool is_there(const char *command)
+{
+	struct stat st;
+
+	return stat_command(command, &st);
 }
 
 bool setup_wrote(const struct setup_words *w, const char *command)
@@ -32,12 +41,16 @@ bool setup_wrote(const struct setup_words *w, const char *command)
 	       (command[0] == '/' && !is_there(command));
 }
 
-void setup_found(struct setup_tally *t, const char *command, const char *wanted)
+void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command)
 {
+	struct stat st, own;
+
 	t->found++;
-	t->changed += strcmp(command, wanted) != 0;
-	if (!is_there(command))
+	if (!stat_command(command, &st))
 		snprintf(t->gone, sizeof(t->gone), "%.199s", command);
+	else if (!stat_command(w->command, &own) || st.st_ino != own.st_ino ||
+		 st.st_dev != own.st_dev)
+		snprintf(t->other, sizeof(t->other), "%.199s", command);
 }
 
 int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f)
@@ -98,6 +111,25 @@ static struct jsonc *find_command(struct arena *a, const struct setup_words *w,
 	name = jsonc_text(a, d, word);
 	return name && first && !strcmp(first, "mcp") && setup_is_cadre(w, name) ? word
 										 : NULL;
+}
+
+/* Whether an entry's words make its agents act as the operator. */
+static bool is_operators(struct arena *a, const struct setup_draft *d,
+			 const struct jsonc *entry)
+{
+	static const char *const keys[] = { "command", "args" };
+
+	for (int i = 0; i < 2; i++) {
+		const struct jsonc *v = jsonc_member(d, entry, keys[i]);
+
+		for (v = v ? v->first : NULL; v; v = v->next) {
+			const char *word = jsonc_text(a, d, v);
+
+			if (word && !strcmp(word, "--operator"))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* Whether the bytes of a value are a value of JSON. */
@@ -166,14 +198,16 @@ static int put_entry(const struct setup_client *c, const struct setup_words *w,
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
 	command = entry ? find_command(&a, w, d, entry) : NULL;
-	if (command && !is_as_written(&a, c, w, d, entry, command)) {
-		t->found++;
-		t->yours++;
-	} else if (command) {
+	if (command) {
 		name = jsonc_text(&a, d, command);
-		setup_found(t, name, w->command);
-		if (strcmp(name, w->command) != 0)
+		setup_found(t, w, name);
+		t->as_operator = is_operators(&a, d, entry);
+		if (!is_as_written(&a, c, w, d, entry, command))
+			t->yours++;
+		else if (strcmp(name, w->command) != 0) {
+			t->changed++;
 			jsonc_set(d, command, w->command);
+		}
 	} else if (entry) {
 		setup_foreign(d, jsonc_start(entry), f);
 	} else if (!f->code) {

@@ -75,6 +75,8 @@ struct setup_tally {
 	int changed; /* that were found, but have another command or text */
 	int yours; /* that were found, but a person wrote them: they stay */
 	char gone[200]; /* a command that an entry names and that is not there; or "" */
+	char other[200]; /* one that is there, and is another program than this; or "" */
+	bool as_operator; /* the entry makes its agents act as the operator */
 };
 
 /* Puts a part into a file; what is there already stays.  0, or a fault: the file is not to
@@ -102,7 +104,7 @@ bool setup_is_cadre(const struct setup_words *w, const char *word);
  * it writes now, the name, or a path where nothing is any more. */
 bool setup_wrote(const struct setup_words *w, const char *command);
 /* Notes the command of an entry that was found. */
-void setup_found(struct setup_tally *t, const char *command, const char *wanted);
+void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command);
 /* Refuses an entry that somebody else has named `cadre`. */
 int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f);
 /* An item or entry of the table, in which @ becomes a text. */
@@ -118,6 +120,7 @@ struct setup_target {
 	struct text before; /* as it is */
 	bool was; /* there */
 	struct stat st; /* then */
+	bool told; /* that its instructions are of no client that is set up */
 };
 
 /* Finds where a file is without links, which need not be there.  `project` (may be NULL) is
@@ -176,6 +179,10 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 bool setup_plan_has(struct setup_plan *p, const struct setup_client *c);
 /* Removes what setups that were killed have left beside the files of any client. */
 void setup_plan_sweep(const struct setup_plan *p);
+/* Whether a file that could not be edited may have something of ours; `t` is NULL where it
+ * could not be read. */
+bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
+			 const struct fault *f);
 /* Edits the drafts of all files of the clients. */
 int setup_plan_put(struct setup_plan *p, struct fault *f);
 int setup_plan_cut(struct setup_plan *p, struct fault *f);
@@ -192,7 +199,7 @@ void setup_diff(const struct setup_target *t, struct text *out);
 typedef void setup_say(void *arg, bool ok, const struct setup_client *c,
 		       const char *found, const char *todo);
 
-/* Says of each client of the plan how it is; one that has nothing is passed over unless
+/* Says of each client of the plan how it is; one of which nothing is left is passed over unless
  * `asked`.  The number of those that are not as they were set up. */
 int setup_check(struct setup_plan *p, bool asked, setup_say *say, void *arg);
 

@@ -9,6 +9,7 @@
 /* Our entry in a file. */
 struct entry {
 	const struct toml_value *command; /* NULL: there is no entry */
+	bool as_operator; /* it makes its agents act as the operator */
 	bool yours; /* it says something else, too, or is not in a table of its own */
 	const struct toml_value *braces; /* around servers, where no table can be added */
 };
@@ -70,6 +71,8 @@ static int read_entry(struct arena *a, const struct setup_client *c,
 	args = out->command ? value_of(entry->table, "args") : NULL;
 	if (!is_ours(w, out->command, args))
 		return setup_foreign(d, offset_of(d, entry->at), f);
+	for (size_t i = 0; i < args->array->n; i++)
+		out->as_operator |= is_text(&args->array->items[i], "--operator");
 	out->yours = out->braces || entry->table->n != 2 || args->array->n != 1 ||
 		     !setup_wrote(w, out->command->text.data);
 	return 0;
@@ -132,13 +135,14 @@ int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
 	struct arena a = { 0 };
 	struct entry entry;
 
-	if (read_entry(&a, c, w, d, &entry, f) == 0 && entry.yours) {
-		t->found++;
-		t->yours++;
-	} else if (!f->code && entry.command) {
-		setup_found(t, entry.command->text.data, w->command);
-		if (!is_text(entry.command, w->command))
+	if (read_entry(&a, c, w, d, &entry, f) == 0 && entry.command) {
+		setup_found(t, w, entry.command->text.data);
+		t->as_operator = entry.as_operator;
+		t->yours += entry.yours;
+		if (!entry.yours && !is_text(entry.command, w->command)) {
+			t->changed++;
 			set_command(d, entry.command, w->command, f);
+		}
 	} else if (entry.braces) {
 		toml_refuse(d->name, entry.braces->at, f,
 			    "%s is in braces, where no table can be added", c->servers);

@@ -1,0 +1,130 @@
+#!/bin/sh
+# setup-drift - drift from what setup wrote is told, by `setup --check` and by `doctor`, with
+# the file and what to do: where instructions are all that is left, where a file is broken, and
+# where an entry runs another program or acts as the operator.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export HOME="$TMPDIR/home"
+unset XDG_CONFIG_HOME XDG_STATE_HOME CODEX_HOME CLAUDE_CONFIG_DIR
+mkdir -p "$HOME" "$TMPDIR/project" "$TMPDIR/old" "$TMPDIR/new"
+cp "$CADRE" "$TMPDIR/old/cadre"
+CADRE=$TMPDIR/new/cadre
+cp "$TMPDIR/old/cadre" "$CADRE"
+cd "$TMPDIR/project" || exit 1
+git init -q .
+
+# drifts CLIENT PATTERN...: both tell of the client what all the patterns say.
+drifts() {
+	client=$1
+	shift
+	either=yes is 1 "^bad *$client " cadre setup --check
+	for pattern; do
+		grep -q -e "$pattern" "$TMPDIR/out" "$TMPDIR/err" || bad "$client: no '$pattern'"
+	done
+	is 0 "^warn *$client " cadre doctor
+	for pattern; do
+		grep -q -e "$pattern" "$TMPDIR/out" || bad "doctor, $client: no '$pattern'"
+	done
+}
+bads() { # NUMBER: of clients that are told
+	n=$(cadre setup --check 2>&1 | grep -c '^bad')
+	[ "$n" = "$1" ] || bad "$n clients drift, not $1: $(cadre setup --check 2>&1)"
+}
+anew() {
+	rm -rf .mcp.json .claude .codex .gemini .cursor .opencode opencode.json .vscode ./*.md
+	is 0 'no client is set up in' cadre setup --check
+}
+
+# --- instructions alone ----------------------------------------------------------------------
+
+for client in claude gemini; do
+	is 0 . cadre setup $client
+	rm -rf .mcp.json .claude .gemini
+	drifts $client 'the MCP server: 1 of 1 missing (' 'instructions are there, of this client or another (' \
+		"cadre setup $client --project; or be rid of it: cadre setup --remove --project"
+	bads 1
+	is 0 'changed 1 file' cadre setup --remove
+	anew
+done
+# Instructions that several clients read are told once, of the first.
+for client in codex cursor opencode vscode; do
+	is 0 . cadre setup $client
+	is 0 "ok *$client" cadre setup $client --check
+	bads 0
+	rm -rf .codex .cursor .opencode opencode.json .vscode
+	drifts codex 'instructions are there, of this client or another (AGENTS.md)'
+	bads 1
+	anew
+done
+is 0 . cadre setup codex --user
+rm "$HOME"/.codex/*.toml "$HOME"/.codex/*.json
+either=yes is 1 'or be rid of it: cadre setup --remove --user' cadre setup --check --user
+is 0 '^warn *codex' cadre doctor
+is 0 . cadre setup --remove --user
+# Where a person's own entry is beside them they are read.
+mkdir .vscode
+printf '{"servers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$CADRE" >.vscode/mcp.json
+is 0 'there already, yours' cadre setup vscode
+bads 0
+anew
+
+# --- a broken file -----------------------------------------------------------------------------
+
+for place in claude:.mcp.json claude:.claude/settings.json codex:.codex/config.toml codex:.codex/hooks.json \
+	gemini:.gemini/settings.json cursor:.cursor/mcp.json opencode:opencode.json vscode:.vscode/mcp.json; do
+	client=${place%%:*} path=${place#*:}
+	is 0 . cadre setup "$client"
+	head -c -4 "$path" >cut
+	cp cut "$path"
+	drifts "$client" "$path:[0-9]*:[0-9]*: " "mend $path, then cadre setup $client --project"
+	bads 1
+	anew
+done
+rm -f cut
+# All of a client's files, with nothing of cadre in them.
+is 0 . cadre setup claude
+echo '{' >.mcp.json
+echo '{' >.claude/settings.json
+drifts claude '\.mcp\.json:2:1: ' 'mend .mcp.json, .claude/settings.json, then cadre setup claude --project'
+anew
+is 0 . cadre setup vscode codex
+echo '{' >.vscode/mcp.json
+is 0 'ok *codex' cadre setup codex --check
+either=yes is 1 '\.vscode/mcp\.json:2:1: ' cadre setup vscode --check
+anew
+is 0 . cadre setup codex
+sed -i '/cadre setup: end/d' AGENTS.md
+drifts codex 'AGENTS.md:1:1: the block of cadre that begins here has no end' 'mend AGENTS.md, then'
+bads 1
+anew
+# A file of another's that is broken is no matter of cadre's.
+mkdir .cursor
+echo '{' >.cursor/mcp.json
+bads 0
+anew
+
+# --- another program, and the operator ------------------------------------------------------------
+
+is 0 . "$TMPDIR/old/cadre" setup claude codex vscode
+drifts claude "the MCP server: $TMPDIR/old/cadre is another program than this (.mcp.json)" \
+	"hooks: $TMPDIR/old/cadre is another program than this (.claude/settings.json)"
+drifts codex "$TMPDIR/old/cadre is another program than this (.codex/config.toml)"
+drifts vscode "$TMPDIR/old/cadre is another program than this (.vscode/mcp.json)" \
+	'mend .vscode/mcp.json, then cadre setup vscode --project'
+sed -i "s,$TMPDIR/old,$TMPDIR/new," .mcp.json .codex/config.toml .vscode/mcp.json
+is 0 . cadre setup claude codex vscode
+bads 0
+# The same program by another path is no other.
+ln "$CADRE" "$TMPDIR/new/link" && mkdir "$TMPDIR/link" && mv "$TMPDIR/new/link" "$TMPDIR/link/cadre"
+sed -i "s,$TMPDIR/new,$TMPDIR/link," .mcp.json .claude/settings.json
+bads 0
+anew
+is 0 . cadre setup all
+sed -i 's/"mcp"\([^:]\|$\)/"mcp", "--operator"\1/' .mcp.json .codex/config.toml opencode.json
+for place in claude:.mcp.json codex:.codex/config.toml opencode:opencode.json; do
+	client=${place%%:*} path=${place#*:}
+	drifts "$client" "the MCP server: --operator makes it act as the operator ($path)" "mend $path, then cadre setup $client"
+done
+bads 3
+anew
+exit $failed
