@@ -266,6 +266,22 @@ mail here
 printf '{"hook_event_name":"UserPromptSubmit","cwd":"%s/work"}' "$TMPDIR" >"$TMPDIR/event"
 (cd / && "$CADRE" hook claude <"$TMPDIR/event") >"$TMPDIR/told" || bad "the hook of a worktree"
 grep -q ' here' "$TMPDIR/told" || bad "a worktree's agent is not told: $(cat "$TMPDIR/told")"
+# A client that goes to another agent's worktree stays who it was when its session began.
+mkdir "$TMPDIR/other"
+(cd "$TMPDIR/other" && git init -q . && cadre agent env tester --team crew --here) >/dev/null 2>&1 || bad "--here"
+at() { # EVENT FOLDER: what is told
+	printf '{"hook_event_name":"%s","session_id":"moves","cwd":"%s"}' "$1" "$2" |
+		(cd / && XDG_RUNTIME_DIR=$TMPDIR/elsewhere "$CADRE" hook claude) >"$TMPDIR/told"
+}
+at SessionStart "$TMPDIR/work"
+grep -q 'You are coder' "$TMPDIR/told" || bad "at its start: $(cat "$TMPDIR/told")"
+mail mine
+cadre --team crew send tester "not for coder" >/dev/null || bad "send"
+at UserPromptSubmit "$TMPDIR/other"
+grep -q 'coder of team.* mine' "$TMPDIR/told" && ! grep -q 'not for' "$TMPDIR/told" ||
+	bad "a client in another worktree: $(cat "$TMPDIR/told")"
+at SessionStart "$TMPDIR/other"
+grep -q 'You are tester.* not for coder' "$TMPDIR/told" || bad "a new session: $(cat "$TMPDIR/told")"
 # Without an identity, a state or a token that holds a hook tells nothing.
 mail nobody
 event SessionStart

@@ -38,6 +38,7 @@ static char *place_of(struct scan *s, size_t *room)
 		    { "cwd", e->cwd, sizeof(e->cwd) },
 		    { "workspace_roots", e->cwd, sizeof(e->cwd) },
 		    { "tool_name", e->tool, sizeof(e->tool) },
+		    { "session_id", e->session, sizeof(e->session) },
 		    { "agent_id", e->inner, sizeof(e->inner) } };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)

@@ -212,6 +212,39 @@ static void limit_time(struct hook *h)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+/* The name of a link to the folder in which the client's session began; "" where there is none. */
+static const char *place_of(const struct hook *h, struct arena *a)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	const char *run = getenv("XDG_RUNTIME_DIR"), *id = h->event.session;
+
+	return run && *run && *id && !id[strspn(id, good)]
+		       ? arena_printf(a, "%s/cadre-hook-%s-%s", run, h->client->name, id)
+		       : "";
+}
+
+/* Makes the event one of the folder in which its session began: a client that goes to another one's
+ * worktree stays who it is. */
+static void stay(struct hook *h)
+{
+	struct hook_event *e = &h->event;
+	struct arena a = { 0 };
+	const char *place = place_of(h, &a);
+	char began[sizeof(e->cwd)];
+	ssize_t n;
+
+	if (*place && h->rule->kind == HOOK_START) {
+		unlink(place);
+		if (symlink(e->cwd, place) < 0)
+			errno = 0; /* then the event's own folder says */
+	} else if (*place && (n = readlink(place, began, sizeof(began) - 1)) > 0) {
+		began[n] = '\0';
+		memcpy(e->cwd, began, (size_t)n + 1);
+	}
+	arena_release(&a);
+}
+
 /* Where the client is, there its agent is looked for.  A folder that is gone is none. */
 static int answer(struct hook *h, struct fault *f)
 {
@@ -224,6 +257,7 @@ static int answer(struct hook *h, struct fault *f)
 	 * agent. */
 	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
+	stay(h);
 	if (h->event.cwd[0] && chdir(h->event.cwd) < 0)
 		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", h->event.cwd);
 	limit_time(h);

@@ -14,6 +14,7 @@ struct hook_event {
 	char name[64];
 	char cwd[4096];
 	char tool[256];
+	char session[128]; /* of the client */
 	char inner[64]; /* id of the agent within the client that it happened in */
 };
 
