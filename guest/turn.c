@@ -12,6 +12,7 @@
 #include "core/op/op.h"
 #include "guest/follow.h"
 #include "guest/background.h"
+#include "guest/target.h"
 
 /* --- the file for its client ---------------------------------------------------- */
 
@@ -69,21 +70,6 @@ static int fail(struct fault *f, const char *what)
 	return fault_set(f, FAULT_IO, "", "cannot %s: %s", what, strerror(errno));
 }
 
-static bool write_all(int fd, const char *s, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, s, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		s += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 static int make_config(struct guest *g, const struct wire_turn_start *in, struct arena *a,
 		       struct fault *f)
 {
@@ -97,7 +83,7 @@ static int make_config(struct guest *g, const struct wire_turn_start *in, struct
 	write_config(g, env, &t, a);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || !write_all(fd, t.data, t.len))
+	if (fd < 0 || !file_write_all(fd, t.data, t.len))
 		fail(f, "write the file for the turn's client");
 	if (fd >= 0)
 		close(fd);
@@ -119,7 +105,7 @@ static int open_prompt(const char *prompt, struct fault *f)
 {
 	int fd = memfd_create("prompt", MFD_CLOEXEC);
 
-	if (fd >= 0 && write_all(fd, prompt, strlen(prompt)) &&
+	if (fd >= 0 && file_write_all(fd, prompt, strlen(prompt)) &&
 	    lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	fail(f, "keep the prompt");
@@ -181,6 +167,22 @@ static void add_env(const struct guest *g, const struct wire_turn_start *in,
 	c->n_env = in->n_env + 3;
 }
 
+/* Whether its folder is there, or another one in its place: that of a repository cloned anew. */
+static bool find_folder(struct guest *g)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(g->root, &st) == 0 && st.st_nlink > 0)
+		return true;
+	fd = open(g->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	close(g->root);
+	g->root = fd;
+	return true;
+}
+
 int answer_turn(struct guest_request *q, struct fault *f)
 {
 	const struct wire_turn_start *in = q->body;
@@ -191,7 +193,6 @@ int answer_turn(struct guest_request *q, struct fault *f)
 	struct wire_background_started out = { 0 };
 	struct background_job *job;
 	struct proc *run;
-	struct stat st;
 	int rc;
 
 	kill_turn(g);
@@ -200,7 +201,7 @@ int answer_turn(struct guest_request *q, struct fault *f)
 				 "a timeout is at least 1 s");
 	if (g->halted)
 		return fault_set(f, FAULT_CONFLICT, "", "commands stand still here");
-	if (fstat(g->root, &st) || st.st_nlink == 0)
+	if (!find_folder(g))
 		return fault_set(f, FAULT_NOT_FOUND, "", "its folder is gone: %.200s",
 				 g->dir);
 	add_env(g, in, &c, &q->arena);

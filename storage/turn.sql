@@ -100,13 +100,15 @@ ORDER BY u.id;
 -- name: turn_stops
 -- scan ok: turns that are open, few
 -- Running turns that are to be stopped: messages wait that interject (:interject as in
--- enum interject), or their agent is gone, replaced or has no runner any more.
+-- enum interject), or their agent is gone, replaced or has no runner any more.  What was there
+-- when the turn began interjects no more: a turn that could not hold it all would never end.
 SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
 		OR NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent)
 		OR (:interject <> {interject.never} AND t.stopped_at IS NULL
-			AND EXISTS (SELECT 1 FROM inbox d WHERE d.agent = u.agent
+			AND EXISTS (SELECT 1 FROM inbox d JOIN message m ON m.id = d.message
+			WHERE d.agent = u.agent AND m.at >= u.started_at
 			AND (d.lane = {delivery_lane.urgent}
 				OR (d.lane = {delivery_lane.normal} AND :interject = {interject.all}))
 			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting}
@@ -180,11 +182,11 @@ WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- text: client_session
--- A turn that failed: the next one comes later.  It goes on with the session that this one told,
+-- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes on with the session that this one told,
 -- once: what is wrong may be in that, or in a turn that told none for the session that it was given.
 UPDATE runner SET failures = failures + 1, retry_at = :retry_at,
-	client_session = CASE WHEN failures = 0 AND command = :command THEN :client_session END
-WHERE agent = :agent RETURNING failures;
+	client_session = CASE WHEN failures = 0 THEN :client_session END
+WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
 -- A turn that was interrupted leaves its session to the next one.

@@ -286,10 +286,11 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 	rc = sql_row(call, runner_failed, &failed, .agent = u->agent,
 		     .retry_at = call->now + wait, .command = u->command,
 		     .client_session = u->client_session);
-	if (rc <= 0)
+	if (rc < 0)
 		return rc;
-	return failed.failures >= c->runner_max_failures ? tell_failed(call, u, reason)
-							 : say_rest(call, u->agent);
+	return rc && failed.failures >= c->runner_max_failures
+		       ? tell_failed(call, u, reason)
+		       : say_rest(call, u->agent);
 }
 
 static int count_turn(struct call *call, const struct turn_row *u,

@@ -56,8 +56,10 @@ rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1
 is 0 'its folder is gone' cadre turns --agent m
-is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
+# Another folder in its place will do.
+mkdir "$TMPDIR/elsewhere"
 until_done has m done 3
+is 0 "I am m in $TMPDIR/elsewhere" cadre turn read 0 --agent m
 # Under a new name it is known by that; no command of a runner stands in events.
 is 0 . cadre agent update m --new-name z
 is 0 . cadre send z 'who are you?'
@@ -240,6 +242,32 @@ kill -9 "$(cadre workspace info crew/a --json | sed 's/.*"pid":\([0-9]*\).*/\1/'
 until_done has a done 8
 [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its guest ended' cadre turns --agent a
+
+# A turn whose agent moves to another folder, or loses its workspace, is no failure of its runner.
+runner stays <<END
+#!/bin/sh
+cat >/dev/null
+echo begun >>"$TMPDIR/slow"
+[ -e ./quick ] || exec sleep 1000
+END
+mkdir "$TMPDIR/quick" && : >"$TMPDIR/quick/quick" && : >"$TMPDIR/slow"
+is 0 . cadre agent spawn mover --command "$TMPDIR/stays" --project "$TMPDIR/first"
+is 0 . cadre send mover 'work'
+until_done grep -q begun "$TMPDIR/slow"
+is 0 . cadre agent update mover --project "$TMPDIR/quick"
+until_done has mover done 1
+is 0 'its workspace was ended' cadre turns --agent mover
+is 0 '^0$' sql "SELECT failures FROM runner r JOIN agent a ON a.id = r.agent WHERE a.name = 'mover'"
+has mover failed 1 && bad "a turn that was moved has failed"
+# More urgent mail than a turn takes stops no turn that began when it was there.
+cadre down >/dev/null
+for i in $(seq 14); do
+	head -c 250000 /dev/zero | tr '\0' x | cadre send mover - --priority urgent >/dev/null || bad "send $i"
+done
+cadre up >/dev/null || bad "up"
+until_done has mover done 3
+is 0 '^0$' sql "SELECT count(*) FROM v_inbox WHERE agent = 'mover' AND content LIKE 'xxx%'"
+[ "$(turns mover interrupted)" = 1 ] || bad "mail that was there has stopped a turn"
 
 # A stopped team's turns stand still; the project folder stays when the agent goes.
 : >"$TMPDIR/log"

@@ -19,7 +19,9 @@ enum {
 	POLL_MORE_MS = 20000,
 	PACE_MS = 50, /* between polls while it prints */
 	POLL_ROOM = 256 << 10, /* bytes of JSON of an answer */
-	AGAIN_MS = 1000, /* until its end is written once more */
+	AGAIN_MS =
+		1000, /* until its end is written once more; each time twice as long ... */
+	AGAIN_MOST_MS = 60000, /* ... up to that */
 	LINE_MOST = 8 << 20, /* bytes of a line that a client may print */
 };
 
@@ -48,8 +50,9 @@ struct hosted_turn {
 	int signal; /* that was sent last, or is to be sent; 0: none */
 	bool over, timed_out; /* as its guest says; what it printed may be to come */
 	int64_t exit_code;
-	enum turn_state end; /* once it is in ENDS */
-	bool lost; /* its guest ended under it */
+	enum turn_state end; /* how it ended, once its stage is ENDS */
+	int64_t again_ms; /* since its end could not be written; 0: not yet */
+	bool lost; /* its guest ended under it, which counts as a failure of its runner */
 	char why[400];
 	uv_timer_t timer; /* until the next poll, or the next try to write its end */
 	uv_timer_t patience; /* until the next signal */
@@ -123,7 +126,10 @@ static void on_ended(struct job *job)
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
 	job_free(job);
 	if (failed && u->listed && !host->stopping) {
-		uv_timer_start(&u->timer, on_end_again, AGAIN_MS, 0);
+		u->again_ms = !u->again_ms                      ? AGAIN_MS
+			      : u->again_ms * 2 < AGAIN_MOST_MS ? u->again_ms * 2
+								: AGAIN_MOST_MS;
+		uv_timer_start(&u->timer, on_end_again, (uint64_t)u->again_ms, 0);
 	} else {
 		drop(u);
 		turns_poke(host);
@@ -287,7 +293,7 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 
 static void lose(struct hosted_turn *u)
 {
-	u->lost = true;
+	u->lost = !u->signal;
 	end(u, TURN_STATE_INTERRUPTED, "its guest ended");
 }
 
@@ -555,7 +561,7 @@ void hosted_turns_tick(struct host *host)
 		if (u->stage == WAITS)
 			try_start(u);
 		else if (u->stage == RUNS && !hosted_guest_of(host, u->workspace))
-			lose(u);
+			end(u, TURN_STATE_INTERRUPTED, "its workspace was ended");
 		else if (u->stage == RUNS && !uv_is_active((uv_handle_t *)&u->timer))
 			poll_now(u);
 	}
