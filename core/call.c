@@ -348,6 +348,9 @@ static int keep_alive(struct call *call)
 	if (rc > 0 && held.any)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
+	if (rc >= 0 && held.reserves)
+		rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
+			     .generation = call->caller.generation, .now = call->now);
 	if (rc < 0 || !call->identity.agent ||
 	    call->caller.active_at >= call->now - TOUCH_MS)
 		return rc;

@@ -5,6 +5,7 @@
 #include "core/access/pair.h"
 #include "core/agent_daemon.h"
 #include "core/message/inbox.h"
+#include "core/reservation/reservation.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 
@@ -28,6 +29,9 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 		return 0;
 	rc = sql_run(call, task_gap, .gap_ms = in->gap_ms, .gap_since = since);
 	if (rc >= 0)
+		rc = sql_run(call, reservation_gap, .gap_ms = in->gap_ms,
+			     .gap_since = since);
+	if (rc >= 0)
 		rc = sql_run(call, delivery_gap, .gap_ms = in->gap_ms,
 			     .gap_since = since);
 	if (rc >= 0)
@@ -46,6 +50,8 @@ static int move_from_future(struct call *call)
 {
 	int rc = sql_run(call, task_from_future, .now = call->now);
 
+	if (rc >= 0)
+		rc = sql_run(call, reservation_from_future, .now = call->now);
 	if (rc >= 0)
 		rc = sql_run(call, delivery_from_future, .now = call->now);
 	if (rc >= 0)
@@ -76,17 +82,19 @@ static int settle_deliveries(struct call *call, int64_t *ended)
 int clock_tick(struct call *call, const struct clock_tick_in *in,
 	       struct clock_tick_out *out)
 {
+	size_t lapsed = 0;
 	int rc;
 
 	if ((rc = move_by_gap(call, in)) < 0 ||
 	    (in->start && (rc = move_from_future(call)) < 0) ||
 	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
 	    (rc = settle_deliveries(call, &out->deliveries)) < 0 ||
+	    (rc = reservation_settle(call, SLICE, &lapsed)) < 0 ||
 	    (rc = daemons_settle(call)) < 0 || (rc = budget_settle(call)) < 0 ||
 	    (rc = sql_run(call, state_alive, .now = call->now,
 			  .host = store_host(call->store))) < 0)
 		return rc;
-	out->more = out->tasks == SLICE || out->deliveries == SLICE;
+	out->more = out->tasks == SLICE || out->deliveries == SLICE || lapsed == SLICE;
 	return 0;
 }
 

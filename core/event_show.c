@@ -57,6 +57,7 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 		e->subject = detail_path(call, r->detail);
 		break;
 	case EVENTS_TOKEN:
+	case EVENTS_RESERVATION:
 		e->subject = r->detail;
 		break;
 	case EVENTS_TASK:

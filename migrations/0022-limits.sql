@@ -15,9 +15,6 @@ CREATE TABLE pair_sent (
 	level INTEGER NOT NULL DEFAULT 0, -- so often the wait was doubled
 	PRIMARY KEY (sender, recipient, due_at)
 ) STRICT, WITHOUT ROWID;
-DELETE FROM word;
-{words}
-
 CREATE VIEW v_rate AS
 SELECT t.name AS team, a.name AS agent,
 	(SELECT word FROM word WHERE list = 'rate_category' AND n = r.category) AS category,

@@ -15,9 +15,6 @@ CREATE UNIQUE INDEX token_living ON token(name) WHERE revoked_at IS NULL;
 
 -- Over HTTP an agent may show its own token alone, which says neither its name nor its team.
 CREATE INDEX agent_token ON agent(token) WHERE token IS NOT NULL;
-DELETE FROM word;
-{words}
-
 CREATE VIEW v_token AS
 SELECT k.name, (SELECT word FROM word WHERE list = 'token_kind' AND n = k.kind) AS kind,
 	t.name AS team, a.name AS agent,

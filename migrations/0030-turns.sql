@@ -64,6 +64,3 @@ SELECT t.name AS team, a.name AS agent, u.id AS turn,
 	(SELECT group_concat(o.text, '') FROM (SELECT text FROM turn_output
 		WHERE turn = u.id ORDER BY start) o) AS text
 FROM turn u JOIN team t ON t.id = u.team JOIN agent a ON a.id = u.agent;
-
-DELETE FROM word;
-{words}

@@ -117,13 +117,17 @@ WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 
 
 -- name: lease_any
 -- kept: every call asks
--- Whether an agent holds anything that lease_renew might renew.
-SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS any;
+-- Whether an agent holds anything that lease_renew might renew, or reservation_extend.
+SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS any,
+	EXISTS (SELECT 1 FROM reservation WHERE agent = :agent) AS reserves;
 
 -- name: lease_ending
--- Whether lease_renew would change a row: a read asks this, since it cannot write.
-SELECT count(*) AS n FROM task
-WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
+-- Whether lease_renew or reservation_extend would change a row: a read asks this, since it
+-- cannot write.
+SELECT (SELECT count(*) FROM task
+		WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2)
+	+ (SELECT count(*) FROM reservation
+		WHERE agent = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2) AS n;
 
 -- name: state_keys
 SELECT incarnation, id_a, id_b, id_c FROM state WHERE one = 1;

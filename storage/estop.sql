@@ -44,6 +44,14 @@ WHERE team = :team AND lease_until > :now AND lease_until < :far;
 UPDATE task SET lease_until = lease_until - :far + :pause
 WHERE team = :team AND lease_until > :far;
 
+-- name: freeze_reservations
+UPDATE reservation SET lease_until = lease_until + :far - :passed
+WHERE team = :team AND lease_until > :now AND lease_until < :far;
+
+-- name: thaw_reservations
+UPDATE reservation SET lease_until = lease_until - :far + :pause
+WHERE team = :team AND lease_until > :far;
+
 -- name: freeze_deliveries
 UPDATE delivery SET due_at = due_at + :far - :passed
 WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)

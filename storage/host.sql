@@ -18,6 +18,7 @@ SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 		SELECT min(y.due_at) AS at FROM delayed y WHERE y.due_at > :now
 		UNION ALL SELECT c.turns_at) e WHERE e.at > :now) AS comes_at,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
+	OR EXISTS (SELECT 1 FROM reservation WHERE lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)
 	OR EXISTS (SELECT 1 FROM delayed WHERE due_at <= :now)
@@ -26,6 +27,7 @@ SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 		OR (started_at IS NULL AND :now % 10000 < 1000)))
 	OR (c.turns_at IS NOT NULL AND c.turns_at <= :now) AS due,
 	EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL)
+	OR EXISTS (SELECT 1 FROM reservation)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open}) AS live
 FROM state s, (SELECT min(b.since - b.used * 1000

@@ -108,6 +108,7 @@ static const struct reading {
 	{ "limit.list", "{\"limit\":1000}", "left", AGENTS + 1 },
 	{ "message.thread", "{\"thread\":\"long\",\"limit\":1000}", "messages",
 	  MESSAGES + 1 },
+	{ "reservation.list", "{\"limit\":1000}", "reservations", RESERVATIONS },
 	{ "result.list", "{\"limit\":1000}", "results", 20 },
 	{ "result.wait", "{\"id\":\"ASSIGNMENT\",\"timeout\":0}", NULL, 0 },
 	{ "result.show", "{\"id\":\"ASSIGNMENT\",\"length\":3000000}", NULL, 0 },

@@ -7,6 +7,7 @@
  * nothing, and the next hook is handed the same.
  */
 #include "core/message/inbox.h"
+#include "core/reservation/reservation.h"
 
 enum { BYTES_PER_TOKEN = 4, FRAME = 400 }; /* bytes around all messages */
 
@@ -29,7 +30,12 @@ int message_news(struct call *call, const struct message_news_in *in,
 	out->queued = now.queued;
 	out->urgent = urgent.n;
 	out->stopped = call->caller.team_stopped != 0;
-	return 0;
+	if (!in->n_paths)
+		return 0;
+	rc = reservation_covers(call, &a, in->paths, in->n_paths, &out->reserved,
+				&out->reserved_path);
+	out->has_reserved = rc > 0;
+	return rc < 0 ? rc : 0;
 }
 
 int message_show(struct call *call, const struct message_show_in *in,

@@ -273,6 +273,7 @@ static int touch(struct call *call, struct touched *t,
 	case EVENTS_VAULT:
 	case EVENTS_TOKEN:
 	case EVENTS_TURN:
+	case EVENTS_RESERVATION:
 	case EVENTS_NONE:
 		break;
 	}

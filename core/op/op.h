@@ -66,6 +66,7 @@ enum given_as {
 	GIVEN_AS_IS,
 	GIVEN_FILE, /* itself, or @FILE or - for where it is */
 	GIVEN_PATH, /* a path, from here */
+	GIVEN_TREE, /* a path from the top of the project; the command takes it from here */
 	GIVEN_PLACE, /* a path if it begins with . or /, else a name */
 	GIVEN_NUMBER, /* a number that screens show, as #102, for the id that the field before
 			 it tells */

@@ -306,5 +306,8 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 	rc = sql_run(call, lease_renew, .agent = a.id, .now = call->now);
 	if (rc > 0)
 		*renewed += rc;
+	if (rc >= 0)
+		rc = sql_run(call, reservation_extend, .agent = a.id,
+			     .generation = a.generation, .now = call->now);
 	return rc < 0 ? rc : 0;
 }

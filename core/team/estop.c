@@ -21,6 +21,9 @@ static int hold(struct call *call, int64_t team, int64_t stopped_at)
 			 .passed = passed, .now = call->now);
 
 	if (rc >= 0)
+		rc = sql_run(call, freeze_reservations, .team = team, .far = ESTOP_FAR,
+			     .passed = passed, .now = call->now);
+	if (rc >= 0)
 		rc = sql_run(call, freeze_deliveries, .team = team, .far = ESTOP_FAR,
 			     .passed = passed, .now = call->now);
 	return rc < 0 ? rc : 0;
@@ -40,6 +43,9 @@ static int give_back(struct call *call, int64_t team, int64_t stopped_at)
 	int rc =
 		sql_run(call, thaw_tasks, .team = team, .far = ESTOP_FAR, .pause = pause);
 
+	if (rc >= 0)
+		rc = sql_run(call, thaw_reservations, .team = team, .far = ESTOP_FAR,
+			     .pause = pause);
 	if (rc >= 0)
 		rc = sql_run(call, thaw_deliveries, .team = team, .far = ESTOP_FAR,
 			     .pause = pause);

@@ -55,6 +55,7 @@ static int end(struct call *call, bool purge)
 	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_run(call, team_end_inboxes, .team = team)) < 0 ||
+	    (rc = sql_run(call, reservation_end_team, .team = team)) < 0 ||
 	    (rc = sql_run(call, team_end_agents, .team = team)) < 0 ||
 	    (rc = budget_close(call, team)) < 0)
 		return rc;

@@ -251,6 +251,7 @@ static int subject_table(int64_t kind)
 		return transfer_find("turn");
 	case EVENTS_TOKEN:
 	case EVENTS_VAULT:
+	case EVENTS_RESERVATION:
 	case EVENTS_NONE:
 		break;
 	}

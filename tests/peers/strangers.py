@@ -32,6 +32,7 @@ VALUES = {
     "all": True, "owner": None, "tag": None, "role": None, "skill": None, "golden": None, "source": None, "backend": None,
     "token": None, "parent": None, "address": None, "image": None, "limit": None, "after": None, "offset": None,
     "before": None, "max_tokens": 5, "allow_internet": False, "forwards": None, "allowed_ports": None,
+    "globs": ["free/**"], "paths": ["free/a"], "shared": False, "reason": None,
     "new_name": "renamed", "description": "new", "operator": None, "observer": None, "action": None, "until": None,
 }
 # ... and what it says in one operation.
@@ -42,7 +43,7 @@ IN_OPS = {
     "vault.removed": {"path": "teams/red"}, "vault.stats": {"path": "teams/red"}, "vault.tags": {"path": "teams/red"},
     "workspace.file_read": {"path": "plan.txt"}, "workspace.file_write": {"path": "plan.txt", "content": None}, "workspace.file_edit": {"path": "plan.txt"},
     "workspace.list_dir": {"path": "."}, "workspace.snapshot": {"name": "another"}, "task.wait": {"until": "completed"},
-    "task.order": {}, "agent.status": {"name": "coder"}, "workspace.fork": {"agent": "tester"}, "workspace.create": {"agent": "coder"},
+    "reservation.list": {"path": None}, "task.order": {}, "agent.status": {"name": "coder"}, "workspace.fork": {"agent": "tester"}, "workspace.create": {"agent": "coder"},
     "member.remove": {"name": "tester", "to": None}, "state.gc": {"keep_days": 30}, "task.assign": {"agent": "w"}, "task.create": {"description": None},
     "agent.update": {"new_name": None}, "message.show": {"max_tokens": None}, "message.shown": {"requests": ["x"]}, "workspace.exec": {"args": None}, "team.update": {"max_vms": None},
 }

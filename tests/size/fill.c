@@ -193,6 +193,17 @@ static void fill_turns(struct scene *s)
 		    part * TURN / 2, TURN / 4);
 }
 
+static void fill_reservations(struct scene *s)
+{
+	for (int i = 0; i < RESERVATIONS; i++)
+		sql(s,
+		    "INSERT INTO reservation SELECT %d, team, id, generation, "
+		    "printf('%%d/%%s', %d, replace(hex(zeroblob(120)), '0', char(1))), 0, "
+		    "replace(hex(zeroblob(250)), '0', char(1)), 86400000, "
+		    "(unixepoch() + 86400) * 1000, 1 FROM agent WHERE name = 'w-1'",
+		    i + 1, i);
+}
+
 static void fill_results(struct scene *s)
 {
 	char *command = malloc(CONTENT), *payload;
@@ -229,6 +240,7 @@ void fill(struct scene *s)
 	fill_mail(s);
 	fill_results(s);
 	fill_turns(s);
+	fill_reservations(s);
 	client_close(s->as_operator);
 	client_close(s->as_host);
 }

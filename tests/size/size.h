@@ -17,6 +17,7 @@ enum {
 	ENTRIES = 15000, /* of one directory */
 	FLAT = 800000, /* control characters of a note in the vault */
 	CONTENT = 262144, /* the longest text of a message */
+	RESERVATIONS = 1024, /* each with the longest reason */
 	TURN = 2097152, /* what a turn has printed */
 	OLD_METADATA = 5000000, /* of a message older than the bound */
 };

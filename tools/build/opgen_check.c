@@ -110,8 +110,8 @@ static void check_type(struct schema *s, const struct decl *d)
 {
 	static const char *const bases[] = { "text", "int", "bool", "time",
 					     "json", "map", NULL };
-	static const char *const givens[] = { "file",   "path",  "place", "secret",
-					      "number", "event", NULL };
+	static const char *const givens[] = { "file",   "path",   "place", "tree",
+					      "secret", "number", "event", NULL };
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
@@ -131,8 +131,8 @@ static void check_type(struct schema *s, const struct decl *d)
 			d->name);
 	else if (d->given && !among(d->given, givens))
 		schema_refuse(s, d->place,
-			      "%s: '%s' is not one of file path place secret number "
-			      "event",
+			      "%s: '%s' is not one of file path place tree secret "
+			      "number event",
 			      d->name, d->given);
 	if (d->ranged && (strcmp(d->base, "bool") == 0 || strcmp(d->base, "map") == 0))
 		schema_refuse(s, d->place, "%s: a %s has no range", d->name, d->base);

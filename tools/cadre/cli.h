@@ -169,6 +169,13 @@ struct awaited {
 void awaited_take(void *arg, const char *result, const struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* cli_client() for a call of that operation. */
+int run_client(struct cli *cli, const struct op *op, struct fault *f);
+
+/* --- here_spell.c ------------------------------------------------------------- */
+
+/* Spells arguments that name paths from this directory as they are elsewhere. */
+void here_spell(struct cli *cli, const struct op *op, json_t *args);
 /* Asks a person at a terminal whether to go on; false, with the fault filled: no. */
 bool run_asks(struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */

@@ -282,6 +282,8 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 	for (const struct hook_client *c = hook_clients; !strcmp(verb, "hook") && c->name;
 	     c++)
 		put(begun, c->name, NULL);
+	if (!strcmp(verb, "hook"))
+		put(begun, "pre-commit", NULL);
 	if (*begun == '-')
 		put_common(begun, false);
 }

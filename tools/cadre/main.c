@@ -53,7 +53,7 @@ const struct verb verb_table[] = {
 	{ "gc", "[--keep-days N] [--yes]", "Remove what is old and not needed any more.", "keep", gc_main, 0 },
 	{ "mcp", "[--operator] [--toolsets SETS] [--output-schemas] [--cost]", "Serve MCP on standard input and output; --cost: say what its tools cost.", "start", mcp_verb, 0 },
 	{ "prime", "", "Print who you are, what you hold and what waits, for a model.", "start", prime_main, 0 },
-	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin]", "Tell a client's model what is new, at an event of the client.", "start", hook_main, 0 },
+	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin], pre-commit", "Tell a client's model what is new, at an event of the client.", "start", hook_main, 0 },
 	{ "completion", "bash|zsh|fish", "Print a completion script for a shell.", "start", completion_main, 0 },
 	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
 	{ "version", "", "Print the version.", "start", version_main, 0 },

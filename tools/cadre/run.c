@@ -1,7 +1,6 @@
 /*
  * run - runs an operation from the words of a command line.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +46,17 @@ void awaited_take(void *arg, const char *result, const struct fault *f)
 		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
+int run_client(struct cli *cli, const struct op *op, struct fault *f)
+{
+	return cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f);
+}
+
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
 {
 	struct text out = { 0 };
 	json_t *answer = NULL;
 
-	if (cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f) == 0) {
+	if (run_client(cli, op, f) == 0) {
 		client_form(cli->client, run_form(cli));
 		client_call(cli->client, op, args, &out, f);
 	}
@@ -186,26 +190,6 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 	args = op_args(op, n, words, f);
 	arena_release(&arena);
 	return args;
-}
-
-/* A text that may also name a workspace is a directory if it looks like one. */
-static bool names_directory(const struct field *f, const char *given)
-{
-	return f->type->given == GIVEN_PATH ||
-	       (f->type->given == GIVEN_PLACE && (*given == '.' || *given == '/'));
-}
-
-/* A directory is named from here, and may be opened by a host elsewhere. */
-static void from_here(const struct op *op, json_t *args)
-{
-	for (size_t i = 0; i < op->in->n_fields; i++) {
-		const struct field *f = &op->in->fields[i];
-		const char *given = json_string_value(json_object_get(args, f->name));
-		char path[PATH_MAX];
-
-		if (given && names_directory(f, given) && realpath(given, path))
-			json_object_set_new(args, f->name, json_string(path));
-	}
 }
 
 static void set_key(const struct cli *cli, const struct op *op, json_t *args)
@@ -406,7 +390,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 	bool gives = deliver_gives(op);
 	json_t *answer;
 
-	from_here(op, args);
+	here_spell(cli, op, args);
 	set_key(cli, op, args);
 	if (gives)
 		deliver_begin(cli, op, args);

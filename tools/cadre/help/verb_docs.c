@@ -49,7 +49,8 @@ static const struct {
 	  "new for the agent of that directory is printed in the client's own form, each\n"
 	  "message once, hook.max_tokens at most.  Nothing new: nothing is printed.  The exit\n"
 	  "status is 0 whatever happens; `cadre logs` tells what went wrong.  --plugin prints\n"
-	  "what OpenCode needs.  docs/clients.md says what each client takes.\n" },
+	  "what OpenCode needs.  docs/clients.md says what each client takes.  As pre-commit of\n"
+	  "git it refuses a commit with a file that another agent has reserved.\n" },
 	{ "events",
 	  "-f, --follow goes on as things happen; with --json each event is one line.\n"
 	  "Without a team the operator sees those of all teams.  BY `as coder` is the\n"

@@ -1,8 +1,9 @@
 /*
  * event - reads what a client says to its hook, in constant memory.
  *
- * An event may hold the whole answer of a tool.  Only texts at its top are looked at, and the
- * first of a list of folders.
+ * An event may hold the whole answer of a tool.  Only texts at its top are looked at, the
+ * first of a list of folders, and the files that the arguments of a tool name: by themselves, or
+ * in the headings of a patch.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +13,7 @@
 #include "core/base/clock.h"
 #include "tools/cadre/hook/hook.h"
 
-enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 5000 };
+enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 5000, PATHS_MOST = 64 };
 
 struct scan {
 	struct hook_event *out;
@@ -22,6 +23,9 @@ struct scan {
 	bool value; /* at the top: behind a colon */
 	bool keeps; /* the text is kept in `word` */
 	char key[32];
+	char argument[32]; /* of the tool's arguments: the key before the colon */
+	bool argued; /* in them: behind a colon */
+	bool patch; /* the text is a patch, of which `word` holds a line */
 	char word[sizeof(((struct hook_event *)0)->cwd)]; /* as JSON, without its quotes */
 	size_t n; /* bytes of it; too many: it is passed over */
 };
@@ -65,10 +69,74 @@ static void keep_value(struct scan *s)
 	json_decref(text);
 }
 
+static bool in_arguments(const struct scan *s)
+{
+	return s->depth == 2 && !strcmp(s->key, "tool_input");
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strcmp(word, *words))
+			return true;
+	return false;
+}
+
+/* Keeps `word`, without its first `skip` bytes, as a file that the tool is about to write. */
+static void keep_path(struct scan *s, size_t skip)
+{
+	json_t *text;
+
+	s->word[s->n] = '"';
+	s->word[skip] = '"'; /* in the place of the last byte before */
+	text = json_loadb(s->word + skip, s->n + 1 - skip, JSON_DECODE_ANY, NULL);
+	if (text && json_array_size(s->out->paths) < PATHS_MOST)
+		json_array_append(s->out->paths, text);
+	json_decref(text);
+}
+
+/* Keeps the file that a line of a patch names. */
+static void keep_heading(struct scan *s)
+{
+	static const char *const headings[] = { "*** Add File: ", "*** Update File: ",
+						"*** Delete File: ", "*** Move to: " };
+
+	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++) {
+		size_t n = strlen(headings[i]);
+
+		if (s->n > n && s->n < sizeof(s->word) - 1 &&
+		    !memcmp(s->word, headings[i], n)) {
+			keep_path(s, n - 1);
+			return;
+		}
+	}
+}
+
+/* A text among the arguments of a tool. */
+static void end_argument(struct scan *s)
+{
+	static const char *const paths[] = { "file_path", "notebook_path", "filePath",
+					     NULL };
+
+	if (s->patch) {
+		keep_heading(s);
+	} else if (!s->argued && s->n < sizeof(s->argument)) {
+		memcpy(s->argument, s->word, s->n);
+		s->argument[s->n] = '\0';
+	} else if (s->argued && is_among(s->argument, paths) &&
+		   s->n < sizeof(s->word) - 2) {
+		memmove(s->word + 1, s->word, s->n);
+		s->n++;
+		keep_path(s, 0);
+	}
+}
+
 static void end_text(struct scan *s)
 {
 	s->quoted = false;
-	if (!s->keeps || s->n > sizeof(s->word) - 2)
+	if (in_arguments(s))
+		end_argument(s);
+	if (!s->keeps || in_arguments(s) || s->n > sizeof(s->word) - 2)
 		return;
 	if (s->depth == 1 && !s->value && s->n < sizeof(s->key)) {
 		memcpy(s->key, s->word, s->n);
@@ -84,6 +152,13 @@ static void in_text(struct scan *s, char c)
 		end_text(s);
 		return;
 	}
+	if (s->patch && s->escaped && c == 'n') { /* the end of a line */
+		s->n -= s->n < sizeof(s->word);
+		keep_heading(s);
+		s->n = 0;
+		s->escaped = false;
+		return;
+	}
 	s->escaped = c == '\\' && !s->escaped;
 	if (s->keeps && s->n < sizeof(s->word))
 		s->word[s->n++] = c;
@@ -91,11 +166,17 @@ static void in_text(struct scan *s, char c)
 
 static void begin_text(struct scan *s)
 {
+	static const char *const patches[] = { "command", "patchText", NULL };
+
 	s->quoted = true;
 	s->n = 0;
 	if (s->depth == 1 && !s->value)
 		s->key[0] = '\0';
-	s->keeps = s->depth == 1 || (s->depth == 2 && !strcmp(s->key, "workspace_roots"));
+	if (in_arguments(s) && !s->argued)
+		s->argument[0] = '\0';
+	s->patch = in_arguments(s) && s->argued && is_among(s->argument, patches);
+	s->keeps = s->depth == 1 || in_arguments(s) ||
+		   (s->depth == 2 && !strcmp(s->key, "workspace_roots"));
 }
 
 static void take(struct scan *s, char c)
@@ -114,11 +195,13 @@ static void take(struct scan *s, char c)
 	if (c == '"')
 		begin_text(s);
 	else if (c == '{' || c == '[')
-		s->depth++;
+		s->argued = ++s->depth > 2;
 	else if (c == '}' || c == ']')
 		s->over = --s->depth == 0;
 	else if (s->depth == 1 && (c == ':' || c == ','))
 		s->value = c == ':';
+	else if (s->depth == 2 && (c == ':' || c == ','))
+		s->argued = c == ':';
 }
 
 /* Waits for bytes until the time is up: how many were read, 0 at the end, or -1. */
@@ -138,6 +221,12 @@ static ssize_t read_until(int fd, char *data, size_t room, int64_t until)
 	return n;
 }
 
+void event_release(struct hook_event *e)
+{
+	json_decref(e->paths);
+	e->paths = NULL;
+}
+
 int event_read(int fd, struct hook_event *out, struct fault *f)
 {
 	const int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -146,7 +235,7 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	size_t all = 0;
 	ssize_t n = 0;
 
-	*out = (struct hook_event){ 0 };
+	*out = (struct hook_event){ .paths = json_array() };
 	/* A broken event is read to its end as well: a client may fail where nobody reads.  One
 	 * that is whole needs no end of the input, which some clients leave open. */
 	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 &&

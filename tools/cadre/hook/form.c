@@ -52,10 +52,20 @@ static const struct hook_rule opencode[] = {
 	{ NULL, 0, NULL },
 };
 
+static const char *const claude_writes[] = { "Edit", "MultiEdit", "NotebookEdit", "Write",
+					     NULL };
+static const char *const codex_writes[] = { "apply_patch", NULL };
+static const char *const gemini_writes[] = { "replace", "write_file", NULL };
+static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
+static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
+
 const struct hook_client hook_clients[] = {
-	{ "claude", "claude-code", claude }, { "codex", NULL, claude },
-	{ "gemini", NULL, gemini },          { "cursor", NULL, cursor },
-	{ "opencode", NULL, opencode },      { NULL, NULL, NULL },
+	{ "claude", "claude-code", claude, claude_writes },
+	{ "codex", NULL, claude, codex_writes },
+	{ "gemini", NULL, gemini, gemini_writes },
+	{ "cursor", NULL, cursor, cursor_writes },
+	{ "opencode", NULL, opencode, opencode_writes },
+	{ NULL, NULL, NULL, NULL },
 };
 
 void form_fill(struct text *out, const struct hook_rule *rule, const char *text)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/home/project.h"
 #include "core/host/log.h"
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
@@ -130,10 +131,31 @@ static bool is_own(const char *name)
 	return false;
 }
 
+/* The files of the project that the tool is about to write, as arguments of message.news. */
+static json_t *about_to_write(const struct hook *h)
+{
+	json_t *args = json_object(), *paths = json_array(), *path;
+	char spelled[4096];
+	bool writes = false;
+	size_t i;
+
+	for (const char *const *w = h->client->writers; *w; w++)
+		writes |= !strcmp(h->event.tool, *w);
+	json_array_foreach(h->event.paths, i, path)
+		if (writes &&
+		    project_path(&h->cli->home, json_string_value(path), spelled) &&
+		    *spelled)
+			json_array_append_new(paths, json_string(spelled));
+	if (h->rule->kind == HOOK_TOOL && json_array_size(paths))
+		json_object_set(args, "paths", paths);
+	json_decref(paths);
+	return args;
+}
+
 /* Looks for what is new, which is one read, and where there is nothing that is all. */
 static int look(const struct hook *h, struct text *text, struct fault *f)
 {
-	json_t *news = call(h, op_message_news, json_object(), f);
+	json_t *news = call(h, op_message_news, about_to_write(h), f);
 	const enum hook_kind kind = h->rule->kind;
 	const char *what = kind == HOOK_ALL ? "queued" : "urgent";
 
@@ -143,6 +165,8 @@ static int look(const struct hook *h, struct text *text, struct fault *f)
 		if (json_is_true(json_object_get(news, "stopped")) &&
 		    !is_own(h->event.tool))
 			tell_stopped(text, news);
+		else if (json_object_get(news, "reserved"))
+			tell_reserved(text, news);
 	} else if (json_integer_value(json_object_get(news, what)) > 0) {
 		if (kind == HOOK_NUDGE)
 			tell_nudge(text, news);
@@ -288,7 +312,8 @@ static int misused(struct cli *cli)
 	cli_usage(
 		cli,
 		"`hook` takes claude, codex, gemini, cursor or opencode, and an event of "
-		"it on standard input; `hook opencode --plugin` prints its plugin");
+		"it on standard input; `hook opencode --plugin` prints its plugin; `hook "
+		"pre-commit` is for git");
 	return 1;
 }
 
@@ -302,10 +327,13 @@ int hook_main(struct cli *cli, int argc, char **argv)
 		fputs(plugin_opencode, stdout);
 		return 0;
 	}
+	if (argc == 2 && !strcmp(argv[1], "pre-commit"))
+		return guard_commit(cli);
 	if (argc != 2 || !h.client || isatty(STDIN_FILENO))
 		return misused(cli);
 	signal(SIGPIPE, SIG_IGN);
 	if (answer(&h, &f) < 0)
 		tell_log(&h, &f);
+	event_release(&h.event);
 	return 0;
 }

@@ -2,7 +2,8 @@
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
  * The files, in the order to read them: hook.c (the verb), event.c (what a client says),
- * form.c (what each client takes), tell.c (what a model is told), prime.c, plugin.c.
+ * form.c (what each client takes), tell.c (what a model is told), prime.c, plugin.c,
+ * guard.c (git's own hook).
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -15,12 +16,14 @@ struct hook_event {
 	char cwd[4096];
 	char tool[256];
 	char session[128]; /* of the client */
+	json_t *paths; /* files that the tool is about to touch */
 	char inner[64]; /* id of the agent within the client that it happened in */
 };
 
 /* Reads an event to its end, of which only these parts are kept: 0, or a fault where it is no
  * JSON object, too large, or does not end in time. */
 int event_read(int fd, struct hook_event *out, struct fault *f);
+void event_release(struct hook_event *e);
 
 /* The thing to do at an event. */
 enum hook_kind {
@@ -28,7 +31,8 @@ enum hook_kind {
 	HOOK_ALL, /* all that is new */
 	HOOK_URGENT, /* what is urgent */
 	HOOK_NUDGE, /* that something urgent waits: another event shows it */
-	HOOK_TOOL, /* a tool is about to run: not in a stopped team */
+	HOOK_TOOL, /* a tool is about to run: not in a stopped team, and not to write what
+		      another agent has reserved */
 };
 
 struct hook_rule {
@@ -41,6 +45,8 @@ struct hook_rule {
 struct hook_client {
 	const char *name, *also;
 	const struct hook_rule *rules;
+	const char *const
+		*writers; /* tools that write the files that they name; ends with NULL */
 };
 
 extern const struct hook_client hook_clients[]; /* ends with a NULL name */
@@ -57,6 +63,11 @@ void tell_messages(struct text *out, const json_t *shown, const json_t *who);
 void tell_nudge(struct text *out, const json_t *news);
 /* Appends why a tool may not run now. */
 void tell_stopped(struct text *out, const json_t *who);
+/* Appends who has reserved a file, as message.news answers. */
+void tell_reserved(struct text *out, const json_t *news);
+
+/* Whether the files that are staged in git are free: the exit status of a hook of git. */
+int guard_commit(struct cli *cli);
 
 extern const char plugin_opencode[];
 

@@ -204,6 +204,26 @@ void tell_nudge(struct text *out, const json_t *news)
 		  number_of(news, "urgent"));
 }
 
+void tell_reserved(struct text *out, const json_t *news)
+{
+	const json_t *r = json_object_get(news, "reserved");
+	const char *holder = text_of(r, "agent");
+
+	text_addf(out, "cadre: ");
+	add_line(out, text_of(news, "reserved_path"));
+	text_addf(out, " is reserved by %s until %s (", holder,
+		  text_of(r, "lease_until"));
+	add_line(out, text_of(r, "glob"));
+	if (*text_of(r, "reason")) {
+		text_addf(out, ": ");
+		add_line(out, text_of(r, "reason"));
+	}
+	text_addf(out,
+		  "). Work on another file, wait until it is free, or ask for it: cadre "
+		  "send %s TEXT",
+		  holder);
+}
+
 void tell_stopped(struct text *out, const json_t *who)
 {
 	text_addf(

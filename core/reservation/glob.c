@@ -1,0 +1,281 @@
+/*
+ * glob - decides whether two globs mean a path in common, without walking any folder.
+ *
+ * A glob is read into tokens, each of which takes characters, may be passed over, or both.
+ * Two globs meet if their tokens can be walked through side by side, from both beginnings to
+ * both ends, such that each step takes a character that both allow.  A place in that walk is
+ * a pair of numbers which never become smaller, so one pass over all pairs in order finds
+ * every place that can be reached.  A path is a glob of characters alone.
+ */
+#include "core/reservation/glob.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Tokens; one that is not negative is a character. */
+enum token {
+	ONE = -1, /* a character of a name */
+	SOME = -2, /* characters of a name, or none */
+	ALL = -3, /* any characters, or none */
+	/* Signs that the tokens behind them may be passed over: */
+	FOLDERS = -4, /* ALL and a slash */
+	BELOW = -5, /* to the end: a slash, ONE and ALL */
+	END = -6, /* takes nothing */
+};
+
+enum {
+	/* `*` and a slash become three tokens, and up to four stand behind the last name. */
+	TOKENS = GLOB_BYTES * 3 / 2 + 8,
+	JUMP = 4, /* the most tokens that are passed over at once */
+};
+
+/* --- tidying ---------------------------------------------------------------------------- */
+
+static bool is_wild(char c)
+{
+	return c == '*' || c == '?';
+}
+
+/* The length of an absolute path's beginning up to the names below `root`; 0: it is not
+ * below it. */
+static size_t below(const char *given, const char *root)
+{
+	size_t n = root ? strlen(root) : 0;
+
+	while (n && root[n - 1] == '/')
+		n--;
+	if (!root || root[0] != '/' || strncmp(given, root, n) != 0 ||
+	    (given[n] && given[n] != '/'))
+		return 0;
+	return n ? n : 1;
+}
+
+/* Takes the last name away: NULL, or why not. */
+static const char *go_up(char *out, size_t *n)
+{
+	if (!*n)
+		return "it leaves the project";
+	while (*n && out[*n - 1] != '/')
+		if (is_wild(out[--*n]))
+			return "`..` stands behind a `*` or `?`";
+	*n -= *n > 0; /* the slash */
+	return NULL;
+}
+
+const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
+{
+	size_t n = 0;
+
+	if (*given == '/') {
+		size_t skip = below(given, root);
+
+		if (!skip)
+			return "it is not below the project";
+		given += skip;
+	}
+	while (*given) {
+		size_t len = strcspn(given, "/");
+		const char *why = NULL;
+
+		if (len == 2 && !memcmp(given, "..", 2)) {
+			why = go_up(out, &n);
+		} else if (len && !(len == 1 && *given == '.')) {
+			if (n + len + 2 > GLOB_PATH)
+				return "it is too long";
+			if (n)
+				out[n++] = '/';
+			memcpy(out + n, given, len);
+			n += len;
+		}
+		if (why)
+			return why;
+		given += len + (given[len] == '/');
+	}
+	out[n] = '\0';
+	return NULL;
+}
+
+const char *glob_fault(const char *glob)
+{
+	if (!*glob)
+		return "it is the whole project, which is `**`";
+	if (strlen(glob) > GLOB_BYTES)
+		return "it is longer than 255 bytes";
+	if (strpbrk(glob, "{}\\"))
+		return "`{`, `}` and `\\` mean nothing here: name each glob by itself";
+	return NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+/* Takes a character of UTF-8; a byte that begins none is one by itself. */
+static int32_t take_char(const char **s)
+{
+	const unsigned char *p = (const unsigned char *)*s;
+	int more = p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : p[0] >= 0xc0 ? 1 : 0;
+	int32_t c = more ? p[0] & (0x3f >> more) : p[0];
+	int i;
+
+	for (i = 1; i <= more && (p[i] & 0xc0) == 0x80; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	if (i <= more) {
+		i = 1;
+		c = p[0];
+	}
+	*s += i;
+	return c;
+}
+
+/* Reads a name without `**`: its tokens, at most three for two bytes. */
+static size_t read_name(const char *s, const char *end, int32_t *out)
+{
+	bool empty = true; /* it needs no character so far */
+	size_t n = 0;
+
+	while (s < end)
+		if (*s == '*') {
+			s += strspn(s, "*");
+			out[n++] = SOME;
+		} else {
+			int32_t c = take_char(&s);
+
+			out[n++] = c == '?' ? ONE : c;
+			empty = false;
+		}
+	if (empty) /* no name is empty */
+		out[n++] = ONE;
+	return n;
+}
+
+/* Reads a glob: how many tokens it has. */
+static size_t read_glob(const char *glob, int32_t out[TOKENS])
+{
+	size_t n = 0;
+
+	for (;;) {
+		const char *end = glob + strcspn(glob, "/");
+		bool deep = end - glob == 2 && !memcmp(glob, "**", 2), wild = false;
+
+		if (!deep)
+			n += read_name(glob, end, out + n);
+		for (; glob < end; glob++)
+			wild |= is_wild(*glob);
+		if (*end && deep) {
+			out[n++] = FOLDERS;
+			out[n++] = ALL;
+		} else if (deep) {
+			out[n++] = ONE;
+			out[n++] = ALL;
+		} else if (!*end && !wild) {
+			out[n++] = BELOW;
+			out[n++] = '/';
+			out[n++] = ONE;
+			out[n++] = ALL;
+		}
+		if (!*end)
+			return n;
+		out[n++] = '/';
+		glob = end + 1;
+	}
+}
+
+/* --- deciding --------------------------------------------------------------------------- */
+
+/* Whether a token stays where it is when it has taken a character. */
+static bool stays(int32_t token)
+{
+	return token == SOME || token == ALL;
+}
+
+/* How many tokens are passed over at once where one token need take nothing; 0: it has to. */
+static size_t jump_of(int32_t token)
+{
+	return token == FOLDERS ? 3 : token == BELOW ? JUMP : stays(token) ? 1 : 0;
+}
+
+/* Whether there is a character that both tokens take. */
+static bool shares(int32_t a, int32_t b)
+{
+	if (a <= FOLDERS || b <= FOLDERS) /* END, too */
+		return false;
+	if (a == ALL || b == ALL)
+		return true;
+	if (a < 0 || b < 0)
+		return a != '/' && b != '/';
+	return a == b;
+}
+
+/* The places (i, j) of one i at a time: a step leads to the same i or to one of the next. */
+struct walk {
+	bool at[JUMP + 1][TOKENS + JUMP];
+};
+
+static bool *row_of(struct walk *w, size_t i)
+{
+	return w->at[i % (JUMP + 1)];
+}
+
+/* Marks all places to which one step leads from (i, j). */
+static void step(struct walk *w, const int32_t *a, const int32_t *b, size_t i, size_t j)
+{
+	const int32_t s = a[i], t = b[j];
+
+	if (jump_of(s))
+		row_of(w, i + 1)[j] = row_of(w, i + jump_of(s))[j] = true;
+	if (jump_of(t))
+		row_of(w, i)[j + 1] = row_of(w, i)[j + jump_of(t)] = true;
+	if (shares(s, t))
+		row_of(w, i + !stays(s))[j + !stays(t)] = true;
+}
+
+/* Whether both can be walked to their ends. */
+static bool meets(const int32_t *a, const int32_t *b)
+{
+	struct walk w = { 0 };
+	size_t i, j;
+
+	row_of(&w, 0)[0] = true;
+	for (i = 0;; i++) {
+		for (j = 0; b[j] != END; j++)
+			if (row_of(&w, i)[j])
+				step(&w, a, b, i, j);
+		if (a[i] == END)
+			return row_of(&w, i)[j];
+		if (row_of(&w, i)[j])
+			step(&w, a, b, i, j);
+		memset(row_of(&w, i), 0, sizeof(w.at[0]));
+	}
+}
+
+/* Whether both begin with characters that differ, as most globs of a project do. */
+static bool parts_early(const char *a, const char *b)
+{
+	while (*a && *a == *b && !is_wild(*a))
+		a++, b++;
+	return *a && *b && *a != *b && !is_wild(*a) && !is_wild(*b);
+}
+
+bool glob_meets(const char *a, const char *b)
+{
+	int32_t left[TOKENS], right[TOKENS];
+
+	if (parts_early(a, b))
+		return false;
+	left[read_glob(a, left)] = END;
+	right[read_glob(b, right)] = END;
+	return meets(left, right);
+}
+
+bool glob_matches(const char *glob, const char *path)
+{
+	int32_t left[GLOB_PATH + 1], right[TOKENS];
+	size_t n = 0;
+
+	if (strlen(path) >= GLOB_PATH || *path == '\0')
+		return false;
+	while (*path)
+		left[n++] = take_char(&path);
+	left[n] = END;
+	right[read_glob(glob, right)] = END;
+	return meets(left, right);
+}

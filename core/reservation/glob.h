@@ -1,0 +1,34 @@
+/*
+ * glob - paths of a project, and globs of them.
+ *
+ * Paths and globs are relative to the top of the project, without empty names, `.` and
+ * `..`, and with `/` between names.  In a glob `*` stands for any characters of a name, `?`
+ * for one, and `**` as a whole name for any number of folders; at the end, for all that is
+ * below.  A glob whose last name has none of these also means all below it: `src` is the
+ * file src, and everything in the folder src.  All else stands for itself.
+ */
+#ifndef CORE_RESERVATION_GLOB_H
+#define CORE_RESERVATION_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	GLOB_BYTES = 255, /* the longest glob */
+	GLOB_PATH = 4096, /* room for a path */
+};
+
+/* Writes a path, or a glob, as it is from the top of the project into `out`; an absolute one
+ * has to be below `root` (NULL: none is).  NULL, or why there is no such path. */
+const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH]);
+
+/* Why a tidy text is no glob that can be held, or NULL. */
+const char *glob_fault(const char *glob);
+
+/* Whether there is a path that both globs mean. */
+bool glob_meets(const char *a, const char *b);
+
+/* Whether the glob means the path. */
+bool glob_matches(const char *glob, const char *path);
+
+#endif

@@ -1,0 +1,368 @@
+/*
+ * reservation - taking, renewing, giving back and listing reservations.
+ */
+#include "core/reservation/reservation.h"
+
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/reservation/glob.h"
+#include "core/room.h"
+#include "core/team/estop.h"
+
+enum { TEAM_MOST = 1024 };
+
+/* --- paths ------------------------------------------------------------------------------- */
+
+/* Tidies a path that stands at `where`; an absolute one is of the agent's project. */
+static const char *tidy(struct call *call, const char *given, const char *where)
+{
+	struct agent_row a = { 0 };
+	char path[GLOB_PATH];
+	const char *why;
+
+	if (*given == '/' && call->caller.agent &&
+	    sql_row(call, agent_by_id, &a, .id = call->caller.agent) < 0)
+		return NULL;
+	why = glob_tidy(given, a.project, path);
+	if (!why)
+		return arena_strdup(&call->arena, path);
+	fault_set(&call->fault, FAULT_INVALID, where, "%.200s: %s", given, why);
+	fault_hint(&call->fault, "Give paths from the top of the project.");
+	return NULL;
+}
+
+static const char *place(struct call *call, const char *list, size_t i)
+{
+	return arena_printf(&call->arena, "/%s/%zu", list, i);
+}
+
+/* Tidies the globs of a call: an array in the call's arena, or NULL. */
+static const char **tidy_globs(struct call *call, const char *const *given, size_t n)
+{
+	const char **globs = arena_alloc(&call->arena, (n + 1) * sizeof(*globs));
+
+	for (size_t i = 0; i < n; i++) {
+		const char *where = place(call, "globs", i), *why;
+
+		if (!(globs[i] = tidy(call, given[i], where)))
+			return NULL;
+		if ((why = glob_fault(globs[i]))) {
+			fault_set(&call->fault, FAULT_INVALID, where, "%.200s: %s",
+				  given[i], why);
+			return NULL;
+		}
+	}
+	return globs;
+}
+
+static bool among(const char *glob, const char **globs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(glob, globs[i]))
+			return true;
+	return false;
+}
+
+/* --- rows -------------------------------------------------------------------------------- */
+
+/* The living reservations of the call's team, or of one agent of it. */
+static int living(struct call *call, int64_t agent, struct reservation_line_row **rows,
+		  size_t *n)
+{
+	*rows = NULL;
+	return sql_all(call, reservation_lines, rows, n, .team = call->caller.team,
+		       .agent = agent, .after = 0, .now = call->now);
+}
+
+static void show(const struct call *call, const struct reservation_line_row *r,
+		 struct reservation *out)
+{
+	*out = (struct reservation){ .id = r->id,
+				     .glob = r->paths,
+				     .agent = r->name,
+				     .shared = r->shared,
+				     .has_lease_until = !call->caller.team_stopped,
+				     .lease_until = r->lease_until,
+				     .reason = r->reason,
+				     .since = r->created_at };
+}
+
+/* Tells those of the agent's reservations that are among the globs; NULL: all. */
+static int tell(struct call *call, int64_t agent, const char **globs, size_t n,
+		struct reservation **out, size_t *n_out)
+{
+	struct reservation_line_row *rows;
+	size_t count;
+	int rc = living(call, agent, &rows, &count);
+
+	for (size_t i = 0; i < count && rc >= 0; i++)
+		if (!globs || among(rows[i].paths, globs, n))
+			show(call, &rows[i],
+			     arena_push(&call->arena, out, n_out, sizeof(**out)));
+	return rc;
+}
+
+static int tell_event(struct call *call, int kind, int64_t holder, const char *glob)
+{
+	return event_emit(call, kind, 0, holder, glob);
+}
+
+/* Globs that were named, or all that the agent holds. */
+struct meant {
+	const char **globs;
+	size_t n;
+};
+
+static int find_meant(struct call *call, int64_t agent, const char *const *given,
+		      size_t n, struct meant *out)
+{
+	struct reservation_line_row *rows;
+	int rc;
+
+	*out = (struct meant){ .n = n };
+	if (n)
+		return (out->globs = tidy_globs(call, given, n)) ? 0 : call->fault.code;
+	if ((rc = living(call, agent, &rows, &out->n)) < 0)
+		return rc;
+	out->globs = arena_alloc(&call->arena, (out->n + 1) * sizeof(*out->globs));
+	for (size_t i = 0; i < out->n; i++)
+		out->globs[i] = rows[i].paths;
+	return 0;
+}
+
+static int not_held(struct call *call, const char *name, const char *glob, size_t i)
+{
+	fault_set(&call->fault, FAULT_NOT_FOUND, place(call, "globs", i),
+		  "%s holds no reservation of %s", name, glob);
+	return fault_hint(&call->fault,
+			  "It may be over, or spelled otherwise: {reservation.list}.");
+}
+
+/* --- taking ------------------------------------------------------------------------------ */
+
+static int in_the_way(struct call *call, const struct reservation_line_row *r,
+		      const char *glob, size_t i)
+{
+	char until[25] = "";
+
+	time_format(r->lease_until, until);
+	fault_set(&call->fault, FAULT_CONFLICT, place(call, "globs", i),
+		  "%s: %s holds %s of %s until %s", glob, r->name,
+		  r->shared ? "a shared reservation" : "the reservation", r->paths,
+		  until);
+	return fault_hint(
+		&call->fault,
+		"Choose other paths, wait until then, or ask %s to give it back.",
+		r->name);
+}
+
+/* Refuses what another agent's reservation is in the way of, and what is too much. */
+static int check_free(struct call *call, const char **globs, size_t n, bool shared)
+{
+	struct reservation_line_row *rows;
+	size_t count;
+	int rc = living(call, 0, &rows, &count);
+
+	if (rc < 0)
+		return rc;
+	for (size_t k = 0; k < count; k++)
+		for (size_t i = 0; i < n; i++)
+			if (rows[k].agent != call->caller.agent &&
+			    !(shared && rows[k].shared) &&
+			    glob_meets(rows[k].paths, globs[i]))
+				return in_the_way(call, &rows[k], globs[i], i);
+	if (count + n > TEAM_MOST) {
+		fault_set(&call->fault, FAULT_EXHAUSTED, "/globs",
+			  "team %s holds %zu reservations, of at most %d",
+			  call->caller.team_name, count, TEAM_MOST);
+		return fault_hint(&call->fault, "Name folders, not each file of them.");
+	}
+	return 0;
+}
+
+static int take(struct call *call, const struct reservation_take_in *in,
+		const char **globs)
+{
+	size_t lapsed;
+	int64_t id;
+	int rc;
+
+	if ((rc = estop_check(call, "")) < 0 ||
+	    (rc = check_free(call, globs, in->n_globs, in->shared)) < 0 ||
+	    (rc = reservation_settle(call, TEAM_MOST, &lapsed)) < 0)
+		return rc;
+	for (size_t i = 0; i < in->n_globs; i++) {
+		if ((id = sql_new_id(call, reservation)) < 0)
+			return (int)id;
+		rc = sql_run(call, reservation_take, .id = id, .team = call->caller.team,
+			     .agent = call->caller.agent,
+			     .generation = call->caller.generation, .paths = globs[i],
+			     .shared = in->shared, .reason = in->reason,
+			     .lease_ms = in->ttl_seconds * 1000, .now = call->now);
+		if (rc < 0 || (rc = tell_event(call, EVENT_RESERVATION_TAKEN,
+					       call->caller.agent, globs[i])) < 0)
+			return rc;
+	}
+	call->made = call->caller.agent;
+	return 0;
+}
+
+int reservation_take(struct call *call, const struct reservation_take_in *in,
+		     struct reservation_take_out *out)
+{
+	const char **globs;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	if (!in->n_globs)
+		return fault_set(&call->fault, FAULT_INVALID, "/globs", "names no paths");
+	if (!(globs = tidy_globs(call, in->globs, in->n_globs)))
+		return call->fault.code;
+	if (!call->made && (rc = take(call, in, globs)) < 0)
+		return rc;
+	return tell(call, call->caller.agent, globs, in->n_globs, &out->reservations,
+		    &out->n_reservations);
+}
+
+/* --- keeping and giving back ------------------------------------------------------------- */
+
+int reservation_renew(struct call *call, const struct reservation_renew_in *in,
+		      struct reservation_renew_out *out)
+{
+	const struct caller *c = &call->caller;
+	struct meant m;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = find_meant(call, c->agent, in->globs, in->n_globs, &m)) < 0)
+		return rc;
+	for (size_t i = 0; i < m.n && !call->made; i++) {
+		rc = sql_run(call, reservation_renew, .agent = c->agent,
+			     .generation = c->generation, .paths = m.globs[i],
+			     .lease_ms = in->has_ttl_seconds ? in->ttl_seconds * 1000 : 0,
+			     .now = call->now);
+		if (rc <= 0)
+			return rc < 0 ? rc : not_held(call, c->name, m.globs[i], i);
+	}
+	call->made = c->agent;
+	return tell(call, c->agent, m.globs, m.n, &out->reservations,
+		    &out->n_reservations);
+}
+
+static int release(struct call *call, const struct agent_row *a, const struct meant *m)
+{
+	int rc;
+
+	for (size_t i = 0; i < m->n; i++) {
+		rc = sql_run(call, reservation_release, .agent = a->id,
+			     .generation = a->generation, .paths = m->globs[i],
+			     .now = call->now);
+		if (rc == 0)
+			return not_held(call, a->name, m->globs[i], i);
+		if (rc < 0 || (rc = tell_event(call, EVENT_RESERVATION_RELEASED, a->id,
+					       m->globs[i])) < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int reservation_release(struct call *call, const struct reservation_release_in *in,
+			struct reservation_release_out *out)
+{
+	struct reservation_line_row *left;
+	struct agent_row a;
+	struct meant m;
+	size_t n;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
+	    (rc = find_meant(call, a.id, in->globs, in->n_globs, &m)) < 0 ||
+	    (!call->made && (rc = release(call, &a, &m)) < 0) ||
+	    (rc = living(call, a.id, &left, &n)) < 0)
+		return rc;
+	call->made = a.id;
+	out->held = (int64_t)n;
+	return 0;
+}
+
+int reservation_settle(struct call *call, int64_t most, size_t *n)
+{
+	struct reservation_over_row *all = NULL;
+	int rc =
+		sql_all(call, reservation_over, &all, n, .now = call->now, .limit = most);
+
+	for (size_t i = 0; i < *n && rc >= 0; i++) {
+		if ((rc = sql_run(call, reservation_end, .id = all[i].id)) < 0)
+			return rc;
+		rc = event_by(call, .kind = EVENT_RESERVATION_LAPSED, .team = all[i].team,
+			      .actor = ACTOR_HOST, .target = all[i].agent,
+			      .detail = all[i].paths);
+	}
+	return rc;
+}
+
+/* --- looking ----------------------------------------------------------------------------- */
+
+int reservation_covers(struct call *call, const struct agent_row *agent,
+		       const char *const *paths, size_t n, struct reservation *out,
+		       const char **path)
+{
+	struct reservation_line_row r;
+	struct query q;
+	const char **tidied = arena_alloc(&call->arena, (n + 1) * sizeof(*tidied));
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		if (!(tidied[i] = tidy(call, paths[i], place(call, "paths", i))))
+			return call->fault.code;
+	sql_query(call, &q, reservation_lines, .team = call->caller.team,
+		  .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		for (size_t i = 0; i < n && r.agent != agent->id && !r.shared; i++)
+			if (glob_matches(r.paths, tidied[i])) {
+				query_end(&q);
+				show(call, &r, out);
+				*path = tidied[i];
+				return 1;
+			}
+	query_end(&q);
+	return rc;
+}
+
+int reservation_list(struct call *call, const struct reservation_list_in *in,
+		     struct reservation_list_out *out)
+{
+	struct reservation_line_row r;
+	struct agent_row a = { 0 };
+	const char *path = NULL;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
+		return rc;
+	if (in->path && !(path = tidy(call, in->path, "/path")))
+		return call->fault.code;
+	sql_query(call, &q, reservation_lines, .team = call->caller.team, .agent = a.id,
+		  .after = in->has_after ? in->after : 0, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct reservation line;
+
+		show(call, &r, &line);
+		if (path && !glob_matches(r.paths, path))
+			continue;
+		if ((int64_t)out->n_reservations >= in->limit ||
+		    !room_take(call, &record_reservation, &line)) {
+			out->more = true;
+			break;
+		}
+		*(struct reservation *)arena_push(&call->arena, &out->reservations,
+						  &out->n_reservations,
+						  sizeof(line)) = line;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * reservation - leases on globs of paths.
+ *
+ * A reservation is an agent's: it lives while its lease runs and its holder is of the
+ * generation that took it.  Two of different agents are never in each other's way: where a
+ * path is meant by both, both are shared.
+ */
+#ifndef CORE_RESERVATION_RESERVATION_H
+#define CORE_RESERVATION_RESERVATION_H
+
+#include "core/event.h"
+#include "ops.gen.h"
+
+/* Writes down which reservations are over, at most `most`: `*n` of them.  0 or negative. */
+int reservation_settle(struct call *call, int64_t most, size_t *n);
+
+/* Looks for a living reservation that keeps `agent` from writing to one of these paths: 1
+ * with it and the path, 0, or a fault at /paths. */
+int reservation_covers(struct call *call, const struct agent_row *agent,
+		       const char *const *paths, size_t n, struct reservation *out,
+		       const char **path);
+
+#endif

@@ -1,0 +1,65 @@
+-- Reservations.  One is over at its instant, and when its holder is gone or has a new
+-- generation: every statement compares by itself, and reservation_end only writes it down.
+
+-- name: reservation_new_id
+-- row: new_id
+SELECT coalesce(max(id), 0) + 1 AS id FROM reservation;
+
+-- name: reservation_take
+-- An agent holds a glob once.  Whether another agent's reservation is in the way, its caller
+-- has judged in the same transaction, glob by glob, of all that reservation_lines told.
+INSERT INTO reservation (id, team, agent, generation, paths, shared, reason, lease_ms, lease_until, created_at)
+VALUES (:id, :team, :agent, :generation, :paths, :shared, :reason, :lease_ms, :now + :lease_ms, :now)
+ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation,
+	shared = excluded.shared, reason = excluded.reason, lease_ms = excluded.lease_ms,
+	lease_until = excluded.lease_until, created_at = excluded.created_at;
+
+-- name: reservation_lines
+-- row: reservation_line
+-- Living reservations of a team, in their order; :agent 0: of all its members.
+SELECT r.id, r.agent, r.paths, r.shared, r.reason, r.lease_until, r.created_at, a.name
+FROM reservation r JOIN agent a ON a.id = r.agent
+WHERE r.team = :team AND r.id > :after AND (:agent = 0 OR r.agent = :agent)
+	AND r.lease_until > :now AND a.gone = 0 AND a.generation = r.generation
+ORDER BY r.id;
+
+-- name: reservation_release
+DELETE FROM reservation WHERE agent = :agent AND generation = :generation AND paths = :paths
+	AND lease_until > :now;
+
+-- name: reservation_renew
+-- Only a living one can be renewed: another agent may have taken the paths of one that is over.
+UPDATE reservation SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END,
+	lease_until = :now + CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END
+WHERE agent = :agent AND generation = :generation AND paths = :paths AND lease_until > :now;
+
+-- name: reservation_extend
+-- Any call of a holder renews those of which under half is left.
+UPDATE reservation SET lease_until = :now + lease_ms
+WHERE agent = :agent AND generation = :generation AND lease_until > :now
+	AND lease_until - :now < lease_ms / 2;
+
+-- name: reservation_over
+-- Reservations that are over and still have a row.
+SELECT id, team, agent, paths FROM reservation
+WHERE lease_until <= :now ORDER BY lease_until, id LIMIT :limit;
+
+-- name: reservation_end
+DELETE FROM reservation WHERE id = :id;
+
+-- name: reservation_end_team
+DELETE FROM reservation WHERE team = :team;
+
+-- name: reservation_gap
+-- scan ok: reservations, few
+-- As task_gap.
+UPDATE reservation SET lease_until = lease_until + :gap_ms
+WHERE lease_until - lease_ms <= :gap_since + 5000
+	AND (lease_until > :gap_since OR :gap_ms < 0);
+
+-- name: reservation_from_future
+-- scan ok: reservations, few
+-- As task_from_future.
+UPDATE reservation SET lease_until = :now + lease_ms
+WHERE lease_until > :now + lease_ms
+	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = reservation.team AND t.stopped_at IS NOT NULL);

@@ -1,0 +1,133 @@
+#!/bin/sh
+# reservations - files that an agent has reserved are left alone: by other takers, however many at
+# once, by the tools of clients through their hooks, and by git before a commit.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+export CADRE_LIMITS_ENABLED=false
+trap 'cadre down >/dev/null 2>&1' EXIT
+
+cadre team create crew --roles '[{"name":"lead"},{"name":"coder"},{"name":"tester"},{"name":"w","count":32}]' >/dev/null || bad "team"
+work=$TMPDIR/work
+mkdir -p "$work/src/sub" "$TMPDIR/elsewhere"
+git init -q "$work" || bad "git init"
+git -C "$work" config user.email a@b
+git -C "$work" config user.name a
+for name in coder tester; do cadre agent env $name --team crew >"$TMPDIR/$name" || bad "env"; done
+# at FOLDER AGENT COMMAND...: as that agent, there.
+at() { (cd "$work/$1" && . "$TMPDIR/$2" && shift 2 && "$@"); }
+
+# event TOOL INPUT: as a client writes it before a tool runs.
+event() { printf '{"session_id":"s","cwd":"%s","hook_event_name":"%s","tool_name":"%s","tool_input":%s}' "$work" "${event:-PreToolUse}" "$1" "$2" >"$TMPDIR/event"; }
+told() { # CLIENT
+	at . tester "$CADRE" hook "$1" <"$TMPDIR/event" >"$TMPDIR/told" 2>"$TMPDIR/err" || bad "the hook of $1 ended with $?"
+	[ ! -s "$TMPDIR/err" ] || bad "the hook of $1 complains: $(cat "$TMPDIR/err")"
+}
+denied() { # CLIENT PATTERN
+	told "$1"
+	grep -Eq "$2" "$TMPDIR/told" || bad "$1 is not told '$2': $(cat "$TMPDIR/told")"
+}
+free() { # CLIENT
+	told "$1"
+	[ ! -s "$TMPDIR/told" ] || bad "$1 is refused a free file: $(cat "$TMPDIR/told")"
+}
+
+all() { # with a host, or without
+	# The command takes paths from its own folder.
+	is 0 'src/sub/\*\*' at src/sub coder cadre reserve '**' --reason 'new parser' --ttl 600
+	is 0 'src/a\.c' at src coder cadre reserve a.c ../doc/
+	is 2 'not below the project' at . coder cadre reserve "$TMPDIR/elsewhere/x"
+	is 4 'coder holds the reservation of src/sub/\*\*' at src tester cadre reserve "$work/src/sub/x.c"
+	is 0 'src/sub/\*\*.*coder' at src/sub tester cadre reservations --path deep/x.c
+	is 0 '"reservations":\[\]' at src tester cadre reservations --path b.c --json
+	is 0 'crew.src/a\.c.coder.exclusive.*20.*Z' sqlite3 "$CADRE_HOME/state.db" "SELECT * FROM v_reservation"
+
+	# A tool that writes such a file is refused in the client's own form; one that reads is not.
+	event Edit "{\"file_path\":\"$work/src/sub/x.c\",\"old_string\":\"a\"}"
+	denied claude '^\{"hookSpecificOutput":\{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cadre: src/sub/x\.c is reserved by coder until 20[^"]*Z \(src/sub/\*\*: new parser\)\. Work on another file, wait until it is free, or ask for it: cadre send coder TEXT"\}\}$'
+	event Write '{"content":"{\"file_path\":\"b\"}","file_path":"src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
+	event MultiEdit '{"edits":[{"file_path":"src/b.c"}],"file_path":"./doc/../src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
+	event NotebookEdit '{"notebook_path":"doc/n.ipynb"}'; denied claude 'doc/n\.ipynb is reserved by coder'
+	event Read '{"file_path":"src/a.c"}'; free claude
+	event Edit '{"file_path":"src/b.c"}'; free claude
+	event Edit "{\"file_path\":\"$TMPDIR/elsewhere/src/a.c\"}"; free claude
+	event Edit '{"edits":{"file_path":"src/a.c"},"new_string":"src/a.c"}'; free claude
+	event Edit '[]'; free claude
+	event Bash '{"command":"*** Update File: src/a.c"}'; free codex
+	event apply_patch '{"command":"*** Begin Patch\n*** Add File: src/new.c\n+*** Update File: src/a.c\n*** Update File: src/b.c\n@@\n-x \\\n*** Move to: src/sub/b.c\n*** End Patch"}'; denied codex 'src/sub/b\.c is reserved by coder'
+	event apply_patch '{"command":"*** Begin Patch\n*** Add File: src/new.c\n+*** Update File: src/a.c\n*** End Patch"}'; free codex
+	event=BeforeTool; event write_file '{"file_path":"src/a.c","content":"x"}'; denied gemini '^\{"decision":"deny","reason":"cadre: src/a\.c'
+	event=preToolUse; event Write '{"file_path":"src/a.c"}'; denied cursor '^\{"permission":"deny","user_message":"cadre: src/a\.c.*"agent_message":"cadre'
+	event=tool.execute.before; event edit '{"filePath":"src/a.c"}'; denied opencode '^\{"deny":"cadre: src/a\.c'
+	unset event
+	# The holder is not refused, nor is anybody what is shared.
+	event Edit '{"file_path":"src/a.c"}'
+	[ -z "$(at . coder "$CADRE" hook claude <"$TMPDIR/event")" ] || bad "a holder is refused"
+	is 0 . at src coder cadre reserve a.c --shared
+	free claude
+	is 0 . at src coder cadre reserve a.c
+
+	# git refuses the commit of a file that another one holds, and names the holder.
+	printf '#!/bin/sh\nexec "%s" hook pre-commit\n' "$CADRE" >"$work/.git/hooks/pre-commit"
+	chmod +x "$work/.git/hooks/pre-commit"
+	date >>"$work/src/b.c"
+	git -C "$work" add src/b.c
+	is 0 . at src tester git commit -m b
+	date +%s%N >"$work/src/a.c"
+	i=0
+	while [ $i -lt 100 ]; do date +%s%N >"$work/many.$i"; i=$((i + 1)); done
+	git -C "$work" add .
+	is 1 'src/a.c is reserved by coder until' at src tester git commit -m a
+	is 0 . at . coder git commit -m a
+	git -C "$work" rm -q src/a.c
+	is 1 'src/a.c is reserved by coder until' at . tester git commit -m a
+	is 0 . at . tester git commit --no-verify -m a
+	date >"$work/src/a.c"
+	git -C "$work" add .
+	# A person is held up by nothing.
+	[ -z "$(cd "$work" && "$CADRE" hook pre-commit </dev/null 2>&1 || echo failed)" ] || bad "a person is held up"
+
+	is 0 released at src coder cadre unreserve a.c
+	is 0 . at src tester git commit -m a
+	event Edit '{"file_path":"src/a.c"}'; free claude
+	is 0 released cadre --team crew --as lead unreserve --agent coder
+
+	# Only one wins of those who take what overlaps.
+	i=1
+	takers=
+	while [ $i -le 32 ]; do
+		case $((i % 3)) in 0) glob="r/**" ;; 1) glob="r/*/x.c" ;; *) glob="r/a/x.c" ;; esac
+		"$CADRE" --team crew --as w-$i reserve "$glob" >"$TMPDIR/taker.$i" 2>&1 &
+		takers="$takers $!:$i"
+		i=$((i + 1))
+	done
+	won=0 lost=0
+	for taker in $takers; do
+		wait "${taker%:*}"
+		case $? in
+		0) won=$((won + 1)) ;;
+		4) lost=$((lost + 1)); grep -q 'holds the reservation of r/' "$TMPDIR/taker.${taker#*:}" || bad "a loser is told: $(cat "$TMPDIR/taker.${taker#*:}")" ;;
+		*) bad "a taker failed: $(cat "$TMPDIR/taker.${taker#*:}")" ;;
+		esac
+	done
+	[ "$won $lost" = "1 31" ] || bad "$won won, $lost lost"
+	is 0 '^1$' sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM v_reservation"
+	winner=$(sqlite3 "$CADRE_HOME/state.db" "SELECT agent FROM v_reservation")
+	is 0 released cadre --team crew --as "$winner" unreserve
+}
+
+all
+cadre up >/dev/null || bad "up"
+all
+
+# A reservation ends by itself, and the host says so.
+is 0 . at . coder cadre reserve short --ttl 5
+until_is 'reservation.lapsed.*short' cadre events --team crew --limit 5
+# A team holds so many, and no more.
+i=0
+while [ $i -lt 16 ]; do
+	at . coder cadre reserve $(seq -f "f%g" $((i * 64 + 1)) $((i * 64 + 64))) >/dev/null || bad "reserve $i"
+	i=$((i + 1))
+done
+is 6 'holds 1024 reservations' at . tester cadre reserve one-more
+is 0 . at . tester cadre reservations --path one-more
+exit $failed
