@@ -345,10 +345,10 @@ static int keep_alive(struct call *call)
 		return rc;
 	}
 	rc = sql_row(call, lease_any, &held, .agent = call->caller.agent);
-	if (rc > 0 && held.any)
+	if (rc > 0 && held.any & 1)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
-	if (rc >= 0 && held.reserves)
+	if (rc >= 0 && held.any & 2)
 		rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
 			     .generation = call->caller.generation, .now = call->now);
 	if (rc < 0 || !call->identity.agent ||

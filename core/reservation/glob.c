@@ -208,6 +208,8 @@ static bool shares(int32_t a, int32_t b)
 /* The places (i, j) of one i at a time: a step leads to the same i or to one of the next. */
 struct walk {
 	bool at[JUMP + 1][TOKENS + JUMP];
+	size_t last; /* the highest i of a place that can be reached */
+	size_t steps;
 };
 
 static bool *row_of(struct walk *w, size_t i)
@@ -215,39 +217,52 @@ static bool *row_of(struct walk *w, size_t i)
 	return w->at[i % (JUMP + 1)];
 }
 
+static void mark(struct walk *w, size_t i, size_t j)
+{
+	row_of(w, i)[j] = true;
+	w->last = i > w->last ? i : w->last;
+}
+
 /* Marks all places to which one step leads from (i, j). */
 static void step(struct walk *w, const int32_t *a, const int32_t *b, size_t i, size_t j)
 {
 	const int32_t s = a[i], t = b[j];
 
-	if (jump_of(s))
-		row_of(w, i + 1)[j] = row_of(w, i + jump_of(s))[j] = true;
-	if (jump_of(t))
-		row_of(w, i)[j + 1] = row_of(w, i)[j + jump_of(t)] = true;
+	w->steps++;
+	if (jump_of(s)) {
+		mark(w, i + 1, j);
+		mark(w, i + jump_of(s), j);
+	}
+	if (jump_of(t)) {
+		mark(w, i, j + 1);
+		mark(w, i, j + jump_of(t));
+	}
 	if (shares(s, t))
-		row_of(w, i + !stays(s))[j + !stays(t)] = true;
+		mark(w, i + !stays(s), j + !stays(t));
 }
 
 /* Whether both can be walked to their ends. */
-static bool meets(const int32_t *a, const int32_t *b)
+static bool meets(const int32_t *a, const int32_t *b, size_t *steps)
 {
 	struct walk w = { 0 };
-	size_t i, j;
+	bool met = false;
 
-	row_of(&w, 0)[0] = true;
-	for (i = 0;; i++) {
+	mark(&w, 0, 0);
+	for (size_t i = 0, j; i <= w.last && !met; i++) {
 		for (j = 0; b[j] != END; j++)
 			if (row_of(&w, i)[j])
 				step(&w, a, b, i, j);
-		if (a[i] == END)
-			return row_of(&w, i)[j];
 		if (row_of(&w, i)[j])
 			step(&w, a, b, i, j);
+		met = a[i] == END && row_of(&w, i)[j];
 		memset(row_of(&w, i), 0, sizeof(w.at[0]));
+		w.steps += j / 8; /* to look at a place is less than a step */
 	}
+	*steps += w.steps;
+	return met;
 }
 
-/* Whether both begin with characters that differ, as most globs of a project do. */
+/* Whether both begin with characters that differ, as most of a project do. */
 static bool parts_early(const char *a, const char *b)
 {
 	while (*a && *a == *b && !is_wild(*a))
@@ -255,7 +270,7 @@ static bool parts_early(const char *a, const char *b)
 	return *a && *b && *a != *b && !is_wild(*a) && !is_wild(*b);
 }
 
-bool glob_meets(const char *a, const char *b)
+bool glob_meets(const char *a, const char *b, size_t *steps)
 {
 	int32_t left[TOKENS], right[TOKENS];
 
@@ -263,19 +278,19 @@ bool glob_meets(const char *a, const char *b)
 		return false;
 	left[read_glob(a, left)] = END;
 	right[read_glob(b, right)] = END;
-	return meets(left, right);
+	return meets(left, right, steps);
 }
 
-bool glob_matches(const char *glob, const char *path)
+bool glob_matches(const char *glob, const char *path, size_t *steps)
 {
 	int32_t left[GLOB_PATH + 1], right[TOKENS];
 	size_t n = 0;
 
-	if (strlen(path) >= GLOB_PATH || *path == '\0')
+	if (strlen(path) >= GLOB_PATH || *path == '\0' || parts_early(glob, path))
 		return false;
 	while (*path)
 		left[n++] = take_char(&path);
 	left[n] = END;
 	right[read_glob(glob, right)] = END;
-	return meets(left, right);
+	return meets(left, right, steps);
 }

@@ -10,7 +10,10 @@
 #include "core/room.h"
 #include "core/team/estop.h"
 
-enum { TEAM_MOST = 1024 };
+enum {
+	TEAM_MOST = 1024,
+	STEPS_MOST = 1 << 26, /* of comparing globs in a call: half a second */
+};
 
 /* --- paths ------------------------------------------------------------------------------- */
 
@@ -141,6 +144,15 @@ static int not_held(struct call *call, const char *name, const char *glob, size_
 
 /* --- taking ------------------------------------------------------------------------------ */
 
+/* Nobody may hold up all others with globs that take long to compare. */
+static int too_much(struct call *call, const char *where)
+{
+	fault_set(&call->fault, FAULT_INVALID, where,
+		  "comparing this with the reservations of team %s takes too long",
+		  call->caller.team_name);
+	return fault_hint(&call->fault, "Name less at once, with fewer `*` and `?`.");
+}
+
 static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		      const char *glob, size_t i)
 {
@@ -161,7 +173,7 @@ static int in_the_way(struct call *call, const struct reservation_line_row *r,
 static int check_free(struct call *call, const char **globs, size_t n, bool shared)
 {
 	struct reservation_line_row *rows;
-	size_t count;
+	size_t count, steps = 0;
 	int rc = living(call, 0, &rows, &count);
 
 	if (rc < 0)
@@ -170,8 +182,10 @@ static int check_free(struct call *call, const char **globs, size_t n, bool shar
 		for (size_t i = 0; i < n; i++)
 			if (rows[k].agent != call->caller.agent &&
 			    !(shared && rows[k].shared) &&
-			    glob_meets(rows[k].paths, globs[i]))
+			    glob_meets(rows[k].paths, globs[i], &steps))
 				return in_the_way(call, &rows[k], globs[i], i);
+			else if (steps > STEPS_MOST)
+				return too_much(call, "/globs");
 	if (count + n > TEAM_MOST) {
 		fault_set(&call->fault, FAULT_EXHAUSTED, "/globs",
 			  "team %s holds %zu reservations, of at most %d",
@@ -313,6 +327,7 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 	struct reservation_line_row r;
 	struct query q;
 	const char **tidied = arena_alloc(&call->arena, (n + 1) * sizeof(*tidied));
+	size_t steps = 0;
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
@@ -321,13 +336,18 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 	sql_query(call, &q, reservation_lines, .team = call->caller.team,
 		  .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		for (size_t i = 0; i < n && r.agent != agent->id && !r.shared; i++)
-			if (glob_matches(r.paths, tidied[i])) {
+		for (size_t i = 0; i < n && r.agent != agent->id && !r.shared; i++) {
+			if (steps > STEPS_MOST) {
+				query_end(&q);
+				return too_much(call, "/paths");
+			}
+			if (glob_matches(r.paths, tidied[i], &steps)) {
 				query_end(&q);
 				show(call, &r, out);
 				*path = tidied[i];
 				return 1;
 			}
+		}
 	query_end(&q);
 	return rc;
 }
@@ -338,6 +358,7 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 	struct reservation_line_row r;
 	struct agent_row a = { 0 };
 	const char *path = NULL;
+	size_t steps = 0;
 	struct query q;
 	int rc;
 
@@ -352,8 +373,12 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 		struct reservation line;
 
 		show(call, &r, &line);
-		if (path && !glob_matches(r.paths, path))
+		if (path && !glob_matches(r.paths, path, &steps) && steps <= STEPS_MOST)
 			continue;
+		if (steps > STEPS_MOST) {
+			query_end(&q);
+			return too_much(call, "/path");
+		}
 		if ((int64_t)out->n_reservations >= in->limit ||
 		    !room_take(call, &record_reservation, &line)) {
 			out->more = true;

@@ -10,6 +10,8 @@
 #include "core/reservation/glob.h"
 #include "tests/lib/dice.h"
 
+static size_t steps; /* of all comparisons */
+
 static void test_matches(void **state)
 {
 	static const struct {
@@ -45,7 +47,7 @@ static void test_matches(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (glob_matches(all[i].glob, all[i].path) != all[i].so)
+		if (glob_matches(all[i].glob, all[i].path, &steps) != all[i].so)
 			fail_msg("%s and %s", all[i].glob, all[i].path);
 }
 
@@ -144,13 +146,13 @@ static void test_globs_against_all_paths(void **state)
 		for (size_t k = 0; k < n_paths; k++) {
 			bool in_a = below_matches(a, paths[k]);
 
-			if (glob_matches(a, paths[k]) != in_a)
+			if (glob_matches(a, paths[k], &steps) != in_a)
 				fail_msg("'%s' and the path %s", a, paths[k]);
 			both |= in_a && below_matches(b, paths[k]);
 		}
 		/* Two such globs that meet have in common a path of at most PATH_MOST: `aaaa*` and
 		 * `*bbbb`. */
-		if (glob_meets(a, b) != both || glob_meets(b, a) != both)
+		if (glob_meets(a, b, &steps) != both || glob_meets(b, a, &steps) != both)
 			fail_msg("'%s' and '%s': %d", a, b, both);
 		met += both;
 		apart += !both;
@@ -172,12 +174,25 @@ static void test_longest(void **state)
 	assert_int_equal(strlen(a), 254);
 	assert_null(glob_fault(a));
 	assert_null(glob_fault(b));
-	assert_false(glob_meets(a, b));
+	assert_false(glob_meets(a, b, &steps));
 	for (int i = 0; i < 85; i++)
 		memcpy(b + 3 * i, "**/", 3);
 	b[254] = 'a';
-	assert_true(glob_meets(a, b));
-	assert_true(glob_meets(b, b));
+	assert_true(glob_meets(a, b, &steps));
+	assert_true(glob_meets(b, b, &steps));
+	/* Those that take the most steps, and a pair of a project. */
+	for (int i = 0; i < 127; i++) {
+		memcpy(a + 2 * i, "*a", 2);
+		memcpy(b + 2 * i, i < 126 ? "*b" : "*c", 3);
+	}
+	steps = 0;
+	assert_false(glob_meets(a, b, &steps));
+	assert_in_range(steps, 10000, 100000);
+	steps = 0;
+	assert_false(glob_meets("src/**/a.c", "src/b/*.h", &steps));
+	assert_in_range(steps, 10, 200);
+	assert_false(glob_meets("src/a.c", "src/b*", &steps));
+	assert_in_range(steps, 10, 200);
 }
 
 static void test_tidy(void **state)
@@ -208,8 +223,8 @@ static void test_tidy(void **state)
 	assert_non_null(glob_tidy(big, NULL, out));
 	big[GLOB_PATH - 2] = '\0';
 	assert_null(glob_tidy(big, NULL, out));
-	assert_false(glob_matches("b", big));
-	assert_true(glob_matches("a*", big));
+	assert_false(glob_matches("b", big, &steps));
+	assert_true(glob_matches("a*", big, &steps));
 	assert_non_null(glob_fault(big));
 	assert_non_null(glob_fault(""));
 	assert_non_null(glob_fault("*.{c,h}"));
