@@ -154,7 +154,7 @@ int agent_status(struct call *call, const struct agent_status_in *in,
 	return 0;
 }
 
-/* The renewal itself comes with every write of an agent: see op_perform(). */
+/* Claims are renewed by every write of an agent: see op_perform(). */
 int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
 		    struct agent_heartbeat_out *out)
 {
@@ -163,7 +163,9 @@ int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = sql_row(call, agent_held, &held, .agent = call->caller.agent,
-			  .now = call->now)) < 0)
+			  .now = call->now)) < 0 ||
+	    (rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
+			  .generation = call->caller.generation, .now = call->now)) < 0)
 		return rc;
 	call->made = call->caller.agent;
 	out->name = call->caller.name;

@@ -326,8 +326,8 @@ static int check_may(struct call *call)
 enum { TOUCH_MS = 30000 };
 
 /* Every write by an agent also records its activity and renews those of its leases of
- * which under half is left (for the operator: his own claims).  A read cannot write: it
- * sets call->renew instead. */
+ * which under half is left (for the operator: his own claims); reservations with the activity.
+ * A read cannot write: it sets call->renew instead. */
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
@@ -345,14 +345,15 @@ static int keep_alive(struct call *call)
 		return rc;
 	}
 	rc = sql_row(call, lease_any, &held, .agent = call->caller.agent);
-	if (rc > 0 && held.any & 1)
+	if (rc > 0 && held.any)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
-	if (rc >= 0 && held.any & 2)
-		rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
-			     .generation = call->caller.generation, .now = call->now);
-	if (rc < 0 || !call->identity.agent ||
-	    call->caller.active_at >= call->now - TOUCH_MS)
+	if (rc < 0 ||
+	    (call->identity.agent && call->caller.active_at >= call->now - TOUCH_MS))
+		return rc;
+	rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
+		     .generation = call->caller.generation, .now = call->now);
+	if (rc < 0 || !call->identity.agent)
 		return rc;
 	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }

@@ -117,9 +117,8 @@ WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 
 
 -- name: lease_any
 -- kept: every call asks
--- Whether an agent holds anything that lease_renew might renew (1), or reservation_extend (2).
-SELECT CAST(EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS INTEGER)
-	+ 2 * CAST(EXISTS (SELECT 1 FROM reservation WHERE agent = :agent) AS INTEGER) AS any;
+-- Whether an agent holds anything that lease_renew might renew.
+SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS any;
 
 -- name: lease_ending
 -- Whether lease_renew or reservation_extend would change a row: a read asks this, since it

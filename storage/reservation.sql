@@ -34,7 +34,7 @@ UPDATE reservation SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE le
 WHERE agent = :agent AND generation = :generation AND paths = :paths AND lease_until > :now;
 
 -- name: reservation_extend
--- Any call of a holder renews those of which under half is left.
+-- Calls of a holder renew those of which under half is left.
 UPDATE reservation SET lease_until = :now + lease_ms
 WHERE agent = :agent AND generation = :generation AND lease_until > :now
 	AND lease_until - :now < lease_ms / 2;

@@ -144,7 +144,7 @@ static int not_held(struct call *call, const char *name, const char *glob, size_
 
 /* --- taking ------------------------------------------------------------------------------ */
 
-/* Nobody may hold up all others with globs that take long to compare. */
+/* Refuses globs that take long to compare: others would wait meanwhile. */
 static int too_much(struct call *call, const char *where)
 {
 	fault_set(&call->fault, FAULT_INVALID, where,

@@ -180,7 +180,7 @@ static void test_longest(void **state)
 	b[254] = 'a';
 	assert_true(glob_meets(a, b, &steps));
 	assert_true(glob_meets(b, b, &steps));
-	/* Those that take the most steps, and a pair of a project. */
+	/* The pair that takes the most steps, and one of a project. */
 	for (int i = 0; i < 127; i++) {
 		memcpy(a + 2 * i, "*a", 2);
 		memcpy(b + 2 * i, i < 126 ? "*b" : "*c", 3);
