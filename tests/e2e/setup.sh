@@ -62,7 +62,7 @@ assert got == {"model": "m", "mcp_servers": {"cadre": {"command": os.path.realpa
 END
 python3 - <<'END' || bad "the files of hooks"
 import json
-for path, events in ((".claude/settings.json", 6), (".codex/hooks.json", 6), (".gemini/settings.json", 5), (".cursor/hooks.json", 5)):
+for path, events in ((".claude/settings.json", 5), (".codex/hooks.json", 5), (".gemini/settings.json", 5), (".cursor/hooks.json", 4)):
     with open(path) as f:
         got = json.load(f)
     assert len(got["hooks"]) == events, (path, got)
@@ -97,7 +97,7 @@ is 0 'ok *claude *is set up in the project' cadre doctor
 sed -i 's,[^"]*/cadre"\,,/gone/cadre"\,,' .mcp.json
 sed -i 's/"Stop"/"SessionEnd"/' .claude/settings.json # an older setup had this one
 either=yes is 1 'there is no /gone/cadre any more (.mcp.json)' cadre setup --check
-grep -q 'hooks: 1 of 6 missing (.claude/settings.json)' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
+grep -q 'hooks: 1 of 5 missing (.claude/settings.json)' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
 grep -q -e '-> cadre setup claude --project' "$TMPDIR/out" || bad "what to do: $(cat "$TMPDIR/out")"
 is 0 '^warn *claude' cadre doctor
 either=yes is 1 '"ok":false' cadre setup claude --check --json

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/setup.h"
+#include "tools/cadre/hook/hook.h"
 
 static void gives(const char *client, enum setup_part part, const char *text,
 		  const char *with)
@@ -260,6 +261,40 @@ static void what_was_added_stays(void **state)
 	text_release(&got);
 }
 
+/* --- events ------------------------------------------------------------------------------------ */
+
+static const struct hook_rule *rules_of(const char *client)
+{
+	for (const struct hook_client *c = hook_clients; c->name; c++)
+		if (!strcmp(c->name, client))
+			return c->rules;
+	fail_msg("cadre hook does not know %s", client);
+	return NULL;
+}
+
+/* Hooks are put at the events at which `cadre hook` has something to do, and at no other. */
+static void every_hook_does_something(void **state)
+{
+	(void)state;
+	for (const struct setup_client *c = setup_clients; c->name; c++) {
+		size_t n = 0, rules = 0;
+
+		if (!c->events)
+			continue;
+		for (const struct hook_rule *r = rules_of(c->name); r->event; r++)
+			rules++;
+		for (; c->events[n]; n++) {
+			const struct hook_rule *r = rules_of(c->name);
+
+			while (r->event && strcmp(r->event, c->events[n]) != 0)
+				r++;
+			if (!r->event)
+				fail_msg("%s does nothing at %s", c->name, c->events[n]);
+		}
+		assert_int_equal(n, rules);
+	}
+}
+
 /* --- how a file changes ----------------------------------------------------------------------- */
 
 static void diffs_as(const char *before, const char *after, const char *want)
@@ -331,6 +366,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
+		cmocka_unit_test(every_hook_does_something),
 		cmocka_unit_test(a_diff_is_unified),
 		cmocka_unit_test(a_file_made_meanwhile_stays),
 	};

@@ -8,16 +8,14 @@
 
 /* The names of events as each client's documents have them (see docs/setup.md), of those at
  * which `cadre hook` has something to do. */
-static const char *const claude_events[] = {
-	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse",
-	"Stop",         "SubagentStop",     NULL
-};
+static const char *const claude_events[] = { "SessionStart", "UserPromptSubmit",
+					     "PreToolUse",   "PostToolUse",
+					     "Stop",         NULL };
 static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool",
 					     "AfterTool",    "AfterAgent",  NULL };
 /* A prompt takes no context in Cursor. */
-static const char *const cursor_events[] = { "sessionStart", "preToolUse",
-					     "postToolUse",  "stop",
-					     "subagentStop", NULL };
+static const char *const cursor_events[] = { "sessionStart", "preToolUse", "postToolUse",
+					     "stop", NULL };
 
 #define ENTRY "{\"command\":\"@\",\"args\":[\"mcp\"]}"
 #define ENTRY_STDIO "{\"type\":\"stdio\",\"command\":\"@\",\"args\":[\"mcp\"]}"
