@@ -187,10 +187,19 @@ bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
 
 /* --- edits ---------------------------------------------------------------------------------------- */
 
+/* Adds a text to a list that has it not. */
+static void add_once(struct setup_plan *p, const char ***list, size_t *n,
+		     const char *text)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp((*list)[i], text))
+			return;
+	*(const char **)arena_push(&p->arena, list, n, sizeof(**list)) = text;
+}
+
 static void note(struct setup_plan *p, const char *text)
 {
-	*(const char **)arena_push(&p->arena, &p->notes, &p->n_notes, sizeof(*p->notes)) =
-		text;
+	add_once(p, &p->notes, &p->n_notes, text);
 }
 
 /* Says that entries of a person's do what setup would add. */
@@ -219,6 +228,8 @@ int setup_plan_put(struct setup_plan *p, struct fault *f)
 			if (t)
 				setup_put(*c, (enum setup_part)part, &words, &t->draft,
 					  &tally, f);
+			if (t && !f->code)
+				setup_target_check(t, f);
 			note_yours(p, t, (enum setup_part)part, &tally);
 		}
 	}
@@ -245,23 +256,28 @@ bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *
 	const char *s;
 
 	if (!t)
-		return f->code != FAULT_DENIED; /* setup never writes there */
+		/* A link leads out of the project (check_inside() in target.c), where setup
+		 * never writes. */
+		return f->code != FAULT_DENIED;
 	s = t->before.len ? t->before.data : "";
 	return memmem(s, t->before.len, "cadre", 5) ||
 	       memmem(s, t->before.len, p->command, strlen(p->command));
 }
 
 /* Notes a file that cannot be edited, once, and goes on. */
-static void pass_over(struct setup_plan *p, const struct setup_target *t, struct fault *f)
+static void pass_over(struct setup_plan *p, const struct setup_client *c,
+		      enum setup_part part, const struct setup_target *t, struct fault *f)
 {
-	const char *text = arena_printf(&p->arena, "passed over: %s", f->text);
-	bool said = false;
+	bool may = setup_plan_may_have(p, t, f);
+	char path[4096] = "";
 
-	p->left |= setup_plan_may_have(p, t, f);
-	for (size_t i = 0; i < p->n_notes; i++)
-		said |= !strcmp(p->notes[i], text);
-	if (!said)
-		note(p, text);
+	note(p, arena_printf(&p->arena, "passed over: %s%s", f->text,
+			     may ? "; something of cadre's may still be in it" : ""));
+	if (may && !t)
+		setup_client_path(c, part, p->project[0] ? p->project : NULL, path);
+	if (may)
+		add_once(p, &p->left, &p->n_left,
+			 t ? t->path : arena_strdup(&p->arena, path));
 	*f = (struct fault){ 0 };
 }
 
@@ -271,10 +287,13 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 	struct setup_target *t = setup_plan_target(p, c, part, f);
 	struct setup_words words = words_of(p, c);
 
-	if (t && (part != PART_TEXT || !is_shared(p, t)))
+	/* A file that is passed over does not keep instructions. */
+	if (t && (part != PART_TEXT || p->passing || !is_shared(p, t)))
 		setup_cut(c, part, &words, &t->draft, f);
+	if (t && !f->code && setup_target_check(t, f) < 0)
+		setup_target_undo(t);
 	if (f->code && p->passing)
-		pass_over(p, t, f);
+		pass_over(p, c, part, t, f);
 	return f->code;
 }
 

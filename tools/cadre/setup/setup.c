@@ -145,12 +145,12 @@ static json_t *json_of(const struct text *t)
 	return out;
 }
 
-static json_t *json_of_notes(const struct setup_plan *p)
+static json_t *json_of_texts(const char *const *texts, size_t n)
 {
 	json_t *out = json_array();
 
-	for (size_t i = 0; i < p->n_notes; i++)
-		json_array_append_new(out, json_string(p->notes[i]));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(out, json_string(texts[i]));
 	return out;
 }
 
@@ -233,7 +233,7 @@ static int change_files(struct setup *s, struct fault *f)
 		return f->code;
 	if (!s->cli->json)
 		print_end(s, changed);
-	return s->plan.left;
+	return s->plan.n_left > 0;
 }
 
 static int change(struct setup *s, struct fault *f)
@@ -297,7 +297,11 @@ int setup_main(struct cli *cli, int argc, char **argv)
 			json_pack("{sO}", s.check ? "clients" : "files", s.lines);
 
 		if (!s.check)
-			json_object_set_new(answer, "notes", json_of_notes(&s.plan));
+			json_object_set_new(answer, "notes",
+					    json_of_texts(s.plan.notes, s.plan.n_notes));
+		if (s.remove)
+			json_object_set_new(answer, "may_be_left",
+					    json_of_texts(s.plan.left, s.plan.n_left));
 		print_json(answer);
 		json_decref(answer);
 	}

@@ -130,7 +130,13 @@ int setup_target_find(struct setup_target *t, const char *path, const char *show
 /* Reads it, or notes that there is none. */
 int setup_target_read(struct setup_target *t, struct fault *f);
 bool setup_target_changed(const struct setup_target *t);
-/* Makes the file on the disk what the draft says, in one step.  The mode and the owner stay. */
+/* Refuses to change a file that is read-only, or has other names, which would keep the old
+ * text. */
+int setup_target_check(const struct setup_target *t, struct fault *f);
+/* Takes the edits of a draft back. */
+void setup_target_undo(struct setup_target *t);
+/* Makes the file on the disk what the draft says, in one step.  The mode, the owner and the
+ * access list stay. */
 int setup_target_write(struct setup_target *t, struct fault *f);
 /* Removes what a setup that was killed while it wrote a file has left beside it. */
 void setup_target_sweep(const char *path);
@@ -159,7 +165,8 @@ struct setup_plan {
 	size_t n_targets;
 	const char *command; /* see struct setup_words */
 	bool passing; /* over files that cannot be edited, which are noted */
-	bool left; /* in one of them something of ours may be */
+	const char **left; /* paths of those in which something of ours may be */
+	size_t n_left;
 	const char **notes; /* of what was left as it is */
 	size_t n_notes;
 };

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/home/paths.h"
 #include "storage/durable.h"
 #include "tools/cadre/setup/setup.h"
 
-enum { MOST = 64 << 20 };
+enum { MOST = 64 << 20, LIST_MOST = 64 << 10 };
 
 /* --- where it is ------------------------------------------------------------------------- */
 
@@ -108,6 +109,12 @@ bool setup_target_changed(const struct setup_target *t)
 		 memcmp(t->before.data, t->draft.text.data, t->before.len) != 0));
 }
 
+void setup_target_undo(struct setup_target *t)
+{
+	draft_splice(&t->draft, 0, t->draft.text.len, t->before.data, t->before.len);
+	t->draft.there = t->was;
+}
+
 void setup_target_release(struct setup_target *t)
 {
 	text_release(&t->before);
@@ -170,6 +177,26 @@ static int changed_meanwhile(const struct setup_target *t, struct fault *f)
 	return fault_hint(f, "Run it again.");
 }
 
+int setup_target_check(const struct setup_target *t, struct fault *f)
+{
+	if (!t->was || !setup_target_changed(t))
+		return 0;
+	if (!(t->st.st_mode & 0222) || access(t->path, W_OK)) {
+		fault_set(f, FAULT_DENIED, "", "%.150s is read-only", t->shown);
+		return fault_hint(f, "chmod u+w it, if it is yours to change.");
+	}
+	if (t->st.st_nlink > 1) {
+		fault_set(f, FAULT_DENIED, "",
+			  "%.120s is one of %lu names (hard links) of a file; the others "
+			  "would keep the old text",
+			  t->shown, (unsigned long)t->st.st_nlink);
+		return fault_hint(f,
+				  "Make it a file of its own (cp -p FILE NEW && mv NEW "
+				  "FILE), or a symbolic link to the other one.");
+	}
+	return 0;
+}
+
 /* Whether a file that was read is still the same; of one that was not there put_in_place()
  * finds out. */
 static int check_same(const struct setup_target *t, struct fault *f)
@@ -179,14 +206,11 @@ static int check_same(const struct setup_target *t, struct fault *f)
 	if (!t->was)
 		return 0;
 	if (lstat(t->path, &st) || st.st_ino != t->st.st_ino ||
-	    st.st_dev != t->st.st_dev || st.st_size != t->st.st_size ||
+	    st.st_dev != t->st.st_dev || st.st_mode != t->st.st_mode ||
+	    st.st_nlink != t->st.st_nlink || st.st_size != t->st.st_size ||
 	    st.st_mtim.tv_sec != t->st.st_mtim.tv_sec ||
 	    st.st_mtim.tv_nsec != t->st.st_mtim.tv_nsec)
 		return changed_meanwhile(t, f);
-	if (!(st.st_mode & 0222) || access(t->path, W_OK)) {
-		fault_set(f, FAULT_DENIED, "", "%.150s is read-only", t->shown);
-		return fault_hint(f, "chmod u+w it, if it is yours to change.");
-	}
 	return 0;
 }
 
@@ -204,13 +228,32 @@ static bool write_all(int fd, const struct text *text)
 	return true;
 }
 
+/* Gives a file the access list of the one that it replaces, or none, though the folder may have
+ * one for new files: with the mode alone its group bits would hold for all whom that names. */
+static bool keep_list(int fd, const struct setup_target *t)
+{
+	static const char name[] = "system.posix_acl_access";
+	char *list = malloc(LIST_MOST);
+	ssize_t n = list ? getxattr(t->path, name, list, LIST_MOST) : -1;
+	bool kept;
+
+	if (n >= 0)
+		kept = !fsetxattr(fd, name, list, (size_t)n, 0);
+	else if (list && errno == ENODATA)
+		kept = !fremovexattr(fd, name) || errno == ENODATA || errno == ENOTSUP;
+	else
+		kept = list && errno == ENOTSUP;
+	free(list);
+	return kept;
+}
+
 static bool keep_owner(int fd, const struct setup_target *t)
 {
 	if (!t->was)
 		return true;
 	return ((t->st.st_uid == geteuid() && t->st.st_gid == getegid()) ||
 		fchown(fd, t->st.st_uid, t->st.st_gid) == 0) &&
-	       fchmod(fd, t->st.st_mode & 07777) == 0;
+	       keep_list(fd, t) && fchmod(fd, t->st.st_mode & 07777) == 0;
 }
 
 /* Gives the file that was written its name, which no other may have got meanwhile. */
@@ -272,7 +315,8 @@ int setup_target_write(struct setup_target *t, struct fault *f)
 {
 	if (!t->draft.there)
 		return t->was ? remove_file(t, f) : 0;
-	if (check_same(t, f) < 0 || (!t->was && setup_made_folders(t->path, f) < 0))
+	if (setup_target_check(t, f) < 0 || check_same(t, f) < 0 ||
+	    (!t->was && setup_made_folders(t->path, f) < 0))
 		return f->code;
 	return replace(t, f);
 }
