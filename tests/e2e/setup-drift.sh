@@ -64,7 +64,7 @@ is 0 . cadre setup --remove --user
 # Where a person's own entry is beside them they are read.
 mkdir .vscode
 printf '{"servers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$CADRE" >.vscode/mcp.json
-is 0 'there already, yours' cadre setup vscode
+is 0 'left as it is, since it differs' cadre setup vscode
 bads 0
 anew
 
@@ -110,10 +110,29 @@ drifts claude "the MCP server: $TMPDIR/old/cadre is another program than this (.
 	"hooks: $TMPDIR/old/cadre is another program than this (.claude/settings.json)"
 drifts codex "$TMPDIR/old/cadre is another program than this (.codex/config.toml)"
 drifts vscode "$TMPDIR/old/cadre is another program than this (.vscode/mcp.json)" \
-	'mend .vscode/mcp.json, then cadre setup vscode --project'
-sed -i "s,$TMPDIR/old,$TMPDIR/new," .mcp.json .codex/config.toml .vscode/mcp.json
-is 0 . cadre setup claude codex vscode
+	'-> cadre setup vscode --project'
+# Entries and hooks of another program are brought to this one, and taken away, alike.
+is 0 'changed 5 files' cadre setup claude codex vscode
+grep -rq "$TMPDIR/old" .mcp.json .claude .codex .vscode && bad "the former program is there: $(grep -r "$TMPDIR/old" . | head)"
 bads 0
+is 0 . "$TMPDIR/old/cadre" setup claude codex vscode
+is 0 . cadre setup --remove
+[ -z "$(ls -A | grep -vx .git)" ] || bad "left of another program's: $(ls -A)"
+# An entry that a person wrote around another program stays, which is said.
+printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$TMPDIR/old/cadre" >.mcp.json
+cp .mcp.json kept
+for words in 'setup claude' 'setup --remove'; do
+	is 0 "left as it is, since it differs from what setup writes: cadre in .mcp.json; it runs $TMPDIR/old/cadre, another program than this$" cadre $words
+	cmp .mcp.json kept || bad "$words: $(cat .mcp.json)"
+done
+mkdir .claude
+printf '{"hooks": {"Stop": [{"command": "./bin/cadre hook claude"}]}}\n' >.claude/settings.json
+sed -i 's,"command": "[^"]*","command": "/gone/cadre",' .mcp.json
+is 0 'writes: cadre in .mcp.json; there is no /gone/cadre any more$' cadre setup --remove
+grep -q 'writes: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
+rm kept
+anew
+is 0 . cadre setup claude codex vscode
 # The same program by another path is no other.
 ln "$CADRE" "$TMPDIR/new/link" && mkdir "$TMPDIR/link" && mv "$TMPDIR/new/link" "$TMPDIR/link/cadre"
 sed -i "s,$TMPDIR/new,$TMPDIR/link," .mcp.json .claude/settings.json

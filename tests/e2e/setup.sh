@@ -114,10 +114,10 @@ mkdir -p .claude
 printf '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "env X=1 cadre hook claude"}]}]}}\n' >.claude/settings.json
 before
 is 0 'no client is set up in' cadre setup --check
-is 0 'there already, yours: cadre in .mcp.json' cadre setup claude
-grep -q 'there already, yours: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
+is 0 'left as it is, since it differs from what setup writes: cadre in .mcp.json$' cadre setup claude
+grep -q 'left as they are, since they differ from what setup writes: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook of a person's: $(cat "$TMPDIR/out")"
 is 0 'ok *claude' cadre setup --check
-is 0 '"notes":\["there already, yours: cadre' cadre setup claude --json
+is 0 '"notes":\["left as it is, since it differs from what setup writes: cadre' cadre setup claude --json
 is 0 . cadre setup --remove
 unchanged "a person's own"
 rm -r .mcp.json .claude

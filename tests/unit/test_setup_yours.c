@@ -62,6 +62,7 @@ static void a_persons_hook_stays_alone(void **state)
 		"\\\"$HOME/bin/cadre\\\" hook claude",
 		"sh -c 'cadre hook claude'",
 		"'/opt/bin/cadre' hook  'claude'",
+		"./bin/cadre hook claude",
 	};
 
 	(void)state;
@@ -158,6 +159,50 @@ static void a_program_of_another_name_knows_its_own(void **state)
 		}
 }
 
+/* A person's line runs the same program, in other quotes than setup's. */
+static void a_quote_in_a_path_doubles_no_hook(void **state)
+{
+	static const char *const names[] = { "cadre", "cadre-0.9" };
+	static const char *const lines[] = {
+		"exec '/opt/it'\\''s/%s' hook claude",
+		"\"/opt/it's/%s\" hook claude",
+		"/opt/it\\'s/%s hook claude --more",
+		"'/opt/it'\\''s/%s' hook claude",
+	};
+	const struct setup_client *c = setup_client_named("claude");
+	const size_t n = sizeof(lines) / sizeof(*lines);
+
+	(void)state;
+	for (size_t i = 0; i < 2 * n; i++) {
+		struct arena a = { 0 };
+		const char *path = arena_printf(&a, "/opt/it's/%s", names[i / n]);
+		const struct setup_words w = {
+			.command = path,
+			.line = arena_printf(&a, "%s hook claude", shell_word(&a, path)),
+		};
+		json_t *hook = json_pack("{s{s[{so}]}}", "hooks", "Stop", "command",
+					 json_sprintf(lines[i % n], names[i / n]));
+		char *text = json_dumps(hook, JSON_COMPACT);
+		struct setup_draft d = setup_draft_of(text, strlen(text));
+		struct setup_tally t = { 0 };
+		struct fault f = { 0 };
+
+		assert_int_equal(setup_put(c, PART_HOOKS, &w, &d, &t, &f), 0);
+		assert_int_equal(t.found, 1);
+		assert_int_equal(t.yours, i % n < 3);
+		assert_int_equal(t.changed, 0);
+		setup_cut(c, PART_HOOKS, &w, &d, &f);
+		if (t.yours)
+			setup_same(&d, text, strlen(text));
+		else
+			assert_null(strstr(d.text.data, "command"));
+		free(text);
+		json_decref(hook);
+		text_release(&d.text);
+		arena_release(&a);
+	}
+}
+
 /* A line that speaks of another client or program is none of cadre's. */
 static void a_hook_of_another_is_no_hook_of_cadre(void **state)
 {
@@ -244,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_persons_hook_stays_alone),
 		cmocka_unit_test(a_persons_entry_stays),
 		cmocka_unit_test(a_program_of_another_name_knows_its_own),
+		cmocka_unit_test(a_quote_in_a_path_doubles_no_hook),
 		cmocka_unit_test(a_hook_of_another_is_no_hook_of_cadre),
 		cmocka_unit_test(text_between_stray_marks_is_nobody_elses),
 		cmocka_unit_test(prose_that_names_the_marks_stays),

@@ -144,23 +144,6 @@ bool run_is_command(int argc, char **argv)
 	return op && command_at(op, argc - taken, argv + taken) >= 0;
 }
 
-char *run_shell_word(struct arena *a, const char *word)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789@%+=:,./_-";
-	const char *quote;
-	char *out;
-
-	if (*word && !word[strspn(word, safe)])
-		return arena_strdup(a, word);
-	out = arena_strdup(a, "'");
-	while ((quote = strchr(word, '\''))) {
-		out = arena_printf(a, "%s%.*s'\\''", out, (int)(quote - word), word);
-		word = quote + 1;
-	}
-	return arena_printf(a, "%s%s'", out, word);
-}
-
 static json_t *read_words(struct cli *cli, const struct op *op, int argc, char **argv,
 			  struct fault *f)
 {
@@ -183,7 +166,7 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 		if (!over && op->when && !strncmp(argv[i], "--wait=", 7))
 			words[n++] = arena_printf(&arena, "--%s", op->when->name);
 		if (command >= 0 && i >= command && argc - command > 1)
-			words[n++] = run_shell_word(&arena, argv[i]);
+			words[n++] = shell_word(&arena, argv[i]);
 		else
 			words[n++] = over ? argv[i] : spell_out(op, argv[i], &arena);
 	}

@@ -182,7 +182,7 @@ static void add_value(struct text *out, const json_t *value)
 			text_addf(&word, "%s%s", i ? "," : "", json_string_value(item));
 	else
 		text_addf(&word, "%s", json_string_value(value));
-	text_addf(out, " %s", run_shell_word(&a, word.data ? word.data : ""));
+	text_addf(out, " %s", shell_word(&a, word.data ? word.data : ""));
 	text_release(&word);
 	arena_release(&a);
 }

@@ -7,35 +7,6 @@
 
 #include "tools/cadre/setup/setup.h"
 
-/* The text of a word of a shell that is plain or in single quotes, as run_shell_word() writes
- * it; NULL: it is no such word, or more than one. */
-static const char *word_of(struct arena *a, const char *s)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789@%+=:,./_-";
-	struct text out = { 0 };
-	const char *word = NULL;
-
-	if (*s != '\'')
-		/* A word with = before any slash sets a variable. */
-		return s[strspn(s, plain)] || strcspn(s, "=") < strcspn(s, "/") ? NULL
-										: s;
-	for (;;) {
-		size_t n = strcspn(++s, "'");
-
-		text_add(&out, s, n);
-		s += n;
-		if (strncmp(s, "'\\''", 4) != 0)
-			break;
-		text_add(&out, "'", 1);
-		s += 3;
-	}
-	if (!strcmp(s, "'"))
-		word = arena_strdup(a, out.data);
-	text_release(&out);
-	return word;
-}
-
 /* The path or name of this program in a line that runs the client's hook and does nothing
  * else; NULL: it is another line. */
 static const char *program_of(struct arena *a, const struct setup_words *w,
@@ -46,8 +17,8 @@ static const char *program_of(struct arena *a, const struct setup_words *w,
 
 	if (n <= tail || strcmp(line + n - tail, end) != 0)
 		return NULL;
-	word = word_of(a, arena_strndup(a, line, n - tail));
-	return word && setup_is_cadre(w, word) ? word : NULL;
+	word = shell_text(a, arena_strndup(a, line, n - tail));
+	return word && setup_wrote(w, word) ? word : NULL;
 }
 
 static bool is_of_name(char c)
@@ -68,17 +39,10 @@ static bool has_words(const char *line, const char *words)
 static bool calls_hook(struct arena *a, const struct setup_words *w, const char *client,
 		       const char *line)
 {
-	struct text plain = { 0 };
-	bool calls;
+	const char *bare = shell_bare(a, line);
 
-	for (const char *s = line; *s; s++)
-		if (!strchr("'\"\\", *s) && !(s[0] == ' ' && s[1] == ' '))
-			text_add(&plain, s, 1);
-	text_add(&plain, "", 0);
-	calls = has_words(plain.data, arena_printf(a, "cadre hook %s", client)) ||
-		has_words(plain.data, arena_printf(a, "%s hook %s", w->command, client));
-	text_release(&plain);
-	return calls;
+	return has_words(bare, arena_printf(a, "cadre hook %s", client)) ||
+	       has_words(bare, shell_bare(a, w->line));
 }
 
 /* Whether a command is one that is looked for. */

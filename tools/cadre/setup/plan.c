@@ -60,7 +60,7 @@ static struct setup_words words_of(struct setup_plan *p, const struct setup_clie
 	return (struct setup_words){
 		.command = p->command,
 		.line = arena_printf(&p->arena, "%s hook %s",
-				     run_shell_word(&p->arena, p->command), c->name),
+				     shell_word(&p->arena, p->command), c->name),
 		.plugin = c->plugin ? plugin_of(p) : NULL,
 	};
 }
@@ -202,16 +202,30 @@ static void note(struct setup_plan *p, const char *text)
 	add_once(p, &p->notes, &p->n_notes, text);
 }
 
-/* Says that entries of a person's do what setup would add. */
+/* Where the command of an entry leads, unless to this program. */
+static const char *elsewhere(struct setup_plan *p, const struct setup_tally *tally)
+{
+	if (tally->other[0])
+		return arena_printf(&p->arena, "; it runs %s, another program than this",
+				    tally->other);
+	if (tally->gone[0])
+		return arena_printf(&p->arena, "; there is no %s any more", tally->gone);
+	return "";
+}
+
+/* Says that entries of a person's, which run cadre, stay. */
 static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		       enum setup_part part, const struct setup_tally *tally)
 {
 	if (tally->yours && part == PART_MCP)
-		note(p, arena_printf(&p->arena, "there already, yours: cadre in %s",
-				     t->shown));
+		note(p, arena_printf(&p->arena,
+				     "left as it is, since it differs from what setup "
+				     "writes: cadre in %s%s",
+				     t->shown, elsewhere(p, tally)));
 	else if (tally->yours)
 		note(p, arena_printf(&p->arena,
-				     "there already, yours: %d of the hooks in %s",
+				     "left as they are, since they differ from what "
+				     "setup writes: %d of the hooks in %s",
 				     tally->yours, t->shown));
 }
 
@@ -286,12 +300,16 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 {
 	struct setup_target *t = setup_plan_target(p, c, part, f);
 	struct setup_words words = words_of(p, c);
+	struct setup_tally tally;
+	struct fault ignored = { 0 };
 
 	/* A file that is passed over does not keep instructions. */
 	if (t && (part != PART_TEXT || p->passing || !is_shared(p, t)))
 		setup_cut(c, part, &words, &t->draft, f);
 	if (t && !f->code && setup_target_check(t, f) < 0)
 		setup_target_undo(t);
+	if (t && !f->code && setup_plan_look(p, c, part, &tally, &ignored) == 0)
+		note_yours(p, t, part, &tally);
 	if (f->code && p->passing)
 		pass_over(p, c, part, t, f);
 	return f->code;

@@ -18,6 +18,11 @@ bool setup_is_cadre(const struct setup_words *w, const char *word)
 	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, w->command);
 }
 
+bool setup_wrote(const struct setup_words *w, const char *command)
+{
+	return setup_is_cadre(w, command) && (command[0] == '/' || !strchr(command, '/'));
+}
+
 /* Finds the file that a command runs. */
 static bool stat_command(const char *command, struct stat *st)
 {
@@ -26,19 +31,6 @@ static bool stat_command(const char *command, struct stat *st)
 	if (!strchr(command, '/'))
 		return setup_in_path(command, path) && !stat(path, st);
 	return !access(command, X_OK) && !stat(command, st);
-}
-
-static bool is_there(const char *command)
-{
-	struct stat st;
-
-	return stat_command(command, &st);
-}
-
-bool setup_wrote(const struct setup_words *w, const char *command)
-{
-	return !strcmp(command, w->command) || !strcmp(command, "cadre") ||
-	       (command[0] == '/' && !is_there(command));
 }
 
 void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command)

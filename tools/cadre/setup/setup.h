@@ -97,11 +97,22 @@ int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
 int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
 		   struct setup_draft *d, struct fault *f);
 
-/* Whether a word is the path or the name of this program: ends with `cadre`, or is what setup
- * itself writes where the program's file has another name. */
+/* An entry or a hook that is there already is one of three things:
+ *
+ *	another's   it does not run cadre: setup_is_cadre() says no to its program.  An entry
+ *	            called `cadre` is then a conflict, a hook is passed over.
+ *	setup's     setup_wrote() says yes to its program, and nothing else is said beside that
+ *	            (is_as_written() in put.c, read_entry() in toml_put.c, program_of() in
+ *	            hooks.c).  It gets this program and is taken away by --remove, whatever
+ *	            program of that name it runs: which setup wrote it nothing tells.
+ *	a person's  it runs cadre in any other way (for hooks: calls_hook()).  It stays, and
+ *	            setup and --remove say so.
+ */
+
+/* Whether a program's path or name ends with `cadre`, or is that of this program, whose file may
+ * have another name. */
 bool setup_is_cadre(const struct setup_words *w, const char *word);
-/* Whether setup has written the command of an entry that says nothing else: it is the one that
- * it writes now, the name, or a path where nothing is any more. */
+/* Whether it is besides one as setup writes it: a name, or a path from the root. */
 bool setup_wrote(const struct setup_words *w, const char *command);
 /* Notes the command of an entry that was found. */
 void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command);
