@@ -326,36 +326,6 @@ static void a_diff_is_unified(void **state)
 		"--- f\n+++ f\n@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n 4\n@@ -8,3 +8,4 @@\n 8\n 9\n 0\n+y\n");
 }
 
-/* --- a file that comes meanwhile ------------------------------------------------------------------ */
-
-static void a_file_made_meanwhile_stays(void **state)
-{
-	char dir[] = "/tmp/setup-XXXXXX", path[64], got[16] = "";
-	struct setup_target t;
-	struct fault f = { 0 };
-	FILE *file;
-
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/mine.json", dir);
-	assert_int_equal(setup_target_find(&t, path, "mine.json", NULL, &f), 0);
-	assert_int_equal(setup_target_read(&t, &f), 0);
-	file = fopen(path, "w");
-	fputs("mine", file);
-	fclose(file);
-	t.draft.there = true;
-	text_addf(&t.draft.text, "ours");
-	assert_int_equal(setup_target_write(&t, &f), FAULT_CONFLICT);
-	assert_non_null(strstr(f.text, "mine.json was changed meanwhile"));
-	file = fopen(path, "r");
-	assert_non_null(fgets(got, sizeof(got), file));
-	fclose(file);
-	assert_string_equal(got, "mine");
-	setup_target_release(&t);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,7 +338,6 @@ int main(void)
 		cmocka_unit_test(what_was_added_stays),
 		cmocka_unit_test(every_hook_does_something),
 		cmocka_unit_test(a_diff_is_unified),
-		cmocka_unit_test(a_file_made_meanwhile_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,7 @@ static void a_persons_hook_stays_alone(void **state)
 		"sh -c 'cadre hook claude'",
 		"'/opt/bin/cadre' hook  'claude'",
 		"./bin/cadre hook claude",
+		"/usr/bin/env X=1 /opt/bin/cadre hook claude",
 	};
 
 	(void)state;

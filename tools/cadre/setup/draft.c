@@ -75,7 +75,9 @@ static size_t back(const struct setup_draft *d, size_t at, const char *eol)
 										  : at;
 }
 
-/* The line end of what is taken away; one line has none within, and was put with the file's. */
+/* The line end of what is taken away, which may not be the file's: of "begin\r\nx\r\nend" in
+ * "a\n\nbegin\r\nx\r\nend\nb" it is \r\n, so that "a\n\nb" is left.  One line alone has none
+ * within, and was put with the file's. */
 static const char *eol_of(const struct setup_draft *d, size_t from, size_t to)
 {
 	const char *inner = memchr(d->text.data + from, '\n', to - from);
@@ -102,12 +104,14 @@ void draft_cut(struct setup_draft *d, size_t from, size_t to)
 	size_t above = back(d, from, eol), ended = ending(d, to);
 
 	if (!ended) {
-		/* The line ends above were put only where the text ended here. */
+		/* "a" became "a\n\nours", of which both line ends go; of "a\nours, mine" they
+		 * stay, since ours did not end the text. */
 		draft_splice(d, to < d->text.len ? from : back(d, above, eol), to, "", 0);
 		return;
 	}
 	to += ended;
-	/* The line end above is that of an empty line only if another one is before it. */
+	/* "a\n" became "a\n\nours\n", of which the empty line goes; of "a\nours\n", where a
+	 * person has removed that line, no line end goes but that of ours. */
 	if (above < from && above > draft_start(d) && d->text.data[above - 1] != '\n')
 		above = from;
 	d->there = above || to < d->text.len;

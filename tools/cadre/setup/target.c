@@ -256,19 +256,46 @@ static bool keep_owner(int fd, const struct setup_target *t)
 	       keep_list(fd, t) && fchmod(fd, t->st.st_mode & 07777) == 0;
 }
 
+/* Whether a call failed since the file system, or the kernel, does not know it. */
+static bool is_unknown(void)
+{
+	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
+	       errno == EPERM;
+}
+
+/* Renames a file to a name that none may have; false with errno set.  NFS knows no such flag,
+ * exFAT and some of FUSE no links either: there the name is taken by an empty file first. */
+static bool rename_to_new(const char *from, const char *to)
+{
+	int fd, why;
+
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
+		return true;
+	if (!is_unknown())
+		return false;
+	if (!link(from, to))
+		return !unlink(from);
+	if (!is_unknown())
+		return false;
+	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	close(fd);
+	if (!rename(from, to))
+		return true;
+	why = errno;
+	unlink(to);
+	errno = why;
+	return false;
+}
+
 /* Gives the file that was written its name, which no other may have got meanwhile. */
 static int put_in_place(const struct setup_target *t, const char *beside, struct fault *f)
 {
 	if (check_same(t, f) < 0)
 		return f->code;
-	if (!renameat2(AT_FDCWD, beside, AT_FDCWD, t->path,
-		       t->was ? 0 : RENAME_NOREPLACE))
+	if (t->was ? !rename(beside, t->path) : rename_to_new(beside, t->path))
 		return 0;
-	/* NFS knows no such flag. */
-	if (errno == EINVAL && !link(beside, t->path)) {
-		unlink(beside);
-		return 0;
-	}
 	return errno == EEXIST
 		       ? changed_meanwhile(t, f)
 		       : fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);

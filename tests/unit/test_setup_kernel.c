@@ -1,0 +1,133 @@
+/*
+ * setup on file systems that know less: a new file gets its name, and one that came meanwhile
+ * stays, where no rename may say that it is to replace nothing (NFS), nor links are known (exFAT).
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "tests/lib/setup.h"
+
+/* From here on this process has calls that fail: renameat2 with `renaming`, if it has flags, and
+ * links with `linking`; 0: they work. */
+static void let_fail(int renaming, int linking)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_linkat, 4, 0),
+#ifdef __NR_link
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_link, 3, 0),
+#else
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_linkat, 3, 0),
+#endif
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_renameat2, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[4])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 2),
+		BPF_STMT(BPF_RET | BPF_K, linking ? SECCOMP_RET_ERRNO | (unsigned)linking
+						  : SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)renaming),
+	};
+	const struct sock_fprog prog = { .len = sizeof(code) / sizeof(*code),
+					 .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		_exit(77);
+}
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	fputs(text, file);
+	fclose(file);
+}
+
+/* Writes a file that was not there when it was looked for: 0, 1 where it was found to be changed
+ * meanwhile, or 2. */
+static int write_new(const char *path, bool comes_meanwhile)
+{
+	struct setup_target t;
+	struct fault f = { 0 };
+
+	if (setup_target_find(&t, path, "mine.json", NULL, &f) == 0 &&
+	    setup_target_read(&t, &f) == 0) {
+		if (comes_meanwhile)
+			put(path, "mine");
+		t.draft.there = true;
+		text_addf(&t.draft.text, "ours");
+		setup_target_write(&t, &f);
+	}
+	setup_target_release(&t);
+	return !f.code ? 0 : f.code == FAULT_CONFLICT ? 1 : 2;
+}
+
+static void writes(int renaming, int linking, bool comes_meanwhile)
+{
+	char dir[] = "/tmp/setup-XXXXXX", path[64], got[16] = "";
+	FILE *file;
+	int status;
+	pid_t pid;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/mine.json", dir);
+	pid = fork();
+	if (!pid) {
+		if (renaming)
+			let_fail(renaming, linking);
+		_exit(write_new(path, comes_meanwhile));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), comes_meanwhile);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(got, sizeof(got), file));
+	fclose(file);
+	assert_string_equal(got, comes_meanwhile ? "mine" : "ours");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
+}
+
+static void a_new_file_gets_its_name(void **state)
+{
+	(void)state;
+	writes(0, 0, false);
+	writes(EINVAL, 0, false);
+	writes(EINVAL, EPERM, false);
+	writes(EINVAL, EOPNOTSUPP, false);
+	writes(ENOSYS, ENOSYS, false);
+}
+
+static void a_file_made_meanwhile_stays(void **state)
+{
+	(void)state;
+	writes(0, 0, true);
+	writes(EINVAL, 0, true);
+	writes(EINVAL, EPERM, true);
+	writes(ENOSYS, ENOSYS, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_file_gets_its_name),
+		cmocka_unit_test(a_file_made_meanwhile_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
