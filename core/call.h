@@ -71,6 +71,9 @@ struct settings {
 	/* Looks at a person's folder before workspaces are made as copies of it; a fault is
 	 * at `where`.  NULL: nobody looks. */
 	int (*check_golden)(const char *path, const char *where, struct fault *f);
+	/* Looks whether there is a folder before an agent is sent there; a fault is at `where`.
+	 * NULL: nobody looks. */
+	int (*check_folder)(const char *path, const char *where, struct fault *f);
 	/* Looks for a host of the state folder `home` and tells its process, 0 where none
 	 * runs.  NULL: nobody looks. */
 	int64_t (*find_host)(const char *home);

@@ -406,6 +406,7 @@ static int load(struct home *h, enum home_use use, const char *const *flags,
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;
 	h->settings.check_golden = golden_check;
+	h->settings.check_folder = folder_check;
 	h->settings.find_host = home_host_of;
 	h->settings.look_at_work = work_look;
 	h->settings.look_at_trash = trash_losers;

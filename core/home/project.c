@@ -40,14 +40,30 @@ static bool resolve(const char *path, char out[4096])
 	return paths_join(out, real, path + strspn(path, "/"));
 }
 
+/* Finds the top of the project, and the whole path of what is given. */
+static bool find_whole(const struct home *h, const char *given, char top[4096],
+		       char whole[4096])
+{
+	char here[4096];
+
+	return getcwd(here, sizeof(here)) && find_top(h, here, top) &&
+	       paths_join(whole, *given == '/' ? "/" : here,
+			  given + (*given == '/' ? strspn(given, "/") : 0));
+}
+
 bool project_path(const struct home *h, const char *given, char out[4096])
 {
-	char here[4096], top[4096], whole[4096], real[4096];
+	char top[4096], whole[4096], real[4096];
 
-	if (!getcwd(here, sizeof(here)) || !find_top(h, here, top) ||
-	    !paths_join(whole, *given == '/' ? "/" : here,
-			given + (*given == '/' ? strspn(given, "/") : 0)))
-		return false;
-	return !glob_tidy(whole, top, out) ||
-	       (resolve(whole, real) && !glob_tidy(real, top, out));
+	return find_whole(h, given, top, whole) &&
+	       (!glob_tidy(whole, top, out) ||
+		(resolve(whole, real) && !glob_tidy(real, top, out)));
+}
+
+bool project_path_led(const struct home *h, const char *given, char out[4096])
+{
+	char top[4096], whole[4096], real[4096], real_top[4096];
+
+	return find_whole(h, given, top, whole) && resolve(top, real_top) &&
+	       resolve(whole, real) && !glob_tidy(real, real_top, out);
 }

@@ -13,5 +13,7 @@
  * `..`; false where it is not below the top.  Links count where the path leads out without
  * them. */
 bool project_path(const struct home *h, const char *given, char out[4096]);
+/* The same for where a path leads when its links are followed. */
+bool project_path_led(const struct home *h, const char *given, char out[4096]);
 
 #endif

@@ -92,3 +92,13 @@ int golden_check(const char *path, const char *where, struct fault *f)
 	make_whole(path, git);
 	return refuse(path, git, where, f);
 }
+
+int folder_check(const char *path, const char *where, struct fault *f)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	fault_set(f, FAULT_INVALID, where, "%.180s is no folder", path);
+	return fault_hint(f, "Make it, or name another one.");
+}

@@ -11,5 +11,7 @@
  * move its branch.  A folder that is not there, or is none, is the copier's to tell.  The
  * fault is at `where`. */
 int golden_check(const char *path, const char *where, struct fault *f);
+/* Refuses what is no folder, at `where`. */
+int folder_check(const char *path, const char *where, struct fault *f);
 
 #endif

@@ -40,8 +40,8 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 	if (a->project && *a->project) {
 		w.backend = BACKEND_KIND_FOLDER;
 		w.folder = a->project;
-		if (call->settings->check_golden &&
-		    (rc = call->settings->check_golden(a->project, where, &call->fault)))
+		if (call->settings->check_folder &&
+		    (rc = call->settings->check_folder(a->project, where, &call->fault)))
 			return rc;
 	}
 	if ((rc = member_check_host(call, where)) < 0 ||

@@ -47,6 +47,11 @@ all() { # with a host, or without
 	event Write '{"content":"{\"file_path\":\"b\"}","file_path":"src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
 	event MultiEdit '{"edits":[{"file_path":"src/b.c"}],"file_path":"./doc/../src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
 	event NotebookEdit '{"notebook_path":"doc/n.ipynb"}'; denied claude 'doc/n\.ipynb is reserved by coder'
+	ln -s src "$work/led"; : >"$work/src/a.c" && ln -s src/a.c "$work/one"
+	event Edit '{"file_path":"led/sub/new.c"}'; denied claude 'src/sub/new\.c is reserved by coder'
+	event Edit '{"file_path":"one"}'; denied claude 'src/a\.c is reserved by coder'
+	event Edit '{"file_path":"led/b.c"}'; free claude
+	rm "$work/led" "$work/one" "$work/src/a.c"
 	event Read '{"file_path":"src/a.c"}'; free claude
 	event Edit '{"file_path":"src/b.c"}'; free claude
 	event Edit "{\"file_path\":\"$TMPDIR/elsewhere/src/a.c\"}"; free claude

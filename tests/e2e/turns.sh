@@ -52,6 +52,7 @@ is 0 . cadre agent update m --project "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look there'
 until_done has m done 2
 is 0 "I am m in $TMPDIR/elsewhere" cadre turn read 0 --agent m
+is 2 'is no folder' cadre agent update m --project "$TMPDIR/never"
 rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1

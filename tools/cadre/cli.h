@@ -15,6 +15,7 @@
 
 #include <signal.h>
 
+#include "core/base/shell.h"
 #include "core/client/client.h"
 
 enum { CLI_FLAGS = 32 };
@@ -151,13 +152,6 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
 const struct field *run_option(const struct op *op, const char *word);
-/* A text as a word that is typed into a shell: in quotes, unless that would leave it alone. */
-char *shell_word(struct arena *a, const char *text);
-/* The text of a word that shell_word() wrote; NULL: it did not write that. */
-const char *shell_text(struct arena *a, const char *word);
-/* A shell's line without quotes, backslashes and double blanks, by which lines that say the same
- * in other quotes can be compared. */
-const char *shell_bare(struct arena *a, const char *line);
 /* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
  * negative with `f` filled. */
 int misread_check(struct cli *cli, const struct op *op, const json_t *args, int argc,

@@ -13,7 +13,7 @@
 #include "core/base/clock.h"
 #include "tools/cadre/hook/hook.h"
 
-enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 5000, PATHS_MOST = 64 };
+enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000, PATHS_MOST = 64 };
 
 struct scan {
 	struct hook_event *out;

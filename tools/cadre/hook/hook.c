@@ -18,7 +18,11 @@
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
 
-enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* of message.show */ };
+enum {
+	BYTES_PER_TOKEN = 4,
+	TOKENS_LEAST = 250 /* of message.show */,
+	PATHS_MOST = 64 /* of message.news */
+};
 
 struct hook {
 	struct cli *cli;
@@ -131,21 +135,32 @@ static bool is_own(const char *name)
 	return false;
 }
 
-/* The files of the project that the tool is about to write, as arguments of message.news. */
+static void add_path(json_t *paths, const char *path)
+{
+	if (*path && json_array_size(paths) < PATHS_MOST)
+		json_array_append_new(paths, json_string(path));
+}
+
+/* The files of the project that the tool is about to write, as arguments of message.news: under the
+ * names that they are given, and those to which links lead. */
 static json_t *about_to_write(const struct hook *h)
 {
 	json_t *args = json_object(), *paths = json_array(), *path;
-	char spelled[4096];
+	char spelled[4096], led[4096];
 	bool writes = false;
 	size_t i;
 
 	for (const char *const *w = h->client->writers; *w; w++)
 		writes |= !strcmp(h->event.tool, *w);
-	json_array_foreach(h->event.paths, i, path)
-		if (writes &&
-		    project_path(&h->cli->home, json_string_value(path), spelled) &&
-		    *spelled)
-			json_array_append_new(paths, json_string(spelled));
+	json_array_foreach(h->event.paths, i, path) {
+		const char *given = json_string_value(path);
+
+		if (!writes || !project_path(&h->cli->home, given, spelled))
+			continue;
+		add_path(paths, spelled);
+		if (project_path_led(&h->cli->home, given, led) && strcmp(led, spelled))
+			add_path(paths, led);
+	}
 	if (h->rule->kind == HOOK_TOOL && json_array_size(paths))
 		json_object_set(args, "paths", paths);
 	json_decref(paths);

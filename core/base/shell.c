@@ -1,9 +1,6 @@
-/*
- * shell - words as they are typed into a shell, and what such a word says.
- */
-#include <string.h>
+#include "core/base/shell.h"
 
-#include "tools/cadre/cli.h"
+#include <string.h>
 
 /* Characters that mean nothing to a shell. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
