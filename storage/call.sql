@@ -126,7 +126,8 @@ SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NU
 SELECT (SELECT count(*) FROM task
 		WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2)
 	+ (SELECT count(*) FROM reservation
-		WHERE agent = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2) AS n;
+		WHERE agent = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2
+			AND generation = (SELECT generation FROM agent WHERE id = :agent)) AS n;
 
 -- name: state_keys
 SELECT incarnation, id_a, id_b, id_c FROM state WHERE one = 1;

@@ -40,6 +40,7 @@ WHERE s.one = 1;
 SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
+	UNION ALL SELECT min(lease_until) FROM reservation WHERE lease_until > :now
 	UNION ALL SELECT min(due_at) FROM delayed WHERE due_at > :now
 	UNION ALL SELECT min(due_at) FROM delivery
 	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now) e;

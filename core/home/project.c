@@ -17,7 +17,7 @@ static bool find_top(const struct home *h, const char *here, char top[4096])
 
 	if (!whose_place(top))
 		return false;
-	if (strcmp(top, here) != 0 || !h->found || !h->dir[0])
+	if (whose_is_top(top) || !h->found || !h->dir[0])
 		return true;
 	snprintf(folder, sizeof(folder), "%s", h->dir);
 	paths_up(folder);

@@ -16,7 +16,7 @@ enum { LEVELS = 64 /* of folders, in which a place lies */ };
 
 /* --- places --------------------------------------------------------------------- */
 
-static bool is_top(const char *dir)
+bool whose_is_top(const char *dir)
 {
 	char git[4096];
 	struct stat st;
@@ -33,7 +33,7 @@ bool whose_place(char out[4096])
 		return false;
 	memcpy(out, here, sizeof(here));
 	do
-		if (is_top(out))
+		if (whose_is_top(out))
 			return true;
 	while (paths_up(out));
 	memcpy(out, here, sizeof(here));

@@ -24,6 +24,8 @@ struct whose {
 	char team[72], agent[72], token[72];
 };
 
+/* Whether a folder is the top of a worktree of git. */
+bool whose_is_top(const char *dir);
 /* The place of the working directory; false where that cannot be told. */
 bool whose_place(char out[4096]);
 

@@ -269,8 +269,8 @@ grep -q ' here' "$TMPDIR/told" || bad "a worktree's agent is not told: $(cat "$T
 # A client that goes to another agent's worktree stays who it was when its session began.
 mkdir "$TMPDIR/other"
 (cd "$TMPDIR/other" && git init -q . && cadre agent env tester --team crew --here) >/dev/null 2>&1 || bad "--here"
-at() { # EVENT FOLDER: what is told
-	printf '{"hook_event_name":"%s","session_id":"moves","cwd":"%s"}' "$1" "$2" |
+at() { # EVENT FOLDER [MORE]: what is told
+	printf '{"hook_event_name":"%s","session_id":"%s","cwd":"%s"%s}' "$1" "${session:-moves}" "$2" "${3-}" |
 		(cd / && XDG_RUNTIME_DIR=$TMPDIR/elsewhere "$CADRE" hook claude) >"$TMPDIR/told"
 }
 at SessionStart "$TMPDIR/work"
@@ -280,6 +280,14 @@ cadre --team crew send tester "not for coder" >/dev/null || bad "send"
 at UserPromptSubmit "$TMPDIR/other"
 grep -q 'coder of team.* mine' "$TMPDIR/told" && ! grep -q 'not for' "$TMPDIR/told" ||
 	bad "a client in another worktree: $(cat "$TMPDIR/told")"
+# So it does when it is compacted there; the files that it writes are those of where it is.
+at SessionStart "$TMPDIR/other"
+grep -q 'You are coder' "$TMPDIR/told" || bad "a session that goes on: $(cat "$TMPDIR/told")"
+(cd "$TMPDIR/other" && cadre --team crew --as tester reserve near) >/dev/null || bad "reserve"
+at PreToolUse "$TMPDIR/other" ',"tool_name":"Edit","tool_input":{"file_path":"near"}'
+grep -q 'near is reserved by tester' "$TMPDIR/told" || bad "a file of where it is: $(cat "$TMPDIR/told")"
+(cd "$TMPDIR/other" && cadre --team crew --as tester unreserve) >/dev/null || bad "unreserve"
+session=another
 at SessionStart "$TMPDIR/other"
 grep -q 'You are tester.* not for coder' "$TMPDIR/told" || bad "a new session: $(cat "$TMPDIR/told")"
 # Without an identity, a state or a token that holds a hook tells nothing.

@@ -219,7 +219,7 @@ static pid_t start(char **words, const sigset_t *before, struct fault *f)
 	pid_t wrapper = getpid(), pid = fork();
 
 	if (pid == 0) {
-		/* Without its wrapper a program would go on beside the next one. */
+		/* A program whose wrapper was killed is told to end, before it is run again. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != wrapper)
 			_exit(128 + SIGTERM);

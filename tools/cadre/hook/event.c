@@ -154,6 +154,8 @@ static void in_text(struct scan *s, char c)
 	}
 	if (s->patch && s->escaped && c == 'n') { /* the end of a line */
 		s->n -= s->n < sizeof(s->word);
+		if (s->n >= 2 && !memcmp(s->word + s->n - 2, "\\r", 2))
+			s->n -= 2;
 		keep_heading(s);
 		s->n = 0;
 		s->escaped = false;

@@ -54,7 +54,7 @@ static int ask_all(struct cli *cli, FILE *git, struct fault *f)
 	}
 	free(path);
 	json_decref(paths);
-	return rc < 0 ? rc : refused;
+	return refused ? refused : rc;
 }
 
 int guard_commit(struct cli *cli)

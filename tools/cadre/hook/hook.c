@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -29,6 +30,7 @@ struct hook {
 	const struct hook_client *client;
 	const struct hook_rule *rule;
 	struct hook_event event;
+	char at[4096]; /* the folder of the event, from which its paths are told */
 	/* In a turn that a runner has started its mail comes by the turns: what was shown in
 	 * one would be lost where that turn does not end well. */
 	bool in_turn;
@@ -43,6 +45,10 @@ static json_t *call(const struct hook *h, const struct op *op, json_t *args,
 	return answer;
 }
 
+/* Once it writes a hook goes on to its end, which is near: half a text, or one that comes again, would
+ * be worse than a late one. */
+static atomic_bool writes_out;
+
 /* Writes all of it to standard output, which nobody else here uses: 0 or a fault. */
 static int write_out(const struct hook *h, const char *text, struct fault *f)
 {
@@ -50,6 +56,7 @@ static int write_out(const struct hook *h, const char *text, struct fault *f)
 	size_t at = 0;
 	ssize_t n = 0;
 
+	atomic_store(&writes_out, true);
 	form_fill(&out, h->rule, text);
 	while (at < out.len &&
 	       (n = write(STDOUT_FILENO, out.data + at, out.len - at)) >= 0)
@@ -147,7 +154,7 @@ static json_t *about_to_write(const struct hook *h)
 {
 	json_t *args = json_object(), *paths = json_array(), *path;
 	char spelled[4096], led[4096];
-	bool writes = false;
+	bool writes = false, there = !h->at[0] || chdir(h->at) == 0;
 	size_t i;
 
 	for (const char *const *w = h->client->writers; *w; w++)
@@ -155,7 +162,7 @@ static json_t *about_to_write(const struct hook *h)
 	json_array_foreach(h->event.paths, i, path) {
 		const char *given = json_string_value(path);
 
-		if (!writes || !project_path(&h->cli->home, given, spelled))
+		if (!writes || !there || !project_path(&h->cli->home, given, spelled))
 			continue;
 		add_path(paths, spelled);
 		if (project_path_led(&h->cli->home, given, led) && strcmp(led, spelled))
@@ -164,6 +171,8 @@ static json_t *about_to_write(const struct hook *h)
 	if (h->rule->kind == HOOK_TOOL && json_array_size(paths))
 		json_object_set(args, "paths", paths);
 	json_decref(paths);
+	if (h->at[0] && chdir(h->event.cwd) < 0)
+		errno = 0; /* then the fault of the call says so */
 	return args;
 }
 
@@ -230,6 +239,8 @@ static void *end_in_time(void *arg)
 	struct fault f = { 0 };
 
 	nanosleep(&most, NULL);
+	if (atomic_load(&writes_out))
+		return NULL;
 	fault_set(&f, FAULT_TIMEOUT, "", "the state did not answer within %d ms",
 		  HOOK_MOST_MS);
 	tell_log(arg, &f);
@@ -273,14 +284,16 @@ static void stay(struct hook *h)
 	char began[sizeof(e->cwd)];
 	ssize_t n;
 
-	if (*place && h->rule->kind == HOOK_START) {
+	memcpy(h->at, e->cwd, sizeof(h->at));
+	/* A session that is resumed or compacted starts again, and is the same one. */
+	if (*place && h->rule->kind == HOOK_START && access(place, F_OK) < 0)
 		unlink(place);
-		if (symlink(e->cwd, place) < 0)
-			errno = 0; /* then the event's own folder says */
-	} else if (*place && (n = readlink(place, began, sizeof(began) - 1)) > 0) {
+	if (*place && symlink(e->cwd, place) < 0 &&
+	    (n = readlink(place, began, sizeof(began) - 1)) > 0) {
 		began[n] = '\0';
 		memcpy(e->cwd, began, (size_t)n + 1);
 	}
+	errno = 0; /* without a link the event's own folder says */
 	arena_release(&a);
 }
 
