@@ -170,11 +170,6 @@ void awaited_take(void *arg, const char *result, const struct fault *f);
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* cli_client() for a call of that operation. */
 int run_client(struct cli *cli, const struct op *op, struct fault *f);
-
-/* --- here_spell.c ------------------------------------------------------------- */
-
-/* Spells arguments that name paths from this directory as they are elsewhere. */
-void here_spell(struct cli *cli, const struct op *op, json_t *args);
 /* Asks a person at a terminal whether to go on; false, with the fault filled: no. */
 bool run_asks(struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
@@ -183,6 +178,11 @@ bool run_goes_on(const struct cli *cli, struct fault *f);
  * is NULL. */
 json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const char *arg,
 		 json_t *value, struct fault *f);
+
+/* --- here_spell.c ------------------------------------------------------------- */
+
+/* Spells arguments that name paths from this directory as they are elsewhere. */
+void here_spell(struct cli *cli, const struct op *op, json_t *args);
 
 /* --- wait.c ---------------------------------------------------------------------- */
 

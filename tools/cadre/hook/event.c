@@ -13,7 +13,7 @@
 #include "core/base/clock.h"
 #include "tools/cadre/hook/hook.h"
 
-enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000, PATHS_MOST = 64 };
+enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000 };
 
 struct scan {
 	struct hook_event *out;
@@ -90,7 +90,7 @@ static void keep_path(struct scan *s, size_t skip)
 	s->word[s->n] = '"';
 	s->word[skip] = '"'; /* in the place of the last byte before */
 	text = json_loadb(s->word + skip, s->n + 1 - skip, JSON_DECODE_ANY, NULL);
-	if (text && json_array_size(s->out->paths) < PATHS_MOST)
+	if (text && json_array_size(s->out->paths) < HOOK_PATHS)
 		json_array_append(s->out->paths, text);
 	json_decref(text);
 }

@@ -10,8 +10,6 @@
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
 
-enum { AT_ONCE = 64 /* paths that message.news takes */ };
-
 /* Asks for some paths, which are taken over: 1 and says why where one is reserved, 0, or a
  * fault. */
 static int refuses(struct cli *cli, json_t *paths, struct fault *f)
@@ -46,7 +44,7 @@ static int ask_all(struct cli *cli, FILE *git, struct fault *f)
 		over = getdelim(&path, &room, '\0', git) <= 0;
 		if (!over)
 			json_array_append_new(paths, json_string(path));
-		if (json_array_size(paths) < (over ? 1 : AT_ONCE))
+		if (json_array_size(paths) < (over ? 1 : HOOK_PATHS))
 			continue;
 		rc = refuses(cli, json_incref(paths), f);
 		refused += rc > 0;

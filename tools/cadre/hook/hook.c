@@ -19,11 +19,7 @@
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
 
-enum {
-	BYTES_PER_TOKEN = 4,
-	TOKENS_LEAST = 250 /* of message.show */,
-	PATHS_MOST = 64 /* of message.news */
-};
+enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* of message.show */ };
 
 struct hook {
 	struct cli *cli;
@@ -144,31 +140,42 @@ static bool is_own(const char *name)
 
 static void add_path(json_t *paths, const char *path)
 {
-	if (*path && json_array_size(paths) < PATHS_MOST)
+	if (*path && json_array_size(paths) < HOOK_PATHS)
 		json_array_append_new(paths, json_string(path));
+}
+
+/* Whether a tool is about to run that writes the files which the event names. */
+static bool writes_files(const struct hook *h)
+{
+	if (h->rule->kind != HOOK_TOOL || !json_array_size(h->event.paths))
+		return false;
+	for (const char *const *w = h->client->writers; *w; w++)
+		if (!strcmp(h->event.tool, *w))
+			return true;
+	return false;
 }
 
 /* The files of the project that the tool is about to write, as arguments of message.news: under the
  * names that they are given, and those to which links lead. */
 static json_t *about_to_write(const struct hook *h)
 {
-	json_t *args = json_object(), *paths = json_array(), *path;
+	json_t *args = json_object(), *paths, *path;
 	char spelled[4096], led[4096];
-	bool writes = false, there = !h->at[0] || chdir(h->at) == 0;
 	size_t i;
 
-	for (const char *const *w = h->client->writers; *w; w++)
-		writes |= !strcmp(h->event.tool, *w);
+	if (!writes_files(h) || (h->at[0] && chdir(h->at) < 0))
+		return args;
+	paths = json_array();
 	json_array_foreach(h->event.paths, i, path) {
 		const char *given = json_string_value(path);
 
-		if (!writes || !there || !project_path(&h->cli->home, given, spelled))
+		if (!project_path(&h->cli->home, given, spelled))
 			continue;
 		add_path(paths, spelled);
 		if (project_path_led(&h->cli->home, given, led) && strcmp(led, spelled))
 			add_path(paths, led);
 	}
-	if (h->rule->kind == HOOK_TOOL && json_array_size(paths))
+	if (json_array_size(paths))
 		json_object_set(args, "paths", paths);
 	json_decref(paths);
 	if (h->at[0] && chdir(h->event.cwd) < 0)
@@ -293,7 +300,6 @@ static void stay(struct hook *h)
 		began[n] = '\0';
 		memcpy(e->cwd, began, (size_t)n + 1);
 	}
-	errno = 0; /* without a link the event's own folder says */
 	arena_release(&a);
 }
 

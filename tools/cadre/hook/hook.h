@@ -75,4 +75,6 @@ extern const char plugin_opencode[];
  * a hook ends. */
 enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
 
+enum { HOOK_PATHS = 64 /* that message.news takes at once */ };
+
 #endif
