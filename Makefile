@@ -66,7 +66,12 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
 , := ,
-LIBS = $(PKG_LIBS) -pthread -ldl -lm
+# What is built to be used holds its libraries, where their archives are there: each command is
+# a process, and three tenths of an empty one went to finding them.
+archive = $(or $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),$(2))
+ARCHIVES = $(eval ARCHIVES := $(call archive,sqlite3,-lsqlite3) $(call archive,jansson,-ljansson) \
+	$(call archive,uv_a,-luv) $(call archive,md,-lmd))$(ARCHIVES)
+LIBS = $(if $(B),$(PKG_LIBS),$(ARCHIVES)) -pthread -ldl -lm
 SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) '$(2)';)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
 link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
