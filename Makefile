@@ -66,8 +66,8 @@ WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
 CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
 , := ,
-# What is built to be used holds its libraries, where their archives are there: each command is
-# a process, and three tenths of an empty one went to finding them.
+# The programs of a build without a variant hold their libraries, where the archives are there:
+# each command is a process, and three tenths of an empty one went to finding them.
 archive = $(or $(wildcard $(shell $(CC) -print-file-name=lib$(1).a)),$(2))
 ARCHIVES = $(eval ARCHIVES := $(call archive,sqlite3,-lsqlite3) $(call archive,jansson,-ljansson) \
 	$(call archive,uv_a,-luv) $(call archive,md,-lmd))$(ARCHIVES)

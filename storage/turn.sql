@@ -29,7 +29,7 @@ WHERE a.gone = 0 AND w.host = :host ORDER BY r.agent;
 
 -- name: runner_again
 -- scan ok: runners, few
--- When a runner that waits behind a failure may be tried again; 0: none waits.
+-- When a runner that waits behind a turn that failed or was stopped may begin; 0: none waits.
 SELECT coalesce(min(retry_at), 0) AS at FROM runner WHERE retry_at > :now;
 
 -- name: turn_queue
@@ -182,15 +182,16 @@ WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- text: client_session
--- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes on with the session that this one told,
--- once: what is wrong may be in that, or in a turn that told none for the session that it was given.
+-- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes
+-- on with the session that this one told, once: what is wrong may be in that, or in a turn that
+-- told none for the session that it was given.
 UPDATE runner SET failures = failures + 1, retry_at = :retry_at,
 	client_session = CASE WHEN failures = 0 THEN :client_session END
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
--- A turn that was interrupted leaves its session to the next one.
-UPDATE runner SET client_session = coalesce(:client_session, client_session)
+-- A turn that was interrupted leaves its session to the next one, which begins a moment later.
+UPDATE runner SET client_session = coalesce(:client_session, client_session), retry_at = :retry_at
 WHERE agent = :agent AND command = :command;
 
 -- name: gc_turn_outputs

@@ -18,6 +18,9 @@ enum {
 	PROMPT_ROOM = 3 << 20,
 	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
 	RETRY_MOST_MS = 60000,
+	/* Messages that come so soon behind the one that stopped a turn begin the next one with
+	 * it, and do not stop that. */
+	GATHER_MS = 100,
 };
 
 /* --- its agent --------------------------------------------------------------------- */
@@ -304,8 +307,8 @@ static int count_turn(struct call *call, const struct turn_row *u,
 		     ? sql_run(call, runner_went, .agent = u->agent,
 			       .client_session = u->client_session, .command = u->command)
 		     : sql_run(call, runner_kept, .agent = u->agent,
-			       .client_session = u->client_session,
-			       .command = u->command);
+			       .client_session = u->client_session, .command = u->command,
+			       .retry_at = call->now + GATHER_MS);
 	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 

@@ -112,6 +112,17 @@ is 0 '"state":"interrupted"' cadre turns --agent b --json
 for text in 'a long piece of work' 'a word' 'stop that'; do
 	is 0 "$text" cadre turn read "$((turn + 1))"
 done
+# Several at once become one turn.
+stopped=$(turns b interrupted) pids=
+for n in 1 2 3; do
+	"$CADRE" agent say b "at once $n" >/dev/null &
+	pids="$pids $!"
+done
+wait $pids
+for n in 1 2 3; do
+	until_done shows "$((turn + 2))" "at once $n"
+done
+is 0 "^$((stopped + 1))\$" turns b interrupted
 # A runner that ignores the signals is killed.
 runner deaf <<'END'
 #!/bin/sh
