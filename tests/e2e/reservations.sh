@@ -101,7 +101,7 @@ all() { # with a host, or without
 	takers=
 	while [ $i -le 32 ]; do
 		case $((i % 3)) in 0) glob="r/**" ;; 1) glob="r/*/x.c" ;; *) glob="r/a/x.c" ;; esac
-		"$CADRE" --team crew --as w-$i reserve "$glob" >"$TMPDIR/taker.$i" 2>&1 &
+		(cd "$work" && exec "$CADRE" --team crew --as w-$i reserve "$glob") >"$TMPDIR/taker.$i" 2>&1 &
 		takers="$takers $!:$i"
 		i=$((i + 1))
 	done
