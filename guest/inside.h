@@ -61,7 +61,7 @@ struct guest {
 	uint64_t started; /* loop time */
 	bool spool_settled; /* its host takes this spool for its own: what waits may begin */
 	bool halted; /* commands stand still, and none begins */
-	bool leaves; /* a command has ended, and its group lived on */
+	bool leaves; /* commands have ended, and may have left something behind */
 	bool stopping;
 	bool lost; /* its spool is gone, and so it ends */
 

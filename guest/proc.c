@@ -328,7 +328,7 @@ static void note_exit(struct proc *run, int status)
 
 bool proc_reap(struct proc **list)
 {
-	bool leaves = false;
+	bool ended = false;
 	int status;
 	pid_t pid;
 
@@ -340,10 +340,10 @@ bool proc_reap(struct proc **list)
 			run = run->next;
 		if (!run)
 			continue;
-		leaves |= group_lives(run);
+		ended = true;
 		note_exit(run, status);
 	}
-	return leaves;
+	return ended;
 }
 
 void proc_go(struct proc *run)

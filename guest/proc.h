@@ -92,7 +92,8 @@ void proc_kill(struct proc *run, int signal);
 /* Returns the status that a shell would give: the exit code, or 128 + signal. */
 int proc_exit_code(const struct proc *run);
 
-/* Reaps all children that have ended; called on SIGCHLD.  Whether the group of one lives on. */
+/* Reaps all children that have ended; called on SIGCHLD.  Whether a command was among
+ * them. */
 bool proc_reap(struct proc **list);
 
 /* Kills the group if it still runs; `done` is not called any more. */

@@ -18,7 +18,7 @@ halted() { # N: so many workspaces stand still, as their guests have said
 }
 
 cadre up >/dev/null || bad "up"
-is 0 . cadre team create top --roles '[{"name":"lead"},{"name":"coder","workspace":true}]' --wait
+is 0 . cadre team create top --roles '[{"name":"lead"},{"name":"coder","workspace":true},{"name":"alone","workspace":true}]' --wait
 is 0 . cadre team create sub --parent top --max-vms 1 --roles '[{"name":"digger","workspace":true}]' --wait
 for who in top/coder sub/digger; do
 	cadre workspace run --team "${who%/*}" "$who" '
@@ -29,10 +29,16 @@ top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks apart=$(place sub/dig
 # A command that has ended has left a process of its group behind.
 is 0 '^started$' cadre exec --team top top/coder 'while :; do echo tick >>left; sleep 0.1; done >/dev/null 2>&1 & echo started'
 left=$(place top/coder)/left
+# An assigned one that has ended, where nothing else runs, has left a process in a session of its own.
+task=$(cadre task create far --team top --json | sed 's/.*"id":"\([0-9]*\)".*/\1/')
+is 0 . cadre task assign "$task" alone --team top --command 'setsid sh -c "while :; do echo tick >>far; sleep 0.1; done" >/dev/null 2>&1 & sleep 0.5'
+is 0 . cadre wait result "$task" --team top --timeout 60
+far=$(place top/alone)/far
 until_done grows "$top"
 until_done grows "$sub"
 until_done grows "$apart"
 until_done grows "$left"
+until_done grows "$far"
 # A command that a waiting caller gets the answer of, though its time is shorter than the pause.
 cadre exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
 late=$!
@@ -41,10 +47,11 @@ sleep 0.5
 # The lead stops it; commands stand still, also those that a restarted host finds.
 is 5 . as_agent top coder cadre estop
 is 0 'stopped: top, sub' as_agent top lead cadre estop
-until_done halted 2
+until_done halted 3
 grows "$top" && bad "top runs on"
 grows "$sub" && bad "sub runs on"
 grows "$left" && bad "what an ended command left runs on"
+grows "$far" && bad "what an ended command left in a session of its own runs on"
 grows "$apart" && bad "a process in a session of its own runs on"
 is 4 'team top is stopped' cadre --team top claim
 is 0 '^team  top  stopped: cadre thaw top  ' cadre team status top
@@ -61,7 +68,7 @@ is 0 . as_agent top coder cadre send lead "I stand"
 
 # A command that is given meanwhile is refused; a team below may go on by itself.
 is 0 . cadre --team top task create Dig
-is 4 'team top is stopped' cadre --team top task assign 001 coder --command true
+is 4 'team top is stopped' cadre --team top task assign 002 coder --command true
 is 0 . cadre thaw sub
 until_done grows "$sub"
 until_done grows "$apart"
@@ -72,7 +79,7 @@ until_done grows "$left"
 until_done halted 0
 wait $late
 is 0 . cadre estop --all
-until_done halted 2
+until_done halted 3
 grows "$sub" && bad "sub runs on"
 is 0 . cadre thaw --all
 until_done grows "$sub"
@@ -80,10 +87,10 @@ until_done grows "$sub"
 # Without a host the guests go on, and who stops a team hears of it.
 until_done halted 0
 is 0 . cadre down
-is 0 '^stopped: top, sub; no host runs: commands of 2 workspaces run on until `cadre up`$' cadre estop top
+is 0 '^stopped: top, sub; no host runs: commands of 3 workspaces run on until `cadre up`$' cadre estop top
 grows "$sub" || bad "sub stands still without a host"
 cadre up >/dev/null || bad "up without a word"
-until_done halted 2
+until_done halted 3
 grows "$sub" && bad "sub runs on after a host has come"
 is 0 '^stopped: -; these had been before: top, sub$' cadre estop top
 exit $failed
