@@ -12,6 +12,9 @@
 /* The part of libgit2 that is used; its headers need not be there. */
 typedef struct git_repository git_repository;
 typedef struct git_worktree git_worktree;
+typedef struct git_reference git_reference;
+
+enum { GIT_BRANCH_LOCAL = 1 };
 
 struct git_error {
 	char *message;
@@ -27,7 +30,13 @@ static struct {
 	const char *(*common)(const git_repository *repo);
 	int (*add)(git_worktree **out, git_repository *repo, const char *name,
 		   const char *path, const void *options);
+	int (*lookup)(git_worktree **out, git_repository *repo, const char *name);
+	int (*prune)(git_worktree *worktree, const void *options);
 	void (*free_worktree)(git_worktree *worktree);
+	int (*branch)(git_reference **out, git_repository *repo, const char *name,
+		      int type);
+	void (*free_branch)(git_reference *branch);
+	int (*unborn)(git_repository *repo);
 	const struct git_error *(*last_error)(void);
 } lib;
 
@@ -47,7 +56,12 @@ static void open_lib(void)
 		{ "git_repository_free", &lib.free_repository },
 		{ "git_repository_commondir", &lib.common },
 		{ "git_worktree_add", &lib.add },
+		{ "git_worktree_lookup", &lib.lookup },
+		{ "git_worktree_prune", &lib.prune },
 		{ "git_worktree_free", &lib.free_worktree },
+		{ "git_branch_lookup", &lib.branch },
+		{ "git_reference_free", &lib.free_branch },
+		{ "git_repository_head_unborn", &lib.unborn },
 		{ "git_error_last", &lib.last_error },
 	};
 
@@ -87,7 +101,8 @@ static void check_same(git_repository *repo, const char *path, struct fault *f)
 	git_repository *other = NULL;
 
 	if (lib.open(&other, path, 0, NULL) < 0) {
-		failed("look at the worktree at", path, f);
+		fault_set(f, FAULT_CONFLICT, "", "%.200s is no worktree any more", path);
+		fault_hint(f, "Move what you need out of it, and remove it.");
 	} else if (strcmp(lib.common(repo), lib.common(other)) != 0) {
 		fault_set(f, FAULT_CONFLICT, "",
 			  "%.200s is a worktree of another repository", path);
@@ -95,6 +110,33 @@ static void check_same(git_repository *repo, const char *path, struct fault *f)
 	}
 	if (other)
 		lib.free_repository(other);
+}
+
+/* Refuses what git could not make a worktree of, before it leaves half of one. */
+static int check_new(git_repository *repo, const char *name, const char *path,
+		     struct fault *f)
+{
+	git_worktree *gone = NULL;
+	git_reference *branch = NULL;
+
+	if (lib.unborn(repo) == 1) {
+		fault_set(f, FAULT_CONFLICT, "", "the repository has no commit yet");
+		return fault_hint(f, "Commit something first.");
+	}
+	/* Git may know a worktree yet whose folder is gone. */
+	if (lib.lookup(&gone, repo, name) == 0) {
+		if (lib.prune(gone, NULL) < 0)
+			failed("renew the worktree", name, f);
+		lib.free_worktree(gone);
+	}
+	if (!f->code && lib.branch(&branch, repo, name, GIT_BRANCH_LOCAL) == 0) {
+		lib.free_branch(branch);
+		fault_set(f, FAULT_CONFLICT, "", "there is a branch %.200s already",
+			  name);
+		fault_hint(f, "To go on with it: git worktree add '%s' %s; or delete it.",
+			   path, name);
+	}
+	return f->code;
 }
 
 static int add(const char *from, const char *name, const char *path, struct fault *f)
@@ -108,7 +150,8 @@ static int add(const char *from, const char *name, const char *path, struct faul
 	}
 	if (is_there(path))
 		check_same(repo, path, f);
-	else if (lib.add(&made, repo, name, path, NULL) < 0)
+	else if (!check_new(repo, name, path, f) &&
+		 lib.add(&made, repo, name, path, NULL) < 0)
 		failed("make a worktree at", path, f);
 	if (made)
 		lib.free_worktree(made);

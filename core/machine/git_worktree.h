@@ -9,7 +9,8 @@
 #include "core/base/fault.h"
 
 /* Makes a worktree of the repository in which the folder `from` is, on a new branch called
- * `name`, at `path`, which is absolute; one that is there is kept.  0 or a fault. */
+ * `name`, at `path`, which is absolute; one that is there is kept.  A branch of that
+ * name is a conflict: it may hold work.  0 or a fault. */
 int git_worktree_make(const char *from, const char *name, const char *path,
 		      struct fault *f);
 

@@ -31,7 +31,7 @@ enum { BEAT_S = 60 };
 struct running {
 	struct cli *cli;
 	const char *name, *role;
-	bool worktree;
+	bool worktree, made;
 	char **words; /* of the program, with a NULL at the end */
 	int lock; /* held until this process ends; -1 where none is needed */
 };
@@ -80,6 +80,7 @@ static json_t *find_agent(struct running *r, struct fault *f)
 	if (!made)
 		return NULL;
 	json_decref(made);
+	r->made = true;
 	return call(r, op_agent_env, json_pack("{ss}", "name", r->name), f);
 }
 
@@ -173,17 +174,23 @@ static void beat(void)
 	say((const char *const[]){ "/proc/self/exe", "agent", "heartbeat", NULL });
 }
 
+static void say_offline(void)
+{
+	say((const char *const[]){ "/proc/self/exe", "agent", "status", "offline",
+				   NULL });
+}
+
 /* The terminal's signals reach the program by themselves; others are passed on to it. */
 static void heed_signals(sigset_t *before)
 {
-	static const int passed[] = { SIGTERM, SIGHUP, 0 };
+	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, 0 };
 	struct sigaction passes = { .sa_handler = pass };
 
 	signals_block(passed, before);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
-	sigaction(SIGTERM, &passes, NULL);
-	sigaction(SIGHUP, &passes, NULL);
+	for (size_t i = 0; passed[i]; i++)
+		sigaction(passed[i], &passes, NULL);
 }
 
 static int status_of(int status)
@@ -215,7 +222,7 @@ static int attend(pid_t pid, const sigset_t *before)
 
 static pid_t start(char **words, const sigset_t *before, struct fault *f)
 {
-	static const int taken[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	static const int taken[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	pid_t wrapper = getpid(), pid = fork();
 
 	if (pid == 0) {
@@ -254,6 +261,10 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = find_agent(&r, &f)))
 		return cli_fault(cli, &f);
 	if (hold(&r, env, &f) || (r.worktree && move_in(&r, env, &f))) {
+		if (r.made) { /* it would be taken for one that works */
+			be(env);
+			say_offline();
+		}
 		json_decref(env);
 		return cli_fault(cli, &f);
 	}
@@ -264,7 +275,6 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	if ((pid = start(r.words, &before, &f)) < 0)
 		return cli_fault(cli, &f);
 	status = attend(pid, &before);
-	say((const char *const[]){ "/proc/self/exe", "agent", "status", "offline",
-				   NULL });
+	say_offline();
 	return status;
 }
