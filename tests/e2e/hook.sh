@@ -219,21 +219,87 @@ kill_writer() {
 	END
 }
 
-all
-is 0 'a hook told nothing.*client=claude.*no JSON object' cadre logs -n 1000
-is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs -n 1000
-cadre up >/dev/null || bad "up"
-all
-
-# No hook holds its client up: a host that hangs is passed over soon, and where another program keeps
-# the state nothing is told, in time.
-soon() { # WHAT COMMAND...: it takes no longer than this
+# soon WHAT COMMAND...: it takes no longer than a hook may.
+soon() {
 	what=$1 began=$(date +%s%3N)
 	shift
 	"$@"
 	took=$(($(date +%s%3N) - began))
 	[ $took -lt 1600 ] || bad "$what takes $took ms"
 }
+# holds: another program keeps the state, until there is $TMPDIR/over.
+holds() {
+	rm -f "$TMPDIR/over" "$TMPDIR/holds"
+	python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
+		import os, sqlite3, sys, time
+		db = sqlite3.connect(sys.argv[1], isolation_level=None)
+		db.execute("BEGIN IMMEDIATE")
+		open(sys.argv[2] + "/holds", "w")
+		while not os.path.exists(sys.argv[2] + "/over"):
+		    time.sleep(0.05)
+	END
+	holder=$!
+	until_done test -e "$TMPDIR/holds"
+}
+
+all
+is 0 'a hook told nothing.*client=claude.*no JSON object' cadre logs -n 1000
+is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs -n 1000
+
+# A hook whose time is up while it waits tells nothing any more, however long it writes into the log
+# that it told nothing.
+log=$CADRE_HOME/log/host.log
+mail late
+mv "$log" "$log.kept"
+mkfifo -m 600 "$log"
+holds
+event UserPromptSubmit
+coder "$CADRE" hook claude <"$TMPDIR/event" >"$TMPDIR/told" 2>&1 &
+hook=$!
+sleep 2
+touch "$TMPDIR/over"
+wait $holder
+sleep 1
+timeout 20 cat "$log" >"$TMPDIR/logged"
+wait $hook || bad "a hook that is late ended with $?"
+[ ! -s "$TMPDIR/told" ] || bad "a hook that is late tells: $(cat "$TMPDIR/told")"
+grep -q 'a hook told nothing.*within 1000 ms' "$TMPDIR/logged" || bad "a hook that is late logs: $(cat "$TMPDIR/logged")"
+mv "$log.kept" "$log"
+sleep 2
+event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' late\n'
+# A hook that is done and takes long to end is not late, and ends in time all the same.
+cat >"$TMPDIR/slow.c" <<-'END'
+	#define _GNU_SOURCE
+	#include <dlfcn.h>
+	#include <unistd.h>
+	static int watched = -1;
+	int epoll_create1(int flags)
+	{
+		int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "epoll_create1");
+
+		return watched = next(flags);
+	}
+	int close(int fd)
+	{
+		int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "close");
+
+		if (fd == watched && fd >= 0)
+			sleep(3);
+		return next(fd);
+	}
+END
+cc -shared -fPIC -o "$TMPDIR/slow.so" "$TMPDIR/slow.c" || bad "cc"
+ends_slowly() {
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=$TMPDIR/slow.so nothing claude
+}
+before=$(grep -c 'within 1000 ms' "$log")
+event UserPromptSubmit; soon "a hook that ends slowly" ends_slowly
+[ "$(grep -c 'within 1000 ms' "$log")" = "$before" ] || bad "a hook that was done logs that it was late"
+cadre up >/dev/null || bad "up"
+all
+
+# No hook holds its client up: a host that hangs is passed over soon, and where another program keeps
+# the state nothing is told, in time.
 host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 mail halted --priority urgent
 kill -STOP "$host"
@@ -242,16 +308,7 @@ event PostToolUse "$tool"; soon "a hook without news" nothing claude
 soon "prime" is 0 '^You are coder' coder cadre prime
 kill -CONT "$host"
 mail locked
-python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
-	import os, sqlite3, sys, time
-	db = sqlite3.connect(sys.argv[1], isolation_level=None)
-	db.execute("BEGIN IMMEDIATE")
-	open(sys.argv[2] + "/holds", "w")
-	while not os.path.exists(sys.argv[2] + "/over"):
-	    time.sleep(0.05)
-END
-holder=$!
-until_done test -e "$TMPDIR/holds"
+holds
 event UserPromptSubmit; soon "a hook beside a state that is locked" nothing claude
 touch "$TMPDIR/over"
 wait $holder

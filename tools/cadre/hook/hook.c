@@ -27,6 +27,7 @@ struct hook {
 	const struct hook_rule *rule;
 	struct hook_event event;
 	char at[4096]; /* the folder of the event, from which its paths are told */
+	atomic_bool placed; /* cli->home.dir is known, and stays */
 	/* In a turn that a runner has started its mail comes by the turns: what was shown in
 	 * one would be lost where that turn does not end well. */
 	bool in_turn;
@@ -41,9 +42,18 @@ static json_t *call(const struct hook *h, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* Once it writes a hook goes on to its end, which is near: half a text, or one that comes again, would
- * be worse than a late one. */
-static atomic_bool writes_out;
+/* A hook that has begun to write goes on: half a text, or one that comes again, would be worse than a
+ * late one.  One whose time is up first writes nothing any more. */
+enum { RUNS, WRITES, ENDS, LATE };
+static atomic_int stage;
+
+/* Goes on to another stage, or no further where the time is up: then the process is about to end. */
+static void go_on(int next)
+{
+	if (atomic_exchange(&stage, next) == LATE)
+		for (;;)
+			pause();
+}
 
 /* Writes all of it to standard output, which nobody else here uses: 0 or a fault. */
 static int write_out(const struct hook *h, const char *text, struct fault *f)
@@ -52,7 +62,7 @@ static int write_out(const struct hook *h, const char *text, struct fault *f)
 	size_t at = 0;
 	ssize_t n = 0;
 
-	atomic_store(&writes_out, true);
+	go_on(WRITES);
 	form_fill(&out, h->rule, text);
 	while (at < out.len &&
 	       (n = write(STDOUT_FILENO, out.data + at, out.len - at)) >= 0)
@@ -219,17 +229,14 @@ static const struct hook_rule *rule_of(const struct hook_client *client,
 	return NULL;
 }
 
-/* Writes into the host's log what went wrong, also where no host runs. */
-static void tell_log(const struct hook *h, const struct fault *why)
+/* Writes into the log of the host of this state, "": none, what went wrong, also where no host runs. */
+static void tell_log(const struct hook *h, const char *dir, const struct fault *why)
 {
-	struct home *home = &h->cli->home;
 	struct fault none = { 0 };
 	struct log *log = NULL;
 
-	if (!home->dir[0])
-		home_find(home, h->cli->dir, HOME_WRITE, &none);
-	if (home->dir[0] && !none.code)
-		log_open(&log, home->dir, LOG_LEVEL_WARN, false, &none);
+	if (*dir)
+		log_open(&log, dir, LOG_LEVEL_WARN, false, &none);
 	log_line(log, LOG_LEVEL_WARN, "a hook told nothing",
 		 LOG_TEXT("client", h->client->name),
 		 LOG_TEXT("event", h->event.name[0] ? h->event.name : NULL),
@@ -239,19 +246,35 @@ static void tell_log(const struct hook *h, const struct fault *why)
 	log_close(log);
 }
 
+/* Says why nothing was told, once the hook is about to end. */
+static void tell_fault(struct hook *h, const struct fault *why)
+{
+	struct home *home = &h->cli->home;
+	struct fault none = { 0 };
+
+	if (!home->dir[0])
+		home_find(home, h->cli->dir, HOME_WRITE, &none);
+	tell_log(h, none.code ? "" : home->dir, why);
+}
+
+/* The hook is there as long as it runs: where it ends it waits for this one that was first. */
 static void *end_in_time(void *arg)
 {
 	static const struct timespec most = { .tv_sec = HOOK_MOST_MS / 1000,
 					      .tv_nsec = HOOK_MOST_MS % 1000 * 1000000 };
+	const struct hook *h = arg;
 	struct fault f = { 0 };
+	int now = RUNS;
 
 	nanosleep(&most, NULL);
-	if (atomic_load(&writes_out))
-		return NULL;
-	fault_set(&f, FAULT_TIMEOUT, "", "the state did not answer within %d ms",
-		  HOOK_MOST_MS);
-	tell_log(arg, &f);
-	_exit(0);
+	if (atomic_compare_exchange_strong(&stage, &now, LATE)) {
+		fault_set(&f, FAULT_TIMEOUT, "", "the state did not answer within %d ms",
+			  HOOK_MOST_MS);
+		tell_log(h, h->placed ? h->cli->home.dir : "", &f);
+	}
+	if (now != WRITES)
+		_exit(0);
+	return NULL;
 }
 
 /* From here on the hook takes a bounded time, whoever holds the state.  Signals are for the thread
@@ -321,6 +344,7 @@ static int answer(struct hook *h, struct fault *f)
 	limit_time(h);
 	if (cli_client(h->cli, HOME_WRITE, f) < 0)
 		return f->code == FAULT_NOT_FOUND ? 0 : (int)f->code;
+	h->placed = true;
 	if (!h->cli->home.identity.agent)
 		return 0;
 	h->in_turn = getenv("CADRE_TURN") != NULL;
@@ -355,6 +379,7 @@ int hook_main(struct cli *cli, int argc, char **argv)
 {
 	struct hook h = { .cli = cli, .client = argc > 1 ? client_named(argv[1]) : NULL };
 	struct fault f = { 0 };
+	int rc;
 
 	if (argc == 3 && h.client && !strcmp(h.client->name, "opencode") &&
 	    !strcmp(argv[2], "--plugin")) {
@@ -366,8 +391,10 @@ int hook_main(struct cli *cli, int argc, char **argv)
 	if (argc != 2 || !h.client || isatty(STDIN_FILENO))
 		return misused(cli);
 	signal(SIGPIPE, SIG_IGN);
-	if (answer(&h, &f) < 0)
-		tell_log(&h, &f);
+	rc = answer(&h, &f);
+	go_on(ENDS);
+	if (rc < 0)
+		tell_fault(&h, &f);
 	event_release(&h.event);
 	return 0;
 }
