@@ -7,23 +7,45 @@
 #include <unistd.h>
 
 #include "core/home/paths.h"
+#include "core/home/tree.h"
 #include "core/home/whose.h"
 #include "core/reservation/glob.h"
 
-static bool find_top(const struct home *h, const char *here, char top[4096])
+static void find_top(const struct home *h, const char *here, char top[4096])
 {
 	char folder[4096];
 	size_t n;
 
-	if (!whose_place(top))
-		return false;
+	whose_place_of(here, top);
 	if (whose_is_top(top) || !h->found || !h->dir[0])
-		return true;
+		return;
 	snprintf(folder, sizeof(folder), "%s", h->dir);
 	paths_up(folder);
 	n = strlen(folder);
 	if (!strncmp(here, folder, n) && (!here[n] || here[n] == '/'))
 		memcpy(top, folder, n + 1);
+}
+
+bool project_here(struct project *p, const struct home *h)
+{
+	if (!getcwd(p->here, sizeof(p->here)) || p->here[0] != '/')
+		return false;
+	find_top(h, p->here, p->top);
+	return true;
+}
+
+bool project_at(struct project *p, const struct home *h, const char *at)
+{
+	char top[4096], real[PATH_MAX];
+
+	if (!project_here(p, h) || !realpath(at, real))
+		return false;
+	if (!strcmp(real, p->here))
+		return true;
+	memcpy(p->here, real, sizeof(p->here));
+	find_top(h, real, top);
+	if (strcmp(top, p->top) != 0 && tree_same(top, p->top))
+		memcpy(p->top, top, sizeof(top));
 	return true;
 }
 
@@ -40,30 +62,25 @@ static bool resolve(const char *path, char out[4096])
 	return paths_join(out, real, path + strspn(path, "/"));
 }
 
-/* Finds the top of the project, and the whole path of what is given. */
-static bool find_whole(const struct home *h, const char *given, char top[4096],
-		       char whole[4096])
+static bool find_whole(const struct project *p, const char *given, char whole[4096])
 {
-	char here[4096];
-
-	return getcwd(here, sizeof(here)) && find_top(h, here, top) &&
-	       paths_join(whole, *given == '/' ? "/" : here,
-			  given + (*given == '/' ? strspn(given, "/") : 0));
+	return paths_join(whole, *given == '/' ? "/" : p->here,
+			  given + strspn(given, "/"));
 }
 
-bool project_path(const struct home *h, const char *given, char out[4096])
+bool project_path(const struct project *p, const char *given, char out[4096])
 {
-	char top[4096], whole[4096], real[4096];
+	char whole[4096], real[4096];
 
-	return find_whole(h, given, top, whole) &&
-	       (!glob_tidy(whole, top, out) ||
-		(resolve(whole, real) && !glob_tidy(real, top, out)));
+	return find_whole(p, given, whole) &&
+	       (!glob_tidy(whole, p->top, out) ||
+		(resolve(whole, real) && !glob_tidy(real, p->top, out)));
 }
 
-bool project_path_led(const struct home *h, const char *given, char out[4096])
+bool project_path_led(const struct project *p, const char *given, char out[4096])
 {
-	char top[4096], whole[4096], real[4096], real_top[4096];
+	char whole[4096], real[4096], top[4096];
 
-	return find_whole(h, given, top, whole) && resolve(top, real_top) &&
-	       resolve(whole, real) && !glob_tidy(real, real_top, out);
+	return find_whole(p, given, whole) && resolve(p->top, top) &&
+	       resolve(whole, real) && !glob_tidy(real, top, out);
 }

@@ -52,6 +52,23 @@ static bool follow_common(const char *own, char out[4096])
 	return follow(own, "commondir", "", path) && realpath(path, out);
 }
 
+/* Finds that folder from the top of a worktree. */
+static bool find_common(const char *top, char out[4096])
+{
+	char path[4096];
+
+	return follow_git(top, path)
+		       ? follow_common(path, out) || paths_join(out, path, "")
+		       : paths_join(path, top, ".git") && realpath(path, out);
+}
+
+bool tree_same(const char *a, const char *b)
+{
+	char one[4096], other[4096];
+
+	return find_common(a, one) && find_common(b, other) && !strcmp(one, other);
+}
+
 /* Whether `path` is below the folder `dir`. */
 static bool is_below(const char *path, const char *dir)
 {

@@ -20,6 +20,9 @@
 /* The path that the file `dir`/.git names; false where there is no such file. */
 bool tree_git(const char *dir, char out[4096]);
 
+/* Whether the tops of two worktrees are of one repository. */
+bool tree_same(const char *a, const char *b);
+
 enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
 
 /* Whether `dir` is the top of a worktree, and in `root` the folder whose `.cadre` it

@@ -25,18 +25,23 @@ bool whose_is_top(const char *dir)
 	       (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
 }
 
+void whose_place_of(const char *here, char out[4096])
+{
+	snprintf(out, 4096, "%s", here);
+	do
+		if (whose_is_top(out))
+			return;
+	while (paths_up(out));
+	snprintf(out, 4096, "%s", here);
+}
+
 bool whose_place(char out[4096])
 {
 	char here[4096];
 
 	if (!getcwd(here, sizeof(here)) || here[0] != '/')
 		return false;
-	memcpy(out, here, sizeof(here));
-	do
-		if (whose_is_top(out))
-			return true;
-	while (paths_up(out));
-	memcpy(out, here, sizeof(here));
+	whose_place_of(here, out);
 	return true;
 }
 

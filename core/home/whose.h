@@ -28,6 +28,8 @@ struct whose {
 bool whose_is_top(const char *dir);
 /* The place of the working directory; false where that cannot be told. */
 bool whose_place(char out[4096]);
+/* The place of a folder, absolute and without links. */
+void whose_place_of(const char *here, char out[4096]);
 
 /* Reads who `place` is in the state of the folder `state`: 1 with `out` filled, 0: nobody,
  * or a fault about a file that cannot be trusted. */

@@ -324,8 +324,9 @@ printf '{"hook_event_name":"UserPromptSubmit","cwd":"%s/work"}' "$TMPDIR" >"$TMP
 (cd / && "$CADRE" hook claude <"$TMPDIR/event") >"$TMPDIR/told" || bad "the hook of a worktree"
 grep -q ' here' "$TMPDIR/told" || bad "a worktree's agent is not told: $(cat "$TMPDIR/told")"
 # A client that goes to another agent's worktree stays who it was when its session began.
-mkdir "$TMPDIR/other"
-(cd "$TMPDIR/other" && git init -q . && cadre agent env tester --team crew --here) >/dev/null 2>&1 || bad "--here"
+home=$TMPDIR/work
+git -C "$home" -c user.name=a -c user.email=a@b commit -q --allow-empty -m a && git -C "$home" worktree add -q "$TMPDIR/other" 2>/dev/null || bad "git"
+(cd "$TMPDIR/other" && cadre agent env tester --team crew --here) >/dev/null 2>&1 || bad "--here"
 at() { # EVENT FOLDER [MORE]: what is told
 	printf '{"hook_event_name":"%s","session_id":"%s","cwd":"%s"%s}' "$1" "${session:-moves}" "$2" "${3-}" |
 		(cd / && XDG_RUNTIME_DIR=$TMPDIR/elsewhere "$CADRE" hook claude) >"$TMPDIR/told"
@@ -344,6 +345,22 @@ grep -q 'You are coder' "$TMPDIR/told" || bad "a session that goes on: $(cat "$T
 at PreToolUse "$TMPDIR/other" ',"tool_name":"Edit","tool_input":{"file_path":"near"}'
 grep -q 'near is reserved by tester' "$TMPDIR/told" || bad "a file of where it is: $(cat "$TMPDIR/told")"
 (cd "$TMPDIR/other" && cadre --team crew --as tester unreserve) >/dev/null || bad "unreserve"
+# Paths are those of the session's repository: a file of another repository that has the name of a
+# reserved one is free, and a file of one inside it is told from its own top.
+for folder in "$TMPDIR/unrelated" "$home/vendor/sub"; do git init -q "$folder" || bad "git init"; done
+(cd "$TMPDIR/other" && cadre reserve 'src/**' vendor/sub/lib.c) >/dev/null || bad "reserve"
+writes() { at PreToolUse "$1" ",\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":\"$2\"}"; }
+writes "$TMPDIR/unrelated" "$TMPDIR/unrelated/src/x.c"
+[ ! -s "$TMPDIR/told" ] || bad "a file of another repository: $(cat "$TMPDIR/told")"
+writes "$TMPDIR/unrelated" "$home/src/x.c"
+grep -q 'src/x.c is reserved by tester' "$TMPDIR/told" || bad "a file of its own repository: $(cat "$TMPDIR/told")"
+writes "$home/vendor/sub" src/x.c
+[ ! -s "$TMPDIR/told" ] || bad "a file of a repository inside: $(cat "$TMPDIR/told")"
+writes "$home/vendor/sub" lib.c
+grep -q 'vendor/sub/lib.c is reserved by tester' "$TMPDIR/told" || bad "a reserved one of it: $(cat "$TMPDIR/told")"
+writes "$TMPDIR/other" src/x.c
+grep -q 'src/x.c is reserved by tester' "$TMPDIR/told" || bad "a file of another worktree: $(cat "$TMPDIR/told")"
+(cd "$TMPDIR/other" && cadre unreserve) >/dev/null || bad "unreserve"
 session=another
 at SessionStart "$TMPDIR/other"
 grep -q 'You are tester.* not for coder' "$TMPDIR/told" || bad "a new session: $(cat "$TMPDIR/told")"

@@ -16,7 +16,7 @@ static bool names_directory(const struct field *f, const char *given)
 
 /* A path of the project, which is named from here, as it is from the project's top; one
  * that is not below stays as it is, and is refused. */
-static json_t *from_top(const struct cli *cli, json_t *given)
+static json_t *from_top(const struct project *p, json_t *given)
 {
 	const char *text = json_string_value(given);
 	char path[4096];
@@ -24,9 +24,9 @@ static json_t *from_top(const struct cli *cli, json_t *given)
 	size_t i;
 
 	json_array_foreach(given, i, item)
-		json_array_set_new(given, i, from_top(cli, item));
-	return text && project_path(&cli->home, text, path) && *path ? json_string(path)
-								     : json_incref(given);
+		json_array_set_new(given, i, from_top(p, item));
+	return text && project_path(p, text, path) && *path ? json_string(path)
+							    : json_incref(given);
 }
 
 /* A directory is named from here, and may be opened by a host elsewhere. */
@@ -37,13 +37,15 @@ void here_spell(struct cli *cli, const struct op *op, json_t *args)
 		json_t *value = json_object_get(args, f->name);
 		const char *given = json_string_value(value);
 		struct fault none = { 0 };
+		struct project p;
 		char path[PATH_MAX];
 
 		if (value && f->type->given == GIVEN_TREE) {
 			run_client(cli, op, &none); /* its fault comes again */
-			json_object_set_new(args, f->name, from_top(cli, value));
-		}
-		if (given && names_directory(f, given) && realpath(given, path))
+			if (project_here(&p, &cli->home))
+				json_object_set_new(args, f->name, from_top(&p, value));
+		} else if (given && names_directory(f, given) && realpath(given, path)) {
 			json_object_set_new(args, f->name, json_string(path));
+		}
 	}
 }

@@ -5,7 +5,6 @@
  * empty, and the log says why.  What is handed out is printed first, and marked as shown after
  * that.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -169,27 +168,28 @@ static bool writes_files(const struct hook *h)
  * names that they are given, and those to which links lead. */
 static json_t *about_to_write(const struct hook *h)
 {
+	const struct home *home = &h->cli->home;
 	json_t *args = json_object(), *paths, *path;
 	char spelled[4096], led[4096];
+	struct project p;
 	size_t i;
 
-	if (!writes_files(h) || (h->at[0] && chdir(h->at) < 0))
+	if (!writes_files(h) ||
+	    !(h->at[0] ? project_at(&p, home, h->at) : project_here(&p, home)))
 		return args;
 	paths = json_array();
 	json_array_foreach(h->event.paths, i, path) {
 		const char *given = json_string_value(path);
 
-		if (!project_path(&h->cli->home, given, spelled))
+		if (!project_path(&p, given, spelled))
 			continue;
 		add_path(paths, spelled);
-		if (project_path_led(&h->cli->home, given, led) && strcmp(led, spelled))
+		if (project_path_led(&p, given, led) && strcmp(led, spelled))
 			add_path(paths, led);
 	}
 	if (json_array_size(paths))
 		json_object_set(args, "paths", paths);
 	json_decref(paths);
-	if (h->at[0] && chdir(h->event.cwd) < 0)
-		errno = 0; /* then the fault of the call says so */
 	return args;
 }
 
