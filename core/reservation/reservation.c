@@ -169,6 +169,19 @@ static int in_the_way(struct call *call, const struct reservation_line_row *r,
 		r->name);
 }
 
+/* How many the globs are besides those of them that the caller holds, which are taken anew. */
+static size_t count_new(const struct call *call, const char **globs, size_t n,
+			const struct reservation_line_row *held, size_t n_held)
+{
+	size_t fresh = 0;
+
+	for (size_t i = 0; i < n; i++)
+		fresh += !among(globs[i], globs, i);
+	for (size_t k = 0; k < n_held; k++)
+		fresh -= held[k].agent == call->caller.agent && among(held[k].paths, globs, n);
+	return fresh;
+}
+
 /* Refuses what another agent's reservation is in the way of, and what is too much. */
 static int check_free(struct call *call, const char **globs, size_t n, bool shared)
 {
@@ -186,7 +199,7 @@ static int check_free(struct call *call, const char **globs, size_t n, bool shar
 				return in_the_way(call, &rows[k], globs[i], i);
 			else if (steps > STEPS_MOST)
 				return too_much(call, "/globs");
-	if (count + n > TEAM_MOST) {
+	if (count + count_new(call, globs, n, rows, count) > TEAM_MOST) {
 		fault_set(&call->fault, FAULT_EXHAUSTED, "/globs",
 			  "team %s holds %zu reservations, of at most %d",
 			  call->caller.team_name, count, TEAM_MOST);
@@ -207,6 +220,8 @@ static int take(struct call *call, const struct reservation_take_in *in,
 	    (rc = reservation_settle(call, TEAM_MOST, &lapsed)) < 0)
 		return rc;
 	for (size_t i = 0; i < in->n_globs; i++) {
+		if (among(globs[i], globs, i))
+			continue;
 		if ((id = sql_new_id(call, reservation)) < 0)
 			return (int)id;
 		rc = sql_run(call, reservation_take, .id = id, .team = call->caller.team,
@@ -270,6 +285,8 @@ static int release(struct call *call, const struct agent_row *a, const struct me
 	int rc;
 
 	for (size_t i = 0; i < m->n; i++) {
+		if (among(m->globs[i], m->globs, i))
+			continue;
 		rc = sql_run(call, reservation_release, .agent = a->id,
 			     .generation = a->generation, .paths = m->globs[i],
 			     .now = call->now);

@@ -141,4 +141,7 @@ while [ $i -lt 16 ]; do
 done
 is 6 'holds 1024 reservations' at . tester cadre reserve one-more
 is 0 . at . tester cadre reservations --path one-more
+# Its holder takes one anew all the same, and nothing besides.
+is 0 'f7.*yes' at . coder cadre reserve f7 f7/ --shared
+is 6 'holds 1024 reservations' at . coder cadre reserve f7 one-more
 exit $failed
