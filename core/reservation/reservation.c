@@ -178,7 +178,8 @@ static size_t count_new(const struct call *call, const char **globs, size_t n,
 	for (size_t i = 0; i < n; i++)
 		fresh += !among(globs[i], globs, i);
 	for (size_t k = 0; k < n_held; k++)
-		fresh -= held[k].agent == call->caller.agent && among(held[k].paths, globs, n);
+		fresh -= held[k].agent == call->caller.agent &&
+			 among(held[k].paths, globs, n);
 	return fresh;
 }
 

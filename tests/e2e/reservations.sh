@@ -82,6 +82,10 @@ all() { # with a host, or without
 	while [ $i -lt 100 ]; do date +%s%N >"$work/many.$i"; i=$((i + 1)); done
 	git -C "$work" add .
 	is 1 'src/a.c is reserved by coder until' at src tester git commit -m a
+	# In a stopped team reservations have no end.
+	cadre estop crew >/dev/null || bad "estop"
+	is 1 'src/a.c is reserved by coder (src/a.c)' at src tester git commit -m a
+	cadre thaw crew >/dev/null || bad "thaw"
 	is 0 . at . coder git commit -m a
 	git -C "$work" rm -q src/a.c
 	is 1 'src/a.c is reserved by coder until' at . tester git commit -m a

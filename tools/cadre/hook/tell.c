@@ -207,12 +207,13 @@ void tell_nudge(struct text *out, const json_t *news)
 void tell_reserved(struct text *out, const json_t *news)
 {
 	const json_t *r = json_object_get(news, "reserved");
-	const char *holder = text_of(r, "agent");
+	const char *holder = text_of(r, "agent"), *until = text_of(r, "lease_until");
 
 	text_addf(out, "cadre: ");
 	add_line(out, text_of(news, "reserved_path"));
-	text_addf(out, " is reserved by %s until %s (", holder,
-		  text_of(r, "lease_until"));
+	/* Leases stand still in a team that is stopped. */
+	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
+		  until);
 	add_line(out, text_of(r, "glob"));
 	if (*text_of(r, "reason")) {
 		text_addf(out, ": ");
