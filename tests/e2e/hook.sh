@@ -256,7 +256,7 @@ holds
 event UserPromptSubmit
 coder "$CADRE" hook claude <"$TMPDIR/event" >"$TMPDIR/told" 2>&1 &
 hook=$!
-sleep 2
+waits 2
 touch "$TMPDIR/over"
 wait $holder
 sleep 1

@@ -64,6 +64,10 @@ all() { # with a host, or without
 	event=preToolUse; event Write '{"file_path":"src/a.c"}'; denied cursor '^\{"permission":"deny","user_message":"cadre: src/a\.c.*"agent_message":"cadre'
 	event=tool.execute.before; event edit '{"filePath":"src/a.c"}'; denied opencode '^\{"deny":"cadre: src/a\.c'
 	unset event
+	# However many files a tool writes, each is asked for; so is one whose name is no UTF-8.
+	event apply_patch "{\"command\":\"*** Begin Patch$(seq -f '\n*** Add File: many/%g' -s '' 200)\\n*** Add File: src/a.c\\n*** End Patch\"}"; denied codex 'src/a\.c is reserved by coder'
+	event Write "{\"file_path\":\"src/sub/$(printf 'x\377').c\"}"; denied claude 'src/sub/x.*\.c is reserved by coder'
+	event Write '{"file_path":"src/sub/\\\ud83d\ude00\ud83d.c"}'; denied claude 'src/sub/.*\.c is reserved by coder'
 	# The holder is not refused, nor is anybody what is shared.
 	event Edit '{"file_path":"src/a.c"}'
 	[ -z "$(at . coder "$CADRE" hook claude <"$TMPDIR/event")" ] || bad "a holder is refused"
@@ -87,6 +91,14 @@ all() { # with a host, or without
 	is 1 'src/a.c is reserved by coder (src/a.c)' at src tester git commit -m a
 	cadre thaw crew >/dev/null || bad "thaw"
 	is 0 . at . coder git commit -m a
+	# So it does where its name is no UTF-8, and beside one that is longer than a path may be.
+	: >"$work/src/sub/$(printf 'x\377').c"
+	git -C "$work" add src/sub
+	long=$(printf 'long/%.0s' $(seq 1000))x
+	git -C "$work" update-index --add --cacheinfo "100644,$(git -C "$work" hash-object -w /dev/null),$long"
+	is 1 'src/sub/x.*.c is reserved by coder until' at src tester git commit -m x
+	git -C "$work" reset -q
+	rm "$work"/src/sub/x*
 	git -C "$work" rm -q src/a.c
 	is 1 'src/a.c is reserved by coder until' at . tester git commit -m a
 	is 0 . at . tester git commit --no-verify -m a
@@ -145,7 +157,7 @@ while [ $i -lt 16 ]; do
 done
 is 6 'holds 1024 reservations' at . tester cadre reserve one-more
 is 0 . at . tester cadre reservations --path one-more
-# Its holder takes one anew all the same, and nothing besides.
+# A holder takes one anew all the same, and nothing besides.
 is 0 'f7.*yes' at . coder cadre reserve f7 f7/ --shared
 is 6 'holds 1024 reservations' at . coder cadre reserve f7 one-more
 exit $failed

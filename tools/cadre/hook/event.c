@@ -82,6 +82,35 @@ static bool is_among(const char *word, const char *const *words)
 	return false;
 }
 
+/* Whether the half of a pair of escapes is at `s`, in quotes. */
+static bool is_half(const char *s)
+{
+	return s[0] == '\\' && s[1] == 'u' && (s[2] | 32) == 'd' && s[3] > '7';
+}
+
+/* A text of JSON, in quotes and `n` bytes long.  U+FFFD stands for what is no character, as in the name
+ * of the file that a client writes then. */
+static json_t *load_text(const char *quoted, size_t n)
+{
+	json_t *text = json_loadb(quoted, n, JSON_DECODE_ANY, NULL);
+	struct text mended = { 0 };
+	size_t len;
+
+	for (const char *at = quoted; !text && at < quoted + n; at += len) {
+		const size_t wide = text_wide(at);
+
+		len = is_half(at) ? 6 : *at == '\\' ? 2 : wide ? wide : 1;
+		if (is_half(at) || (len == 1 && *at & 0x80))
+			text_addf(&mended, "\xef\xbf\xbd");
+		else
+			text_add(&mended, at, len);
+	}
+	if (!text && mended.len)
+		text = json_loadb(mended.data, mended.len, JSON_DECODE_ANY, NULL);
+	text_release(&mended);
+	return text;
+}
+
 /* Keeps `word`, without its first `skip` bytes, as a file that the tool is about to write. */
 static void keep_path(struct scan *s, size_t skip)
 {
@@ -89,8 +118,8 @@ static void keep_path(struct scan *s, size_t skip)
 
 	s->word[s->n] = '"';
 	s->word[skip] = '"'; /* in the place of the last byte before */
-	text = json_loadb(s->word + skip, s->n + 1 - skip, JSON_DECODE_ANY, NULL);
-	if (text && json_array_size(s->out->paths) < HOOK_PATHS)
+	text = load_text(s->word + skip, s->n + 1 - skip);
+	if (text && json_array_size(s->out->paths) < HOOK_FILES)
 		json_array_append(s->out->paths, text);
 	json_decref(text);
 }

@@ -7,8 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/reservation/glob.h"
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
+
+void add_path(json_t *paths, const char *path)
+{
+	struct text quoted = { 0 };
+	json_t *text;
+
+	text_add_json(&quoted, path);
+	text = json_loadb(quoted.data, quoted.len, JSON_DECODE_ANY, NULL);
+	if (*path && json_string_length(text) < GLOB_PATH - 1)
+		json_array_append(paths, text);
+	json_decref(text);
+	text_release(&quoted);
+}
 
 /* Asks for some paths, which are taken over: 1 and says why where one is reserved, 0, or a
  * fault. */
@@ -43,7 +57,7 @@ static int ask_all(struct cli *cli, FILE *git, struct fault *f)
 	while (!over && rc >= 0) {
 		over = getdelim(&path, &room, '\0', git) <= 0;
 		if (!over)
-			json_array_append_new(paths, json_string(path));
+			add_path(paths, path);
 		if (json_array_size(paths) < (over ? 1 : HOOK_PATHS))
 			continue;
 		rc = refuses(cli, json_incref(paths), f);

@@ -147,12 +147,6 @@ static bool is_own(const char *name)
 	return false;
 }
 
-static void add_path(json_t *paths, const char *path)
-{
-	if (*path && json_array_size(paths) < HOOK_PATHS)
-		json_array_append_new(paths, json_string(path));
-}
-
 /* Whether a tool is about to run that writes the files which the event names. */
 static bool writes_files(const struct hook *h)
 {
@@ -164,20 +158,19 @@ static bool writes_files(const struct hook *h)
 	return false;
 }
 
-/* The files of the project that the tool is about to write, as arguments of message.news: under the
- * names that they are given, and those to which links lead. */
+/* The files of the project that the tool is about to write: under the names that they are given, and
+ * those to which links lead. */
 static json_t *about_to_write(const struct hook *h)
 {
 	const struct home *home = &h->cli->home;
-	json_t *args = json_object(), *paths, *path;
+	json_t *paths = json_array(), *path;
 	char spelled[4096], led[4096];
 	struct project p;
 	size_t i;
 
 	if (!writes_files(h) ||
 	    !(h->at[0] ? project_at(&p, home, h->at) : project_here(&p, home)))
-		return args;
-	paths = json_array();
+		return paths;
 	json_array_foreach(h->event.paths, i, path) {
 		const char *given = json_string_value(path);
 
@@ -187,19 +180,34 @@ static json_t *about_to_write(const struct hook *h)
 		if (project_path_led(&p, given, led) && strcmp(led, spelled))
 			add_path(paths, led);
 	}
-	if (json_array_size(paths))
-		json_object_set(args, "paths", paths);
-	json_decref(paths);
-	return args;
+	return paths;
+}
+
+/* Asks what is new, and for these paths, as many at once as may be, until one is reserved. */
+static json_t *ask(const struct hook *h, const json_t *paths, struct fault *f)
+{
+	json_t *news = NULL, *some;
+	size_t i = 0;
+
+	do {
+		json_decref(news);
+		some = json_array();
+		while (i < json_array_size(paths) && json_array_size(some) < HOOK_PATHS)
+			json_array_append(some, json_array_get(paths, i++));
+		news = call(h, op_message_news, json_pack("{so}", "paths", some), f);
+	} while (news && i < json_array_size(paths) &&
+		 !json_object_get(news, "reserved"));
+	return news;
 }
 
 /* Looks for what is new, which is one read, and where there is nothing that is all. */
 static int look(const struct hook *h, struct text *text, struct fault *f)
 {
-	json_t *news = call(h, op_message_news, about_to_write(h), f);
+	json_t *paths = about_to_write(h), *news = ask(h, paths, f);
 	const enum hook_kind kind = h->rule->kind;
 	const char *what = kind == HOOK_ALL ? "queued" : "urgent";
 
+	json_decref(paths);
 	if (!news)
 		return f->code;
 	if (kind == HOOK_TOOL) {

@@ -75,6 +75,13 @@ extern const char plugin_opencode[];
  * a hook ends. */
 enum { HOOK_HURRY_MS = 400, HOOK_MOST_MS = 1000 };
 
-enum { HOOK_PATHS = 64 /* that message.news takes at once */ };
+enum {
+	HOOK_PATHS = 64, /* that message.news takes at once */
+	HOOK_FILES = 1024, /* that are kept of an event */
+};
+
+/* Adds a path to those that message.news is asked for.  U+FFFD stands for each byte that is no UTF-8:
+ * `?` and `*` mean it.  One that is longer than the operation takes is left out. */
+void add_path(json_t *paths, const char *path);
 
 #endif
