@@ -364,6 +364,25 @@ grep -q 'src/x.c is reserved by tester' "$TMPDIR/told" || bad "a file of another
 session=another
 at SessionStart "$TMPDIR/other"
 grep -q 'You are tester.* not for coder' "$TMPDIR/told" || bad "a new session: $(cat "$TMPDIR/told")"
+# A session whose first folder is gone is told where it is now, but becomes no other agent by that.
+session=lost
+mkdir "$home/first"
+at SessionStart "$home/first"
+grep -q 'You are coder' "$TMPDIR/told" || bad "in its first folder: $(cat "$TMPDIR/told")"
+rmdir "$home/first"
+mail found
+at UserPromptSubmit "$home"
+grep -q 'coder of team.* found' "$TMPDIR/told" || bad "without its first folder: $(cat "$TMPDIR/told")"
+cadre --team crew send tester "not for the lost" >/dev/null || bad "send"
+at UserPromptSubmit "$TMPDIR/other"
+[ ! -s "$TMPDIR/told" ] || bad "it is another agent: $(cat "$TMPDIR/told")"
+# At its end it is forgotten, and begins anew where it is then.
+at SessionEnd "$TMPDIR/other"
+[ ! -s "$TMPDIR/told" ] || bad "at its end: $(cat "$TMPDIR/told")"
+[ ! -L "$TMPDIR/elsewhere/cadre-hook-claude-lost" ] || bad "a session that is over is kept"
+at UserPromptSubmit "$TMPDIR/other"
+grep -q 'tester of team.* not for the lost' "$TMPDIR/told" || bad "a session of the same name: $(cat "$TMPDIR/told")"
+
 # Without an identity, a state or a token that holds a hook tells nothing.
 mail nobody
 event SessionStart

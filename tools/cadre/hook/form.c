@@ -20,6 +20,7 @@ static const struct hook_rule claude[] = {
 	  "{\"hookSpecificOutput\":{\"hookEventName\":@,\"permissionDecision\":\"deny\","
 	  "\"permissionDecisionReason\":$}}" },
 	{ "Stop", HOOK_URGENT, "{\"decision\":\"block\",\"reason\":$}" },
+	{ "SessionEnd", HOOK_END, "" },
 	{ NULL, 0, NULL },
 };
 
@@ -29,6 +30,7 @@ static const struct hook_rule gemini[] = {
 	{ "AfterTool", HOOK_URGENT, CONTEXT },
 	{ "BeforeTool", HOOK_TOOL, "{\"decision\":\"deny\",\"reason\":$}" },
 	{ "AfterAgent", HOOK_URGENT, "{\"decision\":\"deny\",\"reason\":$}" },
+	{ "SessionEnd", HOOK_END, "" },
 	{ NULL, 0, NULL },
 };
 

@@ -26,6 +26,7 @@ struct hook {
 	const struct hook_rule *rule;
 	struct hook_event event;
 	char at[4096]; /* the folder of the event, from which its paths are told */
+	char lost[4096]; /* the folder in which the session began, where it is gone */
 	atomic_bool placed; /* cli->home.dir is known, and stays */
 	/* In a turn that a runner has started its mail comes by the turns: what was shown in
 	 * one would be lost where that turn does not end well. */
@@ -312,6 +313,16 @@ static const char *place_of(const struct hook *h, struct arena *a)
 		       : "";
 }
 
+/* The session is over: where it began is of no use any more. */
+static int forget(const struct hook *h)
+{
+	struct arena a = { 0 };
+
+	unlink(place_of(h, &a));
+	arena_release(&a);
+	return 0;
+}
+
 /* Makes the event one of the folder in which its session began: a client that goes to another one's
  * worktree stays who it is. */
 static void stay(struct hook *h)
@@ -334,7 +345,32 @@ static void stay(struct hook *h)
 	arena_release(&a);
 }
 
-/* Where the client is, there its agent is looked for.  A folder that is gone is none. */
+/* Goes to the folder in which the session began, or to the event's own where that is gone. */
+static int go_there(struct hook *h, struct fault *f)
+{
+	struct hook_event *e = &h->event;
+
+	if (!e->cwd[0] || chdir(e->cwd) == 0)
+		return 0;
+	if (strcmp(e->cwd, h->at) != 0 && chdir(h->at) == 0) {
+		memcpy(h->lost, e->cwd, sizeof(h->lost));
+		return 0;
+	}
+	return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", e->cwd);
+}
+
+/* Whether a session whose first folder is gone would become the agent of a directory that this was
+ * not in. */
+static bool is_stranger(const struct hook *h)
+{
+	const struct home *home = &h->cli->home;
+	size_t n = strlen(home->place);
+
+	return h->lost[0] && home->who == HOME_BY_PLACE &&
+	       (strncmp(h->lost, home->place, n) != 0 || h->lost[n] != '/');
+}
+
+/* Where the client is, there its agent is looked for. */
 static int answer(struct hook *h, struct fault *f)
 {
 	struct text text = { 0 };
@@ -346,13 +382,17 @@ static int answer(struct hook *h, struct fault *f)
 	 * agent. */
 	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
+	if (h->rule->kind == HOOK_END)
+		return forget(h);
 	stay(h);
-	if (h->event.cwd[0] && chdir(h->event.cwd) < 0)
-		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s: %m", h->event.cwd);
+	if (go_there(h, f) < 0)
+		return f->code;
 	limit_time(h);
 	if (cli_client(h->cli, HOME_WRITE, f) < 0)
 		return f->code == FAULT_NOT_FOUND ? 0 : (int)f->code;
 	h->placed = true;
+	if (is_stranger(h))
+		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s is gone", h->lost);
 	if (!h->cli->home.identity.agent)
 		return 0;
 	h->in_turn = getenv("CADRE_TURN") != NULL;

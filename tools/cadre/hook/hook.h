@@ -33,6 +33,7 @@ enum hook_kind {
 	HOOK_NUDGE, /* that something urgent waits: another event shows it */
 	HOOK_TOOL, /* a tool is about to run: not in a stopped team, and not to write what
 		      another agent has reserved */
+	HOOK_END, /* nothing, but the place where the session began is forgotten */
 };
 
 struct hook_rule {
