@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	       memchr(e.inner, '\0', sizeof(e.inner)));
 	if (name)
 		assert(rc == 0 && !strcmp(e.name, name));
-	assert(json_array_size(e.paths) <= 64);
+	assert(json_array_size(e.paths) <= HOOK_FILES);
 	event_release(&e);
 	json_decref(event);
 	close(fd);
