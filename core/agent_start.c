@@ -28,12 +28,17 @@ static const char *short_text(struct call *call, const char *text, size_t most)
 
 static int tell_held(struct call *call, int64_t agent, struct agent_start_out *out)
 {
+	struct task_held_count_row all = { 0 };
 	struct task_row *held = NULL;
 	size_t n, most;
 	int rc = sql_all(call, task_held, &held, &n, .agent = agent,
 			 .team = call->caller.team, .now = call->now,
 			 .limit = HELD_SHOWN);
 
+	if (rc >= 0 && n == HELD_SHOWN)
+		rc = sql_row(call, task_held_count, &all, .agent = agent,
+			     .team = call->caller.team, .now = call->now);
+	out->holds_more = all.n > (int64_t)n ? all.n - (int64_t)n : 0;
 	most = n > 2 ? 2 * TEXT_SHOWN / n : TEXT_SHOWN;
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		const bool ends = held[i].lease_until && held[i].lease_until < ESTOP_FAR;

@@ -37,6 +37,11 @@ FROM task WHERE owner = :agent AND +team = :team
 	AND (lease_until IS NULL OR lease_until > :now)
 ORDER BY updated_at DESC, number LIMIT :limit;
 
+-- name: task_held_count
+-- How many tasks an agent holds now.
+SELECT count(*) AS n FROM task WHERE owner = :agent AND +team = :team
+	AND (lease_until IS NULL OR lease_until > :now);
+
 -- name: task_by_id
 -- row: task
 SELECT id, team, number, slug, title, description, priority,

@@ -405,6 +405,7 @@ while [ $i -lt 12 ]; do
 done
 is 0 '^You are coder of team crew' coder cadre prime
 is 0 '^Your task 0*6, claimed' coder cadre prime
+is 0 '^And 1 more: ' coder cadre prime
 coder cadre prime >"$TMPDIR/out"
 [ "$(wc -c <"$TMPDIR/out")" -le 1600 ] || bad "the brief has $(wc -c <"$TMPDIR/out") bytes"
 is 0 "hook_event_name" cadre hook opencode --plugin

@@ -58,6 +58,7 @@ all() { # with a host, or without
 	event Edit '{"edits":{"file_path":"src/a.c"},"new_string":"src/a.c"}'; free claude
 	event Edit '[]'; free claude
 	event Bash '{"command":"*** Update File: src/a.c"}'; free codex
+	event apply_patch '{"command":"*** Begin Patch\n \t *** Move to: src/sub/b.c\n*** End Patch"}'; denied codex 'src/sub/b\.c is reserved by coder'
 	event apply_patch '{"command":"*** Begin Patch\n*** Add File: src/new.c\n+*** Update File: src/a.c\n*** Update File: src/b.c\n@@\n-x \\\n*** Move to: src/sub/b.c\n*** End Patch"}'; denied codex 'src/sub/b\.c is reserved by coder'
 	event apply_patch '{"command":"*** Begin Patch\n*** Add File: src/new.c\n+*** Update File: src/a.c\n*** End Patch"}'; free codex
 	event=BeforeTool; event write_file '{"file_path":"src/a.c","content":"x"}'; denied gemini '^\{"decision":"deny","reason":"cadre: src/a\.c'

@@ -63,12 +63,12 @@ c = Peer("lead")
 for who in "qrs":
     c.call("agents", action="register", name=name(who), role="r" * 60)
 q = Peer(name("q"))
-for i in range(5):
+for i in range(7):
     c.call("task", action="create", title="x" * 470 + str(i), priority=1)
     q.call("task", action="claim")
 c.call("team_message", to=name("q"), text="hello", priority="urgent")
 costs("start at its longest", 250, begun := q.call("agents", action="start"))
-assert len(json.loads(begun)["holding"]) == 5 and json.loads(begun)["others"] > 45, begun
+assert len(json.loads(begun)["holding"]) == 5 and json.loads(begun)["holds_more"] == 2 and json.loads(begun)["others"] > 45, begun
 costs("status of 51 members", 900, Peer("lead").call("team", action="status"))
 made = Peer(None).call("team", action="create", name="large", roles=[{"name": "b", "count": 50}])
 assert len(json.loads(made)["members"]) == 51 and '"token"' not in made, made

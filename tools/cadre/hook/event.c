@@ -129,13 +129,18 @@ static void keep_heading(struct scan *s)
 {
 	static const char *const headings[] = { "*** Add File: ", "*** Update File: ",
 						"*** Delete File: ", "*** Move to: " };
+	size_t blank = 0;
 
+	/* Codex takes a heading that has blanks before it. */
+	while (blank < s->n &&
+	       (s->word[blank] == ' ' || !memcmp(s->word + blank, "\\t", 2)))
+		blank += s->word[blank] == ' ' ? 1 : 2;
 	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++) {
 		size_t n = strlen(headings[i]);
 
-		if (s->n > n && s->n < sizeof(s->word) - 1 &&
-		    !memcmp(s->word, headings[i], n)) {
-			keep_path(s, n - 1);
+		if (s->n > blank + n && s->n < sizeof(s->word) - 1 &&
+		    !memcmp(s->word + blank, headings[i], n)) {
+			keep_path(s, blank + n - 1);
 			return;
 		}
 	}

@@ -30,8 +30,9 @@ static void add_line(struct text *out, const char *text)
 	arena_release(&arena);
 }
 
-static void add_held(struct text *out, const json_t *holding)
+static void add_held(struct text *out, const json_t *start)
 {
+	const json_t *holding = json_object_get(start, "holding");
 	const json_t *task;
 	size_t i;
 
@@ -47,6 +48,9 @@ static void add_held(struct text *out, const json_t *holding)
 		add_line(out, text_of(task, "title"));
 		text_addf(out, "\n");
 	}
+	if (number_of(start, "holds_more"))
+		text_addf(out, "And %lld more: cadre board --mine\n",
+			  number_of(start, "holds_more"));
 }
 
 static void add_board(struct text *out, const json_t *start)
@@ -99,7 +103,7 @@ void tell_prime(struct text *out, const json_t *start)
 		add_line(out, text_of(start, "role"));
 	}
 	text_addf(out, ".\n");
-	add_held(out, json_object_get(start, "holding"));
+	add_held(out, start);
 	add_board(out, start);
 	add_team(out, start);
 	text_addf(out,
