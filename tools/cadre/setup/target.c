@@ -249,9 +249,13 @@ static bool keep_list(int fd, const struct setup_target *t)
 
 static bool keep_owner(int fd, const struct setup_target *t)
 {
+	struct stat st;
+
 	if (!t->was)
 		return true;
-	return ((t->st.st_uid == geteuid() && t->st.st_gid == getegid()) ||
+	/* A folder may give its group to new files. */
+	return !fstat(fd, &st) &&
+	       ((t->st.st_uid == st.st_uid && t->st.st_gid == st.st_gid) ||
 		fchown(fd, t->st.st_uid, t->st.st_gid) == 0) &&
 	       keep_list(fd, t) && fchmod(fd, t->st.st_mode & 07777) == 0;
 }
