@@ -1,6 +1,7 @@
 #!/bin/sh
 # setup-refused - a file that setup must not replace (it has other names, or is read-only) is
-# found before any is written; one that is replaced lets nobody read it who could not before.
+# found before any is written, and so is a place or a program that cannot be told; one that is
+# replaced lets nobody read it who could not before.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -12,6 +13,37 @@ git init -q .
 state() { find . -path ./.git -prune -o -printf '%M %n %p\n' -type f -exec cksum {} + | sort; }
 before() { state >"$TMPDIR/before"; }
 unchanged() { state | diff "$TMPDIR/before" - || bad "$*"; }
+
+# --- a place or a program that cannot be told --------------------------------------------------
+
+mkdir "$TMPDIR/gone"
+(
+	cd "$TMPDIR/gone" && rmdir "$TMPDIR/gone" || exit 1
+	for words in 'claude --project' claude '--remove --project' '--check --project'; do
+		is 3 'the current directory is gone' cadre setup $words
+	done
+	[ -z "$(find "$HOME" -type f)" ] || bad "files of the user: $(find "$HOME" -type f)"
+	is 0 'changed 3 files in your own files' cadre setup claude --user
+	is 3 'the current directory is gone' cadre setup --remove --project
+	is 0 '^ok *claude' cadre setup claude --user --check
+	is 0 . cadre setup --remove --user
+	exit $failed
+) || failed=1
+odd=$TMPDIR/$(printf 'odd\377')
+mkdir "$odd" && cp "$CADRE" "$odd/cadre"
+before
+for words in claude 'codex --dry-run' opencode; do
+	is 2 'the path of this program is not UTF-8' "$odd/cadre" setup $words
+	unchanged "a program of an odd path: $words"
+done
+(PATH=$odd:$PATH && is 0 '"command": "cadre"' "$odd/cadre" setup claude --dry-run; exit $failed) || failed=1
+rm -r "$odd"
+# A folder is no program.
+mkdir -p "$TMPDIR/folders/cursor" "$TMPDIR/folders/cadre"
+is 3 'none of the clients is installed' env PATH="$TMPDIR/folders" HOME="$TMPDIR" "$CADRE" setup --detect
+printf '{"mcpServers": {"cadre": {"command": "cadre", "args": ["mcp"]}}}' >.mcp.json
+either=yes is 1 'the MCP server: there is no cadre any more' env PATH="$TMPDIR/folders" "$CADRE" setup claude --check
+rm .mcp.json
 
 # --- refused before the first write ------------------------------------------------------------
 
@@ -89,4 +121,19 @@ setup("claude")
 assert listed("CLAUDE.md") is None and os.stat("CLAUDE.md").st_mode & 0o777 == 0o660, listed("CLAUDE.md")
 END
 [ $? = 0 ] || bad "rights of a file that was replaced"
+
+# A folder that gives its group to new files does not give it to one that is replaced.
+if [ "$(id -u)" = 0 ]; then group=1234; else group=$(id -G | tr ' ' '\n' | grep -vx "$(id -g)" | head -n 1); fi
+if [ -n "$group" ]; then
+	mkdir "$TMPDIR/shared" && cd "$TMPDIR/shared" && git init -q . || exit 1
+	printf '# Rules\n' >CLAUDE.md
+	chgrp "$group" . && chmod g+s .
+	is 0 . cadre setup claude
+	[ "$(stat -c %g CLAUDE.md)" = "$(id -g)" ] || bad "CLAUDE.md is of group $(stat -c %g CLAUDE.md)"
+	chgrp "$group" CLAUDE.md
+	is 0 . cadre setup --remove
+	[ "$(stat -c %g CLAUDE.md)" = "$group" ] || bad "CLAUDE.md is of group $(stat -c %g CLAUDE.md)"
+else
+	echo "skipped: the user is in one group alone"
+fi
 exit $failed

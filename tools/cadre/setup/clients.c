@@ -133,13 +133,20 @@ const struct setup_client *setup_client_named(const char *name)
 
 /* --- where they are ----------------------------------------------------------------------- */
 
+bool setup_is_program(const char *path, struct stat *st)
+{
+	return !access(path, X_OK) && !stat(path, st) && S_ISREG(st->st_mode);
+}
+
 bool setup_in_path(const char *program, char out[4096])
 {
+	struct stat st;
+
 	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
 		int n = (int)strcspn(at, ":");
 
 		if (snprintf(out, 4096, "%.*s/%s", n, at, program) < 4096 &&
-		    *out == '/' && !access(out, X_OK))
+		    *out == '/' && setup_is_program(out, &st))
 			return true;
 		at += n;
 	}

@@ -229,8 +229,25 @@ static void note_yours(struct setup_plan *p, const struct setup_target *t,
 				     tally->yours, t->shown));
 }
 
+/* Refuses a path of this program that a file of JSON or TOML cannot say. */
+static int check_command(const struct setup_plan *p, struct fault *f)
+{
+	json_t *text = json_string(p->command);
+
+	json_decref(text);
+	if (text)
+		return 0;
+	fault_set(f, FAULT_INVALID, "",
+		  "the path of this program is not UTF-8, and the files of clients are: "
+		  "%.150s",
+		  p->command);
+	return fault_hint(f,
+			  "Let PATH lead to it, or move it to a folder of another name.");
+}
+
 int setup_plan_put(struct setup_plan *p, struct fault *f)
 {
+	check_command(p, f);
 	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
 		struct setup_words words = words_of(p, *c);
 

@@ -30,7 +30,7 @@ static bool stat_command(const char *command, struct stat *st)
 
 	if (!strchr(command, '/'))
 		return setup_in_path(command, path) && !stat(path, st);
-	return !access(command, X_OK) && !stat(command, st);
+	return setup_is_program(command, st);
 }
 
 void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command)

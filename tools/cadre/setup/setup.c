@@ -103,6 +103,9 @@ static int find_place(struct setup *s, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "", "--check or --remove, not both");
 	if (s->user) {
 		s->plan.project[0] = '\0';
+	} else if (!s->plan.project[0]) {
+		fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
+		return fault_hint(f, "Go to one that is there.");
 	} else if (!found && !s->project) {
 		fault_set(f, FAULT_INVALID, "",
 			  "no project is here: neither git nor a state");

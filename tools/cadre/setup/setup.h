@@ -50,6 +50,8 @@ struct setup_client {
 extern const struct setup_client setup_clients[]; /* ends with a NULL name */
 
 const struct setup_client *setup_client_named(const char *name);
+/* Whether a path leads to a file that may be run. */
+bool setup_is_program(const char *path, struct stat *st);
 /* Finds a program in PATH. */
 bool setup_in_path(const char *program, char out[4096]);
 /* Whether it is installed: its program is in PATH, or its folder is in the home. */
@@ -183,7 +185,7 @@ struct setup_plan {
 };
 
 /* Finds this program and the project around the working directory: false, where there is
- * none and the plan is the user's. */
+ * none; `project` is the working directory then, or "" where that cannot be told. */
 bool setup_plan_begin(struct setup_plan *p);
 /* Takes all clients of the table. */
 void setup_plan_all(struct setup_plan *p);
