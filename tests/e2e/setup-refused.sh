@@ -87,6 +87,22 @@ is 0 'changed 2 files' cadre setup --remove
 [ "$(ls)" = CLAUDE.md ] && [ "$(cat CLAUDE.md)" = '# Rules' ] || bad "left: $(ls -A)"
 is 0 '"may_be_left":\[\]' cadre setup --remove --json
 
+# --- bytes that are not UTF-8, in JSON ------------------------------------------------------------
+
+mkdir "$TMPDIR/$(printf 'place\377')" && cd "$TMPDIR/$(printf 'place\377')" && git init -q . || exit 1
+bad_byte=$(printf '\357\277\275')
+is 0 "\"path\":\"[^\"]*/place$bad_byte/\.mcp\.json\",\"act\":\"make\"" cadre setup claude --json
+is 0 "\"path\":\"[^\"]*/place$bad_byte/CLAUDE\.md\",\"act\":\"remove\"" cadre setup claude --remove --json
+# A path that is cut within a character.
+long=/$(printf '%0197d' 0)
+for more in '' x; do
+	printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"]}}}' "$long$more$(printf '\303\244')/cadre" >.mcp.json
+	either=yes is 1 '^{"clients":\[{"client":"claude","ok":false,"found":"the MCP server: there is no /000' cadre setup claude --check --json
+done
+echo '{ cadre' >.mcp.json
+either=yes is 1 "\"may_be_left\":\[\"[^\"]*/place$bad_byte/\.mcp\.json\"\]" cadre setup --remove --json
+cd "$TMPDIR/project" || exit 1
+
 # --- rights ----------------------------------------------------------------------------------------
 
 # The list of a file lets its user write, 1234 read, and its group nothing.

@@ -280,6 +280,8 @@ struct layout; /* columns of a table that grows: below */
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
 void print_json(const json_t *json);
+/* A text in JSON; what is no UTF-8 in it, as in a file's name, becomes U+FFFD. */
+json_t *json_text(const char *s);
 /* A list of records, with or without a heading. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
 		const json_t *rows, bool head);

@@ -66,18 +66,6 @@ static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
 
 /* --- lines --------------------------------------------------------------------------- */
 
-/* A text in JSON; what is no UTF-8 in it, as in a file's name, becomes U+FFFD. */
-static json_t *json_text(const char *s)
-{
-	struct text quoted = { 0 };
-	json_t *out;
-
-	text_add_json(&quoted, s);
-	out = json_loads(quoted.data, JSON_DECODE_ANY, NULL);
-	text_release(&quoted);
-	return out;
-}
-
 void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *todo,
 		const char *fmt, ...)
 {

@@ -31,6 +31,17 @@
  */
 enum { VALUE_MOST = 60 };
 
+json_t *json_text(const char *s)
+{
+	struct text quoted = { 0 };
+	json_t *out;
+
+	text_add_json(&quoted, s);
+	out = json_loads(quoted.data, JSON_DECODE_ANY, NULL);
+	text_release(&quoted);
+	return out;
+}
+
 void print_json(const json_t *json)
 {
 	json_dumpf(json, stdout, JSON_COMPACT | JSON_ENCODE_ANY);

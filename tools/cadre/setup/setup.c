@@ -136,24 +136,12 @@ static void print_diff(const struct setup *s, const struct text *diff)
 	arena_release(&a);
 }
 
-/* A text as JSON, in which bytes that are no UTF-8 become U+FFFD. */
-static json_t *json_of(const struct text *t)
-{
-	struct text quoted = { 0 };
-	json_t *out;
-
-	text_add_json(&quoted, t->data);
-	out = json_loads(quoted.data, JSON_DECODE_ANY, NULL);
-	text_release(&quoted);
-	return out;
-}
-
 static json_t *json_of_texts(const char *const *texts, size_t n)
 {
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out, json_string(texts[i]));
+		json_array_append_new(out, json_text(texts[i]));
 	return out;
 }
 
@@ -174,8 +162,9 @@ static int apply(struct setup *s, struct setup_target *t, struct fault *f)
 	}
 	if (s->cli->json)
 		json_array_append_new(s->lines,
-				      json_pack("{ss,ss,so}", "path", t->path, "act",
-						act_of(t), "diff", json_of(&diff)));
+				      json_pack("{so,ss,so}", "path", json_text(t->path),
+						"act", act_of(t), "diff",
+						json_text(diff.data)));
 	else
 		print_diff(s, &diff);
 	text_release(&diff);
@@ -262,9 +251,9 @@ static void say(void *arg, bool ok, const struct setup_client *c, const char *fo
 {
 	struct setup *s = arg;
 
-	json_array_append_new(s->lines,
-			      json_pack("{ss,sb,ss,ss*}", "client", c->name, "ok", ok,
-					"found", found, "todo", todo));
+	json_array_append_new(s->lines, json_pack("{ss,sb,so,so*}", "client", c->name,
+						  "ok", ok, "found", json_text(found),
+						  "todo", todo ? json_text(todo) : NULL));
 	if (s->cli->json)
 		return;
 	cli_say("%-4s %-9s %s", ok ? "ok" : "bad", c->name, found);
