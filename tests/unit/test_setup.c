@@ -43,6 +43,10 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	gives("claude", PART_MCP, "{\"a\":1}",
 	      "{\"a\":1, \"mcpServers\": { \"cadre\": { " OURS
 	      ", \"args\": [\"mcp\"] } }}");
+	/* A return alone ends a comment, too. */
+	gives("claude", PART_MCP, "{\"a\":1 // x\r}",
+	      "{\"a\":1, // x\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
+	      ",\n      \"args\": [\"mcp\"]\n    }\n  }\r}");
 	gives("opencode", PART_MCP, "\xef\xbb\xbf",
 	      "\xef\xbb\xbf{\n  \"mcp\": {\n    \"cadre\": {\n      \"type\": \"local\",\n      "
 	      "\"command\": [\"/opt/bin/cadre\", \"mcp\"],\n      \"enabled\": true\n    }\n  },\n  \"$schema\": \"https://opencode.ai/config.json\"\n}");
@@ -263,6 +267,26 @@ static void what_was_added_stays(void **state)
 
 /* --- events ------------------------------------------------------------------------------------ */
 
+static void an_empty_file_is_not_changed(void **state)
+{
+	char path[] = "/tmp/setup-XXXXXX";
+	int fd = mkstemp(path);
+	struct setup_target t;
+	struct fault f = { 0 };
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(setup_target_find(&t, path, "mine.md", NULL, &f), 0);
+	assert_int_equal(setup_target_read(&t, &f), 0);
+	assert_true(t.was);
+	assert_false(setup_target_changed(&t));
+	text_addf(&t.draft.text, "ours");
+	assert_true(setup_target_changed(&t));
+	setup_target_release(&t);
+	unlink(path);
+}
+
 static const struct hook_rule *rules_of(const char *client)
 {
 	for (const struct hook_client *c = hook_clients; c->name; c++)
@@ -336,6 +360,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),
 		cmocka_unit_test(what_was_added_stays),
+		cmocka_unit_test(an_empty_file_is_not_changed),
 		cmocka_unit_test(every_hook_does_something),
 		cmocka_unit_test(a_diff_is_unified),
 	};

@@ -94,7 +94,8 @@ static void add_value(struct text *out, const struct look *look, const json_t *v
 
 static bool has_line_end(const struct setup_draft *d, size_t from, size_t to)
 {
-	return memchr(d->text.data + from, '\n', to - from) != NULL;
+	return memchr(d->text.data + from, '\n', to - from) ||
+	       memchr(d->text.data + from, '\r', to - from);
 }
 
 /* The indentation of a level: that of the root's first member, if it has a line of its own. */

@@ -104,9 +104,9 @@ int setup_target_read(struct setup_target *t, struct fault *f)
 bool setup_target_changed(const struct setup_target *t)
 {
 	return t->was != t->draft.there ||
-	       (t->was &&
-		(t->before.len != t->draft.text.len ||
-		 memcmp(t->before.data, t->draft.text.data, t->before.len) != 0));
+	       (t->was && (t->before.len != t->draft.text.len ||
+			   (t->before.len && memcmp(t->before.data, t->draft.text.data,
+						    t->before.len) != 0)));
 }
 
 void setup_target_undo(struct setup_target *t)
