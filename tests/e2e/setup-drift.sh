@@ -97,6 +97,28 @@ sed -i '/cadre setup: end/d' AGENTS.md
 drifts codex 'AGENTS.md:1:1: the block of cadre that begins here has no end' 'mend AGENTS.md, then'
 bads 1
 anew
+# A clone's files may hold as much as its writer likes: that costs no minutes.
+is 0 . cadre setup codex gemini
+python3 - <<'END'
+import json
+with open("AGENTS.md", "w") as f:
+    f.write("<!-- cadre setup: begin -->\n<!-- cadre setup: end -->\n" * 20000)
+with open(".gemini/settings.json") as f:
+    settings = json.load(f)
+settings["hooks"]["AfterAgent"] *= 20000
+with open(".gemini/settings.json", "w") as f:
+    json.dump({"hooks": settings["hooks"]}, f)
+END
+cp .gemini/settings.json many.json
+cp AGENTS.md many.md
+is 0 '^warn *codex .*AGENTS.md:17:1: more than 8 blocks of cadre are here' timeout $((30 * TEST_SCALE)) "$CADRE" doctor
+either=yes is 1 'passed over: AGENTS.md:17:1: more than 8 blocks' timeout $((30 * TEST_SCALE)) "$CADRE" setup --remove
+grep -q 'passed over: .gemini/settings.json:1:[0-9]*: more than 32 hooks of cadre are here; something' "$TMPDIR/out" "$TMPDIR/err" || bad "hooks"
+cmp AGENTS.md many.md && cmp .gemini/settings.json many.json || bad "a file that was passed over is another"
+[ ! -e .codex ] || bad "what could be taken away is there"
+is 2 'more than 32 hooks' cadre setup --remove gemini
+rm many.md many.json
+anew
 # A file of another's that is broken is no matter of cadre's.
 mkdir .cursor
 echo '{' >.cursor/mcp.json

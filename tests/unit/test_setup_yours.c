@@ -283,6 +283,34 @@ static void two_blocks_are_renewed_and_taken(void **state)
 	text_release(&got);
 }
 
+/* As many blocks or hooks as anybody may put into a clone are not taken one by one. */
+static void very_many_are_refused(void **state)
+{
+	struct text blocks = { 0 }, hooks = { 0 }, got;
+	struct fault f;
+
+	(void)state;
+	text_addf(&hooks, "{\"hooks\":{\"Stop\":[{}");
+	for (int n = 1; n <= 33; n++) {
+		text_addf(&hooks, ",{\"command\":\"cadre hook claude\"}");
+		if (n <= 8)
+			text_addf(&blocks, "%s%s", BEGIN, END);
+	}
+	text_addf(&hooks, "]}}");
+	got = setup_cut_text("claude", PART_TEXT, blocks.data, &f);
+	assert_int_equal(f.code, 0);
+	assert_string_equal(got.data, "");
+	text_release(&got);
+	text_addf(&blocks, "%s%s", BEGIN, END);
+	marks_refused(blocks.data, "file:17:1: more than 8 blocks of cadre are here");
+	got = setup_cut_text("claude", PART_HOOKS, hooks.data, &f);
+	assert_int_equal(f.code, FAULT_INVALID);
+	assert_non_null(strstr(f.text, "more than 32 hooks of cadre are here"));
+	text_release(&got);
+	text_release(&blocks);
+	text_release(&hooks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +323,7 @@ int main(void)
 		cmocka_unit_test(text_between_stray_marks_is_nobody_elses),
 		cmocka_unit_test(prose_that_names_the_marks_stays),
 		cmocka_unit_test(two_blocks_are_renewed_and_taken),
+		cmocka_unit_test(very_many_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

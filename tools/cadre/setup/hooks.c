@@ -132,9 +132,12 @@ int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
 
 /* --- taking away ---------------------------------------------------------------------------------- */
 
-/* Takes the last handler of ours in the text away; false: there is none. */
+/* Handlers that a file may hold; each is found by reading the whole file. */
+enum { HANDLERS = 32 };
+
+/* Takes the last handler of ours in the text away, which is number `n`; false: there is none. */
 static bool cut_last(const struct setup_client *c, const struct setup_words *w,
-		     struct setup_draft *d, struct fault *f)
+		     struct setup_draft *d, int n, struct fault *f)
 {
 	struct jsonc *root, *hooks = NULL, *handler = NULL, *line;
 	struct arena a = { 0 };
@@ -144,7 +147,10 @@ static bool cut_last(const struct setup_client *c, const struct setup_words *w,
 	for (struct jsonc *event = hooks ? hooks->last : NULL; event && !handler;
 	     event = event->prev)
 		handler = find_handler(&a, c, w, d, event, is_ours, &line);
-	if (handler)
+	if (handler && n > HANDLERS)
+		jsonc_refuse(d, jsonc_start(handler), f,
+			     "more than %d hooks of cadre are here", HANDLERS);
+	else if (handler)
 		jsonc_cut(d, handler, &c->beside[PART_HOOKS]);
 	arena_release(&a);
 	return handler != NULL;
@@ -153,7 +159,7 @@ static bool cut_last(const struct setup_client *c, const struct setup_words *w,
 int setup_cut_hooks(const struct setup_client *c, const struct setup_words *w,
 		    struct setup_draft *d, struct fault *f)
 {
-	while (!f->code && cut_last(c, w, d, f))
+	for (int n = 1; !f->code && cut_last(c, w, d, n, f); n++)
 		;
 	return f->code;
 }

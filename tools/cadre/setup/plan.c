@@ -323,7 +323,7 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 	/* A file that is passed over does not keep instructions. */
 	if (t && (part != PART_TEXT || p->passing || !is_shared(p, t)))
 		setup_cut(c, part, &words, &t->draft, f);
-	if (t && !f->code && setup_target_check(t, f) < 0)
+	if (t && (f->code || setup_target_check(t, f) < 0))
 		setup_target_undo(t);
 	if (t && !f->code && setup_plan_look(p, c, part, &tally, &ignored) == 0)
 		note_yours(p, t, part, &tally);

@@ -270,6 +270,9 @@ static void cut_plugin(struct setup_draft *d)
 
 /* --- instructions --------------------------------------------------------------------------------- */
 
+/* Blocks that a file may hold; each is found by reading the whole file. */
+enum { BLOCKS = 8 };
+
 static const char block_begin[] = "<!-- cadre setup: begin -->";
 static const char block_end[] = "<!-- cadre setup: end -->";
 static const char block[] =
@@ -304,7 +307,7 @@ static int find_block(const struct setup_draft *d, size_t below, size_t *from, s
 		      struct fault *f)
 {
 	size_t begin = SIZE_MAX, next;
-	int there = 0;
+	int there = 0, n_blocks = 0;
 
 	for (size_t at = draft_start(d); at < d->text.len; at = next) {
 		const char *s = d->text.data + at;
@@ -324,6 +327,10 @@ static int find_block(const struct setup_draft *d, size_t below, size_t *from, s
 				return jsonc_refuse(
 					d, at, f,
 					"the block of cadre that ends here has no begin");
+			if (++n_blocks > BLOCKS)
+				return jsonc_refuse(
+					d, begin, f,
+					"more than %d blocks of cadre are here", BLOCKS);
 			if (at < below) {
 				*from = begin;
 				*to = at + sizeof(block_end) - 1;

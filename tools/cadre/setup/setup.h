@@ -86,7 +86,7 @@ struct setup_tally {
 int setup_put(const struct setup_client *c, enum setup_part part,
 	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
 	      struct fault *f);
-/* Takes a part out of a file. */
+/* Takes a part out of a file; with a fault some of it may be out. */
 int setup_cut(const struct setup_client *c, enum setup_part part,
 	      const struct setup_words *w, struct setup_draft *d, struct fault *f);
 
@@ -107,6 +107,7 @@ int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
  *	            (is_as_written() in put.c, read_entry() in toml_put.c, program_of() in
  *	            hooks.c).  It gets this program and is taken away by --remove, whatever
  *	            program of that name it runs: which setup wrote it nothing tells.
+ *	            A file of code is setup's as a whole when its first line says so.
  *	a person's  it runs cadre in any other way (for hooks: calls_hook()).  It stays, and
  *	            setup and --remove say so.
  */
