@@ -132,7 +132,7 @@ static void keep_heading(struct scan *s)
 	size_t blank = 0;
 
 	/* Codex takes a heading that has blanks before it. */
-	while (blank < s->n &&
+	while (blank + 1 < s->n &&
 	       (s->word[blank] == ' ' || !memcmp(s->word + blank, "\\t", 2)))
 		blank += s->word[blank] == ' ' ? 1 : 2;
 	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++) {
