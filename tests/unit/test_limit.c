@@ -78,15 +78,23 @@ static void open_team(struct world *w)
 	w->settings.config.limits_enabled = true;
 }
 
+/* As if nothing had been spent yet. */
+static void refill(struct world *w)
+{
+	world_number(w->store, "DELETE FROM rate RETURNING 0");
+}
+
 /* A call that fails has spent its category, and no other; a second one spends more. */
 static void each_spends_its_category(void **state)
 {
+	struct world w;
+
 	(void)state;
+	open_team(&w);
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
-		struct world w;
 
-		open_team(&w);
+		refill(&w);
 		for (int n = 1; n <= 2; n++) {
 			call_empty(&w, op, false);
 			for (int64_t c = 0; c < RATE_FREE; c++) {
@@ -108,22 +116,24 @@ static void each_spends_its_category(void **state)
 						 (long long)spent);
 			}
 		}
-		world_close(&w);
 	}
+	world_close(&w);
 }
 
 /* With its bucket empty it is refused before its handler runs, unless the operator calls. */
 static void each_is_refused_when_it_is_spent(void **state)
 {
+	struct world w;
+
 	(void)state;
+	open_team(&w);
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
-		struct world w;
 		int64_t burst;
 
 		if (op->rate == RATE_FREE)
 			continue;
-		open_team(&w);
+		refill(&w);
 		burst = limit_size(&w.settings.config, op->rate).burst;
 		for (int64_t n = 0; n < burst; n++)
 			assert_int_not_equal(call_empty(&w, op, false),
@@ -132,8 +142,8 @@ static void each_is_refused_when_it_is_spent(void **state)
 		if (call_empty(&w, op, false) != FAULT_RATE_LIMITED || runs)
 			fail_msg("%s runs though nothing is left", op->name);
 		assert_int_not_equal(call_empty(&w, op, true), FAULT_RATE_LIMITED);
-		world_close(&w);
 	}
+	world_close(&w);
 }
 
 /* --- the rule -------------------------------------------------------------------------- */
