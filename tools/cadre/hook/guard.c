@@ -13,15 +13,11 @@
 
 void add_path(json_t *paths, const char *path)
 {
-	struct text quoted = { 0 };
-	json_t *text;
+	json_t *text = json_text(path);
 
-	text_add_json(&quoted, path);
-	text = json_loadb(quoted.data, quoted.len, JSON_DECODE_ANY, NULL);
 	if (*path && json_string_length(text) < GLOB_PATH - 1)
 		json_array_append(paths, text);
 	json_decref(text);
-	text_release(&quoted);
 }
 
 /* Asks for some paths, which are taken over: 1 and says why where one is reserved, 0, or a
