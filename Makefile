@@ -1,8 +1,9 @@
 # make            build/cadre
 # make demo       a team at work on a real repository, a killed host included; BACKEND=qemu: in VMs
-# make check      every test; the last line is `N passed, N failed`
+# make check      every kind of test; the last line is `N passed, N failed`
 #                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
+# make check-long everything at full size: see tests/README.md (ONLY= as above)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,
 #                 migrations, planted faults, commits
 # make bench      the speed table, as ratios; PEERS=1 beside Redis and PostgreSQL, too
@@ -23,7 +24,7 @@
 # make check-bare a newcomer in a new root: the demo, an install, and what the README says to type
 # make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
 #
-# B=asan|tsan|test|fuzz|quick builds that variant in build/$B: `make B=asan tests`.
+# B=asan|tsan|fuzz|quick|cov builds that variant in build/$B: `make B=asan tests`.
 # VERBOSE=1 shows the commands.  What needs it calls tools/setup by itself.
 
 CC = gcc
@@ -43,9 +44,9 @@ JOBS = -j$(shell nproc)
 O = build$(if $(B),/$(B))
 OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
 OPT_ = -O2 -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fstack-protector-strong -D_FORTIFY_SOURCE=2
-OPT_test = -O2 -DCADRE_TESTING
 OPT_quick = -O0 -DCADRE_TESTING
-OPT_asan = -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
+OPT_cov = -O0 --coverage -DCADRE_TESTING
+OPT_asan = -Og -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined -DCADRE_TESTING
 OPT_tsan = -O1 -fno-omit-frame-pointer -fsanitize=thread -DCADRE_TESTING
 OPT_fuzz = -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
@@ -64,7 +65,7 @@ PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $$(PKGS) || \
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wwrite-strings -Wvla -Wswitch-enum $(WERROR)
 CPPFLAGS = -D_GNU_SOURCE -I. -Ibuild
-CFLAGS = -std=gnu17 -g $(OPT) $(WARN)
+CFLAGS = -std=gnu17 -g$(if $(filter asan tsan,$(B)),1) $(OPT) $(WARN)
 , := ,
 # The programs of a build without a variant hold their libraries, where the archives are there:
 # each command is a process, and three tenths of an empty one went to finding them.
@@ -79,7 +80,7 @@ link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
 # --- the programs and their parts ----------------------------------------------
 
 MAIN = tools/cadre/main.c
-SRC = $(filter-out $(MAIN) $(if $(findstring TESTING,$(OPT)),,storage/fault_vfs.c), \
+SRC = $(filter-out $(MAIN), \
 	$(wildcard core/*.c core/*/*.c core/*/*/*.c storage/*.c storage/*/*.c \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
@@ -100,18 +101,32 @@ GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 
-# tests/NAME.c and tests/unit/test_NAME.c are programs of their own; a program
-# also gets tests/NAME/*.c (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.
+# tests/NAME.c and tests/fuzz/NAME.c are programs of their own; a program also gets tests/NAME/*.c
+# (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.  One program
+# holds the units, tests/unit/test_NAME.c: it is linked to their names, and main() of each is called
+# unit_NAME there.  Those that define what the library or libc defines are programs of their own.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
-TESTS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c tests/unit/test_*.c))
-FUZZERS = $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/*.c))
+# The bench's judgement of its figures has units, too.
+UNITS_WITH = $(patsubst %,$(O)/obj/tools/bench/%.o,judge others)
+PROGRAMS = $(patsubst %.c,$(O)/%,$(wildcard tests/*.c))
+FUZZERS = $(patsubst %.c,$(O)/%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
+UNIT_TESTS = $(wildcard tests/unit/test_*.c)
+UNIT_ALONE = $(shell grep -lE 'opgen/fixture.h|^const struct statement |^int getaddrinfo' $(UNIT_TESTS))
+# Threads are watched in the units that start some.
+ifeq ($(B),tsan)
+UNIT_TESTS := $(shell grep -lE '(pthread|uv_thread)_create' $(UNIT_TESTS))
+endif
+UNIT_SHARED = $(filter-out $(UNIT_ALONE),$(UNIT_TESTS))
+# Some programs judge the program that people get; the others are built with a sanitizer.
+RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard)
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
-tests: all $(TESTS) $(O)/conformance
+tests: all $(if $(B),$(filter-out $(RELEASED) %/race,$(PROGRAMS)) $(UNIT_TESTS:%.c=$(O)/%) $(O)/tests/cadre \
+	$(O)/conformance $(FUZZERS),$(RELEASED) $(O)/tests/cadre $(O)/tests/link $(O)/tests/run_op $(O)/conformance)
 fuzzers: $(FUZZERS)
-asan test: ; +@$(MAKE) $(JOBS) B=$@ tests
+asan: ; +@$(MAKE) $(JOBS) B=$@ tests
 
 # --- generated: shared by all variants --------------------------------------
 
@@ -180,20 +195,34 @@ $(O)/bench: $(BENCH_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
+# The command whose clock and disk a test sets.
+$(O)/tests/cadre: $(patsubst %,$(O)/obj/%.o,$(MAIN:.c=) tests/lib/fault_vfs tests/lib/stopped_clock) $(LIB)
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@) $(call link,$^)
+$(O)/tests/units: $(O)/obj/tests/unit/units.o $(UNIT_SHARED:%.c=$(O)/obj/%.o) \
+		$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(UNIT_SHARED:.c=/*.c))) $(UNITS_WITH) $(TEST_LIB)
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@) $(call link,$^) -lcmocka
+$(UNIT_SHARED:%.c=$(O)/%): $(O)/tests/units
+	@mkdir -p $(@D)
+	@ln -sf ../units $@
+$(UNIT_SHARED:%.c=$(O)/obj/%.o): CPPFLAGS += -Dmain=unit_$(patsubst test_%,%,$(*F))
+$(UNIT_SHARED:%.c=$(O)/obj/%.o): CFLAGS += -Wno-missing-prototypes
+$(O)/obj/tests/unit/units.o: CPPFLAGS += -DUNITS='$(patsubst test_%,UNIT(%),$(basename $(notdir $(UNIT_SHARED))))'
+$(O)/obj/tests/unit/units.o: $(UNIT_SHARED) Makefile
+
 .SECONDEXPANSION:
 with_tests/power = tests/crash
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
-$(FUZZERS): $(O)/%: $(O)/obj/%.o $(TEST_LIB)
+# libFuzzer has the main() of its own; elsewhere a program runs the seeds and a few changes of them.
+$(FUZZERS): $(O)/%: $(O)/obj/%.o $(if $(filter fuzz,$(B)),,$(O)/obj/tests/fuzz/replay.o) $(TEST_LIB)
 	@mkdir -p $(@D)
-	$(call SAY,LD,$@) $(call link,-fsanitize=fuzzer $^)
-$(TESTS): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(TEST_LIB)
+	$(call SAY,LD,$@) $(call link,$(if $(filter fuzz,$(B)),-fsanitize=fuzzer) $^)
+$(PROGRAMS) $(UNIT_ALONE:%.c=$(O)/%): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$(call parts,$$(with_$$*)) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
 $(O)/obj/tests/crash/rules.o: tests/crash/rules.sql
-# The bench's judgement of its figures, tested alone.
-$(O)/tests/unit/test_judge: $(O)/obj/tools/bench/judge.o
-$(O)/tests/unit/test_others: $(O)/obj/tools/bench/others.o
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
@@ -210,6 +239,9 @@ demo:
 check check-vsock chaos:
 	@tools/setup $(if $(filter check,$@),$(if $(filter lint,$(ONLY)),--lint))
 	+@N=$(if $(filter chaos,$@),$(or $(N),30)) tests/run.sh $(if $(filter check,$@),$(ONLY),vm/$(@:check-%=%))
+check-long:
+	@tools/setup
+	+@tests/run.sh --long $(ONLY)
 lint: all
 	@bad=0; for l in $(wildcard tools/lint/*); do $$l || bad=1; done; exit $$bad
 bench:
@@ -222,7 +254,6 @@ bench-guard:
 	@tests/guard/run $(if $(RENEW),--renew)
 # Agents of tests call as often as they like.
 crash power soak mutants: export CADRE_LIMITS_ENABLED = false
-crash power sim: B = test
 faults: B = asan
 crash power sim faults:
 	@tools/setup
@@ -231,7 +262,6 @@ crash power sim faults:
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(N_$@)))
 # MINUTES, unlike the others' N: what it is about is time.
-soak: B = test
 soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
@@ -260,7 +290,7 @@ malformed:
 	+@N=$(or $(N),10000) tests/run.sh e2e/malformed
 fuzz tsan:
 	@tools/setup
-	+@tests/run.sh --long=$(or $(T),600) $@
+	+@FUZZ_SECONDS=$(or $(T),600) tests/run.sh --long $@
 docs: all
 	build/cadre docs reference > docs/reference.md
 	build/cadre docs man > docs/cadre.1
@@ -301,7 +331,7 @@ uninstall:
 	rm -rf $(DOC)
 	-rmdir $(D)/lib/cadre 2>/dev/null
 
-.PHONY: all tests fuzzers asan test tsan demo check check-vsock chaos lint bench bench-guard crash power sim faults mutants clients permute portable unseen malformed soak fuzz docs \
+.PHONY: all tests fuzzers asan tsan demo check check-long check-vsock chaos lint bench bench-guard crash power sim faults mutants clients permute portable unseen malformed soak fuzz docs \
 	fmt sums clean install uninstall
 .SECONDARY:
 .DELETE_ON_ERROR:

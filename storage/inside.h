@@ -60,6 +60,10 @@ struct store {
 	struct prepared stmts[SQL_COUNT];
 };
 
+/* The VFS that a test has put under every file, or NULL.  Only programs of tests hold this
+ * function: see tests/lib/fault_vfs.h. */
+__attribute__((weak)) const char *store_vfs_chosen(void);
+
 /* Fills a fault from an SQLite result, the only place that does; `what` names the
  * action. */
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f);

@@ -3,7 +3,6 @@
 #include "core/base/clock.h"
 #include "storage/defend.h"
 #include "storage/durable.h"
-#include "storage/fault_vfs.h"
 #include "storage/generation.h"
 #include "storage/inside.h"
 #include "storage/restore.h"
@@ -237,7 +236,7 @@ static int open_under_lock(struct store *s, int dir, struct fault *f)
 
 static int open_in_memory(struct store *s, struct fault *f)
 {
-	if (connect_file(s, f) < 0 || store_migrate(s, f) < 0)
+	if (connect_file(s, f) < 0 || (!(s->flags & STORE_BLANK) && store_migrate(s, f) < 0))
 		return f->code;
 	return tune(s, f);
 }
@@ -293,10 +292,8 @@ int store_open(struct store **out, const char *dir, unsigned flags, const char *
 	struct store *s;
 
 	pthread_once(&once, configure);
-#ifdef CADRE_TESTING
-	if (!vfs && !(flags & STORE_MEMORY))
-		vfs = fault_vfs_chosen();
-#endif
+	if (!vfs && !(flags & STORE_MEMORY) && store_vfs_chosen)
+		vfs = store_vfs_chosen();
 	s = store_new(dir, flags, wal_vfs_over(vfs));
 	if (flags & STORE_MEMORY)
 		open_in_memory(s, f);

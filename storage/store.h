@@ -37,6 +37,7 @@ enum store_flags {
 	STORE_MEMORY = 16, /* a private in-memory state (tests); dir is ignored */
 	STORE_LARGE_CACHE =
 		32, /* 8 MB of pages instead of 2: for one that writes all the time */
+	STORE_BLANK = 64, /* with STORE_MEMORY: no tables yet, for store_copy() to fill */
 };
 
 /* Opens DIR/state.db: first open, pragmas, migrations (with a verified backup

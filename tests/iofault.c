@@ -431,5 +431,6 @@ int main(void)
 	};
 
 	child_adopt();
+	cadre_path_with_seams();
 	return cmocka_run_group_tests(tests, NULL, end_children);
 }

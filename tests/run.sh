@@ -1,17 +1,18 @@
 #!/bin/sh
 # run.sh - every test, one line each; the last line is `N passed, N failed`.
 #
-#	tests/run.sh                     everything
-#	tests/run.sh WORD...             tests whose names contain one of the words
-#	tests/run.sh --long=SECONDS W... fuzzers run that long each
+#	tests/run.sh                  the check: every kind of test
+#	tests/run.sh --long           everything at full size
+#	tests/run.sh [--long] WORD... tests whose names contain one of the words
 #
-# The tests that match are run: lints, tests/unit/test_*.c, tests/op/*.test, the
-# programs tests/NAME.c, the stories tests/*/*.sh (but lib/), tests/fuzz/*.c.  Logs are
-# kept in build/logs/, and the tail of a failing one is shown.  A test finds
-# the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
+# tests/README.md has each kind of test, with its size in both forms.  A check takes turns:
+# $TURN is their number, one more behind each check that passed.  Logs are kept in build/logs/,
+# and the tail of a failing one is shown.
+#
+# A test finds the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
 # and $HOME, nothing else of the caller's environment, and leaves nothing running; its agents call
-# as often as they like (CADRE_LIMITS_ENABLED);
-# one that ends with 77 was skipped, and so was a case of which a program says so.
+# as often as they like (CADRE_LIMITS_ENABLED); $FULL is set where it shall do all that it can.
+# A test that ends with 77 was skipped, and so was a case of which a program says so.
 # $TEST_SCALE tells how much longer than on a fast machine a test should wait.
 set -u
 unset CDPATH
@@ -20,9 +21,9 @@ exec </dev/null
 umask 022
 root=$(pwd)
 logs=$root/build/logs
-fuzz_seconds=8
+FULL=
 case ${1-} in
---long=*) fuzz_seconds=${1#--long=}; shift ;;
+--long) FULL=yes; shift ;;
 esac
 words=$*
 
@@ -33,9 +34,18 @@ temp=$(mktemp -d /tmp/cadre-check.XXXXXX) || exit 1
 lane=
 trap 'end_lane; rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
-mkdir -p "$logs"
+mkdir -p "$logs" "$temp/plan"
+touch "$temp/words" "$temp/times" "$temp/skipped"
 TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
 [ "$TEST_SCALE" = 1 ] || echo "this machine is slow, or busy: tests wait $TEST_SCALE times as long"
+
+# A fresh clone begins where its commit says, so that clones take different turns.
+first_turn() { printf %d "0x$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0)"; }
+: "${TURN:=$(cat build/turn 2>/dev/null || first_turn)}"
+
+size() { # IN-A-CHECK AT-FULL-SIZE
+	[ "$FULL" ] && echo "$2" || echo "$1"
+}
 
 wanted() { # NAME: does any of the words ask for it?
 	[ -n "$words" ] || return 0
@@ -45,66 +55,66 @@ wanted() { # NAME: does any of the words ask for it?
 	return 1
 }
 
-# Processes with this in their command line that still run seconds after a test; each is
-# told in the test's log, and ended.
-still_there() {
-	n=0
-	while pids=$(pgrep -f -- "$1") && [ $n -lt $((50 * TEST_SCALE)) ]; do
-		n=$((n + 1))
-		sleep 0.1
+any() { # is one of these names wanted?
+	for name; do
+		! wanted "$name" || return 0
 	done
-	[ -z "$pids" ] || {
-		echo "left running:"
-		ps -o pid=,args= -p "$(echo $pids | tr ' ' ',')"
-		kill -9 $pids
-	} >>"$log" 2>/dev/null
-	echo $pids
+	return 1
 }
+
+# --- running a test --------------------------------------------------------------------
 
 # Variables that programs which fetch packages need, if the machine has them.
 fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE
 	SSL_CERT_DIR NODE_EXTRA_CA_CERTS npm_config_registry"
 
-# in_own COMMAND...: runs it with an environment that is the same on every machine.
+# in_own VARIANT COMMAND...: runs it with an environment that is the same on every machine.
 in_own() {
+	bin=$root/build${1:+/$1}
+	shift
 	case $name in
-	e2e/mcp | e2e/conformance | e2e/openapi | vm/*)
+	packages | vm/*)
 		for var in $fetching; do
 			eval "[ -z \"\${$var+x}\" ] || set -- \"$var=\$$var\" \"\$@\""
 		done
 		;;
 	esac
-	env -i --default-signal ${RENEW:+RENEW="$RENEW"} PATH="$root/build/asan:$PATH" HOME="$own" TMPDIR="$own" \
+	$within env -i --default-signal ${RENEW:+RENEW="$RENEW"} PATH="$bin:$PATH" HOME="$own" TMPDIR="$own" \
 		XDG_RUNTIME_DIR="$own/run" XDG_STATE_HOME="$own/state" \
-		XDG_CONFIG_HOME="$own/config" CADRE="$root/build/asan/cadre" CADRE_LIMITS_ENABLED=false \
-		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" ${N:+"N=$N"} \
+		XDG_CONFIG_HOME="$own/config" CADRE="$bin/cadre" CADRE_LIMITS_ENABLED=false \
+		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" TURN="$TURN" FULL="$FULL" ${N:+"N=$N"} \
 		npm_config_cache="${npm_config_cache:-${HOME:-$root/build}/.npm}" \
 		CLIENTS_CACHE="${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}" \
 		GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost \
 		GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost \
 		GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=1 \
 		GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$root" \
-		ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 \
+		ASAN_OPTIONS="abort_on_error=0:detect_stack_use_after_return=1:detect_leaks=$leaks" \
 		UBSAN_OPTIONS=print_stacktrace=1 \
 		TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$@"
 }
 
-# t NAME SECONDS COMMAND...: one test, in an empty home and temporary folder.
+# t NAME SECONDS VARIANT COMMAND...: one test, in an empty home and temporary folder, with the
+# programs of build/VARIANT; `make`: in the caller's environment.  Memory that a process leaves
+# at its end is looked for in programs of tests and in one story: it takes as long as a command.
 t() {
-	name=$1 limit=$(($2 * TEST_SCALE))
-	shift 2
-	wanted "$name" || return 0
+	name=$1 limit=$(($2 * TEST_SCALE)) variant=$3
+	shift 3
 	log=$logs/$(echo "$name" | tr ' /' '__').log
 	own=$(mktemp -d "$temp/XXX") && mkdir -m 700 "$own/run" || exit 1
-	began=$(date +%s%3N)
+	within="$root/build/within $limit $((5 * TEST_SCALE)) $own.cpu"
 	case $name in
-	build\ *) "$@" ;; # the caller's environment may speak of the compiler
-	*) in_own timeout -k 10 "$limit" "$@" ;;
+	e2e/calls) leaks=1 ;;
+	*/*) leaks=0 ;;
+	*) leaks=1 ;;
+	esac
+	began=$(date +%s%3N)
+	case $variant in
+	make) $within "$@" ;;
+	*) in_own "${variant#release}" "$@" ;;
 	esac >"$log" 2>&1
 	status=$?
 	took=$(($(date +%s%3N) - began))
-	left=$(still_there "$own/")
-	[ -z "$left" ] || status=99
 	rm -rf "$own"
 	case $status in
 	0) word=ok ;;
@@ -112,7 +122,7 @@ t() {
 	*) word=FAIL ;;
 	esac
 	echo "$word" >>"$temp/words"
-	printf '%8d ms  %s\n' $took "$name" >>"$temp/times"
+	printf '%8d %8d  %s\n' "$(cat "$own.cpu" || echo 0)" $took "$name" >>"$temp/times"
 	[ $word = FAIL ] || skipped_of "$log" >>"$temp/skipped"
 	{
 		printf '%-4s %-40s %6d ms%s\n' $word "$name" $took \
@@ -138,19 +148,109 @@ skipped_of() {
 	' "$1"
 }
 
-# plan NAME SECONDS COMMAND...: a test that a lane is to run.
+
+# --- names of tests --------------------------------------------------------------------
+
+bases() { # FILE...: their names, without folder and ending
+	for file; do
+		file=${file##*/}
+		echo "${file%.*}"
+	done
+}
+
+units=$(bases tests/unit/test_*.c | sed 's/^test_//')
+threaded=$(bases $(grep -lE '(pthread|uv_thread)_create' tests/unit/test_*.c) | sed 's/^test_//')
+transcripts=$(bases tests/op/*.test)
+fuzzers=$(bases tests/fuzz/*.c | grep -vx replay)
+stories=$(printf '%s\n' tests/*/*.sh | sed 's,^tests/,,; s/.sh$//; /^lib/d')
+{
+	printf 'unit %s\n' $units
+	printf 'op %s\n' coverage $transcripts
+	printf 'fuzz %s\n' $fuzzers
+	printf 'tsan %s\n' race $threaded
+	printf '%s\n' $(bases tests/*.c) $stories 'bench guard' 'fuzz long'
+} >"$temp/names"
+bases tools/lint/* | sed 's/^/lint /' >"$temp/lints"
+
+of_kind() { # FILE PATTERN: is a name in it wanted that the pattern matches?
+	grep -E "$2" "$1" | {
+		while read -r name; do
+			! wanted "$name" || exit 0
+		done
+		exit 1
+	}
+}
+of_kind "$temp/lints" . || of_kind "$temp/names" . || {
+	echo "no test matches: $words"
+	echo "0 passed, 1 failed"
+	exit 1
+}
+
+# --- stories under AddressSanitizer ---------------------------------------------------
+
+# tests/rooms names the stories of each room.  Under AddressSanitizer run those whose room has
+# changed since the last check that passed, those about hostile input, and of the rest each
+# TURNS-th in turn.  The others run with the program that people get.
+TURNS=12
+changed=$(passed=$(cat build/passed 2>/dev/null) && git diff --name-only "$passed" 2>/dev/null)
+watched=" $(awk -v changed="$changed" '
+	BEGIN { n = split(changed, file, "\n") }
+	/^[^#]/ {
+		hit = $1 == "hostile:"
+		for (i = 1; i <= n; i++)
+			hit = hit || index(file[i] "/", substr($1, 1, length($1) - 1) "/") == 1
+		for (i = 2; hit && i <= NF; i++) printf "%s ", $i
+	}' tests/rooms)"
+number=0
+sanitized() { # STORY: does this one?
+	number=$((number + 1))
+	[ -z "$FULL" ] || return 0
+	case $watched in *" ${1#e2e/} "*) return 0 ;; esac
+	[ $(((number + TURN) % TURNS)) = 0 ]
+}
+
+# --- building --------------------------------------------------------------------
+
+build() { # VARIANT TARGET...: a build is a test as well
+	variant=$1
+	shift
+	t "build $variant $1" 1200 make make -k -j"$(nproc)" B="${variant#release}" \
+		WERROR="$([ "$variant" != release ] || echo -Werror)" "$@"
+}
+
+# A check is measured by the cost of a clean release build.
+mkdir -p build && gcc -O1 -o build/within tests/within/within.c || exit 1
+needs_build=$(of_kind "$temp/names" . && echo yes)
+if [ "$needs_build" ] || wanted "lint docs"; then
+	clean=$([ -d build/obj ] || echo yes)
+	build release all
+	[ -z "$clean" ] || awk '{ print $1 }' "$temp/times" >build/cost
+fi
+if [ "$needs_build" ]; then
+	build release tests
+	[ "$words" = tsan ] || build asan tests
+	! of_kind "$temp/names" ^tsan || build tsan build/tsan/cadre build/tsan/tests/race \
+		$(printf 'build/tsan/tests/unit/test_%s ' $threaded)
+	[ -z "$FULL" ] || ! of_kind "$temp/names" ^fuzz || build fuzz fuzzers
+	# Fetching is no part of a check's cost: the next check finds the packages.
+	! of_kind "$temp/names" '^e2e/(mcp|conformance|inspector|openapi)$' ||
+		t packages 600 release sh tests/lib/packages.sh
+fi
+
+# --- planning --------------------------------------------------------------------
+
+# plan NAME SECONDS VARIANT COMMAND...: a test that a lane is to run.
 planned=0
-mkdir "$temp/plan"
 plan() {
 	wanted "$1" || return 0
 	planned=$((planned + 1))
 	printf '%s\n' "$@" >"$temp/plan/$planned"
 }
 
-# run_planned: takes planned tests, each that no other lane took, until none is left.
+# run_planned: takes of these planned tests each that no other lane took.
 # No two tests share anything but what was built before.
-run_planned() {
-	for number in $(seq "$planned"); do
+run_planned() { # NUMBER...
+	for number; do
 		mkdir "$temp/plan/$number.taken" 2>/dev/null || continue
 		set --
 		while IFS= read -r word; do set -- "$@" "$word"; done <"$temp/plan/$number"
@@ -175,182 +275,126 @@ end_lane() { # in a hurry
 	wait "$lane" 2>/dev/null
 }
 
-count_of() { grep -c "^$1" "$2" 2>/dev/null; }
-
-# A build is a test as well: it runs once, before the first that needs it.
-built=
-build() { # VARIANT TARGET...
-	variant=$1
-	shift
-	case $built in *" $variant:$1 "*) return 0 ;; esac
-	built="$built $variant:$1 "
-	saved=$words words=
-	t "build ${variant:-release} $(basename "$1")" 1200 timeout -k 10 1200 make -k -j"$(nproc)" \
-		B="$variant" WERROR="$([ "$variant" ] || echo -Werror)" "$@"
-	words=$saved
-}
-
-any() { # is one of these names wanted?
-	for name; do
-		! wanted "$name" || return 0
-	done
-	return 1
-}
-
-names() { # PREFIX FILE...: "PREFIX base" for those that are there
-	prefix=$1
-	shift
-	for file; do
-		[ ! -e "$file" ] || echo "$prefix $(basename "${file%.*}")"
-	done
-}
-
-list() { # the files that are there
-	for file; do [ ! -e "$file" ] || echo "$file"; done
-}
-
-program() { # NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c, if there
-	[ -f "tests/$1.c" ] && wanted "$1" || return 0
-	build "$3" tests
+# program NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c
+program() {
 	prog=$1 seconds=$2 variant=$3
 	shift 3
-	plan "$prog${*:+ $*}" "$seconds" env CADRE="$root/build/$variant/cadre" "build/$variant/tests/$prog" "$@"
+	folder=build/$variant
+	plan "$prog${*:+ $*}" "$seconds" "$variant" "${folder%/release}/tests/$prog" "$@"
 }
 
-# The names of all tests but the lints.
-test_names() {
-	names unit $(list tests/unit/test_*.c) | sed 's/ test_/ /'
-	names op $(list tests/op/*.test)
-	names fuzz $(list tests/fuzz/*.c)
-	names tsan $(list tests/race.c tests/unit/test_*.c) | sed 's/ test_/ /'
-	for source in $(list tests/*.c); do basename "$source" .c; done
-	for story in $(list tests/*/*.sh); do echo "$story" | sed 's/^tests.//; s/.sh$//'; done
-	echo "bench guard"
-}
+# A step of the store fails in one of four ways: $TURN says in which.
+for transcript in $transcripts; do
+	plan "op $transcript" 300 asan build/asan/tests/run_op $(size "--way=$((TURN % 4))" '') "tests/op/$transcript.test"
+done
+plan 'op coverage' 300 release build/tests/run_op --coverage tests/op/*.test
 
-matches() { # is one of the names on stdin wanted?
-	while read -r name; do
-		! wanted "$name" || return 0
-	done
-	return 1
-}
+# VMs are costly to run: of the kinds of things that they do each has its turn.
+vms=0
+for story in $stories; do
+	case $story in
+	vm/vsock-nested) # a VM in a VM takes minutes: for who asks
+		case "$words " in *vsock\ * | *nested*) ;; *) continue ;; esac ;;
+	vm/life | vm/network) ;;
+	vm/*)
+		vms=$((vms + 1))
+		[ -n "$words$FULL" ] || [ $((TURN % 10)) = $((vms % 10)) ] || continue
+		;;
+	*) continue ;;
+	esac
+	plan "$story" 600 release sh "tests/$story.sh"
+done
+n_vm=$planned
 
-# Words that match nothing are refused before anything is built; lints need no build.
-lints_only=
-if [ -n "$words" ] && ! test_names | matches; then
-	lints_only=yes
-	names lint $(list tools/lint/*) | matches || {
-		echo "no test matches: $words"
-		echo "0 passed, 1 failed"
-		exit 1
-	}
-fi
+for story in $stories; do
+	variant=release
+	case $story in vm/*) continue ;; esac
+	! sanitized "$story" || variant=asan
+	plan "$story" 300 $variant sh "tests/$story.sh"
+done
 
-[ -n "$words" ] || build '' all
-[ "$words" = fuzz ] || [ "$words" = tsan ] || [ "$lints_only" ] || build asan tests
+for name in $(bases tests/*.c); do
+	case $name in
+	run_op | race | guard) ;; # above or below
+	sim) program sim 300 release $(size 30000 1000000) ;;
+	crash)
+		program crash 900 release $(size 8 200)
+		program crash 100 release 2 4 # few kills; there is something to judge all the same
+		;;
+	power) program power 900 release $(size 2 50) --fs=ext4 ;;
+	soak) program soak 400 release $(size 10 120) counts ;; # judges what is counted, no times
+	*) program "$name" 300 asan ;;
+	esac
+done
+for unit in $units; do
+	plan "unit $unit" 120 asan "build/asan/tests/unit/test_$unit"
+done
+plan 'bench guard' 60 release tests/guard/run
+for lint in $(bases tools/lint/*); do
+	plan "lint $lint" 300 release "tools/lint/$lint"
+done
+
+# A check runs the seeds and some thousand inputs made of them; at full size clang's libFuzzer
+# looks for inputs, which stay in build/corpus.
+for fuzzer in $fuzzers; do
+	dictionary=$(ls "tests/fuzz/$fuzzer.dict" 2>/dev/null)
+	seeds=$(ls -d "tests/fuzz/$fuzzer"/* 2>/dev/null)
+	plan "fuzz $fuzzer" 120 asan "build/asan/tests/fuzz/$fuzzer" 2000 "$TURN" \
+		"${dictionary:--}" "$logs/$fuzzer-input" $seeds
+	[ "$FULL" ] || continue
+	mkdir -p "build/corpus/$fuzzer"
+	plan "fuzz long $fuzzer" $((${FUZZ_SECONDS:-30} + 120)) fuzz "build/fuzz/tests/fuzz/$fuzzer" \
+		-max_total_time="${FUZZ_SECONDS:-30}" -rss_limit_mb=2048 -timeout=10 \
+		-artifact_prefix="$logs/$fuzzer-" ${dictionary:+"-dict=$dictionary"} \
+		"build/corpus/$fuzzer" $(ls -d "tests/fuzz/$fuzzer" 2>/dev/null)
+done
+
+# Threads: a whole host under load, and the units that start some.  TSan's map does not fit the
+# kernel's widest address randomness.
+plan 'tsan race' 300 tsan setarch -R build/tsan/tests/race
+for unit in $threaded; do
+	plan "tsan $unit" 300 tsan setarch -R "build/tsan/tests/unit/test_$unit"
+done
+
 # VMs share the machine's network, so these run one after the other.
-vm_stories() {
-	for story in $(list tests/vm/*.sh); do
-		base=$(basename "$story" .sh)
-		# A VM in a VM takes minutes: for who asks.
-		case $base:$words in
-		vsock-nested:*vsock* | vsock-nested:*nested*) t vm/vsock-nested 600 sh "$story" ;;
-		vsock-nested:*) ;;
-		*) t "vm/$base" 600 sh "$story" ;;
-		esac
-	done
-}
-
-vm_names=$(names vm $(list tests/vm/*.sh) | tr ' ' /)
-if any $vm_names soak; then
-	build '' all # the guest's program in an image is the release's
-	build test tests
-fi
-
-# The longest first, so that no lane ends long before the other.
-for story in $(list tests/*/*.sh); do
-	base=${story#tests/}
-	case $base in
-	lib/* | vm/*) ;;
-	*) plan "${base%.sh}" 300 sh "$story" ;;
-	esac
-done
-
-program sim 300 test 100000
-program crash 300 test 20
-program crash 100 test 2 4 # few kills; there is something to judge all the same
-program power 200 test 6 --fs=ext4
-program soak 200 test 30 counts # judges what is counted, no times
-for source in $(list tests/*.c); do
-	base=$(basename "$source" .c)
-	case $base in
-	run_op | sim | crash | power | race | soak | guard) ;; # above or below
-	*) program "$base" 300 asan ;;
-	esac
-done
-
-for unit in $(list tests/unit/test_*.c); do
-	base=$(basename "$unit" .c)
-	plan "unit ${base#test_}" 120 "build/asan/tests/unit/$base"
-done
-[ ! -f tests/run_op.c ] || for transcript in $(list tests/op/*.test); do
-	plan "op $(basename "$transcript" .test)" 300 build/asan/tests/run_op "$transcript"
-done
-if any "bench guard"; then
-	build '' build/tests/guard
-	plan "bench guard" 60 tests/guard/run
-fi
-
-! wanted "lint docs" || build "" all
-for lint in $(list tools/lint/*); do
-	plan "lint $(basename "$lint")" 300 "$lint"
-done
-
-# Found inputs stay in build/corpus; tests/fuzz/NAME/ holds the seeds.
-sources=$(list tests/fuzz/*.c)
-if [ -n "$sources" ] && any $(names fuzz $sources); then
-	build fuzz fuzzers
-	for fuzzer in $sources; do
-		base=$(basename "$fuzzer" .c)
-		mkdir -p "build/corpus/$base"
-		plan "fuzz $base" $((fuzz_seconds + 120)) "build/fuzz/tests/fuzz/$base" \
-			-max_total_time="$fuzz_seconds" -rss_limit_mb=2048 -timeout=10 \
-			-artifact_prefix="$logs/$base-" \
-			$([ ! -f "tests/fuzz/$base.dict" ] || echo "-dict=tests/fuzz/$base.dict") \
-			"build/corpus/$base" $(list "tests/fuzz/$base")
-	done
-fi
-
-# Threads: a whole host under load, and the units that start some.  TSan's map does
-# not fit the kernel's widest address randomness.
-threads=$(grep -lE '(pthread|uv_thread)_create' tests/unit/test_*.c)
-if any $(names tsan tests/race.c $threads); then
-	build tsan build/tsan/cadre $(for source in tests/race.c $threads; do
-		echo "build/tsan/${source%.c}"
-	done)
-	for source in tests/race.c $threads; do
-		base=$(basename "$source" .c)
-		plan "tsan ${base#test_}" 300 env CADRE="$root/build/tsan/cadre" \
-			setarch -R "build/tsan/${source%.c}"
-	done
-fi
-
+# The longest first, as the last check has seen them, so that no lane ends long before the other.
+longest=$(for number in $(seq $((n_vm + 1)) "$planned"); do
+	IFS= read -r name <"$temp/plan/$number"
+	echo "$number $(sed -n "s,^ *[0-9]* *\([0-9]*\)  $name\$,\1,p" build/times 2>/dev/null | tail -n 1)"
+done | sort -k2,2nr -k1,1n | cut -d' ' -f1)
 second_lane() {
-	vm_stories
-	run_planned
+	run_planned $(seq "$n_vm")
+	run_planned $longest
 }
 beside second_lane
-run_planned
+run_planned $longest
 join_lane
-touch "$temp/words" "$temp/times" "$temp/skipped"
-[ "$(wc -l <"$temp/times")" -lt 2 ] || {
-	echo "slowest:"
+
+# --- the report ------------------------------------------------------------------
+
+count_of() { grep -c "^$1" "$temp/words"; }
+failed=$(count_of FAIL)
+if [ -z "$words" ]; then
+	cp "$temp/times" build/times
+	echo "slowest (processor, clock):"
 	sort -rn "$temp/times" | head -n 10
-}
+fi
 [ ! -s "$temp/skipped" ] || {
 	echo "$(wc -l <"$temp/skipped") skipped:"
 	sed 's/^skip //' "$temp/skipped"
 }
-failed=$(count_of FAIL "$temp/words")
-echo "$(count_of ok "$temp/words") passed, $failed failed"
+if [ -z "$words$FULL" ] && [ "$failed" = 0 ]; then
+	{ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1 >build/passed
+	echo $((TURN + 1)) >build/turn
+fi
+[ -n "$words" ] || awk -v cost="$(cat build/cost 2>/dev/null)" -v turn="$TURN" '
+	$3 == "build" { builds += $1; next }
+	$3 != "packages" { tests += $1 }
+	END {
+		printf "turn %d; processor: %d s for tests, %d s for builds", turn, tests / 1000, builds / 1000
+		if (cost)
+			printf "; %.1f times the %d s of a clean release build", (tests + builds) / cost, cost / 1000
+		print ""
+	}' "$temp/times"
+echo "$(count_of ok) passed, $failed failed"
 [ "$failed" = 0 ]

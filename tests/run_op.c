@@ -3,10 +3,12 @@
  *
  *	run_op FILE...             runs them, and a sample of failures in each
  *	run_op --faults FILE...    every failure of every call
- *	run_op --coverage FILE...  and tells which operations, faults and events
- *	                           none of them has seen
+ *	run_op --way=N FILE...     steps fail in the N-th of four ways only, from 0
+ *	run_op --coverage FILE...  none, but which operations, faults and events none of
+ *	                           them has seen
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/run_op/script.h"
@@ -53,11 +55,11 @@ int main(int argc, char **argv)
 {
 	struct coverage seen = { 0 };
 	bool all = false, coverage = false;
-	int wrong = 0;
+	int wrong = 0, way = FAULTS_ALL_WAYS;
 
 	coverage_init(&seen);
 	for (int i = 1; i < argc; i++) {
-		struct script s = { .coverage = &seen };
+		struct script s = { .coverage = &seen, .way = way };
 
 		if (strcmp(argv[i], "--faults") == 0) {
 			all = true;
@@ -65,6 +67,10 @@ int main(int argc, char **argv)
 		}
 		if (strcmp(argv[i], "--coverage") == 0) {
 			coverage = true;
+			continue;
+		}
+		if (strncmp(argv[i], "--way=", 6) == 0) {
+			way = (int)strtol(argv[i] + 6, NULL, 10);
 			continue;
 		}
 		s.faults = all ? FAULTS_ALL : coverage ? FAULTS_NONE : FAULTS_LAST;

@@ -165,11 +165,11 @@ cadre task create "Elsewhere" >/dev/null
 until_is Elsewhere sh -c 'cat other/teams/red/tasks/*.md'
 cadre down >/dev/null
 
-# With `normal` an answer does not wait for the disk.  A build for tests counts the
+# With `normal` an answer does not wait for the disk.  A program of the tests counts the
 # syncs: bytes 24 to 31 of its control block, whose first says what counts.
 syncs() { # VALUE: how many, for twenty messages through a host
 	printf '\004%47s' '' | tr ' ' '\000' >"$TMPDIR/disk"
-	CADRE_TEST_VFS=$TMPDIR/disk cadre up --state.durability "$1" >/dev/null || bad "up"
+	CADRE_TEST_VFS=$TMPDIR/disk "${CADRE%/*}/tests/cadre" up --state.durability "$1" >/dev/null || bad "up"
 	before=$(od -An -t d8 -j 24 -N 8 "$TMPDIR/disk" | tr -d ' ')
 	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		cadre --team blue send coder "$n" >/dev/null

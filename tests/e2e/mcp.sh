@@ -1,27 +1,15 @@
 #!/bin/sh
 # mcp - `cadre mcp` under raw lines and the official clients, every message
 # held to the official schema files.  Needs node and, once, the npm registry.
-set -eu
-cd "$(dirname "$0")/../.."
-place=build/npm/mcp
-: "${CADRE:=$PWD/build/cadre}"
+set -u
+stateless=yes
+. "$(dirname "$0")/../lib/story.sh"
+packages mcp ajv
+cp "$here"/mcp/*.mjs "$place"
+cd "$root" || exit 1
 export CADRE
-
-if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-	echo "skipped: node and npm are not installed"
-	exit 77
-fi
-mkdir -p "$place"
-cp tests/mcp/*.mjs "$place"
-if ! cmp -s tests/mcp/package.json "$place/package.json" || [ ! -d "$place/node_modules/ajv" ]; then
-	cp tests/mcp/package.json "$place"
-	if ! (cd "$place" && npm install --no-audit --no-fund --loglevel=error); then
-		rm -f "$place/package.json"
-		echo "skipped: npm cannot install the official clients"
-		exit 77
-	fi
-fi
 echo "without a host"
-node "$place/run.mjs" "$@"
+node "$place/run.mjs" "$@" || bad "without a host"
 echo "with a host"
-HOSTED=1 node "$place/run.mjs" "$@"
+HOSTED=1 node "$place/run.mjs" "$@" || bad "with a host"
+exit $failed

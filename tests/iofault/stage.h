@@ -8,7 +8,7 @@
 #define TESTS_IOFAULT_STAGE_H
 
 #include "core/client/client.h"
-#include "storage/fault_vfs.h"
+#include "tests/lib/fault_vfs.h"
 
 enum { ASKED_MOST = 20000 };
 

@@ -141,6 +141,15 @@ const char *cadre_path(void)
 	return path && *path ? path : "build/cadre";
 }
 
+void cadre_path_with_seams(void)
+{
+	const char *path = cadre_path(), *end = strrchr(path, '/');
+	char other[4096];
+
+	snprintf(other, sizeof(other), "%.*s/tests/cadre", (int)(end - path), path);
+	setenv("CADRE", other, 1);
+}
+
 static bool says_ready(int fd, int ms)
 {
 	int64_t until = clock_steady_ms() + patience_ms(ms);

@@ -45,7 +45,8 @@ struct answer {
 };
 
 /* An empty state in memory; aborts when there is none to be had. */
-void world_open(struct world *w);
+struct store *world_store(void);
+void world_open(struct world *w); /* with one */
 void world_close(struct world *w);
 
 /* Makes a call in its own transaction on `store`; the answer is decoded again through

@@ -76,7 +76,9 @@ static void try_steps(struct trial *t, bool thorough)
 	static const int results[] = { SQLITE_IOERR, SQLITE_FULL, SQLITE_NOMEM,
 				       SQLITE_BUSY };
 
-	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
+	for (int i = 0; i < (int)(sizeof(results) / sizeof(results[0])); i++) {
+		if (t->script->way != FAULTS_ALL_WAYS && t->script->way != i)
+			continue;
 		copy_state(t);
 		/* The first run off the end has changed the state: it is the last. */
 		for (long n = 1; try_step(t, n, results[i]); n++)
@@ -239,13 +241,11 @@ out:
 
 void faults_run(struct script *s, bool thorough, bool last)
 {
-	struct fault f = { 0 };
 	struct trial t = { .script = s, .asked = s->asked, .world = s->world };
 
 	t.world.notes = s->notes_before;
 	t.digest = world_digest(s->before);
-	if (store_open(&t.store, NULL, STORE_MEMORY, NULL, &f) < 0)
-		abort();
+	t.store = world_store();
 	try_steps(&t, thorough);
 	try_repeat(&t);
 	store_close(t.store);

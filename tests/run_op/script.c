@@ -266,8 +266,8 @@ static void keep_before(struct script *s)
 	if (s->faults == FAULTS_NONE)
 		return;
 	s->notes_before = s->world.notes;
-	if (!s->before && store_open(&s->before, NULL, STORE_MEMORY, NULL, &f) < 0)
-		abort();
+	if (!s->before)
+		s->before = world_store();
 	if (store_copy(s->before, s->world.store, &f) < 0)
 		script_wrong(s, "cannot copy the state: %s", f.text);
 }

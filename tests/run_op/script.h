@@ -34,6 +34,8 @@
 #include "tests/lib/world.h"
 #include "tests/run_op/coverage.h"
 
+enum { FAULTS_ALL_WAYS = -1 };
+
 struct script {
 	const char *path;
 	int line;
@@ -52,6 +54,7 @@ struct script {
 	bool checked; /* somebody has looked at the answer */
 	int wrong;
 	enum { FAULTS_NONE, FAULTS_LAST, FAULTS_ALL } faults;
+	int way; /* in which a step fails, of those in faults.c; or FAULTS_ALL_WAYS */
 };
 
 /* Runs a transcript; returns how many lines were wrong. */

@@ -240,7 +240,8 @@ static void test_staged_log(void **state)
 	store_close(open_it(p));
 }
 
-#define STORY(name) cmocka_unit_test_setup_teardown(name, place_make, place_clear)
+#define STORY(name) \
+	cmocka_unit_test_setup_teardown(name, ground_place_make, ground_place_clear)
 
 int main(void)
 {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "storage/fault_vfs.h"
+#include "tests/lib/fault_vfs.h"
 #include "storage/spool/spool.h"
 
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };

@@ -12,7 +12,7 @@ outer_begin
 make_image() {
 	inner=$outer/inner
 	mkdir -p "$inner/bin" "$inner/etc"
-	tree=$inner outer_add_program "$root/build/test/tests/link" /bin/speaker
+	tree=$inner outer_add_program "$root/build/tests/link" /bin/speaker
 	cp "$(command -v busybox)" "$inner/bin/busybox"
 	for word in sh cat md5sum echo head printf sync uname; do
 		ln -s busybox "$inner/bin/$word"
@@ -24,8 +24,8 @@ make_image
 
 # --- the outer one -----------------------------------------------------------------
 
-outer_add_program "$root/build/test/cadre" /build/test/cadre
-outer_add_program "$root/build/test/tests/link" /bin/speaker
+outer_add_program "$root/build/cadre" /build/cadre
+outer_add_program "$root/build/tests/link" /bin/speaker
 outer_add_file "$root/tests/lib/vm.sh" /lib/vm.sh
 outer_add_file "$root/tests/lib/patience.sh" /lib/patience.sh
 outer_add_qemu
@@ -33,7 +33,7 @@ outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_c
 	net/vmw_vsock/vsock_loopback drivers/vhost/vhost_iotlb drivers/vhost/vhost \
 	drivers/vhost/vhost_vsock
 outer_run 480 2048 <<'INIT'
-export TMPDIR=/tmp CADRE=/build/test/cadre CADRE_ACCEL=tcg
+export TMPDIR=/tmp CADRE=/build/cadre CADRE_ACCEL=tcg
 . /lib/vm.sh
 patience=600 # 300 s in here: whatever is in vain is said before the 480 s are over
 step() { echo "$(cut -d' ' -f1 /proc/uptime) s: $*"; }

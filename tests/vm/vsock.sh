@@ -5,8 +5,8 @@ set -eu
 . "$(dirname "$0")/outer"
 
 outer_begin
-outer_add_program "$root/build/test/cadre" /bin/cadre
-outer_add_program "$root/build/test/tests/link" /bin/test-link
+outer_add_program "$root/build/cadre" /bin/cadre
+outer_add_program "$root/build/tests/link" /bin/test-link
 outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_common \
 	net/vmw_vsock/vsock_loopback
 outer_run 120 <<'INIT'

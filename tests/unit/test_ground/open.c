@@ -262,7 +262,8 @@ static void test_log_emptied_under_commit(void **state)
 	cut_under_commit(state, true, 0);
 }
 
-#define STORY(name) cmocka_unit_test_setup_teardown(name, place_make, place_clear)
+#define STORY(name) \
+	cmocka_unit_test_setup_teardown(name, ground_place_make, ground_place_clear)
 
 int run_open_tests(void)
 {

@@ -14,7 +14,7 @@
 
 #include "tests/lib/folder.h"
 
-int place_make(void **state)
+int ground_place_make(void **state)
 {
 	struct place *p = calloc(1, sizeof(*p));
 	const char *temp = getenv("TMPDIR");
@@ -28,7 +28,7 @@ int place_make(void **state)
 	return 0;
 }
 
-int place_clear(void **state)
+int ground_place_clear(void **state)
 {
 	struct place *p = *state;
 

@@ -14,8 +14,8 @@ struct place {
 };
 
 /* Setup and teardown of a test; its state is the struct place. */
-int place_make(void **state);
-int place_clear(void **state);
+int ground_place_make(void **state);
+int ground_place_clear(void **state);
 
 struct store *open_it(struct place *p); /* made if need be */
 int add(struct store *s, struct fault *f); /* an event, in a transaction of its own */

@@ -218,7 +218,8 @@ static void test_ended_journal(void **state)
 	store_close(open_it(p));
 }
 
-#define STORY(name) cmocka_unit_test_setup_teardown(name, place_make, place_clear)
+#define STORY(name) \
+	cmocka_unit_test_setup_teardown(name, ground_place_make, ground_place_clear)
 
 int run_planted_tests(void)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "storage/fault_vfs.h"
+#include "tests/lib/fault_vfs.h"
 #include "tests/unit/test_store/place.h"
 
 static void test_failed_commit(void **state)

@@ -1,7 +1,7 @@
 /*
  * fault_vfs - a disk that fails when a test says so.
  *
- * A VFS named "faulty" over the default one, in test builds only.  A control block says
+ * A VFS named "faulty" over the default one.  A control block says
  * which operations fail and when.  It is in memory of the test, or a file that the test
  * and the programs it starts map together, so that the test can break and mend their
  * disk while they run.  The n-th counted operation fails with `result`, once or from
@@ -9,8 +9,8 @@
  * first half, a failing sync has not synced.  Locks and shared memory are passed
  * through.
  */
-#ifndef STORAGE_FAULT_VFS_H
-#define STORAGE_FAULT_VFS_H
+#ifndef TESTS_LIB_FAULT_VFS_H
+#define TESTS_LIB_FAULT_VFS_H
 
 #include <stdatomic.h>
 
@@ -41,9 +41,5 @@ struct fault_control *fault_vfs_map(const char *path);
 /* Registers the VFS "faulty"; `control` outlives it.  0, or -1. */
 int fault_vfs_register(struct fault_control *control);
 void fault_vfs_unregister(void);
-
-/* "faulty" when the environment has CADRE_TEST_VFS, the path of a control block,
- * which is then mapped and registered once; else NULL. */
-const char *fault_vfs_chosen(void);
 
 #endif

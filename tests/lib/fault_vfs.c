@@ -1,4 +1,4 @@
-#include "storage/fault_vfs.h"
+#include "tests/lib/fault_vfs.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -253,7 +253,8 @@ static void choose(void)
 		fault_vfs_register(control);
 }
 
-const char *fault_vfs_chosen(void)
+/* CADRE_TEST_VFS is the path of a control block, which is mapped and registered once. */
+const char *store_vfs_chosen(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
