@@ -74,7 +74,7 @@ for how in rm mv rm-db rm-wal replace over anew; do
 	host=$!
 	until_is 'host  *yes' cadre status
 	socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
-	python3 "$story/send.py" "$socket" >"$story/$how.out" 2>&1 &
+	/usr/bin/python3 "$story/send.py" "$socket" >"$story/$how.out" 2>&1 &
 	client=$! clients="$host $!"
 	until_is 'told 20$' cat "$story/$how.out"
 	take_away $how

@@ -12,7 +12,7 @@ trap finish EXIT
 
 # hold BYTE: somebody holds it from now on, and is stopped.
 hold() {
-	python3 "$here/peers/holder.py" "$CADRE_HOME" "$1" >"$TMPDIR/held" &
+	/usr/bin/python3 "$here/peers/holder.py" "$CADRE_HOME" "$1" >"$TMPDIR/held" &
 	holder=$!
 	until_done grep -q held "$TMPDIR/held"
 	until_is '^State:.*T' cat "/proc/$holder/status"

@@ -28,7 +28,7 @@ nothing() { # CLIENT
 # matches.
 tells() {
 	told "$1"
-	python3 - "$TMPDIR/told" "$2" "$3" <<-'END' || bad "$1 is told, not $2 with '$3': $(cat "$TMPDIR/told")"
+	/usr/bin/python3 - "$TMPDIR/told" "$2" "$3" <<-'END' || bad "$1 is told, not $2 with '$3': $(cat "$TMPDIR/told")"
 		import json, re, sys
 		told, want, pattern = json.loads(open(sys.argv[1]).read()), json.loads(sys.argv[2]), sys.argv[3]
 		texts = []
@@ -153,21 +153,21 @@ all() { # with a host, or without
 	event UserPromptSubmit; nothing claude
 
 	# A message that is too long is cut at a character, and the rest can be read.
-	python3 -c 'print("ab" + "€\n" * 20000, end="")' >"$TMPDIR/long"
+	/usr/bin/python3 -c 'print("ab" + "€\n" * 20000, end="")' >"$TMPDIR/long"
 	mail @"$TMPDIR/long"
 	mail behind
 	event UserPromptSubmit
 	export CADRE_HOOK_MAX_TOKENS=700
 	tells claude "$(context UserPromptSubmit)" ' ab€\n €.*€\n\[of 80002 bytes; the rest: cadre message part .#[0-9]+. --offset [0-9]+\]\n1 more wait'
 	unset CADRE_HOOK_MAX_TOKENS
-	python3 - "$TMPDIR/told" <<-'END' || bad "it is longer than 700 tokens"
+	/usr/bin/python3 - "$TMPDIR/told" <<-'END' || bad "it is longer than 700 tokens"
 		import json, sys
 		text = json.load(open(sys.argv[1]))["hookSpecificOutput"]["additionalContext"]
 		sys.exit(not 1500 < len(text.encode()) <= 2800)
 	END
 	rest=$(sed 's/.*the rest: cadre message part .\(#[0-9]*\). --offset \([0-9]*\)\].*/\1 --offset \2/' "$TMPDIR/told")
 	coder cadre message part $rest --json >"$TMPDIR/rest" || bad "message part $rest"
-	python3 - "$TMPDIR/rest" "$TMPDIR/long" "${rest##* }" <<-'END' || bad "what is told is no rest: $rest"
+	/usr/bin/python3 - "$TMPDIR/rest" "$TMPDIR/long" "${rest##* }" <<-'END' || bad "what is told is no rest: $rest"
 		import json, sys
 		rest = json.load(open(sys.argv[1]))["text"].encode()
 		sys.exit(not rest or open(sys.argv[2], "rb").read()[int(sys.argv[3]):] != rest)
@@ -204,7 +204,7 @@ all() { # with a host, or without
 # kill_writer: kills a hook whose standard output takes nothing.
 kill_writer() {
 	event UserPromptSubmit
-	coder python3 - "$CADRE" "$TMPDIR/event" <<-'END'
+	coder /usr/bin/python3 - "$CADRE" "$TMPDIR/event" <<-'END'
 		import fcntl, os, signal, subprocess, sys, time
 		there, here = os.pipe()
 		fcntl.fcntl(here, fcntl.F_SETPIPE_SZ, 4096)
@@ -230,7 +230,7 @@ soon() {
 # holds: another program keeps the state, until there is $TMPDIR/over.
 holds() {
 	rm -f "$TMPDIR/over" "$TMPDIR/holds"
-	python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
+	/usr/bin/python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
 		import os, sqlite3, sys, time
 		db = sqlite3.connect(sys.argv[1], isolation_level=None)
 		db.execute("BEGIN IMMEDIATE")

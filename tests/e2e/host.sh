@@ -57,7 +57,7 @@ until_is '^0$' in_place red/w-1 'ls -A deep | grep -c "^.cadre-"'
 # --- a pipe or a socket in place of a file stops no command -------------------------------
 
 in_place red/w-1 "mkfifo pipe && mkdir folder && mknod null c 1 3 &&
-	python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'" || bad "mkfifo"
+	/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"socket\")'" || bad "mkfifo"
 for name in pipe folder null socket; do
 	is 2 "invalid: $name.*(PATH)" cadre workspace read red/w-1 --team red $name
 	is 2 "invalid: $name is no file (PATH)" cadre workspace write red/w-1 --team red $name x

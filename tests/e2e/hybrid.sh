@@ -16,7 +16,7 @@ mkdir -p "$TMPDIR/work"
 : >"$TMPDIR/report"
 env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/work" --state "$TMPDIR/g" --listen "unix:$TMPDIR/g/sockets" &
 guest=$!
-python3 "$here/peers/vmm.py" "$TMPDIR/v" "$TMPDIR/g/sockets" "$TMPDIR/report" &
+/usr/bin/python3 "$here/peers/vmm.py" "$TMPDIR/v" "$TMPDIR/g/sockets" "$TMPDIR/report" &
 vmm=$!
 
 cadre up >/dev/null || bad "up"
@@ -47,6 +47,6 @@ grep -v '^done$' "$TMPDIR/report" && bad "see above"
 
 # The socket of a destroyed workspace is refused.
 cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
-until_is 'refused' python3 -c 'import socket, sys
+until_is 'refused' /usr/bin/python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$TMPDIR/v_5000"
 exit $failed

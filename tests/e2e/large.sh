@@ -27,7 +27,7 @@ for stream in stdout stderr; do
 	while [ "$(stat -c %s "$TMPDIR/got")" -lt 2097152 ]; do
 		cadre result 001 --team red --stream $stream --json \
 			--offset "$(stat -c %s "$TMPDIR/got")" >"$TMPDIR/part" || break
-		python3 -c 'import json, sys
+		/usr/bin/python3 -c 'import json, sys
 part = json.load(open(sys.argv[1]))[sys.argv[2]]
 sys.exit(not part or not sys.stdout.write(part))' "$TMPDIR/part" $stream >>"$TMPDIR/got" || break
 	done
@@ -56,7 +56,7 @@ done' || bad "a hundred messages"
 receive() { # AS: all its messages, a page at a time; how each begins, and whether it is whole
 	while :; do
 		cadre --team red --as "$1" inbox --take --limit 100 --json >"$TMPDIR/page" || return
-		python3 -c 'import json, sys
+		/usr/bin/python3 -c 'import json, sys
 page = json.load(open(sys.argv[1]))["messages"]
 for m in page:
     text = m["content"]

@@ -7,7 +7,7 @@ export CADRE_LIMITS_TEAM_MESSAGE_BURST=5 CADRE_LIMITS_TEAM_MESSAGE_PER_MINUTE=60
 export CADRE_LIMITS_DEFAULT_BURST=10 CADRE_LIMITS_DEFAULT_PER_MINUTE=1
 
 as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
-left() { cadre --json limits --agent "$1" | python3 -c '
+left() { cadre --json limits --agent "$1" | /usr/bin/python3 -c '
 import json, sys
 print(json.load(sys.stdin)["left"][0][sys.argv[1]])' "$2"; }
 sent() { sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM message"; }
@@ -57,7 +57,7 @@ rc, a = send("late")
 assert rc == 0, (rc, a)
 P
 export CADRE
-(eval "$(cadre agent env coder)"; python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
+(eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
 
 # Reads count without a host, and so do calls that fail.
 for i in 1 2 3 4; do as reader team status >/dev/null; done
@@ -68,7 +68,7 @@ n=$(left reader other)
 # With a host they hold as well, over its end.
 cadre up >/dev/null || bad "up"
 [ "$(left reader other)" -ge "$n" ] || bad "the host gave less than was left"
-(eval "$(cadre agent env coder)"; python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong with a host"
+(eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong with a host"
 (
 	eval "$(cadre agent env loser)"
 	for i in $(seq 30); do "$CADRE" team status >/dev/null 2>&1 & done
@@ -127,7 +127,7 @@ later() {
 }
 # comes: that one comes at its time to who waits for it.
 comes() {
-	due=$(echo "$said" | python3 -c 'import datetime, json, sys
+	due=$(echo "$said" | /usr/bin/python3 -c 'import datetime, json, sys
 t = json.load(sys.stdin)["deliveries"][0]["due_at"]
 print(int(datetime.datetime.fromisoformat(t.replace("Z", "+00:00")).timestamp() * 1000))')
 	for n in 1 2 3 4 5 6 7 8; do

@@ -14,13 +14,13 @@ mkdir -p "$TMPDIR/dir" "$TMPDIR/old"
 "$CADRE" guest --dir "$TMPDIR/dir" --state "$TMPDIR/new" &
 new=$!
 until_done test -S "$TMPDIR/new/relay.sock"
-python3 "$here/peers/host.py" "$TMPDIR/new" || bad "an older host and this guest"
+/usr/bin/python3 "$here/peers/host.py" "$TMPDIR/new" || bad "an older host and this guest"
 wait $new || bad "the guest did not end well"
 new=''
 
 # --- an older guest -----------------------------------------------------------------
 start_old() {
-	python3 "$here/peers/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
+	/usr/bin/python3 "$here/peers/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
 	old=$!
 }
 start_old

@@ -146,9 +146,9 @@ is 0 . at . coder cadre reserve short --ttl 5
 until_is 'reservation.lapsed.*short' cadre events --team crew --limit 5
 # Globs that take long to compare hold nobody up: the call is refused.
 for k in 1 2 3; do
-	at . coder cadre reserve $(python3 -c "print(*('*a' * 120 + 'x' + str(i + 64 * $k) for i in range(64)))") >/dev/null || bad "reserve *a"
+	at . coder cadre reserve $(/usr/bin/python3 -c "print(*('*a' * 120 + 'x' + str(i + 64 * $k) for i in range(64)))") >/dev/null || bad "reserve *a"
 done
-is 2 'takes too long' at . tester cadre reserve $(python3 -c "print(*('*b' * 120 + 'y' + str(i) for i in range(64)))")
+is 2 'takes too long' at . tester cadre reserve $(/usr/bin/python3 -c "print(*('*b' * 120 + 'y' + str(i) for i in range(64)))")
 is 0 . at . coder cadre unreserve
 # A team holds so many, and no more.
 i=0

@@ -57,5 +57,5 @@ cat >"$TMPDIR/tokens" <<END
 "guard":"$(cadre token create --agent out/guard)","operator":"$operator"}
 END
 cadre docs reference >"$TMPDIR/operations"
-python3 "$here/peers/strangers.py" "$CADRE_HOME" "$url" "$TMPDIR/operations" "$TMPDIR/tokens" || bad "see above"
+/usr/bin/python3 "$here/peers/strangers.py" "$CADRE_HOME" "$url" "$TMPDIR/operations" "$TMPDIR/tokens" || bad "see above"
 exit $failed

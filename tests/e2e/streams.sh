@@ -21,7 +21,7 @@ PY
 # run WORD...: exec in the background, with its output in files; $behind is its process.
 run() {
 	: >"$out"
-	python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
+	/usr/bin/python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
 	behind=$!
 }
 # ends STATUS: the command in the background ends with it.

@@ -5,7 +5,6 @@
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
-command -v python3 >/dev/null || exit 77
 finish() {
 	CADRE_HOME="$TMPDIR/s"
 	cadre team destroy --yes red >/dev/null 2>&1
@@ -48,7 +47,7 @@ cadre --as b inbox --take | grep -q 'no messages' || bad "it was not taken"
 # --- a command whose output was cut is still there as a job -----------------------------------
 
 cadre --json exec red/a --max-output-bytes 1000 -- "head -c 1500000 /dev/zero | tr '\\0' '\\001'" >"$TMPDIR/cut"
-python3 - "$TMPDIR/cut" <<'PY' >"$TMPDIR/job" || bad "a cut exec"
+/usr/bin/python3 - "$TMPDIR/cut" <<'PY' >"$TMPDIR/job" || bad "a cut exec"
 import json, sys
 a = json.load(open(sys.argv[1]))
 assert a["stdout_size"] == 1500000 > len(a["stdout"]), a["stdout_size"]
@@ -71,7 +70,7 @@ cadre exec red/a -- "echo short; head -c 1500000 /dev/zero | tr '\\0' '\\001' >&
 
 url=$(cadre agent whois a --json | sed -n 's/.*"http":"\([^"]*\)".*/\1/p')
 token=$(cadre --as a agent door a --json | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
-CADRE=$CADRE python3 - "$url" "$token" <<'PY' || bad "control characters"
+CADRE=$CADRE /usr/bin/python3 - "$url" "$token" <<'PY' || bad "control characters"
 import json, os, subprocess, sys, urllib.request
 url, token = sys.argv[1:]
 text = lambda i: "%02d" % i + "\x01" * (262144 - 2)
@@ -118,7 +117,7 @@ PY
 
 cadre team create piped --roles b >/dev/null
 CADRE_TEAM=piped cadre send b early >/dev/null
-CADRE=$CADRE CADRE_TEAM=piped python3 - <<'PY' || bad "requests that were sent before the answer"
+CADRE=$CADRE CADRE_TEAM=piped /usr/bin/python3 - <<'PY' || bad "requests that were sent before the answer"
 import fcntl, json, os, subprocess, sys, termios, time
 p = subprocess.Popen([os.environ["CADRE"], "--as", "b", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 def put(*all):
@@ -161,7 +160,7 @@ PY
 export CADRE_HOME="$TMPDIR/lost"
 cadre init >/dev/null && cadre team create gone --roles b >/dev/null || bad "a second state"
 CADRE_TEAM=gone cadre send b late >/dev/null
-CADRE=$CADRE python3 - "$CADRE_HOME" <<'PY' || bad "a state that is gone"
+CADRE=$CADRE /usr/bin/python3 - "$CADRE_HOME" <<'PY' || bad "a state that is gone"
 import glob, json, os, select, subprocess, sys
 env = dict(os.environ, CADRE_TEAM="gone")
 p = subprocess.Popen([os.environ["CADRE"], "--as", "b", "mcp"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -130,7 +130,7 @@ ends 8 'no task' cadre --as b claim --wait=1
 
 # INT ends the waiting alone, and says how to go on.
 cadre task create "task 9" >/dev/null
-python3 - "$CADRE" "$TMPDIR/said" <<'PY' || bad "INT: $(cat "$TMPDIR/said")"
+/usr/bin/python3 - "$CADRE" "$TMPDIR/said" <<'PY' || bad "INT: $(cat "$TMPDIR/said")"
 import signal, subprocess, sys, time
 said = open(sys.argv[2], "w")
 run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
@@ -259,7 +259,7 @@ print("status", status, "widest", max(map(len, drawn[:-1])), "first", drawn[0], 
 PY
 cadre --as b claim 014 >/dev/null
 export TERM=xterm
-is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' env PYTHONPATH="$here/lib" python3 "$TMPDIR/watch" 40 "$CADRE"
+is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is completed$' env PYTHONPATH="$here/lib" /usr/bin/python3 "$TMPDIR/watch" 40 "$CADRE"
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
 

@@ -67,7 +67,7 @@ cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the comm
 cadre down >/dev/null
 serial=$(tr '\0' '\n' <"/proc/$vm/cmdline" |
 	sed -n '/control.serial/ { s/.*path=\(.*control.serial\),.*/\1/; s/,,/,/g; p }')
-python3 "$(dirname "$0")/../peers/serial.py" "$serial" || bad "the machine's name and address"
+/usr/bin/python3 "$(dirname "$0")/../peers/serial.py" "$serial" || bad "the machine's name and address"
 sqlite3 "$CADRE_HOME/state.db" "UPDATE workspace SET pid = NULL, pid_start = NULL,
 	machine_boot = NULL WHERE backend = 2"
 cadre up >/dev/null || bad "up once more"
