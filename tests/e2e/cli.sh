@@ -234,8 +234,7 @@ is 0 . cadre logs -n 5
 is 0 '^host  *no$' cadre status --direct
 
 # A command in a workspace looks as if it ran here.
-is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]'
-until_is ready cadre workspace list --team shop
+is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]' --wait
 is 0 'ready' cadre workspace list --team shop
 is 0 '^two words$' cadre exec shop/coder printf '%s\n' 'two words'
 is 0 '^here$' cadre exec shop/coder 'echo here; true'

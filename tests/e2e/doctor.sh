@@ -204,8 +204,7 @@ sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
 # --- a host that was killed: its socket, guests that died, stand still, or are nobody's ------------------
 
 cadre up >/dev/null
-cadre workspace create --agent w --team red >/dev/null
-until_is ready cadre workspace list --team red
+cadre workspace create --agent w --team red --wait >/dev/null
 pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
 kill -STOP "$pid"
 until_is '^bad *daemon *.*stands still' cadre doctor

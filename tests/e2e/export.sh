@@ -61,8 +61,7 @@ team --as dev done 001 --result "done"
 team --as dev claim 003
 team --as tester claim 004
 team --as tester fail 004 "no"
-cadre workspace create --agent tester --team shop >/dev/null || bad "a workspace"
-until_is ready cadre workspace list --team shop
+cadre workspace create --agent tester --team shop --wait >/dev/null || bad "a workspace"
 cadre agent update tester --team shop --runner 'cat; echo answered' >/dev/null || bad "a runner"
 cadre --team shop send tester "a turn, please" >/dev/null || bad "a message for a turn"
 until_is '^yes$' ask "$A" "SELECT CASE WHEN sum(text LIKE '%a turn, please%' AND state = 'done') = 1 AND count(*) = count(ended_at) THEN 'yes' ELSE 'no' END FROM v_turn"

@@ -23,14 +23,14 @@ cadre up >/dev/null || bad "up"
 cadre team create red --roles ann --roles bob >/dev/null || bad "team create"
 cadre workspace create --team red --agent ann --backend attach --address "hybrid:$TMPDIR/v" \
 	>/dev/null || bad "attach"
-until_is 'ready.* ann ' cadre workspace list --team red
+waited 0 workspace red/ann
 until_is "^$TMPDIR/work\$" in_place pwd
 head -c 300000 /dev/urandom >"$TMPDIR/there"
 cadre workspace write red/ann data @"$TMPDIR/there" --team red >/dev/null || bad "write"
 cadre workspace read red/ann data --team red | cmp - "$TMPDIR/there" || bad "read"
 cadre task create count --team red >/dev/null
 cadre task assign 001 ann --command 'wc -c <data' --team red >/dev/null
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
 
 # --- the port that the guest's machine dials ---------------------------------------------
 

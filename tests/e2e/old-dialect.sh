@@ -41,8 +41,8 @@ cadre send ann "are you there" --team red >/dev/null
 until_is '^operator operator text are you there$' cat "$TMPDIR/heard"
 cadre task create count --team red >/dev/null
 cadre task assign 001 ann --command 'echo counted' --team red >/dev/null
-until_is counted cadre results --team red
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
+is 0 counted cadre results --team red
 
 # The guest goes and comes again.
 kill -9 $old

@@ -41,7 +41,7 @@ thinks() {
 	cadre --team alpha task show 001 | grep -q 'owner coder' || bad "lost $1"
 	kill -9 $mcp
 	exec 9>&-
-	until_is '"ready":true' cadre --team alpha task list --json # the lease is kept by no dead process
+	waited 0 task 001 pending --team alpha # the lease is kept by no dead process
 }
 looks "without a host" --as coder
 looks "by the operator"

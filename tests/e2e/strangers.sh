@@ -32,7 +32,7 @@ is 0 . cadre vault write teams/red/gone.md "zebra"
 is 0 . cadre vault delete --yes teams/red/gone.md
 is 0 . red --as zebra-one reserve 'zebra/**'
 is 0 . cadre token create red-token --agent red/zebra-one
-until_is 'ready.* w ' cadre workspace list --team red
+waited 0 workspace red/w
 is 0 zebra cadre exec red/w 'echo striped zebra | tee plan.txt; touch zebra.txt'
 is 0 . cadre workspace snapshot red/w keep
 workspace=$(cadre workspace info red/w --json | field name)

@@ -20,12 +20,11 @@ full() { # STATUS COMMAND...: on a full disk
 	[ $got = "$want" ] || bad "$* to a full disk exits with $got"
 	grep -q 'could not be written' "$TMPDIR/err" || bad "$* to a full disk says nothing"
 }
-status() { cadre task show 001 --json; }
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","workspace":true},{"name":"b"}]' >/dev/null || bad "team create"
 export CADRE_TEAM=red
-until_is '"ready"' cadre workspace info red/a --json
+waited 0 workspace red/a
 
 # --- full disks ---------------------------------------------------------------------------
 
@@ -37,7 +36,7 @@ full 1 events -f
 cadre exec red/a "echo hello >&2" 2>/dev/full && bad "a lost standard error is no failure"
 cadre task create one >/dev/null
 full 1 --as b claim --wait
-until_is '"pending"' status
+waited 0 task 001 pending
 cadre send b kept >/dev/null
 full 1 --as b inbox --take
 full 1 --as b inbox --take --wait

@@ -275,10 +275,10 @@ kill -CONT "$host"
 
 # A wait that a host has to fulfil gives one ten seconds to come, which it says once: where the
 # host dies meanwhile, and where none runs from the start.
-until_is 'ready' cadre workspace info crew/a
+waited 0 workspace crew/a
 for n in 15 16; do cadre task create "task $n" >/dev/null; done
 cadre task assign 015 a --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done" >/dev/null || bad "assign 015"
-until_is running cadre assignments
+waited 0 task 015 in_progress
 begun wait result 015 --timeout $long
 since=$(uptime_s)
 kill -9 "$host"

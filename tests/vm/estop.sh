@@ -19,7 +19,7 @@ for i in $(seq "$vms"); do
 done
 cadre team create red --max-vms "$vms" --roles "[$roles]" >/dev/null || bad "team create"
 for member in $members; do
-	until_is "ready.* $member " list red || exit 1
+	waited 0 workspace "red/$member" || exit 1
 	cadre workspace run --team red "red/$member" \
 		'while :; do echo tick >>ticks; sleep 0.2; done' >/dev/null || bad "run in $member"
 done
@@ -43,7 +43,7 @@ done
 # A host that is killed finds them as they stand.
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre up >/dev/null || bad "up after kill -9"
-until_is 'ready.* v1 ' list red
+waited 0 workspace red/v1
 ! grows v1 || bad "v1 runs on under a new host"
 cadre thaw red >/dev/null || bad "thaw"
 for member in $members; do
