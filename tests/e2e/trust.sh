@@ -9,20 +9,23 @@ known=$XDG_STATE_HOME/cadre/known
 # All that can be seen of a folder: names, modes, sizes, times, targets of links.
 look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
 
-# refused PATTERN: every verb says so in one sentence, and touches nothing.
+# refused PATTERN [VERB...]: each verb says so in one sentence, and touches nothing.
 refused() {
 	look . >"$TMPDIR/before"
-	for verb in status doctor config up down serve events logs gc backup 'task list' 'team list' \
-		'vault list' 'team create t' 'inbox' 'trust --remove' init; do
+	refusal=$1
+	shift
+	[ $# -gt 0 ] || set -- status up init 'team create t'
+	for verb; do
 		want=5
 		[ "$verb" != 'trust --remove' ] || want=3
-		is $want "$1\|not noted" cadre $verb
+		is $want "$refusal\|not noted" cadre $verb
 		[ "$(wc -l <"$TMPDIR/err")" -le 2 ] || bad "$verb says more than a sentence and a hint"
 	done
 	is 5 '"denied"' cadre status --json
 	cadre complete -- task show '' >/dev/null 2>&1
-	mcp | grep -q "\"isError\":true" || bad "MCP does not say that it is denied"
-	mcp | grep -q "$1" || bad "MCP does not say why"
+	mcp >"$TMPDIR/mcp"
+	grep -q '"isError":true' "$TMPDIR/mcp" || bad "MCP does not say that it is denied"
+	grep -q "$refusal" "$TMPDIR/mcp" || bad "MCP does not say why"
 	look . | diff "$TMPDIR/before" - || bad "verbs have changed the folder"
 }
 mcp() {
@@ -47,7 +50,8 @@ git add -A -f && git commit -m x || bad "commit"
 
 cd "$TMPDIR" && git clone mallory clone && cd clone || exit 1
 chmod 755 .cadre
-refused 'was not made here by you'
+refused 'was not made here by you' status doctor config up down serve events logs gc backup 'task list' \
+	'team list' 'vault list' 'team create t' inbox 'trust --remove' init
 is 5 "cadre trust $TMPDIR/clone/.cadre" cadre status
 is 5 'was not made here by you' cadre init
 [ ! -e "$known" ] || ! grep -q clone "$known" || bad "the clone is noted"
