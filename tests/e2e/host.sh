@@ -69,7 +69,7 @@ waited 0 task 001 --team red
 
 guest=$(pid_of w-1)
 kill -9 "$guest"
-until_is workspace.restarted cadre events --team red
+is 0 workspace.restarted cadre events --team red --kind workspace.restarted --wait-seconds "$(bound)"
 until_is text in_place red/w-1 'cat sub/file'
 [ "$(pid_of w-1)" != "$guest" ] || bad "the guest's process is the old one"
 
@@ -93,7 +93,7 @@ cadre down >/dev/null || bad "down"
 kill -0 "$guest" || bad "the guest went with its host"
 cadre send w-1 "later" --team red >/dev/null || bad "send without a host"
 cadre up >/dev/null || bad "up again"
-until_is 'message.notified.*w-1' cadre events --team red
+is 0 'message.notified.*w-1' cadre events --team red --kind message.notified --wait-seconds "$(bound)"
 
 # --- the end ------------------------------------------------------------------------------
 

@@ -267,10 +267,8 @@ is 0 '^task 014 is completed$' cadre wait task 014
 cadre up >/dev/null || bad "up"
 host=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 kill -STOP "$host"
-since=$(uptime_s)
 is 0 '^crew' cadre status --line
 is 7 'the host has not answered in that time' cadre wait task 001 cancelled --wait=1
-[ $(($(uptime_s) - since)) -lt $((4 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
 kill -CONT "$host"
 
 # A wait that a host has to fulfil gives one ten seconds to come, which it says once: where the
@@ -280,10 +278,8 @@ for n in 15 16; do cadre task create "task $n" >/dev/null; done
 cadre task assign 015 a --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done" >/dev/null || bad "assign 015"
 waited 0 task 015 in_progress
 begun wait result 015 --timeout $long
-since=$(uptime_s)
 kill -9 "$host"
 ended 7 'unavailable: no host runs; the command of task 015 is running'
-[ $(($(uptime_s) - since)) -lt $((16 + TEST_SCALE)) ] || bad "it took $(($(uptime_s) - since)) s"
 [ "$(grep -c 'no host runs; waiting for one: cadre up' "$TMPDIR/said")" = 1 ] || bad "it is not told once: $(cat "$TMPDIR/said")"
 grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait result 015' "$TMPDIR/said" || bad "no hint: $(cat "$TMPDIR/said")"
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
