@@ -210,7 +210,7 @@ for delay in (0.3, 0.8):
     assert b.call("task", action="show", task=made)["task"]["status"] == "pending", made
     b.call("task", action="claim", task=made)
     b.call("task", action="complete", task=made)
-    assert p.p.wait(5) == 0
+    assert p.p.wait(120) == 0
 PY
 }
 later "with a host"

@@ -45,7 +45,7 @@ kept() { # CASE FILE FOLDER
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys, time
-s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1])
+s = socket.socket(socket.AF_UNIX); s.settimeout(120); s.connect(sys.argv[1])
 def say(o):
     b = json.dumps(o).encode(); s.sendall(struct.pack(">I", len(b)) + b)
 def hear():

@@ -54,7 +54,7 @@ said_why() { # HOW FILE
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys
-s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1])
+s = socket.socket(socket.AF_UNIX); s.settimeout(120); s.connect(sys.argv[1])
 def say(o):
     b = json.dumps(o).encode(); s.sendall(struct.pack(">I", len(b)) + b)
 def take(n):

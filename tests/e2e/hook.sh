@@ -218,7 +218,7 @@ all() { # with a host, or without
 	nothing claude
 	# A large one is read to its end.
 	mail large --priority urgent
-	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"}}\\"hook_event_name\\":\\"Stop\\"'; head -c 10485760 /dev/zero | tr '\0' '"' | sed 's/"/\\"/g'
+	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"}}\\"hook_event_name\\":\\"Stop\\"'; yes '\"' | tr -d '\n' | head -c 20971520
 		printf '"},"cwd":"%s"}' "$TMPDIR"; } >"$TMPDIR/event"
 	tells claude "$(context PostToolUse)" ' large\n'
 }

@@ -77,11 +77,12 @@ until_is text in_place red/w-1 'cat sub/file'
 
 guest=$(pid_of w-1)
 cadre task create "slow" --team red >/dev/null
-cadre task assign 002 w-1 --command "sleep $((2 * TEST_SCALE)); echo done" --team red >/dev/null
+cadre task assign 002 w-1 --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done; echo done" --team red >/dev/null
 waited 0 task 002 in_progress --team red
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2
 cadre up >/dev/null || bad "up after kill -9"
+: >"$TMPDIR/go"
 waited 0 task 002 --team red
 [ "$(pid_of w-1)" = "$guest" ] || bad "the living guest was not found again"
 [ "$(cadre results --team red --json | grep -o '"message_id"' | wc -l)" = 2 ] ||

@@ -32,7 +32,7 @@ mcp() {
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
 		'{"jsonrpc":"2.0","method":"notifications/initialized"}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"list","team":"t"}}}' |
-		timeout 20 "$CADRE" mcp 2>/dev/null
+		timeout "$(bound)" "$CADRE" mcp 2>/dev/null
 }
 
 # --- a repository that ships a state -------------------------------------------------
@@ -383,7 +383,7 @@ cadre backup "$TMPDIR/inner.db" >/dev/null || bad "backup"
 rm .cadre/state.db*
 cd deep
 for verb in status doctor config up events logs backup 'task list' 'team list' 'team create t' init; do
-	is 3 "state.db of $TMPDIR/outer/inner/.cadre is gone" timeout 20 "$CADRE" $verb
+	is 3 "state.db of $TMPDIR/outer/inner/.cadre is gone" timeout "$(bound)" "$CADRE" $verb
 	grep -q 'cadre restore FILE' "$TMPDIR/err" || bad "$verb: no hint"
 done
 mcp | grep '"isError":true' | grep -q "inner/.cadre is gone" || bad "MCP does not say that the state is gone"
@@ -421,7 +421,7 @@ mkdir "$TMPDIR/forged" && cp .git "$TMPDIR/forged/" && cd "$TMPDIR/forged" || ex
 is 5 'does not know this worktree' cadre team list
 is 5 'does not know this worktree' cadre trust
 mkfifo fifo && printf 'gitdir: %s\n' "$PWD" >.git && ln -s fifo commondir
-is 3 'no state' timeout 20 "$CADRE" status
+is 3 'no state' timeout "$(bound)" "$CADRE" status
 
 # --- a workspace has its own door, and looks for nothing ---------------------------------
 

@@ -150,7 +150,7 @@ assert "early" in until(6)
 put(ask(7, action="peek"))
 until(7)
 p.stdin.close()
-assert p.wait(20) == 0, p.returncode
+assert p.wait(120) == 0, p.returncode
 PY
 [ "$(CADRE_TEAM=piped cadre --as b inbox --json | grep -c early)" = 0 ] || bad "what was taken came again"
 
@@ -178,7 +178,7 @@ assert b"late" in p.stdout.readline()
 a = json.loads(p.stdout.readline())["result"]
 assert a["isError"], a
 p.stdin.close()
-assert p.wait(20) == 0, p.returncode
+assert p.wait(120) == 0, p.returncode
 assert not glob.glob(sys.argv[1] + "/state.db"), "the undoing made a state"
 PY
 exit $failed

@@ -67,9 +67,9 @@ sleep "$TEST_SCALE"
 cadre team update other --new-name another >/dev/null && cadre --team another task cancel 001 >/dev/null || bad "rename"
 ended 0 'task 001 is cancelled'
 # Where the time is up, the command to wait on with has the name by now.
-begun --team another wait task 002 --timeout $((6 * TEST_SCALE))
+begun --team another wait task 002 --timeout $((15 * TEST_SCALE))
 first=$wait
-cadre wait team another working --timeout $((6 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
+cadre wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
 second=$!
 until_done sleeps "$second"
 sleep "$TEST_SCALE"

@@ -53,11 +53,12 @@ qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-81
 decoy=$!
 vm=$(pid_of red/v)
 cadre task create slow --team red >/dev/null
-cadre task assign 001 v --command "sleep $((2 * TEST_SCALE)); wc -c <note.txt" --team red >/dev/null
+cadre task assign 001 v --command 'until [ -e go ]; do sleep 0.1; done; wc -c <note.txt' --team red >/dev/null
 waited 0 task 001 in_progress --team red
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2
 cadre up >/dev/null || bad "up after kill -9"
+until_done in_vm red/v 'touch go'
 waited 0 task 001 --team red
 cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the command's"
 [ "$(pid_of red/v)" = "$vm" ] || bad "the living VM was not found again"
