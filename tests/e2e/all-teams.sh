@@ -40,10 +40,8 @@ follow yellow
 # --- guests ---------------------------------------------------------------------------
 cadre team destroy --yes red >/dev/null
 cadre team destroy --yes blue >/dev/null
-cadre team create red --roles '[{"name":"r","workspace":true}]' >/dev/null
-cadre team create blue --roles '[{"name":"b","workspace":true}]' >/dev/null
-until_is 'ready  *red' cadre --team red workspace list
-until_is 'ready  *blue' cadre --team blue workspace list
+cadre team create red --roles '[{"name":"r","workspace":true}]' --wait >/dev/null
+cadre team create blue --roles '[{"name":"b","workspace":true}]' --wait >/dev/null
 until_is '^ok  *guests  *2, none dead' cadre doctor
 until_is '"check":"guests","verdict":"ok"' cadre --json doctor
 pid_of() { cadre --json workspace info "$1" | grep -o '"pid":[0-9]*' | cut -d: -f2; }

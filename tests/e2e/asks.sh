@@ -9,7 +9,7 @@ trap 'cadre team destroy --yes shop >/dev/null 2>&1; cadre team destroy --yes id
 answers() { # WORD COMMAND...: what the command says on a terminal where WORD is typed
 	word=$1
 	shift
-	WORD=$word PYTHONPATH=$here/lib python3 - "$@" <<'PY'
+	WORD=$word PYTHONPATH=$here/lib /usr/bin/python3 - "$@" <<'PY'
 import os, sys
 import terminal
 answered = 0

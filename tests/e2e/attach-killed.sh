@@ -27,7 +27,7 @@ cadre team create red --roles '[{"name":"ann"},{"name":"bob"},{"name":"cid"}]' >
 for who in ann bob; do
 	cadre workspace create --team red --agent $who --backend attach \
 		--address "unix:$TMPDIR/$who-sockets" >/dev/null || bad "attach $who"
-	until_is 'ready' cadre workspace info red/$who --team red
+	waited 0 workspace red/$who --team red
 	cadre task create "work of $who" --team red >/dev/null
 done
 cadre --team red --as lead task assign 001 ann --command 'echo $$ >pid; echo ran >>runs; sleep 1000' >/dev/null
@@ -39,8 +39,8 @@ kill -9 "$ann"
 wait "$ann" 2>/dev/null
 kill -0 "$(pid_in ann)" || bad "the command died with its guest: nothing is left to be ended"
 guest ann && ann=$!
-until_is 'failed' cadre task show 001 --team red
-until_is 'interrupted' cadre --team red result 001
+waited 0 task 001 failed --team red
+is 0 interrupted cadre --team red result 001
 kill -0 "$ann" || bad "the guest that came back ended: $(cat "$TMPDIR/ann.log")"
 gone() { kill -0 "$(pid_in ann)" 2>/dev/null || echo gone; }
 until_is gone gone
@@ -50,7 +50,7 @@ until_is '^ann$' cadre exec --team red red/ann sh -c 'echo $CADRE_AGENT'
 # The other one's command was not this guest's to end.
 kill -0 "$(pid_in bob)" || bad "a guest ended the command of another"
 : >"$TMPDIR/bob/go"
-until_is completed cadre task show 002 --team red
+waited 0 task 002 --team red
 
 # A guest's own files lie in its workspace only if that is asked for; the files of the
 # workspace are without it then.

@@ -16,27 +16,26 @@ begin() {
 	cadre task create "$1" --team red >/dev/null || bad "create $1"
 	cadre task assign "$2" w --team red \
 		--command "sleep 999 & echo \$! >pid$2; wait" >/dev/null || bad "assign $2"
-	until_is in_progress cadre task show "$2" --team red
+	waited 0 task "$2" in_progress --team red
 	until_is yes runs "pid$2"
 }
 
 cadre up >/dev/null || bad "up"
-cadre team create red --roles '[{"name":"w","workspace":true}]' >/dev/null || bad "team"
-until_is 'ready.* w ' cadre workspace list --team red
+cadre team create red --roles '[{"name":"w","workspace":true}]' --wait >/dev/null || bad "team"
 cadre team status red | grep -q '^state *working' && bad "it works before there is work"
 
 begin cancelled 001
-until_is '^state *working' cadre team status red
+waited 0 team red working
 cadre task cancel 001 --team red >/dev/null || bad "cancel"
 until_is no runs pid001
-until_is 'called off' cadre result 001 --team red
+until_is 'called off' cadre result 001 --team red # polls: it comes behind the end that a wait sees
 cadre task show 001 --team red | grep -q cancelled || bad "its end changed the task"
 cadre team status red | grep -q '^state *working' && bad "it works after the end of all work"
 
 begin released 002
 cadre release 002 --as w --team red >/dev/null || bad "release"
 until_is no runs pid002
-until_is pending cadre task show 002 --team red
+waited 0 task 002 pending --team red
 
 # A guest hears later what happened while nobody served.
 begin elsewhere 003
@@ -46,12 +45,13 @@ cadre task cancel 003 --team red >/dev/null || bad "cancel without a host"
 [ "$(runs pid003)" = yes ] || bad "somebody told the guest"
 cadre up >/dev/null || bad "up again"
 until_is no runs pid003
-until_is 'called off' cadre result 003 --team red
+until_is 'called off' cadre result 003 --team red # polls: as above
 
 # Ended by its worker from within: it may say goodbye.
 cadre task create "from within" --team red >/dev/null
 cadre task assign 004 w --team red \
 	--command "$CADRE done 004 fine; sleep 0.2; echo goodbye" >/dev/null || bad "assign 004"
-until_is goodbye cadre result 004 --team red
+waited 0 result 004 --team red
+is 0 goodbye cadre result 004 --team red
 cadre task show 004 --team red | grep -q fine || bad "its worker did not complete it"
 exit $failed

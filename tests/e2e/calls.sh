@@ -14,7 +14,7 @@ for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
-told=$(python3 "$here/peers/calls.py" "$socket" "$pid")
+told=$(/usr/bin/python3 "$here/peers/calls.py" "$socket" "$pid")
 case $told in
 *' CallResult') ;;
 *) bad "another client is told $told" ;;
@@ -25,6 +25,6 @@ esac
 [ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
 
 # Where all clients together have too many calls, each has a few, until they are few again.
-told=$(timeout 120 python3 "$here/peers/crowded.py" "$socket")
+told=$(timeout 120 /usr/bin/python3 "$here/peers/crowded.py" "$socket")
 [ "$told" = "held up then answered" ] || bad "a client beside too many calls: $told"
 exit $failed

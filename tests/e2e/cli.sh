@@ -234,8 +234,7 @@ is 0 . cadre logs -n 5
 is 0 '^host  *no$' cadre status --direct
 
 # A command in a workspace looks as if it ran here.
-is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]'
-until_is ready cadre workspace list --team shop
+is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]' --wait
 is 0 'ready' cadre workspace list --team shop
 is 0 '^two words$' cadre exec shop/coder printf '%s\n' 'two words'
 is 0 '^here$' cadre exec shop/coder 'echo here; true'
@@ -267,7 +266,7 @@ is 3 'not_found' cadre workspace read shop/coder no/such
 # A thing that is no file is neither opened nor replaced, and no command waits for its other end.
 odd=$(cadre workspace info shop/coder --json | sed -n 's/.*"path": *"\([^"]*\)".*/\1/p')
 mkfifo "$odd/pipe" && mkdir "$odd/folder" || bad "no pipe in '$odd'"
-(cd "$odd" && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
+(cd "$odd" && /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
 kinds='pipe folder socket'
 # A device that no driver has; only root may make one, and not everywhere.
 mknod "$odd/device" c 240 200 2>/dev/null && kinds="$kinds device"

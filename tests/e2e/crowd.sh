@@ -19,7 +19,7 @@ until_is hello cadre exec red/ann echo hello || bad "exec"
 pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
 : >"$TMPDIR/report"
-python3 "$here/peers/crowd.py" "$socket" "$pid" "$TMPDIR/report" &
+/usr/bin/python3 "$here/peers/crowd.py" "$socket" "$pid" "$TMPDIR/report" &
 crowd=$!
 until_is '^full$\|^FAILED' cat "$TMPDIR/report" || bad "it was never full"
 grep '^FAILED' "$TMPDIR/report" && exit 1

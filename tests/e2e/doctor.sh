@@ -90,7 +90,7 @@ rm -r "$H"/doctor-*
 # A damaged index is thrown away by whoever searches; who only looks leaves it, and a fix keeps it.
 for from in 4096 0; do
 	cadre search wonderful --team red >/dev/null
-	python3 - "$H/search.db" $from <<'END'
+	/usr/bin/python3 - "$H/search.db" $from <<'END'
 import os, sys
 with open(sys.argv[1], "r+b") as f:
     size = os.fstat(f.fileno()).st_size
@@ -204,8 +204,7 @@ sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
 # --- a host that was killed: its socket, guests that died, stand still, or are nobody's ------------------
 
 cadre up >/dev/null
-cadre workspace create --agent w --team red >/dev/null
-until_is ready cadre workspace list --team red
+cadre workspace create --agent w --team red --wait >/dev/null
 pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
 kill -STOP "$pid"
 until_is '^bad *daemon *.*stands still' cadre doctor
@@ -239,7 +238,7 @@ cadre down --all >/dev/null
 id=0198c0de-0000-7000-8000-000000000001
 mkdir -p -m 700 "$H/disks/$id"
 echo work >"$H/disks/$id/file"
-python3 -c 'import os, sys
+/usr/bin/python3 -c 'import os, sys
 os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(600)"] + sys.argv[1:])' \
 	-uuid "$id" -drive "file=$H/disks/$id/1.qcow2" &
 vm=$!
@@ -279,7 +278,7 @@ fi
 
 # --- the log: a reader holds it, and then somebody ends without a checkpoint ------------------------------
 
-python3 - "$H/state.db" <<'END' &
+/usr/bin/python3 - "$H/state.db" <<'END' &
 import os, sqlite3, sys, time
 reader = sqlite3.connect(sys.argv[1], isolation_level=None)
 reader.execute("BEGIN")
@@ -318,7 +317,7 @@ rm -rf "$H/backups"
 cadre backup >/dev/null
 newest=$(ls "$H"/backups/*.db)
 cp "$H/state.db" whole.db
-python3 - "$H/state.db" <<'END'
+/usr/bin/python3 - "$H/state.db" <<'END'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 root = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'task_state'").fetchone()[0]

@@ -24,7 +24,7 @@ first=$(holder)
 guest=$(guest_of)
 for who in elsewhere nowhere; do
 	story="$who, while it runs"
-	$who up --timeout 2 >"$TMPDIR/up" 2>&1 || bad "$story: $(cat "$TMPDIR/up")"
+	$who up --timeout "$(bound)" >"$TMPDIR/up" 2>&1 || bad "$story: $(cat "$TMPDIR/up")"
 	grep -q "^up already: process $first," "$TMPDIR/up" || bad "$story: $(cat "$TMPDIR/up")"
 	$who status | grep -q '^host  *yes' || bad "$story: status"
 	$who doctor >"$TMPDIR/doctor" 2>&1

@@ -39,7 +39,7 @@ team --as dev send tester "for a second" --ttl-seconds 1
 team --as dev send tester "a conversation" --thread talk --metadata '{"k":[1,2]}'
 team --as dev send tester "urgent" --priority urgent
 cadre --team shop --as tester inbox --limit 3 --json >in
-seq() { python3 -c "import json;print(json.load(open('in'))['messages'][$1]['seq'])"; }
+seq() { /usr/bin/python3 -c "import json;print(json.load(open('in'))['messages'][$1]['seq'])"; }
 team --as tester ack "#$(seq 0)"
 team --as tester reply "#$(seq 1)" "an answer"
 cadre --team shop message redact "#$(seq 2)" >/dev/null || bad "redact"
@@ -61,8 +61,7 @@ team --as dev done 001 --result "done"
 team --as dev claim 003
 team --as tester claim 004
 team --as tester fail 004 "no"
-cadre workspace create --agent tester --team shop >/dev/null || bad "a workspace"
-until_is ready cadre workspace list --team shop
+cadre workspace create --agent tester --team shop --wait >/dev/null || bad "a workspace"
 cadre agent update tester --team shop --runner 'cat; echo answered' >/dev/null || bad "a runner"
 cadre --team shop send tester "a turn, please" >/dev/null || bad "a message for a turn"
 until_is '^yes$' ask "$A" "SELECT CASE WHEN sum(text LIKE '%a turn, please%' AND state = 'done') = 1 AND count(*) = count(ended_at) THEN 'yes' ELSE 'no' END FROM v_turn"
@@ -90,7 +89,7 @@ for n in 1 2 3 4; do
 		"$CADRE" send dev "quick $n" --on-limit delay >/dev/null 2>&1 || bad "a delayed message"
 done
 cadre export a2.jsonl >/dev/null
-python3 - <<'END' || bad "a noun is missing in the export"
+/usr/bin/python3 - <<'END' || bad "a noun is missing in the export"
 import json, sys
 lines = [json.loads(l) for l in open("a2.jsonl")]
 head = lines[0]
@@ -215,7 +214,7 @@ state() { sqlite3 "$E/state.db" .dump | cksum; }
 was=$(state)
 # mangle CODE: a2.jsonl with `lines`, parsed, changed by the code, with a right sum again.
 mangle() {
-	python3 - "$1" <<-'END'
+	/usr/bin/python3 - "$1" <<-'END'
 		import hashlib, json, sys
 		lines = [json.loads(l) for l in open("a2.jsonl")][:-1]
 		def first(row, **also):
@@ -332,7 +331,7 @@ done
 
 # --- killed ------------------------------------------------------------------------------------------
 
-python3 - <<'END'
+/usr/bin/python3 - <<'END'
 import json, hashlib
 lines = [json.loads(l) for l in open("a2.jsonl")][:-1]
 last = max(l["id"] for l in lines if l.get("row") == "message")

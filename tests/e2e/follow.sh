@@ -88,7 +88,7 @@ def found(answers, *whole):
 long = lambda c, n=20000: "".join("%s%05d" % (c, i) for i in range(n // 6))
 PY
 
-PYTHONPATH=$TMPDIR CADRE=$CADRE python3 - <<'PY' || bad "a hint cannot be followed"
+PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "a hint cannot be followed"
 from follow import *
 a, o = Peer("--team", "crew", "--as", "a", "mcp", "--toolsets", "all"), Peer("mcp", "--operator")
 
@@ -145,7 +145,7 @@ PY
 
 # A board of many tasks leads from a resource to the tool.  Resources show what tools show to
 # the same caller: to nobody no inbox, and to an agent no other team.
-PYTHONPATH=$TMPDIR CADRE=$CADRE python3 - <<'PY' || bad "resources"
+PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "resources"
 from follow import *
 def refused(peer, uri):
     peer.send("resources/read", {"uri": uri})
@@ -167,7 +167,7 @@ for uri in "team/crew", "board/crew", "task/crew/001", "inbox/crew/a", "inbox/ot
 PY
 
 # Hints name tools to a model, and commands to a person; words that people write are taken.
-PYTHONPATH=$TMPDIR CADRE=$CADRE python3 - <<'PY' || bad "hints, or forms"
+PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "hints, or forms"
 from follow import *
 a, o = Peer("--team", "crew", "--as", "a", "mcp", "--toolsets", "all"), Peer("mcp", "--operator", "--toolsets", "all")
 def hint(peer, tool, **args):
@@ -195,7 +195,7 @@ is 3 'See the board with: cadre task list' cadre --team crew task show 99
 # A client that is gone has claimed nothing: not what comes a moment later, with a host and
 # without.
 later() { # NAME: a task that comes behind the end of a waiting claim
-	PYTHONPATH=$TMPDIR CADRE=$CADRE python3 - "$1" <<'PY' || bad "$1: a claim was made for nobody"
+	PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - "$1" <<'PY' || bad "$1: a claim was made for nobody"
 from follow import *
 p = Peer("--team", "other", "--as", "a", "mcp")
 for delay in (0.3, 0.8):
@@ -210,7 +210,7 @@ for delay in (0.3, 0.8):
     assert b.call("task", action="show", task=made)["task"]["status"] == "pending", made
     b.call("task", action="claim", task=made)
     b.call("task", action="complete", task=made)
-    assert p.p.wait(5) == 0
+    assert p.p.wait(120) == 0
 PY
 }
 later "with a host"

@@ -16,7 +16,7 @@ cadre --home "$gold/tool/.cadre" init >/dev/null 2>&1 || bad "init of the other 
 cadre init >/dev/null || bad "init"
 cadre up >/dev/null || bad "up"
 cadre team create one --golden "$gold" --roles "$worker" >/dev/null || bad "team create"
-until_is 'ready.* w ' cadre workspace list --team one
+waited 0 workspace one/w
 copy=$(echo "$CADRE_HOME"/workspaces/*)
 [ -f "$copy/tool/file" ] || bad "the copy lacks a file"
 [ -e "$copy/tool/.cadre" ] && bad "the copy has another state's secret"

@@ -45,7 +45,7 @@ kept() { # CASE FILE FOLDER
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys, time
-s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1])
+s = socket.socket(socket.AF_UNIX); s.settimeout(120); s.connect(sys.argv[1])
 def say(o):
     b = json.dumps(o).encode(); s.sendall(struct.pack(">I", len(b)) + b)
 def hear():
@@ -74,7 +74,7 @@ for how in rm mv rm-db rm-wal replace over anew; do
 	host=$!
 	until_is 'host  *yes' cadre status
 	socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
-	python3 "$story/send.py" "$socket" >"$story/$how.out" 2>&1 &
+	/usr/bin/python3 "$story/send.py" "$socket" >"$story/$how.out" 2>&1 &
 	client=$! clients="$host $!"
 	until_is 'told 20$' cat "$story/$how.out"
 	take_away $how

@@ -54,7 +54,7 @@ said_why() { # HOW FILE
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys
-s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1])
+s = socket.socket(socket.AF_UNIX); s.settimeout(120); s.connect(sys.argv[1])
 def say(o):
     b = json.dumps(o).encode(); s.sendall(struct.pack(">I", len(b)) + b)
 def take(n):
@@ -107,7 +107,7 @@ for how in file log empty-log older-log; do
 	socket=$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)
 	rm -f "$story/in"
 	mkfifo "$story/in"
-	python3 "$story/send.py" "$socket" <"$story/in" >"$story/sent" 2>/dev/null &
+	/usr/bin/python3 "$story/send.py" "$socket" <"$story/in" >"$story/sent" 2>/dev/null &
 	client=$! clients="$host $!" asked=0
 	exec 3>"$story/in"
 	ask_for 40
@@ -138,7 +138,7 @@ new_state h-grown
 "$CADRE" serve >"$story/host.out" 2>&1 &
 host=$! clients=$!
 until_is 'host  *yes' cadre status
-python3 "$story/send.py" "$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)" "$CADRE_HOME/state.db" >"$story/sent"
+/usr/bin/python3 "$story/send.py" "$(find "$XDG_RUNTIME_DIR" -name host.sock | head -1)" "$CADRE_HOME/state.db" >"$story/sent"
 [ "$(cat "$story/sent")" = refused ] || bad "grown: nothing is refused: $(cat "$story/sent")"
 until_is '^cadre: unavailable.*cut off' tail -2 "$story/host.out" || kill $host
 wait $host

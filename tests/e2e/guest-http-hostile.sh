@@ -25,7 +25,7 @@ other=$(in_place red/bob "\"$CADRE\" agent door bob --json" | field token)
 guest=$(cadre workspace info red/bob --json | field pid)
 in_place red/bob 'head -c 30000000 /dev/zero >large'
 
-python3 "$here/peers/hostile_http.py" 127.0.0.1 "${url##*:}" "$token" "$other" "$TMPDIR/report" 2>"$TMPDIR/stderr" || cat "$TMPDIR/stderr"
+/usr/bin/python3 "$here/peers/hostile_http.py" 127.0.0.1 "${url##*:}" "$token" "$other" "$TMPDIR/report" 2>"$TMPDIR/stderr" || cat "$TMPDIR/stderr"
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 grep -q '^done$' "$TMPDIR/report" || bad "it never came to its end"
 

@@ -97,7 +97,7 @@ expect 200 '"messages":\[\]' "$own" '/messages?seen=r1,r2'
 messages | grep -q secret && bad "a key in the history"
 
 # The assignment runs, once, and its result is its sender's.
-until_is '"exit_code":0' cadre result "$id" --team red --json
+waited 0 result "$id" --team red
 [ "$(in_place red/bob 'cat ran')" = run ] || bad "the command ran other than once"
 cadre --team red --as ann inbox --json | grep -q '"task_id":"t"' || bad "the result is not ann's"
 

@@ -3,7 +3,8 @@
 # client's own form, and nothing where there is nothing, whatever goes wrong.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-export CADRE_LIMITS_ENABLED=false CADRE_INBOX_LEASE_SECONDS=2
+. "$(dirname "$0")/../lib/patient.sh"
+export CADRE_LIMITS_ENABLED=false
 trap 'cadre down >/dev/null 2>&1' EXIT
 
 cadre team create crew --roles '[{"name":"lead"},{"name":"coder"},{"name":"tester"}]' >/dev/null || bad "team"
@@ -13,33 +14,54 @@ mail() { cadre --team crew --as tester send coder "$@" >/dev/null || bad "send $
 
 # event NAME [MORE]: as most clients write it, for the folder of this story.
 event() { printf '{"session_id":"s","transcript_path":"/t","cwd":"%s","hook_event_name":"%s"%s}' "$TMPDIR" "$1" "${2-}" >"$TMPDIR/event"; }
-# told CLIENT: what the client's hook writes for that event.
+# told CLIENT [COMMAND...]: what the client's hook writes for that event.
 told() {
-	coder "$CADRE" hook "$1" <"$TMPDIR/event" >"$TMPDIR/told" 2>"$TMPDIR/err"
+	client=$1
+	shift
+	[ $# -gt 0 ] || set -- hook
+	coder "$@" "$client" <"$TMPDIR/event" >"$TMPDIR/told" 2>"$TMPDIR/err"
 	got=$?
+	set -- "$client"
 	[ $got = 0 ] || bad "the hook of $1 ended with $got"
 	[ ! -s "$TMPDIR/err" ] || bad "the hook of $1 complains: $(cat "$TMPDIR/err")"
 }
-nothing() { # CLIENT
-	told "$1"
+nothing() { # CLIENT [COMMAND...]
+	told "$@"
 	[ ! -s "$TMPDIR/told" ] || bad "$1 is told something: $(cat "$TMPDIR/told")"
 }
 # tells CLIENT 'OBJECT' PATTERN: what is told is the object, whose text in the place of TEXT
-# matches.
+# matches; judged at the end.
+n_told=0
 tells() {
 	told "$1"
-	python3 - "$TMPDIR/told" "$2" "$3" <<-'END' || bad "$1 is told, not $2 with '$3': $(cat "$TMPDIR/told")"
+	n_told=$((n_told + 1))
+	cp "$TMPDIR/told" "$TMPDIR/told.$n_told"
+	printf '%s\n' "$@" >>"$TMPDIR/tells"
+}
+judge() {
+	/usr/bin/python3 - "$TMPDIR" "$n_told" <<-'END' || bad "what clients are told"
 		import json, re, sys
-		told, want, pattern = json.loads(open(sys.argv[1]).read()), json.loads(sys.argv[2]), sys.argv[3]
-		texts = []
-		def same(a, b):
+		lines = open(sys.argv[1] + "/tells").read().split("\n")
+		bad = len(lines) != 3 * int(sys.argv[2]) + 1
+		def same(a, b, texts):
 		    if b == "TEXT":
 		        texts.append(a)
 		        return isinstance(a, str)
 		    if isinstance(b, dict):
-		        return isinstance(a, dict) and a.keys() == b.keys() and all(same(a[k], b[k]) for k in b)
+		        return isinstance(a, dict) and a.keys() == b.keys() and all(same(a[k], b[k], texts) for k in b)
 		    return a == b
-		sys.exit(not (same(told, want) and all(re.search(pattern, t, re.S) for t in texts)))
+		for n in range(int(sys.argv[2])):
+		    client, want, pattern = lines[3 * n:3 * n + 3]
+		    told, texts = open("%s/told.%d" % (sys.argv[1], n + 1)).read(), []
+		    try:
+		        right = same(json.loads(told), json.loads(want), texts) and \
+		            all(re.search(pattern, t, re.S) for t in texts)
+		    except ValueError:
+		        right = False
+		    if not right:
+		        bad = True
+		        print("%s is told, not %s with '%s': %s" % (client, want, pattern, told))
+		sys.exit(bad)
 	END
 }
 context() { printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"TEXT"}}' "$1"; }
@@ -130,7 +152,7 @@ all() { # with a host, or without
 	mail owed --ack-required
 	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" "to be acknowledged: cadre ack '#[0-9]+'"
 	owed=$(sed "s/.*cadre ack '\(#[0-9]*\)'.*/\1/" "$TMPDIR/told")
-	sleep 3
+	lapse
 	event UserPromptSubmit; nothing claude
 	is 0 '"messages":\[\]' coder cadre inbox --json
 	is 0 '"shown_at":"20' cadre --team crew --as tester receipt "$owed" --json
@@ -143,7 +165,7 @@ all() { # with a host, or without
 	while [ $i -lt 8 ]; do mail "m$i"; i=$((i + 1)); done
 	event UserPromptSubmit
 	for i in 1 2 3 4; do
-		coder "$CADRE" hook claude <"$TMPDIR/event" >"$TMPDIR/at-once.$i" &
+		coder hook claude <"$TMPDIR/event" >"$TMPDIR/at-once.$i" &
 		hooks="${hooks-} $!"
 	done
 	wait $hooks
@@ -153,21 +175,21 @@ all() { # with a host, or without
 	event UserPromptSubmit; nothing claude
 
 	# A message that is too long is cut at a character, and the rest can be read.
-	python3 -c 'print("ab" + "€\n" * 20000, end="")' >"$TMPDIR/long"
+	/usr/bin/python3 -c 'print("ab" + "€\n" * 20000, end="")' >"$TMPDIR/long"
 	mail @"$TMPDIR/long"
 	mail behind
 	event UserPromptSubmit
 	export CADRE_HOOK_MAX_TOKENS=700
 	tells claude "$(context UserPromptSubmit)" ' ab€\n €.*€\n\[of 80002 bytes; the rest: cadre message part .#[0-9]+. --offset [0-9]+\]\n1 more wait'
 	unset CADRE_HOOK_MAX_TOKENS
-	python3 - "$TMPDIR/told" <<-'END' || bad "it is longer than 700 tokens"
+	/usr/bin/python3 - "$TMPDIR/told" <<-'END' || bad "it is longer than 700 tokens"
 		import json, sys
 		text = json.load(open(sys.argv[1]))["hookSpecificOutput"]["additionalContext"]
 		sys.exit(not 1500 < len(text.encode()) <= 2800)
 	END
 	rest=$(sed 's/.*the rest: cadre message part .\(#[0-9]*\). --offset \([0-9]*\)\].*/\1 --offset \2/' "$TMPDIR/told")
 	coder cadre message part $rest --json >"$TMPDIR/rest" || bad "message part $rest"
-	python3 - "$TMPDIR/rest" "$TMPDIR/long" "${rest##* }" <<-'END' || bad "what is told is no rest: $rest"
+	/usr/bin/python3 - "$TMPDIR/rest" "$TMPDIR/long" "${rest##* }" <<-'END' || bad "what is told is no rest: $rest"
 		import json, sys
 		rest = json.load(open(sys.argv[1]))["text"].encode()
 		sys.exit(not rest or open(sys.argv[2], "rb").read()[int(sys.argv[3]):] != rest)
@@ -177,12 +199,12 @@ all() { # with a host, or without
 	# A message that cannot be written was not shown: the next hook shows it.
 	mail kept --ack-required
 	event UserPromptSubmit
-	coder "$CADRE" hook claude <"$TMPDIR/event" >/dev/full 2>"$TMPDIR/err" || bad "a hook that cannot write ended with $?"
+	coder hook claude <"$TMPDIR/event" >/dev/full 2>"$TMPDIR/err" || bad "a hook that cannot write ended with $?"
 	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' kept\n'
 	# So it is with one that is killed before it has written.
 	mail killed
 	kill_writer || bad "the hook was not killed while it wrote"
-	sleep 3
+	lapse
 	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' killed\n'
 
 	# An event that is none stops no client.
@@ -196,7 +218,7 @@ all() { # with a host, or without
 	nothing claude
 	# A large one is read to its end.
 	mail large --priority urgent
-	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"}}\\"hook_event_name\\":\\"Stop\\"'; head -c 10485760 /dev/zero | tr '\0' '"' | sed 's/"/\\"/g'
+	{ printf '{"hook_event_name":"PostToolUse","tool_response":{"x":"\\"}}\\"hook_event_name\\":\\"Stop\\"'; yes '\"' | tr -d '\n' | head -c 20971520
 		printf '"},"cwd":"%s"}' "$TMPDIR"; } >"$TMPDIR/event"
 	tells claude "$(context PostToolUse)" ' large\n'
 }
@@ -204,14 +226,13 @@ all() { # with a host, or without
 # kill_writer: kills a hook whose standard output takes nothing.
 kill_writer() {
 	event UserPromptSubmit
-	coder python3 - "$CADRE" "$TMPDIR/event" <<-'END'
+	coder with "$TMPDIR/patient.so" /usr/bin/python3 - "$CADRE" "$TMPDIR/event" <<-'END'
 		import fcntl, os, signal, subprocess, sys, time
 		there, here = os.pipe()
 		fcntl.fcntl(here, fcntl.F_SETPIPE_SZ, 4096)
 		os.write(here, b"x" * 4096)
 		hook = subprocess.Popen([sys.argv[1], "hook", "claude"], stdin=open(sys.argv[2]), stdout=here)
-		until = time.time() + 20
-		while time.time() < until and "pipe_write" not in open(f"/proc/{hook.pid}/wchan").read() \
+		while hook.poll() is None and "pipe_write" not in open(f"/proc/{hook.pid}/wchan").read() \
 		        and "pipe" not in open(f"/proc/{hook.pid}/stack").read():
 		    time.sleep(0.01)
 		os.kill(hook.pid, signal.SIGKILL)
@@ -219,18 +240,10 @@ kill_writer() {
 	END
 }
 
-# soon WHAT COMMAND...: it takes no longer than a hook may.
-soon() {
-	what=$1 began=$(date +%s%3N)
-	shift
-	"$@"
-	took=$(($(date +%s%3N) - began))
-	[ $took -lt 1600 ] || bad "$what takes $took ms"
-}
 # holds: another program keeps the state, until there is $TMPDIR/over.
 holds() {
 	rm -f "$TMPDIR/over" "$TMPDIR/holds"
-	python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
+	/usr/bin/python3 - "$CADRE_HOME/state.db" "$TMPDIR" <<-'END' &
 		import os, sqlite3, sys, time
 		db = sqlite3.connect(sys.argv[1], isolation_level=None)
 		db.execute("BEGIN IMMEDIATE")
@@ -246,6 +259,8 @@ all
 is 0 'a hook told nothing.*client=claude.*no JSON object' cadre logs -n 1000
 is 0 'a hook told nothing.*event=UserPromptSubmit.*cannot be written' cadre logs -n 1000
 
+# late: how often a hook has told nothing since its time was up.
+late() { grep -c 'a hook told nothing.*within 1000 ms' "$log"; }
 # A hook whose time is up while it waits tells nothing any more, however long it writes into the log
 # that it told nothing.
 log=$CADRE_HOME/log/host.log
@@ -254,25 +269,29 @@ mv "$log" "$log.kept"
 mkfifo -m 600 "$log"
 holds
 event UserPromptSubmit
-coder "$CADRE" hook claude <"$TMPDIR/event" >"$TMPDIR/told" 2>&1 &
+(. "$TMPDIR/coder" && exec "$CADRE" hook claude) <"$TMPDIR/event" >"$TMPDIR/told" 2>&1 &
 hook=$!
-waits 2
+logs() { grep -qs wait_for_partner /proc/$hook/task/*/wchan; } # it opens the log, that nobody reads
+until_done logs
 touch "$TMPDIR/over"
 wait $holder
 sleep 1
-timeout 20 cat "$log" >"$TMPDIR/logged"
+timeout "$(bound)" cat "$log" >"$TMPDIR/logged"
 wait $hook || bad "a hook that is late ended with $?"
 [ ! -s "$TMPDIR/told" ] || bad "a hook that is late tells: $(cat "$TMPDIR/told")"
 grep -q 'a hook told nothing.*within 1000 ms' "$TMPDIR/logged" || bad "a hook that is late logs: $(cat "$TMPDIR/logged")"
 mv "$log.kept" "$log"
-sleep 2
+lapse
 event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' late\n'
-# A hook that is done and takes long to end is not late, and ends in time all the same.
+# A hook that is done and would never end is not late, and ends all the same.
 cat >"$TMPDIR/slow.c" <<-'END'
 	#define _GNU_SOURCE
 	#include <dlfcn.h>
+	#include <poll.h>
+	#include <time.h>
 	#include <unistd.h>
 	static int watched = -1;
+	static volatile int ends;
 	int epoll_create1(int flags)
 	{
 		int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "epoll_create1");
@@ -283,45 +302,54 @@ cat >"$TMPDIR/slow.c" <<-'END'
 	{
 		int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "close");
 
-		if (fd == watched && fd >= 0)
-			sleep(3);
+		while (fd == watched && fd >= 0) {
+			ends = 1;
+			pause();
+		}
 		return next(fd);
+	}
+	int nanosleep(const struct timespec *want, struct timespec *left)
+	{
+		(void)left;
+		while (want->tv_sec == 1 && !ends) /* its time is up then, and not before */
+			poll(NULL, 0, 10);
+		return 0;
 	}
 END
 cc -shared -fPIC -o "$TMPDIR/slow.so" "$TMPDIR/slow.c" || bad "cc"
-ends_slowly() {
-	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=$TMPDIR/slow.so nothing claude
-}
-before=$(grep -c 'within 1000 ms' "$log")
-event UserPromptSubmit; soon "a hook that ends slowly" ends_slowly
-[ "$(grep -c 'within 1000 ms' "$log")" = "$before" ] || bad "a hook that was done logs that it was late"
+before=$(late)
+event UserPromptSubmit; nothing claude with "$TMPDIR/slow.so" "$CADRE" hook
+[ "$(late)" = "$before" ] || bad "a hook that was done logs that it was late"
 cadre up >/dev/null || bad "up"
 all
 
-# No hook holds its client up: a host that hangs is passed over soon, and where another program keeps
-# the state nothing is told, in time.
+# No hook holds its client up: a host that hangs is passed over, and where another program keeps
+# the state nothing is told, for the hook's time is up.
 host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 mail halted --priority urgent
 kill -STOP "$host"
-event PostToolUse "$tool"; soon "a hook beside a host that hangs" tells claude "$(context PostToolUse)" ' halted\n'
-event PostToolUse "$tool"; soon "a hook without news" nothing claude
-soon "prime" is 0 '^You are coder' coder cadre prime
+event PostToolUse "$tool"; tells claude "$(context PostToolUse)" ' halted\n'
+event PostToolUse "$tool"; nothing claude
+is 0 '^You are coder' coder cadre prime
 kill -CONT "$host"
 mail locked
 holds
-event UserPromptSubmit; soon "a hook beside a state that is locked" nothing claude
+before=$(late)
+event UserPromptSubmit; nothing claude "$CADRE" hook
+[ "$(late)" = $((before + 1)) ] || bad "a hook beside a state that is locked does not say why it told nothing"
 touch "$TMPDIR/over"
 wait $holder
-is 0 'a hook told nothing.*event=UserPromptSubmit.*within 1000 ms' cadre logs -n 1000
-event UserPromptSubmit; until_told() { told claude; grep -q ' locked' "$TMPDIR/told"; }
-until_done until_told
+# The host may still take the message for the hook that has ended.
+until_told() { lapse; told claude; grep -q ' locked' "$TMPDIR/told"; }
+event UserPromptSubmit; until_done until_told
+judge
 
 # An agent that is known here by nothing but its worktree.
 mkdir -p "$TMPDIR/work" "$TMPDIR/elsewhere"
 (cd "$TMPDIR/work" && git init -q . && cadre agent env coder --team crew --here) >/dev/null 2>&1 || bad "--here"
 mail here
 printf '{"hook_event_name":"UserPromptSubmit","cwd":"%s/work"}' "$TMPDIR" >"$TMPDIR/event"
-(cd / && "$CADRE" hook claude <"$TMPDIR/event") >"$TMPDIR/told" || bad "the hook of a worktree"
+(cd / && hook claude <"$TMPDIR/event") >"$TMPDIR/told" || bad "the hook of a worktree"
 grep -q ' here' "$TMPDIR/told" || bad "a worktree's agent is not told: $(cat "$TMPDIR/told")"
 # A client that goes to another agent's worktree stays who it was when its session began.
 home=$TMPDIR/work
@@ -329,7 +357,7 @@ git -C "$home" -c user.name=a -c user.email=a@b commit -q --allow-empty -m a && 
 (cd "$TMPDIR/other" && cadre agent env tester --team crew --here) >/dev/null 2>&1 || bad "--here"
 at() { # EVENT FOLDER [MORE]: what is told
 	printf '{"hook_event_name":"%s","session_id":"%s","cwd":"%s"%s}' "$1" "${session:-moves}" "$2" "${3-}" |
-		(cd / && XDG_RUNTIME_DIR=$TMPDIR/elsewhere "$CADRE" hook claude) >"$TMPDIR/told"
+		(cd / && export XDG_RUNTIME_DIR="$TMPDIR/elsewhere" && hook claude) >"$TMPDIR/told"
 }
 at SessionStart "$TMPDIR/work"
 grep -q 'You are coder' "$TMPDIR/told" || bad "at its start: $(cat "$TMPDIR/told")"
@@ -414,7 +442,7 @@ is 0 "hook_event_name" cadre hook opencode --plugin
 if command -v node >/dev/null; then
 	mkdir -p "$TMPDIR/plugin"
 	cadre hook opencode --plugin >"$TMPDIR/plugin/cadre.mjs"
-	printf '#!/bin/sh\ncat "$0.says" 2>/dev/null || exec sleep 100\n' >"$TMPDIR/plugin/cadre"
+	printf '#!/bin/sh\ncat "$0.says" 2>/dev/null || exec sleep 100000\n' >"$TMPDIR/plugin/cadre"
 	chmod +x "$TMPDIR/plugin/cadre"
 	cat >"$TMPDIR/plugin/drive.mjs" <<-'END'
 		import { rmSync, writeFileSync } from 'node:fs';
@@ -449,10 +477,8 @@ if command -v node >/dev/null; then
 		await idle();
 		want('nudges behind none', nudges, 4);
 		rmSync(`${process.env.TMPDIR}/plugin/cadre.says`);
-		const began = Date.now();
 		want('parts of a command that hangs', await chat(), 0);
-		want('in time', Date.now() - began < 4000, true);
 	END
-	(PATH="$TMPDIR/plugin:$PATH" timeout 20 node "$TMPDIR/plugin/drive.mjs") >"$TMPDIR/out" 2>&1 || bad "the plugin: $(cat "$TMPDIR/out")"
+	(PATH="$TMPDIR/plugin:$PATH" timeout "$(bound)" node "$TMPDIR/plugin/drive.mjs") >"$TMPDIR/out" 2>&1 || bad "the plugin: $(cat "$TMPDIR/out")"
 fi
 exit $failed

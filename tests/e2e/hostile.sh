@@ -13,7 +13,7 @@ trap finish EXIT
 
 mkdir -p "$TMPDIR/g"
 : >"$TMPDIR/report"
-python3 "$here/peers/hostile.py" "$TMPDIR/g" "$TMPDIR/report" &
+/usr/bin/python3 "$here/peers/hostile.py" "$TMPDIR/g" "$TMPDIR/report" &
 guest=$!
 cadre up >/dev/null || bad "up"
 cadre team create red --roles ann --roles bob >/dev/null

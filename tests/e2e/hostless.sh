@@ -9,10 +9,10 @@ finish() { for pid in $reader $writers; do kill "$pid" 2>/dev/null; done; }
 trap finish EXIT
 
 cadre team create red --roles ann --roles bob --roles cid --json >"$TMPDIR/team" || bad "team create"
-token=$(python3 -c 'import json, sys
+token=$(/usr/bin/python3 -c 'import json, sys
 print([m["token"] for m in json.load(sys.stdin)["members"] if m["name"] == "ann"][0])' <"$TMPDIR/team")
 mkfifo "$TMPDIR/stop"
-python3 "$here/peers/reader.py" "$CADRE_HOME" <"$TMPDIR/stop" >"$TMPDIR/reads" 2>&1 &
+/usr/bin/python3 "$here/peers/reader.py" "$CADRE_HOME" <"$TMPDIR/stop" >"$TMPDIR/reads" 2>&1 &
 reader=$!
 exec 3>"$TMPDIR/stop"
 for who in 1 2; do
@@ -24,7 +24,7 @@ for who in 1 2; do
 	) 3>&- &
 	writers="$writers $!"
 done
-CADRE_TEAM=red CADRE_AGENT=ann CADRE_TOKEN=$token python3 "$here/peers/hostless.py" "$CADRE" >"$TMPDIR/report" 2>&1 3>&- ||
+CADRE_TEAM=red CADRE_AGENT=ann CADRE_TOKEN=$token /usr/bin/python3 "$here/peers/hostless.py" "$CADRE" >"$TMPDIR/report" 2>&1 3>&- ||
 	bad "hostless.py"
 : >"$TMPDIR/enough"
 wait $writers

@@ -214,9 +214,9 @@ answers 200 . GET /healthz '' -H 'Host: localhost:9223'
 # A token that was revoked, that has ended or whose agent has another generation proves nobody.
 is 0 revoked cadre token revoke looker
 answers 401 'proves nobody' GET '/api/team?team=shop' "$observer"
-short=$(cadre token create --agent shop/coder --ttl-seconds 1)
+short=$(cadre token create --agent shop/coder --ttl-seconds 600)
 answers 200 . GET /api/team "$short"
-sleep 1.1
+sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" 'UPDATE token SET expires_at = expires_at - 700000 WHERE expires_at IS NOT NULL'
 answers 401 'proves nobody' GET /api/team "$short"
 is 0 . cadre agent register coder --team shop --replace
 answers 401 'proves nobody' GET /api/team "$coder"

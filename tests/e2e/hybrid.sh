@@ -16,21 +16,21 @@ mkdir -p "$TMPDIR/work"
 : >"$TMPDIR/report"
 env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/work" --state "$TMPDIR/g" --listen "unix:$TMPDIR/g/sockets" &
 guest=$!
-python3 "$here/peers/vmm.py" "$TMPDIR/v" "$TMPDIR/g/sockets" "$TMPDIR/report" &
+/usr/bin/python3 "$here/peers/vmm.py" "$TMPDIR/v" "$TMPDIR/g/sockets" "$TMPDIR/report" &
 vmm=$!
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles ann --roles bob >/dev/null || bad "team create"
 cadre workspace create --team red --agent ann --backend attach --address "hybrid:$TMPDIR/v" \
 	>/dev/null || bad "attach"
-until_is 'ready.* ann ' cadre workspace list --team red
+waited 0 workspace red/ann
 until_is "^$TMPDIR/work\$" in_place pwd
 head -c 300000 /dev/urandom >"$TMPDIR/there"
 cadre workspace write red/ann data @"$TMPDIR/there" --team red >/dev/null || bad "write"
 cadre workspace read red/ann data --team red | cmp - "$TMPDIR/there" || bad "read"
 cadre task create count --team red >/dev/null
 cadre task assign 001 ann --command 'wc -c <data' --team red >/dev/null
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
 
 # --- the port that the guest's machine dials ---------------------------------------------
 
@@ -47,6 +47,6 @@ grep -v '^done$' "$TMPDIR/report" && bad "see above"
 
 # The socket of a destroyed workspace is refused.
 cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
-until_is 'refused' python3 -c 'import socket, sys
+until_is 'refused' /usr/bin/python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$TMPDIR/v_5000"
 exit $failed

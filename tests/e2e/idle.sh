@@ -9,7 +9,7 @@ finish() {
 trap finish EXIT
 
 # Below the ports that connections of others take.
-port=$(python3 -c 'import random, socket
+port=$(/usr/bin/python3 -c 'import random, socket
 while True:
     port = random.randrange(20000, 32000)
     try:
@@ -21,8 +21,8 @@ print(port)')
 mkdir "$TMPDIR/w"
 CADRE_LINK_TOKEN=secret "$CADRE" guest --dir "$TMPDIR/w" --state "$TMPDIR/gs" --listen "tcp:127.0.0.1:$port" >"$TMPDIR/guest.out" 2>&1 &
 guest=$!
-until_is . sh -c "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", $port))' 2>/dev/null && echo there"
-python3 "$here/peers/idle.py" "$port" secret >"$TMPDIR/report" || bad "idle.py"
+until_is . sh -c "/usr/bin/python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", $port))' 2>/dev/null && echo there"
+/usr/bin/python3 "$here/peers/idle.py" "$port" secret >"$TMPDIR/report" || bad "idle.py"
 grep -v '^done$' "$TMPDIR/report" && bad "see above"
 grep -q '^done$' "$TMPDIR/report" || bad "it did not come to its end"
 exit $failed

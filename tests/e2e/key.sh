@@ -25,7 +25,7 @@ lines() { cadre exec red/a "cat $1 2>/dev/null | wc -l"; }
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","workspace":true}]' >/dev/null || bad "team create"
 export CADRE_TEAM=red
-until_is '"ready"' cadre workspace info red/a --json
+waited 0 workspace red/a
 
 # A command that has ended is told again, and does not run again; of much output the
 # beginning, and how much it was.
@@ -85,12 +85,12 @@ says 0 '"replayed":true' --json --key put workspace write red/a put YQ==
 [ "$(cadre exec red/a 'cat put')" = later ] || bad "a repeated write went over another one"
 
 # A command for which there was no folder was not begun, nor was one without a guest.
-until_is '"ready"' cadre workspace info red/a --json
+waited 0 workspace red/a
 says 3 'nowhere' --key dir exec red/a --workdir nowhere -- pwd
 says 0 . --key dir exec red/a -- pwd
 cadre workspace stop red/a >/dev/null || bad "stop"
 says 7 'unavailable' --key later exec red/a -- pwd
 cadre workspace start red/a >/dev/null || bad "start"
-until_is '"ready"' cadre workspace info red/a --json
+waited 0 workspace red/a
 says 0 . --key later exec red/a -- pwd
 exit $failed

@@ -9,7 +9,7 @@ in_place() { cadre exec --team red red/w sh -c "$1"; }
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"lead"},{"name":"w","workspace":true}]' >/dev/null ||
 	bad "team create"
-until_is 'ready.* w ' cadre workspace list --team red
+waited 0 workspace red/w
 
 # --- two full streams of a command, 2 MiB each ---------------------------------------------
 
@@ -21,13 +21,13 @@ cadre workspace write red/w out @"$TMPDIR/out" --team red >/dev/null || bad "wri
 cadre workspace write red/w err @"$TMPDIR/err" --team red >/dev/null || bad "write"
 cadre task create both --team red >/dev/null
 cadre task assign 001 w --command 'cat err >&2 & cat out; wait' --team red >/dev/null
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
 for stream in stdout stderr; do
 	: >"$TMPDIR/got"
 	while [ "$(stat -c %s "$TMPDIR/got")" -lt 2097152 ]; do
 		cadre result 001 --team red --stream $stream --json \
 			--offset "$(stat -c %s "$TMPDIR/got")" >"$TMPDIR/part" || break
-		python3 -c 'import json, sys
+		/usr/bin/python3 -c 'import json, sys
 part = json.load(open(sys.argv[1]))[sys.argv[2]]
 sys.exit(not part or not sys.stdout.write(part))' "$TMPDIR/part" $stream >>"$TMPDIR/got" || break
 	done
@@ -56,7 +56,7 @@ done' || bad "a hundred messages"
 receive() { # AS: all its messages, a page at a time; how each begins, and whether it is whole
 	while :; do
 		cadre --team red --as "$1" inbox --take --limit 100 --json >"$TMPDIR/page" || return
-		python3 -c 'import json, sys
+		/usr/bin/python3 -c 'import json, sys
 page = json.load(open(sys.argv[1]))["messages"]
 for m in page:
     text = m["content"]

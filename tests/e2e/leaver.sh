@@ -11,7 +11,7 @@ finish() {
 trap finish EXIT
 
 mkdir -p "$TMPDIR/g"
-python3 "$here/peers/leaver.py" "$TMPDIR/g" "$TMPDIR/report" 40 &
+/usr/bin/python3 "$here/peers/leaver.py" "$TMPDIR/g" "$TMPDIR/report" 40 &
 guest=$!
 cadre up >/dev/null || bad "up"
 cadre team create red --roles ann --roles bob >/dev/null

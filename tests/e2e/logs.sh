@@ -80,7 +80,7 @@ for line in open(sys.argv[1], encoding="utf-8"):
         at = m.end() + 1
     assert keys[:3] == ["time", "level", "msg"] and len(set(keys)) == len(keys), line
 PY
-python3 "$TMPDIR/logfmt.py" "$log" || bad "a line is no logfmt"
+/usr/bin/python3 "$TMPDIR/logfmt.py" "$log" || bad "a line is no logfmt"
 
 # The command leaves out what is less important than asked for.
 is 0 'level=debug' cadre logs

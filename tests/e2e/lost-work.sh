@@ -5,13 +5,12 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes t >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 mkdir "$TMPDIR/source" && echo first >"$TMPDIR/source/file"
-state_of() { cadre workspace info "$1" --team t --json | sed 's/.*"state":"\([a-z]*\)".*/\1/'; }
 
 cadre up >/dev/null || bad "up"
 is 0 . cadre team create t --roles '["a","b"]'
 is 0 . cadre workspace create --team t --agent a --source "$TMPDIR/source" --wait
 is 0 . cadre workspace create --team t --agent b --wait
-until_is '^work$' cadre exec --team t t/a 'echo work | tee file'
+is 0 '^work$' cadre exec --team t t/a 'echo work | tee file'
 
 # Moved away by hand.
 cadre down --all >/dev/null
@@ -20,29 +19,28 @@ folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
 name=${folder##*/}
 mv "$folder" "$TMPDIR/away"
 cadre up >/dev/null
-until_is '^failed$' state_of t/b
-until_is '^ready$' state_of t/a
+waited 0 workspace t/b failed
+waited 0 workspace t/a
 [ ! -e "$folder" ] || bad "the folder was made anew"
 is 0 "its folder is gone: put it back, then: cadre workspace start $name" cadre logs
 is 0 "$name.*failed: its folder is gone" cadre status
 mv "$TMPDIR/away" "$folder"
 is 0 . cadre workspace start "$name" --wait
-until_is '^ready$' state_of t/b
 
 # A workspace that was removed is lost in a state that is restored from before.
 cadre backup "$TMPDIR/before.db" >/dev/null || bad "backup"
 folder=$(echo "$CADRE_HOME"/workspaces/t-a-*)
 name=${folder##*/}
-is 0 . cadre workspace destroy --yes t/a --team t
-until_done sh -c "ls -d '$CADRE_HOME'/trash/*.$name"
+is 0 . cadre workspace destroy --yes t/a --team t --wait
+is 0 . sh -c "ls -d '$CADRE_HOME'/trash/*.$name"
 is 0 . cadre workspace create --team t --wait
-until_is '^later$' cadre exec --team t "$(basename "$CADRE_HOME"/workspaces/t-free-*)" 'echo later | tee file'
+is 0 '^later$' cadre exec --team t "$(basename "$CADRE_HOME"/workspaces/t-free-*)" 'echo later | tee file'
 later=$(basename "$CADRE_HOME"/workspaces/t-free-*)
 cadre down --all >/dev/null
 until_is '^0$' count_guests
 is 0 . cadre restore "$TMPDIR/before.db" --yes
 cadre up >/dev/null
-until_is '^failed$' state_of t/a
+waited 0 workspace t/a failed
 [ ! -e "$folder" ] || bad "the folder was made anew of its source"
 is 0 "its folder is gone; the trash holds what it was: cadre undo $name" cadre logs
 is 0 . cadre workspace destroy t/a --team t --yes

@@ -6,7 +6,7 @@ set -u
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2" CADRE_LIMITS_ENABLED=false
 trap 'cadre down >/dev/null 2>&1' EXIT
 : "${N:=200}"
-rows() { python3 "$here/peers/rows.py" "$CADRE_HOME/state.db"; }
+rows() { /usr/bin/python3 "$here/peers/rows.py" "$CADRE_HOME/state.db"; }
 kib() { sed -n 's/^RssAnon:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$pid/status"; }
 count_fds() { ls "/proc/$pid/fd" | wc -l; }
 
@@ -20,7 +20,7 @@ curl -sS -o /dev/null -H "Authorization: Bearer $token" "$url/api/teams" || bad 
 rows >"$TMPDIR/before"
 fds=$(count_fds) size=$(kib)
 
-python3 "$here/peers/malformed.py" "$url" "$token" "$N" || bad "see above"
+/usr/bin/python3 "$here/peers/malformed.py" "$url" "$token" "$N" || bad "see above"
 
 rows | diff "$TMPDIR/before" - >"$TMPDIR/changed" || bad "rows have changed: $(head -c 2000 "$TMPDIR/changed")"
 [ "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")" = "$pid" ] || bad "the host is another process"

@@ -28,7 +28,7 @@ ann send operator 'Look: $(touch '"$TMPDIR"'/obeyed) `id` "; exit' >/dev/null
 told '^1 message.sent red [0-9a-f-]* ann: Look: \$(touch .*) `id` "; exit$'
 [ "$(count)" = 1 ] || bad "told: $(cat "$OUT")"
 [ ! -e "$TMPDIR/obeyed" ] || bad "what a message says was run"
-python3 - "$OUT.lines" <<'P' || bad "the line: $(cat "$OUT.lines")"
+/usr/bin/python3 - "$OUT.lines" <<'P' || bad "the line: $(cat "$OUT.lines")"
 import json, sys
 (line,) = open(sys.argv[1]).read().splitlines()
 told = json.loads(line)
@@ -40,7 +40,7 @@ ann claim 001 >/dev/null && ann fail --reason 'no wood' >/dev/null || bad "canno
 told '^1 task.failed red 001 ann: no wood$'
 
 # Long texts are cut between two characters.
-ann send operator "$(python3 -c 'print("ä" * 300)')" >/dev/null
+ann send operator "$(/usr/bin/python3 -c 'print("ä" * 300)')" >/dev/null
 until_done sh -c "[ \$(wc -l <'$OUT') = 3 ]"
 [ "$(tail -1 "$OUT" | sed 's/.*: //' | tr -d '\n' | wc -c)" = 200 ] || bad "$(tail -1 "$OUT")"
 

@@ -6,23 +6,31 @@ cd "$root" || exit 1
 bad=0 n=0
 
 # gives SQL TEXT: the statement reads so in the end.
-gives() {
-	printf -- '-- name: probe\n-- scan ok: a test\n%s;\n' "$1" >"$TMPDIR/probe.sql"
-	build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" \
-		>"$TMPDIR/out" 2>"$TMPDIR/err" && grep -qF -- "$2" "$TMPDIR/out" && return
-	echo "$1: not $2"
-	cat "$TMPDIR/err"
-	bad=1
-}
-
-# refused SQL TEXT: it is, and the refusal says this, with the place; judged together at the end,
-# for sqlgen tells all that it refuses.
-refused() {
+# refused SQL TEXT: it is, and the refusal says this, with the place.
+# Both are judged together at the end, for sqlgen compiles many at a time, and tells all that it refuses.
+gives() { probes given "$@"; }
+refused() { probes refused "$@"; }
+probes() {
 	n=$((n + 1))
-	printf -- '-- name: probe%d\n-- scan ok: a test\n%s;\n\n' "$n" "$1" >>"$TMPDIR/refused.sql"
-	printf '%s\n' "$2" >>"$TMPDIR/said"
+	printf -- '-- name: probe%d\n-- scan ok: a test\n%s;\n\n' "$n" "$2" >>"$TMPDIR/$1.sql"
+	printf '%s\n' "$3" >>"$TMPDIR/$1.said"
 }
 judge() {
+	build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/given.sql" \
+		>"$TMPDIR/out" || { echo "something is refused"; bad=1; }
+	awk '
+	FILENAME ~ /said$/ { said[++m] = $0; next }
+	/^\t\[sql_(late_)?probe[0-9]+\] = / { n++ }
+	/^};/ && n { n = m + 1 }
+	{ got[n] = got[n] $0 "\n" }
+	END {
+		for (i = 1; i <= m; i++)
+			if (index(got[i], said[i]) == 0) {
+				printf "no %s in\n%s", said[i], got[i]
+				bad = 1
+			}
+		exit bad
+	}' "$TMPDIR/given.said" "$TMPDIR/out" || bad=1
 	! build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/refused.sql" \
 		>"$TMPDIR/out" 2>"$TMPDIR/err" || { echo "nothing is refused"; bad=1; }
 	awk -v file="$TMPDIR/refused.sql:" '
@@ -41,7 +49,7 @@ judge() {
 				bad = 1
 			}
 		exit bad
-	}' "$TMPDIR/refused.sql" "$TMPDIR/said" "$TMPDIR/err" || bad=1
+	}' "$TMPDIR/refused.sql" "$TMPDIR/refused.said" "$TMPDIR/err" || bad=1
 }
 
 gives "SELECT id FROM task WHERE state = {task_state.failed}" "WHERE state = 5;"
@@ -214,15 +222,16 @@ build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" 2
 
 # A view that statements read gives numbers.
 mkdir "$TMPDIR/migrations"
+printf -- '-- name: one\nSELECT count(*) AS n FROM team;\n' >"$TMPDIR/one.sql"
 printf 'CREATE VIEW held AS\nSELECT id, owner > 0 AS held FROM task;\n' >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
-build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql 2>&1 >/dev/null |
+build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- "$TMPDIR/one.sql" 2>&1 >/dev/null |
 	grep -q 'held.sql:2: held: `owner > 0` is true or false' || { echo "a view of truths"; bad=1; }
 
 # In a migration, too, behind a comment with a semicolon, and behind what is not read.
 for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.failed};' \
 	"UPDATE task SET title = title COLLATE NOCASE WHERE state = 3;"; do
 	printf '%b\n' "$text" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
-	! build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql >/dev/null 2>"$TMPDIR/err" &&
+	! build/sqlgen schema/*.op storage/enums migrations/*.sql "$TMPDIR"/migrations/*.sql -- "$TMPDIR/one.sql" >/dev/null 2>"$TMPDIR/err" &&
 		grep -q 'held.sql:.*state ' "$TMPDIR/err" || { echo "a number in a migration: $text"; cat "$TMPDIR/err"; bad=1; }
 done
 
@@ -230,7 +239,7 @@ done
 exports() { # PATTERN MIGRATION EXPORTS: these are refused with these words
 	printf '%s\n' "$2" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
 	{ cat storage/exports; printf '%b' "$3"; } >"$TMPDIR/exports"
-	! build/sqlgen schema/*.op storage/enums "$TMPDIR/exports" migrations/*.sql "$TMPDIR"/migrations/*.sql -- storage/*.sql \
+	! build/sqlgen schema/*.op storage/enums "$TMPDIR/exports" migrations/*.sql "$TMPDIR"/migrations/*.sql -- "$TMPDIR/one.sql" \
 		>/dev/null 2>"$TMPDIR/err" && grep -q -e "$1" "$TMPDIR/err" || { echo "exports: $1"; cat "$TMPDIR/err"; bad=1; }
 }
 new='CREATE TABLE fresh (id INTEGER PRIMARY KEY, seal BLOB, of INTEGER) STRICT;'

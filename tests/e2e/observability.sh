@@ -118,15 +118,15 @@ for name in types:
         say(f"the dashboard does not show {name}")
 sys.exit(wrong)
 PY
-python3 "$TMPDIR/compare.py" "$TMPDIR/metrics" "$root" >"$TMPDIR/said" 2>&1 || bad "$(cat "$TMPDIR/said")"
+/usr/bin/python3 "$TMPDIR/compare.py" "$TMPDIR/metrics" "$root" >"$TMPDIR/said" 2>&1 || bad "$(cat "$TMPDIR/said")"
 
 # A metric that is renamed, or an alert on what is not there, would be found.
 sed 's/cadre_lapses_total/cadre_lapsed_total/' "$TMPDIR/metrics" >"$TMPDIR/renamed"
-python3 "$TMPDIR/compare.py" "$TMPDIR/renamed" "$root" >"$TMPDIR/said" 2>&1 && bad "a metric that is renamed is not missed"
+/usr/bin/python3 "$TMPDIR/compare.py" "$TMPDIR/renamed" "$root" >"$TMPDIR/said" 2>&1 && bad "a metric that is renamed is not missed"
 for place in 'says what is not so: cadre_lapses_total' 'CadreClaimsLapse: there is no cadre_lapses_total' 'Claims a minute: there is no cadre_lapses_total'; do
 	grep -q "$place" "$TMPDIR/said" || bad "not said: $place"
 done
 sed 's/state="dead"/state="gone"/' "$TMPDIR/metrics" >"$TMPDIR/renamed"
-python3 "$TMPDIR/compare.py" "$TMPDIR/renamed" "$root" >"$TMPDIR/said" 2>&1 && bad "a state that is renamed is not missed"
+/usr/bin/python3 "$TMPDIR/compare.py" "$TMPDIR/renamed" "$root" >"$TMPDIR/said" 2>&1 && bad "a state that is renamed is not missed"
 
 exit $failed

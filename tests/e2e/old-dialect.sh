@@ -14,13 +14,13 @@ mkdir -p "$TMPDIR/dir" "$TMPDIR/old"
 "$CADRE" guest --dir "$TMPDIR/dir" --state "$TMPDIR/new" &
 new=$!
 until_done test -S "$TMPDIR/new/relay.sock"
-python3 "$here/peers/host.py" "$TMPDIR/new" || bad "an older host and this guest"
+/usr/bin/python3 "$here/peers/host.py" "$TMPDIR/new" || bad "an older host and this guest"
 wait $new || bad "the guest did not end well"
 new=''
 
 # --- an older guest -----------------------------------------------------------------
 start_old() {
-	python3 "$here/peers/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
+	/usr/bin/python3 "$here/peers/guest.py" "$TMPDIR/old" >>"$TMPDIR/heard" &
 	old=$!
 }
 start_old
@@ -41,8 +41,8 @@ cadre send ann "are you there" --team red >/dev/null
 until_is '^operator operator text are you there$' cat "$TMPDIR/heard"
 cadre task create count --team red >/dev/null
 cadre task assign 001 ann --command 'echo counted' --team red >/dev/null
-until_is counted cadre results --team red
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
+is 0 counted cadre results --team red
 
 # The guest goes and comes again.
 kill -9 $old

@@ -8,7 +8,7 @@ all=$TMPDIR/cadre
 trap 'cadre down >/dev/null 2>&1; [ -z "${listener:-}" ] || kill "$listener"' EXIT
 
 sockets() { # PATH... - as processes that were killed leave them
-	python3 -c 'import os, socket, sys
+	/usr/bin/python3 -c 'import os, socket, sys
 for path in sys.argv[1:]:
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
     socket.socket(socket.AF_UNIX).bind(path)' "$@"
@@ -25,7 +25,7 @@ mkdir "$all/other/folder"
 mkdir -m 700 "$TMPDIR/elsewhere"
 sockets "$TMPDIR/elsewhere/host.sock"
 ln -s "$TMPDIR/elsewhere" "$all/link"
-(cd "$all/heard" && mkdir -m 700 w3 && exec python3 -c 'import socket, time
+(cd "$all/heard" && mkdir -m 700 w3 && exec /usr/bin/python3 -c 'import socket, time
 s = socket.socket(socket.AF_UNIX)
 s.bind("w3/door.sock")
 s.listen()

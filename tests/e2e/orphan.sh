@@ -24,7 +24,7 @@ cadre init >/dev/null
 mkdir -p -m 700 "$CADRE_HOME/workspaces/w" "$CADRE_HOME/disks/$id"
 echo work | tee "$CADRE_HOME/workspaces/w/file" >"$CADRE_HOME/disks/$id/file"
 # By its words it is a VM of this state.
-python3 -c 'import os, sys
+/usr/bin/python3 -c 'import os, sys
 os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(600)"] + sys.argv[1:])' \
 	-uuid "$id" -drive "file=$CADRE_HOME/disks/$id/1.qcow2" &
 vm=$!

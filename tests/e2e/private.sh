@@ -51,15 +51,15 @@ CADRE_VAULT_MESSAGES=true cadre up >/dev/null || bad "up"
 until_is '^644 600$' sh -c "echo \$(stat -c %a '$TMPDIR/mine' '$vault/teams/red/direct.md')"
 rm "$vault/second.md" "$vault/link.md"
 cadre workspace create --agent w --team red >/dev/null || bad "workspace create"
-until_is 'ready.* w ' cadre workspace list --team red
+waited 0 workspace red/w
 do_all host
 cadre exec red/w 'umask; echo x >f' >/dev/null || bad "exec"
 cadre exec red/w '"$CADRE" send lead "from inside" || cadre send lead "from inside"' >/dev/null 2>&1
 cadre --team red task assign 001 w --command 'echo done; head -c 1000000 /dev/zero' >/dev/null || bad "assign"
-until_is completed cadre --team red task show 001
+waited 0 task 001 --team red
 cadre workspace snapshot red/w keep --team red >/dev/null || bad "snapshot"
 cadre workspace fork red/w --agent x --team red >/dev/null || bad "fork"
-until_is 'ready.* x ' cadre workspace list --team red
+waited 0 workspace red/x
 until_is '^ok *vault *whole' cadre doctor
 nothing_open "with a host" "$TMPDIR/host.db" "$TMPDIR/host.db.secret" "$XDG_RUNTIME_DIR"
 cadre workspace restore --yes red/w keep --team red >/dev/null || bad "restore"

@@ -34,7 +34,7 @@ print("drawn", len(drawn) > 1, drawn[0], max(map(len, drawn[:-1])))
 print("status", status, "left", terminal.left(said), end="")
 PY
 
-watch() { PYTHONPATH=$here/lib python3 "$TMPDIR/watch" "$@"; }
+watch() { PYTHONPATH=$here/lib /usr/bin/python3 "$TMPDIR/watch" "$@"; }
 
 either=yes
 is 0 'drawn True finding the packages of the image' watch 80 "$CADRE" image build

@@ -6,7 +6,7 @@ set -u
 
 cadre team create red --roles ann >/dev/null || bad "team create"
 mkfifo "$TMPDIR/stop"
-python3 "$here/peers/reader.py" "$CADRE_HOME" <"$TMPDIR/stop" >"$TMPDIR/report" 2>&1 &
+/usr/bin/python3 "$here/peers/reader.py" "$CADRE_HOME" <"$TMPDIR/stop" >"$TMPDIR/report" 2>&1 &
 reader=$!
 exec 3>"$TMPDIR/stop"
 n=0

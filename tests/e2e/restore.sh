@@ -191,22 +191,19 @@ cadre team create young >/dev/null || bad "an older version does not work"
 rm -rf "$CADRE_HOME"
 cadre init >/dev/null
 cadre up >/dev/null
-cadre team create t --roles '[{"name":"w","workspace":true}]' >/dev/null
-until_is 'ready' cadre workspace list --team t
+cadre team create t --roles '[{"name":"w","workspace":true}]' --wait >/dev/null
 cadre task create --team t one >/dev/null
-cadre task assign --team t 001 w --command "echo run >>$story/runs; sleep 3" >/dev/null
+cadre task assign --team t 001 w --command "echo run >>$story/runs; until [ -e $story/saved ]; do sleep 0.1; done" >/dev/null
 until_is 'run' cat "$story/runs"
-until_is 'running' cadre assignments --team t
+waited 0 task 001 in_progress --team t
 cadre backup "$story/G.db" >/dev/null
-cadre team create later --roles '[{"name":"v","workspace":true}]' >/dev/null
-until_is 'ready' cadre workspace list --team later
+: >"$story/saved"
+cadre team create later --roles '[{"name":"v","workspace":true}]' --wait >/dev/null
 cadre exec later/v sh -c 'echo work >kept'
-until_is 'completed' cadre task show --team t 001
-cadre workspace stop later/v >/dev/null
-until_is 'stopped' cadre workspace list --team later
+waited 0 task 001 --team t
+cadre workspace stop later/v --wait >/dev/null
 # A workspace that goes on, and is not in the backup; a command runs in it.
-cadre team create alone --roles '[{"name":"x","workspace":true}]' >/dev/null
-until_is 'ready' cadre workspace list --team alone
+cadre team create alone --roles '[{"name":"x","workspace":true}]' --wait >/dev/null
 cadre exec alone/x sh -c 'echo more >kept'
 cadre task create --team alone long >/dev/null
 cadre task assign --team alone 001 x --command "echo \$\$ >$story/long; sleep 300" >/dev/null
@@ -214,7 +211,7 @@ until_is '[0-9]' cat "$story/long"
 # A command that the backup does not know, which ends while there is no host.
 cadre task create --team t two >/dev/null
 cadre task assign --team t 002 w --command "until [ -e $story/go ]; do sleep 0.1; done; echo unknown >>$story/unknown" >/dev/null
-until_is 'running' cadre assignments --team t
+waited 0 task 002 in_progress --team t
 spool=$CADRE_HOME/guests/$(cadre workspace list --team t --json | sed 's/.*"id":"\([^"]*\)".*/\1/')/spool.db
 results() { sqlite3 "$spool" "SELECT count(*) FROM result"; }
 orphan=$(cadre workspace list --team alone --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
@@ -233,7 +230,7 @@ runs "$orphan" && bad "the guest runs on"
 runs "$(cat "$story/long")" && bad "its command runs on"
 grep -q more "$CADRE_HOME"/workspaces/*/kept || bad "its files are gone"
 cadre doctor | grep -q "no row knows" && bad "doctor still names the guest"
-until_is 'failed' cadre task show --team t 001
+waited 0 task 001 failed --team t
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"
 [ "$(wc -l <"$story/runs")" = 1 ] || bad "the command ran $(wc -l <"$story/runs") times"
@@ -242,7 +239,7 @@ until_is '^0$' results # told, and forgotten
 cadre task create --team t three >/dev/null # task 002 of the backup has the number of the task that is not known
 cadre task show --team t 002 | grep -q pending || bad "a result of the former state is taken for a new task's"
 cadre task assign --team t 002 w --command "echo again" >/dev/null
-until_is 'completed' cadre task show --team t 002
+waited 0 task 002 --team t
 cadre result 002 --team t | grep -q again || bad "no results are collected any more"
 until_is 'not cleared away' cadre logs -n 50
 grep -rqs work "$CADRE_HOME"/workspaces/*/kept || bad "a workspace that only the former state knew is gone"

@@ -99,7 +99,7 @@ bads 1
 anew
 # A clone's files may hold as much as its writer likes: that costs no minutes.
 is 0 . cadre setup codex gemini
-python3 - <<'END'
+/usr/bin/python3 - <<'END'
 import json
 with open("AGENTS.md", "w") as f:
     f.write("<!-- cadre setup: begin -->\n<!-- cadre setup: end -->\n" * 20000)

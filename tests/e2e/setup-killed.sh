@@ -45,7 +45,7 @@ done
 
 # --- killed at any moment --------------------------------------------------------------------
 
-python3 - "$CADRE" <<'END' || bad "too few setups were killed"
+/usr/bin/python3 - "$CADRE" <<'END' || bad "too few setups were killed"
 import random, subprocess, sys, time
 def run(words, after):
     p = subprocess.Popen([sys.argv[1], "setup"] + words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -106,7 +106,7 @@ cd "$TMPDIR/project" || exit 1
 # --- rights ----------------------------------------------------------------------------------------
 
 # The list of a file lets its user write, 1234 read, and its group nothing.
-python3 - <<'END'
+/usr/bin/python3 - <<'END'
 import os, struct, subprocess, sys
 name = "system.posix_acl_access"
 def acl(named, mask):

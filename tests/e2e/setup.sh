@@ -54,13 +54,13 @@ is 0 'changed' cadre setup all
 [ "$(grep -c 'cadre setup: begin' AGENTS.md)" = 1 ] || bad "the block: $(cat AGENTS.md)"
 [ "$(stat -c %a .mcp.json)" = 640 ] || bad "the mode is $(stat -c %a .mcp.json)"
 [ "$(grep -c "$(printf '\r')$" .mcp.json)" = "$(($(wc -l <.mcp.json)))" ] || bad "line ends: $(cat -A .mcp.json)"
-python3 - .codex/config.toml "$CADRE" <<'END' || bad "TOML: $(cat .codex/config.toml)"
+/usr/bin/python3 - .codex/config.toml "$CADRE" <<'END' || bad "TOML: $(cat .codex/config.toml)"
 import os, sys, tomllib
 with open(sys.argv[1], "rb") as f:
     got = tomllib.load(f)
 assert got == {"model": "m", "mcp_servers": {"cadre": {"command": os.path.realpath(sys.argv[2]), "args": ["mcp"]}}}, got
 END
-python3 - <<'END' || bad "the files of hooks"
+/usr/bin/python3 - <<'END' || bad "the files of hooks"
 import json
 for path, events in ((".claude/settings.json", 5), (".codex/hooks.json", 5), (".gemini/settings.json", 5), (".cursor/hooks.json", 4)):
     with open(path) as f:
@@ -192,7 +192,7 @@ rm -rf .codex .cursor
 
 # --- large, strange ---------------------------------------------------------------------------------
 
-python3 - <<'END'
+/usr/bin/python3 - <<'END'
 import json
 with open(".mcp.json", "w") as f:
     json.dump({"projects": {f"/home/ann/{i}": {"history": ["é" * 20, i] * 4} for i in range(20000)}}, f, indent=1)

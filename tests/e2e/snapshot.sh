@@ -9,11 +9,11 @@ in_place() { cadre exec --team red "$1" sh -c "$2"; }
 CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","workspace":true},{"name":"b"},{"name":"c"}]' \
 	>/dev/null || bad "team create"
-until_is 'ready.* a ' cadre workspace list --team red
+waited 0 workspace red/a
 in_place red/a 'echo first >f; mkdir d; echo sub >d/g; mkfifo d/pipe'
 cadre task create one --team red >/dev/null
 cadre task assign 001 a --command 'cat f' --team red >/dev/null
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
 
 cadre workspace snapshot red/a keep --team red --json | grep -q '"left_out":1}' ||
 	bad "a snapshot does not say that it lacks a pipe"

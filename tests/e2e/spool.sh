@@ -25,10 +25,9 @@ assign() { # AGENT COMMAND [OPTION...]: sets $task
 		bad "assign $task"
 }
 message_of() { cadre assignments --team red --json | grep -o "\"message_id\":\"[^\"]*\",\"seq\":[0-9]*,\"task\":\"$1\"" | cut -d'"' -f4; }
-ended() { cadre task show "$task" --team red | grep -E -q '^status *(completed|failed)' && echo ended; }
+ended() { waited 0 task "$task" completed,failed --team red; }
 runs() { grep -c "^$1\$" "$TMPDIR/runs" 2>/dev/null; }
 once() { [ "$(runs "$1")" = 1 ] || bad "$1 ran $(runs "$1") times"; }
-gone() { pgrep -f -- "$*" >/dev/null || echo gone; }
 kill_guest() { kill -9 "$(field "$1" pid)"; }
 
 mkdir "$TMPDIR/gold"
@@ -37,8 +36,7 @@ mkdir "$TMPDIR/gold"
 
 cadre up >/dev/null || bad "up"
 cadre team create red --golden "$TMPDIR/gold" --roles '[{"name":"ann","workspace":true},
-	{"name":"bob","workspace":true},{"name":"cid"}]' >/dev/null || bad "team create"
-for who in ann bob; do until_is 'ready' cadre workspace info red/$who --team red; done
+	{"name":"bob","workspace":true},{"name":"cid"}]' --wait >/dev/null || bad "team create"
 work=$(field ann path) state=$(state_of ann)
 [ -f "$state/spool.db" ] || bad "no spool in $state"
 [ "$(stat -c %a "$state" "$CADRE_HOME/guests" | sort -u)" = 700 ] || bad "others may look into $state"
@@ -52,13 +50,14 @@ for first in 'git clean -fdq' 'git clean -fdxq' 'echo more >>f; git stash -u -q'
 	'git worktree add -q ../beside; cd ../beside; echo more >other; git add -A; git commit -qm beside'; do
 	k=$((k + 1))
 	assign ann "$first" --env KEY=a-secret-key
-	until_is ended ended
+	ended
 	cadre task show "$task" --team red | grep -q 'status *completed' || bad "$first"
 	[ -z "$(git -C "$work" status --porcelain)" ] || bad "after $first: $(git -C "$work" status --short)"
 	assign ann "echo git-$k >>$TMPDIR/runs; sleep 1000"
 	until_is '^1$' runs git-$k
 	kill_guest ann
-	until_is 'interrupted' cadre result "$task" --team red
+	waited 9 result "$task" --team red
+	is 0 interrupted cadre result "$task" --team red
 	once git-$k
 done
 git -C "$work" log --all --name-only --format= | grep cadre && bad "of the guest's, in a commit"
@@ -77,7 +76,7 @@ until_is '^1$' runs lost
 lost=$task guest=$(field ann pid)
 rm -r "$state"
 assign ann "echo after >>$TMPDIR/runs"
-until_is ended ended
+ended
 kill -0 "$guest" 2>/dev/null && bad "a guest without a spool lives on"
 once after
 cadre result "$lost" --team red | grep -q "spool was lost" || bad "what became of the lost one"
@@ -116,10 +115,12 @@ for how in folder files workspace alone; do
 	kill -9 "$guest"
 	put_back $how
 	cadre up >/dev/null || bad "up after $how"
-	until_is 'interrupted' cadre result "$waited" --team red
-	until_is 'interrupted' cadre result "$task" --team red
+	for of in "$waited" "$task"; do
+		waited 9 result "$of" --team red
+		is 0 interrupted cadre result "$of" --team red
+	done
 	assign ann "echo end-$how >>$TMPDIR/runs"
-	until_is ended ended
+	ended
 	for k in 1 2 3 4; do once $how-$k; done
 	for what in waited end; do once $what-$how; done
 	[ $how = alone ] || once later-$how
@@ -134,11 +135,11 @@ assign ann "echo waited-under >>$TMPDIR/runs"
 until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
 sqlite3 "$state/spool.db" "VACUUM INTO '$TMPDIR/under.db'"
 touch "$TMPDIR/go-under"
-until_is ended ended
+ended
 once waited-under
 sqlite3 "$state/spool.db" ".restore $TMPDIR/under.db"
 assign ann "echo after-under >>$TMPDIR/runs"
-until_is ended ended
+ended
 until_is '^here$' in_place red/ann 'echo here'
 once waited-under
 
@@ -151,15 +152,16 @@ until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red -
 cadre backup "$TMPDIR/back.db" >/dev/null || bad "backup"
 cadre down >/dev/null && cadre restore "$TMPDIR/back.db" --yes >/dev/null || bad "restore the state"
 cadre up >/dev/null || bad "up after restore"
-until_is 'backup' cadre result "$task" --team red
+waited 9 result "$task" --team red
+is 0 backup cadre result "$task" --team red
 waited=$task
 assign ann "echo since-back >>$TMPDIR/runs"
-until_is ended ended
+ended
 [ "$(runs waited-back)" = 0 ] || bad "what waited before the restore ran $(runs waited-back) times"
 task=$waited
 cadre --team red --as lead task retry "$task" >/dev/null || bad "retry"
 cadre --team red --as lead task assign "$task" ann --command "echo waited-back >>$TMPDIR/runs" >/dev/null || bad "assign again"
-until_is 'status *completed' cadre task show "$task" --team red
+waited 0 task "$task" --team red
 for what in back-1 back-2 back-3 back-4 since-back waited-back; do once $what; done
 rm -r "$CADRE_HOME/replaced" # while it is there, no host removes what no row knows
 
@@ -168,8 +170,8 @@ kill_guest ann
 mv "$state" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$state"
 until_is 'is a link' cat "$CADRE_HOME/log/host.log"
 rm "$state"
-cadre workspace start red/ann --team red >/dev/null || bad "start without the link"
-until_is '^here$' in_place red/ann 'echo here'
+cadre workspace start red/ann --team red --wait >/dev/null || bad "start without the link"
+is 0 '^here$' in_place red/ann 'echo here'
 
 # All is killed at once, and the folder is gone.
 assign ann "echo \$\$ >$TMPDIR/pid; echo all >>$TMPDIR/runs; sleep 1000"
@@ -177,7 +179,8 @@ until_is '^1$' runs all
 kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$(field ann pid)" "$(cat "$TMPDIR/pid")"
 rm -r "$state"
 cadre up >/dev/null || bad "up again"
-until_is 'spool was lost' cadre result "$task" --team red
+waited 9 result "$task" --team red
+is 0 'spool was lost' cadre result "$task" --team red
 once all
 
 # A workspace that is put back: what ran ends, what waited does not begin, variables
@@ -185,55 +188,52 @@ once all
 until_is '^here$' in_place red/ann 'echo here'
 cadre workspace env red/ann --vars KEPT=yes --team red >/dev/null || bad "env"
 assign ann "echo before >>$TMPDIR/runs"
-until_is ended ended
+ended
 cadre workspace snapshot red/ann then --team red >/dev/null || bad "snapshot"
 for k in 1 2 3 4; do assign ann "echo busy-$k >>$TMPDIR/runs; sleep 1000"; done
 for k in 1 2 3 4; do until_is '^1$' runs busy-$k; done
 assign ann "echo waits >>$TMPDIR/runs"
 until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
 cadre workspace restore --yes red/ann then --team red >/dev/null || bad "restore"
-until_is 'put back to a snapshot' cadre result "$task" --team red
+waited 9 result "$task" --team red
+is 0 'put back to a snapshot' cadre result "$task" --team red
 until_is '^yes$' in_place red/ann 'echo $KEPT'
 assign ann "echo since >>$TMPDIR/runs"
-until_is ended ended
+ended
 for k in before busy-1 busy-2 busy-3 busy-4 since; do once $k; done
 [ "$(runs waits)" = 0 ] || bad "what waited ran $(runs waits) times"
 
 # A fork begins with nothing: no work, and no variables.
-cadre workspace fork red/ann --agent cid --team red >/dev/null || bad "fork"
-until_is '^-$' in_place red/cid 'echo ${KEPT:--}'
+cadre workspace fork red/ann --agent cid --team red --wait >/dev/null || bad "fork"
+is 0 '^-$' in_place red/cid 'echo ${KEPT:--}'
 [ "$(ls -A "$(field cid path)" | grep -c cadre)" = 0 ] || bad "of the guest's, in a fork"
 
 # A guest of an earlier version, which had its folder in the workspace, killed anywhere on
 # its way out of there.
 work=$(field bob path) state=$(state_of bob)
 assign bob "echo old >>$TMPDIR/runs"
-until_is ended ended
+ended
 for moved in '' 'spool.db' 'spool.db spool.db-wal' 'spool.db spool.db-wal spool.db-shm guest.lock'; do
-	cadre workspace stop red/bob --team red >/dev/null || bad "stop"
-	until_is '"state":"stopped"' cadre workspace info red/bob --team red --json
-	until_is '^gone$' gone --state "$state"
+	cadre workspace stop red/bob --team red --wait >/dev/null || bad "stop"
 	was=$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')
 	mv "$state" "$work/.cadre"
 	for file in $moved; do
 		mkdir -p -m 700 "$state.half"
 		[ ! -e "$work/.cadre/$file" ] || mv "$work/.cadre/$file" "$state.half/"
 	done
-	cadre workspace start red/bob --team red >/dev/null || bad "start"
-	until_is '^here$' in_place red/bob 'echo here'
+	cadre workspace start red/bob --team red --wait >/dev/null || bad "start"
+	is 0 '^here$' in_place red/bob 'echo here'
 	[ -e "$work/.cadre" ] || [ -e "$state.half" ] && bad "after '$moved' there are still $(ls -d "$work/.cadre" "$state.half")"
 	[ "$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')" = "$was" ] || bad "another spool after '$moved'"
 done
 once old
 # A link beside it is nobody's: it stays out of where guests keep theirs.
-cadre workspace stop red/bob --team red >/dev/null || bad "stop"
-until_is '"state":"stopped"' cadre workspace info red/bob --team red --json
-until_is '^gone$' gone --state "$state"
+cadre workspace stop red/bob --team red --wait >/dev/null || bad "stop"
 mv "$state" "$work/.cadre"
 echo mine >"$TMPDIR/planted"
 ln -sf "$TMPDIR/planted" "$work/.cadre/guest.lock"
-cadre workspace start red/bob --team red >/dev/null || bad "start"
-until_is '^here$' in_place red/bob 'echo here'
+cadre workspace start red/bob --team red --wait >/dev/null || bad "start"
+is 0 '^here$' in_place red/bob 'echo here'
 [ -f "$state/spool.db" ] || bad "the spool beside a link was left behind"
 [ -L "$state/guest.lock" ] && bad "a link was taken along"
 [ "$(cat "$TMPDIR/planted")" = mine ] || bad "a link was written through"
@@ -246,10 +246,10 @@ until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'
 cadre doctor | grep -q 'guests .*belong' && bad "doctor: $(cadre doctor)"
 mkdir "$CADRE_HOME/guests/01234567-89ab-7def-8123-456789abcdef"
 cadre doctor | grep -q '1 folder.*belong' || bad "doctor misses a folder of nobody"
-cadre workspace destroy --yes red/bob --team red >/dev/null || bad "destroy"
-until_is '^gone$' sh -c "[ -e '$state' ] || echo gone"
-cadre team destroy --yes red >/dev/null || bad "team destroy"
-until_is '^1$' sh -c "ls '$CADRE_HOME/guests' | wc -l"
+cadre workspace destroy --yes red/bob --team red --wait >/dev/null || bad "destroy"
+[ ! -e "$state" ] || bad "its guest's folder stays"
+cadre team destroy --yes red --wait >/dev/null || bad "team destroy"
+is 0 '^1$' sh -c "ls '$CADRE_HOME/guests' | wc -l"
 cadre down >/dev/null && cadre up >/dev/null
 until_is '^0$' sh -c "ls '$CADRE_HOME/guests' | wc -l"
 exit $failed

@@ -32,7 +32,7 @@ is 0 . cadre vault write teams/red/gone.md "zebra"
 is 0 . cadre vault delete --yes teams/red/gone.md
 is 0 . red --as zebra-one reserve 'zebra/**'
 is 0 . cadre token create red-token --agent red/zebra-one
-until_is 'ready.* w ' cadre workspace list --team red
+waited 0 workspace red/w
 is 0 zebra cadre exec red/w 'echo striped zebra | tee plan.txt; touch zebra.txt'
 is 0 . cadre workspace snapshot red/w keep
 workspace=$(cadre workspace info red/w --json | field name)
@@ -57,5 +57,5 @@ cat >"$TMPDIR/tokens" <<END
 "guard":"$(cadre token create --agent out/guard)","operator":"$operator"}
 END
 cadre docs reference >"$TMPDIR/operations"
-python3 "$here/peers/strangers.py" "$CADRE_HOME" "$url" "$TMPDIR/operations" "$TMPDIR/tokens" || bad "see above"
+/usr/bin/python3 "$here/peers/strangers.py" "$CADRE_HOME" "$url" "$TMPDIR/operations" "$TMPDIR/tokens" || bad "see above"
 exit $failed

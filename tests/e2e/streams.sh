@@ -21,7 +21,7 @@ PY
 # run WORD...: exec in the background, with its output in files; $behind is its process.
 run() {
 	: >"$out"
-	python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
+	/usr/bin/python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
 	behind=$!
 }
 # ends STATUS: the command in the background ends with it.
@@ -108,8 +108,8 @@ at red/ann --workdir deep --env A=b -- 'sleep 0.5; echo $A; pwd' >"$out"
 grep -q '^b$' "$out" && grep -q '/deep$' "$out" || bad "environment and folder: $(cat "$out")"
 at red/ann nosuchprogram one >/dev/null 2>&1
 [ $? = 127 ] || bad "a program that is not there"
-at red/ann --timeout-secs 1 -- 'echo begun; sleep 100' >"$out" 2>"$err"
-[ $? = 7 ] && grep -q begun "$out" && grep -q 'timed out after 1s' "$err" || bad "a timeout: $(cat "$out" "$err")"
+at red/ann --timeout-secs 4 -- 'echo begun; sleep 100' >"$out" 2>"$err"
+[ $? = 7 ] && grep -q begun "$out" && grep -q 'timed out after 4s' "$err" || bad "a timeout: $(cat "$out" "$err")"
 at --json red/ann 'echo one; sleep 0.6; echo two; exit 3' >"$out"
 [ "$(cat "$out")" = '{"exit_code":3,"stdout":"one\ntwo\n","stderr":""}' ] || bad "--json: $(cat "$out")"
 at --json red/ann --max-output-bytes 3 -- 'echo one; sleep 0.6; echo two' >"$out"

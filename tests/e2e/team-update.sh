@@ -73,7 +73,7 @@ number=$("$CADRE" --team store --as coder send tester "hunter2" | sed -n 's/^sen
 until_done grep -q hunter2 "$vault/store/messages"/*.md
 # stopped COMMAND...: while the mirror can write nothing.
 stopped() {
-	python3 - "$main/.cadre/vault/.cadre-mirror" "$@" <<'END'
+	/usr/bin/python3 - "$main/.cadre/vault/.cadre-mirror" "$@" <<'END'
 import fcntl, subprocess, sys
 lock = open(sys.argv[1], "r+")
 fcntl.lockf(lock, fcntl.LOCK_EX)

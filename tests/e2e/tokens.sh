@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/../lib/story.sh"
 
 cadre team create crew --roles '[{"name":"lead"},{"name":"a","count":50}]' >/dev/null || bad "team"
-CADRE=$CADRE CADRE_TEAM=crew python3 - <<'PY' || bad "an answer costs too much"
+CADRE=$CADRE CADRE_TEAM=crew /usr/bin/python3 - <<'PY' || bad "an answer costs too much"
 import json, os, subprocess, sys
 
 class Peer:

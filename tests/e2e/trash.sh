@@ -255,8 +255,7 @@ is_held "$entry" || bad "the host does not hold what it copies"
 exec 9<"$entry"
 flock -s 9
 kill -CONT $host
-until_is '^0$' sh -c "$CADRE workspace list --team back | grep -c creating"
-[ "$(cadre workspace list --team back | grep -c failed)" = 0 ] || bad "the copy failed"
+waited 0 team back
 until_is '^6001$' sh -c "find '$CADRE_HOME'/workspaces/back-*/many -type f | wc -l"
 is 0 . cadre team destroy --yes ten
 until_is '[.]ten-a-' ls "$CADRE_HOME/trash"

@@ -9,27 +9,30 @@ known=$XDG_STATE_HOME/cadre/known
 # All that can be seen of a folder: names, modes, sizes, times, targets of links.
 look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
 
-# refused PATTERN: every verb says so in one sentence, and touches nothing.
+# refused PATTERN [VERB...]: each verb says so in one sentence, and touches nothing.
 refused() {
 	look . >"$TMPDIR/before"
-	for verb in status doctor config up down serve events logs gc backup 'task list' 'team list' \
-		'vault list' 'team create t' 'inbox' 'trust --remove' init; do
+	refusal=$1
+	shift
+	[ $# -gt 0 ] || set -- status up init 'team create t'
+	for verb; do
 		want=5
 		[ "$verb" != 'trust --remove' ] || want=3
-		is $want "$1\|not noted" cadre $verb
+		is $want "$refusal\|not noted" cadre $verb
 		[ "$(wc -l <"$TMPDIR/err")" -le 2 ] || bad "$verb says more than a sentence and a hint"
 	done
 	is 5 '"denied"' cadre status --json
 	cadre complete -- task show '' >/dev/null 2>&1
-	mcp | grep -q "\"isError\":true" || bad "MCP does not say that it is denied"
-	mcp | grep -q "$1" || bad "MCP does not say why"
+	mcp >"$TMPDIR/mcp"
+	grep -q '"isError":true' "$TMPDIR/mcp" || bad "MCP does not say that it is denied"
+	grep -q "$refusal" "$TMPDIR/mcp" || bad "MCP does not say why"
 	look . | diff "$TMPDIR/before" - || bad "verbs have changed the folder"
 }
 mcp() {
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}' \
 		'{"jsonrpc":"2.0","method":"notifications/initialized"}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"list","team":"t"}}}' |
-		timeout 20 "$CADRE" mcp 2>/dev/null
+		timeout "$(bound)" "$CADRE" mcp 2>/dev/null
 }
 
 # --- a repository that ships a state -------------------------------------------------
@@ -47,7 +50,8 @@ git add -A -f && git commit -m x || bad "commit"
 
 cd "$TMPDIR" && git clone mallory clone && cd clone || exit 1
 chmod 755 .cadre
-refused 'was not made here by you'
+refused 'was not made here by you' status doctor config up down serve events logs gc backup 'task list' \
+	'team list' 'vault list' 'team create t' inbox 'trust --remove' init
 is 5 "cadre trust $TMPDIR/clone/.cadre" cadre status
 is 5 'was not made here by you' cadre init
 [ ! -e "$known" ] || ! grep -q clone "$known" || bad "the clone is noted"
@@ -379,7 +383,7 @@ cadre backup "$TMPDIR/inner.db" >/dev/null || bad "backup"
 rm .cadre/state.db*
 cd deep
 for verb in status doctor config up events logs backup 'task list' 'team list' 'team create t' init; do
-	is 3 "state.db of $TMPDIR/outer/inner/.cadre is gone" timeout 20 "$CADRE" $verb
+	is 3 "state.db of $TMPDIR/outer/inner/.cadre is gone" timeout "$(bound)" "$CADRE" $verb
 	grep -q 'cadre restore FILE' "$TMPDIR/err" || bad "$verb: no hint"
 done
 mcp | grep '"isError":true' | grep -q "inner/.cadre is gone" || bad "MCP does not say that the state is gone"
@@ -417,7 +421,7 @@ mkdir "$TMPDIR/forged" && cp .git "$TMPDIR/forged/" && cd "$TMPDIR/forged" || ex
 is 5 'does not know this worktree' cadre team list
 is 5 'does not know this worktree' cadre trust
 mkfifo fifo && printf 'gitdir: %s\n' "$PWD" >.git && ln -s fifo commondir
-is 3 'no state' timeout 20 "$CADRE" status
+is 3 'no state' timeout "$(bound)" "$CADRE" status
 
 # --- a workspace has its own door, and looks for nothing ---------------------------------
 

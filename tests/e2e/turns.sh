@@ -93,7 +93,7 @@ runner slow <<'END'
 cat
 sleep 1000 &
 trap 'echo interrupted; exit 1' INT
-for i in 1 2 3 4 5 6 7 8 9; do echo "step $i"; sleep 1; done
+for i in $(seq 1000); do echo "step $i"; sleep 1; done
 END
 gives b slow
 is 0 . cadre send b 'a long piece of work'
@@ -235,7 +235,7 @@ runner marks <<END
 #!/bin/sh
 cat
 echo "\$CADRE_TURN begin" >>"$TMPDIR/log"
-sleep 3
+until [ -e "$TMPDIR/go" ]; do sleep 0.1; done
 echo "\$CADRE_TURN end" >>"$TMPDIR/log"
 END
 gives a marks
@@ -243,14 +243,19 @@ is 0 . cadre send a 'mark this'
 until_done grep -q begin "$TMPDIR/log"
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre up >/dev/null || bad "up again"
+until_is '^2$' grep -c begin "$TMPDIR/log"
+: >"$TMPDIR/go"
 until_done has a done 7
 [ "$(wc -l <"$TMPDIR/log")" = 3 ] && [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its host ended' cadre turns --agent a
 # So does its guest.
 : >"$TMPDIR/log"
+rm "$TMPDIR/go"
 is 0 . cadre send a 'mark that'
 until_done grep -q begin "$TMPDIR/log"
 kill -9 "$(cadre workspace info crew/a --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+until_is '^2$' grep -c begin "$TMPDIR/log"
+: >"$TMPDIR/go"
 until_done has a done 8
 [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its guest ended' cadre turns --agent a
@@ -283,10 +288,12 @@ is 0 '^0$' sql "SELECT count(*) FROM v_inbox WHERE agent = 'mover' AND content L
 
 # A stopped team's turns stand still; the project folder stays when the agent goes.
 : >"$TMPDIR/log"
+rm "$TMPDIR/go"
 is 0 . cadre send a 'mark once more'
 until_done grep -q begin "$TMPDIR/log"
 is 0 . cadre estop crew
-sleep 4
+: >"$TMPDIR/go"
+sleep 2
 grep -q end "$TMPDIR/log" && bad "a turn of a stopped team runs on"
 is 0 . cadre thaw crew
 until_done grep -q end "$TMPDIR/log"

@@ -65,7 +65,7 @@ done
 
 story='a child that it was starting'
 kill -9 "$(holder)"
-python3 -c 'import fcntl, struct, sys, time
+/usr/bin/python3 -c 'import fcntl, struct, sys, time
 lock = open(sys.argv[1], "r+")
 while True:
     try:

@@ -51,7 +51,7 @@ has_open() { ls -l "/proc/$1/fd" | grep -q 'state.lock'; }
 has_closed() { ! has_open "$1"; }
 
 cadre team create red --roles coder --json >"$TMPDIR/team"
-token=$(python3 -c 'import json, sys
+token=$(/usr/bin/python3 -c 'import json, sys
 print([m["token"] for m in json.load(sys.stdin)["members"] if m["name"] == "coder"][0])' <"$TMPDIR/team")
 cadre task create "Write the parser" --team red >/dev/null
 

@@ -31,6 +31,7 @@ cadre vault read big.txt | cmp - "$TMPDIR/big"
 refused 6 vault append big.txt "one byte too many"
 echo >>"$TMPDIR/big"
 refused 2 vault write big.txt "@$TMPDIR/big"
+rm "$vault/big.txt" # searches below read all that is there
 # A person's permissions stay.
 chmod 600 "$vault/guide.md"
 cadre vault prepend guide.md "Read this first." >/dev/null
@@ -116,7 +117,6 @@ tagged | grep -qF '"total_matches":1,' || bad "found without the tag"
 rmdir "$CADRE_HOME/search.db"
 # An expression that costs all there is of time and memory gets little of both.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
-cadre vault search '(a|b)*a(a|b){30}c' --regex --json | grep -qF '"complete":false' || bad "it finished"
 cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || bad "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
@@ -134,25 +134,26 @@ grep '"id":3' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"path":"teams/alpha/model.md
 	bad "the model reads: $(cat "$TMPDIR/mcp")"
 grep '"id":4' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"code":"denied"' || bad "the model reads what it may not"
 
-# A hundred at once: with none to coordinate them, through a host, and both ways.
-append() { # NOTE [--direct]
-	for i in $(seq 100); do
-		case $2 in mixed) way=$([ $((i % 2)) = 0 ] && echo --direct || true) ;; *) way=$2 ;; esac
+# Many at once: with none to coordinate them, through a host, and both ways.
+append() { # NOTE N [--direct]
+	for i in $(seq "$2"); do
+		case $3 in mixed) [ $((i % 2)) = 0 ] && way=--direct || way= ;; *) way=$3 ;; esac
 		cadre $way vault append "$1" "line $i" >/dev/null &
 	done
 	wait
-	all_there "$1" 100
+	all_there "$1" "$2"
 }
-append direct.md --direct
+append direct.md 40 --direct
 nothing_staged
 cadre up >/dev/null
-append host.md ""
-append mixed.md mixed
+append host.md 40 ""
+append mixed.md 100 mixed
 nothing_staged
 cadre vault write big2.txt "@$TMPDIR/big" 2>/dev/null && bad "more than 10 MiB"
 truncate -s -1 "$TMPDIR/big"
 cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big2.txt | cmp - "$TMPDIR/big"
+rm "$vault/big2.txt"
 
 # A reader that is told of a write can read it.
 cadre events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \

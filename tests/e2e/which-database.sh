@@ -143,7 +143,7 @@ is 5 'the index of the git repository around it cannot be read' cadre init
 ! grep -q tracks "$TMPDIR/err" || bad "it says of a file that git tracks it"
 [ ! -e .cadre ] || bad "something was made"
 printf 'DIRC\000\000\000\002\000\020\000\000' >.git/index && truncate -s 8G .git/index
-is 5 'the index of the git repository around it cannot be read' timeout 5 cadre init
+is 5 'the index of the git repository around it cannot be read' timeout "$(bound)" cadre init
 rm .git/index
 is 0 '^made' cadre init
 

@@ -93,9 +93,9 @@ fi
 is 0 '^made' cadre --home "$XDG_STATE_HOME/cadre" init
 into "$TMPDIR/gone" && rmdir "$TMPDIR/gone"
 for verb in status init up down doctor 'team list' 'team create t'; do
-	is 3 'the current directory is gone' timeout 20 "$CADRE" $verb
+	is 3 'the current directory is gone' timeout "$(bound)" "$CADRE" $verb
 done
-is 0 'the current directory is gone' timeout 20 "$CADRE" mcp # each tool says so
+is 0 'the current directory is gone' timeout "$(bound)" "$CADRE" mcp # each tool says so
 is 0 '^host' cadre --home "$XDG_STATE_HOME/cadre" status
 CADRE_HOME=$XDG_STATE_HOME/cadre is 0 '^host' cadre status
 

@@ -23,7 +23,7 @@ for name in ann ben cid dot eva; do
 	is 0 . "$CADRE" task create "Work for one"
 done
 
-story() { python3 "$here/peers/worktrees.py" "$@" >"$TMPDIR/out" 2>&1 && [ ! -s "$TMPDIR/out" ] || bad "$1: $(cat "$TMPDIR/out")"; }
+story() { /usr/bin/python3 "$here/peers/worktrees.py" "$@" >"$TMPDIR/out" 2>&1 && [ ! -s "$TMPDIR/out" ] || bad "$1: $(cat "$TMPDIR/out")"; }
 story join $trees
 story again $trees
 is 0 up "$CADRE" up
@@ -160,7 +160,7 @@ is 0 '^ann-2 of team shop' "$CADRE" whoami
 for name in kay far race; do git worktree add ../$name || bad "no worktree"; done
 story killed "$TMPDIR/kay" "$TMPDIR/far"
 race=$(for n in 1 2 3 4 5 6; do echo "$TMPDIR/race"; done)
-won=$(python3 "$here/peers/worktrees.py" race $race)
+won=$(/usr/bin/python3 "$here/peers/worktrees.py" race $race)
 cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
 cd "$main" || exit 1
 

@@ -42,6 +42,15 @@ until_is() {
 	done
 }
 
+# waited STATUS NOUN NAME...: `cadre wait` ends with that status before patience does.
+waited() {
+	want=$1
+	shift
+	said=$(cadre wait "$@" --timeout "$(bound)" 2>&1 </dev/null)
+	got=$?
+	[ $got = "$want" ] || { bad "wait $* ended with $got, not $want: $said"; return 1; }
+}
+
 # waits SECONDS: that long, and longer on a slow machine: for what takes time itself.
 waits() { sleep "$(echo "$1 $TEST_SCALE" | awk '{ print $1 * $2 }')"; }
 

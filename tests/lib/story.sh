@@ -56,7 +56,7 @@ count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
 # free_port: a port of this machine that nobody has, nor is given unasked, and the one behind it
 # too: a guest at TCP listens at both.
 free_port() {
-	python3 - <<-'END'
+	/usr/bin/python3 - <<-'END'
 		import random, socket
 		while True:
 		    a, b = socket.socket(), socket.socket()

@@ -22,7 +22,7 @@ def bad(*words):
 
 def come():
     conn = socket.socket(socket.AF_UNIX)
-    conn.settimeout(10 * SCALE)
+    conn.settimeout(60 * SCALE)
     conn.connect(PATH)
     return conn
 

@@ -354,7 +354,7 @@ async def slow_one(i):
     writer.write(head + start + drop)
     trickles = rng.random() < 0.5
     leaves = rng.random() < 0.1
-    while not heard.done() and not leaves and time.monotonic() - began < (BODY_S + 15) * SCALE:
+    while not heard.done() and not leaves and time.monotonic() - began < (BODY_S + 60) * SCALE:
         await asyncio.wait([heard], timeout=5)
         if trickles and not drop.endswith(b"[") and not heard.done():
             writer.write(b"x" if start.startswith(b"X") else b"0")

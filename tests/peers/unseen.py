@@ -118,7 +118,7 @@ def mcp_killed(w, kind, i, modern):
     got = a.p.stdout.read().decode()
     w.look(got)
     a.p.stdout.close()
-    a.p.wait(20)
+    a.p.wait(120)
     w.sent(w.b, sent)
     return "msg-" not in got
 
@@ -131,7 +131,7 @@ def mcp_unwritten(w, kind, i, modern, out):
     except BrokenPipeError:  # the server ended at the answer to initialize
         if modern:
             raise Storm("cadre mcp has ended")
-    a.p.wait(20)
+    a.p.wait(120)
     with contextlib.suppress(BrokenPipeError):
         a.p.stdin.close()
     if i % 5 == 0:
@@ -151,7 +151,7 @@ def mcp_pipe(w, kind, i, modern):
 
 def http_open(w):
     s = socket.create_connection(("127.0.0.1", int(w.door["url"].rsplit(":", 1)[1])))
-    s.settimeout(20)
+    s.settimeout(120)
     return s
 
 
@@ -175,7 +175,7 @@ def http_look(w):
     ask = urllib.request.Request(
         "%s/messages?limit=100&request_id=%s&seen=%s" % (w.door["url"], name, w.named),
         headers={"Authorization": "Bearer " + w.door["token"]})
-    w.look(urllib.request.urlopen(ask, timeout=20).read().decode())
+    w.look(urllib.request.urlopen(ask, timeout=120).read().decode())
     w.named = name
 
 

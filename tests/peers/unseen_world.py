@@ -152,4 +152,4 @@ class Mcp:
     def close(self):
         self.p.stdin.close()
         self.p.stdout.close()
-        self.p.wait(20)
+        self.p.wait(120)

@@ -43,14 +43,12 @@ kill_guest() {
 }
 kill_machine() {
 	pid=$(pid_of "red/$1")
-	[ -n "$pid" ] && kill -9 "$pid" && until_is '^failed$' state "$1"
+	[ -n "$pid" ] && kill -9 "$pid" && waited 0 workspace "red/$1" failed
 }
 
 cadre up >/dev/null || bad "up"
 cadre team create red --inbox-capacity 0 --roles '[{"name":"v1","backend":"qemu"},
-	{"name":"v2","backend":"qemu"}]' >/dev/null || bad "team create"
-until_is '^ready$' state v1
-until_is '^ready$' state v2
+	{"name":"v2","backend":"qemu"}]' --wait >/dev/null || bad "team create"
 feed &
 feeder=$!
 
@@ -83,8 +81,8 @@ until_is '^0$' settled || {
 	ask "SELECT seq, agent, state FROM v_assignment WHERE state NOT IN ('done', 'cancelled')"
 	list red
 }
-until_is '^ready$' state v1
-until_is '^ready$' state v2
+waited 0 workspace red/v1
+waited 0 workspace red/v2
 for vm in v1 v2; do
 	# A VM that is killed while a line is appended may keep the file's new length without
 	# the line's bytes: ext4 reads them as NUL.

@@ -9,18 +9,18 @@ layers() { find "$CADRE_HOME/disks" -name '*.qcow2' | wc -l; }
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","backend":"qemu"},{"name":"b"},{"name":"c"}]' \
 	>/dev/null || bad "team create"
-until_is 'ready.* a ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+waited 0 workspace red/a || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
 
 # --- a fork of a VM that runs has what was written just before ---------------------------
 
 in_vm red/a 'echo first >f; mkdir -p deep/er; cp /bin/busybox deep/er/' || bad "write"
 cadre task create one --team red >/dev/null
 cadre task assign 001 a --command 'cat f' --team red >/dev/null
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
 vm=$(pid_of red/a)
 cadre workspace fork red/a --agent b --team red >/dev/null || bad "fork"
 in_vm red/a 'echo second >f' # the copy was made when the answer came
-until_is 'ready.* b ' list red
+waited 0 workspace red/b
 until_is '^first$' in_vm red/b 'cat f'
 until_is '^0$' in_vm red/b 'cmp /bin/busybox deep/er/busybox; echo $?'
 until_is '^second$' in_vm red/a 'cat f'
@@ -30,7 +30,7 @@ until_is '^red-b-' in_vm red/b 'hostname'
 until_is 'spool.db.........-' in_vm red/b 'ls /var/lib/cadre'
 cadre task create two --team red >/dev/null
 cadre task assign 002 b --command 'cat f' --team red >/dev/null
-until_is completed cadre task show 002 --team red
+waited 0 task 002 --team red
 
 # --- a snapshot is put back, and forked from ----------------------------------------------
 

@@ -39,6 +39,6 @@ cadre team create red --roles '[{"name":"a","backend":"qemu","image":"mine"},
 	{"name":"c","backend":"qemu","image":"parted"}]' >/dev/null || bad "team create"
 until_is '^mine$' in_vm red/a 'cat /etc/mine'
 until_is '^parted$' in_vm red/c 'cat /etc/mine'
-until_is 'failed.* b ' list red
+waited 0 workspace red/b failed
 cadre events --team red | grep -q 'there is no image absent' || bad "no reason is given"
 exit $failed

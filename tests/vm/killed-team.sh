@@ -12,7 +12,7 @@ cadre team create red --max-vms 2 --roles '[{"name":"a","backend":"qemu","memory
 echo "killed when $(kill_at red 1 ready) were up"
 cadre up >/dev/null || bad "up again"
 for member in a b; do
-	until_is "ready.* $member " list red
+	waited 0 workspace "red/$member"
 	until_is '^here$' in_vm "red/$member" 'echo here'
 done
 [ "$(count_vms)" = 2 ] || bad "$(count_vms) VMs"

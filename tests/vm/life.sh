@@ -13,7 +13,7 @@ export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of what is removed go at once
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"p","workspace":true},
 	{"name":"v","backend":"qemu","vcpus":2,"memory_mb":300}]' >/dev/null || bad "team create"
-until_is 'ready.* p ' list red
+waited 0 workspace red/p
 until_is '^here$' in_vm red/p 'echo here'
 if list red | grep -q 'creating.* v '; then
 	said=$(in_vm red/v true 2>&1) || case $said in
@@ -23,7 +23,7 @@ if list red | grep -q 'creating.* v '; then
 else
 	echo "(the VM was faster)"
 fi
-until_is 'ready.* v ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+waited 0 workspace red/v || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
 # Neither is a shell of this machine.
 until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd) $(id -un)'
 until_is '^2$' in_vm red/v 'nproc'
@@ -53,12 +53,13 @@ qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-81
 decoy=$!
 vm=$(pid_of red/v)
 cadre task create slow --team red >/dev/null
-cadre task assign 001 v --command "sleep $((2 * TEST_SCALE)); wc -c <note.txt" --team red >/dev/null
-until_is in_progress cadre task show 001 --team red
+cadre task assign 001 v --command 'until [ -e go ]; do sleep 0.1; done; wc -c <note.txt' --team red >/dev/null
+waited 0 task 001 in_progress --team red
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2
 cadre up >/dev/null || bad "up after kill -9"
-until_is completed cadre task show 001 --team red
+until_done in_vm red/v 'touch go'
+waited 0 task 001 --team red
 cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the command's"
 [ "$(pid_of red/v)" = "$vm" ] || bad "the living VM was not found again"
 
@@ -67,7 +68,7 @@ cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the comm
 cadre down >/dev/null
 serial=$(tr '\0' '\n' <"/proc/$vm/cmdline" |
 	sed -n '/control.serial/ { s/.*path=\(.*control.serial\),.*/\1/; s/,,/,/g; p }')
-python3 "$(dirname "$0")/../peers/serial.py" "$serial" || bad "the machine's name and address"
+/usr/bin/python3 "$(dirname "$0")/../peers/serial.py" "$serial" || bad "the machine's name and address"
 sqlite3 "$CADRE_HOME/state.db" "UPDATE workspace SET pid = NULL, pid_start = NULL,
 	machine_boot = NULL WHERE backend = 2"
 cadre up >/dev/null || bad "up once more"
@@ -88,12 +89,12 @@ until_is 'said then' cat "$log"
 cadre task create held --team red >/dev/null
 cadre claim 002 --as v --team red >/dev/null || bad "claim"
 kill -9 "$vm"
-until_is 'failed.* v ' list red
+waited 0 workspace red/v failed
 cadre events --team red | grep -q 'workspace.failed.*its VM ended' || bad "no reason is given"
 cadre agent list --team red | grep -q 'v .*offline' || bad "the agent of a dead VM is not offline"
-until_is 'status *pending' cadre task show 002 --team red
+waited 0 task 002 pending --team red
 cadre workspace start red/v --team red >/dev/null || bad "start"
-until_is 'ready.* v ' list red
+waited 0 workspace red/v
 until_is '^a file$' in_vm red/v 'cat note.txt'
 [ "$(pid_of red/v)" != "$vm" ] || bad "the VM's process is the old one"
 

@@ -21,9 +21,9 @@ CADRE_LIMITS_MAX_CONCURRENT_FORKS=2 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","backend":"qemu"},{"name":"b","backend":"qemu"}]' \
 	>/dev/null || bad "team create"
 cadre team create blue --roles '[{"name":"d","backend":"qemu"}]' >/dev/null || bad "team create"
-until_is 'ready.* a ' list red
-until_is 'ready.* b ' list red
-until_is 'ready.* d ' list blue
+waited 0 workspace red/a
+waited 0 workspace red/b
+waited 0 workspace blue/d
 # Two may boot at once, so the last was begun when another was ready.
 began=$(stat -c %W "$CADRE_HOME"/workspaces/*/qemu.log | sort -n | tail -1)
 ready=$(sqlite3 "$CADRE_HOME/state.db" "SELECT min(unixepoch(at)) FROM v_event

@@ -7,7 +7,7 @@ trap finish EXIT
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"v","backend":"qemu","memory_mb":300}]' >/dev/null || bad "team create"
-until_is 'ready.* v ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+waited 0 workspace red/v || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
 cadre workspace env red/v --vars KEPT=yes --team red >/dev/null || bad "env"
 assign() { # COMMAND: the next task of the board
 	n=$(cadre task create "a task" --team red --json | grep -o '"id":"[0-9]*"' | cut -d'"' -f4)
@@ -17,23 +17,22 @@ heard() { cadre messages --team red --limit 100 --json | grep -o "\"content\":\"
 
 # When the disk is kept, one waits behind four that run.
 for n in 1 2 3 4; do assign 'while [ ! -e /tmp/go ]; do sleep 0.1; done'; done
-until_is '"state":"running"' cadre assignments --team red --json
+for n in 1 2 3 4; do waited 0 task 00$n in_progress --team red; done
 assign 'cadre send lead ran-5'
-until_is '^4$' sh -c "\"$CADRE\" assignments --team red --json | grep -o running | wc -l"
 cadre workspace snapshot red/v one --team red >/dev/null || bad "snapshot"
 in_vm red/v 'touch /tmp/go' >/dev/null
-until_is completed cadre task show 005 --team red
+waited 0 task 005 --team red
 [ "$(heard 5)" = 1 ] || bad "the fifth ran $(heard 5) times before"
 assign 'cadre send lead ran-6; sleep 1000'
 until_is '^1$' heard 6
 
 cadre workspace restore --yes red/v one --team red >/dev/null || bad "restore"
-until_is 'failed' cadre task show 006 --team red
-until_is 'put back to a snapshot' cadre result 006 --team red
-until_is 'ready.* v ' list red || cat "$CADRE_HOME"/workspaces/*/*.log
+waited 0 task 006 failed --team red
+cadre result 006 --team red | grep -q 'put back to a snapshot' || bad "its result does not say why"
+waited 0 workspace red/v || cat "$CADRE_HOME"/workspaces/*/*.log
 # A command that is sent now runs, and nothing else does.
 assign 'cadre send lead ran-7'
-until_is completed cadre task show 007 --team red
+waited 0 task 007 --team red
 for n in 5 6 7; do
 	[ "$(heard $n)" = 1 ] || bad "the command of task $n ran $(heard $n) times"
 done

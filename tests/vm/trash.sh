@@ -18,7 +18,7 @@ entries() { ls "$CADRE_HOME/trash" 2>/dev/null | wc -l; }
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"a","backend":"qemu","memory_mb":300,"vcpus":2},{"name":"b"},{"name":"c"}]' \
 	>/dev/null || bad "team create"
-until_is 'ready.* a ' list red || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
+waited 0 workspace red/a || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
 in_vm red/a 'echo precious >f; mkdir -p deep/er; cp /bin/busybox deep/er/' || bad "write"
 cadre workspace fork red/a --agent b --team red >/dev/null || bad "fork"
 until_is '^precious$' in_vm red/b 'cat f'
@@ -36,7 +36,7 @@ is 0 'ok *trash  *1 removed ' cadre doctor
 
 # The disk comes back in a VM of its kind, with what was written last.
 is 0 . cadre undo red-a --agent c --team red
-until_is 'ready.* c ' list red || cat "$CADRE_HOME"/workspaces/*/*.log
+waited 0 workspace red/c || cat "$CADRE_HOME"/workspaces/*/*.log
 until_is '^precious last $' in_vm red/c 'tr "\n" " " <f; echo'
 until_is '^0$' in_vm red/c 'cmp /bin/busybox deep/er/busybox; echo $?'
 cadre workspace info red/c --team red --json | grep -q '"vcpus":2,"memory_mb":300' || bad "another kind of VM"
@@ -73,7 +73,7 @@ until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"
 
 # A link that an agent planted in a directory brings no disk.
 cadre team create blue --roles '[{"name":"p","workspace":true},{"name":"v","backend":"qemu"}]' >/dev/null || bad "team"
-until_is 'ready.* v ' list blue || cat "$CADRE_HOME"/workspaces/*/*.log
+waited 0 workspace blue/v || cat "$CADRE_HOME"/workspaces/*/*.log
 id=$(ls "$CADRE_HOME/disks")
 cadre exec --team blue blue/p "ln -s ../../disks/$id/0.qcow2 disk; echo '{}' >vm.json" >/dev/null
 cadre workspace destroy --yes blue/p --team blue >/dev/null || bad "destroy"
@@ -86,7 +86,7 @@ cadre workspace create --team blue --backend qemu --source "$(echo "$CADRE_HOME"
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null || bad "up"
-until_is 'ready.* v ' list blue
+waited 0 workspace blue/v
 until_is '^3000000$' in_vm blue/v 'head -c 3000000 /dev/urandom >big; sync; wc -c <big'
 is 4 'too large to keep: blue/v (a VM)' cadre workspace destroy blue/v --team blue
 is 0 'too large to keep: blue/v' cadre workspace destroy --yes blue/v --team blue

@@ -41,7 +41,6 @@ step() { echo "$(cut -d' ' -f1 /proc/uptime) s: $*"; }
 dials() { in_vm red/v "printf '%s\n' '$1' '$2' | speaker speak vsock:2 5000"; }
 state_of() { cadre receipt "$1" --team red --json; }
 is_ready() { cadre workspace list --team red | grep -q 'ready.* v '; }
-has_booted() { cadre workspace list --team red | grep -q '\(ready\|failed\).* v '; } # or never will
 hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 
 # --- the VM boots, and is reached over vsock ----------------------------------------
@@ -49,7 +48,7 @@ hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","memory_mb":128}]' \
 	>/dev/null || bad "team create"
-until_done has_booted
+waited 0 workspace red/v ready,failed # or never will
 is_ready || {
 	cadre workspace list --team red
 	cadre logs
@@ -79,9 +78,9 @@ id=$(cadre send v 'to the inside' --team red --json | grep -o '"message_id":"[^"
 until_is '"state":"notified"' state_of "$id"
 cadre task create count --team red >/dev/null
 cadre task assign 001 v --command 'head -c 4000 data; md5sum <data >&2' --team red >/dev/null
-until_is completed cadre task show 001 --team red
+waited 0 task 001 --team red
 in_vm red/v 'cadre send ann "by the line"' >/dev/null || bad "send from the inside"
-until_is 'to the inside' in_vm red/v 'cadre inbox'
+in_vm red/v 'cadre inbox --wait-seconds 60' | grep -q 'to the inside' || bad "v has not got it"
 dials "$hello}" '{"type":"TeamMessage","id":2,"to":"ann","content":"by CID 2"}' >/tmp/said
 grep -q '"id":2,.*"type":"TeamMessageDelivered"' /tmp/said || bad "a call to CID 2: $(cat /tmp/said)"
 cadre --team red --as ann inbox >/tmp/inbox
@@ -113,7 +112,7 @@ kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre task create late --team red >/dev/null
 cadre task assign 002 v --command 'echo after' --team red >/dev/null
 cadre up >/dev/null || bad "up after kill -9"
-until_is completed cadre task show 002 --team red
+waited 0 task 002 --team red
 [ "$(pid_of red/v)" = "$vm" ] || bad "it is another VM"
 dials "$hello}" '{"type":"TeamMessage","id":2,"to":"ann","content":"once more"}' >/tmp/said
 grep -q '"type":"TeamMessageDelivered"' /tmp/said || bad "CID 2 after kill -9: $(cat /tmp/said)"

@@ -1,0 +1,30 @@
+# patient - hooks of clients that have the time that they need; a story sources it behind story.sh.
+#
+# A hook ends after a second, whatever it waits for; a busy machine needs as much for what takes
+# an idle one some milliseconds.  Where its end in time is not what is tested, that second is a minute.
+cc -shared -fPIC -o "$TMPDIR/patient.so" -x c - <<-'END' || bad "cc"
+	#include <sys/syscall.h>
+	#include <time.h>
+	#include <unistd.h>
+	int nanosleep(const struct timespec *want, struct timespec *left)
+	{
+		struct timespec t = *want;
+
+		if (t.tv_sec == 1 && t.tv_nsec == 0)
+			t.tv_sec = 60;
+		return (int)syscall(SYS_nanosleep, &t, left);
+	}
+END
+# hook WORD...: `cadre hook` that takes its time.
+hook() { with "$TMPDIR/patient.so" "$CADRE" hook "$@"; }
+# with LIBRARY COMMAND...: runs it with other functions of the C library.
+with() {
+	library=$1
+	shift
+	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=$library "$@"
+}
+# lapse: the leases of messages that were received have ended.
+lapse() {
+	sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" \
+		'UPDATE delivery SET due_at = due_at - 1000000 WHERE due_at IS NOT NULL' || bad "lapse"
+}
