@@ -192,7 +192,7 @@ story() {
 	grep -q 'at last' "$TMPDIR/waited" || bad "inbox --wait did not see the message"
 	is 0 'no messages' cadre --as tester inbox --wait-seconds 1
 
-	cadre events -f --json >"$TMPDIR/followed" &
+	"$CADRE" events -f --json >"$TMPDIR/followed" &
 	follower=$!
 	is 0 . cadre task create "Seen by the follower"
 	until_done grep -q '"task.created".*"003"' "$TMPDIR/followed"

@@ -2,7 +2,7 @@
 # environment - a test's own environment: nothing of it comes from the machine, so that
 # no machine can change what a test says.
 set -u
-strange=$(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p' | grep -vxE 'PATH|HOME|TMPDIR|PWD|OLDPWD|_|SHLVL|XDG_(RUNTIME_DIR|STATE_HOME|CONFIG_HOME)|CADRE|CADRE_LIMITS_ENABLED|LC_ALL|TZ|TEST_SCALE|N|npm_config_cache|CLIENTS_CACHE|GIT_[A-Z_0-9]*|(A|UB|T)SAN_OPTIONS')
+strange=$(env | sed -n 's/^\([A-Za-z_][A-Za-z_0-9]*\)=.*/\1/p' | grep -vxE 'PATH|HOME|TMPDIR|PWD|OLDPWD|_|SHLVL|XDG_(RUNTIME_DIR|STATE_HOME|CONFIG_HOME)|CADRE|CADRE_LIMITS_ENABLED|LC_ALL|TZ|TEST_SCALE|TURN|FULL|N|npm_config_cache|CLIENTS_CACHE|GIT_[A-Z_0-9]*|(A|UB|T)SAN_OPTIONS')
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 [ -z "$strange" ] || bad "the machine's variables:" $strange

@@ -3,7 +3,7 @@
 # of a command, a note of 10 MiB, a hundred messages of 256 KiB from a guest.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre down >/dev/null 2>&1' EXIT
+trap 'cadre down --all >/dev/null 2>&1' EXIT
 in_place() { cadre exec --team red red/w sh -c "$1"; }
 
 cadre up >/dev/null || bad "up"

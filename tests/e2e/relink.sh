@@ -48,6 +48,7 @@ client=$!
 until_done sleeps $client
 kill -9 $client
 wait $client 2>/dev/null
+is 0 . cadre team list # the host answers, so it has seen who is gone
 thaw
 cadre exec red/ann true || bad "the guest is not there again"
 [ ! -e "$place/gone" ] || bad "the command of a client that went was run"

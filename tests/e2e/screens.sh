@@ -7,7 +7,7 @@
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
-CADRE=${CADRE%/*}/tests/cadre
+CADRE=${CADRE%/*}/tests/cadre PATH=${CADRE%/*}:$PATH
 kept=$here/screens
 folder=$(mktemp -d /tmp/cr.XXXXXX) # as long as /home/ann/crew, so that lines break at one place
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }

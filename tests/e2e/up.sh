@@ -77,8 +77,11 @@ print("held", flush=True)
 time.sleep(1)' "$CADRE_HOME/host.lock" >"$TMPDIR/child" &
 child=$!
 until_done test -s "$TMPDIR/child"
-cadre serve >"$TMPDIR/serve" 2>&1 &
+"$CADRE" serve >"$TMPDIR/serve" 2>&1 &
+serve=$!
+serves() { [ "$(holder)" = $serve ]; }
 wait $child
+until_done serves
 up_says '^up already'
 grep -q "runs already" "$TMPDIR/serve" && bad "$story: it was taken for a host"
 
