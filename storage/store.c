@@ -236,7 +236,8 @@ static int open_under_lock(struct store *s, int dir, struct fault *f)
 
 static int open_in_memory(struct store *s, struct fault *f)
 {
-	if (connect_file(s, f) < 0 || (!(s->flags & STORE_BLANK) && store_migrate(s, f) < 0))
+	if (connect_file(s, f) < 0 ||
+	    (!(s->flags & STORE_BLANK) && store_migrate(s, f) < 0))
 		return f->code;
 	return tune(s, f);
 }

@@ -188,9 +188,9 @@ of_kind "$temp/lints" . || of_kind "$temp/names" . || {
 
 # --- stories under AddressSanitizer ---------------------------------------------------
 
-# tests/rooms names the stories of each room.  Under AddressSanitizer run those whose room has
-# changed since the last check that passed, those about hostile input, and of the rest each
-# TURNS-th in turn.  The others run with the program that people get.
+# tests/rooms names the stories and programs of each room.  Under AddressSanitizer run those whose
+# room has changed since the last check that passed, those about hostile input, and of the rest
+# each TURNS-th in turn.  The others run with the command that people get.
 TURNS=12
 changed=$(passed=$(cat build/passed 2>/dev/null) && git diff --name-only "$passed" 2>/dev/null)
 watched=" $(awk -v changed="$changed" '
@@ -323,7 +323,11 @@ for name in $(bases tests/*.c); do
 		;;
 	power) program power 900 release $(size 2 50) --fs=ext4 ;;
 	soak) program soak 400 release $(size 10 120) counts ;; # judges what is counted, no times
-	*) program "$name" 300 asan ;;
+	*)
+		variant=release
+		! sanitized "$name" || variant=asan
+		program "$name" 300 $variant
+		;;
 	esac
 done
 for unit in $units; do

@@ -230,9 +230,10 @@ static void test_reads(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < READINGS; i++) {
-		long whole = readings[i].whole;
+		long whole = readings[i].whole, step = whole < 0 ? 2 : DOORS;
+		size_t first = (size_t)first_of(&step) + i;
 
-		for (size_t k = 0; k < DOORS; k++) {
+		for (size_t k = first % (size_t)step; k < DOORS; k += (size_t)step) {
 			long n = (long)read_all(&doors[k], &readings[i]);
 
 			if (whole < 0)

@@ -21,14 +21,19 @@ http() {
 	inspect "$url" --transport http --header "Authorization: Bearer $agent" "$@"
 }
 own=$(cadre agent env coder --team shop --json | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p')
+n=0
 for way in stdio http; do
+	in_turn $n 2 && ways="${ways-} $way"
+	n=$((n + 1))
+done
+for way in $ways; do
 	is 0 '"name": "team_message"' "$way" --method tools/list
 	is 0 'recipients' "$way" --method tools/call --tool-name team_message --tool-arg to=tester --tool-arg "content=by $way"
 	is 0 'cadre://board/shop' "$way" --method resources/list
 	is 0 'cadre://board/shop' "$way" --method resources/read --uri cadre://board/shop
 	is 0 '"name":' "$way" --method prompts/list
 done
-for way in stdio http; do
+for way in $ways; do
 	is 0 "by $way" cadre --as tester --team shop inbox --peek
 done
 exit $failed

@@ -40,6 +40,15 @@ int patience_ms(int ms)
 	return scale < 1 || scale > 100 ? ms : ms * (int)scale;
 }
 
+long first_of(long *n)
+{
+	const char *full = getenv("FULL"), *turn = getenv("TURN");
+
+	if (full && *full)
+		*n = 1;
+	return turn ? strtol(turn, NULL, 10) % *n : 0;
+}
+
 void pause_for(int ms)
 {
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);

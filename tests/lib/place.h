@@ -16,6 +16,9 @@ void temp_remove(const char *dir);
  * $TEST_SCALE times as long.  Whatever is given to a function of tests/lib as a time
  * to wait is scaled there. */
 int patience_ms(int ms);
+/* A check does each N-th of many things that are alike, and $TURN says with which it begins: a
+ * number below N.  At full size ($FULL) it does all: *n becomes 1. */
+long first_of(long *n);
 
 void pause_for(int ms);
 
