@@ -448,6 +448,7 @@ static void renew(struct conn *c, const struct job *read)
 static void go_on(struct job *job)
 {
 	struct conn *c = job->conn;
+	bool left;
 
 	if (!(job->call.op->flags & OP_WRITE) && !job->counted) {
 		job->counted = true;
@@ -461,17 +462,19 @@ static void go_on(struct job *job)
 	}
 	if (job->call.renew && !job->call.identity.door && !job->call.fault.code)
 		renew(c, job);
-	if (!c->closing && !job->call.fault.code) {
+	left = c->closing || c->ended || job->unheard || atomic_load(&job->gone);
+	if (!job->call.fault.code) {
 		if (job->call.workspace) {
+			/* The caller may have left while the call was written down. */
+			atomic_store(&job->gone, left);
 			ask_start(c->host, job);
 			return;
 		}
-		if (job->call.place) {
+		if (job->call.place && !c->closing) {
 			reconcile_ask(c->host, job);
 			return;
 		}
-		if (job->call.wait_on && !c->ended && !job->unheard &&
-		    !atomic_load(&job->gone) && waiters_park(c->host, job))
+		if (job->call.wait_on && !left && waiters_park(c->host, job))
 			return;
 	}
 	conn_answer(job);

@@ -41,17 +41,22 @@ thaw
 is 0 . cadre --json --key one exec red/ann 'echo x >>one'
 until_done runs one 1
 
-# A command whose client has gone is not begun.
-new_host
-"$CADRE" exec red/ann 'echo x >>gone' >/dev/null 2>&1 &
-client=$!
-until_done sleeps $client
-kill -9 $client
-wait $client 2>/dev/null
-is 0 . cadre team list # the host answers, so it has seen who is gone
-thaw
-cadre exec red/ann true || bad "the guest is not there again"
-[ ! -e "$place/gone" ] || bad "the command of a client that went was run"
+# A command whose client has gone is not begun, also where the host hears of both at once.
+for how in CONT STOP; do
+	new_host
+	host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
+	kill -$how "$host"
+	"$CADRE" exec red/ann 'echo x >>gone' >/dev/null 2>&1 &
+	client=$!
+	until_done sleeps $client
+	kill -9 $client
+	wait $client 2>/dev/null
+	kill -CONT "$host"
+	is 0 . cadre team list # the host answers, so it has seen who is gone
+	thaw
+	cadre exec red/ann true || bad "the guest is not there again"
+	[ ! -e "$place/gone" ] || bad "the command of a client that went was run ($how)"
+done
 
 # A host that ends refuses those that wait.
 new_host

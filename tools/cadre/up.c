@@ -257,14 +257,16 @@ static bool host_answers(struct cli *cli)
 	return hosted;
 }
 
-/* The process of the host that runs, 0 when there is none: a holder of the lock
- * that is silent is waited for, until it answers or is gone. */
+/* The process of the host that runs, 0 when there is none: a holder of the lock that is
+ * silent is waited for, until it answers or is gone.  A host that was told to end may still
+ * answer a call that it read in the same turn of its loop, but none that follows. */
 static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	pid_t pid;
 
-	while ((pid = home_holder(&cli->home)) && !host_answers(cli)) {
+	while ((pid = home_holder(&cli->home)) &&
+	       !(host_answers(cli) && host_answers(cli))) {
 		if (clock_steady_ms() > until) {
 			fault_set(f, FAULT_TIMEOUT, "",
 				  "process %d holds the host's lock and does not answer",
