@@ -184,7 +184,7 @@ story() {
 		cadre team destroy --yes "$team"
 
 	# Waits: one that ends with what it waited for, one with its time.
-	cadre --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
+	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
 	sleep 0.3
 	is 0 . cadre send tester "at last"
@@ -192,7 +192,7 @@ story() {
 	grep -q 'at last' "$TMPDIR/waited" || bad "inbox --wait did not see the message"
 	is 0 'no messages' cadre --as tester inbox --wait-seconds 1
 
-	cadre events -f --json >"$TMPDIR/followed" &
+	"$CADRE" events -f --json >"$TMPDIR/followed" &
 	follower=$!
 	is 0 . cadre task create "Seen by the follower"
 	until_done grep -q '"task.created".*"003"' "$TMPDIR/followed"
@@ -281,7 +281,7 @@ is 0 . cadre team destroy --yes shop
 
 # Killed while a client waits: the client goes on by itself.
 is 0 . cadre team create green --roles '[{"name":"coder"}]'
-cadre --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
+"$CADRE" --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
 waiter=$!
 sleep 0.3
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"

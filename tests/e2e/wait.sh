@@ -8,7 +8,7 @@ long=$((60 * TEST_SCALE))
 
 # begun WORD...: a wait in the background, once it has looked and waits.
 begun() {
-	cadre "$@" >"$TMPDIR/said" 2>&1 </dev/null &
+	"$CADRE" "$@" >"$TMPDIR/said" 2>&1 </dev/null &
 	wait=$!
 	until_done sleeps "$wait"
 }
@@ -69,7 +69,7 @@ ended 0 'task 001 is cancelled'
 # Where the time is up, the command to wait on with has the name by now.
 begun --team another wait task 002 --timeout $((15 * TEST_SCALE))
 first=$wait
-cadre wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
+"$CADRE" wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
 second=$!
 until_done sleeps "$second"
 sleep "$TEST_SCALE"
@@ -83,7 +83,7 @@ ended 7 'Wait on with: cadre wait team other working$'
 cadre team update other --new-name another >/dev/null || bad "rename back"
 begun --team another wait task 002 --timeout $long
 first=$wait
-cadre --team another wait agent lead working --timeout $long >"$TMPDIR/agent" 2>&1 </dev/null &
+"$CADRE" --team another wait agent lead working --timeout $long >"$TMPDIR/agent" 2>&1 </dev/null &
 second=$!
 until_done sleeps "$second"
 sleep "$TEST_SCALE"
