@@ -134,10 +134,10 @@ cadre task create "task 9" >/dev/null
 import signal, subprocess, sys, time
 said = open(sys.argv[2], "w")
 run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
-def blocks(number): # as it does once it waits
+def catches(number): # as it does before it waits
     status = open(f"/proc/{run.pid}/status").read()
-    return int(status.split("SigBlk:")[1].split()[0], 16) >> number - 1 & 1
-while not blocks(signal.SIGINT) and run.poll() is None:
+    return int(status.split("SigCgt:")[1].split()[0], 16) >> number - 1 & 1
+while not catches(signal.SIGINT) and run.poll() is None:
     time.sleep(0.01)
 run.send_signal(signal.SIGINT)
 assert run.wait() == -signal.SIGINT
