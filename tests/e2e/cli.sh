@@ -184,7 +184,7 @@ story() {
 		cadre team destroy --yes "$team"
 
 	# Waits: one that ends with what it waited for, one with its time.
-	cadre --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
+	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
 	sleep 0.3
 	is 0 . cadre send tester "at last"
@@ -281,7 +281,7 @@ is 0 . cadre team destroy --yes shop
 
 # Killed while a client waits: the client goes on by itself.
 is 0 . cadre team create green --roles '[{"name":"coder"}]'
-cadre --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
+"$CADRE" --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
 waiter=$!
 sleep 0.3
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"

@@ -72,7 +72,7 @@ for by in 86400 0 -86400 0; do
 done
 # A wait lasts as long as it was asked for, whatever is set meanwhile: one that ends lets
 # the host look at all that wait.
-cadre --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
+"$CADRE" --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
 long=$!
 cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # by then the long one waits
 set_clock 86400
@@ -81,7 +81,7 @@ kill -0 "$long" 2>/dev/null || bad "set ahead: a long wait has ended: $(cat "$TM
 cadre --team red send ann 'still there' >/dev/null
 wait "$long"
 grep -q 'still there' "$TMPDIR/long" || bad "the wait of 600 s got nothing: $(cat "$TMPDIR/long")"
-cadre --team red --as bob inbox --wait-seconds 5 >/dev/null 2>&1 &
+"$CADRE" --team red --as bob inbox --wait-seconds 5 >/dev/null 2>&1 &
 short=$!
 cadre --team red --as ann inbox --wait-seconds 1 >/dev/null 2>&1
 set_clock 0

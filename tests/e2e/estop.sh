@@ -40,7 +40,7 @@ until_done grows "$apart"
 until_done grows "$left"
 until_done grows "$far"
 # A command that a waiting caller gets the answer of, though its time is shorter than the pause.
-cadre exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
+"$CADRE" exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
 late=$!
 sleep 0.5
 

@@ -212,28 +212,50 @@ E=$TMPDIR/e
 "$CADRE" --home "$E" team create here --roles a >/dev/null 2>&1
 state() { sqlite3 "$E/state.db" .dump | cksum; }
 was=$(state)
-# mangle CODE: a2.jsonl with `lines`, parsed, changed by the code, with a right sum again.
+# mangle CODE [CODE...]: a2.jsonl with `lines`, parsed, changed by the code, with a right sum again;
+# bad.jsonl by the last one, bad.1.jsonl by the first.
 mangle() {
-	/usr/bin/python3 - "$1" <<-'END'
+	/usr/bin/python3 - "$@" <<-'END'
 		import hashlib, json, sys
-		lines = [json.loads(l) for l in open("a2.jsonl")][:-1]
 		def first(row, **also):
 		    return next(l for l in lines if l.get("row") == row and all(l.get(k) == v for k, v in also.items()))
-		counts = json.dumps(lines[0]["counts"])
-		exec(sys.argv[1])
-		if json.dumps(lines[0]["counts"]) == counts:
-		    lines[0]["counts"] = {k: sum(isinstance(l, dict) and l.get("row") == k for l in lines) for k in lines[0]["counts"]}
-		text = "".join((l if isinstance(l, str) else json.dumps(l)) + "\n" for l in lines)
-		end = {"end": len(lines), "sum": hashlib.sha256(text.encode()).hexdigest()}
-		open("bad.jsonl", "w").write(text + json.dumps(end) + "\n")
+		for which, code in enumerate(sys.argv[1:], 1):
+		    lines = [json.loads(l) for l in open("a2.jsonl")][:-1]
+		    counts = json.dumps(lines[0]["counts"])
+		    exec(code)
+		    if json.dumps(lines[0]["counts"]) == counts:
+		        lines[0]["counts"] = {k: sum(isinstance(l, dict) and l.get("row") == k for l in lines) for k in lines[0]["counts"]}
+		    text = "".join((l if isinstance(l, str) else json.dumps(l)) + "\n" for l in lines)
+		    end = {"end": len(lines), "sum": hashlib.sha256(text.encode()).hexdigest()}
+		    for name in "bad.%d.jsonl" % which, "bad.jsonl":
+		        open(name, "w").write(text + json.dumps(end) + "\n")
 	END
 }
-refused() { # PATTERN [CODE]: the import is refused so and changes nothing
-	[ -z "${2-}" ] || mangle "$2"
-	"$CADRE" --home "$E" import bad.jsonl >out 2>&1 && bad "not refused: $1"
+# refused PATTERN [CODE]: the import is refused so and changes nothing.  Those with a code are
+# judged together.
+codes= n_codes=0
+refused() {
+	[ -n "${2-}" ] || { judge "$1" bad.jsonl; return; }
+	n_codes=$((n_codes + 1))
+	eval "code_$n_codes=\$2"
+	codes="$codes \"\$code_$n_codes\""
+	printf '%s\n' "$1" >>patterns
+}
+judge() { # PATTERN FILE
+	"$CADRE" --home "$E" import "$2" >out 2>&1 && bad "not refused: $1"
 	grep -q -e "$1" out || bad "no '$1' in $(cat out)"
-	[ "$(state)" = "$was" ] || bad "a refused import changed the state: $1"
-	[ -z "$(find "$E/vault/.cadre-notes" -type f 2>/dev/null)" ] || bad "a refused import left a staged note: $1"
+	[ -z "$(ls "$E/vault/.cadre-notes" 2>/dev/null)" ] || bad "a refused import left a staged note: $1"
+}
+judge_codes() {
+	eval "mangle $codes"
+	n=0
+	while IFS= read -r pattern; do
+		n=$((n + 1))
+		judge "$pattern" "bad.$n.jsonl"
+		rm "bad.$n.jsonl"
+	done <patterns
+	[ $n = $n_codes ] || bad "judged $n of $n_codes"
+	[ "$(state)" = "$was" ] || bad "a refused import changed the state"
 }
 lines=$(wc -l <a2.jsonl)
 head -n 20 a2.jsonl >bad.jsonl; refused 'line 21: the file is cut: its end is missing'
@@ -308,6 +330,7 @@ refused 'line [0-9]*: path notes/bin.md: an earlier note has it' 'n = first("not
 refused 'line [0-9]*: path notes/bin.md/x.md: a folder of it is an earlier note' 'n = first("note"); lines += [dict(n, path="notes/bin.md"), dict(n, path="notes/bin.md/x.md")]'
 refused 'line [0-9]*: path notes/bin.md: it is the folder of an earlier note' 'n = first("note"); lines += [dict(n, path="notes/bin.md/x.md"), dict(n, path="notes/bin.md")]'
 refused 'base64 is no base64' 'n = first("note"); n.pop("text", None); n["base64"] = "~~~~"'
+judge_codes
 is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
 is 2 'is no file' "$CADRE" --home "$E" import /dev/null
 

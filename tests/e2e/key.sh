@@ -37,7 +37,7 @@ says 0 '"stdout_size":48894.*"replayed":true' --json --key long exec red/a "seq 
 says 4 'used for another call' --key exec exec red/a "echo other"
 
 # A command that goes on is not begun twice, whoever has left.
-cadre --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
+"$CADRE" --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines slow
 says 4 'begun under this key already, in workspace red-a.*no answer' --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
@@ -48,7 +48,7 @@ until_is '"exit_code":0,"stdout":"done\\n".*"replayed":true' cadre --json --key 
 [ "$(lines slow)" = 1 ] || bad "a slow one ran again"
 
 # A command that is followed is followed by its repeat too.
-cadre --key followed exec red/a "echo x >>followed; until [ -e on ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
+"$CADRE" --key followed exec red/a "echo x >>followed; until [ -e on ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines followed
 kill -9 $caller

@@ -14,7 +14,7 @@ cadre up >/dev/null || bad "up"
 for at in 0 1 2 3 4; do
 	TEAM=team-$at
 	# The team is made once: with a key it may be asked for again.
-	cadre team create "$TEAM" --roles "$roles" --key "make-$at" >/dev/null 2>&1 &
+	"$CADRE" team create "$TEAM" --roles "$roles" --key "make-$at" >/dev/null 2>&1 &
 	creating=$!
 	up=$(kill_at "$TEAM" "$at" ready)
 	wait "$creating"
@@ -34,7 +34,7 @@ for at in 0 1 2 3 4; do
 		is 0 '^here$' cadre exec --team "$TEAM" "$TEAM/$member" echo here
 	done
 
-	cadre team destroy "$TEAM" --yes >/dev/null 2>&1 &
+	"$CADRE" team destroy "$TEAM" --yes >/dev/null 2>&1 &
 	ending=$!
 	down=$(kill_at "$TEAM" "$at" destroyed)
 	wait "$ending"

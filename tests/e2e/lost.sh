@@ -52,7 +52,7 @@ cadre --create team create t >/dev/null || bad "a folder with a configuration"
 rm -rf "$CADRE_HOME"
 pids=
 for i in 1 2 3 4 5 6 7 8; do
-	cadre --create --direct team create "t$i" >"$story/many.$i" 2>&1 &
+	"$CADRE" --create --direct team create "t$i" >"$story/many.$i" 2>&1 &
 	pids="$pids $!"
 done
 for pid in $pids; do wait "$pid" || bad "made by many at once: $(cat "$story"/many.*)"; done
@@ -86,7 +86,7 @@ for round in 1 2 3 4 5; do
 	rm "$CADRE_HOME/state.db"
 	pids=
 	for i in 1 2 3 4; do
-		cadre init --anew >"$story/anew.$i" 2>&1 &
+		"$CADRE" init --anew >"$story/anew.$i" 2>&1 &
 		pids="$pids $!"
 	done
 	for pid in $pids; do wait "$pid"; done
@@ -178,7 +178,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 # A client that goes on makes none either.
 new_state
 mkfifo "$story/in"
-cadre mcp --direct <"$story/in" >"$story/mcp.out" 2>&1 &
+"$CADRE" mcp --direct <"$story/in" >"$story/mcp.out" 2>&1 &
 mcp=$!
 exec 3>"$story/in"
 ask() {

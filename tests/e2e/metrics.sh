@@ -132,7 +132,7 @@ says 'cadre_wal_bytes [1-9][0-9]*'
 says 'cadre_state_bytes [1-9][0-9]*'
 
 # A wait is one that waits, and its time is not the host's.
-cadre --as tester inbox --wait-seconds 300 >/dev/null &
+"$CADRE" --as tester inbox --wait-seconds 300 >/dev/null &
 until_done holds 'cadre_queue_depth{queue="wait"} 1'
 cadre send tester go >/dev/null
 wait $!

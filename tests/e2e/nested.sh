@@ -41,7 +41,7 @@ is 5 'parser/coder is not in team top' as_agent top hand cadre send parser/coder
 is 0 . cadre workspace create --team parser --agent coder --wait
 until_is '^work$' cadre exec --team parser parser/coder 'echo work | tee file'
 host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
-cadre team destroy top --yes >/dev/null 2>&1 &
+"$CADRE" team destroy top --yes >/dev/null 2>&1 &
 kill -9 "$host"
 wait $!
 cadre up >/dev/null || bad "up again"

@@ -13,7 +13,7 @@ n=0
 while [ $n -lt 15 ]; do
 	n=$((n + 1))
 	cadre task create "task $n" --team red >/dev/null || bad "task create"
-	cadre task list --team red >/dev/null &
+	"$CADRE" task list --team red >/dev/null &
 	cadre send ann "mail $n" --team red --as ann >/dev/null || bad "send"
 	wait $!
 done

@@ -27,7 +27,7 @@ looks() { # HOW ARGUMENT...: the caller
 thinks() {
 	rm -f "$TMPDIR/in"
 	mkfifo "$TMPDIR/in"
-	CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token cadre mcp <"$TMPDIR/in" >"$TMPDIR/said" &
+	CADRE_TEAM=alpha CADRE_AGENT=coder CADRE_TOKEN=$token "$CADRE" mcp <"$TMPDIR/in" >"$TMPDIR/said" &
 	mcp=$!
 	exec 9>"$TMPDIR/in"
 	cat >&9 <<-END

@@ -27,7 +27,7 @@ cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snaps
 
 # A fork is made when its answer comes, one after the other.
 in_place red/a 'echo third >f; mkfifo pipe d/pipe'
-cadre workspace fork red/a --agent b --snapshot keep --team red >"$TMPDIR/b" &
+"$CADRE" workspace fork red/a --agent b --snapshot keep --team red >"$TMPDIR/b" &
 cadre workspace fork red/a --agent c --team red >"$TMPDIR/c" || bad "fork"
 in_place red/a 'echo fourth >f'
 grep -q '^left_out *2$' "$TMPDIR/c" || bad "a fork does not say that it lacks two pipes"

@@ -85,7 +85,7 @@ for i in 1 2 3 4; do
 	mkdir "$TMPDIR/once$i" && cd "$TMPDIR/once$i" || exit 1
 	pids=
 	for n in 1 2 3 4 5 6 7 8; do
-		cadre init >"$TMPDIR/init$n" 2>&1 &
+		"$CADRE" init >"$TMPDIR/init$n" 2>&1 &
 		pids="$pids $!"
 	done
 	for pid in $pids; do

@@ -42,7 +42,7 @@ for _ in 1 2 3 4 5; do
 done
 
 story='down at the same time'
-cadre down >/dev/null &
+"$CADRE" down >/dev/null &
 down=$!
 sleep 0.02
 cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
@@ -54,7 +54,7 @@ up_says '^up already'
 
 story='two at once'
 kill -9 "$(holder)"
-cadre up >"$TMPDIR/a" 2>&1 &
+"$CADRE" up >"$TMPDIR/a" 2>&1 &
 a=$!
 cadre up >"$TMPDIR/b" 2>&1 || bad "$story: $(cat "$TMPDIR/b")"
 wait $a || bad "$story: $(cat "$TMPDIR/a")"

@@ -162,7 +162,7 @@ is 0 '^deleted before$' cadre vault read teams/behind/a.md
 cadre up >/dev/null || bad "up"
 for i in $(seq 30); do cadre vault write "kill/$i.md" "note $i" >/dev/null || bad "write"; done
 for i in $(seq 30); do
-	cadre vault delete --yes "kill/$i.md" >/dev/null 2>&1 &
+	"$CADRE" vault delete --yes "kill/$i.md" >/dev/null 2>&1 &
 	[ "$i" != 15 ] || kill -9 "$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
 done
 wait
@@ -230,7 +230,7 @@ for i in $(seq 12); do
 	is 0 . cadre vault write race.md "whole"
 	is 0 . cadre vault delete --yes race.md
 	mv "$trash"/20* "$trash/20200101-000000.000.5.0.00000000000race$i"
-	cadre gc >/dev/null 2>&1 &
+	"$CADRE" gc >/dev/null 2>&1 &
 	if cadre --direct undo race.md >/dev/null 2>"$TMPDIR/undo"; then
 		is 0 '^whole$' cadre vault read race.md
 	else

@@ -138,7 +138,7 @@ grep '"id":4' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"code":"denied"' || bad "the
 append() { # NOTE N [--direct]
 	for i in $(seq "$2"); do
 		case $3 in mixed) [ $((i % 2)) = 0 ] && way=--direct || way= ;; *) way=$3 ;; esac
-		cadre $way vault append "$1" "line $i" >/dev/null &
+		"$CADRE" $way vault append "$1" "line $i" >/dev/null &
 	done
 	wait
 	all_there "$1" "$2"
@@ -156,7 +156,7 @@ cadre vault read big2.txt | cmp - "$TMPDIR/big"
 rm "$vault/big2.txt"
 
 # A reader that is told of a write can read it.
-cadre events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \
+"$CADRE" events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \
 	"$(cadre events --json | sed 's/.*"next":\([0-9]*\).*/\1/')" >"$TMPDIR/told" &
 sleep 0.3
 as vault write told.md "the news" >/dev/null

@@ -8,7 +8,7 @@ long=$((60 * TEST_SCALE))
 
 # begun WORD...: a wait in the background, once it has looked and waits.
 begun() {
-	cadre "$@" >"$TMPDIR/said" 2>&1 </dev/null &
+	"$CADRE" "$@" >"$TMPDIR/said" 2>&1 </dev/null &
 	wait=$!
 	until_done sleeps "$wait"
 }
@@ -69,7 +69,7 @@ ended 0 'task 001 is cancelled'
 # Where the time is up, the command to wait on with has the name by now.
 begun --team another wait task 002 --timeout $((15 * TEST_SCALE))
 first=$wait
-cadre wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
+"$CADRE" wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
 second=$!
 until_done sleeps "$second"
 sleep "$TEST_SCALE"
@@ -83,7 +83,7 @@ ended 7 'Wait on with: cadre wait team other working$'
 cadre team update other --new-name another >/dev/null || bad "rename back"
 begun --team another wait task 002 --timeout $long
 first=$wait
-cadre --team another wait agent lead working --timeout $long >"$TMPDIR/agent" 2>&1 </dev/null &
+"$CADRE" --team another wait agent lead working --timeout $long >"$TMPDIR/agent" 2>&1 </dev/null &
 second=$!
 until_done sleeps "$second"
 sleep "$TEST_SCALE"
@@ -134,10 +134,10 @@ cadre task create "task 9" >/dev/null
 import signal, subprocess, sys, time
 said = open(sys.argv[2], "w")
 run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
-def blocks(number): # as it does once it waits
+def catches(number): # as it does before it waits
     status = open(f"/proc/{run.pid}/status").read()
-    return int(status.split("SigBlk:")[1].split()[0], 16) >> number - 1 & 1
-while not blocks(signal.SIGINT) and run.poll() is None:
+    return int(status.split("SigCgt:")[1].split()[0], 16) >> number - 1 & 1
+while not catches(signal.SIGINT) and run.poll() is None:
     time.sleep(0.01)
 run.send_signal(signal.SIGINT)
 assert run.wait() == -signal.SIGINT
