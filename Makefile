@@ -58,9 +58,10 @@ endif
 # Asked for on first use, not while reading this file: by then tools/setup may
 # just have installed what is asked about.
 PKGS = sqlite3 jansson libuv libmd
-PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $$(PKGS)))$(PKG_CFLAGS)
-PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $$(PKGS) || \
-	echo "run tools/setup first" >&2))$(PKG_LIBS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $$(PKGS) 2>/dev/null || echo missing))$(or \
+	$(filter-out missing,$(PKG_CFLAGS)),$(if $(PKG_CFLAGS),$(error $(NO_PACKAGES))))
+PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $$(PKGS)))$(PKG_LIBS)
+NO_PACKAGES = libraries that cadre is built with are missing: run tools/setup
 
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wwrite-strings -Wvla -Wswitch-enum $(WERROR)
@@ -166,7 +167,7 @@ build/ops.gen.h build/ops.gen.c: build/ops.stamp ; @:
 $(DBS:%=build/%.gen.h): build/%.gen.h: build/%.stamp ; @:
 $(DBS:%=build/%.gen.c): build/%.gen.c: build/%.stamp ; @:
 
-GEN_CC = gcc $(CPPFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^) -ljansson
+GEN_CC = gcc $(CPPFLAGS) $(PKG_CFLAGS) -std=gnu17 -g -O1 $(WARN) -o $@ $(filter %.c,$^) -ljansson
 GEN_USES = $(foreach f,alloc arena,core/base/$(f).c core/base/$(f).h) core/base/near.h core/op/op.h $(wildcard tools/build/*.h)
 build/opgen: $(OPGEN) $(GEN_USES)
 	@mkdir -p $(@D)
@@ -202,6 +203,7 @@ $(O)/bench: $(BENCH_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
+$(O)/tests/run_op: LDFLAGS += -Wl,-Map=$@.map
 # The command whose clock and disk a test sets.
 $(O)/tests/cadre: $(patsubst %,$(O)/obj/%.o,$(MAIN:.c=) tests/lib/fault_vfs tests/lib/stopped_clock) $(LIB)
 	@mkdir -p $(@D)

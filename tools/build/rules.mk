@@ -10,4 +10,4 @@ $(LLHTTP_OBJ): $(O)/obj/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
 	$(call SAY,CC,$@) $(compile)
 $(LLHTTP)/%.c:
-	@echo "run tools/setup first" >&2; exit 1
+	$(error $(NO_PACKAGES))
