@@ -17,6 +17,7 @@
 #                 (NAME='word …': some of them; CLIENTS_CACHE= is where they are kept)
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
+# make coverage   which lines and branches do tests reach, by room?  RENEW=1 raises the floors
 # make permute    do the transcripts pass with enums and events numbered otherwise?
 # make portable   does PostgreSQL take every statement of the state?
 # make docs, make fmt, make sums, make clean
@@ -190,9 +191,10 @@ $(O)/libtest.a: $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c))
 $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 	@mkdir -p $(@D)
 	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $^
-$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
+$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(DUMP) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
+DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 # The program with what the official MCP suite calls; its table stands before the library's empty one.
 $(O)/conformance: $(MAIN:%.c=$(O)/obj/%.o) $(O)/obj/tests/mcp/fixture.o $(LIB)
 	@mkdir -p $(@D)
@@ -286,6 +288,9 @@ clients: all
 	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/turns.mjs "$$CLIENTS_CACHE" \
 		$(or $(NAME),claude codex gemini opencode)
 permute: ; @tests/e2e/permute.sh
+coverage:
+	@tools/setup
+	@tests/coverage/run $(if $(RENEW),--renew)
 portable: build/sqlgen
 	@tools/setup --peers
 	@python3 tests/peers/portable.py build/sqlgen $(DB_sql)
@@ -340,7 +345,7 @@ uninstall:
 	rm -rf $(DOC)
 	-rmdir $(D)/lib/cadre 2>/dev/null
 
-.PHONY: all tests fuzzers asan tsan demo check check-long check-vsock chaos lint bench bench-guard crash power sim faults mutants clients permute portable unseen malformed soak fuzz docs \
+.PHONY: all tests fuzzers asan tsan demo check check-long check-vsock chaos lint bench bench-guard crash power sim faults mutants coverage clients permute portable unseen malformed soak fuzz docs \
 	fmt sums clean install uninstall
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -3,6 +3,7 @@
 #
 #	tests/run.sh                  the check: every kind of test
 #	tests/run.sh --long           everything at full size
+#	tests/run.sh --coverage       what reaches lines, with programs that count them
 #	tests/run.sh [--long] WORD... tests whose names contain one of the words
 #
 # tests/README.md has each kind of test, with its size in both forms.  A check takes turns:
@@ -21,9 +22,10 @@ exec </dev/null
 umask 022
 root=$(pwd)
 logs=$root/build/logs
-FULL=
+FULL= counting=
 case ${1-} in
 --long) FULL=yes; shift ;;
+--coverage) counting=yes; shift ;;
 esac
 words=$*
 
@@ -228,8 +230,8 @@ if [ "$needs_build" ] || wanted "lint docs"; then
 fi
 if [ "$needs_build" ]; then
 	build release tests
-	[ "$words" = tsan ] || build asan tests
-	! of_kind "$temp/names" ^tsan || build tsan build/tsan/cadre build/tsan/tests/race \
+	[ "$words" = tsan ] || build $([ "$counting" ] && echo cov || echo asan) tests
+	[ "$counting" ] || ! of_kind "$temp/names" ^tsan || build tsan build/tsan/cadre build/tsan/tests/race ${FULL:+WHOLE=1} \
 		$(printf 'build/tsan/tests/unit/test_%s ' $threaded)
 	[ -z "$FULL" ] || ! of_kind "$temp/names" ^fuzz || build fuzz fuzzers
 	# Fetching is no part of a check's cost: the next check finds the packages.
@@ -243,8 +245,14 @@ fi
 planned=0
 plan() {
 	wanted "$1" || return 0
+	case $counting$1 in
+	yeslint* | yesfuzz* | yestsan* | yesbench* | yessim* | yescrash* | yespower* | yessoak* | yes*coverage | \
+		yese2e/permute | yese2e/deb) return 0 ;;
+	esac
 	planned=$((planned + 1))
 	printf '%s\n' "$@" >"$temp/plan/$planned"
+	[ -z "$counting" ] ||
+		sed -i '3s/.*/cov/; 4,$s,^build/asan/,build/cov/,; 4,$s,^build/tests/,build/cov/tests/,' "$temp/plan/$planned"
 }
 
 # run_planned: takes of these planned tests each that no other lane took.
@@ -379,7 +387,7 @@ join_lane
 count_of() { grep -c "^$1" "$temp/words"; }
 failed=$(count_of FAIL)
 if [ -z "$words" ]; then
-	cp "$temp/times" build/times
+	[ "$FULL$counting" ] || cp "$temp/times" build/times
 	echo "slowest (processor, clock):"
 	sort -rn "$temp/times" | head -n 10
 fi
@@ -387,7 +395,7 @@ fi
 	echo "$(wc -l <"$temp/skipped") skipped:"
 	sed 's/^skip //' "$temp/skipped"
 }
-if [ -z "$words$FULL" ] && [ "$failed" = 0 ]; then
+if [ -z "$words$FULL$counting" ] && [ "$failed" = 0 ]; then
 	{ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1 >build/passed
 	echo $((TURN + 1)) >build/turn
 fi
