@@ -1,6 +1,5 @@
 #include "core/base/clock.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 enum { NS_PER_MS = 1000000 };
@@ -13,15 +12,8 @@ static int64_t ns_of(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000 * NS_PER_MS + t.tv_nsec;
 }
 
-/* Tests may stop the clock at a time, so that screens are the same whenever they run. */
 int64_t clock_wall_ns(void)
 {
-#ifdef CADRE_TESTING
-	const char *stopped = getenv("CADRE_TEST_CLOCK");
-
-	if (stopped)
-		return strtoll(stopped, NULL, 10) * NS_PER_MS;
-#endif
 	return ns_of(CLOCK_REALTIME);
 }
 

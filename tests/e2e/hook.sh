@@ -226,7 +226,7 @@ all() { # with a host, or without
 # kill_writer: kills a hook whose standard output takes nothing.
 kill_writer() {
 	event UserPromptSubmit
-	coder with "$TMPDIR/patient.so" /usr/bin/python3 - "$CADRE" "$TMPDIR/event" <<-'END'
+	coder with patient /usr/bin/python3 - "$CADRE" "$TMPDIR/event" <<-'END'
 		import fcntl, os, signal, subprocess, sys, time
 		there, here = os.pipe()
 		fcntl.fcntl(here, fcntl.F_SETPIPE_SZ, 4096)
@@ -284,7 +284,7 @@ mv "$log.kept" "$log"
 lapse
 event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' late\n'
 # A hook that is done and would never end is not late, and ends all the same.
-cat >"$TMPDIR/slow.c" <<-'END'
+preload slow <<-'END'
 	#define _GNU_SOURCE
 	#include <dlfcn.h>
 	#include <poll.h>
@@ -316,9 +316,8 @@ cat >"$TMPDIR/slow.c" <<-'END'
 		return 0;
 	}
 END
-cc -shared -fPIC -o "$TMPDIR/slow.so" "$TMPDIR/slow.c" || bad "cc"
 before=$(late)
-event UserPromptSubmit; nothing claude with "$TMPDIR/slow.so" "$CADRE" hook
+event UserPromptSubmit; nothing claude with slow "$CADRE" hook
 [ "$(late)" = "$before" ] || bad "a hook that was done logs that it was late"
 cadre up >/dev/null || bad "up"
 all
