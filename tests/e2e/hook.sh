@@ -271,7 +271,7 @@ holds
 event UserPromptSubmit
 (. "$TMPDIR/coder" && exec "$CADRE" hook claude) <"$TMPDIR/event" >"$TMPDIR/told" 2>&1 &
 hook=$!
-logs() { grep -qs wait_for_partner /proc/$hook/task/*/wchan; } # it opens the log, that nobody reads
+logs() { grep -qs wait_for_partner /proc/$hook/task/*/wchan; } # a thread opens the log, and nobody reads that
 until_done logs
 touch "$TMPDIR/over"
 wait $holder
