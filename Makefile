@@ -206,8 +206,8 @@ $(O)/bench: $(BENCH_OBJ) $(LIB)
 	$(call SAY,LD,$@) $(call link,$^ -Wl$(,)--no-as-needed -luv -Wl$(,)--as-needed)
 
 $(O)/tests/run_op: LDFLAGS += -Wl,-Map=$@.map
-# The command whose clock and disk a test sets.
-$(O)/tests/cadre: $(patsubst %,$(O)/obj/%.o,$(MAIN:.c=) tests/lib/fault_vfs tests/lib/stopped_clock) $(LIB)
+# The command whose disk a test sets.
+$(O)/tests/cadre: $(patsubst %,$(O)/obj/%.o,$(MAIN:.c=) tests/lib/fault_vfs) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
 $(O)/tests/units: $(O)/obj/tests/unit/units.o $(UNIT_SHARED:%.c=$(O)/obj/%.o) \

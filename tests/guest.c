@@ -180,15 +180,22 @@ static void test_set_env(void **state)
 static void test_timeout(void **state)
 {
 	struct fixture *x = *state;
-	int fd = dial(x, "control.sock");
+	int fd = dial_hello(x, "control.sock");
 	int64_t began = clock_steady_ms();
 	char *first, *later;
+	json_t *a;
 
-	expect_error(ask(fd, "{\"type\":\"Exec\",\"timeout_secs\":1,"
-			     "\"command\":\"(trap '' TERM; while :; do echo x "
-			     ">> alive; sleep 0.1; done) & wait\"}"),
-		     "Timeout");
-	assert_in_range(clock_steady_ms() - began, 2900, patience_ms(15000));
+	say(fd, "{\"type\":\"Exec\",\"id\":1,\"timeout_secs\":1,"
+		"\"command\":\"(trap '' TERM; while :; do echo x "
+		">> alive; sleep 0.1; done) & wait\"}");
+	say(fd, "{\"type\":\"Exec\",\"id\":2,\"timeout_secs\":1,"
+		"\"command\":\"sleep 60 | sleep 60\"}");
+	for (int id = 2; id >= 1; id--) { /* the group that ends at once is not killed */
+		a = hear_type(fd, "Error", 30000);
+		assert_int_equal(int_at(a, "id"), id);
+		expect_error(a, "Timeout");
+	}
+	assert_true(clock_steady_ms() - began >= 2900);
 	first = read_text(x, "alive");
 	assert_true(strlen(first) > 4);
 	pause_ms(400);
@@ -196,11 +203,6 @@ static void test_timeout(void **state)
 	assert_string_equal(first, later);
 	free(first);
 	free(later);
-	began = clock_steady_ms();
-	expect_error(ask(fd, "{\"type\":\"Exec\",\"timeout_secs\":1,"
-			     "\"command\":\"sleep 60 | sleep 60\"}"),
-		     "Timeout");
-	assert_in_range(clock_steady_ms() - began, 900, patience_ms(2700));
 	close(fd);
 }
 
@@ -222,19 +224,19 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = ask(control, "{\"type\":\"Ping\",\"id\":\"two\"}");
 	assert_string_equal(text_at(a, "id"), "two");
 	json_decref(a);
-	a = hear(other, 9000); /* before what began before it */
+	a = hear(other, 30000); /* before what began before it */
 	assert_int_equal(int_at(a, "id"), 2);
 	json_decref(a);
-	a = hear(other, 9000); /* without ids: in order */
+	a = hear(other, 30000); /* without ids: in order */
 	assert_string_equal(text_at(a, "stdout"), "a\n");
 	json_decref(a);
-	a = hear(other, 9000);
+	a = hear(other, 30000);
 	assert_string_equal(text_at(a, "stdout"), "b\n");
 	json_decref(a);
-	a = hear_type(control, "ExecResult", 9000);
+	a = hear_type(control, "ExecResult", 30000);
 	assert_int_equal(int_at(a, "id"), 1);
 	json_decref(a);
-	assert_in_range(clock_steady_ms() - began, 2900, patience_ms(15000));
+	assert_true(clock_steady_ms() - began >= 2900);
 	close(control);
 	close(other);
 	close(relay);

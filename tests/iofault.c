@@ -433,6 +433,6 @@ int main(void)
 	};
 
 	child_adopt();
-	cadre_path_with_seams();
+	cadre_path_with_disk();
 	return cmocka_run_group_tests(tests, NULL, end_children);
 }

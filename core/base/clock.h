@@ -13,10 +13,6 @@
 int64_t clock_wall_ms(void);
 int64_t clock_wall_ns(void);
 
-/* The time at which a test has stopped the wall clock, or 0.  Only programs of tests hold
- * this function: see tests/lib/stopped_clock.c. */
-__attribute__((weak)) int64_t clock_stopped_ns(void);
-
 /* A clock that nobody sets and that stands still while the machine sleeps: it measures
  * how long something takes. */
 int64_t clock_steady_ms(void);

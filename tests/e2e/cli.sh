@@ -365,11 +365,10 @@ is 0 '^wrote teams/blue/design.md: 9 bytes$' cadre vault write teams/blue/design
 is 0 '^teams/blue/design.md	note' cadre complete -- vault read teams/blue/d
 is 2 'say which team' cadre complete # a person means done
 
-# The scripts, where their shell is there.
+# The scripts, in their shells.
 export CADRE_TEAM=blue
-if command -v bash >/dev/null; then
-	cadre completion bash >"$TMPDIR/completion"
-	cat >"$TMPDIR/complete" <<'END'
+cadre completion bash >"$TMPDIR/completion"
+cat >"$TMPDIR/complete" <<'END'
 . "$1"
 try() {
 	COMP_WORDS=("$@")
@@ -383,20 +382,15 @@ try cadre task assign 001 ''
 try cadre send role : # bash takes a colon for the end of a word
 try cadre send role : p
 END
-	[ "$(bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \
-		'pending lead painter role:lead role:painter lead painter painter ' ] || bad "completion in bash"
-fi
-if command -v zsh >/dev/null; then
-	cadre completion zsh >"$TMPDIR/completion"
-	is 0 '^lead painter$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion
-		compadd() { shift 4; echo \"\$@\"; }
-		words=(cadre task assign 001 ''); CURRENT=5; _cadre"
-fi
-if command -v fish >/dev/null; then
-	cadre completion fish >"$TMPDIR/completion"
-	is 0 '^pending' fish -c "source $TMPDIR/completion; complete -C 'cadre task list --status p'"
-	is 0 '^painter' fish -c "source $TMPDIR/completion; complete -C 'cadre task assign 001 '"
-fi
+[ "$(bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \
+	'pending lead painter role:lead role:painter lead painter painter ' ] || bad "completion in bash"
+cadre completion zsh >"$TMPDIR/completion"
+is 0 '^lead painter role:lead role:painter$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion
+	compadd() { shift 4; echo \"\$@\"; }
+	words=(cadre task assign 001 ''); CURRENT=5; _cadre"
+cadre completion fish >"$TMPDIR/completion"
+is 0 '^pending' fish -c "source $TMPDIR/completion; complete -C 'cadre task list --status p'"
+is 0 '^painter' fish -c "source $TMPDIR/completion; complete -C 'cadre task assign 001 '"
 unset CADRE_TEAM
 cadre team create talk --roles ann >/dev/null 2>&1
 first=$(cadre --team talk --json send ann "one" | sed -n 's/.*"seq":\([0-9]*\).*/\1/p')

@@ -3,9 +3,10 @@
 # is left of a lease is time that passes, so it neither ends by that nor lasts a day longer.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
+. "$(dirname "$0")/../lib/preload.sh"
 host=
 trap '[ -z "$host" ] || kill "$host" 2>/dev/null' EXIT
-cat >"$TMPDIR/clock.c" <<'C'
+preload clock <<'C'
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,6 @@ int clock_gettime(clockid_t which, struct timespec *t)
 	return rc;
 }
 C
-cc -shared -fPIC -o "$TMPDIR/clock.so" "$TMPDIR/clock.c" || exit 1
 export SET_CLOCK="$TMPDIR/by"
 set_clock() { echo "$1" >"$SET_CLOCK.new" && mv "$SET_CLOCK.new" "$SET_CLOCK"; }
 set_clock 0
@@ -39,10 +39,7 @@ cadre team create red --roles ann --roles bob >/dev/null
 cadre task create 'Long work' --team red >/dev/null
 hosted() { cadre status | grep -q 'host  *yes'; }
 # with_clock COMMAND...: one that has this clock.
-with_clock() {
-	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" \
-		LD_PRELOAD="$TMPDIR/clock.so" exec "$@"
-}
+with_clock() { with clock exec "$@"; }
 serve() {
 	with_clock "$CADRE" serve >"$TMPDIR/serve" 2>&1 &
 	host=$!

@@ -9,7 +9,7 @@ seen() { tmux capture-pane -t w -p -S -; }
 
 cadre team create shop --roles coder,tester >/dev/null 2>&1 || bad "team"
 export CADRE CADRE_PAGER=
-tmux new-session -d -s w -x 120 -y 40 "'$CADRE' events -f --limit 1" || skip "no tmux"
+tmux new-session -d -s w -x 120 -y 40 "'$CADRE' events -f --limit 1" || bad "tmux"
 until_is 'agent.registered' seen
 cadre task create "Write it" >/dev/null
 until_is 'task.created' seen

@@ -4,7 +4,6 @@
 # neither run nor followed.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-command -v git >/dev/null || skip "no git"
 trap 'cadre team destroy --yes shop >/dev/null 2>&1
 	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null

@@ -226,7 +226,7 @@ all() { # with a host, or without
 # kill_writer: kills a hook whose standard output takes nothing.
 kill_writer() {
 	event UserPromptSubmit
-	coder with "$TMPDIR/patient.so" /usr/bin/python3 - "$CADRE" "$TMPDIR/event" <<-'END'
+	coder with patient /usr/bin/python3 - "$CADRE" "$TMPDIR/event" <<-'END'
 		import fcntl, os, signal, subprocess, sys, time
 		there, here = os.pipe()
 		fcntl.fcntl(here, fcntl.F_SETPIPE_SZ, 4096)
@@ -271,7 +271,7 @@ holds
 event UserPromptSubmit
 (. "$TMPDIR/coder" && exec "$CADRE" hook claude) <"$TMPDIR/event" >"$TMPDIR/told" 2>&1 &
 hook=$!
-logs() { grep -qs wait_for_partner /proc/$hook/task/*/wchan; } # the hook opens the log, which nobody reads
+logs() { grep -qs wait_for_partner /proc/$hook/task/*/wchan; } # a thread opens the log, and nobody reads that
 until_done logs
 touch "$TMPDIR/over"
 wait $holder
@@ -284,7 +284,7 @@ mv "$log.kept" "$log"
 lapse
 event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' late\n'
 # A hook that is done and would never end is not late, and ends all the same.
-cat >"$TMPDIR/slow.c" <<-'END'
+preload slow <<-'END'
 	#define _GNU_SOURCE
 	#include <dlfcn.h>
 	#include <poll.h>
@@ -316,9 +316,8 @@ cat >"$TMPDIR/slow.c" <<-'END'
 		return 0;
 	}
 END
-cc -shared -fPIC -o "$TMPDIR/slow.so" "$TMPDIR/slow.c" || bad "cc"
 before=$(late)
-event UserPromptSubmit; nothing claude with "$TMPDIR/slow.so" "$CADRE" hook
+event UserPromptSubmit; nothing claude with slow "$CADRE" hook
 [ "$(late)" = "$before" ] || bad "a hook that was done logs that it was late"
 cadre up >/dev/null || bad "up"
 all
@@ -439,46 +438,44 @@ coder cadre prime >"$TMPDIR/out"
 is 0 "hook_event_name" cadre hook opencode --plugin
 
 # The plugin waits for no command that hangs, and lets a session go on once for each urgent message.
-if command -v node >/dev/null; then
-	mkdir -p "$TMPDIR/plugin"
-	cadre hook opencode --plugin >"$TMPDIR/plugin/cadre.mjs"
-	printf '#!/bin/sh\ncat "$0.says" 2>/dev/null || exec sleep 100000\n' >"$TMPDIR/plugin/cadre"
-	chmod +x "$TMPDIR/plugin/cadre"
-	cat >"$TMPDIR/plugin/drive.mjs" <<-'END'
-		import { rmSync, writeFileSync } from 'node:fs';
-		import { Cadre } from './cadre.mjs';
-		const says = (o) => writeFileSync(`${process.env.TMPDIR}/plugin/cadre.says`, JSON.stringify(o));
-		let nudges = 0;
-		const session = { get: async () => ({ data: {} }), prompt: async () => { nudges++; } };
-		const plugin = await Cadre({ client: { session }, directory: '.' });
-		const idle = () => plugin.event({ event: { type: 'session.idle', properties: { sessionID: 's' } } });
-		const chat = async () => {
-		    const parts = [];
-		    await plugin['chat.message']({ sessionID: 's' }, { parts, message: { id: 'm' } });
-		    return parts.length;
-		};
-		const want = (what, is, should) => is === should || (console.log(`${what}: ${is}, not ${should}`), process.exitCode = 1);
-		const urgent = (n) => says({ prompt: `urgent messages have come: ${n}` });
-		urgent(1);
-		await idle(); await idle();
-		want('nudges for one', nudges, 1);
-		urgent(2);
-		await idle(); await idle();
-		want('nudges for another', nudges, 2);
-		says({ context: 'both' });
-		want('parts', await chat(), 1);
-		urgent(1);
-		await idle(); await idle();
-		want('nudges behind what was shown', nudges, 3);
-		says({});
-		want('parts', await chat(), 0);
-		await idle();
-		urgent(1);
-		await idle();
-		want('nudges behind none', nudges, 4);
-		rmSync(`${process.env.TMPDIR}/plugin/cadre.says`);
-		want('parts of a command that hangs', await chat(), 0);
-	END
-	(PATH="$TMPDIR/plugin:$PATH" timeout "$(bound)" node "$TMPDIR/plugin/drive.mjs") >"$TMPDIR/out" 2>&1 || bad "the plugin: $(cat "$TMPDIR/out")"
-fi
+mkdir -p "$TMPDIR/plugin"
+cadre hook opencode --plugin >"$TMPDIR/plugin/cadre.mjs"
+printf '#!/bin/sh\ncat "$0.says" 2>/dev/null || exec sleep 100000\n' >"$TMPDIR/plugin/cadre"
+chmod +x "$TMPDIR/plugin/cadre"
+cat >"$TMPDIR/plugin/drive.mjs" <<-'END'
+	import { rmSync, writeFileSync } from 'node:fs';
+	import { Cadre } from './cadre.mjs';
+	const says = (o) => writeFileSync(`${process.env.TMPDIR}/plugin/cadre.says`, JSON.stringify(o));
+	let nudges = 0;
+	const session = { get: async () => ({ data: {} }), prompt: async () => { nudges++; } };
+	const plugin = await Cadre({ client: { session }, directory: '.' });
+	const idle = () => plugin.event({ event: { type: 'session.idle', properties: { sessionID: 's' } } });
+	const chat = async () => {
+	    const parts = [];
+	    await plugin['chat.message']({ sessionID: 's' }, { parts, message: { id: 'm' } });
+	    return parts.length;
+	};
+	const want = (what, is, should) => is === should || (console.log(`${what}: ${is}, not ${should}`), process.exitCode = 1);
+	const urgent = (n) => says({ prompt: `urgent messages have come: ${n}` });
+	urgent(1);
+	await idle(); await idle();
+	want('nudges for one', nudges, 1);
+	urgent(2);
+	await idle(); await idle();
+	want('nudges for another', nudges, 2);
+	says({ context: 'both' });
+	want('parts', await chat(), 1);
+	urgent(1);
+	await idle(); await idle();
+	want('nudges behind what was shown', nudges, 3);
+	says({});
+	want('parts', await chat(), 0);
+	await idle();
+	urgent(1);
+	await idle();
+	want('nudges behind none', nudges, 4);
+	rmSync(`${process.env.TMPDIR}/plugin/cadre.says`);
+	want('parts of a command that hangs', await chat(), 0);
+END
+(PATH="$TMPDIR/plugin:$PATH" timeout "$(bound)" node "$TMPDIR/plugin/drive.mjs") >"$TMPDIR/out" 2>&1 || bad "the plugin: $(cat "$TMPDIR/out")"
 exit $failed

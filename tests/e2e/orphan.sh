@@ -35,18 +35,16 @@ cadre doctor >"$story/out"
 grep -q "process $vm runs in $CADRE_HOME/disks/$id, a workspace that no row knows" "$story/out" ||
 	bad "doctor does not name the VM: $(cat "$story/out")"
 
-if command -v strace >/dev/null; then
-	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced" \
-		-e trace=mkdir,mkdirat -e inject=mkdir,mkdirat:error=ENOSPC \
-		"$CADRE" serve >"$story/serve" 2>&1 &
-	tracer=$!
-	until_is "still runs\" workspace=$id pid=$vm" cadre logs -n 50
-	cadre logs -n 50 | grep -q 'not ended" error="cannot make .*/replaced' || bad "the log does not say why: $(cadre logs -n 50)"
-	cadre down >/dev/null
-	wait "$tracer"
-	runs "$vm" || bad "the VM was ended though nothing says that its files stay"
-	kept "replaced/ cannot be made"
-fi
+ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o /dev/null -P "$CADRE_HOME/replaced" \
+	-e trace=mkdir,mkdirat -e inject=mkdir,mkdirat:error=ENOSPC \
+	"$CADRE" serve >"$story/serve" 2>&1 &
+tracer=$!
+until_is "still runs\" workspace=$id pid=$vm" cadre logs -n 50
+cadre logs -n 50 | grep -q 'not ended" error="cannot make .*/replaced' || bad "the log does not say why: $(cadre logs -n 50)"
+cadre down >/dev/null
+wait "$tracer"
+runs "$vm" || bad "the VM was ended though nothing says that its files stay"
+kept "replaced/ cannot be made"
 
 cadre up >/dev/null
 until_is "was ended; its files stay\" workspace=$id pid=$vm" cadre logs -n 50

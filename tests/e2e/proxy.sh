@@ -5,8 +5,6 @@ set -u
 proxy=''
 trap 'cadre down >/dev/null 2>&1; [ -z "$proxy" ] || kill "$proxy" 2>/dev/null' EXIT
 root=$(cd "$(dirname "$0")/../.." && pwd)
-nginx=$(command -v nginx || command -v /usr/sbin/nginx) || skip "nginx is not installed"
-command -v openssl >/dev/null || skip "openssl is not installed"
 name=cadre.example.org
 seconds=$((20 * TEST_SCALE))
 
@@ -29,7 +27,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/CN=$name" -addext "sub
 	printf '}\n'
 } >"$TMPDIR/nginx.conf"
 grep -q 'proxy_pass' "$TMPDIR/nginx.conf" || bad "the document shows no server"
-"$nginx" -p "$TMPDIR" -c "$TMPDIR/nginx.conf" >"$TMPDIR/nginx.out" 2>&1 &
+nginx -p "$TMPDIR" -c "$TMPDIR/nginx.conf" >"$TMPDIR/nginx.out" 2>&1 &
 proxy=$!
 via() { # CURL-OPTION...: asks nginx
 	curl -sS --cacert "$TMPDIR/cert.pem" --resolve "$name:$port:127.0.0.1" "$@"

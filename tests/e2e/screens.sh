@@ -7,7 +7,7 @@
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
-CADRE=${CADRE%/*}/tests/cadre PATH=${CADRE%/*}:$PATH
+. "$(dirname "$0")/../lib/preload.sh"
 kept=$here/screens
 folder=$(mktemp -d /tmp/cr.XXXXXX) # as long as /home/ann/crew, so that lines break at one place
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -20,16 +20,34 @@ noon=1795608000
 export CADRE_HOME="$folder/.cadre" CADRE_PAGER= TZ=UTC LC_ALL=C.UTF-8 CADRE
 cd "$TMPDIR" || exit 1
 
-at() { # SECONDS behind noon
-	CADRE_TEST_CLOCK=$(((noon + $1) * 1000))
-	export CADRE_TEST_CLOCK
+preload clock <<'C'
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t which, struct timespec *t)
+{
+	if (which != CLOCK_REALTIME)
+		return (int)syscall(SYS_clock_gettime, which, t);
+	*t = (struct timespec){ .tv_sec = atol(getenv("STOPPED_AT")) };
+	return 0;
 }
+C
+at() { # SECONDS behind noon
+	STOPPED_AT=$((noon + $1))
+	export STOPPED_AT
+}
+cadre() { with clock "$CADRE" "$@"; }
 
 # The commands are the same at each width; the last two wait for who sits there.
-cat >play <<'PLAY'
+cat >play <<PLAY
+$(cat "$here/lib/preload.sh")
+PLAY
+cat >>play <<'PLAY'
+cadre() { with clock "$CADRE" "$@"; }
 show() {
 	echo "\$ cadre $*"
-	"$CADRE" "$@"
+	cadre "$@"
 	echo
 }
 CADRE_HOME=${CADRE_HOME%/*}/calmed show status

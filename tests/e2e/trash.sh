@@ -3,7 +3,6 @@
 # time and size, told by the doctor.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
-command -v flock >/dev/null || bad "flock is not there"
 trap 'cadre workspace destroy --yes back/b --team back >/dev/null 2>&1
 	cadre team destroy --yes old >/dev/null 2>&1; cadre team destroy --yes back >/dev/null 2>&1
 	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT

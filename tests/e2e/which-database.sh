@@ -78,28 +78,20 @@ counts 'the former one'
 echo 0 >.cadre/id.4711
 counts 'half an id'
 # A lock on the folder that is held too long is said, and nothing is changed beside it.
-if command -v flock >/dev/null; then
-	cp .cadre/id "$TMPDIR/id" && cp "$XDG_STATE_HOME/cadre/known" "$TMPDIR/known" && echo . >.cadre/id
-	mkfifo held
-	flock -F .cadre sh -c ': >held; exec sleep 60' &
-	pid=$!
-	: <held
-	is 7 'locked by another process' cadre trust
-	is 1 . grep -c '^[0-9a-f]\{32\}' .cadre/id
-	cat "$TMPDIR/id" >.cadre/id && cp "$TMPDIR/known" "$XDG_STATE_HOME/cadre/known"
-	counts 'the state beside a lock'
-	kill "$pid" && wait "$pid"
-	rm held
-else
-	left_out "a folder that is locked: there is no flock"
-fi
+cp .cadre/id "$TMPDIR/id" && cp "$XDG_STATE_HOME/cadre/known" "$TMPDIR/known" && echo . >.cadre/id
+mkfifo held
+flock -F .cadre sh -c ': >held; exec sleep 60' &
+pid=$!
+: <held
+is 7 'locked by another process' cadre trust
+is 1 . grep -c '^[0-9a-f]\{32\}' .cadre/id
+cat "$TMPDIR/id" >.cadre/id && cp "$TMPDIR/known" "$XDG_STATE_HOME/cadre/known"
+counts 'the state beside a lock'
+kill "$pid" && wait "$pid"
+rm held
 # `sqlite3` beside it does not make another one of it.
-if command -v sqlite3 >/dev/null; then
-	sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
-	counts 'VACUUM'
-else
-	left_out "sqlite3 beside it: there is none"
-fi
+sqlite3 .cadre/state.db 'VACUUM' || bad "sqlite3"
+counts 'VACUUM'
 
 # --- an overlay, as containers have -------------------------------------------------------------
 

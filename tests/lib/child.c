@@ -141,7 +141,7 @@ const char *cadre_path(void)
 	return path && *path ? path : "build/cadre";
 }
 
-void cadre_path_with_seams(void)
+void cadre_path_with_disk(void)
 {
 	const char *path = cadre_path(), *end = strrchr(path, '/');
 	char other[4096];

@@ -32,8 +32,8 @@ int child_end_all(void);
 
 /* The command to test: $CADRE, else build/cadre. */
 const char *cadre_path(void);
-/* From now on the command is the one beside it whose clock and disk a test sets: tests/cadre. */
-void cadre_path_with_seams(void);
+/* From now on the command is the one beside it whose disk a test sets: tests/cadre. */
+void cadre_path_with_disk(void);
 /* `cadre serve` of a state, once it says that it is ready; its pid, or -1 with a
  * line on stderr. */
 pid_t host_start(const char *home, const char *const *env, const char *log, int ms);

@@ -2,7 +2,8 @@
 #
 # A hook ends after a second, whatever it waits for; a busy machine needs as much for what takes
 # an idle one some milliseconds.  Where its end in time is not what is tested, that second is a minute.
-cc -shared -fPIC -o "$TMPDIR/patient.so" -x c - <<-'END' || bad "cc"
+. "$(dirname "$0")/../lib/preload.sh"
+preload patient <<-'END'
 	#include <sys/syscall.h>
 	#include <time.h>
 	#include <unistd.h>
@@ -16,13 +17,7 @@ cc -shared -fPIC -o "$TMPDIR/patient.so" -x c - <<-'END' || bad "cc"
 	}
 END
 # hook WORD...: `cadre hook` that takes its time.
-hook() { with "$TMPDIR/patient.so" "$CADRE" hook "$@"; }
-# with LIBRARY COMMAND...: runs it with other functions of the C library.
-with() {
-	library=$1
-	shift
-	ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" LD_PRELOAD=$library "$@"
-}
+hook() { with patient "$CADRE" hook "$@"; }
 # lapse: the leases of messages that were received have ended.
 lapse() {
 	sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" \

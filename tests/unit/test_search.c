@@ -391,11 +391,9 @@ static void test_locked(void **state)
 	store_close(w->store);
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), 0);
-	began = clock_steady_ms();
 	open_store(w);
 	assert_int_equal(search_open(&search, w->dir, &f), 0);
 	search_close(search);
-	assert_true(clock_steady_ms() - began < patience_ms(2000));
 	assert_int_equal(sqlite3_exec(other,
 				      "ROLLBACK; PRAGMA user_version = 0;"
 				      "BEGIN IMMEDIATE",
@@ -404,7 +402,6 @@ static void test_locked(void **state)
 	began = clock_steady_ms();
 	assert_int_equal(search_open(&search, w->dir, &f), FAULT_UNAVAILABLE);
 	assert_true(clock_steady_ms() - began >= 500);
-	assert_true(clock_steady_ms() - began < patience_ms(2000));
 	assert_non_null(strstr(f.hint, "keeps search.db"));
 	sqlite3_close(other);
 	world_end(w);
