@@ -4,7 +4,7 @@
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre down >/dev/null 2>&1' EXIT
+trap 'cadre down --all >/dev/null 2>&1' EXIT
 
 # --- before there is a state -----------------------------------------------------
 is 0 '^cadre [0-9]' cadre version
@@ -388,7 +388,7 @@ END
 fi
 if command -v zsh >/dev/null; then
 	cadre completion zsh >"$TMPDIR/completion"
-	is 0 '^lead painter$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion
+	is 0 '^lead painter role:lead role:painter$' zsh -f -c "compdef() { :; }; . $TMPDIR/completion
 		compadd() { shift 4; echo \"\$@\"; }
 		words=(cadre task assign 001 ''); CURRENT=5; _cadre"
 fi
