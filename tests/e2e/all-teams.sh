@@ -6,8 +6,7 @@ set -u
 follower=
 finish() {
 	[ -z "$follower" ] || kill "$follower" 2>/dev/null
-	for w in red/r blue/b; do cadre workspace destroy --yes "$w"; done >/dev/null 2>&1
-	cadre down >/dev/null 2>&1
+	cadre down --all >/dev/null 2>&1
 }
 trap finish EXIT
 

@@ -4,7 +4,7 @@
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
-trap 'cadre down >/dev/null 2>&1' EXIT
+trap 'cadre down --all >/dev/null 2>&1' EXIT
 
 # --- before there is a state -----------------------------------------------------
 is 0 '^cadre [0-9]' cadre version

@@ -70,6 +70,7 @@ for other in 1 0; do
 		UPDATE host SET alive_at = (strftime('%s') * 1000 - $hour * (id = 1)) * (id = 1 OR $other)"
 	lease=$(ask "SELECT lease_until FROM task")
 	cadre up >/dev/null
+	cadre send a "still there?" --team alpha >/dev/null # waits until the host has looked at leases
 	cadre down >/dev/null
 	moved=$(($(ask "SELECT lease_until FROM task") - lease))
 	case $other:$((moved / 1000000)) in
