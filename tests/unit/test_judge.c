@@ -17,7 +17,7 @@ static struct finding find(const double (*rounds)[2], size_t n, enum want want,
 
 	for (size_t i = 0; i < n; i++)
 		judge_round(&j, rounds[i][0], rounds[i][1]);
-	return judge_find(&j, want, limit);
+	return judge_find(&j, want, limit, 0);
 }
 
 static void the_ratio_is_the_median_of_the_rounds(void **state)
@@ -70,6 +70,58 @@ static void a_base_that_wavers_is_noisy(void **state)
 	assert_int_equal(find(wavers, 3, AT_LEAST, 1).verdict, VERDICT_NOISY);
 }
 
+static void what_is_over_the_base_is_judged_by_itself(void **state)
+{
+	/* The medians' own difference is 24. */
+	static const double rounds[][2] = { { 105, 100 }, { 140, 110 }, { 124, 90 } };
+	struct finding f = find(rounds, 3, AT_MOST_OVER, 30);
+
+	(void)state;
+	assert_float_equal(f.over, 30, 1e-9);
+	assert_int_equal(f.verdict, VERDICT_OK);
+	assert_int_equal(find(rounds, 3, AT_MOST_OVER, 29).verdict, VERDICT_SHORT);
+}
+
+/* A base with one thread may keep its pace beside them. */
+static void a_machine_that_others_had_is_noisy(void **state)
+{
+	struct judge j = { .n = 1, .value = { 3 }, .base = { 2 } };
+
+	(void)state;
+	assert_int_equal(judge_find(&j, AT_MOST, 2, 0.2).verdict, VERDICT_OK);
+	assert_int_equal(judge_find(&j, AT_MOST, 2, 0.21).verdict, VERDICT_NOISY);
+	assert_float_equal(judge_find(&j, AT_MOST, 2, 0.21).others, 0.21, 1e-9);
+}
+
+static void a_value_alone_is_never_noisy(void **state)
+{
+	(void)state;
+	assert_int_equal(judge_alone(12, 12).verdict, VERDICT_OK);
+	assert_int_equal(judge_alone(12.1, 12).verdict, VERDICT_SHORT);
+}
+
+static void only_a_noisy_line_is_measured_again(void **state)
+{
+	(void)state;
+	assert_true(judge_again(VERDICT_NONE, 0));
+	assert_true(judge_again(VERDICT_NOISY, 1));
+	assert_true(judge_again(VERDICT_NOISY, JUDGE_REPEATS));
+	assert_false(judge_again(VERDICT_NOISY, JUDGE_REPEATS + 1));
+	assert_false(judge_again(VERDICT_OK, 1));
+	assert_false(judge_again(VERDICT_SHORT, 1));
+	assert_false(
+		judge_again(VERDICT_NONE, 1)); /* its bench does not measure it here */
+}
+
+static void only_a_quiet_verdict_stays(void **state)
+{
+	(void)state;
+	assert_true(judge_stays(VERDICT_OK));
+	assert_true(judge_stays(VERDICT_SHORT));
+	assert_false(judge_stays(VERDICT_NOISY));
+	assert_false(judge_stays(VERDICT_NONE));
+}
+
 /* Ours may differ from round to round as much as it does: the base tells of the machine. */
 static void ours_may_waver(void **state)
 {
@@ -110,6 +162,11 @@ int main(void)
 		cmocka_unit_test(a_machine_that_slows_down_changes_no_ratio),
 		cmocka_unit_test(the_limit_belongs_to_what_is_wanted),
 		cmocka_unit_test(a_base_that_wavers_is_noisy),
+		cmocka_unit_test(what_is_over_the_base_is_judged_by_itself),
+		cmocka_unit_test(a_machine_that_others_had_is_noisy),
+		cmocka_unit_test(a_value_alone_is_never_noisy),
+		cmocka_unit_test(only_a_noisy_line_is_measured_again),
+		cmocka_unit_test(only_a_quiet_verdict_stays),
 		cmocka_unit_test(ours_may_waver),
 		cmocka_unit_test(a_single_round_has_no_spread),
 		cmocka_unit_test(shares_of_all),

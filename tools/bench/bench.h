@@ -1,17 +1,17 @@
 /*
  * bench - how fast it is, beside what it could be at best.
  *
- * Each bench measures some rows of the speed table, in a state of its own
- * below the ground's folder, and prints a line per row.  The base, a floor (the
- * same work without cadre) or a peer (another program's), is measured in the
- * same run, in turns with ours, and judge.h judges the ratio.  Nothing that a
- * bench has started outlives it.
+ * Each bench measures some lines of the speed table, in a state of its own below the
+ * ground's folder.  The base, a floor (the same work without cadre) or a peer (another
+ * program's), is measured in the same run, in turns with ours, and judge.h judges the
+ * ratio.  Nothing that a bench has started outlives it.
  *
- * The files: judge.c (ratio, spread, verdict), others.c (how much of the
- * machine was not ours), ground.c (clock, folders, children), stage.c (a state
- * and its host), load.c (clients that are answered), talk.c, redis.c and
- * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone
- * can do), then one file per group of rows.
+ * The files: table.c (the lines: what stands beside what, and what is wanted), score.c
+ * (what was found of each), page.c (docs/speed.md), judge.c (ratio, spread, verdict),
+ * others.c (how much of the machine was not ours), ground.c (clock, folders, children),
+ * stage.c (a state and its host), load.c (clients that are answered), talk.c, redis.c and
+ * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone can do),
+ * then one file per group of lines.
  */
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
@@ -25,7 +25,34 @@
 #include "tools/bench/judge.h"
 #include "tools/bench/others.h"
 
-/* Settings and folders that all benches share. */
+enum { BENCH_LINES = 6, SCORES_MOST = 64 };
+
+struct bench_ground;
+
+/* A line of the table. */
+struct line {
+	const char *name, *unit;
+	enum want want;
+	double limit;
+	const char *what, *beside; /* for docs/speed.md; beside NULL: nothing */
+};
+
+/* A program that measures lines. */
+struct bench {
+	const char *name;
+	int (*run)(struct bench_ground *g);
+	struct line lines[BENCH_LINES]; /* to the first without a name */
+};
+
+extern const struct bench bench_table[]; /* ends with a NULL name */
+
+struct score {
+	const struct line *line;
+	bool chosen;
+	struct finding found;
+};
+
+/* Settings and folders that all benches share, and what they have found. */
 struct bench_ground {
 	const char *self; /* the command, which is measured */
 	char dir[200]; /* for states and servers; removed at the end */
@@ -34,30 +61,31 @@ struct bench_ground {
 	bool many; /* growth behind ten times as much */
 	bool peers; /* Redis and PostgreSQL too */
 	struct others others; /* as this bench began */
+	struct score scores[SCORES_MOST]; /* in the table's order */
+	size_t n_scores;
 };
 
-struct bench {
-	const char *name, *doc;
-	int (*run)(struct bench_ground *g);
-};
+/* --- score.c ----------------------------------------------------------------- */
 
-extern const struct bench bench_table[]; /* ends with a NULL name */
+/* Chooses the lines that are named, or all whose bench is; without names, all. */
+int score_choose(struct bench_ground *g, int n, char *const *names);
+/* Whether a line is to be measured: it is chosen, and no run has found it quiet. */
+bool score_due(const struct bench_ground *g, const char *name);
+/* Judges the rounds of a line, after what was started for them has ended.  A line without
+ * rounds, or that is not due, stays as it is. */
+void score_rounds(struct bench_ground *g, const char *name, const struct judge *j);
+/* The same for a value that stands beside nothing. */
+void score_alone(struct bench_ground *g, const char *name, double value);
 
-/* Prints a line of the table: the medians of ours and of the base, their ratio, how much
- * the base's rounds differ (spread), how much of the machine others had, and whether the
- * ratio is what is wanted.  What the bench has started has ended before. */
-void score_rounds(struct bench_ground *g, const char *name, const char *unit,
-		  const struct judge *j, enum want want, double limit);
+/* Runs a bench for its lines that are due, again for those that are noisy; prints them. */
+int score_run(struct bench_ground *g, const struct bench *b);
+/* Says how all lines were found: 0 where none is short, and one at least was measured. */
+int score_end(const struct bench_ground *g);
 
-/* A line whose figure stands for itself, or has been judged. */
-struct score {
-	const char *name, *unit, *target;
-	double value, base; /* base 0: compared with nothing */
-	double ratio, spread; /* 0: value / base; unknown */
-	double others; /* the share of the machine that others had */
-	bool ok, noisy;
-};
-void score_print(const struct score *s);
+/* --- page.c ------------------------------------------------------------------ */
+
+/* Writes all that was found as a page of docs. */
+int page_write(const struct bench_ground *g, const char *path);
 
 /* Says on stderr what is under way; the table is on stdout. */
 void bench_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -88,9 +88,8 @@ int bench_claim(struct bench_ground *g)
 	free(s);
 	if (rc)
 		return -1;
-	score_rounds(g, "claim-64", "pairs/s", &floor, AT_LEAST, 0.1);
-	if (peer.n)
-		score_rounds(g, "claim-64-postgresql", "pairs/s", &peer, AT_LEAST, 4);
+	score_rounds(g, "claim-64", &floor);
+	score_rounds(g, "claim-64-postgresql", &peer);
 	return 0;
 }
 
@@ -113,6 +112,6 @@ int growth_claims(struct bench_ground *g)
 	free(large);
 	free(small);
 	if (rc == 0)
-		score_rounds(g, "growth-claim", "pairs/s", &j, AT_LEAST, 0.77);
+		score_rounds(g, "growth-claim", &j);
 	return rc;
 }

@@ -243,6 +243,6 @@ int bench_boot(struct bench_ground *g)
 	}
 	stage_free(s);
 	if (rc == 0)
-		score_rounds(g, "boot", "s", &j, AT_MOST, 2.5);
+		score_rounds(g, "boot", &j);
 	return rc;
 }

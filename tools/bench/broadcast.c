@@ -86,6 +86,6 @@ int bench_broadcast(struct bench_ground *g)
 	floor_close(floor);
 	stage_free(s);
 	if (rc == 0)
-		score_rounds(g, "broadcast", "ms-p50", &j, AT_MOST, 25);
+		score_rounds(g, "broadcast", &j);
 	return rc;
 }

@@ -140,6 +140,6 @@ int bench_direct(struct bench_ground *g)
 	}
 	stage_free(s);
 	if (rc == 0)
-		score_rounds(g, "direct", "ms-p99", &j, AT_MOST, 10);
+		score_rounds(g, "direct", &j);
 	return rc;
 }

@@ -31,24 +31,50 @@ void judge_round(struct judge *j, double value, double base)
 	j->base[j->n++] = base;
 }
 
-struct finding judge_find(const struct judge *j, enum want want, double limit)
+static bool is_met(const struct finding *f, enum want want, double limit)
 {
-	double value[JUDGE_ROUNDS], base[JUDGE_ROUNDS], ratio[JUDGE_ROUNDS];
-	struct finding f;
-	bool ok;
+	if (want == AT_MOST_OVER)
+		return f->over <= limit;
+	return want == AT_LEAST ? f->ratio >= limit : f->ratio <= limit;
+}
+
+struct finding judge_find(const struct judge *j, enum want want, double limit,
+			  double others)
+{
+	double value[JUDGE_ROUNDS], base[JUDGE_ROUNDS], ratio[JUDGE_ROUNDS],
+		over[JUDGE_ROUNDS];
+	struct finding f = { .others = others };
 
 	assert(j->n > 0);
 	memcpy(value, j->value, sizeof(value));
 	memcpy(base, j->base, sizeof(base));
-	for (size_t i = 0; i < j->n; i++)
+	for (size_t i = 0; i < j->n; i++) {
 		ratio[i] = j->value[i] / j->base[i];
+		over[i] = j->value[i] - j->base[i];
+	}
 	f.value = judge_median(value, j->n);
 	f.base = judge_median(base, j->n); /* sorted from here on */
 	f.ratio = judge_median(ratio, j->n);
+	f.over = judge_median(over, j->n);
 	f.spread = base[j->n - 1] / base[0];
-	ok = want == AT_LEAST ? f.ratio >= limit : f.ratio <= limit;
-	f.verdict = f.spread > JUDGE_SPREAD ? VERDICT_NOISY
-		    : ok                    ? VERDICT_OK
-					    : VERDICT_SHORT;
+	f.verdict = f.spread > JUDGE_SPREAD || others > JUDGE_OTHERS ? VERDICT_NOISY
+		    : is_met(&f, want, limit)                        ? VERDICT_OK
+								     : VERDICT_SHORT;
 	return f;
+}
+
+struct finding judge_alone(double value, double limit)
+{
+	return (struct finding){ .value = value,
+				 .verdict = value <= limit ? VERDICT_OK : VERDICT_SHORT };
+}
+
+bool judge_stays(enum verdict v)
+{
+	return v == VERDICT_OK || v == VERDICT_SHORT;
+}
+
+bool judge_again(enum verdict v, int runs)
+{
+	return runs == 0 || (v == VERDICT_NOISY && runs <= JUDGE_REPEATS);
 }

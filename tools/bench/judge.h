@@ -3,8 +3,9 @@
  *
  * A figure of a machine says as much of the machine as of what was measured: two
  * machines, or one on two days, differ threefold.  So each round measures ours and the
- * base, one behind the other within seconds, and what is judged is their ratio.  Where
- * the base's own rounds differ too much the machine was busy, and nothing is said.
+ * base, one behind the other within seconds, and what is judged is their ratio, or what
+ * ours has over the base.  Where the base's own rounds differ too much, or others had too
+ * much of the machine, it was busy: nothing is said, and the line is measured again.
  */
 #ifndef TOOLS_BENCH_JUDGE_H
 #define TOOLS_BENCH_JUDGE_H
@@ -12,9 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { JUDGE_ROUNDS = 16 };
+enum { JUDGE_ROUNDS = 16, JUDGE_REPEATS = 3 };
 
 #define JUDGE_SPREAD 1.5 /* the base's slowest and quickest round are noisy beyond it */
+#define JUDGE_OTHERS 0.2 /* so they are where others had more of the machine */
 
 /* Rounds in turn; zeroed before the first. */
 struct judge {
@@ -23,18 +25,32 @@ struct judge {
 };
 void judge_round(struct judge *j, double value, double base);
 
-enum want { AT_LEAST, AT_MOST };
-enum verdict { VERDICT_OK, VERDICT_SHORT, VERDICT_NOISY };
+enum want {
+	AT_LEAST, /* the ratio */
+	AT_MOST, /* the ratio */
+	AT_MOST_OVER, /* what ours has over the base, in the line's unit */
+	AT_MOST_ALONE, /* the value: it stands beside nothing */
+};
+enum verdict { VERDICT_NONE, VERDICT_OK, VERDICT_SHORT, VERDICT_NOISY };
 
 struct finding {
-	double value, base; /* medians */
-	double ratio; /* the median of the rounds' own ratios */
+	double value, base; /* medians; base 0: none */
+	double ratio, over; /* the medians of the rounds' own */
 	double spread; /* of the base: its largest round by its smallest */
-	enum verdict verdict;
+	double others; /* the share of the machine that others had */
+	enum verdict verdict; /* VERDICT_NONE: not measured yet */
 };
 
 /* Judges the rounds, of which there is at least one, none with a base of 0. */
-struct finding judge_find(const struct judge *j, enum want want, double limit);
+struct finding judge_find(const struct judge *j, enum want want, double limit,
+			  double others);
+/* Judges a value that others cannot change, such as memory: at most `limit`. */
+struct finding judge_alone(double value, double limit);
+
+/* Whether a verdict is to stay, so that nobody picks the better of two. */
+bool judge_stays(enum verdict v);
+/* Whether a line is measured once more, after so many runs of which the last found this. */
+bool judge_again(enum verdict v, int runs);
 
 /* The value in the middle, or at this share (0.99) of all; sorts them. */
 double judge_median(double *v, size_t n);

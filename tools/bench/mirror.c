@@ -85,6 +85,6 @@ int bench_mirror(struct bench_ground *g)
 			return -1;
 		judge_round(&j, ours, base);
 	}
-	score_rounds(g, "mirror", "s", &j, AT_MOST, 1.5);
+	score_rounds(g, "mirror", &j);
 	return 0;
 }

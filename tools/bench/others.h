@@ -7,8 +7,6 @@
 #ifndef TOOLS_BENCH_OTHERS_H
 #define TOOLS_BENCH_OTHERS_H
 
-#define OTHERS_MOST 0.2 /* beyond it figures are noisy */
-
 /* Seconds of all processors since some time before. */
 struct others {
 	double busy, all; /* of the machine, what a hypervisor took included */

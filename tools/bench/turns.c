@@ -13,7 +13,7 @@
 #include "tools/bench/floor.h"
 #include "tools/bench/stage.h"
 
-enum { ROUNDS = 5, TURNS = 40, PATIENCE_MS = 10000, MOST_MS = 5 };
+enum { ROUNDS = 5, TURNS = 40, PATIENCE_MS = 10000 };
 
 struct scene {
 	struct stage stage;
@@ -104,29 +104,6 @@ static int play_round(struct scene *s, struct floor_page *page, struct judge *ov
 	return 0;
 }
 
-static void tell(struct bench_ground *g, const struct judge *j)
-{
-	const struct finding f = judge_find(j, AT_MOST, 1e9);
-	double over[JUDGE_ROUNDS], others = others_since(&g->others);
-
-	for (size_t i = 0; i < j->n; i++) {
-		over[i] = j->value[i] - j->base[i];
-		bench_tell("turn-p50 round %zu: %.2f ms, base %.2f, %.2f over it", i + 1,
-			   j->value[i], j->base[i], over[i]);
-	}
-	score_print(&(struct score){ .name = "turn-p50",
-				     .unit = "ms",
-				     .target = "<=base+5ms",
-				     .value = f.value,
-				     .base = f.base,
-				     .ratio = f.ratio,
-				     .spread = f.spread,
-				     .ok = judge_median(over, j->n) <= MOST_MS,
-				     .others = others,
-				     .noisy = f.spread > JUDGE_SPREAD ||
-					      others > OTHERS_MOST });
-}
-
 int bench_turns(struct bench_ground *g)
 {
 	struct scene *s = xcalloc(1, sizeof(*s));
@@ -136,13 +113,13 @@ int bench_turns(struct bench_ground *g)
 
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
 		rc = play_round(s, &page, &j, g);
-	if (rc == 0)
-		tell(g, &j);
 	stage_call(&s->stage, "team.destroy", "{\"team\":\"g\",\"confirm\":true}", NULL);
 	if (s->fd > 0)
 		close(s->fd);
 	stage_close(&s->stage);
 	floor_page_close(&page);
 	free(s);
+	if (rc == 0)
+		score_rounds(g, "turn-p50", &j);
 	return rc;
 }

@@ -1,0 +1,77 @@
+/* docs/speed.md: what a whole run has found. */
+#include "tools/bench/bench.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static void page_head(FILE *out)
+{
+	time_t now = time(NULL);
+	char date[16];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+	fprintf(out,
+		"# How fast it is\n\n"
+		"`make bench` wrote this page on %s, on a machine of %ld cores.\n\n"
+		"A figure a second says as much of the machine as of cadre. So each line "
+		"stands beside a base that is measured in turn with it, within seconds. What "
+		"counts is their ratio (×), or what cadre takes more than the base (+); "
+		"memory stands for itself.\n\n"
+		"A line is `ok` or `short` of what is wanted. It is `noisy` where the base's "
+		"own rounds differ by more than %g ×, or other processes had more than %g %% "
+		"of the machine, and %d repeats were no better. `make bench NAME=…` measures "
+		"a line on your machine, and leaves this page alone. `PEERS=1` adds the lines "
+		"beside Redis and PostgreSQL.\n\n"
+		"What a call costs in instructions is the same on every machine. "
+		"`make bench-guard`, a part of `make check`, fails when it changes by more "
+		"than 10 %%.\n\n"
+		"| what | beside | ratio | wanted | verdict | `make bench NAME=` |\n"
+		"| --- | --- | --- | --- | --- | --- |\n",
+		date, sysconf(_SC_NPROCESSORS_ONLN), JUDGE_SPREAD, JUDGE_OTHERS * 100,
+		JUDGE_REPEATS);
+}
+
+/* The figure that counts, and the one that is wanted, as they are read. */
+static void page_figures(FILE *out, const struct line *l, const struct finding *f)
+{
+	if (l->want == AT_MOST_ALONE)
+		fprintf(out, "%.1f %s | ≤ %g %s", f->value, l->unit, l->limit, l->unit);
+	else if (l->want == AT_MOST_OVER)
+		fprintf(out, "%+.1f %s | ≤ +%g %s", f->over, l->unit, l->limit, l->unit);
+	else
+		fprintf(out, "%.*f × | %s %g ×", f->ratio < 10 ? 2 : 0, f->ratio,
+			l->want == AT_LEAST ? "≥" : "≤", l->limit);
+}
+
+static void page_row(FILE *out, const struct score *s)
+{
+	static const char *const verdicts[] = { "", "ok", "**short**", "noisy" };
+	const struct line *l = s->line;
+
+	fprintf(out, "| %s | %s | ", l->what, l->beside ? l->beside : "");
+	page_figures(out, l, &s->found);
+	fprintf(out, " | %s | `%s` |\n", verdicts[s->found.verdict], l->name);
+}
+
+int page_write(const struct bench_ground *g, const char *path)
+{
+	const char *before = "\nNot measured in this run: ";
+	FILE *out = fopen(path, "we");
+
+	if (!out)
+		return bench_fail("%s: %m", path);
+	page_head(out);
+	for (size_t i = 0; i < g->n_scores; i++)
+		if (g->scores[i].found.verdict != VERDICT_NONE)
+			page_row(out, &g->scores[i]);
+	for (size_t i = 0; i < g->n_scores; i++)
+		if (g->scores[i].found.verdict == VERDICT_NONE) {
+			fprintf(out, "%s`%s`", before, g->scores[i].line->name);
+			before = ", ";
+		}
+	fputs(before[0] == ',' ? ".\n" : "", out);
+	return ferror(out) | fclose(out) ? bench_fail("%s: %m", path) : 0;
+}
