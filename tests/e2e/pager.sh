@@ -11,9 +11,7 @@ seen() { tmux capture-pane -p; }
 types() { tmux send-keys "$@"; }
 
 cadre team create crew --roles coder >/dev/null
-for n in $(seq 1 40); do
-	cadre task create "Task number $n" >/dev/null
-done
+seq -f 'Task number %g' 40 | cadre task create - >/dev/null
 tmux new-session -d -x 80 -y 24 "env PS1='\\$ ' sh" || bad "no tmux"
 
 # An answer longer than the screen begins at its first line, and goes on.

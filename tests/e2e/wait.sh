@@ -57,7 +57,7 @@ tasks() { # with a host or without
 }
 
 cadre team create crew --roles a,b >/dev/null
-for n in 1 2 3 4 5 6 7 8; do cadre task create "task $n" >/dev/null; done
+seq -f 'task %g' 8 | cadre task create - >/dev/null
 tasks 001 002 003
 # A wait goes on where its team is renamed, and ends where that is destroyed.
 cadre team create other >/dev/null || bad "other"
@@ -146,7 +146,7 @@ grep -q 'only the waiting ends; go on with: cadre wait task 009$' "$TMPDIR/said"
 
 # With a host: the same, and through its death.
 cadre up >/dev/null || bad "up"
-for n in 10 11; do cadre task create "task $n" >/dev/null; done
+seq -f 'task %g' 10 11 | cadre task create - >/dev/null
 tasks 009 010 011
 begun wait task 011 --timeout $long
 kill -9 "$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
@@ -274,7 +274,7 @@ kill -CONT "$host"
 # A wait that a host has to fulfil gives one ten seconds to come, which it says once: where the
 # host dies meanwhile, and where none runs from the start.
 waited 0 workspace crew/a
-for n in 15 16; do cadre task create "task $n" >/dev/null; done
+seq -f 'task %g' 15 16 | cadre task create - >/dev/null
 cadre task assign 015 a --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done" >/dev/null || bad "assign 015"
 waited 0 task 015 in_progress
 begun wait result 015 --timeout $long
