@@ -214,6 +214,16 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 			 f);
 }
 
+size_t trash_called(const char *folder)
+{
+	size_t len = strcspn(folder, ".");
+	const char *end = folder + len;
+
+	while (!strncmp(end, ".gone", 5))
+		end += 5;
+	return *end ? 0 : len;
+}
+
 /* The mark in the name of a snapshot's entry, between its workspace's and the end of its id. */
 #define SNAPSHOT "-snapshot-"
 enum { ID_SHOWN = 8 };

@@ -60,6 +60,10 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 int trash_put(const char *home, const char *path, const struct trash_entry *as,
 	      struct fault *f);
 
+/* The length of the name that a folder had before a host that clears it away renamed it to
+ * `NAME.gone`, perhaps more than once; 0: it is a copy that was never whole. */
+size_t trash_called(const char *folder);
+
 /* Whether an entry's name is that of a snapshot.  Names of workspaces end with four digits,
  * whatever their teams and agents are called. */
 bool trash_is_snapshot(const char *name);

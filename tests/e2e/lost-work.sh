@@ -55,4 +55,11 @@ rm -r "$CADRE_HOME/replaced"
 is 0 . cadre restart
 # The only team is meant where none is said.
 is 0 "^brought back $later as t-free-" cadre undo free
+
+# A folder that a host was clearing away when it ended is still to be moved.
+cadre down >/dev/null
+mkdir "$CADRE_HOME/workspaces/t-c-1a2b.gone" && echo kept >"$CADRE_HOME/workspaces/t-c-1a2b.gone/file"
+is 7 't-c-1a2b is still to be moved into the trash' cadre undo t-c-1a2b
+cadre up >/dev/null
+is 0 '^brought back t-c-1a2b as ' cadre undo t-c-1a2b
 exit $failed

@@ -157,20 +157,17 @@ static void before_starts(uv_work_t *work)
 		rename_folders(s);
 }
 
-/* The name that a folder had in `HOME/PARENT` before it was renamed to `NAME.gone`, perhaps
- * more than once; NULL for one of another parent, and for a copy that was never whole. */
+/* The name that a folder had in `HOME/PARENT`; NULL for one of another parent, and for a
+ * copy that was never whole. */
 static const char *called_in(struct sweep *s, const char *parent, const char *folder)
 {
 	const char *top = arena_printf(&s->arena, "%s/%s/", s->home, parent);
 	size_t n = strlen(top), len;
-	const char *end;
 
 	if (strncmp(folder, top, n) != 0)
 		return NULL;
-	len = strcspn(folder + n, ".");
-	for (end = folder + n + len; !strncmp(end, ".gone", 5);)
-		end += 5;
-	return len && !*end ? arena_strndup(&s->arena, folder + n, len) : NULL;
+	len = trash_called(folder + n);
+	return len ? arena_strndup(&s->arena, folder + n, len) : NULL;
 }
 
 /* The folder of a workspace, and its snapshots, go into the trash, and stay where that fails:

@@ -74,13 +74,16 @@ size_t undo_moving(const struct cli *cli, const json_t *living, struct arena *a,
 {
 	DIR *dir = opendir(arena_printf(a, "%s/workspaces", cli->home.dir));
 	struct dirent *e;
-	size_t n = 0;
+	size_t n = 0, len;
 
 	*names = NULL;
-	while (living && dir && (e = readdir(dir)))
-		if (!strchr(e->d_name, '.') && !json_object_get(living, e->d_name))
+	while (living && dir && (e = readdir(dir))) {
+		len = trash_called(e->d_name);
+		/* Another workspace may have the name of one that is on its way. */
+		if (len && (e->d_name[len] || !json_object_get(living, e->d_name)))
 			*(const char **)arena_push(a, names, &n, sizeof(**names)) =
-				arena_strdup(a, e->d_name);
+				arena_strndup(a, e->d_name, len);
+	}
 	if (dir)
 		closedir(dir);
 	return n;
