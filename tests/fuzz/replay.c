@@ -147,14 +147,15 @@ static void run(struct replay *r, const struct piece *p)
 
 int main(int argc, char **argv)
 {
-	struct replay r = { 0 };
-	struct piece changed = { .bytes = xmalloc(INPUT_MOST) };
+	static struct replay r; /* static, so that nothing is taken for a leak */
+	static struct piece changed;
 
 	if (argc < 5) {
 		fprintf(stderr, "usage: %s CHANGED DICE DICTIONARY KEPT [FILE...]\n",
 			argv[0]);
 		return 2;
 	}
+	changed.bytes = xmalloc(INPUT_MOST);
 	r.dice.state = strtoull(argv[2], NULL, 10);
 	read_words(&r, argv[3]);
 	r.file = open(argv[4], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -17,7 +17,11 @@ command -v qemu-system-x86_64 >/dev/null && command -v qemu-img >/dev/null || {
 	exit 77
 }
 
-bad() { echo "FAILED: $*"; failed=1; }
+bad() { # and what the host has said last
+	echo "FAILED: $*"
+	cadre logs -n 10 2>/dev/null
+	failed=1
+}
 
 . "$(dirname "$0")/../lib/patience.sh"
 patience=1200
@@ -25,8 +29,11 @@ patience=1200
 # An image, and a network of the story's own: what its VMs need of the machine's
 # is made in there, where nobody else's is.
 need_image() {
-	newest=$(find "$CADRE_IMAGES/default" -name initrd -newer "$build/cadre-guest" 2>/dev/null)
-	[ -n "$newest" ] || cadre image build >/dev/null || { bad "image build"; exit 1; }
+	inputs=$(cat "$build/cadre-guest" "$(dirname "$0")"/../../tools/cadre/image/* | sha256sum)
+	[ "$inputs" = "$(cat "$build/vm/inputs" 2>/dev/null)" ] || {
+		cadre image build >/dev/null || { bad "image build"; exit 1; }
+		echo "$inputs" >"$build/vm/inputs"
+	}
 	[ -z "${ALONE-}" ] && [ "$(id -u)" = 0 ] || return 0
 	ALONE=1 exec unshare -n sh "$0"
 }
