@@ -5,7 +5,7 @@
  *
  * Nothing at all and each FILE are run, then CHANGED inputs that are made of them: bytes are set, cut out and
  * doubled, words of DICTIONARY (libFuzzer's format; - for none) put in, two seeds joined.  DICE
- * chooses the changes: the same number makes the same inputs.  The input that runs stands in
+ * chooses the changes: the same number makes the same inputs.  Three seconds of the processor end it.  The input that runs stands in
  * the file KEPT, which is there behind a crash, and gone behind a run without one.
  */
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -21,7 +22,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { INPUT_MOST = 65536, WORDS_MOST = 256 };
+enum { INPUT_MOST = 65536, WORDS_MOST = 256, CPU_MOST = 3 * CLOCKS_PER_SEC };
 
 struct piece {
 	uint8_t *bytes;
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
 {
 	static struct replay r; /* static, so that nothing is taken for a leak */
 	static struct piece changed;
+	long n;
 
 	if (argc < 5) {
 		fprintf(stderr, "usage: %s CHANGED DICE DICTIONARY KEPT [FILE...]\n",
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
 		r.seeds[i] = read_piece(argv[4 + i]);
 	for (size_t i = 0; i < r.n_seeds; i++)
 		run(&r, &r.seeds[i]);
-	for (long n = strtol(argv[1], NULL, 10); n > 0; n--) {
+	for (n = strtol(argv[1], NULL, 10); n > 0 && clock() < CPU_MOST; n--) {
 		const struct piece *seed = &r.seeds[below(&r, r.n_seeds)];
 
 		memcpy(changed.bytes, seed->bytes, seed->size);
@@ -179,6 +181,7 @@ int main(int argc, char **argv)
 		run(&r, &changed);
 	}
 	unlink(argv[4]);
-	printf("%zu seeds and %s changed ones\n", r.n_seeds, argv[1]);
+	printf("%zu seeds and %s changed ones, less %ld for want of time\n", r.n_seeds,
+	       argv[1], n);
 	return 0;
 }
