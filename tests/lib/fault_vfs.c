@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "storage/inside.h"
+
 struct disk {
 	sqlite3_vfs vfs, *real;
 	struct fault_control *control;
