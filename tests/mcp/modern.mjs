@@ -122,10 +122,10 @@ export async function listen(w) {
 	ask('none', {});
 	await p.wait(about('none', 'subscriptions/acknowledged'));
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'x' });
-	await p.wait((m) => about(42, 'resources/updated')(m) && m.params.uri === uris[1], 3000);
+	await p.wait((m) => about(42, 'resources/updated')(m) && m.params.uri === uris[1]);
 	ok(!p.messages.some(about('s', 'resources/updated')));
 	await w.operator.tool('team_message', { team: 'alpha', to: ['bob'], content: 'x' });
-	await p.wait(about('s', 'resources/updated'), 3000);
+	await p.wait(about('s', 'resources/updated'));
 	p.note('notifications/cancelled', { requestId: 42, _meta: meta() });
 	await p.modern('tools/list');
 	const n = p.messages.filter(about(42, 'resources/updated')).length;
@@ -139,7 +139,7 @@ export async function listen(w) {
 	const lists = await operator.wait(about(7, 'subscriptions/acknowledged'));
 	deepEqual(lists.params.notifications, { resourceSubscriptions: [], resourcesListChanged: true });
 	await w.operator.tool('team', { action: 'create', name: 'heard-of' });
-	await operator.wait(about(7, 'resources/list_changed'), 3000);
+	await operator.wait(about(7, 'resources/list_changed'));
 	equal(await operator.end(), 0);
 	equal(await p.end(), 0); // ends what is open gracefully
 	ok(!p.messages.some((m) => m.id === 42 && !m.method));

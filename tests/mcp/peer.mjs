@@ -80,7 +80,7 @@ export class Peer {
 		this.raw(`${JSON.stringify(message)}\n`);
 	}
 	// The first message, from now on or already there, that `is` takes.
-	wait(is, ms = 10000) {
+	wait(is, ms = 60000) {
 		ms *= scale;
 		const found = this.messages.find(is);
 		if (found) return Promise.resolve(found);
@@ -118,7 +118,7 @@ export class Peer {
 	}
 	async end() {
 		this.child.stdin.end();
-		const timer = setTimeout(() => this.child.kill('SIGKILL'), 5000 * scale);
+		const timer = setTimeout(() => this.child.kill('SIGKILL'), 60000 * scale);
 		const code = await this.exited;
 		clearTimeout(timer);
 		return code;

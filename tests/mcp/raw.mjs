@@ -261,11 +261,11 @@ export async function subscriptions(w) {
 			error(await p.ask('resources/read', { uri }), -32002));
 	await w.operator.tool('team_message', { team: 'alpha', to: ['erin'], content: 'not for bob' });
 	await w.operator.tool('team_message', { team: 'alpha', to: ['bob'], content: 'hello' });
-	await p.wait(updated('cadre://inbox/alpha/bob'), 3000);
+	await p.wait(updated('cadre://inbox/alpha/bob'));
 	ok(!p.messages.some(updated('cadre://board/alpha')));
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'seen' });
-	await p.wait(updated(`cadre://task/alpha/${id}`), 3000);
-	await p.wait(updated('cadre://board/alpha'), 3000);
+	await p.wait(updated(`cadre://task/alpha/${id}`));
+	await p.wait(updated('cadre://board/alpha'));
 	deepEqual((await p.ask('resources/unsubscribe', { uri: 'cadre://inbox/alpha/bob' })).result, {});
 	const before = p.messages.filter(updated('cadre://inbox/alpha/bob')).length;
 	await w.operator.tool('team_message', { team: 'alpha', to: ['bob'], content: 'again' });
@@ -283,7 +283,7 @@ export async function listChanges(w) {
 	const change = async (args) => {
 		const n = changes(p);
 		await w.operator.tool('team', args);
-		await p.wait(() => changes(p) > n, 3000);
+		await p.wait(() => changes(p) > n);
 	};
 	ok(!(await list(p)).includes('cadre://team/passing'));
 	await list(bob); // a caller who sees one team and no other
@@ -305,7 +305,7 @@ export async function waitsAndCancel(w) {
 		arguments: { action: 'receive', wait_seconds: 30 } } });
 	deepEqual((await p.ask('ping')).result, {}); // goes on meanwhile
 	await w.operator.tool('team_message', { team: 'alpha', to: ['carol'], content: 'wake up' });
-	const got = await p.wait((m) => m.id === 'w', 3000);
+	const got = await p.wait((m) => m.id === 'w');
 	equal(JSON.parse(got.result.content[0].text).messages[0].content, 'wake up');
 	p.send({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'inbox',
 		arguments: { action: 'receive', wait_seconds: 30 } } });
@@ -346,7 +346,7 @@ export async function slowProgress(w) {
 	const m = { jsonrpc: '2.0', id: 'w', method: 'tools/call', params: { name: 'inbox',
 		arguments: { action: 'receive', wait_seconds: 11, keep: true }, _meta: { progressToken: 'tok' } } };
 	p.send(m);
-	await p.wait((x) => x.id === 'w', 20000);
+	await p.wait((x) => x.id === 'w');
 	const told = p.messages.filter((x) => x.method === 'notifications/progress').map((x) => x.params);
 	equal(told.length, 2);
 	ok(told[0].progress < told[1].progress && told[1].progress < told[1].total);
@@ -359,7 +359,7 @@ export async function waitIsCut(w) {
 	await p.ask('logging/setLevel', { level: 'info' });
 	p.send({ jsonrpc: '2.0', id: 'w', method: 'tools/call', params: { name: 'inbox',
 		arguments: { action: 'receive', wait_seconds: 300 } } });
-	const m = await p.wait((x) => x.method === 'notifications/message', 2000);
+	const m = await p.wait((x) => x.method === 'notifications/message');
 	match(m.params.data, /cut to 50/);
 	equal(await p.end(), 0);
 }
@@ -367,7 +367,7 @@ export async function waitIsCut(w) {
 export async function pipelined(w) {
 	const p = await w.legacy('bob');
 	const ids = Array.from({ length: 500 }, (_, i) => `p${i}`);
-	const all = Promise.all(ids.map((id) => p.wait((m) => m.id === id, 20000)));
+	const all = Promise.all(ids.map((id) => p.wait((m) => m.id === id)));
 	for (const id of ids)
 		p.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'task',
 			arguments: id.endsWith('0') ? { action: 'note', task: '001', text: id } : { action: 'list' } } });
@@ -378,14 +378,14 @@ export async function pipelined(w) {
 export async function slowKeep(w) {
 	const task = await w.task('to be kept');
 	const p = await w.legacy('dave');
-	const claim = await p.tool('task', { action: 'claim', task, lease_seconds: 5 * scale });
+	const claim = await p.tool('task', { action: 'claim', task, lease_seconds: 10 * scale });
 	ok(claim.said.epoch);
 	const stands = async () => (await w.operator.tool('task', { action: 'show', team: 'alpha', task }))
 		.said.task;
-	await new Promise((r) => setTimeout(r, 7500 * scale));
+	await new Promise((r) => setTimeout(r, 12000 * scale));
 	equal((await stands()).owner, 'dave'); // as long as the process lives
 	await p.end();
-	await new Promise((r) => setTimeout(r, 5500 * scale));
+	await new Promise((r) => setTimeout(r, 10500 * scale));
 	const after = await stands();
 	ok(after.owner !== 'dave' || Date.parse(after.lease_until) < Date.now());
 }

@@ -56,7 +56,7 @@ export async function tour(w, client, on, subscribe) {
 	on((n) => { updates.push(n.params.uri); wake(); });
 	const stop = await subscribe(`cadre://task/alpha/${id}`);
 	await w.operator.tool('task', { action: 'note', team: 'alpha', task: id, text: 'told' });
-	await Promise.race([updated, new Promise((_, no) => setTimeout(() => no(new Error('not told')), 3000 * scale))]);
+	await Promise.race([updated, new Promise((_, no) => setTimeout(() => no(new Error('not told')), 60000 * scale))]);
 	deepEqual([...new Set(updates)], [`cadre://task/alpha/${id}`]);
 	await stop();
 	await call('inbox', { action: 'receive', lease_seconds: 0, limit: 100 }); // so that the next one waits

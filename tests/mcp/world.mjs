@@ -16,22 +16,22 @@ export class World {
 	}
 	host(...words) {
 		if (this.hosted)
-			execFileSync(this.command, words, { env: this.env(), stdio: 'inherit', timeout: 30000 });
+			execFileSync(this.command, words, { env: this.env(), stdio: 'inherit', timeout: 120000 });
 	}
 	cadre(...args) {
 		execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), ...args],
-			{ env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 30000 });
+			{ env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 120000 });
 	}
 	direct(...args) {
-		execFileSync(this.command, ['--direct', ...args], { env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 30000 });
+		execFileSync(this.command, ['--direct', ...args], { env: this.env(), stdio: ['ignore', 'ignore', 'inherit'], timeout: 120000 });
 	}
 	token(agent) {
 		const said = execFileSync(this.command, [...(this.hosted ? [] : ['--direct']), '--json', '--team',
-			'alpha', 'agent', 'env', agent], { env: this.env(), timeout: 30000 });
+			'alpha', 'agent', 'env', agent], { env: this.env(), timeout: 120000 });
 		return JSON.parse(said).token;
 	}
 	said(...args) {
-		return JSON.parse(execFileSync(this.command, ['--json', ...args], { env: this.env(), timeout: 30000, maxBuffer: 1 << 26 }));
+		return JSON.parse(execFileSync(this.command, ['--json', ...args], { env: this.env(), timeout: 120000, maxBuffer: 1 << 26 }));
 	}
 	// A token that acts as the operator over HTTP.
 	operatorToken() {
