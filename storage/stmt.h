@@ -54,6 +54,8 @@ struct schema_object {
 
 extern const struct schema_object schema_table[];
 extern const int schema_count;
+/* Statements that fill the tables of a new file, as all migrations would, and set user_version. */
+extern const char schema_rows[];
 
 extern const struct statement statement_table[];
 extern const struct migration migration_table[];

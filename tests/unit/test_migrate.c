@@ -32,6 +32,7 @@ const struct schema_object schema_table[] = {
 	{ "table", "a", "a", "CREATE TABLE a (x INTEGER)" },
 };
 const int schema_count = 2;
+const char schema_rows[] = "PRAGMA user_version = 2;";
 const struct statement statement_table[SQL_COUNT + 1] = { { 0 } };
 
 struct place {

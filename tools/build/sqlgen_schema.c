@@ -1,10 +1,30 @@
-/* Writes the schema of the state file after all migrations, for
- * storage/schema_check.c. */
+/* Writes the state file as all migrations leave an empty one: its objects, with which
+ * storage/schema_check.c compares a file, and its rows, for one that is made. */
 #include "tools/build/sqlgen.h"
 
-#include <stdio.h>
+#include "core/base/alloc.h"
 
-void sqlgen_put_schema(const struct sqlgen_build *b)
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Columns that each new state draws for itself, as migrations/0001-first.sql does; a row holds
+ * the value of any other column. */
+#define DRAWN(column)                                                                    \
+	"CASE " column " WHEN 'incarnation' THEN '''lower(hex(randomblob(8)))'''"        \
+	" WHEN 'created_at' THEN"                                                        \
+	" '''CAST((julianday(''''now'''') - 2440587.5) * 86400000 AS INTEGER)'''"        \
+	" WHEN 'id_a' THEN '''random() & 4095''' WHEN 'id_b' THEN '''random() & 1023'''" \
+	" WHEN 'id_c' THEN '''random() & 281474976710655''' ELSE 'quote(' || name || ')' END"
+
+/* For each table a query whose rows are statements that insert the table's. */
+static const char tables[] =
+	"SELECT 'SELECT ''INSERT INTO ' || t.name || ' VALUES ('' || '"
+	" || (SELECT group_concat(" DRAWN(
+		"name") ", ' || '', '' || ')"
+			"	FROM pragma_table_info(t.name)) || ' || '');'' FROM ' || t.name"
+			" FROM sqlite_schema t WHERE t.type = 'table'";
+
+static void put_objects(const struct sqlgen_build *b)
 {
 	sqlite3_stmt *st = NULL;
 	int n = 0;
@@ -23,4 +43,27 @@ void sqlgen_put_schema(const struct sqlgen_build *b)
 	}
 	sqlite3_finalize(st);
 	printf("};\nconst int schema_count = %d;\n", n);
+}
+
+static void put_rows(const struct sqlgen_build *b)
+{
+	sqlite3_stmt *query = NULL, *row;
+
+	printf("const char schema_rows[] =");
+	sqlite3_prepare_v2(b->db, tables, -1, &query, NULL);
+	while (sqlite3_step(query) == SQLITE_ROW) {
+		sqlite3_prepare_v2(b->db, (const char *)sqlite3_column_text(query, 0), -1,
+				   &row, NULL);
+		while (sqlite3_step(row) == SQLITE_ROW)
+			put_string((const char *)sqlite3_column_text(row, 0));
+		sqlite3_finalize(row);
+	}
+	sqlite3_finalize(query);
+	printf("\n\t\t\"PRAGMA user_version = %d;\";\n", b->n_migrations);
+}
+
+void sqlgen_put_schema(const struct sqlgen_build *b)
+{
+	put_objects(b);
+	put_rows(b);
 }

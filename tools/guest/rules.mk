@@ -4,10 +4,11 @@ GUEST_MOST = 4194304
 GUEST_LIBS = -lsqlite3 -ljansson -l:libuv_a.a -lmd -pthread -ldl -lm
 
 all: $(GUEST)
-# The handlers of operations are left out of a program that asks a host for each.
+# The handlers of operations, and the tables of the state, are left out of a program that asks a
+# host for each.
 build/obj/tools/guest/ops.o: build/ops.gen.c | build/ops.stamp
 	$(call SAY,CC,$@) mkdir -p $(@D) && $(CC) $(CPPFLAGS) -DOPS_WITHOUT_HANDLERS $(PKG_CFLAGS) $(CFLAGS) -c -o $@ $<
-build/cadre-guest: build/obj/tools/guest/main.o build/obj/tools/guest/ops.o build/libcadre.a
+build/cadre-guest: $(patsubst %,build/obj/tools/guest/%.o,main ops state) build/libcadre.a
 	$(call SAY,LD,$@) $(CC) $(CFLAGS) -static -s -Wl,--gc-sections -Wl,-w -o $@ $^ $(GUEST_LIBS)
 	@test $$(stat -c %s $@) -le $(GUEST_MOST) || { echo "$@ is over $(GUEST_MOST) bytes"; exit 1; }
 
