@@ -180,13 +180,14 @@ static bool names_here(struct places *p, struct sqlgen_word w)
 static bool names_table(const char *sql, const char *table, struct sqlgen_word alias)
 {
 	struct places places = { .before = { "", 0 } };
-	struct sqlgen_word w = sqlgen_word_next(sql);
+	struct sqlgen_word w = { sql, 0 }, next;
 
-	for (; w.len; w = sqlgen_word_next(w.at + w.len)) {
-		struct sqlgen_word next = sqlgen_word_next(w.at + w.len);
-
+	if (!strcasestr(sql, table)) /* most statements lack most tables */
+		return false;
+	while ((w = sqlgen_word_next(w.at + w.len)).len) {
 		if (!names_here(&places, w) || !sqlgen_word_is(w, table))
 			continue;
+		next = sqlgen_word_next(w.at + w.len);
 		if (sqlgen_word_is(next, "AS"))
 			next = sqlgen_word_next(next.at + next.len);
 		if (!alias.len || sqlgen_word_same(w, alias) ||

@@ -11,7 +11,8 @@
 
 bool sqlgen_word_is(struct sqlgen_word w, const char *s)
 {
-	return w.len == strlen(s) && strncasecmp(w.at, s, w.len) == 0;
+	return w.len && tolower((unsigned char)*w.at) == tolower((unsigned char)*s) &&
+	       strncasecmp(w.at, s, w.len) == 0 && !s[w.len];
 }
 
 bool sqlgen_word_same(struct sqlgen_word a, struct sqlgen_word b)
