@@ -69,14 +69,14 @@ static void test_large_board(void **state)
 	ino_t last;
 
 	(void)state;
-	many(w, 5000);
+	many(w, 2000);
 	settle(w);
 	equal(w);
-	last = inode(w, "teams/demo/tasks/4999-a-task.md");
+	last = inode(w, "teams/demo/tasks/1999-a-task.md");
 	close_mirror(w);
 	unlink(at(w, ".cadre-cursor"));
 	settle(w);
-	assert_int_equal(inode(w, "teams/demo/tasks/4999-a-task.md"), last);
+	assert_int_equal(inode(w, "teams/demo/tasks/1999-a-task.md"), last);
 	run(w, "UPDATE task SET state = 6, updated_at = 77");
 	run(w, "INSERT INTO event (at, kind, team, actor, via, subject, target) "
 	       "SELECT 5, 207, 1, 1, 0, id, 0 FROM task");
@@ -94,12 +94,12 @@ static void test_short_turns(void **state)
 	int turns = 0;
 
 	(void)state;
-	many(w, 3000);
+	many(w, 1000);
 	do {
 		assert_int_equal(mirror_catch_up(&w->home, w->store, 20, &f), 0);
 		assert_int_equal(mirror_lag(&w->home, w->store, &lag, &f), 0);
 	} while (lag != 0 && ++turns < 1000);
-	print_message("3,000 tasks in %d short turns\n", turns + 1);
+	print_message("1,000 tasks in %d short turns\n", turns + 1);
 	assert_int_equal(lag, 0);
 	equal(w);
 	mirrored_close(w);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/place.h"
 #include "tests/lib/world.h"
 
 /* The tree: roof / (home / below, sibling), roof / uncle / cousin, and stranger beside it.  The
@@ -232,17 +233,18 @@ static void check_op(struct world *w, const struct op *op, const char *agent,
 static void nobody_reaches_another_team(void **state)
 {
 	static const char *const callers[] = { "coder", "lead" };
+	long each = 3, first = first_of(&each);
 	int checked = 0;
 	struct world w;
 
 	(void)state;
 	open_tree(&w);
-	for (size_t i = 0; i < op_count; i++)
+	for (size_t i = (size_t)first; i < op_count; i += (size_t)each)
 		for (size_t k = 0; k < 2; k++)
 			if (op_table[i].who < WHO_OPERATOR)
 				check_op(&w, &op_table[i], callers[k], &checked);
 	world_close(&w);
-	if (checked < 500)
+	if (checked < 500 / each)
 		fail_msg("only %d were checked", checked);
 }
 

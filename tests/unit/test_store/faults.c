@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/fault_vfs.h"
+#include "tests/lib/place.h"
 #include "tests/unit/test_store/place.h"
 
 static void test_failed_commit(void **state)
@@ -153,13 +154,13 @@ static bool survive(struct place *p, struct fault_control *c, long n, int *made)
 static void sweep(struct place *p, int kinds, int result)
 {
 	struct fault_control control = { .kinds = kinds, .result = result };
+	long each = 3, n = 1 + first_of(&each);
 	int made = 0;
-	long n = 1;
 
 	assert_int_equal(fault_vfs_register(&control), 0);
 	place_assert_sound(p); /* make it */
 	while (survive(p, &control, n, &made))
-		n++;
+		n += each;
 	fault_vfs_unregister();
 	assert_true(n > 5 && made > 0);
 	place_assert_sound(p);
