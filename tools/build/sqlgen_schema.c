@@ -2,27 +2,19 @@
  * storage/schema_check.c compares a file, and its rows, for one that is made. */
 #include "tools/build/sqlgen.h"
 
-#include "core/base/alloc.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 
-/* Columns that each new state draws for itself, as migrations/0001-first.sql does; a row holds
- * the value of any other column. */
-#define DRAWN(column)                                                                    \
-	"CASE " column " WHEN 'incarnation' THEN '''lower(hex(randomblob(8)))'''"        \
-	" WHEN 'created_at' THEN"                                                        \
-	" '''CAST((julianday(''''now'''') - 2440587.5) * 86400000 AS INTEGER)'''"        \
-	" WHEN 'id_a' THEN '''random() & 4095''' WHEN 'id_b' THEN '''random() & 1023'''" \
-	" WHEN 'id_c' THEN '''random() & 281474976710655''' ELSE 'quote(' || name || ')' END"
-
-/* For each table a query whose rows are statements that insert the table's. */
+/* For each table a query whose rows are statements that insert the table's.  Some columns each new
+ * state draws for itself, as migrations/0001-first.sql does. */
 static const char tables[] =
 	"SELECT 'SELECT ''INSERT INTO ' || t.name || ' VALUES ('' || '"
-	" || (SELECT group_concat(" DRAWN(
-		"name") ", ' || '', '' || ')"
-			"	FROM pragma_table_info(t.name)) || ' || '');'' FROM ' || t.name"
-			" FROM sqlite_schema t WHERE t.type = 'table'";
+	" || (SELECT group_concat(CASE name WHEN 'incarnation' THEN '''lower(hex(randomblob(8)))'''"
+	" WHEN 'created_at' THEN"
+	" '''CAST((julianday(''''now'''') - 2440587.5) * 86400000 AS INTEGER)'''"
+	" WHEN 'id_a' THEN '''random() & 4095''' WHEN 'id_b' THEN '''random() & 1023'''"
+	" WHEN 'id_c' THEN '''random() & 281474976710655''' ELSE 'quote(' || name || ')' END,"
+	" ' || '', '' || ') FROM pragma_table_info(t.name)) || ' || '');'' FROM ' || t.name"
+	" FROM sqlite_schema t WHERE t.type = 'table'";
 
 static void put_objects(const struct sqlgen_build *b)
 {
