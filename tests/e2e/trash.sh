@@ -3,6 +3,7 @@
 # time and size, told by the doctor.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
+. "$here/lib/preload.sh"
 trap 'cadre workspace destroy --yes back/b --team back >/dev/null 2>&1
 	cadre team destroy --yes old >/dev/null 2>&1; cadre team destroy --yes back >/dev/null 2>&1
 	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
@@ -101,8 +102,17 @@ until_is '^0$' entries
 # ends it.
 cadre down >/dev/null
 mkdir "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000"
-seq 60000 | (cd "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000" && xargs touch)
-cadre up >/dev/null
+seq 300 | (cd "$CADRE_HOME/trash/20200101-000000.4096.old-a-0000" && xargs touch)
+preload slow <<'END'
+#include <sys/syscall.h>
+#include <unistd.h>
+int unlinkat(int dir, const char *name, int flags)
+{
+	usleep(50000);
+	return (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+END
+with slow "$CADRE" up >/dev/null
 until_done sh -c "ls -d '$CADRE_HOME'/trash/.removing-* >/dev/null 2>&1 && ! ls -d '$CADRE_HOME'/trash/2*"
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 [ -d "$CADRE_HOME/trash/.removing-20200101-000000.4096.old-a-0000" ] || bad "it was removed before the kill"
