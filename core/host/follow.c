@@ -6,7 +6,7 @@
 #include "core/host/web/web.h"
 #include "ops.gen.h"
 
-enum { PAGE = 1000, NET_MS = 250 };
+enum { PAGE = 1000, NET_MS = 250, REST_MS = 10 };
 
 struct page {
 	struct host_event_row *rows;
@@ -96,10 +96,13 @@ static void on_page(struct job *job)
 		hosted_guest_event(host, &page->rows[i]);
 		reaper_event(host, &page->rows[i]);
 		turns_event(host, &page->rows[i]);
+		web_feed_event(host, &page->rows[i]);
 	}
 	job_free(job);
-	if (n)
-		web_feed_poke(host);
+	web_feed_poke(host);
+	w->rests = n && n < PAGE && !host->web.feed.reading
+			   ? uv_now(&host->loop) + REST_MS
+			   : 0;
 	if (w->again || n == PAGE)
 		follow_poke(host);
 }
@@ -117,16 +120,25 @@ static void read_next(struct host *host)
 	host_read(host, job);
 }
 
+static void on_later(uv_timer_t *later)
+{
+	follow_poke(later->data);
+}
+
 void follow_poke(struct host *host)
 {
 	struct follow *w = &host->follow;
+	const uint64_t now = uv_now(&host->loop);
+	const bool rests = w->rests > now && !host->waiters.n && !host->guests;
 
 	if (!w->wanted || host->stopping)
 		return;
 	if (w->reading)
 		w->again = true;
-	else
+	else if (!rests)
 		read_next(host);
+	else if (!uv_is_active((uv_handle_t *)&w->later))
+		uv_timer_start(&w->later, on_later, w->rests - now, 0);
 }
 
 static void on_bell(uv_fs_event_t *bell, const char *name, int events, int status)
@@ -173,8 +185,13 @@ void follow_want(struct host *host)
 	char bell[4200];
 	struct job *job;
 
-	if (w->wanted || host->stopping)
+	if (host->stopping)
 		return;
+	if (w->wanted) {
+		if (uv_is_active((uv_handle_t *)&w->later))
+			follow_poke(host);
+		return;
+	}
 	w->wanted = true;
 	snprintf(bell, sizeof(bell), "%s/bell", host->home->dir);
 	uv_fs_event_start(&w->bell, on_bell, bell, 0);
@@ -207,12 +224,14 @@ void follow_init(struct host *host)
 {
 	host->follow = (struct follow){ 0 };
 	uv_timer_init(&host->loop, &host->follow.net);
+	uv_timer_init(&host->loop, &host->follow.later);
 	uv_fs_event_init(&host->loop, &host->follow.bell);
-	host->follow.net.data = host->follow.bell.data = host;
+	host->follow.net.data = host->follow.later.data = host->follow.bell.data = host;
 }
 
 void follow_close(struct host *host)
 {
 	uv_close((uv_handle_t *)&host->follow.net, NULL);
+	uv_close((uv_handle_t *)&host->follow.later, NULL);
 	uv_close((uv_handle_t *)&host->follow.bell, NULL);
 }

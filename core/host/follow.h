@@ -3,9 +3,11 @@
  *
  * It looks after each batch of this process, when the bell of another one
  * rings, and four times a second in any case; but only while somebody wants
- * to know: waiting calls, and links to guests.  `recent` keeps the newest
- * number per key, so that a call which parks after its event was read runs
- * again; two keys in one place only cost a run for nothing.
+ * to know: waiting calls, links to guests, and clients who follow the log over
+ * HTTP.  Where only those are there, it rests a moment behind events that none
+ * of them wanted: silent followers cost other agents' calls little.  `recent`
+ * keeps the newest number per key, so that a call which parks after its event
+ * was read runs again; two keys in one place only cost a run for nothing.
  */
 #ifndef CORE_HOST_FOLLOW_H
 #define CORE_HOST_FOLLOW_H
@@ -20,7 +22,8 @@ enum { RECENT_KEYS = 1024 };
 
 struct follow {
 	uv_fs_event_t bell;
-	uv_timer_t net;
+	uv_timer_t net, later; /* later: runs where a look waits */
+	uint64_t rests; /* until this loop time, but not for waiting calls and guests */
 	int64_t position; /* events up to this one are read */
 	int64_t since; /* and all of those after this one */
 	int64_t recent[RECENT_KEYS];

@@ -26,6 +26,7 @@ struct web_door {
 	bool local; /* the Unix socket: its clients are the operator */
 };
 
+struct host_event_row;
 struct scraper;
 struct web_group;
 
@@ -33,10 +34,9 @@ struct web_group;
 struct web_feed {
 	struct web_group *groups; /* those who want the same stand together */
 	int64_t position; /* events up to this one are told */
-	bool reading, again;
+	int64_t wanted; /* the newest event so far that somebody may want */
+	bool reading;
 	uv_timer_t alive; /* runs while there are groups */
-	uv_timer_t later; /* runs where the next page waits */
-	uint64_t rests; /* until this loop time: nobody wanted the last page */
 	char incarnation[40]; /* of the state, as event.list tells it */
 };
 
@@ -60,7 +60,9 @@ struct web {
 
 /* Opens both.  A failure is logged: the host serves its socket all the same. */
 void web_open(struct host *host);
-/* Tells those who follow the event log what is new in it. */
+/* Notes an event that host->follow has read, if somebody follows it. */
+void web_feed_event(struct host *host, const struct host_event_row *e);
+/* Tells those who follow the event log what they want of it, behind such events. */
 void web_feed_poke(struct host *host);
 /* Takes no more requests; calls that wait are ended. */
 void web_close(struct host *host);

@@ -1,8 +1,9 @@
 /*
  * web_feed - new events, for all who follow the log over HTTP.
  *
- * Followers who want the same stand in a group.  New events are read once for all groups, and
- * each follower of a group gets the same bytes.
+ * Followers who want the same stand in a group.  follow.c reads behind each commit which events
+ * there are; only where a group wants one of them are they read here, once for all groups, and
+ * each follower of a group gets the same bytes.  So silent followers cost others' events little.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,8 +19,6 @@ enum {
 	UNSENT_MOST =
 		1
 		<< 20, /* who has not taken more than so much reads on by itself, later */
-	REST_MS =
-		10, /* behind a page that nobody wanted, so that others' events cost little */
 	TICK_MS = 1000,
 	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
 };
@@ -55,8 +54,7 @@ struct told {
 struct page {
 	struct told *all; /* those that somebody wants */
 	size_t n;
-	int64_t last; /* event up to which it was read */
-	bool more;
+	int64_t last; /* event up to which it was read; 0: none could be */
 };
 
 /* Events that a group wants. */
@@ -136,7 +134,6 @@ static void read_page(struct job *job, struct store *store)
 	if (sql_all(call, events_after, &rows, &n, .after = job->number, .limit = PAGE) <
 	    0)
 		n = 0;
-	page->more = n == PAGE;
 	for (size_t i = 0; i < n; i++) {
 		if (is_told(job->owner, &rows[i]) && tell_row(job, &rows[i], page) < 0)
 			break; /* it is read again from here */
@@ -167,6 +164,8 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->kind = kind ? xstrdup(kind) : NULL;
 	g->next = feed->groups;
 	feed->groups = g;
+	if (host->follow.position > feed->wanted) /* nobody asked for this group so far */
+		feed->wanted = host->follow.position;
 	return g;
 }
 
@@ -209,9 +208,9 @@ void web_feed_tell(struct follower *f, const char *data, size_t len)
 	http_send(f->x, data, len);
 }
 
-static bool wants(const struct web_group *g, const struct told *t)
+static bool group_wants(const struct web_group *g, int64_t team, int kind)
 {
-	return is_wanted(&(struct want){ g->team, g->kind }, t->team, t->kind);
+	return is_wanted(&(struct want){ g->team, g->kind }, team, kind);
 }
 
 static void tell_follower(struct follower *f, const struct page *page,
@@ -223,7 +222,8 @@ static void tell_follower(struct follower *f, const struct page *page,
 	if (sent < first)
 		web_feed_tell(f, all->data, all->len);
 	for (size_t i = 0; i < page->n && sent >= first; i++)
-		if (page->all[i].seq > sent && wants(g, &page->all[i]))
+		if (page->all[i].seq > sent &&
+		    group_wants(g, page->all[i].team, page->all[i].kind))
 			web_feed_tell(f, page->all[i].frame, page->all[i].len);
 	f->sent = sent < page->last ? page->last : sent;
 	if (http_unsent(f->x) > UNSENT_MOST)
@@ -239,7 +239,7 @@ static void tell_group(struct web_group *g, const struct page *page)
 	int64_t first = 0;
 
 	for (size_t i = 0; i < page->n; i++)
-		if (wants(g, &page->all[i])) {
+		if (group_wants(g, page->all[i].team, page->all[i].kind)) {
 			first = first ? first : page->all[i].seq;
 			text_add(&all, page->all[i].frame, page->all[i].len);
 		}
@@ -304,33 +304,43 @@ static void on_page(struct job *job)
 	struct host *host = reading->host;
 	struct web_feed *feed = &host->web.feed;
 	const struct page *page = job->call.out;
-	bool more = false;
+	const bool read = page && page->last, moved = read && page->last > feed->position;
 
 	feed->reading = false;
-	if (page && page->last) {
+	if (read)
 		feed->position = page->last;
-		more = page->more;
-		feed->rests = page->n || more ? 0 : uv_now(&host->loop) + REST_MS;
-		for (struct web_group *g = feed->groups; g; g = g->next) {
-			end_some(g, page);
-			if (g->late)
-				read_again(g);
-			else
-				tell_group(g, page);
-		}
+	for (struct web_group *g = read ? feed->groups : NULL; g; g = g->next) {
+		end_some(g, page);
+		if (g->late)
+			read_again(g);
+		else
+			tell_group(g, page);
 	}
 	job_free(job);
-	sweep(feed);
-	if (more || feed->again)
+	if (moved) /* else it is tried again when host->follow has looked again */
 		web_feed_poke(host);
 }
 
-static void on_later(uv_timer_t *timer)
+void web_feed_event(struct host *host, const struct host_event_row *e)
 {
-	struct host *host = timer->data;
+	const struct web_group *g = host->web.feed.groups;
+	const int kind = (int)e->kind;
 
-	host->web.feed.rests = 0;
-	web_feed_poke(host);
+	while (g && !may_end(kind) && !group_wants(g, e->team, kind))
+		g = g->next;
+	if (g)
+		host->web.feed.wanted = e->seq;
+}
+
+/* Whether somebody may want an event behind `position`.  All that host->follow has read are
+ * passed over if not, but none from before it began to read. */
+static bool is_due(struct web_feed *feed, const struct follow *follow)
+{
+	if (feed->wanted > feed->position || follow->since > feed->position)
+		return true;
+	if (follow->position > feed->position)
+		feed->position = follow->position;
+	return false;
 }
 
 void web_feed_poke(struct host *host)
@@ -339,15 +349,11 @@ void web_feed_poke(struct host *host)
 	struct reading *reading;
 	struct job *job;
 
-	if (!feed->groups || host->stopping)
+	if (feed->reading || host->stopping)
 		return;
-	feed->again = feed->reading;
-	if (feed->reading)
+	sweep(feed);
+	if (!feed->groups || !is_due(feed, &host->follow))
 		return;
-	if (feed->rests > uv_now(&host->loop)) {
-		uv_timer_start(&feed->later, on_later, REST_MS, 0);
-		return;
-	}
 	job = job_new(&host->jobs);
 	job->call.settings = &host->settings;
 	job->call.ids = host->ids;
@@ -426,12 +432,10 @@ void web_feed_open(struct host *host)
 	struct web_feed *feed = &host->web.feed;
 
 	uv_timer_init(&host->loop, &feed->alive);
-	uv_timer_init(&host->loop, &feed->later);
-	feed->alive.data = feed->later.data = host;
+	feed->alive.data = host;
 }
 
 void web_feed_close(struct host *host)
 {
 	uv_close((uv_handle_t *)&host->web.feed.alive, NULL);
-	uv_close((uv_handle_t *)&host->web.feed.later, NULL);
 }
