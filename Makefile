@@ -258,7 +258,7 @@ lint: all
 bench:
 	@tools/setup --build $(if $(PEERS),--peers)
 	+@$(MAKE) --no-print-directory $(JOBS) all build/bench
-	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/bench $(NAME)
+	@PEERS=$(PEERS) CADRE_IMAGES=$${CADRE_IMAGES-$(CURDIR)/build/vm/images} build/bench $(if $(NAME),$(NAME),--page docs/speed.md)
 bench-guard:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
