@@ -14,7 +14,7 @@ enum {
 	LARGE = 4, /* large tasks: one for each door to work on */
 	MESSAGES = 4, /* of 256 KiB and as much metadata, to one agent for each door */
 	PRINTED = 800000, /* control characters that a command printed */
-	ENTRIES = 15000, /* of one directory */
+	ENTRIES = 3500, /* of one directory, with names of control characters */
 	FLAT = 800000, /* control characters of a note in the vault */
 	CONTENT = 262144, /* the longest text of a message */
 	RESERVATIONS = 1024, /* each with the longest reason */
