@@ -98,9 +98,6 @@ struct backend {
 		      struct fault *f);
 	int (*restore)(void *self, const struct workspace_spec *spec, const char *id,
 		       struct fault *f);
-	/* Lets it stand still, or go on; NULL: cannot. */
-	int (*pause)(void *self, const struct workspace_spec *spec, bool on,
-		     struct fault *f);
 	/* The last line that a dead VM said about itself, or "". */
 	void (*last_words)(void *self, const struct workspace_spec *spec, char out[200]);
 	/* Looks after what a running VM leaves behind; called all the time. */
