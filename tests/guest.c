@@ -460,6 +460,7 @@ int main(void)
 		EACH(test_many_peers),
 		EACH(test_connects),
 		EACH(test_unconfirmed),
+		EACH(test_waiting_callers),
 		EACH(test_shutdown),
 		EACH(test_read_and_write),
 		EACH(test_ranges),
