@@ -82,7 +82,8 @@ struct backend {
 	/* A process that is known to be a guest by its pid alone; NULL: pids say
 	 * nothing here. */
 	void (*find)(void *self, int64_t pid, struct process *process);
-	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it. */
+	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it.
+	 * NULL: that of another backend finds it, too. */
 	bool (*seek)(void *self, const char *home, const char *id,
 		     struct process *process);
 	/* Moves what the workspace holds into the trash, before it is destroyed: an enum
