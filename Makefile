@@ -46,7 +46,7 @@ O = build$(if $(B),/$(B))
 OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
 OPT_ = -O2 -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fstack-protector-strong -D_FORTIFY_SOURCE=2
 OPT_quick = -O0 -g0 -DCADRE_TESTING
-OPT_cov = -O0 --coverage -DCADRE_TESTING
+OPT_cov = -O0 --coverage -DCADRE_TESTING $(patsubst %,-Wl$(,)--wrap=%,_exit raise execvpe)
 # AddressSanitizer finds by itself what `null` and `object-size` are for; the two and `alignment`
 # take a fifth of the compiler's time, and are in the programs of `make fuzz`.
 OPT_asan = -Og -fno-omit-frame-pointer -fsanitize=address,undefined \
@@ -79,7 +79,7 @@ ARCHIVES = $(eval ARCHIVES := $(call archive,sqlite3,-lsqlite3) $(call archive,j
 LIBS = $(if $(B),$(PKG_LIBS),$(ARCHIVES)) -pthread -ldl -lm
 SAY = $(if $(VERBOSE),,@printf '  %-4s %s\n' $(1) '$(2)';)
 compile = $(CC) $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
-link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(LIBS)
+link = $(CC) $(CFLAGS) -Wl,--as-needed $(LDFLAGS) -o $@ $(1) $(DUMP) $(LIBS)
 
 # --- the programs and their parts ----------------------------------------------
 
@@ -103,6 +103,8 @@ DBS = $(if $(SQLGEN),sql spool_sql search_sql)
 GEN = $(if $(OPGEN),build/ops.gen) $(DBS:%=build/%.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
+# A process that counts lines writes what it counted, however it ends.
+DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 # ThreadSanitizer watches the rooms in which threads meet; the others come from the release, unless
 # WHOLE=1.
@@ -187,16 +189,15 @@ $(O)/obj/%.o: %.c | $(GEN_H)
 $(O)/obj/%.gen.o: build/%.gen.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$@) $(compile)
-$(LIB): $(OBJ)
+$(LIB): $(OBJ) | $(DUMP)
 $(O)/libbuild.a: $(BUILD_OBJ)
 $(O)/libtest.a: $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/lib/*.c))
 $(LIB) $(O)/libbuild.a $(O)/libtest.a:
 	@mkdir -p $(@D)
 	$(call SAY,AR,$@) rm -f $@ && ar rcs $@ $^
-$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(DUMP) $(LIB)
+$(O)/cadre: $(MAIN:%.c=$(O)/obj/%.o) $(if $(filter tsan,$(B)),$(O)/obj/tests/tsan/close.o) $(LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$^)
-DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 # The program with what the official MCP suite calls; its table stands before the library's empty one.
 $(O)/conformance: $(MAIN:%.c=$(O)/obj/%.o) $(O)/obj/tests/mcp/fixture.o $(LIB)
 	@mkdir -p $(@D)

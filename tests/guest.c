@@ -43,6 +43,12 @@ static void test_ping_and_hello(void **state)
 
 static void test_where_messages_belong(void **state)
 {
+	static const char *const for_vms[] = {
+		"{\"type\":\"SetHostname\",\"hostname\":\"h\"}",
+		"{\"type\":\"ConfigureNetwork\",\"ip_address\":\"10.0.0.2/24\",\"gateway\":\"10.0.0.1\"}",
+		"{\"type\":\"ConfigureWorkspace\",\"ip_address\":\"10.0.0.2/24\",\"gateway\":\"10.0.0.1\","
+		"\"hostname\":\"h\"}",
+	};
 	struct fixture *x = *state;
 	int control = dial(x, "control.sock"), relay = dial(x, "relay.sock");
 	json_t *a = ask(relay, "{\"type\":\"Exec\",\"command\":\"true\"}");
@@ -58,9 +64,11 @@ static void test_where_messages_belong(void **state)
 	expect_error(a, "InvalidRequest");
 	expect_error(ask(control, "{\"type\":\"Dance\",\"id\":7}"), "InvalidRequest");
 	expect_error(ask(control, "{\"type\":\"Ok\"}"), "InvalidRequest");
-	expect_error(ask(control, "{\"type\":\"SetHostname\","
-				  "\"hostname\":\"h\"}"),
-		     "InvalidRequest");
+	for (int i = 0; i < 3; i++) {
+		a = ask(control, for_vms[i]);
+		assert_non_null(strstr(text_at(a, "message"), "is for VMs"));
+		expect_error(a, "InvalidRequest");
+	}
 	close(control);
 	close(relay);
 }
@@ -452,6 +460,7 @@ int main(void)
 		EACH(test_many_peers),
 		EACH(test_connects),
 		EACH(test_unconfirmed),
+		EACH(test_waiting_callers),
 		EACH(test_shutdown),
 		EACH(test_read_and_write),
 		EACH(test_ranges),

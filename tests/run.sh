@@ -25,7 +25,7 @@ logs=$root/build/logs
 FULL= counting=
 case ${1-} in
 --long) FULL=yes; shift ;;
---coverage) counting=yes; shift ;;
+--coverage) FULL=yes counting=yes logs=$logs/coverage; shift ;;
 esac
 words=$*
 
@@ -250,7 +250,7 @@ if [ "$needs_build" ]; then
 	[ "$words" = tsan ] || build $([ "$counting" ] && echo cov || echo asan) tests
 	[ "$counting" ] || ! of_kind "$temp/names" ^tsan || build tsan build/tsan/cadre build/tsan/tests/race ${FULL:+WHOLE=1} \
 		$(printf 'build/tsan/tests/unit/test_%s ' $threaded)
-	[ -z "$FULL" ] || ! of_kind "$temp/names" ^fuzz || build fuzz fuzzers
+	[ -z "$FULL" ] || [ "$counting" ] || ! of_kind "$temp/names" ^fuzz || build fuzz fuzzers
 	# Fetching is no part of a check's cost: the next check finds the packages.
 	! of_kind "$temp/names" '^e2e/(mcp|conformance|inspector|openapi)$' ||
 		t packages 600 release sh tests/lib/packages.sh
@@ -395,6 +395,9 @@ first_lane() {
 beside first_lane
 for core in $(seq "$(nproc)"); do beside run_planned $longest; done
 join_lanes
+
+# The same again with programs that count lines, for it is about what all tests reach together.
+[ -z "$FULL" ] || [ "$counting" ] || ! wanted coverage || t coverage 5400 make tests/coverage/run
 
 # --- the report ------------------------------------------------------------------
 

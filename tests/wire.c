@@ -300,28 +300,50 @@ void test_stops_in_a_frame(void **state)
 	raw_hang_up(&r);
 }
 
+/* A team below another is made once; a second one of its name is told in the same answer. */
+static void test_sub_team(void **state)
+{
+	struct scene *s = *state;
+	struct raw r;
+
+	dial(s, &r, NULL);
+	for (int i = 0; i < 2; i++) {
+		json_t *answer =
+			raw_ask(&r,
+				json_pack("{ss,si,ss,ss,s[{ss}]}", "type",
+					  "CreateSubTeam", "id", i + 1, "name", "below",
+					  "parent_team", "red", "roles", "name", "cal"),
+				ANSWER_MS);
+
+		assert_string_equal(text_at(answer, "type"), "SubTeamCreated");
+		assert_string_equal(text_at(answer, "team_name"), "below");
+		assert_int_equal(json_is_true(json_object_get(answer, "success")), !i);
+		if (!i)
+			assert_int_equal(json_integer_value(
+						 json_object_get(answer, "member_count")),
+					 2);
+		else
+			assert_non_null(strstr(text_at(answer, "message"), "below"));
+		json_decref(answer);
+	}
+	raw_hang_up(&r);
+}
+
 #define EACH(test) cmocka_unit_test_teardown(test, scene_is_healthy)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EACH(test_half_frames),
-		EACH(test_garbage),
-		EACH(test_lengths),
-		EACH(test_deep_json),
-		EACH(test_wrong_types),
-		EACH(test_ids),
-		EACH(test_stops_in_a_frame),
-		EACH(test_connects),
-		EACH(test_no_descriptors),
-		EACH(test_never_reads),
-		EACH(test_waits_and_leaves),
-		EACH(test_slow_guest),
-		EACH(test_heartbeats_at_once),
-		EACH(test_mcp_garbage),
-		EACH(test_mcp_long_and_deep),
-		EACH(test_mcp_never_reads),
-		EACH(test_mcp_half_a_line),
+		EACH(test_half_frames),      EACH(test_garbage),
+		EACH(test_lengths),          EACH(test_deep_json),
+		EACH(test_wrong_types),      EACH(test_ids),
+		EACH(test_stops_in_a_frame), EACH(test_connects),
+		EACH(test_no_descriptors),   EACH(test_never_reads),
+		EACH(test_never_confirms),   EACH(test_waits_and_leaves),
+		EACH(test_slow_guest),       EACH(test_heartbeats_at_once),
+		EACH(test_mcp_garbage),      EACH(test_mcp_long_and_deep),
+		EACH(test_mcp_never_reads),  EACH(test_mcp_half_a_line),
+		EACH(test_sub_team),
 	};
 
 	return cmocka_run_group_tests(tests, scene_open, scene_close);

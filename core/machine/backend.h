@@ -82,7 +82,8 @@ struct backend {
 	/* A process that is known to be a guest by its pid alone; NULL: pids say
 	 * nothing here. */
 	void (*find)(void *self, int64_t pid, struct process *process);
-	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it. */
+	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it.
+	 * NULL: that of another backend finds it, too. */
 	bool (*seek)(void *self, const char *home, const char *id,
 		     struct process *process);
 	/* Moves what the workspace holds into the trash, before it is destroyed: an enum
@@ -98,9 +99,6 @@ struct backend {
 		      struct fault *f);
 	int (*restore)(void *self, const struct workspace_spec *spec, const char *id,
 		       struct fault *f);
-	/* Lets it stand still, or go on; NULL: cannot. */
-	int (*pause)(void *self, const struct workspace_spec *spec, bool on,
-		     struct fault *f);
 	/* The last line that a dead VM said about itself, or "". */
 	void (*last_words)(void *self, const struct workspace_spec *spec, char out[200]);
 	/* Looks after what a running VM leaves behind; called all the time. */

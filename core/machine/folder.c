@@ -52,12 +52,6 @@ static void folder_find(void *self, int64_t pid, struct process *p)
 	backend_process.find(backend_process.self, pid, p);
 }
 
-static bool folder_seek(void *self, const char *home, const char *id, struct process *p)
-{
-	(void)self;
-	return backend_process.seek(backend_process.self, home, id, p);
-}
-
 static int folder_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	(void)self;
@@ -72,6 +66,5 @@ const struct backend backend_folder = {
 	.stop = folder_stop,
 	.alive = folder_alive,
 	.find = folder_find,
-	.seek = folder_seek,
 	.destroy = folder_destroy,
 };

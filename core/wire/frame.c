@@ -103,18 +103,6 @@ int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *use
 	return rc;
 }
 
-int frame_finish(const struct frame_reader *r, struct fault *f)
-{
-	if (r->broken || r->whole || r->n_head == 0)
-		return 0;
-	if (r->n_head < FRAME_HEAD)
-		return fault_set(f, FAULT_INVALID, "",
-				 "the stream ended inside a frame's length");
-	return fault_set(f, FAULT_INVALID, "",
-			 "the stream ended after %zu of a frame's %zu bytes", r->len,
-			 r->size);
-}
-
 char *frame_take(struct frame_reader *r)
 {
 	char *body = r->body;

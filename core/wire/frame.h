@@ -35,9 +35,6 @@ struct frame_reader {
 int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *used,
 	       struct fault *f);
 
-/* Called at the end of the stream: a fault if that is inside a frame, else 0. */
-int frame_finish(const struct frame_reader *r, struct fault *f);
-
 void frame_release(struct frame_reader *r); /* leaves it new */
 
 /* Hands over the body of a whole frame; the caller frees it. */

@@ -1,16 +1,44 @@
 /*
- * dump - a process that SIGTERM ends writes its counters first.
+ * dump - a process writes its counters also where libgcov does not see its end: at SIGTERM, at
+ * raise(), at _exit(), and where execvpe() replaces it.
  *
- * Linked into the command of `make coverage` only.  A program that handles SIGTERM by itself
+ * Linked into each program of `make coverage`.  A program that handles SIGTERM by itself
  * replaces this handler, and writes its counters when it exits.
  */
 #include <gcov.h>
 #include <signal.h>
 #include <unistd.h>
 
-static void dump_and_end(int sig)
+_Noreturn void __real__exit(int status);
+_Noreturn void __wrap__exit(int status);
+int __real_raise(int sig);
+int __wrap_raise(int sig);
+int __real_execvpe(const char *file, char *const *argv, char *const *envp);
+int __wrap_execvpe(const char *file, char *const *argv, char *const *envp);
+
+void __wrap__exit(int status)
 {
 	__gcov_dump();
+	__real__exit(status);
+}
+
+int __wrap_execvpe(const char *file, char *const *argv, char *const *envp)
+{
+	__gcov_dump();
+	__real_execvpe(file, argv, envp);
+	__gcov_reset();
+	return -1;
+}
+
+int __wrap_raise(int sig)
+{
+	__gcov_dump();
+	__gcov_reset();
+	return __real_raise(sig);
+}
+
+static void dump_and_end(int sig)
+{
 	signal(sig, SIG_DFL);
 	raise(sig);
 }

@@ -1,28 +1,34 @@
 """rooms - coverage by room: prints lines and branches of each, the files with the most lines
 that no test reaches, and fails where a room is below its floor.
 
-rooms.py SUMMARY FLOORS [--renew]: SUMMARY is gcovr's; FLOORS has a line "ROOM LINES BRANCHES" for
-each room, in tenths of a per cent.  A floor may be a point below what is measured: chance decides
-which lines a killed process has counted.
+rooms.py FOLDER FLOORS [--renew]: FOLDER has gcovr's summary.json and lines.json, and gets
+`uncalled`, the functions that no test calls.  FLOORS has a line "ROOM LINES BRANCHES" for each
+room, in tenths of a per cent.  What is measured may be a point below: chance decides which lines a
+killed process has counted.
 """
 import json
 import os
 import sys
 
-summary, floors_path, renew = sys.argv[1], sys.argv[2], "--renew" in sys.argv[3:]
+folder, floors_path, renew = sys.argv[1], sys.argv[2], "--renew" in sys.argv[3:]
 SLACK = 10
 
-files = json.load(open(summary))["files"]
-rooms = {}
-for f in files:
-    room = rooms.setdefault(os.path.dirname(f["filename"]), [0, 0, 0, 0])
-    for i, key in enumerate(("line_covered", "line_total", "branch_covered", "branch_total")):
-        room[i] += f[key]
+
+def read(name):
+    return json.load(open(os.path.join(folder, name)))["files"]
 
 
 def tenths(covered, total):
     return covered * 1000 // total if total else 1000
 
+
+files = read("summary.json")
+rooms = {}
+for f in files:
+    for name in (os.path.dirname(f["filename"]), "all"):
+        room = rooms.setdefault(name, [0, 0, 0, 0])
+        for i, key in enumerate(("line_covered", "line_total", "branch_covered", "branch_total")):
+            room[i] += f[key]
 
 floors = {}
 if os.path.exists(floors_path):
@@ -31,26 +37,33 @@ if os.path.exists(floors_path):
             room, lines, branches = line.split()
             floors[room] = int(lines), int(branches)
 
-bad = False
-rooms["all"] = [sum(r[i] for r in rooms.values()) for i in range(4)]
-print(f"{'room':28} {'lines':>7} {'branches':>9}  floor")
+print("the most lines that no test reaches:")
+for f in sorted(files, key=lambda f: f["line_covered"] - f["line_total"])[:20]:
+    print(f"{f['line_total'] - f['line_covered']:6} of {f['line_total']:5}  {f['filename']}")
+
+below = []
+print(f"\n{'room':28} {'lines':>7} {'branches':>9}  floors")
 for room, (lc, lt, bc, bt) in sorted(rooms.items(), key=lambda r: tenths(*r[1][:2])):
     lines, branches = tenths(lc, lt), tenths(bc, bt)
     floor = floors.get(room, (0, 0))
-    below = lines + SLACK < floor[0] or branches + SLACK < floor[1]
-    bad = bad or below
-    print(f"{room:28} {lines / 10:6.1f}% {branches / 10:8.1f}%  {floor[0] / 10:.1f} {floor[1] / 10:.1f}"
-          + ("  BELOW" if below else ""))
+    if lines + SLACK < floor[0] or branches + SLACK < floor[1]:
+        below.append(room)
+    print(f"{room:28} {lines / 10:6.1f}% {branches / 10:8.1f}%  {floor[0] / 10:.1f} {floor[1] / 10:.1f}")
     floors[room] = max(lines, floor[0]), max(branches, floor[1])
 
-print("\nthe most lines that no test reaches:")
-for f in sorted(files, key=lambda f: f["line_covered"] - f["line_total"])[:20]:
-    print(f"{f['line_total'] - f['line_covered']:6} of {f['line_total']:5}  {f['filename']}")
+functions = [(f["file"], g["lineno"], g["name"], g["execution_count"])
+             for f in read("lines.json") for g in f["functions"]]
+uncalled = sorted(f for f in functions if not f[3])
+with open(os.path.join(folder, "uncalled"), "w") as out:
+    out.writelines(f"{path}:{line} {name}\n" for path, line, name, _ in uncalled)
+print(f"\n{len(uncalled)} of {len(functions)} functions are called by no test: {out.name}")
 
 if renew:
     with open(floors_path, "w") as out:
         out.write("# Floors of coverage: room, lines, branches, in tenths of a per cent.  They only rise:\n"
                   "# make coverage RENEW=1\n")
-        for room in sorted(r for r in floors if r in rooms):
-            out.write(f"{room} {floors[room][0]} {floors[room][1]}\n")
-sys.exit(bad)
+        out.writelines(f"{room} {floors[room][0]} {floors[room][1]}\n"
+                       for room in sorted(floors) if room in rooms)
+for room in below:
+    print(f"{room} is below its floor: its new lines need tests")
+sys.exit(bool(below))

@@ -44,6 +44,8 @@ for word in top destroi mail destory kill stop gcc dow; do
 	is 2 'hint: see .cadre help' cadre $word
 done
 is 0 'CADRE_TOKEN' cadre mcp --help
+is 2 'unknown argument --costs' cadre mcp --costs
+is 0 '"urn:cadre:agent-card"' cadre docs agent-card
 # A verb and a topic of one name are both explained.
 is 0 '^usage: cadre start' cadre help start
 grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
@@ -338,6 +340,10 @@ while read -r line; do
 	(cd "$TMPDIR" && CADRE_TEAM=nowhere cadre "$@") </dev/null >"$TMPDIR/out" 2>"$TMPDIR/err"
 	[ $? != 2 ] || bad "the example of help: $line"
 done <"$TMPDIR/examples"
+# The cost of tools is told of each set, of all, or of those that are named.
+is 0 '^all  *[0-9][0-9]*  *[0-9]' cadre mcp --cost
+is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace
+is 2 'no set of tools `nets`' cadre mcp --cost --toolsets nets
 is 0 '^.SH EXAMPLES' cadre man
 is 0 '^blue$' cadre --team blue status --line
 is 0 '^2 teams$' cadre status --line

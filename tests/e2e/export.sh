@@ -185,6 +185,8 @@ is 2 'holds 2 teams that are below none' b import a2.jsonl --as both
 is 0 'Three' b task list --team depot
 cadre export cellar.jsonl --team cellar >/dev/null
 is 0 'team cellar is here as cave' b import cellar.jsonl --as cave
+is 0 '"whole":false,.*"teams":\[{"was":"cellar","is":"cave-2"}\]' b import cellar.jsonl --as cave-2 --json
+is 2 'make the folder, or name another path' b export none/x.jsonl
 is 0 . b doctor
 # --- commands that wait: their variables stay, and they run nowhere twice ------------------------------
 

@@ -103,8 +103,16 @@ print("followers came back %d times" % back)
 sys.exit(wrong > 0 or back < 214)
 PY
 
-# A stream ends with what proved its client.
+# A stream ends with what proved its client, and so does that of a session over MCP.
 url=$(cat "$CADRE_HOME/endpoint")
+curl -s -D "$TMPDIR/head" -o /dev/null -H "Authorization: Bearer $coder" -H 'Content-Type: application/json' \
+	-H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":1,"method":"initialize",
+	"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}' "$url/mcp"
+session=$(tr -d '\r' <"$TMPDIR/head" | grep -i '^mcp-session-id:')
+curl -sN -D "$TMPDIR/listens" -m $((60 * TEST_SCALE)) -H "Authorization: Bearer $coder" -H "$session" \
+	-H 'Accept: text/event-stream' "$url/mcp" >/dev/null 2>&1 &
+listener=$!
+until_is '^HTTP.* 200' cat "$TMPDIR/listens"
 curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $coder" "$url/events" >"$TMPDIR/stream" 2>/dev/null &
 followers=$!
 until_done test -s "$TMPDIR/stream"
@@ -114,6 +122,7 @@ short=$(cadre token create --observer --ttl-seconds 1)
 curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $short" "$url/events" >"$TMPDIR/stream" 2>/dev/null ||
 	bad "the stream of a token that has ended goes on"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events")" = 401 ] || bad "a revoked token opens a stream"
+wait $listener || bad "the session of a revoked token listens on"
 followers=
 # A client that reads slowly has all the same all of a long log.
 /usr/bin/python3 <<'PY' || bad "a slow reader is cut off"

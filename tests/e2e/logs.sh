@@ -89,6 +89,12 @@ is 0 'level=warn' cadre logs --level warn
 is 2 'error|warn|info|debug' cadre logs --level note
 is 0 . cadre logs -n 1 --level debug
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] || bad "more than a line"
+"$CADRE" logs -n 0 -f >"$TMPDIR/followed" &
+follower=$!
+follows() { cadre send tester again >/dev/null; grep -q 'operation=message.send' "$TMPDIR/followed"; }
+until_done follows
+kill $follower
+wait $follower 2>/dev/null
 
 # Metrics count the lines.
 observer=$(cadre token create watcher --observer)

@@ -109,6 +109,9 @@ cp "$TMPDIR/tell" "$OUT.sh"
 # Events may have commas between them, as lists have elsewhere.
 sed -i 's/task.failed/task.failed,task.created, agent/' "$CADRE_HOME/cadre.toml"
 is 0 '^up: ' cadre up
+# Metrics say how far behind it is: it comes to the end.
+observer=$(cadre token create --observer)
+until_is 'lag.*"notify"} 0$' curl -sS -H "Authorization: Bearer $observer" "$(cat "$CADRE_HOME/endpoint")/metrics"
 cadre down >/dev/null
 cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
 

@@ -75,6 +75,7 @@ is 2 'cadre.toml:3:1: state.durability is not for a project.s file to set' cadre
 sed -i '/durability/d' cadre.toml
 is 0 shipped cadre task list
 is 0 "trusted .*$TMPDIR/clone/.cadre" cadre trust --list
+is 0 "\"how\":\"trusted\",.*\"path\":\"$TMPDIR/clone/.cadre\"" cadre trust --list --json
 is 0 "removed $TMPDIR/clone/.cadre" cadre trust --remove .cadre/
 is 5 'was not made here by you' cadre status
 [ "$(stat -c %a "$known")" = 600 ] && [ "$(stat -c %a "$(dirname "$known")")" = 700 ] ||

@@ -19,7 +19,8 @@ runner() { # NAME, its text on stdin: a runner
 gives() { # AGENT RUNNER
 	is 0 . cadre agent update "$1" --runner "$TMPDIR/$2"
 }
-mkdir "$TMPDIR/project"
+mkdir "$TMPDIR/project" "$TMPDIR/bin"
+PATH=$TMPDIR/bin:$PATH
 cadre up >/dev/null || bad "up"
 is 0 . cadre team create crew --roles lead,a,b,c,m
 runner plain <<'END'
@@ -69,6 +70,22 @@ is 0 'I am z in' cadre turn read 0 --agent z
 cadre events --limit 1000 >"$TMPDIR/events"
 is 0 'turn.runner .*a command' cat "$TMPDIR/events"
 grep 'turn.runner' "$TMPDIR/events" | grep -q plain && bad "events show a runner's command"
+# A client's words are kept out of its lines, its session goes on, and its spending is counted.
+runner bin/claude <<'END'
+#!/bin/sh
+cat >/dev/null
+echo '{"type":"system","session_id":"s-1"}'
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"got '"$*"'"}]}}'
+printf '{"type":"result","total_cost_usd":0.5,"usage":{"input_tokens":8,"output_tokens":9}}'
+END
+is 0 . cadre member add k --runner 'claude --model x' --team crew
+is 0 . cadre send k 'hello'
+until_done has k done 1
+is 0 '^got -p --output-format stream-json .*--allowedTools mcp__cadre *--model x$' cadre turn read 0 --agent k
+is 0 . cadre send k 'and again'
+until_done has k done 2
+is 0 '^got -p .* --resume s-1 ' cadre turn read 0 --agent k
+is 0 '"tokens_in":8,"tokens_out":9,"cost":500000' cadre turns --agent k --json
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2

@@ -22,7 +22,10 @@ echo 'CREATE TABLE newer (id INTEGER PRIMARY KEY) STRICT;' \
 (
 	cd "$root" || exit 1
 	build=$(dirname "$CADRE") flags=
-	case $CADRE in */asan/*) flags=-fsanitize=address,undefined ;; esac
+	case $CADRE in
+	*/asan/*) flags=-fsanitize=address,undefined ;;
+	*/cov/*) flags=--coverage ;;
+	esac
 	for half in -h ''; do
 		build/sqlgen $half schema/*.op storage/enums "$TMPDIR/new/exports" "$TMPDIR"/new/migrations/*.sql -- storage/*.sql \
 			>"$TMPDIR/new/sql.gen.$([ "$half" ] && echo h || echo c)" || exit 1

@@ -44,6 +44,14 @@ cadre vault tag meta.md '#red' blue >/dev/null
 printf -- '---\n# mine\ntitle: "New: it is"\nid: 007\nstatus: done\ntags: [red, blue]\n---\nBody\r\n\377\n' |
 	cmp - "$vault/meta.md"
 cadre vault frontmatter meta.md --json | grep -qF '"tags":["red","blue"]'
+# A frontmatter that is too long is read as text, and none becomes so.
+long=$(head -c 40000 /dev/zero | tr '\0' x)
+printf -- '---\na: %s\nb: %s\n---\n' "$long" "$long" | cadre vault write long.md - >/dev/null
+refused 4 vault frontmatter long.md
+grep -q 'the frontmatter is over 64 KiB' "$TMPDIR/out" || bad "a long frontmatter: $(head -c 200 "$TMPDIR/out")"
+printf -- '---\na: %s\n---\n' "$long" | cadre vault write long.md - >/dev/null
+refused 4 vault set long.md "{\"b\":\"$long\"}"
+grep -q 'the frontmatter is over 64 KiB' "$TMPDIR/out" || bad "it grows: $(head -c 200 "$TMPDIR/out")"
 
 # No path leaves the vault, and no link is followed.
 echo secret >"$TMPDIR/secret.md"

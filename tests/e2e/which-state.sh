@@ -221,6 +221,12 @@ CADRE_TEAM=a is 0 "^sent #" cadre send w hello
 is 0 'hello.*' cadre --team b --as x inbox
 unset CADRE_HOME
 
+# --- names that are too long for a path, or for a socket ---------------------------------------
+
+is 2 'the path is too long' cadre --home "/$(printf %05000d 0)" status
+CADRE_HOME=$(printf %05000d 0) is 2 'the path is too long' cadre init
+CADRE_SOCKET=/tmp/$(printf %0150d 0) is 2 'the path is too long' cadre status
+
 # --- help ------------------------------------------------------------------------------
 
 is 0 '^usage: cadre guest' cadre guest --help

@@ -74,7 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			try_frame(&r);
 		at += used;
 	}
-	frame_finish(&r, &f);
 	frame_release(&r);
 	/* Most noise is no frame: the same bytes as a message, too. */
 	try_message((const char *)data, size);

@@ -20,6 +20,7 @@ void test_escapes(void **state);
 
 void test_connects(void **state);
 void test_unconfirmed(void **state);
+void test_waiting_callers(void **state);
 
 void test_begins_with_its_host(void **state);
 void test_unknown_spool(void **state);

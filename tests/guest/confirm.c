@@ -103,3 +103,21 @@ void test_unconfirmed(void **state)
 		expect_word(host, "Cancel", i, true);
 	close(host);
 }
+
+/* A call that waits is given up at its caller's word, and with its caller. */
+void test_waiting_callers(void **state)
+{
+	struct fixture *x = *state;
+	int host = dial_hello(x, "control.sock"), door = dial(x, "door.sock");
+
+	for (int i = 1; i <= 2; i++) {
+		say_call(door, i);
+		json_decref(hear_type(host, "Call", 5000));
+		if (i == 1)
+			say_word(door, "Cancel", i);
+		else
+			close(door);
+		expect_word(host, "Cancel", i, false);
+	}
+	close(host);
+}

@@ -91,6 +91,7 @@ SAYS = {"PollDaemonResults": "host to guest, on port 5000"}
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
     ({"type": "TeamMessage", "to": "bob", "content": "ann again", "from": "ann"}, "TeamMessageDelivered"),
+    ({"type": "TeamMessage", "to": "ann", "content": "a note", "thread": "t"}, "TeamMessageDelivered"),
     ({"type": "TeamReceive", "limit": 10}, "TeamMessages"),
     ({"type": "TaskClaim", "team": "red", "task_id": "001", "agent_name": "ann"}, "TaskClaimed"),
     ({"type": "VaultWrite", "path": "note.md", "content": "one\n"}, "VaultWriteOk"),
@@ -127,6 +128,9 @@ def lie(conn):
             print("refused:", message, answer, file=report)
         if kind == "VaultContent" and answer.get("content") != "one\ntwo\n":
             print("not what was written:", answer, file=report)
+        if kind == "TeamMessages" and [(m["from"], m["content"], m["thread"]) for m in answer["messages"]] != [
+                ("ann", "a note", "t")]:
+            print("not what was sent:", answer, file=report)
     # A token for bob's door does not open ann's to anybody.
     token = ask(conn, call("agent.door", name="bob"), "d0")["result"]["token"]
     if ask(conn, dict(call("message.send", content="x"), door=token), "d1")["type"] != "Error":

@@ -514,6 +514,45 @@ static void test_late_answer(void **state)
 	text_release(&out);
 }
 
+/* The service watches a peer while it makes an answer: it sees at once that the peer is gone, and
+ * keeps what the peer asks meanwhile. */
+static void test_watched_peer(void **state)
+{
+	static const char said[] = "GET /never HTTP/1.1\r\n" HOST "\r\n",
+			  next[] = "GET /next HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	struct text out = { 0 };
+	int fd = dial(w);
+
+	send_all(w, fd, said, sizeof(said) - 1, 4096, &out);
+	http_watch(w->held);
+	send_all(w, fd, next, sizeof(next) - 1, 5, &out);
+	assert_int_equal(out.len, 0);
+	say(w->held, "late");
+	send_all(w, fd, said, sizeof(said) - 1, 4096, &out);
+	http_watch(w->held);
+	shutdown(fd, SHUT_WR);
+	out = hear(w, fd, out);
+	assert_string_equal(statuses(out.data), "200 200 ");
+	assert_int_equal(w->gone, 1);
+	text_release(&out);
+}
+
+static void test_cut_peer(void **state)
+{
+	static const char said[] = "GET /never HTTP/1.1\r\n" HOST "\r\n";
+	struct world *w = *state;
+	struct text out = { 0 };
+	int fd = dial(w);
+
+	send_all(w, fd, said, sizeof(said) - 1, 4096, &out);
+	http_cut(w->held);
+	out = hear(w, fd, out);
+	assert_string_equal(out.data, "");
+	assert_int_equal(w->gone, 1);
+	text_release(&out);
+}
+
 /* --- those who are many -------------------------------------------------------------------------- */
 
 static void test_silent_ones_make_room(void **state)
@@ -597,6 +636,8 @@ int main(void)
 		hurried(test_drops_do_not_keep_a_head_open),
 		hurried(test_service_that_never_answers),
 		t(test_late_answer),
+		t(test_watched_peer),
+		t(test_cut_peer),
 		t(test_silent_ones_make_room),
 		t(test_busy_ones_keep_their_place),
 		t(test_slow_bodies_make_room),

@@ -218,6 +218,26 @@ static void answers_faults_as_results(void **state)
 		RPC_INVALID_PARAMS);
 }
 
+/* A state that cannot be opened is no result, where there is no tool to answer for it. */
+static void answers_faults_as_errors(void **state)
+{
+	struct peer *p = *state;
+	char path[sizeof(p->home.dir) + 10];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/state.db", p->home.dir);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "%05000d", 0);
+	fclose(file);
+	ask(p, HELLO);
+	assert_int_equal(
+		code_of(ask(
+			p,
+			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}")),
+		RPC_INTERNAL);
+}
+
 static const char make_team[] =
 	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"team\","
 	"\"arguments\":{\"action\":\"create\",\"name\":\"alpha\",\"roles\":[{\"name\":\"bob\"}]}}}";
@@ -305,6 +325,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(describes_an_argument_once, begin, end),
 		cmocka_unit_test_setup_teardown(tells_eras_apart, begin, end),
 		cmocka_unit_test_setup_teardown(answers_faults_as_results, begin, end),
+		cmocka_unit_test_setup_teardown(answers_faults_as_errors, begin, end),
 		cmocka_unit_test_setup_teardown(drops_waits_only, begin, end),
 		cmocka_unit_test(reads_lines),
 		cmocka_unit_test(reads_uris),

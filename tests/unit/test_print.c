@@ -132,13 +132,48 @@ static void test_table(void **state)
 	assert_string_equal(out, "ID\n01a1fd4b-1773-734a-8bf5-e000ed5ab3e6\n");
 }
 
+/* A row of a list that goes on gets room for what is not cut, from the others of that row. */
+static void test_kept_table(void **state)
+{
+	static const char *const cells[] = { "ID", "WHO",        "TEXT",
+					     "1",  "ann",        "some words",
+					     "2",  "alexandria", "many words that go on" };
+	struct cli cli = { .width = 30 };
+	struct layout kept = { 0 };
+	struct table t = { .kept = &kept, .n_columns = 3 };
+	char out[400];
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		table_cell(&t, cells[i]);
+	read_table(&cli, &t, out, sizeof(out));
+	assert_string_equal(out, "ID    WHO   TEXT\n1     ann   some words\n");
+	for (size_t i = 0; i < 9; i++)
+		if (i < 3 || i > 5) /* the heading is told again, and not printed */
+			table_cell(&t, cells[i]);
+	read_table(&cli, &t, out, sizeof(out));
+	assert_string_equal(out, "2     alexandria  many words …\n");
+}
+
+static void test_colors(void **state)
+{
+	struct cli cli = { .color = true };
+	struct arena a = { 0 };
+
+	(void)state;
+	assert_string_equal(cli_colored(&cli, &a, "failed"), "\033[31mfailed\033[0m");
+	assert_string_equal(cli_colored(&cli, &a, "pending"), "pending");
+	cli.color = false;
+	assert_string_equal(cli_colored(&cli, &a, "failed"), "failed");
+	arena_release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_width),
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_ago),
-		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_width),      cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_ago),        cmocka_unit_test(test_table),
+		cmocka_unit_test(test_kept_table), cmocka_unit_test(test_colors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,8 +349,9 @@ static int read_text(const char *text, size_t len)
 	return rc;
 }
 
-/* `head`, then so many times `piece`, then so many times `end`. */
-static int read_deep(const char *head, const char *piece, const char *end, int times)
+/* `head`, then so many times `piece`, then so many times `end`, then `last`. */
+static int read_deep(const char *head, const char *piece, const char *end, int times,
+		     const char *last)
 {
 	char text[4096];
 	size_t n = (size_t)snprintf(text, sizeof(text), "%s", head);
@@ -359,19 +360,24 @@ static int read_deep(const char *head, const char *piece, const char *end, int t
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", piece);
 	for (int i = 0; i < times; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", end);
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", last);
+	assert_true(n < sizeof(text));
 	return read_text(text, n);
 }
 
 static void test_depth(void **state)
 {
 	(void)state;
-	assert_int_equal(read_deep("a = ", "[", "]", TOML_DEPTH), 0);
-	assert_int_equal(read_deep("a = ", "[", "]", TOML_DEPTH + 1), FAULT_INVALID);
-	assert_int_equal(read_deep("a = ", "[", "", 4000), FAULT_INVALID);
-	assert_int_equal(read_deep("a = ", "{b=", "", 1300), FAULT_INVALID);
-	assert_int_equal(read_deep("a", ".a", "", TOML_DEPTH + 1), FAULT_INVALID);
-	assert_int_equal(read_deep("[a", ".a", "", 2000), FAULT_INVALID);
-	assert_int_equal(read_deep("", "[[a.a]]\na.", "", 400), FAULT_INVALID);
+	assert_int_equal(read_deep("a = ", "[", "]", TOML_DEPTH, ""), 0);
+	assert_int_equal(read_deep("a = ", "[", "]", TOML_DEPTH + 1, ""), FAULT_INVALID);
+	assert_int_equal(read_deep("a = ", "[", "", 4000, ""), FAULT_INVALID);
+	assert_int_equal(read_deep("a = ", "{b=", "", 1300, "1"), FAULT_INVALID);
+	assert_int_equal(read_deep("a", ".a", "", TOML_DEPTH, " = 1"), 0);
+	assert_int_equal(read_deep("a", ".a", "", TOML_DEPTH + 1, " = 1"), FAULT_INVALID);
+	assert_int_equal(read_deep("[a", ".a", "", TOML_DEPTH - 1, "]"), 0);
+	assert_int_equal(read_deep("[a", ".a", "", 2000, "]"), FAULT_INVALID);
+	assert_int_equal(read_deep("[[a", ".a", "", TOML_DEPTH - 2, "]]"), 0);
+	assert_int_equal(read_deep("[[a", ".a", "", TOML_DEPTH - 1, "]]"), FAULT_INVALID);
 }
 
 /* Many keys of one table are found at once, and a second one among them. */

@@ -44,6 +44,9 @@ in_vm red/a 'echo fourth >f'
 cadre workspace fork red/a --snapshot keep --agent c --team red >/dev/null || bad "fork of a snapshot"
 until_is '^second$' in_vm red/c 'cat f'
 until_is '^fourth$' in_vm red/a 'cat f'
+cadre workspace forget --yes red/a keep --team red >/dev/null || bad "forget"
+cadre workspace restore --yes red/a keep --team red 2>/dev/null && bad "a removed snapshot is put back"
+until_is '^second$' in_vm red/c 'cat f'
 
 # --- the parent goes, its forks live on, and keep its layers as long ------------------------
 

@@ -151,6 +151,54 @@ void test_waits_and_leaves(void **state)
 	raw_hang_up(&r);
 }
 
+/* --- a client that does not confirm ------------------------------------------------- */
+
+static void receive_unconfirmed(struct raw *r, int id)
+{
+	json_t *call =
+		raw_call(id, "message.receive",
+			 json_pack("{sssi}", "request_id", "r", "lease_seconds", 900));
+
+	json_object_set_new(call, "confirms", json_true());
+	assert_true(raw_say(r, call));
+}
+
+/* The host keeps a thousand answers for a caller that confirms none: what the oldest gave is
+ * given again. */
+void test_never_confirms(void **state)
+{
+	enum { KEPT = 1000, AT_A_TIME = 50 };
+	struct scene *s = *state;
+	json_t *answer;
+	struct raw r, again;
+
+	dial(s, &r, NULL);
+	json_decref(call(&r, 1, "agent.register", "{'name':'cat'}"));
+	json_decref(call(&r, 1, "message.send", "{'to':'cat','content':'first'}"));
+	raw_hang_up(&r);
+	dial(s, &r, "cat");
+	dial(s, &again, "cat");
+	for (int i = 0; i < KEPT; i++) {
+		receive_unconfirmed(&r, i);
+		for (int n = (i + 1) % AT_A_TIME ? 0 : AT_A_TIME; n; n--)
+			json_decref(raw_hear(&r, ANSWER_MS));
+	}
+	answer = call(&again, 1, "message.receive", "{}");
+	assert_int_equal(json_array_size(json_object_get(
+				 json_object_get(answer, "result"), "messages")),
+			 0);
+	json_decref(answer);
+	receive_unconfirmed(&r, KEPT);
+	answer = call(&again, 2, "message.receive", "{'wait_seconds':30}");
+	const json_t *messages =
+		json_object_get(json_object_get(answer, "result"), "messages");
+	assert_int_equal(json_array_size(messages), 1);
+	assert_string_equal(text_at(json_array_get(messages, 0), "content"), "first");
+	json_decref(answer);
+	raw_hang_up(&again);
+	raw_hang_up(&r);
+}
+
 /* --- a guest that does not move ---------------------------------------------------- */
 
 static pid_t guest_of(struct raw *r, const char *workspace)

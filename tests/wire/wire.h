@@ -56,6 +56,7 @@ void test_stops_in_a_frame(void **state);
 void test_connects(void **state);
 void test_no_descriptors(void **state);
 void test_never_reads(void **state);
+void test_never_confirms(void **state);
 void test_waits_and_leaves(void **state);
 void test_slow_guest(void **state);
 void test_heartbeats_at_once(void **state);

@@ -317,17 +317,6 @@ static bool qemu_alive(void *self, const struct process *p)
 	return pid_alive(p);
 }
 
-static int qemu_pause(void *self, const struct workspace_spec *spec, bool on,
-		      struct fault *f)
-{
-	struct arena a = { 0 };
-
-	(void)self;
-	qmp_ask(vm_monitor(&a, spec->sockets), on ? "stop" : "cont", NULL, NULL, f);
-	arena_release(&a);
-	return f->code;
-}
-
 /* --- sweeping -------------------------------------------------------------------------- */
 
 static void qemu_sweep(void *self, const char *home, const char *const *gone, size_t n)
@@ -411,7 +400,6 @@ const struct backend backend_qemu = {
 	.snapshot = qemu_snapshot,
 	.forget = qemu_forget,
 	.restore = qemu_restore,
-	.pause = qemu_pause,
 	.last_words = qemu_last_words,
 	.tend = qemu_tend,
 	.seek = qemu_seek,

@@ -1,0 +1,106 @@
+/* The output of clients while a turn runs: their text is kept, their session and counts are found,
+ * and nothing else breaks anything. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/turn/runner_client.h"
+
+struct said {
+	const char *client, *lines, *text, *session;
+	int64_t tokens_in, tokens_out, cost;
+};
+
+static const struct said said[] = {
+	{ "claude",
+	  "{\"type\":\"system\",\"session_id\":\"s-1\"}\n"
+	  "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"},"
+	  "{\"type\":\"tool_use\",\"name\":\"x\"},{\"type\":\"text\",\"text\":\"there\\n\"}]}}\n"
+	  "{\"type\":\"result\",\"total_cost_usd\":0.0125,\"usage\":{\"input_tokens\":3,"
+	  "\"cache_creation_input_tokens\":20,\"cache_read_input_tokens\":100,"
+	  "\"output_tokens\":7}}",
+	  "hi\nthere\n", "s-1", 123, 7, 12500 },
+	{ "codex --full-auto",
+	  "{\"type\":\"thread.started\",\"thread_id\":\"t_2\"}\n"
+	  "{\"type\":\"item.completed\",\"item\":{\"type\":\"reasoning\",\"text\":\"hm\"}}\n"
+	  "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"hi\"}}\n"
+	  "{\"type\":\"error\",\"message\":\"slow\"}\n"
+	  "{\"type\":\"turn.failed\",\"error\":{\"message\":\"lost\"}}\n"
+	  "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":5,\"output_tokens\":6}}",
+	  "hi\nslow\nlost\n", "t_2", 5, 6, 0 },
+	{ "gemini",
+	  "{\"type\":\"init\",\"session_id\":\"g3\"}\n"
+	  "{\"type\":\"message\",\"role\":\"user\",\"content\":\"?\"}\n"
+	  "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"h\"}\n"
+	  "{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"i\"}\n"
+	  "{\"type\":\"result\",\"stats\":{\"input_tokens\":8,\"output_tokens\":9}}",
+	  "hi\n", "g3", 8, 9, 0 },
+	{ "opencode",
+	  "{\"type\":\"step_start\",\"sessionID\":\"ses_4\"}\n"
+	  "{\"type\":\"text\",\"part\":{\"text\":\"hi\"}}\n"
+	  "{\"type\":\"step_finish\",\"part\":{\"cost\":0.5,\"tokens\":{\"input\":1,\"output\":2,"
+	  "\"reasoning\":3,\"cache\":{\"read\":4,\"write\":5}}}}\n"
+	  "{\"type\":\"step_finish\",\"part\":{\"cost\":0.25,\"tokens\":{\"input\":1,\"output\":1}}}",
+	  "hi\n", "ses_4", 11, 6, 750000 },
+	/* A session that a shell would read as something else is none, and no count is negative or
+	 * past all bounds. */
+	{ "claude",
+	  "{\"session_id\":\"s;reboot\"}\n{\"session_id\":\"-p\"}\n{\"session_id\":\"\"}\n"
+	  "{\"session_id\":7}\n{\"type\":\"assistant\"}\n"
+	  "{\"type\":\"result\",\"total_cost_usd\":-1,\"usage\":{\"input_tokens\":-5,"
+	  "\"output_tokens\":1e300}}",
+	  "", "", 0, 0, 0 },
+	{ "codex", "{\"type\":\"turn.failed\"}\n[1]\nnot json\n{half",
+	  "[1]\nnot json\n{half\n", "", 0, 0, 0 },
+	{ "make", "{\"session_id\":\"s\"}", "{\"session_id\":\"s\"}\n", "", 0, 0, 0 },
+};
+
+static void what_clients_print_is_understood(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+		const struct runner_client *client = runner_client_of(said[i].client);
+		struct runner_told told = { 0 };
+
+		for (const char *line = said[i].lines; *line;) {
+			size_t n = strcspn(line, "\n");
+
+			runner_client_read(client, line, n, &told);
+			line += n + (line[n] == '\n');
+		}
+		text_add(&told.text, "", 1);
+		assert_string_equal(told.text.data, said[i].text);
+		assert_string_equal(told.session, said[i].session);
+		assert_int_equal(told.tokens_in, said[i].tokens_in);
+		assert_int_equal(told.tokens_out, said[i].tokens_out);
+		assert_int_equal(told.cost, said[i].cost);
+		text_release(&told.text);
+	}
+}
+
+static void a_session_that_is_too_long_is_none(void **state)
+{
+	struct runner_told told = { 0 };
+	char line[300];
+
+	(void)state;
+	memset(line, 'a', sizeof(line));
+	memcpy(line, "{\"session_id\":\"", 15);
+	memcpy(line + sizeof(line) - 2, "\"}", 2);
+	runner_client_read(runner_client_of("claude"), line, sizeof(line), &told);
+	assert_string_equal(told.session, "");
+	text_release(&told.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_clients_print_is_understood),
+		cmocka_unit_test(a_session_that_is_too_long_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
