@@ -213,9 +213,10 @@ cadre doctor --fix >out
 grep -q 'did *daemons *.*goes on' out || bad "the guest is not told to go on: $(cat out)"
 case $(ps -o stat= -p "$pid") in T*) bad "the guest still stands still" ;; esac
 socket=$(cut -d' ' -f3 "$H/host.lock")
-kill -9 "$(cut -d' ' -f1 "$H/host.lock")"
-kill -9 "$pid"
+host=$(cut -d' ' -f1 "$H/host.lock")
+kill -9 "$host" "$pid"
 until_is '^0$' count_guests
+until_is '^0$' sh -c "ps -o stat= -p $host | grep -cv Z"
 mv "$socket" "$socket.left"
 echo mine >"$socket" # which is no socket
 is 0 'guest ' cadre doctor

@@ -11,7 +11,7 @@ deb:
 	printf 'cadre (%s) unstable; urgency=medium\n\n  * See the log of the repository.\n\n -- %s  %s\n' '$(VERSION)' \
 		"$$(sed -n 's/^Maintainer: //p' dist/debian/control)" "$$(git log -1 --format=%cD)" \
 		> build/deb/src/debian/changelog
-	cd build/deb/src && env -u MAKEFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS="noautodbgsym parallel=$$(nproc)" \
+	cd build/deb/src && env -u MAKEFLAGS -u MAKELEVEL $(if $(BUILT),DPKG_DEB_COMPRESSOR_LEVEL=1) DEB_BUILD_OPTIONS="noautodbgsym parallel=$$(nproc)" \
 		dpkg-buildpackage $(if $(BUILT),-nc) -b -d -us -uc > ../log 2>&1 || { tail -40 ../log; exit 1; }
 	rm -rf build/deb/src
 	@ls build/deb/*.deb
