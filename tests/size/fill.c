@@ -250,10 +250,11 @@ void fill(struct scene *s)
 void fill_hosted(struct scene *s)
 {
 	struct said said = { 0 };
-	json_t *args = json_pack("{ssss}", "workspace", "big/lead", "command",
-				 "mkdir d && cd d && "
-				 "long=$(printf '%0240d' 0 | tr 0 '\\1') && seq 10001 13500 | sed \"s/^/$long/\" | xargs touch && "
-				 "head -c 5000000 /dev/zero | tr '\\0' '\\5' > ../big");
+	json_t *args = json_pack(
+		"{ssss}", "workspace", "big/lead", "command",
+		"mkdir d && cd d && "
+		"long=$(printf '%0240d' 0 | tr 0 '\\1') && seq 10001 13500 | sed \"s/^/$long/\" | xargs touch && "
+		"head -c 5000000 /dev/zero | tr '\\0' '\\5' > ../big");
 
 	doors[0].ask(s, op_find("workspace.exec"), args, &said);
 	if (!said.result)
