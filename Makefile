@@ -237,6 +237,7 @@ $(PROGRAMS) $(UNIT_ALONE:%.c=$(O)/%): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
 $(O)/obj/tests/crash/rules.o: tests/crash/rules.sql
+$(O)/obj/tests/lib/counts.o: tests/lib/counts.sql
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 
