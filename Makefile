@@ -133,7 +133,7 @@ UNIT_TESTS := $(shell grep -lE '(pthread|uv_thread)_create' $(UNIT_TESTS))
 endif
 UNIT_SHARED = $(filter-out $(UNIT_ALONE),$(UNIT_TESTS))
 # Some programs judge the command that people get; the others do so with a sanitizer, too.
-RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard)
+RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard steps)
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
 tests: all $(filter-out %/race $(if $(B),$(RELEASED)),$(PROGRAMS)) $(O)/tests/cadre $(O)/conformance \
