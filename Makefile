@@ -133,7 +133,7 @@ UNIT_TESTS := $(shell grep -lE '(pthread|uv_thread)_create' $(UNIT_TESTS))
 endif
 UNIT_SHARED = $(filter-out $(UNIT_ALONE),$(UNIT_TESTS))
 # Some programs judge the command that people get; the others do so with a sanitizer, too.
-RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard)
+RELEASED = $(patsubst %,$(O)/tests/%,crash power sim soak guard steps)
 
 all: $(if $(wildcard $(MAIN)),$(O)/cadre,$(LIB))
 tests: all $(filter-out %/race $(if $(B),$(RELEASED)),$(PROGRAMS)) $(O)/tests/cadre $(O)/conformance \
@@ -237,6 +237,7 @@ $(PROGRAMS) $(UNIT_ALONE:%.c=$(O)/%): $(O)/%: $(O)/obj/%.o $$(call parts,$$*) $$
 	$(call SAY,LD,$@) $(call link,$^) -lcmocka
 
 $(O)/obj/tests/crash/rules.o: tests/crash/rules.sql
+$(O)/obj/tests/lib/counts.o: tests/lib/counts.sql
 
 -include $(shell test -d $(O)/obj && find $(O)/obj -name '*.d')
 

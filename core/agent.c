@@ -130,9 +130,13 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,
 				 "there is an agent %s in team %s already", n->name,
 				 call->caller.team_name);
-	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id)) < 0 || n->is_operator)
+	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id,
+			  .operator= n->is_operator)) < 0 ||
+	    n->is_operator)
 		return rc < 0 ? rc : 0;
-	if ((rc = set_token(call, n->id, row.generation)) < 0 ||
+	if ((rc = sql_run(call, board_add_members, .team = call->caller.team, .n = 1)) <
+		    0 ||
+	    (rc = set_token(call, n->id, row.generation)) < 0 ||
 	    (n->n_skills &&
 	     (rc = agent_set_skills(call, n->id, n->skills, n->n_skills)) < 0))
 		return rc;

@@ -90,8 +90,8 @@ static size_t bytes_of(const struct call *call, const struct agent_start_out *ou
 	return t.len;
 }
 
-/* Adds a teammate to the answer, or to the number of the others. */
-static void add_teammate(struct call *call, const struct agent_line *line, size_t *bytes,
+/* Adds a teammate to the answer: false where that is full. */
+static bool add_teammate(struct call *call, const struct agent_line *line, size_t *bytes,
 			 struct agent_start_out *out)
 {
 	const struct teammate mate = { line->name,
@@ -100,32 +100,37 @@ static void add_teammate(struct call *call, const struct agent_line *line, size_
 				       line->task };
 	size_t more = op_size_brief(call->op, &record_teammate, &mate) + 1;
 
-	if (out->others || out->n_teammates == TEAMMATES_SHOWN ||
-	    *bytes + more > ANSWER_MOST) {
-		out->others++;
-		return;
-	}
+	if (out->n_teammates == TEAMMATES_SHOWN || *bytes + more > ANSWER_MOST)
+		return false;
 	*bytes += more;
 	*(struct teammate *)arena_push(&call->arena, &out->teammates, &out->n_teammates,
 				       sizeof(mate)) = mate;
+	return true;
 }
 
-/* Tells of as many teammates as the rest of the answer has left room for. */
-static int tell_teammates(struct call *call, const char *self,
+/* Tells of as many teammates as the rest of the answer has left room for, and how many the
+ * others are. */
+static int tell_teammates(struct call *call, const struct agent_row *self,
 			  struct agent_start_out *out)
 {
 	size_t bytes = bytes_of(call, out);
+	struct team_counts_row team;
 	struct agent_line line;
 	struct query q;
-	int rc;
+	int rc = sql_row(call, team_counts, &team, .team = call->caller.team);
 
+	if (rc < 0)
+		return rc;
 	sql_query(call, &q, agent_lines, .team = call->caller.team, .after = "",
 		  .now = call->now);
 	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0)
-		if (strcmp(line.name, self) != 0)
-			add_teammate(call, &line, &bytes, out);
+		if (strcmp(line.name, self->name) != 0 &&
+		    !add_teammate(call, &line, &bytes, out))
+			break;
 	query_end(&q);
-	return rc;
+	out->others = team.members - (int64_t)out->n_teammates -
+		      (self->kind == AGENT_KIND_MEMBER);
+	return rc < 0 ? rc : 0;
 }
 
 /* The one thing to do first: mail, then what is held, then new work. */
@@ -158,5 +163,5 @@ int agent_start(struct call *call, const struct agent_start_in *in,
 	if ((rc = tell_held(call, a.id, out)) < 0 || (rc = tell_board(call, out)) < 0)
 		return rc;
 	out->next = next_of(out);
-	return tell_teammates(call, a.name, out);
+	return tell_teammates(call, &a, out);
 }

@@ -69,8 +69,10 @@ static int undo_claim(struct call *call, const struct agent_row *a, int64_t task
 				    .epoch = epoch, .now = call->now)) <= 0)
 		return rc;
 	*undone += 1;
-	rc = event_by(call, .kind = EVENT_TASK_RELEASED, .team = a->team,
-		      .actor = ACTOR_HOST, .subject = task, .target = a->id);
+	rc = task_moved(call, a->team, TASK_STATE_CLAIMED, TASK_STATE_PENDING);
+	if (rc >= 0)
+		rc = event_by(call, .kind = EVENT_TASK_RELEASED, .team = a->team,
+			      .actor = ACTOR_HOST, .subject = task, .target = a->id);
 	return rc < 0 ? rc : team_announce(call, a->team);
 }
 

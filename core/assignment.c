@@ -107,6 +107,13 @@ static const char *shown_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
+int assignment_count(struct call *call, int64_t agent, int64_t team, int n)
+{
+	int rc = sql_run(call, assignment_count, .agent = agent, .n = n);
+
+	return rc < 0 ? rc : sql_run(call, board_add_assignments, .team = team, .n = n);
+}
+
 /* --- sending -------------------------------------------------------------------------- */
 
 static int claim_for(struct call *call, const struct agent_row *to,
@@ -142,7 +149,7 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 				 "the operator runs no commands");
 	if ((rc = estop_check(call, "/to")) < 0 ||
 	    (rc = budget_check(call, call->caller.team, "/to")) < 0 ||
-	    (rc = sql_run(call, assignment_count, .agent = to->id)) < 0 ||
+	    (rc = assignment_count(call, to->id, call->caller.team, 1)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &open, .agent = to->id)) < 0)
 		return rc;
 	if (open.assignments > call->settings->config.limits_max_assignments)
@@ -175,7 +182,7 @@ static int call_off(struct call *call, const struct assignments_of_task_row *x,
 {
 	int rc = sql_run(call, assignment_cancel, .message = x->message);
 
-	if (rc <= 0 || (rc = sql_run(call, assignment_less, .agent = x->agent)) < 0 ||
+	if (rc <= 0 || (rc = assignment_count(call, x->agent, x->team, -1)) < 0 ||
 	    (rc = sql_run(call, delivery_end, .message = x->message, .agent = x->agent,
 			  .state = DELIVERY_STATE_DEAD, .now = call->now)) < 0)
 		return rc;
@@ -330,8 +337,9 @@ int assignment_before(struct call *call, const char *id, int64_t *row)
 int assignment_list(struct call *call, const struct assignment_list_in *in,
 		    struct assignment_list_out *out)
 {
+	const int64_t caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
 	struct agent_row agent = { 0 };
-	struct assignment_lines_row r;
+	struct assignment_line_row r;
 	struct query q;
 	int64_t before;
 	int rc;
@@ -340,10 +348,14 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;
-	sql_query(call, &q, assignment_lines, .before = before, .team = call->caller.team,
-		  .agent = agent.id, .open = in->open,
-		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
-		  .limit = in->limit + 1);
+	if (in->open)
+		sql_query(call, &q, assignment_lines_open, .before = before,
+			  .team = call->caller.team, .agent = agent.id, .caller = caller,
+			  .limit = in->limit + 1);
+	else
+		sql_query(call, &q, assignment_lines, .before = before,
+			  .team = call->caller.team, .agent = agent.id, .caller = caller,
+			  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct assignment_line l = {
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),

@@ -15,6 +15,9 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p);
 
+/* Counts `n` open commands more of an agent, in a team. 0 or negative. */
+int assignment_count(struct call *call, int64_t agent, int64_t team, int n);
+
 /* Calls off what waits of a task whose claim is over, and what runs, too, when
  * `running`: daemons are told so, and end it.  `actor` did it. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);

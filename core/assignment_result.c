@@ -327,7 +327,7 @@ static int end_assignment(struct call *call, const struct assignment_row *x)
 
 	if ((rc = sql_run(call, assignment_finish, .message = x->message,
 			  .agent = x->agent)) < 0 ||
-	    (rc > 0 && (rc = sql_run(call, assignment_less, .agent = x->agent)) < 0) ||
+	    (rc > 0 && (rc = assignment_count(call, x->agent, x->team, -1)) < 0) ||
 	    (rc = sql_run(call, assignment_recalled, .message = x->message,
 			  .agent = x->agent)) < 0 ||
 	    (rc = daemon_moves(call, x)) < 0)

@@ -331,7 +331,7 @@ enum { TOUCH_MS = 30000 };
 static int keep_alive(struct call *call)
 {
 	struct lease_ending_row ending;
-	struct lease_any_row held;
+	struct lease_due_row due;
 	int rc;
 
 	/* The operator has a place in a team when the call has entered one. */
@@ -344,8 +344,8 @@ static int keep_alive(struct call *call)
 		call->renew = rc > 0 && ending.n > 0;
 		return rc;
 	}
-	rc = sql_row(call, lease_any, &held, .agent = call->caller.agent);
-	if (rc > 0 && held.any)
+	rc = sql_row(call, lease_due, &due, .agent = call->caller.agent);
+	if (rc > 0 && due.at && due.at < call->now)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
 	if (rc < 0 ||
@@ -372,7 +372,7 @@ static int count_mail(struct call *call)
 	rc = inbox_counters(call, call->caller.agent, &inbox);
 	if (rc >= 0 && inbox.queued > 0)
 		rc = sql_row(call, inbox_urgent, &urgent, .agent = call->caller.agent,
-			     .now = call->now);
+			     .now = call->now, .most = URGENT_MOST);
 	call->mail = inbox.queued;
 	call->urgent = urgent.n;
 	return rc;

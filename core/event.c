@@ -2,11 +2,13 @@
 
 int event_record(struct call *call, const struct new_event *d)
 {
-	int rc = sql_late(call, event_add, .seq = d->seq, .now = call->now,
-			  .kind = d->kind, .team = d->team, .actor = d->actor,
-			  .via = d->actor != ACTOR_HOST && call->identity.as,
-			  .subject = d->subject, .target = d->target,
-			  .detail = d->detail);
+	int64_t seq = d->seq ? d->seq : sql_new_id(call, event);
+	int rc = seq < 0 ? (int)seq
+			 : sql_late(call, event_add, .seq = seq, .now = call->now,
+				    .kind = d->kind, .team = d->team, .actor = d->actor,
+				    .via = d->actor != ACTOR_HOST && call->identity.as,
+				    .subject = d->subject, .target = d->target,
+				    .detail = d->detail);
 
 	return rc < 0 ? rc : 0;
 }

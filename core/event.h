@@ -15,7 +15,7 @@ struct new_event {
 	int kind; /* EVENT_… */
 	int64_t team, actor, subject, target;
 	const char *detail; /* or NULL */
-	int64_t seq; /* as event_new_id gives it; 0: the next one */
+	int64_t seq; /* as sql_new_id() gives it; 0: the next one */
 };
 
 /* Appends an event in any team and by any actor.  Changes that the clock makes count as

@@ -142,6 +142,11 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 	return rc < 0 ? rc : 0;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 int event_gone(struct call *call, const char *where, int64_t first)
 {
 	call->as_of = first - 1;
@@ -156,6 +161,7 @@ int event_list(struct call *call, const struct event_list_in *in,
 	struct event_first_row first;
 	struct event_last_row last;
 	struct state_keys_row state;
+	struct team_born_row born = { 0 };
 	struct wanted w;
 	int64_t after, upto;
 	int rc;
@@ -165,11 +171,14 @@ int event_list(struct call *call, const struct event_list_in *in,
 	    (rc = sql_row(call, event_first, &first)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||
-	    (rc = find_wanted(call, in, first.seq, last.seq, &w)) < 0 ||
+	    (rc = sql_row(call, team_born, &born, .team = call->caller.team)) < 0 ||
+	    (rc = find_wanted(call, in, larger(first.seq, born.first_event), last.seq,
+			      &w)) < 0 ||
 	    (rc = find_start(call, in, &w, &after)) < 0)
 		return rc;
 	if (in->has_after && after < first.seq - 1)
 		return event_gone(call, "/after", first.seq);
+	after = larger(after, born.first_event - 1);
 	upto = w.upto;
 	if ((in->has_after || in->has_since) && upto - after > LOOK_MOST)
 		upto = after + LOOK_MOST;

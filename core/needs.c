@@ -6,13 +6,18 @@
 #include "core/room.h"
 #include "core/task/task.h"
 
-/* The rows of a kind that are told, and for how long a task that failed is news. */
-enum { EACH_MOST = 5, NEWS_MS = 24 * 3600 * 1000 };
+enum {
+	EACH_MOST = 5, /* rows of a kind that are told */
+	COUNT_MOST = 20, /* and that are counted */
+	RESULTS_MOST = 100, /* results that are counted */
+	MAIL_MOST = 100, /* teams with mail of the operator that are looked at */
+	NEWS_MS = 24 * 3600 * 1000, /* for so long a task that failed is news */
+};
 
 struct gathering {
 	struct call *call;
 	struct needs *needs;
-	const struct team_seats_row *team;
+	const struct team_seat_row *team;
 	size_t of_kind; /* rows of the kind that is read now */
 };
 
@@ -22,7 +27,10 @@ static void add(struct gathering *g, struct need need)
 
 	need.has_since = need.since != 0;
 	need.team = all->named ? g->team->name : NULL;
-	if (room_take(g->call, &record_need, &need))
+	if (all->counts)
+		return;
+	all->full |= !room_take(g->call, &record_need, &need);
+	if (!all->full)
 		*(struct need *)arena_push(&g->call->arena, &all->rows, &all->n,
 					   sizeof(need)) = need;
 }
@@ -31,11 +39,18 @@ static void add(struct gathering *g, struct need need)
  * that there are more, and by `more` how to see them all. */
 static void add_one(struct gathering *g, struct need need, const char *more)
 {
+	g->needs->stuck++;
 	if (++g->of_kind > EACH_MOST)
 		need = (struct need){ .what = need.what,
 				      .text = arena_printf(&g->call->arena,
 							   "and more: %s", more) };
 	add(g, need);
+}
+
+/* How many rows of a kind are asked for. */
+static int64_t most_of(const struct gathering *g)
+{
+	return g->needs->counts ? COUNT_MOST : EACH_MOST + 1;
 }
 
 static int64_t agent_of(const struct gathering *g)
@@ -55,6 +70,14 @@ static const char *command_of(const struct gathering *g)
 
 /* --- each kind ---------------------------------------------------------------------- */
 
+static const char *results_text(struct call *call, int64_t n)
+{
+	return n > RESULTS_MOST
+		       ? arena_printf(&call->arena, "over %d results", RESULTS_MOST)
+		       : arena_printf(&call->arena, "%" PRId64 " result%s", n,
+				      n == 1 ? "" : "s");
+}
+
 static int add_mail(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -66,7 +89,8 @@ static int add_mail(struct gathering *g)
 	int rc;
 
 	if ((rc = inbox_counters(call, agent_of(g), &inbox)) < 0 ||
-	    (rc = sql_row(call, results_waiting, &results, .agent = agent_of(g))) < 0)
+	    (rc = sql_row(call, results_waiting, &results, .agent = agent_of(g),
+			  .most = RESULTS_MOST + 1)) < 0)
 		return rc;
 	sql_query(call, &q, inbox_next, .agent = agent_of(g), .now = call->now,
 		  .limit = 1);
@@ -78,9 +102,8 @@ static int add_mail(struct gathering *g)
 					   inbox.queued, inbox.queued == 1 ? "" : "s")
 			    : "";
 	if (results.n)
-		text = arena_printf(&call->arena, "%s%s%" PRId64 " result%s", text,
-				    *text ? ", " : "", results.n,
-				    results.n == 1 ? "" : "s");
+		text = arena_printf(&call->arena, "%s%s%s", text, *text ? ", " : "",
+				    results_text(call, results.n));
 	if (*text)
 		add(g, (struct need){ .what = CONCERN_MAIL,
 				      .name = call->caller.name,
@@ -101,7 +124,7 @@ static int add_acks(struct gathering *g)
 	g->of_kind = 0;
 	sql_query(call, &q, acks_overdue, .team = g->team->id, .now = call->now,
 		  .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
-		  .limit = EACH_MOST + 1);
+		  .limit = most_of(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_ACK,
@@ -138,7 +161,7 @@ static int add_tasks(struct gathering *g)
 
 	g->of_kind = 0;
 	sql_query(call, &q, tasks_troubled, .team = g->team->id, .now = call->now,
-		  .recent = call->now - NEWS_MS, .limit = EACH_MOST + 1);
+		  .recent = call->now - NEWS_MS, .limit = most_of(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_TASK,
@@ -166,7 +189,7 @@ static int add_agents(struct gathering *g)
 
 	g->of_kind = 0;
 	sql_query(call, &q, agents_troubled, .team = g->team->id, .now = call->now,
-		  .limit = EACH_MOST + 1);
+		  .limit = most_of(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_AGENT,
@@ -186,8 +209,7 @@ static int add_workspaces(struct gathering *g)
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, workspaces_failed, .team = g->team->id,
-		  .limit = EACH_MOST + 1);
+	sql_query(call, &q, workspaces_failed, .team = g->team->id, .limit = most_of(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_WORKSPACE,
@@ -215,25 +237,27 @@ static const char *reading_for(const struct gathering *g, const char *name)
 static int add_results(struct gathering *g)
 {
 	struct call *call = g->call;
+	struct team_is_busy_row busy = { .any = 1 };
 	struct results_unread_row r;
 	struct query q;
 	int rc;
 
-	if (call->caller.level < WHO_LEAD)
-		return 0;
+	if (call->caller.level < WHO_LEAD ||
+	    (rc = sql_row(call, team_is_busy, &busy, .team = g->team->id)) < 0 ||
+	    busy.any)
+		return call->fault.code;
 	g->of_kind = 0;
 	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
-		  .limit = EACH_MOST + 1);
+		  .most = RESULTS_MOST + 1, .limit = most_of(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
-			(struct need){ .what = CONCERN_RESULT,
-				       .name = r.sender_name,
-				       .text = arena_printf(
-					       &call->arena,
-					       "has not read %" PRId64 " result%s%s", r.n,
-					       r.n == 1 ? "" : "s",
-					       reading_for(g, r.sender_name)),
-				       .since = r.since },
+			(struct need){
+				.what = CONCERN_RESULT,
+				.name = r.sender_name,
+				.text = arena_printf(&call->arena, "has not read %s%s",
+						     results_text(call, r.n),
+						     reading_for(g, r.sender_name)),
+				.since = r.since },
 			"cadre results");
 	query_end(&q);
 	return rc;
@@ -278,45 +302,73 @@ static int add_budgets(struct gathering *g)
 	return rc < 0 ? rc : 0;
 }
 
-static int add_all(struct call *call, struct needs *needs,
-		   const struct team_seats_row *team)
+/* Gathers the mail of a team, and all else of it that there is to be seen to; of what is counted
+ * less counts. */
+static int add_all(struct gathering *g)
 {
-	struct gathering g = { .call = call, .needs = needs, .team = team };
 	int rc;
 
-	if ((rc = add_stopped(&g)) < 0 || (rc = add_budgets(&g)) < 0 ||
-	    (rc = add_mail(&g)) < 0 || (rc = add_acks(&g)) < 0 ||
-	    (rc = add_tasks(&g)) < 0 || (rc = add_agents(&g)) < 0 ||
-	    (rc = add_workspaces(&g)) < 0 || (rc = add_results(&g)) < 0)
+	if ((!g->needs->counts &&
+	     ((rc = add_stopped(g)) < 0 || (rc = add_budgets(g)) < 0)) ||
+	    (rc = add_mail(g)) < 0 || (rc = add_acks(g)) < 0 || (rc = add_tasks(g)) < 0 ||
+	    (rc = add_agents(g)) < 0 || (rc = add_workspaces(g)) < 0)
 		return rc;
-	return 0;
+	return g->needs->counts ? 0 : add_results(g);
+}
+
+static int gather(struct call *call, struct needs *needs, int64_t team)
+{
+	struct team_seat_row seat;
+	int rc = sql_row(call, team_seat, &seat, .team = team);
+
+	return rc <= 0 ? rc
+		       : add_all(&(struct gathering){
+				 .call = call, .needs = needs, .team = &seat });
+}
+
+/* Gathers of all teams while there is room: of those in which mail waits, then of the others in
+ * which something may need somebody. */
+static int gather_all(struct call *call, struct needs *needs)
+{
+	struct teams_with_mail_row *mail = NULL;
+	struct team_in_need_row next = { 0 };
+	size_t n;
+	int rc = sql_all(call, teams_with_mail, &mail, &n, .now = call->now,
+			 .limit = MAIL_MOST);
+
+	for (size_t i = 0; i < n && rc >= 0 && !needs->full; i++)
+		rc = gather(call, needs, mail[i].team);
+	while (rc >= 0 && !needs->full) {
+		bool done = false;
+
+		rc = sql_row(call, team_in_need, &next, .after = next.id,
+			     .now = call->now);
+		if (rc < 0 || !next.id)
+			return rc;
+		for (size_t i = 0; i < n; i++)
+			done |= mail[i].team == next.id;
+		if (!done)
+			rc = gather(call, needs, next.id);
+	}
+	return rc;
 }
 
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
 {
-	struct team_seats_row *all = NULL;
+	struct team_only_row teams = { 0 };
 	struct needs needs = { 0 };
-	size_t n_teams;
-	int rc = sql_all(call, team_seats, &all, &n_teams, .team = team);
+	int rc = team ? gather(call, &needs, team) : sql_row(call, team_only, &teams);
 
-	needs.named = n_teams > 1;
-	for (size_t i = 0; i < n_teams && rc >= 0; i++)
-		rc = add_all(call, &needs, &all[i]);
+	needs.named = teams.n > 1;
+	if (rc >= 0 && !team)
+		rc = gather_all(call, &needs);
 	*rows = needs.rows;
 	*n = needs.n;
 	return rc < 0 ? rc : 0;
 }
 
-int needs_count(struct call *call, struct needs *needs, const struct team_seats_row *team)
+int needs_count(struct call *call, int64_t team, struct needs *needs)
 {
-	struct gathering g = { .call = call, .needs = needs, .team = team };
-	struct troubles_row troubles;
-	int rc;
-
-	if ((rc = add_mail(&g)) < 0 ||
-	    (rc = sql_row(call, troubles, &troubles, .team = team->id, .now = call->now,
-			  .recent = call->now - NEWS_MS)) < 0)
-		return rc;
-	needs->stuck += troubles.n;
-	return 0;
+	*needs = (struct needs){ .counts = true };
+	return team ? gather(call, needs, team) : gather_all(call, needs);
 }

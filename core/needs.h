@@ -13,8 +13,10 @@ struct needs {
 	struct need *rows;
 	size_t n;
 	int64_t mail; /* messages and results that wait */
-	int64_t stuck; /* things of other kinds; needs_count() alone counts them */
+	int64_t stuck; /* things of other kinds */
 	bool named; /* each tells its team */
+	bool counts; /* no rows are wanted */
+	bool full; /* the answer has no room for more */
 };
 
 /* Tells what the caller should look at in a team, or in each (0): its own mail, the
@@ -22,8 +24,8 @@ struct needs {
  * somebody.  The first few of each kind, in the call's arena; of several teams each says
  * whose it is.  0 or a fault. */
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
-/* Counts the mail of the caller, and all that needs somebody in a team.  0 or a fault. */
-int needs_count(struct call *call, struct needs *needs,
-		const struct team_seats_row *team);
+/* Counts the mail of the caller, and of each other kind the first 20 things that need somebody, in
+ * a team, or in all (0).  0 or a fault. */
+int needs_count(struct call *call, int64_t team, struct needs *needs);
 
 #endif

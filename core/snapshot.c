@@ -225,6 +225,9 @@ int workspace_restore(struct call *call, const struct workspace_restore_in *in,
 		    (rc = snapshot_ready(call, &w, in->snapshot, &s)) < 0 ||
 		    (rc = sql_run(call, workspace_set_restore, .id = w.id,
 				  .snapshot = s.id, .now = call->now)) < 0 ||
+		    (w.state == WORKSPACE_STATE_READY &&
+		     (rc = sql_run(call, board_add_vms, .team = w.team, .guests = -1)) <
+			     0) ||
 		    (rc = end_work(call, &w)) < 0 ||
 		    (rc = event_emit(call, EVENT_WORKSPACE_RESTORED, w.id, w.agent,
 				     s.name)) < 0 ||

@@ -17,29 +17,57 @@
 
 /* --- status -------------------------------------------------------------------------------- */
 
-enum { STOPPED_SIZE = 160, WORKS_MOST = 50 };
+enum { STOPPED_SIZE = 160, WORKS_MOST = 50, TEAMS_MOST = 20, INBOXES_MOST = 100 };
 
+static bool add_work(struct call *call, struct state_status_out *out,
+		     const struct work_line *w)
+{
+	if (!room_take(call, &record_work_line, w))
+		return false;
+	*(struct work_line *)arena_push(&call->arena, &out->works, &out->n_works,
+					sizeof(*w)) = *w;
+	return true;
+}
+
+/* Tells of the tasks that are held in a team, in the order of its board. */
 static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
 {
-	struct team_works_row r;
+	struct task_line_row r;
 	struct query q;
 	int rc;
 
-	sql_query(call, &q, team_works, .team = team, .now = call->now,
-		  .limit = WORKS_MOST);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct work_line w = { .agent = r.agent_name,
-				       .team = out->n_teams > 1 ? r.team_name : NULL,
-				       .task = task_name(call, r.number),
-				       .title = r.title,
-				       .state = r.state,
-				       .since = r.updated_at };
-
-		if (!room_take(call, &record_work_line, &w))
+	sql_query(call, &q, task_lines_in, .claimed = 1, .in_progress = 1, .blocked = 1,
+		  .team = team, .limit = WORKS_MOST, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		if (!add_work(call, out,
+			      &(const struct work_line){ .agent = r.holder_name,
+							 .task = task_name(call, r.number),
+							 .title = r.title,
+							 .state = r.state_now,
+							 .since = r.updated_at }))
 			break;
-		*(struct work_line *)arena_push(&call->arena, &out->works, &out->n_works,
-						sizeof(w)) = w;
-	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Tells of those in all teams, in the order of their holders. */
+static int tell_all_works(struct call *call, struct state_status_out *out)
+{
+	struct works_all_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, works_all, .now = call->now, .limit = WORKS_MOST);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		if (!add_work(call, out,
+			      &(const struct work_line){
+				      .agent = r.agent_name,
+				      .team = out->n_teams > 1 ? r.team_name : NULL,
+				      .task = task_name(call, r.number),
+				      .title = r.title,
+				      .state = r.state,
+				      .since = r.updated_at }))
+			break;
 	query_end(&q);
 	return rc < 0 ? rc : 0;
 }
@@ -49,21 +77,20 @@ int state_status(struct call *call, const struct state_status_in *in,
 {
 	struct team_list_in all = { 0 };
 	struct team_list_out teams = { 0 };
+	int64_t guests;
 	struct waiting_all_row waiting;
-	struct workspaces_ready_row ready;
 	struct state_keys_row state;
 	struct event_last_row last;
-	int64_t team, open_tasks = 0, version;
+	int64_t team, version;
 	char *who = arena_alloc(&call->arena, STOPPED_SIZE);
 	int rc;
 
 	if ((in->team || call->identity.agent) && (rc = who_team(call, in->team)) < 0)
 		return rc;
 	team = call->caller.team;
-	if ((rc = team_lines(call, &all, team, &teams, &open_tasks)) < 0 ||
-	    (rc = sql_row(call, waiting_all, &waiting, .team = team, .now = call->now)) <
-		    0 ||
-	    (rc = sql_row(call, workspaces_ready, &ready, .team = team)) < 0 ||
+	if ((rc = team_lines(call, &all, team, &teams, &guests)) < 0 ||
+	    (rc = sql_row(call, waiting_all, &waiting, .team = team, .now = call->now,
+			  .most = INBOXES_MOST)) < 0 ||
 	    (rc = sql_row(call, state_keys, &state)) < 0 ||
 	    (rc = sql_row(call, event_last, &last)) < 0)
 		return rc;
@@ -82,10 +109,11 @@ int state_status(struct call *call, const struct state_status_in *in,
 					  .n_teams = teams.n_teams,
 					  .more = teams.more,
 					  .messages_waiting = waiting.n,
-					  .tasks_open = open_tasks,
-					  .guests = ready.n };
+					  .guests = guests };
+	for (size_t i = 0; i < teams.n_teams; i++)
+		out->tasks_open += teams.teams[i].open_tasks;
 	if ((rc = needs_tell(call, team, &out->needs, &out->n_needs)) < 0 ||
-	    (rc = tell_works(call, team, out)) < 0)
+	    (rc = team ? tell_works(call, team, out) : tell_all_works(call, out)) < 0)
 		return rc;
 	if (!call->host && call->settings->find_host)
 		out->silent = call->settings->find_host(call->settings->home);
@@ -110,44 +138,54 @@ static int line_team(struct call *call, int64_t *team)
 /* Fills an agent's line with its name, its task and what it could claim. */
 static int tell_own(struct call *call, struct state_line_out *out)
 {
-	struct tasks_claimable_row claimable;
+	struct board_counts board = { 0 };
+	struct tasks_assigned_row others;
 	struct agent_task_row held;
 	int rc;
 
 	out->name = call->caller.name;
-	if ((rc = sql_row(call, tasks_claimable, &claimable, .team = call->caller.team,
+	if ((rc = sql_row(call, team_board, &board, .team = call->caller.team,
+			  .now = call->now)) < 0 ||
+	    (rc = sql_row(call, tasks_assigned, &others, .team = call->caller.team,
 			  .agent = call->caller.agent)) < 0 ||
 	    (rc = sql_row(call, agent_task, &held, .agent = call->caller.agent,
 			  .now = call->now)) < 0)
 		return rc;
 	out->task = rc > 0 ? task_name(call, held.number) : NULL;
-	out->ready = claimable.n;
+	out->ready = board.ready - others.n;
 	return 0;
+}
+
+/* The operator's team, or how many there are. */
+static int tell_teams(struct call *call, int64_t team, struct state_line_out *out)
+{
+	struct team_names_row *all = NULL;
+	size_t n = 0;
+	int rc = team ? 0 : sql_all(call, team_names, &all, &n, .limit = TEAMS_MOST);
+
+	out->name = team             ? call->caller.team_name
+		    : n == 1         ? all[0].name
+		    : n < TEAMS_MOST ? arena_printf(&call->arena, "%zu teams", n)
+				     : "many teams";
+	return rc;
 }
 
 int state_line(struct call *call, const struct state_line_in *in,
 	       struct state_line_out *out)
 {
-	struct team_seats_row *all = NULL;
-	struct needs needs = { 0 };
+	struct needs needs;
 	int64_t team;
-	size_t n;
 	int rc;
 
 	(void)in;
 	if ((rc = line_team(call, &team)) < 0 ||
-	    (rc = sql_all(call, team_seats, &all, &n, .team = team)) < 0)
-		return rc;
-	for (size_t i = 0; i < n && rc >= 0; i++)
-		rc = needs_count(call, &needs, &all[i]);
-	if (rc < 0)
+	    (rc = needs_count(call, team, &needs)) < 0)
 		return rc;
 	out->mail = needs.mail;
 	if (call->identity.agent)
 		return tell_own(call, out);
-	out->name = n == 1 ? all[0].name : arena_printf(&call->arena, "%zu teams", n);
 	out->stuck = needs.stuck;
-	return 0;
+	return tell_teams(call, team, out);
 }
 
 int state_renew(struct call *call, const struct state_renew_in *in,

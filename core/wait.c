@@ -336,6 +336,8 @@ static int find_ended_workspace(struct call *call, const struct workspace_wait_i
 					  : in->team ? in->team
 						     : call->caller.team_name,
 			     .agent_name = slash ? slash + 1 : name);
+	if (rc > 0 && !last.id)
+		rc = 0;
 	if (rc == 0 && (rc = id_short(call, &among, name, &name)) > 0)
 		rc = id_parse(call, ID_WORKSPACE, name, &last.id, &at);
 	if (rc > 0)

@@ -21,6 +21,10 @@ int workspace_find_any(struct call *call, const char *name, struct workspace_row
 /* Ends a workspace: its agent is away, what its daemon had is interrupted.  0 or negative. */
 int workspace_end(struct call *call, const struct workspace_row *w);
 
+/* Brings a workspace into a state (`fault` says why it failed): 1, 0 where it stays as it is, or
+ * negative. */
+int workspace_change(struct call *call, int64_t row, int64_t state, const char *fault);
+
 /* 0, or `conflict` when the workspace is destroyed. */
 int workspace_is_over(struct call *call, const struct workspace_row *w);
 

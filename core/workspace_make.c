@@ -61,7 +61,9 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 					  "too many workspaces are named like %s", name);
 	if (id)
 		*id = row;
-	if ((n->agent && (rc = move_in(call, n->agent, row)) < 0) ||
+	if ((rc = sql_run(call, board_add_vms, .team = call->caller.team, .vms = 1)) <
+		    0 ||
+	    (n->agent && (rc = move_in(call, n->agent, row)) < 0) ||
 	    (n->backend == BACKEND_KIND_QEMU && (rc = network_take(call, row)) < 0))
 		return rc;
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
@@ -69,13 +71,13 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 
 int workspace_check_room(struct call *call, int64_t want, const char *where)
 {
-	struct team_vms_row vms;
+	struct team_counts_row vms;
 	struct vms_all_row all;
 	struct team_row t;
 	int rc;
 
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
-	    (rc = sql_row(call, team_vms, &vms, .team = t.id)) < 0 ||
+	    (rc = sql_row(call, team_counts, &vms, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
 	if (vms.used + vms.reserved + want > t.max_vms ||

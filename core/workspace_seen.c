@@ -19,8 +19,7 @@ static int note_state(struct call *call, const struct workspace_row *w,
 		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
 	};
 	const char *fault = in->state == WORKSPACE_STATE_FAILED ? in->detail : NULL;
-	int rc = sql_run(call, workspace_set_state, .id = w->id, .state = in->state,
-			 .fault = fault, .now = call->now);
+	int rc = workspace_change(call, w->id, in->state, fault);
 
 	if (rc <= 0 || !events[in->state])
 		return rc;

@@ -28,7 +28,7 @@ SELECT nests FROM agent WHERE id = :agent;
 
 -- name: agent_inbox_add
 -- Every agent has an inbox, the operator's too.
-INSERT INTO agent_inbox (agent) VALUES (:agent);
+INSERT INTO agent_inbox (agent, operator) VALUES (:agent, :operator);
 
 -- name: agent_set_token
 UPDATE agent SET token = :token WHERE id = :agent;
@@ -188,7 +188,7 @@ WHERE agent = :agent;
 
 -- name: agent_claims
 -- Claims of an agent, which its next generation does not inherit.
-SELECT id FROM task WHERE owner = :agent;
+SELECT id, team, state FROM task WHERE owner = :agent;
 
 -- name: agent_set_name
 UPDATE agent SET name = :name WHERE id = :agent AND NOT EXISTS (SELECT 1 FROM agent o

@@ -7,10 +7,7 @@ VALUES (:message, :team, :agent, :sender, nullif(:task, 0), :epoch, :label, :com
 	:workdir, :env, :timeout_s);
 
 -- name: assignment_count
-UPDATE agent_inbox SET assignments = assignments + 1 WHERE agent = :agent;
-
--- name: assignment_less
-UPDATE agent_inbox SET assignments = assignments - 1 WHERE agent = :agent;
+UPDATE agent_inbox SET assignments = assignments + :n WHERE agent = :agent;
 
 -- name: daemon_moved
 UPDATE agent SET moved_at = :now WHERE id = :agent;
@@ -144,15 +141,51 @@ UPDATE assignment SET recall = 0
 WHERE message = :message AND agent = :agent AND recall = 1;
 
 -- name: assignment_lines
+-- row: assignment_line
 -- text: agent_name sender_name
+-- Commands, newest first: all of a team, or those of an agent, and of either those that the caller
+-- (0: it sees all) was given or gave.
 SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
 	s.name AS sender_name, r.success, r.stored_at
-FROM assignment x JOIN message m ON m.id = x.message JOIN agent a ON a.id = x.agent
+FROM (SELECT x.message FROM assignment x
+	WHERE :agent = 0 AND :caller = 0 AND x.team = :team AND x.message < :before
+	UNION ALL SELECT x.message FROM assignment x
+	WHERE :agent <> 0 AND x.agent = :agent AND x.team = :team AND x.message < :before
+		AND :caller IN (0, x.agent, x.sender)
+	UNION ALL SELECT x.message FROM assignment x
+	WHERE :agent = 0 AND :caller <> 0 AND x.agent = :caller AND x.team = :team AND x.message < :before
+	UNION ALL SELECT x.message FROM assignment x
+	WHERE :agent = 0 AND :caller <> 0 AND x.sender = :caller AND x.team = :team AND x.message < :before
+		AND +x.agent <> :caller
+	ORDER BY 1 DESC LIMIT :limit) o JOIN assignment x ON x.message = o.message
+JOIN message m ON m.id = x.message JOIN agent a ON a.id = x.agent
 JOIN agent s ON s.id = x.sender LEFT JOIN result r ON r.message = x.message
-WHERE x.message < :before AND x.team = :team AND (:agent = 0 OR x.agent = :agent)
-	AND (:open = 0 OR x.state IN {assignment_state.open})
-	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)
-ORDER BY x.message DESC LIMIT :limit;
+ORDER BY o.message DESC;
+
+-- name: assignment_lines_open
+-- row: assignment_line
+-- text: agent_name sender_name
+-- Open commands, as assignment_lines has all.
+SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
+	s.name AS sender_name, r.success, r.stored_at
+FROM (SELECT x.message FROM assignment x
+	WHERE :agent = 0 AND :caller = 0 AND x.team = :team AND x.message < :before
+		AND x.state IN {assignment_state.open}
+	UNION ALL SELECT x.message FROM assignment x
+	WHERE :agent <> 0 AND x.agent = :agent AND +x.team = :team AND x.message < :before
+		AND x.state IN {assignment_state.open}
+		AND :caller IN (0, x.agent, x.sender)
+	UNION ALL SELECT x.message FROM assignment x
+	WHERE :agent = 0 AND :caller <> 0 AND x.agent = :caller AND +x.team = :team AND x.message < :before
+		AND x.state IN {assignment_state.open}
+	UNION ALL SELECT x.message FROM assignment x
+	WHERE :agent = 0 AND :caller <> 0 AND x.sender = :caller AND +x.team = :team AND x.message < :before
+		AND x.state IN {assignment_state.open}
+		AND +x.agent <> :caller
+	ORDER BY 1 DESC LIMIT :limit) o JOIN assignment x ON x.message = o.message
+JOIN message m ON m.id = x.message JOIN agent a ON a.id = x.agent
+JOIN agent s ON s.id = x.sender LEFT JOIN result r ON r.message = x.message
+ORDER BY o.message DESC;
 
 -- name: result_add
 -- The first result of a command is kept, and any later one ignored.
@@ -225,14 +258,21 @@ ORDER BY message LIMIT :limit;
 -- name: results_all
 -- row: result_line
 -- text: agent_name stdout stderr
--- Newest first; it walks the message numbers downward.
--- scan ok: by primary key, with a limit
-SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
-	stderr, stdout_size, stderr_size
-FROM result_line
-WHERE message < :before AND team = :team AND (:agent = 0 OR agent = :agent)
-	AND (:caller = 0 OR agent = :caller OR sender = :caller)
-ORDER BY message DESC LIMIT :limit;
+-- Results, newest first, as assignment_lines has commands.
+SELECT l.message, l.success, l.exit_code, l.elapsed_s, l.stored_at, l.at, l.label, l.agent_name,
+	l.stdout, l.stderr, l.stdout_size, l.stderr_size
+FROM (SELECT r.message FROM result r
+	WHERE :agent = 0 AND :caller = 0 AND r.team = :team AND r.message < :before
+	UNION ALL SELECT r.message FROM result r
+	WHERE :agent <> 0 AND r.agent = :agent AND r.team = :team AND r.message < :before
+		AND :caller IN (0, r.agent, r.sender)
+	UNION ALL SELECT r.message FROM result r
+	WHERE :agent = 0 AND :caller <> 0 AND r.agent = :caller AND r.team = :team AND r.message < :before
+	UNION ALL SELECT r.message FROM result r
+	WHERE :agent = 0 AND :caller <> 0 AND r.sender = :caller AND r.team = :team AND r.message < :before
+		AND +r.agent <> :caller
+	ORDER BY 1 DESC LIMIT :limit) o JOIN result_line l ON l.message = o.message
+ORDER BY o.message DESC;
 
 -- name: result_collect
 -- :seen is 1 where nobody will confirm that the answer has arrived.
@@ -266,7 +306,6 @@ ORDER BY x.message DESC LIMIT 1;
 
 -- name: assignment_of_label
 -- The same by the sender's own name of the task, of those that the caller may see.
--- scan ok: by primary key, newest first
 SELECT x.message FROM assignment x
 WHERE x.team = :team AND x.label = :label
 	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)

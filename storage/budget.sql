@@ -34,6 +34,12 @@ WHERE t.id = :team AND (coalesce(p.most, 0) = 0 OR (:most > 0
 	AND p.most - p.used - coalesce((:now - p.since) / 1000, 0) - p.reserved >= :most))
 ON CONFLICT DO NOTHING;
 
+-- name: budget_reserve
+-- The limits that a team has left to the living teams below it, counted anew.
+UPDATE budget SET reserved = (SELECT coalesce(sum(c.most), 0) FROM team k JOIN budget c ON c.team = k.id
+	WHERE k.parent = budget.team AND k.destroyed_at IS NULL AND c.kind = budget.kind)
+WHERE team = :team;
+
 -- name: budget_set
 -- A limit that falls, or is the first, is not below what is used and reserved, and what one grows
 -- by comes from what is left above; below a team with a limit every team has one.  Time is

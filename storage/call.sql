@@ -17,7 +17,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
-FROM team t JOIN agent a ON a.team = t.id
+FROM team t JOIN agent a ON +a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
 -- name: caller_by_former
@@ -27,7 +27,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at
-FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON a.team = t.id
+FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON +a.team = t.id
 WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
 -- name: caller_by_team
@@ -40,9 +40,10 @@ FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
 -- name: team_only
--- The only living team, if there is just one.
--- scan ok: a partial index of living teams
-SELECT min(name) AS name, count(*) AS n FROM team WHERE destroyed_at IS NULL;
+-- The only living team, if there is just one; `n` is 2 where there are several.
+-- scan ok: a partial index of living teams, two rows of it
+SELECT min(t.name) AS name, count(*) AS n
+FROM (SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT 2) t;
 
 -- name: team_names
 -- The names of the first living teams.
@@ -115,10 +116,11 @@ UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;
 UPDATE task SET lease_until = :now + lease_ms
 WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
 
--- name: lease_any
+-- name: lease_due
 -- kept: every call asks
--- Whether an agent holds anything that lease_renew might renew.
-SELECT EXISTS (SELECT 1 FROM task WHERE owner = :agent AND lease_until IS NOT NULL) AS any;
+-- Since when lease_renew would change a row; 0: an agent holds nothing that it might renew.
+SELECT coalesce(min(lease_until - lease_ms / 2), 0) AS at FROM task
+WHERE owner = :agent AND lease_until IS NOT NULL;
 
 -- name: lease_ending
 -- Whether lease_renew or reservation_extend would change a row: a read asks this, since it
@@ -141,6 +143,5 @@ SELECT coalesce(max(seq), 0) + 1 AS id FROM event;
 
 -- name: event_add
 -- late
--- `seq` 0: the next one.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
-VALUES (coalesce(nullif(:seq, 0), (SELECT coalesce(max(seq), 0) + 1 FROM event)), :now, :kind, :team, :actor, :via, :subject, :target, :detail);
+VALUES (:seq, :now, :kind, :team, :actor, :via, :subject, :target, :detail);

@@ -42,7 +42,6 @@ SELECT coalesce(min(seq), :upto + 1) - 1 AS seq FROM (
 
 -- name: event_actor_known
 -- Whether an agent is or was called so, in a team or in any.
--- scan ok: agents, few
 SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :team)) AS known;
 
 -- name: event_since
@@ -62,16 +61,21 @@ SELECT max(low) AS seq FROM half;
 SELECT coalesce(min(seq), 1) AS seq FROM event;
 
 -- name: waiting_all
--- scan ok: agents, few
-SELECT coalesce(sum(queued), 0) + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
+-- Messages that wait in the inboxes of the first agents of a team, or of the first of all that hold
+-- something.
+-- scan ok: inboxes that hold something, each found behind the last
+WITH RECURSIVE holds(agent, n) AS (
+	SELECT min(agent), 1 FROM delivery WHERE :team = 0 AND state IN {delivery_state.open}
+	UNION ALL SELECT (SELECT min(d.agent) FROM delivery d
+		WHERE d.state IN {delivery_state.open} AND d.agent > h.agent), h.n + 1
+	FROM holds h WHERE h.agent IS NOT NULL AND h.n < :most)
+SELECT coalesce(sum(i.queued), 0) + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u JOIN agent a ON a.id = u.agent
 		WHERE u.due_at <= :now AND (:team = 0 OR a.team = :team)), 0) AS n
-FROM agent a JOIN agent_inbox i ON i.agent = a.id
-WHERE a.gone = 0 AND (:team = 0 OR a.team = :team);
-
--- name: workspaces_ready
--- scan ok: living workspaces, few
-SELECT count(*) AS n FROM workspace WHERE state = {workspace_state.ready} AND (:team = 0 OR team = :team);
+FROM (SELECT agent FROM holds
+	UNION ALL SELECT l.id FROM (SELECT id FROM agent WHERE team = :team AND gone = 0 LIMIT :most) l) h
+JOIN agent a ON a.id = h.agent JOIN agent_inbox i ON i.agent = a.id
+WHERE a.gone = 0;
 
 -- name: gc_events
 -- Deletes old events, but never the newest one, nor any that a follower has yet to read.

@@ -55,19 +55,19 @@ DELETE FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient AND (due_at < :before OR asked_at > :now);
 
 -- name: pair_used
--- text: sender_name to_name
+-- text: to_name
 -- int: sent
--- The pairs of a team that have sent in the last minute, or wait; of one sender, or all (0).
+-- To whom an agent has sent in the last minute, or sends.
 -- scan ok: a few rows for each pair
-SELECT p.sender, p.recipient, s.name AS sender_name,
+SELECT p.recipient,
 	CASE WHEN r.team = s.team THEN r.name
 		ELSE (SELECT t.name FROM team t WHERE t.id = r.team) || '/' || r.name END
 		AS to_name,
 	count(*) AS sent
 FROM agent s JOIN pair_sent p ON p.sender = s.id JOIN agent r ON r.id = p.recipient
-WHERE s.team = :team AND (:agent = 0 OR s.id = :agent) AND p.due_at > :since
-GROUP BY p.sender, p.recipient, s.name, r.name, r.team, s.team
-ORDER BY s.name, r.name;
+WHERE s.id = :agent AND p.due_at > :since
+GROUP BY p.recipient, r.name, r.team, s.team
+ORDER BY r.name;
 
 -- name: pair_clean
 -- scan ok: a few rows for each pair

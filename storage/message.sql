@@ -38,14 +38,17 @@ SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
 -- late
-INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
-VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0));
+-- Where an acknowledgement is waited for, the copy says who waits.
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
+VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
+	:owed_team, :owed_to);
 
 -- name: delivery_add_all
 -- A broadcast reaches every living member but `sender` and observers, who read no inbox
 -- (see who_observes; so do the others below).
-INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
-SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0) FROM agent
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
+SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
+	:owed_team, :owed_to FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 	AND (role <> 'observer' OR name = 'lead');
 
@@ -55,9 +58,10 @@ WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 INSERT INTO delayed (message, agent, due_at) VALUES (:message, :agent, :due_at);
 
 -- name: delayed_due
+-- int: from_team
 -- Delayed copies that come by now, of `agent` (0: of any), in the order of their times.
-SELECT d.message, d.agent, d.due_at, m.urgent, m.ack_required, m.expires_at, a.team,
-	t.inbox_capacity
+SELECT d.message, d.agent, d.due_at, m.urgent, m.ack_required, m.expires_at, m.team AS from_team,
+	m.sender, a.team, t.inbox_capacity
 FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = d.agent
 JOIN team t ON t.id = a.team
 WHERE d.due_at <= :now AND (:agent = 0 OR d.agent = :agent)
@@ -71,8 +75,9 @@ WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expir
 -- name: delayed_deliver
 -- A delayed copy waits from now on, unless its recipient has the message by now from a member
 -- whose mail it took over.
-INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at)
-VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0))
+INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
+VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
+	:owed_team, :owed_to)
 ON CONFLICT (message, agent) DO NOTHING;
 
 -- name: delayed_drop
@@ -228,15 +233,15 @@ UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :a
 
 -- name: inbox_urgent
 -- How many of the messages that inbox_next would hand out, or that come into the inbox by now,
--- are urgent.
-SELECT count(*) + (SELECT count(*) FROM delayed y JOIN message m ON m.id = y.message
-	WHERE y.agent = :agent AND y.due_at <= :now AND m.urgent <> 0
-		AND (m.expires_at IS NULL OR m.expires_at > :now)) AS n
-FROM inbox
-WHERE agent = :agent AND lane = {delivery_lane.urgent} AND state IN {delivery_state.open}
-	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
-		OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
-			AND (expires_at IS NULL OR expires_at > :now));
+-- are urgent; of either :most count.
+SELECT (SELECT count(*) FROM (SELECT message FROM inbox
+	WHERE agent = :agent AND lane = {delivery_lane.urgent} AND state IN {delivery_state.open}
+		AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
+			OR state = {delivery_state.fetched} AND due_at <= :now AND after_lapse = {delivery_state.queued}
+				AND (expires_at IS NULL OR expires_at > :now)) LIMIT :most) x)
+	+ (SELECT count(*) FROM (SELECT y.message FROM delayed y JOIN message m ON m.id = y.message
+		WHERE y.agent = :agent AND y.due_at <= :now AND m.urgent <> 0
+			AND (m.expires_at IS NULL OR m.expires_at > :now) LIMIT :most) z) AS n;
 
 -- name: inbox_next
 -- row: inbox
@@ -400,13 +405,23 @@ ORDER BY a.name LIMIT :limit;
 -- by now, longest first.  A lease is over at its instant, and a life that is over owes
 -- nothing.
 SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
-	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now
+	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now,
+	agent
 FROM owed
-WHERE ack_due_at <= :now AND team = :team AND (:agent = 0 OR sender = :agent)
+WHERE :agent = 0 AND owed_team = :team AND ack_due_at <= :now
 	AND (due_at IS NULL OR due_at > :now
 	OR (state = {delivery_state.fetched} AND after_lapse = {delivery_state.queued}
 		AND (expires_at IS NULL OR expires_at > :now)))
-ORDER BY ack_due_at, message, to_name LIMIT :limit OFFSET :offset;
+UNION ALL
+SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
+	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now,
+	agent
+FROM owed
+WHERE :agent <> 0 AND owed_to = :agent AND ack_due_at <= :now AND +owed_team = :team
+	AND (due_at IS NULL OR due_at > :now
+	OR (state = {delivery_state.fetched} AND after_lapse = {delivery_state.queued}
+		AND (expires_at IS NULL OR expires_at > :now)))
+ORDER BY ack_due_at, message, agent LIMIT :limit OFFSET :offset;
 
 -- name: deliveries_count
 -- Copies of a message that are or were in inboxes.
@@ -418,20 +433,21 @@ SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: envelopes_thread
 -- A conversation: the messages of a thread after a number, that `agent` (0: any)
--- sent or got.
+-- sent or got, with those that came from other teams.
 -- row: envelope
 -- text: name to_name
-SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
-	metadata, name, reply_at, to_name
-FROM envelope
-WHERE team IN (SELECT t.id FROM team t WHERE t.id = :team OR t.parent = :team
-		UNION ALL SELECT o.parent FROM team o WHERE o.id = :team)
-	AND thread = :thread AND id > :after
-	AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM delivery d
-		JOIN agent r ON r.id = d.agent WHERE d.message = envelope.id AND r.team = :team)))
-	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = envelope.id AND d.agent = :agent))
-ORDER BY id LIMIT :limit;
+SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
+	e.reply_to, e.metadata, e.name, e.reply_at, e.to_name
+FROM (SELECT m.id FROM message m
+	WHERE m.team = :team AND m.thread = :thread AND m.id > :after
+		AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+			WHERE d.message = m.id AND d.agent = :agent))
+	UNION ALL SELECT m.id FROM message m
+	WHERE m.abroad = 1 AND m.team <> :team AND m.thread = :thread AND m.id > :after
+		AND EXISTS (SELECT 1 FROM delivery d JOIN agent r ON r.id = d.agent
+			WHERE d.message = m.id AND +r.team = :team AND :agent IN (0, d.agent))
+	ORDER BY 1 LIMIT :limit) x JOIN envelope e ON e.id = x.id
+ORDER BY x.id;
 
 -- name: envelope_one
 -- row: envelope
@@ -445,20 +461,28 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
--- Messages, newest first: the primary key is read downward.
+-- Messages from a number on, newest first: the primary key is read downward, and an index of
+-- those that came from other teams.
 -- row: envelope
 -- text: name to_name
-SELECT id, sender, at, urgent, to_all, ack_required, type, content, thread, reply_to,
-	metadata, name, reply_at, to_name
-FROM envelope
-WHERE id < :before AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM delivery d
-		JOIN agent r ON r.id = d.agent WHERE d.message = envelope.id AND r.team = :team)))
-	AND (:agent = 0 OR sender = :agent OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = envelope.id AND d.agent = :agent))
-	AND (:other = 0 OR sender = :other OR EXISTS (SELECT 1 FROM delivery d
-		WHERE d.message = envelope.id AND d.agent = :other)
-		OR EXISTS (SELECT 1 FROM delayed y WHERE y.message = envelope.id AND y.agent = :other))
-ORDER BY id DESC LIMIT :limit;
+SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
+	e.reply_to, e.metadata, e.name, e.reply_at, e.to_name
+FROM (SELECT m.id FROM message m
+	WHERE m.id < :before AND m.id >= :since AND m.team = :team
+		AND (:agent = 0 OR m.sender = :agent OR EXISTS (SELECT 1 FROM delivery d
+			WHERE d.message = m.id AND d.agent = :agent))
+		AND (:other = 0 OR m.sender = :other OR EXISTS (SELECT 1 FROM delivery d
+			WHERE d.message = m.id AND d.agent = :other)
+			OR EXISTS (SELECT 1 FROM delayed y WHERE y.message = m.id AND y.agent = :other))
+	UNION ALL SELECT m.id FROM message m
+	WHERE m.abroad = 1 AND m.id < :before AND m.id >= :since AND m.team <> :team
+		AND EXISTS (SELECT 1 FROM delivery d JOIN agent r ON r.id = d.agent
+			WHERE d.message = m.id AND +r.team = :team AND :agent IN (0, d.agent))
+		AND (:other = 0 OR m.sender = :other OR EXISTS (SELECT 1 FROM delivery d
+			WHERE d.message = m.id AND d.agent = :other)
+			OR EXISTS (SELECT 1 FROM delayed y WHERE y.message = m.id AND y.agent = :other))
+	ORDER BY 1 DESC LIMIT :limit) x JOIN envelope e ON e.id = x.id
+ORDER BY x.id DESC;
 
 -- name: reply_of
 -- The first answer to a message that `agent` got, and whether it was handed out under a
@@ -477,18 +501,27 @@ WHERE message = :message AND agent = :agent AND state = {delivery_state.queued};
 -- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
 -- guest was told: texts, and assignments, which are in the spool that both guests use.  A team
 -- that is stopped is given no assignments.
-SELECT d.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
+SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
 	r.name AS to_name, p.at AS reply_at,
 	x.label, x.command, x.workdir, x.env, x.timeout_s, x.offered
-FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
-JOIN agent r ON r.id = d.agent
+FROM (SELECT d.message, d.lane FROM delivery d
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open}
+		AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
+		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
+	UNION ALL SELECT d.message, d.lane FROM delivery d
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open}
+		AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
+		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
+	UNION ALL SELECT d.message, d.lane FROM delivery d
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.assignment} AND d.state IN {delivery_state.open}
+		AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
+		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
+		AND NOT EXISTS (SELECT 1 FROM agent g JOIN team s ON s.id = g.team
+			WHERE g.id = d.agent AND s.stopped_at IS NOT NULL)
+	ORDER BY 1 LIMIT :limit) o
+JOIN message m ON m.id = o.message JOIN agent a ON a.id = m.sender JOIN agent r ON r.id = :agent
 LEFT JOIN message p ON p.id = m.reply_to
-LEFT JOIN assignment x ON x.message = d.message AND d.lane = {delivery_lane.assignment}
-WHERE d.agent = :agent AND d.lane IN {delivery_lane.all} AND d.state IN {delivery_state.open} AND d.message > :after
-	AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
-	AND (d.due_at IS NULL OR d.due_at > :now)
-	AND (d.lane IN {delivery_lane.mail} OR NOT EXISTS (SELECT 1 FROM team s
-		WHERE s.id = r.team AND s.stopped_at IS NOT NULL))
-ORDER BY d.message LIMIT :limit;
+LEFT JOIN assignment x ON x.message = o.message AND o.lane = {delivery_lane.assignment}
+ORDER BY o.message;

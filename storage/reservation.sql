@@ -8,9 +8,9 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM reservation;
 -- name: reservation_take
 -- An agent holds a glob once.  Whether another agent's reservation is in the way, its caller
 -- has judged in the same transaction, glob by glob, of all that reservation_lines told.
-INSERT INTO reservation (id, team, agent, generation, paths, shared, reason, lease_ms, lease_until, created_at)
-VALUES (:id, :team, :agent, :generation, :paths, :shared, :reason, :lease_ms, :now + :lease_ms, :now)
-ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation,
+INSERT INTO reservation (id, team, agent, generation, paths, stem, shared, reason, lease_ms, lease_until, created_at)
+VALUES (:id, :team, :agent, :generation, :paths, :stem, :shared, :reason, :lease_ms, :now + :lease_ms, :now)
+ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation, stem = excluded.stem,
 	shared = excluded.shared, reason = excluded.reason, lease_ms = excluded.lease_ms,
 	lease_until = excluded.lease_until, created_at = excluded.created_at;
 
@@ -19,9 +19,27 @@ ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation,
 -- Living reservations of a team, in their order; :agent 0: of all its members.
 SELECT r.id, r.agent, r.paths, r.shared, r.reason, r.lease_until, r.created_at, a.name
 FROM reservation r JOIN agent a ON a.id = r.agent
-WHERE r.team = :team AND r.id > :after AND (:agent = 0 OR r.agent = :agent)
+WHERE :agent = 0 AND r.team = :team AND r.id > :after
 	AND r.lease_until > :now AND a.gone = 0 AND a.generation = r.generation
-ORDER BY r.id;
+UNION ALL
+SELECT r.id, r.agent, r.paths, r.shared, r.reason, r.lease_until, r.created_at, a.name
+FROM reservation r JOIN agent a ON a.id = r.agent
+WHERE :agent <> 0 AND r.agent = :agent AND +r.team = :team AND r.id > :after
+	AND r.lease_until > :now AND a.gone = 0 AND a.generation = r.generation
+ORDER BY 1;
+
+-- name: reservation_covering
+-- row: reservation_line
+-- scan ok: the list itself
+-- text: stems
+-- Reservations that may mean a path: their globs begin with one of these names, or with a
+-- wildcard.
+SELECT r.id, r.agent, r.paths, r.shared, r.reason, r.lease_until, r.created_at, a.name
+FROM reservation r JOIN agent a ON a.id = r.agent
+WHERE r.team = :team AND r.stem IN (SELECT CAST(j.value AS TEXT) FROM json_each(:stems) j) AND r.id > :after
+	AND (:agent = 0 OR r.agent = :agent)
+	AND r.lease_until > :now AND a.gone = 0 AND a.generation = r.generation
+ORDER BY +r.id;
 
 -- name: reservation_release
 DELETE FROM reservation WHERE agent = :agent AND generation = :generation AND paths = :paths

@@ -281,6 +281,11 @@ int64_t store_new_id(struct store *s, enum sql ask, struct fault *f)
 	return p->next_id++;
 }
 
+void store_renumber(struct store *s, enum sql ask)
+{
+	s->stmts[ask].next_id = 0;
+}
+
 void stmt_reset_all(struct store *s)
 {
 	for (int i = 0; s->n_queries > 0 && i < SQL_COUNT; i++) {

@@ -121,6 +121,10 @@ void query_end(struct query *q);
  * this connection writes.  Positive, or a fault. */
 int64_t store_new_id(struct store *s, enum sql ask, struct fault *f);
 
+/* Asks anew for the id that comes next: a statement has added rows that store_new_id() did not
+ * number. */
+void store_renumber(struct store *s, enum sql ask);
+
 /* --- around the file --------------------------------------------------------- */
 
 int64_t store_data_version(struct store *s); /* changes when others commit */

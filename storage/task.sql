@@ -56,7 +56,7 @@ FROM task WHERE id = :id;
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.ended_at,
-	k.result, k.parts, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
+	k.result, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
 FROM task k JOIN agent c ON c.id = k.created_by
 LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 LEFT JOIN agent s ON s.id = k.assignee
@@ -70,62 +70,79 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 -- row: task_line
 -- text: holder_name assignee_name
 -- The board, along the index of its order; the caller stops where its page is full.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
-LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number;
+SELECT id, number, title, priority, epoch, updated_at, open_deps,
+	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
+	lease_until, ended_at, holder_name, assignee_name
+FROM board_line
+WHERE team = :team AND (priority, number) > (:priority, :number)
+ORDER BY priority, number;
 
 -- name: task_lines_open
 -- row: task_line
 -- text: holder_name assignee_name
--- A page of the tasks that are not over.  Most are pending: those come along an index of
--- their order.  The few that are held are found by their state (the + keeps the index of the
--- order, which holds the finished ones too, out) and sorted; once its lease has ended, such
--- a task is pending again, or over.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	k.state AS state_now, k.lease_until, k.ended_at, NULL AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team AND k.state = {task_state.pending}
-	AND (k.priority, k.number) > (:priority, :number)
-UNION ALL
-SELECT k.id, +k.number, k.title, +k.priority, k.epoch, k.updated_at, k.open_deps,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
-LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team AND k.state IN {task_state.held}
-	AND (k.lease_until IS NULL OR k.lease_until > :now OR k.after_lapse = {task_state.pending})
-	AND (+k.priority, +k.number) > (:priority, :number)
-ORDER BY 4, 2 LIMIT :limit;
+-- A page of the tasks that are not over, each state along the index of its order; one whose lease
+-- has ended is pending again, or over.
+SELECT id, number, title, priority, epoch, updated_at, open_deps, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
+	lease_until, ended_at, holder_name, assignee_name
+FROM board_line
+WHERE team = :team AND state = {task_state.claimed}
+	AND (lease_until > :now OR after_lapse = {task_state.pending})
+	AND (priority, number) > (:priority, :number)
+UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
+	lease_until, ended_at, holder_name, assignee_name
+FROM board_line
+WHERE team = :team AND state = {task_state.in_progress}
+	AND (lease_until > :now OR after_lapse = {task_state.pending})
+	AND (priority, number) > (:priority, :number)
+UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, state AS state_now,
+	lease_until, ended_at, holder_name, assignee_name
+FROM board_line
+WHERE team = :team AND state = {task_state.blocked}
+	AND (priority, number) > (:priority, :number)
+UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, state AS state_now,
+	lease_until, ended_at, holder_name, assignee_name
+FROM board_line
+WHERE team = :team AND state = {task_state.pending}
+	AND (priority, number) > (:priority, :number)
+ORDER BY priority, number LIMIT :limit;
 
 -- name: task_lines_in
 -- row: task_line
 -- text: holder_name assignee_name
--- A page of the tasks in a state: by their rows, or by a lease that has ended.
+-- A page of the tasks in the states that are asked for: of each along the index of its order,
+-- and those that a lease that has ended brings into it.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
+	k.lease_until, k.ended_at, o.name AS holder_name, s.name AS assignee_name
+FROM (SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.pending} AND :pending <> 0
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.claimed} AND :claimed <> 0 AND lease_until > :now
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.in_progress} AND :in_progress <> 0 AND lease_until > :now
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.blocked} AND :blocked <> 0
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.completed} AND :completed <> 0
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.failed} AND :failed <> 0
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE team = :team AND state = {task_state.cancelled} AND :cancelled <> 0
+		AND (priority, number) > (:priority, :number)
+	UNION ALL SELECT id, priority, number FROM task
+	WHERE lease_until <= :now AND +team = :team AND ((after_lapse = {task_state.pending} AND :pending <> 0)
+		OR (after_lapse = {task_state.failed} AND :failed <> 0))
+		AND (priority, number) > (:priority, :number)
+	ORDER BY 2, 3 LIMIT :limit) x
+LEFT JOIN task k ON k.id = x.id LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team AND k.state = :state AND (k.lease_until IS NULL OR k.lease_until > :now)
-	AND (k.priority, k.number) > (:priority, :number)
-UNION ALL
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
-LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.lease_until <= :now AND k.after_lapse = :state AND +k.team = :team
-	AND (k.priority, k.number) > (:priority, :number)
-ORDER BY 4, 2 LIMIT :limit;
+ORDER BY x.priority, x.number;
 
 -- name: task_lines_of
 -- row: task_line
@@ -146,16 +163,14 @@ ORDER BY k.priority, k.number;
 -- name: task_lines_tagged
 -- row: task_line
 -- text: holder_name assignee_name
--- The tasks with a tag.
+-- The tasks with a tag, along the index of their order.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
-LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.id IN (SELECT task FROM task_tag WHERE tag = :tag) AND +k.team = :team
-	AND (k.priority, k.number) > (:priority, :number)
-ORDER BY k.priority, k.number;
+	k.lease_until, k.ended_at, k.holder_name, k.assignee_name
+FROM task_tag g JOIN board_line k ON k.id = g.task
+WHERE g.team = :team AND g.tag = :tag AND (g.priority, g.number) > (:priority, :number)
+	AND NOT EXISTS (SELECT 1 FROM task_tag o WHERE o.task = g.task AND o.tag = g.tag AND o.n < g.n)
+ORDER BY g.priority, g.number;
 
 -- name: task_ready_lines
 -- row: task_line
@@ -180,13 +195,10 @@ ORDER BY 4, 2 LIMIT :limit;
 -- name: task_all_lines
 -- row: task_line
 -- text: holder_name assignee_name
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
-FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
-LEFT JOIN agent s ON s.id = k.assignee
-WHERE k.team = :team ORDER BY k.priority, k.number;
+SELECT id, number, title, priority, epoch, updated_at, open_deps,
+	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
+	lease_until, ended_at, holder_name, assignee_name
+FROM board_line WHERE team = :team ORDER BY priority, number;
 
 -- name: task_edges
 -- All dependencies of a board.
@@ -195,7 +207,7 @@ WHERE k.team = :team;
 
 -- name: task_lapsed
 -- Claims whose lease is over and not yet ended in their rows; of a task, or of all (0).
-SELECT id, team, owner, attempts, number FROM task
+SELECT id, team, owner, attempts, number, state FROM task
 WHERE lease_until <= :now AND (:id = 0 OR id = :id)
 ORDER BY lease_until NULLS FIRST LIMIT :limit;
 
@@ -339,6 +351,9 @@ RETURNING id, number, open_deps, state;
 -- name: task_dep_add
 INSERT INTO task_dep (task, dep) VALUES (:task, :dep) ON CONFLICT DO NOTHING;
 
+-- name: task_await
+UPDATE task SET awaited = 1 WHERE id = :id AND awaited = 0;
+
 -- name: task_dep_clear
 DELETE FROM task_dep WHERE task = :task;
 
@@ -375,7 +390,12 @@ SELECT tag FROM task_tag WHERE task = :task ORDER BY n;
 DELETE FROM task_tag WHERE task = :task;
 
 -- name: task_tag_add
-INSERT INTO task_tag (task, n, tag) VALUES (:task, :n, :tag);
+INSERT INTO task_tag (task, n, tag, team, priority, number)
+SELECT k.id, :n, :tag, k.team, k.priority, k.number FROM task k WHERE k.id = :task;
+
+-- name: task_tag_rank
+-- Tags stand in the order of the board.
+UPDATE task_tag SET priority = :priority WHERE task = :task;
 
 -- name: task_criteria
 -- into: criterion
@@ -408,8 +428,9 @@ WHERE n.task = :task ORDER BY n.id DESC LIMIT :limit;
 SELECT a.name, n.at, n.text FROM task_note n JOIN agent a ON a.id = n.agent
 WHERE n.task = :task ORDER BY n.id LIMIT :limit OFFSET :offset;
 
--- name: task_count_notes
-SELECT count(*) AS n FROM task_note WHERE task = :task;
+-- name: task_count_note
+-- Counts a note, which changes the task.
+UPDATE task SET parts = parts | :parts, notes = notes + 1, updated_at = :now WHERE id = :id;
 
 -- name: task_history
 SELECT e.seq, e.at, e.kind, e.actor, a.name, e.detail

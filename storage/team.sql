@@ -9,9 +9,10 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM team;
 -- A team below another takes all its workspaces from what that one has left, and no wider
 -- policy: of two that want the last one, the first has it.
 INSERT INTO team (id, name, parent, depth, created_by, created_at, inbox_capacity, max_vms,
-	allow_internet, allow_inter_vm)
+	allow_internet, allow_inter_vm, first_event, first_message)
 SELECT :id, :name, nullif(:above, 0), coalesce(p.depth + 1, 0), :created_by, :now,
-	:inbox_capacity, :max_vms, :allow_internet, :allow_inter_vm
+	:inbox_capacity, :max_vms, :allow_internet, :allow_inter_vm,
+	(SELECT coalesce(max(seq), 0) + 1 FROM event), (SELECT coalesce(max(id), 0) + 1 FROM message)
 FROM (SELECT 1 AS one) o LEFT JOIN team p ON p.id = :above
 WHERE :above = 0 OR (p.destroyed_at IS NULL AND p.depth < :max_depth
 	AND p.allow_internet >= :allow_internet AND p.allow_inter_vm >= :allow_inter_vm
@@ -63,6 +64,10 @@ ORDER BY id;
 
 -- name: team_parent
 SELECT p.name FROM team t JOIN team p ON p.id = t.parent WHERE t.id = :team;
+
+-- name: team_born
+-- The first numbers that events and messages of a team can have.
+SELECT first_event, first_message FROM team WHERE id = :team;
 
 -- name: team_ports
 SELECT port FROM team_port WHERE team = :team ORDER BY port;
@@ -151,54 +156,95 @@ FROM team t WHERE t.id = :team;
 -- name: team_set_state
 UPDATE team SET state = :state WHERE id = :team;
 
--- name: team_lines
--- text: path parent_name
--- scan ok: a list of all teams, few
--- All teams, or one (:team), with `below` those below it too; in a tree each comes behind the
--- one above it: a blank sorts before whatever a name is made of.
-WITH RECURSIVE tree (id, path) AS (
-	SELECT t.id, t.name FROM team t
-	WHERE (:team = 0 AND t.parent IS NULL) OR t.id = :team
-	UNION ALL SELECT c.id, tree.path || ' / ' || c.name
-	FROM tree JOIN team c ON c.parent = tree.id WHERE :below <> 0)
-SELECT t.id, t.name, tree.path, p.name AS parent_name, t.created_at, t.max_vms,
-	(SELECT count(*) FROM agent a
-		WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}) AS members,
-	(SELECT count(*) FROM task k
-		WHERE k.team = t.id AND k.state BETWEEN {task_state.open}) AS open_tasks
-FROM tree JOIN team t ON t.id = tree.id LEFT JOIN team p ON p.id = t.parent
-WHERE (:all <> 0 OR t.destroyed_at IS NULL) AND t.id <> :but
-ORDER BY CASE WHEN :tree <> 0 THEN tree.path ELSE t.name END, t.id
-LIMIT 9223372036854775807 OFFSET :offset;
+-- name: team_line
+-- row: team_line
+-- text: parent_name
+SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks FROM team_line WHERE id = :id;
+
+-- name: teams_named
+-- row: team_line
+-- text: parent_name
+-- scan ok: along indexes of names, to the end of the page
+-- Teams by name; :all: also those that are over.
+SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
+FROM team_line WHERE destroyed_at IS NULL
+UNION ALL
+SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
+FROM team_line WHERE destroyed_at IS NOT NULL AND :all <> 0
+ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
+
+-- name: team_below_next
+-- row: team_line
+-- text: parent_name
+-- The next of the teams directly below one (0: below none), by name.
+SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
+FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroyed_at IS NULL
+	AND (name, id) > (:name, :id)
+UNION ALL
+SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
+FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroyed_at IS NOT NULL
+	AND :all <> 0 AND (name, id) > (:name, :id)
+ORDER BY name, id LIMIT 1;
 
 -- name: team_members
--- scan ok: agents, few
+-- Members, as they came: those who live, or (:gone) those who do not.
 SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 	w.created_at AS workspace_at,
 	(SELECT k.id FROM task k WHERE k.owner = a.id
 		AND (k.lease_until IS NULL OR k.lease_until > :now)
 		ORDER BY k.updated_at DESC LIMIT 1) AS task
 FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
-WHERE a.team = :team AND a.gone = :gone AND a.kind = {agent_kind.member} AND a.id > :after
-ORDER BY a.id;
+WHERE :gone = 0 AND a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id > :after
+UNION ALL
+SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
+	w.created_at, NULL
+FROM agent a LEFT JOIN workspace w ON w.id = a.workspace
+WHERE :gone <> 0 AND a.team = :team AND a.gone = 1 AND a.kind = {agent_kind.member} AND a.id > :after
+ORDER BY 1;
 
--- name: team_seats
+-- name: team_seat
 -- int: agent
--- The living teams with the operator's place in each.
--- scan ok: a list of all teams, few
+-- A living team with the operator's place in it.
 SELECT t.id, t.name, o.id AS agent
-FROM team t JOIN agent o ON o.team = t.id AND o.gone = 0 AND o.kind = {agent_kind.operator}
-WHERE t.destroyed_at IS NULL AND (:team = 0 OR t.id = :team)
-ORDER BY t.name;
+FROM team t JOIN agent o ON o.team = t.id AND o.gone = 0 AND o.name = 'operator'
+WHERE t.destroyed_at IS NULL AND t.id = :team;
 
--- name: team_works
+-- name: team_in_need
+-- int: id
+-- The next living team in which something may need somebody, but for mail; 0: none.  Each kind of
+-- things has an index of those that do.
+SELECT coalesce(min(n.team), 0) AS id FROM (
+	SELECT min(team) AS team FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
+		AND state = {task_state.blocked} AND team > :after
+	UNION ALL SELECT min(team) FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
+		AND state = {task_state.failed} AND team > :after
+	UNION ALL SELECT min(+team) FROM task WHERE lease_until <= :now AND +team > :after
+	UNION ALL SELECT min(team) FROM agent WHERE gone = 0 AND kind = {agent_kind.member}
+		AND status IN {agent_status.stuck failed offline} AND team > :after
+	UNION ALL SELECT min(team) FROM workspace WHERE state = {workspace_state.failed} AND team > :after
+	UNION ALL SELECT min(team) FROM result WHERE collected_at IS NULL AND team > :after
+	UNION ALL SELECT min(owed_team) FROM delivery WHERE ack_due_at IS NOT NULL
+		AND state IN {delivery_state.open} AND owed_team > :after
+	UNION ALL SELECT min(id) FROM team WHERE stopped_at IS NOT NULL AND destroyed_at IS NULL AND id > :after
+	UNION ALL SELECT min(id) FROM team WHERE limits > 0 AND destroyed_at IS NULL AND id > :after) n;
+
+-- name: teams_with_mail
+-- The first teams in which messages wait for the operator, or have come by now.
+-- scan ok: inboxes of the operator that hold something
+SELECT a.team FROM agent_inbox i JOIN agent a ON a.id = i.agent
+WHERE i.operator <> 0 AND i.queued + i.leased > 0 AND +a.gone = 0
+UNION SELECT a.team FROM delayed y JOIN agent a ON a.id = y.agent
+WHERE y.due_at <= :now AND a.kind = {agent_kind.operator} AND +a.gone = 0
+ORDER BY team LIMIT :limit;
+
+-- name: works_all
 -- text: agent_name team_name
--- Tasks that are held, with their holders; what changed last comes first.
+-- Tasks that are held in all teams, with their holders, by those.
+-- scan ok: the index of tasks that are held, to the end of the page
 SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, k.updated_at
 FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
 WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
-	AND (:team = 0 OR k.team = :team)
-ORDER BY k.updated_at DESC, k.id LIMIT :limit;
+ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
 
 -- name: agent_task
 -- The task that an agent holds, the one that changed last.
@@ -206,22 +252,29 @@ SELECT k.number FROM task k
 WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC LIMIT 1;
 
--- name: tasks_claimable
--- How many tasks an agent could claim now.
+-- name: tasks_assigned
+-- How many tasks that can be claimed are meant for others than an agent.
 SELECT count(*) AS n FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
-	AND (assignee IS NULL OR assignee = :agent);
+	AND assignee IS NOT NULL AND assignee <> :agent;
 
 -- name: results_waiting
-SELECT count(*) AS n FROM result WHERE sender = :agent AND collected_at IS NULL;
+-- Results that an agent has not collected, of which :most count.
+SELECT count(*) AS n FROM (SELECT message FROM result
+	WHERE sender = :agent AND collected_at IS NULL LIMIT :most) r;
+
+-- name: team_is_busy
+-- Whether a task of a team is open.
+SELECT EXISTS (SELECT 1 FROM task k WHERE k.team = :team
+	AND k.state BETWEEN {task_state.open}) AS any;
 
 -- name: results_unread
 -- text: sender_name
--- Why a team is completing: results, by who has not read them but `reader`, whose are mail.
+-- Results of a team, of which the first :most count, by who has not read them but `reader`, whose
+-- are mail.
 SELECT s.name AS sender_name, count(*) AS n, min(r.stored_at) AS since
-FROM result r JOIN agent s ON s.id = r.sender
-WHERE r.team = :team AND r.collected_at IS NULL AND r.sender <> :reader
-	AND NOT EXISTS (SELECT 1 FROM task k WHERE k.team = :team
-		AND k.state BETWEEN {task_state.open})
+FROM (SELECT sender, stored_at FROM result
+	WHERE team = :team AND collected_at IS NULL AND sender <> :reader LIMIT :most) r
+JOIN agent s ON s.id = r.sender
 GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 
 -- name: tasks_troubled
@@ -230,28 +283,46 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
 -- (`recent`), or they failed and others wait for them.  The event of one that is blocked says
 -- why; where that has been removed, the newest note.
-SELECT k.number, k.title, k.state, coalesce(k.ended_at, k.lease_until, k.updated_at) AS since,
+SELECT x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
-		WHERE e.subject = k.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
+		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
 		ORDER BY e.seq DESC LIMIT 1),
 		(SELECT substr(n.text, 1, 200) FROM task_note n
-		WHERE n.task = k.id ORDER BY n.id DESC LIMIT 1), k.title) AS note
-FROM task k
-WHERE k.team = :team AND (k.state = {task_state.blocked}
-	OR ((k.state = {task_state.failed} OR (k.state IN {task_state.claimed in_progress}
-			AND k.lease_until <= :now AND k.after_lapse = {task_state.failed}))
-		AND (coalesce(k.ended_at, k.lease_until) > :recent OR EXISTS (SELECT 1
+		WHERE n.task = x.id ORDER BY n.id DESC LIMIT 1), x.title) AS note
+FROM (
+	SELECT id, number, title, state, coalesce(ended_at, updated_at) AS since FROM task
+	WHERE state IN {task_state.blocked failed} AND awaited <> -1 AND team = :team AND state = {task_state.blocked}
+		AND awaited = 0
+	UNION ALL
+	SELECT id, number, title, state, coalesce(ended_at, updated_at) AS since FROM task
+	WHERE state IN {task_state.blocked failed} AND awaited <> -1 AND team = :team AND state = {task_state.blocked}
+		AND awaited = 1
+	UNION ALL
+	SELECT id, number, title, state, coalesce(ended_at, updated_at) AS since FROM task
+	WHERE state IN {task_state.blocked failed} AND awaited <> -1 AND team = :team AND state = {task_state.failed}
+		AND awaited = 0 AND coalesce(ended_at, updated_at) > :recent
+	UNION ALL
+	SELECT id, number, title, state, coalesce(ended_at, updated_at) AS since FROM task
+	WHERE state IN {task_state.blocked failed} AND awaited <> -1 AND team = :team AND state = {task_state.failed}
+		AND awaited = 1 AND (coalesce(ended_at, updated_at) > :recent OR EXISTS (SELECT 1
 			FROM task_dep d JOIN task w ON w.id = d.task
-			WHERE d.dep = k.id AND w.state = {task_state.pending}))))
-ORDER BY since DESC, number LIMIT :limit;
+			WHERE d.dep = task.id AND w.state = {task_state.pending}))
+	UNION ALL
+	SELECT id, number, title, state, lease_until FROM task
+	WHERE lease_until <= :now AND after_lapse = {task_state.failed} AND +team = :team
+		AND (lease_until > :recent OR EXISTS (SELECT 1
+			FROM task_dep d JOIN task w ON w.id = d.task
+			WHERE d.dep = task.id AND w.state = {task_state.pending}))
+	ORDER BY 5 DESC, 2 LIMIT :limit) x
+ORDER BY x.since DESC, x.number;
 
 -- name: agents_troubled
 -- Members that cannot go on, and those who are away while a task is theirs; a workspace that
 -- failed is told by itself.
--- scan ok: agents, few
 SELECT a.name, a.status, a.active_at
 FROM agent a
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
+	AND a.status IN {agent_status.stuck failed offline}
 	AND (a.status = {agent_status.stuck} OR (a.status = {agent_status.failed}
 		AND NOT EXISTS (SELECT 1 FROM workspace w
 			WHERE w.id = a.workspace AND w.state = {workspace_state.failed}))
@@ -265,74 +336,65 @@ SELECT name, changed_at, fault FROM workspace
 WHERE team = :team AND state = {workspace_state.failed}
 ORDER BY changed_at DESC LIMIT :limit;
 
--- name: troubles
--- How many rows acks_overdue (of anybody), tasks_troubled, agents_troubled and
--- workspaces_failed have in a team.
--- scan ok: agents, few
-SELECT (SELECT count(*) FROM owed WHERE ack_due_at <= :now AND team = :team
-		AND (due_at IS NULL OR due_at > :now
-		OR (state = {delivery_state.fetched} AND after_lapse = {delivery_state.queued}
-			AND (expires_at IS NULL OR expires_at > :now))))
-	+ (SELECT count(*) FROM task k WHERE k.team = :team AND (k.state = {task_state.blocked}
-		OR ((k.state = {task_state.failed} OR (k.state IN {task_state.claimed in_progress}
-				AND k.lease_until <= :now AND k.after_lapse = {task_state.failed}))
-			AND (coalesce(k.ended_at, k.lease_until) > :recent OR EXISTS (SELECT 1
-				FROM task_dep d JOIN task w ON w.id = d.task
-				WHERE d.dep = k.id AND w.state = {task_state.pending})))))
-	+ (SELECT count(*) FROM agent a
-		WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
-		AND (a.status = {agent_status.stuck} OR (a.status = {agent_status.failed}
-			AND NOT EXISTS (SELECT 1 FROM workspace w
-				WHERE w.id = a.workspace AND w.state = {workspace_state.failed}))
-			OR (a.status = {agent_status.offline}
-			AND EXISTS (SELECT 1 FROM task k WHERE k.owner = a.id
-				AND (k.lease_until IS NULL OR k.lease_until > :now)))))
-	+ (SELECT count(*) FROM workspace
-		WHERE team = :team AND state = {workspace_state.failed}) AS n;
-
 -- name: team_board
 -- into: board_counts
--- Only the few held tasks are counted.  Numbers are never reused and tasks stay: every
--- other task that is not over is pending.
-SELECT t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.completed
-		- b.failed - b.cancelled AS pending,
-	t.next_task - 1 - h.claimed - h.in_progress - h.blocked - h.failed - b.completed
-		- b.failed - b.cancelled - b.waiting AS ready,
-	h.claimed, h.in_progress, h.blocked, b.completed, b.failed + h.failed AS failed,
-	b.cancelled
-FROM team t JOIN board b ON b.team = t.id, (
-	SELECT count(*) FILTER (WHERE state = {task_state.claimed} AND lease_until > :now) AS claimed,
-		count(*) FILTER (WHERE state = {task_state.in_progress} AND lease_until > :now) AS in_progress,
-		count(*) FILTER (WHERE state = {task_state.blocked}) AS blocked,
-		count(*) FILTER (WHERE lease_until <= :now AND after_lapse = {task_state.failed}) AS failed
-	FROM task WHERE team = :team AND state BETWEEN {task_state.held}) h
-WHERE t.id = :team;
+-- Claims whose lease is over, and that no row says yet, are all that is counted here.  Numbers are
+-- never reused and tasks stay: every task that is in no other count is pending.
+SELECT c.pending + h.claimed + h.in_progress - h.failed AS pending,
+	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready,
+	c.claimed - h.claimed AS claimed, c.in_progress - h.in_progress AS in_progress,
+	c.blocked, c.completed, c.failed + h.failed AS failed, c.cancelled
+FROM (SELECT t.next_task - 1 - b.claimed - b.in_progress - b.blocked - b.completed
+		- b.failed - b.cancelled AS pending, b.waiting, b.claimed, b.in_progress,
+		b.blocked, b.completed, b.failed, b.cancelled
+	FROM team t JOIN board b ON b.team = t.id WHERE t.id = :team) c, (
+	SELECT count(*) FILTER (WHERE state = {task_state.claimed}) AS claimed,
+		count(*) FILTER (WHERE state = {task_state.in_progress}) AS in_progress,
+		count(*) FILTER (WHERE after_lapse = {task_state.failed}) AS failed
+	FROM task WHERE lease_until <= :now AND +team = :team) h;
 
 -- name: board_add
 INSERT INTO board (team) VALUES (:team);
 
 -- name: board_change
--- Counts of tasks that are over, or wait for others, change with each such task.
-UPDATE board SET waiting = waiting + :waiting, completed = completed + :completed,
-	failed = failed + :failed, cancelled = cancelled + :cancelled
+-- Counts of a team's tasks change with each of them.
+UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
+	in_progress = in_progress + :in_progress, blocked = blocked + :blocked,
+	completed = completed + :completed, failed = failed + :failed,
+	cancelled = cancelled + :cancelled
+WHERE team = :team;
+
+-- name: board_claim
+-- The change of a claim.
+UPDATE board SET claimed = claimed + 1 WHERE team = :team;
+
+-- name: board_add_members
+UPDATE board SET members = members + :n WHERE team = :team;
+
+-- name: board_add_assignments
+UPDATE board SET assignments = assignments + :n WHERE team = :team;
+
+-- name: board_add_vms
+UPDATE board SET vms = vms + :vms, guests = guests + :guests WHERE team = :team;
+
+-- name: board_reserve
+-- The workspaces that a team has left to the living teams below it, counted anew.
+UPDATE board SET reserved = (SELECT coalesce(sum(c.max_vms), 0) FROM team c
+	WHERE c.parent = board.team AND c.destroyed_at IS NULL)
 WHERE team = :team;
 
 -- name: board_end
-UPDATE board SET waiting = 0, cancelled = cancelled + :cancelled WHERE team = :team;
+UPDATE board SET waiting = 0, claimed = 0, in_progress = 0, blocked = 0, assignments = 0,
+	members = 0, vms = 0, guests = 0, cancelled = cancelled + :cancelled
+WHERE team = :team;
 
 -- name: team_tasks
 -- Tasks are numbered from 1 on.
 SELECT next_task - 1 AS n FROM team WHERE id = :team;
 
--- name: team_vms
--- The workspaces that a team has, and those that it has left to the teams below it.
-SELECT (SELECT count(*) FROM workspace w
-		WHERE w.team = :team AND w.state IN {workspace_state.living}) AS used,
-	(SELECT coalesce(sum(c.max_vms), 0) FROM team c
-		WHERE c.parent = :team AND c.destroyed_at IS NULL) AS reserved;
-
--- name: team_open_assignments
-SELECT count(*) AS n FROM assignment WHERE team = :team AND state IN {assignment_state.open};
+-- name: team_counts
+-- Counts of a team, and the workspaces that it has left to the teams below it.
+SELECT members, assignments, vms AS used, reserved FROM board WHERE team = :team;
 
 -- name: vms_all
 -- scan ok: living workspaces only, few
@@ -386,6 +448,10 @@ UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation =
 	updated_at = :now, ended_at = :now, ended_by = :agent
 WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
+-- name: team_end_failed
+-- Tasks that failed need nobody any more.
+UPDATE task SET awaited = -1 WHERE team = :team AND state = {task_state.failed};
+
 -- name: team_end_assignments
 UPDATE assignment SET state = {assignment_state.cancelled} WHERE team = :team AND state IN {assignment_state.open};
 
@@ -393,19 +459,24 @@ UPDATE assignment SET state = {assignment_state.cancelled} WHERE team = :team AN
 UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NULL;
 
 -- name: team_ended
--- scan ok: teams, few
 -- The last team of a name that is over.
 SELECT id FROM team WHERE name = :name AND destroyed_at IS NOT NULL ORDER BY id DESC LIMIT 1;
 
 -- name: team_places
--- Workspaces of a team that could not be made, guests that are there still, and workspaces
--- for which the team waits for this host: to be made, and in a destroyed team, to end.
-SELECT count(*) FILTER (WHERE w.state = {workspace_state.failed} AND w.was_up = 0) AS failed,
-	count(w.pid) AS guests,
-	count(*) FILTER (WHERE w.host = :host AND (
-		(t.destroyed_at IS NULL AND w.state = {workspace_state.creating} AND w.was_up = 0)
-		OR (t.destroyed_at IS NOT NULL AND w.pid IS NOT NULL))) AS here
-FROM workspace w JOIN team t ON t.id = w.team WHERE w.team = :team;
+-- Workspaces of a team that could not be made, guests of a destroyed one that are there still,
+-- and whether the team waits for this host: for one to be made, or in a destroyed team, to end.
+SELECT (SELECT count(*) FROM workspace w WHERE w.team = t.id
+		AND w.state IN {workspace_state.creating failed} AND w.was_up = 0
+		AND +w.state = {workspace_state.failed}) AS failed,
+	CASE WHEN t.destroyed_at IS NULL THEN 0 ELSE (SELECT count(w.pid) FROM workspace w
+		WHERE w.team = t.id AND w.state = {workspace_state.destroyed}) END AS guests,
+	CASE WHEN t.destroyed_at IS NULL THEN EXISTS (SELECT 1 FROM workspace w WHERE w.team = t.id
+		AND w.state IN {workspace_state.creating failed} AND w.was_up = 0
+		AND w.state = {workspace_state.creating} AND w.host = :host)
+	ELSE EXISTS (SELECT 1 FROM workspace w WHERE w.team = t.id
+		AND w.state = {workspace_state.destroyed} AND w.pid IS NOT NULL
+		AND w.host = :host) END AS here
+FROM team t WHERE t.id = :team;
 
 -- name: team_end_workspaces
 UPDATE workspace SET state = {workspace_state.destroyed}, changed_at = :now, link_token = NULL

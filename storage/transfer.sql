@@ -121,13 +121,46 @@ ON CONFLICT DO NOTHING;
 
 -- name: transfer_boards
 -- scan ok: once in an import
-INSERT INTO board (team, waiting, completed, failed, cancelled)
+INSERT INTO board (team, waiting, claimed, in_progress, blocked, completed, failed, cancelled,
+	assignments, members, reserved)
 SELECT t.id,
 	count(k.id) FILTER (WHERE k.state = {task_state.pending} AND k.open_deps > 0),
+	count(k.id) FILTER (WHERE k.state = {task_state.claimed}),
+	count(k.id) FILTER (WHERE k.state = {task_state.in_progress}),
+	count(k.id) FILTER (WHERE k.state = {task_state.blocked}),
 	count(k.id) FILTER (WHERE k.state = {task_state.completed}),
 	count(k.id) FILTER (WHERE k.state = {task_state.failed}),
-	count(k.id) FILTER (WHERE k.state = {task_state.cancelled})
+	count(k.id) FILTER (WHERE k.state = {task_state.cancelled}),
+	(SELECT count(*) FROM assignment x WHERE x.team = t.id AND x.state IN {assignment_state.open}),
+	(SELECT count(*) FROM agent a WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}),
+	(SELECT coalesce(sum(c.max_vms), 0) FROM team c WHERE c.parent = t.id AND c.destroyed_at IS NULL)
 FROM team t LEFT JOIN task k ON k.team = t.id WHERE t.id > :from GROUP BY t.id;
+
+-- name: transfer_reserved
+-- scan ok: once in an import
+UPDATE budget SET reserved = (SELECT coalesce(sum(c.most), 0) FROM team k JOIN budget c ON c.team = k.id
+	WHERE k.parent = budget.team AND k.destroyed_at IS NULL AND c.kind = budget.kind)
+WHERE team > :from;
+
+-- name: transfer_tasks
+-- scan ok: once in an import
+UPDATE task SET notes = (SELECT count(*) FROM task_note n WHERE n.task = task.id),
+	awaited = CASE WHEN (SELECT t.destroyed_at FROM team t WHERE t.id = task.team) IS NOT NULL THEN -1
+		WHEN EXISTS (SELECT 1 FROM task_dep d WHERE d.dep = task.id) THEN 1 ELSE 0 END
+WHERE id > :from;
+
+-- name: transfer_tags
+-- scan ok: once in an import
+UPDATE task_tag SET team = (SELECT k.team FROM task k WHERE k.id = task_tag.task),
+	priority = (SELECT k.priority FROM task k WHERE k.id = task_tag.task),
+	number = (SELECT k.number FROM task k WHERE k.id = task_tag.task)
+WHERE task > :from;
+
+-- name: transfer_owed
+-- scan ok: once in an import
+UPDATE delivery SET owed_team = (SELECT m.team FROM message m WHERE m.id = delivery.message),
+	owed_to = (SELECT m.sender FROM message m WHERE m.id = delivery.message)
+WHERE message > :from AND ack_due_at IS NOT NULL;
 
 -- name: transfer_deps
 -- scan ok: once in an import
@@ -143,6 +176,7 @@ ON CONFLICT DO NOTHING;
 -- name: transfer_inbox_counts
 -- scan ok: once in an import
 UPDATE agent_inbox SET
+	operator = (SELECT CAST(a.kind = {agent_kind.operator} AS INTEGER) FROM agent a WHERE a.id = agent_inbox.agent),
 	queued = (SELECT count(*) FROM delivery d WHERE d.agent = agent_inbox.agent
 		AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
 		AND d.state IN {delivery_state.waiting}),

@@ -15,25 +15,24 @@ ON CONFLICT DO NOTHING;
 -- name: workspace_by_id
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
-SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
-	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.halted, w.pid,
-	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
-	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
-FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
-LEFT JOIN workspace p ON p.id = w.parent WHERE w.id = :id;
+SELECT id, host, team, agent, name, backend, path, address, parent,
+	source, image, vcpus, memory_mb, disk_gb, state, was_up, fault, halted, pid,
+	guest_boot, spool, spool_seq, created_at, host_name, team_name, agent_name, parent_name
+FROM workspace_line WHERE id = :id;
 
 -- name: workspace_by_name
 SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living};
 
 -- name: workspace_ended
 -- text: team_name agent_name
--- scan ok: workspaces, few, and only for who waits for the end of one
 -- The last workspace that is over of a name, or of an agent in the team of a name; where
 -- :own is not 0, of that team alone.
-SELECT w.id FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
-WHERE w.state = {workspace_state.destroyed} AND (:own = 0 OR w.team = :own)
-	AND (w.name = :name OR (t.name = :team_name AND a.name = :agent_name))
-ORDER BY w.id DESC LIMIT 1;
+SELECT coalesce(max(e.id), 0) AS id FROM (
+	SELECT w.id FROM workspace w
+	WHERE w.state = {workspace_state.destroyed} AND w.name = :name AND (:own = 0 OR w.team = :own)
+	UNION ALL SELECT w.id FROM agent a JOIN team t ON t.id = a.team JOIN workspace w ON w.agent = a.id
+	WHERE a.name = :agent_name AND t.name = :team_name AND (:own = 0 OR t.id = :own)
+		AND w.state = {workspace_state.destroyed}) e;
 
 -- name: workspace_place
 -- Whether a workspace waits for this host: to be made, or where it is down, for the end of
@@ -63,14 +62,20 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- name: workspace_lines
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
-SELECT w.id, w.host, w.team, w.agent, w.name, w.backend, w.path, w.address, w.parent,
-	w.source, w.image, w.vcpus, w.memory_mb, w.disk_gb, w.state, w.was_up, w.fault, w.halted, w.pid,
-	w.guest_boot, w.spool, w.spool_seq, w.created_at, h.name AS host_name,
-	t.name AS team_name, a.name AS agent_name, p.name AS parent_name
-FROM workspace w JOIN host h ON h.id = w.host JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
-LEFT JOIN workspace p ON p.id = w.parent
-WHERE w.team = :team AND (:all <> 0 OR w.state IN {workspace_state.living})
-ORDER BY w.name, w.id LIMIT 9223372036854775807 OFFSET :offset;
+-- Workspaces of a team by name; :all: also those that are over.
+SELECT id, host, team, agent, name, backend, path, address, parent,
+	source, image, vcpus, memory_mb, disk_gb, state, was_up, fault, halted, pid,
+	guest_boot, spool, spool_seq, created_at, host_name, team_name, agent_name, parent_name
+FROM workspace_line WHERE team = :team AND state IN {workspace_state.living}
+UNION ALL
+SELECT id, host, team, agent, name, backend, path, address, parent,
+	source, image, vcpus, memory_mb, disk_gb, state, was_up, fault, halted, pid,
+	guest_boot, spool, spool_seq, created_at, host_name, team_name, agent_name, parent_name
+FROM workspace_line WHERE team = :team AND state = {workspace_state.destroyed} AND :all <> 0
+ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
+
+-- name: workspace_was
+SELECT team, state FROM workspace WHERE id = :id;
 
 -- name: workspace_set_state
 -- A destroyed workspace stays destroyed; only one that is being made or started becomes

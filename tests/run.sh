@@ -263,7 +263,7 @@ planned=0
 plan() {
 	wanted "$1" || return 0
 	case $counting$1 in
-	yeslint* | yesfuzz* | yestsan* | yesbench* | yessim* | yescrash* | yespower* | yessoak* | yes*coverage | \
+	yeslint* | yesfuzz* | yestsan* | yesbench* | yessim* | yescrash* | yespower* | yessoak* | yessteps | yes*coverage | \
 		yese2e/permute | yese2e/deb) return 0 ;;
 	esac
 	planned=$((planned + 1))
@@ -349,6 +349,7 @@ for name in $(bases tests/*.c); do
 		;;
 	power) program power 900 release $(size 2 50) --fs=ext4 ;;
 	soak) program soak 400 release $(size 10 120) counts ;; # judges what is counted, no times
+	steps) program steps 120 release ;;
 	*) plan_story "$name" "build/VARIANT/tests/$name" ;;
 	esac
 done

@@ -13,10 +13,12 @@ static int64_t left_of(const struct call *call, int64_t agent, enum rate rate,
 	return rate_left(&size, call->now * 1000, limit_full_at(call, agent, rate, row));
 }
 
+/* Adds what the agents of the page have left; `ids` are their rows. */
 static int add_left(struct call *call, const struct limit_list_in *in, int64_t agent,
-		    struct limit_list_out *out)
+		    int64_t **ids, struct limit_list_out *out)
 {
 	struct limit_agents_row a;
+	size_t n = 0;
 	struct calls_left line;
 	struct query q;
 	int rc;
@@ -39,6 +41,7 @@ static int add_left(struct call *call, const struct limit_list_in *in, int64_t a
 		}
 		*(struct calls_left *)arena_push(&call->arena, &out->left, &out->n_left,
 						 sizeof(line)) = line;
+		*(int64_t *)arena_push(&call->arena, ids, &n, sizeof(**ids)) = a.id;
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;
@@ -61,19 +64,21 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 	}
 }
 
-static int add_pairs(struct call *call, int64_t agent, struct limit_list_out *out)
+/* Adds the pairs in which an agent has sent. */
+static int add_pairs(struct call *call, int64_t agent, const char *name,
+		     struct limit_list_out *out)
 {
 	struct pair_used_row *all = NULL;
 	size_t n = 0;
-	int rc = sql_all(call, pair_used, &all, &n, .team = call->caller.team,
-			 .agent = agent, .since = call->now - PAIR_MINUTE_MS);
+	int rc = sql_all(call, pair_used, &all, &n, .agent = agent,
+			 .since = call->now - PAIR_MINUTE_MS);
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
-		struct pair_use line = { .from = all[i].sender_name,
+		struct pair_use line = { .from = name,
 					 .to = all[i].to_name,
 					 .sent = all[i].sent };
 
-		rc = pair_next(call, all[i].sender, all[i].recipient, &line.next_at);
+		rc = pair_next(call, agent, all[i].recipient, &line.next_at);
 		if (rc < 0 || !room_take(call, &record_pair_use, &line))
 			break;
 		*(struct pair_use *)arena_push(&call->arena, &out->pairs, &out->n_pairs,
@@ -86,6 +91,7 @@ int limit_list(struct call *call, const struct limit_list_in *in,
 	       struct limit_list_out *out)
 {
 	struct agent_row a = { 0 };
+	int64_t *ids = NULL;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
@@ -93,8 +99,10 @@ int limit_list(struct call *call, const struct limit_list_in *in,
 		return rc;
 	if (call->settings->config.limits_enabled)
 		add_sizes(call, out);
-	rc = add_left(call, in, a.id, out);
-	return rc < 0 || in->after_name ? rc : add_pairs(call, a.id, out);
+	rc = add_left(call, in, a.id, &ids, out);
+	for (size_t i = 0; i < out->n_left && rc >= 0; i++)
+		rc = add_pairs(call, ids[i], out->left[i].name, out);
+	return rc;
 }
 
 /* The transaction that it brings about writes them: see core/host/batch.c. */

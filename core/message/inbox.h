@@ -6,6 +6,9 @@
 
 #include "core/message/message.h"
 
+/* So many urgent messages are counted of an inbox. */
+enum { URGENT_MOST = 20 };
+
 /* Acknowledges one message that `agent` holds under a live lease: 1, or 0 if it
  * does not hold it, or negative. */
 int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message);

@@ -70,12 +70,13 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
-/* When a copy counts as overdue that came at a time; 0: nobody waits for its
- * acknowledgement. */
-static int64_t ack_due(const struct call *call, bool required, int64_t from)
-{
-	return required ? from + call->settings->config.inbox_ack_seconds * 1000 : 0;
-}
+/* Parameters of a copy whose acknowledgement is `required`: when it is overdue that came at a
+ * time, and whose team and who waits for it; nothing where none is. */
+#define OWED(call, required, from, team, sender)                                        \
+	.ack_due_at =                                                                   \
+		(required) ? (from) + (call)->settings->config.inbox_ack_seconds * 1000 \
+			   : 0,                                                         \
+	.owed_team = (required) ? (team) : 0, .owed_to = (required) ? (sender) : 0
 
 /* Puts a copy where it waits for its time. */
 static int delay(struct call *call, int64_t message, const struct draft *d,
@@ -108,7 +109,7 @@ static int come(struct call *call, const struct delayed_due_row *r)
 	rc = sql_run(call, delayed_deliver, .message = r->message, .agent = r->agent,
 		     .lane = r->urgent ? DELIVERY_LANE_URGENT : DELIVERY_LANE_NORMAL,
 		     .expires_at = r->expires_at,
-		     .ack_due_at = ack_due(call, r->ack_required, r->due_at));
+		     OWED(call, r->ack_required, r->due_at, r->from_team, r->sender));
 	if (rc <= 0)
 		return rc;
 	call->caller = (struct caller){ .team = r->team, .agent = ACTOR_HOST };
@@ -199,7 +200,8 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 		return delay(call, message, d, to, due);
 	rc = sql_late(call, delivery_add, .message = message, .agent = to->id,
 		      .lane = lane, .expires_at = d->expires_at,
-		      .ack_due_at = ack_due(call, d->ack_required, call->now));
+		      OWED(call, d->ack_required, call->now, call->caller.team,
+			   d->sender));
 	if (rc < 0 || lane == DELIVERY_LANE_ASSIGNMENT)
 		return rc < 0 ? rc : 0;
 	rc = sql_late(call, inbox_count, .agent = to->id);
@@ -237,6 +239,8 @@ static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 			 .actor = call->caller.agent, .via = call->identity.as,
 			 .sender = except, .inbox_capacity = call->caller.inbox_capacity);
 
+	/* The statement has numbered its events itself. */
+	store_renumber(call->store, sql_event_new_id);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		first = all[i].seq < first ? all[i].seq : first;
 		last = all[i].seq > last ? all[i].seq : last;
@@ -293,7 +297,8 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 	if ((rc = sql_run(call, delivery_add_all, .message = message,
 			  .team = call->caller.team, .sender = except, .lane = lane_of(d),
 			  .expires_at = d->expires_at,
-			  .ack_due_at = ack_due(call, d->ack_required, call->now))) < 0)
+			  OWED(call, d->ack_required, call->now, call->caller.team,
+			       d->sender))) < 0)
 		return rc;
 	if (capacity && (rc = drop_one_each(call, except, d->drops)) < 0)
 		return rc;

@@ -116,17 +116,19 @@ int message_list(struct call *call, const struct message_list_in *in,
 {
 	struct page p = { .limit = in->limit };
 	struct agent_row other = { 0 };
+	struct team_born_row born;
 	struct envelope_row e;
 	struct query q;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, team_born, &born, .team = call->caller.team)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &other)) < 0))
 		return rc;
 	sql_query(call, &q, envelopes_before,
 		  .before = in->has_before ? in->before : INT64_MAX,
-		  .team = call->caller.team, .agent = sees(call), .other = other.id,
-		  .limit = in->limit + 1);
+		  .since = born.first_message, .team = call->caller.team,
+		  .agent = sees(call), .other = other.id, .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
 		;
 	query_end(&q);

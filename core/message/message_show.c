@@ -23,7 +23,7 @@ int message_news(struct call *call, const struct message_news_in *in,
 	    (rc = who_acts(call, in->agent, "/agent", &a)) < 0 ||
 	    (rc = inbox_counters(call, a.id, &now)) < 0 ||
 	    (now.queued > 0 && (rc = sql_row(call, inbox_urgent, &urgent, .agent = a.id,
-					     .now = call->now)) < 0))
+					     .now = call->now, .most = URGENT_MOST)) < 0))
 		return rc;
 	out->name = a.name;
 	out->team = call->caller.team_name;

@@ -106,6 +106,18 @@ const char *glob_fault(const char *glob)
 	return NULL;
 }
 
+const char *glob_stem(struct arena *a, const char *glob)
+{
+	size_t n = 0, len;
+
+	while ((len = strcspn(glob + n, "/")) <= strcspn(glob + n, "*?") && glob[n + len])
+		n += len + 1;
+	if (len > strcspn(glob + n, "*?"))
+		len = 0;
+	n += len;
+	return arena_strndup(a, glob, n && glob[n - 1] == '/' ? n - 1 : n);
+}
+
 /* --- reading ---------------------------------------------------------------------------- */
 
 /* Takes a character of UTF-8; a byte that begins none is one by itself. */

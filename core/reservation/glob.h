@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/arena.h"
+
 enum {
 	GLOB_BYTES = 255, /* the longest glob */
 	GLOB_PATH = 4096, /* room for a path */
@@ -24,6 +26,10 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH]);
 
 /* Why a tidy text is no glob that can be held, or NULL. */
 const char *glob_fault(const char *glob);
+
+/* The names with which each path begins that a tidy glob means: those before its first `*` or `?`,
+ * in the arena. */
+const char *glob_stem(struct arena *a, const char *glob);
 
 /* Whether there is a path that both globs mean.  Adds the steps that it took to `*steps`: a
  * few for most, at most some 100,000, or 0.5 ms. */

@@ -228,6 +228,7 @@ static int take(struct call *call, const struct reservation_take_in *in,
 		rc = sql_run(call, reservation_take, .id = id, .team = call->caller.team,
 			     .agent = call->caller.agent,
 			     .generation = call->caller.generation, .paths = globs[i],
+			     .stem = glob_stem(&call->arena, globs[i]),
 			     .shared = in->shared, .reason = in->reason,
 			     .lease_ms = in->ttl_seconds * 1000, .now = call->now);
 		if (rc < 0 || (rc = tell_event(call, EVENT_RESERVATION_TAKEN,
@@ -336,6 +337,27 @@ int reservation_settle(struct call *call, int64_t most, size_t *n)
 	return rc;
 }
 
+/* The folders from which a glob may come to mean one of the paths: what stands before each slash
+ * of them, and they themselves, as a list in JSON. */
+static const char *stems_of(struct call *call, const char *const *paths, size_t n)
+{
+	struct text list = { 0 };
+	const char *copy;
+
+	text_add(&list, "[\"\"", 3);
+	for (size_t i = 0; i < n; i++)
+		for (const char *end = paths[i]; *end;) {
+			end += strcspn(end + 1, "/") + 1;
+			text_add(&list, ",", 1);
+			text_add_json(&list, arena_strndup(&call->arena, paths[i],
+							   (size_t)(end - paths[i])));
+		}
+	text_add(&list, "]", 1);
+	copy = arena_strndup(&call->arena, list.data, list.len);
+	text_release(&list);
+	return copy;
+}
+
 /* --- looking ----------------------------------------------------------------------------- */
 
 int reservation_covers(struct call *call, const struct agent_row *agent,
@@ -351,8 +373,8 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 	for (size_t i = 0; i < n; i++)
 		if (!(tidied[i] = tidy(call, paths[i], place(call, "paths", i))))
 			return call->fault.code;
-	sql_query(call, &q, reservation_lines, .team = call->caller.team,
-		  .now = call->now);
+	sql_query(call, &q, reservation_covering, .team = call->caller.team,
+		  .stems = stems_of(call, tidied, n), .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		for (size_t i = 0; i < n && r.agent != agent->id && !r.shared; i++) {
 			if (steps > STEPS_MOST) {
@@ -385,8 +407,14 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 		return rc;
 	if (in->path && !(path = tidy(call, in->path, "/path")))
 		return call->fault.code;
-	sql_query(call, &q, reservation_lines, .team = call->caller.team, .agent = a.id,
-		  .after = in->has_after ? in->after : 0, .now = call->now);
+	if (path)
+		sql_query(call, &q, reservation_covering, .team = call->caller.team,
+			  .stems = stems_of(call, &path, 1), .agent = a.id,
+			  .after = in->has_after ? in->after : 0, .now = call->now);
+	else
+		sql_query(call, &q, reservation_lines, .team = call->caller.team,
+			  .agent = a.id, .after = in->has_after ? in->after : 0,
+			  .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct reservation line;
 

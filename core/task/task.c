@@ -100,6 +100,24 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 	return task_tell(call, t.id, out);
 }
 
+/* --- the board's counts --------------------------------------------------------------- */
+
+int task_moved(struct call *call, int64_t team, int64_t from, int64_t to)
+{
+	int by[TASK_STATE_CANCELLED + 1] = { 0 };
+	int rc;
+
+	by[from]--;
+	by[to]++;
+	rc = sql_run(call, board_change, .team = team, .claimed = by[TASK_STATE_CLAIMED],
+		     .in_progress = by[TASK_STATE_IN_PROGRESS],
+		     .blocked = by[TASK_STATE_BLOCKED],
+		     .completed = by[TASK_STATE_COMPLETED],
+		     .failed = by[TASK_STATE_FAILED],
+		     .cancelled = by[TASK_STATE_CANCELLED]);
+	return rc < 0 ? rc : 0;
+}
+
 /* --- leases that ran out -------------------------------------------------------------- */
 
 static int lapse(struct call *call, const struct task_lapsed_row *t)
@@ -109,16 +127,16 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 
 	if (rc <= 0)
 		return rc;
-	if ((rc = assignment_call_off(call, t->id, true, ACTOR_HOST)) < 0 ||
+	if ((rc = task_moved(call, t->team, t->state, after.state)) < 0 ||
+	    (rc = assignment_call_off(call, t->id, true, ACTOR_HOST)) < 0 ||
 	    (rc = event_by(call, .kind = EVENT_TASK_LAPSED, .team = t->team,
 			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner)) <
 		    0)
 		return rc;
 	if (after.state == TASK_STATE_FAILED &&
-	    ((rc = sql_run(call, board_change, .team = t->team, .failed = 1)) < 0 ||
-	     (rc = event_by(call, .kind = EVENT_TASK_FAILED, .team = t->team,
-			    .actor = ACTOR_HOST, .subject = t->id, .target = t->owner,
-			    .detail = "its lease ran out too often")) < 0))
+	    (rc = event_by(call, .kind = EVENT_TASK_FAILED, .team = t->team,
+			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner,
+			   .detail = "its lease ran out too often")) < 0)
 		return rc;
 	return team_announce(call, t->team);
 }
@@ -149,6 +167,8 @@ int task_give_back(struct call *call, int64_t agent, const char *why)
 		if ((rc = task_settle(call, all[i].id, 1, NULL)) >= 0 &&
 		    (rc = sql_run(call, task_give_back, .id = all[i].id,
 				  .now = call->now)) > 0 &&
+		    (rc = task_moved(call, all[i].team, all[i].state,
+				     TASK_STATE_PENDING)) >= 0 &&
 		    (rc = assignment_call_off(call, all[i].id, true,
 					      event_actor(call))) >= 0)
 			rc = event_emit(call, EVENT_TASK_RELEASED, all[i].id, agent, why);

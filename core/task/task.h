@@ -42,7 +42,7 @@ enum {
  * argument. */
 int task_make(struct call *call, const struct task_create_in *in);
 
-/* Writes a note on a task by the caller. */
+/* Writes a note on a task by the caller, which changes the task. */
 int task_add_note(struct call *call, int64_t task, const char *text);
 
 /* The whole of a task, or its line in lists. */
@@ -66,12 +66,25 @@ int task_finish_assigned(struct call *call, const struct assignment_row *x, bool
 int task_renew_assigned(struct call *call, const struct assignment_row *x,
 			int64_t *renewed);
 
+/* Counts in its team's board a task that goes from one state to another. 0 or negative. */
+int task_moved(struct call *call, int64_t team, int64_t from, int64_t to);
+
 /* Writes down leases that ran out: of one task, or (0) of up to `limit` of all. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
 /* Ends the claims of an agent whose generation is over: the tasks go back to the board.
  * A claim whose lease is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent, const char *why);
+
+/* Parameters of task_lines_in: the states whose bits are set. */
+#define TASK_STATES(bits)                                    \
+	.pending = (bits) >> TASK_STATE_PENDING & 1,         \
+	.claimed = (bits) >> TASK_STATE_CLAIMED & 1,         \
+	.in_progress = (bits) >> TASK_STATE_IN_PROGRESS & 1, \
+	.blocked = (bits) >> TASK_STATE_BLOCKED & 1,         \
+	.completed = (bits) >> TASK_STATE_COMPLETED & 1,     \
+	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
+	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
 
 /* Takes the place of a note in the answer: false where it does not fit any more.  Of one
  * that is too large by itself the first part comes, with its size. */

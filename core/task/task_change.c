@@ -111,6 +111,8 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 		if (rc < 0 || (rc = check_cycle(call, t, &dep, where)) < 0)
 			return rc;
 		rc = sql_run(call, task_dep_add, .task = t->id, .dep = dep.id);
+		if (rc >= 0)
+			rc = sql_run(call, task_await, .id = dep.id);
 	}
 	if (rc < 0 ||
 	    (rc = sql_run(call, task_has, .id = t->id, .parts = TASK_HAS_DEPS)) < 0)
@@ -256,6 +258,9 @@ static int set_text(struct call *call, const struct task_update_in *in,
 			 .seen = in->has_updated_at ? in->updated_at : 0,
 			 .now = call->now);
 
+	if (rc > 0 && in->has_priority)
+		return sql_run(call, task_tag_rank, .task = t->id,
+			       .priority = in->priority);
 	if (rc)
 		return rc;
 	fault_set(&call->fault, FAULT_CONFLICT, "/updated_at",
@@ -327,7 +332,9 @@ int task_add_note(struct call *call, int64_t task, const char *text)
 				   .agent = call->caller.agent, .now = call->now,
 				   .text = text);
 
-	return rc < 0 ? rc : sql_run(call, task_has, .id = task, .parts = TASK_HAS_NOTES);
+	return rc < 0 ? rc
+		      : sql_run(call, task_count_note, .id = task,
+				.parts = TASK_HAS_NOTES, .now = call->now);
 }
 
 static int write_note(struct call *call, const void *arg, const struct task_row *t)
@@ -342,8 +349,7 @@ static int write_note(struct call *call, const void *arg, const struct task_row 
 		return fault_hint(&call->fault, "Leave epoch out to write as a "
 						"bystander.");
 	}
-	if ((rc = task_add_note(call, t->id, in->text)) < 0 ||
-	    (rc = sql_run(call, task_touch, .id = t->id, .now = call->now)) < 0)
+	if ((rc = task_add_note(call, t->id, in->text)) < 0)
 		return rc;
 	return event_emit(call, EVENT_TASK_NOTED, t->id, 0, NULL);
 }
@@ -359,7 +365,7 @@ int task_put_back(struct call *call, int64_t task)
 
 	if (rc <= 0)
 		return rc;
-	rc = sql_run(call, board_change, .team = call->caller.team, .failed = -1);
+	rc = task_moved(call, call->caller.team, TASK_STATE_FAILED, TASK_STATE_PENDING);
 	if (rc < 0)
 		return rc;
 	/* The command may still run if a person marked its task as failed. */
@@ -404,10 +410,9 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 		return fault_set(&call->fault, FAULT_CONFLICT, "/task", "task %s is %s",
 				 in->task,
 				 field_choice(&record_task, "status", t->state));
-	if ((rc = sql_run(call, board_change, .team = t->team, .cancelled = 1,
-			  .waiting = t->state == TASK_STATE_PENDING && t->open_deps
-					     ? -1
-					     : 0)) < 0 ||
+	if ((rc = task_moved(call, t->team, t->state, TASK_STATE_CANCELLED)) < 0 ||
+	    (t->state == TASK_STATE_PENDING && t->open_deps &&
+	     (rc = sql_run(call, board_change, .team = t->team, .waiting = -1)) < 0) ||
 	    (rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
 	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->text)) < 0)
 		return rc;

@@ -71,6 +71,8 @@ static int claimed(struct call *call, int64_t task, int64_t owner, int64_t epoch
 	int rc = event_emit(call, EVENT_TASK_CLAIMED, task, owner,
 			    arena_printf(&call->arena, "%" PRId64, epoch));
 
+	if (rc >= 0)
+		rc = sql_run(call, board_claim, .team = call->caller.team);
 	/* A team that is `working` already stays so: its state need not be computed. */
 	if (rc < 0 || call->caller.team_state == TEAM_STATE_WORKING)
 		return rc;

@@ -51,19 +51,29 @@ static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
 			 field_choice(&record_task_line, "status", t->state_now));
 }
 
-/* Ends a change by a task's owner: `rc` of its statement is 0 when the caller was not the
- * owner. */
-static int changed(struct call *call, const struct task_row *t, int64_t epoch, int rc,
-		   int event, const char *detail)
+/* A change of a task by its owner. */
+struct change {
+	int64_t epoch, to; /* the claim's; the state that the task comes to */
+	int event;
+	const char *detail;
+};
+
+/* Ends such a change: `rc` of its statement is 0 when the caller was not the owner. */
+static int end_change(struct call *call, const struct task_row *t, int rc,
+		      const struct change *c)
 {
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return not_owner(call, t, epoch);
-	if ((rc = event_emit(call, event, t->id, t->owner, detail)) < 0)
+		return not_owner(call, t, c->epoch);
+	if ((rc = task_moved(call, t->team, t->state, c->to)) < 0 ||
+	    (rc = event_emit(call, c->event, t->id, t->owner, c->detail)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);
 }
+
+#define changed(call, t, rc, ...) \
+	end_change((call), (t), (rc), &(const struct change){ __VA_ARGS__ })
 
 /* --- working ------------------------------------------------------------------------- */
 
@@ -72,7 +82,8 @@ static int start(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_start_in *in = arg;
 	int rc = sql_run(call, task_start, HELD(call, t, in));
 
-	return changed(call, t, EPOCH(in), rc, EVENT_TASK_STARTED, NULL);
+	return changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
+		       .event = EVENT_TASK_STARTED);
 }
 
 int task_start(struct call *call, const struct task_start_in *in,
@@ -115,7 +126,8 @@ static int block(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_block_in *in = arg;
 	int rc = sql_run(call, task_block, HELD(call, t, in));
 
-	rc = changed(call, t, EPOCH(in), rc, EVENT_TASK_BLOCKED, in->text);
+	rc = changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_BLOCKED,
+		     .event = EVENT_TASK_BLOCKED, .detail = in->text);
 	return rc < 0 ? rc : task_add_note(call, t->id, in->text);
 }
 
@@ -130,7 +142,8 @@ static int unblock(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_unblock_in *in = arg;
 	int rc = sql_run(call, task_unblock, HELD(call, t, in));
 
-	return changed(call, t, EPOCH(in), rc, EVENT_TASK_UNBLOCKED, NULL);
+	return changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
+		       .event = EVENT_TASK_UNBLOCKED);
 }
 
 int task_unblock(struct call *call, const struct task_unblock_in *in,
@@ -146,7 +159,8 @@ static int release(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_release_in *in = arg;
 	int rc = sql_run(call, task_release, HELD(call, t, in));
 
-	rc = changed(call, t, EPOCH(in), rc, EVENT_TASK_RELEASED, NULL);
+	rc = changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_PENDING,
+		     .event = EVENT_TASK_RELEASED);
 	return rc < 0 ? rc : assignment_call_off(call, t->id, true, event_actor(call));
 }
 
@@ -189,14 +203,6 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 	return rc;
 }
 
-/* Counts a task that has ended in `state`. */
-static int count_end(struct call *call, int64_t team, int64_t state)
-{
-	return sql_run(call, board_change, .team = team,
-		       .completed = state == TASK_STATE_COMPLETED,
-		       .failed = state == TASK_STATE_FAILED);
-}
-
 /* Why a task failed, as its event tells it: as much of the text as DETAIL_MOST bytes of
  * JSON hold; NULL where nobody said. */
 static const char *why_failed(struct call *call, const char *text)
@@ -214,12 +220,10 @@ static int finished(struct call *call, const struct task_row *t, int64_t epoch, 
 {
 	bool completed = state == TASK_STATE_COMPLETED;
 
-	rc = changed(call, t, epoch, rc,
-		     completed ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
-		     completed ? NULL : why_failed(call, result));
-	if (rc < 0 || (rc = count_end(call, t->team, state)) < 0)
-		return rc;
-	return assignment_call_off(call, t->id, false, event_actor(call));
+	rc = changed(call, t, rc, .epoch = epoch, .to = state,
+		     .event = completed ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
+		     .detail = completed ? NULL : why_failed(call, result));
+	return rc < 0 ? rc : assignment_call_off(call, t->id, false, event_actor(call));
 }
 
 struct completing {
@@ -266,21 +270,20 @@ int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail
 int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
 			 const char *result)
 {
+	const int64_t state = success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED;
 	struct agent_row a;
+	struct task_row t;
 	const char **ids = NULL;
 	size_t n = 0;
 	int rc;
 
-	if ((rc = sql_row(call, agent_by_id, &a, .id = x->agent)) <= 0)
+	if ((rc = sql_row(call, agent_by_id, &a, .id = x->agent)) <= 0 ||
+	    (rc = sql_row(call, task_by_id, &t, .id = x->task, .now = call->now)) <= 0)
 		return rc;
 	rc = sql_run(call, task_finish, .id = x->task, .agent = a.id,
-		     .generation = a.generation, .epoch = x->epoch,
-		     .state = success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED,
+		     .generation = a.generation, .epoch = x->epoch, .state = state,
 		     .result = result, .now = call->now);
-	if (rc <= 0)
-		return rc;
-	rc = count_end(call, x->team, success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED);
-	if (rc < 0)
+	if (rc <= 0 || (rc = task_moved(call, t.team, t.state, state)) < 0)
 		return rc;
 	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
 		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id,
@@ -298,10 +301,12 @@ int task_renew_assigned(struct call *call, const struct assignment_row *x,
 		return rc;
 	rc = sql_run(call, task_start, .id = x->task, .agent = a.id,
 		     .generation = a.generation, .epoch = x->epoch, .now = call->now);
-	if (rc > 0)
-		rc = event_by(call, .kind = EVENT_TASK_STARTED, .team = x->team,
-			      .actor = a.id, .subject = x->task, .target = a.id);
-	if (rc < 0)
+	if (rc < 0 ||
+	    (rc > 0 &&
+	     ((rc = task_moved(call, x->team, TASK_STATE_CLAIMED,
+			       TASK_STATE_IN_PROGRESS)) < 0 ||
+	      (rc = event_by(call, .kind = EVENT_TASK_STARTED, .team = x->team,
+			     .actor = a.id, .subject = x->task, .target = a.id)) < 0)))
 		return rc;
 	rc = sql_run(call, lease_renew, .agent = a.id, .now = call->now);
 	if (rc > 0)

@@ -40,12 +40,12 @@ static void page_text(struct page *p, const char *text)
 static int page_notes(struct page *p)
 {
 	struct task_part_out *out = p->out;
-	struct task_count_notes_row count;
 	struct task_notes_from_row r;
+	struct task_whole_row t = { 0 };
 	struct query q;
-	int rc = sql_row(p->call, task_count_notes, &count, .task = p->task);
+	int rc = sql_row(p->call, task_whole, &t, .id = p->task, .now = p->call->now);
 
-	out->size = count.n;
+	out->size = t.notes;
 	if (rc < 0)
 		return rc;
 	sql_query(p->call, &q, task_notes_from, .task = p->task, .offset = p->offset,

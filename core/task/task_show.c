@@ -94,23 +94,19 @@ bool note_take(struct call *call, struct note *note)
 	return room_take(call, &record_note, note);
 }
 
-/* Lists the newest notes, as many as fit, in the order in which they were written. */
-static int tell_notes(struct call *call, int64_t task, struct task *out)
+/* Lists the newest of `all` notes, as many as fit, in the order in which they were written. */
+static int tell_notes(struct call *call, int64_t task, int64_t all, struct task *out)
 {
-	struct task_count_notes_row count;
 	struct task_notes_row r;
 	struct query q;
-	int rc = sql_row(call, task_count_notes, &count, .task = task);
-
-	if (rc < 0)
-		return rc;
+	int rc;
 
 	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct note note = { .by = r.name,
 				     .at = r.at,
 				     .text = r.text,
-				     .number = count.n - (int64_t)out->n_notes };
+				     .number = all - (int64_t)out->n_notes };
 
 		if (out->n_notes == NOTES_SHOWN || !note_take(call, &note)) {
 			out->has_more = out->more = true;
@@ -154,7 +150,7 @@ static int tell_parts(struct call *call, const struct task_whole_row *t, struct 
 	if (rc >= 0 && (t->parts & TASK_HAS_CRITERIA))
 		rc = tell_criteria(call, t->id, out);
 	if (rc >= 0 && (t->parts & TASK_HAS_NOTES))
-		rc = tell_notes(call, t->id, out);
+		rc = tell_notes(call, t->id, t->notes, out);
 	return rc;
 }
 
@@ -305,6 +301,10 @@ int task_show(struct call *call, const struct task_show_in *in, struct task_show
 	return task_tell(call, t.id, &out->task);
 }
 
+#define OPEN_STATES                                            \
+	(1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED | \
+	 1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED)
+
 /* The states that are asked for, as bits; 0: all of them. */
 static unsigned states_of(const struct task_list_in *in)
 {
@@ -319,14 +319,13 @@ static unsigned states_of(const struct task_list_in *in)
 		return 0; /* also where closed ones are asked for besides */
 	if (states)
 		return states;
-	return 1u << TASK_STATE_PENDING | 1u << TASK_STATE_CLAIMED |
-	       1u << TASK_STATE_IN_PROGRESS | 1u << TASK_STATE_BLOCKED;
+	return OPEN_STATES;
 }
 
 /* The statement whose index leads to what is asked for; tell_page() leaves out the rows of
  * other states, and stops when the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
-			int64_t owner, const struct task_row *after)
+			int64_t owner, unsigned states, const struct task_row *after)
 {
 	const int64_t team = call->caller.team, now = call->now;
 
@@ -338,12 +337,12 @@ static void query_lines(struct call *call, struct query *q, const struct task_li
 		sql_query(call, q, task_lines_tagged, .tag = in->tag, .team = team,
 			  .priority = after->priority, .number = after->number,
 			  .now = now);
-	else if (in->n_status == 1 && !in->closed)
-		sql_query(call, q, task_lines_in, .team = team, .state = in->status[0],
+	else if (states == OPEN_STATES)
+		sql_query(call, q, task_lines_open, .team = team,
 			  .priority = after->priority, .number = after->number,
 			  .limit = in->limit + 1, .now = now);
-	else if (in->n_status == 0 && !in->all && !in->closed)
-		sql_query(call, q, task_lines_open, .team = team,
+	else if (states)
+		sql_query(call, q, task_lines_in, TASK_STATES(states), .team = team,
 			  .priority = after->priority, .number = after->number,
 			  .limit = in->limit + 1, .now = now);
 	else
@@ -374,7 +373,7 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	    (rc = find_owner(call, in, &owner)) < 0 ||
 	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
 		return rc;
-	query_lines(call, &q, in, owner.id, &after);
+	query_lines(call, &q, in, owner.id, p.states, &after);
 	if ((rc = tell_page(call, &q, &p)) < 0)
 		return rc;
 	out->tasks = p.lines;

@@ -61,6 +61,15 @@ static int above_refuses(struct call *call, int64_t above, int64_t kind, int64_t
 			  kinds[kind].where + 1);
 }
 
+int budget_reserve(struct call *call, int64_t team)
+{
+	int rc = sql_run(call, board_reserve, .team = team);
+
+	if (rc >= 0)
+		rc = sql_run(call, budget_reserve, .team = team);
+	return rc < 0 ? rc : 0;
+}
+
 int budget_open(struct call *call, int64_t team, int64_t above,
 		const struct budget_wish *wish)
 {
@@ -72,7 +81,8 @@ int budget_open(struct call *call, int64_t team, int64_t above,
 		if (rc == 0)
 			return above_refuses(call, above, kind, wish->most[kind]);
 	}
-	if (rc < 0 || (rc = sql_run(call, budget_count, .team = team)) < 0 || !above)
+	if (rc < 0 || (rc = sql_run(call, budget_count, .team = team)) < 0 || !above ||
+	    (rc = budget_reserve(call, above)) < 0)
 		return rc;
 	return budget_announce_in(call, above);
 }
@@ -116,7 +126,8 @@ int budget_change(struct call *call, int64_t team, const struct budget_wish *wis
 			return refuse(call, &t, kind, wish->most[kind]);
 	}
 	if (rc < 0 || (rc = sql_run(call, budget_count, .team = team)) < 0 ||
-	    (rc = budget_announce_in(call, team)) < 0 || !t.parent)
+	    (rc = budget_announce_in(call, team)) < 0 || !t.parent ||
+	    (rc = budget_reserve(call, t.parent)) < 0)
 		return rc;
 	return budget_announce_in(call, t.parent);
 }
@@ -140,7 +151,8 @@ int budget_close(struct call *call, int64_t team)
 
 	if (rc <= 0 ||
 	    (rc = sql_run(call, budget_stop, .team = team, .now = call->now)) < 0 ||
-	    !t.parent || (rc = sql_run(call, budget_return, .team = team)) < 0)
+	    !t.parent || (rc = sql_run(call, budget_return, .team = team)) < 0 ||
+	    (rc = budget_reserve(call, t.parent)) < 0)
 		return rc;
 	return budget_announce_in(call, t.parent);
 }

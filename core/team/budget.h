@@ -4,7 +4,7 @@
  *
  * Each team has a row of each kind, with its limit (0: none) and what it has used.  Below a
  * team with a limit every team has one, so that what one team spends was left to it by all
- * teams above: none of them is asked.  Workspaces are counted from their rows (team_vms).
+ * teams above: none of them is asked.  Workspaces are counted with the members (team_counts).
  */
 #ifndef CORE_TEAM_BUDGET_H
 #define CORE_TEAM_BUDGET_H
@@ -36,6 +36,10 @@ struct budget_wish {
  * left.  0, or exhausted at the argument. */
 int budget_open(struct call *call, int64_t team, int64_t above,
 		const struct budget_wish *wish);
+
+/* Counts anew what a team (0: none) has left to the living teams below it, workspaces and all:
+ * one of them was made, has ended, or has other limits.  0 or negative. */
+int budget_reserve(struct call *call, int64_t team);
 
 /* Changes those of a team's limits that are said.  0, or exhausted or conflict at the
  * argument. */

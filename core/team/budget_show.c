@@ -1,9 +1,8 @@
 /* budget_show - lists what teams may spend, and have spent. */
-#include <string.h>
-
 #include "core/access/who.h"
 #include "core/room.h"
 #include "core/team/budget.h"
+#include "core/team/team.h"
 
 static int add(struct call *call, const struct budget_line *line,
 	       struct budget_list *list)
@@ -41,8 +40,8 @@ static int add_vms(struct call *call, int64_t team, const char *path, int64_t ma
 		   struct budget_list *list)
 {
 	struct budget_line line;
-	struct team_vms_row vms;
-	int rc = sql_row(call, team_vms, &vms, .team = team);
+	struct team_counts_row vms;
+	int rc = sql_row(call, team_counts, &vms, .team = team);
 
 	if (rc <= 0)
 		return rc;
@@ -77,22 +76,14 @@ int budget_list_add(struct call *call, int64_t team, const char *path, int64_t m
 int budget_list_below(struct call *call, int64_t team, const char *path,
 		      struct budget_list *list)
 {
-	struct team_lines_row r;
-	struct query q;
-	const char *rest;
-	int rc;
+	struct team_walk w = { .root = team, .path = path };
+	int rc = 0;
 
-	sql_query(call, &q, team_lines, .tree = 1, .team = team, .below = 1, .but = team);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		rest = strstr(r.path, " / "); /* behind the name of the team itself */
-		rc = budget_list_add(call, r.id,
-				     arena_printf(&call->arena, "%s%s", path, rest),
-				     r.max_vms, list);
-		if (rc < 0)
-			break;
-	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	while (!list->full && (rc = team_walk_next(call, &w)) > 0)
+		if ((rc = budget_list_add(call, w.at->team.id, w.at->path,
+					  w.at->team.max_vms, list)) < 0)
+			return rc;
+	return rc;
 }
 
 /* Adds a team and, for the operator, those above it, the highest first; `*path` is then how

@@ -264,8 +264,7 @@ static int stop_place(struct call *call, const struct agent_row *a)
 	int rc = 0;
 
 	if (a->workspace)
-		rc = sql_run(call, workspace_set_state, .id = a->workspace,
-			     .state = WORKSPACE_STATE_STOPPED, .now = call->now);
+		rc = workspace_change(call, a->workspace, WORKSPACE_STATE_STOPPED, NULL);
 	return rc <= 0 ? rc
 		       : event_emit(call, EVENT_WORKSPACE_STOPPED, a->workspace, a->id,
 				    NULL);
@@ -338,6 +337,7 @@ static int let_go(struct call *call, const struct member_remove_in *in)
 				     "interrupted: its agent left the team")) < 0 ||
 	    (rc = move_mail(call, &a, to.id)) < 0 || (rc = stop_place(call, &a)) < 0 ||
 	    (rc = sql_run(call, member_end, .agent = a.id)) < 0 ||
+	    (rc = sql_run(call, board_add_members, .team = a.team, .n = -1)) < 0 ||
 	    (rc = hand_to_lead(call, &a)) < 0 ||
 	    (rc = event_emit(call, EVENT_AGENT_REMOVED, a.id, to.id, NULL)) < 0)
 		return rc;

@@ -1,7 +1,5 @@
 #include "core/team/team.h"
 
-#include <string.h>
-
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/id.h"
@@ -66,109 +64,49 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 	return rc < 0 ? rc : 0;
 }
 
-int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
-	       struct team_list_out *out, int64_t *open_tasks)
+static struct budget vms_of(const struct team_counts_row *n, int64_t limit)
 {
-	struct team_lines_row r;
-	struct team_state_row s;
-	struct query q;
-	int rc;
-
-	sql_query(call, &q, team_lines, .all = in->all, .tree = in->tree, .team = team,
-		  .below = !call->identity.agent || call->caller.level >= WHO_LEAD,
-		  .but = 0, .offset = in->offset);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
-		struct team_line l;
-
-		*open_tasks += r.open_tasks;
-		if (out->more)
-			continue; /* members without room: they are only counted */
-		rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now);
-		if (rc < 0)
-			break;
-		l = (struct team_line){ .name = r.name,
-					.parent = r.parent_name,
-					.state = s.now_state,
-					.members = r.members,
-					.open_tasks = r.open_tasks,
-					.created_at = r.created_at,
-					.path = in->tree ? r.path : NULL };
-		if (room_take(call, &record_team_line, &l))
-			*(struct team_line *)arena_push(&call->arena, &out->teams,
-							&out->n_teams, sizeof(l)) = l;
-		else
-			out->more = true;
-	}
-	query_end(&q);
-	out->next = in->offset + (int64_t)out->n_teams;
-	return rc < 0 ? rc : 0;
+	return (struct budget){ .limit = limit,
+				.used = n->used,
+				.reserved = n->reserved,
+				.left = limit - n->used - n->reserved };
 }
 
-int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
-{
-	int64_t own = call->identity.agent ? call->caller.team : 0, open_tasks = 0;
-
-	return team_lines(call, in, own, out, &open_tasks);
-}
-
-static int tell_vms(struct call *call, int64_t team, int64_t limit, struct budget *out)
-{
-	struct team_vms_row vms;
-	int rc = sql_row(call, team_vms, &vms, .team = team);
-
-	*out = (struct budget){ .limit = limit,
-				.used = vms.used,
-				.reserved = vms.reserved,
-				.left = limit - vms.used - vms.reserved };
-	return rc < 0 ? rc : 0;
-}
-
-/* Tells a lead or the operator of the teams below, as far as the answer has room; no path
- * begins with the name of the team itself. */
+/* Tells a lead or the operator of the teams below, as far as the answer has room, and of their
+ * limits. */
 static int tell_below(struct call *call, const struct team_row *t,
-		      struct team_status_out *out)
+		      struct team_status_out *out, struct budget_list *budgets)
 {
-	size_t skip = strlen(t->name) + strlen(" / ");
-	struct team_lines_row r;
+	struct team_walk w = { .root = t->id };
+	struct team_counts_row n;
 	struct team_state_row s;
-	struct query q;
 	int rc;
 
 	if (call->caller.level < WHO_LEAD)
 		return 0;
-	sql_query(call, &q, team_lines, .tree = 1, .team = t->id, .below = 1,
-		  .but = t->id);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = team_walk_next(call, &w)) > 0) {
+		const struct team_line_row *r = &w.at->team;
 		struct team_below b;
 
-		if ((rc = sql_row(call, team_state, &s, .team = r.id, .now = call->now)) <
-		    0)
-			break;
-		b = (struct team_below){ .name = r.path + skip,
+		if ((rc = sql_row(call, team_state, &s, .team = r->id,
+				  .now = call->now)) < 0 ||
+		    (rc = sql_row(call, team_counts, &n, .team = r->id)) < 0)
+			return rc;
+		b = (struct team_below){ .name = w.at->path,
 					 .state = s.now_state,
-					 .members = r.members,
-					 .open_tasks = r.open_tasks };
-		if ((rc = tell_vms(call, r.id, r.max_vms, &b.vms)) < 0 ||
-		    !room_take(call, &record_team_below, &b))
-			break;
+					 .members = r->members,
+					 .open_tasks = r->open_tasks,
+					 .vms = vms_of(&n, r->max_vms) };
+		if (!room_take(call, &record_team_below, &b))
+			return 0;
 		*(struct team_below *)arena_push(&call->arena, &out->below, &out->n_below,
 						 sizeof(b)) = b;
+		if ((rc = budget_list_add(call, r->id,
+					  arena_printf(&call->arena, "%s / %s", t->name,
+						       w.at->path),
+					  r->max_vms, budgets)) < 0)
+			return rc;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
-}
-
-/* Tells of the limits in the team, and to who leads it in those below. */
-static int tell_budgets(struct call *call, const struct team_row *t,
-			struct team_status_out *out)
-{
-	struct budget_list list = { 0 };
-	int rc = budget_list_add(call, t->id, t->name, t->max_vms, &list);
-
-	if (rc >= 0 && call->caller.level >= WHO_LEAD)
-		rc = budget_list_below(call, t->id, t->name, &list);
-	out->budgets = list.lines;
-	out->n_budgets = list.n;
 	return rc;
 }
 
@@ -184,7 +122,8 @@ static int tell_parent(struct call *call, const struct team_row *t, const char *
 int team_status(struct call *call, const struct team_status_in *in,
 		struct team_status_out *out)
 {
-	struct team_open_assignments_row pending;
+	struct budget_list budgets = { 0 };
+	struct team_counts_row n;
 	struct agent_row after = { 0 };
 	struct team_state_row s;
 	struct team_row t;
@@ -195,10 +134,9 @@ int team_status(struct call *call, const struct team_status_in *in,
 	     (rc = who_agent(call, in->after_name, "/after_name", &after)) < 0) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
-	    (rc = sql_row(call, team_open_assignments, &pending, .team = t.id)) < 0 ||
+	    (rc = sql_row(call, team_counts, &n, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, team_board, &out->board, .team = t.id,
 			  .now = call->now)) < 0 ||
-	    (rc = tell_vms(call, t.id, t.max_vms, &out->vms)) < 0 ||
 	    (rc = tell_parent(call, &t, &out->parent)) < 0 ||
 	    (rc = team_ports_tell(call, t.id, &out->allowed_ports,
 				  &out->n_allowed_ports)) < 0 ||
@@ -210,13 +148,18 @@ int team_status(struct call *call, const struct team_status_in *in,
 	out->has_stopped_at = t.stopped_at != 0;
 	out->stopped_at = t.stopped_at;
 	out->created_at = t.created_at;
-	out->pending_assignments = pending.n;
+	out->vms = vms_of(&n, t.max_vms);
+	out->pending_assignments = n.assignments;
 	out->inbox_capacity = t.inbox_capacity;
 	out->allow_internet = t.allow_internet;
 	out->allow_inter_vm = t.allow_inter_vm;
 	if ((rc = team_tell_members(call, false, after.id, &out->members, &out->n_members,
 				    &out->more)) < 0)
 		return rc;
-	rc = tell_below(call, &t, out);
-	return rc < 0 ? rc : tell_budgets(call, &t, out);
+	if ((rc = budget_list_add(call, t.id, t.name, t.max_vms, &budgets)) < 0 ||
+	    (rc = tell_below(call, &t, out, &budgets)) < 0)
+		return rc;
+	out->budgets = budgets.lines;
+	out->n_budgets = budgets.n;
+	return 0;
 }

@@ -11,10 +11,27 @@
  * negative. */
 int team_announce(struct call *call, int64_t team);
 
-/* The lines of team.list, of one team or (0) all, and how many tasks are open on all boards
- * from in->offset on, also on the boards that the answer has no room for. 0 or negative. */
+enum { TEAM_WAY = 65 }; /* teams stand no deeper */
+
+/* A walk through the teams below one, each behind the one above it, by their names. */
+struct team_walk {
+	int64_t root; /* 0: all teams */
+	const char *path; /* how the root is called; NULL: not at all */
+	bool all; /* also those that are over */
+	size_t depth; /* of the way to the team where the walk is */
+	struct team_place {
+		struct team_line_row team;
+		const char *path; /* the names down to it */
+	} way[TEAM_WAY], *at;
+};
+
+/* Goes on to the next team, which is then `at`: 1, 0 at the end, or negative. */
+int team_walk_next(struct call *call, struct team_walk *w);
+
+/* The lines of team.list, of one team with those below it or (0) all, as many as fit the answer,
+ * and how many guests these teams have.  0 or negative. */
 int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
-	       struct team_list_out *out, int64_t *open_tasks);
+	       struct team_list_out *out, int64_t *guests);
 
 /* The members of the caller's team behind `after` (0: from the first on), as many as fit the
  * answer; `gone`: those of a team that has ended; `*more` is set when some are left.  0 or

@@ -114,14 +114,14 @@ int team_above_refuses(struct call *call, const struct team_row *above,
 {
 	const struct team_wish internet = { .allow_internet = wish->allow_internet },
 			       inter_vm = { .allow_inter_vm = wish->allow_inter_vm };
-	struct team_vms_row vms;
+	struct team_counts_row vms;
 	int rc;
 
 	if (above->depth >= call->settings->config.limits_max_nesting_depth)
 		return too_deep(call, above);
 	if ((rc = team_check_policy(call, above->id, &internet)) < 0 ||
 	    (rc = team_check_policy(call, above->id, &inter_vm)) < 0 ||
-	    (rc = sql_row(call, team_vms, &vms, .team = above->id)) < 0)
+	    (rc = sql_row(call, team_counts, &vms, .team = above->id)) < 0)
 		return rc;
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/max_vms",
 		  "team %s has %" PRId64 " of %" PRId64

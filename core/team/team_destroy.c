@@ -19,7 +19,9 @@ static int end_tasks(struct call *call, int64_t team)
 				     "the team ended")) < 0)
 			break;
 	query_end(&q);
-	return rc < 0 ? rc : sql_run(call, board_end, .team = team, .cancelled = n);
+	if (rc < 0 || (rc = sql_run(call, team_end_failed, .team = team)) < 0)
+		return rc;
+	return sql_run(call, board_end, .team = team, .cancelled = n);
 }
 
 static int end_workspaces(struct call *call, int64_t team)
@@ -51,8 +53,11 @@ static int end(struct call *call, bool purge)
 	    (rc = message_delayed_give_up(call, 0, team)) < 0 ||
 	    (rc = sql_run(call, team_dead_deliveries, .team = team, .now = call->now,
 			  .kind = EVENT_MESSAGE_DEAD, .actor = event_actor(call),
-			  .via = call->identity.as, .detail = "the team ended")) < 0 ||
-	    (rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
+			  .via = call->identity.as, .detail = "the team ended")) < 0)
+		return rc;
+	/* The statement has numbered its events itself. */
+	store_renumber(call->store, sql_event_new_id);
+	if ((rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
 		    0 ||
 	    (rc = sql_run(call, team_end_inboxes, .team = team)) < 0 ||
 	    (rc = sql_run(call, reservation_end_team, .team = team)) < 0 ||

@@ -55,11 +55,13 @@ static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_
 {
 	const struct team_wish more = { .max_vms = max_vms - t->max_vms };
 	struct team_row above;
-	struct team_vms_row vms;
+	struct team_counts_row vms;
 	int rc = sql_run(call, team_set_max_vms, .team = t->id, .max_vms = max_vms);
 
-	if (rc || (rc = sql_row(call, team_vms, &vms, .team = t->id)) < 0)
-		return rc < 0 ? rc : 0;
+	if (rc > 0)
+		return budget_reserve(call, t->parent);
+	if (rc < 0 || (rc = sql_row(call, team_counts, &vms, .team = t->id)) < 0)
+		return rc;
 	if (vms.used + vms.reserved <= max_vms) {
 		rc = sql_row(call, team_by_id, &above, .id = t->parent);
 		return rc < 0 ? rc : team_above_refuses(call, &above, &more);

@@ -382,6 +382,11 @@ static int set_counts(struct import *m, FILE *in)
 	    (rc = transfer_check_numbers(m, in)) < 0 ||
 	    (rc = sql_run(call, transfer_deps, .from = transfer_from(m, "task"))) < 0 ||
 	    (rc = sql_run(call, transfer_boards, .from = team)) < 0 ||
+	    (rc = sql_run(call, transfer_reserved, .from = team)) < 0 ||
+	    (rc = sql_run(call, transfer_tasks, .from = transfer_from(m, "task"))) < 0 ||
+	    (rc = sql_run(call, transfer_tags, .from = transfer_from(m, "task"))) < 0 ||
+	    (rc = sql_run(call, transfer_owed, .from = transfer_from(m, "message"))) <
+		    0 ||
 	    (rc = sql_run(call, transfer_turns_end, .from = transfer_from(m, "turn"),
 			  .now = call->now)) < 0 ||
 	    (rc = sql_run(call, transfer_inboxes, .from = agent)) < 0)

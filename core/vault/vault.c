@@ -64,16 +64,15 @@ static int decide(struct call *call)
 {
 	const struct vault_work *w = call->vault;
 	const struct note_move *m = &w->move;
-	int64_t team;
-	struct new_id_row event;
+	int64_t team, event;
 	int rc = team_of(call, w->path, &team);
 
 	if (rc < 0 || (rc = vault_held(call, w)) < 0 ||
-	    (rc = sql_row(call, event_new_id, &event)) < 0 ||
-	    (rc = event_by(call, .seq = event.id, .kind = w->event, .team = team,
+	    (event = sql_new_id(call, event)) < 0 ||
+	    (rc = event_by(call, .seq = event, .kind = w->event, .team = team,
 			   .actor = event_actor(call), .detail = detail_of(call, w))) < 0)
-		return rc;
-	call->made = event.id;
+		return call->fault.code;
+	call->made = event;
 	rc = sql_run(call, vault_move_add, .event = call->made, .from_path = m->from,
 		     .to_path = m->to, .ino = m->is.ino, .mtime = m->is.mtime_ns,
 		     .size = m->is.size, .was_ino = m->was.ino,

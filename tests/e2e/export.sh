@@ -121,7 +121,8 @@ rows a2.jsonl >a.rows && rows b.jsonl >b.rows
 cmp a.rows b.rows || bad "the imported state is another one: $(diff a.rows b.rows | head -n 6)"
 # Counts that an export does not tell are made anew, and are the same.
 for sql in 'SELECT agent, queued, leased, assignments FROM agent_inbox ORDER BY agent' \
-	'SELECT * FROM board ORDER BY team' 'SELECT id, open_deps FROM task ORDER BY id' \
+	'SELECT team, waiting, claimed, in_progress, blocked, completed, failed, cancelled, assignments, members, reserved
+	FROM board ORDER BY team' 'SELECT id, open_deps FROM task ORDER BY id' \
 	'SELECT id, depth, limits, next_task FROM team ORDER BY id' \
 	'SELECT id_a, id_b, id_c, created_at FROM state' \
 	'SELECT id, token IS NULL FROM agent WHERE gone = 0 ORDER BY id'; do
@@ -169,6 +170,10 @@ is 0 'plan' b vault read teams/shop-2/notes/plan.md
 is 0 . b --team shop-2 --as dev send tester "goes on"
 is 0 . b doctor
 [ "$(sqlite3 "$B/state.db" 'PRAGMA foreign_key_check; PRAGMA integrity_check')" = ok ] || bad "not sound"
+for state in "$A" "$B"; do
+	wrong=$(sqlite3 -readonly "$state/state.db" <"$here/lib/counts.sql")
+	[ -z "$wrong" ] || bad "$state: $wrong"
+done
 
 # --- a single team -------------------------------------------------------------------------------------
 

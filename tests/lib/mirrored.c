@@ -252,7 +252,7 @@ void many(struct mirrored *w, int n)
 	run(w, "INSERT INTO task_criterion SELECT id, 1, 'it holds', 0 FROM task");
 	run(w,
 	    "INSERT INTO task_note (task, agent, at, text) SELECT id, 1, 5, 'seen' FROM task");
-	run(w, "INSERT INTO task_tag SELECT id, 0, 'tag' FROM task");
+	run(w, "INSERT INTO task_tag (task, n, tag) SELECT id, 0, 'tag' FROM task");
 	run(w, "INSERT INTO event (at, kind, team, actor, via, subject, target) "
 	       "SELECT 5, 200, 1, 1, 0, id, 0 FROM task");
 	count_boards(w);

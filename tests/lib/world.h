@@ -26,6 +26,7 @@ struct asked {
 	const struct op *op;
 	json_t *args;
 	struct identity identity;
+	struct form form;
 	int64_t made; /* of an earlier run of a call that waits */
 	bool replayed;
 	long fail_after; /* the arena gets no memory at this allocation */

@@ -8,6 +8,7 @@
 
 #include "ops.gen.h"
 #include "storage/inside.h"
+#include "tests/lib/counts.h"
 
 static const int64_t first_day = 1767225600000; /* 2026-01-01 */
 
@@ -241,9 +242,20 @@ static void note_answer(struct script *s)
 	note_events(s);
 }
 
+static void check_counts(struct script *s)
+{
+	char *wrong = counts_wrong(s->world.store->db);
+
+	if (wrong)
+		script_wrong(s, "before this line: %s: %s", s->asked.op->name, wrong);
+	free(wrong);
+}
+
 /* The answer that nobody looked at has to be a success. */
 static void end_call(struct script *s)
 {
+	if (s->asked.op)
+		check_counts(s);
 	if (s->asked.op && !s->checked && s->answer.rc < 0)
 		script_wrong(s, "before this line: %s: %s (%s) at '%s'",
 			     s->asked.op->name, fault_info(s->answer.fault.code)->name,

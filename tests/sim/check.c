@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/counts.h"
 #include "tests/sim/model.h"
 
 static sqlite3_stmt *prepare(struct sim *s, const char *sql)
@@ -210,6 +211,10 @@ static void check_none(struct sim *s, const char *what, const char *sql)
 
 void check_open_rows(struct sim *s)
 {
+	char *wrong = counts_wrong(s->reader);
+
+	if (wrong)
+		violated(s, "%s", wrong);
 	for (int i = 0; i < AGENTS; i++)
 		check_counters(s, &s->agents[i]);
 	check_none(s, "open tasks whose open_deps are not what they wait for",
@@ -217,14 +222,6 @@ void check_open_rows(struct sim *s)
 		   "(SELECT id FROM team) AND k.open_deps <> "
 		   "(SELECT count(*) FROM task_dep d JOIN task o ON o.id = d.dep "
 		   "WHERE d.task = k.id AND o.state <> 4)");
-	check_none(
-		s, "boards whose counters are not what their tasks are",
-		"SELECT count(*) FROM board b JOIN team t ON t.id = b.team "
-		"WHERE (b.waiting, b.completed, b.failed, b.cancelled) IS NOT "
-		"(SELECT count(*) FILTER (WHERE state = 0 AND open_deps > 0), "
-		"count(*) FILTER (WHERE state = 4), count(*) FILTER (WHERE state = 5), "
-		"count(*) FILTER (WHERE state = 6) FROM task WHERE team = b.team) "
-		"OR t.next_task - 1 <> (SELECT count(*) FROM task WHERE team = b.team)");
 	check_none(s, "claims by an earlier generation",
 		   "SELECT count(*) FROM task k JOIN agent a ON a.id = k.owner "
 		   "WHERE k.owner IS NOT NULL AND k.owner_generation <> a.generation");

@@ -22,7 +22,8 @@ static void test_shows_everything(void **state)
 
 	(void)state;
 	small_team(w);
-	run(w, "INSERT INTO task_tag VALUES (1, 0, 'a: b'), (1, 1, 'null')");
+	run(w,
+	    "INSERT INTO task_tag (task, n, tag) VALUES (1, 0, 'a: b'), (1, 1, 'null')");
 	run(w,
 	    "INSERT INTO task_criterion VALUES (1, 1, 'it works', 1), (1, 2, 'docs', 0)");
 	run(w, "INSERT INTO task_note (task, agent, at, text) VALUES "
@@ -192,8 +193,9 @@ static void test_quotes(void **state)
 	add_agent(w, 1, 1, "null");
 	add_task(w, 1, 1, 1, "x");
 	run(w, "UPDATE task SET slug = '../../etc/x', title = 'a' || char(10) || '---'");
-	run(w, "INSERT INTO task_tag VALUES (1, 0, 'q\"' || char(127, 133, 65279, 10) || "
-	       "'sum: 0123456789abcdef' || char(8364))");
+	run(w,
+	    "INSERT INTO task_tag (task, n, tag) VALUES (1, 0, 'q\"' || char(127, 133, 65279, 10) || "
+	    "'sum: 0123456789abcdef' || char(8364))");
 	settle(w);
 	equal(w);
 	holds(w, "teams/demo/tasks/001-------etc-x.md",

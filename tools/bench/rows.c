@@ -49,9 +49,9 @@ static int write_rows(struct rows *r, struct blob key, const struct parties *p)
 	if (sql_late(c, delivery_add, .message = message, .agent = p->to.id,
 		     .lane = DELIVERY_LANE_NORMAL) < 0 ||
 	    sql_late(c, inbox_count, .agent = p->to.id) < 0 ||
-	    sql_late(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
-		     .team = p->caller.team, .actor = from, .via = 1, .subject = message,
-		     .target = p->to.id) < 0 ||
+	    sql_late(c, event_add, .seq = sql_new_id(c, event), .now = c->now,
+		     .kind = EVENT_MESSAGE_SENT, .team = p->caller.team, .actor = from,
+		     .via = 1, .subject = message, .target = p->to.id) < 0 ||
 	    sql_late(c, replay_add, .key = key, .caller = from, .op = 1, .args = r->n,
 		     .made = message, .now = c->now) < 0 ||
 	    sql_run(c, lease_renew, .agent = from, .now = c->now) < 0)
@@ -254,9 +254,10 @@ static int add_old(void *arg, int64_t i)
 	key->made = message;
 	if (sql_late(c, delivery_add, .message = message, .agent = to,
 		     .lane = DELIVERY_LANE_NORMAL) < 0 ||
-	    sql_late(c, event_add, .now = c->now, .kind = EVENT_MESSAGE_SENT,
-		     .team = c->caller.team, .actor = c->caller.agent, .via = 1,
-		     .subject = message, .target = to) < 0 ||
+	    sql_late(c, event_add, .seq = sql_new_id(c, event), .now = c->now,
+		     .kind = EVENT_MESSAGE_SENT, .team = c->caller.team,
+		     .actor = c->caller.agent, .via = 1, .subject = message,
+		     .target = to) < 0 ||
 	    sql_late(c, delivery_fetch, .message = message, .agent = to, .now = c->now) <
 		    0)
 		return -1;

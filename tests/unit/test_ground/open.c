@@ -166,7 +166,7 @@ static void test_log_written_over(void **state)
 /* Between BEGIN and COMMIT: what is committed is in a file without a name. */
 static void test_removed_under_commit(void **state)
 {
-	const struct sql_event_add_in event = { .now = 1, .kind = 120 };
+	const struct sql_event_add_in event = { .seq = 1, .now = 1, .kind = 120 };
 	struct place *p = *state;
 	struct store *s = open_it(p);
 
@@ -232,7 +232,7 @@ static void test_log_of_a_moment_ago(void **state)
 /* Between BEGIN and COMMIT: what is committed makes the file long again. */
 static void cut_under_commit(void **state, bool log, off_t size)
 {
-	const struct sql_event_add_in event = { .now = 1, .kind = 120 };
+	const struct sql_event_add_in event = { .seq = 1000, .now = 1, .kind = 120 };
 	struct place *p = *state;
 	struct store *s = open_it(p);
 

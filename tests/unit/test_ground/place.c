@@ -47,10 +47,11 @@ struct store *open_it(struct place *p)
 
 int add(struct store *s, struct fault *f)
 {
-	const struct sql_event_add_in event = { .now = 1, .kind = 120 };
+	struct sql_event_add_in event = { .now = 1, .kind = 120 };
 
 	if (store_begin(s, true, f) < 0)
 		return f->code;
+	event.seq = store_new_id(s, sql_event_new_id, f);
 	assert_true(store_run(s, sql_late_event_add, &event, f) >= 0);
 	return store_commit(s, f);
 }

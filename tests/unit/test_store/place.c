@@ -57,6 +57,7 @@ struct store *place_open(struct place *p)
 int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)
 {
 	const struct sql_event_add_in in = {
+		.seq = store_new_id(s, sql_event_new_id, f),
 		.now = 1000,
 		.kind = 1,
 		.team = 1,
@@ -65,7 +66,7 @@ int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)
 		.detail = "a small detail",
 	};
 
-	return store_run(s, sql_late_event_add, &in, f);
+	return in.seq < 0 ? (int)in.seq : store_run(s, sql_late_event_add, &in, f);
 }
 
 int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f)

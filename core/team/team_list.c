@@ -1,0 +1,134 @@
+/* team_list - teams as they are listed: by name, or each behind the one above it. */
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/room.h"
+#include "core/team/team.h"
+
+/* --- walking ------------------------------------------------------------------------ */
+
+/* Goes from the team at `level` of the way to the next one there, or where there is none yet, to
+ * the first: 1, 0 or negative. */
+static int walk_at(struct call *call, struct team_walk *w, size_t level)
+{
+	const struct team_line_row *after = level < w->depth ? &w->way[level].team : NULL;
+	const char *above = level ? w->way[level - 1].path : w->path;
+	struct team_line_row row;
+	int rc = sql_row(call, team_below_next, &row,
+			 .parent = level ? w->way[level - 1].team.id : w->root,
+			 .name = after ? after->name : "", .id = after ? after->id : 0,
+			 .all = w->all);
+
+	if (rc <= 0)
+		return rc;
+	w->way[level].team = row;
+	w->way[level].path =
+		!above ? row.name
+		       : arena_printf(&call->arena, "%s / %s", above, row.name);
+	w->depth = level + 1;
+	return 1;
+}
+
+int team_walk_next(struct call *call, struct team_walk *w)
+{
+	size_t level = w->depth < TEAM_WAY ? w->depth : w->depth - 1;
+	int rc;
+
+	while ((rc = walk_at(call, w, level)) == 0 && level > 0)
+		level--;
+	w->at = rc > 0 ? &w->way[w->depth - 1] : NULL;
+	return rc;
+}
+
+/* --- the list ----------------------------------------------------------------------- */
+
+struct listing {
+	const struct team_list_in *in;
+	struct team_list_out *out;
+	int64_t skip; /* so many are passed over yet */
+	int64_t guests; /* of the teams on the page */
+};
+
+/* Adds a team to the page: 1, 0 where that is full, or negative. */
+static int add_team(struct call *call, struct listing *l, const struct team_line_row *r,
+		    const char *path)
+{
+	struct team_list_out *out = l->out;
+	struct team_state_row s;
+	struct team_line line;
+	int rc;
+
+	if (l->skip > 0) {
+		l->skip--;
+		return 1;
+	}
+	if ((rc = sql_row(call, team_state, &s, .team = r->id, .now = call->now)) < 0)
+		return rc;
+	line = (struct team_line){ .name = r->name,
+				   .parent = r->parent_name,
+				   .state = s.now_state,
+				   .members = r->members,
+				   .open_tasks = r->open_tasks,
+				   .created_at = r->created_at,
+				   .path = l->in->tree ? path : NULL };
+	if ((out->more = !room_take(call, &record_team_line, &line)))
+		return 0;
+	l->guests += r->guests;
+	*(struct team_line *)arena_push(&call->arena, &out->teams, &out->n_teams,
+					sizeof(line)) = line;
+	return 1;
+}
+
+static int list_named(struct call *call, struct listing *l)
+{
+	struct team_line_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, teams_named, .all = l->in->all, .offset = l->skip);
+	l->skip = 0;
+	while ((rc = sql_next(call, &q, &r)) > 0 &&
+	       (rc = add_team(call, l, &r, NULL)) > 0)
+		;
+	query_end(&q);
+	return rc;
+}
+
+/* Lists a team (0: none) and those below it. */
+static int list_below(struct call *call, struct listing *l, int64_t team, bool below)
+{
+	struct team_walk w = { .root = team, .all = l->in->all };
+	struct team_line_row r;
+	int rc = 1;
+
+	if (team) {
+		if ((rc = sql_row(call, team_line, &r, .id = team)) > 0)
+			rc = add_team(call, l, &r, r.name);
+		w.path = r.name;
+	}
+	while (rc > 0 && below && (rc = team_walk_next(call, &w)) > 0)
+		rc = add_team(call, l, &w.at->team, w.at->path);
+	return rc;
+}
+
+int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
+	       struct team_list_out *out, int64_t *guests)
+{
+	struct listing l = { .in = in, .out = out, .skip = in->offset };
+	int rc = team || in->tree ? list_below(call, &l, team,
+					       !call->identity.agent ||
+						       call->caller.level >= WHO_LEAD)
+				  : list_named(call, &l);
+
+	out->next = in->offset + (int64_t)out->n_teams;
+	*guests = l.guests;
+	return rc < 0 ? rc : 0;
+}
+
+int team_list(struct call *call, const struct team_list_in *in, struct team_list_out *out)
+{
+	int64_t guests;
+
+	return team_lines(call, in, call->identity.agent ? call->caller.team : 0, out,
+			  &guests);
+}

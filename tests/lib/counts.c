@@ -1,0 +1,23 @@
+/* Puts counts.sql, which is run by hand as well, into the program. */
+#include "tests/lib/counts.h"
+
+#include "core/base/alloc.h"
+
+__asm__(".section .rodata\n"
+	"counts_text: .incbin \"tests/lib/counts.sql\"\n"
+	".byte 0\n"
+	".previous\n");
+extern const char counts_text[];
+
+char *counts_wrong(sqlite3 *db)
+{
+	sqlite3_stmt *st = NULL;
+	char *wrong = NULL;
+
+	if (sqlite3_prepare_v2(db, counts_text, -1, &st, NULL) != SQLITE_OK)
+		return xstrdup(sqlite3_errmsg(db));
+	if (sqlite3_step(st) == SQLITE_ROW)
+		wrong = xstrdup((const char *)sqlite3_column_text(st, 0));
+	sqlite3_finalize(st);
+	return wrong;
+}
