@@ -526,7 +526,7 @@ int main(int argc, char **argv)
 	}
 	if (!word && getenv("RENEW"))
 		kept_write();
-	printf("%zu asks, %d bad\n", ASKS + 0ul, bad);
+	printf("%zu asks, %d bad\n", sizeof(asks) / sizeof(*asks), bad);
 	for (int s = SMALL; s < SIZES; s++) {
 		world_close(worlds[s]);
 		free(worlds[s]);

@@ -200,7 +200,7 @@ static void fill_reservations(struct scene *s)
 		    "INSERT INTO reservation SELECT %d, team, id, generation, "
 		    "printf('%%d/%%s', %d, replace(hex(zeroblob(120)), '0', char(1))), 0, "
 		    "replace(hex(zeroblob(250)), '0', char(1)), 86400000, "
-		    "(unixepoch() + 86400) * 1000, 1 FROM agent WHERE name = 'w-1'",
+		    "(unixepoch() + 86400) * 1000, 1, '' FROM agent WHERE name = 'w-1'",
 		    i + 1, i);
 }
 
