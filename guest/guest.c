@@ -27,7 +27,7 @@ static void end_now(uv_timer_t *timer)
 {
 	struct guest *g = timer->data;
 
-	guest_kill_orphans(g, 0);
+	guest_kill_orphans(g, 0, 0);
 	uv_stop(&g->loop);
 }
 
@@ -98,6 +98,7 @@ static void beat(uv_timer_t *timer)
 	guest_assignment_beat(timer->data);
 	peers_tick(timer->data);
 	uploads_tick(timer->data);
+	guest_orphans_ended(timer->data, 0);
 }
 
 static void watch(struct guest *g)
@@ -278,7 +279,7 @@ static int guest_open(struct guest *g, struct fault *f)
 		rc = open_state(g, f);
 	if (rc)
 		return rc;
-	guest_kill_orphans(g, 0); /* the spool knows whose they are */
+	guest_kill_orphans(g, 0, 0); /* the spool knows whose they are */
 	rc = listen_at(g, f);
 	if (!rc)
 		open_front(g);
@@ -313,6 +314,9 @@ static void guest_close(struct guest *g)
 		close(g->root);
 	if (g->lock >= 0)
 		close(g->lock);
+	while (g->n_dying)
+		close(g->dying[--g->n_dying].fd);
+	free(g->dying);
 	free(g->dir);
 	free(g->state);
 }

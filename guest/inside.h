@@ -4,6 +4,7 @@
 #ifndef GUEST_INSIDE_H
 #define GUEST_INSIDE_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -62,6 +63,8 @@ struct guest {
 	bool spool_settled; /* its host takes this spool for its own: what waits may begin */
 	bool halted; /* commands stand still, and none begins */
 	bool leaves; /* commands have ended, and may have left something behind */
+	struct pollfd *dying; /* who was killed and may not have ended */
+	size_t n_dying;
 	bool stopping;
 	bool lost; /* its spool is gone, and so it ends */
 
@@ -142,8 +145,12 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 /* --- orphan.c ------------------------------------------------------------- */
 
 /* Kills what is of this guest's commands, whoever started them, or with `turn` what is of that
- * turn's; the spool is open. */
-void guest_kill_orphans(const struct guest *g, int64_t turn);
+ * turn's; the spool is open.  Those killed are kept until they have ended, and with them those of
+ * `group`, if it is not 0. */
+void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group);
+
+/* Waits so long for the end of those that were killed: whether none is left. */
+bool guest_orphans_ended(struct guest *g, int64_t ms);
 
 /* Stops what commands have left behind, or put into groups of their own, or lets it go on.  Where
  * none can have left anything, processes are not looked through. */

@@ -5,16 +5,28 @@
  * stands still with those that run.  A process is of a command when its environment
  * names the workspace that the spool is of and this guest by its folder, also in a
  * session of its own; one of a turn names that, too.
+ *
+ * Who was sent SIGKILL has not ended yet: until the kernel has closed its files, it holds locks
+ * and ports.  Its descriptor tells its end, since its number may be another's by then.
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "guest/inside.h"
+
+struct groups {
+	pid_t *all;
+	size_t n;
+};
 
 static char *read_environment(const char *pid, size_t *len)
 {
@@ -85,47 +97,116 @@ static bool runs(const struct guest *g, pid_t group)
 	return false;
 }
 
-/* Sends the group of a process a signal if it is ours; a group of a command that runs yet gets
- * SIGKILL only.  Whether it is another one of ours. */
-static bool look_at(const struct guest *g, const char *pid, int signal, int64_t turn)
+static bool holds(const struct groups *in, pid_t group)
+{
+	for (size_t i = 0; i < in->n; i++)
+		if (in->all[i] == group)
+			return true;
+	return false;
+}
+
+static void add(struct groups *to, pid_t group)
+{
+	if (holds(to, group))
+		return;
+	to->all = xreallocarray(to->all, to->n + 1, sizeof(*to->all));
+	to->all[to->n++] = group;
+}
+
+/* Sends the group of a process a signal if it is another one of ours; a group of a command that
+ * runs yet gets SIGKILL only. */
+static void look_at(const struct guest *g, const char *pid, int signal, int64_t turn,
+		    struct groups *told)
 {
 	pid_t process = (pid_t)strtol(pid, NULL, 10), group = getpgid(process);
 	char *environment;
 	size_t len;
-	bool ours;
 
 	if (group <= 1 || group == getpgrp() || (signal != SIGKILL && runs(g, group)))
-		return false;
+		return;
 	environment = read_environment(pid, &len);
-	ours = environment && is_ours(g, environment, len, turn);
-	if (ours)
+	if (environment && is_ours(g, environment, len, turn)) {
 		kill(-group, signal);
+		add(told, group);
+	}
 	free(environment);
-	return ours;
 }
 
-/* Sends all of them a signal: whether there are any, as far as can be seen. */
-static bool tell_orphans(const struct guest *g, int signal, int64_t turn)
+/* Sends all of them a signal: whether all processes were looked at. */
+static bool tell_orphans(const struct guest *g, int signal, int64_t turn,
+			 struct groups *told)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *e;
-	bool any = !proc;
 
 	while (proc && (e = readdir(proc)))
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			any |= look_at(g, e->d_name, signal, turn);
-	if (proc)
-		closedir(proc);
-	return any;
+			look_at(g, e->d_name, signal, turn, told);
+	return proc && closedir(proc) == 0;
 }
 
-void guest_kill_orphans(const struct guest *g, int64_t turn)
+static void keep_process(struct guest *g, pid_t process)
 {
-	tell_orphans(g, SIGKILL, turn);
+	int fd = pidfd_open(process, 0);
+
+	if (fd < 0)
+		return;
+	g->dying = xreallocarray(g->dying, g->n_dying + 1, sizeof(*g->dying));
+	g->dying[g->n_dying++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
+/* Keeps what is of these groups.  One that is dying has no environment any more. */
+static void keep_dying(struct guest *g, const struct groups *of)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+
+	while (proc && (e = readdir(proc))) {
+		pid_t process = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (process > 0 && holds(of, getpgid(process)))
+			keep_process(g, process);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group)
+{
+	struct groups killed = { 0 };
+
+	if (group)
+		add(&killed, group);
+	tell_orphans(g, SIGKILL, turn, &killed);
+	if (killed.n)
+		keep_dying(g, &killed);
+	free(killed.all);
+}
+
+bool guest_orphans_ended(struct guest *g, int64_t ms)
+{
+	const int64_t until = clock_boot_ms() + ms;
+
+	while (g->n_dying) {
+		struct pollfd *last = &g->dying[g->n_dying - 1];
+		int64_t left = until - clock_boot_ms();
+
+		if (poll(last, 1, left > 0 ? (int)left : 0) > 0) {
+			close(last->fd);
+			g->n_dying--;
+		} else if (left <= 0) {
+			return false;
+		}
+	}
+	return true;
 }
 
 void guest_halt_orphans(struct guest *g, bool on)
 {
-	if (g->leaves || g->runs)
-		g->leaves = tell_orphans(g, on ? SIGSTOP : SIGCONT, 0);
+	struct groups told = { 0 };
+
+	if (!g->leaves && !g->runs)
+		return;
+	g->leaves = !tell_orphans(g, on ? SIGSTOP : SIGCONT, 0, &told) || told.n;
+	free(told.all);
 }

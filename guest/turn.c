@@ -14,6 +14,10 @@
 #include "guest/background.h"
 #include "guest/target.h"
 
+enum {
+	DYING_MS = 2000, /* for which a turn waits for what was killed before it */
+};
+
 /* --- the file for its client ---------------------------------------------------- */
 
 static const char *config_path(const struct guest *g, struct arena *a)
@@ -120,7 +124,7 @@ static void turn_done(struct proc *run)
 
 	/* A turn that was stopped takes with it what it has put into other sessions. */
 	if (run->signalled || run->timed_out)
-		guest_kill_orphans(job->guest, job->turn);
+		guest_kill_orphans(job->guest, job->turn, run->group);
 	if (job->guest->turn_job == job->id) {
 		job->guest->turn_job = 0;
 		remove_config(job->guest);
@@ -136,7 +140,7 @@ static void kill_turn(struct guest *g)
 
 	if (g->turn_job && background_find(g, g->turn_job, &job, &none) == 0) {
 		proc_kill(job->run, SIGKILL);
-		guest_kill_orphans(g, job->turn);
+		guest_kill_orphans(g, job->turn, job->run->group);
 	}
 	g->turn_job = 0;
 	remove_config(g);
@@ -196,6 +200,9 @@ int answer_turn(struct guest_request *q, struct fault *f)
 	int rc;
 
 	kill_turn(g);
+	if (!guest_orphans_ended(g, DYING_MS))
+		return fault_set(f, FAULT_CONFLICT, "",
+				 "processes that were killed here have not ended yet");
 	if (in->timeout_secs < 1)
 		return fault_set(f, FAULT_INVALID, "/timeout_secs",
 				 "a timeout is at least 1 s");

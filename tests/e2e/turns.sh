@@ -277,6 +277,49 @@ until_done has a done 8
 [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its guest ended' cadre turns --agent a
 
+# A killed process may end late: a tracer that stands still holds it back.  The next turn is put
+# off until it has ended.
+runner lingers <<END
+#!/bin/sh
+exec 9>"$TMPDIR/lock"
+flock -n 9 || echo "\$CADRE_TURN" >>"$TMPDIR/overlaps"
+cat >/dev/null
+[ ! -e "$TMPDIR/go" ] || exit 0
+exec /usr/bin/python3 -c 'import ctypes, os, time
+ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0) # strace may trace it
+print(os.getpid(), file=open("$TMPDIR/holder", "w"), flush=True)
+time.sleep(1000)'
+END
+dying() { grep -q "State:.t" "/proc/$1/status"; }
+ends_late() { # AGENT KILL...: the command that kills its host or its guest
+	rm -f "$TMPDIR/go" "$TMPDIR/holder"
+	is 0 . cadre member add "$1" --runner "$TMPDIR/lingers" --team crew
+	is 0 . cadre send "$1" 'hold on'
+	until_done test -s "$TMPDIR/holder"
+	holder=$(cat "$TMPDIR/holder")
+	strace -qq -o /dev/null -e trace=none -p "$holder" &
+	tracer=$!
+	until_is "TracerPid:.$tracer" cat "/proc/$holder/status"
+	kill -STOP $tracer
+	: >"$TMPDIR/go"
+	"$2" "$1"
+	until_is 'killed here have not ended yet' cadre turns --agent "$1"
+	dying "$holder" || bad "what $2 has killed has ended before its tracer lets it go"
+	has "$1" done 1 && bad "a turn begins before all that $2 has killed has ended"
+	kill -CONT $tracer
+	until_done has "$1" done 1
+}
+kills_guest() {
+	kill -9 "$(cadre workspace info "crew/$1" --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
+}
+kills_host() {
+	kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
+	cadre up >/dev/null || bad "up again"
+}
+ends_late p kills_guest
+ends_late q kills_host
+[ ! -e "$TMPDIR/overlaps" ] || bad "turns ran beside what was dying: $(cat "$TMPDIR/overlaps")"
+
 # A turn whose agent moves to another folder, or loses its workspace, is no failure of its runner.
 runner stays <<END
 #!/bin/sh
