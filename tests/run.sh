@@ -216,15 +216,15 @@ watched=" $(awk -v changed="$changed" '
 			hit = hit || index(file[i] "/", substr($1, 1, length($1) - 1) "/") == 1
 		for (i = 2; hit && i <= NF; i++) printf "%s ", $i
 	}' tests/rooms)"
-number=0
+nth=0
 # plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.
 plan_story() {
 	name=$1 variant=release
 	shift
-	number=$((number + 1))
+	nth=$((nth + 1))
 	case $watched in *" ${name#e2e/} "*) variant=asan ;; esac
-	[ -z "$FULL" ] && [ $(((number + TURN) % TURNS)) != 0 ] || variant=asan
-	if [ $variant = release ] && [ "$passed" ] && [ -z "$words$counting" ] && [ $(((number + TURN) % 2)) = 1 ]; then
+	[ -z "$FULL" ] && [ $(((nth + TURN) % TURNS)) != 0 ] || variant=asan
+	if [ $variant = release ] && [ "$passed" ] && [ -z "$words$counting" ] && [ $(((nth + TURN) % 2)) = 1 ]; then
 		echo "$name" >>"$temp/next"
 		return 0
 	fi
