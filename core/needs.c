@@ -48,7 +48,7 @@ static void add_one(struct gathering *g, struct need need, const char *more)
 }
 
 /* How many rows of a kind are asked for. */
-static int64_t most_of(const struct gathering *g)
+static int64_t needs_most(const struct gathering *g)
 {
 	return g->needs->counts ? COUNT_MOST : EACH_MOST + 1;
 }
@@ -124,7 +124,7 @@ static int add_acks(struct gathering *g)
 	g->of_kind = 0;
 	sql_query(call, &q, acks_overdue, .team = g->team->id, .now = call->now,
 		  .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
-		  .limit = most_of(g));
+		  .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_ACK,
@@ -161,7 +161,7 @@ static int add_tasks(struct gathering *g)
 
 	g->of_kind = 0;
 	sql_query(call, &q, tasks_troubled, .team = g->team->id, .now = call->now,
-		  .recent = call->now - NEWS_MS, .limit = most_of(g));
+		  .recent = call->now - NEWS_MS, .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_TASK,
@@ -189,7 +189,7 @@ static int add_agents(struct gathering *g)
 
 	g->of_kind = 0;
 	sql_query(call, &q, agents_troubled, .team = g->team->id, .now = call->now,
-		  .limit = most_of(g));
+		  .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_AGENT,
@@ -209,7 +209,8 @@ static int add_workspaces(struct gathering *g)
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, workspaces_failed, .team = g->team->id, .limit = most_of(g));
+	sql_query(call, &q, workspaces_failed, .team = g->team->id,
+		  .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){ .what = CONCERN_WORKSPACE,
@@ -248,7 +249,7 @@ static int add_results(struct gathering *g)
 		return call->fault.code;
 	g->of_kind = 0;
 	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
-		  .most = RESULTS_MOST + 1, .limit = most_of(g));
+		  .most = RESULTS_MOST + 1, .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		add_one(g,
 			(struct need){

@@ -97,7 +97,7 @@ static bool runs(const struct guest *g, pid_t group)
 	return false;
 }
 
-static bool holds(const struct groups *in, pid_t group)
+static bool orphan_has_group(const struct groups *in, pid_t group)
 {
 	for (size_t i = 0; i < in->n; i++)
 		if (in->all[i] == group)
@@ -105,9 +105,9 @@ static bool holds(const struct groups *in, pid_t group)
 	return false;
 }
 
-static void add(struct groups *to, pid_t group)
+static void orphan_add_group(struct groups *to, pid_t group)
 {
-	if (holds(to, group))
+	if (orphan_has_group(to, group))
 		return;
 	to->all = xreallocarray(to->all, to->n + 1, sizeof(*to->all));
 	to->all[to->n++] = group;
@@ -127,7 +127,7 @@ static void look_at(const struct guest *g, const char *pid, int signal, int64_t 
 	environment = read_environment(pid, &len);
 	if (environment && is_ours(g, environment, len, turn)) {
 		kill(-group, signal);
-		add(told, group);
+		orphan_add_group(told, group);
 	}
 	free(environment);
 }
@@ -164,7 +164,7 @@ static void keep_dying(struct guest *g, const struct groups *of)
 	while (proc && (e = readdir(proc))) {
 		pid_t process = (pid_t)strtol(e->d_name, NULL, 10);
 
-		if (process > 0 && holds(of, getpgid(process)))
+		if (process > 0 && orphan_has_group(of, getpgid(process)))
 			keep_process(g, process);
 	}
 	if (proc)
@@ -176,7 +176,7 @@ void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group)
 	struct groups killed = { 0 };
 
 	if (group)
-		add(&killed, group);
+		orphan_add_group(&killed, group);
 	tell_orphans(g, SIGKILL, turn, &killed);
 	if (killed.n)
 		keep_dying(g, &killed);

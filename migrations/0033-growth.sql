@@ -1,5 +1,5 @@
--- What answers need, so that they read no more rows than they tell, however many there are:
--- counts that each change of a row keeps, and indexes in the order of lists.  An index of some
+-- Counts that each change of a row keeps, and indexes in the order of lists: an answer reads as
+-- many rows as the answer tells, in a state of any size.  An index of some
 -- rows begins with the columns that they have in common: SQLite takes the one with the most
 -- columns whose values are said.
 

@@ -109,8 +109,8 @@ ORDER BY priority, number LIMIT :limit;
 -- name: task_lines_in
 -- row: task_line
 -- text: holder_name assignee_name
--- A page of the tasks in the states that are asked for: of each along the index of its order,
--- and those that a lease that has ended brings into it.
+-- A page of the tasks in the wanted states: of each state along the index of the board's order,
+-- with the tasks that an ended lease brings into the state.
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.ended_at, o.name AS holder_name, s.name AS assignee_name

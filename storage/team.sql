@@ -187,7 +187,7 @@ FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroye
 ORDER BY name, id LIMIT 1;
 
 -- name: team_members
--- Members, as they came: those who live, or (:gone) those who do not.
+-- Members in the order of arrival: the living ones, or (:gone) the former ones.
 SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 	w.created_at AS workspace_at,
 	(SELECT k.id FROM task k WHERE k.owner = a.id

@@ -488,7 +488,7 @@ static int compare_kept(size_t i)
 	return bad;
 }
 
-/* Whether each operation that reads is asked, so that none is forgotten. */
+/* Whether the table asks each read operation of the schema. */
 static int find_missing(void)
 {
 	int bad = 0;

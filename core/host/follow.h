@@ -4,8 +4,8 @@
  * It looks after each batch of this process, when the bell of another one
  * rings, and four times a second in any case; but only while somebody wants
  * to know: waiting calls, links to guests, and clients who follow the log over
- * HTTP.  Where only those are there, it rests a moment behind events that none
- * of them wanted: silent followers cost other agents' calls little.  `recent`
+ * HTTP.  Beside HTTP's clients alone, the look rests 10 ms behind a page of events that no
+ * client wanted: silent followers cost other agents' calls little.  `recent`
  * keeps the newest number per key, so that a call which parks after its event
  * was read runs again; two keys in one place only cost a run for nothing.
  */

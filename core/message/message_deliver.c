@@ -70,8 +70,8 @@ static int64_t lane_of(const struct draft *d)
 					      : DELIVERY_LANE_NORMAL;
 }
 
-/* Parameters of a copy whose acknowledgement is `required`: when it is overdue that came at a
- * time, and whose team and who waits for it; nothing where none is. */
+/* Parameters of a copy: the time at which a `required` acknowledgement is overdue, counted from
+ * the copy's arrival, and the sender, with its team, who waits; else zeros. */
 #define OWED(call, required, from, team, sender)                                        \
 	.ack_due_at =                                                                   \
 		(required) ? (from) + (call)->settings->config.inbox_ack_seconds * 1000 \

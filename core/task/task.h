@@ -76,16 +76,6 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
  * A claim whose lease is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent, const char *why);
 
-/* Parameters of task_lines_in: the states whose bits are set. */
-#define TASK_STATES(bits)                                    \
-	.pending = (bits) >> TASK_STATE_PENDING & 1,         \
-	.claimed = (bits) >> TASK_STATE_CLAIMED & 1,         \
-	.in_progress = (bits) >> TASK_STATE_IN_PROGRESS & 1, \
-	.blocked = (bits) >> TASK_STATE_BLOCKED & 1,         \
-	.completed = (bits) >> TASK_STATE_COMPLETED & 1,     \
-	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
-	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
-
 /* Takes the place of a note in the answer: false where it does not fit any more.  Of one
  * that is too large by itself the first part comes, with its size. */
 bool note_take(struct call *call, struct note *note);

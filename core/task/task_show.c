@@ -322,6 +322,16 @@ static unsigned states_of(const struct task_list_in *in)
 	return OPEN_STATES;
 }
 
+/* Parameters of task_lines_in: the states whose bits are set. */
+#define TASK_STATES(bits)                                    \
+	.pending = (bits) >> TASK_STATE_PENDING & 1,         \
+	.claimed = (bits) >> TASK_STATE_CLAIMED & 1,         \
+	.in_progress = (bits) >> TASK_STATE_IN_PROGRESS & 1, \
+	.blocked = (bits) >> TASK_STATE_BLOCKED & 1,         \
+	.completed = (bits) >> TASK_STATE_COMPLETED & 1,     \
+	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
+	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
+
 /* The statement whose index leads to what is asked for; tell_page() leaves out the rows of
  * other states, and stops when the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,

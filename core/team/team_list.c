@@ -94,11 +94,11 @@ static int list_named(struct call *call, struct listing *l)
 	return rc;
 }
 
-/* Lists a team (0: none) and those below it. */
+/* Lists a team (0: none), and where `below` is set, the teams below the team, or all. */
 static int list_below(struct call *call, struct listing *l, int64_t team, bool below)
 {
 	struct team_walk w = { .root = team, .all = l->in->all };
-	struct team_line_row r;
+	struct team_line_row r = { 0 };
 	int rc = 1;
 
 	if (team) {

@@ -58,7 +58,7 @@ INSERT INTO snapshot (id, workspace, name, state, created_at)
 SELECT n, n, 'first', enum('snapshot_state.ready'), past FROM thing, size;
 
 -- Tasks: of ten, five are completed, one has failed, one is cancelled, three are pending, of which
--- one waits for the one that failed.
+-- one waits for the failed task.
 INSERT INTO task (id, team, number, slug, title, priority, state, open_deps, created_by, created_at,
 	updated_at, ended_at, ended_by, parts, awaited)
 SELECT n, 1, n, 'x', 'Mend part ' || n || ' of the parser', 1 + x % 5, s, n % 10 = 6, 1, past + n,

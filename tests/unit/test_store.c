@@ -627,8 +627,8 @@ static int64_t number(sqlite3 *db, const char *sql)
 	return n;
 }
 
-/* Tables of both files with the columns that are the same in all new states, as a query of the
- * rows that one file has and the other lacks. */
+/* For each table a query that counts the rows of one file alone, by the columns with the same
+ * values in all new states. */
 static const char differences[] =
 	"SELECT replace(replace('SELECT count(*) FROM ("
 	"SELECT * FROM (SELECT COLS FROM main.TABLE EXCEPT SELECT COLS FROM made.TABLE) UNION ALL "

@@ -16,7 +16,8 @@
 enum { JUDGE_ROUNDS = 16, JUDGE_REPEATS = 3 };
 
 #define JUDGE_SPREAD 1.5 /* the base's slowest and quickest round are noisy beyond it */
-#define JUDGE_OTHERS 0.2 /* so they are where others had more of the machine */
+#define JUDGE_OTHERS \
+	0.2 /* share of other processes in the machine, from which a line is noisy */
 
 /* Rounds in turn; zeroed before the first. */
 struct judge {
