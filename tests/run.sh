@@ -199,8 +199,14 @@ of_kind "$temp/lints" . || of_kind "$temp/names" . || {
 # where no check has passed yet, else each second one in turn.
 TURNS=24
 passed=$(cat build/passed 2>/dev/null)
-changed=$([ -z "$passed" ] || git diff --name-only "$passed" 2>/dev/null) || passed=
+changed=$([ -z "$passed" ] || { git diff --name-only "$passed" && git ls-files -o --exclude-standard; } 2>/dev/null) ||
+	passed=
+tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
 watched=" $(awk -v changed="$changed" '
+	function is_in(path, room) {
+		return sub(/\*$/, "", room) ? match(path, /.*\//) && substr(path, 1, RLENGTH) == room :
+			index(path "/", room "/") == 1
+	}
 	BEGIN {
 		n = split(changed, file, "\n")
 		for (i = 1; i <= n; i++)
@@ -213,22 +219,24 @@ watched=" $(awk -v changed="$changed" '
 	/^[^#]/ {
 		hit = $1 == "hostile:"
 		for (i = 1; i <= n; i++)
-			hit = hit || index(file[i] "/", substr($1, 1, length($1) - 1) "/") == 1
+			hit = hit || is_in(file[i], substr($1, 1, length($1) - 1))
 		for (i = 2; hit && i <= NF; i++) printf "%s ", $i
 	}' tests/rooms)"
 nth=0
-# plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.
+# plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.  The
+# story's own parts take turns among the checks in which it runs.
 plan_story() {
 	name=$1 variant=release
 	shift
 	nth=$((nth + 1))
+	own_turn=$(((nth + TURN) / 2 + (nth + TURN) / TURNS))
 	case $watched in *" ${name#e2e/} "*) variant=asan ;; esac
 	[ -z "$FULL" ] && [ $(((nth + TURN) % TURNS)) != 0 ] || variant=asan
 	if [ $variant = release ] && [ "$passed" ] && [ -z "$words$counting" ] && [ $(((nth + TURN) % 2)) = 1 ]; then
 		echo "$name" >>"$temp/next"
 		return 0
 	fi
-	plan "$name" 300 $variant $(echo "$*" | sed "s,/VARIANT/,/$variant/,; s,/release/,/,")
+	plan "$name" 300 $variant env "TURN=$own_turn" $(echo "$*" | sed "s,/VARIANT/,/$variant/,; s,/release/,/,")
 }
 
 # --- building --------------------------------------------------------------------
@@ -318,7 +326,7 @@ number=$TURN
 for transcript in $transcripts; do
 	number=$((number + 1))
 	if [ "$FULL" ] || [ $((number % 4)) = 0 ]; then variant=build/asan; else variant=build; fi
-	plan "op $transcript" 300 asan $variant/tests/run_op $(size "--way=$((TURN % 4))" '') "tests/op/$transcript.test"
+	plan "op $transcript" 300 asan $variant/tests/run_op $(size "--way=$((TURN / 4 % 4))" '') "tests/op/$transcript.test"
 done
 
 # VMs are costly: one story runs in each check, of the others each in its turn.
@@ -423,7 +431,7 @@ fi
 [ ! -s "$temp/next" ] ||
 	echo "the next check has $(wc -l <"$temp/next") whose rooms are as they were:" $(sort "$temp/next") | fold -s -w 100
 if [ -z "$words$FULL$counting" ] && [ "$failed" = 0 ]; then
-	{ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1 >build/passed
+	echo "$tree" >build/passed
 	echo $((TURN + 1)) >build/turn
 fi
 [ -n "$words" ] || awk -v cost="$(cat build/cost 2>/dev/null)" -v turn="$TURN" '
