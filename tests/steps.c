@@ -22,6 +22,7 @@
 #include "core/base/alloc.h"
 #include "storage/inside.h"
 #include "storage/search/search_inside.h"
+#include "tests/lib/counts.h"
 #include "tests/lib/world.h"
 
 #define KEPT "tests/steps/kept"
@@ -269,7 +270,7 @@ static void make_team(struct world *w, const char *args)
 static void fill(struct world *w, const struct size *size)
 {
 	sqlite3 *db;
-	char *sql;
+	char *sql, *wrong;
 
 	world_open(w);
 	w->now = 1767225600000;
@@ -286,6 +287,8 @@ static void fill(struct world *w, const struct size *size)
 	run_file(w, "tests/steps/fill.sql");
 	run_sql(w, "COMMIT");
 	kept_forget(&w->store->kept);
+	if ((wrong = counts_wrong(db)))
+		fail_msg("tests/steps/fill.sql: %s", wrong);
 	make_team(w, "{'name':'q','roles':[{'name':'lead'}]}");
 }
 
@@ -345,6 +348,9 @@ static void run(const struct ask *q, const struct caller_as *as, struct outcome 
 							      kinds[STEPS].status, 0)
 					: 0;
 		count_all(w, o->counts[s]);
+		if (s > SMALL && o->answered != (a.rc >= 0))
+			fail_msg("%s %s as %s: only one of the states answers", q->op,
+				 q->args, as->name);
 		o->answered = a.rc >= 0;
 		o->fault = a.fault;
 		answer_release(&a);
@@ -373,10 +379,11 @@ static void tell(const struct ask *q, const struct caller_as *as, const struct o
 
 /* --- what is kept --------------------------------------------------------------------------- */
 
-/* Steps in the large state by ask and caller; -1: who may not ask. */
+/* Steps in the large state by ask and caller, or: */
+enum { NOT_ASKED = -1, REFUSED = -2 };
 static int64_t now[ASKS][CALLERS], kept[ASKS][CALLERS];
 
-/* A line of the file: a number or `-` for each caller, and the ask. */
+/* A line of the file: a number, `-` or `refused` for each caller, and the ask. */
 static void kept_write(void)
 {
 	FILE *f = fopen(KEPT, "w");
@@ -393,7 +400,8 @@ static void kept_write(void)
 	for (size_t i = 0; i < ASKS; i++) {
 		for (size_t k = 0; k < CALLERS; k++)
 			if (now[i][k] < 0)
-				fprintf(f, " %7s", "-");
+				fprintf(f, " %7s",
+					now[i][k] == REFUSED ? "refused" : "-");
 			else
 				fprintf(f, " %7lld", (long long)now[i][k]);
 		fprintf(f, "  %s %s\n", asks[i].op, asks[i].args);
@@ -408,7 +416,10 @@ static void kept_take(char *line)
 
 	for (size_t k = 0; k < CALLERS; k++) {
 		at += strspn(at, " ");
-		steps[k] = *at == '-' ? (at++, -1) : strtoll(at, &at, 10);
+		steps[k] = *at == '-'   ? NOT_ASKED
+			   : *at == 'r' ? REFUSED
+					: strtoll(at, NULL, 10);
+		at += strcspn(at, " ");
 	}
 	at += strspn(at, " ");
 	for (size_t i = 0; i < ASKS; i++) {
@@ -442,7 +453,6 @@ static bool may_ask(const struct ask *q, const struct caller_as *as)
 	return (op_find(q->op)->who == WHO_HOST) == (as->id.level == WHO_HOST);
 }
 
-/* Asks as everybody: those who are refused count as well. */
 static int compare(size_t i, const char *word)
 {
 	struct outcome *o = xcalloc(1, sizeof(*o));
@@ -452,12 +462,12 @@ static int compare(size_t i, const char *word)
 	for (size_t k = 0; k < CALLERS; k++) {
 		bool more = false;
 
-		now[i][k] = -1;
+		now[i][k] = NOT_ASKED;
 		if (!may_ask(&asks[i], &callers[k]))
 			continue;
 		run(&asks[i], &callers[k], o);
 		answered |= o->answered;
-		now[i][k] = o->counts[LARGE][STEPS];
+		now[i][k] = o->answered ? o->counts[LARGE][STEPS] : REFUSED;
 		for (int c = 0; c < COUNTS; c++)
 			more |= grows(o->counts, c);
 		grown |= more;
@@ -480,9 +490,12 @@ static int compare_kept(size_t i)
 	int bad = 0;
 
 	for (size_t k = 0; k < CALLERS; k++)
-		if (now[i][k] > 0 && now[i][k] * 10 > kept[i][k] * 11 && ++bad)
-			printf("%s %s as %s: %lld steps, kept are %lld; if that has a reason: "
-			       "RENEW=1 build/tests/steps\n",
+		if (((now[i][k] < 0 || kept[i][k] < 0)
+			     ? now[i][k] != kept[i][k]
+			     : now[i][k] * 10 > kept[i][k] * 11) &&
+		    ++bad)
+			printf("%s %s as %s: %lld steps (-2: refused), kept are %lld; if that "
+			       "has a reason: RENEW=1 build/tests/steps\n",
 			       asks[i].op, asks[i].args, callers[k].name,
 			       (long long)now[i][k], (long long)kept[i][k]);
 	return bad;

@@ -64,6 +64,9 @@ if renew:
                   "# make coverage RENEW=1\n")
         out.writelines(f"{room} {floors[room][0]} {floors[room][1]}\n"
                        for room in sorted(floors) if room in rooms)
+gone = [] if renew else sorted(floors.keys() - rooms.keys())
 for room in below:
     print(f"{room} is below its floor: its new lines need tests")
-sys.exit(bool(below))
+for room in gone:
+    print(f"{room} has a floor, but no lines were measured in it")
+sys.exit(bool(below or gone))

@@ -70,7 +70,7 @@ static void read_words(struct replay *r, const char *path)
 
 			if (c == '\\' && sscanf(at, "\\x%2x", &c) == 1)
 				at += 3;
-			else if (c == '\\')
+			else if (c == '\\' && at[1])
 				c = (unsigned char)*++at;
 			p.bytes[p.size++] = (uint8_t)c;
 		}

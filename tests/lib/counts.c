@@ -13,11 +13,14 @@ char *counts_wrong(sqlite3 *db)
 {
 	sqlite3_stmt *st = NULL;
 	char *wrong = NULL;
+	int rc = sqlite3_prepare_v2(db, counts_text, -1, &st, NULL);
 
-	if (sqlite3_prepare_v2(db, counts_text, -1, &st, NULL) != SQLITE_OK)
-		return xstrdup(sqlite3_errmsg(db));
-	if (sqlite3_step(st) == SQLITE_ROW)
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
 		wrong = xstrdup((const char *)sqlite3_column_text(st, 0));
+	else if (rc != SQLITE_DONE)
+		wrong = xstrdup(sqlite3_errmsg(db));
 	sqlite3_finalize(st);
 	return wrong;
 }

@@ -58,5 +58,11 @@ SELECT 'the inbox of agent ' || a.id || ' is the operator''s: ' || i.operator
 FROM agent a JOIN agent_inbox i ON i.agent = a.id JOIN word w ON w.list = 'agent_kind' AND w.n = a.kind
 WHERE a.gone = 0 AND i.operator <> (w.word = 'operator')
 UNION ALL
+SELECT 'no word is ' || column1 || ' ' || column2 FROM (VALUES ('task_state', 'pending'), ('task_state', 'failed'),
+	('assignment_state', 'queued'), ('assignment_state', 'running'), ('agent_kind', 'member'),
+	('agent_kind', 'operator'), ('workspace_state', 'destroyed'), ('workspace_state', 'ready'),
+	('delivery_state', 'queued'), ('delivery_state', 'notified'), ('delivery_state', 'fetched'))
+WHERE NOT EXISTS (SELECT 1 FROM word WHERE list = column1 AND word = column2)
+UNION ALL
 SELECT 'the reservation of ' || paths || ' stands below ' || stem FROM reservation
 WHERE stem <> '' AND paths <> stem AND substr(paths, 1, length(stem) + 1) <> stem || '/';

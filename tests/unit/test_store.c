@@ -668,12 +668,39 @@ static void test_new_as_migrated(void **state)
 	sqlite3_close(db);
 }
 
+/* Each new state draws its own keys, of which some are too short to differ from all others. */
+static void test_new_states_differ(void **state)
+{
+	struct place *p = *state;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	for (int i = 0; i < 2; i++) {
+		char dir[200], *attach;
+		struct store *s = NULL;
+
+		snprintf(dir, sizeof(dir), "%s/%c", p->dir, 'a' + i);
+		assert_int_equal(mkdir(dir, 0700), 0);
+		assert_int_equal(store_open(&s, dir, STORE_CREATE, NULL, &p->fault), 0);
+		store_close(s);
+		attach = sqlite3_mprintf("ATTACH '%q/state.db' AS %c", dir, 'a' + i);
+		assert_int_equal(sqlite3_exec(db, attach, NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_free(attach);
+	}
+	assert_int_equal(
+		number(db, "SELECT x.incarnation <> y.incarnation AND x.id_c <> y.id_c "
+			   "FROM a.state x, b.state y"),
+		1);
+	sqlite3_close(db);
+}
+
 #define STORY(name) cmocka_unit_test_setup_teardown(name, place_make, place_remove)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STORY(test_new_as_migrated),
+		STORY(test_new_states_differ),
 		STORY(test_first_open_at_once),
 		STORY(test_writers_take_turns),
 		STORY(test_kill_loses_nothing),
