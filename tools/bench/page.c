@@ -60,6 +60,7 @@ int page_write(const struct bench_ground *g, const char *path)
 {
 	const char *before = "\nNot measured in this run: ";
 	FILE *out = fopen(path, "we");
+	bool bad;
 
 	if (!out)
 		return bench_fail("%s: %m", path);
@@ -73,5 +74,6 @@ int page_write(const struct bench_ground *g, const char *path)
 			before = ", ";
 		}
 	fputs(before[0] == ',' ? ".\n" : "", out);
-	return ferror(out) | fclose(out) ? bench_fail("%s: %m", path) : 0;
+	bad = ferror(out);
+	return fclose(out) || bad ? bench_fail("%s: %m", path) : 0;
 }

@@ -1,6 +1,7 @@
 /* The lines of the table as they are found: chosen, measured, measured again, printed. */
 #include "tools/bench/bench.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,10 @@ static struct score *score_of(const struct bench_ground *g, const char *name)
 static void score_fill(struct bench_ground *g)
 {
 	for (const struct bench *b = bench_table; b->name; b++)
-		for (const struct line *l = b->lines; l->name; l++)
+		for (const struct line *l = b->lines; l->name; l++) {
+			assert(g->n_scores < SCORES_MOST);
 			g->scores[g->n_scores++] = (struct score){ .line = l };
+		}
 }
 
 /* Chooses what has this name; how many lines. */

@@ -93,7 +93,7 @@ const struct bench bench_table[] = {
 	{ "mcp", bench_mcp, {
 		{ "mcp-start", "ms", AT_MOST, 1.5, "time until `cadre mcp` answers", READS_ROW },
 		{ "mcp-read", "us", AT_MOST, 8,
-		  "time of a read over MCP", "a pipe that echoes as many bytes" } } },
+		  "time of a read over MCP, all on one core", "a pipe that echoes as many bytes" } } },
 	{ "web", bench_web, {
 		{ "http-get", "us", AT_MOST_OVER, 60,
 		  "time of a request over HTTP", "a server that parses it and says a constant" },
