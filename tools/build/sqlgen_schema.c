@@ -3,6 +3,7 @@
 #include "tools/build/sqlgen.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* For each table a query whose rows are statements that insert the table's.  Some columns each new
  * state draws for itself, as migrations/0001-first.sql does. */
@@ -16,17 +17,36 @@ static const char tables[] =
 	" ' || '', '' || ') FROM pragma_table_info(t.name)) || ' || '');'' FROM ' || t.name"
 	" FROM sqlite_schema t WHERE t.type = 'table'";
 
-static void put_objects(const struct sqlgen_build *b)
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK) {
+		fprintf(stderr, "sqlgen: %s\n%s\n", sqlite3_errmsg(db), sql);
+		exit(1);
+	}
+	return st;
+}
+
+static bool next_row(sqlite3 *db, sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st);
+
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+		fprintf(stderr, "sqlgen: %s\n", sqlite3_errmsg(db));
+		exit(1);
+	}
+	return rc == SQLITE_ROW;
+}
+
+static void put_objects(const struct sqlgen_build *b)
+{
+	sqlite3_stmt *st = prepare(b->db, "SELECT type, name, tbl_name, coalesce(sql, '')"
+					  " FROM sqlite_schema ORDER BY type, name");
 	int n = 0;
 
-	sqlite3_prepare_v2(b->db,
-			   "SELECT type, name, tbl_name, coalesce(sql, '')"
-			   " FROM sqlite_schema ORDER BY type, name",
-			   -1, &st, NULL);
 	printf("\nconst struct schema_object schema_table[] = {\n");
-	for (; sqlite3_step(st) == SQLITE_ROW; n++) {
+	for (; next_row(b->db, st); n++) {
 		printf("\t{ .type = \"%s\", .name = \"%s\", .table = \"%s\", .sql =",
 		       sqlite3_column_text(st, 0), sqlite3_column_text(st, 1),
 		       sqlite3_column_text(st, 2));
@@ -39,14 +59,12 @@ static void put_objects(const struct sqlgen_build *b)
 
 static void put_rows(const struct sqlgen_build *b)
 {
-	sqlite3_stmt *query = NULL, *row;
+	sqlite3_stmt *query = prepare(b->db, tables), *row;
 
 	printf("const char schema_rows[] =");
-	sqlite3_prepare_v2(b->db, tables, -1, &query, NULL);
-	while (sqlite3_step(query) == SQLITE_ROW) {
-		sqlite3_prepare_v2(b->db, (const char *)sqlite3_column_text(query, 0), -1,
-				   &row, NULL);
-		while (sqlite3_step(row) == SQLITE_ROW)
+	while (next_row(b->db, query)) {
+		row = prepare(b->db, (const char *)sqlite3_column_text(query, 0));
+		while (next_row(b->db, row))
 			put_string((const char *)sqlite3_column_text(row, 0));
 		sqlite3_finalize(row);
 	}
