@@ -149,7 +149,7 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
  * `group`, if it is not 0. */
 void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group);
 
-/* Waits so long for the end of those that were killed: whether none is left. */
+/* Waits at most `ms` for those that were killed.  True: all have ended. */
 bool guest_orphans_ended(struct guest *g, int64_t ms);
 
 /* Stops what commands have left behind, or put into groups of their own, or lets it go on.  Where

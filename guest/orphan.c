@@ -183,22 +183,31 @@ void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group)
 	free(killed.all);
 }
 
+/* Forgets those that have ended, of which poll() has told. */
+static void forget_ended(struct guest *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_dying; i++)
+		if (g->dying[i].revents)
+			close(g->dying[i].fd);
+		else
+			g->dying[n++] = g->dying[i];
+	g->n_dying = n;
+}
+
 bool guest_orphans_ended(struct guest *g, int64_t ms)
 {
 	const int64_t until = clock_boot_ms() + ms;
+	int64_t left;
 
-	while (g->n_dying) {
-		struct pollfd *last = &g->dying[g->n_dying - 1];
-		int64_t left = until - clock_boot_ms();
-
-		if (poll(last, 1, left > 0 ? (int)left : 0) > 0) {
-			close(last->fd);
-			g->n_dying--;
-		} else if (left <= 0) {
-			return false;
-		}
-	}
-	return true;
+	do {
+		left = until - clock_boot_ms();
+		if (g->n_dying &&
+		    poll(g->dying, g->n_dying, left > 0 ? (int)left : 0) > 0)
+			forget_ended(g);
+	} while (g->n_dying && left > 0);
+	return !g->n_dying;
 }
 
 void guest_halt_orphans(struct guest *g, bool on)

@@ -15,7 +15,8 @@
 #include "guest/target.h"
 
 enum {
-	DYING_MS = 2000, /* for which a turn waits for what was killed before it */
+	DYING_MS =
+		200, /* for which a turn, and with it the guest, waits for what was killed */
 };
 
 /* --- the file for its client ---------------------------------------------------- */
