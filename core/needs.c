@@ -7,6 +7,7 @@
 #include "core/task/task.h"
 
 enum {
+	TEAMS_MOST = 100, /* teams in need that are counted */
 	EACH_MOST = 5, /* rows of a kind that are told */
 	COUNT_MOST = 20, /* and that are counted */
 	RESULTS_MOST = 100, /* results that are counted */
@@ -303,8 +304,7 @@ static int add_budgets(struct gathering *g)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gathers the mail of a team, and all else of it that there is to be seen to; of what is counted
- * less counts. */
+/* Gathers what needs somebody in a team.  A count leaves out stops, budgets and unread results. */
 static int add_all(struct gathering *g)
 {
 	int rc;
@@ -339,11 +339,12 @@ static int gather_all(struct call *call, struct needs *needs)
 
 	for (size_t i = 0; i < n && rc >= 0 && !needs->full; i++)
 		rc = gather(call, needs, mail[i].team);
-	while (rc >= 0 && !needs->full) {
+	for (int k = 0; rc >= 0 && !needs->full && (!needs->counts || k < TEAMS_MOST);
+	     k++) {
 		bool done = false;
 
 		rc = sql_row(call, team_in_need, &next, .after = next.id,
-			     .now = call->now);
+			     .counts = needs->counts, .now = call->now);
 		if (rc < 0 || !next.id)
 			return rc;
 		for (size_t i = 0; i < n; i++)

@@ -24,8 +24,8 @@ struct needs {
  * somebody.  The first few of each kind, in the call's arena; of several teams each says
  * whose it is.  0 or a fault. */
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
-/* Counts the mail of the caller, and of each other kind the first 20 things that need somebody, in
- * a team, or in all (0).  0 or a fault. */
+/* Counts the mail of the caller, and in each team the first 20 things of each other kind that need
+ * somebody: in a team, or (0) in the first 100 with mail and the first 100 in need.  0 or a fault. */
 int needs_count(struct call *call, int64_t team, struct needs *needs);
 
 #endif

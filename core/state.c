@@ -147,7 +147,7 @@ static int tell_own(struct call *call, struct state_line_out *out)
 	if ((rc = sql_row(call, team_board, &board, .team = call->caller.team,
 			  .now = call->now)) < 0 ||
 	    (rc = sql_row(call, tasks_assigned, &others, .team = call->caller.team,
-			  .agent = call->caller.agent)) < 0 ||
+			  .agent = call->caller.agent, .now = call->now)) < 0 ||
 	    (rc = sql_row(call, agent_task, &held, .agent = call->caller.agent,
 			  .now = call->now)) < 0)
 		return rc;

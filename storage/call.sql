@@ -118,7 +118,7 @@ WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 
 
 -- name: lease_due
 -- kept: every call asks
--- Since when lease_renew would change a row; 0: an agent holds nothing that it might renew.
+-- The first time at which lease_renew changes a row of an agent; 0: the agent holds no lease.
 SELECT coalesce(min(lease_until - lease_ms / 2), 0) AS at FROM task
 WHERE owner = :agent AND lease_until IS NOT NULL;
 

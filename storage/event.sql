@@ -68,14 +68,13 @@ WITH RECURSIVE holds(agent, n) AS (
 	SELECT min(agent), 1 FROM delivery WHERE :team = 0 AND state IN {delivery_state.open}
 	UNION ALL SELECT (SELECT min(d.agent) FROM delivery d
 		WHERE d.state IN {delivery_state.open} AND d.agent > h.agent), h.n + 1
-	FROM holds h WHERE h.agent IS NOT NULL AND h.n < :most)
+	FROM holds h WHERE h.agent IS NOT NULL AND h.n < :most),
+looked(agent) AS (
+	SELECT a.id FROM holds h JOIN agent a ON a.id = h.agent WHERE a.gone = 0
+	UNION ALL SELECT l.id FROM (SELECT id FROM agent WHERE team = :team AND gone = 0 LIMIT :most) l)
 SELECT coalesce(sum(i.queued), 0) + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
-		FROM inbox_due u JOIN agent a ON a.id = u.agent
-		WHERE u.due_at <= :now AND (:team = 0 OR a.team = :team)), 0) AS n
-FROM (SELECT agent FROM holds
-	UNION ALL SELECT l.id FROM (SELECT id FROM agent WHERE team = :team AND gone = 0 LIMIT :most) l) h
-JOIN agent a ON a.id = h.agent JOIN agent_inbox i ON i.agent = a.id
-WHERE a.gone = 0;
+		FROM inbox_due u WHERE u.due_at <= :now AND +u.agent IN (SELECT agent FROM looked)), 0) AS n
+FROM looked h JOIN agent_inbox i ON i.agent = h.agent;
 
 -- name: gc_events
 -- Deletes old events, but never the newest one, nor any that a follower has yet to read.

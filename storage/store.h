@@ -121,8 +121,8 @@ void query_end(struct query *q);
  * this connection writes.  Positive, or a fault. */
 int64_t store_new_id(struct store *s, enum sql ask, struct fault *f);
 
-/* Asks anew for the id that comes next: a statement has added rows that store_new_id() did not
- * number. */
+/* Makes the next store_new_id() ask the file again.  Call it behind a statement that numbers rows
+ * by itself. */
 void store_renumber(struct store *s, enum sql ask);
 
 /* --- around the file --------------------------------------------------------- */

@@ -212,7 +212,7 @@ WHERE t.destroyed_at IS NULL AND t.id = :team;
 -- name: team_in_need
 -- int: id
 -- The next living team in which something may need somebody, but for mail; 0: none.  Each kind of
--- things has an index of those that do.
+-- things has an index of those that do.  A count (:counts) leaves out stops, budgets and results.
 SELECT coalesce(min(n.team), 0) AS id FROM (
 	SELECT min(team) AS team FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
 		AND state = {task_state.blocked} AND team > :after
@@ -222,11 +222,13 @@ SELECT coalesce(min(n.team), 0) AS id FROM (
 	UNION ALL SELECT min(team) FROM agent WHERE gone = 0 AND kind = {agent_kind.member}
 		AND status IN {agent_status.stuck failed offline} AND team > :after
 	UNION ALL SELECT min(team) FROM workspace WHERE state = {workspace_state.failed} AND team > :after
-	UNION ALL SELECT min(team) FROM result WHERE collected_at IS NULL AND team > :after
+	UNION ALL SELECT min(team) FROM result WHERE :counts = 0 AND collected_at IS NULL AND team > :after
 	UNION ALL SELECT min(owed_team) FROM delivery WHERE ack_due_at IS NOT NULL
 		AND state IN {delivery_state.open} AND owed_team > :after
-	UNION ALL SELECT min(id) FROM team WHERE stopped_at IS NOT NULL AND destroyed_at IS NULL AND id > :after
-	UNION ALL SELECT min(id) FROM team WHERE limits > 0 AND destroyed_at IS NULL AND id > :after) n;
+	UNION ALL SELECT min(id) FROM team WHERE :counts = 0 AND stopped_at IS NOT NULL
+		AND destroyed_at IS NULL AND id > :after
+	UNION ALL SELECT min(id) FROM team WHERE :counts = 0 AND limits > 0 AND destroyed_at IS NULL
+		AND id > :after) n;
 
 -- name: teams_with_mail
 -- The first teams in which messages wait for the operator, or have come by now.
@@ -239,7 +241,7 @@ ORDER BY team LIMIT :limit;
 
 -- name: works_all
 -- text: agent_name team_name
--- Tasks that are held in all teams, with their holders, by those.
+-- The held tasks of all teams, in the order of their holders.
 -- scan ok: the index of tasks that are held, to the end of the page
 SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, k.updated_at
 FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
@@ -253,9 +255,12 @@ WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC LIMIT 1;
 
 -- name: tasks_assigned
--- How many tasks that can be claimed are meant for others than an agent.
-SELECT count(*) AS n FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
-	AND assignee IS NOT NULL AND assignee <> :agent;
+-- How many tasks that can be claimed are meant for others than an agent: those that wait, and those
+-- whose lease is over.
+SELECT (SELECT count(*) FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
+		AND assignee IS NOT NULL AND assignee <> :agent)
+	+ (SELECT count(*) FROM task WHERE lease_until <= :now AND +team = :team
+		AND after_lapse = {task_state.pending} AND assignee <> :agent) AS n;
 
 -- name: results_waiting
 -- Results that an agent has not collected, of which :most count.
@@ -365,7 +370,7 @@ UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
 WHERE team = :team;
 
 -- name: board_claim
--- The change of a claim.
+-- board_change of a claim, which is the change that agents wait for.
 UPDATE board SET claimed = claimed + 1 WHERE team = :team;
 
 -- name: board_add_members

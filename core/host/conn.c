@@ -465,7 +465,7 @@ static void go_on(struct job *job)
 	left = c->closing || c->ended || job->unheard || atomic_load(&job->gone);
 	if (!job->call.fault.code) {
 		if (job->call.workspace) {
-			/* The caller may have left while the call was written down. */
+			/* ask_start() begins no command whose caller is gone. */
 			atomic_store(&job->gone, left);
 			ask_start(c->host, job);
 			return;

@@ -100,9 +100,9 @@ static void on_page(struct job *job)
 	}
 	job_free(job);
 	web_feed_poke(host);
-	w->rests = n && n < PAGE && !host->web.feed.reading
-			   ? uv_now(&host->loop) + REST_MS
-			   : 0;
+	w->rests_until = n && n < PAGE && !host->web.feed.reading
+				 ? uv_now(&host->loop) + REST_MS
+				 : 0;
 	if (w->again || n == PAGE)
 		follow_poke(host);
 }
@@ -129,7 +129,7 @@ void follow_poke(struct host *host)
 {
 	struct follow *w = &host->follow;
 	const uint64_t now = uv_now(&host->loop);
-	const bool rests = w->rests > now && !host->waiters.n && !host->guests;
+	const bool rests = w->rests_until > now && !host->waiters.n && !host->guests;
 
 	if (!w->wanted || host->stopping)
 		return;
@@ -138,7 +138,7 @@ void follow_poke(struct host *host)
 	else if (!rests)
 		read_next(host);
 	else if (!uv_is_active((uv_handle_t *)&w->later))
-		uv_timer_start(&w->later, on_later, w->rests - now, 0);
+		uv_timer_start(&w->later, on_later, w->rests_until - now, 0);
 }
 
 static void on_bell(uv_fs_event_t *bell, const char *name, int events, int status)

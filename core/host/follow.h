@@ -22,8 +22,8 @@ enum { RECENT_KEYS = 1024 };
 
 struct follow {
 	uv_fs_event_t bell;
-	uv_timer_t net, later; /* later: runs where a look waits */
-	uint64_t rests; /* until this loop time, but not for waiting calls and guests */
+	uv_timer_t net, later; /* later: ends a rest */
+	uint64_t rests_until; /* loop time; waiting calls and guests end the rest */
 	int64_t position; /* events up to this one are read */
 	int64_t since; /* and all of those after this one */
 	int64_t recent[RECENT_KEYS];

@@ -239,7 +239,6 @@ static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 			 .actor = call->caller.agent, .via = call->identity.as,
 			 .sender = except, .inbox_capacity = call->caller.inbox_capacity);
 
-	/* The statement has numbered its events itself. */
 	store_renumber(call->store, sql_event_new_id);
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		first = all[i].seq < first ? all[i].seq : first;

@@ -102,17 +102,17 @@ int task_once(struct call *call, const char *team, const char *task, task_change
 
 /* --- the board's counts --------------------------------------------------------------- */
 
-#define MOVED(state) ((to == (state)) - (from == (state)))
+#define MOVED(from, to, state) (((to) == (state)) - ((from) == (state)))
 
 int task_moved(struct call *call, int64_t team, int64_t from, int64_t to)
 {
 	int rc = sql_run(call, board_change, .team = team,
-			 .claimed = MOVED(TASK_STATE_CLAIMED),
-			 .in_progress = MOVED(TASK_STATE_IN_PROGRESS),
-			 .blocked = MOVED(TASK_STATE_BLOCKED),
-			 .completed = MOVED(TASK_STATE_COMPLETED),
-			 .failed = MOVED(TASK_STATE_FAILED),
-			 .cancelled = MOVED(TASK_STATE_CANCELLED));
+			 .claimed = MOVED(from, to, TASK_STATE_CLAIMED),
+			 .in_progress = MOVED(from, to, TASK_STATE_IN_PROGRESS),
+			 .blocked = MOVED(from, to, TASK_STATE_BLOCKED),
+			 .completed = MOVED(from, to, TASK_STATE_COMPLETED),
+			 .failed = MOVED(from, to, TASK_STATE_FAILED),
+			 .cancelled = MOVED(from, to, TASK_STATE_CANCELLED));
 
 	return rc < 0 ? rc : 0;
 }

@@ -72,7 +72,7 @@ static int end_change(struct call *call, const struct task_row *t, int rc,
 	return team_announce(call, call->caller.team);
 }
 
-#define changed(call, t, rc, ...) \
+#define CHANGED(call, t, rc, ...) \
 	end_change((call), (t), (rc), &(const struct change){ __VA_ARGS__ })
 
 /* --- working ------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static int start(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_start_in *in = arg;
 	int rc = sql_run(call, task_start, HELD(call, t, in));
 
-	return changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
+	return CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
 		       .event = EVENT_TASK_STARTED);
 }
 
@@ -126,7 +126,7 @@ static int block(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_block_in *in = arg;
 	int rc = sql_run(call, task_block, HELD(call, t, in));
 
-	rc = changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_BLOCKED,
+	rc = CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_BLOCKED,
 		     .event = EVENT_TASK_BLOCKED, .detail = in->text);
 	return rc < 0 ? rc : task_add_note(call, t->id, in->text);
 }
@@ -142,7 +142,7 @@ static int unblock(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_unblock_in *in = arg;
 	int rc = sql_run(call, task_unblock, HELD(call, t, in));
 
-	return changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
+	return CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
 		       .event = EVENT_TASK_UNBLOCKED);
 }
 
@@ -159,7 +159,7 @@ static int release(struct call *call, const void *arg, const struct task_row *t)
 	const struct task_release_in *in = arg;
 	int rc = sql_run(call, task_release, HELD(call, t, in));
 
-	rc = changed(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_PENDING,
+	rc = CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_PENDING,
 		     .event = EVENT_TASK_RELEASED);
 	return rc < 0 ? rc : assignment_call_off(call, t->id, true, event_actor(call));
 }
@@ -220,7 +220,7 @@ static int finished(struct call *call, const struct task_row *t, int64_t epoch, 
 {
 	bool completed = state == TASK_STATE_COMPLETED;
 
-	rc = changed(call, t, rc, .epoch = epoch, .to = state,
+	rc = CHANGED(call, t, rc, .epoch = epoch, .to = state,
 		     .event = completed ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
 		     .detail = completed ? NULL : why_failed(call, result));
 	return rc < 0 ? rc : assignment_call_off(call, t->id, false, event_actor(call));

@@ -11,7 +11,7 @@
  * negative. */
 int team_announce(struct call *call, int64_t team);
 
-enum { TEAM_WAY = 65 }; /* teams stand no deeper */
+enum { TEAM_WAY = 65 }; /* teams stand no deeper: limits.max_nesting_depth */
 
 /* A walk through the teams below one, each behind the one above it, by their names. */
 struct team_walk {

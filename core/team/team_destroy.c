@@ -55,7 +55,6 @@ static int end(struct call *call, bool purge)
 			  .kind = EVENT_MESSAGE_DEAD, .actor = event_actor(call),
 			  .via = call->identity.as, .detail = "the team ended")) < 0)
 		return rc;
-	/* The statement has numbered its events itself. */
 	store_renumber(call->store, sql_event_new_id);
 	if ((rc = sql_run(call, team_end_deliveries, .team = team, .now = call->now)) <
 		    0 ||

@@ -62,7 +62,7 @@ struct web {
 void web_open(struct host *host);
 /* Notes an event that host->follow has read, if somebody follows it. */
 void web_feed_event(struct host *host, const struct host_event_row *e);
-/* Tells followers of the event log the wanted events, behind web_feed_event(). */
+/* Sends followers the wanted events.  Call it when web_feed_event() has seen the page. */
 void web_feed_poke(struct host *host);
 /* Takes no more requests; calls that wait are ended. */
 void web_close(struct host *host);
