@@ -1,7 +1,7 @@
 # make            build/cadre
 # make demo       a team at work on a real repository, a killed host included; BACKEND=qemu: in VMs
 # make check      every kind of test; the last line is `N passed, N failed`
-#                 (ONLY='word …': the tests whose names contain one; check-vsock: those of AF_VSOCK,
+#                 (ONLY='word …': the tests whose names contain one, op/deps is `op deps`; check-vsock: those of AF_VSOCK,
 #                 also a VM inside a VM, which takes minutes without KVM)
 # make check-long everything at full size: see tests/README.md (ONLY= as above)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,

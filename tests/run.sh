@@ -4,7 +4,7 @@
 #	tests/run.sh                  the check: every kind of test
 #	tests/run.sh --long           everything at full size
 #	tests/run.sh --coverage       what reaches lines, with programs that count them
-#	tests/run.sh [--long] WORD... tests whose names contain one of the words
+#	tests/run.sh [--long] WORD... tests whose names contain one of the words (op/deps: `op deps`)
 #
 # tests/README.md has each kind of test, with its size in both forms.  A check takes turns:
 # $TURN is their number, one more behind each check that passed.  Logs are kept in build/logs/,
@@ -34,6 +34,13 @@ unset MAKELEVEL
 # Short, since the paths of Unix sockets end at 107 bytes.
 temp=$(mktemp -d /tmp/cadre-check.XXXXXX) || exit 1
 lanes=
+end_lanes() { # in a hurry
+	for lane in $lanes; do
+		under=$(pgrep -P "$lane")
+		kill "$lane" $under 2>/dev/null
+		wait "$lane" 2>/dev/null
+	done
+}
 trap 'end_lanes; rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$logs" "$temp/plan"
@@ -49,10 +56,10 @@ size() { # IN-A-CHECK AT-FULL-SIZE
 	[ "$FULL" ] && echo "$2" || echo "$1"
 }
 
-wanted() { # NAME: does any of the words ask for it?
+wanted() { # NAME: does any of the words ask for it?  `op deps` is asked for as op/deps, too.
 	[ -n "$words" ] || return 0
 	for word in $words; do
-		case $1 in *"$word"*) return 0 ;; esac
+		case "$1 ${1%% *}/${1#* }" in *"$word"*) return 0 ;; esac
 	done
 	return 1
 }
@@ -185,11 +192,15 @@ of_kind() { # FILE PATTERN: is a name in it wanted that the pattern matches?
 		exit 1
 	}
 }
-of_kind "$temp/lints" . || of_kind "$temp/names" . || {
-	echo "no test matches: $words"
-	echo "0 passed, 1 failed"
-	exit 1
-}
+all_words=$words
+for words in $all_words; do
+	of_kind "$temp/lints" . || of_kind "$temp/names" . || {
+		echo "no test has $words in its name"
+		echo "0 passed, 1 failed"
+		exit 1
+	}
+done
+words=$all_words
 
 # --- stories under AddressSanitizer ---------------------------------------------------
 
@@ -204,8 +215,9 @@ changed=$([ -z "$passed" ] || { git diff --name-only "$passed" && git ls-files -
 tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
 watched=" $(awk -v changed="$changed" '
 	function is_in(path, room) {
-		return sub(/\*$/, "", room) ? match(path, /.*\//) && substr(path, 1, RLENGTH) == room :
-			index(path "/", room "/") == 1
+		if (sub(/\*$/, "", room))
+			return match(path, /.*\//) && substr(path, 1, RLENGTH) == room
+		return index(path "/", room "/") == 1
 	}
 	BEGIN {
 		n = split(changed, file, "\n")
@@ -221,7 +233,7 @@ watched=" $(awk -v changed="$changed" '
 		for (i = 1; i <= n; i++)
 			hit = hit || is_in(file[i], substr($1, 1, length($1) - 1))
 		for (i = 2; hit && i <= NF; i++) printf "%s ", $i
-	}' tests/rooms)"
+	}' tests/rooms)" || exit 1
 nth=0
 # plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.  The
 # story's own parts take turns among the checks in which it runs.
@@ -303,13 +315,6 @@ join_lanes() {
 	wait $lanes
 	lanes=
 }
-end_lanes() { # in a hurry
-	for lane in $lanes; do
-		under=$(pgrep -P "$lane")
-		kill "$lane" $under 2>/dev/null
-		wait "$lane" 2>/dev/null
-	done
-}
 
 # program NAME SECONDS VARIANT ARGUMENT...: tests/NAME.c
 program() {
@@ -338,7 +343,10 @@ for story in $stories; do
 	vm/life) ;;
 	vm/*)
 		vms=$((vms + 1))
-		[ -n "$words$FULL" ] || [ $((TURN % 11)) = $((vms % 11)) ] || continue
+		[ -n "$words$FULL" ] || [ $((TURN % 11)) = $((vms % 11)) ] || {
+			echo "$story" >>"$temp/vms"
+			continue
+		}
 		;;
 	*) continue ;;
 	esac
@@ -430,6 +438,7 @@ fi
 }
 [ ! -s "$temp/next" ] ||
 	echo "the next check has $(wc -l <"$temp/next") whose rooms are as they were:" $(sort "$temp/next") | fold -s -w 100
+[ ! -s "$temp/vms" ] || echo "VMs in other checks, one in each:" $(cat "$temp/vms") | fold -s -w 100
 if [ -z "$words$FULL$counting" ] && [ "$failed" = 0 ]; then
 	echo "$tree" >build/passed
 	echo $((TURN + 1)) >build/turn

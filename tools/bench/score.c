@@ -68,9 +68,9 @@ void score_rounds(struct bench_ground *g, const char *name, const struct judge *
 	if (!j->n || !score_due(g, name))
 		return;
 	for (size_t i = 0; i < j->n; i++)
-		bench_tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f, %+.4g", name,
+		bench_tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f, %+.4g %s", name,
 			   i + 1, j->value[i], l->unit, j->base[i],
-			   j->value[i] / j->base[i], j->value[i] - j->base[i]);
+			   j->value[i] / j->base[i], j->value[i] - j->base[i], l->unit);
 	s->found = judge_find(j, l->want, l->limit, others_since(&g->others));
 }
 
