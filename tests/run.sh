@@ -51,6 +51,13 @@ TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
 # A fresh clone begins where its commit says, so that clones take different turns.
 first_turn() { printf %d "0x$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0)"; }
 : "${TURN:=$(cat build/turn 2>/dev/null || first_turn)}"
+case $TURN in
+*[!0-9]* | '' | 0?* | ??????????*) # of a shell: 08 is none
+	echo "TURN is a number of at most nine digits, not '$TURN'"
+	echo "0 passed, 1 failed"
+	exit 1
+	;;
+esac
 
 size() { # IN-A-CHECK AT-FULL-SIZE
 	[ "$FULL" ] && echo "$2" || echo "$1"
@@ -222,10 +229,9 @@ watched=" $(awk -v changed="$changed" '
 	BEGIN {
 		n = split(changed, file, "\n")
 		for (i = 1; i <= n; i++)
-			if (match(file[i], /^tests\/(e2e\/)?[^\/]*\.(sh|c)$/)) {
-				name = file[i]
-				gsub(/.*\/|\.(sh|c)$/, "", name)
-				printf "%s ", name
+			if (sub(/^tests\//, "", file[i])) { # also tests/peers/NAME.py and what is in tests/NAME/
+				gsub(/\.[a-z0-9]+$|\//, " ", file[i])
+				printf "%s ", file[i]
 			}
 	}
 	/^[^#]/ {

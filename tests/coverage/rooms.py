@@ -41,11 +41,13 @@ print("the most lines that no test reaches:")
 for f in sorted(files, key=lambda f: f["line_covered"] - f["line_total"])[:20]:
     print(f"{f['line_total'] - f['line_covered']:6} of {f['line_total']:5}  {f['filename']}")
 
-below = []
+below, new = [], []
 print(f"\n{'room':28} {'lines':>7} {'branches':>9}  floors")
 for room, (lc, lt, bc, bt) in sorted(rooms.items(), key=lambda r: tenths(*r[1][:2])):
     lines, branches = tenths(lc, lt), tenths(bc, bt)
     floor = floors.get(room, (0, 0))
+    if room not in floors:
+        new.append(room)
     if lines + SLACK < floor[0] or branches + SLACK < floor[1]:
         below.append(room)
     print(f"{room:28} {lines / 10:6.1f}% {branches / 10:8.1f}%  {floor[0] / 10:.1f} {floor[1] / 10:.1f}")
@@ -64,11 +66,15 @@ if renew:
                   "# make coverage RENEW=1\n")
         out.writelines(f"{room} {floors[room][0]} {floors[room][1]}\n"
                        for room in sorted(floors) if room in rooms)
-gone = [] if renew else sorted(floors.keys() - rooms.keys())
+gone = sorted(floors.keys() - rooms.keys())
+if renew:
+    gone = new = []
 if "--report" in sys.argv[3:]:
-    below = gone = []
+    below = gone = new = []
 for room in below:
     print(f"{room} is below its floor: its new lines need tests")
+for room in new:
+    print(f"{room} has no floor: make coverage RENEW=1")
 for room in gone:
     print(f"{room} has a floor, but no lines were measured in it")
-sys.exit(bool(below or gone))
+sys.exit(bool(below or gone or new))

@@ -10,7 +10,8 @@ import json, os, subprocess, sys, threading, time
 CADRE = sys.argv[1]
 SCALE = int(os.environ.get("TEST_SCALE", "1"))
 WAIT_S = 50  # how long a call waits ...
-AT_ONCE_S = 10 * SCALE  # ... and is told long before that; a machine may be slow
+AT_ONCE_S = 40  # ... and is told before its wait ends
+PATIENCE_S = 60 * SCALE
 others = {k: v for k, v in os.environ.items() if k not in ("CADRE_AGENT", "CADRE_TOKEN")}
 
 
@@ -49,7 +50,7 @@ class Agent:
             return self.answers.pop(number, None)
 
     def ask(self, method, params):
-        return self.answer(self.start(method, params), AT_ONCE_S)
+        return self.answer(self.start(method, params), PATIENCE_S)
 
     def tool(self, name, **arguments):
         return self.start("tools/call", {"name": name, "arguments": arguments})
@@ -62,11 +63,11 @@ class Agent:
             print(what, "does not wait:", self.answers[number])
         does()
         began = time.monotonic()
-        said = self.answer(number, WAIT_S + AT_ONCE_S)
+        said = self.answer(number, PATIENCE_S)
         if not said or text not in json.dumps(said):
             print(what, "is told", said)
         elif time.monotonic() - began > AT_ONCE_S:
-            print(what, "is told only after", time.monotonic() - began, "s")
+            print(what, "is told when its wait ends, after", time.monotonic() - began, "s")
 
 
 agent = Agent()
