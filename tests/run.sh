@@ -51,8 +51,8 @@ TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
 # A fresh clone begins where its commit says, so that clones take different turns.
 first_turn() { printf %d "0x$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0)"; }
 : "${TURN:=$(cat build/turn 2>/dev/null || first_turn)}"
-case $TURN in
-*[!0-9]* | '' | 0?* | ??????????*) # of a shell: 08 is none
+case $TURN in # 08 is no number of a shell
+*[!0-9]* | '' | 0?* | ??????????*)
 	echo "TURN is a number of at most nine digits, not '$TURN'"
 	echo "0 passed, 1 failed"
 	exit 1
