@@ -17,7 +17,13 @@
 
 /* --- status -------------------------------------------------------------------------------- */
 
-enum { STOPPED_SIZE = 160, WORKS_MOST = 50, TEAMS_MOST = 20, INBOXES_MOST = 100 };
+enum {
+	STOPPED_SIZE = 160,
+	WORKS_MOST = 50,
+	TEAMS_MOST = 20,
+	INBOXES_MOST = 100,
+	READY_MOST = 100
+};
 
 static bool add_work(struct call *call, struct state_status_out *out,
 		     const struct work_line *w)
@@ -138,21 +144,19 @@ static int line_team(struct call *call, int64_t *team)
 /* Fills an agent's line with its name, its task and what it could claim. */
 static int tell_own(struct call *call, struct state_line_out *out)
 {
-	struct board_counts board = { 0 };
-	struct tasks_assigned_row others;
+	struct tasks_for_row ready;
 	struct agent_task_row held;
 	int rc;
 
 	out->name = call->caller.name;
-	if ((rc = sql_row(call, team_board, &board, .team = call->caller.team,
-			  .now = call->now)) < 0 ||
-	    (rc = sql_row(call, tasks_assigned, &others, .team = call->caller.team,
-			  .agent = call->caller.agent, .now = call->now)) < 0 ||
+	if ((rc = sql_row(call, tasks_for, &ready, .team = call->caller.team,
+			  .agent = call->caller.agent, .now = call->now,
+			  .most = READY_MOST)) < 0 ||
 	    (rc = sql_row(call, agent_task, &held, .agent = call->caller.agent,
 			  .now = call->now)) < 0)
 		return rc;
 	out->task = rc > 0 ? task_name(call, held.number) : NULL;
-	out->ready = board.ready - others.n;
+	out->ready = ready.n < READY_MOST ? ready.n : READY_MOST;
 	return 0;
 }
 

@@ -82,11 +82,12 @@ WHERE d.ack_due_at IS NOT NULL AND d.state IN {delivery_state.open};
 CREATE INDEX message_abroad ON message(abroad) WHERE abroad = 1;
 CREATE INDEX message_thread_abroad ON message(thread) WHERE abroad = 1 AND thread IS NOT NULL;
 
--- Tasks: what can be claimed, what is troubled, and what has a tag, in the order of the board.
+-- Tasks: what can be claimed, what is troubled, and what has a tag, in the order of the board.  A
+-- claim takes the first task that is meant for nobody, or for its agent.
 DROP INDEX task_ready;
-CREATE INDEX task_ready ON task(team, state, open_deps, priority, number)
+CREATE INDEX task_ready ON task(team, state, open_deps, assignee IS NOT NULL, priority, number)
 	WHERE state = {task_state.pending} AND open_deps = 0;
-CREATE INDEX task_assigned ON task(team, state, open_deps, assignee)
+CREATE INDEX task_assigned ON task(team, state, open_deps, assignee, priority, number)
 	WHERE state = {task_state.pending} AND open_deps = 0 AND assignee IS NOT NULL;
 ALTER TABLE task ADD COLUMN awaited INTEGER NOT NULL DEFAULT 0; -- 1: another task depends on it, or did; -1: its team is over
 UPDATE task SET awaited = CASE WHEN team IN (SELECT id FROM team WHERE destroyed_at IS NOT NULL) THEN -1 ELSE 1 END

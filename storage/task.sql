@@ -182,7 +182,14 @@ SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	NULL AS holder_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
-	AND (k.priority, k.number) > (:priority, :number)
+	AND (k.assignee IS NOT NULL) = FALSE AND (k.priority, k.number) > (:priority, :number)
+UNION ALL
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
+	NULL AS holder_name, s.name AS assignee_name
+FROM task k LEFT JOIN agent s ON s.id = k.assignee
+WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
+	AND (k.assignee IS NOT NULL) = TRUE AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
 SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
 	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
@@ -253,9 +260,16 @@ WHERE id = :id AND state = {task_state.pending} AND open_deps = 0
 	AND (assignee IS NULL OR assignee = :agent);
 
 -- name: task_best
--- The task that an agent would claim now: the best ready one, by priority, then age.
-SELECT id, epoch FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
-	AND (assignee IS NULL OR assignee = :agent)
+-- The best ready task that is meant for nobody, by priority, then age.
+SELECT id, epoch, priority, number FROM task
+WHERE team = :team AND state = {task_state.pending} AND open_deps = 0 AND (assignee IS NOT NULL) = FALSE
+ORDER BY priority, number LIMIT 1;
+
+-- name: task_best_own
+-- row: task_best
+-- The best ready task that is meant for an agent.
+SELECT id, epoch, priority, number FROM task
+WHERE team = :team AND state = {task_state.pending} AND open_deps = 0 AND assignee = :agent
 ORDER BY priority, number LIMIT 1;
 
 -- name: task_start

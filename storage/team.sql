@@ -254,13 +254,14 @@ SELECT k.number FROM task k
 WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC LIMIT 1;
 
--- name: tasks_assigned
--- How many tasks that can be claimed are meant for others than an agent: those that wait, and those
--- whose lease is over.
-SELECT (SELECT count(*) FROM task WHERE team = :team AND state = {task_state.pending} AND open_deps = 0
-		AND assignee IS NOT NULL AND assignee <> :agent)
-	+ (SELECT count(*) FROM task WHERE lease_until <= :now AND +team = :team
-		AND after_lapse = {task_state.pending} AND assignee <> :agent) AS n;
+-- name: tasks_for
+-- How many tasks an agent could claim: of those meant for nobody :most count, and of its own.
+SELECT (SELECT count(*) FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
+		AND open_deps = 0 AND (assignee IS NOT NULL) = FALSE LIMIT :most) f)
+	+ (SELECT count(*) FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
+		AND open_deps = 0 AND assignee = :agent LIMIT :most) m)
+	+ (SELECT count(*) FROM task WHERE lease_until <= :now AND +team = :team AND open_deps = 0
+		AND after_lapse = {task_state.pending} AND (assignee IS NULL OR assignee = :agent)) AS n;
 
 -- name: results_waiting
 -- Results that an agent has not collected, of which :most count.

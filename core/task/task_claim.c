@@ -103,9 +103,31 @@ static int claim_named(struct call *call, const struct task_claim_in *in,
 
 	if ((rc = task_find(call, in->task, &t)) < 0)
 		return rc;
-	*won = (struct task_best_row){ t.id, t.epoch };
+	*won = (struct task_best_row){ .id = t.id, .epoch = t.epoch };
 	rc = take(call, t.id, a, lease_ms(call, in));
 	return rc == 0 ? not_claimable(call, &t) : rc;
+}
+
+static bool is_better(const struct task_best_row *a, const struct task_best_row *b)
+{
+	return a->priority < b->priority ||
+	       (a->priority == b->priority && a->number < b->number);
+}
+
+/* Finds the task that an agent claims now, of those that are meant for it and for nobody: however
+ * many are meant for others, two rows are read. */
+static int find_best(struct call *call, int64_t agent, struct task_best_row *best)
+{
+	const int64_t team = call->caller.team;
+	struct task_best_row own;
+	int any = sql_row(call, task_best, best, .team = team), mine;
+
+	if (any < 0 ||
+	    (mine = sql_row(call, task_best_own, &own, .team = team, .agent = agent)) < 0)
+		return call->fault.code;
+	if (mine && (!any || is_better(&own, best)))
+		*best = own;
+	return any || mine;
 }
 
 static int claim_best(struct call *call, const struct task_claim_in *in,
@@ -113,8 +135,7 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 {
 	int rc = task_settle(call, 0, 100, NULL);
 
-	if (rc < 0 || (rc = sql_row(call, task_best, won, .team = call->caller.team,
-				    .agent = a->id)) <= 0)
+	if (rc < 0 || (rc = find_best(call, a->id, won)) <= 0)
 		return rc;
 	return take(call, won->id, a, lease_ms(call, in));
 }

@@ -41,7 +41,8 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
 		return rc;
 	sql_query(call, &q, turn_lines, .team = call->caller.team, .agent = a.id,
-		  .before = in->has_before ? in->before : INT64_MAX);
+		  .before = in->has_before ? in->before : INT64_MAX,
+		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct turn_line l;
 

@@ -68,6 +68,8 @@ SELECT n, 1, n, 'x', 'Mend part ' || n || ' of the parser', 1 + x % 5, s, n % 10
 FROM (SELECT n, x, y, z, CASE n % 10 WHEN 4 THEN enum('task_state.failed') WHEN 5 THEN enum('task_state.cancelled')
 	WHEN 6 THEN enum('task_state.pending') WHEN 7 THEN enum('task_state.pending')
 	WHEN 8 THEN enum('task_state.pending') ELSE enum('task_state.completed') END AS s FROM row), size;
+-- The best that is ready is meant for one agent.
+UPDATE task SET assignee = 1002 WHERE state = enum('task_state.pending') AND open_deps = 0 AND priority = 1;
 INSERT INTO task_dep (task, dep) SELECT n, n - 2 FROM row WHERE n % 10 = 6;
 INSERT INTO task_tag (task, n, tag, team, priority, number)
 SELECT k.id, 0, CASE WHEN y % 5 = 0 THEN 'rare' ELSE 'common' END, 1, k.priority, k.number
