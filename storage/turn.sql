@@ -135,9 +135,10 @@ SELECT u.id, a.name, u.state, u.queued_at, u.started_at, u.ended_at, u.exit_code
 	u.size, u.tokens_in, u.tokens_out, u.cost,
 	(SELECT count(*) FROM turn_message m WHERE m.turn = u.id) AS messages,
 	CAST(u.exit_code IS NOT NULL AS INTEGER) AS exited
-FROM turn u JOIN agent a ON a.id = u.agent
-WHERE u.team = :team AND (:agent = 0 OR u.agent = :agent) AND u.id < :before
-ORDER BY u.id DESC;
+FROM (SELECT id FROM turn WHERE :agent = 0 AND team = :team AND id < :before
+	UNION ALL SELECT id FROM turn WHERE agent = :agent AND id < :before
+	ORDER BY 1 DESC LIMIT :limit) x JOIN turn u ON u.id = x.id JOIN agent a ON a.id = u.agent
+ORDER BY x.id DESC;
 
 -- name: turn_held_back
 -- Whether mail of an agent is delayed that would start a turn.
