@@ -340,6 +340,15 @@ for transcript in $transcripts; do
 	plan "op $transcript" 300 asan $variant/tests/run_op $(size "--way=$((TURN / 4 % 4))" '') "tests/op/$transcript.test"
 done
 
+# in_turn N OF STORY: whether the story, one of so many costly ones, has its turn, or has changed; the
+# others are told.
+in_turn() {
+	[ -z "$words$FULL" ] && [ $((TURN % $2)) != "$1" ] || return 0
+	case $watched in *" ${3#e2e/} "*) return 0 ;; esac
+	echo "$3" >>"$temp/later"
+	return 1
+}
+
 # VMs are costly: one story runs in each check, of the others each in its turn.
 vms=0
 for story in $stories; do
@@ -349,10 +358,7 @@ for story in $stories; do
 	vm/life) ;;
 	vm/*)
 		vms=$((vms + 1))
-		[ -n "$words$FULL" ] || [ $((TURN % 11)) = $((vms % 11)) ] || {
-			echo "$story" >>"$temp/vms"
-			continue
-		}
+		in_turn $((vms % 11)) 11 "$story" || continue
 		;;
 	*) continue ;;
 	esac
@@ -363,6 +369,8 @@ n_vm=$planned
 for story in $stories; do
 	case $story in
 	vm/*) ;;
+	e2e/deb) ! in_turn 0 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
+	e2e/permute) ! in_turn 1 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
 	*clients) ! tests/clients/install --there "$clients_cache" codex || plan_story "$story" sh "tests/$story.sh" ;;
 	*) plan_story "$story" sh "tests/$story.sh" ;;
 	esac
@@ -444,7 +452,7 @@ fi
 }
 [ ! -s "$temp/next" ] ||
 	echo "the next check has $(wc -l <"$temp/next") whose rooms are as they were:" $(sort "$temp/next") | fold -s -w 100
-[ ! -s "$temp/vms" ] || echo "VMs in other checks, one in each:" $(cat "$temp/vms") | fold -s -w 100
+[ ! -s "$temp/later" ] || echo "in other checks, in turn:" $(sort "$temp/later") | fold -s -w 100
 if [ -z "$words$FULL$counting" ] && [ "$failed" = 0 ]; then
 	echo "$tree" >build/passed
 	echo $((TURN + 1)) >build/turn

@@ -226,6 +226,14 @@ static bool grows(const char *op)
 	       strcmp(op, "vault.search") == 0 || strcmp(op, "vault.list") == 0;
 }
 
+/* A check asks at each second door, in turn; at full size all are asked. */
+static bool is_asked(size_t door)
+{
+	long step = 2, first = first_of(&step);
+
+	return (long)door % step == first;
+}
+
 static void test_reads(void **state)
 {
 	(void)state;
@@ -324,7 +332,8 @@ static void test_changes_of_large_tasks(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < DOORS; k++)
-		for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		for (size_t i = 0; is_asked(k) && i < sizeof(steps) / sizeof(*steps);
+		     i++) {
 			json_t *args = json_loads(steps[i][1], 0, NULL), *task;
 
 			json_object_set_new(args, "task", json_string(doors[k].task));
@@ -456,6 +465,8 @@ static void test_directories(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < DOORS; k++) {
+		if (!is_asked(k))
+			continue;
 		json_t *args = json_pack("{ssss}", "workspace", "big/lead", "path", "d");
 		json_t *answer = NULL;
 		size_t n = 0, pages = 0;

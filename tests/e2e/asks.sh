@@ -149,6 +149,8 @@ cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 
 # A team is asked for without a host as well, and what becomes of its guests is told.
+all_moved() { ! cadre undo | grep -q 'still to be moved'; }
+until_done all_moved
 cadre down >/dev/null
 is 4 '2 workspaces would go, 1 with' cadre team destroy big
 is 0 'held is kept until .*; too large to keep: big/b-2; no host runs: guests go on until the next' cadre team destroy --yes big
