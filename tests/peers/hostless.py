@@ -71,7 +71,7 @@ class Agent:
 
 
 agent = Agent()
-for i in range(5):
+for i in range(3):
     agent.woken("a receive", "mail %d." % i, lambda: cadre("send", "ann", "mail %d." % i, "--as", "bob"),
                 "inbox", action="receive")
     agent.woken("a claim", "work %d." % i, lambda: cadre("task", "create", "work %d." % i),
