@@ -5,7 +5,7 @@ import collections, select, sqlite3, sys
 
 uri = "file:%s/state.db?mode=ro" % sys.argv[1]
 reads, failed = 0, collections.Counter()
-while not select.select([sys.stdin], [], [], 0)[0]:
+while not select.select([sys.stdin], [], [], 0.01)[0]:
     try:
         db = sqlite3.connect(uri, uri=True, timeout=0)
         db.execute("SELECT count(*) FROM v_board").fetchall()
