@@ -13,7 +13,7 @@ import { tour1, tour2Legacy, tour2Modern } from './tour.mjs';
 
 const { equal, ok, deepEqual, rejects } = assert;
 const me = { name: 'tests', version: '1' };
-const FOLLOWERS = process.env.FULL ? 200 : 50;
+const FOLLOWERS = process.env.FULL ? 200 : 16;
 
 const url = (w, query = '') => new URL(`${readFileSync(`${w.home}/state/endpoint`, 'utf8').trim()}/mcp${query}`);
 const headers = (w, agent) => ({ authorization: `Bearer ${w.tokens[agent]}` });
