@@ -1,8 +1,9 @@
 # make            build/cadre
 # make demo       a team at work on a real repository, a killed host included; BACKEND=qemu: in VMs
 # make check      every kind of test; the last line is `N passed, N failed`
-#                 (ONLY='word …': the tests whose names contain one, op/deps is `op deps`; check-vsock: those of AF_VSOCK,
-#                 also a VM inside a VM, which takes minutes without KVM)
+#                 (ONLY='word …': the tests whose names contain one, op/deps is `op deps`;
+#                 check-vsock: those of AF_VSOCK, also a VM inside a VM, which takes minutes
+#                 without KVM)
 # make check-long everything at full size: see tests/README.md (ONLY= as above)
 # make lint       format, cppcheck, includes, rooms, doors, sizes, calls, guards, documents, SQL,
 #                 migrations, planted faults, commits
@@ -47,8 +48,8 @@ OPT = $(or $(OPT_$(B)),$(error unknown variant B=$(B)))
 OPT_ = -O2 -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fstack-protector-strong -D_FORTIFY_SOURCE=2
 OPT_quick = -O0 -g0 -DCADRE_TESTING
 OPT_cov = -O0 --coverage -DCADRE_TESTING $(patsubst %,-Wl$(,)--wrap=%,_exit raise execvpe)
-# AddressSanitizer finds by itself most of what the checks are for that are left out here, which take
-# a third of the compiler's time; the programs of `make fuzz` have all.
+# Six checks of UBSan take a third of the compiler's time, and AddressSanitizer finds most of their
+# faults; the programs of `make fuzz` have all checks.
 OPT_asan = -Og -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize=null,object-size,alignment,pointer-overflow,nonnull-attribute,returns-nonnull-attribute \
 	-fno-sanitize-recover=undefined -DCADRE_TESTING

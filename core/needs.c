@@ -7,11 +7,10 @@
 #include "core/task/task.h"
 
 enum {
-	TEAMS_MOST = 100, /* teams in need that are counted */
 	EACH_MOST = 5, /* rows of a kind that are told */
 	COUNT_MOST = 20, /* and that are counted */
 	RESULTS_MOST = 100, /* results that are counted */
-	MAIL_MOST = 100, /* teams with mail of the operator that are looked at */
+	TEAMS_MOST = 100, /* teams with mail, and of a count those in need */
 	NEWS_MS = 24 * 3600 * 1000, /* for so long a task that failed is news */
 };
 
@@ -38,7 +37,7 @@ static void add(struct gathering *g, struct need need)
 
 /* Adds a row of the kind that is gathered now.  The one behind the last that is told says
  * that there are more, and by `more` how to see them all. */
-static void add_one(struct gathering *g, struct need need, const char *more)
+static void needs_add_one(struct gathering *g, struct need need, const char *more)
 {
 	g->needs->stuck++;
 	if (++g->of_kind > EACH_MOST)
@@ -127,7 +126,8 @@ static int add_acks(struct gathering *g)
 		  .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
 		  .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		add_one(g,
+		needs_add_one(
+			g,
 			(struct need){ .what = CONCERN_ACK,
 				       .name = arena_printf(&call->arena, "#%" PRId64,
 							    r.message),
@@ -164,12 +164,12 @@ static int add_tasks(struct gathering *g)
 	sql_query(call, &q, tasks_troubled, .team = g->team->id, .now = call->now,
 		  .recent = call->now - NEWS_MS, .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		add_one(g,
-			(struct need){ .what = CONCERN_TASK,
-				       .name = task_name(call, r.number),
-				       .text = task_trouble(g, &r),
-				       .since = r.since },
-			"cadre task list --status failed,blocked");
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_TASK,
+					     .name = task_name(call, r.number),
+					     .text = task_trouble(g, &r),
+					     .since = r.since },
+			      "cadre task list --status failed,blocked");
 	query_end(&q);
 	return rc;
 }
@@ -192,12 +192,12 @@ static int add_agents(struct gathering *g)
 	sql_query(call, &q, agents_troubled, .team = g->team->id, .now = call->now,
 		  .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		add_one(g,
-			(struct need){ .what = CONCERN_AGENT,
-				       .name = r.name,
-				       .text = agent_trouble(r.status),
-				       .since = r.active_at },
-			"cadre agent list");
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_AGENT,
+					     .name = r.name,
+					     .text = agent_trouble(r.status),
+					     .since = r.active_at },
+			      "cadre agent list");
 	query_end(&q);
 	return rc;
 }
@@ -213,7 +213,8 @@ static int add_workspaces(struct gathering *g)
 	sql_query(call, &q, workspaces_failed, .team = g->team->id,
 		  .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		add_one(g,
+		needs_add_one(
+			g,
 			(struct need){ .what = CONCERN_WORKSPACE,
 				       .name = r.name,
 				       .text = r.fault ? arena_printf(&call->arena,
@@ -252,15 +253,15 @@ static int add_results(struct gathering *g)
 	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
 		  .most = RESULTS_MOST + 1, .limit = needs_most(g));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		add_one(g,
-			(struct need){
-				.what = CONCERN_RESULT,
-				.name = r.sender_name,
-				.text = arena_printf(&call->arena, "has not read %s%s",
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_RESULT,
+					     .name = r.sender_name,
+					     .text = arena_printf(
+						     &call->arena, "has not read %s%s",
 						     results_text(call, r.n),
 						     reading_for(g, r.sender_name)),
-				.since = r.since },
-			"cadre results");
+					     .since = r.since },
+			      "cadre results");
 	query_end(&q);
 	return rc;
 }
@@ -286,7 +287,7 @@ static int add_stopped(struct gathering *g)
 	return 0;
 }
 
-static int add_budgets(struct gathering *g)
+static int needs_add_budgets(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct budget_row b;
@@ -310,7 +311,7 @@ static int add_all(struct gathering *g)
 	int rc;
 
 	if ((!g->needs->counts &&
-	     ((rc = add_stopped(g)) < 0 || (rc = add_budgets(g)) < 0)) ||
+	     ((rc = add_stopped(g)) < 0 || (rc = needs_add_budgets(g)) < 0)) ||
 	    (rc = add_mail(g)) < 0 || (rc = add_acks(g)) < 0 || (rc = add_tasks(g)) < 0 ||
 	    (rc = add_agents(g)) < 0 || (rc = add_workspaces(g)) < 0)
 		return rc;
@@ -329,13 +330,13 @@ static int gather(struct call *call, struct needs *needs, int64_t team)
 
 /* Gathers of all teams while there is room: of those in which mail waits, then of the others in
  * which something may need somebody. */
-static int gather_all(struct call *call, struct needs *needs)
+static int needs_gather_all(struct call *call, struct needs *needs)
 {
 	struct teams_with_mail_row *mail = NULL;
 	struct team_in_need_row next = { 0 };
 	size_t n;
 	int rc = sql_all(call, teams_with_mail, &mail, &n, .now = call->now,
-			 .limit = MAIL_MOST);
+			 .limit = TEAMS_MOST);
 
 	for (size_t i = 0; i < n && rc >= 0 && !needs->full; i++)
 		rc = gather(call, needs, mail[i].team);
@@ -363,7 +364,7 @@ int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
 
 	needs.named = teams.n > 1;
 	if (rc >= 0 && !team)
-		rc = gather_all(call, &needs);
+		rc = needs_gather_all(call, &needs);
 	*rows = needs.rows;
 	*n = needs.n;
 	return rc < 0 ? rc : 0;
@@ -372,5 +373,5 @@ int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
 int needs_count(struct call *call, int64_t team, struct needs *needs)
 {
 	*needs = (struct needs){ .counts = true };
-	return team ? gather(call, needs, team) : gather_all(call, needs);
+	return team ? gather(call, needs, team) : needs_gather_all(call, needs);
 }

@@ -101,7 +101,7 @@ static void beat(uv_timer_t *timer)
 	guest_orphans_ended(timer->data, 0);
 }
 
-static void watch(struct guest *g)
+static void guest_watch(struct guest *g)
 {
 	uv_signal_t *signals[] = { &g->on_child, &g->on_term, &g->on_int };
 	uv_timer_t *timers[] = { &g->beat, &g->again, &g->end };
@@ -163,7 +163,7 @@ static int open_root(struct guest *g, struct fault *f)
 
 /* A state folder has one guest at a time.  The lock is a POSIX lock, which no child
  * inherits: it is free as soon as the guest is dead. */
-static int lock(struct guest *g, struct fault *f)
+static int guest_lock(struct guest *g, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	const char *state = g->options->state;
@@ -262,7 +262,7 @@ static int open_state(struct guest *g, struct fault *f)
 	if (dir_make(state, 0700) || !(g->state = realpath(state, NULL)))
 		return fault_set(f, FAULT_IO, "", "state folder %s: %s", state,
 				 strerror(errno));
-	if (check_state(g, made, f) || lock(g, f))
+	if (check_state(g, made, f) || guest_lock(g, f))
 		return f->code;
 	return open_spool(g, f);
 }
@@ -341,7 +341,7 @@ int guest_main(const struct guest_options *options)
 	g->options = options;
 	g->root = g->lock = -1;
 	g->started = uv_now(&g->loop);
-	watch(g);
+	guest_watch(g);
 	if (guest_open(g, &f)) {
 		char hint[HINT_SIZE];
 

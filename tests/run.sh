@@ -340,9 +340,9 @@ for transcript in $transcripts; do
 	plan "op $transcript" 300 asan $variant/tests/run_op $(size "--way=$((TURN / 4 % 4))" '') "tests/op/$transcript.test"
 done
 
-# in_turn N OF STORY: whether the story, one of so many costly ones, has its turn, or has changed; the
-# others are told.
-in_turn() {
+# has_turn N OF STORY: whether the story, one of OF costly ones, has its turn or has changed.  The last
+# lines name the others.
+has_turn() {
 	[ -z "$words$FULL" ] && [ $((TURN % $2)) != "$1" ] || return 0
 	case $watched in *" ${3#e2e/} "*) return 0 ;; esac
 	echo "$3" >>"$temp/later"
@@ -358,7 +358,7 @@ for story in $stories; do
 	vm/life) ;;
 	vm/*)
 		vms=$((vms + 1))
-		in_turn $((vms % 11)) 11 "$story" || continue
+		has_turn $((vms % 11)) 11 "$story" || continue
 		;;
 	*) continue ;;
 	esac
@@ -369,8 +369,8 @@ n_vm=$planned
 for story in $stories; do
 	case $story in
 	vm/*) ;;
-	e2e/deb) ! in_turn 0 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
-	e2e/permute) ! in_turn 1 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
+	e2e/deb) ! has_turn 0 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
+	e2e/permute) ! has_turn 1 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
 	*clients) ! tests/clients/install --there "$clients_cache" codex || plan_story "$story" sh "tests/$story.sh" ;;
 	*) plan_story "$story" sh "tests/$story.sh" ;;
 	esac

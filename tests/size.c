@@ -227,7 +227,7 @@ static bool grows(const char *op)
 }
 
 /* A check asks at each second door, in turn; at full size all are asked. */
-static bool is_asked(size_t door)
+static bool has_door_turn(size_t door)
 {
 	long step = 2, first = first_of(&step);
 
@@ -332,7 +332,7 @@ static void test_changes_of_large_tasks(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < DOORS; k++)
-		for (size_t i = 0; is_asked(k) && i < sizeof(steps) / sizeof(*steps);
+		for (size_t i = 0; has_door_turn(k) && i < sizeof(steps) / sizeof(*steps);
 		     i++) {
 			json_t *args = json_loads(steps[i][1], 0, NULL), *task;
 
@@ -465,7 +465,7 @@ static void test_directories(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < DOORS; k++) {
-		if (!is_asked(k))
+		if (!has_door_turn(k))
 			continue;
 		json_t *args = json_pack("{ssss}", "workspace", "big/lead", "path", "d");
 		json_t *answer = NULL;

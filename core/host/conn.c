@@ -46,7 +46,7 @@ static void on_written(struct flow *flow, int status)
 		soil(c);
 }
 
-static void send_out(struct conn *c)
+static void conn_send_out(struct conn *c)
 {
 	if (c->closing)
 		return;
@@ -70,7 +70,7 @@ void conn_flush(struct host *host)
 		c->is_dirty = false;
 		if (c->closing)
 			continue;
-		send_out(c);
+		conn_send_out(c);
 		if (!c->closing) {
 			release_held(c);
 			read_on(c);
@@ -263,7 +263,7 @@ void conn_cancel(struct conn *c, const char *id, bool gone)
 	forsake_job(c, job);
 }
 
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct conn *c = stream->data;
 	size_t used = 0;
@@ -312,7 +312,7 @@ static void read_on(struct conn *c)
 	}
 	if (c->stopped && !c->closing && !c->ended && c->rest.len == 0) {
 		c->stopped = false;
-		uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes);
+		uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes);
 	}
 }
 
@@ -415,7 +415,7 @@ void conn_answer(struct job *job)
 	/* A large answer is sent and counted at once: many of them in one turn of the loop
 	 * would be too much. */
 	if (large)
-		send_out(c);
+		conn_send_out(c);
 	soil(c);
 	if (c->told && !c->closing)
 		conn_close(c);
@@ -591,7 +591,7 @@ void conn_accept(struct host *host)
 	c->identity.team = host->home->settings.config.team_default;
 	if (uv_accept((uv_stream_t *)&host->listener, (uv_stream_t *)&c->pipe) ||
 	    !peer_known(c) || !crowd_enter(c) ||
-	    uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes))
+	    uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes))
 		conn_close(c);
 }
 
@@ -609,7 +609,7 @@ void conn_adopt(struct host *host, int fd, const struct identity *who, bool gree
 	if (uv_pipe_open(&c->pipe, fd)) {
 		close(fd);
 		conn_close(c);
-	} else if (uv_read_start((uv_stream_t *)&c->pipe, on_room, on_bytes)) {
+	} else if (uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes)) {
 		conn_close(c);
 	}
 }

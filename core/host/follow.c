@@ -16,7 +16,7 @@ struct page {
 /* --- on a reader --------------------------------------------------------------- */
 
 /* The page is read with a call's macros; the call itself is not run. */
-static void read_page(struct job *job, struct store *store)
+static void follow_read_page(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
 	struct page *page = arena_alloc(&call->arena, sizeof(*page));
@@ -113,7 +113,7 @@ static void read_next(struct host *host)
 
 	job->owner = host;
 	job->number = host->follow.position;
-	job->read = read_page;
+	job->read = follow_read_page;
 	job->done = on_page;
 	host->follow.reading = true;
 	host->follow.again = false;
@@ -162,7 +162,7 @@ static void on_net(uv_timer_t *net)
 	follow_poke(host);
 }
 
-static void on_end(struct job *job)
+static void follow_on_end(struct job *job)
 {
 	struct host *host = job->owner;
 	struct follow *w = &host->follow;
@@ -201,7 +201,7 @@ void follow_want(struct host *host)
 	job = job_new(&host->jobs);
 	job->owner = host;
 	job->read = read_end;
-	job->done = on_end;
+	job->done = follow_on_end;
 	w->reading = true;
 	host_read(host, job);
 }

@@ -99,7 +99,7 @@ static int delay(struct call *call, int64_t message, const struct draft *d,
 }
 
 /* Puts a delayed copy into its inbox, as if it were sent now. */
-static int come(struct call *call, const struct delayed_due_row *r)
+static int deliver_copy(struct call *call, const struct delayed_due_row *r)
 {
 	const struct caller was = call->caller;
 	int rc = sql_run(call, delayed_drop, .message = r->message, .agent = r->agent);
@@ -130,7 +130,7 @@ int message_delayed_come(struct call *call, int64_t agent, int64_t most)
 			 .limit = most);
 
 	for (size_t i = 0; i < n && rc >= 0; i++)
-		rc = come(call, &all[i]);
+		rc = deliver_copy(call, &all[i]);
 	return rc < 0 ? rc : (int)n;
 }
 

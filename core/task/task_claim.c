@@ -86,8 +86,8 @@ static int64_t lease_ms(const struct call *call, const struct task_claim_in *in)
 }
 
 /* Claims a task for an agent: 1, or 0 when the statement has let another win. */
-static int take(struct call *call, int64_t task, const struct agent_row *a,
-		int64_t lease_ms)
+static int claim_take(struct call *call, int64_t task, const struct agent_row *a,
+		      int64_t lease_ms)
 {
 	return sql_run(call, task_claim, .id = task, .agent = a->id,
 		       .generation = a->generation, .lease_ms = lease_ms,
@@ -104,7 +104,7 @@ static int claim_named(struct call *call, const struct task_claim_in *in,
 	if ((rc = task_find(call, in->task, &t)) < 0)
 		return rc;
 	*won = (struct task_best_row){ .id = t.id, .epoch = t.epoch };
-	rc = take(call, t.id, a, lease_ms(call, in));
+	rc = claim_take(call, t.id, a, lease_ms(call, in));
 	return rc == 0 ? not_claimable(call, &t) : rc;
 }
 
@@ -137,7 +137,7 @@ static int claim_best(struct call *call, const struct task_claim_in *in,
 
 	if (rc < 0 || (rc = find_best(call, a->id, won)) <= 0)
 		return rc;
-	return take(call, won->id, a, lease_ms(call, in));
+	return claim_take(call, won->id, a, lease_ms(call, in));
 }
 
 /* Tells a caller for whom there was nothing to claim how much there is to wait for. */
@@ -160,7 +160,7 @@ static int nothing_ready(struct call *call, const struct task_claim_in *in,
  *
  * Handlers read like the specification, since all that is not about tasks was done before.
  * Without a task's id claim_best() asks for the best one that is ready; with one,
- * claim_named() takes that.  Look at what take() returns: 1 if the statement has changed a
+ * claim_named() takes that.  Look at what claim_take() returns: 1 if the statement has changed a
  * row, 0 if it has not.  That number is the whole decision.  There is no "read the state,
  * see that it is pending, then write": between the two somebody could come, in this process
  * or another, now or when a later version runs batches side by side.
@@ -218,7 +218,7 @@ int task_claim(struct call *call, const struct task_claim_in *in,
 int task_dispatch(struct call *call, struct task_row *t, const struct agent_row *to,
 		  int64_t lease_ms)
 {
-	int rc = take(call, t->id, to, lease_ms);
+	int rc = claim_take(call, t->id, to, lease_ms);
 
 	if (rc < 0)
 		return rc;

@@ -95,7 +95,7 @@ bool note_take(struct call *call, struct note *note)
 }
 
 /* Lists the newest of `all` notes, as many as fit, in the order in which they were written. */
-static int tell_notes(struct call *call, int64_t task, int64_t all, struct task *out)
+static int show_notes(struct call *call, int64_t task, int64_t all, struct task *out)
 {
 	struct task_notes_row r;
 	struct query q;
@@ -150,7 +150,7 @@ static int tell_parts(struct call *call, const struct task_whole_row *t, struct 
 	if (rc >= 0 && (t->parts & TASK_HAS_CRITERIA))
 		rc = tell_criteria(call, t->id, out);
 	if (rc >= 0 && (t->parts & TASK_HAS_NOTES))
-		rc = tell_notes(call, t->id, t->notes, out);
+		rc = show_notes(call, t->id, t->notes, out);
 	return rc;
 }
 

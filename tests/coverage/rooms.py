@@ -69,7 +69,7 @@ if renew:
 gone = sorted(floors.keys() - rooms.keys())
 if renew:
     gone = new = []
-if "--report" in sys.argv[3:]:
+elif "--report" in sys.argv[3:]:
     below = gone = new = []
 for room in below:
     print(f"{room} is below its floor: its new lines need tests")

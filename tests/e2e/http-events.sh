@@ -140,6 +140,8 @@ def receive(s, mark, most): # until the mark has come so often; it may come in t
     n, end = 0, b""
     while n < most:
         data = s.recv(65536)
+        if b"HTTP/1.1 4" in data or b"HTTP/1.1 5" in data:
+            sys.exit("a request failed: %r" % data[:300])
         if not data:
             sys.exit("cut off after %d of %d" % (n, most))
         n += (end + data).count(mark)

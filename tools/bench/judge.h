@@ -15,9 +15,8 @@
 
 enum { JUDGE_ROUNDS = 16, JUDGE_REPEATS = 3 };
 
-#define JUDGE_SPREAD 1.5 /* the base's slowest and quickest round are noisy beyond it */
-#define JUDGE_OTHERS \
-	0.2 /* share of other processes in the machine, from which a line is noisy */
+#define JUDGE_SPREAD 1.5 /* a line is noisy where the base's rounds differ by more */
+#define JUDGE_OTHERS 0.2 /* so it is where others had a larger share of the machine */
 
 /* Rounds in turn; zeroed before the first. */
 struct judge {

@@ -17,7 +17,7 @@ static const char tables[] =
 	" ' || '', '' || ') FROM pragma_table_info(t.name)) || ' || '');'' FROM ' || t.name"
 	" FROM sqlite_schema t WHERE t.type = 'table'";
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+static sqlite3_stmt *schema_prepare(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
 
@@ -28,7 +28,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 	return st;
 }
 
-static bool next_row(sqlite3 *db, sqlite3_stmt *st)
+static bool schema_next_row(sqlite3 *db, sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
 
@@ -41,12 +41,13 @@ static bool next_row(sqlite3 *db, sqlite3_stmt *st)
 
 static void put_objects(const struct sqlgen_build *b)
 {
-	sqlite3_stmt *st = prepare(b->db, "SELECT type, name, tbl_name, coalesce(sql, '')"
+	sqlite3_stmt *st = schema_prepare(b->db,
+					  "SELECT type, name, tbl_name, coalesce(sql, '')"
 					  " FROM sqlite_schema ORDER BY type, name");
 	int n = 0;
 
 	printf("\nconst struct schema_object schema_table[] = {\n");
-	for (; next_row(b->db, st); n++) {
+	for (; schema_next_row(b->db, st); n++) {
 		printf("\t{ .type = \"%s\", .name = \"%s\", .table = \"%s\", .sql =",
 		       sqlite3_column_text(st, 0), sqlite3_column_text(st, 1),
 		       sqlite3_column_text(st, 2));
@@ -59,12 +60,12 @@ static void put_objects(const struct sqlgen_build *b)
 
 static void put_rows(const struct sqlgen_build *b)
 {
-	sqlite3_stmt *query = prepare(b->db, tables), *row;
+	sqlite3_stmt *query = schema_prepare(b->db, tables), *row;
 
 	printf("const char schema_rows[] =");
-	while (next_row(b->db, query)) {
-		row = prepare(b->db, (const char *)sqlite3_column_text(query, 0));
-		while (next_row(b->db, row))
+	while (schema_next_row(b->db, query)) {
+		row = schema_prepare(b->db, (const char *)sqlite3_column_text(query, 0));
+		while (schema_next_row(b->db, row))
 			put_string((const char *)sqlite3_column_text(row, 0));
 		sqlite3_finalize(row);
 	}

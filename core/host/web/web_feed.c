@@ -119,7 +119,7 @@ static bool is_told(const struct reading *reading, const struct event_line_row *
 	return may_end((int)row->kind);
 }
 
-static void read_page(struct job *job, struct store *store)
+static void feed_read_page(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
 	struct page *page = arena_alloc(&call->arena, sizeof(*page));
@@ -368,7 +368,7 @@ void web_feed_poke(struct host *host)
 	}
 	job->owner = reading;
 	job->number = feed->position;
-	job->read = read_page;
+	job->read = feed_read_page;
 	job->done = on_page;
 	feed->reading = true;
 	host_read(host, job);
