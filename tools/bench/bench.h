@@ -42,6 +42,9 @@ struct bench {
 	const char *name;
 	int (*run)(struct bench_ground *g);
 	struct line lines[BENCH_LINES]; /* to the first without a name */
+	/* Two processes that wake each other: between two cores, they measure how long the
+	 * machine takes to wake one. */
+	bool on_one_core;
 };
 
 extern const struct bench bench_table[]; /* ends with a NULL name */
@@ -110,6 +113,7 @@ int bench_reads(struct bench_ground *g);
 int bench_process(struct bench_ground *g);
 int bench_mcp(struct bench_ground *g);
 int bench_web(struct bench_ground *g);
+int bench_web_many(struct bench_ground *g);
 int bench_mirror(struct bench_ground *g);
 int bench_file(struct bench_ground *g);
 int bench_boot(struct bench_ground *g);

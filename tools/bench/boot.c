@@ -108,9 +108,11 @@ static int end_vm(struct stage *s, const char *args, pid_t pid)
 {
 	int64_t until = bench_now() + PATIENCE_S * INT64_C(1000000000);
 	struct process vm = { 0 };
+	char confirmed[220];
 
 	pid_find(pid, &vm);
-	if (stage_call(s, "workspace.destroy", args, NULL))
+	snprintf(confirmed, sizeof(confirmed), "{\"confirm\":true,%s", args + 1);
+	if (stage_call(s, "workspace.destroy", confirmed, NULL))
 		return -1;
 	while (pid_alive(&vm)) {
 		if (bench_now() > until)

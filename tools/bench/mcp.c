@@ -2,7 +2,6 @@
  * Measures `cadre mcp`: the time until its first answer, and a read through it.
  */
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -196,22 +195,9 @@ static int start_round(struct stage *s, struct answerer *a, const char *file,
 	return 0;
 }
 
-/* Keeps this process, and those that it starts, on one core: between two, a line measures how long
- * the machine takes to wake one. */
-static int share_core(cpu_set_t *before)
+int bench_mcp(struct bench_ground *g)
 {
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	return sched_getaffinity(0, sizeof(*before), before) ||
-			       sched_setaffinity(0, sizeof(one), &one)
-		       ? bench_fail("no core of its own: %m")
-		       : 0;
-}
-
-static int measure(struct bench_ground *g, struct judge *start, struct judge *read)
-{
+	struct judge start = { 0 }, read = { 0 };
 	struct stage *s = stage_new(g, "mcp", 2, 0, true);
 	struct answerer a = { .line = xcalloc(1, LINE) };
 	char file[300];
@@ -219,24 +205,11 @@ static int measure(struct bench_ground *g, struct judge *start, struct judge *re
 
 	rc = s ? floor_process_file(g, file) : -1;
 	for (int i = 0; i < ROUNDS && rc == 0 && score_due(g, "mcp-start"); i++)
-		rc = start_round(s, &a, file, start);
+		rc = start_round(s, &a, file, &start);
 	if (rc == 0 && score_due(g, "mcp-read"))
-		rc = reads(s, &a, read);
+		rc = reads(s, &a, &read);
 	free(a.line);
 	stage_free(s);
-	return rc;
-}
-
-int bench_mcp(struct bench_ground *g)
-{
-	struct judge start = { 0 }, read = { 0 };
-	cpu_set_t before;
-	int rc;
-
-	if (share_core(&before))
-		return -1;
-	rc = measure(g, &start, &read);
-	sched_setaffinity(0, sizeof(before), &before);
 	if (rc)
 		return -1;
 	score_rounds(g, "mcp-start", &start);

@@ -93,12 +93,15 @@ const struct bench bench_table[] = {
 	{ "mcp", bench_mcp, {
 		{ "mcp-start", "ms", AT_MOST, 1.5, "time until `cadre mcp` answers", READS_ROW },
 		{ "mcp-read", "us", AT_MOST, 8,
-		  "time of a read over MCP, all on one core", "a pipe that echoes as many bytes" } } },
+		  "time of a read over MCP", "a pipe that echoes as many bytes" } },
+	  .on_one_core = true },
 	{ "web", bench_web, {
 		{ "http-get", "us", AT_MOST_OVER, 60,
 		  "time of a request over HTTP", "a server that parses it and says a constant" },
 		{ "http-mcp", "us", AT_MOST_OVER, 60,
-		  "time of a tool of MCP over HTTP", "a request of the same operation" },
+		  "time of a tool of MCP over HTTP", "a request of the same operation" } },
+	  .on_one_core = true },
+	{ "web-many", bench_web_many, {
 		{ "http-send-64", "sends/s", AT_LEAST, 0.9,
 		  "messages a second of 64 clients over HTTP", "the same at the host's socket" },
 		{ "http-follow", "sends/s", AT_LEAST, 0.95,
