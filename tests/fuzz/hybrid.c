@@ -42,7 +42,7 @@ static int listen_once(void)
 
 	assert(mkdtemp(folder));
 	snprintf(vmm.path, sizeof(vmm.path), "%s/v", folder);
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s", vmm.path);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%.100s", vmm.path);
 	assert(fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof(at)) &&
 	       !listen(fd, 4));
 	atexit(clean);

@@ -216,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char hello[] =
 		"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\","
 		"\"params\":{\"protocolVersion\":\"2025-03-26\"}}";
-	static const struct home home = {
+	static struct home home = {
 		.identity = { .level = WHO_OPERATOR, .team = "alpha", .agent = "bob" }
 	};
 	struct mcp_options o = { .home = &home, .toolsets = "all", .send = hold_to_json };
