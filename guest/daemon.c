@@ -115,7 +115,6 @@ static void duty_done(struct proc *run)
 		return;
 	store(d);
 	guest_assignment_work(d->guest);
-	guest_assignment_beat(d->guest);
 }
 
 /* --- an assignment's start --------------------------------------------------------- */
@@ -184,12 +183,16 @@ static int refuse(struct guest *g, struct guest_assignment *d, int code,
 	return rc;
 }
 
+/* Begins a command, or stores why it cannot be: *told becomes whether the hosts know of all.
+ * They hear of the command before it runs, since it may speak of its task at once, and a task
+ * that ends calls off the commands that wait for it. */
 static int begin(struct guest *g, struct guest_assignment *d,
-		 const struct spool_assignment_row *as, struct arena *a)
+		 const struct spool_assignment_row *as, struct arena *a, bool *told)
 {
 	struct fault f = { 0 };
 	int code, rc;
 
+	*told = false;
 	d->message_id = xstrdup(as->message_id);
 	code = prepare(g, d, as, a, &f);
 	if (code) {
@@ -200,11 +203,14 @@ static int begin(struct guest *g, struct guest_assignment *d,
 	d->run->owner = d;
 	d->run->done = duty_done;
 	rc = spool_start(g->spool, d->message_id, d->task_id, clock_wall_ms(), &f);
-	if (rc)
+	if (rc) {
 		leave(d); /* it is still at the gate */
-	else
-		proc_go(d->run);
-	return rc;
+		return rc;
+	}
+	guest_assignment_beat(g);
+	*told = true;
+	proc_go(d->run);
+	return 0;
 }
 
 static struct guest_assignment *free_place(struct guest *g)
@@ -223,7 +229,6 @@ static void try_again(uv_timer_t *timer)
 		if (g->duties[i].run && g->duties[i].run->over)
 			store(&g->duties[i]);
 	guest_assignment_work(g);
-	guest_assignment_beat(g);
 }
 
 void guest_assignment_work(struct guest *g)
@@ -231,7 +236,7 @@ void guest_assignment_work(struct guest *g)
 	struct spool_assignment_row as;
 	struct arena a = { 0 };
 	struct fault f = { 0 };
-	bool later = false;
+	bool later = false, told = false;
 	struct guest_assignment *d;
 	int rc = 1;
 
@@ -239,7 +244,7 @@ void guest_assignment_work(struct guest *g)
 	       (d = free_place(g))) {
 		d->guest = g;
 		rc = spool_next(g->spool, &a, &as, &f);
-		if (rc > 0 && begin(g, d, &as, &a))
+		if (rc > 0 && begin(g, d, &as, &a, &told))
 			rc = -1;
 		arena_release(&a);
 	}
@@ -249,6 +254,8 @@ void guest_assignment_work(struct guest *g)
 		guest_check(g);
 	if ((rc < 0 || later) && !g->stopping)
 		uv_timer_start(&g->again, try_again, RETRY_MS, 0);
+	if (!told)
+		guest_assignment_beat(g);
 }
 
 /* --- pushes --------------------------------------------------------------------------- */
@@ -325,10 +332,8 @@ static int take(struct guest_request *q, const struct pushed *m, struct fault *f
 		return rc;
 	}
 	guest_request_answer(q, "Ok", NULL);
-	if (work) {
+	if (work)
 		guest_assignment_work(g);
-		guest_assignment_beat(g);
-	}
 	return 0;
 }
 

@@ -53,7 +53,6 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 		guest_assignment_call_off(g);
 	}
 	g->spool_settled = true;
-	guest_assignment_work(g);
 	return 0;
 }
 
@@ -124,7 +123,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
 	guest_request_answer(q, "Hello", &own);
-	guest_assignment_beat(g); /* what waits is told at once */
+	guest_assignment_work(g);
 	return 0;
 }
 

@@ -35,9 +35,9 @@ int answer_list(struct guest_request *q, struct fault *f);
 int answer_message(struct guest_request *q, struct fault *f);
 int answer_push(struct guest_request *q, struct fault *f);
 int answer_results(struct guest_request *q, struct fault *f);
-/* Starts what waits while fewer than four run. */
+/* Starts what waits while fewer than four run, and tells the hosts what runs and what is there. */
 void guest_assignment_work(struct guest *g);
-void guest_assignment_beat(struct guest *g);
+void guest_assignment_beat(struct guest *g); /* tells it without starting anything */
 void guest_assignment_call_off(struct guest *g); /* all that runs */
 
 #endif

@@ -47,11 +47,13 @@ cadre up >/dev/null || bad "up again"
 until_is no runs pid003
 until_is 'called off' cadre result 003 --team red # polls: as above
 
-# Ended by its worker from within: it may say goodbye.
-cadre task create "from within" --team red >/dev/null
-cadre task assign 004 w --team red \
-	--command "$CADRE done 004 fine; sleep 0.2; echo goodbye" >/dev/null || bad "assign 004"
-waited 0 result 004 --team red
-is 0 goodbye cadre result 004 --team red
-cadre task show 004 --team red | grep -q fine || bad "its worker did not complete it"
+# Ended by its worker from within, as the first thing that the command does: it may say goodbye.
+for id in 004 005 006 007 008 009 010 011; do
+	cadre task create "from within" --team red >/dev/null
+	cadre task assign "$id" w --team red \
+		--command "$CADRE done $id fine; echo goodbye" >/dev/null || bad "assign $id"
+	waited 0 result "$id" --team red
+	is 0 goodbye cadre result "$id" --team red
+	cadre task show "$id" --team red | grep -q fine || bad "its worker did not complete $id"
+done
 exit $failed

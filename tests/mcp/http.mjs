@@ -238,7 +238,7 @@ export async function httpKilled(w) {
 	judgeFollowers(w.log(first), seen);
 }
 
-// Somebody who sends all the time, with a host and without; the function that it returns ends it, and
+// Somebody who sends again and again, with a host and without; the function that it returns ends it, and
 // tells how many messages there are.
 function writeOn(w) {
 	let sent = 0, over = false;
@@ -246,6 +246,7 @@ function writeOn(w) {
 		while (!over) {
 			const child = spawn(w.command, ['send', 'carol', `message ${sent}`, '--team', 'alpha'], { env: w.env(), stdio: 'ignore' });
 			sent += (await once(child, 'exit'))[0] === 0;
+			await rest(30);
 		}
 	})();
 	return async () => {

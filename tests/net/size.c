@@ -39,7 +39,8 @@ static void fill(struct net_member *m, size_t n, uint32_t base)
 					    .inter_vm = true,
 					    .internet = i % 2,
 					    .all_ports = true };
-		snprintf(m[i].tap, sizeof(m[i].tap), "cd%08x-c0de", 0x1000u + (unsigned)i);
+		snprintf(m[i].tap, sizeof(m[i].tap), "cd%08x-c0de",
+			 0x1000u + (unsigned)i);
 	}
 }
 

@@ -12,6 +12,7 @@
 
 enum {
 	SILENT_MS = 16000, /* three heartbeats and a bit */
+	UNDER_WAY_MOST = 6, /* four commands may begin beside one that ends */
 };
 
 /* --- heartbeats ------------------------------------------------------------------ */
@@ -23,7 +24,7 @@ static void beat_done(struct hosted_guest *t)
 {
 	struct job *newer = t->daemon.newer;
 
-	t->daemon.checking = false;
+	t->daemon.under_way--;
 	t->daemon.newer = NULL;
 	if (newer && !t->closing)
 		note_beat(t, newer);
@@ -45,7 +46,7 @@ static void on_written(struct job *job)
 /* A heartbeat that is worth a row; `job` has its arguments. */
 static void write_beat(struct hosted_guest *t, struct job *job)
 {
-	t->daemon.checking = true;
+	t->daemon.under_way++;
 	hosted_guest_keep(t);
 	host_submit(t->host, job);
 }
@@ -74,6 +75,7 @@ static void on_leases(struct job *job)
 	job->read = NULL;
 	job->done = on_written;
 	if (ending && !t->closing) {
+		t->daemon.under_way--; /* the look at the leases; now it is written */
 		write_beat(t, job);
 		hosted_guest_let_go(t);
 	} else {
@@ -149,7 +151,7 @@ static void note_beat(struct hosted_guest *t, struct job *job)
 	job->done = on_leases;
 	job->call.now = clock_wall_ms();
 	job->ready = arena_mark(&job->call.arena);
-	d->checking = true;
+	d->under_way++;
 	hosted_guest_keep(t);
 	host_read(t->host, job);
 }
@@ -157,17 +159,22 @@ static void note_beat(struct hosted_guest *t, struct job *job)
 static void hear_beat(struct hosted_guest *t, const struct wire_heartbeat *beat)
 {
 	struct daemon *d = &t->daemon;
+	struct job *job;
 
 	if (!t->agent)
 		return;
 	if (beat->has_spool_seq && beat->spool_seq > t->spool_seq)
 		t->spool_seq = beat->spool_seq;
-	if (!d->checking) {
-		note_beat(t, beat_job(t, beat));
-		return;
-	}
+	job = beat_job(t, beat);
 	job_free(d->newer);
-	d->newer = beat_job(t, beat);
+	d->newer = NULL;
+	/* A command that begins may end its task at once, which calls off those that have not begun:
+	 * so this heartbeat is not to come behind that. */
+	if (!d->under_way || (d->under_way < UNDER_WAY_MOST && beat->n_running > 0 &&
+			      hash_of(job->call.in) != d->beat_hash))
+		note_beat(t, job);
+	else
+		d->newer = job;
 }
 
 void daemon_beat(struct hosted_guest *t, struct packet *heartbeat)

@@ -40,8 +40,8 @@ struct daemon {
 	uint64_t beat_hash; /* of what runs, as last written down */
 	bool known; /* a heartbeat since the guest is up */
 	bool works, offline;
-	bool checking; /* one is being written down ... */
-	struct job *newer; /* ... and this came meanwhile; NULL: none */
+	int under_way; /* so many are being written down ... */
+	struct job *newer; /* ... and this waits for one of them; NULL: none */
 	bool polling, poll_again;
 	bool told; /* it has said since that there are results */
 	struct collect *collect; /* results that are being stored, or were */
