@@ -65,8 +65,6 @@ static void halt(struct guest *g, bool on)
 		proc_halt(run, on);
 	if (on || was)
 		guest_halt_orphans(g, on);
-	if (!on)
-		guest_assignment_work(g);
 }
 
 static int answer_halt(struct guest_request *q, struct fault *f)
@@ -76,6 +74,7 @@ static int answer_halt(struct guest_request *q, struct fault *f)
 	(void)f;
 	halt(q->guest, in->on);
 	guest_request_answer(q, "Ok", NULL);
+	guest_assignment_work(q->guest);
 	return 0;
 }
 
@@ -122,7 +121,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
-	guest_request_answer(q, "Hello", &own);
+	guest_request_answer(q, "Hello", &own); /* the first that this peer hears */
 	guest_assignment_work(g);
 	return 0;
 }

@@ -369,8 +369,8 @@ n_vm=$planned
 for story in $stories; do
 	case $story in
 	vm/*) ;;
-	e2e/deb) ! has_turn 0 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
-	e2e/permute) ! has_turn 1 2 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
+	e2e/deb) ! has_turn 0 3 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
+	e2e/permute) ! has_turn 1 3 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
 	*clients) ! tests/clients/install --there "$clients_cache" codex || plan_story "$story" sh "tests/$story.sh" ;;
 	*) plan_story "$story" sh "tests/$story.sh" ;;
 	esac
@@ -387,6 +387,7 @@ for name in $(bases tests/*.c); do
 	power) program power 900 release $(size 2 50) --fs=ext4 ;;
 	soak) program soak 400 release $(size 10 120) counts ;; # judges what is counted, no times
 	steps) program steps 120 release ;;
+	size) ! has_turn 2 3 size || plan_story size build/VARIANT/tests/size ;;
 	*) plan_story "$name" "build/VARIANT/tests/$name" ;;
 	esac
 done
