@@ -70,11 +70,12 @@ static void halt(struct guest *g, bool on)
 static int answer_halt(struct guest_request *q, struct fault *f)
 {
 	const struct wire_halt *in = q->body;
+	struct guest *g = q->guest;
 
 	(void)f;
-	halt(q->guest, in->on);
-	guest_request_answer(q, "Ok", NULL);
-	guest_assignment_work(q->guest);
+	halt(g, in->on);
+	guest_request_answer(q, "Ok", NULL); /* which frees it */
+	guest_assignment_work(g);
 	return 0;
 }
 
