@@ -52,6 +52,30 @@ void guest_start(struct fixture *x)
 	}
 }
 
+static bool connects(const struct fixture *x, const char *socket_name, int fd)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", x->state, socket_name);
+	return connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
+}
+
+/* A child between fork and its first steps holds a killed guest's socket for an instant. */
+static void wait_for_refusal(const struct fixture *x, const char *socket_name)
+{
+	bool held = true;
+
+	for (int i = 0; held && i < 500; i++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		if (i)
+			pause_ms(10);
+		held = connects(x, socket_name, fd);
+		close(fd);
+	}
+	assert_false(held);
+}
+
 void guest_kill(struct fixture *x, int signal)
 {
 	int status;
@@ -63,6 +87,8 @@ void guest_kill(struct fixture *x, int signal)
 		assert_int_equal(WEXITSTATUS(status), 0);
 	}
 	x->pid = 0;
+	wait_for_refusal(x, "control.sock");
+	wait_for_refusal(x, "relay.sock");
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind,
@@ -104,16 +130,14 @@ int fixture_teardown(void **state)
 
 int dial(const struct fixture *x, const char *socket_name)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(at.sun_path, sizeof(at.sun_path), "%s/%s", x->state, socket_name);
 	for (int i = 0; i < 500; i++) {
-		if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+		if (connects(x, socket_name, fd))
 			return fd;
 		pause_ms(10);
 	}
-	fail_msg("nobody listens at %s", at.sun_path);
+	fail_msg("nobody listens at %s/%s", x->state, socket_name);
 	return -1;
 }
 
@@ -124,13 +148,6 @@ int dial_hello(const struct fixture *x, const char *socket_name)
 	int fd = dial(x, socket_name);
 	json_t *hello = ask(fd, said);
 
-	/* A child between fork and its first steps holds a killed guest's
-	 * socket for an instant. */
-	for (int i = 0; i < 5 && !hello; i++) {
-		close(fd);
-		fd = dial(x, socket_name);
-		hello = ask(fd, said);
-	}
 	assert_string_equal(text_at(hello, "type"), "Hello");
 	assert_string_equal(text_at(hello, "workspace"), x->workspace);
 	json_decref(hello);

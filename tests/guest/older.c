@@ -35,12 +35,6 @@ static int dial_as(const struct fixture *x, const char *role, const char *knows,
 	int fd = dial(x, "control.sock");
 	json_t *hello = say_hello(fd, role, knows, count);
 
-	/* As in dial_hello(): a killed guest's socket may be held for an instant. */
-	for (int i = 0; i < 5 && !hello; i++) {
-		close(fd);
-		fd = dial(x, "control.sock");
-		hello = say_hello(fd, role, knows, count);
-	}
 	assert_string_equal(text_at(hello, "type"), "Hello");
 	snprintf(spool, sizeof(spool), "%s", text_at(hello, "spool"));
 	seq = int_at(hello, "spool_seq");
