@@ -13,11 +13,12 @@ block "$docs/workflows.md" 'A team in VMs' | sed 's/cadre init && //; /^cadre te
 timeout 600 sh -eu -c '. ./typed' >out 2>err </dev/null || { bad "it failed"; tail -n 5 out err; }
 grep -q 'I am in a VM' out || { bad "no answer from the VM"; cat out err; }
 grep -q 'seen by lab-worker-1' out || bad "no turn in the VM"
-cadre agent update worker-1 --team lab --runner 'cat; trap "echo stopped; exit 1" INT; while :; do sleep 1; done' >/dev/null || bad "update"
+cadre agent update worker-1 --team lab --runner 'trap "echo stopped; exit 1" INT; cat; while :; do sleep 1; done' >/dev/null || bad "update"
 cadre send --team lab worker-1 'work for long' >/dev/null
 turns() { sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM v_turn WHERE $1"; }
 until_is '^1$' turns "text LIKE '%work for long%'"
 cadre agent say --team lab worker-1 'stop' >/dev/null || bad "say"
 until_is '^1$' turns "state = 'interrupted' AND text LIKE '%stopped%'"
+[ $failed = 0 ] || sqlite3 "$CADRE_HOME/state.db" 'SELECT state, reason, text FROM v_turn'
 finish
 exit $failed

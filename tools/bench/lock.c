@@ -50,7 +50,7 @@ static int write_on(const char *path, struct shared *w, int me)
 
 	snprintf(turn, sizeof(turn), "%s.turn", path);
 	fd = open(turn, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	/* They open it at once, and the first of them may look through its log. */
+	/* Writers open the file at once; the first of them may look through the log. */
 	rc = fd < 0 || sqlite3_open(path, &db) != SQLITE_OK ||
 	     sqlite3_busy_timeout(db, 10000) != SQLITE_OK ||
 	     sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) !=
