@@ -37,14 +37,16 @@ struct line {
 	const char *what, *beside; /* for docs/speed.md; beside NULL: nothing */
 };
 
+/* The cores that a program gets.  Two processes that wake each other share one: between two cores,
+ * they measure how long the machine takes to wake one. */
+enum bench_cores { ANY_CORE, ONE_CORE };
+
 /* A program that measures lines. */
 struct bench {
 	const char *name;
 	int (*run)(struct bench_ground *g);
+	enum bench_cores cores;
 	struct line lines[BENCH_LINES]; /* to the first without a name */
-	/* Two processes that wake each other: between two cores, they measure how long the
-	 * machine takes to wake one. */
-	bool on_one_core;
 };
 
 extern const struct bench bench_table[]; /* ends with a NULL name */
@@ -114,6 +116,7 @@ int bench_process(struct bench_ground *g);
 int bench_mcp(struct bench_ground *g);
 int bench_web(struct bench_ground *g);
 int bench_web_many(struct bench_ground *g);
+int bench_followers(struct bench_ground *g);
 int bench_mirror(struct bench_ground *g);
 int bench_file(struct bench_ground *g);
 int bench_boot(struct bench_ground *g);

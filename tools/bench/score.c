@@ -114,7 +114,7 @@ static int score_measure(struct bench_ground *g, const struct bench *b)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_getaffinity(0, sizeof(all), &all);
-	if (b->on_one_core && sched_setaffinity(0, sizeof(one), &one))
+	if (b->cores == ONE_CORE && sched_setaffinity(0, sizeof(one), &one))
 		return bench_fail("%s: no core of its own: %m", b->name);
 	rc = b->run(g);
 	sched_setaffinity(0, sizeof(all), &all);

@@ -229,6 +229,14 @@ static int compare_sends(struct bench_ground *g, const struct stage *s,
 	return 0;
 }
 
+/* The socket of a host's web. */
+static void web_socket(const struct stage *s, char out[300])
+{
+	const char *own = s->home.socket;
+
+	snprintf(out, 300, "%.*s/http.sock", (int)(strrchr(own, '/') - own), own);
+}
+
 /* --- followers ------------------------------------------------------------------------------ */
 
 /* Follows the log of a team in which nothing happens. */
@@ -248,9 +256,9 @@ static int follow(const char *socket)
 	return fd;
 }
 
-/* Sends at a host that has followers beside sends at one that has none.  The disk differs from one
- * second to the next by more than is wanted, so a round is the sum of many short runs, and each of
- * the two begins every other pair. */
+/* Sends at a host that has followers beside sends at one that has none; neither has another past.
+ * The disk differs from one second to the next by more than is wanted, so a round is the sum of
+ * many short runs, and each of the two begins every other pair. */
 static int compare_followed(const struct bench_ground *g, const struct stage *followed,
 			    const struct stage *alone, struct judge *j)
 {
@@ -274,32 +282,30 @@ static int compare_followed(const struct bench_ground *g, const struct stage *fo
 	return 0;
 }
 
-static int compare_followers(struct bench_ground *g, const struct stage *s,
-			     const char *socket, struct judge *j, double *mib)
+static int compare_followers(const struct bench_ground *g, const struct stage *followed,
+			     const struct stage *alone, struct judge *j, double *mib)
 {
-	struct stage *alone = stage_new(g, "alone", CLIENTS, 0, true);
 	int *fds = xcalloc(FOLLOWERS, sizeof(*fds));
 	struct rlimit before, r;
-	int rc = -1;
+	char socket[300];
+	int rc = 0;
 
+	web_socket(followed, socket);
 	getrlimit(RLIMIT_NOFILE, &before);
 	r = before;
 	r.rlim_cur = FOLLOWERS + 200;
 	r.rlim_max = r.rlim_max < r.rlim_cur ? r.rlim_cur : r.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &r))
-		bench_fail("%d descriptors cannot be had: %m", FOLLOWERS);
-	else if (alone)
-		rc = 0;
-	*mib = -bench_resident(s->host);
+		rc = bench_fail("%d descriptors cannot be had: %m", FOLLOWERS);
+	*mib = -bench_resident(followed->host);
 	for (int i = 0; i < FOLLOWERS && rc == 0; i++)
 		rc = (fds[i] = follow(socket)) < 0 ? -1 : 0;
-	*mib += bench_resident(s->host);
+	*mib += bench_resident(followed->host);
 	if (rc == 0 && score_due(g, "http-follow"))
-		rc = compare_followed(g, s, alone, j);
+		rc = compare_followed(g, followed, alone, j);
 	for (int i = 0; i < FOLLOWERS; i++)
 		if (fds[i] > 0)
 			close(fds[i]);
-	stage_free(alone);
 	setrlimit(RLIMIT_NOFILE, &before); /* a further run's host has it from here */
 	free(fds);
 	return rc;
@@ -320,14 +326,6 @@ static const struct web_talk tool = {
 	"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
 	"\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
 };
-
-/* The socket of a host's web. */
-static void web_socket(const struct stage *s, char out[300])
-{
-	const char *own = s->home.socket;
-
-	snprintf(out, 300, "%.*s/http.sock", (int)(strrchr(own, '/') - own), own);
-}
 
 int bench_web(struct bench_ground *g)
 {
@@ -362,27 +360,38 @@ int bench_web(struct bench_ground *g)
 int bench_web_many(struct bench_ground *g)
 {
 	struct stage *s = stage_new(g, "web-many", CLIENTS, 0, true);
-	struct judge sends = { 0 }, followed = { 0 };
+	struct judge sends = { 0 };
 	char socket[300];
-	double mib = 0;
 	int rc = -1;
 
 	if (s) {
 		web_socket(s, socket);
-		rc = stage_call(s, "team.create",
-				"{\"name\":\"quiet\",\"roles\":[{\"name\":\"a\"}]}",
-				NULL);
-	}
-	if (rc == 0 && score_due(g, "http-send-64"))
 		rc = compare_sends(g, s, socket, &sends);
-	if (rc == 0 &&
-	    (score_due(g, "http-follow") || score_due(g, "http-follow-memory")))
-		rc = compare_followers(g, s, socket, &followed, &mib);
+	}
 	stage_free(s);
 	if (rc)
 		return -1;
 	score_rounds(g, "http-send-64", &sends);
-	score_rounds(g, "http-follow", &followed);
+	return 0;
+}
+
+int bench_followers(struct bench_ground *g)
+{
+	static const char quiet[] = "{\"name\":\"quiet\",\"roles\":[{\"name\":\"a\"}]}";
+	struct stage *followed = stage_new(g, "followed", CLIENTS, 0, true);
+	struct stage *alone = stage_new(g, "alone", CLIENTS, 0, true);
+	struct judge sends = { 0 };
+	double mib = 0;
+	int rc = -1;
+
+	if (followed && alone && stage_call(followed, "team.create", quiet, NULL) == 0 &&
+	    stage_call(alone, "team.create", quiet, NULL) == 0)
+		rc = compare_followers(g, followed, alone, &sends, &mib);
+	stage_free(followed);
+	stage_free(alone);
+	if (rc)
+		return -1;
+	score_rounds(g, "http-follow", &sends);
 	score_alone(g, "http-follow-memory", mib);
 	return 0;
 }
