@@ -3,15 +3,19 @@ that no test reaches, and fails where a room is below its floor.
 
 rooms.py FOLDER FLOORS [--renew | --report]: FOLDER has gcovr's summary.json and lines.json, and gets
 `uncalled`, the functions that no test calls.  FLOORS has a line "ROOM LINES BRANCHES" for each
-room, in tenths of a per cent.  What is measured may be a point below: chance decides which lines a
-killed process has counted.  A report judges nothing, for only some tests may have run.
+room, in tenths of a per cent.  What is measured may be a point below, in a small room eight lines or
+branches: chance decides which lines a killed process has counted.  A report judges nothing, for only
+some tests may have run.
 """
 import json
 import os
 import sys
 
 folder, floors_path, renew = sys.argv[1], sys.argv[2], "--renew" in sys.argv[3:]
-SLACK = 10
+
+
+def slack(total):
+    return max(10, 8000 // total) if total else 0
 
 
 def read(name):
@@ -48,7 +52,7 @@ for room, (lc, lt, bc, bt) in sorted(rooms.items(), key=lambda r: tenths(*r[1][:
     floor = floors.get(room, (0, 0))
     if room not in floors:
         new.append(room)
-    if lines + SLACK < floor[0] or branches + SLACK < floor[1]:
+    if lines + slack(lt) < floor[0] or branches + slack(bt) < floor[1]:
         below.append(room)
     print(f"{room:28} {lines / 10:6.1f}% {branches / 10:8.1f}%  {floor[0] / 10:.1f} {floor[1] / 10:.1f}")
     floors[room] = max(lines, floor[0]), max(branches, floor[1])

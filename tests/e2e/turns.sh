@@ -255,6 +255,7 @@ echo "\$CADRE_TURN begin" >>"$TMPDIR/log"
 until [ -e "$TMPDIR/go" ]; do sleep 0.1; done
 echo "\$CADRE_TURN end" >>"$TMPDIR/log"
 END
+cadre restart >/dev/null || bad "restart" # a killed host would lose its counts of coverage
 gives a marks
 is 0 . cadre send a 'mark this'
 until_done grep -q begin "$TMPDIR/log"
@@ -276,6 +277,7 @@ until_is '^2$' grep -c begin "$TMPDIR/log"
 until_done has a done 8
 [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its guest ended' cadre turns --agent a
+cadre restart >/dev/null || bad "restart again"
 
 # A killed process may end late: a tracer that stands still holds it back.  The next turn is put
 # off until it has ended.
