@@ -272,7 +272,7 @@ bench-guard:
 	+@$(MAKE) --no-print-directory $(JOBS) build/tests/guard
 	@tests/guard/run $(if $(RENEW),--renew)
 # Agents of tests call as often as they like.
-crash power soak mutants: export CADRE_LIMITS_ENABLED = false
+crash power soak: export CADRE_LIMITS_ENABLED = false
 faults: B = asan
 crash power sim faults:
 	@tools/setup

@@ -379,7 +379,7 @@ done
 for name in $(bases tests/*.c); do
 	case $name in
 	run_op | race | guard) ;; # above or below
-	sim) program sim 300 release $(size 30000 1000000) ;;
+	sim) program sim 600 release $(size 30000 1000000) ;;
 	crash)
 		program crash 900 release $(size 8 200)
 		program crash 100 release 2 4 # few kills; there is something to judge all the same
