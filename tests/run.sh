@@ -87,10 +87,12 @@ fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CE
 # Real clients are 1.1 GB from npm, which `make clients` fetches: where it did, a check runs one.
 clients_cache=${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}
 
-# in_own VARIANT COMMAND...: runs it with an environment that is the same on every machine.
+# in_own VARIANT COMMAND...: runs it within its time, in its own environment.
+. tests/lib/environment.sh
 in_own() {
 	bin=$root/build${1:+/$1}
 	shift
+	set -- $within "$@"
 	case $name in
 	packages | vm/*)
 		for var in $fetching; do
@@ -98,16 +100,9 @@ in_own() {
 		done
 		;;
 	esac
-	$within env -i --default-signal ${RENEW:+RENEW="$RENEW"} PATH="$bin:$PATH" HOME="$own" TMPDIR="$own" \
-		XDG_RUNTIME_DIR="$own/run" XDG_STATE_HOME="$own/state" \
-		XDG_CONFIG_HOME="$own/config" CADRE="$bin/cadre" CADRE_LIMITS_ENABLED=false \
-		LC_ALL=C.UTF-8 TZ=UTC TEST_SCALE="$TEST_SCALE" TURN="$TURN" FULL="$FULL" ${N:+"N=$N"} \
+	in_environment "$bin" "$own" ${RENEW:+RENEW="$RENEW"} ${N:+"N=$N"} \
 		npm_config_cache="${npm_config_cache:-${HOME:-$root/build}/.npm}" \
 		CLIENTS_CACHE="$clients_cache" \
-		GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost \
-		GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost \
-		GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=1 \
-		GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$root" \
 		ASAN_OPTIONS="abort_on_error=0:detect_stack_use_after_return=1:detect_leaks=$leaks:malloc_context_size=6:quarantine_size_mb=16" \
 		UBSAN_OPTIONS=print_stacktrace=1 \
 		TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$@"
