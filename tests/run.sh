@@ -87,8 +87,8 @@ fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CE
 # Real clients are 1.1 GB from npm, which `make clients` fetches: where it did, a check runs one.
 clients_cache=${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}
 
-# in_own VARIANT COMMAND...: runs it within its time, in its own environment.
 . tests/lib/environment.sh
+# in_own VARIANT COMMAND...: runs the command for at most its time, in a test's environment.
 in_own() {
 	bin=$root/build${1:+/$1}
 	shift
@@ -374,7 +374,7 @@ done
 for name in $(bases tests/*.c); do
 	case $name in
 	run_op | race | guard) ;; # above or below
-	sim) program sim 600 release $(size 30000 1000000) ;;
+	sim) program sim $(size 300 600) release $(size 30000 1000000) ;;
 	crash)
 		program crash 900 release $(size 8 200)
 		program crash 100 release 2 4 # few kills; there is something to judge all the same

@@ -3,7 +3,7 @@ that no test reaches, and fails where a room is below its floor.
 
 rooms.py FOLDER FLOORS [--renew | --report]: FOLDER has gcovr's summary.json and lines.json, and gets
 `uncalled`, the functions that no test calls.  FLOORS has a line "ROOM LINES BRANCHES" for each
-room, in tenths of a per cent.  What is measured may be a point below, in a small room eight lines or
+room, in tenths of a per cent.  What is measured may be a point below, in a small room four lines or
 branches: chance decides which lines a killed process has counted.  A report judges nothing, for only
 some tests may have run.
 """
@@ -15,7 +15,7 @@ folder, floors_path, renew = sys.argv[1], sys.argv[2], "--renew" in sys.argv[3:]
 
 
 def slack(total):
-    return max(10, 8000 // total) if total else 0
+    return max(10, 4000 // total) if total else 0
 
 
 def read(name):

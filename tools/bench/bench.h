@@ -37,8 +37,8 @@ struct line {
 	const char *what, *beside; /* for docs/speed.md; beside NULL: nothing */
 };
 
-/* The cores that a program gets.  Two processes that wake each other share one: between two cores,
- * they measure how long the machine takes to wake one. */
+/* The cores that a program gets.  ONE_CORE is for two processes that wake each other: on two cores,
+ * most of their time is the machine's, to wake a core. */
 enum bench_cores { ANY_CORE, ONE_CORE };
 
 /* A program that measures lines. */

@@ -24,14 +24,14 @@ struct shared {
 	float ms[WRITERS][SAMPLES];
 };
 
-static int lock(int fd, short type)
+static int lock_set(int fd, short type)
 {
 	struct flock l = { .l_type = type, .l_whence = SEEK_SET, .l_len = 1 };
 
 	return fcntl(fd, F_OFD_SETLKW, &l);
 }
 
-static int insert(sqlite3_stmt *st)
+static int lock_insert(sqlite3_stmt *st)
 {
 	int rc = sqlite3_step(st);
 
@@ -40,7 +40,7 @@ static int insert(sqlite3_stmt *st)
 }
 
 /* Locks, inserts, unlocks, rests 5 ms. */
-static int write_on(const char *path, struct shared *w, int me)
+static int lock_write_on(const char *path, struct shared *w, int me)
 {
 	static const struct timespec rest = { .tv_nsec = 5 * 1000 * 1000 };
 	char turn[320];
@@ -50,7 +50,7 @@ static int write_on(const char *path, struct shared *w, int me)
 
 	snprintf(turn, sizeof(turn), "%s.turn", path);
 	fd = open(turn, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	/* Writers open the file at once; the first of them may look through the log. */
+	/* All writers open the file at once, and the first may hold it to recover the log. */
 	rc = fd < 0 || sqlite3_open(path, &db) != SQLITE_OK ||
 	     sqlite3_busy_timeout(db, 10000) != SQLITE_OK ||
 	     sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) !=
@@ -60,7 +60,7 @@ static int write_on(const char *path, struct shared *w, int me)
 	while (rc == 0 && !atomic_load(&w->ending) && w->n[me] < SAMPLES) {
 		int64_t begun = bench_now();
 
-		rc = lock(fd, F_WRLCK) || insert(st) || lock(fd, F_UNLCK);
+		rc = lock_set(fd, F_WRLCK) || lock_insert(st) || lock_set(fd, F_UNLCK);
 		w->ms[me][w->n[me]++] = (float)((double)(bench_now() - begun) / 1e6);
 		nanosleep(&rest, NULL);
 	}
@@ -69,7 +69,7 @@ static int write_on(const char *path, struct shared *w, int me)
 	return rc;
 }
 
-static double slow_of(const struct shared *w, int writers)
+static double lock_slow_of(const struct shared *w, int writers)
 {
 	double *all = xmalloc(sizeof(*all) * WRITERS * SAMPLES), p99;
 	size_t n = 0;
@@ -99,7 +99,7 @@ double floor_locked(struct bench_ground *g, int writers, double seconds)
 	for (int i = 0; i < writers; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0)
-			_exit(write_on(path, w, i) ? 1 : 0);
+			_exit(lock_write_on(path, w, i) ? 1 : 0);
 	}
 	nanosleep(&run, NULL);
 	atomic_store(&w->ending, true);
@@ -107,7 +107,7 @@ double floor_locked(struct bench_ground *g, int writers, double seconds)
 		if (waitpid(pids[i], &status, 0) < 0 || status)
 			rc = bench_fail("a writer of the floor failed");
 	if (rc == 0)
-		p99 = slow_of(w, writers);
+		p99 = lock_slow_of(w, writers);
 	munmap(w, sizeof(*w));
 	return p99;
 }

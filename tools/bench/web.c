@@ -28,7 +28,7 @@ struct web_talk {
 	const char *body; /* %d in it is the neighbour's number; NULL: none */
 };
 
-static size_t answer_whole(const char *data, size_t size)
+static size_t web_answer_whole(const char *data, size_t size)
 {
 	const char *end = memmem(data, size, "\r\n\r\n", 4);
 	const char *length =
@@ -75,7 +75,7 @@ static const struct script script_web = {
 	.n_steps = 1,
 	.join = web_join,
 	.ask = web_ask,
-	.whole = answer_whole,
+	.whole = web_answer_whole,
 	.heard = web_heard,
 };
 
@@ -114,7 +114,7 @@ static void echo_client(int fd)
 	close(fd);
 }
 
-static int listen_at(const char *path)
+static int web_listen_at(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -129,7 +129,7 @@ static int listen_at(const char *path)
 /* Starts a process that answers each client after the other: its id, or -1. */
 static pid_t echo_start(const char *path)
 {
-	int listener = listen_at(path), client;
+	int listener = web_listen_at(path), client;
 	pid_t pid = listener < 0 ? -1 : fork();
 
 	if (pid == 0) {
@@ -240,7 +240,7 @@ static void web_socket(const struct stage *s, char out[300])
 /* --- followers ------------------------------------------------------------------------------ */
 
 /* Follows the log of a team in which nothing happens. */
-static int follow(const char *socket)
+static int web_follow(const char *socket)
 {
 	static const char ask[] =
 		"GET /events?team=quiet HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -256,8 +256,8 @@ static int follow(const char *socket)
 	return fd;
 }
 
-/* Sends at a host that has followers beside sends at one that has none; neither has another past.
- * The disk differs from one second to the next by more than is wanted, so a round is the sum of
+/* Sends at a host that has followers beside sends at one that has none; both states are new.  The
+ * disk differs from one second to the next by more than is wanted, so a round is the sum of
  * many short runs, and each of the two begins every other pair. */
 static int compare_followed(const struct bench_ground *g, const struct stage *followed,
 			    const struct stage *alone, struct judge *j)
@@ -299,7 +299,7 @@ static int compare_followers(const struct bench_ground *g, const struct stage *f
 		rc = bench_fail("%d descriptors cannot be had: %m", FOLLOWERS);
 	*mib = -bench_resident(followed->host);
 	for (int i = 0; i < FOLLOWERS && rc == 0; i++)
-		rc = (fds[i] = follow(socket)) < 0 ? -1 : 0;
+		rc = (fds[i] = web_follow(socket)) < 0 ? -1 : 0;
 	*mib += bench_resident(followed->host);
 	if (rc == 0 && score_due(g, "http-follow"))
 		rc = compare_followed(g, followed, alone, j);
