@@ -21,7 +21,7 @@
 #include "core/base/alloc.h"
 #include "tests/sim/model.h"
 
-enum { OPEN_EVERY = 1000, ALL_EVERY = 100000, RESTART_EVERY = 20000 };
+enum { OPEN_EVERY = 1000, LONG = 32000, ALL_EVERY = 100000, RESTART_EVERY = 20000 };
 
 /* --- a state to begin with --------------------------------------------------------- */
 
@@ -212,7 +212,7 @@ static void run(struct sim *s)
 			check_open_rows(s);
 		/* A comparison reads all rows: in a long history, fewer of them. */
 		if (s->step - counted >= OPEN_EVERY &&
-		    s->step - counted >= counted / 30) {
+		    (s->step < LONG || s->step - counted >= counted / 8)) {
 			check_kept_counts(s);
 			counted = s->step;
 		}
