@@ -175,8 +175,11 @@ ORDER BY k.priority, k.number LIMIT :limit;
 SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 
 -- name: mirror_lag
--- How many events the mirror has yet to read and show.
-SELECT count(*) AS n FROM event
+-- How many events the mirror has yet to read and show, and how many of them make, move or end a
+-- team's folder.
+SELECT count(*) AS n, count(*) FILTER (WHERE kind IN ({event.team_created}, {event.team_destroyed})
+		OR (kind = {event.team_updated} AND detail <> '')) AS folders
+FROM event
 WHERE seq > :after
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
 		OR kind BETWEEN {events.workspace} OR kind BETWEEN {events.task}

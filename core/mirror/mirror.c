@@ -337,32 +337,38 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */
 
-int mirror_lag(const struct home *home, struct store *store, int64_t *events,
-	       struct fault *f)
+int mirror_behind(const struct home *home, struct store *store,
+		  struct mirror_lag_row *lag, struct fault *f)
 {
 	struct mirror_show s = { .call.store = store };
 	struct mirror_head_row head;
-	struct mirror_lag_row row;
 	struct mirror_cursor c;
-	int rc;
+	int rc, found = 0;
 
-	*events = -1;
 	if ((rc = files_open(&s.files, home->vault, f)) < 0)
 		return rc;
 	if ((rc = mirror_read_cursor(&s.files, &c, &s.call.fault)) < 0 ||
 	    (rc = show_begin(&s, &head)) < 0)
 		goto out;
 	if (c.stage == STAGE_FOLLOW && strcmp(c.incarnation, head.incarnation) == 0 &&
-	    c.seq + 1 >= head.oldest) {
-		rc = sql_row(&s.call, mirror_lag, &row, .after = c.seq,
-			     .mail = home->settings.config.vault_messages);
-		*events = rc > 0 ? row.n : -1;
-	}
+	    c.seq + 1 >= head.oldest)
+		found = sql_row(&s.call, mirror_lag, lag, .after = c.seq,
+				.mail = home->settings.config.vault_messages);
 	show_end(&s);
 out:
 	if (rc < 0)
 		*f = f->code ? *f : s.call.fault;
 	show_release(&s);
+	return rc < 0 ? rc : found > 0;
+}
+
+int mirror_lag(const struct home *home, struct store *store, int64_t *events,
+	       struct fault *f)
+{
+	struct mirror_lag_row lag;
+	int rc = mirror_behind(home, store, &lag, f);
+
+	*events = rc > 0 ? lag.n : -1;
 	return rc < 0 ? rc : 0;
 }
 

@@ -10,6 +10,8 @@
 
 enum { SUMMARY_MS = 250 }; /* between two writes of the same INDEX.md */
 
+struct home;
+
 struct mirror {
 	struct mirror_show show;
 	struct mirror_mail mail;
@@ -38,6 +40,11 @@ int mirror_save(struct mirror *m, bool worth);
 
 /* Reads the place in the cursor's file; all zeros where there is none.  0 or negative. */
 int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f);
+
+/* Counts the events behind the place in the cursor's file: 1, 0 where there is none or it begins
+ * anew, negative. */
+int mirror_behind(const struct home *home, struct store *store,
+		  struct mirror_lag_row *lag, struct fault *f);
 
 /* Writes the summaries that a short budget left behind: 0 or negative. */
 int mirror_finish_summaries(struct mirror *m);

@@ -46,36 +46,23 @@ struct wish {
 	struct store *store;
 	const char *name;
 	int64_t team; /* 0: none */
-	int64_t seq; /* newest event when the wish was made */
-	char incarnation[40];
 };
 
-static int begin_wish(struct wish *w, struct mirror *m)
+static int is_followed(const void *self, struct store *store, struct fault *f)
 {
-	struct mirror_head_row head;
-	int rc;
+	struct mirror_lag_row lag;
+	int rc = mirror_behind(self, store, &lag, f);
 
-	m->show.call.store = w->store;
-	if ((rc = show_begin(&m->show, &head)) < 0)
-		return rc;
-	show_end(&m->show);
-	w->seq = head.newest;
-	snprintf(w->incarnation, sizeof(w->incarnation), "%s", head.incarnation);
-	return 0;
+	return rc > 0 ? lag.folders == 0 : rc;
 }
 
 /* Whether the process that mirrors has done all that was to be done, as far as others can
  * see. */
-static bool is_done(const struct wish *w, struct mirror *m)
+static int is_done(const struct wish *w, struct fault *f)
 {
-	struct fault f = { 0 };
-	struct mirror_cursor c;
-
-	if (folder_row(w->home, w->name, &f) == w->team)
-		return true;
-	return mirror_read_cursor(&m->show.files, &c, &f) == 0 &&
-	       c.stage == STAGE_FOLLOW && c.seq >= w->seq &&
-	       strcmp(c.incarnation, w->incarnation) == 0;
+	if (folder_row(w->home, w->name, f) == w->team)
+		return 1;
+	return is_followed(w->home, w->store, f);
 }
 
 /* Ends a step of this process: the team's page is written anew where a person took it away
@@ -100,7 +87,7 @@ static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
 	if (rc < 0)
 		return rc;
 	if (!m->locked)
-		return is_done(w, m);
+		return is_done(w, f);
 	if (more)
 		return 0;
 	if ((rc = finish(w, m)) < 0)
@@ -119,8 +106,6 @@ static int settle(const void *self, struct store *store, const char *name, int64
 	if ((rc = mirror_open(&m, w.home, f)) < 0)
 		return rc;
 	m->direct = true;
-	if ((rc = begin_wish(&w, m)) < 0)
-		*f = m->show.call.fault;
 	while (rc >= 0 && (rc = try_settle(&w, m, f)) == 0) {
 		if (clock_steady_ms() >= end) {
 			rc = fault_set(f, FAULT_UNAVAILABLE, "/path",
@@ -140,6 +125,7 @@ void mirror_attend(struct home *home)
 		.self = home,
 		.row = folder_row,
 		.settle = settle,
+		.followed = is_followed,
 	};
 	home->settings.folders = &home->folders;
 }

@@ -19,17 +19,6 @@ static int move_folder(struct mirror_show *s, const char *from, const char *to)
 	return show_move(s, from, path, to);
 }
 
-static int read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row)
-{
-	int rc = show_begin(s, NULL);
-
-	if (rc < 0)
-		return rc;
-	rc = sql_row(&s->call, mirror_team, row, .id = team);
-	show_end(s);
-	return rc;
-}
-
 /* Makes room for a team, whose folder is still called `was`, where another folder stands: a
  * team that is over ends there, one that lives was renamed too and steps aside, one that no
  * row knows goes into the archive; what people have there joins the team's.  1 if a team
@@ -39,7 +28,7 @@ static int make_room(struct mirror_show *s, const char *name, int64_t there,
 {
 	char folder[FILES_PATH];
 	struct mirror_team_row row;
-	int rc = there ? read_team(s, there, &row) : 0;
+	int rc = there ? show_read_team(s, there, &row) : 0;
 
 	/* A living team whose own folder is in its place has a copy here, which a person
 	 * made. */
@@ -68,7 +57,7 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 {
 	struct mirror_team_row row;
 	int64_t has, there;
-	int rc = read_team(s, team, &row);
+	int rc = show_read_team(s, team, &row);
 
 	if (rc <= 0 || strcmp(row.name, was) == 0)
 		return rc;
@@ -139,7 +128,7 @@ static int find_renamed(struct mirror_show *s, const char *name, bool copies)
 {
 	int64_t team = team_folder_row(s, name);
 	struct mirror_team_row row;
-	int rc = team > 0 ? read_team(s, team, &row) : (int)team;
+	int rc = team > 0 ? show_read_team(s, team, &row) : (int)team;
 
 	if (rc <= 0 || row.destroyed_at || strcmp(row.name, name) == 0 ||
 	    !tells_of(s, &row) || (!copies && !is_written_for(s, name)))

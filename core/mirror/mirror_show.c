@@ -238,7 +238,17 @@ int show_archive(struct mirror_show *s, const char *team, int64_t at)
 	return 0;
 }
 
-/* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md. */
+/* Whether the folder of that name is another team's: 1, 0, negative.  A name is given again
+ * at once, and the log, which tells the end of the team before, may not be read so far. */
+static int is_anothers(struct mirror_show *s, const char *name, int64_t team)
+{
+	int64_t has = team_folder_row(s, name);
+
+	return has < 0 ? (int)has : has && has != team;
+}
+
+/* Reads a team and its board, and stages TEAM.md and (if `board`) INDEX.md, unless the folder of
+ * that name is another team's: show_team() makes room. */
 static int put_summary(struct mirror_show *s, int64_t team, bool board, bool ended)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
@@ -254,7 +264,7 @@ static int put_summary(struct mirror_show *s, int64_t team, bool board, bool end
 	if (rc > 0 && board && view_board(&s->call, &view.row, &tasks) < 0)
 		rc = s->call.fault.code;
 	show_end(s);
-	if (rc > 0) {
+	if (rc > 0 && (rc = is_anothers(s, view.row.name, team)) == 0) {
 		render_team(&view, &s->page);
 		rc = put(s, view.row.name, "", "TEAM.md");
 		if (rc >= 0 && board) {
@@ -302,16 +312,35 @@ int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 	return rc;
 }
 
-int show_team(struct mirror_show *s, int64_t team)
+int show_read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row)
 {
-	struct mirror_team_row row;
-	int64_t has;
 	int rc = show_begin(s, NULL);
 
 	if (rc < 0)
 		return rc;
-	rc = sql_row(&s->call, mirror_team, &row, .id = team);
+	rc = sql_row(&s->call, mirror_team, row, .id = team);
 	show_end(s);
+	return rc;
+}
+
+/* Takes another team's folder out of a team's place: of one that is over as its end asks, of one
+ * in a state that was replaced into the archive. */
+static int clear_place(struct mirror_show *s, const char *name, int64_t there)
+{
+	struct mirror_team_row row;
+	int rc = show_read_team(s, there, &row);
+
+	if (rc > 0 && row.destroyed_at && strcmp(row.name, name) == 0)
+		return show_end_team(s, &row);
+	return rc < 0 ? rc : show_archive(s, name, s->call.now);
+}
+
+int show_team(struct mirror_show *s, int64_t team)
+{
+	struct mirror_team_row row;
+	int64_t has;
+	int rc = show_read_team(s, team, &row);
+
 	if (rc <= 0)
 		return rc;
 	if ((has = team_folder_row(s, row.name)) < 0)
@@ -322,9 +351,7 @@ int show_team(struct mirror_show *s, int64_t team)
 			return show_end_team(s, &row);
 		return 0;
 	}
-	/* A folder of this name may belong to another team, of a state that was
-	 * replaced. */
-	if (has != 0 && has != team && (rc = show_archive(s, row.name, s->call.now)) < 0)
+	if (has != 0 && has != team && (rc = clear_place(s, row.name, has)) < 0)
 		return rc;
 	if (has == 0 && folder_exists(s, row.name))
 		ids_add(&s->sweep, team);

@@ -86,6 +86,9 @@ int show_end_team(struct mirror_show *s, const struct mirror_team_row *team);
 /* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);
 
+/* Reads a team, in a transaction of its own: 1, 0 if there is none, or negative. */
+int show_read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row);
+
 /* The row of the team that the folder "teams/NAME" belongs to, as its TEAM.md says: 0 if
  * it has none, negative on failure. */
 int64_t team_folder_row(struct mirror_show *s, const char *team);

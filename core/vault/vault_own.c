@@ -62,8 +62,9 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 }
 
 /* Whether a folder is the team's (0: nobody's).  One that says nothing is taken for it only
- * when the mirror has `come`: it belongs to a new team, or to people. */
-static int is_own(struct call *call, const char *name, int64_t team, bool come)
+ * `later`, after the mirror was asked to come, and only where it has followed all teams since: a
+ * team whose name changed meanwhile has its folder elsewhere. */
+static int is_own(struct call *call, const char *name, int64_t team, bool later)
 {
 	const struct team_folders *folders = folders_of(call);
 	int64_t has;
@@ -74,7 +75,11 @@ static int is_own(struct call *call, const char *name, int64_t team, bool come)
 		return 0; /* its team has another name by now */
 	if ((has = folders->row(folders->self, name, &call->fault)) < 0)
 		return (int)has;
-	return has == team || (come && (has == 0 || team == 0));
+	if (has == team)
+		return 1;
+	if (!later || (has && team))
+		return 0;
+	return folders->followed(folders->self, call->store, &call->fault);
 }
 
 static int lock_all(struct call *call, const struct vault_work *w,
@@ -107,11 +112,11 @@ static int refuse(struct call *call, const char *const names[2], int at)
 
 /* 1 if all folders are their teams', 0 with the one that is not, negative. */
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
-		   bool come, int *which)
+		   bool later, int *which)
 {
-	int rc = is_own(call, names[ *which = 0], teams[0], come);
+	int rc = is_own(call, names[ *which = 0], teams[0], later);
 
-	return rc <= 0 ? rc : is_own(call, names[*which = 1], teams[1], come);
+	return rc <= 0 ? rc : is_own(call, names[*which = 1], teams[1], later);
 }
 
 static int come(struct call *call, const char *const names[2], const int64_t teams[2])

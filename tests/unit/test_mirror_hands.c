@@ -175,6 +175,35 @@ static void test_follows_no_symlink(void **state)
 	mirrored_close(w);
 }
 
+/* A name that is given again before the log is read: what a check brings back there then does not
+ * make the folder of the team before the new one's. */
+static void test_brings_back_for_its_own_team(void **state)
+{
+	struct mirrored *w = mirrored_open();
+
+	(void)state;
+	add_team(w, 1, "shop");
+	add_agent(w, 1, 1, "ada");
+	open_mirror(w);
+	mirror_watch(w->mirror);
+	settle(w);
+	spit(at(w, "teams/shop/plan.md"), "of the first\n");
+	run(w, "UPDATE team SET destroyed_at = 86400000, state = 4 WHERE id = 1");
+	run(w, "INSERT INTO team (id, name, created_at, inbox_capacity, max_vms) "
+	       "VALUES (2, 'shop', 86400000, 100, 10)");
+	assert_int_equal(unlink(at(w, "teams/shop/tasks/INDEX.md")), 0);
+	settle(w);
+	holds(w, "teams/shop/TEAM.md", "row: 1\n");
+	event(w, 102, 1, 1, NULL);
+	event(w, 100, 2, 2, NULL);
+	settle(w);
+	equal(w);
+	holds(w, "teams/shop/TEAM.md", "row: 2\n");
+	assert_false(there(w, "teams/shop/plan.md"));
+	holds(w, "teams/.archive/shop-1970-01-02/plan.md", "of the first\n");
+	mirrored_close(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +212,7 @@ int main(void)
 		cmocka_unit_test(test_waits_for_a_writer),
 		cmocka_unit_test(test_writes_nobodys_file_over),
 		cmocka_unit_test(test_follows_no_symlink),
+		cmocka_unit_test(test_brings_back_for_its_own_team),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

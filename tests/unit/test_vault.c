@@ -166,6 +166,70 @@ static void test_never_decided(void **state)
 	assert_int_equal(n_staged(b), 0);
 }
 
+/* --- a team whose name changes while its folder is waited for -------------------------------- */
+
+/* A mirror whose team has another name for a moment, just behind its first visit: the folder is on
+ * its way until the second. */
+struct visits {
+	struct bed *bed;
+	int n;
+	int64_t tells; /* the row that the folder tells */
+};
+
+static int64_t row_of(const void *self, const char *name, struct fault *f)
+{
+	const struct visits *v = self;
+
+	(void)name;
+	(void)f;
+	return v->tells;
+}
+
+static int visit(const void *self, struct store *store, const char *name, int64_t team,
+		 struct fault *f)
+{
+	struct visits *v = (struct visits *)self;
+	static const char there[] = "{\"name\":\"busy\",\"new_name\":\"bee\"}";
+	static const char back[] = "{\"name\":\"bee\",\"new_name\":\"busy\"}";
+
+	(void)store;
+	(void)f;
+	assert_string_equal(name, "busy");
+	if (++v->n > 1) {
+		v->tells = team;
+		return 0;
+	}
+	assert_int_equal(ask(v->bed, "team.update", there), 0);
+	assert_int_equal(ask(v->bed, "team.update", back), 0);
+	answer_release(&v->bed->answer);
+	return 0;
+}
+
+static int has_followed(const void *self, struct store *store, struct fault *f)
+{
+	const struct visits *v = self;
+
+	(void)store;
+	(void)f;
+	return v->n > 1;
+}
+
+static void test_waits_while_the_name_changes(void **state)
+{
+	struct bed *b = *state;
+	struct visits v = { .bed = b };
+	const struct team_folders folders = {
+		.self = &v, .row = row_of, .settle = visit, .followed = has_followed
+	};
+
+	assert_int_equal(ask(b, "team.create", "{\"name\":\"busy\"}"), 0);
+	b->world.settings.folders = &folders;
+	assert_int_equal(ask(b, "vault.write",
+			     "{\"path\":\"teams/busy/n.md\",\"content\":\"x\"}"),
+			 0);
+	assert_int_equal(v.n, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +239,7 @@ int main(void)
 		TEST(test_the_next_writer_makes_it),
 		TEST(test_a_host_makes_it),
 		TEST(test_never_decided),
+		TEST(test_waits_while_the_name_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
