@@ -232,7 +232,7 @@ $(O)/obj/tests/unit/units.o: $(UNIT_SHARED) Makefile
 .SECONDEXPANSION:
 with_tests/power = tests/crash
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
-# libFuzzer has the main() of its own; elsewhere a program runs the seeds and a few changes of them.
+# libFuzzer has a main() of its own; elsewhere a program runs the seeds and a few changes of them.
 $(FUZZERS): $(O)/%: $(O)/obj/%.o $(if $(filter fuzz,$(B)),,$(O)/obj/tests/fuzz/replay.o) $(TEST_LIB)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@) $(call link,$(if $(filter fuzz,$(B)),-fsanitize=fuzzer) $^)

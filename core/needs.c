@@ -240,15 +240,16 @@ static const char *reading_for(const struct gathering *g, const char *name)
 static int add_results(struct gathering *g)
 {
 	struct call *call = g->call;
-	struct team_is_busy_row busy = { .any = 1 };
+	struct team_is_busy_row busy;
 	struct results_unread_row r;
 	struct query q;
 	int rc;
 
-	if (call->caller.level < WHO_LEAD ||
-	    (rc = sql_row(call, team_is_busy, &busy, .team = g->team->id)) < 0 ||
-	    busy.any)
-		return call->fault.code;
+	if (call->caller.level < WHO_LEAD)
+		return 0;
+	rc = sql_row(call, team_is_busy, &busy, .team = g->team->id);
+	if (rc < 0 || busy.any)
+		return rc < 0 ? rc : 0;
 	g->of_kind = 0;
 	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
 		  .most = RESULTS_MOST + 1, .limit = needs_most(g));

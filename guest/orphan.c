@@ -6,7 +6,7 @@
  * names the workspace that the spool is of and this guest by its folder, also in a
  * session of its own; one of a turn names that, too.
  *
- * Who was sent SIGKILL has not ended yet: until the kernel has closed its files, it holds locks
+ * A killed process has not ended yet: until the kernel has closed its files, it holds locks
  * and ports.  Its descriptor tells its end, since its number may be another's by then.
  */
 #include <dirent.h>
@@ -114,7 +114,7 @@ static void orphan_add_group(struct groups *to, pid_t group)
 }
 
 /* Sends the group of a process a signal if it is another one of ours; a group of a command that
- * runs yet gets SIGKILL only. */
+ * still runs gets SIGKILL only. */
 static void look_at(const struct guest *g, const char *pid, int signal, int64_t turn,
 		    struct groups *told)
 {

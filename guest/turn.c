@@ -14,10 +14,8 @@
 #include "guest/background.h"
 #include "guest/target.h"
 
-enum {
-	DYING_MS =
-		200, /* for which a turn, and with it the guest, waits for what was killed */
-};
+/* For so long a turn, and with it the guest, waits for the processes that it killed. */
+enum { DYING_MS = 200 };
 
 /* --- the file for its client ---------------------------------------------------- */
 

@@ -64,7 +64,7 @@ static void test_where_messages_belong(void **state)
 	expect_error(a, "InvalidRequest");
 	expect_error(ask(control, "{\"type\":\"Dance\",\"id\":7}"), "InvalidRequest");
 	expect_error(ask(control, "{\"type\":\"Ok\"}"), "InvalidRequest");
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(for_vms) / sizeof(*for_vms); i++) {
 		a = ask(control, for_vms[i]);
 		assert_non_null(strstr(text_at(a, "message"), "is for VMs"));
 		expect_error(a, "InvalidRequest");

@@ -10,11 +10,9 @@
 # $TURN is their number, one more behind each check that passed.  Logs are kept in build/logs/,
 # and the tail of a failing one is shown.
 #
-# A test finds the command in $CADRE and first in PATH, an empty folder of its own in $TMPDIR
-# and $HOME, nothing else of the caller's environment, and leaves nothing running; its agents call
-# as often as they like (CADRE_LIMITS_ENABLED); $FULL is set where it shall do all that it can.
-# A test that ends with 77 was skipped, and so was a case of which a program says so.
-# $TEST_SCALE tells how much longer than on a fast machine a test should wait.
+# tests/lib/environment.sh has the variables of a test; a test leaves nothing running.  $FULL is set
+# where a test does all its parts.  A test that ends with 77 was skipped, and so was a case of which
+# a program says so.  $TEST_SCALE tells how much longer than on a fast machine a test should wait.
 set -u
 unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
@@ -71,13 +69,6 @@ wanted() { # NAME: does any of the words ask for it?  `op deps` is asked for as 
 	return 1
 }
 
-any() { # is one of these names wanted?
-	for name; do
-		! wanted "$name" || return 0
-	done
-	return 1
-}
-
 # --- running a test --------------------------------------------------------------------
 
 # Variables that programs which fetch packages need, if the machine has them.
@@ -115,7 +106,7 @@ t() {
 	name=$1 limit=$(($2 * TEST_SCALE)) variant=$3
 	shift 3
 	log=$logs/$(echo "$name" | tr ' /' '__').log
-	own=$(mktemp -d "$temp/XXX") && mkdir -m 700 "$own/run" || exit 1
+	own=$(mktemp -d "$temp/XXX") || exit 1
 	within="$root/build/within $limit $((5 * TEST_SCALE)) $own.cpu"
 	case $name in
 	e2e/calls) leaks=1 ;;
@@ -143,7 +134,7 @@ t() {
 			"$([ $status != 124 ] || echo "  (over $limit s)")"
 		[ $word != FAIL ] || { tail -n 40 "$log" | sed 's/^/     | /'; echo "     $log"; }
 	} >"$own.report"
-	cat "$own.report" # at once, since two may be at it
+	cat "$own.report" # in one write: lanes print at the same time
 	rm -f "$own.report"
 }
 
@@ -161,7 +152,6 @@ skipped_of() {
 		END { if (whole) printf "skip %s: %s\n", name, reason ? reason : "no reason given" }
 	' "$1"
 }
-
 
 # --- names of tests --------------------------------------------------------------------
 
@@ -212,6 +202,7 @@ words=$all_words
 # where no check has passed yet, else each second one in turn.
 TURNS=24
 passed=$(cat build/passed 2>/dev/null)
+# `tree` is a commit of the files as they are, with which the next check compares.
 changed=$([ -z "$passed" ] || { git diff --name-only "$passed" && git ls-files -o --exclude-standard; } 2>/dev/null) ||
 	passed=
 tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
@@ -224,9 +215,9 @@ watched=" $(awk -v changed="$changed" '
 	BEGIN {
 		n = split(changed, file, "\n")
 		for (i = 1; i <= n; i++)
-			if (sub(/^tests\//, "", file[i])) { # also tests/peers/NAME.py and what is in tests/NAME/
-				gsub(/\.[a-z0-9]+$|\//, " ", file[i])
-				printf "%s ", file[i]
+			if (sub(/^tests\//, "", test = file[i])) { # also tests/peers/NAME.py and what is in tests/NAME/
+				gsub(/\.[a-z0-9]+$|\//, " ", test)
+				printf "%s ", test
 			}
 	}
 	/^[^#]/ {
@@ -235,13 +226,13 @@ watched=" $(awk -v changed="$changed" '
 			hit = hit || is_in(file[i], substr($1, 1, length($1) - 1))
 		for (i = 2; hit && i <= NF; i++) printf "%s ", $i
 	}' tests/rooms)" || exit 1
-nth=0
-# plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.  The
-# story's own parts take turns among the checks in which it runs.
+
+# plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.  `nth` is
+# its place in the rotation.  Its own parts take turns among the checks in which the story runs:
+# each second one, and each TURNS-th under AddressSanitizer.
 plan_story() {
 	name=$1 variant=release
 	shift
-	nth=$((nth + 1))
 	own_turn=$(((nth + TURN) / 2 + (nth + TURN) / TURNS))
 	case $watched in *" ${name#e2e/} "*) variant=asan ;; esac
 	[ -z "$FULL" ] && [ $(((nth + TURN) % TURNS)) != 0 ] || variant=asan
@@ -261,12 +252,12 @@ build() { # VARIANT TARGET...: a build is a test as well
 		WERROR="$([ "$variant" != release ] || echo -Werror)" "$@"
 }
 
-# A check is measured by the cost of a clean release build.
 mkdir -p build && gcc -O1 -o build/within tests/within/within.c || exit 1
 needs_build=$(of_kind "$temp/names" . && echo yes)
 if [ "$needs_build" ] || wanted "lint docs"; then
 	clean=$([ -d build/obj ] || echo yes)
 	build release all
+	# A check is measured by the cost of a clean release build.
 	[ -z "$clean" ] || awk '{ print $1 }' "$temp/times" >build/cost
 fi
 if [ "$needs_build" ]; then
@@ -286,9 +277,9 @@ fi
 planned=0
 plan() {
 	wanted "$1" || return 0
-	case $counting$1 in
-	yeslint* | yesfuzz* | yestsan* | yesbench* | yessim* | yescrash* | yespower* | yessoak* | yessteps | yes*coverage | \
-		yese2e/permute | yese2e/deb) return 0 ;;
+	# Programs that count lines tell nothing of these, or cannot run in them.
+	[ -z "$counting" ] || case $1 in
+	lint* | fuzz* | tsan* | bench* | sim* | crash* | power* | soak* | steps | 'op coverage' | e2e/permute | e2e/deb) return 0 ;;
 	esac
 	planned=$((planned + 1))
 	printf '%s\n' "$@" >"$temp/plan/$planned"
@@ -307,7 +298,6 @@ run_planned() { # NUMBER...
 	done
 }
 
-# As many tests run at a time as there are cores, and one more, since many of them wait.
 beside() { # COMMAND...: in a lane of its own
 	(trap - EXIT INT TERM; "$@") &
 	lanes="$lanes $!"
@@ -325,16 +315,6 @@ program() {
 	plan "$prog${*:+ $*}" "$seconds" "$variant" "${folder%/release}/tests/$prog" "$@"
 }
 
-# Transcripts run under AddressSanitizer; so they do once more where steps of the store fail, but
-# in a check three of four with the release, and in one way of four: $TURN says which.
-plan 'op coverage' 300 asan build/asan/tests/run_op --coverage tests/op/*.test
-number=$TURN
-for transcript in $transcripts; do
-	number=$((number + 1))
-	if [ "$FULL" ] || [ $((number % 4)) = 0 ]; then variant=build/asan; else variant=build; fi
-	plan "op $transcript" 300 asan $variant/tests/run_op $(size "--way=$((TURN / 4 % 4))" '') "tests/op/$transcript.test"
-done
-
 # has_turn N OF STORY: whether the story, one of OF costly ones, has its turn or has changed.  The last
 # lines name the others.
 has_turn() {
@@ -344,7 +324,8 @@ has_turn() {
 	return 1
 }
 
-# VMs are costly: one story runs in each check, of the others each in its turn.
+# VMs share the machine's network, so one lane runs all of them.  They are costly: `life` runs in
+# each check, of the others each in its turn.
 vms=0
 for story in $stories; do
 	case $story in
@@ -361,7 +342,20 @@ for story in $stories; do
 done
 n_vm=$planned
 
+# `op coverage` runs all transcripts under AddressSanitizer, without failures.  `op NAME` runs one
+# whose steps of the store fail: in a check in one of four ways, and each fourth under
+# AddressSanitizer.
+plan 'op coverage' 300 asan build/asan/tests/run_op --coverage tests/op/*.test
+number=$TURN
+for transcript in $transcripts; do
+	number=$((number + 1))
+	folder=build$([ -z "$FULL" ] && [ $((number % 4)) != 0 ] || echo /asan)
+	plan "op $transcript" 300 asan $folder/tests/run_op $(size "--way=$((TURN / 4 % 4))" '') "tests/op/$transcript.test"
+done
+
+nth=0
 for story in $stories; do
+	nth=$((nth + 1))
 	case $story in
 	vm/*) ;;
 	e2e/deb) ! has_turn 0 3 "$story" || plan "$story" 300 release sh "tests/$story.sh" ;;
@@ -372,6 +366,7 @@ for story in $stories; do
 done
 
 for name in $(bases tests/*.c); do
+	nth=$((nth + 1))
 	case $name in
 	run_op | race | guard) ;; # above or below
 	sim) program sim $(size 300 600) release $(size 30000 1000000) ;;
@@ -382,7 +377,7 @@ for name in $(bases tests/*.c); do
 	power) program power 900 release $(size 2 50) --fs=ext4 ;;
 	soak) program soak 400 release $(size 10 120) counts ;; # judges what is counted, no times
 	steps) program steps 120 release ;;
-	size) ! has_turn 2 3 size || plan_story size build/VARIANT/tests/size ;;
+	size) ! has_turn 2 3 size || program size 300 $(size release asan) ;;
 	*) plan_story "$name" "build/VARIANT/tests/$name" ;;
 	esac
 done
@@ -394,7 +389,7 @@ for lint in $(bases tools/lint/*); do
 	plan "lint $lint" 300 release "tools/lint/$lint"
 done
 
-# A check runs the seeds and some thousand inputs made of them; at full size clang's libFuzzer
+# A check runs the seeds and up to 2,000 inputs made of them; at full size clang's libFuzzer
 # looks for inputs, which stay in build/corpus.
 for fuzzer in $fuzzers; do
 	dictionary=$(ls "tests/fuzz/$fuzzer.dict" 2>/dev/null)
@@ -416,7 +411,7 @@ for unit in $threaded; do
 	plan "tsan $unit" 300 tsan setarch -R "build/tsan/tests/unit/test_$unit"
 done
 
-# VMs share the machine's network, so these run one after the other.
+# As many tests run at a time as there are cores, and one more, since many of them wait.
 # The longest first, as the last check has seen them, so that no lane ends long before the other.
 longest=$(for number in $(seq $((n_vm + 1)) "$planned"); do
 	IFS= read -r name <"$temp/plan/$number"
@@ -430,7 +425,7 @@ beside first_lane
 for core in $(seq "$(nproc)"); do beside run_planned $longest; done
 join_lanes
 
-# The same again with programs that count lines, for it is about what all tests reach together.
+# The same again with programs that count lines, since coverage is of all tests together.
 [ -z "$FULL" ] || [ "$counting" ] || ! wanted coverage || t coverage 5400 make tests/coverage/run
 
 # --- the report ------------------------------------------------------------------

@@ -4,8 +4,8 @@
  *	run_op FILE...             runs them, and a sample of failures in each
  *	run_op --faults FILE...    every failure of every call
  *	run_op --way=N FILE...     steps fail in the N-th of four ways only, from 0
- *	run_op --coverage FILE...  none, but which operations, faults and events none of
- *	                           them has seen
+ *	run_op --coverage FILE...  no failures; names the operations, faults and events that
+ *	                           no transcript has seen
  */
 #include <stdio.h>
 #include <stdlib.h>

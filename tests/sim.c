@@ -210,7 +210,8 @@ static void run(struct sim *s)
 		step_batch(s);
 		if (crosses(before, s->step, OPEN_EVERY))
 			check_open_rows(s);
-		/* A comparison reads all rows: in a long history, fewer of them. */
+		/* A comparison reads all rows: behind LONG steps the next one waits until the
+		 * history is an eighth longer. */
 		if (s->step - counted >= OPEN_EVERY &&
 		    (s->step < LONG || s->step - counted >= counted / 8)) {
 			check_kept_counts(s);

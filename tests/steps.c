@@ -1,15 +1,15 @@
 /*
- * steps - no read costs more in a large state than in a small one.
+ * steps - no read, nor what a write reads, costs more in a large state than in a small one.
  *
  *	steps           counts, compares both, and the large one with tests/steps/kept
  *	steps WORD      shows what the operations cost whose names contain the word, and which
  *	                of their statements cost more in the large state
- *	RENEW=1 steps   writes the steps in the large state to tests/steps/kept
+ *	steps --renew   writes the steps in the large state to tests/steps/kept
  *
  * What SQLite does is counted: the steps of its machine, those along whole tables, and the sorts.
  * So no clock is asked, and the numbers are the same on every machine.  In the large state they
  * are at most 1.2 times those of the small one, unless `reasons` says why; steps are at most 1.1
- * times those that are kept, however many changes that took.
+ * times those that are kept.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,6 +127,7 @@ static const struct ask {
 	{ "turn.list", "{'limit':20,'agent':'a1'}" },
 	{ "turn.list", "{'limit':20,'agent':'a55'}" },
 	{ "turn.read", "{'turn':15}" },
+	/* Makes the note that the next ones read. */
 	{ "vault.write", "{'path':'note.md','content':'the parser'}" },
 	{ "vault.frontmatter", "{'path':'note.md'}" },
 	{ "vault.list", "{}" },
@@ -182,12 +183,13 @@ static const struct reason {
 	  "a page is 1,000 of the host's workspaces, and the small state has 200" },
 };
 
-static bool has_reason(const struct ask *q)
+/* Why it may; NULL: it may not. */
+static const char *reason_of(const struct ask *q)
 {
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (strcmp(reasons[i].op, q->op) == 0 && strstr(q->args, reasons[i].args))
-			return true;
-	return false;
+			return reasons[i].why;
+	return NULL;
 }
 
 static const struct caller_as {
@@ -387,6 +389,8 @@ static void tell(const struct ask *q, const struct caller_as *as, const struct o
 		printf("    %s %lld, in the large state %lld%s\n", kinds[c].name,
 		       (long long)o->counts[SMALL][c], (long long)o->counts[LARGE][c],
 		       grows(o->counts, c) ? " !" : "");
+	if (reason_of(q))
+		printf("    may cost more: %s\n", reason_of(q));
 	for (int i = 0; i < SQL_COUNT; i++)
 		if (o->statements[LARGE][i] * 5 > o->statements[SMALL][i] * 6)
 			printf("        %s: %lld, %lld\n", statement_table[i].name,
@@ -408,7 +412,7 @@ static void kept_write(void)
 	if (!f)
 		fail_msg("cannot write %s", KEPT);
 	fputs("# Steps of an ask in the large state, as each caller in turn: see tests/steps.c.\n"
-	      "# A change that has a reason to cost more writes them anew, with RENEW=1, and its\n"
+	      "# A change that has a reason to cost more writes them anew, with --renew, and its\n"
 	      "# commit says why.\n#",
 	      f);
 	for (size_t k = 0; k < CALLERS; k++)
@@ -488,13 +492,13 @@ static int compare(size_t i, const char *word)
 		for (int c = 0; c < COUNTS; c++)
 			more |= grows(o->counts, c);
 		grown |= more;
-		if (word || (more && !has_reason(&asks[i])))
+		if (word || (more && !reason_of(&asks[i])))
 			tell(&asks[i], &callers[k], o);
-		bad += more && !has_reason(&asks[i]);
+		bad += more && !reason_of(&asks[i]);
 	}
 	if (!answered && ++bad)
 		printf("%s %s is refused to all\n", asks[i].op, asks[i].args);
-	if (has_reason(&asks[i]) && !grown && ++bad)
+	if (reason_of(&asks[i]) && !grown && ++bad)
 		printf("%s %s costs no more, and needs no reason to\n", asks[i].op,
 		       asks[i].args);
 	free(o);
@@ -514,7 +518,7 @@ static int compare_kept(size_t i)
 			       callers[k].name, refused ? "refused" : "no more refused");
 		else if (now[i][k] > 0 && now[i][k] * 10 > kept[i][k] * 11 && ++bad)
 			printf("%s %s as %s: %lld steps, %lld are kept; if that has a reason: "
-			       "RENEW=1 build/tests/steps\n",
+			       "build/tests/steps --renew\n",
 			       asks[i].op, asks[i].args, callers[k].name,
 			       (long long)now[i][k], (long long)kept[i][k]);
 	}
@@ -540,7 +544,8 @@ static int find_missing(void)
 
 int main(int argc, char **argv)
 {
-	const char *word = argc > 1 ? argv[1] : NULL;
+	const bool renew = argc > 1 && strcmp(argv[1], "--renew") == 0;
+	const char *word = argc > 1 && !renew ? argv[1] : NULL;
 	int bad = find_missing(), asked = 0;
 
 	for (int s = SMALL; s < SIZES; s++) {
@@ -548,17 +553,17 @@ int main(int argc, char **argv)
 		fill(worlds[s], &sizes[s]);
 		make_index(worlds[s]);
 	}
-	if (!word && !getenv("RENEW"))
+	if (!word && !renew)
 		kept_read();
 	for (size_t i = 0; i < ASKS; i++) {
 		if (word && !strstr(asks[i].op, word))
 			continue;
 		asked++;
 		bad += compare(i, word);
-		if (!word && !getenv("RENEW"))
+		if (!word && !renew)
 			bad += compare_kept(i);
 	}
-	if (!word && getenv("RENEW"))
+	if (renew)
 		kept_write();
 	printf("%d asks, %d bad\n", asked, bad);
 	for (int s = SMALL; s < SIZES; s++) {

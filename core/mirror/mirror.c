@@ -337,8 +337,8 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */
 
-int mirror_behind(const struct home *home, struct store *store,
-		  struct mirror_lag_row *lag, struct fault *f)
+int mirror_read_lag(const struct home *home, struct store *store,
+		    struct mirror_lag_row *lag, struct fault *f)
 {
 	struct mirror_show s = { .call.store = store };
 	struct mirror_head_row head;
@@ -366,7 +366,7 @@ int mirror_lag(const struct home *home, struct store *store, int64_t *events,
 	       struct fault *f)
 {
 	struct mirror_lag_row lag;
-	int rc = mirror_behind(home, store, &lag, f);
+	int rc = mirror_read_lag(home, store, &lag, f);
 
 	*events = rc > 0 ? lag.n : -1;
 	return rc < 0 ? rc : 0;

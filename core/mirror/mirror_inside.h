@@ -43,8 +43,8 @@ int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *
 
 /* Counts the events behind the place in the cursor's file: 1, 0 where there is none or it begins
  * anew, negative. */
-int mirror_behind(const struct home *home, struct store *store,
-		  struct mirror_lag_row *lag, struct fault *f);
+int mirror_read_lag(const struct home *home, struct store *store,
+		    struct mirror_lag_row *lag, struct fault *f);
 
 /* Writes the summaries that a short budget left behind: 0 or negative. */
 int mirror_finish_summaries(struct mirror *m);

@@ -48,16 +48,17 @@ struct wish {
 	int64_t team; /* 0: none */
 };
 
+/* Whether the mirror has read all changes of teams: 1, 0, negative. */
 static int is_followed(const void *self, struct store *store, struct fault *f)
 {
 	struct mirror_lag_row lag;
-	int rc = mirror_behind(self, store, &lag, f);
+	int rc = mirror_read_lag(self, store, &lag, f);
 
 	return rc > 0 ? lag.folders == 0 : rc;
 }
 
 /* Whether the process that mirrors has done all that was to be done, as far as others can
- * see. */
+ * see: 1, 0, negative. */
 static int is_done(const struct wish *w, struct fault *f)
 {
 	if (folder_row(w->home, w->name, f) == w->team)

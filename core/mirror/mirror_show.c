@@ -323,8 +323,9 @@ int show_read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *
 	return rc;
 }
 
-/* Takes another team's folder out of a team's place: of one that is over as its end asks, of one
- * in a state that was replaced into the archive. */
+/* Takes another team's folder out of a team's place.  A team that is over ends there.  Any other
+ * folder goes into the archive: its team is of a state that was replaced, or lives and has come to
+ * its own name before, so that this is a copy. */
 static int clear_place(struct mirror_show *s, const char *name, int64_t there)
 {
 	struct mirror_team_row row;

@@ -135,9 +135,10 @@ struct team_folders {
 	 * transaction.  0, or negative: also when that takes over 10 s. */
 	int (*settle)(const void *self, struct store *store, const char *name,
 		      int64_t team, struct fault *f);
-	/* Whether the mirror has followed all that happened to the names of teams, so that
-	 * a folder that says nothing is nobody's, or its team's, whose page a person spoiled:
-	 * 1, 0, negative.  `store` is outside a transaction. */
+	/* Whether the log holds no change of teams that the mirror has not read: 1, 0,
+	 * negative.  Then a folder that is none's by row() belongs to people, or to the team
+	 * of that name, and a person has spoiled its page.  `store` is outside a
+	 * transaction. */
 	int (*followed)(const void *self, struct store *store, struct fault *f);
 };
 

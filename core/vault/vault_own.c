@@ -61,10 +61,11 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 	return rc;
 }
 
-/* Whether a folder is the team's (0: nobody's).  One that says nothing is taken for it only
- * `later`, after the mirror was asked to come, and only where it has followed all teams since: a
- * team whose name changed meanwhile has its folder elsewhere. */
-static int is_own(struct call *call, const char *name, int64_t team, bool later)
+/* Whether a folder is the team's (0: nobody's).  One whose page says nothing is the team's only
+ * when the mirror was asked to bring it up to date (`asked`), and the log holds no change of
+ * teams that the mirror has not read: a team whose name has just changed has its folder
+ * elsewhere. */
+static int is_own(struct call *call, const char *name, int64_t team, bool asked)
 {
 	const struct team_folders *folders = folders_of(call);
 	int64_t has;
@@ -77,7 +78,7 @@ static int is_own(struct call *call, const char *name, int64_t team, bool later)
 		return (int)has;
 	if (has == team)
 		return 1;
-	if (!later || (has && team))
+	if (!asked || (has && team))
 		return 0;
 	return folders->followed(folders->self, call->store, &call->fault);
 }
@@ -105,18 +106,18 @@ static int plan_again(struct call *call)
 static int refuse(struct call *call, const char *const names[2], int at)
 {
 	fault_set(&call->fault, FAULT_UNAVAILABLE, at ? "/to" : "/path",
-		  "the folder teams/%.64s is still another team's", names[at]);
+		  "the folder teams/%.64s is not up to date yet", names[at]);
 	call->fault.retry_after_ms = 1000;
 	return call->fault.code;
 }
 
 /* 1 if all folders are their teams', 0 with the one that is not, negative. */
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
-		   bool later, int *which)
+		   bool asked, int *which)
 {
-	int rc = is_own(call, names[ *which = 0], teams[0], later);
+	int rc = is_own(call, names[ *which = 0], teams[0], asked);
 
-	return rc <= 0 ? rc : is_own(call, names[*which = 1], teams[1], later);
+	return rc <= 0 ? rc : is_own(call, names[*which = 1], teams[1], asked);
 }
 
 static int come(struct call *call, const char *const names[2], const int64_t teams[2])

@@ -124,5 +124,6 @@ mkdir "$TMPDIR/p"
 printf 'notify.command = "touch %s/obeyed"\n' "$TMPDIR" >"$TMPDIR/p/cadre.toml"
 (cd "$TMPDIR/p" && CADRE_HOME= && unset CADRE_HOME && cadre init >/dev/null 2>"$TMPDIR/err")
 grep -q "not for a project's file to set" "$TMPDIR/err" || bad "$(cat "$TMPDIR/err")"
+patience=600 # a command's time is 30 s
 until_done sh -c "! grep -q '^State:.*[RSD] ' /proc/$left/status"
 exit $failed

@@ -3,10 +3,11 @@
  *
  *	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
  *
- * Nothing at all and each FILE are run, then CHANGED inputs that are made of them: bytes are set, cut out and
- * doubled, words of DICTIONARY (libFuzzer's format; - for none) put in, two seeds joined.  DICE
- * chooses the changes: the same number makes the same inputs.  Three seconds of the processor end it.  The input that runs stands in
- * the file KEPT, which is there behind a crash, and gone behind a run without one.
+ * Runs the empty input and each FILE, then CHANGED inputs that are made of them, for at most three
+ * seconds of the processor: bytes are set, cut out and doubled, words of DICTIONARY (libFuzzer's
+ * format; - for none) put in, two seeds joined.  DICE chooses the changes: the same number makes
+ * the same inputs.  The input that runs stands in the file KEPT, which is there after a crash, and
+ * gone after a run without one.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,10 +1,11 @@
-# environment - the variables of a test, the same on every machine.
+# environment - the variables of a test; of the caller's only PATH, behind the programs of the test.
 #
 # in_environment BIN OWN [NAME=VALUE...] COMMAND...: runs the command with the programs of BIN and
 # with OWN as its home and temporary folder.  $root, $TEST_SCALE, $TURN and $FULL are the caller's.
 in_environment() {
 	bin=$1 own=$2
 	shift 2
+	mkdir -m 700 "$own/run" || return
 	env -i --default-signal PATH="$bin:$PATH" HOME="$own" TMPDIR="$own" CADRE="$bin/cadre" \
 		XDG_RUNTIME_DIR="$own/run" XDG_STATE_HOME="$own/state" XDG_CONFIG_HOME="$own/config" \
 		CADRE_LIMITS_ENABLED=false LC_ALL=C.UTF-8 TZ=UTC \

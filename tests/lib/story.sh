@@ -6,8 +6,9 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
 failed=0 judged= either=
 
+: "${FULL=}" "${TURN:=0}"
 # in_turn N OF: a check does one of so many parts of a story, as $TURN says; at full size all.
-in_turn() { [ -n "${FULL-}" ] || [ $((${TURN:-0} % $2)) = "$1" ]; }
+in_turn() { [ "$FULL" ] || [ $((TURN % $2)) = "$1" ]; }
 
 cadre() { "$CADRE" "$@"; }
 [ -n "${stateless-}" ] || cadre init >/dev/null

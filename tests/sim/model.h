@@ -188,7 +188,7 @@ const char *act_name(int kind); /* NULL behind the last */
 void check_open(struct sim *s);
 void check_close(struct sim *s);
 void check_touched(struct sim *s);
-void check_kept_counts(struct sim *s); /* beside all rows behind them */
+void check_kept_counts(struct sim *s); /* against the rows that they count */
 void check_open_rows(struct sim *s); /* all that is open */
 void check_all(struct sim *s); /* everything, and the file itself */
 

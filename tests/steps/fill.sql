@@ -1,5 +1,5 @@
--- A state with :rows tasks, messages, events, notes, results and turns, and :things agents,
--- teams, workspaces and reservations.  enum('LIST.WORD') is a word's number.
+-- The temporary table `size` says how many: rows (tasks, messages, events, notes, results, turns)
+-- and things (agents, teams, workspaces, reservations).  enum('LIST.WORD') is a word's number.
 --
 -- Team 1, t, has grown; its operator is agent 1, its lead agent 2.  a1, agent 1001, has a part in
 -- all that happens there, which does not depend on the size; so do a2 to a50 together.  Team 2, q,

@@ -12,7 +12,7 @@
 
 enum {
 	SILENT_MS = 16000, /* three heartbeats and a bit */
-	UNDER_WAY_MOST = 6, /* four commands may begin beside one that ends */
+	UNDER_WAY_MOST = 6, /* five commands may begin beside one that ends */
 };
 
 /* --- heartbeats ------------------------------------------------------------------ */
@@ -168,8 +168,8 @@ static void hear_beat(struct hosted_guest *t, const struct wire_heartbeat *beat)
 	job = beat_job(t, beat);
 	job_free(d->newer);
 	d->newer = NULL;
-	/* A command that begins may end its task at once, which calls off those that have not begun:
-	 * so this heartbeat is not to come behind that. */
+	/* A command may end its task as it begins, and so call off those that wait: its heartbeat
+	 * does not wait for the one before. */
 	if (!d->under_way || (d->under_way < UNDER_WAY_MOST && beat->n_running > 0 &&
 			      hash_of(job->call.in) != d->beat_hash))
 		note_beat(t, job);

@@ -309,7 +309,7 @@ static void on_page(struct job *job)
 	feed->reading = false;
 	if (read)
 		feed->position = page->last;
-	for (struct web_group *g = read ? feed->groups : NULL; g; g = g->next) {
+	for (struct web_group *g = feed->groups; read && g; g = g->next) {
 		end_some(g, page);
 		if (g->late)
 			read_again(g);
@@ -332,8 +332,8 @@ void web_feed_event(struct host *host, const struct host_event_row *e)
 		host->web.feed.wanted = e->seq;
 }
 
-/* Whether somebody may want an event behind `position`.  All that host->follow has read are
- * passed over if not, but none from before it began to read. */
+/* Whether somebody may want an event behind `position`.  If nobody does, `position` moves to the
+ * end of what host->follow has read; not over events from before its start. */
 static bool is_due(struct web_feed *feed, const struct follow *follow)
 {
 	if (feed->wanted > feed->position || follow->since > feed->position)
