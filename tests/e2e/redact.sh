@@ -56,6 +56,8 @@ assign() { # TITLE COMMAND [OPTION...]: sets $task and $seq
 assign ends ": $secret; exit 3" --wait
 is 0 "^redacted #$seq" cadre message redact "#$seq"
 until_done sh -c "! grep -aq $secret $CADRE_HOME/guests/*/spool.db*"
+# Four commands run at once, so the fifth waits.
+for n in 1 2 3; do assign "runs beside $n" 'sleep 1000'; done
 assign runs ": $secret; touch $TMPDIR/runs; sleep 1000"
 until_done test -f "$TMPDIR/runs"
 is 4 'its command has not ended' cadre message redact "#$seq"
@@ -72,3 +74,4 @@ found=$(find "$CADRE_HOME/guests" -type f -exec grep -ali "$secret" {} +)
 [ -z "$found" ] || bad "a guest that runs has the secret: $found"
 pgrep -f "guest --workspace.*$CADRE_HOME" >/dev/null || bad "no guest runs"
 is 0 . cadre down --all
+exit $failed
