@@ -37,7 +37,7 @@ end_lanes() { # in a hurry
 		under=$(pgrep -P "$lane")
 		kill "$lane" $under 2>/dev/null
 		wait "$lane" 2>/dev/null
-		for pid in $under; do # it ends what its test has left
+		for pid in $under; do # each ends the processes of its test
 			for tenth in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
 		done
 	done
