@@ -13,7 +13,7 @@ int temp_make(char dir[64], const char *name);
 void temp_remove(const char *dir);
 
 /* How long a test waits here for what takes at most `ms` on a fast machine:
- * $TEST_SCALE times as long.  Whatever is given to a function of tests/lib as a time
+ * $TEST_SCALE times as long; before that at most $PATIENCE tenths of a second.  Whatever is given to a function of tests/lib as a time
  * to wait is scaled there. */
 int patience_ms(int ms);
 /* A check does each N-th of many things that are alike, and $TURN says with which it begins: a
