@@ -204,6 +204,30 @@ static void test_brings_back_for_its_own_team(void **state)
 	mirrored_close(w);
 }
 
+/* Somebody saves a card, and once more before the first text is judged: both texts stay. */
+static void test_keeps_a_refused_card_that_was_saved_over(void **state)
+{
+	struct mirrored *w = mirrored_open();
+	const char *file = "teams/demo/cards/ada.json";
+	struct mirror_edit *edit;
+
+	(void)state;
+	small_team(w);
+	open_mirror(w);
+	mirror_watch(w->mirror);
+	settle(w);
+	spit(at(w, file), "{\"first\": 1}\n");
+	assert_non_null(edit = mirror_next_edit(w->mirror));
+	spit(at(w, file), "{\"second\": 2}\n");
+	edit->code = FAULT_INVALID;
+	edit->agent_row = 1;
+	mirror_edit_judged(w->mirror, edit);
+	settle(w);
+	holds(w, "teams/demo/cards/ada.conflict.json", "first");
+	holds(w, file, "second");
+	mirrored_close(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_writes_nobodys_file_over),
 		cmocka_unit_test(test_follows_no_symlink),
 		cmocka_unit_test(test_brings_back_for_its_own_team),
+		cmocka_unit_test(test_keeps_a_refused_card_that_was_saved_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
