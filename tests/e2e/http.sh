@@ -69,22 +69,23 @@ post 200 '"name":"hand"' /api/members "$lead" '{"name":"hand"}'
 grep -q token "$TMPDIR/body" && bad "a lead's client is told a member's token"
 answers 200 . DELETE /api/members/hand "$lead"
 
-# A client that has shown no token keeps nobody else from sending a large body.
+# A client whose token proves nothing is refused before its large body comes, and keeps nobody else
+# from sending one.
 cat >"$TMPDIR/large.py" <<'PY'
 import socket, sys
 host, port = sys.argv[1][7:].split(":")
 held = []
 for i in range(20):
     s = socket.create_connection((host, int(port)))
-    s.sendall(b"PUT /api/vault/note HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 12000000\r\n\r\n" + b"x" * 200)
+    s.sendall(b"PUT /api/vault/note HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer cadre_1_0000\r\nContent-Type: application/json\r\nContent-Length: 12000000\r\n\r\n" + b"x" * 200)
     held.append(s)
-print("held", flush=True)
+print("held", held[0].recv(12).decode(), flush=True)
 sys.stdin.read()
 PY
 mkfifo "$TMPDIR/hold"
 /usr/bin/python3 "$TMPDIR/large.py" "$url" <"$TMPDIR/hold" >"$TMPDIR/held" &
 exec 9>"$TMPDIR/hold"
-until_done grep -q held "$TMPDIR/held"
+until_done grep -q '^held HTTP/1.1 401$' "$TMPDIR/held"
 /usr/bin/python3 -c 'import json; print(json.dumps({"path": "large.md", "content": "x" * 3000000}))' >"$TMPDIR/json"
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 answers 401 . PUT /api/vault/note '' -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
