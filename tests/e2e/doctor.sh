@@ -246,7 +246,7 @@ vm=$!
 words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
 names warn guest "process $vm runs in .*a workspace that no row knows"
-rm -rf "$H/replaced" # of a restore above
+rm -rf "$H/replaced" # a restore above made this
 is 0 "did *orphans *process $vm is ended; its files stay" cadre doctor --fix
 [ -z "$({ tr -d '\0' <"/proc/$vm/cmdline"; } 2>/dev/null)" ] || bad "the VM runs on"
 wait $vm 2>/dev/null
