@@ -78,7 +78,8 @@ says 'cadre_deliveries_total{state="fetched"} 3'
 says 'cadre_deliveries_total{state="acked"} 2'
 says 'cadre_oldest_unfetched_seconds 0[.]000'
 cadre send coder "for good" >/dev/null
-cadre --as coder inbox --lease-seconds 0 >/dev/null
+curl -sS -o /dev/null -H "Authorization: Bearer $coder" -H 'Content-Type: application/json' \
+	-d '{"lease_seconds":0}' "$url/api/inbox/receive"
 scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 4'
 
