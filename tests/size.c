@@ -223,7 +223,8 @@ static size_t read_all(const struct door *d, const struct reading *r)
 static bool grows(const char *op)
 {
 	return strcmp(op, "event.list") == 0 || strcmp(op, "search.find") == 0 ||
-	       strcmp(op, "vault.search") == 0 || strcmp(op, "vault.list") == 0;
+	       strcmp(op, "vault.search") == 0 || strcmp(op, "vault.list") == 0 ||
+	       strcmp(op, "vault.tags") == 0;
 }
 
 /* A check asks at each second door, in turn; at full size all are asked. */
