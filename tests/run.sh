@@ -210,7 +210,7 @@ changed=$([ -z "$passed" ] || {
 	git diff --name-only --no-renames "$passed" && git ls-files -o --exclude-standard
 } 2>/dev/null) || passed=
 tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
-watched=" $(echo "$changed" | sed '/^$/d' | tests/lib/watched tests/rooms - | tr '\n' ' ') " || exit 1
+watched=$(echo "$changed" | tests/lib/watched tests/rooms -) || exit 1
 case $watched in *' all '*) passed= ;; esac
 
 # plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.  `nth` is

@@ -343,7 +343,7 @@ int mirror_read_lag(const struct home *home, struct store *store,
 	struct mirror_show s = { .call.store = store };
 	struct mirror_head_row head;
 	struct mirror_cursor c;
-	int rc, found = 0;
+	int rc;
 
 	if ((rc = files_open(&s.files, home->vault, f)) < 0)
 		return rc;
@@ -352,14 +352,14 @@ int mirror_read_lag(const struct home *home, struct store *store,
 		goto out;
 	if (c.stage == STAGE_FOLLOW && strcmp(c.incarnation, head.incarnation) == 0 &&
 	    c.seq + 1 >= head.oldest)
-		found = sql_row(&s.call, mirror_lag, lag, .after = c.seq,
-				.mail = home->settings.config.vault_messages);
+		rc = sql_row(&s.call, mirror_lag, lag, .after = c.seq,
+			     .mail = home->settings.config.vault_messages);
 	show_end(&s);
 out:
 	if (rc < 0)
 		*f = f->code ? *f : s.call.fault;
 	show_release(&s);
-	return rc < 0 ? rc : found > 0;
+	return rc;
 }
 
 int mirror_lag(const struct home *home, struct store *store, int64_t *events,

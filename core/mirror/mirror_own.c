@@ -68,7 +68,7 @@ static int is_done(const struct wish *w, struct fault *f)
 
 /* Ends a step of this process: the team's page is written anew where a person took it away
  * or wrote into it. */
-static int finish(const struct wish *w, struct mirror *m)
+static int own_finish(const struct wish *w, struct mirror *m)
 {
 	int rc = w->team ? show_team(&m->show, w->team) : 0;
 
@@ -91,13 +91,13 @@ static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
 		return is_done(w, f);
 	if (more)
 		return 0;
-	if ((rc = finish(w, m)) < 0)
+	if ((rc = own_finish(w, m)) < 0)
 		*f = m->show.call.fault;
 	return rc < 0 ? rc : 1;
 }
 
-static int settle(const void *self, struct store *store, const char *name, int64_t team,
-		  struct fault *f)
+static int own_settle(const void *self, struct store *store, const char *name,
+		      int64_t team, struct fault *f)
 {
 	struct wish w = { .home = self, .store = store, .name = name, .team = team };
 	const int64_t end = clock_steady_ms() + SETTLE_MS;
@@ -125,7 +125,7 @@ void mirror_attend(struct home *home)
 	home->folders = (struct team_folders){
 		.self = home,
 		.row = folder_row,
-		.settle = settle,
+		.settle = own_settle,
 		.followed = is_followed,
 	};
 	home->settings.folders = &home->folders;

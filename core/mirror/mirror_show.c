@@ -240,7 +240,7 @@ int show_archive(struct mirror_show *s, const char *team, int64_t at)
 
 /* Whether the folder of that name is another team's: 1, 0, negative.  A name is given again
  * at once, and the log, which tells the end of the team before, may not be read so far. */
-static int is_anothers(struct mirror_show *s, const char *name, int64_t team)
+static int show_is_anothers(struct mirror_show *s, const char *name, int64_t team)
 {
 	int64_t has = team_folder_row(s, name);
 
@@ -264,7 +264,7 @@ static int put_summary(struct mirror_show *s, int64_t team, bool board, bool end
 	if (rc > 0 && board && view_board(&s->call, &view.row, &tasks) < 0)
 		rc = s->call.fault.code;
 	show_end(s);
-	if (rc > 0 && (rc = is_anothers(s, view.row.name, team)) == 0) {
+	if (rc > 0 && (rc = show_is_anothers(s, view.row.name, team)) == 0) {
 		render_team(&view, &s->page);
 		rc = put(s, view.row.name, "", "TEAM.md");
 		if (rc >= 0 && board) {
@@ -324,8 +324,8 @@ int show_read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *
 }
 
 /* Takes another team's folder out of a team's place.  A team that is over ends there.  Any other
- * folder goes into the archive: its team is of a state that was replaced, or lives and has come to
- * its own name before, so that this is a copy. */
+ * folder goes into the archive: it is of a state that was replaced, or a person's copy, since the
+ * folder of a living team came to that team's name before. */
 static int clear_place(struct mirror_show *s, const char *name, int64_t there)
 {
 	struct mirror_team_row row;

@@ -65,7 +65,7 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
  * when the mirror was asked to bring it up to date (`asked`), and the log holds no change of
  * teams that the mirror has not read: a team whose name has just changed has its folder
  * elsewhere. */
-static int is_own(struct call *call, const char *name, int64_t team, bool asked)
+static int own_is_teams(struct call *call, const char *name, int64_t team, bool asked)
 {
 	const struct team_folders *folders = folders_of(call);
 	int64_t has;
@@ -103,7 +103,7 @@ static int plan_again(struct call *call)
 	return rc;
 }
 
-static int refuse(struct call *call, const char *const names[2], int at)
+static int own_refuse(struct call *call, const char *const names[2], int at)
 {
 	fault_set(&call->fault, FAULT_UNAVAILABLE, at ? "/to" : "/path",
 		  "the folder teams/%.64s is not up to date yet", names[at]);
@@ -115,9 +115,9 @@ static int refuse(struct call *call, const char *const names[2], int at)
 static int are_own(struct call *call, const char *const names[2], const int64_t teams[2],
 		   bool asked, int *which)
 {
-	int rc = is_own(call, names[ *which = 0], teams[0], asked);
+	int rc = own_is_teams(call, names[ *which = 0], teams[0], asked);
 
-	return rc <= 0 ? rc : is_own(call, names[*which = 1], teams[1], asked);
+	return rc <= 0 ? rc : own_is_teams(call, names[*which = 1], teams[1], asked);
 }
 
 static int come(struct call *call, const char *const names[2], const int64_t teams[2])
@@ -150,7 +150,7 @@ int vault_hold(struct call *call, struct vault_work *w)
 			return lock;
 		notes_of(call)->unlock(notes_of(call)->self, lock);
 		if (rc == 0 && tries == TRIES)
-			return refuse(call, names, which);
+			return own_refuse(call, names, which);
 		if (rc < 0 || (rc = come(call, names, w->teams)) < 0 ||
 		    (rc = plan_again(call)) < 0)
 			return rc;

@@ -168,8 +168,8 @@ static void hear_beat(struct hosted_guest *t, const struct wire_heartbeat *beat)
 	job = beat_job(t, beat);
 	job_free(d->newer);
 	d->newer = NULL;
-	/* A command may end its task as it begins, and so call off those that wait: its heartbeat
-	 * does not wait for the one before. */
+	/* A command may end its task at once, which calls off the commands that wait.  So a
+	 * heartbeat with a new command does not wait for the one before. */
 	if (!d->under_way || (d->under_way < UNDER_WAY_MOST && beat->n_running > 0 &&
 			      hash_of(job->call.in) != d->beat_hash))
 		note_beat(t, job);
