@@ -14,8 +14,8 @@ import sys
 folder, floors_path, renew = sys.argv[1], sys.argv[2], "--renew" in sys.argv[3:]
 
 
-def slack(total):
-    return max(10, 4000 // total) if total else 0
+def slack(total, few):
+    return max(10, few * 1000 // total) if total else 0
 
 
 def read(name):
@@ -52,7 +52,7 @@ for room, (lc, lt, bc, bt) in sorted(rooms.items(), key=lambda r: tenths(*r[1][:
     floor = floors.get(room, (0, 0))
     if room not in floors:
         new.append(room)
-    if lines + slack(lt) < floor[0] or branches + slack(bt) < floor[1]:
+    if lines + slack(lt, 4) < floor[0] or branches + slack(bt, 8) < floor[1]:
         below.append(room)
     print(f"{room:28} {lines / 10:6.1f}% {branches / 10:8.1f}%  {floor[0] / 10:.1f} {floor[1] / 10:.1f}")
     floors[room] = max(lines, floor[0]), max(branches, floor[1])
