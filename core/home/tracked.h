@@ -4,7 +4,7 @@
  * Files that git tracks come with a clone and are replaced by a pull, also in a folder
  * that ignores itself.  The indexes of all repositories around the folder are read
  * (core/home/git_index.h): `git` is not run, since the repository's own configuration
- * would choose what that runs, and libgit2 need not be there.
+ * would choose what that runs, and git need not be there.
  */
 #ifndef CORE_HOME_TRACKED_H
 #define CORE_HOME_TRACKED_H

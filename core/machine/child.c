@@ -2,14 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
+
 extern char **environ;
+
+enum { GRACE_MS = 10000 };
 
 /* The output goes to files, since then nothing has to be read while the child runs. */
 struct child {
@@ -37,7 +43,7 @@ int child_spawn(pid_t *pid, const char *program, const char *const *words,
 	return rc;
 }
 
-static int spawn(struct child *c, const char *const *words, const char *dir)
+static int spawn(struct child *c, const char *const *words, const char *dir, int held)
 {
 	posix_spawn_file_actions_t files;
 
@@ -45,6 +51,8 @@ static int spawn(struct child *c, const char *const *words, const char *dir)
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, c->out, 1);
 	posix_spawn_file_actions_adddup2(&files, c->err, 2);
+	if (held >= 0) /* onto itself: it is no longer closed at exec */
+		posix_spawn_file_actions_adddup2(&files, held, held);
 	if (dir)
 		posix_spawn_file_actions_addchdir_np(&files, dir);
 	return child_spawn(&c->pid, words[0], words, environ, &files, false);
@@ -64,7 +72,7 @@ static char *read_all(int fd, struct arena *a)
 	return text;
 }
 
-static const char *last_line(char *text)
+static const char *child_last_line(char *text)
 {
 	size_t n = strlen(text);
 	char *start;
@@ -75,40 +83,53 @@ static const char *last_line(char *text)
 	return start ? start + 1 : text;
 }
 
-static int judge(const struct child *c, const char *name, int status, struct fault *f)
+/* Whether the program ended within `ms`; 0: it is waited for as long as it takes. */
+static bool child_ends(pid_t pid, int64_t ms, int *status)
 {
-	struct arena a = { 0 };
+	int fd = ms ? (int)syscall(SYS_pidfd_open, pid, 0) : -1, n = 0;
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	const int64_t until = clock_steady_ms() + ms;
 
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 0;
-	if (WIFSIGNALED(status))
-		fault_set(f, FAULT_IO, "", "%s was ended by signal %d", name,
-			  WTERMSIG(status));
-	else
-		fault_set(f, FAULT_IO, "", "%s: %.180s", name,
-			  last_line(read_all(c->err, &a)));
-	arena_release(&a);
-	return f->code;
+	for (int64_t left = ms; fd >= 0 && n <= 0 && left > 0;
+	     left = until - clock_steady_ms())
+		n = poll(&end, 1, (int)left);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && n <= 0)
+		return false;
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
+	return true;
 }
 
-int child_read(const char *const *words, const char *dir, struct arena *a, char **out,
-	       struct fault *f)
+static int child_await(const struct child *c, const char *name, int64_t ms, int *status,
+		       struct fault *f)
+{
+	if (child_ends(c->pid, ms, status))
+		return 0;
+	kill(c->pid, SIGTERM);
+	if (!child_ends(c->pid, GRACE_MS, status)) {
+		kill(c->pid, SIGKILL);
+		child_ends(c->pid, 0, status);
+	}
+	return fault_set(f, FAULT_TIMEOUT, "", "%s took over %lld s", name,
+			 (long long)(ms / 1000));
+}
+
+int child_hear(const char *const *words, const char *dir, int64_t ms, int held,
+	       struct arena *a, struct child_end *end, struct fault *f)
 {
 	struct child c = { .out = memfd_create("stdout", MFD_CLOEXEC),
 			   .err = memfd_create("stderr", MFD_CLOEXEC) };
-	int status = 0, rc;
+	int rc = c.out < 0 || c.err < 0 ? errno : spawn(&c, words, dir, held);
 
-	rc = c.out < 0 || c.err < 0 ? errno : spawn(&c, words, dir);
-	if (rc == 0) {
-		while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
-			;
-		rc = judge(&c, words[0], status, f);
-	} else {
+	if (rc)
 		rc = fault_set(f, FAULT_IO, "", "cannot run %s: %s", words[0],
 			       strerror(rc));
-	}
-	if (rc == 0 && out)
-		*out = read_all(c.out, a);
+	else
+		rc = child_await(&c, words[0], ms, &end->status, f);
+	end->out = read_all(c.out, a);
+	end->err = read_all(c.err, a);
 	if (c.out >= 0)
 		close(c.out);
 	if (c.err >= 0)
@@ -116,7 +137,33 @@ int child_read(const char *const *words, const char *dir, struct arena *a, char 
 	return rc;
 }
 
+int child_judge(const struct child_end *end, const char *name, struct fault *f)
+{
+	if (WIFEXITED(end->status) && WEXITSTATUS(end->status) == 0)
+		return 0;
+	if (WIFSIGNALED(end->status))
+		return fault_set(f, FAULT_IO, "", "%s was ended by signal %d", name,
+				 WTERMSIG(end->status));
+	return fault_set(f, FAULT_IO, "", "%s: %.180s", name, child_last_line(end->err));
+}
+
+int child_read(const char *const *words, const char *dir, struct arena *a, char **out,
+	       struct fault *f)
+{
+	struct child_end end;
+
+	if (child_hear(words, dir, 0, -1, a, &end, f) || child_judge(&end, words[0], f))
+		return f->code;
+	*out = end.out;
+	return 0;
+}
+
 int child_run(const char *const *words, const char *dir, struct fault *f)
 {
-	return child_read(words, dir, NULL, NULL, f);
+	struct arena a = { 0 };
+	char *ignored;
+	int rc = child_read(words, dir, &a, &ignored, f);
+
+	arena_release(&a);
+	return rc;
 }

@@ -15,6 +15,22 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
+/* How a program ended, as waitpid() tells it, and what it wrote, in the caller's arena. */
+struct child_end {
+	int status;
+	char *out, *err;
+};
+
+/* Runs a program to its end, however it ends.  FAULT_IO: it cannot be run.  FAULT_TIMEOUT:
+ * it took over `ms` (0: no bound) and was ended, by SIGTERM or ten seconds later by SIGKILL;
+ * what it started may run on.  `held` is a descriptor that it and what it starts keep open;
+ * -1: none. */
+int child_hear(const char *const *words, const char *dir, int64_t ms, int held,
+	       struct arena *a, struct child_end *end, struct fault *f);
+
+/* 0 where the program ended with status 0, else FAULT_IO with the last line of its stderr. */
+int child_judge(const struct child_end *end, const char *name, struct fault *f);
+
 /* `words` end with NULL; `dir` is where it runs, NULL: here. */
 int child_run(const char *const *words, const char *dir, struct fault *f);
 

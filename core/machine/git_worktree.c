@@ -1,179 +1,282 @@
 #include "core/machine/git_worktree.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "core/machine/child.h"
+#include "core/machine/copy.h"
 #include "storage/durable.h"
 
-/* The part of libgit2 that is used; its headers need not be there. */
-typedef struct git_repository git_repository;
-typedef struct git_worktree git_worktree;
-typedef struct git_reference git_reference;
+enum { HELD_TRIES = 100, HELD_MS = 100 };
 
-enum { GIT_BRANCH_LOCAL = 1 };
-
-struct git_error {
-	char *message;
-	int klass;
+struct making {
+	struct arena *arena;
+	const char *name, *path; /* without links, as git lists it */
+	const char *mark;
+	int lock; /* of the mark; git and all it starts hold it too; -1: none */
+	int64_t ms;
+	bool listed, locked; /* git knows a worktree at `path`; and still makes it */
+	bool ended; /* git was ended: what it started may still write */
 };
 
-static struct {
-	void *handle;
-	int (*init)(void);
-	int (*open)(git_repository **out, const char *path, unsigned flags,
-		    const char *ceilings);
-	void (*free_repository)(git_repository *repo);
-	const char *(*common)(const git_repository *repo);
-	int (*add)(git_worktree **out, git_repository *repo, const char *name,
-		   const char *path, const void *options);
-	int (*lookup)(git_worktree **out, git_repository *repo, const char *name);
-	int (*prune)(git_worktree *worktree, const void *options);
-	void (*free_worktree)(git_worktree *worktree);
-	int (*branch)(git_reference **out, git_repository *repo, const char *name,
-		      int type);
-	void (*free_branch)(git_reference *branch);
-	int (*unborn)(git_repository *repo);
-	const struct git_error *(*last_error)(void);
-} lib;
-
-static pthread_once_t lib_once = PTHREAD_ONCE_INIT;
-
-static void open_lib(void)
+static bool is_there(const struct making *m, const char *below)
 {
-	static const char *const files[] = { "libgit2.so.1.5", "libgit2.so.1.7",
-					     "libgit2.so.1.8", "libgit2.so.1.9",
-					     "libgit2.so" };
-	const struct {
-		const char *name;
-		void *place;
-	} symbols[] = {
-		{ "git_libgit2_init", &lib.init },
-		{ "git_repository_open_ext", &lib.open },
-		{ "git_repository_free", &lib.free_repository },
-		{ "git_repository_commondir", &lib.common },
-		{ "git_worktree_add", &lib.add },
-		{ "git_worktree_lookup", &lib.lookup },
-		{ "git_worktree_prune", &lib.prune },
-		{ "git_worktree_free", &lib.free_worktree },
-		{ "git_branch_lookup", &lib.branch },
-		{ "git_reference_free", &lib.free_branch },
-		{ "git_repository_head_unborn", &lib.unborn },
-		{ "git_error_last", &lib.last_error },
-	};
-
-	for (size_t i = 0; !lib.handle && i < sizeof(files) / sizeof(*files); i++)
-		lib.handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; lib.handle && i < sizeof(symbols) / sizeof(*symbols); i++) {
-		void *symbol = dlsym(lib.handle, symbols[i].name);
-
-		if (!symbol)
-			lib.handle = NULL;
-		memcpy(symbols[i].place, &symbol, sizeof(symbol));
-	}
-	if (lib.handle && lib.init() < 0)
-		lib.handle = NULL;
-}
-
-static int failed(const char *what, const char *path, struct fault *f)
-{
-	const struct git_error *e = lib.last_error();
-
-	return fault_set(f, FAULT_IO, "", "cannot %s %.200s: %.200s", what, path,
-			 e && e->message ? e->message : "git does not say why");
-}
-
-static bool is_there(const char *path)
-{
-	char git[4200];
 	struct stat st;
 
-	snprintf(git, sizeof(git), "%s/.git", path);
-	return stat(git, &st) == 0;
+	return lstat(arena_printf(m->arena, "%s%s", m->path, below), &st) == 0;
 }
 
-/* A worktree that is there has to be of the same repository. */
-static void check_same(git_repository *repo, const char *path, struct fault *f)
-{
-	git_repository *other = NULL;
+/* --- git --------------------------------------------------------------------------- */
 
-	if (lib.open(&other, path, 0, NULL) < 0) {
-		fault_set(f, FAULT_CONFLICT, "", "%.200s is no worktree any more", path);
-		fault_hint(f, "Move what you need out of it, and remove it.");
-	} else if (strcmp(lib.common(repo), lib.common(other)) != 0) {
-		fault_set(f, FAULT_CONFLICT, "",
-			  "%.200s is a worktree of another repository", path);
-		fault_hint(f, "Remove it (`git worktree remove`), or run another agent.");
+static int git_hear(struct making *m, const char *const *words, struct child_end *end,
+		    struct fault *f)
+{
+	if (child_hear(words, NULL, m->ms, m->lock, m->arena, end, f) == 0) {
+		m->ended |= WIFSIGNALED(end->status);
+		return 0;
 	}
-	if (other)
-		lib.free_repository(other);
+	m->ended = true;
+	if (f->code == FAULT_TIMEOUT)
+		return fault_hint(f, "Allow more: --agent.worktree_minutes.");
+	return fault_hint(f, "Install it: apt-get install git.");
 }
 
-/* Refuses what git could not make a worktree of, before it leaves half of one. */
-static int check_new(git_repository *repo, const char *name, const char *path,
-		     struct fault *f)
+static int git_run(struct making *m, const char *const *words, struct fault *f)
 {
-	git_worktree *gone = NULL;
-	git_reference *branch = NULL;
+	struct child_end end;
 
-	if (lib.unborn(repo) == 1) {
-		fault_set(f, FAULT_CONFLICT, "", "the repository has no commit yet");
-		return fault_hint(f, "Commit something first.");
-	}
-	/* Git may know a worktree yet whose folder is gone. */
-	if (lib.lookup(&gone, repo, name) == 0) {
-		if (lib.prune(gone, NULL) < 0)
-			failed("renew the worktree", name, f);
-		lib.free_worktree(gone);
-	}
-	if (!f->code && lib.branch(&branch, repo, name, GIT_BRANCH_LOCAL) == 0) {
-		lib.free_branch(branch);
-		fault_set(f, FAULT_CONFLICT, "", "there is a branch %.200s already",
-			  name);
-		fault_hint(f, "To go on with it: git worktree add '%s' %s; or delete it.",
-			   path, name);
-	}
-	return f->code;
+	return git_hear(m, words, &end, f) ? f->code : child_judge(&end, "git", f);
 }
 
-static int add(const char *from, const char *name, const char *path, struct fault *f)
+/* Whether git finds what it is asked for. */
+static bool git_has(struct making *m, const char *const *words, struct fault *f)
 {
-	git_repository *repo = NULL;
-	git_worktree *made = NULL;
+	struct child_end end;
 
-	if (lib.open(&repo, from, 0, NULL) < 0) {
-		failed("find a git repository at", from, f);
+	return git_hear(m, words, &end, f) == 0 && !end.status;
+}
+
+static int git_list(struct making *m, struct fault *f)
+{
+	static const char *const words[] = { "git", "worktree", "list", "--porcelain",
+					     NULL };
+	struct child_end end;
+	bool here = false;
+	char *rest;
+
+	if (git_hear(m, words, &end, f))
+		return f->code;
+	if (child_judge(&end, "no git repository is here", f))
 		return fault_hint(f, "Call it in the repository, or without --worktree.");
+	m->listed = m->locked = false;
+	rest = end.out;
+	for (const char *at; (at = strsep(&rest, "\n"));) {
+		if (strncmp(at, "worktree ", 9) == 0)
+			here = strcmp(at + 9, m->path) == 0;
+		m->listed |= here;
+		m->locked |= here && strncmp(at, "locked", 6) == 0;
 	}
-	if (is_there(path))
-		check_same(repo, path, f);
-	else if (!check_new(repo, name, path, f) &&
-		 lib.add(&made, repo, name, path, NULL) < 0)
-		failed("make a worktree at", path, f);
-	if (made)
-		lib.free_worktree(made);
-	lib.free_repository(repo);
+	return 0;
+}
+
+/* --- the mark ---------------------------------------------------------------------- */
+
+/* Takes the mark, once git is gone that an ended call started. */
+static int take_mark(struct making *m, struct fault *f)
+{
+	const struct timespec pause = { .tv_nsec = HELD_MS * 1000000L };
+
+	m->lock = open(m->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (m->lock < 0 || dir_sync_above(m->mark))
+		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", m->mark,
+				 strerror(errno));
+	for (int i = 0; i < HELD_TRIES; i++) {
+		if (flock(m->lock, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	fault_set(f, FAULT_CONFLICT, "",
+		  "git still makes %.200s for a call that was ended", m->path);
+	return fault_hint(f, "Wait for its end, or end it.");
+}
+
+/* Removes the mark durably: a worktree with a mark is removed with all work in it. */
+static int drop_mark(const struct making *m, struct fault *f)
+{
+	if (unlink(m->mark) == 0 && dir_sync_above(m->mark) == 0)
+		return 0;
+	return fault_set(f, FAULT_IO, "", "cannot remove %.200s: %s", m->mark,
+			 strerror(errno));
+}
+
+/* --- the worktree ------------------------------------------------------------------ */
+
+/* Whether git had made the worktree when its call was ended.  Where it differs from its
+ * branch a power failure may have taken files, or somebody works in it. */
+static bool is_made(struct making *m, struct fault *f)
+{
+	const char *const words[] = {
+		"git", "-C", m->path, "status", "--porcelain", NULL
+	};
+	struct child_end end = { 0 };
+
+	if (!m->listed || m->locked || !is_there(m, "/.git") ||
+	    git_hear(m, words, &end, f))
+		return false;
+	if (!end.status && !*end.out)
+		return true;
+	fault_set(f, FAULT_CONFLICT, "",
+		  "git may have been ended before %.200s was whole", m->path);
+	fault_hint(f,
+		   "See `git -C '%s' status`; `git worktree remove --force` it when "
+		   "nothing there is yours, and call again.",
+		   m->path);
+	return false;
+}
+
+/* Removes what git has not made whole.  Its branch goes too, unless it has work. */
+static int remove_half(struct making *m, struct fault *f)
+{
+	const char *const tree[] = { "git",     "worktree", "remove", "--force",
+				     "--force", m->path,    NULL };
+	const char *const branch[] = { "git", "branch", "-d", m->name, NULL };
+
+	if (tree_remove(m->path, f) || (m->listed && git_run(m, tree, f)))
+		return f->code;
+	git_has(m, branch, f);
 	return f->code;
 }
 
-int git_worktree_make(const char *from, const char *name, const char *path,
-		      struct fault *f)
+/* Refuses a place where something else is; git forgets a worktree whose folder is gone. */
+static int check_place(struct making *m, struct fault *f)
 {
-	char parent[4096], *slash;
+	const char *const forget[] = { "git", "worktree", "remove", m->path, NULL };
 
-	pthread_once(&lib_once, open_lib);
-	if (!lib.handle) {
-		fault_set(f, FAULT_UNAVAILABLE, "", "worktrees need libgit2");
-		return fault_hint(f, "Install it: apt-get install libgit2-1.5, or "
-				     "libgit2.so of another version.");
+	if (is_there(m, "")) {
+		fault_set(f, FAULT_CONFLICT, "",
+			  "%.200s is there and is no worktree of this repository",
+			  m->path);
+		return fault_hint(f, "Move what you need out of it and remove it, or run "
+				     "another agent.");
 	}
-	snprintf(parent, sizeof(parent), "%s", path);
-	if ((slash = strrchr(parent, '/')))
-		*slash = '\0';
-	if (dir_make(parent, 0700))
-		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %m", parent);
-	return add(from, name, path, f);
+	if (m->listed && m->locked) {
+		fault_set(f, FAULT_CONFLICT, "", "%.200s is gone, and locked in git",
+			  m->path);
+		return fault_hint(
+			f,
+			"Bring it back, or `git worktree unlock '%s'`, and call "
+			"again.",
+			m->path);
+	}
+	return m->listed ? git_run(m, forget, f) : 0;
+}
+
+static bool has_branch(struct making *m, struct fault *f)
+{
+	const char *const words[] = { "git",
+				      "show-ref",
+				      "--verify",
+				      "-q",
+				      arena_printf(m->arena, "refs/heads/%s", m->name),
+				      NULL };
+
+	return git_has(m, words, f);
+}
+
+static bool has_commit(struct making *m, struct fault *f)
+{
+	const char *const words[] = { "git",      "rev-parse",     "-q",
+				      "--verify", "HEAD^{commit}", NULL };
+
+	return git_has(m, words, f);
+}
+
+/* git leaves no worktree where its checkout fails, and a whole one where only the
+ * repository's hook fails. */
+static int judge_add(struct making *m, struct child_end *end, struct fault *f)
+{
+	struct fault why = { 0 };
+
+	if (child_judge(end, "git", &why) == 0)
+		return 0;
+	if (WIFEXITED(end->status) && git_list(m, f) == 0 && m->listed &&
+	    is_there(m, "/.git"))
+		return 0;
+	if (!f->code)
+		*f = why;
+	return f->code;
+}
+
+static int add_tree(struct making *m, const char **said, struct fault *f)
+{
+	const char *const known[] = { "git", "worktree", "add", m->path, m->name, NULL };
+	const char *const new[] = { "git",   "worktree", "add",  "--no-track", "-b",
+				    m->name, m->path,    "HEAD", NULL };
+	const bool branch = has_branch(m, f);
+	struct child_end end = { 0 };
+
+	if (!f->code && !branch && !has_commit(m, f) && !f->code) {
+		fault_set(f, FAULT_CONFLICT, "", "the repository has no commit yet");
+		fault_hint(f, "Commit something first.");
+	}
+	if (f->code || git_hear(m, branch ? known : new, &end, f))
+		return f->code;
+	if (end.status)
+		*said = end.err;
+	return judge_add(m, &end, f);
+}
+
+static int keep_tree(struct making *m, struct fault *f)
+{
+	if (tree_sync(m->path) || tree_sync("."))
+		return fault_set(f, FAULT_IO, "", "cannot sync %.200s: %s", m->path,
+				 strerror(errno));
+	return drop_mark(m, f);
+}
+
+static int make_tree(struct making *m, bool half, const char **said, struct fault *f)
+{
+	struct fault ignored = { 0 };
+
+	if (half && is_made(m, f))
+		return keep_tree(m, f);
+	if (f->code || (half && remove_half(m, f)))
+		return f->code;
+	if ((half || check_place(m, f) == 0) && add_tree(m, said, f) == 0)
+		return keep_tree(m, f);
+	if (!m->ended)
+		drop_mark(m, &ignored);
+	return f->code;
+}
+
+int git_worktree_make(const char *name, const char *path, int64_t ms, struct arena *a,
+		      const char **said, struct fault *f)
+{
+	const char *slash = strrchr(path, '/');
+	char *above = arena_strndup(a, path, (size_t)(slash - path)), real[PATH_MAX];
+	struct making m = { .arena = a, .name = name, .lock = -1, .ms = ms };
+	bool half;
+
+	if (dir_make(above, 0700) || !realpath(above, real))
+		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", above,
+				 strerror(errno));
+	m.path = arena_printf(a, "%s%s", real, slash);
+	m.mark = arena_printf(a, "%s.making", m.path);
+	half = access(m.mark, F_OK) == 0;
+	if ((!half || take_mark(&m, f) == 0) && git_list(&m, f) == 0 &&
+	    (half || !m.listed || !is_there(&m, "/.git")) &&
+	    (half || take_mark(&m, f) == 0))
+		make_tree(&m, half, said, f);
+	if (m.lock >= 0)
+		close(m.lock);
+	return f->code;
 }

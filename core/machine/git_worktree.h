@@ -1,17 +1,23 @@
 /*
  * git_worktree - worktrees of a person's git repository, for agents that work beside him.
  *
- * By libgit2, which is opened when it is needed: git_worktree_make() says which package has it.
+ * git makes them: filters, sparse checkouts, hooks and object formats are git's alone.  A
+ * worktree counts only when its checkout is whole and on the disk.  Until then the file
+ * PATH.making stands beside it, and the next call removes what is there and begins anew.
  */
 #ifndef CORE_MACHINE_GIT_WORKTREE_H
 #define CORE_MACHINE_GIT_WORKTREE_H
 
+#include <stdint.h>
+
+#include "core/base/arena.h"
 #include "core/base/fault.h"
 
-/* Makes a worktree of the repository in which the folder `from` is, on a new branch called
- * `name`, at `path`, which is absolute; one that is there is kept.  A branch of that
- * name is a conflict: it may hold work.  0 or a fault. */
-int git_worktree_make(const char *from, const char *name, const char *path,
-		      struct fault *f);
+/* Makes a worktree of the repository in which this process is, at `path`, which is absolute,
+ * on the branch `name`: a new one from HEAD, or the one that is there.  A worktree that is
+ * there is kept.  git has `ms` milliseconds.  `said` is text that git printed and a person
+ * should see, also with a fault; in the arena, NULL: none.  0 or a fault. */
+int git_worktree_make(const char *name, const char *path, int64_t ms, struct arena *a,
+		      const char **said, struct fault *f);
 
 #endif

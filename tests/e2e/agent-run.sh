@@ -29,20 +29,29 @@ is 0 '^two$' cadre agent run ann --worktree -- cat file
 is 0 '^one$' cat file
 is 0 'two' git log --oneline crew.ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
-mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'of another repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
-(cd / && is 1 'cannot find a git repository' cadre agent run eve --worktree -- true; exit $failed) || failed=1
+mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is no worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
+(cd / && is 1 'no git repository is here: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
 is 0 'eve  *eve  *offline' cadre agent list
-# A worktree that is gone is made anew where its branch is, too; a branch may hold work.
-is 0 . cadre agent run fay --worktree -- pwd
-rm -r "$CADRE_HOME/worktrees/crew.fay"
-is 4 'there is a branch crew.fay already' cadre agent run fay --worktree -- true
-grep -q "git worktree add '$CADRE_HOME/worktrees/crew.fay' crew.fay" "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
-git worktree add -q "$CADRE_HOME/worktrees/crew.fay" crew.fay
-is 0 '^crew.fay$' cadre agent run fay --worktree -- git branch --show-current
-git worktree remove "$CADRE_HOME/worktrees/crew.fay" && git branch -q -d crew.fay
-is 0 '^crew.fay$' cadre agent run fay --worktree -- git branch --show-current
-echo '{}' >"$CADRE_HOME/worktrees/crew.fay/.git"
-is 4 'is no worktree any more' cadre agent run fay --worktree -- true
+# A worktree that is gone is made anew, and goes on with its branch; one that a person locked
+# is his, and so is a branch that he has checked out elsewhere.
+fay=$CADRE_HOME/worktrees/crew.fay
+is 0 . cadre agent run fay --worktree -- sh -c 'echo fay >file; git commit -am fay'
+rm -r "$fay"
+is 0 '^fay$' cadre agent run fay --worktree -- cat file
+git worktree remove "$fay"
+is 0 '^fay$' cadre agent run fay --worktree -- cat file
+git worktree lock "$fay" && mv "$fay" "$TMPDIR/away"
+is 4 'is gone, and locked in git' cadre agent run fay --worktree -- true
+grep -q "git worktree unlock '$fay'" "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
+git worktree unlock "$fay"
+is 0 '^fay$' cadre agent run fay --worktree -- cat file
+git worktree remove "$fay" && git worktree add -q "$TMPDIR/elsewhere" crew.fay
+is 1 "$TMPDIR/elsewhere'" cadre agent run fay --worktree -- true
+git worktree remove "$TMPDIR/elsewhere" && git branch -q -D crew.fay
+is 0 '^one$' cadre agent run fay --worktree -- cat file
+rm "$fay/.git"
+is 4 'is no worktree of this repository' cadre agent run fay --worktree -- true
+[ -e "$fay/file" ] || bad "a folder that is no worktree was removed"
 mkdir ../unborn && (cd ../unborn && git init -q . && is 4 'has no commit yet' cadre agent run gus --worktree -- true; git worktree prune; [ ! -e "$CADRE_HOME/worktrees/crew.gus" ] || bad "half a worktree"; exit $failed) || failed=1
 
 # An agent claims while it runs, and is there; a signal ends it, and it is offline.

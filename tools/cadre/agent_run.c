@@ -132,6 +132,24 @@ static int hold(struct running *r, const json_t *env, struct fault *f)
 	return fault_hint(f, "Run another agent, or end that program first.");
 }
 
+/* git asks nobody for a password where no person is. */
+static int make_worktree(struct running *r, const char *branch, const char *path,
+			 struct fault *f)
+{
+	const bool mute = !isatty(STDIN_FILENO) && !getenv("GIT_TERMINAL_PROMPT");
+	const int64_t minutes = r->cli->home.settings.config.agent_worktree_minutes;
+	const char *said = NULL;
+
+	if (mute)
+		setenv("GIT_TERMINAL_PROMPT", "0", 1);
+	git_worktree_make(branch, path, minutes * 60000, &r->cli->arena, &said, f);
+	if (mute)
+		unsetenv("GIT_TERMINAL_PROMPT");
+	if (said)
+		fputs(said, stderr);
+	return f->code;
+}
+
 /* Makes the agent's worktree of the repository here, and goes there. */
 static int move_in(struct running *r, const json_t *env, struct fault *f)
 {
@@ -143,7 +161,7 @@ static int move_in(struct running *r, const json_t *env, struct fault *f)
 	if (!*text_of(env, "home"))
 		return fault_set(f, FAULT_INVALID, "",
 				 "a workspace has no worktrees: it is one");
-	if (git_worktree_make(".", branch, path, f))
+	if (make_worktree(r, branch, path, f))
 		return f->code;
 	if (chdir(path))
 		return fault_set(f, FAULT_IO, "", "cannot go to %.200s: %s", path,

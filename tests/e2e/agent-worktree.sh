@@ -1,0 +1,96 @@
+#!/bin/sh
+# agent-worktree - the worktree of an agent is git's own, with its filters, sparse checkout and
+# hooks; where its making is ended or fails, no program runs in half of one.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+mkdir "$TMPDIR/shop" "$TMPDIR/gate" && cd "$TMPDIR/shop"
+git init -q . && git config user.email a@b && git config user.name a
+# `slow` waits in the middle of a checkout while there is a gate; `coded` keeps files encoded.
+git config filter.slow.smudge "echo >$TMPDIR/gate/entered; while [ -e $TMPDIR/gate/shut ]; do sleep 0.1; done; [ ! -e $TMPDIR/gate/broken ] && cat"
+git config filter.slow.clean cat && git config filter.slow.required true
+git config filter.coded.smudge 'base64 -d' && git config filter.coded.clean base64 && git config filter.coded.required true
+printf '*.slow filter=slow\n*.coded filter=coded\n' >.gitattributes
+mkdir some other && echo 1 >first && echo 1 >some/file && echo 1 >other/file && echo text >last.slow && echo content >it.coded
+git add . && git commit -qm one
+cadre team create crew --roles lead,ann,bob,cat,dan,eve >/dev/null || bad "team"
+place() { echo "$CADRE_HOME/worktrees/crew.$1"; }
+whole() { # AGENT: the next call runs in a whole worktree, and no mark is left
+	is 0 '^$' cadre agent run "$1" --worktree -- sh -c 'git status --short; echo; cat last.slow >&2'
+	grep -q '^text$' "$TMPDIR/err" || bad "a file of $1 is not whole: $(cat "$TMPDIR/err")"
+	[ "$(wc -l <"$TMPDIR/out")" = 1 ] || bad "git sees changes in the worktree of $1: $(cat "$TMPDIR/out")"
+	[ ! -e "$(place "$1").making" ] || bad "$1 has a mark"
+}
+
+# git filters each file once, also on the way back.
+is 0 '^content$' cadre agent run ann --worktree -- cat it.coded
+is 0 . cadre agent run ann --worktree -- sh -c 'echo 2 >first; touch it.coded; git commit -qam work; git show --stat HEAD'
+git merge -q crew.ann && [ "$(cat it.coded)" = content ] || bad "the merged file is damaged"
+
+# A sparse checkout stays one; hooks run, and one that fails is told and stops nobody.
+git sparse-checkout set some 2>/dev/null
+printf '#!/bin/sh\necho "it ran in $(pwd)" >&2; exit 3\n' >.git/hooks/post-checkout && chmod +x .git/hooks/post-checkout
+is 0 '^some$' cadre agent run bob --worktree -- ls
+grep -q "^it ran in $(place bob)" "$TMPDIR/err" || bad "no hook: $(cat "$TMPDIR/err")"
+[ ! -e "$(place bob)/other" ] || bad "the checkout is not sparse"
+[ ! -e "$(place bob).making" ] || bad "bob has a mark"
+git sparse-checkout disable && rm .git/hooks/post-checkout
+
+# Ended in the middle, by whatever signal to whomever, it is made anew.
+for signal in KILL TERM INT; do
+	for victim in command git all; do
+		in_turn $(((${#signal} + ${#victim}) % 3)) 3 || continue
+		rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
+		# In a group of its own, as a shell at a terminal starts it.
+		setsid python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
+			"$CADRE" agent run cat --worktree -- touch "$TMPDIR/gate/ran" 2>"$TMPDIR/ended" &
+		command=$!
+		until_done test -e "$TMPDIR/gate/entered"
+		git=$(pgrep -P $command git)
+		case $victim in
+		command) kill -$signal $command ;;
+		git) kill -$signal "$git" ;;
+		all) kill -$signal -$command ;;
+		esac
+		wait $command
+		[ $? != 0 ] || bad "$signal to $victim: the command went on"
+		[ ! -e "$TMPDIR/gate/ran" ] || bad "$signal to $victim: the program ran in half a worktree"
+		rm "$TMPDIR/gate/shut"
+		whole cat
+		git worktree remove "$(place cat)" && git branch -q -D crew.cat
+	done
+done
+
+# A worktree that fails in the middle is gone, with its branch; the next call makes it.
+touch "$TMPDIR/gate/broken"
+is 1 'smudge filter slow failed' cadre agent run dan --worktree -- touch "$TMPDIR/gate/ran"
+[ ! -e "$TMPDIR/gate/ran" ] && [ ! -e "$(place dan)" ] && [ ! -e "$(place dan).making" ] || bad "half a worktree: $(ls -a "$CADRE_HOME/worktrees")"
+rm "$TMPDIR/gate/broken"
+whole dan
+
+# A worktree that may be whole is not removed: a person decides.
+touch "$(place dan).making"
+whole dan
+touch "$(place dan).making" && echo mine >"$(place dan)/mine"
+is 4 'may have been ended before' cadre agent run dan --worktree -- true
+[ "$(cat "$(place dan)/mine")" = mine ] || bad "a file of a person's is gone"
+git worktree remove --force "$(place dan)"
+whole dan
+
+# While git of an ended call goes on, another call waits for it.
+rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
+"$CADRE" agent run eve --worktree -- true 2>/dev/null &
+command=$!
+until_done test -e "$TMPDIR/gate/entered"
+kill -KILL $command
+wait $command 2>/dev/null
+"$CADRE" agent run eve --worktree -- pwd >"$TMPDIR/waited" 2>"$TMPDIR/err" &
+command=$!
+sleep 0.3
+kill -0 $command || bad "the call did not wait: $(cat "$TMPDIR/err")"
+rm "$TMPDIR/gate/shut"
+wait $command && [ "$(cat "$TMPDIR/waited")" = "$(place eve)" ] || bad "the call that waited: $(cat "$TMPDIR/err")"
+whole eve
+# Without git it says which package has it.
+mkdir "$TMPDIR/none"
+is 1 'apt-get install git' env PATH="$TMPDIR/none" "$CADRE" agent run eve --worktree -- true
+exit $failed
