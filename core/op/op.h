@@ -148,6 +148,9 @@ struct op {
 					    does by itself */
 	const struct field
 		*misses; /* where the answer lacks it there was nothing, or NULL */
+	/* Parts of the answer: time ran out for a call that waited and has none of them.
+	 * NULL-terminated, or NULL. */
+	const char *const *awaits;
 	const struct field *follows; /* argument: answer while the command runs; or NULL */
 	const struct op *signals; /* then: passes signals on to the command */
 	/* Does it for each record of its argument `many_list`, which are lines of the command's

@@ -146,7 +146,7 @@ story() {
 		grep -q "$text" "$TMPDIR/out" || bad "inbox lacks $text"
 	done
 
-	is 0 '^created task 001' cadre task create "Write it" --priority 1 --tags a,b
+	is 0 '^created task 001' cadre task create "Write it" --priority 1 --tags a,b --description "about it"
 	is 0 '^created task 002, which waits for 001' cadre task create "Test it" --depends-on 001
 	is 4 'conflict' cadre --as tester claim 002
 	is 0 '^001 ' cadre ready
@@ -185,6 +185,11 @@ story() {
 	is 5 'denied' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" \
 		cadre team destroy --yes "$team"
 
+	# Parts of a task: a text, a list of texts, and a part that is not there.
+	is 0 '^about it$' cadre task part 001 description
+	is 0 '^b$' cadre task part 001 tags
+	is 0 '^no notes$' cadre task part 001
+
 	# Waits: one that ends with what it waited for, one with its time.
 	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
@@ -192,7 +197,11 @@ story() {
 	is 0 . cadre send tester "at last"
 	wait $waiter || bad "inbox --wait ended with $?"
 	grep -q 'at last' "$TMPDIR/waited" || bad "inbox --wait did not see the message"
-	is 0 'no messages' cadre --as tester inbox --wait-seconds 1
+	either=yes
+	is 7 'no messages' cadre --as tester inbox --wait-seconds 1
+	is 7 'no events' cadre events --after 100000 --wait-seconds 1
+	either=
+	is 0 'no messages' cadre --as tester inbox
 
 	"$CADRE" events -f --json >"$TMPDIR/followed" &
 	follower=$!

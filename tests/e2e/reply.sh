@@ -46,7 +46,25 @@ one_receives() {
 		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
 	cadre --as coder inbox --take >/dev/null
 }
+# A person sees the answer and its number in the thread; where none comes he is told, and the
+# command ends with a status of its own.
+a_person_sees_it() {
+	"$CADRE" --team red --as coder send tester "$1?" --wait-for-reply --timeout-seconds 60 >"$TMPDIR/a" 2>&1 &
+	a=$!
+	answers "$1!"
+	wait $a || bad "$1: ended with $?: $(cat "$TMPDIR/a")"
+	number=$(sed -n 's/^sent \(#[0-9]*\) to tester$/\1/p' "$TMPDIR/a")
+	grep -q "^tester -> coder  response  thread $number " "$TMPDIR/a" && grep -q "^    $1!$" "$TMPDIR/a" ||
+		bad "$1: the answer is not shown: $(cat "$TMPDIR/a")"
+	is 0 '^no messages' cadre --as coder inbox
+	is 7 'no reply came in that time' cadre --as coder send tester "$1 again?" --wait-for-reply --timeout-seconds 1
+	grep -q 'cadre inbox --wait' "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
+	is 7 'no reply came' cadre --json --as coder send tester "$1 again?" --wait-for-reply --timeout-seconds 1
+	grep -q '"state":"queued"' "$TMPDIR/out" || bad "no answer in JSON: $(cat "$TMPDIR/out")"
+	cadre --as tester inbox --take >/dev/null
+}
 rounds() {
+	a_person_sees_it "$1"
 	for i in 1 2 3 4; do
 		both_ask "$1-$i"
 		one_receives "$1-inbox-$i"

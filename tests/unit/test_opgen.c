@@ -150,6 +150,19 @@ static const struct {
 	  "a.c: a.b needs 'n', which neither the call nor its answer has" },
 	{ UNTIL "a.b z\n in m text  # M.\n", "a.c: a.b does not wait for 'z'" },
 	{ READ " misses x\n", "misses 'x', which is no optional part" },
+	{ READ " awaits x\n out x int?  # X.\n", "awaits 'x': only an optional part" },
+	{ READ " wait w\n in w int  # W.\n awaits x\n out x int  # X.\n",
+	  "awaits 'x': only an optional part" },
+	{ READ " awaits x\n awaits x\n", "a second 'awaits'" },
+	/* Words that nothing shows: beside what an operation says, and beside a table. */
+	{ READ " cli it\n says \"{x}\"\n out x int  # X.\n out y text?  # Y.\n",
+	  "nothing that the command prints shows 'y'" },
+	{ "# R.\nrecord r\n content text  # C.\n" READ
+	  " cli it\n says \"{x}\"\n out x int  # X.\n out y r?  # Y.\n",
+	  "nothing that the command prints shows 'y'" },
+	{ "# R.\nrecord r\n content text  # C.\n" READ
+	  " cli it\n table content\n out x r[]  # X.\n out y text[]  # Y.\n",
+	  "nothing that the command prints shows 'y'" },
 	{ READ " misses x\n out x int  # X.\n", "misses 'x', which is no optional part" },
 	{ READ " editor x\n", "'x' is no text that its command needs, for an editor" },
 	{ READ " cli b\n editor x\n in x text?  # X.\n",

@@ -112,6 +112,7 @@ struct decl {
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
 		emits;
 	struct list lists; /* noun, field that is its name, field that says more */
+	struct list awaits; /* parts of the answer, one of which a call waits for */
 	struct list finds; /* noun, argument that is its name */
 	struct list reaches; /* parts of the answer: it is so, it never will be, no host
 				runs that has to do it */

@@ -164,6 +164,20 @@ static void check_misses(struct schema *s, const struct decl *d)
 			      d->name, d->misses);
 }
 
+/* A wait whose answer lacks a part of its own ran out of time. */
+static void check_awaits(struct schema *s, const struct decl *d)
+{
+	for (size_t i = 0; i < d->awaits.n; i++) {
+		const struct member *m = member_find(&d->out, d->awaits.items[i]);
+
+		if (!d->wait || !m || (!m->optional && !m->list))
+			schema_refuse(s, d->place,
+				      "%s awaits '%s': only an optional part or a list "
+				      "of a call that waits",
+				      d->name, d->awaits.items[i]);
+	}
+}
+
 /* --- what it is about ----------------------------------------------------------- */
 
 static void check_flags(struct schema *s, const struct decl *d)
@@ -358,14 +372,14 @@ static void check_prints(struct schema *s, const struct decl *d)
 {
 	const struct member *m = member_find(&d->out, d->prints);
 
-	if (m && m->list && m->type && m->type->kind == DECL_RECORD)
+	if (m && m->type && m->type->kind == DECL_RECORD)
 		need(s, d, "prints", &m->type->in,
 		     "from:text to:text message_type:text priority thread:text "
 		     "attempt:int timestamp message_id:text content:text");
 	else if (!is_value(m, "text"))
 		schema_refuse(s, d->place,
-			      "%s prints '%s', which is no text and no list of messages",
-			      d->name, d->prints);
+			      "%s prints '%s', which is no text and no message", d->name,
+			      d->prints);
 	else if (member_find(&d->out, "more")) {
 		need(s, d, "prints", &d->in, "offset:int length:int");
 		need(s, d, "prints", &d->out, "next:int");
@@ -417,6 +431,7 @@ void doors_check(struct schema *s, struct decl *d)
 		check_until(s, d);
 	if (d->misses)
 		check_misses(s, d);
+	check_awaits(s, d);
 	if (d->lists.n)
 		check_lists(s, d);
 	if (d->finds.n)

@@ -155,6 +155,59 @@ static void check_line(struct schema *s, const struct decl *d, const char *line)
 		schema_refuse(s, d->place, "%s: a bracket is not closed", d->name);
 }
 
+/* Whether it may be a text of any kind, such as a person's or a model's words. */
+static bool is_words(const struct member *m)
+{
+	const char *type = m->type && m->type->kind == DECL_TYPE ? m->type->name : "";
+
+	if (is_records(m)) {
+		for (size_t i = 0; !m->list && i < m->type->in.n; i++)
+			if (is_words(m->type->in.items[i]))
+				return true;
+	}
+	return !strcmp(type, "text") || !strcmp(type, "json") || !strcmp(type, "object");
+}
+
+static bool is_in_line(const char *line, const char *name)
+{
+	const size_t n = strlen(name);
+
+	while (line && (line = strchr(line, '{'))) {
+		line += 1 + (line[1] == '?');
+		if (!strncmp(line, name, n) && strchr(".}", line[n]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->items[i], name))
+			return true;
+	return false;
+}
+
+/* Words that an answer has and no form of the command shows were never read.  A page is shown
+ * whole, and so is an answer that says nothing, less what is beside a table. */
+static void check_shown(struct schema *s, const struct decl *d)
+{
+	const struct member *first = d->out.n ? d->out.items[0] : NULL;
+	const bool table = first && first->list && is_records(first) && d->columns.n;
+	const bool whole = d->page.n || (!d->says && !d->overview.n && !table);
+
+	for (size_t i = 0; d->cli.n && !whole && i < d->out.n; i++) {
+		const struct member *m = d->out.items[i];
+
+		if (is_words(m) && !is_in_line(d->says, m->name) &&
+		    !is_in_line(d->next, m->name) && !is_named(&d->overview, m->name) &&
+		    (!d->prints || strcmp(d->prints, m->name) != 0))
+			schema_refuse(s, d->place,
+				      "%s: nothing that the command prints shows '%s'",
+				      d->name, m->name);
+	}
+}
+
 /* An example begins with the words of the command. */
 static void check_example(struct schema *s, const struct decl *d)
 {
@@ -199,5 +252,6 @@ void screen_check(struct schema *s, const struct decl *d)
 	check_overview(s, d);
 	check_line(s, d, d->says);
 	check_line(s, d, d->next);
+	check_shown(s, d);
 	check_example(s, d);
 }

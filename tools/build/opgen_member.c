@@ -171,6 +171,13 @@ static void parse_misses(struct parser *p, struct decl *d, const struct opgen_li
 	set_once(p, &d->misses, l);
 }
 
+static void parse_awaits(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	if (d->awaits.n)
+		refuse(p, "a second 'awaits'");
+	add_all(p, &d->awaits, l);
+}
+
 static void parse_within(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	set_once(p, &d->within, l);
@@ -421,6 +428,7 @@ static const struct {
 	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", parse_reaches },
 	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", parse_until },
 	{ "misses", 2, 2, "misses FIELD", parse_misses },
+	{ "awaits", 2, 3, "awaits FIELD [FIELD]", parse_awaits },
 	{ "within", 2, 2, "within FIELD", parse_within },
 	{ "gives", 2, 2, "gives messages|claim", parse_gives },
 	{ "runs", 2, 2, "runs FIELD", parse_runs },

@@ -107,6 +107,7 @@ static void put_doors(FILE *out, const struct decl *d)
 	opgen_put_words(out, "columns", &d->columns);
 	opgen_put_words(out, "reads", &d->reads);
 	opgen_put_words(out, "page", &d->page);
+	opgen_put_words(out, "awaits", &d->awaits);
 	opgen_put_words(out, "overview", &d->overview);
 	put_text(out, "says", d->says);
 	put_text(out, "empty", d->empty);

@@ -204,6 +204,30 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 
+/* Whether time ran out for a call that waited. */
+static bool ran_out(const struct op *op, const json_t *args, const json_t *answer)
+{
+	const json_t *waits =
+		json_object_get(args, (op->when ? op->when : op->wait)->name);
+
+	for (const char *const *name = op->awaits; *name; name++)
+		if (!screen_is_empty(json_object_get(answer, *name)))
+			return false;
+	return json_is_true(waits) || json_integer_value(waits) > 0;
+}
+
+/* Says that an answer did not come; of a list it was said that it is empty. */
+static int tell_late(const struct cli *cli, const struct op *op)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_TIMEOUT, "", "no %s came in that time", op->awaits[0]);
+	if (op->empty)
+		fault_hint(&f, "%s", op->empty);
+	return screen_is_list(&op->out->fields[0]) ? fault_info(f.code)->exit_status
+						   : cli_say_fault(cli, &f);
+}
+
 /* The exit status of an answer that is no fault. */
 static int status_of(const struct op *op, const json_t *answer)
 {
@@ -217,6 +241,9 @@ static int status_of(const struct op *op, const json_t *answer)
  * list it is nor how it comes. */
 static bool is_narrowing(const struct op *op, const struct field *field)
 {
+	for (const char *const *bare = op->cli_fields; bare && *bare; bare++)
+		if (!strcmp(*bare, field->name))
+			return false;
 	static const char *const others[] = { "team", "agent", "limit", "all" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -248,6 +275,7 @@ static const char *narrowed_by(struct cli *cli, const struct op *op, const json_
 static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
 {
 	int status = status_of(op, answer);
+	const bool late = op->awaits && ran_out(op, args, answer);
 
 	if (!(op->flags & OP_WRITE) && !op->until)
 		pager_begin(cli);
@@ -256,13 +284,13 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
 		print_json(answer);
-		return wait_end(cli, status);
+		return wait_end(cli, late ? tell_late(cli, op) : status);
 	}
 	if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
 	else if (json_object_get(answer, "you"))
 		cli_say("you are %s", json_string_value(json_object_get(answer, "you")));
-	else if (op->prints && !(op->prints->flags & FIELD_LIST))
+	else if (op->prints && op->prints->type->kind == KIND_TEXT)
 		return print_text(cli, op, args, answer);
 	else
 		cli->clock = op->clock, cli->narrowed = narrowed_by(cli, op, args),
@@ -273,7 +301,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 		screen_next(cli, op, answer);
 	if (op->until)
 		status = wait_behind(cli, op, args, answer);
-	return wait_end(cli, status);
+	return wait_end(cli, late ? tell_late(cli, op) : status);
 }
 
 /* Where a fault of the words has no better hint. */

@@ -434,6 +434,9 @@ static void explain_wait(const struct op *op, struct text *out)
 			out,
 			"\n--wait stands for the longest wait, --wait=SECONDS for that.%s\n",
 			op->flags & OP_REQUEST ? "  --take receives for good." : "");
+	if (op->awaits)
+		text_addf(out, "The exit status is %d where no %s came in that time.\n",
+			  fault_info(FAULT_TIMEOUT)->exit_status, op->awaits[0]);
 	if (op->misses)
 		text_addf(out, "\nThe exit status is %d where there is no %s.\n",
 			  STATUS_NOTHING, op->misses->name);

@@ -193,6 +193,18 @@ static void print_message(const struct cli *cli, const struct record *r,
 	arena_release(&a);
 }
 
+/* The message that came for the one that was sent, whose thread has that one's number. */
+static void print_reply(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	const json_t *reply = op->prints ? json_object_get(answer, op->prints->name)
+					 : NULL;
+	json_t *rows = reply ? json_pack("[O]", (json_t *)answer) : NULL;
+
+	if (reply)
+		print_message(cli, op->prints->type->record, rows, reply);
+	json_decref(rows);
+}
+
 static void print_list(const struct cli *cli, const struct op *op,
 		       const struct field *field, const json_t *rows, int indent)
 {
@@ -304,6 +316,29 @@ static void print_empty(const struct cli *cli, const struct op *op)
 	arena_release(&a);
 }
 
+/* A text, or texts in lines, of an answer whose lists are no tables. */
+static bool print_words(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	struct arena a = { 0 };
+	bool any = false;
+
+	for (size_t i = 0; i < op->out->n_fields && !op->columns; i++) {
+		const json_t *value = json_object_get(answer, op->out->fields[i].name),
+			     *item;
+		size_t k;
+
+		if (op->out->fields[i].type->kind != KIND_TEXT || screen_is_empty(value))
+			continue;
+		any = true;
+		if (json_is_string(value))
+			cli_prose(cli, cli_plain(&a, json_string_value(value), true), 0);
+		json_array_foreach(value, k, item)
+			cli_prose(cli, cli_plain(&a, json_string_value(item), false), 0);
+	}
+	arena_release(&a);
+	return any;
+}
+
 static void print_lists(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct record *r = op->out;
@@ -320,7 +355,7 @@ static void print_lists(const struct cli *cli, const struct op *op, const json_t
 		print_list(cli, op, field, json_object_get(answer, field->name), 0);
 		any = true;
 	}
-	if (!any)
+	if (!print_words(cli, op, answer) && !any)
 		print_empty(cli, op);
 	if (op->says)
 		screen_says(cli, op, answer);
@@ -368,6 +403,7 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 		print_lists(cli, op, answer);
 	} else if (op->says && !op->page) {
 		screen_says(cli, op, answer);
+		print_reply(cli, op, answer);
 	} else if (screen_is_nested(first) && !screen_is_shown(first, answer)) {
 		printf("no %s\n", first->name);
 	} else if (op->page) {
