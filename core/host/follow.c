@@ -162,6 +162,14 @@ static void on_net(uv_timer_t *net)
 	follow_poke(host);
 }
 
+/* Events up to `since` are not read: who looked at the rows before may have missed some. */
+static void follow_look_again(struct host *host)
+{
+	waiters_sweep(host, 0, host->follow.since);
+	hosted_guests_look(host);
+	turns_poke(host);
+}
+
 static void follow_on_end(struct job *job)
 {
 	struct host *host = job->owner;
@@ -169,16 +177,16 @@ static void follow_on_end(struct job *job)
 
 	w->reading = false;
 	if (!job->call.fault.code) {
-		/* A waiter that ran before this event may have missed some. */
 		w->since = w->position = job->number;
-		waiters_sweep(host, 0, w->since);
+		follow_look_again(host);
 	}
 	job_free(job);
 	web_feed_poke(host);
 	follow_poke(host);
 }
 
-/* Begins at the newest event: what nobody wanted to know is not read. */
+/* Begins at the newest event, behind which all look again: what nobody wanted to know is not
+ * read. */
 void follow_want(struct host *host)
 {
 	struct follow *w = &host->follow;

@@ -5,7 +5,7 @@ set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_RETRY_MS=100 CADRE_RUNNER_MAX_FAILURES=1000
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
-: "${KILLS:=20}" "${MESSAGES:=200}"
+: "${KILLS:=20}" "${MESSAGES:=200}" "${STARTS:=12}"
 sql() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 cat >"$TMPDIR/work" <<END
 #!/bin/sh
@@ -51,4 +51,24 @@ until_done finished
 	bad "a message is in two turns at once"
 [ ! -e "$TMPDIR/overlaps" ] || bad "turns of an agent ran at once: $(cat "$TMPDIR/overlaps")"
 [ "$(sql "SELECT count(*) > 0 FROM v_turn WHERE state = 'interrupted'")" = 1 ] || bad "no kill has interrupted a turn"
+
+# Behind a start or a restart nothing else need happen: one message starts its turn, and who waits
+# is woken.
+answered() { [ "$(sql "SELECT count(*) FROM turn_message m JOIN v_turn u ON u.turn = m.turn JOIN message g ON g.id = m.message WHERE u.state = 'done' AND g.content = 'alone $i'")" = 1 ]; }
+i=0
+while [ $i -lt "$STARTS" ]; do
+	i=$((i + 1))
+	if [ $((i % 2)) = 0 ]; then
+		kill -9 "$(host)"
+		cadre up >/dev/null || bad "up $i"
+	else
+		cadre restart >/dev/null || bad "restart $i"
+	fi
+	"$CADRE" --team crew inbox --as lead --wait-seconds $((20 * TEST_SCALE)) >"$TMPDIR/waiter" 2>&1 &
+	waiter=$!
+	cadre --team crew send w-1,lead "alone $i" >/dev/null
+	until_done answered
+	wait $waiter && grep -q "alone $i" "$TMPDIR/waiter" || bad "nobody woke who waited behind start $i: $(cat "$TMPDIR/waiter")"
+done
+[ -z "$(sql "SELECT agent FROM v_agent WHERE agent LIKE 'w-%' AND status NOT IN ('ready', 'idle')")" ] || bad "a runner is not at rest"
 exit $failed

@@ -253,3 +253,10 @@ void hosted_guest_event(struct host *host, const struct host_event_row *e)
 		if (t->agent && (e->target ? t->agent == e->target : t->team == e->team))
 			push_poke(t);
 }
+
+void hosted_guests_look(struct host *host)
+{
+	for (struct hosted_guest *t = host->guests; t; t = t->next)
+		if (t->agent)
+			push_poke(t);
+}

@@ -128,5 +128,7 @@ void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *a
 
 /* Looks at an event: some guest may have to be told. */
 void hosted_guest_event(struct host *host, const struct host_event_row *e);
+/* The same where events may have been missed: all guests with an agent. */
+void hosted_guests_look(struct host *host);
 
 #endif
