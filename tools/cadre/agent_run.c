@@ -20,6 +20,7 @@
 
 #include "core/machine/child.h"
 #include "core/machine/git_worktree.h"
+#include "core/machine/starter.h"
 #include "ops.gen.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
@@ -276,6 +277,7 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 			"it is `agent %s NAME [--role ROLE] [--worktree] -- PROGRAM "
 			"[WORD...]`",
 			argv[0]);
+	starter_forget(false);
 	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = find_agent(&r, &f)))
 		return cli_fault(cli, &f);
 	if (hold(&r, env, &f) || (r.worktree && move_in(&r, env, &f))) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/version.h"
+#include "core/machine/starter.h"
 #include "guest/guest.h"
 #include "mcp/mcp.h"
 #include "tools/cadre/cli.h"
@@ -112,6 +113,7 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 		if (options[k].needed && !*options[k].value)
 			return cli_usage(cli, "`guest` needs %s", options[k].name);
 	o.token = token;
+	starter_forget(true);
 	if (read_token(token_file, token, &f))
 		return cli_fault(cli, &f);
 	return guest_main(&o);

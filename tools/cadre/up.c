@@ -20,6 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/host/host.h"
+#include "core/machine/starter.h"
 #include "ops.gen.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
@@ -61,6 +62,7 @@ int serve_main(struct cli *cli, int argc, char **argv)
 			fcntl(options.ready_fd, F_SETFD, FD_CLOEXEC);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	starter_forget(true);
 	if (cli_folder(cli, HOME_WRITE, &f) == 0 && host_run(&options, &f) == 0)
 		return 0;
 	report(options.ready_fd, &f);

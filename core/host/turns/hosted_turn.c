@@ -466,6 +466,17 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 	unref(u);
 }
 
+/* The runner's command, without the variables that turns do not get. */
+static const char *command_of(const struct hosted_turn *u, struct arena *a)
+{
+	const char *command = runner_command(u->runner, a);
+	char *dropped = arena_strdup(a, u->host->settings.config.runner_env_drop);
+
+	for (char *s = dropped; s && *s; s++)
+		*s = (char)(*s == ',' ? ' ' : *s);
+	return dropped ? arena_printf(a, "unset %s\n%s", dropped, command) : command;
+}
+
 static void start(struct hosted_turn *u, struct hosted_guest *t)
 {
 	/* The names are those of now: the guest may have been started under others. */
@@ -475,7 +486,7 @@ static void start(struct hosted_turn *u, struct hosted_guest *t)
 	struct arena a = { 0 };
 	struct wire_turn_start m = {
 		.turn = u->turn,
-		.command = runner_command(u->runner, &a),
+		.command = command_of(u, &a),
 		.prompt = u->prompt,
 		.env = env,
 		.n_env = sizeof(env) / sizeof(*env),
