@@ -15,8 +15,9 @@ export PATH
 # An agent that is there is taken on, another one is made; the exit status is the program's.
 is 0 '^ann of team crew' cadre agent run ann -- cadre whoami
 is 7 . cadre agent run bob --role tester -- sh -c 'echo "$CADRE_AGENT is here" >&2; exit 7'
-is 0 '^bob  tester  offline' cadre agent list
+until_is '^bob  tester  offline' cadre agent list
 is 127 'cannot run no-such-program' cadre agent run ann -- no-such-program
+is 126 'cannot run /etc/passwd' cadre agent run ann -- /etc/passwd
 is 2 'run NAME' cadre agent run ann
 is 2 'run NAME' cadre agent run ann --
 is 2 'run NAME' cadre agent run --no-such -- true
@@ -31,7 +32,7 @@ is 0 'two' git log --oneline crew.ann
 is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
 mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is no worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
 (cd / && is 1 'no git repository is here: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
-is 0 'eve  *eve  *offline' cadre agent list
+until_is 'eve  *eve  *offline' cadre agent list
 # A worktree that is gone is made anew, and goes on with its branch; one that a person locked
 # is his, and so is a branch that he has checked out elsewhere.
 fay=$CADRE_HOME/worktrees/crew.fay
@@ -60,21 +61,25 @@ is 0 . cadre task create Dig
 runner=$!
 until_done test -s "$TMPDIR/pid"
 is 0 '^ann  ann  working  001' cadre agent list
-is 4 'a program runs as ann already' cadre agent run ann -- true
+is 4 'a program runs as ann already (process '"$(cat "$TMPDIR/pid")"')' cadre agent run ann -- true
 kill -TERM $runner
 wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
-sqlite3 "$CADRE_HOME/state.db" "SELECT status FROM v_agent WHERE agent = 'ann'" | grep -q offline || bad "ann is not offline"
-# A program ends with the command that runs it, also where that is killed.
+until_is '^ann  ann  offline' cadre agent list
+# A program that is killed is gone at once; one whose keeper is killed is still the only one.
 rm "$TMPDIR/pid"
-"$CADRE" agent run ann -- sh -c 'echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
+"$CADRE" agent run ann -- sh -c 'trap "" TERM; echo $$ >'"$TMPDIR"'/pid; while :; do sleep 0.1; done' &
 runner=$!
 until_done test -s "$TMPDIR/pid"
+[ "$(cat "$TMPDIR/pid")" = $runner ] || bad "the program is another process than the command"
+keeper() { for fd in /proc/[0-9]*/fd/*; do [ "$fd" -ef "$CADRE_HOME/programs/crew.ann" ] && echo "$fd"; done | cut -d/ -f3 | sort -u; }
+kept=$(keeper)
+[ -n "$kept" ] && [ "$kept" != $runner ] || bad "the lock is held by: $kept"
+kill -KILL "$kept"
+is 4 'a program runs as ann already' cadre agent run ann -- true
 kill -KILL $runner
 wait $runner 2>/dev/null
-gone() { ! kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null; }
-until_done gone || bad "the program runs on without its wrapper"
 is 0 "^ran$" cadre agent run ann -- echo ran
 # Names that are the same in one text are two agents.
 cadre team create crew-ann --roles lead >/dev/null && cadre agent register b --team crew-ann >/dev/null && cadre agent register ann-b --team crew >/dev/null || bad "names"

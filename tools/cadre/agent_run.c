@@ -2,8 +2,10 @@
  * agent_run - a program that runs as an agent, such as a client: with the agent's identity, in
  * a git worktree of its own if that is asked for.
  *
- * While it runs the agent's leases are kept alive, by calls of the same program every minute;
- * when it ends, the agent is offline.
+ * The program takes the place of this process, as behind `env`: signals, stops, its terminal
+ * and its exit status are its own.  A keeper beside it, which is nobody's child, keeps the
+ * agent's leases alive, by calls of this program every minute; when the program ends, the
+ * keeper says that the agent is offline.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,28 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/machine/child.h"
 #include "core/machine/git_worktree.h"
+#include "core/machine/pid.h"
 #include "core/machine/starter.h"
 #include "ops.gen.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
-extern char **environ;
-
-enum { BEAT_S = 60 };
+enum { BEAT_S = 60, LOCK_TRIES = 100, LOCK_MS = 100, PROGRAM_FD = 3 };
 
 struct running {
 	struct cli *cli;
 	const char *name, *role;
 	bool worktree, made;
 	char **words; /* of the program, with a NULL at the end */
-	int lock; /* held until this process ends; -1 where none is needed */
+	int lock; /* held by this process, then by the keeper; -1 where none is needed */
 };
 
 static int take_words(struct running *r, int argc, char **argv)
@@ -108,7 +109,54 @@ static const char *file_name(const struct running *r, const json_t *env)
 			    text_of(env, "name"));
 }
 
-/* An agent is run once at a time: the lock ends with this process. */
+/* Whether the program that a lock's file notes lives; `*pid` is its process. */
+static bool is_running(int lock, int64_t *pid)
+{
+	char note[128] = "";
+	struct process p = { 0 };
+	long long number = 0, start = 0;
+
+	if (pread(lock, note, sizeof(note) - 1, 0) <= 0 ||
+	    sscanf(note, "%lld %lld %39s", &number, &start, p.boot) != 3)
+		return false;
+	p.pid = *pid = number;
+	p.start = start;
+	return pid_alive(&p);
+}
+
+/* Notes this process, which the program will be. */
+static void note_program(int lock)
+{
+	struct process p = { 0 };
+
+	pid_find(getpid(), &p);
+	if (ftruncate(lock, 0) == 0)
+		dprintf(lock, "%lld %lld %s\n", (long long)p.pid, (long long)p.start,
+			p.boot);
+}
+
+/* Takes the lock, which a keeper still has for a moment after its program. */
+static int lock_program(struct running *r, const char *path, struct fault *f)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_MS * 1000000L };
+	int64_t pid = 0;
+	int rc = -1;
+
+	for (int i = 0; rc && i < LOCK_TRIES && !is_running(r->lock, &pid); i++)
+		if ((rc = flock(r->lock, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK)
+			nanosleep(&pause, NULL);
+		else if (rc)
+			return fault_set(f, FAULT_IO, "", "cannot lock %.200s: %s", path,
+					 strerror(errno));
+	/* A program whose keeper was killed lives without the lock. */
+	if (!rc && !is_running(r->lock, &pid))
+		return 0;
+	fault_set(f, FAULT_CONFLICT, "", "a program runs as %s already (process %lld)",
+		  r->name, (long long)pid);
+	return fault_hint(f, "Run another agent, or end that program first.");
+}
+
+/* An agent is run once at a time. */
 static int hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
@@ -123,14 +171,10 @@ static int hold(struct running *r, const json_t *env, struct fault *f)
 	if (r->lock < 0)
 		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", path,
 				 strerror(errno));
-	if (flock(r->lock, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	if (errno != EWOULDBLOCK)
-		return fault_set(f, FAULT_IO, "", "cannot lock %.200s: %s", path,
-				 strerror(errno));
-	fault_set(f, FAULT_CONFLICT, "", "a program runs as %s already",
-		  text_of(env, "name"));
-	return fault_hint(f, "Run another agent, or end that program first.");
+	if (lock_program(r, path, f))
+		return f->code;
+	note_program(r->lock);
+	return 0;
 }
 
 /* git asks nobody for a password where no person is. */
@@ -173,13 +217,6 @@ static int move_in(struct running *r, const json_t *env, struct fault *f)
 
 /* --- while it runs ------------------------------------------------------------------- */
 
-static volatile sig_atomic_t passing; /* a signal that the program is to get as well */
-
-static void pass(int number)
-{
-	passing = number;
-}
-
 /* Calls this program, as the agent that its environment says. */
 static void say(const char *const *words)
 {
@@ -188,88 +225,83 @@ static void say(const char *const *words)
 	child_run(words, NULL, &ignored);
 }
 
-static void beat(void)
-{
-	say((const char *const[]){ "/proc/self/exe", "agent", "heartbeat", NULL });
-}
-
 static void say_offline(void)
 {
 	say((const char *const[]){ "/proc/self/exe", "agent", "status", "offline",
 				   NULL });
 }
 
-/* The terminal's signals reach the program by themselves; others are passed on to it. */
-static void heed_signals(sigset_t *before)
+/* Leaves the program's terminal, folder and descriptors, and its words, by which somebody may
+ * look for the program. */
+static void stand_alone(const struct running *r, int program, char **words)
 {
-	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, 0 };
-	struct sigaction passes = { .sa_handler = pass };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int kept[] = { fcntl(program, F_DUPFD_CLOEXEC, 10),
+		       fcntl(r->lock, F_DUPFD_CLOEXEC, 10) };
+	sigset_t all;
 
-	signals_block(passed, before);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	for (size_t i = 0; passed[i]; i++)
-		sigaction(passed[i], &passes, NULL);
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	dup2(kept[0], PROGRAM_FD);
+	if (dup2(kept[1], PROGRAM_FD + 1) < 0) /* it has no lock */
+		close(PROGRAM_FD + 1);
+	close_range(PROGRAM_FD + 2, ~0U, 0);
+	for (; *words; words++)
+		memset(*words, 0, strlen(*words));
+	if (chdir("/"))
+		_exit(1);
 }
 
-static int status_of(int status)
+static _Noreturn void keep(void)
 {
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	struct pollfd end = { .fd = PROGRAM_FD, .events = POLLIN };
+
+	while (poll(&end, 1, BEAT_S * 1000) <= 0)
+		say((const char *const[]){ "/proc/self/exe", "agent", "heartbeat",
+					   NULL });
+	say_offline();
+	_exit(0);
 }
 
-/* Waits for the end of the program: its status as a shell tells it.  Signals come only while it
- * waits, so that none is missed. */
-static int attend(pid_t pid, const sigset_t *before)
+/* Starts the keeper of this process. */
+static int start_keeper(const struct running *r, char **words, struct fault *f)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0, n = 0;
-	struct pollfd end = { .fd = fd, .events = POLLIN };
-	const struct timespec beat_time = { .tv_sec = BEAT_S };
-
-	while (fd >= 0 && (n = ppoll(&end, 1, &beat_time, before)) <= 0) {
-		if (passing)
-			kill(pid, passing);
-		passing = 0;
-		if (n == 0)
-			beat();
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (fd >= 0)
-		close(fd);
-	return status_of(status);
-}
-
-static pid_t start(char **words, const sigset_t *before, struct fault *f)
-{
-	static const int taken[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
-	pid_t wrapper = getpid(), pid = fork();
+	int program = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	pid_t pid = program < 0 ? -1 : fork();
 
 	if (pid == 0) {
-		/* A program whose wrapper was killed is told to end, before it is run again. */
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
-		if (getppid() != wrapper)
-			_exit(128 + SIGTERM);
-		for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
-			signal(taken[i], SIG_DFL);
-		sigprocmask(SIG_SETMASK, before, NULL);
-		execvp(words[0], words);
-		fprintf(stderr, "cadre: cannot run %s: %s\n", words[0], strerror(errno));
-		_exit(127);
+		pid = fork();
+		if (pid)
+			_exit(pid < 0);
+		stand_alone(r, program, words);
+		keep();
 	}
 	if (pid < 0)
-		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start %.100s: %s", words[0],
+		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start a keeper: %s",
 			  strerror(errno));
-	return pid;
+	else
+		waitpid(pid, NULL, 0);
+	close(program);
+	return f->code;
+}
+
+/* Becomes the program. */
+static int become(char **words)
+{
+	signal(SIGXFSZ, SIG_DFL); /* main() has changed it */
+	execvp(words[0], words);
+	fprintf(stderr, "cadre: cannot run %s: %s\n", words[0], strerror(errno));
+	return errno == ENOENT ? 127 : 126;
 }
 
 int agent_run_main(struct cli *cli, int argc, char **argv)
 {
 	struct running r = { .cli = cli };
 	struct fault f = { 0 };
-	sigset_t before;
 	json_t *env;
-	int status;
-	pid_t pid;
 
 	if (take_words(&r, argc, argv))
 		return cli_usage(
@@ -290,11 +322,11 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	}
 	be(env);
 	json_decref(env);
+	client_close(cli->client);
+	cli->client = NULL;
 	say((const char *const[]){ "/proc/self/exe", "agent", "status", "ready", NULL });
-	heed_signals(&before);
-	if ((pid = start(r.words, &before, &f)) < 0)
+	fflush(stderr);
+	if (start_keeper(&r, argv, &f))
 		return cli_fault(cli, &f);
-	status = attend(pid, &before);
-	say_offline();
-	return status;
+	return become(r.words);
 }
