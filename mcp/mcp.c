@@ -57,18 +57,19 @@ static void write_who(const struct identity *who, struct text *out)
 			  "Register first: `agents` action `register`, with a `name` if "
 			  "you have one (and `team`, if there are several); until then "
 			  "you can only look, at all teams. ");
-	text_adds(&t,
-		  "cadre keeps a team's messages and task board in one durable file. "
-		  "Begin with `agents` action `start`, then `inbox` action `receive`: "
-		  "answer what you got. `task` action `claim` takes the best ready "
-		  "task: keep its `epoch`, send it with every change, and end with "
-		  "`complete` or `fail`; the task that you hold need not be named. "
-		  "Write to others with `team_message`; `operator` is the person whose "
-		  "agents you all are. To wait, set `wait_seconds` instead of asking "
-		  "again and again. `waiting` in an answer is your unread mail. Answers "
-		  "are cut at what clients show: follow their `hint`, or set "
-		  "`max_tokens` in any call. Errors name their `code`, the argument in "
-		  "`where`, and a `hint`.");
+	text_adds(
+		&t,
+		"cadre keeps a team's messages and task board in one durable file. "
+		"Begin with `agents` action `start`, then `inbox` action `receive`: "
+		"answer what you got. `task` action `claim` takes the best ready "
+		"task: keep its `epoch`, send it with every change, and end with "
+		"`complete` or `fail`; the task that you hold need not be named. "
+		"Write to others with `team_message`; `operator` is the person whose "
+		"agents you all are. To wait, set `wait_seconds` instead of asking "
+		"again and again. `waiting` in an answer is your unread mail. Answers "
+		"are cut at what clients show: follow their `hint`, or set "
+		"`max_result_tokens` in any call. Errors name their `code`, the argument in "
+		"`where`, and a `hint`.");
 	text_add_json(out, t.data);
 	text_release(&t);
 }

@@ -250,7 +250,7 @@ char *who_result(struct request *r, const char *result);
 /* Tokens that an answer to this client may take; `client` is the name it gave itself, or
  * NULL. */
 int64_t result_tokens(const struct mcp *m, const char *client);
-/* Takes max_tokens out of the arguments of a tool, and notes how the request is to be
+/* Takes max_result_tokens out of the arguments of a tool, and notes how the request is to be
  * answered: 0, or a fault. */
 int result_form(struct request *r, json_t *args, struct fault *f);
 /* The same for a resource, which takes no arguments, and its answer as a text in JSON: within

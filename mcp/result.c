@@ -55,17 +55,17 @@ void result_form_read(struct request *r)
 
 int result_form(struct request *r, json_t *args, struct fault *f)
 {
-	json_t *asked = json_object_get(args, "max_tokens");
+	json_t *asked = json_object_get(args, "max_result_tokens");
 	int64_t tokens = r->tokens;
 
 	if (asked && !json_is_null(asked)) {
 		tokens = json_integer_value(asked);
 		if (tokens < TOKENS_LEAST || tokens > TOKENS_MOST)
-			return fault_set(f, FAULT_INVALID, "/max_tokens",
+			return fault_set(f, FAULT_INVALID, "/max_result_tokens",
 					 "must be a number from %d to %d", TOKENS_LEAST,
 					 TOKENS_MOST);
 	}
-	json_object_del(args, "max_tokens");
+	json_object_del(args, "max_result_tokens");
 	r->form = (struct form){ .brief = !r->mcp->options.output_schemas,
 				 .tells = true,
 				 .most = most_of(tokens) };
@@ -147,12 +147,12 @@ static void refuse_long(struct request *r, size_t len)
 {
 	struct fault f = { 0 };
 
-	fault_set(&f, FAULT_EXHAUSTED, "/max_tokens", "the answer takes %zu tokens",
-		  len / TOKEN);
+	fault_set(&f, FAULT_EXHAUSTED, "/max_result_tokens",
+		  "the answer takes %zu tokens", len / TOKEN);
 	fault_hint(&f, "%s",
 		   r->op->flags & OP_WRITE
 			   ? "The call is done. Look at what it did by pages."
-			   : "Ask for less, or with a larger max_tokens.");
+			   : "Ask for less, or with a larger max_result_tokens.");
 	result_fault(r, &f);
 }
 

@@ -39,7 +39,7 @@ is 0 '^no tokens: no client has one; `cadre token create --agent NAME` makes one
 coder=$(cadre token create --agent shop/coder)
 spy=$(cadre token create --agent other/spy)
 guard=$(cadre token create --agent shop/guard)
-operator=$(cadre token create --operator)
+operator=$(cadre token create --for-operator)
 observer=$(cadre token create looker --observer)
 
 # Health is for everybody; the rest is for who says by a token for whom he calls.

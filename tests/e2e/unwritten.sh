@@ -104,10 +104,10 @@ every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1))
 def whole(m):
     while len(m["content"].encode()) < m.get("content_size", 0):
         m["content"] += tool("inbox", action="part", message_id=m["message_id"], team="red",
-                             offset=len(m["content"].encode()), max_tokens=250000)["text"]
+                             offset=len(m["content"].encode()), max_result_tokens=250000)["text"]
     return m
 def shown(i):
-    a = tool("inbox", action="receive", limit=100, team="red", agent="b", max_tokens=250000)
+    a = tool("inbox", action="receive", limit=100, team="red", agent="b", max_result_tokens=250000)
     return {"messages": [whole(m) for m in a.get("messages", [])], "more": a.get("more", False)}
 every(shown)
 PY

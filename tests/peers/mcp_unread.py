@@ -19,7 +19,7 @@ def request(number, method, params):
 
 
 server = subprocess.Popen([sys.argv[1], "mcp", "--direct"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-page = {"name": "inbox", "arguments": {"action": "list", "limit": 100, "max_tokens": 250000}}
+page = {"name": "inbox", "arguments": {"action": "list", "limit": 100, "max_result_tokens": 250000}}
 server.stdin.write(request(1, "initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
                                              "clientInfo": {"name": "t", "version": "1"}}))
 server.stdin.write(request(2, "tools/call", page))

@@ -154,6 +154,9 @@ static const struct {
 	{ READ " wait w\n in w int  # W.\n awaits x\n out x int  # X.\n",
 	  "awaits 'x': only an optional part" },
 	{ READ " awaits x\n awaits x\n", "a second 'awaits'" },
+	{ READ " cli it\n in json bool  # J.\n", "a door has an argument 'json', too" },
+	{ READ " tool it\n in max_result_tokens int  # M.\n",
+	  "a door has an argument 'max_result_tokens', too" },
 	/* Words that nothing shows: beside what an operation says, and beside a table. */
 	{ READ " cli it\n says \"{x}\"\n out x int  # X.\n out y text?  # Y.\n",
 	  "nothing that the command prints shows 'y'" },

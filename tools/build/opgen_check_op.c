@@ -392,9 +392,31 @@ void op_check_places(struct schema *s, const struct decl *d)
 		check_tool(s, d);
 }
 
+/* A door takes its own arguments out of a call, so that the operation would never see one of
+ * that name.  `team` is both: it says where an operation works. */
+static void check_taken(struct schema *s, const struct decl *d)
+{
+	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };
+	/* option_table of the command */
+	static const char *const of_command[] = {
+		"utc", "json", "direct",   "home",     "create", "as", "operator",
+		"key", "wait", "no_color", "no_pager", "help",   NULL
+	};
+
+	for (size_t i = 0; i < d->in.n; i++) {
+		const char *name = d->in.items[i]->name;
+
+		if ((d->tool && among(name, of_mcp)) ||
+		    (d->cli.n && among(name, of_command)))
+			schema_refuse(s, d->place, "%s: a door has an argument '%s', too",
+				      d->name, name);
+	}
+}
+
 void op_check(struct schema *s, struct decl *d)
 {
 	check_words(s, d);
+	check_taken(s, d);
 	check_summary(s, d);
 	check_faults(s, d);
 	check_reads(s, d);
