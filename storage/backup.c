@@ -89,7 +89,7 @@ static int verify(struct store *s, const char *path, struct fault *f)
 	if (rc != SQLITE_OK)
 		store_fault(s, rc, "backup", f);
 	else
-		check_integrity(db, f);
+		store_check_db(db, f);
 	sqlite3_close(db);
 	return f->code;
 }
@@ -154,8 +154,17 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	return f->code;
 }
 
+/* A copy has what the trees of a damaged file show, and is sound. */
 int store_backup(struct store *s, const char *path, struct fault *f)
 {
+	struct fault found = { 0 };
+
+	if (s->db && store_check_db(s->db, &found) < 0) {
+		fault_set(f, FAULT_IO, "",
+			  "the state is damaged, and was not copied: %.150s", found.text);
+		return fault_hint(
+			f, "See `cadre doctor`; `cadre export` writes what is left.");
+	}
 	return store_copy_to(s, path, false, f);
 }
 

@@ -21,4 +21,51 @@ grep -q '^cadre: ' "$TMPDIR/err"
 cadre backup "$TMPDIR/nowhere/x.db" 2>"$TMPDIR/err" && bad "a backup into no folder"
 grep -q "the folder $TMPDIR/nowhere: No such file" "$TMPDIR/err" &&
 	grep -q 'make the folder' "$TMPDIR/err" || bad "told: $(cat "$TMPDIR/err")"
+
+set +e
+# --keep leaves the newest, the one that was just made among them whatever the clock said, and
+# what is no backup.
+for i in 1 2 3; do cadre backup >/dev/null; done
+touch "$CADRE_HOME/backups/mine.db" "$CADRE_HOME/backups/state-29991231-235959.000000000.db"
+is 0 verified cadre backup --keep 2
+[ "$(ls "$CADRE_HOME/backups" | grep -c '^state-2.*\.db$')" = 2 ] && [ -e "$CADRE_HOME/backups/mine.db" ] ||
+	bad "kept: $(ls "$CADRE_HOME/backups")"
+last=$(sed 's/: .*//' "$TMPDIR/out")
+[ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"
+is 2 'from 1 on' cadre backup --keep 0
+is 2 'folder of backups alone' cadre backup --keep 2 "$TMPDIR/other.db"
+# A backup that fails leaves nothing, and its hint is about room.
+mkdir "$TMPDIR/small"
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none "$TMPDIR/small" 2>/dev/null; then
+	is 7 . cadre backup "$TMPDIR/small/copy.db"
+	grep -q 'Free some room' "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
+	[ -z "$(ls -A "$TMPDIR/small")" ] || bad "left: $(ls -A "$TMPDIR/small")"
+	umount "$TMPDIR/small"
+fi
+# A file that a killed export left goes with the next one.
+sh -c 'echo $$' >"$TMPDIR/ended"
+touch "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp"
+is 0 . cadre export "$TMPDIR/lines"
+[ ! -e "$TMPDIR/lines.$(cat "$TMPDIR/ended").tmp" ] || bad "a leftover of an export stays"
+
+# A state whose tree lost a row looks whole to whoever copies it: it is no backup, and none goes.
+for i in $(seq 20); do cadre task create "task $i $(head -c 300 /dev/zero | tr '\0' x)" >/dev/null; done
+sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+/usr/bin/python3 - "$CADRE_HOME/state.db" <<-'END'
+	import sqlite3, sys
+	db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+	page = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'task'").fetchone()[0]
+	size = db.execute("PRAGMA page_size").fetchone()[0]
+	db.close()
+	data = bytearray(open(sys.argv[1], "rb").read())
+	at = lambda page: (page - 1) * size
+	while data[at(page)] == 5:  # down to the last leaf, which forgets its last cell
+	    page = int.from_bytes(data[at(page) + 8:at(page) + 12], "big")
+	cells = int.from_bytes(data[at(page) + 3:at(page) + 5], "big")
+	data[at(page) + 3:at(page) + 5] = (cells - 1).to_bytes(2, "big")
+	with open(sys.argv[1], "r+b") as f:
+	    f.write(data)
+END
+is 1 'damaged, and was not copied' cadre backup --keep 1
+[ -e "$last" ] && [ -e "$last.secret" ] || bad "the last good backup is gone"
 exit $failed

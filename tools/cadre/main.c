@@ -44,7 +44,7 @@ const struct verb verb_table[] = {
 	{ "doctor", "[--fix]", "Check the state and its host, and say what to do, or do it.", "watch", doctor_main, 0 },
 	{ "image", "build [--rootfs PATH] | list", "Make what VMs boot, from Debian's packages; list it.", "workspaces", image_main, 0 },
 	{ "config", "[KEY]", "Show what is configured, and from where.", "start", config_main, 0 },
-	{ "backup", "[PATH]", "Write a verified copy of the state.", "keep", backup_main, VERB_OPERATORS },
+	{ "backup", "[PATH | --keep N]", "Write a verified copy of the state; --keep: and remove all but N.", "keep", backup_main, VERB_OPERATORS },
 	{ "restore", "FILE [--yes] [--any-secret]", "Put a backup in the place of the state; the former one is kept.", "keep", restore_main, VERB_OPERATORS },
 	{ "export", "[FILE|-] [--team TEAM]", "Write the state, or a team of it, as lines of JSON.", "keep", export_main, VERB_OPERATORS },
 	{ "import", "FILE|- [--as TEAM]", "Add the teams of an export to the state; taken names get another one.", "keep", import_main, 0 },

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/keep/leftover.h"
 #include "tools/cadre/screen/progress.h"
 
 enum { SECRET = 32 };
@@ -56,43 +57,6 @@ static int check_folder(const char *path, struct fault *f)
 		return 0;
 	fault_set(f, FAULT_INVALID, "/path", "%.150s is no folder", folder);
 	return fault_hint(f, "name a path in a folder");
-}
-
-/* Whether `name` is that of a copy under way, `base` with the number of a process and
- * `.tmp`, whose process has ended. */
-static bool is_leftover(const char *name, const char *base)
-{
-	size_t n = strlen(base);
-	char *end;
-	long pid;
-
-	if (strncmp(name, base, n))
-		return false;
-	name += n;
-	name += strncmp(name, ".secret", 7) ? 0 : 7;
-	if (*name != '.' || name[1] < '1' || name[1] > '9')
-		return false;
-	pid = strtol(name + 1, &end, 10);
-	return strncmp(end, ".tmp", 4) == 0 && (!end[4] || end[4] == '-') &&
-	       kill((pid_t)pid, 0) && errno == ESRCH;
-}
-
-static void remove_leftovers(const char *path)
-{
-	char folder[4400], name[4400];
-	const char *base;
-	struct dirent *e;
-	DIR *d;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	snprintf(name, sizeof(name), "%s", path);
-	base = basename(name);
-	d = opendir(dirname(folder));
-	while (d && (e = readdir(d)))
-		if (is_leftover(e->d_name, base))
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
 }
 
 /* --- the secret ---------------------------------------------------------------------- */
@@ -141,16 +105,19 @@ static int write_secret(const char *temp, const uint8_t *secret, struct fault *f
 }
 
 /* The tokens of agents come from the state's secret: PATH.secret goes with it, and is
- * there first, so that no backup is ever without. */
-static int keep_secret(const struct home *home, const char *to, struct fault *f)
+ * there first, so that no backup is ever without.  *made: there was none. */
+static int keep_secret(const struct home *home, const char *to, bool *made,
+		       struct fault *f)
 {
 	const uint8_t *secret = home->settings.secret;
 	char temp[4500];
 
 	snprintf(temp, sizeof(temp), "%s.%d.tmp", to, (int)getpid());
-	if (write_secret(temp, secret, f) == 0 &&
-	    renameat2(AT_FDCWD, temp, AT_FDCWD, to, RENAME_NOREPLACE) && errno != EEXIST)
-		fault_set(f, FAULT_IO, "", "cannot name %.150s: %m", to);
+	if (write_secret(temp, secret, f) == 0) {
+		*made = !renameat2(AT_FDCWD, temp, AT_FDCWD, to, RENAME_NOREPLACE);
+		if (!*made && errno != EEXIST)
+			fault_set(f, FAULT_IO, "", "cannot name %.150s: %m", to);
+	}
 	unlink(temp);
 	if (!f->code && dir_sync_above(to))
 		fault_set(f, FAULT_IO, "", "cannot make %.150s durable: %m", to);
@@ -164,21 +131,90 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 	const uint8_t *secret = cli->home.settings.secret;
 	struct store *store = NULL;
 	char secret_path[4400];
+	bool made = false;
 
 	snprintf(secret_path, sizeof(secret_path), "%s.secret", path);
 	if (check_folder(path, f) < 0)
 		return f->code;
-	remove_leftovers(path);
+	leftovers_remove(path);
 	if (check_names(path, secret_path, secret, f) < 0)
 		return f->code;
 	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0 &&
-	    keep_secret(&cli->home, secret_path, f) == 0 &&
+	    keep_secret(&cli->home, secret_path, &made, f) == 0 &&
 	    /* Check again: another process may have put another state's secret there
 	     * meanwhile. */
 	    check_names(path, secret_path, secret, f) == 0)
 		store_backup(store, path, f);
 	store_close(store);
+	if (f->code && made)
+		unlink(secret_path);
+	if (f->code == FAULT_UNAVAILABLE)
+		fault_hint(f, "Free some room there, or name another path.");
 	return f->code;
+}
+
+/* --- older ones ------------------------------------------------------------------------ */
+
+/* Whether `name` is one that default_path() gives. */
+static int is_backup(const struct dirent *e)
+{
+	int end = 0;
+
+	sscanf(e->d_name, "state-%*8[0-9]-%*6[0-9].%*9[0-9].db%n", &end);
+	return end && !e->d_name[end];
+}
+
+/* Removes all but the newest `most` backups of HOME/backups, of which `path` is one that is
+ * verified by now, whatever the clock says. */
+static int remove_older(const char *path, int64_t most, struct fault *f)
+{
+	char folder[4400], one[4900];
+	struct dirent **all = NULL;
+	int n, left;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	n = left = scandir(folder, &all, is_backup, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(one, sizeof(one), "%s/%s", folder, all[i]->d_name);
+		if (left > most && strcmp(one, path) != 0) {
+			left--;
+			if (unlink(one))
+				fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m",
+					  one);
+			snprintf(one, sizeof(one), "%s/%s.secret", folder,
+				 all[i]->d_name);
+			unlink(one);
+		}
+		free(all[i]);
+	}
+	free(all);
+	return f->code;
+}
+
+/* Takes --keep N out of the words: 0: it was not said. */
+static int take_keep(int *argc, char **argv, int64_t *most, struct fault *f)
+{
+	const char *said = NULL;
+	int left = 1;
+	char *end;
+
+	for (int i = 1; i < *argc; i++) {
+		const char *value = cli_option(*argc, argv, &i, "--keep");
+
+		if (value)
+			said = value;
+		else
+			argv[left++] = argv[i];
+	}
+	*argc = left;
+	*most = said ? strtoll(said, &end, 10) : 0;
+	if (said && (*end || *most < 1 || *most > 100000))
+		return fault_set(f, FAULT_INVALID, "/keep", "must be a number from 1 on");
+	if (!*most || left == 1)
+		return 0;
+	fault_set(f, FAULT_INVALID, "/keep", "is for the folder of backups alone");
+	return fault_hint(f, "Leave the path out.");
 }
 
 int backup_main(struct cli *cli, int argc, char **argv)
@@ -188,7 +224,10 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	char path[4300] = "";
 	struct stat st;
 	json_t *answer;
+	int64_t most;
 
+	if (take_keep(&argc, argv, &most, &f))
+		return cli_fault(cli, &f);
 	if (argc > 2)
 		return cli_usage(cli, "`backup` takes one path");
 	if (cli_folder(cli, HOME_LOOK, &f) < 0)
@@ -200,7 +239,8 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (f.code)
 		return cli_fault(cli, &f);
 	progress = progress_begin(cli, "copying the state and checking the copy");
-	back_up(cli, path, &f);
+	if (back_up(cli, path, &f) == 0 && most)
+		remove_older(path, most, &f);
 	progress_end(progress);
 	if (f.code)
 		return cli_fault(cli, &f);

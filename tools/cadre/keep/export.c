@@ -12,6 +12,7 @@
 #include "core/transfer/transfer.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
+#include "tools/cadre/keep/leftover.h"
 #include "tools/cadre/screen/progress.h"
 
 static int write_rows(struct cli *cli, FILE *out, struct transfer_report *report,
@@ -51,6 +52,7 @@ static int write_file(struct cli *cli, const char *path, struct transfer_report 
 		fault_set(f, FAULT_CONFLICT, "/file", "%.150s is there already", path);
 		return fault_hint(f, "choose another name");
 	}
+	leftovers_remove(path);
 	snprintf(temp, sizeof(temp), "%s.%d.tmp", path, (int)getpid());
 	unlink(temp);
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
