@@ -9,6 +9,8 @@
 enum {
 	NAMED = 4,
 	LOOK_MOST = 1000000, /* entries of one folder */
+	NOTES_NAMED = 5,
+	NAMES_ROOM = 100, /* bytes */
 	WORDS = 4, /* bytes: "uncommitted or unmerged work" less "work that was done there" */
 };
 
@@ -169,7 +171,11 @@ int loss_add_hands(struct call *call, int64_t team)
 
 void loss_add_notes(struct call *call, const char *team)
 {
-	call->losing->purged = arena_printf(&call->arena, "teams/%s", team);
+	struct losing *l = call->losing;
+
+	*(const char **)arena_push(&call->arena, &l->purged, &l->n_purged,
+				   sizeof(*l->purged)) =
+		arena_printf(&call->arena, "teams/%s", team);
 }
 
 /* --- what is lost, and what is kept ------------------------------------------------- */
@@ -210,14 +216,34 @@ static void look_at_trash(struct call *call, struct losing *l)
 			settings_trash_bytes(call->settings), &call->arena, &l->losers);
 }
 
+/* Names the first few, and says that there are more. */
+static void name_note(struct call *call, struct losing *l, const char *path)
+{
+	const char *so_far = l->note_names ? l->note_names : "",
+		   *name = strchr(path, '/') + 1;
+	const bool named = l->notes <= NOTES_NAMED &&
+			   strlen(so_far) + strlen(name) <= NAMES_ROOM;
+
+	if (l->notes_more)
+		return;
+	l->notes_more = !named;
+	l->note_names = arena_printf(&call->arena, "%s%s%s", so_far, *so_far ? ", " : "",
+				     named ? name : "…");
+}
+
 static int count_note(void *with, const struct note_entry *entry, struct fault *f)
 {
-	struct losing *l = with;
-	bool counts = !entry->folder && !vault_is_mirrored(entry->path);
+	struct call *call = with;
+	struct losing *l = call->losing;
+	int rc = vault_is_persons(call->settings->notes, entry, f);
 
-	(void)f;
-	l->notes += counts;
-	l->note_bytes += counts ? entry->stamp.size : 0;
+	if (rc < 0)
+		return rc;
+	if (rc) {
+		l->notes++;
+		l->note_bytes += entry->stamp.size;
+		name_note(call, l, entry->path);
+	}
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
@@ -225,10 +251,12 @@ static int count_note(void *with, const struct note_entry *entry, struct fault *
 static int look_into_vault(struct call *call, struct losing *l)
 {
 	const struct notes *notes = call->settings->notes;
+	int rc = 0;
 
-	return l->purged && notes ? notes->walk(notes->self, l->purged, NULL, count_note,
-						l, &call->fault)
-				  : 0;
+	for (size_t i = 0; notes && rc >= 0 && i < l->n_purged; i++)
+		rc = notes->walk(notes->self, l->purged[i], NULL, count_note, call,
+				 &call->fault);
+	return rc;
 }
 
 /* Fills in what git would say of the work in those that are named, as far as `room` bytes
@@ -306,12 +334,14 @@ static int hint_at_purge(struct call *call, const struct losing *l)
 
 static const char *notes_that_go(struct call *call, const struct losing *l)
 {
-	return arena_printf(&call->arena,
-			    "%zu note%s of the vault's folder %s would be removed%s%s%s",
-			    l->notes, l->notes == 1 ? "" : "s", l->purged,
-			    notes_are_kept(call, l) ? "" : " for good",
-			    l->worked ? ", and work in " : "",
-			    l->worked ? names(call, l, false) : "");
+	return arena_printf(
+		&call->arena,
+		"%zu note%s of the vault's folder%s %s would be removed%s (%s)%s%s",
+		l->notes, l->notes == 1 ? "" : "s", l->n_purged > 1 ? "s" : "",
+		l->n_purged > 1 ? "teams/" : l->purged[0],
+		notes_are_kept(call, l) ? "" : " for good", l->note_names,
+		l->worked ? ", and work in " : "",
+		l->worked ? names(call, l, false) : "");
 }
 
 static const char *work_that_goes(struct call *call, const struct losing *l)
@@ -441,7 +471,7 @@ static const char *tell_notes(struct call *call, const struct losing *l, const c
 	kept_until(call, until);
 	return arena_printf(&call->arena,
 			    "%s%sits notes are kept until %.10s: cadre undo %s/", text,
-			    *text ? "; " : "", until, l->purged);
+			    *text ? "; " : "", until, l->purged[l->n_purged - 1]);
 }
 
 const char *loss_tell(struct call *call)

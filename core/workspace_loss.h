@@ -28,8 +28,12 @@ struct losing {
 	int64_t bytes;
 	bool hostless; /* nothing goes before the next host comes up */
 	const char *says; /* what goes; NULL: the workspaces */
-	const char *purged; /* a folder of the vault that goes too; or NULL */
-	size_t notes; /* in it */
+	/* Folders of the vault that go too, the last one around or beside the others. */
+	const char **purged;
+	size_t n_purged;
+	size_t notes; /* files with a person's words in them */
+	const char *note_names; /* of the first few; NULL: none */
+	bool notes_more; /* it ends with `…` */
 	int64_t note_bytes; /* of them */
 	const char **losers; /* older entries that the trash loses for good, to make room */
 	size_t n_losers;

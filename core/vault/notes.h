@@ -60,6 +60,13 @@ struct note_entry {
 /* Whether the mirror keeps the note at that path equal to rows (vault_path.c). */
 bool vault_is_mirrored(const char *path);
 
+struct notes;
+
+/* Whether a file has a person's words: a note, or a file of the mirror that somebody edited.  1, 0,
+ * or negative.  A folder has none (vault_path.c). */
+int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
+		     struct fault *f);
+
 /* Answers of a visitor of a walk to an entry; any other number ends the walk. */
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/vault/page.h"
 #include "core/vault/vault_inside.h"
 
 enum { PART_MOST = 200 }; /* bytes of a name; a file system takes 255 */
@@ -231,6 +232,23 @@ bool vault_is_shown_folder(const char *path)
 bool vault_is_mirrored(const char *path)
 {
 	return mirror_hint(path) != NULL;
+}
+
+int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
+		     struct fault *f)
+{
+	const struct note_part whole = { 0, entry->stamp.size };
+	struct note_stamp stamp;
+	struct text text = { 0 };
+	int rc;
+
+	if (entry->folder || !vault_is_mirrored(entry->path))
+		return !entry->folder;
+	rc = notes->read(notes->self, entry->path, whole, &text, &stamp, f);
+	if (rc > 0)
+		rc = text.len > 0 && !page_sealed(text.data, text.len);
+	text_release(&text);
+	return rc;
 }
 
 static int check_mirrored(struct walker *w)

@@ -161,7 +161,7 @@ until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 # The notes of a team are purged only where that is confirmed; without, they are archived.
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
-is 4 'conflict: 1 note of the vault.s folder teams/notes would be removed$' cadre team destroy notes --purge
+is 4 'conflict: 1 note of the vault.s folder teams/notes would be removed (notes/mine.md)$' cadre team destroy notes --purge
 answers n cadre team destroy notes --purge >said && bad "no was taken for yes"
 is 0 'my words' cadre vault read teams/notes/mine.md
 is 4 'note teams/notes/mine.md, 8 bytes, would be deleted$' cadre vault delete teams/notes/mine.md

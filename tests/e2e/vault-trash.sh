@@ -88,7 +88,7 @@ is 0 . cadre vault write teams/notes/mine.md "my words"
 is 0 . cadre vault write teams/notes/deep/er.md "more"
 echo hidden >"$vault/teams/notes/deep/.hidden"
 until_is '^001-parse.md$' ls "$vault/teams/notes/tasks"
-is 4 'notes* of the vault.s folder teams/notes would be removed$' cadre team destroy notes --purge
+is 4 '2 notes of the vault.s folder teams/notes would be removed (.*notes/mine.md.*)$' cadre team destroy notes --purge
 is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
 is 0 'notes is destroyed; its notes are kept until 20..-..-..: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
@@ -111,6 +111,23 @@ is 0 '^my words$' cadre vault read teams/notes/mine.md
 is 0 '^more$' cadre vault read teams/notes/deep/er.md
 is 0 . cadre team update others --new-name notes
 
+# Words that a person typed into pages of rows, or beside them, are notes too: they are counted, and
+# kept beside the place that they had.  The same goes for the teams below.
+cadre team create typed --roles t >/dev/null && cadre team create below --parent typed --roles t >/dev/null || bad "teams"
+cadre --team typed task create "Type" >/dev/null || bad "task"
+until_is '^001-type.md$' ls "$vault/teams/typed/tasks"
+until_done test -s "$vault/teams/typed/cards/t.json" -a -s "$vault/teams/below/TEAM.md"
+for page in typed/TEAM.md typed/tasks/001-type.md typed/tasks/INDEX.md below/TEAM.md; do echo "typed into $page" >>"$vault/teams/$page"; done
+echo '{"mine":"typed into a card"}' >"$vault/teams/typed/cards/mine.json"
+is 0 . cadre vault write teams/below/own.md "typed below"
+is 4 "^cadre: conflict: 6 notes of the vault.s folders teams/ would be removed (below/.*, …)$" cadre team destroy typed --purge
+is 0 . cadre team destroy typed --purge --yes
+until_is '^gone$' sh -c "[ -e '$vault/teams/typed' ] || [ -e '$vault/teams/below' ] || echo gone"
+for text in "typed into typed/TEAM.md" "typed into typed/tasks/001-type.md" "typed into typed/tasks/INDEX.md" "typed into below/TEAM.md" "typed into a card" "typed below"; do
+	grep -rqF "$text" "$trash" || bad "nowhere: $text"
+done
+is 0 'teams/typed/tasks/001-type.conflict.md' cadre vault removed
+
 # Right behind the end of a team its notes are found.
 is 0 . cadre team create short --roles s
 is 0 . cadre vault write teams/short/a.md "short"
@@ -124,10 +141,10 @@ is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
 for mode in 0 100 200 300; do
 	chmod $mode "$vault/teams/closed/shut"
-	is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
+	is 4 '1 note of the vault.s folder teams/closed would be removed (closed/shut/in.md)$' as_others team destroy closed --purge
 done
 chmod 0 "$vault/teams/closed/shut" "$vault/teams/closed"
-is 4 '1 note of the vault.s folder teams/closed would be removed$' as_others team destroy closed --purge
+is 4 '1 note of the vault.s folder teams/closed would be removed (closed/shut/in.md)$' as_others team destroy closed --purge
 chmod 0 "$vault/teams/closed/shut"
 is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
 chmod 300 "$vault/teams/closed/shut"
@@ -171,13 +188,13 @@ for i in $(seq $most); do
 	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" "$CADRE" --direct --key "d$i" vault delete --yes "kill/$i.md" >/dev/null 2>&1
 done
 cadre vault list kill >/dev/null # makes what was decided
-n=$(find "$vault/kill" "$trash" -name '[0-9]*.md' | wc -l)
+n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 [ "$n" = $most ] || bad "$n notes of $most"
 for i in $(seq $most); do
 	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" "$CADRE" --direct --key "r$i" vault restore "kill/$i.md" >/dev/null 2>&1
 done
 cadre vault list kill >/dev/null
-n=$(find "$vault/kill" "$trash" -name '[0-9]*.md' | wc -l)
+n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 [ "$n" = $most ] || bad "$n notes of $most after they came back"
 [ -e "$vault/kill/9.md" ] || is 0 . cadre undo kill/9.md
 is 0 '^note 9$' cadre vault read kill/9.md
