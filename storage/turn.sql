@@ -19,7 +19,7 @@ SELECT EXISTS (SELECT 1 FROM agent WHERE team = :team AND gone = 0 AND runs = 1 
 DELETE FROM runner WHERE agent = :agent;
 
 -- name: runner_of
-SELECT command, client_session, failures FROM runner WHERE agent = :agent;
+SELECT command, client_session, failures, told_in, told_out, told_cost FROM runner WHERE agent = :agent;
 
 -- name: runner_agents
 -- scan ok: runners, few
@@ -151,12 +151,9 @@ UPDATE turn SET state = :state, ended_at = :now, reason = :reason,
 	tokens_in = :tokens_in, tokens_out = :tokens_out, cost = :cost
 WHERE id = :id AND state = {turn_state.streaming};
 
--- name: turn_session_spent
--- text: session
--- The cost of an agent's other turns in a session of its client.
-SELECT coalesce(sum(tokens_in), 0) AS tokens_in, coalesce(sum(tokens_out), 0) AS tokens_out,
-	coalesce(sum(cost), 0) AS cost
-FROM turn WHERE agent = :agent AND client_session = :session AND id <> :id;
+-- name: runner_told
+UPDATE runner SET told_in = :told_in, told_out = :told_out, told_cost = :told_cost
+WHERE agent = :agent AND command = :command;
 
 -- name: turn_print
 -- Output of a running turn counts, and as much of it is kept as the caller has found room for.
@@ -208,14 +205,11 @@ DELETE FROM turn_message WHERE turn IN (SELECT u.id FROM turn u
 	ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
 
 -- name: gc_turns
--- The newest turn stays, so that no number comes twice; so do those in the session of its client
--- that an agent goes on with, whose tokens the client may count from its beginning.
+-- The newest turn stays, so that no number comes twice.
 DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
 	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before
 		AND NOT EXISTS (SELECT 1 FROM turn_output o WHERE o.turn = u.id)
 		AND NOT EXISTS (SELECT 1 FROM turn_message m WHERE m.turn = u.id)
-		AND NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent
-			AND r.client_session = u.client_session)
 	ORDER BY u.ended_at NULLS FIRST LIMIT :limit)
 	AND id < (SELECT max(id) FROM turn);
 

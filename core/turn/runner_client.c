@@ -1,12 +1,12 @@
 #include "core/turn/runner_client.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct runner_client {
 	const char *name;
 	/* The command line around the further words of a runner. */
 	const char *before, *after;
-	bool sums;
 	void (*read)(const json_t *line, struct runner_told *told);
 };
 
@@ -45,7 +45,7 @@ static void say(struct runner_told *told, const char *s)
 static void go_on_with(struct runner_told *told, const char *id)
 {
 	static const char good[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 	size_t n = id ? strlen(id) : 0;
 
 	if (n && n < sizeof(told->session) && strspn(id, good) == n && *id != '-')
@@ -61,12 +61,23 @@ static int64_t micros(const json_t *cost)
 
 /* --- clients ------------------------------------------------------------------------- */
 
+/* Whether a version is that or a later one. */
+static bool is_since(const char *version, int major, int minor, int patch)
+{
+	int a = 0, b = 0, c = 0;
+
+	if (!version || sscanf(version, "%d.%d.%d", &a, &b, &c) != 3)
+		return false;
+	return a != major ? a > major : b != minor ? b > minor : c >= patch;
+}
+
 static void read_claude(const json_t *line, struct runner_told *told)
 {
 	const json_t *usage = json_object_get(line, "usage"), *part;
 	size_t i;
 
 	go_on_with(told, text_at(line, "session_id"));
+	told->whole_cost |= is_since(text_at(line, "claude_code_version"), 2, 1, 277);
 	if (is(line, "type", "assistant"))
 		json_array_foreach(json_object_get(json_object_get(line, "message"),
 						   "content"),
@@ -88,6 +99,7 @@ static void read_codex(const json_t *line, struct runner_told *told)
 	const json_t *usage = json_object_get(line, "usage");
 
 	go_on_with(told, text_at(line, "thread_id"));
+	told->whole_tokens = true;
 	if (is(line, "type", "item.completed") && is(item, "type", "agent_message"))
 		say(told, text_at(item, "text"));
 	if (is(line, "type", "error") || is(line, "type", "turn.failed"))
@@ -151,7 +163,6 @@ static const struct runner_client clients[] = {
 		    "-c 'mcp_servers.cadre.default_tools_approval_mode=\"approve\"' "
 		    "-c 'mcp_servers.cadre.env_vars=[" ENV_NAMES "]'",
 	  .after = "${CADRE_SESSION:+\"$CADRE_SESSION\"} -",
-	  .sums = true,
 	  .read = read_codex },
 	{ .name = "gemini",
 	  .before = "GEMINI_CLI_SYSTEM_SETTINGS_PATH=\"$CADRE_MCP_CONFIG\" exec gemini "
@@ -192,11 +203,6 @@ const char *runner_command(const char *runner, struct arena *a)
 	return c ? arena_printf(a, "%s%s %s", c->before, runner + strlen(c->name),
 				c->after)
 		 : runner;
-}
-
-bool runner_client_sums(const struct runner_client *c)
-{
-	return c && c->sums;
 }
 
 void runner_client_read(const struct runner_client *c, const char *line, size_t len,

@@ -22,6 +22,8 @@ struct runner_told {
 	struct text text; /* that is to be kept, and is not taken yet */
 	char session[200]; /* "": none */
 	int64_t tokens_in, tokens_out, cost; /* cost in micro-dollars */
+	/* The amounts count from the beginning of the client's session, not of the turn. */
+	bool whole_tokens, whole_cost;
 };
 
 /* The client whose template a runner names, alone or with further words for its command
@@ -33,9 +35,6 @@ const char *runner_client_name(const char *runner);
 
 /* The command of a turn, for `sh -c`. */
 const char *runner_command(const char *runner, struct arena *a);
-
-/* Whether the client counts tokens and cost over a whole session, not for each turn. */
-bool runner_client_sums(const struct runner_client *c);
 
 /* Takes a line of output, which need not end with a NUL; one that is no JSON is kept as it
  * is. */

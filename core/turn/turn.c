@@ -328,25 +328,37 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 	return inbox_unhand(call, &a, u->request, true, &n);
 }
 
-/* The cost of the turn itself, where its client counts from the beginning of the session. */
+/* Gets the turn's own part of an amount that a client told, and in *before the whole of its
+ * session.  A whole that is smaller than the one before began anew. */
+static int64_t own_part(bool whole, int64_t told, int64_t *before)
+{
+	int64_t own = whole && told >= *before ? told - *before : told;
+
+	if (!whole)
+		*before += own;
+	else if (told)
+		*before = told;
+	return whole && !told ? 0 : own;
+}
+
+/* Finds the amounts that the turn itself used, and notes those of its session. */
 static int find_usage(struct call *call, const struct turn_row *u,
 		      const struct turn_end_in *in, struct team_usage_in *usage)
 {
-	struct turn_session_spent_row before = { 0 };
-	int rc = 0;
+	struct runner_of_row r = { 0 };
+	int rc = sql_row(call, runner_of, &r, .agent = u->agent);
 
-	if (in->sums && u->client_session)
-		rc = sql_row(call, turn_session_spent, &before, .agent = u->agent,
-			     .session = u->client_session, .id = u->id);
-	usage->tokens_in = in->tokens_in - before.tokens_in;
-	usage->tokens_out = in->tokens_out - before.tokens_out;
-	usage->cost = in->cost - before.cost;
-	if (usage->tokens_in < 0)
-		usage->tokens_in = 0;
-	if (usage->tokens_out < 0)
-		usage->tokens_out = 0;
-	if (usage->cost < 0)
-		usage->cost = 0;
+	if (rc < 0)
+		return rc;
+	if (!u->client_session || !r.client_session ||
+	    strcmp(u->client_session, r.client_session))
+		r.told_in = r.told_out = r.told_cost = 0;
+	usage->tokens_in = own_part(in->whole_tokens, in->tokens_in, &r.told_in);
+	usage->tokens_out = own_part(in->whole_tokens, in->tokens_out, &r.told_out);
+	usage->cost = own_part(in->whole_cost, in->cost, &r.told_cost);
+	rc = sql_run(call, runner_told, .agent = u->agent, .command = u->command,
+		     .told_in = r.told_in, .told_out = r.told_out,
+		     .told_cost = r.told_cost);
 	return rc < 0 ? rc : 0;
 }
 

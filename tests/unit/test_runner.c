@@ -95,11 +95,41 @@ static void a_session_that_is_too_long_is_none(void **state)
 	text_release(&told.text);
 }
 
+/* Claude Code's cost is a turn's own before 2.1.277, and its session's from then on. */
+static void versions_count_from_elsewhere(void **state)
+{
+	static const struct {
+		const char *client, *line;
+		bool tokens, cost;
+	} cases[] = {
+		{ "claude", "{\"claude_code_version\":\"2.1.276\"}", false, false },
+		{ "claude", "{\"claude_code_version\":\"2.1.277\"}", false, true },
+		{ "claude", "{\"claude_code_version\":\"2.2.0\"}", false, true },
+		{ "claude", "{\"claude_code_version\":\"3.0.1-beta\"}", false, true },
+		{ "claude", "{\"claude_code_version\":\"new\"}", false, false },
+		{ "claude", "{\"claude_code_version\":3}", false, false },
+		{ "codex", "{\"type\":\"thread.started\"}", true, false },
+		{ "gemini", "{\"claude_code_version\":\"2.1.277\"}", false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct runner_told told = { 0 };
+
+		runner_client_read(runner_client_of(cases[i].client), cases[i].line,
+				   strlen(cases[i].line), &told);
+		assert_int_equal(told.whole_tokens, cases[i].tokens);
+		assert_int_equal(told.whole_cost, cases[i].cost);
+		text_release(&told.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_clients_print_is_understood),
 		cmocka_unit_test(a_session_that_is_too_long_is_none),
+		cmocka_unit_test(versions_count_from_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,7 +152,8 @@ static void write_end(struct hosted_turn *u)
 	in->tokens_in = u->told.tokens_in;
 	in->tokens_out = u->told.tokens_out;
 	in->cost = u->told.cost;
-	in->sums = runner_client_sums(u->client);
+	in->whole_tokens = u->told.whole_tokens;
+	in->whole_cost = u->told.whole_cost;
 	host_submit(u->host, job);
 }
 
