@@ -32,7 +32,8 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 {
 	struct fault inner = { 0 };
 	json_error_t error;
-	json_t *json = json_loads(content, JSON_REJECT_DUPLICATES, &error);
+	json_t *json =
+		json_take(content, strlen(content), JSON_REJECT_DUPLICATES, &error);
 	int rc = 0;
 
 	if (!json)

@@ -124,7 +124,8 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 {
 	json_error_t error;
 
-	*json = json_loads(content, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+	*json = json_take(content, strlen(content),
+			  JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!*json)
 		return fault_set(f, FAULT_INVALID, "", "not JSON: %s", error.text);
 	if (!json_is_object(*json))

@@ -151,8 +151,8 @@ static json_t *read_body(struct http_visit *v)
 	json_error_t error;
 	struct fault f = { 0 };
 	const char *key = http_header(v->x, "idempotency-key");
-	json_t *args = json_loadb(v->x->body.data, v->x->body.len, JSON_REJECT_DUPLICATES,
-				  &error);
+	json_t *args = json_take(v->x->body.data, v->x->body.len, JSON_REJECT_DUPLICATES,
+				 &error);
 
 	if (!json_is_object(args)) {
 		json_decref(args);

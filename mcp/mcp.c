@@ -252,7 +252,7 @@ void mcp_handle(struct mcp *m, const char *text, size_t len, void *stream)
 {
 	json_error_t error;
 	/* U+0000 is told where it stands, by the checks of its argument. */
-	json_t *message = json_loadb(
+	json_t *message = json_take(
 		text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
 		&error);
 

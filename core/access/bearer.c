@@ -140,11 +140,11 @@ bool bearer_any(const char *dir)
 
 static int check_kind(struct call *call, const struct token_create_in *in)
 {
-	if ((in->agent != NULL) + in->for_operator + in->observer == 1)
+	if ((in->agent != NULL) + in->operator+ in->observer == 1)
 		return 0;
 	fault_set(
 		&call->fault, FAULT_INVALID, "/agent",
-		"say whom the token stands for: agent, for_operator or observer, and one only");
+		"say whom the token stands for: agent, operator or observer, and one only");
 	return fault_hint(&call->fault, "{token.create}{| --agent TEAM/NAME}");
 }
 
@@ -154,9 +154,9 @@ static const char *name_of(struct call *call, const struct token_create_in *in,
 {
 	return in->name ? in->name
 			: arena_printf(&call->arena, "%.40s-%" PRId64,
-				       in->agent          ? a->name
-				       : in->for_operator ? "operator"
-							  : "observer",
+				       in->agent     ? a->name
+				       : in->operator? "operator"
+						     : "observer",
 				       call->made);
 }
 
@@ -169,9 +169,9 @@ static int add(struct call *call, const struct token_create_in *in,
 
 	token_hash(bearer_text(call, call->made, call->now), hash);
 	rc = sql_run(call, token_add, .id = call->made, .name = name,
-		     .kind = in->agent          ? TOKEN_KIND_AGENT
-			     : in->for_operator ? TOKEN_KIND_OPERATOR
-						: TOKEN_KIND_OBSERVER,
+		     .kind = in->agent     ? TOKEN_KIND_AGENT
+			     : in->operator? TOKEN_KIND_OPERATOR
+					   : TOKEN_KIND_OBSERVER,
 		     .agent = a->id, .generation = a->generation,
 		     .hash = { hash, TOKEN_HASH }, .now = call->now,
 		     .expires_at = in->has_ttl_seconds

@@ -317,6 +317,13 @@ void text_addf(struct text *t, const char *fmt, ...)
 void text_add_member(struct text *t, const char *name, bool first);
 /* Appends `s` as a JSON string, in quotes; bad UTF-8 becomes U+FFFD. */
 void text_add_json(struct text *t, const char *s);
+
+/* Memory that one text's values may take once they are parsed, beside its strings. */
+enum { JSON_MOST_MIB = 16 };
+
+/* json_loadb() of a text that anybody may have sent: refuses, before it parses, one whose
+ * values would take more than JSON_MOST_MIB. */
+json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *error);
 /* How many bytes of `s` fit when its JSON may take `room` bytes; whole
  * characters only.  `*room` is lowered by what they take. */
 size_t text_json_fit(const char *s, size_t len, size_t *room);

@@ -248,8 +248,8 @@ static int parse(struct transfer_reader *r, struct fault *f)
 
 	json_decref(r->line.json);
 	r->line = (struct transfer_line){ 0 };
-	r->line.json = json_loadb(r->bytes ? r->bytes : "", r->len,
-				  JSON_REJECT_DUPLICATES, &error);
+	r->line.json = json_take(r->bytes ? r->bytes : "", r->len, JSON_REJECT_DUPLICATES,
+				 &error);
 	if (!r->line.json)
 		return fault_set(f, FAULT_INVALID, "/file", "it is no JSON: %.120s",
 				 error.text);

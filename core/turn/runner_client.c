@@ -208,7 +208,8 @@ const char *runner_command(const char *runner, struct arena *a)
 void runner_client_read(const struct runner_client *c, const char *line, size_t len,
 			struct runner_told *told)
 {
-	json_t *json = c && len && *line == '{' ? json_loadb(line, len, 0, NULL) : NULL;
+	json_error_t error;
+	json_t *json = c && len && *line == '{' ? json_take(line, len, 0, &error) : NULL;
 
 	if (json) {
 		c->read(json, told);

@@ -244,7 +244,7 @@ int vault_write_card(struct call *call, const struct vault_card *card,
 		return fault_move(&call->fault, "/team", "/path");
 	if ((rc = who_acts(call, card->agent, "/path", &a)) < 0 || call->made)
 		return rc;
-	json = json_loads(content, JSON_REJECT_DUPLICATES, &error);
+	json = json_take(content, strlen(content), JSON_REJECT_DUPLICATES, &error);
 	if (!json) {
 		fault_set(&call->fault, FAULT_INVALID, "/content", "no JSON: %s, line %d",
 			  error.text, error.line);

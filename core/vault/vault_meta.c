@@ -83,6 +83,7 @@ static int run_set(struct call *call, struct vault_work *w)
 {
 	const struct vault_set_in *in = call->in;
 	struct vault_set_out *out = call->out;
+	json_error_t error;
 	struct text old = { 0 };
 	struct note_stamp was;
 	int rc = vault_old(call, w->path, &old, &was);
@@ -90,7 +91,9 @@ static int run_set(struct call *call, struct vault_work *w)
 	if (rc == 0)
 		rc = vault_none(call, w->path);
 	if (rc > 0)
-		rc = put_front(call, w, &old, &was, json_loads(in->frontmatter, 0, NULL));
+		rc = put_front(call, w, &old, &was,
+			       json_take(in->frontmatter, strlen(in->frontmatter), 0,
+					 &error));
 	text_release(&old);
 	*out = (struct vault_set_out){ w->path, w->move.is.size };
 	return rc;

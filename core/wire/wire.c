@@ -8,38 +8,9 @@
 #include "core/wire/lift.h"
 #include "ops.gen.h"
 
-enum {
-	RETRY_MOST_MS = 3600000, /* who says more is not believed */
-	/* Memory of a message once it is parsed, beside its texts. */
-	TREE_MOST = 64 << 20,
-	TREE_FREE = 64 << 10, /* bytes of a message that cannot come near to it */
-	CONTAINER_COST = 256,
-	VALUE_COST = 96,
-};
+enum { RETRY_MOST_MS = 3600000 }; /* who says more is not believed */
 
 /* --- in --------------------------------------------------------------------- */
-
-/* A parsed value takes far more memory than its text: `[],` some 130 bytes.  At
- * least so much would be taken; texts are not counted, which take what they are. */
-static size_t tree_cost(const char *body, size_t size)
-{
-	size_t cost = 0;
-	bool text = false;
-
-	for (size_t i = 0; i < size; i++) {
-		char c = body[i];
-
-		if (text && c == '\\')
-			i++;
-		else if (c == '"')
-			text = !text;
-		else if (!text && (c == '{' || c == '['))
-			cost += CONTAINER_COST;
-		else if (!text && c == ',')
-			cost += VALUE_COST;
-	}
-	return cost;
-}
 
 /* Says why jansson refused a body.  The wire takes I-JSON (RFC 7493) only: nothing is
  * known of a message whose numbers or texts cannot be held. */
@@ -68,12 +39,8 @@ int packet_read(struct packet *p, const char *body, size_t size, struct fault *f
 	const json_t *tag;
 
 	*p = (struct packet){ 0 };
-	if (size > TREE_FREE && tree_cost(body, size) > TREE_MOST)
-		return fault_set(f, FAULT_INVALID, "",
-				 "more values in one message than %d MiB hold",
-				 TREE_MOST >> 20);
 	/* U+0000 is let in here, so that its refusal can carry the id. */
-	p->json = json_loadb(body, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+	p->json = json_take(body, size, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
 	if (!p->json)
 		return not_read(&error, f);
 	if (!json_is_object(p->json))

@@ -11,7 +11,7 @@ serve() { # PROGRAM: its host with a team, behind a proxy that shows the operato
 	CADRE=$1
 	cadre up >/dev/null || bad "up"
 	cadre team create crew --roles coder >/dev/null
-	node "$root/tests/conformance/proxy.mjs" "$(cat "$CADRE_HOME/endpoint")" "$(cadre token create --for-operator)" >"$TMPDIR/url" &
+	node "$root/tests/conformance/proxy.mjs" "$(cat "$CADRE_HOME/endpoint")" "$(cadre token create --operator)" >"$TMPDIR/url" &
 	proxy=$!
 	until_done test -s "$TMPDIR/url"
 	url=$(cat "$TMPDIR/url")/mcp

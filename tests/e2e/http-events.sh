@@ -173,7 +173,7 @@ opens "$observer" "$TMPDIR/second"
 grep -qi '^retry-after: 2' "$TMPDIR/head" || bad "when to come back: $(cat "$TMPDIR/head")"
 opens "$coder" "$TMPDIR/own.first"
 opens "$(cadre token create --observer)" "$TMPDIR/other.first"
-operator=$(cadre token create --for-operator)
+operator=$(cadre token create --operator)
 for n in 1 2 3; do opens "$operator" "$TMPDIR/operator.$n"; done
 kill $last
 until_is 200 third "$observer"

@@ -39,7 +39,7 @@ is 0 '^no tokens: no client has one; `cadre token create --agent NAME` makes one
 coder=$(cadre token create --agent shop/coder)
 spy=$(cadre token create --agent other/spy)
 guard=$(cadre token create --agent shop/guard)
-operator=$(cadre token create --for-operator)
+operator=$(cadre token create --operator)
 observer=$(cadre token create looker --observer)
 
 # Health is for everybody; the rest is for who says by a token for whom he calls.
@@ -86,6 +86,36 @@ mkfifo "$TMPDIR/hold"
 /usr/bin/python3 "$TMPDIR/large.py" "$url" <"$TMPDIR/hold" >"$TMPDIR/held" &
 exec 9>"$TMPDIR/hold"
 until_done grep -q '^held HTTP/1.1 401$' "$TMPDIR/held"
+# Without a good token no body is waited for, at no route, whether its length is said or not; with
+# one, JSON whose values would take far more memory than its bytes is refused before it is parsed.
+/usr/bin/python3 - "$url" "$coder" <<'PY' || bad "bodies before tokens, or JSON without a bound"
+import json, socket, sys
+host, port = sys.argv[1].split("/")[2].split(":")
+def answer(path, headers, body=b"", method="POST"):
+    s = socket.create_connection((host, int(port)), timeout=60)
+    s.sendall((f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+               f"{headers}Accept: application/json, text/event-stream\r\n\r\n").encode() + body)
+    status = int(s.recv(65536).split()[1])
+    s.close()
+    return status
+failed = []
+for path in "/api/messages", "/mcp":
+    for who in "", "Authorization: Bearer nonsense\r\n", "Authorization: Bearer cadre_1_zzzz\r\n":
+        for length in "Content-Length: 5000\r\n", "Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n":
+            if (got := answer(path, who + length)) != 401:
+                failed.append((path, who, length, got))
+    for bomb in b"[" + b"{}," * 100000 + b"{}]", b'{"metadata":{"a":[' + b"[]," * 300000 + b"[]]}}":
+        said = f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(bomb)}\r\n"
+        if (got := answer(path, said, bomb)) != 400:
+            failed.append((path, len(bomb), got))
+card = json.dumps({"path": "cards/coder.json", "content": "[" + "{}," * 100000 + "{}]"}).encode()
+said = f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(card)}\r\n"
+if (got := answer("/api/vault/note", said, card, "PUT")) != 400:
+    failed.append(("a card", got))
+print(*failed, sep="\n")
+sys.exit(bool(failed))
+PY
+[ "$(awk '/^VmHWM/ { print $2 }' "/proc/$(cut -d' ' -f1 "$CADRE_HOME/host.lock")/status")" -lt 200000 ] || bad "bodies that were refused cost the host $(grep VmHWM "/proc/$(cut -d' ' -f1 "$CADRE_HOME/host.lock")/status")"
 /usr/bin/python3 -c 'import json; print(json.dumps({"path": "large.md", "content": "x" * 3000000}))' >"$TMPDIR/json"
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 answers 401 . PUT /api/vault/note '' -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"

@@ -14,7 +14,7 @@ cadre up >/dev/null || bad "up"
 url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
 is 0 . cadre team create shop --roles coder
 is 0 . cadre task create "the only one" --team shop
-token=$(cadre token create --for-operator)
+token=$(cadre token create --operator)
 pid=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
 curl -sS -o /dev/null -H "Authorization: Bearer $token" "$url/api/teams" || bad "no service"
 rows >"$TMPDIR/before"

@@ -22,7 +22,7 @@ cadre task create "Before the host" >/dev/null
 cadre up >/dev/null || bad "up"
 url=$(cat "$CADRE_HOME/endpoint") || bad "no endpoint"
 observer=$(cadre token create prometheus --observer)
-operator=$(cadre token create --for-operator)
+operator=$(cadre token create --operator)
 coder=$(cadre token create --agent shop/coder)
 
 # --- readers of metrics ---------------------------------------------------------------

@@ -13,6 +13,6 @@ cd "$place" || exit 1
 node validate.mjs api.json || bad "no OpenAPI 3.1"
 npx --no-install openapi-typescript api.json -o api.ts --default-non-nullable=false >"$TMPDIR/generated" 2>&1 || bad "no client: $(cat "$TMPDIR/generated")"
 npx --no-install tsc -p . >"$TMPDIR/compiled" 2>&1 || bad "it does not compile: $(head -20 "$TMPDIR/compiled")"
-node out/first.js "$url" "$(cadre token create --for-operator)" >"$TMPDIR/ran" 2>&1 || bad "it does not work: $(head -20 "$TMPDIR/ran")"
+node out/first.js "$url" "$(cadre token create --operator)" >"$TMPDIR/ran" 2>&1 || bad "it does not work: $(head -20 "$TMPDIR/ran")"
 grep -q 'went well' "$TMPDIR/ran" || bad "it did nothing"
 exit $failed

@@ -11,7 +11,7 @@ finish() {
 	cadre down >/dev/null 2>&1
 }
 trap finish EXIT
-operator=$(cadre token create --for-operator)
+operator=$(cadre token create --operator)
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 
 cadre up >/dev/null || bad "up"
@@ -45,7 +45,7 @@ job=$(field job_id <"$TMPDIR/job")
 [ -n "$job" ] || bad "no job: $(cat "$TMPDIR/job")"
 
 revoked=$(cadre token create gone --operator)
-expired=$(cadre token create --for-operator --ttl-seconds 1)
+expired=$(cadre token create --operator --ttl-seconds 1)
 outdated=$(cadre token create --agent red/coder)
 is 0 revoked cadre token revoke gone
 is 0 . cadre agent register coder --team red --replace

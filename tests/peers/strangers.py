@@ -33,7 +33,7 @@ VALUES = {
     "token": None, "parent": None, "address": None, "image": None, "limit": None, "after": None, "offset": None,
     "before": None, "max_tokens": 5, "allow_internet": False, "forwards": None, "allowed_ports": None,
     "globs": ["free/**"], "paths": ["free/a"], "shared": False, "reason": None,
-    "new_name": "renamed", "description": "new", "for_operator": None, "observer": None, "action": None, "until": None,
+    "new_name": "renamed", "description": "new", "operator": None, "observer": None, "action": None, "until": None,
 }
 # ... and what it says in one operation.
 IN_OPS = {

@@ -393,15 +393,16 @@ void op_check_places(struct schema *s, const struct decl *d)
 }
 
 /* A door takes its own arguments out of a call, so that the operation would never see one of
- * that name.  `team` is both: it says where an operation works. */
+ * that name.  `team` and `operator` are passed on: the command is where, or who, the operation
+ * is about. */
 static void check_taken(struct schema *s, const struct decl *d)
 {
 	static const char *const of_mcp[] = { "action", "max_result_tokens", NULL };
 	/* option_table of the command */
-	static const char *const of_command[] = {
-		"utc", "json", "direct",   "home",     "create", "as", "operator",
-		"key", "wait", "no_color", "no_pager", "help",   NULL
-	};
+	static const char *const of_command[] = { "utc",      "json",   "direct",
+						  "home",     "create", "as",
+						  "key",      "wait",   "no_color",
+						  "no_pager", "help",   NULL };
 
 	for (size_t i = 0; i < d->in.n; i++) {
 		const char *name = d->in.items[i]->name;

@@ -127,14 +127,26 @@ static bool ends_options(int left, char **argv)
 	       run_is_command(left - 1, argv + 1);
 }
 
+/* Whether --operator is an argument of the command too, of which `left` words are there. */
+static bool takes_operator(int left, char **argv)
+{
+	int taken;
+	const struct op *op = op_command(left - 1, argv + 1, &taken);
+
+	return op && field_find(op->in, "operator");
+}
+
 int cli_options(struct cli *cli, int argc, char **argv)
 {
 	int left = 1;
 	bool own = false;
 
 	for (int i = 1; i < argc; i++) {
-		if (!own && (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i) ||
-			     take_key(cli, argc, argv, &i)))
+		if (!own && !strcmp(argv[i], "--operator") && takes_operator(left, argv))
+			cli->as_operator = true;
+		else if (!own &&
+			 (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i) ||
+			  take_key(cli, argc, argv, &i)))
 			continue;
 		argv[left++] = argv[i];
 		own = own || ends_options(left, argv);

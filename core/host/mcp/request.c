@@ -14,7 +14,7 @@
 
 enum {
 	MESSAGE_MOST = 4 << 20, /* bytes of a message */
-	MESSAGE_SMALL = 64 << 10, /* so much is read before the token is looked at */
+	MESSAGE_SMALL = 4 << 10, /* so much is read before the token is looked at */
 	TRUST_MS = 1000, /* for so long a token is not looked at again; each call does */
 };
 
@@ -381,9 +381,9 @@ static void on_body(struct http *x)
 	struct arriving *a = x->owner;
 	json_error_t error;
 
-	a->message = json_loadb(x->body.data, x->body.len,
-				JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
-				&error);
+	a->message = json_take(x->body.data, x->body.len,
+			       JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
+			       &error);
 	http_drop_body(x);
 	if (!a->message) {
 		refuse(a, 400, RPC_PARSE, error.text);

@@ -10,7 +10,7 @@
 
 enum {
 	BODY_MOST = 12 << 20, /* the largest text of a note in JSON */
-	BODY_SMALL = 1 << 20,
+	BODY_SMALL = 4 << 10, /* so much is read before the token is looked at */
 	USED_MS = 60000, /* a token's last use is kept to a minute */
 };
 
@@ -85,7 +85,7 @@ static int take_body(struct http *x, json_t *args, struct fault *f)
 
 	if (!x->body.len)
 		return 0;
-	body = json_loadb(x->body.data, x->body.len, JSON_REJECT_DUPLICATES, &error);
+	body = json_take(x->body.data, x->body.len, JSON_REJECT_DUPLICATES, &error);
 	http_drop_body(x);
 	if (!json_is_object(body)) {
 		json_decref(body);
@@ -374,14 +374,27 @@ static void on_known(struct conn *c, struct job *job)
 	}
 }
 
-/* Has the body read.  A large one is let in only from who has shown a token, which is looked at
- * before. */
+static bool is_small(const struct http *x)
+{
+	return x->has_length ? x->length <= BODY_SMALL
+			     : !http_header(x, "transfer-encoding");
+}
+
+/* Has the body read, where a token is spelled as one.  A large body is let in only from who has
+ * shown a good one, which is looked at before. */
 static void collect(struct http *x, struct asked *asked)
 {
-	if (!x->has_length || x->length <= BODY_SMALL)
-		http_collect(x, BODY_SMALL, start);
-	else if (!(asked->call = web_start(x, op_token_who, json_object(), on_known)))
+	struct identity who = { 0 };
+	struct fault f = { 0 };
+
+	if (web_identity(x, x->service, &who, &f) < 0) {
 		drop_args(asked);
+		web_refuse_call(x, &f);
+	} else if (is_small(x)) {
+		http_collect(x, BODY_SMALL, start);
+	} else if (!(asked->call = web_start(x, op_token_who, json_object(), on_known))) {
+		drop_args(asked);
+	}
 }
 
 /* Whether the method is another's for a path that there is; the answer says which. */

@@ -1,0 +1,40 @@
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/op/op.h"
+
+enum { CONTAINER_COST = 256, VALUE_COST = 96 }; /* bytes, at least */
+
+/* Memory that the values of a text take once they are parsed, at least.  `[],` takes some 130
+ * bytes.  Strings are not counted, which take what they are. */
+static size_t json_cost(const char *text, size_t len)
+{
+	size_t cost = 0;
+	bool string = false;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = text[i];
+
+		if (string && c == '\\')
+			i++;
+		else if (c == '"')
+			string = !string;
+		else if (!string && (c == '{' || c == '['))
+			cost += CONTAINER_COST;
+		else if (!string && c == ',')
+			cost += VALUE_COST;
+	}
+	return cost;
+}
+
+json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *error)
+{
+	const size_t most = (size_t)JSON_MOST_MIB << 20;
+
+	if (len <= most / CONTAINER_COST || json_cost(text, len) <= most)
+		return json_loadb(text, len, flags, error);
+	*error = (json_error_t){ 0 };
+	snprintf(error->text, sizeof(error->text), "more values than %d MiB hold",
+		 JSON_MOST_MIB);
+	return NULL;
+}
