@@ -480,7 +480,7 @@ static bool spends(const struct call *call)
 	const struct settings *s = call->settings;
 
 	return !s->rates && !call->spent.agent &&
-	       limit_binds(&s->config, &call->identity, call->op);
+	       limit_binds(&s->config, &call->identity, limit_rate(call));
 }
 
 int call_transact(struct call *call, bool write)

@@ -147,6 +147,10 @@ struct call {
 	struct caller caller;
 	bool spends; /* without a host: its transaction writes what it spends */
 	bool paid; /* by an earlier call of the same work: no bucket pays for it */
+	/* The call stands for one that was refused before it was decoded, and counts as of that
+	 * rate. */
+	bool stands;
+	enum rate stands_for;
 	struct rate_bucket spent; /* what it took a call out of; agent 0: nothing yet */
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t bearer; /* row of the client's token that the caller showed; 0: none */

@@ -52,7 +52,7 @@ static int refuse(struct call *call, const struct rate_size *size, int64_t wait)
 		  " a minute",
 		  call->identity.looks ? "this token" : call->caller.name, size->burst,
 		  field_choice(&record_rate_limit, "category",
-			       limit_category(call->op->rate)),
+			       limit_category(limit_rate(call))),
 		  size->per_minute);
 	fault_hint(f,
 		   "Wait %" PRId64
@@ -78,11 +78,11 @@ int limit_spend(struct call *call)
 	int rc;
 
 	if (b->agent || call->paid || !(rates || call->spends) ||
-	    !limit_binds(&call->settings->config, &call->identity, call->op))
+	    !limit_binds(&call->settings->config, &call->identity, limit_rate(call)))
 		return 0;
-	size = limit_size(&call->settings->config, call->op->rate);
+	size = limit_size(&call->settings->config, limit_rate(call));
 	*b = (struct rate_bucket){ .agent = spender(call),
-				   .category = limit_category(call->op->rate) };
+				   .category = limit_category(limit_rate(call)) };
 	rc = sql_row(call, rate_row, &row, .agent = b->agent, .category = b->category);
 	b->full_at = row.full_at;
 	if (rc < 0) {
@@ -111,7 +111,7 @@ void limit_settle(struct call *call)
 
 	if (!call->spends || !b->agent || store_begin_lax(keep.store, &keep.fault) < 0)
 		return;
-	size = limit_size(&call->settings->config, call->op->rate);
+	size = limit_size(&call->settings->config, limit_rate(call));
 	/* Others may have spent since that transaction was undone. */
 	if (sql_row(&keep, rate_row, &row, .agent = b->agent, .category = b->category) >=
 	    0)

@@ -9,12 +9,18 @@
 
 #include "core/call.h"
 
-/* Whether a caller of this kind has a bucket for the operation. */
+/* Whether a caller of this kind has a bucket for operations with this rate. */
 static inline bool limit_binds(const struct config *config, const struct identity *who,
-			       const struct op *op)
+			       enum rate rate)
 {
-	return op->rate != RATE_FREE && (who->agent || who->looks) && !who->as &&
+	return rate != RATE_FREE && (who->agent || who->looks) && !who->as &&
 	       who->level != WHO_HOST && config->limits_enabled;
+}
+
+/* The rate that a call is counted with. */
+static inline enum rate limit_rate(const struct call *call)
+{
+	return call->stands ? call->stands_for : call->op->rate;
 }
 
 /* The category of operations with this rate, which is not RATE_FREE: an enum rate_category. */

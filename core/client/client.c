@@ -157,7 +157,7 @@ void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 bool client_reads_itself(const struct client *c, const struct op *op)
 {
 	return c->o.local_reads && c->o.home->dir[0] && !(op->flags & OP_WRITE) &&
-	       !limit_binds(&c->o.home->settings.config, &c->o.identity, op);
+	       !limit_binds(&c->o.home->settings.config, &c->o.identity, op->rate);
 }
 
 /* Reads may run beside the host, except those that tell about the host itself. */

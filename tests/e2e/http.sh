@@ -104,6 +104,8 @@ for path in "/api/messages", "/mcp":
         for length in "Content-Length: 5000\r\n", "Content-Length: 1000000\r\n", "Transfer-Encoding: chunked\r\n":
             if (got := answer(path, who + length)) != 401:
                 failed.append((path, who, length, got))
+        if (got := answer(path, who + "Content-Length: 1\r\n", b"{")) != 401:
+            failed.append((path, who, "no JSON", got))
     for bomb in b"[" + b"{}," * 100000 + b"{}]", b'{"metadata":{"a":[' + b"[]," * 300000 + b"[]]}}":
         said = f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(bomb)}\r\n"
         if (got := answer(path, said, bomb)) != 400:

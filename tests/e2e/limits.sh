@@ -181,6 +181,22 @@ is 0 '^coder -> past  urgent  ' cadre --as past inbox --peek
 for n in 1 2; do as coder send past "aside $n" >/dev/null || bad "other messages wait"; done
 cadre down >/dev/null
 
+# A request that is refused for its body is counted as a call: of its route's category, or of none.
+CADRE_LIMITS_TEAM_MESSAGE_BURST=4 CADRE_LIMITS_DEFAULT_BURST=4 cadre up >/dev/null || bad "up for bodies"
+cadre member add fresh --team shop >/dev/null || bad "member"
+token=$(cadre token create --agent shop/fresh)
+for route in api/messages mcp; do
+	seen=
+	for n in 1 2 3 4 5 6; do
+		seen="$seen $(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{' "$(cat "$CADRE_HOME/endpoint")/$route")"
+	done
+	case $seen in
+	*' 400 400 400 429'*) ;;
+	*) bad "bodies that are no JSON at /$route: $seen" ;;
+	esac
+done
+cadre down >/dev/null
+
 # A follower of events waits where it has asked too often, and goes on.
 (
 	eval "$(cadre agent env reader)"

@@ -34,6 +34,7 @@ struct arriving {
 	struct mcp_session *row; /* of the session, if that is not in memory */
 	bool looked; /* its token was looked at just now */
 	struct conn *call; /* asks for the token; NULL: not under way */
+	const char *why; /* the message is no JSON */
 	struct arriving *
 		*slot; /* where the read of the row finds it; NULL: none is under way */
 };
@@ -376,6 +377,19 @@ static struct arriving *arriving_new(struct http *x)
 	return a;
 }
 
+/* The client is somebody: it is told that its body is no JSON. */
+static void on_judged(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct arriving *a = x->owner;
+
+	a->call = NULL;
+	if (job->call.fault.code)
+		refuse_fault(a, &job->call.fault);
+	else
+		refuse(a, 400, RPC_PARSE, a->why);
+}
+
 static void on_body(struct http *x)
 {
 	struct arriving *a = x->owner;
@@ -386,7 +400,8 @@ static void on_body(struct http *x)
 			       &error);
 	http_drop_body(x);
 	if (!a->message) {
-		refuse(a, 400, RPC_PARSE, error.text);
+		a->why = arena_strdup(&x->arena, error.text);
+		a->call = web_judge(x, RATE_DEFAULT, on_judged);
 		return;
 	}
 	if (!read_era(a))

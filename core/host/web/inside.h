@@ -40,6 +40,10 @@ void web_login(struct http *x);
 
 /* Calls the operation of the request's route. */
 void web_call(struct http *x);
+/* Asks whom a request is from that is refused for what it says, and counts it as a call with that
+ * rate.  Otherwise as web_start(). */
+struct conn *web_judge(struct http *x, enum rate rate,
+		       void (*told)(struct conn *c, struct job *job));
 /* Starts a call of `op` with `args`, which are taken over, as whom the request says; `told` is
  * called with its answer, and finds the exchange as c->owner.  NULL: the request is refused. */
 struct conn *web_start(struct http *x, const struct op *op, json_t *args,

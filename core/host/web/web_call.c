@@ -247,11 +247,17 @@ static void on_gone(struct http *x)
 
 /* --- calls ------------------------------------------------------------------------------ */
 
-/* Starts a call; `paid`: it was counted before.  NULL and a fault in `*why` where it cannot
- * be. */
+/* How a call is counted. */
+struct counting {
+	bool paid; /* it was before */
+	bool stands; /* for one of this rate that was refused */
+	enum rate rate;
+};
+
+/* Starts a call.  NULL and a fault in `*why` where it cannot be. */
 static struct conn *start_call(struct http *x, const struct op *op, json_t *args,
-			       void (*told)(struct conn *c, struct job *job), bool paid,
-			       struct fault *why)
+			       void (*told)(struct conn *c, struct job *job),
+			       struct counting how, struct fault *why)
 {
 	const struct web_door *door = x->service;
 	struct job *job = job_new(&door->host->jobs);
@@ -278,7 +284,9 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	x->unhurried = true;
 	if (job_patience(job) > 0)
 		http_watch(x);
-	job->call.paid = paid;
+	job->call.paid = how.paid;
+	job->call.stands = how.stands;
+	job->call.stands_for = how.rate;
 	conn_call(c, job);
 	return c;
 }
@@ -287,7 +295,7 @@ struct conn *web_start(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job))
 {
 	struct fault why;
-	struct conn *c = start_call(x, op, args, told, false, &why);
+	struct conn *c = start_call(x, op, args, told, (struct counting){ 0 }, &why);
 
 	if (!c)
 		web_refuse_call(x, &why);
@@ -298,7 +306,21 @@ struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job))
 {
 	struct fault why;
-	struct conn *c = start_call(x, op, args, told, true, &why);
+	struct conn *c =
+		start_call(x, op, args, told, (struct counting){ .paid = true }, &why);
+
+	if (!c)
+		web_refuse_call(x, &why);
+	return c;
+}
+
+struct conn *web_judge(struct http *x, enum rate rate,
+		       void (*told)(struct conn *c, struct job *job))
+{
+	struct fault why;
+	struct conn *c = start_call(x, op_token_who, json_object(), told,
+				    (struct counting){ .stands = true, .rate = rate },
+				    &why);
 
 	if (!c)
 		web_refuse_call(x, &why);
@@ -324,19 +346,18 @@ static void on_judged(struct conn *c, struct job *job)
 	refuse(x, job->call.fault.code ? &job->call.fault : asked->why);
 }
 
-/* Refuses a request for what it says, but tells only who has shown a good token. */
+/* Refuses a request for what it says, but tells only who has shown a good token, and counts it as
+ * a call. */
 static void refuse_known(struct http *x, const struct fault *why)
 {
 	struct asked *asked = x->owner;
-	struct fault f;
 
 	asked->why = arena_alloc(&x->arena, sizeof(*why));
 	*asked->why = *why;
-	asked->call = is_unknown(why) ? NULL
-				      : start_call(x, op_token_who, json_object(),
-						   on_judged, true, &f);
-	if (!asked->call)
-		refuse(x, is_unknown(why) ? why : &f);
+	if (is_unknown(why))
+		refuse(x, why);
+	else
+		asked->call = web_judge(x, asked->op->rate, on_judged);
 }
 
 static void start(struct http *x)
@@ -349,7 +370,8 @@ static void start(struct http *x)
 	if (take_query(x, asked->face ? asked->face->in : asked->op->in, args, &f) == 0 &&
 	    take_body(x, args, &f) == 0 && take_key(x, asked->op, args, &f) == 0 &&
 	    (args = unface(asked, args, &f))) {
-		asked->call = start_call(x, asked->op, args, tell, false, &f);
+		asked->call =
+			start_call(x, asked->op, args, tell, (struct counting){ 0 }, &f);
 		if (!asked->call && asked->face)
 			face_move(asked->face, &f);
 	} else {

@@ -59,7 +59,7 @@ static bool has_enough(struct follower *f, const struct call *call)
 	const int64_t most = config->limits_max_streams;
 	struct fault why = { 0 };
 
-	if (!limit_binds(config, &call->identity, call->op) ||
+	if (!limit_binds(config, &call->identity, call->op->rate) ||
 	    http_count(f->x, is_same) < most)
 		return false;
 	fault_set(&why, FAULT_EXHAUSTED, "",
