@@ -6,14 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#define WHOLE_MOST 9007199254740992.0 /* 2^53 */
+
 void text_adds(struct text *t, const char *s)
 {
 	text_add(t, s, strlen(s));
 }
 
+/* Some clients write each number with a point: 1.0 is 1. */
+static bool is_whole(const json_t *v)
+{
+	const double x = json_real_value(v);
+
+	return json_is_real(v) && x >= -WHOLE_MOST && x <= WHOLE_MOST &&
+	       x == (double)(long long)x;
+}
+
 bool rpc_is_id(const json_t *v)
 {
-	return json_is_string(v) || json_is_integer(v);
+	return json_is_string(v) || json_is_integer(v) || is_whole(v);
 }
 
 static void broken(struct rpc *rpc, enum rpc_code code, const char *why)
@@ -43,7 +54,9 @@ static void read_params(struct rpc *rpc, json_t *params)
 void rpc_read(struct rpc *rpc, json_t *message)
 {
 	json_t *id = json_object_get(message, "id");
-	json_t *params = json_object_get(message, "params");
+	/* Clients write null for what is not there. */
+	json_t *said = json_object_get(message, "params"),
+	       *params = json_is_null(said) ? NULL : said;
 	const char *version = json_string_value(json_object_get(message, "jsonrpc"));
 
 	*rpc = (struct rpc){ .kind = id ? RPC_REQUEST : RPC_NOTIFICATION };
@@ -68,6 +81,8 @@ void rpc_add_id(struct text *out, const json_t *id)
 	assert(rpc_is_id(id));
 	if (json_is_integer(id))
 		text_addf(out, "%lld", (long long)json_integer_value(id));
+	else if (json_is_real(id))
+		text_addf(out, "%lld", (long long)json_real_value(id));
 	else
 		text_add_json(out, json_string_value(id));
 }

@@ -3,8 +3,8 @@
  *
  * A message is one line of UTF-8.  A reader of lines has a bound: what is
  * longer is skipped up to its newline and told as such, so that a broken peer
- * costs no memory and the next line is read as usual.  An id is a text or an
- * integer; it goes back as it came, type included, so it is kept as JSON text.
+ * costs no memory and the next line is read as usual.  An id is a text or a
+ * whole number; it goes back as it came, so it is kept as JSON text.
  */
 #ifndef MCP_RPC_H
 #define MCP_RPC_H

@@ -1,11 +1,14 @@
 /*
  * tools - the operations as MCP tools, one by one or bundled by `action`.
  */
+#include "core/base/near.h"
 #include "mcp/extra.h"
 #include "mcp/peer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { NEAR_MOST = 3 };
 
 #define DEFAULT_SETS "core"
 
@@ -56,6 +59,42 @@ static const struct tool *tool_spelled(const struct mcp *m, const char *name,
 			return tool;
 	}
 	return NULL;
+}
+
+/* The name without the server's, which some clients write before it. */
+static const char *bare_name(const char *name)
+{
+	static const char *const before[] = { "mcp__cadre__", "cadre__", "cadre_",
+					      "cadre:",       "cadre.",  "cadre/" };
+
+	for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++)
+		if (strncmp(name, before[i], strlen(before[i])) == 0)
+			return name + strlen(before[i]);
+	return name;
+}
+
+/* Refuses a name that no tool has, and names the one that may be meant. */
+static void no_tool(struct request *r, const char *name)
+{
+	size_t best = NEAR_MOST + 1;
+	const char *meant = NULL;
+
+	for (size_t i = 0; name && i < tool_count; i++) {
+		const char *tool = tool_table[i].name;
+		size_t far = strstr(tool, name) || strstr(name, tool)
+				     ? 1
+				     : near_distance(tool, name);
+
+		if (far < best && is_offered(r->mcp, &tool_table[i]))
+			best = far, meant = tool;
+	}
+	if (!name)
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "name is missing");
+	else if (meant)
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "no tool %.100s: perhaps %s is meant", name, meant);
+	else
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "no tool %.100s", name);
 }
 
 /* The next operation of a tool from `i` on; NULL behind the last one. */
@@ -395,10 +434,55 @@ static json_t *unface(struct request *r, json_t *args)
 	return args;
 }
 
+/* Whether a value of JSON is of a field's type. */
+static bool is_of(const struct field *field, const json_t *v)
+{
+	const enum kind kind = field->type->kind;
+
+	if (field->flags & FIELD_LIST)
+		return json_is_array(v);
+	return kind == KIND_INT    ? json_is_integer(v)
+	       : kind == KIND_BOOL ? json_is_boolean(v)
+				   : json_is_object(v);
+}
+
+/* Models write lists, objects, numbers and flags as JSON within a string: it is taken as that, and
+ * `null` as an argument that is not there. */
+static void take_strings(const struct op *op, json_t *args)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(args, next, name, value)
+	{
+		const struct field *field = field_find(op->in, name);
+		const char *text = json_string_value(value);
+		json_error_t error;
+		json_t *meant;
+
+		if (!field || !text ||
+		    (!(field->flags & FIELD_LIST) && field->type->kind != KIND_INT &&
+		     field->type->kind != KIND_BOOL && field->type->kind != KIND_RECORD &&
+		     field->type->kind != KIND_JSON && field->type->kind != KIND_MAP))
+			continue;
+		meant = json_take(text, json_string_length(value),
+				  JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+		if (meant && is_of(field, meant))
+			json_object_set(args, name, meant);
+		else if (json_is_null(meant) &&
+			 field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT))
+			json_object_del(args, name);
+		json_decref(meant);
+	}
+}
+
 void tools_call(struct request *r, json_t *params)
 {
-	const char *name = param_text(params, "name");
-	json_t *args = json_object_get(params, "arguments");
+	const char *said = param_text(params, "name"),
+		   *name = said ? bare_name(said) : NULL;
+	json_t *given = json_object_get(params, "arguments"),
+	       *args = json_is_null(given) ? NULL : given;
 	const struct tool *tool = name ? tool_find(r->mcp, name) : NULL;
 	const char *action = NULL;
 	struct fault f = { 0 };
@@ -412,8 +496,7 @@ void tools_call(struct request *r, json_t *params)
 	if (!tool && name)
 		tool = tool_spelled(r->mcp, name, &action);
 	if (!tool) {
-		answer_error(r, RPC_INVALID_PARAMS, NULL,
-			     name ? "no tool %.100s" : "name is missing", name);
+		no_tool(r, name);
 		return;
 	}
 	if (args && !json_is_object(args)) {
@@ -429,6 +512,7 @@ void tools_call(struct request *r, json_t *params)
 	}
 	if (r->face && !(args = unface(r, args)))
 		return;
+	take_strings(op, args);
 	wait_cut(r, op, args);
 	who_joins(r, op, args);
 	request_call(r, op, args, tool_end);

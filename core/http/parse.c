@@ -116,6 +116,15 @@ static struct target take_target(struct http_conn *c)
 	return t;
 }
 
+/* Blanks behind a value are none of it (RFC 9110, 5.5); llhttp leaves them. */
+static void trim_end(char *value)
+{
+	size_t n = strlen(value);
+
+	while (n && (value[n - 1] == ' ' || value[n - 1] == '\t'))
+		value[--n] = '\0';
+}
+
 static void take_headers(struct http_conn *c)
 {
 	struct http *x = &c->x;
@@ -130,6 +139,7 @@ static void take_headers(struct http_conn *c)
 		for (; *name; name++)
 			if (*name >= 'A' && *name <= 'Z')
 				*name += 'a' - 'A';
+		trim_end(c->head.data + c->at_value[i]);
 	}
 }
 

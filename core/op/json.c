@@ -1,5 +1,6 @@
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/op/op.h"
 
@@ -29,8 +30,12 @@ static size_t json_cost(const char *text, size_t len)
 
 json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *error)
 {
+	static const char mark[] = "\xef\xbb\xbf";
+	const size_t skipped = len >= 3 && !memcmp(text, mark, 3) ? 3 : 0;
 	const size_t most = (size_t)JSON_MOST_MIB << 20;
 
+	text += skipped;
+	len -= skipped;
 	if (len <= most / CONTAINER_COST || json_cost(text, len) <= most)
 		return json_loadb(text, len, flags, error);
 	*error = (json_error_t){ 0 };

@@ -321,8 +321,8 @@ void text_add_json(struct text *t, const char *s);
 /* Memory that one text's values may take once they are parsed, beside its strings. */
 enum { JSON_MOST_MIB = 16 };
 
-/* json_loadb() of a text that anybody may have sent: refuses, before it parses, one whose
- * values would take more than JSON_MOST_MIB. */
+/* json_loadb() of a text that anybody may have sent: passes over a byte order mark, and refuses,
+ * before it parses, a text whose values would take more than JSON_MOST_MIB. */
 json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *error);
 /* How many bytes of `s` fit when its JSON may take `room` bytes; whole
  * characters only.  `*room` is lowered by what they take. */

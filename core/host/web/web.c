@@ -101,7 +101,7 @@ void web_request(struct http *x)
 		tell_openapi(x);
 	else if (is_get(x) && strcmp(x->path, "/events") == 0)
 		web_events(x);
-	else if (strcmp(x->path, "/mcp") == 0)
+	else if (strcmp(x->path, "/mcp") == 0 || strcmp(x->path, "/mcp/") == 0)
 		mcp_door_request(x);
 	else
 		web_call(x);

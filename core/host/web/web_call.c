@@ -474,7 +474,7 @@ bool web_is_json(const struct http *x)
 {
 	const char *type = http_header(x, "content-type");
 
-	return type && strncmp(type, "application/json", 16) == 0 &&
+	return type && strncasecmp(type, "application/json", 16) == 0 &&
 	       (type[16] == '\0' || type[16] == ';' || type[16] == ' ');
 }
 

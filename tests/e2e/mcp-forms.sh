@@ -1,0 +1,62 @@
+#!/bin/sh
+# mcp-forms - clients of all languages and models write what they mean in other forms: nulls, numbers
+# with a point, a byte order mark, JSON in strings, names of tools with a prefix; over HTTP a slash
+# behind the path, another case, blanks behind a header.
+set -u
+. "$(dirname "$0")/../lib/story.sh"
+trap 'cadre down >/dev/null 2>&1' EXIT
+cadre team create shop --roles ann,bob >/dev/null || bad "team"
+cat >"$TMPDIR/ask.py" <<'PY'
+import json, subprocess, sys
+lines = [l.rstrip("\n") for l in sys.stdin]
+hello = '{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}'
+p = subprocess.Popen([sys.argv[1], "mcp", "--operator"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+p.stdin.write("".join(["\ufeff" + hello + "\n"] + [l + "\n" for l in lines]).encode())
+p.stdin.flush()
+for _ in range(len(lines) + 1):
+    print(p.stdout.readline().decode(), end="")
+p.stdin.close()
+p.wait()
+PY
+ask() { /usr/bin/python3 "$TMPDIR/ask.py" "$CADRE"; }
+call() { printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$1" "$2" "$3"; }
+
+{
+	for method in ping tools/list resources/list resources/templates/list prompts/list; do
+		printf '{"jsonrpc":"2.0","id":1.0,"method":"%s","params":null}\n' $method
+	done
+	call 2 mcp__cadre__task '{"action":"create","title":"t","priority":"2","tags":"[\"a\",\"b\"]","assignee":null,"depends_on":"null"}'
+	call 3 cadre:team_message '{"to":"[\"ann\",\"bob\"]","text":"[1]","ack_required":"true","metadata":"{\"k\":1}"}'
+	call 4 task '{"action":"list","status":"[\"pending\"]"}'
+	call 5 tasks '{}'
+	call 6 message '{}'
+	call 7 frobnicate '{}'
+	call 8 task '{"action":"create","title":"t","priority":"high"}'
+	call 9 task null
+} | ask >"$TMPDIR/said"
+[ "$(grep -c '"id":1,"result"' "$TMPDIR/said")" = 5 ] && grep -q '"id":"hello","result"' "$TMPDIR/said" ||
+	bad "nulls, a mark or 1.0: $(cut -c1-120 "$TMPDIR/said")"
+# says ID PATTERN: an answer of those.
+says() { grep "\"id\":$1," "$TMPDIR/said" | tr -d '\\' | grep -q -e "$2" || bad "answer $1: no $2 in $(grep "\"id\":$1," "$TMPDIR/said" | cut -c1-300)"; }
+says 2 '"id":"001"'
+says 3 '"recipients":2'
+says 4 '"id":"001"'
+says 5 'no tool tasks: perhaps task is meant'
+says 6 'no tool message: perhaps team_message is meant'
+says 7 'no tool frobnicate"'
+says 8 '"where":"/priority"'
+says 9 'action'
+[ "$(sqlite3 "$CADRE_HOME/state.db" "SELECT t.priority, group_concat(g.tag) FROM task t JOIN task_tag g ON g.task = t.id")" = "2|a,b" ] ||
+	bad "a list in a string: $(sqlite3 "$CADRE_HOME/state.db" 'SELECT * FROM v_board')"
+cadre messages --json | grep -q '"content":"\[1\]".*"metadata":{"k":1}' || bad "a message in strings: $(cadre messages --json)"
+
+cadre up >/dev/null || bad "up"
+token=$(cadre token create --agent shop/ann)
+for path in mcp mcp/; do
+	for type in application/json Application/JSON 'application/json; charset=utf-8' 'application/json '; do
+		status=$(curl -s -o "$TMPDIR/body" -w '%{http_code}' -H "Authorization: Bearer $token  " -H "Content-Type: $type" -H 'Accept: application/json, text/event-stream' \
+			-d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' "$(cat "$CADRE_HOME/endpoint")/$path")
+		[ "$status" = 200 ] || bad "/$path with '$type': $status $(cat "$TMPDIR/body")"
+	done
+done
+exit $failed
