@@ -161,11 +161,13 @@ static int skip(struct call *call, const struct draft *d, const struct agent_row
 	return 1;
 }
 
-/* Whether a copy for `to` (NULL: for anybody) keeps the pace of pairs. */
+/* Whether a copy for `to` (NULL: for anybody) keeps the pace of pairs.  Mail to oneself does where
+ * that starts a turn. */
 static bool pair_applies(const struct call *call, const struct draft *d,
 			 const struct agent_row *to)
 {
-	if (!d->said || (to && (to->kind != AGENT_KIND_MEMBER || to->id == d->sender)))
+	if (!d->said || (to && to->kind != AGENT_KIND_MEMBER) ||
+	    (to && to->id == d->sender && !to->runs))
 		return false;
 	return pair_holds(call, d->paced || (to && to->runs));
 }
