@@ -19,9 +19,9 @@ static void read_boot(char boot[40])
 		close(fd);
 }
 
-/* Start time of a living process; 0 when there is none, or a dead one that
- * its parent has not noticed. */
-static int64_t read_start(int64_t pid)
+/* Start time of a living process, and its state as a letter; 0 when there is none, or a dead
+ * one that its parent has not noticed. */
+static int64_t read_stat(int64_t pid, char *letter)
 {
 	char path[64], stat[1024];
 	const char *s;
@@ -45,7 +45,15 @@ static int64_t read_start(int64_t pid)
 		   &state, &start) != 2 ||
 	    state == 'Z' || state == 'X')
 		return 0;
+	*letter = state;
 	return start;
+}
+
+static int64_t read_start(int64_t pid)
+{
+	char ignored;
+
+	return read_stat(pid, &ignored);
 }
 
 void pid_find(int64_t pid, struct process *process)
@@ -65,6 +73,13 @@ bool pid_alive(const struct process *p)
 	waitpid((pid_t)p->pid, &status, WNOHANG); /* if it is our own child */
 	read_boot(boot);
 	return !strcmp(boot, p->boot) && p->start && read_start(p->pid) == p->start;
+}
+
+bool pid_stopped(const struct process *p)
+{
+	char state = ' ';
+
+	return pid_alive(p) && read_stat(p->pid, &state) && state == 'T';
 }
 
 bool pid_rebooted(const struct process *p)

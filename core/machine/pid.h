@@ -13,6 +13,8 @@
 /* The process that has this pid now; `start` is 0 when there is none. */
 void pid_find(int64_t pid, struct process *process);
 bool pid_alive(const struct process *process);
+/* Whether a signal has stopped a process that is alive. */
+bool pid_stopped(const struct process *process);
 /* Whether the process ended with the machine, which has started anew since. */
 bool pid_rebooted(const struct process *process);
 /* Sends SIGTERM, or SIGKILL when `now`; a process that is gone is success. */

@@ -372,6 +372,21 @@ static int count_usage(struct call *call, const struct turn_row *u,
 	return budget_count(call, usage, u->agent, &above);
 }
 
+static int tell_stood(struct call *call, const struct turn_row *u, const char *reason)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
+
+	if (rc <= 0 || a.gone)
+		return rc < 0 ? rc : 0;
+	return team_notice(call, "runner",
+			   arena_printf(&call->arena,
+					"turn %" PRId64
+					" of %s was ended, and the guest of "
+					"its workspace: %s. Its mail comes again.",
+					u->id, a.name, reason));
+}
+
 int turn_finish(struct call *call, const struct turn_end_in *in)
 {
 	const struct caller was = call->caller;
@@ -389,7 +404,8 @@ int turn_finish(struct call *call, const struct turn_end_in *in)
 	enter(call, u.team);
 	if ((rc = settle_mail(call, &u, in)) >= 0 &&
 	    (rc = count_turn(call, &u, in)) >= 0 &&
-	    (rc = count_usage(call, &u, &usage)) >= 0)
+	    (rc = count_usage(call, &u, &usage)) >= 0 &&
+	    (rc = in->stood ? tell_stood(call, &u, in->reason) : 0) >= 0)
 		rc = event_emit(call, EVENT_TURN_ENDED, u.id, u.agent,
 				field_choice(&record_turn_line, "state", in->state));
 	call->caller = was;

@@ -14,6 +14,8 @@
 
 enum {
 	COME_MS = 60000, /* for which a turn waits for its guest */
+	SILENT_MS =
+		60000, /* for which a guest may be silent beyond what was asked of it */
 	START_MS = 20000,
 	POLL_S = 30,
 	POLL_MORE_MS = 20000,
@@ -37,6 +39,7 @@ struct hosted_turn {
 	bool listed;
 	int refs; /* of the list, timers, questions to its guest, and writes */
 	int64_t since; /* when it began to wait for its guest */
+	int64_t heard_at; /* when its guest last answered, or was last asked for more */
 	bool asking, storing;
 	bool full; /* no more of what it prints is kept */
 	int64_t dropped; /* bytes since then */
@@ -53,6 +56,7 @@ struct hosted_turn {
 	enum turn_state end; /* how it ended, once its stage is ENDS */
 	int64_t again_ms; /* since its end could not be written; 0: not yet */
 	bool lost; /* its guest ended under it, which counts as a failure of its runner */
+	bool stood; /* its guest stood still, and was ended */
 	char why[400];
 	uv_timer_t timer; /* until the next poll, or the next try to write its end */
 	uv_timer_t patience; /* until the next signal */
@@ -148,6 +152,7 @@ static void write_end(struct hosted_turn *u)
 	in->exit_code = u->exit_code;
 	in->reason = *u->why ? arena_strdup(&job->call.arena, u->why) : NULL;
 	in->lost = u->lost;
+	in->stood = u->stood;
 	in->dropped = u->dropped;
 	in->tokens_in = u->told.tokens_in;
 	in->tokens_out = u->told.tokens_out;
@@ -306,6 +311,8 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 	struct fault bad = { 0 };
 
 	u->asking = false;
+	if (answer)
+		u->heard_at = clock_steady_ms();
 	if (u->stage != RUNS) {
 		unref(u);
 		return;
@@ -428,6 +435,7 @@ void hosted_turn_stop(struct host *host, int64_t turn)
 	if (!u || u->signal)
 		return;
 	u->signal = SIGINT;
+	u->heard_at = clock_steady_ms();
 	if (u->stage == WAITS)
 		end(u, TURN_STATE_INTERRUPTED, "it was stopped before it ran");
 	else
@@ -435,6 +443,26 @@ void hosted_turn_stop(struct host *host, int64_t turn)
 }
 
 /* --- starting -------------------------------------------------------------------------- */
+
+/* Whether no heartbeat of its guest has come for a while. */
+static bool is_offline(const struct hosted_turn *u)
+{
+	const struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
+
+	return t && t->daemon.offline;
+}
+
+/* Ends a turn whose guest does not answer, and the guest where this host has its process. */
+static void end_silent(struct hosted_turn *u, int64_t since)
+{
+	char why[100];
+
+	snprintf(why, sizeof(why), "its guest has not answered for %" PRId64 " s",
+		 (clock_steady_ms() - since) / 1000);
+	u->stood = hosted_workspace_kill(u->host, u->workspace);
+	u->lost = u->stood && u->stage == RUNS;
+	end(u, TURN_STATE_INTERRUPTED, why);
+}
 
 static void on_started(void *arg, struct packet *answer, struct fault *f)
 {
@@ -457,6 +485,8 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 		poll_now(u);
 		if (u->signal)
 			send_signal(u);
+	} else if (bad.code == FAULT_TIMEOUT && is_offline(u)) {
+		end_silent(u, u->heard_at);
 	} else if (bad.code == FAULT_UNAVAILABLE || bad.code == FAULT_TIMEOUT ||
 		   bad.code == FAULT_CONFLICT) {
 		end(u, TURN_STATE_INTERRUPTED, bad.text);
@@ -496,6 +526,7 @@ static void start(struct hosted_turn *u, struct hosted_guest *t)
 
 	memcpy(u->boot_id, t->boot_id, sizeof(u->boot_id));
 	u->stage = STARTS;
+	u->heard_at = clock_steady_ms();
 	ask(u, t, "TurnStart", &m, START_MS, on_started);
 	arena_release(&a);
 }
@@ -510,8 +541,8 @@ static void try_start(struct hosted_turn *u)
 		    "the guest of its workspace is too old for turns");
 	else if (t)
 		start(u, t);
-	else if (clock_boot_ms() - u->since > COME_MS)
-		end(u, TURN_STATE_INTERRUPTED, "its guest does not answer");
+	else if (clock_steady_ms() - u->since > COME_MS)
+		end_silent(u, u->since);
 }
 
 void hosted_turn_new(struct host *host, const struct turn_start *s)
@@ -525,7 +556,7 @@ void hosted_turn_new(struct host *host, const struct turn_start *s)
 	u->prompt = xstrdup(s->prompt);
 	u->session = xstrdup(s->session);
 	u->client = runner_client_of(u->runner);
-	u->since = clock_boot_ms();
+	u->since = clock_steady_ms();
 	u->listed = true;
 	u->next = host->turns.running;
 	u->at = &host->turns.running;
@@ -564,6 +595,17 @@ void hosted_turns_greeted(struct hosted_guest *t)
 	hosted_turns_tick(t->host);
 }
 
+/* Whether the guest of a turn stands still: it has not answered for the time of a turn and a
+ * minute, or not ended the turn a minute behind the last signal. */
+static bool stands_still(const struct hosted_turn *u)
+{
+	const struct config *c = &u->host->settings.config;
+	const int64_t most = u->signal ? 3 * c->runner_interrupt_ms
+				       : c->runner_timeout_seconds * 1000;
+
+	return u->stage == RUNS && clock_steady_ms() - u->heard_at > most + SILENT_MS;
+}
+
 void hosted_turns_tick(struct host *host)
 {
 	struct hosted_turn *next;
@@ -574,6 +616,8 @@ void hosted_turns_tick(struct host *host)
 			try_start(u);
 		else if (u->stage == RUNS && !hosted_guest_of(host, u->workspace))
 			end(u, TURN_STATE_INTERRUPTED, "its workspace was ended");
+		else if (stands_still(u))
+			end_silent(u, u->heard_at);
 		else if (u->stage == RUNS && !uv_is_active((uv_handle_t *)&u->timer))
 			poll_now(u);
 	}

@@ -19,6 +19,7 @@ enum {
 	SETTLED_MS = 60000, /* who lived so long did not die of its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
+	STOPPED_MS = 60000, /* for which a guest may be stopped by a signal */
 	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
 };
 
@@ -175,6 +176,19 @@ static void die(struct hosted_workspace *p)
 	hosted_note_failed(p, why, true);
 }
 
+bool hosted_workspace_kill(struct host *host, int64_t row)
+{
+	struct hosted_workspace *p = reconcile_place(host, row);
+	struct fault f = { 0 };
+
+	if (!p || !p->process.pid)
+		return false;
+	log_line(host->log, LOG_LEVEL_WARN, "a guest stands still and is ended",
+		 LOG_TEXT("workspace", p->spec.name), LOG_NUMBER("pid", p->process.pid));
+	p->backend->stop(p->backend->self, &p->process, true, &f);
+	return true;
+}
+
 static void end_slow_boot(struct hosted_workspace *p)
 {
 	const struct backend *b = p->backend;
@@ -249,6 +263,18 @@ static bool mourn(struct hosted_workspace *p, int64_t now)
 	return false;
 }
 
+/* Kills a guest that a signal has stopped before it answered this host, a minute later: whoever
+ * stopped it has not let it go on. */
+static void end_stopped(struct hosted_workspace *p, int64_t now)
+{
+	if (!pid_stopped(&p->process))
+		p->stopped_at = 0;
+	else if (!p->stopped_at)
+		p->stopped_at = now;
+	else if (now - p->stopped_at > STOPPED_MS)
+		hosted_workspace_kill(p->host, p->row);
+}
+
 /* Sees to it that there is a guest; false when there is none to be reached. */
 static bool keep_guest(struct hosted_workspace *p, int64_t now)
 {
@@ -267,6 +293,8 @@ static bool keep_guest(struct hosted_workspace *p, int64_t now)
 		return mourn(p, now);
 	if (b->tend)
 		b->tend(b->self, &p->spec);
+	if (!b->vm && !up)
+		end_stopped(p, now);
 	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
 		return true;
 	if (!p->started_at)
