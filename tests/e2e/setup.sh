@@ -252,4 +252,17 @@ state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
 # Folders that a variable names.
 CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user
 [ -s "$HOME/c/config.toml" ] && [ -s "$HOME/c/AGENTS.md" ] || bad "CODEX_HOME is passed over"
+
+# --- an entry of a person's own keeps no text for a client that is taken away ------------------
+
+P=$TMPDIR/own
+mkdir "$P" && cd "$P" || exit 1
+git init -q .
+printf '{ "mcp": { "cadre": { "type": "local", "command": ["/usr/bin/mycadre", "mcp", "--mine"] } } }\n' >opencode.json
+printf '# Rules\n' >AGENTS.md
+before
+is 0 'changed' cadre setup codex
+grep -q 'cadre setup: begin' AGENTS.md || bad "no text: $(cat AGENTS.md)"
+is 0 'changed' cadre setup --remove codex
+unchanged "an entry of a person's own beside codex"
 exit $failed
