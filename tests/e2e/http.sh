@@ -95,9 +95,11 @@ def answer(path, headers, body=b"", method="POST"):
     s = socket.create_connection((host, int(port)), timeout=60)
     s.sendall((f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                f"{headers}Accept: application/json, text/event-stream\r\n\r\n").encode() + body)
-    status = int(s.recv(65536).split()[1])
+    said = b""
+    while b"\r\n\r\n" not in said or (status := int(said.split()[1])) == 400 and b"}" not in said:
+        said += s.recv(65536) or b"HTTP/1.1 0 \r\n\r\n}"
     s.close()
-    return status
+    return "bounded" if b"more values than" in said else status
 failed = []
 for path in "/api/messages", "/mcp":
     for who in "", "Authorization: Bearer nonsense\r\n", "Authorization: Bearer cadre_1_zzzz\r\n":
@@ -108,11 +110,11 @@ for path in "/api/messages", "/mcp":
             failed.append((path, who, "no JSON", got))
     for bomb in b"[" + b"{}," * 100000 + b"{}]", b'{"metadata":{"a":[' + b"[]," * 300000 + b"[]]}}":
         said = f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(bomb)}\r\n"
-        if (got := answer(path, said, bomb)) != 400:
+        if (got := answer(path, said, bomb)) != "bounded":
             failed.append((path, len(bomb), got))
 card = json.dumps({"path": "cards/coder.json", "content": "[" + "{}," * 100000 + "{}]"}).encode()
 said = f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(card)}\r\n"
-if (got := answer("/api/vault/note", said, card, "PUT")) != 400:
+if (got := answer("/api/vault/note", said, card, "PUT")) != "bounded":
     failed.append(("a card", got))
 print(*failed, sep="\n")
 sys.exit(bool(failed))

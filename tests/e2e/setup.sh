@@ -258,7 +258,7 @@ CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user
 P=$TMPDIR/own
 mkdir "$P" && cd "$P" || exit 1
 git init -q .
-printf '{ "mcp": { "cadre": { "type": "local", "command": ["/usr/bin/mycadre", "mcp", "--mine"] } } }\n' >opencode.json
+printf '{ "mcp": { "cadre": { "type": "local", "command": ["cadre", "mcp"], "environment": { "A": "b" } } } }\n' >opencode.json
 printf '# Rules\n' >AGENTS.md
 before
 is 0 'changed' cadre setup codex
