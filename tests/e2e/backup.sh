@@ -27,8 +27,10 @@ set +e
 # what is no backup.
 for i in 1 2 3; do cadre backup >/dev/null; done
 touch "$CADRE_HOME/backups/mine.db" "$CADRE_HOME/backups/state-29991231-235959.000000000.db"
-is 0 verified cadre backup --keep 2
-[ "$(ls "$CADRE_HOME/backups" | grep -c '^state-2.*\.db$')" = 2 ] && [ -e "$CADRE_HOME/backups/mine.db" ] ||
+is 0 verified cadre backup --keep 3
+[ "$(ls "$CADRE_HOME/backups" | grep -c '^state-2.*\.db$')" = 3 ] || bad "kept: $(ls "$CADRE_HOME/backups")"
+is 0 verified cadre backup --keep 1
+[ "$(ls "$CADRE_HOME/backups" | grep -c '^state-2.*\.db$')" = 1 ] && [ -e "$CADRE_HOME/backups/mine.db" ] ||
 	bad "kept: $(ls "$CADRE_HOME/backups")"
 last=$(sed 's/: .*//' "$TMPDIR/out")
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the backup that was made is gone"

@@ -35,7 +35,7 @@ static int set_up(void **state)
 	assert_int_equal(chdir(root), 0);
 	run("mkdir trees && touch gate && git init -q . && echo '* filter=slow' >.gitattributes "
 	    "&& echo 1 >one && git add . && git -c user.name=a -c user.email=a@b commit -qm 1 && "
-	    "echo \"while [ -e $PWD/gate ]; do sleep 0.02; done; cat\" >slow && "
+	    "echo \"i=0; while [ -e $PWD/gate ] && [ \\$i -lt 200 ]; do i=\\$((i + 1)); sleep 0.02; done; cat\" >slow && "
 	    "git config filter.slow.smudge \"sh $PWD/slow\"");
 	return 0;
 }

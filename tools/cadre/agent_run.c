@@ -135,7 +135,8 @@ static void note_program(int lock)
 			p.boot);
 }
 
-/* Takes the lock, which a keeper still has for a moment after its program. */
+/* Takes the lock, which a keeper still has for a moment after its program; a program whose keeper
+ * was killed lives without the lock. */
 static int lock_program(struct running *r, const char *path, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_MS * 1000000L };
@@ -148,8 +149,7 @@ static int lock_program(struct running *r, const char *path, struct fault *f)
 		else if (rc)
 			return fault_set(f, FAULT_IO, "", "cannot lock %.200s: %s", path,
 					 strerror(errno));
-	/* A program whose keeper was killed lives without the lock. */
-	if (!rc && !is_running(r->lock, &pid))
+	if (!rc)
 		return 0;
 	fault_set(f, FAULT_CONFLICT, "", "a program runs as %s already (process %lld)",
 		  r->name, (long long)pid);
