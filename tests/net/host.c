@@ -86,13 +86,14 @@ static void plug(struct whole *w, enum who who, const char *workspace)
 
 	snprintf(command, sizeof(command), "ip link show %s", text(n, "tap"));
 	assert_true(comes_true(command));
-	lab_run(NULL, "ip link del %s; ip link del cd%08x-c0de", text(n, "tap"),
-		(unsigned)who);
+	lab_run(NULL, "ip link del cd%08x-c0de; true", (unsigned)who);
+	/* The host makes a tap that is gone anew, now and then between these two. */
 	lab_run(NULL,
-		"ip link add %s type veth peer name eth0 netns %d && nsenter -t %d -n "
+		"until ip link del %s; ip link add %s type veth peer name eth0 netns %d; "
+		"do sleep 0.1; done && nsenter -t %d -n "
 		"sh -c 'ip link set eth0 address %s; ip addr add %s/%d dev eth0; "
 		"ip link set eth0 up; ip route add default via %s'",
-		text(n, "tap"), (int)a->pid, (int)a->pid, text(n, "mac"),
+		text(n, "tap"), text(n, "tap"), (int)a->pid, (int)a->pid, text(n, "mac"),
 		text(n, "address"), (int)json_integer_value(json_object_get(n, "prefix")),
 		text(n, "gateway"));
 	assert_int_equal(sscanf(text(n, "address"), "%u.%u.%u.%u", &part[0], &part[1],

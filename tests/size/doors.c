@@ -15,7 +15,7 @@
 enum {
 	ANSWER_MS = 60000,
 	SHOWN_MAX = 10000, /* mcp.max_result_tokens, of 4 bytes */
-	WIDE_MAX = 200000, /* a larger max_tokens, of 4 bytes */
+	WIDE_MAX = 200000, /* a larger max_result_tokens, of 4 bytes */
 };
 
 void said_release(struct said *s)
@@ -129,7 +129,7 @@ static json_t *mcp_ask(struct scene *s, const char *method, json_t *params)
 	return line;
 }
 
-/* Whether a call says a larger max_tokens: most do, since a test would read many thousands
+/* Whether a call says a larger max_result_tokens: most do, since a test would read many thousands
  * of small answers, and every eighth gets what is usual. */
 static bool is_wide(const struct scene *s)
 {
@@ -158,7 +158,7 @@ static void ask_mcp(struct scene *s, const struct op *op, json_t *args, struct s
 	}
 	s->number++;
 	if (is_wide(s))
-		json_object_set_new(own, "max_tokens", json_integer(WIDE_MAX / 4));
+		json_object_set_new(own, "max_result_tokens", json_integer(WIDE_MAX / 4));
 	if (op->action)
 		json_object_set_new(own, "action", json_string(op->action));
 	answer = mcp_ask(s, "tools/call",
