@@ -162,7 +162,7 @@ static void on_net(uv_timer_t *net)
 	follow_poke(host);
 }
 
-/* Events up to `since` are not read: who looked at the rows before may have missed some. */
+/* Events up to `since` are not read: waiters, guests and turns may have missed some. */
 static void follow_look_again(struct host *host)
 {
 	waiters_sweep(host, 0, host->follow.since);

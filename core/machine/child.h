@@ -23,7 +23,7 @@ struct child_end {
 
 /* Runs a program to its end, however it ends.  FAULT_IO: it cannot be run.  FAULT_TIMEOUT:
  * it took over `ms` (0: no bound) and was ended, by SIGTERM or ten seconds later by SIGKILL;
- * what it started may run on.  `held` is a descriptor that it and what it starts keep open;
+ * its children may run on.  The program and its children keep the descriptor `held` open;
  * -1: none. */
 int child_hear(const char *const *words, const char *dir, int64_t ms, int held,
 	       struct arena *a, struct child_end *end, struct fault *f);

@@ -19,8 +19,8 @@ static void read_boot(char boot[40])
 		close(fd);
 }
 
-/* Start time of a living process, and its state as a letter; 0 when there is none, or a dead
- * one that its parent has not noticed. */
+/* Start time of a living process, and its state as a letter; 0 when the process is gone, or dead
+ * and its parent has not noticed. */
 static int64_t read_stat(int64_t pid, char *letter)
 {
 	char path[64], stat[1024];

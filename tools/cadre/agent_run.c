@@ -289,7 +289,7 @@ static int start_keeper(const struct running *r, char **words, struct fault *f)
 }
 
 /* Becomes the program. */
-static int become(char **words)
+static int become_program(char **words)
 {
 	signal(SIGXFSZ, SIG_DFL); /* main() has changed it */
 	execvp(words[0], words);
@@ -328,5 +328,5 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	fflush(stderr);
 	if (start_keeper(&r, argv, &f))
 		return cli_fault(cli, &f);
-	return become(r.words);
+	return become_program(r.words);
 }

@@ -241,11 +241,11 @@ static int status_of(const struct op *op, const json_t *answer)
  * list it is nor how it comes. */
 static bool is_narrowing(const struct op *op, const struct field *field)
 {
+	static const char *const others[] = { "team", "agent", "limit", "all" };
+
 	for (const char *const *bare = op->cli_fields; bare && *bare; bare++)
 		if (!strcmp(*bare, field->name))
 			return false;
-	static const char *const others[] = { "team", "agent", "limit", "all" };
-
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		if (!strcmp(field->name, others[i]))
 			return false;

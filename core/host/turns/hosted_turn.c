@@ -444,21 +444,21 @@ void hosted_turn_stop(struct host *host, int64_t turn)
 
 /* --- starting -------------------------------------------------------------------------- */
 
-/* Whether no heartbeat of its guest has come for a while. */
-static bool is_offline(const struct hosted_turn *u)
+/* For how long no heartbeat of the turn's guest has come. */
+static int64_t beatless_ms(const struct hosted_turn *u)
 {
 	const struct hosted_guest *t = hosted_guest_of(u->host, u->workspace);
 
-	return t && t->daemon.offline;
+	return t && t->daemon.heard_at ? clock_boot_ms() - t->daemon.heard_at : 0;
 }
 
 /* Ends a turn whose guest does not answer, and the guest where this host has its process. */
-static void end_silent(struct hosted_turn *u, int64_t since)
+static void end_silent(struct hosted_turn *u, int64_t silent_ms)
 {
 	char why[100];
 
 	snprintf(why, sizeof(why), "its guest has not answered for %" PRId64 " s",
-		 (clock_steady_ms() - since) / 1000);
+		 silent_ms / 1000);
 	u->stood = hosted_workspace_kill(u->host, u->workspace);
 	u->lost = u->stood && u->stage == RUNS;
 	end(u, TURN_STATE_INTERRUPTED, why);
@@ -485,8 +485,8 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 		poll_now(u);
 		if (u->signal)
 			send_signal(u);
-	} else if (bad.code == FAULT_TIMEOUT && is_offline(u)) {
-		end_silent(u, u->heard_at);
+	} else if (bad.code == FAULT_TIMEOUT && beatless_ms(u) > SILENT_MS) {
+		end_silent(u, beatless_ms(u));
 	} else if (bad.code == FAULT_UNAVAILABLE || bad.code == FAULT_TIMEOUT ||
 		   bad.code == FAULT_CONFLICT) {
 		end(u, TURN_STATE_INTERRUPTED, bad.text);
@@ -542,7 +542,7 @@ static void try_start(struct hosted_turn *u)
 	else if (t)
 		start(u, t);
 	else if (clock_steady_ms() - u->since > COME_MS)
-		end_silent(u, u->since);
+		end(u, TURN_STATE_INTERRUPTED, "its guest does not answer");
 }
 
 void hosted_turn_new(struct host *host, const struct turn_start *s)
@@ -617,7 +617,7 @@ void hosted_turns_tick(struct host *host)
 		else if (u->stage == RUNS && !hosted_guest_of(host, u->workspace))
 			end(u, TURN_STATE_INTERRUPTED, "its workspace was ended");
 		else if (stands_still(u))
-			end_silent(u, u->heard_at);
+			end_silent(u, clock_steady_ms() - u->heard_at);
 		else if (u->stage == RUNS && !uv_is_active((uv_handle_t *)&u->timer))
 			poll_now(u);
 	}

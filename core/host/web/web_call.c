@@ -291,40 +291,36 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	return c;
 }
 
-struct conn *web_start(struct http *x, const struct op *op, json_t *args,
-		       void (*told)(struct conn *c, struct job *job))
+/* start_call() that refuses the request where the call cannot be. */
+static struct conn *call_or_refuse(struct http *x, const struct op *op, json_t *args,
+				   void (*told)(struct conn *c, struct job *job),
+				   struct counting how)
 {
 	struct fault why;
-	struct conn *c = start_call(x, op, args, told, (struct counting){ 0 }, &why);
+	struct conn *c = start_call(x, op, args, told, how, &why);
 
 	if (!c)
 		web_refuse_call(x, &why);
 	return c;
+}
+
+struct conn *web_start(struct http *x, const struct op *op, json_t *args,
+		       void (*told)(struct conn *c, struct job *job))
+{
+	return call_or_refuse(x, op, args, told, (struct counting){ 0 });
 }
 
 struct conn *web_go_on(struct http *x, const struct op *op, json_t *args,
 		       void (*told)(struct conn *c, struct job *job))
 {
-	struct fault why;
-	struct conn *c =
-		start_call(x, op, args, told, (struct counting){ .paid = true }, &why);
-
-	if (!c)
-		web_refuse_call(x, &why);
-	return c;
+	return call_or_refuse(x, op, args, told, (struct counting){ .paid = true });
 }
 
 struct conn *web_judge(struct http *x, enum rate rate,
 		       void (*told)(struct conn *c, struct job *job))
 {
-	struct fault why;
-	struct conn *c = start_call(x, op_token_who, json_object(), told,
-				    (struct counting){ .stands = true, .rate = rate },
-				    &why);
-
-	if (!c)
-		web_refuse_call(x, &why);
-	return c;
+	return call_or_refuse(x, op_token_who, json_object(), told,
+			      (struct counting){ .stands = true, .rate = rate });
 }
 
 /* The arguments of the operation for those of the face that was called, if one was; `args` is

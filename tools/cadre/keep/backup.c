@@ -104,8 +104,8 @@ static int write_secret(const char *temp, const uint8_t *secret, struct fault *f
 	return f->code;
 }
 
-/* The tokens of agents come from the state's secret: PATH.secret goes with it, and is
- * there first, so that no backup is ever without.  *made: there was none. */
+/* The tokens of agents come from the state's secret: PATH.secret goes with a
+ * backup, and is written first, so that each backup has its secret.  *made: the file is new. */
 static int keep_secret(const struct home *home, const char *to, bool *made,
 		       struct fault *f)
 {
@@ -156,7 +156,7 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 
 /* --- older ones ------------------------------------------------------------------------ */
 
-/* Whether `name` is one that default_path() gives. */
+/* Whether an entry has a name that default_path() gives. */
 static int is_backup(const struct dirent *e)
 {
 	int end = 0;

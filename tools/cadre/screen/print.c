@@ -193,7 +193,7 @@ static void print_message(const struct cli *cli, const struct record *r,
 	arena_release(&a);
 }
 
-/* The message that came for the one that was sent, whose thread has that one's number. */
+/* Prints the reply to a message that was sent; the reply's thread has the message's number. */
 static void print_reply(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const json_t *reply = op->prints ? json_object_get(answer, op->prints->name)
