@@ -2,6 +2,7 @@
 
 #include "core/message/message.h"
 #include "core/event.h"
+#include "core/turn/chain.h"
 
 static int set_status(struct call *call, int64_t team, int64_t agent, int64_t status)
 {
@@ -27,6 +28,7 @@ static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
 	struct draft draft = {
 		.sender = d->id,
 		.type = "task_update",
+		.chain = CHAIN_NOTICE,
 		.content =
 			d->overdue
 				? "My daemon is stuck: a command runs past its timeout."

@@ -53,6 +53,7 @@ struct caller {
 	int64_t team_stopped; /* when team.estop did it; 0: it is not */
 	int64_t team_limits; /* budgets of it that have one */
 	int64_t active_at; /* of the agent, as its row says */
+	int64_t chain; /* of who called: core/turn/chain.h */
 	const char *name, *team_name; /* "operator" without an agent */
 };
 

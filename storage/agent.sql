@@ -222,6 +222,9 @@ UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pendi
 UPDATE agent SET status = :status, active_at = :now
 WHERE id = :agent AND status <> :status;
 
+-- name: agent_set_chain
+UPDATE agent SET chain = :chain WHERE id = :agent AND chain <> :chain;
+
 -- name: agent_set_workspace
 UPDATE agent SET workspace = nullif(:workspace, 0) WHERE id = :agent;
 

@@ -7,7 +7,8 @@
 -- The row of an agent by its team and name, or of the operator's place in that team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
@@ -16,7 +17,8 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- text: team_name
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM team t JOIN agent a ON +a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
@@ -26,7 +28,8 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- As caller_by_token, in a team that was called so before.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM former_name f JOIN team t ON t.id = f.team JOIN agent a ON +a.team = t.id
 WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.gone = 0;
 
@@ -35,7 +38,8 @@ WHERE f.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- text: team_name
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
@@ -60,7 +64,8 @@ WITH RECURSIVE place (id) AS (SELECT CAST(:holder AS INTEGER)
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM team b JOIN team t ON t.id = CASE :above WHEN 0 THEN b.id ELSE b.parent END
 JOIN agent a ON a.team = t.id
 WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
@@ -76,7 +81,8 @@ WITH RECURSIVE up (id, parent) AS (
 	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent)
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 	AND a.kind = {agent_kind.operator}

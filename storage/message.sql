@@ -7,9 +7,9 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM message;
 -- name: message_add
 -- late
 INSERT INTO message (id, team, sender, at, urgent, to_all, ack_required, type, content,
-	thread, reply_to, expires_at, metadata, abroad)
+	thread, reply_to, expires_at, metadata, abroad, chain)
 VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :content,
-	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata, :abroad);
+	:thread, nullif(:reply_to, 0), nullif(:expires_at, 0), :metadata, :abroad, :chain);
 
 -- name: message_newest
 SELECT coalesce(max(id), 0) AS id FROM message;
@@ -20,7 +20,7 @@ SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
 -- The columns of a message that replies and receipts need.
-SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
+SELECT id, team, sender, at, thread, type, abroad, redacted_at, chain FROM message WHERE id = :id;
 
 -- name: message_came
 -- Whether a message of another team has a copy in this one.
@@ -242,6 +242,13 @@ SELECT (SELECT count(*) FROM (SELECT message FROM inbox
 	+ (SELECT count(*) FROM (SELECT y.message FROM delayed y JOIN message m ON m.id = y.message
 		WHERE y.agent = :agent AND y.due_at <= :now AND m.urgent <> 0
 			AND (m.expires_at IS NULL OR m.expires_at > :now) LIMIT :most) z) AS n;
+
+-- name: notice_waits
+-- Whether the operator of a team has yet to read a notice of this kind.
+SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
+		WHERE team = :team AND name = 'operator' AND gone = 0)
+	AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open}
+	AND state IN {delivery_state.waiting} AND type = :type) AS so;
 
 -- name: inbox_next
 -- row: inbox

@@ -495,6 +495,11 @@ UPDATE delayed SET due_at = due_at + :gap_ms WHERE :gap_ms < 0;
 -- since: it comes now.
 UPDATE delayed SET due_at = :now WHERE due_at > :latest;
 
+-- name: task_bidden
+-- Whether a person or a plan made a task: a plan is an agent's of another team, or the operator's.
+SELECT EXISTS (SELECT 1 FROM task k JOIN agent c ON c.id = k.created_by
+	WHERE k.id = :id AND (c.kind = {agent_kind.operator} OR c.team <> k.team)) AS so;
+
 -- name: task_give_back
 -- The generation of the owner is over: back to pending under a new epoch.
 UPDATE task SET state = {task_state.pending}, owner = NULL, owner_generation = NULL, lease_until = NULL,

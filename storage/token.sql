@@ -56,7 +56,8 @@ ORDER BY k.name, k.id LIMIT :limit;
 -- text: team_name
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id = :agent AND a.gone = 0 AND t.destroyed_at IS NULL;
 
@@ -66,7 +67,8 @@ WHERE a.id = :agent AND a.gone = 0 AND t.destroyed_at IS NULL;
 -- An agent by its own token, where neither its name nor its team is said.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
-	a.name, a.role, a.kind, a.generation, a.token, a.active_at
+	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
+	a.chain
 FROM agent a JOIN team t ON t.id = a.team
 WHERE a.token = :hash AND a.gone = 0 AND t.destroyed_at IS NULL;
 

@@ -4,6 +4,7 @@
 -- A runner that is given anew begins without failures.
 INSERT INTO runner (agent, command) VALUES (:agent, :command)
 ON CONFLICT (agent) DO UPDATE SET command = excluded.command, failures = 0, retry_at = NULL,
+	stopped = 0, limited = 0, hour_turns = 0,
 	client_session = CASE WHEN runner.command = excluded.command THEN runner.client_session END;
 
 -- name: runner_say
@@ -19,7 +20,8 @@ SELECT EXISTS (SELECT 1 FROM agent WHERE team = :team AND gone = 0 AND runs = 1 
 DELETE FROM runner WHERE agent = :agent;
 
 -- name: runner_of
-SELECT command, client_session, failures, told_in, told_out, told_cost FROM runner WHERE agent = :agent;
+SELECT command, client_session, failures, limited, retry_at, told_in, told_out, told_cost
+FROM runner WHERE agent = :agent;
 
 -- name: runner_agents
 -- scan ok: runners, few
@@ -29,13 +31,17 @@ WHERE a.gone = 0 AND w.host = :host ORDER BY r.agent;
 
 -- name: runner_again
 -- scan ok: runners, few
--- When a runner that waits behind a turn that failed or was stopped may begin; 0: none waits.
-SELECT coalesce(min(retry_at), 0) AS at FROM runner WHERE retry_at > :now;
+-- When a runner that waits behind a turn that failed or was stopped, or behind all the turns of its
+-- hour, may begin; 0: none waits.
+SELECT coalesce(min(at), 0) AS at FROM (SELECT retry_at AS at FROM runner
+	UNION ALL SELECT hour_at + 3600000 FROM runner WHERE hour_turns >= :per_hour) r
+WHERE at > :now;
 
 -- name: turn_queue
 -- scan ok: runners, few
 -- An agent that has mail gets a turn, one at a time: with a runner that has not failed for
--- good, in a team that lives.
+-- good, in a team that lives.  Mail at the end of its chain starts none, and behind the turns of
+-- an hour a person's word alone does.
 INSERT INTO turn (id, team, agent, generation, host, command, state, request, queued_at)
 SELECT (SELECT coalesce(max(id), 0) FROM turn) + row_number() OVER (ORDER BY r.agent),
 	a.team, a.id, a.generation, w.host, r.command, {turn_state.queued}, 0, :now
@@ -44,10 +50,13 @@ FROM runner r JOIN agent a ON a.id = r.agent JOIN team t ON t.id = a.team
 WHERE a.gone = 0 AND t.destroyed_at IS NULL AND w.host = :host
 	AND r.failures < :most AND (r.retry_at IS NULL OR r.retry_at <= :now)
 	AND NOT EXISTS (SELECT 1 FROM turn u WHERE u.agent = a.id AND u.state IN {turn_state.open})
-	AND EXISTS (SELECT 1 FROM inbox d WHERE d.agent = a.id
+	AND EXISTS (SELECT 1 FROM delivery d JOIN message m ON m.id = d.message
+		WHERE d.agent = a.id
 		AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
 		AND d.state IN {delivery_state.waiting}
-		AND (d.due_at IS NULL OR d.due_at > :now));
+		AND (d.due_at IS NULL OR d.due_at > :now)
+		AND (m.chain = 0 OR (m.chain < :chain
+			AND (r.hour_turns < :per_hour OR abs(:now - r.hour_at) >= 3600000))));
 
 -- name: turn_drop
 -- A turn that has not started goes when nothing is left for it to do.
@@ -67,12 +76,13 @@ DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued
 -- text: command
 -- The turn that starts next on this host, while fewer than :most run there: of the team that
 -- has the fewest running, then the one that waits longest.  None starts in a team that is
--- stopped or over a budget, nor before its workspace is ready.
+-- stopped or over a budget, nor before its workspace is ready or its runner may begin again.
 SELECT u.id, u.team, u.agent, a.workspace, r.command, r.client_session
 FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 	JOIN runner r ON r.agent = u.agent JOIN workspace w ON w.id = a.workspace
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.queued} AND w.host = :host
 	AND w.state = {workspace_state.ready} AND t.stopped_at IS NULL
+	AND (r.retry_at IS NULL OR r.retry_at <= :now)
 	AND NOT EXISTS (SELECT 1 FROM spending s WHERE s.team = u.team AND s.most > 0
 		AND s.kind <> {budget_kind.messages}
 		AND s.most <= s.used + coalesce((:now - s.since) / 1000, 0) + s.reserved)
@@ -86,6 +96,22 @@ LIMIT 1;
 UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :request,
 	host = :host, command = :command
 WHERE id = :id AND state = {turn_state.queued};
+
+-- name: turn_chain
+-- How far a turn is from a person's word: core/turn/chain.h.
+SELECT CASE WHEN min(m.chain) = 0 THEN 1
+	ELSE 1 + coalesce(max(CASE WHEN m.chain < :most THEN m.chain END), :most) END AS n
+FROM turn_message x JOIN message m ON m.id = x.message WHERE x.turn = :turn;
+
+-- name: runner_began
+-- A turn counts in the hour of its runner, unless a person's word is among its messages: the count
+-- begins anew behind that.
+UPDATE runner SET hour_turns = CASE WHEN :chain = 1 THEN 0
+		WHEN hour_turns = 0 OR abs(:now - hour_at) >= 3600000 THEN 1
+		ELSE hour_turns + 1 END,
+	hour_at = CASE WHEN :chain = 1 OR hour_turns = 0 OR abs(:now - hour_at) >= 3600000
+		THEN :now ELSE hour_at END
+WHERE agent = :agent RETURNING hour_turns AS n;
 
 -- name: turn_message_add
 INSERT INTO turn_message (turn, message) VALUES (:turn, :message);
@@ -102,13 +128,17 @@ ORDER BY u.id;
 -- Running turns that are to be stopped: messages wait that interject (:interject as in
 -- enum interject), or their agent is gone, replaced or has no runner any more.  What was there
 -- when the turn began interjects no more: a turn that could not hold it all would never end.
+-- Behind :patience stopped turns in a row one runs to its end, but for the operator and the lead.
 SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
 		OR NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent)
 		OR (:interject <> {interject.never} AND t.stopped_at IS NULL
 			AND EXISTS (SELECT 1 FROM inbox d JOIN message m ON m.id = d.message
-			WHERE d.agent = u.agent AND m.at >= u.started_at
+			WHERE d.agent = u.agent AND m.at >= u.started_at AND m.chain < :chain
+			AND ((SELECT stopped FROM runner r WHERE r.agent = u.agent) < :patience
+				OR m.sender IN (SELECT s.id FROM agent s WHERE s.id = m.sender
+					AND (s.kind = {agent_kind.operator} OR s.role = 'lead' OR s.name = 'lead')))
 			AND (d.lane = {delivery_lane.urgent}
 				OR (d.lane = {delivery_lane.normal} AND :interject = {interject.all}))
 			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting}
@@ -141,8 +171,9 @@ FROM (SELECT id FROM turn WHERE :agent = 0 AND team = :team AND id < :before
 ORDER BY x.id DESC;
 
 -- name: turn_held_back
--- Whether mail of an agent is delayed that would start a turn.
-SELECT EXISTS (SELECT 1 FROM delayed WHERE agent = :agent AND due_at > :now) AS so;
+-- Whether mail of an agent is delayed that would start a turn, or its client is at a limit.
+SELECT EXISTS (SELECT 1 FROM delayed WHERE agent = :agent AND due_at > :now)
+	OR EXISTS (SELECT 1 FROM runner WHERE agent = :agent AND limited > 0 AND retry_at > :now) AS so;
 
 -- name: turn_end
 -- A turn ends once.
@@ -175,7 +206,7 @@ ORDER BY o.start;
 
 -- name: runner_went
 -- A turn that ended well: the next one goes on with its session.
-UPDATE runner SET failures = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
+UPDATE runner SET failures = 0, stopped = 0, limited = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
 WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
@@ -183,14 +214,34 @@ WHERE agent = :agent AND command = :command;
 -- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes
 -- on with the session that this one told, once: what is wrong may be in that, or in a turn that
 -- told none for the session that it was given.
-UPDATE runner SET failures = failures + 1, retry_at = :retry_at,
+UPDATE runner SET failures = failures + 1, stopped = 0, limited = 0, retry_at = :retry_at,
 	client_session = CASE WHEN failures = 0 THEN :client_session END
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
 -- A turn that was interrupted leaves its session to the next one, which begins a moment later.
-UPDATE runner SET client_session = coalesce(:client_session, client_session), retry_at = :retry_at
+UPDATE runner SET client_session = coalesce(:client_session, client_session), retry_at = :retry_at,
+	stopped = stopped + 1
+WHERE agent = :agent AND command = :command RETURNING stopped AS n;
+
+-- name: runner_limited
+-- A turn whose client was at the limit of its plan, or an agent with such a client: it goes on then.
+UPDATE runner SET limited = limited + (CASE WHEN limited > 0 AND retry_at > :now THEN 0 ELSE 1 END),
+	retry_at = CASE WHEN retry_at > :retry_at THEN retry_at ELSE :retry_at END,
+	client_session = coalesce(:client_session, client_session)
 WHERE agent = :agent AND command = :command;
+
+-- name: runner_freed
+-- The client is below its limit again.
+UPDATE runner SET limited = 0, retry_at = NULL WHERE agent = :agent AND limited > 0;
+
+-- name: runner_all
+-- text: command
+-- scan ok: runners, few
+-- The runners of the agents whose workspaces this host runs.
+SELECT r.agent, r.command FROM runner r JOIN agent a ON a.id = r.agent
+	JOIN workspace w ON w.id = a.workspace
+WHERE a.gone = 0 AND w.host = :host;
 
 -- name: gc_turn_outputs
 DELETE FROM turn_output WHERE turn IN (SELECT u.id FROM turn u

@@ -231,6 +231,7 @@ static int take_caller(struct call *call, const struct caller_row *r)
 	take(call, r);
 	call->caller.own_team = r->team;
 	call->caller.self = r->agent;
+	call->caller.chain = r->chain;
 	return level_of(call, r);
 }
 

@@ -7,6 +7,7 @@
 #include "core/id.h"
 #include "core/room.h"
 #include "core/team/estop.h"
+#include "core/turn/chain.h"
 
 enum { HANDFUL = 100 }; /* messages in one answer */
 
@@ -489,6 +490,8 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	out->n_messages = h.n;
 	out->count = (int64_t)h.n;
 	out->more = h.more;
+	if (h.n > 0 && (rc = chain_follow(call, &a, h.out, h.n, true)) < 0)
+		return rc;
 	if ((rc = bring_results(&h, open.collected_at, in, out)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;

@@ -8,6 +8,7 @@
 #include "core/id.h"
 #include "core/message/inbox.h"
 #include "core/team/budget.h"
+#include "core/turn/chain.h"
 
 /* The message that the call made, on a repeat too; cleaning may have taken it. */
 static int find_made(struct call *call, struct message_head_row *m)
@@ -48,7 +49,7 @@ int64_t message_store(struct call *call, const struct draft *d)
 		      .ack_required = d->ack_required, .type = d->type,
 		      .content = d->content, .thread = d->thread, .reply_to = d->reply_to,
 		      .expires_at = d->expires_at, .metadata = d->metadata,
-		      .abroad = d->abroad);
+		      .abroad = d->abroad, .chain = chain_of(call, d));
 
 	return rc < 0 ? rc : id;
 }

@@ -14,6 +14,7 @@ struct draft {
 	int64_t reply_to; /* message, or 0 */
 	int64_t priority; /* enum priority */
 	int64_t expires_at; /* 0: never */
+	int64_t chain; /* see core/turn/chain.h; 0: that of the caller's words */
 	bool ack_required, to_all;
 	bool abroad; /* somebody of another team gets it */
 	bool said; /* an agent says it to others, who may keep the pace of pairs... */

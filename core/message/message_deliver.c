@@ -6,6 +6,7 @@
 #include "core/access/pair.h"
 #include "core/agent.h"
 #include "core/message/message.h"
+#include "core/turn/chain.h"
 
 /* --- full inboxes ------------------------------------------------------------- */
 
@@ -179,7 +180,8 @@ static bool goes_singly(struct call *call, const struct draft *d, int64_t except
 
 	if (d->skips || pair_applies(call, d, NULL))
 		return true;
-	return d->said && pair_holds(call, true) &&
+	return ((d->said && pair_holds(call, true)) ||
+		chain_of(call, d) >= chain_most(call)) &&
 	       sql_row(call, runner_any, &any, .team = call->caller.team,
 		       .except = except) > 0 &&
 	       any.any;
@@ -196,6 +198,9 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 	if (pair_applies(call, d, to) &&
 	    pair_ask(call, d->sender, to, d->delays, "/to", &due) < 0)
 		return skip(call, d, to);
+	if (chain_of(call, d) >= chain_most(call) && to->runs &&
+	    (rc = chain_tell(call, to)) < 0)
+		return rc;
 	if (d->skips)
 		note_name(call, &d->skips->reached, &d->skips->n_reached, to);
 	if (due > call->now)

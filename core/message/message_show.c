@@ -7,6 +7,7 @@
  * nothing, and the next hook is handed the same.
  */
 #include "core/message/inbox.h"
+#include "core/turn/chain.h"
 #include "core/reservation/reservation.h"
 
 enum { BYTES_PER_TOKEN = 4, FRAME = 400 }; /* bytes around all messages */
@@ -29,6 +30,7 @@ int message_news(struct call *call, const struct message_news_in *in,
 	out->team = call->caller.team_name;
 	out->queued = now.queued;
 	out->urgent = urgent.n;
+	out->chain = call->caller.chain;
 	out->stopped = call->caller.team_stopped != 0;
 	if (!in->n_paths)
 		return 0;
@@ -55,6 +57,7 @@ int message_show(struct call *call, const struct message_show_in *in,
 		    0 ||
 	    (open.came && (rc = message_delayed_come(call, a.id, 100)) < 0) ||
 	    (rc = inbox_show(call, &a, &s)) < 0 ||
+	    (rc = chain_follow(call, &a, s.messages, s.n, in->urgent)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	out->messages = s.messages;

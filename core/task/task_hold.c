@@ -6,6 +6,7 @@
 
 #include "core/assignment.h"
 #include "core/task/task.h"
+#include "core/turn/chain.h"
 
 enum { DETAIL_MOST = 200 };
 
@@ -231,6 +232,15 @@ struct completing {
 	struct task_complete_out *out;
 };
 
+/* An agent that completed a task of a person or of a plan has done as that one said. */
+static int begin_chain(struct call *call, const struct task_row *t)
+{
+	struct task_bidden_row bidden;
+	int rc = sql_row(call, task_bidden, &bidden, .id = t->id);
+
+	return rc < 0 || !bidden.so ? rc : chain_put(call, call->caller.self, 0);
+}
+
 static int complete(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct completing *c = arg;
@@ -238,6 +248,8 @@ static int complete(struct call *call, const void *arg, const struct task_row *t
 			 .state = TASK_STATE_COMPLETED, .result = c->in->text);
 
 	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED, NULL);
+	if (rc >= 0 && call->caller.chain)
+		rc = begin_chain(call, t);
 	return rc < 0 ? rc
 		      : make_ready(call, t->id, t->team, &c->out->ready,
 				   &c->out->n_ready);

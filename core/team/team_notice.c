@@ -3,10 +3,16 @@
  */
 #include "core/message/message.h"
 #include "core/team/team.h"
+#include "core/turn/chain.h"
 
 int team_notice(struct call *call, const char *type, const char *text)
 {
-	struct draft d = { .type = type, .content = text };
+	return team_tell(call, type, text, CHAIN_NOTICE);
+}
+
+int team_tell(struct call *call, const char *type, const char *text, int64_t chain)
+{
+	struct draft d = { .type = type, .content = text, .chain = chain };
 	struct agent_row operator, to;
 	struct team_lead_row lead;
 	int64_t message;

@@ -59,6 +59,24 @@ static int64_t micros(const json_t *cost)
 	return x > 0 && x < 1e15 ? (int64_t)(x + 0.5) : 0;
 }
 
+/* Says the words of an error, and notes where they tell of a limit. */
+static void say_error(struct runner_told *told, const char *s)
+{
+	say(told, s);
+	told->limited |= runner_client_limit(s);
+}
+
+bool runner_client_limit(const char *error)
+{
+	static const char *const said[] = { "usage limit", "rate limit", "hit your limit",
+					    "quota", "too many requests" };
+
+	for (size_t i = 0; error && i < sizeof(said) / sizeof(*said); i++)
+		if (strcasestr(error, said[i]))
+			return true;
+	return false;
+}
+
 /* --- clients ------------------------------------------------------------------------- */
 
 /* Whether a version is that or a later one. */
@@ -74,6 +92,7 @@ static bool is_since(const char *version, int major, int minor, int patch)
 static void read_claude(const json_t *line, struct runner_told *told)
 {
 	const json_t *usage = json_object_get(line, "usage"), *part;
+	const json_t *limit = json_object_get(line, "rate_limit_info");
 	size_t i;
 
 	go_on_with(told, text_at(line, "session_id"));
@@ -84,8 +103,14 @@ static void read_claude(const json_t *line, struct runner_told *told)
 				   i, part)
 			if (is(part, "type", "text"))
 				say(told, text_at(part, "text"));
+	if (is(line, "type", "rate_limit_event")) {
+		told->limited = is(limit, "status", "rejected");
+		told->limited_until = number_at(limit, "resetsAt") * 1000;
+	}
 	if (!is(line, "type", "result"))
 		return;
+	if (json_is_true(json_object_get(line, "is_error")))
+		told->limited |= runner_client_limit(text_at(line, "result"));
 	told->tokens_in = number_at(usage, "input_tokens") +
 			  number_at(usage, "cache_creation_input_tokens") +
 			  number_at(usage, "cache_read_input_tokens");
@@ -103,7 +128,8 @@ static void read_codex(const json_t *line, struct runner_told *told)
 	if (is(line, "type", "item.completed") && is(item, "type", "agent_message"))
 		say(told, text_at(item, "text"));
 	if (is(line, "type", "error") || is(line, "type", "turn.failed"))
-		say(told, text_at(line, "message")
+		say_error(told,
+			  text_at(line, "message")
 				  ? text_at(line, "message")
 				  : text_at(json_object_get(line, "error"), "message"));
 	if (!is(line, "type", "turn.completed"))
@@ -121,8 +147,12 @@ static void read_gemini(const json_t *line, struct runner_told *told)
 	/* The client's text comes in pieces, which are no lines. */
 	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
 		text_add(&told->text, content, strlen(content));
+	if (is(line, "type", "error"))
+		say_error(told, text_at(line, "message"));
 	if (!is(line, "type", "result"))
 		return;
+	if (is(line, "status", "error"))
+		say_error(told, text_at(json_object_get(line, "error"), "message"));
 	say(told, "\n");
 	told->tokens_in = number_at(stats, "input_tokens");
 	told->tokens_out = number_at(stats, "output_tokens");
@@ -137,6 +167,13 @@ static void read_opencode(const json_t *line, struct runner_told *told)
 	go_on_with(told, text_at(line, "sessionID"));
 	if (is(line, "type", "text"))
 		say(told, text_at(part, "text"));
+	if (is(line, "type", "error")) {
+		const json_t *data =
+			json_object_get(json_object_get(line, "error"), "data");
+
+		say_error(told, text_at(data, "message"));
+		told->limited |= number_at(data, "statusCode") == 429;
+	}
 	if (!is(line, "type", "step_finish"))
 		return;
 	told->tokens_in += number_at(tokens, "input") + number_at(cache, "read") +

@@ -24,6 +24,8 @@ struct runner_told {
 	int64_t tokens_in, tokens_out, cost; /* cost in micro-dollars */
 	/* The amounts count from the beginning of the client's session, not of the turn. */
 	bool whole_tokens, whole_cost;
+	bool limited; /* the client is at the limit of its plan */
+	int64_t limited_until; /* in ms; 0: it has not said */
 };
 
 /* The client whose template a runner names, alone or with further words for its command
@@ -35,6 +37,9 @@ const char *runner_client_name(const char *runner);
 
 /* The command of a turn, for `sh -c`. */
 const char *runner_command(const char *runner, struct arena *a);
+
+/* Whether a client's words for an error say that it is at the limit of its plan. */
+bool runner_client_limit(const char *error);
 
 /* Takes a line of output, which need not end with a NUL; one that is no JSON is kept as it
  * is. */

@@ -11,6 +11,8 @@
 #include "core/room.h"
 #include "core/team/budget.h"
 #include "core/team/team.h"
+#include "core/turn/chain.h"
+#include "core/turn/runner_client.h"
 
 enum {
 	/* Bytes of JSON of the messages that a turn begins with: the longest one fits, and all
@@ -18,6 +20,11 @@ enum {
 	PROMPT_ROOM = 3 << 20,
 	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
 	RETRY_MOST_MS = 60000,
+	LIMIT_MS =
+		60000, /* until a client is tried again that told no end of its limit ... */
+	LIMIT_DOUBLINGS = 6, /* ... and so often twice as long */
+	LIMIT_MOST_MS = 8 * 24 * 3600 * 1000, /* however late the end that it told */
+	STOPPED_MOST = 3, /* turns in a row that agents' urgent mail stops */
 	/* Messages that come so soon behind the one that stopped a turn begin the next one with
 	 * it, and do not stop that. */
 	GATHER_MS = 100,
@@ -85,6 +92,33 @@ static int64_t request_of(const struct call *call, int64_t turn)
 	return (int64_t)(h >> 1 | 1);
 }
 
+static int tell_hour(struct call *call, const struct agent_row *a)
+{
+	return team_notice(
+		call, "runner",
+		arena_printf(&call->arena,
+			     "%s has begun %" PRId64
+			     " turns within an hour (limits.turns_per_hour) without a "
+			     "person's word. The next one begins when the hour is over, "
+			     "or when a person writes to it: `cadre send %s TEXT`.",
+			     a->name, chain_per_hour(call), a->name));
+}
+
+/* Notes how far a turn that begins is from a person's word. */
+static int follow_chain(struct call *call, const struct agent_row *a, int64_t turn)
+{
+	struct turn_chain_row chain;
+	struct runner_began_row hour;
+	int rc =
+		sql_row(call, turn_chain, &chain, .turn = turn, .most = chain_most(call));
+
+	if (rc < 0 || (rc = chain_put(call, a->id, chain.n)) < 0 ||
+	    (rc = sql_row(call, runner_began, &hour, .agent = a->id, .chain = chain.n,
+			  .now = call->now)) <= 0)
+		return rc;
+	return hour.n == chain_per_hour(call) ? tell_hour(call, a) : 0;
+}
+
 /* Begins a turn that was picked; `s` tells the host.  1, 0 where there is no mail any more, or
  * negative. */
 static int begin(struct call *call, const struct turn_pick_row *u, struct turn_start *s)
@@ -109,7 +143,8 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = sql_run(call, turn_message_add, .turn = u->id,
 			     .message = mail[i].seq);
-	if (rc < 0 || (rc = agent_say_status(call, &a, AGENT_STATUS_STREAMING)) < 0 ||
+	if (rc < 0 || (rc = follow_chain(call, &a, u->id)) < 0 ||
+	    (rc = agent_say_status(call, &a, AGENT_STATUS_STREAMING)) < 0 ||
 	    (rc = event_emit(call, EVENT_TURN_STARTED, u->id, u->agent, NULL)) < 0)
 		return rc;
 	*s = (struct turn_start){ .turn = u->id,
@@ -170,6 +205,7 @@ static int list_stops(struct call *call, struct turn_next_out *out)
 
 	sql_query(call, &q, turn_stops,
 		  .interject = call->settings->config.runner_interject, .now = call->now,
+		  .chain = chain_most(call), .patience = STOPPED_MOST,
 		  .host = store_host(call->store));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		*(int64_t *)arena_push(&call->arena, &out->stops, &out->n_stops,
@@ -199,10 +235,12 @@ int turn_next(struct call *call, const struct turn_next_in *in, struct turn_next
 	if ((in->start && (rc = end_earlier(call)) < 0) ||
 	    (rc = list_agents(call, out)) < 0 || (rc = sql_run(call, turn_unqueue)) < 0 ||
 	    (rc = sql_run(call, turn_queue, .now = call->now,
-			  .host = store_host(call->store),
+			  .host = store_host(call->store), .chain = chain_most(call),
+			  .per_hour = chain_per_hour(call),
 			  .most = c->runner_max_failures)) < 0 ||
 	    (rc = begin_some(call, in, out)) < 0 || (rc = list_stops(call, out)) < 0 ||
-	    (rc = sql_row(call, runner_again, &again, .now = call->now)) < 0)
+	    (rc = sql_row(call, runner_again, &again, .now = call->now,
+			  .per_hour = chain_per_hour(call))) < 0)
 		return rc;
 	out->has_again_at = again.at != 0;
 	out->again_at = again.at;
@@ -296,20 +334,127 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 		       : say_rest(call, u->agent);
 }
 
+/* Notes for all agents of this host with the client of `u` until when that is at its limit; 0: it
+ * is no more. */
+static int spread_limit(struct call *call, const struct turn_row *u, int64_t until)
+{
+	const struct runner_client *client = runner_client_of(u->command);
+	struct runner_all_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, runner_all, &all, &n, .host = store_host(call->store));
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		if (all[i].agent != u->agent &&
+		    runner_client_of(all[i].command) != client)
+			continue;
+		rc = until ? sql_run(call, runner_limited, .agent = all[i].agent,
+				     .command = all[i].command, .now = call->now,
+				     .client_session = all[i].agent == u->agent
+							       ? u->client_session
+							       : NULL,
+				     .retry_at = until)
+			   : sql_run(call, runner_freed, .agent = all[i].agent);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int tell_limited(struct call *call, const struct turn_row *u, int64_t until)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
+
+	if (rc <= 0)
+		return rc;
+	return team_notice(
+		call, "runner",
+		arena_printf(&call->arena,
+			     "The client of %s is at the limit of its plan. Agents with "
+			     "this client take their next turns in %" PRId64
+			     " min; their mail waits. Give an agent another runner to "
+			     "go on before.",
+			     a.name, (until - call->now + 59999) / 60000));
+}
+
+/* When a limit may end whose client did not say so: where others wait for it, when they go on. */
+static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
+{
+	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;
+
+	return r->limited && r->retry_at > call->now
+		       ? r->retry_at
+		       : call->now + ((int64_t)LIMIT_MS << doubled);
+}
+
+/* A client at the limit of its plan has not failed: all agents with it wait for that limit's end. */
+static int count_limit(struct call *call, const struct turn_row *u,
+		       const struct turn_end_in *in)
+{
+	struct runner_of_row r;
+	int64_t until = in->limited_until;
+	int rc = sql_row(call, runner_of, &r, .agent = u->agent);
+
+	if (rc <= 0)
+		return rc;
+	if (!in->has_limited_until || until <= call->now)
+		until = limit_guess(call, &r);
+	if (until > call->now + LIMIT_MOST_MS)
+		until = call->now + LIMIT_MOST_MS;
+	if ((rc = spread_limit(call, u, until)) < 0 ||
+	    (!r.limited && (rc = tell_limited(call, u, until)) < 0))
+		return rc;
+	return say_rest(call, u->agent);
+}
+
+/* A turn that began behind a limit and went well says that the limit is over. */
+static int count_well(struct call *call, const struct turn_row *u)
+{
+	struct runner_of_row r;
+	int rc = sql_row(call, runner_of, &r, .agent = u->agent);
+
+	if (rc > 0 && r.limited && u->started_at >= r.retry_at)
+		rc = spread_limit(call, u, 0);
+	if (rc >= 0)
+		rc = sql_run(call, runner_went, .agent = u->agent,
+			     .client_session = u->client_session, .command = u->command);
+	return rc < 0 ? rc : say_rest(call, u->agent);
+}
+
+static int tell_stopped(struct call *call, const struct turn_row *u)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
+
+	if (rc <= 0)
+		return rc;
+	return team_notice(
+		call, "runner",
+		arena_printf(&call->arena,
+			     "Urgent mail has stopped %d turns of %s in a row. The next "
+			     "one runs to its end: only you and the operator stop it.",
+			     STOPPED_MOST, a.name));
+}
+
+static int count_stopped(struct call *call, const struct turn_row *u)
+{
+	struct runner_kept_row stopped;
+	int rc = sql_row(call, runner_kept, &stopped, .agent = u->agent,
+			 .client_session = u->client_session, .command = u->command,
+			 .retry_at = call->now + GATHER_MS);
+
+	if (rc > 0 && stopped.n == STOPPED_MOST)
+		rc = tell_stopped(call, u);
+	return rc < 0 ? rc : say_rest(call, u->agent);
+}
+
 static int count_turn(struct call *call, const struct turn_row *u,
 		      const struct turn_end_in *in)
 {
-	int rc;
-
+	if (in->limited)
+		return count_limit(call, u, in);
 	if (in->state == TURN_STATE_FAILED || in->lost)
 		return count_failure(call, u, in->reason);
-	rc = in->state == TURN_STATE_DONE
-		     ? sql_run(call, runner_went, .agent = u->agent,
-			       .client_session = u->client_session, .command = u->command)
-		     : sql_run(call, runner_kept, .agent = u->agent,
-			       .client_session = u->client_session, .command = u->command,
-			       .retry_at = call->now + GATHER_MS);
-	return rc < 0 ? rc : say_rest(call, u->agent);
+	return in->state == TURN_STATE_DONE ? count_well(call, u)
+					    : count_stopped(call, u);
 }
 
 /* Messages of a turn that ended well are acknowledged; the others wait again, so that none is lost
@@ -325,7 +470,7 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 		return rc;
 	if (in->state == TURN_STATE_DONE)
 		return inbox_keep(call, &a, u->request, &n);
-	return inbox_unhand(call, &a, u->request, true, &n);
+	return inbox_unhand(call, &a, u->request, !in->limited, &n);
 }
 
 /* Gets the turn's own part of an amount that a client told, and in *before the whole of its

@@ -86,6 +86,22 @@ is 0 . cadre send k 'and again'
 until_done has k done 2
 is 0 '^got -p .* --resume s-1 ' cadre turn read 0 --agent k
 is 0 '"tokens_in":8,"tokens_out":9,"cost":500000' cadre turns --agent k --json
+# At the limit of its plan a client has not failed: its agent waits, and goes on by itself.
+runner bin/claude <<'END'
+#!/bin/sh
+[ -e "$HOME/limit" ] || exec cat
+echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":'"$(cat "$HOME/limit")"'}}'
+echo '{"type":"result","is_error":true,"result":"You have hit your limit"}'
+exit 1
+END
+echo $(($(date +%s) + 10)) >"$HOME/limit"
+is 0 . cadre send k 'behind the limit'
+until_done has k interrupted 1
+is 0 '^crew  *k .*rate_limited\|^k .*rate_limited' cadre agent list
+is 0 'client of k is at the limit of its plan' cadre --as operator inbox peek
+rm "$HOME/limit"
+until_done has k done 3
+is 0 '^behind the limit$' cadre turn read 0 --agent k
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2

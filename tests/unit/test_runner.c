@@ -58,6 +58,55 @@ static const struct said said[] = {
 	{ "make", "{\"session_id\":\"s\"}", "{\"session_id\":\"s\"}\n", "", 0, 0, 0 },
 };
 
+static const struct {
+	const char *client, *line;
+	bool limited;
+	int64_t until;
+} limits[] = {
+	{ "claude",
+	  "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"rejected\","
+	  "\"resetsAt\":1778565600,\"rateLimitType\":\"five_hour\"}}",
+	  true, 1778565600000 },
+	{ "claude",
+	  "{\"type\":\"rate_limit_event\",\"rate_limit_info\":{\"status\":\"allowed_warning\","
+	  "\"resetsAt\":1778565600}}",
+	  false, 1778565600000 },
+	{ "claude",
+	  "{\"type\":\"result\",\"is_error\":true,\"result\":\"You've hit your limit\"}",
+	  true, 0 },
+	{ "claude", "{\"type\":\"result\",\"result\":\"The rate limit is 5\"}", false,
+	  0 },
+	{ "codex", "{\"type\":\"error\",\"message\":\"You've hit your usage limit.\"}",
+	  true, 0 },
+	{ "codex",
+	  "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\","
+	  "\"text\":\"usage limit\"}}",
+	  false, 0 },
+	{ "gemini",
+	  "{\"type\":\"result\",\"status\":\"error\",\"error\":{\"message\":"
+	  "\"You have exhausted your daily quota on this model.\"}}",
+	  true, 0 },
+	{ "opencode",
+	  "{\"type\":\"error\",\"error\":{\"name\":\"APIError\",\"data\":{\"message\":"
+	  "\"no\",\"statusCode\":429}}}",
+	  true, 0 },
+};
+
+/* A limit is what a client says of itself, not what its model talks about. */
+static void a_limit_is_heard(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		struct runner_told told = { 0 };
+
+		runner_client_read(runner_client_of(limits[i].client), limits[i].line,
+				   strlen(limits[i].line), &told);
+		assert_int_equal(told.limited, limits[i].limited);
+		assert_int_equal(told.limited_until, limits[i].until);
+		text_release(&told.text);
+	}
+}
+
 static void what_clients_print_is_understood(void **state)
 {
 	(void)state;
@@ -127,6 +176,7 @@ static void versions_count_from_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_limit_is_heard),
 		cmocka_unit_test(what_clients_print_is_understood),
 		cmocka_unit_test(a_session_that_is_too_long_is_none),
 		cmocka_unit_test(versions_count_from_elsewhere),

@@ -57,6 +57,7 @@ struct hosted_turn {
 	int64_t again_ms; /* since its end could not be written; 0: not yet */
 	bool lost; /* its guest ended under it, which counts as a failure of its runner */
 	bool stood; /* its guest stood still, and was ended */
+	bool limited; /* its client is at the limit of its plan */
 	char why[400];
 	uv_timer_t timer; /* until the next poll, or the next try to write its end */
 	uv_timer_t patience; /* until the next signal */
@@ -153,6 +154,9 @@ static void write_end(struct hosted_turn *u)
 	in->reason = *u->why ? arena_strdup(&job->call.arena, u->why) : NULL;
 	in->lost = u->lost;
 	in->stood = u->stood;
+	in->limited = u->limited;
+	in->has_limited_until = u->limited && u->told.limited_until;
+	in->limited_until = u->told.limited_until;
 	in->dropped = u->dropped;
 	in->tokens_in = u->told.tokens_in;
 	in->tokens_out = u->told.tokens_out;
@@ -192,6 +196,10 @@ static void end_over(struct hosted_turn *u)
 		snprintf(why, sizeof(why), "it ran longer than %lld s",
 			 (long long)u->host->settings.config.runner_timeout_seconds);
 		end(u, TURN_STATE_FAILED, why);
+	} else if (u->exit_code && u->client &&
+		   (u->told.limited || runner_client_limit(u->last_error))) {
+		u->limited = true;
+		end(u, TURN_STATE_INTERRUPTED, "its client is at the limit of its plan");
 	} else if (u->exit_code) {
 		snprintf(why, sizeof(why), "its command ended with %lld%s%s",
 			 (long long)u->exit_code, *u->last_error ? ": " : "",

@@ -217,7 +217,9 @@ static int look(const struct hook *h, struct text *text, struct fault *f)
 			tell_stopped(text, news);
 		else if (json_object_get(news, "reserved"))
 			tell_reserved(text, news);
-	} else if (json_integer_value(json_object_get(news, what)) > 0) {
+	} else if (json_integer_value(json_object_get(news, what)) > 0 ||
+		   (kind == HOOK_ALL &&
+		    json_integer_value(json_object_get(news, "chain")))) {
 		if (kind == HOOK_NUDGE)
 			tell_nudge(text, news);
 		else
