@@ -205,8 +205,12 @@ WHERE o.turn = :turn AND o.start >= (SELECT coalesce(max(p.start), 0) FROM turn_
 ORDER BY o.start;
 
 -- name: runner_went
--- A turn that ended well: the next one goes on with its session.
-UPDATE runner SET failures = 0, stopped = 0, limited = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
+-- A turn that ended well: the next one goes on with its session.  While urgent mail comes without an
+-- end the turns behind it run to their ends as well.
+UPDATE runner SET failures = 0, stopped = CASE WHEN stopped > 0 AND EXISTS (SELECT 1 FROM delivery d
+		WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent}
+		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
+	THEN stopped ELSE 0 END, limited = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
 WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed

@@ -173,18 +173,20 @@ static bool pair_applies(const struct call *call, const struct draft *d,
 	return pair_holds(call, d->paced || (to && to->runs));
 }
 
-/* Whether copies for a whole team are looked at one by one: some keep the pace of pairs. */
-static bool goes_singly(struct call *call, const struct draft *d, int64_t except)
+/* Whether copies for a whole team are looked at one by one: some keep the pace of pairs, or start no
+ * turn.  1, 0 or negative. */
+static int goes_singly(struct call *call, const struct draft *d, int64_t except)
 {
+	bool ends = chain_of(call, d) >= chain_most(call);
 	struct runner_any_row any = { 0 };
+	int rc;
 
 	if (d->skips || pair_applies(call, d, NULL))
-		return true;
-	return ((d->said && pair_holds(call, true)) ||
-		chain_of(call, d) >= chain_most(call)) &&
-	       sql_row(call, runner_any, &any, .team = call->caller.team,
-		       .except = except) > 0 &&
-	       any.any;
+		return 1;
+	if (!ends && !(d->said && pair_holds(call, true)))
+		return 0;
+	rc = sql_row(call, runner_any, &any, .team = call->caller.team, .except = except);
+	return rc < 0 ? rc : any.any != 0;
 }
 
 int message_deliver(struct call *call, int64_t message, const struct draft *d,
@@ -294,10 +296,10 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 			int64_t except)
 {
 	int64_t capacity = call->caller.inbox_capacity;
-	int rc;
+	int rc = goes_singly(call, d, except);
 
-	if (goes_singly(call, d, except))
-		return deliver_each(call, message, d, except);
+	if (rc != 0)
+		return rc < 0 ? rc : deliver_each(call, message, d, except);
 	if (capacity && (rc = settle_full(call, except)) < 0)
 		return rc;
 	if ((rc = sql_run(call, delivery_add_all, .message = message,

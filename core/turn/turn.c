@@ -430,7 +430,7 @@ static int tell_stopped(struct call *call, const struct turn_row *u)
 		call, "runner",
 		arena_printf(&call->arena,
 			     "Urgent mail has stopped %d turns of %s in a row. The next "
-			     "one runs to its end: only you and the operator stop it.",
+			     "one runs to its end: only the lead and the operator stop it.",
 			     STOPPED_MOST, a.name));
 }
 
