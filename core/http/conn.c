@@ -37,7 +37,7 @@ void http_conn_step(struct http_conn *c, enum http_state to)
 /* --- the end ---------------------------------------------------------------------- */
 
 /* Memory of a crowd that has gone goes back to the system. */
-static void unref(struct http_server *s)
+void http_server_unref(struct http_server *s)
 {
 	if (--s->handles == 0) {
 		free(s);
@@ -61,7 +61,7 @@ static void on_conn_closed(uv_handle_t *handle)
 	text_release(&c->x.body);
 	arena_release(&c->x.arena);
 	free(c);
-	unref(s);
+	http_server_unref(s);
 }
 
 void http_conn_forget(struct http_conn *c, bool tell)
@@ -459,7 +459,7 @@ int http_port(const struct http_server *s)
 
 static void on_closed(uv_handle_t *handle)
 {
-	unref(handle->data);
+	http_server_unref(handle->data);
 }
 
 void http_close(struct http_server *s)

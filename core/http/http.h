@@ -124,6 +124,15 @@ void http_collect(struct http *x, size_t most, http_whole *end);
 /* Lets go of a body that was read: while an answer is waited for, it would keep others out. */
 void http_drop_body(struct http *x);
 
+/* A body that another thread has: it counts for its door until it is given back, also when its
+ * request is over. */
+struct http_body {
+	struct text text;
+	struct http_server *server;
+};
+struct http_body http_lend_body(struct http *x);
+void http_give_back(struct http_body *body);
+
 /* --- answers ------------------------------------------------------------------------- */
 
 /* Adds a header to the answer, before that is given; both texts are copied. */

@@ -121,6 +121,23 @@ void http_drop_body(struct http *x)
 	x->body = (struct text){ 0 };
 }
 
+struct http_body http_lend_body(struct http *x)
+{
+	struct http_conn *c = (struct http_conn *)x;
+	struct http_body body = { .text = x->body, .server = c->server };
+
+	c->server->handles++;
+	x->body = (struct text){ 0 };
+	return body;
+}
+
+void http_give_back(struct http_body *body)
+{
+	body->server->collected -= body->text.len;
+	text_release(&body->text);
+	http_server_unref(body->server);
+}
+
 static void collect(struct http *x, const char *data, size_t len)
 {
 	struct http_conn *c = (struct http_conn *)x;

@@ -428,10 +428,11 @@ static int tell_stopped(struct call *call, const struct turn_row *u)
 		return rc;
 	return team_notice(
 		call, "runner",
-		arena_printf(&call->arena,
-			     "Urgent mail has stopped %d turns of %s in a row. The next "
-			     "one runs to its end: only the lead and the operator stop it.",
-			     STOPPED_MOST, a.name));
+		arena_printf(
+			&call->arena,
+			"Urgent mail has stopped %d turns of %s in a row. The next "
+			"one runs to its end: only the lead and the operator stop it.",
+			STOPPED_MOST, a.name));
 }
 
 static int count_stopped(struct call *call, const struct turn_row *u)

@@ -117,6 +117,7 @@ int bench_mcp(struct bench_ground *g);
 int bench_web(struct bench_ground *g);
 int bench_web_many(struct bench_ground *g);
 int bench_followers(struct bench_ground *g);
+int bench_strangers(struct bench_ground *g);
 int bench_mirror(struct bench_ground *g);
 int bench_file(struct bench_ground *g);
 int bench_boot(struct bench_ground *g);

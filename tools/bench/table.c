@@ -107,6 +107,13 @@ const struct bench bench_table[] = {
 		  "messages a second beside 10,000 silent followers of events", "without them" },
 		{ "http-follow-memory", "MiB", AT_MOST_ALONE, 100,
 		  "memory of 10,000 followers of events", NULL } } },
+	{ "strangers", bench_strangers, ANY_CORE, {
+		{ "stranger-mib", "ms", AT_MOST, 2,
+		  "time of a core for a MiB of a body without a token",
+		  "a server that reads and drops as many bytes" },
+		{ "stranger-p99", "ms", AT_MOST, 2,
+		  "the slowest hundredth of sends beside 64 strangers, each with a MiB a second",
+		  "without them" } } },
 	{ "mirror", bench_mirror, ANY_CORE, {
 		{ "mirror", "s", AT_MOST, 1.5,
 		  "time to show 10,000 tasks as files", "as many plain files" } } },

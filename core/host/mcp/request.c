@@ -390,17 +390,13 @@ static void on_judged(struct conn *c, struct job *job)
 		refuse(a, 400, RPC_PARSE, a->why);
 }
 
-static void on_body(struct http *x)
+static void on_parsed(struct http *x, json_t *message, const char *why)
 {
 	struct arriving *a = x->owner;
-	json_error_t error;
 
-	a->message = json_take(x->body.data, x->body.len,
-			       JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
-			       &error);
-	http_drop_body(x);
-	if (!a->message) {
-		a->why = arena_strdup(&x->arena, error.text);
+	a->message = message;
+	if (!message) {
+		a->why = arena_strdup(&x->arena, why);
 		a->call = web_judge(x, RATE_DEFAULT, on_judged);
 		return;
 	}
@@ -409,6 +405,12 @@ static void on_body(struct http *x)
 	read_wants(a);
 	name_peer(a);
 	find(a);
+}
+
+static void on_body(struct http *x)
+{
+	web_parse(x, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
+		  on_parsed);
 }
 
 /* The client is somebody: its message may be large. */

@@ -36,6 +36,15 @@ void web_cookie_name(const struct host *host, char name[WEB_COOKIE]);
 /* Gives a browser a token for the code in its query, as a cookie. */
 void web_login(struct http *x);
 
+/* --- web_json.c --------------------------------------------------------------------- */
+
+/* Gets what a body says, which is the callee's, or NULL and why it is no JSON. */
+typedef void web_parsed(struct http *x, json_t *json, const char *why);
+
+/* Parses the body that was collected (json_take() with `flags`) and drops it, then calls `done`,
+ * unless the request is over by then: at once, or behind another thread where it is large. */
+void web_parse(struct http *x, size_t flags, web_parsed *done);
+
 /* --- web_call.c --------------------------------------------------------------------- */
 
 /* Calls the operation of the request's route. */

@@ -76,35 +76,28 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 	return 0;
 }
 
-/* Takes the arguments of a body, which is an object; those of the path stand. */
-static int take_body(struct http *x, json_t *args, struct fault *f)
+/* Takes the arguments of a body, which is an object; those of the path stand.  `why` says why the
+ * body is no JSON. */
+static int take_body(json_t *body, const char *why, json_t *args, struct fault *f)
 {
-	json_error_t error;
-	json_t *body, *value;
+	json_t *value;
 	const char *name;
 
-	if (!x->body.len)
+	if (!body && !why)
 		return 0;
-	body = json_take(x->body.data, x->body.len, JSON_REJECT_DUPLICATES, &error);
-	http_drop_body(x);
-	if (!json_is_object(body)) {
-		json_decref(body);
+	if (!json_is_object(body))
 		return fault_set(f, FAULT_INVALID, "",
 				 "the body is no object in JSON: %.100s",
-				 body ? "it is of another type" : error.text);
-	}
+				 body ? "it is of another type" : why);
 	json_object_foreach(body, name, value) {
 		json_t *path = json_object_get(args, name);
 
-		if (path && !json_equal(path, value)) {
-			fault_set(f, FAULT_INVALID, "",
-				  "the body says another %.40s than the path", name);
-			json_decref(body);
-			return f->code;
-		}
+		if (path && !json_equal(path, value))
+			return fault_set(f, FAULT_INVALID, "",
+					 "the body says another %.40s than the path",
+					 name);
 		json_object_set(args, name, value);
 	}
-	json_decref(body);
 	return 0;
 }
 
@@ -356,15 +349,20 @@ static void refuse_known(struct http *x, const struct fault *why)
 		asked->call = web_judge(x, asked->op->rate, on_judged);
 }
 
-static void start(struct http *x)
+/* Starts the call of a request whose body, if there is one, is parsed. */
+static void start(struct http *x, json_t *body, const char *why)
 {
 	struct asked *asked = x->owner;
 	json_t *args = asked->args;
 	struct fault f = { 0 };
+	int rc;
 
 	asked->args = NULL;
-	if (take_query(x, asked->face ? asked->face->in : asked->op->in, args, &f) == 0 &&
-	    take_body(x, args, &f) == 0 && take_key(x, asked->op, args, &f) == 0 &&
+	rc = take_query(x, asked->face ? asked->face->in : asked->op->in, args, &f);
+	if (rc == 0)
+		rc = take_body(body, why, args, &f);
+	json_decref(body);
+	if (rc == 0 && take_key(x, asked->op, args, &f) == 0 &&
 	    (args = unface(asked, args, &f))) {
 		asked->call =
 			start_call(x, asked->op, args, tell, (struct counting){ 0 }, &f);
@@ -375,6 +373,14 @@ static void start(struct http *x)
 	}
 	if (!asked->call)
 		refuse_known(x, &f);
+}
+
+static void on_body(struct http *x)
+{
+	if (x->body.len)
+		web_parse(x, JSON_REJECT_DUPLICATES, start);
+	else
+		start(x, NULL, NULL);
 }
 
 /* The client is somebody: its body may come. */
@@ -388,7 +394,7 @@ static void on_known(struct conn *c, struct job *job)
 		drop_args(asked);
 		web_refuse_call(x, &job->call.fault);
 	} else {
-		http_collect(x, BODY_MOST, start);
+		http_collect(x, BODY_MOST, on_body);
 	}
 }
 
@@ -409,7 +415,7 @@ static void collect(struct http *x, struct asked *asked)
 		drop_args(asked);
 		web_refuse_call(x, &f);
 	} else if (is_small(x)) {
-		http_collect(x, BODY_SMALL, start);
+		http_collect(x, BODY_SMALL, on_body);
 	} else if (!(asked->call = web_start(x, op_token_who, json_object(), on_known))) {
 		drop_args(asked);
 	}
@@ -496,7 +502,7 @@ void web_call(struct http *x)
 	x->owner = asked;
 	x->gone = on_gone;
 	if (!has_body(x)) {
-		start(x);
+		start(x, NULL, NULL);
 	} else if (web_is_json(x)) {
 		collect(x, asked);
 	} else {
