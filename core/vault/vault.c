@@ -336,6 +336,8 @@ static void take_part(struct call *call, const struct text *part,
 	out->modified_at = stamp->mtime_ns / 1000000;
 	out->next = in->offset + (int64_t)n;
 	out->more = out->next < stamp->size;
+	if ((int64_t)part->len == stamp->size && part->len)
+		out->edited = vault_edited(call, out->path, data, part->len);
 	if (in->offset == 0 && vault_has_front(out->path))
 		out->frontmatter = front_json(call, data, n);
 	/* The frontmatter may be left out: the content has it as well. */

@@ -62,6 +62,11 @@ struct note_move vault_move_read(const struct vault_move_row *r);
 /* Whether a note of this name can have a frontmatter. */
 bool vault_has_front(const char *path);
 
+/* Words for whoever reads a file that shows a row and that somebody edited, in the call's arena; NULL:
+ * it is a note, or as the mirror wrote it. */
+const char *vault_edited(struct call *call, const char *path, const char *data,
+			 size_t len);
+
 /* A JSON value as a text of the call. */
 const char *vault_json(struct call *call, json_t *json);
 

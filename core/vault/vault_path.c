@@ -184,21 +184,22 @@ static bool is_day(const char *name)
 }
 
 /* Files that the mirror keeps equal to rows, and the commands that change these rows. */
-static const struct {
+static const struct mirrored {
 	const char *folder; /* of a team's; "" itself */
 	bool (*is)(const char *name);
 	const char *hint;
+	bool appended; /* people may write into it: it has no sum */
 } mirrored[] = {
-	{ "tasks/", is_task, "Change the task instead: task update, note, tick, …" },
+	{ "tasks/", is_task, "Change the task instead: task update, note, tick, …",
+	  false },
 	{ "cards/", is_card,
-	  "Write the whole card (`vault write`), or: agent update, status." },
-	{ "messages/", is_day, "Send a message instead." },
-	{ "", is_team_page, "It shows the team; write a note beside it." },
+	  "Write the whole card (`vault write`), or: agent update, status.", false },
+	{ "messages/", is_day, "Send a message instead.", true },
+	{ "", is_team_page, "It shows the team; write a note beside it.", false },
 };
 
-/* The command that changes the row behind a mirrored file; NULL: the file shows no
- * row. */
-static const char *mirror_hint(const char *path)
+/* The kind of a mirrored file; NULL: the file shows no row. */
+static const struct mirrored *mirrored_find(const char *path)
 {
 	const char *team = "";
 	size_t n = team_in(path, false, &team);
@@ -209,9 +210,23 @@ static const char *mirror_hint(const char *path)
 
 		if (*team != '.' && strncmp(rest, mirrored[i].folder, len) == 0 &&
 		    !strchr(rest + len, '/') && mirrored[i].is(rest + len))
-			return mirrored[i].hint;
+			return &mirrored[i];
 	}
 	return NULL;
+}
+
+const char *vault_edited(struct call *call, const char *path, const char *data,
+			 size_t len)
+{
+	const struct mirrored *m = mirrored_find(path);
+
+	return m && !m->appended && !page_sealed(data, len)
+		       ? arena_printf(
+				 &call->arena,
+				 "somebody edited this file, which shows a row: it need not be "
+				 "as that. %s",
+				 m->hint)
+		       : NULL;
 }
 
 bool vault_is_shown_folder(const char *path)
@@ -231,7 +246,7 @@ bool vault_is_shown_folder(const char *path)
 
 bool vault_is_mirrored(const char *path)
 {
-	return mirror_hint(path) != NULL;
+	return mirrored_find(path) != NULL;
 }
 
 int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
@@ -253,14 +268,14 @@ int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 
 static int check_mirrored(struct walker *w)
 {
-	const char *hint = mirror_hint(w->path);
+	const struct mirrored *m = mirrored_find(w->path);
 
-	if (!hint)
+	if (!m)
 		return 0;
 	fault_set(&w->call->fault, FAULT_CONFLICT, w->where,
 		  "%.200s shows what the state holds; it is not written by hand",
 		  w->path);
-	return fault_hint(&w->call->fault, "%s", hint);
+	return fault_hint(&w->call->fault, "%s", m->hint);
 }
 
 static int check_note(struct walker *w, const char *given)

@@ -189,12 +189,14 @@ static bool is_named(const struct list *l, const char *name)
 }
 
 /* Words that an answer has and no form of the command shows were never read.  A page is shown
- * whole, and so is an answer that says nothing, less what is beside a table. */
+ * whole, and so is an answer that says nothing, less what is beside a table or a text. */
 static void check_shown(struct schema *s, const struct decl *d)
 {
 	const struct member *first = d->out.n ? d->out.items[0] : NULL;
 	const bool table = first && first->list && is_records(first) && d->columns.n;
-	const bool whole = d->page.n || (!d->says && !d->overview.n && !table);
+	const struct member *text = d->prints ? member_find(&d->out, d->prints) : NULL;
+	const bool whole = d->page.n || (text && !is_records(text)) ||
+			   (!d->says && !d->overview.n && !table);
 
 	for (size_t i = 0; d->cli.n && !whole && i < d->out.n; i++) {
 		const struct member *m = d->out.items[i];

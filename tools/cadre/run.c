@@ -191,6 +191,7 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 	const json_t *part = answer;
 	struct fault f = { 0 };
 	json_t *own = NULL;
+	char *line;
 
 	while (part) {
 		cli_text(cli, json_string_value(json_object_get(part, op->prints->name)));
@@ -201,6 +202,10 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 		part = own = run_op(cli, op, args, &f);
 	}
 	json_decref(own);
+	line = op->says ? screen_line(cli, op, answer) : NULL;
+	if (line && *line)
+		cli_tell("cadre: %s", line);
+	free(line);
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 

@@ -61,8 +61,12 @@ static void check_files(struct doctor *d)
 			   (int)strcspn(report.data, "\n"), report.data,
 			   n - edited > 1 ? ", …" : "");
 	else if (n > 0)
-		doctor_say(d, VERDICT_OK, "vault", NULL, "whole; %d files edited by hand",
-			   n);
+		doctor_say(d, VERDICT_WARN, "vault",
+			   "move such a file away: it comes back as its row is",
+			   "%d file%s edited by hand need not be as %s: %.*s%s", n,
+			   n > 1 ? "s" : "", n > 1 ? "their rows" : "its row",
+			   (int)strcspn(report.data, ":\n"), report.data,
+			   n > 1 ? ", …" : "");
 	else
 		doctor_say(d, VERDICT_OK, "vault", NULL, "whole");
 	text_release(&report);
