@@ -13,8 +13,8 @@
 # make crash N=200, make power N=100, make chaos N=30, make faults, make sim N=1000000, make fuzz T=600, make tsan,
 # make unseen N=10000, make malformed N=10000, make soak MINUTES=20
 #                 the long forms of what make check samples
-# make clients    four real agent clients with scripted models, each set up, and a day's work;
-#                 npm fetches them
+# make clients    four real agent clients with scripted models, each set up, and a day's work: the
+#                 oldest that are supported, and the newest; npm fetches them
 #                 (NAME='word …': some of them; CLIENTS_CACHE= is where they are kept)
 # make mutants    do the tests notice?  Plants the faults of tests/mutants/list
 #                 (NAME='word …': those whose names contain one)
@@ -289,12 +289,15 @@ soak:
 clients: export CLIENTS_CACHE ?= $(or $(HOME),$(CURDIR)/build)/.cache/cadre-clients
 clients: all
 	@tests/clients/install "$$CLIENTS_CACHE"
-	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/run.mjs "$$CLIENTS_CACHE" $(if $(WAIT),--wait) \
-		$(or $(NAME),claude codex gemini opencode)
-	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/setup.mjs "$$CLIENTS_CACHE" \
-		$(or $(NAME),claude codex gemini opencode)
-	@CADRE=$(CURDIR)/$(O)/cadre node tests/clients/turns.mjs "$$CLIENTS_CACHE" \
-		$(or $(NAME),claude codex gemini opencode)
+	@tests/clients/install --newest "$$CLIENTS_CACHE/newest"
+	@for cache in "$$CLIENTS_CACHE" "$$CLIENTS_CACHE/newest"; do \
+		echo "the clients in $$cache"; \
+		for part in $(if $(WAIT),'run --wait',run) setup turns; do \
+			set -- $$part; \
+			CADRE=$(CURDIR)/$(O)/cadre node tests/clients/$$1.mjs "$$cache" $${2-} \
+				$(or $(NAME),claude codex gemini opencode) || exit; \
+		done; \
+	done
 permute: ; @tests/e2e/permute.sh
 coverage:
 	@tools/setup

@@ -28,7 +28,7 @@ export const clients = {
 			return {
 				words: ['-p', text, '--mcp-config', `${home}/mcp.json`, '--allowedTools', 'mcp__cadre'],
 				env: { ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1',
-					CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+					CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', ENABLE_TOOL_SEARCH: 'false' },
 			};
 		},
 	},

@@ -170,7 +170,8 @@ function* hooks(world, judge) {
 	if (stays) {
 		urge('urgent-at-the-end');
 		yield { text: 'This is the end.' };
-		shown('urgent-at-the-end');
+		// Claude Code tells its model twice why it goes on (2.1.332; once before).
+		judge.must(body().includes('urgent-at-the-end'), 'an urgent message at the end is not shown');
 	}
 	shown('hello-of-old');
 	shown('urgent-between-tools');
@@ -212,7 +213,9 @@ async function play(name, script, seconds) {
 	const ended = await run(name, command, world, seconds * scale);
 	model.stop();
 	judge.took = (Date.now() - began) / 1000;
-	judge.client = world.lines('in').find((m) => m.method === 'initialize')?.params.clientInfo ?? {};
+	// A client of the newer protocol says so with each request.
+	const told = world.lines('in').map((m) => m.params?.clientInfo ?? m.params?._meta?.['io.modelcontextprotocol/clientInfo']);
+	judge.client = told.find(Boolean) ?? {};
 	judge.tools = model.requests.find((r) => r.tools.length)?.tools ?? [];
 	judge.requests = model.requests.length;
 	judge.must(ended.status === 0 && model.isOver, `${name} ended with ${ended.status}: ${ended.said.slice(-800)}`);

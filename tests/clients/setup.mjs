@@ -25,7 +25,7 @@ const put = (path, text) => {
 // those at which it runs hooks in that turn.
 const clients = {
 	claude: {
-		env: (base) => ({ ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1',
+		env: (base) => ({ ANTHROPIC_BASE_URL: base, ANTHROPIC_API_KEY: 'none', DISABLE_AUTOUPDATER: '1', ENABLE_TOOL_SEARCH: 'false',
 			CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }),
 		person: ({ home, work }) => put(`${home}/.claude.json`, JSON.stringify({ projects: { [work]: {
 			enabledMcpjsonServers: ['cadre'], hasTrustDialogAccepted: true } } })),

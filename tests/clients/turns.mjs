@@ -95,6 +95,10 @@ async function play(name) {
 		must(states === 'done done interrupted done', `turns ended ${states}: ${JSON.stringify(turns())}`);
 		for (const u of turns().filter((u) => u.state === 'done'))
 			must(u.tokens_in > 0 && u.tokens_out > 0 && u.tokens_in < 1000, `turn ${u.turn} used ${u.tokens_in} and ${u.tokens_out} tokens`);
+		// The second turn is a request and the first one more: an amount that counts from the
+		// session's beginning would be the larger one.
+		const cost = turns().map((u) => u.cost ?? 0);
+		must(!cost[0] || cost[1] < cost[0], `turns cost ${cost}`);
 		const said = run('turn', 'read', '1', '--team', 'crew');
 		must(/said-one/.test(said) && !/^\{/m.test(said), `turn 1 printed ${said}`);
 		must(/answer-one/.test(run('--as', 'boss', '--team', 'crew', 'inbox', 'peek')), 'boss has no answer');
