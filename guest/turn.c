@@ -121,8 +121,9 @@ static void turn_done(struct proc *run)
 {
 	struct background_job *job = run->owner;
 
-	/* A turn that was stopped takes with it what it has put into other sessions. */
-	if (run->signalled || run->timed_out)
+	/* A turn that ends well may leave a server running.  The processes of a turn that was
+	 * stopped or failed would work on beside the next one. */
+	if (run->status || run->signalled || run->timed_out)
 		guest_kill_orphans(job->guest, job->turn, run->group);
 	if (job->guest->turn_job == job->id) {
 		job->guest->turn_job = 0;

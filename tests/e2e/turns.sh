@@ -183,17 +183,20 @@ is 0 . cadre agent say c four
 until_done has c done $((done_before + 1))
 grows() { before=$(wc -l <"$TMPDIR/ticks") && sleep 0.5 && [ "$(wc -l <"$TMPDIR/ticks")" -gt "$before" ]; }
 grows && bad "what a stopped turn left runs on"
-# A child in a session of its own ends with a turn that is stopped, and with its agent.
-cat >"$TMPDIR/apart" <<'END'
+# A child in a session of its own ends with a turn that is stopped or fails, and with its agent.
+runner apart <<'END'
 #!/bin/sh
-setsid sh -c 'echo $$ >>"$0"; exec sleep 1000' "$(dirname "$0")/pids" &
-until [ -s "$(dirname "$0")/pids" ]; do sleep 0.1; done
-[ "$(cat | head -n 1)" != stay ] || exit 0
+cd "$(dirname "$0")"
+setsid sh -c 'echo $$ >>pids; exec sleep 1000' &
+until [ -s pids ]; do sleep 0.1; done
+case "$(cat | head -n 1)" in
+stay) exit 0 ;;
+fail) [ -e broke ] || { mv pids broke && exit 1; }; exit 0 ;;
+esac
 sleep 1000
 END
-chmod +x "$TMPDIR/apart"
-lives() { kill -0 "$(tail -n 1 "$TMPDIR/pids")" 2>/dev/null; }
-ends() { ! lives; }
+lives() { kill -0 "$(tail -n 1 "$TMPDIR/${1-pids}")" 2>/dev/null; }
+ends() { ! lives "$@"; }
 : >"$TMPDIR/pids"
 is 0 . cadre member add n --runner "$TMPDIR/apart" --team crew
 is 0 . cadre send n go
@@ -204,8 +207,16 @@ until_done has n done 1
 lives && bad "a child in a session of its own outlives a stopped turn"
 : >"$TMPDIR/pids"
 gives n apart
-is 0 . cadre send n stay
+is 0 . cadre send n fail
 until_done has n done 2
+has n failed 1 || bad "the runner has not failed"
+until_done ends broke
+lives || bad "a child of the retry has ended"
+kill "$(cat "$TMPDIR/pids")"
+: >"$TMPDIR/pids"
+gives n apart
+is 0 . cadre send n stay
+until_done has n done 3
 lives || bad "a turn that ends well ends what it has left"
 is 0 . cadre member remove n
 until_done ends
