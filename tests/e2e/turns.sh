@@ -102,6 +102,47 @@ is 0 'client of k is at the limit of its plan' cadre --as operator inbox peek
 rm "$HOME/limit"
 until_done has k done 3
 is 0 '^behind the limit$' cadre turn read 0 --agent k
+# A full disk delays what is printed and leaves no hole that is not told.
+runner fills <<'END'
+#!/bin/sh
+step() { # NUMBER: what is printed from then on
+	cat "$1" && : >"printed-$1"
+	until [ -e "go-$1" ]; do sleep 0.1; done
+}
+cat >/dev/null
+step 1
+step 2
+echo the end
+END
+mkdir "$TMPDIR/fills.d"
+echo 'the beginning' >"$TMPDIR/fills.d/1"
+echo 'the middle' >"$TMPDIR/fills.d/2"
+at_most() { prlimit --pid "$1" --fsize="$2:" || bad "prlimit"; } # PROCESS BYTES: so large are files that it writes
+host() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
+begins() { # WHICH: its next turn has printed the beginning
+	rm -f "$TMPDIR"/fills.d/go-* "$TMPDIR"/fills.d/printed-*
+	is 0 . cadre send w "$1"
+	until_is 'the beginning' cadre turn read 0 --agent w
+}
+goes_on() { : >"$TMPDIR/fills.d/go-$1"; }
+is 0 . cadre member add w --team crew
+is 0 . cadre agent update w --runner "$TMPDIR/fills" --project "$TMPDIR/fills.d"
+begins 'a full disk of the host'
+at_most "$(host)" 16384
+goes_on 1
+until_is 'prints is not kept yet' cadre logs
+goes_on 2
+until_done test -e "$TMPDIR/fills.d/printed-2"
+at_most "$(host)" unlimited
+until_done has w done 1
+is 0 '^the beginning the middle the end $' sh -c "'$CADRE' turn read 0 --agent w | tr '\n' ' '"
+head -c 200000 /dev/zero | tr '\0' x | tee -a "$TMPDIR/fills.d/2" >>"$TMPDIR/fills.d/1"
+begins 'and of its guest'
+at_most "$(cadre workspace info crew/w --json | sed 's/.*"pid":\([0-9]*\).*/\1/')" 16384
+goes_on 1
+goes_on 2
+until_done has w done 2
+is 0 '^\[cadre: 2000[0-9]* bytes were not kept\]$' cadre turn read 0 --agent w
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2

@@ -22,7 +22,7 @@ enum {
 	PACE_MS = 50, /* between polls while it prints */
 	POLL_ROOM = 256 << 10, /* bytes of JSON of an answer */
 	AGAIN_MS =
-		1000, /* until its end is written once more; each time twice as long ... */
+		1000, /* until it is written down once more; each time twice as long ... */
 	AGAIN_MOST_MS = 60000, /* ... up to that */
 	LINE_MOST = 8 << 20, /* bytes of a line that a client may print */
 };
@@ -41,6 +41,7 @@ struct hosted_turn {
 	int64_t since; /* when it began to wait for its guest */
 	int64_t heard_at; /* when its guest last answered, or was last asked for more */
 	bool asking, storing;
+	bool more; /* of what it has printed is there already */
 	bool full; /* no more of what it prints is kept */
 	int64_t dropped; /* bytes since then */
 	char boot_id[72]; /* of the guest in which it runs */
@@ -54,12 +55,12 @@ struct hosted_turn {
 	bool over, timed_out; /* as its guest says; what it printed may be to come */
 	int64_t exit_code;
 	enum turn_state end; /* how it ended, once its stage is ENDS */
-	int64_t again_ms; /* since its end could not be written; 0: not yet */
+	int64_t again_ms; /* since it could not be written down; 0: it could */
 	bool lost; /* its guest ended under it, which counts as a failure of its runner */
 	bool stood; /* its guest stood still, and was ended */
 	bool limited; /* its client is at the limit of its plan */
 	char why[400];
-	uv_timer_t timer; /* until the next poll, or the next try to write its end */
+	uv_timer_t timer; /* until the next poll, or the next try to write it down */
 	uv_timer_t patience; /* until the next signal */
 };
 
@@ -112,11 +113,22 @@ static struct hosted_guest *guest_of(const struct hosted_turn *u)
 
 /* --- its end ------------------------------------------------------------------------- */
 
-static void write_end(struct hosted_turn *u);
+static void settle(struct hosted_turn *u);
 
-static void on_end_again(uv_timer_t *timer)
+static void on_again(uv_timer_t *timer)
 {
-	write_end(timer->data);
+	settle(timer->data);
+}
+
+/* Writes it down later: a full disk has room again some time. */
+static void settle_later(struct hosted_turn *u)
+{
+	if (!u->listed || u->host->stopping)
+		return;
+	u->again_ms = !u->again_ms                      ? AGAIN_MS
+		      : u->again_ms * 2 < AGAIN_MOST_MS ? u->again_ms * 2
+							: AGAIN_MOST_MS;
+	uv_timer_start(&u->timer, on_again, (uint64_t)u->again_ms, 0);
 }
 
 static void on_ended(struct job *job)
@@ -131,10 +143,7 @@ static void on_ended(struct job *job)
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
 	job_free(job);
 	if (failed && u->listed && !host->stopping) {
-		u->again_ms = !u->again_ms                      ? AGAIN_MS
-			      : u->again_ms * 2 < AGAIN_MOST_MS ? u->again_ms * 2
-								: AGAIN_MOST_MS;
-		uv_timer_start(&u->timer, on_end_again, (uint64_t)u->again_ms, 0);
+		settle_later(u);
 	} else {
 		drop(u);
 		turns_poke(host);
@@ -166,8 +175,6 @@ static void write_end(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-static void store(struct hosted_turn *u);
-
 static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 {
 	if (u->stage == ENDS)
@@ -175,13 +182,12 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 	if (u->line.len)
 		runner_client_read(u->client, u->line.data, u->line.len, &u->told);
 	u->line.len = 0;
-	store(u);
 	u->stage = ENDS;
 	uv_timer_stop(&u->timer);
 	uv_timer_stop(&u->patience);
 	u->end = state;
 	snprintf(u->why, sizeof(u->why), "%s", why ? why : "");
-	write_end(u);
+	settle(u);
 }
 
 /* The turn is over, and all that it printed is here. */
@@ -214,22 +220,37 @@ static void end_over(struct hosted_turn *u)
 
 static void poll_soon(struct hosted_turn *u, int64_t ms);
 
+/* Takes back what could not be stored. */
+static void take_back(struct hosted_turn *u, const struct turn_output_in *in)
+{
+	struct text newer = u->told.text;
+
+	u->told.text = (struct text){ 0 };
+	text_add(&u->told.text, in->text, strlen(in->text));
+	text_add(&u->told.text, newer.data, newer.len);
+	text_release(&newer);
+	*u->said = '\0';
+}
+
 static void on_stored(struct job *job)
 {
 	struct hosted_turn *u = job->owner;
 	const struct turn_output_out *out = job->call.out;
 
 	u->storing = false;
-	if (job->call.fault.code)
-		log_line(u->host->log, LOG_LEVEL_WARN, "what a turn prints is not kept",
+	if (job->call.fault.code) {
+		log_line(u->host->log, LOG_LEVEL_WARN,
+			 "what a turn prints is not kept yet",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
-	else
+		take_back(u, job->call.in);
+		settle_later(u);
+	} else {
 		u->full |= !out->kept;
+		u->heard_at = clock_steady_ms();
+		u->again_ms = 0;
+		settle(u);
+	}
 	job_free(job);
-	if (u->stage == RUNS && u->over)
-		end_over(u);
-	else if (u->stage == RUNS)
-		poll_soon(u, PACE_MS);
 	unref(u);
 }
 
@@ -257,6 +278,23 @@ static void store(struct hosted_turn *u)
 	u->told.text.len = 0;
 	u->storing = true;
 	host_submit(u->host, job);
+}
+
+/* Goes on behind what it printed: that is stored before more is asked for, and before its end is
+ * written. */
+static void settle(struct hosted_turn *u)
+{
+	if (u->storing || !u->listed)
+		return;
+	store(u);
+	if (u->storing)
+		return;
+	if (u->stage == ENDS)
+		write_end(u);
+	else if (u->over)
+		end_over(u);
+	else
+		poll_soon(u, u->more ? 1 : PACE_MS);
 }
 
 /* Takes output of a client, whose lines are JSON. */
@@ -303,6 +341,18 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 	u->offset[1] += (int64_t)strlen(m->stderr);
 }
 
+/* Tells how much a full disk has kept the guest from keeping, which is at the end. */
+static void note_lost(struct hosted_turn *u, const struct wire_background_status *m)
+{
+	int64_t lost = (m->has_stdout_written ? m->stdout_written - m->stdout_size : 0) +
+		       (m->has_stderr_written ? m->stderr_written - m->stderr_size : 0);
+
+	if (lost <= 0)
+		return;
+	text_addf(&u->told.text, "\n[cadre: %" PRId64 " bytes were not kept]\n", lost);
+	u->dropped += lost;
+}
+
 /* --- polling --------------------------------------------------------------------------- */
 
 static void lose(struct hosted_turn *u)
@@ -344,11 +394,10 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 		u->over = !m.running && !m.more;
 		u->exit_code = m.exit_code;
 		u->timed_out = m.timed_out;
-		store(u);
-		if (!u->storing && u->over)
-			end_over(u);
-		else if (!u->storing)
-			poll_soon(u, m.more ? 1 : PACE_MS);
+		u->more = m.more;
+		if (u->over)
+			note_lost(u, &m);
+		settle(u);
 	}
 	arena_release(&a);
 	unref(u);
@@ -374,7 +423,7 @@ static void poll_now(struct hosted_turn *u)
 		.room = POLL_ROOM,
 	};
 
-	if (u->stage != RUNS || u->asking || u->storing || !t)
+	if (u->stage != RUNS || u->asking || u->storing || u->again_ms || !t)
 		return;
 	if (strcmp(t->boot_id, u->boot_id) != 0) {
 		lose(u);
@@ -611,7 +660,8 @@ static bool stands_still(const struct hosted_turn *u)
 	const int64_t most = u->signal ? 3 * c->runner_interrupt_ms
 				       : c->runner_timeout_seconds * 1000;
 
-	return u->stage == RUNS && clock_steady_ms() - u->heard_at > most + SILENT_MS;
+	return u->stage == RUNS && !u->again_ms &&
+	       clock_steady_ms() - u->heard_at > most + SILENT_MS;
 }
 
 void hosted_turns_tick(struct host *host)

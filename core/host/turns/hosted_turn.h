@@ -6,8 +6,9 @@
  *	               |  its guest does not come      |  its guest is another one, or gone
  *	               +-------------------------------+----------------------------> ENDS
  *
- * It is polled for what it prints, which is stored before it is polled again.  To stop it,
- * its process group gets SIGINT, then SIGTERM, then SIGKILL.
+ * It is polled for what it prints, which is stored before it is polled again: while the state
+ * cannot be written, the guest keeps 1 MiB and its command waits.  To stop it, its process group
+ * gets SIGINT, then SIGTERM, then SIGKILL.
  */
 #ifndef CORE_HOST_TURNS_HOSTED_TURN_H
 #define CORE_HOST_TURNS_HOSTED_TURN_H
