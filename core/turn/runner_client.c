@@ -3,6 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	/* Bytes of a line that is read, on the thread that does all I/O: as of a frame. */
+	LINE_MOST = 4 << 20,
+	ODD_MOST = 64 << 10, /* of one that begins like JSON and is none */
+};
+
 struct runner_client {
 	const char *name;
 	/* The command line around the further words of a runner. */
@@ -242,17 +248,67 @@ const char *runner_command(const char *runner, struct arena *a)
 		 : runner;
 }
 
-void runner_client_read(const struct runner_client *c, const char *line, size_t len,
-			struct runner_told *told)
+static void pass_over(size_t len, struct runner_told *told)
+{
+	text_addf(&told->text, "[cadre: a line of %zu bytes was passed over]\n", len);
+}
+
+static void read_line(const struct runner_client *c, const char *line, size_t len,
+		      struct runner_told *told)
 {
 	json_error_t error;
-	json_t *json = c && len && *line == '{' ? json_take(line, len, 0, &error) : NULL;
+	bool object = len && *line == '{';
+	json_t *json = object ? json_take(line, len, 0, &error) : NULL;
 
 	if (json) {
 		c->read(json, told);
+	} else if (object && len > ODD_MOST) {
+		pass_over(len, told);
 	} else if (len) {
 		text_add(&told->text, line, len);
 		text_add(&told->text, "\n", 1);
 	}
 	json_decref(json);
+}
+
+/* Takes a part of a line. */
+static void take_part(const char *s, size_t len, struct runner_told *told)
+{
+	if (!told->passed && told->line.len + len <= LINE_MOST) {
+		text_add(&told->line, s, len);
+		return;
+	}
+	told->passed += told->line.len + len;
+	text_release(&told->line);
+}
+
+void runner_client_end(const struct runner_client *c, struct runner_told *told)
+{
+	if (told->passed)
+		pass_over(told->passed, told);
+	else
+		read_line(c, told->line.data, told->line.len, told);
+	told->line.len = told->passed = 0;
+}
+
+void runner_client_take(const struct runner_client *c, const char *s, size_t len,
+			struct runner_told *told)
+{
+	const char *end;
+
+	if (!c) {
+		text_add(&told->text, s, len);
+		return;
+	}
+	for (; (end = memchr(s, '\n', len)); len -= (size_t)(end + 1 - s), s = end + 1) {
+		take_part(s, (size_t)(end - s), told);
+		runner_client_end(c, told);
+	}
+	take_part(s, len, told);
+}
+
+void runner_told_release(struct runner_told *told)
+{
+	text_release(&told->text);
+	text_release(&told->line);
 }

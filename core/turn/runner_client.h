@@ -20,6 +20,8 @@ struct runner_client;
 /* A turn, as far as its output has told; begins zeroed. */
 struct runner_told {
 	struct text text; /* that is to be kept, and is not taken yet */
+	struct text line; /* of a client, of which the end is to come */
+	size_t passed; /* bytes of that line where it is too long */
 	char session[200]; /* "": none */
 	int64_t tokens_in, tokens_out, cost; /* cost in micro-dollars */
 	/* The amounts count from the beginning of the client's session, not of the turn. */
@@ -41,9 +43,13 @@ const char *runner_command(const char *runner, struct arena *a);
 /* Whether a client's words for an error say that it is at the limit of its plan. */
 bool runner_client_limit(const char *error);
 
-/* Takes a line of output, which need not end with a NUL; one that is no JSON is kept as it
- * is. */
-void runner_client_read(const struct runner_client *c, const char *line, size_t len,
+/* Takes output as it comes.  Of a client, lines of JSON are read, and all others are kept as they
+ * are: a client writes its errors so.  Of one that is too long to be read the length is kept. */
+void runner_client_take(const struct runner_client *c, const char *s, size_t len,
 			struct runner_told *told);
+/* The output has ended, and so has its last line. */
+void runner_client_end(const struct runner_client *c, struct runner_told *told);
+
+void runner_told_release(struct runner_told *told);
 
 #endif

@@ -55,7 +55,7 @@ static const struct said said[] = {
 	  "", "", 0, 0, 0 },
 	{ "codex", "{\"type\":\"turn.failed\"}\n[1]\nnot json\n{half",
 	  "[1]\nnot json\n{half\n", "", 0, 0, 0 },
-	{ "make", "{\"session_id\":\"s\"}", "{\"session_id\":\"s\"}\n", "", 0, 0, 0 },
+	{ "make", "{\"session_id\":\"s\"}", "{\"session_id\":\"s\"}", "", 0, 0, 0 },
 };
 
 static const struct {
@@ -99,11 +99,12 @@ static void a_limit_is_heard(void **state)
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
 		struct runner_told told = { 0 };
 
-		runner_client_read(runner_client_of(limits[i].client), limits[i].line,
+		runner_client_take(runner_client_of(limits[i].client), limits[i].line,
 				   strlen(limits[i].line), &told);
+		runner_client_end(runner_client_of(limits[i].client), &told);
 		assert_int_equal(told.limited, limits[i].limited);
 		assert_int_equal(told.limited_until, limits[i].until);
-		text_release(&told.text);
+		runner_told_release(&told);
 	}
 }
 
@@ -114,19 +115,16 @@ static void what_clients_print_is_understood(void **state)
 		const struct runner_client *client = runner_client_of(said[i].client);
 		struct runner_told told = { 0 };
 
-		for (const char *line = said[i].lines; *line;) {
-			size_t n = strcspn(line, "\n");
-
-			runner_client_read(client, line, n, &told);
-			line += n + (line[n] == '\n');
-		}
+		for (const char *s = said[i].lines; *s; s++)
+			runner_client_take(client, s, 1, &told);
+		runner_client_end(client, &told);
 		text_add(&told.text, "", 1);
 		assert_string_equal(told.text.data, said[i].text);
 		assert_string_equal(told.session, said[i].session);
 		assert_int_equal(told.tokens_in, said[i].tokens_in);
 		assert_int_equal(told.tokens_out, said[i].tokens_out);
 		assert_int_equal(told.cost, said[i].cost);
-		text_release(&told.text);
+		runner_told_release(&told);
 	}
 }
 
@@ -139,9 +137,48 @@ static void a_session_that_is_too_long_is_none(void **state)
 	memset(line, 'a', sizeof(line));
 	memcpy(line, "{\"session_id\":\"", 15);
 	memcpy(line + sizeof(line) - 2, "\"}", 2);
-	runner_client_read(runner_client_of("claude"), line, sizeof(line), &told);
+	runner_client_take(runner_client_of("claude"), line, sizeof(line), &told);
+	runner_client_end(runner_client_of("claude"), &told);
 	assert_string_equal(told.session, "");
-	text_release(&told.text);
+	runner_told_release(&told);
+}
+
+/* Takes a line of `n` times `part`, in large pieces as they come from a guest. */
+static void take_long(const char *part, size_t n, struct runner_told *told)
+{
+	struct text line = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		text_add(&line, part, strlen(part));
+	text_add(&line, "\n", 1);
+	for (size_t at = 0; at < line.len; at += 65536)
+		runner_client_take(runner_client_of("claude"), line.data + at,
+				   line.len - at < 65536 ? line.len - at : 65536, told);
+	text_release(&line);
+}
+
+/* A line too long to be read, or with too many values, is passed over to its end and does not pass
+ * for words of the model; what stands behind it is read. */
+static void a_line_that_is_too_long_is_passed_over(void **state)
+{
+	static const char answer[] =
+		"{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":"
+		"{\"content\":[{\"type\":\"text\",\"text\":\"so\"}]}}\n";
+	struct runner_told told = { 0 };
+
+	(void)state;
+	take_long("{\"type\":", 1 << 20, &told);
+	take_long("{\"a\":[{},", 1 << 14, &told);
+	runner_client_take(runner_client_of("claude"), answer, strlen(answer), &told);
+	take_long("{", 65 << 10, &told);
+	runner_client_end(runner_client_of("claude"), &told);
+	text_add(&told.text, "", 1);
+	assert_string_equal(told.text.data,
+			    "[cadre: a line of 8388608 bytes was passed over]\n"
+			    "[cadre: a line of 147456 bytes was passed over]\nso\n"
+			    "[cadre: a line of 66560 bytes was passed over]\n");
+	assert_string_equal(told.session, "s");
+	runner_told_release(&told);
 }
 
 /* Claude Code's cost is a turn's own before 2.1.277, and its session's from then on. */
@@ -165,11 +202,13 @@ static void versions_count_from_elsewhere(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct runner_told told = { 0 };
 
-		runner_client_read(runner_client_of(cases[i].client), cases[i].line,
-				   strlen(cases[i].line), &told);
+		const struct runner_client *client = runner_client_of(cases[i].client);
+
+		runner_client_take(client, cases[i].line, strlen(cases[i].line), &told);
+		runner_client_end(client, &told);
 		assert_int_equal(told.whole_tokens, cases[i].tokens);
 		assert_int_equal(told.whole_cost, cases[i].cost);
-		text_release(&told.text);
+		runner_told_release(&told);
 	}
 }
 
@@ -179,6 +218,7 @@ int main(void)
 		cmocka_unit_test(a_limit_is_heard),
 		cmocka_unit_test(what_clients_print_is_understood),
 		cmocka_unit_test(a_session_that_is_too_long_is_none),
+		cmocka_unit_test(a_line_that_is_too_long_is_passed_over),
 		cmocka_unit_test(versions_count_from_elsewhere),
 	};
 

@@ -24,7 +24,6 @@ enum {
 	AGAIN_MS =
 		1000, /* until it is written down once more; each time twice as long ... */
 	AGAIN_MOST_MS = 60000, /* ... up to that */
-	LINE_MOST = 8 << 20, /* bytes of a line that a client may print */
 };
 
 enum stage { WAITS, STARTS, RUNS, ENDS };
@@ -47,7 +46,6 @@ struct hosted_turn {
 	char boot_id[72]; /* of the guest in which it runs */
 	int64_t job; /* there */
 	int64_t offset[2];
-	struct text line; /* of its output, of which the end is to come */
 	struct runner_told told;
 	char last_error[160]; /* the end of what it printed as errors */
 	char said[200]; /* the session that its row knows */
@@ -68,8 +66,7 @@ static void unref(struct hosted_turn *u)
 {
 	if (--u->refs > 0)
 		return;
-	text_release(&u->line);
-	text_release(&u->told.text);
+	runner_told_release(&u->told);
 	free(u->runner);
 	free(u->prompt);
 	free(u->session);
@@ -179,9 +176,7 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 {
 	if (u->stage == ENDS)
 		return;
-	if (u->line.len)
-		runner_client_read(u->client, u->line.data, u->line.len, &u->told);
-	u->line.len = 0;
+	runner_client_end(u->client, &u->told);
 	u->stage = ENDS;
 	uv_timer_stop(&u->timer);
 	uv_timer_stop(&u->patience);
@@ -297,19 +292,6 @@ static void settle(struct hosted_turn *u)
 		poll_soon(u, u->more ? 1 : PACE_MS);
 }
 
-/* Takes output of a client, whose lines are JSON. */
-static void take_lines(struct hosted_turn *u, const char *s)
-{
-	for (const char *end; (end = strchr(s, '\n')); s = end + 1) {
-		text_add(&u->line, s, (size_t)(end - s));
-		runner_client_read(u->client, u->line.data, u->line.len, &u->told);
-		u->line.len = 0;
-	}
-	text_add(&u->line, s, strlen(s));
-	if (u->line.len > LINE_MOST)
-		u->line.len = 0;
-}
-
 /* Keeps the last line of its errors, for the reason of a failure. */
 static void note_error(struct hosted_turn *u, const char *s)
 {
@@ -331,10 +313,7 @@ static void note_error(struct hosted_turn *u, const char *s)
 
 static void take_output(struct hosted_turn *u, const struct wire_background_status *m)
 {
-	if (u->client)
-		take_lines(u, m->stdout);
-	else
-		text_add(&u->told.text, m->stdout, strlen(m->stdout));
+	runner_client_take(u->client, m->stdout, strlen(m->stdout), &u->told);
 	text_add(&u->told.text, m->stderr, strlen(m->stderr));
 	note_error(u, m->stderr);
 	u->offset[0] += (int64_t)strlen(m->stdout);
