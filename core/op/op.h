@@ -335,6 +335,11 @@ size_t text_json_fit(const char *s, size_t len, size_t *room);
 size_t text_control_len(const char *s, bool lines);
 /* Overwrites such bytes with question marks, from the byte `from` on; lines stay. */
 void text_mask(struct text *t, size_t from);
+/* Overwrites each `secret` with asterisks.  Returns how many bytes may be shown: behind them stands
+ * what may be the beginning of another one. */
+size_t text_hide(struct text *t, const char *secret);
+/* Takes away the first bytes. */
+void text_drop(struct text *t, size_t n);
 void text_release(struct text *t);
 /* Bytes of the well-formed character of two or more bytes at `s`; 0 if there
  * is none.  Overlong forms, surrogates and what lies beyond U+10FFFF are not

@@ -103,6 +103,27 @@ void text_mask(struct text *t, size_t from)
 	}
 }
 
+size_t text_hide(struct text *t, const char *secret)
+{
+	const size_t n = strlen(secret);
+	size_t part = n && t->len >= n ? n - 1 : n ? t->len : 0;
+	char *at = t->data;
+
+	while (n && t->len &&
+	       (at = memmem(at, t->len - (size_t)(at - t->data), secret, n)))
+		memset(at, '*', n);
+	while (part && memcmp(t->data + t->len - part, secret, part) != 0)
+		part--;
+	return t->len - part;
+}
+
+void text_drop(struct text *t, size_t n)
+{
+	if (n)
+		memmove(t->data, t->data + n, t->len - n + 1);
+	t->len -= n;
+}
+
 void text_release(struct text *t)
 {
 	free(t->data);

@@ -143,6 +143,40 @@ goes_on 1
 goes_on 2
 until_done has w done 2
 is 0 '^\[cadre: 2000[0-9]* bytes were not kept\]$' cadre turn read 0 --agent w
+# Teammates read no token of an agent in its turns, however it comes.
+runner shows <<'END'
+#!/bin/sh
+cat >/dev/null
+half=$(printf %.30s "$CADRE_TOKEN")
+printf 'a token %s' "$half"
+until "$CADRE_PROGRAM" turn read "$CADRE_TURN" | grep -q 'a token'; do sleep 0.1; done
+echo "${CADRE_TOKEN#"$half"}"
+env | grep CADRE_TOKEN >&2
+exit 3
+END
+runner bin/gemini <<'END'
+#!/bin/sh
+cat >/dev/null
+half=$(printf %.30s "$CADRE_TOKEN")
+for part in "$half" "${CADRE_TOKEN#"$half"}"; do
+	echo '{"type":"message","role":"assistant","content":"'"$part"'"}'
+done
+echo '{"type":"result"}'
+END
+stars='\*\*\*\*\**'
+gives w shows
+is 0 . cadre send w 'show it'
+until_done has w failed 1
+is 0 "^a token $stars\$" cadre turn read 0 --agent w
+is 0 "ended with 3: CADRE_TOKEN=$stars\"" cadre turns --agent w --json
+is 0 . cadre agent update w --runner gemini
+until_done has w done 3
+is 0 "^$stars\$" cadre turn read 0 --agent w
+token=$(cadre agent env w --json | sed 's/.*"token":"\([^"]*\)".*/\1/')
+[ ${#token} = 64 ] || bad "no token"
+for turn in $(seq "$(sql 'SELECT max(id) FROM turn')"); do cadre turn read "$turn"; done >"$TMPDIR/all"
+cadre turns --json >>"$TMPDIR/all"
+grep -q -e "$token" -e "$(printf %.30s "$token")" -e "$(printf %s "$token" | cut -c 31-)" "$TMPDIR/all" && bad "teammates read a token"
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2

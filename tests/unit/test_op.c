@@ -346,6 +346,33 @@ static void grows(void **state)
 	text_release(&t);
 }
 
+/* A secret is hidden however the text that holds it is cut, and nothing else is lost. */
+static void hides(void **state)
+{
+	static const char said[] = "abab abac abacus aba",
+			  seen[] = "abab **** ****us aba";
+
+	(void)state;
+	for (size_t cut = 1; cut < sizeof(said); cut++) {
+		struct text fresh = { 0 }, shown = { 0 };
+
+		for (size_t at = 0; at < sizeof(said) - 1; at += cut) {
+			size_t left = sizeof(said) - 1 - at, n;
+
+			text_add(&fresh, said + at, left < cut ? left : cut);
+			n = text_hide(&fresh, "abac");
+			text_add(&shown, fresh.data, n);
+			text_drop(&fresh, n);
+		}
+		assert_string_equal(fresh.data, "aba");
+		text_add(&shown, fresh.data, fresh.len);
+		assert_string_equal(shown.data, seen);
+		assert_int_equal(text_hide(&shown, ""), shown.len);
+		text_release(&fresh);
+		text_release(&shown);
+	}
+}
+
 static uint64_t hash_of(const char *json, const char *except)
 {
 	struct decoded d;
@@ -494,6 +521,7 @@ int main(void)
 		cmocka_unit_test(encodes),
 		cmocka_unit_test(quotes),
 		cmocka_unit_test(grows),
+		cmocka_unit_test(hides),
 		cmocka_unit_test(copies),
 		cmocka_unit_test(hashes),
 		cmocka_unit_test(tells_time),

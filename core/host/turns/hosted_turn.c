@@ -24,6 +24,8 @@ enum {
 	AGAIN_MS =
 		1000, /* until it is written down once more; each time twice as long ... */
 	AGAIN_MOST_MS = 60000, /* ... up to that */
+	ERRORS =
+		160, /* bytes of its last errors that are the reason of a failure, at most */
 };
 
 enum stage { WAITS, STARTS, RUNS, ENDS };
@@ -46,8 +48,10 @@ struct hosted_turn {
 	char boot_id[72]; /* of the guest in which it runs */
 	int64_t job; /* there */
 	int64_t offset[2];
+	char token[72]; /* of its agent */
+	struct text fresh[2]; /* of its output: what may be the beginning of the token */
 	struct runner_told told;
-	char last_error[160]; /* the end of what it printed as errors */
+	struct text errors; /* the end of what it printed as errors */
 	char said[200]; /* the session that its row knows */
 	int signal; /* that was sent last, or is to be sent; 0: none */
 	bool over, timed_out; /* as its guest says; what it printed may be to come */
@@ -67,6 +71,9 @@ static void unref(struct hosted_turn *u)
 	if (--u->refs > 0)
 		return;
 	runner_told_release(&u->told);
+	text_release(&u->fresh[0]);
+	text_release(&u->fresh[1]);
+	text_release(&u->errors);
 	free(u->runner);
 	free(u->prompt);
 	free(u->session);
@@ -172,10 +179,14 @@ static void write_end(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
+static void hand_on(struct hosted_turn *u, int stream, bool all);
+
 static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 {
 	if (u->stage == ENDS)
 		return;
+	hand_on(u, 0, true);
+	hand_on(u, 1, true);
 	runner_client_end(u->client, &u->told);
 	u->stage = ENDS;
 	uv_timer_stop(&u->timer);
@@ -185,10 +196,28 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 	settle(u);
 }
 
+/* The last line of its errors, for the reason of a failure: *n bytes. */
+static const char *last_error(const struct hosted_turn *u, int *n)
+{
+	const char *s = u->errors.len ? u->errors.data : "", *end = s + u->errors.len;
+	const char *from;
+
+	while (end > s && (end[-1] == '\n' || end[-1] == ' '))
+		end--;
+	for (from = end; from > s && from[-1] != '\n';)
+		from--;
+	while (from < end && ((unsigned char)*from & 0xc0) == 0x80)
+		from++; /* a whole character */
+	*n = (int)(end - from);
+	return from;
+}
+
 /* The turn is over, and all that it printed is here. */
 static void end_over(struct hosted_turn *u)
 {
+	const char *error;
 	char why[240];
+	int n;
 
 	if (u->signal) {
 		end(u, TURN_STATE_INTERRUPTED, "it was stopped");
@@ -202,9 +231,9 @@ static void end_over(struct hosted_turn *u)
 		u->limited = true;
 		end(u, TURN_STATE_INTERRUPTED, "its client is at the limit of its plan");
 	} else if (u->exit_code) {
-		snprintf(why, sizeof(why), "its command ended with %lld%s%s",
-			 (long long)u->exit_code, *u->last_error ? ": " : "",
-			 u->last_error);
+		error = last_error(u, &n);
+		snprintf(why, sizeof(why), "its command ended with %lld%s%.*s",
+			 (long long)u->exit_code, n ? ": " : "", n, error);
 		end(u, TURN_STATE_FAILED, why);
 	} else {
 		end(u, TURN_STATE_DONE, NULL);
@@ -253,24 +282,26 @@ static void on_stored(struct job *job)
 static void store(struct hosted_turn *u)
 {
 	bool named = strcmp(u->said, u->told.session) != 0;
+	struct text *text = &u->told.text;
+	size_t n = text_hide(text, u->token);
 	struct turn_output_in *in;
 	struct job *job;
 
+	n = u->stage == ENDS ? text->len : n;
 	if (u->full) {
-		u->dropped += (int64_t)u->told.text.len;
-		u->told.text.len = 0;
+		u->dropped += (int64_t)n;
+		text_drop(text, n);
+		n = 0;
 	}
-	if (!u->told.text.len && !named)
+	if (!n && !named)
 		return;
 	job = job_for(u, op_turn_output, on_stored);
 	in = job->call.in;
 	in->turn = u->turn;
-	in->text = u->told.text.len ? arena_strndup(&job->call.arena, u->told.text.data,
-						    u->told.text.len)
-				    : "";
+	in->text = n ? arena_strndup(&job->call.arena, text->data, n) : "";
 	in->session = named ? arena_strdup(&job->call.arena, u->told.session) : NULL;
 	memcpy(u->said, u->told.session, sizeof(u->said));
-	u->told.text.len = 0;
+	text_drop(text, n);
 	u->storing = true;
 	host_submit(u->host, job);
 }
@@ -292,32 +323,36 @@ static void settle(struct hosted_turn *u)
 		poll_soon(u, u->more ? 1 : PACE_MS);
 }
 
-/* Keeps the last line of its errors, for the reason of a failure. */
-static void note_error(struct hosted_turn *u, const char *s)
+/* Hands on what came of a stream, without the agent's token: the agent's teammates read it. */
+static void hand_on(struct hosted_turn *u, int stream, bool all)
 {
-	size_t n = strlen(s);
-	const char *from;
+	struct text *t = &u->fresh[stream];
+	size_t n = text_hide(t, u->token);
 
-	while (n && (s[n - 1] == '\n' || s[n - 1] == ' '))
-		n--;
-	from = s + n;
-	while (from > s && from[-1] != '\n' &&
-	       (size_t)(s + n - from) < sizeof(u->last_error) - 1)
-		from--;
-	while (from < s + n && ((unsigned char)*from & 0xc0) == 0x80)
-		from++; /* a whole character */
-	if (from < s + n)
-		snprintf(u->last_error, sizeof(u->last_error), "%.*s",
-			 (int)(s + n - from), from);
+	n = all ? t->len : n;
+	if (!n)
+		return;
+	if (stream == 0) {
+		runner_client_take(u->client, t->data, n, &u->told);
+	} else {
+		text_add(&u->told.text, t->data, n);
+		text_add(&u->errors, t->data, n);
+		text_drop(&u->errors,
+			  u->errors.len > ERRORS ? u->errors.len - ERRORS : 0);
+	}
+	text_drop(t, n);
 }
 
 static void take_output(struct hosted_turn *u, const struct wire_background_status *m)
 {
-	runner_client_take(u->client, m->stdout, strlen(m->stdout), &u->told);
-	text_add(&u->told.text, m->stderr, strlen(m->stderr));
-	note_error(u, m->stderr);
-	u->offset[0] += (int64_t)strlen(m->stdout);
-	u->offset[1] += (int64_t)strlen(m->stderr);
+	const char *const texts[] = { m->stdout, m->stderr };
+
+	u->over = !m->running && !m->more;
+	for (int i = 0; i < 2; i++) {
+		text_add(&u->fresh[i], texts[i], strlen(texts[i]));
+		u->offset[i] += (int64_t)strlen(texts[i]);
+		hand_on(u, i, u->over);
+	}
 }
 
 /* Tells how much a full disk has kept the guest from keeping, which is at the end. */
@@ -370,7 +405,6 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 			end(u, TURN_STATE_FAILED, bad.text);
 	} else {
 		take_output(u, &m);
-		u->over = !m.running && !m.more;
 		u->exit_code = m.exit_code;
 		u->timed_out = m.timed_out;
 		u->more = m.more;
@@ -561,6 +595,7 @@ static void start(struct hosted_turn *u, struct hosted_guest *t)
 	};
 
 	memcpy(u->boot_id, t->boot_id, sizeof(u->boot_id));
+	memcpy(u->token, t->agent_token, sizeof(u->token));
 	u->stage = STARTS;
 	u->heard_at = clock_steady_ms();
 	ask(u, t, "TurnStart", &m, START_MS, on_started);
