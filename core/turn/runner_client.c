@@ -23,12 +23,22 @@ static const char *text_at(const json_t *o, const char *name)
 	return json_string_value(json_object_get(o, name));
 }
 
+/* The most that counts, as of an `amount` that an agent reports: a larger one is that much. */
+static const int64_t amount_most = 1000000000000;
+
+static int64_t amount(double x)
+{
+	return x >= (double)amount_most ? amount_most : x > 0 ? (int64_t)x : 0;
+}
+
+static void add(int64_t *sum, int64_t n)
+{
+	*sum = *sum < amount_most - n ? *sum + n : amount_most;
+}
+
 static int64_t number_at(const json_t *o, const char *name)
 {
-	const json_t *n = json_object_get(o, name);
-	double x = json_number_value(n);
-
-	return x > 0 && x < 1e15 ? (int64_t)x : 0;
+	return amount(json_number_value(json_object_get(o, name)));
 }
 
 static bool is(const json_t *o, const char *name, const char *value)
@@ -60,9 +70,7 @@ static void go_on_with(struct runner_told *told, const char *id)
 
 static int64_t micros(const json_t *cost)
 {
-	double x = json_number_value(cost) * 1e6;
-
-	return x > 0 && x < 1e15 ? (int64_t)(x + 0.5) : 0;
+	return amount(json_number_value(cost) * 1e6 + 0.5);
 }
 
 /* Says the words of an error, and notes where they tell of a limit. */
@@ -117,9 +125,9 @@ static void read_claude(const json_t *line, struct runner_told *told)
 		return;
 	if (json_is_true(json_object_get(line, "is_error")))
 		told->limited |= runner_client_limit(text_at(line, "result"));
-	told->tokens_in = number_at(usage, "input_tokens") +
-			  number_at(usage, "cache_creation_input_tokens") +
-			  number_at(usage, "cache_read_input_tokens");
+	told->tokens_in = number_at(usage, "input_tokens");
+	add(&told->tokens_in, number_at(usage, "cache_creation_input_tokens"));
+	add(&told->tokens_in, number_at(usage, "cache_read_input_tokens"));
 	told->tokens_out = number_at(usage, "output_tokens");
 	told->cost = micros(json_object_get(line, "total_cost_usd"));
 }
@@ -182,10 +190,12 @@ static void read_opencode(const json_t *line, struct runner_told *told)
 	}
 	if (!is(line, "type", "step_finish"))
 		return;
-	told->tokens_in += number_at(tokens, "input") + number_at(cache, "read") +
-			   number_at(cache, "write");
-	told->tokens_out += number_at(tokens, "output") + number_at(tokens, "reasoning");
-	told->cost += micros(json_object_get(part, "cost"));
+	add(&told->tokens_in, number_at(tokens, "input"));
+	add(&told->tokens_in, number_at(cache, "read"));
+	add(&told->tokens_in, number_at(cache, "write"));
+	add(&told->tokens_out, number_at(tokens, "output"));
+	add(&told->tokens_out, number_at(tokens, "reasoning"));
+	add(&told->cost, micros(json_object_get(part, "cost")));
 }
 
 #define ENV_NAMES                                                          \

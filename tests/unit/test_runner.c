@@ -45,14 +45,19 @@ static const struct said said[] = {
 	  "\"reasoning\":3,\"cache\":{\"read\":4,\"write\":5}}}}\n"
 	  "{\"type\":\"step_finish\",\"part\":{\"cost\":0.25,\"tokens\":{\"input\":1,\"output\":1}}}",
 	  "hi\n", "ses_4", 11, 6, 750000 },
-	/* A session that a shell would read as something else is none, and no count is negative or
-	 * past all bounds. */
+	/* A session that a shell would read as something else is none, no count is negative, and none
+	 * leaves its bounds: together they fit 64 bits. */
 	{ "claude",
 	  "{\"session_id\":\"s;reboot\"}\n{\"session_id\":\"-p\"}\n{\"session_id\":\"\"}\n"
 	  "{\"session_id\":7}\n{\"type\":\"assistant\"}\n"
 	  "{\"type\":\"result\",\"total_cost_usd\":-1,\"usage\":{\"input_tokens\":-5,"
 	  "\"output_tokens\":1e300}}",
-	  "", "", 0, 0, 0 },
+	  "", "", 0, 1000000000000, 0 },
+	{ "opencode",
+	  "{\"type\":\"step_finish\",\"part\":{\"cost\":1e12,\"tokens\":{\"input\":9e18,"
+	  "\"output\":999999999999}}}\n"
+	  "{\"type\":\"step_finish\",\"part\":{\"cost\":1,\"tokens\":{\"input\":9e18,\"output\":1}}}",
+	  "", "", 1000000000000, 1000000000000, 1000000000000 },
 	{ "codex", "{\"type\":\"turn.failed\"}\n[1]\nnot json\n{half",
 	  "[1]\nnot json\n{half\n", "", 0, 0, 0 },
 	{ "make", "{\"session_id\":\"s\"}", "{\"session_id\":\"s\"}", "", 0, 0, 0 },
