@@ -168,4 +168,34 @@ for place in claude:.mcp.json codex:.codex/config.toml opencode:opencode.json; d
 done
 bads 3
 anew
+
+# --- switched off elsewhere ---------------------------------------------------------------------
+
+# off CLIENT FILE PLACE CONTENT PATTERN: the content of the file switches something off, which setup,
+# --check and doctor say; it stays.
+off() {
+	mkdir -p "$(dirname "$2")" && printf '%s' "$4" >"$2"
+	cp "$2" "$TMPDIR/before"
+	is 0 . cadre setup "$1"
+	grep -q "^note: .*$5" "$TMPDIR/out" || bad "setup $1 says nothing of $2: $(cat "$TMPDIR/out")"
+	drifts "$1" "$(basename "$2"):$3: $5" "-> mend .*$(basename "$2")"
+	is 0 . cadre setup --remove
+	cmp "$2" "$TMPDIR/before" || bad "$2 is another than before"
+	rm "$2"
+	anew
+}
+server='switches the MCP server off' hooks='switches the hooks off'
+off claude .claude/settings.local.json 1:29 '{"disabledMcpjsonServers": ["cadre"]}' "disabledMcpjsonServers $server"
+off claude "$HOME/.claude/settings.json" 1:37 '{"x": 1, "disabledMcpjsonServers": ["cadre"]}' "disabledMcpjsonServers $server"
+off claude .claude/settings.json 2:2 "$(printf '{\n "disableAllHooks": true // mine\n}')" "disableAllHooks $hooks"
+off claude .claude/settings.json 1:32 '{"permissions": {"deny": ["x", "mcp__cadre"]}}' "permissions.deny $server"
+off codex .codex/config.toml 2:1 "$(printf '[features]\nhooks = false')" "features.hooks $hooks"
+off gemini .gemini/settings.json 1:23 '{"mcp": {"excluded": ["cadre"]}}' "mcp.excluded $server"
+off gemini "$HOME/.gemini/settings.json" 1:10 '{"mcp": {"allowed": ["other"]}}' "mcp.allowed $server"
+off opencode opencode.json 1:12 '{"tools": {"cadre*": false}}' "tools.cadre\* $server"
+# Others are no matter of cadre's.
+mkdir .claude && printf '{"disabledMcpjsonServers": ["other"], "disableAllHooks": false}' >.claude/settings.local.json
+is 0 . cadre setup claude
+bads 0
+anew
 exit $failed

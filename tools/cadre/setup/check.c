@@ -1,7 +1,7 @@
 /*
  * check - parts of a client that are not as they were set up: an entry or hook is missing,
- * names a program that is gone or another one, or acts as the operator; a file is broken; or
- * instructions are all that is left.
+ * names a program that is gone or another one, or acts as the operator; a file is broken, or
+ * switches it off; or instructions are all that is left.
  */
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +93,19 @@ static void look(struct setup_plan *p, const struct setup_client *c, enum setup_
 	}
 }
 
+static void look_for_off(struct setup_plan *p, const struct setup_client *c,
+			 enum setup_part part, struct seen *s)
+{
+	struct setup_found_off *off;
+	size_t n;
+
+	setup_plan_off(p, c, part, &off, &n);
+	for (size_t i = 0; i < n; i++) {
+		add(&s->wrong, "%s", off[i].text);
+		to_mend(s, off[i].file);
+	}
+}
+
 static void look_at_parts(struct setup_plan *p, const struct setup_client *c,
 			  struct seen *s)
 {
@@ -158,6 +171,9 @@ static int check_client(struct setup_plan *p, const struct setup_client *c, bool
 	int bad;
 
 	look_at_parts(p, c, &s);
+	if (s.ours || s.yours)
+		for (int part = PART_MCP; part <= PART_HOOKS; part++)
+			look_for_off(p, c, (enum setup_part)part, &s);
 	left_over = is_left_over(p, c, &s);
 	look(p, c, PART_TEXT, &s);
 	any = s.ours || s.may_have || s.misled || left_over;

@@ -17,6 +17,44 @@ static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "Bef
 static const char *const cursor_events[] = { "sessionStart", "preToolUse", "postToolUse",
 					     "stop", NULL };
 
+/* Settings by which a person switches parts off, as the clients' documents have them.  The first
+ * is what a "no" at the beginning of a session of Claude Code leaves. */
+#define FLAG(part_, file_, how_, key_)                                 \
+	{                                                              \
+		.part = part_, .file = file_, .how = how_, .key = key_ \
+	}
+#define NAMES(file_, how_, key_, word_)                                                  \
+	{                                                                                \
+		.part = PART_MCP, .file = file_, .how = how_, .key = key_, .word = word_ \
+	}
+static const struct setup_off claude_off[] = {
+	{ .part = PART_MCP,
+	  .file = PART_HOOKS,
+	  .how = OFF_WHERE_NAMED,
+	  .key = "disabledMcpjsonServers",
+	  .word = "cadre",
+	  .in_project = true },
+	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre"),
+	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre__*"),
+	FLAG(PART_HOOKS, PART_HOOKS, OFF_WHERE_TRUE, "disableAllHooks"),
+	{ .key = NULL },
+};
+static const struct setup_off codex_off[] = {
+	FLAG(PART_HOOKS, PART_MCP, OFF_WHERE_FALSE, "features.hooks"),
+	{ .key = NULL },
+};
+static const struct setup_off gemini_off[] = {
+	NAMES(PART_MCP, OFF_WHERE_NAMED, "mcp.excluded", "cadre"),
+	NAMES(PART_MCP, OFF_UNLESS_NAMED, "mcp.allowed", "cadre"),
+	{ .key = NULL },
+};
+static const struct setup_off opencode_off[] = {
+	FLAG(PART_MCP, PART_MCP, OFF_WHERE_FALSE, "tools.cadre*"),
+	FLAG(PART_MCP, PART_MCP, OFF_WHERE_FALSE, "tools.cadre_*"),
+	FLAG(PART_MCP, PART_MCP, OFF_WHERE_FALSE, "mcp.cadre.enabled"),
+	{ .key = NULL },
+};
+
 #define ENTRY "{\"command\":\"@\",\"args\":[\"mcp\"]}"
 #define ENTRY_STDIO "{\"type\":\"stdio\",\"command\":\"@\",\"args\":[\"mcp\"]}"
 
@@ -36,6 +74,8 @@ const struct setup_client setup_clients[] = {
 		.entry = ENTRY,
 		.events = claude_events,
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
+		.off = claude_off,
+		.local = ".claude/settings.local.json",
 		.note = "Claude Code asks once whether a project's .mcp.json may be used",
 	},
 	{
@@ -52,6 +92,7 @@ const struct setup_client setup_clients[] = {
 		.entry = ENTRY,
 		.events = claude_events,
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
+		.off = codex_off,
 		.note = "Codex reads a project's files once you trust it, and runs hooks once "
 			"you have said yes to them: /hooks",
 	},
@@ -68,6 +109,7 @@ const struct setup_client setup_clients[] = {
 		.events = gemini_events,
 		.hook = "{\"hooks\":[{\"name\":\"cadre\",\"type\":\"command\",\"command\":\"@\","
 			"\"timeout\":10000}]}",
+		.off = gemini_off,
 		.note = "Gemini CLI reads a project's settings once its folder is trusted",
 	},
 	{
@@ -105,6 +147,7 @@ const struct setup_client setup_clients[] = {
 		.beside = { [PART_MCP] = { .key = "$schema",
 					   .value = "\"https://opencode.ai/config.json\"",
 					   .anew = true } },
+		.off = opencode_off,
 		.plugin = true,
 	},
 	{

@@ -94,15 +94,18 @@ void setup_plan_all(struct setup_plan *p)
 		p->clients[i] = &setup_clients[i];
 }
 
-/* A path as people write it. */
-static const char *shown(struct setup_plan *p, const char *path)
+const char *setup_plan_shown(struct setup_plan *p, const char *path)
 {
-	const char *above = p->project[0] ? p->project : p->home;
-	size_t n = strlen(above);
+	const char *const above[] = { p->project, p->home };
 
-	if (n < 2 || strncmp(path, above, n) != 0 || path[n] != '/')
-		return path;
-	return p->project[0] ? path + n + 1 : arena_printf(&p->arena, "~%s", path + n);
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(above[i]);
+
+		if (n > 1 && !strncmp(path, above[i], n) && path[n] == '/')
+			return i ? arena_printf(&p->arena, "~%s", path + n)
+				 : path + n + 1;
+	}
+	return path;
 }
 
 struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
@@ -114,8 +117,8 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 	if (!setup_client_path(c, part, p->project[0] ? p->project : NULL, path))
 		return NULL;
 	t = arena_alloc(&p->arena, sizeof(*t));
-	if (setup_target_find(t, path, shown(p, path), p->project[0] ? p->project : NULL,
-			      f) < 0)
+	if (setup_target_find(t, path, setup_plan_shown(p, path),
+			      p->project[0] ? p->project : NULL, f) < 0)
 		return NULL;
 	for (size_t i = 0; i < p->n_targets; i++)
 		if (!strcmp(p->targets[i]->path, t->path))
@@ -227,6 +230,19 @@ static void note_yours(struct setup_plan *p, const struct setup_target *t,
 				     "left as they are, since they differ from what "
 				     "setup writes: %d of the hooks in %s",
 				     tally->yours, t->shown));
+}
+
+void setup_plan_note_off(struct setup_plan *p)
+{
+	struct setup_found_off *off;
+	size_t n;
+
+	for (const struct setup_client **c = p->clients; *c; c++)
+		for (int part = PART_MCP; part <= PART_HOOKS; part++) {
+			setup_plan_off(p, *c, (enum setup_part)part, &off, &n);
+			for (size_t i = 0; i < n; i++)
+				note(p, arena_printf(&p->arena, "note: %s", off[i].text));
+		}
 }
 
 /* Refuses a path of this program that a file of JSON or TOML cannot say. */

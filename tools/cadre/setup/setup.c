@@ -223,6 +223,8 @@ static int change_files(struct setup *s, struct fault *f)
 		remove_folders(&s->plan);
 	if (f->code)
 		return f->code;
+	if (!s->remove)
+		setup_plan_note_off(&s->plan);
 	if (!s->cli->json)
 		print_end(s, changed);
 	return s->plan.n_left > 0;

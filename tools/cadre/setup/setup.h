@@ -5,7 +5,8 @@
  * are and what is put into them), setup.c (the verb), plan.c (which files an act changes),
  * put.c, hooks.c and toml_put.c (one part of a client in one file), jsonc.h and draft.h (edits
  * of a text), target.c (reading and writing a file), made.c (folders that setup made, and the
- * lock of their notes), diff.c, check.c (what is not as it was set up).
+ * lock of their notes), off.c (what a person has switched off), diff.c, check.c (what is not as it
+ * was set up).
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
 #define TOOLS_CADRE_SETUP_SETUP_H
@@ -29,6 +30,20 @@ struct setup_file {
 		end; /* of another name that the client reads too: taken when it is there */
 };
 
+/* A setting of a person that switches a part off. */
+struct setup_off {
+	enum setup_part part, file; /* the file is that of a part */
+	const char *key; /* from the root, with dots between; NULL ends a list */
+	enum {
+		OFF_WHERE_TRUE,
+		OFF_WHERE_FALSE,
+		OFF_WHERE_NAMED, /* a list has `word` */
+		OFF_UNLESS_NAMED, /* a list has it not */
+	} how;
+	const char *word;
+	bool in_project; /* of a project's files alone */
+};
+
 struct setup_client {
 	const char *name, *title;
 	const char *programs[3]; /* a NULL ends them */
@@ -43,6 +58,8 @@ struct setup_client {
 	const char *const *events; /* of its hooks, NULL at the end; NULL: it has none */
 	const char *hook; /* an item of an event, as JSON: @ stands for the command line */
 	struct jsonc_beside beside[PART_COUNT]; /* with a NULL key: nothing */
+	const struct setup_off *off; /* NULL: none is known */
+	const char *local; /* settings of the project beside those of its hooks, or NULL */
 	bool plugin; /* its hooks are a file of code, which `cadre hook` prints */
 	const char *note; /* what a person has to do or to know; or NULL */
 };
@@ -198,6 +215,8 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *t, struct fault *f);
 /* Whether a client has anything that setup put into its files. */
 bool setup_plan_has(struct setup_plan *p, const struct setup_client *c);
+/* A path as people write it; of the plan's arena, or `path`. */
+const char *setup_plan_shown(struct setup_plan *p, const char *path);
 /* Removes what setups that were killed have left beside the files of any client. */
 void setup_plan_sweep(const struct setup_plan *p);
 /* Whether a file that could not be edited may have something of ours; `t` is NULL where it
@@ -208,6 +227,21 @@ bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *
 int setup_plan_put(struct setup_plan *p, struct fault *f);
 int setup_plan_cut(struct setup_plan *p, struct fault *f);
 void setup_plan_release(struct setup_plan *p);
+
+/* Notes what switches the clients' parts off. */
+void setup_plan_note_off(struct setup_plan *p);
+
+/* --- off.c ------------------------------------------------------------------------------------- */
+
+struct setup_found_off {
+	const char *text; /* with the place and the key */
+	const char *file;
+};
+
+/* Finds what switches a part of a client off, in files as they are on the disk: *n items of the
+ * plan's arena. */
+void setup_plan_off(struct setup_plan *p, const struct setup_client *c,
+		    enum setup_part part, struct setup_found_off **out, size_t *n);
 
 /* --- diff.c ------------------------------------------------------------------------------------ */
 
