@@ -1,7 +1,9 @@
 /*
  * setup on file systems that know less: a new file gets its name, and one that came meanwhile
  * stays, where no rename may say that it is to replace nothing (NFS), nor links are known (exFAT).
+ * What a client writes into a file that setup changes or removes stays, whenever it comes.
  */
+#include <fcntl.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@
 #include <linux/seccomp.h>
 
 #include "tests/lib/setup.h"
+#include "tests/unit/test_durable/journal.h"
 
 /* From here on this process has calls that fail: renameat2 with `renaming`, if it has flags, and
  * links with `linking`; 0: they work. */
@@ -55,6 +58,59 @@ static void put(const char *path, const char *text)
 
 	fputs(text, file);
 	fclose(file);
+}
+
+static char written[64]; /* path of the file that a client writes */
+
+static void write_mine(void)
+{
+	put(written, "mine");
+}
+
+/* Changes or removes a file, beside a client that writes as many bytes: just before setup looks
+ * whether it is the same, with the times of before, or right behind that look.  0: setup did it. */
+static int edit(const char *path, bool removes, bool late)
+{
+	struct setup_target t;
+	struct fault f = { 0 };
+
+	snprintf(written, sizeof(written), "%s", path);
+	put(path, "seen");
+	if (setup_target_find(&t, path, "mine.json", NULL, &f) == 0 &&
+	    setup_target_read(&t, &f) == 0) {
+		if (late) {
+			journal.before = write_mine;
+		} else {
+			write_mine();
+			utimensat(AT_FDCWD, path,
+				  (struct timespec[]){ t.st.st_atim, t.st.st_mtim }, 0);
+		}
+		draft_splice(&t.draft, 0, t.draft.text.len, "ours", removes ? 0 : 4);
+		t.draft.there = !removes;
+		setup_target_write(&t, &f);
+	}
+	setup_target_release(&t);
+	return f.code;
+}
+
+static void what_a_client_writes_stays(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char dir[] = "/tmp/setup-XXXXXX", path[64], got[16] = "";
+		FILE *file;
+
+		assert_non_null(mkdtemp(dir));
+		snprintf(path, sizeof(path), "%s/mine.json", dir);
+		assert_int_equal(edit(path, i & 1, i & 2), FAULT_CONFLICT);
+		file = fopen(path, "r");
+		assert_non_null(file);
+		assert_non_null(fgets(got, sizeof(got), file));
+		fclose(file);
+		assert_string_equal(got, "mine");
+		assert_int_equal(unlink(path), 0);
+		assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
+	}
 }
 
 /* Writes a file that was not there when it was looked for: 0, 1 where it was found to be changed
@@ -127,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_file_gets_its_name),
 		cmocka_unit_test(a_file_made_meanwhile_stays),
+		cmocka_unit_test(what_a_client_writes_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

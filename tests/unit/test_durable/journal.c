@@ -79,10 +79,16 @@ int syncfs(int fd)
 
 static int move_at(int from, const char *name, int to, const char *other, unsigned flags)
 {
-	int rc = (int)syscall(SYS_renameat2, from, name, to, other, flags);
-	int error = errno;
-	struct step *s = rc == 0 ? note(MOVE) : NULL;
+	void (*before)(void) = journal.before;
+	struct step *s;
+	int rc, error;
 
+	journal.before = NULL;
+	if (before)
+		before();
+	rc = (int)syscall(SYS_renameat2, from, name, to, other, flags);
+	error = errno;
+	s = rc == 0 ? note(MOVE) : NULL;
 	if (s) {
 		path_at(from, name, s->path);
 		path_at(to, other, s->to);

@@ -22,6 +22,7 @@ extern struct journal {
 	struct step *steps; /* NULL: nothing is noted */
 	size_t n;
 	char base[64]; /* folder of the test */
+	void (*before)(void); /* called before the next rename; NULL: nothing is */
 } journal;
 
 void journal_begin(void);

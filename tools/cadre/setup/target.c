@@ -197,6 +197,22 @@ int setup_target_check(const struct setup_target *t, struct fault *f)
 	return 0;
 }
 
+/* Whether a file has these bytes.  Times have the grain of a tick, and numbers of files are used
+ * again at once: nothing else tells whether somebody has written it. */
+static bool has_bytes(const char *path, const struct text *want)
+{
+	struct setup_target now = { 0 };
+	struct fault unread = { 0 };
+	bool has;
+
+	snprintf(now.path, sizeof(now.path), "%s", path);
+	has = setup_target_read(&now, &unread) == 0 && now.was &&
+	      now.before.len == want->len &&
+	      (!want->len || !memcmp(now.before.data, want->data, want->len));
+	setup_target_release(&now);
+	return has;
+}
+
 /* Whether a file that was read is still the same; of one that was not there put_in_place()
  * finds out. */
 static int check_same(const struct setup_target *t, struct fault *f)
@@ -207,9 +223,7 @@ static int check_same(const struct setup_target *t, struct fault *f)
 		return 0;
 	if (lstat(t->path, &st) || st.st_ino != t->st.st_ino ||
 	    st.st_dev != t->st.st_dev || st.st_mode != t->st.st_mode ||
-	    st.st_nlink != t->st.st_nlink || st.st_size != t->st.st_size ||
-	    st.st_mtim.tv_sec != t->st.st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != t->st.st_mtim.tv_nsec)
+	    st.st_nlink != t->st.st_nlink || !has_bytes(t->path, &t->before))
 		return changed_meanwhile(t, f);
 	return 0;
 }
@@ -293,16 +307,41 @@ static bool rename_to_new(const char *from, const char *to)
 	return false;
 }
 
+/* Exchanges the file that was written with the one that it replaces, and looks at that: where a
+ * client has written it since, the two are exchanged back.  1, 0: not known here, or -1. */
+static int exchange(const struct setup_target *t, const char *beside)
+{
+	if (renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE))
+		return is_unknown() ? 0 : -1;
+	if (has_bytes(beside, &t->before))
+		return 1;
+	/* A client may have written once more meanwhile, in the place of ours: that stays. */
+	if (!renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE) &&
+	    !has_bytes(beside, &t->draft.text))
+		renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE);
+	errno = EEXIST;
+	return -1;
+}
+
 /* Gives the file that was written its name, which no other may have got meanwhile. */
 static int put_in_place(const struct setup_target *t, const char *beside, struct fault *f)
 {
+	int rc;
+
 	if (check_same(t, f) < 0)
 		return f->code;
-	if (t->was ? !rename(beside, t->path) : rename_to_new(beside, t->path))
+	rc = t->was ? exchange(t, beside) : rename_to_new(beside, t->path) ? 1 : -1;
+	if (rc > 0 || (rc == 0 && !rename(beside, t->path)))
 		return 0;
 	return errno == EEXIST
 		       ? changed_meanwhile(t, f)
 		       : fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
+}
+
+static void name_beside(const struct setup_target *t, char out[4200])
+{
+	snprintf(out, 4200, "%s%s%016llx", t->path, mark,
+		 (unsigned long long)home_random());
 }
 
 /* Writes the text beside the file, which it then becomes. */
@@ -312,8 +351,7 @@ static int replace(struct setup_target *t, struct fault *f)
 	int fd;
 	bool done;
 
-	snprintf(beside, sizeof(beside), "%s%s%016llx", t->path, mark,
-		 (unsigned long long)home_random());
+	name_beside(t, beside);
 	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  t->was ? 0600 : 0666);
 	if (fd < 0)
@@ -326,20 +364,29 @@ static int replace(struct setup_target *t, struct fault *f)
 	if (done)
 		put_in_place(t, beside, f);
 	close(fd);
-	if (f->code)
-		unlink(beside);
-	else if (dir_sync_above(t->path))
+	if (!f->code && dir_sync_above(t->path))
 		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
+	unlink(beside);
 	return f->code;
 }
 
 static int remove_file(struct setup_target *t, struct fault *f)
 {
+	char beside[4200];
+
+	name_beside(t, beside);
 	if (check_same(t, f) < 0)
 		return f->code;
-	if (unlink(t->path) || dir_sync_above(t->path))
-		return fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m", t->shown);
-	return 0;
+	if (!rename_to_new(t->path, beside)) {
+		fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m", t->shown);
+	} else if (!has_bytes(beside, &t->before)) {
+		rename_to_new(beside, t->path);
+		changed_meanwhile(t, f);
+	} else if (dir_sync_above(t->path)) {
+		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
+	}
+	unlink(beside);
+	return f->code;
 }
 
 int setup_target_write(struct setup_target *t, struct fault *f)
