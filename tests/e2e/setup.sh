@@ -133,6 +133,22 @@ is 0 . "$CADRE-0.9" setup --remove
 mv "$CADRE-0.9" "$CADRE"
 unchanged "a program of another name"
 
+# --- instructions that import others are not written twice ---------------------------------------
+
+rm CLAUDE.md
+printf '@AGENTS.md\n' | tee CLAUDE.md >GEMINI.md
+before
+is 0 . cadre setup claude gemini
+is 0 . cadre setup codex
+[ "$(cat CLAUDE.md GEMINI.md | grep -cv '^@AGENTS.md$')" = 0 ] || bad "what imports: $(cat CLAUDE.md GEMINI.md)"
+[ "$(grep -c 'cadre setup: begin' AGENTS.md)" = 1 ] || bad "the block: $(cat AGENTS.md)"
+is 0 'ok *gemini' cadre setup --check
+is 0 . cadre setup --remove codex claude
+grep -q 'cadre setup: begin' AGENTS.md || bad "the block is gone, though Gemini CLI reads it"
+is 0 . cadre setup --remove
+unchanged "an import"
+rm GEMINI.md && ln -sf AGENTS.md CLAUDE.md
+
 # --- refused, with nothing written --------------------------------------------------------
 
 before

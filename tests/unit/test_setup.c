@@ -123,6 +123,35 @@ static void instructions_are_a_block(void **state)
 
 /* --- what others wrote ------------------------------------------------------------------------ */
 
+static void an_import_is_found(void **state)
+{
+	static const struct {
+		const char *text;
+		bool imports;
+	} cases[] = {
+		{ "@AGENTS.md", true },
+		{ "# Rules\r\n\r\n@./AGENTS.md\r\n", true },
+		{ "See @AGENTS.md for the rest.\n", true },
+		{ "me@x @AGENTS.md", true },
+		{ "@AGENTS.md2\n@docs/AGENTS.md\nx@AGENTS.md\nAGENTS.md\n@AGENTS",
+		  false },
+		{ "`@AGENTS.md`\n```\n@AGENTS.md\n```\n", false },
+		{ "```\nx\n```\n@AGENTS.md\n", true },
+		{ "@AGENTS.md\n<!-- cadre setup: begin -->\n<!-- cadre setup: end -->\n",
+		  false },
+		{ "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct setup_draft d =
+			setup_draft_of(cases[i].text, strlen(cases[i].text));
+
+		assert_int_equal(setup_imports(&d, "AGENTS.md"), cases[i].imports);
+		text_release(&d.text);
+	}
+}
+
 static void an_entry_of_another_stays(void **state)
 {
 	struct fault f;
@@ -356,6 +385,7 @@ int main(void)
 		cmocka_unit_test(an_entry_is_put_where_it_belongs),
 		cmocka_unit_test(what_was_empty_stays),
 		cmocka_unit_test(instructions_are_a_block),
+		cmocka_unit_test(an_import_is_found),
 		cmocka_unit_test(an_entry_of_another_stays),
 		cmocka_unit_test(what_cannot_be_read_is_refused),
 		cmocka_unit_test(what_changed_is_brought_up_to_date),

@@ -74,6 +74,7 @@ const struct setup_client setup_clients[] = {
 		.entry = ENTRY,
 		.events = claude_events,
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
+		.import = "AGENTS.md",
 		.off = claude_off,
 		.local = ".claude/settings.local.json",
 		.note = "Claude Code asks once whether a project's .mcp.json may be used",
@@ -109,6 +110,7 @@ const struct setup_client setup_clients[] = {
 		.events = gemini_events,
 		.hook = "{\"hooks\":[{\"name\":\"cadre\",\"type\":\"command\",\"command\":\"@\","
 			"\"timeout\":10000}]}",
+		.import = "AGENTS.md",
 		.off = gemini_off,
 		.note = "Gemini CLI reads a project's settings once its folder is trusted",
 	},

@@ -108,6 +108,19 @@ const char *setup_plan_shown(struct setup_plan *p, const char *path)
 	return path;
 }
 
+/* Whether a project's instructions of a client import those of others, and so are theirs. */
+static bool imports(const struct setup_client *c, const char *path)
+{
+	struct setup_target t;
+	struct fault ignored = { 0 };
+	bool does = setup_target_find(&t, path, path, NULL, &ignored) == 0 &&
+		    setup_target_read(&t, &ignored) == 0 &&
+		    setup_imports(&t.draft, c->import);
+
+	setup_target_release(&t);
+	return does;
+}
+
 struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
 				       enum setup_part part, struct fault *f)
 {
@@ -116,6 +129,8 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 
 	if (!setup_client_path(c, part, p->project[0] ? p->project : NULL, path))
 		return NULL;
+	if (part == PART_TEXT && p->project[0] && c->import && imports(c, path))
+		paths_join(path, p->project, c->import);
 	t = arena_alloc(&p->arena, sizeof(*t));
 	if (setup_target_find(t, path, setup_plan_shown(p, path),
 			      p->project[0] ? p->project : NULL, f) < 0)

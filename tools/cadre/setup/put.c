@@ -345,6 +345,45 @@ static int find_block(const struct setup_draft *d, size_t below, size_t *from, s
 				      "the block of cadre that begins here has no end");
 }
 
+/* Whether a line has `@NAME` or `@./NAME` as a word. */
+static bool has_import(const char *line, size_t n, const char *name)
+{
+	const char *end = line + n;
+
+	for (const char *at = line; (at = memchr(at, '@', (size_t)(end - at)));) {
+		bool begins = at == line || at[-1] == ' ' || at[-1] == '\t';
+		size_t left;
+
+		at += end - at > 2 && !memcmp(at + 1, "./", 2) ? 3 : 1;
+		left = (size_t)(end - at);
+		if (begins && left >= strlen(name) && !memcmp(at, name, strlen(name)) &&
+		    (left == strlen(name) || strchr(" \t\r", at[strlen(name)])))
+			return true;
+	}
+	return false;
+}
+
+bool setup_imports(const struct setup_draft *d, const char *name)
+{
+	struct fault broken = { 0 };
+	size_t from, to, next;
+	bool fenced = false;
+
+	if (find_block(d, SIZE_MAX, &from, &to, &broken) != 0)
+		return false;
+	for (size_t at = draft_start(d); at < d->text.len; at = next) {
+		const char *s = d->text.data + at;
+		const char *end = memchr(s, '\n', d->text.len - at);
+		size_t n = end ? (size_t)(end - s) : d->text.len - at;
+
+		next = at + n + 1;
+		fenced ^= n >= 3 && (!memcmp(s, "```", 3) || !memcmp(s, "~~~", 3));
+		if (!fenced && has_import(s, n, name))
+			return true;
+	}
+	return false;
+}
+
 /* Puts the block in the place of another one, with the line ends of that. */
 static void renew_block(struct setup_draft *d, size_t from, size_t to,
 			struct setup_tally *t)

@@ -58,6 +58,7 @@ struct setup_client {
 	const char *const *events; /* of its hooks, NULL at the end; NULL: it has none */
 	const char *hook; /* an item of an event, as JSON: @ stands for the command line */
 	struct jsonc_beside beside[PART_COUNT]; /* with a NULL key: nothing */
+	const char *import; /* instructions of a project that its own may import, or NULL */
 	const struct setup_off *off; /* NULL: none is known */
 	const char *local; /* settings of the project beside those of its hooks, or NULL */
 	bool plugin; /* its hooks are a file of code, which `cadre hook` prints */
@@ -106,6 +107,9 @@ int setup_put(const struct setup_client *c, enum setup_part part,
 /* Takes a part out of a file; with a fault some of it may be out. */
 int setup_cut(const struct setup_client *c, enum setup_part part,
 	      const struct setup_words *w, struct setup_draft *d, struct fault *f);
+
+/* Whether instructions without a block of cadre import another file: the block stands there. */
+bool setup_imports(const struct setup_draft *d, const char *name);
 
 int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
 		    struct setup_draft *d, struct setup_tally *t, struct fault *f);
