@@ -266,6 +266,8 @@ either=yes is 1 'there is no cadre any more' "$CADRE" setup --check --user
 is 0 . "$CADRE" setup --remove --user
 state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
 # Folders that a variable names.
+is 2 'CODEX_HOME is dots, which is another folder' env CODEX_HOME=dots "$CADRE" setup codex --user
+is 0 . env CODEX_HOME=dots "$CADRE" setup codex --dry-run
 CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user
 [ -s "$HOME/c/config.toml" ] && [ -s "$HOME/c/AGENTS.md" ] || bad "CODEX_HOME is passed over"
 

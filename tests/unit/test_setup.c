@@ -100,6 +100,19 @@ static void what_was_empty_stays(void **state)
 		}
 }
 
+/* A very long indentation is not repeated. */
+static void blanks_are_not_multiplied(void **state)
+{
+	struct text text = { 0 }, got = { 0 };
+
+	(void)state;
+	text_addf(&text, "%10000s{}\n", "");
+	setup_round_trip("claude", PART_MCP, text.data, text.len, &got);
+	assert_true(got.len < 11000);
+	text_release(&text);
+	text_release(&got);
+}
+
 static void instructions_are_a_block(void **state)
 {
 	static const char *const texts[] = {
@@ -256,13 +269,21 @@ static void what_changed_is_brought_up_to_date(void **state)
 	text_release(&got);
 }
 
-/* A person has added to what setup wrote: that stays. */
+/* A person has added to what setup wrote: that stays.  Of an entry that is there twice neither is
+ * left. */
 static void what_was_added_stays(void **state)
 {
 	struct fault f;
 	struct text got;
 
 	(void)state;
+	got = setup_cut_text("claude", PART_MCP,
+			     "{\"mcpServers\": {\"cadre\": {" OURS
+			     ", \"args\": [\"mcp\"]}, "
+			     "\"x\": 1, \"cadre\": {" OURS ", \"args\": [\"mcp\"]}}}",
+			     &f);
+	assert_string_equal(got.data, "{\"mcpServers\": { \"x\": 1}}");
+	text_release(&got);
 	got = setup_cut_text(
 		"claude", PART_MCP,
 		"{\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
@@ -384,6 +405,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_is_put_where_it_belongs),
 		cmocka_unit_test(what_was_empty_stays),
+		cmocka_unit_test(blanks_are_not_multiplied),
 		cmocka_unit_test(instructions_are_a_block),
 		cmocka_unit_test(an_import_is_found),
 		cmocka_unit_test(an_entry_of_another_stays),

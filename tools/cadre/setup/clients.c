@@ -209,6 +209,20 @@ static bool user_folder(const struct setup_client *c, bool in_home, char out[409
 	return paths_home(home) && paths_join(out, home, in_home ? "" : c->folder);
 }
 
+int setup_client_check(const struct setup_client *c, struct fault *f)
+{
+	const char *said = c->variable ? paths_env(c->variable) : NULL;
+
+	/* By the rules of XDG a relative path is passed over. */
+	if (!said || *said == '/' || !strncmp(c->variable, "XDG_", 4))
+		return 0;
+	fault_set(f, FAULT_INVALID, "",
+		  "%s is %.100s, which is another folder for each "
+		  "place where %s is started",
+		  c->variable, said, c->title);
+	return fault_hint(f, "Give it a path from the root.");
+}
+
 bool setup_client_there(const struct setup_client *c)
 {
 	char folder[4096], path[4096];

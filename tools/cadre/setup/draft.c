@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* Bytes of an indentation: each line that is put in repeats it. */
+enum { INDENT_MOST = 80 };
+
 static const char mark[] = "\xef\xbb\xbf";
 
 void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *data,
@@ -32,11 +35,12 @@ size_t draft_start(const struct setup_draft *d)
 
 void draft_indent(const struct setup_draft *d, size_t at, struct text *out)
 {
-	size_t from = at;
+	size_t from = at, n;
 
 	while (from > draft_start(d) && d->text.data[from - 1] != '\n')
 		from--;
-	text_add(out, d->text.data + from, strspn(d->text.data + from, " \t"));
+	n = strspn(d->text.data + from, " \t");
+	text_add(out, d->text.data + from, n < INDENT_MOST ? n : INDENT_MOST);
 }
 
 /* --- lines at the end ------------------------------------------------------------------ */

@@ -24,7 +24,7 @@ void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *dat
 const char *draft_eol(const struct setup_draft *d);
 /* Where the text begins: behind a byte order mark. */
 size_t draft_start(const struct setup_draft *d);
-/* Adds the blanks that begin the line of the byte `at`. */
+/* Adds the blanks that begin the line of the byte `at`, up to 80. */
 void draft_indent(const struct setup_draft *d, size_t at, struct text *out);
 
 /* Appends lines (with `\n` between them and none at the end) below an empty line.  A text

@@ -212,19 +212,30 @@ static int put_entry(const struct setup_client *c, const struct setup_words *w,
 	return f->code;
 }
 
-static int cut_entry(const struct setup_client *c, const struct setup_words *w,
-		     struct setup_draft *d, struct fault *f)
+/* Takes the entry away, and says whether there was one: behind it may stand another one, which the
+ * client would see then. */
+static bool cut_one_entry(const struct setup_client *c, const struct setup_words *w,
+			  struct setup_draft *d, struct fault *f)
 {
 	struct jsonc *root, *entry = NULL, *command;
 	struct arena a = { 0 };
+	bool ours;
 
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
 	command = entry ? find_command(&a, w, d, entry) : NULL;
-	if (command && is_as_written(&a, c, w, d, entry, command))
+	ours = command && is_as_written(&a, c, w, d, entry, command);
+	if (ours)
 		jsonc_cut(d, entry, &c->beside[PART_MCP]);
 	arena_release(&a);
-	return f->code;
+	return ours;
+}
+
+static void cut_entry(const struct setup_client *c, const struct setup_words *w,
+		      struct setup_draft *d, struct fault *f)
+{
+	while (d->there && cut_one_entry(c, w, d, f))
+		;
 }
 
 /* --- a file of code ---------------------------------------------------------------------------- */

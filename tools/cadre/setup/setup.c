@@ -103,7 +103,11 @@ static int find_place(struct setup *s, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "", "--check or --remove, not both");
 	if (s->user) {
 		s->plan.project[0] = '\0';
-	} else if (!s->plan.project[0]) {
+		for (int i = 0; s->plan.clients[i] && !f->code; i++)
+			setup_client_check(s->plan.clients[i], f);
+		return f->code;
+	}
+	if (!s->plan.project[0]) {
 		fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
 		return fault_hint(f, "Go to one that is there.");
 	} else if (!found && !s->project) {

@@ -74,6 +74,8 @@ bool setup_is_program(const char *path, struct stat *st);
 bool setup_in_path(const char *program, char out[4096]);
 /* Whether it is installed: its program is in PATH, or its folder is in the home. */
 bool setup_client_there(const struct setup_client *c);
+/* Refuses a variable that names the user's folder of the client from where that is started. */
+int setup_client_check(const struct setup_client *c, struct fault *f);
 /* The path of a part's file; false: the client has none there.  `project` is its folder, or
  * NULL: the user's files. */
 bool setup_client_path(const struct setup_client *c, enum setup_part part,
