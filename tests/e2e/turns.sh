@@ -119,10 +119,11 @@ echo 'the beginning' >"$TMPDIR/fills.d/1"
 echo 'the middle' >"$TMPDIR/fills.d/2"
 at_most() { prlimit --pid "$1" --fsize="$2:" || bad "prlimit"; } # PROCESS BYTES: so large are files that it writes
 host() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
-begins() { # WHICH: its next turn has printed the beginning
+begins() { # WHICH: its next turn has printed the beginning, and all of that is kept
 	rm -f "$TMPDIR"/fills.d/go-* "$TMPDIR"/fills.d/printed-*
 	is 0 . cadre send w "$1"
 	until_is 'the beginning' cadre turn read 0 --agent w
+	until_is "^$(stat -c %s "$TMPDIR/fills.d/1")\$" sh -c "'$CADRE' turn read 0 --agent w | wc -c"
 }
 goes_on() { : >"$TMPDIR/fills.d/go-$1"; }
 is 0 . cadre member add w --team crew

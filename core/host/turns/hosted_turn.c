@@ -212,6 +212,14 @@ static const char *last_error(const struct hosted_turn *u, int *n)
 	return from;
 }
 
+/* Whether its client says that it is at the limit of its plan; the last line may lack its end. */
+static bool is_limited(struct hosted_turn *u)
+{
+	runner_client_end(u->client, &u->told);
+	return u->client && (u->told.limited ||
+			     (u->errors.len && runner_client_limit(u->errors.data)));
+}
+
 /* The turn is over, and all that it printed is here. */
 static void end_over(struct hosted_turn *u)
 {
@@ -226,8 +234,7 @@ static void end_over(struct hosted_turn *u)
 		snprintf(why, sizeof(why), "it ran longer than %lld s",
 			 (long long)u->host->settings.config.runner_timeout_seconds);
 		end(u, TURN_STATE_FAILED, why);
-	} else if (u->exit_code && u->client &&
-		   (u->told.limited || runner_client_limit(u->last_error))) {
+	} else if (u->exit_code && is_limited(u)) {
 		u->limited = true;
 		end(u, TURN_STATE_INTERRUPTED, "its client is at the limit of its plan");
 	} else if (u->exit_code) {
