@@ -345,6 +345,7 @@ judge
 
 # An agent that is known here by nothing but its worktree.
 mkdir -p "$TMPDIR/work" "$TMPDIR/elsewhere"
+sessions=$XDG_STATE_HOME/cadre/sessions
 (cd "$TMPDIR/work" && git init -q . && cadre agent env coder --team crew --here) >/dev/null 2>&1 || bad "--here"
 mail here
 printf '{"hook_event_name":"UserPromptSubmit","cwd":"%s/work"}' "$TMPDIR" >"$TMPDIR/event"
@@ -356,7 +357,7 @@ git -C "$home" -c user.name=a -c user.email=a@b commit -q --allow-empty -m a && 
 (cd "$TMPDIR/other" && cadre agent env tester --team crew --here) >/dev/null 2>&1 || bad "--here"
 at() { # EVENT FOLDER [MORE]: what is told
 	printf '{"hook_event_name":"%s","session_id":"%s","cwd":"%s"%s}' "$1" "${session:-moves}" "$2" "${3-}" |
-		(cd / && export XDG_RUNTIME_DIR="$TMPDIR/elsewhere" && hook claude) >"$TMPDIR/told"
+		(cd / && unset XDG_RUNTIME_DIR && hook claude) >"$TMPDIR/told"
 }
 at SessionStart "$TMPDIR/work"
 grep -q 'You are coder' "$TMPDIR/told" || bad "at its start: $(cat "$TMPDIR/told")"
@@ -406,9 +407,26 @@ at UserPromptSubmit "$TMPDIR/other"
 # At its end it is forgotten, and begins anew where it is then.
 at SessionEnd "$TMPDIR/other"
 [ ! -s "$TMPDIR/told" ] || bad "at its end: $(cat "$TMPDIR/told")"
-[ ! -L "$TMPDIR/elsewhere/cadre-hook-claude-lost" ] || bad "a session that is over is kept"
+[ ! -L "$sessions/claude-lost" ] || bad "a session that is over is kept"
 at UserPromptSubmit "$TMPDIR/other"
 grep -q 'tester of team.* not for the lost' "$TMPDIR/told" || bad "a session of the same name: $(cat "$TMPDIR/told")"
+# A session that goes on for long is kept; a session that nobody ended is not.
+touch -h -d '2 days ago' "$sessions/claude-another" && touch -h -d '40 days ago' "$sessions/claude-moves" || bad "touch"
+session=another
+at UserPromptSubmit "$TMPDIR/work"
+session=new
+at SessionStart "$TMPDIR/work"
+[ -L "$sessions/claude-another" ] && [ ! -L "$sessions/claude-moves" ] || bad "sessions are kept: $(ls -l "$sessions")"
+[ -z "$(find "$sessions" -type l -mtime +0)" ] || bad "a session that goes on grows old: $(ls -l "$sessions")"
+[ "$(stat -c %a "$sessions")" = 700 ] || bad "sessions are open to others"
+# Where no session can be kept, its mail is told at its start alone.
+nowhere() { (XDG_STATE_HOME=$TMPDIR/tells && at "$@"); }
+cadre --team crew send tester "at the start" >/dev/null || bad "send"
+nowhere UserPromptSubmit "$TMPDIR/other"
+[ ! -s "$TMPDIR/told" ] || bad "a session that is not kept is told: $(cat "$TMPDIR/told")"
+nowhere SessionStart "$TMPDIR/other"
+grep -q 'You are tester.* at the start' "$TMPDIR/told" || bad "at the start of such a session: $(cat "$TMPDIR/told")"
+is 0 'a hook told nothing.*event=UserPromptSubmit.*where the session began cannot be kept' cadre logs -n 1000
 
 # Without an identity, a state or a token that holds a hook tells nothing.
 mail nobody

@@ -27,6 +27,7 @@ struct hook {
 	struct hook_event event;
 	char at[4096]; /* the folder of the event, from which its paths are told */
 	char lost[4096]; /* the folder in which the session began, where it is gone */
+	bool stays; /* where it began is known, if the client tells sessions apart */
 	atomic_bool placed; /* cli->home.dir is known, and stays */
 	/* In a turn that a runner has started its mail comes by the turns: what was shown in
 	 * one would be lost where that turn does not end well. */
@@ -303,50 +304,6 @@ static void limit_time(struct hook *h)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The name of a link to the folder in which the client's session began; "" where there is none. */
-static const char *place_of(const struct hook *h, struct arena *a)
-{
-	static const char good[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-	const char *run = getenv("XDG_RUNTIME_DIR"), *id = h->event.session;
-
-	return run && *run && *id && !id[strspn(id, good)]
-		       ? arena_printf(a, "%s/cadre-hook-%s-%s", run, h->client->name, id)
-		       : "";
-}
-
-/* The session is over: where it began is of no use any more. */
-static int forget(const struct hook *h)
-{
-	struct arena a = { 0 };
-
-	unlink(place_of(h, &a));
-	arena_release(&a);
-	return 0;
-}
-
-/* Makes the event one of the folder in which its session began: a client that goes to another one's
- * worktree stays who it is. */
-static void stay(struct hook *h)
-{
-	struct hook_event *e = &h->event;
-	struct arena a = { 0 };
-	const char *place = place_of(h, &a);
-	char began[sizeof(e->cwd)];
-	ssize_t n;
-
-	memcpy(h->at, e->cwd, sizeof(h->at));
-	/* A session that is resumed or compacted starts again, and is the same one. */
-	if (*place && h->rule->kind == HOOK_START && access(place, F_OK) < 0)
-		unlink(place);
-	if (*place && symlink(e->cwd, place) < 0 &&
-	    (n = readlink(place, began, sizeof(began) - 1)) > 0) {
-		began[n] = '\0';
-		memcpy(e->cwd, began, (size_t)n + 1);
-	}
-	arena_release(&a);
-}
-
 /* Goes to the folder in which the session began, or to the event's own where that is gone. */
 static int go_there(struct hook *h, struct fault *f)
 {
@@ -372,6 +329,14 @@ static bool is_stranger(const struct hook *h)
 	       (strncmp(h->lost, home->place, n) != 0 || h->lost[n] != '/');
 }
 
+/* Whether the session may have come from another agent's directory: that one's mail is not for
+ * it. */
+static bool is_unsure(const struct hook *h)
+{
+	return !h->stays && h->cli->home.who == HOME_BY_PLACE &&
+	       h->rule->kind != HOOK_START && h->rule->kind != HOOK_TOOL;
+}
+
 /* Where the client is, there its agent is looked for. */
 static int answer(struct hook *h, struct fault *f)
 {
@@ -384,9 +349,12 @@ static int answer(struct hook *h, struct fault *f)
 	 * agent. */
 	if (!h->rule || (h->event.inner[0] && h->rule->kind != HOOK_TOOL))
 		return 0;
-	if (h->rule->kind == HOOK_END)
-		return forget(h);
-	stay(h);
+	if (h->rule->kind == HOOK_END) {
+		session_forget(&h->event, h->client->name);
+		return 0;
+	}
+	memcpy(h->at, h->event.cwd, sizeof(h->at));
+	h->stays = session_stay(&h->event, h->client->name, h->rule->kind == HOOK_START);
 	if (go_there(h, f) < 0)
 		return f->code;
 	limit_time(h);
@@ -397,6 +365,9 @@ static int answer(struct hook *h, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "/cwd", "%.150s is gone", h->lost);
 	if (!h->cli->home.identity.agent)
 		return 0;
+	if (is_unsure(h))
+		return fault_set(f, FAULT_IO, "/session_id",
+				 "where the session began cannot be kept");
 	h->in_turn = getenv("CADRE_TURN") != NULL;
 	if (h->rule->kind == HOOK_START)
 		start(h, &text, f);

@@ -2,8 +2,8 @@
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
  * The files, in the order to read them: hook.c (the verb), event.c (what a client says),
- * form.c (what each client takes), tell.c (what a model is told), prime.c, plugin.c,
- * guard.c (git's own hook).
+ * session.c (where its session began), form.c (what each client takes), tell.c (what a
+ * model is told), prime.c, plugin.c, guard.c (git's own hook).
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -24,6 +24,12 @@ struct hook_event {
  * JSON object, too large, or does not end in time. */
 int event_read(int fd, struct hook_event *out, struct fault *f);
 void event_release(struct hook_event *e);
+
+/* Makes the event one of the folder in which its session began, `begins` where that is now: false
+ * where this can neither be kept nor read. */
+bool session_stay(struct hook_event *e, const char *client, bool begins);
+/* The session is over. */
+void session_forget(const struct hook_event *e, const char *client);
 
 /* The thing to do at an event. */
 enum hook_kind {
