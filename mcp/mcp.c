@@ -42,8 +42,20 @@ static const char *standing(const struct identity *who)
 	return who->nobody ? "are nobody yet" : "act as the operator";
 }
 
-static void write_who(const struct identity *who, struct text *out)
+/* Tells a second session in the folder of an agent that it is one. */
+static void write_beside(const struct mcp *m, struct text *t)
 {
+	if (!m->options.identity && m->options.home->beside)
+		text_addf(t,
+			  "Another session here (process %d) is that agent already and "
+			  "gets its mail: `agents` action `register` with another `name` "
+			  "makes you an agent of your own. ",
+			  (int)m->options.home->beside);
+}
+
+static void write_who(const struct mcp *m, struct text *out)
+{
+	const struct identity *who = &m->identity;
 	struct text t = { 0 };
 
 	if (who->agent && who->team)
@@ -57,6 +69,7 @@ static void write_who(const struct identity *who, struct text *out)
 			  "Register first: `agents` action `register`, with a `name` if "
 			  "you have one (and `team`, if there are several); until then "
 			  "you can only look, at all teams. ");
+	write_beside(m, &t);
 	text_adds(
 		&t,
 		"cadre keeps a team's messages and task board in one durable file. "
@@ -80,7 +93,7 @@ void mcp_write_offer(const struct mcp *m, struct text *out)
 		  "\"capabilities\":{\"completions\":{},\"logging\":{},\"prompts\":{},"
 		  "\"resources\":{\"listChanged\":true,\"subscribe\":true},\"tools\":{}},"
 		  "\"instructions\":");
-	write_who(&m->identity, out);
+	write_who(m, out);
 }
 
 /* --- requests and notifications --------------------------------------------- */
@@ -319,6 +332,8 @@ int mcp_open(struct mcp **out, const struct mcp_options *o, struct fault *f)
 		 (unsigned long long)home_random());
 	if (!paths_env("CADRE_SESSION"))
 		m->identity.session = m->session;
+	if (!o->identity && !o->acts_as_operator)
+		home_begin_session(o->home);
 	rc = tools_open(m, f);
 	if (rc)
 		mcp_close(m);

@@ -106,6 +106,8 @@ struct mcp {
 	struct mcp_options options;
 	struct identity identity;
 	char session[32];
+	struct identity
+		before; /* of a session that tries to be another agent than its place */
 	bool lapsed; /* the identity that was kept for this directory is over */
 	struct whose_call joining; /* its call to become an agent, if one is under way */
 	struct client *client; /* NULL until a request needs the state */
@@ -239,7 +241,7 @@ void who_joins(struct request *r, const struct op *op, json_t *args);
  * over: then the session is nobody, and the call begins anew. */
 bool who_begins_anew(struct request *r, const struct fault *f);
 /* A call by which a session may join was answered, whatever came of it. */
-void who_settle(const struct request *r);
+void who_settle(struct request *r);
 /* The result of a tool's operation as a model is told it, to be freed: no token is in it.
  * A session that was nobody, and has joined, is that agent from here on.  NULL: the result, as
  * it is. */

@@ -11,20 +11,23 @@
 
 #include "mcp/peer.h"
 
-/* Keeps the identity for the worktree; what the answer says of that. */
+/* Keeps the identity for the worktree and the client's session; what the answer says of that. */
 static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 			 const char *token)
 {
 	struct home *h = m->options.home;
-	struct fault f = { 0 };
+	struct fault f = { 0 }, none = { 0 };
+	const bool here = home_keep_here(h, team, name, token, m->lapsed, &f) == 0;
+	const bool session = home_keep_session(h, team, name, token, m->lapsed, &none) ==
+			     0;
 
-	if (home_keep_here(h, team, name, token, m->lapsed, &f) == 0)
+	if (here)
 		return json_sprintf(
 			"%s of team %s: in this session, and whenever cadre runs "
 			"in %s",
 			name, team, h->place);
-	return json_sprintf("%s of team %s: in this session alone, since %s", name, team,
-			    f.text);
+	return json_sprintf("%s of team %s: in this session %s, since %s", name, team,
+			    session ? "and what its client runs here" : "alone", f.text);
 }
 
 static void become(struct mcp *m, json_t *answer)
@@ -51,6 +54,14 @@ static bool may_join(const struct op *op)
 	return (op->flags & OP_IDENTIFIES) && (op->flags & OP_WRITE);
 }
 
+static void be_nobody(struct mcp *m)
+{
+	m->identity.nobody = true;
+	m->identity.team = m->identity.agent = m->identity.token = NULL;
+	if (m->client)
+		client_become(m->client, &m->identity);
+}
+
 /* A session that becomes an agent has a key that outlives its process: if that is killed before its
  * place is kept, the next one there gets the agent by the same call; another one that lives at
  * the same time does not.  A key of the client's own counts for nothing then: it could be somebody else's. */
@@ -72,10 +83,24 @@ static void set_key(struct mcp *m, const struct op *op, json_t *args)
 	free(words);
 }
 
+/* Another session of the place is its agent already: this one is nobody while it tries to be
+ * somebody else. */
+static void step_aside(struct mcp *m, json_t *args)
+{
+	const char *name = param_text(args, "name");
+
+	if (!m->options.home->beside || m->options.home->who != HOME_BY_PLACE || !name ||
+	    !m->identity.agent || strcmp(name, m->identity.agent) == 0)
+		return;
+	m->before = m->identity;
+	be_nobody(m);
+}
+
 void who_joins(struct request *r, const struct op *op, json_t *args)
 {
 	if (!may_join(op))
 		return;
+	step_aside(r->mcp, args);
 	r->joins = json_deep_copy(args);
 	set_key(r->mcp, op, args);
 }
@@ -86,14 +111,15 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	struct mcp *m = r->mcp;
 	json_t *args = r->joins;
 
-	if (!args || m->options.identity || m->options.home->who != HOME_BY_PLACE ||
+	if (!args || m->options.identity || m->identity.nobody ||
+	    (m->options.home->who != HOME_BY_PLACE &&
+	     m->options.home->who != HOME_BY_SESSION) ||
 	    m->lapsed || (f->where[0] && strcmp(f->where, "/from") != 0) ||
 	    (f->code != FAULT_CONFLICT && f->code != FAULT_DENIED &&
 	     f->code != FAULT_NOT_FOUND))
 		return false;
-	m->lapsed = m->identity.nobody = true;
-	m->identity.team = m->identity.agent = m->identity.token = NULL;
-	client_become(m->client, &m->identity);
+	m->lapsed = true;
+	be_nobody(m);
 	r->joins = NULL;
 	set_key(m, r->op, args);
 	request_again(r, args);
@@ -141,12 +167,18 @@ static void take_secrets(const struct record *r, json_t *value)
 	}
 }
 
-void who_settle(const struct request *r)
+void who_settle(struct request *r)
 {
 	struct mcp *m = r->mcp;
 
-	if (may_join(r->op))
-		whose_settle(m->options.home->dir, &m->joining);
+	if (!may_join(r->op))
+		return;
+	whose_settle(m->options.home->dir, &m->joining);
+	if (m->before.agent && m->identity.nobody) {
+		m->identity = m->before;
+		client_become(m->client, &m->identity);
+	}
+	m->before.agent = NULL;
 }
 
 char *who_result(struct request *r, const char *result)

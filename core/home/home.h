@@ -25,6 +25,7 @@ enum home_who {
 	HOME_BY_VARIABLE, /* CADRE_AGENT */
 	HOME_BY_OPTION, /* an operator who says --as, or --operator */
 	HOME_BY_PLACE, /* what is kept for this directory */
+	HOME_BY_SESSION, /* what is kept for this session of a client, in this directory */
 	HOME_BY_JOINING, /* it registered in this process */
 };
 
@@ -46,6 +47,8 @@ struct home {
 	struct identity identity; /* from the environment, or home_recall() */
 	enum home_who who;
 	char place[4096]; /* the directory for which an identity is kept: whose.h */
+	bool sure; /* this session of a client is kept as who it is */
+	pid_t beside; /* of another session that is kept as the same agent; 0: none */
 	char texts[8192]; /* texts that identity and settings point to */
 	size_t texts_used;
 };
@@ -95,6 +98,13 @@ int home_can_keep(struct home *h, struct fault *f);
  * `conflict`. */
 int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
 		   bool over, struct fault *f);
+
+/* Keeps that the session of a client that has started this process is the agent, here.  Unless
+ * `over`, another one that is kept for the session is `conflict`. */
+int home_keep_session(struct home *h, const char *team, const char *agent,
+		      const char *token, bool over, struct fault *f);
+/* home_keep_session() of who this process is by its place alone, where no other session is. */
+void home_begin_session(struct home *h);
 
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);

@@ -43,6 +43,7 @@ static int take(struct home *h, const char *team, const char *agent, const char 
 int home_recall(struct home *h, struct fault *f)
 {
 	const char *team = h->identity.team;
+	struct whose_sessions s;
 	struct whose k;
 	int rc;
 
@@ -51,6 +52,9 @@ int home_recall(struct home *h, struct fault *f)
 	rc = whose_find(h->dir, h->place, &k, f);
 	if (rc <= 0)
 		return rc;
+	whose_sessions(h->dir, &k, &s);
+	if (s.differs)
+		k = s.who;
 	if (team && strcmp(team, k.team) != 0) {
 		fault_set(f, FAULT_DENIED, "/team",
 			  "%s is said, but this directory is %s of team %s", team,
@@ -58,7 +62,9 @@ int home_recall(struct home *h, struct fault *f)
 		return fault_hint(f, "as the operator: --operator; to forget who it is: "
 				     "cadre whoami --forget");
 	}
-	h->who = HOME_BY_PLACE;
+	h->who = s.differs ? HOME_BY_SESSION : HOME_BY_PLACE;
+	h->sure = s.own != 0;
+	h->beside = h->sure ? 0 : s.other;
 	return take(h, k.team, k.agent, k.token, f);
 }
 
@@ -79,17 +85,48 @@ int home_can_keep(struct home *h, struct fault *f)
 	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");
 }
 
+/* Fills in what is to be kept. */
+static int fill(struct home *h, const char *team, const char *agent, const char *token,
+		struct whose *k, struct fault *f)
+{
+	if (home_can_keep(h, f) < 0)
+		return f->code;
+	memcpy(k->place, h->place, sizeof(k->place));
+	if (snprintf(k->team, sizeof(k->team), "%s", team) >= (int)sizeof(k->team) ||
+	    snprintf(k->agent, sizeof(k->agent), "%s", agent) >= (int)sizeof(k->agent) ||
+	    snprintf(k->token, sizeof(k->token), "%s", token) >= (int)sizeof(k->token))
+		return fault_set(f, FAULT_INVALID, "", "names are too long");
+	return 0;
+}
+
 int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
 		   bool over, struct fault *f)
 {
 	struct whose k;
 
-	if (home_can_keep(h, f) < 0)
+	if (fill(h, team, agent, token, &k, f) < 0 ||
+	    whose_write(h->dir, &k, over, f) < 0)
 		return f->code;
-	memcpy(k.place, h->place, sizeof(k.place));
-	if (snprintf(k.team, sizeof(k.team), "%s", team) >= (int)sizeof(k.team) ||
-	    snprintf(k.agent, sizeof(k.agent), "%s", agent) >= (int)sizeof(k.agent) ||
-	    snprintf(k.token, sizeof(k.token), "%s", token) >= (int)sizeof(k.token))
-		return fault_set(f, FAULT_INVALID, "", "names are too long");
-	return whose_write(h->dir, &k, over, f);
+	if (over)
+		whose_session_forget(h->dir, k.place);
+	return 0;
+}
+
+int home_keep_session(struct home *h, const char *team, const char *agent,
+		      const char *token, bool over, struct fault *f)
+{
+	struct whose k;
+
+	return fill(h, team, agent, token, &k, f) < 0
+		       ? f->code
+		       : whose_session_keep(h->dir, &k, over, f);
+}
+
+void home_begin_session(struct home *h)
+{
+	const struct identity *id = &h->identity;
+	struct fault none = { 0 };
+
+	if (h->who == HOME_BY_PLACE && !h->sure && !h->beside)
+		home_keep_session(h, id->team, id->agent, id->token, false, &none);
 }

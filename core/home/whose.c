@@ -155,6 +155,7 @@ int whose_forget(const char *state, const char *place, struct fault *f)
 	struct stat st;
 
 	whose_give_up(state, place);
+	whose_session_forget(state, place);
 	whose_name(place, name);
 	if (snprintf(path, sizeof(path), "%s/%s/%s", state, whose_folder, name) >=
 	    (int)sizeof(path))

@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 
+#include <sys/types.h>
+
 #include "core/base/fault.h"
 
 enum { WHOSE_SUM = 65 };
@@ -63,6 +65,24 @@ int whose_begin(const char *state, const char *place, const char *words,
 void whose_settle(const char *state, struct whose_call *c);
 /* Forgets the calls of a place that no process has settled. */
 void whose_give_up(const char *state, const char *place);
+
+/* The sessions of clients in a place. */
+struct whose_sessions {
+	pid_t own; /* the process that tells this one's session; 0: nothing is kept for it */
+	struct whose who; /* ... which is this agent */
+	bool differs; /* ... and not the place's own */
+	pid_t other; /* of another session, which is the place's own agent; 0: none */
+};
+
+/* Finds those that live in the place of `place`, who is that place's agent. */
+void whose_sessions(const char *state, const struct whose *place,
+		    struct whose_sessions *out);
+/* Keeps who the session is that has started this process, in the place of `k`.  Unless `over`,
+ * another agent that is kept for it is `conflict`.  0 or a fault. */
+int whose_session_keep(const char *state, const struct whose *k, bool over,
+		       struct fault *f);
+/* Forgets who this session is in a place. */
+void whose_session_forget(const char *state, const char *place);
 
 /* Forgets who `place` is, whatever the file holds: 1, 0: nothing was kept, or a fault. */
 int whose_forget(const char *state, const char *place, struct fault *f);

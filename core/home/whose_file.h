@@ -5,12 +5,14 @@
  *     HASH              who a place is; HASH is the place's
  *     HASH.THREAD       such a file, while it is written
  *     HASH.NUMBER.key   a call by which a place is to become an agent's
+ *     HASH.PID.session  who a session of a client is in a place, known by a process of it
  *     HASH.gone         who a directory was that is at its place no more; HASH is the birth's
  */
 #ifndef CORE_HOME_WHOSE_FILE_H
 #define CORE_HOME_WHOSE_FILE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "core/home/whose.h"
 
@@ -47,6 +49,13 @@ const char *whose_file(int dir, const char *name, struct whose *k,
 
 /* Writes the file of k->place. */
 bool whose_put(int dir, const char *name, const struct whose *k, const char *birth);
+
+/* --- sessions (whose_session.c) ------------------------------------------------------- */
+
+/* The process of such a file; 0: it is another one. */
+pid_t whose_session_pid(const char *name);
+/* Reads the file of a process that lives still; false: it counts no more. */
+bool whose_session_lives(int dir, const char *name, struct whose *k);
 
 /* --- directories that are gone, or were moved (whose_moved.c) ------------------------- */
 

@@ -63,7 +63,10 @@ static void sweep_one(int dir, const char *name)
 	struct whose k;
 	bool there;
 
-	if (strchr(name, '.'))
+	if (whose_session_pid(name)) {
+		if (!whose_session_lives(dir, name, &k))
+			unlinkat(dir, name, 0);
+	} else if (strchr(name, '.'))
 		sweep_old(dir, name);
 	else if (!whose_file(dir, name, &k, was, &there) && there &&
 		 (!whose_birth(k.place, now) || strcmp(was, now) != 0))

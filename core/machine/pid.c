@@ -19,13 +19,13 @@ static void read_boot(char boot[40])
 		close(fd);
 }
 
-/* Start time of a living process, and its state as a letter; 0 when the process is gone, or dead
- * and its parent has not noticed. */
-static int64_t read_stat(int64_t pid, char *letter)
+/* Start time of a living process, its state as a letter and its parent; 0 when the process is gone,
+ * or dead and its parent has not noticed. */
+static int64_t read_stat(int64_t pid, char *letter, int64_t *parent)
 {
 	char path[64], stat[1024];
 	const char *s;
-	long long start = 0;
+	long long start = 0, above = 0;
 	char state = 'Z';
 	ssize_t n;
 	int fd;
@@ -40,20 +40,30 @@ static int64_t read_stat(int64_t pid, char *letter)
 	s = strrchr(stat, ')'); /* a name may hold anything */
 	if (!s ||
 	    sscanf(s + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
+		   " %c %lld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u "
 		   "%*d %*d %*d %*d %*d %*d %lld",
-		   &state, &start) != 2 ||
+		   &state, &above, &start) != 3 ||
 	    state == 'Z' || state == 'X')
 		return 0;
 	*letter = state;
+	*parent = above;
 	return start;
 }
 
 static int64_t read_start(int64_t pid)
 {
+	int64_t parent;
 	char ignored;
 
-	return read_stat(pid, &ignored);
+	return read_stat(pid, &ignored, &parent);
+}
+
+int64_t pid_parent(int64_t pid)
+{
+	int64_t parent = 0;
+	char ignored;
+
+	return read_stat(pid, &ignored, &parent) ? parent : 0;
 }
 
 void pid_find(int64_t pid, struct process *process)
@@ -78,8 +88,9 @@ bool pid_alive(const struct process *p)
 bool pid_stopped(const struct process *p)
 {
 	char state = ' ';
+	int64_t parent;
 
-	return pid_alive(p) && read_stat(p->pid, &state) && state == 'T';
+	return pid_alive(p) && read_stat(p->pid, &state, &parent) && state == 'T';
 }
 
 bool pid_rebooted(const struct process *p)

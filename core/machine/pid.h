@@ -12,6 +12,8 @@
 
 /* The process that has this pid now; `start` is 0 when there is none. */
 void pid_find(int64_t pid, struct process *process);
+/* The process that started this one, or has taken it over; 0: there is none. */
+int64_t pid_parent(int64_t pid);
 bool pid_alive(const struct process *process);
 /* Whether a signal has stopped a process that is alive. */
 bool pid_stopped(const struct process *process);

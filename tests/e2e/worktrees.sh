@@ -62,6 +62,14 @@ story beside "$TMPDIR/two" "$TMPDIR/two"
 cd ../two && is 0 '^one of team shop' "$CADRE" whoami
 cd "$main" || exit 1
 
+# Clients that run side by side in one worktree are as many agents, with a host and without.
+for n in 1 2; do
+	git worktree add ../side-$n || bad "no worktree"
+	story clients "$TMPDIR/side-$n" pat-$n quin-$n ray-$n
+	[ "$n" = 2 ] || is 0 up "$CADRE" up
+done
+is 0 "" "$CADRE" down
+
 # The shell of a worktree is the same agent, in its folders too.
 for name in ann ben cid dot eva; do
 	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1

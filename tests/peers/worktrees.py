@@ -11,6 +11,8 @@ to the next one and reads its own mail.  `again`: new sessions are the same agen
 same agent by the same call.  Another worktree does not, whatever idempotency key it says.
 `race`: many sessions of one worktree register at once: one is told that it is kept.
 `together`: sessions of one worktree register at once, without names: each is another agent.
+`clients WORKTREE NAME NAME NAME`: clients of one worktree, each a process with a server and hooks of its
+own, are as many agents, and none is shown the mail of another.
 `renamed OLD NEW`: so do two, then their team is renamed; both go on, also the one that waits.
 Prints what is wrong.
 """
@@ -18,10 +20,11 @@ import json, os, re, subprocess, sys, time
 
 
 class Session:
-    def __init__(self, tree):
+    def __init__(self, tree, by_script=False):
         server = json.load(open(os.path.join(tree, ".mcp.json")))["mcpServers"]["cadre"]
         self.name = os.path.basename(tree)
-        self.p = subprocess.Popen([server["command"], *server["args"]], cwd=tree,
+        words = [server["command"], *server["args"]]
+        self.p = subprocess.Popen(["sh", "-c", '"$@"; exit', "."] + words if by_script else words, cwd=tree,
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.n, self.heard = 0, ""
         self.told = self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
@@ -56,6 +59,51 @@ class Session:
         self.p.wait()
 
 
+class Client:
+    """A client in a process of its own, which runs what it is sent: see play()."""
+    def __init__(self, tree, id, by_script=""):
+        self.p = subprocess.Popen([sys.executable, __file__, "client", tree, id, by_script], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.told = self.hear()
+
+    def hear(self):
+        return json.loads(self.p.stdout.readline())
+
+    def do(self, *what):
+        self.p.stdin.write(json.dumps(what) + "\n")
+        self.p.stdin.flush()
+        return self.hear()
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.wait()
+
+
+def play(tree, id, by_script):
+    """Plays a client: for each line, ["tool", NAME, ARGUMENTS], ["hook", EVENT], ["run", WORDS...] or
+    ["again"], a new server, says what came of it."""
+    session = Session(tree, by_script)
+    say = lambda what: print(json.dumps(what), flush=True)
+    # A shell becomes the last command of its line, unless there is another one behind it.
+    run = lambda line, text: subprocess.run(["sh", "-c", line + ("" if by_script else "; exit")], cwd=tree, input=text,
+                                            capture_output=True, text=True).stdout
+    say(session.told)
+    for line in sys.stdin:
+        verb, *what = json.loads(line)
+        if verb == "tool":
+            say(session.tool(what[0], **what[1]))
+        elif verb == "hook":
+            say(run('exec "$CADRE" hook claude' if by_script else '"$CADRE" hook claude', json.dumps({"session_id": id, "cwd": tree, "hook_event_name": what[0]})))
+        elif verb == "run":
+            say(run('"$CADRE" ' + " ".join(what), ""))
+        else:
+            session.end()
+            session = Session(tree, by_script)
+            say(session.told)
+    session.end()
+    sys.exit()
+
+
 def check(right, *what):
     if not right:
         print(*what)
@@ -75,7 +123,9 @@ def together(sessions):
     return [j["name"] for j in said]
 
 
-sessions = [Session(tree) for tree in sys.argv[2:] if "/" in tree]
+if sys.argv[1] == "client":
+    play(sys.argv[2], sys.argv[3], sys.argv[4])
+sessions = [] if sys.argv[1] == "clients" else [Session(tree) for tree in sys.argv[2:] if "/" in tree]
 nexts = sessions[1:] + sessions[:1]
 if sys.argv[1] == "join":
     for s in sessions:
@@ -118,6 +168,49 @@ elif sys.argv[1] == "beside":
         made = s.tool("task", action="create", title="By " + name)
         shown = s.tool("task", action="show", task=made["task"]["id"] if "task" in made else made["id"])
         check(shown["task"]["created_by"] == name, shown)
+elif sys.argv[1] == "clients":
+    tree, names = sys.argv[2], sys.argv[3:]
+    pat, quin, ray = names
+    send = lambda to, text: subprocess.run([os.environ["CADRE"], "--operator", "--team", "shop", "send", to, text],
+                                           capture_output=True)
+    shown = lambda c, event="UserPromptSubmit": c.do("hook", event)
+    register = lambda c, name: c.do("tool", "agents", {"action": "register", "name": name})
+    first = Client(tree, pat)
+    check("whenever" in register(first, pat).get("you", ""), "the first one is not kept")
+    # Another session is told that it is another one, and that one's mail stays where it belongs.
+    second = Client(tree, quin)
+    check("`%s`" % pat in second.told and "Another session here (process %d)" % first.p.pid in second.told, second.told)
+    send(pat, "for the first alone")
+    told = shown(second, "SessionStart")
+    check("Another session here (process %d) is %s already" % (first.p.pid, pat) in told and "alone" not in told, told)
+    check(shown(second) == "", "the second one is shown mail")
+    check("for the first alone" in shown(first), "the first one is shown nothing")
+    # The second one may be an agent of its own, and stays the first one where that is refused.
+    check(register(second, "ann").get("code") == "conflict", "it is another one's agent")
+    check(second.do("tool", "agents", {"action": "start"}).get("name") == pat, "it is nobody")
+    said = register(second, quin)
+    check("in this session and what its client runs here" in said.get("you", "") and "is %s of" % pat in said["you"], said)
+    check(register(first, "zoe").get("code") == "denied", "the first one is somebody else")
+    third = Client(tree, ray, "by a script")
+    check("you" in register(third, ray), "the third one is nobody")
+    for name in names:
+        send(name, "for %s alone" % name)
+    for name, c in ((ray, third), (quin, second), (pat, first)):
+        check(c is third or c.do("run", "whoami").startswith(name + " of team shop"), name, "is another one in its shell")
+        told = shown(c)
+        check("for %s alone" % name in told and told.count("alone") == 1, name, "is shown:", told)
+    told = second.do("again")
+    check("You are agent `%s`" % quin in told and "Another" not in told, told)
+    # A session is forgotten when its client has ended.
+    check(second.do("run", "whoami", "--json").count('"by":"session"') == 1, "it is not its session")
+    second.end()
+    first.end()
+    fourth = Client(tree, "again-" + pat)
+    send(pat, "for the first again")
+    told = shown(fourth, "SessionStart")
+    check("Another" not in fourth.told + told and "for the first again" in told, told)
+    for c in (third, fourth):
+        c.end()
 elif sys.argv[1] == "killed":
     tree, other = sys.argv[2], sessions[1]
     sessions[0].end()

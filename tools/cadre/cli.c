@@ -15,7 +15,7 @@
 
 void cli_kept(const struct home *h)
 {
-	if (h->who == HOME_BY_PLACE)
+	if (h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION)
 		fprintf(stderr,
 			"note: you are %s of team %s in this directory: cadre whoami, "
 			"--forget to end that; as the operator: --operator\n",
@@ -199,7 +199,8 @@ static int take_options(struct cli *cli, struct fault *f)
 		fault_set(f, FAULT_DENIED, cli->as ? "/as" : "/operator",
 			  "an agent cannot act as another");
 		return fault_hint(f,
-				  cli->home.who == HOME_BY_PLACE
+				  cli->home.who == HOME_BY_PLACE ||
+						  cli->home.who == HOME_BY_SESSION
 					  ? "as the operator, who may: add --operator"
 					  : "only the operator may: without CADRE_AGENT");
 	}

@@ -19,10 +19,16 @@ static const char *why(const struct home *h)
 		[HOME_BY_VARIABLE] = "as CADRE_AGENT says",
 		[HOME_BY_OPTION] = "as you say",
 		[HOME_BY_PLACE] = "as is kept for",
+		[HOME_BY_SESSION] = "as this session of a client is in",
 		[HOME_BY_JOINING] = "since it registered",
 	};
 
 	return words[h->who];
+}
+
+static bool is_kept(const struct home *h)
+{
+	return h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION;
 }
 
 /* An agent that was renamed, or whose team was, is told as it is called now, and kept so. */
@@ -82,15 +88,14 @@ static int forget(struct cli *cli, struct fault *f)
 
 static void tell_json(const struct cli *cli)
 {
-	static const char *const reasons[] = { "default", "variable", "option", "place",
-					       "joined" };
+	static const char *const reasons[] = { "default", "variable", "option",
+					       "place",   "session",  "joined" };
 	const struct home *h = &cli->home;
 	const char *agent = h->identity.agent;
 	json_t *json = json_pack("{ss*,ss*,sb,ss,ss*,ss*}", "agent", agent, "team",
 				 h->identity.team, "operator", !agent, "by",
-				 reasons[h->who], "place",
-				 h->who == HOME_BY_PLACE ? h->place : NULL, "home",
-				 h->dir[0] ? h->dir : NULL);
+				 reasons[h->who], "place", is_kept(h) ? h->place : NULL,
+				 "home", h->dir[0] ? h->dir : NULL);
 
 	print_json(json);
 	json_decref(json);
@@ -100,7 +105,7 @@ static void tell(const struct cli *cli)
 {
 	const struct home *h = &cli->home;
 	const struct identity *id = &h->identity;
-	bool kept = h->who == HOME_BY_PLACE;
+	bool kept = is_kept(h);
 
 	cli_say("%s%s%s, %s%s%s", id->agent ? id->agent : "the operator",
 		id->team ? " of team " : "", id->team ? id->team : "", why(h),

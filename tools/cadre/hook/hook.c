@@ -126,7 +126,10 @@ static int start(const struct hook *h, struct text *text, struct fault *f)
 	if (!who)
 		return f->code;
 	tell_prime(text, who);
-	if (json_integer_value(json_object_get(who, "unread")) && !h->in_turn)
+	if (h->cli->home.beside)
+		tell_beside(text, who, h->cli->home.beside);
+	if (!h->cli->home.beside && json_integer_value(json_object_get(who, "unread")) &&
+	    !h->in_turn)
 		show(h, who, text, f);
 	else
 		write_out(h, text->data, f);
@@ -369,10 +372,12 @@ static int answer(struct hook *h, struct fault *f)
 		return fault_set(f, FAULT_IO, "/session_id",
 				 "where the session began cannot be kept");
 	h->in_turn = getenv("CADRE_TURN") != NULL;
-	if (h->rule->kind == HOOK_START)
+	if (h->rule->kind == HOOK_START) {
+		home_begin_session(&h->cli->home);
 		start(h, &text, f);
-	else if (h->rule->kind == HOOK_TOOL || !h->in_turn)
+	} else if (h->rule->kind == HOOK_TOOL || !(h->in_turn || h->cli->home.beside)) {
 		look(h, &text, f);
+	}
 	text_release(&text);
 	return f->code;
 }

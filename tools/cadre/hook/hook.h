@@ -64,6 +64,8 @@ void form_fill(struct text *out, const struct hook_rule *rule, const char *text)
 /* Appends the brief of an agent, of at most PRIME_BYTES, as agent.start answers. */
 enum { PRIME_BYTES = 1600 };
 void tell_prime(struct text *out, const json_t *start);
+/* Appends that another session, of this process, is the agent already. */
+void tell_beside(struct text *out, const json_t *who, pid_t other);
 /* Appends messages as message.show answers, for `who`, an answer with its name and team. */
 void tell_messages(struct text *out, const json_t *shown, const json_t *who);
 /* Appends that urgent messages wait. */

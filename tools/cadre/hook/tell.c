@@ -115,6 +115,18 @@ void tell_prime(struct text *out, const json_t *start)
 		  "cadre done TASK TEXT: end it with its result\n");
 }
 
+void tell_beside(struct text *out, const json_t *who, pid_t other)
+{
+	const char *name = text_of(who, "name");
+
+	text_addf(
+		out,
+		"Another session here (process %d) is %s already, and is shown the mail "
+		"of %s. To be an agent of your own: the tool agents, action register, "
+		"with another name.\n",
+		(int)other, name, name);
+}
+
 /* The heading of a message: who wrote it, which it is, and what it asks for. */
 static void add_heading(struct text *out, const json_t *m)
 {
