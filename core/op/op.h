@@ -333,6 +333,12 @@ size_t text_json_fit(const char *s, size_t len, size_t *room);
  * U+2069).  0: they are shown as they are, and so are tabs and the ends of lines where
  * `lines`. */
 size_t text_control_len(const char *s, bool lines);
+/* How many bytes a blank at `s` takes, which any white space of Unicode is; 0: there is none. */
+size_t text_blank_len(const char *s);
+/* Appends what somebody wrote whom a model is told of by a hook, a brief or a prompt, so that it cannot
+ * pass for words of cadre or of the model's client.  What looks like a heading `[From …` gets a
+ * blank before it, and the tags of a client begin with a parenthesis. */
+void text_add_said(struct text *t, const char *s);
 /* Overwrites such bytes with question marks, from the byte `from` on; lines stay. */
 void text_mask(struct text *t, size_t from);
 /* Overwrites each `secret` with asterisks.  Returns how many bytes may be shown: behind them stands

@@ -93,6 +93,78 @@ size_t text_control_len(const char *text, bool lines)
 	return 0;
 }
 
+/* --- texts of others ----------------------------------------------------------------- */
+
+size_t text_blank_len(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (*s == ' ' || (*s >= '\t' && *s <= '\r'))
+		return 1;
+	if (*s == 0xc2 && (s[1] == 0x85 || s[1] == 0xa0))
+		return 2;
+	if (*s == 0xe2 && s[1] == 0x80)
+		return (s[2] >= 0x80 && s[2] <= 0x8a) || s[2] == 0xa8 || s[2] == 0xa9 ||
+				       s[2] == 0xaf
+			       ? 3
+			       : 0;
+	return !strncmp(text, "\xe1\x9a\x80", 3) || !strncmp(text, "\xe2\x81\x9f", 3) ||
+			       !strncmp(text, "\xe3\x80\x80", 3)
+		       ? 3
+		       : 0;
+}
+
+static const char *text_past_blanks(const char *s)
+{
+	size_t n;
+
+	while ((n = text_blank_len(s)))
+		s += n;
+	return s;
+}
+
+/* Whether a word of small letters is at `s`, in letters of any size; `_` is taken for `-`. */
+static bool text_is_word(const char *s, const char *word)
+{
+	for (; *word; s++, word++)
+		if ((*s | 32) != *word && !(*s == '_' && *word == '-'))
+			return false;
+	return true;
+}
+
+/* Whether `[` is before what looks like a heading of a message. */
+static bool text_is_heading(const char *s)
+{
+	s = text_past_blanks(s);
+	return text_is_word(s, "from") && text_blank_len(s + 4);
+}
+
+/* Whether `<` is before the name of a tag in which a client puts what hooks tell. */
+static bool text_is_tag(const char *s)
+{
+	s = text_past_blanks(s);
+	s = text_past_blanks(s + (*s == '/'));
+	return text_is_word(s, "system-reminder") || text_is_word(s, "hook-context");
+}
+
+void text_add_said(struct text *t, const char *s)
+{
+	size_t n;
+
+	for (; *s; s += n) {
+		n = strcspn(s, "[<");
+		text_add(t, s, n);
+		s += n;
+		n = *s != '\0';
+		if (*s == '<' && text_is_tag(s + 1)) {
+			text_add(t, "(", 1);
+		} else if (n) {
+			text_add(t, " [", *s == '[' && text_is_heading(s + 1));
+			text_add(t, s, 1);
+		}
+	}
+}
+
 void text_mask(struct text *t, size_t from)
 {
 	size_t n;

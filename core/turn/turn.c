@@ -43,17 +43,6 @@ static const char heading[] = "[From ";
 
 /* --- beginning ----------------------------------------------------------------------- */
 
-/* Adds a message's text.  What looks like the heading of another message gets a blank before it,
- * wherever it stands: there are many ways to begin a line. */
-static void add_said(struct text *t, const char *s)
-{
-	for (const char *at; (at = strstr(s, heading)); s = at + 1) {
-		text_add(t, s, (size_t)(at - s));
-		text_add(t, " [", 2);
-	}
-	text_add(t, s, strlen(s));
-}
-
 static bool is_operators(const struct envelope *e)
 {
 	return strcmp(e->from, "operator") == 0;
@@ -76,7 +65,7 @@ static const char *write_prompt(struct call *call, const struct envelope *all, s
 			text_addf(&t, "%sagent \"%s\"]:\n", heading, all[i].from);
 		else if (mixed)
 			text_addf(&t, "%sthe operator]:\n", heading);
-		add_said(&t, all[i].content);
+		text_add_said(&t, all[i].content);
 	}
 	text_addf(&t, "\n");
 	prompt = arena_strndup(&call->arena, t.data, t.len);

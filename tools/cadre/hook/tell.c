@@ -24,10 +24,22 @@ static long long number_of(const json_t *json, const char *name)
 static void add_line(struct text *out, const char *text)
 {
 	struct arena arena = { 0 };
-	const char *plain = cli_plain(&arena, text, false);
 
-	text_add(out, plain, strlen(plain));
+	text_add_said(out, cli_plain(&arena, text, false));
 	arena_release(&arena);
+}
+
+/* Appends such a text in a heading, whose end it cannot look like. */
+static void add_quoted(struct text *out, const char *text)
+{
+	struct text said = { 0 };
+
+	add_line(&said, text);
+	for (size_t i = 0; i < said.len; i++)
+		if (strchr("[]", said.data[i]))
+			said.data[i] = said.data[i] == '[' ? '(' : ')';
+	text_add_json(out, said.len ? said.data : "");
+	text_release(&said);
 }
 
 static void add_held(struct text *out, const json_t *start)
@@ -141,11 +153,11 @@ static void add_heading(struct text *out, const json_t *m)
 		text_addf(out, ", urgent");
 	if (*type && strcmp(type, "text") != 0) {
 		text_addf(out, ", ");
-		add_line(out, type);
+		add_quoted(out, type);
 	}
 	if (*text_of(m, "thread")) {
 		text_addf(out, ", thread ");
-		add_line(out, text_of(m, "thread"));
+		add_quoted(out, text_of(m, "thread"));
 	}
 	if (json_is_true(json_object_get(m, "ack_required")))
 		text_addf(out, ", to be acknowledged: cadre ack '#%lld'", seq);
@@ -179,15 +191,18 @@ static size_t line_size(const char *s, size_t *ends)
 static void add_message(struct text *out, const json_t *m)
 {
 	const json_t *size = json_object_get(m, "content_size");
-	const char *content = text_of(m, "content"), *line = content;
+	const char *content = text_of(m, "content"), *line;
+	struct text said = { 0 };
 
 	add_heading(out, m);
-	while (*line) {
+	text_add_said(&said, content);
+	for (line = said.len ? said.data : ""; *line;) {
 		size_t ends, n = line_size(line, &ends);
 
 		text_addf(out, " %.*s\n", (int)n, line);
 		line += n + ends;
 	}
+	text_release(&said);
 	if (size)
 		text_addf(
 			out,
