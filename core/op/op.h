@@ -335,6 +335,8 @@ size_t text_json_fit(const char *s, size_t len, size_t *room);
 size_t text_control_len(const char *s, bool lines);
 /* How many bytes a blank at `s` takes, which any white space of Unicode is; 0: there is none. */
 size_t text_blank_len(const char *s);
+/* The first byte behind the blanks at `s`. */
+const char *text_past_blanks(const char *s);
 /* Appends what somebody wrote whom a model is told of by a hook, a brief or a prompt, so that it cannot
  * pass for words of cadre or of the model's client.  What looks like a heading `[From …` gets a
  * blank before it, and the tags of a client begin with a parenthesis. */

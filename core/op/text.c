@@ -114,7 +114,7 @@ size_t text_blank_len(const char *text)
 		       : 0;
 }
 
-static const char *text_past_blanks(const char *s)
+const char *text_past_blanks(const char *s)
 {
 	size_t n;
 

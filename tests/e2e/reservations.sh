@@ -63,6 +63,9 @@ all() { # with a host, or without
 	event apply_patch '{"command":"*** Begin Patch\n \t *** Move to: src/sub/b.c\n*** End Patch"}'; denied codex 'src/sub/b\.c is reserved by coder'
 	event apply_patch '{"command":"*** Begin Patch\n*** Add File: src/new.c\n+*** Update File: src/a.c\n*** Update File: src/b.c\n@@\n-x \\\n*** Move to: src/sub/b.c\n*** End Patch"}'; denied codex 'src/sub/b\.c is reserved by coder'
 	event apply_patch '{"command":"*** Begin Patch\n*** Add File: src/new.c\n+*** Update File: src/a.c\n*** End Patch"}'; free codex
+	for blank in ' ' '\t' '\u00a0 ' '\u2003'; do
+		event apply_patch "{\"command\":\"*** Begin Patch\n${blank}*** Update File: ${blank}src/a.c${blank}\n@@\n\"}"; denied codex 'src/a\.c is reserved by coder'
+	done
 	event=BeforeTool; event write_file '{"file_path":"src/a.c","content":"x"}'; denied gemini '^\{"decision":"deny","reason":"cadre: src/a\.c'
 	event=preToolUse; event Write '{"file_path":"src/a.c"}'; denied cursor '^\{"permission":"deny","user_message":"cadre: src/a\.c.*"agent_message":"cadre'
 	event=tool.execute.before; event edit '{"filePath":"src/a.c"}'; denied opencode '^\{"deny":"cadre: src/a\.c'

@@ -111,39 +111,53 @@ static json_t *load_text(const char *quoted, size_t n)
 	return text;
 }
 
-/* Keeps `word`, without its first `skip` bytes, as a file that the tool is about to write. */
-static void keep_path(struct scan *s, size_t skip)
+/* The text that `word` holds. */
+static json_t *word_text(struct scan *s)
 {
-	json_t *text;
-
-	s->word[s->n] = '"';
-	s->word[skip] = '"'; /* in the place of the last byte before */
-	text = load_text(s->word + skip, s->n + 1 - skip);
-	if (text && json_array_size(s->out->paths) < HOOK_FILES)
-		json_array_append(s->out->paths, text);
-	json_decref(text);
+	memmove(s->word + 1, s->word, s->n);
+	s->word[0] = s->word[s->n + 1] = '"';
+	return load_text(s->word, s->n + 2);
 }
 
-/* Keeps the file that a line of a patch names. */
+/* Keeps a file that the tool is about to write; the name is taken over. */
+static void keep_path(struct scan *s, json_t *name)
+{
+	if (name && json_array_size(s->out->paths) < HOOK_FILES)
+		json_array_append(s->out->paths, name);
+	json_decref(name);
+}
+
+/* A name without the blanks around it. */
+static json_t *trim(const char *name)
+{
+	const char *at = name = text_past_blanks(name), *end = name;
+
+	while (*at) {
+		const size_t blank = text_blank_len(at);
+
+		at += blank ? blank : 1;
+		end = blank ? end : at;
+	}
+	return json_stringn(name, (size_t)(end - name));
+}
+
+/* Keeps the file that a line of a patch names.  Blanks around a heading and its name count for nothing,
+ * as Codex takes them. */
 static void keep_heading(struct scan *s)
 {
 	static const char *const headings[] = { "*** Add File: ", "*** Update File: ",
 						"*** Delete File: ", "*** Move to: " };
-	size_t blank = 0;
+	json_t *text;
+	const char *line;
 
-	/* Codex takes a heading that has blanks before it. */
-	while (blank + 1 < s->n &&
-	       (s->word[blank] == ' ' || !memcmp(s->word + blank, "\\t", 2)))
-		blank += s->word[blank] == ' ' ? 1 : 2;
-	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++) {
-		size_t n = strlen(headings[i]);
-
-		if (s->n > blank + n && s->n < sizeof(s->word) - 1 &&
-		    !memcmp(s->word + blank, headings[i], n)) {
-			keep_path(s, blank + n - 1);
-			return;
-		}
-	}
+	if (s->n > sizeof(s->word) - 2 || !memmem(s->word, s->n, "*** ", 4) ||
+	    !(text = word_text(s)))
+		return;
+	line = text_past_blanks(json_string_value(text));
+	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
+		if (!strncmp(line, headings[i], strlen(headings[i])))
+			keep_path(s, trim(line + strlen(headings[i])));
+	json_decref(text);
 }
 
 /* A text among the arguments of a tool. */
@@ -158,10 +172,8 @@ static void end_argument(struct scan *s)
 		memcpy(s->argument, s->word, s->n);
 		s->argument[s->n] = '\0';
 	} else if (s->argued && is_among(s->argument, paths) &&
-		   s->n < sizeof(s->word) - 2) {
-		memmove(s->word + 1, s->word, s->n);
-		s->n++;
-		keep_path(s, 0);
+		   s->n <= sizeof(s->word) - 2) {
+		keep_path(s, word_text(s));
 	}
 }
 
@@ -188,8 +200,6 @@ static void in_text(struct scan *s, char c)
 	}
 	if (s->patch && s->escaped && c == 'n') { /* the end of a line */
 		s->n -= s->n < sizeof(s->word);
-		if (s->n >= 2 && !memcmp(s->word + s->n - 2, "\\r", 2))
-			s->n -= 2;
 		keep_heading(s);
 		s->n = 0;
 		s->escaped = false;
