@@ -11,12 +11,27 @@
 #include "core/home/whose.h"
 #include "core/reservation/glob.h"
 
+/* The top of the worktree around a folder, of a submodule that of the repository that it is in. */
+static void find_place(const char *here, char top[4096])
+{
+	char own[4096], around[4096], git[4096], above[4096];
+
+	whose_place_of(here, top);
+	while (tree_git(top, git) && realpath(git, own) && paths_join(above, top, "") &&
+	       paths_up(above)) {
+		whose_place_of(above, around);
+		if (!tree_has_module(around, own))
+			return;
+		memcpy(top, around, sizeof(around));
+	}
+}
+
 static void find_top(const struct home *h, const char *here, char top[4096])
 {
 	char folder[4096];
 	size_t n;
 
-	whose_place_of(here, top);
+	find_place(here, top);
 	if (whose_is_top(top) || !h->found || !h->dir[0])
 		return;
 	snprintf(folder, sizeof(folder), "%s", h->dir);
@@ -49,17 +64,31 @@ bool project_at(struct project *p, const struct home *h, const char *at)
 	return true;
 }
 
-/* Resolves links in as much of a path as there is. */
-static bool resolve(const char *path, char out[4096])
+/* Resolves links in as much of a path as there is: that much, and all of it. */
+static bool resolve(const char *path, char there[4096], char out[4096])
 {
-	char there[4096], real[PATH_MAX];
+	char real[PATH_MAX];
+	size_t n;
 
-	snprintf(there, sizeof(there), "%s", path);
-	while (!realpath(there, real))
+	snprintf(there, 4096, "%s", path);
+	while (!realpath(there, real)) {
+		for (n = strlen(there); n > 1 && there[n - 1] == '/';)
+			there[--n] = '\0';
 		if (!paths_up(there))
 			return false;
+	}
 	path += strlen(there);
+	memcpy(there, real, strlen(real) + 1);
 	return paths_join(out, real, path + strspn(path, "/"));
+}
+
+/* The top from which a file is told: that of the innermost worktree around it, if this is one of the
+ * project's repository. */
+static void top_of(const struct project *p, const char *there, char top[4096])
+{
+	find_place(there, top);
+	if (!whose_is_top(top) || !strcmp(top, p->top) || !tree_same(top, p->top))
+		memcpy(top, p->top, sizeof(p->top));
 }
 
 static bool find_whole(const struct project *p, const char *given, char whole[4096])
@@ -70,17 +99,20 @@ static bool find_whole(const struct project *p, const char *given, char whole[40
 
 bool project_path(const struct project *p, const char *given, char out[4096])
 {
-	char whole[4096], real[4096];
+	char whole[4096], real[4096], there[4096], top[4096];
 
-	return find_whole(p, given, whole) &&
-	       (!glob_tidy(whole, p->top, out) ||
-		(resolve(whole, real) && !glob_tidy(real, p->top, out)));
+	if (!find_whole(p, given, whole) || !resolve(whole, there, real))
+		return false;
+	top_of(p, there, top);
+	return !glob_tidy(whole, top, out) || !glob_tidy(real, top, out);
 }
 
 bool project_path_led(const struct project *p, const char *given, char out[4096])
 {
-	char whole[4096], real[4096], top[4096];
+	char whole[4096], real[4096], there[4096], top[4096];
 
-	return find_whole(p, given, whole) && resolve(p->top, top) &&
-	       resolve(whole, real) && !glob_tidy(real, top, out);
+	if (!find_whole(p, given, whole) || !resolve(whole, there, real))
+		return false;
+	top_of(p, there, whole);
+	return resolve(whole, there, top) && !glob_tidy(real, top, out);
 }

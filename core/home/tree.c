@@ -77,6 +77,15 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
+bool tree_has_module(const char *top, const char *git)
+{
+	char own[4096], modules[4096];
+
+	return (follow_git(top, own) ||
+		(paths_join(modules, top, ".git") && realpath(modules, own))) &&
+	       paths_join(modules, own, "modules") && is_below(git, modules);
+}
+
 static bool counts(const char *dir)
 {
 	char state[4096];

@@ -23,6 +23,10 @@ bool tree_git(const char *dir, char out[4096]);
 /* Whether the tops of two worktrees are of one repository. */
 bool tree_same(const char *a, const char *b);
 
+/* Whether git's own folder of a repository, without links, is that of a submodule of the worktree
+ * whose top this is. */
+bool tree_has_module(const char *top, const char *git);
+
 enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
 
 /* Whether `dir` is the top of a worktree, and in `root` the folder whose `.cadre` it

@@ -146,6 +146,48 @@ all
 cadre up >/dev/null || bad "up"
 all
 
+# Whatever makes a commit is refused, where git has a hook for it.
+cp "$work/.git/hooks/pre-commit" "$TMPDIR/guard"
+for name in pre-merge-commit pre-applypatch prepare-commit-msg; do cp "$TMPDIR/guard" "$work/.git/hooks/$name"; done
+is 0 . at . coder cadre reserve src/a.c lib/a.c sub
+git -C "$work" reset -q --hard && git -C "$work" checkout -q -b side && echo side >"$work/src/a.c" || bad "git"
+git -C "$work" commit -q -a -m side && git -C "$work" checkout -q - || bad "git"
+commits() { # STATUS COMMAND: git's, by tester
+	is $1 'src/a.c is reserved by coder' at . tester git $2
+	git -C "$work" reset -q --hard
+	git -C "$work" am --abort >/dev/null 2>&1
+}
+git -C "$work" format-patch -q -1 side -o "$TMPDIR"
+commits 1 "merge --no-ff -m m side"
+commits 128 "cherry-pick side"
+commits 128 "revert --no-edit HEAD"
+commits 1 "am $TMPDIR/0001-side.patch"
+rm "$work"/.git/hooks/pre-[ma]* "$work/.git/hooks/prepare-commit-msg"
+
+# A submodule is a part of the worktree: its files are told from there, and so is its own new commit.
+git init -q "$TMPDIR/lib" && (cd "$TMPDIR/lib" && : >a.c && git add . && git -c user.name=a -c user.email=a@b commit -q -m a) || bad "git"
+git -C "$work" -c protocol.file.allow=always submodule --quiet add "$TMPDIR/lib" lib && git -C "$work" commit -q -m lib || bad "submodule"
+git -C "$work/lib" config user.email a@b && git -C "$work/lib" config user.name a
+cp "$TMPDIR/guard" "$work/.git/modules/lib/hooks/pre-commit"
+is 0 'lib/b\.c' at lib coder cadre reserve b.c
+event() { printf '{"session_id":"lib","cwd":"%s","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"%s"}}' "$1" "$2" >"$TMPDIR/event"; }
+event "$work/lib" a.c; denied claude 'lib/a\.c is reserved by coder'
+event "$work/lib" src/a.c; free claude
+echo 1 >"$work/lib/a.c"
+is 1 'lib/a.c is reserved by coder' at lib tester git commit -a -m a
+is 0 . at lib coder git commit -a -m a
+is 0 . at . coder cadre reserve lib
+git -C "$work" config -f .gitmodules submodule.lib.ignore all
+git -C "$work" add -f lib
+is 1 'lib is reserved by coder' at . tester git commit -m lib
+# A worktree within another one tells its files as its own.
+git -C "$work" reset -q --hard && git -C "$work" worktree add -q inner 2>/dev/null || bad "worktree"
+is 0 'src/y\.c' at . coder cadre reserve inner/src/y.c
+event "$work" "$work/inner/src/y.c"; denied claude 'src/y\.c is reserved by coder'
+event "$work/inner" "$work/src/y.c"; denied claude 'src/y\.c is reserved by coder'
+event "$work" "$work/inner/y.c"; free claude
+is 0 . at . coder cadre unreserve
+
 # A reservation ends by itself, and the host says so.
 is 0 . at . coder cadre reserve short --ttl 5
 is 0 'reservation.lapsed.*short' cadre events --team crew --kind reservation.lapsed --wait-seconds "$(bound)"

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/home/paths.h"
+#include "core/home/project.h"
+#include "core/home/whose.h"
 #include "core/reservation/glob.h"
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
@@ -40,20 +43,42 @@ static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 	return rc;
 }
 
+/* The folder from whose top git tells paths, as the project calls it: "" but in a submodule.  git runs
+ * its hooks at that top. */
+static void find_prefix(const struct cli *cli, char out[4096])
+{
+	struct project p;
+
+	if (!project_here(&p, &cli->home) || !whose_is_top(p.here) ||
+	    !project_path(&p, p.here, out))
+		*out = '\0';
+}
+
+static void add_below(json_t *paths, const char *prefix, const char *path)
+{
+	char whole[4096];
+
+	if (!*prefix)
+		add_path(paths, path);
+	else if (paths_join(whole, prefix, path))
+		add_path(paths, whole);
+}
+
 /* Asks for all paths that git prints: how many of these questions were refused, or a
  * fault. */
 static int ask_all(struct cli *cli, FILE *git, struct fault *f)
 {
 	json_t *paths = json_array();
-	char *path = NULL;
+	char *path = NULL, prefix[4096];
 	int refused = 0, rc = 0;
 	bool over = false;
 	size_t room = 0;
 
+	find_prefix(cli, prefix);
 	while (!over && rc >= 0) {
 		over = getdelim(&path, &room, '\0', git) <= 0;
 		if (!over)
-			add_path(paths, path);
+			add_below(paths, prefix, path);
 		if (json_array_size(paths) < (over ? 1 : HOOK_PATHS))
 			continue;
 		rc = refuses(cli, json_incref(paths), f);
@@ -73,7 +98,9 @@ int guard_commit(struct cli *cli)
 
 	if (cli_client(cli, HOME_WRITE, &f) < 0 || !cli->home.identity.agent)
 		return 0;
-	git = popen("git diff --cached --name-only --no-renames --no-relative -z", "r");
+	git = popen("git diff --cached --name-only --no-renames --no-relative "
+		    "--ignore-submodules=none -z",
+		    "r");
 	if (!git)
 		return 0;
 	rc = ask_all(cli, git, &f);
