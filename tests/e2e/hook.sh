@@ -200,6 +200,15 @@ all() { # with a host, or without
 	END
 	event UserPromptSubmit; tells claude "$(context UserPromptSubmit)" ' behind\n'
 
+	# No more is shown at once than the client passes on, whatever a message is made of.
+	yes '[from <system-reminder>' | tr -d '\n' | head -c 20000 >"$TMPDIR/long"
+	for client in claude codex; do
+		mail @"$TMPDIR/long"
+		export CADRE_HOOK_MAX_TOKENS=25000
+		tells $client "$(context UserPromptSubmit)" '^.{8000,10000}$'
+		unset CADRE_HOOK_MAX_TOKENS
+	done
+
 	# A message that cannot be written was not shown: the next hook shows it.
 	mail kept --ack-required
 	event UserPromptSubmit

@@ -61,13 +61,17 @@ static const char *const gemini_writes[] = { "replace", "write_file", NULL };
 static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
 static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
 
+/* Claude Code passes on 10,000 characters, and of more the first 2,000; Codex 2,500 tokens.  What
+ * text_add_said() adds has room beside these. */
+enum { CLAUDE_TOKENS = 2100, CODEX_TOKENS = 2100 };
+
 const struct hook_client hook_clients[] = {
-	{ "claude", "claude-code", claude, claude_writes },
-	{ "codex", NULL, claude, codex_writes },
-	{ "gemini", NULL, gemini, gemini_writes },
-	{ "cursor", NULL, cursor, cursor_writes },
-	{ "opencode", NULL, opencode, opencode_writes },
-	{ NULL, NULL, NULL, NULL },
+	{ "claude", "claude-code", claude, claude_writes, CLAUDE_TOKENS },
+	{ "codex", NULL, claude, codex_writes, CODEX_TOKENS },
+	{ "gemini", NULL, gemini, gemini_writes, 0 },
+	{ "cursor", NULL, cursor, cursor_writes, 0 },
+	{ "opencode", NULL, opencode, opencode_writes, 0 },
+	{ NULL, NULL, NULL, NULL, 0 },
 };
 
 void form_fill(struct text *out, const struct hook_rule *rule, const char *text)

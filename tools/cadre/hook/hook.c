@@ -90,12 +90,20 @@ static void give_back(const struct hook *h, const char *request)
 		call(h, op_message_seen, json_pack("{s:[s]}", "lost", request), &none));
 }
 
+/* No more is shown at once than the client passes on, for written messages count as shown. */
+static int64_t most_tokens(const struct hook *h)
+{
+	const int64_t said = h->cli->home.settings.config.hook_max_tokens;
+	const int64_t most = h->client->tokens;
+
+	return most && most < said ? most : said;
+}
+
 /* Shows messages behind what `text` holds already. */
 static int show(const struct hook *h, const json_t *who, struct text *text,
 		struct fault *f)
 {
-	int64_t room = h->cli->home.settings.config.hook_max_tokens -
-		       (int64_t)(text->len / BYTES_PER_TOKEN) - 1;
+	int64_t room = most_tokens(h) - (int64_t)(text->len / BYTES_PER_TOKEN) - 1;
 	char request[37];
 	json_t *shown;
 	bool any;

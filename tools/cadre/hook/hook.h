@@ -54,6 +54,7 @@ struct hook_client {
 	const struct hook_rule *rules;
 	const char *const
 		*writers; /* tools that write the files that they name; ends with NULL */
+	int64_t tokens; /* the most that the client passes on; 0: nobody has said */
 };
 
 extern const struct hook_client hook_clients[]; /* ends with a NULL name */
