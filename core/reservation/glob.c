@@ -95,14 +95,25 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 	return NULL;
 }
 
+/* Whether braces would mean several names to a shell; others are part of a name. */
+static bool has_choice(const char *glob)
+{
+	const char *open = strchr(glob, '{'), *close = strrchr(glob, '}');
+	size_t n = open && close > open ? (size_t)(close - open) : 0;
+
+	return n && (memchr(open, ',', n) || memmem(open, n, "..", 2));
+}
+
 const char *glob_fault(const char *glob)
 {
 	if (!*glob)
 		return "it is the whole project, which is `**`";
 	if (strlen(glob) > GLOB_BYTES)
 		return "it is longer than 255 bytes";
-	if (strpbrk(glob, "{}\\"))
-		return "`{`, `}` and `\\` mean nothing here: name each glob by itself";
+	if (has_choice(glob))
+		return "`{a,b}` means nothing here: name each glob by itself";
+	if (strchr(glob, '\\'))
+		return "`\\` means nothing here, and no name with it can be held";
 	return NULL;
 }
 

@@ -180,6 +180,10 @@ is 0 . at . coder cadre reserve lib
 git -C "$work" config -f .gitmodules submodule.lib.ignore all
 git -C "$work" add -f lib
 is 1 'lib is reserved by coder' at . tester git commit -m lib
+# Braces are a part of a name.
+is 0 'routes/{-\$lang}' at . coder cadre reserve 'routes/{-$lang}/index.tsx'
+event "$work" 'routes/{-$lang}/index.tsx'; denied claude 'index\.tsx is reserved by coder'
+is 2 'name each glob by itself' at . coder cadre reserve '*.{c,h}'
 # A worktree within another one tells its files as its own.
 git -C "$work" reset -q --hard && git -C "$work" worktree add -q inner 2>/dev/null || bad "worktree"
 is 0 'src/y\.c' at . coder cadre reserve inner/src/y.c

@@ -231,6 +231,9 @@ static void test_tidy(void **state)
 	assert_non_null(glob_fault(big));
 	assert_non_null(glob_fault(""));
 	assert_non_null(glob_fault("*.{c,h}"));
+	assert_non_null(glob_fault("x{1..3}"));
+	assert_non_null(glob_fault("a\\b"));
+	assert_null(glob_fault("routes/{-$lang}/{{x}}/a,b"));
 	assert_null(glob_fault("[a].c"));
 }
 
