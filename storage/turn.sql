@@ -89,12 +89,12 @@ WHERE u.state IN {turn_state.open} AND u.state = {turn_state.queued} AND w.host 
 	AND (SELECT count(*) FROM turn o WHERE o.state IN {turn_state.open}
 		AND o.state = {turn_state.streaming} AND o.host = :host) < :most
 ORDER BY (SELECT count(*) FROM turn o WHERE o.state IN {turn_state.open}
-	AND o.state = {turn_state.streaming} AND o.team = u.team), u.queued_at, u.id
+	AND o.state = {turn_state.streaming} AND o.team = u.team), u.id
 LIMIT 1;
 
 -- name: turn_begin
 UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :request,
-	host = :host, command = :command
+	host = :host, command = :command, newest = (SELECT coalesce(max(id), 0) FROM message)
 WHERE id = :id AND state = {turn_state.queued};
 
 -- name: turn_chain
@@ -134,8 +134,8 @@ WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.ho
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
 		OR NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent)
 		OR (:interject <> {interject.never} AND t.stopped_at IS NULL
-			AND EXISTS (SELECT 1 FROM inbox d JOIN message m ON m.id = d.message
-			WHERE d.agent = u.agent AND m.at >= u.started_at AND m.chain < :chain
+			AND EXISTS (SELECT 1 FROM delivery d JOIN message m ON m.id = d.message
+			WHERE d.agent = u.agent AND d.message > u.newest AND m.chain < :chain
 			AND ((SELECT stopped FROM runner r WHERE r.agent = u.agent) < :patience
 				OR m.sender IN (SELECT s.id FROM agent s WHERE s.id = m.sender
 					AND (s.kind = {agent_kind.operator} OR s.role = 'lead' OR s.name = 'lead')))
