@@ -47,7 +47,7 @@ static int tell_copies(struct call *call, const struct event_replay_in *in, int6
 	if (rc < 0)
 		return rc;
 	sql_query(call, &q, replay_copies, .team = call->caller.team, .until = in->until,
-		  .at = out->at, .first = mail.first ? mail.first : INT64_MAX,
+		  .earliest = mail.earliest, .first = mail.first ? mail.first : INT64_MAX,
 		  .next = mail.next, .skip = skip, .limit = limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct past_copy c = { .seq = r.message,

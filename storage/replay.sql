@@ -43,18 +43,20 @@ FROM (SELECT k.id, k.number, k.title, k.state, k.owner,
 ORDER BY t.number LIMIT :limit OFFSET :skip;
 
 -- name: replay_mail
--- int: first next
+-- int: first next earliest
 -- The first message of whose sending the log tells, and the first one that was sent behind `until`:
--- messages are numbered in the order in which they were sent.  0: none.
+-- messages are numbered in the order in which they were sent.  0: none.  And the earliest time of an
+-- event from `until` on, for the clock may have been put back since.
 -- scan ok: from either place on, until one is there
 SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sent} ORDER BY f.seq LIMIT 1), 0) AS first,
-	coalesce((SELECT n.subject FROM event n WHERE n.kind = {event.message_sent} AND n.seq > :until ORDER BY n.seq LIMIT 1), 0) AS next;
+	coalesce((SELECT n.subject FROM event n WHERE n.kind = {event.message_sent} AND n.seq > :until ORDER BY n.seq LIMIT 1), 0) AS next,
+	coalesce((SELECT min(e.at) FROM event e WHERE e.seq >= :until), 0) AS earliest;
 
 -- name: replay_copies
 -- text: to_name from_name
 -- Copies that lay in inboxes, by recipient and number.  A copy that is told of for the first time
 -- as one that waits again came only then: late, or from a member who left, and where it lay
--- before that is not known.  Copies that were done with before (:at) are passed over early.
+-- before that is not known.  Copies that were done with before (:earliest) are passed over early.
 -- scan ok: the log and all copies, once, for somebody who asks
 WITH told (message, agent, last, later) AS (
 	SELECT e.subject, e.target, max(CASE WHEN e.seq <= :until THEN e.seq END), min(CASE WHEN e.seq > :until THEN e.seq END)
@@ -62,13 +64,13 @@ WITH told (message, agent, last, later) AS (
 		LEFT JOIN delivery d ON d.message = e.subject AND d.agent = e.target
 	WHERE r.team = :team AND e.kind BETWEEN {events.message}
 		AND e.kind IN {event.message_notified message_fetched message_acked message_dropped message_expired message_dead message_requeued message_delayed}
-		AND (d.message IS NULL OR d.state IN {delivery_state.open} OR d.done_at >= :at)
+		AND (d.message IS NULL OR d.state IN {delivery_state.open} OR d.done_at >= :earliest)
 	GROUP BY e.subject, e.target),
 left_at (agent, seq) AS (
 	SELECT e.subject, max(e.seq) FROM event e WHERE e.kind = {event.agent_removed} AND e.team = :team GROUP BY e.subject),
 copy (message, agent) AS (
 	SELECT d.message, d.agent FROM delivery d JOIN agent r ON r.id = d.agent
-	WHERE r.team = :team AND d.lane IN {delivery_lane.mail} AND (d.state IN {delivery_state.open} OR d.done_at >= :at)
+	WHERE r.team = :team AND d.lane IN {delivery_lane.mail} AND (d.state IN {delivery_state.open} OR d.done_at >= :earliest)
 	UNION SELECT message, agent FROM told)
 SELECT c.message, r.name AS to_name, s.name AS from_name,
 	CAST(d.message IS NOT NULL AND (l.seq IS NOT NULL OR t.later IS NULL OR c.message >= :first) AS INTEGER) AS known,
