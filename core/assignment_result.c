@@ -140,6 +140,7 @@ static int gather_unseen(struct call *call, const struct collecting *c,
 		return 0;
 	sql_query(call, &q, results_unseen, .agent = c->agent->id,
 		  .since = call->now - RESULT_REPEAT_MS, .session = c->session,
+		  .now = call->now,
 		  .lapsed = call->now - call->settings->config.inbox_lease_seconds * 1000,
 		  .limit = ANSWER_RESULTS);
 	return gather(call, &q, g);

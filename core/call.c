@@ -325,6 +325,13 @@ static int check_may(struct call *call)
 /* Last activity is kept to half a minute: most calls need not write it. */
 enum { TOUCH_MS = 30000 };
 
+/* A time that is to come is of a clock that was put back since. */
+static bool was_touched(const struct call *call)
+{
+	return call->caller.active_at >= call->now - TOUCH_MS &&
+	       call->caller.active_at <= call->now;
+}
+
 /* Every write by an agent also records its activity and renews those of its leases of
  * which under half is left (for the operator: his own claims); reservations with the activity.
  * A read cannot write: it sets call->renew instead. */
@@ -348,8 +355,7 @@ static int keep_alive(struct call *call)
 	if (rc > 0 && due.at && due.at < call->now)
 		rc = sql_run(call, lease_renew, .agent = call->caller.agent,
 			     .now = call->now);
-	if (rc < 0 ||
-	    (call->identity.agent && call->caller.active_at >= call->now - TOUCH_MS))
+	if (rc < 0 || (call->identity.agent && was_touched(call)))
 		return rc;
 	rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
 		     .generation = call->caller.generation, .now = call->now);

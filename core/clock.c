@@ -8,9 +8,30 @@
 #include "core/reservation/reservation.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
+#include "core/turn/turn.h"
 
 /* The most rows that one turn changes, so that writers wait for milliseconds only. */
 enum { SLICE = 200 };
+
+static int move_by_leap(struct call *call, int64_t ms, int64_t since)
+{
+	int rc;
+
+	if (!ms)
+		return 0;
+	rc = sql_run(call, life_leap, .leap_ms = ms, .since = since);
+	if (rc >= 0)
+		rc = sql_run(call, life_leap_waiting, .leap_ms = ms, .since = since);
+	if (rc >= 0)
+		rc = sql_run(call, ack_leap, .leap_ms = ms);
+	if (rc >= 0)
+		rc = sql_run(call, delayed_leap, .leap_ms = ms);
+	if (rc >= 0)
+		rc = sql_run(call, runner_leap, .leap_ms = ms);
+	if (rc >= 0)
+		rc = sql_run(call, budget_leap, .leap_ms = ms);
+	return rc < 0 ? rc : 0;
+}
 
 static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 {
@@ -18,7 +39,7 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 	struct host_elsewhere_row other = { 0 };
 	int rc = 0;
 
-	if (!in->gap_ms)
+	if (!in->gap_ms && !in->leap_ms)
 		return 0;
 	if (in->gap_ms > 0)
 		rc = sql_row(call, host_elsewhere, &other,
@@ -38,10 +59,8 @@ static int move_by_gap(struct call *call, const struct clock_tick_in *in)
 		rc = sql_run(call, assignment_gap, .gap_ms = in->gap_ms,
 			     .gap_since = since);
 	if (rc >= 0)
-		rc = sql_run(call, delayed_gap, .gap_ms = in->gap_ms);
-	if (rc >= 0)
 		rc = sql_run(call, daemon_gap, .gap_ms = in->gap_ms, .gap_since = since);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : move_by_leap(call, in->leap_ms, since);
 }
 
 /* Moves times of the future to now: the clock may have been put back while no host
@@ -59,6 +78,14 @@ static int move_from_future(struct call *call)
 	if (rc >= 0)
 		rc = sql_run(call, delayed_from_future, .now = call->now,
 			     .latest = call->now + PAIR_DELAY_MOST_MS);
+	if (rc >= 0)
+		rc = sql_run(call, runner_from_future, .now = call->now,
+			     .latest = call->now + TURN_RETRY_MOST_MS,
+			     .end = call->now + TURN_LIMIT_MOST_MS);
+	if (rc >= 0)
+		rc = sql_run(call, runner_hour_from_future, .now = call->now);
+	if (rc >= 0)
+		rc = sql_run(call, budget_from_future, .now = call->now);
 	if (rc >= 0)
 		rc = sql_run(call, daemon_from_future, .now = call->now);
 	return rc < 0 ? rc : 0;

@@ -39,9 +39,10 @@ WHERE i.assignments > 0 AND a.gone = 0 AND t.stopped_at IS NULL AND a.status NOT
 -- name: assignment_gap
 -- scan ok: open ones, along their index
 -- During the gap no guest could report that a command had ended: each counts as begun later
--- by the gap.
+-- by the gap.  Those of a stopped team do so at its thaw.
 UPDATE assignment SET started_at = started_at + :gap_ms
-WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000;
+WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000
+	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);
 
 -- name: daemon_gap
 -- scan ok: agents, few
@@ -53,7 +54,8 @@ WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0)
 -- scan ok: open ones, along their index
 -- A command that began then began now.
 UPDATE assignment SET started_at = :now
-WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at > :now;
+WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at > :now
+	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);
 
 -- name: daemon_from_future
 -- scan ok: agents, few
@@ -243,13 +245,14 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- row: result_line
 -- text: agent_name stdout stderr
 -- Results that an answer collected which did not arrive: the session that collected them
--- may have them at once, other sessions of the sender when a lease would be over.
+-- may have them at once, other sessions of the sender when a lease would be over, or where the
+-- clock was put back since.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
 WHERE message IN (SELECT message FROM result
 		WHERE sender = :agent AND seen = 0 AND collected_at > :since
-			AND (session = :session OR collected_at <= :lapsed)
+			AND (session = :session OR collected_at <= :lapsed OR collected_at > :now)
 	UNION ALL SELECT message FROM result
 		WHERE agent = :agent AND seen = 0 AND collected_at > :since
 			AND session = :session)

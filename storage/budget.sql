@@ -125,3 +125,14 @@ WHERE b.since IS NOT NULL ORDER BY b.since NULLS FIRST;
 
 -- name: budget_tell
 UPDATE budget SET told = :told WHERE team = :team AND kind = :kind;
+
+-- name: budget_leap
+-- Time that is only the clock's is not spent.
+UPDATE budget SET since = since + :leap_ms WHERE since IS NOT NULL;
+
+-- name: budget_from_future
+-- A clock that was put back since does not give back what was spent, as far as the newest event
+-- tells.
+UPDATE budget SET since = :now, used = used + coalesce((SELECT (e.at - budget.since) / 1000
+	FROM event e WHERE e.seq = (SELECT max(seq) FROM event) AND e.at > budget.since), 0)
+WHERE since > :now;

@@ -115,7 +115,7 @@ DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args
 
 -- name: agent_touch
 -- late
-UPDATE agent SET active_at = :now WHERE id = :agent AND active_at < :now;
+UPDATE agent SET active_at = :now WHERE id = :agent AND active_at <> :now;
 
 -- name: lease_renew
 -- Any call of an owner renews those of his live leases of which under half is left.

@@ -73,6 +73,19 @@ UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN 
 -- scan ok: few
 SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 
+-- name: clock_is_back
+-- scan ok: claims, reservations and budgets of time, few, where the clock was put back
+-- Whether the clock was put back since the newest event, and something was granted at a time that
+-- is to come: each _from_future ends that for its rows, and so for this.
+SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
+	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
+	OR EXISTS (SELECT 1 FROM task
+		WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms AND lease_until < :far)
+	OR EXISTS (SELECT 1 FROM delivery WHERE due_at IS NOT NULL AND state IN {delivery_state.open}
+		AND state = {delivery_state.fetched} AND fetched_at > :now AND due_at < :far)
+	OR EXISTS (SELECT 1 FROM delayed WHERE due_at > :latest)
+	OR EXISTS (SELECT 1 FROM budget WHERE since > :now)) AS so;
+
 -- name: state_alive
 -- The host still runs: a time without any host, from now on, is a gap.
 UPDATE host SET alive_at = :now WHERE id = :host;

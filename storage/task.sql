@@ -482,13 +482,15 @@ WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
 -- The same for a message that was handed out then.
 UPDATE delivery SET due_at = due_at - (fetched_at - :now), fetched_at = :now
 WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
-	AND fetched_at > :now;
+	AND fetched_at > :now
+	AND NOT EXISTS (SELECT 1 FROM agent a JOIN team t ON t.id = a.team
+		WHERE a.id = delivery.agent AND t.stopped_at IS NOT NULL);
 
--- name: delayed_gap
+-- name: delayed_leap
 -- scan ok: the few that are delayed
--- A delayed message comes at its time whatever gap there was, but a clock that was put back
--- takes that time along.
-UPDATE delayed SET due_at = due_at + :gap_ms WHERE :gap_ms < 0;
+-- A delayed message comes at its time whatever gap there was, but a clock that is set takes
+-- that time along.
+UPDATE delayed SET due_at = due_at + :leap_ms;
 
 -- name: delayed_from_future
 -- A message that would come after `:latest`, the longest delay, was sent by a clock that was put back
@@ -499,6 +501,26 @@ UPDATE delayed SET due_at = :now WHERE due_at > :latest;
 -- Whether a person or a plan made a task: a plan is an agent's of another team, or the operator's.
 SELECT EXISTS (SELECT 1 FROM task k JOIN agent c ON c.id = k.created_by
 	WHERE k.id = :id AND (c.kind = {agent_kind.operator} OR c.team <> k.team)) AS so;
+
+-- name: life_leap
+-- scan ok: the few that are delayed
+-- A message lives so long, and a gap does not make that longer; but the end of its life goes
+-- along with the clock.  One that was over before :since, when the clock was set ahead, stays over.
+UPDATE message SET expires_at = expires_at + :leap_ms
+WHERE expires_at IS NOT NULL AND (expires_at > :since OR :leap_ms < 0)
+	AND id IN (SELECT message FROM delivery WHERE due_at IS NOT NULL AND state IN {delivery_state.open}
+		UNION ALL SELECT message FROM delayed);
+
+-- name: life_leap_waiting
+-- The same in the inboxes where it waits.
+UPDATE delivery SET due_at = due_at + :leap_ms
+WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state IN {delivery_state.waiting}
+	AND (due_at > :since OR :leap_ms < 0);
+
+-- name: ack_leap
+-- scan ok: acknowledgements that are waited for, along their index
+UPDATE delivery SET ack_due_at = ack_due_at + :leap_ms
+WHERE ack_due_at IS NOT NULL AND state IN {delivery_state.open};
 
 -- name: task_give_back
 -- The generation of the owner is over: back to pending under a new epoch.

@@ -37,6 +37,24 @@ SELECT coalesce(min(at), 0) AS at FROM (SELECT retry_at AS at FROM runner
 	UNION ALL SELECT hour_at + 3600000 FROM runner WHERE hour_turns >= :per_hour) r
 WHERE at > :now;
 
+-- name: runner_leap
+-- scan ok: runners, few
+-- A retry goes along with a clock that is set, and so does the hour of an agent's turns.
+UPDATE runner SET retry_at = retry_at + :leap_ms, hour_at = hour_at + :leap_ms
+WHERE retry_at IS NOT NULL OR hour_turns > 0;
+
+-- name: runner_from_future
+-- scan ok: runners, few
+-- A retry after `:latest`, the longest wait, was planned by a clock that was put back since: it
+-- comes now.  So is one behind `:end` of an agent whose client is at the limit of its plan.
+UPDATE runner SET retry_at = :now
+WHERE retry_at > CASE WHEN limited > 0 THEN :end ELSE :latest END;
+
+-- name: runner_hour_from_future
+-- scan ok: runners, few
+-- An hour of turns that began then began now.
+UPDATE runner SET hour_at = :now WHERE hour_turns > 0 AND hour_at > :now;
+
 -- name: turn_queue
 -- scan ok: runners, few
 -- An agent that has mail gets a turn, one at a time: with a runner that has not failed for

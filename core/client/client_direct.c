@@ -9,10 +9,12 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "core/access/pair.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/client/inside.h"
 #include "core/mirror/mirror.h"
+#include "core/team/estop.h"
 #include "ops.gen.h"
 
 enum { MIRROR_MS = 50 };
@@ -119,6 +121,7 @@ static void watch_bell(struct client *c)
 		return;
 	c->version = store_data_version(any_store(c));
 	c->looked_at = clock_steady_ms();
+	c->apart = clock_wall_ms() - c->looked_at;
 	c->bell = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (c->bell < 0)
 		return;
@@ -193,10 +196,12 @@ int64_t direct_next_look(const struct client *c)
 void direct_look(struct client *c, bool rung)
 {
 	char data[4096];
-	int64_t now = clock_steady_ms(), version;
+	int64_t now = clock_steady_ms(), wall = clock_wall_ms(), version;
 
-	if (c->lapse_at && c->lapse_at <= clock_wall_ms()) {
+	if ((c->lapse_at && c->lapse_at <= wall) ||
+	    llabs(wall - now - c->apart) > LEAP_MS) {
 		c->lapse_at = 0;
+		c->apart = wall - now;
 		wake_all(c);
 	}
 	if (!rung && now < c->looked_at + LOOK_MS)
@@ -288,6 +293,23 @@ void direct_take(struct client *c, const struct given *given)
 			      (json_int_t)given->request));
 }
 
+/* Without a host nobody sees that the clock is put back.  Whoever calls next does as one that
+ * starts: what was granted at a time that is to come counts as granted now. */
+static void settle_clock(struct client *c, const struct call *call)
+{
+	struct call look = { .store = call->store, .now = call->now };
+	struct clock_is_back_row back = { 0 };
+
+	if (look.store == c->reader || store_begin(look.store, false, &look.fault) < 0)
+		return;
+	sql_row(&look, clock_is_back, &back, .now = look.now, .far = ESTOP_FAR,
+		.latest = look.now + PAIR_DELAY_MOST_MS);
+	store_rollback(look.store);
+	arena_release(&look.arena);
+	if (back.so && !call_finds_host(call)) /* one that stands still will see it */
+		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
+}
+
 static void answer(struct client *c, struct ticket *t)
 {
 	struct text out = { 0 };
@@ -310,6 +332,7 @@ static void run(struct client *c, struct ticket *t)
 	call->now = clock_wall_ms();
 	if (t->wait_ms)
 		watch_bell(c);
+	settle_clock(c, call);
 	if (call_run(call) < 0) {
 		f = call->fault;
 		c->lost |= f.code == FAULT_UNAVAILABLE && store_lost(call->store);

@@ -53,6 +53,7 @@ struct client {
 				       no call waits */
 	int64_t lapse_at; /* clock_wall_ms() when a lease or a life ends next; 0: none, or
 			     no call waits */
+	int64_t apart; /* the wall clock less the steady one, as it was seen last */
 	int64_t rest_at; /* clock_steady_ms() when the files are closed until the next
 			    call; 0: never, or they are not open */
 	bool owes_mirror;
@@ -62,7 +63,7 @@ struct client {
 	int64_t telling;
 };
 
-enum { SILENCE_MS = 10000, LOOK_MS = 250, REST_MS = 3000 };
+enum { SILENCE_MS = 10000, LOOK_MS = 250, REST_MS = 3000, LEAP_MS = 2000 };
 
 /* Takes the ticket off the list, tells its owner and frees it. */
 void ticket_end(struct client *c, struct ticket *t, const char *result,

@@ -35,13 +35,20 @@ static void look(struct job *job, struct store *store)
 static void look_now(struct host *host);
 static void look_again(struct host *host);
 
-static void add_gap(struct reaper *r, int64_t since, int64_t ms)
+static bool has_gap(const struct reaper *r)
 {
-	if (!ms)
+	return r->gap_ms || r->leap_ms;
+}
+
+/* Notes a gap of `ms`, of which `leap` is that the clock was set. */
+static void add_gap(struct reaper *r, int64_t since, int64_t ms, int64_t leap)
+{
+	if (!ms && !leap)
 		return;
-	if (!r->gap_ms || since < r->gap_since)
+	if (!has_gap(r) || since < r->gap_since)
 		r->gap_since = since;
 	r->gap_ms += ms;
+	r->leap_ms += leap;
 }
 
 static void on_ticked(struct job *job)
@@ -55,7 +62,8 @@ static void on_ticked(struct job *job)
 	if (job->call.fault.code) {
 		log_line(host->log, LOG_LEVEL_WARN, "what ran out is not written down",
 			 LOG_FAULT(&job->call.fault));
-		add_gap(r, in->gap_since, in->gap_ms); /* with the next one */
+		add_gap(r, in->gap_since, in->gap_ms,
+			in->leap_ms); /* with the next one */
 		r->holding = false;
 	} else {
 		if (r->stale && !host->stopping)
@@ -77,14 +85,15 @@ static void tick(struct host *host, bool start)
 
 	in->gap_ms = r->gap_ms;
 	in->gap_since = r->gap_since;
-	in->has_gap_since = r->gap_ms != 0;
+	in->has_gap_since = has_gap(r);
+	in->leap_ms = r->leap_ms;
 	in->start = start;
 	if (r->gap_ms)
 		log_line(host->log, LOG_LEVEL_INFO,
 			 r->gap_ms > 0 ? "nobody could call for a while: leases are moved"
 				       : "the clock was put back: leases are moved",
 			 LOG_NUMBER("seconds", r->gap_ms / 1000));
-	r->gap_ms = 0;
+	r->gap_ms = r->leap_ms = 0;
 	r->busy = true;
 	r->stale = false;
 	host_prepare(host, job);
@@ -155,9 +164,9 @@ static void on_looked(struct job *job)
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);
 		if (start && due->alive_at && due->alive_at < now)
-			add_gap(r, due->alive_at, now - due->alive_at);
+			add_gap(r, due->alive_at, now - due->alive_at, 0);
 		r->began = true;
-		if (due->due || (start && due->alive_at > now) ||
+		if (due->due || r->leap_ms || (start && due->alive_at > now) ||
 		    (due->live &&
 		     (start || r->gap_ms || llabs(now - due->alive_at) > ALIVE_MS)))
 			tick(host, start);
@@ -212,7 +221,7 @@ bool reaper_holds(struct host *host)
 	if (llabs(leapt) <= GAP_MS)
 		leapt = 0;
 	if (slept || leapt) {
-		add_gap(r, before, slept + leapt);
+		add_gap(r, before, slept + leapt, leapt);
 		r->noted_at = 0; /* by a clock that is another one now */
 		r->holding = true;
 		r->stale = r->busy;

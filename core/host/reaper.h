@@ -8,7 +8,8 @@
  * After a gap in which nobody could call (the host was down or stood still, the
  * machine slept) leases are first moved by the gap: calls that came meanwhile are held
  * until that is done.  A clock that is set moves them too, forward or back as it was
- * set itself: what is left of a lease is time that passes, not what a clock says.
+ * set itself: what is left of a lease is time that passes, not what a clock says.  It moves
+ * as well what a gap does not: lives of messages, delays, retries and budgets of time.
  * Time that passed and the clock's leap are told apart by CLOCK_BOOTTIME, which
  * counts sleep and which nobody sets.  How exact that is:
  *
@@ -42,6 +43,7 @@ struct reaper {
 	int64_t ran_passed; /* clock_boot_ms() then */
 	int64_t noted_at; /* when it was last written that the host lives */
 	int64_t gap_ms, gap_since; /* not yet written down; 0: none, < 0: put back */
+	int64_t leap_ms; /* of it, how far the clock was set */
 	bool busy;
 	bool began; /* what was before the start is known */
 	bool holding; /* calls, until a look from then on has been acted on */

@@ -39,7 +39,8 @@ int estop_hold(struct call *call)
 /* Gives leases and timeouts back, longer by the pause. */
 static int give_back(struct call *call, int64_t team, int64_t stopped_at)
 {
-	int64_t pause = call->now > stopped_at ? call->now - stopped_at : 0;
+	/* Below 0 where the clock was put back meanwhile: ends are told by that clock, too. */
+	int64_t pause = call->now - stopped_at;
 	int rc =
 		sql_run(call, thaw_tasks, .team = team, .far = ESTOP_FAR, .pause = pause);
 

@@ -19,11 +19,9 @@ enum {
 	 * of them fit a frame. */
 	PROMPT_ROOM = 3 << 20,
 	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
-	RETRY_MOST_MS = 60000,
 	LIMIT_MS =
 		60000, /* until a client is tried again that told no end of its limit ... */
 	LIMIT_DOUBLINGS = 6, /* ... and so often twice as long */
-	LIMIT_MOST_MS = 8 * 24 * 3600 * 1000, /* however late the end that it told */
 	STOPPED_MOST = 3, /* turns in a row that agents' urgent mail stops */
 	/* Messages that come so soon behind the one that stopped a turn begin the next one with
 	 * it, and do not stop that. */
@@ -309,10 +307,10 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 
 	if (rc <= 0)
 		return rc;
-	for (int64_t i = 0; i < r.failures && wait < RETRY_MOST_MS; i++)
+	for (int64_t i = 0; i < r.failures && wait < TURN_RETRY_MOST_MS; i++)
 		wait *= 2;
-	if (wait > RETRY_MOST_MS)
-		wait = RETRY_MOST_MS;
+	if (wait > TURN_RETRY_MOST_MS)
+		wait = TURN_RETRY_MOST_MS;
 	rc = sql_row(call, runner_failed, &failed, .agent = u->agent,
 		     .retry_at = call->now + wait, .command = u->command,
 		     .client_session = u->client_session);
@@ -386,8 +384,8 @@ static int count_limit(struct call *call, const struct turn_row *u,
 		return rc;
 	if (!in->has_limited_until || until <= call->now)
 		until = limit_guess(call, &r);
-	if (until > call->now + LIMIT_MOST_MS)
-		until = call->now + LIMIT_MOST_MS;
+	if (until > call->now + TURN_LIMIT_MOST_MS)
+		until = call->now + TURN_LIMIT_MOST_MS;
 	if ((rc = spread_limit(call, u, until)) < 0 ||
 	    (!r.limited && (rc = tell_limited(call, u, until)) < 0))
 		return rc;

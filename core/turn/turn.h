@@ -19,6 +19,12 @@
 #include "core/event.h"
 #include "ops.gen.h"
 
+enum {
+	TURN_RETRY_MOST_MS = 60000, /* no runner that failed waits longer */
+	/* Nor one whose client is at the limit of its plan, however late the end that it told. */
+	TURN_LIMIT_MOST_MS = 8 * 24 * 3600 * 1000,
+};
+
 /* Gives an agent a runner, or with "" takes its own away; one without a workspace gets one: its
  * project folder, or an empty directory.  Only the operator, whoever leads or may nest.  0 or
  * a fault at `where`. */

@@ -1,11 +1,12 @@
 #!/bin/sh
-# clock - the machine's clock is set by a day while a host runs, and while none does: what
-# is left of a lease is time that passes, so it neither ends by that nor lasts a day longer.
+# clock - the machine's clock is set by a day or an hour, forth and back, while a host runs, before
+# it starts, and without one: what is left of a lease is time that passes, so it neither ends by
+# that nor lasts a day longer.  So it is with lives, retries and turns.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/preload.sh"
 host=
-trap '[ -z "$host" ] || kill "$host" 2>/dev/null' EXIT
+trap '[ -z "$host" ] || kill "$host" 2>/dev/null; cadre down --all >/dev/null 2>&1' EXIT
 preload clock <<'C'
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -34,10 +35,11 @@ C
 export SET_CLOCK="$TMPDIR/by"
 set_clock() { echo "$1" >"$SET_CLOCK.new" && mv "$SET_CLOCK.new" "$SET_CLOCK"; }
 set_clock 0
+export CADRE_RUNNER_RETRY_MS=3000 CADRE_RUNNER_INTERRUPT_MS=300
 
 cadre team create red --roles ann --roles bob >/dev/null
 cadre task create 'Long work' --team red >/dev/null
-hosted() { cadre status | grep -q 'host  *yes'; }
+hosted() { with_clock "$CADRE" status | grep -q 'host  *yes'; }
 # with_clock COMMAND...: one that has this clock.
 with_clock() { with clock exec "$@"; }
 serve() {
@@ -61,9 +63,11 @@ left_is() {
 	left=$((until - $(date +%s) - $1))
 	[ "$left" -gt 300 ] && [ "$left" -le 603 ]
 }
+cadre --team red send bob 'for ten minutes' --ttl-seconds 600 >/dev/null || bad "no message"
 for by in 86400 0 -86400 0; do
 	set_clock $by
 	until_done left_is $by || bad "set by $by: the lease ends $(lease)"
+	is 0 'for ten minutes' cadre --team red --as bob inbox peek
 	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
 	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
 done
@@ -83,6 +87,7 @@ short=$!
 cadre --team red --as ann inbox --wait-seconds 1 >/dev/null 2>&1
 set_clock 0
 ended() { ! kill -0 "$short" 2>/dev/null; }
+ended_long() { ! kill -0 "$long" 2>/dev/null; }
 until_done ended || { bad "set back: a wait of 5 s has not ended"; kill "$short"; }
 
 # `up` waits for a host that is silent as long as it was told to.
@@ -99,5 +104,55 @@ for by in -86400 86400 0; do
 	until_done left_is $by || bad "set by $by without a host: the lease ends $(lease)"
 	cadre --team red task show 001 | grep -q ann || bad "set by $by without a host: ann has lost the task"
 done
+
+# An urgent message stops a turn that began before the clock was put back.
+mkdir "$TMPDIR/work" "$TMPDIR/other"
+turn_is() { [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" "SELECT count(*) FROM v_turn WHERE agent = '$1' AND state = '$2'")" -ge "${3:-1}" ]; }
+is 0 . cadre --team red agent update ann --project "$TMPDIR/work" --runner 'grep -q go && exit; exec sleep 9999'
+is 0 . cadre --team red send ann long
+until_done turn_is ann streaming
+set_clock -3600
+is 0 . cadre --team red send ann 'go' --priority urgent
+until_done turn_is ann interrupted
+until_done turn_is ann done
+
+# A retry waits no hour: neither where the clock is put back while it waits, nor before its host starts.
+set_clock 0
+printf '#!/bin/sh\ncat >/dev/null; [ -e good ]\n' >"$TMPDIR/flaky" && chmod +x "$TMPDIR/flaky"
+is 0 . cadre --team red agent update bob --project "$TMPDIR/other" --runner "$TMPDIR/flaky"
+is 0 . cadre --team red send bob once
+until_done turn_is bob failed
+set_clock -3600
+: >"$TMPDIR/other/good"
+until_done turn_is bob done
+set_clock 0
+rm "$TMPDIR/other/good"
+is 0 . cadre --team red send bob again
+until_done turn_is bob failed "$(($(sqlite3 -readonly "$CADRE_HOME/state.db" "SELECT count(*) FROM v_turn WHERE agent = 'bob' AND state = 'failed'") + 1))"
 end_host
+set_clock -3600
+: >"$TMPDIR/other/good"
+serve
+until_done turn_is bob done 2
+end_host
+
+# Without a host who calls takes back what was granted at a time that is to come; who waits, too.
+set_clock 0
+cadre team create blue --roles ann --roles bob >/dev/null
+as() { (who=$1; shift; with_clock "$CADRE" --team blue --as "$who" "$@"); }
+parked() { ! kill -0 "$1" 2>/dev/null || ls -l "/proc/$1/fd" | grep -q inotify; } # or has it by now
+as ann task create one >/dev/null && as ann task create two >/dev/null || bad "no tasks"
+as ann claim 001 --lease-seconds 5 >/dev/null && as ann claim 002 --lease-seconds 5 >/dev/null || bad "no claims"
+as ann reserve src --ttl 5 >/dev/null || bad "no reservation"
+with_clock "$CADRE" --team blue --as bob claim --wait=300 >"$TMPDIR/long" 2>&1 &
+long=$!
+until_done parked $long
+set_clock -3600
+until_done ended_long || bad "without a host: who waits for a claim gets none"
+grep -q one "$TMPDIR/long" || bad "without a host: who waits for a claim got: $(cat "$TMPDIR/long")"
+until_done as bob reserve src --ttl 600
+until_done as bob claim 002
+# Set ahead it is over: nobody knows whether time has passed.
+set_clock 0
+as ann reserve src >/dev/null || bad "set ahead without a host: a reservation is held on"
 exit $failed
