@@ -67,9 +67,9 @@ struct endpoints card_endpoints(const char *http, int64_t cid, const char *addre
  * so. */
 enum agent_status agent_status_now(int64_t status, bool holds);
 
-/* Writes down what an agent is doing, with an event in its team if that is new.  0 or negative. */
-int agent_say_status(struct call *call, const struct agent_row *a,
-		     enum agent_status status);
+/* Writes down what an agent is doing, with an event in its team if that is new: see
+ * runner_rest().  0 or negative. */
+int agent_say_status(struct call *call, const struct agent_row *a, int64_t status);
 
 /* Whether a name is kept from agents and teams. */
 bool agent_reserved(const char *name);

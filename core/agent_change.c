@@ -121,12 +121,13 @@ int agent_update(struct call *call, const struct agent_update_in *in,
 	return card_tell(call, &a, &out->card);
 }
 
-int agent_say_status(struct call *call, const struct agent_row *a,
-		     enum agent_status status)
+int agent_say_status(struct call *call, const struct agent_row *a, int64_t status)
 {
-	int rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
-			 .now = call->now);
+	int rc = runner_rest(call, a->id, &status);
 
+	if (rc == 0)
+		rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
+			     .now = call->now);
 	return rc <= 0 ? rc
 		       : event_by(call, .kind = EVENT_AGENT_STATUS, .team = a->team,
 				  .actor = event_actor(call), .subject = a->id,

@@ -6,6 +6,7 @@
 #include "core/access/who.h"
 #include "core/agent.h"
 #include "core/message/inbox.h"
+#include "core/needs.h"
 #include "core/room.h"
 #include "core/task/task.h"
 #include "core/team/estop.h"
@@ -161,6 +162,9 @@ int agent_start(struct call *call, const struct agent_start_in *in,
 	out->role = short_text(call, a.role, ROLE_SHOWN);
 	out->unread = inbox.queued;
 	if ((rc = tell_held(call, a.id, out)) < 0 || (rc = tell_board(call, out)) < 0)
+		return rc;
+	if (call->caller.level >= WHO_LEAD &&
+	    (rc = needs_first_agent(call, call->caller.team, &out->trouble)) < 0)
 		return rc;
 	out->next = next_of(out);
 	return tell_teammates(call, &a, out);

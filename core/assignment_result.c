@@ -9,6 +9,7 @@
 #include "core/message/inbox.h"
 #include "core/room.h"
 #include "core/task/task.h"
+#include "core/turn/turn.h"
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
 
@@ -475,6 +476,7 @@ int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
 		    struct guest_heartbeat_out *out)
 {
 	struct agent_row a;
+	int64_t status;
 	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
 
 	if (rc <= 0)
@@ -489,11 +491,12 @@ int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
 		return rc;
 	if (!in->has_status)
 		return 0;
-	rc = sql_run(call, agent_set_status, .agent = in->agent, .status = in->status,
-		     .now = call->now);
-	if (rc <= 0)
+	status = in->status;
+	if ((rc = runner_rest(call, in->agent, &status)) < 0 ||
+	    (rc = sql_run(call, agent_set_status, .agent = in->agent, .status = status,
+			  .now = call->now)) <= 0)
 		return rc;
 	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = a.team, .actor = a.id,
 			.subject = a.id,
-			.detail = field_choice(&record_agent_line, "status", in->status));
+			.detail = field_choice(&record_agent_line, "status", status));
 }

@@ -174,11 +174,20 @@ static int add_tasks(struct gathering *g)
 	return rc;
 }
 
-static const char *agent_trouble(int64_t status)
+static const char *agent_trouble(const struct gathering *g,
+				 const struct agents_troubled_row *r)
 {
-	return status == AGENT_STATUS_STUCK    ? "is stuck: its daemon makes no progress"
-	       : status == AGENT_STATUS_FAILED ? "has given up"
-					       : "is offline and holds a task";
+	const struct call *call = g->call;
+
+	if (r->status == AGENT_STATUS_FAILED &&
+	    r->failures >= call->settings->config.runner_max_failures)
+		return arena_printf(&g->call->arena,
+				    "takes no more turns, its runner has failed: "
+				    "%s agent update %s --runner COMMAND",
+				    command_of(g), r->name);
+	return r->status == AGENT_STATUS_STUCK ? "is stuck: its daemon makes no progress"
+	       : r->status == AGENT_STATUS_FAILED ? "has given up"
+						  : "is offline and holds a task";
 }
 
 static int add_agents(struct gathering *g)
@@ -195,7 +204,7 @@ static int add_agents(struct gathering *g)
 		needs_add_one(g,
 			      (struct need){ .what = CONCERN_AGENT,
 					     .name = r.name,
-					     .text = agent_trouble(r.status),
+					     .text = agent_trouble(g, &r),
 					     .since = r.active_at },
 			      "cadre agent list");
 	query_end(&q);
@@ -317,6 +326,20 @@ static int add_all(struct gathering *g)
 	    (rc = add_agents(g)) < 0 || (rc = add_workspaces(g)) < 0)
 		return rc;
 	return g->needs->counts ? 0 : add_results(g);
+}
+
+int needs_first_agent(struct call *call, int64_t team, const char **text)
+{
+	struct needs needs = { 0 };
+	struct team_seat_row seat = { .id = team };
+	struct gathering g = { .call = call, .needs = &needs, .team = &seat };
+	int rc = add_agents(&g);
+
+	if (needs.n)
+		*text = arena_printf(&call->arena, "%s %s%s", needs.rows[0].name,
+				     needs.rows[0].text,
+				     needs.n > 1 ? "; and more: cadre team status" : "");
+	return rc < 0 ? rc : 0;
 }
 
 static int gather(struct call *call, struct needs *needs, int64_t team)

@@ -27,5 +27,8 @@ int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
 /* Counts the mail of the caller, and in each team the first 20 things of each other kind that need
  * somebody: in a team, or (0) in the first 100 with mail and the first 100 in need.  0 or a fault. */
 int needs_count(struct call *call, int64_t team, struct needs *needs);
+/* Says of the first member of a team that cannot go on what is the matter, in the call's arena;
+ * leaves `*text` alone where all can.  0 or a fault. */
+int needs_first_agent(struct call *call, int64_t team, const char **text);
 
 #endif

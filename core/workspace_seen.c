@@ -7,6 +7,7 @@
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/team/team.h"
+#include "core/turn/turn.h"
 #include "core/workspace.h"
 
 static int note_state(struct call *call, const struct workspace_row *w,
@@ -31,9 +32,11 @@ static int note_state(struct call *call, const struct workspace_row *w,
 
 static int note_agent(struct call *call, const struct workspace_row *w, int64_t status)
 {
-	int rc = sql_run(call, agent_set_status, .agent = w->agent, .status = status,
-			 .now = call->now);
+	int rc = runner_rest(call, w->agent, &status);
 
+	if (rc == 0)
+		rc = sql_run(call, agent_set_status, .agent = w->agent, .status = status,
+			     .now = call->now);
 	if (rc <= 0)
 		return rc;
 	rc = event_by(call, .kind = EVENT_AGENT_STATUS, .team = w->team,

@@ -326,8 +326,9 @@ ORDER BY x.since DESC, x.number;
 -- name: agents_troubled
 -- Members that cannot go on, and those who are away while a task is theirs; a workspace that
 -- failed is told by itself.
-SELECT a.name, a.status, a.active_at
-FROM agent a
+-- int: failures
+SELECT a.name, a.status, a.active_at, coalesce(r.failures, 0) AS failures
+FROM agent a LEFT JOIN runner r ON r.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 	AND a.status IN {agent_status.stuck failed offline}
 	AND (a.status = {agent_status.stuck} OR (a.status = {agent_status.failed}

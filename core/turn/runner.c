@@ -65,8 +65,23 @@ static int told(struct call *call, int64_t agent, const char *command)
 						      : "a command");
 }
 
+int runner_rest(struct call *call, int64_t agent, int64_t *status)
+{
+	struct runner_of_row r;
+	int rc;
+
+	if (*status != AGENT_STATUS_READY && *status != AGENT_STATUS_IDLE)
+		return 0;
+	rc = sql_row(call, runner_of, &r, .agent = agent);
+	if (rc > 0 && r.failures >= call->settings->config.runner_max_failures)
+		*status = AGENT_STATUS_FAILED;
+	return rc < 0 ? rc : 0;
+}
+
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where)
 {
+	int64_t failed =
+		AGENT_STATUS_READY; /* where the runner before has failed for good */
 	struct agent_row a;
 	int rc;
 
@@ -77,10 +92,11 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "the operator takes no turns");
 	if (!*command) {
-		if ((rc = sql_run(call, runner_remove, .agent = agent)) <= 0 ||
+		if ((rc = runner_rest(call, agent, &failed)) < 0 ||
+		    (rc = sql_run(call, runner_remove, .agent = agent)) <= 0 ||
 		    (rc = told(call, agent, command)) < 0)
 			return rc;
-		return a.status == AGENT_STATUS_RATE_LIMITED
+		return a.status == AGENT_STATUS_RATE_LIMITED || a.status == failed
 			       ? agent_say_status(call, &a, AGENT_STATUS_READY)
 			       : 0;
 	}

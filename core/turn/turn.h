@@ -30,6 +30,9 @@ enum {
  * a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
+/* Makes a status of rest (ready, idle) `failed` where the agent's runner has failed for good. */
+int runner_rest(struct call *call, int64_t agent, int64_t *status);
+
 /* Moves an agent that works in its project folder to the one that its card names now.  0 or a
  * fault at `where`. */
 int runner_follow(struct call *call, int64_t agent, const char *where);

@@ -346,6 +346,14 @@ is 0 'a  a  failed' cadre agent list
 is 0 'a takes no more turns: its runner has failed 3 times' as_agent lead cadre inbox peek
 sleep 1
 has a failed 4 && bad "a failed agent takes turns"
+# Under another host it has failed as well: all who look are told, with what helps.
+cadre restart >/dev/null || bad "restart"
+until_done cadre exec crew/a true
+is 0 'a  a  failed' cadre agent list
+helps='a takes no more turns, its runner has failed: cadre agent update a --runner'
+is 0 "${helps#a }" cadre status
+is 0 "$helps" cadre doctor
+is 0 "$helps" as_agent lead cadre prime
 gives a plain
 until_done has a done 6
 is 0 'do it' cadre turn read "$(sql 'SELECT max(id) FROM turn WHERE agent = 3')"

@@ -50,6 +50,7 @@ static const struct check checks[] = {
 	{ "leases",        check_leases,      fix_leases,      NEEDS_STATE | FIX_ALONE },
 	{ "guests",        check_guests,      fix_guests,      NEEDS_STATE | FIX_ALONE },
 	{ "daemons",       check_stuck,       fix_stuck,       NEEDS_STATE },
+	{ "agents",        check_agents,      NULL,            NEEDS_STATE },
 	{ "orphans",       check_orphans,     fix_orphans,     NEEDS_STATE | FIX_ALONE },
 	{ "mirror",        check_mirror,      fix_mirror,      NEEDS_STATE | FIX_ALONE },
 	{ "search",        check_search,      fix_search,      NEEDS_STATE | FIX_ALONE },

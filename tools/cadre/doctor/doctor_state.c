@@ -266,6 +266,23 @@ void check_host(struct doctor *d)
 		check_answer(d, holder);
 }
 
+/* Tells of agents that cannot go on, as `status` does. */
+void check_agents(struct doctor *d)
+{
+	struct fault f = { 0 };
+	json_t *status = doctor_ask(d, op_state_status, &f), *need;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "needs"), i, need) {
+		if (strcmp(json_string_value(json_object_get(need, "what")), "agent") ==
+		    0)
+			doctor_say(d, VERDICT_WARN, "agent", NULL, "%s %s",
+				   json_string_value(json_object_get(need, "name")),
+				   json_string_value(json_object_get(need, "text")));
+	}
+	json_decref(status);
+}
+
 /* Whether the state's own socket is there and nobody listens; false as well where that cannot
  * be told.  A file that is no socket refuses too, and $CADRE_SOCKET names those of others. */
 static bool is_left(const struct home *home)

@@ -118,6 +118,10 @@ void tell_prime(struct text *out, const json_t *start)
 	add_held(out, start);
 	add_board(out, start);
 	add_team(out, start);
+	if (*text_of(start, "trouble")) {
+		add_line(out, text_of(start, "trouble"));
+		text_addf(out, "\n");
+	}
 	text_addf(out,
 		  "Commands, also as tools of the MCP server cadre:\n"
 		  "cadre inbox: read messages\n"
