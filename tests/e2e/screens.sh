@@ -142,8 +142,8 @@ for columns in 40 80 120 pipe; do
 	fi
 done
 # The doctor's lines differ from machine to machine, but break at words alone.
-tmux new-session -d -s w41 -x 41 -y 24 "'$CADRE' doctor; sleep 600"
-until_is 'none dead' all 41
+tmux new-session -d -s w41 -x 41 -y 24 "'$CADRE' doctor; echo over; sleep 600"
+until_is '^over' all 41
 all 41 >broken
 tmux capture-pane -t w41 -p -J -S - | sed 's/ *$//' | cmp -s - broken || bad "a line of the doctor is too wide: $(cat broken)"
 exit $failed
