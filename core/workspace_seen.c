@@ -10,6 +10,30 @@
 #include "core/turn/turn.h"
 #include "core/workspace.h"
 
+/* Mail starts turns nowhere: the lead of an agent with a runner is told. */
+static int note_to_lead(struct call *call, const struct workspace_row *w,
+			const struct workspace_note_in *in)
+{
+	const struct caller was = call->caller;
+	struct agent_row a;
+	int rc = w->agent ? sql_row(call, agent_by_id, &a, .id = w->agent) : 0;
+
+	if (rc <= 0 || a.gone || !a.runs)
+		return rc < 0 ? rc : 0;
+	call->caller = (struct caller){ .level = WHO_HOST, .team = w->team };
+	rc = team_notice(
+		call, "runner",
+		arena_printf(&call->arena,
+			     "%s takes no turns, its workspace has failed: %s. Its mail "
+			     "waits. %s%s",
+			     a.name, in->detail ? in->detail : "see `cadre logs`",
+			     in->again ? "It goes on by itself when the folder is there."
+				       : "To go on: cadre workspace start ",
+			     in->again ? "" : w->name));
+	call->caller = was;
+	return rc;
+}
+
 static int note_state(struct call *call, const struct workspace_row *w,
 		      const struct workspace_note_in *in)
 {
@@ -19,14 +43,20 @@ static int note_state(struct call *call, const struct workspace_row *w,
 		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
 		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
 	};
-	const char *fault = in->state == WORKSPACE_STATE_FAILED ? in->detail : NULL;
-	int rc = workspace_change(call, w->id, in->state, fault);
+	const bool failed = in->state == WORKSPACE_STATE_FAILED;
+	int rc;
 
+	/* Only a failed one is made once more: somebody may have stopped it meanwhile. */
+	if (in->state == WORKSPACE_STATE_CREATING && w->state != WORKSPACE_STATE_FAILED)
+		return 0;
+	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL);
 	if (rc <= 0 || !events[in->state])
 		return rc;
 	rc = event_by(call, .kind = events[in->state], .team = w->team,
 		      .actor = ACTOR_HOST, .subject = w->id, .target = w->agent,
 		      .detail = in->detail);
+	if (rc >= 0 && failed)
+		rc = note_to_lead(call, w, in);
 	return rc < 0 ? rc : 1;
 }
 

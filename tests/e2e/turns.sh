@@ -58,14 +58,30 @@ rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1
 is 0 'its folder is gone' cadre turns --agent m
-# Another folder in its place will do.
+# Under a host that finds no folder its workspace has failed; it goes on once the folder is back, also
+# under the next host.  The lead is told once.
+gives m plain
+cadre restart >/dev/null || bad "restart without a folder"
+told="m takes no turns, its workspace has failed: $TMPDIR/elsewhere is no folder"
+waited 0 workspace crew/m failed
+is 0 "$told" as_agent lead cadre inbox peek
+is 0 "failed: $TMPDIR/elsewhere is no folder" cadre status
 mkdir "$TMPDIR/elsewhere"
 until_done has m done 3
+rm -r "$TMPDIR/elsewhere"
+cadre restart >/dev/null || bad "restart without a folder once more"
+waited 0 workspace crew/m failed
+cadre down >/dev/null
+mkdir "$TMPDIR/elsewhere"
+is 0 . cadre send m 'look behind a host'
+cadre up >/dev/null || bad "up"
+until_done has m done 4
+[ "$(sql "SELECT count(*) FROM message WHERE content LIKE '$told%'")" = 2 ] || bad "the lead is told again and again"
 is 0 "I am m in $TMPDIR/elsewhere" cadre turn read 0 --agent m
 # Under a new name it is known by that; no command of a runner stands in events.
 is 0 . cadre agent update m --new-name z
 is 0 . cadre send z 'who are you?'
-until_done has z done 4
+until_done has z done 5
 is 0 'I am z in' cadre turn read 0 --agent z
 cadre events --limit 1000 >"$TMPDIR/events"
 is 0 'turn.runner .*a command' cat "$TMPDIR/events"

@@ -38,7 +38,7 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 	static const unsigned by_host[] = {
 		[WORKSPACE_STATE_CREATING] = READY | FAILED,
 		[WORKSPACE_STATE_READY] = FAILED,
-		[WORKSPACE_STATE_FAILED] = FAILED, /* for two reasons */
+		[WORKSPACE_STATE_FAILED] = FAILED | CREATING, /* for two reasons; again */
 		[WORKSPACE_STATE_DESTROYED] = OVER,
 	};
 	static const unsigned by_row[] = {
@@ -79,6 +79,20 @@ static void started(struct hosted_workspace *p)
 	hosted_note_process(p, again);
 }
 
+void hosted_look_again(struct hosted_workspace *p)
+{
+	p->look_ms = PAUSE_FIRST_MS;
+	p->look_at = clock_boot_ms() + p->look_ms;
+}
+
+static void made(struct hosted_workspace *p)
+{
+	p->made = true;
+	p->look_at = 0;
+	if (p->state == WORKSPACE_STATE_FAILED)
+		hosted_note_again(p);
+}
+
 static void destroyed(struct hosted_workspace *p)
 {
 	if (p->fault.code)
@@ -92,14 +106,28 @@ static void destroyed(struct hosted_workspace *p)
 	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
+/* A person's folder that is not there is looked for, later and later. */
+static void hosted_work_failed(struct hosted_workspace *p)
+{
+	if (p->state == WORKSPACE_STATE_FAILED) {
+		p->look_ms = p->look_ms * 2 > PAUSE_MOST_MS ? PAUSE_MOST_MS
+							    : p->look_ms * 2;
+		p->look_at = clock_boot_ms() + p->look_ms;
+		return;
+	}
+	if (p->backend->comes_back && p->fault.code == FAULT_NOT_FOUND)
+		hosted_look_again(p);
+	hosted_note_failed(p, p->fault.text, false);
+}
+
 void hosted_worked(struct hosted_workspace *p)
 {
 	if (p->work == WORK_DESTROY)
 		destroyed(p);
 	else if (p->fault.code)
-		hosted_note_failed(p, p->fault.text, false);
+		hosted_work_failed(p);
 	else if (p->work == WORK_MAKE)
-		p->made = true;
+		made(p);
 	else if (p->work == WORK_START)
 		started(p);
 	else if (p->work == WORK_RESTORE) {
@@ -405,6 +433,8 @@ bool hosted_step(struct hosted_workspace *p, int64_t now)
 			return true;
 		if (p->noted)
 			hosted_note_process(p, false);
+		if (p->state == WORKSPACE_STATE_FAILED && p->look_at && now >= p->look_at)
+			hosted_work(p, WORK_MAKE);
 		return false;
 	case WORKSPACE_STATE_DESTROYED:
 		if (!reconcile_is_forked(p->host, p->row) && be_down(p, now))

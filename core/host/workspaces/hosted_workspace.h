@@ -29,8 +29,8 @@ struct hosted_guest;
  *	   |  |  work failed, the VM ended, no answer,       |   |
  *	   |  |  the guest keeps dying                       |   |
  *	   |  +-----------------> FAILED <-------------------+   |
- *	   |                        |                            |
- *	   +------- R: start -------+-- STOPPED <--- R: stop ----+
+ *	   |  MAKE: the folder is   |                            |
+ *	   +--- there, or R: start -+-- STOPPED <--- R: stop ----+
  *
  *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, then freed
  *
@@ -43,7 +43,8 @@ struct hosted_guest;
  * no row read, so the state a work ends in is the one that it began in.  While its disk is
  * being forked it is `busy`, too; the fork's `lender` says whose disk it is.
  *
- *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done
+ *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done;
+ *	                         MAKE also FAILED, to see whether a person's folder is back
  *	DESTROY                  only DESTROYED
  *	SNAPSHOT, FORGET         in any state: calls ask for them
  *
@@ -99,6 +100,7 @@ struct hosted_workspace {
 	struct fault fault; /* of that work; of a failed hosted workspace: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int64_t stopped_at; /* when its guest was first seen to be stopped by a signal; 0: it is not */
+	int64_t look_at, look_ms; /* when its folder is looked for again; 0: not at all */
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
 	int deaths; /* in a row, soon after the start */
 };
@@ -113,6 +115,9 @@ bool hosted_workspace_kill(struct host *host, int64_t row);
 /* Sets the state; no other function changes the state of a workspace that is known.
  * `whence` says whether the row or the host decided it. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
+
+/* Has the folder of a failed workspace looked for: the workspace goes on once that is back. */
+void hosted_look_again(struct hosted_workspace *p);
 
 /* Holds the trash entry that the workspace is made of, as long as it is being made. */
 void hosted_hold_source(struct hosted_workspace *p);
@@ -141,6 +146,8 @@ void hosted_note_process(struct hosted_workspace *p, bool restarted);
 /* A workspace that was being made becomes ready; if it was stopped meanwhile, it stays
  * so. */
 void hosted_note_ready(struct hosted_workspace *p);
+/* A workspace that had failed is made once more; if it was stopped meanwhile, it stays so. */
+void hosted_note_again(struct hosted_workspace *p);
 /* The workspace failed for the reason `why`.  `died`: its VM is gone, and with it what its
  * agent held. */
 void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died);

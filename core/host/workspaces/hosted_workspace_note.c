@@ -68,6 +68,19 @@ void hosted_note_ready(struct hosted_workspace *p)
 	host_submit(p->host, job);
 }
 
+void hosted_note_again(struct hosted_workspace *p)
+{
+	struct job *job = note(p);
+	struct workspace_note_in *in = job->call.in;
+
+	in->has_state = true;
+	in->state = WORKSPACE_STATE_CREATING;
+	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
+	log_line(p->host->log, LOG_LEVEL_INFO, "a workspace's folder is back",
+		 LOG_TEXT("workspace", p->spec.name));
+	host_submit(p->host, job);
+}
+
 void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 {
 	struct job *job = note(p);
@@ -77,6 +90,7 @@ void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 	in->state = WORKSPACE_STATE_FAILED;
 	in->detail = arena_strdup(&job->call.arena, why);
 	in->died = died;
+	in->again = p->look_at != 0;
 	hosted_become(p, WORKSPACE_STATE_FAILED, BY_HOST);
 	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace failed",
 		 LOG_TEXT("workspace", p->spec.name), LOG_TEXT("error", why));

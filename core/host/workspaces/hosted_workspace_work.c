@@ -160,8 +160,11 @@ static bool begin_work(struct hosted_workspace *p, enum work work)
 		DOWN = STEP(WORKSPACE_STATE_DESTROYED),
 	};
 	static const unsigned when[] = {
-		[WORK_MAKE] = UP,      [WORK_START] = UP,   [WORK_RESTORE] = UP,
-		[WORK_DESTROY] = DOWN, [WORK_SNAPSHOT] = 0, /* in any state */
+		[WORK_MAKE] = UP | STEP(WORKSPACE_STATE_FAILED),
+		[WORK_START] = UP,
+		[WORK_RESTORE] = UP,
+		[WORK_DESTROY] = DOWN,
+		[WORK_SNAPSHOT] = 0, /* in any state */
 		[WORK_FORGET] = 0,
 	};
 	struct reconcile *r = &p->host->reconcile;

@@ -168,6 +168,9 @@ static struct hosted_workspace *hosted_new(struct host *host,
 		 w->machine_boot ? w->machine_boot : "");
 	snprintf(p->boot_told, sizeof(p->boot_told), "%s",
 		 w->guest_boot ? w->guest_boot : "");
+	/* An earlier host may have seen no folder. */
+	if (p->state == WORKSPACE_STATE_FAILED && p->backend->comes_back)
+		hosted_look_again(p);
 	p->next = host->reconcile.places;
 	host->reconcile.places = p;
 	return p;
