@@ -1,9 +1,11 @@
 #!/bin/sh
 # estop - commands in VMs stand still when their team is stopped, also under another host, and go
-# on when it is thawed.  VMS=10 makes so many.
+# on when it is thawed.  A VM that itself stands still under a turn is killed, and comes back for the
+# mail.  VMS=10 makes so many.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
+export CADRE_RUNNER_TIMEOUT_SECONDS=10
 vms=${VMS:-1}
 halted() { sqlite3 "$CADRE_HOME/state.db" 'SELECT coalesce(sum(halted), 0) FROM workspace'; }
 ticks() { cadre workspace read "red/$1" ticks --team red | wc -l; }
@@ -44,4 +46,15 @@ for member in $members; do
 	until_is grows grows "$member"
 done
 [ "$(halted)" = 0 ] || bad "a VM is told as standing"
+
+vm=$(pid_of red/v1)
+cadre agent update v1 --team red --runner 'echo began; [ -e went ] && exit; echo >went; sync; sleep 600' >/dev/null ||
+	bad "a runner in a VM"
+cadre --team red send v1 go >/dev/null
+until_is '"state":"streaming".*"size":6' cadre --team red turns --json
+kill -STOP "$vm"
+until_is '"state":"done"' cadre --team red turns --json
+until_is '"reason":"its guest has not answered for' cadre --team red turns --json
+cadre --team red inbox peek | grep -q 'and the guest of its workspace.*Its mail comes again' || bad "nobody is told"
+! kill -0 "$vm" 2>/dev/null || bad "the VM that stood still is there"
 exit $failed

@@ -151,6 +151,11 @@ static void bury(struct hosted_workspace *p, int64_t now)
 	p->start_at = now + p->pause_ms;
 	p->ran = true; /* perhaps for an earlier host: the next start is a restart */
 	p->process = (struct process){ 0 };
+	p->killed = false;
+	if (p->backend->vm) {
+		hosted_guest_close(p->guest); /* the next one may have another address */
+		p->guest = NULL;
+	}
 	if (p->deaths >= DEATHS_MOST)
 		hosted_note_failed(p, "its guest keeps dying", false);
 }
@@ -213,6 +218,7 @@ bool hosted_workspace_kill(struct host *host, int64_t row)
 		return false;
 	log_line(host->log, LOG_LEVEL_WARN, "a guest stands still and is ended",
 		 LOG_TEXT("workspace", p->spec.name), LOG_NUMBER("pid", p->process.pid));
+	p->killed = true;
 	p->backend->stop(p->backend->self, &p->process, true, &f);
 	return true;
 }
@@ -277,14 +283,14 @@ static bool may_start(const struct hosted_workspace *p, int64_t now)
 	return n < p->host->home->settings.config.limits_max_concurrent_forks;
 }
 
-/* A VM that ended with its machine did not die of itself: it comes back with it. */
+/* A VM that ended with its machine, or by this host, did not die of itself: it comes back. */
 static bool mourn(struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm) {
 		bury(p, now);
 		return true; /* another one may live unknown: it is dialled */
 	}
-	if (pid_rebooted(&p->process))
+	if (p->killed || pid_rebooted(&p->process))
 		bury(p, now);
 	else
 		die(p);

@@ -101,6 +101,7 @@ struct hosted_workspace {
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int64_t stopped_at; /* when its guest was first seen to be stopped by a signal; 0: it is not */
 	int64_t look_at, look_ms; /* when its folder is looked for again; 0: not at all */
+	bool killed; /* its guest stood still: it is started again */
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
 	int deaths; /* in a row, soon after the start */
 };
