@@ -312,14 +312,11 @@ static int check_may(struct call *call)
 			  least[call->op->who]);
 		return who_ask(call, call->op->who);
 	}
-	if ((call->op->flags & OP_NEEDS_HOST) && !call->host) {
-		fault_set(&call->fault, FAULT_UNAVAILABLE, "", "%s needs a running host",
-			  call->op->name);
-		return fault_hint(
-			&call->fault,
-			"{Ask the operator to start one|Start one with}: cadre up.");
-	}
-	return 0;
+	return call->op->flags & OP_NEEDS_HOST
+		       ? call_need_host(call, "",
+					arena_printf(&call->arena, "%s needs",
+						     call->op->name))
+		       : 0;
 }
 
 /* Last activity is kept to half a minute: most calls need not write it. */
@@ -550,9 +547,57 @@ void call_encode(struct call *call, struct text *out)
 	}
 }
 
-bool call_finds_host(const struct call *call)
+static int64_t other_host(const struct call *call, bool *deaf)
 {
 	const struct settings *s = call->settings;
 
-	return call->host || (s->find_host && s->find_host(s->home));
+	*deaf = false;
+	return !call->host && s->find_host ? s->find_host(s->home, deaf) : 0;
+}
+
+bool call_finds_host(const struct call *call)
+{
+	bool deaf;
+
+	return call->host || other_host(call, &deaf);
+}
+
+/* The matter with a host that did not answer. */
+static const char *trouble_of(bool deaf)
+{
+	return deaf ? "runs, its sockets are gone" : "runs and does not answer";
+}
+
+static const char *help_of(bool deaf)
+{
+	return deaf ? "It makes them anew within seconds; if not: cadre restart"
+		    : "See `cadre doctor`";
+}
+
+const char *call_host_trouble(struct call *call, int64_t *pid)
+{
+	bool deaf;
+
+	*pid = other_host(call, &deaf);
+	return *pid ? arena_printf(&call->arena, "process %" PRId64 " %s. %s.", *pid,
+				   trouble_of(deaf), help_of(deaf))
+		    : NULL;
+}
+
+int call_need_host(struct call *call, const char *where, const char *what)
+{
+	bool deaf;
+	int64_t pid = other_host(call, &deaf);
+
+	if (call->host)
+		return 0;
+	if (pid) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, where,
+			  "%s a host that answers: process %" PRId64 " %s", what, pid,
+			  trouble_of(deaf));
+		return fault_hint(&call->fault, "%s.", help_of(deaf));
+	}
+	fault_set(&call->fault, FAULT_UNAVAILABLE, where, "%s a running host", what);
+	return fault_hint(&call->fault,
+			  "{Ask the operator to start one|Start one with}: cadre up.");
 }

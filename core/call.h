@@ -76,8 +76,8 @@ struct settings {
 	 * NULL: nobody looks. */
 	int (*check_folder)(const char *path, const char *where, struct fault *f);
 	/* Looks for a host of the state folder `home` and tells its process, 0 where none
-	 * runs.  NULL: nobody looks. */
-	int64_t (*find_host)(const char *home);
+	 * runs, and whether its socket is gone (`deaf`).  NULL: nobody looks. */
+	int64_t (*find_host)(const char *home, bool *deaf);
 	/* Tells whether somebody worked in a folder since it was made, and how large it is:
 	 * see core/machine/work.h.  NULL: nobody looks. */
 	int64_t (*look_at_work)(const char *path, const char *stamp, int64_t since,
@@ -197,6 +197,11 @@ struct identity call_renewer(const struct call *read);
 
 /* Whether a host of the state runs: this process, or another one. */
 bool call_finds_host(const struct call *call);
+/* Fills in the process of another one, 0 for none, and says what is the matter with it; NULL: none
+ * runs. */
+const char *call_host_trouble(struct call *call, int64_t *pid);
+/* 0 where this process is a host; else the fault that `what` ("x needs") one, at `where`. */
+int call_need_host(struct call *call, const char *where, const char *what);
 
 /* Seconds within which a host is to answer, as the call has it; 0: nothing is said. */
 int64_t call_within(const struct call *call);

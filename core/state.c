@@ -121,8 +121,7 @@ int state_status(struct call *call, const struct state_status_in *in,
 	if ((rc = needs_tell(call, team, &out->needs, &out->n_needs)) < 0 ||
 	    (rc = team ? tell_works(call, team, out) : tell_all_works(call, out)) < 0)
 		return rc;
-	if (!call->host && call->settings->find_host)
-		out->silent = call->settings->find_host(call->settings->home);
+	out->trouble = call_host_trouble(call, &out->silent);
 	out->has_silent = out->silent != 0;
 	if (store_is_held(call->store, 0, who, STOPPED_SIZE))
 		out->stopped = who;

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "guest/door.h"
 #include "guest/http.h"
 #include "guest/serve.h"
+#include "guest/sockets.h"
 #include "guest/upload.h"
 #include "storage/durable.h"
 
@@ -92,9 +92,16 @@ static void told_to_end(uv_signal_t *signal, int number)
 	guest_stop(signal->data);
 }
 
+static void told_to_look(uv_signal_t *signal, int number)
+{
+	(void)number;
+	guest_sockets_look(signal->data);
+}
+
 static void beat(uv_timer_t *timer)
 {
 	guest_check(timer->data);
+	guest_sockets_look(timer->data);
 	guest_assignment_beat(timer->data);
 	peers_tick(timer->data);
 	uploads_tick(timer->data);
@@ -103,18 +110,21 @@ static void beat(uv_timer_t *timer)
 
 static void guest_watch(struct guest *g)
 {
-	uv_signal_t *signals[] = { &g->on_child, &g->on_term, &g->on_int };
+	uv_signal_t *signals[] = { &g->on_child, &g->on_term, &g->on_int, &g->on_look };
 	uv_timer_t *timers[] = { &g->beat, &g->again, &g->end };
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		uv_signal_init(&g->loop, signals[i]);
 		signals[i]->data = g;
+	}
+	for (int i = 0; i < 3; i++) {
 		uv_timer_init(&g->loop, timers[i]);
 		timers[i]->data = g;
 	}
 	uv_signal_start(&g->on_child, child_ended, SIGCHLD);
 	uv_signal_start(&g->on_term, told_to_end, SIGTERM);
 	uv_signal_start(&g->on_int, told_to_end, SIGINT);
+	uv_signal_start(&g->on_look, told_to_look, LINK_LOOK);
 	uv_timer_start(&g->beat, beat, BEAT_MS, BEAT_MS);
 }
 
@@ -196,30 +206,6 @@ static void allow_files(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
-static int listen_at(struct guest *g, struct fault *f)
-{
-	const struct guest_options *o = g->options;
-	struct arena a = { 0 };
-	struct link_address at;
-	int rc = link_parse(o->listen ? o->listen : arena_printf(&a, "unix:%s", g->state),
-			    "", &at, f);
-
-	arena_release(&a);
-	if (!rc && at.kind == LINK_TCP && !(o->token && *o->token)) {
-		fault_set(f, FAULT_DENIED, "", "a guest at %s needs a token", o->listen);
-		rc = fault_hint(f, "Give one with --token-file FILE or in "
-				   "CADRE_LINK_TOKEN.");
-	}
-	if (rc)
-		return rc;
-	if (at.kind == LINK_UNIX)
-		dir_have(at.path, 0700);
-	rc = door_open(g, at.kind == LINK_UNIX ? at.path : g->state, f);
-	if (!rc)
-		rc = peer_listen_open(&g->listeners[0], g, WIRE_CONTROL, &at, f);
-	return rc ? rc : peer_listen_open(&g->listeners[1], g, WIRE_RELAY, &at, f);
-}
-
 /* Opens the guest's HTTP door; if that fails, the guest runs without it. */
 static void open_front(struct guest *g)
 {
@@ -280,7 +266,7 @@ static int guest_open(struct guest *g, struct fault *f)
 	if (rc)
 		return rc;
 	guest_kill_orphans(g, 0, 0); /* the spool knows whose they are */
-	rc = listen_at(g, f);
+	rc = guest_listen(g, f);
 	if (!rc)
 		open_front(g);
 	return rc;

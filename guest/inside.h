@@ -91,7 +91,7 @@ struct guest {
 	int turn_job; /* of the agent's turn that began last; 0: none */
 	struct guest_assignment duties[AT_ONCE];
 
-	uv_signal_t on_child, on_term, on_int;
+	uv_signal_t on_child, on_term, on_int, on_look;
 	uv_timer_t beat, again, end;
 };
 

@@ -360,7 +360,7 @@ static const char *runtime_folder(void)
 	return path;
 }
 
-static int find_sockets(struct home *h, struct fault *f)
+int home_find_sockets(struct home *h, struct fault *f)
 {
 	const char *door = paths_env("CADRE_SOCKET");
 	const char *runtime = runtime_folder(), *temp = paths_env("TMPDIR");
@@ -387,7 +387,7 @@ static void start(struct home *h)
 static int load(struct home *h, enum home_use use, const char *const *flags,
 		struct fault *f)
 {
-	if (find_sockets(h, f) < 0)
+	if (home_find_sockets(h, f) < 0)
 		return f->code;
 	if (!h->dir[0])
 		return 0;
@@ -449,7 +449,7 @@ int home_renew(struct home *h, struct fault *f)
 	}
 	if (lost_look(h->dir, NULL, 0) || lost_secret(h->dir))
 		return lost_refuse(h->dir, f);
-	return find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
+	return home_find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
 }
 
 bool home_owns_vault(const struct home *h)

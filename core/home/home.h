@@ -122,11 +122,19 @@ void home_clear_run(struct home *h);
  * and nobody came back. */
 void home_sweep_runs(const struct home *h);
 
+/* Sets the folder and name of the socket to those of the host that had the lock last, while that
+ * folder exists: its guests have theirs there. */
+void home_keep_place(struct home *h, int lock);
+
 /* Takes the host's lock and writes this process and its socket into it.  The socket
  * stays in the folder of the host before, while that exists, since guests look for it
  * there.  Returns the descriptor that holds the lock until it is closed; a fault names
  * the holder. */
 int home_hold(struct home *h, struct fault *f);
+
+/* Makes the folder of the sockets anew for a running host, whose `lock` it is: where it was, or if
+ * that cannot be, where a host that starts now would have it, which the lock then names. */
+int home_settle_run(struct home *h, int lock, struct fault *f);
 
 /* Takes that lock where nobody has it, for a moment and without a name: a host that starts
  * meanwhile waits.  The descriptor, or -1. */
@@ -139,8 +147,10 @@ bool home_follow(struct home *h);
 /* The number of the host's process: the one that holds the lock and wrote itself into it;
  * 0 where there is none. */
 pid_t home_holder(const struct home *h);
-/* home_holder() of a state folder, for settings.find_host. */
-int64_t home_host_of(const char *dir);
+/* home_holder() of a state folder, for settings.find_host.  `*deaf`: its socket is not there. */
+int64_t home_host_of(const char *dir, bool *deaf);
+/* Sets the folder and name of the socket as the environment says them now. */
+int home_find_sockets(struct home *h, struct fault *f);
 
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);

@@ -50,7 +50,8 @@ static int lock_whole(const struct home *h, int fd, pid_t *holder)
 	}
 }
 
-/* The line of host.lock, which names the host that took the lock last: `PID START SOCKET`. */
+/* The line of host.lock, which names the host that took the lock last: `PID START SOCKET`.
+ * Guests read the socket's place, too. */
 struct holder {
 	pid_t pid;
 	long long start;
@@ -75,8 +76,7 @@ static bool read_holder(int fd, struct holder *out)
 	return out->pid > 0 && out->start;
 }
 
-/* Keeps the socket in the folder of the host before, where its guests have theirs. */
-static void keep_place(struct home *h, int fd)
+void home_keep_place(struct home *h, int fd)
 {
 	const char *name = strrchr(h->run, '/');
 	char run[sizeof(h->run)];
@@ -106,6 +106,34 @@ int home_lock(const struct home *h)
 	return -1;
 }
 
+/* Writes the line.  Whoever reads it meanwhile sees the one before, or this one. */
+static int write_holder(const struct home *h, int fd, struct fault *f)
+{
+	char line[256];
+	int n = snprintf(line, sizeof(line), "%d %lld %s\n", getpid(),
+			 started_at(getpid()), h->socket);
+
+	return pwrite(fd, line, (size_t)n, 0) == n && !ftruncate(fd, n)
+		       ? 0
+		       : fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", h->lock);
+}
+
+int home_settle_run(struct home *h, int lock, struct fault *f)
+{
+	char run[sizeof(h->run)];
+	struct fault before = { 0 };
+
+	if (home_make_run(h, &before) == 0)
+		return 0;
+	memcpy(run, h->run, sizeof(run));
+	if (home_find_sockets(h, f) < 0)
+		return f->code;
+	/* The folder is named after the state: at this path there may be another by now. */
+	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0)
+		return fault_set(f, FAULT_IO, "", "%.150s is another state's", h->dir);
+	return home_make_run(h, f) < 0 ? (int)f->code : write_holder(h, lock, f);
+}
+
 int home_hold(struct home *h, struct fault *f)
 {
 	int fd = open(h->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -122,11 +150,9 @@ int home_hold(struct home *h, struct fault *f)
 		close(fd);
 		return f->code;
 	}
-	keep_place(h, fd);
-	if (!ftruncate(fd, 0) &&
-	    dprintf(fd, "%d %lld %s\n", getpid(), started_at(getpid()), h->socket) > 0)
+	home_keep_place(h, fd);
+	if (write_holder(h, fd, f) == 0)
 		return fd;
-	fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", h->lock);
 	close(fd);
 	return f->code;
 }
@@ -153,22 +179,51 @@ pid_t home_holder(const struct home *h)
 	return find_holder(h->lock, &holder) ? holder.pid : 0;
 }
 
-int64_t home_host_of(const char *dir)
+int64_t home_host_of(const char *dir, bool *deaf)
 {
 	struct holder holder;
 	char lock[4200];
 
 	snprintf(lock, sizeof(lock), "%s/host.lock", dir);
-	return find_holder(lock, &holder) ? holder.pid : 0;
+	if (!find_holder(lock, &holder))
+		return 0;
+	*deaf = access(holder.socket, F_OK) != 0;
+	return holder.pid;
+}
+
+/* Whether two sockets are of one state, after which their folders are named. */
+static bool are_alike(const char *a, const char *b)
+{
+	char x[sizeof(((struct home *)0)->socket)], y[sizeof(x)];
+
+	snprintf(x, sizeof(x), "%s", a);
+	snprintf(y, sizeof(y), "%s", b);
+	paths_up(x);
+	paths_up(y);
+	return strrchr(x, '/') && strrchr(y, '/') &&
+	       strcmp(strrchr(x, '/'), strrchr(y, '/')) == 0;
+}
+
+/* The lock of the host that this process may follow: in a workspace of this machine, that of the
+ * state in which its guest keeps its own folder. */
+static bool find_lock(const struct home *h, char lock[4300])
+{
+	const char *door = paths_env("CADRE_SOCKET"), *guest = paths_env("CADRE_GUEST");
+	int n = door ? snprintf(lock, 4300, "%s/../../host.lock", guest ? guest : "")
+		     : snprintf(lock, 4300, "%s", h->lock);
+
+	return n < 4300 && (door ? guest && !h->dir[0] : h->dir[0] != '\0');
 }
 
 bool home_follow(struct home *h)
 {
 	struct holder holder;
+	char lock[4300];
 	struct stat st;
 
-	if (!h->dir[0] || paths_env("CADRE_SOCKET") || !find_holder(h->lock, &holder) ||
-	    !holder.socket[0] || strcmp(holder.socket, h->socket) == 0)
+	if (!find_lock(h, lock) || !find_holder(lock, &holder) || !holder.socket[0] ||
+	    strcmp(holder.socket, h->socket) == 0 ||
+	    (!h->dir[0] && !are_alike(holder.socket, h->socket)))
 		return false;
 	if (lstat(holder.socket, &st) || !S_ISSOCK(st.st_mode) ||
 	    (st.st_uid != geteuid() && st.st_uid))

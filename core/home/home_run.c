@@ -130,8 +130,11 @@ static void clear_guests(DIR *dir)
 void home_clear_run(struct home *h)
 {
 	int lock = home_lock(h);
-	DIR *dir = lock < 0 ? NULL : open_names(AT_FDCWD, h->run);
+	DIR *dir;
 
+	if (lock >= 0)
+		home_keep_place(h, lock);
+	dir = lock < 0 ? NULL : open_names(AT_FDCWD, h->run);
 	if (dir) {
 		clear_guests(dir);
 		closedir(dir);

@@ -589,7 +589,7 @@ void conn_accept(struct host *host)
 		return;
 	c->identity.level = WHO_OPERATOR;
 	c->identity.team = host->home->settings.config.team_default;
-	if (uv_accept((uv_stream_t *)&host->listener, (uv_stream_t *)&c->pipe) ||
+	if (uv_accept((uv_stream_t *)&host->listener.pipe, (uv_stream_t *)&c->pipe) ||
 	    !peer_known(c) || !crowd_enter(c) ||
 	    uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes))
 		conn_close(c);

@@ -478,6 +478,7 @@ int host_run(const struct host_options *options, struct fault *f)
 	host->level = (enum log_level)host->settings.config.log_level;
 	host->seed = home_random();
 	host->pid = getpid();
+	host->lock = lock;
 	snprintf(host->boot_id, sizeof(host->boot_id), "%016llx%016llx",
 		 (unsigned long long)home_random(), (unsigned long long)home_random());
 	rc = home_make_run(options->home, f);

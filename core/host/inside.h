@@ -15,6 +15,7 @@
 #include "core/host/follow.h"
 #include "core/host/guests/hosted_guest.h"
 #include "core/host/host.h"
+#include "core/host/listener.h"
 #include "core/host/log.h"
 #include "core/host/queue.h"
 #include "core/host/reaper.h"
@@ -45,7 +46,10 @@ struct host {
 	uv_check_t after_poll;
 	uv_async_t answered;
 	uv_signal_t term, interrupt;
-	uv_pipe_t listener;
+	struct host_socket listener;
+	uv_timer_t look; /* whether the sockets are there */
+	struct log_pause swept; /* they are gone, and cannot be made anew */
+	int lock; /* that it holds */
 	struct web web;
 	struct log *log;
 	enum log_level level; /* its */

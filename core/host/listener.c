@@ -1,13 +1,15 @@
 #include "core/host/listener.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/host/inside.h"
 
-enum { BACKLOG = 512 };
+enum { BACKLOG = 512, LOOK_MS = 2000 };
 
 static void on_client(uv_stream_t *server, int status)
 {
@@ -15,31 +17,105 @@ static void on_client(uv_stream_t *server, int status)
 		conn_accept(server->data);
 }
 
-int host_listen_at(struct host *host, uv_pipe_t *listener, const char *path,
-		   uv_connection_cb on_caller, struct fault *f)
+static int set_path(const struct host *host, struct host_socket *s, struct fault *f)
 {
+	const char *own = host->home->socket;
+	int folder = (int)(strrchr(own, '/') - own), n;
+
+	n = s->name ? snprintf(s->path, sizeof(s->path), "%.*s/%s", folder, own, s->name)
+		    : snprintf(s->path, sizeof(s->path), "%s", own);
+	return n < (int)sizeof(s->path)
+		       ? 0
+		       : fault_set(f, FAULT_IO, "", "the path %s is too long", own);
+}
+
+static int host_socket_open(struct host *host, struct host_socket *s, struct fault *f)
+{
+	struct stat st = { 0 };
 	int rc;
 
-	if (unlink(path) && access(path, F_OK) == 0)
-		return fault_set(f, FAULT_IO, "", "cannot replace %s", path);
-	uv_pipe_init(&host->loop, listener, 0);
-	listener->data = host;
+	uv_pipe_init(&host->loop, &s->pipe, 0);
+	s->pipe.data = host;
+	s->ino = 0; /* until it listens: on_look() tries again */
+	if (set_path(host, s, f) < 0)
+		return f->code;
+	if (unlink(s->path) && access(s->path, F_OK) == 0)
+		return fault_set(f, FAULT_IO, "", "cannot replace %s", s->path);
 	/* No umask, which would be that of all threads.  Until the socket listens nobody can
 	 * connect to it, and its folder is ours and 0700: nobody can put another there. */
-	rc = uv_pipe_bind(listener, path);
-	if (rc == 0 && chmod(path, 0600))
+	rc = uv_pipe_bind(&s->pipe, s->path);
+	if (rc == 0 && (chmod(s->path, 0600) || lstat(s->path, &st)))
 		rc = uv_translate_sys_error(errno);
 	if (rc == 0)
-		rc = uv_listen((uv_stream_t *)listener, BACKLOG, on_caller);
+		rc = uv_listen((uv_stream_t *)&s->pipe, BACKLOG, s->on_caller);
 	if (rc)
-		return fault_set(f, FAULT_IO, "", "cannot listen at %s: %s", path,
+		return fault_set(f, FAULT_IO, "", "cannot listen at %s: %s", s->path,
 				 uv_strerror(rc));
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
 	return 0;
+}
+
+int host_listen_at(struct host *host, struct host_socket *s, const char *name,
+		   uv_connection_cb on_caller, struct fault *f)
+{
+	s->name = name;
+	s->on_caller = on_caller;
+	return host_socket_open(host, s, f);
+}
+
+/* --- sockets that are gone --------------------------------------------------------------- */
+
+static bool is_there(const struct host_socket *s)
+{
+	struct stat st;
+
+	return !s->pipe.type ||
+	       (lstat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino);
+}
+
+static void listen_anew(uv_handle_t *h)
+{
+	struct host_socket *s = (struct host_socket *)h;
+	struct host *host = h->data;
+	struct fault f = { 0 };
+
+	if (host->stopping)
+		return;
+	if (host_socket_open(host, s, &f) < 0)
+		log_seldom(host->log, &host->swept, LOG_LEVEL_WARN,
+			   "a socket cannot be made anew", LOG_FAULT(&f));
+	else
+		log_line(host->log, LOG_LEVEL_WARN, "a socket was gone and is made anew",
+			 LOG_TEXT("socket", s->path));
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct host *host = timer->data;
+	struct host_socket *const all[] = { &host->listener, &host->web.listener };
+	struct fault f = { 0 };
+
+	if (is_there(all[0]) && is_there(all[1]))
+		return;
+	if (home_settle_run(host->options->home, host->lock, &f) < 0) {
+		log_seldom(host->log, &host->swept, LOG_LEVEL_WARN,
+			   "the folder of the sockets cannot be made anew",
+			   LOG_FAULT(&f));
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		if (!is_there(all[i]) && !uv_is_closing((uv_handle_t *)&all[i]->pipe))
+			uv_close((uv_handle_t *)&all[i]->pipe, listen_anew);
+	reconcile_poke(host); /* guests have theirs beside it */
 }
 
 int host_listen(struct host *host, struct fault *f)
 {
-	return host_listen_at(host, &host->listener, host->home->socket, on_client, f);
+	uv_timer_init(&host->loop, &host->look);
+	host->look.data = host;
+	uv_timer_start(&host->look, on_look, LOOK_MS, LOOK_MS);
+	return host_listen_at(host, &host->listener, NULL, on_client, f);
 }
 
 bool host_knows_peer(int fd)
@@ -51,11 +127,20 @@ bool host_knows_peer(int fd)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-void host_deafen(struct host *host)
+void host_socket_close(struct host_socket *s)
 {
-	uv_handle_t *h = (uv_handle_t *)&host->listener;
+	uv_handle_t *h = (uv_handle_t *)&s->pipe;
 
 	/* libuv removes the socket's file with the handle. */
 	if (h->type && !uv_is_closing(h))
 		uv_close(h, NULL);
+}
+
+void host_deafen(struct host *host)
+{
+	uv_handle_t *h = (uv_handle_t *)&host->look;
+
+	if (h->type && !uv_is_closing(h))
+		uv_close(h, NULL);
+	host_socket_close(&host->listener);
 }

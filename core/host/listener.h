@@ -1,22 +1,37 @@
 /*
- * listener - the host's Unix socket.
+ * listener - the host's Unix sockets.
+ *
+ * Their folder goes with its user's last login, or is swept, while the host lives on: it looks
+ * every two seconds whether they are there, and makes them anew.
  */
 #ifndef CORE_HOST_LISTENER_H
 #define CORE_HOST_LISTENER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <uv.h>
 
 #include "core/base/fault.h"
 
 struct host;
 
+struct host_socket {
+	uv_pipe_t pipe;
+	const char *name; /* beside the host's own socket; NULL: that itself */
+	char path[200];
+	dev_t dev; /* its file's */
+	ino_t ino;
+	uv_connection_cb on_caller;
+};
+
 /* A socket that nobody answers is taken over: the lock file says that no other
  * host runs. */
 int host_listen(struct host *host, struct fault *f);
-/* The same at another path of ours, for the HTTP door. */
-int host_listen_at(struct host *host, uv_pipe_t *listener, const char *path,
+/* The same for another socket of ours, as the HTTP door's. */
+int host_listen_at(struct host *host, struct host_socket *s, const char *name,
 		   uv_connection_cb on_caller, struct fault *f);
+/* Closes a socket and removes its file; one that was never open is fine. */
+void host_socket_close(struct host_socket *s);
 /* Whether the peer of a Unix socket is this user or root: these are operators. */
 bool host_knows_peer(int fd);
 void host_deafen(struct host *host);

@@ -109,6 +109,8 @@ struct link_ear {
 	int fd; /* -1: none */
 	int handles;
 	struct pump *pump; /* serial.c */
+	dev_t dev; /* unix.c: of the socket's file */
+	ino_t ino;
 };
 
 enum { EAR_BACKLOG = 128 };
@@ -119,6 +121,8 @@ int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
 	      socklen_t *size);
 /* Whether the peer of a Unix socket is this user or root. */
 bool unix_admit(int fd, struct link_caller *who);
+/* Whether the socket's file is there. */
+bool unix_heard(const struct link_ear *ear);
 /* A socket that listens at a path below a folder, for its user only. */
 int unix_bind(const char *folder, const char *name, struct fault *f);
 

@@ -306,6 +306,11 @@ struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 	return NULL;
 }
 
+bool link_heard(const struct link_ear *ear)
+{
+	return ear && (ear->at.kind != LINK_UNIX || unix_heard(ear));
+}
+
 void link_deafen(struct link_ear *ear)
 {
 	if (!ear)

@@ -8,6 +8,7 @@
 #ifndef CORE_LINK_LINK_H
 #define CORE_LINK_LINK_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,6 +19,10 @@
 
 struct link_dial;
 struct link_ear;
+
+/* Has a guest look whether its sockets are there.  No process ends by it: not one that has just
+ * begun, nor a guest of an earlier version. */
+enum { LINK_LOOK = SIGURG };
 
 /* `fd` is the connected socket, the callee's to close, and `why` NULL; or -1, and `why`
  * says why the address could not be reached. */
@@ -45,5 +50,7 @@ struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 			     unsigned port, link_called *called, void *arg,
 			     struct fault *f);
 void link_deafen(struct link_ear *ear); /* NULL is fine */
+/* Whether callers still find it: false for NULL, and where the file of a Unix socket is gone. */
+bool link_heard(const struct link_ear *ear);
 
 #endif

@@ -101,10 +101,31 @@ static void unix_dial(struct link_dial *d)
 	unix_dial_at(d, d->to.path, name_of(d->port), on_connected);
 }
 
+static bool look_at(const struct link_ear *ear, struct stat *st)
+{
+	char path[sizeof(ear->at.path) + 32];
+
+	snprintf(path, sizeof(path), "%s/%s", ear->at.path, name_of(ear->port));
+	return lstat(path, st) == 0;
+}
+
+bool unix_heard(const struct link_ear *ear)
+{
+	struct stat st;
+
+	return look_at(ear, &st) && st.st_dev == ear->dev && st.st_ino == ear->ino;
+}
+
 static int unix_listen(struct link_ear *ear, struct fault *f)
 {
+	struct stat st;
+
 	ear->fd = unix_bind(ear->at.path, name_of(ear->port), f);
-	return ear->fd < 0 ? f->code : 0;
+	if (ear->fd < 0 || !look_at(ear, &st))
+		return ear->fd < 0 ? f->code : 0; /* it is gone again: see unix_heard() */
+	ear->dev = st.st_dev;
+	ear->ino = st.st_ino;
+	return 0;
 }
 
 const struct transport link_unix = { unix_dial, unix_listen, unix_admit };

@@ -81,6 +81,10 @@ struct backend {
 	/* Asks it to end (or ends it); alive() tells when it has. */
 	int (*stop)(void *self, const struct process *process, bool now, struct fault *f);
 	bool (*alive)(void *self, const struct process *process);
+	/* Whether nobody can reach a guest that lives, as its sockets are gone.  NULL: it has
+	 * none. */
+	bool (*deaf)(void *self, const struct workspace_spec *spec,
+		     const struct process *process);
 	/* A process that is known to be a guest by its pid alone; NULL: pids say
 	 * nothing here. */
 	void (*find)(void *self, int64_t pid, struct process *process);

@@ -46,6 +46,13 @@ static bool folder_alive(void *self, const struct process *p)
 	return backend_process.alive(backend_process.self, p);
 }
 
+static bool folder_deaf(void *self, const struct workspace_spec *spec,
+			const struct process *p)
+{
+	(void)self;
+	return backend_process.deaf(backend_process.self, spec, p);
+}
+
 static void folder_find(void *self, int64_t pid, struct process *p)
 {
 	(void)self;
@@ -66,6 +73,7 @@ const struct backend backend_folder = {
 	.start = folder_start,
 	.stop = folder_stop,
 	.alive = folder_alive,
+	.deaf = folder_deaf,
 	.find = folder_find,
 	.destroy = folder_destroy,
 };

@@ -101,17 +101,21 @@ bool pid_rebooted(const struct process *p)
 	return p->boot[0] && strcmp(boot, p->boot) != 0;
 }
 
-int pid_stop(const struct process *p, bool now, struct fault *f)
+int pid_send(const struct process *p, int number, struct fault *f)
 {
 	int fd = p->pid > 0 ? pidfd_open((pid_t)p->pid, 0) : -1;
 	int rc = 0;
 
 	if (fd < 0)
 		return 0;
-	if (pid_alive(p) && pidfd_send_signal(fd, now ? SIGKILL : SIGTERM, NULL, 0) &&
-	    errno != ESRCH)
-		rc = fault_set(f, FAULT_IO, "", "cannot stop process %lld: %s",
+	if (pid_alive(p) && pidfd_send_signal(fd, number, NULL, 0) && errno != ESRCH)
+		rc = fault_set(f, FAULT_IO, "", "cannot signal process %lld: %s",
 			       (long long)p->pid, strerror(errno));
 	close(fd);
 	return rc;
+}
+
+int pid_stop(const struct process *p, bool now, struct fault *f)
+{
+	return pid_send(p, now ? SIGKILL : SIGTERM, f);
 }

@@ -19,7 +19,9 @@ bool pid_alive(const struct process *process);
 bool pid_stopped(const struct process *process);
 /* Whether the process ended with the machine, which has started anew since. */
 bool pid_rebooted(const struct process *process);
-/* Sends SIGTERM, or SIGKILL when `now`; a process that is gone is success. */
+/* Sends a signal; a process that is gone is success. */
+int pid_send(const struct process *process, int number, struct fault *f);
+/* Sends SIGTERM, or SIGKILL when `now`. */
 int pid_stop(const struct process *process, bool now, struct fault *f);
 
 #endif

@@ -362,6 +362,18 @@ static bool process_alive(void *self, const struct process *p)
 	return pid_alive(p);
 }
 
+static bool process_deaf(void *self, const struct workspace_spec *spec,
+			 const struct process *p)
+{
+	struct arena a = { 0 };
+	bool gone = access(arena_printf(&a, "%s/control.sock", spec->sockets), F_OK) != 0;
+
+	(void)self;
+	(void)p;
+	arena_release(&a);
+	return gone;
+}
+
 static void process_find(void *self, int64_t pid, struct process *p)
 {
 	(void)self;
@@ -408,6 +420,7 @@ const struct backend backend_process = {
 	.start = process_start,
 	.stop = process_stop,
 	.alive = process_alive,
+	.deaf = process_deaf,
 	.find = process_find,
 	.seek = process_seek,
 	.keep = process_keep,

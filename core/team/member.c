@@ -63,12 +63,7 @@ bool member_has_place(const struct call *call, const struct role *r)
 
 int member_check_host(struct call *call, const char *where)
 {
-	if (call->host)
-		return 0;
-	fault_set(&call->fault, FAULT_UNAVAILABLE, where,
-		  "workspaces need a running host");
-	return fault_hint(&call->fault,
-			  "{Ask the operator to start one|Start one with}: cadre up.");
+	return call_need_host(call, where, "workspaces need");
 }
 
 /* Plans where a member of this role works: in a copy of the golden workspace, if there is

@@ -105,10 +105,10 @@ bool host_knows_peer(int fd)
 	return fd >= 0;
 }
 
-int host_listen_at(struct host *h, uv_pipe_t *listener, const char *path,
+int host_listen_at(struct host *h, struct host_socket *s, const char *name,
 		   void (*on_client)(uv_stream_t *listener, int status), struct fault *f)
 {
-	(void)h, (void)listener, (void)path, (void)on_client, (void)f;
+	(void)h, (void)s, (void)name, (void)on_client, (void)f;
 	return -1;
 }
 

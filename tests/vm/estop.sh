@@ -1,7 +1,7 @@
 #!/bin/sh
 # estop - commands in VMs stand still when their team is stopped, also under another host, and go
 # on when it is thawed.  A VM that itself stands still under a turn is killed, and comes back for the
-# mail.  VMS=10 makes so many.
+# mail; so does one whose sockets are swept, where nothing else reaches it.  VMS=10 makes so many.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
@@ -57,4 +57,12 @@ until_is '"state":"done"' cadre --team red turns --json
 until_is '"reason":"its guest has not answered for' cadre --team red turns --json
 cadre --team red inbox peek | grep -q 'and the guest of its workspace.*Its mail comes again' || bad "nobody is told"
 ! kill -0 "$vm" 2>/dev/null || bad "the VM that stood still is there"
+
+# Sockets that are swept: a link that stands goes on; another host starts a VM again, but over vsock.
+vm=$(pid_of red/v1)
+rm -r "$XDG_RUNTIME_DIR"/*
+until_done in_vm red/v1 'echo >/kept; sync'
+cadre restart >/dev/null || bad "restart without sockets"
+until_done in_vm red/v1 'cat /kept'
+[ -e /dev/vhost-vsock ] || [ "$(pid_of red/v1)" != "$vm" ] || bad "a VM without sockets is reached"
 exit $failed

@@ -265,13 +265,16 @@ static bool host_answers(struct cli *cli)
 static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
+	bool deaf;
 	pid_t pid;
 
-	while ((pid = home_holder(&cli->home)) &&
+	while ((pid = (pid_t)home_host_of(cli->home.dir, &deaf)) &&
 	       !(host_answers(cli) && host_answers(cli))) {
 		if (clock_steady_ms() > until) {
 			fault_set(f, FAULT_TIMEOUT, "",
-				  "process %d holds the host's lock and does not answer",
+				  deaf ? "process %d has the state, its sockets are gone"
+				       : "process %d holds the host's lock and does not "
+					 "answer",
 				  (int)pid);
 			fault_hint(f, "nothing is lost by `kill -9 %d`", (int)pid);
 			return 0;

@@ -182,6 +182,21 @@ void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *a
 	copy(t->agent_name, agent);
 }
 
+void hosted_guest_move(struct hosted_guest *t, const char *address)
+{
+	struct link_address to;
+	struct fault f = { 0 };
+
+	if (link_parse(address, "", &to, &f) == 0)
+		t->address = to;
+}
+
+void hosted_guest_hurry(struct hosted_guest *t)
+{
+	t->pause_ms = PAUSE_FIRST_MS;
+	t->dial_at = clock_boot_ms() + PAUSE_FIRST_MS;
+}
+
 void hosted_guest_close(struct hosted_guest *t)
 {
 	if (!t || t->closing)

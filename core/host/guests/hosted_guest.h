@@ -123,6 +123,10 @@ void hosted_guests_tick(struct host *host);
 /* The host, or the machine, stood still for so long. */
 void hosted_guests_leap(struct host *host, int64_t ms);
 
+/* Dials at another address from now on: the folder of the sockets may have moved. */
+void hosted_guest_move(struct hosted_guest *t, const char *address);
+/* Dials soon, and again as if it had begun just now. */
+void hosted_guest_hurry(struct hosted_guest *t);
 /* Takes the names that the guest's team and agent have now. */
 void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent);
 

@@ -536,7 +536,8 @@ static void end_silent(struct hosted_turn *u, int64_t silent_ms)
 
 	snprintf(why, sizeof(why), "its guest has not answered for %" PRId64 " s",
 		 silent_ms / 1000);
-	u->stood = hosted_workspace_kill(u->host, u->workspace);
+	u->stood = hosted_workspace_kill(u->host, u->workspace,
+					 "a guest stands still and is ended");
 	u->lost = u->stood && u->stage == RUNS;
 	end(u, TURN_STATE_INTERRUPTED, why);
 }

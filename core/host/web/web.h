@@ -44,8 +44,7 @@ struct web_feed {
 struct web {
 	int logins; /* codes that are being exchanged */
 	struct web_door tcp, local;
-	uv_pipe_t listener; /* of `local` */
-	char path[200]; /* of its socket */
+	struct host_socket listener; /* of `local` */
 	/* Tokens whose use was written down of late. */
 	struct {
 		int64_t row, at;

@@ -98,15 +98,9 @@ static int listen_unix(struct host *host, struct fault *f)
 {
 	const struct http_service s = service(&host->web.local);
 	struct web *web = &host->web;
-	const char *own = host->home->socket;
-	int n = (int)(strrchr(own, '/') - own), rc;
 
-	snprintf(web->path, sizeof(web->path), "%.*s/http.sock", n, own);
-	rc = host_listen_at(host, &web->listener, web->path, on_client, f);
-	if (rc < 0)
-		return rc;
 	web->local.server = http_open(&host->loop, &s);
-	return 0;
+	return host_listen_at(host, &web->listener, "http.sock", on_client, f);
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
@@ -216,7 +210,6 @@ void web_open(struct host *host)
 void web_close(struct host *host)
 {
 	struct web *web = &host->web;
-	uv_handle_t *h = (uv_handle_t *)&web->listener;
 	char url[96];
 
 	/* Another host may have begun here meanwhile, in a state that was made anew. */
@@ -231,6 +224,5 @@ void web_close(struct host *host)
 	web->openapi = NULL;
 	web_feed_close(host);
 	mcp_door_close(host);
-	if (h->type && !uv_is_closing(h))
-		uv_close(h, NULL);
+	host_socket_close(&web->listener);
 }

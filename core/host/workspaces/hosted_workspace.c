@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/steps.h"
 #include "core/host/inside.h"
+#include "core/link/link.h"
 #include "core/machine/pid.h"
 #include "core/machine/trash.h"
 #include "ops.gen.h"
@@ -19,7 +20,7 @@ enum {
 	SETTLED_MS = 60000, /* who lived so long did not die of its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
-	STOPPED_MS = 60000, /* for which a guest may be stopped by a signal */
+	UNREACHED_MS = 60000, /* for which a guest may be stopped, or without sockets */
 	BOOT_MS = 300000, /* for a VM to come up: in a VM that takes two minutes */
 };
 
@@ -152,6 +153,7 @@ static void bury(struct hosted_workspace *p, int64_t now)
 	p->ran = true; /* perhaps for an earlier host: the next start is a restart */
 	p->process = (struct process){ 0 };
 	p->killed = false;
+	p->unreached_at = 0;
 	if (p->backend->vm) {
 		hosted_guest_close(p->guest); /* the next one may have another address */
 		p->guest = NULL;
@@ -209,15 +211,15 @@ static void die(struct hosted_workspace *p)
 	hosted_note_failed(p, why, true);
 }
 
-bool hosted_workspace_kill(struct host *host, int64_t row)
+bool hosted_workspace_kill(struct host *host, int64_t row, const char *why)
 {
 	struct hosted_workspace *p = reconcile_place(host, row);
 	struct fault f = { 0 };
 
 	if (!p || !p->process.pid)
 		return false;
-	log_line(host->log, LOG_LEVEL_WARN, "a guest stands still and is ended",
-		 LOG_TEXT("workspace", p->spec.name), LOG_NUMBER("pid", p->process.pid));
+	log_line(host->log, LOG_LEVEL_WARN, why, LOG_TEXT("workspace", p->spec.name),
+		 LOG_NUMBER("pid", p->process.pid));
 	p->killed = true;
 	p->backend->stop(p->backend->self, &p->process, true, &f);
 	return true;
@@ -297,16 +299,34 @@ static bool mourn(struct hosted_workspace *p, int64_t now)
 	return false;
 }
 
-/* Kills a guest that a signal has stopped before it answered this host, a minute later: whoever
- * stopped it has not let it go on. */
-static void end_stopped(struct hosted_workspace *p, int64_t now)
+/* Has a guest look for its sockets, which it does by itself every few seconds. */
+static void wake(struct hosted_workspace *p)
 {
-	if (!pid_stopped(&p->process))
-		p->stopped_at = 0;
-	else if (!p->stopped_at)
-		p->stopped_at = now;
-	else if (now - p->stopped_at > STOPPED_MS)
-		hosted_workspace_kill(p->host, p->row);
+	struct fault f = { 0 };
+
+	pid_send(&p->process, LINK_LOOK, &f);
+	if (p->guest)
+		hosted_guest_hurry(p->guest);
+}
+
+/* Kills a guest that nobody has reached for a minute, though it lives: a signal has stopped it and
+ * whoever sent that has not let it go on, or its sockets are gone and it makes no others. */
+static void end_unreached(struct hosted_workspace *p, int64_t now)
+{
+	const struct backend *b = p->backend;
+	bool deaf = b->deaf && b->deaf(b->self, &p->spec, &p->process);
+
+	if (!deaf && (b->vm || !pid_stopped(&p->process))) {
+		p->unreached_at = 0;
+	} else if (!p->unreached_at) {
+		p->unreached_at = now;
+		if (deaf && !b->vm)
+			wake(p);
+	} else if (now - p->unreached_at > UNREACHED_MS) {
+		hosted_workspace_kill(p->host, p->row,
+				      deaf ? "a guest without sockets is ended"
+					   : "a guest stands still and is ended");
+	}
 }
 
 /* Sees to it that there is a guest; false when there is none to be reached. */
@@ -327,8 +347,10 @@ static bool keep_guest(struct hosted_workspace *p, int64_t now)
 		return mourn(p, now);
 	if (b->tend)
 		b->tend(b->self, &p->spec);
-	if (!b->vm && !up)
-		end_stopped(p, now);
+	if (up)
+		p->unreached_at = 0;
+	else
+		end_unreached(p, now);
 	if (!b->vm || up || p->state != WORKSPACE_STATE_CREATING)
 		return true;
 	if (!p->started_at)

@@ -99,9 +99,9 @@ struct hosted_workspace {
 			     copied by that work */
 	struct fault fault; /* of that work; of a failed hosted workspace: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
-	int64_t stopped_at; /* when its guest was first seen to be stopped by a signal; 0: it is not */
+	int64_t unreached_at; /* when its guest was first seen out of reach; 0: it is not */
 	int64_t look_at, look_ms; /* when its folder is looked for again; 0: not at all */
-	bool killed; /* its guest stood still: it is started again */
+	bool killed; /* its guest was, by this host: it is started again */
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
 	int deaths; /* in a row, soon after the start */
 };
@@ -110,9 +110,9 @@ struct hosted_workspace {
 bool hosted_step(struct hosted_workspace *p, int64_t now);
 /* Frees a workspace; calls that still wait for it are answered with `conflict`. */
 void hosted_free(struct hosted_workspace *p);
-/* Kills the guest of a workspace that stands still: it is started again as after any end.  False
- * where no process of it is known. */
-bool hosted_workspace_kill(struct host *host, int64_t row);
+/* Kills the guest of a workspace, for the reason that the log is told: it is started again as after
+ * any end.  False where no process of it is known. */
+bool hosted_workspace_kill(struct host *host, int64_t row, const char *why);
 /* Sets the state; no other function changes the state of a workspace that is known.
  * `whence` says whether the row or the host decided it. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);

@@ -66,6 +66,7 @@ static void keep_texts(struct hosted_workspace *p, const struct workspace_spec *
 		{ from->snapshot, &p->spec.snapshot },
 		{ from->sockets, &p->spec.sockets },
 		{ from->address, &p->spec.address },
+		{ from->door, &p->spec.door },
 		{ from->link_token, &p->spec.link_token },
 		{ from->team, &p->spec.team },
 		{ from->agent, &p->spec.agent },
@@ -109,6 +110,7 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 		.parent = w->parent,
 		.snapshot = w->snapshot,
 		.sockets = sockets_of(home, w->row, a),
+		.door = home->socket,
 		.address = w->address,
 		.link_token = w->link_token,
 		.team = w->team,
@@ -127,6 +129,8 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 	p->stopped = w->stopped;
 	if (p->guest) {
 		hosted_guest_rename(p->guest, p->spec.team, p->spec.agent);
+		if (!p->backend->address)
+			hosted_guest_move(p->guest, p->spec.address);
 		halt_want(p->guest, w->stopped, w->halted);
 	}
 	p->parent_row = w->parent_row;
@@ -139,7 +143,6 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 	p->spec.memory_mb = w->memory_mb;
 	p->spec.disk_gb = w->disk_gb;
 	p->spec.home = home->dir;
-	p->spec.door = home->socket;
 	p->spec.program = p->host->options->program;
 }
 

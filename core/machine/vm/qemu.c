@@ -264,14 +264,27 @@ static int qemu_restore(void *self, const struct workspace_spec *spec, const cha
 
 /* --- running -------------------------------------------------------------------------- */
 
+/* QEMU does not make its sockets anew: a VM that is reached over a serial port only is lost without
+ * them, until it is started again. */
+static bool qemu_deaf(void *self, const struct workspace_spec *spec,
+		      const struct process *p)
+{
+	struct arena a = { 0 };
+	bool gone = !p->cid &&
+		    access(arena_printf(&a, "%s/control.serial", spec->sockets), F_OK) !=
+			    0;
+
+	(void)self;
+	arena_release(&a);
+	return gone;
+}
+
 /* Whether a VM that lives can still be spoken to: its sockets may be gone with their
  * folder. */
 static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {
-	return !access(vm_monitor(a, spec->sockets), F_OK) &&
-	       (p->cid ||
-		!access(arena_printf(a, "%s/control.serial", spec->sockets), F_OK));
+	return !access(vm_monitor(a, spec->sockets), F_OK) && !qemu_deaf(NULL, spec, p);
 }
 
 static int qemu_start(void *self, const struct workspace_spec *spec,
@@ -395,6 +408,7 @@ const struct backend backend_qemu = {
 	.address = qemu_address,
 	.stop = qemu_stop,
 	.alive = qemu_alive,
+	.deaf = qemu_deaf,
 	.keep = qemu_keep,
 	.destroy = qemu_destroy,
 	.snapshot = qemu_snapshot,

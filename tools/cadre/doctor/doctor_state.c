@@ -233,9 +233,14 @@ static void check_answer(struct doctor *d, pid_t holder)
 	struct fault f = { 0 };
 	json_t *status = doctor_ask(d, op_state_status, &f);
 	const char *version = json_string_value(json_object_get(status, "version"));
+	bool deaf;
 
 	if (!status)
 		doctor_say(d, VERDICT_BAD, "status", f.hint, "%s", f.text);
+	else if (home_host_of(d->cli->home.dir, &deaf) && deaf)
+		doctor_say(d, VERDICT_WARN, "socket",
+			   "it makes them anew within seconds; if not: cadre restart",
+			   "process %d runs, its sockets are gone", (int)holder);
 	else if (holder && !client_hosted(d->cli->client))
 		doctor_say(d, VERDICT_BAD, "socket",
 			   "see `cadre logs`; restart it: cadre down, then cadre up",

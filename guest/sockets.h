@@ -1,0 +1,18 @@
+/*
+ * sockets - where the guest listens.
+ *
+ * The folder of its Unix sockets goes with its user's last login, or is swept, while the guest
+ * lives on.  It has them beside those of its host, which makes its own anew: host.lock says where.
+ */
+#ifndef GUEST_SOCKETS_H
+#define GUEST_SOCKETS_H
+
+#include "guest/inside.h"
+
+/* Listens for hosts and for commands of the workspace: 0 or a fault. */
+int guest_listen(struct guest *g, struct fault *f);
+
+/* Listens anew where the sockets are gone. */
+void guest_sockets_look(struct guest *g);
+
+#endif
