@@ -58,11 +58,35 @@ int store_check_db(sqlite3 *db, struct fault *f)
 	return check_integrity(db, f) < 0 ? (int)f->code : check_references(db, f);
 }
 
+int store_no_own_row(struct fault *f)
+{
+	fault_set(f, FAULT_IO, "", "the state is damaged: it has no row of its own");
+	return fault_hint(f, "Put a backup in its place: `cadre restore`.");
+}
+
+static int check_state(sqlite3 *db, struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	int rc;
+
+	if (store_check_db(db, f) < 0)
+		return f->code;
+	rc = sqlite3_prepare_v2(db, statement_table[sql_state_keys].text, -1, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_DONE)
+		store_no_own_row(f);
+	else if (rc != SQLITE_ROW)
+		fault_set(f, FAULT_IO, "", "%s", sqlite3_errmsg(db));
+	sqlite3_finalize(st);
+	return f->code;
+}
+
 int store_check(struct store *s, struct fault *f)
 {
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "check", f);
-	return store_check_db(s->db, f);
+	return check_state(s->db, f);
 }
 
 /* --- copies ------------------------------------------------------------------- */
@@ -159,7 +183,7 @@ int store_backup(struct store *s, const char *path, struct fault *f)
 {
 	struct fault found = { 0 };
 
-	if (s->db && store_check_db(s->db, &found) < 0) {
+	if (s->db && check_state(s->db, &found) < 0) {
 		fault_set(f, FAULT_IO, "",
 			  "the state is damaged, and was not copied: %.150s", found.text);
 		return fault_hint(

@@ -138,6 +138,7 @@ SELECT (SELECT count(*) FROM task
 			AND generation = (SELECT generation FROM agent WHERE id = :agent)) AS n;
 
 -- name: state_keys
+-- always
 SELECT incarnation, id_a, id_b, id_c FROM state WHERE one = 1;
 
 -- name: event_last

@@ -7,6 +7,7 @@ SELECT seq, kind, team, subject, target FROM event WHERE seq > :after
 ORDER BY seq LIMIT :limit;
 
 -- name: host_due
+-- always
 -- scan ok: open assignments; the few hosts
 -- Whether something has run out, whether anything can run out, and when any host ran
 -- last: only a time without all of them is a gap; and when the next delayed message comes, or

@@ -106,6 +106,9 @@ static inline uint32_t number_at(const unsigned char *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
+/* The fault of a state whose table `state` has lost its one row. */
+int store_no_own_row(struct fault *f);
+
 /* integrity_check and foreign_key_check of any database. */
 int store_check_db(sqlite3 *db, struct fault *f);
 /* Gives a database a mark of its own: see ground.h. */

@@ -2,6 +2,7 @@
 -- rows that does not grow with the messages and events that are done with.
 
 -- name: metrics_now
+-- always
 -- scan ok: agents, few; delayed copies, which come soon; a number of the state
 -- Copies of messages that wait in inboxes, are handed out or come later; open commands; claims
 -- whose lease runs; the newest event.

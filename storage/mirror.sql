@@ -3,6 +3,7 @@
 -- a query per table, not one per task.
 
 -- name: mirror_head
+-- always
 -- scan ok: both ends of the log
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 	(SELECT coalesce(min(seq), 1) FROM event) AS oldest

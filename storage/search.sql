@@ -2,6 +2,7 @@
 -- search.db is another database: its own statements are in storage/search/index.sql.
 
 -- name: search_head
+-- always
 -- scan ok: the ends of keys
 -- The ends of the tables, up to which a complete index reaches.
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,

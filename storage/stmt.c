@@ -214,9 +214,11 @@ int store_row(struct store *s, enum sql id, const void *in, void *row, size_t si
 		rc = end;
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, statement_table[id].name, f);
-	if (keeps && got == SQLITE_ROW)
+	if (got != SQLITE_ROW)
+		return statement_table[id].always ? store_no_own_row(f) : 0;
+	if (keeps)
 		kept_add(&s->kept, id, in, row);
-	return got == SQLITE_ROW;
+	return 1;
 }
 
 void store_query(struct store *s, struct query *q, enum sql id, const void *in)

@@ -30,6 +30,7 @@ struct statement {
 	const char *name, *text;
 	bool readonly;
 	bool late; /* nobody uses how many rows it changed: store_run() does not say it */
+	bool always; /* store_row() finds a row, or says that the state is damaged */
 	int kept; /* number under which its row is kept (storage/kept.h); 0: it is not
 		     kept */
 	unsigned spoils; /* bit set of kept statements whose rows this one may change */

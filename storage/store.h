@@ -107,8 +107,8 @@ struct query {
 int store_erases(struct store *s, bool on, struct fault *f);
 
 /* store_run() runs a statement: how many rows it changed (0 for a late one) or a fault
- * code.  store_row() reads one row, its texts in
- * the arena: 1, 0 if there is none, or a fault code.  store_query() begins a statement of
+ * code.  store_row() reads one row, its texts in the arena: 1, 0 if there is none (never for
+ * a statement that is `-- always`), or a fault code.  store_query() begins a statement of
  * many rows, store_next() reads each of them like store_row(), query_end() ends it. */
 int store_run(struct store *s, enum sql id, const void *in, struct fault *f);
 int store_row(struct store *s, enum sql id, const void *in, void *row, size_t size,
@@ -151,7 +151,8 @@ int store_check_place(const char *path, struct fault *f);
 const char *store_path(const struct store *s); /* of the state file */
 /* A verified copy (VACUUM INTO, integrity_check) at `path`, which is new. */
 int store_backup(struct store *s, const char *path, struct fault *f);
-/* integrity_check and foreign_key_check: 0 if sound, else the first finding. */
+/* integrity_check, foreign_key_check and the row of the state itself: 0 if sound, else the
+ * first finding. */
 int store_check(struct store *s, struct fault *f);
 
 /* Tests: the n-th step or commit from now fails with this SQLite result; 0

@@ -2,6 +2,7 @@
 -- and the header of an export: see core/transfer/transfer.h.
 
 -- name: transfer_state
+-- always
 SELECT incarnation, created_at, id_a, id_b, id_c, counts_from FROM state WHERE one = 1;
 
 -- name: transfer_begun

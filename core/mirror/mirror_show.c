@@ -15,8 +15,6 @@ static int begin(struct mirror_show *s, struct mirror_head_row *head)
 	if (rc < 0)
 		return rc;
 	rc = sql_row(&s->call, mirror_head, head ? head : &own);
-	if (rc == 0)
-		rc = fault_set(&s->call.fault, FAULT_INTERNAL, "", "no row of the state");
 	if (rc < 0) {
 		show_end(s);
 		return rc;

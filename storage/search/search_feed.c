@@ -379,10 +379,9 @@ int search_step(struct search *s, struct store *store, int64_t budget_ms,
 	int rc = store_row(store, sql_search_head, &none, &feed.head, sizeof(feed.head),
 			   &feed.arena, f);
 
-	if (rc <= 0) {
+	if (rc < 0) {
 		arena_release(&feed.arena);
-		return rc < 0 ? rc
-			      : fault_set(f, FAULT_INTERNAL, "", "no row of the state");
+		return rc;
 	}
 	rc = feed_all(&feed);
 	if (search_is_damage(rc)) {

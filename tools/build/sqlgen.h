@@ -38,6 +38,7 @@ struct sqlgen_statement {
 	int sql_line; /* where it begins */
 	bool scan_ok, readonly;
 	bool late; /* nobody uses its result */
+	bool always; /* it has a row, or the state is damaged */
 	bool kept; /* see storage/kept.h */
 	int kept_number; /* from 1 on */
 	unsigned spoils; /* a bit for the number of each kept statement */

@@ -130,6 +130,8 @@ static void put_statement(const struct sqlgen_statement *s)
 		printf("\t\t.kept = %d,\n", s->kept_number);
 	if (s->late)
 		printf("\t\t.late = true,\n");
+	if (s->always)
+		printf("\t\t.always = true,\n");
 	if (s->spoils)
 		printf("\t\t.spoils = 0x%x,\n", s->spoils);
 	if (s->in.n)

@@ -26,6 +26,14 @@ static void read_types(struct sqlgen_statement *s, const char *names, enum type 
 	}
 }
 
+/* Whether a line is one of the comments that are a word alone. */
+static bool heading_is(const char *line, const char *mark)
+{
+	size_t n = strlen(mark);
+
+	return strncmp(line, mark, n) == 0 && line[n + strspn(line + n, " \t")] == '\n';
+}
+
 /* Reads a comment line above a statement. */
 static void read_heading(struct sqlgen_statement *s, const char *line)
 {
@@ -43,9 +51,10 @@ static void read_heading(struct sqlgen_statement *s, const char *line)
 		s->scan_ok = true;
 	else if (strncmp(line, "-- kept:", 8) == 0)
 		s->kept = true;
-	else if (strncmp(line, "-- late", 7) == 0 &&
-		 line[7 + strspn(line + 7, " \t")] == '\n')
+	else if (heading_is(line, "-- late"))
 		s->late = true;
+	else if (heading_is(line, "-- always"))
+		s->always = true;
 }
 
 static void append(char **text, const char *line, size_t len)
