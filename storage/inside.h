@@ -25,6 +25,8 @@ enum own {
 	OWN_RELEASE,
 	OWN_REWIND,
 	OWN_DATA_VERSION,
+	OWN_TABLES_VERSION,
+	OWN_VERSION,
 	OWN_COUNT
 };
 
@@ -41,6 +43,7 @@ struct store {
 	sqlite3 *db; /* NULL after a failed reopening; store_begin() tries again */
 	unsigned flags;
 	int64_t host; /* the row of this machine */
+	int64_t tables; /* SQL_TABLES_VERSION when they were found to be cadre's own */
 	int64_t began; /* when the running transaction did, in ms since 1970 */
 	int64_t now; /* tests: what `began` becomes; 0: the clock */
 	char *dir, *path, *vfs;
@@ -113,6 +116,8 @@ int store_no_own_row(struct fault *f);
 int store_check_db(sqlite3 *db, struct fault *f);
 /* Gives a database a mark of its own: see ground.h. */
 int store_mark(sqlite3 *db, struct fault *f);
+/* The fault of a file that a newer program has migrated to `version`. */
+int store_refuse_newer(const struct store *s, int64_t version, struct fault *f);
 /* Brings an opened file (or nothing) to the version of this program, alone
  * under TURN_OPEN; leaves it holding TURN_VERSION shared. */
 int store_migrate(struct store *s, struct fault *f);

@@ -13,7 +13,7 @@
 
 enum { WAIT_MS = 10000 }; /* for processes that have the state open */
 
-static int refuse_newer(struct store *s, int64_t version, struct fault *f)
+int store_refuse_newer(const struct store *s, int64_t version, struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "",
 		  "a newer cadre has migrated %s to version %lld; this program "
@@ -137,7 +137,7 @@ int store_migrate(struct store *s, struct fault *f)
 	if (version < 0)
 		return f->code ? f->code : refuse_stranger(s, f);
 	if (version > migration_count)
-		return refuse_newer(s, version, f);
+		return store_refuse_newer(s, version, f);
 	if (version < migration_count) {
 		if (turn_alone(&s->turn, WAIT_MS, f) < 0 ||
 		    migrate_alone(s, version, f) < 0)

@@ -68,6 +68,7 @@ static const char *const own_text[OWN_COUNT] = {
 	[OWN_COMMIT] = SQL_COMMIT,         [OWN_ROLLBACK] = SQL_ROLLBACK,
 	[OWN_SAVEPOINT] = SQL_SAVEPOINT,   [OWN_RELEASE] = SQL_RELEASE,
 	[OWN_REWIND] = SQL_REWIND,         [OWN_DATA_VERSION] = SQL_DATA_VERSION,
+	[OWN_VERSION] = SQL_VERSION,       [OWN_TABLES_VERSION] = SQL_TABLES_VERSION,
 };
 
 static int own_prepare(struct store *s, enum own id)
@@ -89,6 +90,19 @@ static int own_run(struct store *s, enum own id)
 	rc = store_step(s, s->own[id]);
 	sqlite3_reset(s->own[id]);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The number that a pragma tells, or -1. */
+static int64_t own_number(struct store *s, enum own id)
+{
+	int64_t n = -1;
+
+	if (own_prepare(s, id) != SQLITE_OK)
+		return -1;
+	if (sqlite3_step(s->own[id]) == SQLITE_ROW)
+		n = sqlite3_column_int64(s->own[id], 0);
+	sqlite3_reset(s->own[id]);
+	return n;
 }
 
 int store_exec(struct store *s, const char *sql, struct fault *f)
@@ -229,6 +243,7 @@ static int open_under_lock(struct store *s, int dir, struct fault *f)
 {
 	if (place_make_state(s, dir, f) < 0 || connect_file(s, f) < 0 ||
 	    ground_admit(s, f) < 0 || store_migrate(s, f) < 0 ||
+	    (s->tables = store_number(s, SQL_TABLES_VERSION, f)) < 0 ||
 	    schema_check(s, migration_count, f) < 0 || tune(s, f) < 0)
 		return f->code;
 	return ground_note(s, f);
@@ -366,6 +381,35 @@ static uint32_t file_version(struct store *s)
 	return version;
 }
 
+/* Refuses to write where somebody has added a trigger, or raised the version, since this
+ * connection opened the file: its statements would run the trigger. */
+static int check_tables(struct store *s, struct fault *f)
+{
+	int64_t version = own_number(s, OWN_VERSION),
+		tables = own_number(s, OWN_TABLES_VERSION);
+
+	if (s->flags & STORE_MEMORY)
+		return 0;
+	if (version > migration_count)
+		return store_refuse_newer(s, version, f);
+	if (tables != s->tables && schema_check(s, migration_count, f) < 0)
+		return f->code;
+	s->tables = tables;
+	return 0;
+}
+
+/* Called inside a transaction that writes: looks anew at all that another connection may have
+ * changed since this one has committed. */
+static int notice_others(struct store *s, struct fault *f)
+{
+	uint32_t version = file_version(s);
+
+	if (version != s->kept.version && check_tables(s, f) < 0)
+		return f->code;
+	kept_check(&s->kept, version);
+	return 0;
+}
+
 /*~ A transaction.  Station 7 of 12.
  *
  * We may be in the host, or in one of ten commands that opened the file themselves.  SQLite
@@ -401,13 +445,11 @@ int store_begin(struct store *s, bool write, struct fault *f)
 		return f->code;
 	}
 	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
-	if (rc == SQLITE_OK && write)
-		kept_check(&s->kept, file_version(s));
 	if (rc != SQLITE_OK) {
 		leave(s);
 		return store_fault(s, rc, "begin", f);
 	}
-	if (write && generation_begin(s, f) < 0) {
+	if (write && (notice_others(s, f) < 0 || generation_begin(s, f) < 0)) {
 		store_rollback(s);
 		return f->code;
 	}
@@ -542,14 +584,7 @@ int store_rewind(struct store *s, struct fault *f)
 
 int64_t store_data_version(struct store *s)
 {
-	int64_t version = -1;
-
-	if (own_prepare(s, OWN_DATA_VERSION) != SQLITE_OK)
-		return -1;
-	if (sqlite3_step(s->own[OWN_DATA_VERSION]) == SQLITE_ROW)
-		version = sqlite3_column_int64(s->own[OWN_DATA_VERSION], 0);
-	sqlite3_reset(s->own[OWN_DATA_VERSION]);
-	return version;
+	return own_number(s, OWN_DATA_VERSION);
 }
 
 int64_t store_schema_version(struct store *s, struct fault *f)

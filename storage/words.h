@@ -24,6 +24,7 @@
 /* Queries to a file that may be any database. */
 #define SQL_VERSION "PRAGMA user_version"
 #define SQL_DATA_VERSION "PRAGMA data_version"
+#define SQL_TABLES_VERSION "PRAGMA schema_version"
 #define SQL_MARK "PRAGMA application_id"
 #define SQL_SET_MARK "PRAGMA application_id = %u" /* a pragma takes no parameters */
 #define SQL_OBJECTS                                      \

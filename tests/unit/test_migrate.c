@@ -256,6 +256,53 @@ static void test_oddities(void **state)
 	assert_int_equal(try_open(p, 0), 0);
 }
 
+static struct store *open_v2(struct place *p)
+{
+	struct store *s = NULL;
+
+	unlink(p->db);
+	make_v1(p, migration_table[1].text);
+	p->fault = (struct fault){ 0 };
+	assert_int_equal(store_open(&s, p->dir, 0, NULL, &p->fault), 0);
+	return s;
+}
+
+/* Whether a store that is open can write: 0 or the fault. */
+static int try_write(struct place *p, struct store *s)
+{
+	p->fault = (struct fault){ 0 };
+	if (store_begin(s, true, &p->fault) < 0)
+		return p->fault.code;
+	return store_commit(s, &p->fault);
+}
+
+/* The same beside a store that has the file open: it writes nothing until they are gone. */
+static void test_oddities_beside(void **state)
+{
+	struct place *p = *state;
+	struct store *s;
+
+	for (size_t i = 0; i < sizeof(oddities) / sizeof(*oddities); i++) {
+		s = open_v2(p);
+		run_sql(p->db, oddities[i].sql);
+		assert_int_equal(try_write(p, s), FAULT_DENIED);
+		assert_int_equal(try_write(p, s), FAULT_DENIED);
+		store_close(s);
+	}
+	s = open_v2(p);
+	assert_int_equal(try_write(p, s), 0);
+	run_sql(p->db, "CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM a; END");
+	assert_int_equal(try_write(p, s), FAULT_DENIED);
+	assert_non_null(strstr(p->fault.text, "holds a trigger that is not cadre's: t"));
+	run_sql(p->db, "DROP TRIGGER t; ANALYZE");
+	assert_int_equal(try_write(p, s), 0);
+	run_sql(p->db, "PRAGMA user_version = 3");
+	assert_int_equal(try_write(p, s), FAULT_UNAVAILABLE);
+	run_sql(p->db, "PRAGMA user_version = 2");
+	assert_int_equal(try_write(p, s), 0);
+	store_close(s);
+}
+
 /* The refusal names the processes that have the file open. */
 static void test_holders(void **state)
 {
@@ -340,6 +387,7 @@ int main(void)
 		STORY(test_newer),
 		STORY(test_strangers),
 		STORY(test_oddities),
+		STORY(test_oddities_beside),
 		STORY(test_holders),
 		STORY(test_turn_is_exclusive),
 	};
