@@ -93,8 +93,11 @@ UPDATE host SET alive_at = :now WHERE id = :host;
 
 -- name: doctor_newest
 -- int: at
--- When the newest event was written; 0: nothing has happened.
-SELECT coalesce(max(e.at), 0) AS at FROM event e WHERE e.seq = (SELECT max(seq) FROM event);
+-- scan ok: the end of the log; teams, few
+-- When the newest event was written, or the last clock of a budget began; 0: nothing has happened.
+SELECT coalesce(max(x.at), 0) AS at FROM (
+	SELECT e.at FROM event e WHERE e.seq = (SELECT max(seq) FROM event)
+	UNION ALL SELECT b.since FROM budget b) x;
 
 -- name: doctor_late
 -- scan ok: open assignments

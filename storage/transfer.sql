@@ -51,65 +51,14 @@ FROM team t WHERE t.id > :from
 	AND EXISTS (SELECT 1 FROM task k WHERE k.team = t.id AND k.number >= t.next_task)
 LIMIT 1;
 
--- name: transfer_operator_wrong
--- scan ok: once in an import
--- Rules of operations that no table keeps: each of these finds a row that breaks one.
--- An agent that is the operator by its name or its kind alone, or that lives while its team
--- does not, or an operator that does not while its team does.
-SELECT a.id FROM agent a JOIN team t ON t.id = a.team
-WHERE a.id > :from AND ((a.kind = {agent_kind.operator}) <> (a.name = 'operator')
-	OR (a.gone = 0 AND t.destroyed_at IS NOT NULL)
-	OR (a.kind = {agent_kind.operator} AND a.gone = 1 AND t.destroyed_at IS NULL))
-LIMIT 1;
-
--- name: transfer_operator_none
+-- name: transfer_clocks
 -- scan ok: teams, few
-SELECT t.id FROM team t
-WHERE t.id > :from AND (SELECT count(*) FROM agent a
-	WHERE a.team = t.id AND a.kind = {agent_kind.operator}) <> 1
-LIMIT 1;
-
--- name: transfer_lead_none
--- scan ok: teams, few
-SELECT t.id FROM team t
-WHERE t.id > :from AND t.destroyed_at IS NULL AND NOT EXISTS (SELECT 1 FROM agent a
-	WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}
-		AND (a.role = 'lead' OR a.name = 'lead'))
-LIMIT 1;
-
--- name: transfer_holder_far
--- scan ok: once in an import
--- A place of a lead is held by an agent of the team above, so that none is held in a circle.
-SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
-WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
-	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
-LIMIT 1;
-
--- name: transfer_owner_far
--- scan ok: once in an import
-SELECT k.id FROM task k
-WHERE k.id > :from AND EXISTS (SELECT 1 FROM agent a
-	WHERE a.id IN (k.owner, k.assignee) AND a.team <> k.team)
-LIMIT 1;
-
--- name: transfer_dep_far
--- scan ok: once in an import
-SELECT d.task AS id FROM task_dep d JOIN task k ON k.id = d.task JOIN task o ON o.id = d.dep
-WHERE d.task > :from AND o.team <> k.team
-LIMIT 1;
-
--- name: transfer_command_far
--- scan ok: once in an import
-SELECT x.message AS id FROM assignment x JOIN agent a ON a.id = x.agent
-LEFT JOIN task k ON k.id = x.task
-WHERE x.message > :from AND (a.team <> x.team OR k.team <> x.team)
-LIMIT 1;
-
--- name: transfer_result_far
--- scan ok: once in an import
-SELECT r.message AS id FROM result r JOIN assignment x ON x.message = r.message
-WHERE r.message > :from AND (r.team <> x.team OR r.agent <> x.agent)
-LIMIT 1;
+-- The clock of a budget runs where operations have it run, and has begun by now.
+UPDATE budget SET since = CASE WHEN kind = {budget_kind.seconds} AND most > 0
+	AND EXISTS (SELECT 1 FROM team t
+		WHERE t.id = budget.team AND t.destroyed_at IS NULL AND t.stopped_at IS NULL)
+	THEN CASE WHEN since < :now THEN since ELSE :now END END
+WHERE team > :from;
 
 -- name: transfer_budgets
 -- scan ok: teams, few

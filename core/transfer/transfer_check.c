@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/transfer/rule.h"
 #include "core/transfer/transfer_inside.h"
 
 const struct transfer_value *transfer_value_of(const struct transfer_line *line,
@@ -72,51 +73,24 @@ static int check_references(struct import *m, FILE *in)
 	return 0;
 }
 
-/* Rules that operations keep and no table does.  Each statement takes the number `from` and finds
- * the first row behind it, of the table that the column names, which breaks it. */
-static const struct rule {
-	enum sql statement;
-	const char *table, *column, *of, *what;
-} rules[] = {
-	{ sql_transfer_operator_wrong, "agent", "id", "agent",
-	  "is no agent of its team: `operator`, of that kind, is one agent alone, and lives "
-	  "as long as the team" },
-	{ sql_transfer_operator_none, "team", "id", "team",
-	  "is a team without its one operator" },
-	{ sql_transfer_lead_none, "team", "id", "team",
-	  "is a team that lives, and whose lead does not" },
-	{ sql_transfer_holder_far, "agent", "id", "agent",
-	  "is held by nobody of the team above" },
-	{ sql_transfer_owner_far, "task", "id", "task",
-	  "is a task whose owner or assignee is of another team" },
-	{ sql_transfer_dep_far, "task_dep", "task", "task",
-	  "depends on a task of another team" },
-	{ sql_transfer_command_far, "assignment", "message", "message",
-	  "is for an agent, or a task, of another team" },
-	{ sql_transfer_result_far, "result", "message", "message",
-	  "is of an agent of another team than its command" },
-};
-
 static int check_rule(struct import *m, FILE *in, const struct rule *rule)
 {
-	const struct sql_transfer_lead_none_in from = { transfer_from(m, rule->of) };
+	const int64_t from = transfer_from(m, rule->of);
 	int table = transfer_find(rule->table);
-	struct transfer_lead_none_row row;
-	struct call *call = m->call;
-	int rc = store_row(call->store, rule->statement, &from, &row, sizeof(row),
-			   &call->arena, &call->fault);
+	int64_t row;
+	int rc = rule_broken(m->call->store, rule, from, &row, &m->call->fault);
 
 	return rc <= 0 ? rc
-		       : blame(m, in, table, column_of(table, rule->column),
-			       row.id - from.from, rule->what);
+		       : blame(m, in, table, column_of(table, rule->column), row - from,
+			       rule->what);
 }
 
 int transfer_check_rows(struct import *m, FILE *in)
 {
 	int rc = check_references(m, in);
 
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules) && rc >= 0; i++)
-		rc = check_rule(m, in, &rules[i]);
+	for (size_t i = 0; i < rule_count && rc >= 0; i++)
+		rc = check_rule(m, in, &rule_table[i]);
 	return rc;
 }
 

@@ -378,6 +378,7 @@ static int set_counts(struct import *m, FILE *in)
 
 	if ((rc = set_depths(m)) < 0 ||
 	    (rc = sql_run(call, transfer_budgets, .from = team)) < 0 ||
+	    (rc = sql_run(call, transfer_clocks, .from = team, .now = call->now)) < 0 ||
 	    (rc = sql_run(call, transfer_teams, .from = team)) < 0 ||
 	    (rc = transfer_check_numbers(m, in)) < 0 ||
 	    (rc = sql_run(call, transfer_deps, .from = transfer_from(m, "task"))) < 0 ||

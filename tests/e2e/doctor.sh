@@ -203,6 +203,16 @@ at=$(sqlite3 "$H/state.db" 'SELECT max(seq) FROM event')
 sqlite3 "$H/state.db" "UPDATE event SET at = at + 7200000 WHERE seq = $at"
 names bad clock 'it is 7[0-9]* s behind the newest event'
 sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
+sqlite3 "$H/state.db" 'UPDATE budget SET since = 99999999999999 WHERE team = 1 AND kind = 3'
+names bad clock 'or the clock of a budget'
+sqlite3 "$H/state.db" 'UPDATE budget SET since = NULL'
+
+# --- rows that operations refuse, of an import that asked less ---------------------------------------
+
+sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms + 90000000 WHERE id = 1'
+names bad rules 'id 1 of task is a task with a longer lease than claims have'
+sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms - 90000000 WHERE id = 1'
+is 0 . cadre doctor
 
 # --- a host that was killed: its socket, guests that died, stand still, or are nobody's ------------------
 
@@ -351,6 +361,7 @@ lost_row() {
 	either=yes is 1 '^bad *integrity .*it has no row of its own' cadre doctor
 }
 is 0 . cadre up
+is 0 . cadre --team red send w "the log has begun"
 sqlite3 "$H/state.db" 'DELETE FROM state'
 lost_row beside
 is 0 . cadre down

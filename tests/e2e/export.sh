@@ -315,8 +315,22 @@ refused 'line [0-9]*: self is a reserved name, which no member has' 'first("agen
 refused 'line 2: id [0-9]* is a team without its one operator' "$op"'.update(gone=1, team=first("team", name="old")["id"])'
 refused 'line [0-9]*: id [0-9]* is a team that lives, and whose lead does not' 'first("agent", name="lead", team=lines[1]["id"])["gone"] = 1'
 refused 'line 2: operator is a reserved name' 'lines[1]["name"] = "operator"'
-refused 'line [0-9]*: id [0-9]* is a task whose owner or assignee is of another team' 'next(l for l in lines if "owner" in l)["owner"] = first("agent", name="hand")["id"]'
+refused 'line [0-9]*: id [0-9]* is a task whose owner, assignee or notes are of another team' 'next(l for l in lines if "owner" in l)["owner"] = first("agent", name="hand")["id"]'
 refused 'line [0-9]*: message [0-9]* is for an agent, or a task, of another team' 'first("assignment")["agent"] = first("agent", name="hand")["id"]'
+refused 'line [0-9]*: message [0-9]* is for an agent, or a task, of another team' 'first("assignment")["sender"] = first("agent", name="hand")["id"]'
+refused 'line [0-9]*: id [0-9]* is a task whose owner, assignee or notes are of another team' 'first("task_note")["agent"] = first("agent", name="hand")["id"]'
+refused 'line [0-9]*: id [0-9]* is a turn of an agent of another team' 'first("turn")["agent"] = first("agent", name="hand")["id"]'
+far='x = first("agent", team=first("team", name="old")["id"])["id"]; '
+refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("message")["sender"] = x'
+refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("delivery")["agent"] = x'
+refused 'line [0-9]*: id [0-9]* is a message from or to an agent of a team neither above nor below' "$far"'first("delayed")["agent"] = x'
+refused 'line 2: id [0-9]* is a team that was stopped by nobody of it or of one above' 'lines[1].update(stopped_at=1, stopped_by=first("agent", name="hand")["id"])'
+refused 'line [0-9]*: id [0-9]* is a task with a longer lease than claims have' 'first("task")["lease_ms"] = 86400001'
+refused 'line 2: id [0-9]* is a team that left more workspaces to those below it' 'first("team", name="cellar")["max_vms"] = lines[1]["max_vms"] + 1'
+limit='shop, cellar = lines[1]["id"], first("team", name="cellar")["id"]; first("budget", team=shop, kind=1)["most"] = 10; '
+refused 'line 2: id [0-9]* is a team that left more to those below it than it may spend' "$limit"'first("budget", team=cellar, kind=1)["most"] = 11'
+refused 'line [0-9]*: id [0-9]* is a team without a limit below one that has it' "$limit"'first("budget", team=cellar, kind=1)["most"] = 0'
+refused 'line [0-9]*: id [0-9]* is a team without a limit below one that has it' "$limit"'lines.remove(first("budget", team=cellar, kind=1))'
 refused 'line 1: counts: the file holds [0-9]* rows of task' 'lines[0]["counts"]["task"] += 1'
 refused 'line 1: there are no rows of nothing' 'lines[0]["counts"]["nothing"] = 0'
 refused 'line 1: schema has to be a number' 'lines[0]["schema"] = 0'
@@ -346,6 +360,20 @@ mangle 'first("message")["sender"] = 1'
 is 0 . "$CADRE" --home "$E" import bad.jsonl
 [ "$(ask "$E" "SELECT count(*) FROM message m JOIN agent a ON a.id = m.sender JOIN team t ON t.id = a.team WHERE t.name = 'here'")" = 0 ] ||
 	bad "an imported message is by an agent of a team that was here"
+
+# A clock that would begin in 30 years, or that a limit of time lacks, begins now.
+mangle 'for b in lines:
+    if b.get("row") == "budget" and b["kind"] == 3: b["most"] = 3600
+cellar = first("team", name="cellar")["id"]
+first("budget", team=cellar, kind=3)["most"] = 60
+first("budget", team=cellar, kind=3).pop("since", None)
+first("budget", team=lines[1]["id"], kind=3)["since"] = 2 * lines[0]["created_at"]'
+"$CADRE" --home "$TMPDIR/c" init >/dev/null
+is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
+[ "$(ask "$TMPDIR/c" "SELECT count(b.since) || ' ' || (max(b.since) < 1000 * (1 + strftime('%s', 'now')))
+	FROM budget b JOIN team t ON t.id = b.team WHERE t.name IN ('shop', 'cellar')")" = '2 1' ] ||
+	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
+is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
 # Numbers at the edge of what is believed: after more writes they can be exported and read again.
 mangle 'import time

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/transfer/rule.h"
 #include "ops.gen.h"
 #include "storage/inside.h"
 #include "tests/lib/counts.h"
@@ -251,11 +252,26 @@ static void check_counts(struct script *s)
 	free(wrong);
 }
 
+/* An import has to take all rows that a call has made. */
+static void judge_rules(struct script *s)
+{
+	struct fault f = { 0 };
+	int64_t row;
+
+	for (size_t i = 0; i < rule_count; i++)
+		if (rule_broken(s->world.store, &rule_table[i], 0, &row, &f))
+			script_wrong(s, "before this line: %s: %s: %s %lld %s",
+				     s->asked.op->name, f.text, rule_table[i].column,
+				     (long long)row, rule_table[i].what);
+}
+
 /* The answer that nobody looked at has to be a success. */
 static void end_call(struct script *s)
 {
-	if (s->asked.op)
+	if (s->asked.op) {
 		check_counts(s);
+		judge_rules(s);
+	}
 	if (s->asked.op && !s->checked && s->answer.rc < 0)
 		script_wrong(s, "before this line: %s: %s (%s) at '%s'",
 			     s->asked.op->name, fault_info(s->answer.fault.code)->name,

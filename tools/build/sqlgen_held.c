@@ -134,6 +134,8 @@ sqlgen_lists sqlgen_lists_named(const struct sqlgen_build *b, const char *name)
 {
 	if (strncmp(name, "{events.", 8) == 0)
 		return bit_of(b, "event", 5);
+	if (strncmp(name, "{most.", 6) == 0)
+		return SQLGEN_NONE;
 	return bit_of(b, name + 1, strcspn(name + 1, ".}"));
 }
 

@@ -6,6 +6,7 @@
  *     IN {task_state.claimed in_progress}   one of these values
  *     IN {task_state.open}                  one of a set that storage/enums declares
  *     BETWEEN {task_state.open}             the same; a range with both its ends, if it is one
+ *     {most.task_lease}                     the highest number of a type
  *     BETWEEN {events.task}                 the numbers that are kept for a noun's events
  *     {words}                               rows of `word`: the enums that storage/enums names, and events
  *
@@ -175,6 +176,17 @@ static void put_events(struct names *w, const char *noun)
 	put_number(w, " AND ", d->max);
 }
 
+static void put_most(struct names *w, const char *type)
+{
+	const struct decl *d = schema_find(w->b->schema, DECL_TYPE, type);
+
+	if (d && d->max)
+		put_number(w, "", d->max);
+	else
+		sqlgen_refuse(w->b, &w->at,
+			      "no type of schema/ is called %s, or it has no end", type);
+}
+
 static void put_row(struct names *w, const char *list, int number, const char *word)
 {
 	char text[256];
@@ -255,13 +267,15 @@ static void put_named(struct names *w, char *inside)
 	if (!dot || !dot[1]) {
 		sqlgen_refuse(w->b, &w->at,
 			      "{%s}: a name is {ENUM.VALUE}, {event.NOUN_PAST}, "
-			      "{events.NOUN} or {words}",
+			      "{events.NOUN}, {most.TYPE} or {words}",
 			      inside);
 		return;
 	}
 	*dot = '\0';
 	if (strcmp(inside, "events") == 0)
 		put_events(w, dot + 1);
+	else if (strcmp(inside, "most") == 0)
+		put_most(w, dot + 1);
 	else
 		put_values(w, inside, dot + 1);
 }

@@ -47,6 +47,7 @@ static const struct check checks[] = {
 	{ "socket",        check_socket,      fix_socket,      FIX_ALONE },
 	{ "clock",         check_clock,       NULL,            NEEDS_STATE },
 	{ "tokens",        check_tokens,      NULL,            NEEDS_STATE },
+	{ "rules",         check_rules,       NULL,            NEEDS_STATE },
 	{ "leases",        check_leases,      fix_leases,      NEEDS_STATE | FIX_ALONE },
 	{ "guests",        check_guests,      fix_guests,      NEEDS_STATE | FIX_ALONE },
 	{ "daemons",       check_stuck,       fix_stuck,       NEEDS_STATE },

@@ -59,7 +59,7 @@ check_look check_restore;
 check_fix fix_permissions, fix_restore;
 
 check_look check_state, check_log, check_host, check_socket, check_clock, check_tokens,
-	check_leases, check_agents;
+	check_rules, check_leases, check_agents;
 check_fix fix_log, fix_socket, fix_leases;
 
 check_look check_clients;

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/op/op.h"
+#include "core/transfer/rule.h"
 #include "ops.gen.h"
 #include "tools/cadre/doctor/doctor.h"
 
@@ -122,6 +123,23 @@ void check_tokens(struct doctor *d)
 			d->cli->home.dir);
 }
 
+/* Rows that operations refuse come from somebody's hand, or from an import of an older program,
+ * which asked less. */
+void check_rules(struct doctor *d)
+{
+	struct fault f = { 0 };
+	int64_t row;
+
+	for (size_t i = 0; i < rule_count; i++)
+		if (rule_broken(d->store, &rule_table[i], 0, &row, &f) > 0)
+			doctor_say(
+				d, VERDICT_BAD, "rules",
+				"change it as you would have it (cadre help), or put a "
+				"backup in the state's place: cadre restore FILE",
+				"%s %lld of %s %s", rule_table[i].column, (long long)row,
+				rule_table[i].table, rule_table[i].what);
+}
+
 /* --- the clock ----------------------------------------------------------------------- */
 
 void check_clock(struct doctor *d)
@@ -138,9 +156,9 @@ void check_clock(struct doctor *d)
 	    newest.at > now + CLOCK_MS)
 		doctor_say(
 			d, VERDICT_BAD, "clock",
-			"set this machine's clock; if it is right, it was ahead when the "
-			"event was written, and times are in order again after that",
-			"it is %lld s behind the newest event",
+			"set this machine's clock; if it is right, it was ahead when that "
+			"was written, and times are in order again after that",
+			"it is %lld s behind the newest event, or the clock of a budget",
 			(long long)(newest.at - now) / 1000);
 	store_rollback(d->store);
 	arena_release(&arena);

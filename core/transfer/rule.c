@@ -1,0 +1,47 @@
+#include "core/transfer/rule.h"
+
+const struct rule rule_table[] = {
+	{ sql_rule_operator_wrong, "agent", "id", "agent",
+	  "is no agent of its team: `operator`, of that kind, is one agent alone, and lives "
+	  "as long as the team" },
+	{ sql_rule_operator_none, "team", "id", "team",
+	  "is a team without its one operator" },
+	{ sql_rule_lead_none, "team", "id", "team",
+	  "is a team that lives, and whose lead does not" },
+	{ sql_rule_holder_far, "agent", "id", "agent",
+	  "is held by nobody of the team above" },
+	{ sql_rule_owner_far, "task", "id", "task",
+	  "is a task whose owner, assignee or notes are of another team" },
+	{ sql_rule_lease_long, "task", "id", "task",
+	  "is a task with a longer lease than claims have" },
+	{ sql_rule_dep_far, "task_dep", "task", "task",
+	  "depends on a task of another team" },
+	{ sql_rule_command_far, "assignment", "message", "message",
+	  "is for an agent, or a task, of another team" },
+	{ sql_rule_result_far, "result", "message", "message",
+	  "is of an agent of another team than its command" },
+	{ sql_rule_turn_far, "turn", "id", "turn",
+	  "is a turn of an agent of another team" },
+	{ sql_rule_message_far, "message", "id", "message",
+	  "is a message from or to an agent of a team neither above nor below its own" },
+	{ sql_rule_stop_far, "team", "id", "team",
+	  "is a team that was stopped by nobody of it or of one above" },
+	{ sql_rule_vms_over, "team", "id", "team",
+	  "is a team that left more workspaces to those below it than it may have" },
+	{ sql_rule_budget_over, "team", "id", "team",
+	  "is a team that left more to those below it than it may spend" },
+	{ sql_rule_budget_none, "team", "id", "team",
+	  "is a team without a limit below one that has it" },
+};
+const size_t rule_count = sizeof(rule_table) / sizeof(*rule_table);
+
+int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,
+		struct fault *f)
+{
+	const struct sql_rule_lead_none_in in = { from };
+	struct rule_row found;
+	int rc = store_row(store, rule->statement, &in, &found, sizeof(found), NULL, f);
+
+	*row = rc > 0 ? found.id : 0;
+	return rc;
+}

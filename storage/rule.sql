@@ -1,0 +1,131 @@
+-- Rules that operations keep and no table does.  Each of these finds the first row behind :from
+-- that breaks one; core/transfer/rule.c says it in words.
+
+-- name: rule_operator_wrong
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+-- An agent that is the operator by its name or its kind alone, or that lives while its team
+-- does not, or an operator that does not while its team does.
+SELECT a.id FROM agent a JOIN team t ON t.id = a.team
+WHERE a.id > :from AND ((a.kind = {agent_kind.operator}) <> (a.name = 'operator')
+	OR (a.gone = 0 AND t.destroyed_at IS NOT NULL)
+	OR (a.kind = {agent_kind.operator} AND a.gone = 1 AND t.destroyed_at IS NULL))
+LIMIT 1;
+
+-- name: rule_operator_none
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT t.id FROM team t
+WHERE t.id > :from AND (SELECT count(*) FROM agent a
+	WHERE a.team = t.id AND a.kind = {agent_kind.operator}) <> 1
+LIMIT 1;
+
+-- name: rule_lead_none
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT t.id FROM team t
+WHERE t.id > :from AND t.destroyed_at IS NULL AND NOT EXISTS (SELECT 1 FROM agent a
+	WHERE a.team = t.id AND a.gone = 0 AND a.kind = {agent_kind.member}
+		AND (a.role = 'lead' OR a.name = 'lead'))
+LIMIT 1;
+
+-- name: rule_holder_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+-- A place of a lead is held by an agent of the team above, so that none is held in a circle.
+SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
+WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
+	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
+LIMIT 1;
+
+-- name: rule_owner_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT k.id FROM task k
+WHERE k.id > :from AND EXISTS (SELECT 1 FROM agent a
+	WHERE a.team <> k.team AND (a.id IN (k.owner, k.assignee)
+		OR a.id IN (SELECT n.agent FROM task_note n WHERE n.task = k.id)))
+LIMIT 1;
+
+-- name: rule_lease_long
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT id FROM task WHERE id > :from AND lease_ms > {most.task_lease} * 1000 LIMIT 1;
+
+-- name: rule_dep_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT d.task AS id FROM task_dep d JOIN task k ON k.id = d.task JOIN task o ON o.id = d.dep
+WHERE d.task > :from AND o.team <> k.team
+LIMIT 1;
+
+-- name: rule_command_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT x.message AS id FROM assignment x JOIN agent a ON a.id = x.agent
+JOIN agent s ON s.id = x.sender LEFT JOIN task k ON k.id = x.task
+WHERE x.message > :from AND (a.team <> x.team OR s.team <> x.team OR k.team <> x.team)
+LIMIT 1;
+
+-- name: rule_result_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT r.message AS id FROM result r JOIN assignment x ON x.message = r.message
+WHERE r.message > :from AND (r.team <> x.team OR r.agent <> x.agent)
+LIMIT 1;
+
+-- name: rule_turn_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent WHERE u.id > :from AND a.team <> u.team LIMIT 1;
+
+-- name: rule_message_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+-- Mail goes within a team, to those above it and to those below it.
+WITH RECURSIVE up (id, above) AS (
+	SELECT id, id FROM team
+	UNION SELECT up.id, t.parent FROM up JOIN team t ON t.id = up.above WHERE t.parent IS NOT NULL)
+SELECT m.id FROM (SELECT id AS message, sender AS agent FROM message
+	UNION ALL SELECT message, agent FROM delivery
+	UNION ALL SELECT message, agent FROM delayed) x
+JOIN message m ON m.id = x.message JOIN agent a ON a.id = x.agent
+WHERE x.message > :from AND a.team <> m.team AND NOT EXISTS (SELECT 1 FROM up
+	WHERE (up.id = m.team AND up.above = a.team) OR (up.id = a.team AND up.above = m.team))
+LIMIT 1;
+
+-- name: rule_stop_far
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+-- A team is stopped by its own agents and those of the teams above it.
+WITH RECURSIVE up (id, above) AS (
+	SELECT id, id FROM team
+	UNION SELECT up.id, t.parent FROM up JOIN team t ON t.id = up.above WHERE t.parent IS NOT NULL)
+SELECT t.id FROM team t JOIN agent a ON a.id = t.stopped_by
+WHERE t.id > :from AND NOT EXISTS (SELECT 1 FROM up WHERE up.id = t.id AND up.above = a.team)
+LIMIT 1;
+
+-- name: rule_vms_over
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT t.id FROM team t
+WHERE t.id > :from AND t.destroyed_at IS NULL AND t.max_vms < (SELECT coalesce(sum(c.max_vms), 0)
+	FROM team c WHERE c.parent = t.id AND c.destroyed_at IS NULL)
+LIMIT 1;
+
+-- name: rule_budget_over
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT t.id FROM team t JOIN budget b ON b.team = t.id
+WHERE t.id > :from AND t.destroyed_at IS NULL AND b.most > 0 AND b.most < (SELECT coalesce(sum(c.most), 0)
+	FROM team k JOIN budget c ON c.team = k.id
+	WHERE k.parent = t.id AND k.destroyed_at IS NULL AND c.kind = b.kind)
+LIMIT 1;
+
+-- name: rule_budget_none
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT k.id FROM team k JOIN budget b ON b.team = k.parent
+WHERE k.id > :from AND k.destroyed_at IS NULL AND b.most > 0 AND NOT EXISTS (SELECT 1 FROM budget c
+	WHERE c.team = k.id AND c.kind = b.kind AND c.most > 0)
+LIMIT 1;
