@@ -7,8 +7,14 @@
 #include "core/event.h"
 #include "core/room.h"
 
-/* So many events are looked through for one answer; one that finds few says where to go on. */
+/* An answer looks through so many numbers.  One that finds few events says where to go on, or from
+ * where on it has looked. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
 
 struct names {
 	int64_t low, high; /* event numbers; 0: any */
@@ -45,6 +51,7 @@ struct wanted {
 	const char *by; /* NULL: anybody's */
 	int64_t actor; /* of `by`, where that is no agent; else NOBODY */
 	int64_t since, upto; /* the first and the last number */
+	int64_t looked_from; /* for the newest: numbers before it are not looked at; 0: all are */
 };
 
 static int find_actor(struct call *call, const char *by, struct wanted *w)
@@ -91,10 +98,20 @@ static int find_wanted(struct call *call, const struct event_list_in *in, int64_
 	return 0;
 }
 
-/* The number behind which the answer begins. */
-static int find_start(struct call *call, const struct event_list_in *in,
-		      const struct wanted *w, int64_t *after)
+/* The number from which on the newest are looked for.  The operator keeps nobody else from the
+ * machine, and is answered whole. */
+static int64_t look_from(const struct call *call, const struct wanted *w)
 {
+	if (call->caller.level >= WHO_OPERATOR)
+		return w->since;
+	return larger(w->since, w->upto - LOOK_MOST + 1);
+}
+
+/* The number behind which the answer begins. */
+static int find_start(struct call *call, const struct event_list_in *in, struct wanted *w,
+		      int64_t *after)
+{
+	const int64_t low = look_from(call, w);
 	struct events_newest_row r;
 	int rc;
 
@@ -103,12 +120,13 @@ static int find_start(struct call *call, const struct event_list_in *in,
 		*after = w->since - 1;
 	if (in->has_after || in->has_since)
 		return 0;
-	/* The search goes through the whole log where few events are wanted. */
 	rc = sql_row(call, events_newest, &r, .team = call->caller.team,
 		     .low = w->kinds.low, .high = w->kinds.high, .kinds = w->kinds.kinds,
-		     .by = w->by, .actor = w->actor, .since = w->since, .upto = w->upto,
+		     .by = w->by, .actor = w->actor, .since = low, .upto = w->upto,
 		     .limit = in->limit);
 	*after = r.seq;
+	if (rc > 0 && low > w->since && r.n < in->limit)
+		w->looked_from = low;
 	return rc < 0 ? rc : 0;
 }
 
@@ -142,11 +160,6 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 	return rc < 0 ? rc : 0;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 int event_gone(struct call *call, const char *where, int64_t first)
 {
 	call->as_of = first - 1;
@@ -162,7 +175,7 @@ int event_list(struct call *call, const struct event_list_in *in,
 	struct event_last_row last;
 	struct state_keys_row state;
 	struct team_born_row born = { 0 };
-	struct wanted w;
+	struct wanted w = { 0 };
 	int64_t after, upto;
 	int rc;
 
@@ -180,15 +193,20 @@ int event_list(struct call *call, const struct event_list_in *in,
 		return event_gone(call, "/after", first.seq);
 	after = larger(after, born.first_event - 1);
 	upto = w.upto;
-	if ((in->has_after || in->has_since) && upto - after > LOOK_MOST)
+	if (upto - after > LOOK_MOST && (in->has_after || in->has_since))
 		upto = after + LOOK_MOST;
 	if (upto > after && (rc = read_events(call, in, after, upto, &w, out)) < 0)
 		return rc;
 	call->as_of = last.seq;
+	out->looked_from = w.looked_from;
+	out->has_looked_from = w.looked_from > 0;
 	out->next = out->n_events ? out->events[out->n_events - 1].seq : after;
 	if (!out->more && upto < w.upto) {
+		/* Numbers that nothing has, as behind an import, cost no page each. */
+		if ((rc = sql_row(call, event_first, &first, .after = upto)) < 0)
+			return rc;
 		out->more = true;
-		out->next = upto;
+		out->next = first.seq - 1;
 	} else if (!out->more && (out->next < last.seq || !out->n_events)) {
 		out->next = last.seq; /* also where `after` is beyond that */
 	}

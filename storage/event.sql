@@ -31,9 +31,10 @@ SELECT title, result FROM task WHERE id = :id;
 
 -- name: events_newest
 -- text: by
--- The number before the newest `limit` events of [:since, :upto] (see events_after).
--- scan ok: backwards until so many are found; within times that a caller says
-SELECT coalesce(min(seq), :upto + 1) - 1 AS seq FROM (
+-- The number before the newest `limit` events of [:since, :upto], and how many they are (see
+-- events_after).
+-- scan ok: backwards until so many are found; the caller says how far
+SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 	SELECT seq FROM event WHERE seq BETWEEN :since AND :upto AND (:team = 0 OR team = :team)
 		AND (:low = 0 OR kind BETWEEN :low AND :high AND (:kinds >> CAST(kind - :low AS INTEGER)) & 1 = 1)
 		AND (:by IS NULL OR actor = :actor
@@ -58,7 +59,8 @@ WITH RECURSIVE half(low, high) AS (
 SELECT max(low) AS seq FROM half;
 
 -- name: event_first
-SELECT coalesce(min(seq), 1) AS seq FROM event;
+-- The first event behind a number.
+SELECT coalesce(min(seq), 1) AS seq FROM event WHERE seq > :after;
 
 -- name: waiting_all
 -- Messages that wait in the inboxes of the first agents of a team, or of the first of all that hold

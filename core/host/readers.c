@@ -2,22 +2,28 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/home/home.h"
 #include "core/host/batch.h"
 
-enum { AT_ONCE = 16 }; /* taken with one lock; others may idle meanwhile */
+enum { LONG_MS = 5 }; /* whoever has read so long lets others go first */
 
 struct reader {
 	struct readers *all;
 	struct store *store;
 	uv_thread_t thread;
 	bool runs;
+	struct identity
+		who; /* whose call it runs; without an agent: of nobody that counts */
+	struct chain left; /* calls of the same agent, which another reader has come upon */
 };
 
 struct readers {
 	struct queue queue;
+	uv_mutex_t lock; /* of each reader's `who` and `left` */
 	struct reader reader[READERS];
 	batch_done *done;
 	void *arg;
@@ -34,16 +40,70 @@ static void run_one(struct reader *r, struct job *job)
 	batch_read(r->store, &job->call);
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool are_of_one(const struct identity *a, const struct identity *b)
+{
+	if (a->bearer || b->bearer)
+		return is_same(a->bearer, b->bearer);
+	return is_same(a->agent, b->agent) && is_same(a->team, b->team);
+}
+
+/* Begins a call; false where another reader runs one of the same agent, to which it is left. */
+static bool reader_begin(struct reader *r, struct job *job)
+{
+	struct readers *all = r->all;
+	bool begins = true;
+
+	uv_mutex_lock(&all->lock);
+	for (struct reader *o = all->reader; begins && o < all->reader + READERS; o++)
+		if (are_of_one(&o->who, &job->call.identity)) {
+			chain_add(&o->left, job);
+			begins = false;
+		}
+	if (begins)
+		r->who = job->call.identity;
+	uv_mutex_unlock(&all->lock);
+	return begins;
+}
+
+/* The call that was left to the reader, which it goes on with; NULL: none.  Behind a long call
+ * those that were left wait behind all others. */
+static struct job *reader_end(struct reader *r, bool was_long)
+{
+	struct job *next;
+
+	uv_mutex_lock(&r->all->lock);
+	if (was_long)
+		queue_push(&r->all->queue, &r->left);
+	next = chain_pop(&r->left);
+	r->who = next ? next->call.identity : (struct identity){ 0 };
+	uv_mutex_unlock(&r->all->lock);
+	return next;
+}
+
 static void read_jobs(void *arg)
 {
 	struct reader *r = arg;
 	struct chain taken = { 0 };
 
 	pthread_setname_np(pthread_self(), "cadre-read");
-	while (queue_take(&r->all->queue, &taken, AT_ONCE)) {
-		for (struct job *job = taken.first; job; job = job->next)
+	while (queue_take(&r->all->queue, &taken, 1)) {
+		struct job *job = chain_pop(&taken);
+
+		if (!reader_begin(r, job))
+			continue;
+		while (job) {
+			int64_t begun = clock_steady_ms();
+
 			run_one(r, job);
-		r->all->done(r->all->arg, &taken);
+			chain_add(&taken, job);
+			job = reader_end(r, clock_steady_ms() - begun >= LONG_MS);
+			r->all->done(r->all->arg, &taken);
+		}
 	}
 }
 
@@ -72,6 +132,7 @@ int readers_open(struct readers **out, const char *dir, batch_done *done, void *
 	int rc = 0;
 
 	queue_init(&all->queue);
+	uv_mutex_init(&all->lock);
 	all->done = done;
 	all->arg = arg;
 	for (int i = 0; i < READERS && rc == 0; i++)
@@ -94,6 +155,7 @@ void readers_close(struct readers *all)
 			uv_thread_join(&all->reader[i].thread);
 		store_close(all->reader[i].store);
 	}
+	uv_mutex_destroy(&all->lock);
 	queue_release(&all->queue);
 	free(all);
 }

@@ -2,7 +2,8 @@
  * readers - a few threads with read connections, which never wait for a
  * writer.
  *
- * A job with `read` runs that with the connection, else its call runs.
+ * A job with `read` runs that with the connection, else its call runs.  One agent's calls run
+ * one at a time, so that nobody waits for all the long reads of another.
  */
 #ifndef CORE_HOST_READERS_H
 #define CORE_HOST_READERS_H
