@@ -193,7 +193,7 @@ answers 401 . GET /api/whoami "${page##*=}"
 grep -i '^Set-Cookie: cadre_[0-9]*=cadre_[0-9_a-f]*; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200' "$TMPDIR/head" >/dev/null || bad "no cookie: $(cat "$TMPDIR/head")"
 cookie=$(sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p' "$TMPDIR/head")
 answers 200 '"level":"observer"' GET /api/whoami '' -H "Cookie: theme=dark; $cookie"
-answers 200 '"name":"shop"' GET '/api/team?team=shop' '' -H "Cookie: $cookie"
+answers 200 '"name":"shop"' GET '/api/team?team=shop' '' -H 'Cookie: theme=dark' -H "Cookie: $cookie"
 answers 401 . GET "/${page##*/}" ''
 answers 401 . GET /api/whoami "${page##*=}"
 answers 400 'is required' GET /login ''

@@ -102,16 +102,13 @@ static bool is_meant(struct http *x)
 	       http_header(x, "origin");
 }
 
-/* The token that a browser keeps for us as a cookie, or NULL. */
-static const char *kept_token(struct http *x, const struct host *host)
+/* The token among the cookies of a header, or NULL. */
+static const char *token_among(struct http *x, const char *at, const char *name)
 {
-	const char *at = http_header(x, "cookie");
-	char name[WEB_COOKIE];
-	size_t n, len;
+	const size_t n = strlen(name);
+	size_t len;
 
-	web_cookie_name(host, name);
-	n = strlen(name);
-	for (; at && is_meant(x); at = strchr(at, ';')) {
+	for (; at; at = strchr(at, ';')) {
 		at += strspn(at, "; ");
 		len = strcspn(at, ";");
 		if (strncmp(at, name, n) == 0 && at[n] == '=' && len - n - 1 <= 128 &&
@@ -119,6 +116,20 @@ static const char *kept_token(struct http *x, const struct host *host)
 			return arena_strndup(&x->arena, at + n + 1, len - n - 1);
 	}
 	return NULL;
+}
+
+/* The token that a browser keeps for us as a cookie, or NULL.  A proxy may have made several
+ * headers of one. */
+static const char *kept_token(struct http *x, const struct host *host)
+{
+	const char *token = NULL;
+	char name[WEB_COOKIE];
+
+	web_cookie_name(host, name);
+	for (size_t i = 0; i < x->n_headers && !token && is_meant(x); i++)
+		if (strcmp(x->headers[i].name, "cookie") == 0)
+			token = token_among(x, x->headers[i].value, name);
+	return token;
 }
 
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
