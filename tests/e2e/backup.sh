@@ -42,6 +42,9 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none "$TMPDIR/small" 2>/dev/
 	is 7 . cadre backup "$TMPDIR/small/copy.db"
 	grep -q 'Free some room' "$TMPDIR/err" || bad "no way on: $(cat "$TMPDIR/err")"
 	[ -z "$(ls -A "$TMPDIR/small")" ] || bad "left: $(ls -A "$TMPDIR/small")"
+	head -c 70000 /dev/zero >"$TMPDIR/small/full" 2>/dev/null
+	is 7 'Free some room' cadre export "$TMPDIR/small/lines"
+	[ "$(ls -A "$TMPDIR/small")" = full ] || bad "left: $(ls -A "$TMPDIR/small")"
 	umount "$TMPDIR/small"
 fi
 # A file that a killed export left goes with the next one.

@@ -307,9 +307,10 @@ static void put_faults(struct text *out)
 	for (int i = 0; i < FAULT_COUNT; i++) {
 		const struct fault_info *row = fault_info((enum fault_code)(-1 - i));
 
-		text_addf(out, "| `%s` | %d | %d | %s | %s | %s |\n", row->name,
-			  row->exit_status, row->http_status, row->wire, row->doc,
-			  row->hint);
+		text_addf(out, "| `%s` | %d | %d | %s | %s | ", row->name,
+			  row->exit_status, row->http_status, row->wire, row->doc);
+		hint_write(row->hint, HINT_ROUTE, out);
+		text_addf(out, " |\n");
 	}
 	text_addf(out, "\nThe command also ends with\n\n"
 		       "| exit | when |\n| --- | --- |\n");

@@ -148,10 +148,7 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 	store_close(store);
 	if (f->code && made)
 		unlink(secret_path);
-	if (f->code == FAULT_UNAVAILABLE &&
-	    !strcmp(f->hint, fault_info(FAULT_UNAVAILABLE)->hint))
-		fault_hint(f, "Free some room there, or name another path.");
-	return f->code;
+	return keep_hint_room(f);
 }
 
 /* --- older ones ------------------------------------------------------------------------ */

@@ -27,7 +27,7 @@ static int write_rows(struct cli *cli, FILE *out, struct transfer_report *report
 	*f = call.fault;
 	store_close(call.store);
 	arena_release(&call.arena);
-	return f->code;
+	return keep_hint_room(f);
 }
 
 static int failed(const char *what, const char *path, struct fault *f)

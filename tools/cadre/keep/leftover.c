@@ -46,3 +46,11 @@ void leftovers_remove(const char *path)
 	if (d)
 		closedir(d);
 }
+
+int keep_hint_room(struct fault *f)
+{
+	if (f->code == FAULT_UNAVAILABLE &&
+	    !strcmp(f->hint, fault_info(FAULT_UNAVAILABLE)->hint))
+		fault_hint(f, "Free some room there, or name another path.");
+	return f->code;
+}
