@@ -457,9 +457,10 @@ static const char *tell_kept(struct call *call, const struct losing *l)
 				     " of these %" PRId64
 				     " MiB, so that some of it goes for good",
 				     config->workspace_trash_mb, l->bytes >> 20);
-	return arena_printf(&call->arena,
-			    "what %zu workspace%s held is kept until %.10s%s: cadre undo",
-			    l->kept, l->kept == 1 ? "" : "s", until, bound);
+	return arena_printf(
+		&call->arena,
+		"what %zu workspace%s held is kept until %.10s at most%s: cadre undo",
+		l->kept, l->kept == 1 ? "" : "s", until, bound);
 }
 
 static const char *tell_notes(struct call *call, const struct losing *l, const char *text)
@@ -470,8 +471,8 @@ static const char *tell_notes(struct call *call, const struct losing *l, const c
 		return text;
 	kept_until(call, until);
 	return arena_printf(&call->arena,
-			    "%s%sits notes are kept until %.10s: cadre undo %s/", text,
-			    *text ? "; " : "", until, l->purged[l->n_purged - 1]);
+			    "%s%sits notes are kept until %.10s at most: cadre undo %s/",
+			    text, *text ? "; " : "", until, l->purged[l->n_purged - 1]);
 }
 
 const char *loss_tell(struct call *call)
