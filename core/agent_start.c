@@ -70,6 +70,8 @@ static int tell_board(struct call *call, struct agent_start_out *out)
 		return rc;
 	out->ready = counts.ready;
 	out->pending = counts.pending;
+	if ((rc = task_stuck(call, &out->stuck)) < 0)
+		return rc;
 	sql_query(call, &q, task_ready_lines, .team = call->caller.team, .limit = 1,
 		  .now = call->now);
 	rc = sql_next(call, &q, &best);

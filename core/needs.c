@@ -141,16 +141,23 @@ static int add_acks(struct gathering *g)
 	return rc;
 }
 
-/* Says of a task that is blocked first what to do: a screen may cut the reason short. */
+/* Says of a task that is blocked or waited for first what to do: a screen may cut the reason
+ * short. */
 static const char *task_trouble(const struct gathering *g,
 				const struct tasks_troubled_row *r)
 {
 	struct arena *a = &g->call->arena;
+	const char *id = task_name(g->call, r->number), *behind;
 
-	return r->state == TASK_STATE_BLOCKED
-		       ? arena_printf(a, "%s task unblock %s: blocked, %s", command_of(g),
-				      task_name(g->call, r->number), r->note)
-		       : arena_printf(a, "failed: %s", r->title);
+	if (r->state == TASK_STATE_BLOCKED)
+		return arena_printf(a, "%s task unblock %s: blocked, %s", command_of(g),
+				    id, r->note);
+	if (!(behind = task_behind(g->call, r->id)))
+		return arena_printf(a, "failed: %s", r->title);
+	return r->state == TASK_STATE_CANCELLED
+		       ? arena_printf(a, "called off, and %s: %s", behind, r->title)
+		       : arena_printf(a, "%s task retry %s: failed, and %s",
+				      command_of(g), id, behind);
 }
 
 static int add_tasks(struct gathering *g)

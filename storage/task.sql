@@ -70,7 +70,7 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 -- row: task_line
 -- text: holder_name assignee_name
 -- The board, along the index of its order; the caller stops where its page is full.
-SELECT id, number, title, priority, epoch, updated_at, open_deps,
+SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck,
 	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
 	lease_until, ended_at, holder_name, assignee_name
 FROM board_line
@@ -82,24 +82,24 @@ ORDER BY priority, number;
 -- text: holder_name assignee_name
 -- A page of the tasks that are not over, each state along the index of its order; one whose lease
 -- has ended is pending again, or over.
-SELECT id, number, title, priority, epoch, updated_at, open_deps, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
+SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
 	lease_until, ended_at, holder_name, assignee_name
 FROM board_line
 WHERE team = :team AND state = {task_state.claimed}
 	AND (lease_until > :now OR after_lapse = {task_state.pending})
 	AND (priority, number) > (:priority, :number)
-UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
+UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
 	lease_until, ended_at, holder_name, assignee_name
 FROM board_line
 WHERE team = :team AND state = {task_state.in_progress}
 	AND (lease_until > :now OR after_lapse = {task_state.pending})
 	AND (priority, number) > (:priority, :number)
-UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, state AS state_now,
+UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, state AS state_now,
 	lease_until, ended_at, holder_name, assignee_name
 FROM board_line
 WHERE team = :team AND state = {task_state.blocked}
 	AND (priority, number) > (:priority, :number)
-UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, state AS state_now,
+UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, state AS state_now,
 	lease_until, ended_at, holder_name, assignee_name
 FROM board_line
 WHERE team = :team AND state = {task_state.pending}
@@ -111,7 +111,7 @@ ORDER BY priority, number LIMIT :limit;
 -- text: holder_name assignee_name
 -- A page of the tasks in the wanted states: of each state along the index of the board's order,
 -- with the tasks that an ended lease brings into the state.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.ended_at, o.name AS holder_name, s.name AS assignee_name
 FROM (SELECT id, priority, number FROM task
@@ -148,7 +148,7 @@ ORDER BY x.priority, x.number;
 -- row: task_line
 -- text: holder_name assignee_name
 -- The tasks that an agent holds, with a tag (NULL: any).
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.ended_at, o.name AS holder_name,
 	s.name AS assignee_name
@@ -164,7 +164,7 @@ ORDER BY k.priority, k.number;
 -- row: task_line
 -- text: holder_name assignee_name
 -- The tasks with a tag, along the index of their order.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
 	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
 	k.lease_until, k.ended_at, k.holder_name, k.assignee_name
 FROM task_tag g JOIN board_line k ON k.id = g.task
@@ -177,21 +177,21 @@ ORDER BY g.priority, g.number;
 -- text: holder_name assignee_name
 -- Tasks that can be claimed now, best first: pending, without open dependencies, also
 -- where only an ended lease makes them so.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
 	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
 	NULL AS holder_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
 	AND (k.assignee IS NOT NULL) = FALSE AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
 	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
 	NULL AS holder_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
 	AND (k.assignee IS NOT NULL) = TRUE AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps,
+SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
 	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
 	NULL AS holder_name, s.name AS assignee_name
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
@@ -202,7 +202,7 @@ ORDER BY 4, 2 LIMIT :limit;
 -- name: task_all_lines
 -- row: task_line
 -- text: holder_name assignee_name
-SELECT id, number, title, priority, epoch, updated_at, open_deps,
+SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck,
 	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
 	lease_until, ended_at, holder_name, assignee_name
 FROM board_line WHERE team = :team ORDER BY priority, number;
@@ -333,7 +333,7 @@ WHERE id = :id AND state = {task_state.failed};
 -- Cancels any open task, under a new epoch, so that its owner is refused from now on.
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
-	updated_at = :now, ended_at = :now, ended_by = :agent
+	updated_at = :now, ended_at = :now, ended_by = :agent, stuck = 0
 WHERE id = :id AND state IN {task_state.open};
 
 -- name: task_assign
@@ -396,6 +396,36 @@ WITH RECURSIVE waits(id) AS (
 	SELECT :task UNION SELECT d.task FROM waits JOIN task_dep d ON d.dep = waits.id)
 SELECT o.id, o.number FROM task_dep d JOIN task o ON o.id = d.dep
 WHERE d.task = :from AND d.dep IN (SELECT id FROM waits) ORDER BY o.number LIMIT 1;
+
+-- name: tasks_behind
+-- scan ok: the rows of the recursion
+-- The first :limit of the pending tasks that wait for a task, themselves or through others.
+WITH RECURSIVE behind(id) AS (
+	SELECT d.task FROM task_dep d WHERE d.dep = :task
+	UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id)
+SELECT k.number FROM (SELECT id FROM behind LIMIT :limit) b JOIN task k ON k.id = b.id
+WHERE k.state = {task_state.pending} ORDER BY k.number;
+
+-- name: task_restick
+-- scan ok: the rows of the recursions
+-- A task has failed, was called off, is on the board again or waits for others: so it is written
+-- down anew of it and of all that wait for it whether one that failed or was called off is in their
+-- way.
+UPDATE task SET stuck = CASE WHEN id IN (
+	WITH RECURSIVE behind(id) AS (SELECT CAST(:task AS INTEGER)
+		UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id),
+	held(id) AS (SELECT d.task FROM behind b JOIN task_dep d ON d.task = b.id JOIN task o ON o.id = d.dep
+		WHERE o.state IN {task_state.failed cancelled}
+			OR (o.stuck = 1 AND o.id NOT IN (SELECT id FROM behind))
+		UNION SELECT d.task FROM held h JOIN task_dep d ON d.dep = h.id)
+	SELECT id FROM held) THEN 1 ELSE 0 END
+WHERE id IN (WITH RECURSIVE behind(id) AS (SELECT CAST(:task AS INTEGER)
+		UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id)
+	SELECT id FROM behind) AND state = {task_state.pending};
+
+-- name: tasks_stuck
+-- row: tasks_behind
+SELECT number FROM task WHERE team = :team AND stuck = 1 ORDER BY number LIMIT :limit;
 
 -- name: task_tags
 SELECT tag FROM task_tag WHERE task = :task ORDER BY n;

@@ -218,6 +218,8 @@ SELECT coalesce(min(n.team), 0) AS id FROM (
 		AND state = {task_state.blocked} AND team > :after
 	UNION ALL SELECT min(team) FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
 		AND state = {task_state.failed} AND team > :after
+	UNION ALL SELECT min(team) FROM task WHERE state = {task_state.cancelled} AND awaited = 1
+		AND team > :after
 	UNION ALL SELECT min(+team) FROM task WHERE lease_until <= :now AND +team > :after
 	UNION ALL SELECT min(team) FROM agent WHERE gone = 0 AND kind = {agent_kind.member}
 		AND status IN {agent_status.stuck failed offline} AND team > :after
@@ -288,9 +290,9 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- text: note
 -- int: since
 -- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
--- (`recent`), or they failed and others wait for them.  The event of one that is blocked says
+-- (`recent`), or they failed or were called off and others wait for them.  The event of one that is blocked says
 -- why; where that has been removed, the newest note.
-SELECT x.number, x.title, x.state, x.since,
+SELECT x.id, x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
 		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
 		ORDER BY e.seq DESC LIMIT 1),
@@ -314,6 +316,11 @@ FROM (
 		AND awaited = 1 AND (coalesce(ended_at, updated_at) > :recent OR EXISTS (SELECT 1
 			FROM task_dep d JOIN task w ON w.id = d.task
 			WHERE d.dep = task.id AND w.state = {task_state.pending}))
+	UNION ALL
+	SELECT id, number, title, state, coalesce(ended_at, updated_at) AS since FROM task
+	WHERE state = {task_state.cancelled} AND awaited = 1 AND team = :team AND EXISTS (SELECT 1
+		FROM task_dep d JOIN task w ON w.id = d.task
+		WHERE d.dep = task.id AND w.state = {task_state.pending})
 	UNION ALL
 	SELECT id, number, title, state, lease_until FROM task
 	WHERE lease_until <= :now AND after_lapse = {task_state.failed} AND +team = :team
@@ -453,12 +460,12 @@ WHERE state IN {delivery_state.open} AND agent IN (SELECT id FROM agent WHERE te
 -- name: team_end_tasks
 UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation = NULL, lease_until = NULL,
 	epoch = coalesce((SELECT counts_from FROM state WHERE one = 1 AND counts_from > epoch), epoch) + 1,
-	updated_at = :now, ended_at = :now, ended_by = :agent
+	updated_at = :now, ended_at = :now, ended_by = :agent, stuck = 0
 WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
 -- name: team_end_failed
--- Tasks that failed need nobody any more.
-UPDATE task SET awaited = -1 WHERE team = :team AND state = {task_state.failed};
+-- Tasks that failed or were called off need nobody any more.
+UPDATE task SET awaited = -1 WHERE team = :team AND state IN {task_state.failed cancelled};
 
 -- name: team_end_assignments
 UPDATE assignment SET state = {assignment_state.cancelled} WHERE team = :team AND state IN {assignment_state.open};

@@ -99,6 +99,16 @@ UPDATE task SET notes = (SELECT count(*) FROM task_note n WHERE n.task = task.id
 		WHEN EXISTS (SELECT 1 FROM task_dep d WHERE d.dep = task.id) THEN 1 ELSE 0 END
 WHERE id > :from;
 
+-- name: transfer_stuck
+-- scan ok: once in an import
+UPDATE task SET stuck = CASE WHEN state = {task_state.pending} AND id IN (
+	WITH RECURSIVE held(id) AS (
+		SELECT d.task FROM task k JOIN task_dep d ON d.dep = k.id
+		WHERE k.id > :from AND k.state IN {task_state.failed cancelled}
+		UNION SELECT d.task FROM held h JOIN task_dep d ON d.dep = h.id)
+	SELECT id FROM held) THEN 1 ELSE 0 END
+WHERE id > :from;
+
 -- name: transfer_tags
 -- scan ok: once in an import
 UPDATE task_tag SET team = (SELECT k.team FROM task k WHERE k.id = task_tag.task),

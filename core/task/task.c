@@ -137,6 +137,9 @@ static int lapse(struct call *call, const struct task_lapsed_row *t)
 			   .actor = ACTOR_HOST, .subject = t->id, .target = t->owner,
 			   .detail = "its lease ran out too often")) < 0)
 		return rc;
+	if (after.state == TASK_STATE_FAILED &&
+	    (rc = task_tell_stuck(call, t->team, t->id, t->number, true)) < 0)
+		return rc;
 	return team_announce(call, t->team);
 }
 

@@ -72,6 +72,17 @@ int task_moved(struct call *call, int64_t team, int64_t from, int64_t to);
 /* Writes down leases that ran out: of one task, or (0) of up to `limit` of all. */
 int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
 
+/* Says how many tasks of the call's team wait, themselves or through others, for one that failed
+ * or was called off, and which; NULL: none does.  0 or negative. */
+int task_stuck(struct call *call, const char **says);
+/* Which pending tasks wait for a task, themselves or through others: `002, 003 wait for it`;
+ * NULL where none does. */
+const char *task_behind(struct call *call, int64_t task);
+/* Tells the lead of a team of a task that failed, or was called off, while others wait for
+ * it.  0 or negative. */
+int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t number,
+		    bool failed);
+
 /* Ends the claims of an agent whose generation is over: the tasks go back to the board.
  * A claim whose lease is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent, const char *why);

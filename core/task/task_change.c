@@ -117,7 +117,8 @@ static int set_deps(struct call *call, const struct task_row *t, const char **de
 	if (rc < 0 ||
 	    (rc = sql_run(call, task_has, .id = t->id, .parts = TASK_HAS_DEPS)) < 0)
 		return rc;
-	if ((rc = sql_row(call, task_count_deps, &count, .id = t->id)) < 0)
+	if ((rc = sql_row(call, task_count_deps, &count, .id = t->id)) < 0 ||
+	    (rc = sql_run(call, task_restick, .task = t->id)) < 0)
 		return rc;
 	waits = count.open_deps > 0;
 	if (waits != (t->open_deps > 0) &&
@@ -366,6 +367,8 @@ int task_put_back(struct call *call, int64_t task)
 	if (rc <= 0)
 		return rc;
 	rc = task_moved(call, call->caller.team, TASK_STATE_FAILED, TASK_STATE_PENDING);
+	if (rc >= 0)
+		rc = sql_run(call, task_restick, .task = task);
 	if (rc < 0)
 		return rc;
 	/* The command may still run if a person marked its task as failed. */
@@ -414,7 +417,9 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 	    (t->state == TASK_STATE_PENDING && t->open_deps &&
 	     (rc = sql_run(call, board_change, .team = t->team, .waiting = -1)) < 0) ||
 	    (rc = assignment_call_off(call, t->id, true, event_actor(call))) < 0 ||
-	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->text)) < 0)
+	    (rc = event_emit(call, EVENT_TASK_CANCELLED, t->id, t->owner, in->text)) <
+		    0 ||
+	    (rc = task_tell_stuck(call, t->team, t->id, t->number, false)) < 0)
 		return rc;
 	return team_announce(call, call->caller.team);
 }

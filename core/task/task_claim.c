@@ -153,7 +153,7 @@ static int nothing_ready(struct call *call, const struct task_claim_in *in,
 	out->has_ready = out->has_pending = true;
 	out->ready = counts.ready;
 	out->pending = counts.pending;
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : task_stuck(call, &out->stuck);
 }
 
 /*~ The handler.  Station 9 of 12.

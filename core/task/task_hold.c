@@ -224,7 +224,10 @@ static int finished(struct call *call, const struct task_row *t, int64_t epoch, 
 	rc = CHANGED(call, t, rc, .epoch = epoch, .to = state,
 		     .event = completed ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
 		     .detail = completed ? NULL : why_failed(call, result));
-	return rc < 0 ? rc : assignment_call_off(call, t->id, false, event_actor(call));
+	if (rc < 0 ||
+	    (rc = assignment_call_off(call, t->id, false, event_actor(call))) < 0)
+		return rc;
+	return completed ? rc : task_tell_stuck(call, t->team, t->id, t->number, true);
 }
 
 struct completing {
@@ -300,7 +303,9 @@ int task_finish_assigned(struct call *call, const struct assignment_row *x, bool
 	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
 		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id,
 		      .detail = success ? NULL : why_failed(call, result));
-	return rc < 0 || !success ? rc : make_ready(call, x->task, x->team, &ids, &n);
+	if (rc >= 0 && !success)
+		return task_tell_stuck(call, t.team, t.id, t.number, true);
+	return rc < 0 ? rc : make_ready(call, x->task, x->team, &ids, &n);
 }
 
 int task_renew_assigned(struct call *call, const struct assignment_row *x,

@@ -235,6 +235,8 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 		.status = r->state_now,
 		.priority = r->priority,
 		.ready = is_ready(r->state_now, r->open_deps),
+		.has_stuck = r->stuck,
+		.stuck = r->stuck,
 		.owner = held ? r->holder_name : NULL,
 		.assignee = r->assignee_name,
 		.epoch = r->epoch,
@@ -383,15 +385,16 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	    (rc = find_owner(call, in, &owner)) < 0 ||
 	    (in->after && (rc = task_find(call, in->after, &after)) < 0))
 		return rc;
-	query_lines(call, &q, in, owner.id, p.states, &after);
-	if ((rc = tell_page(call, &q, &p)) < 0)
+	if ((rc = sql_row(call, team_board, &out->counts, .team = call->caller.team,
+			  .now = call->now)) < 0 ||
+	    (rc = task_stuck(call, &out->stuck)) < 0)
 		return rc;
+	query_lines(call, &q, in, owner.id, p.states, &after);
+	rc = tell_page(call, &q, &p);
 	out->tasks = p.lines;
 	out->n_tasks = p.n;
 	out->more = p.more;
-	rc = sql_row(call, team_board, &out->counts, .team = call->caller.team,
-		     .now = call->now);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 int task_ready(struct call *call, const struct task_ready_in *in,
@@ -412,7 +415,7 @@ int task_ready(struct call *call, const struct task_ready_in *in,
 	out->tasks = p.lines;
 	out->n_tasks = p.n;
 	out->more = p.more;
-	return rc;
+	return rc < 0 ? rc : task_stuck(call, &out->stuck);
 }
 
 int task_history(struct call *call, const struct task_history_in *in,

@@ -385,6 +385,7 @@ static int set_counts(struct import *m, FILE *in)
 	    (rc = sql_run(call, transfer_boards, .from = team)) < 0 ||
 	    (rc = sql_run(call, transfer_reserved, .from = team)) < 0 ||
 	    (rc = sql_run(call, transfer_tasks, .from = transfer_from(m, "task"))) < 0 ||
+	    (rc = sql_run(call, transfer_stuck, .from = transfer_from(m, "task"))) < 0 ||
 	    (rc = sql_run(call, transfer_tags, .from = transfer_from(m, "task"))) < 0 ||
 	    (rc = sql_run(call, transfer_owed, .from = transfer_from(m, "message"))) <
 		    0 ||

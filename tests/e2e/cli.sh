@@ -165,6 +165,17 @@ story() {
 	is 3 'not_found' cadre task show 999
 	is 0 '^[{]"tasks":\[[{].*\]' cadre task list --json
 
+	# Tasks that stand still behind one that was called off are told of in words.
+	cadre task create "Ship it" --depends-on 002 >/dev/null && cadre task cancel 002 >/dev/null
+	is 0 'blocked by 002 (cancelled)' cadre task show 003
+	is 0 '^1 waits for failed or called-off tasks: 003' cadre task list
+	is 0 '^1 waits for failed or called-off tasks: 003' cadre ready
+	is 0 'pending; 1 waits for failed or called-off tasks: 003' cadre --as tester prime
+	either=yes
+	is 8 '^1 waits for failed or called-off tasks: 003' cadre --as tester claim
+	either=
+	is 0 'called off, and 003 waits for it' cadre team status
+
 	# A fault in JSON is an object on stdout.
 	cadre task show 999 --json >"$TMPDIR/out" 2>"$TMPDIR/err"
 	[ $? = 3 ] && grep -q '^{"error":{"code":"not_found","where":"/task"' "$TMPDIR/out" &&

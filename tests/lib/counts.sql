@@ -42,6 +42,15 @@ FROM task k JOIN team t ON t.id = k.team JOIN word w ON w.list = 'task_state' AN
 WHERE iif(t.destroyed_at, w.word = 'failed' AND k.awaited <> -1,
 	k.awaited = -1 OR (k.awaited = 0 AND EXISTS (SELECT 1 FROM task_dep d WHERE d.dep = k.id)))
 UNION ALL
+SELECT 'task ' || k.id || ' is stuck: ' || k.stuck
+FROM task k JOIN word w ON w.list = 'task_state' AND w.n = k.state
+WHERE k.stuck <> (w.word = 'pending' AND k.id IN (
+	WITH RECURSIVE held(id) AS (
+		SELECT d.task FROM task o JOIN task_dep d ON d.dep = o.id
+		JOIN word v ON v.list = 'task_state' AND v.n = o.state WHERE v.word IN ('failed', 'cancelled')
+		UNION SELECT d.task FROM held h JOIN task_dep d ON d.dep = h.id)
+	SELECT id FROM held))
+UNION ALL
 SELECT 'tag ' || g.tag || ' of task ' || k.id || ' does not stand where the task does'
 FROM task_tag g JOIN task k ON k.id = g.task WHERE (g.team, g.priority, g.number) <> (k.team, k.priority, k.number)
 UNION ALL

@@ -71,6 +71,7 @@ FROM (SELECT n, x, y, z, CASE n % 10 WHEN 4 THEN enum('task_state.failed') WHEN 
 -- The best that is ready is meant for one agent.
 UPDATE task SET assignee = 1002 WHERE state = enum('task_state.pending') AND open_deps = 0 AND priority = 1;
 INSERT INTO task_dep (task, dep) SELECT n, n - 2 FROM row WHERE n % 10 = 6;
+UPDATE task SET stuck = 1 WHERE id % 10 = 6;
 INSERT INTO task_tag (task, n, tag, team, priority, number)
 SELECT k.id, 0, CASE WHEN y % 5 = 0 THEN 'rare' ELSE 'common' END, 1, k.priority, k.number
 FROM task k JOIN row ON n = k.id WHERE z % 4 = 0;

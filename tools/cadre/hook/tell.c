@@ -75,6 +75,8 @@ static void add_board(struct text *out, const json_t *start)
 		text_addf(out, "; best: %s ", text_of(best, "id"));
 		add_line(out, text_of(best, "title"));
 	}
+	if (*text_of(start, "stuck"))
+		text_addf(out, "; %s", text_of(start, "stuck"));
 	text_addf(out, "\nUnread messages: %lld\n", number_of(start, "unread"));
 }
 

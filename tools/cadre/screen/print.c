@@ -406,6 +406,7 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 		print_reply(cli, op, answer);
 	} else if (screen_is_nested(first) && !screen_is_shown(first, answer)) {
 		printf("no %s\n", first->name);
+		print_words(cli, op, answer);
 	} else if (op->page) {
 		screen_page(cli, op, answer);
 	} else if (screen_is_nested(first)) {

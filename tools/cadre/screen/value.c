@@ -134,7 +134,25 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 	return arena_strdup(a, ago);
 }
 
-/* A value on one line: of a record its first field, which names it. */
+/* A record on one line: its first field, which names it, and its second where that is a state
+ * other than the first of all. */
+static const char *record_value(const struct cli *cli, struct arena *a,
+				const struct record *r, const json_t *value)
+{
+	const struct field *state = &r->fields[1];
+	const char *name = screen_value(cli, a, &r->fields[0],
+					json_object_get(value, r->fields[0].name)),
+		   *now;
+
+	if (r->n_fields < 2 || state->type->kind != KIND_ENUM)
+		return name;
+	now = json_string_value(json_object_get(value, state->name));
+	return now && strcmp(now, state->type->choices[0].name) != 0
+		       ? arena_printf(a, "%s (%s)", name, now)
+		       : name;
+}
+
+/* A value on one line. */
 const char *screen_value(const struct cli *cli, struct arena *a,
 			 const struct field *field, const json_t *value)
 {
@@ -155,9 +173,7 @@ const char *screen_value(const struct cli *cli, struct arena *a,
 	if (json_is_integer(value))
 		return arena_printf(a, "%lld", (long long)json_integer_value(value));
 	if (json_is_object(value) && field->type->kind == KIND_RECORD)
-		return screen_value(cli, a, &field->type->record->fields[0],
-				    json_object_get(value,
-						    field->type->record->fields[0].name));
+		return record_value(cli, a, field->type->record, value);
 	text = json_string_value(value);
 	if (text && field->type->kind == KIND_TIME)
 		return screen_time(cli, a, text);
