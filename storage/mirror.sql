@@ -38,6 +38,17 @@ WHERE a.id > :after AND t.destroyed_at IS NULL ORDER BY a.id LIMIT :limit;
 -- name: mirror_agents_of
 SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} ORDER BY id;
 
+-- name: mirror_doors_below
+-- row: mirror_agents_of
+-- scan ok: a team and those below it
+-- The members with a workspace of a team and of all below it.
+WITH RECURSIVE below (id) AS (
+	SELECT CAST(:team AS INTEGER)
+	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
+	WHERE c.destroyed_at IS NULL)
+SELECT a.id FROM below JOIN agent a ON a.team = below.id
+WHERE a.gone = 0 AND a.kind = {agent_kind.member} AND a.workspace IS NOT NULL ORDER BY a.id;
+
 -- name: mirror_team_ids
 SELECT id FROM team WHERE id > :after ORDER BY id LIMIT :limit;
 

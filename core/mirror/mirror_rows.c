@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/access/door.h"
 #include "core/base/alloc.h"
 #include "core/id.h"
 
@@ -154,6 +155,17 @@ int view_tasks(struct call *call, const char *ids, struct task_view **out, size_
 	return 0;
 }
 
+/* A card shows where a member's door is only as long as its policy lets teammates come. */
+static int hide_shut_door(struct call *call, struct mirror_agents_row *row)
+{
+	bool open = true;
+	int rc = row->http ? door_is_open(call, row->team, row->id, &open) : 0;
+
+	if (!open)
+		row->http = NULL;
+	return rc;
+}
+
 int view_agents(struct call *call, const char *ids, struct agent_view **out, size_t *n)
 {
 	struct list rows, skills, protocols;
@@ -178,6 +190,8 @@ int view_agents(struct call *call, const char *ids, struct agent_view **out, siz
 		    !(v->workspace_id = id_public(call, ID_WORKSPACE, v->row.workspace,
 						  v->row.workspace_at)))
 			return call->fault.code;
+		if ((rc = hide_shut_door(call, &v->row)) < 0)
+			return rc;
 	}
 	return 0;
 }

@@ -222,16 +222,33 @@ static bool is_own(const struct mirror_events_row *event)
 	       event->kind == EVENT_TEAM_USAGE;
 }
 
+/* Cards say where a door is that the policies of a team and of those above it let open. */
+static int touch_doors(struct call *call, struct touched *t, int64_t team)
+{
+	struct mirror_agents_of_row row;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, mirror_doors_below, .team = team);
+	while ((rc = sql_next(call, &q, &row)) > 0)
+		ids_add(&t->agents, row.id);
+	return rc;
+}
+
 static int touch_team(struct call *call, struct touched *t,
 		      const struct mirror_events_row *event)
 {
 	bool renamed = event->kind == EVENT_TEAM_UPDATED && event->detail &&
 		       *event->detail;
 	struct former *was;
+	int rc;
 
 	if (event->kind == EVENT_TEAM_STATE) /* the team's summary shows it */
 		return 0;
 	ids_add(&t->teams, event->team);
+	if (event->kind == EVENT_TEAM_UPDATED &&
+	    (rc = touch_doors(call, t, event->team)) < 0)
+		return rc;
 	if (!renamed)
 		return is_own(event) ? 0 : touch_kin(call, t, event->team, false);
 	ids_add(&t->renamed, event->team);

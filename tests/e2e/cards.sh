@@ -20,7 +20,7 @@ ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 
 cadre up >/dev/null || bad "up"
 is 0 . cadre team create crew --max-vms 4 --roles '[{"name":"coder","workspace":true,"skills":["c","sql"],"description":"writes"},{"name":"guard","role":"observer"}]' --wait
-is 0 . cadre team create sub --parent crew --max-vms 1 --roles digger
+is 0 . cadre team create sub --parent crew --max-vms 1 --roles '[{"name":"digger","workspace":true}]' --wait
 is 0 . cadre agent update coder --team crew --input-schema '{"type":"object"}' --protocols mcp --protocols a2a --project /srv/parser
 cards=$CADRE_HOME/vault/teams/crew/cards
 until_done grep -q '"/srv/parser"' "$cards/coder.json"
@@ -34,6 +34,17 @@ valid "$TMPDIR/wrong.json" 2>"$TMPDIR/why" && bad "a wrong card passes"
 grep -q "'one' is not of type 'integer'" "$TMPDIR/why" || bad "refused for another reason: $(cat "$TMPDIR/why")"
 sed 's/"coder"/"no name!"/' "$cards/coder.json" >"$TMPDIR/wrong.json"
 valid "$TMPDIR/wrong.json" 2>/dev/null && bad "a wrong name passes"
+
+# A card says where a door is while the policies of its team and of those above it let it open.
+doors() { # COUNT: so many cards show a door
+	[ "$(grep -l '"http": "http' "$cards/coder.json" "$CADRE_HOME/vault/teams/sub/cards/digger.json" | wc -l)" = "$1" ]
+}
+until_done doors 2 || bad "cards without doors"
+is 0 . cadre team update crew --no-allow-inter-vm
+until_done doors 0 || bad "a card shows a door that the policy has shut"
+is 0 '^ok *vault' cadre doctor
+is 0 . cadre team update crew --allow-inter-vm
+until_done doors 2 || bad "a card does not show a door that is open again"
 
 # A card that is saved in an editor is a change of it by its agent, and shown again as it is then.
 edit() { # FILE PYTHON: changes a card's file in its place
