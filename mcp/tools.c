@@ -385,21 +385,24 @@ static const struct op *pick_action(struct request *r, const struct tool *tool,
 				    const char *action, struct fault *f)
 {
 	const struct op *op = action ? op_tool(tool->name, action) : NULL;
-	char known[200] = "";
-	size_t i = 0, n = 0;
+	struct text known = { 0 };
+	size_t i = 0;
 
 	r->face = action ? face_tool(tool->name, action) : NULL;
 	if (op || r->face)
 		return op ? op : r->face->op;
-	while ((op = next_op(tool, &i)) && n < sizeof(known))
-		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
-				      op->action);
+	while ((op = next_op(tool, &i)))
+		text_addf(&known, "%s%s", known.len ? ", " : "", op->action);
+	for (i = 0; i < face_count; i++)
+		if (face_table[i].action && strcmp(face_table[i].tool, tool->name) == 0)
+			text_addf(&known, ", %s", face_table[i].action);
 	if (action)
 		fault_set(f, FAULT_INVALID, "/action", "%s has no action %.60s",
 			  tool->name, action);
 	else
 		fault_set(f, FAULT_INVALID, "/action", "action is missing");
-	fault_hint(f, "Use one of: %s.", known);
+	fault_hint(f, "Use one of: %s.", known.data);
+	text_release(&known);
 	return NULL;
 }
 
@@ -419,6 +422,16 @@ static const struct op *pick_op(struct request *r, const struct tool *tool,
 	return op;
 }
 
+/* Whether the configuration offers the face to nobody. */
+static bool is_off(const struct mcp *m, const struct face *face)
+{
+	const struct field *key = face->only ? field_find(&record_config, face->only)
+					     : NULL;
+
+	return key && !*(const bool *)((const char *)&m->options.home->settings.config +
+				       key->at);
+}
+
 /* The arguments of the operation for those of the face that is called; those are kept for
  * the answer.  `args` is stolen; NULL where they are not the face's. */
 static json_t *unface(struct request *r, json_t *args)
@@ -428,9 +441,13 @@ static json_t *unface(struct request *r, json_t *args)
 	r->said = args;
 	if (r->face->answer)
 		r->form.brief = r->form.tells = false;
-	args = face_args(r->face, r->said, &f);
+	if (is_off(r->mcp, r->face))
+		fault_set(&f, FAULT_DENIED, "", "%s", r->face->without);
+	args = f.code ? NULL : face_args(r->face, r->said, &f);
 	if (!args)
 		face_end(r, NULL, &f);
+	else if (level_of(r->mcp) == WHO_OPERATOR)
+		face_operator(r->face, args);
 	return args;
 }
 

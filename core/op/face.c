@@ -63,6 +63,25 @@ static int check_value(const struct field *fd, const char *where, const json_t *
 	return fault_hint(f, "%s", fd->type->doc);
 }
 
+/* The value, new, that stands for one that systems of this form have taken. */
+static json_t *usual(const struct field *fd, json_t *value)
+{
+	const struct type *type = fd->type;
+	const char *word = json_string_value(value);
+	double number = json_number_value(value);
+
+	if (type->kind == KIND_ENUM && word) {
+		for (const struct choice *c = type->choices; c->name; c++)
+			if (strcmp(c->name, word) == 0)
+				return json_incref(value);
+		return json_string(type->choices[0].name);
+	}
+	if (type->kind != KIND_INT || !json_is_number(value) || number < 0 || !type->max)
+		return json_incref(value);
+	number = number > (double)type->max ? (double)type->max : number;
+	return json_integer((int64_t)number + (number > (double)(int64_t)number));
+}
+
 static int take(const struct face *face, const char *name, json_t *value, json_t *out,
 		struct fault *f)
 {
@@ -82,7 +101,9 @@ static int take(const struct face *face, const char *name, json_t *value, json_t
 		name = own_name(face, fd);
 	}
 	if (!json_is_null(value))
-		json_object_set(out, name, value);
+		json_object_set_new(out, name,
+				    fd && face->own ? usual(fd, value)
+						    : json_incref(value));
 	return 0;
 }
 
@@ -120,6 +141,21 @@ json_t *face_args(const struct face *face, const json_t *args, struct fault *f)
 	json_object_update(out, set);
 	json_decref(set);
 	return out;
+}
+
+void face_operator(const struct face *face, json_t *args)
+{
+	json_t *own = face->operator? json_loads(face->operator, 0, NULL) : NULL, *value;
+	const char *name;
+
+	json_object_foreach(own, name, value) {
+		const struct field *fd = field_find(face->op->in, name);
+		const char *said = fd ? field_spelling(fd, args) : name;
+
+		if (!json_object_get(args, said))
+			json_object_set(args, said, value);
+	}
+	json_decref(own);
 }
 
 void face_move(const struct face *face, struct fault *f)

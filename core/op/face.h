@@ -33,6 +33,10 @@ struct face {
 	const struct record *in; /* describes its arguments; no struct has these fields */
 	const char *const *own; /* the operation's name of each; NULL: they are its own */
 	const char *sets; /* arguments that the operation gets besides, in JSON; or NULL */
+	const char *
+	operator; /* and those that the operator's call has unless it says them */
+	const char *only; /* the key of the configuration that offers it, or NULL... */
+	const char *without; /* ...and what is said where that is false */
 	const char *answer; /* template; NULL: it is the operation's own */
 	const struct face_fault *faults; /* the first that fits is taken */
 	const char *tool, *action; /* NULL: in no tool; action NULL: alone */
@@ -47,8 +51,12 @@ const struct face *face_tool(const char *tool, const char *action);
 
 /* The operation's arguments for those of a face, new; NULL and a fault, at the face's argument,
  * where one is unknown or missing, or no value of its type's form.  The operation checks the
- * rest. */
+ * rest.  Another word than its choices is the first of them, and a number with a part of one,
+ * or one that is too large, the next that there is. */
 json_t *face_args(const struct face *face, const json_t *args, struct fault *f);
+
+/* Adds to the operation's arguments those that are the operator's. */
+void face_operator(const struct face *face, json_t *args);
 
 /* Moves a fault that the operation found at one of its arguments to the face's. */
 void face_move(const struct face *face, struct fault *f);

@@ -10,7 +10,7 @@ cat >"$TMPDIR/ask.py" <<'PY'
 import json, subprocess, sys
 lines = [l.rstrip("\n") for l in sys.stdin]
 hello = '{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}'
-p = subprocess.Popen([sys.argv[1], "mcp", "--operator"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+p = subprocess.Popen([sys.argv[1], "mcp", "--operator"] + sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 p.stdin.write("".join(["\ufeff" + hello + "\n"] + [l + "\n" for l in lines]).encode())
 p.stdin.flush()
 for _ in range(len(lines) + 1):
@@ -18,7 +18,7 @@ for _ in range(len(lines) + 1):
 p.stdin.close()
 p.wait()
 PY
-ask() { /usr/bin/python3 "$TMPDIR/ask.py" "$CADRE"; }
+ask() { /usr/bin/python3 "$TMPDIR/ask.py" "$CADRE" "$@"; }
 call() { printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$1" "$2" "$3"; }
 
 {
@@ -49,6 +49,27 @@ says 9 'action'
 [ "$(sqlite3 "$CADRE_HOME/state.db" "SELECT t.priority, group_concat(g.tag) FROM task t JOIN task_tag g ON g.task = t.id")" = "2|a,b" ] ||
 	bad "a list in a string: $(sqlite3 "$CADRE_HOME/state.db" 'SELECT * FROM v_board')"
 cadre messages --json | grep -q '"content":"\[1\]".*"metadata":{"k":1}' || bad "a message in strings: $(cadre messages --json)"
+
+# The tool that makes teams speaks as earlier systems did: the operator without a sender is the
+# lead, and an answer has all its members.
+{
+	call 10 team '{"action":"receive","team":"shop","agent":"lead"}'
+	call 11 team '{"action":"message","team":"shop","to":"bob","content":"hi"}'
+	call 12 team '{"action":"message","team":"shop","to":"bob","content":"ho","agent":"ann"}'
+} | ask >"$TMPDIR/said"
+says 10 '{"messages":\[\],"count":0}'
+says 12 '"status":"queued"'
+call 13 team '{"action":"receive","team":"shop","agent":"bob"}' | ask >"$TMPDIR/said"
+says 13 '"from":"lead","to":"bob","content":"hi","message_type":"text","timestamp"'
+says 13 '"from":"ann","to":"bob","content":"ho","message_type":"text"'
+
+# Teams that are not enabled take no messages of teammates.
+call 20 teammate_message '{"teamId":"shop","to":"bob","message":"m"}' >"$TMPDIR/asked"
+call 21 teammate_broadcast '{"teamId":"shop","message":"m"}' >>"$TMPDIR/asked"
+CADRE_TEAMS_ENABLED=false ask --toolsets teammates <"$TMPDIR/asked" >"$TMPDIR/said"
+for id in 20 21; do says $id '"error":"Teams are not enabled."'; done
+ask --toolsets teammates <"$TMPDIR/asked" >"$TMPDIR/said"
+says 20 '"delivered":true'
 
 cadre up >/dev/null || bad "up"
 token=$(cadre token create --agent shop/ann)

@@ -281,6 +281,7 @@ static const struct {
 	{ FACE " fault nope\n", "expected: fault [CODE [POINTER]] {JSON}" },
 	{ FACE " tool t\n fault nope {}\n", "f: unknown fault 'nope'" },
 	{ FACE " reads x.y\n", "unknown word 'reads' in a face" },
+	{ FACE " only x.y \"off\"\n", "f: no bool 'x.y' in the configuration" },
 	{ FACE " tool t\n in y text  # Y.\n", "a.b has no argument 'y'" },
 	{ FACE " tool t\n in y text (x z)  # Y.\n", "y stands for one argument" },
 	{ FACE " tool t\n in y text = \"q\" (x)  # Y.\n",

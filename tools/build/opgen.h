@@ -121,7 +121,10 @@ struct decl {
 		*waiter; /* found by the check */
 
 	/* face */
-	const char *of_name, *sets, *answers; /* the last two are JSON */
+	const char *of_name, *sets, *operator, * answers; /* the last three are JSON */
+	const char *only,
+		*without; /* a key of the configuration, and what is said where it
+				       is false */
 	const struct decl *of; /* found by the check */
 	struct opgen_refusal *refusals;
 	size_t n_refusals;

@@ -70,6 +70,10 @@ void parse_face_member(struct parser *p, struct decl *d, const struct opgen_line
 
 	if (strcmp(word, "sets") == 0)
 		parse_json(p, &d->sets, l);
+	else if (strcmp(word, "operator") == 0)
+		parse_json(p, &d->operator, l);
+	else if (strcmp(word, "only") == 0 && l->n == 3)
+		d->only = l->words[1], d->without = l->words[2];
 	else if (strcmp(word, "answer") == 0)
 		parse_json(p, &d->answers, l);
 	else if (strcmp(word, "fault") == 0)
@@ -217,6 +221,15 @@ static void check_place(struct schema *s, const struct decl *d,
 		schema_refuse(s, r->place, "%s: no argument '%s'", d->name, r->where);
 }
 
+/* Whether a key of the configuration is true or false. */
+static bool is_switch(struct schema *s, const char *key)
+{
+	const struct decl *config = schema_find(s, DECL_RECORD, "config");
+	const struct member *m = config ? member_find(&config->in, key) : NULL;
+
+	return m && strcmp(m->type_name, "bool") == 0;
+}
+
 void face_check(struct schema *s, struct decl *d)
 {
 	d->of = schema_find(s, DECL_OP, d->of_name);
@@ -232,6 +245,11 @@ void face_check(struct schema *s, struct decl *d)
 	check_arguments(s, d);
 	if (d->sets)
 		check_json(s, d, d->place, d->sets);
+	if (d->operator)
+		check_json(s, d, d->place, d->operator);
+	if (d->only && !is_switch(s, d->only))
+		schema_refuse(s, d->place, "%s: no bool '%s' in the configuration",
+			      d->name, d->only);
 	check_needs(s, d);
 	if (d->answers)
 		check_parts(s, d, d->place, d->answers, false);

@@ -45,8 +45,8 @@ static char *take_word(struct parser *p, struct opgen_line *l, char *s)
 /* Whether JSON may stand behind a word, to the end of the line. */
 static bool takes_json(const char *word)
 {
-	return strcmp(word, "sets") == 0 || strcmp(word, "answer") == 0 ||
-	       strcmp(word, "fault") == 0;
+	return strcmp(word, "sets") == 0 || strcmp(word, "operator") == 0 ||
+	       strcmp(word, "answer") == 0 || strcmp(word, "fault") == 0;
 }
 
 static void take_apart(struct parser *p, struct opgen_line *l, char *s)

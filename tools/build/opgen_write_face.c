@@ -65,6 +65,12 @@ static void put_face(FILE *out, const struct schema *s, const struct decl *d)
 		fprintf(out, "\t  .in = &record_%s_in,\n", d->of->id);
 	if (d->sets)
 		put_text(out, "sets", d->sets);
+	if (d->operator)
+		put_text(out, "operator", d->operator);
+	if (d->only) {
+		put_text(out, "only", d->only);
+		put_text(out, "without", d->without);
+	}
 	if (d->answers)
 		put_text(out, "answer", d->answers);
 	fprintf(out, "\t  .faults = faults_face_%s,\n", d->id);
