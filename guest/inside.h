@@ -135,7 +135,8 @@ int guest_path_open(int root, const char *path, int flags, const char *where,
 int guest_file_open(int root, const char *path, struct stat *st, const char *where,
 		    struct fault *f);
 
-/* A directory for a command; symlinks that stay below the root are fine. */
+/* A directory for a command: in the workspace, which /workspace means everywhere, or below /tmp;
+ * symlinks that stay below the root are fine. */
 int guest_workdir(const struct guest *g, const char *path, struct arena *a,
 		  struct fault *f);
 

@@ -64,8 +64,9 @@ bool guest_state_inside(const struct guest *g)
 	return below(g->state, g->dir) != NULL;
 }
 
-int guest_path(const struct guest *g, const char *path, const char *where,
-	       struct arena *a, const char **out, struct fault *f)
+/* guest_path(), where an absolute path may be `anywhere`. */
+static int clean_path(const struct guest *g, const char *path, const char *where,
+		      bool anywhere, struct arena *a, const char **out, struct fault *f)
 {
 	const char *from = path;
 	char *clean, *to, *begin;
@@ -76,11 +77,11 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 		from = below(path, g->dir);
 		if (!from)
 			from = below(path, g->options->dir);
-		if (!from && !g->options->vm)
+		if (!from && !anywhere)
 			return outside(path, where, f);
 	}
 	begin = to = clean = arena_alloc(a, strlen(from ? from : path) + 2);
-	if (!from) { /* all of a VM is the team's */
+	if (!from) {
 		from = path;
 		*begin++ = '/';
 		to = begin;
@@ -106,6 +107,13 @@ int guest_path(const struct guest *g, const char *path, const char *where,
 		return 0;
 	return fault_set(f, FAULT_NOT_FOUND, where,
 			 "%.150s is the guest's own, and no file of the workspace", path);
+}
+
+int guest_path(const struct guest *g, const char *path, const char *where,
+	       struct arena *a, const char **out, struct fault *f)
+{
+	/* All of a VM is the team's. */
+	return clean_path(g, path, where, g->options->vm, a, out, f);
 }
 
 static int open_below(int root, const char *path, int flags, uint64_t resolve)
@@ -165,14 +173,31 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 	return no_file(where, path, f);
 }
 
+/* The path that a workdir means: in a directory of this machine /workspace is the directory, as
+ * it is in a VM. */
+static const char *meant(const struct guest *g, const char *path)
+{
+	const char *rest = g->options->vm ? NULL : below(path, "/workspace");
+
+	if (!rest || below(path, g->dir))
+		return path;
+	rest += strspn(rest, "/");
+	return *rest ? rest : ".";
+}
+
 int guest_workdir(const struct guest *g, const char *path, struct arena *a,
 		  struct fault *f)
 {
+	const bool vm = g->options->vm;
 	const char *clean = ".";
 	int fd;
 
-	if (path && *path && guest_path(g, path, "/workdir", a, &clean, f))
+	if (path && *path &&
+	    clean_path(g, meant(g, path), "/workdir", vm || below(path, "/tmp"), a,
+		       &clean, f))
 		return f->code;
+	if (!vm && *clean == '/' && !below(clean, "/tmp"))
+		return outside(path, "/workdir", f);
 	fd = open_below(g->root, clean, O_PATH | O_DIRECTORY, 0);
 	return fd < 0 ? guest_path_fault(errno, "/workdir", clean, f) : fd;
 }

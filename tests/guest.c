@@ -157,6 +157,17 @@ static void test_exec(void **state)
 	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
 			     "\"workdir\":\"/etc\"}"),
 		     "PermissionDenied");
+	expect_error(ask(fd, "{\"type\":\"Exec\",\"command\":\"true\","
+			     "\"workdir\":\"/tmp/../etc\"}"),
+		     "PermissionDenied");
+	/* Every guest has these two folders, wherever its workspace lies. */
+	a = ask(fd, "{\"type\":\"Exec\",\"command\":\"pwd\",\"workdir\":\"/tmp\"}");
+	assert_string_equal(text_at(a, "stdout"), "/tmp\n");
+	json_decref(a);
+	a = ask(fd, "{\"type\":\"Exec\",\"command\":\"pwd\",\"workdir\":\"/workspace\"}");
+	snprintf(want, sizeof(want), "%s\n", x->dir);
+	assert_string_equal(text_at(a, "stdout"), want);
+	json_decref(a);
 	close(fd);
 }
 
