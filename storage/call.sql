@@ -75,10 +75,12 @@ WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
 -- text: team_name
 -- row: caller
 -- int: own
--- A living team of that name below one's own, however deep, with the operator's place in it.
-WITH RECURSIVE up (id, parent) AS (
-	SELECT t.id, t.parent FROM team t WHERE t.name = :team_name AND t.destroyed_at IS NULL
-	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent)
+-- A living team of that name below one's own, however deep, with the operator's place in it: for
+-- the lead (`leads`) any, for a member one that it made and those below that.
+WITH RECURSIVE up (id, parent, created_by) AS (
+	SELECT t.id, t.parent, t.created_by FROM team t
+	WHERE t.name = :team_name AND t.destroyed_at IS NULL
+	UNION ALL SELECT t.id, t.parent, t.created_by FROM up JOIN team t ON t.id = up.parent)
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
@@ -86,7 +88,8 @@ SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 FROM team t JOIN agent a ON a.team = t.id
 WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 	AND a.kind = {agent_kind.operator}
-	AND EXISTS (SELECT 1 FROM up WHERE up.parent = :own);
+	AND EXISTS (SELECT 1 FROM up WHERE up.parent = :own
+		AND (:leads <> 0 OR up.created_by = :agent));
 
 -- name: replay_find
 -- A key is forgotten after a day, whether or not cleaning has removed it.

@@ -416,7 +416,7 @@ SELECT members, assignments, vms AS used, reserved FROM board WHERE team = :team
 SELECT count(*) AS n FROM workspace WHERE host = :host AND state IN {workspace_state.living};
 
 -- name: team_below
--- A living team that the caller may end: one directly below its own, for the lead (`leads`),
+-- A living team below its own that the caller may end: one directly below its own, for the lead (`leads`),
 -- and one that the caller made.
 SELECT id FROM team
 WHERE parent = :team AND destroyed_at IS NULL AND name = :name

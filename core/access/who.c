@@ -353,17 +353,19 @@ int who_take_seat_above(struct call *call, const char *team)
 	return take_place(call, team, true);
 }
 
-/* Puts the call of a lead that only reads into a team below its own: 1, 0 where that may not
- * be, or negative. */
+/* Puts a call that only reads into a team below the caller's own, which it leads, or where it
+ * made that team: 1, 0 where that may not be, or negative. */
 static int look_below(struct call *call, const char *team)
 {
 	struct caller_row r;
 	int rc;
 
-	if (!(call->op->flags & OP_ABOVE) || call->caller.level < WHO_LEAD)
+	if (!(call->op->flags & OP_ABOVE))
 		return 0;
 	rc = sql_row(call, team_under, &r, .team_name = team,
-		     .own = call->caller.own_team);
+		     .own = call->caller.own_team,
+		     .leads = call->caller.level >= WHO_LEAD,
+		     .agent = call->caller.agent);
 	if (rc > 0)
 		who_enter(call, &r);
 	return rc;

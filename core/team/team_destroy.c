@@ -96,19 +96,24 @@ static int plan(struct call *call, bool purge)
 	return rc < 0 ? rc : loss_add_team(call, call->caller.team);
 }
 
-/* The team that is to end: any, for the operator; for an agent one below its own. */
+/* The team that is to end: any, for the operator; for an agent one below its own, and for its
+ * lead also its own, where another stands above it. */
 static int find(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);
+	struct team_row t;
 
 	if (rc)
 		return rc < 0 ? rc : 0;
-	if ((rc = who_team(call, team)) < 0 || !call->identity.agent)
-		return rc;
+	if ((rc = who_team(call, team)) < 0 || !call->identity.agent ||
+	    (rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
+	    (t.parent && call->caller.level >= WHO_LEAD))
+		return rc < 0 ? rc : 0;
 	fault_set(&call->fault, FAULT_DENIED, "/team",
 		  "a team is not ended by its own members");
-	return fault_hint(&call->fault,
-			  "Ask the lead of the team above it, or the operator.");
+	return fault_hint(&call->fault, "%s",
+			  t.parent ? "Ask its lead, or the lead of the team above it."
+				   : "Ask the operator.");
 }
 
 int team_destroy(struct call *call, const struct team_destroy_in *in,
