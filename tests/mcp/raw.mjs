@@ -351,6 +351,10 @@ export async function slowProgress(w) {
 	equal(told.length, 2);
 	ok(told[0].progress < told[1].progress && told[1].progress < told[1].total);
 	ok(told.every((x) => x.progressToken === 'tok' && x.total === 11));
+	// A wait of a client that sees it go on is not cut.
+	p.send({ ...m, id: 'long', params: { ...m.params, arguments: { ...m.params.arguments, wait_seconds: 300 },
+		_meta: { progressToken: 'long' } } });
+	equal((await p.wait((x) => x.params?.progressToken === 'long')).params.total, 300);
 	await p.end();
 }
 
