@@ -69,9 +69,23 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
 }
 
+/* Refuses `want` more workspaces where `most` are allowed, `there` of them are there already, and
+ * `key` says so. */
+static int check_most(struct call *call, const char *whose, int64_t there, int64_t want,
+		      int64_t most, const char *key, const char *where)
+{
+	if (there + want <= most)
+		return 0;
+	return fault_set(&call->fault, FAULT_EXHAUSTED, where,
+			 "%s has %" PRId64 " of %" PRId64 " workspaces (%s)", whose,
+			 there, most, key);
+}
+
 int workspace_check_room(struct call *call, int64_t want, const char *where)
 {
+	const struct config *c = &call->settings->config;
 	struct team_counts_row vms;
+	const char *whose;
 	struct vms_all_row all;
 	struct team_row t;
 	int rc;
@@ -80,15 +94,14 @@ int workspace_check_room(struct call *call, int64_t want, const char *where)
 	    (rc = sql_row(call, team_counts, &vms, .team = t.id)) < 0 ||
 	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
-	if (vms.used + vms.reserved + want > t.max_vms ||
-	    vms.used + want > call->settings->config.limits_max_vms_per_team ||
-	    all.n + want > call->settings->config.limits_max_total_vms)
-		return fault_set(&call->fault, FAULT_EXHAUSTED, where,
-				 "team %s has %" PRId64 " of %" PRId64 " workspaces, the "
-				 "host %" PRId64 " of %" PRId64,
-				 t.name, vms.used + vms.reserved, t.max_vms, all.n,
-				 call->settings->config.limits_max_total_vms);
-	return 0;
+	whose = arena_printf(&call->arena, "team %s", t.name);
+	if ((rc = check_most(call, whose, vms.used + vms.reserved, want, t.max_vms,
+			     "max_vms", where)) < 0 ||
+	    (rc = check_most(call, whose, vms.used, want, c->limits_max_vms_per_team,
+			     "limits.max_vms_per_team", where)) < 0)
+		return rc;
+	return check_most(call, "the host", all.n, want, c->limits_max_total_vms,
+			  "limits.max_total_vms", where);
 }
 
 /* The member that a workspace is for: it works in one at a time. */

@@ -43,6 +43,7 @@ static struct team_wish wish_of(const struct call *call, const struct team_creat
 static int check_places(struct call *call, const struct team_create_in *in,
 			int64_t max_vms)
 {
+	const struct config *c = &call->settings->config;
 	struct vms_all_row all;
 	int64_t want = places(call, in);
 	int rc;
@@ -52,13 +53,20 @@ static int check_places(struct call *call, const struct team_create_in *in,
 	if ((rc = member_check_host(call, "/roles")) < 0 ||
 	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
 		return rc;
-	if (want > max_vms || want > call->settings->config.limits_max_vms_per_team)
+	if (want > max_vms)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
-				 "%d workspaces are more than max_vms allows", (int)want);
-	if (all.n + want > call->settings->config.limits_max_total_vms)
+				 "%d workspaces are more than max_vms (%d)", (int)want,
+				 (int)max_vms);
+	if (want > c->limits_max_vms_per_team)
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
-				 "the host has %d of %d workspaces", (int)all.n,
-				 (int)call->settings->config.limits_max_total_vms);
+				 "%d workspaces are more than limits.max_vms_per_team "
+				 "(%d)",
+				 (int)want, (int)c->limits_max_vms_per_team);
+	if (all.n + want > c->limits_max_total_vms)
+		return fault_set(&call->fault, FAULT_EXHAUSTED, "/roles",
+				 "the host has %d of %d workspaces "
+				 "(limits.max_total_vms)",
+				 (int)all.n, (int)c->limits_max_total_vms);
 	return 0;
 }
 
