@@ -78,6 +78,11 @@ until_is '^0$' sh -c "$CADRE doctor | grep -c network"
 tap=$(cadre workspace net blue/d --team blue --json | sed 's/.*"tap":"\([^"]*\)".*/\1/')
 cadre team destroy --yes blue >/dev/null
 until_is 'does not exist' ip link show "$tap"
+# With the last VM the network ends, also where no host is there to end it.
+cadre down --all >/dev/null || bad "down --all"
+left=$(nft list ruleset; ip -o link | grep -v ' lo:')
+[ -z "$left" ] || bad "down --all left on the machine: $left"
+cadre up >/dev/null || bad "up after down --all"
 cadre team destroy --yes red >/dev/null
 until_is '^$' sh -c 'echo "$(nft list ruleset; ip -o link | grep -v " lo:")"'
 

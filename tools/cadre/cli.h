@@ -373,6 +373,8 @@ void pager_end(struct cli *cli);
 size_t guests_running(const char *home);
 /* Ends them within so many seconds: how many have `ended`; how many are left. */
 size_t guests_end(const char *home, int seconds, size_t *ended);
+/* Ends the network of VMs, which a host leaves to those that outlive it.  0 or a fault. */
+int guests_end_network(const struct home *home, struct fault *f);
 
 /* --- verb_docs.c ------------------------------------------------------------------ */
 

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/machine/backend.h"
+#include "core/machine/net/net_linux.h"
 #include "tools/cadre/cli.h"
 
 /* Backends whose guests are processes of this machine, and the state's folder that has one
@@ -74,4 +75,17 @@ size_t guests_end(const char *home, int seconds, size_t *ended)
 	}
 	*ended = all > left ? all - left : 0;
 	return left;
+}
+
+int guests_end_network(const struct home *home, struct fault *f)
+{
+	const char *tag = home->settings.tag;
+	struct net_linux net;
+	int rc = 0;
+
+	net_linux_init(&net);
+	if (tag && net.network.present(net.network.self, tag))
+		rc = net.network.remove(net.network.self, tag, f);
+	net_linux_release(&net);
+	return rc;
 }

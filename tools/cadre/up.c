@@ -413,6 +413,8 @@ int down_main(struct cli *cli, int argc, char **argv)
 	if (all && !guests)
 		home_clear_run(&cli->home);
 	say_down(cli, pid, ended, guests);
+	if (!guests && guests_end_network(&cli->home, &f) < 0)
+		return cli_fault(cli, &f);
 	if (!all || !guests)
 		return 0;
 	fault_set(&f, FAULT_TIMEOUT, "", "%zu guests have not ended in %d s", guests,
