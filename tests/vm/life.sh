@@ -29,6 +29,13 @@ until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd
 until_is '^2$' in_vm red/v 'nproc'
 until_is '^git version' in_vm red/v 'git --version'
 until_is '^cadre [0-9]' in_vm red/v 'cadre version'
+# An agent there is told who it is and what waits, and so is its client's model.
+cadre send v 'look here' --team red >/dev/null || bad "send"
+until_is '^v of team red' in_vm red/v 'cadre whoami'
+until_is '^You are v of team red' in_vm red/v 'cadre prime'
+until_is '"cadre"' in_vm red/v 'cadre setup claude --project >/dev/null && cat .mcp.json'
+in_vm red/v 'echo "{\"hook_event_name\":\"SessionStart\"}" | cadre hook claude' | grep -q 'look here' ||
+	bad "a hook in a VM does not tell of mail"
 echo 'a file' | cadre workspace write red/v note.txt - --team red >/dev/null || bad "write"
 until_is '^a file$' in_vm red/v 'cat note.txt'
 

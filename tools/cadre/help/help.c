@@ -271,12 +271,23 @@ static bool is_first_of_group(const struct topic *t, const struct op *op)
 	return true;
 }
 
+/* Whether a program has no command of the topic, as the one in a VM. */
+static bool is_empty(const struct topic *t)
+{
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage && !strcmp(v->topic, t->name))
+			return false;
+	return !next_of(t, NULL);
+}
+
 /* A topic with all its commands, as few lines as they need. */
 static void put_topic(const struct topic *t)
 {
 	struct wrapped w = { TOPIC_WIDTH };
 	const char *before = "";
 
+	if (is_empty(t))
+		return;
 	printf("%-*s", TOPIC_WIDTH, t->name);
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage && !strchr(v->name, ' ') && !strcmp(v->topic, t->name)) {
@@ -299,6 +310,16 @@ static void put_topic(const struct topic *t)
 	putchar('\n');
 }
 
+/* Whether this program makes states, as the one in a VM does not. */
+static bool makes_states(void)
+{
+	const struct verb *v = verb_table;
+
+	while (v->name && strcmp(v->name, "init"))
+		v++;
+	return v->name != NULL;
+}
+
 static int overview(const struct cli *cli)
 {
 	printf("usage: cadre [OPTIONS] VERB [WORDS]\n\n");
@@ -307,9 +328,12 @@ static int overview(const struct cli *cli)
 	putchar('\n');
 	cli_prose(
 		cli,
-		"cadre init && cadre team create shop --roles coder,tester\n"
-		"cadre task create \"Write the parser\" && cadre --as coder claim\n"
-		"cadre send coder \"Tests first, please\" && cadre --as coder inbox peek",
+		!makes_states()
+			? "cadre inbox && cadre claim\n"
+			  "cadre done 001 \"it parses\" && cadre send lead \"The parser is there\""
+			: "cadre init && cadre team create shop --roles coder,tester\n"
+			  "cadre task create \"Write the parser\" && cadre --as coder claim\n"
+			  "cadre send coder \"Tests first, please\" && cadre --as coder inbox peek",
 		INDENT);
 	putchar('\n');
 	cli_prose(cli,
