@@ -205,4 +205,15 @@ cadre team create t >/dev/null || bad "a state that was begun anew"
 cadre init --anew >"$story/out" 2>&1 && bad "a living state was replaced"
 grep -q 'is a state' "$story/out" || bad "init --anew of a state: $(cat "$story/out")"
 cadre team list --json | grep -q '"name":"t"' || bad "init --anew changed a state"
+
+# A state in git's own folder is out of reach of git's cleaning.
+git init -q "$story/kept" && cd "$story/kept" || bad "git init"
+CADRE_HOME=$(git rev-parse --path-format=absolute --git-common-dir)/cadre
+is 0 . cadre init
+is 0 . cadre team create kept --roles a
+touch file && git clean -fdxq && git stash -aq 2>/dev/null
+[ ! -e file ] || bad "git cleans nothing"
+is 0 '^kept ' cadre team list
+git commit -qm one --allow-empty && git worktree add -q ../beside && cd ../beside || bad "git worktree"
+is 0 '^kept ' cadre team list
 exit $failed
