@@ -241,9 +241,13 @@ UPDATE runner SET failures = failures + 1, stopped = 0, limited = 0, retry_at = 
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
--- A turn that was interrupted leaves its session to the next one, which begins a moment later.
+-- A turn that was interrupted leaves its session to the next one, which begins a moment later.  Where
+-- mail came meanwhile, that has stopped it.
 UPDATE runner SET client_session = coalesce(:client_session, client_session), retry_at = :retry_at,
-	stopped = stopped + 1
+	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent
+		WHERE u.id = :turn AND d.message > u.newest AND d.lane IN {delivery_lane.mail}
+			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
+	THEN 1 ELSE 0 END
 WHERE agent = :agent AND command = :command RETURNING stopped AS n;
 
 -- name: runner_limited

@@ -12,16 +12,12 @@
 #include "core/team/budget.h"
 #include "core/team/team.h"
 #include "core/turn/chain.h"
-#include "core/turn/runner_client.h"
 
 enum {
 	/* Bytes of JSON of the messages that a turn begins with: the longest one fits, and all
 	 * of them fit a frame. */
 	PROMPT_ROOM = 3 << 20,
 	LEASE_MORE_MS = 120000, /* for which they are held longer than a turn may run */
-	LIMIT_MS =
-		60000, /* until a client is tried again that told no end of its limit ... */
-	LIMIT_DOUBLINGS = 6, /* ... and so often twice as long */
 	STOPPED_MOST = 3, /* turns in a row that agents' urgent mail stops */
 	/* Messages that come so soon behind the one that stopped a turn begin the next one with
 	 * it, and do not stop that. */
@@ -321,85 +317,18 @@ static int count_failure(struct call *call, const struct turn_row *u, const char
 		       : say_rest(call, u->agent);
 }
 
-/* Notes for all agents of this host with the client of `u` until when that is at its limit; 0: it
- * is no more. */
-static int spread_limit(struct call *call, const struct turn_row *u, int64_t until)
-{
-	const struct runner_client *client = runner_client_of(u->command);
-	struct runner_all_row *all = NULL;
-	size_t n;
-	int rc = sql_all(call, runner_all, &all, &n, .host = store_host(call->store));
-
-	for (size_t i = 0; i < n && rc >= 0; i++) {
-		if (all[i].agent != u->agent &&
-		    runner_client_of(all[i].command) != client)
-			continue;
-		rc = until ? sql_run(call, runner_limited, .agent = all[i].agent,
-				     .command = all[i].command, .now = call->now,
-				     .client_session = all[i].agent == u->agent
-							       ? u->client_session
-							       : NULL,
-				     .retry_at = until)
-			   : sql_run(call, runner_freed, .agent = all[i].agent);
-	}
-	return rc < 0 ? rc : 0;
-}
-
-static int tell_limited(struct call *call, const struct turn_row *u, int64_t until)
-{
-	struct agent_row a;
-	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
-
-	if (rc <= 0)
-		return rc;
-	return team_notice(
-		call, "runner",
-		arena_printf(&call->arena,
-			     "The client of %s is at the limit of its plan. Agents with "
-			     "this client take their next turns in %" PRId64
-			     " min; their mail waits. Give an agent another runner to "
-			     "go on before.",
-			     a.name, (until - call->now + 59999) / 60000));
-}
-
-/* When a limit may end whose client did not say so: where others wait for it, when they go on. */
-static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
-{
-	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;
-
-	return r->limited && r->retry_at > call->now
-		       ? r->retry_at
-		       : call->now + ((int64_t)LIMIT_MS << doubled);
-}
-
-/* A client at the limit of its plan has not failed: all agents with it wait for that limit's end. */
 static int count_limit(struct call *call, const struct turn_row *u,
 		       const struct turn_end_in *in)
 {
-	struct runner_of_row r;
-	int64_t until = in->limited_until;
-	int rc = sql_row(call, runner_of, &r, .agent = u->agent);
+	int rc = runner_limit(call, u, in->has_limited_until ? in->limited_until : 0);
 
-	if (rc <= 0)
-		return rc;
-	if (!in->has_limited_until || until <= call->now)
-		until = limit_guess(call, &r);
-	if (until > call->now + TURN_LIMIT_MOST_MS)
-		until = call->now + TURN_LIMIT_MOST_MS;
-	if ((rc = spread_limit(call, u, until)) < 0 ||
-	    (!r.limited && (rc = tell_limited(call, u, until)) < 0))
-		return rc;
-	return say_rest(call, u->agent);
+	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 
-/* A turn that began behind a limit and went well says that the limit is over. */
 static int count_well(struct call *call, const struct turn_row *u)
 {
-	struct runner_of_row r;
-	int rc = sql_row(call, runner_of, &r, .agent = u->agent);
+	int rc = runner_limit_over(call, u);
 
-	if (rc > 0 && r.limited && u->started_at >= r.retry_at)
-		rc = spread_limit(call, u, 0);
 	if (rc >= 0)
 		rc = sql_run(call, runner_went, .agent = u->agent,
 			     .client_session = u->client_session, .command = u->command);
@@ -425,7 +354,7 @@ static int tell_stopped(struct call *call, const struct turn_row *u)
 static int count_stopped(struct call *call, const struct turn_row *u)
 {
 	struct runner_kept_row stopped;
-	int rc = sql_row(call, runner_kept, &stopped, .agent = u->agent,
+	int rc = sql_row(call, runner_kept, &stopped, .agent = u->agent, .turn = u->id,
 			 .client_session = u->client_session, .command = u->command,
 			 .retry_at = call->now + GATHER_MS);
 

@@ -25,6 +25,12 @@ enum {
 	TURN_LIMIT_MOST_MS = 8 * 24 * 3600 * 1000,
 };
 
+/* The client of a turn was at the limit of its plan `until` then (0: it did not say): no agent of this
+ * host with it begins a turn before, and the lead and the operator are told once.  0 or negative. */
+int runner_limit(struct call *call, const struct turn_row *u, int64_t until);
+/* A turn ended well: where it began behind such a limit, that is over for all.  Negative on failure. */
+int runner_limit_over(struct call *call, const struct turn_row *u);
+
 /* Gives an agent a runner, or with "" takes its own away; one without a workspace gets one: its
  * project folder, or an empty directory.  Only the operator, whoever leads or may nest.  0 or
  * a fault at `where`. */

@@ -124,13 +124,14 @@ PY
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 answers 401 . PUT /api/vault/note '' -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 exec 9>&-
-# Clients that leave while another thread parses their bodies take nothing along.
+# Clients that leave while another thread parses their bodies take nothing along, and their bodies
+# keep nobody else's out.
 /usr/bin/python3 - "$url" "$operator" <<'PY' || bad "clients that leave behind large bodies"
 import json, socket, sys
 host, port = sys.argv[1].split("/")[2].split(":")
 for path, body in ("/api/vault/note", {"path": "left.md", "content": "x" * 3000000}), ("/mcp", ["x"] * 60000):
     body = json.dumps(body).encode()
-    for i in range(30):
+    for i in range(60):
         s = socket.create_connection((host, int(port)), timeout=60)
         s.sendall((f"{'PUT' if 'api' in path else 'POST'} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                    f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
