@@ -565,7 +565,7 @@ bool call_finds_host(const struct call *call)
 /* The matter with a host that did not answer. */
 static const char *trouble_of(bool deaf)
 {
-	return deaf ? "runs, its sockets are gone" : "runs and does not answer";
+	return deaf ? "runs, but its sockets are gone" : "runs and does not answer";
 }
 
 static const char *help_of(bool deaf)

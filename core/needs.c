@@ -189,7 +189,7 @@ static const char *agent_trouble(const struct gathering *g,
 	if (r->status == AGENT_STATUS_FAILED &&
 	    r->failures >= call->settings->config.runner_max_failures)
 		return arena_printf(&g->call->arena,
-				    "takes no more turns, its runner has failed: "
+				    "takes no more turns, for its runner has failed: "
 				    "%s agent update %s --runner COMMAND",
 				    command_of(g), r->name);
 	return r->status == AGENT_STATUS_STUCK ? "is stuck: its daemon makes no progress"

@@ -459,7 +459,7 @@ static const char *tell_kept(struct call *call, const struct losing *l)
 				     config->workspace_trash_mb, l->bytes >> 20);
 	return arena_printf(
 		&call->arena,
-		"what %zu workspace%s held is kept until %.10s at most%s: cadre undo",
+		"what %zu workspace%s held is kept until %.10s at the latest%s: cadre undo",
 		l->kept, l->kept == 1 ? "" : "s", until, bound);
 }
 
@@ -470,9 +470,10 @@ static const char *tell_notes(struct call *call, const struct losing *l, const c
 	if (!notes_are_kept(call, l))
 		return text;
 	kept_until(call, until);
-	return arena_printf(&call->arena,
-			    "%s%sits notes are kept until %.10s at most: cadre undo %s/",
-			    text, *text ? "; " : "", until, l->purged[l->n_purged - 1]);
+	return arena_printf(
+		&call->arena,
+		"%s%sits notes are kept until %.10s at the latest: cadre undo %s/", text,
+		*text ? "; " : "", until, l->purged[l->n_purged - 1]);
 }
 
 const char *loss_tell(struct call *call)

@@ -24,12 +24,13 @@ static int note_to_lead(struct call *call, const struct workspace_row *w,
 	rc = team_notice(
 		call, "runner",
 		arena_printf(&call->arena,
-			     "%s takes no turns, its workspace has failed: %s. Its mail "
-			     "waits. %s%s",
+			     "%s takes no turns: its workspace has failed (%s). Its mail "
+			     "waits. %s%s%s",
 			     a.name, in->detail ? in->detail : "see `cadre logs`",
-			     in->again ? "It goes on by itself when the folder is there."
-				       : "To go on: cadre workspace start ",
-			     in->again ? "" : w->name));
+			     in->again ? a.name
+				       : "Start it again: `cadre workspace start ",
+			     in->again ? " goes on when the folder is back." : w->name,
+			     in->again ? "" : "`."));
 	call->caller = was;
 	return rc;
 }

@@ -76,11 +76,13 @@ int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t numbe
 	rc = team_notice(
 		call, "task_update",
 		arena_printf(&call->arena,
-			     "Task %s %s, and %s. To go on: %stask update of what waits, "
-			     "with other depends_on.",
+			     "Task %s %s, and %s. %s the tasks that wait other "
+			     "dependencies (`task update`).",
 			     id, failed ? "failed" : "was called off", behind,
-			     failed ? arena_printf(&call->arena, "task retry %s, or ", id)
-				    : ""));
+			     failed ? arena_printf(&call->arena,
+						   "Retry it (`task retry %s`), or give",
+						   id)
+				    : "Give"));
 	call->caller = was;
 	return rc;
 }

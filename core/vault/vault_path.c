@@ -223,8 +223,8 @@ const char *vault_edited(struct call *call, const char *path, const char *data,
 	return m && !m->appended && !page_sealed(data, len)
 		       ? arena_printf(
 				 &call->arena,
-				 "somebody edited this file, which shows a row: it need not be "
-				 "as that. %s",
+				 "somebody edited this file, which shows a row: it may differ "
+				 "from that. %s",
 				 m->hint)
 		       : NULL;
 }

@@ -42,7 +42,7 @@ until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
 # Where nobody worked nothing is asked.
-is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.. at most: cadre undo' cadre team destroy idle
+is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.. at the latest: cadre undo' cadre team destroy idle
 
 # Where somebody did, it is said how many, and which.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null

@@ -14,17 +14,17 @@ guest() { cadre workspace info w --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; 
 cadre up >/dev/null || bad "up"
 is 0 . cadre team create crew --roles '[{"name":"w","workspace":true}]' --wait=60
 host=$(holder) guest=$(guest) was=$(socket)
-cadre exec w 'until [ -e go ]; do sleep 0.1; done; cadre send operator "sent behind it"' >/dev/null &
+cadre exec w ': >began; until [ -e go ]; do sleep 0.1; done; cadre send operator "sent behind it"' >/dev/null &
 command=$!
-until_done sh -c 'pgrep -f "until [[] -e go" >/dev/null'
+until_done cadre exec w '[ -e began ]'
 
 # A caller who finds no sockets is told that the host runs, and what helps.
 kill -STOP "$host"
 rm -r "$XDG_RUNTIME_DIR"/*
-is 7 "process $host runs, its sockets are gone" cadre exec w true
-is 7 "process $host runs, its sockets are gone" cadre member add v --workspace
-is 0 "process $host runs, its sockets are gone" cadre status
-is 0 "process $host runs, its sockets are gone" cadre doctor
+is 7 "process $host runs, but its sockets are gone" cadre exec w true
+is 7 "process $host runs, but its sockets are gone" cadre member add v --workspace
+is 0 "process $host runs, but its sockets are gone" cadre status
+is 0 "process $host runs, but its sockets are gone" cadre doctor
 kill -CONT "$host"
 is 0 "^up already: process $host, $was" cadre up
 is 0 '^42$' cadre exec w 'echo 42'

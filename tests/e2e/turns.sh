@@ -62,7 +62,7 @@ is 0 'its folder is gone' cadre turns --agent m
 # under the next host.  The lead is told once.
 gives m plain
 cadre restart >/dev/null || bad "restart without a folder"
-told="m takes no turns, its workspace has failed: $TMPDIR/elsewhere is no folder"
+told="m takes no turns: its workspace has failed ($TMPDIR/elsewhere is no folder"
 waited 0 workspace crew/m failed
 is 0 "$told" as_agent lead cadre inbox peek
 is 0 "failed: $TMPDIR/elsewhere is no folder" cadre status
@@ -110,7 +110,7 @@ echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsA
 echo '{"type":"result","is_error":true,"result":"You have hit your limit"}'
 exit 1
 END
-echo $(($(date +%s) + 10)) >"$HOME/limit"
+echo $(($(date +%s) + 10 * TEST_SCALE)) >"$HOME/limit"
 is 0 . cadre send k 'behind the limit'
 until_done has k interrupted 1
 is 0 '^crew  *k .*rate_limited\|^k .*rate_limited' cadre agent list
@@ -366,7 +366,7 @@ has a failed 4 && bad "a failed agent takes turns"
 cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
 is 0 'a  a  failed' cadre agent list
-helps='a takes no more turns, its runner has failed: cadre agent update a --runner'
+helps='a takes no more turns, for its runner has failed: cadre agent update a --runner'
 is 0 "${helps#a }" cadre status
 is 0 "$helps" cadre doctor
 is 0 "$helps" as_agent lead cadre prime

@@ -16,7 +16,7 @@ is 0 'No deleted note' cadre vault removed
 is 0 . cadre vault write teams/alpha/plan/a.md "our needle"
 is 4 'would be deleted$' cadre vault delete teams/alpha/plan/a.md
 is 4 'back for 7 days: cadre vault restore' cadre vault delete teams/alpha/plan/a.md
-is 0 'a.md is deleted; it is kept until 20..-..-.. at most: cadre undo' cadre vault delete --yes teams/alpha/plan/a.md
+is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest: cadre undo' cadre vault delete --yes teams/alpha/plan/a.md
 [ ! -e "$vault/teams/alpha/plan/a.md" ] || bad "it is still there"
 [ "$(entries)" = 1 ] || bad "the trash holds $(ls -R "$trash")"
 [ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"
@@ -90,7 +90,7 @@ echo hidden >"$vault/teams/notes/deep/.hidden"
 until_is '^001-parse.md$' ls "$vault/teams/notes/tasks"
 is 4 '2 notes of the vault.s folder teams/notes would be removed (.*notes/mine.md.*)$' cadre team destroy notes --purge
 is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
-is 0 'notes is destroyed; its notes are kept until 20..-..-.. at most: cadre undo teams/notes/' cadre team destroy notes --purge --yes
+is 0 'notes is destroyed; its notes are kept until 20..-..-.. at the latest: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
 find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
 # Another team sees nothing of it that gets the name, whether it is new or lived before.

@@ -60,7 +60,7 @@ cadre --team red inbox peek | grep -q 'and the guest of its workspace.*Its mail 
 
 # Sockets that are swept: a link that stands goes on; another host starts a VM again, but over vsock.
 vm=$(pid_of red/v1)
-rm -r "$XDG_RUNTIME_DIR"/*
+rm -r "${XDG_RUNTIME_DIR:?}"/*
 until_done in_vm red/v1 'echo >/kept; sync'
 cadre restart >/dev/null || bad "restart without sockets"
 until_done in_vm red/v1 'cat /kept'

@@ -57,7 +57,9 @@ static int64_t stranger_send(int port)
 		piece[i] = "{},"[i % 3];
 	n = send(fd, head, sizeof(head) - 1, MSG_NOSIGNAL);
 	while (n > 0 && sent < BODY)
-		if ((n = send(fd, piece, sizeof(piece), MSG_NOSIGNAL)) > 0)
+		if ((n = send(fd, piece,
+			      BODY - sent < PIECE ? (size_t)(BODY - sent) : PIECE,
+			      MSG_NOSIGNAL)) > 0)
 			sent += n;
 	shutdown(fd, SHUT_WR);
 	while ((n = recv(fd, piece, sizeof(piece), 0)) > 0)

@@ -84,8 +84,8 @@ int guests_end_network(const struct home *home, struct fault *f)
 	int rc = 0;
 
 	net_linux_init(&net);
-	if (tag && net.network.present(net.network.self, tag))
-		rc = net.network.remove(net.network.self, tag, f);
+	if (tag && !home_holder(home) && net.network.present(net.network.self, tag))
+		rc = net.network.remove(net.network.self, tag, f) < 0 ? (int)f->code : 1;
 	net_linux_release(&net);
 	return rc;
 }

@@ -272,7 +272,7 @@ static pid_t living_host(struct cli *cli, int64_t until, struct fault *f)
 	       !(host_answers(cli) && host_answers(cli))) {
 		if (clock_steady_ms() > until) {
 			fault_set(f, FAULT_TIMEOUT, "",
-				  deaf ? "process %d has the state, its sockets are gone"
+				  deaf ? "process %d runs, but its sockets are gone"
 				       : "process %d holds the host's lock and does not "
 					 "answer",
 				  (int)pid);
@@ -413,7 +413,7 @@ int down_main(struct cli *cli, int argc, char **argv)
 	if (all && !guests)
 		home_clear_run(&cli->home);
 	say_down(cli, pid, ended, guests);
-	if (!guests && guests_end_network(&cli->home, &f) < 0)
+	if (all && !guests && guests_end_network(&cli->home, &f) < 0)
 		return cli_fault(cli, &f);
 	if (!all || !guests)
 		return 0;

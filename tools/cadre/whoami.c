@@ -19,7 +19,7 @@ static const char *why(const struct home *h)
 		[HOME_BY_VARIABLE] = "as CADRE_AGENT says",
 		[HOME_BY_OPTION] = "as you say",
 		[HOME_BY_PLACE] = "as is kept for",
-		[HOME_BY_SESSION] = "as this session of a client is in",
+		[HOME_BY_SESSION] = "as this client session registered in",
 		[HOME_BY_JOINING] = "since it registered",
 	};
 
@@ -67,18 +67,25 @@ static int check(struct cli *cli, struct fault *f)
 
 static int forget(struct cli *cli, struct fault *f)
 {
+	struct whose_sessions s;
 	char place[4096];
 	struct whose k;
 	int rc;
 
 	if (!whose_place(place))
 		return fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
-	whose_find(cli->home.dir, place, &k, &(struct fault){ 0 });
-	rc = whose_forget(cli->home.dir, place, f);
+	memset(&s, 0, sizeof(s));
+	if (whose_find(cli->home.dir, place, &k, &(struct fault){ 0 }) > 0)
+		whose_sessions(cli->home.dir, &k, &s);
+	if (s.differs)
+		whose_session_forget(cli->home.dir, place);
+	rc = s.differs ? 1 : whose_forget(cli->home.dir, place, f);
 	if (rc < 0)
 		return rc;
 	if (cli->json)
 		printf("{\"forgotten\":%s}\n", rc ? "true" : "false");
+	else if (s.differs)
+		cli_say("forgotten: this session is not %s any more", s.who.agent);
 	else if (rc)
 		cli_say("forgotten: %s is nobody's now", place);
 	else

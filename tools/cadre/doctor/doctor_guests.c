@@ -419,14 +419,9 @@ void check_taps(struct doctor *d)
 
 int fix_taps(struct doctor *d, struct fault *f)
 {
-	const char *tag = d->cli->home.settings.tag;
-	struct net_linux net;
-
-	net_linux_init(&net);
-	if (is_left(d, &net) && net.network.remove(net.network.self, tag, f) == 0)
+	if (guests_end_network(&d->cli->home, f) > 0)
 		doctor_did(d,
 			   "the bridge br-cadre%s, its taps and its tables are removed",
-			   tag);
-	net_linux_release(&net);
+			   d->cli->home.settings.tag);
 	return f->code;
 }

@@ -62,9 +62,9 @@ static void check_files(struct doctor *d)
 			   n - edited > 1 ? ", …" : "");
 	else if (n > 0)
 		doctor_say(d, VERDICT_WARN, "vault",
-			   "move such a file away: it comes back as its row is",
-			   "%d file%s edited by hand need not be as %s: %.*s%s", n,
-			   n > 1 ? "s" : "", n > 1 ? "their rows" : "its row",
+			   "move the file away: cadre writes it anew from its row",
+			   "%d file%s edited by hand and may differ from %s: %.*s%s", n,
+			   n > 1 ? "s were" : " was", n > 1 ? "their rows" : "its row",
 			   (int)strcspn(report.data, ":\n"), report.data,
 			   n > 1 ? ", …" : "");
 	else

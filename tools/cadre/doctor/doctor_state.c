@@ -134,8 +134,8 @@ void check_rules(struct doctor *d)
 		if (rule_broken(d->store, &rule_table[i], 0, &row, &f) > 0)
 			doctor_say(
 				d, VERDICT_BAD, "rules",
-				"change it as you would have it (cadre help), or put a "
-				"backup in the state's place: cadre restore FILE",
+				"correct the row by a command, or restore a backup: cadre "
+				"restore FILE",
 				"%s %lld of %s %s", rule_table[i].column, (long long)row,
 				rule_table[i].table, rule_table[i].what);
 }
@@ -156,9 +156,9 @@ void check_clock(struct doctor *d)
 	    newest.at > now + CLOCK_MS)
 		doctor_say(
 			d, VERDICT_BAD, "clock",
-			"set this machine's clock; if it is right, it was ahead when that "
-			"was written, and times are in order again after that",
-			"it is %lld s behind the newest event, or the clock of a budget",
+			"set this machine's clock; if it is right now, it was ahead before: "
+			"wait that long",
+			"it is %lld s behind the newest event or clock of a budget",
 			(long long)(newest.at - now) / 1000);
 	store_rollback(d->store);
 	arena_release(&arena);
@@ -258,7 +258,7 @@ static void check_answer(struct doctor *d, pid_t holder)
 	else if (home_host_of(d->cli->home.dir, &deaf) && deaf)
 		doctor_say(d, VERDICT_WARN, "socket",
 			   "it makes them anew within seconds; if not: cadre restart",
-			   "process %d runs, its sockets are gone", (int)holder);
+			   "process %d runs, but its sockets are gone", (int)holder);
 	else if (holder && !client_hosted(d->cli->client))
 		doctor_say(d, VERDICT_BAD, "socket",
 			   "see `cadre logs`; restart it: cadre down, then cadre up",

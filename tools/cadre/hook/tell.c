@@ -140,8 +140,8 @@ void tell_beside(struct text *out, const json_t *who, pid_t other)
 	text_addf(
 		out,
 		"Another session here (process %d) is %s already, and is shown the mail "
-		"of %s. To be an agent of your own: the tool agents, action register, "
-		"with another name.\n",
+		"of %s. To be an agent of your own, call the tool agents, action "
+		"register, with another name.\n",
 		(int)other, name, name);
 }
 

@@ -316,8 +316,9 @@ static int exchange(const struct setup_target *t, const char *beside)
 	if (has_bytes(beside, &t->before))
 		return 1;
 	/* A client may have written once more meanwhile, in the place of ours: that stays. */
-	if (!renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE) &&
-	    !has_bytes(beside, &t->draft.text))
+	if (renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE))
+		return -1;
+	if (!has_bytes(beside, &t->draft.text))
 		renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE);
 	errno = EEXIST;
 	return -1;
@@ -366,7 +367,9 @@ static int replace(struct setup_target *t, struct fault *f)
 	close(fd);
 	if (!f->code && dir_sync_above(t->path))
 		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
-	unlink(beside);
+	if (!t->was || has_bytes(beside, &t->draft.text) ||
+	    has_bytes(beside, &t->before) || !done)
+		unlink(beside); /* else it is a client's, and stands nowhere else */
 	return f->code;
 }
 
@@ -380,8 +383,9 @@ static int remove_file(struct setup_target *t, struct fault *f)
 	if (!rename_to_new(t->path, beside)) {
 		fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m", t->shown);
 	} else if (!has_bytes(beside, &t->before)) {
-		rename_to_new(beside, t->path);
 		changed_meanwhile(t, f);
+		if (rename_to_new(beside, t->path) || errno != EEXIST)
+			return f->code; /* what a client wrote is never removed */
 	} else if (dir_sync_above(t->path)) {
 		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
 	}
