@@ -5,6 +5,7 @@
 #include "core/message/inbox.h"
 #include "core/room.h"
 #include "core/task/task.h"
+#include "core/turn/chain.h"
 
 enum {
 	EACH_MOST = 5, /* rows of a kind that are told */
@@ -218,6 +219,48 @@ static int add_agents(struct gathering *g)
 	return rc;
 }
 
+static const char *parked_why(const struct gathering *g,
+			      const struct agents_parked_row *r, bool hosted)
+{
+	struct arena *a = &g->call->arena;
+	char at[25];
+
+	if (!hosted)
+		return "has mail and takes no turns, for no host runs: cadre up";
+	if (r->until) {
+		time_format(r->until, at);
+		return arena_printf(
+			a, "is at the limit of its client's plan until %.16sZ", at);
+	}
+	return arena_printf(a, "has mail that starts no turn (%s): %s send %s TEXT",
+			    r->hour ? "limits.turns_per_hour" : "limits.chain",
+			    command_of(g), r->name);
+}
+
+/* Agents whose runners take no turns though mail waits. */
+static int needs_add_parked(struct gathering *g)
+{
+	struct call *call = g->call;
+	const bool hosted = call_finds_host(call);
+	struct agents_parked_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, agents_parked, .team = g->team->id, .now = call->now,
+		  .hosted = hosted, .chain = chain_most(call),
+		  .per_hour = chain_per_hour(call), .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_AGENT,
+					     .name = r.name,
+					     .text = parked_why(g, &r, hosted),
+					     .since = r.active_at },
+			      "cadre agent list");
+	query_end(&q);
+	return rc;
+}
+
 static int add_workspaces(struct gathering *g)
 {
 	struct call *call = g->call;
@@ -330,7 +373,8 @@ static int add_all(struct gathering *g)
 	if ((!g->needs->counts &&
 	     ((rc = add_stopped(g)) < 0 || (rc = needs_add_budgets(g)) < 0)) ||
 	    (rc = add_mail(g)) < 0 || (rc = add_acks(g)) < 0 || (rc = add_tasks(g)) < 0 ||
-	    (rc = add_agents(g)) < 0 || (rc = add_workspaces(g)) < 0)
+	    (rc = add_agents(g)) < 0 || (rc = needs_add_parked(g)) < 0 ||
+	    (rc = add_workspaces(g)) < 0)
 		return rc;
 	return g->needs->counts ? 0 : add_results(g);
 }

@@ -7,22 +7,21 @@
 #include "core/assignment.h"
 #include "core/id.h"
 #include "core/team/team.h"
+#include "core/turn/chain.h"
 #include "core/turn/turn.h"
 #include "core/workspace.h"
 
-/* Mail starts turns nowhere: the lead of an agent with a runner is told. */
+/* A runner takes no turns while its workspace has failed: its lead and the operator are told. */
 static int note_to_lead(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {
-	const struct caller was = call->caller;
 	struct agent_row a;
 	int rc = w->agent ? sql_row(call, agent_by_id, &a, .id = w->agent) : 0;
 
 	if (rc <= 0 || a.gone || !a.runs)
 		return rc < 0 ? rc : 0;
-	call->caller = (struct caller){ .level = WHO_HOST, .team = w->team };
-	rc = team_notice(
-		call, "runner",
+	return team_tell(
+		call, w->team, "runner",
 		arena_printf(&call->arena,
 			     "%s takes no turns: its workspace has failed (%s). Its mail "
 			     "waits. %s%s%s",
@@ -30,9 +29,8 @@ static int note_to_lead(struct call *call, const struct workspace_row *w,
 			     in->again ? a.name
 				       : "Start it again: `cadre workspace start ",
 			     in->again ? " goes on when the folder is back." : w->name,
-			     in->again ? "" : "`."));
-	call->caller = was;
-	return rc;
+			     in->again ? "" : "`."),
+		CHAIN_NOTICE);
 }
 
 static int note_state(struct call *call, const struct workspace_row *w,

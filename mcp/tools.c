@@ -395,13 +395,14 @@ static const struct op *pick_action(struct request *r, const struct tool *tool,
 		text_addf(&known, "%s%s", known.len ? ", " : "", op->action);
 	for (i = 0; i < face_count; i++)
 		if (face_table[i].action && strcmp(face_table[i].tool, tool->name) == 0)
-			text_addf(&known, ", %s", face_table[i].action);
+			text_addf(&known, "%s%s", known.len ? ", " : "",
+				  face_table[i].action);
 	if (action)
 		fault_set(f, FAULT_INVALID, "/action", "%s has no action %.60s",
 			  tool->name, action);
 	else
 		fault_set(f, FAULT_INVALID, "/action", "action is missing");
-	fault_hint(f, "Use one of: %s.", known.data);
+	fault_hint(f, "Use one of: %s.", known.len ? known.data : "none");
 	text_release(&known);
 	return NULL;
 }

@@ -10,6 +10,17 @@ ALTER TABLE runner ADD COLUMN hour_turns INTEGER NOT NULL DEFAULT 0 CHECK (hour_
 ALTER TABLE runner ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped >= 0);
 ALTER TABLE runner ADD COLUMN limited INTEGER NOT NULL DEFAULT 0 CHECK (limited >= 0);
 
+DROP VIEW inbox;
+CREATE VIEW inbox AS
+SELECT d.message, d.agent, d.lane, d.state, d.attempt, d.due_at, d.after_lapse,
+	d.request, d.session, d.seen, m.sender, m.at, m.ack_required, m.type, m.content,
+	m.thread, m.reply_to, m.metadata, m.expires_at, p.at AS reply_at,
+	CASE m.abroad WHEN 0 THEN a.name
+		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END
+		AS sender_name, m.chain
+FROM delivery d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
+LEFT JOIN message p ON p.id = m.reply_to;
+
 DROP VIEW v_message;
 CREATE VIEW v_message AS
 SELECT m.id AS seq, t.name AS team, a.name AS sender,

@@ -20,7 +20,7 @@ SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
 -- The columns of a message that replies and receipts need.
-SELECT id, team, sender, at, thread, type, abroad, redacted_at, chain FROM message WHERE id = :id;
+SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
 
 -- name: message_came
 -- Whether a message of another team has a copy in this one.
@@ -257,7 +257,7 @@ SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 -- over at its instant, even if no row says so yet; when the last lease ends, the message
 -- is dead.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
-	reply_to, metadata, sender_name, reply_at, due_at
+	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open}
 	AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
@@ -274,7 +274,7 @@ SELECT d.message, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {deliver
 	m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
-	p.at AS reply_at, d.due_at
+	p.at AS reply_at, d.due_at, m.chain
 FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = m.sender
 LEFT JOIN message p ON p.id = m.reply_to
 WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now)
@@ -285,7 +285,7 @@ ORDER BY d.due_at, d.message LIMIT :limit;
 -- text: sender_name
 -- Messages of a request that it still holds.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
-	reply_to, metadata, sender_name, reply_at, due_at
+	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND request = :request AND due_at > :now
@@ -299,7 +299,7 @@ ORDER BY lane, message LIMIT :limit;
 -- out up to :most times come in order; `often`: the others, beginning with those that
 -- were shown least.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
-	reply_to, metadata, sender_name, reply_at, due_at
+	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
 	AND session = :session AND seen = 0 AND due_at > :now

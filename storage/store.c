@@ -385,11 +385,14 @@ static uint32_t file_version(struct store *s)
  * connection opened the file: its statements would run the trigger. */
 static int check_tables(struct store *s, struct fault *f)
 {
-	int64_t version = own_number(s, OWN_VERSION),
-		tables = own_number(s, OWN_TABLES_VERSION);
+	int64_t version, tables;
 
 	if (s->flags & STORE_MEMORY)
 		return 0;
+	version = own_number(s, OWN_VERSION);
+	tables = own_number(s, OWN_TABLES_VERSION);
+	if (version < 0 || tables < 0)
+		return store_fault(s, sqlite3_errcode(s->db), "look", f);
 	if (version > migration_count)
 		return store_refuse_newer(s, version, f);
 	if (tables != s->tables && schema_check(s, migration_count, f) < 0)

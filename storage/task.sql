@@ -403,8 +403,8 @@ WHERE d.task = :from AND d.dep IN (SELECT id FROM waits) ORDER BY o.number LIMIT
 WITH RECURSIVE behind(id) AS (
 	SELECT d.task FROM task_dep d WHERE d.dep = :task
 	UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id)
-SELECT k.number FROM (SELECT id FROM behind LIMIT :limit) b JOIN task k ON k.id = b.id
-WHERE k.state = {task_state.pending} ORDER BY k.number;
+SELECT k.number FROM behind b JOIN task k ON k.id = b.id
+WHERE k.state = {task_state.pending} ORDER BY k.number LIMIT :limit;
 
 -- name: task_restick
 -- scan ok: the rows of the recursions

@@ -346,6 +346,22 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 			AND (k.lease_until IS NULL OR k.lease_until > :now))))
 ORDER BY a.id LIMIT :limit;
 
+-- name: agents_parked
+-- scan ok: members of a team that have runners and mail, few
+-- Members whose mail starts no turn now: no host runs (:hosted = 0), their client is at the limit of
+-- its plan, or all of the mail is at the end of its chain or behind the turns of an hour.
+SELECT a.name, a.active_at, CASE WHEN r.limited > 0 AND r.retry_at > :now THEN r.retry_at ELSE 0 END AS until,
+	CASE WHEN r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000 THEN 1 ELSE 0 END AS hour
+FROM agent a JOIN runner r ON r.agent = a.id JOIN agent_inbox i ON i.agent = a.id
+WHERE a.team = :team AND a.gone = 0 AND a.runs = 1 AND i.queued > 0 AND a.status <> {agent_status.failed}
+	AND (:hosted = 0 OR (r.limited > 0 AND r.retry_at > :now)
+		OR NOT EXISTS (SELECT 1 FROM delivery d JOIN message m ON m.id = d.message
+			WHERE d.agent = a.id AND d.lane IN {delivery_lane.mail} AND d.state IN {delivery_state.open}
+				AND d.state IN {delivery_state.waiting} AND (d.due_at IS NULL OR d.due_at > :now)
+				AND (m.chain = 0 OR (m.chain < :chain
+					AND (r.hour_turns < :per_hour OR abs(:now - r.hour_at) >= 3600000)))))
+ORDER BY a.id LIMIT :limit;
+
 -- name: workspaces_failed
 SELECT name, changed_at, fault FROM workspace
 WHERE team = :team AND state = {workspace_state.failed}

@@ -153,7 +153,9 @@ WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.ho
 		OR NOT EXISTS (SELECT 1 FROM runner r WHERE r.agent = u.agent)
 		OR (:interject <> {interject.never} AND t.stopped_at IS NULL
 			AND EXISTS (SELECT 1 FROM delivery d JOIN message m ON m.id = d.message
-			WHERE d.agent = u.agent AND d.message > u.newest AND m.chain < :chain
+			WHERE d.agent = u.agent AND d.message > u.newest
+			AND (m.chain = 0 OR m.chain < :chain AND NOT EXISTS (SELECT 1 FROM runner r
+				WHERE r.agent = u.agent AND r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000))
 			AND ((SELECT stopped FROM runner r WHERE r.agent = u.agent) < :patience
 				OR m.sender IN (SELECT s.id FROM agent s WHERE s.id = m.sender
 					AND (s.kind = {agent_kind.operator} OR s.role = 'lead' OR s.name = 'lead')))
@@ -242,11 +244,13 @@ WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
 -- A turn that was interrupted leaves its session to the next one, which begins a moment later.  Where
--- mail came meanwhile, that has stopped it.
+-- mail of agents came meanwhile, that has stopped it.
 UPDATE runner SET client_session = coalesce(:client_session, client_session), retry_at = :retry_at,
 	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent
+		JOIN message m ON m.id = d.message JOIN agent s ON s.id = m.sender
 		WHERE u.id = :turn AND d.message > u.newest AND d.lane IN {delivery_lane.mail}
-			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
+			AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting}
+			AND s.kind <> {agent_kind.operator} AND s.role <> 'lead' AND s.name <> 'lead')
 	THEN 1 ELSE 0 END
 WHERE agent = :agent AND command = :command RETURNING stopped AS n;
 

@@ -120,17 +120,21 @@ static int write_holder(const struct home *h, int fd, struct fault *f)
 
 int home_settle_run(struct home *h, int lock, struct fault *f)
 {
-	char run[sizeof(h->run)];
-	struct fault before = { 0 };
+	char run[sizeof(h->run)], socket[sizeof(h->socket)];
+	struct fault ignored = { 0 };
 
-	if (home_make_run(h, &before) == 0)
+	if (home_make_run(h, &ignored) == 0)
 		return 0;
 	memcpy(run, h->run, sizeof(run));
+	memcpy(socket, h->socket, sizeof(socket));
 	if (home_find_sockets(h, f) < 0)
 		return f->code;
-	/* The folder is named after the state: at this path there may be another by now. */
-	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0)
+	/* The folder is named after the state, which may have been replaced. */
+	if (strcmp(strrchr(run, '/'), strrchr(h->run, '/')) != 0) {
+		memcpy(h->run, run, sizeof(run));
+		memcpy(h->socket, socket, sizeof(socket));
 		return fault_set(f, FAULT_IO, "", "%.150s is another state's", h->dir);
+	}
 	return home_make_run(h, f) < 0 ? (int)f->code : write_holder(h, lock, f);
 }
 

@@ -71,7 +71,7 @@ static int height_of(pid_t pid)
 	int64_t at = getppid();
 	int n = 1;
 
-	if (pid_parent(pid) == at)
+	if (at > 1 && pid_parent(pid) == at)
 		return 0;
 	while (at > 1 && at != pid && n < ABOVE) {
 		at = pid_parent(at);

@@ -64,7 +64,7 @@ static char *read_all(int fd, struct arena *a)
 	char *text;
 	ssize_t n;
 
-	if (fstat(fd, &st))
+	if (fd < 0 || fstat(fd, &st))
 		st.st_size = 0;
 	text = arena_alloc(a, (size_t)st.st_size + 1);
 	n = pread(fd, text, (size_t)st.st_size, 0);

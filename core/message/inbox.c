@@ -199,6 +199,7 @@ struct handing {
 	size_t n_again; /* of `n`: messages held before by an answer that did not
 			   arrive */
 	int64_t held; /* messages under a lease of any session */
+	int64_t chain; /* the furthest of `out`: core/turn/chain.h */
 	bool more;
 	struct showing *shows; /* what is handed out is for a model's context; or NULL */
 };
@@ -253,6 +254,7 @@ static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_unti
 	if ((h->shows && !take_shown(h, &e)) || !envelope_take(h->call, &e))
 		return false;
 	*(struct envelope *)arena_push(&h->call->arena, &h->out, &h->n, sizeof(e)) = e;
+	h->chain = r->chain > h->chain ? r->chain : h->chain;
 	return true;
 }
 
@@ -490,7 +492,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	out->n_messages = h.n;
 	out->count = (int64_t)h.n;
 	out->more = h.more;
-	if (h.n > 0 && (rc = chain_follow(call, &a, h.out, h.n, true)) < 0)
+	if (h.n > 0 && (rc = chain_follow(call, &a, h.chain + 1)) < 0)
 		return rc;
 	if ((rc = bring_results(&h, open.collected_at, in, out)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
@@ -528,6 +530,7 @@ int inbox_show(struct call *call, const struct agent_row *agent, struct showing 
 		return rc;
 	s->messages = h.out;
 	s->n = h.n;
+	s->chain = h.chain;
 	if (h.n > 0 && h.request)
 		call->given = (struct given){ .agent = agent->id, .request = h.request };
 	return 0;

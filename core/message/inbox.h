@@ -34,6 +34,7 @@ struct showing {
 	size_t bytes; /* that they may take, with HEAD_SHOWN for each */
 	struct envelope *messages; /* filled, in the arena */
 	size_t n;
+	int64_t chain; /* the furthest of them */
 };
 
 /* Bytes that stand around a message that is shown, beside its sender, type and thread. */

@@ -40,6 +40,14 @@ int message_news(struct call *call, const struct message_news_in *in,
 	return rc < 0 ? rc : 0;
 }
 
+/* Urgent messages make a client go on by themselves; all are asked for where a person prompts. */
+static int follow(struct call *call, const struct agent_row *a, const struct showing *s)
+{
+	if (!s->urgent)
+		return chain_follow(call, a, 0);
+	return s->n ? chain_follow(call, a, s->chain + 1) : 0;
+}
+
 int message_show(struct call *call, const struct message_show_in *in,
 		 struct message_show_out *out)
 {
@@ -56,8 +64,7 @@ int message_show(struct call *call, const struct message_show_in *in,
 	    (rc = sql_row(call, inbox_opened, &open, .agent = a.id, .now = call->now)) <
 		    0 ||
 	    (open.came && (rc = message_delayed_come(call, a.id, 100)) < 0) ||
-	    (rc = inbox_show(call, &a, &s)) < 0 ||
-	    (rc = chain_follow(call, &a, s.messages, s.n, in->urgent)) < 0 ||
+	    (rc = inbox_show(call, &a, &s)) < 0 || (rc = follow(call, &a, &s)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	out->messages = s.messages;

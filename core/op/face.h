@@ -51,8 +51,8 @@ const struct face *face_tool(const char *tool, const char *action);
 
 /* The operation's arguments for those of a face, new; NULL and a fault, at the face's argument,
  * where one is unknown or missing, or no value of its type's form.  The operation checks the
- * rest.  Another word than its choices is the first of them, and a number with a part of one,
- * or one that is too large, the next that there is. */
+ * rest.  Where a face renames arguments, another word than its choices is the first of them, a
+ * fraction is rounded up, and a number over its type's end becomes that. */
 json_t *face_args(const struct face *face, const json_t *args, struct fault *f);
 
 /* Adds to the operation's arguments those that are the operator's. */

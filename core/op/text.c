@@ -178,7 +178,7 @@ void text_mask(struct text *t, size_t from)
 size_t text_hide(struct text *t, const char *secret)
 {
 	const size_t n = strlen(secret);
-	size_t part = n && t->len >= n ? n - 1 : n ? t->len : 0;
+	size_t part = !n ? 0 : t->len < n ? t->len : n - 1;
 	char *at = t->data;
 
 	while (n && t->len &&

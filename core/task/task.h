@@ -76,7 +76,7 @@ int task_settle(struct call *call, int64_t id, int64_t limit, int64_t *ended);
  * or was called off, and which; NULL: none does.  0 or negative. */
 int task_stuck(struct call *call, const char **says);
 /* Which pending tasks wait for a task, themselves or through others: `002, 003 wait for it`;
- * NULL where none does. */
+ * NULL where none does, or with a fault set. */
 const char *task_behind(struct call *call, int64_t task);
 /* Tells the lead of a team of a task that failed, or was called off, while others wait for
  * it.  0 or negative. */

@@ -3,6 +3,8 @@
  * told of them.
  */
 #include "core/task/task.h"
+#include "core/team/team.h"
+#include "core/turn/chain.h"
 
 enum {
 	STUCK_NAMED = 8, /* the others are counted... */
@@ -58,23 +60,20 @@ const char *task_behind(struct call *call, int64_t task)
 int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t number,
 		    bool failed)
 {
-	const struct caller was = call->caller;
 	const char *behind, *id = task_name(call, number);
 	struct task_in_the_way_row w;
-	struct team_row t;
 	int rc = sql_row(call, task_in_the_way, &w, .dep = task);
 
 	if (rc <= 0 || !w.any)
 		return rc < 0 ? rc : 0;
 	if ((rc = sql_run(call, task_restick, .task = task)) < 0 ||
-	    !(behind = task_behind(call, task)) ||
-	    (rc = sql_row(call, team_by_id, &t, .id = team)) <= 0)
+	    !(behind = task_behind(call, task)))
 		return call->fault.code;
-	/* A lease may end in another team than the caller's. */
-	call->caller.team = team;
-	call->caller.inbox_capacity = t.inbox_capacity;
-	rc = team_notice(
-		call, "task_update",
+	/* A lead knows of what it calls off itself. */
+	if (!failed && call->caller.level == WHO_LEAD)
+		return 0;
+	return team_tell(
+		call, team, "task_update",
 		arena_printf(&call->arena,
 			     "Task %s %s, and %s. %s the tasks that wait other "
 			     "dependencies (`task update`).",
@@ -82,7 +81,6 @@ int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t numbe
 			     failed ? arena_printf(&call->arena,
 						   "Retry it (`task retry %s`), or give",
 						   id)
-				    : "Give"));
-	call->caller = was;
-	return rc;
+				    : "Give"),
+		CHAIN_NOTICE);
 }

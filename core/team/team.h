@@ -83,8 +83,9 @@ int team_keep_lead(struct call *call, const struct agent_row *a, const char *whe
  * or negative. */
 int team_notice(struct call *call, const char *type, const char *text);
 
-/* The same, of another chain than CHAIN_NOTICE (core/turn/chain.h). */
-int team_tell(struct call *call, const char *type, const char *text, int64_t chain);
+/* The same in any team, of another chain than CHAIN_NOTICE (core/turn/chain.h). */
+int team_tell(struct call *call, int64_t team, const char *type, const char *text,
+	      int64_t chain);
 
 /* Refuses a name that no team may have. 0 or negative. */
 int team_check_name(struct call *call, const char *name, const char *where);

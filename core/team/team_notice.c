@@ -7,12 +7,12 @@
 
 int team_notice(struct call *call, const char *type, const char *text)
 {
-	return team_tell(call, type, text, CHAIN_NOTICE);
+	return team_tell(call, call->caller.team, type, text, CHAIN_NOTICE);
 }
 
-int team_tell(struct call *call, const char *type, const char *text, int64_t chain)
+/* Sends the draft in the call's team. */
+static int notice_send(struct call *call, struct draft *d)
 {
-	struct draft d = { .type = type, .content = text, .chain = chain };
 	struct agent_row operator, to;
 	struct team_lead_row lead;
 	int64_t message;
@@ -21,14 +21,31 @@ int team_tell(struct call *call, const char *type, const char *text, int64_t cha
 
 	if (rc <= 0)
 		return rc;
-	d.sender = operator.id;
-	if ((message = message_store(call, &d)) < 0)
+	d->sender = operator.id;
+	if ((message = message_store(call, d)) < 0)
 		return (int)message;
-	if ((rc = message_deliver(call, message, &d, &operator)) < 0 ||
+	if ((rc = message_deliver(call, message, d, &operator)) < 0 ||
 	    (rc = sql_row(call, team_lead, &lead, .team = call->caller.team)) < 0 ||
 	    (rc > 0 && ((rc = sql_row(call, agent_by_id, &to, .id = lead.id)) < 0 ||
-			(rc = message_deliver(call, message, &d, &to)) < 0)))
+			(rc = message_deliver(call, message, d, &to)) < 0)))
 		return rc;
 	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
 			.actor = operator.id, .subject = message);
+}
+
+int team_tell(struct call *call, int64_t team, const char *type, const char *text,
+	      int64_t chain)
+{
+	const struct caller was = call->caller;
+	struct draft d = { .type = type, .content = text, .chain = chain };
+	struct team_row t;
+	int rc = sql_row(call, team_by_id, &t, .id = team);
+
+	if (rc <= 0)
+		return rc;
+	call->caller.team = team;
+	call->caller.inbox_capacity = t.inbox_capacity;
+	rc = notice_send(call, &d);
+	call->caller = was;
+	return rc;
 }

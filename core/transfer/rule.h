@@ -10,7 +10,8 @@
 #include "storage/store.h"
 
 struct rule {
-	enum sql statement; /* finds a row that breaks it: see storage/rule.sql */
+	enum sql statement; /* of storage/rule.sql: takes `from` alone, and gives the `id` of the
+				first row behind it that breaks the rule */
 	const char *table, *column; /* names that row ... */
 	const char *of; /* ... by the number of a row of this table */
 	const char *what; /* said of such a row */

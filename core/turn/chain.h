@@ -1,11 +1,13 @@
 /*
  * chain - how many turns lie between a message and the last word of a person.
  *
- * A person's words are at 0: those of the operator, and of an agent without a runner, for a person
- * sits there, unless it was mail that made its client go on.  A turn is one further than the
- * furthest of its messages that may start turns, or at 1 where a person's word is among them; an
- * agent's words are where its turn is, or at 0 again once it completed a task that a person or a
- * plan made.  Mail at limits.chain starts no turn, so that each person's word leads to an end.
+ * A person's words are at 0.  These are the words of the operator, and of an agent without a runner,
+ * where a person works; but what such an agent says behind mail that made its client go on is one
+ * further than that mail.  A turn is one further than the furthest of its messages that may start
+ * turns, or at 1 with a person's word among them.  An agent's words are where its turn is, or at 0
+ * again once the agent has completed a task that a person or a plan made.
+ *
+ * Mail at limits.chain starts no turn.  So what follows from a person's word ends.
  */
 #ifndef CORE_TURN_CHAIN_H
 #define CORE_TURN_CHAIN_H
@@ -13,9 +15,9 @@
 #include "core/agent.h"
 #include "core/message/message.h"
 
-enum { CHAIN_NOTICE = 1 }; /* of what cadre itself tells: no person says it */
+enum { CHAIN_NOTICE = 1 }; /* of a notice of cadre's own, which is no person's word */
 
-/* The chain at which mail starts no turn. */
+/* The chain at which mail starts no turn: more than CHAIN_NOTICE, so that a notice starts one. */
 int64_t chain_most(const struct call *call);
 
 /* How many turns an agent may begin in an hour without a person's word. */
@@ -27,14 +29,12 @@ int64_t chain_of(const struct call *call, const struct draft *d);
 /* Notes where the words of an agent are. 0 or negative. */
 int chain_put(struct call *call, int64_t agent, int64_t chain);
 
-/* Notes where the words of an agent are that got `n` messages: further than these where they made
- * its client go on (`led`), else at 0; those of an agent with a runner are where its turn is.
- * 0 or negative. */
-int chain_follow(struct call *call, const struct agent_row *a, const struct envelope *all,
-		 size_t n, bool led);
+/* The same for the caller, where the caller is the agent `a` and has no runner: the words of one with
+ * a runner are where its turn is. 0 or negative. */
+int chain_follow(struct call *call, const struct agent_row *a, int64_t chain);
 
-/* Tells the lead and the operator that mail for `to` starts no turn, once until the operator has
- * read so. 0 or negative. */
+/* Tells the lead and the operator that mail for `to` starts no turn: once for the team, until the
+ * operator has read that. 0 or negative. */
 int chain_tell(struct call *call, const struct agent_row *to);
 
 #endif

@@ -82,8 +82,10 @@ static void say_error(struct runner_told *told, const char *s)
 
 bool runner_client_limit(const char *error)
 {
-	static const char *const said[] = { "usage limit", "rate limit", "hit your limit",
-					    "quota", "too many requests" };
+	static const char *const said[] = {
+		"usage limit",   "rate limit",   "hit your limit",  "daily quota",
+		"current quota", "quota metric", "check your plan", "too many requests",
+	};
 
 	for (size_t i = 0; error && i < sizeof(said) / sizeof(*said); i++)
 		if (strcasestr(error, said[i]))

@@ -12,7 +12,6 @@ enum {
 	LIMIT_MS =
 		60000, /* until a client is tried again that told no end of its limit ... */
 	LIMIT_DOUBLINGS = 6, /* ... and so often twice as long */
-	MINUTE_MS = 60000,
 };
 
 /* Notes for all agents of this host with the client of `u` until when that is at its limit; 0: it
@@ -41,22 +40,23 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 
 static int limit_tell(struct call *call, const struct turn_row *u, int64_t until)
 {
+	char at[25];
 	struct agent_row a;
 	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
 
 	if (rc <= 0)
 		return rc;
+	time_format(until, at);
 	return team_notice(
 		call, "runner",
 		arena_printf(&call->arena,
 			     "The client of %s is at the limit of its plan. Agents with "
-			     "this client take their next turns in %" PRId64
-			     " min; their mail waits. Give an agent another runner to "
-			     "go on before.",
-			     a.name, (until - call->now + MINUTE_MS - 1) / MINUTE_MS));
+			     "this client take their next turns at %.16sZ; their mail "
+			     "waits. Give an agent another runner to go on before.",
+			     a.name, at));
 }
 
-/* When a limit may end whose client did not say so: where others wait for it, when they go on. */
+/* A guess at a limit's end: that of a wait under way, else a minute, doubled each time. */
 static int64_t limit_guess(const struct call *call, const struct runner_of_row *r)
 {
 	int64_t doubled = r->limited < LIMIT_DOUBLINGS ? r->limited : LIMIT_DOUBLINGS;

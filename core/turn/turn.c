@@ -188,8 +188,8 @@ static int list_stops(struct call *call, struct turn_next_out *out)
 
 	sql_query(call, &q, turn_stops,
 		  .interject = call->settings->config.runner_interject, .now = call->now,
-		  .chain = chain_most(call), .patience = STOPPED_MOST,
-		  .host = store_host(call->store));
+		  .chain = chain_most(call), .per_hour = chain_per_hour(call),
+		  .patience = STOPPED_MOST, .host = store_host(call->store));
 	while ((rc = sql_next(call, &q, &r)) > 0)
 		*(int64_t *)arena_push(&call->arena, &out->stops, &out->n_stops,
 				       sizeof(int64_t)) = r.id;

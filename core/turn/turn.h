@@ -21,7 +21,7 @@
 
 enum {
 	TURN_RETRY_MOST_MS = 60000, /* no runner that failed waits longer */
-	/* Nor one whose client is at the limit of its plan, however late the end that it told. */
+	/* The longest wait for the end of a plan's limit. */
 	TURN_LIMIT_MOST_MS = 8 * 24 * 3600 * 1000,
 };
 

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fclose(in);
 	}
 	if (!s.n_errors)
-		schema_check(&s);
+		schema_check_all(&s);
 	if (!s.n_errors) {
 		schema_write_header(&s, nowhere);
 		schema_write_source(&s, nowhere);

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 		parse_file(&s, argv[i]);
 	/* Declarations on bad lines are missing, so checks would only add noise. */
 	if (!s.n_errors)
-		schema_check(&s);
+		schema_check_all(&s);
 	if (!s.n_errors)
 		(header ? schema_write_header : schema_write_source)(&s, stdout);
 	failed = s.n_errors || fflush(stdout) || ferror(stdout);

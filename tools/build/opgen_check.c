@@ -586,7 +586,7 @@ static void check_decl(struct schema *s, struct decl *d)
 	}
 }
 
-void schema_check(struct schema *s)
+void schema_check_all(struct schema *s)
 {
 	int n_types = 0;
 

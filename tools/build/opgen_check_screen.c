@@ -172,7 +172,7 @@ static bool is_in_line(const char *line, const char *name)
 {
 	const size_t n = strlen(name);
 
-	while (line && (line = strchr(line, '{'))) {
+	for (line = line ? line : ""; (line = strchr(line, '{'));) {
 		line += 1 + (line[1] == '?');
 		if (!strncmp(line, name, n) && strchr(".}", line[n]))
 			return true;

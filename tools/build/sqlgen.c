@@ -252,7 +252,7 @@ static int read_ground(struct sqlgen_build *b, char **argv, int i)
 	for (; argv[i] && ends_with(argv[i], ".op"); i++)
 		read_schema(b, argv[i]);
 	if (!b->schema->n_errors)
-		schema_check(b->schema);
+		schema_check_all(b->schema);
 	if (b->schema->n_errors)
 		exit(1);
 	for (; argv[i] && strcmp(argv[i], "--") != 0; i++)

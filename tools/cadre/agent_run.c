@@ -275,7 +275,7 @@ static int start_keeper(const struct running *r, char **words, struct fault *f)
 	if (pid == 0) {
 		pid = fork();
 		if (pid)
-			_exit(pid < 0);
+			_exit(pid < 0 ? 1 : 0);
 		stand_alone(r, program, words);
 		keep();
 	}

@@ -212,10 +212,9 @@ static const char *last_error(const struct hosted_turn *u, int *n)
 	return from;
 }
 
-/* Whether its client says that it is at the limit of its plan; the last line may lack its end. */
-static bool is_limited(struct hosted_turn *u)
+/* Whether its client says that it is at the limit of its plan. */
+static bool is_limited(const struct hosted_turn *u)
 {
-	runner_client_end(u->client, &u->told);
 	return u->client && (u->told.limited ||
 			     (u->errors.len && runner_client_limit(u->errors.data)));
 }
@@ -227,6 +226,7 @@ static void end_over(struct hosted_turn *u)
 	char why[240];
 	int n;
 
+	runner_client_end(u->client, &u->told); /* the last line may lack its end */
 	if (u->signal) {
 		end(u, TURN_STATE_INTERRUPTED, "it was stopped");
 	} else if (u->timed_out) {

@@ -130,7 +130,7 @@ void check_rules(struct doctor *d)
 	struct fault f = { 0 };
 	int64_t row;
 
-	for (size_t i = 0; i < rule_count; i++)
+	for (size_t i = 0; i < rule_count && !f.code; i++)
 		if (rule_broken(d->store, &rule_table[i], 0, &row, &f) > 0)
 			doctor_say(
 				d, VERDICT_BAD, "rules",
@@ -138,6 +138,8 @@ void check_rules(struct doctor *d)
 				"restore FILE",
 				"%s %lld of %s %s", rule_table[i].column, (long long)row,
 				rule_table[i].table, rule_table[i].what);
+	if (f.code)
+		doctor_say(d, VERDICT_BAD, "rules", f.hint, "%s", f.text);
 }
 
 /* --- the clock ----------------------------------------------------------------------- */
