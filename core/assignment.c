@@ -1,4 +1,5 @@
 #include "core/assignment.h"
+#include "core/turn/chain.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -157,7 +158,8 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 		return fault_set(&call->fault, FAULT_EXHAUSTED, "/to",
 				 "%s has %" PRId64 " open assignments", to->name,
 				 open.assignments - 1);
-	if ((rc = claim_for(call, to, p, &task)) < 0)
+	if ((rc = claim_for(call, to, p, &task)) < 0 ||
+	    (rc = chain_give(call, to->id)) < 0)
 		return rc;
 	own.content = shown_text(call, p);
 	own.expires_at = 0; /* a command waits for its daemon */

@@ -1,4 +1,5 @@
 #include "core/workspace.h"
+#include "core/turn/chain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -394,6 +395,18 @@ static int begun(struct call *call)
 		"look at what it did there; a new key runs it again.");
 }
 
+/* An agent runs a command in the workspace that the call has reached. */
+static int check_run(struct call *call)
+{
+	struct workspace_row w;
+	int rc = estop_check(call, "/workspace");
+
+	if (rc < 0 ||
+	    (rc = sql_row(call, workspace_by_id, &w, .id = call->workspace)) <= 0)
+		return rc;
+	return w.agent ? chain_give(call, w.agent) : 0;
+}
+
 static int reach_for(struct call *call, const char *team, const char *name,
 		     enum repeat repeat)
 {
@@ -406,7 +419,7 @@ static int reach_for(struct call *call, const char *team, const char *name,
 	call->replayed = false;
 	rc = reach(call, team, name);
 	if (rc >= 0 && repeat == RUNS && call->identity.agent)
-		rc = estop_check(call, "/workspace");
+		rc = check_run(call);
 	if (repeat != READS)
 		call->made = call->workspace;
 	return rc;

@@ -10,6 +10,8 @@ ALTER TABLE runner ADD COLUMN hour_turns INTEGER NOT NULL DEFAULT 0 CHECK (hour_
 ALTER TABLE runner ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0 CHECK (stopped >= 0);
 ALTER TABLE runner ADD COLUMN limited INTEGER NOT NULL DEFAULT 0 CHECK (limited >= 0);
 
+CREATE INDEX agent_runner ON agent(team, id) WHERE gone = 0 AND runs = 1;
+
 DROP VIEW inbox;
 CREATE VIEW inbox AS
 SELECT d.message, d.agent, d.lane, d.state, d.attempt, d.due_at, d.after_lapse,
@@ -28,12 +30,13 @@ SELECT m.id AS seq, t.name AS team, a.name AS sender,
 		FROM delivery d JOIN agent r ON r.id = d.agent
 		WHERE d.message = m.id) END AS recipients,
 	m.type, CASE WHEN m.urgent THEN 'urgent' ELSE 'normal' END AS priority, m.thread,
-	m.reply_to, m.chain, m.content, m.metadata,
+	m.reply_to, m.content, m.metadata,
 	strftime('%Y-%m-%dT%H:%M:%fZ', m.at / 1000.0, 'unixepoch') AS sent_at,
 	strftime('%Y-%m-%dT%H:%M:%fZ', m.expires_at / 1000.0, 'unixepoch') AS expires_at,
 	printf('%08x-%04x-7%03x-%04x-%012x', m.at >> 16, m.at & 65535, s.id_a,
 		32768 | (1 << 10) | s.id_b,
 		(((m.id + m.at * 2442737) & 281474976710655) | s.id_c)
-		- (((m.id + m.at * 2442737) & 281474976710655) & s.id_c)) AS id
+		- (((m.id + m.at * 2442737) & 281474976710655) & s.id_c)) AS id,
+	m.chain
 FROM message m JOIN state s ON s.one = 1 JOIN team t ON t.id = m.team
 JOIN agent a ON a.id = m.sender;

@@ -225,6 +225,9 @@ WHERE id = :agent AND status <> :status;
 -- name: agent_set_chain
 UPDATE agent SET chain = :chain WHERE id = :agent AND chain <> :chain;
 
+-- name: agent_raise_chain
+UPDATE agent SET chain = :chain WHERE id = :agent AND chain < :chain;
+
 -- name: agent_set_workspace
 UPDATE agent SET workspace = nullif(:workspace, 0) WHERE id = :agent;
 

@@ -4,7 +4,7 @@
 -- A runner that is given anew begins without failures.
 INSERT INTO runner (agent, command) VALUES (:agent, :command)
 ON CONFLICT (agent) DO UPDATE SET command = excluded.command, failures = 0, retry_at = NULL,
-	stopped = 0, limited = 0, hour_turns = 0,
+	stopped = 0, limited = 0,
 	client_session = CASE WHEN runner.command = excluded.command THEN runner.client_session END;
 
 -- name: runner_say

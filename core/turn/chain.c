@@ -43,6 +43,17 @@ int chain_follow(struct call *call, const struct agent_row *a, int64_t chain)
 	return chain_put(call, a->id, chain);
 }
 
+int chain_give(struct call *call, int64_t agent)
+{
+	int64_t chain = chain_of(call, &(struct draft){ 0 });
+	int rc = chain && agent != call->caller.self
+			 ? sql_run(call, agent_raise_chain, .agent = agent,
+				   .chain = chain + 1)
+			 : 0;
+
+	return rc < 0 ? rc : 0;
+}
+
 int chain_tell(struct call *call, const struct agent_row *to)
 {
 	struct notice_waits_row told;

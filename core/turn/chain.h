@@ -2,8 +2,8 @@
  * chain - how many turns lie between a message and the last word of a person.
  *
  * A person's words are at 0.  These are the words of the operator, and of an agent without a runner,
- * where a person works; but what such an agent says behind mail that made its client go on is one
- * further than that mail.  A turn is one further than the furthest of its messages that may start
+ * where a person works; but what such an agent says behind mail that made its client go on, or in a
+ * command that another agent gave it, is one further than that.  A turn is one further than the furthest of its messages that may start
  * turns, or at 1 with a person's word among them.  An agent's words are where its turn is, or at 0
  * again once the agent has completed a task that a person or a plan made.
  *
@@ -32,6 +32,10 @@ int chain_put(struct call *call, int64_t agent, int64_t chain);
 /* The same for the caller, where the caller is the agent `a` and has no runner: the words of one with
  * a runner are where its turn is. 0 or negative. */
 int chain_follow(struct call *call, const struct agent_row *a, int64_t chain);
+
+/* The caller has a command run as another agent: what that says is further than the caller's words.
+ * 0 or negative. */
+int chain_give(struct call *call, int64_t agent);
 
 /* Tells the lead and the operator that mail for `to` starts no turn: once for the team, until the
  * operator has read that. 0 or negative. */

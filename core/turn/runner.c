@@ -75,6 +75,8 @@ int runner_rest(struct call *call, int64_t agent, int64_t *status)
 	rc = sql_row(call, runner_of, &r, .agent = agent);
 	if (rc > 0 && r.failures >= call->settings->config.runner_max_failures)
 		*status = AGENT_STATUS_FAILED;
+	else if (rc > 0 && r.limited && r.retry_at > call->now)
+		*status = AGENT_STATUS_RATE_LIMITED;
 	return rc < 0 ? rc : 0;
 }
 

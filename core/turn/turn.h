@@ -36,7 +36,8 @@ int runner_limit_over(struct call *call, const struct turn_row *u);
  * a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
-/* Makes a status of rest (ready, idle) `failed` where the agent's runner has failed for good. */
+/* Makes a status of rest (ready, idle) `failed` where the agent's runner has failed for good, and
+ * `rate_limited` while its client is at the limit of its plan. */
 int runner_rest(struct call *call, int64_t agent, int64_t *status);
 
 /* Moves an agent that works in its project folder to the one that its card names now.  0 or a

@@ -24,7 +24,7 @@ done
 for asked in "team create gamma" "task assign 001 bob" "task create x --assignee lead" "workspace stop w" "inbox --agent lead"; do
 	is 5 "^hint: Ask the team's lead or the operator\\.$" cadre $asked
 done
-is 5 '^hint: Ask the lead of the team above it, or the operator\.$' cadre team destroy beta --yes
+is 5 '^hint: Ask the operator\.$' cadre team destroy beta --yes
 is 5 'holds what all teams removed' cadre undo
 is 5 'holds what all teams removed' cadre undo no-such-one
 [ ! -e "$TMPDIR/b.db" ] && [ ! -e "$TMPDIR/b.db.secret" ] && [ ! -d "$CADRE_HOME/backups" ] || bad "a backup was made"

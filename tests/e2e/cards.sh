@@ -73,7 +73,7 @@ no_conflict || bad "a card that was taken is kept as a conflict"
 edit "$cards/coder.json" 'card["generation"] = 9; card["description"] = "lies"'
 until_done test -e "$cards/coder.conflict.json" || bad "a refused card is not put back"
 until_done described counts || bad "a refused card stays"
-grep -q '"lies"' "$cards/coder.conflict.json" || bad "the text of a refused card is lost"
+grep -q '"lies"' "$cards/coder.conflict.json" || { bad "the text of a refused card is lost: $(cat "$cards"/*.json | tr -d "\n" | head -c 3000)"; }
 until_is 'cards/coder.json where=/content/generation error="generation is the host' cadre logs
 rm "$cards/coder.conflict.json"
 echo '{"name":' >"$cards/coder.json"

@@ -53,7 +53,7 @@ a_person_sees_it() {
 	a=$!
 	answers "$1!"
 	wait $a || bad "$1: ended with $?: $(cat "$TMPDIR/a")"
-	number=$(sed -n 's/^sent \(#[0-9]*\) to tester$/\1/p' "$TMPDIR/a")
+	number=$(sed -n 's/^sent \(#[0-9]*\) to tester (acked)$/\1/p' "$TMPDIR/a")
 	grep -q "^tester -> coder  response  thread $number " "$TMPDIR/a" && grep -q "^    $1!$" "$TMPDIR/a" ||
 		bad "$1: the answer is not shown: $(cat "$TMPDIR/a")"
 	is 0 '^no messages' cadre --as coder inbox
