@@ -1,6 +1,31 @@
 -- Rules that operations keep and no table does.  Each of these finds the first row behind :from
 -- that breaks one; core/transfer/rule.c says it in words.
 
+-- name: rule_copy_lost
+-- row: rule
+-- scan ok: once in an import, a backup or a look of the doctor
+-- A message's row went and its copies stayed.  No table refers to it, since each send would pay.
+SELECT d.message AS id FROM delivery d
+WHERE d.message > :from AND (NOT EXISTS (SELECT 1 FROM message m WHERE m.id = d.message)
+	OR NOT EXISTS (SELECT 1 FROM agent a WHERE a.id = d.agent))
+ORDER BY d.message LIMIT 1;
+
+-- name: rule_sender_lost
+-- row: rule
+-- scan ok: once in an import, a backup or a look of the doctor
+SELECT m.id FROM message m
+WHERE m.id > :from AND NOT EXISTS (SELECT 1 FROM agent a WHERE a.id = m.sender)
+ORDER BY m.id LIMIT 1;
+
+-- name: rule_owner_lost
+-- row: rule
+-- scan ok: once in an import, a backup or a look of the doctor
+SELECT k.id FROM task k
+WHERE k.id > :from AND (
+	(k.owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM agent a WHERE a.id = k.owner))
+	OR (k.assignee IS NOT NULL AND NOT EXISTS (SELECT 1 FROM agent a WHERE a.id = k.assignee)))
+ORDER BY k.id LIMIT 1;
+
 -- name: rule_operator_wrong
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
@@ -58,6 +83,17 @@ SELECT id FROM task WHERE id > :from AND lease_ms > {most.task_lease} * 1000 LIM
 SELECT d.task AS id FROM task_dep d JOIN task k ON k.id = d.task JOIN task o ON o.id = d.dep
 WHERE d.task > :from AND o.team <> k.team
 LIMIT 1;
+
+-- name: rule_dep_circle
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+-- A circle has a dependency on a task behind its own: the search begins there, and few tasks have one.
+SELECT d.task AS id FROM task_dep d
+WHERE d.task > :from AND d.dep > d.task AND d.task IN (
+	WITH RECURSIVE way(id) AS (SELECT d.dep
+		UNION SELECT x.dep FROM way w JOIN task_dep x ON x.task = w.id)
+	SELECT id FROM way)
+ORDER BY d.task LIMIT 1;
 
 -- name: rule_command_far
 -- row: rule

@@ -395,6 +395,13 @@ static int check_tables(struct store *s, struct fault *f)
 		return store_fault(s, sqlite3_errcode(s->db), "look", f);
 	if (version > migration_count)
 		return store_refuse_newer(s, version, f);
+	if (version < migration_count) {
+		fault_set(f, FAULT_UNAVAILABLE, "",
+			  "somebody has set the version of %s from %d to %lld", s->path,
+			  migration_count, (long long)version);
+		return fault_hint(f, "set it back: sqlite3 %s '" SQL_VERSION " = %d'",
+				  s->path, migration_count);
+	}
 	if (tables != s->tables && schema_check(s, migration_count, f) < 0)
 		return f->code;
 	s->tables = tables;

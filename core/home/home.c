@@ -307,8 +307,10 @@ static int load_identity(struct home *h, struct fault *f)
 					     "CADRE_SESSION" };
 	const char *values[4];
 	char session[40];
+	bool inside;
 
 	snprintf(session, sizeof(session), "cli:%d", getsid(0));
+	inside = paths_env("CADRE_SOCKET") != NULL; /* a workspace */
 	for (size_t i = 0; i < 4; i++) {
 		values[i] = paths_env(names[i]);
 		if (i == 3 && !values[i])
@@ -322,8 +324,11 @@ static int load_identity(struct home *h, struct fault *f)
 		.team = values[0],
 		.agent = values[1],
 		.token = values[2],
-		.kept = paths_env("CADRE_SOCKET") != NULL, /* a workspace's */
+		.kept = inside,
 		.session = values[3],
+		/* A workspace is its agent's.  A client that hands on a part of the variables makes
+		 * nobody the operator. */
+		.nobody = inside && !values[1],
 	};
 	h->who = values[1] ? HOME_BY_VARIABLE : HOME_BY_DEFAULT;
 	return 0;

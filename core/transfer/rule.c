@@ -1,6 +1,12 @@
 #include "core/transfer/rule.h"
 
 const struct rule rule_table[] = {
+	{ sql_rule_copy_lost, "delivery", "message", "message",
+	  "is a copy whose message or recipient is lost" },
+	{ sql_rule_sender_lost, "message", "id", "message",
+	  "is a message whose sender is lost" },
+	{ sql_rule_owner_lost, "task", "id", "task",
+	  "is a task whose owner or assignee is lost" },
 	{ sql_rule_operator_wrong, "agent", "id", "agent",
 	  "is no agent of its team: `operator`, of that kind, is one agent alone, and lives "
 	  "as long as the team" },
@@ -16,6 +22,8 @@ const struct rule rule_table[] = {
 	  "is a task with a longer lease than claims have" },
 	{ sql_rule_dep_far, "task_dep", "task", "task",
 	  "depends on a task of another team" },
+	{ sql_rule_dep_circle, "task_dep", "task", "task",
+	  "waits for itself, by way of other tasks" },
 	{ sql_rule_command_far, "assignment", "message", "message",
 	  "is for an agent, or a task, of another team" },
 	{ sql_rule_result_far, "result", "message", "message",

@@ -73,4 +73,12 @@ sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 END
 is 1 'damaged, and was not copied' cadre backup --keep 1
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the last good backup is gone"
+# A state that has lost rows to which others refer gets no copy that is called good, and none goes.
+export CADRE_HOME="$TMPDIR/lost"
+cadre init >/dev/null && cadre team create lost --roles ann >/dev/null && cadre send ann one >/dev/null || bad "a state"
+is 0 verified cadre backup --keep 1
+sqlite3 "$CADRE_HOME/state.db" 'PRAGMA foreign_keys = OFF; DELETE FROM message'
+is 1 'rows of the state are lost: message 1 of delivery is a copy whose message or recipient is lost' cadre backup --keep 1
+[ "$(ls "$CADRE_HOME"/backups/*.db | wc -l)" = 1 ] || bad "the good copy is gone: $(ls "$CADRE_HOME/backups")"
+cadre doctor | grep -q 'delivery is a copy whose message or recipient is lost' || bad "doctor: $(cadre doctor)"
 exit $failed

@@ -211,7 +211,10 @@ sqlite3 "$H/state.db" 'UPDATE budget SET since = NULL'
 
 sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms + 90000000 WHERE id = 1'
 names bad rules 'id 1 of task is a task with a longer lease than claims have'
-sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms - 90000000 WHERE id = 1'
+sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms - 90000000 WHERE id = 1;
+	INSERT INTO task_dep (task, dep) VALUES (1, 2), (2, 1)'
+names bad rules 'task 1 of task_dep waits for itself, by way of other tasks'
+sqlite3 "$H/state.db" 'DELETE FROM task_dep WHERE task IN (1, 2) AND dep IN (1, 2)'
 is 0 . cadre doctor
 
 # --- a host that was killed: its socket, guests that died, stand still, or are nobody's ------------------

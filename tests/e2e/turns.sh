@@ -194,6 +194,16 @@ token=$(cadre agent env w --json | sed 's/.*"token":"\([^"]*\)".*/\1/')
 for turn in $(seq "$(sql 'SELECT max(id) FROM turn')"); do cadre turn read "$turn"; done >"$TMPDIR/all"
 cadre turns --json >>"$TMPDIR/all"
 grep -q -e "$token" -e "$(printf %.30s "$token")" -e "$(printf %s "$token" | cut -c 31-)" "$TMPDIR/all" && bad "teammates read a token"
+# A client that hands on a part of the variables is nobody there, and not the operator.
+runner part <<'END'
+#!/bin/sh
+cat >/dev/null
+env -u CADRE_AGENT -u CADRE_TEAM -u CADRE_TOKEN cadre send operator 'as a person' 2>&1 || :
+END
+gives k part
+is 0 . cadre send k 'who are you?'
+until_done has k done 4
+is 0 'denied' cadre turn read 0 --agent k
 # Agents' messages stand behind their names.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2

@@ -84,7 +84,7 @@ int guests_end_network(const struct home *home, struct fault *f)
 	int rc = 0;
 
 	net_linux_init(&net);
-	if (tag && !home_holder(home) && net.network.present(net.network.self, tag))
+	if (tag && net.network.present(net.network.self, tag))
 		rc = net.network.remove(net.network.self, tag, f) < 0 ? (int)f->code : 1;
 	net_linux_release(&net);
 	return rc;

@@ -413,7 +413,8 @@ int down_main(struct cli *cli, int argc, char **argv)
 	if (all && !guests)
 		home_clear_run(&cli->home);
 	say_down(cli, pid, ended, guests);
-	if (all && !guests && guests_end_network(&cli->home, &f) < 0)
+	if (all && !guests && !home_holder(&cli->home) &&
+	    guests_end_network(&cli->home, &f) < 0)
 		return cli_fault(cli, &f);
 	if (!all || !guests)
 		return 0;
