@@ -204,7 +204,7 @@ sqlite3 "$H/state.db" "UPDATE event SET at = at + 7200000 WHERE seq = $at"
 names bad clock 'it is 7[0-9]* s behind the newest event'
 sqlite3 "$H/state.db" "UPDATE event SET at = at - 7200000 WHERE seq = $at"
 sqlite3 "$H/state.db" 'UPDATE budget SET since = 99999999999999 WHERE team = 1 AND kind = 3'
-names bad clock 'or the clock of a budget'
+names bad clock 'or clock of a budget'
 sqlite3 "$H/state.db" 'UPDATE budget SET since = NULL'
 
 # --- rows that operations refuse, of an import that asked less ---------------------------------------
