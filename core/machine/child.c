@@ -64,7 +64,9 @@ static char *read_all(int fd, struct arena *a)
 	char *text;
 	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
+		return arena_strdup(a, "");
+	if (fstat(fd, &st))
 		st.st_size = 0;
 	text = arena_alloc(a, (size_t)st.st_size + 1);
 	n = pread(fd, text, (size_t)st.st_size, 0);

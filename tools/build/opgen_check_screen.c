@@ -171,10 +171,11 @@ static bool is_words(const struct member *m)
 static bool is_in_line(const char *line, const char *name)
 {
 	const size_t n = strlen(name);
+	const char *at = line ? strchr(line, '{') : NULL;
 
-	for (line = line ? line : ""; (line = strchr(line, '{'));) {
-		line += 1 + (line[1] == '?');
-		if (!strncmp(line, name, n) && strchr(".}", line[n]))
+	for (; at; at = strchr(at, '{')) {
+		at += 1 + (at[1] == '?');
+		if (!strncmp(at, name, n) && strchr(".}", at[n]))
 			return true;
 	}
 	return false;
