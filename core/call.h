@@ -197,10 +197,10 @@ struct identity call_renewer(const struct call *read);
 
 /* Whether a host of the state runs: this process, or another one. */
 bool call_finds_host(const struct call *call);
-/* Fills in the process of another one, 0 for none, and says what is the matter with it; NULL: none
- * runs. */
+/* Says what is the matter with another process that is the state's host, and fills in its pid; NULL
+ * and 0: none runs. */
 const char *call_host_trouble(struct call *call, int64_t *pid);
-/* 0 where this process is a host; else the fault that `what` ("x needs") one, at `where`. */
+/* 0 where this process is a host; else a fault at `where`: `what` ("snapshots need") a host. */
 int call_need_host(struct call *call, const char *where, const char *what);
 
 /* Seconds within which a host is to answer, as the call has it; 0: nothing is said. */

@@ -2,7 +2,7 @@
  * sockets - where the guest listens.
  *
  * The folder of its Unix sockets goes with its user's last login, or is swept, while the guest
- * lives on.  It has them beside those of its host, which makes its own anew: host.lock says where.
+ * lives on.  The guest's sockets lie beside those of its host, and host.lock says where these are now.
  */
 #ifndef GUEST_SOCKETS_H
 #define GUEST_SOCKETS_H

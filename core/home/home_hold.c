@@ -208,8 +208,8 @@ static bool are_alike(const char *a, const char *b)
 	       strcmp(strrchr(x, '/'), strrchr(y, '/')) == 0;
 }
 
-/* The lock of the host that this process may follow: in a workspace of this machine, that of the
- * state in which its guest keeps its own folder. */
+/* The lock of the host that this process may follow.  In a workspace of this machine the guest's folder
+ * lies in the state, and the lock is the state's. */
 static bool find_lock(const struct home *h, char lock[4300])
 {
 	const char *door = paths_env("CADRE_SOCKET"), *guest = paths_env("CADRE_GUEST");

@@ -69,7 +69,7 @@ void whose_give_up(const char *state, const char *place);
 /* The sessions of clients in a place. */
 struct whose_sessions {
 	pid_t own; /* the process that tells this one's session; 0: nothing is kept for it */
-	struct whose who; /* ... which is this agent */
+	struct whose who; /* the agent of this session, where `own` is not 0 */
 	bool differs; /* ... and not the place's own */
 	pid_t other; /* of another session, which is the place's own agent; 0: none */
 };

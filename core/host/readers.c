@@ -17,7 +17,7 @@ struct reader {
 	uv_thread_t thread;
 	bool runs;
 	struct identity
-		who; /* whose call it runs; without an agent: of nobody that counts */
+		who; /* the caller of the call that runs; without an agent the call waits for none */
 	struct chain left; /* calls of the same agent, which another reader has come upon */
 };
 
@@ -71,7 +71,7 @@ static bool reader_begin(struct reader *r, struct job *job)
 }
 
 /* The call that was left to the reader, which it goes on with; NULL: none.  Behind a long call
- * those that were left wait behind all others. */
+ * the calls that were left go behind all others in the queue. */
 static struct job *reader_end(struct reader *r, bool was_long)
 {
 	struct job *next;

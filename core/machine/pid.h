@@ -12,7 +12,7 @@
 
 /* The process that has this pid now; `start` is 0 when there is none. */
 void pid_find(int64_t pid, struct process *process);
-/* The process that started this one, or has taken it over; 0: there is none. */
+/* The parent of a process, by which the process was started or taken over; 0: none. */
 int64_t pid_parent(int64_t pid);
 bool pid_alive(const struct process *process);
 /* Whether a signal has stopped a process that is alive. */

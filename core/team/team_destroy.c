@@ -96,8 +96,8 @@ static int plan(struct call *call, bool purge)
 	return rc < 0 ? rc : loss_add_team(call, call->caller.team);
 }
 
-/* The team that is to end: any, for the operator; for an agent one below its own, and for its
- * lead also its own, where another stands above it. */
+/* The team that is to end.  The operator may end any, an agent a team below its own.  A lead may also
+ * end its own team where a team stands above. */
 static int find(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);

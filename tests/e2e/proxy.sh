@@ -57,8 +57,8 @@ kill "$follower"
 last=$(sed -n 's/^id: //p' "$TMPDIR/events" | tail -1)
 is 0 . cadre task create "fill" --team shop
 via -N -m 2 -H "Authorization: Bearer $token" \
-	-H "Last-Event-ID: $last" "https://$name:$port/events?kind=task" >"$TMPDIR/events" 2>/dev/null
-[ "$(grep -c '^event: ' "$TMPDIR/events")" = 1 ] || bad "not one event behind $last: $(cat "$TMPDIR/events")"
+	-H "Last-Event-ID: $last" "https://$name:$port/events?kind=task" >"$TMPDIR/behind" 2>/dev/null
+[ "$(grep -c '^event: ' "$TMPDIR/behind")" = 1 ] || bad "not one event behind $last: $(cat "$TMPDIR/behind")"
 
 # MCP of both kinds: a session with its stream, and a request that stands alone.
 mcp() {
