@@ -6,9 +6,12 @@
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
-# The seconds that there are.  After the first failure the rest is only looked at.
+# The seconds that there are, at most those that --wait-seconds takes.  After the first failure the
+# rest is only looked at.
 bound() {
-	[ "${failed:-0}" = 0 ] && echo $((patience * TEST_SCALE / 10)) || echo $((5 * TEST_SCALE))
+	seconds_left=$((patience * TEST_SCALE / 10))
+	[ "${failed:-0}" = 0 ] || seconds_left=$((5 * TEST_SCALE))
+	echo $((seconds_left < 300 ? seconds_left : 300))
 }
 
 # Seconds by a clock that nobody sets: what is tried takes time too, in a VM a lot.
