@@ -166,8 +166,9 @@ for what in back-1 back-2 back-3 back-4 since-back waited-back; do once $what; d
 rm -r "$CADRE_HOME/replaced" # while it is there, no host removes what no row knows
 
 # A link in its place is nobody's.
-kill_guest ann
+pid=$(field ann pid)
 mv "$state" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$state"
+kill -9 "$pid"
 until_is 'is a link' cat "$CADRE_HOME/log/host.log"
 rm "$state"
 cadre workspace start red/ann --team red --wait >/dev/null || bad "start without the link"
