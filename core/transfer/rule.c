@@ -41,6 +41,7 @@ const struct rule rule_table[] = {
 	{ sql_rule_budget_none, "team", "id", "team",
 	  "is a team without a limit below one that has it" },
 };
+enum { RULE_LOST = 3 }; /* the first ones: a row is lost to which others refer */
 const size_t rule_count = sizeof(rule_table) / sizeof(*rule_table);
 
 int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,
@@ -52,4 +53,25 @@ int rule_broken(struct store *store, const struct rule *rule, int64_t from, int6
 
 	*row = rc > 0 ? found.id : 0;
 	return rc;
+}
+
+int rule_check_lost(struct store *store, struct fault *f)
+{
+	int64_t row;
+
+	if (store_begin(store, false, f) < 0)
+		return f->code;
+	for (size_t i = 0; i < RULE_LOST && !f->code; i++)
+		if (rule_broken(store, &rule_table[i], 0, &row, f) > 0) {
+			fault_set(f, FAULT_IO, "",
+				  "rows of the state are lost: %s %lld of %s %s",
+				  rule_table[i].column, (long long)row,
+				  rule_table[i].table, rule_table[i].what);
+			fault_hint(
+				f,
+				"`cadre doctor` looks at all of it; `cadre restore FILE` goes "
+				"back to a backup");
+		}
+	store_rollback(store);
+	return f->code;
 }

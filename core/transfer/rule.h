@@ -19,10 +19,13 @@ struct rule {
 
 extern const struct rule rule_table[];
 extern const size_t rule_count;
-enum { RULE_LOST = 3 }; /* the first ones: a row is lost to which others refer */
 
 /* Finds the first row behind the number `from` that breaks a rule: 1, 0 or a fault. */
 int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,
 		struct fault *f);
+
+/* Asks those rules alone by which a state shows that it has lost rows: 0, or a fault of the
+ * first one. */
+int rule_check_lost(struct store *store, struct fault *f);
 
 #endif

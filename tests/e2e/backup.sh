@@ -72,6 +72,8 @@ sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 	    f.write(data)
 END
 is 1 'damaged, and was not copied' cadre backup --keep 1
+is 1 'damaged, and the export holds what is left' cadre export "$TMPDIR/left.jsonl"
+[ -s "$TMPDIR/left.jsonl" ] || bad "what is left was not written"
 [ -e "$last" ] && [ -e "$last.secret" ] || bad "the last good backup is gone"
 # A state that has lost rows to which others refer gets no copy that is called good, and none goes.
 export CADRE_HOME="$TMPDIR/lost"
@@ -80,5 +82,7 @@ is 0 verified cadre backup --keep 1
 sqlite3 "$CADRE_HOME/state.db" 'PRAGMA foreign_keys = OFF; DELETE FROM message'
 is 1 'rows of the state are lost: message 1 of delivery is a copy whose message or recipient is lost' cadre backup --keep 1
 [ "$(ls "$CADRE_HOME"/backups/*.db | wc -l)" = 1 ] || bad "the good copy is gone: $(ls "$CADRE_HOME/backups")"
+is 1 'holds what is left: rows of the state are lost: message 1 of delivery' sh -c '"$CADRE" export >"$TMPDIR/lost.jsonl"'
+grep -q '"end"' "$TMPDIR/lost.jsonl" || bad "the export of a state that lost rows has no end"
 cadre doctor | grep -q 'delivery is a copy whose message or recipient is lost' || bad "doctor: $(cadre doctor)"
 exit $failed

@@ -125,28 +125,6 @@ static int keep_secret(const struct home *home, const char *to, bool *made,
 	return f->code;
 }
 
-/* A state that has lost rows gets no copy that is called good. */
-static int check_lost(struct store *store, struct fault *f)
-{
-	int64_t row;
-
-	if (store_begin(store, false, f) < 0)
-		return f->code;
-	for (size_t i = 0; i < RULE_LOST && !f->code; i++)
-		if (rule_broken(store, &rule_table[i], 0, &row, f) > 0) {
-			fault_set(f, FAULT_IO, "",
-				  "rows of the state are lost: %s %lld of %s %s",
-				  rule_table[i].column, (long long)row,
-				  rule_table[i].table, rule_table[i].what);
-			fault_hint(
-				f,
-				"`cadre doctor` looks at all of it; `cadre restore FILE` goes "
-				"back to a backup");
-		}
-	store_rollback(store);
-	return f->code;
-}
-
 /* --- both ------------------------------------------------------------------------------ */
 
 static int back_up(struct cli *cli, const char *path, struct fault *f)
@@ -163,7 +141,7 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 	if (check_names(path, secret_path, secret, f) < 0)
 		return f->code;
 	if (store_open(&store, cli->home.dir, 0, NULL, f) == 0 &&
-	    check_lost(store, f) == 0 &&
+	    rule_check_lost(store, f) == 0 &&
 	    keep_secret(&cli->home, secret_path, &made, f) == 0 &&
 	    /* Check again: another process may have put another state's secret there
 	     * meanwhile. */

@@ -9,21 +9,37 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/transfer/rule.h"
 #include "core/transfer/transfer.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/keep/leftover.h"
 #include "tools/cadre/screen/progress.h"
 
+/* An export of a damaged state holds what is left of it, and the verb says so. */
+static void check_whole(struct store *store, struct fault *damage)
+{
+	struct fault found = { 0 };
+
+	if (store_check(store, &found) == 0 && rule_check_lost(store, &found) == 0)
+		return;
+	fault_set(damage, FAULT_IO, "",
+		  "the state is damaged, and the export holds what is left: %.150s",
+		  found.text);
+	fault_hint(damage, "`cadre doctor` looks at all of it; `cadre restore FILE` goes "
+			   "back to a backup");
+}
+
 static int write_rows(struct cli *cli, FILE *out, struct transfer_report *report,
-		      struct fault *f)
+		      struct fault *damage, struct fault *f)
 {
 	struct call call = { .settings = &cli->home.settings,
 			     .identity.level = WHO_HOST,
 			     .now = clock_wall_ms() };
 
-	if (store_open(&call.store, cli->home.dir, STORE_READ, NULL, &call.fault) == 0)
-		transfer_export(&call, cli->team, out, report);
+	if (store_open(&call.store, cli->home.dir, STORE_READ, NULL, &call.fault) == 0 &&
+	    transfer_export(&call, cli->team, out, report) == 0)
+		check_whole(call.store, damage);
 	*f = call.fault;
 	store_close(call.store);
 	arena_release(&call.arena);
@@ -41,7 +57,7 @@ static int failed(const char *what, const char *path, struct fault *f)
 /* Writes the file under a name of its own, and gives it the other one when it is whole and
  * durable. */
 static int write_file(struct cli *cli, const char *path, struct transfer_report *report,
-		      struct fault *f)
+		      struct fault *damage, struct fault *f)
 {
 	char temp[4500];
 	struct stat st;
@@ -59,7 +75,7 @@ static int write_file(struct cli *cli, const char *path, struct transfer_report 
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		return failed("make", temp, f);
-	if (write_rows(cli, out, report, f) == 0 && fsync(fd))
+	if (write_rows(cli, out, report, damage, f) == 0 && fsync(fd))
 		failed("write", temp, f);
 	if (fclose(out) && !f->code)
 		failed("write", temp, f);
@@ -91,7 +107,7 @@ int export_main(struct cli *cli, int argc, char **argv)
 {
 	struct transfer_report report;
 	struct progress *progress;
-	struct fault f = { 0 };
+	struct fault damage = { 0 }, f = { 0 };
 	const char *path = argc > 1 ? argv[1] : "-";
 
 	if (argc > 2 || (path[0] == '-' && path[1]))
@@ -100,14 +116,16 @@ int export_main(struct cli *cli, int argc, char **argv)
 	if (cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	if (!strcmp(path, "-")) {
-		write_rows(cli, stdout, &report, &f);
-		return f.code ? cli_say_fault(cli, &f) : 0;
+		write_rows(cli, stdout, &report, &damage, &f);
+		return f.code        ? cli_say_fault(cli, &f)
+		       : damage.code ? cli_say_fault(cli, &damage)
+				     : 0;
 	}
 	progress = progress_begin(cli, "writing the export");
-	write_file(cli, path, &report, &f);
+	write_file(cli, path, &report, &damage, &f);
 	progress_end(progress);
 	if (f.code)
 		return cli_fault(cli, &f);
 	tell(cli, path, &report);
-	return 0;
+	return damage.code ? cli_say_fault(cli, &damage) : 0;
 }
