@@ -77,6 +77,19 @@ LIMIT 1;
 -- scan ok: once in an import or a look of the doctor
 SELECT id FROM task WHERE id > :from AND lease_ms > {most.task_lease} * 1000 LIMIT 1;
 
+-- name: rule_attempts_many
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+SELECT id FROM task WHERE id > :from AND attempts > {most.tries} LIMIT 1;
+
+-- name: rule_text_long
+-- row: rule
+-- scan ok: once in an import or a look of the doctor
+-- A command is kept as JSON, in which a byte takes up to six.
+SELECT id FROM message WHERE id > :from AND length(CAST(content AS BLOB)) > {most.content}
+	* CASE type WHEN 'task_assignment' THEN 7 ELSE 1 END
+LIMIT 1;
+
 -- name: rule_dep_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
