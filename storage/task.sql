@@ -509,10 +509,12 @@ WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
 
 -- name: delivery_from_future
 -- scan ok: messages that are leased or have an end, along their index
--- The same for a message that was handed out then.
-UPDATE delivery SET due_at = due_at - (fetched_at - :now), fetched_at = :now
+-- The same for a message that was handed out then, or is held longer than any may be.
+UPDATE delivery SET fetched_at = CASE WHEN fetched_at > :now THEN :now ELSE fetched_at END,
+	due_at = CASE WHEN fetched_at > :now AND due_at - fetched_at < {most.lease_seconds} * 1000
+		THEN due_at - (fetched_at - :now) ELSE :now + {most.lease_seconds} * 1000 END
 WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND state = {delivery_state.fetched}
-	AND fetched_at > :now
+	AND (fetched_at > :now OR due_at > :now + {most.lease_seconds} * 1000)
 	AND NOT EXISTS (SELECT 1 FROM agent a JOIN team t ON t.id = a.team
 		WHERE a.id = delivery.agent AND t.stopped_at IS NOT NULL);
 

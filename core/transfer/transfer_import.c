@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/access/pair.h"
 #include "core/access/token.h"
 #include "core/agent.h"
 #include "core/assignment.h"
@@ -397,6 +398,21 @@ static int set_counts(struct import *m, FILE *in)
 	return rc < 0 ? rc : 0;
 }
 
+/* A lease that would end later than one given now, and a message that would come later than one
+ * delayed now, are as those: the other state's clock, or a hand, was ahead. */
+static int set_times(struct import *m)
+{
+	struct call *call = m->call;
+	int rc = sql_run(call, task_from_future, .now = call->now);
+
+	if (rc >= 0)
+		rc = sql_run(call, delivery_from_future, .now = call->now);
+	if (rc >= 0)
+		rc = sql_run(call, delayed_from_future, .now = call->now,
+			     .latest = call->now + PAIR_DELAY_MOST_MS);
+	return rc < 0 ? rc : 0;
+}
+
 /* Members get tokens of this state, which the operator can ask for. */
 static int give_tokens(struct import *m)
 {
@@ -476,7 +492,8 @@ static int write_all(struct import *m, FILE *in)
 	if ((rc = look_at_state(m)) < 0 || (rc = choose_names(m)) < 0 ||
 	    (rc = renew_state(m)) < 0 || (rc = add_all(m, in)) < 0 ||
 	    (rc = transfer_check_rows(m, in)) < 0 || (rc = set_counts(m, in)) < 0 ||
-	    (rc = give_tokens(m)) < 0 || (rc = end_commands(m)) < 0)
+	    (rc = set_times(m)) < 0 || (rc = give_tokens(m)) < 0 ||
+	    (rc = end_commands(m)) < 0)
 		return rc;
 	return transfer_note_decide(m->call, &m->notes);
 }

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "core/event.h"
+#include "core/team/estop.h"
 #include "core/transfer/transfer_inside.h"
 
-static const int64_t count_most = INT64_C(1) << 52, far = INT64_C(1) << 45;
+/* Ends of leases in a stopped team are out of reach. */
+static const int64_t count_most = INT64_C(1) << 52, far = (INT64_C(1) << 45) + ESTOP_FAR;
 enum { TEXT_MOST = 16 << 20, SLUG_MOST = 64, PER_MS = 100 };
 
 int64_t transfer_key_most(int64_t now)

@@ -381,6 +381,31 @@ is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
 	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
 is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
+# Leases that would end in 30 years, and a message that would come then, are as those of now.
+mangle 'far = 2 * lines[0]["created_at"]
+next(l for l in lines if "lease_until" in l)["lease_until"] = far
+first("delivery", state=2)["due_at"] = far
+first("delayed")["due_at"] = far'
+"$CADRE" --home "$TMPDIR/f" init >/dev/null
+is 0 . "$CADRE" --home "$TMPDIR/f" import bad.jsonl
+[ "$(ask "$TMPDIR/f" "SELECT max(at) < 1000 * (86460 + strftime('%s', 'now')) FROM (SELECT lease_until AS at FROM task
+	UNION ALL SELECT due_at FROM delivery UNION ALL SELECT due_at FROM delayed)")" = 1 ] || bad "a lease of 30 years"
+
+# Leases of a stopped team stand still where it comes in, too.
+S=$TMPDIR/still
+"$CADRE" --home "$S" init >/dev/null
+for words in 'team create still --roles x' 'task create held' '--as x claim' 'send x hello' '--as x inbox' estop 'export s.jsonl'; do
+	"$CADRE" --home "$S" $words >/dev/null 2>&1 || bad "$words"
+done
+"$CADRE" --home "$TMPDIR/u" init >/dev/null
+is 0 . "$CADRE" --home "$TMPDIR/u" import s.jsonl
+"$CADRE" --home "$TMPDIR/u" export t.jsonl >/dev/null || bad "export of a stopped team"
+rows s.jsonl >s.rows && rows t.jsonl >t.rows
+cmp s.rows t.rows || bad "a stopped team came in as another: $(diff s.rows t.rows | head -n 6)"
+is 0 . "$CADRE" --home "$TMPDIR/u" thaw
+[ "$(ask "$TMPDIR/u" "SELECT lease_until BETWEEN 1000 * strftime('%s', 'now') AND 1000 * (901 + strftime('%s', 'now')) FROM task")" = 1 ] ||
+	bad "a lease behind the thaw: $(ask "$TMPDIR/u" 'SELECT lease_until FROM task')"
+
 # Numbers at the edge of what is believed: after more writes they can be exported and read again.
 mangle 'import time
 last = int(time.time() * 1000) * 100 - 1000
