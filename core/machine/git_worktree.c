@@ -143,13 +143,24 @@ static bool is_made(struct making *m, struct fault *f)
 	return false;
 }
 
-/* Removes what git has not made whole.  Its branch goes too, unless it has work. */
+static int refuse_place(const struct making *m, struct fault *f)
+{
+	fault_set(f, FAULT_CONFLICT, "",
+		  "%.200s is there and is no worktree of this repository", m->path);
+	return fault_hint(f, "Move what you need out of it and remove it, or run "
+			     "another agent.");
+}
+
+/* Removes what git has not made whole.  Its branch goes too, unless it has work.  What another
+ * repository made stays. */
 static int remove_half(struct making *m, struct fault *f)
 {
 	const char *const tree[] = { "git",     "worktree", "remove", "--force",
 				     "--force", m->path,    NULL };
 	const char *const branch[] = { "git", "branch", "-d", m->name, NULL };
 
+	if (!m->listed && is_there(m, "/.git"))
+		return refuse_place(m, f);
 	if (tree_remove(m->path, f) || (m->listed && git_run(m, tree, f)))
 		return f->code;
 	git_has(m, branch, f);
@@ -161,13 +172,8 @@ static int check_place(struct making *m, struct fault *f)
 {
 	const char *const forget[] = { "git", "worktree", "remove", m->path, NULL };
 
-	if (is_there(m, "")) {
-		fault_set(f, FAULT_CONFLICT, "",
-			  "%.200s is there and is no worktree of this repository",
-			  m->path);
-		return fault_hint(f, "Move what you need out of it and remove it, or run "
-				     "another agent.");
-	}
+	if (is_there(m, ""))
+		return refuse_place(m, f);
 	if (m->listed && m->locked) {
 		fault_set(f, FAULT_CONFLICT, "", "%.200s is gone, and locked in git",
 			  m->path);
@@ -251,7 +257,7 @@ static int make_tree(struct making *m, bool half, const char **said, struct faul
 		return keep_tree(m, f);
 	if (f->code || (half && remove_half(m, f)))
 		return f->code;
-	if ((half || check_place(m, f) == 0) && add_tree(m, said, f) == 0)
+	if (add_tree(m, said, f) == 0)
 		return keep_tree(m, f);
 	if (!m->ended)
 		drop_mark(m, &ignored);
@@ -274,7 +280,8 @@ int git_worktree_make(const char *name, const char *path, int64_t ms, struct are
 	half = access(m.mark, F_OK) == 0;
 	if ((!half || take_mark(&m, f) == 0) && git_list(&m, f) == 0 &&
 	    (half || !m.listed || !is_there(&m, "/.git")) &&
-	    (half || take_mark(&m, f) == 0))
+	    /* The mark comes last: a place that is taken gets none. */
+	    (half || (check_place(&m, f) == 0 && take_mark(&m, f) == 0)))
 		make_tree(&m, half, said, f);
 	if (m.lock >= 0)
 		close(m.lock);

@@ -76,6 +76,17 @@ is 4 'may have been ended before' cadre agent run dan --worktree -- true
 git worktree remove --force "$(place dan)"
 whole dan
 
+# A call in another repository removes nothing of it, whatever marks it.
+git init -q "$TMPDIR/next" && git -C "$TMPDIR/next" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
+touch "$(place dan).making" && echo mine >"$(place dan)/mine"
+in_next() { (cd "$TMPDIR/next" && cadre agent run dan --worktree -- true); }
+is 4 'is no worktree of this repository' in_next
+[ "$(cat "$(place dan)/mine")" = mine ] || bad "a worktree of another repository is gone"
+rm "$(place dan)/mine"
+whole dan
+is 4 'is no worktree of this repository' in_next
+[ ! -e "$(place dan).making" ] || bad "a worktree of another repository has a mark"
+
 # While git of an ended call goes on, another call waits for it.
 rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
 "$CADRE" agent run eve --worktree -- true 2>/dev/null &
