@@ -87,6 +87,11 @@ whole dan
 is 4 'is no worktree of this repository' in_next
 [ ! -e "$(place dan).making" ] || bad "a worktree of another repository has a mark"
 
+# A starter that ignores the ends of its children changes nothing.
+git worktree remove "$(place dan)" && git branch -q -D crew.dan
+is 0 '^text$' env --ignore-signal=CHLD "$CADRE" agent run dan --worktree -- cat last.slow
+whole dan
+
 # While git of an ended call goes on, another call waits for it.
 rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
 "$CADRE" agent run eve --worktree -- true 2>/dev/null &
