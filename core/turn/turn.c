@@ -412,8 +412,9 @@ static int find_usage(struct call *call, const struct turn_row *u,
 
 	if (rc < 0)
 		return rc;
-	if (!u->client_session || !r.client_session ||
-	    strcmp(u->client_session, r.client_session))
+	/* A turn that ended before it told its session was of the one that it was given. */
+	if (!r.client_session ||
+	    (u->client_session && strcmp(u->client_session, r.client_session)))
 		r.told_in = r.told_out = r.told_cost = 0;
 	usage->tokens_in = own_part(in->whole_tokens, in->tokens_in, &r.told_in);
 	usage->tokens_out = own_part(in->whole_tokens, in->tokens_out, &r.told_out);
