@@ -226,26 +226,33 @@ ORDER BY o.start;
 
 -- name: runner_went
 -- A turn that ended well: the next one goes on with its session.  While urgent mail comes without an
--- end the turns behind it run to their ends as well.
+-- end the turns behind it run to their ends as well.  A limit that was met meanwhile, by another agent
+-- with this client, holds still.
 UPDATE runner SET failures = 0, stopped = CASE WHEN stopped > 0 AND EXISTS (SELECT 1 FROM delivery d
 		WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent}
 		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
-	THEN stopped ELSE 0 END, limited = 0, retry_at = NULL, client_session = coalesce(:client_session, client_session)
+	THEN stopped ELSE 0 END,
+	limited = CASE WHEN limited > 0 AND retry_at > :now THEN limited ELSE 0 END,
+	retry_at = CASE WHEN limited > 0 AND retry_at > :now THEN retry_at END,
+	client_session = coalesce(:client_session, client_session)
 WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- text: client_session
 -- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes
 -- on with the session that this one told, once: what is wrong may be in that, or in a turn that
--- told none for the session that it was given.
-UPDATE runner SET failures = failures + 1, stopped = 0, limited = 0, retry_at = :retry_at,
+-- told none for the session that it was given.  A limit that was met meanwhile and lasts longer holds.
+UPDATE runner SET failures = failures + 1, stopped = 0,
+	limited = CASE WHEN limited > 0 AND retry_at > :retry_at THEN limited ELSE 0 END,
+	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	client_session = CASE WHEN failures = 0 THEN :client_session END
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
 -- A turn that was interrupted leaves its session to the next one, which begins a moment later.  Where
--- mail of agents came meanwhile, that has stopped it.
-UPDATE runner SET client_session = coalesce(:client_session, client_session), retry_at = :retry_at,
+-- mail of agents came meanwhile, that has stopped it.  A limit that was met meanwhile holds.
+UPDATE runner SET client_session = coalesce(:client_session, client_session),
+	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent
 		JOIN message m ON m.id = d.message JOIN agent s ON s.id = m.sender
 		WHERE u.id = :turn AND d.message > u.newest AND d.lane IN {delivery_lane.mail}

@@ -330,7 +330,7 @@ static int count_well(struct call *call, const struct turn_row *u)
 	int rc = runner_limit_over(call, u);
 
 	if (rc >= 0)
-		rc = sql_run(call, runner_went, .agent = u->agent,
+		rc = sql_run(call, runner_went, .agent = u->agent, .now = call->now,
 			     .client_session = u->client_session, .command = u->command);
 	return rc < 0 ? rc : say_rest(call, u->agent);
 }
