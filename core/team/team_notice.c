@@ -37,7 +37,11 @@ int team_tell(struct call *call, int64_t team, const char *type, const char *tex
 	      int64_t chain)
 {
 	const struct caller was = call->caller;
-	struct draft d = { .type = type, .content = text, .chain = chain };
+	/* A notice of an act follows from the words of its agent. */
+	const int64_t own = chain_of(call, &(struct draft){ 0 });
+	struct draft d = { .type = type,
+			   .content = text,
+			   .chain = own > chain ? own : chain };
 	struct team_row t;
 	int rc = sql_row(call, team_by_id, &t, .id = team);
 
