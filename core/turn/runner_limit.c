@@ -24,8 +24,7 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 	int rc = sql_all(call, runner_all, &all, &n, .host = store_host(call->store));
 
 	for (size_t i = 0; i < n && rc >= 0; i++) {
-		if (all[i].agent != u->agent &&
-		    runner_client_of(all[i].command) != client)
+		if (runner_client_of(all[i].command) != client)
 			continue;
 		rc = until ? sql_run(call, runner_limited, .agent = all[i].agent,
 				     .command = all[i].command, .now = call->now,
