@@ -106,7 +106,8 @@ static int take_mark(struct making *m, struct fault *f)
 	}
 	fault_set(f, FAULT_CONFLICT, "",
 		  "git still makes %.200s for a call that was ended", m->path);
-	return fault_hint(f, "Wait for its end, or end it.");
+	return fault_hint(f, "Wait for its end, or end it: `fuser -v '%s'` names it.",
+			  m->mark);
 }
 
 /* Removes the mark durably: a worktree with a mark is removed with all work in it. */
