@@ -63,6 +63,7 @@ done
 # A worktree that fails in the middle is gone, with its branch; the next call makes it.
 touch "$TMPDIR/gate/broken"
 is 1 'smudge filter slow failed' cadre agent run dan --worktree -- touch "$TMPDIR/gate/ran"
+grep -q '^cadre: io: git: ' "$TMPDIR/err" || bad "the fault has no line of its own: $(cat "$TMPDIR/err")"
 [ ! -e "$TMPDIR/gate/ran" ] && [ ! -e "$(place dan)" ] && [ ! -e "$(place dan).making" ] || bad "half a worktree: $(ls -a "$CADRE_HOME/worktrees")"
 rm "$TMPDIR/gate/broken"
 whole dan

@@ -191,7 +191,7 @@ static int make_worktree(struct running *r, const char *branch, const char *path
 	if (mute)
 		unsetenv("GIT_TERMINAL_PROMPT");
 	if (said)
-		fputs(said, stderr);
+		fprintf(stderr, "%s\n", said);
 	return f->code;
 }
 
