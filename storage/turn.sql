@@ -275,10 +275,10 @@ UPDATE runner SET limited = 0, retry_at = NULL WHERE agent = :agent AND limited 
 -- name: runner_all
 -- text: command
 -- scan ok: runners, few
--- The runners of the agents whose workspaces this host runs.
-SELECT r.agent, r.command FROM runner r JOIN agent a ON a.id = r.agent
+-- The runners of the agents whose workspaces this host runs, by teams: those at a limit first.
+SELECT r.agent, r.command, r.limited, a.team FROM runner r JOIN agent a ON a.id = r.agent
 	JOIN workspace w ON w.id = a.workspace
-WHERE a.gone = 0 AND w.host = :host;
+WHERE a.gone = 0 AND w.host = :host ORDER BY a.team, r.limited DESC, a.id;
 
 -- name: gc_turn_outputs
 DELETE FROM turn_output WHERE turn IN (SELECT u.id FROM turn u

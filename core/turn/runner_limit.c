@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "core/team/team.h"
+#include "core/turn/chain.h"
 #include "core/turn/runner_client.h"
 #include "core/turn/turn.h"
 
@@ -14,12 +15,32 @@ enum {
 	LIMIT_DOUBLINGS = 6, /* ... and so often twice as long */
 };
 
+static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t until)
+{
+	char at[25];
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = r->agent);
+
+	if (rc <= 0)
+		return rc;
+	time_format(until, at);
+	return team_tell(
+		call, r->team, "runner",
+		arena_printf(&call->arena,
+			     "The client of %s is at the limit of its plan. Agents with "
+			     "this client take their next turns at %.16sZ; their mail "
+			     "waits. Give an agent another runner to go on before.",
+			     a.name, at),
+		CHAIN_NOTICE);
+}
+
 /* Notes for all agents of this host with the client of `u` until when that is at its limit; 0: it
- * is no more. */
+ * is no more.  Each of their teams is told once. */
 static int limit_spread(struct call *call, const struct turn_row *u, int64_t until)
 {
 	const struct runner_client *client = runner_client_of(u->command);
 	struct runner_all_row *all = NULL;
+	int64_t team = 0;
 	size_t n;
 	int rc = sql_all(call, runner_all, &all, &n, .host = store_host(call->store));
 
@@ -33,26 +54,11 @@ static int limit_spread(struct call *call, const struct turn_row *u, int64_t unt
 							       : NULL,
 				     .retry_at = until)
 			   : sql_run(call, runner_freed, .agent = all[i].agent);
+		if (rc >= 0 && until && all[i].team != team && !all[i].limited)
+			rc = limit_tell(call, &all[i], until);
+		team = all[i].team;
 	}
 	return rc < 0 ? rc : 0;
-}
-
-static int limit_tell(struct call *call, const struct turn_row *u, int64_t until)
-{
-	char at[25];
-	struct agent_row a;
-	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
-
-	if (rc <= 0)
-		return rc;
-	time_format(until, at);
-	return team_notice(
-		call, "runner",
-		arena_printf(&call->arena,
-			     "The client of %s is at the limit of its plan. Agents with "
-			     "this client take their next turns at %.16sZ; their mail "
-			     "waits. Give an agent another runner to go on before.",
-			     a.name, at));
 }
 
 /* A guess at a limit's end: that of a wait under way, else a minute, doubled each time. */
@@ -76,9 +82,7 @@ int runner_limit(struct call *call, const struct turn_row *u, int64_t until)
 		until = limit_guess(call, &r);
 	if (until > call->now + TURN_LIMIT_MOST_MS)
 		until = call->now + TURN_LIMIT_MOST_MS;
-	if ((rc = limit_spread(call, u, until)) < 0)
-		return rc;
-	return r.limited ? 0 : limit_tell(call, u, until);
+	return limit_spread(call, u, until);
 }
 
 int runner_limit_over(struct call *call, const struct turn_row *u)
