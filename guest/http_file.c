@@ -42,7 +42,7 @@ static bool is_utf8(const char *s)
  * `..`. */
 static int take_path(struct http_visit *v, const char **out, struct fault *f)
 {
-	const struct guest *g = v->front->guest;
+	struct guest *g = v->front->guest;
 	const char *raw = strchr(v->x->path + 1, '/') + 1;
 	const char *path = http_unescape(&v->x->arena, raw, strlen(raw));
 

@@ -118,9 +118,10 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 
 /* A path from the root of the workspace without `.` and `..`; "." for itself.
  * One that leads out is FAULT_DENIED, but an absolute one in a VM, which stays
- * absolute; one into the guest's own folder is FAULT_NOT_FOUND. */
-int guest_path(const struct guest *g, const char *path, const char *where,
-	       struct arena *a, const char **out, struct fault *f);
+ * absolute; one into the guest's own folder is FAULT_NOT_FOUND.  Where the workspace's folder is
+ * gone, every path is. */
+int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
+	       const char **out, struct fault *f);
 
 /* Whether the guest's own folder is the workspace's, or lies in it. */
 bool guest_state_inside(const struct guest *g);
@@ -137,8 +138,7 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
 
 /* A directory for a command: in the workspace, which /workspace means everywhere, or below /tmp;
  * symlinks that stay below the root are fine. */
-int guest_workdir(const struct guest *g, const char *path, struct arena *a,
-		  struct fault *f);
+int guest_workdir(struct guest *g, const char *path, struct arena *a, struct fault *f);
 
 /* The fault for an errno. */
 int guest_path_fault(int error, const char *where, const char *path, struct fault *f);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,6 +65,26 @@ bool guest_state_inside(const struct guest *g)
 	return below(g->state, g->dir) != NULL;
 }
 
+/* Sees to it that the workspace's folder is there, or another one in its place: that of a
+ * repository cloned anew. */
+static int find_folder(struct guest *g, struct fault *f)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(g->root, &st) == 0 && st.st_nlink > 0)
+		return 0;
+	fd = open(g->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		fault_set(f, FAULT_NOT_FOUND, "",
+			  "the workspace's folder is gone: %.200s", g->dir);
+		return fault_hint(f, "Put it back, or make another one in its place.");
+	}
+	close(g->root);
+	g->root = fd;
+	return 0;
+}
+
 /* guest_path(), where an absolute path may be `anywhere`. */
 static int clean_path(const struct guest *g, const char *path, const char *where,
 		      bool anywhere, struct arena *a, const char **out, struct fault *f)
@@ -109,11 +130,12 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 			 "%.150s is the guest's own, and no file of the workspace", path);
 }
 
-int guest_path(const struct guest *g, const char *path, const char *where,
-	       struct arena *a, const char **out, struct fault *f)
+int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
+	       const char **out, struct fault *f)
 {
 	/* All of a VM is the team's. */
-	return clean_path(g, path, where, g->options->vm, a, out, f);
+	return clean_path(g, path, where, g->options->vm, a, out, f) ? (int)f->code
+								     : find_folder(g, f);
 }
 
 static int open_below(int root, const char *path, int flags, uint64_t resolve)
@@ -185,8 +207,7 @@ static const char *meant(const struct guest *g, const char *path)
 	return *rest ? rest : ".";
 }
 
-int guest_workdir(const struct guest *g, const char *path, struct arena *a,
-		  struct fault *f)
+int guest_workdir(struct guest *g, const char *path, struct arena *a, struct fault *f)
 {
 	const bool vm = g->options->vm;
 	const char *clean = ".";
@@ -198,6 +219,8 @@ int guest_workdir(const struct guest *g, const char *path, struct arena *a,
 		return f->code;
 	if (!vm && *clean == '/' && !below(clean, "/tmp"))
 		return outside(path, "/workdir", f);
+	if (find_folder(g, f))
+		return f->code;
 	fd = open_below(g->root, clean, O_PATH | O_DIRECTORY, 0);
 	return fd < 0 ? guest_path_fault(errno, "/workdir", clean, f) : fd;
 }

@@ -171,22 +171,6 @@ static void add_env(const struct guest *g, const struct wire_turn_start *in,
 	c->n_env = in->n_env + 3;
 }
 
-/* Whether its folder is there, or another one in its place: that of a repository cloned anew. */
-static bool find_folder(struct guest *g)
-{
-	struct stat st;
-	int fd;
-
-	if (fstat(g->root, &st) == 0 && st.st_nlink > 0)
-		return true;
-	fd = open(g->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	close(g->root);
-	g->root = fd;
-	return true;
-}
-
 int answer_turn(struct guest_request *q, struct fault *f)
 {
 	const struct wire_turn_start *in = q->body;
@@ -208,9 +192,6 @@ int answer_turn(struct guest_request *q, struct fault *f)
 				 "a timeout is at least 1 s");
 	if (g->halted)
 		return fault_set(f, FAULT_CONFLICT, "", "commands stand still here");
-	if (!find_folder(g))
-		return fault_set(f, FAULT_NOT_FOUND, "", "its folder is gone: %.200s",
-				 g->dir);
 	add_env(g, in, &c, &q->arena);
 	if ((rc = background_place(g, f)))
 		return rc;

@@ -12,6 +12,15 @@ is 0 . cadre workspace create --team t --agent a --source "$TMPDIR/source" --wai
 is 0 . cadre workspace create --team t --agent b --wait
 is 0 '^work$' cadre exec --team t t/a 'echo work | tee file'
 
+# Removed below its guest, in which commands go on once a folder is there.
+folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
+rm -r "$folder"
+is 3 "the workspace's folder is gone: $folder" cadre exec --team t t/b true
+is 3 "the workspace's folder is gone: $folder" cadre workspace write --team t t/b file text
+mkdir "$folder"
+is 0 . cadre workspace write --team t t/b file text
+is 0 '^text$' cadre exec --team t t/b 'cat file'
+
 # Moved away by hand.
 cadre down --all >/dev/null
 until_is '^0$' count_guests

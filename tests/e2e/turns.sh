@@ -57,7 +57,7 @@ is 2 'is no folder' cadre agent update m --project "$TMPDIR/never"
 rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1
-is 0 'its folder is gone' cadre turns --agent m
+is 0 "the workspace's folder is gone: $TMPDIR/elsewhere" cadre turns --agent m
 # Under a host that finds no folder its workspace has failed; it goes on once the folder is back, also
 # under the next host.  The lead is told once.
 gives m plain
