@@ -45,6 +45,15 @@ cadre workspace start red/w-2 --team red --wait >/dev/null || bad "start"
 is 0 'ready.* w-2 *[0-9]' cadre workspace list --team red
 is 0 text in_place red/w-2 'cat sub/file'
 
+# --- a guest that the host ends for a new generation has not died -------------------------
+
+for g in 2 3 4 5 6 7 8 9 10; do
+	was=$(pid_of w-2)
+	is 0 . cadre agent register w-2 --team red --replace
+	another() { now=$(pid_of w-2) && [ -n "$now" ] && [ "$now" != "$was" ]; }
+	until_done another || bad "no guest of generation $g"
+done
+
 # --- files larger than a message ---------------------------------------------------------
 
 head -c 10000000 /dev/urandom >"$TMPDIR/big"

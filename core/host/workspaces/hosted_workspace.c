@@ -140,12 +140,12 @@ void hosted_worked(struct hosted_workspace *p)
 
 /* --- steps ------------------------------------------------------------------------ */
 
-/* A guest that is gone is started again, later and later. */
+/* A guest that is gone is started again, later and later unless this host ended the guest. */
 static void bury(struct hosted_workspace *p, int64_t now)
 {
-	bool early = p->started_at && now - p->started_at < SETTLED_MS;
+	bool early = !p->killed && p->started_at && now - p->started_at < SETTLED_MS;
 
-	p->deaths = early ? p->deaths + 1 : 1;
+	p->deaths = early ? p->deaths + 1 : !p->killed;
 	p->pause_ms = early && p->pause_ms ? p->pause_ms * 2 : PAUSE_FIRST_MS;
 	if (p->pause_ms > PAUSE_MOST_MS)
 		p->pause_ms = PAUSE_MOST_MS;
@@ -443,6 +443,7 @@ static bool be_down(struct hosted_workspace *p, int64_t now)
 	p->guest = NULL;
 	p->stop_at = 0;
 	p->process = (struct process){ 0 };
+	p->killed = false;
 	return true;
 }
 

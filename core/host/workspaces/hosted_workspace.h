@@ -101,9 +101,9 @@ struct hosted_workspace {
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int64_t unreached_at; /* when its guest was first seen out of reach; 0: it is not */
 	int64_t look_at, look_ms; /* when its folder is looked for again; 0: not at all */
-	bool killed; /* its guest was, by this host: it is started again */
+	bool killed; /* this host ended its guest, which is started again */
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
-	int deaths; /* in a row, soon after the start */
+	int deaths; /* in a row, soon after the start, not by this host */
 };
 
 /* Takes one step towards the row; true when there is more to come soon. */

@@ -186,8 +186,10 @@ static void change_generation(struct hosted_workspace *p, int64_t generation)
 	const struct backend *b = p->backend;
 	struct fault f = { 0 };
 
-	if (p->process.pid && b->stop && !b->vm)
+	if (p->process.pid && b->stop && !b->vm) {
 		b->stop(b->self, &p->process, false, &f);
+		p->killed = true;
+	}
 	p->generation = generation;
 	/* The connection proved the old generation of the agent; the next connection
 	 * proves the new one. */
