@@ -541,11 +541,9 @@ bool store_lost(struct store *s)
 	return ground_check(s, GROUND_WRITE, &f) < 0;
 }
 
-bool store_was_lost(const struct store *s, struct fault *why)
+const struct fault *store_was_lost(const struct store *s)
 {
-	if (s->ground.lost)
-		*why = s->ground.why;
-	return s->ground.lost;
+	return s->ground.lost ? &s->ground.why : NULL;
 }
 
 void store_rollback(struct store *s)

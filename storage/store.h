@@ -81,8 +81,9 @@ int64_t store_changes(const struct store *s);
  * Then no transaction begins any more, each fault says why, and the store can only be
  * closed. */
 bool store_lost(struct store *s);
-/* store_lost() as it was found last, without a new look; fills `why`. */
-bool store_was_lost(const struct store *s, struct fault *why);
+/* Why the store is lost, as was found last, without a new look; else NULL.  The fault is the
+ * store's, and stays as it is. */
+const struct fault *store_was_lost(const struct store *s);
 
 /* Whether a process waits to migrate the state, until all others have closed it. */
 bool store_is_wanted(const struct store *s);

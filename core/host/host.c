@@ -149,12 +149,16 @@ void host_submit(struct host *host, struct job *job)
 static void finish(struct host *host, struct chain *jobs)
 {
 	for (struct job *job; (job = chain_pop(jobs));) {
+		const struct fault *lost = job->lost;
+
 		if (job->call.ids.known)
 			host->ids = job->call.ids;
 		host->n_writes -= job->writing;
 		host->n_reads -= job->reading;
 		job->writing = job->reading = false;
 		job->done(job);
+		if (lost && !host->stopping)
+			reaper_lost(host, lost);
 	}
 }
 

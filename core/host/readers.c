@@ -33,11 +33,11 @@ static void run_one(struct reader *r, struct job *job)
 {
 	if (atomic_load_explicit(&job->gone, memory_order_relaxed))
 		return;
-	if (job->read) {
+	if (job->read)
 		job->read(job, r->store);
-		return;
-	}
-	batch_read(r->store, &job->call);
+	else
+		batch_read(r->store, &job->call);
+	job->lost = store_was_lost(r->store);
 }
 
 static bool is_same(const char *a, const char *b)

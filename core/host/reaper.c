@@ -24,7 +24,7 @@ static void look(struct job *job, struct store *store)
 
 	call->store = store;
 	call->out = NULL;
-	job->number = store_lost(store); /* a read by itself does not check the WAL */
+	store_lost(store); /* a read by itself does not check the WAL */
 	if (call_begin(call, false))
 		return;
 	if (sql_row(call, host_due, due, .now = call->now) > 0)
@@ -117,13 +117,11 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
-/* Stops the host, since its state was taken away: all calls are refused by now, and a
- * state that is there instead belongs to another host.  Guests go on as they do without
- * a host. */
-static void end_homeless(struct host *host, const struct fault *why)
+/* The state was taken away, and what is there instead belongs to another host.  One connection
+ * that has seen that is enough: it refuses all its calls, even where the state is back.  Guests
+ * go on as they do without a host. */
+void reaper_lost(struct host *host, const struct fault *why)
 {
-	if (host->lost.code)
-		return;
 	host->lost = *why;
 	log_line(host->log, LOG_LEVEL_ERROR, "the host ends", LOG_FAULT(why));
 	host_stop(host);
@@ -153,13 +151,8 @@ static void on_looked(struct job *job)
 	const struct host_due_row *due = job->call.out;
 	int64_t now = job->call.now;
 	bool start = due && !r->began;
-	struct fault why = { 0 };
 
 	r->busy = false;
-	if (job->number)
-		end_homeless(host, &job->call.fault);
-	else if (writer_lost(host->writer, &why))
-		end_homeless(host, &why);
 	if (due && !host->stopping) {
 		snprintf(host->incarnation, sizeof(host->incarnation), "%s",
 			 due->incarnation);

@@ -34,6 +34,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct fault;
 struct host;
 struct host_event_row;
 
@@ -55,6 +56,8 @@ struct reaper {
 void reaper_init(struct host *host);
 void reaper_start(struct host *host);
 void reaper_close(struct host *host);
+/* Ends the host, since one of its connections has lost the state. */
+void reaper_lost(struct host *host, const struct fault *why);
 /* Whether calls have to wait; notices by itself when time has leapt.  Whatever acts
  * on the clock asks first. */
 bool reaper_holds(struct host *host);

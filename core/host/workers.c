@@ -46,6 +46,7 @@ static void run_one(struct worker *w, struct job *job)
 	call->store = w->store;
 	call->now = clock_wall_ms();
 	call_run(call);
+	job->lost = store_was_lost(w->store);
 }
 
 static void work(void *arg)

@@ -20,8 +20,6 @@ struct writer {
 	uv_thread_t thread;
 	batch_done *done;
 	void *arg;
-	atomic_bool lost;
-	struct fault why; /* set before `lost`, and never again */
 };
 
 /* A call whose caller has gone is not run. */
@@ -48,15 +46,6 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 	struct chain taken = { 0 };
 
 	return queue_take_more(&w->queue, &taken, room) ? gather(w, &taken, calls) : 0;
-}
-
-/* Passes on that the state was lost: other connections may not see it, since each knows
- * only how the files were when it looked itself. */
-static void note_lost(struct writer *w)
-{
-	if (!atomic_load_explicit(&w->lost, memory_order_relaxed) &&
-	    store_was_lost(w->store, &w->why))
-		atomic_store_explicit(&w->lost, true, memory_order_release);
 }
 
 /* Counts a transaction of so many calls.  A WAL that was opened anew has counted nothing yet. */
@@ -100,11 +89,12 @@ static void run_batch(struct writer *w, struct chain *taken)
 			batch_run(w->store, calls + at, w->batch.n, at ? NULL : &source);
 
 		count_batch(w, ran);
-		for (size_t i = 0; i < ran; i++)
+		for (size_t i = 0; i < ran; i++) {
+			w->batch.first->lost = store_was_lost(w->store);
 			chain_add(&w->ended, chain_pop(&w->batch));
+		}
 		at += ran;
 		w->done(w->arg, &w->ended);
-		note_lost(w);
 		checkpoint_step(w->checkpoint, w->store);
 	}
 	if (w->ended.first)
@@ -163,14 +153,6 @@ void writer_close(struct writer *w)
 	store_close(w->store);
 	queue_release(&w->queue);
 	free(w);
-}
-
-bool writer_lost(const struct writer *w, struct fault *why)
-{
-	if (!atomic_load_explicit(&w->lost, memory_order_acquire))
-		return false;
-	*why = w->why;
-	return true;
 }
 
 void writer_push(struct writer *w, struct chain *jobs)

@@ -26,8 +26,6 @@ int writer_open(struct writer **out, const struct writer_options *options,
 /* Runs what is queued, then ends the thread and closes the connection, which
  * empties the WAL.  NULL is fine. */
 void writer_close(struct writer *w);
-/* Whether a batch has found that the state's files are not its files any more; says why. */
-bool writer_lost(const struct writer *w, struct fault *why);
 void writer_push(struct writer *w, struct chain *jobs);
 /* A writer_push() follows at once, if only of an empty chain: the writer's thread begins
  * with these, and keeps its transaction open for those. */

@@ -85,6 +85,15 @@ until_done serves
 up_says '^up already'
 grep -q "runs already" "$TMPDIR/serve" && bad "$story: it was taken for a host"
 
+story='a state that was away'
+for _ in 1 2 3; do
+	door=$(cut -d' ' -f3- "$CADRE_HOME/host.lock")
+	mv "$CADRE_HOME" "$CADRE_HOME.away"
+	curl -s --unix-socket "${door%/*}/http.sock" http://localhost/api/status >/dev/null
+	mv "$CADRE_HOME.away" "$CADRE_HOME"
+	up_says '^up: process'
+done
+
 story='a frozen host'
 frozen=$(holder)
 kill -STOP "$frozen"
