@@ -263,13 +263,15 @@ int workspace_is_over(struct call *call, const struct workspace_row *w)
 		       : 0;
 }
 
-int workspace_change(struct call *call, int64_t row, int64_t state, const char *fault)
+int workspace_change(struct call *call, int64_t row, int64_t state, const char *fault,
+		     bool again)
 {
 	struct workspace_was_row was;
 	int rc = sql_row(call, workspace_was, &was, .id = row);
 
-	if (rc <= 0 || (rc = sql_run(call, workspace_set_state, .id = row, .state = state,
-				     .fault = fault, .now = call->now)) <= 0)
+	if (rc <= 0 ||
+	    (rc = sql_run(call, workspace_set_state, .id = row, .state = state,
+			  .fault = fault, .again = again, .now = call->now)) <= 0)
 		return rc;
 	return sql_run(call, board_add_vms, .team = was.team,
 		       .vms = -(state == WORKSPACE_STATE_DESTROYED),
@@ -280,7 +282,7 @@ int workspace_change(struct call *call, int64_t row, int64_t state, const char *
 static int set_state(struct call *call, const struct workspace_row *w, int64_t state,
 		     int event)
 {
-	int rc = workspace_change(call, w->id, state, NULL);
+	int rc = workspace_change(call, w->id, state, NULL, false);
 
 	call->made = w->id;
 	if (rc > 0 && event)

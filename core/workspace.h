@@ -23,7 +23,8 @@ int workspace_end(struct call *call, const struct workspace_row *w);
 
 /* Brings a workspace into a state (`fault` says why it failed): 1, 0 where it stays as it is, or
  * negative. */
-int workspace_change(struct call *call, int64_t row, int64_t state, const char *fault);
+int workspace_change(struct call *call, int64_t row, int64_t state, const char *fault,
+		     bool again);
 
 /* 0, or `conflict` when the workspace is destroyed. */
 int workspace_is_over(struct call *call, const struct workspace_row *w);

@@ -22,14 +22,14 @@ static int note_to_lead(struct call *call, const struct workspace_row *w,
 		return rc < 0 ? rc : 0;
 	return team_tell(
 		call, w->team, "runner",
-		arena_printf(&call->arena,
-			     "%s takes no turns: its workspace has failed (%s). Its mail "
-			     "waits. %s%s%s",
-			     a.name, in->detail ? in->detail : "see `cadre logs`",
-			     in->again ? a.name
-				       : "Start it again: `cadre workspace start ",
-			     in->again ? " goes on when the folder is back." : w->name,
-			     in->again ? "" : "`."),
+		arena_printf(
+			&call->arena,
+			"%s takes no turns: its workspace has failed (%s). Its mail "
+			"waits. %s%s%s",
+			a.name, in->detail ? in->detail : "see `cadre logs`",
+			in->again ? a.name : "Start it again: `cadre workspace start ",
+			in->again ? " goes on when what is missing is there." : w->name,
+			in->again ? "" : "`."),
 		CHAIN_NOTICE);
 }
 
@@ -48,7 +48,8 @@ static int note_state(struct call *call, const struct workspace_row *w,
 	/* Only a failed one is made once more: somebody may have stopped it meanwhile. */
 	if (in->state == WORKSPACE_STATE_CREATING && w->state != WORKSPACE_STATE_FAILED)
 		return 0;
-	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL);
+	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL,
+			      in->again);
 	if (rc <= 0 || !events[in->state])
 		return rc;
 	rc = event_by(call, .kind = events[in->state], .team = w->team,
@@ -255,6 +256,7 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 			.parent = id_if(call, ID_WORKSPACE, r.parent, r.parent_at),
 			.snapshot = id_if(call, ID_SNAPSHOT, r.snapshot, r.snapshot_at),
 			.restores = r.restores,
+			.again = r.again,
 			.restore = id_if(call, ID_SNAPSHOT, r.restore, r.restore_at),
 		};
 	}

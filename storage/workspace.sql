@@ -80,7 +80,7 @@ SELECT team, state FROM workspace WHERE id = :id;
 -- name: workspace_set_state
 -- A destroyed workspace stays destroyed; only one that is being made or started becomes
 -- ready, and not before the snapshot that was asked for is put back.
-UPDATE workspace SET state = :state, changed_at = :now, fault = :fault,
+UPDATE workspace SET state = :state, changed_at = :now, fault = :fault, again = :again,
 	was_up = CASE WHEN :state = {workspace_state.ready} THEN 1 ELSE was_up END,
 	halted = CASE WHEN :state = {workspace_state.ready} THEN halted ELSE 0 END,
 	link_token = CASE WHEN :state = {workspace_state.destroyed} THEN NULL ELSE link_token END
@@ -120,7 +120,7 @@ SELECT w.id, w.created_at, w.name, w.team, w.backend, w.path, w.address,
 	w.spool_seq, w.agent, w.halted, CAST(t.stopped_at IS NOT NULL AS INTEGER) AS stopped,
 	w.slot, t.name AS team_name, a.name AS agent_name, a.generation,
 	w.parent, p.created_at AS parent_at, w.snapshot, s.created_at AS snapshot_at,
-	w.restore, r.created_at AS restore_at, w.restores
+	w.restore, r.created_at AS restore_at, w.restores, w.again
 FROM workspace w JOIN team t ON t.id = w.team LEFT JOIN agent a ON a.id = w.agent
 LEFT JOIN workspace p ON p.id = w.parent LEFT JOIN snapshot s ON s.id = w.snapshot
 LEFT JOIN snapshot r ON r.id = w.restore

@@ -59,14 +59,14 @@ struct process {
 
 enum { ADDRESS_SIZE = 160 };
 
+/* A folder, disk or image that is not there is FAULT_NOT_FOUND of make, fork and start: it may
+ * be there later. */
 struct backend {
 	const char *name;
 	void *self;
 	/* Workspaces are VMs: a guest is asked over the wire to end before stop() is
 	 * tried, takes long to come up, and is not started again when it dies. */
 	bool vm;
-	/* The workspace's folder is a person's: where it is gone it may be back later. */
-	bool comes_back;
 	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
 	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);
 	/* Starts the guest. A guest that already runs, unknown to the host, is found

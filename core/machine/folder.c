@@ -67,7 +67,6 @@ static int folder_destroy(void *self, const struct workspace_spec *spec, struct 
 
 const struct backend backend_folder = {
 	.name = "folder",
-	.comes_back = true,
 	.make = folder_make,
 	.fork = folder_fork,
 	.start = folder_start,

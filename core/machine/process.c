@@ -66,6 +66,9 @@ static int sync_name(const char *path, struct fault *f)
  * none of them. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
+	if (!is_there(spec->source))
+		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is no folder",
+				 spec->source);
 	if (spec->parent || !spec->home || trash_is_entry(spec->home, spec->source))
 		return tree_copy(spec->source, to, ".cadre", spec->left_out, f);
 	/* The folder may have become another one since it was given. */
@@ -335,6 +338,8 @@ static int process_start(void *self, const struct workspace_spec *spec,
 	pid_t pid = 0;
 	int rc;
 
+	if (!is_there(spec->path))
+		return trash_lost(spec->home, spec->name, "folder", f);
 	if (dir_have(spec->sockets, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->sockets,
 				 strerror(errno));

@@ -418,10 +418,9 @@ int trash_lost(const char *home, const char *name, const char *what, struct faul
 			  "its %s is gone; the trash holds what it was: cadre undo %.80s",
 			  what, name);
 	else
-		fault_set(
-			f, FAULT_NOT_FOUND, "",
-			"its %s is gone: put it back, then: cadre workspace start %.80s",
-			what, name);
+		fault_set(f, FAULT_NOT_FOUND, "",
+			  "its %s is gone: the workspace goes on once that is put back",
+			  what);
 	arena_release(&a);
 	return f->code;
 }

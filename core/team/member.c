@@ -259,7 +259,8 @@ static int stop_place(struct call *call, const struct agent_row *a)
 	int rc = 0;
 
 	if (a->workspace)
-		rc = workspace_change(call, a->workspace, WORKSPACE_STATE_STOPPED, NULL);
+		rc = workspace_change(call, a->workspace, WORKSPACE_STATE_STOPPED, NULL,
+				      false);
 	return rc <= 0 ? rc
 		       : event_emit(call, EVENT_WORKSPACE_STOPPED, a->workspace, a->id,
 				    NULL);

@@ -31,10 +31,13 @@ cadre up >/dev/null
 waited 0 workspace t/b failed
 waited 0 workspace t/a
 [ ! -e "$folder" ] || bad "the folder was made anew"
-is 0 "its folder is gone: put it back, then: cadre workspace start $name" cadre logs
+is 0 "its folder is gone: the workspace goes on once that is put back" cadre logs
 is 0 "$name.*failed: its folder is gone" cadre status
+# The next host looks for the folder as well.
+cadre restart >/dev/null
 mv "$TMPDIR/away" "$folder"
-is 0 . cadre workspace start "$name" --wait
+until_is '^text$' cadre exec --team t t/b 'cat file'
+is 0 '^0$' sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT sum(again) FROM workspace'
 
 # A workspace that was removed is lost in a state that is restored from before.
 cadre backup "$TMPDIR/before.db" >/dev/null || bad "backup"

@@ -51,6 +51,8 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 
 	step_check(p->state == HOSTED_OVER ? 0 : steps[whence][p->state], (int)state + 1);
 	p->state = state;
+	if (state != WORKSPACE_STATE_FAILED)
+		p->look_at = 0;
 }
 
 void hosted_hold_source(struct hosted_workspace *p)
@@ -89,7 +91,6 @@ void hosted_look_again(struct hosted_workspace *p)
 static void made(struct hosted_workspace *p)
 {
 	p->made = true;
-	p->look_at = 0;
 	if (p->state == WORKSPACE_STATE_FAILED)
 		hosted_note_again(p);
 }
@@ -107,7 +108,8 @@ static void destroyed(struct hosted_workspace *p)
 	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
-/* A person's folder that is not there is looked for, later and later. */
+/* The host looks for a missing folder, disk or image, later and later.  A snapshot that is gone
+ * stays so. */
 static void hosted_work_failed(struct hosted_workspace *p)
 {
 	if (p->state == WORKSPACE_STATE_FAILED) {
@@ -116,7 +118,7 @@ static void hosted_work_failed(struct hosted_workspace *p)
 		p->look_at = clock_boot_ms() + p->look_ms;
 		return;
 	}
-	if (p->backend->comes_back && p->fault.code == FAULT_NOT_FOUND)
+	if (p->fault.code == FAULT_NOT_FOUND && p->work != WORK_RESTORE)
 		hosted_look_again(p);
 	hosted_note_failed(p, p->fault.text, false);
 }

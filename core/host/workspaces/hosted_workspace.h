@@ -29,8 +29,8 @@ struct hosted_guest;
  *	   |  |  work failed, the VM ended, no answer,       |   |
  *	   |  |  the guest keeps dying                       |   |
  *	   |  +-----------------> FAILED <-------------------+   |
- *	   |  MAKE: the folder is   |                            |
- *	   +--- there, or R: start -+-- STOPPED <--- R: stop ----+
+ *	   |  MAKE: what was missing|                            |
+ *	   +-- is there, R: start --+-- STOPPED <--- R: stop ----+
  *
  *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, then freed
  *
@@ -44,7 +44,7 @@ struct hosted_guest;
  * being forked it is `busy`, too; the fork's `lender` says whose disk it is.
  *
  *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done;
- *	                         MAKE also FAILED, to see whether a person's folder is back
+ *	                         MAKE also FAILED, to see whether what was missing is there
  *	DESTROY                  only DESTROYED
  *	SNAPSHOT, FORGET         in any state: calls ask for them
  *
@@ -100,7 +100,7 @@ struct hosted_workspace {
 	struct fault fault; /* of that work; of a failed hosted workspace: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int64_t unreached_at; /* when its guest was first seen out of reach; 0: it is not */
-	int64_t look_at, look_ms; /* when its folder is looked for again; 0: not at all */
+	int64_t look_at, look_ms; /* when what is missing is looked for; 0: not at all */
 	bool killed; /* this host ended its guest, which is started again */
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
 	int deaths; /* in a row, soon after the start, not by this host */
@@ -117,7 +117,7 @@ bool hosted_workspace_kill(struct host *host, int64_t row, const char *why);
  * `whence` says whether the row or the host decided it. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
-/* Has the folder of a failed workspace looked for: the workspace goes on once that is back. */
+/* Has what a failed workspace lacks looked for: the workspace goes on once that is there. */
 void hosted_look_again(struct hosted_workspace *p);
 
 /* Holds the trash entry that the workspace is made of, as long as it is being made. */

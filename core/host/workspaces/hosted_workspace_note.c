@@ -76,7 +76,7 @@ void hosted_note_again(struct hosted_workspace *p)
 	in->has_state = true;
 	in->state = WORKSPACE_STATE_CREATING;
 	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
-	log_line(p->host->log, LOG_LEVEL_INFO, "a workspace's folder is back",
+	log_line(p->host->log, LOG_LEVEL_INFO, "what a workspace lacked is there",
 		 LOG_TEXT("workspace", p->spec.name));
 	host_submit(p->host, job);
 }

@@ -37,7 +37,7 @@ bool reconcile_is_forked(struct host *host, int64_t row)
 {
 	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next)
 		if (p->parent_row == row && !p->made &&
-		    p->state == WORKSPACE_STATE_CREATING)
+		    (p->state == WORKSPACE_STATE_CREATING || p->busy))
 			return true;
 	return false;
 }
@@ -171,8 +171,7 @@ static struct hosted_workspace *hosted_new(struct host *host,
 		 w->machine_boot ? w->machine_boot : "");
 	snprintf(p->boot_told, sizeof(p->boot_told), "%s",
 		 w->guest_boot ? w->guest_boot : "");
-	/* An earlier host may have seen no folder. */
-	if (p->state == WORKSPACE_STATE_FAILED && p->backend->comes_back)
+	if (p->state == WORKSPACE_STATE_FAILED && w->again)
 		hosted_look_again(p);
 	p->next = host->reconcile.places;
 	host->reconcile.places = p;
