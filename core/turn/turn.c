@@ -236,24 +236,30 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 		struct turn_output_out *out)
 {
 	int64_t most = call->settings->config.runner_output_kb * 1024;
-	int64_t n = (int64_t)strlen(in->text), more;
+	int64_t n = (int64_t)strlen(in->text), more, again;
+	const char *text = in->text;
 	struct turn_row u;
 	int rc = sql_row(call, turn_by_id, &u, .id = in->turn);
 
 	if (rc <= 0)
 		return rc;
+	/* A host that was not told that a part is written down gives that part again. */
+	again = in->has_start && in->start < u.size ? u.size - in->start : 0;
+	again = again < n ? again : n;
+	text += again;
+	n -= again;
 	/* Where something was not kept, nothing behind it is. */
 	more = u.size > u.kept ? 0 : n < most - u.kept ? n : most - u.kept;
-	while (more > 0 && ((unsigned char)in->text[more] & 0xc0) == 0x80)
+	while (more > 0 && ((unsigned char)text[more] & 0xc0) == 0x80)
 		more--;
-	out->kept = more == n;
+	out->kept = u.kept + more == u.size + n;
 	rc = sql_run(call, turn_print, .id = u.id, .n = n, .more = more,
 		     .client_session = in->session);
 	if (rc <= 0 || more == 0)
 		return rc < 0 ? rc : 0;
 	rc = sql_run(call, turn_output_add, .turn = u.id, .start = u.kept,
 		     .now = call->now,
-		     .text = arena_strndup(&call->arena, in->text, (size_t)more));
+		     .text = arena_strndup(&call->arena, text, (size_t)more));
 	return rc < 0 ? rc : 0;
 }
 

@@ -44,6 +44,7 @@ struct hosted_turn {
 	bool asking, storing;
 	bool more; /* of what it has printed is there already */
 	bool full; /* no more of what it prints is kept */
+	int64_t stored; /* bytes before what is to be stored next */
 	int64_t dropped; /* bytes since then */
 	char boot_id[72]; /* of the guest in which it runs */
 	int64_t job; /* there */
@@ -266,6 +267,7 @@ static void take_back(struct hosted_turn *u, const struct turn_output_in *in)
 static void on_stored(struct job *job)
 {
 	struct hosted_turn *u = job->owner;
+	const struct turn_output_in *in = job->call.in;
 	const struct turn_output_out *out = job->call.out;
 
 	u->storing = false;
@@ -273,10 +275,11 @@ static void on_stored(struct job *job)
 		log_line(u->host->log, LOG_LEVEL_WARN,
 			 "what a turn prints is not kept yet",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
-		take_back(u, job->call.in);
+		take_back(u, in);
 		settle_later(u);
 	} else {
 		u->full |= !out->kept;
+		u->stored += (int64_t)strlen(in->text);
 		u->heard_at = clock_steady_ms();
 		u->again_ms = 0;
 		settle(u);
@@ -306,6 +309,8 @@ static void store(struct hosted_turn *u)
 	in = job->call.in;
 	in->turn = u->turn;
 	in->text = n ? arena_strndup(&job->call.arena, text->data, n) : "";
+	in->has_start = true;
+	in->start = u->stored;
 	in->session = named ? arena_strdup(&job->call.arena, u->told.session) : NULL;
 	memcpy(u->said, u->told.session, sizeof(u->said));
 	text_drop(text, n);
