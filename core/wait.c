@@ -79,21 +79,42 @@ static int find_task(struct call *call, const struct task_wait_in *in, struct ta
 	return 0;
 }
 
+/* Tells what keeps the task from being completed: 1, 0 where nothing does, or negative. */
+static int tell_hindrance(struct call *call, const struct task_row *t, const char **why)
+{
+	struct task_hindrance_row h;
+	int rc = sql_row(call, task_hindrance, &h, .task = t->id);
+
+	if (rc <= 0)
+		return rc;
+	*why = h.why && *h.why ? h.why : NULL;
+	if (h.id != t->id)
+		*why = arena_printf(&call->arena, "task %s comes first and %s%s%s",
+				    task_name(call, h.number),
+				    h.state == TASK_STATE_FAILED ? "failed"
+								 : "was called off",
+				    *why ? ": " : "", *why ? *why : "");
+	return 1;
+}
+
 int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait_out *out)
 {
 	const unsigned ends = BIT(TASK_STATE_COMPLETED) | BIT(TASK_STATE_FAILED) |
 			      BIT(TASK_STATE_CANCELLED);
+	const unsigned want = wanted(in->until, in->n_until, BIT(TASK_STATE_COMPLETED));
 	struct task_row t = { 0 };
 	int rc;
 
-	if ((rc = find_task(call, in, &t)) < 0)
+	if ((rc = find_task(call, in, &t)) < 0 ||
+	    (rc = tell_hindrance(call, &t, &out->why)) < 0)
 		return rc;
 	out->team = call->caller.team_name;
 	out->task = task_name(call, t.number);
 	out->status = t.state_now;
-	out->reached = BIT(t.state_now) &
-		       wanted(in->until, in->n_until, BIT(TASK_STATE_COMPLETED));
-	out->over = !out->reached && (BIT(t.state_now) & ends);
+	out->reached = BIT(t.state_now) & want;
+	/* A task behind such a one can still be called off. */
+	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
+				      (rc > 0 && !(want & BIT(TASK_STATE_CANCELLED))));
 	return go_on(call, in->timeout, out->reached || out->over);
 }
 

@@ -406,6 +406,23 @@ WITH RECURSIVE behind(id) AS (
 SELECT k.number FROM behind b JOIN task k ON k.id = b.id
 WHERE k.state = {task_state.pending} ORDER BY k.number LIMIT :limit;
 
+-- name: task_hindrance
+-- scan ok: the rows of the recursion
+-- text: why
+-- The task that keeps a task from being completed, and why: the task itself where that failed or was
+-- called off, else the first of the tasks before it that did.
+WITH RECURSIVE before(id) AS (
+	SELECT k.id FROM task k WHERE k.id = :task
+		AND (k.stuck = 1 OR k.state IN {task_state.failed cancelled})
+	UNION SELECT d.dep FROM before b JOIN task_dep d ON d.task = b.id)
+SELECT k.id, k.number, k.state,
+	CASE WHEN k.state = {task_state.failed} AND k.result IS NOT NULL THEN substr(k.result, 1, 200)
+	ELSE (SELECT e.detail FROM event e WHERE e.subject = k.id AND e.kind BETWEEN {events.task}
+		AND e.kind IN ({event.task_failed}, {event.task_cancelled})
+		ORDER BY e.seq DESC LIMIT 1) END AS why
+FROM before b JOIN task k ON k.id = b.id WHERE k.state IN {task_state.failed cancelled}
+ORDER BY k.id <> :task, k.number LIMIT 1;
+
 -- name: task_restick
 -- scan ok: the rows of the recursions
 -- A task has failed, was called off, is on the board again or waits for others: so it is written

@@ -29,7 +29,7 @@ tasks() { # with a host or without
 	ends 9 . cadre wait task "$1" failed
 	begun wait task "$2" --timeout $long
 	cadre --as a claim "$2" >/dev/null && cadre --as a fail "$2" "no" >/dev/null || bad "fail $2"
-	ended 9 "^task $2 is failed"
+	ended 9 "^task $2 is failed: no$"
 	is 0 "^task $2 is failed" cadre wait task "$2" completed,failed
 	begun wait agent a working --timeout=$long
 	cadre --as a claim "$3" >/dev/null || bad "claim $3"
@@ -293,4 +293,11 @@ until_done grep -q 'no host runs; waiting' "$TMPDIR/said"
 touch "$TMPDIR/go"
 cadre up >/dev/null || bad "up for the result"
 ended 0 'the command of task 016 is done'
+
+# A task behind one that failed is not completed by itself: the wait ends, and says why.
+first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1/p')
+behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
+begun wait task "$behind" --timeout $long
+cadre --as b claim "$first" >/dev/null && cadre --as b fail "$first" 'no compiler' >/dev/null || bad "fail $first"
+ended 9 "^task $behind is pending: task $first comes first and failed: no compiler$"
 exit $failed
