@@ -180,8 +180,7 @@ static void learn_tokens(struct script *s)
  * itself is written down by whoever comes first. */
 static bool emits(const struct op *op, int kind)
 {
-	static const int by_time[] = { EVENT_TEAM_STATE,      EVENT_TASK_LAPSED,
-				       EVENT_TASK_FAILED,     EVENT_MESSAGE_REQUEUED,
+	static const int by_time[] = { EVENT_TEAM_STATE, EVENT_MESSAGE_REQUEUED,
 				       EVENT_MESSAGE_EXPIRED, EVENT_MESSAGE_DEAD };
 
 	for (size_t i = 0; i < sizeof(by_time) / sizeof(by_time[0]); i++)
