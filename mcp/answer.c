@@ -213,9 +213,11 @@ void request_call(struct request *r, const struct op *op, json_t *args, call_end
 		r->progress_at = r->began + PROGRESS_MS;
 	}
 	client_form(c, r->form);
+	client_act_as(c, r->as);
 	/* If client_start() returns 0, the call is over and r is gone. */
 	number = client_start(c, op, args, call_done, r);
 	client_form(c, (struct form){ 0 });
+	client_act_as(c, NULL);
 	if (number)
 		r->number = number;
 	json_decref(args);

@@ -81,6 +81,7 @@ struct request {
 	/* while a call runs */
 	const struct op *op;
 	json_t *args; /* of the call */
+	const struct identity *as; /* its caller; NULL: the session */
 	const struct face *face; /* in whose form it is answered; NULL: its own */
 	json_t *said; /* arguments as the face has them */
 	int64_t number;
@@ -106,8 +107,7 @@ struct mcp {
 	struct mcp_options options;
 	struct identity identity;
 	char session[32];
-	struct identity
-		before; /* of a session that tries to be another agent than its place */
+	struct identity nobody; /* caller of a call to be another agent than the place's */
 	bool lapsed; /* the identity that was kept for this directory is over */
 	struct whose_call joining; /* its call to become an agent, if one is under way */
 	struct client *client; /* NULL until a request needs the state */

@@ -54,25 +54,33 @@ static bool may_join(const struct op *op)
 	return (op->flags & OP_IDENTIFIES) && (op->flags & OP_WRITE);
 }
 
-static void be_nobody(struct mcp *m)
+static struct identity nobody_of(const struct mcp *m)
 {
-	m->identity.nobody = true;
-	m->identity.team = m->identity.agent = m->identity.token = NULL;
-	if (m->client)
-		client_become(m->client, &m->identity);
+	struct identity who = m->identity;
+
+	who.nobody = true;
+	who.team = who.agent = who.token = NULL;
+	return who;
+}
+
+/* Whether the caller of a call is nobody. */
+static bool calls_as_nobody(const struct request *r)
+{
+	return r->as || r->mcp->identity.nobody;
 }
 
 /* A session that becomes an agent has a key that outlives its process: if that is killed before its
  * place is kept, the next one there gets the agent by the same call; another one that lives at
  * the same time does not.  A key of the client's own counts for nothing then: it could be somebody else's. */
-static void set_key(struct mcp *m, const struct op *op, json_t *args)
+static void set_key(struct request *r, const struct op *op, json_t *args)
 {
+	struct mcp *m = r->mcp;
 	const struct home *h = m->options.home;
 	struct fault f = { 0 };
 	struct whose_call *call = &m->joining;
 	char *words;
 
-	if (!m->identity.nobody)
+	if (!calls_as_nobody(r))
 		return;
 	json_object_del(args, op_key(op));
 	if (home_can_keep(m->options.home, &f) < 0)
@@ -83,26 +91,27 @@ static void set_key(struct mcp *m, const struct op *op, json_t *args)
 	free(words);
 }
 
-/* Another session of the place is its agent already: this one is nobody while it tries to be
- * somebody else. */
-static void step_aside(struct mcp *m, json_t *args)
+/* Another session of the place is its agent already: this one asks as nobody to be somebody
+ * else.  The session's other calls go on as before. */
+static void step_aside(struct request *r, json_t *args)
 {
+	struct mcp *m = r->mcp;
 	const char *name = param_text(args, "name");
 
 	if (!m->options.home->beside || m->options.home->who != HOME_BY_PLACE || !name ||
 	    !m->identity.agent || strcmp(name, m->identity.agent) == 0)
 		return;
-	m->before = m->identity;
-	be_nobody(m);
+	m->nobody = nobody_of(m);
+	r->as = &m->nobody;
 }
 
 void who_joins(struct request *r, const struct op *op, json_t *args)
 {
 	if (!may_join(op))
 		return;
-	step_aside(r->mcp, args);
+	step_aside(r, args);
 	r->joins = json_deep_copy(args);
-	set_key(r->mcp, op, args);
+	set_key(r, op, args);
 }
 
 /* Faults about the caller are at no argument of the call. */
@@ -111,7 +120,7 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	struct mcp *m = r->mcp;
 	json_t *args = r->joins;
 
-	if (!args || m->options.identity || m->identity.nobody ||
+	if (!args || m->options.identity || calls_as_nobody(r) ||
 	    (m->options.home->who != HOME_BY_PLACE &&
 	     m->options.home->who != HOME_BY_SESSION) ||
 	    m->lapsed || (f->where[0] && strcmp(f->where, "/from") != 0) ||
@@ -119,9 +128,10 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	     f->code != FAULT_NOT_FOUND))
 		return false;
 	m->lapsed = true;
-	be_nobody(m);
+	m->identity = nobody_of(m);
+	client_become(m->client, &m->identity);
 	r->joins = NULL;
-	set_key(m, r->op, args);
+	set_key(r, r->op, args);
 	request_again(r, args);
 	return true;
 }
@@ -174,11 +184,6 @@ void who_settle(struct request *r)
 	if (!may_join(r->op))
 		return;
 	whose_settle(m->options.home->dir, &m->joining);
-	if (m->before.agent && m->identity.nobody) {
-		m->identity = m->before;
-		client_become(m->client, &m->identity);
-	}
-	m->before.agent = NULL;
 }
 
 char *who_result(struct request *r, const char *result)
@@ -190,7 +195,7 @@ char *who_result(struct request *r, const char *result)
 	if (!has_secrets(r->op->out))
 		return NULL;
 	answer = json_loads(result, 0, NULL);
-	if (may_join(r->op) && m->identity.nobody)
+	if (may_join(r->op) && calls_as_nobody(r))
 		become(m, answer);
 	take_secrets(r->op->out, answer);
 	text = json_dumps(answer, JSON_COMPACT);

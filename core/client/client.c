@@ -43,8 +43,8 @@ void client_close(struct client *c)
 		c->calls = t->next;
 		if (c->o.way)
 			c->o.way->cancel(c->o.way_arg, t->number);
-		if (t->link && t->link != c->link)
-			socket_close(c, t->link);
+		if (t->link)
+			socket_leave(c, t->link);
 		direct_forget(t);
 		json_decref(t->args);
 		free(t);
@@ -65,9 +65,17 @@ bool client_hosted(const struct client *c)
 /* A host takes a connection for whom its first frame named. */
 void client_become(struct client *c, const struct identity *who)
 {
+	c->before = c->o.identity;
+	for (struct ticket *t = c->calls; t; t = t->next)
+		if (!t->as)
+			t->as = &c->before;
 	c->o.identity = *who;
-	if (c->link)
-		socket_drop(c, c->link);
+	socket_part(c);
+}
+
+void client_act_as(struct client *c, const struct identity *who)
+{
+	c->as = who;
 }
 
 int client_fd(const struct client *c)
@@ -233,6 +241,7 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 	add_key(op, t->args);
 	t->number = number;
 	t->op = op;
+	t->as = c->as;
 	t->form = c->form;
 	t->done = done;
 	t->arg = arg;
@@ -258,10 +267,10 @@ void client_cancel(struct client *c, int64_t number)
 		if (c->o.way)
 			c->o.way->cancel(c->o.way_arg, t->number);
 		/* A wait has a connection of its own: the host sees it go. */
-		if (t->link && t->link != c->link)
-			socket_close(c, t->link);
-		else if (t->link && t->confirms)
+		if (t->link && t->confirms && !t->wait_ms)
 			socket_settle(c, t->link, t->number, false);
+		else if (t->link)
+			socket_leave(c, t->link);
 		direct_forget(t);
 		json_decref(t->args);
 		free(t);

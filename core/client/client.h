@@ -61,8 +61,12 @@ void client_close(struct client *c);
 bool client_hosted(const struct client *c); /* a host answered */
 
 /* Makes `who` the caller of all calls from now on; its texts are borrowed for the client's
- * life. */
+ * life.  Calls under way end as those of the caller before. */
 void client_become(struct client *c, const struct identity *who);
+
+/* The caller of the calls that are started from here on, borrowed until they end; NULL: the
+ * client's own. */
+void client_act_as(struct client *c, const struct identity *who);
 
 /* How the answers of the calls that are started from here on are to be written. */
 void client_form(struct client *c, struct form form);

@@ -234,7 +234,7 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 
 	t->call = call;
 	call->settings = &c->o.home->settings;
-	call->identity = c->o.identity;
+	call->identity = t->as ? *t->as : c->o.identity;
 	call->seed = home_random();
 	call->settles = t->confirms;
 	call->form = t->form;

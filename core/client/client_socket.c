@@ -1,8 +1,8 @@
 /*
  * client_socket - calls through the host: frames over a Unix socket.
  *
- * One connection carries all calls side by side; a call that waits has one of
- * its own, so that giving it up is closing it, which the host understands as
+ * One connection carries all calls side by side; a call that waits, or has another
+ * caller, has one of its own, so that giving it up is closing it, which the host understands as
  * "do not hand anything out".
  */
 #include <errno.h>
@@ -82,9 +82,8 @@ static void set_text(json_t *json, const char *name, const char *value)
 		json_object_set_new(json, name, json_string(value));
 }
 
-static void say_hello(const struct client *c, struct client_conn *l)
+static void say_hello(const struct identity *id, struct client_conn *l)
 {
-	const struct identity *id = &c->o.identity;
 	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION,
 				  "role", "client", "boot_id", "");
 
@@ -102,7 +101,7 @@ static void say_hello(const struct client *c, struct client_conn *l)
 	json_decref(hello);
 }
 
-static struct client_conn *link_open(struct client *c)
+static struct client_conn *link_open(struct client *c, const struct identity *who)
 {
 	int fd = socket_connect(c->o.home->socket, patience_of(c));
 	struct epoll_event event = { .events = EPOLLIN };
@@ -118,7 +117,7 @@ static struct client_conn *link_open(struct client *c)
 		return NULL;
 	}
 	l->fd = fd;
-	say_hello(c, l);
+	say_hello(who, l);
 	return l;
 }
 
@@ -192,8 +191,7 @@ static void say_settled(struct client *c, struct client_conn *l, int64_t number,
 void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived)
 {
 	say_settled(c, l, number, arrived);
-	if (l != c->link)
-		socket_close(c, l);
+	socket_leave(c, l);
 }
 
 /* --- calls --------------------------------------------------------------------------- */
@@ -210,8 +208,9 @@ static bool refuse_frame(struct client *c, struct ticket *t)
 
 bool socket_start(struct client *c, struct ticket *t)
 {
-	bool own = t->wait_ms > 0;
-	struct client_conn *l = own || !c->link ? link_open(c) : c->link;
+	bool own = t->wait_ms > 0 || t->as;
+	struct client_conn *l =
+		own || !c->link ? link_open(c, t->as ? t->as : &c->o.identity) : c->link;
 	json_t *call;
 	size_t size;
 
@@ -279,6 +278,25 @@ static struct ticket *ticket_of(struct client *c, const struct client_conn *l)
 	while (t && t->link != l)
 		t = t->next;
 	return t;
+}
+
+void socket_leave(struct client *c, struct client_conn *l)
+{
+	const struct debt *d = c->debts;
+
+	while (d && d->link != l)
+		d = d->next;
+	if (l != c->link && !d && !ticket_of(c, l))
+		socket_close(c, l);
+}
+
+void socket_part(struct client *c)
+{
+	struct client_conn *l = c->link;
+
+	c->link = NULL;
+	if (l)
+		socket_leave(c, l);
 }
 
 void socket_drop(struct client *c, struct client_conn *l)
@@ -364,8 +382,8 @@ static void take_frame(struct client *c, struct client_conn *l, const json_t *js
 	t->link = NULL;
 	if (t->confirms && !bad)
 		client_owe(c, t, l, NULL);
-	else if (l != c->link)
-		socket_close(c, l);
+	else
+		socket_leave(c, l);
 	if (bad)
 		end_with_error(c, t, json);
 	else

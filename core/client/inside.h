@@ -18,6 +18,7 @@ struct ticket {
 	int64_t number;
 	const struct op *op;
 	json_t *args; /* a copy, with its key */
+	const struct identity *as; /* its caller; NULL: the client's */
 	struct form form;
 	client_done *done;
 	void *arg;
@@ -44,9 +45,12 @@ struct client {
 	int epoll;
 	int64_t last; /* number of the newest call */
 	struct form form; /* of the next calls' answers */
+	const struct identity *as; /* caller of the next calls; NULL: o.identity */
+	struct identity
+		before; /* caller of the calls that client_become() found under way */
 	bool hosted;
 	struct ticket *calls;
-	struct client_conn *link; /* shared by all calls but those that wait */
+	struct client_conn *link; /* shared by the client's calls but those that wait */
 	struct store *store, *reader;
 	int bell; /* inotify, or -1 */
 	int64_t version, looked_at; /* version of the data; when it was asked for, 0:
@@ -85,6 +89,10 @@ void socket_step(struct client *c, struct client_conn *l, unsigned events);
 /* Closes a link that is of no use any more; all its calls run directly. */
 void socket_drop(struct client *c, struct client_conn *l);
 void socket_close(struct client *c, struct client_conn *l);
+/* Closes a link that new calls do not share, once nothing waits on it. */
+void socket_leave(struct client *c, struct client_conn *l);
+/* Lets new calls open another link: the calls on this one end there. */
+void socket_part(struct client *c);
 /* Tells the host whether the answer of a call arrived. */
 void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived);
 

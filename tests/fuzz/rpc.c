@@ -118,6 +118,11 @@ void client_become(struct client *c, const struct identity *who)
 	(void)c, (void)who;
 }
 
+void client_act_as(struct client *c, const struct identity *who)
+{
+	(void)c, (void)who;
+}
+
 int64_t client_telling(const struct client *c)
 {
 	return c->last;

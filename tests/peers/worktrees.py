@@ -54,6 +54,17 @@ class Session:
         self.call(called, **arguments)
         return self.told_by()
 
+    def all(self, calls):
+        """Makes the calls side by side; their answers in the order of the calls."""
+        first, told = self.n + 1, {}
+        for called, arguments in calls:
+            self.call(called, **arguments)
+        while len(told) < len(calls):
+            line = json.loads(self.p.stdout.readline())
+            told[line.get("id")] = line["result"]["content"][0]["text"] if "id" in line else ""
+            told.pop(None, None)
+        return [json.loads(told[first + i]) for i in range(len(calls))]
+
     def end(self):
         self.p.stdin.close()
         self.p.wait()
@@ -80,7 +91,7 @@ class Client:
 
 
 def play(tree, id, by_script):
-    """Plays a client: for each line, ["tool", NAME, ARGUMENTS], ["hook", EVENT], ["run", WORDS...] or
+    """Plays a client: for each line, ["tool", NAME, ARGUMENTS], ["all", [NAME, ARGUMENTS]...], ["hook", EVENT], ["run", WORDS...] or
     ["again"], a new server, says what came of it."""
     session = Session(tree, by_script)
     say = lambda what: print(json.dumps(what), flush=True)
@@ -92,6 +103,8 @@ def play(tree, id, by_script):
         verb, *what = json.loads(line)
         if verb == "tool":
             say(session.tool(what[0], **what[1]))
+        elif verb == "all":
+            say(session.all(what))
         elif verb == "hook":
             say(run('exec "$CADRE" hook claude' if by_script else '"$CADRE" hook claude', json.dumps({"session_id": id, "cwd": tree, "hook_event_name": what[0]})))
         elif verb == "run":
@@ -188,7 +201,10 @@ elif sys.argv[1] == "clients":
     # The second one may be an agent of its own, and stays the first one where that is refused.
     check(register(second, "ann").get("code") == "conflict", "it is another one's agent")
     check(second.do("tool", "agents", {"action": "start"}).get("name") == pat, "it is nobody")
-    said = register(second, quin)
+    # Nor are its other calls those of nobody meanwhile: each is the first one's or its own.
+    said, made, seen = second.do("all", ["agents", {"action": "register", "name": quin}],
+                                 ["task", {"action": "create", "title": "Beside"}], ["task", {"action": "list"}])
+    check("task" in made and seen["counts"], made, seen)
     check("in this session and what its client runs here" in said.get("you", "") and "is %s of" % pat in said["you"], said)
     check(register(first, "zoe").get("code") == "denied", "the first one is somebody else")
     third = Client(tree, ray, "by a script")
