@@ -431,12 +431,26 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 	return rc;
 }
 
+/* A state that takes no write is everybody's first concern. */
+static void needs_add_state(struct call *call, struct needs *needs)
+{
+	struct gathering g = { .call = call, .needs = needs };
+	struct fault f = { 0 };
+
+	if (store_look(call->store, &f) < 0)
+		add(&g, (struct need){ .what = CONCERN_STATE,
+				       .text = arena_printf(&call->arena, "%s; %s",
+							    f.text, f.hint) });
+}
+
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
 {
 	struct team_only_row teams = { 0 };
 	struct needs needs = { 0 };
-	int rc = team ? gather(call, &needs, team) : sql_row(call, team_only, &teams);
+	int rc;
 
+	needs_add_state(call, &needs);
+	rc = team ? gather(call, &needs, team) : sql_row(call, team_only, &teams);
 	needs.named = teams.n > 1;
 	if (rc >= 0 && !team)
 		rc = needs_gather_all(call, &needs);

@@ -383,7 +383,7 @@ static uint32_t file_version(struct store *s)
 
 /* Refuses to write where somebody has added a trigger, or raised the version, since this
  * connection opened the file: its statements would run the trigger. */
-static int check_tables(struct store *s, struct fault *f)
+int store_look(struct store *s, struct fault *f)
 {
 	int64_t version, tables;
 
@@ -414,7 +414,7 @@ static int notice_others(struct store *s, struct fault *f)
 {
 	uint32_t version = file_version(s);
 
-	if (version != s->kept.version && check_tables(s, f) < 0)
+	if (version != s->kept.version && store_look(s, f) < 0)
 		return f->code;
 	kept_check(&s->kept, version);
 	return 0;

@@ -130,6 +130,9 @@ void store_renumber(struct store *s, enum sql ask);
 
 int64_t store_data_version(struct store *s); /* changes when others commit */
 int64_t store_schema_version(struct store *s, struct fault *f); /* or negative */
+/* Refuses a file whose tables somebody has changed since the file was opened: no write is taken
+ * until they are cadre's own again.  0 or a fault. */
+int store_look(struct store *s, struct fault *f);
 /* Does a PASSIVE checkpoint; returns how many frames it could not copy (0: the WAL starts
  * anew with the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);

@@ -67,4 +67,15 @@ sqlite3 "$CADRE_HOME/state.db" "PRAGMA foreign_keys = OFF;
 cadre team destroy --yes alpha >/dev/null
 [ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || bad "a token is left"
 [ "$(ask "PRAGMA integrity_check")" = ok ]
+# A trigger that is not cadre's is the first concern beside a host, whose reads go on.
+set +e
+cadre up >/dev/null || bad "up"
+cadre team create beta >/dev/null
+is 0 '^nothing needs you' cadre status
+sqlite3 "$CADRE_HOME/state.db" "CREATE TRIGGER t BEFORE INSERT ON event BEGIN SELECT RAISE(FAIL, 'no'); END"
+is 5 'a trigger that is not cadre.s: t' cadre team create gamma
+is 0 'a trigger that is not cadre.s: t; remove it with sqlite3' cadre status
+sqlite3 "$CADRE_HOME/state.db" 'DROP TRIGGER t'
+is 0 '^nothing needs you' cadre status
+cadre down >/dev/null || bad "down"
 exit $failed
