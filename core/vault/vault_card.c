@@ -223,7 +223,8 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	if ((rc = check_foreign(call, a, &said, &from)) < 0)
 		return rc;
 	if (rc > 0) {
-		call->made = a->id;
+		/* A plan has made nothing: the write is to keep its key. */
+		call->made = call->plans ? 0 : a->id;
 		return 0;
 	}
 	if ((rc = read_change(call, json, &change)) < 0)
