@@ -12,7 +12,7 @@
 #include "core/turn/turn.h"
 
 static int greet(struct call *call, const struct agent_spawn_in *in,
-		 const struct agent_row *to, struct agent_spawn_out *out)
+		 const struct agent_row *to)
 {
 	const struct draft d = { .sender = call->caller.agent,
 				 .content = in->message,
@@ -28,16 +28,11 @@ static int greet(struct call *call, const struct agent_spawn_in *in,
 		return fault_move(&call->fault, "/to", "/message");
 	if ((message = message_store(call, &d)) < 0)
 		return (int)message;
-	if ((rc = message_deliver(call, message, &d, to)) < 0)
-		return rc;
-	out->message_id = id_public(call, ID_MESSAGE, message, call->now);
-	out->has_seq = true;
-	out->seq = message;
-	return event_emit(call, EVENT_MESSAGE_SENT, message, to->id, NULL);
+	rc = message_deliver(call, message, &d, to);
+	return rc < 0 ? rc : event_emit(call, EVENT_MESSAGE_SENT, message, to->id, NULL);
 }
 
-static int spawn(struct call *call, const struct agent_spawn_in *in,
-		 struct agent_spawn_out *out)
+static int spawn(struct call *call, const struct agent_spawn_in *in)
 {
 	struct newcomer n = { .name = in->name,
 			      .role = in->role && *in->role ? in->role : NULL,
@@ -57,21 +52,31 @@ static int spawn(struct call *call, const struct agent_spawn_in *in,
 	if (!in->message)
 		return 0;
 	rc = sql_row(call, agent_by_id, &a, .id = n.id);
-	return rc < 0 ? rc : greet(call, in, &a, out);
+	return rc < 0 ? rc : greet(call, in, &a);
 }
 
 int agent_spawn(struct call *call, const struct agent_spawn_in *in,
 		struct agent_spawn_out *out)
 {
+	struct agent_greeting_row greeting;
 	struct agent_row a;
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = spawn(call, in, out)) < 0) ||
+	    (!call->made && (rc = spawn(call, in)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
 	out->name = a.name;
 	out->status = a.status;
 	out->project = a.project;
-	return 0;
+	if (!in->message)
+		return 0;
+	rc = sql_row(call, agent_greeting, &greeting, .agent = a.id);
+	if (rc > 0) {
+		out->message_id =
+			id_public(call, ID_MESSAGE, greeting.message, greeting.at);
+		out->has_seq = true;
+		out->seq = greeting.message;
+	}
+	return rc < 0 ? rc : 0;
 }

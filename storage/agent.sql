@@ -23,6 +23,13 @@ ON CONFLICT DO NOTHING RETURNING generation;
 -- name: agent_made
 SELECT made_after FROM agent WHERE id = :agent;
 
+-- name: agent_greeting
+-- The message that came with an agent's making: its event has the time of that.
+-- scan ok: the log from the agent's making on, to the first message to that agent
+SELECT e.subject AS message, e.at FROM agent a JOIN event e ON e.seq > a.made_after
+WHERE a.id = :agent AND e.kind = {event.message_sent} AND e.target = a.id AND e.at = a.created_at
+ORDER BY e.seq LIMIT 1;
+
 -- name: agent_nests
 SELECT nests FROM agent WHERE id = :agent;
 
