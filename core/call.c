@@ -430,7 +430,9 @@ int op_perform(struct call *call)
 	call->wait_on = WAKE_NONE;
 	room_open(call);
 	call->given = (struct given){ 0 };
-	if ((rc = call->op->run(call, call->in, call->out)) < 0)
+	/* id_public() and its like return NULL with a fault, which handlers pass on unread. */
+	if ((rc = call->op->run(call, call->in, call->out)) < 0 ||
+	    (rc = call->fault.code) < 0)
 		return rc;
 	if (call->plans)
 		return 0; /* the handler has only planned: its write is yet to come */
