@@ -292,7 +292,7 @@ static void keep_before(struct script *s)
 
 	if (s->faults == FAULTS_NONE)
 		return;
-	s->notes_before = s->world.notes;
+	s->world_before = s->world;
 	if (!s->before)
 		s->before = world_store();
 	if (store_copy(s->before, s->world.store, &f) < 0)

@@ -49,7 +49,7 @@ struct script {
 	struct asked asked; /* the last call */
 	struct answer answer;
 	struct store *before; /* the state before the last call, if kept */
-	struct fake_notes notes_before;
+	struct world world_before; /* clock, settings and notes of that call */
 	int64_t events_from; /* events after this are the last call's */
 	bool checked; /* somebody has looked at the answer */
 	int wrong;
