@@ -184,7 +184,7 @@ stars='\*\*\*\*\**'
 gives w shows
 is 0 . cadre send w 'show it'
 until_done has w failed 1
-is 0 "^a token $stars\$" cadre turn read 0 --agent w
+is 0 "^a token $stars\$" cadre turn read "$(sql "SELECT max(turn) FROM v_turn WHERE state = 'failed'")"
 is 0 "ended with 3: CADRE_TOKEN=$stars\"" cadre turns --agent w --json
 is 0 . cadre agent update w --runner gemini
 until_done has w done 3
