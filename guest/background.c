@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "guest/follow.h"
+#include "guest/guest_follow.h"
 #include "guest/output_parts.h"
 
 enum {

@@ -4,7 +4,7 @@
 #ifndef GUEST_BACKGROUND_H
 #define GUEST_BACKGROUND_H
 
-#include "guest/serve.h"
+#include "guest/guest_serve.h"
 
 struct background_job {
 	struct guest *guest;

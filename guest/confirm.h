@@ -7,7 +7,7 @@
 #ifndef GUEST_CONFIRM_H
 #define GUEST_CONFIRM_H
 
-#include "guest/ask.h"
+#include "guest/guest_ask.h"
 
 /* Remembers that an answer was passed on, if its caller said that it confirms. */
 void confirm_keep(struct guest_request *q);

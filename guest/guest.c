@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "guest/http.h"
-#include "guest/serve.h"
+#include "guest/guest_http.h"
+#include "guest/guest_serve.h"
 #include "guest/sockets.h"
 #include "guest/upload.h"
 #include "storage/durable.h"

@@ -5,9 +5,9 @@
  * core/base/link_address.h, runs commands and assignments, and keeps what must not
  * be lost in its spool.  It outlives the host that started it and waits to be
  * dialled again.  The files, in the order to read them: guest.c (start and
- * end), peer.c (sockets and frames), serve.c (which message goes where),
- * proc.c (a process group), exec.c, file.c, daemon.c, door.c (what asks the host),
- * http.c (what teammates ask).
+ * end), guest_peer.c (sockets and frames), guest_serve.c (which message goes where),
+ * proc.c (a process group), guest_exec.c, guest_file.c, guest_daemon.c, guest_door.c (what asks the host),
+ * guest_http.c (what teammates ask).
  */
 #ifndef GUEST_GUEST_H
 #define GUEST_GUEST_H

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest/serve.h"
+#include "guest/guest_serve.h"
 
 enum { ENTRY_ROOM = 160 /* an entry in JSON beside its name */ };
 

@@ -21,7 +21,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "guest/inside.h"
+#include "guest/guest_inside.h"
 
 struct groups {
 	pid_t *all;

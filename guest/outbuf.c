@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/target.h"
+#include "guest/guest_target.h"
 
 enum { IN_MEMORY = 64 << 10 };
 

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/inside.h"
+#include "guest/guest_inside.h"
 
 int guest_path_fault(int error, const char *where, const char *path, struct fault *f)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/door.h"
+#include "guest/guest_door.h"
 #include "storage/durable.h"
 
 /* The host's socket as its lock names it, two folders above the guest's own: `PID START SOCKET`. */

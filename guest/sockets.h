@@ -7,7 +7,7 @@
 #ifndef GUEST_SOCKETS_H
 #define GUEST_SOCKETS_H
 
-#include "guest/inside.h"
+#include "guest/guest_inside.h"
 
 /* Listens for hosts and for commands of the workspace: 0 or a fault. */
 int guest_listen(struct guest *g, struct fault *f);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "guest/target.h"
+#include "guest/guest_target.h"
 
 enum { IDLE_MS = 60000, ID_MOST = 64 };
 

@@ -4,7 +4,7 @@
 #ifndef GUEST_UPLOAD_H
 #define GUEST_UPLOAD_H
 
-#include "guest/peer.h"
+#include "guest/guest_peer.h"
 
 enum { UPLOADS = 64 };
 

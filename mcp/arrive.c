@@ -15,7 +15,7 @@
  * of a turn when the turn ends, long after they have shown its answer to a model.
  */
 #include "core/base/alloc.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

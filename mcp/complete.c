@@ -2,7 +2,7 @@
  * complete - words that a person may have begun to type: names of teams and agents,
  * ids of tasks.
  */
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <string.h>
 

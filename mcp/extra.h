@@ -7,7 +7,7 @@
 #ifndef MCP_EXTRA_H
 #define MCP_EXTRA_H
 
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 struct extra {
 	const char *name; /* a resource's is its URI, a template's how its URIs begin */

@@ -8,7 +8,7 @@
 #ifndef MCP_FEED_H
 #define MCP_FEED_H
 
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 enum feed_state {
 	FEED_OPENING, /* nobody knows yet where the log ends */

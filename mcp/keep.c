@@ -6,7 +6,7 @@
  * so does this, and the lease says the rest.
  */
 #include "core/base/clock.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <string.h>
 

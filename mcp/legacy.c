@@ -2,7 +2,7 @@
  * legacy - revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
  */
 #include "mcp/extra.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

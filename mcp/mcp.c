@@ -1,5 +1,5 @@
 #include "mcp/extra.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

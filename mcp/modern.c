@@ -1,7 +1,7 @@
 /*
  * modern - revision 2026-07-28: every request says all it needs in its _meta.
  */
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * prompts - ways to begin that a person picks in the client.
  */
 #include "mcp/extra.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * resources - teams, boards, inboxes and tasks as things to read.
  */
 #include "mcp/extra.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * and without a word.  So the text says all, within a budget that the state keeps to
  * (struct form), and the structured form is only for a client that asks for it.
  */
-#include "core/room.h"
-#include "mcp/peer.h"
+#include "core/call/space.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * subscriptions_run() only, never from the end of another one, which notes what came
  * of it.
  */
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <assert.h>
 #include <stdlib.h>

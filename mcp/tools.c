@@ -3,7 +3,7 @@
  */
 #include "core/base/near.h"
 #include "mcp/extra.h"
-#include "mcp/peer.h"
+#include "mcp/mcp_peer.h"
 
 #include <stdlib.h>
 #include <string.h>

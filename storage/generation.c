@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "storage/words.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "storage/generation.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "storage/journal.h"
 #include "storage/words.h"
 
@@ -99,7 +99,7 @@ static bool read_note(const struct store *s, struct header *h)
 {
 	char text[40] = "";
 
-	return pread(s->turn.lock, text, sizeof(text) - 1, 0) > 0 &&
+	return pread(s->queue.lock, text, sizeof(text) - 1, 0) > 0 &&
 	       sscanf(text, "wal of %8x %8x", &h->mark, &h->changes) == 2;
 }
 
@@ -109,8 +109,8 @@ static int write_note(const struct store *s, const struct header *h, bool sync,
 	char text[40];
 	int n = snprintf(text, sizeof(text), "wal of %08x %08x\n", h->mark, h->changes);
 
-	if (pwrite(s->turn.lock, text, (size_t)n, 0) != n ||
-	    (sync && fdatasync(s->turn.lock)))
+	if (pwrite(s->queue.lock, text, (size_t)n, 0) != n ||
+	    (sync && fdatasync(s->queue.lock)))
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot write state.lock: %s",
 				 strerror(errno));
 	return 0;
@@ -331,12 +331,12 @@ static void rescue(struct store *s)
 	struct fault f = { 0 };
 	off_t size;
 
-	if (!s->db || turn_lock(&s->turn, TURN_OPEN, true, &f) < 0)
+	if (!s->db || writer_queue_lock(&s->queue, WRITER_QUEUE_OPEN, true, &f) < 0)
 		return;
 	if (!inode_at(s->ground.wal_path, s->ground.dev) && !db_trouble(s, &size))
 		sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_FULL, NULL,
 					  NULL);
-	turn_unlock(&s->turn, TURN_OPEN);
+	writer_queue_unlock(&s->queue, WRITER_QUEUE_OPEN);
 }
 
 static void lose(struct store *s, const char *trouble)

@@ -46,7 +46,7 @@ struct ground {
 	struct fault why;
 };
 
-/* Called before SQLite looks at the WAL, with the state's TURN_OPEN held: refuses a WAL
+/* Called before SQLite looks at the WAL, with the state's WRITER_QUEUE_OPEN held: refuses a WAL
  * or a rollback journal that belongs to another file, and notes in state.lock the file to
  * which the next WAL will belong. */
 int ground_admit(struct store *s, struct fault *f);

@@ -176,7 +176,7 @@ uint64_t kept_age(const struct kept *k)
 	return k->age[0];
 }
 
-void kept_spoil(struct kept *k, unsigned statements)
+void kept_invalidate(struct kept *k, unsigned statements)
 {
 	for (; statements; statements &= statements - 1)
 		k->age[__builtin_ctz(statements)]++;

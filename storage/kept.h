@@ -40,7 +40,7 @@ void kept_forget(struct kept *k);
 /* Changes whenever all rows are forgotten. */
 uint64_t kept_age(const struct kept *k);
 /* Forgets the rows of the kept statements in this bit set. */
-void kept_spoil(struct kept *k, unsigned statements);
+void kept_invalidate(struct kept *k, unsigned statements);
 /* Forgets all rows unless the file still has this version. */
 void kept_check(struct kept *k, uint32_t version);
 void kept_release(struct kept *k);

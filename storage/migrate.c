@@ -4,7 +4,7 @@
  * A new file gets the tables and rows that all migrations would leave, in a fifth of the time.
  */
 #include "core/base/alloc.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "storage/words.h"
 
 #include <stdio.h>
@@ -139,11 +139,11 @@ int store_migrate(struct store *s, struct fault *f)
 	if (version > migration_count)
 		return store_refuse_newer(s, version, f);
 	if (version < migration_count) {
-		if (turn_alone(&s->turn, WAIT_MS, f) < 0 ||
+		if (writer_queue_alone(&s->queue, WAIT_MS, f) < 0 ||
 		    migrate_alone(s, version, f) < 0)
 			return f->code;
 	} else if (use_wal(s, f) < 0) {
 		return f->code;
 	}
-	return turn_lock(&s->turn, TURN_VERSION, false, f);
+	return writer_queue_lock(&s->queue, WRITER_QUEUE_VERSION, false, f);
 }

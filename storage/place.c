@@ -7,7 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 
 /* File systems of other machines, or in user space, where a lock or an fsync may have no
  * effect; virtiofs is a fuse. */
@@ -76,7 +76,7 @@ int place_make_state(struct store *s, int dir, struct fault *f)
 	if (ground_vacant(s, f) < 0)
 		return f->code;
 	/* Folders of workspaces in here belong to another state: while `replaced` exists,
-	 * no host removes them (restore.h). */
+	 * no host removes them (store_restore.h). */
 	if (faccessat(dir, "workspaces", F_OK, 0) == 0)
 		mkdirat(dir, "replaced", 0700);
 	if (mknodat(dir, "state.db", S_IFREG | 0600, 0) == 0 || errno == EEXIST)

@@ -6,7 +6,7 @@
  * down when this program was built; a file of an older version is compared with one
  * that is made by the same migrations.
  */
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "storage/words.h"
 
 #include <stdlib.h>

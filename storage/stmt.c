@@ -1,5 +1,5 @@
 /* stmt - the statements of the state: prepared on first use, run, reset. */
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -139,7 +139,7 @@ static int ready(struct store *s, enum sql id, const void *in)
 		 * and be committed alone. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
-		kept_spoil(&s->kept, statement_table[id].spoils);
+		kept_invalidate(&s->kept, statement_table[id].invalidates);
 	}
 	if (!p->stmt)
 		rc = prepare(s, id);

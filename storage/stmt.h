@@ -33,7 +33,7 @@ struct statement {
 	bool always; /* store_row() finds a row, or says that the state is damaged */
 	int kept; /* number under which its row is kept (storage/kept.h); 0: it is not
 		     kept */
-	unsigned spoils; /* bit set of kept statements whose rows this one may change */
+	unsigned invalidates; /* bit set of kept statements whose rows this one may change */
 	const struct slot *params; /* in the order of their index, from 1 */
 	int n_params;
 	int n_columns;

@@ -4,8 +4,8 @@
 #include "storage/defend.h"
 #include "storage/durable.h"
 #include "storage/generation.h"
-#include "storage/inside.h"
-#include "storage/restore.h"
+#include "storage/store_inside.h"
+#include "storage/store_restore.h"
 #include "storage/search/search.h"
 #include "storage/wal_vfs.h"
 #include "storage/words.h"
@@ -204,11 +204,11 @@ static int tune(struct store *s, struct fault *f)
  * -shm. */
 static void copy_wal(struct store *s)
 {
-	if (!ground_owes(s) || !turn_last(&s->turn))
+	if (!ground_owes(s) || !writer_queue_last(&s->queue))
 		return;
 	sqlite3_busy_timeout(s->db, 0);
 	sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	turn_share(&s->turn);
+	writer_queue_share(&s->queue);
 }
 
 static void disconnect(struct store *s)
@@ -274,11 +274,11 @@ static int open_place(struct store *s, struct fault *f)
 		return fault_hint(f, "make a state with `cadre init`");
 	}
 	if (place_check(dir, s->dir, s->flags & STORE_CREATE, f) < 0 ||
-	    turn_open(&s->turn, dir, f) < 0 ||
-	    turn_lock(&s->turn, TURN_OPEN, true, f) < 0)
+	    writer_queue_open(&s->queue, dir, f) < 0 ||
+	    writer_queue_lock(&s->queue, WRITER_QUEUE_OPEN, true, f) < 0)
 		goto out;
 	open_under_lock(s, dir, f);
-	turn_unlock(&s->turn, TURN_OPEN);
+	writer_queue_unlock(&s->queue, WRITER_QUEUE_OPEN);
 out:
 	close(dir);
 	return f->code;
@@ -290,7 +290,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 
 	s->flags = flags;
 	s->host = FILE_HOST;
-	s->turn = (struct turn){ .lock = -1, .bell = -1 };
+	s->queue = (struct writer_queue){ .lock = -1, .bell = -1 };
 	s->dir = xstrdup(dir ? dir : "");
 	s->vfs = xstrdup(vfs);
 	s->path = flags & STORE_MEMORY ? xstrdup(":memory:")
@@ -331,7 +331,7 @@ void store_close(struct store *s)
 		store_rollback(s);
 	search_close(s->search);
 	disconnect(s);
-	turn_close(&s->turn);
+	writer_queue_close(&s->queue);
 	kept_release(&s->kept);
 	ground_release(&s->ground);
 	free(s->dir);
@@ -357,7 +357,7 @@ static void leave(struct store *s)
 	}
 	s->lax = false;
 	if (s->writing)
-		turn_give(&s->turn);
+		writer_queue_give(&s->queue);
 	s->writing = false;
 }
 
@@ -424,7 +424,7 @@ static int notice_others(struct store *s, struct fault *f)
  *
  * We may be in the host, or in one of ten commands that opened the file themselves.  SQLite
  * would let all of them poll for the lock, and who has bad luck waits for seconds.
- * turn_take() puts writers into a queue of the kernel instead (storage/turn.c): nobody
+ * writer_queue_take() puts writers into a queue of the kernel instead (storage/writer_queue.c): nobody
  * polls, nobody is overtaken, and a process that is killed gives its place back.
  *
  * Then ground_check() asks whether the files are still those that we opened.  Programs that
@@ -437,7 +437,7 @@ static int notice_others(struct store *s, struct fault *f)
  * rung: a byte of a file beside the state, which wakes whoever waits for news in another
  * process.
  *
- * Next: core/call.c
+ * Next: core/call/call.c
  */
 int store_begin(struct store *s, bool write, struct fault *f)
 {
@@ -447,7 +447,7 @@ int store_begin(struct store *s, bool write, struct fault *f)
 	assert(!write || !(s->flags & STORE_READ));
 	if (!s->db && reconnect(s, f) < 0)
 		return f->code;
-	if (write && turn_take(&s->turn, f) < 0)
+	if (write && writer_queue_take(&s->queue, f) < 0)
 		return f->code;
 	s->writing = write;
 	if (ground_check(s, write ? GROUND_WRITE : GROUND_READ, f) < 0) {
@@ -529,7 +529,7 @@ int store_commit(struct store *s, struct fault *f)
 		s->kept.version = file_version(s);
 	leave(s);
 	if (wrote)
-		turn_ring(&s->turn);
+		writer_queue_ring(&s->queue);
 	/* The written data would be lost if the files were removed during the COMMIT. */
 	return wrote ? ground_kept(s, f) : 0;
 }
@@ -671,7 +671,7 @@ const char *store_path(const struct store *s)
 
 bool store_is_wanted(const struct store *s)
 {
-	return turn_is_wanted(&s->turn);
+	return writer_queue_is_wanted(&s->queue);
 }
 
 bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size)
@@ -680,11 +680,11 @@ bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size)
 	const bool waits = wait_ms > 0;
 	struct lock_holder first, now;
 
-	if (!lock_holder_find(s->turn.lock, TURN_WRITE, &first))
+	if (!lock_holder_find(s->queue.lock, WRITER_QUEUE_WRITE, &first))
 		return false;
 	for (now = first; !now.stopped && wait_ms > 0; wait_ms -= 20) {
 		nanosleep(&pause, NULL);
-		if (!lock_holder_find(s->turn.lock, TURN_WRITE, &now) ||
+		if (!lock_holder_find(s->queue.lock, WRITER_QUEUE_WRITE, &now) ||
 		    strcmp(now.name, first.name) != 0)
 			return false;
 	}

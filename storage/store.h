@@ -2,7 +2,7 @@
  * store - a connection to the state file, its transactions and statements.
  *
  * A committed transaction is on the disk (synchronous=FULL) before
- * store_commit() returns.  Only storage/ knows SQLite; a row is a struct whose
+ * store_commit() returns.  Only storage/ knows SQLite; a row is a struct here
  * fields are named and typed by the statement that fills it (build/sql.gen.h,
  * written by sqlgen from storage/NOUN.sql).  Texts and blobs read are copied
  * into the caller's arena; texts bound are borrowed until the statement ends.
@@ -93,7 +93,7 @@ bool store_is_wanted(const struct store *s);
  * its name to `who`, such as `12 (cadre mcp)`. */
 bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size);
 
-/* --- statements: use the macros of core/call.h ------------------------------ */
+/* --- statements: use the macros of core/call/call.h ------------------------------ */
 
 struct query {
 	struct store *store;

@@ -15,7 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/host/guests/collect.h"
-#include "core/host/guests/push.h"
+#include "core/host/guests/hosted_push.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 #include "tests/lib/child.h"

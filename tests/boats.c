@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "tools/cadre/reference.h"
 
 int command(int argc, char **argv);

@@ -16,7 +16,7 @@
 #include <valgrind/callgrind.h>
 
 #include "core/base/alloc.h"
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/wire/wire.h"
 #include "tests/lib/folder.h"
 

@@ -1,7 +1,7 @@
 /*
  * A real guest, driven over its sockets as a host would: commands, messages,
  * the order of answers, the older dialect, garbage.  Files are in
- * guest/files.c, the daemon and its deaths in guest/daemon.c.
+ * guest/files.c, the daemon and its deaths in guest/guest_daemon.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

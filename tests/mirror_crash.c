@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "core/mirror/mirror.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "tests/lib/folder.h"
 
 enum { TASKS = 60, FIRST_KILLS = 40 };

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "core/base/alloc.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "storage/search/search_inside.h"
 #include "tests/lib/counts.h"
 #include "tests/lib/world.h"

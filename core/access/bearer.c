@@ -6,8 +6,8 @@
 #include "core/access/token.h"
 #include "core/access/who.h"
 #include "core/base/clock.h"
-#include "core/event.h"
-#include "core/room.h"
+#include "core/event/event.h"
+#include "core/call/space.h"
 
 #define PREFIX "cadre_"
 
@@ -269,7 +269,7 @@ int token_list(struct call *call, const struct token_list_in *in,
 		};
 
 		if ((int64_t)out->n_tokens == in->limit ||
-		    !room_take(call, &record_token_line, &line)) {
+		    !space_take(call, &record_token_line, &line)) {
 			out->more = true;
 			break;
 		}

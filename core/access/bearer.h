@@ -7,7 +7,7 @@
 #ifndef CORE_ACCESS_BEARER_H
 #define CORE_ACCESS_BEARER_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "storage/store.h"
 
 #include "sql.gen.h"

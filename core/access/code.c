@@ -6,7 +6,7 @@
 
 #include "core/access/bearer.h"
 #include "core/access/token.h"
-#include "core/event.h"
+#include "core/event/event.h"
 
 enum { CODE_S = 120, BROWSER_S = 12 * 3600, ENDED_S = 30 * 86400 };
 

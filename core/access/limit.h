@@ -7,7 +7,7 @@
 #ifndef CORE_ACCESS_LIMIT_H
 #define CORE_ACCESS_LIMIT_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 /* Whether a caller of this kind has a bucket for operations with this rate. */
 static inline bool limit_binds(const struct config *config, const struct identity *who,

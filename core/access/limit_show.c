@@ -3,7 +3,7 @@
 #include "core/access/pair.h"
 #include "core/access/rate.h"
 #include "core/access/who.h"
-#include "core/room.h"
+#include "core/call/space.h"
 
 static int64_t left_of(const struct call *call, int64_t agent, enum rate rate,
 		       int64_t row)
@@ -35,7 +35,7 @@ static int add_left(struct call *call, const struct limit_list_in *in, int64_t a
 			.other = left_of(call, a.id, RATE_DEFAULT, a.plain),
 		};
 		if ((int64_t)out->n_left == in->limit ||
-		    !room_take(call, &record_calls_left, &line)) {
+		    !space_take(call, &record_calls_left, &line)) {
 			out->more = true;
 			break;
 		}
@@ -79,7 +79,7 @@ static int add_pairs(struct call *call, int64_t agent, const char *name,
 					 .sent = all[i].sent };
 
 		rc = pair_next(call, agent, all[i].recipient, &line.next_at);
-		if (rc < 0 || !room_take(call, &record_pair_use, &line))
+		if (rc < 0 || !space_take(call, &record_pair_use, &line))
 			break;
 		*(struct pair_use *)arena_push(&call->arena, &out->pairs, &out->n_pairs,
 					       sizeof(line)) = line;

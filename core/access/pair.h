@@ -10,7 +10,7 @@
 #ifndef CORE_ACCESS_PAIR_H
 #define CORE_ACCESS_PAIR_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 enum {
 	PAIR_MINUTE_MS = 60000, /* what was sent before limits nothing */

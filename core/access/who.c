@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/access/bearer.h"
-#include "core/access/door.h"
+#include "core/access/access_door.h"
 #include "core/access/token.h"
-#include "core/id.h"
+#include "core/call/id.h"
 #include "core/team/team.h"
 
 /* The hint where a team is called otherwise now. */

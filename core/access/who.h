@@ -5,7 +5,7 @@
 #ifndef CORE_ACCESS_WHO_H
 #define CORE_ACCESS_WHO_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "ops.gen.h"
 
 /* Fills call->caller from call->identity: rows, level, token.  0 or a fault. */

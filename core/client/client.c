@@ -9,7 +9,7 @@
 #include "core/access/limit.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/client/inside.h"
+#include "core/client/client_inside.h"
 #include "core/mirror/mirror.h"
 
 int client_open(struct client **out, const struct client_options *o, struct fault *f)

@@ -21,7 +21,7 @@
 
 #include <signal.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/home/home.h"
 
 struct client;

@@ -12,7 +12,7 @@
 #include "core/access/pair.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/client/inside.h"
+#include "core/client/client_inside.h"
 #include "core/mirror/mirror.h"
 #include "core/team/estop.h"
 #include "ops.gen.h"

@@ -17,7 +17,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/version.h"
-#include "core/client/inside.h"
+#include "core/client/client_inside.h"
 #include "core/wire/frame.h"
 
 struct client_conn {

@@ -25,7 +25,7 @@
 #include "core/machine/trash.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
-#include "storage/restore.h"
+#include "storage/store_restore.h"
 
 uint64_t home_random(void)
 {

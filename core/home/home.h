@@ -16,7 +16,7 @@
 
 #include <sys/types.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/machine/notes_disk.h"
 
 /* Why this process is who it is. */
@@ -46,7 +46,7 @@ struct home {
 	struct settings settings;
 	struct identity identity; /* from the environment, or home_recall() */
 	enum home_who who;
-	char place[4096]; /* the directory for which an identity is kept: whose.h */
+	char place[4096]; /* the directory for which an identity is kept: here.h */
 	bool sure; /* this session of a client is kept as who it is */
 	pid_t beside; /* of another session that is kept as the same agent; 0: none */
 	char texts[8192]; /* texts that identity and settings point to */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/home/home.h"
-#include "core/home/whose.h"
+#include "core/home/here.h"
 #include "core/home/paths.h"
 #include "core/home/settings.h"
 
@@ -43,16 +43,16 @@ static int take(struct home *h, const char *team, const char *agent, const char 
 int home_recall(struct home *h, struct fault *f)
 {
 	const char *team = h->identity.team;
-	struct whose_sessions s;
-	struct whose k;
+	struct here_sessions s;
+	struct here k;
 	int rc;
 
-	if (h->identity.agent || !keeps(h) || !whose_place(h->place))
+	if (h->identity.agent || !keeps(h) || !here_place(h->place))
 		return 0;
-	rc = whose_find(h->dir, h->place, &k, f);
+	rc = here_find(h->dir, h->place, &k, f);
 	if (rc <= 0)
 		return rc;
-	whose_sessions(h->dir, &k, &s);
+	here_sessions(h->dir, &k, &s);
 	if (s.differs)
 		k = s.who;
 	if (team && strcmp(team, k.team) != 0) {
@@ -77,7 +77,7 @@ int home_become(struct home *h, const char *team, const char *agent, const char 
 
 int home_can_keep(struct home *h, struct fault *f)
 {
-	if (keeps(h) && whose_place(h->place))
+	if (keeps(h) && here_place(h->place))
 		return 0;
 	fault_set(f, FAULT_UNAVAILABLE, "", "who this directory is cannot be kept: %s",
 		  h->dir[0] ? "the state is another user's, or this is a workspace"
@@ -87,7 +87,7 @@ int home_can_keep(struct home *h, struct fault *f)
 
 /* Fills in what is to be kept. */
 static int fill(struct home *h, const char *team, const char *agent, const char *token,
-		struct whose *k, struct fault *f)
+		struct here *k, struct fault *f)
 {
 	if (home_can_keep(h, f) < 0)
 		return f->code;
@@ -102,24 +102,23 @@ static int fill(struct home *h, const char *team, const char *agent, const char 
 int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
 		   bool over, struct fault *f)
 {
-	struct whose k;
+	struct here k;
 
-	if (fill(h, team, agent, token, &k, f) < 0 ||
-	    whose_write(h->dir, &k, over, f) < 0)
+	if (fill(h, team, agent, token, &k, f) < 0 || here_write(h->dir, &k, over, f) < 0)
 		return f->code;
 	if (over)
-		whose_session_forget(h->dir, k.place);
+		here_session_forget(h->dir, k.place);
 	return 0;
 }
 
 int home_keep_session(struct home *h, const char *team, const char *agent,
 		      const char *token, bool over, struct fault *f)
 {
-	struct whose k;
+	struct here k;
 
 	return fill(h, team, agent, token, &k, f) < 0
 		       ? f->code
-		       : whose_session_keep(h->dir, &k, over, f);
+		       : here_session_keep(h->dir, &k, over, f);
 }
 
 void home_begin_session(struct home *h)

@@ -8,7 +8,7 @@
 
 #include "core/home/paths.h"
 #include "core/home/tree.h"
-#include "core/home/whose.h"
+#include "core/home/here.h"
 #include "core/reservation/glob.h"
 
 /* The top of the worktree around a folder, of a submodule that of the repository that it is in. */
@@ -16,10 +16,10 @@ static void find_place(const char *here, char top[4096])
 {
 	char own[4096], around[4096], git[4096], above[4096];
 
-	whose_place_of(here, top);
+	here_place_of(here, top);
 	while (tree_git(top, git) && realpath(git, own) && paths_join(above, top, "") &&
 	       paths_up(above)) {
-		whose_place_of(above, around);
+		here_place_of(above, around);
 		if (!tree_has_module(around, own))
 			return;
 		memcpy(top, around, sizeof(around));
@@ -32,7 +32,7 @@ static void find_top(const struct home *h, const char *here, char top[4096])
 	size_t n;
 
 	find_place(here, top);
-	if (whose_is_top(top) || !h->found || !h->dir[0])
+	if (here_is_top(top) || !h->found || !h->dir[0])
 		return;
 	snprintf(folder, sizeof(folder), "%s", h->dir);
 	paths_up(folder);
@@ -87,7 +87,7 @@ static bool resolve(const char *path, char there[4096], char out[4096])
 static void top_of(const struct project *p, const char *there, char top[4096])
 {
 	find_place(there, top);
-	if (!whose_is_top(top) || !strcmp(top, p->top) || !tree_same(top, p->top))
+	if (!here_is_top(top) || !strcmp(top, p->top) || !tree_same(top, p->top))
 		memcpy(top, p->top, sizeof(p->top));
 }
 

@@ -12,7 +12,7 @@
 #ifndef CORE_HOST_BATCH_H
 #define CORE_HOST_BATCH_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 enum {
 	BATCH_CALLS = 256,

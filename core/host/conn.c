@@ -6,9 +6,9 @@
 
 #include "core/base/clock.h"
 #include "core/host/dialect.h"
-#include "core/host/gift.h"
-#include "core/host/guests/ask.h"
-#include "core/host/inside.h"
+#include "core/host/handout.h"
+#include "core/host/guests/hosted_ask.h"
+#include "core/host/host_inside.h"
 #include "core/host/listener.h"
 #include "core/host/metrics/metrics.h"
 #include "core/mirror/mirror.h"
@@ -256,7 +256,7 @@ void conn_cancel(struct conn *c, const char *id, bool gone)
 	while (job && !wire_id_is(job->id, id))
 		job = job->sibling;
 	if (!job) {
-		gift_lost(c, id, gone);
+		handout_lost(c, id, gone);
 		return;
 	}
 	job->unheard = true;
@@ -410,7 +410,7 @@ void conn_answer(struct job *job)
 	large = c->flow.out.len - before >= UNREAD_LARGE;
 	if (large || (told && read)) /* small answers of writes say nothing of reads */
 		c->unread.small = !large;
-	gift_answered(c, job, told);
+	handout_answered(c, job, told);
 	job_free(job);
 	/* A large answer is sent and counted at once: many of them in one turn of the loop
 	 * would be too much. */
@@ -514,7 +514,7 @@ void conn_close(struct conn *c)
 	if (c->next)
 		c->next->at = c->at;
 	forsake(c);
-	gifts_close(c);
+	handout_close(c);
 	if (!c->told) {
 		uv_close((uv_handle_t *)&c->pipe, on_closed);
 		return;

@@ -13,7 +13,7 @@
 
 #include <uv.h>
 
-#include "core/host/flow.h"
+#include "core/host/conn_flow.h"
 #include "core/host/job.h"
 #include "core/host/queue.h"
 #include "core/host/unread.h"
@@ -37,8 +37,8 @@ struct conn {
 	struct chain held; /* reads behind writes, or behind answers */
 	size_t n_reads; /* with the readers */
 	uint64_t writes_sent, writes_done;
-	struct gift *gifts; /* answered, not known to have arrived: gift.h */
-	size_t n_gifts;
+	struct handout *handouts; /* answered, not known to have arrived: handout.h */
+	size_t n_handouts;
 
 	struct identity identity;
 	char *texts; /* behind identity's pointers */

@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/metrics/metrics.h"
 #include "core/wire/wire.h"
 

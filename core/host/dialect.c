@@ -7,11 +7,11 @@
 
 #include "core/base/alloc.h"
 #include "core/base/version.h"
-#include "core/host/gift.h"
-#include "core/host/guests/door.h"
+#include "core/host/handout.h"
+#include "core/host/guests/hosted_door.h"
 #include "core/host/guests/fit.h"
-#include "core/host/inside.h"
-#include "core/room.h"
+#include "core/host/host_inside.h"
+#include "core/call/space.h"
 #include "ops.gen.h"
 
 const char *speech_text(const json_t *json, const char *key)
@@ -161,7 +161,7 @@ static struct form form_of(json_t *json)
  * program in there says about itself, it speaks as the agent of that VM.  On the socket of
  * the host, which only this user can open, a client says in its Hello who it is, and proves
  * it with a token unless it is the operator.  Whether the agent exists, and whether its
- * token is good, is in the state; so that is judged inside the transaction, by core/call.c.
+ * token is good, is in the state; so that is judged inside the transaction, by core/call/call.c.
  *
  * The other functions of this file speak the older dialect of the wire, with one message
  * for each thing, and translate it into the same operations.
@@ -225,7 +225,7 @@ static enum heard hear_arrived(struct conn *c, struct job *job, struct fault *f)
 
 	(void)f;
 	if (id)
-		gift_arrived(c, id);
+		handout_arrived(c, id);
 	return HEARD_ANSWERED;
 }
 

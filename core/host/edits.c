@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "ops.gen.h"
 
 static void add(struct mirror_edit **list, struct mirror_edit *edit)

@@ -3,13 +3,13 @@
  *
  * One loop thread does all input and output and never touches the database;
  * the writer's thread (writer.h) runs what changes it, a few readers (readers.h)
- * what does not.  What follows a change reads the event log (follow.h).  At
+ * what does not.  What follows a change reads the event log (host_follow.h).  At
  * most one host runs per state file: it holds the lock file, in which its pid
  * and start time stand.  `kill -9` is a normal way to end it.
  *
- * The files, in the order to read them: host.c (start and end), inside.h (its
+ * The files, in the order to read them: host.c (start and end), host_inside.h (its
  * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
- * waiters.c, follow.c, reaper.c, scribe.c, notifier.c; then guests/ (hosted_guest.c and guest_conn.c: connections to
+ * waiters.c, host_follow.c, reaper.c, scribe.c, notifier.c; then guests/ (hosted_guest.c and guest_conn.c: connections to
  * guests; uplink.c, push.c, daemon.c, ask.c) and workspaces/ (reconcile.c, hosted_workspace.c,
  * network.c: what is made true on the machine).
  */

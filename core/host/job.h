@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/wire/wire.h"
 
 struct host;

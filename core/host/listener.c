@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 
 enum { BACKLOG = 512, LOOK_MS = 2000 };
 

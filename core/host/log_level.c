@@ -1,6 +1,6 @@
 #include "core/host/log_level.h"
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 
 void log_level_tick(struct host *host)
 {

@@ -15,7 +15,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/near.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "core/host/notifier_run.h"
 #include "storage/durable.h"
 

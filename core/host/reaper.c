@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/log_level.h"
 #include "core/host/writer.h"
 #include "ops.gen.h"

@@ -1,7 +1,7 @@
 /*
  * The vault, and teams below a team, as a guest's agent says them.
  */
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/speech.h"
 #include "ops.gen.h"
 

@@ -1,6 +1,6 @@
 #include "core/host/spending.h"
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/rates.h"
 
 static void keep(struct host *host)

@@ -1,6 +1,6 @@
 #include "core/host/unread.h"
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 
 static void close_one(struct conn *c, const char *why)
 {

@@ -1,7 +1,7 @@
 #include "core/host/waiters.h"
 
 #include "core/base/clock.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 
 static size_t bucket_of(enum wake wake, int64_t key)
 {

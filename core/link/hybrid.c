@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/link/inside.h"
+#include "core/link/link_inside.h"
 
 /* Splits PATH into its folder and its name. */
 static const char *split(const struct link_address *a, char folder[512])

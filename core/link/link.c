@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/steps.h"
-#include "core/link/inside.h"
+#include "core/link/link_inside.h"
 
 enum {
 	PATIENCE_MS = 10000,

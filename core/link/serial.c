@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/link/inside.h"
+#include "core/link/link_inside.h"
 #include "core/wire/mark.h"
 
 enum {

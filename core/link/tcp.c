@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/link/inside.h"
+#include "core/link/link_inside.h"
 
 static void set(int fd, int level, int option, int value)
 {

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/link/inside.h"
+#include "core/link/link_inside.h"
 
 /* A folder with a long name is reached through its descriptor. */
 int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/link/inside.h"
+#include "core/link/link_inside.h"
 
 static struct sockaddr_vm address(const struct link_address *a, unsigned port)
 {

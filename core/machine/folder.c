@@ -6,7 +6,7 @@
 
 #include "core/machine/backend.h"
 #include "core/machine/guest_state.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 
 static int folder_make(void *self, const struct workspace_spec *spec, struct fault *f)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/machine/child.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "storage/durable.h"
 
 enum { HELD_TRIES = 100, HELD_MS = 100 };

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/git_refs.h"
 #include "storage/durable.h"
 

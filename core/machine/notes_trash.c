@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/notes_inside.h"
 
 bool notes_is_trashed(const char *path)

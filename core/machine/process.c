@@ -19,7 +19,7 @@
 #include "core/base/clock.h"
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/golden.h"
 #include "core/machine/guest_state.h"
 #include "core/machine/pid.h"

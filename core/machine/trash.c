@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/private.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"

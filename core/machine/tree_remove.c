@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "storage/durable.h"
 
 /* A directory that the walk has gone through on its way down. */

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "core/assignment.h"
+#include "core/assignment/assignment.h"
 #include "core/base/hash.h"
-#include "core/id.h"
-#include "core/room.h"
+#include "core/call/id.h"
+#include "core/call/space.h"
 #include "core/team/estop.h"
 #include "core/turn/chain.h"
 
@@ -146,23 +146,23 @@ enum { SIZE_FIELD = 48 };
 
 bool envelope_take(struct call *call, struct envelope *e)
 {
-	size_t size = room_size(call, &record_envelope, e), all = room_all(call);
+	size_t size = space_size(call, &record_envelope, e), all = space_all(call);
 
 	if (e->metadata && size >= all) {
 		e->has_metadata_size = true;
 		e->metadata_size = (int64_t)strlen(e->metadata);
 		e->metadata = NULL;
-		size = room_size(call, &record_envelope, e);
+		size = space_size(call, &record_envelope, e);
 	}
-	if (size >= all && room_is_whole(call)) {
+	if (size >= all && space_is_whole(call)) {
 		size_t rest = size - text_json_size(e->content) + SIZE_FIELD;
 
-		e->content = room_cut(call, e->content, all > rest ? all - rest : 0,
-				      &e->content_size);
+		e->content = space_cut(call, e->content, all > rest ? all - rest : 0,
+				       &e->content_size);
 		e->has_content_size = true;
-		size = room_size(call, &record_envelope, e);
+		size = space_size(call, &record_envelope, e);
 	}
-	return room_take_bytes(call, size);
+	return space_take_bytes(call, size);
 }
 
 static void envelope_of(struct call *call, const struct inbox_row *r, const char *to,
@@ -232,9 +232,10 @@ static bool take_shown(struct handing *h, struct envelope *e)
 	if (size > h->shows->bytes) {
 		if (h->n)
 			return false;
-		e->content = room_cut(h->call, e->content,
-				      h->shows->bytes > head ? h->shows->bytes - head : 0,
-				      &e->content_size);
+		e->content =
+			space_cut(h->call, e->content,
+				  h->shows->bytes > head ? h->shows->bytes - head : 0,
+				  &e->content_size);
 		e->has_content_size = true;
 		size = h->shows->bytes;
 	}

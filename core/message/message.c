@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/access/pair.h"
-#include "core/assignment.h"
-#include "core/id.h"
+#include "core/assignment/assignment.h"
+#include "core/call/id.h"
 #include "core/message/inbox.h"
 #include "core/team/budget.h"
 #include "core/turn/chain.h"

@@ -5,7 +5,7 @@
 #define CORE_MESSAGE_MESSAGE_H
 
 #include "core/access/who.h"
-#include "core/event.h"
+#include "core/event/event.h"
 
 /* A message about to be stored; texts are borrowed. */
 struct draft {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/access/pair.h"
-#include "core/agent.h"
+#include "core/agent/agent.h"
 #include "core/message/message.h"
 #include "core/turn/chain.h"
 

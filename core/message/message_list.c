@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "core/id.h"
+#include "core/call/id.h"
 #include "core/message/inbox.h"
-#include "core/room.h"
+#include "core/call/space.h"
 
 /* The agent whose messages the caller may see; 0: all messages, for the lead and the
  * operator. */
@@ -142,9 +142,9 @@ int message_part(struct call *call, const struct message_part_in *in,
 		 struct message_part_out *out)
 {
 	struct envelope_row e;
-	struct room_range r = { .offset = in->offset,
-				.length = in->has_length ? in->length
-							 : (int64_t)room_all(call) };
+	struct space_range r = { .offset = in->offset,
+				 .length = in->has_length ? in->length
+							  : (int64_t)space_all(call) };
 	struct message_head_row m;
 	int rc;
 
@@ -159,7 +159,7 @@ int message_part(struct call *call, const struct message_part_in *in,
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_NOT_FOUND, "/message_id",
 				 "there is no message %s", in->message_id);
-	room_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);
+	space_range(call, in->part == MESSAGE_PART_CONTENT ? e.content : e.metadata, &r);
 	out->text = r.text;
 	out->size = r.size;
 	out->next = r.next;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/id.h"
+#include "core/call/id.h"
 #include "core/message/message.h"
 
 /* How many beginnings of ids a call may name, how long each is at least, and how many

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "core/event.h"
-#include "core/id.h"
+#include "core/event/event.h"
+#include "core/call/id.h"
 
 /* The payload with its environment, which is shown to the guest alone. */
 static const char *payload(struct call *call, const struct delivery_pushes_row *r)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/id.h"
+#include "core/call/id.h"
 #include "core/message/message.h"
-#include "core/room.h"
+#include "core/call/space.h"
 
 enum { BEGINNING = 400 }; /* bytes that a list shows of a message */
 
@@ -119,7 +119,7 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 							 .limit = in->limit + 1 },
 				&out->deliveries, &out->n_deliveries);
 	for (size_t i = 0; i < out->n_deliveries; i++)
-		if (!room_take(call, &record_delivery, &out->deliveries[i])) {
+		if (!space_take(call, &record_delivery, &out->deliveries[i])) {
 			out->more = true;
 			out->n_deliveries = i;
 		}
@@ -154,10 +154,10 @@ int message_overdue(struct call *call, const struct message_overdue_in *in,
 			.due_at = r.ack_due_at,
 		};
 
-		o.content = room_cut(call, r.content, BEGINNING, &o.content_size);
+		o.content = space_cut(call, r.content, BEGINNING, &o.content_size);
 		o.has_content_size = o.content_size > 0;
 		if ((int64_t)out->n_overdue == in->limit ||
-		    !room_take(call, &record_overdue, &o)) {
+		    !space_take(call, &record_overdue, &o)) {
 			out->more = true;
 			break;
 		}

@@ -1,8 +1,8 @@
 /*
  * message_redact - takes the text of a message away for good.
  */
-#include "core/assignment.h"
-#include "core/id.h"
+#include "core/assignment/assignment.h"
+#include "core/call/id.h"
 #include "core/message/message.h"
 
 /* A command that may still run is needed by its daemon, and by whoever looks what runs. */

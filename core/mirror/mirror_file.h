@@ -17,7 +17,7 @@
 #define CORE_MIRROR_MIRROR_FILE_H
 
 #include "core/mirror/mirror_losses.h"
-#include "core/vault/page.h"
+#include "core/vault/vault_page.h"
 
 enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048, FILES_EXPECTED = 64 };
 enum { FILES_TEXT = 16 << 20 }; /* a text that may be a card, at most */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/agent.h"
+#include "core/agent/agent.h"
 #include "core/base/alloc.h"
 
 #include "ops.gen.h"

@@ -10,7 +10,7 @@
 #ifndef CORE_MIRROR_MIRROR_RENDER_H
 #define CORE_MIRROR_MIRROR_RENDER_H
 
-#include "core/vault/page.h"
+#include "core/vault/vault_page.h"
 #include "core/mirror/mirror_rows.h"
 
 /* Renders a task into `p`, which is empty ({ 0 }) or was rendered before: it is emptied

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/access/door.h"
+#include "core/access/access_door.h"
 #include "core/base/alloc.h"
-#include "core/id.h"
+#include "core/call/id.h"
 
 /* --- lists of ids ----------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #ifndef CORE_MIRROR_MIRROR_ROWS_H
 #define CORE_MIRROR_MIRROR_ROWS_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 enum { INDEX_ROWS = 1000 }; /* of each status in INDEX.md */
 enum { N_TASK_STATES = 7 };

@@ -7,7 +7,7 @@
 
 #include "core/access/who.h"
 #include "core/reservation/glob.h"
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/team/estop.h"
 
 enum {
@@ -426,7 +426,7 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 			return too_much(call, "/path");
 		}
 		if ((int64_t)out->n_reservations >= in->limit ||
-		    !room_take(call, &record_reservation, &line)) {
+		    !space_take(call, &record_reservation, &line)) {
 			out->more = true;
 			break;
 		}

@@ -8,7 +8,7 @@
 #ifndef CORE_RESERVATION_RESERVATION_H
 #define CORE_RESERVATION_RESERVATION_H
 
-#include "core/event.h"
+#include "core/event/event.h"
 #include "ops.gen.h"
 
 /* Writes down which reservations are over, at most `most`: `*n` of them.  0 or negative. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/assignment.h"
+#include "core/assignment/assignment.h"
 
 /* --- finding ----------------------------------------------------------------------- */
 

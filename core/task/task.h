@@ -8,7 +8,7 @@
 #define CORE_TASK_TASK_H
 
 #include "core/access/who.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "core/team/team.h"
 
 /* The task `id` of the call's team, as a row with its lapsed lease written down:

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/assignment.h"
-#include "core/id.h"
+#include "core/assignment/assignment.h"
+#include "core/call/id.h"
 #include "core/task/task.h"
 
 /* --- making ------------------------------------------------------------------------------ */

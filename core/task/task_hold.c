@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/assignment.h"
+#include "core/assignment/assignment.h"
 #include "core/task/task.h"
 #include "core/turn/chain.h"
 

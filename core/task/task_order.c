@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/task/task.h"
 
 struct node {
@@ -149,7 +149,7 @@ static int list_order(struct call *call, struct graph *g, int64_t after,
 		}
 		if ((rc = task_tell_line(call, &t->row, &line)) < 0)
 			return rc;
-		if (room_take(call, &record_task_line, &line))
+		if (space_take(call, &record_task_line, &line))
 			out->tasks[out->n_tasks++] = line;
 		else
 			out->more = true;

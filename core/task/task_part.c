@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/task/task.h"
 
 struct page {
@@ -30,7 +30,7 @@ static void page_text(struct page *p, const char *text)
 	out->size++;
 	if (!is_here(p))
 		return;
-	if (!room_take_text(p->call, text))
+	if (!space_take_text(p->call, text))
 		out->more = true;
 	else
 		*(const char **)arena_push(&p->call->arena, &out->entries,
@@ -77,7 +77,7 @@ static int page_criteria(struct page *p)
 		out->size++;
 		if (!is_here(p))
 			continue;
-		if (!room_take(p->call, &record_criterion, &c))
+		if (!space_take(p->call, &record_criterion, &c))
 			out->more = true;
 		else
 			*(struct criterion *)arena_push(&p->call->arena,
@@ -116,10 +116,10 @@ static int page_deps(struct page *p)
 
 static void range(struct page *p, const char *whole)
 {
-	struct room_range r = { .offset = p->offset,
-				.length = (int64_t)room_all(p->call) };
+	struct space_range r = { .offset = p->offset,
+				 .length = (int64_t)space_all(p->call) };
 
-	room_range(p->call, whole, &r);
+	space_range(p->call, whole, &r);
 	p->out->text = r.text;
 	p->out->size = r.size;
 	p->next = r.next;

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/task/task.h"
 #include "core/team/estop.h"
 
@@ -16,7 +16,7 @@ enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 static bool fits(struct call *call, struct task *out, const struct record *r,
 		 const void *item)
 {
-	if (room_take(call, r, item))
+	if (space_take(call, r, item))
 		return true;
 	out->has_more = out->more = true;
 	return false;
@@ -24,7 +24,7 @@ static bool fits(struct call *call, struct task *out, const struct record *r,
 
 static bool text_fits(struct call *call, struct task *out, const char *text)
 {
-	if (room_take_text(call, text))
+	if (space_take_text(call, text))
 		return true;
 	out->has_more = out->more = true;
 	return false;
@@ -86,12 +86,12 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 
 bool note_take(struct call *call, struct note *note)
 {
-	size_t most = room_all(call) / 2;
+	size_t most = space_all(call) / 2;
 
 	/* A text that would take half of an answer comes in parts. */
-	note->text = room_cut(call, note->text, most, &note->text_size);
+	note->text = space_cut(call, note->text, most, &note->text_size);
 	note->has_text_size = note->text_size > 0;
-	return room_take(call, &record_note, note);
+	return space_take(call, &record_note, note);
 }
 
 /* Lists the newest of `all` notes, as many as fit, in the order in which they were written. */
@@ -162,21 +162,21 @@ enum { SIZE_FIELD = 32 };
 static void cut_texts(struct call *call, struct task *out, bool has_lists)
 {
 	struct task rest = *out;
-	size_t room = room_all(call), taken;
+	size_t room = space_all(call), taken;
 
 	if (!call->form.most)
 		return;
 	rest.description = rest.result = NULL;
-	taken = room_size(call, &record_task, &rest);
+	taken = space_size(call, &record_task, &rest);
 	room = room > taken + 2 * SIZE_FIELD ? room - taken - 2 * SIZE_FIELD : 0;
 	if (has_lists)
 		room = room * 3 / 4;
-	out->description = room_cut(call, out->description,
-				    out->result ? room * 2 / 3 : room,
-				    &out->description_size);
+	out->description = space_cut(call, out->description,
+				     out->result ? room * 2 / 3 : room,
+				     &out->description_size);
 	taken = out->description ? text_json_size(out->description) : 0;
-	out->result = room_cut(call, out->result, room > taken ? room - taken : 0,
-			       &out->result_size);
+	out->result = space_cut(call, out->result, room > taken ? room - taken : 0,
+				&out->result_size);
 	out->has_description_size = out->description_size > 0;
 	out->has_result_size = out->result_size > 0;
 }
@@ -215,8 +215,8 @@ int task_tell(struct call *call, int64_t id, struct task *out)
 		.result = t.result,
 	};
 	cut_texts(call, out, t.parts != 0);
-	if (t.parts && !room_take(call, &record_task, out))
-		call->room = 0;
+	if (t.parts && !space_take(call, &record_task, out))
+		call->space = 0;
 	return tell_parts(call, &t, out);
 }
 
@@ -281,7 +281,7 @@ static int tell_page(struct call *call, struct query *q, struct task_page *p)
 		if ((rc = task_tell_line(call, &r, &line)) < 0)
 			break;
 		if ((int64_t)p->n == p->limit ||
-		    !room_take(call, &record_task_line, &line)) {
+		    !space_take(call, &record_task_line, &line)) {
 			p->more = true;
 			break;
 		}
@@ -436,7 +436,7 @@ int task_history(struct call *call, const struct task_history_in *in,
 				       event_actor_name(r.actor, r.name), r.detail };
 
 		if ((int64_t)out->n_history == in->limit ||
-		    !room_take(call, &record_happening, &h)) {
+		    !space_take(call, &record_happening, &h)) {
 			out->more = true;
 			break;
 		}

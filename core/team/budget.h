@@ -9,7 +9,7 @@
 #ifndef CORE_TEAM_BUDGET_H
 #define CORE_TEAM_BUDGET_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "ops.gen.h"
 
 enum { BUDGET_KINDS = BUDGET_KIND_MESSAGES + 1 };

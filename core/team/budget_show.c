@@ -1,6 +1,6 @@
 /* budget_show - lists what teams may spend, and have spent. */
 #include "core/access/who.h"
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/team/budget.h"
 #include "core/team/team.h"
 
@@ -13,7 +13,7 @@ static int add(struct call *call, const struct budget_line *line,
 		list->skip--;
 		return 0;
 	}
-	if (!room_take(call, &record_budget_line, line)) {
+	if (!space_take(call, &record_budget_line, line)) {
 		list->full = true;
 		return 0;
 	}

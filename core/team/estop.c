@@ -1,7 +1,7 @@
 #include "core/team/estop.h"
 
 #include "core/access/who.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "core/team/team.h"
 
 int estop_check(struct call *call, const char *where)

@@ -8,7 +8,7 @@
 #ifndef CORE_TEAM_ESTOP_H
 #define CORE_TEAM_ESTOP_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 /* Milliseconds by which the ends of leases are out of reach: they are then in some 3,000
  * years. */

@@ -3,15 +3,15 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/agent.h"
-#include "core/assignment.h"
+#include "core/agent/agent.h"
+#include "core/assignment/assignment.h"
 #include "core/message/inbox.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
 #include "core/team/team.h"
 #include "core/turn/turn.h"
-#include "core/workspace.h"
+#include "core/workspace/workspace.h"
 
 /* --- taking in ---------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #ifndef CORE_TEAM_MEMBER_H
 #define CORE_TEAM_MEMBER_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 /* A role needs a workspace if it asks for one, or if its backend is not `process`. */
 bool member_has_place(const struct call *call, const struct role *r);

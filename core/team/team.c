@@ -1,10 +1,10 @@
 #include "core/team/team.h"
 
 #include "core/access/who.h"
-#include "core/agent.h"
-#include "core/id.h"
-#include "core/needs.h"
-#include "core/room.h"
+#include "core/agent/agent.h"
+#include "core/call/id.h"
+#include "core/overview/needs.h"
+#include "core/call/space.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 
@@ -56,7 +56,7 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 		if (r.workspace)
 			m.workspace = id_public(call, ID_WORKSPACE, r.workspace,
 						r.workspace_at);
-		if ((*more = !room_take(call, &record_member, &m)))
+		if ((*more = !space_take(call, &record_member, &m)))
 			break;
 		*(struct member *)arena_push(&call->arena, out, n, sizeof(m)) = m;
 	}
@@ -97,7 +97,7 @@ static int tell_below(struct call *call, const struct team_row *t,
 					 .members = r->members,
 					 .open_tasks = r->open_tasks,
 					 .vms = vms_of(&n, r->max_vms) };
-		if (!room_take(call, &record_team_below, &b))
+		if (!space_take(call, &record_team_below, &b))
 			return 0;
 		*(struct team_below *)arena_push(&call->arena, &out->below, &out->n_below,
 						 sizeof(b)) = b;

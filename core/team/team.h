@@ -4,7 +4,7 @@
 #ifndef CORE_TEAM_TEAM_H
 #define CORE_TEAM_TEAM_H
 
-#include "core/event.h"
+#include "core/event/event.h"
 
 /* Computes the team's state, and emits team.state when it differs from the last one that
  * was announced.  Every change that may have moved it calls this at its end. 0 or

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/agent.h"
-#include "core/id.h"
+#include "core/agent/agent.h"
+#include "core/call/id.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
 #include "core/team/member.h"
-#include "core/team/plan.h"
+#include "core/team/team_plan.h"
 #include "core/team/team.h"
 
 static int64_t places(const struct call *call, const struct team_create_in *in)

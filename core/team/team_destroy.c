@@ -3,7 +3,7 @@
 #include "core/message/message.h"
 #include "core/team/budget.h"
 #include "core/team/team.h"
-#include "core/workspace_loss.h"
+#include "core/workspace/workspace_removal.h"
 
 static int end_tasks(struct call *call, int64_t team)
 {
@@ -91,9 +91,9 @@ static int plan(struct call *call, bool purge)
 	int rc;
 
 	if (purge)
-		loss_add_notes(call, call->caller.team_name);
-	rc = loss_add_hands(call, call->caller.team);
-	return rc < 0 ? rc : loss_add_team(call, call->caller.team);
+		removal_add_notes(call, call->caller.team_name);
+	rc = removal_add_hands(call, call->caller.team);
+	return rc < 0 ? rc : removal_add_team(call, call->caller.team);
 }
 
 /* The team that is to end.  The operator may end any, an agent a team below its own.  A lead may also
@@ -135,6 +135,6 @@ int team_destroy(struct call *call, const struct team_destroy_in *in,
 		return rc;
 	out->name = t.name;
 	out->state = TEAM_STATE_DESTROYED;
-	out->note = loss_tell(call);
+	out->note = removal_tell(call);
 	return 0;
 }

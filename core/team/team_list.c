@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/team/team.h"
 
 /* --- walking ------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ static int add_team(struct call *call, struct listing *l, const struct team_line
 				   .open_tasks = r->open_tasks,
 				   .created_at = r->created_at,
 				   .path = l->in->tree ? path : NULL };
-	if ((out->more = !room_take(call, &record_team_line, &line)))
+	if ((out->more = !space_take(call, &record_team_line, &line)))
 		return 0;
 	l->guests += r->guests;
 	*(struct team_line *)arena_push(&call->arena, &out->teams, &out->n_teams,

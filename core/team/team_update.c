@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/agent.h"
+#include "core/agent/agent.h"
 #include "core/team/budget.h"
 #include "core/team/team.h"
 

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 #define TRANSFER_FORMAT "cadre-export"
 enum {

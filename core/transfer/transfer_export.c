@@ -10,7 +10,7 @@
 #include "core/transfer/transfer.h"
 #include "core/vault/vault.h"
 #include "core/wire/base64.h"
-#include "storage/transfer.h"
+#include "storage/store_transfer.h"
 
 struct export
 {

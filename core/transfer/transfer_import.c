@@ -5,10 +5,10 @@
 
 #include "core/access/pair.h"
 #include "core/access/token.h"
-#include "core/agent.h"
-#include "core/assignment.h"
+#include "core/agent/agent.h"
+#include "core/assignment/assignment.h"
 #include "core/base/alloc.h"
-#include "core/event.h"
+#include "core/event/event.h"
 #include "core/team/team.h"
 #include "core/transfer/transfer_inside.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/op/op.h"
 #include "core/transfer/transfer.h"
-#include "storage/transfer.h"
+#include "storage/store_transfer.h"
 
 /* --- transfer_line.c: a line, believed in nothing ------------------------------------ */
 

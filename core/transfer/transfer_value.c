@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/event.h"
+#include "core/event/event.h"
 #include "core/team/estop.h"
 #include "core/transfer/transfer_inside.h"
 

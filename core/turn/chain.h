@@ -12,7 +12,7 @@
 #ifndef CORE_TURN_CHAIN_H
 #define CORE_TURN_CHAIN_H
 
-#include "core/agent.h"
+#include "core/agent/agent.h"
 #include "core/message/message.h"
 
 enum { CHAIN_NOTICE = 1 }; /* of a notice of cadre's own, which is no person's word */

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/agent.h"
+#include "core/agent/agent.h"
 #include "core/team/member.h"
 #include "core/team/team.h"
 #include "core/turn/runner_client.h"
 #include "core/turn/turn.h"
-#include "core/workspace.h"
+#include "core/workspace/workspace.h"
 
 /* A runner is a command on a machine of the operator's: whoever may make members with
  * workspaces may give one. */

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/agent.h"
+#include "core/agent/agent.h"
 #include "core/message/inbox.h"
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/team/budget.h"
 #include "core/team/team.h"
 #include "core/turn/chain.h"
@@ -114,7 +114,7 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 	int rc;
 
 	enter(call, u->team);
-	call->room = PROMPT_ROOM;
+	call->space = PROMPT_ROOM;
 	if ((rc = sql_row(call, agent_by_id, &a, .id = u->agent)) < 0 ||
 	    (rc = inbox_hand(call, &a, request, call->now + held + LEASE_MORE_MS, &mail,
 			     &n)) < 0)

@@ -16,7 +16,7 @@
 #ifndef CORE_TURN_TURN_H
 #define CORE_TURN_TURN_H
 
-#include "core/event.h"
+#include "core/event/event.h"
 #include "ops.gen.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include "core/access/who.h"
 #include "core/message/inbox.h"
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/turn/turn.h"
 
 enum { TEXT_MOST = 4096 }; /* bytes of JSON of an entry's text */
@@ -38,11 +38,11 @@ static bool add(struct page *p, struct history_entry *e, const char *text)
 
 	if ((int64_t)p->n >= p->in->limit)
 		return !(p->full = true);
-	e->text = room_cut(p->call, text, TEXT_MOST, &size);
+	e->text = space_cut(p->call, text, TEXT_MOST, &size);
 	if (size > e->text_size)
 		e->text_size = size;
 	e->has_text_size = e->text_size != 0;
-	if (!room_take(p->call, &record_history_entry, e))
+	if (!space_take(p->call, &record_history_entry, e))
 		return !(p->full = true);
 	*(struct history_entry *)arena_push(&p->call->arena, &p->entries, &p->n,
 					    sizeof(*e)) = *e;

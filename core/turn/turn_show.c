@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/turn/turn.h"
 
 static void line_of(struct turn_line *l, const struct turn_line_row *r)
@@ -48,7 +48,7 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 
 		line_of(&l, &r);
 		if ((int64_t)out->n_turns >= in->limit ||
-		    !room_take(call, &record_turn_line, &l)) {
+		    !space_take(call, &record_turn_line, &l)) {
 			out->more = true;
 			break;
 		}
@@ -91,8 +91,8 @@ static int find_turn(struct call *call, const struct turn_read_in *in, struct tu
 static int tell_output(struct call *call, const struct turn_read_in *in,
 		       const struct turn_row *u, struct turn_read_out *out)
 {
-	int64_t most = in->has_length ? in->length : (int64_t)room_all(call), base = -1;
-	struct room_range range;
+	int64_t most = in->has_length ? in->length : (int64_t)space_all(call), base = -1;
+	struct space_range range;
 	struct turn_output_from_row r;
 	struct text t = { 0 };
 	struct query q;
@@ -108,8 +108,8 @@ static int tell_output(struct call *call, const struct turn_read_in *in,
 	}
 	query_end(&q);
 	base = base < 0 ? in->offset : base;
-	range = (struct room_range){ .offset = in->offset - base, .length = most };
-	room_range(call, t.data ? t.data : "", &range);
+	range = (struct space_range){ .offset = in->offset - base, .length = most };
+	space_range(call, t.data ? t.data : "", &range);
 	out->text = range.text;
 	out->size = u->kept;
 	out->next = base + range.next;

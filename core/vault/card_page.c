@@ -2,7 +2,7 @@
 #include <jansson.h>
 
 #include "core/base/alloc.h"
-#include "core/vault/page.h"
+#include "core/vault/vault_page.h"
 
 #include "ops.gen.h"
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/event.h"
-#include "core/room.h"
+#include "core/event/event.h"
+#include "core/call/space.h"
 #include "core/vault/vault_front.h"
 #include "core/vault/vault_text.h"
 
@@ -327,7 +327,7 @@ static void take_part(struct call *call, const struct text *part,
 	const struct vault_read_in *in = call->in;
 	struct vault_read_out *out = call->out;
 	const char *data = part->data ? part->data : "";
-	size_t room = call->form.most ? room_all(call) : READ_ROOM;
+	size_t room = call->form.most ? space_all(call) : READ_ROOM;
 	size_t n = vault_note_fit(data, part->len, room);
 
 	out->path = call->vault->path;

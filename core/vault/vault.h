@@ -24,7 +24,7 @@
 #ifndef CORE_VAULT_VAULT_H
 #define CORE_VAULT_VAULT_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/vault/notes.h"
 
 /* An operation's work on files, between the two runs of its handler. */

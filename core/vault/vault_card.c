@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/access/who.h"
-#include "core/agent.h"
-#include "core/vault/page.h"
+#include "core/agent/agent.h"
+#include "core/vault/vault_page.h"
 #include "core/vault/vault_inside.h"
 
 /* A fault in the text, at its place there. */

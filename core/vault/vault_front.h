@@ -5,7 +5,7 @@
 #ifndef CORE_VAULT_VAULT_FRONT_H
 #define CORE_VAULT_VAULT_FRONT_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/vault/notes.h"
 
 /* Gets the frontmatter of a note's text as a new reference to an object, empty where

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/vault/vault.h"
 #include "ops.gen.h"
 
@@ -83,7 +83,7 @@ static int run_list(struct call *call, struct vault_work *w)
 		qsort(g.entries, g.n, sizeof(*g.entries), by_path);
 	out->entries = g.entries;
 	while (out->n_entries < g.n && out->n_entries < (size_t)in->limit &&
-	       room_take(call, &record_vault_entry, &g.entries[out->n_entries]))
+	       space_take(call, &record_vault_entry, &g.entries[out->n_entries]))
 		out->n_entries++;
 	out->more = out->n_entries < g.n;
 	return 0;

@@ -1,7 +1,7 @@
 /* vault_meta - frontmatter and tags of notes. */
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/vault/vault_front.h"
 #include "core/vault/vault_inside.h"
 #include "ops.gen.h"
@@ -19,7 +19,7 @@ static int check_kind(struct call *call, const char *path)
 /* Refuses a frontmatter that the answer has no room for: its note has it as a text. */
 static int check_room(struct call *call, const char *front)
 {
-	if (!call->form.most || strlen(front) <= room_all(call))
+	if (!call->form.most || strlen(front) <= space_all(call))
 		return 0;
 	fault_set(&call->fault, FAULT_INVALID, "/path",
 		  "the frontmatter takes %zu bytes, and the answer %zu", strlen(front),

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/vault/page.h"
+#include "core/vault/vault_page.h"
 #include "core/vault/vault_inside.h"
 
 enum { PART_MOST = 200 }; /* bytes of a name; a file system takes 255 */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/vault/vault_inside.h"
 #include "core/vault/vault_trash.h"
 
@@ -261,7 +261,7 @@ static int run_removed(struct call *call, struct vault_work *w)
 	at = at < g.n ? at : g.n;
 	out->notes = g.notes + at;
 	while (at + out->n_notes < g.n &&
-	       room_take(call, &record_vault_removed_note, &out->notes[out->n_notes]))
+	       space_take(call, &record_vault_removed_note, &out->notes[out->n_notes]))
 		out->n_notes++;
 	out->next = (int64_t)(at + out->n_notes);
 	out->more = at + out->n_notes < g.n;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/vault/vault_inside.h"
 #include "core/vault/vault_trash.h"
 
@@ -278,7 +278,7 @@ int vault_run(struct call *call)
 	else if (rc >= 0)
 		rc = look(call, &w);
 	if (rc >= 0 && !(call->op->flags & OP_WRITE))
-		rc = room_check(call);
+		rc = space_check(call);
 	call->vault = NULL;
 	return rc < 0 ? rc : 0;
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/vault/vault_index.h"
 #include "core/vault/vault_inside.h"
 #include "core/vault/vault_regex.h"
@@ -103,10 +103,10 @@ static void take_line(struct scan *s, size_t i, size_t at)
 	m.line = show(s, i, at);
 	show_around(s, i, &m);
 	if (!s->out->n_results &&
-	    room_size(s->call, &record_vault_match, &m) >= room_all(s->call))
+	    space_size(s->call, &record_vault_match, &m) >= space_all(s->call))
 		m.n_context_before = m.n_context_after = 0;
 	if (s->out->n_results == (size_t)s->in->max_results ||
-	    !room_take(s->call, &record_vault_match, &m))
+	    !space_take(s->call, &record_vault_match, &m))
 		s->out->more = true;
 	else
 		*(struct vault_match *)arena_push(&s->call->arena, &s->out->results,
@@ -343,7 +343,7 @@ static void page_tag(struct call *call, const struct vault_tagged *tag, int64_t 
 
 	if (!tag->notes || (*passed)++ < in->offset || out->more)
 		return;
-	if (room_take(call, &record_vault_tagged, tag))
+	if (space_take(call, &record_vault_tagged, tag))
 		*(struct vault_tagged *)arena_push(&call->arena, &out->tags, &out->n_tags,
 						   sizeof(*tag)) = *tag;
 	else

@@ -10,7 +10,7 @@
 #ifndef CORE_VAULT_VAULT_TRASH_H
 #define CORE_VAULT_VAULT_TRASH_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/vault/notes.h"
 
 struct vault_trash {

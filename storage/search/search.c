@@ -13,7 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "storage/defend.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "storage/search/search_inside.h"
 #include "storage/words.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/guests/answer.h"
+#include "core/host/guests/hosted_answer.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "core/base/clock.h"
-#include "core/host/guests/answer.h"
+#include "core/host/guests/hosted_answer.h"
 #include "core/host/guests/collect.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/host/guests/push.h"
+#include "core/host/guests/hosted_push.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/host/guests/answer.h"
+#include "core/host/guests/hosted_answer.h"
 #include "core/host/guests/collect.h"
-#include "core/host/guests/push.h"
+#include "core/host/guests/hosted_push.h"
 #include "tests/lib/rig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

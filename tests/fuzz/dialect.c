@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/host/dialect.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest/http_inside.h"
+#include "guest/guest_http_inside.h"
 #include "tests/lib/folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "ops.gen.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

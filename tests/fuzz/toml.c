@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/config/config.h"
-#include "core/team/plan.h"
+#include "core/team/team_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/host/gift.h"
+#include "core/host/handout.h"
 #include "core/host/listener.h"
 #include "core/host/metrics/metrics.h"
-#include "core/host/web/inside.h"
-#include "core/http/inside.h"
+#include "core/host/web/web_inside.h"
+#include "core/http/http_inside.h"
 #include "tests/lib/world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -90,7 +90,7 @@ void conn_close(struct conn *c)
 	c->closing = true;
 }
 
-void gift_settle(struct host *h, const struct given *given, bool arrived)
+void handout_settle(struct host *h, const struct given *given, bool arrived)
 {
 	(void)h, (void)given, (void)arrived;
 }

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 
 struct disk {
 	sqlite3_vfs vfs, *real;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/host/guests/ask.h"
+#include "core/host/guests/hosted_ask.h"
 #include "core/host/guests/collect.h"
-#include "core/host/guests/push.h"
+#include "core/host/guests/hosted_push.h"
 #include "core/host/metrics/metrics.h"
 #include "tests/lib/place.h"
 

@@ -8,7 +8,7 @@
 #ifndef TESTS_LIB_RIG_H
 #define TESTS_LIB_RIG_H
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/wire/frame.h"
 #include "ops.gen.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 
 static _Noreturn void give_up(const char *what, const struct fault *f)
 {

@@ -6,7 +6,7 @@
 #ifndef TESTS_LIB_WORLD_H
 #define TESTS_LIB_WORLD_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "tests/lib/notes.h"
 
 struct world {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "ops.gen.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "tests/run_op/script.h"
 
 struct trial {

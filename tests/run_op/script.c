@@ -8,7 +8,7 @@
 
 #include "core/transfer/rule.h"
 #include "ops.gen.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "tests/lib/counts.h"
 
 static const int64_t first_day = 1767225600000; /* 2026-01-01 */

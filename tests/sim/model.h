@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "ops.gen.h"
 
 enum { TEAMS = 4, MEMBERS = 25, AGENTS = TEAMS * MEMBERS, HELD = 128, BATCH = 80 };

@@ -12,7 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/home/home.h"
-#include "core/host/guests/answer.h"
+#include "core/host/guests/hosted_answer.h"
 #include "ops.gen.h"
 
 static void read_type(struct packet *p, const char *type)

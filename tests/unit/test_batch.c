@@ -13,7 +13,7 @@
 #include "core/host/batch.h"
 #include "core/host/queue.h"
 #include "ops.gen.h"
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 #include "tests/lib/world.h"
 
 enum { CALLS = 5 };

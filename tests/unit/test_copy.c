@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 
 enum { DEEP = 600 };
 

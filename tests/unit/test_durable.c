@@ -15,10 +15,10 @@
 
 #include "core/home/known.h"
 #include "core/machine/backend.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/vm/disk.h"
 #include "storage/durable.h"
-#include "storage/restore.h"
+#include "storage/store_restore.h"
 #include "storage/spool/spool.h"
 #include "storage/store.h"
 #include "tests/lib/place.h"

@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 
 #include "core/base/clock.h"
-#include "guest/serve.h"
+#include "guest/guest_serve.h"
 #include "tests/lib/place.h"
 
 enum { STEPS_MOST = 40 };

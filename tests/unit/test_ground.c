@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "storage/restore.h"
+#include "storage/store_restore.h"
 #include "tests/unit/test_ground/place.h"
 
 static void assert_refused(struct place *p)

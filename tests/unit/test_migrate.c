@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "storage/stmt.h"
-#include "storage/turn.h"
+#include "storage/writer_queue.h"
 
 const struct migration migration_table[] = {
 	{ 1, "0001-first.sql", "CREATE TABLE a (x INTEGER); PRAGMA user_version = 1;" },
@@ -307,7 +307,7 @@ static void test_oddities_beside(void **state)
 static void test_holders(void **state)
 {
 	struct place *p = *state;
-	struct turn mine = { .lock = -1, .bell = -1 };
+	struct writer_queue mine = { .lock = -1, .bell = -1 };
 	struct store *s = NULL;
 	int dir, ready[2], go[2];
 	char pid[16], c;
@@ -324,15 +324,15 @@ static void test_holders(void **state)
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	dir = open(p->dir, O_RDONLY | O_DIRECTORY);
-	assert_int_equal(turn_open(&mine, dir, &p->fault), 0);
+	assert_int_equal(writer_queue_open(&mine, dir, &p->fault), 0);
 	close(dir);
-	assert_int_equal(turn_alone(&mine, 50, &p->fault), FAULT_UNAVAILABLE);
+	assert_int_equal(writer_queue_alone(&mine, 50, &p->fault), FAULT_UNAVAILABLE);
 	snprintf(pid, sizeof(pid), " %d", (int)child);
 	assert_non_null(strstr(p->fault.text, pid));
 	p->fault = (struct fault){ 0 };
 	assert_int_equal(write(go[1], "", 1), 1);
-	assert_int_equal(turn_alone(&mine, 5000, &p->fault), 0);
-	turn_close(&mine);
+	assert_int_equal(writer_queue_alone(&mine, 5000, &p->fault), 0);
+	writer_queue_close(&mine);
 	waitpid(child, NULL, 0);
 }
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/vault/page.h"
+#include "core/vault/vault_page.h"
 #include "tests/lib/mirrored.h"
 
 static void test_shows_everything(void **state)

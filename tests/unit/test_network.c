@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/nic.h"
-#include "core/network.h"
+#include "core/workspace/network.h"
 #include "ops.gen.h"
 #include "tests/lib/world.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "guest/inside.h"
+#include "guest/guest_inside.h"
 #include "tests/lib/place.h"
 
 struct bench {

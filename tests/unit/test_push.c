@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/base/clock.h"
-#include "core/host/guests/push.h"
+#include "core/host/guests/hosted_push.h"
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 
 /* The room that is taken is the items' JSON, with a comma each. */
 static void items_take_their_place(void **state)
@@ -16,18 +16,18 @@ static void items_take_their_place(void **state)
 	struct call call = { 0 };
 
 	(void)state;
-	room_open(&call);
-	assert_int_equal(call.room, ROOM_ITEMS);
-	assert_true(room_take_bytes(&call, 100));
-	assert_int_equal(call.room, ROOM_ITEMS - 101);
-	assert_true(room_take_text(&call, "a\"b"));
-	assert_int_equal(call.room, ROOM_ITEMS - 101 - 7);
-	call.room = 10;
-	assert_false(room_take_bytes(&call, 10));
-	assert_int_equal(call.room, 10);
-	assert_true(room_take_bytes(&call, 9));
-	assert_int_equal(call.room, 0);
-	assert_false(room_take_bytes(&call, 0));
+	space_open(&call);
+	assert_int_equal(call.space, ROOM_ITEMS);
+	assert_true(space_take_bytes(&call, 100));
+	assert_int_equal(call.space, ROOM_ITEMS - 101);
+	assert_true(space_take_text(&call, "a\"b"));
+	assert_int_equal(call.space, ROOM_ITEMS - 101 - 7);
+	call.space = 10;
+	assert_false(space_take_bytes(&call, 10));
+	assert_int_equal(call.space, 10);
+	assert_true(space_take_bytes(&call, 9));
+	assert_int_equal(call.space, 0);
+	assert_false(space_take_bytes(&call, 0));
 }
 
 /* A text is cut to what is left, at a character, and its size told only then. */
@@ -37,17 +37,17 @@ static void texts_are_cut_to_what_is_left(void **state)
 	int64_t size = -1;
 
 	(void)state;
-	assert_string_equal(room_text(&call, "abcd", 100, &size), "abcd");
+	assert_string_equal(space_text(&call, "abcd", 100, &size), "abcd");
 	assert_int_equal(size, 0);
-	assert_int_equal(call.room, 1);
-	assert_string_equal(room_text(&call, "abcd", 100, &size), "a");
+	assert_int_equal(call.space, 1);
+	assert_string_equal(space_text(&call, "abcd", 100, &size), "a");
 	assert_int_equal(size, 4);
-	assert_int_equal(call.room, 0);
-	assert_string_equal(room_text(&call, "abcd", 100, &size), "");
-	call.room = 100;
-	assert_string_equal(room_text(&call, "a\xc3\xa4z", 2, &size), "a");
-	assert_string_equal(room_text(&call, "a\xc3\xa4z", 3, &size), "a\xc3\xa4");
-	assert_null(room_text(&call, NULL, 3, &size));
+	assert_int_equal(call.space, 0);
+	assert_string_equal(space_text(&call, "abcd", 100, &size), "");
+	call.space = 100;
+	assert_string_equal(space_text(&call, "a\xc3\xa4z", 2, &size), "a");
+	assert_string_equal(space_text(&call, "a\xc3\xa4z", 3, &size), "a\xc3\xa4");
+	assert_null(space_text(&call, NULL, 3, &size));
 	assert_int_equal(size, 0);
 	arena_release(&call.arena);
 }
@@ -64,14 +64,14 @@ static void ranges_give_the_whole(void **state)
 
 	(void)state;
 	for (int64_t length = 1; length < 8; length++) {
-		struct room_range r = { .length = length };
+		struct space_range r = { .length = length };
 		size_t n = 0;
 
 		do {
 			int64_t before = r.offset;
 
-			call.room = ROOM_ITEMS;
-			room_range(&call, whole, &r);
+			call.space = ROOM_ITEMS;
+			space_range(&call, whole, &r);
 			assert_int_equal(r.size, sizeof(whole) - 1);
 			assert_true(r.next > before);
 			assert_int_not_equal((unsigned char)r.text[0] & 0xc0, 0x80);
@@ -100,10 +100,10 @@ static void no_answer_is_too_large(void **state)
 	memset(text, 'x', ROOM_ANSWER);
 	text[ROOM_ANSWER - beside] = '\0';
 	envelope.content = text;
-	assert_int_equal(room_check(&call), 0);
+	assert_int_equal(space_check(&call), 0);
 	text[ROOM_ANSWER - beside] = 'x';
 	text[ROOM_ANSWER - beside + 1] = '\0';
-	assert_int_equal(room_check(&call), FAULT_INVALID);
+	assert_int_equal(space_check(&call), FAULT_INVALID);
 	free(text);
 	arena_release(&call.arena);
 }

@@ -17,7 +17,7 @@
 
 #include "core/base/clock.h"
 #include "storage/store.h"
-#include "storage/turn.h"
+#include "storage/writer_queue.h"
 #include "tests/lib/locks.h"
 #include "tests/lib/place.h"
 
@@ -53,14 +53,14 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct flock byte_of(enum turn_byte byte, short type)
+static struct flock byte_of(enum writer_queue_byte byte, short type)
 {
 	return (struct flock){
 		.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1
 	};
 }
 
-static bool is_taken(const struct bench *b, enum turn_byte byte)
+static bool is_taken(const struct bench *b, enum writer_queue_byte byte)
 {
 	struct flock l = byte_of(byte, F_WRLCK);
 
@@ -68,7 +68,7 @@ static bool is_taken(const struct bench *b, enum turn_byte byte)
 	return l.l_type != F_UNLCK;
 }
 
-static void set_beside(const struct bench *b, enum turn_byte byte, short type)
+static void set_beside(const struct bench *b, enum writer_queue_byte byte, short type)
 {
 	struct flock l = byte_of(byte, type);
 
@@ -86,17 +86,17 @@ static void a_writer_holds_the_turn(void **state)
 {
 	struct bench *b = *state;
 
-	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 	begin(b, true);
-	assert_true(is_taken(b, TURN_WRITE));
-	assert_false(is_taken(b, TURN_NEXT));
+	assert_true(is_taken(b, WRITER_QUEUE_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_NEXT));
 	assert_int_equal(store_commit(b->store, &b->fault), 0);
-	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 	begin(b, true);
 	store_rollback(b->store);
-	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 	begin(b, false);
-	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 	store_rollback(b->store);
 }
 
@@ -141,20 +141,20 @@ static void a_writer_waits_as_the_next(void **state)
 	int64_t until = clock_steady_ms() + patience_ms(60000), let_in;
 	struct writer w;
 
-	set_beside(b, TURN_WRITE, F_WRLCK);
+	set_beside(b, WRITER_QUEUE_WRITE, F_WRLCK);
 	start(&w, b);
-	while (!is_taken(b, TURN_NEXT) && !atomic_load(&w.in) &&
+	while (!is_taken(b, WRITER_QUEUE_NEXT) && !atomic_load(&w.in) &&
 	       clock_steady_ms() < until)
 		pause_for(1);
-	assert_true(is_taken(b, TURN_NEXT));
+	assert_true(is_taken(b, WRITER_QUEUE_NEXT));
 	assert_false(atomic_load(&w.in));
 	pause_for(5);
 	let_in = clock_wall_ms();
-	set_beside(b, TURN_WRITE, F_UNLCK);
+	set_beside(b, WRITER_QUEUE_WRITE, F_UNLCK);
 	end(&w);
 	assert_true(w.now >= let_in);
-	assert_false(is_taken(b, TURN_NEXT));
-	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_NEXT));
+	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 }
 
 /* A writer that comes while another is next queues behind it, though nobody writes. */
@@ -164,14 +164,14 @@ static void a_writer_overtakes_nobody(void **state)
 	int64_t until = clock_steady_ms() + patience_ms(2000);
 	struct writer w;
 
-	set_beside(b, TURN_NEXT, F_WRLCK);
+	set_beside(b, WRITER_QUEUE_NEXT, F_WRLCK);
 	start(&w, b);
 	while (!locks_waited_for(b->beside) && !atomic_load(&w.in) &&
 	       clock_steady_ms() < until)
 		pause_for(1);
-	assert_false(is_taken(b, TURN_WRITE));
+	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 	assert_false(atomic_load(&w.in));
-	set_beside(b, TURN_NEXT, F_UNLCK);
+	set_beside(b, WRITER_QUEUE_NEXT, F_UNLCK);
 	end(&w);
 }
 
@@ -179,15 +179,16 @@ static void a_writer_overtakes_nobody(void **state)
 static void those_who_are_there_are_named(void **state)
 {
 	struct bench *b = *state;
-	struct turn t;
+	struct writer_queue t;
 	struct fault f = { 0 };
 	int dir = open(b->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	assert_int_equal(turn_open(&t, dir, &f), 0);
-	assert_int_equal(turn_alone_for(&t, 0, "it is to go", &f), FAULT_UNAVAILABLE);
+	assert_int_equal(writer_queue_open(&t, dir, &f), 0);
+	assert_int_equal(writer_queue_alone_for(&t, 0, "it is to go", &f),
+			 FAULT_UNAVAILABLE);
 	assert_non_null(strstr(f.text, "it is to go, but is open in: "));
 	assert_non_null(strstr(f.text, "test_turn, process "));
-	turn_close(&t);
+	writer_queue_close(&t);
 	close(dir);
 }
 
@@ -218,7 +219,7 @@ static void a_standstill_is_waited_for_once(void **state)
 	int64_t least, most;
 
 	assert_int_equal(store_open(&r[1].store, b->dir, 0, NULL, &f), 0);
-	set_beside(b, TURN_WRITE, F_WRLCK);
+	set_beside(b, WRITER_QUEUE_WRITE, F_WRLCK);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&r[i].thread, NULL, be_refused, &r[i]),
 				 0);
@@ -236,7 +237,7 @@ static void a_standstill_is_waited_for_once(void **state)
 	be_refused(&again);
 	assert_int_equal(again.fault.code, FAULT_UNAVAILABLE);
 	assert_true(again.took_ms < least * 3 / 4);
-	set_beside(b, TURN_WRITE, F_UNLCK);
+	set_beside(b, WRITER_QUEUE_WRITE, F_UNLCK);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(store_begin(r[i].store, true, &f), 0);
 		store_rollback(r[i].store);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/clock.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "ops.gen.h"
 
 enum { NEWEST = 10, AGENT = 3 };

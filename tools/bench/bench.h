@@ -6,9 +6,9 @@
  * program's), is measured in the same run, in turns with ours, and judge.h judges the
  * ratio.  Nothing that a bench has started outlives it.
  *
- * The files: table.c (the lines: what stands beside what, and what is wanted), score.c
- * (what was found of each), page.c (docs/speed.md), judge.c (ratio, spread, verdict),
- * others.c (how much of the machine was not ours), ground.c (clock, folders, children),
+ * The files: bench_table.c (the lines: what stands beside what, and what is wanted), score.c
+ * (what was found of each), bench_page.c (docs/speed.md), judge.c (ratio, spread, verdict),
+ * others.c (how much of the machine was not ours), bench_ground.c (clock, folders, children),
  * stage.c (a state and its host), load.c (clients that are answered), talk.c, redis.c and
  * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone can do),
  * then one file per group of lines.
@@ -87,7 +87,7 @@ int score_run(struct bench_ground *g, const struct bench *b);
 /* Says how all lines were found: 0 where none is short, and one at least was measured. */
 int score_end(const struct bench_ground *g);
 
-/* --- page.c ------------------------------------------------------------------ */
+/* --- bench_page.c ------------------------------------------------------------------ */
 
 /* Writes all that was found as a page of docs. */
 int page_write(const struct bench_ground *g, const char *path);
@@ -127,7 +127,7 @@ int bench_push(struct bench_ground *g);
 int bench_turns(struct bench_ground *g);
 int bench_fanout(struct bench_ground *g);
 
-/* --- ground.c ---------------------------------------------------------------- */
+/* --- bench_ground.c ---------------------------------------------------------------- */
 
 int64_t bench_now(void); /* ns, monotonic */
 uint64_t bench_random(uint64_t *state); /* fast, not secret */

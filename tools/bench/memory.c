@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "core/base/alloc.h"
-#include "tools/bench/guests.h"
+#include "tools/bench/bench_guests.h"
 
 enum { GUESTS = 200, LIGHT_GUESTS = 1000, FILES = 8192, PATIENCE_S = 120 };
 

@@ -6,7 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/id.h"
+#include "core/call/id.h"
 #include "ops.gen.h"
 
 enum { AGENTS = 64, BODY = 256, BATCH = 256, BATCH_FILL = 500000 };

@@ -12,7 +12,7 @@ static struct score *score_of(const struct bench_ground *g, const char *name)
 	for (size_t i = 0; i < g->n_scores; i++)
 		if (!strcmp(g->scores[i].line->name, name))
 			return (struct score *)&g->scores[i];
-	abort(); /* table.c has each line that a bench measures */
+	abort(); /* bench_table.c has each line that a bench measures */
 }
 
 /* --- which --------------------------------------------------------------------- */

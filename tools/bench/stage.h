@@ -35,7 +35,7 @@ void stage_close(struct stage *s); /* ends and removes all of it */
 /* Runs one operation as the operator; `json` are its arguments. */
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out);
 
-/* Opens the state for statements; *call is for the macros of core/call.h. */
+/* Opens the state for statements; *call is for the macros of core/call/call.h. */
 int stage_store(struct stage *s, struct call *call);
 
 /* Argument (load.arg) of the functions `script_...` of talk.c. */

@@ -228,7 +228,7 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 	if (d->needs_vault)
 		fputs("\t  .steps = OP_HANDLER(vault_run),\n", out);
 	if (d->needs_folders)
-		fputs("\t  .steps = OP_HANDLER(loss_run),\n", out);
+		fputs("\t  .steps = OP_HANDLER(removal_run),\n", out);
 	fputs("\t},\n", out);
 }
 
@@ -283,7 +283,7 @@ static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 	      out);
 	for (size_t i = 0; i < n; i++)
 		put_thunk(out, ops[i]);
-	fputs("int vault_run(struct call *call);\nint loss_run(struct call *call);\n"
+	fputs("int vault_run(struct call *call);\nint removal_run(struct call *call);\n"
 	      "#endif\n\nconst struct op op_table[] = {\n",
 	      out);
 	for (size_t i = 0; i < n; i++)

@@ -41,7 +41,7 @@ struct sqlgen_statement {
 	bool always; /* it has a row, or the state is damaged */
 	bool kept; /* see storage/kept.h */
 	int kept_number; /* from 1 on */
-	unsigned spoils; /* a bit for the number of each kept statement */
+	unsigned invalidates; /* a bit for the number of each kept statement */
 	bool first_of_row; /* defines struct ROW_row */
 	struct columns said, in, out; /* said: types given above it */
 	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */

@@ -64,7 +64,8 @@ static bool whole_row(const char *written, const char *read)
 	return strcmp(written + n, ".*") == 0 && strncmp(written, read, n + 1) == 0;
 }
 
-static bool spoils(const struct sqlgen_statement *s, const struct sqlgen_statement *kept)
+static bool invalidates(const struct sqlgen_statement *s,
+			const struct sqlgen_statement *kept)
 {
 	for (int w = 0; w < s->writes.n; w++)
 		for (int r = 0; r < kept->reads.n; r++)
@@ -91,7 +92,7 @@ void sqlgen_check_kept(struct sqlgen_build *b)
 			sqlgen_refuse(b, kept, "only %d statements can be kept",
 				      KEPT_STATEMENTS - 1);
 		for (int j = 0; j < b->n_statements; j++)
-			if (spoils(&b->statements[j], kept))
-				b->statements[j].spoils |= 1u << n % KEPT_STATEMENTS;
+			if (invalidates(&b->statements[j], kept))
+				b->statements[j].invalidates |= 1u << n % KEPT_STATEMENTS;
 	}
 }

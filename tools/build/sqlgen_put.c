@@ -71,7 +71,7 @@ static void put_scripts(const struct sqlgen_build *b)
 	sqlite3_finalize(st);
 }
 
-/* In front of the names of statements whose results nobody uses: core/call.h. */
+/* In front of the names of statements whose results nobody uses: core/call/call.h. */
 static const char *late(const struct sqlgen_statement *s)
 {
 	return s->late ? "late_" : "";
@@ -132,8 +132,8 @@ static void put_statement(const struct sqlgen_statement *s)
 		printf("\t\t.late = true,\n");
 	if (s->always)
 		printf("\t\t.always = true,\n");
-	if (s->spoils)
-		printf("\t\t.spoils = 0x%x,\n", s->spoils);
+	if (s->invalidates)
+		printf("\t\t.invalidates = 0x%x,\n", s->invalidates);
 	if (s->in.n)
 		printf("\t\t.params = %s_in,\n\t\t.n_params = %d,\n", s->name, s->in.n);
 	if (s->out.n)

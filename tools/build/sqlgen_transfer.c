@@ -1,4 +1,4 @@
-/* Reads storage/exports, and writes the tables and statements of storage/transfer.h: what
+/* Reads storage/exports, and writes the tables and statements of storage/store_transfer.h: what
  * an export holds of the state. */
 #include "tools/build/sqlgen.h"
 
@@ -438,7 +438,7 @@ void sqlgen_put_transfer(struct sqlgen_build *b)
 
 	if (!t)
 		return;
-	printf("\n#include \"storage/transfer.h\"\n");
+	printf("\n#include \"storage/store_transfer.h\"\n");
 	for (int i = 0; i < t->n; i++)
 		if (!t->tables[i].left)
 			put_columns(t, &t->tables[i]);

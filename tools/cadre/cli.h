@@ -6,7 +6,7 @@
  * file, print a manual.  Results go to stdout, faults to stderr, and the exit
  * status is the one of the fault table.
  *
- * The files, in the order to read them: main.c (verbs), cli.c (options), fault.c, run.c
+ * The files, in the order to read them: main.c (verbs), cli.c (options), fault_print.c, run.c
  * (one operation), fetch.c and bytes.c (texts and files), screen/print.c and
  * screen/table.c (what people read), then one per verb.
  */
@@ -27,7 +27,7 @@ struct cli {
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
 	int ended_by; /* signal that ended the waiting behind a call; 0: none */
-	bool waits; /* --wait[=SECONDS] was given: see wait.c */
+	bool waits; /* --wait[=SECONDS] was given: see wait_verb.c */
 	int64_t wait_s;
 	bool utc; /* --utc: times as they are stored */
 	bool clock; /* times are told by the clock */
@@ -179,12 +179,12 @@ bool run_goes_on(const struct cli *cli, struct fault *f);
 json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const char *arg,
 		 json_t *value, struct fault *f);
 
-/* --- here_spell.c ------------------------------------------------------------- */
+/* --- spell_paths.c ------------------------------------------------------------- */
 
 /* Spells arguments that name paths from this directory as they are elsewhere. */
-void here_spell(struct cli *cli, const struct op *op, json_t *args);
+void spell_paths(struct cli *cli, const struct op *op, json_t *args);
 
-/* --- wait.c ---------------------------------------------------------------------- */
+/* --- wait_verb.c ---------------------------------------------------------------------- */
 
 /* Takes `--wait` and `--wait=SECONDS` out of the words of an operation behind which
  * something can be waited for, or that waits itself. */
@@ -349,16 +349,16 @@ void cli_wrap(int width, const char *text, int at);
 /* Prints lines on stderr, wrapped at words where that is a terminal. */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- here.c --------------------------------------------------------------------- */
+/* --- agent_here.c --------------------------------------------------------------------- */
 
 /* Takes `--here` out of the words, where the operation's answer is who somebody is. */
-bool here_take(const struct op *op, int *argc, char **argv);
+bool agent_here_take(const struct op *op, int *argc, char **argv);
 /* 0 where an identity can be kept for this directory, or a fault. */
-int here_check(struct cli *cli, struct fault *f);
+int agent_here_check(struct cli *cli, struct fault *f);
 /* Says how to be an agent whose token is not shown. */
-void here_tell(const json_t *answer);
+void agent_here_tell(const json_t *answer);
 /* Keeps for this directory who the answer says, and takes the token out of it. */
-int here_keep(struct cli *cli, json_t *answer, struct fault *f);
+int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f);
 
 /* --- pager.c -------------------------------------------------------------------- */
 
@@ -367,7 +367,7 @@ int here_keep(struct cli *cli, json_t *answer, struct fault *f);
 void pager_begin(struct cli *cli);
 void pager_end(struct cli *cli);
 
-/* --- guests.c --------------------------------------------------------------------- */
+/* --- guests_end.c --------------------------------------------------------------------- */
 
 /* Guests of the state in the folder `home` that run on this machine. */
 size_t guests_running(const char *home);

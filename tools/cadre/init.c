@@ -5,7 +5,7 @@
 #include "core/home/found.h"
 #include "core/home/lost.h"
 #include "core/home/state_id.h"
-#include "storage/restore.h"
+#include "storage/store_restore.h"
 #include "tools/cadre/cli.h"
 
 struct init {

@@ -69,7 +69,7 @@ static bool is_group(const struct field *field, const char *word)
 }
 
 /* The agent whose mail the words take, if the operator acts for it; else NULL. */
-static const char *whose_mail(struct cli *cli, const json_t *args)
+static const char *here_mail(struct cli *cli, const json_t *args)
 {
 	const char *agent = json_string_value(json_object_get(args, "agent"));
 	const struct identity *id = &cli->home.identity;
@@ -92,7 +92,7 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 	if (!cli->terminal || !(op->flags & OP_REQUEST) ||
 	    json_object_get(args, "lease_seconds"))
 		return 0;
-	agent = whose_mail(cli, args);
+	agent = here_mail(cli, args);
 	if (!agent || !strcmp(agent, "operator"))
 		return 0;
 	fault_set(f, FAULT_INVALID, "", "that takes the mail of %.60s away from it",

@@ -301,7 +301,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 		cli->clock = op->clock, cli->narrowed = narrowed_by(cli, op, args),
 		print_answer(cli, op, answer);
 	if (!json_object_get(answer, "you") && op->flags & OP_IDENTIFIES)
-		here_tell(answer);
+		agent_here_tell(answer);
 	if (op->next)
 		screen_next(cli, op, answer);
 	if (op->until)
@@ -406,7 +406,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 	bool gives = deliver_gives(op);
 	json_t *answer;
 
-	here_spell(cli, op, args);
+	spell_paths(cli, op, args);
 	set_key(cli, op, args);
 	if (gives)
 		deliver_begin(cli, op, args);
@@ -442,14 +442,14 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
 	struct scratch scratch = { "" };
-	bool here = here_take(op, &argc, argv), gives = deliver_gives(op);
+	bool here = agent_here_take(op, &argc, argv), gives = deliver_gives(op);
 	json_t *args, *answer = NULL;
 	int status;
 
 	cli->op = op;
 	wait_take(cli, op, &argc, argv, &f);
 	args = f.code ? NULL : read_words(cli, op, argc, argv, &f);
-	if (args && here && here_check(cli, &f) < 0)
+	if (args && here && agent_here_check(cli, &f) < 0)
 		json_decref(args), args = NULL;
 	if (args && many_asked(op, args))
 		answer = many_run(cli, &op, args, &f);
@@ -463,7 +463,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 		wait_end(cli, 0); /* a signal came */
 	if (!answer)
 		hint_at_help(op, &f);
-	if (answer && here && here_keep(cli, answer, &f) < 0)
+	if (answer && here && agent_here_keep(cli, answer, &f) < 0)
 		json_decref(answer), answer = NULL;
 	if (answer && tells_mail(cli))
 		tell_mail(answer);

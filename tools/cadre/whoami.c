@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/home/settings.h"
-#include "core/home/whose.h"
+#include "core/home/here.h"
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
@@ -67,19 +67,19 @@ static int check(struct cli *cli, struct fault *f)
 
 static int forget(struct cli *cli, struct fault *f)
 {
-	struct whose_sessions s;
+	struct here_sessions s;
 	char place[4096];
-	struct whose k;
+	struct here k;
 	int rc;
 
-	if (!whose_place(place))
+	if (!here_place(place))
 		return fault_set(f, FAULT_NOT_FOUND, "", "the current directory is gone");
 	memset(&s, 0, sizeof(s));
-	if (whose_find(cli->home.dir, place, &k, &(struct fault){ 0 }) > 0)
-		whose_sessions(cli->home.dir, &k, &s);
+	if (here_find(cli->home.dir, place, &k, &(struct fault){ 0 }) > 0)
+		here_sessions(cli->home.dir, &k, &s);
 	if (s.differs)
-		whose_session_forget(cli->home.dir, place);
-	rc = s.differs ? 1 : whose_forget(cli->home.dir, place, f);
+		here_session_forget(cli->home.dir, place);
+	rc = s.differs ? 1 : here_forget(cli->home.dir, place, f);
 	if (rc < 0)
 		return rc;
 	if (cli->json)

@@ -6,7 +6,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/host/guests/results.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "ops.gen.h"
 
 enum {
@@ -171,7 +171,7 @@ static void spoil(struct collect *c, const struct fault *f)
 	log_wrong(c->guest, f);
 	if (c->err.len > 0)
 		r->stderr = arena_strndup(&c->arena, c->err.data, c->err.len);
-	result_spoil(r, f, &c->arena);
+	result_fail(r, f, &c->arena);
 	c->err.len = 0;
 	store(c);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/room.h"
+#include "core/call/space.h"
 #include "core/wire/base64.h"
 #include "ops.gen.h"
 
@@ -11,14 +11,14 @@ static void fit_exec(struct job *job)
 {
 	struct workspace_exec_out *out = job->call.out;
 	int64_t errors, output;
-	size_t all = job->call.room, half = all / 2;
+	size_t all = job->call.space, half = all / 2;
 
 	if (!out->stdout || !out->stderr)
 		return;
 	if (text_json_size(out->stdout) < half)
 		half = all - text_json_size(out->stdout);
-	out->stderr = room_text(&job->call, out->stderr, half, &errors);
-	out->stdout = room_text(&job->call, out->stdout, all, &output);
+	out->stderr = space_text(&job->call, out->stderr, half, &errors);
+	out->stdout = space_text(&job->call, out->stdout, all, &output);
 	if (!errors && !output)
 		return;
 	if (!out->has_stdout_size)
@@ -37,8 +37,8 @@ static void fit_poll(struct job *job)
 
 	if (!job->call.form.most || !out->stdout || !out->stderr)
 		return;
-	out->stderr = room_text(&job->call, out->stderr, job->call.room / 2, &errors);
-	out->stdout = room_text(&job->call, out->stdout, job->call.room, &output);
+	out->stderr = space_text(&job->call, out->stderr, job->call.space / 2, &errors);
+	out->stdout = space_text(&job->call, out->stdout, job->call.space, &output);
 	if (errors || output)
 		out->has_more = out->more = true;
 }
@@ -49,7 +49,7 @@ static void fit_list_dir(struct job *job)
 	size_t n = 0;
 
 	while (n < out->n_entries &&
-	       room_take(&job->call, &record_dir_entry, &out->entries[n]))
+	       space_take(&job->call, &record_dir_entry, &out->entries[n]))
 		n++;
 	if (n == out->n_entries)
 		return;
@@ -87,7 +87,7 @@ static void fit_read(struct job *job)
 	n = came > 0 ? text_bytes(bytes, (size_t)came, out->more) : 0;
 	if (came < 0 || (came && !n))
 		return;
-	n = text_json_fit(bytes, n, &job->call.room);
+	n = text_json_fit(bytes, n, &job->call.space);
 	out->text = arena_strndup(&job->call.arena, bytes, n);
 	out->content = NULL;
 	out->has_more = out->more = out->more || n < (size_t)came;
@@ -96,7 +96,7 @@ static void fit_read(struct job *job)
 
 void fit_answer(struct job *job)
 {
-	room_open(&job->call);
+	space_open(&job->call);
 	if (job->call.op->out == &record_workspace_exec_out)
 		fit_exec(job);
 	else if (job->call.op->out == &record_workspace_exec_poll_out)

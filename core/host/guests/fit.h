@@ -1,7 +1,7 @@
 /*
  * fit - answers that a guest has part in, made to fit a frame.
  *
- * What the database answers was measured before COMMIT (core/room.h); what a
+ * What the database answers was measured before COMMIT (core/call/space.h); what a
  * guest said came later, in as many frames as it took.
  */
 #ifndef CORE_HOST_GUESTS_FIT_H

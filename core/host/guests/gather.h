@@ -7,7 +7,7 @@
 #ifndef CORE_HOST_GUESTS_GATHER_H
 #define CORE_HOST_GUESTS_GATHER_H
 
-#include "core/host/guests/answer.h"
+#include "core/host/guests/hosted_answer.h"
 
 /* A stream of a command's output. */
 struct output {

@@ -6,12 +6,12 @@
 #include "core/base/clock.h"
 #include "core/base/steps.h"
 #include "core/base/version.h"
-#include "core/host/guests/answer.h"
-#include "core/host/guests/daemon.h"
-#include "core/host/guests/door.h"
+#include "core/host/guests/hosted_answer.h"
+#include "core/host/guests/hosted_daemon.h"
+#include "core/host/guests/hosted_door.h"
 #include "core/host/guests/halt.h"
 #include "core/host/guests/uplink.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "ops.gen.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <uv.h>
 
-#include "core/host/flow.h"
+#include "core/host/conn_flow.h"
 #include "core/host/guests/chatter.h"
 #include "core/link/link.h"
 #include "core/wire/frame.h"

@@ -1,8 +1,8 @@
 #include "core/host/guests/halt.h"
 
 #include "core/base/clock.h"
-#include "core/host/guests/push.h"
-#include "core/host/inside.h"
+#include "core/host/guests/hosted_push.h"
+#include "core/host/host_inside.h"
 #include "core/host/workspaces/reconcile.h"
 #include "ops.gen.h"
 

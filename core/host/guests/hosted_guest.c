@@ -7,11 +7,11 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/host/guests/ask.h"
-#include "core/host/guests/daemon.h"
-#include "core/host/guests/push.h"
+#include "core/host/guests/hosted_ask.h"
+#include "core/host/guests/hosted_daemon.h"
+#include "core/host/guests/hosted_push.h"
 #include "core/host/guests/uplink.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/turns/hosted_turn.h"
 #include "ops.gen.h"
 

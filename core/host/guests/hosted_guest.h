@@ -3,7 +3,7 @@
  *
  * It dials both until they answer with the workspace's id, again and again
  * with growing pauses, until it is closed.  What goes over the two is
- * in push.c (relay), daemon.c and ask.c (control).
+ * in hosted_push.c (relay), hosted_daemon.c and hosted_ask.c (control).
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_GUEST_H
 #define CORE_HOST_GUESTS_HOSTED_GUEST_H
@@ -16,7 +16,7 @@
 struct host;
 struct host_event_row;
 
-/* Pushes: see push.c. */
+/* Pushes: see hosted_push.c. */
 struct pushing {
 	bool reading; /* or marking what is told */
 	bool again; /* look once more when this is done */
@@ -33,7 +33,7 @@ struct pushing {
 	struct futile futile; /* pages of which nothing was taken */
 };
 
-/* State of the guest's command daemon as the host knows it: see daemon.c and
+/* State of the guest's command daemon as the host knows it: see hosted_daemon.c and
  * collect.c. */
 struct daemon {
 	int64_t heard_at; /* last heartbeat */

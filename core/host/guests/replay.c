@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "ops.gen.h"
 
 enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };

@@ -4,7 +4,7 @@
 
 #include "ops.gen.h"
 
-void result_spoil(struct daemon_result *r, const struct fault *why, struct arena *a)
+void result_fail(struct daemon_result *r, const struct fault *why, struct arena *a)
 {
 	const char *err = r->stderr ? r->stderr : "";
 
@@ -60,7 +60,7 @@ static bool read_one(struct results *page, json_t *json, struct daemon_result *r
 		return true;
 	note_bad(page, &why);
 	*r = (struct daemon_result){ .source_message_id = id_of(json) };
-	result_spoil(r, &why, a);
+	result_fail(r, &why, a);
 	return r->source_message_id != NULL;
 }
 

@@ -8,7 +8,7 @@
 #ifndef CORE_HOST_GUESTS_RESULTS_H
 #define CORE_HOST_GUESTS_RESULTS_H
 
-#include "core/host/guests/answer.h"
+#include "core/host/guests/hosted_answer.h"
 
 enum { RESULT_ID_MOST = 64 /* bytes of an assignment's id as a guest writes it */ };
 
@@ -27,6 +27,6 @@ int results_read(struct results *page, const struct packet *answer, size_t most,
 		 struct arena *a, struct fault *f);
 
 /* Makes a result a failure, and appends `why` to the errors that came with it. */
-void result_spoil(struct daemon_result *r, const struct fault *why, struct arena *a);
+void result_fail(struct daemon_result *r, const struct fault *why, struct arena *a);
 
 #endif

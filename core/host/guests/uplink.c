@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/host/conn.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "ops.gen.h"
 
 enum { WAITING_MOST = 4 << 20 /* bytes of requests that are not taken yet */ };

@@ -9,7 +9,7 @@
 #ifndef CORE_HOST_METRICS_METRICS_H
 #define CORE_HOST_METRICS_METRICS_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 
 struct host;
 struct job;

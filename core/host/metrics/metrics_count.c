@@ -5,7 +5,7 @@
 #include "core/access/limit.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/host/metrics/inside.h"
+#include "core/host/metrics/metrics_inside.h"
 
 const struct scale scale_ns = { {
 	{ 250000, "0.00025" },

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "core/host/metrics/inside.h"
+#include "core/host/metrics/metrics_inside.h"
 #include "core/mirror/mirror.h"
 
 enum { EVENTS_AT_ONCE = 50000 }; /* nobody waits for more to be counted */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "core/base/version.h"
-#include "core/host/metrics/inside.h"
+#include "core/host/metrics/metrics_inside.h"
 #include "core/host/notifier.h"
 #include "core/host/scribe.h"
 

@@ -7,8 +7,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/host/guests/answer.h"
-#include "core/host/inside.h"
+#include "core/host/guests/hosted_answer.h"
+#include "core/host/host_inside.h"
 #include "core/turn/runner_client.h"
 #include "ops.gen.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/version.h"
-#include "core/host/web/inside.h"
+#include "core/host/web/web_inside.h"
 
 /* --- requests -------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 #ifndef CORE_HOST_WEB_WEB_H
 #define CORE_HOST_WEB_WEB_H
 
-#include "core/host/mcp/door.h"
+#include "core/host/mcp/mcp_door.h"
 #include "core/http/http.h"
 
 struct host;

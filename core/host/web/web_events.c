@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/access/limit.h"
-#include "core/host/web/inside.h"
+#include "core/host/web/web_inside.h"
 
 /* No event has this number. */
 #define BEYOND ((json_int_t)1 << 53)

@@ -11,8 +11,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/event.h"
-#include "core/host/web/inside.h"
+#include "core/event/event.h"
+#include "core/host/web/web_inside.h"
 
 enum {
 	PAGE = 200,

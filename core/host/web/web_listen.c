@@ -9,7 +9,7 @@
 
 #include "core/access/bearer.h"
 #include "core/host/listener.h"
-#include "core/host/web/inside.h"
+#include "core/host/web/web_inside.h"
 
 enum {
 	PORTS = 100, /* tried, one after the other; then any */

@@ -6,7 +6,7 @@
  * a time with very many events they are counted on behind the answer.
  */
 #include "core/host/metrics/metrics.h"
-#include "core/host/web/inside.h"
+#include "core/host/web/web_inside.h"
 
 /* A client that asks; in the arena of its exchange. */
 struct scraper {

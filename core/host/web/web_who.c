@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/host/web/inside.h"
+#include "core/host/web/web_inside.h"
 
 /* --- places ------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/steps.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/link/link.h"
 #include "core/machine/pid.h"
 #include "core/machine/trash.h"

@@ -90,7 +90,7 @@ struct hosted_workspace {
 	int64_t stale_round; /* rows of this reading are older than a note */
 	bool busy; /* with the thread pool, or lent to a fork: left alone */
 	enum work work;
-	struct hosted_workspace *lender; /* whose disk is being forked */
+	struct hosted_workspace *fork_source; /* whose disk is being forked */
 	struct chain asked; /* calls that wait for it: snapshots, forks */
 	struct job *asking; /* the one that `work` is for */
 	uv_work_t request;

@@ -1,5 +1,5 @@
 #include "core/host/conn.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/workspaces/hosted_workspace.h"
 #include "ops.gen.h"
 

@@ -4,7 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/steps.h"
 #include "core/host/conn.h"
-#include "core/host/inside.h"
+#include "core/host/host_inside.h"
 #include "core/host/workspaces/hosted_workspace.h"
 #include "core/machine/trash.h"
 #include "ops.gen.h"
@@ -95,9 +95,9 @@ static void end_work(struct hosted_workspace *p)
 	p->busy = false;
 	p->host->reconcile.busy--;
 	p->host->reconcile.slow -= is_slow(p->work);
-	if (p->lender)
-		p->lender->busy = false;
-	p->lender = NULL;
+	if (p->fork_source)
+		p->fork_source->busy = false;
+	p->fork_source = NULL;
 }
 
 /* A snapshot's row knows what became of it before anybody is told. */
@@ -227,7 +227,7 @@ static bool fork_living(struct hosted_workspace *p, struct hosted_workspace *par
 	if (parent->busy || !begin_work(p, WORK_MAKE))
 		return false;
 	parent->busy = true;
-	p->lender = parent;
+	p->fork_source = parent;
 	sync_first(p, parent);
 	return true;
 }

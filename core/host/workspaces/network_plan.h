@@ -4,7 +4,7 @@
 #ifndef CORE_HOST_WORKSPACES_NETWORK_PLAN_H
 #define CORE_HOST_WORKSPACES_NETWORK_PLAN_H
 
-#include "core/call.h"
+#include "core/call/call.h"
 #include "core/machine/net/net.h"
 
 struct workspace_network_rows_out;

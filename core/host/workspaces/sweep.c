@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/host/inside.h"
-#include "core/machine/copy.h"
+#include "core/host/host_inside.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/trash.h"
 #include "storage/durable.h"
 

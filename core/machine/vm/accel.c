@@ -28,7 +28,7 @@ static void pause_ms(long ms)
 
 /* --- the trial --------------------------------------------------------------------- */
 
-/* The guest prints this line on its console at the start; see guest/boot.h. */
+/* The guest prints this line on its console at the start; see guest/guest_boot.h. */
 static int has_come_up(int out)
 {
 	char text[4096];

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/trash.h"
 #include "core/machine/vm/disk.h"
 #include "core/machine/vm/disk_layer.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/private.h"
 #include "core/machine/vm/disk_layer.h"
 #include "core/machine/work.h"

@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "core/machine/pid.h"
 #include "core/machine/vm/disk.h"
 #include "core/machine/trash.h"
 #include "core/machine/vm/disk_trash.h"
-#include "core/machine/vm/image.h"
+#include "core/machine/vm/vm_image.h"
 #include "core/machine/vm/qemu_inside.h"
 #include "core/machine/vm/qmp.h"
 
@@ -365,7 +365,7 @@ static void last_line(const char *path, const char *mark, char out[200])
 		fclose(log);
 }
 
-/* Lines of the guest's init begin with "cadre: " (guest/boot.c); without any, QEMU
+/* Lines of the guest's init begin with "cadre: " (guest/guest_boot.c); without any, QEMU
  * may know the reason, as when somebody has sent it a signal. */
 static void qemu_last_words(void *self, const struct workspace_spec *spec, char out[200])
 {

@@ -161,7 +161,7 @@ static void add_two(struct words *w, const char *option, const char *value)
 	add(w, value);
 }
 
-/* Builds the command line that the kernel and guest/boot.h read. Names consist of a-z
+/* Builds the command line that the kernel and guest/guest_boot.h read. Names consist of a-z
  * A-Z 0-9 - only, so nothing is escaped. */
 static const char *kernel_words(struct arena *a, const struct workspace_spec *s,
 				const char *accel, int64_t cid)

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_TEST_GROUND_PLACE_H
 #define TESTS_UNIT_TEST_GROUND_PLACE_H
 
-#include "storage/inside.h"
+#include "storage/store_inside.h"
 
 struct place {
 	char dir[96], path[128], wal[128], kept[128];

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/id.h"
+#include "core/call/id.h"
 #include "core/machine/backend.h"
 #include "core/machine/net/net_linux.h"
 #include "ops.gen.h"

@@ -10,7 +10,7 @@
 
 #include "core/home/home_config.h"
 #include "core/machine/private.h"
-#include "storage/restore.h"
+#include "storage/store_restore.h"
 #include "tools/cadre/doctor/doctor.h"
 
 /* --- the environment ------------------------------------------------------------ */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/cadre/help/flow.h"
+#include "tools/cadre/help/help_flow.h"
 #include "tools/cadre/status.h"
 
 enum {

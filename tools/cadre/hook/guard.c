@@ -9,7 +9,7 @@
 
 #include "core/home/paths.h"
 #include "core/home/project.h"
-#include "core/home/whose.h"
+#include "core/home/here.h"
 #include "core/reservation/glob.h"
 #include "ops.gen.h"
 #include "tools/cadre/hook/hook.h"
@@ -49,7 +49,7 @@ static void find_prefix(const struct cli *cli, char out[4096])
 {
 	struct project p;
 
-	if (!project_here(&p, &cli->home) || !whose_is_top(p.here) ||
+	if (!project_here(&p, &cli->home) || !here_is_top(p.here) ||
 	    !project_path(&p, p.here, out))
 		*out = '\0';
 }

@@ -1,8 +1,8 @@
 /*
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
- * The files, in the order to read them: hook.c (the verb), event.c (what a client says),
- * session.c (where its session began), form.c (what each client takes), tell.c (what a
+ * The files, in the order to read them: hook.c (the verb), hook_event.c (what a client says),
+ * hook_session.c (where its session began), form.c (what each client takes), tell.c (what a
  * model is told), prime.c, plugin.c, guard.c (git's own hook).
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H

@@ -16,8 +16,8 @@
 
 #include "core/base/clock.h"
 #include "core/machine/child.h"
-#include "core/machine/copy.h"
-#include "core/machine/vm/image.h"
+#include "core/machine/machine_copy.h"
+#include "core/machine/vm/vm_image.h"
 #include "storage/durable.h"
 #include "tools/cadre/cli.h"
 

@@ -15,7 +15,7 @@
 
 #define META "linux-image-cloud-amd64"
 
-/* `when` is known to guest/boot.c: always, with a network card, with vsock, or
+/* `when` is known to guest/guest_boot.c: always, with a network card, with vsock, or
  * once the guest runs. */
 static const struct module {
 	char when;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/machine/child.h"
-#include "core/machine/copy.h"
+#include "core/machine/machine_copy.h"
 #include "tools/cadre/image/image.h"
 
 /* Packages that come as dependencies, but are of no use inside the VM. */

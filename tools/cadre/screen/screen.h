@@ -44,9 +44,9 @@ void screen_says(const struct cli *cli, const struct op *op, const json_t *answe
 /* Tells what a person may do after it. */
 void screen_next(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints an answer of several lists as an overview, which begins with what needs the
- * person (page.c). */
+ * person (screen_page.c). */
 void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Prints an answer, or the record that it is, as a page (page.c). */
+/* Prints an answer, or the record that it is, as a page (screen_page.c). */
 void screen_page(const struct cli *cli, const struct op *op, const json_t *answer);
 
 #endif

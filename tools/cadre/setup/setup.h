@@ -2,9 +2,9 @@
  * setup - declarations that the parts of `cadre setup` share.
  *
  * The files, in the order to read them: clients.c (the table of clients: where their files
- * are and what is put into them), setup.c (the verb), plan.c (which files an act changes),
+ * are and what is put into them), setup.c (the verb), setup_plan.c (which files an act changes),
  * put.c, hooks.c and toml_put.c (one part of a client in one file), jsonc.h and draft.h (edits
- * of a text), target.c (reading and writing a file), made.c (folders that setup made, and the
+ * of a text), setup_target.c (reading and writing a file), made.c (folders that setup made, and the
  * lock of their notes), off.c (what a person has switched off), diff.c, check.c (what is not as it
  * was set up).
  */
@@ -147,7 +147,7 @@ int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f);
 /* An item or entry of the table, in which @ becomes a text. */
 json_t *setup_fill(const char *json, const char *text);
 
-/* --- target.c -------------------------------------------------------------------------------- */
+/* --- setup_target.c -------------------------------------------------------------------------------- */
 
 /* A file that is looked at, and may be changed. */
 struct setup_target {
@@ -189,7 +189,7 @@ int setup_made_folders(const char *path, struct fault *f);
 /* Removes the empty folders above a file that were made by that. */
 void setup_made_remove(const char *path);
 
-/* --- plan.c ------------------------------------------------------------------------------------ */
+/* --- setup_plan.c ------------------------------------------------------------------------------------ */
 
 enum { SETUP_CLIENTS = 16 };
 

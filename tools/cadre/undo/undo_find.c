@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "ops.gen.h"
-#include "tools/cadre/undo/inside.h"
+#include "tools/cadre/undo/undo_inside.h"
 
 /* --- teams --------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ops.gen.h"
-#include "tools/cadre/undo/inside.h"
+#include "tools/cadre/undo/undo_inside.h"
 
 bool undo_is_note(const char *name)
 {

@@ -1,0 +1,444 @@
+#include "core/agent/agent.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/access/access_door.h"
+#include "core/access/token.h"
+#include "core/access/who.h"
+#include "core/call/id.h"
+#include "core/message/inbox.h"
+#include "core/call/space.h"
+#include "core/task/task.h"
+#include "core/team/budget.h"
+#include "core/team/estop.h"
+
+enum { NAME_BYTES = 64 };
+
+bool agent_reserved(const char *name)
+{
+	static const char *const names[] = { "operator", "all", "self", "host" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcasecmp(names[i], name) == 0)
+			return true;
+	return strcasecmp(name, "lead") == 0 && strcmp(name, "lead") != 0;
+}
+
+bool agent_is_client(const struct call *call)
+{
+	return call->bearer && call->identity.agent;
+}
+
+const char *agent_token(struct call *call, const struct agent_row *a)
+{
+	char *token = arena_alloc(&call->arena, TOKEN_SIZE);
+
+	token_make(call->settings->secret, a->id, a->generation, token);
+	return token;
+}
+
+static int set_token(struct call *call, int64_t agent, int64_t generation)
+{
+	char token[TOKEN_SIZE];
+	uint8_t hash[TOKEN_HASH];
+	int rc;
+
+	token_make(call->settings->secret, agent, generation, token);
+	token_hash(token, hash);
+	rc = sql_run(call, agent_set_token, .agent = agent,
+		     .token = { hash, sizeof(hash) });
+	return rc < 0 ? rc : 0;
+}
+
+int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n)
+{
+	int rc = sql_run(call, agent_skills_clear, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, agent_skill_add, .agent = agent, .n = (int64_t)i,
+			     .skill = skills[i]);
+	return rc;
+}
+
+int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
+			size_t n)
+{
+	int rc = sql_run(call, agent_protocols_clear, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = sql_run(call, agent_protocol_add, .agent = agent, .n = (int64_t)i,
+			     .protocol = protocols[i]);
+	return rc;
+}
+
+int agent_may_lead(struct call *call, const char *name, const char *role,
+		   const char *where)
+{
+	if (name && strcmp(name, "lead") == 0)
+		return who_leads(call, where);
+	return role && strcmp(role, "lead") == 0 ? who_leads(call, "/role") : 0;
+}
+
+static int check_name(struct call *call, const struct newcomer *n, const char *where)
+{
+	if (!n->is_operator && agent_reserved(n->name))
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "%s is a reserved name", n->name);
+	if (strlen(n->name) > NAME_BYTES) /* a role's, with its number */
+		return fault_set(&call->fault, FAULT_INVALID, where,
+				 "%s is longer than %d bytes", n->name, NAME_BYTES);
+	return 0;
+}
+
+/* Writes the row, under a name that nobody has: 1, 0 where the name is taken, or negative.
+ * A name that is picked is another one until it is free. */
+static int add_row(struct call *call, struct newcomer *n, struct agent_add_row *row)
+{
+	bool picks = !n->name;
+	size_t tried = 0;
+	int rc;
+
+	do {
+		if (picks)
+			n->name = agent_name_pick(call, tried++);
+		rc = sql_row(call, agent_add, row, .id = n->id, .team = call->caller.team,
+			     .name = n->name,
+			     .kind = n->is_operator ? AGENT_KIND_OPERATOR
+						    : AGENT_KIND_MEMBER,
+			     .role = n->role ? n->role : n->name,
+			     .description = n->description, .project = n->project,
+			     .status = AGENT_STATUS_READY, .nests = n->nests,
+			     .holder = n->holder, .now = call->now);
+	} while (picks && rc == 0);
+	return rc;
+}
+
+int agent_add(struct call *call, struct newcomer *n, const char *where)
+{
+	struct agent_add_row row;
+	int rc;
+
+	if (n->name && (rc = check_name(call, n, where)) < 0)
+		return rc;
+	if ((n->id = sql_new_id(call, agent)) < 0)
+		return call->fault.code;
+	if ((rc = add_row(call, n, &row)) < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, where,
+				 "there is an agent %s in team %s already", n->name,
+				 call->caller.team_name);
+	if ((rc = sql_run(call, agent_inbox_add, .agent = n->id,
+			  .operator= n->is_operator)) < 0 ||
+	    n->is_operator)
+		return rc < 0 ? rc : 0;
+	if ((rc = sql_run(call, board_add_members, .team = call->caller.team, .n = 1)) <
+		    0 ||
+	    (rc = set_token(call, n->id, row.generation)) < 0 ||
+	    (n->n_skills &&
+	     (rc = agent_set_skills(call, n->id, n->skills, n->n_skills)) < 0))
+		return rc;
+	return event_emit(call, EVENT_AGENT_REGISTERED, n->id, 0, NULL);
+}
+
+/* --- joining ------------------------------------------------------------------------- */
+
+static int resumes(struct call *call, const struct agent_register_in *in,
+		   const struct agent_row *a)
+{
+	uint8_t hash[TOKEN_HASH];
+
+	if (call->caller.agent == a->id)
+		return 1;
+	if (!in->token)
+		return 0;
+	token_hash(in->token, hash);
+	return a->token.size == TOKEN_HASH &&
+	       token_equal(hash, a->token.data, TOKEN_HASH);
+}
+
+/* Discards mail that the new generation does not want, and tells its senders. */
+static int discard(struct call *call, int64_t agent)
+{
+	struct agent_discard_row r, *all = NULL;
+	struct query q;
+	size_t n = 0;
+	int rc = message_delayed_give_up(call, agent, 0);
+
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, agent_discard, .agent = agent, .now = call->now);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		*(struct agent_discard_row *)arena_push(&call->arena, &all, &n,
+							sizeof(r)) = r;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = event_emit(call, EVENT_MESSAGE_DEAD, all[i].message, agent,
+				"discarded");
+	return rc;
+}
+
+/* Begins the next generation of one agent, in the call's team. */
+static int begin_next(struct call *call, int64_t agent)
+{
+	struct agent_next_generation_row next;
+	int rc;
+
+	/* Messages and claims whose time is over stay ended, also when no row says so yet. */
+	if ((rc = inbox_settle(call, agent)) < 0 ||
+	    (rc = task_give_back(call, agent, "a new generation")) < 0 ||
+	    (rc = sql_row(call, agent_next_generation, &next, .agent = agent,
+			  .now = call->now)) < 0 ||
+	    (rc = set_token(call, agent, next.generation)) < 0 ||
+	    (rc = inbox_unlease(call, agent)) < 0 ||
+	    (rc = sql_run(call, agent_recount, .agent = agent)) < 0 ||
+	    (rc = event_emit(call, EVENT_AGENT_REPLACED, agent, 0,
+			     arena_printf(&call->arena, "%" PRId64, next.generation))) <
+		    0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+int agent_renew_seats(struct call *call, int64_t agent)
+{
+	const struct caller was = call->caller;
+	struct agent_seats_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, agent_seats, &all, &n, .agent = agent);
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		call->caller.team = all[i].team;
+		rc = begin_next(call, all[i].id);
+	}
+	call->caller = was;
+	return rc;
+}
+
+static int replace(struct call *call, const struct agent_register_in *in,
+		   const struct agent_row *a)
+{
+	int rc;
+
+	if ((rc = who_leads(call, "/replace")) < 0 ||
+	    (rc = begin_next(call, a->id)) < 0 ||
+	    (rc = agent_renew_seats(call, a->id)) < 0)
+		return rc;
+	if (in->discard && ((rc = discard(call, a->id)) < 0 ||
+			    (rc = sql_run(call, agent_recount, .agent = a->id)) < 0))
+		return rc;
+	if ((*in->role &&
+	     (rc = sql_run(call, agent_set_role, .agent = a->id, .role = in->role,
+			   .description = in->description)) < 0) ||
+	    (*in->role && strcmp(a->role, "lead") == 0 &&
+	     (rc = team_keep_lead(call, a, "/role", NULL)) < 0) ||
+	    (strcmp(in->role, "observer") == 0 &&
+	     (rc = sql_run(call, agent_unassign, .team = call->caller.team,
+			   .agent = a->id)) < 0) ||
+	    (in->n_skills &&
+	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0))
+		return rc;
+	return 0;
+}
+
+static int taken(struct call *call, const struct agent_row *a)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/name",
+		  "%s lives already (generation %" PRId64 ")", a->name, a->generation);
+	if (who_is_nobody(call))
+		return fault_hint(&call->fault,
+				  "Take another name; or a person makes this worktree "
+				  "%s: cadre agent env %s --here.",
+				  a->name, a->name);
+	return fault_hint(
+		&call->fault,
+		"Give its token to resume it ({agent.env} {name=|}%s), or `replace` "
+		"it as the lead or the operator.",
+		a->name);
+}
+
+/* A new name is made by the operator or the lead for others, and by a session that is nobody
+ * for itself. */
+static int join_new(struct call *call, const struct agent_register_in *in)
+{
+	struct newcomer n = { .name = in->name,
+			      .role = *in->role ? in->role : NULL,
+			      .description = in->description,
+			      .project = in->project,
+			      .skills = in->skills,
+			      .n_skills = in->n_skills };
+	int rc;
+
+	if ((who_is_nobody(call) ? agent_may_lead(call, n.name, n.role, "/name")
+				 : who_leads(call, "/name")) < 0)
+		return call->fault.code;
+	if ((rc = estop_check(call, "/team")) < 0 ||
+	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
+	    (rc = agent_add(call, &n, "/name")) < 0)
+		return rc;
+	call->made = n.id;
+	return 0;
+}
+
+/* Somebody who says no name is who he is already, or gets one that is picked. */
+static int join_nameless(struct call *call, const struct agent_register_in *in,
+			 bool *resumed)
+{
+	if (in->token || in->replace || in->discard)
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "`token`, `replace` and `discard` are about a name");
+	if (!call->identity.agent)
+		return join_new(call, in);
+	call->made = call->caller.agent;
+	*resumed = true;
+	return 0;
+}
+
+static int join(struct call *call, const struct agent_register_in *in, bool *resumed)
+{
+	struct agent_row a;
+	int rc;
+
+	if (!in->name)
+		return join_nameless(call, in, resumed);
+	rc = sql_row(call, agent_by_name, &a, .team = call->caller.team,
+		     .name = in->name);
+	if (rc <= 0)
+		return rc < 0 ? rc : join_new(call, in);
+	if (a.kind == AGENT_KIND_OPERATOR)
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "%s is a reserved name", in->name);
+	call->made = a.id;
+	*resumed = true;
+	if (in->replace)
+		return replace(call, in, &a);
+	return resumes(call, in, &a) ? 0 : taken(call, &a);
+}
+
+/* A caller who is nobody may repeat a call, but the token of a generation that somebody else
+ * began is not given to it. */
+static int check_first(struct call *call, const struct agent_row *a)
+{
+	struct agent_first_generation_row r;
+	int rc = sql_row(call, agent_first_generation, &r, .agent = a->id);
+
+	return rc < 0 || (rc > 0 && r.is_first) ? rc : taken(call, a);
+}
+
+/* Somebody who was away, and has no workspace whose guest would tell, is there again. */
+static int come_back(struct call *call, const struct agent_row *a)
+{
+	const int64_t status = AGENT_STATUS_READY;
+	int rc;
+
+	if (a->status != AGENT_STATUS_OFFLINE || a->workspace)
+		return 0;
+	rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
+		     .now = call->now);
+	return rc <= 0 ? rc
+		       : event_emit(call, EVENT_AGENT_STATUS, a->id, 0,
+				    field_choice(&record_agent_line, "status", status));
+}
+
+int agent_register(struct call *call, const struct agent_register_in *in,
+		   struct agent_register_out *out)
+{
+	struct agent_row a;
+	bool replayed = call->made != 0;
+	int rc;
+
+	if (agent_is_client(call)) {
+		fault_set(&call->fault, FAULT_DENIED, "",
+			  "a client with an agent's token makes no others");
+		return fault_hint(&call->fault,
+				  "Its lead adds members, on the host's machine.");
+	}
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!replayed && (rc = join(call, in, &out->resumed)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	if (replayed && who_is_nobody(call) && !resumes(call, in, &a) &&
+	    (rc = check_first(call, &a)) < 0)
+		return rc;
+	if (out->resumed && (rc = come_back(call, &a)) < 0)
+		return rc;
+	out->name = a.name;
+	out->team = call->caller.team_name;
+	out->generation = a.generation;
+	out->token = agent_token(call, &a);
+	return 0;
+}
+
+/* --- telling -------------------------------------------------------------------------- */
+
+enum agent_status agent_status_now(int64_t status, bool holds)
+{
+	bool is_free = status == AGENT_STATUS_READY || status == AGENT_STATUS_IDLE;
+
+	return is_free && holds ? AGENT_STATUS_WORKING : (enum agent_status)status;
+}
+
+static bool has(const char *text, const char *part)
+{
+	return text && strcasestr(text, part);
+}
+
+/* Whether a member has a text in its name, role, description or skills: 1, 0 or negative. */
+static int matches(struct call *call, const char *name, const char *text)
+{
+	struct agent_skills_row s;
+	struct agent_row a;
+	struct query q;
+	bool found;
+	int rc =
+		sql_row(call, agent_by_name, &a, .team = call->caller.team, .name = name);
+
+	if (rc <= 0)
+		return rc;
+	found = has(a.name, text) || has(a.role, text) || has(a.description, text);
+	sql_query(call, &q, agent_skills, .agent = a.id);
+	while (!found && (rc = sql_next(call, &q, &s)) > 0)
+		found = has(s.skill, text);
+	query_end(&q);
+	return rc < 0 ? rc : found;
+}
+
+/* Whether a line is asked for, as far as the statement has not decided: 1, 0 or negative. */
+static int is_asked(struct call *call, const struct agent_list_in *in,
+		    const struct agent_line *line)
+{
+	if (in->has_status && line->status != in->status)
+		return 0;
+	return in->text ? matches(call, line->name, in->text) : 1;
+}
+
+int agent_list(struct call *call, const struct agent_list_in *in,
+	       struct agent_list_out *out)
+{
+	struct agent_line line;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	sql_query(call, &q, agent_lines, .team = call->caller.team,
+		  .after = in->after_name ? in->after_name : "", .role = in->role,
+		  .skill = in->skill, .now = call->now);
+	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
+		line.status = agent_status_now(line.status, line.task);
+		if ((rc = is_asked(call, in, &line)) < 0)
+			break;
+		if (rc == 0)
+			continue;
+		if (!space_take(call, &record_agent_line, &line)) {
+			out->more = true;
+			break;
+		}
+		*(struct agent_line *)arena_push(&call->arena, &out->agents,
+						 &out->n_agents, sizeof(line)) = line;
+	}
+	query_end(&q);
+	if (call->identity.agent && call->caller.own_team == call->caller.team)
+		out->self = call->caller.name;
+	return rc < 0 ? rc : 0;
+}

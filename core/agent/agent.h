@@ -1,0 +1,77 @@
+/*
+ * agent - the members of a team, their cards and generations.
+ */
+#ifndef CORE_AGENT_AGENT_H
+#define CORE_AGENT_AGENT_H
+
+#include "core/event/event.h"
+#include "ops.gen.h"
+
+/* An agent to add; `id` is filled. */
+struct newcomer {
+	const char *name; /* NULL: one is picked, and filled in */
+	const char *role; /* NULL: its name */
+	const char *description, *project;
+	const char **skills;
+	size_t n_skills;
+	bool is_operator; /* no member, but the operator's place */
+	bool nests; /* it may make teams below its own */
+	int64_t holder; /* the agent of the team above whose place it is; 0: nobody's */
+	int64_t id;
+};
+
+/* The name or role (or NULL) `lead` makes an agent lead its team, so only who leads gives either:
+ * 0, or denied at `where`, or at /role. */
+int agent_may_lead(struct call *call, const char *name, const char *role,
+		   const char *where);
+
+/* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
+int agent_add(struct call *call, struct newcomer *n, const char *where);
+
+/* Begins the next generation of each lead's place in teams below that an agent holds, itself or
+ * by another place: whenever its own begins, or a place comes to another holder, so that who
+ * held it before leads there no more.  0 or negative. */
+int agent_renew_seats(struct call *call, int64_t agent);
+
+/* Replaces the whole list of what an agent can do, or of how it speaks. 0 or negative. */
+int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n);
+int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
+			size_t n);
+
+/* A name for somebody who brings none, after so many were tried that others have: another one
+ * each time, by the call's randomness.  In the call's arena. */
+const char *agent_name_pick(struct call *call, size_t tried);
+
+/* Whether the caller has shown a token that was made for a client of an agent: it is told no
+ * others, which would outlive that. */
+bool agent_is_client(const struct call *call);
+/* The token of an agent's present generation, in the call's arena. */
+const char *agent_token(struct call *call, const struct agent_row *a);
+
+/* Changes an agent's card, by itself or by who leads it, and tells it: 0 or negative.  `*was`
+ * (or NULL) is its name before. */
+int agent_change(struct call *call, const struct agent_update_in *in, const char **was);
+
+/* An agent's card as its rows are, as far as the answer has room; texts are the call's. */
+int card_tell(struct call *call, const struct agent_row *a, struct card *card);
+/* All of it, however small the answer may be. */
+int card_tell_whole(struct call *call, const struct agent_row *a, struct card *card);
+/* The names of the fields in which two cards differ, "description, skills"; "" for none. */
+const char *card_differences(struct call *call, const struct card *a,
+			     const struct card *b);
+/* Where an agent is reached: `http` is borrowed.  The context id of its VM is the host's `cid`,
+ * or where that is 0 in the `address` of a guest that runs by itself, or NULL. */
+struct endpoints card_endpoints(const char *http, int64_t cid, const char *address);
+
+/* The status of an agent as it is told: who holds a task works, also where nobody has said
+ * so. */
+enum agent_status agent_status_now(int64_t status, bool holds);
+
+/* Writes down what an agent is doing, with an event in its team if that is new: see
+ * runner_rest().  0 or negative. */
+int agent_say_status(struct call *call, const struct agent_row *a, int64_t status);
+
+/* Whether a name is kept from agents and teams. */
+bool agent_reserved(const char *name);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * agent_card - the cards of agents, as others see them.
+ */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/access/access_door.h"
+#include "core/access/who.h"
+#include "core/agent/agent.h"
+#include "core/base/link_address.h"
+#include "core/call/id.h"
+#include "core/message/inbox.h"
+#include "core/call/space.h"
+
+/* Whether a list of a card has room for one more; if not, the card says so. */
+static bool has_room(struct call *call, struct card *card, const char *text)
+{
+	if (!call->form.most || space_take_text(call, text))
+		return true;
+	card->has_more = card->more = true;
+	return false;
+}
+
+static int tell_traits(struct call *call, int64_t agent, struct card *card)
+{
+	struct agent_protocols_row p;
+	struct agent_skills_row s;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, agent_skills, .agent = agent);
+	while ((rc = sql_next(call, &q, &s)) > 0 && has_room(call, card, s.skill))
+		*(const char **)arena_push(&call->arena, &card->skills, &card->n_skills,
+					   sizeof(s.skill)) = s.skill;
+	query_end(&q);
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, agent_protocols, .agent = agent);
+	while ((rc = sql_next(call, &q, &p)) > 0 && has_room(call, card, p.protocol))
+		*(const char **)arena_push(&call->arena, &card->protocols,
+					   &card->n_protocols,
+					   sizeof(p.protocol)) = p.protocol;
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Leaves out what has no room in an answer that may take less than a frame. */
+static void cut_card(struct call *call, struct card *card)
+{
+	if (!call->form.most)
+		return;
+	card->description = space_text(call, card->description, space_all(call) / 3,
+				       &card->description_size);
+	card->has_description_size = card->description_size > 0;
+	if (card->input_schema && !has_room(call, card, card->input_schema))
+		card->input_schema = NULL;
+	if (card->output_schema && !has_room(call, card, card->output_schema))
+		card->output_schema = NULL;
+}
+
+struct endpoints card_endpoints(const char *http, int64_t cid, const char *address)
+{
+	struct link_address a = { .kind = LINK_UNIX };
+	struct fault f = { 0 };
+
+	if (!cid && address && link_parse(address, "", &a, &f) == 0 &&
+	    a.kind == LINK_VSOCK)
+		cid = a.number;
+	return (struct endpoints){
+		.http = http,
+		.has_vsock = cid > 0,
+		.vsock = { .cid = cid > 0 ? cid : 0, .port = cid > 0 ? LINK_CONTROL : 0 },
+	};
+}
+
+/* Fills in where the member is reached: over HTTP if its policy lets anybody come. */
+static int tell_endpoints(struct call *call, const struct agent_row *a, struct card *card)
+{
+	struct agent_endpoints_row at;
+	bool open;
+	int rc = door_is_open(call, a->team, a->id, &open);
+
+	if (rc < 0 || (rc = sql_row(call, agent_endpoints, &at, .agent = a->id)) <= 0)
+		return rc;
+	card->endpoints = card_endpoints(open ? at.http : NULL, at.cid, at.address);
+	return 0;
+}
+
+int card_tell(struct call *call, const struct agent_row *a, struct card *card)
+{
+	struct agent_holds_row holds;
+	struct team_parent_row above;
+	struct workspace_row w;
+	int rc = sql_row(call, agent_holds, &holds, .agent = a->id, .now = call->now);
+
+	if (rc < 0)
+		return rc;
+	*card = (struct card){
+		.name = a->name,
+		.role = a->role,
+		.description = a->description,
+		.input_schema = a->input_schema,
+		.output_schema = a->output_schema,
+		.status = agent_status_now(a->status, holds.any),
+		.team = call->caller.team_name,
+		.project = a->project,
+		.generation = a->generation,
+		.has_last_active = true,
+		.last_active = a->active_at,
+	};
+	if ((rc = sql_row(call, team_parent, &above, .team = a->team)) < 0)
+		return rc;
+	card->parent_team = rc > 0 ? above.name : NULL;
+	cut_card(call, card);
+	if (a->workspace) {
+		if ((rc = sql_row(call, workspace_by_id, &w, .id = a->workspace)) < 0)
+			return rc;
+		card->workspace_id = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+		card->fault = w.fault;
+		if ((rc = tell_endpoints(call, a, card)) < 0)
+			return rc;
+	}
+	return tell_traits(call, a->id, card);
+}
+
+int card_tell_whole(struct call *call, const struct agent_row *a, struct card *card)
+{
+	const struct form form = call->form;
+	int rc;
+
+	call->form.most = 0;
+	rc = card_tell(call, a, card);
+	call->form = form;
+	return rc;
+}
+
+/* A card as the fields of its JSON, compact texts; to be released. */
+static json_t *card_fields(const struct card *card)
+{
+	struct text text = { 0 };
+	json_t *fields;
+
+	op_encode(&record_card, card, &text);
+	fields = json_loadb(text.data, text.len, 0, NULL);
+	text_release(&text);
+	return fields;
+}
+
+/* Whether two fields, or none, are the same to the letter: a schema's keys have an order. */
+static bool same_field(const json_t *a, const json_t *b)
+{
+	char *one = json_dumps(a, JSON_ENCODE_ANY),
+	     *other = json_dumps(b, JSON_ENCODE_ANY);
+	bool same = one && other ? strcmp(one, other) == 0 : one == other;
+
+	free(one);
+	free(other);
+	return same;
+}
+
+const char *card_differences(struct call *call, const struct card *a,
+			     const struct card *b)
+{
+	json_t *one = card_fields(a), *other = card_fields(b);
+	const char *names = "";
+
+	for (size_t i = 0; i < record_card.n_fields; i++) {
+		const char *name = record_card.fields[i].name;
+
+		if (!same_field(json_object_get(one, name), json_object_get(other, name)))
+			names = arena_printf(&call->arena, "%s%s%s", names,
+					     *names ? ", " : "", name);
+	}
+	json_decref(one);
+	json_decref(other);
+	return names;
+}
+
+int agent_whois(struct call *call, const struct agent_whois_in *in,
+		struct agent_whois_out *out)
+{
+	struct inbox_state_row inbox;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	    (rc = inbox_counters(call, a.id, &inbox)) < 0)
+		return rc;
+	out->queued = inbox.queued;
+	out->leased = inbox.leased;
+	out->assignments = inbox.assignments;
+	return card_tell(call, &a, &out->card);
+}
+
+/* --- by range --------------------------------------------------------------------------- */
+
+/* The texts of a list as one, a line each. */
+static const char *as_lines(struct call *call, const char *const *texts, size_t n)
+{
+	const char *all = "";
+
+	for (size_t i = 0; i < n; i++)
+		all = arena_printf(&call->arena, "%s%s\n", all, texts[i]);
+	return all;
+}
+
+static const char *part_of(struct call *call, enum card_part part,
+			   const struct card *card)
+{
+	switch (part) {
+	case CARD_PART_DESCRIPTION:
+		return card->description;
+	case CARD_PART_SKILLS:
+		return as_lines(call, (const char *const *)card->skills, card->n_skills);
+	case CARD_PART_PROTOCOLS:
+		return as_lines(call, (const char *const *)card->protocols,
+				card->n_protocols);
+	case CARD_PART_INPUT_SCHEMA:
+		return card->input_schema;
+	case CARD_PART_OUTPUT_SCHEMA:
+		return card->output_schema;
+	}
+	return NULL;
+}
+
+int agent_part(struct call *call, const struct agent_part_in *in,
+	       struct agent_part_out *out)
+{
+	struct agent_row a;
+	struct card card;
+	struct space_range r = { .offset = in->offset,
+				 .length = (int64_t)space_all(call) };
+	int rc;
+
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
+	    (rc = card_tell_whole(call, &a, &card)) < 0)
+		return rc;
+	space_range(call, part_of(call, (enum card_part)in->part, &card), &r);
+	out->text = r.text;
+	out->size = r.size;
+	out->next = r.next;
+	out->more = r.next < r.size;
+	return 0;
+}

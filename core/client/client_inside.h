@@ -1,0 +1,115 @@
+/*
+ * client_inside - calls under way, which the two ways of a client share.
+ *
+ * A call is in c->calls from its start until ticket_end(), which is the only
+ * place that tells its owner.  The owner may start and cancel calls in there,
+ * so nobody walks the list across it: `due` marks what a walk has to do.
+ */
+#ifndef CORE_CLIENT_CLIENT_INSIDE_H
+#define CORE_CLIENT_CLIENT_INSIDE_H
+
+#include "core/client/client.h"
+
+struct client_conn;
+
+/* A call of the client's owner, from its start to its end. */
+struct ticket {
+	struct ticket *next;
+	int64_t number;
+	const struct op *op;
+	json_t *args; /* a copy, with its key */
+	const struct identity *as; /* its caller; NULL: the client's */
+	struct form form;
+	client_done *done;
+	void *arg;
+	int64_t wait_ms; /* ms that it may wait beyond its work */
+	int64_t until; /* clock_steady_ms(): silent, or waited long enough */
+	struct client_conn
+		*link; /* the connection that it was sent on; NULL: not on a socket */
+	struct call *call; /* the call parked in this process; NULL: not run directly */
+	struct arena_mark mark;
+	bool due;
+	bool confirms; /* the owner says whether its answer arrived: client_settle() */
+};
+
+/* An answer that gave something, of which the owner has not said whether it arrived. */
+struct debt {
+	struct debt *next;
+	int64_t number;
+	struct client_conn *link; /* to the host; NULL: the call ran directly */
+	struct given given; /* messages and claim of the answer, as they were then */
+};
+
+struct client {
+	struct client_options o;
+	int epoll;
+	int64_t last; /* number of the newest call */
+	struct form form; /* of the next calls' answers */
+	const struct identity *as; /* caller of the next calls; NULL: o.identity */
+	struct identity
+		before; /* caller of the calls that client_become() found under way */
+	bool hosted;
+	struct ticket *calls;
+	struct client_conn *link; /* shared by the client's calls but those that wait */
+	struct store *store, *reader;
+	int bell; /* inotify, or -1 */
+	int64_t version, looked_at; /* version of the data; when it was asked for, 0:
+				       no call waits */
+	int64_t lapse_at; /* clock_wall_ms() when a lease or a life ends next; 0: none, or
+			     no call waits */
+	int64_t apart; /* the wall clock less the steady one, as it was seen last */
+	int64_t rest_at; /* clock_steady_ms() when the files are closed until the next
+			    call; 0: never, or they are not open */
+	bool owes_mirror;
+	bool lost; /* the files that store and reader have open are not in their place
+		      any more */
+	struct debt *debts;
+	int64_t telling;
+};
+
+enum { SILENCE_MS = 10000, LOOK_MS = 250, REST_MS = 3000, LEAP_MS = 2000 };
+
+/* Takes the ticket off the list, tells its owner and frees it. */
+void ticket_end(struct client *c, struct ticket *t, const char *result,
+		const struct fault *f);
+void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
+		 const char *text, const char *hint);
+
+/* Whether this process runs the operation on the files by itself, though there is a host. */
+bool client_reads_itself(const struct client *c, const struct op *op);
+
+/* Notes that the answer of a call has to be settled. */
+void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
+		const struct given *given);
+
+/* client_socket.c: */
+/* Sends the call to the host; false when there is none to send it to. */
+bool socket_start(struct client *c, struct ticket *t);
+void socket_step(struct client *c, struct client_conn *l, unsigned events);
+/* Closes a link that is of no use any more; all its calls run directly. */
+void socket_drop(struct client *c, struct client_conn *l);
+void socket_close(struct client *c, struct client_conn *l);
+/* Closes a link that new calls do not share, once nothing waits on it. */
+void socket_leave(struct client *c, struct client_conn *l);
+/* Lets new calls open another link: the calls on this one end there. */
+void socket_part(struct client *c);
+/* Tells the host whether the answer of a call arrived. */
+void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived);
+
+/* client_direct.c: */
+void direct_start(struct client *c, struct ticket *t);
+/* Looks whether somebody committed, or a lease or a life has ended; marks the parked
+ * calls then. */
+void direct_look(struct client *c, bool rung);
+/* clock_steady_ms() when a parked call has to look at the latest. */
+int64_t direct_next_look(const struct client *c);
+/* Runs a call, which is made first where it is not parked. */
+void direct_run(struct client *c, struct ticket *t);
+/* Closes the files if no call is parked and they are in their place. */
+void direct_rest(struct client *c);
+void direct_close(struct client *c);
+void direct_undo(struct client *c, const struct given *given);
+void direct_take(struct client *c, const struct given *given);
+void direct_forget(struct ticket *t); /* frees its struct call */
+
+#endif

@@ -1,0 +1,112 @@
+/* event_replay - how a team's board and inboxes were behind an event, as the log has it. */
+#include <inttypes.h>
+
+#include "core/access/who.h"
+#include "core/event/event.h"
+#include "core/call/space.h"
+#include "core/task/task.h"
+
+static int tell_tasks(struct call *call, const struct event_replay_in *in,
+		      struct event_replay_out *out)
+{
+	struct replay_tasks_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, replay_tasks, .team = call->caller.team, .until = in->until,
+		  .skip = in->offset, .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct past_task t = { .id = task_name(call, r.number),
+				       .title = r.title,
+				       .has_status = r.known,
+				       .status = r.state_then,
+				       .owner = r.owner_name };
+
+		if ((int64_t)out->n_tasks == in->limit ||
+		    !space_take(call, &record_past_task, &t)) {
+			out->more = true;
+			break;
+		}
+		*(struct past_task *)arena_push(&call->arena, &out->tasks, &out->n_tasks,
+						sizeof(t)) = t;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Lines of `skip` and after, as far as there is room. */
+static int tell_copies(struct call *call, const struct event_replay_in *in, int64_t skip,
+		       struct event_replay_out *out)
+{
+	const int64_t limit = in->limit - (int64_t)out->n_tasks;
+	struct replay_copies_row r;
+	struct replay_mail_row mail;
+	struct query q;
+	int rc = sql_row(call, replay_mail, &mail, .until = in->until);
+
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, replay_copies, .team = call->caller.team, .until = in->until,
+		  .earliest = mail.earliest, .first = mail.first ? mail.first : INT64_MAX,
+		  .next = mail.next, .skip = skip, .limit = limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct past_copy c = { .seq = r.message,
+				       .to = r.to_name,
+				       .from = r.from_name,
+				       .has_state = r.known,
+				       .state = r.state_then };
+
+		if ((int64_t)out->n_messages == limit ||
+		    !space_take(call, &record_past_copy, &c)) {
+			out->more = true;
+			break;
+		}
+		*(struct past_copy *)arena_push(&call->arena, &out->messages,
+						&out->n_messages, sizeof(c)) = c;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Tells the page: tasks, and behind the last one the mail. */
+static int tell(struct call *call, const struct event_replay_in *in,
+		struct event_replay_out *out)
+{
+	struct replay_task_count_row tasks;
+	int rc;
+
+	if ((rc = tell_tasks(call, in, out)) < 0 || out->more)
+		return rc;
+	if ((rc = sql_row(call, replay_task_count, &tasks, .team = call->caller.team,
+			  .until = in->until)) < 0)
+		return rc;
+	return tell_copies(call, in, in->offset > tasks.n ? in->offset - tasks.n : 0,
+			   out);
+}
+
+int event_replay(struct call *call, const struct event_replay_in *in,
+		 struct event_replay_out *out)
+{
+	struct event_first_row first;
+	struct event_last_row last;
+	struct replay_at_row at = { 0 };
+	int rc;
+
+	if ((rc = who_team_then(call, in->team)) < 0 ||
+	    (rc = sql_row(call, event_first, &first)) < 0 ||
+	    (rc = sql_row(call, event_last, &last)) < 0)
+		return rc;
+	if (in->until < first.seq)
+		return event_gone(call, "/until", first.seq);
+	if (in->until > last.seq)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/until",
+				 "there is no event %" PRId64
+				 " yet; the newest is %" PRId64,
+				 in->until, last.seq);
+	if ((rc = sql_row(call, replay_at, &at, .seq = in->until)) < 0)
+		return rc;
+	out->at = at.at;
+	rc = tell(call, in, out);
+	out->next = in->offset + (int64_t)out->n_tasks + (int64_t)out->n_messages;
+	return rc;
+}

@@ -1,0 +1,94 @@
+#include <string.h>
+
+#include "core/event/event.h"
+#include "core/call/id.h"
+#include "core/task/task.h"
+
+static int name_of(struct call *call, int64_t agent, const char **out)
+{
+	struct agent_name_row r;
+	int rc = agent ? sql_row(call, agent_name, &r, .id = agent) : 0;
+
+	if (rc > 0)
+		*out = r.name;
+	return rc < 0 ? rc : 0;
+}
+
+/* The path that an event of the vault tells of. */
+static const char *detail_path(struct call *call, const char *detail)
+{
+	json_t *json = json_loads(detail ? detail : "", 0, NULL);
+	const char *path = json_string_value(json_object_get(json, "path"));
+
+	path = arena_strdup(&call->arena, path);
+	json_decref(json);
+	return path;
+}
+
+static int subject_of(struct call *call, const struct event_line_row *r, struct event *e)
+{
+	struct message_head_row m;
+	struct workspace_row w;
+	struct task_row t;
+	int rc = 0;
+
+	switch (events_of(r->kind)) {
+	case EVENTS_TEAM:
+		e->subject = r->team_name;
+		break;
+	case EVENTS_AGENT:
+		rc = name_of(call, r->subject, &e->subject);
+		break;
+	case EVENTS_MESSAGE:
+	case EVENTS_ASSIGNMENT:
+		if ((rc = sql_row(call, message_head, &m, .id = r->subject)) <= 0)
+			break;
+		e->subject = id_public(call, ID_MESSAGE, m.id, m.at);
+		e->has_message = true;
+		e->message = m.id;
+		if (m.sender != r->actor)
+			rc = name_of(call, m.sender, &e->from);
+		break;
+	case EVENTS_WORKSPACE:
+		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)
+			e->subject = w.name;
+		break;
+	case EVENTS_VAULT:
+		e->subject = detail_path(call, r->detail);
+		break;
+	case EVENTS_TOKEN:
+	case EVENTS_RESERVATION:
+		e->subject = r->detail;
+		break;
+	case EVENTS_TASK:
+		rc = sql_row(call, task_by_id, &t, .id = r->subject, .now = call->now);
+		if (rc > 0)
+			e->subject = task_name(call, t.number);
+		break;
+	case EVENTS_TURN:
+		e->subject = arena_printf(&call->arena, "%lld", (long long)r->subject);
+		break;
+	case EVENTS_NONE:
+		break;
+	}
+	return rc < 0 ? rc : name_of(call, r->target, &e->target);
+}
+
+int event_show(struct call *call, const struct event_line_row *r, struct event *e)
+{
+	*e = (struct event){ .seq = r->seq,
+			     .at = r->at,
+			     .event = event_kind((int)r->kind)->name,
+			     .team = r->team_name,
+			     .by = event_actor_name(r->actor, r->actor_name),
+			     .has_as_operator = r->via,
+			     .as_operator = r->via,
+			     .detail = r->detail };
+	return subject_of(call, r, e);
+}
+
+bool event_kind_is(const struct event_kind *kind, const char *word, size_t n)
+{
+	return strncmp(kind->name, word, n) == 0 &&
+	       (kind->name[n] == '\0' || kind->name[n] == '.');
+}

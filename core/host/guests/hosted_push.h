@@ -1,0 +1,21 @@
+/*
+ * hosted_push - tells a guest of deliveries, in order, as soon as they are committed.
+ *
+ * A page of waiting deliveries is read, sent over the relay connection, and those
+ * that the guest has stored (Ok) are marked notified; then the next page.  A
+ * guest that is new (another boot id) is told again what the one before was
+ * told; it knows messages that it has had.
+ */
+#ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
+#define CORE_HOST_GUESTS_HOSTED_PUSH_H
+
+#include "core/host/guests/hosted_guest.h"
+
+void push_up(struct hosted_guest *t, bool anew); /* the guest answers now */
+void push_poke(struct hosted_guest *t); /* something may be waiting */
+/* Tries again when the pause after a failure is over at `now`. */
+void push_tick(struct hosted_guest *t, int64_t now);
+/* Frees the page of messages; the guest is closed. */
+void push_release(struct hosted_guest *t);
+
+#endif

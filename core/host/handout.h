@@ -1,0 +1,28 @@
+/*
+ * handout - answers that gave something, until their callers have said that they arrived.
+ *
+ * A claim that nobody was told of and a message that nobody saw are taken back.  A
+ * caller that `confirms` says Arrived or Cancel behind an answer; when it goes without
+ * a word, or before its answer could be sent, answer.undo does the rest.  Of more than
+ * a thousand on one connection the oldest is taken back too.
+ */
+#ifndef CORE_HOST_HANDOUT_H
+#define CORE_HOST_HANDOUT_H
+
+#include "core/host/conn.h"
+
+/* A job is over; `told`: its answer is on its way. */
+void handout_answered(struct conn *c, struct job *job, bool told);
+/* The answer of the request with this id arrived: what it gave is not taken back. */
+void handout_arrived(struct conn *c, const char *id);
+/* The answer reached nobody; `gone`: its caller went without a word, and may have seen
+ * it. */
+void handout_lost(struct conn *c, const char *id, bool gone);
+/* The connection is closed: who was sent an answer may have seen it. */
+void handout_close(struct conn *c);
+
+/* The door of a call says what became of its answer; `arrived` false: nobody
+ * has seen it. */
+void handout_settle(struct host *host, const struct given *given, bool arrived);
+
+#endif

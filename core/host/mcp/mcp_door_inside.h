@@ -1,0 +1,102 @@
+/*
+ * mcp_door_inside - peers of MCP over HTTP, and the requests that they are at.
+ */
+#ifndef CORE_HOST_MCP_MCP_DOOR_INSIDE_H
+#define CORE_HOST_MCP_MCP_DOOR_INSIDE_H
+
+#include "core/host/mcp/mcp_door.h"
+#include "core/host/web/web_inside.h"
+#include "mcp/mcp.h"
+
+enum { NAME_SIZE = 65 }; /* SHA-256 in hex, NUL included */
+
+/* How a client wants its tools. */
+struct mcp_wants {
+	const char *toolsets; /* NULL: as mcp_options has it */
+	bool structured;
+};
+
+/* --- mcp_peer.c ------------------------------------------------------------------------ */
+
+struct peer_call;
+struct exchange;
+
+struct mcp_peer {
+	struct mcp_peer *next; /* in its bucket */
+	struct host *host;
+	struct mcp *mcp;
+	uv_timer_t timer; /* for mcp_step() */
+	char name[NAME_SIZE]; /* SHA-256 of the session's id, or of token and wants */
+	char proof[NAME_SIZE]; /* SHA-256 of the token; "" at the Unix socket */
+	bool has_session, structured;
+	bool kept; /* it has a row ... */
+	unsigned changes_kept; /* ... of when it had so many changes ... */
+	uint64_t kept_at; /* ... and this loop time */
+	int keeping; /* rows that are being written */
+	struct identity who;
+	char *bearer, *toolsets, *team, *agent; /* owned */
+	uint64_t checked; /* loop time at which its token was found good */
+	uint64_t used; /* loop time */
+	uint64_t requests; /* that came until now */
+	struct exchange *exchanges;
+	struct exchange *listener; /* the stream for notifications, or NULL */
+	struct peer_call *calls;
+};
+
+/* Writes the SHA-256 of a text in hex. */
+void mcp_name(const char *text, char out[NAME_SIZE]);
+/* The peer of that name, or NULL. */
+struct mcp_peer *peer_find(struct host *host, const char *name);
+/* Makes a peer for the caller `who`, whose texts are copied: NULL and a fault if there are too
+ * many, or a toolset is unknown. */
+struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof,
+			  const struct identity *who, bool session,
+			  const struct mcp_wants *wants, struct fault *f);
+/* Ends a peer with all that is under way. */
+void peer_end(struct mcp_peer *p);
+/* Has mcp_step() called when that is due; `now`: in this turn of the loop. */
+void peer_rouse(struct mcp_peer *p, bool now);
+/* Writes the row of a session: of one that `begins`, or that has changed since, or is in use still.
+ * Whether the answer that is due now says something that is so only once the row is written: then
+ * exchanges_release() comes behind it. */
+bool peer_keep(struct mcp_peer *p, bool begins);
+
+/* --- mcp_peer_calls.c ------------------------------------------------------------------ */
+
+extern const struct client_way peer_way; /* way_arg: the peer */
+/* As whom a peer calls; texts are the arena's. */
+struct identity peer_identity(const struct mcp_peer *p, struct arena *a);
+/* The token is none any more: who listens is told to come back, and learns it then. */
+void peer_end_trust(struct mcp_peer *p);
+
+/* --- mcp_exchange.c -------------------------------------------------------------------- */
+
+/* A request of HTTP at a peer, from when it is understood until its answer is out. */
+struct exchange {
+	struct exchange *next, **at; /* in peer->exchanges */
+	struct mcp_peer *peer;
+	struct http *
+		x; /* whose owner and gone are the exchange's; NULL: the client is gone, or
+			   answered */
+	char id[NAME_SIZE]; /* of the session that it begins, or "" */
+	struct text held; /* the answer, until a row says what it says */
+	bool flows; /* it is answered as a stream */
+	bool taking; /* mcp_take() is reading it */
+	bool over; /* it was answered meanwhile */
+};
+
+struct exchange *exchange_new(struct mcp_peer *p, struct http *x);
+void exchange_end(struct exchange *e);
+/* mcp_options.send and .drop. */
+void exchange_send(void *peer, const struct mcp_message *message);
+void exchange_drop(void *peer, void *exchange);
+/* Makes the exchange the peer's stream for notifications; one that was is ended. */
+void exchange_listen(struct exchange *e, const char *place);
+/* Answers what needs none: a notification, or an answer. */
+void exchange_accept(struct exchange *e);
+/* Sends the answers that wait for a row; `f` not NULL: it could not be written. */
+void exchanges_release(struct mcp_peer *p, const struct fault *f);
+/* Sends a comment on all streams of a peer, so that nobody between takes them for dead. */
+void exchanges_stir(struct mcp_peer *p);
+
+#endif

@@ -1,0 +1,476 @@
+/*
+ * mcp_request - a request at /mcp, until its peer takes it: what it is, whose, and of which session.
+ *
+ * The order of checks is that of the specification: JSON, the version, who calls, the session.
+ */
+#include "core/host/mcp/mcp_door_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/alloc.h"
+#include "mcp/rpc.h"
+
+enum {
+	MESSAGE_MOST = 4 << 20, /* bytes of a message */
+	MESSAGE_SMALL = 4 << 10, /* so much is read before the token is looked at */
+	TRUST_MS = 1000, /* for so long a token is not looked at again; each call does */
+};
+
+/* A request on its way to its peer; in its arena. */
+struct arriving {
+	struct http *x;
+	struct host *host;
+	json_t *message; /* owned; NULL: it has none */
+	struct mcp_headers headers;
+	bool legacy;
+	const char *id; /* of the session that it is of, or begins; NULL: none */
+	bool begins;
+	struct mcp_wants wants;
+	char name[NAME_SIZE]; /* of the peer */
+	char proof[NAME_SIZE]; /* of the token that it shows */
+	struct identity who;
+	struct mcp_session *row; /* of the session, if that is not in memory */
+	bool looked; /* its token was looked at just now */
+	struct conn *call; /* asks for the token; NULL: not under way */
+	const char *why; /* the message is no JSON */
+	struct arriving *
+		*slot; /* where the read of the row finds it; NULL: none is under way */
+};
+
+/* --- refusals -------------------------------------------------------------------------- */
+
+static void forget_message(struct arriving *a)
+{
+	json_decref(a->message);
+	a->message = NULL;
+}
+
+/* Refuses a request before a peer has it, in the form of JSON-RPC. */
+static void refuse(struct arriving *a, int status, int code, const char *why)
+{
+	json_t *id = json_object_get(a->message, "id");
+	struct text out = { 0 }, text = { 0 };
+
+	if (rpc_is_id(id))
+		rpc_add_id(&text, id);
+	rpc_add_error(&out, text.data, code, why, NULL);
+	forget_message(a);
+	http_answer(a->x, status, "application/json", out.data, out.len);
+	text_release(&out);
+	text_release(&text);
+}
+
+static void refuse_fault(struct arriving *a, const struct fault *f)
+{
+	forget_message(a);
+	web_refuse_call(a->x, f);
+}
+
+static void on_gone(struct http *x)
+{
+	struct arriving *a = x->owner;
+
+	if (a->call)
+		conn_close(a->call);
+	if (a->slot)
+		*a->slot = NULL;
+	forget_message(a);
+}
+
+static void refuse_method(struct http *x, const char *why)
+{
+	struct fault f = { 0 };
+
+	http_add_header(x, "Allow", "POST, GET, DELETE");
+	fault_set(&f, FAULT_INVALID, "", "%s", why);
+	http_fault(x, 405, &f);
+}
+
+/* --- what it is ------------------------------------------------------------------------ */
+
+/* Whether the method is the one that ends a session, which is the only one with that letter. */
+static bool is_end(const struct http *x)
+{
+	return *x->method == 'D';
+}
+
+static bool is_word(const char *value, const char *word)
+{
+	return value && strcasecmp(value, word) == 0;
+}
+
+static void read_wants(struct arriving *a)
+{
+	const char *sets = http_query(a->x, "toolsets");
+	const char *structured = http_query(a->x, "output_schemas");
+
+	a->wants.toolsets = sets ? sets : http_header(a->x, "cadre-toolsets");
+	a->wants.structured = is_word(structured, "true") || is_word(structured, "1");
+}
+
+/* Peers without a session are one for each token and wish. */
+static void name_peer(struct arriving *a)
+{
+	if (a->id)
+		mcp_name(a->id, a->name);
+	else
+		mcp_name(arena_printf(&a->x->arena, "%s\n%s\n%d",
+				      a->who.bearer ? a->who.bearer : "",
+				      a->wants.toolsets ? a->wants.toolsets : "",
+				      a->wants.structured),
+			 a->name);
+	if (a->who.bearer)
+		mcp_name(a->who.bearer, a->proof);
+}
+
+/* An id that nobody guesses: 256 bits of the system's randomness. */
+static const char *new_id(struct arriving *a)
+{
+	struct text t = { 0 };
+	char *id;
+
+	for (int i = 0; i < 4; i++)
+		text_addf(&t, "%016llx", (unsigned long long)home_random());
+	id = arena_strdup(&a->x->arena, t.data);
+	text_release(&t);
+	return id;
+}
+
+/* Finds out the revision and the session: false, and refused, if they do not go together. */
+static bool read_era(struct arriving *a)
+{
+	const char *version = a->headers.version;
+
+	a->id = http_header(a->x, "mcp-session-id");
+	if (version && !mcp_is_legacy(version)) {
+		a->id = NULL; /* such a client has no session, and what it says of one is nothing */
+		return true;
+	}
+	a->begins = !a->id && mcp_begins(a->message);
+	a->legacy = a->id || a->begins || version;
+	if (a->begins)
+		a->id = new_id(a);
+	if (!a->legacy || a->id)
+		return true;
+	refuse(a, 400, RPC_INVALID_REQUEST,
+	       "Mcp-Session-Id is missing: begin with initialize");
+	return false;
+}
+
+/* --- its peer -------------------------------------------------------------------------- */
+
+static void take_post(struct arriving *a, struct mcp_peer *p)
+{
+	struct http *x = a->x;
+	json_t *message = a->message;
+	struct exchange *e;
+
+	a->message = NULL;
+	e = exchange_new(p, x);
+	if (a->begins)
+		snprintf(e->id, sizeof(e->id), "%s", a->id);
+	e->taking = true;
+	mcp_at(p->mcp, p->requests - 1);
+	if (!mcp_take(p->mcp, message, a->legacy ? NULL : &a->headers, e) && !e->over)
+		exchange_accept(e);
+	e->taking = false;
+	if (e->over)
+		exchange_end(e);
+	json_decref(message);
+	peer_keep(p, false);
+	peer_rouse(p, false);
+}
+
+/* The end of a session, on its way to the rows. */
+struct ending {
+	struct arriving *a; /* NULL: the request is over */
+	struct host *host;
+};
+
+/* A request of the session may have brought its peer back from the row meanwhile. */
+static void on_ended(struct job *job)
+{
+	const struct session_close_in *in = job->call.in;
+	struct ending *end = job->owner;
+	struct arriving *a = end->a;
+	struct mcp_peer *p = peer_find(end->host, in->name);
+
+	if (a)
+		a->slot = NULL;
+	if (p && !job->call.fault.code)
+		peer_end(p);
+	if (a && job->call.fault.code)
+		refuse_fault(a, &job->call.fault);
+	else if (a)
+		http_answer(a->x, 204, NULL, "", 0);
+	free(end);
+	job_free(job);
+}
+
+static void close_session(struct arriving *a)
+{
+	struct ending *end = xmalloc(sizeof(*end));
+	struct job *job = host_job(a->host, op_session_close, on_ended, end);
+	struct session_close_in *in = job->call.in;
+
+	*end = (struct ending){ a, a->host };
+	a->slot = &end->a;
+	in->name = arena_strdup(&job->call.arena, a->name);
+	host_submit(a->host, job);
+}
+
+static void find(struct arriving *a);
+
+static void arrive(struct arriving *a)
+{
+	struct mcp_peer *p = peer_find(a->host, a->name);
+	struct fault f = { 0 };
+
+	if (!p && a->id && !a->begins && !a->row) {
+		find(a); /* the peer has ended since; the row says whether the session has */
+		return;
+	}
+	if (!p) {
+		p = peer_new(a->host, a->name, a->proof, &a->who, a->id != NULL,
+			     &a->wants, &f);
+		if (!p && f.code == FAULT_INVALID)
+			refuse(a, 400, RPC_INVALID_PARAMS, f.text);
+		else if (!p)
+			refuse_fault(a, &f);
+		if (!p)
+			return;
+		p->kept = a->row && mcp_restore(p->mcp, a->row);
+	}
+	if (a->looked)
+		p->checked = uv_now(&a->host->loop);
+	if (strcmp(a->x->method, "POST") == 0)
+		take_post(a, p);
+	else if (is_end(a->x))
+		close_session(a);
+	else
+		exchange_listen(exchange_new(p, a->x),
+				http_header(a->x, "last-event-id"));
+}
+
+/* --- who calls ------------------------------------------------------------------------- */
+
+static void on_who(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct arriving *a = x->owner;
+	const struct token_who_out *out = job->call.out;
+	struct arena *arena = &x->arena;
+
+	a->call = NULL;
+	web_note_use(c->host, &job->call);
+	if (job->call.fault.code) {
+		refuse_fault(a, &job->call.fault);
+		return;
+	}
+	a->who.bearer = arena_strdup(arena, a->who.bearer);
+	a->who.team = arena_strdup(arena, out->team);
+	a->who.agent = arena_strdup(arena, out->name);
+	a->who.level = job->call.identity.level;
+	a->who.looks = job->call.identity.looks;
+	a->looked = true;
+	arrive(a);
+}
+
+static void check(struct arriving *a)
+{
+	const struct mcp_peer *p = peer_find(a->host, a->name);
+
+	if (a->looked ||
+	    (p && p->checked && uv_now(&a->host->loop) - p->checked < TRUST_MS))
+		arrive(a);
+	else if (!(a->call = web_start(a->x, op_token_who, json_object(), on_who)))
+		forget_message(a);
+}
+
+/* --- its session ----------------------------------------------------------------------- */
+
+static bool is_holder(struct arriving *a, const char *proof)
+{
+	if (strcmp(a->proof, proof) == 0)
+		return true;
+	refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
+	return false;
+}
+
+static struct mcp_session *copy_row(struct arena *arena, const struct session *s)
+{
+	struct mcp_session *row = arena_alloc(arena, sizeof(*row));
+
+	*row = (struct mcp_session){ .version = arena_strdup(arena, s->version),
+				     .client = arena_strdup(arena, s->client),
+				     .level = (int)s->level,
+				     .watches = arena_strdup(arena, s->watches) };
+	return row;
+}
+
+/* The request may be over by then, which empties its slot. */
+static void on_found(struct job *job)
+{
+	struct arriving **slot = job->owner, *a = *slot;
+	const struct session_find_out *out = job->call.out;
+	const struct session *s = &out->session;
+
+	free(slot);
+	if (a && job->call.fault.code) {
+		a->slot = NULL;
+		if (job->call.fault.code == FAULT_NOT_FOUND)
+			refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
+		else
+			refuse_fault(a, &job->call.fault);
+	} else if (a) {
+		a->slot = NULL;
+		a->row = copy_row(&a->x->arena, s);
+		a->wants.toolsets = *s->toolsets ? arena_strdup(&a->x->arena, s->toolsets)
+						 : NULL;
+		a->wants.structured = s->structured;
+		if (is_holder(a, s->proof))
+			check(a);
+	}
+	job_free(job);
+}
+
+static void find(struct arriving *a)
+{
+	const struct mcp_peer *p = a->id ? peer_find(a->host, a->name) : NULL;
+	struct session_find_in *in;
+	struct job *job;
+
+	if (!a->id || a->begins) {
+		check(a);
+		return;
+	}
+	if (p) {
+		if (is_holder(a, p->proof))
+			check(a);
+		return;
+	}
+	a->slot = xmalloc(sizeof(*a->slot));
+	*a->slot = a;
+	job = host_job(a->host, op_session_find, on_found, a->slot);
+	in = job->call.in;
+	in->name = arena_strdup(&job->call.arena, a->name);
+	host_submit(a->host, job);
+}
+
+/* --- requests ---------------------------------------------------------------------------- */
+
+static struct arriving *arriving_new(struct http *x)
+{
+	const struct web_door *door = x->service;
+	struct arriving *a = arena_alloc(&x->arena, sizeof(*a));
+
+	*a = (struct arriving){ .x = x,
+				.host = door->host,
+				.headers = { http_header(x, "mcp-protocol-version"),
+					     http_header(x, "mcp-method"),
+					     http_header(x, "mcp-name") } };
+	x->owner = a;
+	x->gone = on_gone;
+	x->unhurried = true;
+	return a;
+}
+
+/* The client is somebody: it is told that its body is no JSON. */
+static void on_judged(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct arriving *a = x->owner;
+
+	a->call = NULL;
+	if (job->call.fault.code)
+		refuse_fault(a, &job->call.fault);
+	else
+		refuse(a, 400, RPC_PARSE, a->why);
+}
+
+static void on_parsed(struct http *x, json_t *message, const char *why)
+{
+	struct arriving *a = x->owner;
+
+	a->message = message;
+	if (!message) {
+		a->why = arena_strdup(&x->arena, why);
+		a->call = web_judge(x, RATE_DEFAULT, on_judged);
+		return;
+	}
+	if (!read_era(a))
+		return;
+	read_wants(a);
+	name_peer(a);
+	find(a);
+}
+
+static void on_body(struct http *x)
+{
+	web_parse(x, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
+		  on_parsed);
+}
+
+/* The client is somebody: its message may be large. */
+static void on_known(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct arriving *a = x->owner;
+
+	a->call = NULL;
+	if (job->call.fault.code)
+		refuse_fault(a, &job->call.fault);
+	else
+		http_collect(x, MESSAGE_MOST, on_body);
+}
+
+static void with_body(struct http *x)
+{
+	const struct web_door *door = x->service;
+	struct arriving *a = arriving_new(x);
+	struct fault f = { 0 };
+
+	if (web_identity(x, door, &a->who, &f) < 0)
+		refuse_fault(a, &f);
+	else if (x->has_length && x->length <= MESSAGE_SMALL)
+		http_collect(x, MESSAGE_SMALL, on_body);
+	else
+		a->call = web_start(x, op_token_who, json_object(), on_known);
+}
+
+static void without_body(struct http *x)
+{
+	const struct web_door *door = x->service;
+	struct arriving *a = arriving_new(x);
+	struct fault f = { 0 };
+
+	a->id = http_header(x, "mcp-session-id");
+	a->legacy = true;
+	if (!a->id || (a->headers.version && !mcp_is_legacy(a->headers.version))) {
+		refuse_method(x, "without a session there is POST alone");
+	} else if (web_identity(x, door, &a->who, &f) < 0) {
+		web_refuse_call(x, &f);
+	} else {
+		name_peer(a);
+		find(a);
+	}
+}
+
+void mcp_door_request(struct http *x)
+{
+	struct fault f = { 0 };
+
+	if (strcmp(x->method, "GET") == 0 || is_end(x)) {
+		without_body(x);
+	} else if (strcmp(x->method, "POST") != 0) {
+		refuse_method(x, "this is no method of MCP");
+	} else if (!web_is_json(x)) {
+		fault_set(&f, FAULT_INVALID, "",
+			  "the body is not said to be application/json");
+		web_refuse(x, 415, &f);
+	} else {
+		with_body(x);
+	}
+}

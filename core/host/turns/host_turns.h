@@ -1,0 +1,37 @@
+/*
+ * host_turns - starts turns for agents with mail, and stops those that are to be stopped.
+ *
+ * Rows say which: turn.next, which is asked whenever an agent with a runner may have mail, a
+ * turn has ended, or a failed one may be tried again.  What runs is in hosted_turn.c.
+ */
+#ifndef CORE_HOST_TURNS_HOST_TURNS_H
+#define CORE_HOST_TURNS_HOST_TURNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct host;
+struct host_event_row;
+struct hosted_turn;
+
+struct turns {
+	uv_timer_t timer; /* until a failed one may be tried again */
+	struct hosted_turn *running;
+	int64_t *agents; /* rows of those with a runner, in order */
+	size_t n_agents, room;
+	bool busy, again;
+	bool began; /* what an earlier host left is ended */
+};
+
+/* turns_init() makes the timer; turns_start() ends what an earlier host left, and begins. */
+void turns_init(struct host *host);
+void turns_start(struct host *host);
+void turns_close(struct host *host); /* turns run on; the next host ends them */
+void turns_release(struct host *host); /* once the loop is closed */
+/* Asks the rows. */
+void turns_poke(struct host *host);
+/* Looks at an event: some agent may get a turn, or be stopped in one. */
+void turns_event(struct host *host, const struct host_event_row *e);
+
+#endif

@@ -1,0 +1,182 @@
+#include "core/host/workspaces/hosted_network.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/host/host_inside.h"
+#include "ops.gen.h"
+
+/* --- telling the rows ------------------------------------------------------------- */
+
+static void on_noted(struct job *job)
+{
+	job_free(job);
+}
+
+/* The rows are told what they do not know yet; at start they may know of a fault
+ * that is over. */
+static void note_fault(struct host *host, const char *why)
+{
+	struct host_network *n = &host->network;
+	struct workspace_network_note_in *in;
+	struct job *job;
+
+	if (host->stopping || (n->noted && strcmp(n->told, why) == 0))
+		return;
+	n->noted = true;
+	snprintf(n->told, sizeof(n->told), "%s", why);
+	if (*why)
+		log_line(host->log, LOG_LEVEL_WARN, "there is no network for VMs",
+			 LOG_TEXT("error", why));
+	job = host_job(host, op_workspace_network_note, on_noted, host);
+	in = job->call.in;
+	in->fault = *why ? arena_strdup(&job->call.arena, why) : NULL;
+	host_submit(host, job);
+}
+
+static void note(struct host *host)
+{
+	const struct fault *f = &host->network.fault;
+	char why[sizeof(host->network.told)] = "", hint[HINT_SIZE];
+
+	if (f->code)
+		snprintf(why, sizeof(why), "%s. %s", f->text, hint_plain(f->hint, hint));
+	note_fault(host, why);
+}
+
+/* --- applying ---------------------------------------------------------------------- */
+
+/* Applies the wanted plan, on a thread of the pool. */
+static void apply(uv_work_t *work)
+{
+	struct host *host = work->data;
+	struct host_network *n = &host->network;
+
+	n->fault = (struct fault){ 0 };
+	if (n->wanted->plan.n_members)
+		n->how->apply(n->how->self, &n->wanted->plan, &n->fault);
+	else
+		n->how->remove(n->how->self, n->wanted->plan.tag, &n->fault);
+}
+
+static void on_applied(uv_work_t *work, int status)
+{
+	struct host *host = work->data;
+	struct host_network *n = &host->network;
+
+	(void)status;
+	n->busy = false;
+	note(host);
+	if (n->fault.code) {
+		network_plan_free(n->wanted);
+	} else {
+		network_plan_free(n->applied);
+		n->applied = n->wanted;
+	}
+	n->wanted = NULL;
+	if (n->again)
+		network_poke(host);
+}
+
+/* Whether the machine is as the plan says already. */
+static bool is_so(const struct host_network *n, const struct network_plan *plan)
+{
+	if (!plan->plan.n_members)
+		return !n->how->present(n->how->self, plan->plan.tag);
+	return n->applied && !n->fault.code && network_plan_equal(plan, n->applied) &&
+	       n->how->intact(n->how->self);
+}
+
+static void want(struct host *host, struct network_plan *plan)
+{
+	struct host_network *n = &host->network;
+
+	if (is_so(n, plan)) {
+		if (!plan->plan.n_members) {
+			network_plan_free(n->applied);
+			n->applied = NULL;
+		}
+		network_plan_free(plan);
+		return;
+	}
+	n->wanted = plan;
+	n->busy = true;
+	n->work.data = host;
+	uv_queue_work(&host->loop, &n->work, apply, on_applied);
+}
+
+/* --- reading ----------------------------------------------------------------------- */
+
+static void on_rows(struct job *job)
+{
+	struct host *host = job->owner;
+	struct host_network *n = &host->network;
+	struct network_plan *plan = NULL;
+	struct fault f = { 0 };
+
+	n->reading = false;
+	if (!host->stopping && !job->call.fault.code &&
+	    !(plan = network_plan_new(&host->home->settings, job->call.out, &f)))
+		n->fault = f;
+	job_free(job);
+	if (plan)
+		want(host, plan);
+	if (n->again)
+		network_poke(host);
+}
+
+void network_poke(struct host *host)
+{
+	struct host_network *n = &host->network;
+
+	if (host->stopping)
+		return;
+	n->again = n->reading || n->busy;
+	if (n->again)
+		return;
+	n->reading = true;
+	host_submit(host, host_job(host, op_workspace_network_rows, on_rows, host));
+}
+
+enum tap network_tap(struct host *host, int64_t row)
+{
+	const struct host_network *n = &host->network;
+
+	if (network_plan_has(n->applied, row))
+		return TAP_READY;
+	return !n->busy && n->fault.code ? TAP_NONE : TAP_LATER;
+}
+
+/* --- start and end ------------------------------------------------------------------ */
+
+void network_init(struct host *host)
+{
+	struct host_network *n = &host->network;
+
+	*n = (struct host_network){ 0 };
+	net_linux_init(&n->backend);
+	n->how = host->options->network ? host->options->network : &n->backend.network;
+}
+
+/* A guest's process outlives its host. */
+static bool is_lived_in(struct host *host)
+{
+	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next)
+		if (p->process.pid && network_plan_has(host->network.applied, p->row))
+			return true;
+	return false;
+}
+
+void network_release(struct host *host)
+{
+	struct host_network *n = &host->network;
+	struct fault f = { 0 };
+
+	if (n->applied && n->applied->plan.n_members && !is_lived_in(host) &&
+	    n->how->remove(n->how->self, n->applied->plan.tag, &f))
+		log_line(host->log, LOG_LEVEL_WARN, "the network of VMs stays",
+			 LOG_FAULT(&f));
+	network_plan_free(n->applied);
+	network_plan_free(n->wanted);
+	net_linux_release(&n->backend);
+}

@@ -1,0 +1,475 @@
+/*
+ * Connections: who is let in, how long each step may take, what comes next.
+ */
+#include <arpa/inet.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "core/base/steps.h"
+#include "core/http/http_inside.h"
+
+enum {
+	TICK_MS = 250,
+	BACKLOG = 128,
+	LINGER_MS = 2000,
+	BODY_STEP = 64 << 10, /* bytes of a body that buy more time */
+	CROWD = 500, /* connections whose memory is worth giving back */
+};
+
+void http_conn_step(struct http_conn *c, enum http_state to)
+{
+	static const unsigned steps[] = {
+		[CONN_HEAD] = STEP(CONN_HELD) | STEP(CONN_ASKED) | STEP(CONN_ANSWERING),
+		[CONN_HELD] = STEP(CONN_BODY) | STEP(CONN_ANSWERING),
+		[CONN_BODY] = STEP(CONN_ASKED) | STEP(CONN_ANSWERING),
+		[CONN_ASKED] = STEP(CONN_ANSWERING),
+		[CONN_ANSWERING] = STEP(CONN_HEAD) | STEP(CONN_LINGERING),
+		[CONN_LINGERING] = 0,
+	};
+
+	step_check(steps[c->state], to);
+	c->state = to;
+}
+
+/* --- the end ---------------------------------------------------------------------- */
+
+/* Memory of a crowd that has gone goes back to the system. */
+void http_server_unref(struct http_server *s)
+{
+	if (--s->handles == 0) {
+		free(s);
+	} else if (s->crowd >= CROWD && s->handles < s->crowd / 4) {
+		s->crowd = s->handles;
+		malloc_trim(0);
+	}
+}
+
+static void on_conn_closed(uv_handle_t *handle)
+{
+	struct http_conn *c = handle->data;
+	struct http_server *s = c->server;
+
+	free(c->rest);
+	free(c->step);
+	text_release(&c->head);
+	text_release(&c->out);
+	text_release(&c->waits);
+	text_release(&c->extra);
+	text_release(&c->x.body);
+	arena_release(&c->x.arena);
+	free(c);
+	http_server_unref(s);
+}
+
+void http_conn_forget(struct http_conn *c, bool tell)
+{
+	void (*gone)(struct http * x) = c->x.gone;
+
+	c->x.gone = NULL;
+	if (tell && gone)
+		gone(&c->x);
+	c->x.owner = NULL;
+	c->x.unhurried = c->x.watched = false;
+	http_drop_body(&c->x);
+}
+
+void http_conn_close(struct http_conn *c)
+{
+	struct http_server *s = c->server;
+
+	if (c->closing)
+		return;
+	c->closing = true;
+	*c->at = c->next;
+	if (c->next)
+		c->next->at = c->at;
+	else
+		s->last = c->at;
+	if (--s->n_conns == 0)
+		uv_timer_stop(&s->timer);
+	http_conn_forget(c, true);
+	uv_close((uv_handle_t *)&c->tcp, on_conn_closed);
+}
+
+/* --- time ------------------------------------------------------------------------- */
+
+void http_conn_due(struct http_conn *c, int ms)
+{
+	c->deadline = uv_now(c->server->loop) + (uint64_t)ms;
+	c->progress = 0;
+}
+
+static void time_out(struct http_conn *c)
+{
+	struct fault f = { 0 };
+
+	if (c->state == CONN_BODY || (c->state == CONN_HEAD && c->started)) {
+		http_refuse(c, 408, FAULT_TIMEOUT, "the request comes too slowly");
+	} else if (c->state == CONN_HELD || c->state == CONN_ASKED) {
+		http_conn_forget(c, true);
+		fault_set(&f, FAULT_TIMEOUT, "", "no answer in time");
+		http_fault(&c->x, 0, &f);
+	} else {
+		http_conn_close(c);
+	}
+}
+
+static bool is_late(const struct http_conn *c, uint64_t now)
+{
+	bool asked = c->state == CONN_HELD || c->state == CONN_ASKED;
+
+	return c->deadline < now && !(asked && c->x.unhurried);
+}
+
+static void tick(uv_timer_t *timer)
+{
+	struct http_server *s = timer->data;
+	struct http_conn *next;
+
+	for (struct http_conn *c = s->conns; c; c = next) {
+		next = c->next;
+		if (is_late(c, uv_now(s->loop)))
+			time_out(c);
+	}
+}
+
+/* --- steps ------------------------------------------------------------------------- */
+
+static void begin(struct http_conn *c)
+{
+	c->begun = true;
+	http_conn_step(c, c->whole ? CONN_ASKED : CONN_HELD);
+	http_conn_due(c, c->server->service.limits.answer_ms);
+	c->x.server = c->server;
+	c->x.service = c->server->service.arg;
+	c->server->service.begin(&c->x);
+}
+
+static void end_body(struct http_conn *c)
+{
+	http_conn_step(c, CONN_ASKED);
+	http_conn_due(c, c->server->service.limits.answer_ms);
+	c->end(&c->x);
+}
+
+static bool wants_bytes(const struct http_conn *c)
+{
+	return !c->closing && (c->state == CONN_HEAD || c->state == CONN_BODY);
+}
+
+/* Whether bytes are read to be kept, for only so it is seen that the peer is gone. */
+static bool watches(const struct http_conn *c)
+{
+	return ((c->state == CONN_ASKED && c->x.watched) ||
+		(c->state == CONN_ANSWERING && c->flows)) &&
+	       c->left < HTTP_READ;
+}
+
+static void lend(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+{
+	struct http_conn *c = handle->data;
+
+	(void)size;
+	*buf = uv_buf_init(c->server->buffer, sizeof(c->server->buffer));
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+
+/* Keeps the bytes that cannot be parsed yet; no more are read meanwhile. */
+static void keep_rest(struct http_conn *c)
+{
+	char *kept = c->left ? xmalloc(c->left) : NULL;
+
+	if (kept)
+		memcpy(kept, c->in, c->left);
+	free(c->rest);
+	c->in = c->rest = kept;
+}
+
+/* Adds bytes to those that are not parsed yet. */
+static void keep_more(struct http_conn *c, const char *data, size_t n)
+{
+	char *kept = xmalloc(c->left + n);
+
+	if (c->left)
+		memcpy(kept, c->in, c->left);
+	memcpy(kept + c->left, data, n);
+	free(c->rest);
+	c->in = c->rest = kept;
+	c->left += n;
+}
+
+static void set_reading(struct http_conn *c)
+{
+	bool reads = wants_bytes(c) ||
+		     (!c->closing && (c->state == CONN_LINGERING || watches(c)));
+
+	if (c->closing || reads == c->reading)
+		return;
+	c->reading = reads;
+	if (reads)
+		uv_read_start((uv_stream_t *)&c->tcp, lend, on_bytes);
+	else
+		uv_read_stop((uv_stream_t *)&c->tcp);
+}
+
+void http_watch(struct http *x)
+{
+	x->watched = true;
+	set_reading((struct http_conn *)x);
+}
+
+void http_conn_advance(struct http_conn *c)
+{
+	if (c->busy || c->closing)
+		return;
+	c->busy = true;
+	while (wants_bytes(c) && c->left > 0) {
+		http_parse(c);
+		if (!wants_bytes(c))
+			break;
+		if (c->state == CONN_HEAD && c->headed)
+			begin(c);
+		else if (c->state == CONN_BODY && c->whole)
+			end_body(c);
+	}
+	c->busy = false;
+	if (c->left == 0 || c->in != c->rest)
+		keep_rest(c);
+	set_reading(c);
+}
+
+static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+	struct http_conn *c = stream->data;
+
+	if (n < 0) {
+		http_conn_close(c);
+	} else if (n > 0 && (c->state == CONN_ASKED || c->state == CONN_ANSWERING)) {
+		keep_more(c, buf->base, (size_t)n);
+		set_reading(c);
+	} else if (n > 0 && c->state != CONN_LINGERING) {
+		c->progress += n;
+		if (c->state == CONN_BODY && c->progress >= BODY_STEP)
+			http_conn_due(c, c->server->service.limits.body_ms);
+		c->in = buf->base;
+		c->left = (size_t)n;
+		http_conn_advance(c);
+	}
+}
+
+static void on_shut(uv_shutdown_t *shutdown, int status)
+{
+	(void)shutdown, (void)status;
+}
+
+/* Closes the connection slowly: if it were closed at once and the peer had sent more than
+ * was read, the system would drop the answer. */
+static void linger(struct http_conn *c)
+{
+	http_conn_step(c, CONN_LINGERING);
+	c->left = 0;
+	http_conn_due(c, LINGER_MS);
+	if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shut))
+		http_conn_close(c);
+	else
+		http_conn_advance(c);
+}
+
+void http_conn_answered(struct http_conn *c)
+{
+	const struct http_limits *limits = &c->server->service.limits;
+
+	http_conn_forget(c, c->streams);
+	c->streams = c->flows = c->ended = false;
+	arena_release(&c->x.arena);
+	c->x = (struct http){ 0 };
+	text_release(&c->out);
+	c->out = (struct text){ 0 };
+	free(c->step);
+	c->step = NULL;
+	c->more = NULL;
+	if (c->last) {
+		linger(c);
+		return;
+	}
+	http_conn_step(c, CONN_HEAD);
+	c->since = uv_now(c->server->loop);
+	http_conn_due(c, c->left ? limits->head_ms : limits->idle_ms);
+	http_parse_reset(c);
+	http_conn_advance(c);
+}
+
+int http_count(const struct http *x, http_like *like)
+{
+	const struct http_conn *c = x->server->conns;
+	int n = 0;
+
+	for (; c; c = c->next)
+		n += c->begun && like(x, &c->x);
+	return n;
+}
+
+/* --- who comes ----------------------------------------------------------------------- */
+
+/* Closes the connection that has waited longest without a whole head, if there is one. */
+static void make_room(struct http_server *s)
+{
+	struct http_conn *oldest = NULL;
+
+	if (s->n_conns < s->service.limits.connections)
+		return;
+	for (struct http_conn *c = s->conns; c; c = c->next)
+		if ((c->state == CONN_HEAD || c->state == CONN_LINGERING) &&
+		    (!oldest || c->since < oldest->since))
+			oldest = c;
+	if (oldest)
+		http_conn_close(oldest);
+}
+
+static struct http_conn *conn_new(struct http_server *s)
+{
+	struct http_conn *c = xcalloc(1, sizeof(*c));
+
+	c->server = s;
+	if (++s->handles > s->crowd)
+		s->crowd = s->handles;
+	uv_tcp_init(s->loop, &c->tcp);
+	c->tcp.data = c;
+	c->since = uv_now(s->loop);
+	if (s->n_conns++ == 0)
+		uv_timer_start(&s->timer, tick, TICK_MS, TICK_MS);
+	c->at = s->last;
+	*c->at = c;
+	s->last = &c->next;
+	http_parse_open(c);
+	http_conn_due(c, s->service.limits.head_ms);
+	return c;
+}
+
+static void serve(struct http_conn *c)
+{
+	struct http_server *s = c->server;
+
+	uv_tcp_nodelay(&c->tcp, 1);
+	if (s->n_conns > 2 * s->service.limits.connections)
+		http_conn_close(c);
+	else if (s->n_conns > s->service.limits.connections)
+		http_refuse(c, 503, FAULT_EXHAUSTED, "all connections are in use");
+	else
+		set_reading(c);
+}
+
+static void on_caller(uv_stream_t *listener, int status)
+{
+	struct http_server *s = listener->data;
+	struct http_conn *c;
+
+	if (status < 0)
+		return;
+	make_room(s);
+	c = conn_new(s);
+	if (uv_accept(listener, (uv_stream_t *)&c->tcp))
+		http_conn_close(c);
+	else
+		serve(c);
+}
+
+void http_adopt(struct http_server *s, int fd)
+{
+	struct http_conn *c;
+
+	make_room(s);
+	c = conn_new(s);
+	if (uv_tcp_open(&c->tcp, fd)) {
+		close(fd);
+		http_conn_close(c);
+	} else {
+		serve(c);
+	}
+}
+
+/* --- the server ------------------------------------------------------------------------- */
+
+static void set_limits(struct http_limits *l)
+{
+	l->connections = l->connections ? l->connections : 128;
+	l->head = l->head ? l->head : 16 << 10;
+	l->bodies = l->bodies ? l->bodies : 128 << 20;
+	l->head_ms = l->head_ms ? l->head_ms : 10000;
+	l->idle_ms = l->idle_ms ? l->idle_ms : 30000;
+	l->body_ms = l->body_ms ? l->body_ms : 30000;
+	l->answer_ms = l->answer_ms ? l->answer_ms : 30000;
+}
+
+struct http_server *http_open(uv_loop_t *loop, const struct http_service *service)
+{
+	struct http_server *s = xcalloc(1, sizeof(*s));
+
+	s->loop = loop;
+	s->service = *service;
+	set_limits(&s->service.limits);
+	s->last = &s->conns;
+	s->handles = 1;
+	uv_timer_init(loop, &s->timer);
+	s->timer.data = s;
+	return s;
+}
+
+int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int port,
+		const struct http_service *service, struct fault *f)
+{
+	struct http_server *s = http_open(loop, service);
+	struct sockaddr_storage at = { 0 };
+	int rc;
+
+	uv_tcp_init(loop, &s->listener);
+	s->listener.data = s;
+	s->listens = true;
+	s->handles++;
+	rc = strchr(ip, ':') ? uv_ip6_addr(ip, port, (struct sockaddr_in6 *)&at)
+			     : uv_ip4_addr(ip, port, (struct sockaddr_in *)&at);
+	if (!rc)
+		rc = uv_tcp_bind(&s->listener, (struct sockaddr *)&at, 0);
+	if (!rc)
+		rc = uv_listen((uv_stream_t *)&s->listener, BACKLOG, on_caller);
+	if (!rc) {
+		*out = s;
+		return 0;
+	}
+	http_close(s);
+	return fault_set(f, rc == UV_EADDRINUSE ? FAULT_CONFLICT : FAULT_IO, "",
+			 "cannot listen at %.64s port %d: %s", ip, port, uv_strerror(rc));
+}
+
+int http_port(const struct http_server *s)
+{
+	struct sockaddr_storage at;
+	int size = sizeof(at);
+
+	if (!s->listens ||
+	    uv_tcp_getsockname(&s->listener, (struct sockaddr *)&at, &size))
+		return 0;
+	return ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+					      : ((struct sockaddr_in *)&at)->sin_port);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	http_server_unref(handle->data);
+}
+
+void http_close(struct http_server *s)
+{
+	if (!s || s->closing)
+		return;
+	s->closing = true;
+	while (s->conns)
+		http_conn_close(s->conns);
+	if (s->listens)
+		uv_close((uv_handle_t *)&s->listener, on_closed);
+	uv_close((uv_handle_t *)&s->timer, on_closed);
+}

@@ -1,0 +1,134 @@
+/*
+ * link_inside - declarations that the kinds of links share.
+ */
+#ifndef CORE_LINK_LINK_INSIDE_H
+#define CORE_LINK_LINK_INSIDE_H
+
+#include <sys/socket.h>
+
+#include "core/link/link.h"
+
+struct transport {
+	void (*dial)(struct link_dial *d);
+	/* Fills ear->fd with a listening socket, or serves by itself. */
+	int (*listen)(struct link_ear *ear, struct fault *f);
+	/* Whether the caller is let in, and fills in who it is; NULL: everybody is let
+	 * in. */
+	bool (*admit)(int fd, struct link_caller *who);
+};
+
+extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, link_tcp;
+
+/* --- dialling ------------------------------------------------------------------ */
+
+/*
+ * A dial, which ends once and soon; d->step is what comes when the socket is ready:
+ *
+ *	       a name is asked for        its addresses, one by one
+ *	BEGUN ---------------------> NAMING ----+
+ *	  |                                     v    d->step: the next address, the
+ *	  +--------- dial_await() ---------> WAITING --+  VMM's answer
+ *	  |                                  | | |  ^  |
+ *	  |      dial_release(): a pump has  | | |  +--+
+ *	  |      the socket (serial.c)       | | |
+ *	  |               LENT <-------------+ | |
+ *	  |                | |                 | |  dial_done()
+ *	  |                | +-----------------|-+-----------------> OVER
+ *	  |  dial_failed() v                   v                      ^
+ *	  +------------> FAILED <--------------+                      |
+ *	                   |   the next turn of the loop              |
+ *	                   +------------------------------------------+
+ *
+ * From all but OVER the timer and link_dial_cancel() lead to OVER, and from all but OVER
+ * and FAILED dial_failed() leads to FAILED: whoever dials is always told later.  A dial
+ * that is OVER has told, or never will, and is freed when its handles are closed.
+ */
+enum dial_state {
+	DIAL_BEGUN,
+	DIAL_NAMING,
+	DIAL_WAITING,
+	DIAL_LENT,
+	DIAL_FAILED,
+	DIAL_OVER
+};
+
+struct link_dial {
+	enum dial_state state;
+	uv_loop_t *loop;
+	struct link_address to;
+	unsigned port;
+	link_dialled *done;
+	void *arg;
+	uv_timer_t timer; /* the end of all patience, or a failure to be told */
+	uv_poll_t *poll; /* of `fd`; each address that is tried has one of its own, since
+			    libuv closes a handle later. NULL: none */
+	int fd; /* -1: none */
+	int handles; /* that are not closed yet */
+	struct fault fault;
+	void (*step)(struct link_dial *d); /* what is done when fd is ready */
+	/* tcp.c: the name's addresses, the next one to try */
+	uv_getaddrinfo_t *ask;
+	struct addrinfo *found, *next;
+	struct pump *pump; /* serial.c */
+	char line[64]; /* hybrid.c: what the VMM has answered so far */
+	size_t n_line;
+};
+
+/* Connects d->fd to an address and goes on with `step`; negative when that
+ * failed at once, d->fault is filled then. */
+int dial_connect(struct link_dial *d, const void *address, socklen_t size,
+		 void (*step)(struct link_dial *d));
+/* dial_connect() to a Unix socket in a folder; a failure ends the dial. */
+void unix_dial_at(struct link_dial *d, const char *folder, const char *name,
+		  void (*step)(struct link_dial *d));
+/* Whether d->fd is connected, in the step of dial_connect(); else fills d->fault. */
+bool dial_connected(struct link_dial *d);
+/* The one place that sets d->state. */
+void dial_step(struct link_dial *d, enum dial_state to);
+/* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
+void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d));
+/* Gives d->fd away: its owner is now another. */
+void dial_release(struct link_dial *d);
+/* Ends a dial: connected, unless d->fault says otherwise. */
+void dial_done(struct link_dial *d);
+/* Ends a dial without a connection, as d->fault says; the caller is told later. */
+void dial_failed(struct link_dial *d);
+/* Fills d->fault from an errno. */
+void dial_errno(struct link_dial *d, int error);
+
+/* --- listening ------------------------------------------------------------------ */
+
+struct link_ear {
+	uv_loop_t *loop;
+	struct link_address at;
+	unsigned port;
+	link_called *called;
+	void *arg;
+	uv_poll_t poll;
+	uv_timer_t timer;
+	int fd; /* -1: none */
+	int handles;
+	struct pump *pump; /* serial.c */
+	dev_t dev; /* unix.c: of the socket's file */
+	ino_t ino;
+};
+
+enum { EAR_BACKLOG = 128 };
+
+/* A socket's file in a folder, whatever the length of its path: `fd` of the folder
+ * is to be closed when the socket has its name.  -1 with errno. */
+int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
+	      socklen_t *size);
+/* Whether the peer of a Unix socket is this user or root. */
+bool unix_admit(int fd, struct link_caller *who);
+/* Whether the socket's file is there. */
+bool unix_heard(const struct link_ear *ear);
+/* A socket that listens at a path below a folder, for its user only. */
+int unix_bind(const char *folder, const char *name, struct fault *f);
+
+/* --- serial.c ------------------------------------------------------------------- */
+
+/* Closes a pump and its port; a second call does nothing. */
+void pump_close(struct pump *p);
+
+#endif

@@ -1,0 +1,458 @@
+#include "core/machine/machine_copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "storage/durable.h"
+
+static int failed(struct fault *f, const char *what, const char *name)
+{
+	return fault_set(f, FAULT_IO, "", "cannot %s %s: %s", what, name,
+			 strerror(errno));
+}
+
+/* A range by way of this process, where the kernel cannot between these two files. */
+static int copy_by_hand(int from, int to, off_t at, off_t end)
+{
+	char buffer[64 << 10];
+	ssize_t n = 1, m;
+
+	while (at < end && n > 0) {
+		size_t want = end - at < (off_t)sizeof(buffer) ? (size_t)(end - at)
+							       : sizeof(buffer);
+
+		n = pread(from, buffer, want, at);
+		for (ssize_t done = 0; done < n; done += m)
+			if ((m = pwrite(to, buffer + done, (size_t)(n - done),
+					at + done)) < 0)
+				return -1;
+		at += n > 0 ? n : 0;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static int copy_range(int from, int to, off_t at, off_t end)
+{
+	off_t in = at, out = at;
+	ssize_t n = 1;
+
+	while (in < end && n > 0)
+		n = copy_file_range(from, &in, to, &out, (size_t)(end - in), 0);
+	return n < 0 ? copy_by_hand(from, to, in, end) : 0;
+}
+
+/* The kernel shares blocks where it can; else it copies what is data, and holes stay
+ * holes. */
+static int copy_bytes(int from, int to, off_t size)
+{
+	off_t at = 0, end;
+
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	while (at < size && (at = lseek(from, at, SEEK_DATA)) >= 0) {
+		if ((end = lseek(from, at, SEEK_HOLE)) < 0)
+			return -1;
+		if (copy_range(from, to, at, end))
+			return -1;
+		at = end;
+	}
+	/* ENXIO: the rest is a hole. */
+	return at < 0 && errno != ENXIO ? -1 : ftruncate(to, size);
+}
+
+/* A file that changes hands does not take along whose rights it gives. */
+static mode_t mode_for(const struct stat *st)
+{
+	return st->st_mode & (st->st_uid == geteuid() ? 07777 : 01777);
+}
+
+static int copy_content(int from, int to_dir, const char *name, struct fault *f)
+{
+	struct stat st;
+	int to, rc = 0;
+
+	if (fstat(from, &st))
+		return failed(f, "read", name);
+	if (!S_ISREG(st.st_mode))
+		return fault_set(f, FAULT_IO, "", "%s is no file any more", name);
+	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (to < 0 || copy_bytes(from, to, st.st_size) || fchmod(to, mode_for(&st)) ||
+	    futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }))
+		rc = failed(f, "copy", name);
+	if (to >= 0)
+		close(to);
+	return rc;
+}
+
+/* A pipe that has taken the file's place must not hold this up. */
+int file_copy(int from_dir, int to_dir, const char *name, struct fault *f)
+{
+	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int rc;
+
+	if (from < 0)
+		return failed(f, "read", name);
+	rc = copy_content(from, to_dir, name, f);
+	close(from);
+	return rc;
+}
+
+static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f)
+{
+	char target[4096];
+	ssize_t n = readlinkat(from_dir, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return failed(f, "read", name);
+	target[n] = '\0';
+	if (symlinkat(target, to_dir, name))
+		return failed(f, "copy", name);
+	return 0;
+}
+
+/* --- trees ----------------------------------------------------------------------- */
+
+/* A directory on the way down: it has two descriptors only while the walk stands in it,
+ * so that no tree is too deep; the way back up is `..`, and has to lead where the walk
+ * came from. */
+struct level {
+	struct level *up;
+	struct stat in, out;
+	char *names; /* of what is in it, each with its end; then an empty one */
+	char *next;
+	size_t size;
+	bool opened; /* to us, while its files are copied */
+};
+
+struct copying {
+	struct level *level;
+	int in, out;
+	const char *except; /* in the topmost */
+	const char *home; /* left out with all other states; NULL: none is, and what is
+			     closed to its owner, who copies, is opened for that */
+	struct stat top, own; /* of the folder that is made, and of `home` */
+	int64_t left_out;
+};
+
+static int write_names(DIR *dir, FILE *names)
+{
+	struct dirent *e;
+
+	while (errno = 0, (e = readdir(dir)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			fwrite(e->d_name, 1, strlen(e->d_name) + 1, names);
+	return errno ? -1 : 0;
+}
+
+static int list_names(int fd, struct level *level)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = -1;
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+	FILE *names = dir ? open_memstream(&level->names, &level->size) : NULL;
+
+	if (names) {
+		rc = write_names(dir, names);
+		fputc('\0', names);
+		if (fclose(names))
+			rc = -1;
+	}
+	if (dir)
+		closedir(dir);
+	else if (own >= 0)
+		close(own);
+	level->next = level->names;
+	return rc;
+}
+
+static void stand_in(struct copying *c, int in, int out)
+{
+	if (c->in >= 0)
+		close(c->in);
+	if (c->out >= 0)
+		close(c->out);
+	c->in = in;
+	c->out = out;
+}
+
+static bool is_one(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/* Whether an entry is our own, and closed to us by its mode. */
+static bool is_shut(const struct copying *c, const struct stat *st)
+{
+	const mode_t needs = S_ISDIR(st->st_mode) ? 0500 : 0400;
+
+	return !c->home && st->st_uid == geteuid() && (st->st_mode & needs) != needs;
+}
+
+/* Opens such an entry, and leaves it open to us; fchmod() knows no O_PATH descriptor. */
+static int open_shut(int dir, const char *name, int how, const struct stat *want)
+{
+	int path = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW), fd = -1;
+	char itself[40];
+	struct stat st;
+
+	if (path < 0)
+		return -1;
+	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", path);
+	if (fstat(path, &st) == 0 && is_one(&st, want) &&
+	    chmod(itself, (st.st_mode & 07777) | 0500) == 0)
+		fd = open(itself, how & ~O_NOFOLLOW);
+	close(path);
+	return fd;
+}
+
+static int open_level(struct copying *c, const char *from, int how, struct level *level)
+{
+	const int at = c->level ? c->in : AT_FDCWD;
+	int in;
+
+	if (c->level && fstatat(at, from, &level->in, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(level->in.st_mode) && is_shut(c, &level->in)) {
+		in = open_shut(at, from, how, &level->in);
+		level->opened = in >= 0;
+		return in;
+	}
+	in = openat(at, from, how);
+	if (in >= 0)
+		fstat(in, &level->in);
+	return in;
+}
+
+static struct level *drop_level(struct level *level)
+{
+	struct level *up = level->up;
+
+	free(level->names);
+	free(level);
+	return up;
+}
+
+/* Gives a directory that was opened to us the mode again that it had. */
+static void shut(int in, const struct level *level)
+{
+	if (level->opened)
+		(void)!fchmod(in, level->in.st_mode & 07777);
+}
+
+static int enter(struct copying *c, const char *from, const char *to, struct fault *f)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
+	const int out_at = c->level ? c->out : AT_FDCWD;
+	struct level *level = xcalloc(1, sizeof(*level));
+	int in = open_level(c, from, how, level), out = -1;
+
+	level->up = c->level;
+	if (in < 0 || list_names(in, level))
+		failed(f, "read", from);
+	else if (mkdirat(out_at, to, 0700) || (out = openat(out_at, to, how)) < 0 ||
+		 fstat(out, &level->out))
+		failed(f, "make", to);
+	if (!f->code) {
+		c->level = level;
+		stand_in(c, in, out);
+		return 0;
+	}
+	shut(in, level);
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	drop_level(level);
+	return f->code;
+}
+
+static bool is_same(int fd, const struct stat *want)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == want->st_ino &&
+	       st.st_dev == want->st_dev;
+}
+
+/* The last thing done to a copied directory: what is put in it changes these.  Its owner
+ * works in the topmost one; a copy of a person's folder is an agent's to write in. */
+static int finish_dir(const struct copying *c)
+{
+	const struct stat *st = &c->level->in;
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	const mode_t open = c->home || !c->level->up ? 0700 : 0;
+
+	return fchmod(c->out, mode_for(st) | open) || futimens(c->out, times);
+}
+
+static int leave(struct copying *c, struct fault *f)
+{
+	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	const bool below = c->level->up;
+	int in = below ? openat(c->in, "..", how) : -1;
+	int out = below ? openat(c->out, "..", how) : -1;
+
+	shut(c->in, c->level);
+	if (finish_dir(c))
+		failed(f, "make", "a directory");
+	c->level = drop_level(c->level);
+	if (below && !f->code) {
+		if (!is_same(in, &c->level->in) || !is_same(out, &c->level->out))
+			fault_set(f, FAULT_IO, "",
+				  "a directory was moved while it was copied");
+	}
+	stand_in(c, in, out);
+	return f->code;
+}
+
+/* Whether the folder is a state: a reader of its secret may do in it what its owner may.
+ * A link is followed where enter() does: at the topmost folder only. */
+static bool is_state(int dir, const char *name)
+{
+	const int follow = dir == AT_FDCWD ? 0 : O_NOFOLLOW;
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | follow);
+	bool is = fd >= 0 && faccessat(fd, "secret", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+		  faccessat(fd, "state.db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* A folder that holds its own copy would be copied without end. */
+static bool is_closed(const struct copying *c, const char *name, const struct stat *st)
+{
+	return is_one(st, &c->top) ||
+	       (c->home && (is_one(st, &c->own) || is_state(c->in, name)));
+}
+
+static int copy_folder(struct copying *c, const char *name, const struct stat *st,
+		       struct fault *f)
+{
+	if (!is_closed(c, name, st))
+		return enter(c, name, name, f);
+	c->left_out++;
+	return 0;
+}
+
+static int copy_shut(struct copying *c, const char *name, const struct stat *st,
+		     struct fault *f)
+{
+	int from = open_shut(c->in, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, st), rc;
+
+	if (from < 0)
+		return failed(f, "read", name);
+	(void)!fchmod(from, st->st_mode & 07777);
+	rc = copy_content(from, c->out, name, f);
+	close(from);
+	return rc;
+}
+
+static int copy_entry(struct copying *c, const char *name, struct fault *f)
+{
+	struct stat st;
+
+	if (!c->level->up && strcmp(name, c->except) == 0) {
+		c->left_out++;
+		return 0;
+	}
+	if (fstatat(c->in, name, &st, AT_SYMLINK_NOFOLLOW))
+		/* The file may have been removed since the folder was read. */
+		return errno == ENOENT ? 0 : failed(f, "read", name);
+	if (S_ISDIR(st.st_mode))
+		return copy_folder(c, name, &st, f);
+	if (S_ISLNK(st.st_mode))
+		return copy_link(c->in, c->out, name, f);
+	if (S_ISREG(st.st_mode))
+		return is_shut(c, &st) ? copy_shut(c, name, &st, f)
+				       : file_copy(c->in, c->out, name, f);
+	c->left_out++;
+	return 0;
+}
+
+static int copy_all(struct copying *c, struct fault *f)
+{
+	int rc = 0;
+
+	while (rc == 0 && c->level) {
+		const char *name = c->level->next;
+
+		if (!*name) {
+			rc = leave(c, f);
+			continue;
+		}
+		c->level->next += strlen(name) + 1;
+		rc = copy_entry(c, name, f);
+	}
+	return rc;
+}
+
+/* Opens both folders.  A state is refused, also where a person names it. */
+static int begin(struct copying *c, const char *from, const char *to, struct fault *f)
+{
+	struct stat st;
+
+	if (c->home && stat(c->home, &c->own))
+		return failed(f, "read", c->home);
+	if (c->home &&
+	    ((stat(from, &st) == 0 && is_one(&st, &c->own)) || is_state(AT_FDCWD, from)))
+		return fault_set(f, FAULT_INVALID, "",
+				 "%.180s is the folder of a state: it cannot be copied",
+				 from);
+	if (enter(c, from, to, f) == 0)
+		c->top = c->level->out;
+	return f->code;
+}
+
+/* Leaves what a failure has ended; what was opened is shut again. */
+static void give_up(struct copying *c)
+{
+	while (c->level) {
+		int in = c->in < 0 ? -1
+				   : openat(c->in, "..",
+					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (is_same(c->in, &c->level->in))
+			shut(c->in, c->level);
+		c->level = drop_level(c->level);
+		stand_in(c, in, -1);
+	}
+	stand_in(c, -1, -1);
+}
+
+static int copy_tree(struct copying *c, const char *from, const char *to,
+		     int64_t *left_out, struct fault *f)
+{
+	if (begin(c, from, to, f) == 0)
+		copy_all(c, f);
+	give_up(c);
+	if (f->code)
+		return f->code;
+	if (left_out)
+		*left_out += c->left_out;
+	return tree_sync(to) ? failed(f, "sync", to) : 0;
+}
+
+int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
+	      struct fault *f)
+{
+	struct copying c = { .in = -1, .out = -1, .except = except };
+
+	return copy_tree(&c, from, to, left_out, f);
+}
+
+int tree_copy_golden(const char *from, const char *to, const char *home,
+		     int64_t *left_out, struct fault *f)
+{
+	struct copying c = { .in = -1, .out = -1, .except = ".cadre", .home = home };
+
+	return copy_tree(&c, from, to, left_out, f);
+}

@@ -1,0 +1,466 @@
+#include "core/overview/needs.h"
+
+#include <inttypes.h>
+
+#include "core/message/inbox.h"
+#include "core/call/space.h"
+#include "core/task/task.h"
+#include "core/turn/chain.h"
+
+enum {
+	EACH_MOST = 5, /* rows of a kind that are told */
+	COUNT_MOST = 20, /* and that are counted */
+	RESULTS_MOST = 100, /* results that are counted */
+	TEAMS_MOST = 100, /* teams with mail, and of a count those in need */
+	NEWS_MS = 24 * 3600 * 1000, /* for so long a task that failed is news */
+};
+
+struct gathering {
+	struct call *call;
+	struct needs *needs;
+	const struct team_seat_row *team;
+	size_t of_kind; /* rows of the kind that is read now */
+};
+
+static void add(struct gathering *g, struct need need)
+{
+	struct needs *all = g->needs;
+
+	need.has_since = need.since != 0;
+	need.team = all->named ? g->team->name : NULL;
+	if (all->counts)
+		return;
+	all->full |= !space_take(g->call, &record_need, &need);
+	if (!all->full)
+		*(struct need *)arena_push(&g->call->arena, &all->rows, &all->n,
+					   sizeof(need)) = need;
+}
+
+/* Adds a row of the kind that is gathered now.  The one behind the last that is told says
+ * that there are more, and by `more` how to see them all. */
+static void needs_add_one(struct gathering *g, struct need need, const char *more)
+{
+	g->needs->stuck++;
+	if (++g->of_kind > EACH_MOST)
+		need = (struct need){ .what = need.what,
+				      .text = arena_printf(&g->call->arena,
+							   "and more: %s", more) };
+	add(g, need);
+}
+
+/* How many rows of a kind are asked for. */
+static int64_t needs_most(const struct gathering *g)
+{
+	return g->needs->counts ? COUNT_MOST : EACH_MOST + 1;
+}
+
+static int64_t agent_of(const struct gathering *g)
+{
+	const struct call *call = g->call;
+
+	return call->identity.agent ? call->caller.agent : g->team->agent;
+}
+
+/* The command, with the team where several are told of. */
+static const char *command_of(const struct gathering *g)
+{
+	return g->needs->named
+		       ? arena_printf(&g->call->arena, "cadre --team %s", g->team->name)
+		       : "cadre";
+}
+
+/* --- each kind ---------------------------------------------------------------------- */
+
+static const char *results_text(struct call *call, int64_t n)
+{
+	return n > RESULTS_MOST
+		       ? arena_printf(&call->arena, "over %d results", RESULTS_MOST)
+		       : arena_printf(&call->arena, "%" PRId64 " result%s", n,
+				      n == 1 ? "" : "s");
+}
+
+static int add_mail(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct results_waiting_row results;
+	struct inbox_state_row inbox;
+	struct inbox_row oldest = { 0 };
+	struct query q;
+	const char *text;
+	int rc;
+
+	if ((rc = inbox_counters(call, agent_of(g), &inbox)) < 0 ||
+	    (rc = sql_row(call, results_waiting, &results, .agent = agent_of(g),
+			  .most = RESULTS_MOST + 1)) < 0)
+		return rc;
+	sql_query(call, &q, inbox_next, .agent = agent_of(g), .now = call->now,
+		  .limit = 1);
+	if ((rc = sql_next(call, &q, &oldest)) < 0)
+		return rc;
+	query_end(&q);
+	g->needs->mail += inbox.queued + results.n;
+	text = inbox.queued ? arena_printf(&call->arena, "%" PRId64 " message%s",
+					   inbox.queued, inbox.queued == 1 ? "" : "s")
+			    : "";
+	if (results.n)
+		text = arena_printf(&call->arena, "%s%s%s", text, *text ? ", " : "",
+				    results_text(call, results.n));
+	if (*text)
+		add(g, (struct need){ .what = CONCERN_MAIL,
+				      .name = call->caller.name,
+				      .since = oldest.at,
+				      .text = arena_printf(&call->arena,
+							   "%s for you: %s inbox", text,
+							   command_of(g)) });
+	return 0;
+}
+
+static int add_acks(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct acks_overdue_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, acks_overdue, .team = g->team->id, .now = call->now,
+		  .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
+		  .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(
+			g,
+			(struct need){ .what = CONCERN_ACK,
+				       .name = arena_printf(&call->arena, "#%" PRId64,
+							    r.message),
+				       .text = arena_printf(
+					       &call->arena,
+					       "%s has not acknowledged what %s sent",
+					       r.to_name, r.sender_name),
+				       .since = r.ack_due_at },
+			"cadre inbox overdue");
+	query_end(&q);
+	return rc;
+}
+
+/* Says of a task that is blocked or waited for first what to do: a screen may cut the reason
+ * short. */
+static const char *task_trouble(const struct gathering *g,
+				const struct tasks_troubled_row *r)
+{
+	struct arena *a = &g->call->arena;
+	const char *id = task_name(g->call, r->number), *behind;
+
+	if (r->state == TASK_STATE_BLOCKED)
+		return arena_printf(a, "%s task unblock %s: blocked, %s", command_of(g),
+				    id, r->note);
+	if (!(behind = task_behind(g->call, r->id)))
+		return arena_printf(a, "failed: %s", r->title);
+	return r->state == TASK_STATE_CANCELLED
+		       ? arena_printf(a, "called off, and %s: %s", behind, r->title)
+		       : arena_printf(a, "%s task retry %s: failed, and %s",
+				      command_of(g), id, behind);
+}
+
+static int add_tasks(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct tasks_troubled_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, tasks_troubled, .team = g->team->id, .now = call->now,
+		  .recent = call->now - NEWS_MS, .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_TASK,
+					     .name = task_name(call, r.number),
+					     .text = task_trouble(g, &r),
+					     .since = r.since },
+			      "cadre task list --status failed,blocked");
+	query_end(&q);
+	return rc;
+}
+
+static const char *agent_trouble(const struct gathering *g,
+				 const struct agents_troubled_row *r)
+{
+	const struct call *call = g->call;
+
+	if (r->status == AGENT_STATUS_FAILED &&
+	    r->failures >= call->settings->config.runner_max_failures)
+		return arena_printf(&g->call->arena,
+				    "takes no more turns, for its runner has failed: "
+				    "%s agent update %s --runner COMMAND",
+				    command_of(g), r->name);
+	return r->status == AGENT_STATUS_STUCK ? "is stuck: its daemon makes no progress"
+	       : r->status == AGENT_STATUS_FAILED ? "has given up"
+						  : "is offline and holds a task";
+}
+
+static int add_agents(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct agents_troubled_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, agents_troubled, .team = g->team->id, .now = call->now,
+		  .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_AGENT,
+					     .name = r.name,
+					     .text = agent_trouble(g, &r),
+					     .since = r.active_at },
+			      "cadre agent list");
+	query_end(&q);
+	return rc;
+}
+
+static const char *parked_why(const struct gathering *g,
+			      const struct agents_parked_row *r, bool hosted)
+{
+	struct arena *a = &g->call->arena;
+	char at[25];
+
+	if (!hosted)
+		return "has mail and takes no turns, for no host runs: cadre up";
+	if (r->until) {
+		time_format(r->until, at);
+		return arena_printf(
+			a, "is at the limit of its client's plan until %.16sZ", at);
+	}
+	return arena_printf(a, "has mail that starts no turn (%s): %s send %s TEXT",
+			    r->hour ? "limits.turns_per_hour" : "limits.chain",
+			    command_of(g), r->name);
+}
+
+/* Agents whose runners take no turns though mail waits. */
+static int needs_add_parked(struct gathering *g)
+{
+	struct call *call = g->call;
+	const bool hosted = call_finds_host(call);
+	struct agents_parked_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, agents_parked, .team = g->team->id, .now = call->now,
+		  .hosted = hosted, .chain = chain_most(call),
+		  .per_hour = chain_per_hour(call), .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_AGENT,
+					     .name = r.name,
+					     .text = parked_why(g, &r, hosted),
+					     .since = r.active_at },
+			      "cadre agent list");
+	query_end(&q);
+	return rc;
+}
+
+static int add_workspaces(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct workspaces_failed_row r;
+	struct query q;
+	int rc;
+
+	g->of_kind = 0;
+	sql_query(call, &q, workspaces_failed, .team = g->team->id,
+		  .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(
+			g,
+			(struct need){ .what = CONCERN_WORKSPACE,
+				       .name = r.name,
+				       .text = r.fault ? arena_printf(&call->arena,
+								      "failed: %s",
+								      r.fault)
+						       : "failed: cadre logs says why",
+				       .since = r.changed_at },
+			"cadre workspace list");
+	query_end(&q);
+	return rc;
+}
+
+/* How the operator reads the results of another one, or "". */
+static const char *reading_for(const struct gathering *g, const char *name)
+{
+	return g->call->identity.agent
+		       ? ""
+		       : arena_printf(&g->call->arena, ": %s --as %s inbox --take",
+				      command_of(g), name);
+}
+
+/* A team whose work is over stays completing until somebody has read what came of it. */
+static int add_results(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct team_is_busy_row busy;
+	struct results_unread_row r;
+	struct query q;
+	int rc;
+
+	if (call->caller.level < WHO_LEAD)
+		return 0;
+	rc = sql_row(call, team_is_busy, &busy, .team = g->team->id);
+	if (rc < 0 || busy.any)
+		return rc < 0 ? rc : 0;
+	g->of_kind = 0;
+	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
+		  .most = RESULTS_MOST + 1, .limit = needs_most(g));
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		needs_add_one(g,
+			      (struct need){ .what = CONCERN_RESULT,
+					     .name = r.sender_name,
+					     .text = arena_printf(
+						     &call->arena, "has not read %s%s",
+						     results_text(call, r.n),
+						     reading_for(g, r.sender_name)),
+					     .since = r.since },
+			      "cadre results");
+	query_end(&q);
+	return rc;
+}
+
+/* A team that is stopped goes on when somebody says so. */
+static int add_stopped(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct team_stop_row r;
+	int rc = sql_row(call, team_stopped, &r, .team = g->team->id);
+
+	if (rc <= 0)
+		return rc;
+	add(g, (struct need){
+		       .what = CONCERN_TEAM,
+		       .name = g->team->name,
+		       .text = arena_printf(
+			       &call->arena, "stopped: cadre thaw %s%s", g->team->name,
+			       r.running ? "; commands of some workspaces run on, see "
+					   "cadre workspace list"
+					 : ""),
+		       .since = r.stopped_at });
+	return 0;
+}
+
+static int needs_add_budgets(struct gathering *g)
+{
+	struct call *call = g->call;
+	struct budget_row b;
+	int rc = sql_row(call, budget_over, &b, .team = g->team->id, .now = call->now);
+
+	if (rc > 0)
+		add(g, (struct need){
+			       .what = CONCERN_TEAM,
+			       .name = g->team->name,
+			       .text = arena_printf(
+				       &call->arena,
+				       "may spend no more %s: cadre team budget %s",
+				       field_choice(&record_budget_line, "kind", b.kind),
+				       g->team->name) });
+	return rc < 0 ? rc : 0;
+}
+
+/* Gathers what needs somebody in a team.  A count leaves out stops, budgets and unread results. */
+static int add_all(struct gathering *g)
+{
+	int rc;
+
+	if ((!g->needs->counts &&
+	     ((rc = add_stopped(g)) < 0 || (rc = needs_add_budgets(g)) < 0)) ||
+	    (rc = add_mail(g)) < 0 || (rc = add_acks(g)) < 0 || (rc = add_tasks(g)) < 0 ||
+	    (rc = add_agents(g)) < 0 || (rc = needs_add_parked(g)) < 0 ||
+	    (rc = add_workspaces(g)) < 0)
+		return rc;
+	return g->needs->counts ? 0 : add_results(g);
+}
+
+int needs_first_agent(struct call *call, int64_t team, const char **text)
+{
+	struct needs needs = { 0 };
+	struct team_seat_row seat = { .id = team };
+	struct gathering g = { .call = call, .needs = &needs, .team = &seat };
+	int rc = add_agents(&g);
+
+	if (needs.n)
+		*text = arena_printf(&call->arena, "%s %s%s", needs.rows[0].name,
+				     needs.rows[0].text,
+				     needs.n > 1 ? "; and more: cadre team status" : "");
+	return rc < 0 ? rc : 0;
+}
+
+static int gather(struct call *call, struct needs *needs, int64_t team)
+{
+	struct team_seat_row seat;
+	int rc = sql_row(call, team_seat, &seat, .team = team);
+
+	return rc <= 0 ? rc
+		       : add_all(&(struct gathering){
+				 .call = call, .needs = needs, .team = &seat });
+}
+
+/* Gathers of all teams while there is room: of those in which mail waits, then of the others in
+ * which something may need somebody. */
+static int needs_gather_all(struct call *call, struct needs *needs)
+{
+	struct teams_with_mail_row *mail = NULL;
+	struct team_in_need_row next = { 0 };
+	size_t n;
+	int rc = sql_all(call, teams_with_mail, &mail, &n, .now = call->now,
+			 .limit = TEAMS_MOST);
+
+	for (size_t i = 0; i < n && rc >= 0 && !needs->full; i++)
+		rc = gather(call, needs, mail[i].team);
+	for (int k = 0; rc >= 0 && !needs->full && (!needs->counts || k < TEAMS_MOST);
+	     k++) {
+		bool done = false;
+
+		rc = sql_row(call, team_in_need, &next, .after = next.id,
+			     .counts = needs->counts, .now = call->now);
+		if (rc < 0 || !next.id)
+			return rc;
+		for (size_t i = 0; i < n; i++)
+			done |= mail[i].team == next.id;
+		if (!done)
+			rc = gather(call, needs, next.id);
+	}
+	return rc;
+}
+
+/* A state that takes no write is everybody's first concern. */
+static void needs_add_state(struct call *call, struct needs *needs)
+{
+	struct gathering g = { .call = call, .needs = needs };
+	struct fault f = { 0 };
+
+	if (store_look(call->store, &f) < 0)
+		add(&g, (struct need){ .what = CONCERN_STATE,
+				       .text = arena_printf(&call->arena, "%s; %s",
+							    f.text, f.hint) });
+}
+
+int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
+{
+	struct team_only_row teams = { 0 };
+	struct needs needs = { 0 };
+	int rc;
+
+	needs_add_state(call, &needs);
+	rc = team ? gather(call, &needs, team) : sql_row(call, team_only, &teams);
+	needs.named = teams.n > 1;
+	if (rc >= 0 && !team)
+		rc = needs_gather_all(call, &needs);
+	*rows = needs.rows;
+	*n = needs.n;
+	return rc < 0 ? rc : 0;
+}
+
+int needs_count(struct call *call, int64_t team, struct needs *needs)
+{
+	*needs = (struct needs){ .counts = true };
+	return team ? gather(call, needs, team) : needs_gather_all(call, needs);
+}

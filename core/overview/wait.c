@@ -1,0 +1,427 @@
+/*
+ * wait - reads that wait until a task, a result, a team, an agent or a workspace stands
+ * where its caller wants it.
+ *
+ * Each looks at rows and is answered when they are so, or never will be.  Until then any
+ * event of the team wakes it: whatever changes such a row writes one.  Where a host has to
+ * change them and none runs, the answer says that at once.
+ */
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/agent/agent.h"
+#include "core/assignment/assignment.h"
+#include "core/call/id.h"
+#include "core/call/space.h"
+#include "core/task/task.h"
+#include "core/workspace/workspace.h"
+
+#define BIT(state) (1u << (state))
+
+/* The states that are waited for, as bits; `otherwise` where none is said. */
+static unsigned wanted(const int64_t *until, size_t n, unsigned otherwise)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bits |= BIT(until[i]);
+	return bits ? bits : otherwise;
+}
+
+/* Whether rows are left as they are because something is to be done `here`, by the host of
+ * this state, and that does not run.  Whether a host elsewhere runs is not known. */
+static bool is_hostless(const struct call *call, int64_t here)
+{
+	return here && !call_finds_host(call);
+}
+
+/* Lets the call wait for `seconds` at most, unless it is to be answered at once. */
+static int go_on(struct call *call, int64_t seconds, bool at_once)
+{
+	if (at_once || seconds == 0)
+		return 0;
+	call->wait_on = WAKE_EVENT;
+	call->wait_key = call->caller.team;
+	return 0;
+}
+
+/* Makes the team the call's in which something is that is waited for, whatever it is called
+ * by now: 0 or a fault.  By its name nothing is looked for again: another team may have that
+ * by now. */
+static int enter_again(struct call *call, int64_t team)
+{
+	struct caller_row place;
+	int rc = sql_row(call, caller_by_team, &place, .team = team, .name = "operator");
+
+	if (rc > 0) {
+		call->caller.team = place.team;
+		call->caller.team_name = place.team_name;
+	}
+	if (rc)
+		return rc < 0 ? rc : 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/team", "its team is destroyed");
+	return fault_hint(&call->fault, "See the teams with: {team.list}.");
+}
+
+/* Finds the task, by its row once it is waited for: 0 or a fault. */
+static int find_task(struct call *call, const struct task_wait_in *in, struct task_row *t)
+{
+	int rc;
+
+	if (call->made) {
+		rc = sql_row(call, task_by_id, t, .id = call->made, .now = call->now);
+		return rc < 0 ? rc : enter_again(call, t->team);
+	}
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, t)) < 0)
+		return rc;
+	call->made = t->id;
+	return 0;
+}
+
+/* Tells what keeps the task from being completed: 1, 0 where nothing does, or negative. */
+static int tell_hindrance(struct call *call, const struct task_row *t, const char **why)
+{
+	struct task_hindrance_row h;
+	int rc = sql_row(call, task_hindrance, &h, .task = t->id);
+
+	if (rc <= 0)
+		return rc;
+	*why = h.why && *h.why ? h.why : NULL;
+	if (h.id != t->id)
+		*why = arena_printf(&call->arena, "task %s comes first and %s%s%s",
+				    task_name(call, h.number),
+				    h.state == TASK_STATE_FAILED ? "failed"
+								 : "was called off",
+				    *why ? ": " : "", *why ? *why : "");
+	return 1;
+}
+
+int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait_out *out)
+{
+	const unsigned ends = BIT(TASK_STATE_COMPLETED) | BIT(TASK_STATE_FAILED) |
+			      BIT(TASK_STATE_CANCELLED);
+	const unsigned want = wanted(in->until, in->n_until, BIT(TASK_STATE_COMPLETED));
+	struct task_row t = { 0 };
+	int rc;
+
+	if ((rc = find_task(call, in, &t)) < 0 ||
+	    (rc = tell_hindrance(call, &t, &out->why)) < 0)
+		return rc;
+	out->team = call->caller.team_name;
+	out->task = task_name(call, t.number);
+	out->status = t.state_now;
+	out->reached = BIT(t.state_now) & want;
+	/* A task behind such a one can still be called off. */
+	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
+				      (rc > 0 && !(want & BIT(TASK_STATE_CANCELLED))));
+	return go_on(call, in->timeout, out->reached || out->over);
+}
+
+/* The statuses of an agent that has nothing to do. */
+static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE) |
+				BIT(AGENT_STATUS_DONE);
+
+/* Finds the agent, by its row once it is waited for: it, or its team, may have another name
+ * by then.  0 or a fault. */
+static int find_agent(struct call *call, const struct agent_wait_in *in,
+		      struct agent_row *a)
+{
+	int rc;
+
+	if (call->made) {
+		rc = sql_row(call, agent_by_id, a, .id = call->made);
+		return rc < 0 ? rc : enter_again(call, a->team);
+	}
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", a)) < 0)
+		return rc;
+	call->made = a->id;
+	return 0;
+}
+
+int agent_wait(struct call *call, const struct agent_wait_in *in,
+	       struct agent_wait_out *out)
+{
+	const unsigned ends = BIT(AGENT_STATUS_DONE) | BIT(AGENT_STATUS_FAILED);
+	struct agent_holds_row holds;
+	struct agent_row a = { 0 };
+	int rc;
+
+	if ((rc = find_agent(call, in, &a)) < 0 ||
+	    (rc = sql_row(call, agent_holds, &holds, .agent = a.id, .now = call->now)) <
+		    0)
+		return rc;
+	out->team = call->caller.team_name;
+	out->name = !strchr(in->name, '/') ? a.name
+					   : arena_printf(&call->arena, "%s/%s",
+							  call->caller.team_name, a.name);
+	out->status = agent_status_now(a.status, holds.any);
+	out->reached = BIT(out->status) & wanted(in->until, in->n_until, at_rest);
+	out->over = !out->reached && (BIT(out->status) & ends);
+	return go_on(call, in->timeout, out->reached || out->over);
+}
+
+/* --- results ---------------------------------------------------------------------- */
+
+/* Finds the assignment, by its row once it is waited for: 0 or a fault. */
+static int find_assignment(struct call *call, const struct result_wait_in *in,
+			   struct assignment_row *x)
+{
+	int64_t message = call->made;
+	int rc;
+
+	if (call->made) {
+		rc = sql_row(call, assignment_by_message, x, .message = message);
+		return rc < 0 ? rc : enter_again(call, x->team);
+	}
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	if ((rc = assignment_named(call, in->id, false, &message)) > 0)
+		rc = sql_row(call, assignment_by_message, x, .message = message);
+	if (rc == 0) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			  "no command was assigned under %.100s", in->id);
+		return fault_hint(&call->fault, "See them with: {assignment.list}.");
+	}
+	call->made = x->message;
+	return rc < 0 ? rc : 0;
+}
+
+/* Checks that the caller gave the command, is to run it, or leads the team. */
+static int check_knows(struct call *call, const struct assignment_row *x)
+{
+	if (x->sender == call->caller.agent || x->agent == call->caller.agent)
+		return 0;
+	return who_leads(call, "/id");
+}
+
+/* The words for what keeps a command from running. */
+static const char *place_text(const struct assignment_place_row *place)
+{
+	static const char *const states[] = {
+		[WORKSPACE_STATE_CREATING] = "its workspace is being made",
+		[WORKSPACE_STATE_READY] = "its workspace has not heard of it yet",
+		[WORKSPACE_STATE_STOPPED] = "its workspace is stopped",
+		[WORKSPACE_STATE_FAILED] = "its workspace failed",
+		[WORKSPACE_STATE_DESTROYED] = "its workspace is destroyed",
+	};
+
+	if (place->offered)
+		return "its workspace has it, and will say when it runs";
+	return place->workspace ? states[place->state] : "its agent has no workspace";
+}
+
+int result_wait(struct call *call, const struct result_wait_in *in,
+		struct result_wait_out *out)
+{
+	struct assignment_row x = { 0 };
+	struct assignment_place_row place = { 0 };
+	struct result_row r = { 0 };
+	struct agent_row a = { 0 };
+	int64_t cut_label;
+	int rc;
+
+	if ((rc = find_assignment(call, in, &x)) < 0 ||
+	    (rc = check_knows(call, &x)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = x.agent)) < 0 ||
+	    (rc = sql_row(call, result_by_message, &r, .message = x.message, .first = 1,
+			  .stdout_length = 0, .stderr_length = 0)) < 0 ||
+	    sql_row(call, assignment_place, &place, .message = x.message,
+		    .host = store_host(call->store)) < 0)
+		return call->fault.code;
+	*out = (struct result_wait_out){
+		.team = call->caller.team_name,
+		.message_id = id_public(call, ID_MESSAGE, x.message, x.at),
+		.seq = x.message,
+		.task_id = space_cut(call, x.label, space_all(call) / 8, &cut_label),
+		.agent = a.name,
+		.state = x.state,
+		.has_success = rc > 0,
+		.success = r.success,
+		.has_exit_code = rc > 0,
+		.exit_code = r.exit_code,
+		.reached = rc > 0 && r.success,
+		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
+	};
+	out->hostless = !out->reached && !out->over && is_hostless(call, place.here);
+	if (x.state == ASSIGNMENT_STATE_QUEUED)
+		out->place = place_text(&place);
+	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
+}
+
+/* --- what may be gone ----------------------------------------------------------------- */
+
+/* Takes a fault back that says that something is not there, for it may have been: 0, or the
+ * fault. */
+static int look_back(struct call *call, int rc)
+{
+	if (call->fault.code != FAULT_NOT_FOUND)
+		return rc;
+	call->fault = (struct fault){ 0 };
+	return 0;
+}
+
+/* Finds the last team of a name that has ended, or the one of an id: 1, 0, or negative. */
+static int find_ended_team(struct call *call, const char *name, int64_t *team)
+{
+	const struct id_among all = { .noun = ID_TEAM, .ended = true, .where = "/team" };
+	struct team_ended_row last;
+	int64_t at;
+	int rc = sql_row(call, team_ended, &last, .name = name);
+
+	if (rc > 0)
+		*team = last.id;
+	if (rc == 0 && (rc = id_short(call, &all, name, &name)) > 0)
+		rc = id_parse(call, ID_TEAM, name, team, &at);
+	return rc;
+}
+
+/* Finds a living team, else the last one of that name, and by its row once it is waited
+ * for: 0 or a fault. */
+static int find_team(struct call *call, const char *name, struct team_row *t)
+{
+	int rc = call->made ? 0 : who_team(call, name);
+	struct fault why = call->fault;
+
+	if (call->made)
+		call->caller.team = call->made;
+	if (rc < 0) {
+		if (!name || (rc = look_back(call, rc)) < 0 ||
+		    (rc = find_ended_team(call, name, &call->caller.team)) < 0)
+			return rc;
+		if (rc == 0) {
+			call->fault = why;
+			return why.code;
+		}
+	}
+	call->made = call->caller.team;
+	return sql_row(call, team_by_id, t, .id = call->caller.team);
+}
+
+/* Without `until` it waits for the team to be made.  One of whose workspaces could not be made
+ * is not, until somebody tries again or removes the member. */
+int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait_out *out)
+{
+	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |
+			      BIT(TEAM_STATE_COMPLETING);
+	const unsigned want = wanted(in->until, in->n_until, made);
+	struct team_places_row places;
+	struct team_state_row s;
+	struct team_row t;
+	bool lacks;
+	int rc;
+
+	if ((rc = find_team(call, in->team, &t)) < 0 ||
+	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
+	    (rc = sql_row(call, team_places, &places, .team = t.id,
+			  .host = store_host(call->store))) < 0)
+		return rc;
+	lacks = places.failed > 0 &&
+		!(want & (BIT(s.now_state) | BIT(TEAM_STATE_DESTROYED)));
+	out->team = t.name;
+	out->state = s.now_state;
+	out->failed = places.failed;
+	out->guests = t.destroyed_at ? places.guests : 0;
+	out->reached = (want & BIT(s.now_state)) && !out->guests;
+	out->over = !out->reached &&
+		    (lacks || (t.destroyed_at && !(want & BIT(s.now_state))));
+	/* To destroy one takes no host, but to end its guests does. */
+	out->hostless = !out->reached && !out->over &&
+			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
+			is_hostless(call, places.here);
+	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
+}
+
+/* Finds the last destroyed workspace of that id, name or agent, where the caller may see it:
+ * 1, 0 or negative. */
+static int find_ended_workspace(struct call *call, const struct workspace_wait_in *in,
+				struct workspace_row *w)
+{
+	const char *name = in->workspace, *slash = strchr(name, '/');
+	const int64_t own = in->team || !who_roams(call) ? call->caller.team : 0;
+	const struct id_among among = {
+		.noun = ID_WORKSPACE,
+		.own = own,
+		.ended = true,
+		.where = "/workspace",
+	};
+	struct workspace_ended_row last = { 0 };
+	int64_t at;
+	int rc = id_parse(call, ID_WORKSPACE, name, &last.id, &at);
+
+	if (rc == 0)
+		rc = sql_row(call, workspace_ended, &last, .own = own, .name = name,
+			     .team_name = slash      ? arena_strndup(&call->arena, name,
+								     (size_t)(slash - name))
+					  : in->team ? in->team
+						     : call->caller.team_name,
+			     .agent_name = slash ? slash + 1 : name);
+	if (rc > 0 && !last.id)
+		rc = 0;
+	if (rc == 0 && (rc = id_short(call, &among, name, &name)) > 0)
+		rc = id_parse(call, ID_WORKSPACE, name, &last.id, &at);
+	if (rc > 0)
+		rc = sql_row(call, workspace_by_id, w, .id = last.id);
+	return rc > 0 && own && w->team != own ? 0 : rc;
+}
+
+/* Finds a living workspace, else a destroyed one; by its row once it is waited for: 0 or a
+ * fault. */
+static int find_workspace(struct call *call, const struct workspace_wait_in *in,
+			  struct workspace_row *w)
+{
+	struct fault why;
+	int rc;
+
+	if (call->made) {
+		rc = sql_row(call, workspace_by_id, w, .id = call->made);
+		call->caller.team = w->team;
+		call->caller.team_name = w->team_name;
+		return rc < 0 ? rc : 0;
+	}
+	rc = workspace_find(call, in->team, in->workspace, w);
+	why = call->fault;
+	if (rc >= 0 || (rc = look_back(call, rc)) < 0)
+		return rc;
+	rc = find_ended_workspace(call, in, w);
+	if (rc > 0)
+		call->caller.team = w->team;
+	if (rc == 0)
+		call->fault = why;
+	return rc > 0 ? 0 : (int)call->fault.code;
+}
+
+int workspace_wait(struct call *call, const struct workspace_wait_in *in,
+		   struct workspace_wait_out *out)
+{
+	const unsigned ended = BIT(WORKSPACE_STATE_DESTROYED),
+		       down = BIT(WORKSPACE_STATE_STOPPED) | ended,
+		       failed = BIT(WORKSPACE_STATE_FAILED),
+		       want = wanted(in->until, in->n_until, BIT(WORKSPACE_STATE_READY));
+	struct workspace_place_row place = { 0 };
+	struct workspace_row w;
+	unsigned next;
+	int rc;
+
+	if ((rc = find_workspace(call, in, &w)) < 0 ||
+	    (rc = sql_row(call, workspace_place, &place, .id = w.id,
+			  .host = store_host(call->store))) < 0)
+		return rc;
+	call->made = w.id;
+	out->team = w.team_name;
+	out->workspace = id_public(call, ID_WORKSPACE, w.id, w.created_at);
+	out->name = w.name;
+	out->state = w.state;
+	out->has_pid = w.pid && (BIT(w.state) & down);
+	out->pid = w.pid;
+	out->reached = (want & BIT(w.state)) && !out->has_pid;
+	out->over = !(want & BIT(w.state)) &&
+		    (BIT(w.state) & (want & ended ? 0 : ended | failed));
+	/* A host makes it ready, or fails to; and where it is down it ends the guest. */
+	next = w.state == WORKSPACE_STATE_CREATING ? BIT(WORKSPACE_STATE_READY) | failed
+						   : BIT(w.state);
+	out->hostless = !out->reached && !out->over && (want & next) &&
+			is_hostless(call, place.here);
+	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
+}

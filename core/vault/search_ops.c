@@ -1,0 +1,268 @@
+/*
+ * search_ops - finding messages, tasks, notes on them and notes of the vault by their
+ * words.
+ *
+ * The index knows rows and who may see them by tokens; the text of a hit is read from
+ * its row, so that nothing deleted is found.
+ */
+#include "storage/search/search.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "core/access/who.h"
+#include "core/call/id.h"
+#include "core/call/space.h"
+#include "core/vault/vault_index.h"
+#include "core/vault/vault_inside.h"
+#include "core/vault/vault_text.h"
+
+enum {
+	INDEX_MS = 50,
+	VAULT_MS = 500, /* for notes that changed */
+};
+
+struct found {
+	struct call *call;
+	struct search *search;
+	struct search_query query;
+	struct search_scope scope;
+	struct hit *hits;
+	size_t n;
+};
+
+static const char *excerpt(struct found *f, const char *text)
+{
+	return search_excerpt(f->search, &f->query, text, &f->call->arena);
+}
+
+static int message_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	struct call *call = f->call;
+	struct search_message_hit_row row;
+	int rc = sql_row(call, search_message_hit, &row, .id = id, .team = f->scope.team,
+			 .agent = f->scope.agent);
+
+	if (rc <= 0)
+		return rc;
+	*hit = (struct hit){ .kind = "message",
+			     .at = row.at,
+			     .by = row.name,
+			     .id = id_public(call, ID_MESSAGE, row.id, row.at),
+			     .has_seq = true,
+			     .seq = row.id,
+			     .text = excerpt(f, row.body) };
+	return hit->id ? 1 : (int)call->fault.code;
+}
+
+static int task_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	struct call *call = f->call;
+	struct search_task_hit_row row;
+	int rc = sql_row(call, search_task_hit, &row, .id = id, .team = f->scope.team);
+
+	if (rc <= 0)
+		return rc;
+	*hit = (struct hit){ .kind = "task",
+			     .at = row.at,
+			     .by = row.name,
+			     .id = arena_printf(&call->arena, "%03" PRId64, row.number),
+			     .text = excerpt(f, row.body) };
+	return 1;
+}
+
+static int note_hit(struct found *f, int64_t id, struct hit *hit)
+{
+	struct call *call = f->call;
+	struct search_note_hit_row row;
+	int rc = sql_row(call, search_note_hit, &row, .id = id, .team = f->scope.team);
+
+	if (rc <= 0)
+		return rc;
+	*hit = (struct hit){ .kind = "note",
+			     .at = row.at,
+			     .by = row.name,
+			     .id = arena_printf(&call->arena, "%03" PRId64, row.number),
+			     .text = excerpt(f, row.text) };
+	return 1;
+}
+
+static const struct {
+	int64_t scope; /* of the operation */
+	int (*hit)(struct found *f, int64_t id, struct hit *hit);
+} places[SEARCH_PLACES] = {
+	[SEARCH_MESSAGES] = { SCOPE_MESSAGES, message_hit },
+	[SEARCH_TASKS] = { SCOPE_TASKS, task_hit },
+	[SEARCH_NOTES] = { SCOPE_NOTES, note_hit },
+};
+
+/* Adds the newest matches of one place, at most `limit`. */
+static int find_in(struct found *f, enum search_place place, int64_t limit)
+{
+	struct call *call = f->call;
+	int64_t *rows = arena_alloc(&call->arena, (size_t)limit * sizeof(*rows));
+	int64_t taken = 0;
+	struct hit hit;
+	int n, rc = 0;
+
+	f->scope.place = place;
+	f->scope.before = INT64_MAX;
+	f->scope.limit = (int)limit;
+	do {
+		n = search_match(f->search, &f->query, &f->scope, rows, &call->fault);
+		for (int i = 0; i < n && taken < limit; i++) {
+			if ((rc = places[place].hit(f, rows[i], &hit)) < 0)
+				return rc;
+			if (rc == 0)
+				continue;
+			*(struct hit *)arena_push(&call->arena, &f->hits, &f->n,
+						  sizeof(hit)) = hit;
+			taken++;
+		}
+		if (n > 0)
+			f->scope.before = rows[n - 1];
+	} while (n == limit && taken < limit);
+	return n < 0 ? n : 0;
+}
+
+/* --- the vault ----------------------------------------------------------------- */
+
+static int vault_hit(struct found *f, const struct search_note *note)
+{
+	struct call *call = f->call;
+	struct text text = { 0 };
+	struct note_stamp stamp;
+	int rc = vault_old(call, note->path, &text, &stamp);
+
+	if (rc > 0)
+		*(struct hit *)arena_push(&call->arena, &f->hits, &f->n,
+					  sizeof(struct hit)) = (struct hit){
+			.kind = "vault",
+			.id = note->path,
+			.at = stamp.mtime_ns / 1000000,
+			.text = excerpt(f, vault_note_text(&call->arena,
+							   text.data ? text.data : "",
+							   text.len)),
+		};
+	/* A note that cannot be read is left out of the results. */
+	call->fault = (struct fault){ 0 };
+	text_release(&text);
+	return rc > 0;
+}
+
+static int find_in_vault(struct found *f, int64_t limit)
+{
+	struct call *call = f->call;
+	struct search_notes notes;
+	bool whole;
+	int rc;
+
+	if ((rc = vault_index(call, f->search, SEARCH_OWN, VAULT_MS, &whole)) < 0 ||
+	    (rc = search_notes_find(f->search, SEARCH_OWN, &f->query, NULL, &call->arena,
+				    &notes, &call->fault)) < 0)
+		return rc;
+	for (size_t i = 0; i < notes.n && limit > 0; i++)
+		if (vault_finds(call, "", notes.v[i].path))
+			limit -= vault_hit(f, &notes.v[i]);
+	return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------- */
+
+static int newest_first(const void *a, const void *b)
+{
+	int64_t x = ((const struct hit *)a)->at, y = ((const struct hit *)b)->at;
+
+	return (x < y) - (x > y);
+}
+
+/* Keeps all that was found so far, newest first; page() cuts the page out of it. */
+static void keep_found(struct found *f, struct search_find_out *out)
+{
+	if (f->n > 1)
+		qsort(f->hits, f->n, sizeof(*f->hits), newest_first);
+	out->hits = f->hits;
+	out->n_hits = f->n;
+}
+
+/* Cuts the page out of what was found, once all places were searched. */
+static void page(struct call *call)
+{
+	const struct search_find_in *in = call->in;
+	struct search_find_out *out = call->out;
+	size_t n = 0, found = out->n_hits, first = (size_t)in->offset;
+
+	if (first > found)
+		first = found;
+	out->hits += out->hits ? first : 0;
+	found -= first;
+	while (n < found && n < (size_t)in->limit &&
+	       space_take(call, &record_hit, &out->hits[n]))
+		n++;
+	out->n_hits = n;
+	out->more = n < found;
+	out->next = in->offset + (int64_t)n;
+}
+
+/* How many hits to look for in each place: those before the page, the page, and one more
+ * to know whether there is more. */
+static int64_t wanted(const struct search_find_in *in)
+{
+	return in->offset + in->limit + 1;
+}
+
+/* Searches the files of the vault, outside the transaction. */
+static int run_vault(struct call *call, struct vault_work *w)
+{
+	const struct search_find_in *in = call->in;
+	struct search_find_out *out = call->out;
+	struct found f = { .call = call, .hits = out->hits, .n = out->n_hits };
+	int rc;
+
+	(void)w;
+	if (in->scope != SCOPE_ALL && in->scope != SCOPE_VAULT) {
+		page(call);
+		return 0;
+	}
+	if (!(f.search = store_search(call->store, &call->fault)))
+		return call->fault.code;
+	if ((rc = search_parse(f.search, in->query, &f.query, &call->arena,
+			       &call->fault)) < 0 ||
+	    (rc = find_in_vault(&f, wanted(in))) < 0)
+		return rc;
+	keep_found(&f, out);
+	page(call);
+	return 0;
+}
+
+int search_find(struct call *call, const struct search_find_in *in,
+		struct search_find_out *out)
+{
+	struct found f = { .call = call };
+	bool more;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	if (!(f.search = store_search(call->store, &call->fault)))
+		return call->fault.code;
+	if ((rc = search_step(f.search, call->store, INDEX_MS, &out->indexed_to, &more,
+			      &call->fault)) < 0 ||
+	    (rc = search_parse(f.search, in->query, &f.query, &call->arena,
+			       &call->fault)) < 0)
+		return rc;
+	f.scope.team = call->caller.team;
+	f.scope.agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
+	for (int place = 0; place < SEARCH_PLACES; place++) {
+		if (in->scope != SCOPE_ALL && in->scope != places[place].scope)
+			continue;
+		if ((rc = find_in(&f, (enum search_place)place, wanted(in))) < 0)
+			return rc;
+	}
+	keep_found(&f, out);
+	if (call->settings->notes)
+		call->vault->run = run_vault;
+	else
+		page(call);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/*
+ * network - the addresses that VMs may reach, as rows; the host makes it true.
+ *
+ * A workspace with a network of its own has a slot in the range (core/base/nic.h). It
+ * may reach only what its own row, its team and all teams above allow.
+ */
+#ifndef CORE_WORKSPACE_NETWORK_H
+#define CORE_WORKSPACE_NETWORK_H
+
+#include "core/call/call.h"
+
+/* Gives a workspace a network of its own: the lowest free slot. 0, or negative;
+ * `exhausted` when the range has no free slot. */
+int network_take(struct call *call, int64_t workspace);
+
+#endif

@@ -1,0 +1,464 @@
+#include "core/workspace/workspace.h"
+#include "core/turn/chain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/assignment/assignment.h"
+#include "core/call/id.h"
+#include "core/call/space.h"
+#include "core/team/estop.h"
+#include "core/team/team.h"
+#include "core/workspace/workspace_removal.h"
+
+/* --- finding ------------------------------------------------------------------------- */
+
+/* Finds the row by its id or its own name, in any team: 1, 0 or negative. */
+static int row_by_name(struct call *call, const char *name, int64_t *row)
+{
+	struct workspace_by_name_row by_name;
+	int64_t at;
+	int rc = id_parse(call, ID_WORKSPACE, name, row, &at);
+
+	if (rc)
+		return rc;
+	if ((rc = sql_row(call, workspace_by_name, &by_name, .name = name)) > 0)
+		*row = by_name.id;
+	return rc;
+}
+
+/* Finds a workspace by its agent, of the call's team; `team/agent` has to name that
+ * team. */
+static int row_by_agent(struct call *call, const char *name, int64_t *row)
+{
+	struct workspace_by_agent_row by_agent;
+	size_t own = strlen(call->caller.team_name);
+	int rc;
+
+	if (strchr(name, '/')) {
+		if (strncmp(name, call->caller.team_name, own) != 0 || name[own] != '/')
+			return 0;
+		name += own + 1;
+	}
+	rc = sql_row(call, workspace_by_agent, &by_agent, .team = call->caller.team,
+		     .name = name);
+	if (rc > 0)
+		*row = by_agent.id;
+	return rc;
+}
+
+static int find_whole(struct call *call, const char *team, const char *name,
+		      struct workspace_row *w)
+{
+	int64_t row;
+	int found = row_by_name(call, name, &row), rc;
+
+	if (found > 0)
+		found = sql_row(call, workspace_by_id, w, .id = row);
+	if (found > 0 && !team && who_roams(call))
+		team = w->team_name;
+	if (found < 0)
+		return found;
+	if ((rc = who_team_of(call, team, name, "/workspace")) < 0)
+		return rc;
+	rc = found ? found : row_by_agent(call, name, &row);
+	if (!found && rc > 0)
+		rc = sql_row(call, workspace_by_id, w, .id = row);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || w->team != call->caller.team) {
+		fault_set(&call->fault, FAULT_NOT_FOUND, "/workspace",
+			  "there is no workspace %s in team %s", name,
+			  call->caller.team_name);
+		return fault_hint(&call->fault, "See them with: {workspace.list}.");
+	}
+	return 0;
+}
+
+/* After a fault that says that nothing is called `name`: finds the whole id that begins so
+ * in the call's team, or where the workspace says which team, in any.  The fault stays
+ * where there is none. */
+static int find_short(struct call *call, bool any_team, const char *name, const char **id)
+{
+	const struct id_among among = {
+		.noun = ID_WORKSPACE,
+		.own = any_team ? 0 : call->caller.team,
+		.where = "/workspace",
+	};
+	const struct fault why = call->fault;
+	int rc;
+
+	call->fault = (struct fault){ 0 };
+	rc = id_short(call, &among, name, id);
+	if (rc == 0)
+		call->fault = why;
+	return rc;
+}
+
+int workspace_find(struct call *call, const char *team, const char *name,
+		   struct workspace_row *w)
+{
+	const bool any_team = !team && who_roams(call);
+	int rc = find_whole(call, team, name, w);
+
+	if ((rc != FAULT_NOT_FOUND && rc != FAULT_INVALID) ||
+	    (!any_team && strcmp(call->fault.where, "/workspace") != 0))
+		return rc;
+	if ((rc = find_short(call, any_team, name, &name)) <= 0)
+		return call->fault.code;
+	return find_whole(call, team, name, w);
+}
+
+int workspace_find_any(struct call *call, const char *name, struct workspace_row *w)
+{
+	const struct id_among all = { .noun = ID_WORKSPACE, .where = "/workspace" };
+	const char *slash = strchr(name, '/');
+	struct workspace_by_address_row found;
+	int64_t row;
+	int rc = row_by_name(call, name, &row);
+
+	if (rc == 0 && slash &&
+	    (rc = sql_row(call, workspace_by_address, &found,
+			  .team_name = arena_strndup(&call->arena, name,
+						     (size_t)(slash - name)),
+			  .name = slash + 1)) > 0)
+		row = found.id;
+	if (rc == 0 && (rc = id_short(call, &all, name, &name)) > 0)
+		rc = row_by_name(call, name, &row);
+	if (rc > 0)
+		rc = sql_row(call, workspace_by_id, w, .id = row);
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/workspace",
+				 "there is no workspace %s", name);
+	return rc < 0 ? rc : 0;
+}
+
+int workspace_is_here(struct call *call, const struct workspace_row *w, const char *where)
+{
+	if (w->host == store_host(call->store))
+		return 0;
+	fault_set(&call->fault, FAULT_UNAVAILABLE, where,
+		  "another host runs workspace %s: %s", w->name, w->host_name);
+	return fault_hint(&call->fault, "Call it on the machine of that host.");
+}
+
+/* Checks that the workspace is up, for operations on the commands and files in it. */
+static int reach(struct call *call, const char *team, const char *name)
+{
+	struct workspace_row w;
+	int rc = workspace_find(call, team, name, &w);
+
+	if (rc < 0)
+		return rc;
+	if (w.agent != call->caller.agent && (rc = who_leads(call, "/workspace")) < 0)
+		return rc;
+	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0)
+		return rc;
+	if (w.state != WORKSPACE_STATE_READY) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, "/workspace",
+			  "workspace %s is %s", w.name,
+			  field_choice(&record_workspace, "state", w.state));
+		return fault_hint(&call->fault,
+				  "Start it, or wait until it is ready; `cadre logs` "
+				  "says what keeps a guest from coming up.");
+	}
+	call->workspace = w.id;
+	return 0;
+}
+
+/* --- telling ----------------------------------------------------------------------------- */
+
+static void tell(struct call *call, const struct workspace_row *w, struct workspace *out)
+{
+	bool here = w->host == store_host(call->store);
+
+	*out = (struct workspace){
+		.id = id_public(call, ID_WORKSPACE, w->id, w->created_at),
+		.name = w->name,
+		.team = w->team_name,
+		.agent = w->agent_name,
+		.host = here ? NULL : w->host_name,
+		.backend = w->backend,
+		.state = w->state,
+		.source = here && !call->identity.agent ? w->source : NULL,
+		.address = here ? w->address : NULL,
+		.parent = w->parent_name,
+		.image = w->image,
+		.has_vcpus = w->vcpus != 0,
+		.vcpus = w->vcpus,
+		.has_memory_mb = w->memory_mb != 0,
+		.memory_mb = w->memory_mb,
+		.has_disk_gb = w->disk_gb != 0,
+		.disk_gb = w->disk_gb,
+		.has_pid = here && w->pid != 0,
+		.pid = w->pid,
+		.fault = w->fault,
+		.halted = w->halted,
+		.created_at = w->created_at,
+	};
+	if (w->path && here)
+		out->path = *w->path == '/' ? w->path
+					    : arena_printf(&call->arena, "%s/%s",
+							   call->settings->home
+								   ? call->settings->home
+								   : ".",
+							   w->path);
+}
+
+int workspace_tell(struct call *call, int64_t row, struct workspace *out)
+{
+	struct workspace_row w;
+	int rc = sql_row(call, workspace_by_id, &w, .id = row);
+
+	if (rc > 0)
+		tell(call, &w, out);
+	return rc < 0 ? rc : 0;
+}
+
+int workspace_list(struct call *call, const struct workspace_list_in *in,
+		   struct workspace_list_out *out)
+{
+	struct workspace_row w;
+	struct query q;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	sql_query(call, &q, workspace_lines, .team = call->caller.team, .all = in->all,
+		  .offset = in->offset);
+	while ((rc = sql_next(call, &q, &w)) > 0) {
+		struct workspace told;
+
+		tell(call, &w, &told);
+		if ((out->more = !space_take(call, &record_workspace, &told)))
+			break;
+		*(struct workspace *)arena_push(&call->arena, &out->workspaces,
+						&out->n_workspaces, sizeof(told)) = told;
+	}
+	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_workspaces;
+	return rc < 0 ? rc : 0;
+}
+
+int workspace_info(struct call *call, const struct workspace_info_in *in,
+		   struct workspace_info_out *out)
+{
+	struct workspace_row w;
+	int rc = workspace_find(call, in->team, in->workspace, &w);
+
+	if (rc >= 0)
+		tell(call, &w, &out->workspace);
+	return rc;
+}
+
+/* --- moving ------------------------------------------------------------------------------- */
+
+int workspace_is_over(struct call *call, const struct workspace_row *w)
+{
+	return w->state == WORKSPACE_STATE_DESTROYED
+		       ? fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
+				   "workspace %s is destroyed", w->name)
+		       : 0;
+}
+
+int workspace_change(struct call *call, int64_t row, int64_t state, const char *fault,
+		     bool again)
+{
+	struct workspace_was_row was;
+	int rc = sql_row(call, workspace_was, &was, .id = row);
+
+	if (rc <= 0 ||
+	    (rc = sql_run(call, workspace_set_state, .id = row, .state = state,
+			  .fault = fault, .again = again, .now = call->now)) <= 0)
+		return rc;
+	return sql_run(call, board_add_vms, .team = was.team,
+		       .vms = -(state == WORKSPACE_STATE_DESTROYED),
+		       .guests = (state == WORKSPACE_STATE_READY) -
+				 (was.state == WORKSPACE_STATE_READY));
+}
+
+static int set_state(struct call *call, const struct workspace_row *w, int64_t state,
+		     int event)
+{
+	int rc = workspace_change(call, w->id, state, NULL, false);
+
+	call->made = w->id;
+	if (rc > 0 && event)
+		rc = event_emit(call, event, w->id, w->agent, NULL);
+	return rc < 0 ? rc : team_announce(call, call->caller.team);
+}
+
+int workspace_start(struct call *call, const struct workspace_start_in *in,
+		    struct workspace_start_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
+	    (rc = workspace_is_over(call, &w)) < 0)
+		return rc;
+	if (!call->made && w.state != WORKSPACE_STATE_READY &&
+	    (rc = set_state(call, &w, WORKSPACE_STATE_CREATING, 0)) < 0)
+		return rc;
+	call->made = w.id;
+	return workspace_tell(call, w.id, &out->workspace);
+}
+
+int workspace_stop(struct call *call, const struct workspace_stop_in *in,
+		   struct workspace_stop_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
+		return rc;
+	if (!call->made && (rc = set_state(call, &w, WORKSPACE_STATE_STOPPED,
+					   EVENT_WORKSPACE_STOPPED)) < 0)
+		return rc;
+	return workspace_tell(call, w.id, &out->workspace);
+}
+
+/* The agent of a workspace that is over has nowhere to be: it is away, unless it is done or
+ * works elsewhere by now. */
+static int move_out(struct call *call, const struct workspace_row *w)
+{
+	const int64_t status = AGENT_STATUS_OFFLINE;
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = w->agent);
+
+	if (rc <= 0 || a.workspace != w->id)
+		return rc;
+	rc = sql_run(call, agent_set_workspace, .agent = a.id, .workspace = 0);
+	if (rc < 0 || a.status == AGENT_STATUS_DONE || a.status == AGENT_STATUS_FAILED)
+		return rc;
+	rc = sql_run(call, agent_set_status, .agent = a.id, .status = status,
+		     .now = call->now);
+	return rc <= 0 ? rc
+		       : event_emit(call, EVENT_AGENT_STATUS, a.id, 0,
+				    field_choice(&record_agent_line, "status", status));
+}
+
+int workspace_end(struct call *call, const struct workspace_row *w)
+{
+	int rc = set_state(call, w, WORKSPACE_STATE_DESTROYED, EVENT_WORKSPACE_DESTROYED);
+
+	if (rc < 0 || !w->agent)
+		return rc;
+	rc = assignment_interrupt(call, w->agent,
+				  "interrupted: its workspace was destroyed");
+	return rc < 0 ? rc : move_out(call, w);
+}
+
+int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
+		      struct workspace_destroy_out *out)
+{
+	struct workspace_row w;
+	int rc;
+
+	if (call->plans && !call->made) {
+		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
+			return rc;
+		return removal_add(call, &w);
+	}
+	out->note = removal_tell(call);
+	if (!call->made) {
+		if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
+		    (rc = workspace_end(call, &w)) < 0)
+			return rc;
+	}
+	return workspace_tell(call, call->made, &out->workspace);
+}
+
+/* --- what the host does in them: checked here, done there ------------------------------------ */
+
+/* Repeats with the same key are answered as the guest answered the first, where that is
+ * kept.  Else a read is done anew (it keeps no key), a write of the same content is done
+ * again, and everything else is not.  What RUNS a command is refused to agents whose team is
+ * stopped; the operator may look. */
+enum repeat { READS, AGAIN, ONCE, RUNS };
+
+static int begun(struct call *call)
+{
+	struct workspace_row w = { 0 };
+	int rc = sql_row(call, workspace_by_id, &w, .id = call->made);
+
+	if (rc < 0)
+		return rc;
+	fault_set(
+		&call->fault, FAULT_CONFLICT, "/idempotency_key",
+		"this was begun under this key already, in workspace %s of team %s, and "
+		"no answer of it is kept",
+		rc ? w.name : "?", rc ? w.team_name : "?");
+	return fault_hint(
+		&call->fault,
+		"It goes on still, or its answer was lost. Repeat this later, or "
+		"look at what it did there; a new key runs it again.");
+}
+
+/* An agent runs a command in the workspace that the call has reached. */
+static int check_run(struct call *call)
+{
+	struct workspace_row w;
+	int rc = estop_check(call, "/workspace");
+
+	if (rc < 0 ||
+	    (rc = sql_row(call, workspace_by_id, &w, .id = call->workspace)) <= 0)
+		return rc;
+	return w.agent ? chain_give(call, w.agent) : 0;
+}
+
+static int reach_for(struct call *call, const char *team, const char *name,
+		     enum repeat repeat)
+{
+	int rc;
+
+	if (call->replayed && call->answer)
+		return 0;
+	if (call->replayed && repeat >= ONCE)
+		return begun(call);
+	call->replayed = false;
+	rc = reach(call, team, name);
+	if (rc >= 0 && repeat == RUNS && call->identity.agent)
+		rc = check_run(call);
+	if (repeat != READS)
+		call->made = call->workspace;
+	return rc;
+}
+
+#define REACHES(verb, repeat)                                                           \
+	int workspace_##verb(struct call *call, const struct workspace_##verb##_in *in, \
+			     struct workspace_##verb##_out *out)                        \
+	{                                                                               \
+		(void)out;                                                              \
+		return reach_for(call, in->team, in->workspace, repeat);                \
+	}
+
+/* clang-format off */
+REACHES(exec, RUNS)
+REACHES(exec_background, RUNS)
+REACHES(exec_poll, READS)
+REACHES(exec_kill, ONCE)
+REACHES(file_read, READS)
+REACHES(file_edit, ONCE)
+REACHES(list_dir, READS)
+REACHES(set_env, AGAIN)
+/* clang-format on */
+
+int workspace_file_write(struct call *call, const struct workspace_file_write_in *in,
+			 struct workspace_file_write_out *out)
+{
+	(void)out;
+	if (!in->content == !in->text)
+		return fault_set(&call->fault, FAULT_INVALID, "/content",
+				 "give either `text`, or `content` in base64");
+	return reach_for(call, in->team, in->workspace, AGAIN);
+}
+
+int workspace_answered(struct call *call, const struct workspace_answered_in *in,
+		       struct workspace_answered_out *out)
+{
+	(void)out;
+	return call_keep_answer(call, in->key, in->caller, in->asked, in->answer);
+}

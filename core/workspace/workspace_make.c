@@ -1,0 +1,356 @@
+/*
+ * workspace_make - making workspaces: empty, as copies, as VMs, or of machines that run
+ * already.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/access/who.h"
+#include "core/base/link_address.h"
+#include "core/call/id.h"
+#include "core/workspace/network.h"
+#include "core/workspace/snapshot.h"
+#include "core/team/team.h"
+#include "core/workspace/workspace.h"
+
+enum { VCPUS = 1, MEMORY_MB = 512, DISK_GB = 8 };
+
+/* Tries to add the workspace under a name: 0 rows when its four random digits are
+ * taken. */
+static int add_named(struct call *call, const struct new_workspace *n, int64_t id,
+		     const char *name)
+{
+	return sql_run(call, workspace_add, .id = id, .host = store_host(call->store),
+		       .team = call->caller.team, .agent = n->agent, .name = name,
+		       .backend = n->backend,
+		       .path = n->address  ? NULL
+			       : n->folder ? n->folder
+					   : arena_printf(&call->arena, "workspaces/%s",
+							  name),
+		       .address = n->address, .link_token = n->link_token,
+		       .parent = n->parent, .snapshot = n->snapshot, .source = n->source,
+		       .image = n->image, .vcpus = n->vcpus, .memory_mb = n->memory_mb,
+		       .disk_gb = n->disk_gb, .now = call->now);
+}
+
+/* Makes this workspace the one that its agent works in from now on. */
+static int move_in(struct call *call, int64_t agent, int64_t row)
+{
+	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
+
+	return rc < 0 ? rc
+		      : sql_run(call, agent_set_status, .agent = agent,
+				.status = AGENT_STATUS_INITIALIZING, .now = call->now);
+}
+
+int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
+{
+	uint64_t salt = (call->seed ^ (uint64_t)n->agent * 0x9e3779b97f4a7c15u) * 31;
+	const char *name = NULL;
+	int64_t row = sql_new_id(call, workspace);
+	int rc = row < 0 ? call->fault.code : 0;
+
+	for (int tries = 0; tries < 64 && rc == 0; tries++) {
+		name = arena_printf(&call->arena, "%s-%s-%04x", call->caller.team_name,
+				    n->member, (unsigned)((salt >> 40) + tries) & 0xffff);
+		rc = add_named(call, n, row, name);
+	}
+	if (rc <= 0)
+		return rc < 0 ? rc
+			      : fault_set(&call->fault, FAULT_CONFLICT, "",
+					  "too many workspaces are named like %s", name);
+	if (id)
+		*id = row;
+	if ((rc = sql_run(call, board_add_vms, .team = call->caller.team, .vms = 1)) <
+		    0 ||
+	    (n->agent && (rc = move_in(call, n->agent, row)) < 0) ||
+	    (n->backend == BACKEND_KIND_QEMU && (rc = network_take(call, row)) < 0))
+		return rc;
+	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
+}
+
+/* Refuses `want` more workspaces where `most` are allowed, `there` of them are there already, and
+ * `key` says so. */
+static int check_most(struct call *call, const char *whose, int64_t there, int64_t want,
+		      int64_t most, const char *key, const char *where)
+{
+	if (there + want <= most)
+		return 0;
+	return fault_set(&call->fault, FAULT_EXHAUSTED, where,
+			 "%s has %" PRId64 " of %" PRId64 " workspaces (%s)", whose,
+			 there, most, key);
+}
+
+int workspace_check_room(struct call *call, int64_t want, const char *where)
+{
+	const struct config *c = &call->settings->config;
+	struct team_counts_row vms;
+	const char *whose;
+	struct vms_all_row all;
+	struct team_row t;
+	int rc;
+
+	if ((rc = sql_row(call, team_by_id, &t, .id = call->caller.team)) < 0 ||
+	    (rc = sql_row(call, team_counts, &vms, .team = t.id)) < 0 ||
+	    (rc = sql_row(call, vms_all, &all, .host = store_host(call->store))) < 0)
+		return rc;
+	whose = arena_printf(&call->arena, "team %s", t.name);
+	if ((rc = check_most(call, whose, vms.used + vms.reserved, want, t.max_vms,
+			     "max_vms", where)) < 0 ||
+	    (rc = check_most(call, whose, vms.used, want, c->limits_max_vms_per_team,
+			     "limits.max_vms_per_team", where)) < 0)
+		return rc;
+	return check_most(call, "the host", all.n, want, c->limits_max_total_vms,
+			  "limits.max_total_vms", where);
+}
+
+/* The member that a workspace is for: it works in one at a time. */
+static int find_worker(struct call *call, const char *agent, struct agent_row *a)
+{
+	int rc;
+
+	if (!agent)
+		return 0;
+	if ((rc = who_agent(call, agent, "/agent", a)) < 0)
+		return rc;
+	if (a->kind == AGENT_KIND_OPERATOR)
+		return fault_set(&call->fault, FAULT_INVALID, "/agent",
+				 "the operator works outside workspaces");
+	if (!a->workspace)
+		return 0;
+	fault_set(&call->fault, FAULT_CONFLICT, "/agent", "%s has a workspace already",
+		  a->name);
+	return fault_hint(&call->fault, "Destroy that one first.");
+}
+
+static int make(struct call *call, const char *agent, struct new_workspace *n)
+{
+	struct agent_row a = { 0 };
+	int rc;
+
+	if ((rc = workspace_check_room(call, 1, "")) < 0 ||
+	    (rc = find_worker(call, agent, &a)) < 0)
+		return rc;
+	n->member = agent ? a.name : "free";
+	n->agent = a.id;
+	if ((rc = workspace_add(call, n, &call->made)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+/* --- create ------------------------------------------------------------------------------- */
+
+static int check_attach(struct call *call, const struct workspace_create_in *in)
+{
+	struct fault *f = &call->fault;
+	struct link_address at;
+
+	if (!in->address)
+		return fault_set(f, FAULT_INVALID, "/address",
+				 "a guest to attach needs an address");
+	if (in->source)
+		return fault_set(f, FAULT_INVALID, "/source",
+				 "nothing is copied to a guest that runs already");
+	if (link_parse(in->address, "/address", &at, f))
+		return f->code;
+	if (at.kind == LINK_VSOCK && at.number == LINK_CID_ANY)
+		return fault_set(f, FAULT_INVALID, "/address",
+				 "a guest to attach has a CID of its own");
+	if ((at.kind == LINK_TCP) == !in->token)
+		return fault_set(f, FAULT_INVALID, "/token",
+				 in->token ? "only a guest at a TCP address has one"
+					   : "a guest at a TCP address needs one");
+	return 0;
+}
+
+int workspace_set_vm(struct call *call, const struct vm_wishes *w, const char *where,
+		     struct new_workspace *n)
+{
+	const struct {
+		bool given;
+		const char *name;
+	} vm_only[] = {
+		{ w->image != NULL, "image" },
+		{ w->vcpus != 0, "vcpus" },
+		{ w->memory_mb != 0, "memory_mb" },
+		{ w->disk_gb != 0, "disk_gb" },
+	};
+
+	if (n->backend == BACKEND_KIND_QEMU) {
+		n->image = w->image ? w->image : n->image;
+		n->vcpus = w->vcpus ? w->vcpus : n->vcpus ? n->vcpus : VCPUS;
+		n->memory_mb = w->memory_mb   ? w->memory_mb
+			       : n->memory_mb ? n->memory_mb
+					      : MEMORY_MB;
+		n->disk_gb = w->disk_gb ? w->disk_gb : n->disk_gb ? n->disk_gb : DISK_GB;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(vm_only) / sizeof(*vm_only); i++)
+		if (vm_only[i].given)
+			return fault_set(&call->fault, FAULT_INVALID,
+					 arena_printf(&call->arena, "%s/%s", where,
+						      vm_only[i].name),
+					 "only a VM (backend qemu) has one");
+	return 0;
+}
+
+static int check_source(struct call *call, const char *source, const char *where)
+{
+	return source && call->settings->check_golden
+		       ? call->settings->check_golden(source, where, &call->fault)
+		       : 0;
+}
+
+/* Whether the folder is an entry of the state's trash that leads to a VM's disk: see
+ * core/machine/trash.h. */
+static bool is_kept_disk(const struct call *call, const char *source)
+{
+	size_t n = call->settings->home ? strlen(call->settings->home) : 0;
+	const char *end = strrchr(source, '.');
+
+	return n && !strncmp(source, call->settings->home, n) &&
+	       !strncmp(source + n, "/trash/", 7) && !strchr(source + n + 7, '/') &&
+	       end && !strcmp(end, ".vm");
+}
+
+/* Refuses arguments that belong to another backend than the one that is asked for. */
+static int check_backend(struct call *call, const struct workspace_create_in *in)
+{
+	struct fault *f = &call->fault;
+
+	if (in->backend == BACKEND_KIND_ATTACH)
+		return check_attach(call, in);
+	if (in->backend == BACKEND_KIND_FOLDER) {
+		fault_set(f, FAULT_INVALID, "/backend",
+			  "only an agent with a runner works in its project folder");
+		return fault_hint(
+			f, "Give the agent a project and a runner: {agent.update}.");
+	}
+	if (in->address || in->token)
+		return fault_set(f, FAULT_INVALID, in->address ? "/address" : "/token",
+				 "only a guest to attach has one");
+	if (in->backend == BACKEND_KIND_QEMU && in->source &&
+	    !is_kept_disk(call, in->source))
+		return fault_set(f, FAULT_INVALID, "/source",
+				 "a VM begins with an image: see `cadre image build "
+				 "--rootfs`");
+	/* A repeated call copies nothing again, so its source may be gone. */
+	return call->made ? 0 : check_source(call, in->source, "/source");
+}
+
+int workspace_create(struct call *call, const struct workspace_create_in *in,
+		     struct workspace_create_out *out)
+{
+	const struct vm_wishes wishes = { in->image, in->vcpus, in->memory_mb,
+					  in->disk_gb };
+	struct new_workspace n = {
+		.backend = in->backend,
+		.source = in->source,
+		.address = in->address,
+		.link_token = in->token,
+	};
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 || (rc = check_backend(call, in)) < 0 ||
+	    (rc = workspace_set_vm(call, &wishes, "", &n)) < 0 ||
+	    (!call->made && (rc = make(call, in->agent, &n)) < 0))
+		return rc;
+	return workspace_tell(call, call->made, &out->workspace);
+}
+
+/* --- fork --------------------------------------------------------------------------------- */
+
+/* There is nothing to copy of a workspace that was never up. */
+static int workspace_is_made(struct call *call, const struct workspace_row *w,
+			     const char *where)
+{
+	if (w->was_up)
+		return 0;
+	if (w->state == WORKSPACE_STATE_CREATING) {
+		fault_set(&call->fault, FAULT_UNAVAILABLE, where,
+			  "%s is still being made", w->name);
+		return fault_hint(&call->fault,
+				  "{Call again once it is ready|Wait for it: cadre wait "
+				  "workspace %.80s; or make it with --wait}.",
+				  w->name);
+	}
+	return fault_set(&call->fault, FAULT_CONFLICT, where, "%s was never made",
+			 w->name);
+}
+
+/* Makes the new workspace a copy of `w` as it is now, or of its snapshot. */
+static int set_parent(struct call *call, const struct workspace_row *w,
+		      const char *snapshot, const char *where, struct new_workspace *n)
+{
+	struct arena *a = &call->arena;
+	struct snapshot_row s = { 0 };
+	int rc = workspace_is_over(call, w);
+
+	if (rc < 0 || (rc = workspace_is_here(call, w, where)) < 0)
+		return rc;
+	if (!w->path)
+		return fault_set(&call->fault, FAULT_CONFLICT, where,
+				 "the guest of workspace %s runs elsewhere: it cannot be "
+				 "copied",
+				 w->name);
+	if (w->backend == BACKEND_KIND_FOLDER) {
+		fault_set(&call->fault, FAULT_CONFLICT, where,
+			  "workspace %s is a person's folder, which is not copied as one",
+			  w->name);
+		return fault_hint(&call->fault, "Make a copy of the folder: `source`.");
+	}
+	if ((rc = workspace_is_made(call, w, where)) < 0)
+		return rc;
+	if (snapshot && (rc = snapshot_ready(call, w, snapshot, &s)) < 0)
+		return rc;
+	n->backend = w->backend;
+	n->parent = w->id;
+	n->snapshot = s.id;
+	n->image = w->image;
+	n->vcpus = w->vcpus;
+	n->memory_mb = w->memory_mb;
+	n->disk_gb = w->disk_gb;
+	if (w->backend == BACKEND_KIND_PROCESS && !snapshot)
+		n->source = arena_printf(a, "%s/%s", call->settings->home, w->path);
+	else if (w->backend == BACKEND_KIND_PROCESS)
+		n->source =
+			arena_printf(a, "%s/snapshots/%s/%s", call->settings->home,
+				     id_public(call, ID_WORKSPACE, w->id, w->created_at),
+				     id_public(call, ID_SNAPSHOT, s.id, s.created_at));
+	return 0;
+}
+
+int workspace_set_golden(struct call *call, const char *golden, const char *snapshot,
+			 struct new_workspace *n)
+{
+	struct workspace_row w;
+	int rc;
+
+	if (!golden && !snapshot)
+		return 0;
+	if (!golden || golden[0] == '/') {
+		n->source = golden;
+		return snapshot ? fault_set(&call->fault, FAULT_INVALID, "/snapshot",
+					    "only a golden workspace has snapshots")
+				: check_source(call, golden, "/golden");
+	}
+	if ((rc = workspace_find_any(call, golden, &w)) < 0)
+		return fault_move(&call->fault, "/workspace", "/golden");
+	return set_parent(call, &w, snapshot, "/golden", n);
+}
+
+int workspace_fork(struct call *call, const struct workspace_fork_in *in,
+		   struct workspace_fork_out *out)
+{
+	struct new_workspace n = { 0 };
+	struct workspace_row w;
+	int rc;
+
+	if (!call->made &&
+	    ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
+	     (rc = set_parent(call, &w, in->snapshot, "/workspace", &n)) < 0 ||
+	     (rc = make(call, in->agent, &n)) < 0))
+		return rc;
+	call->place = call->made;
+	return workspace_tell(call, call->made, &out->workspace);
+}

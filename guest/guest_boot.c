@@ -1,0 +1,504 @@
+#include "guest/guest_boot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "guest/guest.h"
+#include "guest/machine.h"
+
+enum {
+	DISK_MS = 10000, /* for the disk to appear */
+	PORTS_MS = 3000,
+	STEP_MS = 5,
+	END_MS = 300, /* from SIGTERM to SIGKILL */
+	AGAIN_MS = 1000,
+	LATE_MS = 2000, /* for the guest to come up alone */
+	DEATHS_MOST = 5, /* of guests that lived shorter than SETTLED_MS */
+	SETTLED_MS = 60000,
+};
+
+/* The kernel need not fill tables that nobody reads: every copy would grow. */
+#define OPTIONS "noinit_itable"
+
+/* Settings from the kernel's command line; NULL: not given. */
+struct words {
+	char line[4096];
+	const char *workspace, *name, *team, *agent, *listen, *ip, *gateway, *dns, *http,
+		*probe, *restores;
+};
+
+static void pause_ms(int ms)
+{
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	nanosleep(&t, NULL);
+}
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "cadre: %s\n", text);
+}
+
+/* --- end ------------------------------------------------------------------------ */
+
+static _Noreturn void power_off(void)
+{
+	kill(-1, SIGTERM);
+	pause_ms(END_MS);
+	kill(-1, SIGKILL);
+	sync();
+	mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL);
+	reboot(RB_POWER_OFF);
+	for (;;)
+		pause();
+}
+
+/* --- the command line ------------------------------------------------------------ */
+
+static void take_word(struct words *w, char *word)
+{
+	const struct {
+		const char *name;
+		const char **value;
+	} known[] = {
+		{ "cadre.workspace", &w->workspace }, { "cadre.name", &w->name },
+		{ "cadre.team", &w->team },           { "cadre.agent", &w->agent },
+		{ "cadre.listen", &w->listen },       { "cadre.ip", &w->ip },
+		{ "cadre.gateway", &w->gateway },     { "cadre.dns", &w->dns },
+		{ "cadre.http", &w->http },           { "cadre.probe", &w->probe },
+		{ "cadre.restores", &w->restores },
+	};
+	size_t n = strcspn(word, "=");
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i].name) == n && !strncmp(known[i].name, word, n))
+			*known[i].value = word + n + (word[n] == '=');
+}
+
+static void read_words(struct words *w)
+{
+	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, w->line, sizeof(w->line) - 1);
+	char *at = w->line;
+
+	if (fd >= 0)
+		close(fd);
+	w->line[n > 0 ? n : 0] = '\0';
+	while (*(at += strspn(at, " \n"))) {
+		size_t len = strcspn(at, " \n");
+		char *next = at + len + (at[len] != '\0');
+
+		at[len] = '\0';
+		take_word(w, at);
+		at = next;
+	}
+}
+
+/* --- mounts ----------------------------------------------------------------------- */
+
+static void mount_at(const char *type, const char *path, unsigned long flags,
+		     const char *options)
+{
+	mkdir(path, 0755);
+	if (mount(type, path, type, flags, options) && errno != EBUSY)
+		say("%s: %s", path, strerror(errno));
+}
+
+static void mount_first(void)
+{
+	int console;
+
+	mount_at("devtmpfs", "/dev", MS_NOSUID, "mode=755");
+	mount_at("proc", "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	mount_at("sysfs", "/sys", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	console = open("/dev/console", O_RDWR | O_NOCTTY);
+	for (int fd = 0; fd < 3 && console >= 0; fd++)
+		dup2(console, fd);
+	if (console > 2)
+		close(console);
+}
+
+static void mount_rest(void)
+{
+	mount_at("devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "mode=620,ptmxmode=666");
+	mount_at("tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777");
+	mount_at("tmpfs", "/tmp", MS_NOSUID | MS_NODEV, "mode=1777");
+	if (symlink("/proc/self/fd", "/dev/fd") && errno != EEXIST)
+		say("/dev/fd: %s", strerror(errno));
+}
+
+/* --- modules ------------------------------------------------------------------------ */
+
+static void load_module(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
+		say("%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	unlink(path); /* its memory is worth more */
+}
+
+/* Loads the modules whose file names begin with `when`, in order: see
+ * tools/cadre/image/kernel.c. */
+static void load_modules(const char *folder, char when)
+{
+	struct dirent **names = NULL;
+	int n = scandir(folder, &names, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char path[300];
+
+		snprintf(path, sizeof(path), "%s/%.200s", folder, names[i]->d_name);
+		if (names[i]->d_name[0] == when)
+			load_module(path);
+		free(names[i]);
+	}
+	free(names);
+}
+
+/* --- the root ------------------------------------------------------------------------ */
+
+/* Whether the root file system has a shell; `/bin/sh` may be a link that leads nowhere
+ * before this is the root. */
+static bool has_shell(const char *root)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/bin/sh", root);
+	if (lstat(path, &st) == 0)
+		return true;
+	snprintf(path, sizeof(path), "%s/usr/bin/sh", root);
+	return lstat(path, &st) == 0;
+}
+
+/* A disk with partitions has its root on one of them. */
+static bool mount_disk(void)
+{
+	char path[32];
+
+	mkdir("/root", 0755);
+	for (int i = 0; i < 16; i++) {
+		/* Precision 0 writes no 0: the whole disk comes first. */
+		snprintf(path, sizeof(path), "/dev/vda%.*d", i > 0, i);
+		if (access(path, F_OK) ||
+		    mount(path, "/root", "ext4", MS_NOATIME | MS_SILENT, OPTIONS))
+			continue;
+		if (has_shell("/root"))
+			return true;
+		umount("/root");
+	}
+	return false;
+}
+
+/* The file system grows to its disk; EXT4_IOC_RESIZE_FS is in no header. */
+static void grow_root(void)
+{
+	const unsigned long resize = _IOW('f', 16, uint64_t);
+	struct stat st;
+	uint64_t bytes = 0, blocks;
+	char path[64];
+	int fd = open("/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC), disk;
+
+	if (fd < 0 || fstat(fd, &st))
+		return;
+	snprintf(path, sizeof(path), "/disk");
+	mknod(path, S_IFBLK | 0600, st.st_dev);
+	disk = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	if (disk >= 0 && ioctl(disk, BLKGETSIZE64, &bytes) == 0) {
+		blocks = bytes / (uint64_t)st.st_blksize;
+		if (ioctl(fd, resize, &blocks))
+			say("the disk keeps its size: %s", strerror(errno));
+	}
+	if (disk >= 0)
+		close(disk);
+	close(fd);
+}
+
+/* The program stays where it is, in memory, and is seen at BOOT_RUN too. */
+static void lend_program(void)
+{
+	int fd;
+
+	mount("tmpfs", "/root/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755");
+	mkdir("/root" BOOT_RUN, 0755);
+	mkdir("/root" BOOT_RUN "/bin", 0755);
+	fd = open("/root" BOOT_RUN "/bin/cadre", O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+	if (fd >= 0)
+		close(fd);
+	if (mount("/init", "/root" BOOT_RUN "/bin/cadre", NULL, MS_BIND, NULL))
+		say("no command `cadre` in here: %s", strerror(errno));
+	mkdir("/root" BOOT_RUN "/modules", 0700);
+	mount("/modules", "/root" BOOT_RUN "/modules", NULL, MS_BIND, NULL);
+}
+
+static void enter_root(void)
+{
+	static const char *const moved[] = { "/dev", "/proc", "/sys" };
+	static const char *const folders[] = { "/root/dev", "/root/proc", "/root/sys",
+					       "/root/run", "/root/tmp" };
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		mkdir(folders[i], 0755);
+	lend_program();
+	for (size_t i = 0; i < sizeof(moved) / sizeof(*moved); i++) {
+		char to[64];
+
+		snprintf(to, sizeof(to), "/root%s", moved[i]);
+		if (mount(moved[i], to, NULL, MS_MOVE, NULL))
+			say("%s: %s", to, strerror(errno));
+	}
+	if (chdir("/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") ||
+	    chdir("/")) {
+		say("the disk is no root: %s", strerror(errno));
+		power_off();
+	}
+}
+
+static void find_root(void)
+{
+	for (int waited = 0; access("/dev/vda", F_OK); waited += STEP_MS) {
+		if (waited > DISK_MS) {
+			say("there is no disk");
+			power_off();
+		}
+		pause_ms(STEP_MS);
+	}
+	if (!mount_disk()) {
+		say("no ext4 file system with a /bin/sh is on the disk");
+		power_off();
+	}
+	grow_root();
+	enter_root();
+}
+
+/* --- virtio-serial ------------------------------------------------------------------- */
+
+static int link_ports(void)
+{
+	DIR *dir = opendir("/sys/class/virtio-ports");
+	struct dirent *e;
+	int n = 0;
+
+	while (dir && (e = readdir(dir))) {
+		char path[300], name[64] = "", to[128], from[300];
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%.200s/name",
+			 e->d_name);
+		file = e->d_name[0] == '.' ? NULL : fopen(path, "re");
+		if (!file)
+			continue;
+		if (fscanf(file, "%63[a-z.]", name) == 1) {
+			snprintf(to, sizeof(to), BOOT_PORTS "/%s", name);
+			snprintf(from, sizeof(from), "/dev/%.200s", e->d_name);
+			n += symlink(from, to) == 0 || errno == EEXIST;
+		}
+		fclose(file);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* The names come a little after the ports. */
+static void name_ports(void)
+{
+	mkdir(BOOT_PORTS, 0755);
+	for (int waited = 0; link_ports() < 2; waited += STEP_MS) {
+		if (waited > PORTS_MS) {
+			say("the serial ports are not there");
+			power_off();
+		}
+		pause_ms(STEP_MS);
+	}
+}
+
+/* --- the machine ---------------------------------------------------------------------- */
+
+static void set_address(struct words *w)
+{
+	char dns[256];
+	const char *servers[3];
+	struct fault f = { 0 };
+	size_t n = 0;
+
+	machine_raise_loopback();
+	if (!w->ip || !w->gateway)
+		return;
+	snprintf(dns, sizeof(dns), "%s", w->dns ? w->dns : "");
+	for (char *at = dns; *at && n < 3;) {
+		size_t len = strcspn(at, ",");
+		bool last = at[len] == '\0';
+
+		at[len] = '\0';
+		servers[n++] = at;
+		at += len + !last;
+	}
+	if (machine_set_address(w->ip, w->gateway, servers, n, &f))
+		say("%s", f.text);
+}
+
+static void set_environment(void)
+{
+	clearenv();
+	setenv("PATH",
+	       BOOT_RUN
+	       "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	       1);
+	setenv("HOME", "/root", 1);
+	setenv("USER", "root", 1);
+	setenv("SHELL", "/bin/sh", 1);
+	setenv("LANG", "C.UTF-8", 1);
+}
+
+static void name_machine(const struct words *w)
+{
+	struct fault f = { 0 };
+	char name[64];
+	size_t n;
+
+	snprintf(name, sizeof(name), "%s", w->name ? w->name : "cadre");
+	for (n = strlen(name); n > 1 && name[n - 1] == '-';)
+		name[--n] = '\0'; /* cut at a hyphen */
+	if (machine_set_name(name, &f))
+		say("%s", f.text);
+}
+
+/* --- the guest ------------------------------------------------------------------------- */
+
+static pid_t start_guest(const struct words *w, const char *version)
+{
+	char http[64];
+	const struct guest_options o = {
+		.workspace = w->workspace,
+		.name = w->name ? w->name : w->workspace,
+		.dir = "/workspace",
+		.state = "/var/lib/cadre",
+		.restores = w->restores,
+		.listen = w->listen ? w->listen : "serial:" BOOT_PORTS,
+		.team = w->team,
+		.agent = w->agent,
+		.http = w->ip && w->http ? http : NULL,
+		.vm = true,
+		.version = version,
+	};
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (o.http)
+		snprintf(http, sizeof(http), "%.*s:%s", (int)strcspn(w->ip, "/"), w->ip,
+			 w->http);
+	setsid();
+	_exit(chdir(o.dir) ? 1 : guest_main(&o));
+}
+
+/* Loads, in a process of its own, modules that nobody waits for at the start: other
+ * file systems, randomness. */
+static void load_late(void)
+{
+	if (fork())
+		return;
+	pause_ms(LATE_MS);
+	load_modules(BOOT_RUN "/modules", 'z');
+	_exit(0);
+}
+
+/* Waits for the guest. Processes whose parents have ended become children of this
+ * one, and are reaped here. */
+static int wait_for(pid_t guest)
+{
+	int status;
+
+	for (;;) {
+		pid_t pid = waitpid(-1, &status, 0);
+
+		if (pid == guest)
+			return status;
+		if (pid < 0 && errno == ECHILD)
+			return -1;
+	}
+}
+
+static _Noreturn void keep_guest(const struct words *w, const char *version)
+{
+	int deaths = 0;
+
+	while (deaths < DEATHS_MOST) {
+		int64_t began = clock_steady_ms();
+		int status = wait_for(start_guest(w, version));
+
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+			power_off();
+		say("the guest ended with status %#x", (unsigned)status);
+		deaths = clock_steady_ms() - began < SETTLED_MS ? deaths + 1 : 1;
+		pause_ms(AGAIN_MS);
+	}
+	power_off();
+}
+
+int boot_is_wanted(void)
+{
+	return getpid() == 1;
+}
+
+void boot_main(const char *version)
+{
+	static struct words w;
+
+	mount_first();
+	read_words(&w);
+	if (w.probe) {
+		say("alive");
+		power_off();
+	}
+	load_modules("/modules", 'a');
+	if (w.ip)
+		load_modules("/modules", 'n');
+	if (w.listen && !strncmp(w.listen, "vsock:", 6))
+		load_modules("/modules", 'v');
+	if (!w.workspace) {
+		say("the kernel was not told cadre.workspace");
+		power_off();
+	}
+	find_root();
+	mount_rest();
+	set_environment();
+	name_machine(&w);
+	set_address(&w);
+	if (!w.listen || !strncmp(w.listen, "serial:", 7))
+		name_ports();
+	mkdir("/workspace", 0755);
+	mkdir("/var", 0755);
+	mkdir("/var/lib", 0755);
+	load_late();
+	keep_guest(&w, version);
+}

@@ -1,0 +1,137 @@
+#include "guest/guest_door.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "guest/guest_ask.h"
+#include "guest/confirm.h"
+#include "guest/guest_serve.h"
+
+/* --- the host ------------------------------------------------------------------- */
+
+void door_host_came(struct peer *peer, const struct wire_hello *hello)
+{
+	struct guest *g = peer->guest;
+
+	if (peer->port != WIRE_CONTROL || strcmp(hello->role, "host") != 0)
+		return;
+	g->host = peer;
+	snprintf(g->team, sizeof(g->team), "%s", hello->team ? hello->team : "");
+	snprintf(g->agent, sizeof(g->agent), "%s", hello->agent ? hello->agent : "");
+}
+
+void door_host_went(struct peer *peer)
+{
+	struct guest *g = peer->guest;
+
+	if (g->host != peer)
+		return;
+	g->host = NULL;
+	ask_host_went(g);
+}
+
+/* --- requests -------------------------------------------------------------------- */
+
+/* The caller is gone: ends the request, and gives up the host's answer to it. */
+static void gone(struct guest_request *q)
+{
+	struct guest *g = q->guest;
+	struct asking *a = q->owner;
+
+	guest_request_free(q);
+	ask_drop(g, a);
+}
+
+static void answered(void *arg, json_t *answer, const struct fault *f)
+{
+	struct guest_request *q = arg;
+
+	q->owner = NULL;
+	q->gone = NULL;
+	if (!answer) {
+		guest_request_fail(q, f);
+		return;
+	}
+	if (json_object_get(answer, "result"))
+		confirm_keep(q);
+	if (q->packet.id)
+		json_object_set(answer, "id", (json_t *)q->packet.id);
+	guest_request_pass(q, answer);
+}
+
+static int pass_on(struct guest_request *q, struct fault *f)
+{
+	json_t *json = json_copy(q->packet.json);
+
+	if (!json)
+		out_of_memory();
+	if (q->peer->session)
+		json_object_set_new(json, "session", json_string(q->peer->session));
+	q->owner = ask_host(q->guest, json, answered, q, f);
+	if (q->owner) {
+		q->asked = ask_number(q->owner);
+		q->gone = gone;
+	}
+	json_decref(json);
+	return f->code;
+}
+
+/* The line is its workspace's agent's: who says to be another is told so. */
+static int answer_client(struct guest_request *q, struct fault *f)
+{
+	const struct wire_hello *hello = q->body;
+	struct guest *g = q->guest;
+	struct wire_hello own = {
+		.version = g->options->version,
+		.role = "guest",
+		.team = *g->team ? g->team : NULL,
+		.agent = *g->agent ? g->agent : NULL,
+		.workspace = spool_owner(g->spool),
+		.boot_id = g->boot_id,
+	};
+
+	q->peer->hello = true;
+	if (*g->agent && hello->agent && strcmp(hello->agent, g->agent) != 0)
+		return fault_set(f, FAULT_DENIED, "/agent",
+				 "this workspace is %.64s's, not %.64s's", g->agent,
+				 hello->agent);
+	if (*g->team && hello->team && strcmp(hello->team, g->team) != 0)
+		return fault_set(f, FAULT_DENIED, "/team",
+				 "this workspace is of team %.64s", g->team);
+	free(q->peer->session);
+	q->peer->session = xstrdup(hello->session);
+	guest_request_answer(q, "Hello", &own);
+	return 0;
+}
+
+int door_serve(struct guest_request *q, struct fault *f)
+{
+	const struct wire *wire = q->packet.wire;
+	void *body;
+
+	if (packet_belongs(&q->packet, SIDE_GUEST, WIRE_CONTROL, f))
+		return f->code;
+	if (strcmp(wire->name, "Hello") == 0) {
+		body = arena_alloc(&q->arena, wire->record->size + 1);
+		if (packet_decode_as(&q->packet, wire->record, body, &q->arena, f))
+			return f->code;
+		q->body = body;
+		return answer_client(q, f);
+	}
+	if (strcmp(wire->name, "Arrived") == 0 || strcmp(wire->name, "Cancel") == 0) {
+		confirm_hear(q);
+		return 0;
+	}
+	return pass_on(q, f);
+}
+
+int door_open(struct guest *g, const char *folder, struct fault *f)
+{
+	struct link_address at = { .kind = LINK_UNIX };
+
+	snprintf(at.path, sizeof(at.path), "%s", folder);
+	snprintf(g->door, sizeof(g->door), "%s/door.sock", folder);
+	return peer_listen_open(&g->listeners[2], g, WIRE_DOOR, &at, f);
+}

@@ -1,0 +1,429 @@
+#include "guest/guest_http.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/access/token.h"
+#include "core/base/alloc.h"
+#include "guest/guest_http_inside.h"
+#include "ops.gen.h"
+
+enum {
+	CONNECTIONS = 100,
+	/* Requests under way with one token: */
+	REQUESTS_OF_ONE = 10,
+	FILES_OF_ONE = 4,
+	RETRY_MS = 1000,
+};
+
+struct route {
+	const char *method, *path; /* one that ends in '/' has more behind it */
+	visit_step *serve;
+	bool open; /* needs no token */
+};
+
+/* --- the end of a visit ------------------------------------------------------------ */
+
+static void let_go(struct http_visit *v)
+{
+	if (v->asking)
+		ask_drop(v->front->guest, v->asking);
+	v->asking = NULL;
+	if (v->collecting)
+		v->front->collecting--;
+	v->collecting = false;
+}
+
+static void visit_gone(struct http *x)
+{
+	struct http_visit *v = x->owner;
+
+	let_go(v);
+	file_gone(v);
+}
+
+void visit_fail(struct http_visit *v, int status, const struct fault *why)
+{
+	let_go(v);
+	if (status == 401)
+		http_add_header(v->x, "WWW-Authenticate", "Bearer");
+	if (why->retry_after_ms > 0) {
+		char seconds[24];
+
+		snprintf(seconds, sizeof(seconds), "%lld",
+			 (long long)((why->retry_after_ms + 999) / 1000));
+		http_add_header(v->x, "Retry-After", seconds);
+	}
+	http_fault(v->x, status, why);
+}
+
+void visit_answer_json(struct http_visit *v, int status, json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	struct fault f = { 0 };
+
+	json_decref(json);
+	if (!text) {
+		fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
+		visit_fail(v, 0, &f);
+		return;
+	}
+	let_go(v);
+	http_answer(v->x, status, "application/json", text, strlen(text));
+	free(text);
+}
+
+/* --- the host ------------------------------------------------------------------------ */
+
+void visit_read_error(json_t *error, struct fault *f)
+{
+	const char *code = json_string_value(json_object_get(error, "code"));
+	const char *text = json_string_value(json_object_get(error, "message"));
+	const char *where = json_string_value(json_object_get(error, "where"));
+	const char *hint = json_string_value(json_object_get(error, "hint"));
+
+	fault_set(f, fault_named(code ? code : ""), where ? where : "", "%s",
+		  text ? text : "the host refuses it");
+	if (hint)
+		fault_hint(f, "%s", hint);
+	f->retry_after_ms = json_integer_value(json_object_get(error, "retry_after_ms"));
+}
+
+static void fail_as_told(struct http_visit *v, struct fault *f)
+{
+	bool token = v->token && strcmp(f->where, "/door") == 0;
+
+	if (strcmp(f->where, "/door") == 0)
+		f->where[0] = '\0';
+	visit_fail(v, token && f->code == FAULT_DENIED ? 401 : 0, f);
+}
+
+static void on_told(void *arg, json_t *answer, const struct fault *why)
+{
+	struct http_visit *v = arg;
+	const char *type = json_string_value(json_object_get(answer, "type"));
+	json_t *result = json_object_get(answer, "result");
+	struct fault f = *why;
+
+	v->asking = NULL;
+	if (answer && !result) {
+		if (!type || strcmp(type, "Error") != 0)
+			fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
+		else
+			visit_read_error(answer, &f);
+	}
+	if (f.code)
+		fail_as_told(v, &f);
+	else
+		v->heard(v, result);
+}
+
+void visit_call(struct http_visit *v, const char *op, json_t *args, const char *token,
+		void (*heard)(struct http_visit *v, json_t *result))
+{
+	struct fault f = { 0 };
+	char session[TOKEN_MOST + 8];
+	json_t *call;
+
+	/* Each agent has its own session here, by which the host tells their inboxes
+	 * apart. */
+	snprintf(session, sizeof(session), "http:%.*s",
+		 token ? (int)strcspn(token, ".") : 0, token ? token : "");
+	call = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "type", "Call", "op", op, "args",
+			 args, "session", session, "door", token);
+
+	if (!call)
+		out_of_memory();
+	v->heard = heard;
+	v->asking = ask_host(v->front->guest, call, on_told, v, &f);
+	json_decref(call);
+	if (!v->asking)
+		visit_fail(v, 0, &f);
+}
+
+/* --- who asks -------------------------------------------------------------------------- */
+
+static struct http_pass *find_pass(struct guest_http *front, const char *token)
+{
+	uint64_t now = uv_now(&front->guest->loop);
+	size_t n = strlen(token) + 1;
+
+	for (int i = 0; i < PASSES; i++) {
+		struct http_pass *p = &front->passes[i];
+
+		if (p->until > now && strlen(p->token) + 1 == n &&
+		    token_equal(p->token, token, n))
+			return p;
+	}
+	return NULL;
+}
+
+static void on_proven(struct http_visit *v, json_t *result)
+{
+	struct guest_http *front = v->front;
+	struct http_pass *p = &front->passes[front->next_pass++ % PASSES];
+
+	(void)result;
+	snprintf(p->token, sizeof(p->token), "%s", v->token);
+	p->until = uv_now(&front->guest->loop) + PASS_MS;
+	v->then(v);
+}
+
+void visit_prove(struct http_visit *v, visit_step *then)
+{
+	v->then = then;
+	if (v->front->guest->host && find_pass(v->front, v->token))
+		then(v);
+	else
+		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
+}
+
+/* The request's token, or NULL if it has none of the right form; the host says whose it
+ * is. */
+static const char *read_token(struct http_visit *v)
+{
+	const char *said = http_header(v->x, "authorization");
+	size_t n;
+
+	if (!said || strncasecmp(said, "Bearer ", 7) != 0)
+		return NULL;
+	said += 7 + strspn(said + 7, " ");
+	n = strspn(said, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			 "-._~+/=");
+	return n > 0 && n < TOKEN_MOST && said[n] == '\0' ? said : NULL;
+}
+
+static void no_token(struct http_visit *v)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_DENIED, "", "no bearer token of a teammate");
+	fault_hint(&f, "Ask for it with: cadre agent door NAME.");
+	visit_fail(v, 401, &f);
+}
+
+/* --- how much one has at once ------------------------------------------------------------ */
+
+static bool same_token(const struct http *one, const struct http *other)
+{
+	const struct http_visit *v = one->mark, *w = other->mark;
+	size_t n = strlen(v->token) + 1;
+
+	return w && w->token && strlen(w->token) + 1 == n &&
+	       token_equal(v->token, w->token, n);
+}
+
+static bool same_token_file(const struct http *one, const struct http *other)
+{
+	const struct http_visit *w = other->mark;
+
+	return w && w->moves_file && same_token(one, other);
+}
+
+/* A whole connection is given up for it: so nobody holds a place by asking again. */
+static void too_many(struct http_visit *v, int most, const char *what)
+{
+	struct fault f = { 0 };
+
+	fault_set(&f, FAULT_EXHAUSTED, "", "%d %s of this token are under way already",
+		  most, what);
+	fault_hint(&f, "Let one of them end first.");
+	f.retry_after_ms = RETRY_MS;
+	v->x->last = true;
+	visit_fail(v, 0, &f);
+}
+
+static void move_file(struct http_visit *v, visit_step *then)
+{
+	v->moves_file = true;
+	if (http_count(v->x, same_token_file) > FILES_OF_ONE)
+		too_many(v, FILES_OF_ONE, "files");
+	else
+		visit_prove(v, then);
+}
+
+static void get_file(struct http_visit *v)
+{
+	move_file(v, file_get);
+}
+
+static void post_file(struct http_visit *v)
+{
+	move_file(v, file_post);
+}
+
+/* --- routes -------------------------------------------------------------------------------- */
+
+static const struct route routes[] = {
+	{ "GET", "/health", guest_http_get_health, true },
+	{ "GET", "/card", guest_http_get_card, false },
+	{ "GET", "/messages", guest_http_get_messages, false },
+	{ "POST", "/messages", guest_http_post_message, false },
+	{ "POST", "/message", guest_http_post_message, false },
+	{ "POST", "/task", guest_http_post_task, false },
+	{ "GET", "/files/", get_file, false },
+	{ "POST", "/files/", post_file, false },
+};
+
+enum { ROUTES = sizeof(routes) / sizeof(*routes) };
+
+static bool leads(const struct route *r, const char *path)
+{
+	size_t n = strlen(r->path);
+
+	return r->path[n - 1] == '/' ? strncmp(r->path, path, n) == 0
+				     : strcmp(r->path, path) == 0;
+}
+
+/* HEAD is GET without the body, where nothing is handed out. */
+static bool takes(const struct route *r, const char *method)
+{
+	return strcmp(r->method, method) == 0 ||
+	       (strcmp(method, "HEAD") == 0 && strcmp(r->method, "GET") == 0 &&
+		strcmp(r->path, "/messages") != 0);
+}
+
+static void no_route(struct http_visit *v)
+{
+	struct fault f = { 0 };
+	char allowed[64] = "";
+
+	for (int i = 0; i < ROUTES; i++)
+		if (leads(&routes[i], v->x->path)) {
+			size_t n = strlen(allowed);
+
+			snprintf(allowed + n, sizeof(allowed) - n, "%s%s", n ? ", " : "",
+				 routes[i].method);
+		}
+	if (!*allowed) {
+		fault_set(&f, FAULT_NOT_FOUND, "", "there is no %.100s", v->x->path);
+		fault_hint(&f, "There are /health, /card, /messages, /message, /task and "
+			       "/files/.");
+		visit_fail(v, 404, &f);
+		return;
+	}
+	http_add_header(v->x, "Allow", allowed);
+	fault_set(&f, FAULT_INVALID, "", "%.100s is for %s", v->x->path, allowed);
+	visit_fail(v, 405, &f);
+}
+
+static bool is_address(const char *host, size_t n)
+{
+	unsigned char ip[16];
+	char text[64];
+
+	if (n >= sizeof(text))
+		return false;
+	memcpy(text, host, n);
+	text[n] = '\0';
+	if (*text == '[' && n > 2 && text[n - 1] == ']') {
+		text[n - 1] = '\0';
+		return inet_pton(AF_INET6, text + 1, ip) == 1;
+	}
+	return inet_pton(AF_INET, text, ip) == 1;
+}
+
+static bool is_ours(const struct guest *g, const char *host)
+{
+	size_t n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+	const char *names[] = { "localhost", g->agent, g->options->name };
+
+	if (n > strlen(host))
+		return false;
+	if (is_address(host, n))
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (names[i] && strlen(names[i]) == n && n &&
+		    strncasecmp(names[i], host, n) == 0)
+			return true;
+	return false;
+}
+
+static void begin(struct http *x)
+{
+	struct guest_http *front = x->service;
+	const char *host = http_header(x, "host");
+	struct http_visit *v = arena_alloc(&x->arena, sizeof(*v));
+	struct fault f = { 0 };
+
+	*v = (struct http_visit){ .front = front, .x = x, .fd = -1 };
+	x->owner = v;
+	x->gone = visit_gone;
+	for (int i = 0; i < ROUTES && !v->route; i++)
+		if (leads(&routes[i], x->path) && takes(&routes[i], x->method))
+			v->route = &routes[i];
+	v->token = read_token(v);
+	x->mark = v;
+	if (host && !is_ours(front->guest, host)) {
+		fault_set(&f, FAULT_DENIED, "", "%.100s is not served here", host);
+		fault_hint(&f, "Use the address of the agent's card.");
+		visit_fail(v, 421, &f);
+	} else if (!v->route) {
+		no_route(v);
+	} else if (!v->route->open && !v->token) {
+		no_token(v);
+	} else if (v->token && http_count(x, same_token) > REQUESTS_OF_ONE) {
+		too_many(v, REQUESTS_OF_ONE, "requests");
+	} else {
+		v->route->serve(v);
+	}
+}
+
+/* --- the listener ------------------------------------------------------------------------------ */
+
+static int listen_at(struct guest_http *front, const char *address, struct fault *f)
+{
+	const struct http_service service = {
+		.arg = front,
+		.begin = begin,
+		.limits = { .connections = CONNECTIONS },
+	};
+	const char *colon = strrchr(address, ':');
+	bool six = *address == '[';
+	char ip[64], *end;
+	long port;
+
+	if (!colon || (size_t)(colon - address) >= sizeof(ip) ||
+	    (six && (colon - address < 3 || colon[-1] != ']')))
+		return fault_set(f, FAULT_INVALID, "", "%.100s is no ADDRESS:PORT",
+				 address);
+	snprintf(ip, sizeof(ip), "%.*s", (int)(colon - address - 2 * six), address + six);
+	port = strtol(colon + 1, &end, 10);
+	if (end == colon + 1 || *end || port < 0 || port > 65535)
+		return fault_set(f, FAULT_INVALID, "", "%.100s has no port", address);
+	if (http_listen(&front->server, &front->guest->loop, ip, (int)port, &service, f))
+		return f->code;
+	snprintf(front->address, sizeof(front->address), six ? "[%s]:%d" : "%s:%d", ip,
+		 http_port(front->server));
+	return 0;
+}
+
+int guest_http_open(struct guest *g, const char *address, struct fault *f)
+{
+	struct guest_http *front = xcalloc(1, sizeof(*front));
+
+	front->guest = g;
+	if (listen_at(front, address, f)) {
+		free(front);
+		return f->code;
+	}
+	g->front = front;
+	return 0;
+}
+
+void guest_http_close(struct guest *g)
+{
+	if (!g->front)
+		return;
+	http_close(g->front->server);
+	free(g->front);
+	g->front = NULL;
+}
+
+const char *guest_http_address(const struct guest *g)
+{
+	return g->front ? g->front->address : NULL;
+}

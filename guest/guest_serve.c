@@ -1,0 +1,355 @@
+#include "guest/guest_serve.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/access/token.h"
+#include "guest/guest_ask.h"
+#include "guest/guest_door.h"
+#include "guest/guest_http.h"
+#include "guest/machine.h"
+
+enum { ID_MAX = 128 };
+
+/* Compares what the tokens hash to, in constant time. */
+static bool proves(const char *given, const char *token)
+{
+	uint8_t a[TOKEN_HASH], b[TOKEN_HASH];
+
+	if (!given || !token)
+		return false;
+	token_hash(given, a);
+	token_hash(token, b);
+	return token_equal(a, b, sizeof(a));
+}
+
+/* Whether the host speaks of another spool, or of a later time of this one.  Of a later
+ * time it can only be when the guest begins: then the host has heard of all that began. */
+static bool is_other_spool(const struct guest *g, const struct wire_hello *hello)
+{
+	if (!hello->spool)
+		return false;
+	if (strcmp(hello->spool, spool_identity(g->spool)) != 0)
+		return true;
+	return !g->spool_settled && hello->has_spool_seq &&
+	       hello->spool_seq > spool_seq(g->spool);
+}
+
+/* The host knows which spool accepted.  Another one, or a copy from an earlier time, may
+ * hold what has run since, or what the host has ended: it is emptied, and what runs is
+ * called off.  When the guest begins, that is before anything else begins. */
+static int settle_spool(struct peer *peer, const struct wire_hello *hello,
+			struct fault *f)
+{
+	struct guest *g = peer->guest;
+
+	if (strcmp(hello->role, "host") != 0)
+		return 0;
+	if (g->spool_settled && peer->port != WIRE_CONTROL)
+		return 0; /* one line's word, or each would empty it once */
+	if (is_other_spool(g, hello)) {
+		if (spool_renew(g->spool, f))
+			return f->code;
+		guest_assignment_call_off(g);
+	}
+	g->spool_settled = true;
+	return 0;
+}
+
+static void halt(struct guest *g, bool on)
+{
+	const bool was = g->halted;
+
+	g->halted = on;
+	for (struct proc *run = g->runs; run; run = run->next)
+		proc_halt(run, on);
+	if (on || was)
+		guest_halt_orphans(g, on);
+}
+
+static int answer_halt(struct guest_request *q, struct fault *f)
+{
+	const struct wire_halt *in = q->body;
+	struct guest *g = q->guest;
+
+	(void)f;
+	halt(g, in->on);
+	guest_request_answer(q, "Ok", NULL); /* which frees it */
+	guest_assignment_work(g);
+	return 0;
+}
+
+static int answer_hello(struct guest_request *q, struct fault *f)
+{
+	static const char *const features[] = { "id",        "ack",  "range",
+						"heartbeat", "halt", "turns" };
+	const struct wire_hello *hello = q->body;
+	struct guest *g = q->guest;
+	const struct guest_options *o = g->options;
+	const char *workspace = spool_owner(g->spool);
+	struct wire_hello own = {
+		.version = o->version,
+		.has_spool_seq = true,
+		.role = "guest",
+		.agent = o->agent,
+		.workspace = workspace,
+		.boot_id = g->boot_id,
+		.http = guest_http_address(g),
+		.features = (const char **)features,
+		.n_features = sizeof(features) / sizeof(features[0]),
+	};
+
+	if (q->peer->stranger && !proves(hello->token, o->token)) {
+		fault_set(f, FAULT_DENIED, "/token", "not the token of this guest");
+		fault_hint(f, "Give the one that the guest was started with.");
+		guest_request_refuse(q, f);
+		return 0;
+	}
+	q->peer->stranger = false;
+	q->peer->hello = true;
+	if (hello->workspace && !*workspace && spool_adopt(g->spool, hello->workspace, f))
+		return f->code;
+	if (hello->workspace && strcmp(hello->workspace, workspace) != 0) {
+		fault_set(f, FAULT_CONFLICT, "/workspace",
+			  "this is the guest of workspace %s", workspace);
+		return fault_hint(f, "A guest serves one workspace: start another, or "
+				     "this one with a new state folder.");
+	}
+	if (strcmp(hello->role, "host") == 0 && q->peer->port == WIRE_CONTROL)
+		halt(g, hello->halted);
+	if (settle_spool(q->peer, hello, f))
+		return f->code;
+	own.spool = spool_identity(g->spool);
+	own.spool_seq = spool_seq(g->spool);
+	door_host_came(q->peer, hello);
+	guest_request_answer(q, "Hello", &own); /* the first that this peer hears */
+	guest_assignment_work(g);
+	return 0;
+}
+
+static int answer_ping(struct guest_request *q, struct fault *f)
+{
+	struct guest *g = q->guest;
+	struct wire_pong pong = {
+		.has_hello = true,
+		.hello = true,
+		.version = g->options->version,
+		.uptime_secs = (int64_t)((uv_now(&g->loop) - g->started) / 1000),
+	};
+
+	(void)f;
+	guest_request_answer(q, "Pong", &pong);
+	return 0;
+}
+
+/* A variable for all commands has a name that a shell takes. */
+static int check_name(const char *name, struct fault *f)
+{
+	bool good = isalpha((unsigned char)*name) || *name == '_';
+
+	for (const char *p = name; *p && good; p++)
+		good = isalnum((unsigned char)*p) || *p == '_';
+	if (!good)
+		return fault_set(f, FAULT_INVALID, "/vars",
+				 "not a variable's name: '%.64s'", name);
+	return guest_env_check(name, "/vars", f);
+}
+
+static int answer_set_env(struct guest_request *q, struct fault *f)
+{
+	const struct wire_set_env *in = q->body;
+	struct spool *spool = q->guest->spool;
+	struct wire_set_env_result out = { .count = (int64_t)in->n_vars };
+	int rc = 0;
+
+	for (size_t i = 0; i < in->n_vars; i++)
+		if (check_name(in->vars[i].key, f))
+			return f->code;
+	if (in->n_vars && spool_begin(spool, f))
+		return f->code;
+	for (size_t i = 0; i < in->n_vars && !rc; i++)
+		rc = spool_set_env(spool, in->vars[i].key, in->vars[i].value, f);
+	if (in->n_vars && (spool_end(spool, !rc, f) || rc))
+		return f->code;
+	guest_request_answer(q, "SetEnvResult", &out);
+	return 0;
+}
+
+/* --- the machine, where the guest has it to itself ---------------------------------- */
+
+static int check_machine(const struct guest_request *q, struct fault *f)
+{
+	if (q->guest->options->vm)
+		return 0;
+	return fault_set(f, FAULT_INVALID, "/type",
+			 "%s is for VMs; this workspace is a directory", q->packet.type);
+}
+
+static int answer_name(struct guest_request *q, struct fault *f)
+{
+	const struct wire_set_hostname *in = q->body;
+
+	if (check_machine(q, f) || machine_set_name(in->hostname, f))
+		return f->code;
+	guest_request_answer(q, "Ok", NULL);
+	return 0;
+}
+
+/* A host that sends no `dns` gets the usual name servers; an empty `dns` means none. */
+static int set_address(struct guest_request *q, const char *address, const char *gateway,
+		       const char **dns, size_t n_dns, struct fault *f)
+{
+	static const char *const usual[] = { "1.1.1.1", "8.8.8.8" };
+
+	return packet_has(&q->packet, "dns")
+		       ? machine_set_address(address, gateway, dns, n_dns, f)
+		       : machine_set_address(address, gateway, usual, 2, f);
+}
+
+static int answer_network(struct guest_request *q, struct fault *f)
+{
+	const struct wire_configure_network *in = q->body;
+
+	if (check_machine(q, f) ||
+	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f))
+		return f->code;
+	guest_request_answer(q, "Ok", NULL);
+	return 0;
+}
+
+/* A bad name changes no address. */
+static int answer_workspace(struct guest_request *q, struct fault *f)
+{
+	const struct wire_configure_workspace *in = q->body;
+
+	if (check_machine(q, f) || machine_check_name(in->hostname, f) ||
+	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f) ||
+	    machine_set_name(in->hostname, f))
+		return f->code;
+	guest_request_answer(q, "Ok", NULL);
+	return 0;
+}
+
+static int answer_shutdown(struct guest_request *q, struct fault *f)
+{
+	struct guest *g = q->guest;
+
+	(void)f;
+	guest_request_answer(q, "Ok", NULL);
+	guest_stop(g);
+	return 0;
+}
+
+static const struct service {
+	const char *type;
+	unsigned ports;
+	int (*serve)(struct guest_request *q, struct fault *f);
+} services[] = {
+	{ "ConfigureNetwork", WIRE_CONTROL, answer_network },
+	{ "ConfigureWorkspace", WIRE_CONTROL, answer_workspace },
+	{ "EditFile", WIRE_CONTROL, answer_edit },
+	{ "Exec", WIRE_CONTROL, answer_exec },
+	{ "ExecBackground", WIRE_CONTROL, answer_background },
+	{ "ExecKill", WIRE_CONTROL, answer_kill },
+	{ "ExecPoll", WIRE_CONTROL, answer_poll },
+	{ "FileDownload", WIRE_CONTROL, answer_download },
+	{ "FileRead", WIRE_CONTROL, answer_read },
+	{ "FileUpload", WIRE_CONTROL, answer_upload },
+	{ "FileWrite", WIRE_CONTROL, answer_write },
+	{ "Halt", WIRE_CONTROL, answer_halt },
+	{ "Hello", WIRE_CONTROL | WIRE_RELAY, answer_hello },
+	{ "ListDir", WIRE_CONTROL, answer_list },
+	{ "Ping", WIRE_CONTROL | WIRE_RELAY, answer_ping },
+	{ "PollDaemonResults", WIRE_CONTROL, answer_results },
+	{ "SetEnv", WIRE_CONTROL, answer_set_env },
+	{ "SetHostname", WIRE_CONTROL, answer_name },
+	{ "Shutdown", WIRE_CONTROL, answer_shutdown },
+	{ "TeamMessage", WIRE_RELAY, answer_message },
+	{ "TeamMessagePush", WIRE_RELAY, answer_push },
+	{ "TurnStart", WIRE_CONTROL, answer_turn },
+	{ "TurnStop", WIRE_CONTROL, answer_turn_stop },
+};
+
+static const struct service *find_service(const char *type)
+{
+	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+		if (strcmp(services[i].type, type) == 0)
+			return &services[i];
+	return NULL;
+}
+
+/* An id that could not be echoed is refused, and is not echoed. */
+static int check_id(struct packet *p, struct fault *f)
+{
+	const json_t *id = p->id;
+
+	if (!id || json_is_integer(id) ||
+	    (json_is_string(id) && json_string_length(id) <= ID_MAX))
+		return 0;
+	p->id = NULL;
+	return fault_set(f, FAULT_INVALID, "/id",
+			 "an id is a number or a text of at most %d bytes", ID_MAX);
+}
+
+/* A host of the older dialect knows nothing of spools: what waits may begin.  A host that
+ * knows Hello may ask with a Ping whether this guest does, and nothing else before it. */
+static void note_old_host(struct guest_request *q,
+			  int (*asked)(struct guest_request *, struct fault *))
+{
+	struct guest *g = q->guest;
+
+	if (g->spool_settled || q->peer->hello || asked == answer_hello ||
+	    asked == answer_ping)
+		return;
+	g->spool_settled = true;
+	guest_assignment_work(g);
+}
+
+static int serve(struct guest_request *q, struct fault *f)
+{
+	const struct service *s;
+	void *body;
+
+	if (check_id(&q->packet, f))
+		return f->code;
+	if (q->peer->port == WIRE_DOOR)
+		return door_serve(q, f);
+	if (packet_belongs(&q->packet, SIDE_HOST, q->peer->port, f))
+		return f->code;
+	s = find_service(q->packet.wire->name);
+	if (!s)
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "this guest does not serve %s", q->packet.type);
+	/* A TeamMessage from the host is a push, though the type has both. */
+	if (!(s->ports & q->peer->port))
+		return fault_set(f, FAULT_INVALID, "/type",
+				 "from the host %s belongs on port %s", q->packet.type,
+				 s->ports == WIRE_RELAY ? "5001" : "5000");
+	if (q->guest->stopping)
+		return fault_set(f, FAULT_UNAVAILABLE, "", "the guest is stopping");
+	body = arena_alloc(&q->arena, q->packet.wire->record->size + 1);
+	if (packet_decode_as(&q->packet, q->packet.wire->record, body, &q->arena, f))
+		return f->code;
+	q->body = body;
+	note_old_host(q, s->serve);
+	return s->serve(q, f);
+}
+
+void guest_request_serve(struct guest_request *q)
+{
+	struct fault f = { 0 };
+
+	if (q->peer->stranger && check_id(&q->packet, &f)) {
+		guest_request_refuse(q, &f);
+		return;
+	}
+	if (q->peer->stranger && (!q->packet.type || strcmp(q->packet.type, "Hello"))) {
+		fault_set(&f, FAULT_DENIED, "/type", "say Hello with the token first");
+		guest_request_refuse(q, &f);
+		return;
+	}
+	if (q->peer->port == WIRE_CONTROL && ask_hear(q))
+		guest_request_free(q);
+	else if (serve(q, &f) < 0)
+		guest_request_fail(q, &f);
+}

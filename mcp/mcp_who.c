@@ -1,0 +1,204 @@
+/*
+ * mcp_who - a session that is nobody, until it joins a team.
+ *
+ * With one configuration for many agents nothing tells a session who it is.  It may look,
+ * and register: from then on the session is that agent, and so is every `cadre` in its
+ * worktree, without a token that a model would have to repeat.  A session that was an
+ * agent already stays who it was.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/mcp_peer.h"
+
+/* Keeps the identity for the worktree and the client's session; what the answer says of that. */
+static json_t *keep_here(struct mcp *m, const char *team, const char *name,
+			 const char *token)
+{
+	struct home *h = m->options.home;
+	struct fault f = { 0 }, none = { 0 };
+	const bool here = home_keep_here(h, team, name, token, m->lapsed, &f) == 0;
+	const bool session = home_keep_session(h, team, name, token, m->lapsed, &none) ==
+			     0;
+
+	if (here)
+		return json_sprintf(
+			"%s of team %s: in this session, and whenever cadre runs "
+			"in %s",
+			name, team, h->place);
+	return json_sprintf("%s of team %s: in this session %s, since %s", name, team,
+			    session ? "and what its client runs here" : "alone", f.text);
+}
+
+static void become(struct mcp *m, json_t *answer)
+{
+	const char *name = param_text(answer, "name"), *team = param_text(answer, "team");
+	const char *token = param_text(answer, "token");
+	struct home *h = m->options.home;
+	struct fault f = { 0 };
+
+	if (!name || !team || !token || home_become(h, team, name, token, &f) < 0)
+		return;
+	json_object_set_new(answer, "you", keep_here(m, team, name, token));
+	m->identity.level = h->identity.level;
+	m->identity.nobody = false;
+	m->identity.kept = h->identity.kept;
+	m->identity.team = h->identity.team;
+	m->identity.agent = h->identity.agent;
+	m->identity.token = h->identity.token;
+	client_become(m->client, &m->identity);
+}
+
+static bool may_join(const struct op *op)
+{
+	return (op->flags & OP_IDENTIFIES) && (op->flags & OP_WRITE);
+}
+
+static struct identity nobody_of(const struct mcp *m)
+{
+	struct identity who = m->identity;
+
+	who.nobody = true;
+	who.team = who.agent = who.token = NULL;
+	return who;
+}
+
+/* Whether the caller of a call is nobody. */
+static bool calls_as_nobody(const struct request *r)
+{
+	return r->as || r->mcp->identity.nobody;
+}
+
+/* A session that becomes an agent has a key that outlives its process: if that is killed before its
+ * place is kept, the next one there gets the agent by the same call; another one that lives at
+ * the same time does not.  A key of the client's own counts for nothing then: it could be somebody else's. */
+static void set_key(struct request *r, const struct op *op, json_t *args)
+{
+	struct mcp *m = r->mcp;
+	const struct home *h = m->options.home;
+	struct fault f = { 0 };
+	struct here_call *call = &m->joining;
+	char *words;
+
+	if (!calls_as_nobody(r))
+		return;
+	json_object_del(args, op_key(op));
+	if (home_can_keep(m->options.home, &f) < 0)
+		return;
+	words = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
+	if (here_begin(h->dir, h->place, words, call, &f) == 0)
+		json_object_set_new(args, op_key(op), json_string(call->key));
+	free(words);
+}
+
+/* Another session of the place is its agent already: this one asks as nobody to be somebody
+ * else.  The session's other calls go on as before. */
+static void step_aside(struct request *r, json_t *args)
+{
+	struct mcp *m = r->mcp;
+	const char *name = param_text(args, "name");
+
+	if (!m->options.home->beside || m->options.home->who != HOME_BY_PLACE || !name ||
+	    !m->identity.agent || strcmp(name, m->identity.agent) == 0)
+		return;
+	m->nobody = nobody_of(m);
+	r->as = &m->nobody;
+}
+
+void who_joins(struct request *r, const struct op *op, json_t *args)
+{
+	if (!may_join(op))
+		return;
+	step_aside(r, args);
+	r->joins = json_deep_copy(args);
+	set_key(r, op, args);
+}
+
+/* Faults about the caller are at no argument of the call. */
+bool who_begins_anew(struct request *r, const struct fault *f)
+{
+	struct mcp *m = r->mcp;
+	json_t *args = r->joins;
+
+	if (!args || m->options.identity || calls_as_nobody(r) ||
+	    (m->options.home->who != HOME_BY_PLACE &&
+	     m->options.home->who != HOME_BY_SESSION) ||
+	    m->lapsed || (f->where[0] && strcmp(f->where, "/from") != 0) ||
+	    (f->code != FAULT_CONFLICT && f->code != FAULT_DENIED &&
+	     f->code != FAULT_NOT_FOUND))
+		return false;
+	m->lapsed = true;
+	m->identity = nobody_of(m);
+	client_become(m->client, &m->identity);
+	r->joins = NULL;
+	set_key(r, r->op, args);
+	request_again(r, args);
+	return true;
+}
+
+/* --- secrets ----------------------------------------------------------------------- */
+
+static bool has_secrets(const struct record *r)
+{
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct type *t = r->fields[i].type;
+
+		if (t->given == GIVEN_SECRET ||
+		    (t->kind == KIND_RECORD && has_secrets(t->record)))
+			return true;
+	}
+	return false;
+}
+
+static void take_secrets(const struct record *r, json_t *value);
+
+/* A field's value is a record, or a list of them. */
+static void take_inner(const struct type *t, json_t *value)
+{
+	json_t *item;
+	size_t i;
+
+	if (t->kind != KIND_RECORD)
+		return;
+	json_array_foreach(value, i, item)
+		take_secrets(t->record, item);
+	take_secrets(t->record, value);
+}
+
+static void take_secrets(const struct record *r, json_t *value)
+{
+	for (size_t i = 0; i < r->n_fields && json_is_object(value); i++) {
+		const struct field *field = &r->fields[i];
+
+		if (field->type->given == GIVEN_SECRET)
+			json_object_del(value, field->name);
+		else
+			take_inner(field->type, json_object_get(value, field->name));
+	}
+}
+
+void who_settle(struct request *r)
+{
+	struct mcp *m = r->mcp;
+
+	if (!may_join(r->op))
+		return;
+	here_settle(m->options.home->dir, &m->joining);
+}
+
+char *who_result(struct request *r, const char *result)
+{
+	struct mcp *m = r->mcp;
+	json_t *answer;
+	char *text;
+
+	if (!has_secrets(r->op->out))
+		return NULL;
+	answer = json_loads(result, 0, NULL);
+	if (may_join(r->op) && calls_as_nobody(r))
+		become(m, answer);
+	take_secrets(r->op->out, answer);
+	text = json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	return text;
+}

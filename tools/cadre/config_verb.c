@@ -1,0 +1,145 @@
+/*
+ * config_verb - the configuration: every key, its value, and where that came from.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/home/home_config.h"
+#include "tools/cadre/cli.h"
+
+struct shown {
+	struct cli *cli;
+	struct config_set set;
+	struct config config;
+};
+
+/* --- values ---------------------------------------------------------------------- */
+
+/* The value of a key as text; NULL where there is none. */
+static const char *value_text(struct shown *s, const struct field *key)
+{
+	const char *at = (const char *)&s->config + key->at;
+	int64_t n;
+
+	if (key->type->kind == KIND_TEXT)
+		return *(const char *const *)at;
+	if (key->type->kind == KIND_BOOL)
+		return *(const bool *)at ? "true" : "false";
+	memcpy(&n, at, sizeof(n));
+	if (key->type->kind == KIND_ENUM)
+		return key->type->choices[n].name;
+	return arena_printf(&s->set.arena, "%" PRId64, n);
+}
+
+static json_t *value_json(struct shown *s, const struct field *key)
+{
+	const char *text = value_text(s, key);
+
+	return text ? field_word(key, text) : json_null();
+}
+
+static json_t *key_json(struct shown *s, const struct field *key)
+{
+	static const char *const sources[] = { "default", "file", "environment", "flag" };
+	enum config_source source = s->set.origins[key - record_config.fields].source;
+	char variable[CONFIG_VARIABLE_SIZE];
+
+	config_variable(key, variable);
+	return json_pack("{ss,so,ss,ss,ss,ss}", "key", key->name, "value",
+			 value_json(s, key), "source", sources[source], "from",
+			 config_whence(&s->set, key), "variable", variable, "meaning",
+			 key->doc);
+}
+
+/* --- printing ---------------------------------------------------------------------- */
+
+static void show_json(struct shown *s, const struct field *only)
+{
+	json_t *keys = json_array(), *answer;
+
+	for (size_t i = 0; i < record_config.n_fields && !only; i++)
+		json_array_append_new(keys, key_json(s, &record_config.fields[i]));
+	answer = only ? key_json(s, only)
+		      : json_pack("{ss*,sO}", "file", s->set.file, "keys", keys);
+	print_json(answer);
+	json_decref(keys);
+	json_decref(answer);
+}
+
+static void show_table(struct shown *s)
+{
+	static const char *const heads[] = { "KEY", "VALUE", "FROM" };
+	struct table t = { .n_columns = 3 };
+
+	for (size_t i = 0; i < 3; i++)
+		table_cell(&t, heads[i]);
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		const struct field *key = &record_config.fields[i];
+		const char *value = value_text(s, key);
+
+		table_cell(&t, key->name);
+		table_cell(&t, value ? value : "-");
+		table_cell(&t, config_whence(&s->set, key));
+	}
+	table_print(s->cli, &t, true, 0);
+}
+
+static int show(struct shown *s, const char *name, struct fault *f)
+{
+	const struct field *key = name ? field_find(&record_config, name) : NULL;
+	const char *value;
+
+	if (name && !key)
+		return config_unknown(&record_config, name, f);
+	if (s->cli->json) {
+		show_json(s, key);
+	} else if (!key) {
+		show_table(s);
+	} else {
+		value = value_text(s, key);
+		if (value && s->cli->terminal)
+			cli_say("%s", value);
+		else if (value)
+			puts(value);
+	}
+	return 0;
+}
+
+/* --- the verb ------------------------------------------------------------------------ */
+
+/* A state knows where its vault and network are when nobody says; a project may
+ * be configured before it has one.  In a workspace nothing is. */
+static int find(struct shown *s, struct fault *f)
+{
+	struct cli *cli = s->cli;
+
+	if (cli_folder(cli, HOME_LOOK, f) < 0 &&
+	    (f->code != FAULT_NOT_FOUND || cli->home.gone))
+		return f->code;
+	*f = (struct fault){ 0 };
+	if (config_load(&s->set, cli->home.vault[0] ? cli->home.dir : NULL, cli->flags,
+			f) < 0)
+		return f->code;
+	config_read(&s->set, &s->config);
+	if (!cli->home.vault[0])
+		return 0;
+	s->config.vault_root = cli->home.vault;
+	s->config.network_range = cli->home.settings.network_range;
+	return 0;
+}
+
+int config_main(struct cli *cli, int argc, char **argv)
+{
+	struct shown s = { .cli = cli };
+	struct fault f = { 0 };
+	int status = 0;
+
+	if (argc > 2)
+		return cli_usage(cli, "`%s` takes one key", argv[0]);
+	pager_begin(cli);
+	if (find(&s, &f) < 0 || show(&s, argc > 1 ? argv[1] : NULL, &f) < 0)
+		status = cli_fault(cli, &f);
+	config_release(&s.set);
+	return status;
+}

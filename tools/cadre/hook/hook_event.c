@@ -1,0 +1,303 @@
+/*
+ * hook_event - reads what a client says to its hook, in constant memory.
+ *
+ * An event may hold the whole answer of a tool.  Only texts at its top are looked at, the
+ * first of a list of folders, and the files that the arguments of a tool name: by themselves, or
+ * in the headings of a patch.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "tools/cadre/hook/hook.h"
+
+enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000 };
+
+struct scan {
+	struct hook_event *out;
+	size_t depth;
+	bool begun, over, broken;
+	bool quoted, escaped; /* in a text; behind a backslash */
+	bool value; /* at the top: behind a colon */
+	bool keeps; /* the text is kept in `word` */
+	char key[32];
+	char argument[32]; /* of the tool's arguments: the key before the colon */
+	bool argued; /* in them: behind a colon */
+	bool patch; /* the text is a patch, of which `word` holds a line */
+	char word[sizeof(((struct hook_event *)0)->cwd)]; /* as JSON, without its quotes */
+	size_t n; /* bytes of it; too many: it is passed over */
+};
+
+/* The place of a text of the event, or NULL. */
+static char *place_of(struct scan *s, size_t *room)
+{
+	struct hook_event *e = s->out;
+	const struct {
+		const char *key;
+		char *place;
+		size_t room;
+	} all[] = { { "hook_event_name", e->name, sizeof(e->name) },
+		    { "cwd", e->cwd, sizeof(e->cwd) },
+		    { "workspace_roots", e->cwd, sizeof(e->cwd) },
+		    { "tool_name", e->tool, sizeof(e->tool) },
+		    { "session_id", e->session, sizeof(e->session) },
+		    { "agent_id", e->inner, sizeof(e->inner) } };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(s->key, all[i].key) && !all[i].place[0]) {
+			*room = all[i].room;
+			return all[i].place;
+		}
+	return NULL;
+}
+
+static void keep_value(struct scan *s)
+{
+	size_t room = 0;
+	char *place = place_of(s, &room);
+	json_t *text;
+
+	if (!place)
+		return;
+	memmove(s->word + 1, s->word, s->n);
+	s->word[0] = s->word[s->n + 1] = '"';
+	text = json_loadb(s->word, s->n + 2, JSON_DECODE_ANY, NULL);
+	if (text && json_string_length(text) < room)
+		memcpy(place, json_string_value(text), json_string_length(text) + 1);
+	json_decref(text);
+}
+
+static bool in_arguments(const struct scan *s)
+{
+	return s->depth == 2 && !strcmp(s->key, "tool_input");
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (!strcmp(word, *words))
+			return true;
+	return false;
+}
+
+/* Whether the half of a pair of escapes is at `s`, in quotes. */
+static bool is_half(const char *s)
+{
+	return s[0] == '\\' && s[1] == 'u' && (s[2] | 32) == 'd' && s[3] > '7';
+}
+
+/* A text of JSON, in quotes and `n` bytes long.  U+FFFD stands for what is no character, as in the name
+ * of the file that a client writes then. */
+static json_t *load_text(const char *quoted, size_t n)
+{
+	json_t *text = json_loadb(quoted, n, JSON_DECODE_ANY, NULL);
+	struct text mended = { 0 };
+	size_t len;
+
+	for (const char *at = quoted; !text && at < quoted + n; at += len) {
+		const size_t wide = text_wide(at);
+
+		len = is_half(at) ? 6 : *at == '\\' ? 2 : wide ? wide : 1;
+		if (is_half(at) || (len == 1 && *at & 0x80))
+			text_addf(&mended, "\xef\xbf\xbd");
+		else
+			text_add(&mended, at, len);
+	}
+	if (!text && mended.len)
+		text = json_loadb(mended.data, mended.len, JSON_DECODE_ANY, NULL);
+	text_release(&mended);
+	return text;
+}
+
+/* The text that `word` holds. */
+static json_t *word_text(struct scan *s)
+{
+	memmove(s->word + 1, s->word, s->n);
+	s->word[0] = s->word[s->n + 1] = '"';
+	return load_text(s->word, s->n + 2);
+}
+
+/* Keeps a file that the tool is about to write; the name is taken over. */
+static void keep_path(struct scan *s, json_t *name)
+{
+	if (name && json_array_size(s->out->paths) < HOOK_FILES)
+		json_array_append(s->out->paths, name);
+	json_decref(name);
+}
+
+/* A name without the blanks around it. */
+static json_t *trim(const char *name)
+{
+	const char *at = name = text_past_blanks(name), *end = name;
+
+	while (*at) {
+		const size_t blank = text_blank_len(at);
+
+		at += blank ? blank : 1;
+		end = blank ? end : at;
+	}
+	return json_stringn(name, (size_t)(end - name));
+}
+
+/* Keeps the file that a line of a patch names.  Blanks around a heading and its name count for nothing,
+ * as Codex takes them. */
+static void keep_heading(struct scan *s)
+{
+	static const char *const headings[] = { "*** Add File: ", "*** Update File: ",
+						"*** Delete File: ", "*** Move to: " };
+	json_t *text;
+	const char *line;
+
+	if (s->n > sizeof(s->word) - 2 || !memmem(s->word, s->n, "*** ", 4) ||
+	    !(text = word_text(s)))
+		return;
+	line = text_past_blanks(json_string_value(text));
+	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
+		if (!strncmp(line, headings[i], strlen(headings[i])))
+			keep_path(s, trim(line + strlen(headings[i])));
+	json_decref(text);
+}
+
+/* A text among the arguments of a tool. */
+static void end_argument(struct scan *s)
+{
+	static const char *const paths[] = { "file_path", "notebook_path", "filePath",
+					     NULL };
+
+	if (s->patch) {
+		keep_heading(s);
+	} else if (!s->argued && s->n < sizeof(s->argument)) {
+		memcpy(s->argument, s->word, s->n);
+		s->argument[s->n] = '\0';
+	} else if (s->argued && is_among(s->argument, paths) &&
+		   s->n <= sizeof(s->word) - 2) {
+		keep_path(s, word_text(s));
+	}
+}
+
+static void end_text(struct scan *s)
+{
+	s->quoted = false;
+	if (in_arguments(s))
+		end_argument(s);
+	if (!s->keeps || in_arguments(s) || s->n > sizeof(s->word) - 2)
+		return;
+	if (s->depth == 1 && !s->value && s->n < sizeof(s->key)) {
+		memcpy(s->key, s->word, s->n);
+		s->key[s->n] = '\0';
+	} else if (s->depth == 2 || s->value) {
+		keep_value(s);
+	}
+}
+
+static void in_text(struct scan *s, char c)
+{
+	if (c == '"' && !s->escaped) {
+		end_text(s);
+		return;
+	}
+	if (s->patch && s->escaped && c == 'n') { /* the end of a line */
+		s->n -= s->n < sizeof(s->word);
+		keep_heading(s);
+		s->n = 0;
+		s->escaped = false;
+		return;
+	}
+	s->escaped = c == '\\' && !s->escaped;
+	if (s->keeps && s->n < sizeof(s->word))
+		s->word[s->n++] = c;
+}
+
+static void begin_text(struct scan *s)
+{
+	static const char *const patches[] = { "command", "patchText", NULL };
+
+	s->quoted = true;
+	s->n = 0;
+	if (s->depth == 1 && !s->value)
+		s->key[0] = '\0';
+	if (in_arguments(s) && !s->argued)
+		s->argument[0] = '\0';
+	s->patch = in_arguments(s) && s->argued && is_among(s->argument, patches);
+	s->keeps = s->depth == 1 || in_arguments(s) ||
+		   (s->depth == 2 && !strcmp(s->key, "workspace_roots"));
+}
+
+static void take(struct scan *s, char c)
+{
+	if (s->quoted) {
+		in_text(s, c);
+		return;
+	}
+	if (strchr(" \t\r\n", c) && c)
+		return;
+	if (s->over || (!s->begun && c != '{')) {
+		s->broken = true;
+		return;
+	}
+	s->begun = true;
+	if (c == '"')
+		begin_text(s);
+	else if (c == '{' || c == '[')
+		s->argued = ++s->depth > 2;
+	else if (c == '}' || c == ']')
+		s->over = --s->depth == 0;
+	else if (s->depth == 1 && (c == ':' || c == ','))
+		s->value = c == ':';
+	else if (s->depth == 2 && (c == ':' || c == ','))
+		s->argued = c == ':';
+}
+
+/* Waits for bytes until the time is up: how many were read, 0 at the end, or -1. */
+static ssize_t read_until(int fd, char *data, size_t room, int64_t until)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int64_t left = until - clock_steady_ms();
+	ssize_t n;
+
+	if (left < 0 || poll(&p, 1, (int)left) == 0) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	do
+		n = read(fd, data, room);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+void event_release(struct hook_event *e)
+{
+	json_decref(e->paths);
+	e->paths = NULL;
+}
+
+int event_read(int fd, struct hook_event *out, struct fault *f)
+{
+	const int64_t until = clock_steady_ms() + PATIENCE_MS;
+	struct scan s = { .out = out };
+	char data[65536];
+	size_t all = 0;
+	ssize_t n = 0;
+
+	*out = (struct hook_event){ .paths = json_array() };
+	/* A broken event is read to its end as well: a client may fail where nobody reads.  One
+	 * that is whole needs no end of the input, which some clients leave open. */
+	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 &&
+	       all <= BYTES_MAX) {
+		all += (size_t)n;
+		for (ssize_t i = 0; i < n && !s.broken; i++)
+			take(&s, data[i]);
+	}
+	if (n < 0)
+		return fault_set(f, FAULT_IO, "", "the event cannot be read: %m");
+	if (all > BYTES_MAX)
+		return fault_set(f, FAULT_INVALID, "", "the event is larger than 64 MiB");
+	if (s.broken || !s.over)
+		return fault_set(f, FAULT_INVALID, "", "the event is no JSON object");
+	if (!out->name[0])
+		return fault_set(f, FAULT_INVALID, "/hook_event_name",
+				 "the event does not say what it is");
+	return 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * page_verb - prints an address that lets a browser in, once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ops.gen.h"
+#include "tools/cadre/cli.h"
+
+/* Reads where the host answers over HTTP. */
+static int read_endpoint(const struct cli *cli, char url[128], struct fault *f)
+{
+	char path[4200];
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/endpoint", cli->home.dir);
+	in = fopen(path, "re");
+	url[0] = '\0';
+	if (in && fgets(url, 128, in))
+		url[strcspn(url, "\n")] = '\0';
+	if (in)
+		fclose(in);
+	if (url[0])
+		return 0;
+	fault_set(f, FAULT_UNAVAILABLE, "", "no host answers over HTTP");
+	return fault_hint(f, "Start one: cadre up; http.enabled has to be true.");
+}
+
+int page_main(struct cli *cli, int argc, char **argv)
+{
+	bool observer = argc == 2 && strcmp(argv[1], "--observer") == 0;
+	struct fault f = { 0 };
+	json_t *args, *answer;
+	char url[128];
+
+	if (argc > 1 && !observer)
+		return cli_usage(cli, "`%s` takes only --observer", argv[0]);
+	if (cli_client(cli, HOME_LOOK, &f) < 0 || read_endpoint(cli, url, &f) < 0)
+		return cli_fault(cli, &f);
+	args = json_pack("{sb}", "observer", observer);
+	answer = run_op(cli, op_token_code, args, &f);
+	json_decref(args);
+	if (!answer)
+		return cli_fault(cli, &f);
+	printf(cli->json ? "{\"url\":\"%s/login?code=%s\"}\n" : "%s/login?code=%s\n", url,
+	       json_string_value(json_object_get(answer, "code")));
+	json_decref(answer);
+	return 0;
+}

@@ -1,0 +1,378 @@
+/*
+ * setup_plan - which files an act of setup is about, each read once and written once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/home/found.h"
+#include "core/home/paths.h"
+#include "core/home/here.h"
+#include "tools/cadre/hook/hook.h"
+#include "tools/cadre/setup/setup.h"
+
+/* --- this program ------------------------------------------------------------------------ */
+
+/* Whether PATH leads from `cadre` to the file `self`. */
+static bool is_in_path(const char *self)
+{
+	struct stat own, st;
+	char path[4096];
+
+	return setup_in_path("cadre", path) && !stat(self, &own) && !stat(path, &st) &&
+	       st.st_ino == own.st_ino && st.st_dev == own.st_dev;
+}
+
+static const char *find_command(struct arena *a)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return "cadre";
+	self[n] = '\0';
+	return is_in_path(self) ? "cadre" : arena_strdup(a, self);
+}
+
+/* The plugin of OpenCode, in which this program's command stands for the name `cadre`. */
+static const char *plugin_of(struct setup_plan *p)
+{
+	static const char name[] = "'cadre'";
+	struct text out = { 0 };
+	const char *s, *at;
+
+	for (s = plugin_opencode; (at = strstr(s, name)); s = at + sizeof(name) - 1) {
+		text_add(&out, s, (size_t)(at - s));
+		if (strcmp(p->command, "cadre") != 0)
+			text_add_json(&out, p->command);
+		else
+			text_addf(&out, "%s", name);
+	}
+	text_addf(&out, "%s", s);
+	s = arena_strdup(&p->arena, out.data);
+	text_release(&out);
+	return s;
+}
+
+static struct setup_words words_of(struct setup_plan *p, const struct setup_client *c)
+{
+	return (struct setup_words){
+		.command = p->command,
+		.line = arena_printf(&p->arena, "%s hook %s",
+				     shell_word(&p->arena, p->command), c->name),
+		.plugin = c->plugin ? plugin_of(p) : NULL,
+	};
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+bool setup_plan_begin(struct setup_plan *p)
+{
+	struct found found;
+	char git[4096];
+	struct stat st;
+
+	p->command = find_command(&p->arena);
+	if (!paths_home(p->home))
+		p->home[0] = '\0';
+	if (!here_place(p->project))
+		return false;
+	if (paths_join(git, p->project, ".git") && !lstat(git, &st))
+		return true;
+	/* Outside of git a project is where its state is. */
+	found_upward(&found, p->project);
+	if (!found.path[0])
+		return false;
+	memcpy(p->project, found.path, sizeof(p->project));
+	return paths_up(p->project);
+}
+
+void setup_plan_all(struct setup_plan *p)
+{
+	for (int i = 0; setup_clients[i].name; i++)
+		p->clients[i] = &setup_clients[i];
+}
+
+const char *setup_plan_shown(struct setup_plan *p, const char *path)
+{
+	const char *const above[] = { p->project, p->home };
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(above[i]);
+
+		if (n > 1 && !strncmp(path, above[i], n) && path[n] == '/')
+			return i ? arena_printf(&p->arena, "~%s", path + n)
+				 : path + n + 1;
+	}
+	return path;
+}
+
+/* Whether a project's instructions of a client import those of others, and so are theirs. */
+static bool imports(const struct setup_client *c, const char *path)
+{
+	struct setup_target t;
+	struct fault ignored = { 0 };
+	bool does = setup_target_find(&t, path, path, NULL, &ignored) == 0 &&
+		    setup_target_read(&t, &ignored) == 0 &&
+		    setup_imports(&t.draft, c->import);
+
+	setup_target_release(&t);
+	return does;
+}
+
+struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_client *c,
+				       enum setup_part part, struct fault *f)
+{
+	struct setup_target *t;
+	char path[4096];
+
+	if (!setup_client_path(c, part, p->project[0] ? p->project : NULL, path))
+		return NULL;
+	if (part == PART_TEXT && p->project[0] && c->import && imports(c, path))
+		paths_join(path, p->project, c->import);
+	t = arena_alloc(&p->arena, sizeof(*t));
+	if (setup_target_find(t, path, setup_plan_shown(p, path),
+			      p->project[0] ? p->project : NULL, f) < 0)
+		return NULL;
+	for (size_t i = 0; i < p->n_targets; i++)
+		if (!strcmp(p->targets[i]->path, t->path))
+			return p->targets[i];
+	if (setup_target_read(t, f) < 0) {
+		setup_target_release(t);
+		return NULL;
+	}
+	*(struct setup_target **)arena_push(&p->arena, &p->targets, &p->n_targets,
+					    sizeof(*p->targets)) = t;
+	return t;
+}
+
+void setup_plan_sweep(const struct setup_plan *p)
+{
+	const char *project = p->project[0] ? p->project : NULL;
+	struct setup_target t;
+	char path[4096];
+
+	for (const struct setup_client *c = setup_clients; c->name; c++)
+		for (int part = PART_MCP; part < PART_COUNT; part++) {
+			struct fault ignored = { 0 };
+
+			if (setup_client_path(c, (enum setup_part)part, project, path) &&
+			    !setup_target_find(&t, path, path, project, &ignored))
+				setup_target_sweep(t.path);
+		}
+}
+
+void setup_plan_release(struct setup_plan *p)
+{
+	for (size_t i = 0; i < p->n_targets; i++)
+		setup_target_release(p->targets[i]);
+	arena_release(&p->arena);
+}
+
+/* --- what they have ---------------------------------------------------------------------------- */
+
+int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
+		    enum setup_part part, struct setup_tally *tally, struct fault *f)
+{
+	struct setup_target *t = setup_plan_target(p, c, part, f);
+	struct setup_words words;
+	struct setup_draft copy;
+
+	*tally = (struct setup_tally){ 0 };
+	if (!t)
+		return f->code;
+	words = words_of(p, c);
+	copy = (struct setup_draft){ .name = t->draft.name, .there = t->draft.there };
+	text_add(&copy.text, t->draft.text.data, t->draft.text.len);
+	setup_put(c, part, &words, &copy, tally, f);
+	text_release(&copy.text);
+	return f->code;
+}
+
+bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
+{
+	for (int part = PART_MCP; part <= PART_HOOKS; part++) {
+		struct setup_tally tally;
+		struct fault ignored = { 0 };
+
+		setup_plan_look(p, c, (enum setup_part)part, &tally, &ignored);
+		if (tally.found > tally.yours)
+			return true;
+	}
+	return false;
+}
+
+/* --- edits ---------------------------------------------------------------------------------------- */
+
+/* Adds a text to a list that has it not. */
+static void add_once(struct setup_plan *p, const char ***list, size_t *n,
+		     const char *text)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp((*list)[i], text))
+			return;
+	*(const char **)arena_push(&p->arena, list, n, sizeof(**list)) = text;
+}
+
+static void note(struct setup_plan *p, const char *text)
+{
+	add_once(p, &p->notes, &p->n_notes, text);
+}
+
+/* Where the command of an entry leads, unless to this program. */
+static const char *elsewhere(struct setup_plan *p, const struct setup_tally *tally)
+{
+	if (tally->other[0])
+		return arena_printf(&p->arena, "; it runs %s, another program than this",
+				    tally->other);
+	if (tally->gone[0])
+		return arena_printf(&p->arena, "; there is no %s any more", tally->gone);
+	return "";
+}
+
+/* Says that entries of a person's, which run cadre, stay. */
+static void note_yours(struct setup_plan *p, const struct setup_target *t,
+		       enum setup_part part, const struct setup_tally *tally)
+{
+	if (tally->yours && part == PART_MCP)
+		note(p, arena_printf(&p->arena,
+				     "left as it is, since it differs from what setup "
+				     "writes: cadre in %s%s",
+				     t->shown, elsewhere(p, tally)));
+	else if (tally->yours)
+		note(p, arena_printf(&p->arena,
+				     "left as they are, since they differ from what "
+				     "setup writes: %d of the hooks in %s",
+				     tally->yours, t->shown));
+}
+
+void setup_plan_note_off(struct setup_plan *p)
+{
+	struct setup_found_off *off;
+	size_t n;
+
+	for (const struct setup_client **c = p->clients; *c; c++)
+		for (int part = PART_MCP; part <= PART_HOOKS; part++) {
+			setup_plan_off(p, *c, (enum setup_part)part, &off, &n);
+			for (size_t i = 0; i < n; i++)
+				note(p, arena_printf(&p->arena, "note: %s", off[i].text));
+		}
+}
+
+/* Refuses a path of this program that a file of JSON or TOML cannot say. */
+static int check_command(const struct setup_plan *p, struct fault *f)
+{
+	json_t *text = json_string(p->command);
+
+	json_decref(text);
+	if (text)
+		return 0;
+	fault_set(f, FAULT_INVALID, "",
+		  "the path of this program is not UTF-8, and the files of clients are: "
+		  "%.150s",
+		  p->command);
+	return fault_hint(f,
+			  "Let PATH lead to it, or move it to a folder of another name.");
+}
+
+int setup_plan_put(struct setup_plan *p, struct fault *f)
+{
+	check_command(p, f);
+	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
+		struct setup_words words = words_of(p, *c);
+
+		for (int part = PART_MCP; part < PART_COUNT && !f->code; part++) {
+			struct setup_target *t =
+				setup_plan_target(p, *c, (enum setup_part)part, f);
+			struct setup_tally tally = { 0 };
+
+			if (t)
+				setup_put(*c, (enum setup_part)part, &words, &t->draft,
+					  &tally, f);
+			if (t && !f->code)
+				setup_target_check(t, f);
+			note_yours(p, t, (enum setup_part)part, &tally);
+		}
+	}
+	return f->code;
+}
+
+/* Whether a client that stays set up reads the same instructions. */
+static bool is_shared(struct setup_plan *p, const struct setup_target *t)
+{
+	for (const struct setup_client *c = setup_clients; c->name; c++) {
+		struct fault ignored = { 0 };
+
+		/* The drafts have nothing any more of a client that is taken away. */
+		if (setup_plan_target(p, c, PART_TEXT, &ignored) == t &&
+		    setup_plan_has(p, c))
+			return true;
+	}
+	return false;
+}
+
+bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
+			 const struct fault *f)
+{
+	const char *s;
+
+	if (!t)
+		/* A link leads out of the project (check_inside() in setup_target.c), where setup
+		 * never writes. */
+		return f->code != FAULT_DENIED;
+	s = t->before.len ? t->before.data : "";
+	return memmem(s, t->before.len, "cadre", 5) ||
+	       memmem(s, t->before.len, p->command, strlen(p->command));
+}
+
+/* Notes a file that cannot be edited, once, and goes on. */
+static void pass_over(struct setup_plan *p, const struct setup_client *c,
+		      enum setup_part part, const struct setup_target *t, struct fault *f)
+{
+	bool may = setup_plan_may_have(p, t, f);
+	char path[4096] = "";
+
+	note(p, arena_printf(&p->arena, "passed over: %s%s", f->text,
+			     may ? "; something of cadre's may still be in it" : ""));
+	if (may && !t)
+		setup_client_path(c, part, p->project[0] ? p->project : NULL, path);
+	if (may)
+		add_once(p, &p->left, &p->n_left,
+			 t ? t->path : arena_strdup(&p->arena, path));
+	*f = (struct fault){ 0 };
+}
+
+static int cut_part(struct setup_plan *p, const struct setup_client *c,
+		    enum setup_part part, struct fault *f)
+{
+	struct setup_target *t = setup_plan_target(p, c, part, f);
+	struct setup_words words = words_of(p, c);
+	struct setup_tally tally;
+	struct fault ignored = { 0 };
+
+	/* A file that is passed over does not keep instructions. */
+	if (t && (part != PART_TEXT || p->passing || !is_shared(p, t)))
+		setup_cut(c, part, &words, &t->draft, f);
+	if (t && (f->code || setup_target_check(t, f) < 0))
+		setup_target_undo(t);
+	if (t && !f->code && setup_plan_look(p, c, part, &tally, &ignored) == 0)
+		note_yours(p, t, part, &tally);
+	if (f->code && p->passing)
+		pass_over(p, c, part, t, f);
+	return f->code;
+}
+
+int setup_plan_cut(struct setup_plan *p, struct fault *f)
+{
+	int n = 0;
+
+	while (p->clients[n])
+		n++;
+	for (int part = PART_HOOKS; part >= PART_MCP; part--)
+		for (int i = n; i-- && !f->code;)
+			cut_part(p, p->clients[i], (enum setup_part)part, f);
+	for (int i = n; i-- && !f->code;)
+		cut_part(p, p->clients[i], PART_TEXT, f);
+	return f->code;
+}

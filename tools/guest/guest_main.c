@@ -1,0 +1,30 @@
+/*
+ * guest_main - the program inside a VM: its first process, its guest, its `cadre`.
+ *
+ * As process 1 it is init; by any other way it is the command, with the verbs
+ * that make sense where the state is elsewhere.
+ */
+#include "core/base/version.h"
+#include "guest/guest_boot.h"
+#include "tools/cadre/cli.h"
+
+/* clang-format off */
+const struct verb verb_table[] = {
+	{ "mcp", "[--toolsets SETS] [--output-schemas]", "Serve MCP on standard input and output.", "start", mcp_verb, 0 },
+	{ "whoami", "", "Tell who you are here.", "start", whoami_main, 0 },
+	{ "prime", "", "Print who you are, what you hold and what waits, for a model.", "start", prime_main, 0 },
+	{ "hook", "claude|codex|gemini|cursor|opencode [--plugin]", "Tell a client's model what is new, at an event of the client.", "start", hook_main, 0 },
+	{ "setup", "[CLIENT...|all|--detect] [OPTIONS]", "Tell clients such as Claude Code of cadre, in their files.", "start", setup_main, 0 },
+	{ "help", "[VERB...]", "Explain a verb.", "start", help_main, 0 },
+	{ "version", "", "Print the version.", "start", version_main, 0 },
+	{ "guest", NULL, "Run a workspace's guest; init starts it.", NULL, guest_verb, 0 },
+	{ NULL, NULL, NULL, NULL, NULL, 0 },
+};
+/* clang-format on */
+
+int main(int argc, char **argv)
+{
+	if (boot_is_wanted())
+		boot_main(CADRE_VERSION);
+	return cli_main(argc, argv);
+}
