@@ -72,7 +72,7 @@ int command_lost(struct fault *f)
 
 /* --- jobs ------------------------------------------------------------------------- */
 
-static void job_free(struct guest *g, struct background_job **place)
+static void background_job_free(struct guest *g, struct background_job **place)
 {
 	struct background_job *job = *place;
 
@@ -96,7 +96,7 @@ static void forget_followed(struct guest *g)
 			first = p;
 	}
 	if (n > FOLLOWED_KEPT)
-		job_free(g, first);
+		background_job_free(g, first);
 }
 
 int background_place(struct guest *g, struct fault *f)
@@ -111,7 +111,7 @@ int background_place(struct guest *g, struct fault *f)
 	if (!oldest)
 		return fault_set(f, FAULT_EXHAUSTED, "",
 				 "%d jobs run or were not polled to their end", JOBS);
-	job_free(g, oldest);
+	background_job_free(g, oldest);
 	return 0;
 }
 
@@ -145,7 +145,7 @@ struct background_job *background_new(struct guest *g, struct proc *run)
 void jobs_free(struct guest *g)
 {
 	while (g->jobs)
-		job_free(g, &g->jobs);
+		background_job_free(g, &g->jobs);
 }
 
 int background_find(struct guest *g, int64_t id, struct background_job **out,
@@ -190,8 +190,9 @@ int answer_background(struct guest_request *q, struct fault *f)
 	return 0;
 }
 
-static void describe(struct wire_background_status *out, struct output_parts *p,
-		     size_t room, bool old, struct arena *a)
+static void background_describe(struct wire_background_status *out,
+				struct output_parts *p, size_t room, bool old,
+				struct arena *a)
 {
 	output_parts_fit(p, &room, old, a);
 	out->stdout = p->text[0];
@@ -232,8 +233,8 @@ static int tell_job(struct guest_request *q, struct proc *run, struct fault *f)
 	out.has_exit_code = run->over;
 	out.exit_code = run->over ? proc_exit_code(run) : 0;
 	out.has_timed_out = out.timed_out = run->over && run->timed_out;
-	describe(&out, &p, command_room(in->has_room, in->room), !q->peer->hello,
-		 &q->arena);
+	background_describe(&out, &p, command_room(in->has_room, in->room),
+			    !q->peer->hello, &q->arena);
 	job->seen = run->over && !out.more;
 	guest_request_answer(q, "BackgroundStatus", &out);
 	return 0;

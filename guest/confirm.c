@@ -23,7 +23,7 @@ static void confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 }
 
 /* The oldest counts as lost, as if its caller had gone: it stands last. */
-static void drop_oldest(struct peer *peer)
+static void confirm_drop_oldest(struct peer *peer)
 {
 	struct confirm **at = &peer->confirms, *k;
 
@@ -43,14 +43,14 @@ void confirm_keep(struct guest_request *q)
 		return;
 	k = xcalloc(1, sizeof(*k));
 	if (q->peer->n_confirms == CONFIRMS_MAX)
-		drop_oldest(q->peer);
+		confirm_drop_oldest(q->peer);
 	*k = (struct confirm){ q->peer->confirms, json_incref((json_t *)q->packet.id),
 			       q->asked };
 	q->peer->confirms = k;
 	q->peer->n_confirms++;
 }
 
-static bool settle(struct peer *peer, const char *name, bool arrived)
+static bool confirm_settle(struct peer *peer, const char *name, bool arrived)
 {
 	for (struct confirm **at = &peer->confirms; *at; at = &(*at)->next) {
 		struct confirm *k = *at;
@@ -81,7 +81,7 @@ void confirm_hear(struct guest_request *q)
 	bool arrived = strcmp(q->packet.type, "Arrived") == 0;
 	struct peer *peer = q->peer;
 
-	if (name && !settle(peer, name, arrived) && !arrived)
+	if (name && !confirm_settle(peer, name, arrived) && !arrived)
 		drop_live(peer, name);
 	guest_request_free(q);
 }

@@ -196,7 +196,7 @@ static int guest_lock(struct guest *g, struct fault *f)
 }
 
 /* A thousand jobs need more descriptors than the usual limit. */
-static void allow_files(void)
+static void guest_allow_files(void)
 {
 	struct rlimit r;
 
@@ -228,7 +228,7 @@ static int open_spool(struct guest *g, struct fault *f)
 }
 
 /* Commands of the workspace must not reach the guest's own files. */
-static int check_state(struct guest *g, bool made, struct fault *f)
+static int guest_check_state(struct guest *g, bool made, struct fault *f)
 {
 	if (!guest_state_inside(g) || g->options->state_inside)
 		return 0;
@@ -248,7 +248,7 @@ static int open_state(struct guest *g, struct fault *f)
 	if (dir_make(state, 0700) || !(g->state = realpath(state, NULL)))
 		return fault_set(f, FAULT_IO, "", "state folder %s: %s", state,
 				 strerror(errno));
-	if (check_state(g, made, f) || guest_lock(g, f))
+	if (guest_check_state(g, made, f) || guest_lock(g, f))
 		return f->code;
 	return open_spool(g, f);
 }
@@ -272,7 +272,7 @@ static int guest_open(struct guest *g, struct fault *f)
 	return rc;
 }
 
-static void close_handle(uv_handle_t *handle, void *unused)
+static void guest_close_handle(uv_handle_t *handle, void *unused)
 {
 	(void)unused;
 	if (!uv_is_closing(handle))
@@ -292,7 +292,7 @@ static void guest_close(struct guest *g)
 		free(g->duties[i].message_id);
 		free(g->duties[i].task_id);
 	}
-	uv_walk(&g->loop, close_handle, NULL);
+	uv_walk(&g->loop, guest_close_handle, NULL);
 	uv_run(&g->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&g->loop);
 	spool_close(g->spool);
@@ -323,7 +323,7 @@ int guest_main(const struct guest_options *options)
 	/* Orphans of commands are reaped here, so that an ended group is seen
 	 * to be gone. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	allow_files();
+	guest_allow_files();
 	g->options = options;
 	g->root = g->lock = -1;
 	g->started = uv_now(&g->loop);

@@ -29,7 +29,7 @@ static void name_request(const struct asking *a, char id[ID_MOST])
 	name_number(a->number, id);
 }
 
-static void forget(struct asking *a)
+static void guest_ask_forget(struct asking *a)
 {
 	*a->place = a->next;
 	if (a->next)
@@ -105,11 +105,11 @@ void ask_drop(struct guest *g, struct asking *a)
 {
 	int64_t number = a->number;
 
-	forget(a);
+	guest_ask_forget(a);
 	ask_settle(g, number, ANSWER_LOST);
 }
 
-static struct asking *find(struct guest *g, const char *id)
+static struct asking *guest_ask_find(struct guest *g, const char *id)
 {
 	struct asking *a = g->asking;
 	char name[ID_MOST];
@@ -124,7 +124,8 @@ static struct asking *find(struct guest *g, const char *id)
 
 /* Fills a fault unless the answer is of the type that belongs to the request, or an
  * Error. */
-static void judge(const struct asking *a, const struct packet *p, struct fault *f)
+static void guest_ask_judge(const struct asking *a, const struct packet *p,
+			    struct fault *f)
 {
 	const struct wire *right = wire_answer(a->type, SIDE_GUEST);
 
@@ -145,13 +146,13 @@ bool ask_hear(struct guest_request *heard)
 	if (!id || strncmp(id, "guest-", 6) != 0 || (p->wire && p->wire->ports))
 		return false;
 	/* Only the host answers what this guest asked. */
-	a = heard->peer == heard->guest->host ? find(heard->guest, id) : NULL;
+	a = heard->peer == heard->guest->host ? guest_ask_find(heard->guest, id) : NULL;
 	if (!a)
 		return true; /* nobody waits any more */
-	judge(a, p, &f);
+	guest_ask_judge(a, p, &f);
 	done = a->done;
 	arg = a->arg;
-	forget(a);
+	guest_ask_forget(a);
 	json_object_del(p->json, "id");
 	p->id = NULL;
 	done(arg, f.code ? NULL : p->json, &f);
@@ -167,7 +168,7 @@ void ask_host_went(struct guest *g)
 		asked_done *done = g->asking->done;
 		void *arg = g->asking->arg;
 
-		forget(g->asking);
+		guest_ask_forget(g->asking);
 		done(arg, NULL, &f);
 	}
 }

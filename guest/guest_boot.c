@@ -45,14 +45,14 @@ struct words {
 		*probe, *restores;
 };
 
-static void pause_ms(int ms)
+static void guest_boot_pause_ms(int ms)
 {
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 
 	nanosleep(&t, NULL);
 }
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void guest_boot_say(const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -68,7 +68,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 static _Noreturn void power_off(void)
 {
 	kill(-1, SIGTERM);
-	pause_ms(END_MS);
+	guest_boot_pause_ms(END_MS);
 	kill(-1, SIGKILL);
 	sync();
 	mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL);
@@ -79,7 +79,7 @@ static _Noreturn void power_off(void)
 
 /* --- the command line ------------------------------------------------------------ */
 
-static void take_word(struct words *w, char *word)
+static void guest_boot_take_word(struct words *w, char *word)
 {
 	const struct {
 		const char *name;
@@ -99,7 +99,7 @@ static void take_word(struct words *w, char *word)
 			*known[i].value = word + n + (word[n] == '=');
 }
 
-static void read_words(struct words *w)
+static void guest_boot_read_words(struct words *w)
 {
 	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, w->line, sizeof(w->line) - 1);
@@ -113,7 +113,7 @@ static void read_words(struct words *w)
 		char *next = at + len + (at[len] != '\0');
 
 		at[len] = '\0';
-		take_word(w, at);
+		guest_boot_take_word(w, at);
 		at = next;
 	}
 }
@@ -125,7 +125,7 @@ static void mount_at(const char *type, const char *path, unsigned long flags,
 {
 	mkdir(path, 0755);
 	if (mount(type, path, type, flags, options) && errno != EBUSY)
-		say("%s: %s", path, strerror(errno));
+		guest_boot_say("%s: %s", path, strerror(errno));
 }
 
 static void mount_first(void)
@@ -148,7 +148,7 @@ static void mount_rest(void)
 	mount_at("tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777");
 	mount_at("tmpfs", "/tmp", MS_NOSUID | MS_NODEV, "mode=1777");
 	if (symlink("/proc/self/fd", "/dev/fd") && errno != EEXIST)
-		say("/dev/fd: %s", strerror(errno));
+		guest_boot_say("/dev/fd: %s", strerror(errno));
 }
 
 /* --- modules ------------------------------------------------------------------------ */
@@ -158,7 +158,7 @@ static void load_module(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST))
-		say("%s: %s", path, strerror(errno));
+		guest_boot_say("%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	unlink(path); /* its memory is worth more */
@@ -235,7 +235,7 @@ static void grow_root(void)
 	if (disk >= 0 && ioctl(disk, BLKGETSIZE64, &bytes) == 0) {
 		blocks = bytes / (uint64_t)st.st_blksize;
 		if (ioctl(fd, resize, &blocks))
-			say("the disk keeps its size: %s", strerror(errno));
+			guest_boot_say("the disk keeps its size: %s", strerror(errno));
 	}
 	if (disk >= 0)
 		close(disk);
@@ -243,7 +243,7 @@ static void grow_root(void)
 }
 
 /* The program stays where it is, in memory, and is seen at BOOT_RUN too. */
-static void lend_program(void)
+static void guest_boot_share_program(void)
 {
 	int fd;
 
@@ -254,7 +254,7 @@ static void lend_program(void)
 	if (fd >= 0)
 		close(fd);
 	if (mount("/init", "/root" BOOT_RUN "/bin/cadre", NULL, MS_BIND, NULL))
-		say("no command `cadre` in here: %s", strerror(errno));
+		guest_boot_say("no command `cadre` in here: %s", strerror(errno));
 	mkdir("/root" BOOT_RUN "/modules", 0700);
 	mount("/modules", "/root" BOOT_RUN "/modules", NULL, MS_BIND, NULL);
 }
@@ -267,32 +267,32 @@ static void enter_root(void)
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		mkdir(folders[i], 0755);
-	lend_program();
+	guest_boot_share_program();
 	for (size_t i = 0; i < sizeof(moved) / sizeof(*moved); i++) {
 		char to[64];
 
 		snprintf(to, sizeof(to), "/root%s", moved[i]);
 		if (mount(moved[i], to, NULL, MS_MOVE, NULL))
-			say("%s: %s", to, strerror(errno));
+			guest_boot_say("%s: %s", to, strerror(errno));
 	}
 	if (chdir("/root") || mount(".", "/", NULL, MS_MOVE, NULL) || chroot(".") ||
 	    chdir("/")) {
-		say("the disk is no root: %s", strerror(errno));
+		guest_boot_say("the disk is no root: %s", strerror(errno));
 		power_off();
 	}
 }
 
-static void find_root(void)
+static void guest_boot_find_root(void)
 {
 	for (int waited = 0; access("/dev/vda", F_OK); waited += STEP_MS) {
 		if (waited > DISK_MS) {
-			say("there is no disk");
+			guest_boot_say("there is no disk");
 			power_off();
 		}
-		pause_ms(STEP_MS);
+		guest_boot_pause_ms(STEP_MS);
 	}
 	if (!mount_disk()) {
-		say("no ext4 file system with a /bin/sh is on the disk");
+		guest_boot_say("no ext4 file system with a /bin/sh is on the disk");
 		power_off();
 	}
 	grow_root();
@@ -334,16 +334,16 @@ static void name_ports(void)
 	mkdir(BOOT_PORTS, 0755);
 	for (int waited = 0; link_ports() < 2; waited += STEP_MS) {
 		if (waited > PORTS_MS) {
-			say("the serial ports are not there");
+			guest_boot_say("the serial ports are not there");
 			power_off();
 		}
-		pause_ms(STEP_MS);
+		guest_boot_pause_ms(STEP_MS);
 	}
 }
 
 /* --- the machine ---------------------------------------------------------------------- */
 
-static void set_address(struct words *w)
+static void guest_boot_set_address(struct words *w)
 {
 	char dns[256];
 	const char *servers[3];
@@ -363,7 +363,7 @@ static void set_address(struct words *w)
 		at += len + !last;
 	}
 	if (machine_set_address(w->ip, w->gateway, servers, n, &f))
-		say("%s", f.text);
+		guest_boot_say("%s", f.text);
 }
 
 static void set_environment(void)
@@ -389,12 +389,12 @@ static void name_machine(const struct words *w)
 	for (n = strlen(name); n > 1 && name[n - 1] == '-';)
 		name[--n] = '\0'; /* cut at a hyphen */
 	if (machine_set_name(name, &f))
-		say("%s", f.text);
+		guest_boot_say("%s", f.text);
 }
 
 /* --- the guest ------------------------------------------------------------------------- */
 
-static pid_t start_guest(const struct words *w, const char *version)
+static pid_t guest_boot_start(const struct words *w, const char *version)
 {
 	char http[64];
 	const struct guest_options o = {
@@ -427,14 +427,14 @@ static void load_late(void)
 {
 	if (fork())
 		return;
-	pause_ms(LATE_MS);
+	guest_boot_pause_ms(LATE_MS);
 	load_modules(BOOT_RUN "/modules", 'z');
 	_exit(0);
 }
 
 /* Waits for the guest. Processes whose parents have ended become children of this
  * one, and are reaped here. */
-static int wait_for(pid_t guest)
+static int guest_boot_wait_for(pid_t guest)
 {
 	int status;
 
@@ -448,19 +448,19 @@ static int wait_for(pid_t guest)
 	}
 }
 
-static _Noreturn void keep_guest(const struct words *w, const char *version)
+static _Noreturn void guest_boot_keep(const struct words *w, const char *version)
 {
 	int deaths = 0;
 
 	while (deaths < DEATHS_MOST) {
 		int64_t began = clock_steady_ms();
-		int status = wait_for(start_guest(w, version));
+		int status = guest_boot_wait_for(guest_boot_start(w, version));
 
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 			power_off();
-		say("the guest ended with status %#x", (unsigned)status);
+		guest_boot_say("the guest ended with status %#x", (unsigned)status);
 		deaths = clock_steady_ms() - began < SETTLED_MS ? deaths + 1 : 1;
-		pause_ms(AGAIN_MS);
+		guest_boot_pause_ms(AGAIN_MS);
 	}
 	power_off();
 }
@@ -475,9 +475,9 @@ void boot_main(const char *version)
 	static struct words w;
 
 	mount_first();
-	read_words(&w);
+	guest_boot_read_words(&w);
 	if (w.probe) {
-		say("alive");
+		guest_boot_say("alive");
 		power_off();
 	}
 	load_modules("/modules", 'a');
@@ -486,19 +486,19 @@ void boot_main(const char *version)
 	if (w.listen && !strncmp(w.listen, "vsock:", 6))
 		load_modules("/modules", 'v');
 	if (!w.workspace) {
-		say("the kernel was not told cadre.workspace");
+		guest_boot_say("the kernel was not told cadre.workspace");
 		power_off();
 	}
-	find_root();
+	guest_boot_find_root();
 	mount_rest();
 	set_environment();
 	name_machine(&w);
-	set_address(&w);
+	guest_boot_set_address(&w);
 	if (!w.listen || !strncmp(w.listen, "serial:", 7))
 		name_ports();
 	mkdir("/workspace", 0755);
 	mkdir("/var", 0755);
 	mkdir("/var/lib", 0755);
 	load_late();
-	keep_guest(&w, version);
+	guest_boot_keep(&w, version);
 }

@@ -24,7 +24,7 @@ enum {
 
 /* --- an assignment's end -------------------------------------------------------- */
 
-static void leave(struct guest_assignment *d)
+static void guest_daemon_leave(struct guest_assignment *d)
 {
 	proc_free(d->run);
 	free(d->message_id);
@@ -52,8 +52,8 @@ static void give_reason(struct spool_result_row *r, const char *reason, struct a
 	r->err = arena_printf(a, "%s%s%s", r->err, gap, reason);
 }
 
-static void describe(const struct guest_assignment *d, struct spool_result_row *r,
-		     struct arena *a)
+static void guest_daemon_describe(const struct guest_assignment *d,
+				  struct spool_result_row *r, struct arena *a)
 {
 	const struct proc *run = d->run;
 	uint64_t now = uv_now(run->loop);
@@ -93,16 +93,16 @@ static void describe(const struct guest_assignment *d, struct spool_result_row *
 }
 
 /* Tries until the result is on the disk; its place is taken so long. */
-static void store(struct guest_assignment *d)
+static void guest_daemon_store(struct guest_assignment *d)
 {
 	struct guest *g = d->guest;
 	struct spool_result_row r;
 	struct arena a = { 0 };
 	struct fault f = { 0 };
 
-	describe(d, &r, &a);
+	guest_daemon_describe(d, &r, &a);
 	if (spool_finish(g->spool, &r, clock_wall_ms(), &f) == 0)
-		leave(d);
+		guest_daemon_leave(d);
 	arena_release(&a);
 }
 
@@ -113,7 +113,7 @@ static void duty_done(struct proc *run)
 	/* Ended by our own end: the next guest tells it as interrupted. */
 	if (d->guest->stopping)
 		return;
-	store(d);
+	guest_daemon_store(d);
 	guest_assignment_work(d->guest);
 }
 
@@ -134,9 +134,9 @@ static int read_payload(struct task_payload *p, json_t **json, const char *conte
 }
 
 /* Starts the command behind its gate; -2: the payload was not understood. */
-static int prepare(struct guest *g, struct guest_assignment *d,
-		   const struct spool_assignment_row *as, struct arena *a,
-		   struct fault *f)
+static int guest_daemon_prepare(struct guest *g, struct guest_assignment *d,
+				const struct spool_assignment_row *as, struct arena *a,
+				struct fault *f)
 {
 	struct task_payload p = { 0 };
 	const char *argv[] = { "/bin/sh", "-c", NULL, NULL };
@@ -163,8 +163,8 @@ out:
 }
 
 /* A command that could not be started has a result, too. */
-static int refuse(struct guest *g, struct guest_assignment *d, int code,
-		  const struct fault *why)
+static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int code,
+			       const struct fault *why)
 {
 	struct fault f = { 0 };
 	struct arena a = { 0 };
@@ -187,25 +187,26 @@ static int refuse(struct guest *g, struct guest_assignment *d, int code,
 /* Begins a command, or stores why it cannot be: *told becomes whether the hosts know of all.
  * They hear of the command before it runs, since it may speak of its task at once, and a task
  * that ends calls off the commands that wait for it. */
-static int begin(struct guest *g, struct guest_assignment *d,
-		 const struct spool_assignment_row *as, struct arena *a, bool *told)
+static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
+			      const struct spool_assignment_row *as, struct arena *a,
+			      bool *told)
 {
 	struct fault f = { 0 };
 	int code, rc;
 
 	*told = false;
 	d->message_id = xstrdup(as->message_id);
-	code = prepare(g, d, as, a, &f);
+	code = guest_daemon_prepare(g, d, as, a, &f);
 	if (code) {
-		rc = refuse(g, d, code, &f);
-		leave(d);
+		rc = guest_daemon_refuse(g, d, code, &f);
+		guest_daemon_leave(d);
 		return rc;
 	}
 	d->run->owner = d;
 	d->run->done = duty_done;
 	rc = spool_start(g->spool, d->message_id, d->task_id, clock_wall_ms(), &f);
 	if (rc) {
-		leave(d); /* it is still at the gate */
+		guest_daemon_leave(d); /* it is still at the gate */
 		return rc;
 	}
 	guest_assignment_beat(g);
@@ -228,7 +229,7 @@ static void try_again(uv_timer_t *timer)
 
 	for (int i = 0; i < AT_ONCE; i++)
 		if (g->duties[i].run && g->duties[i].run->over)
-			store(&g->duties[i]);
+			guest_daemon_store(&g->duties[i]);
 	guest_assignment_work(g);
 }
 
@@ -245,7 +246,7 @@ void guest_assignment_work(struct guest *g)
 	       (d = free_place(g))) {
 		d->guest = g;
 		rc = spool_next(g->spool, &a, &as, &f);
-		if (rc > 0 && begin(g, d, &as, &a, &told))
+		if (rc > 0 && guest_daemon_begin(g, d, &as, &a, &told))
 			rc = -1;
 		arena_release(&a);
 	}
@@ -291,7 +292,7 @@ void guest_assignment_call_off(struct guest *g)
 }
 
 /* Calls off a command.  A command that has ended by itself keeps its result. */
-static int call_off(struct guest *g, const char *id, struct fault *f)
+static int guest_daemon_call_off(struct guest *g, const char *id, struct fault *f)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
 		struct guest_assignment *d = &g->duties[i];
@@ -311,7 +312,8 @@ struct pushed {
 	bool cancelled;
 };
 
-static int take(struct guest_request *q, const struct pushed *m, struct fault *f)
+static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
+			     struct fault *f)
 {
 	struct guest *g = q->guest;
 	bool work = strcmp(m->type, "task_assignment") == 0;
@@ -323,7 +325,7 @@ static int take(struct guest_request *q, const struct pushed *m, struct fault *f
 				 TOO_LONG);
 	id = message_name(&q->arena, m->id);
 	if (m->cancelled)
-		rc = call_off(g, id, f);
+		rc = guest_daemon_call_off(g, id, f);
 	else if (work)
 		rc = spool_put(g->spool, id, m->content, clock_wall_ms(), f);
 	else
@@ -342,20 +344,21 @@ int answer_message(struct guest_request *q, struct fault *f)
 {
 	const struct wire_team_message *in = q->body;
 
-	return take(q,
-		    &(struct pushed){ in->message_id, in->message_type, in->content,
-				      in->cancelled },
-		    f);
+	return guest_daemon_take(q,
+				 &(struct pushed){ in->message_id, in->message_type,
+						   in->content, in->cancelled },
+				 f);
 }
 
 int answer_push(struct guest_request *q, struct fault *f)
 {
 	const struct wire_team_message_push *in = q->body;
 
-	return take(q,
-		    &(struct pushed){ in->message.message_id, in->message.message_type,
-				      in->message.content, false },
-		    f);
+	return guest_daemon_take(q,
+				 &(struct pushed){ in->message.message_id,
+						   in->message.message_type,
+						   in->message.content, false },
+				 f);
 }
 
 /* --- results ----------------------------------------------------------------------------- */
@@ -424,7 +427,7 @@ static bool add_result(struct poll *poll, const struct spool_result_row *r,
 	return true;
 }
 
-static int add_all(struct poll *poll, struct fault *f)
+static int guest_daemon_add_all(struct poll *poll, struct fault *f)
 {
 	struct spool *spool = poll->guest->spool;
 	int64_t limit = poll->in->limit;
@@ -481,7 +484,8 @@ int answer_results(struct guest_request *q, struct fault *f)
 
 	poll.takes = poll.old && !packet_has(&q->packet, "ack");
 	if (!rc)
-		rc = poll.in->message_id ? add_one(&poll, f) : add_all(&poll, f);
+		rc = poll.in->message_id ? add_one(&poll, f)
+					 : guest_daemon_add_all(&poll, f);
 	if (!rc && poll.takes)
 		rc = spool_ack(spool, poll.taken, poll.n_taken, f);
 	if (!rc)

@@ -35,7 +35,7 @@ void door_host_went(struct peer *peer)
 /* --- requests -------------------------------------------------------------------- */
 
 /* The caller is gone: ends the request, and gives up the host's answer to it. */
-static void gone(struct guest_request *q)
+static void guest_door_gone(struct guest_request *q)
 {
 	struct guest *g = q->guest;
 	struct asking *a = q->owner;
@@ -72,7 +72,7 @@ static int pass_on(struct guest_request *q, struct fault *f)
 	q->owner = ask_host(q->guest, json, answered, q, f);
 	if (q->owner) {
 		q->asked = ask_number(q->owner);
-		q->gone = gone;
+		q->gone = guest_door_gone;
 	}
 	json_decref(json);
 	return f->code;

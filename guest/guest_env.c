@@ -53,7 +53,7 @@ static int add_stored(struct guest *g, struct env *e, struct fault *f)
 	return rc;
 }
 
-static bool has(const struct env *e, const char *name)
+static bool guest_env_has(const struct env *e, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -67,7 +67,7 @@ static bool has(const struct env *e, const char *name)
  * CADRE_SOCKET in the guest's own environment means that they are set already. */
 static void add_door(struct guest *g, struct env *e)
 {
-	if (has(e, "CADRE_SOCKET"))
+	if (guest_env_has(e, "CADRE_SOCKET"))
 		return;
 	env_set(e, arena_printf(e->arena, "CADRE_SOCKET=%s", g->door));
 	if (*g->team)

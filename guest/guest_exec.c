@@ -78,8 +78,8 @@ static int tell_result(struct guest_request *q, struct proc *run,
 }
 
 /* Answers for a command that is over. */
-static void tell_end(struct guest_request *q, struct proc *run,
-		     struct background_job **job)
+static void guest_exec_tell_end(struct guest_request *q, struct proc *run,
+				struct background_job **job)
 {
 	const struct wire_exec *in = q->body;
 	struct fault f = { 0 };
@@ -99,7 +99,7 @@ static void exec_done(struct proc *run)
 {
 	struct background_job *job = NULL;
 
-	tell_end(run->owner, run, &job);
+	guest_exec_tell_end(run->owner, run, &job);
 	if (!job)
 		proc_free(run);
 }
@@ -136,7 +136,7 @@ static void followed_tell(struct guest_request *q, struct proc *run)
 	struct fault f = { 0 };
 
 	if (run->over)
-		tell_end(q, run, &job);
+		guest_exec_tell_end(q, run, &job);
 	else if (tell_so_far(q, run, job, &f))
 		guest_request_fail(q, &f);
 }

@@ -14,8 +14,8 @@
 
 /* --- reading --------------------------------------------------------------------- */
 
-static int open_file(struct guest_request *q, const char *path, const char *where,
-		     struct stat *st, struct fault *f)
+static int guest_file_open_below(struct guest_request *q, const char *path,
+				 const char *where, struct stat *st, struct fault *f)
 {
 	const char *clean;
 
@@ -35,7 +35,7 @@ struct piece {
 	bool more;
 };
 
-static int check_range(const struct range *r, struct fault *f)
+static int guest_file_check_range(const struct range *r, struct fault *f)
 {
 	if (r->offset < 0)
 		return fault_set(f, FAULT_INVALID, "/offset", "below 0");
@@ -53,9 +53,9 @@ static int read_piece(struct guest_request *q, const struct range *r, struct pie
 	char *raw, *text;
 	int fd;
 
-	if (check_range(r, f))
+	if (guest_file_check_range(r, f))
 		return f->code;
-	fd = open_file(q, r->path, r->where, &st, f);
+	fd = guest_file_open_below(q, r->path, r->where, &st, f);
 	if (fd < 0)
 		return fd;
 	want = st.st_size > r->offset ? st.st_size - r->offset : 0;
@@ -135,7 +135,8 @@ struct writing {
 	struct upload_part part;
 };
 
-static int write_file(struct guest_request *q, const struct writing *w, struct fault *f)
+static int guest_file_write(struct guest_request *q, const struct writing *w,
+			    struct fault *f)
 {
 	struct file_target t = { .where = w->where };
 	struct file_change c = { .has_mode = w->has_mode, .mode = w->mode };
@@ -190,7 +191,7 @@ static int write_fields(struct guest_request *q, const struct wire_file_write *i
 		.offset = in->offset,
 	};
 
-	return write_file(q, &w, f);
+	return guest_file_write(q, &w, f);
 }
 
 int answer_write(struct guest_request *q, struct fault *f)
@@ -209,14 +210,14 @@ int answer_upload(struct guest_request *q, struct fault *f)
 
 /* --- EditFile -------------------------------------------------------------------------- */
 
-static int find_place(struct guest_request *q, const struct wire_edit_file *in,
-		      struct file_change *c, struct fault *f)
+static int guest_file_find_place(struct guest_request *q, const struct wire_edit_file *in,
+				 struct file_change *c, struct fault *f)
 {
 	size_t n = strlen(in->old_string);
 	struct stat st;
 	char *data, *at;
 	ssize_t got;
-	int fd = open_file(q, in->path, "/path", &st, f);
+	int fd = guest_file_open_below(q, in->path, "/path", &st, f);
 
 	if (fd < 0)
 		return fd;
@@ -251,7 +252,7 @@ int answer_edit(struct guest_request *q, struct fault *f)
 
 	if (!*in->old_string)
 		return fault_set(f, FAULT_INVALID, "/old_string", "empty");
-	rc = find_place(q, in, &c, f);
+	rc = guest_file_find_place(q, in, &c, f);
 	if (!rc)
 		rc = target_open(q->guest, &q->arena, &t, in->path, f);
 	if (!rc)

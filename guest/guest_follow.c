@@ -17,34 +17,34 @@ struct follower {
 	struct follower *next, **place; /* in run->followers */
 };
 
-static void timer_closed(uv_handle_t *handle)
+static void guest_follow_timer_closed(uv_handle_t *handle)
 {
 	free(handle->data);
 }
 
-static void drop(struct follower *w)
+static void guest_follow_drop(struct follower *w)
 {
 	*w->place = w->next;
 	if (w->next)
 		w->next->place = w->place;
 	w->q->owner = NULL;
 	w->q->gone = NULL;
-	uv_close((uv_handle_t *)&w->timer, timer_closed);
+	uv_close((uv_handle_t *)&w->timer, guest_follow_timer_closed);
 }
 
-static void tell(struct follower *w)
+static void guest_follow_tell(struct follower *w)
 {
 	struct guest_request *q = w->q;
 	struct proc *run = w->run;
 	follow_tell *how = w->tell;
 
-	drop(w);
+	guest_follow_drop(w);
 	how(q, run);
 }
 
-static void time_is_up(uv_timer_t *timer)
+static void guest_follow_time_is_up(uv_timer_t *timer)
 {
-	tell(timer->data);
+	guest_follow_tell(timer->data);
 }
 
 /* Bytes that are there behind the offsets. */
@@ -58,15 +58,15 @@ static size_t pending(const struct follower *w)
 	return n;
 }
 
-static void gather(struct follower *w)
+static void guest_follow_gather(struct follower *w)
 {
 	if (w->gathering || !pending(w))
 		return;
 	w->gathering = true;
-	uv_timer_start(&w->timer, time_is_up, GATHER_MS, 0);
+	uv_timer_start(&w->timer, guest_follow_time_is_up, GATHER_MS, 0);
 }
 
-static void gone(struct guest_request *q)
+static void guest_follow_gone(struct guest_request *q)
 {
 	follow_end(q);
 	guest_request_free(q);
@@ -87,18 +87,18 @@ void follow_begin(struct guest_request *q, struct proc *run, const size_t offset
 		w->next->place = &w->next;
 	run->followers = w;
 	q->owner = w;
-	q->gone = gone;
+	q->gone = guest_follow_gone;
 	uv_timer_init(run->loop, &w->timer);
 	w->timer.data = w;
-	uv_timer_start(&w->timer, time_is_up, (uint64_t)ms, 0);
-	gather(w);
+	uv_timer_start(&w->timer, guest_follow_time_is_up, (uint64_t)ms, 0);
+	guest_follow_gather(w);
 }
 
 struct proc *follow_end(struct guest_request *q)
 {
 	struct follower *w = q->owner;
 
-	drop(w);
+	guest_follow_drop(w);
 	return w->run;
 }
 
@@ -109,10 +109,10 @@ void follow_printed(struct proc *run)
 	for (struct follower *w = run->followers; w; w = next) {
 		next = w->next;
 		if (pending(w) < PLENTY) {
-			gather(w);
+			guest_follow_gather(w);
 			continue;
 		}
-		tell(w);
+		guest_follow_tell(w);
 		next = run->followers; /* a peer that is gone takes its others with it */
 	}
 }
@@ -120,5 +120,5 @@ void follow_printed(struct proc *run)
 void follow_over(struct proc *run)
 {
 	while (run->followers)
-		tell(run->followers);
+		guest_follow_tell(run->followers);
 }

@@ -27,7 +27,7 @@ struct route {
 
 /* --- the end of a visit ------------------------------------------------------------ */
 
-static void let_go(struct http_visit *v)
+static void guest_http_let_go(struct http_visit *v)
 {
 	if (v->asking)
 		ask_drop(v->front->guest, v->asking);
@@ -41,13 +41,13 @@ static void visit_gone(struct http *x)
 {
 	struct http_visit *v = x->owner;
 
-	let_go(v);
+	guest_http_let_go(v);
 	file_gone(v);
 }
 
 void visit_fail(struct http_visit *v, int status, const struct fault *why)
 {
-	let_go(v);
+	guest_http_let_go(v);
 	if (status == 401)
 		http_add_header(v->x, "WWW-Authenticate", "Bearer");
 	if (why->retry_after_ms > 0) {
@@ -71,7 +71,7 @@ void visit_answer_json(struct http_visit *v, int status, json_t *json)
 		visit_fail(v, 0, &f);
 		return;
 	}
-	let_go(v);
+	guest_http_let_go(v);
 	http_answer(v->x, status, "application/json", text, strlen(text));
 	free(text);
 }
@@ -101,7 +101,7 @@ static void fail_as_told(struct http_visit *v, struct fault *f)
 	visit_fail(v, token && f->code == FAULT_DENIED ? 401 : 0, f);
 }
 
-static void on_told(void *arg, json_t *answer, const struct fault *why)
+static void guest_http_on_told(void *arg, json_t *answer, const struct fault *why)
 {
 	struct http_visit *v = arg;
 	const char *type = json_string_value(json_object_get(answer, "type"));
@@ -138,7 +138,7 @@ void visit_call(struct http_visit *v, const char *op, json_t *args, const char *
 	if (!call)
 		out_of_memory();
 	v->heard = heard;
-	v->asking = ask_host(v->front->guest, call, on_told, v, &f);
+	v->asking = ask_host(v->front->guest, call, guest_http_on_told, v, &f);
 	json_decref(call);
 	if (!v->asking)
 		visit_fail(v, 0, &f);
@@ -183,7 +183,7 @@ void visit_prove(struct http_visit *v, visit_step *then)
 
 /* The request's token, or NULL if it has none of the right form; the host says whose it
  * is. */
-static const char *read_token(struct http_visit *v)
+static const char *guest_http_read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");
 	size_t n;
@@ -196,7 +196,7 @@ static const char *read_token(struct http_visit *v)
 	return n > 0 && n < TOKEN_MOST && said[n] == '\0' ? said : NULL;
 }
 
-static void no_token(struct http_visit *v)
+static void guest_http_no_token(struct http_visit *v)
 {
 	struct fault f = { 0 };
 
@@ -224,7 +224,7 @@ static bool same_token_file(const struct http *one, const struct http *other)
 }
 
 /* A whole connection is given up for it: so nobody holds a place by asking again. */
-static void too_many(struct http_visit *v, int most, const char *what)
+static void guest_http_too_many(struct http_visit *v, int most, const char *what)
 {
 	struct fault f = { 0 };
 
@@ -240,7 +240,7 @@ static void move_file(struct http_visit *v, visit_step *then)
 {
 	v->moves_file = true;
 	if (http_count(v->x, same_token_file) > FILES_OF_ONE)
-		too_many(v, FILES_OF_ONE, "files");
+		guest_http_too_many(v, FILES_OF_ONE, "files");
 	else
 		visit_prove(v, then);
 }
@@ -286,7 +286,7 @@ static bool takes(const struct route *r, const char *method)
 		strcmp(r->path, "/messages") != 0);
 }
 
-static void no_route(struct http_visit *v)
+static void guest_http_no_route(struct http_visit *v)
 {
 	struct fault f = { 0 };
 	char allowed[64] = "";
@@ -326,7 +326,7 @@ static bool is_address(const char *host, size_t n)
 	return inet_pton(AF_INET, text, ip) == 1;
 }
 
-static bool is_ours(const struct guest *g, const char *host)
+static bool guest_http_is_ours(const struct guest *g, const char *host)
 {
 	size_t n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
 	const char *names[] = { "localhost", g->agent, g->options->name };
@@ -342,7 +342,7 @@ static bool is_ours(const struct guest *g, const char *host)
 	return false;
 }
 
-static void begin(struct http *x)
+static void guest_http_begin(struct http *x)
 {
 	struct guest_http *front = x->service;
 	const char *host = http_header(x, "host");
@@ -355,18 +355,18 @@ static void begin(struct http *x)
 	for (int i = 0; i < ROUTES && !v->route; i++)
 		if (leads(&routes[i], x->path) && takes(&routes[i], x->method))
 			v->route = &routes[i];
-	v->token = read_token(v);
+	v->token = guest_http_read_token(v);
 	x->mark = v;
-	if (host && !is_ours(front->guest, host)) {
+	if (host && !guest_http_is_ours(front->guest, host)) {
 		fault_set(&f, FAULT_DENIED, "", "%.100s is not served here", host);
 		fault_hint(&f, "Use the address of the agent's card.");
 		visit_fail(v, 421, &f);
 	} else if (!v->route) {
-		no_route(v);
+		guest_http_no_route(v);
 	} else if (!v->route->open && !v->token) {
-		no_token(v);
+		guest_http_no_token(v);
 	} else if (v->token && http_count(x, same_token) > REQUESTS_OF_ONE) {
-		too_many(v, REQUESTS_OF_ONE, "requests");
+		guest_http_too_many(v, REQUESTS_OF_ONE, "requests");
 	} else {
 		v->route->serve(v);
 	}
@@ -374,11 +374,12 @@ static void begin(struct http *x)
 
 /* --- the listener ------------------------------------------------------------------------------ */
 
-static int listen_at(struct guest_http *front, const char *address, struct fault *f)
+static int guest_http_listen_at(struct guest_http *front, const char *address,
+				struct fault *f)
 {
 	const struct http_service service = {
 		.arg = front,
-		.begin = begin,
+		.begin = guest_http_begin,
 		.limits = { .connections = CONNECTIONS },
 	};
 	const char *colon = strrchr(address, ':');
@@ -406,7 +407,7 @@ int guest_http_open(struct guest *g, const char *address, struct fault *f)
 	struct guest_http *front = xcalloc(1, sizeof(*front));
 
 	front->guest = g;
-	if (listen_at(front, address, f)) {
+	if (guest_http_listen_at(front, address, f)) {
 		free(front);
 		return f->code;
 	}

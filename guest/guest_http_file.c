@@ -26,7 +26,7 @@ struct arrival {
 
 /* --- paths --------------------------------------------------------------------------- */
 
-static bool is_utf8(const char *s)
+static bool guest_http_file_is_utf8(const char *s)
 {
 	while (*s) {
 		size_t n = (unsigned char)*s < 0x80 ? 1 : text_wide(s);
@@ -40,13 +40,14 @@ static bool is_utf8(const char *s)
 
 /* Resolves the part of the URL behind /files/ to a relative path without `.` and
  * `..`. */
-static int take_path(struct http_visit *v, const char **out, struct fault *f)
+static int guest_http_file_take_path(struct http_visit *v, const char **out,
+				     struct fault *f)
 {
 	struct guest *g = v->front->guest;
 	const char *raw = strchr(v->x->path + 1, '/') + 1;
 	const char *path = http_unescape(&v->x->arena, raw, strlen(raw));
 
-	if (!path || !is_utf8(path))
+	if (!path || !guest_http_file_is_utf8(path))
 		return fault_set(f, FAULT_INVALID, "/path",
 				 "a broken escape, NUL, or no UTF-8");
 	if (!*path || *path == '/')
@@ -78,7 +79,8 @@ static size_t more(struct http *x, char *buf, size_t len)
 
 /* Bytes `*from` to before `*to` of `size`: 1; 0: no range that is understood, all
  * of it; -1: there are none such. */
-static int read_range(const char *said, int64_t size, int64_t *from, int64_t *to)
+static int guest_http_file_read_range(const char *said, int64_t size, int64_t *from,
+				      int64_t *to)
 {
 	char *end;
 	long long first, last;
@@ -124,7 +126,7 @@ static void send_file(struct http_visit *v, int64_t size)
 	const char *asked = http_header(v->x, "if-range") ? NULL
 							  : http_header(v->x, "range");
 	int64_t from, to;
-	int part = read_range(asked, size, &from, &to);
+	int part = guest_http_file_read_range(asked, size, &from, &to);
 
 	if (part < 0) {
 		close(v->fd);
@@ -148,7 +150,7 @@ void file_get(struct http_visit *v)
 	struct fault f = { 0 };
 	struct stat st;
 
-	if (take_path(v, &path, &f) == 0)
+	if (guest_http_file_take_path(v, &path, &f) == 0)
 		v->fd = guest_file_open(v->front->guest->root, path, &st, "/path", &f);
 	if (f.code)
 		visit_fail(v, 0, &f);
@@ -158,7 +160,7 @@ void file_get(struct http_visit *v)
 
 /* --- POST ---------------------------------------------------------------------------------- */
 
-static void drop(struct arrival *a)
+static void guest_http_file_drop(struct arrival *a)
 {
 	target_drop(&a->target);
 	target_close(&a->target);
@@ -166,21 +168,21 @@ static void drop(struct arrival *a)
 	free(a);
 }
 
-static void fail(struct arrival *a, int status, const struct fault *f)
+static void guest_http_file_fail(struct arrival *a, int status, const struct fault *f)
 {
 	struct http_visit *v = a->visit;
 
 	v->arrival = NULL;
-	drop(a);
+	guest_http_file_drop(a);
 	visit_fail(v, status, f);
 }
 
-static void too_large(struct arrival *a)
+static void guest_http_file_too_large(struct arrival *a)
 {
 	struct fault f = { 0 };
 
 	fault_set(&f, FAULT_INVALID, "", "file too large: at most 1 GiB");
-	fail(a, 413, &f);
+	guest_http_file_fail(a, 413, &f);
 }
 
 static void take_piece(struct http *x, const char *data, size_t len)
@@ -190,7 +192,7 @@ static void take_piece(struct http *x, const char *data, size_t len)
 	struct fault f = { 0 };
 
 	if (a->size + (int64_t)len > UPLOAD_MAX) {
-		too_large(a);
+		guest_http_file_too_large(a);
 		return;
 	}
 	while (len > 0) {
@@ -200,7 +202,7 @@ static void take_piece(struct http *x, const char *data, size_t len)
 			continue;
 		if (n < 0) {
 			guest_path_fault(errno, "/path", a->target.path, &f);
-			fail(a, 0, &f);
+			guest_http_file_fail(a, 0, &f);
 			return;
 		}
 		data += n;
@@ -215,7 +217,7 @@ static void take_piece(struct http *x, const char *data, size_t len)
 	a->flushed = a->size;
 }
 
-static void put_in_place(struct arrival *a)
+static void guest_http_file_put_in_place(struct arrival *a)
 {
 	struct http_visit *v = a->visit;
 	bool new = a->target.old.st_mode == 0;
@@ -226,25 +228,25 @@ static void put_in_place(struct arrival *a)
 	else
 		target_end(&a->target, false, 0, &f);
 	if (f.code) {
-		fail(a, 0, &f);
+		guest_http_file_fail(a, 0, &f);
 		return;
 	}
 	v->arrival = NULL;
 	visit_answer_json(v, new ? 201 : 200,
 			  json_pack("{s:s, s:I}", "path", a->target.path, "size",
 				    (json_int_t)a->size));
-	drop(a);
+	guest_http_file_drop(a);
 }
 
-static void on_synced(uv_fs_t *sync)
+static void guest_http_file_on_synced(uv_fs_t *sync)
 {
 	struct arrival *a = sync->data;
 
 	uv_fs_req_cleanup(sync);
 	if (a->visit)
-		put_in_place(a);
+		guest_http_file_put_in_place(a);
 	else
-		drop(a);
+		guest_http_file_drop(a);
 }
 
 static void end_file(struct http *x)
@@ -254,8 +256,9 @@ static void end_file(struct http *x)
 
 	x->unhurried = true; /* the disk is */
 	a->sync.data = a;
-	if (uv_fs_fsync(&a->guest->loop, &a->sync, a->target.fd, on_synced))
-		put_in_place(a);
+	if (uv_fs_fsync(&a->guest->loop, &a->sync, a->target.fd,
+			guest_http_file_on_synced))
+		guest_http_file_put_in_place(a);
 }
 
 static int check_post(struct http_visit *v, int *status, struct fault *f)
@@ -278,7 +281,7 @@ void file_post(struct http_visit *v)
 	const char *path;
 	int status = 0;
 
-	if (check_post(v, &status, &f) || take_path(v, &path, &f)) {
+	if (check_post(v, &status, &f) || guest_http_file_take_path(v, &path, &f)) {
 		visit_fail(v, status, &f);
 		return;
 	}
@@ -289,7 +292,7 @@ void file_post(struct http_visit *v)
 	v->arrival = a;
 	if (target_open(a->guest, &a->arena, &a->target, path, &f) ||
 	    target_begin(&a->target, &f))
-		fail(a, 0, &f);
+		guest_http_file_fail(a, 0, &f);
 	else
 		http_read(v->x, take_piece, end_file);
 }
@@ -307,6 +310,6 @@ void file_gone(struct http_visit *v)
 	if (!a)
 		return;
 	a->visit = NULL;
-	if (!a->sync.data) /* else on_synced() drops it */
-		drop(a);
+	if (!a->sync.data) /* else guest_http_file_on_synced() drops it */
+		guest_http_file_drop(a);
 }

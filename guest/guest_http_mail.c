@@ -24,7 +24,7 @@ static void tell_health(struct http_visit *v)
 				    g->options->version, "uptime_secs", (json_int_t)up));
 }
 
-static void tell_open(struct http_visit *v)
+static void guest_http_mail_tell_open(struct http_visit *v)
 {
 	struct fault f = { 0 };
 
@@ -51,7 +51,7 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 		front->known_until = uv_now(&front->guest->loop) + PASS_MS;
 	}
 	if (front->known)
-		tell_open(v);
+		guest_http_mail_tell_open(v);
 	else
 		visit_fail(v, 0, &f);
 }
@@ -66,7 +66,7 @@ void guest_http_get_health(struct http_visit *v)
 
 	if (front->known &&
 	    (!front->guest->host || front->known_until > uv_now(&front->guest->loop))) {
-		tell_open(v);
+		guest_http_mail_tell_open(v);
 		return;
 	}
 	call = json_pack("{s:s, s:s, s:{s:s}}", "type", "Call", "op", "agent.door",
@@ -137,7 +137,7 @@ void guest_http_get_messages(struct http_visit *v)
 	visit_call(v, "message.receive", args, v->token, on_messages);
 }
 
-static void on_stored(struct http_visit *v, json_t *result)
+static void guest_http_mail_on_stored(struct http_visit *v, json_t *result)
 {
 	json_t *id = json_object_get(result, "message_id");
 
@@ -146,7 +146,7 @@ static void on_stored(struct http_visit *v, json_t *result)
 }
 
 /* The body as arguments; NULL: it is answered. */
-static json_t *read_body(struct http_visit *v)
+static json_t *guest_http_mail_read_body(struct http_visit *v)
 {
 	json_error_t error;
 	struct fault f = { 0 };
@@ -193,21 +193,21 @@ static bool has_strange_key(struct http_visit *v, json_t *args)
 	return false;
 }
 
-static void send_message(struct http_visit *v, json_t *args)
+static void guest_http_mail_send_message(struct http_visit *v, json_t *args)
 {
 	if (has_strange_key(v, args))
 		return;
 	json_object_del(args, "to"); /* whose door it is: the host knows */
-	visit_call(v, "message.send", args, v->token, on_stored);
+	visit_call(v, "message.send", args, v->token, guest_http_mail_on_stored);
 }
 
 static void take_message(struct http *x)
 {
 	struct http_visit *v = x->owner;
-	json_t *args = read_body(v);
+	json_t *args = guest_http_mail_read_body(v);
 
 	if (args)
-		send_message(v, args);
+		guest_http_mail_send_message(v, args);
 }
 
 /* Sends a task: fields about the message stand beside those of the payload and are
@@ -217,7 +217,7 @@ static void take_task(struct http *x)
 	static const char *const beside[] = { "from", "priority", "thread",
 					      "idempotency_key" };
 	struct http_visit *v = x->owner;
-	json_t *payload = read_body(v), *args = json_object();
+	json_t *payload = guest_http_mail_read_body(v), *args = json_object();
 	char *content;
 
 	for (size_t i = 0; payload && i < sizeof(beside) / sizeof(*beside); i++) {
@@ -236,10 +236,10 @@ static void take_task(struct http *x)
 	json_object_set_new(args, "content", json_string(content));
 	json_object_set_new(args, "message_type", json_string("task_assignment"));
 	free(content);
-	send_message(v, args);
+	guest_http_mail_send_message(v, args);
 }
 
-static void collect(struct http_visit *v, http_whole *end)
+static void guest_http_mail_collect(struct http_visit *v, http_whole *end)
 {
 	struct fault f = { 0 };
 
@@ -256,7 +256,7 @@ static void collect(struct http_visit *v, http_whole *end)
 
 static void read_message(struct http_visit *v)
 {
-	collect(v, take_message);
+	guest_http_mail_collect(v, take_message);
 }
 
 void guest_http_post_message(struct http_visit *v)
@@ -266,7 +266,7 @@ void guest_http_post_message(struct http_visit *v)
 
 static void read_task(struct http_visit *v)
 {
-	collect(v, take_task);
+	guest_http_mail_collect(v, take_task);
 }
 
 void guest_http_post_task(struct http_visit *v)

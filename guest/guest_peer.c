@@ -108,7 +108,7 @@ int peer_pass(struct peer *peer, const json_t *message, struct fault *f)
 
 /* --- requests ------------------------------------------------------------------ */
 
-static void start(struct guest_request *q)
+static void guest_peer_start(struct guest_request *q)
 {
 	struct peer *peer = q->peer;
 
@@ -132,7 +132,7 @@ static void start_next(struct peer *peer)
 	if (!peer->waiting)
 		peer->last_waiting = &peer->waiting;
 	peer->n_waiting--;
-	start(q);
+	guest_peer_start(q);
 }
 
 void guest_request_free(struct guest_request *q)
@@ -149,7 +149,7 @@ void guest_request_free(struct guest_request *q)
 	free(q);
 }
 
-static void end(struct guest_request *q, struct text *text)
+static void guest_peer_end(struct guest_request *q, struct text *text)
 {
 	struct peer *peer = q->peer;
 
@@ -166,7 +166,7 @@ void guest_request_answer(struct guest_request *q, const char *type, const void 
 
 	if (wire_write(&text, type, answer, q->packet.id, &f))
 		wire_write_fault(&text, &f, !q->peer->hello, q->packet.id);
-	end(q, &text);
+	guest_peer_end(q, &text);
 }
 
 void guest_request_fail(struct guest_request *q, const struct fault *why)
@@ -174,7 +174,7 @@ void guest_request_fail(struct guest_request *q, const struct fault *why)
 	struct text text = { 0 };
 
 	wire_write_fault(&text, why, !q->peer->hello, q->packet.id);
-	end(q, &text);
+	guest_peer_end(q, &text);
 }
 
 void guest_request_pass(struct guest_request *q, const json_t *answer)
@@ -185,7 +185,7 @@ void guest_request_pass(struct guest_request *q, const json_t *answer)
 	write_json(&text, answer, &f);
 	if (f.code)
 		wire_write_fault(&text, &f, !q->peer->hello, q->packet.id);
-	end(q, &text);
+	guest_peer_end(q, &text);
 }
 
 void guest_request_refuse(struct guest_request *q, const struct fault *why)
@@ -200,7 +200,7 @@ void guest_request_refuse(struct guest_request *q, const struct fault *why)
 
 /* --- reading ------------------------------------------------------------------- */
 
-static void take_frame(struct peer *peer)
+static void guest_peer_take_frame(struct peer *peer)
 {
 	struct guest_request *q = calloc(1, sizeof(*q));
 	struct fault f = { 0 };
@@ -218,11 +218,11 @@ static void take_frame(struct peer *peer)
 		peer->last_waiting = &q->next;
 		peer->n_waiting++;
 	} else {
-		start(q);
+		guest_peer_start(q);
 	}
 }
 
-static void take_bytes(struct peer *peer, const char *data, size_t len)
+static void guest_peer_take_bytes(struct peer *peer, const char *data, size_t len)
 {
 	while (len > 0 && !peer->closing && !peer->refused) {
 		struct fault f = { 0 };
@@ -234,7 +234,7 @@ static void take_bytes(struct peer *peer, const char *data, size_t len)
 		if (rc == 0 && peer->stranger && peer->in.size > STRANGER_MOST)
 			rc = fault_set(&f, FAULT_DENIED, "", "say Hello first");
 		if (rc > 0)
-			take_frame(peer);
+			guest_peer_take_frame(peer);
 		if (rc < 0) {
 			uv_read_stop((uv_stream_t *)&peer->pipe);
 			send_fault(peer, &f, NULL);
@@ -243,7 +243,7 @@ static void take_bytes(struct peer *peer, const char *data, size_t len)
 	}
 }
 
-static void lend_buffer(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+static void guest_peer_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
 	struct peer *peer = handle->data;
 
@@ -259,7 +259,7 @@ static bool is_full(const struct peer *peer)
 	       uv_stream_get_write_queue_size(stream) > UNREAD_MOST;
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void guest_peer_on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct peer *peer = stream->data;
 
@@ -267,7 +267,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		peer_close(peer);
 		return;
 	}
-	take_bytes(peer, buf->base, (size_t)n);
+	guest_peer_take_bytes(peer, buf->base, (size_t)n);
 	if (!peer->closing && !peer->refused && is_full(peer)) {
 		uv_read_stop(stream);
 		peer->paused = true;
@@ -279,7 +279,7 @@ static void resume(struct peer *peer)
 	if (!peer->paused || peer->closing || peer->refused || is_full(peer))
 		return;
 	peer->paused = false;
-	uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
+	uv_read_start((uv_stream_t *)&peer->pipe, guest_peer_alloc, guest_peer_on_read);
 }
 
 /* --- peers ---------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ void peer_close(struct peer *peer)
 	uv_close((uv_handle_t *)&peer->pipe, peer_closed);
 }
 
-static void enlist(struct peer *peer)
+static void guest_peer_enlist(struct peer *peer)
 {
 	struct guest *g = peer->guest;
 
@@ -332,7 +332,7 @@ static void enlist(struct peer *peer)
 
 /* Tells a peer that all links are in use, in the newer dialect whichever it speaks: a
  * host that is told InvalidRequest would try the older one next. */
-static void turn_away(struct peer *peer)
+static void guest_peer_turn_away(struct peer *peer)
 {
 	struct text text = { 0 };
 	struct fault f = { 0 };
@@ -345,7 +345,7 @@ static void turn_away(struct peer *peer)
 /* Closes a link when all are in use: that of the stranger who has waited longest without
  * saying who he is, so that idle strangers do not keep a host out.  False: there is none
  * but `comer`. */
-static bool make_room(struct listener *l, const struct peer *comer)
+static bool guest_peer_make_room(struct listener *l, const struct peer *comer)
 {
 	struct peer *oldest = NULL;
 
@@ -354,12 +354,12 @@ static bool make_room(struct listener *l, const struct peer *comer)
 			oldest = p;
 	if (!oldest)
 		return false;
-	turn_away(oldest);
+	guest_peer_turn_away(oldest);
 	peer_close(oldest);
 	return true;
 }
 
-static void on_caller(void *arg, int fd, const struct link_caller *who)
+static void guest_peer_on_caller(void *arg, int fd, const struct link_caller *who)
 {
 	struct listener *l = arg;
 	struct peer *peer = calloc(1, sizeof(*peer));
@@ -376,14 +376,15 @@ static void on_caller(void *arg, int fd, const struct link_caller *who)
 	peer->last_waiting = &peer->waiting;
 	uv_pipe_init(&l->guest->loop, &peer->pipe, 0);
 	peer->pipe.data = peer;
-	enlist(peer);
+	guest_peer_enlist(peer);
 	if (uv_pipe_open(&peer->pipe, fd)) {
 		close(fd);
 		peer_close(peer);
-	} else if (l->n_peers > LINKS && !make_room(l, peer)) {
-		turn_away(peer);
+	} else if (l->n_peers > LINKS && !guest_peer_make_room(l, peer)) {
+		guest_peer_turn_away(peer);
 	} else {
-		uv_read_start((uv_stream_t *)&peer->pipe, lend_buffer, on_read);
+		uv_read_start((uv_stream_t *)&peer->pipe, guest_peer_alloc,
+			      guest_peer_on_read);
 	}
 }
 
@@ -407,7 +408,7 @@ int peer_listen_open(struct listener *l, struct guest *g, unsigned port,
 			     port == WIRE_RELAY  ? LINK_RELAY
 			     : port == WIRE_DOOR ? LINK_DOOR
 						 : LINK_CONTROL,
-			     on_caller, l, f);
+			     guest_peer_on_caller, l, f);
 	return l->ear ? 0 : f->code;
 }
 

@@ -143,7 +143,7 @@ static int answer_ping(struct guest_request *q, struct fault *f)
 }
 
 /* A variable for all commands has a name that a shell takes. */
-static int check_name(const char *name, struct fault *f)
+static int guest_serve_check_name(const char *name, struct fault *f)
 {
 	bool good = isalpha((unsigned char)*name) || *name == '_';
 
@@ -163,7 +163,7 @@ static int answer_set_env(struct guest_request *q, struct fault *f)
 	int rc = 0;
 
 	for (size_t i = 0; i < in->n_vars; i++)
-		if (check_name(in->vars[i].key, f))
+		if (guest_serve_check_name(in->vars[i].key, f))
 			return f->code;
 	if (in->n_vars && spool_begin(spool, f))
 		return f->code;
@@ -196,8 +196,9 @@ static int answer_name(struct guest_request *q, struct fault *f)
 }
 
 /* A host that sends no `dns` gets the usual name servers; an empty `dns` means none. */
-static int set_address(struct guest_request *q, const char *address, const char *gateway,
-		       const char **dns, size_t n_dns, struct fault *f)
+static int guest_serve_set_address(struct guest_request *q, const char *address,
+				   const char *gateway, const char **dns, size_t n_dns,
+				   struct fault *f)
 {
 	static const char *const usual[] = { "1.1.1.1", "8.8.8.8" };
 
@@ -210,8 +211,8 @@ static int answer_network(struct guest_request *q, struct fault *f)
 {
 	const struct wire_configure_network *in = q->body;
 
-	if (check_machine(q, f) ||
-	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f))
+	if (check_machine(q, f) || guest_serve_set_address(q, in->ip_address, in->gateway,
+							   in->dns, in->n_dns, f))
 		return f->code;
 	guest_request_answer(q, "Ok", NULL);
 	return 0;
@@ -223,7 +224,8 @@ static int answer_workspace(struct guest_request *q, struct fault *f)
 	const struct wire_configure_workspace *in = q->body;
 
 	if (check_machine(q, f) || machine_check_name(in->hostname, f) ||
-	    set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns, f) ||
+	    guest_serve_set_address(q, in->ip_address, in->gateway, in->dns, in->n_dns,
+				    f) ||
 	    machine_set_name(in->hostname, f))
 		return f->code;
 	guest_request_answer(q, "Ok", NULL);
@@ -279,7 +281,7 @@ static const struct service *find_service(const char *type)
 }
 
 /* An id that could not be echoed is refused, and is not echoed. */
-static int check_id(struct packet *p, struct fault *f)
+static int guest_serve_check_id(struct packet *p, struct fault *f)
 {
 	const json_t *id = p->id;
 
@@ -305,12 +307,12 @@ static void note_old_host(struct guest_request *q,
 	guest_assignment_work(g);
 }
 
-static int serve(struct guest_request *q, struct fault *f)
+static int guest_serve_loop(struct guest_request *q, struct fault *f)
 {
 	const struct service *s;
 	void *body;
 
-	if (check_id(&q->packet, f))
+	if (guest_serve_check_id(&q->packet, f))
 		return f->code;
 	if (q->peer->port == WIRE_DOOR)
 		return door_serve(q, f);
@@ -339,7 +341,7 @@ void guest_request_serve(struct guest_request *q)
 {
 	struct fault f = { 0 };
 
-	if (q->peer->stranger && check_id(&q->packet, &f)) {
+	if (q->peer->stranger && guest_serve_check_id(&q->packet, &f)) {
 		guest_request_refuse(q, &f);
 		return;
 	}
@@ -350,6 +352,6 @@ void guest_request_serve(struct guest_request *q)
 	}
 	if (q->peer->port == WIRE_CONTROL && ask_hear(q))
 		guest_request_free(q);
-	else if (serve(q, &f) < 0)
+	else if (guest_serve_loop(q, &f) < 0)
 		guest_request_fail(q, &f);
 }

@@ -29,7 +29,7 @@ ssize_t file_read_range(int fd, char *to, size_t len, off_t at)
 
 /* A folder that is there already may have been made by a writer who was killed before
  * the entry was synced. */
-static int make_folder(int above, const char *name)
+static int guest_target_make_folder(int above, const char *name)
 {
 	if (mkdirat(above, name, 0777) == 0)
 		return dir_sync(above);
@@ -39,7 +39,8 @@ static int make_folder(int above, const char *name)
 }
 
 /* Opens the folder of a path, making what is missing of it. */
-static int open_folder(struct file_target *t, struct arena *a, struct fault *f)
+static int guest_target_open_folder(struct file_target *t, struct arena *a,
+				    struct fault *f)
 {
 	char *rest = arena_strdup(a, t->path), *slash;
 
@@ -50,7 +51,7 @@ static int open_folder(struct file_target *t, struct arena *a, struct fault *f)
 		int above = t->folder;
 
 		*slash = '\0';
-		if (make_folder(above, rest)) {
+		if (guest_target_make_folder(above, rest)) {
 			close(above);
 			t->folder = -1;
 			return guest_path_fault(errno, t->where, t->path, f);
@@ -90,7 +91,7 @@ int target_open(struct guest *g, struct arena *a, struct file_target *t, const c
 		rc = fault_set(f, FAULT_INVALID, t->where,
 			       "the workspace itself is no file");
 	if (!rc)
-		rc = open_folder(t, a, f);
+		rc = guest_target_open_folder(t, a, f);
 	return rc ? rc : look_at_old(t, f);
 }
 
@@ -109,7 +110,7 @@ bool file_write_all(int fd, const char *data, size_t len)
 	return true;
 }
 
-static bool copy(int from, int to, off_t at, size_t len)
+static bool guest_target_copy(int from, int to, off_t at, size_t len)
 {
 	char buf[16 << 10];
 
@@ -136,9 +137,10 @@ static bool write_change(struct file_target *t, const struct file_change *c)
 		old = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		good = old >= 0;
 	}
-	good = good && copy(old, t->fd, 0, c->keep) &&
+	good = good && guest_target_copy(old, t->fd, 0, c->keep) &&
 	       file_write_all(t->fd, c->data, c->len) &&
-	       (behind >= size || copy(old, t->fd, (off_t)behind, size - behind));
+	       (behind >= size ||
+		guest_target_copy(old, t->fd, (off_t)behind, size - behind));
 	if (old >= 0)
 		close(old);
 	return good;
@@ -180,7 +182,7 @@ static bool link_as(const struct file_target *t, const char *name)
 
 /* A file that is new gets its name at once; to replace one takes a name beside it,
  * for an instant. */
-static bool put_in_place(struct file_target *t)
+static bool guest_target_put_in_place(struct file_target *t)
 {
 	if (!*t->temporary) {
 		if (!t->old.st_mode && link_as(t, t->name))
@@ -214,7 +216,7 @@ int target_end(struct file_target *t, bool has_mode, int64_t mode, struct fault 
 	int rc = 0;
 
 	if (fchmod(t->fd, has_mode ? (mode_t)mode : old) || fsync(t->fd) ||
-	    !put_in_place(t)) {
+	    !guest_target_put_in_place(t)) {
 		rc = guest_path_fault(errno, t->where, t->path, f);
 		target_drop(t);
 		return rc;

@@ -24,7 +24,7 @@ static const char *config_path(const struct guest *g, struct arena *a)
 	return arena_printf(a, "%s/turn-mcp.json", g->state);
 }
 
-static const char *find(char *const *env, const char *name)
+static const char *guest_turn_find(char *const *env, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -57,7 +57,7 @@ static void write_config(const struct guest *g, char *const *env, struct text *t
 	text_add_json(t, program(g, a));
 	text_addf(t, ",\"args\":[\"mcp\"],\"env\":{");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = find(env, names[i]);
+		const char *value = guest_turn_find(env, names[i]);
 
 		if (!value)
 			continue;
@@ -68,7 +68,7 @@ static void write_config(const struct guest *g, char *const *env, struct text *t
 	text_addf(t, "},\"trust\":true}}}\n");
 }
 
-static int fail(struct fault *f, const char *what)
+static int guest_turn_fail(struct fault *f, const char *what)
 {
 	return fault_set(f, FAULT_IO, "", "cannot %s: %s", what, strerror(errno));
 }
@@ -87,7 +87,7 @@ static int make_config(struct guest *g, const struct wire_turn_start *in, struct
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || !file_write_all(fd, t.data, t.len))
-		fail(f, "write the file for the turn's client");
+		guest_turn_fail(f, "write the file for the turn's client");
 	if (fd >= 0)
 		close(fd);
 	text_release(&t);
@@ -111,7 +111,7 @@ static int open_prompt(const char *prompt, struct fault *f)
 	if (fd >= 0 && file_write_all(fd, prompt, strlen(prompt)) &&
 	    lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
-	fail(f, "keep the prompt");
+	guest_turn_fail(f, "keep the prompt");
 	if (fd >= 0)
 		close(fd);
 	return -1;

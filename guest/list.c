@@ -10,7 +10,7 @@
 
 enum { ENTRY_ROOM = 160 /* an entry in JSON beside its name */ };
 
-static const char *kind_of(mode_t mode)
+static const char *list_kind_of(mode_t mode)
 {
 	if (S_ISDIR(mode))
 		return "dir";
@@ -27,7 +27,7 @@ static const char *permissions_of(mode_t mode, struct arena *a)
 	return s;
 }
 
-static int by_name(const void *a, const void *b)
+static int list_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct dir_entry *)a)->name,
 		      ((const struct dir_entry *)b)->name);
@@ -49,7 +49,7 @@ static void read_entries(DIR *dir, const char *after, struct arena *a,
 		to = arena_push(a, &out->entries, &out->n_entries, sizeof(*to));
 		*to = (struct dir_entry){
 			.name = arena_strdup(a, e->d_name),
-			.kind = kind_of(st.st_mode),
+			.kind = list_kind_of(st.st_mode),
 			.size = st.st_size,
 			.permissions = permissions_of(st.st_mode, a),
 			.modified = st.st_mtime,
@@ -59,7 +59,7 @@ static void read_entries(DIR *dir, const char *after, struct arena *a,
 }
 
 /* Cuts a listing to as many whole entries as fit a frame. */
-static void fit(struct wire_dir_listing *out)
+static void list_fit(struct wire_dir_listing *out)
 {
 	size_t room = FRAME_ROOM, n = 0;
 
@@ -96,8 +96,8 @@ int answer_list(struct guest_request *q, struct fault *f)
 	read_entries(dir, in->after, &q->arena, &out);
 	closedir(dir);
 	if (out.n_entries)
-		qsort(out.entries, out.n_entries, sizeof(*out.entries), by_name);
-	fit(&out);
+		qsort(out.entries, out.n_entries, sizeof(*out.entries), list_by_name);
+	list_fit(&out);
 	guest_request_answer(q, "DirListing", &out);
 	return 0;
 }

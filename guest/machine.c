@@ -18,7 +18,7 @@ enum { PREFIX = 16, NAME_MOST = 63 };
 
 /* A file that is missing its folder, or is a link out of it, is not written:
  * the machine works without. */
-static void write_line(const char *path, const char *text)
+static void machine_write_line(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
@@ -31,7 +31,7 @@ static void write_line(const char *path, const char *text)
 
 /* --- name ---------------------------------------------------------------------- */
 
-static bool is_name(const char *name)
+static bool machine_is_name(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -43,7 +43,7 @@ static bool is_name(const char *name)
 
 int machine_check_name(const char *name, struct fault *f)
 {
-	if (is_name(name))
+	if (machine_is_name(name))
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/hostname",
 			 "1 to %d of a-z A-Z 0-9 -, the - not first or last", NAME_MOST);
@@ -59,11 +59,11 @@ int machine_set_name(const char *name, struct fault *f)
 		return fault_set(f, FAULT_IO, "", "cannot name the machine: %s",
 				 strerror(errno));
 	snprintf(text, sizeof(text), "%s\n", name);
-	write_line("/etc/hostname", text);
+	machine_write_line("/etc/hostname", text);
 	snprintf(text, sizeof(text),
 		 "127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost ip6-localhost\n",
 		 name);
-	write_line("/etc/hosts", text);
+	machine_write_line("/etc/hosts", text);
 	return 0;
 }
 
@@ -75,8 +75,8 @@ struct net {
 	struct in_addr address, gateway, mask;
 };
 
-static int ask(const struct net *net, unsigned long what, const void *arg,
-	       struct fault *f)
+static int machine_ask(const struct net *net, unsigned long what, const void *arg,
+		       struct fault *f)
 {
 	if (ioctl(net->fd, what, arg) == 0)
 		return 0;
@@ -90,9 +90,9 @@ static int raise_interface(const struct net *net, struct fault *f)
 	int rc;
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", net->name);
-	rc = ask(net, SIOCGIFFLAGS, &r, f);
+	rc = machine_ask(net, SIOCGIFFLAGS, &r, f);
 	r.ifr_flags |= IFF_UP | IFF_RUNNING;
-	return rc ? rc : ask(net, SIOCSIFFLAGS, &r, f);
+	return rc ? rc : machine_ask(net, SIOCSIFFLAGS, &r, f);
 }
 
 static int set_number(const struct net *net, unsigned long what, struct in_addr number,
@@ -103,7 +103,7 @@ static int set_number(const struct net *net, unsigned long what, struct in_addr 
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", net->name);
 	memcpy(&r.ifr_addr, &at, sizeof(at));
-	return ask(net, what, &r, f);
+	return machine_ask(net, what, &r, f);
 }
 
 static int set_route(const struct net *net, struct fault *f)
@@ -117,7 +117,7 @@ static int set_route(const struct net *net, struct fault *f)
 	while (ioctl(net->fd, SIOCDELRT, &route) == 0)
 		;
 	memcpy(&route.rt_gateway, &out, sizeof(out));
-	return ask(net, SIOCADDRT, &route, f);
+	return machine_ask(net, SIOCADDRT, &route, f);
 }
 
 /* The first interface that is not the loopback. */
@@ -135,8 +135,8 @@ static int find_interface(struct net *net, struct fault *f)
 					"the machine has no network interface");
 }
 
-static int parse(struct net *net, const char *address, const char *gateway,
-		 struct fault *f)
+static int machine_parse(struct net *net, const char *address, const char *gateway,
+			 struct fault *f)
 {
 	char text[32];
 	const char *slash = strchr(address, '/');
@@ -170,7 +170,7 @@ static int write_servers(const char *const *dns, size_t n, struct fault *f)
 					dns[i]);
 	}
 	if (n)
-		write_line("/etc/resolv.conf", text);
+		machine_write_line("/etc/resolv.conf", text);
 	return 0;
 }
 
@@ -180,7 +180,7 @@ int machine_set_address(const char *address, const char *gateway, const char *co
 	struct net net = { .fd = -1 };
 	int rc;
 
-	if ((rc = parse(&net, address, gateway, f)) ||
+	if ((rc = machine_parse(&net, address, gateway, f)) ||
 	    (rc = write_servers(dns, n_dns, f)))
 		return rc;
 	net.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -55,7 +55,7 @@ static char *read_environment(const char *pid, size_t *len)
 	return buf;
 }
 
-static const char *find(const char *environment, size_t len, const char *name)
+static const char *orphan_find(const char *environment, size_t len, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -67,7 +67,7 @@ static const char *find(const char *environment, size_t len, const char *name)
 
 /* Whether `path` is this guest's own folder, or the place that it had in earlier
  * versions. */
-static bool is_state(const struct guest *g, const char *path)
+static bool orphan_is_state(const struct guest *g, const char *path)
 {
 	size_t n = strlen(g->dir);
 
@@ -76,15 +76,15 @@ static bool is_state(const struct guest *g, const char *path)
 }
 
 /* Whether a process of this environment is of a command, or with `turn` of that turn's. */
-static bool is_ours(const struct guest *g, const char *environment, size_t len,
-		    int64_t turn)
+static bool orphan_is_ours(const struct guest *g, const char *environment, size_t len,
+			   int64_t turn)
 {
-	const char *workspace = find(environment, len, "CADRE_WORKSPACE=");
-	const char *state = find(environment, len, "CADRE_GUEST=");
-	const char *number = find(environment, len, "CADRE_TURN=");
+	const char *workspace = orphan_find(environment, len, "CADRE_WORKSPACE=");
+	const char *state = orphan_find(environment, len, "CADRE_GUEST=");
+	const char *number = orphan_find(environment, len, "CADRE_TURN=");
 
 	return workspace && strcmp(workspace, spool_owner(g->spool)) == 0 && state &&
-	       is_state(g, state) &&
+	       orphan_is_state(g, state) &&
 	       (!turn || (number && strtoll(number, NULL, 10) == turn));
 }
 
@@ -115,8 +115,8 @@ static void orphan_add_group(struct groups *to, pid_t group)
 
 /* Sends the group of a process a signal if it is another one of ours; a group of a command that
  * still runs gets SIGKILL only. */
-static void look_at(const struct guest *g, const char *pid, int signal, int64_t turn,
-		    struct groups *told)
+static void orphan_look_at(const struct guest *g, const char *pid, int signal,
+			   int64_t turn, struct groups *told)
 {
 	pid_t process = (pid_t)strtol(pid, NULL, 10), group = getpgid(process);
 	char *environment;
@@ -125,7 +125,7 @@ static void look_at(const struct guest *g, const char *pid, int signal, int64_t 
 	if (group <= 1 || group == getpgrp() || (signal != SIGKILL && runs(g, group)))
 		return;
 	environment = read_environment(pid, &len);
-	if (environment && is_ours(g, environment, len, turn)) {
+	if (environment && orphan_is_ours(g, environment, len, turn)) {
 		kill(-group, signal);
 		orphan_add_group(told, group);
 	}
@@ -141,7 +141,7 @@ static bool tell_orphans(const struct guest *g, int signal, int64_t turn,
 
 	while (proc && (e = readdir(proc)))
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			look_at(g, e->d_name, signal, turn, told);
+			orphan_look_at(g, e->d_name, signal, turn, told);
 	return proc && closedir(proc) == 0;
 }
 

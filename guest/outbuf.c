@@ -46,7 +46,7 @@ static void move_to_file(struct outbuf *o)
 	o->fd = fd;
 }
 
-static bool make_room(struct outbuf *o, size_t need)
+static bool outbuf_make_room(struct outbuf *o, size_t need)
 {
 	size_t room = o->room ? o->room : 1024;
 	char *data;
@@ -63,7 +63,7 @@ static bool make_room(struct outbuf *o, size_t need)
 	return true;
 }
 
-static void keep(struct outbuf *o, const char *data, size_t len)
+static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 {
 	if (!o->fd && o->len + len > IN_MEMORY && o->room < 2 * IN_MEMORY)
 		move_to_file(o);
@@ -74,7 +74,7 @@ static void keep(struct outbuf *o, const char *data, size_t len)
 			o->cut = true;
 			return;
 		}
-	} else if (!make_room(o, o->len + len)) {
+	} else if (!outbuf_make_room(o, o->len + len)) {
 		o->cut = true;
 		return;
 	} else {
@@ -89,10 +89,10 @@ static size_t most(const struct outbuf *o)
 	return o->most && (o->fd || o->len <= IN_MEMORY) ? o->most : OUTBUF_MAX;
 }
 
-static void cut(struct outbuf *o)
+static void outbuf_cut(struct outbuf *o)
 {
 	o->cut = true;
-	keep(o, marker, sizeof(marker) - 1);
+	outbuf_keep(o, marker, sizeof(marker) - 1);
 }
 
 /* Keeps a whole character: the output may be cut between any two calls. */
@@ -102,9 +102,9 @@ static void keep_character(struct outbuf *o, const char *data, size_t len)
 	if (o->cut)
 		return;
 	if (o->len + len > most(o))
-		cut(o);
+		outbuf_cut(o);
 	else
-		keep(o, data, len);
+		outbuf_keep(o, data, len);
 }
 
 static void keep_plain(struct outbuf *o, const char *data, size_t len)
@@ -114,9 +114,9 @@ static void keep_plain(struct outbuf *o, const char *data, size_t len)
 	o->all += len;
 	if (o->cut)
 		return;
-	keep(o, data, len < room ? len : room);
+	outbuf_keep(o, data, len < room ? len : room);
 	if (len > room && !o->cut)
-		cut(o);
+		outbuf_cut(o);
 }
 
 /* --- characters ------------------------------------------------------------------ */
@@ -133,7 +133,7 @@ static size_t sequence(unsigned char first, unsigned char *lo, unsigned char *hi
 	return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
-static bool continues(const struct outbuf *o, unsigned char c)
+static bool outbuf_continues(const struct outbuf *o, unsigned char c)
 {
 	unsigned char lo, hi;
 
@@ -145,7 +145,7 @@ static void add_byte(struct outbuf *o, unsigned char c)
 {
 	unsigned char lo, hi;
 
-	if (o->n_part && !continues(o, c))
+	if (o->n_part && !outbuf_continues(o, c))
 		outbuf_end(o);
 	if (!o->n_part && c && c < 0x80) {
 		keep_character(o, (const char *)&c, 1);

@@ -47,7 +47,8 @@ int output_parts_bad_offset(const struct output_parts *p)
 	return -1;
 }
 
-static void cut(struct output_parts *p, int i, size_t len, bool marked, struct arena *a)
+static void output_parts_cut(struct output_parts *p, int i, size_t len, bool marked,
+			     struct arena *a)
 {
 	if (len == p->len[i])
 		return;
@@ -68,7 +69,7 @@ void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct 
 	err = text_json_fit(p->text[1], p->len[1], &left);
 	left += half - first;
 	out = text_json_fit(p->text[0], p->len[0], &left);
-	cut(p, 0, out, marked, a);
-	cut(p, 1, err, marked, a);
+	output_parts_cut(p, 0, out, marked, a);
+	output_parts_cut(p, 1, err, marked, a);
 	*room = left;
 }

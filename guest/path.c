@@ -29,7 +29,7 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* Returns the part of an absolute path behind `root`; NULL if the path is not below
  * `root`. */
-static const char *below(const char *path, const char *root)
+static const char *path_below(const char *path, const char *root)
 {
 	size_t n = strlen(root);
 
@@ -47,22 +47,22 @@ static int outside(const char *path, const char *where, struct fault *f)
 
 /* Whether a path without `.` and `..`, from the root of the workspace or absolute,
  * leads into the guest's own folder. */
-static bool is_state(const struct guest *g, const char *clean)
+static bool path_is_state(const struct guest *g, const char *clean)
 {
 	const char *own = g->state;
 
 	if (*clean == '/')
-		return below(clean, own) != NULL;
-	own = below(g->state, g->dir);
+		return path_below(clean, own) != NULL;
+	own = path_below(g->state, g->dir);
 	if (!own)
 		return false;
 	own += strspn(own, "/");
-	return !*own || below(clean, own) != NULL;
+	return !*own || path_below(clean, own) != NULL;
 }
 
 bool guest_state_inside(const struct guest *g)
 {
-	return below(g->state, g->dir) != NULL;
+	return path_below(g->state, g->dir) != NULL;
 }
 
 /* Sees to it that the workspace's folder is there, or another one in its place: that of a
@@ -95,9 +95,9 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 	if (!*path)
 		return fault_set(f, FAULT_INVALID, where, "an empty path");
 	if (*path == '/') {
-		from = below(path, g->dir);
+		from = path_below(path, g->dir);
 		if (!from)
-			from = below(path, g->options->dir);
+			from = path_below(path, g->options->dir);
 		if (!from && !anywhere)
 			return outside(path, where, f);
 	}
@@ -124,7 +124,7 @@ static int clean_path(const struct guest *g, const char *path, const char *where
 	}
 	*to = '\0';
 	*out = to == clean ? "." : clean;
-	if (!is_state(g, *out))
+	if (!path_is_state(g, *out))
 		return 0;
 	return fault_set(f, FAULT_NOT_FOUND, where,
 			 "%.150s is the guest's own, and no file of the workspace", path);
@@ -199,9 +199,9 @@ int guest_file_open(int root, const char *path, struct stat *st, const char *whe
  * it is in a VM. */
 static const char *meant(const struct guest *g, const char *path)
 {
-	const char *rest = g->options->vm ? NULL : below(path, "/workspace");
+	const char *rest = g->options->vm ? NULL : path_below(path, "/workspace");
 
-	if (!rest || below(path, g->dir))
+	if (!rest || path_below(path, g->dir))
 		return path;
 	rest += strspn(rest, "/");
 	return *rest ? rest : ".";
@@ -214,10 +214,10 @@ int guest_workdir(struct guest *g, const char *path, struct arena *a, struct fau
 	int fd;
 
 	if (path && *path &&
-	    clean_path(g, meant(g, path), "/workdir", vm || below(path, "/tmp"), a,
+	    clean_path(g, meant(g, path), "/workdir", vm || path_below(path, "/tmp"), a,
 		       &clean, f))
 		return f->code;
-	if (!vm && *clean == '/' && !below(clean, "/tmp"))
+	if (!vm && *clean == '/' && !path_below(clean, "/tmp"))
 		return outside(path, "/workdir", f);
 	if (find_folder(g, f))
 		return f->code;

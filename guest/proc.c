@@ -83,7 +83,7 @@ static pid_t make_child(const struct proc_spec *spec, int fd[3][2])
 
 /* --- start ------------------------------------------------------------------------ */
 
-static void let_go(struct proc *run)
+static void proc_let_go(struct proc *run)
 {
 	if (--run->handles > 0)
 		return;
@@ -93,16 +93,16 @@ static void let_go(struct proc *run)
 }
 
 /* The timer is closed by proc_free() only: a run cannot go before that. */
-static void timer_closed(uv_handle_t *handle)
+static void proc_timer_closed(uv_handle_t *handle)
 {
-	let_go(handle->data);
+	proc_let_go(handle->data);
 }
 
 static void stream_closed(uv_handle_t *handle)
 {
 	struct proc_stream *s = handle->data;
 
-	let_go(s->run);
+	proc_let_go(s->run);
 }
 
 static void close_pair(int fd[2])
@@ -121,7 +121,7 @@ static int make_pipes(int fd[3][2])
 
 static void readable(uv_poll_t *poll, int status, int events);
 
-static void watch(struct proc *run, int i, int fd, const char *folder)
+static void proc_watch(struct proc *run, int i, int fd, const char *folder)
 {
 	struct proc_stream *s = &run->streams[i];
 
@@ -136,7 +136,7 @@ static void watch(struct proc *run, int i, int fd, const char *folder)
 	run->handles++;
 }
 
-static void enlist(struct proc *run, struct proc **list)
+static void proc_enlist(struct proc *run, struct proc **list)
 {
 	run->next = *list;
 	run->place = list;
@@ -169,12 +169,12 @@ int proc_new(struct proc **out, struct proc **list, uv_loop_t *loop,
 	run->gate = fd[2][0];
 	run->timeout_ms = spec->timeout_ms;
 	run->waits = spec->waits;
-	watch(run, 0, fd[0][0], spec->folder);
-	watch(run, 1, fd[1][0], spec->folder);
+	proc_watch(run, 0, fd[0][0], spec->folder);
+	proc_watch(run, 1, fd[1][0], spec->folder);
 	uv_timer_init(loop, &run->timer);
 	run->timer.data = run;
 	run->handles++;
-	enlist(run, list);
+	proc_enlist(run, list);
 	*out = run;
 	return 0;
 }
@@ -255,7 +255,7 @@ static void read_the_rest(struct proc *run)
 
 /* --- end ------------------------------------------------------------------------------ */
 
-static void finish(struct proc *run)
+static void proc_finish(struct proc *run)
 {
 	if (run->over)
 		return;
@@ -272,17 +272,17 @@ static bool group_lives(const struct proc *run)
 
 /* Looks every LOOK_MS at a command that is ending: what is left after GRACE_MS is
  * killed. */
-static void look(uv_timer_t *timer)
+static void proc_look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
 	int64_t since = (int64_t)uv_now(run->loop) - run->killed_at;
 
 	if (run->exited && !group_lives(run)) {
-		finish(run);
+		proc_finish(run);
 	} else if (since >= GRACE_MS) {
 		kill(-run->group, SIGKILL);
 		if (run->exited)
-			finish(run);
+			proc_finish(run);
 	}
 }
 
@@ -293,10 +293,10 @@ void proc_end(struct proc *run)
 	run->killed_at = (int64_t)uv_now(run->loop);
 	kill(-run->group, SIGTERM);
 	kill(-run->group, SIGCONT); /* a stopped one could not end */
-	uv_timer_start(&run->timer, look, LOOK_MS, LOOK_MS);
+	uv_timer_start(&run->timer, proc_look, LOOK_MS, LOOK_MS);
 }
 
-static void time_is_up(uv_timer_t *timer)
+static void proc_time_is_up(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;
 
@@ -320,9 +320,9 @@ static void note_exit(struct proc *run, int status)
 	}
 	if (run->waits && run->signalled && !run->killed_at && group_lives(run)) {
 		run->killed_at = (int64_t)uv_now(run->loop);
-		uv_timer_start(&run->timer, look, LOOK_MS, LOOK_MS);
+		uv_timer_start(&run->timer, proc_look, LOOK_MS, LOOK_MS);
 	} else if (!run->killed_at || !group_lives(run)) {
-		finish(run);
+		proc_finish(run);
 	}
 }
 
@@ -354,7 +354,7 @@ void proc_go(struct proc *run)
 	uv_update_time(run->loop);
 	run->started = uv_now(run->loop);
 	if (ms)
-		uv_timer_start(&run->timer, time_is_up, ms, 0);
+		uv_timer_start(&run->timer, proc_time_is_up, ms, 0);
 	/* Killed at the gate: its exit will tell. */
 	if (send(run->gate, "g", 1, MSG_NOSIGNAL) < 0)
 		errno = 0;
@@ -372,7 +372,7 @@ void proc_halt(struct proc *run, bool on)
 				       : 0;
 		uv_timer_stop(&run->timer);
 	} else if (run->left_ms) {
-		uv_timer_start(&run->timer, time_is_up, run->left_ms, 0);
+		uv_timer_start(&run->timer, proc_time_is_up, run->left_ms, 0);
 	}
 	kill(-run->group, on ? SIGSTOP : SIGCONT);
 }
@@ -407,5 +407,5 @@ void proc_free(struct proc *run)
 		run->next->place = run->place;
 	for (int i = 0; i < 2; i++)
 		stop_stream(&run->streams[i]);
-	uv_close((uv_handle_t *)&run->timer, timer_closed);
+	uv_close((uv_handle_t *)&run->timer, proc_timer_closed);
 }

@@ -10,7 +10,7 @@
 #include "storage/durable.h"
 
 /* The host's socket as its lock names it, two folders above the guest's own: `PID START SOCKET`. */
-static bool read_place(const struct guest *g, char place[200])
+static bool sockets_read_place(const struct guest *g, char place[200])
 {
 	struct arena a = { 0 };
 	int fd = open(arena_printf(&a, "%s/../../host.lock", g->state),
@@ -26,7 +26,7 @@ static bool read_place(const struct guest *g, char place[200])
 }
 
 /* Cuts the last part off a path, and returns that. */
-static const char *cut(char *path)
+static const char *sockets_cut(char *path)
 {
 	char *end = strrchr(path, '/');
 
@@ -37,7 +37,7 @@ static const char *cut(char *path)
 }
 
 /* Whether a folder is this user's alone. */
-static bool is_own(const char *path)
+static bool sockets_is_own(const char *path)
 {
 	struct stat st;
 
@@ -52,14 +52,14 @@ static void follow_host(const struct guest *g, struct link_address *at)
 	char host[200], place[200], state[200], run[sizeof(at->path)];
 	const char *own;
 
-	if (!read_place(g, host))
+	if (!sockets_read_place(g, host))
 		return;
 	snprintf(run, sizeof(run), "%s", at->path);
-	own = cut(run);
+	own = sockets_cut(run);
 	snprintf(place, sizeof(place), "%s", host);
-	cut(place);
+	sockets_cut(place);
 	snprintf(state, sizeof(state), "%s", place);
-	if (strcmp(cut(state), cut(run)) != 0 || !is_own(place))
+	if (strcmp(sockets_cut(state), sockets_cut(run)) != 0 || !sockets_is_own(place))
 		return;
 	snprintf(at->path, sizeof(at->path), "%s/%s", place, own);
 	if (getenv("CADRE_SOCKET")) /* commands reach the host itself */

@@ -20,7 +20,7 @@ struct upload {
 	uint64_t used; /* loop time */
 };
 
-static void drop(struct upload *u)
+static void upload_drop(struct upload *u)
 {
 	struct guest *g = u->target.guest;
 
@@ -34,7 +34,7 @@ static void drop(struct upload *u)
 	free(u);
 }
 
-static struct upload *find(struct guest *g, const char *id)
+static struct upload *upload_find(struct guest *g, const char *id)
 {
 	struct upload *u = g->uploads;
 
@@ -45,7 +45,7 @@ static struct upload *find(struct guest *g, const char *id)
 
 /* A target borrows its path from the first part of the upload, so the path is copied
  * to outlive it. */
-static void keep(struct upload *u)
+static void upload_keep(struct upload *u)
 {
 	const char *slash;
 
@@ -55,8 +55,8 @@ static void keep(struct upload *u)
 	u->target.name = slash ? slash + 1 : u->path;
 }
 
-static int begin(struct guest_request *q, const struct upload_part *part,
-		 struct upload **out, struct fault *f)
+static int upload_begin(struct guest_request *q, const struct upload_part *part,
+			struct upload **out, struct fault *f)
 {
 	struct guest *g = q->guest;
 	struct upload *u;
@@ -75,7 +75,7 @@ static int begin(struct guest_request *q, const struct upload_part *part,
 		free(u);
 		return f->code;
 	}
-	keep(u);
+	upload_keep(u);
 	snprintf(u->id, sizeof(u->id), "%s", part->id);
 	u->next = g->uploads;
 	u->place = &g->uploads;
@@ -87,7 +87,7 @@ static int begin(struct guest_request *q, const struct upload_part *part,
 	return 0;
 }
 
-static int check(const struct upload_part *part, size_t len, struct fault *f)
+static int upload_check(const struct upload_part *part, size_t len, struct fault *f)
 {
 	if (part->offset < 0 || part->offset > UPLOAD_MAX ||
 	    part->offset + (int64_t)len > UPLOAD_MAX)
@@ -98,8 +98,8 @@ static int check(const struct upload_part *part, size_t len, struct fault *f)
 	return 0;
 }
 
-static int write_part(struct upload *u, const char *data, size_t len, off_t at,
-		      struct fault *f)
+static int upload_write_part(struct upload *u, const char *data, size_t len, off_t at,
+			     struct fault *f)
 {
 	const off_t begun = at;
 	const size_t all = len;
@@ -120,7 +120,7 @@ static int write_part(struct upload *u, const char *data, size_t len, off_t at,
 	return 0;
 }
 
-static int end(struct upload *u, const struct upload_part *part, struct fault *f)
+static int upload_end(struct upload *u, const struct upload_part *part, struct fault *f)
 {
 	struct stat st;
 	int rc;
@@ -130,7 +130,7 @@ static int end(struct upload *u, const struct upload_part *part, struct fault *f
 				 "the parts make %lld bytes, not %lld",
 				 (long long)st.st_size, (long long)part->size);
 	rc = target_end(&u->target, part->has_mode, part->mode, f);
-	drop(u);
+	upload_drop(u);
 	return rc;
 }
 
@@ -139,19 +139,19 @@ static int end(struct upload *u, const struct upload_part *part, struct fault *f
 int upload_take(struct guest_request *q, const struct upload_part *part, const char *data,
 		size_t len, struct fault *f)
 {
-	struct upload *u = find(q->guest, part->id);
-	int rc = check(part, len, f);
+	struct upload *u = upload_find(q->guest, part->id);
+	int rc = upload_check(part, len, f);
 
 	if (!rc && !u)
-		rc = begin(q, part, &u, f);
+		rc = upload_begin(q, part, &u, f);
 	if (!rc)
-		rc = write_part(u, data, len, (off_t)part->offset, f);
+		rc = upload_write_part(u, data, len, (off_t)part->offset, f);
 	if (!rc && part->has_size)
-		rc = end(u, part, f);
+		rc = upload_end(u, part, f);
 	else if (u)
 		u->used = uv_now(&q->guest->loop);
-	if (rc && (u = find(q->guest, part->id)))
-		drop(u);
+	if (rc && (u = upload_find(q->guest, part->id)))
+		upload_drop(u);
 	if (!rc)
 		guest_request_answer(q, "Ok", NULL);
 	return rc;
@@ -164,12 +164,12 @@ void uploads_tick(struct guest *g)
 	for (struct upload *u = g->uploads; u; u = next) {
 		next = u->next;
 		if (uv_now(&g->loop) - u->used > IDLE_MS)
-			drop(u);
+			upload_drop(u);
 	}
 }
 
 void uploads_free(struct guest *g)
 {
 	while (g->uploads)
-		drop(g->uploads);
+		upload_drop(g->uploads);
 }

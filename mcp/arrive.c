@@ -53,12 +53,12 @@ static void arrival_free(struct arrival *a)
 }
 
 /* Whether the message in hand was sent behind the answer. */
-static bool is_read(const struct mcp *m, const struct arrival *a)
+static bool arrive_is_read(const struct mcp *m, const struct arrival *a)
 {
 	return a->written && m->at >= a->sent;
 }
 
-static struct arrival *take(struct arrival **at)
+static struct arrival *arrive_take(struct arrival **at)
 {
 	struct arrival *a = *at;
 
@@ -106,13 +106,13 @@ static void drop_claims_of(struct mcp *m, const struct op *op, json_t *args)
 		if (a->written && !a->name &&
 		    names_task(task, json_object_get(a->lost, "task")) &&
 		    (!team || !its || json_equal(team, its)))
-			arrival_free(take(at));
+			arrival_free(arrive_take(at));
 		else
 			at = &a->next;
 	}
 }
 
-static bool same(json_t *a, json_t *b, const char *key)
+static bool arrive_same(json_t *a, json_t *b, const char *key)
 {
 	json_t *one = json_object_get(a, key), *other = json_object_get(b, key);
 
@@ -127,8 +127,9 @@ static void name_seen(struct request *r, json_t *args)
 	if (json_is_string(given))
 		json_array_append(names, given);
 	for (struct arrival *a = r->mcp->arrivals; a; a = a->next) {
-		if (!is_read(r->mcp, a) || !a->name || !same(a->lost, r->lost, "agent") ||
-		    !same(a->lost, r->lost, "team"))
+		if (!arrive_is_read(r->mcp, a) || !a->name ||
+		    !arrive_same(a->lost, r->lost, "agent") ||
+		    !arrive_same(a->lost, r->lost, "team"))
 			continue;
 		json_array_append_new(names, json_string(a->name));
 		if (!a->named_by)
@@ -191,14 +192,14 @@ static void drop_named(struct request *r)
 
 	while (*at)
 		if ((*at)->named_by == r)
-			arrival_free(take(at));
+			arrival_free(arrive_take(at));
 		else
 			at = &(*at)->next;
 }
 
 /* Where there are too many the oldest leaves, and a claim before any hand-out: what was
  * read and is forgotten would come again. */
-static void drop_oldest(struct mcp *m)
+static void arrive_drop_oldest(struct mcp *m)
 {
 	struct arrival **oldest = NULL, **claim = NULL;
 	size_t n = 0;
@@ -211,7 +212,7 @@ static void drop_oldest(struct mcp *m)
 			claim = at;
 	}
 	if (n > ARRIVALS_MAX && oldest)
-		arrival_free(take(claim ? claim : oldest));
+		arrival_free(arrive_take(claim ? claim : oldest));
 }
 
 void arrive_answered(struct request *r, const char *result)
@@ -235,7 +236,7 @@ void arrive_answered(struct request *r, const char *result)
 	}
 	a->next = m->arrivals;
 	m->arrivals = a;
-	drop_oldest(m);
+	arrive_drop_oldest(m);
 }
 
 void arrive_forget(struct request *r)
@@ -261,12 +262,12 @@ void arrive_read(struct mcp *m)
 	while (*at) {
 		struct arrival *a = *at;
 
-		if (!is_read(m, a) || !a->takes) {
+		if (!arrive_is_read(m, a) || !a->takes) {
 			at = &a->next;
 			continue;
 		}
 		client_settle(m->client, a->number, true);
-		arrival_free(take(at));
+		arrival_free(arrive_take(at));
 	}
 }
 
@@ -288,7 +289,7 @@ void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent)
 		if (arrived && a->lost && m->options.eras != ERA_MODERN)
 			at = &a->next;
 		else
-			arrival_free(take(at));
+			arrival_free(arrive_take(at));
 	}
 }
 
@@ -300,7 +301,7 @@ bool mcp_has_answers(const struct mcp *m)
 void mcp_settle(struct mcp *m)
 {
 	while (m->arrivals) {
-		struct arrival *a = take(&m->arrivals);
+		struct arrival *a = arrive_take(&m->arrivals);
 
 		if (a->written && a->takes)
 			client_settle(m->client, a->number, true);
@@ -339,7 +340,7 @@ void arrive_cancel(struct mcp *m, const char *id)
 		at = &(*at)->next;
 	if (!*at || ((*at)->seen_read && m->at >= (*at)->read_by))
 		return;
-	a = take(at);
+	a = arrive_take(at);
 	if (!a->written || a->takes)
 		client_settle(m->client, a->number, false);
 	else
@@ -350,5 +351,5 @@ void arrive_cancel(struct mcp *m, const char *id)
 void arrivals_release(struct mcp *m)
 {
 	while (m->arrivals)
-		arrival_free(take(&m->arrivals));
+		arrival_free(arrive_take(&m->arrivals));
 }

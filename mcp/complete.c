@@ -73,7 +73,8 @@ static bool template_noun(const char *uri, const char *variable, const char **no
 }
 
 /* An argument of a prompt is called as what it names. */
-static bool find_noun(json_t *ref, const char *argument, const struct noun **noun)
+static bool complete_find_noun(json_t *ref, const char *argument,
+			       const struct noun **noun)
 {
 	const char *type = param_text(ref, "type"), *name = argument;
 
@@ -117,7 +118,7 @@ void complete_argument(struct request *r, json_t *params)
 			     "argument.name or argument.value is missing");
 		return;
 	}
-	if (!find_noun(json_object_get(params, "ref"), name, &r->noun)) {
+	if (!complete_find_noun(json_object_get(params, "ref"), name, &r->noun)) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "ref has no argument %.60s",
 			     name);
 		return;

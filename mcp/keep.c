@@ -38,7 +38,7 @@ static void renew_done(void *arg, const char *result, const struct fault *f)
 	(void)arg, (void)result, (void)f; /* a claim that is lost is lost */
 }
 
-static void renew(struct mcp *m, json_t *task)
+static void keep_renew(struct mcp *m, json_t *task)
 {
 	json_t *args = json_pack("{s:O, s:O}", "task", json_object_get(task, "id"),
 				 "epoch", json_object_get(task, "epoch"));
@@ -65,7 +65,7 @@ static void list_done(void *arg, const char *result, const struct fault *f)
 			continue;
 		shortest = left < shortest ? left : shortest;
 		if (left < RENEW_MS)
-			renew(m, task);
+			keep_renew(m, task);
 	}
 	m->keep_at = clock_steady_ms() + (result ? shortest / 2 : FAIL_MS);
 	json_decref(answer);

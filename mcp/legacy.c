@@ -12,7 +12,7 @@
 static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26",
 					"2024-11-05" };
 
-static void begin(struct request *r, struct text *out, enum cache cache)
+static void legacy_begin(struct request *r, struct text *out, enum cache cache)
 {
 	(void)r, (void)out, (void)cache;
 }
@@ -20,7 +20,7 @@ static void begin(struct request *r, struct text *out, enum cache cache)
 const struct era era_legacy = {
 	.bit = ERA_LEGACY,
 	.no_resource = RPC_NO_RESOURCE,
-	.begin = begin,
+	.begin = legacy_begin,
 };
 
 const char *legacy_version(const char *name)

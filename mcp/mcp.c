@@ -189,7 +189,8 @@ static void take_cancel(struct mcp *m, json_t *params)
 }
 
 /* Takes a message: whether it is answered. */
-static bool take(struct mcp *m, json_t *message, void *stream, struct answers *with)
+static bool mcp_take_message(struct mcp *m, json_t *message, void *stream,
+			     struct answers *with)
 {
 	struct text id = { 0 };
 	struct rpc rpc;
@@ -231,7 +232,7 @@ static bool take_batch(struct mcp *m, json_t *messages, void *stream)
 	}
 	with = answers_new(m, stream);
 	json_array_foreach(messages, i, message)
-		any |= take(m, message, stream, with);
+		any |= mcp_take_message(m, message, stream, with);
 	answers_drop(with);
 	return any;
 }
@@ -255,7 +256,7 @@ bool mcp_take(struct mcp *m, json_t *message, const struct mcp_headers *headers,
 
 	m->headers = headers;
 	answered = json_is_array(message) ? take_batch(m, message, stream)
-					  : take(m, message, stream, NULL);
+					  : mcp_take_message(m, message, stream, NULL);
 	m->headers = NULL;
 	subscriptions_run(m, clock_steady_ms());
 	return answered;

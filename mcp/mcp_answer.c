@@ -28,7 +28,7 @@ struct answers *answers_new(struct mcp *m, void *stream)
 	return b;
 }
 
-static void send_message(struct mcp *m, const struct mcp_message *message)
+static void mcp_answer_send_message(struct mcp *m, const struct mcp_message *message)
 {
 	m->options.send(m->options.arg, message);
 }
@@ -46,11 +46,12 @@ void answers_drop(struct answers *b)
 	if (b->out.len) {
 		text_adds(&b->out, "]\n");
 		arrive_sent(b->mcp, b);
-		send_message(b->mcp, &(struct mcp_message){ .text = b->out.data,
-							    .len = b->out.len,
-							    .stream = b->stream,
-							    .last = true,
-							    .status = 200 });
+		mcp_answer_send_message(b->mcp,
+					&(struct mcp_message){ .text = b->out.data,
+							       .len = b->out.len,
+							       .stream = b->stream,
+							       .last = true,
+							       .status = 200 });
 	} else {
 		tell_dropped(b->mcp, b->stream);
 	}
@@ -74,7 +75,7 @@ static void send_out(struct mcp *m, struct answers *b, struct mcp_message messag
 		text_add(&m->out, "\n", 1);
 		message.text = m->out.data;
 		message.len = m->out.len;
-		send_message(m, &message);
+		mcp_answer_send_message(m, &message);
 	}
 	m->out.len = 0;
 }

@@ -2,7 +2,7 @@
  * mcp_follow - how to go on where an answer is not whole.
  *
  * The hint has calls that can be made as they stand, `task action=part task="001"`: by the
- * words of the schema for what reads on (page.c, `reads`, `rest`), and with the values that
+ * words of the schema for what reads on (op_page.c, `reads`, `rest`), and with the values that
  * the call and its answer hold.
  */
 #include "core/call/space.h"
@@ -45,7 +45,7 @@ static int64_t offset_asked(const struct follow *w, const char *name)
 /* --- calls ------------------------------------------------------------------------------- */
 
 /* Whether a text can be told from a number and from what stands around it. */
-static bool is_plain(const char *s)
+static bool mcp_follow_is_plain(const char *s)
 {
 	static const char letters[] =
 		"-_/0123456789"
@@ -55,12 +55,15 @@ static bool is_plain(const char *s)
 }
 
 /* Writes an argument as NAME=VALUE. */
-static void add_value(struct text *call, const char *name, const json_t *value)
+static void mcp_follow_add_value(struct text *call, const char *name, const json_t *value)
 {
 	const char *s = json_string_value(value);
 	char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
-	text_addf(call, " %s=%s", name, is_plain(s) ? s : dump ? dump : "null");
+	text_addf(call, " %s=%s", name,
+		  mcp_follow_is_plain(s) ? s
+		  : dump                 ? dump
+					 : "null");
 	free(dump);
 }
 
@@ -92,7 +95,7 @@ static void add_call(struct follow *w, const char *before, struct text *call)
 
 /* --- texts that are cut -------------------------------------------------------------------- */
 
-static bool has_choice(const struct type *t, const char *name)
+static bool mcp_follow_has_choice(const struct type *t, const char *name)
 {
 	for (const struct choice *c = t->choices; c && c->name; c++)
 		if (strcmp(c->name, name) == 0)
@@ -104,19 +107,20 @@ static bool has_choice(const struct type *t, const char *name)
  * which it is the text. */
 static const char *part_name(const struct place *p, const struct type *parts)
 {
-	if (has_choice(parts, p->field->name))
+	if (mcp_follow_has_choice(parts, p->field->name))
 		return p->field->name;
-	return has_choice(parts, p->record->name) ? p->record->name : NULL;
+	return mcp_follow_has_choice(parts, p->record->name) ? p->record->name : NULL;
 }
 
 /* The argument by which the call itself reads this text of its answer by range; NULL where
  * it does not. */
-static const struct field *own_part(const struct follow *w, const struct place *p)
+static const struct field *mcp_follow_own_part(const struct follow *w,
+					       const struct place *p)
 {
 	const struct op *op = w->r->op;
 
 	for (size_t i = 0; !p->whose && i < op->in->n_fields; i++)
-		if (has_choice(op->in->fields[i].type, p->field->name))
+		if (mcp_follow_has_choice(op->in->fields[i].type, p->field->name))
 			return field_find(op->in, "offset") ? &op->in->fields[i] : NULL;
 	return NULL;
 }
@@ -154,8 +158,8 @@ static const json_t *item_value(const struct place *p, const struct field *arg)
 
 /* The value of an argument: as the item has it, or the id of the item or of what it stands
  * in, or as the call said it; NULL where it may be absent. */
-static const json_t *value_of(const struct follow *w, const struct place *p,
-			      const struct field *arg)
+static const json_t *mcp_follow_value_of(const struct follow *w, const struct place *p,
+					 const struct field *arg)
 {
 	const json_t *value = item_value(p, arg);
 
@@ -181,20 +185,20 @@ static void add_arguments(struct follow *w, const struct place *p, const struct 
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const struct field *arg = &op->in->fields[i];
 		const char *part = p->field ? part_name(p, arg->type) : NULL;
-		const json_t *value = part ? NULL : value_of(w, p, arg);
+		const json_t *value = part ? NULL : mcp_follow_value_of(w, p, arg);
 
 		if (is_own_team(w, arg->name))
 			continue;
 		if (part)
 			text_addf(call, " %s=%s", arg->name, part);
 		else if (json_is_string(value) || json_is_integer(value))
-			add_value(call, arg->name, value);
+			mcp_follow_add_value(call, arg->name, value);
 	}
 }
 
 static void follow_text(struct follow *w, const struct place *p)
 {
-	const struct field *own = own_part(w, p);
+	const struct field *own = mcp_follow_own_part(w, p);
 	const struct op *op = own ? w->r->op : reader_of(p->record, p->field);
 	size_t shown = json_string_length(json_object_get(p->item, p->field->name));
 	int64_t from = own ? offset_asked(w, "offset") : 0;
@@ -305,7 +309,7 @@ static void add_next(const struct follow *w, struct text *next)
 	const json_t *value = page_next(op, w->answer);
 
 	if (value)
-		add_value(next, arg->name, value);
+		mcp_follow_add_value(next, arg->name, value);
 	else if (arg && op->bytes_out)
 		add_number(
 			next, arg->name,
@@ -325,7 +329,7 @@ static void follow_resource(struct follow *w, const struct text *next)
 	add_tool(&call, w->r->op);
 	json_object_foreach(w->r->args, name, value)
 		if (!is_own_team(w, name))
-			add_value(&call, name, value);
+			mcp_follow_add_value(&call, name, value);
 	text_adds(&call, next->data);
 	add_call(w, "There is more. Read on: ", &call);
 }

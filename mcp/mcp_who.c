@@ -30,7 +30,7 @@ static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 			    session ? "and what its client runs here" : "alone", f.text);
 }
 
-static void become(struct mcp *m, json_t *answer)
+static void mcp_who_become(struct mcp *m, json_t *answer)
 {
 	const char *name = param_text(answer, "name"), *team = param_text(answer, "team");
 	const char *token = param_text(answer, "token");
@@ -72,7 +72,7 @@ static bool calls_as_nobody(const struct request *r)
 /* A session that becomes an agent has a key that outlives its process: if that is killed before its
  * place is kept, the next one there gets the agent by the same call; another one that lives at
  * the same time does not.  A key of the client's own counts for nothing then: it could be somebody else's. */
-static void set_key(struct request *r, const struct op *op, json_t *args)
+static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args)
 {
 	struct mcp *m = r->mcp;
 	const struct home *h = m->options.home;
@@ -111,7 +111,7 @@ void who_joins(struct request *r, const struct op *op, json_t *args)
 		return;
 	step_aside(r, args);
 	r->joins = json_deep_copy(args);
-	set_key(r, op, args);
+	mcp_who_set_key(r, op, args);
 }
 
 /* Faults about the caller are at no argument of the call. */
@@ -131,7 +131,7 @@ bool who_begins_anew(struct request *r, const struct fault *f)
 	m->identity = nobody_of(m);
 	client_become(m->client, &m->identity);
 	r->joins = NULL;
-	set_key(r, r->op, args);
+	mcp_who_set_key(r, r->op, args);
 	request_again(r, args);
 	return true;
 }
@@ -196,7 +196,7 @@ char *who_result(struct request *r, const char *result)
 		return NULL;
 	answer = json_loads(result, 0, NULL);
 	if (may_join(r->op) && calls_as_nobody(r))
-		become(m, answer);
+		mcp_who_become(m, answer);
 	take_secrets(r->op->out, answer);
 	text = json_dumps(answer, JSON_COMPACT);
 	json_decref(answer);

@@ -22,7 +22,7 @@ static const struct {
 	[CACHE_ALWAYS] = { "public", 3600000 },
 };
 
-static void begin(struct request *r, struct text *out, enum cache cache)
+static void modern_begin(struct request *r, struct text *out, enum cache cache)
 {
 	text_addf(out, "\"resultType\":\"%s\",\"_meta\":{\"" META "serverInfo\":",
 		  r->asks ? "input_required" : "complete");
@@ -38,7 +38,7 @@ static void begin(struct request *r, struct text *out, enum cache cache)
 const struct era era_modern = {
 	.bit = ERA_MODERN,
 	.no_resource = RPC_INVALID_PARAMS,
-	.begin = begin,
+	.begin = modern_begin,
 };
 
 bool modern_named(json_t *params)

@@ -124,7 +124,7 @@ static void write_argument(const struct argument *a, struct text *out)
 		  a->name, a->doc, a->required ? "true" : "false");
 }
 
-static void write_prompt(const struct prompt *p, struct text *out)
+static void prompts_write_prompt(const struct prompt *p, struct text *out)
 {
 	text_addf(
 		out,
@@ -149,7 +149,7 @@ void prompts_list(struct request *r, json_t *params)
 	for (int i = 0; i < N_PROMPTS; i++) {
 		if (i)
 			text_add(out, ",", 1);
-		write_prompt(&prompts[i], out);
+		prompts_write_prompt(&prompts[i], out);
 	}
 	extra_list(extras.prompts, out);
 	text_add(out, "]", 1);
@@ -182,7 +182,8 @@ bool prompt_has(const char *prompt, const char *argument)
 
 /* Arguments are texts that the prompt knows, and none that it needs is missing;
  * else the request is answered. */
-static bool check_arguments(struct request *r, const struct prompt *p, json_t *args)
+static bool prompts_check_arguments(struct request *r, const struct prompt *p,
+				    json_t *args)
 {
 	const char *name;
 	json_t *value;
@@ -225,7 +226,7 @@ void prompts_get(struct request *r, json_t *params)
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "arguments is not an object");
 		return;
 	}
-	if (!check_arguments(r, p, args))
+	if (!prompts_check_arguments(r, p, args))
 		return;
 	p->write(r->mcp, args, &said);
 	out = answer_begin(r, CACHE_NONE);

@@ -46,7 +46,7 @@ void resources_templates(struct request *r, json_t *params)
 
 /* A cursor is the name of the last team on the page, which stays right when
  * teams come and go; base64 keeps clients from reading it. */
-static void write_cursor(const char *team, struct text *out)
+static void resources_write_cursor(const char *team, struct text *out)
 {
 	char code[128], name[80];
 
@@ -56,7 +56,7 @@ static void write_cursor(const char *team, struct text *out)
 }
 
 /* The team that a cursor names, to be freed; NULL when it is none of ours. */
-static char *read_cursor(const char *code)
+static char *resources_read_cursor(const char *code)
 {
 	char name[100];
 	ssize_t n = strlen(code) < 128 ? base64_decode(name, code, strlen(code)) : -1;
@@ -97,7 +97,7 @@ static void write_team(const struct mcp *m, const char *team, struct text *out)
 		write_resource(URI_INBOX, team, "operator", out);
 }
 
-static int compare_names(const void *a, const void *b)
+static int resources_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -116,7 +116,7 @@ static const char **sort_teams(json_t *list, size_t *n)
 		if (name)
 			names[(*n)++] = name;
 	}
-	qsort(names, *n, sizeof(*names), compare_names);
+	qsort(names, *n, sizeof(*names), resources_compare_names);
 	return names;
 }
 
@@ -142,7 +142,7 @@ static void list_end(struct request *r, const char *result, const struct fault *
 		extra_list(extras.resources, out);
 	text_add(out, "]", 1);
 	if (from < n)
-		write_cursor(names[from - 1], out);
+		resources_write_cursor(names[from - 1], out);
 	if (r->era == &era_legacy)
 		subscription_listed(
 			r->mcp, json_integer_value(json_object_get(answer, "event_seq")));
@@ -158,7 +158,7 @@ void resources_list(struct request *r, json_t *params)
 	if (cursor) {
 		const char *code = json_string_value(cursor);
 
-		r->word = code ? read_cursor(code) : NULL;
+		r->word = code ? resources_read_cursor(code) : NULL;
 		if (!r->word) {
 			answer_error(r, RPC_INVALID_PARAMS, NULL,
 				     "cursor is not one of ours");
@@ -191,7 +191,8 @@ void answer_unread(struct request *r, const char *uri, const struct fault *f)
 		answer_fault(r, f);
 }
 
-static void read_end(struct request *r, const char *result, const struct fault *f)
+static void resources_read_end(struct request *r, const char *result,
+			       const struct fault *f)
 {
 	struct text *out;
 
@@ -230,5 +231,5 @@ void resources_read(struct request *r, json_t *params)
 	r->word = xstrdup(text);
 	op = uri_op(&uri, &args);
 	result_form_read(r);
-	request_call(r, op, args, read_end);
+	request_call(r, op, args, resources_read_end);
 }

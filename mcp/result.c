@@ -42,7 +42,7 @@ int64_t result_tokens(const struct mcp *m, const char *client)
 }
 
 /* Bytes of an answer of so many tokens, without those of the hint. */
-static size_t most_of(int64_t tokens)
+static size_t result_most_of(int64_t tokens)
 {
 	return (size_t)(tokens * TOKEN) - HINT;
 }
@@ -50,7 +50,7 @@ static size_t most_of(int64_t tokens)
 void result_form_read(struct request *r)
 {
 	r->reads = true;
-	r->form = (struct form){ .most = most_of(r->tokens) };
+	r->form = (struct form){ .most = result_most_of(r->tokens) };
 }
 
 int result_form(struct request *r, json_t *args, struct fault *f)
@@ -68,7 +68,7 @@ int result_form(struct request *r, json_t *args, struct fault *f)
 	json_object_del(args, "max_result_tokens");
 	r->form = (struct form){ .brief = !r->mcp->options.output_schemas,
 				 .tells = true,
-				 .most = most_of(tokens) };
+				 .most = result_most_of(tokens) };
 	return 0;
 }
 

@@ -14,7 +14,7 @@ void text_adds(struct text *t, const char *s)
 }
 
 /* Some clients write each number with a point: 1.0 is 1. */
-static bool is_whole(const json_t *v)
+static bool rpc_is_whole(const json_t *v)
 {
 	const double x = json_real_value(v);
 
@@ -24,10 +24,10 @@ static bool is_whole(const json_t *v)
 
 bool rpc_is_id(const json_t *v)
 {
-	return json_is_string(v) || json_is_integer(v) || is_whole(v);
+	return json_is_string(v) || json_is_integer(v) || rpc_is_whole(v);
 }
 
-static void broken(struct rpc *rpc, enum rpc_code code, const char *why)
+static void rpc_broken(struct rpc *rpc, enum rpc_code code, const char *why)
 {
 	rpc->kind = RPC_BROKEN;
 	rpc->code = code;
@@ -39,7 +39,8 @@ static void read_id(struct rpc *rpc, json_t *id)
 	if (rpc_is_id(id))
 		rpc->id = id;
 	else
-		broken(rpc, RPC_INVALID_REQUEST, "id is neither a string nor an integer");
+		rpc_broken(rpc, RPC_INVALID_REQUEST,
+			   "id is neither a string nor an integer");
 }
 
 /* A notification is never answered, not even when it is malformed. */
@@ -48,7 +49,7 @@ static void read_params(struct rpc *rpc, json_t *params)
 	if (json_is_object(params))
 		rpc->params = params;
 	else if (rpc->kind == RPC_REQUEST)
-		broken(rpc, RPC_INVALID_PARAMS, "params is not an object");
+		rpc_broken(rpc, RPC_INVALID_PARAMS, "params is not an object");
 }
 
 void rpc_read(struct rpc *rpc, json_t *message)
@@ -66,14 +67,14 @@ void rpc_read(struct rpc *rpc, json_t *message)
 	if (rpc->kind == RPC_BROKEN)
 		return;
 	if (!json_is_object(message) || !version || strcmp(version, "2.0") != 0)
-		broken(rpc, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
+		rpc_broken(rpc, RPC_INVALID_REQUEST, "not a JSON-RPC 2.0 message");
 	else if (rpc->method && params)
 		read_params(rpc, params);
 	else if (!rpc->method && (json_object_get(message, "result") ||
 				  json_object_get(message, "error")))
 		rpc->kind = RPC_ANSWER;
 	else if (!rpc->method)
-		broken(rpc, RPC_INVALID_REQUEST, "method is missing");
+		rpc_broken(rpc, RPC_INVALID_REQUEST, "method is missing");
 }
 
 void rpc_add_id(struct text *out, const json_t *id)
@@ -88,7 +89,7 @@ void rpc_add_id(struct text *out, const json_t *id)
 }
 
 /* Where the JSON string at `at` ends, behind its quote; `end` where it does not. */
-static const char *string_end(const char *at, const char *end)
+static const char *rpc_string_end(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
 		at += *at == '\\' && at + 1 < end;
@@ -110,7 +111,7 @@ static const char *id_begins(const char *at, const char *end)
 	int depth = 0;
 
 	for (bool key = false; at < end; at = next) {
-		next = *at == '"' ? string_end(at, end) : at + 1;
+		next = *at == '"' ? rpc_string_end(at, end) : at + 1;
 		depth += *at == '{' || *at == '[';
 		depth -= *at == '}' || *at == ']';
 		if (depth == 1 && key && next - at == 4 && memcmp(at, "\"id\"", 4) == 0) {
@@ -131,7 +132,7 @@ void rpc_find_id(struct text *out, const char *line, size_t len)
 
 	if (at == end || *at != '{' || !(at = id_begins(at, end)) || at == end)
 		return;
-	behind = *at == '"' ? string_end(at, end) : at;
+	behind = *at == '"' ? rpc_string_end(at, end) : at;
 	while (behind < end && !strchr(",} \t", *behind))
 		behind++;
 	if (behind == end)
@@ -158,7 +159,7 @@ void rpc_add_error(struct text *out, const char *id, int code, const char *why,
 /* --- lines --------------------------------------------------------------- */
 
 /* Room for one more read and a NUL behind it. */
-static bool make_room(struct lines *l)
+static bool rpc_make_room(struct lines *l)
 {
 	size_t room = l->room ? l->room : 64 << 10;
 	char *data;
@@ -184,7 +185,7 @@ bool lines_read(struct lines *l, int fd)
 {
 	ssize_t n;
 
-	if (!make_room(l))
+	if (!rpc_make_room(l))
 		return false;
 	do
 		n = read(fd, l->data + l->len, l->room - l->len - 1);
@@ -198,13 +199,13 @@ bool lines_read(struct lines *l, int fd)
 	return true;
 }
 
-static bool is_blank(const char *s, size_t len)
+static bool rpc_is_blank(const char *s, size_t len)
 {
 	return strspn(s, " \t\r") == len;
 }
 
 /* Finds the next newline, or at the end of input the place where one should be. */
-static char *find_end(const struct lines *l)
+static char *rpc_find_end(const struct lines *l)
 {
 	char *from = l->data + l->from + l->seen;
 	char *end = l->data + l->len;
@@ -216,7 +217,7 @@ static char *find_end(const struct lines *l)
 enum line lines_next(struct lines *l, char **line, size_t *len)
 {
 	while (l->data) {
-		char *end = find_end(l), *start = l->data + l->from;
+		char *end = rpc_find_end(l), *start = l->data + l->from;
 		bool skipped = l->skipping;
 
 		if (!end) {
@@ -237,7 +238,7 @@ enum line lines_next(struct lines *l, char **line, size_t *len)
 		*end = '\0';
 		if (skipped || *len > LINE_MAX_BYTES)
 			return LINE_TOO_LONG;
-		if (!is_blank(start, *len))
+		if (!rpc_is_blank(start, *len))
 			return LINE_TAKEN;
 	}
 	return LINE_NONE;

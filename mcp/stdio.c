@@ -50,7 +50,7 @@ static uint64_t sent_by_now(const struct stdio *s)
 
 /* Writes all output.  While the client does not read, nothing else is done, so its input
  * is not read either. */
-static void write_out(struct stdio *s)
+static void stdio_write_out(struct stdio *s)
 {
 	size_t done = 0;
 
@@ -79,7 +79,7 @@ static void keep_message(void *arg, const struct mcp_message *message)
 
 	text_add(&s->out, message->text, message->len);
 	if (s->out.len >= OUT_MOST)
-		write_out(s);
+		stdio_write_out(s);
 }
 
 /* Bytes of output that the client has not read; -1: a file, a terminal, or a connection to
@@ -113,9 +113,9 @@ static void check_unread(struct stdio *s)
 								 : UNREAD_MOST_MS;
 }
 
-static void flush(struct stdio *s)
+static void stdio_flush(struct stdio *s)
 {
-	write_out(s);
+	stdio_write_out(s);
 	mcp_wrote(s->mcp, !s->broken, s->sent);
 	if (s->unread_ms)
 		check_unread(s);
@@ -163,7 +163,7 @@ static int wait_input(struct stdio *s)
 }
 
 /* Ends when all that was read is answered, or nobody listens. */
-static void serve(struct stdio *s)
+static void stdio_serve(struct stdio *s)
 {
 	bool told = false;
 
@@ -175,7 +175,7 @@ static void serve(struct stdio *s)
 			mcp_end(s->mcp);
 			told = true;
 		}
-		flush(s);
+		stdio_flush(s);
 		if (told && mcp_idle(s->mcp))
 			break;
 	}
@@ -236,7 +236,7 @@ static int print_costs(const struct mcp_options *o, struct fault *f)
 	return print_cost(*o, "all", &told, f);
 }
 
-static int refuse(const struct fault *f)
+static int stdio_refuse(const struct fault *f)
 {
 	char hint[HINT_SIZE];
 
@@ -276,11 +276,11 @@ int mcp_main(int argc, char **argv, struct home *home)
 	if (status)
 		return status;
 	if (cost)
-		return print_costs(&o, &f) < 0 ? refuse(&f) : 0;
+		return print_costs(&o, &f) < 0 ? stdio_refuse(&f) : 0;
 	signal(SIGPIPE, SIG_IGN);
 	if (mcp_open(&s.mcp, &o, &f))
-		return refuse(&f);
-	serve(&s);
+		return stdio_refuse(&f);
+	stdio_serve(&s);
 	mcp_close(s.mcp);
 	lines_release(&s.in);
 	text_release(&s.out);

@@ -302,7 +302,7 @@ static unsigned changed_kinds(const char *event)
 
 /* An event names the task or recipient that it is about; when it names none,
  * it may be about any. */
-static bool is_about(const struct subscription *w, json_t *event)
+static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = param_text(event, "event");
 	const char *named = NULL;
@@ -322,13 +322,13 @@ static bool is_about(const struct subscription *w, json_t *event)
 static bool is_about_one(const struct subscription *w, json_t *events)
 {
 	for (size_t i = 0; i < json_array_size(events); i++)
-		if (is_about(w, json_array_get(events, i)))
+		if (subscription_is_about(w, json_array_get(events, i)))
 			return true;
 	return false;
 }
 
 /* Tells a watch's owner; `last`: of those that a batch of events was told to. */
-static void tell(struct mcp *m, const struct subscription *w, bool last)
+static void subscription_tell(struct mcp *m, const struct subscription *w, bool last)
 {
 	struct text *out =
 		note_begin(m, w->text ? "notifications/resources/updated"
@@ -358,11 +358,11 @@ void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 		    (events && !is_about_one(w, events)))
 			continue;
 		if (before)
-			tell(feed->mcp, before, false);
+			subscription_tell(feed->mcp, before, false);
 		before = w;
 	}
 	if (before)
-		tell(feed->mcp, before, true);
+		subscription_tell(feed->mcp, before, true);
 }
 
 /* --- life ---------------------------------------------------------------------------- */

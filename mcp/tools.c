@@ -15,7 +15,7 @@ enum { NEAR_MOST = 3 };
 /* --- which ------------------------------------------------------------------- */
 
 /* Whether `word` is one of the words between commas. */
-static bool has_word(const char *list, const char *word)
+static bool tools_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -27,18 +27,19 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-static bool is_offered(const struct mcp *m, const struct tool *tool)
+static bool tools_is_offered(const struct mcp *m, const struct tool *tool)
 {
 	const char *sets = m->options.toolsets ? m->options.toolsets : DEFAULT_SETS;
 
-	return has_word(sets, tool->set) || has_word(sets, "all");
+	return tools_has_word(sets, tool->set) || tools_has_word(sets, "all");
 }
 
 static const struct tool *tool_find(const struct mcp *m, const char *name)
 {
 	for (size_t i = 0; i < tool_count; i++)
 		if (strcmp(tool_table[i].name, name) == 0)
-			return is_offered(m, &tool_table[i]) ? &tool_table[i] : NULL;
+			return tools_is_offered(m, &tool_table[i]) ? &tool_table[i]
+								   : NULL;
 	return NULL;
 }
 
@@ -54,7 +55,7 @@ static const struct tool *tool_spelled(const struct mcp *m, const char *name,
 		if (strncmp(tool->name, name, n) != 0 || name[n] != '_')
 			continue;
 		*action = name + n + 1;
-		if (is_offered(m, tool) &&
+		if (tools_is_offered(m, tool) &&
 		    (op_tool(tool->name, *action) || face_tool(tool->name, *action)))
 			return tool;
 	}
@@ -85,7 +86,7 @@ static void no_tool(struct request *r, const char *name)
 				     ? 1
 				     : near_distance(tool, name);
 
-		if (far < best && is_offered(r->mcp, &tool_table[i]))
+		if (far < best && tools_is_offered(r->mcp, &tool_table[i]))
 			best = far, meant = tool;
 	}
 	if (!name)
@@ -185,7 +186,7 @@ static json_t *make_output(const struct tool *tool)
 }
 
 /* An agent leads its team at most, and never sees what only the operator may do. */
-static enum who level_of(const struct mcp *m)
+static enum who tools_level_of(const struct mcp *m)
 {
 	return m->identity.agent || m->identity.nobody ? WHO_LEAD : WHO_OPERATOR;
 }
@@ -194,7 +195,7 @@ static json_t *make_tool(const struct mcp *m, const struct tool *tool)
 {
 	json_t *t = json_pack("{s:s, s:s, s:o, s:o}", "name", tool->name, "description",
 			      tool->doc, "inputSchema",
-			      tool_schema(tool->name, level_of(m)), "annotations",
+			      tool_schema(tool->name, tools_level_of(m)), "annotations",
 			      make_annotations(tool));
 
 	if (m->options.output_schemas)
@@ -204,7 +205,7 @@ static json_t *make_tool(const struct mcp *m, const struct tool *tool)
 
 /* --- tools/list ------------------------------------------------------------------ */
 
-static bool is_set(const char *name, size_t n)
+static bool tools_is_set(const char *name, size_t n)
 {
 	if (strncmp(name, "all", n) == 0 && n == 3)
 		return true;
@@ -236,7 +237,7 @@ int tools_open(struct mcp *m, struct fault *f)
 	while (s) {
 		size_t n = strcspn(s, ",");
 
-		if (!is_set(s, n)) {
+		if (!tools_is_set(s, n)) {
 			list_sets(sets, sizeof(sets));
 			fault_set(f, FAULT_INVALID, "/toolsets", "no set of tools `%.*s`",
 				  n < 60 ? (int)n : 60, s);
@@ -285,7 +286,7 @@ static void build_list(struct mcp *m)
 
 	for (size_t i = 0; i < tool_count; i++) {
 		none = 0;
-		if (!is_offered(m, &tool_table[i]) ||
+		if (!tools_is_offered(m, &tool_table[i]) ||
 		    (!next_op(&tool_table[i], &none) && !face_of(&tool_table[i])))
 			continue;
 		tool = make_tool(m, &tool_table[i]);
@@ -313,7 +314,7 @@ size_t mcp_cost(struct mcp *m, size_t *bytes)
 
 	for (size_t i = 0; i < tool_count; i++) {
 		none = 0;
-		n += is_offered(m, &tool_table[i]) &&
+		n += tools_is_offered(m, &tool_table[i]) &&
 		     (next_op(&tool_table[i], &none) || face_of(&tool_table[i]));
 	}
 	if (!m->tools.len)
@@ -435,7 +436,7 @@ static bool is_off(const struct mcp *m, const struct face *face)
 
 /* The arguments of the operation for those of the face that is called; those are kept for
  * the answer.  `args` is stolen; NULL where they are not the face's. */
-static json_t *unface(struct request *r, json_t *args)
+static json_t *tools_unface(struct request *r, json_t *args)
 {
 	struct fault f = { 0 };
 
@@ -447,7 +448,7 @@ static json_t *unface(struct request *r, json_t *args)
 	args = f.code ? NULL : face_args(r->face, r->said, &f);
 	if (!args)
 		face_end(r, NULL, &f);
-	else if (level_of(r->mcp) == WHO_OPERATOR)
+	else if (tools_level_of(r->mcp) == WHO_OPERATOR)
 		face_operator(r->face, args);
 	return args;
 }
@@ -528,7 +529,7 @@ void tools_call(struct request *r, json_t *params)
 		json_decref(args);
 		return;
 	}
-	if (r->face && !(args = unface(r, args)))
+	if (r->face && !(args = tools_unface(r, args)))
 		return;
 	take_strings(op, args);
 	wait_cut(r, op, args);

@@ -46,7 +46,7 @@ const struct uri_kind_text uri_kinds[URI_KINDS] = {
 };
 
 /* Reads a part of a path: the characters of names, which need no escapes. */
-static size_t read_part(char out[65], const char *s)
+static size_t uri_read_part(char out[65], const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
 			     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
@@ -58,16 +58,16 @@ static size_t read_part(char out[65], const char *s)
 	return n;
 }
 
-static bool read_path(struct uri *uri, const char *s, bool has_rest)
+static bool uri_read_path(struct uri *uri, const char *s, bool has_rest)
 {
-	size_t n = read_part(uri->team, s);
+	size_t n = uri_read_part(uri->team, s);
 
 	if (!n || s[n] != (has_rest ? '/' : '\0'))
 		return false;
 	if (!has_rest)
 		return true;
 	s += n + 1;
-	n = read_part(uri->rest, s);
+	n = uri_read_part(uri->rest, s);
 	return n && s[n] == '\0';
 }
 
@@ -80,7 +80,7 @@ bool uri_read(struct uri *uri, const char *text)
 
 		if (strncmp(text, k->scheme, n) == 0) {
 			uri->kind = i;
-			return read_path(uri, text + n, k->rest_name != NULL);
+			return uri_read_path(uri, text + n, k->rest_name != NULL);
 		}
 	}
 	return false;

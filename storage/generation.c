@@ -101,7 +101,7 @@ static void see_page1(struct seen *seen, const unsigned char *page)
 
 /* Judges the WAL by its frames.  Frames that no transaction has committed belong to no
  * file.  A file of an older version has no mark, and its WAL need not hold page 1. */
-static enum generation_of judge(const struct seen *seen)
+static enum generation_of generation_of_frames(const struct seen *seen)
 {
 	if (seen->strange || (seen->page1 && !seen->fits))
 		return GENERATION_OF_OTHER;
@@ -125,7 +125,7 @@ static enum generation_of look_through(const struct generation *g,
 		if (number_at(frame) == 1)
 			see_page1(&seen, frame + FRAME_HEADER);
 	}
-	return judge(&seen);
+	return generation_of_frames(&seen);
 }
 
 /* Continues the checksum over `n` bytes, as words in the byte order that the last bit of

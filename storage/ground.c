@@ -54,7 +54,7 @@ struct header {
 	int64_t size; /* page size times number of pages */
 };
 
-static int read_header(const struct store *s, struct header *h)
+static int ground_read_header(const struct store *s, struct header *h)
 {
 	unsigned char bytes[HEADER] = { 0 };
 	sqlite3_file *file = NULL;
@@ -74,7 +74,7 @@ static int read_header(const struct store *s, struct header *h)
 /* A file's place and size, without its times: since Linux 6.13 a stat() that returns times
  * makes the next write to the file change them, so that each commit would write the
  * inode too. */
-static int look_at(const char *path, struct stat *st)
+static int ground_look_at(const char *path, struct stat *st)
 {
 	struct statx x;
 
@@ -92,10 +92,10 @@ static bool wal_is_empty(const struct store *s)
 {
 	struct stat st;
 
-	return look_at(s->ground.wal_path, &st) || st.st_size == 0;
+	return ground_look_at(s->ground.wal_path, &st) || st.st_size == 0;
 }
 
-static bool read_note(const struct store *s, struct header *h)
+static bool ground_read_note(const struct store *s, struct header *h)
 {
 	char text[40] = "";
 
@@ -103,8 +103,8 @@ static bool read_note(const struct store *s, struct header *h)
 	       sscanf(text, "wal of %8x %8x", &h->mark, &h->changes) == 2;
 }
 
-static int write_note(const struct store *s, const struct header *h, bool sync,
-		      struct fault *f)
+static int ground_write_note(const struct store *s, const struct header *h, bool sync,
+			     struct fault *f)
 {
 	char text[40];
 	int n = snprintf(text, sizeof(text), "wal of %08x %08x\n", h->mark, h->changes);
@@ -167,7 +167,7 @@ static bool wal_is_of_other(const struct store *s)
 			nanosleep(&look_pause, NULL);
 		generation_open(&g, s->ground.wal_path);
 		found = GENERATION_UNKNOWN;
-		if (read_header(s, &h) == SQLITE_OK)
+		if (ground_read_header(s, &h) == SQLITE_OK)
 			found = generation_judge(
 				&g, &(const struct generation_file){ h.mark, h.changes });
 		generation_close(&g);
@@ -180,8 +180,8 @@ static bool wal_is_of_other(const struct store *s)
 int ground_admit(struct store *s, struct fault *f)
 {
 	struct header file, note = { 0 };
-	bool noted = read_note(s, &note), behind;
-	int rc = read_header(s, &file);
+	bool noted = ground_read_note(s, &note), behind;
+	int rc = ground_read_header(s, &file);
 
 	if (rc != SQLITE_OK)
 		return store_fault(s, rc, "open", f);
@@ -196,7 +196,7 @@ int ground_admit(struct store *s, struct fault *f)
 	if (!file.mark ||
 	    (noted && file.mark == note.mark && file.changes == note.changes))
 		return 0;
-	return write_note(s, &file, !noted || file.mark != note.mark || behind, f);
+	return ground_write_note(s, &file, !noted || file.mark != note.mark || behind, f);
 }
 
 /* --- where the files are -------------------------------------------------------------- */
@@ -205,7 +205,7 @@ static ino_t inode_at(const char *path, dev_t dev)
 {
 	struct stat st;
 
-	return look_at(path, &st) == 0 && st.st_dev == dev ? st.st_ino : 0;
+	return ground_look_at(path, &st) == 0 && st.st_dev == dev ? st.st_ino : 0;
 }
 
 int ground_note(struct store *s, struct fault *f)
@@ -218,10 +218,10 @@ int ground_note(struct store *s, struct fault *f)
 	/* A read makes SQLite open the WAL, if it has not yet. */
 	if (store_number(s, SQL_VERSION, f) < 0)
 		return f->code;
-	if ((rc = read_header(s, &h)) != SQLITE_OK)
+	if ((rc = ground_read_header(s, &h)) != SQLITE_OK)
 		return store_fault(s, rc, "open", f);
 	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-	if (look_at(s->path, &st) || moved || (g->db && g->db != st.st_ino))
+	if (ground_look_at(s->path, &st) || moved || (g->db && g->db != st.st_ino))
 		return fault_set(f, FAULT_UNAVAILABLE, "",
 				 "%.150s was moved while it was opened", s->path);
 	g->dev = st.st_dev;
@@ -240,7 +240,7 @@ static const char *db_trouble(const struct store *s, off_t *size)
 	struct stat st;
 
 	*size = 0;
-	if (look_at(s->path, &st) == 0) {
+	if (ground_look_at(s->path, &st) == 0) {
 		*size = st.st_size;
 		return st.st_dev == g->dev && st.st_ino == g->db ? NULL
 								 : "is another file now";
@@ -287,7 +287,7 @@ static bool is_cut(const struct store *s)
 	off_t size;
 
 	return generation_rests(s, &before) && !db_trouble(s, &size) &&
-	       read_header(s, &h) == SQLITE_OK && size < h.size &&
+	       ground_read_header(s, &h) == SQLITE_OK && size < h.size &&
 	       generation_rests(s, &after) && before.done == after.done;
 }
 
@@ -298,7 +298,7 @@ static const char *look_at_header(struct store *s, off_t size)
 	struct ground *g = &s->ground;
 	struct header h;
 
-	if (read_header(s, &h) != SQLITE_OK)
+	if (ground_read_header(s, &h) != SQLITE_OK)
 		return NULL; /* a read error is reported by the next reader */
 	if (h.mark != g->mark || (int32_t)(h.changes - g->changes) < 0)
 		return "was written over";
@@ -339,7 +339,7 @@ static void rescue(struct store *s)
 	writer_queue_unlock(&s->queue, WRITER_QUEUE_OPEN);
 }
 
-static void lose(struct store *s, const char *trouble)
+static void ground_lose(struct store *s, const char *trouble)
 {
 	const bool cut = trouble == file_is_cut || trouble == log_is_cut;
 	struct ground *g = &s->ground;
@@ -373,14 +373,14 @@ int ground_check(struct store *s, enum ground_look look, struct fault *f)
 	if (!g->db)
 		return 0;
 	if (!g->lost && (trouble = db_trouble(s, &size)))
-		lose(s, trouble);
+		ground_lose(s, trouble);
 	if (!g->lost && s->db && look >= GROUND_READ &&
 	    (trouble = header_trouble(s, size)))
-		lose(s, trouble);
+		ground_lose(s, trouble);
 	if (!g->lost && s->db && look >= GROUND_WRITE &&
 	    (trouble = log_trouble(s, look_at_log))) {
 		rescue(s);
-		lose(s, trouble);
+		ground_lose(s, trouble);
 	}
 	return say_lost(g, f);
 }
@@ -399,7 +399,7 @@ int ground_kept(struct store *s, struct fault *f)
 	if (!trouble)
 		trouble = log_trouble(s, look_at_open_log);
 	if (trouble)
-		lose(s, trouble);
+		ground_lose(s, trouble);
 	return say_lost(g, f);
 }
 
@@ -413,7 +413,7 @@ bool ground_owes(struct store *s)
 
 	if (!s->db || !g->db)
 		return false;
-	if (look_at(g->wal_path, &st) == 0 &&
+	if (ground_look_at(g->wal_path, &st) == 0 &&
 	    (st.st_size == 0 || st.st_dev != g->dev || st.st_ino != g->wal ||
 	     inode_at(g->shm_path, g->dev) != g->shm))
 		return false;

@@ -50,7 +50,7 @@ static bool key_put_slot(struct key *k, const struct slot *slot, const char *at)
 }
 
 /* The parameters as bytes; false if they are too long to keep anything. */
-static bool key_of(struct key *k, enum sql id, const void *in)
+static bool kept_key_of(struct key *k, enum sql id, const void *in)
 {
 	const struct statement *t = &statement_table[id];
 
@@ -63,7 +63,7 @@ static bool key_of(struct key *k, enum sql id, const void *in)
 }
 
 /* The first of the two places where a row with this key may be. */
-static struct kept_row **place_of(struct kept *k, const struct key *key)
+static struct kept_row **kept_place_of(struct kept *k, const struct key *key)
 {
 	return &k->places[(key->hash ^ key->hash >> 32) % (KEPT_PLACES / 2) * 2];
 }
@@ -79,9 +79,10 @@ static bool is_forgotten(const struct kept *k, const struct kept_row *r)
 	return r->age != k->age[statement_table[r->id].kept];
 }
 
-static const struct kept_row *row_of(struct kept *k, enum sql id, const struct key *key)
+static const struct kept_row *kept_row_of(struct kept *k, enum sql id,
+					  const struct key *key)
 {
-	struct kept_row **place = place_of(k, key);
+	struct kept_row **place = kept_place_of(k, key);
 
 	for (int i = 0; i < 2; i++)
 		if (place[i] && is_row_of(place[i], id, key) &&
@@ -92,9 +93,9 @@ static const struct kept_row *row_of(struct kept *k, enum sql id, const struct k
 
 /* Puts a row into a place of its key: a forgotten row is replaced first, else the older
  * one. */
-static void put_row(struct kept *k, const struct key *key, struct kept_row *r)
+static void kept_put_row(struct kept *k, const struct key *key, struct kept_row *r)
 {
-	struct kept_row **place = place_of(k, key);
+	struct kept_row **place = kept_place_of(k, key);
 
 	if (place[0] && is_forgotten(k, place[0])) {
 		free(place[0]);
@@ -108,7 +109,7 @@ static void put_row(struct kept *k, const struct key *key, struct kept_row *r)
 /* --- rows --------------------------------------------------------------------- */
 
 /* The bytes of a text with its NUL, or of a blob; `*where` is the pointer in the row. */
-static size_t bytes_of(const struct slot *slot, char *row, const void ***where)
+static size_t kept_bytes_of(const struct slot *slot, char *row, const void ***where)
 {
 	struct blob *b = (struct blob *)(row + slot->at);
 
@@ -126,11 +127,11 @@ bool kept_find(struct kept *k, enum sql id, const void *in, void *row, struct ar
 	struct key key;
 	size_t n;
 
-	if (!key_of(&key, id, in) || !(r = row_of(k, id, &key)))
+	if (!kept_key_of(&key, id, in) || !(r = kept_row_of(k, id, &key)))
 		return false;
 	memcpy(row, r->row, t->row_size);
 	for (int i = 0; i < t->n_columns; i++)
-		if ((n = bytes_of(&t->columns[i], row, &where)))
+		if ((n = kept_bytes_of(&t->columns[i], row, &where)))
 			*where = memcpy(arena_alloc(a, n), *where, n);
 	return true;
 }
@@ -144,10 +145,10 @@ void kept_add(struct kept *k, enum sql id, const void *in, const void *row)
 	struct key key;
 	char *end;
 
-	if (!key_of(&key, id, in))
+	if (!kept_key_of(&key, id, in))
 		return;
 	for (int i = 0; i < t->n_columns; i++)
-		size += bytes_of(&t->columns[i], (char *)(uintptr_t)row, &where);
+		size += kept_bytes_of(&t->columns[i], (char *)(uintptr_t)row, &where);
 	if (!(r = malloc(sizeof(*r) + size)))
 		return;
 	*r = (struct kept_row){ k->age[t->kept], key.hash, id, key.n, { 0 } };
@@ -155,12 +156,12 @@ void kept_add(struct kept *k, enum sql id, const void *in, const void *row)
 	end = memcpy(r->row, row, t->row_size);
 	end += t->row_size;
 	for (int i = 0; i < t->n_columns; i++) {
-		if (!(n = bytes_of(&t->columns[i], r->row, &where)))
+		if (!(n = kept_bytes_of(&t->columns[i], r->row, &where)))
 			continue;
 		*where = memcpy(end, *where, n);
 		end += n;
 	}
-	put_row(k, &key, r);
+	kept_put_row(k, &key, r);
 }
 
 /* --- forgetting ------------------------------------------------------------------ */

@@ -64,7 +64,7 @@ static void make_plain(char *text, int n)
 
 /* Writes a process's command line, without the program's folder, which would take the
  * room. */
-static void write_command(long pid, char *out, size_t size)
+static void lock_holder_write_command(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;
 	int fd, n;
@@ -83,7 +83,7 @@ void lock_holder_name(long pid, char *out, size_t size)
 {
 	char command[40];
 
-	write_command(pid, command, sizeof(command));
+	lock_holder_write_command(pid, command, sizeof(command));
 	snprintf(out, size, "%ld (%s)", pid, command);
 }
 
@@ -122,7 +122,7 @@ void lock_holder_all(int fd, int64_t byte, char *out, size_t size)
 
 		if (pid <= 0 || !process_holds(fd, &want, pid, byte, false))
 			continue;
-		write_command(pid, command, sizeof(command));
+		lock_holder_write_command(pid, command, sizeof(command));
 		write_agent(pid, agent, sizeof(agent));
 		len += (size_t)snprintf(out + len, size - len, "%s%s%s, process %ld",
 					len ? "; " : "", command, agent, pid);

@@ -23,7 +23,7 @@ int store_refuse_newer(const struct store *s, int64_t version, struct fault *f)
 			     "server is restarted");
 }
 
-static int refuse_stranger(struct store *s, struct fault *f)
+static int migrate_refuse_stranger(struct store *s, struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "%s is a database of another program",
 		  s->path);
@@ -39,7 +39,7 @@ static int use_wal(struct store *s, struct fault *f)
 	return store_exec(s, SQL_WAL, f);
 }
 
-static int back_up(struct store *s, int64_t version, struct fault *f)
+static int migrate_back_up(struct store *s, int64_t version, struct fault *f)
 {
 	char *path;
 	int rc;
@@ -83,7 +83,7 @@ static int run_missing(struct store *s, int64_t version, struct fault *f)
 	return f->code;
 }
 
-static int apply(struct store *s, int64_t version, struct fault *f)
+static int migrate_apply(struct store *s, int64_t version, struct fault *f)
 {
 	if (store_exec(s, SQL_BEGIN_WRITE, f) < 0)
 		return f->code;
@@ -100,7 +100,7 @@ static int first_time(struct store *s, struct fault *f)
 	if (objects < 0)
 		return f->code;
 	if (objects > 0)
-		return refuse_stranger(s, f);
+		return migrate_refuse_stranger(s, f);
 	return store_exec(s, SQL_INCREMENTAL, f);
 }
 
@@ -125,9 +125,9 @@ static int migrate_alone(struct store *s, int64_t version, struct fault *f)
 		return f->code;
 	if (version > 0 && schema_check(s, (int)version, f) < 0)
 		return f->code;
-	if (use_wal(s, f) < 0 || back_up(s, version, f) < 0)
+	if (use_wal(s, f) < 0 || migrate_back_up(s, version, f) < 0)
 		return f->code;
-	return apply(s, version, f);
+	return migrate_apply(s, version, f);
 }
 
 int store_migrate(struct store *s, struct fault *f)
@@ -135,7 +135,7 @@ int store_migrate(struct store *s, struct fault *f)
 	int64_t version = store_number(s, SQL_VERSION, f);
 
 	if (version < 0)
-		return f->code ? f->code : refuse_stranger(s, f);
+		return f->code ? f->code : migrate_refuse_stranger(s, f);
 	if (version > migration_count)
 		return store_refuse_newer(s, version, f);
 	if (version < migration_count) {

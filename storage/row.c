@@ -31,7 +31,7 @@ int row_bind(sqlite3_stmt *st, const struct statement *t, const void *in)
 }
 
 /* Reads a text into the arena.  SQLITE_NOMEM: SQLite had no memory to hand it over. */
-static int read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
+static int row_read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
 {
 	const char *text = (const char *)sqlite3_column_text(st, i);
 
@@ -72,7 +72,7 @@ int row_read(sqlite3_stmt *st, const struct slot *columns, int n, void *row,
 			*(int64_t *)at = sqlite3_column_int64(st, i);
 			break;
 		case SLOT_TEXT:
-			rc = read_text(st, i, at, a);
+			rc = row_read_text(st, i, at, a);
 			break;
 		case SLOT_BLOB:
 			rc = read_blob(st, i, at, a);

@@ -56,8 +56,8 @@ static int refuse_other(const struct store *s, const struct schema_object *o,
 
 /* Compares an object with the one that is expected (NULL: none): 1 if they are the
  * same. */
-static int compare(const struct store *s, const struct schema_object *found,
-		   const struct schema_object *wanted, struct fault *f)
+static int schema_check_compare(const struct store *s, const struct schema_object *found,
+				const struct schema_object *wanted, struct fault *f)
 {
 	int by = wanted ? order(found, wanted) : -1;
 
@@ -86,7 +86,7 @@ static int compare_all(struct store *s, const struct schema_object *wanted, int 
 			break;
 		found = (struct schema_object){ text(st, 0), text(st, 1), text(st, 2),
 						text(st, 3) };
-		same = compare(s, &found, i < n ? &wanted[i] : NULL, f);
+		same = schema_check_compare(s, &found, i < n ? &wanted[i] : NULL, f);
 		if (same < 0)
 			break;
 		i += same;

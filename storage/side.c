@@ -5,7 +5,7 @@
 #include "storage/row.h"
 #include "storage/words.h"
 
-static int step(struct side_db *d, sqlite3_stmt *st)
+static int side_step(struct side_db *d, sqlite3_stmt *st)
 {
 	if (d->fail_after > 0 && --d->fail_after == 0) {
 		d->fail_after = -1;
@@ -33,7 +33,7 @@ void side_end(struct side_db *d, int id)
 int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a)
 {
 	const struct statement *t = &d->table[id];
-	int rc = step(d, d->prepared[id]), read;
+	int rc = side_step(d, d->prepared[id]), read;
 
 	assert(t->n_columns && size == t->row_size);
 	(void)size;
@@ -51,7 +51,7 @@ int side_run(struct side_db *d, int id, const void *in)
 
 	if (rc != SQLITE_OK)
 		return rc;
-	rc = step(d, d->prepared[id]);
+	rc = side_step(d, d->prepared[id]);
 	side_end(d, id);
 	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }

@@ -87,7 +87,7 @@ static struct slot *find_slots(sqlite3_stmt *st, const struct record *r)
 	return slots;
 }
 
-static int prepare(struct store *s, enum sql id)
+static int stmt_prepare(struct store *s, enum sql id)
 {
 	const struct statement *t = &statement_table[id];
 	struct prepared *p = &s->stmts[id];
@@ -115,7 +115,7 @@ static int prepare(struct store *s, enum sql id)
 
 /* --- rows ----------------------------------------------------------------------- */
 
-static void check_size(enum sql id, size_t size)
+static void stmt_check_size(enum sql id, size_t size)
 {
 	const struct statement *t = &statement_table[id];
 
@@ -142,7 +142,7 @@ static int ready(struct store *s, enum sql id, const void *in)
 		kept_invalidate(&s->kept, statement_table[id].invalidates);
 	}
 	if (!p->stmt)
-		rc = prepare(s, id);
+		rc = stmt_prepare(s, id);
 	return rc == SQLITE_OK ? row_bind(p->stmt, &statement_table[id], in) : rc;
 }
 
@@ -196,7 +196,7 @@ int store_row(struct store *s, enum sql id, const void *in, void *row, size_t si
 	struct prepared *p = &s->stmts[id];
 	int rc, got, end;
 
-	check_size(id, size);
+	stmt_check_size(id, size);
 	if (keeps && kept_find(&s->kept, id, in, row, a))
 		return 1;
 	rc = ready(s, id, in);
@@ -249,7 +249,7 @@ int store_next(struct query *q, void *row, size_t size, struct arena *a, struct 
 	struct store *s = q->store;
 	int rc = q->rc;
 
-	check_size(q->id, size);
+	stmt_check_size(q->id, size);
 	if (!q->open)
 		return 0;
 	if (rc == SQLITE_OK)

@@ -145,7 +145,7 @@ static void configure(void)
 }
 
 /* Called by SQLite after COMMIT, when the host does the checkpoints. */
-static int count_frames(void *store, sqlite3 *db, const char *schema, int frames)
+static int store_count_frames(void *store, sqlite3 *db, const char *schema, int frames)
 {
 	struct store *s = store;
 
@@ -184,7 +184,7 @@ static int tune(struct store *s, struct fault *f)
 	/* SQLite's own checkpoint runs inside COMMIT, in our turn.  Its mark is
 	 * twice the host's, so that beside a host it is the host that copies. */
 	if (s->flags & STORE_NO_CHECKPOINT)
-		sqlite3_wal_hook(s->db, count_frames, s);
+		sqlite3_wal_hook(s->db, store_count_frames, s);
 	else
 		sqlite3_wal_autocheckpoint(s->db, 4000);
 	/* The pages that the host's writer needs are all over a large state: of the 2 MB
@@ -211,7 +211,7 @@ static void copy_wal(struct store *s)
 	writer_queue_share(&s->queue);
 }
 
-static void disconnect(struct store *s)
+static void store_disconnect(struct store *s)
 {
 	int rc;
 
@@ -228,12 +228,12 @@ static void disconnect(struct store *s)
 /* Replaces a connection that has failed, since it is not trusted again. */
 static int reconnect(struct store *s, struct fault *f)
 {
-	disconnect(s);
+	store_disconnect(s);
 	if (ground_check(s, GROUND_PLACE, f) < 0)
 		return f->code;
 	if (connect_file(s, f) < 0 || ground_check(s, GROUND_READ, f) < 0 ||
 	    tune(s, f) < 0 || ground_note(s, f) < 0) {
-		disconnect(s);
+		store_disconnect(s);
 		return f->code;
 	}
 	return 0;
@@ -257,7 +257,7 @@ static int open_in_memory(struct store *s, struct fault *f)
 	return tune(s, f);
 }
 
-static int open_place(struct store *s, struct fault *f)
+static int store_open_place(struct store *s, struct fault *f)
 {
 	int dir;
 
@@ -314,7 +314,7 @@ int store_open(struct store **out, const char *dir, unsigned flags, const char *
 	if (flags & STORE_MEMORY)
 		open_in_memory(s, f);
 	else
-		open_place(s, f);
+		store_open_place(s, f);
 	if (f->code) {
 		store_close(s);
 		return f->code;
@@ -330,7 +330,7 @@ void store_close(struct store *s)
 	if (s->db)
 		store_rollback(s);
 	search_close(s->search);
-	disconnect(s);
+	store_disconnect(s);
 	writer_queue_close(&s->queue);
 	kept_release(&s->kept);
 	ground_release(&s->ground);
@@ -347,7 +347,7 @@ int64_t store_host(const struct store *s)
 
 /* --- transactions ------------------------------------------------------------------- */
 
-static void leave(struct store *s)
+static void store_leave(struct store *s)
 {
 	struct fault none = { 0 };
 
@@ -451,12 +451,12 @@ int store_begin(struct store *s, bool write, struct fault *f)
 		return f->code;
 	s->writing = write;
 	if (ground_check(s, write ? GROUND_WRITE : GROUND_READ, f) < 0) {
-		leave(s);
+		store_leave(s);
 		return f->code;
 	}
 	rc = own_run(s, write ? OWN_BEGIN_WRITE : OWN_BEGIN_READ);
 	if (rc != SQLITE_OK) {
-		leave(s);
+		store_leave(s);
 		return store_fault(s, rc, "begin", f);
 	}
 	if (write && (notice_others(s, f) < 0 || generation_begin(s, f) < 0)) {
@@ -478,7 +478,7 @@ int store_begin_lax(struct store *s, struct fault *f)
 	}
 	rc = store_begin(s, true, f);
 	if (rc < 0)
-		leave(s); /* as it was before */
+		store_leave(s); /* as it was before */
 	return rc;
 }
 
@@ -494,7 +494,7 @@ void store_set_now(struct store *s, int64_t now)
 
 /* The last page that a transaction writes to the log carries its commit, so that one which
  * had no room for all of them has no commit there. */
-static bool is_undone(int rc)
+static bool store_is_undone(int rc)
 {
 	return (rc & 0xff) == SQLITE_FULL;
 }
@@ -509,10 +509,10 @@ static int commit_failed(struct store *s, int rc, struct fault *f)
 		store_rollback(s);
 	else
 		reconnect(s, &again); /* if it fails, store_begin() tries again later */
-	leave(s);
+	store_leave(s);
 	return fault_set(f, FAULT_UNAVAILABLE, "", "%s: %s",
-			 is_undone(rc) ? "nothing was changed"
-				       : "the outcome is not known",
+			 store_is_undone(rc) ? "nothing was changed"
+					     : "the outcome is not known",
 			 cause.text);
 }
 
@@ -527,7 +527,7 @@ int store_commit(struct store *s, struct fault *f)
 		return commit_failed(s, rc, f);
 	if (wrote)
 		s->kept.version = file_version(s);
-	leave(s);
+	store_leave(s);
 	if (wrote)
 		writer_queue_ring(&s->queue);
 	/* The written data would be lost if the files were removed during the COMMIT. */
@@ -557,7 +557,7 @@ void store_rollback(struct store *s)
 				sqlite3_step(s->own[OWN_ROLLBACK]) != SQLITE_DONE))
 		reconnect(s, &again);
 	sqlite3_reset(s->own[OWN_ROLLBACK]);
-	leave(s);
+	store_leave(s);
 }
 
 /* Runs a statement inside the transaction: outside, SAVEPOINT would begin one of its

@@ -34,7 +34,7 @@ static int check_integrity(sqlite3 *db, struct fault *f)
 	return f->code;
 }
 
-static int check_references(sqlite3 *db, struct fault *f)
+static int store_backup_check_references(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, SQL_LOOSE, -1, &st, NULL);
@@ -55,7 +55,8 @@ static int check_references(sqlite3 *db, struct fault *f)
 
 int store_check_db(sqlite3 *db, struct fault *f)
 {
-	return check_integrity(db, f) < 0 ? (int)f->code : check_references(db, f);
+	return check_integrity(db, f) < 0 ? (int)f->code
+					  : store_backup_check_references(db, f);
 }
 
 int store_no_own_row(struct fault *f)
@@ -64,7 +65,7 @@ int store_no_own_row(struct fault *f)
 	return fault_hint(f, "Put a backup in its place: `cadre restore`.");
 }
 
-static int check_state(sqlite3 *db, struct fault *f)
+static int store_backup_check_state(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	int rc;
@@ -86,7 +87,7 @@ int store_check(struct store *s, struct fault *f)
 {
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "check", f);
-	return check_state(s->db, f);
+	return store_backup_check_state(s->db, f);
 }
 
 /* --- copies ------------------------------------------------------------------- */
@@ -145,7 +146,8 @@ static int sync_path(const char *path, int flags, struct fault *f)
 	return f->code;
 }
 
-static int put_in_place(const char *from, const char *path, bool replace, struct fault *f)
+static int store_backup_put_in_place(const char *from, const char *path, bool replace,
+				     struct fault *f)
 {
 	if (renameat2(AT_FDCWD, from, AT_FDCWD, path, replace ? 0 : RENAME_NOREPLACE) ==
 		    0 &&
@@ -171,7 +173,7 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 		fault_set(f, FAULT_IO, "", "cannot make %s: %s", temp, strerror(errno));
 	else if (vacuum_into(s, temp, f) == 0 && mark_copy(s, temp, f) == 0 &&
 		 verify(s, temp, f) == 0 && sync_path(temp, O_RDONLY, f) == 0)
-		put_in_place(temp, path, replace, f);
+		store_backup_put_in_place(temp, path, replace, f);
 	if (f->code)
 		unlink(temp);
 	free(temp);
@@ -183,7 +185,7 @@ int store_backup(struct store *s, const char *path, struct fault *f)
 {
 	struct fault found = { 0 };
 
-	if (s->db && check_state(s->db, &found) < 0) {
+	if (s->db && store_backup_check_state(s->db, &found) < 0) {
 		fault_set(f, FAULT_IO, "",
 			  "the state is damaged, and was not copied: %.150s", found.text);
 		return fault_hint(

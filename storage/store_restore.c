@@ -24,7 +24,7 @@ enum {
 static const char staging[] = "restore.tmp", ready[] = "restore.ready",
 		  former[] = "replaced";
 
-static int failed(struct fault *f, const char *what)
+static int store_restore_failed(struct fault *f, const char *what)
 {
 	return fault_set(f, errno == ENOSPC ? FAULT_UNAVAILABLE : FAULT_IO, "",
 			 "cannot %s: %s", what, strerror(errno));
@@ -32,7 +32,7 @@ static int failed(struct fault *f, const char *what)
 
 /* --- the backup ------------------------------------------------------------------- */
 
-static int64_t number(sqlite3 *db, const char *sql)
+static int64_t store_restore_number(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *st = NULL;
 	int64_t n = -1;
@@ -44,11 +44,12 @@ static int64_t number(sqlite3 *db, const char *sql)
 	return n;
 }
 
-static int check_version(sqlite3 *db, const char *file, struct fault *f)
+static int store_restore_check_version(sqlite3 *db, const char *file, struct fault *f)
 {
-	int64_t version = number(db, SQL_VERSION);
+	int64_t version = store_restore_number(db, SQL_VERSION);
 
-	if (version < 1 || number(db, statement_table[sql_restore_states].text) != 1) {
+	if (version < 1 ||
+	    store_restore_number(db, statement_table[sql_restore_states].text) != 1) {
 		fault_set(f, FAULT_INVALID, "/file", "%.150s is not a state of cadre's",
 			  file);
 		return fault_hint(f, "`cadre backup` makes what can be restored");
@@ -79,7 +80,8 @@ int restore_check(const char *file, struct fault *f)
 	struct fault found = { 0 };
 	sqlite3 *db;
 
-	if (open_backup(file, &db, f) == 0 && check_version(db, file, f) == 0 &&
+	if (open_backup(file, &db, f) == 0 &&
+	    store_restore_check_version(db, file, f) == 0 &&
 	    store_check_db(db, &found) < 0) {
 		fault_set(f, FAULT_IO, "/file", "%.100s is damaged: %.120s", file,
 			  found.text);
@@ -98,7 +100,7 @@ int64_t restore_counts(const char *dir)
 
 	snprintf(path, sizeof(path), "%s/state.db", dir);
 	if (open_backup(path, &db, &none) == 0)
-		n = number(db, statement_table[sql_restore_counts].text);
+		n = store_restore_number(db, statement_table[sql_restore_counts].text);
 	sqlite3_close(db);
 	return n < 0 ? 0 : n;
 }
@@ -107,7 +109,7 @@ int64_t restore_counts(const char *dir)
 
 /* Removes a folder without subfolders.  Errors are ignored: the next attempt to make the
  * folder reports them. */
-static void remove_folder(int dir, const char *name)
+static void store_restore_remove_folder(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -145,12 +147,12 @@ static int copy_database(sqlite3 *from, const char *to, struct fault *f)
 	return f->code;
 }
 
-static int open_dir(const char *dir, struct fault *f)
+static int store_restore_open_dir(const char *dir, struct fault *f)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
-		return failed(f, "open the state folder");
+		return store_restore_failed(f, "open the state folder");
 	return fd;
 }
 
@@ -159,21 +161,21 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 {
 	char path[4400];
 	sqlite3 *from = NULL;
-	int fd = open_dir(dir, f);
+	int fd = store_restore_open_dir(dir, f);
 
 	if (fd < 0)
 		return fd;
 	snprintf(stage, room, "%s/%s", dir, staging);
 	snprintf(path, sizeof(path), "%s/state.db", stage);
-	remove_folder(fd, staging);
+	store_restore_remove_folder(fd, staging);
 	/* VACUUM INTO accepts an empty file, and keeps its mode. */
 	if (mkdirat(fd, staging, 0700) || mknod(path, S_IFREG | 0600, 0))
-		failed(f, "make restore.tmp");
+		store_restore_failed(f, "make restore.tmp");
 	else if (open_backup(file, &from, f) == 0)
 		copy_database(from, path, f);
 	sqlite3_close(from);
 	if (f->code)
-		remove_folder(fd, staging);
+		store_restore_remove_folder(fd, staging);
 	close(fd);
 	return f->code;
 }
@@ -183,7 +185,7 @@ void restore_unstage(const char *dir)
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		remove_folder(fd, staging);
+		store_restore_remove_folder(fd, staging);
 		close(fd);
 	}
 }
@@ -195,19 +197,19 @@ static int sync_at(int dir, const char *name, int flags, struct fault *f)
 	int fd = openat(dir, name, flags | O_CLOEXEC);
 
 	if (fd < 0 || fsync(fd))
-		failed(f, "make the restored files durable");
+		store_restore_failed(f, "make the restored files durable");
 	if (fd >= 0)
 		close(fd);
 	return f->code;
 }
 
-static int write_file(int dir, const char *name, const void *bytes, size_t n,
-		      struct fault *f)
+static int store_restore_write_file(int dir, const char *name, const void *bytes,
+				    size_t n, struct fault *f)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n || fsync(fd))
-		failed(f, name);
+		store_restore_failed(f, name);
 	if (fd >= 0)
 		close(fd);
 	return f->code;
@@ -227,20 +229,20 @@ static int copy_secret(int stage, const char *from, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "/file",
 				 "%.150s has %zd bytes instead of 32",
 				 from ? from : "a new secret", n);
-	return write_file(stage, "secret", bytes, 32, f);
+	return store_restore_write_file(stage, "secret", bytes, 32, f);
 }
 
-static bool is_there(int dir, const char *name)
+static bool store_restore_is_there(int dir, const char *name)
 {
 	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* A missing file is no error: an earlier try has moved it, or it never existed. */
-static int move(int from, int to, const char *name, struct fault *f)
+static int store_restore_move(int from, int to, const char *name, struct fault *f)
 {
 	if (renameat(from, name, to, name) == 0 || errno == ENOENT)
 		return 0;
-	return failed(f, name);
+	return store_restore_failed(f, name);
 }
 
 /* --- the steps ------------------------------------------------------------------------------ */
@@ -251,7 +253,7 @@ static int read_aside(int new, char *name, size_t room, struct fault *f)
 	ssize_t n = fd < 0 ? -1 : read(fd, name, room - 1);
 
 	if (n < 0)
-		failed(f, "read restore.ready/aside");
+		store_restore_failed(f, "read restore.ready/aside");
 	else if (n == 0 || strchr(name, '/') || name[0] == '.')
 		fault_set(f, FAULT_IO, "", "restore.ready/aside holds no name");
 	if (fd >= 0)
@@ -260,7 +262,7 @@ static int read_aside(int new, char *name, size_t room, struct fault *f)
 }
 
 /* Makes or opens a folder, and syncs its entry: a descriptor, or a fault. */
-static int make_folder(int above, const char *name, struct fault *f)
+static int store_restore_make_folder(int above, const char *name, struct fault *f)
 {
 	int fd = -1;
 
@@ -268,7 +270,7 @@ static int make_folder(int above, const char *name, struct fault *f)
 		fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && dir_sync(above) == 0)
 		return fd;
-	failed(f, "make a folder in replaced/");
+	store_restore_failed(f, "make a folder in replaced/");
 	if (fd >= 0)
 		close(fd);
 	return f->code;
@@ -276,11 +278,11 @@ static int make_folder(int above, const char *name, struct fault *f)
 
 static int make_aside(int dir, const char *name, struct fault *f)
 {
-	int parent = make_folder(dir, former, f), aside;
+	int parent = store_restore_make_folder(dir, former, f), aside;
 
 	if (parent < 0)
 		return parent;
-	aside = make_folder(parent, name, f);
+	aside = store_restore_make_folder(parent, name, f);
 	close(parent);
 	return aside;
 }
@@ -298,22 +300,24 @@ static int open_aside(int dir, int new, struct fault *f)
 
 /* The log is moved first: a state.db that is left without its log is refused, not
  * misread. */
-static int change_files(int dir, int new, int aside, struct fault *f)
+static int store_restore_change_files(int dir, int new, int aside, struct fault *f)
 {
 	static const char *const old[] = { "state.db-shm", "state.db-wal", "state.db" };
 
-	if (is_there(new, "state.db")) {
+	if (store_restore_is_there(new, "state.db")) {
 		for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++)
-			if (move(dir, aside, old[i], f) < 0)
+			if (store_restore_move(dir, aside, old[i], f) < 0)
 				return f->code;
 	}
-	if (is_there(new, "secret") && move(dir, aside, "secret", f) < 0)
+	if (store_restore_is_there(new, "secret") &&
+	    store_restore_move(dir, aside, "secret", f) < 0)
 		return f->code;
 	if (fsync(aside) || fsync(dir))
-		return failed(f, "make the former files durable");
-	if (move(new, dir, "secret", f) < 0 || move(new, dir, "state.db", f) < 0)
+		return store_restore_failed(f, "make the former files durable");
+	if (store_restore_move(new, dir, "secret", f) < 0 ||
+	    store_restore_move(new, dir, "state.db", f) < 0)
 		return f->code;
-	return fsync(dir) ? failed(f, "make the new files durable") : 0;
+	return fsync(dir) ? store_restore_failed(f, "make the new files durable") : 0;
 }
 
 /* The search index belongs to the former state. */
@@ -332,15 +336,16 @@ static int finish_alone(int dir, struct fault *f)
 	int aside = -1;
 
 	if (new < 0)
-		return failed(f, "open restore.ready");
+		return store_restore_failed(f, "open restore.ready");
 	/* If both are gone, the files have been moved, and only the folder is left to
 	 * remove. */
-	if (is_there(new, "secret") || is_there(new, "state.db"))
+	if (store_restore_is_there(new, "secret") ||
+	    store_restore_is_there(new, "state.db"))
 		aside = open_aside(dir, new, f);
-	if (aside >= 0 && change_files(dir, new, aside, f) == 0)
+	if (aside >= 0 && store_restore_change_files(dir, new, aside, f) == 0)
 		drop_index(dir);
 	if (!f->code) {
-		remove_folder(dir, ready);
+		store_restore_remove_folder(dir, ready);
 		fsync(dir);
 	}
 	if (aside >= 0)
@@ -368,10 +373,10 @@ int restore_finish(const char *dir, struct fault *f)
 	snprintf(path, sizeof(path), "%s/%s", dir, ready);
 	if (access(path, F_OK))
 		return 0;
-	if ((fd = open_dir(dir, f)) < 0)
+	if ((fd = store_restore_open_dir(dir, f)) < 0)
 		return fd;
 	if (take_state(&turn, fd, "a restore must be finished", f) == 0 &&
-	    is_there(fd, ready))
+	    store_restore_is_there(fd, ready))
 		finish_alone(fd, f);
 	writer_queue_close(&turn);
 	close(fd);
@@ -380,7 +385,7 @@ int restore_finish(const char *dir, struct fault *f)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int store_restore_by_name(const void *a, const void *b)
 {
 	return strcmp(((const char *)a), ((const char *)b));
 }
@@ -398,9 +403,9 @@ static void prune(int dir, const char *own)
 		if (e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
 		    strlen(e->d_name) < sizeof(names[0]))
 			memcpy(names[n++], e->d_name, strlen(e->d_name) + 1);
-	qsort(names, (size_t)n, sizeof(names[0]), by_name);
+	qsort(names, (size_t)n, sizeof(names[0]), store_restore_by_name);
 	for (int i = 0; i + KEPT - 1 < n; i++)
-		remove_folder(fd, names[i]);
+		store_restore_remove_folder(fd, names[i]);
 	if (d)
 		closedir(d);
 }
@@ -412,7 +417,7 @@ static void name_aside(int dir, char name[32])
 
 	for (int i = 2; i < 100; i++) {
 		snprintf(path, sizeof(path), "%s/%s", former, name);
-		if (!is_there(dir, path))
+		if (!store_restore_is_there(dir, path))
 			return;
 		snprintf(name + n, 32 - n, "-%02d", i);
 	}
@@ -420,12 +425,13 @@ static void name_aside(int dir, char name[32])
 
 /* Checks that the log of the staged state is empty: closing the state should have moved
  * it into its file. */
-static int check_log(int stage, struct fault *f)
+static int store_restore_check_log(int stage, struct fault *f)
 {
 	struct stat st;
 
 	if (fstatat(stage, "state.db-wal", &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : failed(f, "look at restore.tmp");
+		return errno == ENOENT ? 0
+				       : store_restore_failed(f, "look at restore.tmp");
 	if (st.st_size == 0)
 		return 0;
 	return fault_set(f, FAULT_IO, "",
@@ -434,21 +440,22 @@ static int check_log(int stage, struct fault *f)
 
 /* Makes the staged folder complete and durable before it gets the name that counts; files
  * that an opened state has beside its database are removed. */
-static int complete(int dir, const char *secret, const char *name, struct fault *f)
+static int store_restore_complete(int dir, const char *secret, const char *name,
+				  struct fault *f)
 {
 	static const char *const extra[] = { "state.lock", "bell", "state.db-wal",
 					     "state.db-shm" };
 	int stage = openat(dir, staging, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (stage < 0)
-		return failed(f, "open restore.tmp");
-	check_log(stage, f);
+		return store_restore_failed(f, "open restore.tmp");
+	store_restore_check_log(stage, f);
 	for (size_t i = 0; !f->code && i < sizeof(extra) / sizeof(*extra); i++)
 		unlinkat(stage, extra[i], 0);
 	if (!f->code && copy_secret(stage, secret, f) == 0 &&
-	    write_file(stage, "aside", name, strlen(name), f) == 0 &&
+	    store_restore_write_file(stage, "aside", name, strlen(name), f) == 0 &&
 	    sync_at(stage, "state.db", O_RDONLY, f) == 0 && fsync(stage))
-		failed(f, "make restore.tmp durable");
+		store_restore_failed(f, "make restore.tmp durable");
 	close(stage);
 	return f->code;
 }
@@ -459,7 +466,7 @@ static int complete(int dir, const char *secret, const char *name, struct fault 
 enum { SHM_OPEN_BYTE = 128 };
 static const char shm_file[] = "state.db-shm";
 
-static int refuse_stranger(int dir, struct fault *f)
+static int store_restore_refuse_stranger(int dir, struct fault *f)
 {
 	struct flock l = { .l_type = F_WRLCK,
 			   .l_whence = SEEK_SET,
@@ -487,23 +494,23 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 		   struct fault *f)
 {
 	struct writer_queue turn = { .lock = -1, .bell = -1 };
-	int fd = open_dir(dir, f);
+	int fd = store_restore_open_dir(dir, f);
 	char name[32] = "";
 
 	if (fd < 0)
 		return fd;
 	name_aside(fd, name);
 	snprintf(aside, room, "%s/%s/%s", dir, former, name);
-	if (complete(fd, secret, name, f) == 0 &&
+	if (store_restore_complete(fd, secret, name, f) == 0 &&
 	    take_state(&turn, fd, "a backup is to replace the state", f) == 0 &&
-	    refuse_stranger(fd, f) == 0) {
+	    store_restore_refuse_stranger(fd, f) == 0) {
 		if (renameat(fd, staging, fd, ready) || fsync(fd))
-			failed(f, "name restore.ready");
+			store_restore_failed(f, "name restore.ready");
 		else if (finish_alone(fd, f) == 0)
 			prune(fd, name);
 	}
 	if (f->code)
-		remove_folder(fd, staging);
+		store_restore_remove_folder(fd, staging);
 	writer_queue_close(&turn);
 	close(fd);
 	return f->code;
@@ -518,12 +525,12 @@ static int set_files_aside(int dir, int aside, const struct writer_queue *turn,
 					    "secret" };
 
 	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++)
-		if (move(dir, aside, left[i], f) < 0)
+		if (store_restore_move(dir, aside, left[i], f) < 0)
 			return f->code;
 	drop_index(dir);
 	if (ftruncate(turn->lock, 0) || mknodat(dir, "state.db", S_IFREG | 0600, 0) ||
 	    fsync(aside) || fsync(dir))
-		return failed(f, "set the former files aside");
+		return store_restore_failed(f, "set the former files aside");
 	return 0;
 }
 
@@ -531,7 +538,7 @@ int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *path, siz
 		      struct fault *f)
 {
 	struct writer_queue turn = { .lock = -1, .bell = -1 };
-	int fd = open_dir(dir, f), aside = -1;
+	int fd = store_restore_open_dir(dir, f), aside = -1;
 	char name[32] = "";
 
 	*path = '\0';

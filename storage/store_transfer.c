@@ -19,7 +19,8 @@ int transfer_find(const char *name)
 /* --- rows that leave ----------------------------------------------------------- */
 
 /* Prepares a statement whose only parameter, if it has one, is a number. */
-static int ask(struct store *s, const char *sql, int64_t number, sqlite3_stmt **st)
+static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
+			      sqlite3_stmt **st)
 {
 	int rc = sqlite3_prepare_v2(s->db, sql, -1, st, NULL);
 
@@ -29,11 +30,11 @@ static int ask(struct store *s, const char *sql, int64_t number, sqlite3_stmt **
 }
 
 /* The first number that a statement finds: 1, 0: it finds none, or a fault. */
-static int ask_number(struct store *s, const char *sql, int64_t number, int64_t *out,
-		      struct fault *f)
+static int store_transfer_ask_number(struct store *s, const char *sql, int64_t number,
+				     int64_t *out, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = ask(s, sql, number, &st);
+	int rc = store_transfer_ask(s, sql, number, &st);
 
 	if (rc == SQLITE_OK)
 		rc = store_step(s, st);
@@ -66,7 +67,7 @@ int transfer_rows(struct store *s, int table, int64_t team, transfer_each *each,
 	const struct transfer_table *t = &transfer_table[table];
 	struct transfer_value values[TRANSFER_COLUMNS];
 	sqlite3_stmt *st = NULL;
-	int rc = ask(s, team ? t->of_team : t->all, team, &st);
+	int rc = store_transfer_ask(s, team ? t->of_team : t->all, team, &st);
 
 	assert(t->n_columns <= TRANSFER_COLUMNS);
 	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
@@ -87,7 +88,8 @@ int transfer_number(struct store *s, int table, int64_t team, int64_t *n, struct
 	const struct transfer_table *t = &transfer_table[table];
 
 	*n = 0;
-	return ask_number(s, team ? t->count_of_team : t->count, team, n, f);
+	return store_transfer_ask_number(s, team ? t->count_of_team : t->count, team, n,
+					 f);
 }
 
 /* --- rows that come in ------------------------------------------------------------ */
@@ -119,12 +121,14 @@ int transfer_last(struct transfer *t, int table, int64_t *key, struct fault *f)
 	*key = 0;
 	if (!transfer_table[table].last)
 		return 0;
-	return ask_number(t->store, transfer_table[table].last, 0, key, f) < 0
+	return store_transfer_ask_number(t->store, transfer_table[table].last, 0, key,
+					 f) < 0
 		       ? (int)f->code
 		       : 0;
 }
 
-static int bind(sqlite3_stmt *st, int n, const struct transfer_value *values)
+static int store_transfer_bind(sqlite3_stmt *st, int n,
+			       const struct transfer_value *values)
 {
 	int rc = SQLITE_OK;
 
@@ -157,7 +161,7 @@ int transfer_add(struct transfer *t, int table, const struct transfer_value *val
 		rc = sqlite3_prepare_v2(s->db, def->add, -1, st, NULL);
 	}
 	if (rc == SQLITE_OK)
-		rc = bind(*st, def->n_columns, values);
+		rc = store_transfer_bind(*st, def->n_columns, values);
 	if (rc == SQLITE_OK)
 		rc = store_step(s, *st);
 	if ((rc & 0xff) == SQLITE_CONSTRAINT)
@@ -173,5 +177,5 @@ int transfer_loose(struct transfer *t, int table, int column, int64_t from,
 {
 	const char *sql = transfer_table[table].columns[column].loose;
 
-	return sql ? ask_number(t->store, sql, from, number, f) : 0;
+	return sql ? store_transfer_ask_number(t->store, sql, from, number, f) : 0;
 }

@@ -38,7 +38,7 @@ static struct wal *of(sqlite3_file *f)
 
 /* --- gathering ------------------------------------------------------------------ */
 
-static int flush(struct wal *w)
+static int wal_vfs_flush(struct wal *w)
 {
 	int n = w->n;
 
@@ -64,9 +64,9 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 		return SQLITE_IOERR_NOMEM;
 	/* A page that is written again in its transaction may still be here. */
 	if (w->n && (at < w->at || at > w->at + w->n || at + n > w->at + ROOM))
-		rc = flush(w);
+		rc = wal_vfs_flush(w);
 	if (rc == SQLITE_OK && (n > ROOM || at < WAL_HEADER)) {
-		rc = flush(w);
+		rc = wal_vfs_flush(w);
 		return rc ? rc : w->to.real->pMethods->xWrite(w->to.real, data, n, at);
 	}
 	if (rc != SQLITE_OK)
@@ -77,13 +77,13 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 	if (at + n > w->at + w->n)
 		w->n = (int)(at + n - w->at);
 	w->commits = n == FRAME_HEADER && says_commit(data);
-	return ends ? flush(w) : SQLITE_OK;
+	return ends ? wal_vfs_flush(w) : SQLITE_OK;
 }
 
 static int wal_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at)
 {
 	struct wal *w = of(f);
-	int rc = at < w->at + w->n && at + n > w->at ? flush(w) : SQLITE_OK;
+	int rc = at < w->at + w->n && at + n > w->at ? wal_vfs_flush(w) : SQLITE_OK;
 
 	return rc ? rc : w->to.real->pMethods->xRead(w->to.real, data, n, at);
 }
@@ -92,7 +92,7 @@ static int wal_sync(sqlite3_file *f, int flags)
 {
 	struct wal *w = of(f);
 	int64_t began;
-	int rc = flush(w);
+	int rc = wal_vfs_flush(w);
 
 	if (rc)
 		return rc;
@@ -105,14 +105,14 @@ static int wal_sync(sqlite3_file *f, int flags)
 
 static int wal_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
-	int rc = flush(of(f));
+	int rc = wal_vfs_flush(of(f));
 
 	return rc ? rc : of(f)->to.real->pMethods->xTruncate(of(f)->to.real, size);
 }
 
 static int wal_size(sqlite3_file *f, sqlite3_int64 *size)
 {
-	int rc = flush(of(f));
+	int rc = wal_vfs_flush(of(f));
 
 	return rc ? rc : of(f)->to.real->pMethods->xFileSize(of(f)->to.real, size);
 }
@@ -212,7 +212,7 @@ static int gatherer_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, in
 	return rc;
 }
 
-static const char *make(const char *below)
+static const char *wal_vfs_make(const char *below)
 {
 	sqlite3_vfs *under = sqlite3_vfs_find(below);
 	struct gatherer *g = under ? calloc(1, sizeof(*g)) : NULL;
@@ -244,7 +244,7 @@ const char *wal_vfs_over(const char *below)
 	if ((under = sqlite3_vfs_find(below))) {
 		snprintf(full, sizeof(full), "gathering %s", under->zName);
 		found = sqlite3_vfs_find(full);
-		name = found ? found->zName : make(below);
+		name = found ? found->zName : wal_vfs_make(below);
 	}
 	pthread_mutex_unlock(&one);
 	return name;

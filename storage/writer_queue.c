@@ -38,7 +38,8 @@ void writer_queue_close(struct writer_queue *t)
 	*t = (struct writer_queue){ .lock = -1, .bell = -1 };
 }
 
-static int lock(const struct writer_queue *t, enum writer_queue_byte byte, short type)
+static int writer_queue_set_lock(const struct writer_queue *t,
+				 enum writer_queue_byte byte, short type)
 {
 	return byte_lock(t->lock, byte, type);
 }
@@ -115,7 +116,7 @@ int writer_queue_lock(struct writer_queue *t, enum writer_queue_byte byte, bool 
 
 void writer_queue_unlock(struct writer_queue *t, enum writer_queue_byte byte)
 {
-	int rc = t->lock < 0 ? 0 : lock(t, byte, F_UNLCK);
+	int rc = t->lock < 0 ? 0 : writer_queue_set_lock(t, byte, F_UNLCK);
 
 	assert(rc == 0);
 	(void)rc;
@@ -130,7 +131,7 @@ int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why
 
 	if (t->lock < 0)
 		return 0;
-	while (lock(t, WRITER_QUEUE_VERSION, F_WRLCK) < 0) {
+	while (writer_queue_set_lock(t, WRITER_QUEUE_VERSION, F_WRLCK) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
 			return fault_set(f, FAULT_UNAVAILABLE, "",
 					 "cannot lock state.lock: %s", strerror(errno));
@@ -149,7 +150,8 @@ int writer_queue_alone_for(struct writer_queue *t, long wait_ms, const char *why
 
 int writer_queue_alone(struct writer_queue *t, long wait_ms, struct fault *f)
 {
-	bool asks = t->lock >= 0 && lock(t, WRITER_QUEUE_WANTED, F_WRLCK) == 0;
+	bool asks = t->lock >= 0 &&
+		    writer_queue_set_lock(t, WRITER_QUEUE_WANTED, F_WRLCK) == 0;
 
 	writer_queue_alone_for(t, wait_ms, "the state must be migrated", f);
 	if (asks)
@@ -164,12 +166,13 @@ bool writer_queue_is_wanted(const struct writer_queue *t)
 
 bool writer_queue_last(struct writer_queue *t)
 {
-	return t->lock >= 0 && lock(t, WRITER_QUEUE_VERSION, F_WRLCK) == 0;
+	return t->lock >= 0 &&
+	       writer_queue_set_lock(t, WRITER_QUEUE_VERSION, F_WRLCK) == 0;
 }
 
 void writer_queue_share(struct writer_queue *t)
 {
-	int rc = lock(t, WRITER_QUEUE_VERSION, F_RDLCK);
+	int rc = writer_queue_set_lock(t, WRITER_QUEUE_VERSION, F_RDLCK);
 
 	assert(rc == 0);
 	(void)rc;

@@ -22,7 +22,7 @@ const char *bearer_text(struct call *call, int64_t row, int64_t made_at)
 }
 
 /* The row that a text names, or 0. */
-static int64_t row_of(const char *text)
+static int64_t bearer_row_of(const char *text)
 {
 	size_t at = strlen(PREFIX);
 	int64_t row = 0;
@@ -39,14 +39,15 @@ static int64_t row_of(const char *text)
 /* --- who calls -------------------------------------------------------------------------- */
 
 /* Gives the same refusal for every token, so that nobody learns which there were. */
-static int no_token(struct call *call)
+static int bearer_no_token(struct call *call)
 {
 	fault_set(&call->fault, FAULT_DENIED, "/token", "the token proves nobody");
 	return fault_hint(&call->fault, "It may have been revoked or have ended: ask the "
 					"operator for another one.");
 }
 
-static bool is_good(const struct call *call, const char *text, const struct bearer_row *k)
+static bool bearer_is_good(const struct call *call, const char *text,
+			   const struct bearer_row *k)
 {
 	uint8_t hash[TOKEN_HASH];
 
@@ -74,16 +75,16 @@ static int find_own(struct call *call, struct caller_row *r)
 
 	token_hash(call->identity.bearer, hash);
 	rc = sql_row(call, caller_by_hash, r, .hash = { hash, TOKEN_HASH });
-	return rc > 0 ? become_agent(call, r) : rc < 0 ? rc : no_token(call);
+	return rc > 0 ? become_agent(call, r) : rc < 0 ? rc : bearer_no_token(call);
 }
 
 int bearer_row(struct call *call, const char *text, struct bearer_row *k)
 {
-	int rc = sql_row(call, token_by_id, k, .id = row_of(text));
+	int rc = sql_row(call, token_by_id, k, .id = bearer_row_of(text));
 
 	if (rc < 0)
 		return rc;
-	return rc && is_good(call, text, k) ? 0 : no_token(call);
+	return rc && bearer_is_good(call, text, k) ? 0 : bearer_no_token(call);
 }
 
 int bearer_find(struct call *call, struct caller_row *r)
@@ -92,12 +93,12 @@ int bearer_find(struct call *call, struct caller_row *r)
 	struct bearer_row k;
 	int rc;
 
-	if (!row_of(id->bearer))
+	if (!bearer_row_of(id->bearer))
 		return find_own(call, r);
 	if ((rc = bearer_row(call, id->bearer, &k)) < 0)
 		return rc;
 	if (k.once)
-		return no_token(call);
+		return bearer_no_token(call);
 	call->bearer = k.id;
 	call->bearer_used_at = k.used_at;
 	call->bearer_until = k.expires_at;
@@ -108,7 +109,7 @@ int bearer_find(struct call *call, struct caller_row *r)
 		return rc > 0 && r->generation == k.generation &&
 				       r->kind == AGENT_KIND_MEMBER
 			       ? become_agent(call, r)
-			       : no_token(call);
+			       : bearer_no_token(call);
 	}
 	id->level = k.kind == TOKEN_KIND_OPERATOR ? WHO_OPERATOR : WHO_OBSERVER;
 	id->looks = k.kind == TOKEN_KIND_OBSERVER;
@@ -138,7 +139,7 @@ bool bearer_any(const char *dir)
 
 /* --- operations ------------------------------------------------------------------------- */
 
-static int check_kind(struct call *call, const struct token_create_in *in)
+static int bearer_check_kind(struct call *call, const struct token_create_in *in)
 {
 	if ((in->agent != NULL) + in->operator+ in->observer == 1)
 		return 0;
@@ -149,8 +150,8 @@ static int check_kind(struct call *call, const struct token_create_in *in)
 }
 
 /* The token's name, where nobody says one: whom it stands for, and its number. */
-static const char *name_of(struct call *call, const struct token_create_in *in,
-			   const struct agent_row *a)
+static const char *bearer_name_of(struct call *call, const struct token_create_in *in,
+				  const struct agent_row *a)
 {
 	return in->name ? in->name
 			: arena_printf(&call->arena, "%.40s-%" PRId64,
@@ -160,10 +161,10 @@ static const char *name_of(struct call *call, const struct token_create_in *in,
 				       call->made);
 }
 
-static int add(struct call *call, const struct token_create_in *in,
-	       const struct agent_row *a)
+static int bearer_add(struct call *call, const struct token_create_in *in,
+		      const struct agent_row *a)
 {
-	const char *name = name_of(call, in, a);
+	const char *name = bearer_name_of(call, in, a);
 	uint8_t hash[TOKEN_HASH];
 	int rc;
 
@@ -199,11 +200,11 @@ static int check_agent(struct call *call, const struct agent_row *a)
 					"one for all teams.");
 }
 
-static int make(struct call *call, const struct token_create_in *in)
+static int bearer_make(struct call *call, const struct token_create_in *in)
 {
 	struct token_new_id_row next;
 	struct agent_row a = { 0 };
-	int rc = check_kind(call, in);
+	int rc = bearer_check_kind(call, in);
 
 	if (rc < 0 ||
 	    (in->agent && ((rc = who_team_of(call, in->team, in->agent, "/agent")) < 0 ||
@@ -212,10 +213,11 @@ static int make(struct call *call, const struct token_create_in *in)
 	    (rc = sql_row(call, token_new_id, &next)) < 0)
 		return rc;
 	call->made = next.id;
-	return add(call, in, &a);
+	return bearer_add(call, in, &a);
 }
 
-static int tell(struct call *call, const struct bearer_row *k, struct token_line *line)
+static int bearer_tell(struct call *call, const struct bearer_row *k,
+		       struct token_line *line)
 {
 	struct caller_row r;
 	int rc = 0;
@@ -238,11 +240,11 @@ int token_create(struct call *call, const struct token_create_in *in,
 	struct bearer_row k;
 	int rc;
 
-	if ((!call->made && (rc = make(call, in)) < 0) ||
+	if ((!call->made && (rc = bearer_make(call, in)) < 0) ||
 	    (rc = sql_row(call, token_by_id, &k, .id = call->made)) < 0)
 		return rc;
 	out->bearer = bearer_text(call, k.id, k.created_at);
-	return tell(call, &k, &out->token);
+	return bearer_tell(call, &k, &out->token);
 }
 
 int token_list(struct call *call, const struct token_list_in *in,

@@ -10,7 +10,7 @@
 
 enum { CODE_S = 120, BROWSER_S = 12 * 3600, ENDED_S = 30 * 86400 };
 
-static const char *name_of(struct call *call, const char *name, int tried)
+static const char *code_name_of(struct call *call, const char *name, int tried)
 {
 	return tried ? arena_printf(&call->arena, "%s-%" PRId64 "-%d", name, call->made,
 				    tried)
@@ -19,8 +19,8 @@ static const char *name_of(struct call *call, const char *name, int tried)
 
 /* Makes a token, or with `once` a code, which becomes call->made.  Its name begins with `name`:
  * another one where somebody has given that to a token. */
-static int add(struct call *call, const char *name, int64_t kind, int64_t seconds,
-	       bool once)
+static int code_add(struct call *call, const char *name, int64_t kind, int64_t seconds,
+		    bool once)
 {
 	struct token_new_id_row next;
 	uint8_t hash[TOKEN_HASH];
@@ -32,7 +32,7 @@ static int add(struct call *call, const char *name, int64_t kind, int64_t second
 	token_hash(bearer_text(call, call->made, call->now), hash);
 	do
 		rc = sql_run(call, token_add, .id = call->made,
-			     .name = name_of(call, name, tried++), .kind = kind,
+			     .name = code_name_of(call, name, tried++), .kind = kind,
 			     .hash = { hash, TOKEN_HASH }, .now = call->now,
 			     .expires_at = call->now + seconds * 1000, .once = once);
 	while (rc == 0);
@@ -40,7 +40,7 @@ static int add(struct call *call, const char *name, int64_t kind, int64_t second
 }
 
 /* Whether a code that was made is good still, for who repeats the call. */
-static bool is_good(const struct call *call, const struct bearer_row *k)
+static bool code_is_good(const struct call *call, const struct bearer_row *k)
 {
 	return k->once && !k->revoked_at && k->expires_at > call->now;
 }
@@ -54,13 +54,13 @@ int token_code(struct call *call, const struct token_code_in *in,
 	if (!call->made &&
 	    ((rc = sql_run(call, token_drop_ended, .now = call->now,
 			   .before = call->now - ENDED_S * 1000LL)) < 0 ||
-	     (rc = add(call, "code",
-		       in->observer ? TOKEN_KIND_OBSERVER : TOKEN_KIND_OPERATOR, CODE_S,
-		       true)) < 0))
+	     (rc = code_add(call, "code",
+			    in->observer ? TOKEN_KIND_OBSERVER : TOKEN_KIND_OPERATOR,
+			    CODE_S, true)) < 0))
 		return rc;
 	if ((rc = sql_row(call, token_by_id, &k, .id = call->made)) < 0)
 		return rc;
-	if (rc == 0 || !is_good(call, &k))
+	if (rc == 0 || !code_is_good(call, &k))
 		return fault_set(&call->fault, FAULT_CONFLICT, "/idempotency_key",
 				 "the code was given, or has ended");
 	out->code = bearer_text(call, k.id, k.created_at);
@@ -81,7 +81,7 @@ int token_exchange(struct call *call, const struct token_exchange_in *in,
 		fault_set(&call->fault, FAULT_DENIED, "/code", "this is no code");
 		return fault_hint(&call->fault, "Get one: {token.code}.");
 	}
-	if ((rc = add(call, "browser", k.kind, BROWSER_S, false)) < 0 ||
+	if ((rc = code_add(call, "browser", k.kind, BROWSER_S, false)) < 0 ||
 	    (rc = sql_row(call, token_by_id, &k, .id = call->made)) < 0)
 		return rc;
 	out->bearer = bearer_text(call, call->made, call->now);

@@ -42,7 +42,7 @@ int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate, in
 	return b.full_at;
 }
 
-static int refuse(struct call *call, const struct rate_size *size, int64_t wait)
+static int limit_refuse(struct call *call, const struct rate_size *size, int64_t wait)
 {
 	struct fault *f = &call->fault;
 	int64_t ms = (wait + 999) / 1000;
@@ -95,7 +95,7 @@ int limit_spend(struct call *call)
 		/* A row beyond an empty bucket, of a clock that was put back, is mended. */
 		if (rates || b->full_at == row.full_at)
 			b->agent = 0;
-		return refuse(call, &size, wait);
+		return limit_refuse(call, &size, wait);
 	}
 	return rates ? 0
 		     : sql_run(call, rate_keep, .agent = b->agent,

@@ -5,8 +5,8 @@
 #include "core/access/who.h"
 #include "core/call/space.h"
 
-static int64_t left_of(const struct call *call, int64_t agent, enum rate rate,
-		       int64_t row)
+static int64_t limit_show_left_of(const struct call *call, int64_t agent, enum rate rate,
+				  int64_t row)
 {
 	struct rate_size size = limit_size(&call->settings->config, rate);
 
@@ -28,11 +28,11 @@ static int add_left(struct call *call, const struct limit_list_in *in, int64_t a
 	while ((rc = sql_next(call, &q, &a)) > 0) {
 		line = (struct calls_left){
 			.name = a.name,
-			.create = left_of(call, a.id, RATE_CREATE, a.creates),
-			.exec = left_of(call, a.id, RATE_EXEC, a.execs),
-			.team_message =
-				left_of(call, a.id, RATE_TEAM_MESSAGE, a.messages),
-			.other = left_of(call, a.id, RATE_DEFAULT, a.plain),
+			.create = limit_show_left_of(call, a.id, RATE_CREATE, a.creates),
+			.exec = limit_show_left_of(call, a.id, RATE_EXEC, a.execs),
+			.team_message = limit_show_left_of(call, a.id, RATE_TEAM_MESSAGE,
+							   a.messages),
+			.other = limit_show_left_of(call, a.id, RATE_DEFAULT, a.plain),
 		};
 		if ((int64_t)out->n_left == in->limit ||
 		    !space_take(call, &record_calls_left, &line)) {

@@ -12,7 +12,7 @@ enum {
 	A_MINUTE = 10, /* messages of a pair */
 };
 
-static int64_t wait_of(int64_t level)
+static int64_t pair_wait_of(int64_t level)
 {
 	return level < 4 ? FIRST_MS << level : MOST_MS;
 }
@@ -24,9 +24,9 @@ static int64_t later(int64_t a, int64_t b)
 
 /* When the next message of a pair may come, which last sent `p`, and how often its wait will
  * have been doubled then. */
-static int64_t next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
+static int64_t pair_next_of(const struct pair_last_row *p, int64_t now, int64_t *level)
 {
-	int64_t free = p->due_at + wait_of(p->level);
+	int64_t free = p->due_at + pair_wait_of(p->level);
 	int64_t soon = later(p->due_at + SOON_MS, free + LATE_MS);
 
 	*level = 0;
@@ -36,8 +36,8 @@ static int64_t next_of(const struct pair_last_row *p, int64_t now, int64_t *leve
 	return later(now, free);
 }
 
-static int refuse(struct call *call, const struct agent_row *to, int64_t wait,
-		  bool delays, const char *where)
+static int pair_refuse(struct call *call, const struct agent_row *to, int64_t wait,
+		       bool delays, const char *where)
 {
 	fault_set(&call->fault, FAULT_RATE_LIMITED, where,
 		  delays ? "too many messages to %s are delayed already"
@@ -53,8 +53,8 @@ static int refuse(struct call *call, const struct agent_row *to, int64_t wait,
 }
 
 /* When a message of the pair that is sent now may come, and its level. */
-static int find_next(struct call *call, int64_t sender, int64_t recipient, int64_t *due,
-		     int64_t *level)
+static int pair_find_next(struct call *call, int64_t sender, int64_t recipient,
+			  int64_t *due, int64_t *level)
 {
 	struct pair_before_row tenth;
 	struct pair_last_row last;
@@ -64,7 +64,7 @@ static int find_next(struct call *call, int64_t sender, int64_t recipient, int64
 	*level = 0;
 	rc = sql_row(call, pair_last, &last, .sender = sender, .recipient = recipient);
 	if (rc > 0)
-		*due = later(next_of(&last, call->now, level), last.due_at + 1);
+		*due = later(pair_next_of(&last, call->now, level), last.due_at + 1);
 	if (rc >= 0)
 		rc = sql_row(call, pair_before, &tenth, .sender = sender,
 			     .recipient = recipient, .skip = A_MINUTE - 1);
@@ -87,7 +87,7 @@ int pair_next(struct call *call, int64_t sender, int64_t recipient, int64_t *at)
 {
 	int64_t level;
 
-	return find_next(call, sender, recipient, at, &level);
+	return pair_find_next(call, sender, recipient, at, &level);
 }
 
 int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool delays,
@@ -97,10 +97,10 @@ int pair_ask(struct call *call, int64_t sender, const struct agent_row *to, bool
 	int rc = sql_late(call, pair_forget, .sender = sender, .recipient = to->id,
 			  .before = call->now - PAIR_MINUTE_MS, .now = call->now);
 
-	if (rc < 0 || (rc = find_next(call, sender, to->id, due, &level)) < 0)
+	if (rc < 0 || (rc = pair_find_next(call, sender, to->id, due, &level)) < 0)
 		return rc;
 	if (*due > latest)
-		return refuse(call, to, *due - latest, delays, where);
+		return pair_refuse(call, to, *due - latest, delays, where);
 	rc = sql_run(call, pair_add, .sender = sender, .recipient = to->id,
 		     .due_at = *due, .now = call->now, .level = level);
 	return rc < 0 ? rc : 0;

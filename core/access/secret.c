@@ -4,7 +4,7 @@
 #include "core/base/arena.h"
 #include "sql.gen.h"
 
-static bool fits(const uint8_t secret[32], const struct agent_tokens_row *r)
+static bool secret_fits(const uint8_t secret[32], const struct agent_tokens_row *r)
 {
 	char token[TOKEN_SIZE];
 	uint8_t hash[TOKEN_HASH];
@@ -29,7 +29,7 @@ int secret_look(struct store *store, const uint8_t secret[32], struct secret_fit
 	store_query(store, &q, sql_agent_tokens, &none);
 	while (store_next(&q, &row, sizeof(row), &a, f) > 0) {
 		out->tokens++;
-		out->fit += fits(secret, &row);
+		out->fit += secret_fits(secret, &row);
 	}
 	query_end(&q);
 	store_rollback(store);

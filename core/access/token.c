@@ -14,7 +14,7 @@ static void put_numbers(SHA2_CTX *c, const int64_t *numbers, size_t n)
 	}
 }
 
-static void put_hex(SHA2_CTX *c, char out[TOKEN_SIZE])
+static void token_put_hex(SHA2_CTX *c, char out[TOKEN_SIZE])
 {
 	static const char hex[] = "0123456789abcdef";
 	uint8_t digest[SHA256_DIGEST_LENGTH];
@@ -35,7 +35,7 @@ void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
 	SHA256Init(&c);
 	SHA256Update(&c, secret, 32);
 	put_numbers(&c, (const int64_t[]){ agent, generation }, 2);
-	put_hex(&c, out);
+	token_put_hex(&c, out);
 }
 
 /* The kind stands first in the hashed text: whoever knows a SHA-256 can compute that of a
@@ -51,7 +51,7 @@ void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 	SHA256Update(&c, secret, 32);
 	put_numbers(&c, (const int64_t[]){ agent, generation, owner, owner_generation },
 		    4);
-	put_hex(&c, out);
+	token_put_hex(&c, out);
 }
 
 void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
@@ -64,7 +64,7 @@ void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
 	SHA256Update(&c, kind, sizeof(kind));
 	SHA256Update(&c, secret, 32);
 	put_numbers(&c, (const int64_t[]){ row, made_at }, 2);
-	put_hex(&c, out);
+	token_put_hex(&c, out);
 }
 
 void token_hash(const char *token, uint8_t out[TOKEN_HASH])

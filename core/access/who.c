@@ -24,7 +24,7 @@ void who_enter(struct call *call, const struct caller_row *r)
 	c->team_limits = r->limits;
 }
 
-static void take(struct call *call, const struct caller_row *r)
+static void who_take(struct call *call, const struct caller_row *r)
 {
 	struct caller *c = &call->caller;
 
@@ -35,7 +35,7 @@ static void take(struct call *call, const struct caller_row *r)
 	c->generation = r->generation;
 }
 
-static int level_of(struct call *call, const struct caller_row *r)
+static int who_level_of(struct call *call, const struct caller_row *r)
 {
 	struct team_lead_row lead;
 	int rc;
@@ -143,7 +143,7 @@ static int check_proof(struct call *call, const struct caller_row *r)
 					"CADRE_TOKEN as cadre agent env says.");
 }
 
-static int only_team(struct call *call, const char **name)
+static int who_only_team(struct call *call, const char **name)
 {
 	struct team_only_row r;
 	int rc = sql_row(call, team_only, &r);
@@ -161,7 +161,7 @@ static int team_of_caller(struct call *call, const char **team)
 	*team = call->identity.team;
 	if (!*team && call->identity.as)
 		*team = call->settings->config.team_default;
-	return *team || !call->identity.as ? 0 : only_team(call, team);
+	return *team || !call->identity.as ? 0 : who_only_team(call, team);
 }
 
 const char *who_home(const struct call *call)
@@ -226,13 +226,13 @@ static int agent_without_team(struct call *call)
 		     : fault_hint(&call->fault, "Name its team too.");
 }
 
-static int take_caller(struct call *call, const struct caller_row *r)
+static int who_take_caller(struct call *call, const struct caller_row *r)
 {
-	take(call, r);
+	who_take(call, r);
 	call->caller.own_team = r->team;
 	call->caller.self = r->agent;
 	call->caller.chain = r->chain;
-	return level_of(call, r);
+	return who_level_of(call, r);
 }
 
 int who_calls(struct call *call)
@@ -251,7 +251,7 @@ int who_calls(struct call *call)
 	if (!id->agent || id->level == WHO_HOST)
 		return 0;
 	if (id->bearer)
-		return take_caller(call, &r);
+		return who_take_caller(call, &r);
 	if ((rc = team_of_caller(call, &team)) < 0)
 		return rc;
 	if (!team)
@@ -261,7 +261,7 @@ int who_calls(struct call *call)
 		return no_such_caller(call, team);
 	if (rc < 0 || (!id->door && (rc = check_proof(call, &r)) < 0))
 		return rc;
-	return take_caller(call, &r);
+	return who_take_caller(call, &r);
 }
 
 /* --- teams ------------------------------------------------------------------ */
@@ -284,7 +284,7 @@ static int no_team(struct call *call, const char *team)
 }
 
 /* Finds the operator's place in the team of that name or id: 1, 0, or negative. */
-static int find_place(struct call *call, const char *team, struct caller_row *r)
+static int who_find_place(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct id_among all = { .noun = ID_TEAM, .where = "/team" };
 	int64_t row, at;
@@ -300,16 +300,16 @@ static int find_place(struct call *call, const char *team, struct caller_row *r)
 }
 
 /* Makes the operator's place in a team the caller. */
-static int enter(struct call *call, const char *team)
+static int who_enter_place(struct call *call, const char *team)
 {
 	struct caller_row r;
-	int rc = find_place(call, team, &r);
+	int rc = who_find_place(call, team, &r);
 
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
 		return no_team(call, team);
-	take(call, &r);
+	who_take(call, &r);
 	return 0;
 }
 
@@ -330,7 +330,7 @@ static int was_own(struct call *call, const char *team)
 		       .team = call->caller.team);
 }
 
-static int take_place(struct call *call, const char *team, bool above)
+static int who_take_place(struct call *call, const char *team, bool above)
 {
 	struct caller_row r;
 	int rc = sql_row(call, caller_by_holder, &r, .team_name = team,
@@ -338,19 +338,19 @@ static int take_place(struct call *call, const char *team, bool above)
 
 	if (rc <= 0)
 		return rc;
-	take(call, &r);
+	who_take(call, &r);
 	call->caller.own_team = r.team;
-	return level_of(call, &r) < 0 ? (int)call->fault.code : 1;
+	return who_level_of(call, &r) < 0 ? (int)call->fault.code : 1;
 }
 
 int who_take_seat(struct call *call, const char *team)
 {
-	return take_place(call, team, false);
+	return who_take_place(call, team, false);
 }
 
 int who_take_seat_above(struct call *call, const char *team)
 {
-	return take_place(call, team, true);
+	return who_take_place(call, team, true);
 }
 
 /* Puts a call that only reads into a team below the caller's own, which it leads, or where it
@@ -410,9 +410,9 @@ int who_team(struct call *call, const char *team)
 		team = call->identity.team;
 	if (!team)
 		team = call->settings->config.team_default;
-	if (!team && (rc = only_team(call, &team)) < 0)
+	if (!team && (rc = who_only_team(call, &team)) < 0)
 		return rc;
-	return team ? enter(call, team) : no_team(call, NULL);
+	return team ? who_enter_place(call, team) : no_team(call, NULL);
 }
 
 int who_means(struct call *call, const char *team)

@@ -81,7 +81,8 @@ int agent_may_lead(struct call *call, const char *name, const char *role,
 	return role && strcmp(role, "lead") == 0 ? who_leads(call, "/role") : 0;
 }
 
-static int check_name(struct call *call, const struct newcomer *n, const char *where)
+static int agent_check_name(struct call *call, const struct newcomer *n,
+			    const char *where)
 {
 	if (!n->is_operator && agent_reserved(n->name))
 		return fault_set(&call->fault, FAULT_INVALID, where,
@@ -94,7 +95,8 @@ static int check_name(struct call *call, const struct newcomer *n, const char *w
 
 /* Writes the row, under a name that nobody has: 1, 0 where the name is taken, or negative.
  * A name that is picked is another one until it is free. */
-static int add_row(struct call *call, struct newcomer *n, struct agent_add_row *row)
+static int agent_insert_row(struct call *call, struct newcomer *n,
+			    struct agent_add_row *row)
 {
 	bool picks = !n->name;
 	size_t tried = 0;
@@ -120,11 +122,11 @@ int agent_add(struct call *call, struct newcomer *n, const char *where)
 	struct agent_add_row row;
 	int rc;
 
-	if (n->name && (rc = check_name(call, n, where)) < 0)
+	if (n->name && (rc = agent_check_name(call, n, where)) < 0)
 		return rc;
 	if ((n->id = sql_new_id(call, agent)) < 0)
 		return call->fault.code;
-	if ((rc = add_row(call, n, &row)) < 0)
+	if ((rc = agent_insert_row(call, n, &row)) < 0)
 		return rc;
 	if (rc == 0)
 		return fault_set(&call->fault, FAULT_CONFLICT, where,
@@ -215,8 +217,8 @@ int agent_renew_seats(struct call *call, int64_t agent)
 	return rc;
 }
 
-static int replace(struct call *call, const struct agent_register_in *in,
-		   const struct agent_row *a)
+static int agent_replace(struct call *call, const struct agent_register_in *in,
+			 const struct agent_row *a)
 {
 	int rc;
 
@@ -241,7 +243,7 @@ static int replace(struct call *call, const struct agent_register_in *in,
 	return 0;
 }
 
-static int taken(struct call *call, const struct agent_row *a)
+static int agent_taken(struct call *call, const struct agent_row *a)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "/name",
 		  "%s lives already (generation %" PRId64 ")", a->name, a->generation);
@@ -294,7 +296,8 @@ static int join_nameless(struct call *call, const struct agent_register_in *in,
 	return 0;
 }
 
-static int join(struct call *call, const struct agent_register_in *in, bool *resumed)
+static int agent_join(struct call *call, const struct agent_register_in *in,
+		      bool *resumed)
 {
 	struct agent_row a;
 	int rc;
@@ -311,18 +314,18 @@ static int join(struct call *call, const struct agent_register_in *in, bool *res
 	call->made = a.id;
 	*resumed = true;
 	if (in->replace)
-		return replace(call, in, &a);
-	return resumes(call, in, &a) ? 0 : taken(call, &a);
+		return agent_replace(call, in, &a);
+	return resumes(call, in, &a) ? 0 : agent_taken(call, &a);
 }
 
 /* A caller who is nobody may repeat a call, but the token of a generation that somebody else
  * began is not given to it. */
-static int check_first(struct call *call, const struct agent_row *a)
+static int agent_check_first(struct call *call, const struct agent_row *a)
 {
 	struct agent_first_generation_row r;
 	int rc = sql_row(call, agent_first_generation, &r, .agent = a->id);
 
-	return rc < 0 || (rc > 0 && r.is_first) ? rc : taken(call, a);
+	return rc < 0 || (rc > 0 && r.is_first) ? rc : agent_taken(call, a);
 }
 
 /* Somebody who was away, and has no workspace whose guest would tell, is there again. */
@@ -354,11 +357,11 @@ int agent_register(struct call *call, const struct agent_register_in *in,
 				  "Its lead adds members, on the host's machine.");
 	}
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!replayed && (rc = join(call, in, &out->resumed)) < 0) ||
+	    (!replayed && (rc = agent_join(call, in, &out->resumed)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
 	if (replayed && who_is_nobody(call) && !resumes(call, in, &a) &&
-	    (rc = check_first(call, &a)) < 0)
+	    (rc = agent_check_first(call, &a)) < 0)
 		return rc;
 	if (out->resumed && (rc = come_back(call, &a)) < 0)
 		return rc;
@@ -378,7 +381,7 @@ enum agent_status agent_status_now(int64_t status, bool holds)
 	return is_free && holds ? AGENT_STATUS_WORKING : (enum agent_status)status;
 }
 
-static bool has(const char *text, const char *part)
+static bool agent_has(const char *text, const char *part)
 {
 	return text && strcasestr(text, part);
 }
@@ -395,10 +398,11 @@ static int matches(struct call *call, const char *name, const char *text)
 
 	if (rc <= 0)
 		return rc;
-	found = has(a.name, text) || has(a.role, text) || has(a.description, text);
+	found = agent_has(a.name, text) || agent_has(a.role, text) ||
+		agent_has(a.description, text);
 	sql_query(call, &q, agent_skills, .agent = a.id);
 	while (!found && (rc = sql_next(call, &q, &s)) > 0)
-		found = has(s.skill, text);
+		found = agent_has(s.skill, text);
 	query_end(&q);
 	return rc < 0 ? rc : found;
 }

@@ -14,7 +14,7 @@
 #include "core/call/space.h"
 
 /* Whether a list of a card has room for one more; if not, the card says so. */
-static bool has_room(struct call *call, struct card *card, const char *text)
+static bool agent_card_has_room(struct call *call, struct card *card, const char *text)
 {
 	if (!call->form.most || space_take_text(call, text))
 		return true;
@@ -30,14 +30,16 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	int rc;
 
 	sql_query(call, &q, agent_skills, .agent = agent);
-	while ((rc = sql_next(call, &q, &s)) > 0 && has_room(call, card, s.skill))
+	while ((rc = sql_next(call, &q, &s)) > 0 &&
+	       agent_card_has_room(call, card, s.skill))
 		*(const char **)arena_push(&call->arena, &card->skills, &card->n_skills,
 					   sizeof(s.skill)) = s.skill;
 	query_end(&q);
 	if (rc < 0)
 		return rc;
 	sql_query(call, &q, agent_protocols, .agent = agent);
-	while ((rc = sql_next(call, &q, &p)) > 0 && has_room(call, card, p.protocol))
+	while ((rc = sql_next(call, &q, &p)) > 0 &&
+	       agent_card_has_room(call, card, p.protocol))
 		*(const char **)arena_push(&call->arena, &card->protocols,
 					   &card->n_protocols,
 					   sizeof(p.protocol)) = p.protocol;
@@ -53,9 +55,9 @@ static void cut_card(struct call *call, struct card *card)
 	card->description = space_text(call, card->description, space_all(call) / 3,
 				       &card->description_size);
 	card->has_description_size = card->description_size > 0;
-	if (card->input_schema && !has_room(call, card, card->input_schema))
+	if (card->input_schema && !agent_card_has_room(call, card, card->input_schema))
 		card->input_schema = NULL;
-	if (card->output_schema && !has_room(call, card, card->output_schema))
+	if (card->output_schema && !agent_card_has_room(call, card, card->output_schema))
 		card->output_schema = NULL;
 }
 
@@ -206,8 +208,8 @@ static const char *as_lines(struct call *call, const char *const *texts, size_t 
 	return all;
 }
 
-static const char *part_of(struct call *call, enum card_part part,
-			   const struct card *card)
+static const char *agent_card_part_of(struct call *call, enum card_part part,
+				      const struct card *card)
 {
 	switch (part) {
 	case CARD_PART_DESCRIPTION:
@@ -238,7 +240,7 @@ int agent_part(struct call *call, const struct agent_part_in *in,
 	    (rc = who_agent(call, in->name, "/name", &a)) < 0 ||
 	    (rc = card_tell_whole(call, &a, &card)) < 0)
 		return rc;
-	space_range(call, part_of(call, (enum card_part)in->part, &card), &r);
+	space_range(call, agent_card_part_of(call, (enum card_part)in->part, &card), &r);
 	out->text = r.text;
 	out->size = r.size;
 	out->next = r.next;

@@ -42,8 +42,8 @@ static int rename_agent(struct call *call, const struct agent_row *a, const char
 
 /* Sends the others of the team what has changed on an agent's card: a message of the agent's,
  * which counts as any other. */
-static int tell_teammates(struct call *call, const struct agent_row *a,
-			  const char *changed)
+static int agent_change_tell_teammates(struct call *call, const struct agent_row *a,
+				       const char *changed)
 {
 	struct draft d = { .sender = a->id, .to_all = true, .type = "card_update" };
 	int64_t message;
@@ -103,7 +103,8 @@ int agent_change(struct call *call, const struct agent_update_in *in, const char
 		return 0;
 	rc = event_emit(call, EVENT_AGENT_UPDATED, a.id, 0,
 			strcmp(a.name, after.name) ? a.name : NULL);
-	return rc < 0 || !in->notify ? rc : tell_teammates(call, &after, changed);
+	return rc < 0 || !in->notify ? rc
+				     : agent_change_tell_teammates(call, &after, changed);
 }
 
 int agent_update(struct call *call, const struct agent_update_in *in,

@@ -11,8 +11,8 @@
 #include "core/team/estop.h"
 #include "core/turn/turn.h"
 
-static int greet(struct call *call, const struct agent_spawn_in *in,
-		 const struct agent_row *to)
+static int agent_spawn_greet(struct call *call, const struct agent_spawn_in *in,
+			     const struct agent_row *to)
 {
 	const struct draft d = { .sender = call->caller.agent,
 				 .content = in->message,
@@ -32,7 +32,7 @@ static int greet(struct call *call, const struct agent_spawn_in *in,
 	return rc < 0 ? rc : event_emit(call, EVENT_MESSAGE_SENT, message, to->id, NULL);
 }
 
-static int spawn(struct call *call, const struct agent_spawn_in *in)
+static int agent_spawn_one(struct call *call, const struct agent_spawn_in *in)
 {
 	struct newcomer n = { .name = in->name,
 			      .role = in->role && *in->role ? in->role : NULL,
@@ -52,7 +52,7 @@ static int spawn(struct call *call, const struct agent_spawn_in *in)
 	if (!in->message)
 		return 0;
 	rc = sql_row(call, agent_by_id, &a, .id = n.id);
-	return rc < 0 ? rc : greet(call, in, &a);
+	return rc < 0 ? rc : agent_spawn_greet(call, in, &a);
 }
 
 int agent_spawn(struct call *call, const struct agent_spawn_in *in,
@@ -63,7 +63,7 @@ int agent_spawn(struct call *call, const struct agent_spawn_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = spawn(call, in)) < 0) ||
+	    (!call->made && (rc = agent_spawn_one(call, in)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
 	out->name = a.name;

@@ -85,7 +85,8 @@ static int tell_board(struct call *call, struct agent_start_out *out)
 }
 
 /* The answer's bytes in the form in which a model gets it. */
-static size_t bytes_of(const struct call *call, const struct agent_start_out *out)
+static size_t agent_start_bytes_of(const struct call *call,
+				   const struct agent_start_out *out)
 {
 	struct text t = { .counts = true };
 
@@ -113,10 +114,10 @@ static bool add_teammate(struct call *call, const struct agent_line *line, size_
 
 /* Tells of as many teammates as the rest of the answer has left room for, and how many the
  * others are. */
-static int tell_teammates(struct call *call, const struct agent_row *self,
-			  struct agent_start_out *out)
+static int agent_start_tell_teammates(struct call *call, const struct agent_row *self,
+				      struct agent_start_out *out)
 {
-	size_t bytes = bytes_of(call, out);
+	size_t bytes = agent_start_bytes_of(call, out);
 	struct team_counts_row team;
 	struct agent_line line;
 	struct query q;
@@ -137,7 +138,7 @@ static int tell_teammates(struct call *call, const struct agent_row *self,
 }
 
 /* The one thing to do first: mail, then what is held, then new work. */
-static const char *next_of(const struct agent_start_out *out)
+static const char *agent_start_next_of(const struct agent_start_out *out)
 {
 	if (out->unread)
 		return "inbox receive";
@@ -168,6 +169,6 @@ int agent_start(struct call *call, const struct agent_start_in *in,
 	if (call->caller.level >= WHO_LEAD &&
 	    (rc = needs_first_agent(call, call->caller.team, &out->trouble)) < 0)
 		return rc;
-	out->next = next_of(out);
-	return tell_teammates(call, &a, out);
+	out->next = agent_start_next_of(out);
+	return agent_start_tell_teammates(call, &a, out);
 }

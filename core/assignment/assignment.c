@@ -14,7 +14,7 @@
 /* --- payloads ---------------------------------------------------------------------- */
 
 /* The decoded texts are borrowed from the JSON value, which is freed: they are copied. */
-static void keep_texts(struct arena *arena, struct task_payload *p)
+static void assignment_keep_texts(struct arena *arena, struct task_payload *p)
 {
 	struct pair *env = arena_alloc(arena, (p->n_env + 1) * sizeof(*env));
 
@@ -46,7 +46,7 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 		rc = fault_set(&call->fault, FAULT_INVALID, where, "%s %s", inner.where,
 			       inner.text);
 	else
-		keep_texts(&call->arena, out);
+		assignment_keep_texts(&call->arena, out);
 	json_decref(json);
 	return rc;
 }
@@ -180,8 +180,8 @@ int64_t assignment_send(struct call *call, const struct draft *d,
 
 /* --- calling off ---------------------------------------------------------------------- */
 
-static int call_off(struct call *call, const struct assignments_of_task_row *x,
-		    int64_t actor)
+static int assignment_call_off_one(struct call *call,
+				   const struct assignments_of_task_row *x, int64_t actor)
 {
 	int rc = sql_run(call, assignment_cancel, .message = x->message);
 
@@ -205,7 +205,7 @@ int assignment_call_off(struct call *call, int64_t task, bool running, int64_t a
 	rc = sql_all(call, assignments_of_task, &all, &n, .task = task,
 		     .running = running);
 	for (size_t i = 0; i < n && rc >= 0; i++)
-		rc = call_off(call, &all[i], actor);
+		rc = assignment_call_off_one(call, &all[i], actor);
 	return rc < 0 ? rc : 0;
 }
 
@@ -230,7 +230,7 @@ static int may_retry(struct call *call, const struct assignment_row *x)
 
 /* Puts the task that failed with the command back on the board, for the new command to
  * claim. */
-static int put_back(struct call *call, const struct assignment_row *x)
+static int assignment_put_back(struct call *call, const struct assignment_row *x)
 {
 	int rc;
 
@@ -252,7 +252,7 @@ static int send_again(struct call *call, const struct assignment_row *x)
 	struct agent_row to;
 	int rc;
 
-	if ((rc = may_retry(call, x)) < 0 || (rc = put_back(call, x)) < 0 ||
+	if ((rc = may_retry(call, x)) < 0 || (rc = assignment_put_back(call, x)) < 0 ||
 	    (rc = sql_row(call, agent_by_id, &to, .id = x->agent)) < 0 ||
 	    (rc = assignment_env(call, x->env, &p)) < 0)
 		return rc;

@@ -14,7 +14,7 @@
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
 
 /* Cuts at a character: bytes that continue one are left out with it. */
-static const char *cut(struct arena *arena, const char *s, size_t most)
+static const char *assignment_result_cut(struct arena *arena, const char *s, size_t most)
 {
 	size_t n = s ? strlen(s) : 0;
 
@@ -25,8 +25,8 @@ static const char *cut(struct arena *arena, const char *s, size_t most)
 	return arena_strndup(arena, s, most);
 }
 
-static void fill(struct call *call, const struct result_line_row *r,
-		 struct result_line *l)
+static void assignment_result_fill(struct call *call, const struct result_line_row *r,
+				   struct result_line *l)
 {
 	*l = (struct result_line){
 		.message_id = id_public(call, ID_MESSAGE, r->message, r->at),
@@ -35,8 +35,8 @@ static void fill(struct call *call, const struct result_line_row *r,
 		.agent = r->agent_name,
 		.success = r->success,
 		.exit_code = r->exit_code,
-		.stdout = cut(&call->arena, r->stdout, STDOUT_SHOWN),
-		.stderr = cut(&call->arena, r->stderr, STDERR_SHOWN),
+		.stdout = assignment_result_cut(&call->arena, r->stdout, STDOUT_SHOWN),
+		.stderr = assignment_result_cut(&call->arena, r->stderr, STDERR_SHOWN),
 		.stdout_size = r->stdout_size,
 		.stderr_size = r->stderr_size,
 		.truncated = r->stdout_size > STDOUT_SHOWN ||
@@ -53,13 +53,13 @@ struct gathering {
 	bool more; /* a result had no room in the answer */
 };
 
-static bool add_line(struct call *call, struct gathering *g,
-		     const struct result_line_row *r)
+static bool assignment_result_add_line(struct call *call, struct gathering *g,
+				       const struct result_line_row *r)
 {
 	struct result_line line;
 	int64_t label, out, err;
 
-	fill(call, r, &line);
+	assignment_result_fill(call, r, &line);
 	line.task_id = space_cut(call, line.task_id, space_all(call) / 8, &label);
 	line.stdout = space_cut(call, line.stdout, space_all(call) / 2, &out);
 	line.stderr = space_cut(call, line.stderr, space_all(call) / 4, &err);
@@ -71,7 +71,8 @@ static bool add_line(struct call *call, struct gathering *g,
 	return true;
 }
 
-static int gather(struct call *call, struct query *q, struct gathering *g)
+static int assignment_result_gather(struct call *call, struct query *q,
+				    struct gathering *g)
 {
 	struct result_line_row r;
 	int rc;
@@ -83,7 +84,7 @@ static int gather(struct call *call, struct query *q, struct gathering *g)
 			known |= g->rows[i] == r.message;
 		if (known || g->n == ANSWER_RESULTS || g->more)
 			continue;
-		if ((g->more = !add_line(call, g, &r)))
+		if ((g->more = !assignment_result_add_line(call, g, &r)))
 			continue;
 		*(int64_t *)arena_push(&call->arena, &g->rows, &g->n_rows,
 				       sizeof(int64_t)) = r.message;
@@ -100,7 +101,7 @@ int result_again(struct call *call, const struct agent_row *a, int64_t request,
 
 	sql_query(call, &q, results_of_request, .request = request, .agent = a->id,
 		  .since = call->now - RESULT_REPEAT_MS);
-	rc = gather(call, &q, &g);
+	rc = assignment_result_gather(call, &q, &g);
 	*out = g.lines;
 	*n = g.n;
 	*more |= g.more;
@@ -144,7 +145,7 @@ static int gather_unseen(struct call *call, const struct collecting *c,
 		  .now = call->now,
 		  .lapsed = call->now - call->settings->config.inbox_lease_seconds * 1000,
 		  .limit = ANSWER_RESULTS);
-	return gather(call, &q, g);
+	return assignment_result_gather(call, &q, g);
 }
 
 int result_collect(struct call *call, const struct collecting *c,
@@ -160,12 +161,12 @@ int result_collect(struct call *call, const struct collecting *c,
 	n_again = g.n;
 	sql_query(call, &q, results_of_sender, .agent = c->agent->id,
 		  .limit = ANSWER_RESULTS);
-	if ((rc = gather(call, &q, &g)) < 0)
+	if ((rc = assignment_result_gather(call, &q, &g)) < 0)
 		return rc;
 	if (c->agent->id != call->caller.agent) {
 		sql_query(call, &q, results_by_agent, .agent = c->agent->id,
 			  .limit = ANSWER_RESULTS);
-		if ((rc = gather(call, &q, &g)) < 0)
+		if ((rc = assignment_result_gather(call, &q, &g)) < 0)
 			return rc;
 	}
 	*out = g.lines;
@@ -192,7 +193,8 @@ int result_list(struct call *call, const struct result_list_in *in,
 		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
 		  .before = before, .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		if ((int64_t)g.n == in->limit || !add_line(call, &g, &r)) {
+		if ((int64_t)g.n == in->limit ||
+		    !assignment_result_add_line(call, &g, &r)) {
 			g.more = true;
 			break;
 		}
@@ -216,7 +218,7 @@ struct piece {
  * ends are whole. */
 enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
 
-static bool is_inside(char c)
+static bool assignment_result_is_inside(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
@@ -227,13 +229,13 @@ static struct piece piece_of(struct call *call, const char *s,
 	size_t skipped = 0, n;
 
 	s = s ? s : "";
-	while (in->offset && is_inside(s[skipped]))
+	while (in->offset && assignment_result_is_inside(s[skipped]))
 		skipped++;
 	s += skipped;
 	n = strlen(s);
 	if (n > (size_t)in->length)
 		n = (size_t)in->length;
-	while (n > 0 && is_inside(s[n]))
+	while (n > 0 && assignment_result_is_inside(s[n]))
 		n--;
 	if (n == 0 && *s) /* less than a character was asked for */
 		n = text_wide(s) ? text_wide(s) : 1;
@@ -349,19 +351,19 @@ static const char *outcome(const struct assignment_row *x, bool success)
 static const char *shown(struct call *call, const struct result_store_in *r)
 {
 	if (r->success)
-		return cut(&call->arena, r->stdout, STDOUT_SHOWN);
+		return assignment_result_cut(&call->arena, r->stdout, STDOUT_SHOWN);
 	if (r->stderr && *r->stderr)
-		return cut(&call->arena, r->stderr, STDOUT_SHOWN);
+		return assignment_result_cut(&call->arena, r->stderr, STDOUT_SHOWN);
 	if (r->stdout && *r->stdout)
-		return cut(&call->arena, r->stdout, STDOUT_SHOWN);
+		return assignment_result_cut(&call->arena, r->stdout, STDOUT_SHOWN);
 	return arena_printf(&call->arena,
 			    "the command ended with exit code %d and said nothing",
 			    (int)r->exit_code);
 }
 
 /* Stores a result: 1, or 0 where the assignment has a result already. */
-static int keep(struct call *call, const struct assignment_row *x,
-		const struct result_store_in *r)
+static int assignment_result_keep(struct call *call, const struct assignment_row *x,
+				  const struct result_store_in *r)
 {
 	int rc = sql_run(call, result_add, .message = x->message, .team = x->team,
 			 .agent = x->agent, .sender = x->sender, .success = r->success,
@@ -398,7 +400,7 @@ int result_store(struct call *call, const struct result_store_in *in,
 	r.success = r.success && r.exit_code == 0; /* a guest may say both */
 	if (r.elapsed_secs < 0 || r.elapsed_secs > INT32_MAX)
 		r.elapsed_secs = 0;
-	rc = keep(call, &x, &r);
+	rc = assignment_result_keep(call, &x, &r);
 	out->stored = rc > 0;
 	return rc < 0 ? rc : 0;
 }
@@ -414,7 +416,7 @@ static int end_each(struct call *call, const struct assignments_running_row *all
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
 		if (rc > 0)
-			rc = keep(call, &x, &r);
+			rc = assignment_result_keep(call, &x, &r);
 	}
 	return rc < 0 ? rc : (int)n;
 }

@@ -15,7 +15,7 @@ struct arena_block {
 	_Alignas(ALIGN) char data[];
 };
 
-static void grow(struct arena *a, size_t size)
+static void arena_grow(struct arena *a, size_t size)
 {
 	size_t want = size > BLOCK ? size : BLOCK;
 	struct arena_block *b = xmalloc(sizeof(*b) + want);
@@ -34,7 +34,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	if (a->fail_after && --a->fail_after == 0)
 		abort();
 	if (!a->top || a->top->size - a->used < need)
-		grow(a, need);
+		arena_grow(a, need);
 	p = a->top->data + a->used;
 	a->used += need;
 	return memset(p, 0, size);

@@ -11,7 +11,7 @@ struct form {
 	bool (*read)(const char *text, struct link_address *out);
 };
 
-static bool read_path(const char *text, struct link_address *out)
+static bool link_address_read_path(const char *text, struct link_address *out)
 {
 	size_t n = strlen(text);
 
@@ -22,7 +22,8 @@ static bool read_path(const char *text, struct link_address *out)
 }
 
 /* Reads a number of decimal digits only, from `least` to `most`. */
-static bool read_number(const char *text, int64_t least, int64_t most, int64_t *out)
+static bool link_address_read_number(const char *text, int64_t least, int64_t most,
+				     int64_t *out)
 {
 	size_t n = strspn(text, "0123456789");
 
@@ -39,7 +40,7 @@ static bool read_cid(const char *text, struct link_address *out)
 		out->number = LINK_CID_ANY;
 		return true;
 	}
-	return read_number(text, 1, UINT32_MAX - 1, &out->number);
+	return link_address_read_number(text, 1, UINT32_MAX - 1, &out->number);
 }
 
 static bool read_tcp(const char *text, struct link_address *out)
@@ -47,7 +48,7 @@ static bool read_tcp(const char *text, struct link_address *out)
 	const char *colon = strrchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : 0;
 
-	if (n == 0 || !read_number(colon + 1, 1, 65534, &out->number))
+	if (n == 0 || !link_address_read_number(colon + 1, 1, 65534, &out->number))
 		return false;
 	if (text[0] == '[') {
 		if (n < 3 || text[n - 1] != ']')
@@ -65,10 +66,10 @@ static bool read_tcp(const char *text, struct link_address *out)
 }
 
 static const struct form forms[LINK_KINDS] = {
-	[LINK_UNIX] = { "unix", "unix:/FOLDER", read_path },
+	[LINK_UNIX] = { "unix", "unix:/FOLDER", link_address_read_path },
 	[LINK_VSOCK] = { "vsock", "vsock:CID", read_cid },
-	[LINK_SERIAL] = { "serial", "serial:/FOLDER", read_path },
-	[LINK_HYBRID] = { "hybrid", "hybrid:/PATH", read_path },
+	[LINK_SERIAL] = { "serial", "serial:/FOLDER", link_address_read_path },
+	[LINK_HYBRID] = { "hybrid", "hybrid:/PATH", link_address_read_path },
 	[LINK_TCP] = { "tcp", "tcp:HOST:PORT", read_tcp },
 };
 

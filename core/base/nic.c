@@ -13,7 +13,7 @@ void nic_address(uint32_t ip, char text[16])
 }
 
 /* A decimal number up to `most` at *s, which is moved behind it and `end`. */
-static int read_part(const char **s, char end, int most)
+static int nic_read_part(const char **s, char end, int most)
 {
 	char *after;
 	long n;
@@ -36,10 +36,10 @@ int nic_range_parse(const char *text, struct nic_range *range, struct fault *f)
 	int part = 0, prefix;
 
 	for (size_t i = 0; i < 4 && part >= 0; i++) {
-		part = read_part(&s, ends[i], 255);
+		part = nic_read_part(&s, ends[i], 255);
 		ip = ip << 8 | (uint32_t)part;
 	}
-	prefix = part < 0 ? -1 : read_part(&s, '\0', 32);
+	prefix = part < 0 ? -1 : nic_read_part(&s, '\0', 32);
 	if (prefix < PREFIX_LEAST || prefix > PREFIX_MOST) {
 		fault_set(f, FAULT_INVALID, "/network/range",
 			  "network.range is no range of IPv4 addresses: %.40s", text);

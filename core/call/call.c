@@ -50,7 +50,7 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 
 /* --- keys ------------------------------------------------------------------ */
 
-static const char **text_at(void *base, const struct field *f)
+static const char **call_text_at(void *base, const struct field *f)
 {
 	return (const char **)((char *)base + f->at);
 }
@@ -99,7 +99,7 @@ static void key_bytes(const char *text, uint8_t key[16])
 }
 
 /* Where a write has its key: opgen puts it behind the other arguments. */
-static const struct field *key_of(const struct op *op)
+static const struct field *call_key_of(const struct op *op)
 {
 	const struct field *last =
 		op->in->n_fields ? &op->in->fields[op->in->n_fields - 1] : NULL;
@@ -109,7 +109,7 @@ static const struct field *key_of(const struct op *op)
 
 int call_decode(struct call *call, const struct op *op, json_t *args)
 {
-	const struct field *key = key_of(op);
+	const struct field *key = call_key_of(op);
 	int rc;
 
 	call->op = op;
@@ -118,8 +118,8 @@ int call_decode(struct call *call, const struct op *op, json_t *args)
 	rc = op_decode(op->in, args, call->in, DECODE_STRICT, &call->arena, &call->fault);
 	if (rc < 0)
 		return rc;
-	if (key && *text_at(call->in, key)) {
-		key_bytes(*text_at(call->in, key), call->key);
+	if (key && *call_text_at(call->in, key)) {
+		key_bytes(*call_text_at(call->in, key), call->key);
 		call->has_key = true;
 	}
 	return 0;
@@ -156,7 +156,7 @@ static int hash_asked(struct call *call)
 		call->asked = (int64_t)(args_hash(call) >> 1);
 		return 0;
 	}
-	team = *(said = text_at(call->in, f));
+	team = *(said = call_text_at(call->in, f));
 	if ((rc = who_means(call, team)) < 0)
 		return rc;
 	if (rc > 0)
@@ -290,7 +290,7 @@ static int take_lead(struct call *call)
 	return rc < 0 ? rc : 0;
 }
 
-static int check_may(struct call *call)
+static int call_check_may(struct call *call)
 {
 	static const char *const least[] = { "an observer", "a member", "the lead",
 					     "the operator", "the host" };
@@ -423,7 +423,7 @@ int op_perform(struct call *call)
 	int rc;
 
 	if ((rc = who_calls(call)) < 0 || (rc = limit_spend(call)) < 0 ||
-	    (rc = check_may(call)) < 0)
+	    (rc = call_check_may(call)) < 0)
 		return rc;
 	if (call->has_key && !call->made && (rc = find_replay(call)) < 0)
 		return rc;
@@ -522,7 +522,7 @@ int call_run(struct call *call)
 }
 
 /* Puts one more member at the end of the object that was written last. */
-static void add_member(struct text *out, const char *member)
+static void call_add_member(struct text *out, const char *member)
 {
 	out->len--; /* the closing brace */
 	text_addf(out, "%s%s}", out->data[out->len - 1] == '{' ? "" : ",", member);
@@ -539,13 +539,13 @@ void call_encode(struct call *call, struct text *out)
 	else
 		op_encode(call->op->out, call->out, out);
 	if (call->replayed)
-		add_member(out, "\"replayed\":true");
+		call_add_member(out, "\"replayed\":true");
 	if (call->mail > 0) {
 		snprintf(waiting, sizeof(waiting),
 			 "\"waiting\":\"%" PRId64 " message%s%s%.0" PRId64 "%s\"",
 			 call->mail, call->mail == 1 ? "" : "s", call->urgent ? ", " : "",
 			 call->urgent, call->urgent ? " urgent" : "");
-		add_member(out, waiting);
+		call_add_member(out, waiting);
 	}
 }
 

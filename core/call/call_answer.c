@@ -131,8 +131,8 @@ int answer_take(struct call *call, const struct answer_take_in *in,
 }
 
 /* Takes back the claim of a caller who cancelled, or did not read, its answer. */
-static int give_back(struct call *call, const struct agent_row *a,
-		     const struct message_seen_in *in, int64_t *undone)
+static int call_answer_give_back(struct call *call, const struct agent_row *a,
+				 const struct message_seen_in *in, int64_t *undone)
 {
 	struct task_row t;
 	int rc;
@@ -171,5 +171,5 @@ int message_seen(struct call *call, const struct message_seen_in *in,
 		if ((rc = inbox_unhand(call, &a, inbox_name(call, a.id, in->lost[i]),
 				       false, &out->returned)) < 0)
 			return rc;
-	return in->task ? give_back(call, &a, in, &out->returned) : 0;
+	return in->task ? call_answer_give_back(call, &a, in, &out->returned) : 0;
 }

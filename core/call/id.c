@@ -19,7 +19,7 @@ static int load_keys(struct call *call)
 	return 0;
 }
 
-static char *put_hex(char *at, uint64_t v, int digits)
+static char *id_put_hex(char *at, uint64_t v, int digits)
 {
 	for (int i = digits - 1; i >= 0; i--, v >>= 4)
 		at[i] = "0123456789abcdef"[v & 15];
@@ -50,15 +50,15 @@ const char *id_public(struct call *call, enum id_noun noun, int64_t row, int64_t
 	if (load_keys(call) < 0)
 		return NULL;
 	id = p = arena_alloc(&call->arena, ID_SIZE);
-	p = put_hex(p, (uint64_t)at >> 16, 8);
+	p = id_put_hex(p, (uint64_t)at >> 16, 8);
 	*p++ = '-';
-	p = put_hex(p, (uint64_t)at, 4);
+	p = id_put_hex(p, (uint64_t)at, 4);
 	*p++ = '-';
-	p = put_hex(p, (uint64_t)(0x7000 | k->a), 4);
+	p = id_put_hex(p, (uint64_t)(0x7000 | k->a), 4);
 	*p++ = '-';
-	p = put_hex(p, (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b), 4);
+	p = id_put_hex(p, (uint64_t)(0x8000 | (int64_t)noun << 10 | k->b), 4);
 	*p++ = '-';
-	p = put_hex(p, (uint64_t)(((row + at * spread) & mask48) ^ k->c), 12);
+	p = id_put_hex(p, (uint64_t)(((row + at * spread) & mask48) ^ k->c), 12);
 	*p = '\0';
 	return id;
 }

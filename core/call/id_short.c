@@ -47,8 +47,8 @@ bool id_times(const char *text, int64_t *from, int64_t *until)
 }
 
 /* Begins to read the rows that were made in that time. */
-static void look(struct call *call, struct query *q, const struct id_among *a,
-		 int64_t from, int64_t until)
+static void id_short_look(struct call *call, struct query *q, const struct id_among *a,
+			  int64_t from, int64_t until)
 {
 	if (a->noun == ID_TEAM)
 		sql_query(call, q, team_made, .from = from, .until = until, .own = a->own,
@@ -110,7 +110,7 @@ int id_short(struct call *call, const struct id_among *among, const char *text,
 
 	if (!id_times(text, &from, &until))
 		return 0;
-	look(call, &q, among, from, until);
+	id_short_look(call, &q, among, from, until);
 	while (n <= TOLD && (rc = sql_next(call, &q, &r)) > 0) {
 		const char *full = id_public(call, among->noun, r.id, r.created_at);
 

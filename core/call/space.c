@@ -71,7 +71,7 @@ const char *space_text(struct call *call, const char *text, size_t most, int64_t
 	return text;
 }
 
-static bool is_inside(char c)
+static bool space_is_inside(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
@@ -82,12 +82,12 @@ void space_range(struct call *call, const char *whole, struct space_range *r)
 
 	if (r->offset < (int64_t)len)
 		at = (size_t)r->offset;
-	while (at > 0 && at < len && is_inside(whole[at]))
+	while (at > 0 && at < len && space_is_inside(whole[at]))
 		at--; /* an offset inside a character means the whole character */
 	n = len - at;
 	if ((int64_t)n > r->length)
 		n = (size_t)r->length;
-	while (n > 0 && at + n < len && is_inside(whole[at + n]))
+	while (n > 0 && at + n < len && space_is_inside(whole[at + n]))
 		n--;
 	/* A part is never empty before the end, else nobody would come to it. */
 	if (n == 0 && at < len)

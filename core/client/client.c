@@ -99,7 +99,7 @@ void client_key(char out[37])
 		 (unsigned long long)(b & 0xffffffffffff));
 }
 
-static void add_key(const struct op *op, json_t *args)
+static void client_add_key(const struct op *op, json_t *args)
 {
 	const char *name = op_key(op);
 	char key[37];
@@ -121,7 +121,7 @@ static int64_t int_arg(const json_t *args, const struct field *field)
 	return json_is_integer(value) ? json_integer_value(value) : field->def_int;
 }
 
-static int64_t wait_of(const struct op *op, const json_t *args)
+static int64_t client_wait_of(const struct op *op, const json_t *args)
 {
 	int64_t seconds = op_waits(op, args) ? int_arg(args, op->wait) : 0;
 
@@ -175,7 +175,7 @@ static bool is_local(const struct client *c, const struct op *op)
 			       !(op->flags & (OP_NEEDS_HOST | OP_PREFERS_HOST)));
 }
 
-static bool is_open(const struct client *c, int64_t number)
+static bool client_is_open(const struct client *c, int64_t number)
 {
 	for (const struct ticket *t = c->calls; t; t = t->next)
 		if (t->number == number)
@@ -220,7 +220,7 @@ void client_answer(struct client *c, int64_t number, const char *result,
  * guarantees, because what guards the state is in the file and in its locks and not in a
  * process that may be killed.
  *
- * Note add_key().  Every write gets an idempotency key, a random number that is stored
+ * Note client_add_key().  Every write gets an idempotency key, a random number that is stored
  * together with what the call did.  If the host dies while we wait, nobody can tell whether
  * it had done its work.  We need not know: the same call under the same key is sent again,
  * and is either done now or answered with what was done before.  That is how a call is
@@ -238,14 +238,14 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 
 	if (!(t->args = json_copy(args)))
 		out_of_memory();
-	add_key(op, t->args);
+	client_add_key(op, t->args);
 	t->number = number;
 	t->op = op;
 	t->as = c->as;
 	t->form = c->form;
 	t->done = done;
 	t->arg = arg;
-	t->wait_ms = wait_of(op, t->args);
+	t->wait_ms = client_wait_of(op, t->args);
 	t->confirms = c->o.confirms && gives(op, t->args);
 	t->next = c->calls;
 	c->calls = t;
@@ -253,7 +253,7 @@ int64_t client_start(struct client *c, const struct op *op, json_t *args,
 		way_start(c, t);
 	else if (is_local(c, op) || !socket_start(c, t))
 		direct_start(c, t);
-	return is_open(c, number) ? number : 0;
+	return client_is_open(c, number) ? number : 0;
 }
 
 void client_cancel(struct client *c, int64_t number)
@@ -296,7 +296,7 @@ int64_t client_telling(const struct client *c)
 	return c->telling;
 }
 
-static void settle(struct client *c, struct debt *d, bool arrived)
+static void client_settle_debt(struct client *c, struct debt *d, bool arrived)
 {
 	if (c->o.way)
 		c->o.way->settle(c->o.way_arg, &d->given, arrived);
@@ -317,7 +317,7 @@ void client_settle(struct client *c, int64_t number, bool arrived)
 		if (d->number != number)
 			continue;
 		*at = d->next;
-		settle(c, d, arrived);
+		client_settle_debt(c, d, arrived);
 		return;
 	}
 }
@@ -404,7 +404,7 @@ struct wanted {
 	bool done;
 };
 
-static void take_answer(void *arg, const char *result, const struct fault *f)
+static void client_take_answer(void *arg, const char *result, const struct fault *f)
 {
 	struct wanted *w = arg;
 
@@ -421,7 +421,7 @@ int client_call(struct client *c, const struct op *op, json_t *args, struct text
 	struct wanted w = { out, f, false };
 	struct epoll_event event;
 
-	client_start(c, op, args, take_answer, &w);
+	client_start(c, op, args, client_take_answer, &w);
 	while (!w.done) {
 		if (epoll_pwait(c->epoll, &event, 1, client_timeout(c), c->o.waiting) <
 			    0 &&

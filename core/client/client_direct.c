@@ -227,7 +227,7 @@ void direct_look(struct client *c, bool rung)
 
 /* --- calls --------------------------------------------------------------------------- */
 
-static int prepare(struct client *c, struct ticket *t, struct fault *f)
+static int client_direct_prepare(struct client *c, struct ticket *t, struct fault *f)
 {
 	struct call *call = xcalloc(1, sizeof(*call));
 	int rc;
@@ -249,7 +249,7 @@ static int prepare(struct client *c, struct ticket *t, struct fault *f)
 }
 
 /* Renews the leases of a reading owner: any call renews them, but a read cannot write. */
-static void renew(struct client *c, const struct call *read)
+static void client_direct_renew(struct client *c, const struct call *read)
 {
 	struct call call = { .settings = &c->o.home->settings,
 			     .identity = call_renewer(read),
@@ -310,7 +310,7 @@ static void settle_clock(struct client *c, const struct call *call)
 		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
 }
 
-static void answer(struct client *c, struct ticket *t)
+static void client_direct_answer(struct client *c, struct ticket *t)
 {
 	struct text out = { 0 };
 
@@ -321,7 +321,7 @@ static void answer(struct client *c, struct ticket *t)
 	text_release(&out);
 }
 
-static void run(struct client *c, struct ticket *t)
+static void client_direct_run(struct client *c, struct ticket *t)
 {
 	struct call *call = t->call;
 	bool writes = t->op->flags & OP_WRITE, was_made = call->made;
@@ -350,18 +350,18 @@ static void run(struct client *c, struct ticket *t)
 		return;
 	}
 	if (call->renew)
-		renew(c, call);
-	answer(c, t);
+		client_direct_renew(c, call);
+	client_direct_answer(c, t);
 }
 
 void direct_run(struct client *c, struct ticket *t)
 {
 	struct fault f = { 0 };
 
-	if (!t->call && prepare(c, t, &f) < 0)
+	if (!t->call && client_direct_prepare(c, t, &f) < 0)
 		ticket_end(c, t, NULL, &f);
 	else
-		run(c, t);
+		client_direct_run(c, t);
 }
 
 void direct_start(struct client *c, struct ticket *t)

@@ -26,7 +26,7 @@ struct client_conn {
 	size_t sent;
 	struct frame_reader in;
 	bool closing; /* its tickets are being taken off */
-	bool busy; /* a caller in take_bytes() uses the link, and frees it */
+	bool busy; /* a caller in client_socket_take_bytes() uses the link, and frees it */
 };
 
 /* --- a connection ----------------------------------------------------------------- */
@@ -76,7 +76,7 @@ static void add_frame(struct text *out, json_t *json)
 	frame_close(out, start, &f);
 }
 
-static void set_text(json_t *json, const char *name, const char *value)
+static void client_socket_set_text(json_t *json, const char *name, const char *value)
 {
 	if (value)
 		json_object_set_new(json, name, json_string(value));
@@ -87,10 +87,10 @@ static void say_hello(const struct identity *id, struct client_conn *l)
 	json_t *hello = json_pack("{ssssssss}", "type", "Hello", "version", CADRE_VERSION,
 				  "role", "client", "boot_id", "");
 
-	set_text(hello, "team", id->team);
-	set_text(hello, "agent", id->agent);
-	set_text(hello, "token", id->token);
-	set_text(hello, "session", id->session);
+	client_socket_set_text(hello, "team", id->team);
+	client_socket_set_text(hello, "agent", id->agent);
+	client_socket_set_text(hello, "token", id->token);
+	client_socket_set_text(hello, "session", id->session);
 	if (id->as)
 		json_object_set_new(hello, "as", json_true());
 	if (id->nobody)
@@ -261,7 +261,7 @@ static void fail_silent(struct client *c, struct ticket *t)
 
 /* Repeats a call of a broken connection here, with the same key; only operations that
  * need the host cannot be repeated. */
-static void repeat(struct client *c, struct ticket *t)
+static void client_socket_repeat(struct client *c, struct ticket *t)
 {
 	t->link = NULL;
 	c->o.direct |= c->o.hurry_ms && c->o.home->dir[0];
@@ -315,11 +315,11 @@ void socket_drop(struct client *c, struct client_conn *l)
 		if (t->link == l && t->confirms)
 			say_settled(c, l, t->number, true);
 	while ((t = ticket_of(c, l)))
-		repeat(c, t);
+		client_socket_repeat(c, t);
 	socket_close(c, l);
 }
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *client_socket_text_of(const json_t *json, const char *name)
 {
 	const char *s = json_string_value(json_object_get(json, name));
 
@@ -330,12 +330,14 @@ static void end_with_error(struct client *c, struct ticket *t, const json_t *jso
 {
 	struct fault f = { 0 };
 
-	fault_set(&f, fault_named(text_of(json, "code")), text_of(json, "where"), "%s",
-		  text_of(json, "message"));
-	if (*text_of(json, "hint"))
-		fault_hint(&f, "%s", text_of(json, "hint"));
+	fault_set(&f, fault_named(client_socket_text_of(json, "code")),
+		  client_socket_text_of(json, "where"), "%s",
+		  client_socket_text_of(json, "message"));
+	if (*client_socket_text_of(json, "hint"))
+		fault_hint(&f, "%s", client_socket_text_of(json, "hint"));
 	f.retry_after_ms = json_integer_value(json_object_get(json, "retry_after_ms"));
-	snprintf(f.available, sizeof(f.available), "%s", text_of(json, "available"));
+	snprintf(f.available, sizeof(f.available), "%s",
+		 client_socket_text_of(json, "available"));
 	ticket_end(c, t, NULL, &f);
 }
 
@@ -353,7 +355,7 @@ static struct ticket *ticket_numbered(struct client *c, const struct client_conn
 static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
 {
 	const json_t *result = json_object_get(json, "result");
-	bool right = !strcmp(text_of(json, "type"), "CallResult");
+	bool right = !strcmp(client_socket_text_of(json, "type"), "CallResult");
 	char *text = right && json_is_object(result) ? json_dumps(result, JSON_COMPACT)
 						     : NULL;
 	struct fault f = { 0 };
@@ -362,7 +364,7 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 		ticket_end(c, t, text, NULL);
 	else {
 		fault_set(&f, FAULT_INTERNAL, "", "the host answers with '%.64s'",
-			  text_of(json, "type"));
+			  client_socket_text_of(json, "type"));
 		ticket_end(c, t, NULL, &f);
 	}
 	free(text);
@@ -370,10 +372,11 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 
 /* Takes a frame.  An error without a call's number is about the Hello: it ends the first
  * call, and the host closes. */
-static void take_frame(struct client *c, struct client_conn *l, const json_t *json)
+static void client_socket_take_frame(struct client *c, struct client_conn *l,
+				     const json_t *json)
 {
 	const json_t *id = json_object_get(json, "id");
-	bool bad = !strcmp(text_of(json, "type"), "Error");
+	bool bad = !strcmp(client_socket_text_of(json, "type"), "Error");
 	struct ticket *t = ticket_numbered(c, l, json_integer_value(id));
 
 	c->hosted = true;
@@ -391,8 +394,8 @@ static void take_frame(struct client *c, struct client_conn *l, const json_t *js
 }
 
 /* Takes the frames of what came; an owner's answer may close the link. */
-static void take_bytes(struct client *c, struct client_conn *l, const char *data,
-		       size_t len)
+static void client_socket_take_bytes(struct client *c, struct client_conn *l,
+				     const char *data, size_t len)
 {
 	struct fault f = { 0 };
 	size_t used;
@@ -404,7 +407,7 @@ static void take_bytes(struct client *c, struct client_conn *l, const char *data
 
 		json = rc > 0 ? json_loadb(l->in.body, l->in.size, 0, NULL) : NULL;
 		if (json)
-			take_frame(c, l, json);
+			client_socket_take_frame(c, l, json);
 		else if (rc)
 			socket_drop(c, l);
 		json_decref(json);
@@ -429,7 +432,7 @@ void socket_step(struct client *c, struct client_conn *l, unsigned events)
 		return;
 	n = recv(l->fd, data, sizeof(data), 0);
 	if (n > 0)
-		take_bytes(c, l, data, (size_t)n);
+		client_socket_take_bytes(c, l, data, (size_t)n);
 	else if (!n || (errno != EAGAIN && errno != EINTR))
 		socket_drop(c, l);
 }

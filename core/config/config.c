@@ -7,14 +7,15 @@
 
 /* --- one value ------------------------------------------------------------------- */
 
-static struct config_origin *origin_of(struct config_set *s, const struct field *key)
+static struct config_origin *config_origin_of(struct config_set *s,
+					      const struct field *key)
 {
 	return &s->origins[key - record_config.fields];
 }
 
 const char *config_whence(struct config_set *s, const struct field *key)
 {
-	const struct config_origin *origin = origin_of(s, key);
+	const struct config_origin *origin = config_origin_of(s, key);
 	char variable[CONFIG_VARIABLE_SIZE];
 
 	switch (origin->source) {
@@ -56,10 +57,10 @@ static json_t *place_dir(struct config_set *s, const struct field *key,
 }
 
 /* Refuses a value, and names the place that it came from. */
-static int refuse(struct config_set *s, const struct field *key, const struct fault *why,
-		  struct fault *f)
+static int config_refuse(struct config_set *s, const struct field *key,
+			 const struct fault *why, struct fault *f)
 {
-	const struct config_origin *origin = origin_of(s, key);
+	const struct config_origin *origin = config_origin_of(s, key);
 	char variable[CONFIG_VARIABLE_SIZE];
 
 	config_variable(key, variable);
@@ -74,15 +75,15 @@ static int refuse(struct config_set *s, const struct field *key, const struct fa
 }
 
 /* Takes ownership of `value`; its origin is written down already. */
-static int take(struct config_set *s, const struct field *key, json_t *value,
-		struct fault *f)
+static int config_take(struct config_set *s, const struct field *key, json_t *value,
+		       struct fault *f)
 {
 	json_t *alone = json_object();
 	struct fault why = { 0 };
 	struct config scratch = { 0 };
 	int rc = 0;
 
-	value = place_dir(s, key, origin_of(s, key)->source, value);
+	value = place_dir(s, key, config_origin_of(s, key)->source, value);
 	json_object_set_new(alone, key->name, value);
 	if (!json_object_get(alone, key->name) || json_is_null(value))
 		fault_set(&why, FAULT_INVALID, "", "is not UTF-8");
@@ -90,7 +91,7 @@ static int take(struct config_set *s, const struct field *key, json_t *value,
 		op_decode(&record_config, alone, &scratch, DECODE_STRICT, &s->arena,
 			  &why);
 	if (why.code)
-		rc = refuse(s, key, &why, f);
+		rc = config_refuse(s, key, &why, f);
 	if (!s->given)
 		s->given = json_object();
 	json_object_update(s->given, alone);
@@ -101,8 +102,8 @@ static int take(struct config_set *s, const struct field *key, json_t *value,
 int config_take_word(struct config_set *s, enum config_source source,
 		     const struct field *key, const char *word, struct fault *f)
 {
-	*origin_of(s, key) = (struct config_origin){ .source = source };
-	return take(s, key, field_word(key, word), f);
+	*config_origin_of(s, key) = (struct config_origin){ .source = source };
+	return config_take(s, key, field_word(key, word), f);
 }
 
 int config_take_flag(struct config_set *s, const char *flag, struct fault *f)
@@ -150,7 +151,7 @@ static json_t *scalar_json(const struct toml_value *v)
 	return value ? value : json_object();
 }
 
-static bool is_section(const char *name)
+static bool config_is_section(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -186,12 +187,12 @@ static int take_entry(struct config_set *s, const struct toml_entry *e, const ch
 	}
 	if (projects && !(key->flags & FIELD_CALLER))
 		return refuse_state_key(s, e, name, f);
-	origin = origin_of(s, key);
+	origin = config_origin_of(s, key);
 	if (origin->source == CONFIG_FILE && origin->file == s->file)
 		return toml_refuse(s->file, e->at, f, "%s is there already, in line %d",
 				   name, origin->at.line);
 	*origin = (struct config_origin){ CONFIG_FILE, s->file, e->value.at };
-	return take(s, key, scalar_json(&e->value), f);
+	return config_take(s, key, scalar_json(&e->value), f);
 }
 
 /* `prefix` ends with a dot, or is empty. */
@@ -202,7 +203,7 @@ static int take_table(struct config_set *s, const struct toml_table *t,
 		const char *name = arena_printf(&s->arena, "%s%s", prefix, e->key.data);
 		int rc;
 
-		if (e->value.kind == TOML_TABLE && is_section(name))
+		if (e->value.kind == TOML_TABLE && config_is_section(name))
 			rc = take_table(s, e->value.table,
 					arena_printf(&s->arena, "%s.", name), projects,
 					f);

@@ -73,7 +73,7 @@ void toml_skip_lines(struct toml_reader *r)
 }
 
 /* Ends the line of a pair or a header: only a comment may follow there. */
-static int end_line(struct toml_reader *r)
+static int toml_end_line(struct toml_reader *r)
 {
 	toml_skip_blanks(r);
 	skip_comment(r);
@@ -119,14 +119,14 @@ int toml_read_key(struct toml_reader *r, const struct toml_key **key)
 	}
 }
 
-static int too_deep(struct toml_reader *r, struct toml_place at)
+static int toml_too_deep(struct toml_reader *r, struct toml_place at)
 {
 	return toml_wrong_at(r, at, "more than %d tables and arrays in each other",
 			     TOML_DEPTH);
 }
 
-static int is_there(struct toml_reader *r, const struct toml_key *key,
-		    const struct toml_entry *e)
+static int toml_is_there(struct toml_reader *r, const struct toml_key *key,
+			 const struct toml_entry *e)
 {
 	return toml_wrong_at(r, key->at, "'%.60s' is there already, in line %d",
 			     key->name.data, e->at.line);
@@ -139,7 +139,7 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 	struct toml_entry *e;
 
 	if (t->depth >= TOML_DEPTH) {
-		too_deep(r, key->at);
+		toml_too_deep(r, key->at);
 		return NULL;
 	}
 	e = toml_add(r->arena, t, key);
@@ -162,7 +162,7 @@ static struct toml_table *step_dotted(struct toml_reader *r, struct toml_table *
 		return add_table(r, t, key, TOML_MADE_DOTTED);
 	if (e->value.kind != TOML_TABLE || e->value.table->made == TOML_MADE_HEADER ||
 	    e->value.table->made == TOML_MADE_INLINE) {
-		is_there(r, key, e);
+		toml_is_there(r, key, e);
 		return NULL;
 	}
 	e->value.table->made = TOML_MADE_DOTTED;
@@ -186,7 +186,7 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t)
 			return r->fault->code;
 	e = toml_find(t, key->name.data, key->name.len);
 	if (e)
-		return is_there(r, key, e);
+		return toml_is_there(r, key, e);
 	e = toml_add(r->arena, t, key);
 	r->depth = t->depth;
 	toml_read_value(r, &e->value);
@@ -212,7 +212,7 @@ static struct toml_table *step_header(struct toml_reader *r, struct toml_table *
 	}
 	if (e->value.kind == TOML_TABLE && e->value.table->made != TOML_MADE_INLINE)
 		return e->value.table;
-	is_there(r, key, e);
+	toml_is_there(r, key, e);
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ static struct toml_table *open_table(struct toml_reader *r, struct toml_table *t
 	if (!e)
 		return add_table(r, t, key, TOML_MADE_HEADER);
 	if (e->value.kind != TOML_TABLE || e->value.table->made != TOML_MADE_ABOVE) {
-		is_there(r, key, e);
+		toml_is_there(r, key, e);
 		return NULL;
 	}
 	e->value.table->made = TOML_MADE_HEADER;
@@ -239,7 +239,7 @@ static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 	struct toml_value *item;
 
 	if (t->depth + 1 >= TOML_DEPTH) {
-		too_deep(r, key->at);
+		toml_too_deep(r, key->at);
 		return NULL;
 	}
 	if (!e) {
@@ -249,7 +249,7 @@ static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 		e->value.array = arena_alloc(r->arena, sizeof(*e->value.array));
 		e->value.array->of_tables = true;
 	} else if (e->value.kind != TOML_ARRAY || !e->value.array->of_tables) {
-		is_there(r, key, e);
+		toml_is_there(r, key, e);
 		return NULL;
 	}
 	item = toml_push(r->arena, e->value.array);
@@ -260,7 +260,7 @@ static struct toml_table *open_item(struct toml_reader *r, struct toml_table *t,
 }
 
 /* [a.b] or [[a.b]]; the table that it opens, NULL when it is wrong. */
-static struct toml_table *read_header(struct toml_reader *r, struct toml_table *t)
+static struct toml_table *toml_read_header(struct toml_reader *r, struct toml_table *t)
 {
 	bool item = r->s[1] == '[';
 	const struct toml_key *key;
@@ -283,16 +283,16 @@ static struct toml_table *read_header(struct toml_reader *r, struct toml_table *
 
 /* --- the document ---------------------------------------------------------------------- */
 
-static int read_lines(struct toml_reader *r, struct toml_table *root)
+static int toml_read_lines(struct toml_reader *r, struct toml_table *root)
 {
 	struct toml_table *t = root;
 
 	for (toml_skip_lines(r); *r->s; toml_skip_lines(r)) {
 		if (*r->s == '[')
-			t = read_header(r, root);
+			t = toml_read_header(r, root);
 		else
 			toml_read_pair(r, t);
-		if (r->fault->code || end_line(r) < 0)
+		if (r->fault->code || toml_end_line(r) < 0)
 			return r->fault->code;
 	}
 	return 0;
@@ -313,7 +313,7 @@ int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 	if (toml_check_bytes(&r, len) < 0)
 		return f->code;
 	t = toml_table_new(a, TOML_MADE_HEADER, 0);
-	if (read_lines(&r, t) < 0)
+	if (toml_read_lines(&r, t) < 0)
 		return f->code;
 	*root = t;
 	return 0;

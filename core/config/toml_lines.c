@@ -11,14 +11,14 @@ struct lines {
 	size_t n;
 };
 
-static void add_keys(struct lines *l, const struct toml_key *key)
+static void toml_lines_add_keys(struct lines *l, const struct toml_key *key)
 {
 	for (; key; key = key->next)
 		*(struct toml_text *)arena_push(l->r.arena, &l->path, &l->n,
 						sizeof(*l->path)) = key->name;
 }
 
-static int read_header(struct lines *l)
+static int toml_lines_read_header(struct lines *l)
 {
 	const struct toml_key *key;
 	size_t brackets = 1 + (l->r.s[1] == '[');
@@ -30,7 +30,7 @@ static int read_header(struct lines *l)
 	l->r.s += brackets;
 	l->path = NULL;
 	l->n = 0;
-	add_keys(l, key);
+	toml_lines_add_keys(l, key);
 	return 0;
 }
 
@@ -43,7 +43,7 @@ static int read_pair(struct lines *l)
 		return l->r.fault->code;
 	l->r.s++; /* = */
 	toml_skip_blanks(&l->r);
-	add_keys(l, key);
+	toml_lines_add_keys(l, key);
 	return toml_read_value(&l->r, &value);
 }
 
@@ -63,7 +63,7 @@ int toml_lines(struct arena *a, const char *data, size_t len,
 					  .header = *l.r.s == '[' };
 		size_t above = l.n;
 
-		if ((line.header ? read_header(&l) : read_pair(&l)) < 0)
+		if ((line.header ? toml_lines_read_header(&l) : read_pair(&l)) < 0)
 			return f->code;
 		toml_skip_blanks(&l.r);
 		if (*l.r.s == '#')

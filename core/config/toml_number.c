@@ -22,7 +22,7 @@ static bool is_digit(char c, int base)
 
 /* Copies digits without the underscores that may stand between two of them; false when
  * there is no digit, or an underscore elsewhere. */
-static bool take_digits(struct toml_reader *r, int base, char **out)
+static bool toml_number_take_digits(struct toml_reader *r, int base, char **out)
 {
 	if (!is_digit(*r->s, base))
 		return false;
@@ -55,7 +55,7 @@ static int read_based(struct toml_reader *r, struct toml_value *v, char *digits)
 	char *end = digits;
 
 	r->s += 2;
-	if (!take_digits(r, base, &end))
+	if (!toml_number_take_digits(r, base, &end))
 		return no_number(r);
 	return end_integer(r, v, digits, base);
 }
@@ -77,7 +77,7 @@ static int read_fraction(struct toml_reader *r, char **out, bool *real)
 	if (*r->s == '.') {
 		*real = true;
 		*(*out)++ = *r->s++;
-		if (!take_digits(r, 10, out))
+		if (!toml_number_take_digits(r, 10, out))
 			return no_number(r);
 	}
 	if (*r->s == 'e' || *r->s == 'E') {
@@ -85,7 +85,7 @@ static int read_fraction(struct toml_reader *r, char **out, bool *real)
 		*(*out)++ = *r->s++;
 		if (*r->s == '+' || *r->s == '-')
 			*(*out)++ = *r->s++;
-		if (!take_digits(r, 10, out))
+		if (!toml_number_take_digits(r, 10, out))
 			return no_number(r);
 	}
 	return 0;
@@ -97,7 +97,7 @@ static int read_decimal(struct toml_reader *r, struct toml_value *v, char *digit
 	const char *first = end;
 	bool real = false;
 
-	if (!take_digits(r, 10, &end))
+	if (!toml_number_take_digits(r, 10, &end))
 		return no_number(r);
 	if (*first == '0' && end - first > 1)
 		return toml_wrong_at(r, v->at, "a number does not begin with 0");

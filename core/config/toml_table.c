@@ -12,14 +12,14 @@ struct toml_table *toml_table_new(struct arena *a, enum toml_made made, int dept
 	return t;
 }
 
-static bool is_key(const struct toml_entry *e, const char *key, size_t len)
+static bool toml_table_is_key(const struct toml_entry *e, const char *key, size_t len)
 {
 	return e->key.len == len && !memcmp(e->key.data, key, len);
 }
 
 /* Finds the bucket of a key. */
-static struct toml_entry **bucket_of(const struct toml_table *t, const char *key,
-				     size_t len)
+static struct toml_entry **toml_table_bucket_of(const struct toml_table *t,
+						const char *key, size_t len)
 {
 	uint64_t h = hash_more(HASH_EMPTY, key, len);
 
@@ -31,18 +31,19 @@ struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t
 	struct toml_entry *e;
 
 	if (!t->buckets) {
-		for (e = t->first; e && !is_key(e, key, len);)
+		for (e = t->first; e && !toml_table_is_key(e, key, len);)
 			e = e->next;
 		return e;
 	}
-	for (e = *bucket_of(t, key, len); e && !is_key(e, key, len);)
+	for (e = *toml_table_bucket_of(t, key, len);
+	     e && !toml_table_is_key(e, key, len);)
 		e = e->chain;
 	return e;
 }
 
 static void link_entry(const struct toml_table *t, struct toml_entry *e)
 {
-	struct toml_entry **bucket = bucket_of(t, e->key.data, e->key.len);
+	struct toml_entry **bucket = toml_table_bucket_of(t, e->key.data, e->key.len);
 
 	e->chain = *bucket;
 	*bucket = e;
@@ -50,7 +51,7 @@ static void link_entry(const struct toml_table *t, struct toml_entry *e)
 
 /* Adds an index when a table has more keys than can be looked through quickly; few
  * have. */
-static void grow(struct arena *a, struct toml_table *t)
+static void toml_table_grow(struct arena *a, struct toml_table *t)
 {
 	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;
 	t->buckets = arena_alloc(a, t->n_buckets * sizeof(struct toml_entry *));
@@ -69,7 +70,7 @@ struct toml_entry *toml_add(struct arena *a, struct toml_table *t,
 	t->last = e;
 	t->n++;
 	if (t->n > (t->n_buckets ? t->n_buckets : 8))
-		grow(a, t);
+		toml_table_grow(a, t);
 	else if (t->buckets)
 		link_entry(t, e);
 	return e;

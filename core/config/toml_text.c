@@ -119,7 +119,7 @@ static size_t room_for(const char *s, char quote, bool lines)
 
 /* Whether the text ends here.  Three quotes in a row end a text of several lines; one or
  * two quotes before these are part of the text. */
-static bool ends(struct toml_reader *r, char quote, bool lines, char **out)
+static bool toml_text_ends(struct toml_reader *r, char quote, bool lines, char **out)
 {
 	size_t n = 0;
 
@@ -135,11 +135,11 @@ static bool ends(struct toml_reader *r, char quote, bool lines, char **out)
 	return n >= 3;
 }
 
-static int read_body(struct toml_reader *r, char quote, bool lines, char **out)
+static int toml_text_read_body(struct toml_reader *r, char quote, bool lines, char **out)
 {
 	struct toml_place start = toml_here(r);
 
-	while (!ends(r, quote, lines, out)) {
+	while (!toml_text_ends(r, quote, lines, out)) {
 		if (!*r->s || (!lines && (*r->s == '\n' || *r->s == '\r')))
 			return toml_wrong_at(r, start, "this text is not closed by %s%c",
 					     lines ? "three " : "", quote);
@@ -168,7 +168,7 @@ int toml_read_text(struct toml_reader *r, bool lines, struct toml_text *text)
 		toml_skip_newline(r); /* a newline right behind the three quotes is not
 					 part of the text */
 	data = end = arena_alloc(r->arena, room_for(r->s, quote, lines) + 1);
-	if (read_body(r, quote, lines, &end) < 0)
+	if (toml_text_read_body(r, quote, lines, &end) < 0)
 		return r->fault->code;
 	*text = (struct toml_text){ data, (size_t)(end - data) };
 	return 0;

@@ -8,7 +8,7 @@ static int no_time(struct toml_reader *r)
 }
 
 /* Takes exactly so many digits. */
-static bool take(struct toml_reader *r, int digits, int *n)
+static bool toml_time_take(struct toml_reader *r, int digits, int *n)
 {
 	*n = 0;
 	for (; digits; digits--, r->s++) {
@@ -19,7 +19,7 @@ static bool take(struct toml_reader *r, int digits, int *n)
 	return true;
 }
 
-static bool take_mark(struct toml_reader *r, char mark)
+static bool toml_time_take_mark(struct toml_reader *r, char mark)
 {
 	if (*r->s != mark)
 		return false;
@@ -35,11 +35,12 @@ static int days_of(int year, int month)
 	return days[month - 1] + (leap && month == 2);
 }
 
-static bool take_date(struct toml_reader *r, struct toml_time *t)
+static bool toml_time_take_date(struct toml_reader *r, struct toml_time *t)
 {
-	return take(r, 4, &t->year) && take_mark(r, '-') && take(r, 2, &t->month) &&
-	       take_mark(r, '-') && take(r, 2, &t->day) && t->month >= 1 &&
-	       t->month <= 12 && t->day >= 1 && t->day <= days_of(t->year, t->month);
+	return toml_time_take(r, 4, &t->year) && toml_time_take_mark(r, '-') &&
+	       toml_time_take(r, 2, &t->month) && toml_time_take_mark(r, '-') &&
+	       toml_time_take(r, 2, &t->day) && t->month >= 1 && t->month <= 12 &&
+	       t->day >= 1 && t->day <= days_of(t->year, t->month);
 }
 
 /* Takes the fraction of a second; nine digits are kept. */
@@ -53,31 +54,32 @@ static bool take_fraction(struct toml_reader *r, int *nanosecond)
 	return n > 0;
 }
 
-static bool take_clock(struct toml_reader *r, struct toml_time *t)
+static bool toml_time_take_clock(struct toml_reader *r, struct toml_time *t)
 {
-	if (!take(r, 2, &t->hour) || !take_mark(r, ':') || !take(r, 2, &t->minute) ||
-	    !take_mark(r, ':') || !take(r, 2, &t->second) || t->hour > 23 ||
-	    t->minute > 59 || t->second > 60)
+	if (!toml_time_take(r, 2, &t->hour) || !toml_time_take_mark(r, ':') ||
+	    !toml_time_take(r, 2, &t->minute) || !toml_time_take_mark(r, ':') ||
+	    !toml_time_take(r, 2, &t->second) || t->hour > 23 || t->minute > 59 ||
+	    t->second > 60)
 		return false;
 	return *r->s != '.' || take_fraction(r, &t->nanosecond);
 }
 
-static bool take_offset(struct toml_reader *r, int *offset)
+static bool toml_time_take_offset(struct toml_reader *r, int *offset)
 {
 	int sign = *r->s == '-' ? -1 : 1, hours, minutes;
 
 	if (*r->s == 'Z' || *r->s == 'z')
 		return r->s++, true;
 	r->s++;
-	if (!take(r, 2, &hours) || !take_mark(r, ':') || !take(r, 2, &minutes) ||
-	    hours > 23 || minutes > 59)
+	if (!toml_time_take(r, 2, &hours) || !toml_time_take_mark(r, ':') ||
+	    !toml_time_take(r, 2, &minutes) || hours > 23 || minutes > 59)
 		return false;
 	*offset = sign * (hours * 60 + minutes);
 	return true;
 }
 
 /* A time of day behind a date: T, or a blank with a digit. */
-static bool goes_on(const char *s)
+static bool toml_time_goes_on(const char *s)
 {
 	return *s == 'T' || *s == 't' || (*s == ' ' && s[1] >= '0' && s[1] <= '9');
 }
@@ -86,21 +88,21 @@ static bool take_time(struct toml_reader *r, struct toml_value *v)
 {
 	if (r->s[2] == ':') {
 		v->kind = TOML_CLOCK;
-		return take_clock(r, &v->time);
+		return toml_time_take_clock(r, &v->time);
 	}
 	v->kind = TOML_DATE;
-	if (!take_date(r, &v->time))
+	if (!toml_time_take_date(r, &v->time))
 		return false;
-	if (!goes_on(r->s))
+	if (!toml_time_goes_on(r->s))
 		return true;
 	r->s++;
 	v->kind = TOML_LOCAL_TIME;
-	if (!take_clock(r, &v->time))
+	if (!toml_time_take_clock(r, &v->time))
 		return false;
 	if (!*r->s || !strchr("Zz+-", *r->s))
 		return true;
 	v->kind = TOML_TIME;
-	return take_offset(r, &v->time.offset);
+	return toml_time_take_offset(r, &v->time.offset);
 }
 
 int toml_read_time(struct toml_reader *r, struct toml_value *v)

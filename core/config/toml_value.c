@@ -21,7 +21,7 @@ static int no_value(struct toml_reader *r)
 
 /* --- arrays and inline tables ------------------------------------------------------- */
 
-static int go_down(struct toml_reader *r)
+static int toml_value_go_down(struct toml_reader *r)
 {
 	if (r->depth >= TOML_DEPTH)
 		return toml_wrong(r, "more than %d tables and arrays in each other",
@@ -37,7 +37,7 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 
 	v->kind = TOML_ARRAY;
 	v->array = arena_alloc(r->arena, sizeof(*v->array));
-	if (go_down(r) < 0)
+	if (toml_value_go_down(r) < 0)
 		return r->fault->code;
 	for (toml_skip_lines(r); *r->s != ']'; toml_skip_lines(r)) {
 		if (toml_read_value(r, &item) < 0)
@@ -57,7 +57,7 @@ static int read_array(struct toml_reader *r, struct toml_value *v)
 /* Reads an inline table: it is on one line, and has no comma before the closing brace. */
 static int read_braces(struct toml_reader *r, struct toml_value *v)
 {
-	if (go_down(r) < 0)
+	if (toml_value_go_down(r) < 0)
 		return r->fault->code;
 	v->kind = TOML_TABLE;
 	v->table = toml_table_new(r->arena, TOML_MADE_INLINE, r->depth);
@@ -81,7 +81,7 @@ static int read_braces(struct toml_reader *r, struct toml_value *v)
 
 /* --- words ---------------------------------------------------------------------------- */
 
-static int read_word(struct toml_reader *r, struct toml_value *v)
+static int toml_value_read_word(struct toml_reader *r, struct toml_value *v)
 {
 	size_t n = word_size(r->s);
 
@@ -121,5 +121,5 @@ int toml_read_value(struct toml_reader *r, struct toml_value *v)
 	if (isdigit((unsigned char)*r->s) || *r->s == '+' || *r->s == '-' ||
 	    !strncmp(r->s, "inf", 3) || !strncmp(r->s, "nan", 3))
 		return toml_read_number(r, v);
-	return read_word(r, v);
+	return toml_value_read_word(r, v);
 }

@@ -108,8 +108,8 @@ static int64_t look_from(const struct call *call, const struct wanted *w)
 }
 
 /* The number behind which the answer begins. */
-static int find_start(struct call *call, const struct event_list_in *in, struct wanted *w,
-		      int64_t *after)
+static int event_list_find_start(struct call *call, const struct event_list_in *in,
+				 struct wanted *w, int64_t *after)
 {
 	const int64_t low = look_from(call, w);
 	struct events_newest_row r;
@@ -187,7 +187,7 @@ int event_list(struct call *call, const struct event_list_in *in,
 	    (rc = sql_row(call, team_born, &born, .team = call->caller.team)) < 0 ||
 	    (rc = find_wanted(call, in, larger(first.seq, born.first_event), last.seq,
 			      &w)) < 0 ||
-	    (rc = find_start(call, in, &w, &after)) < 0)
+	    (rc = event_list_find_start(call, in, &w, &after)) < 0)
 		return rc;
 	if (in->has_after && after < first.seq - 1)
 		return event_gone(call, "/after", first.seq);

@@ -69,8 +69,8 @@ static int tell_copies(struct call *call, const struct event_replay_in *in, int6
 }
 
 /* Tells the page: tasks, and behind the last one the mail. */
-static int tell(struct call *call, const struct event_replay_in *in,
-		struct event_replay_out *out)
+static int event_replay_tell(struct call *call, const struct event_replay_in *in,
+			     struct event_replay_out *out)
 {
 	struct replay_task_count_row tasks;
 	int rc;
@@ -106,7 +106,7 @@ int event_replay(struct call *call, const struct event_replay_in *in,
 	if ((rc = sql_row(call, replay_at, &at, .seq = in->until)) < 0)
 		return rc;
 	out->at = at.at;
-	rc = tell(call, in, out);
+	rc = event_replay_tell(call, in, out);
 	out->next = in->offset + (int64_t)out->n_tasks + (int64_t)out->n_messages;
 	return rc;
 }

@@ -4,7 +4,7 @@
 #include "core/call/id.h"
 #include "core/task/task.h"
 
-static int name_of(struct call *call, int64_t agent, const char **out)
+static int event_show_name_of(struct call *call, int64_t agent, const char **out)
 {
 	struct agent_name_row r;
 	int rc = agent ? sql_row(call, agent_name, &r, .id = agent) : 0;
@@ -37,7 +37,7 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 		e->subject = r->team_name;
 		break;
 	case EVENTS_AGENT:
-		rc = name_of(call, r->subject, &e->subject);
+		rc = event_show_name_of(call, r->subject, &e->subject);
 		break;
 	case EVENTS_MESSAGE:
 	case EVENTS_ASSIGNMENT:
@@ -47,7 +47,7 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 		e->has_message = true;
 		e->message = m.id;
 		if (m.sender != r->actor)
-			rc = name_of(call, m.sender, &e->from);
+			rc = event_show_name_of(call, m.sender, &e->from);
 		break;
 	case EVENTS_WORKSPACE:
 		if ((rc = sql_row(call, workspace_by_id, &w, .id = r->subject)) > 0)
@@ -71,7 +71,7 @@ static int subject_of(struct call *call, const struct event_line_row *r, struct 
 	case EVENTS_NONE:
 		break;
 	}
-	return rc < 0 ? rc : name_of(call, r->target, &e->target);
+	return rc < 0 ? rc : event_show_name_of(call, r->target, &e->target);
 }
 
 int event_show(struct call *call, const struct event_line_row *r, struct event *e)

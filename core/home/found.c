@@ -43,7 +43,7 @@ int found_open(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static bool has(int dir, const char *name)
+static bool found_has(int dir, const char *name)
 {
 	struct stat st;
 
@@ -52,7 +52,7 @@ static bool has(int dir, const char *name)
 
 bool found_has_state(int dir)
 {
-	return has(dir, "state.db");
+	return found_has(dir, "state.db");
 }
 
 bool found_is_fresh(int dir, const char *also)
@@ -124,7 +124,7 @@ static enum found_why judge_open(int dir, const char *path)
 {
 	/* The folder is examined before the notes are, since `init` notes a folder before
 	 * it fills it. */
-	bool is_state = found_has_state(dir) || has(dir, "restore.ready");
+	bool is_state = found_has_state(dir) || found_has(dir, "restore.ready");
 	enum known_how how = known_look(dir, path);
 	enum found_why why = FOUND_COUNTS;
 	struct stat folder;
@@ -289,7 +289,7 @@ bool found_is_gone(const char *path)
 
 /* --- parts --------------------------------------------------------------------------------- */
 
-static bool is_plain(int dir, const struct dirent *e)
+static bool found_is_plain(int dir, const struct dirent *e)
 {
 	struct stat st;
 
@@ -324,7 +324,7 @@ int found_each_part(int dir, const char *path,
 
 static int check_part(int dir, const char *path, const struct dirent *e, struct fault *f)
 {
-	if (is_plain(dir, e))
+	if (found_is_plain(dir, e))
 		return 0;
 	fault_set(f, FAULT_DENIED, "",
 		  "%.100s/%.60s is a link or no file: a state has none", path, e->d_name);

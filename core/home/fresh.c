@@ -24,7 +24,7 @@ static enum found_why judge_fresh(int dir, const char *path)
 }
 
 /* Refuses to make a state at `path` when git tracks files there. */
-static int check_index(const char *path, struct fault *f)
+static int fresh_check_index(const char *path, struct fault *f)
 {
 	switch (tracked_look(path)) {
 	case TRACKED_NOTHING:
@@ -52,7 +52,7 @@ int fresh_check(const char *path, struct fault *f)
 	enum found_why why = found_judge(path);
 	int dir;
 
-	if (why == FOUND_NONE && check_index(path, f) < 0)
+	if (why == FOUND_NONE && fresh_check_index(path, f) < 0)
 		return f->code;
 	dir = why == FOUND_NONE ? found_open(path) : -1;
 	if (dir >= 0) {

@@ -39,7 +39,7 @@ struct look {
 };
 
 /* Keeps name, mode and object of the entry read last. */
-static bool add_entry(struct git_rows *rows, const struct git_reader *x)
+static bool git_index_add_entry(struct git_rows *rows, const struct git_reader *x)
 {
 	size_t name = x->name_len + 1, len = name + 4 + x->hash;
 	struct git_row *row;
@@ -71,7 +71,7 @@ void git_rows_release(struct git_rows *rows)
 
 /* Compares the entry that was read last with the folder: 0 if it is in there, else the
  * order of the two names. */
-static int compare(const struct git_reader *x, const char *folder)
+static int git_index_compare(const struct git_reader *x, const char *folder)
 {
 	size_t n = strlen(folder);
 	int order = strncmp(x->name, folder, n);
@@ -122,13 +122,13 @@ static struct bits *take_bits(struct git_reader *x)
 	return NULL;
 }
 
-static bool is_set(const struct bits *bits, uint32_t i)
+static bool git_index_is_set(const struct bits *bits, uint32_t i)
 {
 	return bits && bits->words[i / 64] >> i % 64 & 1;
 }
 
 /* Reads the extensions behind the entries, of which one may name a shared index. */
-static bool take_link(struct git_reader *x, struct look *l)
+static bool git_index_take_link(struct git_reader *x, struct look *l)
 {
 	int64_t word, size;
 
@@ -168,22 +168,22 @@ static enum tracked look_shared(struct git_reader *x, struct look *l)
 	size_t nameless = 0;
 
 	for (uint32_t i = 0; i < x->entries; i++) {
-		bool other = is_set(l->replaced, i);
+		bool other = git_index_is_set(l->replaced, i);
 		int order;
 
 		if (!git_reader_entry(x))
 			return TRACKED_UNREADABLE;
-		order = compare(x, l->folder);
+		order = git_index_compare(x, l->folder);
 		if (order > 0)
 			break;
 		nameless += other;
-		if (order < 0 || is_set(l->gone, i))
+		if (order < 0 || git_index_is_set(l->gone, i))
 			continue;
 		found = TRACKED_SOME;
 		if (!l->rows)
 			break;
 		if ((other && !take_content(x, &l->nameless, nameless - 1)) ||
-		    !add_entry(l->rows, x))
+		    !git_index_add_entry(l->rows, x))
 			return TRACKED_UNREADABLE;
 	}
 	return found;
@@ -201,7 +201,7 @@ static enum tracked look_own(struct git_reader *x, struct look *l)
 
 		if (!git_reader_entry(x))
 			return TRACKED_UNREADABLE;
-		order = compare(x, l->folder);
+		order = git_index_compare(x, l->folder);
 		if (order > 0 && !l->may_split)
 			return found;
 		if (order == 0)
@@ -212,10 +212,10 @@ static enum tracked look_own(struct git_reader *x, struct look *l)
 			to = to ? &l->nameless : NULL;
 		else if (order)
 			to = NULL;
-		if (to && !add_entry(to, x))
+		if (to && !git_index_add_entry(to, x))
 			return TRACKED_UNREADABLE;
 	}
-	return l->may_split && !take_link(x, l) ? TRACKED_UNREADABLE : found;
+	return l->may_split && !git_index_take_link(x, l) ? TRACKED_UNREADABLE : found;
 }
 
 static enum tracked look_file(const char *git, const char *name, struct look *l,

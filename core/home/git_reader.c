@@ -157,7 +157,7 @@ static size_t bytes_left(const struct git_reader *x)
 /* Whether the entries are all that counts: behind them are the file's own sum and, before
  * it, extensions.  One whose name does not begin with a capital letter changes what the
  * entries mean. */
-static bool is_whole(struct git_reader *x)
+static bool git_reader_is_whole(struct git_reader *x)
 {
 	while (bytes_left(x) > x->hash) {
 		int64_t word = git_reader_number(x, 4), size = git_reader_number(x, 4);
@@ -169,7 +169,7 @@ static bool is_whole(struct git_reader *x)
 	return bytes_left(x) == x->hash;
 }
 
-static uint32_t number_at(const unsigned char *bytes)
+static uint32_t git_reader_number_at(const unsigned char *bytes)
 {
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
 	       (uint32_t)bytes[2] << 8 | bytes[3];
@@ -182,10 +182,10 @@ static bool tell_entry(const struct git_reader *x,
 	const unsigned char *fixed = x->fixed;
 	const struct git_entry entry = {
 		.name = x->name,
-		.mode = number_at(fixed + GIT_MODE_AT),
-		.size = number_at(fixed + SIZE_AT),
-		.mtime = number_at(fixed + MTIME_AT),
-		.mtime_ns = number_at(fixed + MTIME_AT + 4),
+		.mode = git_reader_number_at(fixed + GIT_MODE_AT),
+		.size = git_reader_number_at(fixed + SIZE_AT),
+		.mtime = git_reader_number_at(fixed + MTIME_AT),
+		.mtime_ns = git_reader_number_at(fixed + MTIME_AT + 4),
 		.is_skipped = x->is_skipped,
 	};
 
@@ -200,7 +200,7 @@ bool git_reader_each(int fd, size_t hash,
 
 	for (uint32_t i = 0; good && i < x->entries; i++)
 		good = git_reader_entry(x) && tell_entry(x, each, with);
-	good = good && is_whole(x);
+	good = good && git_reader_is_whole(x);
 	free(x);
 	return good;
 }

@@ -35,12 +35,13 @@ struct git_work {
 
 /* --- the index ---------------------------------------------------------------------- */
 
-static const char *name_of(const struct git_work *w, const struct tracked_file *file)
+static const char *git_work_name_of(const struct git_work *w,
+				    const struct tracked_file *file)
 {
 	return w->names + file->name;
 }
 
-static bool add_name(struct git_work *w, const char *name)
+static bool git_work_add_name(struct git_work *w, const char *name)
 {
 	size_t n = strlen(name) + 1;
 
@@ -60,7 +61,8 @@ static bool add_name(struct git_work *w, const char *name)
 static bool add_file(void *with, const struct git_entry *entry)
 {
 	struct git_work *w = with;
-	int order = w->n ? strcmp(entry->name, name_of(w, &w->files[w->n - 1])) : 1;
+	int order = w->n ? strcmp(entry->name, git_work_name_of(w, &w->files[w->n - 1]))
+			 : 1;
 
 	if (order == 0)
 		return true;
@@ -76,11 +78,11 @@ static bool add_file(void *with, const struct git_entry *entry)
 						  .mtime = entry->mtime,
 						  .mtime_ns = entry->mtime_ns,
 						  .is_skipped = entry->is_skipped };
-	return add_name(w, entry->name);
+	return git_work_add_name(w, entry->name);
 }
 
 /* The index does not say how long the names of its objects are. */
-static bool read_index(struct git_work *w, int git)
+static bool git_work_read_index(struct git_work *w, int git)
 {
 	int fd = git_open_file(git, "index");
 	bool good = fd >= 0 && git_reader_each(fd, 20, add_file, w);
@@ -96,13 +98,13 @@ static bool read_index(struct git_work *w, int git)
 
 /* --- files -------------------------------------------------------------------------- */
 
-static struct tracked_file *find(const struct git_work *w, const char *path)
+static struct tracked_file *git_work_find(const struct git_work *w, const char *path)
 {
 	size_t from = 0, to = w->n;
 
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
-		int order = strcmp(path, name_of(w, &w->files[middle]));
+		int order = strcmp(path, git_work_name_of(w, &w->files[middle]));
 
 		if (order == 0)
 			return &w->files[middle];
@@ -133,7 +135,7 @@ static bool is_of_git(const char *path)
 static void count_file(void *with, const char *path, const struct stat *st, bool written)
 {
 	struct git_work *w = with;
-	struct tracked_file *file = find(w, path);
+	struct tracked_file *file = git_work_find(w, path);
 
 	if (file)
 		file->is_there = true;
@@ -153,7 +155,7 @@ static void count_removed(struct git_work *w)
 		const struct tracked_file *file = &w->files[i];
 
 		w->removed += !file->is_there && !file->is_skipped &&
-			      strncmp(name_of(w, file), ".cadre/", 7) != 0;
+			      strncmp(git_work_name_of(w, file), ".cadre/", 7) != 0;
 	}
 }
 
@@ -216,7 +218,7 @@ const char *git_work_tell(struct arena *a, const char *path, const char *stamp,
 	const char *text = NULL;
 	int git = git_open(path);
 
-	if (git >= 0 && read_index(&w, git) &&
+	if (git >= 0 && git_work_read_index(&w, git) &&
 	    work_walk(path, stamp, since, most, count_file, &w)) {
 		count_removed(&w);
 		compare_refs(&w, git, stamp);

@@ -57,7 +57,7 @@ static bool leads_nowhere(const char *dir)
 
 /* Finds the repository around `from`: the folder that has `.git`, and the one whose
  * `.cadre` it shares. */
-static bool find_top(const char *from, char dir[4096], char root[4096])
+static bool gone_find_top(const char *from, char dir[4096], char root[4096])
 {
 	struct fault none = { 0 };
 
@@ -78,7 +78,7 @@ int gone_check(const char *dir, struct fault *f)
 	struct search search = { .dir = dir };
 	char top[4096];
 
-	if (find_top(dir, top, search.root) && leads_nowhere(top)) {
+	if (gone_find_top(dir, top, search.root) && leads_nowhere(top)) {
 		fault_set(f, FAULT_DENIED, "",
 			  "%.150s/.git leads to a folder of git's that is gone, so the "
 			  "state of its project cannot be found",

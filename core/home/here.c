@@ -115,7 +115,7 @@ int here_find(const char *state, char place[4096], struct here *out, struct faul
 /* --- changes --------------------------------------------------------------------- */
 
 /* Refuses a place that is another agent's; the folder is locked. */
-static int check_free(const char *state, const struct here *k, struct fault *f)
+static int here_check_free(const char *state, const struct here *k, struct fault *f)
 {
 	struct here other;
 	int rc = here_read(state, k->place, &other, f);
@@ -142,7 +142,7 @@ int here_write(const char *state, const struct here *k, bool over, struct fault 
 	flock(dir, LOCK_EX);
 	here_sweep(dir);
 	here_name(k->place, name);
-	if ((over || check_free(state, k, f) == 0) && !here_put(dir, name, k, birth))
+	if ((over || here_check_free(state, k, f) == 0) && !here_put(dir, name, k, birth))
 		fault_set(f, FAULT_IO, "", "cannot write %.150s/%s/%s: %m", state,
 			  here_folder, name);
 	close(dir);

@@ -29,7 +29,7 @@ static void name_call(const char *place, int number, struct here_call *c)
 }
 
 /* A sum of what a key is for: the place as it is now, and the words of the call. */
-static void sum_of(const char *place, const char *words, char out[HERE_SUM])
+static void here_call_sum_of(const char *place, const char *words, char out[HERE_SUM])
 {
 	char birth[HERE_BIRTH] = "";
 	SHA2_CTX c;
@@ -42,7 +42,7 @@ static void sum_of(const char *place, const char *words, char out[HERE_SUM])
 }
 
 /* Opens and locks a file for a call: a descriptor, or -1 where it is another's. */
-static int hold(int dir, const char *name)
+static int here_call_hold(int dir, const char *name)
 {
 	int fd = openat(dir, name,
 			O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC,
@@ -57,7 +57,7 @@ static int hold(int dir, const char *name)
 
 /* Takes the key of a call with the same sum that is not settled; a file that is empty gets a
  * new one.  False: it is another call's. */
-static bool take_key(struct here_call *c, const char *sum)
+static bool here_call_take_key(struct here_call *c, const char *sum)
 {
 	char text[HERE_ROOM], *at = text;
 
@@ -78,13 +78,14 @@ static void new_key(struct here_call *c)
 }
 
 /* Finds the call a file, or leaves it without one. */
-static void begin(int dir, const char *place, const char *sum, struct here_call *c)
+static void here_call_begin(int dir, const char *place, const char *sum,
+			    struct here_call *c)
 {
 	for (int i = 0; i < CALLS; i++) {
 		name_call(place, i, c);
 		new_key(c);
-		c->fd = hold(dir, c->file);
-		if (c->fd >= 0 && take_key(c, sum)) {
+		c->fd = here_call_hold(dir, c->file);
+		if (c->fd >= 0 && here_call_take_key(c, sum)) {
 			c->held = true;
 			return;
 		}
@@ -100,14 +101,14 @@ int here_begin(const char *state, const char *place, const char *words,
 	char sum[HERE_SUM];
 	int dir;
 
-	sum_of(place, words, sum);
+	here_call_sum_of(place, words, sum);
 	if (c->held && strcmp(c->sum, sum) == 0)
 		return 0;
 	here_settle(state, c);
 	if ((dir = here_make(state, f)) < 0)
 		return f->code;
 	flock(dir, LOCK_EX);
-	begin(dir, place, sum, c);
+	here_call_begin(dir, place, sum, c);
 	close(dir);
 	return 0;
 }

@@ -104,7 +104,7 @@ bool here_line(char **at, const char *word, char *out, size_t room)
 	return true;
 }
 
-static bool parse(char *text, struct here *k, char birth[HERE_BIRTH])
+static bool here_file_parse(char *text, struct here *k, char birth[HERE_BIRTH])
 {
 	char *at = text;
 
@@ -152,7 +152,7 @@ const char *here_file(int dir, const char *name, struct here *k, char birth[HERE
 	why = here_private(fd, text);
 	if (fd >= 0)
 		close(fd);
-	return why || parse(text, k, birth) ? why : "is not what cadre wrote";
+	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
 }
 
 bool here_put(int dir, const char *name, const struct here *k, const char *birth)

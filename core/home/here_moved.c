@@ -33,7 +33,7 @@ static void name_gone(const char *birth, char out[GONE])
 	snprintf(out, GONE, "%s.gone", name);
 }
 
-static void set_aside(int dir, const char *name, const char *birth)
+static void here_moved_set_aside(int dir, const char *name, const char *birth)
 {
 	char gone[GONE];
 
@@ -57,7 +57,7 @@ static void sweep_old(int dir, const char *name)
 }
 
 /* Sets the file of a place aside that is gone, or was made anew. */
-static void sweep_one(int dir, const char *name)
+static void here_moved_sweep_one(int dir, const char *name)
 {
 	char was[HERE_BIRTH], now[HERE_BIRTH];
 	struct here k;
@@ -70,7 +70,7 @@ static void sweep_one(int dir, const char *name)
 		sweep_old(dir, name);
 	else if (!here_file(dir, name, &k, was, &there) && there &&
 		 (!here_birth(k.place, now) || strcmp(was, now) != 0))
-		set_aside(dir, name, was);
+		here_moved_set_aside(dir, name, was);
 }
 
 void here_sweep(int dir)
@@ -81,7 +81,7 @@ void here_sweep(int dir)
 
 	while (list && (e = readdir(list)))
 		if (e->d_name[0] != '.')
-			sweep_one(dir, e->d_name);
+			here_moved_sweep_one(dir, e->d_name);
 	if (list)
 		closedir(list);
 	else if (again >= 0)

@@ -58,7 +58,7 @@ bool here_session_lives(int dir, const char *name, struct here *k)
 	       process_birth(here_session_pid(name), now) && strcmp(was, now) == 0;
 }
 
-static bool is_same(const struct here *a, const struct here *b)
+static bool here_session_is_same(const struct here *a, const struct here *b)
 {
 	return strcmp(a->token, b->token) == 0 ||
 	       (strcmp(a->agent, b->agent) == 0 && strcmp(a->team, b->team) == 0);
@@ -102,7 +102,7 @@ void here_sessions(const char *state, const struct here *place, struct here_sess
 			nearest = height;
 			out->own = pid;
 			out->who = k;
-		} else if (height == ABOVE && is_same(&k, place)) {
+		} else if (height == ABOVE && here_session_is_same(&k, place)) {
 			out->other = pid;
 		}
 	}
@@ -110,7 +110,7 @@ void here_sessions(const char *state, const struct here *place, struct here_sess
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	out->differs = out->own && !is_same(&out->who, place);
+	out->differs = out->own && !here_session_is_same(&out->who, place);
 }
 
 int here_session_keep(const char *state, const struct here *k, bool over, struct fault *f)
@@ -125,7 +125,8 @@ int here_session_keep(const char *state, const struct here *k, bool over, struct
 	flock(dir, LOCK_EX);
 	here_sweep(dir);
 	name_session(k->place, client, name);
-	if (!over && here_session_lives(dir, name, &was) && !is_same(&was, k))
+	if (!over && here_session_lives(dir, name, &was) &&
+	    !here_session_is_same(&was, k))
 		fault_set(f, FAULT_CONFLICT, "", "process %d is %s of team %s",
 			  (int)client, was.agent, was.team);
 	else if (client <= 1 || !process_birth(client, birth) ||

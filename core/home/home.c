@@ -36,7 +36,7 @@ uint64_t home_random(void)
 	return n;
 }
 
-static int too_long(const char *path, struct fault *f)
+static int home_too_long(const char *path, struct fault *f)
 {
 	return fault_set(f, FAULT_INVALID, "", "the path is too long: %.100s", path);
 }
@@ -111,8 +111,8 @@ static int no_folder(const char *path, struct fault *f)
 	return fault_hint(f, "make one: cadre init");
 }
 
-static int check_folder(int dir, const char *path, enum meant meant, enum home_use use,
-			struct fault *f)
+static int home_check_folder(int dir, const char *path, enum meant meant,
+			     enum home_use use, struct fault *f)
 {
 	struct stat st;
 
@@ -128,8 +128,8 @@ static int check_folder(int dir, const char *path, enum meant meant, enum home_u
 }
 
 /* Sets h->dir: absolute and without links, so that one state has one path. */
-static int settle(struct home *h, char path[4096], enum meant meant, enum home_use use,
-		  struct fault *f)
+static int home_settle(struct home *h, char path[4096], enum meant meant,
+		       enum home_use use, struct fault *f)
 {
 	struct stat st;
 	int dir, rc;
@@ -145,7 +145,7 @@ static int settle(struct home *h, char path[4096], enum meant meant, enum home_u
 	dir = found_open(h->dir);
 	if (dir < 0)
 		return no_folder(path, f);
-	rc = check_folder(dir, h->dir, meant, use, f);
+	rc = home_check_folder(dir, h->dir, meant, use, f);
 	if (rc == 0)
 		keep_ignore(h, dir, meant);
 	close(dir);
@@ -188,7 +188,7 @@ static int find_project(struct home *h, enum home_use use, struct fault *f)
 	if (x.path[0] && x.passed[0])
 		found_say(&x, h->note, sizeof(h->note));
 	if (x.path[0])
-		return settle(h, x.path, MEANT_FOUND, use, f);
+		return home_settle(h, x.path, MEANT_FOUND, use, f);
 	if (x.passed[0] && x.why == FOUND_EDITED)
 		write_ignore(x.passed); /* git may have changed the .gitignore too */
 	if (x.passed[0])
@@ -196,7 +196,7 @@ static int find_project(struct home *h, enum home_use use, struct fault *f)
 	memcpy(here, dir, sizeof(here));
 	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0)
 		return f->code;
-	if (settle(h, dir, MEANT_USERS, use, f) == 0 || f->code != FAULT_NOT_FOUND)
+	if (home_settle(h, dir, MEANT_USERS, use, f) == 0 || f->code != FAULT_NOT_FOUND)
 		return f->code;
 	*f = (struct fault){ 0 };
 	return found_nothing(here, dir, f);
@@ -209,9 +209,9 @@ static int find_dir(struct home *h, const char *dir, enum home_use use, struct f
 	if (!dir)
 		dir = paths_env("CADRE_HOME");
 	if (dir && !paths_join(path, dir, ""))
-		return too_long(dir, f);
+		return home_too_long(dir, f);
 	if (dir)
-		return settle(h, path, MEANT_NAMED, use, f);
+		return home_settle(h, path, MEANT_NAMED, use, f);
 	if (paths_env("CADRE_SOCKET"))
 		return 0; /* inside a workspace the socket is the only way to the state */
 	return find_project(h, use, f);
@@ -233,7 +233,7 @@ static int name_database(const char *path, bool binds, struct fault *f)
 }
 
 /* Makes the id name no database, before a new one is made. */
-static int begin(const char *path, struct fault *f)
+static int home_begin(const char *path, struct fault *f)
 {
 	int dir = found_open(path);
 
@@ -285,16 +285,16 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 	if (!dir && paths_env("CADRE_SOCKET"))
 		return 0; /* no state is made inside a workspace */
 	if (dir && !paths_join(path, dir, ""))
-		return too_long(dir, f);
+		return home_too_long(dir, f);
 	if (!dir && find_here(cwd, f) < 0)
 		return f->code;
 	if (!dir && !found_place(cwd, path, &stray, f))
-		return f->code ? (int)f->code : too_long(cwd, f);
+		return f->code ? (int)f->code : home_too_long(cwd, f);
 	if (stray)
 		return found_refuse(path, FOUND_STRAY, f);
 	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
 		return f->code;
-	if (settle(h, path, dir ? MEANT_INIT_NAMED : MEANT_INIT, HOME_MAKE, f) < 0)
+	if (home_settle(h, path, dir ? MEANT_INIT_NAMED : MEANT_INIT, HOME_MAKE, f) < 0)
 		return f->code;
 	return dir ? note_named(h) : note_known(h, f);
 }
@@ -375,22 +375,22 @@ int home_find_sockets(struct home *h, struct fault *f)
 		return fault_set(f, FAULT_IO, "", "%.150s: %m", h->dir);
 	if (h->dir[0] && !place_run(h, runtime, true, &st) &&
 	    !place_run(h, temp, false, &st) && !place_run(h, "/tmp", false, &st))
-		return too_long(h->dir, f);
+		return home_too_long(h->dir, f);
 	if (door &&
 	    snprintf(h->socket, sizeof(h->socket), "%s", door) >= (int)sizeof(h->socket))
-		return too_long(door, f);
+		return home_too_long(door, f);
 	return 0;
 }
 
-static void start(struct home *h)
+static void home_start(struct home *h)
 {
 	*h = (struct home){ 0 };
 	settings_init(&h->settings);
 }
 
 /* Settings and names that are read once the folder is known. */
-static int load(struct home *h, enum home_use use, const char *const *flags,
-		struct fault *f)
+static int home_load(struct home *h, enum home_use use, const char *const *flags,
+		     struct fault *f)
 {
 	if (home_find_sockets(h, f) < 0)
 		return f->code;
@@ -402,7 +402,7 @@ static int load(struct home *h, enum home_use use, const char *const *flags,
 		return f->code;
 	h->gone = lost_look(h->dir, NULL, 0) || lost_secret(h->dir) ||
 		  (h->found && found_is_gone(h->dir));
-	if (use == HOME_MAKE && !h->gone && begin(h->dir, f) < 0)
+	if (use == HOME_MAKE && !h->gone && home_begin(h->dir, f) < 0)
 		return f->code;
 	if (name_database(h->dir, use != HOME_LOOK && !h->gone, f) < 0)
 		return f->code;
@@ -427,18 +427,18 @@ int home_find(struct home *h, const char *dir, enum home_use use, struct fault *
 int home_find_with(struct home *h, const char *dir, enum home_use use,
 		   const char *const *flags, struct fault *f)
 {
-	start(h);
+	home_start(h);
 	if (load_identity(h, f) < 0 || find_dir(h, dir, use, f) < 0 ||
-	    load(h, use, flags, f) < 0)
+	    home_load(h, use, flags, f) < 0)
 		return f->code;
 	return h->gone ? lost_refuse(h->dir, f) : 0;
 }
 
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f)
 {
-	start(h);
+	home_start(h);
 	if (load_identity(h, f) < 0 || make_dir(h, dir, f) < 0 ||
-	    load(h, HOME_MAKE, flags, f) < 0)
+	    home_load(h, HOME_MAKE, flags, f) < 0)
 		return f->code;
 	return h->gone ? lost_refuse(h->dir, f) : 0;
 }

@@ -14,7 +14,7 @@
 
 const char config_file_name[] = "cadre.toml";
 
-static int refuse(const char *path, const char *what, struct fault *f)
+static int home_config_refuse(const char *path, const char *what, struct fault *f)
 {
 	size_t n = strlen(path);
 
@@ -31,16 +31,16 @@ static bool is_trusted(const struct stat *st)
 }
 
 /* Opens a file if it is there and trusted: a descriptor, -1 if not, or a fault. */
-static int open_file(const char *path, int flags, struct fault *f)
+static int home_config_open_file(const char *path, int flags, struct fault *f)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
 
 	if (fd < 0) {
 		if (errno == ELOOP)
-			refuse(path, "is a link, which is not followed", f);
+			home_config_refuse(path, "is a link, which is not followed", f);
 		if (errno == EACCES && !stat(path, &st) && is_trusted(&st))
-			refuse(path, "may not be read", f);
+			home_config_refuse(path, "may not be read", f);
 		return -1;
 	}
 	if (!fstat(fd, &st) && is_trusted(&st))
@@ -57,11 +57,11 @@ static int take_open(struct config_set *s, struct config_file *file, int fd,
 	ssize_t n = -1;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		refuse(file->path, "not a file", f);
+		home_config_refuse(file->path, "not a file", f);
 	else if (data && (n = read(fd, data, CONFIG_FILE_MOST + 1)) < 0)
-		refuse(file->path, "cannot be read", f);
+		home_config_refuse(file->path, "cannot be read", f);
 	else if (n > CONFIG_FILE_MOST)
-		refuse(file->path, "more than 64 KiB", f);
+		home_config_refuse(file->path, "more than 64 KiB", f);
 	file->data = data;
 	file->len = n < 0 ? 0 : (size_t)n;
 	if (!f->code)
@@ -72,11 +72,11 @@ static int take_open(struct config_set *s, struct config_file *file, int fd,
 
 /* Takes the values of a file if it is there and trusted; links in a project are not
  * followed. */
-static int take_file(struct config_set *s, const char *path, bool projects,
-		     struct fault *f)
+static int home_config_take_file(struct config_set *s, const char *path, bool projects,
+				 struct fault *f)
 {
 	struct config_file file = { .path = path, .projects = projects };
-	int fd = open_file(path, projects ? O_NOFOLLOW : 0, f);
+	int fd = home_config_open_file(path, projects ? O_NOFOLLOW : 0, f);
 
 	if (fd < 0)
 		return f->code;
@@ -107,7 +107,8 @@ static int take_users(struct config_set *s, struct fault *f)
 {
 	char path[CONFIG_PATH];
 
-	return config_users_path(s->user, path) ? take_file(s, path, false, f) : 0;
+	return config_users_path(s->user, path) ? home_config_take_file(s, path, false, f)
+						: 0;
 }
 
 /* Takes the nearest file in the project of the state.  A file of another project, which
@@ -124,7 +125,7 @@ static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 		    lstat(path, &st))
 			continue;
 		if (found_is_of(dir, s->state) && is_trusted(&st))
-			return take_file(s, path, true, f);
+			return home_config_take_file(s, path, true, f);
 	} while (paths_up(dir));
 	return 0;
 }
@@ -136,7 +137,8 @@ static int take_files(struct config_set *s, const char *cwd, struct fault *f)
 
 	if (take_users(s, f) < 0 || !s->state)
 		return f->code;
-	if (config_states_path(s->state, path) && take_file(s, path, false, f) < 0)
+	if (config_states_path(s->state, path) &&
+	    home_config_take_file(s, path, false, f) < 0)
 		return f->code;
 	return cwd ? take_projects(s, cwd, f) : 0;
 }
@@ -177,7 +179,7 @@ int config_check_shipped(const char *dir, struct fault *f)
 	char path[4200];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, config_file_name);
-	if (take_file(&s, path, true, f) < 0)
+	if (home_config_take_file(&s, path, true, f) < 0)
 		fault_hint(f, "if the file is yours: move it away, and back after "
 			      "`cadre init`");
 	config_release(&s);

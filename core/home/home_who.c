@@ -21,8 +21,8 @@ static bool keeps(const struct home *h)
 	       st.st_uid == geteuid();
 }
 
-static int take(struct home *h, const char *team, const char *agent, const char *token,
-		struct fault *f)
+static int home_who_take(struct home *h, const char *team, const char *agent,
+			 const char *token, struct fault *f)
 {
 	struct identity *id = &h->identity;
 
@@ -65,14 +65,14 @@ int home_recall(struct home *h, struct fault *f)
 	h->who = s.differs ? HOME_BY_SESSION : HOME_BY_PLACE;
 	h->sure = s.own != 0;
 	h->beside = h->sure ? 0 : s.other;
-	return take(h, k.team, k.agent, k.token, f);
+	return home_who_take(h, k.team, k.agent, k.token, f);
 }
 
 int home_become(struct home *h, const char *team, const char *agent, const char *token,
 		struct fault *f)
 {
 	h->who = HOME_BY_JOINING;
-	return take(h, team, agent, token, f);
+	return home_who_take(h, team, agent, token, f);
 }
 
 int home_can_keep(struct home *h, struct fault *f)
@@ -86,8 +86,8 @@ int home_can_keep(struct home *h, struct fault *f)
 }
 
 /* Fills in what is to be kept. */
-static int fill(struct home *h, const char *team, const char *agent, const char *token,
-		struct here *k, struct fault *f)
+static int home_who_fill(struct home *h, const char *team, const char *agent,
+			 const char *token, struct here *k, struct fault *f)
 {
 	if (home_can_keep(h, f) < 0)
 		return f->code;
@@ -104,7 +104,8 @@ int home_keep_here(struct home *h, const char *team, const char *agent, const ch
 {
 	struct here k;
 
-	if (fill(h, team, agent, token, &k, f) < 0 || here_write(h->dir, &k, over, f) < 0)
+	if (home_who_fill(h, team, agent, token, &k, f) < 0 ||
+	    here_write(h->dir, &k, over, f) < 0)
 		return f->code;
 	if (over)
 		here_session_forget(h->dir, k.place);
@@ -116,7 +117,7 @@ int home_keep_session(struct home *h, const char *team, const char *agent,
 {
 	struct here k;
 
-	return fill(h, team, agent, token, &k, f) < 0
+	return home_who_fill(h, team, agent, token, &k, f) < 0
 		       ? f->code
 		       : here_session_keep(h->dir, &k, over, f);
 }

@@ -24,7 +24,7 @@ static bool is_right(int dir)
 }
 
 /* Renames a folder that has the file's name; its contents stay. */
-static void move_folder(int dir)
+static void ignore_move_folder(int dir)
 {
 	char aside[40];
 	struct stat st;
@@ -36,7 +36,7 @@ static void move_folder(int dir)
 	renameat(dir, name, dir, aside);
 }
 
-static bool write_file(int dir)
+static bool ignore_write_file(int dir)
 {
 	char temp[40];
 	int fd;
@@ -47,7 +47,7 @@ static bool write_file(int dir)
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	move_folder(dir);
+	ignore_move_folder(dir);
 	done = write(fd, content, LENGTH) == LENGTH && !fsync(fd) &&
 	       !renameat(dir, temp, dir, name);
 	close(fd);
@@ -68,5 +68,5 @@ bool ignore_keep(int dir)
 	/* A file of root's would be closed to the owner of the folder. */
 	if (fstat(dir, &st) || st.st_uid != geteuid())
 		return false;
-	return write_file(dir) && other;
+	return ignore_write_file(dir) && other;
 }

@@ -43,7 +43,7 @@ static const char *const how_words[] = {
 /* --- lines -------------------------------------------------------------------- */
 
 /* Appends a path in which every byte that would end a line or be invisible is escaped. */
-static void add_path(struct text *out, const char *path)
+static void known_add_path(struct text *out, const char *path)
 {
 	for (; *path; path++) {
 		unsigned char c = (unsigned char)*path;
@@ -55,7 +55,7 @@ static void add_path(struct text *out, const char *path)
 	}
 }
 
-static bool take_path(const char *s, char out[4096])
+static bool known_take_path(const char *s, char out[4096])
 {
 	size_t n = 0;
 	unsigned c;
@@ -72,16 +72,16 @@ static bool take_path(const char *s, char out[4096])
 	return n && !*s;
 }
 
-static void add_line(struct text *out, const struct known *k)
+static void known_add_line(struct text *out, const struct known *k)
 {
 	text_addf(out, "%s %s %s %" PRIx64 " %" PRIu64 " ", how_words[k->how], k->day,
 		  k->id, k->dev, k->ino);
-	add_path(out, k->path);
+	known_add_path(out, k->path);
 	text_addf(out, "%s%s\n", k->sum[0] ? " " : "", k->sum);
 }
 
 /* Reads the line at *s and moves *s behind it; false when it is no note. */
-static bool take_line(const char **s, struct known *k)
+static bool known_take_line(const char **s, struct known *k)
 {
 	size_t n = strcspn(*s, "\n");
 	char line[LINE_SIZE], how[8];
@@ -98,7 +98,7 @@ static bool take_line(const char **s, struct known *k)
 	n = (size_t)at + strcspn(line + at, " ");
 	snprintf(k->sum, sizeof(k->sum), "%s", line[n] ? line + n + 1 : "");
 	line[n] = '\0';
-	return k->how && take_path(line + at, k->path);
+	return k->how && known_take_path(line + at, k->path);
 }
 
 /* --- the file ------------------------------------------------------------------- */
@@ -110,7 +110,7 @@ static bool file_path(char out[4096], const char *name)
 	return paths_user_state(dir) && paths_join(out, dir, name);
 }
 
-static int check_file(int fd, const char *path, struct fault *f)
+static int known_check_file(int fd, const char *path, struct fault *f)
 {
 	struct stat st;
 
@@ -136,7 +136,7 @@ static int read_open(int fd, const char *path, struct text *out, struct fault *f
 
 /* Reads the whole file, if it is this user's and nobody else may write it.  A missing
  * file is empty; one that cannot be read is a fault. */
-static int read_all(struct text *out, struct fault *f)
+static int known_read_all(struct text *out, struct fault *f)
 {
 	char path[4096];
 	int fd, rc;
@@ -148,7 +148,7 @@ static int read_all(struct text *out, struct fault *f)
 		return errno == ENOENT ? 0
 				       : fault_set(f, FAULT_IO, "",
 						   "cannot open %.150s: %m", path);
-	rc = check_file(fd, path, f);
+	rc = known_check_file(fd, path, f);
 	if (rc == 0)
 		rc = read_open(fd, path, out, f);
 	close(fd);
@@ -156,7 +156,7 @@ static int read_all(struct text *out, struct fault *f)
 }
 
 /* A fault that says why the file has no path. */
-static int refuse_place(struct fault *f)
+static int known_refuse_place(struct fault *f)
 {
 	char path[4096];
 
@@ -187,14 +187,14 @@ int known_prepare(struct fault *f)
 }
 
 /* A descriptor that holds the lock until it is closed. */
-static int lock(int wait_ms, struct fault *f)
+static int known_lock(int wait_ms, struct fault *f)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char path[4096];
 	int fd;
 
 	if (!file_path(path, "known.lock"))
-		return refuse_place(f);
+		return known_refuse_place(f);
 	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
@@ -209,13 +209,13 @@ static int lock(int wait_ms, struct fault *f)
 	return fd;
 }
 
-static int write_all(const struct text *all, struct fault *f)
+static int known_write_all(const struct text *all, struct fault *f)
 {
 	char path[4096], temp[4096];
 	int fd, rc = 0;
 
 	if (!file_path(path, "known") || !file_path(temp, "known.new"))
-		return refuse_place(f);
+		return known_refuse_place(f);
 	unlink(temp); /* a file that a killed process left: the lock is ours */
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, all->data, all->len) != (ssize_t)all->len || fsync(fd) ||
@@ -256,23 +256,23 @@ static int keep_others(struct text *out, const struct text *all, const struct kn
 	out->len = 0;
 	text_addf(out, "%s", heading);
 	while (*s) {
-		if (!take_line(&s, &k) || !strcmp(k.path, left->path) ||
+		if (!known_take_line(&s, &k) || !strcmp(k.path, left->path) ||
 		    (k.dev == left->dev && k.ino == left->ino) || is_gone(&k, day))
 			continue;
-		add_line(out, &k);
+		known_add_line(out, &k);
 		n++;
 	}
 	return n;
 }
 
 /* Writes the file without `k`, and with it if it says how it is known. */
-static int replace(const struct known *k, struct fault *f)
+static int known_replace(const struct known *k, struct fault *f)
 {
 	struct text all = { 0 }, out = { 0 };
 	char day[11];
 	int n, rc;
 
-	if ((rc = read_all(&all, f)) < 0) {
+	if ((rc = known_read_all(&all, f)) < 0) {
 		text_release(&all);
 		return rc;
 	}
@@ -283,12 +283,12 @@ static int replace(const struct known *k, struct fault *f)
 	if (n >= LINES_MOST)
 		n = keep_others(&out, &all, k, "9999");
 	if (k->how)
-		add_line(&out, k);
+		known_add_line(&out, k);
 	if (k->how && (n >= LINES_MOST || out.len > FILE_MOST)) {
 		rc = fault_set(f, FAULT_EXHAUSTED, "", "%d states are noted", n);
 		fault_hint(f, "remove some: cadre trust --list, cadre trust --remove");
 	} else {
-		rc = write_all(&out, f);
+		rc = known_write_all(&out, f);
 	}
 	text_release(&all);
 	text_release(&out);
@@ -297,14 +297,14 @@ static int replace(const struct known *k, struct fault *f)
 
 /* --- the interface ----------------------------------------------------------------- */
 
-static bool is_same(const struct known *noted, const struct known *here)
+static bool known_is_same(const struct known *noted, const struct known *here)
 {
 	return noted->ino == here->ino && !strcmp(noted->id, here->id) &&
 	       (noted->dev == here->dev || !strcmp(noted->path, here->path));
 }
 
 /* Fills `here` with id, place and path of the folder; false when it has no id. */
-static bool see(int dir, const char *path, struct known *here)
+static bool known_see(int dir, const char *path, struct known *here)
 {
 	struct stat st;
 
@@ -322,10 +322,10 @@ static int find_noted(struct known *here, struct known *noted, struct fault *f)
 {
 	struct text all = { 0 };
 	const char *s;
-	int rc = read_all(&all, f);
+	int rc = known_read_all(&all, f);
 
 	for (s = rc == 0 && all.data ? all.data : ""; *s && !here->how;)
-		if (take_line(&s, noted) && is_same(noted, here)) {
+		if (known_take_line(&s, noted) && known_is_same(noted, here)) {
 			here->how = noted->how;
 			memcpy(here->day, noted->day, sizeof(here->day));
 			memcpy(here->sum, noted->sum, sizeof(here->sum));
@@ -341,7 +341,7 @@ static bool is_moved(const struct known *noted, const struct known *here)
 
 /* Brings an id of the older form up to date, for a state that was made here: the id of
  * one that is only trusted may have come with it. */
-static int complete(int dir, const struct known *here, struct fault *f)
+static int known_complete(int dir, const struct known *here, struct fault *f)
 {
 	return here->how == KNOWN_MADE ? state_id_complete(dir, here->id, f) : 0;
 }
@@ -353,16 +353,17 @@ static void note_change(int dir, const char *path)
 {
 	struct fault f = { 0 };
 	struct known here, noted;
-	int held = lock(0, &f);
+	int held = known_lock(0, &f);
 
 	if (held < 0)
 		return;
-	if (see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 && here.how) {
-		complete(dir, &here, &f);
+	if (known_see(dir, path, &here) && find_noted(&here, &noted, &f) == 0 &&
+	    here.how) {
+		known_complete(dir, &here, &f);
 		if (known_wants_sum(&noted, path) && !known_is_changed(&noted, path))
 			known_take_sum(here.how, path, here.sum);
 		if (is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
-			replace(&here, &f);
+			known_replace(&here, &f);
 	}
 	close(held);
 }
@@ -372,11 +373,11 @@ static int taint_locked(int dir, const char *path, struct fault *f)
 {
 	struct known here, noted;
 
-	if (!see(dir, path, &here) || find_noted(&here, &noted, f) < 0 ||
+	if (!known_see(dir, path, &here) || find_noted(&here, &noted, f) < 0 ||
 	    here.how != KNOWN_MADE)
 		return f->code;
 	here.how = KNOWN_TRACKED;
-	return replace(&here, f);
+	return known_replace(&here, f);
 }
 
 int known_taint(int dir, const char *path, struct fault *f)
@@ -386,7 +387,7 @@ int known_taint(int dir, const char *path, struct fault *f)
 
 	if (how != KNOWN_MADE && how != KNOWN_EDITED)
 		return 0;
-	held = lock(LOCK_MS, f);
+	held = known_lock(LOCK_MS, f);
 	if (held < 0)
 		return f->code;
 	rc = taint_locked(dir, path, f);
@@ -399,7 +400,7 @@ enum known_how known_look(int dir, const char *path)
 	struct known here, noted;
 	struct fault f = { 0 };
 
-	if (!see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
+	if (!known_see(dir, path, &here) || find_noted(&here, &noted, &f) < 0)
 		return KNOWN_NOT;
 	if (here.how && known_is_changed(&noted, path))
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
@@ -415,11 +416,11 @@ enum known_how known_look(int dir, const char *path)
 static int add_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
-	bool keep = see(dir, path, &here), again;
+	bool keep = known_see(dir, path, &here), again;
 
 	if (find_noted(&here, &noted, f) < 0)
 		return f->code;
-	if (here.how && complete(dir, &here, f) < 0)
+	if (here.how && known_complete(dir, &here, f) < 0)
 		return f->code;
 	again = here.how == how || here.how == KNOWN_TRUSTED;
 	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;
@@ -428,21 +429,21 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 	/* The id must name the trusted database before the folder counts. */
 	if (how == KNOWN_TRUSTED && state_id_adopt(dir, f) < 0)
 		return f->code;
-	if (!again && !see(dir, path, &here))
+	if (!again && !known_see(dir, path, &here))
 		return fault_set(f, FAULT_IO, "", "%.150s has no id", path);
 	if (!again)
 		today(here.day, 0);
 	here.how = again ? here.how : how;
 	if (!again || how == KNOWN_TRUSTED)
 		known_take_sum(here.how, path, here.sum);
-	return replace(&here, f);
+	return known_replace(&here, f);
 }
 
 int known_add(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	int held, rc;
 
-	if (known_prepare(f) < 0 || (held = lock(LOCK_MS, f)) < 0)
+	if (known_prepare(f) < 0 || (held = known_lock(LOCK_MS, f)) < 0)
 		return f->code;
 	rc = add_locked(dir, path, how, f);
 	close(held);
@@ -457,16 +458,16 @@ int known_remove(const char *path, struct fault *f)
 	int held, found = 0;
 
 	snprintf(left.path, sizeof(left.path), "%s", path);
-	read_all(&all, f);
+	known_read_all(&all, f);
 	for (s = !f->code && all.data ? all.data : ""; *s && !found;)
-		found = take_line(&s, &noted) && !strcmp(noted.path, path);
+		found = known_take_line(&s, &noted) && !strcmp(noted.path, path);
 	text_release(&all);
 	if (!found)
 		return f->code;
-	held = lock(LOCK_MS, f);
+	held = known_lock(LOCK_MS, f);
 	if (held < 0)
 		return f->code;
-	replace(&left, f);
+	known_replace(&left, f);
 	close(held);
 	return f->code ? (int)f->code : 1;
 }
@@ -477,10 +478,10 @@ int known_each(int (*each)(void *with, const struct known *k), void *with,
 	struct text all = { 0 };
 	struct known k;
 	const char *s;
-	int rc = read_all(&all, f);
+	int rc = known_read_all(&all, f);
 
 	for (s = all.data ? all.data : ""; *s && !rc;)
-		if (take_line(&s, &k))
+		if (known_take_line(&s, &k))
 			rc = each(with, &k);
 	text_release(&all);
 	return rc;

@@ -16,7 +16,7 @@ static const char *const traces[] = {
 	"backups",   "replaced",   "vault",        "log",          "restore.tmp",
 };
 
-static bool is_there(int dir, const char *name, off_t least)
+static bool lost_is_there(int dir, const char *name, off_t least)
 {
 	struct stat st;
 
@@ -29,7 +29,7 @@ static size_t list_traces(int dir, char *left, size_t room)
 	size_t n = 0, len = 0;
 
 	for (size_t i = 0; i < sizeof(traces) / sizeof(*traces); i++) {
-		if (!is_there(dir, traces[i], 0))
+		if (!lost_is_there(dir, traces[i], 0))
 			continue;
 		n++;
 		if (left && len < room)
@@ -42,12 +42,13 @@ static size_t list_traces(int dir, char *left, size_t room)
 /* An empty state.db is one that is being made, unless state.lock names a log beside it:
  * then it was cut off.  Another process may be making the state: its state.db comes
  * first, so it is looked for last. */
-static bool look(int dir, char *left, size_t room)
+static bool lost_look_into(int dir, char *left, size_t room)
 {
 	size_t n = list_traces(dir, left, room);
 
-	if (is_there(dir, "state.db", 0))
-		return is_there(dir, "state.lock", 1) && !is_there(dir, "state.db", 1);
+	if (lost_is_there(dir, "state.db", 0))
+		return lost_is_there(dir, "state.lock", 1) &&
+		       !lost_is_there(dir, "state.db", 1);
 	return n > 0;
 }
 
@@ -60,7 +61,7 @@ bool lost_look(const char *path, char *left, size_t room)
 		left[0] = '\0';
 	if (dir < 0)
 		return false;
-	lost = !is_there(dir, "state.db", 1) && look(dir, left, room);
+	lost = !lost_is_there(dir, "state.db", 1) && lost_look_into(dir, left, room);
 	close(dir);
 	return lost;
 }

@@ -12,7 +12,7 @@
 #include "core/reservation/glob.h"
 
 /* The top of the worktree around a folder, of a submodule that of the repository that it is in. */
-static void find_place(const char *here, char top[4096])
+static void project_find_place(const char *here, char top[4096])
 {
 	char own[4096], around[4096], git[4096], above[4096];
 
@@ -26,12 +26,12 @@ static void find_place(const char *here, char top[4096])
 	}
 }
 
-static void find_top(const struct home *h, const char *here, char top[4096])
+static void project_find_top(const struct home *h, const char *here, char top[4096])
 {
 	char folder[4096];
 	size_t n;
 
-	find_place(here, top);
+	project_find_place(here, top);
 	if (here_is_top(top) || !h->found || !h->dir[0])
 		return;
 	snprintf(folder, sizeof(folder), "%s", h->dir);
@@ -45,7 +45,7 @@ bool project_here(struct project *p, const struct home *h)
 {
 	if (!getcwd(p->here, sizeof(p->here)) || p->here[0] != '/')
 		return false;
-	find_top(h, p->here, p->top);
+	project_find_top(h, p->here, p->top);
 	return true;
 }
 
@@ -58,14 +58,14 @@ bool project_at(struct project *p, const struct home *h, const char *at)
 	if (!strcmp(real, p->here))
 		return true;
 	memcpy(p->here, real, sizeof(p->here));
-	find_top(h, real, top);
+	project_find_top(h, real, top);
 	if (strcmp(top, p->top) != 0 && tree_same(top, p->top))
 		memcpy(p->top, top, sizeof(top));
 	return true;
 }
 
 /* Resolves links in as much of a path as there is: that much, and all of it. */
-static bool resolve(const char *path, char there[4096], char out[4096])
+static bool project_resolve(const char *path, char there[4096], char out[4096])
 {
 	char real[PATH_MAX];
 	size_t n;
@@ -86,12 +86,13 @@ static bool resolve(const char *path, char there[4096], char out[4096])
  * project's repository. */
 static void top_of(const struct project *p, const char *there, char top[4096])
 {
-	find_place(there, top);
+	project_find_place(there, top);
 	if (!here_is_top(top) || !strcmp(top, p->top) || !tree_same(top, p->top))
 		memcpy(top, p->top, sizeof(p->top));
 }
 
-static bool find_whole(const struct project *p, const char *given, char whole[4096])
+static bool project_find_whole(const struct project *p, const char *given,
+			       char whole[4096])
 {
 	return paths_join(whole, *given == '/' ? "/" : p->here,
 			  given + strspn(given, "/"));
@@ -101,7 +102,7 @@ bool project_path(const struct project *p, const char *given, char out[4096])
 {
 	char whole[4096], real[4096], there[4096], top[4096];
 
-	if (!find_whole(p, given, whole) || !resolve(whole, there, real))
+	if (!project_find_whole(p, given, whole) || !project_resolve(whole, there, real))
 		return false;
 	top_of(p, there, top);
 	return !glob_tidy(whole, top, out) || !glob_tidy(real, top, out);
@@ -111,8 +112,8 @@ bool project_path_led(const struct project *p, const char *given, char out[4096]
 {
 	char whole[4096], real[4096], there[4096], top[4096];
 
-	if (!find_whole(p, given, whole) || !resolve(whole, there, real))
+	if (!project_find_whole(p, given, whole) || !project_resolve(whole, there, real))
 		return false;
 	top_of(p, there, whole);
-	return resolve(whole, there, top) && !glob_tidy(real, top, out);
+	return project_resolve(whole, there, top) && !glob_tidy(real, top, out);
 }

@@ -29,7 +29,7 @@ const char *home_keep(struct home *h, const char *text)
 
 /* --- the configuration -------------------------------------------------- */
 
-static void keep_texts(struct home *h, struct fault *f)
+static void settings_keep_texts(struct home *h, struct fault *f)
 {
 	for (size_t i = 0; i < record_config.n_fields; i++) {
 		const struct field *key = &record_config.fields[i];
@@ -41,7 +41,8 @@ static void keep_texts(struct home *h, struct fault *f)
 }
 
 /* Checks the address range, which its pattern alone does not. */
-static int check_range(struct config_set *set, const struct config *c, struct fault *f)
+static int settings_check_range(struct config_set *set, const struct config *c,
+				struct fault *f)
 {
 	const struct field *key = field_find(&record_config, "network.range");
 	struct fault why = { 0 };
@@ -62,8 +63,8 @@ static int load_config(struct home *h, const char *const *flags, struct fault *f
 	h->flags = flags;
 	if (config_load(&set, h->dir, flags, f) == 0) {
 		config_read(&set, c);
-		check_range(&set, c, f);
-		keep_texts(h, f);
+		settings_check_range(&set, c, f);
+		settings_keep_texts(h, f);
 	}
 	config_release(&set);
 	if (c->vault_root)

@@ -44,7 +44,7 @@ static void name_part(int dir, const char *path, bool need_birth, char out[LINE]
 
 /* --- the file ----------------------------------------------------------------- */
 
-static void take_line(const char *line, size_t n, struct lines *x)
+static void state_id_take_line(const char *line, size_t n, struct lines *x)
 {
 	static const char *const words[] = { "db ", "next " };
 	char *const parts[] = { x->db, x->next };
@@ -67,7 +67,7 @@ static ssize_t read_own(int fd, char *text, size_t room)
 	return read(fd, text, room);
 }
 
-static void read_lines(int dir, struct lines *x)
+static void state_id_read_lines(int dir, struct lines *x)
 {
 	int fd = openat(dir, "id", O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	char text[FILE_MOST], *s = text;
@@ -80,7 +80,7 @@ static void read_lines(int dir, struct lines *x)
 	snprintf(x->id, LINE, "%.*s", (int)strcspn(s, "\n"), s);
 	while ((s = strchr(s, '\n'))) {
 		s++;
-		take_line(s, strcspn(s, "\n"), x);
+		state_id_take_line(s, strcspn(s, "\n"), x);
 	}
 }
 
@@ -135,7 +135,7 @@ bool state_id_read(int dir, char id[STATE_ID + 1])
 {
 	struct lines x;
 
-	read_lines(dir, &x);
+	state_id_read_lines(dir, &x);
 	snprintf(id, STATE_ID + 1, "%.*s", has_id(&x) ? STATE_ID : 0, x.id);
 	return id[0] != '\0';
 }
@@ -145,7 +145,7 @@ bool state_id_is_ours(int dir)
 	char folder[LINE];
 	struct lines x;
 
-	read_lines(dir, &x);
+	state_id_read_lines(dir, &x);
 	name_part(dir, "", true, folder);
 	return has_id(&x) && x.id[STATE_ID] && folder[0] &&
 	       !strcmp(x.id + STATE_ID + 1, folder);
@@ -154,7 +154,7 @@ bool state_id_is_ours(int dir)
 /* Waits until no other process changes the file: the folder is locked, through a
  * descriptor of its own, until that is closed.  A file system without such locks is used
  * without. */
-static int hold(int dir, struct fault *f)
+static int state_id_hold(int dir, struct fault *f)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
 
@@ -187,7 +187,7 @@ int state_id_make(int dir, struct fault *f)
 	name_part(dir, "", true, folder);
 	if (folder[0])
 		snprintf(x.id + STATE_ID, LINE - STATE_ID, " %.60s", folder);
-	held = hold(dir, f);
+	held = state_id_hold(dir, f);
 	if (held < 0)
 		return f->code;
 	rc = write_lines(dir, &x, f);
@@ -197,7 +197,7 @@ int state_id_make(int dir, struct fault *f)
 
 /* --- its database ----------------------------------------------------------------- */
 
-static bool is_named(const struct lines *x, const char *part)
+static bool state_id_is_named(const struct lines *x, const char *part)
 {
 	return !strcmp(x->db, part) || !strcmp(x->next, part);
 }
@@ -212,7 +212,7 @@ static bool restores_ours(int dir, const struct lines *x, const char *db)
 		return true;
 	name_part(dir, staged, false, next);
 	if (next[0])
-		return is_named(x, next);
+		return state_id_is_named(x, next);
 	return x->next[0] && !strcmp(x->next, db);
 }
 
@@ -244,7 +244,7 @@ static bool is_copied_up(int dir, const char *named)
 		 st.stx_mtime.tv_nsec < st.stx_btime.tv_nsec));
 }
 
-static enum state_id_db look(int dir, const struct lines *x)
+static enum state_id_db state_id_look_at(int dir, const struct lines *x)
 {
 	char db[LINE];
 
@@ -252,7 +252,7 @@ static enum state_id_db look(int dir, const struct lines *x)
 		return STATE_ID_UNNAMED;
 	name_part(dir, database, false, db);
 	if (!restores_ours(dir, x, db) ||
-	    (db[0] && !is_named(x, db) && !is_copied_up(dir, x->db)))
+	    (db[0] && !state_id_is_named(x, db) && !is_copied_up(dir, x->db)))
 		return STATE_ID_OTHER;
 	return STATE_ID_SAME;
 }
@@ -262,11 +262,11 @@ enum state_id_db state_id_look(int dir)
 	enum state_id_db found;
 	struct lines x;
 
-	read_lines(dir, &x);
-	found = look(dir, &x);
+	state_id_read_lines(dir, &x);
+	found = state_id_look_at(dir, &x);
 	if (found == STATE_ID_OTHER) { /* unless both have changed between the readings */
-		read_lines(dir, &x);
-		found = look(dir, &x);
+		state_id_read_lines(dir, &x);
+		found = state_id_look_at(dir, &x);
 	}
 	return found;
 }
@@ -274,21 +274,21 @@ enum state_id_db state_id_look(int dir)
 /* A change of the lines, named by its function; false: nothing is to be written. */
 typedef bool change(int dir, struct lines *x, const char *file);
 
-static int edit(int dir, change *how, const char *file, struct fault *f)
+static int state_id_edit(int dir, change *how, const char *file, struct fault *f)
 {
 	struct lines x;
-	int held = hold(dir, f), rc = 0;
+	int held = state_id_hold(dir, f), rc = 0;
 
 	if (held < 0)
 		return f->code;
-	read_lines(dir, &x);
+	state_id_read_lines(dir, &x);
 	if (has_id(&x) && how(dir, &x, file))
 		rc = write_lines(dir, &x, f);
 	close(held);
 	return rc;
 }
 
-static bool complete(int dir, struct lines *x, const char *id)
+static bool state_id_complete_lines(int dir, struct lines *x, const char *id)
 {
 	char folder[LINE];
 
@@ -299,10 +299,10 @@ static bool complete(int dir, struct lines *x, const char *id)
 	return true;
 }
 
-static bool bind(int dir, struct lines *x, const char *file)
+static bool state_id_bind_lines(int dir, struct lines *x, const char *file)
 {
 	(void)file;
-	if (look(dir, x) != STATE_ID_UNNAMED)
+	if (state_id_look_at(dir, x) != STATE_ID_UNNAMED)
 		return false;
 	name_part(dir, database, false, x->db);
 	name_part(dir, staged, false, x->next);
@@ -318,22 +318,22 @@ static bool unbind(int dir, struct lines *x, const char *file)
 	return was;
 }
 
-static bool adopt(int dir, struct lines *x, const char *file)
+static bool state_id_adopt_lines(int dir, struct lines *x, const char *file)
 {
 	unbind(dir, x, file);
-	bind(dir, x, file);
+	state_id_bind_lines(dir, x, file);
 	return true;
 }
 
 static bool expect(int dir, struct lines *x, const char *file)
 {
-	if (look(dir, x) != STATE_ID_OTHER)
+	if (state_id_look_at(dir, x) != STATE_ID_OTHER)
 		name_part(dir, database, false, x->db);
 	name_part(dir, file, false, x->next);
 	return true;
 }
 
-static bool settle(int dir, struct lines *x, const char *file)
+static bool state_id_settle_lines(int dir, struct lines *x, const char *file)
 {
 	char db[LINE];
 
@@ -353,27 +353,31 @@ static bool settle(int dir, struct lines *x, const char *file)
 
 int state_id_complete(int dir, const char id[STATE_ID + 1], struct fault *f)
 {
-	return edit(dir, complete, id, f);
+	return state_id_edit(dir, state_id_complete_lines, id, f);
 }
 
 int state_id_bind(int dir, struct fault *f)
 {
-	return state_id_look(dir) == STATE_ID_UNNAMED ? edit(dir, bind, NULL, f) : 0;
+	return state_id_look(dir) == STATE_ID_UNNAMED
+		       ? state_id_edit(dir, state_id_bind_lines, NULL, f)
+		       : 0;
 }
 
 int state_id_unbind(int dir, struct fault *f)
 {
-	return state_id_look(dir) == STATE_ID_UNNAMED ? 0 : edit(dir, unbind, NULL, f);
+	return state_id_look(dir) == STATE_ID_UNNAMED
+		       ? 0
+		       : state_id_edit(dir, unbind, NULL, f);
 }
 
 int state_id_adopt(int dir, struct fault *f)
 {
-	return edit(dir, adopt, NULL, f);
+	return state_id_edit(dir, state_id_adopt_lines, NULL, f);
 }
 
 int state_id_expect(int dir, const char *file, struct fault *f)
 {
-	return edit(dir, expect, file, f);
+	return state_id_edit(dir, expect, file, f);
 }
 
 /* Lets an overlay copy the database up now, before anything is written to it, so that it
@@ -398,7 +402,9 @@ int state_id_settle(int dir, struct fault *f)
 {
 	struct lines x;
 
-	read_lines(dir, &x);
+	state_id_read_lines(dir, &x);
 	copy_up(dir, &x);
-	return x.next[0] || is_copied_up(dir, x.db) ? edit(dir, settle, NULL, f) : 0;
+	return x.next[0] || is_copied_up(dir, x.db)
+		       ? state_id_edit(dir, state_id_settle_lines, NULL, f)
+		       : 0;
 }

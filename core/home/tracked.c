@@ -56,9 +56,10 @@ bool tracked_may_be(const char *folder)
 /* Reads all repositories around the folder, since an outer one can track files in the
  * tree of an inner one and check them out there.  `each` (may be NULL) is called for
  * each. */
-static enum tracked look(const char *folder, SHA2_CTX *sum,
-			 void (*each)(enum tracked found, const char *git,
-				      struct git_rows *rows, SHA2_CTX *sum))
+static enum tracked tracked_look_around(const char *folder, SHA2_CTX *sum,
+					void (*each)(enum tracked found, const char *git,
+						     struct git_rows *rows,
+						     SHA2_CTX *sum))
 {
 	enum tracked all = TRACKED_NOTHING;
 	char top[4096], git[4096];
@@ -81,7 +82,7 @@ static enum tracked look(const char *folder, SHA2_CTX *sum,
 
 enum tracked tracked_look(const char *folder)
 {
-	return look(folder, NULL, NULL);
+	return tracked_look_around(folder, NULL, NULL);
 }
 
 /* --- the sum ---------------------------------------------------------------- */
@@ -107,7 +108,7 @@ static void add_settings(const char *folder, SHA2_CTX *sum)
 }
 
 /* Orders entries by name; a file that git is merging has several. */
-static int by_name(const void *a, const void *b)
+static int tracked_by_name(const void *a, const void *b)
 {
 	const struct git_row *const *x = a, *const *y = b;
 	size_t n = (*x)->len < (*y)->len ? (*x)->len : (*y)->len;
@@ -119,7 +120,7 @@ static int by_name(const void *a, const void *b)
 static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
 {
 	if (rows->n)
-		qsort(rows->all, rows->n, sizeof(struct git_row *), by_name);
+		qsort(rows->all, rows->n, sizeof(struct git_row *), tracked_by_name);
 	for (size_t i = 0; i < rows->n; i++)
 		SHA256Update(sum, rows->all[i]->bytes, rows->all[i]->len);
 	SHA256Update(sum, (const uint8_t *)"", 1);
@@ -163,7 +164,7 @@ void tracked_sum(const char *folder, char sum[TRACKED_SUM + 1])
 	SHA2_CTX c;
 
 	SHA256Init(&c);
-	look(folder, &c, add_index);
+	tracked_look_around(folder, &c, add_index);
 	add_settings(folder, &c);
 	write_sum(&c, sum);
 }

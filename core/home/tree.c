@@ -19,7 +19,8 @@ static bool same_file(const char *a, const char *b)
 
 /* The path that a file of git's names, resolved from the file's folder; false when it
  * names none. */
-static bool follow(const char *dir, const char *name, const char *word, char out[4096])
+static bool tree_follow(const char *dir, const char *name, const char *word,
+			char out[4096])
 {
 	char path[4096], line[4096];
 	size_t n = strlen(word);
@@ -33,7 +34,7 @@ static bool follow(const char *dir, const char *name, const char *word, char out
 
 bool tree_git(const char *dir, char out[4096])
 {
-	return follow(dir, ".git", "gitdir: ", out);
+	return tree_follow(dir, ".git", "gitdir: ", out);
 }
 
 /* The folder of git's that the file `.git` names, without links. */
@@ -49,7 +50,7 @@ static bool follow_common(const char *own, char out[4096])
 {
 	char path[4096];
 
-	return follow(own, "commondir", "", path) && realpath(path, out);
+	return tree_follow(own, "commondir", "", path) && realpath(path, out);
 }
 
 /* Finds that folder from the top of a worktree. */
@@ -70,7 +71,7 @@ bool tree_same(const char *a, const char *b)
 }
 
 /* Whether `path` is below the folder `dir`. */
-static bool is_below(const char *path, const char *dir)
+static bool tree_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -83,10 +84,10 @@ bool tree_has_module(const char *top, const char *git)
 
 	return (follow_git(top, own) ||
 		(paths_join(modules, top, ".git") && realpath(modules, own))) &&
-	       paths_join(modules, own, "modules") && is_below(git, modules);
+	       paths_join(modules, own, "modules") && tree_is_below(git, modules);
 }
 
-static bool counts(const char *dir)
+static bool tree_counts(const char *dir)
 {
 	char state[4096];
 
@@ -108,7 +109,7 @@ static int try_known(void *with, const struct known *k)
 
 	memcpy(dir, k->path, sizeof(dir));
 	if (!paths_up(dir) || !follow_git(dir, own) || strcmp(own, search->common) != 0 ||
-	    follow_common(own, common) || !counts(dir))
+	    follow_common(own, common) || !tree_counts(dir))
 		return 0;
 	memcpy(search->root, dir, sizeof(dir));
 	return 1;
@@ -127,13 +128,13 @@ static bool cut_git(char root[4096])
 
 /* Replaces `root`, the shared folder of a repository, by the place of that repository's
  * state. */
-static void find_root(char root[4096], struct fault *f)
+static void tree_find_root(char root[4096], struct fault *f)
 {
 	char common[4096];
 	struct search search = { .common = common, .root = root };
 
 	memcpy(common, root, sizeof(common));
-	if (!cut_git(root) && !counts(root))
+	if (!cut_git(root) && !tree_counts(root))
 		known_each(try_known, &search, f);
 }
 
@@ -145,10 +146,11 @@ static enum top linked_top(const char *git, const char *own, char root[4096],
 			   struct fault *f)
 {
 	char trees[4096], back[4096];
-	bool is_known = paths_join(trees, root, "worktrees") && is_below(own, trees) &&
-			follow(own, "gitdir", "", back) && same_file(back, git);
+	bool is_known = paths_join(trees, root, "worktrees") &&
+			tree_is_below(own, trees) &&
+			tree_follow(own, "gitdir", "", back) && same_file(back, git);
 
-	find_root(root, f);
+	tree_find_root(root, f);
 	return is_known ? TOP_TREE : TOP_STRAY;
 }
 
@@ -159,8 +161,8 @@ static enum top claiming_top(const char *dir, const char *own, char root[4096])
 {
 	memcpy(root, own, 4096);
 	cut_git(root);
-	if (!counts(dir) && counts(root))
-		return is_below(own, dir) ? TOP_TREE : TOP_STRAY;
+	if (!tree_counts(dir) && tree_counts(root))
+		return tree_is_below(own, dir) ? TOP_TREE : TOP_STRAY;
 	return paths_join(root, dir, "") ? TOP_TREE : TOP_NONE;
 }
 

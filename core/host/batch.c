@@ -29,14 +29,14 @@ void call_again(struct call *call, struct arena_mark mark)
 	call->as_of = 0;
 }
 
-static void keep(struct before *b, const struct call *call)
+static void batch_keep(struct before *b, const struct call *call)
 {
 	b->mark = arena_mark(&call->arena);
 	b->made = call->made;
 	b->replayed = call->replayed;
 }
 
-static void put_back(struct call *call, const struct before *b)
+static void batch_put_back(struct call *call, const struct before *b)
 {
 	call_again(call, b->mark);
 	call->made = b->made;
@@ -44,7 +44,7 @@ static void put_back(struct call *call, const struct before *b)
 }
 
 /* A fault of the store replaces whatever the call thought its answer was. */
-static void spoil(struct call *call, const struct fault *why)
+static void batch_fail_call(struct call *call, const struct fault *why)
 {
 	call->fault = *why;
 	call->wait_on = WAKE_NONE;
@@ -57,7 +57,7 @@ static void run_alone(struct store *store, struct call *call)
 
 	call->store = store;
 	if (store_begin(store, true, &why)) {
-		spoil(call, &why);
+		batch_fail_call(call, &why);
 		return;
 	}
 	call->now = store_now(store);
@@ -66,9 +66,9 @@ static void run_alone(struct store *store, struct call *call)
 	else if (!store_intact(store)) {
 		store_rollback(store);
 		fault_set(&why, FAULT_UNAVAILABLE, "", "the transaction was dropped");
-		spoil(call, &why);
+		batch_fail_call(call, &why);
 	} else if (store_commit(store, &why))
-		spoil(call, &why);
+		batch_fail_call(call, &why);
 }
 
 /* How a run of several calls in one transaction went. */
@@ -118,12 +118,12 @@ static enum outcome run_saved(struct store *store, struct call *call)
 }
 
 /* Whether there is an i-th call; if not, asks the source for more. */
-static bool has(struct batch *b, size_t i)
+static bool batch_has(struct batch *b, size_t i)
 {
 	if (i == b->n && b->source && i < BATCH_CALLS) {
 		b->n += b->source->more(b->source->arg, b->calls + i, BATCH_CALLS - i);
 		for (size_t k = i; k < b->n; k++)
-			keep(&b->before[k], b->calls[k]);
+			batch_keep(&b->before[k], b->calls[k]);
 	}
 	return i < b->n;
 }
@@ -133,7 +133,7 @@ static enum outcome run_together(struct batch *b, bool saved)
 {
 	int64_t end = clock_steady_ms() + BATCH_MS;
 
-	for (size_t i = 0; has(b, i); i++) {
+	for (size_t i = 0; batch_has(b, i); i++) {
 		struct call *call = b->calls[i];
 		enum outcome went;
 
@@ -151,7 +151,7 @@ static enum outcome run_together(struct batch *b, bool saved)
 static void put_all_back(struct batch *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		put_back(b->calls[i], &b->before[i]);
+		batch_put_back(b->calls[i], &b->before[i]);
 }
 
 /* Whether it only writes what was spent, which is not worth a sync of the disk. */
@@ -179,7 +179,7 @@ static int keep_rates(struct batch *b, size_t *n, struct fault *f)
 }
 
 /* COMMIT, with what was spent meanwhile. */
-static int commit(struct batch *b, struct fault *f)
+static int batch_commit(struct batch *b, struct fault *f)
 {
 	size_t n;
 	int rc = keep_rates(b, &n, f);
@@ -208,11 +208,11 @@ static enum outcome run_transaction(struct batch *b, bool saved)
 			store_rollback(b->store);
 			return went;
 		}
-		if (commit(b, &why) == 0)
+		if (batch_commit(b, &why) == 0)
 			return WENT_WELL;
 	}
 	for (size_t i = 0; i < b->n; i++)
-		spoil(b->calls[i], &why);
+		batch_fail_call(b->calls[i], &why);
 	return WENT_WELL;
 }
 
@@ -229,7 +229,7 @@ size_t batch_run(struct store *store, struct call **calls, size_t n,
 	b.rates = calls[0]->settings ? rates_of(calls[0]->settings->rates) : NULL;
 	b.source = is_lax(&b) ? NULL : source;
 	for (size_t i = 0; i < b.n; i++)
-		keep(&b.before[i], calls[i]);
+		batch_keep(&b.before[i], calls[i]);
 	went = run_transaction(&b, false);
 	/* A call that failed alone has already been undone. */
 	if (went == LEFT_A_TRACE && b.n == 1)
@@ -253,7 +253,7 @@ void batch_read(struct store *store, struct call *call)
 
 	call->store = store;
 	if (store_begin(store, false, &why)) {
-		spoil(call, &why);
+		batch_fail_call(call, &why);
 		return;
 	}
 	call->now = store_now(store);

@@ -96,7 +96,7 @@ void checkpoint_close(struct checkpoint *c)
 /* A read that began before the copy keeps the WAL from starting anew.  Reads are
  * short, but with many of them some read always runs: the writer waits for those that
  * run now, a little longer each time that this was in vain. */
-static void start_anew(struct checkpoint *c, struct store *writer)
+static void checkpoint_start_anew(struct checkpoint *c, struct store *writer)
 {
 	struct fault f = { 0 };
 
@@ -127,7 +127,7 @@ void checkpoint_step(struct checkpoint *c, struct store *writer)
 		break;
 	case COPIED:
 		if (store_checkpoint(writer, &f) >= 0)
-			start_anew(c, writer);
+			checkpoint_start_anew(c, writer);
 		atomic_store(&c->phase, IDLE);
 		break;
 	}

@@ -27,7 +27,7 @@ enum {
 
 /* --- out --------------------------------------------------------------------- */
 
-static void soil(struct conn *c)
+static void conn_mark_dirty(struct conn *c)
 {
 	if (c->is_dirty || c->closing || c->told)
 		return;
@@ -36,14 +36,14 @@ static void soil(struct conn *c)
 	c->host->dirty = c;
 }
 
-static void on_written(struct flow *flow, int status)
+static void conn_on_written(struct flow *flow, int status)
 {
 	struct conn *c = flow->arg;
 
 	if (status < 0)
 		conn_close(c);
 	else
-		soil(c);
+		conn_mark_dirty(c);
 }
 
 static void conn_send_out(struct conn *c)
@@ -114,7 +114,7 @@ static void end_crowding(struct host *host)
 	host->crowded = false;
 	for (struct conn *c = host->conns; c; c = c->next)
 		if (c->rest.len)
-			soil(c);
+			conn_mark_dirty(c);
 }
 
 static void unlink_job(struct conn *c, struct job *job)
@@ -192,7 +192,7 @@ static void on_frame(struct conn *c)
 		wire_write_fault(&c->flow.out, &f, !c->greeted, job->packet.id);
 	}
 	job_free(job);
-	soil(c);
+	conn_mark_dirty(c);
 }
 
 /* Takes frames from `data` until the connection is held up; returns how many
@@ -223,7 +223,7 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 
 /* A send that is under way runs to its end; what only waits or receives is not
  * run any more. */
-static void forsake_job(struct conn *c, struct job *job)
+static void conn_abandon_job(struct conn *c, struct job *job)
 {
 	if (job->parked_at) {
 		waiters_drop(c->host, job);
@@ -235,13 +235,13 @@ static void forsake_job(struct conn *c, struct job *job)
 	}
 }
 
-static void forsake(struct conn *c)
+static void conn_abandon(struct conn *c)
 {
 	struct job *next;
 
 	for (struct job *job = c->jobs; job; job = next) {
 		next = job->sibling;
-		forsake_job(c, job);
+		conn_abandon_job(c, job);
 	}
 	for (struct job *job; (job = chain_pop(&c->held));) {
 		unlink_job(c, job);
@@ -260,7 +260,7 @@ void conn_cancel(struct conn *c, const char *id, bool gone)
 		return;
 	}
 	job->unheard = true;
-	forsake_job(c, job);
+	conn_abandon_job(c, job);
 }
 
 static void conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -273,8 +273,8 @@ static void conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		 * cannot know: its waiting calls end. */
 		c->ended = true;
 		uv_read_stop(stream);
-		forsake(c);
-		soil(c);
+		conn_abandon(c);
+		conn_mark_dirty(c);
 		return;
 	}
 	if (n < 0) {
@@ -291,7 +291,7 @@ static void conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 }
 
-static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+static void conn_on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
 	struct conn *c = handle->data;
 
@@ -312,7 +312,7 @@ static void read_on(struct conn *c)
 	}
 	if (c->stopped && !c->closing && !c->ended && c->rest.len == 0) {
 		c->stopped = false;
-		uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes);
+		uv_read_start((uv_stream_t *)&c->pipe, conn_on_room, conn_on_bytes);
 	}
 }
 
@@ -416,7 +416,7 @@ void conn_answer(struct job *job)
 	 * would be too much. */
 	if (large)
 		conn_send_out(c);
-	soil(c);
+	conn_mark_dirty(c);
 	if (c->told && !c->closing)
 		conn_close(c);
 	else
@@ -430,7 +430,7 @@ static void on_renewed(struct job *job)
 
 /* A read by somebody whose lease is under half left: another write, in the same name,
  * renews it. */
-static void renew(struct conn *c, const struct job *read)
+static void conn_renew(struct conn *c, const struct job *read)
 {
 	const struct identity id = call_renewer(&read->call);
 	struct job *job = host_job(c->host, op_agent_heartbeat, on_renewed, NULL);
@@ -445,7 +445,7 @@ static void renew(struct conn *c, const struct job *read)
 }
 
 /* A job is over, or has to ask a guest, or waits. */
-static void go_on(struct job *job)
+static void conn_go_on(struct job *job)
 {
 	struct conn *c = job->conn;
 	bool left;
@@ -461,7 +461,7 @@ static void go_on(struct job *job)
 			reconcile_poke(c->host);
 	}
 	if (job->call.renew && !job->call.identity.door && !job->call.fault.code)
-		renew(c, job);
+		conn_renew(c, job);
 	left = c->closing || c->ended || job->unheard || atomic_load(&job->gone);
 	if (!job->call.fault.code) {
 		if (job->call.workspace) {
@@ -488,14 +488,14 @@ static void on_job(struct job *job)
 	const bool large = job->large, closing = c->closing;
 
 	job->large = false;
-	go_on(job); /* it may close the connection, and free one that was closing */
+	conn_go_on(job); /* it may close the connection, and free one that was closing */
 	if (large)
 		large_read_over(host, closing || c->closing ? NULL : c);
 }
 
 /* --- life ---------------------------------------------------------------------- */
 
-static void on_closed(uv_handle_t *handle)
+static void conn_on_closed(uv_handle_t *handle)
 {
 	struct conn *c = handle->data;
 
@@ -513,10 +513,10 @@ void conn_close(struct conn *c)
 	*c->at = c->next;
 	if (c->next)
 		c->next->at = c->at;
-	forsake(c);
+	conn_abandon(c);
 	handout_close(c);
 	if (!c->told) {
-		uv_close((uv_handle_t *)&c->pipe, on_closed);
+		uv_close((uv_handle_t *)&c->pipe, conn_on_closed);
 		return;
 	}
 	c->closed = true;
@@ -545,7 +545,7 @@ static struct conn *conn_linked(struct host *host)
 	return c;
 }
 
-static struct conn *conn_new(struct host *host)
+static struct conn *conn_alloc(struct host *host)
 {
 	struct conn *c = conn_linked(host);
 
@@ -553,7 +553,7 @@ static struct conn *conn_new(struct host *host)
 		return NULL;
 	c->pipe.data = c;
 	c->flow.stream = (uv_stream_t *)&c->pipe;
-	c->flow.wrote = on_written;
+	c->flow.wrote = conn_on_written;
 	c->flow.arg = c;
 	uv_pipe_init(&host->loop, &c->pipe, 0);
 	return c;
@@ -583,7 +583,7 @@ void conn_call(struct conn *c, struct job *job)
 
 void conn_accept(struct host *host)
 {
-	struct conn *c = conn_new(host);
+	struct conn *c = conn_alloc(host);
 
 	if (!c)
 		return;
@@ -591,13 +591,13 @@ void conn_accept(struct host *host)
 	c->identity.team = host->home->settings.config.team_default;
 	if (uv_accept((uv_stream_t *)&host->listener.pipe, (uv_stream_t *)&c->pipe) ||
 	    !peer_known(c) || !crowd_enter(c) ||
-	    uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes))
+	    uv_read_start((uv_stream_t *)&c->pipe, conn_on_room, conn_on_bytes))
 		conn_close(c);
 }
 
 void conn_adopt(struct host *host, int fd, const struct identity *who, bool greeted)
 {
-	struct conn *c = conn_new(host);
+	struct conn *c = conn_alloc(host);
 
 	if (!c) {
 		close(fd);
@@ -609,7 +609,7 @@ void conn_adopt(struct host *host, int fd, const struct identity *who, bool gree
 	if (uv_pipe_open(&c->pipe, fd)) {
 		close(fd);
 		conn_close(c);
-	} else if (uv_read_start((uv_stream_t *)&c->pipe, on_room, conn_on_bytes)) {
+	} else if (uv_read_start((uv_stream_t *)&c->pipe, conn_on_room, conn_on_bytes)) {
 		conn_close(c);
 	}
 }

@@ -9,7 +9,7 @@ void flow_empty(struct text *t)
 		text_release(t);
 }
 
-static void on_written(uv_write_t *write, int status)
+static void conn_flow_on_written(uv_write_t *write, int status)
 {
 	struct flow *flow = write->data;
 
@@ -30,7 +30,7 @@ static int send_rest(struct flow *flow, size_t sent)
 			  (unsigned)(flow->sending.len - sent));
 	flow->write.data = flow;
 	flow->busy = true;
-	return uv_write(&flow->write, flow->stream, &buf, 1, on_written);
+	return uv_write(&flow->write, flow->stream, &buf, 1, conn_flow_on_written);
 }
 
 int flow_send(struct flow *flow)

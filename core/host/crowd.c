@@ -25,7 +25,7 @@ void crowd_open(struct crowd *crowd)
 
 /* The answer is in the client's socket before the connection is closed: nothing has been
  * written to it yet, so it fits. */
-static void turn_away(struct conn *c, const char *why)
+static void crowd_turn_away(struct conn *c, const char *why)
 {
 	struct fault f = { 0 };
 
@@ -44,7 +44,7 @@ static bool is_silent(const struct conn *c, uint64_t now)
 }
 
 /* The newest clients stand first. */
-static void make_room(struct host *host)
+static void crowd_make_room(struct host *host)
 {
 	struct conn *oldest = NULL;
 
@@ -53,7 +53,7 @@ static void make_room(struct host *host)
 			oldest = c;
 	if (!oldest)
 		return;
-	turn_away(oldest, "a newer client needs the place");
+	crowd_turn_away(oldest, "a newer client needs the place");
 	conn_close(oldest);
 }
 
@@ -62,12 +62,12 @@ bool crowd_enter(struct conn *c)
 	struct crowd *crowd = &c->host->crowd;
 
 	if (crowd->n >= crowd->most)
-		make_room(c->host);
+		crowd_make_room(c->host);
 	if (crowd->n >= crowd->most) {
 		log_seldom(c->host->log, &crowd->refused, LOG_LEVEL_WARN,
 			   "further clients are turned away",
 			   LOG_NUMBER("clients", crowd->n));
-		turn_away(c, "too many clients");
+		crowd_turn_away(c, "too many clients");
 		return false;
 	}
 	c->since = uv_now(&c->host->loop);

@@ -24,7 +24,7 @@ const char *speech_text(const json_t *json, const char *key)
 /* --- Hello ------------------------------------------------------------------- */
 
 /* Copies a text to `*at`, in c->texts, and moves `*at` behind it; NULL stays NULL. */
-static const char *keep(char **at, const char *s)
+static const char *dialect_keep(char **at, const char *s)
 {
 	size_t size = s ? strlen(s) + 1 : 0;
 	char *kept = *at;
@@ -47,10 +47,10 @@ static void keep_identity(struct conn *c, const struct identity *who)
 		room += all[i] ? strlen(all[i]) + 1 : 0;
 	at = c->texts = xmalloc(room);
 	c->identity = *who;
-	c->identity.team = keep(&at, who->team);
-	c->identity.agent = keep(&at, who->agent);
-	c->identity.token = keep(&at, who->token);
-	c->identity.session = keep(&at, who->session);
+	c->identity.team = dialect_keep(&at, who->team);
+	c->identity.agent = dialect_keep(&at, who->agent);
+	c->identity.token = dialect_keep(&at, who->token);
+	c->identity.session = dialect_keep(&at, who->session);
 	free(before);
 }
 
@@ -310,7 +310,7 @@ static void add_int(struct text *out, int64_t n)
 	text_add(out, at, (size_t)(digits + sizeof(digits) - at));
 }
 
-static void add_id(struct text *out, const json_t *id)
+static void dialect_add_id(struct text *out, const json_t *id)
 {
 	char *s;
 
@@ -338,7 +338,7 @@ void dialect_result(struct text *out, struct call *call, bool old, const json_t 
 	}
 	start = frame_open(out);
 	text_add(out, head, sizeof(head) - 1);
-	add_id(out, id);
+	dialect_add_id(out, id);
 	text_add(out, result, sizeof(result) - 1);
 	call_encode(call, out);
 	text_add(out, "}", 1);
@@ -346,7 +346,7 @@ void dialect_result(struct text *out, struct call *call, bool old, const json_t 
 		wire_write_fault(out, &f, old, id);
 }
 
-static void answer_message(struct conn *c, struct job *job, struct fault *f)
+static void dialect_answer_message(struct conn *c, struct job *job, struct fault *f)
 {
 	const struct message_send_out *out = job->call.out;
 	struct wire_team_message_delivered m = { .message_id = out->message_id };
@@ -432,7 +432,7 @@ static const struct speech speeches[] = {
 	{ "CreateSubTeam", hear_sub_team, answer_sub_team, true },
 	{ "Hello", hear_hello, NULL, false },
 	{ "TaskClaim", hear_claim, answer_claim, true },
-	{ "TeamMessage", hear_message, answer_message, false },
+	{ "TeamMessage", hear_message, dialect_answer_message, false },
 	{ "TeamReceive", hear_receive, answer_receive, false },
 	{ "VaultList", hear_vault_list, answer_vault_list, false },
 	{ "VaultRead", hear_vault_read, answer_vault_read, false },

@@ -5,7 +5,7 @@
 #include "core/host/host_inside.h"
 #include "ops.gen.h"
 
-static void add(struct mirror_edit **list, struct mirror_edit *edit)
+static void edits_add(struct mirror_edit **list, struct mirror_edit *edit)
 {
 	while (*list)
 		list = &(*list)->next;
@@ -13,7 +13,7 @@ static void add(struct mirror_edit **list, struct mirror_edit *edit)
 	*list = edit;
 }
 
-static void drop(struct mirror_edit **list, const struct mirror_edit *edit)
+static void edits_drop(struct mirror_edit **list, const struct mirror_edit *edit)
 {
 	while (*list && *list != edit)
 		list = &(*list)->next;
@@ -24,13 +24,13 @@ static void drop(struct mirror_edit **list, const struct mirror_edit *edit)
 void edits_offer(struct edits *e, struct mirror_edit *edit)
 {
 	uv_mutex_lock(&e->lock);
-	add(&e->offered, edit);
+	edits_add(&e->offered, edit);
 	if (!e->closed)
 		uv_async_send(&e->offer);
 	uv_mutex_unlock(&e->lock);
 }
 
-static struct mirror_edit *take(struct edits *e, struct mirror_edit **list)
+static struct mirror_edit *edits_take(struct edits *e, struct mirror_edit **list)
 {
 	struct mirror_edit *first;
 
@@ -44,14 +44,14 @@ static struct mirror_edit *take(struct edits *e, struct mirror_edit **list)
 
 struct mirror_edit *edits_judged(struct edits *e)
 {
-	return take(e, &e->judged);
+	return edits_take(e, &e->judged);
 }
 
 struct mirror_edit *edits_take_back(struct edits *e)
 {
-	struct mirror_edit *edit = take(e, &e->offered);
+	struct mirror_edit *edit = edits_take(e, &e->offered);
 
-	return edit ? edit : take(e, &e->written);
+	return edit ? edit : edits_take(e, &e->written);
 }
 
 /* A call that writes an edit; in its arena. */
@@ -60,7 +60,7 @@ struct writing {
 	struct mirror_edit *edit;
 };
 
-static void on_written(struct job *job)
+static void edits_on_written(struct job *job)
 {
 	const struct writing *w = job->owner;
 	const struct fault *f = &job->call.fault;
@@ -79,15 +79,15 @@ static void on_written(struct job *job)
 			 LOG_TEXT("file", w->edit->path),
 			 LOG_TEXT("where", *f->where ? f->where : NULL), LOG_FAULT(f));
 	uv_mutex_lock(&e->lock);
-	drop(&e->written, w->edit);
-	add(&e->judged, w->edit);
+	edits_drop(&e->written, w->edit);
+	edits_add(&e->judged, w->edit);
 	uv_mutex_unlock(&e->lock);
 	job_free(job);
 }
 
 static void write_edit(struct host *host, struct mirror_edit *edit)
 {
-	struct job *job = host_job(host, op_vault_write, on_written, NULL);
+	struct job *job = host_job(host, op_vault_write, edits_on_written, NULL);
 	struct vault_write_in *in = job->call.in;
 	struct writing *w = arena_alloc(&job->call.arena, sizeof(*w));
 
@@ -113,7 +113,7 @@ static struct mirror_edit *next_offered(struct edits *e)
 	first = e->offered;
 	if (first) {
 		e->offered = first->next;
-		add(&e->written, first);
+		edits_add(&e->written, first);
 	}
 	uv_mutex_unlock(&e->lock);
 	return first;

@@ -62,7 +62,7 @@ static void handout_free(struct handout *g)
 }
 
 /* The oldest counts as lost, as if its caller had gone: it stands last. */
-static void drop_oldest(struct conn *c)
+static void handout_drop_oldest(struct conn *c)
 {
 	struct handout **at = &c->handouts, *g;
 
@@ -75,12 +75,12 @@ static void drop_oldest(struct conn *c)
 	handout_free(g);
 }
 
-static void keep(struct conn *c, const struct job *job)
+static void handout_keep(struct conn *c, const struct job *job)
 {
 	struct handout *g = xcalloc(1, sizeof(*g));
 
 	if (c->n_handouts == HANDOUTS_MAX)
-		drop_oldest(c);
+		handout_drop_oldest(c);
 	*g = (struct handout){ c->handouts, json_incref(job->id), job->call.given };
 	c->handouts = g;
 	c->n_handouts++;
@@ -89,7 +89,7 @@ static void keep(struct conn *c, const struct job *job)
 /* Whether an answer that could not be sent is taken back: so it is for callers that
  * confirm, waited or receive.  Any other caller repeats its call under the same key and
  * gets the same answer. */
-static bool is_undone(const struct job *job)
+static bool handout_is_undone(const struct job *job)
 {
 	return job->confirms || job_patience(job) > 0 || job->call.op->flags & OP_REQUEST;
 }
@@ -101,14 +101,14 @@ void handout_answered(struct conn *c, struct job *job, bool told)
 	if (!job->call.given.agent || job->call.fault.code || job->arrived)
 		return;
 	if (told && asks && !c->ended)
-		keep(c, job);
-	else if (told ? job->confirms && c->ended : is_undone(job))
+		handout_keep(c, job);
+	else if (told ? job->confirms && c->ended : handout_is_undone(job))
 		undo(c->host, &job->call.given, told);
 	else if (told)
 		take_for_good(c->host, &job->call.given);
 }
 
-static struct handout *take(struct conn *c, const char *id)
+static struct handout *handout_take(struct conn *c, const char *id)
 {
 	for (struct handout **at = &c->handouts; *at; at = &(*at)->next) {
 		struct handout *g = *at;
@@ -124,7 +124,7 @@ static struct handout *take(struct conn *c, const char *id)
 
 void handout_arrived(struct conn *c, const char *id)
 {
-	struct handout *g = take(c, id);
+	struct handout *g = handout_take(c, id);
 
 	if (g) {
 		take_for_good(c->host, &g->given);
@@ -138,7 +138,7 @@ void handout_arrived(struct conn *c, const char *id)
 
 void handout_lost(struct conn *c, const char *id, bool gone)
 {
-	struct handout *g = take(c, id);
+	struct handout *g = handout_take(c, id);
 
 	if (!g)
 		return;

@@ -43,7 +43,7 @@ uint64_t host_seed(struct host *host)
 
 /* --- jobs ---------------------------------------------------------------------- */
 
-static void refuse(struct host *host, struct job *job)
+static void host_refuse(struct host *host, struct job *job)
 {
 	metrics_hit(host->metrics, HIT_QUEUE);
 	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "too many calls are waiting");
@@ -53,7 +53,7 @@ static void refuse(struct host *host, struct job *job)
 
 /* Operations that work on files have threads of their own: they would hold up the
  * threads that only query the store. */
-static bool is_slow(const struct job *job)
+static bool host_is_slow(const struct job *job)
 {
 	return job->call.op && job->call.op->steps;
 }
@@ -80,12 +80,12 @@ static void hand_writes(struct host *host, bool held, bool part)
 void host_write(struct host *host, struct job *job)
 {
 	if (host->n_writes >= WRITES_MOST) {
-		refuse(host, job);
+		host_refuse(host, job);
 		return;
 	}
 	host->n_writes++;
 	job->writing = true;
-	chain_add(is_slow(job) ? &host->works : &host->writes, job);
+	chain_add(host_is_slow(job) ? &host->works : &host->writes, job);
 	/* The writer's thread begins while the loop still reads what the others say. */
 	if (host->writes.n == PART && !reaper_holds(host))
 		hand_writes(host, false, true);
@@ -94,12 +94,12 @@ void host_write(struct host *host, struct job *job)
 void host_read(struct host *host, struct job *job)
 {
 	if (host->n_reads >= WRITES_MOST) {
-		refuse(host, job);
+		host_refuse(host, job);
 		return;
 	}
 	host->n_reads++;
 	job->reading = true;
-	chain_add(is_slow(job) ? &host->works : &host->reads, job);
+	chain_add(host_is_slow(job) ? &host->works : &host->reads, job);
 }
 
 void host_ahead(struct host *host, struct job *job)
@@ -146,7 +146,7 @@ void host_submit(struct host *host, struct job *job)
 		host_read(host, job);
 }
 
-static void finish(struct host *host, struct chain *jobs)
+static void host_finish(struct host *host, struct chain *jobs)
 {
 	for (struct job *job; (job = chain_pop(jobs));) {
 		const struct fault *lost = job->lost;
@@ -173,7 +173,7 @@ static void hand_over(struct host *host)
 		struct chain early = host->early;
 
 		host->early = (struct chain){ 0 };
-		finish(host, &early);
+		host_finish(host, &early);
 		conn_flush(host);
 	}
 	spending_look(host);
@@ -215,7 +215,7 @@ static void on_answered(uv_async_t *h)
 	struct chain done = { 0 };
 
 	queue_take_all(&host->done, &done);
-	finish(host, &done);
+	host_finish(host, &done);
 	if (host->n_writes < writes)
 		follow_poke(host);
 }
@@ -231,7 +231,7 @@ static void on_signal(uv_signal_t *h, int number)
 
 /* --- end ---------------------------------------------------------------------------- */
 
-static void close_handle(void *handle)
+static void host_close_handle(void *handle)
 {
 	uv_handle_t *h = handle;
 
@@ -257,8 +257,8 @@ void host_stop(struct host *host)
 	follow_close(host);
 	hosted_guests_close(host);
 	ask_look(host);
-	close_handle(&host->term);
-	close_handle(&host->interrupt);
+	host_close_handle(&host->term);
+	host_close_handle(&host->interrupt);
 	uv_stop(&host->loop);
 }
 
@@ -278,9 +278,9 @@ static void drain(struct host *host)
 
 static void close_loop(struct host *host)
 {
-	close_handle(&host->before_poll);
-	close_handle(&host->after_poll);
-	close_handle(&host->answered);
+	host_close_handle(&host->before_poll);
+	host_close_handle(&host->after_poll);
+	host_close_handle(&host->answered);
 	edits_close(host);
 	uv_run(&host->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&host->loop);
@@ -389,7 +389,7 @@ static void widen_pool(const struct config *config)
 }
 
 /* Guests and doors are given tokens that are made with the secret. */
-static void check_secret(struct host *host, struct store *store)
+static void host_check_secret(struct host *host, struct store *store)
 {
 	struct secret_fit fit = { 0 };
 	struct fault f = { 0 };
@@ -410,13 +410,13 @@ static void look_first(struct host *host)
 	struct fault f = { 0 };
 
 	if (store_open(&store, host->home->dir, STORE_READ, NULL, &f) == 0) {
-		check_secret(host, store);
+		host_check_secret(host, store);
 		metrics_start(host->metrics, store);
 	}
 	store_close(store);
 }
 
-static int serve(struct host *host, struct fault *f)
+static int host_serve(struct host *host, struct fault *f)
 {
 	int rc;
 
@@ -491,7 +491,7 @@ int host_run(const struct host_options *options, struct fault *f)
 		rc = log_open(&host->log, options->home->dir, host->level,
 			      options->ready_fd < 0, f);
 	if (rc == 0)
-		rc = serve(host, f);
+		rc = host_serve(host, f);
 	log_close(host->log);
 	free(host);
 	home_leave_run(options->home);

@@ -10,7 +10,7 @@
  * The files, in the order to read them: host.c (start and end), host_inside.h (its
  * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
  * waiters.c, host_follow.c, reaper.c, scribe.c, notifier.c; then guests/ (hosted_guest.c and guest_conn.c: connections to
- * guests; uplink.c, push.c, daemon.c, ask.c) and workspaces/ (reconcile.c, hosted_workspace.c,
+ * guests; uplink.c, hosted_push.c, hosted_daemon.c, hosted_ask.c) and workspaces/ (reconcile.c, hosted_workspace.c,
  * network.c: what is made true on the machine).
  */
 #ifndef CORE_HOST_HOST_H

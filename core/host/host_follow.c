@@ -34,7 +34,7 @@ static void follow_read_page(struct job *job, struct store *store)
 	store_rollback(store);
 }
 
-static void read_end(struct job *job, struct store *store)
+static void host_follow_read_end(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
 	struct event_last_row last = { 0 };
@@ -49,14 +49,14 @@ static void read_end(struct job *job, struct store *store)
 
 /* --- on the loop ---------------------------------------------------------------- */
 
-static size_t place_of(enum wake wake, int64_t key)
+static size_t host_follow_place_of(enum wake wake, int64_t key)
 {
 	return ((uint64_t)key * 8 + wake) * 0x9e3779b97f4a7c15u >> 54;
 }
 
 static void wake_key(struct host *host, enum wake wake, int64_t key, int64_t seq)
 {
-	host->follow.recent[place_of(wake, key)] = seq;
+	host->follow.recent[host_follow_place_of(wake, key)] = seq;
 	waiters_wake(host, wake, key, seq);
 }
 
@@ -82,7 +82,7 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 	}
 }
 
-static void on_page(struct job *job)
+static void host_follow_on_page(struct job *job)
 {
 	struct host *host = job->owner;
 	struct follow *w = &host->follow;
@@ -114,7 +114,7 @@ static void read_next(struct host *host)
 	job->owner = host;
 	job->number = host->follow.position;
 	job->read = follow_read_page;
-	job->done = on_page;
+	job->done = host_follow_on_page;
 	host->follow.reading = true;
 	host->follow.again = false;
 	host_read(host, job);
@@ -208,7 +208,7 @@ void follow_want(struct host *host)
 		return;
 	job = job_new(&host->jobs);
 	job->owner = host;
-	job->read = read_end;
+	job->read = host_follow_read_end;
 	job->done = follow_on_end;
 	w->reading = true;
 	host_read(host, job);
@@ -223,9 +223,9 @@ bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,
 		return false;
 	if (as_of < w->since)
 		return true;
-	if (wake == WAKE_INBOX && w->recent[place_of(wake, -team)] > as_of)
+	if (wake == WAKE_INBOX && w->recent[host_follow_place_of(wake, -team)] > as_of)
 		return true;
-	return w->recent[place_of(wake, key)] > as_of;
+	return w->recent[host_follow_place_of(wake, key)] > as_of;
 }
 
 void follow_init(struct host *host)

@@ -9,7 +9,7 @@
 
 enum { KEEP_FREE = 512 };
 
-static struct job *make(void)
+static struct job *job_make(void)
 {
 	struct job *job = xcalloc(1, sizeof(*job));
 
@@ -27,7 +27,7 @@ struct job *job_new(struct job_pool *pool)
 		pool->n_free--;
 		job->next = NULL;
 	} else
-		job = make();
+		job = job_make();
 	job->pool = pool;
 	return job;
 }

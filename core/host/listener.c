@@ -11,7 +11,7 @@
 
 enum { BACKLOG = 512, LOOK_MS = 2000 };
 
-static void on_client(uv_stream_t *server, int status)
+static void listener_on_client(uv_stream_t *server, int status)
 {
 	if (status == 0)
 		conn_accept(server->data);
@@ -66,7 +66,7 @@ int host_listen_at(struct host *host, struct host_socket *s, const char *name,
 
 /* --- sockets that are gone --------------------------------------------------------------- */
 
-static bool is_there(const struct host_socket *s)
+static bool listener_is_there(const struct host_socket *s)
 {
 	struct stat st;
 
@@ -96,7 +96,7 @@ static void on_look(uv_timer_t *timer)
 	struct host_socket *const all[] = { &host->listener, &host->web.listener };
 	struct fault f = { 0 };
 
-	if (is_there(all[0]) && is_there(all[1]))
+	if (listener_is_there(all[0]) && listener_is_there(all[1]))
 		return;
 	if (home_settle_run(host->options->home, host->lock, &f) < 0) {
 		log_seldom(host->log, &host->swept, LOG_LEVEL_WARN,
@@ -105,7 +105,8 @@ static void on_look(uv_timer_t *timer)
 		return;
 	}
 	for (int i = 0; i < 2; i++)
-		if (!is_there(all[i]) && !uv_is_closing((uv_handle_t *)&all[i]->pipe))
+		if (!listener_is_there(all[i]) &&
+		    !uv_is_closing((uv_handle_t *)&all[i]->pipe))
 			uv_close((uv_handle_t *)&all[i]->pipe, listen_anew);
 	reconcile_poke(host); /* guests have theirs beside it */
 }
@@ -115,7 +116,7 @@ int host_listen(struct host *host, struct fault *f)
 	uv_timer_init(&host->loop, &host->look);
 	host->look.data = host;
 	uv_timer_start(&host->look, on_look, LOOK_MS, LOOK_MS);
-	return host_listen_at(host, &host->listener, NULL, on_client, f);
+	return host_listen_at(host, &host->listener, NULL, listener_on_client, f);
 }
 
 bool host_knows_peer(int fd)

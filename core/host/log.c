@@ -47,7 +47,7 @@ int64_t log_lines(const struct log *l, enum log_level level)
 	return atomic_load(&l->lines[level]);
 }
 
-static int open_file(struct log *l)
+static int log_open_file(struct log *l)
 {
 	struct stat st;
 
@@ -71,7 +71,7 @@ int log_open(struct log **out, const char *home, enum log_level least, bool echo
 	if (dir_have(l->path, 0700))
 		goto out;
 	snprintf(l->path, sizeof(l->path), "%s/log/host.log", home);
-	if (open_file(l))
+	if (log_open_file(l))
 		goto out;
 	*out = l;
 	return 0;
@@ -114,7 +114,7 @@ struct line {
 
 enum { TAIL = 2 }; /* a quote and the end of the line always have room */
 
-static void put(struct line *o, const char *s, size_t n)
+static void log_put(struct line *o, const char *s, size_t n)
 {
 	if (o->n + n > sizeof(o->data) - TAIL)
 		return;
@@ -122,9 +122,9 @@ static void put(struct line *o, const char *s, size_t n)
 	o->n += n;
 }
 
-static void put_word(struct line *o, const char *s)
+static void log_put_word(struct line *o, const char *s)
 {
-	put(o, s, strlen(s));
+	log_put(o, s, strlen(s));
 }
 
 static bool needs_quotes(const char *s)
@@ -137,23 +137,23 @@ static bool needs_quotes(const char *s)
 
 /* Puts a text as it is, or in quotes.  Control characters would let a line forge others or
  * drive a terminal. */
-static void put_value(struct line *o, const char *s)
+static void log_put_value(struct line *o, const char *s)
 {
 	size_t n;
 
 	if (!needs_quotes(s)) {
-		put_word(o, s);
+		log_put_word(o, s);
 		return;
 	}
-	put(o, "\"", 1);
+	log_put(o, "\"", 1);
 	for (; *s; s += n) {
 		n = text_wide(s);
 		if (n)
-			put(o, s, n);
+			log_put(o, s, n);
 		else if (*s == '"' || *s == '\\')
-			put(o, *s == '"' ? "\\\"" : "\\\\", 2);
+			log_put(o, *s == '"' ? "\\\"" : "\\\\", 2);
 		else
-			put(o, (unsigned char)*s < ' ' || *s == 127 ? " " : s, 1);
+			log_put(o, (unsigned char)*s < ' ' || *s == 127 ? " " : s, 1);
 		n += !n;
 	}
 	o->data[o->n++] = '"';
@@ -168,32 +168,32 @@ static void put_field(struct line *o, const struct log_field *field)
 	/* A field that does not fit is not begun. */
 	if (o->n + strlen(field->key) + sizeof(number) + TAIL > sizeof(o->data) - TAIL)
 		return;
-	put(o, " ", 1);
-	put_word(o, field->key);
-	put(o, "=", 1);
+	log_put(o, " ", 1);
+	log_put_word(o, field->key);
+	log_put(o, "=", 1);
 	if (field->is_text) {
-		put_value(o, field->text);
+		log_put_value(o, field->text);
 	} else {
 		snprintf(number, sizeof(number), "%lld", (long long)field->number);
-		put_word(o, number);
+		log_put_word(o, number);
 	}
 }
 
-static void write_line(struct log *l, struct line *o)
+static void log_write_line(struct log *l, struct line *o)
 {
 	o->data[o->n++] = '\n';
 	pthread_mutex_lock(&l->mutex);
 	if (l->fd >= 0 && l->size + (off_t)o->n > LOG_MAX)
 		rotate(l);
-	if ((l->fd >= 0 || !open_file(l)) && write(l->fd, o->data, o->n) > 0)
+	if ((l->fd >= 0 || !log_open_file(l)) && write(l->fd, o->data, o->n) > 0)
 		l->size += (off_t)o->n;
 	pthread_mutex_unlock(&l->mutex);
 	if (l->echo)
 		fprintf(stderr, "%.*s", (int)o->n, o->data);
 }
 
-static void write_all(struct log *l, enum log_level level, const char *what,
-		      const struct log_field *fields, int64_t left_out)
+static void log_write_all(struct log *l, enum log_level level, const char *what,
+			  const struct log_field *fields, int64_t left_out)
 {
 	const struct log_field more = LOG_NUMBER("left_out_like_this", left_out);
 	struct line o = { .n = 0 };
@@ -202,20 +202,20 @@ static void write_all(struct log *l, enum log_level level, const char *what,
 	time_format(clock_wall_ms(), when);
 	o.n = (size_t)snprintf(o.data, sizeof(o.data), "time=%s level=%s msg=", when,
 			       log_level_name(level));
-	put_value(&o, what);
+	log_put_value(&o, what);
 	if (left_out)
 		put_field(&o, &more); /* first: others may fill the line */
 	for (; fields->key; fields++)
 		put_field(&o, fields);
 	atomic_fetch_add(&l->lines[level], 1);
-	write_line(l, &o);
+	log_write_line(l, &o);
 }
 
 void log_write(struct log *l, enum log_level level, const char *what,
 	       const struct log_field *fields)
 {
 	if (log_takes(l, level))
-		write_all(l, level, what, fields, 0);
+		log_write_all(l, level, what, fields, 0);
 }
 
 void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level level,
@@ -231,5 +231,5 @@ void log_write_seldom(struct log *l, struct log_pause *pause, enum log_level lev
 		return;
 	}
 	*pause = (struct log_pause){ .until = now + SELDOM_MS };
-	write_all(l, level, what, fields, left_out);
+	log_write_all(l, level, what, fields, left_out);
 }

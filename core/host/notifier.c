@@ -43,7 +43,7 @@ struct notifier {
 
 /* --- which events ------------------------------------------------------------------- */
 
-static int refuse(const char *word, size_t n, struct fault *f)
+static int notifier_refuse(const char *word, size_t n, struct fault *f)
 {
 	char name[64];
 	size_t near = 0;
@@ -58,7 +58,7 @@ static int refuse(const char *word, size_t n, struct fault *f)
 }
 
 /* Finds the events that `words` mean. */
-static int choose(struct notifier *n, const char *words, struct fault *f)
+static int notifier_choose(struct notifier *n, const char *words, struct fault *f)
 {
 	for (size_t len; *(words += strspn(words, " ,")); words += len) {
 		bool found = false;
@@ -71,13 +71,13 @@ static int choose(struct notifier *n, const char *words, struct fault *f)
 			n->chosen[event_table[i].number] = found = true;
 		}
 		if (!found)
-			return refuse(words, len, f);
+			return notifier_refuse(words, len, f);
 	}
 	return 0;
 }
 
-static bool is_wanted(struct notifier *n, struct call *call,
-		      const struct event_line_row *row)
+static bool notifier_is_wanted(struct notifier *n, struct call *call,
+			       const struct event_line_row *row)
 {
 	struct notify_mail_row r = { 0 };
 
@@ -94,7 +94,7 @@ static void cursor_path(const struct home *home, const char *end, char out[4200]
 }
 
 /* A file that cannot be read is as none. */
-static void read_cursor(struct notifier *n)
+static void notifier_read_cursor(struct notifier *n)
 {
 	char path[4200];
 	int64_t position;
@@ -111,7 +111,7 @@ static void read_cursor(struct notifier *n)
 	fclose(file);
 }
 
-static void write_cursor(struct notifier *n)
+static void notifier_write_cursor(struct notifier *n)
 {
 	char path[4200], half[4200];
 	bool whole;
@@ -144,7 +144,7 @@ static void forget_cursor(const struct home *home)
 
 /* --- what is told ---------------------------------------------------------------------- */
 
-static const char *text_of(struct call *call, const struct event_line_row *row)
+static const char *notifier_text_of(struct call *call, const struct event_line_row *row)
 {
 	struct notify_message_row message;
 	struct notify_task_row task;
@@ -174,8 +174,8 @@ static const char *beginning(struct call *call, const char *text)
 	return text ? arena_strndup(&call->arena, text, n) : NULL;
 }
 
-static int describe(struct call *call, const struct event_line_row *row, int64_t count,
-		    struct notice *out)
+static int notifier_describe(struct call *call, const struct event_line_row *row,
+			     int64_t count, struct notice *out)
 {
 	struct event e;
 
@@ -190,7 +190,7 @@ static int describe(struct call *call, const struct event_line_row *row, int64_t
 				.subject = e.subject,
 				.from = e.from ? e.from : e.by,
 				.target = e.target,
-				.text = beginning(call, text_of(call, row)) };
+				.text = beginning(call, notifier_text_of(call, row)) };
 	if (!e.has_message)
 		out->from = NULL;
 	return call->fault.code ? -1 : 0;
@@ -218,13 +218,14 @@ static int read_notices(struct notifier *n, struct call *call, struct notice **o
 		    .limit = PAGE) < 0)
 		return -1;
 	for (size_t i = 0; i < n_rows; i++)
-		if (is_wanted(n, call, &rows[i]))
+		if (notifier_is_wanted(n, call, &rows[i]))
 			rows[n_wanted++] = rows[i];
 	if (n_rows == PAGE)
 		*end = rows[n_rows - 1].seq;
 	for (size_t i = n_wanted > SINGLY ? n_wanted - 1 : 0; i < n_wanted; i++)
-		if (describe(call, &rows[i], n_wanted > SINGLY ? (int64_t)n_wanted : 1,
-			     arena_push(&call->arena, out, n_out, sizeof(**out))) < 0)
+		if (notifier_describe(
+			    call, &rows[i], n_wanted > SINGLY ? (int64_t)n_wanted : 1,
+			    arena_push(&call->arena, out, n_out, sizeof(**out))) < 0)
 			return -1;
 	return call->fault.code ? -1 : 0;
 }
@@ -235,12 +236,12 @@ static void pass(struct notifier *n, int64_t seq, bool keep)
 {
 	n->position = seq;
 	if (keep)
-		write_cursor(n);
+		notifier_write_cursor(n);
 	n->fresh = false;
 }
 
 /* Tells what is new.  Returns for how long to sleep then. */
-static int tell(struct notifier *n)
+static int notifier_tell(struct notifier *n)
 {
 	struct call call = { .store = n->store,
 			     .settings = &n->home->settings,
@@ -268,7 +269,7 @@ static int tell(struct notifier *n)
 
 /* --- the thread -------------------------------------------------------------------------- */
 
-static void run(void *arg)
+static void notifier_loop(void *arg)
 {
 	struct notifier *n = arg;
 
@@ -277,7 +278,7 @@ static void run(void *arg)
 		int ms;
 
 		sleeper_heard(&n->sleeper);
-		ms = tell(n);
+		ms = notifier_tell(n);
 		if (ms > 0)
 			sleeper_sleep(&n->sleeper, -1, ms);
 	}
@@ -288,7 +289,7 @@ int64_t notifier_position(const struct notifier *n)
 	return atomic_load_explicit(&n->position, memory_order_relaxed);
 }
 
-static void release(struct notifier *n)
+static void notifier_release(struct notifier *n)
 {
 	store_close(n->store);
 	sleeper_release(&n->sleeper);
@@ -311,14 +312,14 @@ int notifier_open(struct notifier **out, const struct home *home, struct log *lo
 	n->log = log;
 	rc = sleeper_open(&n->sleeper, home->dir, f);
 	if (rc == 0)
-		rc = choose(n, config->notify_events, f);
+		rc = notifier_choose(n, config->notify_events, f);
 	if (rc == 0)
 		rc = store_open(&n->store, home->dir, STORE_READ, NULL, f);
-	read_cursor(n);
-	if (rc == 0 && uv_thread_create(&n->thread, run, n))
+	notifier_read_cursor(n);
+	if (rc == 0 && uv_thread_create(&n->thread, notifier_loop, n))
 		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
 	if (rc) {
-		release(n);
+		notifier_release(n);
 		return rc;
 	}
 	*out = n;
@@ -332,6 +333,6 @@ void notifier_close(struct notifier *n)
 	sleeper_end(&n->sleeper);
 	uv_thread_join(&n->thread);
 	if (n->incarnation[0])
-		write_cursor(n);
-	release(n);
+		notifier_write_cursor(n);
+	notifier_release(n);
 }

@@ -17,7 +17,7 @@ enum { PATIENCE_S = 30 };
 
 extern char **environ;
 
-static void add(struct arena *a, char ***env, size_t *n, char *line)
+static void notifier_run_add(struct arena *a, char ***env, size_t *n, char *line)
 {
 	*(char **)arena_push(a, env, n, sizeof(line)) = line;
 }
@@ -46,12 +46,12 @@ static char **environment(struct arena *a, const struct home *home, json_t *noti
 
 	for (char **e = environ; *e; e++)
 		if (strncmp(*e, "CADRE_", 6) != 0)
-			add(a, &env, &n, *e);
-	add(a, &env, &n, arena_printf(a, "CADRE_HOME=%s", home->dir));
+			notifier_run_add(a, &env, &n, *e);
+	notifier_run_add(a, &env, &n, arena_printf(a, "CADRE_HOME=%s", home->dir));
 	json_object_foreach(notice, name, value) {
-		add(a, &env, &n, variable(a, name, value));
+		notifier_run_add(a, &env, &n, variable(a, name, value));
 	}
-	add(a, &env, &n, NULL);
+	notifier_run_add(a, &env, &n, NULL);
 	return env;
 }
 
@@ -70,8 +70,8 @@ static int line_file(const struct text *line)
 
 /* Starts the command in a group of its own, below `timeout`, which ends the group where the
  * host was killed and cannot, as long as the command itself still runs then. */
-static int start(pid_t *pid, const struct home *home, struct arena *a,
-		 const struct text *line)
+static int notifier_run_start(pid_t *pid, const struct home *home, struct arena *a,
+			      const struct text *line)
 {
 	const char *seconds = arena_printf(a, "%d", PATIENCE_S + 1);
 	const char *words[] = { "timeout",
@@ -105,7 +105,7 @@ static int start(pid_t *pid, const struct home *home, struct arena *a,
 /* Waits for the end of the command, its time, or the host's end; then kills all of its
  * group, which is there until its first process is waited for.  The status, or -1 where
  * the command was killed. */
-static int await(pid_t pid, struct sleeper *sleeper)
+static int notifier_run_await(pid_t pid, struct sleeper *sleeper)
 {
 	int fd = pidfd_open(pid, 0), status = 0;
 	struct pollfd ended = { .fd = fd, .events = POLLIN };
@@ -134,11 +134,11 @@ bool notifier_run(const struct home *home, const struct notice *notice,
 
 	op_encode(&record_notice, notice, &line);
 	text_add(&line, "\n", 1);
-	rc = start(&pid, home, &a, &line);
+	rc = notifier_run_start(&pid, home, &a, &line);
 	text_release(&line);
 	arena_release(&a);
 	if (rc == 0)
-		status = await(pid, sleeper);
+		status = notifier_run_await(pid, sleeper);
 	if (rc)
 		log_seldom(log, failed, LOG_LEVEL_WARN, "notify.command cannot be run",
 			   LOG_TEXT("error", strerror(rc)));

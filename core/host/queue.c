@@ -78,7 +78,7 @@ void queue_push_part(struct queue *q, struct chain *jobs)
 	push(q, jobs, true);
 }
 
-static void take(struct queue *q, struct chain *out, size_t most)
+static void queue_move(struct queue *q, struct chain *out, size_t most)
 {
 	if (q->jobs.n <= most)
 		chain_join(out, &q->jobs);
@@ -97,7 +97,7 @@ bool queue_take(struct queue *q, struct chain *out, size_t most)
 		uv_cond_wait(&q->ready, &q->lock);
 		q->sleepers--;
 	}
-	take(q, out, most);
+	queue_move(q, out, most);
 	q->partial = q->promised;
 	q->before = q->kept;
 	more = q->jobs.first && q->sleepers > 0;
@@ -118,7 +118,7 @@ bool queue_take_more(struct queue *q, struct chain *out, size_t most)
 			q->partial = false;
 		q->sleepers--;
 	}
-	take(q, out, most);
+	queue_move(q, out, most);
 	q->partial = q->partial && q->kept == q->before;
 	uv_mutex_unlock(&q->lock);
 	return out->first != NULL;

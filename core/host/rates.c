@@ -25,7 +25,7 @@ struct rates {
 };
 
 /* The place of a bucket, or the empty one where it would be. */
-static struct place *place_of(const struct rates *r, const struct rate_bucket *b)
+static struct place *rates_place_of(const struct rates *r, const struct rate_bucket *b)
 {
 	uint64_t at = ((uint64_t)b->agent * 4 + (uint64_t)b->category) *
 		      UINT64_C(0x9e3779b97f4a7c15);
@@ -45,7 +45,7 @@ static bool is_live(const struct place *p, int64_t now)
 	return p->bucket.agent && (p->owed || p->bucket.full_at > now);
 }
 
-static void make_room(struct rates *r, int64_t now)
+static void rates_make_room(struct rates *r, int64_t now)
 {
 	struct place *old = r->places;
 	size_t n_old = r->n_places;
@@ -58,7 +58,7 @@ static void make_room(struct rates *r, int64_t now)
 	r->places = xcalloc(r->n_places, sizeof(*r->places));
 	for (size_t i = 0; i < n_old; i++)
 		if (is_live(&old[i], now))
-			*place_of(r, &old[i].bucket) = old[i];
+			*rates_place_of(r, &old[i].bucket) = old[i];
 	free(old);
 }
 
@@ -82,30 +82,30 @@ struct rates *rates_of(struct rate_keeper *k)
 	return (struct rates *)k; /* its first member */
 }
 
-static void look(struct rate_keeper *k, struct rate_bucket *b)
+static void rates_look(struct rate_keeper *k, struct rate_bucket *b)
 {
 	struct rates *r = rates_of(k);
 	const struct place *p;
 
 	pthread_mutex_lock(&r->lock);
-	p = place_of(r, b);
+	p = rates_place_of(r, b);
 	if (p->bucket.agent && p->bucket.full_at > b->full_at)
 		b->full_at = p->bucket.full_at;
 	pthread_mutex_unlock(&r->lock);
 }
 
-static int64_t take(struct rate_keeper *k, const struct rate_size *size, int64_t now,
-		    struct rate_bucket *b)
+static int64_t rates_take(struct rate_keeper *k, const struct rate_size *size,
+			  int64_t now, struct rate_bucket *b)
 {
 	struct rates *r = rates_of(k);
 	struct place *p;
 	int64_t wait;
 
 	pthread_mutex_lock(&r->lock);
-	p = place_of(r, b);
+	p = rates_place_of(r, b);
 	if (!p->bucket.agent && r->n * 4 >= r->n_places * 3) {
-		make_room(r, now);
-		p = place_of(r, b);
+		rates_make_room(r, now);
+		p = rates_place_of(r, b);
 	}
 	if (!p->bucket.agent) {
 		p->bucket = *b;
@@ -141,7 +141,7 @@ size_t rates_owed(struct rates *r, int64_t steady_ms, struct rate_bucket *out,
 	pthread_mutex_lock(&r->lock);
 	left = atomic_load(&r->n_owed);
 	while (left > 0 && n < most) {
-		struct place *p = place_of(r, &r->owed[--left]);
+		struct place *p = rates_place_of(r, &r->owed[--left]);
 
 		p->owed = false;
 		out[n++] = p->bucket;
@@ -156,7 +156,7 @@ void rates_unkept(struct rates *r, const struct rate_bucket *these, size_t n)
 {
 	pthread_mutex_lock(&r->lock);
 	for (size_t i = 0; i < n; i++) {
-		struct place *p = place_of(r, &these[i]);
+		struct place *p = rates_place_of(r, &these[i]);
 
 		if (p->bucket.agent)
 			owe(r, p);
@@ -168,7 +168,7 @@ struct rates *rates_new(void)
 {
 	struct rates *r = xcalloc(1, sizeof(*r));
 
-	r->keeper = (struct rate_keeper){ .look = look, .take = take };
+	r->keeper = (struct rate_keeper){ .look = rates_look, .take = rates_take };
 	pthread_mutex_init(&r->lock, NULL);
 	r->n_places = PLACES_LEAST;
 	r->places = xcalloc(r->n_places, sizeof(*r->places));

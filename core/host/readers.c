@@ -29,7 +29,7 @@ struct readers {
 	void *arg;
 };
 
-static void run_one(struct reader *r, struct job *job)
+static void readers_run_one(struct reader *r, struct job *job)
 {
 	if (atomic_load_explicit(&job->gone, memory_order_relaxed))
 		return;
@@ -40,7 +40,7 @@ static void run_one(struct reader *r, struct job *job)
 	job->lost = store_was_lost(r->store);
 }
 
-static bool is_same(const char *a, const char *b)
+static bool readers_is_same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
 }
@@ -48,8 +48,8 @@ static bool is_same(const char *a, const char *b)
 static bool are_of_one(const struct identity *a, const struct identity *b)
 {
 	if (a->bearer || b->bearer)
-		return is_same(a->bearer, b->bearer);
-	return is_same(a->agent, b->agent) && is_same(a->team, b->team);
+		return readers_is_same(a->bearer, b->bearer);
+	return readers_is_same(a->agent, b->agent) && readers_is_same(a->team, b->team);
 }
 
 /* Begins a call; false where another reader runs one of the same agent, to which it is left. */
@@ -99,7 +99,7 @@ static void read_jobs(void *arg)
 		while (job) {
 			int64_t begun = clock_steady_ms();
 
-			run_one(r, job);
+			readers_run_one(r, job);
 			chain_add(&taken, job);
 			job = reader_end(r, clock_steady_ms() - begun >= LONG_MS);
 			r->all->done(r->all->arg, &taken);

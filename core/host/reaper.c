@@ -17,7 +17,7 @@ enum {
 };
 
 /* Reads what is due into call->out, NULL if that failed; runs on a reader's thread. */
-static void look(struct job *job, struct store *store)
+static void reaper_look(struct job *job, struct store *store)
 {
 	struct call *call = &job->call;
 	struct host_due_row *due = arena_alloc(&call->arena, sizeof(*due));
@@ -77,7 +77,7 @@ static void on_ticked(struct job *job)
 	look_again(host);
 }
 
-static void tick(struct host *host, bool start)
+static void reaper_tick(struct host *host, bool start)
 {
 	struct job *job = host_job(host, op_clock_tick, on_ticked, host);
 	struct clock_tick_in *in = job->call.in;
@@ -102,14 +102,14 @@ static void tick(struct host *host, bool start)
 }
 
 static void on_looked(struct job *job);
-static void on_timer(uv_timer_t *timer);
+static void reaper_on_timer(uv_timer_t *timer);
 
 static void look_now(struct host *host)
 {
 	struct job *job = job_new(&host->jobs);
 
 	job->call.now = clock_wall_ms();
-	job->read = look;
+	job->read = reaper_look;
 	job->done = on_looked;
 	job->owner = host;
 	host->reaper.busy = true;
@@ -131,7 +131,7 @@ void reaper_lost(struct host *host, const struct fault *why)
 static void look_again(struct host *host)
 {
 	if (host->reaper.again && !host->reaper.busy && !host->stopping)
-		uv_timer_start(&host->reaper.timer, on_timer, 0, LOOK_MS);
+		uv_timer_start(&host->reaper.timer, reaper_on_timer, 0, LOOK_MS);
 }
 
 /* The next look: when a delayed message comes, if that is before the next second. */
@@ -140,7 +140,8 @@ static void plan_look(struct host *host, const struct host_due_row *due, int64_t
 	int64_t left = due->comes_at > now ? due->comes_at - now : LOOK_MS;
 
 	if (left < LOOK_MS)
-		uv_timer_start(&host->reaper.timer, on_timer, (uint64_t)left, LOOK_MS);
+		uv_timer_start(&host->reaper.timer, reaper_on_timer, (uint64_t)left,
+			       LOOK_MS);
 }
 
 /* A look that could not be taken holds nobody up. */
@@ -162,7 +163,7 @@ static void on_looked(struct job *job)
 		if (due->due || r->leap_ms || (start && due->alive_at > now) ||
 		    (due->live &&
 		     (start || r->gap_ms || llabs(now - due->alive_at) > ALIVE_MS)))
-			tick(host, start);
+			reaper_tick(host, start);
 		else if (!due->live && !r->stale)
 			r->gap_ms = 0;
 		plan_look(host, due, now);
@@ -177,7 +178,7 @@ static void on_looked(struct job *job)
 		r->holding = false;
 }
 
-static void on_timer(uv_timer_t *timer)
+static void reaper_on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
@@ -225,7 +226,7 @@ bool reaper_holds(struct host *host)
 	return r->holding;
 }
 
-static void on_noted(struct job *job)
+static void reaper_on_noted(struct job *job)
 {
 	job_free(job);
 }
@@ -237,7 +238,7 @@ void reaper_writes(struct host *host)
 
 	if (host->stopping || r->ran_at - r->noted_at < NOTE_MS)
 		return;
-	job = host_job(host, op_clock_tick, on_noted, host);
+	job = host_job(host, op_clock_tick, reaper_on_noted, host);
 	host_prepare(host, job);
 	r->noted_at = job->call.now;
 	host_ahead(host, job);
@@ -253,7 +254,7 @@ void reaper_init(struct host *host)
 
 void reaper_start(struct host *host)
 {
-	uv_timer_start(&host->reaper.timer, on_timer, 0, LOOK_MS);
+	uv_timer_start(&host->reaper.timer, reaper_on_timer, 0, LOOK_MS);
 }
 
 void reaper_close(struct host *host)

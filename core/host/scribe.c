@@ -42,7 +42,7 @@ struct scribe {
 	_Atomic int64_t indexed_to; /* events up to this one can be searched */
 };
 
-static void complain(struct scribe *s, const struct fault *f)
+static void scribe_complain(struct scribe *s, const struct fault *f)
 {
 	if (!s->failed)
 		log_line(s->log, LOG_LEVEL_WARN, "the mirror is not written",
@@ -52,14 +52,14 @@ static void complain(struct scribe *s, const struct fault *f)
 
 /* The vault may come to be, or to be writable, at any time.  When the state folder is
  * gone it is not made again, nor is one of another state's written. */
-static bool is_open(struct scribe *s)
+static bool scribe_is_open(struct scribe *s)
 {
 	struct fault f = { 0 };
 
 	if (!s->mirror && store_lost(s->store))
 		return false;
 	if (!s->mirror && mirror_open(&s->mirror, s->home, &f))
-		complain(s, &f);
+		scribe_complain(s, &f);
 	else
 		s->vault = mirror_watch(s->mirror);
 	return s->mirror != NULL;
@@ -94,18 +94,18 @@ static void end_edits(struct scribe *s)
 }
 
 /* Works for a slice; returns for how long to sleep then. */
-static int work(struct scribe *s)
+static int scribe_work(struct scribe *s)
 {
 	struct fault f = { 0 };
 	bool more = false;
 	int64_t due;
 
-	if (!is_open(s))
+	if (!scribe_is_open(s))
 		return RETRY_MS;
 	pass_edits(
 		s); /* before an event of its agent puts the mirror's file in its place */
 	if (mirror_step(s->mirror, s->store, SLICE_MS, &more, &f)) {
-		complain(s, &f);
+		scribe_complain(s, &f);
 		/* The vault may have been moved, or be another one by then. */
 		mirror_close(s->mirror);
 		s->mirror = NULL;
@@ -149,7 +149,7 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
 	uint64_t began = uv_hrtime();
 	int index_ms;
 
-	*ms = work(s);
+	*ms = scribe_work(s);
 	index_ms = index_some(s);
 	if (index_ms < *ms)
 		*ms = index_ms;
@@ -188,7 +188,7 @@ int64_t scribe_indexed_to(const struct scribe *s)
 	return atomic_load_explicit(&s->indexed_to, memory_order_relaxed);
 }
 
-static void release(struct scribe *s)
+static void scribe_release(struct scribe *s)
 {
 	mirror_close(s->mirror);
 	store_close(s->store);
@@ -216,7 +216,7 @@ int scribe_open(struct scribe **out, const struct home *home, struct log *log,
 	if (rc == 0 && uv_thread_create_ex(&s->thread, &small, mirror_on, s))
 		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
 	if (rc) {
-		release(s);
+		scribe_release(s);
 		return rc;
 	}
 	*out = s;
@@ -232,9 +232,9 @@ void scribe_close(struct scribe *s)
 		return;
 	sleeper_end(&s->sleeper);
 	uv_thread_join(&s->thread);
-	if (is_open(s)) {
+	if (scribe_is_open(s)) {
 		end_edits(s);
 		mirror_step(s->mirror, s->store, LAST_MS, &more, &f);
 	}
-	release(s);
+	scribe_release(s);
 }

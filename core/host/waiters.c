@@ -3,14 +3,14 @@
 #include "core/base/clock.h"
 #include "core/host/host_inside.h"
 
-static size_t bucket_of(enum wake wake, int64_t key)
+static size_t waiters_bucket_of(enum wake wake, int64_t key)
 {
 	return ((uint64_t)key * 8 + wake) * 0x9e3779b97f4a7c15u >> 56;
 }
 
 static void set_timer(struct host *host, int64_t due);
 
-static void on_timer(uv_timer_t *timer)
+static void waiters_on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 	struct waiters *w = &host->waiters;
@@ -41,7 +41,7 @@ static void set_timer(struct host *host, int64_t due)
 	if (w->timer_due && w->timer_due <= due)
 		return;
 	w->timer_due = due;
-	uv_timer_start(&w->timer, on_timer, left > 0 ? (uint64_t)left : 0, 0);
+	uv_timer_start(&w->timer, waiters_on_timer, left > 0 ? (uint64_t)left : 0, 0);
 }
 
 void waiters_init(struct host *host)
@@ -87,7 +87,7 @@ static size_t waits_elsewhere(struct host *host, const struct job *job)
 	return n;
 }
 
-static bool too_many(struct host *host, struct job *job)
+static bool waiters_too_many(struct host *host, struct job *job)
 {
 	size_t most = (size_t)host->home->settings.config.limits_max_waits;
 
@@ -116,7 +116,7 @@ static void run_again(struct host *host, struct job *job)
 
 static void insert(struct waiters *w, struct job *job)
 {
-	size_t b = bucket_of(job->call.wait_on, job->call.wait_key);
+	size_t b = waiters_bucket_of(job->call.wait_on, job->call.wait_key);
 
 	job->parked = w->bucket[b];
 	job->parked_at = &w->bucket[b];
@@ -132,7 +132,7 @@ bool waiters_park(struct host *host, struct job *job)
 
 	job->due = job->first + patience * 1000;
 	if (patience <= 0 || host->stopping || job->due <= clock_boot_ms() ||
-	    too_many(host, job))
+	    waiters_too_many(host, job))
 		return false;
 	if (follow_moved(host, job->call.wait_on, job->call.wait_key,
 			 job->call.caller.team, job->call.as_of)) {
@@ -159,7 +159,7 @@ void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq)
 {
 	struct job *next;
 
-	for (struct job *job = host->waiters.bucket[bucket_of(wake, key)]; job;
+	for (struct job *job = host->waiters.bucket[waiters_bucket_of(wake, key)]; job;
 	     job = next) {
 		next = job->parked;
 		if (job->call.wait_on != wake || job->call.wait_key != key ||

@@ -24,7 +24,7 @@ struct workers {
 
 /* An earlier process may have decided a change of the vault and died before making
  * it: it is made now.  And notes' time in the trash may be over. */
-static void sweep(struct worker *w)
+static void workers_sweep(struct worker *w)
 {
 	struct call call = { .store = w->store, .settings = &w->all->home->settings };
 
@@ -34,7 +34,7 @@ static void sweep(struct worker *w)
 	arena_release(&call.arena);
 }
 
-static void run_one(struct worker *w, struct job *job)
+static void workers_run_one(struct worker *w, struct job *job)
 {
 	struct call *call = &job->call;
 
@@ -49,13 +49,13 @@ static void run_one(struct worker *w, struct job *job)
 	job->lost = store_was_lost(w->store);
 }
 
-static void work(void *arg)
+static void workers_work(void *arg)
 {
 	struct worker *w = arg;
 	struct chain taken = { 0 };
 
 	while (queue_take(&w->all->queue, &taken, 1)) {
-		run_one(w, taken.first);
+		workers_run_one(w, taken.first);
 		w->all->done(w->all->arg, &taken);
 	}
 }
@@ -67,8 +67,8 @@ static void work_first(void *arg)
 	struct fault f = { 0 };
 
 	if (store_open(&w->store, w->all->home->dir, 0, NULL, &f) == 0)
-		sweep(w);
-	work(w);
+		workers_sweep(w);
+	workers_work(w);
 }
 
 static int worker_open(struct workers *all, int i, struct fault *f)
@@ -80,7 +80,7 @@ static int worker_open(struct workers *all, int i, struct fault *f)
 	struct worker *w = &all->worker[i];
 
 	w->all = all;
-	if (uv_thread_create_ex(&w->thread, &small, i ? work : work_first, w))
+	if (uv_thread_create_ex(&w->thread, &small, i ? workers_work : work_first, w))
 		return fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
 	w->runs = true;
 	return 0;

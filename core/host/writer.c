@@ -23,7 +23,7 @@ struct writer {
 };
 
 /* A call whose caller has gone is not run. */
-static size_t gather(struct writer *w, struct chain *taken, struct call **calls)
+static size_t writer_gather(struct writer *w, struct chain *taken, struct call **calls)
 {
 	size_t n = 0;
 
@@ -45,7 +45,8 @@ static size_t gather_more(void *arg, struct call **calls, size_t room)
 	struct writer *w = arg;
 	struct chain taken = { 0 };
 
-	return queue_take_more(&w->queue, &taken, room) ? gather(w, &taken, calls) : 0;
+	return queue_take_more(&w->queue, &taken, room) ? writer_gather(w, &taken, calls)
+							: 0;
 }
 
 /* Counts a transaction of so many calls.  A WAL that was opened anew has counted nothing yet. */
@@ -83,7 +84,7 @@ static void run_batch(struct writer *w, struct chain *taken)
 	const struct batch_source source = { gather_more, w };
 	struct call *calls[BATCH_CALLS];
 
-	gather(w, taken, calls);
+	writer_gather(w, taken, calls);
 	for (size_t at = 0; w->batch.first;) {
 		size_t ran =
 			batch_run(w->store, calls + at, w->batch.n, at ? NULL : &source);

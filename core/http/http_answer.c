@@ -52,18 +52,18 @@ static const char *reason_of(int status)
 
 /* --- writing ------------------------------------------------------------------------ */
 
-static void on_written(uv_write_t *write, int status);
+static void http_answer_on_written(uv_write_t *write, int status);
 
 static void write_both(struct http_conn *c, const uv_buf_t *parts, unsigned n)
 {
 	http_conn_due(c, c->server->service.limits.body_ms);
 	c->write.data = c;
 	c->writing = true;
-	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, parts, n, on_written))
+	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, parts, n, http_answer_on_written))
 		http_conn_close(c);
 }
 
-static void write_out(struct http_conn *c, const char *data, size_t len)
+static void http_answer_write_out(struct http_conn *c, const char *data, size_t len)
 {
 	uv_buf_t part = uv_buf_init((char *)data, (unsigned)len);
 
@@ -80,7 +80,7 @@ static void write_step(struct http_conn *c)
 		return;
 	}
 	c->to_send -= (int64_t)got;
-	write_out(c, c->step, got);
+	http_answer_write_out(c, c->step, got);
 }
 
 /* Writes what waits; an answer that has ended is out with that.  One that only goes on has all
@@ -95,7 +95,7 @@ static void flow_on(struct http_conn *c)
 		c->out = c->waits;
 		c->waits = sent;
 		c->waits.len = 0;
-		write_out(c, c->out.data, c->out.len);
+		http_answer_write_out(c, c->out.data, c->out.len);
 	} else if (c->ended) {
 		http_conn_answered(c);
 	} else {
@@ -106,7 +106,7 @@ static void flow_on(struct http_conn *c)
 	}
 }
 
-static void on_written(uv_write_t *write, int status)
+static void http_answer_on_written(uv_write_t *write, int status)
 {
 	struct http_conn *c = write->data;
 
@@ -189,7 +189,7 @@ void http_answer(struct http *x, int status, const char *type, const char *body,
 	if (!c->head_only)
 		text_add(&c->out, body, len);
 	http_conn_forget(c, false);
-	write_out(c, c->out.data, c->out.len);
+	http_answer_write_out(c, c->out.data, c->out.len);
 }
 
 void http_answer_kept(struct http *x, int status, const char *type, const char *body,
@@ -246,7 +246,7 @@ void http_stream(struct http *x, int status, const char *type, int64_t length,
 		c->more = more;
 		c->to_send = length;
 	}
-	write_out(c, c->out.data, c->out.len);
+	http_answer_write_out(c, c->out.data, c->out.len);
 }
 
 void http_flow(struct http *x, int status, const char *type)
@@ -258,7 +258,7 @@ void http_flow(struct http *x, int status, const char *type)
 	begin_answer(c, status, type, -1);
 	c->streams = c->flows = true;
 	c->ended = c->head_only;
-	write_out(c, c->out.data, c->out.len);
+	http_answer_write_out(c, c->out.data, c->out.len);
 	if (!c->closing)
 		http_conn_advance(c); /* to see when the peer is gone */
 }

@@ -117,28 +117,28 @@ static void time_out(struct http_conn *c)
 	}
 }
 
-static bool is_late(const struct http_conn *c, uint64_t now)
+static bool http_conn_is_late(const struct http_conn *c, uint64_t now)
 {
 	bool asked = c->state == CONN_HELD || c->state == CONN_ASKED;
 
 	return c->deadline < now && !(asked && c->x.unhurried);
 }
 
-static void tick(uv_timer_t *timer)
+static void http_conn_tick(uv_timer_t *timer)
 {
 	struct http_server *s = timer->data;
 	struct http_conn *next;
 
 	for (struct http_conn *c = s->conns; c; c = next) {
 		next = c->next;
-		if (is_late(c, uv_now(s->loop)))
+		if (http_conn_is_late(c, uv_now(s->loop)))
 			time_out(c);
 	}
 }
 
 /* --- steps ------------------------------------------------------------------------- */
 
-static void begin(struct http_conn *c)
+static void http_conn_begin(struct http_conn *c)
 {
 	c->begun = true;
 	http_conn_step(c, c->whole ? CONN_ASKED : CONN_HELD);
@@ -168,7 +168,7 @@ static bool watches(const struct http_conn *c)
 	       c->left < HTTP_READ;
 }
 
-static void lend(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+static void http_conn_alloc(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
 	struct http_conn *c = handle->data;
 
@@ -176,7 +176,7 @@ static void lend(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 	*buf = uv_buf_init(c->server->buffer, sizeof(c->server->buffer));
 }
 
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+static void http_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
 /* Keeps the bytes that cannot be parsed yet; no more are read meanwhile. */
 static void keep_rest(struct http_conn *c)
@@ -211,7 +211,8 @@ static void set_reading(struct http_conn *c)
 		return;
 	c->reading = reads;
 	if (reads)
-		uv_read_start((uv_stream_t *)&c->tcp, lend, on_bytes);
+		uv_read_start((uv_stream_t *)&c->tcp, http_conn_alloc,
+			      http_conn_on_bytes);
 	else
 		uv_read_stop((uv_stream_t *)&c->tcp);
 }
@@ -232,7 +233,7 @@ void http_conn_advance(struct http_conn *c)
 		if (!wants_bytes(c))
 			break;
 		if (c->state == CONN_HEAD && c->headed)
-			begin(c);
+			http_conn_begin(c);
 		else if (c->state == CONN_BODY && c->whole)
 			end_body(c);
 	}
@@ -242,7 +243,7 @@ void http_conn_advance(struct http_conn *c)
 	set_reading(c);
 }
 
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void http_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct http_conn *c = stream->data;
 
@@ -316,7 +317,7 @@ int http_count(const struct http *x, http_like *like)
 /* --- who comes ----------------------------------------------------------------------- */
 
 /* Closes the connection that has waited longest without a whole head, if there is one. */
-static void make_room(struct http_server *s)
+static void http_conn_make_room(struct http_server *s)
 {
 	struct http_conn *oldest = NULL;
 
@@ -330,7 +331,7 @@ static void make_room(struct http_server *s)
 		http_conn_close(oldest);
 }
 
-static struct http_conn *conn_new(struct http_server *s)
+static struct http_conn *http_conn_new(struct http_server *s)
 {
 	struct http_conn *c = xcalloc(1, sizeof(*c));
 
@@ -341,7 +342,7 @@ static struct http_conn *conn_new(struct http_server *s)
 	c->tcp.data = c;
 	c->since = uv_now(s->loop);
 	if (s->n_conns++ == 0)
-		uv_timer_start(&s->timer, tick, TICK_MS, TICK_MS);
+		uv_timer_start(&s->timer, http_conn_tick, TICK_MS, TICK_MS);
 	c->at = s->last;
 	*c->at = c;
 	s->last = &c->next;
@@ -350,7 +351,7 @@ static struct http_conn *conn_new(struct http_server *s)
 	return c;
 }
 
-static void serve(struct http_conn *c)
+static void http_conn_serve(struct http_conn *c)
 {
 	struct http_server *s = c->server;
 
@@ -363,32 +364,32 @@ static void serve(struct http_conn *c)
 		set_reading(c);
 }
 
-static void on_caller(uv_stream_t *listener, int status)
+static void http_conn_on_caller(uv_stream_t *listener, int status)
 {
 	struct http_server *s = listener->data;
 	struct http_conn *c;
 
 	if (status < 0)
 		return;
-	make_room(s);
-	c = conn_new(s);
+	http_conn_make_room(s);
+	c = http_conn_new(s);
 	if (uv_accept(listener, (uv_stream_t *)&c->tcp))
 		http_conn_close(c);
 	else
-		serve(c);
+		http_conn_serve(c);
 }
 
 void http_adopt(struct http_server *s, int fd)
 {
 	struct http_conn *c;
 
-	make_room(s);
-	c = conn_new(s);
+	http_conn_make_room(s);
+	c = http_conn_new(s);
 	if (uv_tcp_open(&c->tcp, fd)) {
 		close(fd);
 		http_conn_close(c);
 	} else {
-		serve(c);
+		http_conn_serve(c);
 	}
 }
 
@@ -435,7 +436,7 @@ int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int p
 	if (!rc)
 		rc = uv_tcp_bind(&s->listener, (struct sockaddr *)&at, 0);
 	if (!rc)
-		rc = uv_listen((uv_stream_t *)&s->listener, BACKLOG, on_caller);
+		rc = uv_listen((uv_stream_t *)&s->listener, BACKLOG, http_conn_on_caller);
 	if (!rc) {
 		*out = s;
 		return 0;
@@ -457,7 +458,7 @@ int http_port(const struct http_server *s)
 					      : ((struct sockaddr_in *)&at)->sin_port);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void http_conn_on_closed(uv_handle_t *handle)
 {
 	http_server_unref(handle->data);
 }
@@ -470,6 +471,6 @@ void http_close(struct http_server *s)
 	while (s->conns)
 		http_conn_close(s->conns);
 	if (s->listens)
-		uv_close((uv_handle_t *)&s->listener, on_closed);
-	uv_close((uv_handle_t *)&s->timer, on_closed);
+		uv_close((uv_handle_t *)&s->listener, http_conn_on_closed);
+	uv_close((uv_handle_t *)&s->timer, http_conn_on_closed);
 }

@@ -7,7 +7,7 @@
 
 #include "core/http/http_inside.h"
 
-static int stop(struct http_conn *c, int status, const char *why)
+static int http_parse_stop(struct http_conn *c, int status, const char *why)
 {
 	c->trouble = why;
 	c->trouble_status = status;
@@ -25,11 +25,11 @@ static int on_begin(llhttp_t *parser)
 	return 0;
 }
 
-static int add(struct http_conn *c, const char *data, size_t len, int status)
+static int http_parse_add(struct http_conn *c, const char *data, size_t len, int status)
 {
 	c->n_head += len;
 	if (c->n_head > c->server->service.limits.head)
-		return stop(c, status, "the head is too large");
+		return http_parse_stop(c, status, "the head is too large");
 	if (!c->begun) /* trailers are counted and dropped */
 		text_add(&c->head, data, len);
 	return 0;
@@ -37,12 +37,12 @@ static int add(struct http_conn *c, const char *data, size_t len, int status)
 
 static int on_url(llhttp_t *parser, const char *data, size_t len)
 {
-	return add(parser->data, data, len, 414);
+	return http_parse_add(parser->data, data, len, 414);
 }
 
 static int on_header(llhttp_t *parser, const char *data, size_t len)
 {
-	return add(parser->data, data, len, 431);
+	return http_parse_add(parser->data, data, len, 431);
 }
 
 /* Chunk extensions are dropped, and their length is bounded. */
@@ -53,7 +53,7 @@ static int on_extension(llhttp_t *parser, const char *data, size_t len)
 	(void)data;
 	c->n_extensions += len;
 	return c->n_extensions > c->server->service.limits.head
-		       ? stop(c, 413, "the extensions of chunks are too large")
+		       ? http_parse_stop(c, 413, "the extensions of chunks are too large")
 		       : 0;
 }
 
@@ -88,7 +88,7 @@ static int on_value_end(llhttp_t *parser)
 	if (c->begun)
 		return 0;
 	if (++c->n_headers == HTTP_HEADERS)
-		return stop(c, 431, "too many headers");
+		return http_parse_stop(c, 431, "too many headers");
 	return end_part(c, &c->at_name[c->n_headers]);
 }
 
@@ -143,7 +143,7 @@ static void take_headers(struct http_conn *c)
 	}
 }
 
-static size_t count(const struct http *x, const char *name)
+static size_t http_parse_count(const struct http *x, const char *name)
 {
 	size_t n = 0;
 
@@ -180,18 +180,19 @@ static bool is_host(const char *host)
 	return !*end || (*end == ':' && digits <= 5 && !end[1 + digits]);
 }
 
-static int check_host(struct http_conn *c, const struct target *target)
+static int http_parse_check_host(struct http_conn *c, const struct target *target)
 {
 	const char *host = http_header(&c->x, "host");
 
-	if (count(&c->x, "host") > 1 || (c->parser.http_minor == 1 && !host))
-		return stop(c, 400, "not one Host header");
+	if (http_parse_count(&c->x, "host") > 1 || (c->parser.http_minor == 1 && !host))
+		return http_parse_stop(c, 400, "not one Host header");
 	if (host && !is_host(host))
-		return stop(c, 400, "a broken Host header");
+		return http_parse_stop(c, 400, "a broken Host header");
 	if (target->host && host &&
 	    (strlen(host) != target->n ||
 	     strncasecmp(host, target->host, target->n) != 0))
-		return stop(c, 400, "the target is of another host than the Host header");
+		return http_parse_stop(
+			c, 400, "the target is of another host than the Host header");
 	return 0;
 }
 
@@ -202,23 +203,25 @@ static int check_head(struct http_conn *c, const struct target *target)
 
 	for (size_t i = 0; i < c->n_headers; i++)
 		if (!is_clean(&c->x.headers[i]))
-			return stop(c, 400, "a broken header");
+			return http_parse_stop(c, 400, "a broken header");
 	if (c->parser.http_major != 1)
-		return stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
+		return http_parse_stop(c, 505, "only HTTP/1.0 and 1.1 are spoken here");
 	if (coding && c->parser.http_minor == 0)
-		return stop(c, 400, "chunks are of HTTP/1.1");
-	if (check_host(c, target))
+		return http_parse_stop(c, 400, "chunks are of HTTP/1.1");
+	if (http_parse_check_host(c, target))
 		return -1;
-	if (count(&c->x, "authorization") > 1 || count(&c->x, "origin") > 1 ||
-	    count(&c->x, "idempotency-key") > 1)
-		return stop(c, 400, "a header comes twice that may come once");
-	if (coding &&
-	    (count(&c->x, "transfer-encoding") > 1 || strcasecmp(coding, "chunked") != 0))
-		return stop(c, 501, "chunked is the only transfer coding that is spoken");
+	if (http_parse_count(&c->x, "authorization") > 1 ||
+	    http_parse_count(&c->x, "origin") > 1 ||
+	    http_parse_count(&c->x, "idempotency-key") > 1)
+		return http_parse_stop(c, 400, "a header comes twice that may come once");
+	if (coding && (http_parse_count(&c->x, "transfer-encoding") > 1 ||
+		       strcasecmp(coding, "chunked") != 0))
+		return http_parse_stop(
+			c, 501, "chunked is the only transfer coding that is spoken");
 	if (*c->x.path != '/' || strchr(c->x.path, '#') || strchr(c->x.query, '#'))
-		return stop(c, 400, "the target is no path");
+		return http_parse_stop(c, 400, "the target is no path");
 	if (expect && strcasecmp(expect, "100-continue") != 0)
-		return stop(c, 417, "only 100-continue can be expected");
+		return http_parse_stop(c, 417, "only 100-continue can be expected");
 	return 0;
 }
 
@@ -239,13 +242,13 @@ static int on_head_end(llhttp_t *parser)
 	if (check_head(c, &target))
 		return -1;
 	if (x->has_length && x->length < 0)
-		return stop(c, 413, "the body is too large");
+		return http_parse_stop(c, 413, "the body is too large");
 	return chunked || x->length > 0 ? HPE_PAUSED : 0;
 }
 
 /* --- the body ------------------------------------------------------------------- */
 
-static int on_body(llhttp_t *parser, const char *data, size_t len)
+static int http_parse_on_body(llhttp_t *parser, const char *data, size_t len)
 {
 	struct http_conn *c = parser->data;
 
@@ -274,7 +277,7 @@ static const llhttp_settings_t callbacks = {
 	.on_headers_complete = on_head_end,
 	.on_chunk_extension_name = on_extension,
 	.on_chunk_extension_value = on_extension,
-	.on_body = on_body,
+	.on_body = http_parse_on_body,
 	.on_message_complete = on_end,
 };
 

@@ -103,7 +103,7 @@ static struct http_conn *slowest(struct http_server *s)
 
 /* When bodies take more memory than there is for all, who has been at one for longest is refused:
  * those that come at once get through, whatever others hold back. */
-static void make_room(struct http_server *s)
+static void http_request_make_room(struct http_server *s)
 {
 	struct http_conn *c;
 
@@ -138,7 +138,7 @@ void http_give_back(struct http_body *body)
 	http_server_unref(body->server);
 }
 
-static void collect(struct http *x, const char *data, size_t len)
+static void http_request_collect(struct http *x, const char *data, size_t len)
 {
 	struct http_conn *c = (struct http_conn *)x;
 
@@ -149,7 +149,7 @@ static void collect(struct http *x, const char *data, size_t len)
 	}
 	text_add(&x->body, data, len);
 	c->server->collected += len;
-	make_room(c->server);
+	http_request_make_room(c->server);
 }
 
 void http_collect(struct http *x, size_t most, http_whole *end)
@@ -163,5 +163,5 @@ void http_collect(struct http *x, size_t most, http_whole *end)
 		return;
 	}
 	text_add(&x->body, "", 0);
-	http_read(x, collect, end);
+	http_read(x, http_request_collect, end);
 }

@@ -15,7 +15,7 @@
 #include "core/link/link_inside.h"
 
 /* Splits PATH into its folder and its name. */
-static const char *split(const struct link_address *a, char folder[512])
+static const char *hybrid_split(const struct link_address *a, char folder[512])
 {
 	const char *slash = strrchr(a->path, '/');
 
@@ -26,7 +26,7 @@ static const char *split(const struct link_address *a, char folder[512])
 
 /* Takes bytes of the line that the VMM answers with, and not one behind it: what
  * follows is the guest's.  Whether the line, or what there may be of it, is whole. */
-static bool take_line(struct link_dial *d)
+static bool hybrid_take_line(struct link_dial *d)
 {
 	char *at = d->line + d->n_line;
 	ssize_t n = 1;
@@ -48,7 +48,7 @@ static bool take_line(struct link_dial *d)
 
 static void on_line(struct link_dial *d)
 {
-	bool whole = take_line(d);
+	bool whole = hybrid_take_line(d);
 
 	if (whole && d->line[d->n_line - 1] != '\n')
 		fault_set(&d->fault, FAULT_INVALID, "", "not a VMM's vsock socket");
@@ -63,7 +63,7 @@ static void on_line(struct link_dial *d)
 		dial_await(d, UV_READABLE, on_line);
 }
 
-static void on_connected(struct link_dial *d)
+static void hybrid_on_connected(struct link_dial *d)
 {
 	char line[32];
 	int n = snprintf(line, sizeof(line), "CONNECT %u\n", d->port);
@@ -79,9 +79,9 @@ static void on_connected(struct link_dial *d)
 static void hybrid_dial(struct link_dial *d)
 {
 	char folder[512];
-	const char *name = split(&d->to, folder);
+	const char *name = hybrid_split(&d->to, folder);
 
-	unix_dial_at(d, folder, name, on_connected);
+	unix_dial_at(d, folder, name, hybrid_on_connected);
 }
 
 /* Listens where the VMM passes on what the guest dials. */
@@ -89,7 +89,8 @@ static int hybrid_listen(struct link_ear *ear, struct fault *f)
 {
 	char folder[512], name[300];
 
-	snprintf(name, sizeof(name), "%.280s_%u", split(&ear->at, folder), ear->port);
+	snprintf(name, sizeof(name), "%.280s_%u", hybrid_split(&ear->at, folder),
+		 ear->port);
 	ear->fd = unix_bind(folder, name, f);
 	return ear->fd < 0 ? f->code : 0;
 }

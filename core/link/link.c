@@ -60,7 +60,7 @@ static void stop_polling(struct link_dial *d)
 }
 
 /* Lets go of all but d->fd; d is freed when its handles are closed. */
-static void end(struct link_dial *d)
+static void link_end(struct link_dial *d)
 {
 	if (d->state == DIAL_OVER)
 		return;
@@ -79,7 +79,7 @@ static void end(struct link_dial *d)
 	uv_close((uv_handle_t *)&d->timer, dial_closed);
 }
 
-static void tell(struct link_dial *d)
+static void link_tell(struct link_dial *d)
 {
 	link_dialled *done = d->done;
 	void *arg = d->arg;
@@ -90,30 +90,30 @@ static void tell(struct link_dial *d)
 		stop_polling(d);
 		close(d->fd);
 	}
-	end(d);
+	link_end(d);
 	done(arg, fd, why.code ? &why : NULL);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void link_on_timer(uv_timer_t *timer)
 {
 	struct link_dial *d = timer->data;
 
 	if (!d->fault.code)
 		fault_set(&d->fault, FAULT_TIMEOUT, "", "nobody answers in %d s",
 			  PATIENCE_MS / 1000);
-	tell(d);
+	link_tell(d);
 }
 
 void dial_done(struct link_dial *d)
 {
-	tell(d);
+	link_tell(d);
 }
 
 void dial_failed(struct link_dial *d)
 {
 	dial_step(d, DIAL_FAILED);
 	stop_polling(d);
-	uv_timer_start(&d->timer, on_timer, 0, 0);
+	uv_timer_start(&d->timer, link_on_timer, 0, 0);
 }
 
 void dial_errno(struct link_dial *d, int error)
@@ -202,7 +202,7 @@ struct link_dial *link_dial(uv_loop_t *loop, const struct link_address *to, unsi
 	uv_timer_init(loop, &d->timer);
 	d->timer.data = d;
 	d->handles = 1;
-	uv_timer_start(&d->timer, on_timer, PATIENCE_MS, 0);
+	uv_timer_start(&d->timer, link_on_timer, PATIENCE_MS, 0);
 	transports[to->kind]->dial(d);
 	return d;
 }
@@ -214,22 +214,22 @@ void link_dial_cancel(struct link_dial *d)
 	stop_polling(d);
 	if (d->fd >= 0)
 		close(d->fd);
-	end(d);
+	link_end(d);
 }
 
 /* --- listening ------------------------------------------------------------------ */
 
-static void on_caller(uv_poll_t *poll, int status, int events);
+static void link_on_caller(uv_poll_t *poll, int status, int events);
 
 static void on_breath(uv_timer_t *timer)
 {
 	struct link_ear *ear = timer->data;
 
-	uv_poll_start(&ear->poll, UV_READABLE, on_caller);
+	uv_poll_start(&ear->poll, UV_READABLE, link_on_caller);
 }
 
 /* Takes an incoming connection.  True when there may be another one. */
-static bool take_caller(struct link_ear *ear)
+static bool link_take_caller(struct link_ear *ear)
 {
 	const struct transport *t = transports[ear->at.kind];
 	struct link_caller who = { 0 };
@@ -252,13 +252,13 @@ static bool take_caller(struct link_ear *ear)
 	return true;
 }
 
-static void on_caller(uv_poll_t *poll, int status, int events)
+static void link_on_caller(uv_poll_t *poll, int status, int events)
 {
 	struct link_ear *ear = poll->data;
 
 	(void)status;
 	(void)events;
-	for (int i = 0; i < AT_ONCE && ear->fd >= 0 && take_caller(ear); i++)
+	for (int i = 0; i < AT_ONCE && ear->fd >= 0 && link_take_caller(ear); i++)
 		;
 }
 
@@ -282,7 +282,7 @@ static int ear_open(struct link_ear *ear, struct fault *f)
 		return fault_set(f, FAULT_IO, "", "cannot listen: %s", strerror(rc));
 	ear->poll.data = ear;
 	ear->handles++;
-	return uv_poll_start(&ear->poll, UV_READABLE, on_caller);
+	return uv_poll_start(&ear->poll, UV_READABLE, link_on_caller);
 }
 
 struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,

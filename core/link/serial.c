@@ -51,11 +51,11 @@ struct pump {
 	struct link_ear *ear; /* guest: who is told of it */
 };
 
-static void watch(struct pump *p);
+static void serial_watch(struct pump *p);
 
 /* --- end ------------------------------------------------------------------------ */
 
-static void on_closed(uv_handle_t *handle)
+static void serial_on_closed(uv_handle_t *handle)
 {
 	struct pump *p = handle->data;
 
@@ -84,13 +84,13 @@ void pump_close(struct pump *p)
 		return;
 	p->closing = true;
 	drop_pair(p);
-	uv_close((uv_handle_t *)&p->port_poll, on_closed);
-	uv_close((uv_handle_t *)&p->quiet, on_closed);
+	uv_close((uv_handle_t *)&p->port_poll, serial_on_closed);
+	uv_close((uv_handle_t *)&p->quiet, serial_on_closed);
 	close(p->port);
 }
 
 /* The host's port is a socket of its own for each conversation. */
-static void fail(struct pump *p, int error)
+static void serial_fail(struct pump *p, int error)
 {
 	struct link_dial *d = p->dial;
 
@@ -107,7 +107,7 @@ static void fail(struct pump *p, int error)
 
 /* Bytes still to be sent belong to a conversation that is over: the mark replaces
  * them. */
-static void say(struct pump *p, enum mark kind)
+static void serial_say(struct pump *p, enum mark kind)
 {
 	p->out.at = 0;
 	p->out.len = MARK_SIZE;
@@ -142,7 +142,7 @@ static void hear_as_host(struct pump *p, enum mark kind, const char *nonce)
 	struct link_dial *d = p->dial;
 
 	if (kind == MARK_NEW && d) {
-		say(p, MARK_ASK); /* it has forgotten that it was asked */
+		serial_say(p, MARK_ASK); /* it has forgotten that it was asked */
 	} else if (kind == MARK_NEW) {
 		pump_close(p);
 	} else if (kind == MARK_OK && d && !strcmp(nonce, p->nonce)) {
@@ -167,7 +167,7 @@ static void hear_as_guest(struct pump *p, enum mark kind, const char *nonce)
 	if (fd < 0)
 		return;
 	memcpy(p->nonce, nonce, sizeof(p->nonce));
-	say(p, MARK_OK);
+	serial_say(p, MARK_OK);
 	p->ear->called(p->ear->arg, fd, &who);
 }
 
@@ -197,7 +197,7 @@ static void hang_up(struct pump *p)
 	}
 	drop_pair(p);
 	p->nonce[0] = '\0';
-	say(p, MARK_NEW);
+	serial_say(p, MARK_NEW);
 }
 
 static void sift(struct pump *p, const char *data, size_t len)
@@ -222,14 +222,14 @@ static void sift(struct pump *p, const char *data, size_t len)
 
 static void on_quiet(uv_timer_t *timer)
 {
-	watch(timer->data);
+	serial_watch(timer->data);
 }
 
 /* A device without another end reads as its end, again and again. */
-static void rest(struct pump *p)
+static void serial_rest(struct pump *p)
 {
 	if (p->host) {
-		fail(p, ECONNRESET);
+		serial_fail(p, ECONNRESET);
 		return;
 	}
 	if (p->pair_poll)
@@ -255,11 +255,11 @@ static void on_port(uv_poll_t *poll, int status, int events)
 
 	if (status < 0 || !write_some(p->port, &p->out) ||
 	    (events & UV_READABLE && p->in.len == 0 && !read_port(p))) {
-		rest(p);
+		serial_rest(p);
 		return;
 	}
 	if (!p->closing)
-		watch(p);
+		serial_watch(p);
 }
 
 /* --- pair to port ---------------------------------------------------------------- */
@@ -279,13 +279,13 @@ static void on_pair(uv_poll_t *poll, int status, int events)
 			hang_up(p);
 	}
 	if (!p->closing && !write_some(p->port, &p->out))
-		rest(p);
+		serial_rest(p);
 	else if (!p->closing)
-		watch(p);
+		serial_watch(p);
 }
 
 /* Reads where there is room for it, writes where something is left. */
-static void watch(struct pump *p)
+static void serial_watch(struct pump *p)
 {
 	int port = (p->in.len ? 0 : UV_READABLE) | (p->out.len ? UV_WRITABLE : 0);
 	int pair = (p->out.len ? 0 : UV_READABLE) | (p->in.len ? UV_WRITABLE : 0);
@@ -323,7 +323,7 @@ static void make_nonce(char nonce[MARK_NONCE + 1])
 		snprintf(nonce + 2 * i, 3, "%02x", r[i]);
 }
 
-static void on_connected(struct link_dial *d)
+static void serial_on_connected(struct link_dial *d)
 {
 	struct pump *p = NULL;
 	int fd = d->fd;
@@ -344,15 +344,15 @@ static void on_connected(struct link_dial *d)
 	p->dial = d;
 	d->pump = p;
 	make_nonce(p->nonce);
-	say(p, MARK_ASK);
-	watch(p);
+	serial_say(p, MARK_ASK);
+	serial_watch(p);
 }
 
 static void serial_dial(struct link_dial *d)
 {
 	const char *name = d->port == LINK_CONTROL ? "control.serial" : "relay.serial";
 
-	unix_dial_at(d, d->to.path, name, on_connected);
+	unix_dial_at(d, d->to.path, name, serial_on_connected);
 }
 
 static int serial_listen(struct link_ear *ear, struct fault *f)
@@ -372,8 +372,8 @@ static int serial_listen(struct link_ear *ear, struct fault *f)
 		return f->code;
 	}
 	ear->pump->ear = ear;
-	say(ear->pump, MARK_NEW);
-	watch(ear->pump);
+	serial_say(ear->pump, MARK_NEW);
+	serial_watch(ear->pump);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static void set(int fd, int level, int option, int value)
 }
 
 /* A machine that went away without a word is noticed within 15 s. */
-static void prepare(int fd)
+static void tcp_prepare(int fd)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -38,7 +38,7 @@ static void name_port(const struct link_address *a, unsigned port, char out[8])
 
 /* --- dialling ------------------------------------------------------------------- */
 
-static void on_connected(struct link_dial *d);
+static void tcp_on_connected(struct link_dial *d);
 
 /* A name may have several addresses: each is tried. */
 static void try_next(struct link_dial *d)
@@ -48,23 +48,23 @@ static void try_next(struct link_dial *d)
 
 		d->next = a->ai_next;
 		d->fault = (struct fault){ 0 };
-		if (dial_connect(d, a->ai_addr, a->ai_addrlen, on_connected) == 0)
+		if (dial_connect(d, a->ai_addr, a->ai_addrlen, tcp_on_connected) == 0)
 			return;
 	}
 	dial_failed(d);
 }
 
-static void on_connected(struct link_dial *d)
+static void tcp_on_connected(struct link_dial *d)
 {
 	if (!dial_connected(d)) {
 		try_next(d);
 		return;
 	}
-	prepare(d->fd);
+	tcp_prepare(d->fd);
 	dial_done(d);
 }
 
-static void on_found(uv_getaddrinfo_t *ask, int status, struct addrinfo *found)
+static void tcp_on_found(uv_getaddrinfo_t *ask, int status, struct addrinfo *found)
 {
 	struct link_dial *d = ask->data;
 
@@ -94,7 +94,7 @@ static void tcp_dial(struct link_dial *d)
 	d->ask = xcalloc(1, sizeof(*d->ask));
 	d->ask->data = d;
 	name_port(&d->to, d->port, port);
-	rc = uv_getaddrinfo(d->loop, d->ask, on_found, d->to.path, port, &hints);
+	rc = uv_getaddrinfo(d->loop, d->ask, tcp_on_found, d->to.path, port, &hints);
 	if (!rc)
 		return;
 	free(d->ask);
@@ -129,7 +129,7 @@ static int tcp_listen(struct link_ear *ear, struct fault *f)
 
 static bool tcp_admit(int fd, struct link_caller *who)
 {
-	prepare(fd);
+	tcp_prepare(fd);
 	who->stranger = true;
 	return true;
 }

@@ -66,14 +66,14 @@ int unix_bind(const char *folder, const char *name, struct fault *f)
 	return rc ? -1 : fd;
 }
 
-static const char *name_of(unsigned port)
+static const char *unix_name_of(unsigned port)
 {
 	return port == LINK_CONTROL ? "control.sock"
 	       : port == LINK_RELAY ? "relay.sock"
 				    : "door.sock";
 }
 
-static void on_connected(struct link_dial *d)
+static void unix_on_connected(struct link_dial *d)
 {
 	if (dial_connected(d))
 		dial_done(d);
@@ -98,14 +98,14 @@ void unix_dial_at(struct link_dial *d, const char *folder, const char *name,
 
 static void unix_dial(struct link_dial *d)
 {
-	unix_dial_at(d, d->to.path, name_of(d->port), on_connected);
+	unix_dial_at(d, d->to.path, unix_name_of(d->port), unix_on_connected);
 }
 
-static bool look_at(const struct link_ear *ear, struct stat *st)
+static bool unix_look_at(const struct link_ear *ear, struct stat *st)
 {
 	char path[sizeof(ear->at.path) + 32];
 
-	snprintf(path, sizeof(path), "%s/%s", ear->at.path, name_of(ear->port));
+	snprintf(path, sizeof(path), "%s/%s", ear->at.path, unix_name_of(ear->port));
 	return lstat(path, st) == 0;
 }
 
@@ -113,15 +113,15 @@ bool unix_heard(const struct link_ear *ear)
 {
 	struct stat st;
 
-	return look_at(ear, &st) && st.st_dev == ear->dev && st.st_ino == ear->ino;
+	return unix_look_at(ear, &st) && st.st_dev == ear->dev && st.st_ino == ear->ino;
 }
 
 static int unix_listen(struct link_ear *ear, struct fault *f)
 {
 	struct stat st;
 
-	ear->fd = unix_bind(ear->at.path, name_of(ear->port), f);
-	if (ear->fd < 0 || !look_at(ear, &st))
+	ear->fd = unix_bind(ear->at.path, unix_name_of(ear->port), f);
+	if (ear->fd < 0 || !unix_look_at(ear, &st))
 		return ear->fd < 0 ? f->code : 0; /* it is gone again: see unix_heard() */
 	ear->dev = st.st_dev;
 	ear->ino = st.st_ino;

@@ -18,7 +18,7 @@ static struct sockaddr_vm address(const struct link_address *a, unsigned port)
 	};
 }
 
-static void on_connected(struct link_dial *d)
+static void vsock_on_connected(struct link_dial *d)
 {
 	if (dial_connected(d))
 		dial_done(d);
@@ -32,7 +32,7 @@ static void vsock_dial(struct link_dial *d)
 
 	if (d->to.number == LINK_CID_ANY)
 		fault_set(&d->fault, FAULT_INVALID, "", "any CID cannot be dialled");
-	if (d->fault.code || dial_connect(d, &at, sizeof(at), on_connected))
+	if (d->fault.code || dial_connect(d, &at, sizeof(at), vsock_on_connected))
 		dial_failed(d);
 }
 

@@ -3,7 +3,7 @@
  */
 #include "core/machine/backend.h"
 
-static int nothing(void *self, const struct workspace_spec *spec, struct fault *f)
+static int attach_nothing(void *self, const struct workspace_spec *spec, struct fault *f)
 {
 	(void)self;
 	(void)spec;
@@ -13,7 +13,7 @@ static int nothing(void *self, const struct workspace_spec *spec, struct fault *
 
 const struct backend backend_attach = {
 	.name = "attach",
-	.make = nothing,
-	.fork = nothing,
-	.destroy = nothing,
+	.make = attach_nothing,
+	.fork = attach_nothing,
+	.destroy = attach_nothing,
 };

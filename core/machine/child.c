@@ -43,7 +43,8 @@ int child_spawn(pid_t *pid, const char *program, const char *const *words,
 	return rc;
 }
 
-static int spawn(struct child *c, const char *const *words, const char *dir, int held)
+static int child_start(struct child *c, const char *const *words, const char *dir,
+		       int held)
 {
 	posix_spawn_file_actions_t files;
 
@@ -58,7 +59,7 @@ static int spawn(struct child *c, const char *const *words, const char *dir, int
 	return child_spawn(&c->pid, words[0], words, environ, &files, false);
 }
 
-static char *read_all(int fd, struct arena *a)
+static char *child_read_all(int fd, struct arena *a)
 {
 	struct stat st;
 	char *text;
@@ -123,15 +124,15 @@ int child_hear(const char *const *words, const char *dir, int64_t ms, int held,
 {
 	struct child c = { .out = memfd_create("stdout", MFD_CLOEXEC),
 			   .err = memfd_create("stderr", MFD_CLOEXEC) };
-	int rc = c.out < 0 || c.err < 0 ? errno : spawn(&c, words, dir, held);
+	int rc = c.out < 0 || c.err < 0 ? errno : child_start(&c, words, dir, held);
 
 	if (rc)
 		rc = fault_set(f, FAULT_IO, "", "cannot run %s: %s", words[0],
 			       strerror(rc));
 	else
 		rc = child_await(&c, words[0], ms, &end->status, f);
-	end->out = read_all(c.out, a);
-	end->err = read_all(c.err, a);
+	end->out = child_read_all(c.out, a);
+	end->err = child_read_all(c.err, a);
 	if (c.out >= 0)
 		close(c.out);
 	if (c.err >= 0)

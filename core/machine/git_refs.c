@@ -61,7 +61,7 @@ int git_open_file(int git, const char *path)
 }
 
 /* Reads the text of an open file, or of none; takes the descriptor. */
-static bool read_text(int fd, char text[TEXT_MOST])
+static bool git_refs_read_text(int fd, char text[TEXT_MOST])
 {
 	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_MOST - 1);
 
@@ -110,7 +110,7 @@ static void read_ref(int git, const char *ref, char id[GIT_ID_MAX + 1])
 {
 	char text[TEXT_MOST];
 
-	if (read_text(git_open_file(git, ref), text))
+	if (git_refs_read_text(git_open_file(git, ref), text))
 		take_id(text, id);
 	else
 		read_packed(git, ref, id);
@@ -122,7 +122,8 @@ void git_refs_read(int git, struct git_refs *refs)
 
 	*refs = (struct git_refs){ 0 };
 	read_ref(git, stash, refs->stash);
-	if (!read_text(git_open_file(git, "HEAD"), text) || take_id(text, refs->head))
+	if (!git_refs_read_text(git_open_file(git, "HEAD"), text) ||
+	    take_id(text, refs->head))
 		return;
 	text[strcspn(text, "\n")] = '\0';
 	if (!strncmp(text, "ref: ", 5) && !strncmp(text + 5, branches, strlen(branches)))
@@ -141,7 +142,7 @@ void git_refs_load(const char *path, struct git_refs *refs)
 	char text[TEXT_MOST], *end;
 
 	*refs = (struct git_refs){ 0 };
-	if (!read_text(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), text) ||
+	if (!git_refs_read_text(open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), text) ||
 	    !(end = strchr(text, '\n')))
 		return;
 	take_id(text, refs->head);

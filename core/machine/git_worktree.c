@@ -28,7 +28,7 @@ struct making {
 	bool ended; /* git was ended: what it started may still write */
 };
 
-static bool is_there(const struct making *m, const char *below)
+static bool git_worktree_is_there(const struct making *m, const char *below)
 {
 	struct stat st;
 
@@ -91,7 +91,7 @@ static int git_list(struct making *m, struct fault *f)
 /* --- the mark ---------------------------------------------------------------------- */
 
 /* Takes the mark, once git is gone that an ended call started. */
-static int take_mark(struct making *m, struct fault *f)
+static int git_worktree_take_mark(struct making *m, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = HELD_MS * 1000000L };
 
@@ -123,14 +123,14 @@ static int drop_mark(const struct making *m, struct fault *f)
 
 /* Whether git had made the worktree when its call was ended.  Where it differs from its
  * branch a power failure may have taken files, or somebody works in it. */
-static bool is_made(struct making *m, struct fault *f)
+static bool git_worktree_is_made(struct making *m, struct fault *f)
 {
 	const char *const words[] = {
 		"git", "-C", m->path, "status", "--porcelain", NULL
 	};
 	struct child_end end = { 0 };
 
-	if (!m->listed || m->locked || !is_there(m, "/.git") ||
+	if (!m->listed || m->locked || !git_worktree_is_there(m, "/.git") ||
 	    git_hear(m, words, &end, f))
 		return false;
 	if (!end.status && !*end.out)
@@ -144,7 +144,7 @@ static bool is_made(struct making *m, struct fault *f)
 	return false;
 }
 
-static int refuse_place(const struct making *m, struct fault *f)
+static int git_worktree_refuse_place(const struct making *m, struct fault *f)
 {
 	fault_set(f, FAULT_CONFLICT, "",
 		  "%.200s is there and is no worktree of this repository", m->path);
@@ -160,8 +160,8 @@ static int remove_half(struct making *m, struct fault *f)
 				     "--force", m->path,    NULL };
 	const char *const branch[] = { "git", "branch", "-d", m->name, NULL };
 
-	if (!m->listed && is_there(m, "/.git"))
-		return refuse_place(m, f);
+	if (!m->listed && git_worktree_is_there(m, "/.git"))
+		return git_worktree_refuse_place(m, f);
 	if (tree_remove(m->path, f) || (m->listed && git_run(m, tree, f)))
 		return f->code;
 	git_has(m, branch, f);
@@ -169,12 +169,12 @@ static int remove_half(struct making *m, struct fault *f)
 }
 
 /* Refuses a place where something else is; git forgets a worktree whose folder is gone. */
-static int check_place(struct making *m, struct fault *f)
+static int git_worktree_check_place(struct making *m, struct fault *f)
 {
 	const char *const forget[] = { "git", "worktree", "remove", m->path, NULL };
 
-	if (is_there(m, ""))
-		return refuse_place(m, f);
+	if (git_worktree_is_there(m, ""))
+		return git_worktree_refuse_place(m, f);
 	if (m->listed && m->locked) {
 		fault_set(f, FAULT_CONFLICT, "", "%.200s is gone, and locked in git",
 			  m->path);
@@ -216,7 +216,7 @@ static int judge_add(struct making *m, struct child_end *end, struct fault *f)
 	if (child_judge(end, "git", &why) == 0)
 		return 0;
 	if (WIFEXITED(end->status) && git_list(m, f) == 0 && m->listed &&
-	    is_there(m, "/.git"))
+	    git_worktree_is_there(m, "/.git"))
 		return 0;
 	if (!f->code)
 		*f = why;
@@ -250,11 +250,12 @@ static int keep_tree(struct making *m, struct fault *f)
 	return drop_mark(m, f);
 }
 
-static int make_tree(struct making *m, bool half, const char **said, struct fault *f)
+static int git_worktree_make_tree(struct making *m, bool half, const char **said,
+				  struct fault *f)
 {
 	struct fault ignored = { 0 };
 
-	if (half && is_made(m, f))
+	if (half && git_worktree_is_made(m, f))
 		return keep_tree(m, f);
 	if (f->code || (half && remove_half(m, f)))
 		return f->code;
@@ -279,11 +280,12 @@ int git_worktree_make(const char *name, const char *path, int64_t ms, struct are
 	m.path = arena_printf(a, "%s%s", real, slash);
 	m.mark = arena_printf(a, "%s.making", m.path);
 	half = access(m.mark, F_OK) == 0;
-	if ((!half || take_mark(&m, f) == 0) && git_list(&m, f) == 0 &&
-	    (half || !m.listed || !is_there(&m, "/.git")) &&
+	if ((!half || git_worktree_take_mark(&m, f) == 0) && git_list(&m, f) == 0 &&
+	    (half || !m.listed || !git_worktree_is_there(&m, "/.git")) &&
 	    /* The mark comes last: a place that is taken gets none. */
-	    (half || (check_place(&m, f) == 0 && take_mark(&m, f) == 0)))
-		make_tree(&m, half, said, f);
+	    (half || (git_worktree_check_place(&m, f) == 0 &&
+		      git_worktree_take_mark(&m, f) == 0)))
+		git_worktree_make_tree(&m, half, said, f);
 	if (m.lock >= 0)
 		close(m.lock);
 	return f->code;

@@ -59,7 +59,7 @@ static void make_whole(const char *path, char git[PATH_MAX])
 		memcpy(git, whole, sizeof(whole));
 }
 
-static int refuse(const char *path, char *git, const char *where, struct fault *f)
+static int golden_refuse(const char *path, char *git, const char *where, struct fault *f)
 {
 	const char *what = "leads by its .git to";
 	char *end;
@@ -90,7 +90,7 @@ int golden_check(const char *path, const char *where, struct fault *f)
 	if (!leads)
 		return 0;
 	make_whole(path, git);
-	return refuse(path, git, where, f);
+	return golden_refuse(path, git, where, f);
 }
 
 int folder_check(const char *path, const char *where, struct fault *f)

@@ -17,7 +17,7 @@ static const char *const own_names[] = { "spool.db", "spool.db-wal", "spool.db-s
 					 "guest.lock" };
 enum { OWN_NAMES = sizeof(own_names) / sizeof(own_names[0]) };
 
-static int failed(struct fault *f, const char *what, const char *path)
+static int guest_state_failed(struct fault *f, const char *what, const char *path)
 {
 	return fault_set(f, FAULT_IO, "", "cannot %s %.180s: %s", what, path,
 			 strerror(errno));
@@ -46,12 +46,12 @@ static bool is_folder(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int make_parent(struct arena *a, const struct workspace_spec *spec,
-		       struct fault *f)
+static int guest_state_make_parent(struct arena *a, const struct workspace_spec *spec,
+				   struct fault *f)
 {
 	const char *path = parent_path(a, spec);
 
-	return dir_make(path, 0700) ? failed(f, "make", path) : 0;
+	return dir_make(path, 0700) ? guest_state_failed(f, "make", path) : 0;
 }
 
 int guest_state_make(const struct workspace_spec *spec, struct fault *f)
@@ -59,8 +59,8 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	struct arena a = { 0 };
 	const char *path = guest_state_path(&a, spec);
 
-	if (make_parent(&a, spec, f) == 0 && dir_make(path, 0700))
-		failed(f, "make", path);
+	if (guest_state_make_parent(&a, spec, f) == 0 && dir_make(path, 0700))
+		guest_state_failed(f, "make", path);
 	else if (!f->code && !is_folder(path))
 		fault_set(f, FAULT_CONFLICT, "", "%.180s is a link, and no guest's",
 			  path);
@@ -89,13 +89,13 @@ int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault
 	int fd;
 
 	if (anew && unlink(path) && errno != ENOENT)
-		failed(f, "remove", path);
+		guest_state_failed(f, "remove", path);
 	fd = f->code ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		save_refs(fd, spec->path);
 		close(fd);
 	} else if (!f->code && errno != ENOENT && errno != EEXIST) {
-		failed(f, "make", path);
+		guest_state_failed(f, "make", path);
 	}
 	arena_release(&a);
 	return f->code;
@@ -104,7 +104,7 @@ int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault
 /* --- from the workspace --------------------------------------------------------- */
 
 /* A link in its place is none of a guest's making. */
-static int open_old(const struct workspace_spec *spec)
+static int guest_state_open_old(const struct workspace_spec *spec)
 {
 	int at = open(spec->path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
 
@@ -116,7 +116,7 @@ static int open_old(const struct workspace_spec *spec)
 	return fd;
 }
 
-static bool is_file(int dir, const char *name)
+static bool guest_state_is_file(int dir, const char *name)
 {
 	struct stat st;
 
@@ -132,7 +132,7 @@ static int drop_strange(int to, struct fault *f)
 	for (int i = 0; i < OWN_NAMES && !f->code; i++)
 		if (fstatat(to, own_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    !S_ISREG(st.st_mode) && unlinkat(to, own_names[i], 0))
-			failed(f, "remove", own_names[i]);
+			guest_state_failed(f, "remove", own_names[i]);
 	return f->code;
 }
 
@@ -145,20 +145,20 @@ static bool move_files(int old, const char *half, struct fault *f)
 	bool apart = false;
 
 	if (to < 0) {
-		failed(f, "open", half);
+		guest_state_failed(f, "open", half);
 		return false;
 	}
 	for (int i = 0; i < OWN_NAMES && !apart && !f->code; i++) {
-		if (!is_file(old, own_names[i]))
+		if (!guest_state_is_file(old, own_names[i]))
 			continue;
 		if (renameat2(old, own_names[i], to, own_names[i], RENAME_NOREPLACE) == 0)
 			continue;
 		apart = errno == EXDEV;
 		if (!apart && errno != ENOENT && errno != EEXIST)
-			failed(f, "move", own_names[i]);
+			guest_state_failed(f, "move", own_names[i]);
 	}
 	if (!apart && !f->code && drop_strange(to, f) == 0 && (fsync(to) || fsync(old)))
-		failed(f, "sync", half);
+		guest_state_failed(f, "sync", half);
 	close(to);
 	return apart;
 }
@@ -173,12 +173,12 @@ static int copy_files(int old, const char *half, struct fault *f)
 		return f->code;
 	if (mkdir(half, 0700) ||
 	    (to = open(half, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		return failed(f, "make", half);
+		return guest_state_failed(f, "make", half);
 	for (int i = 0; i < OWN_NAMES && !f->code; i++)
-		if (is_file(old, own_names[i]))
+		if (guest_state_is_file(old, own_names[i]))
 			file_copy(old, to, own_names[i], f);
 	if (!f->code && tree_sync(half))
-		failed(f, "sync", half);
+		guest_state_failed(f, "sync", half);
 	close(to);
 	return f->code;
 }
@@ -202,11 +202,11 @@ static int move_old(const struct workspace_spec *spec, int old, struct arena *a,
 	const char *half = half_path(a, spec), *path = guest_state_path(a, spec);
 
 	if (dir_make(half, 0700))
-		return failed(f, "make", half);
+		return guest_state_failed(f, "make", half);
 	if (old >= 0 && move_files(old, half, f))
 		copy_files(old, half, f);
 	if (!f->code && (chmod(half, 0700) || rename(half, path) || dir_sync_above(path)))
-		failed(f, "make", path);
+		guest_state_failed(f, "make", path);
 	if (!f->code && old >= 0)
 		remove_old(spec, old);
 	return f->code;
@@ -218,11 +218,11 @@ int guest_state_settle(const struct workspace_spec *spec, struct fault *f)
 	int old;
 
 	if (!is_folder(guest_state_path(&a, spec))) {
-		old = open_old(spec);
+		old = guest_state_open_old(spec);
 		if (!is_folder(half_path(&a, spec)) &&
-		    (old < 0 || !is_file(old, "spool.db")))
+		    (old < 0 || !guest_state_is_file(old, "spool.db")))
 			guest_state_make(spec, f);
-		else if (make_parent(&a, spec, f) == 0)
+		else if (guest_state_make_parent(&a, spec, f) == 0)
 			move_old(spec, old, &a, f);
 		if (old >= 0)
 			close(old);

@@ -15,7 +15,7 @@
 #include "core/base/alloc.h"
 #include "storage/durable.h"
 
-static int failed(struct fault *f, const char *what, const char *name)
+static int machine_copy_failed(struct fault *f, const char *what, const char *name)
 {
 	return fault_set(f, FAULT_IO, "", "cannot %s %s: %s", what, name,
 			 strerror(errno));
@@ -82,13 +82,13 @@ static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 	int to, rc = 0;
 
 	if (fstat(from, &st))
-		return failed(f, "read", name);
+		return machine_copy_failed(f, "read", name);
 	if (!S_ISREG(st.st_mode))
 		return fault_set(f, FAULT_IO, "", "%s is no file any more", name);
 	to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0 || copy_bytes(from, to, st.st_size) || fchmod(to, mode_for(&st)) ||
 	    futimens(to, (const struct timespec[]){ st.st_atim, st.st_mtim }))
-		rc = failed(f, "copy", name);
+		rc = machine_copy_failed(f, "copy", name);
 	if (to >= 0)
 		close(to);
 	return rc;
@@ -101,7 +101,7 @@ int file_copy(int from_dir, int to_dir, const char *name, struct fault *f)
 	int rc;
 
 	if (from < 0)
-		return failed(f, "read", name);
+		return machine_copy_failed(f, "read", name);
 	rc = copy_content(from, to_dir, name, f);
 	close(from);
 	return rc;
@@ -113,10 +113,10 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 	ssize_t n = readlinkat(from_dir, name, target, sizeof(target) - 1);
 
 	if (n < 0)
-		return failed(f, "read", name);
+		return machine_copy_failed(f, "read", name);
 	target[n] = '\0';
 	if (symlinkat(target, to_dir, name))
-		return failed(f, "copy", name);
+		return machine_copy_failed(f, "copy", name);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static bool is_one(const struct stat *a, const struct stat *b)
 }
 
 /* Whether an entry is our own, and closed to us by its mode. */
-static bool is_shut(const struct copying *c, const struct stat *st)
+static bool machine_copy_is_shut(const struct copying *c, const struct stat *st)
 {
 	const mode_t needs = S_ISDIR(st->st_mode) ? 0500 : 0400;
 
@@ -220,7 +220,7 @@ static int open_level(struct copying *c, const char *from, int how, struct level
 	int in;
 
 	if (c->level && fstatat(at, from, &level->in, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISDIR(level->in.st_mode) && is_shut(c, &level->in)) {
+	    S_ISDIR(level->in.st_mode) && machine_copy_is_shut(c, &level->in)) {
 		in = open_shut(at, from, how, &level->in);
 		level->opened = in >= 0;
 		return in;
@@ -247,7 +247,8 @@ static void shut(int in, const struct level *level)
 		(void)!fchmod(in, level->in.st_mode & 07777);
 }
 
-static int enter(struct copying *c, const char *from, const char *to, struct fault *f)
+static int machine_copy_enter(struct copying *c, const char *from, const char *to,
+			      struct fault *f)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
 	const int out_at = c->level ? c->out : AT_FDCWD;
@@ -256,10 +257,10 @@ static int enter(struct copying *c, const char *from, const char *to, struct fau
 
 	level->up = c->level;
 	if (in < 0 || list_names(in, level))
-		failed(f, "read", from);
+		machine_copy_failed(f, "read", from);
 	else if (mkdirat(out_at, to, 0700) || (out = openat(out_at, to, how)) < 0 ||
 		 fstat(out, &level->out))
-		failed(f, "make", to);
+		machine_copy_failed(f, "make", to);
 	if (!f->code) {
 		c->level = level;
 		stand_in(c, in, out);
@@ -274,7 +275,7 @@ static int enter(struct copying *c, const char *from, const char *to, struct fau
 	return f->code;
 }
 
-static bool is_same(int fd, const struct stat *want)
+static bool machine_copy_is_same(int fd, const struct stat *want)
 {
 	struct stat st;
 
@@ -293,7 +294,7 @@ static int finish_dir(const struct copying *c)
 	return fchmod(c->out, mode_for(st) | open) || futimens(c->out, times);
 }
 
-static int leave(struct copying *c, struct fault *f)
+static int machine_copy_leave(struct copying *c, struct fault *f)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	const bool below = c->level->up;
@@ -302,10 +303,11 @@ static int leave(struct copying *c, struct fault *f)
 
 	shut(c->in, c->level);
 	if (finish_dir(c))
-		failed(f, "make", "a directory");
+		machine_copy_failed(f, "make", "a directory");
 	c->level = drop_level(c->level);
 	if (below && !f->code) {
-		if (!is_same(in, &c->level->in) || !is_same(out, &c->level->out))
+		if (!machine_copy_is_same(in, &c->level->in) ||
+		    !machine_copy_is_same(out, &c->level->out))
 			fault_set(f, FAULT_IO, "",
 				  "a directory was moved while it was copied");
 	}
@@ -314,8 +316,8 @@ static int leave(struct copying *c, struct fault *f)
 }
 
 /* Whether the folder is a state: a reader of its secret may do in it what its owner may.
- * A link is followed where enter() does: at the topmost folder only. */
-static bool is_state(int dir, const char *name)
+ * A link is followed where machine_copy_enter() does: at the topmost folder only. */
+static bool machine_copy_is_state(int dir, const char *name)
 {
 	const int follow = dir == AT_FDCWD ? 0 : O_NOFOLLOW;
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | follow);
@@ -328,17 +330,18 @@ static bool is_state(int dir, const char *name)
 }
 
 /* A folder that holds its own copy would be copied without end. */
-static bool is_closed(const struct copying *c, const char *name, const struct stat *st)
+static bool machine_copy_is_closed(const struct copying *c, const char *name,
+				   const struct stat *st)
 {
 	return is_one(st, &c->top) ||
-	       (c->home && (is_one(st, &c->own) || is_state(c->in, name)));
+	       (c->home && (is_one(st, &c->own) || machine_copy_is_state(c->in, name)));
 }
 
 static int copy_folder(struct copying *c, const char *name, const struct stat *st,
 		       struct fault *f)
 {
-	if (!is_closed(c, name, st))
-		return enter(c, name, name, f);
+	if (!machine_copy_is_closed(c, name, st))
+		return machine_copy_enter(c, name, name, f);
 	c->left_out++;
 	return 0;
 }
@@ -349,7 +352,7 @@ static int copy_shut(struct copying *c, const char *name, const struct stat *st,
 	int from = open_shut(c->in, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, st), rc;
 
 	if (from < 0)
-		return failed(f, "read", name);
+		return machine_copy_failed(f, "read", name);
 	(void)!fchmod(from, st->st_mode & 07777);
 	rc = copy_content(from, c->out, name, f);
 	close(from);
@@ -366,14 +369,14 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 	}
 	if (fstatat(c->in, name, &st, AT_SYMLINK_NOFOLLOW))
 		/* The file may have been removed since the folder was read. */
-		return errno == ENOENT ? 0 : failed(f, "read", name);
+		return errno == ENOENT ? 0 : machine_copy_failed(f, "read", name);
 	if (S_ISDIR(st.st_mode))
 		return copy_folder(c, name, &st, f);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(c->in, c->out, name, f);
 	if (S_ISREG(st.st_mode))
-		return is_shut(c, &st) ? copy_shut(c, name, &st, f)
-				       : file_copy(c->in, c->out, name, f);
+		return machine_copy_is_shut(c, &st) ? copy_shut(c, name, &st, f)
+						    : file_copy(c->in, c->out, name, f);
 	c->left_out++;
 	return 0;
 }
@@ -386,7 +389,7 @@ static int copy_all(struct copying *c, struct fault *f)
 		const char *name = c->level->next;
 
 		if (!*name) {
-			rc = leave(c, f);
+			rc = machine_copy_leave(c, f);
 			continue;
 		}
 		c->level->next += strlen(name) + 1;
@@ -396,31 +399,32 @@ static int copy_all(struct copying *c, struct fault *f)
 }
 
 /* Opens both folders.  A state is refused, also where a person names it. */
-static int begin(struct copying *c, const char *from, const char *to, struct fault *f)
+static int machine_copy_begin(struct copying *c, const char *from, const char *to,
+			      struct fault *f)
 {
 	struct stat st;
 
 	if (c->home && stat(c->home, &c->own))
-		return failed(f, "read", c->home);
-	if (c->home &&
-	    ((stat(from, &st) == 0 && is_one(&st, &c->own)) || is_state(AT_FDCWD, from)))
+		return machine_copy_failed(f, "read", c->home);
+	if (c->home && ((stat(from, &st) == 0 && is_one(&st, &c->own)) ||
+			machine_copy_is_state(AT_FDCWD, from)))
 		return fault_set(f, FAULT_INVALID, "",
 				 "%.180s is the folder of a state: it cannot be copied",
 				 from);
-	if (enter(c, from, to, f) == 0)
+	if (machine_copy_enter(c, from, to, f) == 0)
 		c->top = c->level->out;
 	return f->code;
 }
 
 /* Leaves what a failure has ended; what was opened is shut again. */
-static void give_up(struct copying *c)
+static void machine_copy_give_up(struct copying *c)
 {
 	while (c->level) {
 		int in = c->in < 0 ? -1
 				   : openat(c->in, "..",
 					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		if (is_same(c->in, &c->level->in))
+		if (machine_copy_is_same(c->in, &c->level->in))
 			shut(c->in, c->level);
 		c->level = drop_level(c->level);
 		stand_in(c, in, -1);
@@ -431,14 +435,14 @@ static void give_up(struct copying *c)
 static int copy_tree(struct copying *c, const char *from, const char *to,
 		     int64_t *left_out, struct fault *f)
 {
-	if (begin(c, from, to, f) == 0)
+	if (machine_copy_begin(c, from, to, f) == 0)
 		copy_all(c, f);
-	give_up(c);
+	machine_copy_give_up(c);
 	if (f->code)
 		return f->code;
 	if (left_out)
 		*left_out += c->left_out;
-	return tree_sync(to) ? failed(f, "sync", to) : 0;
+	return tree_sync(to) ? machine_copy_failed(f, "sync", to) : 0;
 }
 
 int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,

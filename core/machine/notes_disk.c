@@ -76,7 +76,7 @@ int notes_root(const struct notes_disk *d, bool make)
 }
 
 /* Opens a folder that is in another one; its owner is let into one that is closed to him. */
-static int open_folder(int dir, const char *name)
+static int notes_disk_open_folder(int dir, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY;
 	int fd = notes_open(dir, name, how);
@@ -91,9 +91,9 @@ static int open_folder(int dir, const char *name)
 }
 
 /* Opens one folder of a path; a folder made here is synced into its parent. */
-static int step_into(int dir, const char *name, bool make)
+static int notes_disk_step_into(int dir, const char *name, bool make)
 {
-	int fd = open_folder(dir, name);
+	int fd = notes_disk_open_folder(dir, name);
 
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd;
@@ -114,7 +114,7 @@ int notes_folder(int root, const char *path, bool make, const char **name)
 		int next;
 
 		snprintf(one, sizeof(one), "%.*s", (int)(slash - part), part);
-		next = step_into(dir, one, make);
+		next = notes_disk_step_into(dir, one, make);
 		close(dir);
 		dir = next;
 	}
@@ -197,7 +197,7 @@ static int disk_look(const void *self, const char *path, struct note_stamp *out,
 	return 1;
 }
 
-static int read_part(int fd, struct note_part part, struct text *out)
+static int notes_disk_read_part(int fd, struct note_part part, struct text *out)
 {
 	char piece[65536];
 	ssize_t n;
@@ -227,7 +227,7 @@ static int disk_read(const void *self, const char *path, struct note_part part,
 	if (fd < 0)
 		return fd == -2 ? 0 : (int)f->code;
 	take_stamp(&st, stamp);
-	if (read_part(fd, part, out) < 0)
+	if (notes_disk_read_part(fd, part, out) < 0)
 		rc = notes_fault(f, "read", path);
 	close(fd);
 	return rc;
@@ -265,7 +265,7 @@ static int tour_path(struct tour *t, int dir, size_t at)
 	take_stamp(&st, &entry.stamp);
 	rc = t->each(t->with, &entry, t->fault);
 	if (rc == NOTES_ENTER && entry.folder && t->depth < NOTE_DEPTH) {
-		fd = open_folder(dir, name);
+		fd = notes_disk_open_folder(dir, name);
 		rc = fd < 0 ? 0 : tour_folder(t, fd, at + strlen(name));
 	}
 	return rc;
@@ -340,7 +340,7 @@ static int open_start(const struct notes_disk *d, const char *folder)
 		close(root);
 	}
 	if (dir >= 0) {
-		fd = open_folder(dir, *name ? name : ".");
+		fd = notes_disk_open_folder(dir, *name ? name : ".");
 		close(dir);
 	}
 	return fd;

@@ -48,7 +48,7 @@ static int take_byte(int fd, const struct want *w, int64_t end)
 	return rc;
 }
 
-static int take_bytes(int fd, const struct want *wants, int n, int64_t end)
+static int notes_lock_take_bytes(int fd, const struct want *wants, int n, int64_t end)
 {
 	for (int i = 0; i < n; i++)
 		if (take_byte(fd, &wants[i], end) < 0)
@@ -131,7 +131,7 @@ static int lock_bytes(int fd, const struct want *wants, int n, bool wait, struct
 
 	if (fd < 0)
 		return notes_fault(f, "open", "the lock");
-	if (take_bytes(fd, wants, n, end) == 0)
+	if (notes_lock_take_bytes(fd, wants, n, end) == 0)
 		return fd;
 	if (errno != EAGAIN && errno != EACCES && errno != ETIMEDOUT) {
 		notes_fault(f, "lock", "the note");

@@ -15,7 +15,7 @@
 
 /* --- staging --------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *data, size_t len)
+static int notes_stage_write_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, data, len);
@@ -42,8 +42,8 @@ static int open_stage(int root)
 
 /* A new file in the stage with `content`, synced; private, or with the mode of what
  * it will replace. */
-static int fill(int stage, const char *name, int mode, const struct text *content,
-		struct note_stamp *stamp)
+static int notes_stage_fill(int stage, const char *name, int mode,
+			    const struct text *content, struct note_stamp *stamp)
 {
 	int fd = openat(stage, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			PRIVATE_FILE);
@@ -51,7 +51,7 @@ static int fill(int stage, const char *name, int mode, const struct text *conten
 
 	if (fd < 0)
 		return -1;
-	rc = write_all(fd, content->data, content->len);
+	rc = notes_stage_write_all(fd, content->data, content->len);
 	if (rc == 0 && mode >= 0)
 		rc = fchmod(fd, (mode_t)mode);
 	if (rc == 0)
@@ -93,7 +93,8 @@ int notes_stage(const void *self, const char *path, const struct text *content,
 		dir = notes_folder(root, path, true, &name);
 	if (dir >= 0)
 		stage = open_stage(root);
-	if (stage < 0 || fill(stage, staged, mode_of(dir, name), content, &out->is) < 0)
+	if (stage < 0 ||
+	    notes_stage_fill(stage, staged, mode_of(dir, name), content, &out->is) < 0)
 		rc = notes_fault(f, "write", path);
 	out->from = arena_printf(a, NOTES_STAGE "/%s", staged);
 	out->to = path;
@@ -148,7 +149,7 @@ static int open_ends(const struct notes_disk *d, const struct note_move *m,
 
 /* Keeps what lies at `from` beside `to`: `NAME.conflict.md`, numbered if that is
  * taken. */
-static int keep(const struct ends *e)
+static int notes_stage_keep(const struct ends *e)
 {
 	const char *dot = strrchr(e->to_name, '.');
 	int stem = dot ? (int)(dot - e->to_name) : (int)strlen(e->to_name);
@@ -183,7 +184,7 @@ static bool held_open(int dir, const char *name)
 
 /* Removes the file that the exchange took out if that is the one that was to be
  * replaced; a file that somebody else put there meanwhile is kept. */
-static int settle(const struct ends *e, const struct note_move *m)
+static int notes_stage_settle(const struct ends *e, const struct note_move *m)
 {
 	struct note_stamp out;
 	int rc = notes_stamp(e->from, e->from_name, &out);
@@ -192,11 +193,11 @@ static int settle(const struct ends *e, const struct note_move *m)
 		return 0;
 	if (rc > 0 && notes_same(&out, &m->was) && !held_open(e->from, e->from_name))
 		return unlinkat(e->from, e->from_name, 0);
-	return keep(e);
+	return notes_stage_keep(e);
 }
 
 /* Exchanges the file with what stands in its place: 1, 0 if nothing did, -1. */
-static int exchange(const struct ends *e)
+static int notes_stage_exchange(const struct ends *e)
 {
 	for (int tries = 0; tries < 100; tries++) {
 		if (renameat2(e->from, e->from_name, e->to, e->to_name,
@@ -228,12 +229,12 @@ static int move_between(const struct ends *e, const struct note_move *m)
 	if (rc == 1 && notes_same(&now, &m->is)) {
 		if (!m->to)
 			return unlinkat(e->from, e->from_name, 0);
-		rc = exchange(e);
-		return rc > 0 ? settle(e, m) : rc;
+		rc = notes_stage_exchange(e);
+		return rc > 0 ? notes_stage_settle(e, m) : rc;
 	}
 	/* The new file is in its place already; the exchange may have left the old
 	 * one in the stage. */
-	return rc == 1 && is_in_stage(m) ? settle(e, m) : 0;
+	return rc == 1 && is_in_stage(m) ? notes_stage_settle(e, m) : 0;
 }
 
 int notes_make(const void *self, const struct note_move *m, struct fault *f)

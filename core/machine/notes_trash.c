@@ -33,7 +33,7 @@ int notes_forget(const void *self, const char *name, struct fault *f)
 }
 
 /* Removes the folder that holds `path`, if it is empty. */
-static bool remove_folder(int root, const char *path)
+static bool notes_trash_remove_folder(int root, const char *path)
 {
 	const char *name;
 	int dir = notes_folder(root, path, false, &name);
@@ -51,7 +51,7 @@ void notes_clear_trash(int root, const char *path)
 	snprintf(folder, sizeof(folder), "%s", path);
 	while ((slash = strrchr(folder, '/'))) {
 		*slash = '\0';
-		if (!strchr(folder, '/') || !remove_folder(root, folder))
+		if (!strchr(folder, '/') || !notes_trash_remove_folder(root, folder))
 			return;
 	}
 }

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void read_boot(char boot[40])
+static void pid_read_boot(char boot[40])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, boot, 36);
@@ -70,7 +70,7 @@ void pid_find(int64_t pid, struct process *process)
 {
 	process->pid = pid;
 	process->start = read_start(pid);
-	read_boot(process->boot);
+	pid_read_boot(process->boot);
 }
 
 bool pid_alive(const struct process *p)
@@ -81,7 +81,7 @@ bool pid_alive(const struct process *p)
 	if (p->pid <= 0)
 		return false;
 	waitpid((pid_t)p->pid, &status, WNOHANG); /* if it is our own child */
-	read_boot(boot);
+	pid_read_boot(boot);
 	return !strcmp(boot, p->boot) && p->start && read_start(p->pid) == p->start;
 }
 
@@ -97,7 +97,7 @@ bool pid_rebooted(const struct process *p)
 {
 	char boot[40];
 
-	read_boot(boot);
+	pid_read_boot(boot);
 	return p->boot[0] && strcmp(boot, p->boot) != 0;
 }
 

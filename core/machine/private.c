@@ -40,14 +40,14 @@ static bool is_ours_alone(const struct stat *st)
 }
 
 /* Whether the owner of a folder lacks one of these rights. */
-static bool is_closed(const struct stat *st, mode_t rights)
+static bool private_is_closed(const struct stat *st, mode_t rights)
 {
 	return S_ISDIR(st->st_mode) && (st->st_mode & rights) != rights;
 }
 
-static bool is_shut(const struct stat *st)
+static bool private_is_shut(const struct stat *st)
 {
-	return is_closed(st, PRIVATE_LOOK);
+	return private_is_closed(st, PRIVATE_LOOK);
 }
 
 /* Sets the mode of what an O_PATH descriptor is of; fchmod() knows none. */
@@ -67,9 +67,9 @@ static void close_entry(int dir, const char *name, dev_t device, int depth)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 && (depth == 0 || st.st_dev == device)) {
-		if (is_ours_alone(&st) && ((st.st_mode & 077) || is_shut(&st)))
+		if (is_ours_alone(&st) && ((st.st_mode & 077) || private_is_shut(&st)))
 			set_mode(fd, (st.st_mode & 07700) |
-					     (is_shut(&st) ? PRIVATE_FOLDER : 0));
+					     (private_is_shut(&st) ? PRIVATE_FOLDER : 0));
 		if (S_ISDIR(st.st_mode) && depth < DEPTH_MOST)
 			close_below(fd, st.st_dev, depth);
 	}
@@ -88,11 +88,12 @@ void private_tree(const char *path)
 
 /* --- folders that are closed to their owner --------------------------------------------- */
 
-static void let_in(int folder, mode_t rights)
+static void private_let_in(int folder, mode_t rights)
 {
 	struct stat st;
 
-	if (fstat(folder, &st) == 0 && is_ours_alone(&st) && is_closed(&st, rights))
+	if (fstat(folder, &st) == 0 && is_ours_alone(&st) &&
+	    private_is_closed(&st, rights))
 		set_mode(folder, (st.st_mode & 07777) | PRIVATE_FOLDER);
 }
 
@@ -102,13 +103,13 @@ static void open_and_let_in(int dir, const char *name, int flags, mode_t rights)
 
 	if (fd < 0)
 		return;
-	let_in(fd, rights);
+	private_let_in(fd, rights);
 	close(fd);
 }
 
 void private_enter(int folder)
 {
-	let_in(folder, PRIVATE_LOOK);
+	private_let_in(folder, PRIVATE_LOOK);
 }
 
 void private_enter_at(int dir, const char *name, mode_t rights)
@@ -131,7 +132,7 @@ bool private_shut(const char *path, int depth, char *out, size_t size)
 
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode))
 		return false;
-	if (is_shut(&st)) {
+	if (private_is_shut(&st)) {
 		snprintf(out, size, "%s", path);
 		return true;
 	}

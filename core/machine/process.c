@@ -30,7 +30,7 @@ extern char **environ;
 
 /* --- directories ------------------------------------------------------------------ */
 
-static int make_parent(const char *path, struct fault *f)
+static int process_make_parent(const char *path, struct fault *f)
 {
 	char parent[4096];
 	char *slash;
@@ -45,7 +45,7 @@ static int make_parent(const char *path, struct fault *f)
 	return 0;
 }
 
-static bool is_there(const char *path)
+static bool process_is_there(const char *path)
 {
 	struct stat st;
 
@@ -66,7 +66,7 @@ static int sync_name(const char *path, struct fault *f)
  * none of them. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
-	if (!is_there(spec->source))
+	if (!process_is_there(spec->source))
 		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is no folder",
 				 spec->source);
 	if (spec->parent || !spec->home || trash_is_entry(spec->home, spec->source))
@@ -83,7 +83,7 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 	int n = snprintf(half, sizeof(half), "%s.half", spec->path);
 	int rc;
 
-	if (is_there(spec->path))
+	if (process_is_there(spec->path))
 		return sync_name(spec->path, f);
 	if (spec->was_up)
 		return trash_lost(spec->home, spec->name, "folder", f);
@@ -91,7 +91,7 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "", "%s is too long", spec->path);
 	if (spec->home && (rc = guest_state_make(spec, f)))
 		return rc;
-	if ((rc = make_parent(spec->path, f)) || (rc = tree_remove(half, f)))
+	if ((rc = process_make_parent(spec->path, f)) || (rc = tree_remove(half, f)))
 		return rc;
 	rc = copy_source(spec, half, f);
 	if (rc == 0 && rename(half, spec->path))
@@ -120,11 +120,11 @@ static int process_make(void *self, const struct workspace_spec *spec, struct fa
 
 	if (spec->source)
 		return process_fork(self, spec, f);
-	if (!is_there(spec->path) && spec->was_up)
+	if (!process_is_there(spec->path) && spec->was_up)
 		return trash_lost(spec->home, spec->name, "folder", f);
-	if (!is_there(spec->path) && (rc = guest_state_make(spec, f)))
+	if (!process_is_there(spec->path) && (rc = guest_state_make(spec, f)))
 		return rc;
-	rc = make_parent(spec->path, f);
+	rc = process_make_parent(spec->path, f);
 	if (rc == 0 && dir_make(spec->path, 0700))
 		rc = fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->path,
 			       strerror(errno));
@@ -148,7 +148,7 @@ static int process_snapshot(void *self, const struct workspace_spec *spec, const
 				       .source = spec->path,
 				       .left_out = spec->left_out };
 
-	if (make_parent(kept_path(&a, spec, NULL), f) == 0)
+	if (process_make_parent(kept_path(&a, spec, NULL), f) == 0)
 		process_fork(self, &copy, f);
 	arena_release(&a);
 	return f->code;
@@ -176,7 +176,7 @@ static int process_forget(void *self, const struct workspace_spec *spec, const c
 
 /* Moves a folder durably.  After a power failure it may be at both places, but never at
  * none. */
-static int move(const char *from, const char *to, struct fault *f)
+static int process_move(const char *from, const char *to, struct fault *f)
 {
 	if (rename(from, to) == 0 && dir_sync_above(to) == 0 && dir_sync_above(from) == 0)
 		return 0;
@@ -191,9 +191,11 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 {
 	const char *guest = arena_printf(a, "%s/.cadre", old);
 
-	if (is_there(new) && (tree_remove(spec->path, f) || move(new, spec->path, f)))
+	if (process_is_there(new) &&
+	    (tree_remove(spec->path, f) || process_move(new, spec->path, f)))
 		return f->code;
-	if (is_there(guest) && move(guest, arena_printf(a, "%s/.cadre", spec->path), f))
+	if (process_is_there(guest) &&
+	    process_move(guest, arena_printf(a, "%s/.cadre", spec->path), f))
 		return f->code;
 	return guest_state_stamp(spec, true, f) ? f->code : put_away(spec, old, f);
 }
@@ -209,12 +211,12 @@ static int process_restore(void *self, const struct workspace_spec *spec, const 
 	const char *new = kept_path(&a, spec, ".new"), *old = kept_path(&a, spec, ".old");
 
 	(void)self;
-	if (!is_there(kept))
+	if (!process_is_there(kept))
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
-	else if (!is_there(old) && tree_remove(new, f) == 0 &&
+	else if (!process_is_there(old) && tree_remove(new, f) == 0 &&
 		 tree_copy(kept, new, ".cadre", spec->left_out, f) == 0 &&
 		 sync_name(new, f) == 0)
-		move(spec->path, old, f);
+		process_move(spec->path, old, f);
 	if (!f->code)
 		change_places(&a, spec, new, old, f);
 	arena_release(&a);
@@ -315,7 +317,7 @@ static char **make_words(const struct workspace_spec *spec, struct arena *a)
 }
 
 /* The guest stands alone: its own session, nothing of ours open. */
-static int spawn(const struct workspace_spec *spec, struct arena *a, pid_t *pid)
+static int process_spawn(const struct workspace_spec *spec, struct arena *a, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 	const char *log = arena_printf(a, "%s/log/guests.log", spec->home);
@@ -338,14 +340,14 @@ static int process_start(void *self, const struct workspace_spec *spec,
 	pid_t pid = 0;
 	int rc;
 
-	if (!is_there(spec->path))
+	if (!process_is_there(spec->path))
 		return trash_lost(spec->home, spec->name, "folder", f);
 	if (dir_have(spec->sockets, 0700))
 		return fault_set(f, FAULT_IO, "", "cannot make %s: %s", spec->sockets,
 				 strerror(errno));
 	if (guest_state_settle(spec, f))
 		return f->code;
-	rc = spawn(spec, &a, &pid);
+	rc = process_spawn(spec, &a, &pid);
 	arena_release(&a);
 	if (rc)
 		return fault_set(f, FAULT_IO, "", "cannot start a guest: %s",

@@ -88,7 +88,7 @@ static bool entry_read(const char *home, const char *file, struct arena *a,
 	return true;
 }
 
-static int newest_first(const void *a, const void *b)
+static int trash_newest_first(const void *a, const void *b)
 {
 	const struct trash_entry *x = a, *y = b;
 
@@ -155,7 +155,7 @@ size_t trash_list(const char *home, struct arena *a, struct trash_entry **entrie
 	else if (fd >= 0)
 		close(fd);
 	if (n)
-		qsort(*entries, n, sizeof(**entries), newest_first);
+		qsort(*entries, n, sizeof(**entries), trash_newest_first);
 	return n;
 }
 
@@ -325,7 +325,7 @@ int trash_hold(const char *home, const char *path)
 #define REMOVING ".removing-"
 
 /* Removes what is left of removals that were killed. */
-static void sweep(const char *home, struct arena *a)
+static void trash_sweep(const char *home, struct arena *a)
 {
 	uid_t owner;
 	int fd = open_trash(home, a, &owner), lock;
@@ -351,8 +351,8 @@ static void sweep(const char *home, struct arena *a)
 }
 
 /* Removes an entry that nobody holds: whether it is one no more by this call. */
-static bool remove_entry(const char *home, const struct trash_entry *entry,
-			 struct arena *a)
+static bool trash_remove_entry(const char *home, const struct trash_entry *entry,
+			       struct arena *a)
 {
 	const char *file = strrchr(entry->path, '/') + 1,
 		   *to = arena_printf(a, "%s/trash/" REMOVING "%s", home, file);
@@ -378,13 +378,13 @@ bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bou
 	bool disks = false;
 	int64_t sum = 0;
 
-	sweep(home, &a);
+	trash_sweep(home, &a);
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
 		if (sum <= bounds->bytes &&
 		    entries[i].removed_at + bounds->keep_ms > now_ms)
 			continue;
-		disks |= remove_entry(home, &entries[i], &a) &&
+		disks |= trash_remove_entry(home, &entries[i], &a) &&
 			 entries[i].kind == TRASH_VM;
 	}
 	arena_release(&a);

@@ -26,7 +26,7 @@ struct removing {
 };
 
 /* A directory that its owner made unreadable is still his to remove. */
-static int open_dir(int at, const char *name)
+static int tree_remove_open_dir(int at, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 	int fd = openat(at, name, how);
@@ -77,10 +77,10 @@ static int remove_names(int fd, char name[256])
 	return rc;
 }
 
-static int go_down(struct removing *r, const char *name)
+static int tree_remove_go_down(struct removing *r, const char *name)
 {
 	struct above *above = xcalloc(1, sizeof(*above) + strlen(name) + 1);
-	int fd = open_dir(r->fd, name);
+	int fd = tree_remove_open_dir(r->fd, name);
 
 	memcpy(above->name, name, strlen(name) + 1);
 	above->up = r->above;
@@ -95,7 +95,7 @@ static int go_down(struct removing *r, const char *name)
 	return 0;
 }
 
-static int go_up(struct removing *r)
+static int tree_remove_go_up(struct removing *r)
 {
 	int fd = openat(r->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct above *above = r->above;
@@ -125,7 +125,7 @@ static int remove_below(int fd)
 	while ((rc = remove_names(r.fd, name)) >= 0) {
 		if (rc == 0 && !r.above)
 			break;
-		if ((rc = rc ? go_down(&r, name) : go_up(&r)))
+		if ((rc = rc ? tree_remove_go_down(&r, name) : tree_remove_go_up(&r)))
 			break;
 	}
 	why = errno;
@@ -142,7 +142,7 @@ static int remove_below(int fd)
 
 int tree_remove(const char *path, struct fault *f)
 {
-	int fd = open_dir(AT_FDCWD, path), rc = 0;
+	int fd = tree_remove_open_dir(AT_FDCWD, path), rc = 0;
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;

@@ -23,7 +23,7 @@ struct walk {
 	char path[PATH_MAX]; /* of what is looked at, from the folder */
 };
 
-static void walk(struct walk *w, int dir, int depth);
+static void work_walk_folder(struct walk *w, int dir, int depth);
 
 static int64_t in_ms(const struct timespec *at)
 {
@@ -39,7 +39,7 @@ static bool is_changed(const struct walk *w, const struct stat *st)
 }
 
 /* Looks at what w->path names. */
-static void look_at(struct walk *w, int dir, const char *name, int depth)
+static void work_look_at(struct walk *w, int dir, const char *name, int depth)
 {
 	struct stat st;
 	bool changed;
@@ -63,7 +63,7 @@ static void look_at(struct walk *w, int dir, const char *name, int depth)
 	}
 	sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (sub >= 0)
-		walk(w, sub, depth + 1);
+		work_walk_folder(w, sub, depth + 1);
 	else
 		w->partly = true;
 }
@@ -77,13 +77,13 @@ static void look_at_entry(struct walk *w, int dir, const char *name, int depth)
 	/* A path that is cut is no file's; what is below it counts all the same. */
 	w->partly |= n >= (int)room;
 	w->len += (size_t)n < room ? (size_t)n : room - 1;
-	look_at(w, dir, name, depth);
+	work_look_at(w, dir, name, depth);
 	w->len = len;
 	w->path[len] = '\0';
 }
 
 /* Takes the descriptor. */
-static void walk(struct walk *w, int dir, int depth)
+static void work_walk_folder(struct walk *w, int dir, int depth)
 {
 	DIR *list = fdopendir(dir);
 	const struct dirent *e;
@@ -120,8 +120,8 @@ static int64_t whole_at(const char *stamp, int64_t since)
 	return at > since ? at : since;
 }
 
-static void walk_all(struct walk *w, const char *path, const char *stamp, int64_t since,
-		     long most)
+static void work_walk_all(struct walk *w, const char *path, const char *stamp,
+			  int64_t since, long most)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -135,7 +135,7 @@ static void walk_all(struct walk *w, const char *path, const char *stamp, int64_
 		return;
 	}
 	w->changed = since && !fstat(dir, &st) && is_changed(w, &st);
-	walk(w, dir, 0);
+	work_walk_folder(w, dir, 0);
 }
 
 int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
@@ -143,7 +143,7 @@ int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
 {
 	struct walk w = { 0 };
 
-	walk_all(&w, path, stamp, since, most);
+	work_walk_all(&w, path, stamp, since, most);
 	if (changed)
 		*changed = w.changed;
 	return w.bytes;
@@ -154,6 +154,6 @@ bool work_walk(const char *path, const char *stamp, int64_t since, long most,
 {
 	struct walk w = { .each = each, .with = with };
 
-	walk_all(&w, path, stamp, since, most);
+	work_walk_all(&w, path, stamp, since, most);
 	return !w.partly;
 }

@@ -49,14 +49,14 @@ static void open_lib(void)
 
 /* --- scalars ------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *s, const char *const *words)
+static bool yaml_is_one_of(const char *s, const char *const *words)
 {
 	while (*words && strcmp(s, *words) != 0)
 		words++;
 	return *words != NULL;
 }
 
-static json_t *number(const char *s)
+static json_t *yaml_number(const char *s)
 {
 	size_t digits = strspn(s + (*s == '-' || *s == '+'), "0123456789");
 	const char *rest = s + (*s == '-' || *s == '+') + digits;
@@ -87,13 +87,13 @@ static json_t *plain(const char *s)
 	static const char *const no[] = { "false", "False", "FALSE", NULL };
 	json_t *n;
 
-	if (is_one_of(s, nulls))
+	if (yaml_is_one_of(s, nulls))
 		return json_null();
-	if (is_one_of(s, yes))
+	if (yaml_is_one_of(s, yes))
 		return json_true();
-	if (is_one_of(s, no))
+	if (yaml_is_one_of(s, no))
 		return json_false();
-	n = number(s);
+	n = yaml_number(s);
 	return n ? n : json_string(s);
 }
 
@@ -117,7 +117,7 @@ struct reader {
 	bool flow; /* the root has no lines for its keys */
 };
 
-static int refuse(struct reader *r, const char *what)
+static int yaml_refuse(struct reader *r, const char *what)
 {
 	return fault_set(r->fault, FAULT_CONFLICT, "/path", "the frontmatter: %.150s",
 			 what);
@@ -132,12 +132,12 @@ static int bad_yaml(struct reader *r)
 }
 
 /* Puts a value into the node that is open; the reference is given away. */
-static int put(struct reader *r, json_t *value)
+static int yaml_put(struct reader *r, json_t *value)
 {
 	struct node *in = r->depth ? &r->nodes[r->depth - 1] : NULL;
 
 	if (!value)
-		return refuse(r, "a value is no text");
+		return yaml_refuse(r, "a value is no text");
 	if (!in) {
 		r->root = value;
 		return 0;
@@ -174,65 +174,66 @@ static int take_scalar(struct reader *r)
 	json_t *probe;
 
 	if (strlen(s) != r->event.data.scalar.length)
-		return refuse(r, "a text holds U+0000");
+		return yaml_refuse(r, "a text holds U+0000");
 	if (wants_key(r)) {
 		probe = json_string(s);
 		if (!probe)
-			return refuse(r, "a key is no text");
+			return yaml_refuse(r, "a key is no text");
 		json_decref(probe);
 		r->nodes[r->depth - 1].key = strdup(s);
 		note_key(r, s);
-		return r->nodes[r->depth - 1].key ? 0 : refuse(r, "no memory");
+		return r->nodes[r->depth - 1].key ? 0 : yaml_refuse(r, "no memory");
 	}
-	return put(r, r->event.data.scalar.plain_implicit ? plain(s) : json_string(s));
+	return yaml_put(r,
+			r->event.data.scalar.plain_implicit ? plain(s) : json_string(s));
 }
 
-static int enter(struct reader *r, json_t *node, bool flow)
+static int yaml_enter(struct reader *r, json_t *node, bool flow)
 {
 	int rc;
 
 	if (wants_key(r)) {
 		json_decref(node);
-		return refuse(r, "a key is no text");
+		return yaml_refuse(r, "a key is no text");
 	}
 	if (r->depth == DEPTH) {
 		json_decref(node);
-		return refuse(r, "it goes too deep");
+		return yaml_refuse(r, "it goes too deep");
 	}
 	if (r->depth == 0)
 		r->flow = flow;
-	rc = put(r, node);
+	rc = yaml_put(r, node);
 	if (rc == 0)
 		r->nodes[r->depth++] = (struct node){ .json = node };
 	return rc;
 }
 
-static int leave(struct reader *r)
+static int yaml_leave(struct reader *r)
 {
 	r->depth--;
 	return 0;
 }
 
-static int take(struct reader *r)
+static int yaml_take(struct reader *r)
 {
 	if (++r->n > NODES_MOST)
-		return refuse(r, "it is too long");
+		return yaml_refuse(r, "it is too long");
 	switch (r->event.type) {
 	case YAML_SCALAR_EVENT:
 		return take_scalar(r);
 	case YAML_MAPPING_START_EVENT:
-		return enter(r, json_object(),
-			     r->event.data.mapping_start.style ==
-				     YAML_FLOW_MAPPING_STYLE);
+		return yaml_enter(r, json_object(),
+				  r->event.data.mapping_start.style ==
+					  YAML_FLOW_MAPPING_STYLE);
 	case YAML_SEQUENCE_START_EVENT:
-		return enter(r, json_array(), true);
+		return yaml_enter(r, json_array(), true);
 	case YAML_MAPPING_END_EVENT:
 	case YAML_SEQUENCE_END_EVENT:
-		return leave(r);
+		return yaml_leave(r);
 	case YAML_ALIAS_EVENT:
-		return refuse(r, "anchors are not followed");
+		return yaml_refuse(r, "anchors are not followed");
 	case YAML_DOCUMENT_START_EVENT:
-		return r->root ? refuse(r, "it is more than one document") : 0;
+		return r->root ? yaml_refuse(r, "it is more than one document") : 0;
 	case YAML_NO_EVENT:
 	case YAML_STREAM_START_EVENT:
 	case YAML_STREAM_END_EVENT:
@@ -242,7 +243,7 @@ static int take(struct reader *r)
 	return 0;
 }
 
-static int read_all(struct reader *r)
+static int yaml_read_all(struct reader *r)
 {
 	bool over = false;
 	int rc = 0;
@@ -251,7 +252,7 @@ static int read_all(struct reader *r)
 		if (!lib.parse(&r->parser, &r->event))
 			return bad_yaml(r);
 		over = r->event.type == YAML_STREAM_END_EVENT;
-		rc = take(r);
+		rc = yaml_take(r);
 		lib.event_delete(&r->event);
 	}
 	return rc;
@@ -269,7 +270,7 @@ int yaml_read(const char *data, size_t len, json_t **out, struct note_keys *keys
 		return fault_hint(f, "Install the package libyaml-0-2.");
 	}
 	lib.set_input_string(&r.parser, (const unsigned char *)data, len);
-	rc = read_all(&r);
+	rc = yaml_read_all(&r);
 	lib.parser_delete(&r.parser);
 	for (int i = 0; i < r.depth; i++)
 		free(r.nodes[i].key);
@@ -278,7 +279,7 @@ int yaml_read(const char *data, size_t len, json_t **out, struct note_keys *keys
 		r.root = json_object();
 	}
 	if (rc == 0 && !json_is_object(r.root))
-		rc = refuse(&r, "it is no mapping");
+		rc = yaml_refuse(&r, "it is no mapping");
 	if (keys && r.flow)
 		keys->n = 0;
 	if (rc == 0)

@@ -204,7 +204,7 @@ struct handing {
 	struct showing *shows; /* what is handed out is for a model's context; or NULL */
 };
 
-static int fetch(struct handing *h, int64_t message)
+static int inbox_fetch(struct handing *h, int64_t message)
 {
 	struct call *call = h->call;
 
@@ -216,7 +216,7 @@ static int fetch(struct handing *h, int64_t message)
 }
 
 /* Whether the end of a lease is known: in a stopped team it stands still. */
-static bool is_known(const struct call *call, int64_t until)
+static bool inbox_is_known(const struct call *call, int64_t until)
 {
 	return until != 0 && until < ESTOP_FAR && !call->caller.team_stopped;
 }
@@ -245,12 +245,12 @@ static bool take_shown(struct handing *h, struct envelope *e)
 
 /* Adds a message to the answer.  False when it has no room: the message is left for the
  * next answer. */
-static bool add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
+static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t lease_until)
 {
 	struct envelope e;
 
 	envelope_of(h->call, r, h->agent->name, &e);
-	e.has_lease_until = !h->takes && is_known(h->call, lease_until);
+	e.has_lease_until = !h->takes && inbox_is_known(h->call, lease_until);
 	e.lease_until = e.has_lease_until ? lease_until : 0;
 	if ((h->shows && !take_shown(h, &e)) || !envelope_take(h->call, &e))
 		return false;
@@ -272,7 +272,7 @@ static int held_by_request(struct handing *h)
 	sql_query(call, &q, inbox_held, .agent = h->agent->id, .request = h->request,
 		  .now = call->now, .limit = HANDFUL);
 	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more)
-		h->more = !add(h, &r, r.due_at);
+		h->more = !inbox_add(h, &r, r.due_at);
 	query_end(&q);
 	return rc < 0 ? rc : 0;
 }
@@ -296,7 +296,7 @@ static int unseen_messages(struct handing *h, bool often, int64_t limit)
 		  .now = call->now, .limit = limit - (int64_t)h->n);
 	while ((int64_t)h->n < limit && !h->more && (rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
-		h->more = !add(h, &r, h->lease_until);
+		h->more = !inbox_add(h, &r, h->lease_until);
 	}
 	query_end(&q);
 	h->n_again += h->n - before;
@@ -315,7 +315,8 @@ static int next_messages(struct handing *h, int64_t limit)
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		r.attempt++;
 		h->more |= h->shows && h->shows->urgent && r.lane != DELIVERY_LANE_URGENT;
-		if (h->more || (int64_t)h->n >= limit || !add(h, &r, h->lease_until)) {
+		if (h->more || (int64_t)h->n >= limit ||
+		    !inbox_add(h, &r, h->lease_until)) {
 			h->more |= (int64_t)h->n < limit || limit == HANDFUL;
 			query_end(&q);
 			break;
@@ -339,7 +340,7 @@ static int fetch_all(struct handing *h)
 	int rc = 0;
 
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
-		rc = fetch(h, h->out[i].seq);
+		rc = inbox_fetch(h, h->out[i].seq);
 	if (rc >= 0)
 		rc = count_out(h);
 	for (size_t i = 0; i < h->n && rc >= 0; i++)
@@ -372,8 +373,8 @@ static int ack_session(struct handing *h, int64_t arrived)
 	return rc;
 }
 
-static int note_seen(struct call *call, int64_t agent, const char *const *requests,
-		     size_t n)
+static int inbox_note_seen(struct call *call, int64_t agent, const char *const *requests,
+			   size_t n)
 {
 	int rc = 0;
 
@@ -391,7 +392,7 @@ static int acknowledge(struct handing *h, const struct message_receive_in *in)
 	const char *const *named = (const char *const *)in->seen;
 	bool acks = !in->keep && h->session;
 	size_t first = acks && in->n_seen ? in->n_seen - 1 : in->n_seen;
-	int rc = note_seen(call, h->agent->id, named, first);
+	int rc = inbox_note_seen(call, h->agent->id, named, first);
 
 	if (rc < 0 || !acks)
 		return rc;
@@ -399,7 +400,7 @@ static int acknowledge(struct handing *h, const struct message_receive_in *in)
 		h, first < in->n_seen ? inbox_name(call, h->agent->id, named[first]) : 0);
 }
 
-static int hand_out(struct handing *h, const struct message_receive_in *in)
+static int inbox_hand_out(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;
 	int64_t limit = in->limit > HANDFUL ? HANDFUL : in->limit;
@@ -408,8 +409,8 @@ static int hand_out(struct handing *h, const struct message_receive_in *in)
 	if ((rc = held_by_request(h)) < 0)
 		return rc;
 	if (h->n > 0)
-		return note_seen(call, h->agent->id, (const char *const *)in->seen,
-				 in->n_seen);
+		return inbox_note_seen(call, h->agent->id, (const char *const *)in->seen,
+				       in->n_seen);
 	if ((h->held || in->n_seen) && (rc = acknowledge(h, in)) < 0)
 		return rc;
 	if ((rc = unseen_messages(h, false, limit)) < 0 ||
@@ -487,7 +488,7 @@ int message_receive(struct call *call, const struct message_receive_in *in,
 	set_terms(&h, in);
 	h.held = open.leased;
 	if ((open.leased || open.queued || open.came) &&
-	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = hand_out(&h, in)) < 0))
+	    ((rc = inbox_settle(call, a.id)) < 0 || (rc = inbox_hand_out(&h, in)) < 0))
 		return rc;
 	out->messages = h.out;
 	out->n_messages = h.n;
@@ -554,7 +555,7 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 				     .agent = agent->id)) < 0)
 		return rc;
 	if (d.state == DELIVERY_STATE_QUEUED || d.state == DELIVERY_STATE_NOTIFIED) {
-		if ((rc = fetch(&h, message)) < 0 ||
+		if ((rc = inbox_fetch(&h, message)) < 0 ||
 		    (rc = sql_late(call, inbox_fetched, .agent = agent->id, .n = 1,
 				   .leased = 1)) < 0 ||
 		    (rc = event_emit(call, EVENT_MESSAGE_FETCHED, message, agent->id,
@@ -572,7 +573,7 @@ int inbox_take(struct call *call, const struct agent_row *agent, int64_t message
 	envelope_fill(call, &e, out);
 	out->attempt = d.attempt;
 	out->has_lease_until = d.state == DELIVERY_STATE_FETCHED &&
-			       is_known(call, d.due_at);
+			       inbox_is_known(call, d.due_at);
 	out->lease_until = out->has_lease_until ? d.due_at : 0;
 	envelope_take(call, out);
 	return 0;
@@ -610,8 +611,8 @@ int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message)
 	return 1;
 }
 
-static int not_held(struct call *call, const struct agent_row *a, int64_t message,
-		    size_t i)
+static int inbox_not_held(struct call *call, const struct agent_row *a, int64_t message,
+			  size_t i)
 {
 	struct delivery_of_row d;
 	const char *where = arena_printf(&call->arena, "/message_ids/%zu", i);
@@ -650,7 +651,7 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 		if (rc < 0 || (rc = inbox_ack(call, &a, m.id)) < 0)
 			return rc;
 		if (rc == 0)
-			return not_held(call, &a, m.id, i);
+			return inbox_not_held(call, &a, m.id, i);
 	}
 	call->made = a.id;
 	return 0;
@@ -667,7 +668,7 @@ static int show_page(struct handing *h, struct query *q, const struct message_pe
 	while ((rc = sql_next(h->call, q, &r)) > 0) {
 		if ((*passed)++ < in->offset)
 			continue;
-		if ((int64_t)h->n >= in->limit || !add(h, &r, 0)) {
+		if ((int64_t)h->n >= in->limit || !inbox_add(h, &r, 0)) {
 			*more = true;
 			query_end(q);
 			return 0;

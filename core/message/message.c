@@ -65,7 +65,7 @@ struct recipients {
 		      full, or it comes later */
 };
 
-static bool has(const struct recipients *r, int64_t agent)
+static bool message_has(const struct recipients *r, int64_t agent)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (r->agents[i].id == agent)
@@ -95,7 +95,7 @@ static void add_recipient(struct call *call, struct recipients *r,
 {
 	struct agent_row *place;
 
-	if (has(r, a->id))
+	if (message_has(r, a->id))
 		return;
 	place = arena_push(&call->arena, &r->agents, &r->n, sizeof(*a));
 	*place = *a;
@@ -138,7 +138,7 @@ static int add_address(struct call *call, const char *to, const struct agent_row
 
 /* Whether a list of recipients says before `i` the role that it says there.  A role may
  * stand for many, so that none is looked up twice. */
-static bool is_said(const struct message_send_in *in, size_t i)
+static bool message_is_said(const struct message_send_in *in, size_t i)
 {
 	for (size_t k = 0; k < i && strchr(in->to[i], ':'); k++)
 		if (strcmp(in->to[k], in->to[i]) == 0)
@@ -174,7 +174,7 @@ static int find_recipients(struct call *call, const struct message_send_in *in,
 			r->all = true;
 			continue;
 		}
-		if (!is_said(in, i) &&
+		if (!message_is_said(in, i) &&
 		    (rc = add_address(call, in->to[i], from, except, r)) < 0)
 			return rc;
 	}
@@ -312,7 +312,7 @@ static int send_assignment(struct call *call, const struct draft *d,
 }
 
 /* The operator's messages and those to him alone are no part of a team's budget. */
-static int spend(struct call *call, const struct recipients *r)
+static int message_spend(struct call *call, const struct recipients *r)
 {
 	if (!call->identity.agent ||
 	    (r->n == 1 && r->agents->kind == AGENT_KIND_OPERATOR))
@@ -335,14 +335,15 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	d.skips = in->on_limit == ON_LIMIT_SKIP ? skips : NULL;
 	if (strcmp(d.type, "task_assignment") == 0)
 		return send_assignment(call, &d, r, &call->made);
-	if ((rc = check_readers(call, r)) < 0 || (!d.skips && (rc = spend(call, r)) < 0))
+	if ((rc = check_readers(call, r)) < 0 ||
+	    (!d.skips && (rc = message_spend(call, r)) < 0))
 		return rc;
 	d.drops = drops;
 	if (r->n == 1 && !d.skips) /* who may go without it is not said to have it */
 		return send_one(call, &d, r, &call->made);
 	if ((rc = send_many(call, &d, r, except, &call->made)) < 0 || !skips->n_reached)
 		return rc;
-	return spend(call, r);
+	return message_spend(call, r);
 }
 
 /* --- reporting ----------------------------------------------------------------------- */
@@ -435,7 +436,7 @@ static int tell_all(struct call *call, const struct drops *drops,
 }
 
 /* A message says something, be it in its metadata alone. */
-static int check_text(struct call *call, const char *text, const char *metadata)
+static int message_check_text(struct call *call, const char *text, const char *metadata)
 {
 	if (text[strspn(text, " \t\r\n")] || metadata)
 		return 0;
@@ -467,7 +468,7 @@ int message_send(struct call *call, const struct message_send_in *in,
 
 	if ((rc = who_team_of(call, in->team, in->n_to ? in->to[0] : "", "/to")) < 0 ||
 	    (rc = who_is(call, in->from, "/from", &from)) < 0 ||
-	    (rc = check_text(call, in->text, in->metadata)) < 0)
+	    (rc = message_check_text(call, in->text, in->metadata)) < 0)
 		return rc;
 	if (fresh && (rc = send_new(call, in, &from, &to, &drops, &skips)) < 0)
 		return rc;
@@ -507,7 +508,8 @@ static int reply_new(struct call *call, const struct message_reply_in *in,
 				 "a reply assigns nothing");
 	if (!d.thread)
 		d.thread = id_public(call, ID_MESSAGE, parent->id, parent->at);
-	if ((rc = spend(call, &only)) < 0 || (rc = inbox_ack(call, from, parent->id)) < 0)
+	if ((rc = message_spend(call, &only)) < 0 ||
+	    (rc = inbox_ack(call, from, parent->id)) < 0)
 		return rc;
 	d.abroad = to.team != call->caller.team;
 	return send_one(call, &d, &only, &call->made);
@@ -528,7 +530,7 @@ int message_reply(struct call *call, const struct message_reply_in *in,
 				 "a reply has one recipient");
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_acts(call, in->from, "/from", &from)) < 0 ||
-	    (rc = check_text(call, in->text, in->metadata)) < 0 ||
+	    (rc = message_check_text(call, in->text, in->metadata)) < 0 ||
 	    (rc = message_delayed_come(call, from.id, REPLIES_MOST)) < 0 ||
 	    (rc = find_answerable(call, in->message_id, "/message_id", &from, &parent)) <
 		    0 ||

@@ -21,7 +21,8 @@ static void note_drop(struct call *call, struct drops *drops, int64_t message,
 	*d = (struct drop){ .message = message, .agent = agent };
 }
 
-static int drop_oldest(struct call *call, int64_t agent, struct drops *drops)
+static int message_deliver_drop_oldest(struct call *call, int64_t agent,
+				       struct drops *drops)
 {
 	struct inbox_oldest_row old;
 	int rc = sql_row(call, inbox_oldest, &old, .agent = agent);
@@ -56,7 +57,7 @@ static int keep_capacity(struct call *call, int64_t agent, int64_t capacity,
 	    (rc > 0 && (rc = sql_row(call, inbox_state, &in, .agent = agent)) < 0))
 		return rc;
 	for (; in.queued > capacity; in.queued--)
-		if ((rc = drop_oldest(call, agent, drops)) < 0)
+		if ((rc = message_deliver_drop_oldest(call, agent, drops)) < 0)
 			return rc;
 	return 1;
 }
@@ -153,7 +154,8 @@ static void note_name(struct call *call, const char ***names, size_t *n,
 
 /* Goes without a recipient to whom it is too soon to speak again: 1, as for a copy that is not
  * simply queued. */
-static int skip(struct call *call, const struct draft *d, const struct agent_row *to)
+static int message_deliver_skip(struct call *call, const struct draft *d,
+				const struct agent_row *to)
 {
 	if (!d->skips || call->fault.code != FAULT_RATE_LIMITED)
 		return call->fault.code;
@@ -199,7 +201,7 @@ int message_deliver(struct call *call, int64_t message, const struct draft *d,
 
 	if (pair_applies(call, d, to) &&
 	    pair_ask(call, d->sender, to, d->delays, "/to", &due) < 0)
-		return skip(call, d, to);
+		return message_deliver_skip(call, d, to);
 	if (chain_of(call, d) >= chain_most(call) && to->runs &&
 	    (rc = chain_tell(call, to)) < 0)
 		return rc;

@@ -9,7 +9,7 @@
 
 /* The agent whose messages the caller may see; 0: all messages, for the lead and the
  * operator. */
-static int64_t sees(const struct call *call)
+static int64_t message_list_sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
 }
@@ -53,7 +53,7 @@ static int begin_thread(struct call *call, const char *thread, int64_t after,
 		rc = message_named(call, thread, "/thread", &first);
 	if (rc > 0)
 		rc = sql_row(call, envelope_one, &e, .id = first.id,
-			     .team = call->caller.team, .agent = sees(call));
+			     .team = call->caller.team, .agent = message_list_sees(call));
 	if (rc <= 0)
 		return rc;
 	*name = e.thread ? e.thread : id_public(call, ID_MESSAGE, first.id, first.at);
@@ -73,7 +73,8 @@ static int list_thread(struct call *call, const char *thread, int64_t after,
 	if (rc < 0)
 		return rc;
 	sql_query(call, &q, envelopes_thread, .team = call->caller.team, .thread = name,
-		  .after = after, .agent = sees(call), .limit = p->limit + 1);
+		  .after = after, .agent = message_list_sees(call),
+		  .limit = p->limit + 1);
 	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, p, &e))
 		;
 	query_end(&q);
@@ -86,7 +87,7 @@ static int is_thread(struct call *call, const char *name)
 	struct envelope_row e;
 
 	return sql_row(call, envelopes_thread, &e, .team = call->caller.team,
-		       .thread = name, .agent = sees(call), .limit = 1);
+		       .thread = name, .agent = message_list_sees(call), .limit = 1);
 }
 
 /* A plain number is a thread's name where there is one, else a message's number. */
@@ -128,7 +129,8 @@ int message_list(struct call *call, const struct message_list_in *in,
 	sql_query(call, &q, envelopes_before,
 		  .before = in->has_before ? in->before : INT64_MAX,
 		  .since = born.first_message, .team = call->caller.team,
-		  .agent = sees(call), .other = other.id, .limit = in->limit + 1);
+		  .agent = message_list_sees(call), .other = other.id,
+		  .limit = in->limit + 1);
 	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
 		;
 	query_end(&q);
@@ -153,7 +155,7 @@ int message_part(struct call *call, const struct message_part_in *in,
 		return rc;
 	if (rc > 0)
 		rc = sql_row(call, envelope_one, &e, .id = m.id,
-			     .team = call->caller.team, .agent = sees(call));
+			     .team = call->caller.team, .agent = message_list_sees(call));
 	if (rc < 0)
 		return rc;
 	if (rc == 0)

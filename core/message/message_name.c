@@ -17,7 +17,7 @@
 enum { SHORT_IDS = 20, SHORTEST = 8, LOOKED_AT = 1000 };
 
 /* Reads `#102` or `102`: the number, or 0. */
-static int64_t number_in(const char *text)
+static int64_t message_name_number_in(const char *text)
 {
 	const char *digits = text + (*text == '#');
 
@@ -29,7 +29,7 @@ static int64_t number_in(const char *text)
 
 bool message_is_number(const char *text)
 {
-	return *text == '#' && number_in(text) > 0;
+	return *text == '#' && message_name_number_in(text) > 0;
 }
 
 /* Finds the first message that was sent at `from` or later.  Messages are numbered in the
@@ -68,7 +68,7 @@ static int ambiguous(struct call *call, const char *text, const char *where)
 
 /* Whether a message was sent in the caller's team, or came there from another one: 1, 0 or
  * negative. */
-static int is_here(struct call *call, int64_t message, int64_t team)
+static int message_name_is_here(struct call *call, int64_t message, int64_t team)
 {
 	struct message_came_row r;
 
@@ -101,7 +101,7 @@ static int by_beginning(struct call *call, const char *text, const char *where,
 		rc = sql_row(call, message_from, &m, .id = at);
 		if (rc <= 0 || m.at > to)
 			return rc < 0 ? rc : found;
-		if ((rc = is_here(call, m.id, m.team)) < 0)
+		if ((rc = message_name_is_here(call, m.id, m.team)) < 0)
 			return rc;
 		if (rc == 0)
 			continue;
@@ -119,7 +119,7 @@ static int by_beginning(struct call *call, const char *text, const char *where,
 int message_named(struct call *call, const char *text, const char *where,
 		  struct message_head_row *m)
 {
-	int64_t row = number_in(text), at = -1;
+	int64_t row = message_name_number_in(text), at = -1;
 	int rc = row ? 1 : id_parse(call, ID_MESSAGE, text, &row, &at);
 
 	if (rc == 0)
@@ -128,7 +128,7 @@ int message_named(struct call *call, const char *text, const char *where,
 		rc = sql_row(call, message_head, m, .id = row);
 	if (rc <= 0)
 		return rc;
-	return at < 0 || m->at == at ? is_here(call, m->id, m->team) : 0;
+	return at < 0 || m->at == at ? message_name_is_here(call, m->id, m->team) : 0;
 }
 
 int message_find(struct call *call, const char *id, const char *where,

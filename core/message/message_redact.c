@@ -6,7 +6,7 @@
 #include "core/message/message.h"
 
 /* A command that may still run is needed by its daemon, and by whoever looks what runs. */
-static int check_command(struct call *call, int64_t message)
+static int message_redact_check_command(struct call *call, int64_t message)
 {
 	struct assignment_row x;
 	int rc = sql_row(call, assignment_by_message, &x, .message = message);
@@ -20,7 +20,7 @@ static int check_command(struct call *call, int64_t message)
 			  "Wait for its result, or cancel its task, which calls it off.");
 }
 
-static int take_text(struct call *call, int64_t message)
+static int message_redact_take_text(struct call *call, int64_t message)
 {
 	const char *text =
 		arena_printf(&call->arena, "[redacted by %s]", call->caller.name);
@@ -50,7 +50,8 @@ static int redact(struct call *call, const struct message_head_row *m)
 	call->made = m->id;
 	if (m->redacted_at)
 		return 0;
-	if ((rc = check_command(call, m->id)) < 0 || (rc = take_text(call, m->id)) < 0)
+	if ((rc = message_redact_check_command(call, m->id)) < 0 ||
+	    (rc = message_redact_take_text(call, m->id)) < 0)
 		return rc;
 	return event_emit(call, EVENT_MESSAGE_REDACTED, m->id, 0, NULL);
 }

@@ -41,7 +41,8 @@ int message_news(struct call *call, const struct message_news_in *in,
 }
 
 /* Urgent messages make a client go on by themselves; all are asked for where a person prompts. */
-static int follow(struct call *call, const struct agent_row *a, const struct showing *s)
+static int message_show_follow(struct call *call, const struct agent_row *a,
+			       const struct showing *s)
 {
 	if (!s->urgent)
 		return chain_follow(call, a, 0);
@@ -64,7 +65,8 @@ int message_show(struct call *call, const struct message_show_in *in,
 	    (rc = sql_row(call, inbox_opened, &open, .agent = a.id, .now = call->now)) <
 		    0 ||
 	    (open.came && (rc = message_delayed_come(call, a.id, 100)) < 0) ||
-	    (rc = inbox_show(call, &a, &s)) < 0 || (rc = follow(call, &a, &s)) < 0 ||
+	    (rc = inbox_show(call, &a, &s)) < 0 ||
+	    (rc = message_show_follow(call, &a, &s)) < 0 ||
 	    (rc = sql_row(call, inbox_state, &now, .agent = a.id)) < 0)
 		return rc;
 	out->messages = s.messages;
@@ -74,7 +76,8 @@ int message_show(struct call *call, const struct message_show_in *in,
 }
 
 /* Notes that a hand-out was shown: how many messages, or negative. */
-static int note_shown(struct call *call, const struct agent_row *a, const char *request)
+static int message_show_note_shown(struct call *call, const struct agent_row *a,
+				   const char *request)
 {
 	struct delivery_shown_row *all = NULL;
 	int64_t late = 0, freed = 0;
@@ -113,7 +116,7 @@ int message_shown(struct call *call, const struct message_shown_in *in,
 	if ((rc = inbox_settle(call, a.id)) < 0)
 		return rc;
 	for (size_t i = 0; i < in->n_requests; i++) {
-		if ((rc = note_shown(call, &a, in->requests[i])) < 0)
+		if ((rc = message_show_note_shown(call, &a, in->requests[i])) < 0)
 			return rc;
 		out->shown += rc;
 	}

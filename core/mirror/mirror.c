@@ -127,7 +127,7 @@ int mirror_save(struct mirror *m, bool worth)
 }
 
 /* Reads the cursor once after the lock was taken, and checks that it fits the state. */
-static int find_place(struct mirror *m, const struct mirror_head_row *head)
+static int mirror_find_place(struct mirror *m, const struct mirror_head_row *head)
 {
 	int rc;
 
@@ -166,7 +166,7 @@ static int one_slice(struct mirror *m)
 	if ((rc = show_begin(&m->show, &head)) < 0)
 		return rc;
 	show_end(&m->show);
-	m->show.ahead = (rc = find_place(m, &head)) >= 0;
+	m->show.ahead = (rc = mirror_find_place(m, &head)) >= 0;
 	if (rc >= 0)
 		rc = m->at.stage == STAGE_FOLLOW ? slice_log(m, head.newest)
 						 : slice_everything(m);

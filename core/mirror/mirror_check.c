@@ -44,7 +44,7 @@ static bool settled(struct mirror *m, int64_t now)
 	return now - m->lost_at >= LOST_MS;
 }
 
-static int bring_back(struct mirror *m)
+static int mirror_check_bring_back(struct mirror *m)
 {
 	struct losses *l = &m->losses;
 	struct call *call = &m->show.call;
@@ -98,7 +98,7 @@ int check_some(struct mirror *m)
 		return 0;
 	fs->spare = SPARE_ALL;
 	if (settled(m, now))
-		rc = bring_back(m);
+		rc = mirror_check_bring_back(m);
 	if (rc >= 0 && m->check.stage == STAGE_FOLLOW && m->losses.partial &&
 	    now >= m->check_at)
 		check_from(m, STAGE_TEAMS);

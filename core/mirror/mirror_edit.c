@@ -32,7 +32,7 @@ void mirror_edit_free(struct mirror_edit *edit)
 	free(edit);
 }
 
-static bool refuse_unread(struct mirror_edit *e, const char *why)
+static bool mirror_edit_refuse_unread(struct mirror_edit *e, const char *why)
 {
 	text_release(&e->text);
 	e->unread = why;
@@ -51,7 +51,7 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 	    fstatat(m->show.files.root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (!S_ISREG(st.st_mode))
-		return refuse_unread(e, "it is a link or a folder, no file");
+		return mirror_edit_refuse_unread(e, "it is a link or a folder, no file");
 	team_folder(e->team, "cards", folder);
 	snprintf(name, sizeof(name), "%s.json", e->agent);
 	e->own = files_open_elsewhere(&m->show.files, folder, name);
@@ -61,11 +61,11 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 		return false;
 	/* A size asked for before the file was read may be that of the half written by then. */
 	if (e->text.len > FILES_TEXT)
-		return refuse_unread(e, "it is larger than a card may be");
+		return mirror_edit_refuse_unread(e, "it is larger than a card may be");
 	e->own = !files_is_edit(&e->text);
 	if (e->own || !files_edited(&m->show.files, &e->text))
 		return e->own;
-	return files_is_text(&e->text) || refuse_unread(e, "it is no text");
+	return files_is_text(&e->text) || mirror_edit_refuse_unread(e, "it is no text");
 }
 
 static void add_judged(struct mirror *m, struct mirror_edit *e)
@@ -146,7 +146,8 @@ static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 
 /* The row of the agent whose card this is; 0: there is none in its team.  1, 0 where there is no
  * such team, or negative. */
-static int find_agent(struct mirror *m, const struct mirror_edit *e, int64_t *agent)
+static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
+				  int64_t *agent)
 {
 	struct mirror_agent_called_row row;
 	int rc = show_begin(&m->show, NULL);
@@ -171,7 +172,7 @@ static int put_aside(struct mirror *m, const struct mirror_edit *e)
 
 	if (!e->unread && !is_in_place(m, e))
 		return 0;
-	if ((rc = find_agent(m, e, &agent)) <= 0 || agent)
+	if ((rc = mirror_edit_find_agent(m, e, &agent)) <= 0 || agent)
 		return rc;
 	team_folder(e->team, "cards", folder);
 	snprintf(name, sizeof(name), "%s.json", e->agent);
@@ -227,7 +228,7 @@ static int replace_own(struct mirror *m, const struct mirror_edit *e, struct ids
 
 	if (!is_own_still(m, e))
 		return 0;
-	if ((rc = find_agent(m, e, &agent)) <= 0)
+	if ((rc = mirror_edit_find_agent(m, e, &agent)) <= 0)
 		return rc;
 	if (!agent)
 		return drop_own(m, e);

@@ -58,7 +58,7 @@ int files_move_aside(int dir, const char *name)
 }
 
 /* Opens one folder of a path below `dir`, made if it is not there and `make`. */
-static int step_into(struct files *fs, int dir, const char *name, bool make)
+static int mirror_file_step_into(struct files *fs, int dir, const char *name, bool make)
 {
 	for (int tries = 0; tries < 4; tries++) {
 		int fd;
@@ -91,7 +91,7 @@ static int enter_folders(struct files *fs, const char *path, bool make)
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	while ((name = strsep(&rest, "/"))) {
-		int next = step_into(fs, dir, name, make);
+		int next = mirror_file_step_into(fs, dir, name, make);
 
 		if (dir != fs->root)
 			close(dir);
@@ -377,7 +377,7 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return files_fault(f, "open the root", root);
-	fs->stage = step_into(fs, fs->root, stage_name, true);
+	fs->stage = mirror_file_step_into(fs, fs->root, stage_name, true);
 	if (fs->stage < 0) {
 		files_fault(f, "make", stage_name);
 		files_close(fs);

@@ -23,7 +23,7 @@ static void *grown(void *items, int n, int *room, size_t size)
 /* --- folders -------------------------------------------------------------------- */
 
 /* The first place whose wd is not below this one. */
-static int find_place(const struct losses *l, int wd)
+static int mirror_losses_find_place(const struct losses *l, int wd)
 {
 	int low = 0, high = l->n_places;
 
@@ -38,17 +38,17 @@ static int find_place(const struct losses *l, int wd)
 	return low;
 }
 
-static struct losses_place *place_of(struct losses *l, int wd)
+static struct losses_place *mirror_losses_place_of(struct losses *l, int wd)
 {
-	int i = find_place(l, wd);
+	int i = mirror_losses_find_place(l, wd);
 
 	return i < l->n_places && l->places[i].wd == wd ? &l->places[i] : NULL;
 }
 
-static void remember(struct losses *l, int wd, const char *path)
+static void mirror_losses_remember(struct losses *l, int wd, const char *path)
 {
-	struct losses_place *place = place_of(l, wd);
-	int i = find_place(l, wd);
+	struct losses_place *place = mirror_losses_place_of(l, wd);
+	int i = mirror_losses_find_place(l, wd);
 
 	if (!place) {
 		l->places = grown(l->places, l->n_places, &l->room, sizeof(*l->places));
@@ -59,14 +59,14 @@ static void remember(struct losses *l, int wd, const char *path)
 	snprintf(place->path, sizeof(place->path), "%s", path);
 }
 
-static void forget(struct losses *l, struct losses_place *place)
+static void mirror_losses_forget(struct losses *l, struct losses_place *place)
 {
 	l->n_places--;
 	memmove(place, place + 1,
 		(size_t)(l->n_places - (place - l->places)) * sizeof(*place));
 }
 
-static void add(struct losses *l, const char *path, int fd, uint32_t mask)
+static void mirror_losses_add(struct losses *l, const char *path, int fd, uint32_t mask)
 {
 	char name[40];
 	int wd;
@@ -74,7 +74,7 @@ static void add(struct losses *l, const char *path, int fd, uint32_t mask)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	wd = inotify_add_watch(l->fd, name, mask | IN_ONLYDIR);
 	if (wd >= 0)
-		remember(l, wd, path);
+		mirror_losses_remember(l, wd, path);
 	else if (errno != ENOENT) /* ENOENT: the folder is gone already */
 		l->partial = true;
 }
@@ -90,10 +90,12 @@ static bool holds_cards(const char *path)
 void losses_folder(struct losses *l, const char *path, int fd)
 {
 	if (l->fd >= 0 && strncmp(path, "teams", 5) == 0)
-		add(l, path, fd,
-		    IN_DELETE | IN_MOVED_FROM |
-			    (holds_cards(path) ? IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO
-					       : 0));
+		mirror_losses_add(l, path, fd,
+				  IN_DELETE | IN_MOVED_FROM |
+					  (holds_cards(path)
+						   ? IN_CREATE | IN_CLOSE_WRITE |
+							     IN_MOVED_TO
+						   : 0));
 }
 
 void losses_moved(struct losses *l, const char *from, const char *to)
@@ -178,7 +180,7 @@ static void lost_at(struct losses *l, const char *path)
 
 static void notice(struct losses *l, const struct inotify_event *e)
 {
-	struct losses_place *place = place_of(l, e->wd);
+	struct losses_place *place = mirror_losses_place_of(l, e->wd);
 	char path[LOSSES_PATH + 260];
 	struct stat st;
 
@@ -186,7 +188,7 @@ static void notice(struct losses *l, const struct inotify_event *e)
 	if (!place)
 		return;
 	if (e->mask & IN_IGNORED)
-		return forget(l, place);
+		return mirror_losses_forget(l, place);
 	if (e->mask & IN_MOVE_SELF)
 		l->gone = true;
 	if (e->len == 0)
@@ -248,7 +250,7 @@ void losses_open(struct losses *l, int root)
 	if (l->fd < 0)
 		l->partial = true;
 	else
-		add(l, "", root, IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF);
+		mirror_losses_add(l, "", root, IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF);
 }
 
 void losses_close(struct losses *l)

@@ -169,7 +169,8 @@ static int by_file(const void *a, const void *b)
 
 /* Takes the messages of one file from a list of heads that is sorted by file, from `i`
  * on: their numbers into `ids`; returns where the next file's begin. */
-static size_t take_file(const head_row *heads, size_t n, size_t i, struct ids *ids)
+static size_t mirror_mail_take_file(const head_row *heads, size_t n, size_t i,
+				    struct ids *ids)
 {
 	size_t next = i;
 
@@ -190,7 +191,7 @@ static int write_sheets(struct mirror_mail *m, struct mirror_show *s, head_row *
 	if (n > 1)
 		qsort(heads, n, sizeof(*heads), by_file);
 	for (size_t i = 0, next; rc >= 0 && i < n; i = next) {
-		next = take_file(heads, n, i, &ids);
+		next = mirror_mail_take_file(heads, n, i, &ids);
 		rc = write_sheet(m, s, &heads[i], &ids, ended);
 		more |= rc > 0;
 	}
@@ -221,8 +222,8 @@ int mail_follow(struct mirror_mail *m, struct mirror_show *s, const struct ids *
 }
 
 /* A page of heads behind *row, in the arena; *last is the page's last, or 0. */
-static int read_page(struct mirror_show *s, int64_t row, int64_t limit, head_row **heads,
-		     size_t *n, int64_t *last)
+static int mirror_mail_read_page(struct mirror_show *s, int64_t row, int64_t limit,
+				 head_row **heads, size_t *n, int64_t *last)
 {
 	int rc = show_begin(s, NULL);
 
@@ -240,7 +241,7 @@ int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_
 	head_row *heads = NULL;
 	int64_t last;
 	size_t n = 0;
-	int rc = read_page(s, *row, limit, &heads, &n, &last);
+	int rc = mirror_mail_read_page(s, *row, limit, &heads, &n, &last);
 
 	if (rc >= 0)
 		rc = write_sheets(m, s, heads, n, false);
@@ -276,7 +277,7 @@ int mail_verify(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int6
 	struct ids ids = { 0 };
 	head_row *heads = NULL;
 	size_t n = 0;
-	int rc = read_page(s, *row, limit, &heads, &n, row);
+	int rc = mirror_mail_read_page(s, *row, limit, &heads, &n, row);
 
 	if (rc >= 0 && n > 1)
 		qsort(heads, n, sizeof(*heads), by_file);
@@ -287,7 +288,7 @@ int mail_verify(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int6
 					   .day = heads[i].at / DAY_MS,
 					   .fd = -1 };
 
-		next = take_file(heads, n, i, &ids);
+		next = mirror_mail_take_file(heads, n, i, &ids);
 		if ((rc = sheet_name(&sh, false)) > 0 && (rc = lacks(&sh)) > 0)
 			tell(with, sh.folder, sh.file);
 	}

@@ -140,7 +140,7 @@ int sheet_read(struct mirror_sheet *sh, off_t from, off_t size)
 	return 0;
 }
 
-static int find_end(struct mirror_sheet *sh, off_t size)
+static int mirror_mail_sheet_find_end(struct mirror_sheet *sh, off_t size)
 {
 	off_t window = TAIL_BYTES;
 	size_t at;
@@ -195,7 +195,8 @@ static int open_once(struct mirror_sheet *sh, int dir, bool make, struct stat *s
 }
 
 /* A symlink or folder in the place of the file is a person's, and is moved aside. */
-static int open_file(struct mirror_sheet *sh, bool make, struct stat *st)
+static int mirror_mail_sheet_open_file(struct mirror_sheet *sh, bool make,
+				       struct stat *st)
 {
 	struct files *fs = &sh->show->files;
 
@@ -219,7 +220,7 @@ int sheet_open(struct mirror_sheet *sh, bool make)
 {
 	const struct mail_log *log = log_of(sh->mail, sh->team, sh->day);
 	struct stat st;
-	int rc = open_file(sh, make, &st);
+	int rc = mirror_mail_sheet_open_file(sh, make, &st);
 
 	if (rc < 0)
 		return files_fault(&sh->show->call.fault, "open", sh->file);
@@ -231,7 +232,7 @@ int sheet_open(struct mirror_sheet *sh, bool make)
 		sh->whole = true;
 		return 1;
 	}
-	rc = find_end(sh, st.st_size);
+	rc = mirror_mail_sheet_find_end(sh, st.st_size);
 	if (rc < 0) {
 		close(sh->fd);
 		sh->fd = -1;
@@ -281,7 +282,7 @@ int sheet_flush(struct mirror_sheet *sh)
 	return 0;
 }
 
-static void remember(struct mirror_sheet *sh)
+static void mirror_mail_sheet_remember(struct mirror_sheet *sh)
 {
 	struct mail_log *log = log_of(sh->mail, sh->team, sh->day);
 	struct stat st;
@@ -304,7 +305,7 @@ int sheet_close(struct mirror_sheet *sh)
 		rc = files_fault(&sh->show->call.fault, "sync", sh->file);
 	if (rc < 0)
 		sh->whole = false;
-	remember(sh);
+	mirror_mail_sheet_remember(sh);
 	close(sh->fd);
 	sh->fd = -1;
 	return rc;

@@ -59,7 +59,7 @@ static int is_followed(const void *self, struct store *store, struct fault *f)
 
 /* Whether the process that mirrors has done all that was to be done, as far as others can
  * see: 1, 0, negative. */
-static int is_done(const struct wish *w, struct fault *f)
+static int mirror_own_is_done(const struct wish *w, struct fault *f)
 {
 	if (folder_row(w->home, w->name, f) == w->team)
 		return 1;
@@ -88,7 +88,7 @@ static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
 	if (rc < 0)
 		return rc;
 	if (!m->locked)
-		return is_done(w, f);
+		return mirror_own_is_done(w, f);
 	if (more)
 		return 0;
 	if ((rc = own_finish(w, m)) < 0)

@@ -15,7 +15,7 @@ struct found {
 	const char *summary; /* the page by which the folder is known as the team's */
 };
 
-static int look_at(void *with, const struct note_entry *e, struct fault *f)
+static int mirror_purge_look_at(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct found *found = with;
 	int rc = vault_is_persons(found->notes, e, f);
@@ -74,7 +74,7 @@ static int purge(struct mirror_show *s, const char *folder,
 	int rc = files_open_up(&s->files, folder, &s->call.fault);
 
 	if (rc >= 0)
-		rc = notes->walk(notes->self, folder, NULL, look_at, &found,
+		rc = notes->walk(notes->self, folder, NULL, mirror_purge_look_at, &found,
 				 &s->call.fault);
 	if (rc >= 0 && found.n_kept &&
 	    found.bytes <= settings_trash_bytes(s->call.settings))

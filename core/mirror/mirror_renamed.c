@@ -11,7 +11,8 @@ static const char *aside(struct mirror_show *s, int64_t team)
 	return arena_printf(&s->call.arena, ".moving-%" PRId64, team);
 }
 
-static int move_folder(struct mirror_show *s, const char *from, const char *to)
+static int mirror_renamed_move_folder(struct mirror_show *s, const char *from,
+				      const char *to)
 {
 	char path[FILES_PATH];
 
@@ -23,8 +24,8 @@ static int move_folder(struct mirror_show *s, const char *from, const char *to)
  * team that is over ends there, one that lives was renamed too and steps aside, one that no
  * row knows goes into the archive; what people have there joins the team's.  1 if a team
  * stepped aside, else 0, or negative. */
-static int make_room(struct mirror_show *s, const char *name, int64_t there,
-		     const char *was)
+static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
+				    int64_t there, const char *was)
 {
 	char folder[FILES_PATH];
 	struct mirror_team_row row;
@@ -38,7 +39,7 @@ static int make_room(struct mirror_show *s, const char *name, int64_t there,
 		return rc < 0 ? rc : 0;
 	}
 	if (rc > 0 && !row.destroyed_at) {
-		rc = move_folder(s, name, aside(s, there));
+		rc = mirror_renamed_move_folder(s, name, aside(s, there));
 		return rc < 0 ? rc : 1;
 	}
 	if (rc > 0)
@@ -70,10 +71,10 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 	if (there == team) /* a person put it there, or it came twice */
 		rc = show_archive(s, row.name, s->call.now);
 	else
-		rc = make_room(s, row.name, there, was);
+		rc = mirror_renamed_make_room(s, row.name, there, was);
 	if (rc < 0)
 		return rc;
-	if (move_folder(s, was, row.name) < 0)
+	if (mirror_renamed_move_folder(s, was, row.name) < 0)
 		return s->call.fault.code;
 	return rc ? show_renamed(s, there, aside(s, there)) : 0;
 }
@@ -138,8 +139,8 @@ static int find_renamed(struct mirror_show *s, const char *name, bool copies)
 	return team == row.id ? 0 : show_renamed(s, row.id, name);
 }
 
-static int find_in(struct mirror_show *s, const char *folder, const char *below,
-		   bool copies)
+static int mirror_renamed_find_in(struct mirror_show *s, const char *folder,
+				  const char *below, bool copies)
 {
 	struct folder_names names = { .arena = &s->call.arena, .below = below };
 	int rc = files_list(&s->files, folder, add_folder, &names, &s->call.fault);
@@ -152,12 +153,12 @@ static int find_in(struct mirror_show *s, const char *folder, const char *below,
 int show_find_renamed(struct mirror_show *s)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
-	int rc = find_in(s, "teams", "", false);
+	int rc = mirror_renamed_find_in(s, "teams", "", false);
 
 	if (rc >= 0)
-		rc = find_in(s, "teams", "", true);
+		rc = mirror_renamed_find_in(s, "teams", "", true);
 	if (rc >= 0)
-		rc = find_in(s, "teams/.archive", ".archive/", false);
+		rc = mirror_renamed_find_in(s, "teams/.archive", ".archive/", false);
 	arena_reset(&s->call.arena, mark);
 	return rc < 0 ? rc : 0;
 }

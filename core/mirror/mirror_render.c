@@ -11,7 +11,8 @@
 
 /* --- pieces --------------------------------------------------------------------- */
 
-static const char *word(const struct record *r, const char *field, int64_t n)
+static const char *mirror_render_word(const struct record *r, const char *field,
+				      int64_t n)
 {
 	const struct choice *choice = field_find(r, field)->type->choices;
 
@@ -21,7 +22,7 @@ static const char *word(const struct record *r, const char *field, int64_t n)
 }
 
 /* A YAML string is one of JSON. */
-static void add_quoted(struct text *t, const char *s)
+static void mirror_render_add_quoted(struct text *t, const char *s)
 {
 	struct text json = { 0 };
 
@@ -30,11 +31,11 @@ static void add_quoted(struct text *t, const char *s)
 	text_release(&json);
 }
 
-static void add_key(struct text *t, const char *key, const char *value)
+static void mirror_render_add_key(struct text *t, const char *key, const char *value)
 {
 	text_addf(t, "%s: ", key);
 	if (value)
-		add_quoted(t, value);
+		mirror_render_add_quoted(t, value);
 	else
 		text_addf(t, "null");
 	text_addf(t, "\n");
@@ -45,11 +46,11 @@ static void add_time(struct text *t, const char *key, int64_t ms)
 	char at[25];
 
 	time_format(ms, at);
-	add_key(t, key, at);
+	mirror_render_add_key(t, key, at);
 }
 
 /* Appends a text on one line: newlines and the like become spaces. */
-static void add_line(struct text *t, const char *s)
+static void mirror_render_add_line(struct text *t, const char *s)
 {
 	size_t from = t->len;
 
@@ -71,7 +72,7 @@ static void add_cell(struct text *t, const char *s)
 }
 
 /* Whether a line would read as a section of a task's file. */
-static bool is_section(const char *line, size_t len)
+static bool mirror_render_is_section(const char *line, size_t len)
 {
 	static const char *const sections[] = { "Description", "Acceptance Criteria",
 						"Notes", "Result" };
@@ -90,14 +91,14 @@ static bool is_section(const char *line, size_t len)
 }
 
 /* Somebody's text, each line after the first behind `indent`. */
-static void add_prose(struct text *t, const char *s, const char *indent)
+static void mirror_render_add_prose(struct text *t, const char *s, const char *indent)
 {
 	for (bool first = true; *s; first = false) {
 		size_t len = strcspn(s, "\n");
 
 		if (!first && len > 0)
 			text_addf(t, "%s", indent);
-		if (is_section(s, len))
+		if (mirror_render_is_section(s, len))
 			text_add(t, "\\", 1);
 		text_add(t, s, len);
 		text_add(t, "\n", 1);
@@ -140,23 +141,23 @@ static void add_deps(struct text *t, const struct task_view *v)
 static void add_frontmatter(struct text *t, const struct task_view *v)
 {
 	text_addf(t, "id: \"%03" PRId64 "\"\nstatus: %s\n", v->row.number,
-		  word(&record_task, "status", v->row.state));
-	add_key(t, "owner", v->row.ended_at ? NULL : v->row.holder_name);
+		  mirror_render_word(&record_task, "status", v->row.state));
+	mirror_render_add_key(t, "owner", v->row.ended_at ? NULL : v->row.holder_name);
 	if (v->row.assignee_name)
-		add_key(t, "assignee", v->row.assignee_name);
+		mirror_render_add_key(t, "assignee", v->row.assignee_name);
 	text_addf(t, "priority: %" PRId64 "\n", v->row.priority);
 	add_deps(t, v);
-	add_key(t, "created_by", v->row.creator_name);
+	mirror_render_add_key(t, "created_by", v->row.creator_name);
 	add_time(t, "created_at", v->row.created_at);
 	add_time(t, "updated_at", v->row.updated_at);
 	if (v->row.ended_at) {
-		add_key(t, "ended_by", v->row.holder_name);
+		mirror_render_add_key(t, "ended_by", v->row.holder_name);
 		add_time(t, "ended_at", v->row.ended_at);
 	}
 	text_addf(t, "tags: [");
 	for (size_t i = 0; i < v->n_tags; i++) {
 		text_addf(t, i ? ", " : "");
-		add_quoted(t, v->tags[i].tag);
+		mirror_render_add_quoted(t, v->tags[i].tag);
 	}
 	text_addf(t, "]\nepoch: %" PRId64 "\n", v->row.epoch);
 }
@@ -174,24 +175,24 @@ void render_task(const struct task_view *v, struct page *p)
 	add_frontmatter(t, v);
 	page_body(p);
 	text_addf(t, "# ");
-	add_line(t, v->row.title);
+	mirror_render_add_line(t, v->row.title);
 	text_addf(t, "\n");
 	add_section(t, "Description");
-	add_prose(t, v->row.description, "");
+	mirror_render_add_prose(t, v->row.description, "");
 	add_section(t, "Acceptance Criteria");
 	for (size_t i = 0; i < v->n_criteria; i++) {
 		text_addf(t, "- [%c] ", v->criteria[i].done ? 'x' : ' ');
-		add_line(t, v->criteria[i].text);
+		mirror_render_add_line(t, v->criteria[i].text);
 		text_addf(t, "\n");
 	}
 	add_section(t, "Notes");
 	for (size_t i = 0; i < v->n_notes; i++) {
 		time_format(v->notes[i].at, at);
 		text_addf(t, "- %s **%s**: ", at, v->notes[i].name);
-		add_prose(t, v->notes[i].text, "  ");
+		mirror_render_add_prose(t, v->notes[i].text, "  ");
 	}
 	add_section(t, "Result");
-	add_prose(t, v->row.result ? v->row.result : "", "");
+	mirror_render_add_prose(t, v->row.result ? v->row.result : "", "");
 	text_mask(t, p->split);
 }
 
@@ -254,7 +255,8 @@ static void add_budgets(struct text *t, const struct team_view *v)
 	for (size_t i = 0; i < v->n_budgets; i++) {
 		const struct mirror_budgets_row *b = &v->budgets[i];
 
-		text_addf(t, "| %s | ", word(&record_budget_line, "kind", b->kind));
+		text_addf(t, "| %s | ",
+			  mirror_render_word(&record_budget_line, "kind", b->kind));
 		if (b->most)
 			text_addf(t, "%" PRId64, b->most);
 		text_addf(t, " | ");
@@ -270,9 +272,9 @@ void render_team(const struct team_view *v, struct page *p)
 {
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 
-	add_key(t, "team", v->row.name);
+	mirror_render_add_key(t, "team", v->row.name);
 	text_addf(t, "row: %" PRId64 "\nstate: %s\n", v->row.id,
-		  word(&record_team_line, "state", v->row.state));
+		  mirror_render_word(&record_team_line, "state", v->row.state));
 	add_time(t, "created_at", v->row.created_at);
 	if (v->row.destroyed_at)
 		add_time(t, "destroyed_at", v->row.destroyed_at);
@@ -290,8 +292,8 @@ void render_team(const struct team_view *v, struct page *p)
 		text_addf(t, "| [%s](cards/%s.json) | ", m->name, m->name);
 		add_cell(t, m->role);
 		text_addf(t, " | %s | ",
-			  word(&record_card, "status",
-			       agent_status_now(m->status, m->holds)));
+			  mirror_render_word(&record_card, "status",
+					     agent_status_now(m->status, m->holds)));
 		add_cell(t, m->description);
 		text_addf(t, " |\n");
 	}
@@ -341,14 +343,15 @@ void render_board(const struct board_view *v, struct page *p)
 	struct text *t = page_start(p, PAGE_MARKDOWN);
 	int64_t total = 0;
 
-	add_key(t, "team", v->team);
+	mirror_render_add_key(t, "team", v->team);
 	page_body(p);
 	text_addf(t, "# Board of %s\n\n| status | tasks |\n| --- | ---: |\n", v->team);
 	for (int i = 0; i < N_TASK_STATES; i++) {
 		int state = board_order[i].state;
 
 		text_addf(t, "| %s | %" PRId64 " |\n",
-			  word(&record_task, "status", state), v->counts[state]);
+			  mirror_render_word(&record_task, "status", state),
+			  v->counts[state]);
 		total += v->counts[state];
 	}
 	text_addf(t, "| total | %" PRId64 " |\n\n%" PRId64 " can be claimed now.\n",
@@ -382,12 +385,12 @@ void render_mail(const struct mirror_mail_row *row, struct text *out)
 		text_addf(out, "- urgent\n");
 	if (strcmp(row->type, "text") != 0) {
 		text_addf(out, "- type: ");
-		add_line(out, row->type);
+		mirror_render_add_line(out, row->type);
 		text_addf(out, "\n");
 	}
 	if (row->thread) {
 		text_addf(out, "- thread: ");
-		add_line(out, row->thread);
+		mirror_render_add_line(out, row->thread);
 		text_addf(out, "\n");
 	}
 	if (row->reply_at) {

@@ -23,7 +23,7 @@ void ids_add(struct ids *ids, int64_t id)
 	ids->v[ids->n++] = id;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int mirror_rows_compare_ids(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -35,7 +35,7 @@ void ids_settle(struct ids *ids)
 	size_t kept = 0;
 
 	if (ids->n > 1)
-		qsort(ids->v, ids->n, sizeof(*ids->v), compare_ids);
+		qsort(ids->v, ids->n, sizeof(*ids->v), mirror_rows_compare_ids);
 	for (size_t i = 0; i < ids->n; i++)
 		if (i == 0 || ids->v[i] != ids->v[i - 1])
 			ids->v[kept++] = ids->v[i];
@@ -80,8 +80,8 @@ struct list {
 };
 
 /* Reads all rows of a statement. */
-static int read_rows(struct call *call, enum sql id, const void *in, size_t size,
-		     struct list *out)
+static int mirror_rows_read(struct call *call, enum sql id, const void *in, size_t size,
+			    struct list *out)
 {
 	struct query q;
 	int rc;
@@ -102,7 +102,7 @@ static int read_list(struct call *call, enum sql id, const char *ids, size_t siz
 {
 	const struct sql_mirror_tasks_in in = { .ids = ids };
 
-	return read_rows(call, id, &in, size, out);
+	return mirror_rows_read(call, id, &in, size, out);
 }
 
 /* The rows of `key` in a list that is sorted by its first column. */
@@ -203,20 +203,20 @@ int view_team(struct call *call, int64_t team, struct team_view *out)
 
 	if ((rc = sql_row(call, mirror_team, &out->row, .id = team)) <= 0)
 		return rc;
-	rc = read_rows(call, sql_mirror_members,
-		       &(const struct sql_mirror_members_in){
-			       .team = team, .gone = out->row.destroyed_at != 0 },
-		       sizeof(struct mirror_members_row), &members);
+	rc = mirror_rows_read(call, sql_mirror_members,
+			      &(const struct sql_mirror_members_in){
+				      .team = team, .gone = out->row.destroyed_at != 0 },
+			      sizeof(struct mirror_members_row), &members);
 	if (rc < 0)
 		return rc;
-	rc = read_rows(call, sql_mirror_below,
-		       &(const struct sql_mirror_below_in){ .team = team },
-		       sizeof(struct mirror_below_row), &below);
+	rc = mirror_rows_read(call, sql_mirror_below,
+			      &(const struct sql_mirror_below_in){ .team = team },
+			      sizeof(struct mirror_below_row), &below);
 	if (rc < 0)
 		return rc;
-	rc = read_rows(call, sql_mirror_budgets,
-		       &(const struct sql_mirror_budgets_in){ .team = team },
-		       sizeof(struct mirror_budgets_row), &budgets);
+	rc = mirror_rows_read(call, sql_mirror_budgets,
+			      &(const struct sql_mirror_budgets_in){ .team = team },
+			      sizeof(struct mirror_budgets_row), &budgets);
 	if (rc < 0)
 		return rc;
 	out->members = (const void *)members.items;
@@ -255,11 +255,11 @@ int view_board(struct call *call, const struct mirror_team_row *team,
 			    [TASK_STATE_CANCELLED] = n.cancelled },
 	};
 	for (int state = 0; rc >= 0 && state < N_TASK_STATES; state++) {
-		rc = read_rows(call, sql_mirror_index,
-			       &(const struct sql_mirror_index_in){ .team = team->id,
-								    .state = state,
-								    .limit = INDEX_ROWS },
-			       sizeof(struct mirror_index_row), &tasks);
+		rc = mirror_rows_read(
+			call, sql_mirror_index,
+			&(const struct sql_mirror_index_in){
+				.team = team->id, .state = state, .limit = INDEX_ROWS },
+			sizeof(struct mirror_index_row), &tasks);
 		out->tasks[state] = (const void *)tasks.items;
 		out->n_tasks[state] = tasks.n;
 	}

@@ -7,7 +7,7 @@
 
 enum { CHUNK = 256 }; /* tasks that are held in memory at once */
 
-static int begin(struct mirror_show *s, struct mirror_head_row *head)
+static int mirror_show_begin(struct mirror_show *s, struct mirror_head_row *head)
 {
 	struct mirror_head_row own;
 	int rc = store_begin(s->call.store, false, &s->call.fault);
@@ -61,7 +61,7 @@ int show_begin(struct mirror_show *s, struct mirror_head_row *head)
 	int rc;
 
 	do {
-		rc = begin(s, head);
+		rc = mirror_show_begin(s, head);
 		if (rc < 0 || !s->ahead || s->rev <= s->moved)
 			return rc;
 	} while ((rc = look_ahead(s)) > 0);
@@ -78,8 +78,8 @@ void team_folder(const char *team, const char *below, char out[FILES_PATH])
 	snprintf(out, FILES_PATH, *below ? "teams/%.90s/%s" : "teams/%.90s", team, below);
 }
 
-static int put(struct mirror_show *s, const char *team, const char *below,
-	       const char *name)
+static int mirror_show_put(struct mirror_show *s, const char *team, const char *below,
+			   const char *name)
 {
 	char folder[FILES_PATH];
 
@@ -107,7 +107,7 @@ static int show_task_chunk(struct mirror_show *s, const char *ids, int64_t ended
 			continue;
 		render_task(&views[i], &s->page);
 		task_file_name(row->number, row->slug, name);
-		rc = put(s, row->team_name, "tasks", name);
+		rc = mirror_show_put(s, row->team_name, "tasks", name);
 	}
 	return rc;
 }
@@ -162,7 +162,7 @@ int show_agents(struct mirror_show *s, const struct ids *agents)
 		}
 		render_card(&views[i], &s->page);
 		snprintf(name, sizeof(name), "%.64s.json", row->name);
-		rc = put(s, row->team_name, "cards", name);
+		rc = mirror_show_put(s, row->team_name, "cards", name);
 	}
 	s->files.spare = spare;
 	arena_reset(&s->call.arena, mark);
@@ -177,7 +177,7 @@ struct names {
 	struct arena *arena;
 };
 
-static int add_name(void *with, const char *name)
+static int mirror_show_add_name(void *with, const char *name)
 {
 	struct names *names = with;
 	char **place = arena_push(names->arena, &names->v, &names->n, sizeof(*place));
@@ -186,15 +186,15 @@ static int add_name(void *with, const char *name)
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int mirror_show_compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool has_name(const struct names *names, const char *name)
+static bool mirror_show_has_name(const struct names *names, const char *name)
 {
-	return names->n > 0 &&
-	       bsearch(&name, names->v, names->n, sizeof(*names->v), compare_names);
+	return names->n > 0 && bsearch(&name, names->v, names->n, sizeof(*names->v),
+				       mirror_show_compare_names);
 }
 
 static bool folder_exists(struct mirror_show *s, const char *team)
@@ -203,7 +203,8 @@ static bool folder_exists(struct mirror_show *s, const char *team)
 	char folder[FILES_PATH];
 
 	team_folder(team, "", folder);
-	return files_list(&s->files, folder, add_name, &found, &s->call.fault) == 0 &&
+	return files_list(&s->files, folder, mirror_show_add_name, &found,
+			  &s->call.fault) == 0 &&
 	       found.n > 0;
 }
 
@@ -264,10 +265,10 @@ static int put_summary(struct mirror_show *s, int64_t team, bool board, bool end
 	show_end(s);
 	if (rc > 0 && (rc = show_is_anothers(s, view.row.name, team)) == 0) {
 		render_team(&view, &s->page);
-		rc = put(s, view.row.name, "", "TEAM.md");
+		rc = mirror_show_put(s, view.row.name, "", "TEAM.md");
 		if (rc >= 0 && board) {
 			render_board(&tasks, &s->page);
-			rc = put(s, view.row.name, "tasks", "INDEX.md");
+			rc = mirror_show_put(s, view.row.name, "tasks", "INDEX.md");
 		}
 	}
 	arena_reset(&s->call.arena, mark);
@@ -371,13 +372,14 @@ static int sweep_folder(struct mirror_show *s, const char *team, const char *bel
 	int rc;
 
 	if (expected->n > 1)
-		qsort(expected->v, expected->n, sizeof(*expected->v), compare_names);
+		qsort(expected->v, expected->n, sizeof(*expected->v),
+		      mirror_show_compare_names);
 	team_folder(team, below, folder);
-	rc = files_list(&s->files, folder, add_name, &found, &s->call.fault);
+	rc = files_list(&s->files, folder, mirror_show_add_name, &found, &s->call.fault);
 	for (size_t i = 0; rc >= 0 && i < found.n; i++) {
 		const char *name = found.v[i];
 
-		if (has_name(expected, name) || strlen(name) > 127)
+		if (mirror_show_has_name(expected, name) || strlen(name) > 127)
 			continue;
 		rc = files_read(&s->files, folder, name, old, &s->call.fault);
 		if (rc > 0 && page_sealed(old->data, old->len))
@@ -398,18 +400,18 @@ static int expect_names(struct mirror_show *s, int64_t team, struct names *tasks
 	char name[128];
 	int rc;
 
-	add_name(tasks, "INDEX.md");
+	mirror_show_add_name(tasks, "INDEX.md");
 	sql_query(&s->call, &q, mirror_slugs, .team = team);
 	while ((rc = sql_next(&s->call, &q, &slug)) > 0) {
 		task_file_name(slug.number, slug.slug, name);
-		add_name(tasks, name);
+		mirror_show_add_name(tasks, name);
 	}
 	if (rc < 0)
 		return rc;
 	sql_query(&s->call, &q, mirror_members, .team = team, .gone = 0);
 	while ((rc = sql_next(&s->call, &q, &member)) > 0) {
 		snprintf(name, sizeof(name), "%.64s.json", member.name);
-		add_name(cards, name);
+		mirror_show_add_name(cards, name);
 	}
 	return rc;
 }
@@ -456,7 +458,7 @@ static int find_tasks(struct mirror_show *s, const struct names *found, struct a
 	sql_query(&s->call, &q, mirror_slugs, .team = a->team);
 	while ((rc = sql_next(&s->call, &q, &slug)) > 0) {
 		task_file_name(slug.number, slug.slug, name);
-		if (has_name(found, name))
+		if (mirror_show_has_name(found, name))
 			continue;
 		if (a->tasks.n == a->most) {
 			query_end(&q);
@@ -500,11 +502,11 @@ int show_complete_team(struct mirror_show *s, const char *name, size_t most)
 	int more = 0, rc;
 
 	team_folder(name, "tasks", folder);
-	rc = files_list(&s->files, folder, add_name, &found, &s->call.fault);
+	rc = files_list(&s->files, folder, mirror_show_add_name, &found, &s->call.fault);
 	if (rc < 0)
 		goto out;
 	if (found.n > 1)
-		qsort(found.v, found.n, sizeof(*found.v), compare_names);
+		qsort(found.v, found.n, sizeof(*found.v), mirror_show_compare_names);
 	rc = more = find_absent(s, name, &found, &a);
 	if (rc < 0 || a.team == 0)
 		goto out;
@@ -520,7 +522,7 @@ out:
 /* --- teams without a row -------------------------------------------------------------------- */
 
 /* Archives a folder below teams/ that the mirror made, if its team is gone. */
-static int sweep_one(struct mirror_show *s, const char *name)
+static int mirror_show_sweep_one(struct mirror_show *s, const char *name)
 {
 	struct text *old = &s->files.old;
 	struct mirror_team_lives_row row;
@@ -542,11 +544,12 @@ int show_sweep_folders(struct mirror_show *s)
 {
 	struct arena_mark mark = arena_mark(&s->call.arena);
 	struct names found = { .arena = &s->call.arena };
-	int rc = files_list(&s->files, "teams", add_name, &found, &s->call.fault);
+	int rc = files_list(&s->files, "teams", mirror_show_add_name, &found,
+			    &s->call.fault);
 
 	for (size_t i = 0; rc >= 0 && i < found.n; i++)
 		if (found.v[i][0] != '.' && strlen(found.v[i]) <= 64)
-			rc = sweep_one(s, found.v[i]);
+			rc = mirror_show_sweep_one(s, found.v[i]);
 	arena_reset(&s->call.arena, mark);
 	return rc < 0 ? rc : 0;
 }

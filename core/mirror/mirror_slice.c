@@ -18,7 +18,8 @@ struct touched {
 /* --- everything ----------------------------------------------------------------------- */
 
 /* A page of ids after the cursor's row. */
-static int read_page(struct mirror *m, enum sql id, const void *in, struct ids *out)
+static int mirror_slice_read_page(struct mirror *m, enum sql id, const void *in,
+				  struct ids *out)
 {
 	struct call *call = &m->show.call;
 	struct mirror_team_ids_row row;
@@ -76,20 +77,23 @@ static int page_ids(struct mirror *m, const struct mirror_cursor *at, struct ids
 	case STAGE_TEAMS:
 	case STAGE_SUMMARIES:
 	case STAGE_SWEEP:
-		return read_page(m, sql_mirror_team_ids,
-				 &(const struct sql_mirror_team_ids_in){
-					 .after = at->row, .limit = m->batch / 16 + 1 },
-				 ids);
+		return mirror_slice_read_page(m, sql_mirror_team_ids,
+					      &(const struct sql_mirror_team_ids_in){
+						      .after = at->row,
+						      .limit = m->batch / 16 + 1 },
+					      ids);
 	case STAGE_AGENTS:
-		return read_page(m, sql_mirror_agent_ids,
-				 &(const struct sql_mirror_agent_ids_in){
-					 .after = at->row, .limit = m->batch },
-				 ids);
+		return mirror_slice_read_page(
+			m, sql_mirror_agent_ids,
+			&(const struct sql_mirror_agent_ids_in){ .after = at->row,
+								 .limit = m->batch },
+			ids);
 	case STAGE_TASKS:
-		return read_page(m, sql_mirror_task_ids,
-				 &(const struct sql_mirror_task_ids_in){
-					 .after = at->row, .limit = m->batch },
-				 ids);
+		return mirror_slice_read_page(
+			m, sql_mirror_task_ids,
+			&(const struct sql_mirror_task_ids_in){ .after = at->row,
+								.limit = m->batch },
+			ids);
 	case STAGE_FOLDERS:
 	case STAGE_MAIL:
 	case STAGE_FOLLOW:
@@ -216,7 +220,7 @@ static int touch_kin(struct call *call, struct touched *t, int64_t team, bool re
 }
 
 /* Whether an event changes the page of its team alone. */
-static bool is_own(const struct mirror_events_row *event)
+static bool mirror_slice_is_own(const struct mirror_events_row *event)
 {
 	return event->kind == EVENT_TEAM_LOW || event->kind == EVENT_TEAM_EXHAUSTED ||
 	       event->kind == EVENT_TEAM_USAGE;
@@ -250,7 +254,9 @@ static int touch_team(struct call *call, struct touched *t,
 	    (rc = touch_doors(call, t, event->team)) < 0)
 		return rc;
 	if (!renamed)
-		return is_own(event) ? 0 : touch_kin(call, t, event->team, false);
+		return mirror_slice_is_own(event)
+			       ? 0
+			       : touch_kin(call, t, event->team, false);
 	ids_add(&t->renamed, event->team);
 	was = arena_push(&call->arena, &t->former, &t->n_former, sizeof(*was));
 	*was = (struct former){ event->team, event->detail };

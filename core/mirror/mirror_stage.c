@@ -136,7 +136,7 @@ void files_unexpect(struct files *fs, const struct text *file)
 /* Looks at a file that came out of its place: 0 if it is the mirror's own (or empty) and
  * may go, 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
  * be overwritten. */
-static int look_at(struct files *fs, const char *staged, bool *spare)
+static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	enum holder holder;
@@ -169,7 +169,7 @@ static void new_as(char out[NEW_NAME], uint64_t serial)
 /* Keeps a replaced file to be overwritten by a later content: making and removing inodes
  * is most of the cost of a mirror under load.  Its name says that it may be dropped after
  * a crash; that name must be on the disk before the file is overwritten. */
-static int set_aside(struct files *fs, const char *staged, bool spare)
+static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spare)
 {
 	char name[NEW_NAME];
 
@@ -201,14 +201,14 @@ void files_drop_spares(struct files *fs)
 }
 
 /* Settles the file `staged`, which came out of FOLDER/FILE. */
-static int settle(struct files *fs, const char *staged, const char *folder,
-		  const char *file)
+static int mirror_stage_settle(struct files *fs, const char *staged, const char *folder,
+			       const char *file)
 {
 	bool spare = false;
-	int rc = look_at(fs, staged, &spare), dir;
+	int rc = mirror_stage_look_at(fs, staged, &spare), dir;
 
 	if (rc == 0)
-		return set_aside(fs, staged, spare);
+		return mirror_stage_set_aside(fs, staged, spare);
 	if (rc == 2)
 		fs->left = true;
 	if (rc != 1)
@@ -241,7 +241,7 @@ static int settle_left(struct files *fs, const char *name)
 	for (char *c = ++folder; *c; c++)
 		if (*c == '~')
 			*c = '/';
-	return settle(fs, name, folder, file);
+	return mirror_stage_settle(fs, name, folder, file);
 }
 
 static int settle_each(void *with, const char *name)
@@ -297,7 +297,8 @@ int files_put(struct files *fs, const char *folder, const char *name,
 
 /* Exchanges FILE with its new content `staged`; the old file is then called `staged`.  1,
  * 0 if there was no file and the content is in its place, -1. */
-static int exchange(struct files *fs, const char *staged, int dir, const char *file)
+static int mirror_stage_exchange(struct files *fs, const char *staged, int dir,
+				 const char *file)
 {
 	for (int tries = 0; tries < 100; tries++) {
 		if (renameat2(fs->stage, staged, dir, file, RENAME_EXCHANGE) == 0)
@@ -312,7 +313,7 @@ static int exchange(struct files *fs, const char *staged, int dir, const char *f
 	return -1;
 }
 
-static int place(struct files *fs, struct staged *s)
+static int mirror_stage_place(struct files *fs, struct staged *s)
 {
 	char old[STAGE_NAME];
 	int dir = files_folder(fs, s->folder, true), rc;
@@ -330,8 +331,8 @@ static int place(struct files *fs, struct staged *s)
 	stage_as(old, fs->serial++, s->folder, s->file);
 	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
 		return -1;
-	rc = exchange(fs, old, dir, s->file);
-	return rc > 0 ? settle(fs, old, s->folder, s->file) : rc;
+	rc = mirror_stage_exchange(fs, old, dir, s->file);
+	return rc > 0 ? mirror_stage_settle(fs, old, s->folder, s->file) : rc;
 }
 
 /* Moves a removed file to the attic, under the path that it had: 0 or -1. */
@@ -361,10 +362,12 @@ int files_drop(struct files *fs, const char *folder, const char *name, struct fa
 	if (renameat(dir, name, fs->stage, old) < 0)
 		return errno == ENOENT ? 0 : files_fault(f, "move", name);
 	fs->made = true;
-	if (fs->attic && look_at(fs, old, &spare) == 0)
+	if (fs->attic && mirror_stage_look_at(fs, old, &spare) == 0)
 		return keep_away(fs, old, folder, name) < 0 ? files_fault(f, "keep", name)
 							    : 0;
-	return settle(fs, old, folder, name) < 0 ? files_fault(f, "remove", name) : 0;
+	return mirror_stage_settle(fs, old, folder, name) < 0
+		       ? files_fault(f, "remove", name)
+		       : 0;
 }
 
 /* The folders of a few placed files, one by one. */
@@ -388,7 +391,7 @@ static int place_all(struct files *fs, bool many, struct fault *f)
 	if (many && syncfs(fs->root) < 0)
 		return files_fault(f, "sync", fs->root_path);
 	for (size_t i = 0; i < fs->n_staged; i++)
-		if (place(fs, &fs->staged[i]) < 0)
+		if (mirror_stage_place(fs, &fs->staged[i]) < 0)
 			return files_fault(f, "place", fs->staged[i].file);
 	rc = many || fs->made ? syncfs(fs->root) : sync_folders(fs);
 	if (rc < 0)

@@ -16,15 +16,16 @@ struct check {
 	int differences, edited;
 };
 
-static void tell(struct check *c, const char *folder, const char *name, const char *what)
+static void mirror_verify_tell(struct check *c, const char *folder, const char *name,
+			       const char *what)
 {
 	text_addf(c->report, "%s/%s: %s\n", folder, name, what);
 	c->differences++;
 }
 
 /* Compares the page just rendered with its file. */
-static int check_file(struct check *c, const char *team, const char *below,
-		      const char *name)
+static int mirror_verify_check_file(struct check *c, const char *team, const char *below,
+				    const char *name)
 {
 	struct text *old = &c->show.files.old;
 	char folder[FILES_PATH];
@@ -33,11 +34,12 @@ static int check_file(struct check *c, const char *team, const char *below,
 	team_folder(team, below, folder);
 	rc = files_read(&c->show.files, folder, name, old, &c->show.call.fault);
 	if (rc == 0) {
-		tell(c, folder, name, "missing");
+		mirror_verify_tell(c, folder, name, "missing");
 	} else if (rc > 0 && !page_same(&c->show.page, old->data, old->len)) {
 		bool behind = old->len == 0 || page_sealed(old->data, old->len);
 
-		tell(c, folder, name, behind ? "behind its row" : "edited by hand");
+		mirror_verify_tell(c, folder, name,
+				   behind ? "behind its row" : "edited by hand");
 		c->edited += !behind;
 	}
 	return rc < 0 ? rc : 0;
@@ -68,12 +70,12 @@ static int check_tasks(struct check *c, const struct ids *ids)
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		render_task(&views[i], &c->show.page);
 		task_file_name(views[i].row.number, views[i].row.slug, name);
-		rc = check_file(c, views[i].row.team_name, "tasks", name);
+		rc = mirror_verify_check_file(c, views[i].row.team_name, "tasks", name);
 	}
 	return rc;
 }
 
-static int check_agents(struct check *c, const struct ids *ids)
+static int mirror_verify_check_agents(struct check *c, const struct ids *ids)
 {
 	struct call *call = &c->show.call;
 	struct agent_view *views;
@@ -86,7 +88,7 @@ static int check_agents(struct check *c, const struct ids *ids)
 			continue;
 		render_card(&views[i], &c->show.page);
 		snprintf(name, sizeof(name), "%.64s.json", views[i].row.name);
-		rc = check_file(c, views[i].row.team_name, "cards", name);
+		rc = mirror_verify_check_file(c, views[i].row.team_name, "cards", name);
 	}
 	return rc;
 }
@@ -97,11 +99,11 @@ static int check_living(struct check *c, struct team_view *team)
 	int rc;
 
 	render_team(team, &c->show.page);
-	if ((rc = check_file(c, team->row.name, "", "TEAM.md")) < 0 ||
+	if ((rc = mirror_verify_check_file(c, team->row.name, "", "TEAM.md")) < 0 ||
 	    (rc = view_board(&c->show.call, &team->row, &board)) < 0)
 		return rc;
 	render_board(&board, &c->show.page);
-	return check_file(c, team->row.name, "tasks", "INDEX.md");
+	return mirror_verify_check_file(c, team->row.name, "tasks", "INDEX.md");
 }
 
 /* A destroyed team's folder should have been put away. */
@@ -114,7 +116,7 @@ static int check_ended(struct check *c, const struct team_view *team)
 	team_folder(team->row.name, "", folder);
 	rc = files_read(&c->show.files, folder, "TEAM.md", old, &c->show.call.fault);
 	if (rc > 0 && page_number(old->data, old->len, "row: ") == team->row.id)
-		tell(c, folder, "TEAM.md", "of a destroyed team");
+		mirror_verify_tell(c, folder, "TEAM.md", "of a destroyed team");
 	return rc < 0 ? rc : 0;
 }
 
@@ -134,8 +136,8 @@ static int check_teams(struct check *c, const struct ids *ids)
 
 /* Pages through one kind of rows, each page in a read of its own: a long one
  * would keep the log from being checkpointed. */
-static int check_all(struct check *c, enum sql id,
-		     int (*check)(struct check *c, const struct ids *ids))
+static int mirror_verify_check_all(struct check *c, enum sql id,
+				   int (*check)(struct check *c, const struct ids *ids))
 {
 	struct arena_mark mark = arena_mark(&c->show.call.arena);
 	struct sql_mirror_team_ids_in page = { .limit = PAGE_ROWS };
@@ -157,14 +159,14 @@ static int check_all(struct check *c, enum sql id,
 }
 
 /* Reports a file once, since a day of many messages comes up more than once. */
-static void tell_mail(void *with, const char *folder, const char *file)
+static void mirror_verify_tell_mail(void *with, const char *folder, const char *file)
 {
 	struct check *c = with;
 	char line[FILES_PATH + 80];
 
 	snprintf(line, sizeof(line), "%s/%s: ", folder, file);
 	if (!c->report->data || !strstr(c->report->data, line))
-		tell(c, folder, file, "behind its rows");
+		mirror_verify_tell(c, folder, file, "behind its rows");
 }
 
 static int check_mail(struct check *c)
@@ -173,7 +175,8 @@ static int check_mail(struct check *c)
 	int rc;
 
 	do {
-		rc = mail_verify(&c->mail, &c->show, &row, PAGE_ROWS * 16, tell_mail, c);
+		rc = mail_verify(&c->mail, &c->show, &row, PAGE_ROWS * 16,
+				 mirror_verify_tell_mail, c);
 	} while (rc >= 0 && row > 0);
 	return rc;
 }
@@ -197,9 +200,10 @@ int mirror_verify(const struct home *home, struct store *store, struct text *rep
 	}
 	if ((rc = files_open(&c.show.files, home->vault, f)) < 0)
 		return rc;
-	if ((rc = check_all(&c, sql_mirror_team_ids, check_teams)) >= 0 &&
-	    (rc = check_all(&c, sql_mirror_agent_ids, check_agents)) >= 0)
-		rc = check_all(&c, sql_mirror_task_ids, check_tasks);
+	if ((rc = mirror_verify_check_all(&c, sql_mirror_team_ids, check_teams)) >= 0 &&
+	    (rc = mirror_verify_check_all(&c, sql_mirror_agent_ids,
+					  mirror_verify_check_agents)) >= 0)
+		rc = mirror_verify_check_all(&c, sql_mirror_task_ids, check_tasks);
 	if (rc >= 0 && home->settings.config.vault_messages)
 		rc = check_mail(&c);
 	if (rc < 0)

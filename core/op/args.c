@@ -10,7 +10,7 @@
 /* --- commands --------------------------------------------------------------------- */
 
 /* The second word of a command is often meant as an option of the first: `inbox --peek`. */
-static bool is_word(const char *word, int n, const char *typed)
+static bool args_is_word(const char *word, int n, const char *typed)
 {
 	return !strcmp(word, typed) ||
 	       (n == 1 && !strncmp(typed, "--", 2) && !strcmp(word, typed + 2));
@@ -24,7 +24,7 @@ static int words_taken(const struct op *op, int argc, char **argv)
 		if (strcmp(*word, argv[0]) == 0)
 			return 1;
 	while (op->cli && op->cli[n]) {
-		if (n >= argc || !is_word(op->cli[n], n, argv[n]))
+		if (n >= argc || !args_is_word(op->cli[n], n, argv[n]))
 			return 0;
 		n++;
 	}
@@ -199,7 +199,7 @@ static int add_pair(json_t *args, const struct field *fd, const char *word,
 }
 
 /* The rest of the words, for a text, are one text. */
-static int add_words(json_t *args, const struct field *fd, const char *word)
+static int args_add_words(json_t *args, const struct field *fd, const char *word)
 {
 	const char *old = json_string_value(json_object_get(args, fd->name));
 	json_t *both = old ? json_sprintf("%s %s", old, word) : field_word(fd, word);
@@ -208,8 +208,8 @@ static int add_words(json_t *args, const struct field *fd, const char *word)
 }
 
 /* The same value again says nothing else, as where the team is said before the verb too. */
-static int add_word(json_t *args, const struct field *fd, const char *word,
-		    struct fault *f)
+static int args_add_word(json_t *args, const struct field *fd, const char *word,
+			 struct fault *f)
 {
 	json_t *old, *value;
 
@@ -237,7 +237,8 @@ struct words {
 };
 
 /* `--lease-seconds` is lease_seconds; an alias is as good as the name. */
-static const struct field *option_field(const struct op *op, const char *word, size_t n)
+static const struct field *args_option_field(const struct op *op, const char *word,
+					     size_t n)
 {
 	char name[64] = "";
 
@@ -266,7 +267,7 @@ static int unknown_option(struct words *w, const char *word, size_t n)
 	return fault_hint(w->fault, "Did you mean --%s?", name);
 }
 
-static bool is_utf8(const char *word)
+static bool args_is_utf8(const char *word)
 {
 	json_t *s = json_string(word);
 
@@ -280,12 +281,12 @@ static int take_option(struct words *w, int argc, char **argv)
 {
 	const char *word = argv[0] + 2, *value = strchr(word, '=');
 	size_t n = value ? (size_t)(value - word) : strlen(word);
-	const struct field *fd = option_field(w->op, word, n);
+	const struct field *fd = args_option_field(w->op, word, n);
 	bool flag = fd && fd->type->kind == KIND_BOOL && !(fd->flags & FIELD_LIST);
 	bool no = false;
 
 	if (!fd && !value && strncmp(word, "no-", 3) == 0) {
-		fd = option_field(w->op, word + 3, n - 3);
+		fd = args_option_field(w->op, word + 3, n - 3);
 		no = fd && fd->type->kind == KIND_BOOL;
 		fd = no ? fd : NULL;
 	}
@@ -299,9 +300,9 @@ static int take_option(struct words *w, int argc, char **argv)
 		return bad_word(w->fault, fd, "%s needs a value", argv[0]);
 	else
 		value = argv[1];
-	if (!is_utf8(value))
+	if (!args_is_utf8(value))
 		return bad_word(w->fault, fd, "the value of %s is not UTF-8", argv[0]);
-	if (add_word(w->args, fd, value, w->fault) < 0)
+	if (args_add_word(w->args, fd, value, w->fault) < 0)
 		return w->fault->code;
 	return value == argv[1] && argc > 1 ? 2 : 1;
 }
@@ -326,23 +327,23 @@ static int take_bare(struct words *w, const char *word)
 	if (last && (fd->flags & FIELD_LIST))
 		return add_to_list(w->args, fd, word, true);
 	if (last)
-		return add_words(w->args, fd, word);
-	return add_word(w->args, fd, word, w->fault);
+		return args_add_words(w->args, fd, word);
+	return args_add_word(w->args, fd, word, w->fault);
 }
 
 /* Whether a word is an option: `-` alone and words behind `--` are not, nor is `-1`,
  * since no option begins with a digit. */
-static bool is_option(const struct words *w, const char *word)
+static bool args_is_option(const struct words *w, const char *word)
 {
 	return !w->options_over && word[0] == '-' && word[1] &&
 	       !isdigit((unsigned char)word[1]);
 }
 
-static int take_word(struct words *w, int argc, char **argv)
+static int args_take_word(struct words *w, int argc, char **argv)
 {
-	if (!is_utf8(argv[0]))
+	if (!args_is_utf8(argv[0]))
 		return fault_set(w->fault, FAULT_INVALID, "", "an argument is not UTF-8");
-	if (!is_option(w, argv[0]))
+	if (!args_is_option(w, argv[0]))
 		return take_bare(w, argv[0]) < 0 ? -1 : 1;
 	if (strcmp(argv[0], "--") == 0) {
 		w->options_over = true;
@@ -359,7 +360,7 @@ json_t *op_args(const struct op *op, int argc, char **argv, struct fault *f)
 	struct words w = { .op = op, .args = json_object(), .fault = f };
 
 	for (int i = 0; i < argc;) {
-		int n = take_word(&w, argc - i, argv + i);
+		int n = args_take_word(&w, argc - i, argv + i);
 
 		if (n < 0) {
 			json_decref(w.args);

@@ -141,8 +141,8 @@ static int decode_text(struct decoder *d, const struct type *t, json_t *v,
 
 /* --- numbers and choices ---------------------------------------------------------------- */
 
-static int check_range(struct decoder *d, const struct type *t, int64_t n,
-		       const struct step *step)
+static int decode_check_range(struct decoder *d, const struct type *t, int64_t n,
+			      const struct step *step)
 {
 	if ((t->min || t->max) && (n < t->min || n > t->max))
 		return bad(d, step, "must be %" PRId64 " to %" PRId64 ", not %" PRId64,
@@ -162,7 +162,7 @@ static int decode_int(struct decoder *d, const struct type *t, json_t *v, int64_
 		*at = (int64_t)real;
 	else
 		return bad(d, step, "must be a whole number");
-	return check_range(d, t, *at, step);
+	return decode_check_range(d, t, *at, step);
 }
 
 static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64_t *at,
@@ -178,7 +178,7 @@ static int decode_time(struct decoder *d, const struct type *t, json_t *v, int64
 		return bad(d, step,
 			   "must be a time such as "
 			   "2026-11-21T08:00:00Z");
-	return check_range(d, t, *at, step);
+	return decode_check_range(d, t, *at, step);
 }
 
 /* Writes the names of all choices to `list`, as far as there is room. */
@@ -337,7 +337,7 @@ static int decode_items(struct decoder *d, json_t *v, char *base, const struct f
 			const struct step *step);
 
 /* Copies the texts of a list whose JSON will not live as long as the struct. */
-static void keep_texts(struct decoder *d, char *base, const struct field *fd)
+static void decode_keep_texts(struct decoder *d, char *base, const struct field *fd)
 {
 	const struct type *t = fd->type;
 	const size_t size = type_size(t), n = *(const size_t *)(base + fd->at2);
@@ -369,7 +369,7 @@ static int decode_list(struct decoder *d, json_t *v, char *base, const struct fi
 	words = split_words(fd->type, v);
 	if (words) {
 		rc = decode_items(d, words, base, fd, step);
-		keep_texts(d, base, fd);
+		decode_keep_texts(d, base, fd);
 		json_decref(words);
 		return rc;
 	}

@@ -241,7 +241,7 @@ static bool is_cursor(const struct op *op, const struct field *fd)
 }
 
 /* Whether an argument says nothing of what the action is about. */
-static bool is_common(const struct op *op, const struct field *fd)
+static bool describe_is_common(const struct op *op, const struct field *fd)
 {
 	static const char *const names[] = { "team", "epoch", "limit", "agent", "from" };
 
@@ -260,7 +260,7 @@ static void add_action(struct text *out, const struct op *op)
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const struct field *fd = &op->in->fields[i];
 
-		if (is_common(op, fd))
+		if (describe_is_common(op, fd))
 			continue;
 		text_addf(out, "%s%s%s", before, fd->name,
 			  fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT) ? "?" : "");

@@ -5,7 +5,7 @@
 
 /* --- the parts of a struct -------------------------------------------------------- */
 
-static bool is_counted(const struct field *fd)
+static bool encode_is_counted(const struct field *fd)
 {
 	return (fd->flags & FIELD_LIST) || fd->type->kind == KIND_MAP;
 }
@@ -25,7 +25,8 @@ static inline bool is_absent(const struct field *fd, const char *base)
 {
 	if (!(fd->flags & FIELD_OPTIONAL))
 		return false;
-	if (is_counted(fd) || fd->type->kind == KIND_TEXT || fd->type->kind == KIND_JSON)
+	if (encode_is_counted(fd) || fd->type->kind == KIND_TEXT ||
+	    fd->type->kind == KIND_JSON)
 		return !pointer_at(base, fd);
 	return !*(const bool *)(base + fd->at2);
 }
@@ -139,7 +140,7 @@ static void encode_field(const struct writing *w, const struct field *fd,
 	const char *items;
 	size_t n;
 
-	if (!is_counted(fd)) {
+	if (!encode_is_counted(fd)) {
 		encode_value(w, fd->type, base + fd->at, fields);
 		return;
 	}
@@ -158,11 +159,11 @@ static void encode_field(const struct writing *w, const struct field *fd,
 }
 
 /* Whether a value says nothing: it is empty, or as its declaration says by default. */
-static bool is_plain(const struct field *fd, const char *base)
+static bool encode_is_plain(const struct field *fd, const char *base)
 {
 	const char *s;
 
-	if (is_counted(fd))
+	if (encode_is_counted(fd))
 		return !pointer_at(base, fd) || !count_at(base, fd);
 	switch (fd->type->kind) {
 	case KIND_TEXT:
@@ -198,7 +199,7 @@ static void encode_record(const struct writing *w, const struct record *r,
 		const struct field *fd = &r->fields[i];
 
 		if (is_absent(fd, base) || !(fields >> i & 1) ||
-		    (w->brief && is_plain(fd, base)))
+		    (w->brief && encode_is_plain(fd, base)))
 			continue;
 		text_add_member(out, fd->name, first);
 		encode_field(w, fd, base, inner ? inner[i] : all_fields);
@@ -283,7 +284,7 @@ static size_t field_most(const struct field *fd, const char *base)
 	const char *items;
 	size_t n, most = 2;
 
-	if (!is_counted(fd))
+	if (!encode_is_counted(fd))
 		return value_most(fd->type, base + fd->at);
 	items = pointer_at(base, fd);
 	n = items ? count_at(base, fd) : 0;
@@ -368,7 +369,7 @@ static uint64_t hash_field(uint64_t h, const struct field *fd, const char *base)
 	const char *items;
 	size_t n;
 
-	if (!is_counted(fd))
+	if (!encode_is_counted(fd))
 		return hash_value(h, fd->type, base + fd->at);
 	items = pointer_at(base, fd);
 	n = items ? count_at(base, fd) : 0;

@@ -27,7 +27,7 @@ static const char *own_name(const struct face *face, const struct field *fd)
 }
 
 /* Whether it is the name of a call, which every door may add. */
-static bool is_key(const struct op *op, const char *name)
+static bool face_is_key(const struct op *op, const char *name)
 {
 	return strcmp(name, op_key(op)) == 0 && field_find(op->in, name);
 }
@@ -82,14 +82,14 @@ static json_t *usual(const struct field *fd, json_t *value)
 	return json_integer((int64_t)number + (number > (double)(int64_t)number));
 }
 
-static int take(const struct face *face, const char *name, json_t *value, json_t *out,
-		struct fault *f)
+static int face_take(const struct face *face, const char *name, json_t *value,
+		     json_t *out, struct fault *f)
 {
 	const struct field *fd = field_find(face->in, name);
 	char where[sizeof(f->where)];
 
 	snprintf(where, sizeof(where), "/%s", name);
-	if (!fd && !is_key(face->op, name))
+	if (!fd && !face_is_key(face->op, name))
 		return field_unknown(face->in, name, where, f);
 	if (fd && face->own) {
 		if (is_no_name(fd, value)) {
@@ -129,7 +129,7 @@ json_t *face_args(const struct face *face, const json_t *args, struct fault *f)
 	const char *name;
 
 	json_object_foreach((json_t *)args, name, value)
-		if (take(face, name, value, out, f) < 0) {
+		if (face_take(face, name, value, out, f) < 0) {
 			json_decref(out);
 			return NULL;
 		}
@@ -189,7 +189,7 @@ struct parts {
 
 /* Bytes of the path in "{path}" at `s`, which is at the brace; 0 if that is none.  Braces of
  * a text that a template just shows have another thing in them. */
-static size_t path_of(const char *s, bool *optional)
+static size_t face_path_of(const char *s, bool *optional)
 {
 	size_t n = strspn(s + 1, "abcdefghijklmnopqrstuvwxyz"
 				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -200,7 +200,7 @@ static size_t path_of(const char *s, bool *optional)
 }
 
 /* A member by its name, or one of a list by its place. */
-static json_t *step_of(const json_t *v, const char *step, size_t n)
+static json_t *face_step_of(const json_t *v, const char *step, size_t n)
 {
 	size_t place = 0;
 	char name[64];
@@ -214,7 +214,7 @@ static json_t *step_of(const json_t *v, const char *step, size_t n)
 }
 
 /* The part that a path of `n` bytes names, borrowed; NULL where there is none. */
-static json_t *part_of(const struct parts *x, const char *path, size_t n)
+static json_t *face_part_of(const struct parts *x, const char *path, size_t n)
 {
 	const char *end = path + n;
 	size_t step = strcspn(path, ".?}");
@@ -223,18 +223,18 @@ static json_t *part_of(const struct parts *x, const char *path, size_t n)
 	if (x->item && step == x->n_list && strncmp(path, x->list, step) == 0) {
 		v = x->item;
 	} else {
-		v = step_of(x->said, path, step);
-		v = v ? v : step_of(x->args, path, step);
+		v = face_step_of(x->said, path, step);
+		v = v ? v : face_step_of(x->args, path, step);
 	}
 	for (path += step; v && path < end; path += step) {
 		step = strcspn(++path, ".?}");
-		v = step_of(v, path, step);
+		v = face_step_of(v, path, step);
 	}
 	return v;
 }
 
 /* Appends a part within a longer text. */
-static void add_part(struct text *out, const json_t *v)
+static void face_add_part(struct text *out, const json_t *v)
 {
 	char *json;
 
@@ -259,22 +259,22 @@ static json_t *fill_text(const struct parts *x, const char *s)
 {
 	struct text out = { 0 };
 	bool optional;
-	size_t n = *s == '{' ? path_of(s, &optional) : 0;
+	size_t n = *s == '{' ? face_path_of(s, &optional) : 0;
 	json_t *v;
 
 	if (n && !s[1 + n + optional + 1]) {
-		v = part_of(x, s + 1, n);
+		v = face_part_of(x, s + 1, n);
 		if (optional && says_nothing(v))
 			return NULL;
 		return v ? json_incref(v) : json_null();
 	}
 	for (; *s; s++) {
-		n = *s == '{' ? path_of(s, &optional) : 0;
+		n = *s == '{' ? face_path_of(s, &optional) : 0;
 		if (!n) {
 			text_add(&out, s, 1);
 			continue;
 		}
-		add_part(&out, part_of(x, s + 1, n));
+		face_add_part(&out, face_part_of(x, s + 1, n));
 		s += n + optional + 1;
 	}
 	v = json_string(out.data ? out.data : "");
@@ -282,7 +282,7 @@ static json_t *fill_text(const struct parts *x, const char *s)
 	return v;
 }
 
-static json_t *fill(const struct parts *x, const json_t *template);
+static json_t *face_fill(const struct parts *x, const json_t *template);
 
 static json_t *fill_object(const struct parts *x, const json_t *template)
 {
@@ -290,7 +290,7 @@ static json_t *fill_object(const struct parts *x, const json_t *template)
 	const char *name;
 
 	json_object_foreach((json_t *)template, name, value) {
-		json_t *v = fill(x, value);
+		json_t *v = face_fill(x, value);
 
 		if (v)
 			json_object_set_new(out, name, v);
@@ -306,7 +306,7 @@ static const char *first_part(const json_t *template)
 	bool optional;
 
 	if (s)
-		return (s = strchr(s, '{')) && path_of(s, &optional) ? s + 1 : NULL;
+		return (s = strchr(s, '{')) && face_path_of(s, &optional) ? s + 1 : NULL;
 	json_object_foreach((json_t *)template, name, value)
 		if (!at)
 			at = first_part(value);
@@ -324,15 +324,15 @@ static json_t *fill_list(const struct parts *x, const json_t *template)
 		return out;
 	each.list = path;
 	each.n_list = strcspn(path, ".?}");
-	all = part_of(x, path, each.n_list);
+	all = face_part_of(x, path, each.n_list);
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		each.item = json_array_get(all, i);
-		json_array_append_new(out, fill(&each, one));
+		json_array_append_new(out, face_fill(&each, one));
 	}
 	return out;
 }
 
-static json_t *fill(const struct parts *x, const json_t *template)
+static json_t *face_fill(const struct parts *x, const json_t *template)
 {
 	switch (json_typeof(template)) {
 	case JSON_OBJECT:
@@ -354,7 +354,7 @@ static json_t *fill(const struct parts *x, const json_t *template)
 /* Fills a template: JSON text, malloc'd; `code` (or NULL) is added. */
 static char *write_filled(const char *template, const struct parts *x, const char *code)
 {
-	json_t *form = json_loads(template, 0, NULL), *filled = fill(x, form);
+	json_t *form = json_loads(template, 0, NULL), *filled = face_fill(x, form);
 	char *text;
 
 	if (code)
@@ -446,7 +446,7 @@ static const struct field *field_at(const struct face *face, const char *path)
 static json_t *text_shape(const struct face *face, const char *s, bool one)
 {
 	bool optional;
-	size_t n = *s == '{' ? path_of(s, &optional) : 0;
+	size_t n = *s == '{' ? face_path_of(s, &optional) : 0;
 	const struct field *fd = n && !s[1 + n + optional + 1] ? field_at(face, s + 1)
 							       : NULL;
 	json_t *shape;

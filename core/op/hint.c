@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(struct text *out, const char *s)
+static void hint_add(struct text *out, const char *s)
 {
 	text_add(out, s, strlen(s));
 }
 
-static void write_command(const struct op *op, struct text *out)
+static void hint_write_command(const struct op *op, struct text *out)
 {
-	add(out, "cadre");
+	hint_add(out, "cadre");
 	for (size_t i = 0; op->cli[i]; i++)
 		text_addf(out, " %s", op->cli[i]);
 }
@@ -21,15 +21,15 @@ static void write_command(const struct op *op, struct text *out)
 static void write_op(const struct op *op, enum hint_style style, struct text *out)
 {
 	if (style == HINT_TOOL && op->tool) {
-		add(out, op->tool);
+		hint_add(out, op->tool);
 		if (op->action)
 			text_addf(out, " action=%s", op->action);
 	} else if (style == HINT_ROUTE && op->http_path)
 		text_addf(out, "%s %s", op->http_method, op->http_path);
 	else if (op->cli)
-		write_command(op, out);
+		hint_write_command(op, out);
 	else
-		add(out, op->name);
+		hint_add(out, op->name);
 }
 
 /* Writes what stands between braces; false where it is no word of ours. */
@@ -41,7 +41,7 @@ static bool write_word(const char *word, enum hint_style style, struct text *out
 	if (op)
 		write_op(op, style, out);
 	else if (bar && style == HINT_COMMAND)
-		add(out, bar + 1);
+		hint_add(out, bar + 1);
 	else if (bar)
 		text_add(out, word, (size_t)(bar - word));
 	return op || bar;
@@ -59,7 +59,7 @@ void hint_write(const char *hint, enum hint_style style, struct text *out)
 			text_add(out, open, (size_t)(close + 1 - open));
 		hint = close + 1;
 	}
-	add(out, hint); /* an empty one, too: its data is there then */
+	hint_add(out, hint); /* an empty one, too: its data is there then */
 }
 
 static void write_available(const char *names, struct text *out)

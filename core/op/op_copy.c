@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool is_counted(const struct field *fd)
+static bool op_copy_is_counted(const struct field *fd)
 {
 	return fd->flags & FIELD_LIST || fd->type->kind == KIND_MAP;
 }
@@ -10,7 +10,7 @@ static bool is_counted(const struct field *fd)
 /* A text says by itself whether it is there. */
 static bool is_pointer(const struct field *fd)
 {
-	return is_counted(fd) || fd->type->kind == KIND_TEXT ||
+	return op_copy_is_counted(fd) || fd->type->kind == KIND_TEXT ||
 	       fd->type->kind == KIND_JSON;
 }
 
@@ -29,7 +29,8 @@ static const struct field *field_like(const struct record *r, const struct field
 					       other->type->record == fd->type->record &&
 					       (fd->type->kind != KIND_ENUM ||
 						other->type == fd->type) &&
-					       is_counted(other) == is_counted(fd)
+					       op_copy_is_counted(other) ==
+						       op_copy_is_counted(fd)
 				       ? other
 				       : NULL;
 	}
@@ -49,7 +50,7 @@ void record_copy(const struct record *from, const void *src, const struct record
 			continue;
 		memcpy(out + b->at, in + a->at,
 		       is_pointer(b) ? sizeof(void *) : type_size(b->type));
-		if (is_counted(b))
+		if (op_copy_is_counted(b))
 			memcpy(out + b->at2, in + a->at2, sizeof(size_t));
 		else if (is_flagged(b))
 			*(bool *)(out + b->at2) = true;

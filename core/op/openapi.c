@@ -76,7 +76,7 @@ static bool is_step(const struct route *r, const char *name)
 }
 
 /* Whether its arguments come in a body: with POST, PUT and PATCH. */
-static bool has_body(const struct route *r)
+static bool openapi_has_body(const struct route *r)
 {
 	return *r->method == 'P';
 }
@@ -91,7 +91,7 @@ static json_t *parameters_of(const struct route *r)
 		const bool step = is_step(r, fd->name);
 		const bool must = !(fd->flags & (FIELD_OPTIONAL | FIELD_DEFAULT));
 
-		if (!step && has_body(r))
+		if (!step && openapi_has_body(r))
 			continue;
 		json_array_append_new(all, json_pack("{s:s, s:s, s:b, s:s, s:o}", "name",
 						     fd->name, "in",
@@ -151,12 +151,12 @@ static json_t *operation(const struct route *r, const char *doc)
 
 	if (doc && *doc)
 		json_object_set_new(o, "description", json_string(doc));
-	if (has_body(r))
+	if (openapi_has_body(r))
 		json_object_set_new(o, "requestBody", body_of(r));
 	return o;
 }
 
-static void add_path(json_t *paths, const struct route *r, const char *doc)
+static void openapi_add_path(json_t *paths, const struct route *r, const char *doc)
 {
 	json_t *path = json_object_get(paths, r->path);
 	char method[8] = "";
@@ -183,7 +183,7 @@ static void add_op(json_t *paths, json_t *schemas, const struct op *op)
 		answer_of(op),
 	};
 
-	add_path(paths, &r, op->doc);
+	openapi_add_path(paths, &r, op->doc);
 	add_records(op->in, schemas);
 	add_records(op->out, schemas);
 }
@@ -202,7 +202,8 @@ static void add_face(json_t *paths, const struct face *face)
 		face_schema(face),
 	};
 
-	add_path(paths, &r, face->doc + summary + strspn(face->doc + summary, "\n"));
+	openapi_add_path(paths, &r,
+			 face->doc + summary + strspn(face->doc + summary, "\n"));
 }
 
 json_t *openapi_document(void)

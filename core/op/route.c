@@ -35,7 +35,7 @@ static int hex_digit(char c)
 }
 
 /* Undoes %41 and the like in place; bytes that are no escape stay as they are. */
-static size_t unescape(char *s, size_t n)
+static size_t route_unescape(char *s, size_t n)
 {
 	size_t out = 0;
 
@@ -62,15 +62,15 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	if (n >= sizeof(word))
 		return json_null();
 	memcpy(word, step, n);
-	n = unescape(word, n);
+	n = route_unescape(word, n);
 	word[n] = '\0';
 	if (strlen(word) != n)
 		return json_null();
 	return field_word(fd, word);
 }
 
-static void take_fields(const struct record *in, const char *template, const char *path,
-			json_t *args)
+static void route_take_fields(const struct record *in, const char *template,
+			      const char *path, json_t *args)
 {
 	while (*template) {
 		size_t t = 1 + strcspn(template + 1, "/");
@@ -129,7 +129,7 @@ const struct op *op_route(const char *method, const char *path, const struct fac
 		    (struct fit){ f->op, f, f->in, f->http_path, 0 });
 	}
 	if (best.op)
-		take_fields(best.in, best.template, path, args);
+		route_take_fields(best.in, best.template, path, args);
 	*face = best.face;
 	return best.op;
 }

@@ -298,7 +298,7 @@ void text_add_json(struct text *t, const char *s)
 }
 
 /* Bytes in JSON of the character at `s`, of which `*n` bytes are taken. */
-static size_t cost(const char *s, size_t len, size_t *n)
+static size_t text_cost(const char *s, size_t len, size_t *n)
 {
 	unsigned char c = (unsigned char)*s;
 	size_t wide;
@@ -318,7 +318,7 @@ size_t text_json_fit(const char *s, size_t len, size_t *room)
 	size_t at = 0, n, size;
 
 	for (; at < len; at += n, *room -= size)
-		if ((size = cost(s + at, len - at, &n)) > *room)
+		if ((size = text_cost(s + at, len - at, &n)) > *room)
 			break;
 	return at;
 }
@@ -372,7 +372,7 @@ void time_format(int64_t ms, char out[25])
 }
 
 /* `n` digits with a value from lo to hi, or -1 (which no field may be). */
-static int64_t take_digits(const char **s, int n, int64_t lo, int64_t hi)
+static int64_t text_take_digits(const char **s, int n, int64_t lo, int64_t hi)
 {
 	int64_t value = 0;
 
@@ -389,30 +389,30 @@ static bool take_sign(const char **s, const char *signs)
 	return **s && strchr(signs, **s) && (*s)++;
 }
 
-static int64_t take_date(const char **s)
+static int64_t text_take_date(const char **s)
 {
 	static const char lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 	int64_t y, m, d;
 	bool leap;
 
-	if ((y = take_digits(s, 4, 1970, 9999)) < 0 || !take_sign(s, "-") ||
-	    (m = take_digits(s, 2, 1, 12)) < 1 || !take_sign(s, "-"))
+	if ((y = text_take_digits(s, 4, 1970, 9999)) < 0 || !take_sign(s, "-") ||
+	    (m = text_take_digits(s, 2, 1, 12)) < 1 || !take_sign(s, "-"))
 		return -1;
 	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-	d = take_digits(s, 2, 1, lengths[m - 1]);
+	d = text_take_digits(s, 2, 1, lengths[m - 1]);
 	if (d < 0 || (m == 2 && d == 29 && !leap))
 		return -1;
 	return days_from_civil(y, m, d);
 }
 
 /* A leap second, :60, is the first of the next minute. */
-static int64_t take_clock(const char **s)
+static int64_t text_take_clock(const char **s)
 {
 	int64_t hour, minute, second, ms = 0;
 
-	if ((hour = take_digits(s, 2, 0, 23)) < 0 || !take_sign(s, ":") ||
-	    (minute = take_digits(s, 2, 0, 59)) < 0 || !take_sign(s, ":") ||
-	    (second = take_digits(s, 2, 0, 60)) < 0)
+	if ((hour = text_take_digits(s, 2, 0, 23)) < 0 || !take_sign(s, ":") ||
+	    (minute = text_take_digits(s, 2, 0, 59)) < 0 || !take_sign(s, ":") ||
+	    (second = text_take_digits(s, 2, 0, 60)) < 0)
 		return -1;
 	if (take_sign(s, ".")) {
 		if (**s < '0' || **s > '9')
@@ -426,7 +426,7 @@ static int64_t take_clock(const char **s)
 }
 
 /* Sets the milliseconds to take off so that the time becomes UTC. */
-static bool take_offset(const char **s, int64_t *ms)
+static bool text_take_offset(const char **s, int64_t *ms)
 {
 	int64_t sign, hour, minute;
 
@@ -434,8 +434,8 @@ static bool take_offset(const char **s, int64_t *ms)
 	if (take_sign(s, "Zz"))
 		return true;
 	sign = **s == '-' ? -1 : 1;
-	if (!take_sign(s, "+-") || (hour = take_digits(s, 2, 0, 23)) < 0 ||
-	    !take_sign(s, ":") || (minute = take_digits(s, 2, 0, 59)) < 0)
+	if (!take_sign(s, "+-") || (hour = text_take_digits(s, 2, 0, 23)) < 0 ||
+	    !take_sign(s, ":") || (minute = text_take_digits(s, 2, 0, 59)) < 0)
 		return false;
 	*ms = sign * (hour * 60 + minute) * 60000;
 	return true;
@@ -445,8 +445,8 @@ int64_t time_parse(const char *s)
 {
 	int64_t days, ms, offset;
 
-	if ((days = take_date(&s)) < 0 || !take_sign(&s, "Tt ") ||
-	    (ms = take_clock(&s)) < 0 || !take_offset(&s, &offset) || *s)
+	if ((days = text_take_date(&s)) < 0 || !take_sign(&s, "Tt ") ||
+	    (ms = text_take_clock(&s)) < 0 || !text_take_offset(&s, &offset) || *s)
 		return -1;
 	ms += days * DAY_MS - offset;
 	return ms < 0 || ms > TIME_MOST ? -1 : ms;

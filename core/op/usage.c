@@ -7,7 +7,7 @@
 
 enum { WIDTH = 80, INDENT = 24 };
 
-static bool is_bare(const struct op *op, const struct field *fd)
+static bool usage_is_bare(const struct op *op, const struct field *fd)
 {
 	for (const char *const *n = op->cli_fields; n && *n; n++)
 		if (strcmp(*n, fd->name) == 0)
@@ -57,7 +57,7 @@ void field_value(const struct field *fd, char out[32])
 static void name_field(const struct op *op, const struct field *fd, const char *no,
 		       char *out, size_t room)
 {
-	bool bare = is_bare(op, fd);
+	bool bare = usage_is_bare(op, fd);
 	char name[40], value[32];
 
 	field_value(fd, value);
@@ -92,7 +92,7 @@ static void put_piece(struct text *out, const char *s, size_t n, size_t *column,
 	*column += n;
 }
 
-static void put_prose(struct text *out, const char *s, size_t *column)
+static void usage_put_prose(struct text *out, const char *s, size_t *column)
 {
 	while (*s) {
 		size_t n = strcspn(s, " \n");
@@ -102,8 +102,8 @@ static void put_prose(struct text *out, const char *s, size_t *column)
 	}
 }
 
-static void put_part(const struct op *op, const struct field *fd, struct text *out,
-		     size_t *column)
+static void usage_put_part(const struct op *op, const struct field *fd, struct text *out,
+			   size_t *column)
 {
 	char name[80], part[90];
 
@@ -112,11 +112,11 @@ static void put_part(const struct op *op, const struct field *fd, struct text *o
 	put_piece(out, part, strlen(part), column, 7);
 }
 
-static void put_options(const struct op *op, struct text *out, size_t *column)
+static void usage_put_options(const struct op *op, struct text *out, size_t *column)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (!is_bare(op, &op->in->fields[i]))
-			put_part(op, &op->in->fields[i], out, column);
+		if (!usage_is_bare(op, &op->in->fields[i]))
+			usage_put_part(op, &op->in->fields[i], out, column);
 }
 
 static void put_synopsis(const struct op *op, struct text *out)
@@ -128,15 +128,15 @@ static void put_synopsis(const struct op *op, struct text *out)
 		text_addf(out, " %s", *w);
 	column = out->len - start;
 	if (op->runs)
-		put_options(op, out, &column);
+		usage_put_options(op, out, &column);
 	for (const char *const *n = op->cli_fields; n && *n; n++)
-		put_part(op, field_find(op->in, *n), out, &column);
+		usage_put_part(op, field_find(op->in, *n), out, &column);
 	if (!op->runs)
-		put_options(op, out, &column);
+		usage_put_options(op, out, &column);
 	text_addf(out, "\n");
 }
 
-static void put_default(struct text *out, const struct field *fd, size_t *column)
+static void usage_put_default(struct text *out, const struct field *fd, size_t *column)
 {
 	char s[200] = "";
 
@@ -168,21 +168,21 @@ static void put_shape(struct text *out, const struct op *op, const struct field 
 	field_value(fd, value);
 	snprintf(alone, sizeof(alone), "%s alone, or JSON with", value);
 	if (r)
-		put_prose(out, record_short(r) ? alone : "JSON with", column);
+		usage_put_prose(out, record_short(r) ? alone : "JSON with", column);
 	for (size_t i = 0; r && i < r->n_fields; i++) {
 		char name[64];
 
 		snprintf(name, sizeof(name), "%s%s", r->fields[i].name,
 			 i + 1 < r->n_fields ? "," : ".");
-		put_prose(out, name, column);
+		usage_put_prose(out, name, column);
 	}
 	if (!(fd->flags & FIELD_LIST) ||
-	    (is_bare(op, fd) && op->cli_rest && is_last(op, fd)))
+	    (usage_is_bare(op, fd) && op->cli_rest && is_last(op, fd)))
 		return;
-	put_prose(out,
-		  type_splits(fd->type) ? "Several with commas between."
-					: "May be given again.",
-		  column);
+	usage_put_prose(out,
+			type_splits(fd->type) ? "Several with commas between."
+					      : "May be given again.",
+			column);
 }
 
 static void put_argument(const struct op *op, const struct field *fd, struct text *out)
@@ -195,14 +195,14 @@ static void put_argument(const struct op *op, const struct field *fd, struct tex
 		text_addf(out, "  %-*s", INDENT - 2, name);
 	else
 		text_addf(out, "  %s\n%*s", name, INDENT, "");
-	put_prose(out, fd->doc, &column);
+	usage_put_prose(out, fd->doc, &column);
 	if (fd->type->kind == KIND_ENUM) {
-		put_prose(out, "One of", &column);
+		usage_put_prose(out, "One of", &column);
 		for (const struct choice *c = fd->type->choices; c->name; c++)
-			put_prose(out, c->name, &column);
+			usage_put_prose(out, c->name, &column);
 	}
 	put_shape(out, op, fd, &column);
-	put_default(out, fd, &column);
+	usage_put_default(out, fd, &column);
 	text_addf(out, "\n");
 }
 
@@ -212,7 +212,7 @@ const char op_command_text[] =
 	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
 
 /* The faults that it may give, each with the exit status that tells it. */
-static void put_faults(const struct op *op, struct text *out)
+static void usage_put_faults(const struct op *op, struct text *out)
 {
 	size_t line = out->len + 1;
 
@@ -243,9 +243,9 @@ void op_usage(const struct op *op, struct text *out)
 	for (const char *const *n = op->cli_fields; n && *n; n++)
 		put_argument(op, field_find(op->in, *n), out);
 	for (size_t i = 0; i < op->in->n_fields; i++)
-		if (!is_bare(op, &op->in->fields[i]))
+		if (!usage_is_bare(op, &op->in->fields[i]))
 			put_argument(op, &op->in->fields[i], out);
 	if (op->example)
 		text_addf(out, "\nExample:\n  cadre %s\n", op->example);
-	put_faults(op, out);
+	usage_put_faults(op, out);
 }

@@ -22,7 +22,7 @@ struct gathering {
 	size_t of_kind; /* rows of the kind that is read now */
 };
 
-static void add(struct gathering *g, struct need need)
+static void needs_add(struct gathering *g, struct need need)
 {
 	struct needs *all = g->needs;
 
@@ -45,7 +45,7 @@ static void needs_add_one(struct gathering *g, struct need need, const char *mor
 		need = (struct need){ .what = need.what,
 				      .text = arena_printf(&g->call->arena,
 							   "and more: %s", more) };
-	add(g, need);
+	needs_add(g, need);
 }
 
 /* How many rows of a kind are asked for. */
@@ -62,7 +62,7 @@ static int64_t agent_of(const struct gathering *g)
 }
 
 /* The command, with the team where several are told of. */
-static const char *command_of(const struct gathering *g)
+static const char *needs_command_of(const struct gathering *g)
 {
 	return g->needs->named
 		       ? arena_printf(&g->call->arena, "cadre --team %s", g->team->name)
@@ -106,12 +106,12 @@ static int add_mail(struct gathering *g)
 		text = arena_printf(&call->arena, "%s%s%s", text, *text ? ", " : "",
 				    results_text(call, results.n));
 	if (*text)
-		add(g, (struct need){ .what = CONCERN_MAIL,
-				      .name = call->caller.name,
-				      .since = oldest.at,
-				      .text = arena_printf(&call->arena,
-							   "%s for you: %s inbox", text,
-							   command_of(g)) });
+		needs_add(g, (struct need){ .what = CONCERN_MAIL,
+					    .name = call->caller.name,
+					    .since = oldest.at,
+					    .text = arena_printf(
+						    &call->arena, "%s for you: %s inbox",
+						    text, needs_command_of(g)) });
 	return 0;
 }
 
@@ -151,14 +151,14 @@ static const char *task_trouble(const struct gathering *g,
 	const char *id = task_name(g->call, r->number), *behind;
 
 	if (r->state == TASK_STATE_BLOCKED)
-		return arena_printf(a, "%s task unblock %s: blocked, %s", command_of(g),
-				    id, r->note);
+		return arena_printf(a, "%s task unblock %s: blocked, %s",
+				    needs_command_of(g), id, r->note);
 	if (!(behind = task_behind(g->call, r->id)))
 		return arena_printf(a, "failed: %s", r->title);
 	return r->state == TASK_STATE_CANCELLED
 		       ? arena_printf(a, "called off, and %s: %s", behind, r->title)
 		       : arena_printf(a, "%s task retry %s: failed, and %s",
-				      command_of(g), id, behind);
+				      needs_command_of(g), id, behind);
 }
 
 static int add_tasks(struct gathering *g)
@@ -192,7 +192,7 @@ static const char *agent_trouble(const struct gathering *g,
 		return arena_printf(&g->call->arena,
 				    "takes no more turns, for its runner has failed: "
 				    "%s agent update %s --runner COMMAND",
-				    command_of(g), r->name);
+				    needs_command_of(g), r->name);
 	return r->status == AGENT_STATUS_STUCK ? "is stuck: its daemon makes no progress"
 	       : r->status == AGENT_STATUS_FAILED ? "has given up"
 						  : "is offline and holds a task";
@@ -234,7 +234,7 @@ static const char *parked_why(const struct gathering *g,
 	}
 	return arena_printf(a, "has mail that starts no turn (%s): %s send %s TEXT",
 			    r->hour ? "limits.turns_per_hour" : "limits.chain",
-			    command_of(g), r->name);
+			    needs_command_of(g), r->name);
 }
 
 /* Agents whose runners take no turns though mail waits. */
@@ -292,7 +292,7 @@ static const char *reading_for(const struct gathering *g, const char *name)
 	return g->call->identity.agent
 		       ? ""
 		       : arena_printf(&g->call->arena, ": %s --as %s inbox --take",
-				      command_of(g), name);
+				      needs_command_of(g), name);
 }
 
 /* A team whose work is over stays completing until somebody has read what came of it. */
@@ -335,15 +335,16 @@ static int add_stopped(struct gathering *g)
 
 	if (rc <= 0)
 		return rc;
-	add(g, (struct need){
-		       .what = CONCERN_TEAM,
-		       .name = g->team->name,
-		       .text = arena_printf(
-			       &call->arena, "stopped: cadre thaw %s%s", g->team->name,
-			       r.running ? "; commands of some workspaces run on, see "
-					   "cadre workspace list"
-					 : ""),
-		       .since = r.stopped_at });
+	needs_add(g,
+		  (struct need){
+			  .what = CONCERN_TEAM,
+			  .name = g->team->name,
+			  .text = arena_printf(
+				  &call->arena, "stopped: cadre thaw %s%s", g->team->name,
+				  r.running ? "; commands of some workspaces run on, see "
+					      "cadre workspace list"
+					    : ""),
+			  .since = r.stopped_at });
 	return 0;
 }
 
@@ -354,19 +355,20 @@ static int needs_add_budgets(struct gathering *g)
 	int rc = sql_row(call, budget_over, &b, .team = g->team->id, .now = call->now);
 
 	if (rc > 0)
-		add(g, (struct need){
-			       .what = CONCERN_TEAM,
-			       .name = g->team->name,
-			       .text = arena_printf(
-				       &call->arena,
-				       "may spend no more %s: cadre team budget %s",
-				       field_choice(&record_budget_line, "kind", b.kind),
-				       g->team->name) });
+		needs_add(g, (struct need){
+				     .what = CONCERN_TEAM,
+				     .name = g->team->name,
+				     .text = arena_printf(
+					     &call->arena,
+					     "may spend no more %s: cadre team budget %s",
+					     field_choice(&record_budget_line, "kind",
+							  b.kind),
+					     g->team->name) });
 	return rc < 0 ? rc : 0;
 }
 
 /* Gathers what needs somebody in a team.  A count leaves out stops, budgets and unread results. */
-static int add_all(struct gathering *g)
+static int needs_add_all(struct gathering *g)
 {
 	int rc;
 
@@ -393,13 +395,13 @@ int needs_first_agent(struct call *call, int64_t team, const char **text)
 	return rc < 0 ? rc : 0;
 }
 
-static int gather(struct call *call, struct needs *needs, int64_t team)
+static int needs_gather(struct call *call, struct needs *needs, int64_t team)
 {
 	struct team_seat_row seat;
 	int rc = sql_row(call, team_seat, &seat, .team = team);
 
 	return rc <= 0 ? rc
-		       : add_all(&(struct gathering){
+		       : needs_add_all(&(struct gathering){
 				 .call = call, .needs = needs, .team = &seat });
 }
 
@@ -414,7 +416,7 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 			 .limit = TEAMS_MOST);
 
 	for (size_t i = 0; i < n && rc >= 0 && !needs->full; i++)
-		rc = gather(call, needs, mail[i].team);
+		rc = needs_gather(call, needs, mail[i].team);
 	for (int k = 0; rc >= 0 && !needs->full && (!needs->counts || k < TEAMS_MOST);
 	     k++) {
 		bool done = false;
@@ -426,7 +428,7 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 		for (size_t i = 0; i < n; i++)
 			done |= mail[i].team == next.id;
 		if (!done)
-			rc = gather(call, needs, next.id);
+			rc = needs_gather(call, needs, next.id);
 	}
 	return rc;
 }
@@ -438,9 +440,9 @@ static void needs_add_state(struct call *call, struct needs *needs)
 	struct fault f = { 0 };
 
 	if (store_look(call->store, &f) < 0)
-		add(&g, (struct need){ .what = CONCERN_STATE,
-				       .text = arena_printf(&call->arena, "%s; %s",
-							    f.text, f.hint) });
+		needs_add(&g, (struct need){ .what = CONCERN_STATE,
+					     .text = arena_printf(&call->arena, "%s; %s",
+								  f.text, f.hint) });
 }
 
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
@@ -450,7 +452,7 @@ int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
 	int rc;
 
 	needs_add_state(call, &needs);
-	rc = team ? gather(call, &needs, team) : sql_row(call, team_only, &teams);
+	rc = team ? needs_gather(call, &needs, team) : sql_row(call, team_only, &teams);
 	needs.named = teams.n > 1;
 	if (rc >= 0 && !team)
 		rc = needs_gather_all(call, &needs);
@@ -462,5 +464,5 @@ int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n)
 int needs_count(struct call *call, int64_t team, struct needs *needs)
 {
 	*needs = (struct needs){ .counts = true };
-	return team ? gather(call, needs, team) : needs_gather_all(call, needs);
+	return team ? needs_gather(call, needs, team) : needs_gather_all(call, needs);
 }

@@ -19,7 +19,7 @@
 #define BIT(state) (1u << (state))
 
 /* The states that are waited for, as bits; `otherwise` where none is said. */
-static unsigned wanted(const int64_t *until, size_t n, unsigned otherwise)
+static unsigned wait_wanted(const int64_t *until, size_t n, unsigned otherwise)
 {
 	unsigned bits = 0;
 
@@ -30,13 +30,13 @@ static unsigned wanted(const int64_t *until, size_t n, unsigned otherwise)
 
 /* Whether rows are left as they are because something is to be done `here`, by the host of
  * this state, and that does not run.  Whether a host elsewhere runs is not known. */
-static bool is_hostless(const struct call *call, int64_t here)
+static bool wait_is_hostless(const struct call *call, int64_t here)
 {
 	return here && !call_finds_host(call);
 }
 
 /* Lets the call wait for `seconds` at most, unless it is to be answered at once. */
-static int go_on(struct call *call, int64_t seconds, bool at_once)
+static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 {
 	if (at_once || seconds == 0)
 		return 0;
@@ -101,7 +101,8 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 {
 	const unsigned ends = BIT(TASK_STATE_COMPLETED) | BIT(TASK_STATE_FAILED) |
 			      BIT(TASK_STATE_CANCELLED);
-	const unsigned want = wanted(in->until, in->n_until, BIT(TASK_STATE_COMPLETED));
+	const unsigned want =
+		wait_wanted(in->until, in->n_until, BIT(TASK_STATE_COMPLETED));
 	struct task_row t = { 0 };
 	int rc;
 
@@ -115,7 +116,7 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	/* A task behind such a one can still be called off. */
 	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
 				      (rc > 0 && !(want & BIT(TASK_STATE_CANCELLED))));
-	return go_on(call, in->timeout, out->reached || out->over);
+	return wait_go_on(call, in->timeout, out->reached || out->over);
 }
 
 /* The statuses of an agent that has nothing to do. */
@@ -124,8 +125,8 @@ static const unsigned at_rest = BIT(AGENT_STATUS_READY) | BIT(AGENT_STATUS_IDLE)
 
 /* Finds the agent, by its row once it is waited for: it, or its team, may have another name
  * by then.  0 or a fault. */
-static int find_agent(struct call *call, const struct agent_wait_in *in,
-		      struct agent_row *a)
+static int wait_find_agent(struct call *call, const struct agent_wait_in *in,
+			   struct agent_row *a)
 {
 	int rc;
 
@@ -148,7 +149,7 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 	struct agent_row a = { 0 };
 	int rc;
 
-	if ((rc = find_agent(call, in, &a)) < 0 ||
+	if ((rc = wait_find_agent(call, in, &a)) < 0 ||
 	    (rc = sql_row(call, agent_holds, &holds, .agent = a.id, .now = call->now)) <
 		    0)
 		return rc;
@@ -157,9 +158,9 @@ int agent_wait(struct call *call, const struct agent_wait_in *in,
 					   : arena_printf(&call->arena, "%s/%s",
 							  call->caller.team_name, a.name);
 	out->status = agent_status_now(a.status, holds.any);
-	out->reached = BIT(out->status) & wanted(in->until, in->n_until, at_rest);
+	out->reached = BIT(out->status) & wait_wanted(in->until, in->n_until, at_rest);
 	out->over = !out->reached && (BIT(out->status) & ends);
-	return go_on(call, in->timeout, out->reached || out->over);
+	return wait_go_on(call, in->timeout, out->reached || out->over);
 }
 
 /* --- results ---------------------------------------------------------------------- */
@@ -244,10 +245,10 @@ int result_wait(struct call *call, const struct result_wait_in *in,
 		.reached = rc > 0 && r.success,
 		.over = rc > 0 ? !r.success : x.state == ASSIGNMENT_STATE_CANCELLED,
 	};
-	out->hostless = !out->reached && !out->over && is_hostless(call, place.here);
+	out->hostless = !out->reached && !out->over && wait_is_hostless(call, place.here);
 	if (x.state == ASSIGNMENT_STATE_QUEUED)
 		out->place = place_text(&place);
-	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
+	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
 /* --- what may be gone ----------------------------------------------------------------- */
@@ -279,7 +280,7 @@ static int find_ended_team(struct call *call, const char *name, int64_t *team)
 
 /* Finds a living team, else the last one of that name, and by its row once it is waited
  * for: 0 or a fault. */
-static int find_team(struct call *call, const char *name, struct team_row *t)
+static int wait_find_team(struct call *call, const char *name, struct team_row *t)
 {
 	int rc = call->made ? 0 : who_team(call, name);
 	struct fault why = call->fault;
@@ -305,14 +306,14 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 {
 	const unsigned made = BIT(TEAM_STATE_READY) | BIT(TEAM_STATE_WORKING) |
 			      BIT(TEAM_STATE_COMPLETING);
-	const unsigned want = wanted(in->until, in->n_until, made);
+	const unsigned want = wait_wanted(in->until, in->n_until, made);
 	struct team_places_row places;
 	struct team_state_row s;
 	struct team_row t;
 	bool lacks;
 	int rc;
 
-	if ((rc = find_team(call, in->team, &t)) < 0 ||
+	if ((rc = wait_find_team(call, in->team, &t)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
 	    (rc = sql_row(call, team_places, &places, .team = t.id,
 			  .host = store_host(call->store))) < 0)
@@ -329,8 +330,8 @@ int team_wait(struct call *call, const struct team_wait_in *in, struct team_wait
 	/* To destroy one takes no host, but to end its guests does. */
 	out->hostless = !out->reached && !out->over &&
 			(t.destroyed_at || !(want & BIT(TEAM_STATE_DESTROYED))) &&
-			is_hostless(call, places.here);
-	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
+			wait_is_hostless(call, places.here);
+	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }
 
 /* Finds the last destroyed workspace of that id, name or agent, where the caller may see it:
@@ -398,7 +399,8 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	const unsigned ended = BIT(WORKSPACE_STATE_DESTROYED),
 		       down = BIT(WORKSPACE_STATE_STOPPED) | ended,
 		       failed = BIT(WORKSPACE_STATE_FAILED),
-		       want = wanted(in->until, in->n_until, BIT(WORKSPACE_STATE_READY));
+		       want = wait_wanted(in->until, in->n_until,
+					  BIT(WORKSPACE_STATE_READY));
 	struct workspace_place_row place = { 0 };
 	struct workspace_row w;
 	unsigned next;
@@ -422,6 +424,6 @@ int workspace_wait(struct call *call, const struct workspace_wait_in *in,
 	next = w.state == WORKSPACE_STATE_CREATING ? BIT(WORKSPACE_STATE_READY) | failed
 						   : BIT(w.state);
 	out->hostless = !out->reached && !out->over && (want & next) &&
-			is_hostless(call, place.here);
-	return go_on(call, in->timeout, out->reached || out->over || out->hostless);
+			wait_is_hostless(call, place.here);
+	return wait_go_on(call, in->timeout, out->reached || out->over || out->hostless);
 }

@@ -38,7 +38,7 @@ static bool is_wild(char c)
 
 /* The length of an absolute path's beginning up to the names below `root`; 0: it is not
  * below it. */
-static size_t below(const char *given, const char *root)
+static size_t glob_below(const char *given, const char *root)
 {
 	size_t n = root ? strlen(root) : 0;
 
@@ -51,7 +51,7 @@ static size_t below(const char *given, const char *root)
 }
 
 /* Takes the last name away: NULL, or why not. */
-static const char *go_up(char *out, size_t *n)
+static const char *glob_go_up(char *out, size_t *n)
 {
 	if (!*n)
 		return "it leaves the project";
@@ -67,7 +67,7 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 	size_t n = 0;
 
 	if (*given == '/') {
-		size_t skip = below(given, root);
+		size_t skip = glob_below(given, root);
 
 		if (!skip)
 			return "it is not below the project";
@@ -78,7 +78,7 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 		const char *why = NULL;
 
 		if (len == 2 && !memcmp(given, "..", 2)) {
-			why = go_up(out, &n);
+			why = glob_go_up(out, &n);
 		} else if (len && !(len == 1 && *given == '.')) {
 			if (n + len + 2 > GLOB_PATH)
 				return "it is too long";
@@ -96,7 +96,7 @@ const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH])
 }
 
 /* Whether braces would mean several names to a shell; others are part of a name. */
-static bool has_choice(const char *glob)
+static bool glob_has_choice(const char *glob)
 {
 	const char *open = strchr(glob, '{'), *close = strrchr(glob, '}');
 	size_t n = open && close > open ? (size_t)(close - open) : 0;
@@ -110,7 +110,7 @@ const char *glob_fault(const char *glob)
 		return "it is the whole project, which is `**`";
 	if (strlen(glob) > GLOB_BYTES)
 		return "it is longer than 255 bytes";
-	if (has_choice(glob))
+	if (glob_has_choice(glob))
 		return "`{a,b}` means nothing here: name each glob by itself";
 	if (strchr(glob, '\\'))
 		return "`\\` means nothing here, and no name with it can be held";
@@ -150,7 +150,7 @@ static int32_t take_char(const char **s)
 }
 
 /* Reads a name without `**`: its tokens, at most three for two bytes. */
-static size_t read_name(const char *s, const char *end, int32_t *out)
+static size_t glob_read_name(const char *s, const char *end, int32_t *out)
 {
 	bool empty = true; /* it needs no character so far */
 	size_t n = 0;
@@ -180,7 +180,7 @@ static size_t read_glob(const char *glob, int32_t out[TOKENS])
 		bool deep = end - glob == 2 && !memcmp(glob, "**", 2), wild = false;
 
 		if (!deep)
-			n += read_name(glob, end, out + n);
+			n += glob_read_name(glob, end, out + n);
 		for (; glob < end; glob++)
 			wild |= is_wild(*glob);
 		if (*end && deep) {
@@ -205,7 +205,7 @@ static size_t read_glob(const char *glob, int32_t out[TOKENS])
 /* --- deciding --------------------------------------------------------------------------- */
 
 /* Whether a token stays where it is when it has taken a character. */
-static bool stays(int32_t token)
+static bool glob_stays(int32_t token)
 {
 	return token == SOME || token == ALL;
 }
@@ -213,7 +213,7 @@ static bool stays(int32_t token)
 /* How many tokens are passed over at once where one token need take nothing; 0: it has to. */
 static size_t jump_of(int32_t token)
 {
-	return token == FOLDERS ? 3 : token == BELOW ? JUMP : stays(token) ? 1 : 0;
+	return token == FOLDERS ? 3 : token == BELOW ? JUMP : glob_stays(token) ? 1 : 0;
 }
 
 /* Whether there is a character that both tokens take. */
@@ -235,33 +235,34 @@ struct walk {
 	size_t steps;
 };
 
-static bool *row_of(struct walk *w, size_t i)
+static bool *glob_row_of(struct walk *w, size_t i)
 {
 	return w->at[i % (JUMP + 1)];
 }
 
-static void mark(struct walk *w, size_t i, size_t j)
+static void glob_mark(struct walk *w, size_t i, size_t j)
 {
-	row_of(w, i)[j] = true;
+	glob_row_of(w, i)[j] = true;
 	w->last = i > w->last ? i : w->last;
 }
 
 /* Marks all places to which one step leads from (i, j). */
-static void step(struct walk *w, const int32_t *a, const int32_t *b, size_t i, size_t j)
+static void glob_step(struct walk *w, const int32_t *a, const int32_t *b, size_t i,
+		      size_t j)
 {
 	const int32_t s = a[i], t = b[j];
 
 	w->steps++;
 	if (jump_of(s)) {
-		mark(w, i + 1, j);
-		mark(w, i + jump_of(s), j);
+		glob_mark(w, i + 1, j);
+		glob_mark(w, i + jump_of(s), j);
 	}
 	if (jump_of(t)) {
-		mark(w, i, j + 1);
-		mark(w, i, j + jump_of(t));
+		glob_mark(w, i, j + 1);
+		glob_mark(w, i, j + jump_of(t));
 	}
 	if (shares(s, t))
-		mark(w, i + !stays(s), j + !stays(t));
+		glob_mark(w, i + !glob_stays(s), j + !glob_stays(t));
 }
 
 /* Whether both can be walked to their ends. */
@@ -270,15 +271,15 @@ static bool meets(const int32_t *a, const int32_t *b, size_t *steps)
 	struct walk w = { 0 };
 	bool met = false;
 
-	mark(&w, 0, 0);
+	glob_mark(&w, 0, 0);
 	for (size_t i = 0, j; i <= w.last && !met; i++) {
 		for (j = 0; b[j] != END; j++)
-			if (row_of(&w, i)[j])
-				step(&w, a, b, i, j);
-		if (row_of(&w, i)[j])
-			step(&w, a, b, i, j);
-		met = a[i] == END && row_of(&w, i)[j];
-		memset(row_of(&w, i), 0, sizeof(w.at[0]));
+			if (glob_row_of(&w, i)[j])
+				glob_step(&w, a, b, i, j);
+		if (glob_row_of(&w, i)[j])
+			glob_step(&w, a, b, i, j);
+		met = a[i] == END && glob_row_of(&w, i)[j];
+		memset(glob_row_of(&w, i), 0, sizeof(w.at[0]));
 		w.steps += j / 8; /* to look at a place is less than a step */
 	}
 	*steps += w.steps;

@@ -35,7 +35,7 @@ static const char *tidy(struct call *call, const char *given, const char *where)
 	return NULL;
 }
 
-static const char *place(struct call *call, const char *list, size_t i)
+static const char *reservation_place(struct call *call, const char *list, size_t i)
 {
 	return arena_printf(&call->arena, "/%s/%zu", list, i);
 }
@@ -46,7 +46,7 @@ static const char **tidy_globs(struct call *call, const char *const *given, size
 	const char **globs = arena_alloc(&call->arena, (n + 1) * sizeof(*globs));
 
 	for (size_t i = 0; i < n; i++) {
-		const char *where = place(call, "globs", i), *why;
+		const char *where = reservation_place(call, "globs", i), *why;
 
 		if (!(globs[i] = tidy(call, given[i], where)))
 			return NULL;
@@ -59,7 +59,7 @@ static const char **tidy_globs(struct call *call, const char *const *given, size
 	return globs;
 }
 
-static bool among(const char *glob, const char **globs, size_t n)
+static bool reservation_among(const char *glob, const char **globs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(glob, globs[i]))
@@ -78,8 +78,9 @@ static int living(struct call *call, int64_t agent, struct reservation_line_row 
 		       .agent = agent, .after = 0, .now = call->now);
 }
 
-static void show(const struct call *call, const struct reservation_line_row *r,
-		 struct reservation *out)
+static void reservation_show(const struct call *call,
+			     const struct reservation_line_row *r,
+			     struct reservation *out)
 {
 	*out = (struct reservation){ .id = r->id,
 				     .glob = r->paths,
@@ -92,17 +93,18 @@ static void show(const struct call *call, const struct reservation_line_row *r,
 }
 
 /* Tells those of the agent's reservations that are among the globs; NULL: all. */
-static int tell(struct call *call, int64_t agent, const char **globs, size_t n,
-		struct reservation **out, size_t *n_out)
+static int reservation_tell(struct call *call, int64_t agent, const char **globs,
+			    size_t n, struct reservation **out, size_t *n_out)
 {
 	struct reservation_line_row *rows;
 	size_t count;
 	int rc = living(call, agent, &rows, &count);
 
 	for (size_t i = 0; i < count && rc >= 0; i++)
-		if (!globs || among(rows[i].paths, globs, n))
-			show(call, &rows[i],
-			     arena_push(&call->arena, out, n_out, sizeof(**out)));
+		if (!globs || reservation_among(rows[i].paths, globs, n))
+			reservation_show(call, &rows[i],
+					 arena_push(&call->arena, out, n_out,
+						    sizeof(**out)));
 	return rc;
 }
 
@@ -134,9 +136,10 @@ static int find_meant(struct call *call, int64_t agent, const char *const *given
 	return 0;
 }
 
-static int not_held(struct call *call, const char *name, const char *glob, size_t i)
+static int reservation_not_held(struct call *call, const char *name, const char *glob,
+				size_t i)
 {
-	fault_set(&call->fault, FAULT_NOT_FOUND, place(call, "globs", i),
+	fault_set(&call->fault, FAULT_NOT_FOUND, reservation_place(call, "globs", i),
 		  "%s holds no reservation of %s", name, glob);
 	return fault_hint(&call->fault,
 			  "It may be over, or spelled otherwise: {reservation.list}.");
@@ -159,7 +162,7 @@ static int in_the_way(struct call *call, const struct reservation_line_row *r,
 	char until[25] = "";
 
 	time_format(r->lease_until, until);
-	fault_set(&call->fault, FAULT_CONFLICT, place(call, "globs", i),
+	fault_set(&call->fault, FAULT_CONFLICT, reservation_place(call, "globs", i),
 		  "%s: %s holds %s of %s until %s", glob, r->name,
 		  r->shared ? "a shared reservation" : "the reservation", r->paths,
 		  until);
@@ -176,15 +179,16 @@ static size_t count_new(const struct call *call, const char **globs, size_t n,
 	size_t fresh = 0;
 
 	for (size_t i = 0; i < n; i++)
-		fresh += !among(globs[i], globs, i);
+		fresh += !reservation_among(globs[i], globs, i);
 	for (size_t k = 0; k < n_held; k++)
 		fresh -= held[k].agent == call->caller.agent &&
-			 among(held[k].paths, globs, n);
+			 reservation_among(held[k].paths, globs, n);
 	return fresh;
 }
 
 /* Refuses what another agent's reservation is in the way of, and what is too much. */
-static int check_free(struct call *call, const char **globs, size_t n, bool shared)
+static int reservation_check_free(struct call *call, const char **globs, size_t n,
+				  bool shared)
 {
 	struct reservation_line_row *rows;
 	size_t count, steps = 0;
@@ -209,19 +213,19 @@ static int check_free(struct call *call, const char **globs, size_t n, bool shar
 	return 0;
 }
 
-static int take(struct call *call, const struct reservation_take_in *in,
-		const char **globs)
+static int reservation_take_globs(struct call *call, const struct reservation_take_in *in,
+				  const char **globs)
 {
 	size_t lapsed;
 	int64_t id;
 	int rc;
 
 	if ((rc = estop_check(call, "")) < 0 ||
-	    (rc = check_free(call, globs, in->n_globs, in->shared)) < 0 ||
+	    (rc = reservation_check_free(call, globs, in->n_globs, in->shared)) < 0 ||
 	    (rc = reservation_settle(call, TEAM_MOST, &lapsed)) < 0)
 		return rc;
 	for (size_t i = 0; i < in->n_globs; i++) {
-		if (among(globs[i], globs, i))
+		if (reservation_among(globs[i], globs, i))
 			continue;
 		if ((id = sql_new_id(call, reservation)) < 0)
 			return (int)id;
@@ -251,10 +255,10 @@ int reservation_take(struct call *call, const struct reservation_take_in *in,
 		return fault_set(&call->fault, FAULT_INVALID, "/globs", "names no paths");
 	if (!(globs = tidy_globs(call, in->globs, in->n_globs)))
 		return call->fault.code;
-	if (!call->made && (rc = take(call, in, globs)) < 0)
+	if (!call->made && (rc = reservation_take_globs(call, in, globs)) < 0)
 		return rc;
-	return tell(call, call->caller.agent, globs, in->n_globs, &out->reservations,
-		    &out->n_reservations);
+	return reservation_tell(call, call->caller.agent, globs, in->n_globs,
+				&out->reservations, &out->n_reservations);
 }
 
 /* --- keeping and giving back ------------------------------------------------------------- */
@@ -275,25 +279,28 @@ int reservation_renew(struct call *call, const struct reservation_renew_in *in,
 			     .lease_ms = in->has_ttl_seconds ? in->ttl_seconds * 1000 : 0,
 			     .now = call->now);
 		if (rc <= 0)
-			return rc < 0 ? rc : not_held(call, c->name, m.globs[i], i);
+			return rc < 0 ? rc
+				      : reservation_not_held(call, c->name, m.globs[i],
+							     i);
 	}
 	call->made = c->agent;
-	return tell(call, c->agent, m.globs, m.n, &out->reservations,
-		    &out->n_reservations);
+	return reservation_tell(call, c->agent, m.globs, m.n, &out->reservations,
+				&out->n_reservations);
 }
 
-static int release(struct call *call, const struct agent_row *a, const struct meant *m)
+static int reservation_release_globs(struct call *call, const struct agent_row *a,
+				     const struct meant *m)
 {
 	int rc;
 
 	for (size_t i = 0; i < m->n; i++) {
-		if (among(m->globs[i], m->globs, i))
+		if (reservation_among(m->globs[i], m->globs, i))
 			continue;
 		rc = sql_run(call, reservation_release, .agent = a->id,
 			     .generation = a->generation, .paths = m->globs[i],
 			     .now = call->now);
 		if (rc == 0)
-			return not_held(call, a->name, m->globs[i], i);
+			return reservation_not_held(call, a->name, m->globs[i], i);
 		if (rc < 0 || (rc = tell_event(call, EVENT_RESERVATION_RELEASED, a->id,
 					       m->globs[i])) < 0)
 			return rc;
@@ -313,7 +320,7 @@ int reservation_release(struct call *call, const struct reservation_release_in *
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = who_is(call, in->agent, "/agent", &a)) < 0 ||
 	    (rc = find_meant(call, a.id, in->globs, in->n_globs, &m)) < 0 ||
-	    (!call->made && (rc = release(call, &a, &m)) < 0) ||
+	    (!call->made && (rc = reservation_release_globs(call, &a, &m)) < 0) ||
 	    (rc = living(call, a.id, &left, &n)) < 0)
 		return rc;
 	call->made = a.id;
@@ -371,7 +378,8 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 	int rc;
 
 	for (size_t i = 0; i < n; i++)
-		if (!(tidied[i] = tidy(call, paths[i], place(call, "paths", i))))
+		if (!(tidied[i] =
+			      tidy(call, paths[i], reservation_place(call, "paths", i))))
 			return call->fault.code;
 	sql_query(call, &q, reservation_covering, .team = call->caller.team,
 		  .stems = stems_of(call, tidied, n), .now = call->now);
@@ -383,7 +391,7 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 			}
 			if (glob_matches(r.paths, tidied[i], &steps)) {
 				query_end(&q);
-				show(call, &r, out);
+				reservation_show(call, &r, out);
 				*path = tidied[i];
 				return 1;
 			}
@@ -418,7 +426,7 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct reservation line;
 
-		show(call, &r, &line);
+		reservation_show(call, &r, &line);
 		if (path && !glob_matches(r.paths, path, &steps) && steps <= STEPS_MOST)
 			continue;
 		if (steps > STEPS_MOST) {

@@ -13,7 +13,7 @@ const char *task_name(struct call *call, int64_t number)
 	return arena_printf(&call->arena, "%03" PRId64, number);
 }
 
-static int by_number(struct call *call, const char *id, struct task_row *t)
+static int task_row_of(struct call *call, const char *id, struct task_row *t)
 {
 	id += *id == '#';
 	if (strlen(id) > 10 || strspn(id, "0123456789") != strlen(id))
@@ -24,7 +24,7 @@ static int by_number(struct call *call, const char *id, struct task_row *t)
 
 int task_find_maybe(struct call *call, const char *id, struct task_row *t)
 {
-	int rc = by_number(call, id, t);
+	int rc = task_row_of(call, id, t);
 
 	if (rc <= 0 || !(call->op->flags & OP_WRITE))
 		return rc;
@@ -32,7 +32,7 @@ int task_find_maybe(struct call *call, const char *id, struct task_row *t)
 		return 1;
 	if ((rc = task_settle(call, t->id, 1, NULL)) < 0)
 		return rc;
-	return by_number(call, id, t);
+	return task_row_of(call, id, t);
 }
 
 int task_find(struct call *call, const char *id, struct task_row *t)

@@ -250,8 +250,8 @@ static int may_edit(struct call *call, const struct task_row *t)
 	return who_leads(call, "/task");
 }
 
-static int set_text(struct call *call, const struct task_update_in *in,
-		    const struct task_row *t, const char *title)
+static int task_change_set_text(struct call *call, const struct task_update_in *in,
+				const struct task_row *t, const char *title)
 {
 	int rc = sql_run(call, task_set_text, .id = t->id, .title = title,
 			 .description = in->description,
@@ -270,7 +270,8 @@ static int set_text(struct call *call, const struct task_update_in *in,
 			  task_name(call, t->number));
 }
 
-static int update(struct call *call, const void *arg, const struct task_row *t)
+static int task_change_update(struct call *call, const void *arg,
+			      const struct task_row *t)
 {
 	const struct task_update_in *in = arg;
 	const char *title = in->title ? trimmed(call, in->title) : NULL;
@@ -278,7 +279,8 @@ static int update(struct call *call, const void *arg, const struct task_row *t)
 
 	if (in->title && !title)
 		return call->fault.code;
-	if ((rc = may_edit(call, t)) < 0 || (rc = set_text(call, in, t, title)) < 0 ||
+	if ((rc = may_edit(call, t)) < 0 ||
+	    (rc = task_change_set_text(call, in, t, title)) < 0 ||
 	    (in->tags && (rc = set_tags(call, t->id, in->tags, in->n_tags)) < 0) ||
 	    (in->acceptance_criteria &&
 	     (rc = set_criteria(call, t->id, in->acceptance_criteria,
@@ -301,10 +303,10 @@ static int update(struct call *call, const void *arg, const struct task_row *t)
 int task_update(struct call *call, const struct task_update_in *in,
 		struct task_update_out *out)
 {
-	return task_once(call, in->team, in->task, update, in, &out->task);
+	return task_once(call, in->team, in->task, task_change_update, in, &out->task);
 }
 
-static int tick(struct call *call, const void *arg, const struct task_row *t)
+static int task_change_tick(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_tick_in *in = arg;
 	int rc = sql_run(call, task_criterion_tick, .task = t->id, .n = in->criterion,
@@ -322,7 +324,7 @@ static int tick(struct call *call, const void *arg, const struct task_row *t)
 
 int task_tick(struct call *call, const struct task_tick_in *in, struct task_tick_out *out)
 {
-	return task_once(call, in->team, in->task, tick, in, &out->task);
+	return task_once(call, in->team, in->task, task_change_tick, in, &out->task);
 }
 
 int task_add_note(struct call *call, int64_t task, const char *text)
@@ -338,7 +340,8 @@ int task_add_note(struct call *call, int64_t task, const char *text)
 				.parts = TASK_HAS_NOTES, .now = call->now);
 }
 
-static int write_note(struct call *call, const void *arg, const struct task_row *t)
+static int task_change_write_note(struct call *call, const void *arg,
+				  const struct task_row *t)
 {
 	const struct task_note_in *in = arg;
 	int rc;
@@ -357,7 +360,8 @@ static int write_note(struct call *call, const void *arg, const struct task_row 
 
 int task_note(struct call *call, const struct task_note_in *in, struct task_note_out *out)
 {
-	return task_once(call, in->team, in->task, write_note, in, &out->task);
+	return task_once(call, in->team, in->task, task_change_write_note, in,
+			 &out->task);
 }
 
 int task_put_back(struct call *call, int64_t task)
@@ -399,7 +403,8 @@ int task_retry(struct call *call, const struct task_retry_in *in,
 	return task_once(call, in->team, in->task, retry, in, &out->task);
 }
 
-static int cancel(struct call *call, const void *arg, const struct task_row *t)
+static int task_change_cancel(struct call *call, const void *arg,
+			      const struct task_row *t)
 {
 	const struct task_cancel_in *in = arg;
 	int rc;
@@ -427,7 +432,7 @@ static int cancel(struct call *call, const void *arg, const struct task_row *t)
 int task_cancel(struct call *call, const struct task_cancel_in *in,
 		struct task_cancel_out *out)
 {
-	return task_once(call, in->team, in->task, cancel, in, &out->task);
+	return task_once(call, in->team, in->task, task_change_cancel, in, &out->task);
 }
 
 /* --- assigning ------------------------------------------------------------------------------ */

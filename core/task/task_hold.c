@@ -78,7 +78,7 @@ static int end_change(struct call *call, const struct task_row *t, int rc,
 
 /* --- working ------------------------------------------------------------------------- */
 
-static int start(struct call *call, const void *arg, const struct task_row *t)
+static int task_hold_start(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_start_in *in = arg;
 	int rc = sql_run(call, task_start, HELD(call, t, in));
@@ -90,7 +90,7 @@ static int start(struct call *call, const void *arg, const struct task_row *t)
 int task_start(struct call *call, const struct task_start_in *in,
 	       struct task_start_out *out)
 {
-	return task_once(call, in->team, in->task, start, in, &out->task);
+	return task_once(call, in->team, in->task, task_hold_start, in, &out->task);
 }
 
 int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
@@ -155,7 +155,7 @@ int task_unblock(struct call *call, const struct task_unblock_in *in,
 
 /* --- ends ---------------------------------------------------------------------------- */
 
-static int release(struct call *call, const void *arg, const struct task_row *t)
+static int task_hold_release(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_release_in *in = arg;
 	int rc = sql_run(call, task_release, HELD(call, t, in));
@@ -168,7 +168,7 @@ static int release(struct call *call, const void *arg, const struct task_row *t)
 int task_release(struct call *call, const struct task_release_in *in,
 		 struct task_release_out *out)
 {
-	return task_once(call, in->team, in->task, release, in, &out->task);
+	return task_once(call, in->team, in->task, task_hold_release, in, &out->task);
 }
 
 enum { READY_SHOWN = 1000 };
@@ -244,7 +244,8 @@ static int begin_chain(struct call *call, const struct task_row *t)
 	return rc < 0 || !bidden.so ? rc : chain_put(call, call->caller.self, 0);
 }
 
-static int complete(struct call *call, const void *arg, const struct task_row *t)
+static int task_hold_complete(struct call *call, const void *arg,
+			      const struct task_row *t)
 {
 	const struct completing *c = arg;
 	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
@@ -263,10 +264,10 @@ int task_complete(struct call *call, const struct task_complete_in *in,
 {
 	struct completing c = { in, out };
 
-	return task_once(call, in->team, in->task, complete, &c, &out->task);
+	return task_once(call, in->team, in->task, task_hold_complete, &c, &out->task);
 }
 
-static int fail(struct call *call, const void *arg, const struct task_row *t)
+static int task_hold_fail(struct call *call, const void *arg, const struct task_row *t)
 {
 	const struct task_fail_in *in = arg;
 	int rc = sql_run(call, task_finish, HELD(call, t, in), .state = TASK_STATE_FAILED,
@@ -277,7 +278,7 @@ static int fail(struct call *call, const void *arg, const struct task_row *t)
 
 int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail_out *out)
 {
-	return task_once(call, in->team, in->task, fail, in, &out->task);
+	return task_once(call, in->team, in->task, task_hold_fail, in, &out->task);
 }
 
 /* --- by a daemon --------------------------------------------------------------------- */

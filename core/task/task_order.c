@@ -26,7 +26,7 @@ struct graph {
 	size_t n_heap;
 };
 
-static int compare_ids(const void *a, const void *b, void *nodes)
+static int task_order_compare_ids(const void *a, const void *b, void *nodes)
 {
 	const struct node *all = nodes;
 	int64_t x = all[*(const size_t *)a].row.id, y = all[*(const size_t *)b].row.id;
@@ -34,7 +34,7 @@ static int compare_ids(const void *a, const void *b, void *nodes)
 	return x < y ? -1 : x > y;
 }
 
-static size_t place_of(const struct graph *g, int64_t id)
+static size_t task_order_place_of(const struct graph *g, int64_t id)
 {
 	size_t low = 0, high = g->n;
 
@@ -79,17 +79,17 @@ static void index_graph(struct call *call, struct graph *g)
 	g->next = arena_alloc(&call->arena, (g->n_edges + 1) * sizeof(*g->next));
 	for (size_t i = 0; i < g->n; i++)
 		g->by_id[i] = i;
-	qsort_r(g->by_id, g->n, sizeof(*g->by_id), compare_ids, g->nodes);
+	qsort_r(g->by_id, g->n, sizeof(*g->by_id), task_order_compare_ids, g->nodes);
 	for (size_t i = 0; i < g->n_edges; i++)
-		g->nodes[place_of(g, g->edges[i].dep)].n_next++;
+		g->nodes[task_order_place_of(g, g->edges[i].dep)].n_next++;
 	for (size_t i = 0; i < g->n; i++) {
 		g->nodes[i].first = at;
 		at += g->nodes[i].n_next;
 		g->nodes[i].n_next = 0;
 	}
 	for (size_t i = 0; i < g->n_edges; i++) {
-		struct node *dep = &g->nodes[place_of(g, g->edges[i].dep)];
-		size_t task = place_of(g, g->edges[i].task);
+		struct node *dep = &g->nodes[task_order_place_of(g, g->edges[i].dep)];
+		size_t task = task_order_place_of(g, g->edges[i].task);
 
 		g->next[dep->first + dep->n_next++] = task;
 		g->nodes[task].waits++;

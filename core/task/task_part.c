@@ -16,7 +16,7 @@ struct page {
 };
 
 /* Whether entry number `size` of the list is on the page; all are counted. */
-static bool is_here(const struct page *p)
+static bool task_part_is_here(const struct page *p)
 {
 	const struct task_part_out *out = p->out;
 
@@ -28,7 +28,7 @@ static void page_text(struct page *p, const char *text)
 	struct task_part_out *out = p->out;
 
 	out->size++;
-	if (!is_here(p))
+	if (!task_part_is_here(p))
 		return;
 	if (!space_take_text(p->call, text))
 		out->more = true;
@@ -75,7 +75,7 @@ static int page_criteria(struct page *p)
 	sql_query(p->call, &q, task_criteria, .task = p->task);
 	while ((rc = sql_next(p->call, &q, &c)) > 0) {
 		out->size++;
-		if (!is_here(p))
+		if (!task_part_is_here(p))
 			continue;
 		if (!space_take(p->call, &record_criterion, &c))
 			out->more = true;

@@ -13,8 +13,8 @@ enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
 /* Takes room for an entry in the answer; from the first entry that does not fit on, the
  * rest of the list is left out. */
-static bool fits(struct call *call, struct task *out, const struct record *r,
-		 const void *item)
+static bool task_show_fits(struct call *call, struct task *out, const struct record *r,
+			   const void *item)
 {
 	if (space_take(call, r, item))
 		return true;
@@ -42,7 +42,7 @@ static int tell_deps(struct call *call, int64_t task, struct task *out)
 		bool open = d.state_now != TASK_STATE_COMPLETED;
 
 		if (!text_fits(call, out, b.id) ||
-		    (open && !fits(call, out, &record_blocker, &b)))
+		    (open && !task_show_fits(call, out, &record_blocker, &b)))
 			break;
 		*(const char **)arena_push(&call->arena, &out->depends_on,
 					   &out->n_depends_on, sizeof(b.id)) = b.id;
@@ -76,7 +76,7 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 
 	sql_query(call, &q, task_criteria, .task = task);
 	while ((rc = sql_next(call, &q, &c)) > 0 &&
-	       fits(call, out, &record_criterion, &c))
+	       task_show_fits(call, out, &record_criterion, &c))
 		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
 						&out->n_acceptance_criteria,
 						sizeof(c)) = c;
@@ -269,7 +269,7 @@ static bool wants(const struct task_page *p, int64_t state)
 	return !p->states || p->states >> state & 1;
 }
 
-static int tell_page(struct call *call, struct query *q, struct task_page *p)
+static int task_show_tell_page(struct call *call, struct query *q, struct task_page *p)
 {
 	struct task_line_row r;
 	struct task_line line;
@@ -334,7 +334,7 @@ static unsigned states_of(const struct task_list_in *in)
 	.failed = (bits) >> TASK_STATE_FAILED & 1,           \
 	.cancelled = (bits) >> TASK_STATE_CANCELLED & 1
 
-/* The statement whose index leads to what is asked for; tell_page() leaves out the rows of
+/* The statement whose index leads to what is asked for; task_show_tell_page() leaves out the rows of
  * other states, and stops when the page is full. */
 static void query_lines(struct call *call, struct query *q, const struct task_list_in *in,
 			int64_t owner, unsigned states, const struct task_row *after)
@@ -390,7 +390,7 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	    (rc = task_stuck(call, &out->stuck)) < 0)
 		return rc;
 	query_lines(call, &q, in, owner.id, p.states, &after);
-	rc = tell_page(call, &q, &p);
+	rc = task_show_tell_page(call, &q, &p);
 	out->tasks = p.lines;
 	out->n_tasks = p.n;
 	out->more = p.more;
@@ -411,7 +411,7 @@ int task_ready(struct call *call, const struct task_ready_in *in,
 	sql_query(call, &q, task_ready_lines, .team = call->caller.team,
 		  .priority = after.priority, .number = after.number,
 		  .limit = in->limit + 1, .now = call->now);
-	rc = tell_page(call, &q, &p);
+	rc = task_show_tell_page(call, &q, &p);
 	out->tasks = p.lines;
 	out->n_tasks = p.n;
 	out->more = p.more;

@@ -17,7 +17,7 @@ static const struct {
 
 enum { FIRST = BUDGET_KIND_TOKENS, LAST = BUDGET_KIND_MESSAGES };
 
-static int64_t left_of(const struct budget_row *b)
+static int64_t budget_left_of(const struct budget_row *b)
 {
 	int64_t left = b->most - b->used - b->reserved;
 
@@ -32,7 +32,7 @@ static const char *tell_left(struct call *call, const char *team,
 			    "team %s has %" PRId64 " of %" PRId64
 			    " %s left (%s): %" PRId64 " are used, %" PRId64
 			    " reserved for teams below it",
-			    team, left_of(b), b->most, kinds[b->kind].noun,
+			    team, budget_left_of(b), b->most, kinds[b->kind].noun,
 			    kinds[b->kind].where + 1, b->used, b->reserved);
 }
 
@@ -89,7 +89,8 @@ int budget_open(struct call *call, int64_t team, int64_t above,
 
 /* Finds what stands in the way of a limit: the team's own spending, a team below that has no
  * limit, or the team above. */
-static int refuse(struct call *call, const struct team_row *t, int64_t kind, int64_t most)
+static int budget_refuse(struct call *call, const struct team_row *t, int64_t kind,
+			 int64_t most)
 {
 	struct budget_unlimited_row free = { 0 };
 	struct budget_row b;
@@ -123,7 +124,7 @@ int budget_change(struct call *call, int64_t team, const struct budget_wish *wis
 		rc = sql_run(call, budget_set, .team = team, .kind = kind,
 			     .most = wish->most[kind], .now = call->now);
 		if (rc == 0)
-			return refuse(call, &t, kind, wish->most[kind]);
+			return budget_refuse(call, &t, kind, wish->most[kind]);
 	}
 	if (rc < 0 || (rc = sql_run(call, budget_count, .team = team)) < 0 ||
 	    (rc = budget_announce_in(call, team)) < 0 || !t.parent ||
@@ -198,7 +199,8 @@ int budget_take_message(struct call *call)
 
 /* Counts what was spent: in the team up to its limit, and what is over that in the team above,
  * so that nobody above has more left than there is.  0 or negative. */
-static int spend(struct call *call, int64_t team, int64_t kind, int64_t n, int64_t *over)
+static int budget_spend_here(struct call *call, int64_t team, int64_t kind, int64_t n,
+			     int64_t *over)
 {
 	struct budget_row b;
 	struct team_row t;
@@ -208,15 +210,15 @@ static int spend(struct call *call, int64_t team, int64_t kind, int64_t n, int64
 	if ((rc = get(call, team, kind, &b)) <= 0 ||
 	    (rc = sql_row(call, team_by_id, &t, .id = team)) <= 0)
 		return rc;
-	if (t.parent && b.most && left_of(&b) < own)
-		own = left_of(&b);
+	if (t.parent && b.most && budget_left_of(&b) < own)
+		own = budget_left_of(&b);
 	if (own &&
 	    (rc = sql_run(call, budget_spend, .team = team, .kind = kind, .n = own)) < 0)
 		return rc;
 	if (n == own)
 		return 0;
 	*over += team == call->caller.team ? n - own : 0;
-	if ((rc = spend(call, t.parent, kind, n - own, over)) < 0)
+	if ((rc = budget_spend_here(call, t.parent, kind, n - own, over)) < 0)
 		return rc;
 	return budget_announce_in(call, t.parent);
 }
@@ -230,11 +232,12 @@ int budget_count(struct call *call, const struct team_usage_in *in, int64_t agen
 					",\"tokens_out\":%" PRId64 ",\"cost\":%" PRId64
 					"}",
 					in->tokens_in, in->tokens_out, in->cost);
-	int rc = spend(call, team, BUDGET_KIND_TOKENS, in->tokens_in + in->tokens_out,
-		       &out->tokens_above);
+	int rc = budget_spend_here(call, team, BUDGET_KIND_TOKENS,
+				   in->tokens_in + in->tokens_out, &out->tokens_above);
 
 	if (rc < 0 ||
-	    (rc = spend(call, team, BUDGET_KIND_COST, in->cost, &out->cost_above)) < 0 ||
+	    (rc = budget_spend_here(call, team, BUDGET_KIND_COST, in->cost,
+				    &out->cost_above)) < 0 ||
 	    (rc = event_emit(call, EVENT_TEAM_USAGE, team, agent, said)) < 0)
 		return rc;
 	return budget_announce(call);
@@ -281,7 +284,7 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 			  .subject = call->caller.team,
 			  .detail = arena_printf(
 				  &call->arena, "%s: %" PRId64 " of %" PRId64 " left",
-				  kinds[r->kind].noun, left_of(&b), r->most));
+				  kinds[r->kind].noun, budget_left_of(&b), r->most));
 
 	if (rc < 0)
 		return rc;

@@ -4,8 +4,8 @@
 #include "core/team/budget.h"
 #include "core/team/team.h"
 
-static int add(struct call *call, const struct budget_line *line,
-	       struct budget_list *list)
+static int budget_show_add(struct call *call, const struct budget_line *line,
+			   struct budget_list *list)
 {
 	if (list->full)
 		return 0;
@@ -22,7 +22,8 @@ static int add(struct call *call, const struct budget_line *line,
 	return 0;
 }
 
-static struct budget_line line_of(const char *path, const struct budget_row *b)
+static struct budget_line budget_show_line_of(const char *path,
+					      const struct budget_row *b)
 {
 	int64_t left = b->most - b->used - b->reserved;
 
@@ -45,12 +46,13 @@ static int add_vms(struct call *call, int64_t team, const char *path, int64_t ma
 
 	if (rc <= 0)
 		return rc;
-	line = line_of(path, &(const struct budget_row){ .kind = BUDGET_KIND_VMS,
-							 .most = max_vms,
-							 .used = vms.used,
-							 .reserved = vms.reserved });
+	line = budget_show_line_of(
+		path, &(const struct budget_row){ .kind = BUDGET_KIND_VMS,
+						  .most = max_vms,
+						  .used = vms.used,
+						  .reserved = vms.reserved });
 	line.has_limit = line.has_left = true; /* 0 is a limit of workspaces */
-	return add(call, &line, list);
+	return budget_show_add(call, &line, list);
 }
 
 int budget_list_add(struct call *call, int64_t team, const char *path, int64_t max_vms,
@@ -65,9 +67,9 @@ int budget_list_add(struct call *call, int64_t team, const char *path, int64_t m
 		return rc;
 	sql_query(call, &q, budget_rows, .team = team, .now = call->now);
 	while ((rc = sql_next(call, &q, &row)) > 0) {
-		line = line_of(path, &row);
+		line = budget_show_line_of(path, &row);
 		if (row.most > 0 || (list->all && row.used > 0))
-			rc = add(call, &line, list);
+			rc = budget_show_add(call, &line, list);
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;

@@ -14,7 +14,7 @@ int estop_check(struct call *call, const char *where)
 }
 
 /* Puts the ends of leases of a team that was stopped at that time out of reach. */
-static int hold(struct call *call, int64_t team, int64_t stopped_at)
+static int estop_hold_leases(struct call *call, int64_t team, int64_t stopped_at)
 {
 	int64_t passed = call->now - stopped_at;
 	int rc = sql_run(call, freeze_tasks, .team = team, .far = ESTOP_FAR,
@@ -33,11 +33,11 @@ int estop_hold(struct call *call)
 {
 	const struct caller *c = &call->caller;
 
-	return c->team_stopped ? hold(call, c->team, c->team_stopped) : 0;
+	return c->team_stopped ? estop_hold_leases(call, c->team, c->team_stopped) : 0;
 }
 
 /* Gives leases and timeouts back, longer by the pause. */
-static int give_back(struct call *call, int64_t team, int64_t stopped_at)
+static int estop_give_back(struct call *call, int64_t team, int64_t stopped_at)
 {
 	/* Below 0 where the clock was put back meanwhile: ends are told by that clock, too. */
 	int64_t pause = call->now - stopped_at;
@@ -68,12 +68,13 @@ struct walk {
 	bool denied; /* somebody above has stopped one */
 };
 
-static void add_name(struct call *call, const char ***names, size_t *n, const char *name)
+static void estop_add_name(struct call *call, const char ***names, size_t *n,
+			   const char *name)
 {
 	*(const char **)arena_push(&call->arena, names, n, sizeof(name)) = name;
 }
 
-static int tell(struct call *call, int64_t team, int kind)
+static int estop_tell(struct call *call, int64_t team, int kind)
 {
 	return event_by(call, .kind = kind, .team = team, .actor = event_actor(call),
 			.subject = team);
@@ -96,20 +97,20 @@ static int stop_one(struct call *call, const struct team_subtree_row *t, struct 
 			 .agent = call->identity.agent ? call->caller.agent : 0);
 
 	if (rc == 0) {
-		add_name(call, &w->left, &w->n_left, t->name);
+		estop_add_name(call, &w->left, &w->n_left, t->name);
 		return sql_run(call, team_stop_above, .team = t->id,
 			       .agent = call->identity.agent ? call->caller.agent : 0);
 	}
 	if (rc < 0)
 		return rc;
-	add_name(call, &w->done, &w->n_done, t->name);
-	if ((rc = hold(call, t->id, call->now)) < 0 ||
+	estop_add_name(call, &w->done, &w->n_done, t->name);
+	if ((rc = estop_hold_leases(call, t->id, call->now)) < 0 ||
 	    (rc = sql_run(call, budget_stop, .team = t->id, .now = call->now)) < 0)
 		return rc;
-	return tell(call, t->id, EVENT_TEAM_STOPPED);
+	return estop_tell(call, t->id, EVENT_TEAM_STOPPED);
 }
 
-static int stop(struct call *call, const struct team_subtree_row *t, struct walk *w)
+static int estop_stop(struct call *call, const struct team_subtree_row *t, struct walk *w)
 {
 	int rc = stop_one(call, t, w);
 
@@ -131,9 +132,9 @@ static int thaw(struct call *call, const struct team_subtree_row *t, struct walk
 	}
 	if (t->id == call->caller.team)
 		call->caller.team_stopped = 0;
-	add_name(call, &w->done, &w->n_done, t->name);
-	rc = give_back(call, t->id, team.stopped_at);
-	return rc < 0 ? rc : tell(call, t->id, EVENT_TEAM_THAWED);
+	estop_add_name(call, &w->done, &w->n_done, t->name);
+	rc = estop_give_back(call, t->id, team.stopped_at);
+	return rc < 0 ? rc : estop_tell(call, t->id, EVENT_TEAM_THAWED);
 }
 
 typedef int each(struct call *call, const struct team_subtree_row *t, struct walk *w);
@@ -150,7 +151,7 @@ static int walk_from(struct call *call, int64_t team, each *f, struct walk *w)
 	return rc;
 }
 
-static int walk_all(struct call *call, each *f, struct walk *w)
+static int estop_walk_all(struct call *call, each *f, struct walk *w)
 {
 	struct team_subtree_row *tops = NULL;
 	size_t n;
@@ -162,7 +163,8 @@ static int walk_all(struct call *call, each *f, struct walk *w)
 }
 
 /* Walks through the team that is named and all below it, or through all teams. */
-static int walk(struct call *call, const char *team, bool all, each *f, struct walk *w)
+static int estop_walk(struct call *call, const char *team, bool all, each *f,
+		      struct walk *w)
 {
 	int rc;
 
@@ -175,7 +177,7 @@ static int walk(struct call *call, const char *team, bool all, each *f, struct w
 		return fault_set(&call->fault, FAULT_INVALID, "/all",
 				 "say a team, or all");
 	if (all)
-		return walk_all(call, f, w);
+		return estop_walk_all(call, f, w);
 	if ((rc = team ? team_enter_below(call, team) : 0) < 0 ||
 	    (rc == 0 && (rc = who_team(call, team)) < 0))
 		return rc;
@@ -183,19 +185,19 @@ static int walk(struct call *call, const char *team, bool all, each *f, struct w
 }
 
 /* Names the teams that stand still now, for a repeated call. */
-static int look(struct call *call, const struct team_subtree_row *t, struct walk *w)
+static int estop_look(struct call *call, const struct team_subtree_row *t, struct walk *w)
 {
 	struct team_row team;
 	int rc = sql_row(call, team_by_id, &team, .id = t->id);
 
 	if (rc <= 0 || !team.stopped_at)
 		return rc;
-	add_name(call, &w->left, &w->n_left, t->name);
+	estop_add_name(call, &w->left, &w->n_left, t->name);
 	return count_running(call, t->id, w);
 }
 
 /* Names what the call is about, so that a repeat of it changes nothing. */
-static void made(struct call *call)
+static void estop_made(struct call *call)
 {
 	call->made = call->caller.team ? call->caller.team : 1;
 }
@@ -204,9 +206,10 @@ int team_estop(struct call *call, const struct team_estop_in *in,
 	       struct team_estop_out *out)
 {
 	struct walk w = { 0 };
-	int rc = walk(call, in->team, in->all, call->made ? look : stop, &w);
+	int rc = estop_walk(call, in->team, in->all, call->made ? estop_look : estop_stop,
+			    &w);
 
-	made(call);
+	estop_made(call);
 
 	out->teams = w.done;
 	out->n_teams = w.n_done;
@@ -220,9 +223,9 @@ int team_estop(struct call *call, const struct team_estop_in *in,
 int team_thaw(struct call *call, const struct team_thaw_in *in, struct team_thaw_out *out)
 {
 	struct walk w = { 0 };
-	int rc = walk(call, in->team, in->all, call->made ? look : thaw, &w);
+	int rc = estop_walk(call, in->team, in->all, call->made ? estop_look : thaw, &w);
 
-	made(call);
+	estop_made(call);
 	if (rc < 0)
 		return rc;
 	if (w.denied && !w.n_done) {

@@ -91,8 +91,9 @@ static int plan_place(struct call *call, const struct role *r, const char *golde
 	return workspace_set_vm(call, &wishes, where, w);
 }
 
-static int add_place(struct call *call, const struct role *r, const char *golden,
-		     const char *snapshot, const char *where, const struct newcomer *n)
+static int member_add_place(struct call *call, const struct role *r, const char *golden,
+			    const char *snapshot, const char *where,
+			    const struct newcomer *n)
 {
 	struct new_workspace w;
 	int rc = plan_place(call, r, golden, snapshot, where, &w);
@@ -119,7 +120,7 @@ int member_add_role(struct call *call, const struct role *r, const char *golden,
 		if (r->count > 1)
 			n.name = arena_printf(&call->arena, "%s-%d", r->name, (int)k);
 		if ((rc = agent_add(call, &n, at_name)) >= 0 && member_has_place(call, r))
-			rc = add_place(call, r, golden, snapshot, where, &n);
+			rc = member_add_place(call, r, golden, snapshot, where, &n);
 		if (rc >= 0 && r->runner)
 			rc = runner_give(call, n.id, r->runner,
 					 arena_printf(&call->arena, "%s/runner", where));
@@ -315,7 +316,7 @@ static int hand_to_lead(struct call *call, const struct agent_row *a)
 	return sql_run(call, member_seats, .agent = a->id, .to = lead);
 }
 
-static int let_go(struct call *call, const struct member_remove_in *in)
+static int member_let_go(struct call *call, const struct member_remove_in *in)
 {
 	struct agent_row a, to;
 	int rc = who_agent(call, in->name, "/name", &a);
@@ -347,7 +348,7 @@ int member_remove(struct call *call, const struct member_remove_in *in,
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
-	    (!call->made && (rc = let_go(call, in)) < 0) ||
+	    (!call->made && (rc = member_let_go(call, in)) < 0) ||
 	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
 		return rc;
 	out->name = a.name;

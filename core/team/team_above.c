@@ -61,7 +61,7 @@ int team_enter_below(struct call *call, const char *name)
 	return 1;
 }
 
-static int too_deep(struct call *call, const struct team_row *above)
+static int team_above_too_deep(struct call *call, const struct team_row *above)
 {
 	fault_set(&call->fault, FAULT_EXHAUSTED, "/parent",
 		  "team %s has %" PRId64 " teams above it: none is made below it "
@@ -118,7 +118,7 @@ int team_above_refuses(struct call *call, const struct team_row *above,
 	int rc;
 
 	if (above->depth >= call->settings->config.limits_max_nesting_depth)
-		return too_deep(call, above);
+		return team_above_too_deep(call, above);
 	if ((rc = team_check_policy(call, above->id, &internet)) < 0 ||
 	    (rc = team_check_policy(call, above->id, &inter_vm)) < 0 ||
 	    (rc = sql_row(call, team_counts, &vms, .team = above->id)) < 0)

@@ -86,7 +86,7 @@ static int add_lead(struct call *call)
 
 /* Puts the call into the new team, in which the operator has a place.  An agent who makes a
  * team below its own stays who it is. */
-static int enter(struct call *call, const char *name, int64_t capacity)
+static int team_create_enter(struct call *call, const char *name, int64_t capacity)
 {
 	struct newcomer operator= { .name = "operator",
 				    .role = "operator",
@@ -150,7 +150,7 @@ static int create(struct call *call, const struct team_create_in *in,
 	if (rc < 0)
 		return rc;
 	call->made = id;
-	if ((rc = enter(call, in->name, capacity)) < 0 ||
+	if ((rc = team_create_enter(call, in->name, capacity)) < 0 ||
 	    (rc = budget_open(call, id, above ? above->id : 0, budget_wish_of(in))) < 0)
 		return rc;
 	return team_add_ports(call, above ? above->id : 0, in->allowed_ports,
@@ -179,7 +179,7 @@ static int make_as(struct call *call, const struct team_create_in *said,
 	return team_announce(call, call->made);
 }
 
-static int make(struct call *call, const struct team_create_in *said)
+static int team_create_make(struct call *call, const struct team_create_in *said)
 {
 	struct team_create_in in;
 	struct team_plan plan;
@@ -203,7 +203,7 @@ int team_create(struct call *call, const struct team_create_in *in,
 	int rc;
 
 	if ((rc = team_check_name(call, in->name, "/name")) < 0 ||
-	    (!call->made && (rc = make(call, in)) < 0) ||
+	    (!call->made && (rc = team_create_make(call, in)) < 0) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
 	    (rc = sql_row(call, team_state, &s, .team = t.id, .now = call->now)) < 0 ||
 	    (rc = sql_row(call, team_tasks, &tasks, .team = t.id)) < 0)

@@ -40,7 +40,7 @@ static int end_workspaces(struct call *call, int64_t team)
 }
 
 /* Ends the team that the call is in. */
-static int end(struct call *call, bool purge)
+static int team_destroy_end(struct call *call, bool purge)
 {
 	int64_t team = call->caller.team;
 	int rc = sql_run(call, team_end, .team = team, .now = call->now, .purge = purge);
@@ -86,7 +86,7 @@ static int each_below(struct call *call, bool purge,
 }
 
 /* Notes what would be lost with the team that the call is in. */
-static int plan(struct call *call, bool purge)
+static int team_destroy_plan(struct call *call, bool purge)
 {
 	int rc;
 
@@ -98,7 +98,7 @@ static int plan(struct call *call, bool purge)
 
 /* The team that is to end.  The operator may end any, an agent a team below its own.  A lead may also
  * end its own team where a team stands above. */
-static int find(struct call *call, const char *team)
+static int team_destroy_find(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);
 	struct team_row t;
@@ -122,13 +122,13 @@ int team_destroy(struct call *call, const struct team_destroy_in *in,
 	struct team_row t;
 	int rc;
 
-	if (!call->made && (rc = find(call, in->team)) < 0)
+	if (!call->made && (rc = team_destroy_find(call, in->team)) < 0)
 		return rc;
 	if (call->plans && !call->made)
-		return each_below(call, in->purge, plan);
+		return each_below(call, in->purge, team_destroy_plan);
 	if (!call->made) {
 		call->made = call->caller.team;
-		if ((rc = each_below(call, in->purge, end)) < 0)
+		if ((rc = each_below(call, in->purge, team_destroy_end)) < 0)
 			return rc;
 	}
 	if ((rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0)

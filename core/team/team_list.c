@@ -50,8 +50,8 @@ struct listing {
 };
 
 /* Adds a team to the page: 1, 0 where that is full, or negative. */
-static int add_team(struct call *call, struct listing *l, const struct team_line_row *r,
-		    const char *path)
+static int team_list_add(struct call *call, struct listing *l,
+			 const struct team_line_row *r, const char *path)
 {
 	struct team_list_out *out = l->out;
 	struct team_state_row s;
@@ -88,7 +88,7 @@ static int list_named(struct call *call, struct listing *l)
 	sql_query(call, &q, teams_named, .all = l->in->all, .offset = l->skip);
 	l->skip = 0;
 	while ((rc = sql_next(call, &q, &r)) > 0 &&
-	       (rc = add_team(call, l, &r, NULL)) > 0)
+	       (rc = team_list_add(call, l, &r, NULL)) > 0)
 		;
 	query_end(&q);
 	return rc;
@@ -103,11 +103,11 @@ static int list_below(struct call *call, struct listing *l, int64_t team, bool b
 
 	if (team) {
 		if ((rc = sql_row(call, team_line, &r, .id = team)) > 0)
-			rc = add_team(call, l, &r, r.name);
+			rc = team_list_add(call, l, &r, r.name);
 		w.path = r.name;
 	}
 	while (rc > 0 && below && (rc = team_walk_next(call, &w)) > 0)
-		rc = add_team(call, l, &w.at->team, w.at->path);
+		rc = team_list_add(call, l, &w.at->team, w.at->path);
 	return rc;
 }
 

@@ -11,8 +11,9 @@
 /* --- places ------------------------------------------------------------------------------- */
 
 /* A part of a table or an array, by its key or number; NULL: there is none. */
-static const struct toml_value *part_of(const struct toml_value *v, const char *name,
-					size_t len, struct toml_place *at)
+static const struct toml_value *team_plan_part_of(const struct toml_value *v,
+						  const char *name, size_t len,
+						  struct toml_place *at)
 {
 	const struct toml_entry *e;
 	size_t i;
@@ -31,7 +32,8 @@ static const struct toml_value *part_of(const struct toml_value *v, const char *
 }
 
 /* The place of a value by its JSON pointer, or of what is around it where it is not there. */
-static struct toml_place place_of(const struct team_plan *p, const char *pointer)
+static struct toml_place team_plan_place_of(const struct team_plan *p,
+					    const char *pointer)
 {
 	struct toml_value root = { .kind = TOML_TABLE, .table = p->root };
 	struct toml_place at = { 1, 1 };
@@ -39,17 +41,17 @@ static struct toml_place place_of(const struct team_plan *p, const char *pointer
 	for (const struct toml_value *v = &root; v && *pointer == '/';) {
 		size_t n = strcspn(++pointer, "/");
 
-		v = part_of(v, pointer, n, &at);
+		v = team_plan_part_of(v, pointer, n, &at);
 		pointer += n;
 	}
 	return at;
 }
 
 /* Moves a fault from a value to its line. */
-static int blame(struct call *call, const struct team_plan *p)
+static int team_plan_blame(struct call *call, const struct team_plan *p)
 {
 	struct fault *f = &call->fault;
-	struct toml_place at = place_of(p, f->where);
+	struct toml_place at = team_plan_place_of(p, f->where);
 	char text[150], path[sizeof(f->where)];
 
 	snprintf(path, sizeof(path), "%s", f->where + (*f->where == '/'));
@@ -67,15 +69,15 @@ int plan_blame(struct call *call, const struct team_plan *p)
 {
 	if (strncmp(call->fault.where, "/team/", 6) != 0)
 		return call->fault.code;
-	return blame(call, p);
+	return team_plan_blame(call, p);
 }
 
 /* A fault of the task at that place of the plan. */
-#define refuse_task(call, p, task, key, ...)                                          \
-	(toml_refuse("plan",                                                          \
-		     place_of(p, arena_printf(&(call)->arena, "/team/tasks/%zu/" key, \
-					      task)),                                 \
-		     &(call)->fault, __VA_ARGS__),                                    \
+#define refuse_task(call, p, task, key, ...)                                            \
+	(toml_refuse("plan",                                                            \
+		     team_plan_place_of(p, arena_printf(&(call)->arena,                 \
+							"/team/tasks/%zu/" key, task)), \
+		     &(call)->fault, __VA_ARGS__),                                      \
 	 fault_move(&(call)->fault, "", "/plan"))
 
 /* --- the text ----------------------------------------------------------------------------- */
@@ -152,7 +154,7 @@ static int check_commands(struct call *call, const struct team_plan *p)
 	return 0;
 }
 
-static int read_text(struct call *call, const char *text, struct team_plan *p)
+static int team_plan_read_text(struct call *call, const char *text, struct team_plan *p)
 {
 	if (toml_read(&call->arena, "plan", text, strlen(text), &p->root, &call->fault) <
 	    0)
@@ -162,7 +164,7 @@ static int read_text(struct call *call, const char *text, struct team_plan *p)
 		return call->fault.code;
 	if (op_decode(&record_plan, p->json, &p->says, DECODE_STRICT, &call->arena,
 		      &call->fault) < 0)
-		return blame(call, p);
+		return team_plan_blame(call, p);
 	return 0;
 }
 
@@ -185,7 +187,7 @@ struct walk {
 	size_t *way, n_way;
 };
 
-static int compare_ids(const void *a, const void *b)
+static int team_plan_compare_ids(const void *a, const void *b)
 {
 	const struct by_id *x = a, *y = b;
 	int way = strcmp(x->id, y->id);
@@ -203,7 +205,7 @@ static int index_tasks(struct walk *w)
 	w->index = arena_alloc(&w->call->arena, (w->n + 1) * sizeof(*w->index));
 	for (size_t i = 0; i < w->n; i++)
 		w->index[i] = (struct by_id){ w->tasks[i].id, i };
-	qsort(w->index, w->n, sizeof(*w->index), compare_ids);
+	qsort(w->index, w->n, sizeof(*w->index), team_plan_compare_ids);
 	for (size_t i = 1; i < w->n; i++)
 		if (strcmp(w->index[i - 1].id, w->index[i].id) == 0)
 			return refuse_task(w->call, w->p, w->index[i].task, "id",
@@ -298,8 +300,8 @@ static bool makes(struct call *call, const struct role *r, const char *name)
 
 /* The member whose turn it is among those of a role, of whom each has got `turns` by the place of
  * what makes them; NULL: no member has it. */
-static const char *next_of(struct call *call, const struct team_create_in *in,
-			   const char *role, int64_t *turns)
+static const char *team_plan_next_of(struct call *call, const struct team_create_in *in,
+				     const char *role, int64_t *turns)
 {
 	size_t best = in->n_roles;
 	const struct role *r;
@@ -329,7 +331,7 @@ static const char *assignee_of(struct call *call, const struct team_create_in *i
 	for (size_t i = 0; i < in->n_roles; i++)
 		if (makes(call, &in->roles[i], name))
 			return name;
-	if ((next = next_of(call, in, name, turns)))
+	if ((next = team_plan_next_of(call, in, name, turns)))
 		return next;
 	/* A team has these without a role for them. */
 	return strcmp(name, "lead") == 0 || strcmp(name, "operator") == 0 ? name : NULL;
@@ -377,7 +379,7 @@ int plan_read(struct call *call, const struct team_create_in *in, struct team_pl
 	*whole = *in;
 	if (!in->plan)
 		return 0;
-	if ((rc = read_text(call, in->plan, p)) < 0)
+	if ((rc = team_plan_read_text(call, in->plan, p)) < 0)
 		return rc;
 	record_copy(&record_plan_team, &p->says.team, &record_team_create_in, whole);
 	record_copy(&record_team_create_in, in, &record_team_create_in, whole);
@@ -398,7 +400,7 @@ const char *plan_role_at(struct call *call, const struct team_create_in *in, siz
 						 role - in->n_roles);
 }
 
-static int add_task(struct call *call, const struct team_plan *p, size_t task)
+static int team_plan_add_task(struct call *call, const struct team_plan *p, size_t task)
 {
 	const struct plan_task *t = &p->says.team.tasks[task];
 	const struct task_create_in in = { .title = t->name,
@@ -425,7 +427,7 @@ int plan_add_tasks(struct call *call, const struct team_plan *p)
 	if (level < WHO_LEAD)
 		call->caller.level = WHO_LEAD;
 	for (size_t i = 0; i < p->n_order && rc >= 0; i++)
-		rc = add_task(call, p, p->order[i]);
+		rc = team_plan_add_task(call, p, p->order[i]);
 	call->caller.level = level;
 	call->made = team;
 	return rc;

@@ -74,8 +74,8 @@ static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_
 			  "Remove some with {workspace.destroy}, or allow as many.");
 }
 
-static int set_ports(struct call *call, const struct team_row *t,
-		     const struct team_update_in *in)
+static int team_update_set_ports(struct call *call, const struct team_row *t,
+				 const struct team_update_in *in)
 {
 	int rc = sql_run(call, team_ports_clear, .team = t->id);
 
@@ -102,13 +102,13 @@ static int set_policy(struct call *call, const struct team_row *t,
 		     .allow_inter_vm = in->has_allow_inter_vm ? in->allow_inter_vm
 							      : t->allow_inter_vm);
 
-	return rc < 0 || !in->allowed_ports ? rc : set_ports(call, t, in);
+	return rc < 0 || !in->allowed_ports ? rc : team_update_set_ports(call, t, in);
 }
 
 /* --- the operation ------------------------------------------------------------------ */
 
 /* Whether anything is said that is to change. */
-static bool says(const struct team_update_in *in)
+static bool team_update_says(const struct team_update_in *in)
 {
 	return in->new_name || in->has_max_vms || in->has_max_tokens ||
 	       in->has_max_cost || in->has_max_seconds || in->has_max_messages ||
@@ -137,7 +137,7 @@ static const char *from_above(const struct call *call, const struct team_update_
 					: NULL;
 }
 
-static int update(struct call *call, const struct team_update_in *in)
+static int team_update_row(struct call *call, const struct team_update_in *in)
 {
 	const char *where = from_above(call, in);
 	struct team_row t;
@@ -154,7 +154,7 @@ static int update(struct call *call, const struct team_update_in *in)
 		return rc;
 	call->made = t.id;
 	renamed = in->new_name && strcmp(in->new_name, t.name) != 0;
-	if (!says(in) ||
+	if (!team_update_says(in) ||
 	    (in->has_max_vms && (rc = set_max_vms(call, &t, in->max_vms)) < 0) ||
 	    (rc = budget_change(call, t.id, budget_wish_of(in))) < 0 ||
 	    (rc = set_policy(call, &t, in)) < 0 ||
@@ -177,7 +177,7 @@ int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
 }
 
 /* Puts the call into the team that is to change: its own, or for a lead one below. */
-static int enter(struct call *call, const char *team)
+static int team_update_enter(struct call *call, const char *team)
 {
 	int rc = team_enter_below(call, team);
 
@@ -203,8 +203,8 @@ int team_update(struct call *call, const struct team_update_in *in,
 	struct team_row t;
 	int rc;
 
-	if ((!call->made &&
-	     ((rc = enter(call, in->team)) < 0 || (rc = update(call, in)) < 0)) ||
+	if ((!call->made && ((rc = team_update_enter(call, in->team)) < 0 ||
+			     (rc = team_update_row(call, in)) < 0)) ||
 	    (rc = sql_row(call, team_by_id, &t, .id = call->made)) < 0 ||
 	    (rc = budget_limits(call, t.id, limits)) < 0)
 		return rc;

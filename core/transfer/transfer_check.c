@@ -22,8 +22,8 @@ int64_t transfer_from(const struct import *m, const char *table)
 }
 
 /* Names the line of a row of that table with that number in the column. */
-static int blame(struct import *m, FILE *in, int table, int column, int64_t number,
-		 const char *what)
+static int transfer_check_blame(struct import *m, FILE *in, int table, int column,
+				int64_t number, const char *what)
 {
 	const char *name = transfer_table[table].columns[column].name;
 	struct transfer_reader *r = &m->reader;
@@ -40,7 +40,7 @@ static int blame(struct import *m, FILE *in, int table, int column, int64_t numb
 	return transfer_at(r->n, &m->call->fault);
 }
 
-static int column_of(int table, const char *name)
+static int transfer_check_column_of(int table, const char *name)
 {
 	int column = 0;
 
@@ -49,7 +49,7 @@ static int column_of(int table, const char *name)
 	return column;
 }
 
-static int check_references(struct import *m, FILE *in)
+static int transfer_check_references(struct import *m, FILE *in)
 {
 	struct fault *f = &m->call->fault;
 
@@ -64,8 +64,8 @@ static int check_references(struct import *m, FILE *in)
 							 f);
 
 			if (rc > 0)
-				return blame(m, in, i, c, n - m->from[to],
-					     "is the number of no row");
+				return transfer_check_blame(m, in, i, c, n - m->from[to],
+							    "is the number of no row");
 			if (rc < 0)
 				return rc;
 		}
@@ -81,13 +81,15 @@ static int check_rule(struct import *m, FILE *in, const struct rule *rule)
 	int rc = rule_broken(m->call->store, rule, from, &row, &m->call->fault);
 
 	return rc <= 0 ? rc
-		       : blame(m, in, table, column_of(table, rule->column), row - from,
-			       rule->what);
+		       : transfer_check_blame(m, in, table,
+					      transfer_check_column_of(table,
+								       rule->column),
+					      row - from, rule->what);
 }
 
 int transfer_check_rows(struct import *m, FILE *in)
 {
-	int rc = check_references(m, in);
+	int rc = transfer_check_references(m, in);
 
 	for (size_t i = 0; i < rule_count && rc >= 0; i++)
 		rc = check_rule(m, in, &rule_table[i]);
@@ -101,6 +103,8 @@ int transfer_check_numbers(struct import *m, FILE *in)
 	int rc = sql_row(m->call, transfer_gap, &gap, .from = transfer_from(m, "team"));
 
 	return rc <= 0 ? rc
-		       : blame(m, in, task, column_of(task, "number"), gap.number,
-			       "is not the next one: tasks are numbered from 1");
+		       : transfer_check_blame(
+				 m, in, task, transfer_check_column_of(task, "number"),
+				 gap.number,
+				 "is not the next one: tasks are numbered from 1");
 }

@@ -29,7 +29,7 @@ struct export
 
 /* --- lines ------------------------------------------------------------------------- */
 
-static int put_text(struct export *x, const char *text, size_t n)
+static int transfer_export_put_text(struct export *x, const char *text, size_t n)
 {
 	SHA256Update(&x->sum, (const uint8_t *)text, n);
 	if (fwrite(text, 1, n, x->out) == n)
@@ -39,22 +39,23 @@ static int put_text(struct export *x, const char *text, size_t n)
 }
 
 /* Writes a line and frees its object. */
-static int put_line(struct export *x, json_t *line)
+static int transfer_export_put_line(struct export *x, json_t *line)
 {
 	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
-	int rc = text ? put_text(x, text, strlen(text)) : -1;
+	int rc = text ? transfer_export_put_text(x, text, strlen(text)) : -1;
 
 	json_decref(line);
 	if (!text)
 		fault_set(&x->call->fault, FAULT_UNAVAILABLE, "", "no memory");
 	free(text);
 	if (rc == 0)
-		rc = put_text(x, "\n", 1);
+		rc = transfer_export_put_text(x, "\n", 1);
 	x->lines++;
 	return rc < 0 ? -1 : 0;
 }
 
-static int put_row(void *with, const struct transfer_value *values, struct fault *f)
+static int transfer_export_put_row(void *with, const struct transfer_value *values,
+				   struct fault *f)
 {
 	struct export *x = with;
 	const struct transfer_table *t = &transfer_table[x->table];
@@ -75,12 +76,12 @@ static int put_row(void *with, const struct transfer_value *values, struct fault
 				 name, t->name);
 	}
 	x->report->rows++;
-	return put_line(x, line);
+	return transfer_export_put_line(x, line);
 }
 
 /* --- notes -------------------------------------------------------------------------- */
 
-static bool is_told(const struct export *x, const char *path)
+static bool transfer_export_is_told(const struct export *x, const char *path)
 {
 	if (vault_is_mirrored(path) || !vault_is_note(x->call, path))
 		return false;
@@ -96,7 +97,8 @@ static bool is_told(const struct export *x, const char *path)
 	return false;
 }
 
-static int gather(void *with, const struct note_entry *entry, struct fault *f)
+static int transfer_export_gather(void *with, const struct note_entry *entry,
+				  struct fault *f)
 {
 	struct export *x = with;
 	struct arena *a = &x->call->arena;
@@ -104,7 +106,7 @@ static int gather(void *with, const struct note_entry *entry, struct fault *f)
 	(void)f;
 	if (entry->folder)
 		return NOTES_ENTER;
-	if (is_told(x, entry->path))
+	if (transfer_export_is_told(x, entry->path))
 		*(const char **)arena_push(a, &x->paths, &x->n_paths, sizeof(*x->paths)) =
 			arena_strdup(a, entry->path);
 	return NOTES_PASS;
@@ -115,12 +117,12 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int find_notes(struct export *x)
+static int transfer_export_find_notes(struct export *x)
 {
 	const struct notes *notes = x->call->settings->notes;
 	struct fault *f = &x->call->fault;
 
-	if (notes && notes->walk(notes->self, "", NULL, gather, x, f) < 0)
+	if (notes && notes->walk(notes->self, "", NULL, transfer_export_gather, x, f) < 0)
 		return -1;
 	if (x->n_paths)
 		qsort(x->paths, x->n_paths, sizeof(*x->paths), by_text);
@@ -163,7 +165,7 @@ static int put_note(struct export *x, const char *path)
 		fault_hint(&x->call->fault,
 			   "Take it out of the vault, and export again.");
 	} else if (rc > 0) {
-		rc = put_line(x, note_line(path, &text));
+		rc = transfer_export_put_line(x, note_line(path, &text));
 		x->report->notes++;
 	}
 	text_release(&text);
@@ -172,7 +174,7 @@ static int put_note(struct export *x, const char *path)
 
 /* --- the whole ------------------------------------------------------------------------ */
 
-static int find_team(struct export *x, const char *team)
+static int transfer_export_find_team(struct export *x, const char *team)
 {
 	struct vault_team_row row;
 	int rc = team ? sql_row(x->call, vault_team, &row, .name = team) : 1;
@@ -208,7 +210,7 @@ static int note_team(void *with, const struct transfer_value *values, struct fau
 	return 0;
 }
 
-static int put_header(struct export *x, const char *team)
+static int transfer_export_put_header(struct export *x, const char *team)
 {
 	struct call *call = x->call;
 	struct transfer_state_row state;
@@ -236,28 +238,29 @@ static int put_header(struct export *x, const char *team)
 		json_decref(header);
 		return -1;
 	}
-	return put_line(x, header);
+	return transfer_export_put_line(x, header);
 }
 
-static int put_rows(struct export *x, const char *team)
+static int transfer_export_put_rows(struct export *x, const char *team)
 {
 	struct call *call = x->call;
-	int rc = find_team(x, team);
+	int rc = transfer_export_find_team(x, team);
 
 	x->table = transfer_find("team");
 	if (rc == 0 && x->team)
 		rc = transfer_rows(call->store, x->table, x->team, note_team, x,
 				   &call->fault);
-	if (rc < 0 || find_notes(x) < 0 || put_header(x, team) < 0)
+	if (rc < 0 || transfer_export_find_notes(x) < 0 ||
+	    transfer_export_put_header(x, team) < 0)
 		return -1;
 	for (x->table = 0; x->table < transfer_count && rc >= 0; x->table++)
-		rc = transfer_rows(call->store, x->table, x->team, put_row, x,
-				   &call->fault);
+		rc = transfer_rows(call->store, x->table, x->team,
+				   transfer_export_put_row, x, &call->fault);
 	return rc;
 }
 
 /* The last line tells that nothing is missing, and is as it was written. */
-static int put_end(struct export *x)
+static int transfer_export_put_end(struct export *x)
 {
 	char hex[2 * SHA256_DIGEST_LENGTH + 1];
 	uint8_t sum[SHA256_DIGEST_LENGTH];
@@ -265,7 +268,8 @@ static int put_end(struct export *x)
 	SHA256Final(sum, &x->sum);
 	for (size_t i = 0; i < sizeof(sum); i++)
 		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-	return put_line(x, json_pack("{sI,ss}", "end", (json_int_t)x->lines, "sum", hex));
+	return transfer_export_put_line(x, json_pack("{sI,ss}", "end",
+						     (json_int_t)x->lines, "sum", hex));
 }
 
 int transfer_export(struct call *call, const char *team, FILE *out,
@@ -278,11 +282,11 @@ int transfer_export(struct call *call, const char *team, FILE *out,
 	*report = (struct transfer_report){ 0 };
 	if (rc < 0)
 		return rc;
-	rc = put_rows(&x, team);
+	rc = transfer_export_put_rows(&x, team);
 	store_rollback(call->store);
 	for (size_t i = 0; i < x.n_paths && rc >= 0; i++)
 		rc = put_note(&x, x.paths[i]);
-	if (rc < 0 || put_end(&x) < 0)
+	if (rc < 0 || transfer_export_put_end(&x) < 0)
 		return call->fault.code;
 	if (fflush(out) == 0)
 		return 0;

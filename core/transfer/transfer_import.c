@@ -55,7 +55,7 @@ static int keep_header(struct import *m, const json_t *json)
 	return check_schema(m, json_object_get(json, "schema"));
 }
 
-static void keep_team(struct import *m, const struct transfer_line *line)
+static void transfer_import_keep_team(struct import *m, const struct transfer_line *line)
 {
 	struct arena *a = &m->call->arena;
 	struct transfer_name *name;
@@ -69,7 +69,7 @@ static void keep_team(struct import *m, const struct transfer_line *line)
 }
 
 /* Names as the operations give them, which is more than how they are spelled. */
-static int check_name(struct import *m, const struct transfer_line *line)
+static int transfer_import_check_name(struct import *m, const struct transfer_line *line)
 {
 	const char *name = is_team(line) || is_row(line, "agent")
 				   ? transfer_value_of(line, "name")->text
@@ -113,7 +113,7 @@ static int check_counts(struct import *m)
 	return 0;
 }
 
-static int check_line(struct import *m, const struct transfer_line *line)
+static int transfer_import_check_line(struct import *m, const struct transfer_line *line)
 {
 	switch (line->kind) {
 	case LINE_HEADER:
@@ -123,15 +123,15 @@ static int check_line(struct import *m, const struct transfer_line *line)
 		return transfer_note_check(m->call, line->path);
 	case LINE_ROW:
 		m->found[line->table]++;
-		keep_team(m, line);
-		return check_name(m, line);
+		transfer_import_keep_team(m, line);
+		return transfer_import_check_name(m, line);
 	case LINE_END:
 		break;
 	}
 	return 0;
 }
 
-static int check_all(struct import *m, FILE *in)
+static int transfer_import_check_all(struct import *m, FILE *in)
 {
 	struct call *call = m->call;
 	struct transfer_reader *r = &m->reader;
@@ -142,7 +142,7 @@ static int check_all(struct import *m, FILE *in)
 	memset(m->found, 0, ((size_t)transfer_count + 1) * sizeof(*m->found));
 	transfer_reader_init(r, in, call->now);
 	while ((rc = transfer_read(r, &call->fault)) > 0)
-		if (check_line(m, &r->line) < 0)
+		if (transfer_import_check_line(m, &r->line) < 0)
 			return transfer_at(r->n, &call->fault);
 	transfer_reader_release(r);
 	return rc < 0 ? rc : check_counts(m);
@@ -307,7 +307,7 @@ static int move_numbers(struct import *m, struct transfer_line *line)
 	return 0;
 }
 
-static int add_row(struct import *m, struct transfer_line *line)
+static int transfer_import_add_row(struct import *m, struct transfer_line *line)
 {
 	struct transfer_value *name;
 
@@ -339,7 +339,7 @@ static int add_note(struct import *m, const struct transfer_line *line)
 }
 
 /* The second reading; the file may have changed since the first, and is checked again. */
-static int add_all(struct import *m, FILE *in)
+static int transfer_import_add_all(struct import *m, FILE *in)
 {
 	struct transfer_reader *r = &m->reader;
 	struct fault *f = &m->call->fault;
@@ -348,7 +348,7 @@ static int add_all(struct import *m, FILE *in)
 	transfer_reader_init(r, in, m->call->now);
 	while ((rc = transfer_read(r, f)) > 0) {
 		if (r->line.kind == LINE_ROW)
-			rc = add_row(m, &r->line);
+			rc = transfer_import_add_row(m, &r->line);
 		else if (r->line.kind == LINE_NOTE)
 			rc = add_note(m, &r->line);
 		if (rc < 0)
@@ -485,12 +485,12 @@ static int look_at_state(struct import *m)
 }
 
 /* Everything that is written, between BEGIN and COMMIT. */
-static int write_all(struct import *m, FILE *in)
+static int transfer_import_write_all(struct import *m, FILE *in)
 {
 	int rc;
 
 	if ((rc = look_at_state(m)) < 0 || (rc = choose_names(m)) < 0 ||
-	    (rc = renew_state(m)) < 0 || (rc = add_all(m, in)) < 0 ||
+	    (rc = renew_state(m)) < 0 || (rc = transfer_import_add_all(m, in)) < 0 ||
 	    (rc = transfer_check_rows(m, in)) < 0 || (rc = set_counts(m, in)) < 0 ||
 	    (rc = set_times(m)) < 0 || (rc = give_tokens(m)) < 0 ||
 	    (rc = end_commands(m)) < 0)
@@ -505,10 +505,10 @@ int transfer_import(struct call *call, FILE *in, const char *as,
 	int rc;
 
 	*report = (struct transfer_report){ 0 };
-	if (check_all(&m, in) < 0 || (rc = call_begin(call, true)) < 0)
+	if (transfer_import_check_all(&m, in) < 0 || (rc = call_begin(call, true)) < 0)
 		goto out;
 	m.rows = transfer_begin(call->store);
-	rc = write_all(&m, in);
+	rc = transfer_import_write_all(&m, in);
 	transfer_end(m.rows);
 	if (rc < 0)
 		store_rollback(call->store);

@@ -32,7 +32,7 @@ int transfer_at(int64_t line, struct fault *f)
 	return f->code;
 }
 
-static int refuse(struct fault *f, const char *what)
+static int transfer_line_refuse(struct fault *f, const char *what)
 {
 	return fault_set(f, FAULT_INVALID, "/file", "%s", what);
 }
@@ -47,7 +47,7 @@ static int read_bytes(struct transfer_reader *r, struct fault *f)
 	r->len = 0;
 	while ((c = getc_unlocked(r->in)) != EOF && c != '\n') {
 		if (r->len == TRANSFER_LINE)
-			return refuse(f, "it is longer than a line may be");
+			return transfer_line_refuse(f, "it is longer than a line may be");
 		if (r->len == r->room) {
 			r->room = r->room ? 2 * r->room : 4096;
 			r->bytes = xreallocarray(r->bytes, r->room, 1);
@@ -58,14 +58,15 @@ static int read_bytes(struct transfer_reader *r, struct fault *f)
 		return fault_set(f, FAULT_IO, "/file", "cannot read it: %s",
 				 strerror(errno));
 	if (c == EOF && r->len)
-		return refuse(f, "the file is cut: this line has no end");
+		return transfer_line_refuse(f, "the file is cut: this line has no end");
 	return c != EOF;
 }
 
 /* --- the kinds of lines -------------------------------------------------------------- */
 
 /* Refuses fields other than these, whose list ends with NULL. */
-static int check_fields(const json_t *json, const char *const *known, struct fault *f)
+static int transfer_line_check_fields(const json_t *json, const char *const *known,
+				      struct fault *f)
 {
 	const char *key;
 	json_t *value;
@@ -82,21 +83,22 @@ static int check_fields(const json_t *json, const char *const *known, struct fau
 	return 0;
 }
 
-static bool number_in(const json_t *json, int64_t most)
+static bool transfer_line_number_in(const json_t *json, int64_t most)
 {
 	return json_is_integer(json) && json_integer_value(json) >= 0 &&
 	       json_integer_value(json) <= most;
 }
 
-static int check_version(const json_t *json, struct fault *f)
+static int transfer_line_check_version(const json_t *json, struct fault *f)
 {
 	const char *format = json_string_value(json_object_get(json, "format"));
 	const json_t *version = json_object_get(json, "version");
 
 	if (!format || strcmp(format, TRANSFER_FORMAT) != 0)
-		return refuse(f, "the file does not begin as an export does");
+		return transfer_line_refuse(f,
+					    "the file does not begin as an export does");
 	if (!json_is_integer(version))
-		return refuse(f, "version has to be a whole number");
+		return transfer_line_refuse(f, "version has to be a whole number");
 	if (json_integer_value(version) == TRANSFER_VERSION)
 		return 0;
 	fault_set(f, FAULT_INVALID, "/file",
@@ -107,7 +109,8 @@ static int check_version(const json_t *json, struct fault *f)
 			     "backup of that state");
 }
 
-static int read_header(struct transfer_line *line, int64_t now, struct fault *f)
+static int transfer_line_read_header(struct transfer_line *line, int64_t now,
+				     struct fault *f)
 {
 	static const char *const known[] = { "format",      "version",    "schema",
 					     "cadre",       "made_at",    "from",
@@ -119,25 +122,28 @@ static int read_header(struct transfer_line *line, int64_t now, struct fault *f)
 	const json_t *counts = json_object_get(line->json, "counts");
 
 	line->kind = LINE_HEADER;
-	if (check_version(line->json, f) < 0 || check_fields(line->json, known, f) < 0)
+	if (transfer_line_check_version(line->json, f) < 0 ||
+	    transfer_line_check_fields(line->json, known, f) < 0)
 		return f->code;
 	if (team && !json_is_string(team))
-		return refuse(f, "team has to be a text");
+		return transfer_line_refuse(f, "team has to be a text");
 	if (counts && !json_is_object(counts))
-		return refuse(f, "counts has to be an object");
-	if (!number_in(json_object_get(line->json, "created_at"),
-		       transfer_time_most(now)) ||
-	    !number_in(json_object_get(line->json, "counts_from"),
-		       transfer_count_most(now)))
-		return refuse(f, "created_at and counts_from have to be whole numbers");
+		return transfer_line_refuse(f, "counts has to be an object");
+	if (!transfer_line_number_in(json_object_get(line->json, "created_at"),
+				     transfer_time_most(now)) ||
+	    !transfer_line_number_in(json_object_get(line->json, "counts_from"),
+				     transfer_count_most(now)))
+		return transfer_line_refuse(
+			f, "created_at and counts_from have to be whole numbers");
 	for (size_t i = 0; i < 3; i++)
 		if (json_array_size(ids) != 3 ||
-		    !number_in(json_array_get(ids, i), most[i]))
-			return refuse(f, "ids has to be three numbers in their ranges");
+		    !transfer_line_number_in(json_array_get(ids, i), most[i]))
+			return transfer_line_refuse(
+				f, "ids has to be three numbers in their ranges");
 	return 0;
 }
 
-static int read_note(struct transfer_line *line, struct fault *f)
+static int transfer_line_read_note(struct transfer_line *line, struct fault *f)
 {
 	static const char *const known[] = { "row", "path", "text", "base64", NULL };
 	const json_t *path = json_object_get(line->json, "path");
@@ -150,12 +156,12 @@ static int read_note(struct transfer_line *line, struct fault *f)
 	line->text = json_string_value(text);
 	line->base64 = json_string_value(base64);
 	line->size = json_string_length(value);
-	if (check_fields(line->json, known, f) < 0)
+	if (transfer_line_check_fields(line->json, known, f) < 0)
 		return f->code;
 	if (!line->path || !*line->path)
-		return refuse(f, "path has to be a text");
+		return transfer_line_refuse(f, "path has to be a text");
 	if (!line->text == !line->base64)
-		return refuse(f, "a note has a text, or base64");
+		return transfer_line_refuse(f, "a note has a text, or base64");
 	return 0;
 }
 
@@ -197,10 +203,10 @@ static int read_row(struct transfer_reader *r, const char *name, struct fault *f
 			return fault_set(f, FAULT_INVALID, "/file",
 					 "a row of %s has no field %.64s", name, key);
 	}
-	return refuse(f, "a field is there twice");
+	return transfer_line_refuse(f, "a field is there twice");
 }
 
-static int read_end(struct transfer_reader *r, struct fault *f)
+static int transfer_line_read_end(struct transfer_reader *r, struct fault *f)
 {
 	static const char *const known[] = { "end", "sum", NULL };
 	const json_t *json = r->line.json, *end = json_object_get(json, "end");
@@ -211,15 +217,17 @@ static int read_end(struct transfer_reader *r, struct fault *f)
 
 	r->line.kind = LINE_END;
 	r->ended = true;
-	if (check_fields(json, known, f) < 0)
+	if (transfer_line_check_fields(json, known, f) < 0)
 		return f->code;
 	SHA256Final(sum, &all);
 	for (size_t i = 0; i < sizeof(sum); i++)
 		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
 	if (!json_is_integer(end) || json_integer_value(end) != r->n - 1)
-		return refuse(f, "lines are missing: their number is not what it says");
+		return transfer_line_refuse(
+			f, "lines are missing: their number is not what it says");
 	if (!said || strcmp(said, hex) != 0)
-		return refuse(f, "the file was changed: its sum is not what it says");
+		return transfer_line_refuse(
+			f, "the file was changed: its sum is not what it says");
 	return 0;
 }
 
@@ -228,21 +236,22 @@ static int read_object(struct transfer_reader *r, struct fault *f)
 	const json_t *row = json_object_get(r->line.json, "row");
 
 	if (r->n == 1)
-		return read_header(&r->line, r->now, f);
+		return transfer_line_read_header(&r->line, r->now, f);
 	if (json_object_get(r->line.json, "end"))
-		return read_end(r, f);
+		return transfer_line_read_end(r, f);
 	if (!json_is_string(row))
-		return refuse(f, "row has to be the name of a table, or note");
+		return transfer_line_refuse(f,
+					    "row has to be the name of a table, or note");
 	if (!strcmp(json_string_value(row), "note")) {
 		r->table = transfer_count;
-		return read_note(&r->line, f);
+		return transfer_line_read_note(&r->line, f);
 	}
 	if (r->table == transfer_count)
-		return refuse(f, "a row stands behind notes");
+		return transfer_line_refuse(f, "a row stands behind notes");
 	return read_row(r, json_string_value(row), f);
 }
 
-static int parse(struct transfer_reader *r, struct fault *f)
+static int transfer_line_parse(struct transfer_reader *r, struct fault *f)
 {
 	json_error_t error;
 
@@ -254,7 +263,7 @@ static int parse(struct transfer_reader *r, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "/file", "it is no JSON: %.120s",
 				 error.text);
 	if (!json_is_object(r->line.json))
-		return refuse(f, "it is no object of JSON");
+		return transfer_line_refuse(f, "it is no object of JSON");
 	return read_object(r, f);
 }
 
@@ -272,13 +281,13 @@ int transfer_read(struct transfer_reader *r, struct fault *f)
 		if (behind)
 			return 0;
 		r->n++;
-		refuse(f, "the file is cut: its end is missing");
+		transfer_line_refuse(f, "the file is cut: its end is missing");
 	} else {
 		r->n++;
 		if (rc > 0 && behind)
-			refuse(f, "something stands behind the end");
+			transfer_line_refuse(f, "something stands behind the end");
 		else if (rc > 0)
-			rc = parse(r, f);
+			rc = transfer_line_parse(r, f);
 	}
 	if (!f->code)
 		return 1;

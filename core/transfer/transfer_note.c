@@ -24,8 +24,8 @@ int transfer_note_check(struct call *call, const char *path)
 }
 
 /* The note's bytes, in the arena. */
-static int take_bytes(struct call *call, const struct transfer_line *line,
-		      struct text *out)
+static int transfer_note_take_bytes(struct call *call, const struct transfer_line *line,
+				    struct text *out)
 {
 	ssize_t n;
 
@@ -43,7 +43,8 @@ static int take_bytes(struct call *call, const struct transfer_line *line,
 
 /* Whether the note at `path` is there with these bytes: 1, 0 if there is none, 2 if there is
  * another one, or negative. */
-static int look(struct call *call, const char *path, const struct text *bytes)
+static int transfer_note_look(struct call *call, const char *path,
+			      const struct text *bytes)
 {
 	const struct notes *notes = call->settings->notes;
 	const struct note_part all = { .most = NOTE_MOST };
@@ -59,13 +60,13 @@ static int look(struct call *call, const char *path, const struct text *bytes)
 }
 
 /* A path beside `path` at which nothing is, and nothing will be, or the same note. */
-static int find_place(struct call *call, const struct transfer_notes *n,
-		      const struct text *bytes, const char **path)
+static int transfer_note_find_place(struct call *call, const struct transfer_notes *n,
+				    const struct text *bytes, const char **path)
 {
 	const char *asked = *path, *dot = strrchr(asked, '.');
 	int stem = dot ? (int)(dot - asked) : (int)strlen(asked), rc;
 
-	for (int i = 1; ((rc = look(call, *path, bytes)) == 2 ||
+	for (int i = 1; ((rc = transfer_note_look(call, *path, bytes)) == 2 ||
 			 (rc == 0 && json_is_true(json_object_get(n->staged, *path)))) &&
 			i < 1000;
 	     i++)
@@ -76,26 +77,28 @@ static int find_place(struct call *call, const struct transfer_notes *n,
 	return rc;
 }
 
-static int taken(struct call *call, const char *path, const char *what)
+static int transfer_note_taken(struct call *call, const char *path, const char *what)
 {
 	return fault_set(&call->fault, FAULT_INVALID, "/file", "path %.150s: %s", path,
 			 what);
 }
 
 /* A path is one note's, and no note is a folder of another one. */
-static int take_path(struct call *call, json_t **set, const char *path)
+static int transfer_note_take_path(struct call *call, json_t **set, const char *path)
 {
 	const json_t *is;
 
 	if (!*set)
 		*set = json_object();
 	if ((is = json_object_get(*set, path)))
-		return taken(call, path,
-			     json_is_true(is) ? "an earlier note has it"
-					      : "it is the folder of an earlier note");
+		return transfer_note_taken(
+			call, path,
+			json_is_true(is) ? "an earlier note has it"
+					 : "it is the folder of an earlier note");
 	for (const char *p = path; (p = strchr(p, '/')); p++) {
 		if (json_is_true(json_object_getn(*set, path, (size_t)(p - path))))
-			return taken(call, path, "a folder of it is an earlier note");
+			return transfer_note_taken(call, path,
+						   "a folder of it is an earlier note");
 		json_object_setn_new(*set, path, (size_t)(p - path), json_false());
 	}
 	json_object_set_new(*set, path, json_true());
@@ -111,15 +114,16 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 	struct text bytes;
 	int lock, rc;
 
-	if (take_path(call, &n->asked, path) < 0 || take_bytes(call, line, &bytes) < 0)
+	if (transfer_note_take_path(call, &n->asked, path) < 0 ||
+	    transfer_note_take_bytes(call, line, &bytes) < 0)
 		return call->fault.code;
 	if (bytes.len > NOTE_MOST)
 		return fault_set(&call->fault, FAULT_INVALID, "/file",
 				 "a note has at most %d bytes", NOTE_MOST);
 	path = arena_strdup(a, path);
-	if ((rc = find_place(call, n, &bytes, &path)) != 0)
+	if ((rc = transfer_note_find_place(call, n, &bytes, &path)) != 0)
 		return rc < 0 ? rc : 0;
-	if (take_path(call, &n->staged, path) < 0)
+	if (transfer_note_take_path(call, &n->staged, path) < 0)
 		return call->fault.code;
 	/* A transaction waits for no lock. */
 	lock = notes->lock(notes->self, path, NULL, false, &call->fault);

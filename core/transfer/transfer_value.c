@@ -25,7 +25,7 @@ int64_t transfer_time_most(int64_t now)
 	return now + far;
 }
 
-static const struct type *type_of(const char *name)
+static const struct type *transfer_value_type_of(const char *name)
 {
 	for (size_t i = 0; i < type_count; i++)
 		if (!strcmp(type_table[i]->name, name))
@@ -33,8 +33,8 @@ static const struct type *type_of(const char *name)
 	return NULL;
 }
 
-static int check_range(const struct transfer_column *c, int64_t n, int64_t min,
-		       int64_t max, struct fault *f)
+static int transfer_value_check_range(const struct transfer_column *c, int64_t n,
+				      int64_t min, int64_t max, struct fault *f)
 {
 	if (n >= min && n <= max)
 		return 0;
@@ -52,36 +52,36 @@ static int64_t last_choice(const struct type *t)
 	return n;
 }
 
-static int check_number(const struct transfer_column *c, int64_t n, int64_t now,
-			struct fault *f)
+static int transfer_value_check_number(const struct transfer_column *c, int64_t n,
+				       int64_t now, struct fault *f)
 {
-	const struct type *t = c->type ? type_of(c->type) : NULL;
+	const struct type *t = c->type ? transfer_value_type_of(c->type) : NULL;
 	const int64_t key_most = transfer_key_most(now);
 
 	switch (c->kind) {
 	case TRANSFER_KEY:
-		return check_range(c, n, 1, key_most, f);
+		return transfer_value_check_range(c, n, 1, key_most, f);
 	case TRANSFER_ROW:
-		return check_range(c, n, c->none ? -1 : 1, key_most, f);
+		return transfer_value_check_range(c, n, c->none ? -1 : 1, key_most, f);
 	case TRANSFER_AS:
 	case TRANSFER_SUBJECT:
-		return check_range(c, n, 0, key_most, f);
+		return transfer_value_check_range(c, n, 0, key_most, f);
 	case TRANSFER_EVENT:
 		if (n >= 0 && n <= INT32_MAX && event_kind((int)n))
 			return 0;
 		return fault_set(f, FAULT_INVALID, "/file",
 				 "%s: there is no event %" PRId64, c->name, n);
 	case TRANSFER_TIME:
-		return check_range(c, n, 0, transfer_time_most(now), f);
+		return transfer_value_check_range(c, n, 0, transfer_time_most(now), f);
 	case TRANSFER_FLAG:
-		return check_range(c, n, 0, 1, f);
+		return transfer_value_check_range(c, n, 0, 1, f);
 	case TRANSFER_IS:
-		return check_range(c, n, c->is, c->is, f);
+		return transfer_value_check_range(c, n, c->is, c->is, f);
 	case TRANSFER_TYPE:
 		if (t && t->kind == KIND_ENUM)
-			return check_range(c, n, 0, last_choice(t), f);
+			return transfer_value_check_range(c, n, 0, last_choice(t), f);
 		if (t && t->kind == KIND_INT)
-			return check_range(c, n, t->min, t->max, f);
+			return transfer_value_check_range(c, n, t->min, t->max, f);
 		break;
 	case TRANSFER_SIGNED:
 		return 0;
@@ -90,11 +90,11 @@ static int check_number(const struct transfer_column *c, int64_t n, int64_t now,
 	case TRANSFER_SLUG:
 		break;
 	}
-	return check_range(c, n, 0, transfer_count_most(now), f);
+	return transfer_value_check_range(c, n, 0, transfer_count_most(now), f);
 }
 
-static int check_size(const struct transfer_column *c, size_t size, int64_t min,
-		      int64_t max, struct fault *f)
+static int transfer_value_check_size(const struct transfer_column *c, size_t size,
+				     int64_t min, int64_t max, struct fault *f)
 {
 	if ((int64_t)size >= min && (int64_t)size <= max)
 		return 0;
@@ -111,7 +111,8 @@ static int check_slug(const struct transfer_column *c, const char *s, struct fau
 			 "%s may have small letters, digits and dashes alone", c->name);
 }
 
-static int check_json(const struct transfer_column *c, const char *s, struct fault *f)
+static int transfer_value_check_json(const struct transfer_column *c, const char *s,
+				     struct fault *f)
 {
 	json_t *json = json_loads(s, 0, NULL);
 	bool object = json_is_object(json);
@@ -123,19 +124,21 @@ static int check_json(const struct transfer_column *c, const char *s, struct fau
 			 c->name);
 }
 
-static int check_text(const struct transfer_column *c, const struct transfer_value *v,
-		      struct fault *f)
+static int transfer_value_check_text(const struct transfer_column *c,
+				     const struct transfer_value *v, struct fault *f)
 {
-	const struct type *t = c->kind == TRANSFER_TYPE ? type_of(c->type) : NULL;
+	const struct type *t = c->kind == TRANSFER_TYPE ? transfer_value_type_of(c->type)
+							: NULL;
 
-	if (c->kind == TRANSFER_SLUG && check_size(c, v->size, 1, SLUG_MOST, f) == 0)
+	if (c->kind == TRANSFER_SLUG &&
+	    transfer_value_check_size(c, v->size, 1, SLUG_MOST, f) == 0)
 		return check_slug(c, v->text, f);
 	if (!t)
-		return check_size(c, v->size, 0, TEXT_MOST, f);
-	if (t->max && check_size(c, v->size, t->min, t->max, f) < 0)
+		return transfer_value_check_size(c, v->size, 0, TEXT_MOST, f);
+	if (t->max && transfer_value_check_size(c, v->size, t->min, t->max, f) < 0)
 		return f->code;
 	if (t->kind == KIND_JSON)
-		return check_json(c, v->text, f);
+		return transfer_value_check_json(c, v->text, f);
 	if (type_matches(t, v->text))
 		return 0;
 	return fault_set(f, FAULT_INVALID, "/file", "%s is not spelled as a %s is",
@@ -156,8 +159,8 @@ int transfer_take(const struct transfer_column *c, const json_t *json, int64_t n
 	if (c->text) {
 		v->text = json_string_value(json);
 		v->size = json_string_length(json);
-		return check_text(c, v, f);
+		return transfer_value_check_text(c, v, f);
 	}
 	v->n = json_integer_value(json);
-	return check_number(c, v->n, now, f);
+	return transfer_value_check_number(c, v->n, now, f);
 }

@@ -52,7 +52,7 @@ static int make_place(struct call *call, const struct agent_row *a, const char *
 }
 
 /* Notes where others look whether an agent has a runner, and tells of it. */
-static int told(struct call *call, int64_t agent, const char *command)
+static int runner_note(struct call *call, int64_t agent, const char *command)
 {
 	int rc = sql_run(call, runner_say, .agent = agent, .runs = *command != 0);
 
@@ -96,7 +96,7 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	if (!*command) {
 		if ((rc = runner_rest(call, agent, &failed)) < 0 ||
 		    (rc = sql_run(call, runner_remove, .agent = agent)) <= 0 ||
-		    (rc = told(call, agent, command)) < 0)
+		    (rc = runner_note(call, agent, command)) < 0)
 			return rc;
 		return a.status == AGENT_STATUS_RATE_LIMITED || a.status == failed
 			       ? agent_say_status(call, &a, AGENT_STATUS_READY)
@@ -109,7 +109,7 @@ int runner_give(struct call *call, int64_t agent, const char *command, const cha
 	if (!a.workspace && (rc = make_place(call, &a, where)) < 0)
 		return rc;
 	if ((rc = sql_run(call, runner_set, .agent = agent, .command = command)) < 0 ||
-	    (rc = told(call, agent, command)) < 0)
+	    (rc = runner_note(call, agent, command)) < 0)
 		return rc;
 	/* An agent that had failed takes turns again. */
 	return a.status == AGENT_STATUS_FAILED

@@ -18,7 +18,7 @@ struct runner_client {
 
 /* --- what lines hold ----------------------------------------------------------------- */
 
-static const char *text_at(const json_t *o, const char *name)
+static const char *runner_client_text_at(const json_t *o, const char *name)
 {
 	return json_string_value(json_object_get(o, name));
 }
@@ -31,24 +31,24 @@ static int64_t amount(double x)
 	return x >= (double)amount_most ? amount_most : x > 0 ? (int64_t)x : 0;
 }
 
-static void add(int64_t *sum, int64_t n)
+static void runner_client_add(int64_t *sum, int64_t n)
 {
 	*sum = *sum < amount_most - n ? *sum + n : amount_most;
 }
 
-static int64_t number_at(const json_t *o, const char *name)
+static int64_t runner_client_number_at(const json_t *o, const char *name)
 {
 	return amount(json_number_value(json_object_get(o, name)));
 }
 
 static bool is(const json_t *o, const char *name, const char *value)
 {
-	const char *s = text_at(o, name);
+	const char *s = runner_client_text_at(o, name);
 
 	return s && strcmp(s, value) == 0;
 }
 
-static void say(struct runner_told *told, const char *s)
+static void runner_client_say(struct runner_told *told, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
 
@@ -76,7 +76,7 @@ static int64_t micros(const json_t *cost)
 /* Says the words of an error, and notes where they tell of a limit. */
 static void say_error(struct runner_told *told, const char *s)
 {
-	say(told, s);
+	runner_client_say(told, s);
 	told->limited |= runner_client_limit(s);
 }
 
@@ -111,26 +111,31 @@ static void read_claude(const json_t *line, struct runner_told *told)
 	const json_t *limit = json_object_get(line, "rate_limit_info");
 	size_t i;
 
-	go_on_with(told, text_at(line, "session_id"));
-	told->whole_cost |= is_since(text_at(line, "claude_code_version"), 2, 1, 277);
+	go_on_with(told, runner_client_text_at(line, "session_id"));
+	told->whole_cost |=
+		is_since(runner_client_text_at(line, "claude_code_version"), 2, 1, 277);
 	if (is(line, "type", "assistant"))
 		json_array_foreach(json_object_get(json_object_get(line, "message"),
 						   "content"),
 				   i, part)
 			if (is(part, "type", "text"))
-				say(told, text_at(part, "text"));
+				runner_client_say(told,
+						  runner_client_text_at(part, "text"));
 	if (is(line, "type", "rate_limit_event")) {
 		told->limited = is(limit, "status", "rejected");
-		told->limited_until = number_at(limit, "resetsAt") * 1000;
+		told->limited_until = runner_client_number_at(limit, "resetsAt") * 1000;
 	}
 	if (!is(line, "type", "result"))
 		return;
 	if (json_is_true(json_object_get(line, "is_error")))
-		told->limited |= runner_client_limit(text_at(line, "result"));
-	told->tokens_in = number_at(usage, "input_tokens");
-	add(&told->tokens_in, number_at(usage, "cache_creation_input_tokens"));
-	add(&told->tokens_in, number_at(usage, "cache_read_input_tokens"));
-	told->tokens_out = number_at(usage, "output_tokens");
+		told->limited |=
+			runner_client_limit(runner_client_text_at(line, "result"));
+	told->tokens_in = runner_client_number_at(usage, "input_tokens");
+	runner_client_add(&told->tokens_in,
+			  runner_client_number_at(usage, "cache_creation_input_tokens"));
+	runner_client_add(&told->tokens_in,
+			  runner_client_number_at(usage, "cache_read_input_tokens"));
+	told->tokens_out = runner_client_number_at(usage, "output_tokens");
 	told->cost = micros(json_object_get(line, "total_cost_usd"));
 }
 
@@ -139,39 +144,41 @@ static void read_codex(const json_t *line, struct runner_told *told)
 	const json_t *item = json_object_get(line, "item");
 	const json_t *usage = json_object_get(line, "usage");
 
-	go_on_with(told, text_at(line, "thread_id"));
+	go_on_with(told, runner_client_text_at(line, "thread_id"));
 	told->whole_tokens = true;
 	if (is(line, "type", "item.completed") && is(item, "type", "agent_message"))
-		say(told, text_at(item, "text"));
+		runner_client_say(told, runner_client_text_at(item, "text"));
 	if (is(line, "type", "error") || is(line, "type", "turn.failed"))
 		say_error(told,
-			  text_at(line, "message")
-				  ? text_at(line, "message")
-				  : text_at(json_object_get(line, "error"), "message"));
+			  runner_client_text_at(line, "message")
+				  ? runner_client_text_at(line, "message")
+				  : runner_client_text_at(json_object_get(line, "error"),
+							  "message"));
 	if (!is(line, "type", "turn.completed"))
 		return;
-	told->tokens_in = number_at(usage, "input_tokens");
-	told->tokens_out = number_at(usage, "output_tokens");
+	told->tokens_in = runner_client_number_at(usage, "input_tokens");
+	told->tokens_out = runner_client_number_at(usage, "output_tokens");
 }
 
 static void read_gemini(const json_t *line, struct runner_told *told)
 {
 	const json_t *stats = json_object_get(line, "stats");
-	const char *content = text_at(line, "content");
+	const char *content = runner_client_text_at(line, "content");
 
-	go_on_with(told, text_at(line, "session_id"));
+	go_on_with(told, runner_client_text_at(line, "session_id"));
 	/* The client's text comes in pieces, which are no lines. */
 	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
 		text_add(&told->text, content, strlen(content));
 	if (is(line, "type", "error"))
-		say_error(told, text_at(line, "message"));
+		say_error(told, runner_client_text_at(line, "message"));
 	if (!is(line, "type", "result"))
 		return;
 	if (is(line, "status", "error"))
-		say_error(told, text_at(json_object_get(line, "error"), "message"));
-	say(told, "\n");
-	told->tokens_in = number_at(stats, "input_tokens");
-	told->tokens_out = number_at(stats, "output_tokens");
+		say_error(told, runner_client_text_at(json_object_get(line, "error"),
+						      "message"));
+	runner_client_say(told, "\n");
+	told->tokens_in = runner_client_number_at(stats, "input_tokens");
+	told->tokens_out = runner_client_number_at(stats, "output_tokens");
 }
 
 static void read_opencode(const json_t *line, struct runner_told *told)
@@ -180,24 +187,25 @@ static void read_opencode(const json_t *line, struct runner_told *told)
 	const json_t *tokens = json_object_get(part, "tokens");
 	const json_t *cache = json_object_get(tokens, "cache");
 
-	go_on_with(told, text_at(line, "sessionID"));
+	go_on_with(told, runner_client_text_at(line, "sessionID"));
 	if (is(line, "type", "text"))
-		say(told, text_at(part, "text"));
+		runner_client_say(told, runner_client_text_at(part, "text"));
 	if (is(line, "type", "error")) {
 		const json_t *data =
 			json_object_get(json_object_get(line, "error"), "data");
 
-		say_error(told, text_at(data, "message"));
-		told->limited |= number_at(data, "statusCode") == 429;
+		say_error(told, runner_client_text_at(data, "message"));
+		told->limited |= runner_client_number_at(data, "statusCode") == 429;
 	}
 	if (!is(line, "type", "step_finish"))
 		return;
-	add(&told->tokens_in, number_at(tokens, "input"));
-	add(&told->tokens_in, number_at(cache, "read"));
-	add(&told->tokens_in, number_at(cache, "write"));
-	add(&told->tokens_out, number_at(tokens, "output"));
-	add(&told->tokens_out, number_at(tokens, "reasoning"));
-	add(&told->cost, micros(json_object_get(part, "cost")));
+	runner_client_add(&told->tokens_in, runner_client_number_at(tokens, "input"));
+	runner_client_add(&told->tokens_in, runner_client_number_at(cache, "read"));
+	runner_client_add(&told->tokens_in, runner_client_number_at(cache, "write"));
+	runner_client_add(&told->tokens_out, runner_client_number_at(tokens, "output"));
+	runner_client_add(&told->tokens_out,
+			  runner_client_number_at(tokens, "reasoning"));
+	runner_client_add(&told->cost, micros(json_object_get(part, "cost")));
 }
 
 #define ENV_NAMES                                                          \
@@ -260,13 +268,13 @@ const char *runner_command(const char *runner, struct arena *a)
 		 : runner;
 }
 
-static void pass_over(size_t len, struct runner_told *told)
+static void runner_client_pass_over(size_t len, struct runner_told *told)
 {
 	text_addf(&told->text, "[cadre: a line of %zu bytes was passed over]\n", len);
 }
 
-static void read_line(const struct runner_client *c, const char *line, size_t len,
-		      struct runner_told *told)
+static void runner_client_read_line(const struct runner_client *c, const char *line,
+				    size_t len, struct runner_told *told)
 {
 	json_error_t error;
 	bool object = len && *line == '{';
@@ -275,7 +283,7 @@ static void read_line(const struct runner_client *c, const char *line, size_t le
 	if (json) {
 		c->read(json, told);
 	} else if (object && len > ODD_MOST) {
-		pass_over(len, told);
+		runner_client_pass_over(len, told);
 	} else if (len) {
 		text_add(&told->text, line, len);
 		text_add(&told->text, "\n", 1);
@@ -284,7 +292,7 @@ static void read_line(const struct runner_client *c, const char *line, size_t le
 }
 
 /* Takes a part of a line. */
-static void take_part(const char *s, size_t len, struct runner_told *told)
+static void runner_client_take_part(const char *s, size_t len, struct runner_told *told)
 {
 	if (!told->passed && told->line.len + len <= LINE_MOST) {
 		text_add(&told->line, s, len);
@@ -297,9 +305,9 @@ static void take_part(const char *s, size_t len, struct runner_told *told)
 void runner_client_end(const struct runner_client *c, struct runner_told *told)
 {
 	if (told->passed)
-		pass_over(told->passed, told);
+		runner_client_pass_over(told->passed, told);
 	else
-		read_line(c, told->line.data, told->line.len, told);
+		runner_client_read_line(c, told->line.data, told->line.len, told);
 	told->line.len = told->passed = 0;
 }
 
@@ -313,10 +321,10 @@ void runner_client_take(const struct runner_client *c, const char *s, size_t len
 		return;
 	}
 	for (; (end = memchr(s, '\n', len)); len -= (size_t)(end + 1 - s), s = end + 1) {
-		take_part(s, (size_t)(end - s), told);
+		runner_client_take_part(s, (size_t)(end - s), told);
 		runner_client_end(c, told);
 	}
-	take_part(s, len, told);
+	runner_client_take_part(s, len, told);
 }
 
 void runner_told_release(struct runner_told *told)

@@ -27,7 +27,7 @@ enum {
 /* --- its agent --------------------------------------------------------------------- */
 
 /* The host acts for a turn in its team. */
-static void enter(struct call *call, int64_t team)
+static void turn_enter(struct call *call, int64_t team)
 {
 	call->caller =
 		(struct caller){ .level = WHO_HOST, .team = team, .agent = ACTOR_HOST };
@@ -37,25 +37,26 @@ static const char heading[] = "[From ";
 
 /* --- beginning ----------------------------------------------------------------------- */
 
-static bool is_operators(const struct envelope *e)
+static bool turn_is_operators(const struct envelope *e)
 {
 	return strcmp(e->from, "operator") == 0;
 }
 
 /* The prompt: each message, behind the name of the agent that sent it.  Those of the operator stand
  * as they are, where no text of an agent could end in what looks like one. */
-static const char *write_prompt(struct call *call, const struct envelope *all, size_t n)
+static const char *turn_write_prompt(struct call *call, const struct envelope *all,
+				     size_t n)
 {
 	struct text t = { 0 };
 	const char *prompt;
 	bool mixed = false;
 
 	for (size_t i = 0; i < n; i++)
-		mixed |= !is_operators(&all[i]);
+		mixed |= !turn_is_operators(&all[i]);
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			text_addf(&t, "\n\n");
-		if (!is_operators(&all[i]))
+		if (!turn_is_operators(&all[i]))
 			text_addf(&t, "%sagent \"%s\"]:\n", heading, all[i].from);
 		else if (mixed)
 			text_addf(&t, "%sthe operator]:\n", heading);
@@ -104,7 +105,8 @@ static int follow_chain(struct call *call, const struct agent_row *a, int64_t tu
 
 /* Begins a turn that was picked; `s` tells the host.  1, 0 where there is no mail any more, or
  * negative. */
-static int begin(struct call *call, const struct turn_pick_row *u, struct turn_start *s)
+static int turn_begin_picked(struct call *call, const struct turn_pick_row *u,
+			     struct turn_start *s)
 {
 	int64_t held = call->settings->config.runner_timeout_seconds * 1000;
 	int64_t request = request_of(call, u->id);
@@ -113,7 +115,7 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 	size_t n = 0;
 	int rc;
 
-	enter(call, u->team);
+	turn_enter(call, u->team);
 	call->space = PROMPT_ROOM;
 	if ((rc = sql_row(call, agent_by_id, &a, .id = u->agent)) < 0 ||
 	    (rc = inbox_hand(call, &a, request, call->now + held + LEASE_MORE_MS, &mail,
@@ -135,7 +137,7 @@ static int begin(struct call *call, const struct turn_pick_row *u, struct turn_s
 				  .agent = u->agent,
 				  .runner = u->command,
 				  .session = u->client_session,
-				  .prompt = write_prompt(call, mail, n) };
+				  .prompt = turn_write_prompt(call, mail, n) };
 	return 1;
 }
 
@@ -153,7 +155,7 @@ static int begin_some(struct call *call, const struct turn_next_in *in,
 			     .host = store_host(call->store));
 		if (rc <= 0)
 			return rc;
-		if ((rc = begin(call, &u, &s)) < 0)
+		if ((rc = turn_begin_picked(call, &u, &s)) < 0)
 			return rc;
 		if (rc > 0)
 			*(struct turn_start *)arena_push(&call->arena, &out->starts,
@@ -341,7 +343,7 @@ static int count_well(struct call *call, const struct turn_row *u)
 	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 
-static int tell_stopped(struct call *call, const struct turn_row *u)
+static int turn_tell_stopped(struct call *call, const struct turn_row *u)
 {
 	struct agent_row a;
 	int rc = sql_row(call, agent_by_id, &a, .id = u->agent);
@@ -365,7 +367,7 @@ static int count_stopped(struct call *call, const struct turn_row *u)
 			 .retry_at = call->now + GATHER_MS);
 
 	if (rc > 0 && stopped.n == STOPPED_MOST)
-		rc = tell_stopped(call, u);
+		rc = turn_tell_stopped(call, u);
 	return rc < 0 ? rc : say_rest(call, u->agent);
 }
 
@@ -398,7 +400,7 @@ static int settle_mail(struct call *call, const struct turn_row *u,
 
 /* Gets the turn's own part of an amount that a client told, and in *before the whole of its
  * session.  A whole that is smaller than the one before began anew. */
-static int64_t own_part(bool whole, int64_t told, int64_t *before)
+static int64_t turn_own_part(bool whole, int64_t told, int64_t *before)
 {
 	int64_t own = whole && told >= *before ? told - *before : told;
 
@@ -422,9 +424,9 @@ static int find_usage(struct call *call, const struct turn_row *u,
 	if (!r.client_session ||
 	    (u->client_session && strcmp(u->client_session, r.client_session)))
 		r.told_in = r.told_out = r.told_cost = 0;
-	usage->tokens_in = own_part(in->whole_tokens, in->tokens_in, &r.told_in);
-	usage->tokens_out = own_part(in->whole_tokens, in->tokens_out, &r.told_out);
-	usage->cost = own_part(in->whole_cost, in->cost, &r.told_cost);
+	usage->tokens_in = turn_own_part(in->whole_tokens, in->tokens_in, &r.told_in);
+	usage->tokens_out = turn_own_part(in->whole_tokens, in->tokens_out, &r.told_out);
+	usage->cost = turn_own_part(in->whole_cost, in->cost, &r.told_cost);
 	rc = sql_run(call, runner_told, .agent = u->agent, .command = u->command,
 		     .told_in = r.told_in, .told_out = r.told_out,
 		     .told_cost = r.told_cost);
@@ -470,7 +472,7 @@ int turn_finish(struct call *call, const struct turn_end_in *in)
 			  .dropped = in->dropped, .tokens_in = usage.tokens_in,
 			  .tokens_out = usage.tokens_out, .cost = usage.cost)) <= 0)
 		return rc;
-	enter(call, u.team);
+	turn_enter(call, u.team);
 	if ((rc = settle_mail(call, &u, in)) >= 0 &&
 	    (rc = count_turn(call, &u, in)) >= 0 &&
 	    (rc = count_usage(call, &u, &usage)) >= 0 &&

@@ -32,7 +32,7 @@ static bool is_within(const struct page *p, int64_t at, const char *text)
 }
 
 /* Adds an entry with as much of its text as there is room for; false where the page is full. */
-static bool add(struct page *p, struct history_entry *e, const char *text)
+static bool turn_history_add(struct page *p, struct history_entry *e, const char *text)
 {
 	int64_t size;
 
@@ -62,10 +62,10 @@ static bool add_turn(struct page *p, const struct history_turns_row *r)
 
 	if (strlen(text) >= (size_t)r->size)
 		e.text_size = 0;
-	return !is_within(p, r->started_at, text) || add(p, &e, text);
+	return !is_within(p, r->started_at, text) || turn_history_add(p, &e, text);
 }
 
-static bool add_message(struct page *p, const struct history_messages_row *r)
+static bool turn_history_add_message(struct page *p, const struct history_messages_row *r)
 {
 	struct history_entry e = { .kind = "message",
 				   .at = r->at,
@@ -80,7 +80,7 @@ static bool add_message(struct page *p, const struct history_messages_row *r)
 		e.metadata = arena_printf(&p->call->arena,
 					  "{\"type\":\"inter-agent\",\"sender\":\"%s\"}",
 					  r->name);
-	return !is_within(p, r->at, r->content) || add(p, &e, r->content);
+	return !is_within(p, r->at, r->content) || turn_history_add(p, &e, r->content);
 }
 
 /* Whether entries of a kind are wanted: `turn`, `message`, or a message's type. */
@@ -95,7 +95,7 @@ static const char *type_wanted(const struct agent_history_in *in)
 }
 
 /* Takes the newer one of both until the page is full, or both end. */
-static int merge(struct page *p, struct query *turns, struct query *messages)
+static int turn_history_merge(struct page *p, struct query *turns, struct query *messages)
 {
 	struct history_messages_row m;
 	struct history_turns_row t;
@@ -108,7 +108,7 @@ static int merge(struct page *p, struct query *turns, struct query *messages)
 		if (p->in->has_since && newest < p->in->since)
 			return 0;
 
-		if (!(turn ? add_turn(p, &t) : add_message(p, &m)))
+		if (!(turn ? add_turn(p, &t) : turn_history_add_message(p, &m)))
 			return 0;
 		if (turn)
 			has_t = sql_next(p->call, turns, &t);
@@ -119,7 +119,7 @@ static int merge(struct page *p, struct query *turns, struct query *messages)
 }
 
 /* Tells the page oldest first, and where the one before it ends. */
-static void tell(struct page *p, struct agent_history_out *out)
+static void turn_history_tell(struct page *p, struct agent_history_out *out)
 {
 	out->history = arena_alloc(&p->call->arena, (p->n + 1) * sizeof(*p->entries));
 	out->n_history = p->n;
@@ -149,7 +149,7 @@ static void tell(struct page *p, struct agent_history_out *out)
 }
 
 /* The agent whose messages the caller may see beside its own; 0: all. */
-static int64_t sees(const struct call *call)
+static int64_t turn_history_sees(const struct call *call)
 {
 	return call->caller.level >= WHO_LEAD ? 0 : call->caller.agent;
 }
@@ -171,14 +171,14 @@ int agent_history(struct call *call, const struct agent_history_in *in,
 		  .before = in->has_before_turn ? in->before_turn : INT64_MAX);
 	sql_query(call, &messages, history_messages,
 		  .agent = in->kind && strcmp(in->kind, "turn") == 0 ? 0 : a.id,
-		  .team = call->caller.team, .own = sees(call), .sender = s.id,
-		  .type = type_wanted(in),
+		  .team = call->caller.team, .own = turn_history_sees(call),
+		  .sender = s.id, .type = type_wanted(in),
 		  .before = in->has_before ? in->before : INT64_MAX);
-	rc = merge(&p, &turns, &messages);
+	rc = turn_history_merge(&p, &turns, &messages);
 	query_end(&turns);
 	query_end(&messages);
 	if (rc < 0)
 		return rc;
-	tell(&p, out);
+	turn_history_tell(&p, out);
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include "core/call/space.h"
 #include "core/turn/turn.h"
 
-static void line_of(struct turn_line *l, const struct turn_line_row *r)
+static void turn_show_line_of(struct turn_line *l, const struct turn_line_row *r)
 {
 	*l = (struct turn_line){ .turn = r->id,
 				 .agent = r->name,
@@ -46,7 +46,7 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct turn_line l;
 
-		line_of(&l, &r);
+		turn_show_line_of(&l, &r);
 		if ((int64_t)out->n_turns >= in->limit ||
 		    !space_take(call, &record_turn_line, &l)) {
 			out->more = true;
@@ -142,6 +142,6 @@ int turn_read(struct call *call, const struct turn_read_in *in, struct turn_read
 				    .tokens_in = u.tokens_in,
 				    .tokens_out = u.tokens_out,
 				    .cost = u.cost };
-	line_of(&out->turn, &l);
+	turn_show_line_of(&out->turn, &l);
 	return tell_output(call, in, &u, out);
 }

@@ -97,7 +97,7 @@ static const struct {
 };
 
 /* Adds the newest matches of one place, at most `limit`. */
-static int find_in(struct found *f, enum search_place place, int64_t limit)
+static int search_ops_find_in(struct found *f, enum search_place place, int64_t limit)
 {
 	struct call *call = f->call;
 	int64_t *rows = arena_alloc(&call->arena, (size_t)limit * sizeof(*rows));
@@ -169,7 +169,7 @@ static int find_in_vault(struct found *f, int64_t limit)
 
 /* --- all of it ------------------------------------------------------------------- */
 
-static int newest_first(const void *a, const void *b)
+static int search_ops_newest_first(const void *a, const void *b)
 {
 	int64_t x = ((const struct hit *)a)->at, y = ((const struct hit *)b)->at;
 
@@ -180,7 +180,7 @@ static int newest_first(const void *a, const void *b)
 static void keep_found(struct found *f, struct search_find_out *out)
 {
 	if (f->n > 1)
-		qsort(f->hits, f->n, sizeof(*f->hits), newest_first);
+		qsort(f->hits, f->n, sizeof(*f->hits), search_ops_newest_first);
 	out->hits = f->hits;
 	out->n_hits = f->n;
 }
@@ -206,7 +206,7 @@ static void page(struct call *call)
 
 /* How many hits to look for in each place: those before the page, the page, and one more
  * to know whether there is more. */
-static int64_t wanted(const struct search_find_in *in)
+static int64_t search_ops_wanted(const struct search_find_in *in)
 {
 	return in->offset + in->limit + 1;
 }
@@ -228,7 +228,7 @@ static int run_vault(struct call *call, struct vault_work *w)
 		return call->fault.code;
 	if ((rc = search_parse(f.search, in->query, &f.query, &call->arena,
 			       &call->fault)) < 0 ||
-	    (rc = find_in_vault(&f, wanted(in))) < 0)
+	    (rc = find_in_vault(&f, search_ops_wanted(in))) < 0)
 		return rc;
 	keep_found(&f, out);
 	page(call);
@@ -256,7 +256,8 @@ int search_find(struct call *call, const struct search_find_in *in,
 	for (int place = 0; place < SEARCH_PLACES; place++) {
 		if (in->scope != SCOPE_ALL && in->scope != places[place].scope)
 			continue;
-		if ((rc = find_in(&f, (enum search_place)place, wanted(in))) < 0)
+		if ((rc = search_ops_find_in(&f, (enum search_place)place,
+					     search_ops_wanted(in))) < 0)
 			return rc;
 	}
 	keep_found(&f, out);

@@ -60,7 +60,7 @@ static const char *detail_of(struct call *call, const struct vault_work *w)
 	return detail;
 }
 
-static int decide(struct call *call)
+static int vault_decide(struct call *call)
 {
 	const struct vault_work *w = call->vault;
 	const struct note_move *m = &w->move;
@@ -83,7 +83,7 @@ static int decide(struct call *call)
 }
 
 /* Reports from its event the write that a repeated call made; `size` may be NULL. */
-static int report(struct call *call, const char **path, int64_t *size)
+static int vault_report(struct call *call, const char **path, int64_t *size)
 {
 	struct event_told_row r;
 	json_t *detail;
@@ -102,8 +102,8 @@ static int report(struct call *call, const char **path, int64_t *size)
 int vault_finish(struct call *call, const char **path, int64_t *size)
 {
 	if (call->made)
-		return report(call, path, size);
-	return call->vault->staged ? decide(call) : 1;
+		return vault_report(call, path, size);
+	return call->vault->staged ? vault_decide(call) : 1;
 }
 
 /* --- writing --------------------------------------------------------------------- */
@@ -143,8 +143,8 @@ int vault_stage(struct call *call, struct vault_work *w, const struct text *text
 	return rc;
 }
 
-static int put(struct call *call, struct vault_work *w, enum note_mode mode,
-	       const char *content)
+static int vault_put(struct call *call, struct vault_work *w, enum note_mode mode,
+		     const char *content)
 {
 	struct text old = { 0 }, new = { 0 };
 	struct note_stamp was;
@@ -180,7 +180,7 @@ static int run_write(struct call *call, struct vault_work *w)
 {
 	const struct vault_write_in *in = call->in;
 	struct vault_write_out *out = call->out;
-	int rc = put(call, w, NOTE_OVERWRITE, in->content);
+	int rc = vault_put(call, w, NOTE_OVERWRITE, in->content);
 
 	*out = (struct vault_write_out){ w->path, w->move.is.size };
 	return rc;
@@ -206,7 +206,7 @@ static int run_append(struct call *call, struct vault_work *w)
 {
 	const struct vault_append_in *in = call->in;
 	struct vault_append_out *out = call->out;
-	int rc = put(call, w, NOTE_APPEND, in->content);
+	int rc = vault_put(call, w, NOTE_APPEND, in->content);
 
 	*out = (struct vault_append_out){ w->path, w->move.is.size };
 	return rc;
@@ -224,7 +224,7 @@ static int run_prepend(struct call *call, struct vault_work *w)
 {
 	const struct vault_prepend_in *in = call->in;
 	struct vault_prepend_out *out = call->out;
-	int rc = put(call, w, NOTE_PREPEND, in->content);
+	int rc = vault_put(call, w, NOTE_PREPEND, in->content);
 
 	*out = (struct vault_prepend_out){ w->path, w->move.is.size };
 	return rc;
@@ -321,8 +321,8 @@ static const char *front_json(struct call *call, const char *data, size_t len)
 	return out;
 }
 
-static void take_part(struct call *call, const struct text *part,
-		      const struct note_stamp *stamp)
+static void vault_take_part(struct call *call, const struct text *part,
+			    const struct note_stamp *stamp)
 {
 	const struct vault_read_in *in = call->in;
 	struct vault_read_out *out = call->out;
@@ -357,7 +357,7 @@ static int run_read(struct call *call, struct vault_work *w)
 				      &stamp, &call->fault);
 
 	if (rc > 0)
-		take_part(call, &part, &stamp);
+		vault_take_part(call, &part, &stamp);
 	text_release(&part);
 	return rc == 0 ? vault_none(call, w->path) : rc;
 }

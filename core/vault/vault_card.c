@@ -182,7 +182,7 @@ static int take_origin(struct call *call, json_t *json, struct origin *from)
 }
 
 /* The value that takes a field of a card away, which it need not have. */
-static json_t *nothing(const struct field *field)
+static json_t *vault_card_nothing(const struct field *field)
 {
 	return field->type->kind == KIND_JSON ? json_object() : json_string("");
 }
@@ -199,7 +199,8 @@ static int read_change(struct call *call, json_t *card, struct agent_update_in *
 		const char *name = r->fields[i].name;
 
 		if (!json_object_get(card, name) && field_find(&record_card, name))
-			json_object_set_new(card, name, nothing(&r->fields[i]));
+			json_object_set_new(card, name,
+					    vault_card_nothing(&r->fields[i]));
 		if ((value = json_object_get(card, name)))
 			json_object_set(args, name, value);
 	}

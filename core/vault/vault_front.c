@@ -26,7 +26,7 @@ static size_t line_end(const char *data, size_t len, size_t at)
 	return end ? (size_t)(end - data) + 1 : len;
 }
 
-static int too_long(struct call *call)
+static int vault_front_too_long(struct call *call)
 {
 	return fault_set(&call->fault, FAULT_CONFLICT, "/path",
 			 "the frontmatter is over 64 KiB");
@@ -51,7 +51,7 @@ static int find_front(struct call *call, const char *data, size_t len,
 		return 0;
 	}
 	if (f->size > FRONT_MOST)
-		return too_long(call);
+		return vault_front_too_long(call);
 	/* The last line is the closing fence, whether or not a newline ends it. */
 	for (last = f->size - 1; last > 0 && data[last - 1] != '\n'; last--)
 		;
@@ -84,7 +84,7 @@ static bool is_special(const char *s)
 	return false;
 }
 
-static bool is_plain(const char *s)
+static bool vault_front_is_plain(const char *s)
 {
 	static const char letters[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -123,7 +123,7 @@ static void add_text(struct text *t, const char *s)
 	unsigned point = 0;
 	size_t n;
 
-	if (is_plain(s)) {
+	if (vault_front_is_plain(s)) {
 		text_add(t, s, strlen(s));
 		return;
 	}
@@ -152,7 +152,7 @@ static void add_real(struct text *t, double d)
 	text_addf(t, "%s%s", number, strpbrk(number, ".e") ? "" : ".0");
 }
 
-static void add_value(struct text *t, json_t *v);
+static void vault_front_add_value(struct text *t, json_t *v);
 
 static void add_list(struct text *t, json_t *list)
 {
@@ -162,7 +162,7 @@ static void add_list(struct text *t, json_t *list)
 	text_add(t, "[", 1);
 	json_array_foreach(list, i, item) {
 		text_addf(t, "%s", i ? ", " : "");
-		add_value(t, item);
+		vault_front_add_value(t, item);
 	}
 	text_add(t, "]", 1);
 }
@@ -179,12 +179,12 @@ static void add_map(struct text *t, json_t *map)
 		first = false;
 		add_text(t, key);
 		text_add(t, ": ", 2);
-		add_value(t, value);
+		vault_front_add_value(t, value);
 	}
 	text_add(t, "}", 1);
 }
 
-static void add_value(struct text *t, json_t *v)
+static void vault_front_add_value(struct text *t, json_t *v)
 {
 	switch (json_typeof(v)) {
 	case JSON_OBJECT:
@@ -212,18 +212,18 @@ static void add_value(struct text *t, json_t *v)
 	}
 }
 
-static void add_key(struct text *t, const char *key, json_t *value)
+static void vault_front_add_key(struct text *t, const char *key, json_t *value)
 {
 	add_text(t, key);
 	text_add(t, ": ", 2);
-	add_value(t, value);
+	vault_front_add_value(t, value);
 	text_add(t, "\n", 1);
 }
 
 /* --- editing ------------------------------------------------------------------------ */
 
 /* Where line `line` of the frontmatter begins. */
-static size_t line_at(const struct frontmatter *f, size_t line)
+static size_t vault_front_line_at(const struct frontmatter *f, size_t line)
 {
 	size_t at = 0;
 
@@ -236,8 +236,9 @@ static size_t line_at(const struct frontmatter *f, size_t line)
  * key's. */
 static size_t key_end(const struct frontmatter *f, size_t i)
 {
-	size_t start = line_at(f, f->keys.v[i].line);
-	size_t next = i + 1 < f->keys.n ? line_at(f, f->keys.v[i + 1].line) : f->len;
+	size_t start = vault_front_line_at(f, f->keys.v[i].line);
+	size_t next = i + 1 < f->keys.n ? vault_front_line_at(f, f->keys.v[i + 1].line)
+					: f->len;
 	size_t end = line_end(f->inner, f->len, start);
 
 	for (size_t at = end; at < next; at = line_end(f->inner, f->len, at)) {
@@ -261,17 +262,18 @@ static void edit_lines(const struct frontmatter *f, json_t *changes, struct text
 
 		if (!(value = json_object_get(changes, name)))
 			continue;
-		text_add(out, f->inner + at, line_at(f, f->keys.v[i].line) - at);
+		text_add(out, f->inner + at,
+			 vault_front_line_at(f, f->keys.v[i].line) - at);
 		at = key_end(f, i);
 		if (!json_is_null(value) && json_object_get(left, name))
-			add_key(out, name, value);
+			vault_front_add_key(out, name, value);
 		json_object_del(left, name);
 	}
 	if (f->len > at)
 		text_add(out, f->inner + at, f->len - at);
 	json_object_foreach(left, key, value)
 		if (!json_is_null(value))
-			add_key(out, key, value);
+			vault_front_add_key(out, key, value);
 	json_decref(left);
 }
 
@@ -281,11 +283,11 @@ static void write_anew(json_t *map, struct text *out)
 	json_t *value;
 
 	json_object_foreach(map, key, value)
-		add_key(out, key, value);
+		vault_front_add_key(out, key, value);
 }
 
 /* The mapping that the frontmatter is to have after the changes. */
-static json_t *wanted(const struct frontmatter *f, json_t *changes)
+static json_t *vault_front_wanted(const struct frontmatter *f, json_t *changes)
 {
 	json_t *map = json_copy(f->map), *value;
 	const char *key;
@@ -300,7 +302,7 @@ static json_t *wanted(const struct frontmatter *f, json_t *changes)
 }
 
 /* Whether the text gives `map` when it is read again. */
-static bool says(struct call *call, const struct text *t, json_t *map)
+static bool vault_front_says(struct call *call, const struct text *t, json_t *map)
 {
 	const struct notes *notes = call->settings->notes;
 	struct fault none = { 0 };
@@ -318,18 +320,18 @@ static bool says(struct call *call, const struct text *t, json_t *map)
 static int make_inner(struct call *call, const struct frontmatter *f, json_t *changes,
 		      struct text *inner)
 {
-	json_t *map = wanted(f, changes);
+	json_t *map = vault_front_wanted(f, changes);
 	int rc = 0;
 
 	if (f->keys.n || !json_object_size(f->map))
 		edit_lines(f, changes, inner);
-	if (!says(call, inner, map)) {
+	if (!vault_front_says(call, inner, map)) {
 		inner->len = 0;
 		write_anew(map, inner);
 	}
 	if (inner->len > FRONT_MOST)
-		rc = too_long(call);
-	else if (!says(call, inner, map))
+		rc = vault_front_too_long(call);
+	else if (!vault_front_says(call, inner, map))
 		rc = fault_set(&call->fault, FAULT_INVALID, "/frontmatter",
 			       "a value cannot be told in YAML");
 	json_decref(map);
@@ -377,7 +379,8 @@ static void add_tag(struct arena *a, const char *s, size_t n, const char ***tags
 			arena_strndup(a, s, n);
 }
 
-static void add_words(struct arena *a, const char *s, const char ***tags, size_t *n)
+static void vault_front_add_words(struct arena *a, const char *s, const char ***tags,
+				  size_t *n)
 {
 	while (*s) {
 		size_t len = strcspn(s, ",");
@@ -394,7 +397,7 @@ size_t front_tags(json_t *front, struct arena *a, const char ***tags)
 
 	*tags = NULL;
 	if (json_is_string(all))
-		add_words(a, json_string_value(all), tags, &n);
+		vault_front_add_words(a, json_string_value(all), tags, &n);
 	json_array_foreach(all, i, tag)
 		if (json_is_string(tag))
 			add_tag(a, json_string_value(tag), json_string_length(tag), tags,

@@ -22,13 +22,13 @@ struct indexing {
 
 /* --- what changed ------------------------------------------------------------------ */
 
-static int by_path(const void *a, const void *b)
+static int vault_index_by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct search_note *)a)->path,
 		      ((const struct search_note *)b)->path);
 }
 
-static int compare(void *with, const struct note_entry *e, struct fault *f)
+static int vault_index_compare(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct indexing *x = with;
 	struct search_note want = { .path = e->path }, *found;
@@ -39,7 +39,8 @@ static int compare(void *with, const struct note_entry *e, struct fault *f)
 								   : NOTES_ENTER;
 	if (!vault_is_note(x->call, e->path))
 		return NOTES_PASS;
-	found = x->known.n ? bsearch(&want, x->known.v, x->known.n, sizeof(want), by_path)
+	found = x->known.n ? bsearch(&want, x->known.v, x->known.n, sizeof(want),
+				     vault_index_by_path)
 			   : NULL;
 	if (found)
 		found->seen = true;
@@ -54,7 +55,7 @@ static int compare(void *with, const struct note_entry *e, struct fault *f)
 
 /* Lists the notes that changed; returns how many entries of the index that concerns, or
  * negative. */
-static int64_t look(struct indexing *x)
+static int64_t vault_index_look(struct indexing *x)
 {
 	struct call *call = x->call;
 	int64_t gone = 0;
@@ -67,7 +68,7 @@ static int64_t look(struct indexing *x)
 		rc = notes_of(call)->walk(notes_of(call)->self, "",
 					  x->which == SEARCH_OWN ? vault_is_mirrored
 								 : NULL,
-					  compare, x, &call->fault);
+					  vault_index_compare, x, &call->fault);
 	for (size_t i = 0; i < x->known.n; i++) {
 		if (x->passes && vault_is_shown_folder(x->known.v[i].path))
 			x->known.v[i].seen = true;
@@ -78,7 +79,7 @@ static int64_t look(struct indexing *x)
 
 /* --- indexing ------------------------------------------------------------------------ */
 
-static bool is_late(const struct indexing *x)
+static bool vault_index_is_late(const struct indexing *x)
 {
 	return notes_of(x->call)->clock_ms() >= x->end_ms;
 }
@@ -100,7 +101,7 @@ size_t vault_tags_of(struct call *call, const char *path, const struct text *tex
 
 /* Indexes a note; one that has been removed meanwhile, or cannot be read, gets no
  * words. */
-static int put(struct indexing *x, struct search_note *note)
+static int vault_index_put(struct indexing *x, struct search_note *note)
 {
 	struct call *call = x->call;
 	struct arena_mark mark = arena_mark(&call->arena);
@@ -137,8 +138,8 @@ static int feed(struct indexing *x)
 	for (size_t i = 0; rc >= 0 && i < x->known.n; i++)
 		if (!x->known.v[i].seen)
 			rc = search_note_drop(x->search, x->known.v[i].path, f);
-	while (rc >= 0 && at < x->changed.n && !(at && is_late(x))) {
-		rc = put(x, &x->changed.v[at++]);
+	while (rc >= 0 && at < x->changed.n && !(at && vault_index_is_late(x))) {
+		rc = vault_index_put(x, &x->changed.v[at++]);
 		if (rc < 0 || at % SLICE)
 			continue;
 		if ((rc = search_notes_end(x->search, f)) < 0 ||
@@ -164,11 +165,11 @@ int vault_index(struct call *call, struct search *s, enum search_vault which, in
 	x.passes = which == SEARCH_OWN && search_shown_rest(s, x.now);
 	/* The work may end early because another process indexes the rest. */
 	do {
-		changes = look(&x);
+		changes = vault_index_look(&x);
 		if (changes > 0)
 			rc = feed(&x);
 		*whole = changes == 0 || rc > 0;
-	} while (changes > 0 && rc == 0 && !is_late(&x));
+	} while (changes > 0 && rc == 0 && !vault_index_is_late(&x));
 	if (*whole)
 		search_notes_looked(s, x.now, notes_of(call)->clock_ms());
 	if (*whole && !x.passes)

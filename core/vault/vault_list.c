@@ -16,8 +16,8 @@ struct gathered {
 	size_t n;
 };
 
-static int walk(struct call *call, const char *folder, const char *given,
-		notes_each *each, void *with)
+static int vault_list_walk(struct call *call, const char *folder, const char *given,
+			   notes_each *each, void *with)
 {
 	const struct notes *notes = call->settings->notes;
 	int rc = notes->walk(notes->self, folder, NULL, each, with, &call->fault);
@@ -32,20 +32,20 @@ static int walk(struct call *call, const char *folder, const char *given,
 }
 
 /* Whether an entry is shown to the caller. */
-static bool counts(struct call *call, const struct note_entry *e)
+static bool vault_list_counts(struct call *call, const struct note_entry *e)
 {
 	return vault_sees(call, e) && (e->folder || vault_is_note(call, e->path));
 }
 
 /* --- list --------------------------------------------------------------------------- */
 
-static int gather(void *with, const struct note_entry *e, struct fault *f)
+static int vault_list_gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct gathered *g = with;
 	struct arena *a = &g->call->arena;
 	int next = e->folder && g->recursive ? NOTES_ENTER : NOTES_PASS;
 
-	if (!counts(g->call, e))
+	if (!vault_list_counts(g->call, e))
 		return NOTES_PASS;
 	if (g->after && strcmp(e->path, g->after) <= 0)
 		return next;
@@ -62,25 +62,25 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 	return next;
 }
 
-static int by_path(const void *a, const void *b)
+static int vault_list_by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct vault_entry *)a)->path,
 		      ((const struct vault_entry *)b)->path);
 }
 
-static int run_list(struct call *call, struct vault_work *w)
+static int vault_list_run(struct call *call, struct vault_work *w)
 {
 	const struct vault_list_in *in = call->in;
 	struct vault_list_out *out = call->out;
 	struct gathered g = { .call = call,
 			      .recursive = in->recursive,
 			      .after = w->after };
-	int rc = walk(call, w->folder, in->path, gather, &g);
+	int rc = vault_list_walk(call, w->folder, in->path, vault_list_gather, &g);
 
 	if (rc < 0)
 		return rc;
 	if (g.n > 1)
-		qsort(g.entries, g.n, sizeof(*g.entries), by_path);
+		qsort(g.entries, g.n, sizeof(*g.entries), vault_list_by_path);
 	out->entries = g.entries;
 	while (out->n_entries < g.n && out->n_entries < (size_t)in->limit &&
 	       space_take(call, &record_vault_entry, &g.entries[out->n_entries]))
@@ -96,7 +96,7 @@ int vault_list(struct call *call, const struct vault_list_in *in,
 	int rc = vault_folder(call, in->path, "/path", &w->folder);
 
 	(void)out;
-	w->run = run_list;
+	w->run = vault_list_run;
 	if (rc < 0 || !in->after)
 		return rc;
 	return vault_folder(call, in->after, "/after", &w->after);
@@ -110,13 +110,13 @@ struct counted {
 	int64_t largest, newest;
 };
 
-static int count(void *with, const struct note_entry *e, struct fault *f)
+static int vault_list_count(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct counted *c = with;
 	struct vault_stats_out *out = c->out;
 
 	(void)f;
-	if (!counts(c->call, e))
+	if (!vault_list_counts(c->call, e))
 		return NOTES_PASS;
 	if (e->folder) {
 		out->folders++;
@@ -139,7 +139,7 @@ static int run_stats(struct call *call, struct vault_work *w)
 {
 	const struct vault_stats_in *in = call->in;
 	struct counted c = { .call = call, .out = call->out };
-	int rc = walk(call, w->folder, in->path, count, &c);
+	int rc = vault_list_walk(call, w->folder, in->path, vault_list_count, &c);
 
 	return rc < 0 ? rc : 0;
 }

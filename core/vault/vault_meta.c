@@ -7,7 +7,7 @@
 #include "ops.gen.h"
 
 /* Refuses a note that is not Markdown: it has no frontmatter. */
-static int check_kind(struct call *call, const char *path)
+static int vault_meta_check_kind(struct call *call, const char *path)
 {
 	if (vault_has_front(path))
 		return 0;
@@ -17,7 +17,7 @@ static int check_kind(struct call *call, const char *path)
 }
 
 /* Refuses a frontmatter that the answer has no room for: its note has it as a text. */
-static int check_room(struct call *call, const char *front)
+static int vault_meta_check_room(struct call *call, const char *front)
 {
 	if (!call->form.most || strlen(front) <= space_all(call))
 		return 0;
@@ -46,7 +46,7 @@ static int run_frontmatter(struct call *call, struct vault_work *w)
 	if (rc == 0) {
 		out->path = w->path;
 		out->frontmatter = vault_json(call, front);
-		rc = check_room(call, out->frontmatter);
+		rc = vault_meta_check_room(call, out->frontmatter);
 	}
 	json_decref(front);
 	text_release(&text);
@@ -60,7 +60,7 @@ int vault_frontmatter(struct call *call, const struct vault_frontmatter_in *in,
 
 	(void)out;
 	call->vault->run = run_frontmatter;
-	return rc < 0 ? rc : check_kind(call, call->vault->path);
+	return rc < 0 ? rc : vault_meta_check_kind(call, call->vault->path);
 }
 
 /* --- writing ------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ int vault_set(struct call *call, const struct vault_set_in *in, struct vault_set
 {
 	int rc = vault_plan(call, in->path, run_set);
 
-	if (rc < 0 || (rc = check_kind(call, call->vault->path)) < 0)
+	if (rc < 0 || (rc = vault_meta_check_kind(call, call->vault->path)) < 0)
 		return rc;
 	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }
@@ -116,7 +116,7 @@ static const char *bare(const char *tag)
 	return tag + strspn(tag, "#");
 }
 
-static bool is_in(const char *const *tags, size_t n, const char *tag)
+static bool vault_meta_is_in(const char *const *tags, size_t n, const char *tag)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(bare(tags[i]), tag) == 0)
@@ -145,7 +145,7 @@ static json_t *new_tags(struct call *call, json_t *front)
 	size_t n = front_tags(front, &call->arena, &tags);
 
 	for (size_t i = 0; i < n; i++)
-		if (!is_in(in->remove, in->n_remove, tags[i]))
+		if (!vault_meta_is_in(in->remove, in->n_remove, tags[i]))
 			add_new(list, tags[i]);
 	for (size_t i = 0; i < in->n_add; i++)
 		add_new(list, bare(in->add[i]));
@@ -179,7 +179,7 @@ int vault_tag(struct call *call, const struct vault_tag_in *in, struct vault_tag
 {
 	int rc = vault_plan(call, in->path, run_tag);
 
-	if (rc < 0 || (rc = check_kind(call, call->vault->path)) < 0)
+	if (rc < 0 || (rc = vault_meta_check_kind(call, call->vault->path)) < 0)
 		return rc;
 	if (!in->n_add && !in->n_remove)
 		return fault_set(&call->fault, FAULT_INVALID, "/add",

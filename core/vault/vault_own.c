@@ -36,7 +36,7 @@ static void names_of(struct call *call, const struct vault_work *w, const char *
 		names[0] = call->caller.team_name;
 }
 
-static int find_team(struct call *call, const char *name, int64_t *team)
+static int vault_own_find_team(struct call *call, const char *name, int64_t *team)
 {
 	struct vault_team_row row;
 	int rc;
@@ -55,8 +55,8 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 
 	if (rc < 0)
 		return rc;
-	if ((rc = find_team(call, names[0], &teams[0])) >= 0)
-		rc = find_team(call, names[1], &teams[1]);
+	if ((rc = vault_own_find_team(call, names[0], &teams[0])) >= 0)
+		rc = vault_own_find_team(call, names[1], &teams[1]);
 	store_rollback(call->store);
 	return rc;
 }
@@ -166,8 +166,8 @@ int vault_held(struct call *call, const struct vault_work *w)
 	if (!folders_of(call))
 		return 0;
 	names_of(call, w, names);
-	if ((rc = find_team(call, names[0], &teams[0])) < 0 ||
-	    (rc = find_team(call, names[1], &teams[1])) < 0)
+	if ((rc = vault_own_find_team(call, names[0], &teams[0])) < 0 ||
+	    (rc = vault_own_find_team(call, names[1], &teams[1])) < 0)
 		return rc;
 	if (teams[0] == w->teams[0] && teams[1] == w->teams[1])
 		return 0;

@@ -23,8 +23,8 @@ struct text *page_start(struct page *p, enum page_form form)
 }
 
 /* The sum of two runs of bytes, between which the line of the sum stands. */
-static void sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
-		   char out[PAGE_SUM + 1])
+static void vault_page_sum_of(const char *a, size_t a_len, const char *b, size_t b_len,
+			      char out[PAGE_SUM + 1])
 {
 	static const char digits[] = "0123456789abcdef";
 	uint8_t hash[SHA256_DIGEST_LENGTH];
@@ -55,8 +55,8 @@ void page_sum(const struct page *p, int64_t rev, char sum[PAGE_SUM + 1])
 	struct text front = { 0 };
 
 	add_front(p, rev, &front);
-	sum_of(front.data, front.len, p->text.data + p->split, p->text.len - p->split,
-	       sum);
+	vault_page_sum_of(front.data, front.len, p->text.data + p->split,
+			  p->text.len - p->split, sum);
 	text_release(&front);
 }
 
@@ -67,8 +67,8 @@ void page_seal(const struct page *p, int64_t rev, struct text *out)
 	char sum[PAGE_SUM + 1];
 
 	add_front(p, rev, out);
-	sum_of(out->data + start, out->len - start, p->text.data + p->split,
-	       p->text.len - p->split, sum);
+	vault_page_sum_of(out->data + start, out->len - start, p->text.data + p->split,
+			  p->text.len - p->split, sum);
 	text_addf(out, "%s%s%s", form->sum, sum, form->sum_end);
 	text_add(out, p->text.data + p->split, p->text.len - p->split);
 }
@@ -96,7 +96,7 @@ static bool skip_sum(const struct form *form, const char *data, size_t len, size
 	*at += PAGE_SUM;
 	if (!skip_word(data, len, at, form->sum_end))
 		return false;
-	sum_of(data, from, data + *at, len - *at, sum);
+	vault_page_sum_of(data, from, data + *at, len - *at, sum);
 	return memcmp(sum, data + digits, PAGE_SUM) == 0;
 }
 
@@ -117,7 +117,7 @@ bool page_same(const struct page *p, const char *data, size_t len)
 }
 
 /* Where the line that begins with `word` starts, or `len`. */
-static size_t find_line(const char *data, size_t len, const char *word)
+static size_t vault_page_find_line(const char *data, size_t len, const char *word)
 {
 	size_t at = 0, n = strlen(word);
 
@@ -137,7 +137,7 @@ bool page_sealed(const char *data, size_t len)
 {
 	const struct form *form =
 		&forms[len > 0 && data[0] == '{' ? PAGE_JSON : PAGE_MARKDOWN];
-	size_t at = find_line(data, len, form->sum);
+	size_t at = vault_page_find_line(data, len, form->sum);
 
 	return at < len && skip_sum(form, data, len, &at);
 }
@@ -151,7 +151,7 @@ static size_t front_of(const char *data, size_t len)
 	if (!skip_word(data, len, &fence, "---\n") &&
 	    !skip_word(data, len, &fence, "---\r\n"))
 		return 0;
-	return fence + find_line(data + fence, len - fence, "---");
+	return fence + vault_page_find_line(data + fence, len - fence, "---");
 }
 
 int64_t page_number(const char *data, size_t len, const char *name)
@@ -160,7 +160,7 @@ int64_t page_number(const char *data, size_t len, const char *name)
 	int64_t value = 0;
 
 	len = front_of(data, len);
-	at = find_line(data, len, name);
+	at = vault_page_find_line(data, len, name);
 	for (at += n; at < len && data[at] >= '0' && data[at] <= '9'; at++) {
 		if (__builtin_mul_overflow(value, 10, &value) ||
 		    __builtin_add_overflow(value, data[at] - '0', &value))
@@ -174,7 +174,7 @@ bool page_says(const char *data, size_t len, const char *line)
 	size_t at;
 
 	len = front_of(data, len);
-	at = find_line(data, len, line) + strlen(line);
+	at = vault_page_find_line(data, len, line) + strlen(line);
 	if (at < len && data[at] == '\r')
 		at++;
 	return at < len && data[at] == '\n';

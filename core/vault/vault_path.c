@@ -15,7 +15,7 @@ struct walker {
 	int parts;
 };
 
-static int refuse(struct walker *w, enum fault_code code, const char *what)
+static int vault_path_refuse(struct walker *w, enum fault_code code, const char *what)
 {
 	return fault_set(&w->call->fault, code, w->where, "%s", what);
 }
@@ -23,13 +23,13 @@ static int refuse(struct walker *w, enum fault_code code, const char *what)
 /* A caller of any power is refused. */
 static int refuse_name(struct walker *w, const char *what)
 {
-	refuse(w, FAULT_DENIED, what);
+	vault_path_refuse(w, FAULT_DENIED, what);
 	return fault_hint(&w->call->fault, "Use another path.");
 }
 
 /* --- spelling ------------------------------------------------------------------ */
 
-static bool is_plain(const char *part, size_t n)
+static bool vault_path_is_plain(const char *part, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)part[i] < ' ' || part[i] == 0x7f)
@@ -44,18 +44,19 @@ static bool is_archive(const struct walker *w, const char *part, size_t n)
 	       memcmp(part, ".archive", 8) == 0;
 }
 
-static int add_part(struct walker *w, const char *part, size_t n)
+static int vault_path_add_part(struct walker *w, const char *part, size_t n)
 {
 	if (n == 0 || (n == 1 && *part == '.'))
 		return 0;
 	if (n == 2 && memcmp(part, "..", 2) == 0)
 		return refuse_name(w, "a path has no `..`");
-	if (!is_plain(part, n))
-		return refuse(w, FAULT_INVALID, "a path has no control characters");
+	if (!vault_path_is_plain(part, n))
+		return vault_path_refuse(w, FAULT_INVALID,
+					 "a path has no control characters");
 	if (*part == '.' && !is_archive(w, part, n))
 		return refuse_name(w, "names that begin with a dot are hidden");
 	if (n > PART_MOST || w->len + n + 1 > NOTE_PATH || w->parts == NOTE_DEPTH)
-		return refuse(w, FAULT_INVALID, "the path is too long");
+		return vault_path_refuse(w, FAULT_INVALID, "the path is too long");
 	if (w->len)
 		w->path[w->len++] = '/';
 	memcpy(w->path + w->len, part, n);
@@ -69,7 +70,7 @@ static int add_parts(struct walker *w, const char *s)
 {
 	while (*s) {
 		size_t n = strcspn(s, "/");
-		int rc = add_part(w, s, n);
+		int rc = vault_path_add_part(w, s, n);
 
 		if (rc < 0)
 			return rc;
@@ -89,11 +90,11 @@ static bool from_root(const struct call *call, const char *given)
 	       strcmp(given, "teams") == 0;
 }
 
-static int resolve(struct walker *w, const char *given)
+static int vault_path_resolve(struct walker *w, const char *given)
 {
 	int rc = 0;
 
-	if (!from_root(w->call, given) && (rc = add_part(w, "teams", 5)) == 0)
+	if (!from_root(w->call, given) && (rc = vault_path_add_part(w, "teams", 5)) == 0)
 		rc = add_parts(w, w->call->caller.team_name);
 	return rc < 0 ? rc : add_parts(w, given);
 }
@@ -130,7 +131,7 @@ static size_t team_in(const char *path, bool folder, const char **team)
 	return (*team)[n] == '/' || folder ? n : 0;
 }
 
-static bool is_own(const struct call *call, const char *team, size_t n)
+static bool vault_path_is_own(const struct call *call, const char *team, size_t n)
 {
 	const char *own = call->caller.team_name;
 
@@ -144,10 +145,11 @@ static int check_reach(struct walker *w, bool folder, enum vault_access access)
 	const char *team = "";
 	size_t n = team_in(w->path, folder, &team);
 
-	if (!is_agent(w->call) || (n && is_own(w->call, team, n)))
+	if (!is_agent(w->call) || (n && vault_path_is_own(w->call, team, n)))
 		return 0;
 	if (n && *team == '.')
-		return refuse(w, FAULT_DENIED, "the archive is the operator's");
+		return vault_path_refuse(w, FAULT_DENIED,
+					 "the archive is the operator's");
 	if (n)
 		return fault_set(&w->call->fault, FAULT_DENIED, w->where,
 				 "teams/%.*s is another team's folder", (int)n, team);
@@ -281,7 +283,8 @@ static int check_mirrored(struct walker *w)
 static int check_note(struct walker *w, const char *given)
 {
 	if (w->parts == 0 || given[strlen(given) - 1] == '/')
-		return refuse(w, FAULT_INVALID, "it names a folder, not a note");
+		return vault_path_refuse(w, FAULT_INVALID,
+					 "it names a folder, not a note");
 	if (vault_is_note(w->call, w->path))
 		return 0;
 	fault_set(&w->call->fault, FAULT_INVALID, w->where, "not a note's extension");
@@ -295,7 +298,8 @@ int vault_note(struct call *call, const char *given, const char *where,
 	struct walker w = { .call = call, .where = where };
 	int rc;
 
-	if ((rc = resolve(&w, given)) < 0 || (rc = check_note(&w, given)) < 0 ||
+	if ((rc = vault_path_resolve(&w, given)) < 0 ||
+	    (rc = check_note(&w, given)) < 0 ||
 	    (rc = check_reach(&w, false, access)) < 0 ||
 	    (access == VAULT_WRITE && (rc = check_mirrored(&w)) < 0))
 		return rc;
@@ -310,7 +314,7 @@ int vault_card_named(struct call *call, const char *given, struct vault_card *ca
 	size_t n;
 	int rc;
 
-	if ((rc = resolve(&w, given)) < 0)
+	if ((rc = vault_path_resolve(&w, given)) < 0)
 		return rc;
 	n = team_in(w.path, false, &team);
 	name = team + n + 1;
@@ -331,7 +335,7 @@ int vault_folder(struct call *call, const char *given, const char *where,
 	struct walker w = { .call = call, .where = where };
 	int rc;
 
-	if ((rc = resolve(&w, given ? given : "")) < 0 ||
+	if ((rc = vault_path_resolve(&w, given ? given : "")) < 0 ||
 	    (rc = check_reach(&w, true, VAULT_READ)) < 0)
 		return rc;
 	*out = arena_strdup(&call->arena, w.path);
@@ -343,5 +347,5 @@ bool vault_sees(struct call *call, const struct note_entry *entry)
 	const char *team = "";
 	size_t n = team_in(entry->path, entry->folder, &team);
 
-	return !is_agent(call) || n == 0 || is_own(call, team, n);
+	return !is_agent(call) || n == 0 || vault_path_is_own(call, team, n);
 }

@@ -50,7 +50,7 @@ static size_t set_size(const char *s)
 }
 
 /* {m,n} repeats up to the larger of its bounds; other braces repeat nothing. */
-static size_t repeat(const char *s, size_t *most)
+static size_t vault_regex_repeat(const char *s, size_t *most)
 {
 	char *end;
 
@@ -95,7 +95,7 @@ static size_t measure_one(struct measure *m, const char *s)
 		}
 		return 1;
 	case '{':
-		n = repeat(s, &most);
+		n = vault_regex_repeat(s, &most);
 		m->last[m->depth] = at_most(m->last[m->depth] * most);
 		return n;
 	case '*':
@@ -118,7 +118,7 @@ static size_t piece_for(size_t size)
 	return n > PIECE_LEAST ? n : PIECE_LEAST;
 }
 
-static int check_size(const char *pattern, size_t *piece, struct fault *f)
+static int vault_regex_check_size(const char *pattern, size_t *piece, struct fault *f)
 {
 	struct measure m = { 0 };
 
@@ -145,7 +145,7 @@ static int check_size(const char *pattern, size_t *piece, struct fault *f)
 /* --- compiling ---------------------------------------------------------------------- */
 
 /* Spells out `\d` and `\D`, which most people write for [0-9] and [^0-9]. */
-static int spell_out(struct vault_regex *r, const char *s, struct fault *f)
+static int vault_regex_spell_out(struct vault_regex *r, const char *s, struct fault *f)
 {
 	size_t n = 0;
 
@@ -180,8 +180,8 @@ int regex_open(struct vault_regex *r, const char *pattern, struct fault *f)
 	int rc;
 
 	*r = (struct vault_regex){ 0 };
-	if ((rc = spell_out(r, pattern, f)) < 0 ||
-	    (rc = check_size(r->pattern, &r->piece, f)) < 0)
+	if ((rc = vault_regex_spell_out(r, pattern, f)) < 0 ||
+	    (rc = vault_regex_check_size(r->pattern, &r->piece, f)) < 0)
 		return rc;
 	rc = regcomp(&r->re, r->pattern, REG_EXTENDED);
 	if (rc == 0)
@@ -197,7 +197,7 @@ void regex_close(struct vault_regex *r)
 }
 
 /* Compiles the expression anew after much text, since its automaton has grown by then. */
-static void renew(struct vault_regex *r, size_t len)
+static void vault_regex_renew(struct vault_regex *r, size_t len)
 {
 	r->read += len;
 	if (r->read <= 2 * r->piece)
@@ -221,7 +221,7 @@ bool regex_finds(struct vault_regex *r, const char *line, size_t len, size_t *at
 		n = len - from < r->piece ? len - from : r->piece;
 		m.rm_eo = (regoff_t)n;
 		flags |= from + n < len ? REG_NOTEOL : 0;
-		renew(r, n);
+		vault_regex_renew(r, n);
 		if (regexec(&r->re, line + from, 1, &m, flags) == 0) {
 			*at = from + (size_t)m.rm_so;
 			return true;

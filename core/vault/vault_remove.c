@@ -31,7 +31,7 @@ static const char *place_for(struct call *call, const struct vault_work *w)
 }
 
 /* Tells how many earlier removals the trash gives up to make room for the note. */
-static const char *losers(struct call *call, const struct vault_work *w)
+static const char *vault_remove_losers(struct call *call, const struct vault_work *w)
 {
 	int64_t sum = w->move.is.size;
 	struct vault_trash *entries;
@@ -50,13 +50,13 @@ static const char *losers(struct call *call, const struct vault_work *w)
 }
 
 /* Refuses to delete what is not empty unasked. */
-static int refuse(struct call *call, const struct vault_work *w)
+static int vault_remove_refuse(struct call *call, const struct vault_work *w)
 {
 	bool kept = w->move.to != NULL;
 
 	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
 		  "note %.120s, %" PRId64 " bytes, would be deleted%s", w->path,
-		  w->move.is.size, kept ? losers(call, w) : " for good");
+		  w->move.is.size, kept ? vault_remove_losers(call, w) : " for good");
 	return kept ? fault_hint(&call->fault,
 				 "Do it with {confirm=true|--yes}. It can be brought "
 				 "back for %" PRId64 " days: {vault.restore}.",
@@ -80,7 +80,7 @@ static int run_delete(struct call *call, struct vault_work *w)
 	if (call->fault.code)
 		return call->fault.code;
 	if (w->move.is.size && !in->confirm)
-		return refuse(call, w);
+		return vault_remove_refuse(call, w);
 	if (!w->move.to)
 		return 0;
 	time_format(call->now + settings_keep_ms(call->settings), until);
@@ -91,7 +91,7 @@ static int run_delete(struct call *call, struct vault_work *w)
 }
 
 /* The living team in whose folder the note is. */
-static int find_team(struct call *call, struct vault_work *w)
+static int vault_remove_find_team(struct call *call, struct vault_work *w)
 {
 	const char *name = w->path + strlen("teams/");
 	struct vault_team_row r;
@@ -114,7 +114,7 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 	w->run = run_delete;
 	w->event = EVENT_VAULT_DELETED;
-	if (rc < 0 || (rc = find_team(call, w)) < 0)
+	if (rc < 0 || (rc = vault_remove_find_team(call, w)) < 0)
 		return rc;
 	return (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
 }
@@ -141,8 +141,8 @@ static const struct vault_teams_row *owner_of(const struct vault_work *w,
 }
 
 /* An agent may see what was removed of its own team. */
-static bool is_own(const struct call *call, const struct vault_work *w,
-		   const struct vault_trash *entry)
+static bool vault_remove_is_own(const struct call *call, const struct vault_work *w,
+				const struct vault_trash *entry)
 {
 	const struct vault_teams_row *owner = owner_of(w, entry);
 
@@ -174,7 +174,7 @@ struct gathered {
 	size_t n;
 };
 
-static bool is_below(const char *path, const char *folder)
+static bool vault_remove_is_below(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
 
@@ -192,7 +192,7 @@ static bool may_come_back(struct call *call, const char *path)
 	return may;
 }
 
-static int gather(void *with, const struct note_entry *e, struct fault *f)
+static int vault_remove_gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct gathered *g = with;
 	struct arena *a = &g->call->arena;
@@ -202,7 +202,8 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 		return NOTES_ENTER;
 	if (path)
 		path = present_path(g->call, g->owner, path);
-	if (!path || !is_below(path, g->folder) || !may_come_back(g->call, path))
+	if (!path || !vault_remove_is_below(path, g->folder) ||
+	    !may_come_back(g->call, path))
 		return NOTES_PASS;
 	if (g->n == REMOVED_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "/path",
@@ -217,7 +218,7 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 	return NOTES_PASS;
 }
 
-static int newest_first(const void *a, const void *b)
+static int vault_remove_newest_first(const void *a, const void *b)
 {
 	const struct vault_removed_note *x = a, *y = b;
 
@@ -235,16 +236,16 @@ static int gather_all(struct gathered *g, const struct vault_work *w)
 	int rc = vault_trash_list(notes, a, &entries, &n, &g->call->fault);
 
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
-		if (!is_own(g->call, w, &entries[i]))
+		if (!vault_remove_is_own(g->call, w, &entries[i]))
 			continue;
 		g->entry = &entries[i];
 		g->owner = owner_of(w, g->entry);
 		rc = notes->walk(notes->self,
 				 arena_printf(a, NOTES_TRASH "/%s", entries[i].name),
-				 NULL, gather, g, &g->call->fault);
+				 NULL, vault_remove_gather, g, &g->call->fault);
 	}
 	if (rc >= 0 && g->n > 1)
-		qsort(g->notes, g->n, sizeof(*g->notes), newest_first);
+		qsort(g->notes, g->n, sizeof(*g->notes), vault_remove_newest_first);
 	return rc < 0 ? rc : 0;
 }
 
@@ -316,8 +317,8 @@ static const char *place_in(struct call *call, const struct vault_work *w,
 
 /* Looks whether an entry has the note at w->move.from, and if so, keeps the entry from being
  * removed until the note is taken: 1, 0 or negative. */
-static int look_in(struct call *call, struct vault_work *w,
-		   const struct vault_trash *entry)
+static int vault_remove_look_in(struct call *call, struct vault_work *w,
+				const struct vault_trash *entry)
 {
 	const struct notes *notes = notes_of(call);
 	int rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
@@ -348,14 +349,14 @@ static int find_removed(struct call *call, struct vault_work *w, bool as_it_was,
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct vault_teams_row *owner = owner_of(w, &entries[i]);
 
-		if (!is_own(call, w, &entries[i]) || (!as_it_was && !owner))
+		if (!vault_remove_is_own(call, w, &entries[i]) || (!as_it_was && !owner))
 			continue;
 		*whose = owner;
 		w->move.from = as_it_was ? arena_printf(a, NOTES_TRASH "/%s/%s",
 							entries[i].name, w->path)
 					 : place_in(call, w, owner, &entries[i]);
 		if (w->move.from)
-			rc = look_in(call, w, &entries[i]);
+			rc = vault_remove_look_in(call, w, &entries[i]);
 		if (call->fault.code)
 			return call->fault.code;
 	}
@@ -377,8 +378,8 @@ static bool is_in_living(const struct vault_work *w)
 
 /* Refuses to bring a note back into a folder that is not its team's, unless that place is
  * named: 0 or negative. */
-static int check_place(struct call *call, const struct vault_work *w,
-		       const struct vault_teams_row *owner)
+static int vault_remove_check_place(struct call *call, const struct vault_work *w,
+				    const struct vault_teams_row *owner)
 {
 	if (w->to || (!owner && !is_in_living(w)))
 		return 0;
@@ -394,7 +395,7 @@ static int check_place(struct call *call, const struct vault_work *w,
 	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
 }
 
-static int refuse_taken(struct call *call, const char *to)
+static int vault_remove_refuse_taken(struct call *call, const char *to)
 {
 	fault_set(&call->fault, FAULT_CONFLICT, "/to", "there is a note %.180s", to);
 	return fault_hint(&call->fault, "Move it away, or name another path with "
@@ -426,14 +427,14 @@ static int run_restore(struct call *call, struct vault_work *w)
 	int rc = find_removed(call, w, false, &whose);
 
 	if (rc == 0 && (rc = find_removed(call, w, true, &whose)) > 0 &&
-	    check_place(call, w, whose) < 0)
+	    vault_remove_check_place(call, w, whose) < 0)
 		return call->fault.code;
 	if (rc == 0)
 		return none_removed(call, w->path, to);
 	if (rc > 0)
 		rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
 	if (rc > 0)
-		return refuse_taken(call, to);
+		return vault_remove_refuse_taken(call, to);
 	w->move.to = to;
 	*out = (struct vault_restore_out){ to, w->move.is.size };
 	return rc;

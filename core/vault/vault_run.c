@@ -7,7 +7,7 @@
 #include "core/vault/vault_trash.h"
 
 /* Drops the fault of a step that need not succeed now. */
-static void forget(struct call *call)
+static void vault_run_forget(struct call *call)
 {
 	call->fault = (struct fault){ 0 };
 }
@@ -24,26 +24,26 @@ struct note_move vault_move_read(const struct vault_move_row *r)
 	};
 }
 
-static bool is_staged(const struct note_move *m)
+static bool vault_run_is_staged(const struct note_move *m)
 {
 	return m->from[0] == '.' && !vault_trash_origin(m->from);
 }
 
-static bool same(const char *a, const char *b)
+static bool vault_run_same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
 }
 
 static bool touches(const struct note_move *m, const char *path)
 {
-	return same(m->from, path) || same(m->to, path);
+	return vault_run_same(m->from, path) || vault_run_same(m->to, path);
 }
 
 static int lock_of(struct call *call, const struct note_move *m, bool wait)
 {
 	const struct notes *notes = notes_of(call);
 
-	if (is_staged(m))
+	if (vault_run_is_staged(m))
 		return notes->lock(notes->self, m->to, NULL, wait, &call->fault);
 	return notes->lock(notes->self, m->from, m->to, wait, &call->fault);
 }
@@ -67,18 +67,18 @@ static bool try_make(struct call *call, const struct note_move *m)
 	bool made;
 
 	if (lock < 0) {
-		forget(call);
+		vault_run_forget(call);
 		return false;
 	}
 	made = notes->make(notes->self, m, &call->fault) == 0;
 	notes->unlock(notes->self, lock);
-	forget(call);
+	vault_run_forget(call);
 	return made;
 }
 
 /* Makes all changes that were decided and may not have been made.  Those at this call's
  * own paths must be made before it goes on (`w` holds their locks). */
-static int settle(struct call *call, struct vault_work *w)
+static int vault_run_settle(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
 	struct vault_move_row *rows = NULL;
@@ -156,7 +156,7 @@ static void drop_orphans(struct call *call)
 
 int vault_sweep(struct call *call)
 {
-	int rc = settle(call, NULL);
+	int rc = vault_run_settle(call, NULL);
 
 	if (rc >= 0)
 		drop_orphans(call);
@@ -167,7 +167,7 @@ int vault_sweep(struct call *call)
 
 /* Makes a decided change after COMMIT; a failure does not undo the write, which is
  * decided. */
-static int make(struct call *call, const struct vault_work *w)
+static int vault_run_make(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
 	struct fault why = { 0 };
@@ -177,7 +177,7 @@ static int make(struct call *call, const struct vault_work *w)
 	return fault_set(&call->fault, FAULT_UNAVAILABLE, why.where, "%s", why.text);
 }
 
-static int decide(struct call *call, struct vault_work *w)
+static int vault_run_decide(struct call *call, struct vault_work *w)
 {
 	int rc = w->run(call, w);
 
@@ -189,19 +189,19 @@ static int decide(struct call *call, struct vault_work *w)
 	 * we staged is nobody's. */
 	if (rc < 0 || call->replayed)
 		return rc;
-	return make(call, w);
+	return vault_run_make(call, w);
 }
 
-static int change(struct call *call, struct vault_work *w)
+static int vault_run_change(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
 	int lock = vault_hold(call, w), rc;
 
 	if (lock < 0)
 		return lock;
-	rc = settle(call, w);
+	rc = vault_run_settle(call, w);
 	if (rc >= 0 && !call->replayed)
-		rc = decide(call, w);
+		rc = vault_run_decide(call, w);
 	if (w->keeps)
 		notes->unlock(notes->self, w->kept);
 	notes->unlock(notes->self, lock);
@@ -211,7 +211,7 @@ static int change(struct call *call, struct vault_work *w)
 	if (rc != FAULT_UNAVAILABLE && rc != FAULT_INTERNAL) {
 		struct fault kept = call->fault;
 
-		forget(call);
+		vault_run_forget(call);
 		drop_orphans(call);
 		call->fault = kept;
 	}
@@ -222,7 +222,7 @@ static int change(struct call *call, struct vault_work *w)
 
 /* A caller who was told of a write must read it: changes that are decided but not made
  * yet are waited for, or made here. */
-static int catch_up(struct call *call, const struct vault_work *w)
+static int vault_run_catch_up(struct call *call, const struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
 	struct vault_move_row *rows = NULL;
@@ -242,10 +242,10 @@ static int catch_up(struct call *call, const struct vault_work *w)
 	return rc;
 }
 
-static int look(struct call *call, struct vault_work *w)
+static int vault_run_look(struct call *call, struct vault_work *w)
 {
 	const struct notes *notes = notes_of(call);
-	int rc = catch_up(call, w), lock;
+	int rc = vault_run_catch_up(call, w), lock;
 
 	if (rc < 0 || (lock = vault_hold(call, w)) < 0)
 		return rc < 0 ? rc : lock;
@@ -274,9 +274,9 @@ int vault_run(struct call *call)
 	if (rc >= 0 && !notes_of(call))
 		rc = fault_set(&call->fault, FAULT_UNAVAILABLE, "", "there is no vault");
 	if (rc >= 0 && (call->op->flags & OP_WRITE))
-		rc = change(call, &w);
+		rc = vault_run_change(call, &w);
 	else if (rc >= 0)
-		rc = look(call, &w);
+		rc = vault_run_look(call, &w);
 	if (rc >= 0 && !(call->op->flags & OP_WRITE))
 		rc = space_check(call);
 	call->vault = NULL;

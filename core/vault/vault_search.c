@@ -50,7 +50,7 @@ static void cut_lines(struct scan *s)
 }
 
 /* A line's bytes without its end. */
-static const char *line_at(const struct scan *s, size_t i, size_t *len)
+static const char *vault_search_line_at(const struct scan *s, size_t i, size_t *len)
 {
 	size_t end = i + 1 < s->n_lines ? s->lines[i + 1] : s->text.len;
 	const char *line = s->text.data + s->lines[i];
@@ -62,10 +62,10 @@ static const char *line_at(const struct scan *s, size_t i, size_t *len)
 }
 
 /* The part of a line that is shown: all of it, or the text around the byte `at`. */
-static const char *show(struct scan *s, size_t i, size_t at)
+static const char *vault_search_show(struct scan *s, size_t i, size_t at)
 {
 	size_t len, from = 0;
-	const char *line = line_at(s, i, &len);
+	const char *line = vault_search_line_at(s, i, &len);
 
 	if (len > LINE_MOST && at > LINE_MOST / 4)
 		from = at - LINE_MOST / 4;
@@ -83,14 +83,14 @@ static void show_around(struct scan *s, size_t i, struct vault_match *m)
 
 	for (size_t k = i > most ? i - most : 0; k < i; k++)
 		*(const char **)arena_push(a, &m->context_before, &m->n_context_before,
-					   sizeof(char *)) = show(s, k, 0);
+					   sizeof(char *)) = vault_search_show(s, k, 0);
 	for (size_t k = i + 1; k < s->n_lines && k <= i + most; k++)
 		*(const char **)arena_push(a, &m->context_after, &m->n_context_after,
-					   sizeof(char *)) = show(s, k, 0);
+					   sizeof(char *)) = vault_search_show(s, k, 0);
 }
 
 /* Takes line `i` as a match, at its byte `at`. */
-static void take_line(struct scan *s, size_t i, size_t at)
+static void vault_search_take_line(struct scan *s, size_t i, size_t at)
 {
 	struct vault_match m = { .path = s->path, .line_number = (int64_t)i + 1 };
 
@@ -100,7 +100,7 @@ static void take_line(struct scan *s, size_t i, size_t at)
 	s->out->total_matches++;
 	if (s->out->total_matches <= s->in->offset || s->out->more)
 		return;
-	m.line = show(s, i, at);
+	m.line = vault_search_show(s, i, at);
 	show_around(s, i, &m);
 	if (!s->out->n_results &&
 	    space_size(s->call, &record_vault_match, &m) >= space_all(s->call))
@@ -115,7 +115,7 @@ static void take_line(struct scan *s, size_t i, size_t at)
 
 /* --- looking into a note ---------------------------------------------------------------- */
 
-static bool is_late(const void *with)
+static bool vault_search_is_late(const void *with)
 {
 	const struct scan *s = with;
 
@@ -140,17 +140,17 @@ static void scan_regex(struct scan *s)
 {
 	if (!has_tag(s))
 		return;
-	for (size_t i = 0; i < s->n_lines && !is_late(s); i++) {
+	for (size_t i = 0; i < s->n_lines && !vault_search_is_late(s); i++) {
 		size_t len, at = 0;
-		const char *line = line_at(s, i, &len);
+		const char *line = vault_search_line_at(s, i, &len);
 
 		if (regex_finds(&s->regex, line, len, &at))
-			take_line(s, i, at);
+			vault_search_take_line(s, i, at);
 	}
 }
 
 /* The line that holds a byte. */
-static size_t line_of(const struct scan *s, size_t at)
+static size_t vault_search_line_of(const struct scan *s, size_t at)
 {
 	size_t low = 0, high = s->n_lines;
 
@@ -165,12 +165,12 @@ static size_t line_of(const struct scan *s, size_t at)
 	return low;
 }
 
-static void take_place(void *with, size_t at)
+static void vault_search_take_place(void *with, size_t at)
 {
 	struct scan *s = with;
-	size_t i = line_of(s, at);
+	size_t i = vault_search_line_of(s, at);
 
-	take_line(s, i, at - s->lines[i]);
+	vault_search_take_line(s, i, at - s->lines[i]);
 }
 
 static void scan_note(struct scan *s, const char *path)
@@ -186,7 +186,7 @@ static void scan_note(struct scan *s, const char *path)
 			scan_regex(s);
 		else
 			search_places(s->search, &s->query, s->text.data, s->text.len,
-				      take_place, s);
+				      vault_search_take_place, s);
 	}
 	/* The note may have been removed, or be no text any more: it is left out. */
 	s->call->fault = (struct fault){ 0 };
@@ -197,13 +197,13 @@ static void scan_note(struct scan *s, const char *path)
 
 /* Collects the notes of a walk; when time is up, further notes and folders are passed
  * over. */
-static int gather(void *with, const struct note_entry *e, struct fault *f)
+static int vault_search_gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct scan *s = with;
 	struct arena *a = &s->call->arena;
 
 	(void)f;
-	if (is_late(s))
+	if (vault_search_is_late(s))
 		s->out->complete = false;
 	else if (!vault_sees(s->call, e))
 		return NOTES_PASS;
@@ -218,7 +218,7 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 }
 
 /* Newest first, the order of the index. */
-static int newest_first(const void *a, const void *b)
+static int vault_search_newest_first(const void *a, const void *b)
 {
 	const struct search_note *one = a, *other = b;
 
@@ -236,9 +236,11 @@ static int find_in_files(struct scan *s, const char *folder)
 	s->notes = (struct search_notes){ 0 };
 	s->out->complete = true;
 	s->end_ms = notes->clock_ms() + INDEX_MS;
-	rc = notes->walk(notes->self, folder, NULL, gather, s, &s->call->fault);
+	rc = notes->walk(notes->self, folder, NULL, vault_search_gather, s,
+			 &s->call->fault);
 	if (s->notes.n > 1)
-		qsort(s->notes.v, s->notes.n, sizeof(*s->notes.v), newest_first);
+		qsort(s->notes.v, s->notes.n, sizeof(*s->notes.v),
+		      vault_search_newest_first);
 	return rc;
 }
 
@@ -263,7 +265,7 @@ static int find_in_index(struct scan *s)
 
 /* Finds the notes to look into.  An index cannot know an expression's words, and for a
  * tag alone it is only faster: without an index the files are walked. */
-static int find_notes(struct scan *s, const char *folder)
+static int vault_search_find_notes(struct scan *s, const char *folder)
 {
 	if (!s->in->regex)
 		return find_in_index(s);
@@ -278,10 +280,11 @@ static void look_for(struct scan *s, const char *folder)
 	size_t i;
 
 	s->end_ms = notes_of(s->call)->clock_ms() + SCAN_MS;
-	for (i = 0; i < s->notes.n && !is_late(s); i++)
+	for (i = 0; i < s->notes.n && !vault_search_is_late(s); i++)
 		if (vault_finds(s->call, folder, s->notes.v[i].path))
 			scan_note(s, s->notes.v[i].path);
-	s->out->complete = s->out->complete && i == s->notes.n && !is_late(s);
+	s->out->complete = s->out->complete && i == s->notes.n &&
+			   !vault_search_is_late(s);
 	text_release(&s->text);
 }
 
@@ -292,9 +295,9 @@ static int run_search(struct call *call, struct vault_work *w)
 
 	if (s.in->regex && regex_open(&s.regex, s.in->query, &call->fault) < 0)
 		return call->fault.code;
-	s.regex.is_late = is_late;
+	s.regex.is_late = vault_search_is_late;
 	s.regex.with = &s;
-	rc = find_notes(&s, w->folder);
+	rc = vault_search_find_notes(&s, w->folder);
 	if (rc >= 0)
 		look_for(&s, w->folder);
 	if (s.in->regex)
@@ -305,7 +308,7 @@ static int run_search(struct call *call, struct vault_work *w)
 
 /* Opens the rows' part of the index first, which tells whether the index belongs to this
  * state and is whole. */
-static int check_index(struct call *call)
+static int vault_search_check_index(struct call *call)
 {
 	struct search *s = store_search(call->store, &call->fault);
 	int64_t to;
@@ -327,7 +330,7 @@ int vault_search(struct call *call, const struct vault_search_in *in,
 	call->vault->run = run_search;
 	if (rc < 0 || (in->regex && !in->tag))
 		return rc;
-	rc = check_index(call);
+	rc = vault_search_check_index(call);
 	if (rc < 0 && in->regex)
 		call->fault = (struct fault){ 0 };
 	return in->regex ? 0 : rc;
@@ -387,5 +390,5 @@ int vault_tags(struct call *call, const struct vault_tags_in *in,
 	if (rc >= 0 && !in->path)
 		call->vault->folder = "";
 	call->vault->run = run_tags;
-	return rc < 0 ? rc : check_index(call);
+	return rc < 0 ? rc : vault_search_check_index(call);
 }

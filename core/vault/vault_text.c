@@ -5,7 +5,7 @@
 /* --- frontmatter ------------------------------------------------------------------- */
 
 /* Bytes of the line at `at`, its end included. */
-static size_t line_size(const char *data, size_t len, size_t at)
+static size_t vault_text_line_size(const char *data, size_t len, size_t at)
 {
 	const char *end = memchr(data + at, '\n', len - at);
 
@@ -21,12 +21,12 @@ static bool is_fence(const char *line, size_t n, const char *fence)
 
 size_t vault_note_front(const char *data, size_t len)
 {
-	size_t at = len ? line_size(data, len, 0) : 0, n;
+	size_t at = len ? vault_text_line_size(data, len, 0) : 0, n;
 
 	if (at < 4 || !is_fence(data, at, "---"))
 		return 0;
 	for (; at < len; at += n) {
-		n = line_size(data, len, at);
+		n = vault_text_line_size(data, len, at);
 		if (is_fence(data + at, n, "---") || is_fence(data + at, n, "..."))
 			return at + n;
 	}
@@ -35,7 +35,7 @@ size_t vault_note_front(const char *data, size_t len)
 
 /* --- composing ----------------------------------------------------------------------- */
 
-static void end_line(struct text *t, size_t start)
+static void vault_text_end_line(struct text *t, size_t start)
 {
 	if (t->len > start && t->data[t->len - 1] != '\n')
 		text_add(t, "\n", 1);
@@ -52,25 +52,25 @@ void vault_note_compose(enum note_mode mode, const struct text *old, size_t fron
 	else if (mode == NOTE_PREPEND)
 		head = front;
 	text_add(out, data, head);
-	end_line(out, start);
+	vault_text_end_line(out, start);
 	start = out->len;
 	text_add(out, add, strlen(add));
 	if (mode != NOTE_PREPEND || head == old->len)
 		return;
-	end_line(out, start);
+	vault_text_end_line(out, start);
 	text_add(out, data + head, old->len - head);
 }
 
 /* --- reading ------------------------------------------------------------------------- */
 
-static size_t cost(unsigned char c)
+static size_t vault_text_cost(unsigned char c)
 {
 	if (c < 0x20 || c == 0x7f)
 		return 6;
 	return c == '"' || c == '\\' || c == '/' ? 2 : c < 0x80 ? 1 : 3;
 }
 
-static bool continues(char c)
+static bool vault_text_continues(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
@@ -79,11 +79,11 @@ size_t vault_note_fit(const char *data, size_t len, size_t room)
 {
 	size_t n = 0, back = 0;
 
-	while (n < len && cost((unsigned char)data[n]) <= room)
-		room -= cost((unsigned char)data[n++]);
+	while (n < len && vault_text_cost((unsigned char)data[n]) <= room)
+		room -= vault_text_cost((unsigned char)data[n++]);
 	/* A character at the end may continue behind the last byte, which cannot be seen
 	 * here. */
-	while (back < 3 && back < n && continues(data[n - 1 - back]))
+	while (back < 3 && back < n && vault_text_continues(data[n - 1 - back]))
 		back++;
 	if (back < n && (unsigned char)data[n - 1 - back] >= 0xc0) {
 		unsigned char first = (unsigned char)data[n - 1 - back];

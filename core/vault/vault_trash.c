@@ -34,7 +34,7 @@ const char *vault_trash_origin(const char *path)
 	return slash ? slash + 1 : NULL;
 }
 
-static bool read_name(const char *name, struct vault_trash *out)
+static bool vault_trash_read_name(const char *name, struct vault_trash *out)
 {
 	const size_t n = CLOCK_STAMP + strlen("123");
 	const char *at = name + n + 1;
@@ -62,14 +62,14 @@ struct gathered {
 	size_t n;
 };
 
-static int gather(void *with, const struct note_entry *e, struct fault *f)
+static int vault_trash_gather(void *with, const struct note_entry *e, struct fault *f)
 {
 	struct gathered *g = with;
 	const char *name = strrchr(e->path, '/');
 	struct vault_trash entry;
 
 	(void)f;
-	if (!e->folder || !name || !read_name(name + 1, &entry))
+	if (!e->folder || !name || !vault_trash_read_name(name + 1, &entry))
 		return NOTES_PASS;
 	entry.name = arena_strdup(g->arena, name + 1);
 	*(struct vault_trash *)arena_push(g->arena, &g->entries, &g->n, sizeof(entry)) =
@@ -77,7 +77,7 @@ static int gather(void *with, const struct note_entry *e, struct fault *f)
 	return NOTES_PASS;
 }
 
-static int newest_first(const void *a, const void *b)
+static int vault_trash_newest_first(const void *a, const void *b)
 {
 	return strcmp(((const struct vault_trash *)b)->name,
 		      ((const struct vault_trash *)a)->name);
@@ -87,10 +87,10 @@ int vault_trash_list(const struct notes *notes, struct arena *a,
 		     struct vault_trash **entries, size_t *n, struct fault *f)
 {
 	struct gathered g = { .arena = a };
-	int rc = notes->walk(notes->self, NOTES_TRASH, NULL, gather, &g, f);
+	int rc = notes->walk(notes->self, NOTES_TRASH, NULL, vault_trash_gather, &g, f);
 
 	if (g.n > 1)
-		qsort(g.entries, g.n, sizeof(*g.entries), newest_first);
+		qsort(g.entries, g.n, sizeof(*g.entries), vault_trash_newest_first);
 	*entries = g.entries;
 	*n = g.n;
 	return rc < 0 ? rc : 0;
@@ -128,7 +128,7 @@ static bool entry_is_needed(struct call *call, const struct vault_trash *entry)
 	return wanted;
 }
 
-static void remove_entry(struct call *call, const struct vault_trash *entry)
+static void vault_trash_remove_entry(struct call *call, const struct vault_trash *entry)
 {
 	const struct notes *notes = call->settings->notes;
 	int lock = lock_entry(notes, &call->arena, entry, false, &call->fault);
@@ -156,7 +156,7 @@ void vault_trash_trim(struct call *call)
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
 		if (sum > settings_trash_bytes(s) || entries[i].removed_at <= old)
-			remove_entry(call, &entries[i]);
+			vault_trash_remove_entry(call, &entries[i]);
 	}
 	arena_reset(&call->arena, mark);
 	call->fault = before;

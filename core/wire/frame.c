@@ -14,7 +14,7 @@ static size_t head_size(const unsigned char h[FRAME_HEAD])
 	return (size_t)h[0] << 24 | (size_t)h[1] << 16 | (size_t)h[2] << 8 | h[3];
 }
 
-static void start_anew(struct frame_reader *r)
+static void frame_start_anew(struct frame_reader *r)
 {
 	r->n_head = r->size = r->len = 0;
 	r->whole = false;
@@ -39,7 +39,7 @@ static size_t take_head(struct frame_reader *r, const char *data, size_t len)
 }
 
 /* Room grows with the bytes that came, not with the length that was claimed. */
-static int make_room(struct frame_reader *r, size_t need, struct fault *f)
+static int frame_make_room(struct frame_reader *r, size_t need, struct fault *f)
 {
 	size_t room = r->room ? r->room : FIRST_ROOM;
 	char *body;
@@ -59,15 +59,15 @@ static int make_room(struct frame_reader *r, size_t need, struct fault *f)
 	return 0;
 }
 
-static int take_body(struct frame_reader *r, const char *data, size_t len, size_t *used,
-		     struct fault *f)
+static int frame_take_body(struct frame_reader *r, const char *data, size_t len,
+			   size_t *used, struct fault *f)
 {
 	size_t n = r->size - r->len;
 	int rc;
 
 	if (n > len)
 		n = len;
-	rc = make_room(r, r->len + n, f);
+	rc = frame_make_room(r, r->len + n, f);
 	if (rc)
 		return rc;
 	if (n)
@@ -87,7 +87,7 @@ int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *use
 	if (r->broken)
 		return fault_set(f, FAULT_INVALID, "", "the stream is broken");
 	if (r->whole)
-		start_anew(r);
+		frame_start_anew(r);
 	if (r->n_head < FRAME_HEAD) {
 		*used = take_head(r, data, len);
 		if (r->n_head < FRAME_HEAD)
@@ -98,7 +98,7 @@ int frame_read(struct frame_reader *r, const char *data, size_t len, size_t *use
 		return fault_set(f, FAULT_INVALID, "", "a frame of %zu bytes; at most %d",
 				 r->size, FRAME_MAX);
 	}
-	rc = take_body(r, data + *used, len - *used, used, f);
+	rc = frame_take_body(r, data + *used, len - *used, used, f);
 	r->broken = rc < 0;
 	return rc;
 }

@@ -30,7 +30,7 @@ static const char *known_key(const char *text, size_t len)
 
 /* Whether a text stands for itself in JSON.  Other bytes that are no base64 are found by
  * its decoder. */
-static bool is_plain(const char *s, size_t len)
+static bool lift_is_plain(const char *s, size_t len)
 {
 	return !memchr(s, '\\', len) && !memchr(s, '\0', len);
 }
@@ -57,7 +57,7 @@ bool lift_find(struct lift *l, const char *body, size_t size)
 			return false;
 		if (depth == 1 && key && end - at >= LIFT_LEAST) {
 			*l = (struct lift){ key, at, end - at };
-			return is_plain(body + at, end - at);
+			return lift_is_plain(body + at, end - at);
 		}
 		key = depth == 1 ? known_key(body + at, end - at) : NULL;
 		at = end;

@@ -18,7 +18,7 @@ static char *pass_run(struct mark_reader *r, char *to)
 }
 
 /* A byte behind the run of a mark; what is no mark after all is dropped. */
-static enum mark take(struct mark_reader *r, char c)
+static enum mark mark_take(struct mark_reader *r, char c)
 {
 	if (r->n < 0) {
 		r->kind = c;
@@ -52,7 +52,7 @@ enum mark mark_read(struct mark_reader *r, const char **data, size_t *len, char 
 			r->n = -1;
 			r->run += r->run < MARK_RUN;
 		} else if (r->n >= 0 || r->run == MARK_RUN) {
-			found = take(r, *at);
+			found = mark_take(r, *at);
 		} else {
 			to = pass_run(r, to);
 			ff = memchr(at, 0xff, *len);

@@ -156,7 +156,7 @@ int packet_decode_as(struct packet *p, const struct record *as, void *dst,
 
 /* --- out -------------------------------------------------------------------- */
 
-static void add_id(struct text *out, const json_t *id)
+static void wire_add_id(struct text *out, const json_t *id)
 {
 	char *s = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
@@ -171,7 +171,7 @@ int wire_write(struct text *out, const char *type, const void *src, const json_t
 	size_t start = frame_open(out), fields;
 
 	text_addf(out, "{\"type\":\"%s\"", type);
-	add_id(out, id);
+	wire_add_id(out, id);
 	fields = out->len;
 	if (src) {
 		op_encode(wire_find(type)->record, src, out);

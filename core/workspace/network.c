@@ -98,7 +98,8 @@ static int tell_nic(struct call *call, const struct vm *vm, struct workspace_net
 	return 0;
 }
 
-static int tell(struct call *call, const struct vm *vm, struct workspace_network *out)
+static int network_tell(struct call *call, const struct vm *vm,
+			struct workspace_network *out)
 {
 	struct network_fault_row fault;
 	int rc;
@@ -152,8 +153,8 @@ static int refuse_wider(struct call *call, const char *where, const char *what)
 					"allows.");
 }
 
-static int set_ports(struct call *call, const struct vm *vm, const int64_t *ports,
-		     size_t n)
+static int network_set_ports(struct call *call, const struct vm *vm, const int64_t *ports,
+			     size_t n)
 {
 	int64_t *allowed = NULL;
 	size_t n_allowed = 0;
@@ -178,8 +179,8 @@ static int set_ports(struct call *call, const struct vm *vm, const int64_t *port
 	return 0;
 }
 
-static int refuse_taken(struct call *call, const struct vm *vm, size_t i,
-			const struct port_forward *f)
+static int network_refuse_taken(struct call *call, const struct vm *vm, size_t i,
+				const struct port_forward *f)
 {
 	struct network_forward_owner_row owner = { 0 };
 	int rc = sql_row(call, network_forward_owner, &owner, .transport = f->transport,
@@ -212,12 +213,13 @@ static int set_forwards(struct call *call, const struct vm *vm,
 			     .port = f->port, .workspace = vm->row, .target = f->to,
 			     .public = f->public);
 		if (rc <= 0)
-			return rc < 0 ? rc : refuse_taken(call, vm, i, f);
+			return rc < 0 ? rc : network_refuse_taken(call, vm, i, f);
 	}
 	return 0;
 }
 
-static int change(struct call *call, const struct workspace_net_in *in, struct vm *vm)
+static int network_change(struct call *call, const struct workspace_net_in *in,
+			  struct vm *vm)
 {
 	int rc;
 
@@ -232,8 +234,8 @@ static int change(struct call *call, const struct workspace_net_in *in, struct v
 	if ((rc = sql_run(call, network_set, .workspace = vm->row,
 			  .allow_internet = vm->internet,
 			  .allow_inter_vm = vm->inter_vm)) < 0 ||
-	    (in->allowed_ports &&
-	     (rc = set_ports(call, vm, in->allowed_ports, in->n_allowed_ports)) < 0) ||
+	    (in->allowed_ports && (rc = network_set_ports(call, vm, in->allowed_ports,
+							  in->n_allowed_ports)) < 0) ||
 	    (in->forwards &&
 	     (rc = set_forwards(call, vm, in->forwards, in->n_forwards)) < 0))
 		return rc;
@@ -252,9 +254,9 @@ int workspace_net(struct call *call, const struct workspace_net_in *in,
 
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 	    (rc = read_vm(call, &w, &vm)) < 0 ||
-	    (changes && !call->made && (rc = change(call, in, &vm)) < 0))
+	    (changes && !call->made && (rc = network_change(call, in, &vm)) < 0))
 		return rc;
-	return tell(call, &vm, &out->network);
+	return network_tell(call, &vm, &out->network);
 }
 
 /* --- for the host ----------------------------------------------------------------------- */
@@ -279,7 +281,7 @@ static int tell_member(struct call *call, const struct network_members_row *r,
 				  .team_row = r->team,
 				  .parent_row = r->parent,
 				  .slot = r->slot };
-	return rc < 0 ? rc : tell(call, &vm, &out->network);
+	return rc < 0 ? rc : network_tell(call, &vm, &out->network);
 }
 
 int workspace_network_rows(struct call *call, const struct workspace_network_rows_in *in,

@@ -52,7 +52,8 @@ int snapshot_ready(struct call *call, const struct workspace_row *w, const char 
 			 s->name, field_choice(&record_snapshot, "state", s->state));
 }
 
-static void tell(struct call *call, const struct snapshot_row *s, struct snapshot *out)
+static void snapshot_tell(struct call *call, const struct snapshot_row *s,
+			  struct snapshot *out)
 {
 	*out = (struct snapshot){
 		.id = id_public(call, ID_SNAPSHOT, s->id, s->created_at),
@@ -63,13 +64,13 @@ static void tell(struct call *call, const struct snapshot_row *s, struct snapsho
 	};
 }
 
-static int tell_row(struct call *call, int64_t row, struct snapshot *out)
+static int snapshot_tell_row(struct call *call, int64_t row, struct snapshot *out)
 {
 	struct snapshot_row s;
 	int rc = sql_row(call, snapshot_by_id, &s, .id = row);
 
 	if (rc > 0)
-		tell(call, &s, out);
+		snapshot_tell(call, &s, out);
 	return rc < 0 ? rc : 0;
 }
 
@@ -87,7 +88,7 @@ int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *
 	while ((rc = sql_next(call, &q, &s)) > 0) {
 		struct snapshot told;
 
-		tell(call, &s, &told);
+		snapshot_tell(call, &s, &told);
 		if ((out->more = !space_take(call, &record_snapshot, &told)))
 			break;
 		*(struct snapshot *)arena_push(&call->arena, &out->snapshots,
@@ -112,7 +113,8 @@ static int can_keep(struct call *call, const struct workspace_row *w)
 			 w->name);
 }
 
-static int add(struct call *call, const struct workspace_row *w, const char *name)
+static int snapshot_insert(struct call *call, const struct workspace_row *w,
+			   const char *name)
 {
 	int64_t id;
 	int rc;
@@ -152,11 +154,11 @@ int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in
 	if (!call->made) {
 		if ((rc = can_keep(call, &w)) < 0 ||
 		    (rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
-		    (rc = add(call, &w, in->name)) < 0)
+		    (rc = snapshot_insert(call, &w, in->name)) < 0)
 			return rc;
 		call->place = w.id;
 	}
-	return tell_row(call, call->made, &out->snapshot);
+	return snapshot_tell_row(call, call->made, &out->snapshot);
 }
 
 int workspace_snapshot_remove(struct call *call,
@@ -171,7 +173,7 @@ int workspace_snapshot_remove(struct call *call,
 	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
 		return rc;
 	if (call->made) /* its name is free, and may be another one's */
-		return tell_row(call, call->made, &out->snapshot);
+		return snapshot_tell_row(call, call->made, &out->snapshot);
 	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
 	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
 	    (rc = sql_row(call, snapshot_in_use, &use, .snapshot = s.id)) < 0)
@@ -192,11 +194,11 @@ int workspace_snapshot_remove(struct call *call,
 	call->made = s.id;
 	if (w.state != WORKSPACE_STATE_DESTROYED)
 		call->place = w.id;
-	return tell_row(call, s.id, &out->snapshot);
+	return snapshot_tell_row(call, s.id, &out->snapshot);
 }
 
 /* The guest ends, and the next one has a spool that knows nothing of it. */
-static int end_work(struct call *call, const struct workspace_row *w)
+static int snapshot_end_work(struct call *call, const struct workspace_row *w)
 {
 	return w->agent ? assignment_interrupt(call, w->agent,
 					       "interrupted: its workspace was put back "
@@ -228,7 +230,7 @@ int workspace_restore(struct call *call, const struct workspace_restore_in *in,
 		    (w.state == WORKSPACE_STATE_READY &&
 		     (rc = sql_run(call, board_add_vms, .team = w.team, .guests = -1)) <
 			     0) ||
-		    (rc = end_work(call, &w)) < 0 ||
+		    (rc = snapshot_end_work(call, &w)) < 0 ||
 		    (rc = event_emit(call, EVENT_WORKSPACE_RESTORED, w.id, w.agent,
 				     s.name)) < 0 ||
 		    (rc = team_announce(call, call->caller.team)) < 0)

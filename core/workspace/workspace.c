@@ -49,8 +49,8 @@ static int row_by_agent(struct call *call, const char *name, int64_t *row)
 	return rc;
 }
 
-static int find_whole(struct call *call, const char *team, const char *name,
-		      struct workspace_row *w)
+static int workspace_find_whole(struct call *call, const char *team, const char *name,
+				struct workspace_row *w)
 {
 	int64_t row;
 	int found = row_by_name(call, name, &row), rc;
@@ -101,14 +101,14 @@ int workspace_find(struct call *call, const char *team, const char *name,
 		   struct workspace_row *w)
 {
 	const bool any_team = !team && who_roams(call);
-	int rc = find_whole(call, team, name, w);
+	int rc = workspace_find_whole(call, team, name, w);
 
 	if ((rc != FAULT_NOT_FOUND && rc != FAULT_INVALID) ||
 	    (!any_team && strcmp(call->fault.where, "/workspace") != 0))
 		return rc;
 	if ((rc = find_short(call, any_team, name, &name)) <= 0)
 		return call->fault.code;
-	return find_whole(call, team, name, w);
+	return workspace_find_whole(call, team, name, w);
 }
 
 int workspace_find_any(struct call *call, const char *name, struct workspace_row *w)
@@ -145,7 +145,7 @@ int workspace_is_here(struct call *call, const struct workspace_row *w, const ch
 }
 
 /* Checks that the workspace is up, for operations on the commands and files in it. */
-static int reach(struct call *call, const char *team, const char *name)
+static int workspace_reach(struct call *call, const char *team, const char *name)
 {
 	struct workspace_row w;
 	int rc = workspace_find(call, team, name, &w);
@@ -170,7 +170,8 @@ static int reach(struct call *call, const char *team, const char *name)
 
 /* --- telling ----------------------------------------------------------------------------- */
 
-static void tell(struct call *call, const struct workspace_row *w, struct workspace *out)
+static void workspace_tell_row(struct call *call, const struct workspace_row *w,
+			       struct workspace *out)
 {
 	bool here = w->host == store_host(call->store);
 
@@ -213,7 +214,7 @@ int workspace_tell(struct call *call, int64_t row, struct workspace *out)
 	int rc = sql_row(call, workspace_by_id, &w, .id = row);
 
 	if (rc > 0)
-		tell(call, &w, out);
+		workspace_tell_row(call, &w, out);
 	return rc < 0 ? rc : 0;
 }
 
@@ -231,7 +232,7 @@ int workspace_list(struct call *call, const struct workspace_list_in *in,
 	while ((rc = sql_next(call, &q, &w)) > 0) {
 		struct workspace told;
 
-		tell(call, &w, &told);
+		workspace_tell_row(call, &w, &told);
 		if ((out->more = !space_take(call, &record_workspace, &told)))
 			break;
 		*(struct workspace *)arena_push(&call->arena, &out->workspaces,
@@ -249,7 +250,7 @@ int workspace_info(struct call *call, const struct workspace_info_in *in,
 	int rc = workspace_find(call, in->team, in->workspace, &w);
 
 	if (rc >= 0)
-		tell(call, &w, &out->workspace);
+		workspace_tell_row(call, &w, &out->workspace);
 	return rc;
 }
 
@@ -419,7 +420,7 @@ static int reach_for(struct call *call, const char *team, const char *name,
 	if (call->replayed && repeat >= ONCE)
 		return begun(call);
 	call->replayed = false;
-	rc = reach(call, team, name);
+	rc = workspace_reach(call, team, name);
 	if (rc >= 0 && repeat == RUNS && call->identity.agent)
 		rc = check_run(call);
 	if (repeat != READS)

@@ -34,7 +34,7 @@ static int add_named(struct call *call, const struct new_workspace *n, int64_t i
 }
 
 /* Makes this workspace the one that its agent works in from now on. */
-static int move_in(struct call *call, int64_t agent, int64_t row)
+static int workspace_make_move_in(struct call *call, int64_t agent, int64_t row)
 {
 	int rc = sql_run(call, agent_set_workspace, .agent = agent, .workspace = row);
 
@@ -63,7 +63,7 @@ int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id)
 		*id = row;
 	if ((rc = sql_run(call, board_add_vms, .team = call->caller.team, .vms = 1)) <
 		    0 ||
-	    (n->agent && (rc = move_in(call, n->agent, row)) < 0) ||
+	    (n->agent && (rc = workspace_make_move_in(call, n->agent, row)) < 0) ||
 	    (n->backend == BACKEND_KIND_QEMU && (rc = network_take(call, row)) < 0))
 		return rc;
 	return event_emit(call, EVENT_WORKSPACE_CREATED, row, n->agent, name);
@@ -123,7 +123,8 @@ static int find_worker(struct call *call, const char *agent, struct agent_row *a
 	return fault_hint(&call->fault, "Destroy that one first.");
 }
 
-static int make(struct call *call, const char *agent, struct new_workspace *n)
+static int workspace_make_row(struct call *call, const char *agent,
+			      struct new_workspace *n)
 {
 	struct agent_row a = { 0 };
 	int rc;
@@ -253,7 +254,7 @@ int workspace_create(struct call *call, const struct workspace_create_in *in,
 
 	if ((rc = who_team(call, in->team)) < 0 || (rc = check_backend(call, in)) < 0 ||
 	    (rc = workspace_set_vm(call, &wishes, "", &n)) < 0 ||
-	    (!call->made && (rc = make(call, in->agent, &n)) < 0))
+	    (!call->made && (rc = workspace_make_row(call, in->agent, &n)) < 0))
 		return rc;
 	return workspace_tell(call, call->made, &out->workspace);
 }
@@ -349,7 +350,7 @@ int workspace_fork(struct call *call, const struct workspace_fork_in *in,
 	if (!call->made &&
 	    ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0 ||
 	     (rc = set_parent(call, &w, in->snapshot, "/workspace", &n)) < 0 ||
-	     (rc = make(call, in->agent, &n)) < 0))
+	     (rc = workspace_make_row(call, in->agent, &n)) < 0))
 		return rc;
 	call->place = call->made;
 	return workspace_tell(call, call->made, &out->workspace);

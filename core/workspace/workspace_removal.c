@@ -33,7 +33,8 @@ static bool is_of_trash(const struct call *call, const char *source)
 	       !strncmp(source + n, "/trash/", 7);
 }
 
-static struct folder *add(struct call *call, const struct workspace_row *w)
+static struct folder *workspace_removal_add(struct call *call,
+					    const struct workspace_row *w)
 {
 	struct removal *l = call->removal;
 	struct folder *f =
@@ -100,13 +101,13 @@ int removal_add(struct call *call, const struct workspace_row *w)
 	size_t from = call->removal->n;
 
 	if (holds_work(w))
-		add_snapshots(call, w, add(call, w));
+		add_snapshots(call, w, workspace_removal_add(call, w));
 	return add_beginnings(call, from);
 }
 
 int removal_add_restore(struct call *call, const struct workspace_row *w)
 {
-	struct folder *f = add(call, w);
+	struct folder *f = workspace_removal_add(call, w);
 	struct snapshot_row s;
 	struct query q;
 	int rc;
@@ -126,7 +127,7 @@ int removal_add_restore(struct call *call, const struct workspace_row *w)
 void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 			  const struct snapshot_row *s)
 {
-	struct folder *f = add(call, w);
+	struct folder *f = workspace_removal_add(call, w);
 
 	/* Another snapshot that was put back is a change as well, so no stamp counts. */
 	f->stamp = NULL;
@@ -153,7 +154,7 @@ int removal_add_team(struct call *call, int64_t team)
 	sql_query(call, &q, workspace_lines, .team = team);
 	while ((rc = sql_next(call, &q, &w)) > 0)
 		if (holds_work(&w))
-			add_snapshots(call, &w, add(call, &w));
+			add_snapshots(call, &w, workspace_removal_add(call, &w));
 	query_end(&q);
 	return rc < 0 ? rc : add_beginnings(call, from);
 }
@@ -182,7 +183,7 @@ void removal_add_notes(struct call *call, const char *team)
 /* --- what is lost, and what is kept ------------------------------------------------- */
 
 /* A disk of a VM, which nobody looks into, counts as work. */
-static void look(struct call *call, struct removal *l)
+static void workspace_removal_look(struct call *call, struct removal *l)
 {
 	int64_t most = settings_trash_bytes(call->settings), snapshots;
 
@@ -285,7 +286,8 @@ static void look_at_git(struct call *call, struct removal *l, size_t room)
 }
 
 /* The names of those with work, or of those that are too large for the trash as well. */
-static const char *names(struct call *call, const struct removal *l, bool too_large)
+static const char *workspace_removal_names(struct call *call, const struct removal *l,
+					   bool too_large)
 {
 	const char *which = "";
 	size_t n = 0;
@@ -304,10 +306,11 @@ static const char *names(struct call *call, const struct removal *l, bool too_la
 	return n > NAMED ? arena_printf(&call->arena, "%s, …", which) : which;
 }
 
-static const char *too_large(struct call *call, const struct removal *l)
+static const char *workspace_removal_too_large(struct call *call, const struct removal *l)
 {
-	const char *which =
-		call->settings->config.workspace_keep_days ? names(call, l, true) : "";
+	const char *which = call->settings->config.workspace_keep_days
+				    ? workspace_removal_names(call, l, true)
+				    : "";
 
 	return *which ? arena_printf(&call->arena, "; too large to keep: %s", which) : "";
 }
@@ -342,7 +345,7 @@ static const char *notes_that_go(struct call *call, const struct removal *l)
 		l->n_purged > 1 ? "teams/" : l->purged[0],
 		notes_are_kept(call, l) ? "" : " for good", l->note_names,
 		l->worked ? ", and work in " : "",
-		l->worked ? names(call, l, false) : "");
+		l->worked ? workspace_removal_names(call, l, false) : "");
 }
 
 static const char *work_that_goes(struct call *call, const struct removal *l)
@@ -354,11 +357,11 @@ static const char *work_that_goes(struct call *call, const struct removal *l)
 				      l->told == l->worked
 					      ? "uncommitted or unmerged work"
 					      : "work that was done there",
-				      names(call, l, false));
+				      workspace_removal_names(call, l, false));
 }
 
 /* Older entries, which nobody is told of again. */
-static const char *losers(struct call *call, const struct removal *l)
+static const char *workspace_removal_losers(struct call *call, const struct removal *l)
 {
 	const char *which = "";
 
@@ -392,7 +395,7 @@ static const char *all_that_goes(struct call *call, const struct removal *l)
 		: l->worked ? work_that_goes(call, l)
 			    : "",
 		l->held || l->mail ? hands(call, l) : "",
-		l->n_losers ? losers(call, l) : "",
+		l->n_losers ? workspace_removal_losers(call, l) : "",
 	};
 	const char *text = "";
 
@@ -400,7 +403,8 @@ static const char *all_that_goes(struct call *call, const struct removal *l)
 		if (*parts[i])
 			text = arena_printf(&call->arena, "%s%s%s", text,
 					    *text ? "; " : "", parts[i]);
-	return arena_printf(&call->arena, "%s%s", text, too_large(call, l));
+	return arena_printf(&call->arena, "%s%s", text,
+			    workspace_removal_too_large(call, l));
 }
 
 /* Says as much of the work as there is room for beside all else that goes. */
@@ -416,7 +420,7 @@ static const char *all_with_facts(struct call *call, struct removal *l)
 }
 
 /* Refuses a call by which work would be lost; a fault that says how much and whose. */
-static int refuse(struct call *call, struct removal *l)
+static int workspace_removal_refuse(struct call *call, struct removal *l)
 {
 	int64_t days = call->settings->config.workspace_keep_days;
 
@@ -443,7 +447,7 @@ static void kept_until(const struct call *call, char out[25])
 	time_format(call->now + settings_keep_ms(call->settings), out);
 }
 
-static const char *tell_kept(struct call *call, const struct removal *l)
+static const char *workspace_removal_tell_kept(struct call *call, const struct removal *l)
 {
 	const struct config *config = &call->settings->config;
 	const char *bound = "";
@@ -485,8 +489,8 @@ const char *removal_tell(struct call *call)
 
 	if (!l || (!l->n && !l->notes))
 		return NULL;
-	kept = tell_kept(call, l);
-	large = too_large(call, l);
+	kept = workspace_removal_tell_kept(call, l);
+	large = workspace_removal_too_large(call, l);
 	text = arena_printf(&call->arena, "%s%s", kept,
 			    *kept || !*large ? large : large + 2);
 	text = tell_notes(call, l, text);
@@ -510,7 +514,7 @@ static bool is_confirmed(const struct call *call)
 
 /* Finds out what the call would remove, and looks at it: 0, 1 where it was done before, or
  * a fault. */
-static int plan(struct call *call, struct removal *l)
+static int workspace_removal_plan(struct call *call, struct removal *l)
 {
 	int rc;
 
@@ -522,20 +526,21 @@ static int plan(struct call *call, struct removal *l)
 	if (rc >= 0 && call->replayed)
 		return 1;
 	if (rc >= 0) {
-		look(call, l);
+		workspace_removal_look(call, l);
 		look_at_trash(call, l);
 		rc = look_into_vault(call, l);
 	}
 	if (rc >= 0 && (l->worked || l->notes || l->n_losers || l->held || l->mail) &&
 	    !is_confirmed(call))
-		return refuse(call, l);
+		return workspace_removal_refuse(call, l);
 	return rc < 0 ? rc : 0;
 }
 
 int removal_run(struct call *call)
 {
 	struct removal removal = { 0 };
-	int rc = call->settings->look_at_work ? plan(call, &removal) : 0;
+	int rc = call->settings->look_at_work ? workspace_removal_plan(call, &removal)
+					      : 0;
 
 	if (rc == 0)
 		rc = call_transact(call, true);

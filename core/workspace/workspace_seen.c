@@ -126,8 +126,8 @@ static const char *spool_trouble(struct call *call, const struct workspace_row *
 
 /* Assignments that a lost or older spool accepted may have run: they end, and no guest is
  * told of them again. */
-static int note_spool(struct call *call, const struct workspace_row *w,
-		      const struct workspace_note_in *in)
+static int workspace_seen_note_spool(struct call *call, const struct workspace_row *w,
+				     const struct workspace_note_in *in)
 {
 	const char *trouble = spool_trouble(call, w, in);
 	int rc;
@@ -175,7 +175,7 @@ int workspace_note(struct call *call, const struct workspace_note_in *in,
 	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
 					    .guest_boot = in->guest_boot)) < 0)
 		return rc;
-	if (in->spool && (rc = note_spool(call, &w, in)) < 0)
+	if (in->spool && (rc = workspace_seen_note_spool(call, &w, in)) < 0)
 		return rc;
 	if (in->http && (rc = note_door(call, &w, in->http)) < 0)
 		return rc;

@@ -62,7 +62,7 @@ int search_mark(struct search *s)
 	return SIDE_RUN(&s->side, index_mark, .boot = s->boot);
 }
 
-static void disconnect(struct search *s)
+static void search_disconnect(struct search *s)
 {
 	s->parts = false;
 	if (s->words)
@@ -93,7 +93,7 @@ static int make_tables(struct search *s)
 	return SIDE_RUN(&s->side, index_commit);
 }
 
-static int count_frames(void *search, sqlite3 *db, const char *schema, int frames)
+static int search_count_frames(void *search, sqlite3 *db, const char *schema, int frames)
 {
 	(void)db;
 	(void)schema;
@@ -120,7 +120,7 @@ int search_connect(struct search *s, int patience_ms)
 	    (rc = search_words_open(s)))
 		return rc;
 	sqlite3_busy_timeout(s->side.db, BUSY_MS);
-	sqlite3_wal_hook(s->side.db, count_frames, s);
+	sqlite3_wal_hook(s->side.db, search_count_frames, s);
 	s->wal_due = WAL_FRAMES;
 	return SQLITE_OK;
 }
@@ -143,7 +143,7 @@ void search_throw_away(struct search *s)
 	static const char *const parts[] = { "", "-wal", "-shm" };
 	char path[4200];
 
-	disconnect(s);
+	search_disconnect(s);
 	for (int i = 0; s->path && i < 3; i++) {
 		snprintf(path, sizeof(path), "%s%s", s->path, parts[i]);
 		unlink(path);
@@ -155,7 +155,7 @@ bool search_is_damage(int rc)
 	return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
 }
 
-static void read_boot(char out[37])
+static void search_read_boot(char out[37])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, out, 36) : 0;
@@ -183,7 +183,7 @@ static int connect_by(struct search *s, int64_t until)
 		}
 		if (!search_is_busy(rc) || clock_steady_ms() >= until)
 			return rc;
-		disconnect(s);
+		search_disconnect(s);
 		nanosleep(&pause, NULL);
 	}
 }
@@ -208,7 +208,7 @@ int search_open(struct search **out, const char *dir, struct fault *f)
 	s->side = (struct side_db){ .table = search_statement_table,
 				    .prepared = s->prepared,
 				    .n = SEARCH_SQL_COUNT };
-	read_boot(s->boot);
+	search_read_boot(s->boot);
 	rc = connect_by(s, clock_steady_ms() + SEARCH_OPEN_MS);
 	if (rc != SQLITE_OK) {
 		search_failed(s, rc, "open", f);
@@ -257,7 +257,7 @@ void search_close(struct search *s)
 		return;
 	if (s->side.db && s->marked && s->path)
 		unmark(s);
-	disconnect(s);
+	search_disconnect(s);
 	free(s->path);
 	free(s);
 }

@@ -23,7 +23,7 @@ struct feed {
 
 /* --- how far it has come ---------------------------------------------------------------- */
 
-static int read_place(struct feed *feed)
+static int search_feed_read_place(struct feed *feed)
 {
 	struct index_place_row place;
 	int rc = SIDE_ROW(&feed->search->side, index_place, &place, &feed->arena);
@@ -45,7 +45,7 @@ static int write_place(struct search *s, const struct index_place_row *p)
 }
 
 /* Whether the index belongs to this state and is whole. */
-static bool fits(const struct feed *feed)
+static bool search_feed_fits(const struct feed *feed)
 {
 	const struct index_place_row *p = &feed->place;
 
@@ -56,7 +56,7 @@ static bool fits(const struct feed *feed)
 }
 
 /* Empties the index; called inside a transaction. */
-static int start_anew(struct feed *feed)
+static int search_feed_start_anew(struct feed *feed)
 {
 	int rc = search_make(feed->search);
 
@@ -69,11 +69,11 @@ static int start_anew(struct feed *feed)
 	return rc;
 }
 
-static bool is_done(const struct feed *feed)
+static bool search_feed_is_done(const struct feed *feed)
 {
 	const struct index_place_row *p = &feed->place;
 
-	return fits(feed) && p->whole && p->event >= feed->head.newest &&
+	return search_feed_fits(feed) && p->whole && p->event >= feed->head.newest &&
 	       p->message >= feed->head.last_message && p->note >= feed->head.last_note &&
 	       p->task >= feed->head.last_task;
 }
@@ -105,7 +105,7 @@ static const char *message_scope(struct feed *feed, const struct search_messages
 }
 
 /* Rows come last first: the place is the greatest number seen. */
-static void reach(int64_t *place, int64_t id)
+static void search_feed_reach(int64_t *place, int64_t id)
 {
 	if (*place < id)
 		*place = id;
@@ -136,7 +136,7 @@ static int feed_messages(struct feed *feed)
 			break;
 		rc = SIDE_RUN(&feed->search->side, index_add_message, .id = m.id,
 			      .scope = scope, .body = m.body);
-		reach(&feed->place.message, m.id);
+		search_feed_reach(&feed->place.message, m.id);
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
@@ -161,7 +161,7 @@ static int feed_notes(struct feed *feed)
 	       store_next(&q, &n, sizeof(n), &feed->arena, feed->fault) > 0) {
 		rc = SIDE_RUN(&feed->search->side, index_add_note, .id = n.id,
 			      .scope = team_scope(&feed->arena, n.team), .body = n.text);
-		reach(&feed->place.note, n.id);
+		search_feed_reach(&feed->place.note, n.id);
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
@@ -216,7 +216,7 @@ static int feed_tasks(struct feed *feed)
 	while (rc == SQLITE_OK &&
 	       store_next(&q, &k, sizeof(k), &feed->arena, feed->fault) > 0) {
 		rc = put_task(feed, k.id, k.team, k.body);
-		reach(&feed->place.task, k.id);
+		search_feed_reach(&feed->place.task, k.id);
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
@@ -268,7 +268,7 @@ static int feed_changes(struct feed *feed)
 
 	if (feed->redacted) {
 		feed->redacted = false;
-		return start_anew(feed);
+		return search_feed_start_anew(feed);
 	}
 	for (int i = 0; i < n && rc == SQLITE_OK && !feed->fault->code; i++) {
 		const struct sql_search_task_in in = { .id = tasks[i] };
@@ -289,7 +289,7 @@ static int feed_changes(struct feed *feed)
 
 /* Joins parts of the index where they are many.  Each statement counts one change, and
  * more where it found something to join. */
-static int merge(struct feed *feed)
+static int search_feed_merge(struct feed *feed)
 {
 	struct side_db *d = &feed->search->side;
 	int before = sqlite3_total_changes(d->db);
@@ -304,17 +304,17 @@ static int merge(struct feed *feed)
 }
 
 /* Fills one transaction of search.db. */
-static int fill(struct feed *feed)
+static int search_feed_fill(struct feed *feed)
 {
 	static int (*const feeds[])(struct feed * feed) = { feed_messages, feed_notes,
 							    feed_tasks, feed_changes };
 	int rc;
 
-	if ((rc = read_place(feed)))
+	if ((rc = search_feed_read_place(feed)))
 		return rc;
 	/* Where the log was cut behind our place, nobody knows what changed. */
-	if ((!fits(feed) || feed->place.event + 1 < feed->head.oldest) &&
-	    (rc = start_anew(feed)))
+	if ((!search_feed_fits(feed) || feed->place.event + 1 < feed->head.oldest) &&
+	    (rc = search_feed_start_anew(feed)))
 		return rc;
 	feed->place.boot = feed->search->boot;
 	feed->left = SLICE;
@@ -325,14 +325,14 @@ static int fill(struct feed *feed)
 	}
 	if (rc || (rc = write_place(feed->search, &feed->place)))
 		return rc;
-	return merge(feed);
+	return search_feed_merge(feed);
 }
 
 static int merge_alone(struct feed *feed)
 {
 	int rc = search_mark(feed->search);
 
-	return rc ? rc : merge(feed);
+	return rc ? rc : search_feed_merge(feed);
 }
 
 static int transact(struct feed *feed, int (*change)(struct feed *feed))
@@ -351,10 +351,10 @@ static int transact(struct feed *feed, int (*change)(struct feed *feed))
 
 static int feed_all(struct feed *feed)
 {
-	int rc = read_place(feed);
+	int rc = search_feed_read_place(feed);
 
-	while (rc == SQLITE_OK && !is_done(feed)) {
-		rc = transact(feed, fill);
+	while (rc == SQLITE_OK && !search_feed_is_done(feed)) {
+		rc = transact(feed, search_feed_fill);
 		if (clock_steady_ms() >= feed->end_ms)
 			return rc;
 	}
@@ -389,8 +389,8 @@ int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		if ((rc = search_connect(s, SEARCH_OPEN_MS)) == SQLITE_OK)
 			rc = feed_all(&feed);
 	}
-	*indexed_to = fits(&feed) && feed.place.whole ? feed.place.event : 0;
-	*more = !is_done(&feed);
+	*indexed_to = search_feed_fits(&feed) && feed.place.whole ? feed.place.event : 0;
+	*more = !search_feed_is_done(&feed);
 	arena_release(&feed.arena);
 	if (f->code)
 		return f->code;

@@ -23,7 +23,7 @@ struct parser {
 	bool bad;
 };
 
-static void refuse(struct parser *p, const char *what, const char *hint)
+static void search_query_refuse(struct parser *p, const char *what, const char *hint)
 {
 	if (!p->bad) {
 		fault_set(p->fault, FAULT_INVALID, "/query", "%s", what);
@@ -40,7 +40,8 @@ struct gathered {
 	struct arena *arena;
 };
 
-static int gather(void *with, int flags, const char *word, int n, int from, int to)
+static int search_query_gather(void *with, int flags, const char *word, int n, int from,
+			       int to)
 {
 	struct gathered *g = with;
 	const char **place;
@@ -61,7 +62,7 @@ static bool take_term(struct parser *p, const char *text, size_t len)
 	char *out = arena_alloc(p->arena, 2 * len + 8), *c = out;
 
 	p->term = (struct search_term){ 0 };
-	search_words(p->search, text, len, &g, gather);
+	search_words(p->search, text, len, &g, search_query_gather);
 	if (p->term.n_tokens == 0)
 		return false;
 	*c++ = '"';
@@ -86,15 +87,15 @@ static bool take_phrase(struct parser *p)
 	const char *text = ++p->at, *end = strchr(text, '"');
 
 	if (!end) {
-		refuse(p, "a quote is not closed",
-		       "close it with another \", or leave it out");
+		search_query_refuse(p, "a quote is not closed",
+				    "close it with another \", or leave it out");
 		return true;
 	}
 	p->at = end + 1;
 	return take_term(p, text, (size_t)(end - text));
 }
 
-static bool take_word(struct parser *p)
+static bool search_query_take_word(struct parser *p)
 {
 	static const struct {
 		const char *word;
@@ -136,7 +137,7 @@ static void next(struct parser *p)
 			taken = take_phrase(p);
 			break;
 		default:
-			taken = take_word(p);
+			taken = search_query_take_word(p);
 		}
 	}
 }
@@ -145,8 +146,8 @@ static void next(struct parser *p)
 
 static const char *parse_or(struct parser *p);
 
-static const char *join(struct parser *p, const char *a, const char *operator,
-			const char * b)
+static const char *search_query_join(struct parser *p, const char *a,
+				     const char *operator, const char * b)
 {
 	return a ? arena_printf(p->arena, "%s %s %s", a, operator, b) : b;
 }
@@ -167,16 +168,17 @@ static const char *parse_term(struct parser *p)
 		next(p);
 		out = parse_or(p);
 		if (p->token != CLOSE)
-			refuse(p, "a parenthesis is not closed",
-			       "close it, or put the words in \"quotes\"");
+			search_query_refuse(p, "a parenthesis is not closed",
+					    "close it, or put the words in \"quotes\"");
 		else
 			next(p);
 		p->depth--;
 	} else if (p->token == OPEN) {
-		refuse(p, "parentheses go too deep", "use fewer of them");
+		search_query_refuse(p, "parentheses go too deep", "use fewer of them");
 	} else {
-		refuse(p, "an operator has nothing to work on",
-		       "write AND, OR and NOT between words, or quote them: \"NOT\"");
+		search_query_refuse(
+			p, "an operator has nothing to work on",
+			"write AND, OR and NOT between words, or quote them: \"NOT\"");
 	}
 	return out;
 }
@@ -187,18 +189,18 @@ static const char *parse_and(struct parser *p)
 	const char *all = NULL, *none = NULL;
 
 	if (p->token == NOT)
-		refuse(p, "NOT needs something before it",
-		       "say what to look for first: tests NOT slow");
+		search_query_refuse(p, "NOT needs something before it",
+				    "say what to look for first: tests NOT slow");
 	while (!p->bad) {
 		if (p->token == NOT) {
 			next(p);
 			p->negated++;
-			none = join(p, none, "OR", parse_term(p));
+			none = search_query_join(p, none, "OR", parse_term(p));
 			p->negated--;
 		} else {
 			if (p->token == AND && all)
 				next(p);
-			all = join(p, all, "AND", parse_term(p));
+			all = search_query_join(p, all, "AND", parse_term(p));
 		}
 		if (p->token == END || p->token == CLOSE || p->token == OR)
 			break;
@@ -215,7 +217,7 @@ static const char *parse_or(struct parser *p)
 
 	while (!p->bad && p->token == OR) {
 		next(p);
-		any = join(p, any, "OR", parse_and(p));
+		any = search_query_join(p, any, "OR", parse_and(p));
 	}
 	return p->bad ? "" : arena_printf(p->arena, "(%s)", any);
 }
@@ -228,12 +230,12 @@ int search_parse(struct search *s, const char *text, struct search_query *out,
 	*out = (struct search_query){ 0 };
 	next(&p);
 	if (p.token == END)
-		refuse(&p, "there is no word to look for",
-		       "give a word of letters or digits");
+		search_query_refuse(&p, "there is no word to look for",
+				    "give a word of letters or digits");
 	else
 		out->match = parse_or(&p);
 	if (p.token == CLOSE)
-		refuse(&p, "a parenthesis closes nothing",
-		       "open it first, or put the words in \"quotes\"");
+		search_query_refuse(&p, "a parenthesis closes nothing",
+				    "open it first, or put the words in \"quotes\"");
 	return p.bad ? FAULT_INVALID : 0;
 }

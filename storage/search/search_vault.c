@@ -7,8 +7,8 @@ enum { STALE_MOST = 2000 }; /* unused documents, beside as many used ones */
 /* --- rows ------------------------------------------------------------------------ */
 
 /* Rows of a query that has been started, or failed to be: `rc`. */
-static int read_notes(struct search *s, int id, int rc, struct arena *a,
-		      struct search_notes *out, struct fault *f)
+static int search_vault_read_notes(struct search *s, int id, int rc, struct arena *a,
+				   struct search_notes *out, struct fault *f)
 {
 	struct index_note_row row;
 
@@ -29,10 +29,11 @@ int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 		     struct search_notes *out, struct fault *f)
 {
 	if (which == SEARCH_OWN)
-		return read_notes(s, sql_index_notes_own,
-				  SIDE_START(&s->side, index_notes_own), a, out, f);
-	return read_notes(s, sql_index_notes, SIDE_START(&s->side, index_notes), a, out,
-			  f);
+		return search_vault_read_notes(s, sql_index_notes_own,
+					       SIDE_START(&s->side, index_notes_own), a,
+					       out, f);
+	return search_vault_read_notes(s, sql_index_notes,
+				       SIDE_START(&s->side, index_notes), a, out, f);
 }
 
 int search_notes_find(struct search *s, enum search_vault which,
@@ -42,15 +43,15 @@ int search_notes_find(struct search *s, enum search_vault which,
 	const char *match;
 
 	if (!q)
-		return read_notes(s, sql_index_notes_tagged,
-				  SIDE_START(&s->side, index_notes_tagged, .tag = tag), a,
-				  out, f);
+		return search_vault_read_notes(
+			s, sql_index_notes_tagged,
+			SIDE_START(&s->side, index_notes_tagged, .tag = tag), a, out, f);
 	match = arena_printf(a, "%sbody : %s",
 			     which == SEARCH_OWN ? "scope : own AND " : "", q->match);
-	return read_notes(s, sql_index_notes_matching,
-			  SIDE_START(&s->side, index_notes_matching, .match = match,
-				     .tag = tag),
-			  a, out, f);
+	return search_vault_read_notes(s, sql_index_notes_matching,
+				       SIDE_START(&s->side, index_notes_matching,
+						  .match = match, .tag = tag),
+				       a, out, f);
 }
 
 int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out,

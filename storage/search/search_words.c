@@ -148,7 +148,7 @@ static void copy_up_to(struct excerpt *e, size_t to)
 	}
 }
 
-static void add(struct excerpt *e, const char *mark)
+static void search_words_add(struct excerpt *e, const char *mark)
 {
 	size_t n = strlen(mark);
 
@@ -194,16 +194,16 @@ const char *search_excerpt(struct search *s, const struct search_query *q,
 	search_words(s, text, len, &words, keep_word);
 	choose_window(&e, q, &words, len);
 	if (e.from > 0)
-		add(&e, "…");
+		search_words_add(&e, "…");
 	for (size_t i = 0, n; i < words.n; i += n) {
 		size_t from = (size_t)words.v[i].from;
 
 		n = from < e.from ? 0 : match_at(q, &words, i);
 		if (n > 0 && (size_t)words.v[i + n - 1].to <= e.to) {
 			copy_up_to(&e, from);
-			add(&e, "[");
+			search_words_add(&e, "[");
 			copy_up_to(&e, (size_t)words.v[i + n - 1].to);
-			add(&e, "]");
+			search_words_add(&e, "]");
 		}
 		n = n ? n : 1;
 	}
@@ -212,7 +212,7 @@ const char *search_excerpt(struct search *s, const struct search_query *q,
 	while (e.n > 0 && e.out[e.n - 1] == ' ')
 		e.n--;
 	if (e.to < len)
-		add(&e, "…");
+		search_words_add(&e, "…");
 	e.out[e.n] = '\0';
 	return e.out;
 }

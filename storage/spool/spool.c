@@ -24,7 +24,7 @@ int spool_note(struct spool *s, const char *message_id, int64_t now, struct faul
 	return spool_run(s, spool_note, f, .message_id = message_id, .at = now);
 }
 
-static int check_room(struct spool *s, struct fault *f)
+static int spool_check_room(struct spool *s, struct fault *f)
 {
 	struct spool_waiting_row row = { 0 };
 	int rc = spool_row(s, spool_waiting, &row, NULL, f);
@@ -40,7 +40,7 @@ static int check_room(struct spool *s, struct fault *f)
 static int put_new(struct spool *s, const char *message_id, const char *content,
 		   int64_t now, struct fault *f)
 {
-	int rc = check_room(s, f);
+	int rc = spool_check_room(s, f);
 
 	if (rc)
 		return rc;

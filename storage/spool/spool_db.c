@@ -36,7 +36,7 @@ struct spool {
 
 /* --- statements --------------------------------------------------------------- */
 
-static int broken(struct spool *s, int rc, struct fault *f)
+static int spool_db_broken(struct spool *s, int rc, struct fault *f)
 {
 	enum fault_code code = FAULT_IO;
 
@@ -64,7 +64,7 @@ bool spool_is_lost(struct spool *s)
 }
 
 /* Refuses to write to a file that is no longer in its folder: the data would be lost. */
-static int check_place(struct spool *s, struct fault *f)
+static int spool_db_check_place(struct spool *s, struct fault *f)
 {
 	if (!spool_is_lost(s))
 		return 0;
@@ -76,17 +76,17 @@ int spool_run_in(struct spool *s, enum spool_sql id, const void *in, struct faul
 {
 	int rc;
 
-	if (sqlite3_get_autocommit(s->side.db) && check_place(s, f))
+	if (sqlite3_get_autocommit(s->side.db) && spool_db_check_place(s, f))
 		return f->code;
 	rc = side_run(&s->side, id, in);
-	return rc == SQLITE_OK ? 0 : broken(s, rc, f);
+	return rc == SQLITE_OK ? 0 : spool_db_broken(s, rc, f);
 }
 
 int spool_row_in(struct spool *s, int rc, struct fault *f)
 {
 	if (rc == SQLITE_ROW)
 		return 1;
-	return rc == SQLITE_DONE ? 0 : broken(s, rc, f);
+	return rc == SQLITE_DONE ? 0 : spool_db_broken(s, rc, f);
 }
 
 int spool_begin(struct spool *s, struct fault *f)
@@ -110,7 +110,7 @@ static int execute(struct spool *s, const char *sql, struct fault *f)
 {
 	int rc = side_exec(&s->side, sql);
 
-	return rc == SQLITE_OK ? 0 : broken(s, rc, f);
+	return rc == SQLITE_OK ? 0 : spool_db_broken(s, rc, f);
 }
 
 static int connect(struct spool *s, const char *path, struct fault *f)
@@ -128,7 +128,7 @@ static int connect(struct spool *s, const char *path, struct fault *f)
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc != SQLITE_OK)
-		broken(s, rc, f);
+		spool_db_broken(s, rc, f);
 	sqlite_defend(s->side.db);
 	if (rc == SQLITE_OK)
 		rc = execute(s, SQL_SPOOL, f);
@@ -169,7 +169,7 @@ static int empty(struct spool *s, struct fault *f)
 	int version = 0, rc = side_version(&s->side, &version);
 
 	if (rc != SQLITE_OK)
-		return broken(s, rc, f);
+		return spool_db_broken(s, rc, f);
 	if (version == 0)
 		return migrate(s, 0, f);
 	rc = spool_run(s, spool_empty_had, f);
@@ -204,7 +204,8 @@ static int begin_anew(struct spool *s, struct fault *f)
 	return rc;
 }
 
-static int make(struct spool *s, const struct spool_place *place, struct fault *f)
+static int spool_db_make(struct spool *s, const struct spool_place *place,
+			 struct fault *f)
 {
 	if (*place->workspace)
 		snprintf(s->owner, sizeof(s->owner), "%s", place->workspace);
@@ -243,7 +244,8 @@ static int upgrade(struct spool *s, int version, struct fault *f)
 
 /* Renames the file.  The last connection has written the WAL back when it was closed, so
  * the file alone is the whole spool. */
-static int set_aside(struct spool *s, const char *path, struct arena *a, struct fault *f)
+static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a,
+			      struct fault *f)
 {
 	side_close(&s->side);
 	if (rename(path, arena_printf(a, "%s.%.64s", path, s->owner)) == 0 &&
@@ -269,12 +271,13 @@ static int read_spool(struct spool *s, const char *path, int version, struct fau
 /* Continues a spool that is this workspace's or nobody's: empties it if the workspace
  * was put back to a snapshot since, and gives it an identity and an owner where it has
  * none. */
-static int keep(struct spool *s, const struct spool_place *place, struct fault *f)
+static int spool_db_keep(struct spool *s, const struct spool_place *place,
+			 struct fault *f)
 {
 	int rc = 0;
 
 	if (place->restores >= 0 && place->restores != s->restores)
-		return make(s, place, f);
+		return spool_db_make(s, place, f);
 	if (!*s->identity && !(rc = make_identity(s, f)))
 		rc = write_self(s, f);
 	if (!rc && !*s->owner && *place->workspace)
@@ -283,21 +286,22 @@ static int keep(struct spool *s, const struct spool_place *place, struct fault *
 }
 
 /* Checks version, owner and restores of the spool that is there, or makes one. */
-static int settle(struct spool *s, const char *path, const struct spool_place *place,
-		  struct arena *a, struct fault *f)
+static int spool_db_settle(struct spool *s, const char *path,
+			   const struct spool_place *place, struct arena *a,
+			   struct fault *f)
 {
 	int version = 0, rc = side_version(&s->side, &version);
 
 	if (rc != SQLITE_OK)
-		return broken(s, rc, f);
+		return spool_db_broken(s, rc, f);
 	if (version == 0)
-		return make(s, place, f);
+		return spool_db_make(s, place, f);
 	if ((rc = read_spool(s, path, version, f)))
 		return rc;
 	if (!*place->workspace || !*s->owner || !strcmp(s->owner, place->workspace))
-		return keep(s, place, f);
-	rc = set_aside(s, path, a, f);
-	return rc ? rc : make(s, place, f);
+		return spool_db_keep(s, place, f);
+	rc = spool_db_set_aside(s, path, a, f);
+	return rc ? rc : spool_db_make(s, place, f);
 }
 
 const char *spool_identity(const struct spool *s)
@@ -319,7 +323,7 @@ static int count_on(struct spool *s, struct fault *f)
 	if (sqlite3_changes(s->side.db) == 1)
 		return 0;
 	s->overwritten = true;
-	return check_place(s, f);
+	return spool_db_check_place(s, f);
 }
 
 int spool_end_counted(struct spool *s, bool ok, struct fault *f)
@@ -393,7 +397,7 @@ int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
 	snprintf(s->dir, sizeof(s->dir), "%s", at.dir);
 	rc = connect(s, path, f);
 	if (!rc)
-		rc = settle(s, path, &at, &a, f);
+		rc = spool_db_settle(s, path, &at, &a, f);
 	if (!rc)
 		rc = compare_witness(s, f);
 	if (!rc)

@@ -11,7 +11,7 @@
 
 enum { LINE = 96 }; /* of a file, less than a block: it is written whole or not */
 
-static int open_file(const char *dir, int flags)
+static int spool_witness_open_file(const char *dir, int flags)
 {
 	char path[4200];
 
@@ -24,7 +24,7 @@ bool spool_witness_read(const char *dir, struct spool_witness *w)
 {
 	char line[LINE + 1] = "";
 	struct stat st;
-	int fd = open_file(dir, O_RDONLY);
+	int fd = spool_witness_open_file(dir, O_RDONLY);
 	bool whole;
 
 	if (fd < 0)
@@ -39,7 +39,7 @@ void spool_witness_write(const char *dir, const char *identity, int64_t seq)
 {
 	char line[LINE + 1], path[4200];
 	struct stat st;
-	int fd = open_file(dir, O_WRONLY | O_CREAT);
+	int fd = spool_witness_open_file(dir, O_WRONLY | O_CREAT);
 
 	if (fd < 0)
 		return;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_set(const char *name)
+static bool bench_is_set(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -72,10 +72,10 @@ static int ground_open(struct bench_ground *g, char self[4096])
 	if (find_cadre(self))
 		return -1;
 	g->self = self;
-	g->fast = is_set("FAST");
-	g->many = is_set("MANY");
-	g->peers = is_set("PEERS");
-	g->keep_dir = is_set("KEEP") ? (base ? base : "/var/tmp") : NULL;
+	g->fast = bench_is_set("FAST");
+	g->many = bench_is_set("MANY");
+	g->peers = bench_is_set("PEERS");
+	g->keep_dir = bench_is_set("KEEP") ? (base ? base : "/var/tmp") : NULL;
 	snprintf(g->dir, sizeof(g->dir), "%s/cadre-bench.XXXXXX",
 		 base ? base : "/var/tmp");
 	/* A server that runs as another user goes through it to its own folder. */

@@ -21,7 +21,7 @@ enum { BOOTS = 3, PATIENCE_S = 120 };
 
 #define QEMU "qemu-system-x86_64"
 
-static bool is_in_path(const char *program)
+static bool bench_boot_is_in_path(const char *program)
 {
 	const char *path = getenv("PATH");
 	char file[4096];
@@ -61,7 +61,7 @@ static void make_image(const struct bench_ground *g)
 /* Whether VMs can boot here; says why not. */
 static bool can_boot(const struct bench_ground *g)
 {
-	if (!is_in_path(QEMU) || !is_in_path("qemu-img")) {
+	if (!bench_boot_is_in_path(QEMU) || !bench_boot_is_in_path("qemu-img")) {
 		bench_tell("boot: skipped: " QEMU " or qemu-img is not installed");
 		return false;
 	}
@@ -79,7 +79,7 @@ static void pause_briefly(void)
 }
 
 /* Waits until the VM is ready; its process, or -1. */
-static pid_t await_ready(struct stage *s, const char *args)
+static pid_t bench_boot_await_ready(struct stage *s, const char *args)
 {
 	struct text out = { 0 };
 	int64_t until = bench_now() + PATIENCE_S * INT64_C(1000000000);
@@ -139,7 +139,7 @@ static double boot_once(struct stage *s)
 		name += strlen("\"name\":\"");
 		snprintf(args, sizeof(args), "{\"team\":\"t\",\"workspace\":\"%.*s\"}",
 			 (int)strcspn(name, "\""), name);
-		pid = await_ready(s, args);
+		pid = bench_boot_await_ready(s, args);
 		if (pid > 0)
 			took = (double)(bench_now() - begun) / 1e9;
 		if (end_vm(s, args, pid))

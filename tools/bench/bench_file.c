@@ -36,7 +36,7 @@ struct wire_side {
 
 /* --- frames ---------------------------------------------------------------------- */
 
-static int dial(struct wire_side *w)
+static int bench_file_dial(struct wire_side *w)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
@@ -51,7 +51,8 @@ static int dial(struct wire_side *w)
 	return bench_fail("no guest at %s", at.sun_path);
 }
 
-static int load_say(struct wire_side *w, const char *type, const void *src, int64_t id)
+static int bench_file_load_say(struct wire_side *w, const char *type, const void *src,
+			       int64_t id)
 {
 	json_t *json = json_integer(id);
 	struct fault f = { 0 };
@@ -72,7 +73,8 @@ static int load_say(struct wire_side *w, const char *type, const void *src, int6
 }
 
 /* The next answer of this type, Heartbeats aside, decoded into `dst`. */
-static int hear(struct wire_side *w, const char *type, void *dst, struct packet *p)
+static int bench_file_hear(struct wire_side *w, const char *type, void *dst,
+			   struct packet *p)
 {
 	static char data[256 << 10];
 	static size_t at, len;
@@ -116,7 +118,7 @@ static int64_t part_at(const struct wire_side *w, int64_t offset)
 	return w->size - offset < PART ? w->size - offset : PART;
 }
 
-static int ask_part(struct wire_side *w, int64_t offset)
+static int bench_file_ask_part(struct wire_side *w, int64_t offset)
 {
 	struct wire_file_read m = {
 		.path = "file",
@@ -126,28 +128,28 @@ static int ask_part(struct wire_side *w, int64_t offset)
 		.has_limit = true,
 	};
 
-	return load_say(w, "FileRead", &m, offset);
+	return bench_file_load_say(w, "FileRead", &m, offset);
 }
 
-static int read_file(struct wire_side *w)
+static int bench_file_read(struct wire_side *w)
 {
 	int64_t asked = 0;
 
 	for (; asked < w->size && asked < AHEAD * PART; asked += PART)
-		if (ask_part(w, asked))
+		if (bench_file_ask_part(w, asked))
 			return -1;
 	for (int64_t got = 0; got < w->size; got += PART) {
 		struct wire_file_content m = { 0 };
 		struct packet p;
 		ssize_t n;
 
-		if (hear(w, "FileContent", &m, &p))
+		if (bench_file_hear(w, "FileContent", &m, &p))
 			return -1;
 		n = base64_decode(w->bytes, m.content, strlen(m.content));
 		packet_release(&p);
 		if (n != part_at(w, got))
 			return bench_fail("a part of %zd bytes", n);
-		if (asked < w->size && ask_part(w, asked))
+		if (asked < w->size && bench_file_ask_part(w, asked))
 			return -1;
 		asked += PART;
 	}
@@ -168,10 +170,10 @@ static int send_part(struct wire_side *w, int64_t offset)
 	};
 
 	base64_encode(w->base64, w->bytes, (size_t)n);
-	return load_say(w, "FileWrite", &m, offset);
+	return bench_file_load_say(w, "FileWrite", &m, offset);
 }
 
-static int write_file(struct wire_side *w)
+static int bench_file_write(struct wire_side *w)
 {
 	struct packet p;
 	int64_t sent = 0;
@@ -180,7 +182,7 @@ static int write_file(struct wire_side *w)
 		if (send_part(w, sent))
 			return -1;
 	for (int64_t done = 0; done < w->size; done += PART, sent += PART) {
-		if (hear(w, "Ok", NULL, &p))
+		if (bench_file_hear(w, "Ok", NULL, &p))
 			return -1;
 		packet_release(&p);
 		if (sent < w->size && send_part(w, sent))
@@ -191,7 +193,7 @@ static int write_file(struct wire_side *w)
 
 /* --- the scene ------------------------------------------------------------------------ */
 
-static int make_file(struct wire_side *w)
+static int bench_file_make(struct wire_side *w)
 {
 	int fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t state = 1;
@@ -226,11 +228,12 @@ static int open_side(struct wire_side *w, struct bench_ground *g)
 	w->size = (g->fast ? 64 : 256) * (int64_t)MIB;
 	w->bytes = malloc(PART);
 	w->base64 = malloc(base64_size(PART) + 1);
-	if (make_file(w))
+	if (bench_file_make(w))
 		return -1;
 	w->guest = bench_start_program(&start);
-	if (w->guest < 0 || dial(w) || load_say(w, "Hello", &hello, 1) ||
-	    hear(w, "Hello", NULL, &p))
+	if (w->guest < 0 || bench_file_dial(w) ||
+	    bench_file_load_say(w, "Hello", &hello, 1) ||
+	    bench_file_hear(w, "Hello", NULL, &p))
 		return -1;
 	packet_release(&p);
 	return 0;
@@ -255,7 +258,7 @@ static double copy_file(struct wire_side *w)
 }
 
 /* A copy, then the file over the socket, one way and the other. */
-static int play_round(struct wire_side *w, struct judge way[2])
+static int bench_file_play_round(struct wire_side *w, struct judge way[2])
 {
 	double mb = (double)w->size / 1e6;
 
@@ -263,7 +266,7 @@ static int play_round(struct wire_side *w, struct judge way[2])
 		double base = copy_file(w);
 		int64_t begun = bench_now();
 
-		if (i == 0 ? read_file(w) : write_file(w))
+		if (i == 0 ? bench_file_read(w) : bench_file_write(w))
 			return -1;
 		judge_round(&way[i], mb / ((double)(bench_now() - begun) / 1e9),
 			    mb / base);
@@ -278,7 +281,7 @@ int bench_file(struct bench_ground *g)
 	int rc = open_side(&w, g);
 
 	for (int i = 0; i < ROUNDS && !rc; i++)
-		rc = play_round(&w, way);
+		rc = bench_file_play_round(&w, way);
 	if (w.guest > 0)
 		bench_stop_program(w.guest, SIGTERM);
 	if (w.fd >= 0)

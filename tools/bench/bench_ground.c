@@ -101,7 +101,7 @@ static void put_fd(int from, int to)
 		dup2(fd, to);
 }
 
-static void become(const struct start *s)
+static void bench_ground_become(const struct start *s)
 {
 	int extra = s->extra < 0 ? -1 : fcntl(s->extra, F_DUPFD, 10);
 
@@ -128,7 +128,7 @@ pid_t bench_start_program(const struct start *s)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		become(s);
+		bench_ground_become(s);
 	if (pid < 0)
 		return bench_fail("fork: %s", strerror(errno));
 	return pid;

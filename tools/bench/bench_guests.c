@@ -70,7 +70,7 @@ static void deafen(struct ear *ear)
 		shutdown(ear->other->fd, SHUT_RDWR);
 }
 
-static struct sockaddr_un named(const char *folder, bool relay)
+static struct sockaddr_un bench_guests_named(const char *folder, bool relay)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
@@ -79,9 +79,9 @@ static struct sockaddr_un named(const char *folder, bool relay)
 	return at;
 }
 
-static int listen_at(const char *folder, bool relay)
+static int bench_guests_listen_at(const char *folder, bool relay)
 {
-	struct sockaddr_un at = named(folder, relay);
+	struct sockaddr_un at = bench_guests_named(folder, relay);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof(at)) &&
@@ -137,7 +137,7 @@ static json_t *answer_to(struct ear *ear, const char *type, json_t *asked)
 	return json_pack("{ss}", "type", "Ok");
 }
 
-static void hear(struct ear *ear, const char *body, size_t size)
+static void bench_guests_hear(struct ear *ear, const char *body, size_t size)
 {
 	json_t *asked = json_loadb(body, size, 0, NULL), *answer;
 	const char *type = json_string_value(json_object_get(asked, "type"));
@@ -154,13 +154,13 @@ static void hear(struct ear *ear, const char *body, size_t size)
 
 /* Counts pushes: of a guest's answers on the relay line (Hello, Pong, Ok), each Ok is
  * for one. */
-static void note(struct ear *ear, const char *body, size_t size)
+static void bench_guests_note(struct ear *ear, const char *body, size_t size)
 {
 	if (ear->relay && memmem(body, size, "\"Ok\"", 4))
 		count_push(ear->guests);
 }
 
-static void take(struct ear *ear, size_t n)
+static void bench_guests_take(struct ear *ear, size_t n)
 {
 	const char *at = ear->guests->data;
 	struct fault f = { 0 };
@@ -172,8 +172,8 @@ static void take(struct ear *ear, size_t n)
 	}
 	while (n > 0 && ear->fd >= 0) {
 		if (frame_read(&ear->in, at, n, &used, &f) > 0)
-			(ear->kind == LINE ? hear : note)(ear, ear->in.body,
-							  ear->in.size);
+			(ear->kind == LINE ? bench_guests_hear : bench_guests_note)(
+				ear, ear->in.body, ear->in.size);
 		at += used;
 		n -= used;
 	}
@@ -190,10 +190,10 @@ static void beat_all(struct guests *g)
 					       "load", 0));
 }
 
-static void let_in(struct ear *listener)
+static void bench_guests_let_in(struct ear *listener)
 {
 	struct guests *g = listener->guests;
-	struct sockaddr_un at = named(g->behind, listener->relay);
+	struct sockaddr_un at = bench_guests_named(g->behind, listener->relay);
 	int fd = accept(listener->fd, NULL, NULL), behind;
 	struct ear *front, *back;
 
@@ -215,7 +215,7 @@ static void let_in(struct ear *listener)
 	back->other = front;
 }
 
-static bool serve(struct ear *ear)
+static bool bench_guests_serve(struct ear *ear)
 {
 	struct guests *g = ear->guests;
 	uint64_t ticks;
@@ -224,21 +224,21 @@ static bool serve(struct ear *ear)
 	if (ear->kind == END)
 		return false;
 	if (ear->kind == LISTENER) {
-		let_in(ear);
+		bench_guests_let_in(ear);
 	} else if (ear->kind == BEAT) {
 		if (read(ear->fd, &ticks, sizeof(ticks)) > 0)
 			beat_all(g);
 	} else if (ear->fd >= 0) {
 		n = read(ear->fd, g->data, sizeof(g->data));
 		if (n > 0)
-			take(ear, (size_t)n);
+			bench_guests_take(ear, (size_t)n);
 		else
 			deafen(ear);
 	}
 	return true;
 }
 
-static void *run(void *arg)
+static void *bench_guests_run(void *arg)
 {
 	struct guests *g = arg;
 	struct epoll_event events[EVENTS];
@@ -248,7 +248,7 @@ static void *run(void *arg)
 		int n = epoll_wait(g->epoll, events, EVENTS, -1);
 
 		for (int i = 0; i < n && on; i++)
-			on = serve(events[i].data.ptr);
+			on = bench_guests_serve(events[i].data.ptr);
 	}
 	return NULL;
 }
@@ -271,12 +271,12 @@ struct guests *guests_open(const char *folder, const char *behind)
 	add_ear(g, END, g->end, false);
 	add_ear(g, BEAT, timer, false);
 	for (int relay = 0; relay < 2; relay++) {
-		int fd = listen_at(folder, relay);
+		int fd = bench_guests_listen_at(folder, relay);
 
 		if (fd >= 0)
 			add_ear(g, LISTENER, fd, relay);
 	}
-	if (pthread_create(&g->thread, NULL, run, g))
+	if (pthread_create(&g->thread, NULL, bench_guests_run, g))
 		abort();
 	return g;
 }

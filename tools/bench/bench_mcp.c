@@ -81,7 +81,7 @@ static int start_mcp(struct stage *s, struct answerer *a)
 	return answerer_start(a, argv);
 }
 
-static double first_answer(struct stage *s, struct answerer *a)
+static double bench_mcp_first_answer(struct stage *s, struct answerer *a)
 {
 	int64_t begun = bench_now();
 	double took;
@@ -146,7 +146,7 @@ static int start_echo(struct answerer *a, size_t size)
 /* Ours is greeted, and has answered once; the floor's line is as long as that answer. */
 static int open_both(struct stage *s, struct answerer *mcp, struct answerer *floor)
 {
-	if (first_answer(s, mcp) < 0 ||
+	if (bench_mcp_first_answer(s, mcp) < 0 ||
 	    load_write_all(mcp->to, initialized, sizeof(initialized) - 1) ||
 	    answerer_ask(mcp, peek, sizeof(peek) - 1))
 		return -1;
@@ -186,7 +186,7 @@ static int start_round(struct stage *s, struct answerer *a, const char *file,
 
 	for (int i = 0; i < n; i++) {
 		base[i] = floor_process("read", file);
-		ours[i] = first_answer(s, a);
+		ours[i] = bench_mcp_first_answer(s, a);
 		answerer_stop(a);
 		if (ours[i] < 0 || base[i] < 0)
 			return -1;

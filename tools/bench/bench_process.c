@@ -70,8 +70,8 @@ static double time_command(struct stage *s, const struct command *c)
 }
 
 /* The process, and what the host does for it. */
-static double time_floor(const struct command *c, const char *file,
-			 struct floor_page *page)
+static double bench_process_time_floor(const struct command *c, const char *file,
+				       struct floor_page *page)
 {
 	double ms = floor_process(c->floor, file), sync = 0;
 
@@ -80,21 +80,23 @@ static double time_floor(const struct command *c, const char *file,
 	return ms < 0 || sync < 0 ? -1 : ms + sync;
 }
 
-static int play_round(struct stage *s, const struct command *c, const char *file,
-		      struct floor_page *page, struct judge *j)
+static int bench_process_play_round(struct stage *s, const struct command *c,
+				    const char *file, struct floor_page *page,
+				    struct judge *j)
 {
 	double ours[SPAWNS], base[SPAWNS];
 	int n = s->ground->fast ? SPAWNS / 4 : SPAWNS;
 
 	for (int i = 0; i < n; i++)
-		if ((base[i] = time_floor(c, file, page)) < 0 ||
+		if ((base[i] = bench_process_time_floor(c, file, page)) < 0 ||
 		    (ours[i] = time_command(s, c)) < 0)
 			return -1;
 	judge_round(j, judge_median(ours, (size_t)n), judge_median(base, (size_t)n));
 	return 0;
 }
 
-static int measure(struct bench_ground *g, const struct command *c, const char *file)
+static int bench_process_measure(struct bench_ground *g, const struct command *c,
+				 const char *file)
 {
 	struct stage *s = stage_new(g, c->name, 2, 0, c->hosted);
 	struct judge j = { 0 };
@@ -106,7 +108,7 @@ static int measure(struct bench_ground *g, const struct command *c, const char *
 		s->client = NULL;
 	}
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
-		rc = play_round(s, c, file, &page, &j);
+		rc = bench_process_play_round(s, c, file, &page, &j);
 	floor_page_close(&page);
 	stage_free(s);
 	if (rc == 0)
@@ -121,6 +123,6 @@ int bench_process(struct bench_ground *g)
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && rc == 0; i++)
 		if (score_due(g, commands[i].name))
-			rc = measure(g, &commands[i], file);
+			rc = bench_process_measure(g, &commands[i], file);
 	return rc;
 }

@@ -125,7 +125,7 @@ static struct scene *scene_new(void)
 /* --- one ----------------------------------------------------------------------------- */
 
 /* The guest is a real one: a process with a folder and a spool on the disk. */
-static int start_guest(struct scene *s)
+static int bench_push_start_guest(struct scene *s)
 {
 	char dir[300], state[300], listen[300];
 	const char *const argv[] = { s->stage.ground->self,
@@ -151,7 +151,7 @@ static int start_guest(struct scene *s)
 
 /* Times what no push can do without: the host's fsync and the guest's, the way of the call
  * and the way of the push. */
-static double time_floor(struct echo *e, struct floor_page *page)
+static double bench_push_time_floor(struct echo *e, struct floor_page *page)
 {
 	int64_t begun = bench_now();
 
@@ -181,7 +181,7 @@ static int push_round(struct scene *s, struct echo *e, struct floor_page *page,
 	int n = s->stage.ground->fast ? PUSHES / 4 : PUSHES;
 
 	for (int i = 0; i < n; i++)
-		if ((base[i] = time_floor(e, page)) < 0 ||
+		if ((base[i] = bench_push_time_floor(e, page)) < 0 ||
 		    (took[i] = time_push(s, args)) < 0)
 			return -1;
 	judge_round(p50, judge_median(took, (size_t)n), judge_median(base, (size_t)n));
@@ -199,8 +199,8 @@ int bench_push(struct bench_ground *g)
 	struct floor_page page = { 0 };
 	struct echo e = { 0 };
 	int rc = floor_page_open(&page, g, "sync") || echo_open(&e) ||
-				 scene_open(s, g, "push", 1) || start_guest(s) ||
-				 time_send(s, first, 1) < 0
+				 scene_open(s, g, "push", 1) ||
+				 bench_push_start_guest(s) || time_send(s, first, 1) < 0
 			 ? -1
 			 : 0;
 
@@ -218,7 +218,7 @@ int bench_push(struct bench_ground *g)
 
 /* --- all ----------------------------------------------------------------------------- */
 
-static void let_many(bool many)
+static void bench_push_let_many(bool many)
 {
 	static const char *const names[] = { "CADRE_LIMITS_MAX_VMS_PER_TEAM",
 					     "CADRE_LIMITS_MAX_TOTAL_VMS",
@@ -271,7 +271,7 @@ int bench_fanout(struct bench_ground *g)
 	struct echo e = { 0 };
 	int rc;
 
-	let_many(true);
+	bench_push_let_many(true);
 	rc = echo_open(&e) || open_many(s, g) ? -1 : 0;
 	for (int i = 0; i <= ROUNDS && rc == 0; i++) {
 		rc = fanout_round(s, &e, &j);
@@ -279,7 +279,7 @@ int bench_fanout(struct bench_ground *g)
 	}
 	scene_close(s);
 	echo_close(&e);
-	let_many(false);
+	bench_push_let_many(false);
 	if (rc == 0)
 		score_rounds(g, "fanout", &j);
 	return rc;

@@ -24,7 +24,7 @@ struct scene {
 static const char at_team[] = "{\"team\":\"g\",\"limit\":1}";
 
 /* Waits until the last turn is over. */
-static int settle(struct scene *s)
+static int bench_turns_settle(struct scene *s)
 {
 	int64_t end = bench_now() + PATIENCE_MS * INT64_C(1000000);
 	bool over = false;
@@ -58,10 +58,10 @@ static double time_turn(struct scene *s)
 	if (poll(&begun, 1, PATIENCE_MS) <= 0 || read(s->fd, line, sizeof(line)) <= 0)
 		return bench_fail("a turn does not begin");
 	ms = (double)(bench_now() - at) / 1e6;
-	return settle(s) ? -1 : ms;
+	return bench_turns_settle(s) ? -1 : ms;
 }
 
-static double time_floor(struct floor_page *page)
+static double bench_turns_time_floor(struct floor_page *page)
 {
 	double first = floor_page_sync(page), second = floor_page_sync(page);
 
@@ -91,14 +91,15 @@ static int open_scene(struct scene *s, struct bench_ground *g)
 		       : 0;
 }
 
-static int play_round(struct scene *s, struct floor_page *page, struct judge *over,
-		      const struct bench_ground *g)
+static int bench_turns_play_round(struct scene *s, struct floor_page *page,
+				  struct judge *over, const struct bench_ground *g)
 {
 	double took[TURNS], base[TURNS];
 	int n = g->fast ? TURNS / 4 : TURNS;
 
 	for (int i = 0; i < n; i++)
-		if ((base[i] = time_floor(page)) < 0 || (took[i] = time_turn(s)) < 0)
+		if ((base[i] = bench_turns_time_floor(page)) < 0 ||
+		    (took[i] = time_turn(s)) < 0)
 			return -1;
 	judge_round(over, judge_median(took, (size_t)n), judge_median(base, (size_t)n));
 	return 0;
@@ -112,7 +113,7 @@ int bench_turns(struct bench_ground *g)
 	int rc = floor_page_open(&page, g, "sync") || open_scene(s, g) ? -1 : 0;
 
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
-		rc = play_round(s, &page, &j, g);
+		rc = bench_turns_play_round(s, &page, &j, g);
 	stage_call(&s->stage, "team.destroy", "{\"team\":\"g\",\"confirm\":true}", NULL);
 	if (s->fd > 0)
 		close(s->fd);

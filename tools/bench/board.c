@@ -12,7 +12,7 @@ enum { CLIENTS = 64, ROUNDS = 4 };
 
 static const struct talk plain = { .body = 0 };
 
-static int open_board(struct stage *s, struct bench_ground *g, const char *name,
+static int board_open(struct stage *s, struct bench_ground *g, const char *name,
 		      int64_t tasks)
 {
 	return stage_open(s, g, name) || stage_team(s, CLIENTS, 0) ||
@@ -35,7 +35,7 @@ static struct load load_of(struct bench_ground *g, const struct script *script,
 	};
 }
 
-static int play(const struct load *ours, const struct load *other, struct judge *j)
+static int board_play(const struct load *ours, const struct load *other, struct judge *j)
 {
 	struct outcome o = { 0 }, base = { 0 };
 
@@ -74,12 +74,12 @@ int bench_claim(struct bench_ground *g)
 	int rc = -1;
 
 	/* More than all rounds can take on a fast machine: 40,000 a second. */
-	if (open_board(s, g, "board", g->peers ? 600000 : 300000) == 0 &&
+	if (board_open(s, g, "board", g->peers ? 600000 : 300000) == 0 &&
 	    (!g->peers || postgres_open(&postgres, g, 200000) == 0)) {
 		ours = load_of(g, &script_claim, s->home.socket);
 		theirs = load_of(g, &script_postgres, postgres.socket);
 		rc = play_floor(&ours, g, &floor) ||
-				     (g->peers && play(&ours, &theirs, &peer))
+				     (g->peers && board_play(&ours, &theirs, &peer))
 			     ? -1
 			     : 0;
 	}
@@ -100,12 +100,12 @@ int growth_claims(struct bench_ground *g)
 	struct judge j = { 0 };
 	int rc = -1;
 
-	if (open_board(large, g, "large", 1000000) == 0 &&
-	    open_board(small, g, "small", 1000) == 0) {
+	if (board_open(large, g, "large", 1000000) == 0 &&
+	    board_open(small, g, "small", 1000) == 0) {
 		struct load ours = load_of(g, &script_borrow, large->home.socket);
 		struct load theirs = load_of(g, &script_borrow, small->home.socket);
 
-		rc = play(&ours, &theirs, &j);
+		rc = board_play(&ours, &theirs, &j);
 	}
 	stage_close(large);
 	stage_close(small);

@@ -11,7 +11,7 @@ enum { BODY = FLOOR_BODY, AGENTS = 1000, CAPACITY = 100, ROUNDS = 5 };
 
 static const struct talk plain = { .body = BODY };
 
-static int64_t count_rows(struct stage *s, const char *sql)
+static int64_t broadcast_count_rows(struct stage *s, const char *sql)
 {
 	char path[300];
 	sqlite3 *db = NULL;
@@ -31,9 +31,9 @@ static int64_t count_rows(struct stage *s, const char *sql)
 /* Checks that each body is stored once, and that every inbox but the sender's is full. */
 static int check_broadcast(struct stage *s, uint64_t sent)
 {
-	int64_t messages = count_rows(s, "SELECT count(*) FROM message");
-	int64_t full =
-		count_rows(s, "SELECT count(*) FROM agent_inbox WHERE queued = 100");
+	int64_t messages = broadcast_count_rows(s, "SELECT count(*) FROM message");
+	int64_t full = broadcast_count_rows(
+		s, "SELECT count(*) FROM agent_inbox WHERE queued = 100");
 
 	if (messages < (int64_t)sent || messages > (int64_t)sent + 1000)
 		return bench_fail("%lld messages for %llu broadcasts",
@@ -43,13 +43,14 @@ static int check_broadcast(struct stage *s, uint64_t sent)
 		       : bench_fail("only %lld inboxes are full", (long long)full);
 }
 
-static bool has_room(struct stage *s)
+static bool broadcast_has_room(struct stage *s)
 {
-	return count_rows(s, "SELECT min(queued) FROM agent_inbox JOIN agent "
-			     "ON id = agent WHERE name GLOB 'a[1-9]*'") < CAPACITY;
+	return broadcast_count_rows(s,
+				    "SELECT min(queued) FROM agent_inbox JOIN agent "
+				    "ON id = agent WHERE name GLOB 'a[1-9]*'") < CAPACITY;
 }
 
-static int play(struct stage *s, struct bench_floor *floor, struct judge *j)
+static int broadcast_play(struct stage *s, struct bench_floor *floor, struct judge *j)
 {
 	struct load l = { .script = &script_all,
 			  .arg = &plain,
@@ -65,7 +66,7 @@ static int play(struct stage *s, struct bench_floor *floor, struct judge *j)
 	do { /* until the inboxes are full */
 		if (load_run(&l, &o))
 			return -1;
-	} while (has_room(s));
+	} while (broadcast_has_room(s));
 	for (int i = 0; i < ROUNDS; i++) {
 		base = floor_broadcast(floor, l.seconds);
 		if (base < 0 || load_run(&l, &o))
@@ -81,7 +82,8 @@ int bench_broadcast(struct bench_ground *g)
 	struct stage *s = stage_new(g, "all", AGENTS, CAPACITY, true);
 	struct bench_floor *floor = NULL;
 	struct judge j = { 0 };
-	int rc = s && floor_open(&floor, g, AGENTS) == 0 ? play(s, floor, &j) : -1;
+	int rc = s && floor_open(&floor, g, AGENTS) == 0 ? broadcast_play(s, floor, &j)
+							 : -1;
 
 	floor_close(floor);
 	stage_free(s);

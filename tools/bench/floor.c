@@ -54,7 +54,7 @@ struct bench_floor {
 	int64_t n;
 };
 
-static int step(struct bench_floor *f, int which)
+static int floor_step(struct bench_floor *f, int which)
 {
 	int rc = sqlite3_step(f->steps[which]);
 
@@ -64,29 +64,29 @@ static int step(struct bench_floor *f, int which)
 		       : bench_fail("%s: %s", raw_text[which], sqlite3_errmsg(f->db));
 }
 
-static int step_of(struct bench_floor *f, int which, int64_t first, int64_t second)
+static int floor_step_of(struct bench_floor *f, int which, int64_t first, int64_t second)
 {
 	sqlite3_bind_int64(f->steps[which], 1, first);
 	sqlite3_bind_int64(f->steps[which], 2, second);
-	return step(f, which);
+	return floor_step(f, which);
 }
 
 /* Adds a key like those that clients make: its first bytes are the time. */
-static int add_key(struct bench_floor *f, int64_t sender, int64_t message)
+static int floor_add_key(struct bench_floor *f, int64_t sender, int64_t message)
 {
 	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),
 			    bench_random(&f->random) };
 
 	sqlite3_bind_blob(f->steps[REPLAY], 3, key, sizeof(key), SQLITE_STATIC);
-	return step_of(f, REPLAY, message, sender);
+	return floor_step_of(f, REPLAY, message, sender);
 }
 
-static int64_t add_message(struct bench_floor *f)
+static int64_t floor_add_message(struct bench_floor *f)
 {
 	int64_t at = bench_now() / 1000000;
 
 	sqlite3_bind_text(f->steps[MESSAGE], 3, f->body, FLOOR_BODY, SQLITE_STATIC);
-	if (step_of(f, MESSAGE, at, f->n % 64 + 1))
+	if (floor_step_of(f, MESSAGE, at, f->n % 64 + 1))
 		return -1;
 	sqlite3_bind_int64(f->steps[EVENT], 3, sqlite3_last_insert_rowid(f->db));
 	f->n++;
@@ -95,25 +95,25 @@ static int64_t add_message(struct bench_floor *f)
 
 static int add_send(struct bench_floor *f)
 {
-	int64_t sender = f->n % 64 + 1, message = add_message(f);
+	int64_t sender = f->n % 64 + 1, message = floor_add_message(f);
 
-	return message < 0 || step_of(f, DELIVERY, message, sender + 1) ||
-			       step_of(f, EVENT, message, sender) ||
-			       add_key(f, sender, message)
+	return message < 0 || floor_step_of(f, DELIVERY, message, sender + 1) ||
+			       floor_step_of(f, EVENT, message, sender) ||
+			       floor_add_key(f, sender, message)
 		       ? -1
 		       : 0;
 }
 
 static int add_batch(struct bench_floor *f, int batch)
 {
-	int rc = step(f, BEGIN);
+	int rc = floor_step(f, BEGIN);
 
 	for (int i = 0; i < batch && rc == 0; i++)
 		rc = add_send(f);
-	return rc || step(f, COMMIT) ? -1 : 0;
+	return rc || floor_step(f, COMMIT) ? -1 : 0;
 }
 
-static int open_file(struct bench_floor *f, int agents)
+static int floor_open_file(struct bench_floor *f, int agents)
 {
 	char path[300], *sql;
 	int rc;
@@ -139,7 +139,7 @@ int floor_open(struct bench_floor **out, struct bench_ground *g, int agents)
 
 	f->random = 7;
 	memset(f->body, 'x', FLOOR_BODY);
-	rc = ground_folder(g, "floor", f->dir) || open_file(f, agents) ? -1 : 0;
+	rc = ground_folder(g, "floor", f->dir) || floor_open_file(f, agents) ? -1 : 0;
 	/* While the WAL grows every sync writes the file's size too: one commit makes it
 	 * as long as it will ever be, the next begins it anew. */
 	return rc || add_batch(f, WARM_UP) || add_batch(f, 1) ? -1 : 0;
@@ -173,9 +173,10 @@ static int broadcast(struct bench_floor *f)
 {
 	int64_t message = -1;
 
-	if (step(f, BEGIN) || (message = add_message(f)) < 0)
+	if (floor_step(f, BEGIN) || (message = floor_add_message(f)) < 0)
 		return -1;
-	return step_of(f, DELIVERY_ALL, message, 0) || step(f, COMMIT) ? -1 : 0;
+	return floor_step_of(f, DELIVERY_ALL, message, 0) || floor_step(f, COMMIT) ? -1
+										   : 0;
 }
 
 double floor_broadcast(struct bench_floor *f, double seconds)
@@ -197,7 +198,7 @@ double floor_broadcast(struct bench_floor *f, double seconds)
 
 /* --- the disk alone ------------------------------------------------------------------- */
 
-static int write_page(struct floor_page *p)
+static int floor_write_page(struct floor_page *p)
 {
 	static const char page[4096];
 	off_t at = p->n++ % PAGES * (off_t)sizeof(page);
@@ -213,7 +214,7 @@ int floor_page_open(struct floor_page *p, struct bench_ground *g, const char *na
 	if (p->fd < 0)
 		return bench_fail("%s: %s", p->path, strerror(errno));
 	for (int i = 0; i < PAGES; i++) /* later syncs write no new size */
-		if (write_page(p))
+		if (floor_write_page(p))
 			return bench_fail("%s: %s", p->path, strerror(errno));
 	return fsync(p->fd);
 }
@@ -222,7 +223,7 @@ double floor_page_sync(struct floor_page *p)
 {
 	int64_t begun = bench_now();
 
-	if (write_page(p) || fdatasync(p->fd))
+	if (floor_write_page(p) || fdatasync(p->fd))
 		return bench_fail("%s: %s", p->path, strerror(errno));
 	return (double)(bench_now() - begun) / 1e6;
 }

@@ -16,7 +16,7 @@ enum { CLIENTS = 64, ROUNDS = 3, BODY = 256 };
 static const struct talk half_random = { .body = BODY, .random_keys = true };
 
 /* Opens a filled stage; filling takes minutes, so a kept folder is used again. */
-static int open_old(struct stage *s, struct bench_ground *g, int64_t messages)
+static int growth_open_old(struct stage *s, struct bench_ground *g, int64_t messages)
 {
 	char dir[256], done[300];
 	FILE *mark;
@@ -40,7 +40,7 @@ static int open_old(struct stage *s, struct bench_ground *g, int64_t messages)
 	return rc;
 }
 
-static int play(struct stage *old, struct stage *fresh, struct judge *j, bool fast)
+static int growth_play(struct stage *old, struct stage *fresh, struct judge *j, bool fast)
 {
 	struct load l = { .script = &script_send,
 			  .arg = &half_random,
@@ -68,10 +68,10 @@ static int growth_sends(struct bench_ground *g)
 	struct judge j = { 0 };
 	int rc = -1;
 
-	if (open_old(old, g, g->many ? 10000000 : 1000000) == 0 &&
+	if (growth_open_old(old, g, g->many ? 10000000 : 1000000) == 0 &&
 	    stage_serve(old) == 0 && stage_open(fresh, g, "fresh") == 0 &&
 	    stage_team(fresh, CLIENTS, 0) == 0 && stage_serve(fresh) == 0)
-		rc = play(old, fresh, &j, g->fast);
+		rc = growth_play(old, fresh, &j, g->fast);
 	stage_close(old);
 	stage_close(fresh);
 	free(old);

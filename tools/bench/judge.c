@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_size(const void *a, const void *b)
+static int judge_by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -15,7 +15,7 @@ double judge_share(double *v, size_t n, double share)
 {
 	if (n == 0)
 		return 0;
-	qsort(v, n, sizeof(*v), by_size);
+	qsort(v, n, sizeof(*v), judge_by_size);
 	return v[(size_t)((double)(n - 1) * share)];
 }
 

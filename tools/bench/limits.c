@@ -91,8 +91,8 @@ static double rate_of(struct pitch *p, const struct bench_ground *g, int clients
 
 /* Rates of one client are compared, since a call of its takes too long to tell so little of
  * it; of many the time of each call, in us. */
-static int compare(struct bench_ground *g, struct pitch *with, struct pitch *without,
-		   int clients, struct judge *j)
+static int limits_compare(struct bench_ground *g, struct pitch *with,
+			  struct pitch *without, int clients, struct judge *j)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		double base = rate_of(without, g, clients);
@@ -117,9 +117,9 @@ int bench_limits(struct bench_ground *g)
 	if (rc == 0)
 		rc = pitch_open(&both[1], g, true);
 	if (rc == 0 && score_due(g, "limits-1"))
-		rc = compare(g, &both[1], &both[0], 1, &one);
+		rc = limits_compare(g, &both[1], &both[0], 1, &one);
 	if (rc == 0 && score_due(g, "limits-64"))
-		rc = compare(g, &both[1], &both[0], CLIENTS, &many);
+		rc = limits_compare(g, &both[1], &both[0], CLIENTS, &many);
 	pitch_close(&both[0]);
 	pitch_close(&both[1]);
 	free(both);

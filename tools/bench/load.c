@@ -86,7 +86,7 @@ ssize_t load_read_answer(int fd, char *data, size_t room,
 
 /* --- cycles ------------------------------------------------------------------------- */
 
-static void begin(struct running *r, struct speaker *s, int64_t now)
+static void load_begin(struct running *r, struct speaker *s, int64_t now)
 {
 	s->begun[s->head++ % LOAD_WINDOW] = now;
 	s->step = 0;
@@ -113,7 +113,7 @@ static void end_cycle(struct running *r, struct speaker *s, bool good, int64_t n
 		keep_sample(r, (double)(now - begun) / 1e6);
 	}
 	if (!r->stopping)
-		begin(r, s, now);
+		load_begin(r, s, now);
 }
 
 /* Most of an answer's bytes are text; of the others one sees how many. */
@@ -127,8 +127,8 @@ static void tell_answer(const char *data, size_t size)
 	bench_tell("an answer was %.*s", (int)n, text);
 }
 
-static void hear(struct running *r, struct speaker *s, const char *data, size_t size,
-		 int64_t now)
+static void load_hear(struct running *r, struct speaker *s, const char *data, size_t size,
+		      int64_t now)
 {
 	const struct script *script = r->load->script;
 	bool good = script->heard(s, s->step, data, size);
@@ -151,7 +151,7 @@ static int listen_to(struct running *r, struct speaker *s, int64_t now)
 	s->n_in += (size_t)got;
 	while (at < s->n_in &&
 	       (size = r->load->script->whole(s->in + at, s->n_in - at))) {
-		hear(r, s, s->in + at, size, now);
+		load_hear(r, s, s->in + at, size, now);
 		at += size;
 	}
 	memmove(s->in, s->in + at, s->n_in - at);
@@ -209,7 +209,7 @@ static int first_words(struct running *r)
 		struct speaker *s = r->speakers[i];
 
 		for (int k = 0; k < r->load->window; k++)
-			begin(r, s, now);
+			load_begin(r, s, now);
 		if (load_write_all(s->fd, s->out, s->n_out))
 			return bench_fail("the server does not listen");
 		s->n_out = 0;
@@ -217,7 +217,7 @@ static int first_words(struct running *r)
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
+static int load_by_size(const void *a, const void *b)
 {
 	float x = *(const float *)a, y = *(const float *)b;
 
@@ -228,7 +228,7 @@ static void sum_up(struct running *r, struct outcome *out)
 {
 	size_t n = r->n_samples;
 
-	qsort(r->samples, n, sizeof(*r->samples), by_size);
+	qsort(r->samples, n, sizeof(*r->samples), load_by_size);
 	*out = (struct outcome){
 		.rate = (double)r->cycles / r->load->seconds,
 		.cycles = r->cycles,

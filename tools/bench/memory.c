@@ -30,7 +30,7 @@ double bench_resident(pid_t pid)
 	return kib / 1024;
 }
 
-static void rest(double seconds)
+static void memory_rest(double seconds)
 {
 	struct timespec t = { .tv_sec = (time_t)seconds };
 
@@ -64,7 +64,7 @@ static int wait_for_guests(struct stage *s, const char *team, int guests)
 	int n = 0;
 
 	while (n >= 0 && n < guests && bench_now() < end) {
-		rest(0.5);
+		memory_rest(0.5);
 		n = count_guests(s, team);
 	}
 	return n >= guests ? 0 : bench_fail("only %d of %d guests came", n, guests);
@@ -89,12 +89,12 @@ static int with_guests(struct bench_ground *g, int guests, const char *runner,
 		     ? -1
 		     : 0;
 	if (rc == 0) {
-		rest(3);
+		memory_rest(3);
 		*mib = bench_resident(s->host);
 		/* Guests outlive their host; they end with their team. */
 		if (guests)
 			rc = stage_call(s, "team.destroy", team_g, NULL);
-		rest(guests ? 5 : 0);
+		memory_rest(guests ? 5 : 0);
 	}
 	stage_close(s);
 	free(s);
@@ -102,7 +102,7 @@ static int with_guests(struct bench_ground *g, int guests, const char *runner,
 }
 
 /* Raises the limit of open files: each guest takes two descriptors of this process. */
-static void allow_files(void)
+static void memory_allow_files(void)
 {
 	struct rlimit r;
 
@@ -120,7 +120,7 @@ static int with_light_guests(struct bench_ground *g, double *mib)
 	char folder[300];
 	int rc;
 
-	allow_files();
+	memory_allow_files();
 	rc = stage_open(s, g, "light") || stage_team(s, LIGHT_GUESTS, 0) || stage_serve(s)
 		     ? -1
 		     : 0;
@@ -132,7 +132,7 @@ static int with_light_guests(struct bench_ground *g, double *mib)
 	for (int i = 0; i < LIGHT_GUESTS && rc == 0; i++)
 		rc = guests_attach(s, i, folder);
 	if (rc == 0 && (rc = wait_for_guests(s, team_t, LIGHT_GUESTS)) == 0) {
-		rest(6); /* heartbeats of all of them */
+		memory_rest(6); /* heartbeats of all of them */
 		*mib = bench_resident(s->host);
 	}
 	stage_stop(s);
@@ -142,7 +142,7 @@ static int with_light_guests(struct bench_ground *g, double *mib)
 	return rc;
 }
 
-static void let_many(bool many)
+static void memory_let_many(bool many)
 {
 	static const char *const names[] = { "CADRE_LIMITS_MAX_VMS_PER_TEAM",
 					     "CADRE_LIMITS_MAX_TOTAL_VMS",
@@ -161,7 +161,7 @@ int bench_memory(struct bench_ground *g)
 	double idle = 0, many = 0, runners = 0, light = 0;
 	int rc = 0;
 
-	let_many(true);
+	memory_let_many(true);
 	if (score_due(g, "memory-idle"))
 		rc = with_guests(g, 0, "", &idle);
 	if (rc == 0 && (adds || score_due(g, "memory-200")))
@@ -170,7 +170,7 @@ int bench_memory(struct bench_ground *g)
 		rc = with_guests(g, GUESTS, ",\"runner\":\"true\"", &runners);
 	if (rc == 0 && score_due(g, "memory-1000"))
 		rc = with_light_guests(g, &light);
-	let_many(false);
+	memory_let_many(false);
 	if (rc)
 		return -1;
 	score_alone(g, "memory-idle", idle);

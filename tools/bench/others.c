@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static double seconds_of(int who)
+static double others_seconds_of(int who)
 {
 	struct rusage u;
 
@@ -29,8 +29,8 @@ void others_now(struct others *o)
 
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	*o = (struct others){ .ours = seconds_of(RUSAGE_SELF) +
-				      seconds_of(RUSAGE_CHILDREN) };
+	*o = (struct others){ .ours = others_seconds_of(RUSAGE_SELF) +
+				      others_seconds_of(RUSAGE_CHILDREN) };
 	if (!f)
 		return;
 	if (fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1],

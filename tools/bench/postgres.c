@@ -51,7 +51,7 @@ struct message {
 	size_t size;
 };
 
-static void put(struct message *m, const void *data, size_t size)
+static void postgres_put(struct message *m, const void *data, size_t size)
 {
 	if (m->size + size > sizeof(m->data))
 		abort();
@@ -63,19 +63,19 @@ static void put_int(struct message *m, uint32_t v, size_t bytes)
 {
 	uint32_t big = htonl(bytes == 2 ? v << 16 : v);
 
-	put(m, &big, bytes);
+	postgres_put(m, &big, bytes);
 }
 
-/* Begins a message; returns where its length goes, for put_end(). */
+/* Begins a message; returns where its length goes, for postgres_put_end(). */
 static size_t put_begin(struct message *m, char type)
 {
 	if (type)
-		put(m, &type, 1);
+		postgres_put(m, &type, 1);
 	put_int(m, 0, 4);
 	return m->size - 4;
 }
 
-static void put_end(struct message *m, size_t at)
+static void postgres_put_end(struct message *m, size_t at)
 {
 	uint32_t big = htonl((uint32_t)(m->size - at));
 
@@ -106,7 +106,7 @@ static size_t answer_whole(const char *data, size_t size)
 }
 
 /* The first message of a type in an answer; NULL if there is none. */
-static const char *find(const char *data, size_t size, char type)
+static const char *postgres_find(const char *data, size_t size, char type)
 {
 	for (size_t at = 0, n; (n = message_size(data + at, size - at)); at += n)
 		if (data[at] == type)
@@ -125,7 +125,7 @@ static int ask_now(int fd, struct message *m)
 
 	if (load_write_all(fd, m->data, m->size) == 0 &&
 	    (n = load_read_answer(fd, answer, LOAD_IN, answer_whole)) > 0) {
-		error = find(answer, (size_t)n, 'E');
+		error = postgres_find(answer, (size_t)n, 'E');
 		rc = error ? bench_fail("PostgreSQL: %.80s", strchr(error + 5, 'M')) : 0;
 	}
 	free(answer);
@@ -133,15 +133,15 @@ static int ask_now(int fd, struct message *m)
 	return rc;
 }
 
-static int greet(int fd)
+static int postgres_greet(int fd)
 {
 	static const char words[] = "user\0cadre\0database\0postgres\0";
 	struct message m = { .size = 0 };
 	size_t at = put_begin(&m, 0);
 
 	put_int(&m, 196608, 4);
-	put(&m, words, sizeof(words));
-	put_end(&m, at);
+	postgres_put(&m, words, sizeof(words));
+	postgres_put_end(&m, at);
 	return ask_now(fd, &m);
 }
 
@@ -150,25 +150,25 @@ static int query(int fd, const char *text)
 	struct message m = { .size = 0 };
 	size_t at = put_begin(&m, 'Q');
 
-	put(&m, text, strlen(text) + 1);
-	put_end(&m, at);
+	postgres_put(&m, text, strlen(text) + 1);
+	postgres_put_end(&m, at);
 	return ask_now(fd, &m);
 }
 
 static void put_sync(struct message *m)
 {
-	put_end(m, put_begin(m, 'S'));
+	postgres_put_end(m, put_begin(m, 'S'));
 }
 
-static int prepare(int fd, const char *name, const char *text)
+static int postgres_prepare(int fd, const char *name, const char *text)
 {
 	struct message m = { .size = 0 };
 	size_t at = put_begin(&m, 'P');
 
-	put(&m, name, strlen(name) + 1);
-	put(&m, text, strlen(text) + 1);
+	postgres_put(&m, name, strlen(name) + 1);
+	postgres_put(&m, text, strlen(text) + 1);
 	put_int(&m, 0, 2);
-	put_end(&m, at);
+	postgres_put_end(&m, at);
 	put_sync(&m);
 	return ask_now(fd, &m);
 }
@@ -177,13 +177,14 @@ static int join_postgres(struct speaker *s)
 {
 	int fd = load_join(s->load->socket);
 
-	if (fd >= 0 && greet(fd) == 0 && prepare(fd, "claim", claim) == 0 &&
-	    prepare(fd, "complete", complete) == 0)
+	if (fd >= 0 && postgres_greet(fd) == 0 &&
+	    postgres_prepare(fd, "claim", claim) == 0 &&
+	    postgres_prepare(fd, "complete", complete) == 0)
 		return fd;
 	return -1;
 }
 
-static void ask(struct speaker *s, int step)
+static void postgres_ask(struct speaker *s, int step)
 {
 	const char *const values[] = { s->own, s->id };
 	const char *name = step == 0 ? "claim" : "complete";
@@ -192,34 +193,34 @@ static void ask(struct speaker *s, int step)
 	char me[16];
 
 	snprintf(me, sizeof(me), "%d", s->number);
-	put(&m, "", 1);
-	put(&m, name, strlen(name) + 1);
+	postgres_put(&m, "", 1);
+	postgres_put(&m, name, strlen(name) + 1);
 	put_int(&m, 0, 2);
 	put_int(&m, (uint32_t)step + 1, 2);
 	for (int i = 0; i <= step; i++) {
 		const char *v = i == 0 ? me : values[i];
 
 		put_int(&m, (uint32_t)strlen(v), 4);
-		put(&m, v, strlen(v));
+		postgres_put(&m, v, strlen(v));
 	}
 	put_int(&m, 0, 2);
-	put_end(&m, at);
+	postgres_put_end(&m, at);
 	at = put_begin(&m, 'E');
-	put(&m, "", 1);
+	postgres_put(&m, "", 1);
 	put_int(&m, 0, 4);
-	put_end(&m, at);
+	postgres_put_end(&m, at);
 	put_sync(&m);
 	load_say(s, m.data, m.size);
 }
 
 /* Takes an answer: that of either step holds the task's id. */
-static bool heard(struct speaker *s, int step, const char *data, size_t size)
+static bool postgres_heard(struct speaker *s, int step, const char *data, size_t size)
 {
-	const char *row = find(data, size, 'D');
+	const char *row = postgres_find(data, size, 'D');
 	uint32_t big;
 
 	(void)step;
-	if (!row || find(data, size, 'E'))
+	if (!row || postgres_find(data, size, 'E'))
 		return false;
 	memcpy(&big, row + 7, 4);
 	s->n_id = ntohl(big);
@@ -233,9 +234,9 @@ static bool heard(struct speaker *s, int step, const char *data, size_t size)
 const struct script script_postgres = {
 	.n_steps = 2,
 	.join = join_postgres,
-	.ask = ask,
+	.ask = postgres_ask,
 	.whole = answer_whole,
-	.heard = heard,
+	.heard = postgres_heard,
 };
 
 /* --- the server --------------------------------------------------------------------------- */
@@ -292,7 +293,7 @@ static int connect_soon(struct rival *p)
 	for (int i = 0; i < 200; i++) {
 		int fd = access(p->socket, F_OK) ? -1 : load_join(p->socket);
 
-		if (fd >= 0 && greet(fd) == 0)
+		if (fd >= 0 && postgres_greet(fd) == 0)
 			return fd;
 		if (fd >= 0)
 			close(fd);

@@ -44,8 +44,8 @@ static int wait_for_index(struct stage *s)
 	return rc == 0 && !whole ? bench_fail("the index is not made") : rc;
 }
 
-static int open_board(struct stage *s, struct bench_ground *g, const char *name,
-		      int64_t tasks)
+static int reads_open_board(struct stage *s, struct bench_ground *g, const char *name,
+			    int64_t tasks)
 {
 	return stage_open(s, g, name) || stage_team(s, CLIENTS, 0) ||
 			       rows_tasks(s, tasks) || stage_serve(s) || wait_for_index(s)
@@ -54,8 +54,8 @@ static int open_board(struct stage *s, struct bench_ground *g, const char *name,
 }
 
 /* Measures both stages in turns, so that other work of the machine slows both. */
-static int play(const struct stage *large, const struct stage *small, size_t i, bool fast,
-		struct judge *j)
+static int reads_play(const struct stage *large, const struct stage *small, size_t i,
+		      bool fast, struct judge *j)
 {
 	struct load l = { .script = &script_same,
 			  .arg = &reads[i].talk,
@@ -84,12 +84,12 @@ int bench_reads(struct bench_ground *g)
 	struct judge judges[N_READS] = { 0 };
 	int rc = -1;
 
-	if (open_board(large, g, "board-large", LARGE) == 0 &&
-	    open_board(small, g, "board-small", SMALL) == 0)
+	if (reads_open_board(large, g, "board-large", LARGE) == 0 &&
+	    reads_open_board(small, g, "board-small", SMALL) == 0)
 		rc = 0;
 	for (size_t i = 0; i < N_READS && rc == 0; i++)
 		if (score_due(g, reads[i].name))
-			rc = play(large, small, i, g->fast, &judges[i]);
+			rc = reads_play(large, small, i, g->fast, &judges[i]);
 	stage_close(large);
 	stage_close(small);
 	for (size_t i = 0; i < N_READS && rc == 0; i++)

@@ -14,7 +14,7 @@
 /* --- answers ------------------------------------------------------------------------ */
 
 /* Bytes up to and with the end of the line; 0 if it is not there yet. */
-static size_t line_size(const char *data, size_t size)
+static size_t redis_line_size(const char *data, size_t size)
 {
 	const char *end = memchr(data, '\n', size);
 
@@ -28,7 +28,7 @@ static size_t resp_whole(const char *data, size_t size)
 	long left = 1;
 
 	for (; left > 0; left--) {
-		size_t line = at < size ? line_size(data + at, size - at) : 0;
+		size_t line = at < size ? redis_line_size(data + at, size - at) : 0;
 		long n;
 
 		if (!line)
@@ -79,7 +79,7 @@ static void ask_add(struct speaker *s, const char *stream)
 	say_words(s, 7, words);
 }
 
-static void ask_cycle(struct speaker *s, int step)
+static void redis_ask_cycle(struct speaker *s, int step)
 {
 	char stream[16];
 	const char *const read[] = { "XREADGROUP", "GROUP",   "g",    "c", "COUNT",
@@ -95,7 +95,7 @@ static void ask_cycle(struct speaker *s, int step)
 		say_words(s, 4, ack);
 }
 
-static bool heard(struct speaker *s, int step, const char *data, size_t size)
+static bool redis_heard(struct speaker *s, int step, const char *data, size_t size)
 {
 	const char *end;
 
@@ -104,7 +104,7 @@ static bool heard(struct speaker *s, int step, const char *data, size_t size)
 	if (step == 2)
 		return size > 1 && data[1] == '1';
 	if (step == 0 && data[0] == '$') { /* the id, which the group then reads */
-		data += line_size(data, size);
+		data += redis_line_size(data, size);
 		end = strchr(data, '\r');
 		s->n_id = (size_t)(end - data);
 		if (s->n_id >= LOAD_ID)
@@ -119,16 +119,16 @@ static bool heard(struct speaker *s, int step, const char *data, size_t size)
 const struct script script_redis_send = {
 	.n_steps = 1,
 	.join = join_redis,
-	.ask = ask_cycle,
+	.ask = redis_ask_cycle,
 	.whole = resp_whole,
-	.heard = heard,
+	.heard = redis_heard,
 };
 const struct script script_redis_cycle = {
 	.n_steps = 3,
 	.join = join_redis,
-	.ask = ask_cycle,
+	.ask = redis_ask_cycle,
 	.whole = resp_whole,
-	.heard = heard,
+	.heard = redis_heard,
 };
 
 /* --- the server ------------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static int make_groups(struct rival *p, int clients)
 	return rc;
 }
 
-static bool wait_for(const char *path)
+static bool redis_wait_for(const char *path)
 {
 	static const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
 
@@ -193,7 +193,7 @@ int redis_open(struct rival *p, struct bench_ground *g, int clients)
 		return -1;
 	snprintf(p->socket, sizeof(p->socket), "%s/redis.sock", p->dir);
 	p->pid = bench_start_program(&start);
-	if (p->pid < 0 || !wait_for(p->socket))
+	if (p->pid < 0 || !redis_wait_for(p->socket))
 		return bench_fail("redis-server did not start: see tools/setup --peers");
 	return make_groups(p, clients);
 }

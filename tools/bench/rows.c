@@ -36,7 +36,7 @@ static int look_up(struct rows *r, struct blob key, struct parties *p)
 	return 0;
 }
 
-static int write_rows(struct rows *r, struct blob key, const struct parties *p)
+static int rows_write_all(struct rows *r, struct blob key, const struct parties *p)
 {
 	struct call *c = r->call;
 	int64_t message, from = p->caller.agent;
@@ -66,7 +66,7 @@ int rows_send(struct rows *r, const uint8_t key[16])
 	struct parties p = { 0 };
 	int rc;
 
-	rc = look_up(r, k, &p) || write_rows(r, k, &p) ? -1 : 0;
+	rc = look_up(r, k, &p) || rows_write_all(r, k, &p) ? -1 : 0;
 	arena_reset(&r->call->arena, mark);
 	r->n++;
 	return rc ? bench_fail_fault("send's statements", &r->call->fault) : 0;
@@ -161,7 +161,7 @@ static int in_batches(struct call *c, int64_t n, int64_t batch,
 	return 0;
 }
 
-static int add_task(void *arg, int64_t i)
+static int rows_add_task(void *arg, int64_t i)
 {
 	struct call *c = arg;
 	struct task_number_row number;
@@ -195,8 +195,8 @@ int rows_tasks(struct stage *s, int64_t n)
 	int rc = stage_store(s, &call);
 
 	if (rc == 0)
-		rc = learn_caller(&call) ||
-				     in_batches(&call, n, BATCH_FILL, add_task, &call)
+		rc = learn_caller(&call) || in_batches(&call, n, BATCH_FILL,
+						       rows_add_task, &call)
 			     ? -1
 			     : 0;
 	store_close(call.store);
@@ -222,7 +222,7 @@ static int by_key(const void *a, const void *b)
 
 /* Adds the keys in the order of the index, or most of the time would go into moving
  * pages. */
-static int add_keys(struct history *h)
+static int rows_add_keys(struct history *h)
 {
 	struct call *c = h->call;
 
@@ -261,8 +261,9 @@ static int add_old(void *arg, int64_t i)
 	    sql_late(c, delivery_fetch, .message = message, .agent = to, .now = c->now) <
 		    0)
 		return -1;
-	return h->n_keys == BATCH_FILL || i % BATCH_FILL == BATCH_FILL - 1 ? add_keys(h)
-									   : 0;
+	return h->n_keys == BATCH_FILL || i % BATCH_FILL == BATCH_FILL - 1
+		       ? rows_add_keys(h)
+		       : 0;
 }
 
 int rows_history(struct stage *s, int64_t n)

@@ -22,12 +22,12 @@ struct match {
 	struct judge floor, peer;
 };
 
-static double seconds_of(const struct bench_ground *g)
+static double send_seconds_of(const struct bench_ground *g)
 {
 	return g->fast ? 0.6 : 1.2;
 }
 
-static int play_round(struct match *m, struct bench_floor *floor)
+static int send_play_round(struct match *m, struct bench_floor *floor)
 {
 	struct outcome o = { 0 }, other = { 0 };
 	double base = floor_rate(floor, m->batch, m->ours.seconds);
@@ -41,13 +41,13 @@ static int play_round(struct match *m, struct bench_floor *floor)
 	return 0;
 }
 
-static int play(struct bench_ground *g, struct match *m)
+static int send_play(struct bench_ground *g, struct match *m)
 {
 	struct bench_floor *floor;
 	int rc = floor_open(&floor, g, 1);
 
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
-		rc = play_round(m, floor);
+		rc = send_play_round(m, floor);
 	floor_close(floor);
 	return rc;
 }
@@ -70,7 +70,7 @@ static void set_load(struct match *m, const struct bench_ground *g,
 				 .clients = clients,
 				 .window = window,
 				 .warm = 0.2,
-				 .seconds = seconds_of(g) };
+				 .seconds = send_seconds_of(g) };
 }
 
 /* Plays a match on a stage of our own; against Redis, too, where that is wanted and the
@@ -91,7 +91,7 @@ static int play_on_stage(struct bench_ground *g, const struct script *redis,
 	}
 	if (rc == 0) {
 		m->ours.socket = s->home.socket;
-		rc = play(g, m);
+		rc = send_play(g, m);
 	}
 	rival_close(&rival);
 	stage_free(s);
@@ -142,8 +142,8 @@ int bench_rows(struct bench_ground *g)
 	int rc = floor_open(&floor, g, 1);
 
 	for (int i = 0; i < ROUNDS && rc == 0; i++) {
-		double base = floor_rate(floor, LARGEST, seconds_of(g));
-		double ours = base < 0 ? -1 : rows_rate(g, seconds_of(g));
+		double base = floor_rate(floor, LARGEST, send_seconds_of(g));
+		double ours = base < 0 ? -1 : rows_rate(g, send_seconds_of(g));
 
 		rc = ours < 0 ? -1 : 0;
 		if (rc == 0)

@@ -46,7 +46,7 @@ struct run {
 	double slowest_ms;
 };
 
-static int play_round(struct run *r)
+static int tail_play_round(struct run *r)
 {
 	struct outcome o = { 0 }, other = { 0 };
 
@@ -67,7 +67,7 @@ static int play_round(struct run *r)
 	return 0;
 }
 
-static int play(struct bench_ground *g, struct run *r)
+static int tail_play(struct bench_ground *g, struct run *r)
 {
 	pthread_t thread;
 	int rc = 0;
@@ -77,7 +77,7 @@ static int play(struct bench_ground *g, struct run *r)
 	if (pthread_create(&thread, NULL, sample_syncs, &r->sampler))
 		abort();
 	for (int i = 0; i < ROUNDS && rc == 0; i++)
-		rc = play_round(r);
+		rc = tail_play_round(r);
 	atomic_store(&r->sampler.ending, true);
 	pthread_join(thread, NULL);
 	floor_page_close(&r->sampler.page);
@@ -116,7 +116,7 @@ int bench_tail(struct bench_ground *g)
 	}
 	if (rc == 0) {
 		r.ours.socket = s->home.socket;
-		rc = play(g, &r);
+		rc = tail_play(g, &r);
 	}
 	rival_close(&redis);
 	stage_free(s);

@@ -35,14 +35,14 @@ static size_t frame_whole(const char *data, size_t size)
 	return size >= n ? n : 0;
 }
 
-static void put_hex(char *at, uint64_t v, int digits)
+static void talk_put_hex(char *at, uint64_t v, int digits)
 {
 	for (int i = digits; i-- > 0; v >>= 4)
 		at[i] = "0123456789abcdef"[v & 15];
 }
 
 /* Writes a key as clients make it: a UUIDv7 of now, or a UUIDv4. */
-static void put_key(struct speaker *s, char *at, bool ordered)
+static void talk_put_key(struct speaker *s, char *at, bool ordered)
 {
 	uint64_t a = bench_random(&s->random), b = bench_random(&s->random);
 
@@ -51,11 +51,11 @@ static void put_key(struct speaker *s, char *at, bool ordered)
 	else
 		a = (a & ~UINT64_C(0xf000)) | 0x4000;
 	b = (b & ~(UINT64_C(3) << 62)) | UINT64_C(1) << 63;
-	put_hex(at, a >> 32, 8);
-	put_hex(at + 9, a >> 16, 4);
-	put_hex(at + 14, a, 4);
-	put_hex(at + 19, b >> 48, 4);
-	put_hex(at + 24, b, 12);
+	talk_put_hex(at, a >> 32, 8);
+	talk_put_hex(at + 9, a >> 16, 4);
+	talk_put_hex(at + 14, a, 4);
+	talk_put_hex(at + 19, b >> 48, 4);
+	talk_put_hex(at + 24, b, 12);
 }
 
 /* --- joining ------------------------------------------------------------------------- */
@@ -106,8 +106,8 @@ static void ask_send(struct speaker *s, const char *to)
 
 	if (!s->own)
 		make_send(s, to);
-	put_key(s, s->own + s->at,
-		!t->random_keys || (bench_random(&s->random) >> 40 & 1));
+	talk_put_key(s, s->own + s->at,
+		     !t->random_keys || (bench_random(&s->random) >> 40 & 1));
 	load_say(s, s->own, s->n_own);
 }
 
@@ -139,7 +139,8 @@ static bool heard_result(struct speaker *s, int step, const char *data, size_t s
 }
 
 /* Keeps what stands behind `name` up to the next quote. */
-static bool take_text(struct speaker *s, const char *data, size_t size, const char *name)
+static bool talk_take_text(struct speaker *s, const char *data, size_t size,
+			   const char *name)
 {
 	const char *at = memmem(data, size, name, strlen(name)), *end;
 
@@ -166,13 +167,13 @@ static void ask_neighbour(struct speaker *s, int step)
 	ask_send(s, to);
 }
 
-static void ask_all(struct speaker *s, int step)
+static void talk_ask_all(struct speaker *s, int step)
 {
 	(void)step;
 	ask_send(s, "*");
 }
 
-static void ask_cycle(struct speaker *s, int step)
+static void talk_ask_cycle(struct speaker *s, int step)
 {
 	char args[128];
 
@@ -190,7 +191,7 @@ static void ask_cycle(struct speaker *s, int step)
 static bool heard_cycle(struct speaker *s, int step, const char *data, size_t size)
 {
 	return is_result(data, size) &&
-	       (step != 1 || take_text(s, data, size, "\"message_id\":\""));
+	       (step != 1 || talk_take_text(s, data, size, "\"message_id\":\""));
 }
 
 static void ask_claim(struct speaker *s, int step)
@@ -216,7 +217,7 @@ static bool heard_claim(struct speaker *s, int step, const char *data, size_t si
 	if (step != 0)
 		return true;
 	at = memmem(data, size, name, sizeof(name) - 1);
-	if (!at || !take_text(s, data, size, "\"id\":\""))
+	if (!at || !talk_take_text(s, data, size, "\"id\":\""))
 		return false;
 	s->epoch = strtol(at + sizeof(name) - 1, NULL, 10);
 	return true;
@@ -240,14 +241,14 @@ const struct script script_send = {
 const struct script script_all = {
 	.n_steps = 1,
 	.join = join_as_agent,
-	.ask = ask_all,
+	.ask = talk_ask_all,
 	.whole = frame_whole,
 	.heard = heard_result,
 };
 const struct script script_cycle = {
 	.n_steps = 3,
 	.join = join_as_agent,
-	.ask = ask_cycle,
+	.ask = talk_ask_cycle,
 	.whole = frame_whole,
 	.heard = heard_cycle,
 };

@@ -11,7 +11,7 @@
 
 /* --- words of fixed sets --------------------------------------------------------- */
 
-static bool among(const char *word, const char *const *set)
+static bool opgen_check_among(const char *word, const char *const *set)
 {
 	for (; *set; set++)
 		if (strcmp(*set, word) == 0)
@@ -36,7 +36,7 @@ static const char *const taken_structs[] = {
 	"text",   "tool",        "type",       "wire",       NULL,
 };
 
-static bool is_name(const char *s, bool dots)
+static bool opgen_check_is_name(const char *s, bool dots)
 {
 	bool start = true;
 
@@ -115,7 +115,7 @@ static void check_type(struct schema *s, const struct decl *d)
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
-	if (!among(d->base, bases))
+	if (!opgen_check_among(d->base, bases))
 		schema_refuse(s, d->place,
 			      "%s: '%s' is not one of text int "
 			      "bool time json map",
@@ -129,7 +129,7 @@ static void check_type(struct schema *s, const struct decl *d)
 			s, d->place,
 			"%s: only an int is a number, only a text is given otherwise",
 			d->name);
-	else if (d->given && !among(d->given, givens))
+	else if (d->given && !opgen_check_among(d->given, givens))
 		schema_refuse(s, d->place,
 			      "%s: '%s' is not one of file path place tree secret "
 			      "number event",
@@ -238,7 +238,7 @@ static void check_doc(struct schema *s, const struct member *m)
 static void check_field(struct schema *s, struct member *m)
 {
 	check_doc(s, m);
-	if (!is_name(m->id, false) || among(m->id, c_words))
+	if (!opgen_check_is_name(m->id, false) || opgen_check_among(m->id, c_words))
 		schema_refuse(s, m->place, "'%s' cannot be a field's name", m->name);
 	m->type = schema_find(s, DECL_TYPE, m->type_name);
 	if (!m->type) {
@@ -287,7 +287,7 @@ static void check_twins(struct schema *s, const struct members *all, size_t i)
 	}
 }
 
-static void check_fields(struct schema *s, struct members *all)
+static void opgen_check_fields(struct schema *s, struct members *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		if (!all->items[i]->type_name)
@@ -335,7 +335,7 @@ static void check_choices(struct schema *s, const struct decl *d)
 		const struct member *m = d->in.items[i];
 
 		check_doc(s, m);
-		if (!is_name(m->name, false))
+		if (!opgen_check_is_name(m->name, false))
 			schema_refuse(s, m->place, "'%s' cannot be a value", m->name);
 		check_twins(s, &d->in, i);
 	}
@@ -343,7 +343,7 @@ static void check_choices(struct schema *s, const struct decl *d)
 
 /* Checks that an event has one of the numbers that are kept for its noun: a query for
  * all events of a noun asks for a range. */
-static void check_number(struct schema *s, const struct decl *d)
+static void opgen_check_number(struct schema *s, const struct decl *d)
 {
 	size_t n = strcspn(d->name, ".");
 	const struct decl *own = schema_events(s, d->name, n);
@@ -390,7 +390,7 @@ static void check_event(struct schema *s, const struct decl *d)
 			      "'%s'",
 			      d->name);
 	for (size_t i = 0; i < d->wakes.n; i++)
-		if (!among(d->wakes.items[i], wakes))
+		if (!opgen_check_among(d->wakes.items[i], wakes))
 			schema_refuse(s, d->place,
 				      "%s: '%s' is not one of "
 				      "inbox ready event",
@@ -399,7 +399,7 @@ static void check_event(struct schema *s, const struct decl *d)
 		if (s->decls[i]->kind == DECL_EVENT && s->decls[i]->number == d->number)
 			schema_refuse(s, d->place, "%s has the number of %s", d->name,
 				      s->decls[i]->name);
-	check_number(s, d);
+	opgen_check_number(s, d);
 }
 
 static const struct decl *find_answer(struct schema *s, const struct decl *d,
@@ -417,7 +417,7 @@ static void check_wire(struct schema *s, struct decl *d)
 	static const char *const ports[] = { "5000", "5001", "both", NULL };
 	static const char *const senders[] = { "host", "guest", "both", NULL };
 
-	check_fields(s, &d->in);
+	opgen_check_fields(s, &d->in);
 	if (!is_pascal(d->name))
 		schema_refuse(s, d->place,
 			      "a wire message is called in "
@@ -429,9 +429,9 @@ static void check_wire(struct schema *s, struct decl *d)
 				      "'%s' belongs "
 				      "to the frame",
 				      d->in.items[i]->name);
-	if (d->port && !among(d->port, ports))
+	if (d->port && !opgen_check_among(d->port, ports))
 		schema_refuse(s, d->place, "%s: unknown port '%s'", d->name, d->port);
-	if (d->sender && !among(d->sender, senders))
+	if (d->sender && !opgen_check_among(d->sender, senders))
 		schema_refuse(s, d->place, "%s: unknown sender '%s'", d->name, d->sender);
 	d->answer = find_answer(s, d, d->answer_name);
 	d->guest_answer = find_answer(s, d, d->guest_answer_name);
@@ -469,16 +469,16 @@ static void check_set(struct schema *s, const struct decl *d)
 
 static void check_record(struct schema *s, struct decl *d)
 {
-	check_fields(s, &d->in);
+	opgen_check_fields(s, &d->in);
 	if (!d->in.n)
 		schema_refuse(s, d->place, "%s has no fields", d->name);
-	if (among(d->id, taken_structs))
+	if (opgen_check_among(d->id, taken_structs))
 		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
 /* The operation that lists a noun; NULL, refused, if none does. */
-static const struct decl *find_noun(struct schema *s, struct opgen_place at,
-				    const char *name)
+static const struct decl *opgen_check_find_noun(struct schema *s, struct opgen_place at,
+						const char *name)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->lists.n &&
@@ -491,7 +491,8 @@ static const struct decl *find_noun(struct schema *s, struct opgen_place at,
 /* Checks the noun that all of an argument's type name. */
 static void check_named(struct schema *s, struct member *m)
 {
-	const struct decl *t = m->type, *list = find_noun(s, t->place, t->names);
+	const struct decl *t = m->type,
+			  *list = opgen_check_find_noun(s, t->place, t->names);
 	const struct member *rows = list ? opgen_rows(list) : NULL;
 
 	m->noun = list;
@@ -508,9 +509,9 @@ static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 		schema_refuse(s, m->place, "%s makes a %s, and %s only reads", m->name,
 			      m->makes, d->name);
 	if (m->makes)
-		find_noun(s, m->place, m->makes);
+		opgen_check_find_noun(s, m->place, m->makes);
 	else if (m->names)
-		m->noun = find_noun(s, m->place, m->names);
+		m->noun = opgen_check_find_noun(s, m->place, m->names);
 	else if (m->type && m->type->names)
 		check_named(s, m);
 }
@@ -522,7 +523,7 @@ static void check_nouns(struct schema *s, const struct decl *d)
 }
 
 /* The operations that help shows first of a topic are commands of that topic. */
-static void check_first(struct schema *s, const struct decl *d)
+static void opgen_check_first(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->first.n; i++) {
 		const char *name = d->first.items[i];
@@ -543,8 +544,8 @@ static void check_decl(struct schema *s, struct decl *d)
 	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
 		schema_refuse(s, d->place, "%s has no documentation", d->name);
 	if (d->kind != DECL_WIRE &&
-	    !is_name(d->name,
-		     d->kind == DECL_OP || d->kind == DECL_EVENT || d->kind == DECL_FACE))
+	    !opgen_check_is_name(d->name, d->kind == DECL_OP || d->kind == DECL_EVENT ||
+						  d->kind == DECL_FACE))
 		schema_refuse(s, d->place, "bad name '%s'", d->name);
 	switch (d->kind) {
 	case DECL_TYPE:
@@ -558,7 +559,7 @@ static void check_decl(struct schema *s, struct decl *d)
 		screen_check_record(s, d);
 		break;
 	case DECL_PARAM:
-		check_fields(s, &d->in);
+		opgen_check_fields(s, &d->in);
 		break;
 	case DECL_EVENT:
 		screen_check_event(s, d);
@@ -574,12 +575,12 @@ static void check_decl(struct schema *s, struct decl *d)
 		check_set(s, d);
 		break;
 	case DECL_TOPIC:
-		check_first(s, d);
+		opgen_check_first(s, d);
 		break;
 	case DECL_OP:
 	case DECL_FACE:
-		check_fields(s, &d->in);
-		check_fields(s, &d->out);
+		opgen_check_fields(s, &d->in);
+		opgen_check_fields(s, &d->out);
 		break;
 	case DECL_KINDS:
 		break;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_value(const struct member *m, const char *base)
+static bool opgen_check_door_is_value(const struct member *m, const char *base)
 {
 	return m && !m->list && m->type && m->type->base &&
 	       strcmp(m->type->base, base) == 0;
@@ -13,13 +13,14 @@ static bool is_value(const struct member *m, const char *base)
 /* Whether its value is a string outside of the program. */
 static bool is_string(const struct member *m)
 {
-	return is_value(m, "text") || is_value(m, "time") ||
+	return opgen_check_door_is_value(m, "text") ||
+	       opgen_check_door_is_value(m, "time") ||
 	       (m && !m->list && m->type && m->type->kind == DECL_ENUM);
 }
 
 static bool is_argument(const struct decl *d, const char *name, const char *base)
 {
-	return is_value(member_find(&d->in, name), base);
+	return opgen_check_door_is_value(member_find(&d->in, name), base);
 }
 
 /* --- what a word takes for granted ---------------------------------------------- */
@@ -38,7 +39,7 @@ static void need(struct schema *s, const struct decl *d, const char *word,
 
 		names += n, n = 0;
 		if (sscanf(names, ":%7[a-z]%n", base, &n) == 1)
-			right = is_value(m, base);
+			right = opgen_check_door_is_value(m, base);
 		if (!right)
 			schema_refuse(s, d->place, "%s: `%s` needs '%s'%s%s", d->name,
 				      word, name, n ? ", one " : "", n ? base : "");
@@ -101,7 +102,8 @@ static void check_reaches(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place, "%s reaches '%s': only a read that waits",
 			      d->name, d->reaches.items[0]);
 	for (size_t i = 0; i < d->reaches.n; i++)
-		if (!is_value(member_find(&d->out, d->reaches.items[i]), "bool"))
+		if (!opgen_check_door_is_value(member_find(&d->out, d->reaches.items[i]),
+					       "bool"))
 			schema_refuse(s, d->place, "%s: '%s' is no flag of the answer",
 				      d->name, d->reaches.items[i]);
 	if (!d->says)
@@ -110,7 +112,7 @@ static void check_reaches(struct schema *s, const struct decl *d)
 }
 
 /* Whether a call or its answer has a value of that name, or of one of the aliases. */
-static bool is_known(const struct decl *d, const struct member *m)
+static bool opgen_check_door_is_known(const struct decl *d, const struct member *m)
 {
 	bool known = member_find(&d->in, m->name) || member_find(&d->out, m->name);
 
@@ -145,7 +147,8 @@ static void check_until(struct schema *s, struct decl *d)
 	for (size_t i = 0; i < d->waiter->in.n; i++) {
 		const struct member *m = d->waiter->in.items[i];
 
-		if (!m->optional && !m->def && !m->list && !is_known(d, m))
+		if (!m->optional && !m->def && !m->list &&
+		    !opgen_check_door_is_known(d, m))
 			schema_refuse(s, d->place,
 				      "%s: %s needs '%s', which neither the call nor its "
 				      "answer has",
@@ -226,7 +229,7 @@ const struct member *opgen_rows(const struct decl *d)
 	return NULL;
 }
 
-static void check_lists(struct schema *s, const struct decl *d)
+static void opgen_check_door_check_lists(struct schema *s, const struct decl *d)
 {
 	const struct member *rows = opgen_rows(d);
 
@@ -286,8 +289,8 @@ static bool is_rest_known(const struct decl *d, const char *name)
 }
 
 /* An operation that is called with what this one's call and answer say. */
-static const struct decl *find_next(struct schema *s, const struct decl *d,
-				    const char *name)
+static const struct decl *
+opgen_check_door_find_next(struct schema *s, const struct decl *d, const char *name)
 {
 	const struct decl *next = schema_find(s, DECL_OP, name);
 
@@ -306,9 +309,9 @@ static const struct decl *find_next(struct schema *s, const struct decl *d,
 	return next;
 }
 
-static void check_rest(struct schema *s, struct decl *d)
+static void opgen_check_door_check_rest(struct schema *s, struct decl *d)
 {
-	d->rest = find_next(s, d, d->rest_name);
+	d->rest = opgen_check_door_find_next(s, d, d->rest_name);
 	if (d->rest)
 		need_streams(s, d);
 }
@@ -319,7 +322,7 @@ static void check_follows(struct schema *s, struct decl *d)
 	if (!is_argument(d, d->follows, "bool"))
 		schema_refuse(s, d->place, "%s: '%s' is no bool of the arguments",
 			      d->name, d->follows);
-	d->signals = find_next(s, d, d->signals_name);
+	d->signals = opgen_check_door_find_next(s, d, d->signals_name);
 	if (d->signals)
 		need(s, d, "follows", &d->signals->in, "signal:int");
 	if (!d->rest) {
@@ -347,7 +350,7 @@ static void check_many(struct schema *s, struct decl *d)
 	}
 	text = d->cli_fields.n ? member_find(&list->type->in, d->cli_fields.items[0])
 			       : NULL;
-	if (!is_value(text, "text"))
+	if (!opgen_check_door_is_value(text, "text"))
 		schema_refuse(s, d->place,
 			      "%s: the first word of its command is no text of '%s'",
 			      d->name, list->type->name);
@@ -357,7 +360,7 @@ static void check_bytes(struct schema *s, const struct decl *d)
 {
 	bool in = is_argument(d, d->bytes, "text");
 
-	if (in == is_value(member_find(&d->out, d->bytes), "text"))
+	if (in == opgen_check_door_is_value(member_find(&d->out, d->bytes), "text"))
 		schema_refuse(s, d->place,
 			      "%s: '%s' is to be a text of the arguments, or of the "
 			      "answer",
@@ -376,7 +379,7 @@ static void check_prints(struct schema *s, const struct decl *d)
 		need(s, d, "prints", &m->type->in,
 		     "from:text to:text message_type:text priority thread:text "
 		     "attempt:int timestamp message_id:text content:text");
-	else if (!is_value(m, "text"))
+	else if (!opgen_check_door_is_value(m, "text"))
 		schema_refuse(s, d->place,
 			      "%s prints '%s', which is no text and no message", d->name,
 			      d->prints);
@@ -408,7 +411,7 @@ static void check_owner(struct schema *s, const struct decl *d)
 			      d->name, d->owner);
 }
 
-static void check_guest(struct schema *s, struct decl *d)
+static void opgen_check_door_check_guest(struct schema *s, struct decl *d)
 {
 	d->message = schema_find(s, DECL_WIRE, d->message_name);
 	if (!d->message)
@@ -433,13 +436,13 @@ void doors_check(struct schema *s, struct decl *d)
 		check_misses(s, d);
 	check_awaits(s, d);
 	if (d->lists.n)
-		check_lists(s, d);
+		opgen_check_door_check_lists(s, d);
 	if (d->finds.n)
 		check_finds(s, d);
 	if (d->runs)
 		check_runs(s, d);
 	if (d->rest_name)
-		check_rest(s, d);
+		opgen_check_door_check_rest(s, d);
 	if (d->follows)
 		check_follows(s, d);
 	if (d->many_name)
@@ -453,5 +456,5 @@ void doors_check(struct schema *s, struct decl *d)
 	if (d->owner)
 		check_owner(s, d);
 	if (d->message_name)
-		check_guest(s, d);
+		opgen_check_door_check_guest(s, d);
 }

@@ -5,7 +5,7 @@
 
 #include "core/base/fault.h"
 
-static bool among(const char *word, const char *const *set)
+static bool opgen_check_op_among(const char *word, const char *const *set)
 {
 	for (; *set; set++)
 		if (strcmp(*set, word) == 0)
@@ -13,7 +13,7 @@ static bool among(const char *word, const char *const *set)
 	return false;
 }
 
-static bool same(const char *a, const char *b)
+static bool opgen_check_op_same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
 }
@@ -31,9 +31,9 @@ static void check_words(struct schema *s, const struct decl *d)
 		schema_refuse(s, d->place, "%s says neither read nor write", d->name);
 	if (!d->who)
 		schema_refuse(s, d->place, "%s does not say who", d->name);
-	else if (!among(d->who, whos))
+	else if (!opgen_check_op_among(d->who, whos))
 		schema_refuse(s, d->place, "%s: unknown who '%s'", d->name, d->who);
-	if (d->rate && !among(d->rate, rates))
+	if (d->rate && !opgen_check_op_among(d->rate, rates))
 		schema_refuse(s, d->place, "%s: unknown rate '%s'", d->name, d->rate);
 	if (!strchr(d->name, '.') || strchr(d->name, '.') != strrchr(d->name, '.'))
 		schema_refuse(s, d->place,
@@ -84,7 +84,7 @@ static void check_faults(struct schema *s, const struct decl *d)
 	};
 
 	for (size_t i = 0; i < d->fails.n; i++)
-		if (!among(d->fails.items[i], names))
+		if (!opgen_check_op_among(d->fails.items[i], names))
 			schema_refuse(s, d->place, "%s: undeclared fault '%s'", d->name,
 				      d->fails.items[i]);
 	for (size_t i = 0; i < d->emits.n; i++) {
@@ -92,7 +92,7 @@ static void check_faults(struct schema *s, const struct decl *d)
 			schema_refuse(s, d->place, "%s: undeclared event '%s'", d->name,
 				      d->emits.items[i]);
 		for (size_t j = 0; j < i; j++)
-			if (same(d->emits.items[i], d->emits.items[j]))
+			if (opgen_check_op_same(d->emits.items[i], d->emits.items[j]))
 				schema_refuse(s, d->place,
 					      "%s: '%s' appears "
 					      "twice",
@@ -168,15 +168,16 @@ static void check_route(struct schema *s, const struct decl *d)
 	static const char *const methods[] = { "GET",   "POST",   "PUT",
 					       "PATCH", "DELETE", NULL };
 
-	if (!among(d->method, methods))
+	if (!opgen_check_op_among(d->method, methods))
 		schema_refuse(s, d->place, "%s: unknown method '%s'", d->name, d->method);
-	if (same(d->method, "GET") && same(d->mode, "write"))
+	if (opgen_check_op_same(d->method, "GET") &&
+	    opgen_check_op_same(d->mode, "write"))
 		schema_refuse(s, d->place, "%s: a write on GET", d->name);
 	if (*d->path != '/')
 		schema_refuse(s, d->place, "%s: a path begins with /", d->name);
 	check_path(s, d);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
-		if (same(s->decls[i]->method, d->method) &&
+		if (opgen_check_op_same(s->decls[i]->method, d->method) &&
 		    same_path(s->decls[i]->path, d->path))
 			schema_refuse(s, d->place, "%s has the route of %s", d->name,
 				      s->decls[i]->name);
@@ -191,7 +192,7 @@ static bool look_alike(const struct member *a, const struct member *b)
 		return true; /* said already */
 	return a->list == b->list &&
 	       (a->type == b->type ||
-		(a->type->base && same(a->type->base, b->type->base)));
+		(a->type->base && opgen_check_op_same(a->type->base, b->type->base)));
 }
 
 static void check_bundle(struct schema *s, const struct decl *d, const struct decl *other)
@@ -203,7 +204,7 @@ static void check_bundle(struct schema *s, const struct decl *d, const struct de
 			      d->name, d->tool, d->name, other->name);
 		return;
 	}
-	if (!d->action || same(d->action, other->action))
+	if (!d->action || opgen_check_op_same(d->action, other->action))
 		schema_refuse(s, d->place,
 			      "%s has the place of %s in tool "
 			      "'%s'",
@@ -237,7 +238,7 @@ static void check_tool(struct schema *s, const struct decl *d)
 			      "of the tool is meant",
 			      d->name);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
-		if (same(s->decls[i]->tool, d->tool))
+		if (opgen_check_op_same(s->decls[i]->tool, d->tool))
 			check_bundle(s, d, s->decls[i]);
 }
 
@@ -265,7 +266,7 @@ static bool second_is_word(const struct decl *d)
 	if (!cli_field(d, d->cli.items[1]))
 		return d->cli.n > 2 || !d->cli_rest;
 	for (size_t i = 2; i < d->cli.n; i++)
-		if (same(d->cli.items[i], d->cli.items[1]))
+		if (opgen_check_op_same(d->cli.items[i], d->cli.items[1]))
 			return true;
 	return false;
 }
@@ -279,19 +280,20 @@ static void take_cli_field(struct schema *s, struct decl *d, const char *word)
 		return;
 	}
 	for (size_t i = 0; i < d->cli_fields.n; i++)
-		if (same(d->cli_fields.items[i], m->name))
+		if (opgen_check_op_same(d->cli_fields.items[i], m->name))
 			schema_refuse(s, d->place, "%s: '%s' appears twice", d->name,
 				      m->name);
 	list_add(s, &d->cli_fields, m->name);
 }
 
-static void check_rest(struct schema *s, const struct decl *d)
+static void opgen_check_op_check_rest(struct schema *s, const struct decl *d)
 {
 	size_t n = d->cli_fields.n;
 	const struct member *m = n ? member_find(&d->in, d->cli_fields.items[n - 1])
 				   : NULL;
 
-	if (m && m->type && !m->list && !(m->type->base && same(m->type->base, "text")))
+	if (m && m->type && !m->list &&
+	    !(m->type->base && opgen_check_op_same(m->type->base, "text")))
 		schema_refuse(s, d->place,
 			      "%s: only a list or a text takes "
 			      "the rest",
@@ -303,7 +305,7 @@ static bool same_command(const struct decl *a, const struct decl *b)
 	if (a->cli.n != b->cli.n)
 		return false;
 	for (size_t i = 0; i < a->cli.n; i++)
-		if (!same(a->cli.items[i], b->cli.items[i]))
+		if (!opgen_check_op_same(a->cli.items[i], b->cli.items[i]))
 			return false;
 	return a->cli.n > 0;
 }
@@ -311,9 +313,9 @@ static bool same_command(const struct decl *a, const struct decl *b)
 static bool begins_command(const struct decl *d, const char *word)
 {
 	for (size_t i = 0; i < d->also.n; i++)
-		if (same(d->also.items[i], word))
+		if (opgen_check_op_same(d->also.items[i], word))
 			return true;
-	return d->cli.n && same(d->cli.items[0], word);
+	return d->cli.n && opgen_check_op_same(d->cli.items[0], word);
 }
 
 /* Refuses another word for a command that begins one already. */
@@ -358,7 +360,7 @@ static void check_cli(struct schema *s, struct decl *d)
 		take_cli_field(s, d, d->cli.items[i]);
 	d->cli.n = words; /* what is left is the command */
 	if (d->cli_rest)
-		check_rest(s, d);
+		opgen_check_op_check_rest(s, d);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (same_command(s->decls[i], d))
 			schema_refuse(s, d->place, "%s has the command of %s", d->name,
@@ -370,7 +372,8 @@ static void check_cli(struct schema *s, struct decl *d)
 /* --- keys ------------------------------------------------------------------------------- */
 
 /* Adds the argument that every write takes without declaring it. */
-static void add_key(struct schema *s, struct decl *d, const char *name, const char *doc)
+static void opgen_check_op_add_key(struct schema *s, struct decl *d, const char *name,
+				   const char *doc)
 {
 	struct member *m;
 
@@ -407,8 +410,8 @@ static void check_taken(struct schema *s, const struct decl *d)
 	for (size_t i = 0; i < d->in.n; i++) {
 		const char *name = d->in.items[i]->name;
 
-		if ((d->tool && among(name, of_mcp)) ||
-		    (d->cli.n && among(name, of_command)))
+		if ((d->tool && opgen_check_op_among(name, of_mcp)) ||
+		    (d->cli.n && opgen_check_op_among(name, of_command)))
 			schema_refuse(s, d->place, "%s: a door has an argument '%s', too",
 				      d->name, name);
 	}
@@ -430,11 +433,13 @@ void op_check(struct schema *s, struct decl *d)
 	screen_check(s, d);
 	doors_check(s, d);
 	if (op_takes_key(d))
-		add_key(s, d, "idempotency_key",
+		opgen_check_op_add_key(
+			s, d, "idempotency_key",
 			"Names this call; the same one again changes nothing "
 			"more and returns what the first did.");
 	if (d->request)
-		add_key(s, d, "request_id",
+		opgen_check_op_add_key(
+			s, d, "request_id",
 			"Names this call; the same one again returns what the "
 			"first handed out and is still held.");
 }

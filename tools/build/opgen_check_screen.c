@@ -55,7 +55,7 @@ static bool is_column(const struct decl *d, const char *word)
 }
 
 /* Columns of the list; behind a | some of them again. */
-static void check_columns(struct schema *s, const struct decl *d)
+static void opgen_check_screen_check_columns(struct schema *s, const struct decl *d)
 {
 	size_t end = d->columns.n, k;
 
@@ -114,7 +114,7 @@ static void check_brief(struct schema *s, const struct decl *d)
 
 /* A page shows a record, the answer's first part, or the answer itself, whose heading is
  * what the operation `says`. */
-static void check_page(struct schema *s, const struct decl *d)
+static void opgen_check_screen_check_page(struct schema *s, const struct decl *d)
 {
 	const struct member *m = d->out.n ? d->out.items[0] : NULL;
 	const struct members *r = m && is_records(m) && !m->list ? &m->type->in : &d->out;
@@ -133,7 +133,8 @@ static void check_page(struct schema *s, const struct decl *d)
 
 /* A line that a command says names parts of the answer in braces, and its brackets
  * close. */
-static void check_line(struct schema *s, const struct decl *d, const char *line)
+static void opgen_check_screen_check_line(struct schema *s, const struct decl *d,
+					  const char *line)
 {
 	int open = 0;
 
@@ -181,7 +182,7 @@ static bool is_in_line(const char *line, const char *name)
 	return false;
 }
 
-static bool is_named(const struct list *l, const char *name)
+static bool opgen_check_screen_is_named(const struct list *l, const char *name)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->items[i], name))
@@ -203,7 +204,8 @@ static void check_shown(struct schema *s, const struct decl *d)
 		const struct member *m = d->out.items[i];
 
 		if (is_words(m) && !is_in_line(d->says, m->name) &&
-		    !is_in_line(d->next, m->name) && !is_named(&d->overview, m->name) &&
+		    !is_in_line(d->next, m->name) &&
+		    !opgen_check_screen_is_named(&d->overview, m->name) &&
 		    (!d->prints || strcmp(d->prints, m->name) != 0))
 			schema_refuse(s, d->place,
 				      "%s: nothing that the command prints shows '%s'",
@@ -249,12 +251,12 @@ void screen_check_record(struct schema *s, const struct decl *d)
 
 void screen_check(struct schema *s, const struct decl *d)
 {
-	check_columns(s, d);
+	opgen_check_screen_check_columns(s, d);
 	check_brief(s, d);
-	check_page(s, d);
+	opgen_check_screen_check_page(s, d);
 	check_overview(s, d);
-	check_line(s, d, d->says);
-	check_line(s, d, d->next);
+	opgen_check_screen_check_line(s, d, d->says);
+	opgen_check_screen_check_line(s, d, d->next);
 	check_shown(s, d);
 	check_example(s, d);
 }

@@ -89,7 +89,8 @@ void parse_face_member(struct parser *p, struct decl *d, const struct opgen_line
 /* --- checking ------------------------------------------------------------------------ */
 
 /* The field of a name, which is a first part of `path`, or of one of its other names. */
-static const struct member *part_of(const struct members *all, const char *path, size_t n)
+static const struct member *opgen_face_part_of(const struct members *all,
+					       const char *path, size_t n)
 {
 	for (size_t i = 0; i < all->n; i++)
 		if (strncmp(all->items[i]->name, path, n) == 0 && !all->items[i]->name[n])
@@ -109,15 +110,15 @@ static bool has_path(const struct member *m, const char *path, const char *end)
 		else if (!m->type || m->type->kind != DECL_RECORD)
 			return false;
 		else
-			m = part_of(&m->type->in, path, n);
+			m = opgen_face_part_of(&m->type->in, path, n);
 		path += n;
 	}
 	return m != NULL;
 }
 
 /* Whether a path names a part of the answer, an argument or, of a fault, a part of that. */
-static bool is_known(const struct decl *d, const char *path, const char *end,
-		     bool of_fault)
+static bool opgen_face_is_known(const struct decl *d, const char *path, const char *end,
+				bool of_fault)
 {
 	static const char *const parts[] = { "error", "hint", "retry_after_ms",
 					     "available" };
@@ -126,13 +127,14 @@ static bool is_known(const struct decl *d, const char *path, const char *end,
 	for (size_t i = 0; of_fault && i < sizeof(parts) / sizeof(*parts); i++)
 		if (strncmp(parts[i], path, n) == 0 && !parts[i][n])
 			return path + n == end;
-	if (!of_fault && part_of(&d->of->out, path, n))
-		return has_path(part_of(&d->of->out, path, n), path + n, end);
-	return has_path(part_of(d->in.n ? &d->in : &d->of->in, path, n), path + n, end);
+	if (!of_fault && opgen_face_part_of(&d->of->out, path, n))
+		return has_path(opgen_face_part_of(&d->of->out, path, n), path + n, end);
+	return has_path(opgen_face_part_of(d->in.n ? &d->in : &d->of->in, path, n),
+			path + n, end);
 }
 
-static void check_json(struct schema *s, const struct decl *d, struct opgen_place at,
-		       const char *text)
+static void opgen_face_check_json(struct schema *s, const struct decl *d,
+				  struct opgen_place at, const char *text)
 {
 	json_error_t error;
 	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -147,7 +149,7 @@ static void check_json(struct schema *s, const struct decl *d, struct opgen_plac
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {
-	check_json(s, d, at, json);
+	opgen_face_check_json(s, d, at, json);
 	for (const char *p = json; (p = strchr(p, '{')); p++) {
 		size_t n = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz"
 					 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -157,7 +159,7 @@ static void check_parts(struct schema *s, const struct decl *d, struct opgen_pla
 		if (!n)
 			continue;
 		end -= end[-1] == '?';
-		if (p[1 + n] != '}' || !is_known(d, p + 1, end, of_fault))
+		if (p[1 + n] != '}' || !opgen_face_is_known(d, p + 1, end, of_fault))
 			schema_refuse(s, at, "%s: no part '%.*s'", d->name, (int)n,
 				      p + 1);
 	}
@@ -177,7 +179,7 @@ static bool is_fault(const char *code)
 	return false;
 }
 
-static void check_arguments(struct schema *s, const struct decl *d)
+static void opgen_face_check_arguments(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->in.n; i++) {
 		const struct member *m = d->in.items[i];
@@ -212,12 +214,13 @@ static void check_needs(struct schema *s, const struct decl *d)
 }
 
 /* The place of a fault begins with an argument. */
-static void check_place(struct schema *s, const struct decl *d,
-			const struct opgen_refusal *r)
+static void opgen_face_check_place(struct schema *s, const struct decl *d,
+				   const struct opgen_refusal *r)
 {
 	const struct members *all = d->in.n ? &d->in : &d->of->in;
 
-	if (*r->where != '/' || !part_of(all, r->where + 1, strcspn(r->where + 1, "/")))
+	if (*r->where != '/' ||
+	    !opgen_face_part_of(all, r->where + 1, strcspn(r->where + 1, "/")))
 		schema_refuse(s, r->place, "%s: no argument '%s'", d->name, r->where);
 }
 
@@ -242,11 +245,11 @@ void face_check(struct schema *s, struct decl *d)
 		schema_refuse(s, d->place, "%s has neither tool nor route", d->name);
 	d->mode = d->of->mode;
 	op_check_places(s, d);
-	check_arguments(s, d);
+	opgen_face_check_arguments(s, d);
 	if (d->sets)
-		check_json(s, d, d->place, d->sets);
+		opgen_face_check_json(s, d, d->place, d->sets);
 	if (d->operator)
-		check_json(s, d, d->place, d->operator);
+		opgen_face_check_json(s, d, d->place, d->operator);
 	if (d->only && !is_switch(s, d->only))
 		schema_refuse(s, d->place, "%s: no bool '%s' in the configuration",
 			      d->name, d->only);
@@ -260,7 +263,7 @@ void face_check(struct schema *s, struct decl *d)
 			schema_refuse(s, r->place, "%s: unknown fault '%s'", d->name,
 				      r->code);
 		if (r->where)
-			check_place(s, d, r);
+			opgen_face_check_place(s, d, r);
 		check_parts(s, d, r->place, r->body, true);
 	}
 }

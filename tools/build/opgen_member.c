@@ -146,7 +146,8 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 		refuse(p, "expected: wait FIELD [when FLAG]");
 }
 
-static void add_all(struct parser *p, struct list *to, const struct opgen_line *l)
+static void opgen_member_add_all(struct parser *p, struct list *to,
+				 const struct opgen_line *l)
 {
 	for (size_t i = 1; i < l->n; i++)
 		list_add(p->schema, to, l->words[i]);
@@ -156,14 +157,14 @@ static void parse_reaches(struct parser *p, struct decl *d, const struct opgen_l
 {
 	if (d->reaches.n)
 		refuse(p, "a second 'reaches'");
-	add_all(p, &d->reaches, l);
+	opgen_member_add_all(p, &d->reaches, l);
 }
 
 static void parse_until(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->until.n)
 		refuse(p, "a second 'until'");
-	add_all(p, &d->until, l);
+	opgen_member_add_all(p, &d->until, l);
 }
 
 static void parse_misses(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -175,7 +176,7 @@ static void parse_awaits(struct parser *p, struct decl *d, const struct opgen_li
 {
 	if (d->awaits.n)
 		refuse(p, "a second 'awaits'");
-	add_all(p, &d->awaits, l);
+	opgen_member_add_all(p, &d->awaits, l);
 }
 
 static void parse_within(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -267,19 +268,19 @@ static void parse_lists(struct parser *p, struct decl *d, const struct opgen_lin
 {
 	if (d->lists.n)
 		refuse(p, "a second 'lists'");
-	add_all(p, &d->lists, l);
+	opgen_member_add_all(p, &d->lists, l);
 }
 
 static void parse_finds(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	if (d->finds.n)
 		refuse(p, "a second 'finds'");
-	add_all(p, &d->finds, l);
+	opgen_member_add_all(p, &d->finds, l);
 }
 
 static void parse_also(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->also, l);
+	opgen_member_add_all(p, &d->also, l);
 }
 
 static void parse_needs(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -334,22 +335,22 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 
 static void parse_table(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->columns, l);
+	opgen_member_add_all(p, &d->columns, l);
 }
 
 static void parse_brief(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->brief, l);
+	opgen_member_add_all(p, &d->brief, l);
 }
 
 static void parse_page(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->page, l);
+	opgen_member_add_all(p, &d->page, l);
 }
 
 static void parse_overview(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->overview, l);
+	opgen_member_add_all(p, &d->overview, l);
 }
 
 static void parse_says(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -386,17 +387,17 @@ static void parse_quiet(struct parser *p, struct decl *d, const struct opgen_lin
 
 static void parse_reads(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->reads, l);
+	opgen_member_add_all(p, &d->reads, l);
 }
 
 static void parse_fails(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->fails, l);
+	opgen_member_add_all(p, &d->fails, l);
 }
 
 static void parse_emits(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	add_all(p, &d->emits, l);
+	opgen_member_add_all(p, &d->emits, l);
 }
 
 static void parse_in(struct parser *p, struct decl *d, const struct opgen_line *l)

@@ -8,7 +8,7 @@
 /* --- lines ---------------------------------------------------------------------- */
 
 /* A text in quotes; `s` is behind the first one.  Returns the rest. */
-static char *take_text(struct parser *p, struct opgen_line *l, char *s)
+static char *opgen_parse_take_text(struct parser *p, struct opgen_line *l, char *s)
 {
 	char *out = s, *in = s;
 
@@ -28,7 +28,7 @@ static char *take_text(struct parser *p, struct opgen_line *l, char *s)
 }
 
 /* A plain word.  Brackets around aliases are words of their own. */
-static char *take_word(struct parser *p, struct opgen_line *l, char *s)
+static char *opgen_parse_take_word(struct parser *p, struct opgen_line *l, char *s)
 {
 	size_t n = strcspn(s, " \t");
 	char *end = s + n;
@@ -71,7 +71,8 @@ static void take_apart(struct parser *p, struct opgen_line *l, char *s)
 			l->words[l->n++] = arena_strdup(&p->schema->arena, s);
 			return;
 		}
-		s = *s == '"' ? take_text(p, l, s + 1) : take_word(p, l, s);
+		s = *s == '"' ? opgen_parse_take_text(p, l, s + 1)
+			      : opgen_parse_take_word(p, l, s);
 	}
 }
 

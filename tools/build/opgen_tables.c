@@ -8,7 +8,7 @@
 
 /* --- operations ----------------------------------------------------------------------- */
 
-static bool has_word(const struct list *l, const char *word)
+static bool opgen_tables_has_word(const struct list *l, const char *word)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->items[i], word) == 0)
@@ -25,7 +25,7 @@ static bool always(const struct decl *d, const char *fault)
 	       strcmp(fault, "unavailable") == 0;
 }
 
-static void put_faults(FILE *out, const struct decl *d)
+static void opgen_tables_put_faults(FILE *out, const struct decl *d)
 {
 	static const struct {
 		const char *name, *id;
@@ -37,7 +37,8 @@ static void put_faults(FILE *out, const struct decl *d)
 
 	fputs("\t  .faults = (const enum fault_code[]){ ", out);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (always(d, rows[i].name) || has_word(&d->fails, rows[i].name))
+		if (always(d, rows[i].name) ||
+		    opgen_tables_has_word(&d->fails, rows[i].name))
 			fprintf(out, "FAULT_%s, ", rows[i].id);
 	fputs("FAULT_NONE },\n\t  .events = (const int[]){ ", out);
 	for (size_t i = 0; i < d->emits.n; i++) {
@@ -59,7 +60,7 @@ static void put_pointer(FILE *out, const struct decl *d, const char *member,
 }
 
 /* A text that the doors are told of. */
-static void put_text(FILE *out, const char *member, const char *text)
+static void opgen_tables_put_text(FILE *out, const char *member, const char *text)
 {
 	if (!text)
 		return;
@@ -68,7 +69,7 @@ static void put_text(FILE *out, const char *member, const char *text)
 	fputs(",\n", out);
 }
 
-static void put_doors(FILE *out, const struct decl *d)
+static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 {
 	put_pointer(out, d, "wait", d->wait, &d->in, "in");
 	put_pointer(out, d, "when", d->when, &d->in, "in");
@@ -109,17 +110,17 @@ static void put_doors(FILE *out, const struct decl *d)
 	opgen_put_words(out, "page", &d->page);
 	opgen_put_words(out, "awaits", &d->awaits);
 	opgen_put_words(out, "overview", &d->overview);
-	put_text(out, "says", d->says);
-	put_text(out, "empty", d->empty);
-	put_text(out, "next", d->next);
-	put_text(out, "example", d->example);
+	opgen_tables_put_text(out, "says", d->says);
+	opgen_tables_put_text(out, "empty", d->empty);
+	opgen_tables_put_text(out, "next", d->next);
+	opgen_tables_put_text(out, "example", d->example);
 	if (d->quiet)
 		fputs("\t  .quiet = true,\n", out);
 	if (d->clock)
 		fputs("\t  .clock = true,\n", out);
 }
 
-static size_t place_of(struct decl *const *all, const struct decl *d)
+static size_t opgen_tables_place_of(struct decl *const *all, const struct decl *d)
 {
 	size_t at = 0;
 
@@ -179,23 +180,27 @@ static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d
 	struct list values;
 
 	if (d->many) {
-		fprintf(out, "\t  .many = &op_table[%zu],\n", place_of(ops, d->many));
+		fprintf(out, "\t  .many = &op_table[%zu],\n",
+			opgen_tables_place_of(ops, d->many));
 		put_pointer(out, d->many, "many_list", d->many_field, &d->many->in, "in");
 	}
 	if (d->rest)
-		fprintf(out, "\t  .rest = &op_table[%zu],\n", place_of(ops, d->rest));
+		fprintf(out, "\t  .rest = &op_table[%zu],\n",
+			opgen_tables_place_of(ops, d->rest));
 	if (d->signals)
 		fprintf(out, "\t  .signals = &op_table[%zu],\n",
-			place_of(ops, d->signals));
+			opgen_tables_place_of(ops, d->signals));
 	if (!d->waiter)
 		return;
 	values = (struct list){ d->until.items + 1, d->until.n - 1 };
-	fprintf(out, "\t  .until = &op_table[%zu],\n", place_of(ops, d->waiter));
+	fprintf(out, "\t  .until = &op_table[%zu],\n",
+		opgen_tables_place_of(ops, d->waiter));
 	opgen_put_words(out, "until_values", &values);
 }
 
-static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires,
-		   const struct decl *d, size_t index)
+static void opgen_tables_put_op(FILE *out, struct decl *const *ops,
+				struct decl *const *wires, const struct decl *d,
+				size_t index)
 {
 	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ", d->name,
 		index);
@@ -217,13 +222,13 @@ static void put_op(FILE *out, struct decl *const *ops, struct decl *const *wires
 	put_upper(out, d->rate ? d->rate : "default");
 	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id,
 		d->id);
-	put_doors(out, d);
+	opgen_tables_put_doors(out, d);
 	put_brief(out, d);
 	put_helpers(out, ops, d);
 	if (d->message)
 		fprintf(out, "\t  .message = &wire_table[%zu],\n",
-			place_of(wires, d->message));
-	put_faults(out, d);
+			opgen_tables_place_of(wires, d->message));
+	opgen_tables_put_faults(out, d);
 	fprintf(out, "\t  .run = OP_HANDLER(run_%s),\n", d->id);
 	if (d->needs_vault)
 		fputs("\t  .steps = OP_HANDLER(vault_run),\n", out);
@@ -241,12 +246,12 @@ static void put_thunk(FILE *out, const struct decl *d)
 		d->id, d->id);
 }
 
-static int by_name(const void *a, const void *b)
+static int opgen_tables_by_name(const void *a, const void *b)
 {
 	return strcmp((*(struct decl *const *)a)->name, (*(struct decl *const *)b)->name);
 }
 
-static int by_number(const void *a, const void *b)
+static int opgen_tables_by_number(const void *a, const void *b)
 {
 	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
 }
@@ -261,17 +266,18 @@ static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_k
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == kind)
 			some[(*n)++] = s->decls[i];
-	qsort(some, *n, sizeof(*some), kind == DECL_EVENT ? by_number : by_name);
+	qsort(some, *n, sizeof(*some),
+	      kind == DECL_EVENT ? opgen_tables_by_number : opgen_tables_by_name);
 	return some;
 }
 
 /* A table may be empty; C arrays may not, so each has a row behind its end. */
-static void put_table(FILE *out, const char *name, size_t n)
+static void opgen_tables_put_table(FILE *out, const char *name, size_t n)
 {
 	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name, n);
 }
 
-static void put_ops(FILE *out, struct arena *a, const struct schema *s)
+static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema *s)
 {
 	size_t n, n_wires;
 	struct decl **ops = sorted(s, a, DECL_OP, &n),
@@ -287,8 +293,8 @@ static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 	      "#endif\n\nconst struct op op_table[] = {\n",
 	      out);
 	for (size_t i = 0; i < n; i++)
-		put_op(out, ops, wires, ops[i], i);
-	put_table(out, "op", n);
+		opgen_tables_put_op(out, ops, wires, ops[i], i);
+	opgen_tables_put_table(out, "op", n);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "const struct op *const op_%s = &op_table[%zu];\n",
 			ops[i]->id, i);
@@ -297,7 +303,7 @@ static void put_ops(FILE *out, struct arena *a, const struct schema *s)
 
 /* --- events, tools, wire ---------------------------------------------------------------- */
 
-static void put_events(FILE *out, struct arena *a, const struct schema *s)
+static void opgen_tables_put_events(FILE *out, struct arena *a, const struct schema *s)
 {
 	size_t n;
 	struct decl **events = sorted(s, a, DECL_EVENT, &n);
@@ -311,12 +317,12 @@ static void put_events(FILE *out, struct arena *a, const struct schema *s)
 			put_upper(out, events[i]->wakes.items[j]);
 		}
 		fputs(",\n", out);
-		put_text(out, "says", events[i]->says);
+		opgen_tables_put_text(out, "says", events[i]->says);
 		fputs("\t  .doc = ", out);
 		put_string(out, events[i]->doc);
 		fputs(" },\n", out);
 	}
-	put_table(out, "event", n);
+	opgen_tables_put_table(out, "event", n);
 }
 
 /* The operation that finds one of a noun; NULL if none does. */
@@ -355,7 +361,7 @@ static void put_nouns(FILE *out, const struct schema *s)
 		fputs(" },\n", out);
 		n++;
 	}
-	put_table(out, "noun", n);
+	opgen_tables_put_table(out, "noun", n);
 }
 
 static void put_topics(FILE *out, const struct schema *s)
@@ -376,10 +382,10 @@ static void put_topics(FILE *out, const struct schema *s)
 		fputs("\t},\n", out);
 		n++;
 	}
-	put_table(out, "topic", n);
+	opgen_tables_put_table(out, "topic", n);
 }
 
-static void put_event_nouns(FILE *out, const struct schema *s)
+static void opgen_tables_put_event_nouns(FILE *out, const struct schema *s)
 {
 	fputs("enum events events_of(int64_t number)\n{\n", out);
 	for (size_t i = 0; i < s->n; i++) {
@@ -397,7 +403,7 @@ static void put_event_nouns(FILE *out, const struct schema *s)
 	fputs("\t(void)number;\n\treturn EVENTS_NONE;\n}\n\n", out);
 }
 
-static void put_tools(FILE *out, const struct schema *s)
+static void opgen_tables_put_tools(FILE *out, const struct schema *s)
 {
 	size_t n = 0;
 
@@ -416,7 +422,7 @@ static void put_tools(FILE *out, const struct schema *s)
 			fputs(" },\n", out);
 		}
 	}
-	put_table(out, "tool", n);
+	opgen_tables_put_table(out, "tool", n);
 }
 
 static unsigned bits(const char *word, const char *first)
@@ -431,10 +437,10 @@ static void put_answer(FILE *out, const char *member, struct decl **wires,
 {
 	if (answer)
 		fprintf(out, "\t  .%s = &wire_table[%zu],\n", member,
-			place_of(wires, answer));
+			opgen_tables_place_of(wires, answer));
 }
 
-static void put_wires(FILE *out, struct arena *a, const struct schema *s)
+static void opgen_tables_put_wires(FILE *out, struct arena *a, const struct schema *s)
 {
 	size_t n;
 	struct decl **wires = sorted(s, a, DECL_WIRE, &n);
@@ -453,17 +459,17 @@ static void put_wires(FILE *out, struct arena *a, const struct schema *s)
 		put_answer(out, "guest_answer", wires, d->guest_answer);
 		fputs("\t},\n", out);
 	}
-	put_table(out, "wire", n);
+	opgen_tables_put_table(out, "wire", n);
 }
 
 void write_tables(FILE *out, struct arena *a, const struct schema *s)
 {
-	put_ops(out, a, s);
-	put_events(out, a, s);
+	opgen_tables_put_ops(out, a, s);
+	opgen_tables_put_events(out, a, s);
 	put_nouns(out, s);
 	put_topics(out, s);
-	put_event_nouns(out, s);
-	put_tools(out, s);
+	opgen_tables_put_event_nouns(out, s);
+	opgen_tables_put_tools(out, s);
 	write_faces(out, s);
-	put_wires(out, a, s);
+	opgen_tables_put_wires(out, a, s);
 }

@@ -71,8 +71,8 @@ static bool has_count(const struct member *m)
 
 /* --- the header ---------------------------------------------------------------- */
 
-static void put_struct(FILE *out, const char *id, const char *suffix,
-		       const struct members *all)
+static void opgen_write_put_struct(FILE *out, const char *id, const char *suffix,
+				   const struct members *all)
 {
 	fprintf(out, "struct %s%s {\n", id, suffix);
 	for (size_t i = 0; i < all->n; i++) {
@@ -120,7 +120,7 @@ static void put_event_numbers(FILE *out, const struct schema *s)
 }
 
 /* Writes the enum of nouns of events; opgen_tables.c writes the function. */
-static void put_event_nouns(FILE *out, const struct schema *s)
+static void opgen_write_put_event_nouns(FILE *out, const struct schema *s)
 {
 	fputs("enum events {\n\tEVENTS_NONE,\n", out);
 	for (size_t i = 0; i < s->n; i++) {
@@ -137,8 +137,8 @@ static void put_event_nouns(FILE *out, const struct schema *s)
 static void put_op_declarations(FILE *out, const struct decl *d)
 {
 	fprintf(out, "/* %s - %s:%d */\n", d->name, d->place.file, d->place.line);
-	put_struct(out, d->id, "_in", &d->in);
-	put_struct(out, d->id, "_out", &d->out);
+	opgen_write_put_struct(out, d->id, "_in", &d->in);
+	opgen_write_put_struct(out, d->id, "_out", &d->out);
 	fprintf(out,
 		"int %s(struct call *call, const struct %s_in *in, "
 		"struct %s_out *out);\nextern const struct op *const op_%s;\n\n",
@@ -166,12 +166,13 @@ void schema_write_header(const struct schema *s, FILE *out)
 		if (s->decls[i]->kind == DECL_ENUM)
 			put_enum(out, s->decls[i]);
 	put_event_numbers(out, s);
-	put_event_nouns(out, s);
+	opgen_write_put_event_nouns(out, s);
 	for (size_t i = 0; i < s->n_records; i++)
-		put_struct(out, s->records[i]->id, "", &s->records[i]->in);
+		opgen_write_put_struct(out, s->records[i]->id, "", &s->records[i]->in);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_WIRE)
-			put_struct(out, s->decls[i]->id, "", &s->decls[i]->in);
+			opgen_write_put_struct(out, s->decls[i]->id, "",
+					       &s->decls[i]->in);
 	put_record_of(out, s);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_OP)
@@ -181,7 +182,7 @@ void schema_write_header(const struct schema *s, FILE *out)
 
 /* --- types and records ------------------------------------------------------------- */
 
-static void put_choices(FILE *out, const struct decl *d)
+static void opgen_write_put_choices(FILE *out, const struct decl *d)
 {
 	fprintf(out, "static const struct choice choices_%s[] = {\n", d->id);
 	for (size_t i = 0; i < d->in.n; i++) {
@@ -192,14 +193,14 @@ static void put_choices(FILE *out, const struct decl *d)
 	fputs("\t{ NULL, NULL },\n};\n\n", out);
 }
 
-static void put_type(FILE *out, const struct decl *d)
+static void opgen_write_put_type(FILE *out, const struct decl *d)
 {
 	static const char *const kinds[] = {
 		[DECL_ENUM] = "enum", [DECL_RECORD] = "record"
 	};
 
 	if (d->kind == DECL_ENUM)
-		put_choices(out, d);
+		opgen_write_put_choices(out, d);
 	fprintf(out,
 		"static const struct type type_%s = {\n\t.name = \"%s\", "
 		".index = %d, .kind = KIND_",
@@ -229,7 +230,7 @@ static void put_type(FILE *out, const struct decl *d)
 	fputs("};\n\n", out);
 }
 
-static void put_default(FILE *out, const struct member *m)
+static void opgen_write_put_default(FILE *out, const struct member *m)
 {
 	const struct decl *t = m->type;
 
@@ -269,7 +270,7 @@ void opgen_put_field(FILE *out, const char *record, const struct member *m)
 	if (m->most)
 		fprintf(out, "\t  .most = %" PRId64 ",\n", m->most);
 	if (m->def)
-		put_default(out, m);
+		opgen_write_put_default(out, m);
 	if (m->noun)
 		fprintf(out, "\t  .names = \"%s\",\n", m->noun->lists.items[0]);
 	if (m->by)
@@ -300,11 +301,11 @@ static void put_record(FILE *out, struct arena *a, const struct decl *d,
 	fputs(",\n};\n\n", out);
 }
 
-static void put_types(FILE *out, struct arena *a, const struct schema *s)
+static void opgen_write_put_types(FILE *out, struct arena *a, const struct schema *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (decl_is_type(s->decls[i]))
-			put_type(out, s->decls[i]);
+			opgen_write_put_type(out, s->decls[i]);
 	for (size_t i = 0; i < s->n_records; i++)
 		put_record(out, a, s->records[i], "", &s->records[i]->in);
 	for (size_t i = 0; i < s->n; i++) {
@@ -333,7 +334,7 @@ void schema_write_source(const struct schema *s, FILE *out)
 	fputs("/* Written by opgen from schema/; not to be edited. */\n"
 	      "#include \"core/op/face.h\"\n\n#include \"ops.gen.h\"\n\n",
 	      out);
-	put_types(out, &a, s);
+	opgen_write_put_types(out, &a, s);
 	write_tables(out, &a, s);
 	arena_release(&a);
 }

@@ -20,7 +20,7 @@ static void put_arguments(FILE *out, const struct decl *d)
 		d->id, d->name, d->id, d->in.n);
 }
 
-static void put_faults(FILE *out, const struct decl *d)
+static void opgen_write_face_put_faults(FILE *out, const struct decl *d)
 {
 	fprintf(out, "static const struct face_fault faults_face_%s[] = {\n", d->id);
 	for (size_t i = 0; i < d->n_refusals; i++) {
@@ -35,7 +35,7 @@ static void put_faults(FILE *out, const struct decl *d)
 	fputs("\t{ .body = NULL },\n};\n\n", out);
 }
 
-static void put_text(FILE *out, const char *member, const char *text)
+static void opgen_write_face_put_text(FILE *out, const char *member, const char *text)
 {
 	fprintf(out, "\t  .%s = ", member);
 	put_string(out, text);
@@ -43,7 +43,7 @@ static void put_text(FILE *out, const char *member, const char *text)
 }
 
 /* Place of an operation in its table, which is sorted by name. */
-static size_t place_of(const struct schema *s, const struct decl *op)
+static size_t opgen_write_face_place_of(const struct schema *s, const struct decl *op)
 {
 	size_t n = 0;
 
@@ -53,34 +53,34 @@ static size_t place_of(const struct schema *s, const struct decl *op)
 	return n;
 }
 
-static void put_face(FILE *out, const struct schema *s, const struct decl *d)
+static void opgen_write_face_put(FILE *out, const struct schema *s, const struct decl *d)
 {
 	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name,
-		place_of(s, d->of));
-	put_text(out, "doc", d->doc);
+		opgen_write_face_place_of(s, d->of));
+	opgen_write_face_put_text(out, "doc", d->doc);
 	if (d->in.n)
 		fprintf(out, "\t  .in = &record_face_%s, .own = own_face_%s,\n", d->id,
 			d->id);
 	else
 		fprintf(out, "\t  .in = &record_%s_in,\n", d->of->id);
 	if (d->sets)
-		put_text(out, "sets", d->sets);
+		opgen_write_face_put_text(out, "sets", d->sets);
 	if (d->operator)
-		put_text(out, "operator", d->operator);
+		opgen_write_face_put_text(out, "operator", d->operator);
 	if (d->only) {
-		put_text(out, "only", d->only);
-		put_text(out, "without", d->without);
+		opgen_write_face_put_text(out, "only", d->only);
+		opgen_write_face_put_text(out, "without", d->without);
 	}
 	if (d->answers)
-		put_text(out, "answer", d->answers);
+		opgen_write_face_put_text(out, "answer", d->answers);
 	fprintf(out, "\t  .faults = faults_face_%s,\n", d->id);
 	if (d->tool)
-		put_text(out, "tool", d->tool);
+		opgen_write_face_put_text(out, "tool", d->tool);
 	if (d->action)
-		put_text(out, "action", d->action);
+		opgen_write_face_put_text(out, "action", d->action);
 	if (d->method) {
-		put_text(out, "http_method", d->method);
-		put_text(out, "http_path", d->path);
+		opgen_write_face_put_text(out, "http_method", d->method);
+		opgen_write_face_put_text(out, "http_path", d->path);
 	}
 	fputs("\t},\n", out);
 }
@@ -93,12 +93,12 @@ void write_faces(FILE *out, const struct schema *s)
 		if (s->decls[i]->kind == DECL_FACE) {
 			if (s->decls[i]->in.n)
 				put_arguments(out, s->decls[i]);
-			put_faults(out, s->decls[i]);
+			opgen_write_face_put_faults(out, s->decls[i]);
 		}
 	fputs("const struct face face_table[] = {\n", out);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_FACE) {
-			put_face(out, s, s->decls[i]);
+			opgen_write_face_put(out, s, s->decls[i]);
 			n++;
 		}
 	fprintf(out, "\t{ .name = NULL },\n};\n\nconst size_t face_count = %zu;\n\n", n);

@@ -178,7 +178,7 @@ static void check_triggers(struct sqlgen_build *b)
 }
 
 /* Statement by statement, so that an error has its line. */
-static void apply(struct sqlgen_build *b, const char *file, const char *text)
+static void sqlgen_apply(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement at = { .file = file,
 				       .line = 1,
@@ -222,7 +222,7 @@ static void read_migration(struct sqlgen_build *b, const char *file)
 	if (m->version && m->version != b->n_migrations)
 		sqlgen_refuse(b, &(struct sqlgen_statement){ .file = file, .line = 1 },
 			      "its number is not %04d, the next", b->n_migrations);
-	apply(b, file, m->text);
+	sqlgen_apply(b, file, m->text);
 }
 
 /* --- arguments ------------------------------------------------------------------- */

@@ -27,7 +27,8 @@ static bool is_list(const struct sqlgen_build *b, const char *name)
 }
 
 /* `TABLE.COLUMN LIST [ordered]`, `TABLE.COLUMN none` or `LIST.NAME = VALUE...` */
-static void read_line(struct sqlgen_build *b, struct sqlgen_statement *at, char *line)
+static void sqlgen_held_read_line(struct sqlgen_build *b, struct sqlgen_statement *at,
+				  char *line)
 {
 	char *dot = strchr(line, '.'), *blank = strchr(line, ' '), *ordered;
 	struct held *h;
@@ -77,7 +78,7 @@ void sqlgen_read_enums(struct sqlgen_build *b, const char *file)
 		if (next)
 			*next++ = '\0';
 		at.line++;
-		read_line(b, &at, line);
+		sqlgen_held_read_line(b, &at, line);
 	}
 	free(text);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void note(struct columns *c, const char *table, const char *column)
+static void sqlgen_kept_note(struct columns *c, const char *table, const char *column)
 {
 	char name[256];
 
@@ -16,36 +16,36 @@ static void note(struct columns *c, const char *table, const char *column)
 		columns_add(c, name, strlen(name));
 }
 
-static int see(void *statement, int action, const char *a, const char *b,
-	       const char *schema, const char *by)
+static int sqlgen_kept_see(void *statement, int action, const char *a, const char *b,
+			   const char *schema, const char *by)
 {
 	struct sqlgen_statement *s = statement;
 
 	(void)schema;
 	(void)by;
 	if (action == SQLITE_READ)
-		note(&s->reads, a, b);
+		sqlgen_kept_note(&s->reads, a, b);
 	else if (action == SQLITE_UPDATE)
-		note(&s->writes, a, b);
+		sqlgen_kept_note(&s->writes, a, b);
 	else if (action == SQLITE_INSERT || action == SQLITE_DELETE)
-		note(&s->writes, a, "");
+		sqlgen_kept_note(&s->writes, a, "");
 	return SQLITE_OK;
 }
 
-static void look(struct sqlgen_build *b, struct sqlgen_statement *s)
+static void sqlgen_kept_look(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	sqlite3_stmt *st = NULL;
 
 	if (!s->sql)
 		return;
-	sqlite3_set_authorizer(b->db, see, s);
+	sqlite3_set_authorizer(b->db, sqlgen_kept_see, s);
 	sqlite3_prepare_v2(b->db, s->sql, -1, &st, NULL);
 	sqlite3_set_authorizer(b->db, NULL, NULL);
 	sqlite3_finalize(st);
 }
 
 /* Only a query's row, in a struct of its own, can be kept. */
-static void check(struct sqlgen_build *b, struct sqlgen_statement *s)
+static void sqlgen_kept_check(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
 	if (!s->readonly || !s->out.n || s->into)
 		sqlgen_refuse(
@@ -80,13 +80,13 @@ void sqlgen_check_kept(struct sqlgen_build *b)
 	int n = 0;
 
 	for (int i = 0; i < b->n_statements; i++)
-		look(b, &b->statements[i]);
+		sqlgen_kept_look(b, &b->statements[i]);
 	for (int i = 0; i < b->n_statements; i++) {
 		struct sqlgen_statement *kept = &b->statements[i];
 
 		if (!kept->kept)
 			continue;
-		check(b, kept);
+		sqlgen_kept_check(b, kept);
 		kept->kept_number = ++n;
 		if (n >= KEPT_STATEMENTS)
 			sqlgen_refuse(b, kept, "only %d statements can be kept",

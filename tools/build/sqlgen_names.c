@@ -33,7 +33,7 @@ struct names {
 	size_t n;
 };
 
-static void put(struct names *w, const char *s, size_t len)
+static void sqlgen_names_put(struct names *w, const char *s, size_t len)
 {
 	w->out = realloc(w->out, w->n + len + 1);
 	if (!w->out)
@@ -48,7 +48,7 @@ static void put_number(struct names *w, const char *before, long long number)
 	char text[64];
 	int n = snprintf(text, sizeof(text), "%s%lld", before, number);
 
-	put(w, text, (size_t)n);
+	sqlgen_names_put(w, text, (size_t)n);
 }
 
 /* --- looking up ----------------------------------------------------------------- */
@@ -89,7 +89,8 @@ static void refuse_list(struct names *w, const char *name)
 		      name, nearest);
 }
 
-static int number_of(struct names *w, const struct decl *list, const char *name)
+static int sqlgen_names_number_of(struct names *w, const struct decl *list,
+				  const char *name)
 {
 	const char *of = list ? list->name : "event", *have, *nearest = "?";
 	size_t best = (size_t)-1;
@@ -113,7 +114,7 @@ static int number_of(struct names *w, const struct decl *list, const char *name)
 /* --- writing --------------------------------------------------------------------- */
 
 /* Takes the keyword back that was written last, with the blank behind it. */
-static bool take_back(struct names *w, const char *keyword)
+static bool sqlgen_names_take_back(struct names *w, const char *keyword)
 {
 	size_t len = strlen(keyword);
 
@@ -131,17 +132,17 @@ static int by_value(const void *a, const void *b)
 
 static void put_list(struct names *w, const int *numbers, int n, const char *keyword)
 {
-	put(w, keyword, strlen(keyword));
+	sqlgen_names_put(w, keyword, strlen(keyword));
 	for (int i = 0; i < n; i++)
 		put_number(w, i ? ", " : "(", numbers[i]);
-	put(w, ")", 1);
+	sqlgen_names_put(w, ")", 1);
 }
 
 static void put_set(struct names *w, const struct decl *list, int *numbers, int n)
 {
-	bool between = take_back(w, "BETWEEN "), not, row;
+	bool between = sqlgen_names_take_back(w, "BETWEEN "), not, row;
 
-	if (!between && !take_back(w, "IN ")) {
+	if (!between && !sqlgen_names_take_back(w, "IN ")) {
 		sqlgen_refuse(w->b, &w->at, "several values stand behind IN or BETWEEN");
 		return;
 	}
@@ -153,7 +154,7 @@ static void put_set(struct names *w, const struct decl *list, int *numbers, int 
 	if (!row || (!between && n < 3 && (numbers[0] || !list))) {
 		put_list(w, numbers, n, "IN ");
 	} else if (!between && list && !numbers[0]) {
-		not = take_back(w, "NOT ");
+		not = sqlgen_names_take_back(w, "NOT ");
 		put_number(w, not ? "> " : "< ", numbers[n - 1] + !not );
 	} else {
 		put_number(w, "BETWEEN ", numbers[0]);
@@ -161,7 +162,7 @@ static void put_set(struct names *w, const struct decl *list, int *numbers, int 
 	}
 }
 
-static void put_events(struct names *w, const char *noun)
+static void sqlgen_names_put_events(struct names *w, const char *noun)
 {
 	const struct decl *d = schema_events(w->b->schema, noun, strlen(noun));
 
@@ -170,7 +171,7 @@ static void put_events(struct names *w, const char *noun)
 			      noun);
 		return;
 	}
-	if (!take_back(w, "BETWEEN "))
+	if (!sqlgen_names_take_back(w, "BETWEEN "))
 		sqlgen_refuse(w->b, &w->at, "{events.%s} stands behind BETWEEN", noun);
 	put_number(w, "BETWEEN ", d->min);
 	put_number(w, " AND ", d->max);
@@ -187,14 +188,16 @@ static void put_most(struct names *w, const char *type)
 			      "no type of schema/ is called %s, or it has no end", type);
 }
 
-static void put_row(struct names *w, const char *list, int number, const char *word)
+static void sqlgen_names_put_row(struct names *w, const char *list, int number,
+				 const char *word)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "%s('%s', %d, '%s')",
-			 take_back(w, ";") ? ",\n\t" : "", list, number, word);
+			 sqlgen_names_take_back(w, ";") ? ",\n\t" : "", list, number,
+			 word);
 
-	put(w, text, (size_t)n);
-	put(w, ";", 1);
+	sqlgen_names_put(w, text, (size_t)n);
+	sqlgen_names_put(w, ";", 1);
 }
 
 /* A statement of its own. */
@@ -203,16 +206,18 @@ static void put_words(struct names *w)
 	const struct schema *s = w->b->schema;
 	static const char insert[] = "INSERT INTO word (list, n, word) VALUES\n\t";
 
-	put(w, insert, sizeof(insert) - 1);
+	sqlgen_names_put(w, insert, sizeof(insert) - 1);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_EVENT)
-			put_row(w, "event", s->decls[i]->number, s->decls[i]->name);
+			sqlgen_names_put_row(w, "event", s->decls[i]->number,
+					     s->decls[i]->name);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct decl *d = s->decls[i];
 
 		if (d->kind == DECL_ENUM && sqlgen_is_stored(w->b, d->name))
 			for (size_t j = 0; j < d->in.n; j++)
-				put_row(w, d->name, (int)j, d->in.items[j]->name);
+				sqlgen_names_put_row(w, d->name, (int)j,
+						     d->in.items[j]->name);
 	}
 }
 
@@ -231,12 +236,12 @@ static int numbers_of(struct names *w, const struct decl *list, char *values,
 				      NAMES_MOST);
 			break;
 		}
-		numbers[n++] = number_of(w, list, v);
+		numbers[n++] = sqlgen_names_number_of(w, list, v);
 	}
 	return n;
 }
 
-static void put_values(struct names *w, const char *list, char *values)
+static void sqlgen_names_put_values(struct names *w, const char *list, char *values)
 {
 	const struct decl *d = enum_named(w->b->schema, list);
 	const char *set = sqlgen_set_find(w->b, list, values);
@@ -256,7 +261,7 @@ static void put_values(struct names *w, const char *list, char *values)
 }
 
 /* Writes the numbers for the name between two braces. */
-static void put_named(struct names *w, char *inside)
+static void sqlgen_names_put_named(struct names *w, char *inside)
 {
 	char *dot = strchr(inside, '.');
 
@@ -273,11 +278,11 @@ static void put_named(struct names *w, char *inside)
 	}
 	*dot = '\0';
 	if (strcmp(inside, "events") == 0)
-		put_events(w, dot + 1);
+		sqlgen_names_put_events(w, dot + 1);
 	else if (strcmp(inside, "most") == 0)
 		put_most(w, dot + 1);
 	else
-		put_values(w, inside, dot + 1);
+		sqlgen_names_put_values(w, inside, dot + 1);
 }
 
 char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
@@ -286,15 +291,15 @@ char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 	struct names w = { .b = b, .at = { .file = file, .line = line } };
 	const char *end = text + len;
 
-	put(&w, "", 0);
+	sqlgen_names_put(&w, "", 0);
 	while (text < end) {
 		size_t n = strcspn(text, "{\n");
 
 		n = n < (size_t)(end - text) ? n : (size_t)(end - text);
-		put(&w, text, n);
+		sqlgen_names_put(&w, text, n);
 		text += n;
 		if (text < end && *text == '\n') {
-			put(&w, text++, 1);
+			sqlgen_names_put(&w, text++, 1);
 			w.at.line++;
 		} else if (text < end) {
 			size_t name = strcspn(++text, "}\n");
@@ -303,7 +308,7 @@ char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 			if (text[name] != '}')
 				sqlgen_refuse(b, &w.at, "a { is not closed in its line");
 			else
-				put_named(&w, inside);
+				sqlgen_names_put_named(&w, inside);
 			free(inside);
 			text += name + (text[name] == '}');
 		}

@@ -343,8 +343,9 @@ void sqlgen_read_select(struct sqlgen_reader *r, struct sqlgen_select *select)
 /* --- what changes rows ---------------------------------------------------------------------- */
 
 /* The value that a column of this table may hold. */
-static struct sqlgen_value column_of(struct sqlgen_reader *r, struct sqlgen_word table,
-				     struct sqlgen_word name)
+static struct sqlgen_value sqlgen_portable_column_of(struct sqlgen_reader *r,
+						     struct sqlgen_word table,
+						     struct sqlgen_word name)
 {
 	struct sqlgen_value v =
 		sqlgen_column_value(r, (struct sqlgen_column){ .name = name });
@@ -356,14 +357,15 @@ static struct sqlgen_value column_of(struct sqlgen_reader *r, struct sqlgen_word
 static void read_set(struct sqlgen_reader *r, struct sqlgen_word table)
 {
 	do {
-		struct sqlgen_value column = column_of(r, table, sqlgen_take_name(r));
+		struct sqlgen_value column =
+			sqlgen_portable_column_of(r, table, sqlgen_take_name(r));
 
 		sqlgen_expect(r, "=");
 		sqlgen_check_fit(r, sqlgen_read_value(r), column);
 	} while (sqlgen_take_if(r, ","));
 }
 
-static void read_end(struct sqlgen_reader *r)
+static void sqlgen_portable_read_end(struct sqlgen_reader *r)
 {
 	if (sqlgen_take_if(r, "WHERE"))
 		sqlgen_read_truth(r);
@@ -419,7 +421,8 @@ static void read_conflict(struct sqlgen_reader *r, struct sqlgen_word table)
 }
 
 /* `(a, b), (c, d)`, for these columns. */
-static void read_rows(struct sqlgen_reader *r, const struct sqlgen_select *columns)
+static void sqlgen_portable_read_rows(struct sqlgen_reader *r,
+				      const struct sqlgen_select *columns)
 {
 	do {
 		int i = 0;
@@ -436,8 +439,8 @@ static void read_rows(struct sqlgen_reader *r, const struct sqlgen_select *colum
 }
 
 /* Refuses rows whose ids SQLite would choose by itself. */
-static void check_id(struct sqlgen_reader *r, struct sqlgen_word table,
-		     const struct sqlgen_select *columns)
+static void sqlgen_portable_check_id(struct sqlgen_reader *r, struct sqlgen_word table,
+				     const struct sqlgen_select *columns)
 {
 	char *name = sqlgen_copy(table.at, table.len), *id = sqlgen_id_of(r->b, name);
 	bool given = !id;
@@ -464,15 +467,16 @@ static void read_insert(struct sqlgen_reader *r)
 	table = sqlgen_take_name(r);
 	sqlgen_expect(r, "(");
 	do {
-		struct sqlgen_value column = column_of(r, table, sqlgen_take_name(r));
+		struct sqlgen_value column =
+			sqlgen_portable_column_of(r, table, sqlgen_take_name(r));
 
 		if (columns.n_items < SQLGEN_ITEMS_MOST)
 			columns.items[columns.n_items++] = column;
 	} while (sqlgen_take_if(r, ","));
 	sqlgen_expect(r, ")");
-	check_id(r, table, &columns);
+	sqlgen_portable_check_id(r, table, &columns);
 	if (sqlgen_take_if(r, "VALUES")) {
-		read_rows(r, &columns);
+		sqlgen_portable_read_rows(r, &columns);
 	} else {
 		sqlgen_read_select(r, &rows);
 		for (int i = 0; i < rows.n_items && i < columns.n_items; i++)
@@ -480,7 +484,7 @@ static void read_insert(struct sqlgen_reader *r)
 	}
 	if (sqlgen_word_is(r->w, "ON"))
 		read_conflict(r, table);
-	read_end(r);
+	sqlgen_portable_read_end(r);
 }
 
 static void read_update(struct sqlgen_reader *r)
@@ -494,7 +498,7 @@ static void read_update(struct sqlgen_reader *r)
 	read_set(r, table);
 	if (sqlgen_take_if(r, "FROM"))
 		read_sources(r);
-	read_end(r);
+	sqlgen_portable_read_end(r);
 }
 
 /* --- what makes tables ------------------------------------------------------------------------- */
@@ -515,7 +519,7 @@ static void read_view(struct sqlgen_reader *r)
 }
 
 /* `CREATE [UNIQUE] INDEX name ON table (columns) [WHERE …]` */
-static void read_index(struct sqlgen_reader *r)
+static void sqlgen_portable_read_index(struct sqlgen_reader *r)
 {
 	sqlgen_take_name(r);
 	sqlgen_expect(r, "ON");
@@ -545,7 +549,7 @@ static void read_statement(struct sqlgen_reader *r)
 	} else if (sqlgen_take_if(r, "CREATE")) {
 		sqlgen_take_if(r, "UNIQUE");
 		if (sqlgen_take_if(r, "INDEX"))
-			read_index(r);
+			sqlgen_portable_read_index(r);
 		else if (sqlgen_take_if(r, "VIEW"))
 			read_view(r);
 		else
@@ -556,7 +560,7 @@ static void read_statement(struct sqlgen_reader *r)
 		sqlgen_expect(r, "FROM");
 		sqlgen_take_name(r);
 		read_alias(r, false);
-		read_end(r);
+		sqlgen_portable_read_end(r);
 	} else {
 		sqlgen_read_select(r, &select);
 	}
@@ -610,7 +614,8 @@ void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement
 /* --- views ------------------------------------------------------------------------------------ */
 
 /* The place of the newest view of that name. */
-static struct sqlgen_statement place_of(const struct sqlgen_build *b, const char *name)
+static struct sqlgen_statement sqlgen_portable_place_of(const struct sqlgen_build *b,
+							const char *name)
 {
 	struct sqlgen_statement at = { .file = "migrations", .line = 1 };
 	size_t len = strlen(name);
@@ -642,7 +647,7 @@ void sqlgen_check_views(struct sqlgen_build *b)
 			   -1, &views, NULL);
 	while (sqlite3_step(views) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(views, 0);
-		struct sqlgen_statement at = place_of(b, name);
+		struct sqlgen_statement at = sqlgen_portable_place_of(b, name);
 		struct sqlgen_reader r = {
 			.b = b,
 			.s = &at,

@@ -34,8 +34,8 @@ void put_string(const char *s)
 	putchar('"');
 }
 
-static void put_struct(const struct shape *shape, const char *name,
-		       const struct columns *c)
+static void sqlgen_put_struct(const struct shape *shape, const char *name,
+			      const struct columns *c)
 {
 	printf("struct %s%s%s {\n", shape->prefix, name, shape->suffix);
 	if (!c->n)
@@ -45,7 +45,7 @@ static void put_struct(const struct shape *shape, const char *name,
 	printf("};\n\n");
 }
 
-static void put_upper(const char *before, const char *prefix, const char *after)
+static void sqlgen_put_upper(const char *before, const char *prefix, const char *after)
 {
 	fputs(before, stdout);
 	for (; *prefix; prefix++)
@@ -65,7 +65,7 @@ static void put_scripts(const struct sqlgen_build *b)
 			       b->migrations[i].name);
 	sqlite3_prepare_v2(b->db, "PRAGMA user_version", -1, &st, NULL);
 	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int(st, 0) > 0) {
-		put_upper("enum { ", b->prefix, "VERSION");
+		sqlgen_put_upper("enum { ", b->prefix, "VERSION");
 		printf(" = %d };\n\n", sqlite3_column_int(st, 0));
 	}
 	sqlite3_finalize(st);
@@ -79,20 +79,20 @@ static const char *late(const struct sqlgen_statement *s)
 
 void put_header(const struct sqlgen_build *b)
 {
-	put_upper("#ifndef ", b->prefix, "SQL_GEN_H\n");
-	put_upper("#define ", b->prefix, "SQL_GEN_H\n\n#include <stdint.h>\n\n");
+	sqlgen_put_upper("#ifndef ", b->prefix, "SQL_GEN_H\n");
+	sqlgen_put_upper("#define ", b->prefix, "SQL_GEN_H\n\n#include <stdint.h>\n\n");
 	put_scripts(b);
 	printf("enum %ssql {\n", b->prefix);
 	for (int i = 0; i < b->n_statements; i++)
 		printf("\tsql_%s%s,\n", late(&b->statements[i]), b->statements[i].name);
-	put_upper("\t", b->prefix, "SQL_COUNT\n};\n\n");
+	sqlgen_put_upper("\t", b->prefix, "SQL_COUNT\n};\n\n");
 	for (int i = 0; i < b->n_statements; i++) {
 		const struct sqlgen_statement *s = &b->statements[i];
 
 		printf("/* %s - %s:%d */\n", s->name, s->file, s->line);
-		put_struct(&in_shape, s->name, &s->in);
+		sqlgen_put_struct(&in_shape, s->name, &s->in);
 		if (s->first_of_row)
-			put_struct(&row_shape, s->row, &s->out);
+			sqlgen_put_struct(&row_shape, s->row, &s->out);
 	}
 	printf("#endif\n");
 }
@@ -122,7 +122,7 @@ static void put_into(const struct sqlgen_statement *s)
 		       s->into, s->out.at[i].name, s->file, s->line);
 }
 
-static void put_statement(const struct sqlgen_statement *s)
+static void sqlgen_put_statement(const struct sqlgen_statement *s)
 {
 	printf("\t[sql_%s%s] = {\n\t\t.name = \"%s\",\n\t\t.readonly = %s,\n", late(s),
 	       s->name, s->name, s->readonly ? "true" : "false");
@@ -197,7 +197,7 @@ void put_source(const struct sqlgen_build *b)
 	}
 	printf("\nconst struct statement %sstatement_table[] = {\n", b->prefix);
 	for (int i = 0; i < b->n_statements; i++)
-		put_statement(&b->statements[i]);
+		sqlgen_put_statement(&b->statements[i]);
 	printf("};\n");
 	if (!*b->prefix)
 		sqlgen_put_schema(b);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *word(const char *s)
+static char *sqlgen_read_word(const char *s)
 {
 	s += strspn(s, " \t");
 	return sqlgen_copy(s, strcspn(s, " \t\r\n"));
@@ -38,9 +38,9 @@ static bool heading_is(const char *line, const char *mark)
 static void read_heading(struct sqlgen_statement *s, const char *line)
 {
 	if (strncmp(line, "-- row:", 7) == 0 && !s->row)
-		s->row = word(line + 7);
+		s->row = sqlgen_read_word(line + 7);
 	else if (strncmp(line, "-- into:", 8) == 0 && !s->into)
-		s->into = word(line + 8);
+		s->into = sqlgen_read_word(line + 8);
 	else if (strncmp(line, "-- text:", 8) == 0)
 		read_types(s, line + 8, TYPE_TEXT);
 	else if (strncmp(line, "-- int:", 7) == 0)
@@ -78,11 +78,11 @@ static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
 	free(sql);
 }
 
-static struct sqlgen_statement *read_name(struct sqlgen_build *b, const char *file,
-					  int line, const char *text)
+static struct sqlgen_statement *sqlgen_read_name(struct sqlgen_build *b, const char *file,
+						 int line, const char *text)
 {
 	struct sqlgen_statement *s;
-	char *name = word(text + 8);
+	char *name = sqlgen_read_word(text + 8);
 
 	b->statements = sqlgen_grow(b->statements, b->n_statements, sizeof(*s));
 	s = &b->statements[b->n_statements++];
@@ -109,7 +109,7 @@ void read_file(struct sqlgen_build *b, const char *file)
 
 		next = at + len + (at[len] == '\n');
 		if (strncmp(at, "-- name:", 8) == 0)
-			s = read_name(b, file, line, at);
+			s = sqlgen_read_name(b, file, line, at);
 		else if (strncmp(at + blank, "--", 2) == 0 && s && !s->sql)
 			read_heading(s, at + blank);
 		else if (blank == len || strncmp(at + blank, "--", 2) == 0) {

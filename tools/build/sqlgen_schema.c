@@ -58,7 +58,7 @@ static void put_objects(const struct sqlgen_build *b)
 	printf("};\nconst int schema_count = %d;\n", n);
 }
 
-static void put_rows(const struct sqlgen_build *b)
+static void sqlgen_schema_put_rows(const struct sqlgen_build *b)
 {
 	sqlite3_stmt *query = schema_prepare(b->db, tables), *row;
 
@@ -76,5 +76,5 @@ static void put_rows(const struct sqlgen_build *b)
 void sqlgen_put_schema(const struct sqlgen_build *b)
 {
 	put_objects(b);
-	put_rows(b);
+	sqlgen_schema_put_rows(b);
 }

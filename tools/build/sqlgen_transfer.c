@@ -34,7 +34,7 @@ struct transfer {
 
 /* --- what the file says ------------------------------------------------------------ */
 
-static char *word(char **line)
+static char *sqlgen_transfer_word(char **line)
 {
 	char *at = *line + strspn(*line, " \t");
 	size_t n = strcspn(at, " \t");
@@ -56,27 +56,27 @@ static void read_column(struct transfer *t, char *line)
 	}
 	table->columns = sqlgen_grow(table->columns, table->n, sizeof(*c));
 	c = &table->columns[table->n++];
-	c->name = xasprintf("%s", word(&line));
+	c->name = xasprintf("%s", sqlgen_transfer_word(&line));
 	c->kind = xasprintf("%s", line);
-	first = word(&line);
+	first = sqlgen_transfer_word(&line);
 	c->key = !strcmp(first, "key");
 	c->left = !strcmp(first, "left");
 	c->row = !strcmp(first, "->");
 	if (c->row || !strcmp(first, "as"))
-		c->table = xasprintf("%s", word(&line));
-	c->none = !strcmp(word(&line), "none");
+		c->table = xasprintf("%s", sqlgen_transfer_word(&line));
+	c->none = !strcmp(sqlgen_transfer_word(&line), "none");
 }
 
 static void read_table(struct transfer *t, char *line)
 {
-	char *first = word(&line);
+	char *first = sqlgen_transfer_word(&line);
 	bool left = !strcmp(first, "left");
 	struct table *table;
 
 	t->tables = sqlgen_grow(t->tables, t->n, sizeof(*table));
 	table = &t->tables[t->n++];
 	table->left = left;
-	table->name = xasprintf("%s", left ? word(&line) : first);
+	table->name = xasprintf("%s", left ? sqlgen_transfer_word(&line) : first);
 }
 
 void sqlgen_read_transfer(struct sqlgen_build *b, const char *file)
@@ -121,7 +121,7 @@ static struct told *column_find(struct table *table, const char *name)
 
 /* The column that another table's numbers of rows are equal to: the key, or what the
  * primary key is of where rows have the numbers of another table. */
-static const struct told *id_of(const struct table *table)
+static const struct told *sqlgen_transfer_id_of(const struct table *table)
 {
 	for (int i = 0; i < table->n; i++)
 		if (table->columns[i].primary == 1)
@@ -129,7 +129,7 @@ static const struct told *id_of(const struct table *table)
 	return NULL;
 }
 
-static void check_columns(struct transfer *t, struct table *table)
+static void sqlgen_transfer_check_columns(struct transfer *t, struct table *table)
 {
 	sqlite3_stmt *st = NULL;
 	int known = 0;
@@ -211,7 +211,7 @@ void sqlgen_check_transfer(struct sqlgen_build *b)
 	sqlite3_finalize(st);
 	for (int i = 0; i < t->n; i++)
 		if (!t->tables[i].left)
-			check_columns(t, &t->tables[i]);
+			sqlgen_transfer_check_columns(t, &t->tables[i]);
 	for (int i = 0; i < t->n; i++)
 		for (int k = 0; k < t->tables[i].n; k++)
 			check_column(t, &t->tables[i], &t->tables[i].columns[k]);
@@ -251,7 +251,7 @@ static void put_exists(struct transfer *t, FILE *out, const char *alias,
 	char *x = xasprintf("x%d", depth);
 
 	fprintf(out, "EXISTS (SELECT 1 FROM %s %s WHERE %s.%s = %s.%s", to->name, x, x,
-		id_of(to)->name, alias, c->name);
+		sqlgen_transfer_id_of(to)->name, alias, c->name);
 	if (of_team)
 		put_inside(t, out, to, x, depth);
 	fputc(')', out);
@@ -332,7 +332,8 @@ static void put_add(FILE *out, const struct table *table)
 enum which { ALL, OF_TEAM, COUNT, COUNT_OF_TEAM, ADD, N_WHICH };
 
 /* Writes a statement as a member, once SQLite has taken it. */
-static void put_statement(struct transfer *t, const struct table *table, enum which which)
+static void sqlgen_transfer_put_statement(struct transfer *t, const struct table *table,
+					  enum which which)
 {
 	static const char *const names[N_WHICH] = { "all", "of_team", "count",
 						    "count_of_team", "add" };
@@ -359,7 +360,7 @@ static void put_statement(struct transfer *t, const struct table *table, enum wh
 }
 
 /* The number of a table among those that are told. */
-static int place_of(const struct transfer *t, const char *name)
+static int sqlgen_transfer_place_of(const struct transfer *t, const char *name)
 {
 	int n = 0;
 
@@ -405,19 +406,20 @@ static void put_columns(struct transfer *t, const struct table *table)
 		printf("\t{ .name = \"%s\", .kind = ", c->name);
 		put_kind(c);
 		printf(", .text = %d, .null = %d, .none = %d, .table = %d", c->text,
-		       c->null, c->none, place_of(t, c->table));
+		       c->null, c->none, sqlgen_transfer_place_of(t, c->table));
 		if (c->row)
 			printf(",\n\t  .loose = \"SELECT r.%s FROM %s r WHERE r.%s > ?1 AND"
 			       " NOT EXISTS (SELECT 1 FROM %s x WHERE x.%s = r.%s)"
 			       " LIMIT 1\"",
 			       c->name, table->name, c->name, c->table,
-			       id_of(table_find(t, c->table))->name, c->name);
+			       sqlgen_transfer_id_of(table_find(t, c->table))->name,
+			       c->name);
 		printf(" },\n");
 	}
 	printf("};\n");
 }
 
-static void put_table(struct transfer *t, const struct table *table)
+static void sqlgen_transfer_put_table(struct transfer *t, const struct table *table)
 {
 	printf("\t{\n\t\t.name = \"%s\",\n\t\t.columns = transfer_%s,\n"
 	       "\t\t.n_columns = sizeof(transfer_%s) / sizeof(*transfer_%s),\n",
@@ -427,7 +429,7 @@ static void put_table(struct transfer *t, const struct table *table)
 			printf("\t\t.last = \"SELECT coalesce(max(%s), 0) FROM %s\",\n",
 			       table->columns[i].name, table->name);
 	for (enum which w = ALL; w < N_WHICH; w++)
-		put_statement(t, table, w);
+		sqlgen_transfer_put_statement(t, table, w);
 	printf("\t},\n");
 }
 
@@ -445,7 +447,7 @@ void sqlgen_put_transfer(struct sqlgen_build *b)
 	printf("\nconst struct transfer_table transfer_table[] = {\n");
 	for (int i = 0; i < t->n; i++)
 		if (!t->tables[i].left) {
-			put_table(t, &t->tables[i]);
+			sqlgen_transfer_put_table(t, &t->tables[i]);
 			n++;
 		}
 	printf("};\nconst int transfer_count = %d;\n", n);

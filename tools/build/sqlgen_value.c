@@ -15,8 +15,9 @@ static bool is_sign(struct sqlgen_word w, const char *const *signs)
 	return false;
 }
 
-static struct sqlgen_value made(const struct sqlgen_reader *r, const char *from,
-				enum sqlgen_kind kind, sqlgen_lists lists)
+static struct sqlgen_value sqlgen_value_made(const struct sqlgen_reader *r,
+					     const char *from, enum sqlgen_kind kind,
+					     sqlgen_lists lists)
 {
 	return (struct sqlgen_value){ kind,
 				      lists,
@@ -26,10 +27,10 @@ static struct sqlgen_value made(const struct sqlgen_reader *r, const char *from,
 /* The value of a comparison. */
 static struct sqlgen_value made_truth(const struct sqlgen_reader *r, const char *from)
 {
-	return made(r, from, IS_TRUTH, SQLGEN_NONE);
+	return sqlgen_value_made(r, from, IS_TRUTH, SQLGEN_NONE);
 }
 
-static bool is_number(enum sqlgen_kind kind)
+static bool sqlgen_value_is_number(enum sqlgen_kind kind)
 {
 	return kind == IS_NUMBER || kind == IS_SMALL;
 }
@@ -53,7 +54,7 @@ static void check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
 	};
 
 	if (v.kind == IS_ANY || with == IS_ANY || v.kind == with ||
-	    (is_number(v.kind) && is_number(with)))
+	    (sqlgen_value_is_number(v.kind) && sqlgen_value_is_number(with)))
 		return;
 	if (v.kind == IS_TRUTH)
 		refuse_truth(r, v);
@@ -68,8 +69,8 @@ static void check_kinds(struct sqlgen_reader *r, struct sqlgen_value v,
 }
 
 /* Refuses two values of which one is of an enum and the other one is not of it. */
-static void check_lists(struct sqlgen_reader *r, struct sqlgen_value a,
-			struct sqlgen_value b)
+static void sqlgen_value_check_lists(struct sqlgen_reader *r, struct sqlgen_value a,
+				     struct sqlgen_value b)
 {
 	struct sqlgen_value held = a, other = b;
 	const char *list;
@@ -104,7 +105,7 @@ void sqlgen_check_fit(struct sqlgen_reader *r, struct sqlgen_value v,
 		      struct sqlgen_value with)
 {
 	check_kinds(r, v, with.kind);
-	check_lists(r, v, with);
+	sqlgen_value_check_lists(r, v, with);
 }
 
 /* Checks two values that stand for one another. */
@@ -125,7 +126,7 @@ static void check_truth(struct sqlgen_reader *r, struct sqlgen_value v)
 				 (int)v.text.len, v.text.at);
 }
 
-static enum sqlgen_kind kind_of(enum type type)
+static enum sqlgen_kind sqlgen_value_kind_of(enum type type)
 {
 	return type == TYPE_INT    ? IS_NUMBER
 	       : type == TYPE_TEXT ? IS_TEXT
@@ -157,7 +158,7 @@ void sqlgen_rename(struct sqlgen_reader *r, struct sqlgen_word name, sqlgen_list
 	at->lists |= lists;
 }
 
-static enum type type_of(struct sqlgen_reader *r, struct sqlgen_word column)
+static enum type sqlgen_value_type_of(struct sqlgen_reader *r, struct sqlgen_word column)
 {
 	char *name = sqlgen_copy(column.at, column.len);
 	enum type type = sqlgen_type_everywhere(r->b, name);
@@ -170,7 +171,9 @@ struct sqlgen_value sqlgen_column_value(struct sqlgen_reader *r, struct sqlgen_c
 {
 	sqlgen_lists lists = sqlgen_lists_held(r->b, r->text, c);
 	/* Migrations are read before all tables are there. */
-	enum sqlgen_kind kind = r->shared ? kind_of(type_of(r, c.name)) : IS_ANY;
+	enum sqlgen_kind kind =
+		r->shared ? sqlgen_value_kind_of(sqlgen_value_type_of(r, c.name))
+			  : IS_ANY;
 
 	return (struct sqlgen_value){ kind, lists ? lists : lists_renamed(r, c.name),
 				      c.name };
@@ -184,9 +187,9 @@ static struct sqlgen_value read_select_value(struct sqlgen_reader *r, const char
 
 	sqlgen_read_select(r, &select);
 	sqlgen_expect(r, ")");
-	return select.n_items == 1
-		       ? made(r, from, select.items[0].kind, select.items[0].lists)
-		       : made(r, from, IS_ANY, SQLGEN_ALL);
+	return select.n_items == 1 ? sqlgen_value_made(r, from, select.items[0].kind,
+						       select.items[0].lists)
+				   : sqlgen_value_made(r, from, IS_ANY, SQLGEN_ALL);
 }
 
 /* Behind its parenthesis: a SELECT, an expression, or several. */
@@ -200,12 +203,12 @@ static struct sqlgen_value read_inside(struct sqlgen_reader *r, const char *from
 	while (sqlgen_take_if(r, ",")) {
 		struct sqlgen_value next = sqlgen_read_value(r);
 
-		check_lists(r, next, v);
+		sqlgen_value_check_lists(r, next, v);
 		v.lists &= next.lists;
 		v.kind = IS_ANY;
 	}
 	sqlgen_expect(r, ")");
-	return made(r, from, v.kind, v.lists ? v.lists : SQLGEN_ALL);
+	return sqlgen_value_made(r, from, v.kind, v.lists ? v.lists : SQLGEN_ALL);
 }
 
 /* The kind of two branches of which either may be. */
@@ -239,7 +242,7 @@ static struct sqlgen_value read_case(struct sqlgen_reader *r, const char *from)
 	if (sqlgen_take_if(r, "ELSE"))
 		v = either(r, v, sqlgen_read_value(r));
 	sqlgen_expect(r, "END");
-	return made(r, from, v.kind, v.lists);
+	return sqlgen_value_made(r, from, v.kind, v.lists);
 }
 
 static struct sqlgen_value read_cast(struct sqlgen_reader *r, const char *from)
@@ -260,7 +263,7 @@ static struct sqlgen_value read_cast(struct sqlgen_reader *r, const char *from)
 				 "CAST makes INTEGER, TEXT or BLOB of a value");
 	sqlgen_take(r);
 	sqlgen_expect(r, ")");
-	return made(r, from, kind, SQLGEN_NONE);
+	return sqlgen_value_made(r, from, kind, SQLGEN_NONE);
 }
 
 /* The values that a function takes; how many. */
@@ -325,8 +328,8 @@ static struct sqlgen_value read_call(struct sqlgen_reader *r, struct sqlgen_word
 		sqlgen_expect(r, ")");
 	}
 	given = f && f->most && f->gives != IS_ANY;
-	return made(r, name.at, given ? f->gives : first.kind,
-		    given ? SQLGEN_NONE : first.lists);
+	return sqlgen_value_made(r, name.at, given ? f->gives : first.kind,
+				 given ? SQLGEN_NONE : first.lists);
 }
 
 static void note_bare(struct sqlgen_reader *r, struct sqlgen_column c)
@@ -338,7 +341,7 @@ static void note_bare(struct sqlgen_reader *r, struct sqlgen_column c)
 }
 
 /* Refuses names that the second engine reads otherwise, or in one of two ways. */
-static void check_name(struct sqlgen_reader *r, struct sqlgen_column c)
+static void sqlgen_value_check_name(struct sqlgen_reader *r, struct sqlgen_column c)
 {
 	static const char *const clocks[] = { "current_timestamp", "current_date",
 					      "current_time", NULL };
@@ -359,7 +362,7 @@ static void check_name(struct sqlgen_reader *r, struct sqlgen_column c)
 				 (int)c.name.len, c.name.at);
 	for (int i = 0; select->done && !select->by_name && i < select->n_items; i++)
 		if (sqlgen_word_same(select->names[i], c.name) &&
-		    type_of(r, c.name) == TYPE_UNSAID)
+		    sqlgen_value_type_of(r, c.name) == TYPE_UNSAID)
 			sqlgen_refuse_at(
 				r, c.name.at,
 				"%.*s is the name of a result, which only SQLite "
@@ -385,7 +388,7 @@ static struct sqlgen_value read_named(struct sqlgen_reader *r)
 		c.table = c.name;
 		c.name = sqlgen_take_name(r);
 	}
-	check_name(r, c);
+	sqlgen_value_check_name(r, c);
 	if (sqlgen_word_is(c.name, "rowid") || sqlgen_word_is(c.name, "oid") ||
 	    sqlgen_word_is(c.name, "_rowid_"))
 		sqlgen_refuse_at(r, c.name.at,
@@ -393,7 +396,7 @@ static struct sqlgen_value read_named(struct sqlgen_reader *r)
 				 (int)c.name.len, c.name.at);
 	note_bare(r, c);
 	v = sqlgen_column_value(r, c);
-	return made(r, from, v.kind, v.lists);
+	return sqlgen_value_made(r, from, v.kind, v.lists);
 }
 
 static struct sqlgen_value read_parameter(struct sqlgen_reader *r)
@@ -404,7 +407,8 @@ static struct sqlgen_value read_parameter(struct sqlgen_reader *r)
 
 	free(name);
 	sqlgen_take(r);
-	return made(r, from, c ? kind_of(c->type) : IS_ANY, SQLGEN_ALL);
+	return sqlgen_value_made(r, from, c ? sqlgen_value_kind_of(c->type) : IS_ANY,
+				 SQLGEN_ALL);
 }
 
 static struct sqlgen_value read_literal(struct sqlgen_reader *r)
@@ -419,11 +423,12 @@ static struct sqlgen_value read_literal(struct sqlgen_reader *r)
 		sqlgen_refuse_at(r, from, "only SQLite reads %.*s: write it in decimals",
 				 (int)r->w.len, from);
 	sqlgen_take(r);
-	return made(r, from,
-		    text                            ? IS_TEXT
-		    : isalpha((unsigned char)*from) ? IS_BYTES
-						    : IS_SMALL,
-		    *from == '{' ? sqlgen_lists_named(r->b, from) : SQLGEN_NONE);
+	return sqlgen_value_made(r, from,
+				 text                            ? IS_TEXT
+				 : isalpha((unsigned char)*from) ? IS_BYTES
+								 : IS_SMALL,
+				 *from == '{' ? sqlgen_lists_named(r->b, from)
+					      : SQLGEN_NONE);
 }
 
 static struct sqlgen_value read_primary(struct sqlgen_reader *r)
@@ -442,7 +447,7 @@ static struct sqlgen_value read_primary(struct sqlgen_reader *r)
 	if (sqlgen_take_if(r, "CAST"))
 		return read_cast(r, from);
 	if (sqlgen_take_if(r, "NULL"))
-		return made(r, from, IS_ANY, SQLGEN_ALL);
+		return sqlgen_value_made(r, from, IS_ANY, SQLGEN_ALL);
 	if (sqlgen_take_if(r, "TRUE") || sqlgen_take_if(r, "FALSE"))
 		return made_truth(r, from);
 	if (sqlgen_take_if(r, "EXISTS")) {
@@ -468,14 +473,14 @@ static struct sqlgen_value read_signed(struct sqlgen_reader *r)
 	/* A + in front of a column keeps its index out, and changes nothing else. */
 	if (sqlgen_take_if(r, "+")) {
 		v = read_signed(r);
-		return made(r, from, v.kind, v.lists);
+		return sqlgen_value_made(r, from, v.kind, v.lists);
 	}
 	if (!sqlgen_take_if(r, "-") && !sqlgen_take_if(r, "~"))
 		return read_primary(r);
 	v = read_signed(r);
 	check_kinds(r, v, IS_NUMBER);
 	check_plain(r, v);
-	return made(r, from, v.kind, SQLGEN_NONE);
+	return sqlgen_value_made(r, from, v.kind, SQLGEN_NONE);
 }
 
 static struct sqlgen_value read_joined(struct sqlgen_reader *r)
@@ -492,7 +497,7 @@ static struct sqlgen_value read_joined(struct sqlgen_reader *r)
 		sqlgen_take(r);
 		check_kinds(r, v, IS_TEXT);
 		check_kinds(r, read_signed(r), IS_TEXT);
-		v = made(r, from, IS_TEXT, SQLGEN_NONE);
+		v = sqlgen_value_made(r, from, IS_TEXT, SQLGEN_NONE);
 	}
 	return v;
 }
@@ -520,7 +525,7 @@ static struct sqlgen_value read_numbers(struct sqlgen_reader *r, int closeness)
 		check_kinds(r, by, IS_NUMBER);
 		/* How far one value of an enum is behind another one is a number. */
 		if (minus && !(v.lists & SQLGEN_NONE)) {
-			check_lists(r, v, by);
+			sqlgen_value_check_lists(r, v, by);
 		} else {
 			check_plain(r, v);
 			check_plain(r, by);
@@ -530,9 +535,10 @@ static struct sqlgen_value read_numbers(struct sqlgen_reader *r, int closeness)
 					 "`%.*s` says how far to shift: write "
 					 "CAST(… AS INTEGER)",
 					 (int)by.text.len, by.text.at);
-		v = made(r, from,
-			 v.kind == IS_SMALL && by.kind == IS_SMALL ? IS_SMALL : IS_NUMBER,
-			 SQLGEN_NONE);
+		v = sqlgen_value_made(
+			r, from,
+			v.kind == IS_SMALL && by.kind == IS_SMALL ? IS_SMALL : IS_NUMBER,
+			SQLGEN_NONE);
 	}
 	return v;
 }
@@ -572,7 +578,7 @@ static void read_is(struct sqlgen_reader *r, struct sqlgen_value v)
 }
 
 /* Whether it names several values, and not one. */
-static bool is_set(const struct sqlgen_build *b, struct sqlgen_word w)
+static bool sqlgen_value_is_set(const struct sqlgen_build *b, struct sqlgen_word w)
 {
 	size_t n = strcspn(w.at + 1, ".}");
 	char *list = sqlgen_copy(w.at + 1, n), *name = NULL;
@@ -588,9 +594,10 @@ static bool is_set(const struct sqlgen_build *b, struct sqlgen_word w)
 }
 
 /* Behind IN or BETWEEN. */
-static void read_range(struct sqlgen_reader *r, struct sqlgen_value v, bool between)
+static void sqlgen_value_read_range(struct sqlgen_reader *r, struct sqlgen_value v,
+				    bool between)
 {
-	if (*r->w.at == '{' && (!between || is_set(r->b, r->w))) {
+	if (*r->w.at == '{' && (!between || sqlgen_value_is_set(r->b, r->w))) {
 		check_pair(r, v, read_literal(r));
 	} else if (between) {
 		check_pair(r, v, read_ordered(r));
@@ -625,7 +632,7 @@ static bool read_question(struct sqlgen_reader *r, struct sqlgen_value v)
 		return false;
 	sqlgen_take_if(r, "NOT");
 	sqlgen_take(r);
-	read_range(r, v, sqlgen_word_is(w, "BETWEEN"));
+	sqlgen_value_read_range(r, v, sqlgen_word_is(w, "BETWEEN"));
 	return true;
 }
 

@@ -114,7 +114,8 @@ struct sqlgen_word sqlgen_take_name(struct sqlgen_reader *r)
 
 /* --- refusing ------------------------------------------------------------------------- */
 
-static void refuse(struct sqlgen_reader *r, const char *at, const char *fmt, va_list ap)
+static void sqlgen_words_refuse(struct sqlgen_reader *r, const char *at, const char *fmt,
+				va_list ap)
 {
 	struct sqlgen_statement place = *r->s;
 	char text[512];
@@ -134,7 +135,7 @@ void sqlgen_refuse_at(struct sqlgen_reader *r, const char *at, const char *fmt, 
 
 	va_start(ap, fmt);
 	if (r->shared)
-		refuse(r, at, fmt, ap);
+		sqlgen_words_refuse(r, at, fmt, ap);
 	va_end(ap);
 }
 
@@ -144,12 +145,12 @@ void sqlgen_refuse_number(struct sqlgen_reader *r, const char *at, const char *f
 
 	va_start(ap, fmt);
 	if (r->named)
-		refuse(r, at, fmt, ap);
+		sqlgen_words_refuse(r, at, fmt, ap);
 	va_end(ap);
 }
 
 /* Refuses an enum's column in what is not read of a statement of SQLite's own. */
-static void refuse_unread(struct sqlgen_reader *r)
+static void sqlgen_words_refuse_unread(struct sqlgen_reader *r)
 {
 	for (struct sqlgen_word w = r->w; w.len; w = sqlgen_word_next(w.at + w.len)) {
 		struct sqlgen_column c = { .name = w };
@@ -172,7 +173,7 @@ void sqlgen_lose(struct sqlgen_reader *r)
 			"`%.*s` is not of the SQL that SQLite and PostgreSQL share",
 			(int)r->w.len, r->w.at);
 	if (!r->lost && !r->shared)
-		refuse_unread(r);
+		sqlgen_words_refuse_unread(r);
 	r->lost = true;
 	r->w = (struct sqlgen_word){ r->w.at + strlen(r->w.at), 0 };
 }
@@ -228,7 +229,7 @@ const struct sqlgen_function *sqlgen_function_find(struct sqlgen_word name)
 	return NULL;
 }
 
-static bool is_one_of(struct sqlgen_word w, const char *const *words)
+static bool sqlgen_words_is_one_of(struct sqlgen_word w, const char *const *words)
 {
 	for (; *words; words++)
 		if (sqlgen_word_is(w, *words))
@@ -242,7 +243,7 @@ bool sqlgen_takes_alike(struct sqlgen_word name)
 		"count", "min", "max", "coalesce", "nullif", NULL,
 	};
 
-	return is_one_of(name, names);
+	return sqlgen_words_is_one_of(name, names);
 }
 
 bool sqlgen_is_reserved(struct sqlgen_word w)
@@ -257,7 +258,7 @@ bool sqlgen_is_reserved(struct sqlgen_word w)
 		"verbose",   "window",      "current_user", "session_user", NULL,
 	};
 
-	return is_one_of(w, words);
+	return sqlgen_words_is_one_of(w, words);
 }
 
 bool sqlgen_is_clause(struct sqlgen_word w)
@@ -274,5 +275,5 @@ bool sqlgen_is_clause(struct sqlgen_word w)
 		NULL,
 	};
 
-	return is_one_of(w, words);
+	return sqlgen_words_is_one_of(w, words);
 }

@@ -24,7 +24,7 @@ bool agent_here_take(const struct op *op, int *argc, char **argv)
 	return here;
 }
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *agent_here_text_of(const json_t *json, const char *name)
 {
 	const char *s = json_string_value(json_object_get(json, name));
 
@@ -39,10 +39,12 @@ int agent_here_check(struct cli *cli, struct fault *f)
 
 int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 {
-	const char *name = text_of(answer, "name"), *team = text_of(answer, "team");
+	const char *name = agent_here_text_of(answer, "name"),
+		   *team = agent_here_text_of(answer, "team");
 	struct home *h = &cli->home;
 
-	if (home_keep_here(h, team, name, text_of(answer, "token"), true, f) < 0)
+	if (home_keep_here(h, team, name, agent_here_text_of(answer, "token"), true, f) <
+	    0)
 		return f->code;
 	json_object_set_new(answer, "you",
 			    json_sprintf("%s of team %s: whenever cadre runs in %s", name,
@@ -65,7 +67,7 @@ void agent_here_tell(const json_t *answer)
 {
 	const struct op *tells = teller();
 	struct arena arena = { 0 };
-	const char *name = cli_plain(&arena, text_of(answer, "name"), false);
+	const char *name = cli_plain(&arena, agent_here_text_of(answer, "name"), false);
 
 	fprintf(stderr,
 		"%s, in a shell:     eval \"$(cadre %s %s %s)\"\n"

@@ -38,7 +38,7 @@ struct running {
 	int lock; /* held by this process, then by the keeper; -1 where none is needed */
 };
 
-static int take_words(struct running *r, int argc, char **argv)
+static int agent_run_take_words(struct running *r, int argc, char **argv)
 {
 	int i;
 
@@ -58,7 +58,8 @@ static int take_words(struct running *r, int argc, char **argv)
 	return r->name && i + 1 < argc ? 0 : -1;
 }
 
-static json_t *call(struct running *r, const struct op *op, json_t *args, struct fault *f)
+static json_t *agent_run_call(struct running *r, const struct op *op, json_t *args,
+			      struct fault *f)
 {
 	json_t *answer;
 
@@ -70,23 +71,26 @@ static json_t *call(struct running *r, const struct op *op, json_t *args, struct
 }
 
 /* The agent of that name, which is made if there is none. */
-static json_t *find_agent(struct running *r, struct fault *f)
+static json_t *agent_run_find(struct running *r, struct fault *f)
 {
-	json_t *env = call(r, op_agent_env, json_pack("{ss}", "name", r->name), f), *made;
+	json_t *env = agent_run_call(r, op_agent_env, json_pack("{ss}", "name", r->name),
+				     f),
+	       *made;
 
 	if (env || f->code != FAULT_NOT_FOUND || strcmp(f->where, "/name"))
 		return env;
 	*f = (struct fault){ 0 };
-	made = call(r, op_agent_register,
-		    json_pack("{ss, ss*}", "name", r->name, "role", r->role), f);
+	made = agent_run_call(r, op_agent_register,
+			      json_pack("{ss, ss*}", "name", r->name, "role", r->role),
+			      f);
 	if (!made)
 		return NULL;
 	json_decref(made);
 	r->made = true;
-	return call(r, op_agent_env, json_pack("{ss}", "name", r->name), f);
+	return agent_run_call(r, op_agent_env, json_pack("{ss}", "name", r->name), f);
 }
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *agent_run_text_of(const json_t *json, const char *name)
 {
 	const char *s = json_string_value(json_object_get(json, name));
 
@@ -95,18 +99,18 @@ static const char *text_of(const json_t *json, const char *name)
 
 static void be(const json_t *env)
 {
-	if (*text_of(env, "home"))
-		setenv("CADRE_HOME", text_of(env, "home"), 1);
-	setenv("CADRE_TEAM", text_of(env, "team"), 1);
-	setenv("CADRE_AGENT", text_of(env, "name"), 1);
-	setenv("CADRE_TOKEN", text_of(env, "token"), 1);
+	if (*agent_run_text_of(env, "home"))
+		setenv("CADRE_HOME", agent_run_text_of(env, "home"), 1);
+	setenv("CADRE_TEAM", agent_run_text_of(env, "team"), 1);
+	setenv("CADRE_AGENT", agent_run_text_of(env, "name"), 1);
+	setenv("CADRE_TOKEN", agent_run_text_of(env, "token"), 1);
 }
 
 /* A name for an agent's files: a name has no dot. */
 static const char *file_name(const struct running *r, const json_t *env)
 {
-	return arena_printf(&r->cli->arena, "%s.%s", text_of(env, "team"),
-			    text_of(env, "name"));
+	return arena_printf(&r->cli->arena, "%s.%s", agent_run_text_of(env, "team"),
+			    agent_run_text_of(env, "name"));
 }
 
 /* Whether the program that a lock's file notes lives; `*pid` is its process. */
@@ -157,14 +161,15 @@ static int lock_program(struct running *r, const char *path, struct fault *f)
 }
 
 /* An agent is run once at a time. */
-static int hold(struct running *r, const json_t *env, struct fault *f)
+static int agent_run_hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
-	const char *folder = arena_printf(a, "%s/programs", text_of(env, "home"));
+	const char *folder =
+		arena_printf(a, "%s/programs", agent_run_text_of(env, "home"));
 	const char *path = arena_printf(a, "%s/%s", folder, file_name(r, env));
 
 	r->lock = -1;
-	if (!*text_of(env, "home")) /* a workspace is one agent's anyhow */
+	if (!*agent_run_text_of(env, "home")) /* a workspace is one agent's anyhow */
 		return 0;
 	if (dir_have(folder, 0700) == 0)
 		r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -196,14 +201,14 @@ static int make_worktree(struct running *r, const char *branch, const char *path
 }
 
 /* Makes the agent's worktree of the repository here, and goes there. */
-static int move_in(struct running *r, const json_t *env, struct fault *f)
+static int agent_run_move_in(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
 	const char *branch = file_name(r, env);
-	const char *path =
-		arena_printf(a, "%s/worktrees/%s", text_of(env, "home"), branch);
+	const char *path = arena_printf(a, "%s/worktrees/%s",
+					agent_run_text_of(env, "home"), branch);
 
-	if (!*text_of(env, "home"))
+	if (!*agent_run_text_of(env, "home"))
 		return fault_set(f, FAULT_INVALID, "",
 				 "a workspace has no worktrees: it is one");
 	if (make_worktree(r, branch, path, f))
@@ -218,7 +223,7 @@ static int move_in(struct running *r, const json_t *env, struct fault *f)
 /* --- while it runs ------------------------------------------------------------------- */
 
 /* Calls this program, as the agent that its environment says. */
-static void say(const char *const *words)
+static void agent_run_say(const char *const *words)
 {
 	struct fault ignored = { 0 };
 
@@ -227,8 +232,8 @@ static void say(const char *const *words)
 
 static void say_offline(void)
 {
-	say((const char *const[]){ "/proc/self/exe", "agent", "status", "offline",
-				   NULL });
+	agent_run_say((const char *const[]){ "/proc/self/exe", "agent", "status",
+					     "offline", NULL });
 }
 
 /* Leaves the program's terminal, folder and descriptors, and its words, by which somebody may
@@ -255,13 +260,13 @@ static void stand_alone(const struct running *r, int program, char **words)
 		_exit(1);
 }
 
-static _Noreturn void keep(void)
+static _Noreturn void agent_run_keep(void)
 {
 	struct pollfd end = { .fd = PROGRAM_FD, .events = POLLIN };
 
 	while (poll(&end, 1, BEAT_S * 1000) <= 0)
-		say((const char *const[]){ "/proc/self/exe", "agent", "heartbeat",
-					   NULL });
+		agent_run_say((const char *const[]){ "/proc/self/exe", "agent",
+						     "heartbeat", NULL });
 	say_offline();
 	_exit(0);
 }
@@ -277,7 +282,7 @@ static int start_keeper(const struct running *r, char **words, struct fault *f)
 		if (pid)
 			_exit(pid < 0 ? 1 : 0);
 		stand_alone(r, program, words);
-		keep();
+		agent_run_keep();
 	}
 	if (pid < 0)
 		fault_set(f, FAULT_UNAVAILABLE, "", "cannot start a keeper: %s",
@@ -303,16 +308,17 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	struct fault f = { 0 };
 	json_t *env;
 
-	if (take_words(&r, argc, argv))
+	if (agent_run_take_words(&r, argc, argv))
 		return cli_usage(
 			cli,
 			"it is `agent %s NAME [--role ROLE] [--worktree] -- PROGRAM "
 			"[WORD...]`",
 			argv[0]);
 	starter_forget(false);
-	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = find_agent(&r, &f)))
+	if (cli_client(cli, HOME_WRITE, &f) < 0 || !(env = agent_run_find(&r, &f)))
 		return cli_fault(cli, &f);
-	if (hold(&r, env, &f) || (r.worktree && move_in(&r, env, &f))) {
+	if (agent_run_hold(&r, env, &f) ||
+	    (r.worktree && agent_run_move_in(&r, env, &f))) {
 		if (r.made) { /* it would be taken for one that works */
 			be(env);
 			say_offline();
@@ -324,7 +330,8 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 	json_decref(env);
 	client_close(cli->client);
 	cli->client = NULL;
-	say((const char *const[]){ "/proc/self/exe", "agent", "status", "ready", NULL });
+	agent_run_say((const char *const[]){ "/proc/self/exe", "agent", "status", "ready",
+					     NULL });
 	fflush(stderr);
 	if (start_keeper(&r, argv, &f))
 		return cli_fault(cli, &f);

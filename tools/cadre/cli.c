@@ -50,7 +50,7 @@ const char *cli_option(int argc, char **argv, int *i, const char *name)
 	return argv[++*i];
 }
 
-static bool take_flag(struct cli *cli, const char *word)
+static bool cli_take_flag(struct cli *cli, const char *word)
 {
 	if (!strcmp(word, "--utc"))
 		cli->utc = true;
@@ -94,7 +94,7 @@ static bool take_value(struct cli *cli, int argc, char **argv, int *i)
 }
 
 /* --section.key=value, or with the value in the next word: kept as the former. */
-static bool take_key(struct cli *cli, int argc, char **argv, int *i)
+static bool cli_take_key(struct cli *cli, int argc, char **argv, int *i)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
 	const char *word = argv[*i] + 2;
@@ -144,9 +144,9 @@ int cli_options(struct cli *cli, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!own && !strcmp(argv[i], "--operator") && takes_operator(left, argv))
 			cli->as_operator = true;
-		else if (!own &&
-			 (take_flag(cli, argv[i]) || take_value(cli, argc, argv, &i) ||
-			  take_key(cli, argc, argv, &i)))
+		else if (!own && (cli_take_flag(cli, argv[i]) ||
+				  take_value(cli, argc, argv, &i) ||
+				  cli_take_key(cli, argc, argv, &i)))
 			continue;
 		argv[left++] = argv[i];
 		own = own || ends_options(left, argv);
@@ -315,7 +315,7 @@ const struct verb *cli_verb(int argc, char **argv, int *taken)
 	return v->name ? v : NULL;
 }
 
-static bool is_group(const char *word)
+static bool cli_is_group(const char *word)
 {
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli && !strcmp(op_table[i].cli[0], word))
@@ -396,7 +396,7 @@ static struct near near_second(const char *group, const char *word)
 /* `cadre assign` for `cadre task assign`, `cadre task claim` for `cadre claim`. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv)
 {
-	bool group = is_group(argv[0]) && argc > 1;
+	bool group = cli_is_group(argv[0]) && argc > 1;
 	struct near near = group ? near_second(argv[0], argv[1]) : near_first(argv[0]);
 	struct fault f = { 0 };
 
@@ -413,7 +413,7 @@ int cli_no_verb(const struct cli *cli, int argc, char **argv)
 	return cli_fault(cli, &f);
 }
 
-static int run(struct cli *cli, int argc, char **argv)
+static int cli_run(struct cli *cli, int argc, char **argv)
 {
 	const struct verb *verb;
 	const struct op *op;
@@ -433,7 +433,7 @@ static int run(struct cli *cli, int argc, char **argv)
 	op = op_command(argc, argv, &taken);
 	if (op)
 		return run_words(cli, op, argc - taken, argv + taken);
-	if (argc == 1 && is_group(argv[0]))
+	if (argc == 1 && cli_is_group(argv[0]))
 		return help_main(cli, 2, argv - 1);
 	if (!strcmp(argv[0], "--version"))
 		return version_main(cli, argc, argv);
@@ -479,7 +479,7 @@ int cli_main(int argc, char **argv)
 		    strcmp(term, "dumb");
 	cli.width = cli.terminal ? cli_columns(STDOUT_FILENO) : 0;
 	argc = cli_options(&cli, argc, argv);
-	status = run(&cli, argc - 1, argv + 1);
+	status = cli_run(&cli, argc - 1, argv + 1);
 	if (cli.screen) {
 		client_close(cli.client); /* nothing is held open while somebody reads */
 		cli.client = NULL;

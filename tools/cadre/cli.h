@@ -8,7 +8,7 @@
  *
  * The files, in the order to read them: main.c (verbs), cli.c (options), fault_print.c, run.c
  * (one operation), fetch.c and bytes.c (texts and files), screen/print.c and
- * screen/table.c (what people read), then one per verb.
+ * screen/screen_table.c (what people read), then one per verb.
  */
 #ifndef TOOLS_CADRE_CLI_H
 #define TOOLS_CADRE_CLI_H
@@ -292,7 +292,7 @@ void print_more_rows(const struct cli *cli, const struct record *r,
 /* Writes a time as a person says it: "3 min ago", "in 2 h". */
 void print_ago(int64_t ms, int64_t now, char out[32]);
 
-/* --- screen/table.c --------------------------------------------------------------- */
+/* --- screen/screen_table.c --------------------------------------------------------------- */
 
 enum { TABLE_COLUMNS = 64 };
 

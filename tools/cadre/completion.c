@@ -19,7 +19,7 @@ static bool is_begun(const char *begun, const char *word)
 	return !strncmp(word, begun, strlen(begun));
 }
 
-static void put(const char *begun, const char *word, const char *doc)
+static void completion_put(const char *begun, const char *word, const char *doc)
 {
 	struct arena arena = { 0 };
 
@@ -30,7 +30,7 @@ static void put(const char *begun, const char *word, const char *doc)
 
 /* --- names that the state knows ---------------------------------------------------- */
 
-static const char *text_of(const json_t *item, const char *name)
+static const char *completion_text_of(const json_t *item, const char *name)
 {
 	const char *text = json_string_value(json_object_get(item, name));
 
@@ -43,20 +43,21 @@ static void put_groups(const json_t *list, const char *by, const char *begun)
 	char word[80];
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *value = text_of(json_array_get(list, i), by);
+		const char *value = completion_text_of(json_array_get(list, i), by);
 		size_t first = 0;
 
-		while (strcmp(text_of(json_array_get(list, first), by), value) != 0)
+		while (strcmp(completion_text_of(json_array_get(list, first), by),
+			      value) != 0)
 			first++;
 		snprintf(word, sizeof(word), "%s:%s", by, value);
 		if (first == i && *value)
-			put(begun, word, NULL);
+			completion_put(begun, word, NULL);
 	}
 }
 
 /* A state that cannot be asked has nothing to offer; that is no error here. */
-static void put_named(struct cli *cli, const char *name, const char *by,
-		      const char *begun)
+static void completion_put_named(struct cli *cli, const char *name, const char *by,
+				 const char *begun)
 {
 	const struct noun *noun = noun_find(name);
 	const struct op *op = op_find(noun->list);
@@ -71,8 +72,9 @@ static void put_named(struct cli *cli, const char *name, const char *by,
 	answer = run_op(cli, op, args, &f);
 	list = json_object_get(answer, noun->rows);
 	json_array_foreach(list, i, item) {
-		put(begun, json_string_value(json_object_get(item, noun->called)),
-		    json_string_value(json_object_get(item, noun->doc)));
+		completion_put(begun,
+			       json_string_value(json_object_get(item, noun->called)),
+			       json_string_value(json_object_get(item, noun->doc)));
 	}
 	if (by)
 		put_groups(list, by, begun);
@@ -80,18 +82,19 @@ static void put_named(struct cli *cli, const char *name, const char *by,
 	json_decref(args);
 }
 
-static void put_values(struct cli *cli, const struct field *field, const char *begun)
+static void completion_put_values(struct cli *cli, const struct field *field,
+				  const char *begun)
 {
 	if (field->type->kind == KIND_ENUM)
 		for (const struct choice *c = field->type->choices; c->name; c++)
-			put(begun, c->name, c->doc);
+			completion_put(begun, c->name, c->doc);
 	else if (field->names)
-		put_named(cli, field->names, field->by, begun);
+		completion_put_named(cli, field->names, field->by, begun);
 }
 
 /* --- words of commands -------------------------------------------------------------- */
 
-static bool is_verb(const char *name)
+static bool completion_is_verb(const char *name)
 {
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (!strcmp(v->name, name))
@@ -116,11 +119,11 @@ static void put_seconds(const char *first, const char *begun)
 
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage && !strncmp(v->name, first, n) && v->name[n] == ' ')
-			put(begun, v->name + n + 1, v->summary);
+			completion_put(begun, v->name + n + 1, v->summary);
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli && op_table[i].cli[1] &&
 		    !strcmp(op_table[i].cli[0], first))
-			put(begun, op_table[i].cli[1], op_table[i].summary);
+			completion_put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
 /* Describes a word: its summary, or the words that may follow it. */
@@ -139,18 +142,19 @@ static void describe_word(const struct op *op, char *out, size_t room)
 					      op_table[i].cli[1]);
 }
 
-static void put_verbs(const char *begun)
+static void completion_put_verbs(const char *begun)
 {
 	char doc[300];
 
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage && !strchr(v->name, ' '))
-			put(begun, v->name, v->summary);
+			completion_put(begun, v->name, v->summary);
 	for (size_t i = 0; i < op_count; i++) {
-		if (!op_table[i].cli || is_repeated(i) || is_verb(op_table[i].cli[0]))
+		if (!op_table[i].cli || is_repeated(i) ||
+		    completion_is_verb(op_table[i].cli[0]))
 			continue;
 		describe_word(&op_table[i], doc, sizeof(doc));
-		put(begun, op_table[i].cli[0], doc);
+		completion_put(begun, op_table[i].cli[0], doc);
 	}
 }
 
@@ -164,14 +168,14 @@ static void put_keys(const char *before, const char *begun)
 	for (size_t i = 0; i < record_config.n_fields; i++) {
 		snprintf(word, sizeof(word), "%s%s", before,
 			 record_config.fields[i].name);
-		put(begun, word, record_config.fields[i].doc);
+		completion_put(begun, word, record_config.fields[i].doc);
 	}
 }
 
 /* Puts an option; whether it is what was begun. */
-static bool put_option(const char *begun, const char *name, const char *doc)
+static bool completion_put_option(const char *begun, const char *name, const char *doc)
 {
-	put(begun, name, doc);
+	completion_put(begun, name, doc);
 	return is_begun(begun, name);
 }
 
@@ -182,18 +186,18 @@ static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)
 		if (!strchr(o->name, '.'))
-			any |= put_option(begun, o->name, o->doc);
+			any |= completion_put_option(begun, o->name, o->doc);
 	if (strchr(begun, '.') || (!any && strlen(begun) > 2))
 		put_keys("--", begun);
 }
 
 /* Keys are made by the command itself; they would only be in the way. */
-static bool is_offered(const struct field *field)
+static bool completion_is_offered(const struct field *field)
 {
 	return !field_is_key(field) && strcmp(field->name, "team");
 }
 
-static void put_options(const struct op *op, const char *begun)
+static void completion_put_options(const struct op *op, const char *begun)
 {
 	bool any = false;
 
@@ -203,20 +207,21 @@ static void put_options(const struct op *op, const char *begun)
 			  (field->flags & FIELD_DEFAULT) && field->def_int;
 		char name[80];
 
-		if (!is_offered(field))
+		if (!completion_is_offered(field))
 			continue;
 		snprintf(name, sizeof(name), "--%s%s", on ? "no-" : "", field->name);
 		for (char *s = name; *s; s++)
 			*s = *s == '_' ? '-' : *s;
-		any |= put_option(begun, name, field->doc);
+		any |= completion_put_option(begun, name, field->doc);
 	}
 	if (op->wait && !op->reached)
-		any |= put_option(begun, "--wait", "Wait as long as may be.");
+		any |= completion_put_option(begun, "--wait", "Wait as long as may be.");
 	if (op->until)
-		any |= put_option(begun, "--wait", "End when what it begins is done.");
+		any |= completion_put_option(begun, "--wait",
+					     "End when what it begins is done.");
 	if (op->flags & OP_IDENTIFIES)
-		any |= put_option(begun, "--here",
-				  "This worktree is that agent from now on.");
+		any |= completion_put_option(begun, "--here",
+					     "This worktree is that agent from now on.");
 	put_common(begun, any);
 }
 
@@ -248,9 +253,9 @@ static void complete_op(struct cli *cli, const struct op *op, int argc, char **a
 	bool value = argc && run_option(op, argv[argc - 1]);
 
 	if (*begun == '-' && !value)
-		put_options(op, begun);
+		completion_put_options(op, begun);
 	else if (field)
-		put_values(cli, field, begun);
+		completion_put_values(cli, field, begun);
 }
 
 /* The noun that a verb's usage begins with, as `TASK` of `task edit`; NULL: none. */
@@ -269,21 +274,21 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 
 	noun = first_noun(cli_verb(argc, argv, &taken));
 	if (noun && argc == taken && *begun != '-')
-		put_named(cli, noun, NULL, begun);
+		completion_put_named(cli, noun, NULL, begun);
 	if (!strcmp(verb, "help"))
-		put_verbs(begun);
+		completion_put_verbs(begun);
 	if (!strcmp(verb, "config"))
 		put_keys("", begun);
 	if (!strcmp(verb, "undo"))
-		undo_names(cli, begun, put);
+		undo_names(cli, begun, completion_put);
 	for (const char *const *s = completion_shells; !strcmp(verb, "completion") && *s;
 	     s++)
-		put(begun, *s, NULL);
+		completion_put(begun, *s, NULL);
 	for (const struct hook_client *c = hook_clients; !strcmp(verb, "hook") && c->name;
 	     c++)
-		put(begun, c->name, NULL);
+		completion_put(begun, c->name, NULL);
 	if (!strcmp(verb, "hook"))
-		put(begun, "pre-commit", NULL);
+		completion_put(begun, "pre-commit", NULL);
 	if (*begun == '-')
 		put_common(begun, false);
 }
@@ -292,16 +297,16 @@ static void complete_verb(struct cli *cli, int argc, char **argv, const char *be
 static bool complete_common(struct cli *cli, const char *option, const char *begun)
 {
 	if (!strcmp(option, "--team"))
-		put_named(cli, "team", NULL, begun);
+		completion_put_named(cli, "team", NULL, begun);
 	else if (!strcmp(option, "--as"))
-		put_named(cli, "agent", NULL, begun);
+		completion_put_named(cli, "agent", NULL, begun);
 	else
 		return !strcmp(option, "--home") || !strcmp(option, "--key");
 	return true;
 }
 
 /* argv[0] stands for `cadre`. */
-static void complete(struct cli *cli, int argc, char **argv, const char *begun)
+static void completion_complete(struct cli *cli, int argc, char **argv, const char *begun)
 {
 	const struct op *op;
 	int taken;
@@ -316,7 +321,7 @@ static void complete(struct cli *cli, int argc, char **argv, const char *begun)
 	if (argc == 0 && *begun == '-')
 		put_common(begun, false);
 	else if (argc == 0)
-		put_verbs(begun);
+		completion_put_verbs(begun);
 	else if (!op)
 		complete_verb(cli, argc, argv, begun);
 	else
@@ -335,7 +340,7 @@ int complete_main(struct cli *cli, int argc, char **argv)
 		op = op_command(argc, argv, &taken);
 		return run_words(cli, op, argc - taken, argv + taken);
 	}
-	complete(cli, argc - 2, argv + 1, argv[argc - 1]);
+	completion_complete(cli, argc - 2, argv + 1, argv[argc - 1]);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ static json_t *key_json(struct shown *s, const struct field *key)
 
 /* --- printing ---------------------------------------------------------------------- */
 
-static void show_json(struct shown *s, const struct field *only)
+static void config_verb_show_json(struct shown *s, const struct field *only)
 {
 	json_t *keys = json_array(), *answer;
 
@@ -85,7 +85,7 @@ static void show_table(struct shown *s)
 	table_print(s->cli, &t, true, 0);
 }
 
-static int show(struct shown *s, const char *name, struct fault *f)
+static int config_verb_show(struct shown *s, const char *name, struct fault *f)
 {
 	const struct field *key = name ? field_find(&record_config, name) : NULL;
 	const char *value;
@@ -93,7 +93,7 @@ static int show(struct shown *s, const char *name, struct fault *f)
 	if (name && !key)
 		return config_unknown(&record_config, name, f);
 	if (s->cli->json) {
-		show_json(s, key);
+		config_verb_show_json(s, key);
 	} else if (!key) {
 		show_table(s);
 	} else {
@@ -110,7 +110,7 @@ static int show(struct shown *s, const char *name, struct fault *f)
 
 /* A state knows where its vault and network are when nobody says; a project may
  * be configured before it has one.  In a workspace nothing is. */
-static int find(struct shown *s, struct fault *f)
+static int config_verb_find(struct shown *s, struct fault *f)
 {
 	struct cli *cli = s->cli;
 
@@ -138,7 +138,8 @@ int config_main(struct cli *cli, int argc, char **argv)
 	if (argc > 2)
 		return cli_usage(cli, "`%s` takes one key", argv[0]);
 	pager_begin(cli);
-	if (find(&s, &f) < 0 || show(&s, argc > 1 ? argv[1] : NULL, &f) < 0)
+	if (config_verb_find(&s, &f) < 0 ||
+	    config_verb_show(&s, argc > 1 ? argv[1] : NULL, &f) < 0)
 		status = cli_fault(cli, &f);
 	config_release(&s.set);
 	return status;

@@ -47,8 +47,8 @@ static bool has_any(const json_t *answer, const char *name)
 
 /* Says that the answer was seen, so that this session's next receive acknowledges it.
  * If that fails, the messages come again: no reason to fail the command. */
-static void note_seen(struct cli *cli, const struct op *op, const json_t *args,
-		      const json_t *answer)
+static void deliver_note_seen(struct cli *cli, const struct op *op, const json_t *args,
+			      const json_t *answer)
 {
 	bool receives = op->flags & OP_REQUEST;
 	json_t *name = json_object_get(args, op_key(op));
@@ -87,7 +87,7 @@ int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 		status = fault_info(FAULT_IO)->exit_status;
 	}
 	if (answer && written)
-		note_seen(cli, op, args, answer);
+		deliver_note_seen(cli, op, args, answer);
 	number = signals_next();
 	if (number)
 		signals_die(cli, number);

@@ -50,7 +50,7 @@ int mcp_verb(struct cli *cli, int argc, char **argv)
 
 /* Reads the token from a file or the environment, never from the command line, which
  * others see. */
-static int read_token(const char *file, char token[TOKEN_MOST], struct fault *f)
+static int doors_read_token(const char *file, char token[TOKEN_MOST], struct fault *f)
 {
 	const char *said = getenv("CADRE_LINK_TOKEN");
 	FILE *in = file ? fopen(file, "re") : NULL;
@@ -114,7 +114,7 @@ int guest_verb(struct cli *cli, int argc, char **argv)
 			return cli_usage(cli, "`guest` needs %s", options[k].name);
 	o.token = token;
 	starter_forget(true);
-	if (read_token(token_file, token, &f))
+	if (doors_read_token(token_file, token, &f))
 		return cli_fault(cli, &f);
 	return guest_main(&o);
 }

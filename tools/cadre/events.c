@@ -63,7 +63,7 @@ static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 
 /* Prints events as they come: each round asks for those after the last, and waits for
  * the first. */
-static int follow(struct cli *cli, const struct op *op, json_t *args)
+static int events_follow(struct cli *cli, const struct op *op, json_t *args)
 {
 	struct layout kept = { 0 };
 	struct fault f = { 0 };
@@ -100,7 +100,7 @@ int events_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (cli->team)
 		json_object_set_new(args, "team", json_string(cli->team));
-	status = follow(cli, op, args);
+	status = events_follow(cli, op, args);
 	json_decref(args);
 	return status;
 }

@@ -19,7 +19,7 @@ static void fault_as_json(const struct fault *f)
 	text_release(&out);
 }
 
-static bool is_bare(const struct cli *cli, const char *name)
+static bool fault_print_is_bare(const struct cli *cli, const char *name)
 {
 	const char *const *n = cli->op ? cli->op->cli_fields : NULL;
 
@@ -29,7 +29,8 @@ static bool is_bare(const struct cli *cli, const char *name)
 }
 
 /* Whether the command has an option of this name (with its dashes). */
-static bool is_option(const struct cli *cli, const char *option, const char *field)
+static bool fault_print_is_option(const struct cli *cli, const char *option,
+				  const char *field)
 {
 	const struct option_text *o = option_table;
 
@@ -53,9 +54,9 @@ static const char *fault_word(const struct cli *cli, struct arena *a, const char
 		name[i] = (char)(field[i] >= 'a' && field[i] <= 'z' ? field[i] - 32
 								    : field[i]);
 	}
-	if (is_bare(cli, field) || (cli->usage && strstr(cli->usage, name)))
+	if (fault_print_is_bare(cli, field) || (cli->usage && strstr(cli->usage, name)))
 		word = name;
-	else if (is_option(cli, option, field))
+	else if (fault_print_is_option(cli, option, field))
 		word = option;
 	else
 		return NULL;
@@ -74,7 +75,7 @@ static const char *fault_word(const struct cli *cli, struct arena *a, const char
 
 /* Whether a text has the word, in either case, as a word of its own: the TO of "tool" or of
  * a path is none. */
-static bool has_word(const char *text, const char *word)
+static bool fault_print_has_word(const char *text, const char *word)
 {
 	static const char inside[] = "abcdefghijklmnopqrstuvwxyz"
 				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-/";
@@ -105,7 +106,7 @@ static void fault_as_text(const struct cli *cli, const struct fault *f)
 	word = word ? cli_plain(&arena, word, false) : NULL;
 	if (follows)
 		text = arena_printf(&arena, "%s %s", word, text);
-	else if (word && !has_word(text, word))
+	else if (word && !fault_print_has_word(text, word))
 		text = arena_printf(&arena, "%s (%s)", text, word);
 	cli_tell("cadre: %s: %s", fault_info(f->code)->name, text);
 	hint_write(f->hint, HINT_COMMAND, &hint);

@@ -12,8 +12,8 @@
 
 enum { SECRET_MAX = 4096, CONTENT_MAX = 4 << 20, INPUT_MAX = 2 << 20 };
 
-static int read_all(int fd, struct text *out, size_t most, const char *name,
-		    struct fault *f)
+static int fetch_read_all(int fd, struct text *out, size_t most, const char *name,
+			  struct fault *f)
 {
 	char data[65536];
 	ssize_t n;
@@ -30,7 +30,7 @@ static int read_all(int fd, struct text *out, size_t most, const char *name,
 
 int fetch_input(struct text *out, struct fault *f)
 {
-	int rc = read_all(STDIN_FILENO, out, INPUT_MAX, "", f);
+	int rc = fetch_read_all(STDIN_FILENO, out, INPUT_MAX, "", f);
 
 	text_add(out, "", 0);
 	if (rc == 0 && strlen(out->data) != out->len)
@@ -45,7 +45,7 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 
 	if (fd < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
-	rc = read_all(fd, out, CONTENT_MAX, "", f);
+	rc = fetch_read_all(fd, out, CONTENT_MAX, "", f);
 	close(fd);
 	text_add(out, "", 0);
 	json = rc == 0 ? json_stringn(out->data, out->len) : NULL;
@@ -59,8 +59,8 @@ int fetch_file(const char *path, struct text *out, struct fault *f)
 
 /* Replaces `-`, `@file` and `@@text` by the text that they stand for; any other value
  * is itself. */
-static int fetch(const char *value, size_t most, struct text *out, const char *where,
-		 struct fault *f)
+static int fetch_rest(const char *value, size_t most, struct text *out, const char *where,
+		      struct fault *f)
 {
 	bool named = value[0] == '@' && value[1] != '@';
 	int fd = 0, rc;
@@ -76,7 +76,7 @@ static int fetch(const char *value, size_t most, struct text *out, const char *w
 		text_add(out, value, strlen(value));
 		return 0;
 	}
-	rc = read_all(fd, out, most, where, f);
+	rc = fetch_read_all(fd, out, most, where, f);
 	if (named)
 		close(fd);
 	return rc;
@@ -88,7 +88,7 @@ static json_t *fetch_json(bool bytes, const char *value, size_t most, const char
 	struct text out = { 0 };
 	json_t *json = NULL;
 
-	if (fetch(value, most, &out, where, f) == 0) {
+	if (fetch_rest(value, most, &out, where, f) == 0) {
 		text_add(&out, "", 0);
 		json = bytes ? bytes_wrap(out.data, out.len)
 			     : json_stringn(out.data, out.len);
@@ -106,7 +106,7 @@ static bool is_fetched(const struct op *op, const struct field *field)
 }
 
 /* Bytes that may be given; decoding refuses what is over the type's own bound. */
-static size_t most_of(const struct field *field)
+static size_t fetch_most_of(const struct field *field)
 {
 	return field->type->max > CONTENT_MAX ? (size_t)field->type->max : CONTENT_MAX;
 }
@@ -130,7 +130,7 @@ static int fetch_secret(const char *value, json_t *args, const char *name,
 		fault_set(f, FAULT_INVALID, where, "others see the words of a command");
 		return fault_hint(f, "Write @FILE, or say it in CADRE_LINK_TOKEN.");
 	}
-	rc = fetch(value, SECRET_MAX, &out, where, f);
+	rc = fetch_rest(value, SECRET_MAX, &out, where, f);
 	if (!rc) {
 		text_add(&out, "", 0);
 		out.data[strcspn(out.data, "\r\n")] = '\0';
@@ -154,7 +154,8 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 			return f->code;
 		if (!value || !is_fetched(op, field))
 			continue;
-		json = fetch_json(field == op->bytes_in, value, most_of(field), where, f);
+		json = fetch_json(field == op->bytes_in, value, fetch_most_of(field),
+				  where, f);
 		if (!json)
 			return f->code;
 		json_object_set_new(args, field->name, json);

@@ -17,7 +17,7 @@ struct init {
 
 /* Moves the rest of a lost state aside.  The id names no database from before that on, so
  * that a crash in between leaves a folder in which the new state counts. */
-static int set_aside(struct init *x, struct fault *f)
+static int init_set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;
 	int dir = found_open(path);
@@ -31,7 +31,7 @@ static int set_aside(struct init *x, struct fault *f)
 }
 
 /* Finds the folder; with --anew it sets aside what is left of a lost state there. */
-static int open_place(struct init *x, struct fault *f)
+static int init_open_place(struct init *x, struct fault *f)
 {
 	struct cli *cli = x->cli;
 	struct fault lost = { 0 };
@@ -42,17 +42,17 @@ static int open_place(struct init *x, struct fault *f)
 		*f = lost;
 		return f->code;
 	}
-	if (set_aside(x, f) < 0)
+	if (init_set_aside(x, f) < 0)
 		return f->code;
 	return home_init(&cli->home, cli->dir, cli->flags, f);
 }
 
-static int make_state(struct init *x, struct fault *f)
+static int init_make_state(struct init *x, struct fault *f)
 {
 	const char *dir = x->cli->home.dir;
 	struct store *store = NULL;
 
-	if (open_place(x, f) < 0)
+	if (init_open_place(x, f) < 0)
 		return f->code;
 	cli_note(&x->cli->home);
 	x->is_new = !lost_has_state(dir);
@@ -74,7 +74,7 @@ int init_main(struct cli *cli, int argc, char **argv)
 	if (argc > 1 + x.anew)
 		return cli_usage(cli, "`%s` takes no words but --anew", argv[0]);
 	if ((x.anew && cli_refuse_agent(cli, "init --anew", &f) < 0) ||
-	    make_state(&x, &f) < 0)
+	    init_make_state(&x, &f) < 0)
 		return cli_fault(cli, &f);
 	if (cli->json) {
 		json_t *answer = json_pack("{ss,sb,ss*}", "home", cli->home.dir,

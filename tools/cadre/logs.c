@@ -18,7 +18,7 @@
 enum { LINES = 100, LOOK_EVERY_MS = 250 };
 
 /* Where the last `lines` lines of the first `size` bytes begin. */
-static off_t find_start(int fd, off_t size, long lines)
+static off_t logs_find_start(int fd, off_t size, long lines)
 {
 	char data[65536];
 	off_t at = size;
@@ -73,7 +73,7 @@ static const char *find_value(struct arena *a, const char *line, const char *key
 }
 
 /* The level of a line; that of the most important ones where it says none. */
-static int64_t level_of(struct arena *a, const char *line)
+static int64_t logs_level_of(struct arena *a, const char *line)
 {
 	const char *end, *word = find_value(a, line, "level", &end);
 	int64_t level = LOG_LEVEL_DEBUG;
@@ -85,7 +85,7 @@ static int64_t level_of(struct arena *a, const char *line)
 }
 
 /* Prints a line, `time=… level=… msg=… KEY=VALUE…`, as a person reads it. */
-static void put_plain(const struct cli *cli, struct arena *a, const char *line)
+static void logs_put_plain(const struct cli *cli, struct arena *a, const char *line)
 {
 	const char *plain = cli_plain(a, line, false), *end, *rest = NULL;
 	const char *time = find_value(a, plain, "time", &end);
@@ -102,13 +102,13 @@ static void put_plain(const struct cli *cli, struct arena *a, const char *line)
 		 (int)cli_width(time) + 8);
 }
 
-static void put_line(const struct shown *s, const char *line)
+static void logs_put_line(const struct shown *s, const char *line)
 {
 	struct arena a = { 0 };
 
-	if (level_of(&a, line) <= s->least) {
+	if (logs_level_of(&a, line) <= s->least) {
 		if (s->cli->terminal)
-			put_plain(s->cli, &a, line);
+			logs_put_plain(s->cli, &a, line);
 		else
 			puts(line);
 	}
@@ -123,7 +123,7 @@ static void put_bytes(struct shown *s, const char *data, size_t n)
 	while ((end = memchr(data, '\n', n))) {
 		text_add(&s->line, data, (size_t)(end - data));
 		text_add(&s->line, "", 1);
-		put_line(s, s->line.data);
+		logs_put_line(s, s->line.data);
 		s->line.len = 0;
 		n -= (size_t)(end + 1 - data);
 		data = end + 1;
@@ -146,7 +146,7 @@ static off_t show_from(struct shown *s, int fd, off_t at)
 }
 
 /* Goes on in the new file after a rotation. */
-static void follow(struct shown *s, const char *path, int fd, off_t at)
+static void logs_follow(struct shown *s, const char *path, int fd, off_t at)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
 	struct stat old, now;
@@ -168,7 +168,7 @@ static void follow(struct shown *s, const char *path, int fd, off_t at)
 }
 
 /* The level of that name, or -1. */
-static int64_t level_named(const char *word)
+static int64_t logs_level_named(const char *word)
 {
 	for (int64_t i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
 		if (strcmp(word, field_choice(&record_config, "log.level", i)) == 0)
@@ -177,7 +177,8 @@ static int64_t level_named(const char *word)
 }
 
 /* Takes the words of the command: false where one of them is wrong. */
-static bool take_words(struct shown *s, long *lines, bool *follows, int argc, char **argv)
+static bool logs_take_words(struct shown *s, long *lines, bool *follows, int argc,
+			    char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		const char *n = cli_option(argc, argv, &i, "-n");
@@ -189,7 +190,7 @@ static bool take_words(struct shown *s, long *lines, bool *follows, int argc, ch
 			if (!*n || *end || *lines < 0)
 				return false;
 		} else if (level) {
-			s->least = level_named(level);
+			s->least = logs_level_named(level);
 			if (s->least < 0)
 				return false;
 		} else if (strcmp(argv[i], "-f") == 0) {
@@ -211,7 +212,7 @@ int logs_main(struct cli *cli, int argc, char **argv)
 	struct stat st;
 	int fd;
 
-	if (!take_words(&s, &lines, &follows, argc, argv))
+	if (!logs_take_words(&s, &lines, &follows, argc, argv))
 		return cli_usage(cli, "`logs` takes -n LINES, -f and --level "
 				      "error|warn|info|debug");
 	if (cli_folder(cli, HOME_LOOK, &f) < 0)
@@ -226,15 +227,15 @@ int logs_main(struct cli *cli, int argc, char **argv)
 	if (lines < 0) /* of a level there are few */
 		lines = s.least == LOG_LEVEL_DEBUG ? LINES : LONG_MAX;
 	cli->clock = true;
-	st.st_size =
-		show_from(&s, fd, lines ? find_start(fd, st.st_size, lines) : st.st_size);
+	st.st_size = show_from(
+		&s, fd, lines ? logs_find_start(fd, st.st_size, lines) : st.st_size);
 	signal(SIGPIPE, SIG_DFL);
 	if (!follows && s.line.len) { /* the last one is not ended */
 		text_add(&s.line, "", 1);
-		put_line(&s, s.line.data);
+		logs_put_line(&s, s.line.data);
 	}
 	if (follows)
-		follow(&s, path, fd, st.st_size);
+		logs_follow(&s, path, fd, st.st_size);
 	text_release(&s.line);
 	close(fd);
 	return 0;

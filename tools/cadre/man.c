@@ -27,7 +27,7 @@ static const char *put_wide(const char *s)
 }
 
 /* Text for roff: a dot or quote must not begin a line, a dash is a dash. */
-static void put(const char *s)
+static void man_put(const char *s)
 {
 	bool start = true;
 
@@ -46,36 +46,36 @@ static void put(const char *s)
 	}
 }
 
-static void put_line(const char *s)
+static void man_put_line(const char *s)
 {
-	put(s);
+	man_put(s);
 	putchar('\n');
 }
 
-static void put_part(const char *s, size_t n)
+static void man_put_part(const char *s, size_t n)
 {
 	struct text part = { 0 };
 
 	text_add(&part, s, n);
-	put_line(part.data);
+	man_put_line(part.data);
 	text_release(&part);
 }
 
-static void put_prose(const char *s)
+static void man_put_prose(const char *s)
 {
 	for (const char *end; *s; s = end) {
 		end = strstr(s, "\n\n");
 		printf(".PP\n");
 		if (!end) {
-			put_line(s);
+			man_put_line(s);
 			return;
 		}
-		put_part(s, (size_t)(end - s));
+		man_put_part(s, (size_t)(end - s));
 		end += 2;
 	}
 }
 
-static bool is_bare(const struct op *op, const struct field *field)
+static bool man_is_bare(const struct op *op, const struct field *field)
 {
 	for (size_t i = 0; op->cli_fields && op->cli_fields[i]; i++)
 		if (!strcmp(op->cli_fields[i], field->name))
@@ -83,20 +83,20 @@ static bool is_bare(const struct op *op, const struct field *field)
 	return false;
 }
 
-static void put_choices(const struct type *t)
+static void man_put_choices(const struct type *t)
 {
 	printf("One of");
 	for (const struct choice *c = t->choices; c->name; c++)
 		printf(" %s%s", c->name, c[1].name ? "," : ".\n");
 }
 
-static void put_option(const struct op *op, const struct field *field)
+static void man_put_option(const struct op *op, const struct field *field)
 {
 	char value[32];
 
 	field_value(field, value);
 	printf(".TP\n");
-	if (is_bare(op, field)) {
+	if (man_is_bare(op, field)) {
 		printf("\\fI");
 		for (const char *s = field->name; *s; s++)
 			putchar(toupper((unsigned char)*s));
@@ -107,47 +107,47 @@ static void put_option(const struct op *op, const struct field *field)
 			*s == '_' ? (void)printf("\\-") : (void)putchar(*s);
 		printf(*value ? "\\fR \\fI%s\\fR\n" : "\\fR\n", value);
 	}
-	put_line(field->doc);
+	man_put_line(field->doc);
 	if (field->type->kind == KIND_ENUM)
-		put_choices(field->type);
+		man_put_choices(field->type);
 }
 
-static void put_op(const struct op *op)
+static void man_put_op(const struct op *op)
 {
 	printf(".SS cadre");
 	for (size_t i = 0; op->cli[i]; i++)
 		printf(" %s", op->cli[i]);
 	printf("\n");
-	put_line(op->summary);
-	put_prose(op->doc);
+	man_put_line(op->summary);
+	man_put_prose(op->doc);
 	if (op->runs)
-		put_prose(op_command_text);
+		man_put_prose(op_command_text);
 	for (size_t i = 0; i < op->in->n_fields; i++)
-		put_option(op, &op->in->fields[i]);
+		man_put_option(op, &op->in->fields[i]);
 	if (op->until)
 		printf(".TP\n\\fB\\-\\-wait\\fR[=\\fISECONDS\\fR]\nThen wait as "
 		       "\\fBcadre %s %s\\fR does, with its exit status.\n",
 		       op->until->cli[0], op->until->cli[1]);
 }
 
-static void put_options(void)
+static void man_put_options(void)
 {
 	for (const struct option_text *o = option_table; o->name; o++) {
 		printf(".TP\n\\fB");
-		put(o->name);
+		man_put(o->name);
 		printf(o->value ? "\\fR \\fI%s\\fR\n" : "\\fR\n", o->value);
-		put_line(o->doc);
+		man_put_line(o->doc);
 	}
 }
 
-static void put_verbs(void)
+static void man_put_verbs(void)
 {
 	for (const struct verb *v = verb_table; v->name; v++) {
 		if (!v->usage)
 			continue;
 		printf(".TP\n\\fBcadre %s\\fR ", v->name);
-		put_line(v->usage);
-		put_line(v->summary);
+		man_put_line(v->usage);
+		man_put_line(v->summary);
 	}
 }
 
@@ -157,7 +157,7 @@ static void put_range(const struct field *key)
 	const struct type *t = key->type;
 
 	if (t->kind == KIND_ENUM) {
-		put_choices(t);
+		man_put_choices(t);
 		printf("Default: %s.\n", t->choices[key->def_int].name);
 	} else if (t->kind == KIND_INT) {
 		printf("%" PRId64 " to %" PRId64 ". Default: %" PRId64 ".\n", t->min,
@@ -165,7 +165,7 @@ static void put_range(const struct field *key)
 	}
 }
 
-static void put_config(void)
+static void man_put_config(void)
 {
 	printf(".SH CONFIGURATION\n"
 	       "\\fIcadre.toml\\fR is read in ~/.config/cadre/, then in the state folder, then "
@@ -180,7 +180,7 @@ static void put_config(void)
 
 		config_variable(key, variable);
 		printf(".TP\n\\fB%s\\fR, %s\n", key->name, variable);
-		put_line(key->doc);
+		man_put_line(key->doc);
 		put_range(key);
 	}
 }
@@ -202,8 +202,8 @@ static void put_status(void)
 	printf(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nDone.\n");
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		printf(".TP\n\\fB%d\\fR ", faults[i].status);
-		put_line(faults[i].name);
-		put_line(faults[i].doc);
+		man_put_line(faults[i].name);
+		man_put_line(faults[i].doc);
 	}
 }
 
@@ -217,9 +217,9 @@ static void put_examples(void)
 		if (!op->example)
 			continue;
 		printf(".TP\n\\fBcadre ");
-		put(op->example);
+		man_put(op->example);
 		printf("\\fR\n");
-		put_line(op->summary);
+		man_put_line(op->summary);
 	}
 }
 
@@ -261,21 +261,21 @@ int man_main(struct cli *cli, int argc, char **argv)
 	printf(".\\\" made by `cadre man` from the schema\n.TH CADRE 1 \"\" \"cadre %s\" "
 	       "\"User Commands\"\n%s",
 	       CADRE_VERSION, head);
-	put_options();
+	man_put_options();
 	printf(".SH THIS MACHINE\n");
-	put_verbs();
+	man_put_verbs();
 	printf(".SH COMMANDS\n");
 	for (size_t i = 0; i < op_count; i++)
 		if (op_table[i].cli)
-			put_op(&op_table[i]);
-	put_config();
+			man_put_op(&op_table[i]);
+	man_put_config();
 	put_status();
 	put_examples();
 	printf("%s", tail);
 	return 0;
 }
 
-static int write_part(const char *data, size_t len, void *file)
+static int man_write_part(const char *data, size_t len, void *file)
 {
 	return fwrite(data, 1, len, file) == len ? 0 : -1;
 }
@@ -295,7 +295,7 @@ static int put_card_schema(void)
 			  "description", "Of a mirrored card: the event that it shows.",
 			  "sum", "type", "string", "description",
 			  "Of a mirrored card: what the rest of it sums up to."));
-	json_dump_callback(schema, write_part, stdout,
+	json_dump_callback(schema, man_write_part, stdout,
 			   JSON_INDENT(2) | JSON_PRESERVE_ORDER);
 	printf("\n");
 	json_decref(schema);

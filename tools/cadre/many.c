@@ -25,7 +25,7 @@ bool many_asked(const struct op *op, const json_t *args)
 }
 
 /* Whether an argument is of the whole call, not of a line. */
-static bool is_common(const struct op *op, const char *name)
+static bool many_is_common(const struct op *op, const char *name)
 {
 	return field_find(op->many->in, name) != NULL;
 }
@@ -53,7 +53,7 @@ static int check_object(const struct op *op, const json_t *item, size_t number,
 	json_t *value;
 
 	json_object_foreach((json_t *)item, name, value) {
-		if (!is_common(op, name) || !strcmp(name, op->many_list->name))
+		if (!many_is_common(op, name) || !strcmp(name, op->many_list->name))
 			continue;
 		snprintf(where, sizeof(where), "/%s", name);
 		fault_set(f, FAULT_INVALID, where,
@@ -64,8 +64,8 @@ static int check_object(const struct op *op, const json_t *item, size_t number,
 }
 
 /* An object, or the one text that stands for it. */
-static json_t *read_line(const struct op *op, const char *line, bool objects,
-			 size_t number, struct fault *f)
+static json_t *many_read_line(const struct op *op, const char *line, bool objects,
+			      size_t number, struct fault *f)
 {
 	json_error_t error = { 0 };
 	json_t *item = objects ? json_loads(line, JSON_REJECT_DUPLICATES, &error)
@@ -96,14 +96,14 @@ static void share(const struct op *op, json_t *args, json_t *list)
 	json_object_del(args, op->cli_fields[0]);
 	json_object_foreach(args, name, value) {
 		json_array_foreach(list, i, item) {
-			if (!is_common(op, name) && !json_object_get(item, name))
+			if (!many_is_common(op, name) && !json_object_get(item, name))
 				json_object_set(item, name, value);
 		}
 	}
 }
 
 /* Where the text begins behind a mark of the byte order, which some editors write. */
-static char *begin(char *text)
+static char *many_begin(char *text)
 {
 	return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
 }
@@ -124,8 +124,8 @@ static int check_list(const char *text, struct fault *f)
 
 /* Reads the lines into `list`; `numbers` tells where each stands, since empty ones are
  * passed over.  0 or a fault. */
-static int read_lines(const struct op *op, char *text, json_t *list, size_t *numbers,
-		      struct fault *f)
+static int many_read_lines(const struct op *op, char *text, json_t *list, size_t *numbers,
+			   struct fault *f)
 {
 	size_t number = 0, most = (size_t)op->many_list->most;
 	bool objects = text[strspn(text, " \t\r\n")] == '{';
@@ -145,7 +145,7 @@ static int read_lines(const struct op *op, char *text, json_t *list, size_t *num
 				"line %zu: %zu tasks are as many as one call takes",
 				number, most);
 		numbers[json_array_size(list)] = number;
-		item = read_line(op, line, objects, number, f);
+		item = many_read_line(op, line, objects, number, f);
 		if (!item)
 			return f->code;
 		json_array_append_new(list, item);
@@ -178,8 +178,8 @@ static void name_line(const struct op *op, const size_t *numbers, size_t n,
 /* The call of op->many: the list, and the options that are of the whole.  A person's only
  * line is a call of the operation itself, which tells of it better; not under a key, which
  * belongs to one operation however many lines there are. */
-static json_t *run_list(struct cli *cli, const struct op **called, const json_t *args,
-			json_t *list, struct fault *f)
+static json_t *many_run_list(struct cli *cli, const struct op **called,
+			     const json_t *args, json_t *list, struct fault *f)
 {
 	const struct op *op = *called, *runs;
 	bool one = json_array_size(list) == 1 && !cli->json && !cli->key;
@@ -188,7 +188,7 @@ static json_t *run_list(struct cli *cli, const struct op **called, const json_t 
 	const char *name;
 
 	json_object_foreach((json_t *)args, name, value) {
-		if (is_common(op, name))
+		if (many_is_common(op, name))
 			json_object_set(all, name, value);
 	}
 	if (!one)
@@ -210,10 +210,10 @@ json_t *many_run(struct cli *cli, const struct op **called, json_t *args, struct
 	json_t *list = json_array(), *answer = NULL;
 	struct text text = { 0 };
 
-	if (fetch_input(&text, f) == 0 && check_list(begin(text.data), f) == 0 &&
-	    read_lines(op, begin(text.data), list, numbers, f) == 0) {
+	if (fetch_input(&text, f) == 0 && check_list(many_begin(text.data), f) == 0 &&
+	    many_read_lines(op, many_begin(text.data), list, numbers, f) == 0) {
 		share(op, args, list);
-		answer = run_list(cli, called, args, list, f);
+		answer = many_run_list(cli, called, args, list, f);
 	}
 	if (!answer)
 		name_line(op, numbers, json_array_size(list), f);

@@ -46,7 +46,7 @@ static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 
 /* Whether there is one of that noun under the name.  Whatever keeps the answer away does
  * not keep the command from being run. */
-static bool is_there(struct cli *cli, const struct noun *noun, const char *name)
+static bool misread_is_there(struct cli *cli, const struct noun *noun, const char *name)
 {
 	const struct op *op = op_find(noun->find);
 	json_t *args = json_pack("{s:s}", noun->found_by, name), *answer;
@@ -61,7 +61,7 @@ static bool is_there(struct cli *cli, const struct noun *noun, const char *name)
 }
 
 /* Whether a word stands for all of a noun that have something in common. */
-static bool is_group(const struct field *field, const char *word)
+static bool misread_is_group(const struct field *field, const char *word)
 {
 	size_t n = field->by ? strlen(field->by) : 0;
 
@@ -115,7 +115,7 @@ int misread_check(struct cli *cli, const struct op *op, const json_t *args, int 
 	if (check_taking(cli, op, args, f) < 0)
 		return f->code;
 	if (!noun || !noun->find || words_from(op, at, argc, argv, words) < 3 ||
-	    !(is_group(names, words[1]) || is_there(cli, noun, words[1])))
+	    !(misread_is_group(names, words[1]) || misread_is_there(cli, noun, words[1])))
 		return 0;
 	snprintf(where, sizeof(where), "/%s", op->cli_fields[at + 1]);
 	first = (int)strlen(words[0]);

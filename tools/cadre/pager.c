@@ -46,7 +46,7 @@ void pager_begin(struct cli *cli)
 }
 
 /* Rows that a text takes; the command has wrapped its lines. */
-static size_t count_rows(const char *text, size_t len)
+static size_t pager_count_rows(const char *text, size_t len)
 {
 	size_t rows = 0;
 
@@ -102,7 +102,7 @@ void pager_end(struct cli *cli)
 	text = len > 0 ? mmap(NULL, (size_t)len, PROT_READ, MAP_SHARED, file, 0)
 		       : MAP_FAILED;
 	if (text != MAP_FAILED &&
-	    (count_rows(text, (size_t)len) < window_rows(cli->screen) ||
+	    (pager_count_rows(text, (size_t)len) < window_rows(cli->screen) ||
 	     !run_pager(file)))
 		fwrite(text, 1, (size_t)len, stdout);
 	if (text != MAP_FAILED)

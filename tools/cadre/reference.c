@@ -21,7 +21,7 @@ static void put_cell(struct text *out, const char *s)
 	}
 }
 
-static void put_limits(struct text *out, const struct type *t)
+static void reference_put_limits(struct text *out, const struct type *t)
 {
 	const char *unit = t->kind == KIND_INT ? "" : " bytes";
 
@@ -33,13 +33,13 @@ static void put_limits(struct text *out, const struct type *t)
 		text_addf(out, ", %" PRId64 " to %" PRId64 "%s", t->min, t->max, unit);
 }
 
-static void put_choices(struct text *out, const struct type *t)
+static void reference_put_choices(struct text *out, const struct type *t)
 {
 	for (const struct choice *c = t->choices; c->name; c++)
 		text_addf(out, "%s`%s`", c == t->choices ? "" : " ", c->name);
 }
 
-static void put_type(struct text *out, const struct field *fd)
+static void reference_put_type(struct text *out, const struct field *fd)
 {
 	static const char *const kinds[] = {
 		[KIND_TEXT] = "text", [KIND_INT] = "int",   [KIND_BOOL] = "bool",
@@ -55,15 +55,15 @@ static void put_type(struct text *out, const struct field *fd)
 	if (t->kind == KIND_RECORD)
 		text_addf(out, "[%s](#%s)", t->name, t->name);
 	else if (t->kind == KIND_ENUM)
-		put_choices(out, t);
+		reference_put_choices(out, t);
 	else
 		text_addf(out, "%s", kinds[t->kind]);
-	put_limits(out, t);
+	reference_put_limits(out, t);
 	if (fd->flags & FIELD_OPTIONAL)
 		text_addf(out, ", optional");
 }
 
-static void put_default(struct text *out, const struct field *fd)
+static void reference_put_default(struct text *out, const struct field *fd)
 {
 	const struct type *t = fd->type;
 
@@ -112,10 +112,10 @@ static void put_fields(struct text *out, const struct record *r, const char *tit
 				  title);
 		any = true;
 		text_addf(out, "| `%s` | ", fd->name);
-		put_type(out, fd);
+		reference_put_type(out, fd);
 		text_addf(out, " | ");
 		put_cell(out, fd->doc);
-		put_default(out, fd);
+		reference_put_default(out, fd);
 		put_aliases(out, fd);
 		text_addf(out, " |\n");
 	}
@@ -129,7 +129,7 @@ static void put_names(struct text *out, const char *const *names)
 		text_addf(out, " %s", *names);
 }
 
-static void put_doors(unsigned served, struct text *out, const struct op *op)
+static void reference_put_doors(unsigned served, struct text *out, const struct op *op)
 {
 	if (op->cli) {
 		text_addf(out, "- Command: `cadre");
@@ -195,20 +195,20 @@ static void put_outcomes(struct text *out, const struct op *op)
 	text_addf(out, ".\n");
 }
 
-static void put_op(unsigned served, struct text *out, const struct op *op)
+static void reference_put_op(unsigned served, struct text *out, const struct op *op)
 {
 	text_addf(out, "\n### %s\n\n%s\n", op->name, op->summary);
 	if (*op->doc)
 		text_addf(out, "\n%s\n", op->doc);
 	text_addf(out, "\n");
 	put_facts(served, out, op);
-	put_doors(served, out, op);
+	reference_put_doors(served, out, op);
 	put_fields(out, op->in, "argument");
 	put_fields(out, op->out, "result");
 	put_outcomes(out, op);
 }
 
-static void put_ops(unsigned served, struct text *out)
+static void reference_put_ops(unsigned served, struct text *out)
 {
 	size_t noun = 0;
 
@@ -219,7 +219,7 @@ static void put_ops(unsigned served, struct text *out)
 		if (!i || n != noun || strncmp(name, op_table[i - 1].name, n + 1) != 0)
 			text_addf(out, "\n## %.*s\n", (int)n, name);
 		noun = n;
-		put_op(served, out, &op_table[i]);
+		reference_put_op(served, out, &op_table[i]);
 	}
 }
 
@@ -235,20 +235,20 @@ static const struct record *config_record(void)
 	return NULL;
 }
 
-static void put_key(struct text *out, const struct field *key)
+static void reference_put_key(struct text *out, const struct field *key)
 {
 	char variable[CONFIG_VARIABLE_SIZE];
 
 	config_variable(key, variable);
 	text_addf(out, "| `%s` | `%s` | ", key->name, variable);
-	put_type(out, key);
+	reference_put_type(out, key);
 	text_addf(out, "%s | ", key->flags & FIELD_CALLER ? ", *caller*" : "");
 	put_cell(out, key->doc);
-	put_default(out, key);
+	reference_put_default(out, key);
 	text_addf(out, " |\n");
 }
 
-static void put_config(struct text *out)
+static void reference_put_config(struct text *out)
 {
 	const struct record *r = config_record();
 
@@ -272,12 +272,12 @@ static void put_config(struct text *out)
 		"```toml\n[inbox]\ncapacity = 1_000\n\n[vault]\nroot = \"notes\"\n```\n\n"
 		"| key | variable | type | meaning |\n| --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < r->n_fields; i++)
-		put_key(out, &r->fields[i]);
+		reference_put_key(out, &r->fields[i]);
 }
 
 /* --- tables --------------------------------------------------------------------------- */
 
-static void put_types(struct text *out)
+static void reference_put_types(struct text *out)
 {
 	text_addf(out, "\n## Records\n");
 	for (size_t i = 0; i < type_count; i++) {
@@ -300,7 +300,7 @@ static void put_types(struct text *out)
 	}
 }
 
-static void put_faults(struct text *out)
+static void reference_put_faults(struct text *out)
 {
 	text_addf(out, "\n## Faults\n\nEvery door gives the same ones, with "
 		       "the place of the mistake and what to do.\n\n"
@@ -321,7 +321,7 @@ static void put_faults(struct text *out)
 #undef X
 }
 
-static void put_events(struct text *out)
+static void reference_put_events(struct text *out)
 {
 	text_addf(out, "\n## Events\n\n| number | event | meaning |\n"
 		       "| --- | --- | --- |\n");
@@ -333,7 +333,7 @@ static void put_events(struct text *out)
 	}
 }
 
-static void put_tools(struct text *out)
+static void reference_put_tools(struct text *out)
 {
 	text_addf(out, "\n## MCP tools\n\n| tool | set | what it is for |\n"
 		       "| --- | --- | --- |\n");
@@ -353,7 +353,7 @@ static void put_refusals(struct text *out, const struct face *face)
 			  t->body);
 }
 
-static void put_face(unsigned served, struct text *out, const struct face *face)
+static void reference_put_face(unsigned served, struct text *out, const struct face *face)
 {
 	text_addf(out, "\n### %s\n\n%s\n\n- Calls `%s`\n", face->name, face->doc,
 		  face->op->name);
@@ -382,10 +382,10 @@ static void put_faces(unsigned served, struct text *out)
 		  "an argument; with a `?` its member is left out where there is "
 		  "nothing to say. A fault always has `code` besides.\n");
 	for (size_t i = 0; i < face_count; i++)
-		put_face(served, out, &face_table[i]);
+		reference_put_face(served, out, &face_table[i]);
 }
 
-static void put_wires(struct text *out)
+static void reference_put_wires(struct text *out)
 {
 	static const char *const ports[] = { "", "port 5000", "port 5001", "both ports" };
 	static const char *const sides[] = { "", "host", "guest", "host and guest" };
@@ -427,12 +427,12 @@ void reference_write(unsigned served, struct text *out)
 		       "it may have done something), a repeat of a command, a signal or "
 		       "an edit is `conflict` and nothing runs twice; that of a write "
 		       "of a whole file, or of variables, is done.\n");
-	put_ops(served, out);
-	put_config(out);
-	put_types(out);
-	put_faults(out);
-	put_events(out);
-	put_tools(out);
+	reference_put_ops(served, out);
+	reference_put_config(out);
+	reference_put_types(out);
+	reference_put_faults(out);
+	reference_put_events(out);
+	reference_put_tools(out);
 	put_faces(served, out);
-	put_wires(out);
+	reference_put_wires(out);
 }

@@ -23,7 +23,7 @@ struct form run_form(const struct cli *cli)
 }
 
 /* Takes what waits for the caller out of an answer, and says it. */
-static void tell_mail(json_t *answer)
+static void run_tell_mail(json_t *answer)
 {
 	const char *waiting = json_string_value(json_object_get(answer, "waiting"));
 
@@ -73,7 +73,7 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 
 /* --wait asks for the longest wait, or for the one that the operation does by
  * itself when told to, --wait=SECONDS for that; --take receives for good. */
-static char *spell_out(const struct op *op, char *word, struct arena *a)
+static char *run_spell_out(const struct op *op, char *word, struct arena *a)
 {
 	if (!strcmp(word, "--wait") && op->wait)
 		return op->when ? arena_printf(a, "--%s", op->when->name)
@@ -87,7 +87,7 @@ static char *spell_out(const struct op *op, char *word, struct arena *a)
 	return word;
 }
 
-static const struct field *option_field(const struct op *op, const char *word)
+static const struct field *run_option_field(const struct op *op, const char *word)
 {
 	char name[64];
 
@@ -103,7 +103,7 @@ const struct field *run_option(const struct op *op, const char *word)
 	const struct field *field = NULL;
 
 	if (!strncmp(word, "--", 2) && !strchr(word, '='))
-		field = option_field(op, word);
+		field = run_option_field(op, word);
 	return field && field->type->kind != KIND_BOOL ? field : NULL;
 }
 
@@ -144,8 +144,8 @@ bool run_is_command(int argc, char **argv)
 	return op && command_at(op, argc - taken, argv + taken) >= 0;
 }
 
-static json_t *read_words(struct cli *cli, const struct op *op, int argc, char **argv,
-			  struct fault *f)
+static json_t *run_read_words(struct cli *cli, const struct op *op, int argc, char **argv,
+			      struct fault *f)
 {
 	struct arena arena = { 0 };
 	const struct field *team = field_find(op->in, "team");
@@ -168,14 +168,14 @@ static json_t *read_words(struct cli *cli, const struct op *op, int argc, char *
 		if (command >= 0 && i >= command && argc - command > 1)
 			words[n++] = shell_word(&arena, argv[i]);
 		else
-			words[n++] = over ? argv[i] : spell_out(op, argv[i], &arena);
+			words[n++] = over ? argv[i] : run_spell_out(op, argv[i], &arena);
 	}
 	args = op_args(op, n, words, f);
 	arena_release(&arena);
 	return args;
 }
 
-static void set_key(const struct cli *cli, const struct op *op, json_t *args)
+static void run_set_key(const struct cli *cli, const struct op *op, json_t *args)
 {
 	if (cli->key && (op->flags & OP_WRITE))
 		json_object_set_new(args, op_key(op), json_string(cli->key));
@@ -222,7 +222,7 @@ static bool ran_out(const struct op *op, const json_t *args, const json_t *answe
 }
 
 /* Says that an answer did not come; of a list it was said that it is empty. */
-static int tell_late(const struct cli *cli, const struct op *op)
+static int run_tell_late(const struct cli *cli, const struct op *op)
 {
 	struct fault f = { 0 };
 
@@ -277,7 +277,7 @@ static const char *narrowed_by(struct cli *cli, const struct op *op, const json_
 
 /* With --wait a person sees at once what was begun; a program reads one answer, which
  * says how it ended. */
-static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
+static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t *answer)
 {
 	int status = status_of(op, answer);
 	const bool late = op->awaits && ran_out(op, args, answer);
@@ -289,7 +289,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 	if (cli->json) {
 		status = op->until ? wait_behind(cli, op, args, answer) : status;
 		print_json(answer);
-		return wait_end(cli, late ? tell_late(cli, op) : status);
+		return wait_end(cli, late ? run_tell_late(cli, op) : status);
 	}
 	if (op->bytes_out)
 		return bytes_print(cli, op, args, answer);
@@ -306,7 +306,7 @@ static int finish(struct cli *cli, const struct op *op, json_t *args, json_t *an
 		screen_next(cli, op, answer);
 	if (op->until)
 		status = wait_behind(cli, op, args, answer);
-	return wait_end(cli, late ? tell_late(cli, op) : status);
+	return wait_end(cli, late ? run_tell_late(cli, op) : status);
 }
 
 /* Where a fault of the words has no better hint. */
@@ -407,7 +407,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 	json_t *answer;
 
 	spell_paths(cli, op, args);
-	set_key(cli, op, args);
+	run_set_key(cli, op, args);
 	if (gives)
 		deliver_begin(cli, op, args);
 	answer = call_op(cli, op, args, f);
@@ -424,7 +424,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 /*~ Words become a call.  Station 2 of 12.
  *
  * `op` is the row of the table that belongs to `claim`; cli.c found it by its words.
- * read_words() walks the rest of the command line along the fields of op->in, so that
+ * run_read_words() walks the rest of the command line along the fields of op->in, so that
  * `--lease-seconds 60` is an integer and is refused at once where it is not one.  What
  * comes out is a JSON object, the same that an MCP client would send.  Nothing here knows
  * what a task is.
@@ -448,7 +448,7 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 
 	cli->op = op;
 	wait_take(cli, op, &argc, argv, &f);
-	args = f.code ? NULL : read_words(cli, op, argc, argv, &f);
+	args = f.code ? NULL : run_read_words(cli, op, argc, argv, &f);
 	if (args && here && agent_here_check(cli, &f) < 0)
 		json_decref(args), args = NULL;
 	if (args && many_asked(op, args))
@@ -466,11 +466,11 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	if (answer && here && agent_here_keep(cli, answer, &f) < 0)
 		json_decref(answer), answer = NULL;
 	if (answer && tells_mail(cli))
-		tell_mail(answer);
+		run_tell_mail(answer);
 	if (!answer && op->quiet && !strcmp(f.where, "/home"))
 		status = 0;
 	else
-		status = answer ? finish(cli, op, args, answer) : cli_fault(cli, &f);
+		status = answer ? run_finish(cli, op, args, answer) : cli_fault(cli, &f);
 	if (gives)
 		status = deliver_end(cli, op, args, answer, status);
 	json_decref(answer);

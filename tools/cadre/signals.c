@@ -14,7 +14,7 @@ enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
 static volatile sig_atomic_t came[KNOWN]; /* and were not taken yet */
 
-static void note(int number)
+static void signals_catch(int number)
 {
 	for (int i = 0; i < KNOWN; i++)
 		if (known[i] == number)
@@ -33,7 +33,7 @@ void signals_block(const int *numbers, sigset_t *before)
 
 void signals_note(const int *numbers)
 {
-	const struct sigaction noted = { .sa_handler = note };
+	const struct sigaction noted = { .sa_handler = signals_catch };
 	struct sigaction was;
 
 	for (; *numbers; numbers++)
@@ -46,7 +46,7 @@ void signals_release(const int *numbers, const sigset_t *before)
 	struct sigaction now;
 
 	for (; *numbers; numbers++)
-		if (!sigaction(*numbers, NULL, &now) && now.sa_handler == note)
+		if (!sigaction(*numbers, NULL, &now) && now.sa_handler == signals_catch)
 			signal(*numbers, SIG_DFL);
 	sigprocmask(SIG_SETMASK, before, NULL);
 }

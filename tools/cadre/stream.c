@@ -97,7 +97,7 @@ static void signal_sent(void *arg, const char *result, const struct fault *f)
 		w->unsent = *f;
 }
 
-static void send_signal(struct following *w, int number)
+static void stream_send_signal(struct following *w, int number)
 {
 	json_t *args = next_args(w, w->op->signals);
 
@@ -122,7 +122,7 @@ static void pass_signals(struct following *w)
 		if (number == SIGINT)
 			w->interrupted = now;
 		w->killed = w->killed || again;
-		send_signal(w, again ? SIGKILL : number);
+		stream_send_signal(w, again ? SIGKILL : number);
 	}
 	if (w->unsent.code)
 		w->left = true;
@@ -169,7 +169,7 @@ static void tell_cut(const struct reading *s)
 }
 
 /* Takes an answer; whether it brought anything. */
-static bool take_part(struct following *w, const json_t *part)
+static bool stream_take_part(struct following *w, const json_t *part)
 {
 	const json_t *code = json_object_get(part, "exit_code");
 	int64_t before = w->streams[0].at + w->streams[1].at;
@@ -186,7 +186,7 @@ static bool take_part(struct following *w, const json_t *part)
 
 /* --- following ------------------------------------------------------------------------- */
 
-static void ask_rest(struct following *w, struct awaited *a)
+static void stream_ask_rest(struct following *w, struct awaited *a)
 {
 	json_t *args = next_args(w, w->op->rest);
 
@@ -201,7 +201,7 @@ static void ask_rest(struct following *w, struct awaited *a)
 }
 
 /* Waits a moment for a host that is away; false: for too long. */
-static bool wait_for_host(struct following *w, int64_t *since)
+static bool stream_wait_for_host(struct following *w, int64_t *since)
 {
 	int64_t now = clock_steady_ms(), until = now + PAUSE_MS;
 
@@ -241,7 +241,7 @@ static json_t *next_part(struct following *w, struct fault *f)
 		struct fault fault = { 0 };
 		struct awaited a = { .fault = &fault };
 
-		ask_rest(w, &a);
+		stream_ask_rest(w, &a);
 		while (!a.done) {
 			wait_some(w->cli, -1);
 			pass_signals(w);
@@ -250,7 +250,7 @@ static json_t *next_part(struct following *w, struct fault *f)
 		}
 		if (a.answer)
 			return a.answer;
-		if (fault.code != FAULT_UNAVAILABLE || !wait_for_host(w, &since)) {
+		if (fault.code != FAULT_UNAVAILABLE || !stream_wait_for_host(w, &since)) {
 			*f = fault;
 			if (f->code == FAULT_NOT_FOUND)
 				tell_lost(w, f);
@@ -274,12 +274,12 @@ static void pause_after(struct following *w, int64_t asked)
 
 /* Whether what is printed can still be written; else the command is ended, since nobody
  * reads it. */
-static bool is_read(struct following *w)
+static bool stream_is_read(struct following *w)
 {
 	if (!w->streams[0].error && !w->streams[1].error)
 		return true;
 	if (w->running) {
-		send_signal(w, SIGTERM);
+		stream_send_signal(w, SIGTERM);
 		while (w->sending)
 			wait_some(w->cli, -1);
 	}
@@ -295,10 +295,10 @@ static int64_t int_of(const struct following *w, const char *name)
 
 static void follow_on(struct following *w, struct fault *f)
 {
-	while ((w->running || w->more) && !w->left && is_read(w)) {
+	while ((w->running || w->more) && !w->left && stream_is_read(w)) {
 		int64_t asked = clock_steady_ms();
 		json_t *part = next_part(w, f);
-		bool brought = part && take_part(w, part);
+		bool brought = part && stream_take_part(w, part);
 
 		if (part && json_is_true(json_object_get(part, "timed_out")) && !w->more)
 			fault_set(f, FAULT_TIMEOUT, "/timeout_secs",
@@ -316,7 +316,7 @@ static void follow_on(struct following *w, struct fault *f)
 
 /* A signal before the job is known waits a moment for it; where the guest tells of the
  * command at its end only, this process ends as ever. */
-static void first_answer(struct cli *cli, struct awaited *a)
+static void stream_first_answer(struct cli *cli, struct awaited *a)
 {
 	int64_t until = 0, tells = clock_steady_ms() + QUIET_MS, next;
 
@@ -350,7 +350,7 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 	signal(SIGPIPE, SIG_IGN);
 	client_form(cli->client, run_form(cli));
 	client_start(cli->client, op, args, awaited_take, &a);
-	first_answer(cli, &a);
+	stream_first_answer(cli, &a);
 	cli->streams = true;
 	return a.answer;
 }
@@ -405,7 +405,7 @@ static void print_whole(const struct following *w)
 	json_decref(whole);
 }
 
-static int end(struct following *w, struct fault *f)
+static int stream_end(struct following *w, struct fault *f)
 {
 	if (w->streams[0].error == EPIPE)
 		signals_die(w->cli, SIGPIPE);
@@ -457,11 +457,11 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 			out_of_memory();
 		s->most = int_of(&w, "max_output_bytes");
 	}
-	take_part(&w, answer);
+	stream_take_part(&w, answer);
 	for (int i = 0; i < 2 && json_object_get(answer, "job_id"); i++)
 		w.more = w.more || w.streams[i].at < w.streams[i].whole;
 	follow_on(&w, &f);
-	code = end(&w, &f);
+	code = stream_end(&w, &f);
 	for (int i = 0; i < 2 && cli->json; i++) {
 		fclose(w.streams[i].to);
 		free(w.text[i]);

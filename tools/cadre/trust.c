@@ -129,7 +129,7 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 }
 
 /* Makes its parts private; refuses what leads elsewhere. */
-static int adopt(int dir, const char *path, struct fault *f)
+static int trust_adopt(int dir, const char *path, struct fault *f)
 {
 	if (found_each_part(dir, path, adopt_part, f) < 0)
 		return f->code;
@@ -148,7 +148,7 @@ static int trust(const struct target *t, struct fault *f)
 	dir = found_open(t->path);
 	if (dir < 0)
 		return fault_set(f, FAULT_IO, "", "%.150s: %m", t->path);
-	if (found_check_parts(dir, t->path, f) == 0 && adopt(dir, t->path, f) == 0)
+	if (found_check_parts(dir, t->path, f) == 0 && trust_adopt(dir, t->path, f) == 0)
 		known_add(dir, t->path, KNOWN_TRUSTED, f);
 	close(dir);
 	return f->code;
@@ -170,7 +170,7 @@ static int add_json(void *with, const struct known *k)
 	return 0;
 }
 
-static int add_row(void *with, const struct known *k)
+static int trust_add_row(void *with, const struct known *k)
 {
 	table_cell(with, how_word(k->how));
 	table_cell(with, k->day);
@@ -178,7 +178,7 @@ static int add_row(void *with, const struct known *k)
 	return 0;
 }
 
-static int show_json(struct fault *f)
+static int trust_show_json(struct fault *f)
 {
 	json_t *states = json_array(), *answer;
 
@@ -196,10 +196,10 @@ static int show_list(struct cli *cli, struct fault *f)
 	struct table t = { .n_columns = 3 };
 
 	if (cli->json)
-		return show_json(f);
+		return trust_show_json(f);
 	for (size_t i = 0; i < 3; i++)
 		table_cell(&t, heads[i]);
-	known_each(add_row, &t, f);
+	known_each(trust_add_row, &t, f);
 	if (f->code)
 		t.n_cells = 0;
 	table_print(cli, &t, true, 0);
@@ -208,7 +208,7 @@ static int show_list(struct cli *cli, struct fault *f)
 
 /* --- the verb -------------------------------------------------------------------------- */
 
-static int say(const struct cli *cli, const char *what, const char *path)
+static int trust_say(const struct cli *cli, const char *what, const char *path)
 {
 	json_t *answer;
 
@@ -224,7 +224,7 @@ static int say(const struct cli *cli, const char *what, const char *path)
 
 /* Forgets a state. A noted folder may be gone from the disk: its path is then used as
  * given. */
-static int forget(struct cli *cli, const char *word)
+static int trust_forget(struct cli *cli, const char *word)
 {
 	struct fault f = { 0 }, none = { 0 };
 	struct target t;
@@ -238,7 +238,7 @@ static int forget(struct cli *cli, const char *word)
 		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s is not noted", path);
 		fault_hint(&f, "see `cadre trust --list`");
 	}
-	return rc > 0 ? say(cli, "removed", path) : cli_fault(cli, &f);
+	return rc > 0 ? trust_say(cli, "removed", path) : cli_fault(cli, &f);
 }
 
 int trust_main(struct cli *cli, int argc, char **argv)
@@ -261,12 +261,12 @@ int trust_main(struct cli *cli, int argc, char **argv)
 	if (getenv("CADRE_SOCKET") && cli_outside(cli, &f) < 0)
 		return cli_fault(cli, &f);
 	if (removes)
-		return forget(cli, word ? word : ".");
+		return trust_forget(cli, word ? word : ".");
 	if (list)
 		return show_list(cli, &f) < 0 ? cli_fault(cli, &f) : 0;
 	if (find_target(word ? word : ".", &t, &f) < 0)
 		return cli_fault(cli, &f);
 	if (t.why == FOUND_COUNTS)
-		return say(cli, "already known:", t.path);
-	return trust(&t, &f) < 0 ? cli_fault(cli, &f) : say(cli, "trusted", t.path);
+		return trust_say(cli, "already known:", t.path);
+	return trust(&t, &f) < 0 ? cli_fault(cli, &f) : trust_say(cli, "trusted", t.path);
 }

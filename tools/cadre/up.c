@@ -30,7 +30,7 @@ enum { UP_SECONDS = 20, DOWN_SECONDS = 30 };
 /* --- serve ------------------------------------------------------------------------ */
 
 /* Tells whoever started us why there will be no "ready". */
-static void report(int fd, const struct fault *f)
+static void up_report(int fd, const struct fault *f)
 {
 	char hint[HINT_SIZE];
 
@@ -65,7 +65,7 @@ int serve_main(struct cli *cli, int argc, char **argv)
 	starter_forget(true);
 	if (cli_folder(cli, HOME_WRITE, &f) == 0 && host_run(&options, &f) == 0)
 		return 0;
-	report(options.ready_fd, &f);
+	up_report(options.ready_fd, &f);
 	return cli_fault(cli, &f);
 }
 
@@ -162,7 +162,7 @@ static int read_report(char *line, struct fault *f)
 	return f->code;
 }
 
-static int await_ready(int fd, int seconds, struct fault *f)
+static int up_await_ready(int fd, int seconds, struct fault *f)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	char line[600] = "";
@@ -290,7 +290,7 @@ static int start_host(struct cli *cli, int seconds, struct fault *f)
 
 	if (fd < 0)
 		return f->code;
-	await_ready(fd, seconds, f);
+	up_await_ready(fd, seconds, f);
 	close(fd);
 	return f->code;
 }
@@ -368,7 +368,7 @@ static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t gues
 }
 
 /* Takes a flag out of the words. */
-static bool take_word(int *argc, char **argv, const char *word)
+static bool up_take_word(int *argc, char **argv, const char *word)
 {
 	int left = 0;
 	bool found = false;
@@ -398,7 +398,7 @@ static pid_t end_host(struct cli *cli, int seconds, struct fault *f)
 
 int down_main(struct cli *cli, int argc, char **argv)
 {
-	bool all = take_word(&argc, argv, "--all");
+	bool all = up_take_word(&argc, argv, "--all");
 	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
 	struct fault f = { 0 };
 	size_t guests, ended = 0;

@@ -34,7 +34,7 @@ enum {
 /* --- words ---------------------------------------------------------------------- */
 
 /* The seconds of `--wait` or `--wait=SECONDS`, -1 where the word is neither. */
-static int64_t seconds_of(const char *word, struct fault *f)
+static int64_t wait_verb_seconds_of(const char *word, struct fault *f)
 {
 	char *end;
 	long long n = HOUR;
@@ -60,7 +60,7 @@ void wait_take(struct cli *cli, const struct op *op, int *argc, char **argv,
 	if (!op->until && !op->reached)
 		return;
 	for (int i = 0; i < *argc; i++) {
-		int64_t seconds = over ? -1 : seconds_of(argv[i], f);
+		int64_t seconds = over ? -1 : wait_verb_seconds_of(argv[i], f);
 
 		over = over || !strcmp(argv[i], "--");
 		if (seconds < 0)
@@ -98,8 +98,8 @@ static int patience(struct cli *cli, int64_t until)
 }
 
 /* Calls a read; NULL with a fault, or where a signal ends the waiting. */
-static json_t *ask(struct cli *cli, const struct op *op, json_t *args, int64_t until,
-		   const sigset_t *waiting, struct fault *f)
+static json_t *wait_verb_ask(struct cli *cli, const struct op *op, json_t *args,
+			     int64_t until, const sigset_t *waiting, struct fault *f)
 {
 	struct awaited a = { .fault = f };
 	struct epoll_event event;
@@ -136,7 +136,7 @@ static bool is_true(const json_t *answer, const struct field *flag)
 }
 
 /* Whether a host has to do it, and none runs. */
-static bool is_hostless(const struct op *op, const json_t *answer)
+static bool wait_verb_is_hostless(const struct op *op, const json_t *answer)
 {
 	return op->hostless && is_true(answer, op->hostless);
 }
@@ -148,7 +148,7 @@ static bool is_answered(const struct op *op, const json_t *answer)
 
 /* Goes on, and tells how to, with the team's name that the answer says: it may be another
  * than the one that the call was begun under. */
-static void keep_team(const struct op *op, json_t *args, const json_t *answer)
+static void wait_verb_keep_team(const struct op *op, json_t *args, const json_t *answer)
 {
 	json_t *team = json_object_get(answer, "team");
 
@@ -170,7 +170,7 @@ static void keep_names(const struct op *op, json_t *args, const json_t *answer)
 
 /* Appends the values of an argument as a word of the command line, which a shell takes
  * as it is: `#001` begins a comment there. */
-static void add_value(struct text *out, const json_t *value)
+static void wait_verb_add_value(struct text *out, const json_t *value)
 {
 	struct arena a = { 0 };
 	struct text word = { 0 };
@@ -203,15 +203,15 @@ static void tell_command(const struct cli *cli, const struct op *op, const json_
 
 		if (!value)
 			break;
-		add_value(out, value);
+		wait_verb_add_value(out, value);
 	}
 }
 
 /* Fills the fault of a wait that ends before it is answered: after so long, or without a
  * host. */
-static void tell_end(const struct cli *cli, const struct op *op, const json_t *args,
-		     const json_t *answer, enum fault_code code, const char *why,
-		     struct fault *f)
+static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
+			       const json_t *args, const json_t *answer,
+			       enum fault_code code, const char *why, struct fault *f)
 {
 	struct text command = { 0 };
 	char *said = screen_line(cli, op, answer);
@@ -219,19 +219,20 @@ static void tell_end(const struct cli *cli, const struct op *op, const json_t *a
 	tell_command(cli, op, args, &command);
 	fault_set(f, code, "", "%s %.200s", why, said);
 	fault_hint(f, "It goes on%s. Wait on with: %.140s",
-		   is_hostless(op, answer) ? " when a host runs: cadre up" : "",
+		   wait_verb_is_hostless(op, answer) ? " when a host runs: cadre up" : "",
 		   command.data);
 	free(said);
 	text_release(&command);
 }
 
-static void tell_late(const struct cli *cli, const struct op *op, const json_t *args,
-		      const json_t *answer, int64_t seconds, struct fault *f)
+static void wait_verb_tell_late(const struct cli *cli, const struct op *op,
+				const json_t *args, const json_t *answer, int64_t seconds,
+				struct fault *f)
 {
 	char why[40];
 
 	snprintf(why, sizeof(why), "after %lld s", (long long)seconds);
-	tell_end(cli, op, args, answer, FAULT_TIMEOUT, why, f);
+	wait_verb_tell_end(cli, op, args, answer, FAULT_TIMEOUT, why, f);
 }
 
 static void tell_signal(const struct cli *cli, const struct op *op, const json_t *args)
@@ -244,8 +245,8 @@ static void tell_signal(const struct cli *cli, const struct op *op, const json_t
 	text_release(&command);
 }
 
-static void show(const struct cli *cli, const struct op *op, const json_t *answer,
-		 struct progress *p)
+static void wait_verb_show(const struct cli *cli, const struct op *op,
+			   const json_t *answer, struct progress *p)
 {
 	char *said = p ? screen_line(cli, op, answer) : NULL;
 
@@ -256,8 +257,8 @@ static void show(const struct cli *cli, const struct op *op, const json_t *answe
 
 /* Waits a moment for a host to come; false where a signal ends the waiting, or none has run
  * for too long. */
-static bool wait_for_host(struct cli *cli, struct progress **p, int64_t *since,
-			  const sigset_t *waiting)
+static bool wait_verb_wait_for_host(struct cli *cli, struct progress **p, int64_t *since,
+				    const sigset_t *waiting)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 
@@ -291,24 +292,24 @@ static json_t *ask_on(struct cli *cli, const struct op *op, json_t *args, int64_
 		left = left > 0 ? (left + 999) / 1000 : 0;
 		json_object_set_new(args, op->wait->name,
 				    json_integer(left < most ? left : most));
-		next = ask(cli, op, args, until, before, f);
+		next = wait_verb_ask(cli, op, args, until, before, f);
 		if (next) {
 			json_decref(answer), answer = next;
-			keep_team(op, args, answer);
+			wait_verb_keep_team(op, args, answer);
 		}
 		if (!next || is_answered(op, answer) || clock_steady_ms() >= until)
 			break;
 		keep_names(op, args, answer);
-		if (is_hostless(op, answer)) {
-			if (wait_for_host(cli, &p, &since, before))
+		if (wait_verb_is_hostless(op, answer)) {
+			if (wait_verb_wait_for_host(cli, &p, &since, before))
 				continue;
 			if (!cli->ended_by)
-				tell_end(cli, op, args, answer, FAULT_UNAVAILABLE,
-					 "no host runs;", f);
+				wait_verb_tell_end(cli, op, args, answer,
+						   FAULT_UNAVAILABLE, "no host runs;", f);
 			break;
 		}
 		since = 0;
-		show(cli, op, answer, p);
+		wait_verb_show(cli, op, answer, p);
 		if (p) /* things change most in the beginning */
 			most = most < SHOWN / 2 ? 2 * most + 1 : SHOWN;
 	}
@@ -334,7 +335,7 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	if (cli->ended_by)
 		tell_signal(cli, op, args);
 	else if (answer && !f->code && !is_answered(op, answer))
-		tell_late(cli, op, args, answer, seconds, f);
+		wait_verb_tell_late(cli, op, args, answer, seconds, f);
 	signals_release(ending, &before);
 	if (f->code || cli->ended_by)
 		json_decref(answer), answer = NULL;
@@ -349,7 +350,8 @@ int wait_status(const struct op *op, const json_t *answer)
 /* --- behind a write ----------------------------------------------------------------------- */
 
 /* A value that the answer, else the call, has under a name; of a record, its id. */
-static json_t *value_of(const json_t *args, const json_t *answer, const char *name)
+static json_t *wait_verb_value_of(const json_t *args, const json_t *answer,
+				  const char *name)
 {
 	json_t *value = json_object_get(answer, name);
 
@@ -369,10 +371,10 @@ static json_t *wait_args(const struct op *op, const json_t *args, const json_t *
 		const struct field *field = &in->fields[i];
 		json_t *value = field == op->until->wait
 					? NULL
-					: value_of(args, answer, field->name);
+					: wait_verb_value_of(args, answer, field->name);
 
 		for (const char *const *a = field->aliases; !value && a && *a; a++)
-			value = value_of(args, answer, *a);
+			value = wait_verb_value_of(args, answer, *a);
 		if (value)
 			json_object_set(out, field->name, value);
 		else if (!(field->flags & (FIELD_OPTIONAL | FIELD_DEFAULT)))

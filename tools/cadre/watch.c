@@ -18,28 +18,28 @@ struct watching {
 	char state[16]; /* of it, as last shown */
 };
 
-static void rest(void)
+static void watch_rest(void)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
 
 	nanosleep(&pause, NULL);
 }
 
-static const char *state_of(const json_t *answer)
+static const char *watch_state_of(const json_t *answer)
 {
 	return json_string_value(
 		json_object_get(json_object_get(answer, "turn"), "state"));
 }
 
 /* Prints what came of the turn: its text, or with --json the answer as a line. */
-static void show(struct watching *w, json_t *answer)
+static void watch_show(struct watching *w, json_t *answer)
 {
 	const json_t *turn = json_object_get(answer, "turn");
 	json_int_t number = json_integer_value(json_object_get(turn, "turn"));
 	const char *text = json_string_value(json_object_get(answer, "text"));
 
 	if (w->cli->json &&
-	    (*text || number != w->turn || strcmp(state_of(answer), w->state))) {
+	    (*text || number != w->turn || strcmp(watch_state_of(answer), w->state))) {
 		json_dumpf(answer, stdout, JSON_COMPACT);
 		putchar('\n');
 	} else if (!w->cli->json) {
@@ -49,7 +49,7 @@ static void show(struct watching *w, json_t *answer)
 	}
 	fflush(stdout);
 	w->turn = number;
-	snprintf(w->state, sizeof(w->state), "%s", state_of(answer));
+	snprintf(w->state, sizeof(w->state), "%s", watch_state_of(answer));
 	w->offset = json_integer_value(json_object_get(answer, "next"));
 }
 
@@ -65,17 +65,17 @@ static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
 }
 
 /* Shows the rest of the turn: NULL while it runs, else how it ended. */
-static const char *go_on(struct watching *w, char ended[16], struct fault *f)
+static const char *watch_go_on(struct watching *w, char ended[16], struct fault *f)
 {
 	json_t *answer = read_turn(w, w->turn, w->offset, f);
 	bool over;
 
 	if (!answer)
 		return NULL;
-	show(w, answer);
-	over = strcmp(state_of(answer), "streaming") != 0 &&
+	watch_show(w, answer);
+	over = strcmp(watch_state_of(answer), "streaming") != 0 &&
 	       !json_is_true(json_object_get(answer, "more"));
-	snprintf(ended, 16, "%s", over ? state_of(answer) : "");
+	snprintf(ended, 16, "%s", over ? watch_state_of(answer) : "");
 	json_decref(answer);
 	return over ? ended : NULL;
 }
@@ -91,7 +91,7 @@ static int next_turn(struct watching *w, struct fault *f)
 
 		if (!answer && f->code == FAULT_CONFLICT) { /* it has taken none yet */
 			*f = (struct fault){ 0 };
-			rest();
+			watch_rest();
 			continue;
 		}
 		if (!answer)
@@ -99,10 +99,10 @@ static int next_turn(struct watching *w, struct fault *f)
 		number = json_integer_value(
 			json_object_get(json_object_get(answer, "turn"), "turn"));
 		if (number != was)
-			show(w, answer);
+			watch_show(w, answer);
 		json_decref(answer);
 		if (w->turn == was)
-			rest();
+			watch_rest();
 	}
 	return 0;
 }
@@ -127,8 +127,8 @@ int watch_main(struct cli *cli, int argc, char **argv)
 	if (next_turn(&w, &f))
 		return cli_fault(cli, &f);
 	while (!f.code && !ferror(stdout)) {
-		if (!go_on(&w, ended, &f)) {
-			rest();
+		if (!watch_go_on(&w, ended, &f)) {
+			watch_rest();
 			continue;
 		}
 		if (!cli->json)

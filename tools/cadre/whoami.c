@@ -26,7 +26,7 @@ static const char *why(const struct home *h)
 	return words[h->who];
 }
 
-static bool is_kept(const struct home *h)
+static bool whoami_is_kept(const struct home *h)
 {
 	return h->who == HOME_BY_PLACE || h->who == HOME_BY_SESSION;
 }
@@ -49,7 +49,7 @@ static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 }
 
 /* Whether the state knows the agent still, and takes its token. */
-static int check(struct cli *cli, struct fault *f)
+static int whoami_check(struct cli *cli, struct fault *f)
 {
 	const struct identity *id = &cli->home.identity;
 	json_t *args, *answer;
@@ -65,7 +65,7 @@ static int check(struct cli *cli, struct fault *f)
 	return f->code;
 }
 
-static int forget(struct cli *cli, struct fault *f)
+static int whoami_forget(struct cli *cli, struct fault *f)
 {
 	struct here_sessions s;
 	char place[4096];
@@ -93,7 +93,7 @@ static int forget(struct cli *cli, struct fault *f)
 	return 0;
 }
 
-static void tell_json(const struct cli *cli)
+static void whoami_tell_json(const struct cli *cli)
 {
 	static const char *const reasons[] = { "default", "variable", "option",
 					       "place",   "session",  "joined" };
@@ -101,18 +101,19 @@ static void tell_json(const struct cli *cli)
 	const char *agent = h->identity.agent;
 	json_t *json = json_pack("{ss*,ss*,sb,ss,ss*,ss*}", "agent", agent, "team",
 				 h->identity.team, "operator", !agent, "by",
-				 reasons[h->who], "place", is_kept(h) ? h->place : NULL,
-				 "home", h->dir[0] ? h->dir : NULL);
+				 reasons[h->who], "place",
+				 whoami_is_kept(h) ? h->place : NULL, "home",
+				 h->dir[0] ? h->dir : NULL);
 
 	print_json(json);
 	json_decref(json);
 }
 
-static void tell(const struct cli *cli)
+static void whoami_tell(const struct cli *cli)
 {
 	const struct home *h = &cli->home;
 	const struct identity *id = &h->identity;
-	bool kept = is_kept(h);
+	bool kept = whoami_is_kept(h);
 
 	cli_say("%s%s%s, %s%s%s", id->agent ? id->agent : "the operator",
 		id->team ? " of team " : "", id->team ? id->team : "", why(h),
@@ -130,14 +131,15 @@ int whoami_main(struct cli *cli, int argc, char **argv)
 	if (argc > 1 && !forgets)
 		return cli_usage(cli, "`%s` takes only --forget", argv[0]);
 	if (forgets)
-		rc = cli_folder(cli, HOME_WRITE, &f) < 0 ? f.code : forget(cli, &f);
+		rc = cli_folder(cli, HOME_WRITE, &f) < 0 ? f.code
+							 : whoami_forget(cli, &f);
 	else
-		rc = cli_client(cli, HOME_LOOK, &f) < 0 ? f.code : check(cli, &f);
+		rc = cli_client(cli, HOME_LOOK, &f) < 0 ? f.code : whoami_check(cli, &f);
 	if (rc < 0)
 		return cli_fault(cli, &f);
 	if (!forgets && cli->json)
-		tell_json(cli);
+		whoami_tell_json(cli);
 	else if (!forgets)
-		tell(cli);
+		whoami_tell(cli);
 	return 0;
 }

@@ -8,7 +8,7 @@ all: $(GUEST)
 # host for each.
 build/obj/tools/guest/ops.o: build/ops.gen.c | build/ops.stamp
 	$(call SAY,CC,$@) mkdir -p $(@D) && $(CC) $(CPPFLAGS) -DOPS_WITHOUT_HANDLERS $(PKG_CFLAGS) $(CFLAGS) -c -o $@ $<
-build/cadre-guest: $(patsubst %,build/obj/tools/guest/%.o,guest_main ops guest_state) build/libcadre.a
+build/cadre-guest: $(patsubst %,build/obj/tools/guest/%.o,guest_main ops stateless) build/libcadre.a
 	$(call SAY,LD,$@) $(CC) $(CFLAGS) -static -s -Wl,--gc-sections -Wl,-w -o $@ $^ $(GUEST_LIBS)
 	@test $$(stat -c %s $@) -le $(GUEST_MOST) || { echo "$@ is over $(GUEST_MOST) bytes"; exit 1; }
 

@@ -1,7 +1,7 @@
 #include "core/host/guests/chatter.h"
 
 /* A clock that went back takes nothing off, and begins anew. */
-static void settle(struct chatter *c, int64_t now)
+static void chatter_settle(struct chatter *c, int64_t now)
 {
 	int64_t ms = now > c->at ? now - c->at : 0;
 
@@ -13,12 +13,12 @@ static void settle(struct chatter *c, int64_t now)
 
 void chatter_note(struct chatter *c, size_t size, int64_t now)
 {
-	settle(c, now);
+	chatter_settle(c, now);
 	c->bytes += CHATTER_FRAME + (int64_t)size;
 }
 
 bool chatter_waits(struct chatter *c, int64_t now)
 {
-	settle(c, now);
+	chatter_settle(c, now);
 	return c->bytes > CHATTER_SECOND;
 }

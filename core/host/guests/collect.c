@@ -30,7 +30,7 @@ struct collect {
 	bool failed; /* ... and answered no page */
 };
 
-static void ask(struct hosted_guest *t);
+static void collect_ask(struct hosted_guest *t);
 
 static void collect_free(struct collect *c)
 {
@@ -56,18 +56,18 @@ static void weigh(struct collect *c)
 }
 
 /* Asks for results if there may be some, unless a pause lasts. */
-static void go_on(struct hosted_guest *t)
+static void collect_go_on(struct hosted_guest *t)
 {
 	struct daemon *d = &t->daemon;
 
 	if (t->up && !t->closing && t->control.state == GUEST_CONN_UP && !d->polling &&
 	    (d->collect || d->poll_again) && !futile_waits(&d->futile, clock_boot_ms()))
-		ask(t);
+		collect_ask(t);
 }
 
 /* The page is stored, as far as it could be: it is acknowledged with the next
  * question. */
-static void end_page(struct collect *c)
+static void collect_end_page(struct collect *c)
 {
 	struct hosted_guest *t = c->guest;
 	struct daemon *d = &t->daemon;
@@ -78,28 +78,28 @@ static void end_page(struct collect *c)
 		d->collect = NULL;
 		collect_free(c);
 	}
-	go_on(t);
+	collect_go_on(t);
 }
 
 static void store_rest(struct collect *c);
 
 /* Whether the state has taken the result, or never will: then the result is
  * acknowledged, since it would come again for ever. */
-static bool is_done(const struct job *job)
+static bool collect_is_done(const struct job *job)
 {
 	enum fault_code code = job->call.fault.code;
 
 	return !code || code == FAULT_NOT_FOUND || code == FAULT_INVALID;
 }
 
-static void on_stored(struct job *job)
+static void collect_on_stored(struct job *job)
 {
 	struct collect *c = job->owner;
 	struct hosted_guest *t = c->guest;
 	const struct result_store_out *out = job->call.out;
 	const char *id = c->page.all[c->at].source_message_id;
 
-	if (is_done(job))
+	if (collect_is_done(job))
 		c->acks[c->n_acks++] = id;
 	if (job->call.fault.code)
 		log_seldom(t->host->log, &t->lost, LOG_LEVEL_WARN,
@@ -123,10 +123,10 @@ static const char *whole(const struct text *parts, const char *part)
 	return parts->len ? parts->data : part;
 }
 
-static void store(struct collect *c)
+static void collect_store(struct collect *c)
 {
 	const struct daemon_result *r = &c->page.all[c->at];
-	struct job *job = host_job(c->guest->host, op_result_store, on_stored, c);
+	struct job *job = host_job(c->guest->host, op_result_store, collect_on_stored, c);
 	struct result_store_in *in = job->call.in;
 	struct arena *a = &job->call.arena;
 
@@ -154,17 +154,17 @@ static void log_wrong(struct hosted_guest *t, const struct fault *f)
 
 /* The guest is gone, or busy: what it still has is asked for again when it says
  * that it has results. */
-static void give_up(struct collect *c, const struct fault *f)
+static void collect_give_up(struct collect *c, const struct fault *f)
 {
 	if (f->code == FAULT_IO)
 		log_wrong(c->guest, f);
 	c->failed = c->guest->control.state == GUEST_CONN_UP;
-	end_page(c);
+	collect_end_page(c);
 }
 
 /* The rest of this result is not to be had: the sender gets what came, and is told
  * why.  Left with the guest it would hide the results behind it. */
-static void spoil(struct collect *c, const struct fault *f)
+static void collect_fail(struct collect *c, const struct fault *f)
 {
 	struct daemon_result *r = &c->page.all[c->at];
 
@@ -173,10 +173,10 @@ static void spoil(struct collect *c, const struct fault *f)
 		r->stderr = arena_strndup(&c->arena, c->err.data, c->err.len);
 	result_fail(r, f, &c->arena);
 	c->err.len = 0;
-	store(c);
+	collect_store(c);
 }
 
-static void ask_part(struct collect *c)
+static void collect_ask_part(struct collect *c)
 {
 	struct fault f = { 0 };
 	struct wire_poll_daemon_results m = {
@@ -191,12 +191,12 @@ static void ask_part(struct collect *c)
 		guest_conn_ask(&c->guest->control, "PollDaemonResults", &m, ms, on_part,
 			       c);
 	else
-		spoil(c, &f);
+		collect_fail(c, &f);
 }
 
 /* Takes a part; true when it brought something and there is more. */
-static bool take_part(struct collect *c, const struct wire_daemon_results *m,
-		      struct fault *f)
+static bool collect_take_part(struct collect *c, const struct wire_daemon_results *m,
+			      struct fault *f)
 {
 	const struct daemon_result *r = m->results;
 	size_t before = c->out.len + c->err.len, now;
@@ -229,16 +229,16 @@ static void on_part(void *arg, struct packet *answer, struct fault *f)
 	bool more = false;
 
 	if (answer && answer_decode(answer, &m, &a, f) == 0)
-		more = take_part(c, &m, f);
+		more = collect_take_part(c, &m, f);
 	arena_release(&a);
 	if (c->guest->closing || is_away(f->code))
-		give_up(c, f);
+		collect_give_up(c, f);
 	else if (f->code)
-		spoil(c, f);
+		collect_fail(c, f);
 	else if (more)
-		ask_part(c);
+		collect_ask_part(c);
 	else
-		store(c);
+		collect_store(c);
 }
 
 /* --- pages ------------------------------------------------------------------------ */
@@ -250,17 +250,17 @@ static void store_rest(struct collect *c)
 	c->out.len = c->err.len = 0;
 	c->parts = (struct answer_parts){ 0 };
 	if (c->at == c->page.n || c->guest->closing) {
-		end_page(c);
+		collect_end_page(c);
 		return;
 	}
 	r = &c->page.all[c->at];
 	if (!r->has_more || !r->more) {
-		store(c);
+		collect_store(c);
 		return;
 	}
 	text_add(&c->out, r->stdout, strlen(r->stdout));
 	text_add(&c->err, r->stderr, strlen(r->stderr));
-	ask_part(c);
+	collect_ask_part(c);
 }
 
 static void on_results(void *arg, struct packet *answer, struct fault *f)
@@ -283,13 +283,13 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 				   LOG_FAULT(&c->page.why));
 	}
 	if (f->code)
-		give_up(c, f);
+		collect_give_up(c, f);
 	else
 		store_rest(c);
 }
 
 /* Asks for a page, and acknowledges the one before. */
-static void ask(struct hosted_guest *t)
+static void collect_ask(struct hosted_guest *t)
 {
 	struct collect *c = xcalloc(1, sizeof(*c)), *done = t->daemon.collect;
 	struct wire_poll_daemon_results m = { .limit = PAGE };
@@ -313,12 +313,12 @@ void collect_poke(struct hosted_guest *t, bool told)
 		return;
 	t->daemon.poll_again = true;
 	t->daemon.told |= told;
-	go_on(t);
+	collect_go_on(t);
 }
 
 void collect_tick(struct hosted_guest *t)
 {
-	go_on(t);
+	collect_go_on(t);
 }
 
 void collect_release(struct hosted_guest *t)

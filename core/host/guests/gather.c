@@ -63,7 +63,7 @@ int64_t output_offset(const struct output *s)
 	return s->full ? s->size : (int64_t)s->len;
 }
 
-static char *join(const struct output *s, struct arena *a)
+static char *gather_join(const struct output *s, struct arena *a)
 {
 	char *text = arena_alloc(a, s->len + 1), *at = text;
 
@@ -77,7 +77,7 @@ static char *join(const struct output *s, struct arena *a)
 void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 		  struct arena *a)
 {
-	char *joined[2] = { join(&s[0], a), join(&s[1], a) };
+	char *joined[2] = { gather_join(&s[0], a), gather_join(&s[1], a) };
 	size_t half = ANSWER_ROOM / 2, left = half;
 
 	/* Room that the first stream leaves of its half goes to the second, and the
@@ -97,7 +97,7 @@ void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 
 /* --- directories ---------------------------------------------------------------------- */
 
-static bool fits(const char *s, size_t *room)
+static bool gather_fits(const char *s, size_t *room)
 {
 	size_t len = strlen(s);
 
@@ -109,7 +109,8 @@ static bool entry_fits(const struct dir_entry *e, size_t *room)
 	if (*room < ENTRY_COST)
 		return false;
 	*room -= ENTRY_COST;
-	return fits(e->name, room) && fits(e->kind, room) && fits(e->permissions, room);
+	return gather_fits(e->name, room) && gather_fits(e->kind, room) &&
+	       gather_fits(e->permissions, room);
 }
 
 bool listing_is_entry(const struct dir_entry *e)

@@ -24,7 +24,7 @@ enum {
 	FAULTS_MOST = 1 << 20,
 };
 
-static void become(struct guest_conn *conn, enum guest_conn_state to)
+static void guest_conn_become(struct guest_conn *conn, enum guest_conn_state to)
 {
 	static const unsigned steps[] = {
 		[GUEST_CONN_IDLE] = STEP(GUEST_CONN_DIALING),
@@ -98,7 +98,7 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 
 /* Handles a packet.  False when it is of a kind that a guest could send without a bound:
  * a heartbeat, an answer that nobody waits for, a request that was refused. */
-static bool hear(struct guest_conn *conn, struct packet *p)
+static bool guest_conn_hear(struct guest_conn *conn, struct packet *p)
 {
 	struct asked *a;
 	bool beat = !strcmp(p->type, "Heartbeat"), asked;
@@ -139,7 +139,7 @@ static int64_t loop_now(const struct guest_conn *conn)
 	return (int64_t)uv_now(&conn->guest->host->loop);
 }
 
-static void take_bytes(struct guest_conn *conn, const char *data, size_t len)
+static void guest_conn_take_bytes(struct guest_conn *conn, const char *data, size_t len)
 {
 	struct fault f = { 0 };
 
@@ -150,7 +150,8 @@ static void take_bytes(struct guest_conn *conn, const char *data, size_t len)
 
 		data += used;
 		len -= used;
-		if (rc > 0 && packet_take(&p, &conn->reader, &f) == 0 && !hear(conn, &p))
+		if (rc > 0 && packet_take(&p, &conn->reader, &f) == 0 &&
+		    !guest_conn_hear(conn, &p))
 			chatter_note(&conn->chatter, conn->reader.size, loop_now(conn));
 		if (rc > 0)
 			packet_release(&p);
@@ -161,7 +162,7 @@ static void take_bytes(struct guest_conn *conn, const char *data, size_t len)
 	}
 }
 
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void guest_conn_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct guest_conn *conn = stream->data;
 
@@ -175,7 +176,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 	conn->heard_at = clock_boot_ms();
 	conn->pinged = false;
-	take_bytes(conn, buf->base, (size_t)n);
+	guest_conn_take_bytes(conn, buf->base, (size_t)n);
 	if (conn->state != GUEST_CONN_CLOSING &&
 	    chatter_waits(&conn->chatter, loop_now(conn))) {
 		conn->deaf = true;
@@ -183,7 +184,7 @@ static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 }
 
-static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+static void guest_conn_on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
 	struct guest_conn *conn = handle->data;
 	struct host *host = conn->guest->host;
@@ -194,7 +195,7 @@ static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 
 /* --- down ------------------------------------------------------------------------- */
 
-static void on_closed(uv_handle_t *handle)
+static void guest_conn_on_closed(uv_handle_t *handle)
 {
 	struct guest_conn *conn = handle->data;
 	struct hosted_guest *t = conn->guest;
@@ -202,7 +203,7 @@ static void on_closed(uv_handle_t *handle)
 	frame_release(&conn->reader);
 	flow_release(&conn->flow);
 	conn->flow = (struct flow){ 0 };
-	become(conn, GUEST_CONN_IDLE);
+	guest_conn_become(conn, GUEST_CONN_IDLE);
 	hosted_guest_let_go(t);
 }
 
@@ -213,11 +214,11 @@ void guest_conn_close(struct guest_conn *conn)
 	if (conn->state == GUEST_CONN_DIALING) {
 		link_dial_cancel(conn->dial);
 		conn->dial = NULL;
-		become(conn, GUEST_CONN_IDLE);
+		guest_conn_become(conn, GUEST_CONN_IDLE);
 		return;
 	}
-	become(conn, GUEST_CONN_CLOSING);
-	uv_close((uv_handle_t *)&conn->pipe, on_closed);
+	guest_conn_become(conn, GUEST_CONN_CLOSING);
+	uv_close((uv_handle_t *)&conn->pipe, guest_conn_on_closed);
 }
 
 void guest_conn_drop(struct guest_conn *conn)
@@ -226,7 +227,7 @@ void guest_conn_drop(struct guest_conn *conn)
 		hosted_guest_down(conn->guest);
 }
 
-static void on_wrote(struct flow *flow, int status)
+static void guest_conn_on_wrote(struct flow *flow, int status)
 {
 	struct guest_conn *conn = flow->arg;
 
@@ -240,7 +241,7 @@ static void on_wrote(struct flow *flow, int status)
 
 /* --- up --------------------------------------------------------------------------- */
 
-static const char *text_of(const struct packet *p, const char *field)
+static const char *guest_conn_text_of(const struct packet *p, const char *field)
 {
 	return json_string_value(json_object_get(p->json, field));
 }
@@ -256,7 +257,7 @@ static void greeted(struct guest_conn *conn, const char *boot, struct fault *f)
 	}
 	if (t->closing || conn->state != GUEST_CONN_GREETING)
 		return;
-	become(conn, GUEST_CONN_UP);
+	guest_conn_become(conn, GUEST_CONN_UP);
 	hosted_guest_greeted(conn, boot);
 }
 
@@ -264,7 +265,7 @@ static void hear_spool(struct hosted_guest *t, const struct packet *hello)
 {
 	const json_t *seq = json_object_get(hello->json, "spool_seq");
 
-	hosted_guest_hear_spool(t, text_of(hello, "spool"),
+	hosted_guest_hear_spool(t, guest_conn_text_of(hello, "spool"),
 				json_is_integer(seq) ? json_integer_value(seq) : -1);
 }
 
@@ -284,8 +285,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 {
 	struct guest_conn *conn = arg;
 	struct hosted_guest *t = conn->guest;
-	const char *boot = answer ? text_of(answer, "boot_id") : NULL;
-	const char *workspace = answer ? text_of(answer, "workspace") : NULL;
+	const char *boot = answer ? guest_conn_text_of(answer, "boot_id") : NULL;
+	const char *workspace = answer ? guest_conn_text_of(answer, "workspace") : NULL;
 
 	if (f->code == FAULT_INVALID)
 		t->old = true; /* it does not know the word */
@@ -297,7 +298,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	/* Heartbeats come over this connection too: one order of what is heard of the spool. */
 	if (!f->code && conn->port == LINK_CONTROL) {
 		hear_spool(t, answer);
-		door_hear(t, text_of(answer, "http"));
+		door_hear(t, guest_conn_text_of(answer, "http"));
 		halt_greeted(t, has_feature(answer, "halt"));
 		t->knows_turns = has_feature(answer, "turns");
 	}
@@ -324,7 +325,7 @@ static void on_old_pong(void *arg, struct packet *answer, struct fault *f)
 	greeted(conn, "of the older dialect", f);
 }
 
-static void greet(struct guest_conn *conn)
+static void guest_conn_greet(struct guest_conn *conn)
 {
 	struct hosted_guest *t = conn->guest;
 	struct wire_hello hello = {
@@ -365,18 +366,19 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 	hosted_guest_keep(t);
 	conn->pipe.data = conn;
 	conn->flow.stream = (uv_stream_t *)&conn->pipe;
-	conn->flow.wrote = on_wrote;
+	conn->flow.wrote = guest_conn_on_wrote;
 	conn->flow.arg = conn;
-	become(conn, GUEST_CONN_GREETING);
+	guest_conn_become(conn, GUEST_CONN_GREETING);
 	conn->heard_at = 0;
 	conn->pinged = conn->deaf = false;
 	if (uv_pipe_open(&conn->pipe, fd)) {
 		close(fd);
 		guest_conn_drop(conn);
-	} else if (uv_read_start(conn->flow.stream, on_room, on_bytes)) {
+	} else if (uv_read_start(conn->flow.stream, guest_conn_on_room,
+				 guest_conn_on_bytes)) {
 		guest_conn_drop(conn);
 	} else {
-		greet(conn);
+		guest_conn_greet(conn);
 	}
 }
 
@@ -384,7 +386,7 @@ void guest_conn_dial(struct guest_conn *conn)
 {
 	struct hosted_guest *t = conn->guest;
 
-	become(conn, GUEST_CONN_DIALING);
+	guest_conn_become(conn, GUEST_CONN_DIALING);
 	conn->dial = link_dial(&t->host->loop, &t->address, conn->port, on_dialled, conn);
 }
 
@@ -418,7 +420,7 @@ static void hear_again(struct guest_conn *conn)
 	if (!conn->deaf || !open || chatter_waits(&conn->chatter, loop_now(conn)))
 		return;
 	conn->deaf = false;
-	if (uv_read_start(conn->flow.stream, on_room, on_bytes))
+	if (uv_read_start(conn->flow.stream, guest_conn_on_room, guest_conn_on_bytes))
 		guest_conn_drop(conn);
 }
 

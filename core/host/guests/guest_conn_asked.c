@@ -108,7 +108,8 @@ void guest_conn_ask(struct guest_conn *conn, const char *type, const void *src,
 }
 
 /* Commands that stand still take their time: all that was asked before. */
-static bool stands_still(const struct guest_conn *conn, const struct asked *a)
+static bool guest_conn_asked_stands_still(const struct guest_conn *conn,
+					  const struct asked *a)
 {
 	return conn->guest->halted && a->at <= conn->guest->halt_since;
 }
@@ -121,7 +122,8 @@ void asked_time_out(struct guest_conn *conn, int64_t now)
 		struct asked *a = *at;
 		enum fault_code why = a->why ? a->why : FAULT_TIMEOUT;
 
-		if (!a->why && (a->until > now || stands_still(conn, a))) {
+		if (!a->why &&
+		    (a->until > now || guest_conn_asked_stands_still(conn, a))) {
 			at = &a->next;
 			continue;
 		}

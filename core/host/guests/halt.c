@@ -8,7 +8,7 @@
 
 enum { HALT_MS = 10000 };
 
-static void on_noted(struct job *job)
+static void halt_on_noted(struct job *job)
 {
 	struct hosted_guest *t = job->owner;
 
@@ -18,14 +18,14 @@ static void on_noted(struct job *job)
 }
 
 /* Writes down what the guest does, for who asks. */
-static void note(struct hosted_guest *t)
+static void halt_note(struct hosted_guest *t)
 {
 	struct job *job;
 	struct workspace_note_in *in;
 
 	if (t->halt_noting)
 		return;
-	job = host_job(t->host, op_workspace_note, on_noted, t);
+	job = host_job(t->host, op_workspace_note, halt_on_noted, t);
 	in = job->call.in;
 	in->workspace = t->workspace;
 	in->has_halted = true;
@@ -36,13 +36,13 @@ static void note(struct hosted_guest *t)
 }
 
 /* Answers of commands that stood still come later by as much. */
-static void go_on(struct hosted_guest *t)
+static void halt_go_on(struct hosted_guest *t)
 {
 	guest_conn_leap(&t->control, clock_boot_ms() - t->halt_since);
 	push_poke(t); /* assignments that waited */
 }
 
-static void become(struct hosted_guest *t, bool halted)
+static void halt_become(struct hosted_guest *t, bool halted)
 {
 	if (halted == t->halted)
 		return;
@@ -50,10 +50,10 @@ static void become(struct hosted_guest *t, bool halted)
 	if (halted)
 		t->halt_since = clock_boot_ms();
 	else
-		go_on(t);
+		halt_go_on(t);
 }
 
-static void tell(struct hosted_guest *t);
+static void halt_tell(struct hosted_guest *t);
 
 static void on_halted(void *arg, struct packet *answer, struct fault *f)
 {
@@ -66,12 +66,12 @@ static void on_halted(void *arg, struct packet *answer, struct fault *f)
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
 		return; /* once more at the next reading of the rows */
 	}
-	become(t, !t->halted);
-	tell(t);
-	note(t);
+	halt_become(t, !t->halted);
+	halt_tell(t);
+	halt_note(t);
 }
 
-static void tell(struct hosted_guest *t)
+static void halt_tell(struct hosted_guest *t)
 {
 	const struct wire_halt m = { .on = t->halt };
 
@@ -88,14 +88,14 @@ void halt_want(struct hosted_guest *t, bool stopped, bool written)
 			 "a guest cannot be stopped, so commands there run on",
 			 LOG_TEXT("workspace", t->id));
 	t->halt = stopped;
-	tell(t);
+	halt_tell(t);
 	if (t->up && !t->halting && written != t->halted)
-		note(t);
+		halt_note(t);
 }
 
 void halt_greeted(struct hosted_guest *t, bool knows_halt)
 {
 	t->knows_halt = knows_halt;
 	t->halting = false;
-	become(t, t->halt_said && knows_halt);
+	halt_become(t, t->halt_said && knows_halt);
 }

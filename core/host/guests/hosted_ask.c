@@ -71,7 +71,7 @@ void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 
 /* Fills the call's answer from the guest's and, where that is a bare Ok, from what was
  * asked. */
-static void take_fields(struct job *job, struct packet *answer)
+static void hosted_ask_take_fields(struct job *job, struct packet *answer)
 {
 	const struct op *op = job->call.op;
 	const struct ask_kind *kind = ask_kind_of(job);
@@ -141,13 +141,14 @@ static bool did_nothing(const struct job *job)
 			       code == FAULT_EXHAUSTED);
 }
 
-static bool take(struct job *job, struct packet *answer, struct guest_conn *conn)
+static bool hosted_ask_take(struct job *job, struct packet *answer,
+			    struct guest_conn *conn)
 {
 	const struct ask_kind *kind = ask_kind_of(job);
 
 	if (kind && kind->take)
 		return kind->take(job, answer, conn);
-	take_fields(job, answer);
+	hosted_ask_take_fields(job, answer);
 	return false;
 }
 
@@ -162,7 +163,7 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 		fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
 			  "the workspace is gone");
 	else if ((!ask_is_gone(job) || replay_has_row(job)) &&
-		 take(job, answer, &t->control))
+		 hosted_ask_take(job, answer, &t->control))
 		return;
 	if (t && answer && job->call.fault.code)
 		log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
@@ -173,7 +174,7 @@ static void on_answer(void *arg, struct packet *answer, struct fault *f)
 
 /* --- waiting for a link ------------------------------------------------------------- */
 
-static void ask(struct job *job, struct hosted_guest *t)
+static void hosted_ask_guest(struct job *job, struct hosted_guest *t)
 {
 	int64_t ms = ANSWER_MS;
 
@@ -182,7 +183,7 @@ static void ask(struct job *job, struct hosted_guest *t)
 	ask_fields(job, &t->control, ms);
 }
 
-static void refuse(struct host *host, struct job *job)
+static void hosted_ask_refuse(struct host *host, struct job *job)
 {
 	bool boots = hosted_boots(host, job->call.workspace);
 
@@ -194,16 +195,16 @@ static void refuse(struct host *host, struct job *job)
 }
 
 /* Asks the guest, or refuses the call.  False: its guest may still come. */
-static bool begin(struct host *host, struct job *job)
+static bool hosted_ask_begin(struct host *host, struct job *job)
 {
 	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace);
 
 	if (ask_is_gone(job))
-		refuse(host, job);
+		hosted_ask_refuse(host, job);
 	else if (t && t->up)
-		ask(job, t);
+		hosted_ask_guest(job, t);
 	else if (host->stopping || clock_boot_ms() >= job->due)
-		refuse(host, job);
+		hosted_ask_refuse(host, job);
 	else
 		return false;
 	return true;
@@ -215,7 +216,7 @@ void ask_look(struct host *host)
 
 	host->unlinked = (struct chain){ 0 };
 	for (struct job *job; (job = chain_pop(&waiting));)
-		if (!begin(host, job))
+		if (!hosted_ask_begin(host, job))
 			chain_add(&host->unlinked, job);
 }
 
@@ -228,6 +229,6 @@ void ask_start(struct host *host, struct job *job)
 		return;
 	}
 	job->due = clock_boot_ms() + LINK_MS;
-	if (!begin(host, job))
+	if (!hosted_ask_begin(host, job))
 		chain_add(&host->unlinked, job);
 }

@@ -34,7 +34,8 @@ static void fill_exec(struct job *job, const struct gather *g, bool more)
 }
 
 /* Asks for the rest of the output.  False: it could not, and the call has its fault. */
-static bool ask_rest(struct job *job, struct gather *g, struct guest_conn *conn)
+static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
+					struct guest_conn *conn)
 {
 	struct wire_exec_poll m = {
 		.job_id = g->job_id,
@@ -80,7 +81,8 @@ static bool check_streams(const struct gather *g, const struct streams *m,
 }
 
 /* Takes a part of both streams; false when it brought nothing. */
-static bool take_part(struct job *job, struct gather *g, const struct streams *m)
+static bool hosted_ask_command_take_part(struct job *job, struct gather *g,
+					 const struct streams *m)
 {
 	const struct workspace_exec_in *in = job->call.in;
 	bool brought = false;
@@ -110,11 +112,11 @@ static bool take_exec_rest(struct job *job, struct packet *answer,
 	streams = STREAMS_OF(m);
 	if (!check_streams(g, &streams, &job->call.fault))
 		return false;
-	brought = take_part(job, g, &streams);
+	brought = hosted_ask_command_take_part(job, g, &streams);
 	if (m.more &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
 		if (brought)
-			return ask_rest(job, g, conn);
+			return hosted_ask_command_ask_rest(job, g, conn);
 		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
 		return false;
 	}
@@ -171,11 +173,11 @@ bool ask_take_exec(struct job *job, struct packet *answer, struct guest_conn *co
 	out->running = out->has_running = m.running;
 	out->exit_code = m.exit_code;
 	out->has_exit_code = !m.running;
-	take_part(job, g, &streams);
+	hosted_ask_command_take_part(job, g, &streams);
 	if (m.more && !m.running && m.has_job_id && !ask_is_gone(job) &&
 	    !job->call.form.most &&
 	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
-		return ask_rest(job, g, conn);
+		return hosted_ask_command_ask_rest(job, g, conn);
 	fill_exec(job, g, m.more);
 	return false;
 }

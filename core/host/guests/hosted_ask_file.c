@@ -71,7 +71,7 @@ void ask_fill_list(struct job *job, void *message)
 }
 
 /* Names go up, over all pages: none comes twice. */
-static bool check_page(struct job *job, const struct wire_dir_listing *m)
+static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_listing *m)
 {
 	const struct workspace_list_dir_out *out = job->call.out;
 	struct fault *f = &job->call.fault;
@@ -97,7 +97,7 @@ static bool take_page(struct job *job, const struct wire_dir_listing *m,
 	struct gather *g = gather_of(job);
 	int64_t ms;
 
-	if (!check_page(job, m))
+	if (!hosted_ask_file_check_page(job, m))
 		return false;
 	if (!listing_take(out, m, &g->room, &job->call.arena)) {
 		out->more = out->has_more = true;

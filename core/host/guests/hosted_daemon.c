@@ -33,7 +33,7 @@ static void beat_done(struct hosted_guest *t)
 	hosted_guest_let_go(t);
 }
 
-static void on_written(struct job *job)
+static void hosted_daemon_on_written(struct job *job)
 {
 	struct hosted_guest *t = job->owner;
 
@@ -73,7 +73,7 @@ static void on_leases(struct job *job)
 	bool ending = !job->call.fault.code && job->number > 0;
 
 	job->read = NULL;
-	job->done = on_written;
+	job->done = hosted_daemon_on_written;
 	if (ending && !t->closing) {
 		t->daemon.under_way--; /* the look at the leases; now it is written */
 		write_beat(t, job);
@@ -86,7 +86,8 @@ static void on_leases(struct job *job)
 
 static struct job *beat_job(struct hosted_guest *t, const struct wire_heartbeat *beat)
 {
-	struct job *job = host_job(t->host, op_guest_heartbeat, on_written, t);
+	struct job *job =
+		host_job(t->host, op_guest_heartbeat, hosted_daemon_on_written, t);
 	struct guest_heartbeat_in *in = job->call.in;
 	struct arena *a = &job->call.arena;
 
@@ -207,7 +208,7 @@ void daemon_pulse(struct hosted_guest *t)
 	collect_poke(t, false);
 }
 
-static void on_noted(struct job *job)
+static void hosted_daemon_on_noted(struct job *job)
 {
 	job_free(job);
 }
@@ -224,7 +225,7 @@ void daemon_tick(struct hosted_guest *t, int64_t now)
 	if (d->offline || !t->agent || d->heard_at + SILENT_MS > now)
 		return;
 	d->offline = true;
-	job = host_job(t->host, op_workspace_note, on_noted, NULL);
+	job = host_job(t->host, op_workspace_note, hosted_daemon_on_noted, NULL);
 	in = job->call.in;
 	in->workspace = t->workspace;
 	in->offline = true;

@@ -65,7 +65,7 @@ const char *door_url(const struct hosted_guest *t, struct arena *a)
 
 /* --- who ---------------------------------------------------------------------------- */
 
-static bool is_name(const struct op *op, const char *key)
+static bool hosted_door_is_name(const struct op *op, const char *key)
 {
 	const struct field *field = field_find(op->in, key);
 
@@ -83,7 +83,7 @@ static void spell(const struct op *op, json_t *args)
 		     alias++) {
 			json_t *value = json_object_get(args, *alias);
 
-			if (!value || is_name(op, *alias))
+			if (!value || hosted_door_is_name(op, *alias))
 				continue;
 			json_object_set(args, field->name, value);
 			json_object_del(args, *alias);

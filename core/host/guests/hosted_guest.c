@@ -73,7 +73,7 @@ void hosted_guest_punish(struct hosted_guest *t)
 	hosted_guest_down(t);
 }
 
-static int64_t pid_of(struct guest_conn *conn)
+static int64_t hosted_guest_pid_of(struct guest_conn *conn)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -91,7 +91,7 @@ static int64_t pid_of(struct guest_conn *conn)
 static void come_up(struct hosted_guest *t)
 {
 	t->up = true;
-	t->pid = pid_of(&t->control);
+	t->pid = hosted_guest_pid_of(&t->control);
 	t->pause_ms = PAUSE_FIRST_MS;
 	t->trouble[0] = '\0';
 	t->host->n_linked++;
@@ -135,7 +135,7 @@ void hosted_guest_trouble(struct hosted_guest *t, const struct fault *f)
 
 /* --- all of them -------------------------------------------------------------------- */
 
-static void copy(char to[72], const char *from)
+static void hosted_guest_copy(char to[72], const char *from)
 {
 	snprintf(to, 72, "%s", from ? from : "");
 }
@@ -155,13 +155,13 @@ struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wan
 	t->agent = to->agent;
 	snprintf(t->id, sizeof(t->id), "%s", to->id);
 	snprintf(t->token, sizeof(t->token), "%s", to->token ? to->token : "");
-	copy(t->team_name, to->team_name);
-	copy(t->agent_name, to->agent_name);
-	copy(t->agent_token, to->agent_token);
+	hosted_guest_copy(t->team_name, to->team_name);
+	hosted_guest_copy(t->agent_name, to->agent_name);
+	hosted_guest_copy(t->agent_token, to->agent_token);
 	snprintf(t->ip, sizeof(t->ip), "%s", to->ip ? to->ip : "");
 	snprintf(t->boot_told, sizeof(t->boot_told), "%s",
 		 to->boot_told ? to->boot_told : "");
-	copy(t->spool, to->spool);
+	hosted_guest_copy(t->spool, to->spool);
 	t->spool_seq = to->spool_seq;
 	t->halt = to->halt;
 	t->pause_ms = PAUSE_FIRST_MS;
@@ -178,8 +178,8 @@ struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wan
 
 void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent)
 {
-	copy(t->team_name, team);
-	copy(t->agent_name, agent);
+	hosted_guest_copy(t->team_name, team);
+	hosted_guest_copy(t->agent_name, agent);
 }
 
 void hosted_guest_move(struct hosted_guest *t, const char *address)

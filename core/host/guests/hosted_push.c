@@ -13,10 +13,10 @@ enum {
 	FULL_MS = 1000, /* a guest without room is tried again */
 };
 
-static void look(struct hosted_guest *t);
+static void hosted_push_look(struct hosted_guest *t);
 
 /* The page is done with: on to the next one, if there is any. */
-static void end_page(struct hosted_guest *t, bool more)
+static void hosted_push_end_page(struct hosted_guest *t, bool more)
 {
 	struct pushing *p = &t->push;
 	const struct delivery_waiting_out *out = p->page->call.out;
@@ -36,7 +36,7 @@ static void end_page(struct hosted_guest *t, bool more)
 	else if (p->futile.ms && !p->again)
 		p->retry_at = p->futile.until;
 	else if (more || p->again)
-		look(t);
+		hosted_push_look(t);
 }
 
 static void on_boot_noted(struct job *job)
@@ -65,7 +65,7 @@ static bool is_void(const struct hosted_guest *t, const struct job *page)
 	return page->number != t->push.round;
 }
 
-static void finish(struct hosted_guest *t)
+static void hosted_push_finish(struct hosted_guest *t)
 {
 	const struct delivery_waiting_out *out = t->push.page->call.out;
 	bool more = out->n_pushes == PAGE;
@@ -76,7 +76,7 @@ static void finish(struct hosted_guest *t)
 	} else if (t->push.anew && !more && !t->push.full && t->up) {
 		end_anew(t);
 	}
-	end_page(t, more);
+	hosted_push_end_page(t, more);
 }
 
 static void on_marked(struct job *job)
@@ -85,7 +85,7 @@ static void on_marked(struct job *job)
 
 	/* A mark that failed is made when the guest says Ok once more. */
 	job_free(job);
-	finish(t);
+	hosted_push_finish(t);
 	hosted_guest_let_go(t);
 }
 
@@ -97,14 +97,14 @@ static int64_t *copy_rows(struct arena *arena, const int64_t *rows, size_t n)
 	return copy;
 }
 
-static void mark(struct hosted_guest *t)
+static void hosted_push_mark(struct hosted_guest *t)
 {
 	struct pushing *p = &t->push;
 	struct job *job;
 	struct delivery_notified_in *in;
 
 	if (p->n_told + p->n_recalled + p->n_refused == 0) {
-		finish(t);
+		hosted_push_finish(t);
 		return;
 	}
 	job = host_job(t->host, op_delivery_notified, on_marked, t);
@@ -140,12 +140,12 @@ static void end_one(struct hosted_guest *t)
 	if (--t->push.open > 0)
 		return;
 	if (t->closing)
-		end_page(t, false);
+		hosted_push_end_page(t, false);
 	else
-		mark(t);
+		hosted_push_mark(t);
 }
 
-static void on_told(void *arg, struct packet *answer, struct fault *f)
+static void hosted_push_on_told(void *arg, struct packet *answer, struct fault *f)
 {
 	struct told *told = arg;
 	struct hosted_guest *t = told->guest;
@@ -168,7 +168,8 @@ static void on_told(void *arg, struct packet *answer, struct fault *f)
 	end_one(t);
 }
 
-static void tell(struct hosted_guest *t, const struct push *row, struct told *told)
+static void hosted_push_tell(struct hosted_guest *t, const struct push *row,
+			     struct told *told)
 {
 	struct wire_team_message m = { 0 };
 
@@ -180,11 +181,12 @@ static void tell(struct hosted_guest *t, const struct push *row, struct told *to
 	told->message = row->message;
 	told->cancelled = row->cancelled;
 	told->first = row->unoffered;
-	guest_conn_ask(&t->relay, "TeamMessage", &m, PUSH_MS, on_told, told);
+	guest_conn_ask(&t->relay, "TeamMessage", &m, PUSH_MS, hosted_push_on_told, told);
 }
 
-static void tell_page(struct hosted_guest *t, const struct delivery_waiting_out *out,
-		      struct arena *arena)
+static void hosted_push_tell_page(struct hosted_guest *t,
+				  const struct delivery_waiting_out *out,
+				  struct arena *arena)
 {
 	struct pushing *p = &t->push;
 	struct told *told = arena_alloc(arena, out->n_pushes * sizeof(*told));
@@ -203,7 +205,7 @@ static void tell_page(struct hosted_guest *t, const struct delivery_waiting_out 
 			continue;
 		}
 		p->open++;
-		tell(t, row, &told[i]);
+		hosted_push_tell(t, row, &told[i]);
 	}
 	end_one(t);
 }
@@ -217,11 +219,11 @@ static void on_offered(struct job *job)
 	job_free(job);
 	t->push.full |= failed; /* the disk, perhaps: it is tried again */
 	if (failed || t->closing || !t->up)
-		end_page(t, false);
+		hosted_push_end_page(t, false);
 	else if (is_void(t, page))
-		finish(t);
+		hosted_push_finish(t);
 	else
-		tell_page(t, page->call.out, &page->call.arena);
+		hosted_push_tell_page(t, page->call.out, &page->call.arena);
 	hosted_guest_let_go(t);
 }
 
@@ -247,25 +249,25 @@ static bool offer(struct hosted_guest *t, const struct delivery_waiting_out *out
 	return true;
 }
 
-static void on_page(struct job *job)
+static void hosted_push_on_page(struct job *job)
 {
 	struct hosted_guest *t = job->owner;
 	const struct delivery_waiting_out *out = job->call.out;
 
 	t->push.page = job;
 	if (job->call.fault.code || t->closing || !t->up)
-		end_page(t, false);
+		hosted_push_end_page(t, false);
 	else if (out->n_pushes == 0 || is_void(t, job))
-		finish(t);
+		hosted_push_finish(t);
 	else if (!offer(t, out))
-		tell_page(t, out, &job->call.arena);
+		hosted_push_tell_page(t, out, &job->call.arena);
 	hosted_guest_let_go(t);
 }
 
-static void look(struct hosted_guest *t)
+static void hosted_push_look(struct hosted_guest *t)
 {
 	struct pushing *p = &t->push;
-	struct job *job = host_job(t->host, op_delivery_waiting, on_page, t);
+	struct job *job = host_job(t->host, op_delivery_waiting, hosted_push_on_page, t);
 	struct delivery_waiting_in *in = job->call.in;
 
 	p->reading = true;
@@ -287,7 +289,7 @@ void push_poke(struct hosted_guest *t)
 	if (t->push.reading)
 		t->push.again = true;
 	else if (!t->push.retry_at || t->push.futile.ms)
-		look(t); /* what is new may be taken, whatever was refused */
+		hosted_push_look(t); /* what is new may be taken, whatever was refused */
 }
 
 static void on_spool_noted(struct job *job)
@@ -307,7 +309,7 @@ static void on_spool_noted(struct job *job)
 
 /* Notes the spool of a new guest: assignments that another spool accepted end before
  * this guest is told anything. */
-static void note_spool(struct hosted_guest *t)
+static void hosted_push_note_spool(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, on_spool_noted, t);
 	struct workspace_note_in *in = job->call.in;
@@ -330,7 +332,7 @@ void push_up(struct hosted_guest *t, bool anew)
 	futile_end(&t->push.futile);
 	t->push.round++;
 	if (anew || t->respooled)
-		note_spool(t);
+		hosted_push_note_spool(t);
 	push_poke(t);
 }
 

@@ -51,7 +51,7 @@ bool replay_has_row(const struct job *job)
 	return job->call.has_key && job->call.made;
 }
 
-static void on_kept(struct job *note)
+static void replay_on_kept(struct job *note)
 {
 	struct job *asking = note->owner;
 
@@ -73,7 +73,7 @@ void replay_keep(struct job *job, bool nothing_done)
 		conn_answer(job);
 		return;
 	}
-	note = host_job(host, op_workspace_answered, on_kept, job);
+	note = host_job(host, op_workspace_answered, replay_on_kept, job);
 	in = note->call.in;
 	in->caller = call_key_caller(&job->call);
 	in->key = call_key_text(&job->call, &note->call.arena);

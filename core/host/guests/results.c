@@ -20,7 +20,7 @@ void result_fail(struct daemon_result *r, const struct fault *why, struct arena 
 }
 
 /* Codes are a process's; ids go back to the guest in its next question. */
-static int check(const struct daemon_result *r, struct fault *f)
+static int results_check(const struct daemon_result *r, struct fault *f)
 {
 	if (strlen(r->source_message_id) > RESULT_ID_MOST)
 		return fault_set(f, FAULT_INVALID, "/source_message_id",
@@ -32,7 +32,7 @@ static int check(const struct daemon_result *r, struct fault *f)
 }
 
 /* The id of a result of which nothing else can be read; NULL: not that either. */
-static const char *id_of(const json_t *json)
+static const char *results_id_of(const json_t *json)
 {
 	const json_t *id = json_object_get(json, "source_message_id");
 	const char *s = json_string_value(id);
@@ -56,16 +56,16 @@ static bool read_one(struct results *page, json_t *json, struct daemon_result *r
 	struct fault why = { 0 };
 
 	if (op_decode(&record_daemon_result, json, r, DECODE_LENIENT, a, &why) == 0 &&
-	    check(r, &why) == 0)
+	    results_check(r, &why) == 0)
 		return true;
 	note_bad(page, &why);
-	*r = (struct daemon_result){ .source_message_id = id_of(json) };
+	*r = (struct daemon_result){ .source_message_id = results_id_of(json) };
 	result_fail(r, &why, a);
 	return r->source_message_id != NULL;
 }
 
 /* The texts of an answer die with it: the page outlives it. */
-static void keep(struct daemon_result *r, struct arena *a)
+static void results_keep(struct daemon_result *r, struct arena *a)
 {
 	r->task_id = arena_strdup(a, r->task_id);
 	r->stdout = arena_strdup(a, r->stdout);
@@ -89,7 +89,7 @@ int results_read(struct results *page, const struct packet *answer, size_t most,
 		struct daemon_result *r = &page->all[page->n];
 
 		if (read_one(page, json_array_get(list, i), r, a))
-			keep(&page->all[page->n++], a);
+			results_keep(&page->all[page->n++], a);
 		else
 			*r = (struct daemon_result){ 0 };
 	}

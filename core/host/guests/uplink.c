@@ -43,7 +43,7 @@ bool uplink_wants(const struct packet *p)
 
 /* --- closing -------------------------------------------------------------------- */
 
-static void on_closed(uv_handle_t *handle)
+static void uplink_on_closed(uv_handle_t *handle)
 {
 	struct uplink *u = handle->data;
 
@@ -52,24 +52,24 @@ static void on_closed(uv_handle_t *handle)
 	free(u);
 }
 
-static void drop(struct uplink *u)
+static void uplink_drop(struct uplink *u)
 {
 	if (u->guest)
 		u->guest->uplink = NULL;
 	u->guest = NULL;
 	if (!uv_is_closing((uv_handle_t *)&u->pipe))
-		uv_close((uv_handle_t *)&u->pipe, on_closed);
+		uv_close((uv_handle_t *)&u->pipe, uplink_on_closed);
 }
 
 void uplink_close(struct hosted_guest *t)
 {
 	if (t->uplink)
-		drop(t->uplink);
+		uplink_drop(t->uplink);
 }
 
 /* --- answers -------------------------------------------------------------------- */
 
-static void take_bytes(struct uplink *u, const char *data, size_t len)
+static void uplink_take_bytes(struct uplink *u, const char *data, size_t len)
 {
 	struct fault f = { 0 };
 
@@ -80,7 +80,7 @@ static void take_bytes(struct uplink *u, const char *data, size_t len)
 		data += used;
 		len -= used;
 		if (rc < 0)
-			drop(u);
+			uplink_drop(u);
 		else if (rc > 0 && !guest_conn_pass(&u->guest->control, u->reader.body,
 						    u->reader.size))
 			u->paused = true;
@@ -89,17 +89,17 @@ static void take_bytes(struct uplink *u, const char *data, size_t len)
 		uv_read_stop((uv_stream_t *)&u->pipe);
 }
 
-static void on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void uplink_on_bytes(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct uplink *u = stream->data;
 
 	if (n < 0)
-		drop(u);
+		uplink_drop(u);
 	else
-		take_bytes(u, buf->base, (size_t)n);
+		uplink_take_bytes(u, buf->base, (size_t)n);
 }
 
-static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
+static void uplink_on_room(uv_handle_t *handle, size_t size, uv_buf_t *buf)
 {
 	struct uplink *u = handle->data;
 
@@ -116,7 +116,7 @@ void uplink_resume(struct hosted_guest *t)
 	if (!u || !u->paused)
 		return;
 	u->paused = false;
-	uv_read_start((uv_stream_t *)&u->pipe, on_room, on_bytes);
+	uv_read_start((uv_stream_t *)&u->pipe, uplink_on_room, uplink_on_bytes);
 }
 
 /* --- requests -------------------------------------------------------------------- */
@@ -124,15 +124,15 @@ void uplink_resume(struct hosted_guest *t)
 static void send_now(struct uplink *u)
 {
 	if (flow_send(&u->flow))
-		drop(u);
+		uplink_drop(u);
 }
 
-static void on_wrote(struct flow *flow, int status)
+static void uplink_on_wrote(struct flow *flow, int status)
 {
 	struct uplink *u = flow->arg;
 
 	if (status < 0)
-		drop(u);
+		uplink_drop(u);
 	else if (u->guest)
 		send_now(u);
 }
@@ -152,18 +152,19 @@ static struct uplink *uplink_open(struct hosted_guest *t)
 	u->pipe.data = u;
 	u->guest = t;
 	u->flow.stream = (uv_stream_t *)&u->pipe;
-	u->flow.wrote = on_wrote;
+	u->flow.wrote = uplink_on_wrote;
 	u->flow.arg = u;
 	t->uplink = u;
 	conn_adopt(t->host, ends[1], &who, !t->old);
 	if (uv_pipe_open(&u->pipe, ends[0]) == 0 &&
-	    uv_read_start((uv_stream_t *)&u->pipe, on_room, on_bytes) == 0)
+	    uv_read_start((uv_stream_t *)&u->pipe, uplink_on_room, uplink_on_bytes) == 0)
 		return u;
-	drop(u);
+	uplink_drop(u);
 	return NULL;
 }
 
-static int check(const struct guest_conn *conn, const struct packet *p, struct fault *f)
+static int uplink_check(const struct guest_conn *conn, const struct packet *p,
+			struct fault *f)
 {
 	const struct hosted_guest *t = conn->guest;
 	int rc = packet_belongs(p, SIDE_GUEST, WIRE_CONTROL, f);
@@ -189,7 +190,7 @@ bool uplink_take(struct guest_conn *conn, const struct packet *p)
 	struct fault f = { 0 };
 	size_t start;
 
-	if (!check(conn, p, &f) && !t->uplink && !uplink_open(t))
+	if (!uplink_check(conn, p, &f) && !t->uplink && !uplink_open(t))
 		fault_set(&f, FAULT_UNAVAILABLE, "", "the host has no room for this");
 	if (f.code) {
 		guest_conn_pass_fault(conn, &f, p->id);

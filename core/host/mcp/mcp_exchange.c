@@ -15,7 +15,7 @@ enum {
 /* --- life ------------------------------------------------------------------------------- */
 
 /* A client of 2026-07-28 that leaves cancels its request; one with a session does not. */
-static void on_gone(struct http *x)
+static void mcp_exchange_on_gone(struct http *x)
 {
 	struct exchange *e = x->owner;
 	struct mcp_peer *p = e->peer;
@@ -40,7 +40,7 @@ struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
 		e->next->at = &e->next;
 	p->exchanges = e;
 	x->owner = e;
-	x->gone = on_gone;
+	x->gone = mcp_exchange_on_gone;
 	x->unhurried = true;
 	http_watch(x);
 	p->used = uv_now(&p->host->loop);
@@ -49,7 +49,7 @@ struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
 }
 
 /* Takes the request of HTTP from an exchange, which is not told of its end any more. */
-static struct http *let_go(struct exchange *e)
+static struct http *mcp_exchange_let_go(struct exchange *e)
 {
 	struct http *x = e->x;
 
@@ -71,7 +71,7 @@ static void begin_stream(struct http *x)
 void exchange_end(struct exchange *e)
 {
 	struct mcp_peer *p = e->peer;
-	struct http *x = let_go(e);
+	struct http *x = mcp_exchange_let_go(e);
 
 	if (p->listener == e) {
 		p->listener = NULL;
@@ -109,13 +109,13 @@ static void send_event(struct exchange *e, const struct mcp_message *message)
 
 void exchange_accept(struct exchange *e)
 {
-	http_answer(let_go(e), 202, NULL, "", 0);
+	http_answer(mcp_exchange_let_go(e), 202, NULL, "", 0);
 	e->over = true;
 }
 
 /* Says where a client is before anything else: a stream that ends with no event would leave it
  * without a place to come back to.  Clients before revision 2025-11-25 know no event without data. */
-static void add_place(const struct mcp *m, struct text *out)
+static void mcp_exchange_add_place(const struct mcp *m, struct text *out)
 {
 	struct text place = { 0 };
 
@@ -138,7 +138,7 @@ void exchange_listen(struct exchange *e, const char *place)
 	if (place)
 		mcp_go_back(p->mcp, place);
 	text_addf(&out, "retry: %d\n\n", COME_BACK_MS);
-	add_place(p->mcp, &out);
+	mcp_exchange_add_place(p->mcp, &out);
 	http_send(e->x, out.data, out.len);
 	text_release(&out);
 	mcp_hold(p->mcp, false);
@@ -157,9 +157,9 @@ void exchanges_stir(struct mcp_peer *p)
 
 /* --- answers -------------------------------------------------------------------------------- */
 
-static void answer(struct exchange *e, const struct mcp_message *message)
+static void mcp_exchange_answer(struct exchange *e, const struct mcp_message *message)
 {
-	struct http *x = let_go(e);
+	struct http *x = mcp_exchange_let_go(e);
 
 	if (*e->id)
 		http_add_header(x, "Mcp-Session-Id", e->id);
@@ -169,9 +169,9 @@ static void answer(struct exchange *e, const struct mcp_message *message)
 static void answer_held(struct exchange *e)
 {
 	if (e->x)
-		answer(e, &(struct mcp_message){ .text = e->held.data,
-						 .len = e->held.len,
-						 .status = 200 });
+		mcp_exchange_answer(e, &(struct mcp_message){ .text = e->held.data,
+							      .len = e->held.len,
+							      .status = 200 });
 	exchange_end(e);
 }
 
@@ -182,7 +182,7 @@ void exchanges_release(struct mcp_peer *p, const struct fault *f)
 		if (!e->held.len)
 			continue;
 		if (f && e->x)
-			web_refuse_call(let_go(e), f);
+			web_refuse_call(mcp_exchange_let_go(e), f);
 		answer_held(e);
 	}
 }
@@ -208,7 +208,7 @@ static void send_last(struct exchange *e, const struct mcp_message *message)
 		send_event(e, message);
 	} else if (e->x) {
 		*e->id = '\0'; /* no session was begun */
-		answer(e, message);
+		mcp_exchange_answer(e, message);
 	}
 	mcp_wrote(p->mcp, arrives, p->requests);
 	exchange_drop(p, e);

@@ -54,7 +54,7 @@ struct mcp_peer *peer_find(struct host *host, const char *name)
 
 /* --- time ------------------------------------------------------------------------------ */
 
-static void on_timer(uv_timer_t *timer)
+static void mcp_peer_on_timer(uv_timer_t *timer)
 {
 	struct mcp_peer *p = timer->data;
 
@@ -70,7 +70,7 @@ void peer_rouse(struct mcp_peer *p, bool now)
 	if (due < 0)
 		uv_timer_stop(&p->timer);
 	else
-		uv_timer_start(&p->timer, on_timer, (uint64_t)due, 0);
+		uv_timer_start(&p->timer, mcp_peer_on_timer, (uint64_t)due, 0);
 }
 
 static bool is_idle(const struct mcp_peer *p, uint64_t now)
@@ -100,7 +100,7 @@ static void check_trust(struct mcp_peer *p)
 	host_submit(p->host, job);
 }
 
-static void on_tick(uv_timer_t *timer)
+static void mcp_peer_on_tick(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 	const uint64_t now = uv_now(&host->loop);
@@ -118,7 +118,7 @@ static void on_tick(uv_timer_t *timer)
 
 /* --- rows ------------------------------------------------------------------------------ */
 
-static void on_kept(struct job *job)
+static void mcp_peer_on_kept(struct job *job)
 {
 	struct host *host = job->owner;
 	const struct session_open_in *in = job->call.in; /* both begin with the name */
@@ -139,7 +139,7 @@ static void on_kept(struct job *job)
 
 static void open_row(struct mcp_peer *p, const struct mcp_session *s)
 {
-	struct job *job = host_job(p->host, op_session_open, on_kept, p->host);
+	struct job *job = host_job(p->host, op_session_open, mcp_peer_on_kept, p->host);
 	struct session_open_in *in = job->call.in;
 	struct arena *a = &job->call.arena;
 
@@ -158,7 +158,7 @@ static void open_row(struct mcp_peer *p, const struct mcp_session *s)
 
 static void keep_row(struct mcp_peer *p, const struct mcp_session *s)
 {
-	struct job *job = host_job(p->host, op_session_keep, on_kept, p->host);
+	struct job *job = host_job(p->host, op_session_keep, mcp_peer_on_kept, p->host);
 	struct session_keep_in *in = job->call.in;
 
 	in->name = arena_strdup(&job->call.arena, p->name);
@@ -189,7 +189,7 @@ bool peer_keep(struct mcp_peer *p, bool begins)
 
 /* --- life ------------------------------------------------------------------------------ */
 
-static char *copy(const char *text)
+static char *mcp_peer_copy(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
 }
@@ -197,9 +197,9 @@ static char *copy(const char *text)
 static void copy_identity(struct mcp_peer *p, const struct identity *who)
 {
 	p->who = *who;
-	p->who.bearer = p->bearer = copy(who->bearer);
-	p->who.team = p->team = copy(who->team);
-	p->who.agent = p->agent = copy(who->agent);
+	p->who.bearer = p->bearer = mcp_peer_copy(who->bearer);
+	p->who.team = p->team = mcp_peer_copy(who->team);
+	p->who.agent = p->agent = mcp_peer_copy(who->agent);
 	p->who.token = NULL;
 }
 
@@ -212,7 +212,7 @@ static void peer_free(struct mcp_peer *p)
 	free(p);
 }
 
-static void on_closed(uv_handle_t *timer)
+static void mcp_peer_on_closed(uv_handle_t *timer)
 {
 	peer_free(timer->data);
 }
@@ -226,7 +226,7 @@ static bool goes_before(const struct mcp_peer *a, const struct mcp_peer *b)
 	return first != second ? second : a->used < b->used;
 }
 
-static void make_room(struct host *host)
+static void mcp_peer_make_room(struct host *host)
 {
 	struct mcp_peer *oldest = NULL;
 
@@ -263,7 +263,7 @@ struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof
 	struct mcp_peer *p;
 
 	if (door->n_peers >= PEERS_MOST)
-		make_room(host);
+		mcp_peer_make_room(host);
 	if (door->n_peers >= PEERS_MOST) {
 		fault_set(f, FAULT_UNAVAILABLE, "", "too many MCP clients are at work");
 		f->retry_after_ms = 1000;
@@ -273,7 +273,7 @@ struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof
 	p->host = host;
 	p->has_session = session;
 	p->structured = wants->structured;
-	p->toolsets = copy(wants->toolsets);
+	p->toolsets = mcp_peer_copy(wants->toolsets);
 	copy_identity(p, who);
 	memcpy(p->name, name, NAME_SIZE);
 	memcpy(p->proof, proof, NAME_SIZE);
@@ -290,7 +290,7 @@ struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof
 	p->next = *bucket(host, name);
 	*bucket(host, name) = p;
 	if (door->n_peers++ == 0)
-		uv_timer_start(&door->alive, on_tick, TICK_MS, TICK_MS);
+		uv_timer_start(&door->alive, mcp_peer_on_tick, TICK_MS, TICK_MS);
 	return p;
 }
 
@@ -309,7 +309,7 @@ void peer_end(struct mcp_peer *p)
 	mcp_close(p->mcp); /* which drops the requests that are under way */
 	while (p->exchanges)
 		exchange_end(p->exchanges);
-	uv_close((uv_handle_t *)&p->timer, on_closed);
+	uv_close((uv_handle_t *)&p->timer, mcp_peer_on_closed);
 }
 
 void mcp_door_open(struct host *host)

@@ -31,7 +31,7 @@ void peer_end_trust(struct mcp_peer *p)
 		exchange_end(p->listener);
 }
 
-static void told(struct conn *c, struct job *job)
+static void mcp_peer_calls_told(struct conn *c, struct job *job)
 {
 	struct peer_call *pc = c->owner;
 	struct mcp_peer *p = pc->peer;
@@ -69,8 +69,9 @@ struct identity peer_identity(const struct mcp_peer *p, struct arena *a)
 	return who;
 }
 
-static int start(void *arg, struct client *client, int64_t number, const struct op *op,
-		 json_t *args, struct form form, bool confirms, struct fault *f)
+static int mcp_peer_calls_start(void *arg, struct client *client, int64_t number,
+				const struct op *op, json_t *args, struct form form,
+				bool confirms, struct fault *f)
 {
 	struct mcp_peer *p = arg;
 	struct job *job = job_new(&p->host->jobs);
@@ -84,7 +85,7 @@ static int start(void *arg, struct client *client, int64_t number, const struct 
 	call->form = form;
 	call->settles = confirms;
 	pc->conn = call_decode(call, op, (json_t *)job->packet.json) == 0
-			   ? conn_single(p->host, told, pc)
+			   ? conn_single(p->host, mcp_peer_calls_told, pc)
 			   : NULL;
 	if (!pc->conn) {
 		if (!call->fault.code)
@@ -109,7 +110,7 @@ static int start(void *arg, struct client *client, int64_t number, const struct 
 	return 0;
 }
 
-static void cancel(void *arg, int64_t number)
+static void mcp_peer_calls_cancel(void *arg, int64_t number)
 {
 	struct mcp_peer *p = arg;
 
@@ -121,11 +122,12 @@ static void cancel(void *arg, int64_t number)
 		}
 }
 
-static void settle(void *arg, const struct given *given, bool arrived)
+static void mcp_peer_calls_settle(void *arg, const struct given *given, bool arrived)
 {
 	struct mcp_peer *p = arg;
 
 	handout_settle(p->host, given, arrived);
 }
 
-const struct client_way peer_way = { start, cancel, settle };
+const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel,
+				     mcp_peer_calls_settle };

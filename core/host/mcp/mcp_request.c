@@ -48,7 +48,7 @@ static void forget_message(struct arriving *a)
 }
 
 /* Refuses a request before a peer has it, in the form of JSON-RPC. */
-static void refuse(struct arriving *a, int status, int code, const char *why)
+static void mcp_request_refuse(struct arriving *a, int status, int code, const char *why)
 {
 	json_t *id = json_object_get(a->message, "id");
 	struct text out = { 0 }, text = { 0 };
@@ -68,7 +68,7 @@ static void refuse_fault(struct arriving *a, const struct fault *f)
 	web_refuse_call(a->x, f);
 }
 
-static void on_gone(struct http *x)
+static void mcp_request_on_gone(struct http *x)
 {
 	struct arriving *a = x->owner;
 
@@ -96,7 +96,7 @@ static bool is_end(const struct http *x)
 	return *x->method == 'D';
 }
 
-static bool is_word(const char *value, const char *word)
+static bool mcp_request_is_word(const char *value, const char *word)
 {
 	return value && strcasecmp(value, word) == 0;
 }
@@ -107,7 +107,8 @@ static void read_wants(struct arriving *a)
 	const char *structured = http_query(a->x, "output_schemas");
 
 	a->wants.toolsets = sets ? sets : http_header(a->x, "cadre-toolsets");
-	a->wants.structured = is_word(structured, "true") || is_word(structured, "1");
+	a->wants.structured = mcp_request_is_word(structured, "true") ||
+			      mcp_request_is_word(structured, "1");
 }
 
 /* Peers without a session are one for each token and wish. */
@@ -154,8 +155,8 @@ static bool read_era(struct arriving *a)
 		a->id = new_id(a);
 	if (!a->legacy || a->id)
 		return true;
-	refuse(a, 400, RPC_INVALID_REQUEST,
-	       "Mcp-Session-Id is missing: begin with initialize");
+	mcp_request_refuse(a, 400, RPC_INVALID_REQUEST,
+			   "Mcp-Session-Id is missing: begin with initialize");
 	return false;
 }
 
@@ -190,7 +191,7 @@ struct ending {
 };
 
 /* A request of the session may have brought its peer back from the row meanwhile. */
-static void on_ended(struct job *job)
+static void mcp_request_on_ended(struct job *job)
 {
 	const struct session_close_in *in = job->call.in;
 	struct ending *end = job->owner;
@@ -212,7 +213,7 @@ static void on_ended(struct job *job)
 static void close_session(struct arriving *a)
 {
 	struct ending *end = xmalloc(sizeof(*end));
-	struct job *job = host_job(a->host, op_session_close, on_ended, end);
+	struct job *job = host_job(a->host, op_session_close, mcp_request_on_ended, end);
 	struct session_close_in *in = job->call.in;
 
 	*end = (struct ending){ a, a->host };
@@ -221,7 +222,7 @@ static void close_session(struct arriving *a)
 	host_submit(a->host, job);
 }
 
-static void find(struct arriving *a);
+static void mcp_request_find(struct arriving *a);
 
 static void arrive(struct arriving *a)
 {
@@ -229,14 +230,15 @@ static void arrive(struct arriving *a)
 	struct fault f = { 0 };
 
 	if (!p && a->id && !a->begins && !a->row) {
-		find(a); /* the peer has ended since; the row says whether the session has */
+		mcp_request_find(
+			a); /* the peer has ended since; the row says whether the session has */
 		return;
 	}
 	if (!p) {
 		p = peer_new(a->host, a->name, a->proof, &a->who, a->id != NULL,
 			     &a->wants, &f);
 		if (!p && f.code == FAULT_INVALID)
-			refuse(a, 400, RPC_INVALID_PARAMS, f.text);
+			mcp_request_refuse(a, 400, RPC_INVALID_PARAMS, f.text);
 		else if (!p)
 			refuse_fault(a, &f);
 		if (!p)
@@ -278,7 +280,7 @@ static void on_who(struct conn *c, struct job *job)
 	arrive(a);
 }
 
-static void check(struct arriving *a)
+static void mcp_request_check(struct arriving *a)
 {
 	const struct mcp_peer *p = peer_find(a->host, a->name);
 
@@ -295,7 +297,7 @@ static bool is_holder(struct arriving *a, const char *proof)
 {
 	if (strcmp(a->proof, proof) == 0)
 		return true;
-	refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
+	mcp_request_refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
 	return false;
 }
 
@@ -311,7 +313,7 @@ static struct mcp_session *copy_row(struct arena *arena, const struct session *s
 }
 
 /* The request may be over by then, which empties its slot. */
-static void on_found(struct job *job)
+static void mcp_request_on_found(struct job *job)
 {
 	struct arriving **slot = job->owner, *a = *slot;
 	const struct session_find_out *out = job->call.out;
@@ -321,7 +323,8 @@ static void on_found(struct job *job)
 	if (a && job->call.fault.code) {
 		a->slot = NULL;
 		if (job->call.fault.code == FAULT_NOT_FOUND)
-			refuse(a, 404, RPC_INVALID_REQUEST, "there is no such session");
+			mcp_request_refuse(a, 404, RPC_INVALID_REQUEST,
+					   "there is no such session");
 		else
 			refuse_fault(a, &job->call.fault);
 	} else if (a) {
@@ -331,29 +334,29 @@ static void on_found(struct job *job)
 						 : NULL;
 		a->wants.structured = s->structured;
 		if (is_holder(a, s->proof))
-			check(a);
+			mcp_request_check(a);
 	}
 	job_free(job);
 }
 
-static void find(struct arriving *a)
+static void mcp_request_find(struct arriving *a)
 {
 	const struct mcp_peer *p = a->id ? peer_find(a->host, a->name) : NULL;
 	struct session_find_in *in;
 	struct job *job;
 
 	if (!a->id || a->begins) {
-		check(a);
+		mcp_request_check(a);
 		return;
 	}
 	if (p) {
 		if (is_holder(a, p->proof))
-			check(a);
+			mcp_request_check(a);
 		return;
 	}
 	a->slot = xmalloc(sizeof(*a->slot));
 	*a->slot = a;
-	job = host_job(a->host, op_session_find, on_found, a->slot);
+	job = host_job(a->host, op_session_find, mcp_request_on_found, a->slot);
 	in = job->call.in;
 	in->name = arena_strdup(&job->call.arena, a->name);
 	host_submit(a->host, job);
@@ -372,13 +375,13 @@ static struct arriving *arriving_new(struct http *x)
 					     http_header(x, "mcp-method"),
 					     http_header(x, "mcp-name") } };
 	x->owner = a;
-	x->gone = on_gone;
+	x->gone = mcp_request_on_gone;
 	x->unhurried = true;
 	return a;
 }
 
 /* The client is somebody: it is told that its body is no JSON. */
-static void on_judged(struct conn *c, struct job *job)
+static void mcp_request_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
 	struct arriving *a = x->owner;
@@ -387,7 +390,7 @@ static void on_judged(struct conn *c, struct job *job)
 	if (job->call.fault.code)
 		refuse_fault(a, &job->call.fault);
 	else
-		refuse(a, 400, RPC_PARSE, a->why);
+		mcp_request_refuse(a, 400, RPC_PARSE, a->why);
 }
 
 static void on_parsed(struct http *x, json_t *message, const char *why)
@@ -397,24 +400,24 @@ static void on_parsed(struct http *x, json_t *message, const char *why)
 	a->message = message;
 	if (!message) {
 		a->why = arena_strdup(&x->arena, why);
-		a->call = web_judge(x, RATE_DEFAULT, on_judged);
+		a->call = web_judge(x, RATE_DEFAULT, mcp_request_on_judged);
 		return;
 	}
 	if (!read_era(a))
 		return;
 	read_wants(a);
 	name_peer(a);
-	find(a);
+	mcp_request_find(a);
 }
 
-static void on_body(struct http *x)
+static void mcp_request_on_body(struct http *x)
 {
 	web_parse(x, JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES,
 		  on_parsed);
 }
 
 /* The client is somebody: its message may be large. */
-static void on_known(struct conn *c, struct job *job)
+static void mcp_request_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
 	struct arriving *a = x->owner;
@@ -423,7 +426,7 @@ static void on_known(struct conn *c, struct job *job)
 	if (job->call.fault.code)
 		refuse_fault(a, &job->call.fault);
 	else
-		http_collect(x, MESSAGE_MOST, on_body);
+		http_collect(x, MESSAGE_MOST, mcp_request_on_body);
 }
 
 static void with_body(struct http *x)
@@ -435,9 +438,9 @@ static void with_body(struct http *x)
 	if (web_identity(x, door, &a->who, &f) < 0)
 		refuse_fault(a, &f);
 	else if (x->has_length && x->length <= MESSAGE_SMALL)
-		http_collect(x, MESSAGE_SMALL, on_body);
+		http_collect(x, MESSAGE_SMALL, mcp_request_on_body);
 	else
-		a->call = web_start(x, op_token_who, json_object(), on_known);
+		a->call = web_start(x, op_token_who, json_object(), mcp_request_on_known);
 }
 
 static void without_body(struct http *x)
@@ -454,7 +457,7 @@ static void without_body(struct http *x)
 		web_refuse_call(x, &f);
 	} else {
 		name_peer(a);
-		find(a);
+		mcp_request_find(a);
 	}
 }
 

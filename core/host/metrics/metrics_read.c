@@ -49,7 +49,7 @@ static int read_guests(struct call *call, struct scrape *s)
 	return rc;
 }
 
-static int read_rows(struct call *call, struct scrape *s)
+static int metrics_read_rows(struct call *call, struct scrape *s)
 {
 	struct metrics_oldest_row oldest = { 0 };
 	int rc = sql_row(call, metrics_now, &s->now, .now = call->now);
@@ -67,7 +67,7 @@ static int read_rows(struct call *call, struct scrape *s)
 }
 
 /* The size of a file, which only SQLite may open. */
-static int64_t size_of(const char *dir, const char *name)
+static int64_t metrics_read_size_of(const char *dir, const char *name)
 {
 	char path[4200];
 	struct stat st;
@@ -87,10 +87,10 @@ void metrics_read(struct job *job, struct store *store)
 	call->out = s;
 	if (call_begin(call, false))
 		return;
-	if (read_rows(call, s) >= 0)
+	if (metrics_read_rows(call, s) >= 0)
 		count_events(call, s, job->number);
 	store_rollback(store);
-	s->state_bytes = size_of(host->home->dir, "state.db");
-	s->wal_bytes = size_of(host->home->dir, "state.db-wal");
+	s->state_bytes = metrics_read_size_of(host->home->dir, "state.db");
+	s->wal_bytes = metrics_read_size_of(host->home->dir, "state.db-wal");
 	s->mirrored_to = mirror_cursor(host->home, s->now.incarnation);
 }

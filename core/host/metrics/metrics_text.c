@@ -27,7 +27,8 @@ struct metric {
 
 /* --- samples --------------------------------------------------------------------- */
 
-static void put_plain(const struct metric *metric, const struct exposition *e, int64_t n)
+static void metrics_text_put_plain(const struct metric *metric,
+				   const struct exposition *e, int64_t n)
 {
 	text_addf(e->out, "%s %" PRId64 "\n", metric->name, n);
 }
@@ -123,7 +124,7 @@ static void put_hits(const struct metric *metric, const struct exposition *e)
 
 static void put_old_epochs(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, (int64_t)counter_read(&e->m->old_epochs));
+	metrics_text_put_plain(metric, e, (int64_t)counter_read(&e->m->old_epochs));
 }
 
 static void put_queues(const struct metric *metric, const struct exposition *e)
@@ -135,7 +136,7 @@ static void put_queues(const struct metric *metric, const struct exposition *e)
 
 static void put_clients(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, (int64_t)e->host->crowd.n);
+	metrics_text_put_plain(metric, e, (int64_t)e->host->crowd.n);
 }
 
 /* --- the disk ------------------------------------------------------------------------ */
@@ -152,12 +153,12 @@ static void put_syncs(const struct metric *metric, const struct exposition *e)
 
 static void put_wal(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, e->rows->wal_bytes);
+	metrics_text_put_plain(metric, e, e->rows->wal_bytes);
 }
 
 static void put_state(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, e->rows->state_bytes);
+	metrics_text_put_plain(metric, e, e->rows->state_bytes);
 }
 
 static void put_lag(const struct metric *metric, const struct exposition *e,
@@ -209,7 +210,7 @@ static int64_t count_of(const struct exposition *e, int kind)
 
 static void put_messages(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, count_of(e, EVENT_MESSAGE_SENT));
+	metrics_text_put_plain(metric, e, count_of(e, EVENT_MESSAGE_SENT));
 }
 
 static void put_deliveries(const struct metric *metric, const struct exposition *e)
@@ -234,25 +235,26 @@ static void put_deliveries(const struct metric *metric, const struct exposition 
 
 static void put_claims(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, count_of(e, EVENT_TASK_CLAIMED));
+	metrics_text_put_plain(metric, e, count_of(e, EVENT_TASK_CLAIMED));
 }
 
 static void put_held(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, e->rows->now.claims);
+	metrics_text_put_plain(metric, e, e->rows->now.claims);
 }
 
 static void put_lapses(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, count_of(e, EVENT_TASK_LAPSED));
+	metrics_text_put_plain(metric, e, count_of(e, EVENT_TASK_LAPSED));
 }
 
 static void put_assignments(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, e->rows->now.assignments);
+	metrics_text_put_plain(metric, e, e->rows->now.assignments);
 }
 
-static void put_events(const struct metric *metric, const struct exposition *e)
+static void metrics_text_put_events(const struct metric *metric,
+				    const struct exposition *e)
 {
 	for (size_t i = 0; i < event_count; i++)
 		put_with(metric, e, "event", event_table[i].name, e->m->events[i]);
@@ -267,7 +269,7 @@ static void put_guests(const struct metric *metric, const struct exposition *e)
 
 static void put_linked(const struct metric *metric, const struct exposition *e)
 {
-	put_plain(metric, e, (int64_t)e->host->n_linked);
+	metrics_text_put_plain(metric, e, (int64_t)e->host->n_linked);
 }
 
 static void put_budget(const struct metric *metric, const struct exposition *e,
@@ -277,7 +279,8 @@ static void put_budget(const struct metric *metric, const struct exposition *e,
 		  b->team, field_choice(&record_budget_line, "kind", b->kind), n);
 }
 
-static void put_limits(const struct metric *metric, const struct exposition *e)
+static void metrics_text_put_limits(const struct metric *metric,
+				    const struct exposition *e)
 {
 	for (size_t i = 0; i < e->rows->n_budgets; i++)
 		put_budget(metric, e, &e->rows->budgets[i], e->rows->budgets[i].most);
@@ -355,11 +358,13 @@ static const struct metric table[] = {
 	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.", put_lapses },
 	{ "cadre_assignments_open", "gauge", "Commands that wait for a daemon or run.",
 	  put_assignments },
-	{ "cadre_events_total", "counter", "Events of the state, by kind.", put_events },
+	{ "cadre_events_total", "counter", "Events of the state, by kind.",
+	  metrics_text_put_events },
 	{ "cadre_guests", "gauge", "Living workspaces by state.", put_guests },
 	{ "cadre_guests_linked", "gauge", "Guests that answer the host now.",
 	  put_linked },
-	{ "cadre_budget_limit", "gauge", "Limit of a living team's budget.", put_limits },
+	{ "cadre_budget_limit", "gauge", "Limit of a living team's budget.",
+	  metrics_text_put_limits },
 	{ "cadre_budget_left", "gauge",
 	  "What is neither spent nor reserved of a living team's budget.", put_left },
 	{ "cadre_log_lines_total", "counter", "Lines of the host's log, by level.",

@@ -10,14 +10,15 @@
 
 enum { RETRY_AFTER_MS = 1000, MOST = 8 };
 
-static void on_timer(uv_timer_t *timer)
+static void host_turns_on_timer(uv_timer_t *timer)
 {
 	turns_poke(timer->data);
 }
 
 static void ask_again(struct host *host, int64_t ms)
 {
-	uv_timer_start(&host->turns.timer, on_timer, ms > 0 ? (uint64_t)ms : 1, 0);
+	uv_timer_start(&host->turns.timer, host_turns_on_timer, ms > 0 ? (uint64_t)ms : 1,
+		       0);
 }
 
 static void take_agents(struct turns *t, const struct turn_next_out *out)

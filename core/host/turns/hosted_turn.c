@@ -87,7 +87,7 @@ static void handle_closed(uv_handle_t *handle)
 }
 
 /* Lets go of it: what is outstanding still ends. */
-static void drop(struct hosted_turn *u)
+static void hosted_turn_drop(struct hosted_turn *u)
 {
 	if (!u->listed)
 		return;
@@ -118,11 +118,11 @@ static struct hosted_guest *guest_of(const struct hosted_turn *u)
 
 /* --- its end ------------------------------------------------------------------------- */
 
-static void settle(struct hosted_turn *u);
+static void hosted_turn_settle(struct hosted_turn *u);
 
 static void on_again(uv_timer_t *timer)
 {
-	settle(timer->data);
+	hosted_turn_settle(timer->data);
 }
 
 /* Writes it down later: a full disk has room again some time. */
@@ -136,7 +136,7 @@ static void settle_later(struct hosted_turn *u)
 	uv_timer_start(&u->timer, on_again, (uint64_t)u->again_ms, 0);
 }
 
-static void on_ended(struct job *job)
+static void hosted_turn_on_ended(struct job *job)
 {
 	struct hosted_turn *u = job->owner;
 	struct host *host = u->host;
@@ -150,7 +150,7 @@ static void on_ended(struct job *job)
 	if (failed && u->listed && !host->stopping) {
 		settle_later(u);
 	} else {
-		drop(u);
+		hosted_turn_drop(u);
 		turns_poke(host);
 	}
 	unref(u);
@@ -158,7 +158,7 @@ static void on_ended(struct job *job)
 
 static void write_end(struct hosted_turn *u)
 {
-	struct job *job = job_for(u, op_turn_end, on_ended);
+	struct job *job = job_for(u, op_turn_end, hosted_turn_on_ended);
 	struct turn_end_in *in = job->call.in;
 
 	in->turn = u->turn;
@@ -182,7 +182,7 @@ static void write_end(struct hosted_turn *u)
 
 static void hand_on(struct hosted_turn *u, int stream, bool all);
 
-static void end(struct hosted_turn *u, enum turn_state state, const char *why)
+static void hosted_turn_end(struct hosted_turn *u, enum turn_state state, const char *why)
 {
 	if (u->stage == ENDS)
 		return;
@@ -194,7 +194,7 @@ static void end(struct hosted_turn *u, enum turn_state state, const char *why)
 	uv_timer_stop(&u->patience);
 	u->end = state;
 	snprintf(u->why, sizeof(u->why), "%s", why ? why : "");
-	settle(u);
+	hosted_turn_settle(u);
 }
 
 /* The last line of its errors, for the reason of a failure: *n bytes. */
@@ -229,22 +229,23 @@ static void end_over(struct hosted_turn *u)
 
 	runner_client_end(u->client, &u->told); /* the last line may lack its end */
 	if (u->signal) {
-		end(u, TURN_STATE_INTERRUPTED, "it was stopped");
+		hosted_turn_end(u, TURN_STATE_INTERRUPTED, "it was stopped");
 	} else if (u->timed_out) {
 		u->exit_code = -1;
 		snprintf(why, sizeof(why), "it ran longer than %lld s",
 			 (long long)u->host->settings.config.runner_timeout_seconds);
-		end(u, TURN_STATE_FAILED, why);
+		hosted_turn_end(u, TURN_STATE_FAILED, why);
 	} else if (u->exit_code && is_limited(u)) {
 		u->limited = true;
-		end(u, TURN_STATE_INTERRUPTED, "its client is at the limit of its plan");
+		hosted_turn_end(u, TURN_STATE_INTERRUPTED,
+				"its client is at the limit of its plan");
 	} else if (u->exit_code) {
 		error = last_error(u, &n);
 		snprintf(why, sizeof(why), "its command ended with %lld%s%.*s",
 			 (long long)u->exit_code, n ? ": " : "", n, error);
-		end(u, TURN_STATE_FAILED, why);
+		hosted_turn_end(u, TURN_STATE_FAILED, why);
 	} else {
-		end(u, TURN_STATE_DONE, NULL);
+		hosted_turn_end(u, TURN_STATE_DONE, NULL);
 	}
 }
 
@@ -253,7 +254,7 @@ static void end_over(struct hosted_turn *u)
 static void poll_soon(struct hosted_turn *u, int64_t ms);
 
 /* Takes back what could not be stored. */
-static void take_back(struct hosted_turn *u, const struct turn_output_in *in)
+static void hosted_turn_take_back(struct hosted_turn *u, const struct turn_output_in *in)
 {
 	struct text newer = u->told.text;
 
@@ -264,7 +265,7 @@ static void take_back(struct hosted_turn *u, const struct turn_output_in *in)
 	*u->said = '\0';
 }
 
-static void on_stored(struct job *job)
+static void hosted_turn_on_stored(struct job *job)
 {
 	struct hosted_turn *u = job->owner;
 	const struct turn_output_in *in = job->call.in;
@@ -275,21 +276,21 @@ static void on_stored(struct job *job)
 		log_line(u->host->log, LOG_LEVEL_WARN,
 			 "what a turn prints is not kept yet",
 			 LOG_NUMBER("turn", u->turn), LOG_FAULT(&job->call.fault));
-		take_back(u, in);
+		hosted_turn_take_back(u, in);
 		settle_later(u);
 	} else {
 		u->full |= !out->kept;
 		u->stored += (int64_t)strlen(in->text);
 		u->heard_at = clock_steady_ms();
 		u->again_ms = 0;
-		settle(u);
+		hosted_turn_settle(u);
 	}
 	job_free(job);
 	unref(u);
 }
 
 /* Hands over what it has printed, and its session once that is known. */
-static void store(struct hosted_turn *u)
+static void hosted_turn_store(struct hosted_turn *u)
 {
 	bool named = strcmp(u->said, u->told.session) != 0;
 	struct text *text = &u->told.text;
@@ -305,7 +306,7 @@ static void store(struct hosted_turn *u)
 	}
 	if (!n && !named)
 		return;
-	job = job_for(u, op_turn_output, on_stored);
+	job = job_for(u, op_turn_output, hosted_turn_on_stored);
 	in = job->call.in;
 	in->turn = u->turn;
 	in->text = n ? arena_strndup(&job->call.arena, text->data, n) : "";
@@ -320,11 +321,11 @@ static void store(struct hosted_turn *u)
 
 /* Goes on behind what it printed: that is stored before more is asked for, and before its end is
  * written. */
-static void settle(struct hosted_turn *u)
+static void hosted_turn_settle(struct hosted_turn *u)
 {
 	if (u->storing || !u->listed)
 		return;
-	store(u);
+	hosted_turn_store(u);
 	if (u->storing)
 		return;
 	if (u->stage == ENDS)
@@ -381,10 +382,10 @@ static void note_lost(struct hosted_turn *u, const struct wire_background_status
 
 /* --- polling --------------------------------------------------------------------------- */
 
-static void lose(struct hosted_turn *u)
+static void hosted_turn_lose(struct hosted_turn *u)
 {
 	u->lost = !u->signal;
-	end(u, TURN_STATE_INTERRUPTED, "its guest ended");
+	hosted_turn_end(u, TURN_STATE_INTERRUPTED, "its guest ended");
 }
 
 static void on_polled(void *arg, struct packet *answer, struct fault *f)
@@ -403,7 +404,7 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 	}
 	if (!answer) {
 		if (f->code == FAULT_NOT_FOUND)
-			lose(u); /* it is another guest */
+			hosted_turn_lose(u); /* it is another guest */
 		else if (f->code == FAULT_TIMEOUT)
 			poll_soon(u, PACE_MS);
 		/* else at the next tick: its link is gone */
@@ -412,9 +413,9 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 	}
 	if (answer_decode(answer, &m, &a, &bad) < 0) {
 		if (bad.code == FAULT_NOT_FOUND)
-			lose(u);
+			hosted_turn_lose(u);
 		else
-			end(u, TURN_STATE_FAILED, bad.text);
+			hosted_turn_end(u, TURN_STATE_FAILED, bad.text);
 	} else {
 		take_output(u, &m);
 		u->exit_code = m.exit_code;
@@ -422,14 +423,15 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 		u->more = m.more;
 		if (u->over)
 			note_lost(u, &m);
-		settle(u);
+		hosted_turn_settle(u);
 	}
 	arena_release(&a);
 	unref(u);
 }
 
-static void ask(struct hosted_turn *u, struct hosted_guest *t, const char *type,
-		const void *m, int64_t ms, guest_conn_done *done)
+static void hosted_turn_ask(struct hosted_turn *u, struct hosted_guest *t,
+			    const char *type, const void *m, int64_t ms,
+			    guest_conn_done *done)
 {
 	u->refs++;
 	guest_conn_ask(&t->control, type, m, ms, done, u);
@@ -451,14 +453,14 @@ static void poll_now(struct hosted_turn *u)
 	if (u->stage != RUNS || u->asking || u->storing || u->again_ms || !t)
 		return;
 	if (strcmp(t->boot_id, u->boot_id) != 0) {
-		lose(u);
+		hosted_turn_lose(u);
 		return;
 	}
 	u->asking = true;
-	ask(u, t, "ExecPoll", &m, POLL_S * 1000 + POLL_MORE_MS, on_polled);
+	hosted_turn_ask(u, t, "ExecPoll", &m, POLL_S * 1000 + POLL_MORE_MS, on_polled);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void hosted_turn_on_timer(uv_timer_t *timer)
 {
 	poll_now(timer->data);
 }
@@ -466,12 +468,12 @@ static void on_timer(uv_timer_t *timer)
 static void poll_soon(struct hosted_turn *u, int64_t ms)
 {
 	if (u->stage == RUNS && u->listed)
-		uv_timer_start(&u->timer, on_timer, (uint64_t)ms, 0);
+		uv_timer_start(&u->timer, hosted_turn_on_timer, (uint64_t)ms, 0);
 }
 
 /* --- stopping -------------------------------------------------------------------------- */
 
-static void send_signal(struct hosted_turn *u);
+static void hosted_turn_send_signal(struct hosted_turn *u);
 
 static void on_signalled(void *arg, struct packet *answer, struct fault *f)
 {
@@ -485,10 +487,10 @@ static void on_patience(uv_timer_t *timer)
 	struct hosted_turn *u = timer->data;
 
 	u->signal = u->signal == SIGINT ? SIGTERM : SIGKILL;
-	send_signal(u);
+	hosted_turn_send_signal(u);
 }
 
-static void send_signal(struct hosted_turn *u)
+static void hosted_turn_send_signal(struct hosted_turn *u)
 {
 	struct hosted_guest *t = guest_of(u);
 	const struct wire_exec_kill m = { .job_id = u->job, .signal = u->signal };
@@ -496,12 +498,12 @@ static void send_signal(struct hosted_turn *u)
 	if (u->stage != RUNS)
 		return;
 	if (t)
-		ask(u, t, "ExecKill", &m, START_MS, on_signalled);
+		hosted_turn_ask(u, t, "ExecKill", &m, START_MS, on_signalled);
 	uv_timer_start(&u->patience, on_patience,
 		       (uint64_t)u->host->settings.config.runner_interrupt_ms, 0);
 }
 
-static struct hosted_turn *find(struct host *host, int64_t turn)
+static struct hosted_turn *hosted_turn_find(struct host *host, int64_t turn)
 {
 	struct hosted_turn *u = host->turns.running;
 
@@ -512,16 +514,17 @@ static struct hosted_turn *find(struct host *host, int64_t turn)
 
 void hosted_turn_stop(struct host *host, int64_t turn)
 {
-	struct hosted_turn *u = find(host, turn);
+	struct hosted_turn *u = hosted_turn_find(host, turn);
 
 	if (!u || u->signal)
 		return;
 	u->signal = SIGINT;
 	u->heard_at = clock_steady_ms();
 	if (u->stage == WAITS)
-		end(u, TURN_STATE_INTERRUPTED, "it was stopped before it ran");
+		hosted_turn_end(u, TURN_STATE_INTERRUPTED,
+				"it was stopped before it ran");
 	else
-		send_signal(u); /* else once its job is known */
+		hosted_turn_send_signal(u); /* else once its job is known */
 }
 
 /* --- starting -------------------------------------------------------------------------- */
@@ -544,7 +547,7 @@ static void end_silent(struct hosted_turn *u, int64_t silent_ms)
 	u->stood = hosted_workspace_kill(u->host, u->workspace,
 					 "a guest stands still and is ended");
 	u->lost = u->stood && u->stage == RUNS;
-	end(u, TURN_STATE_INTERRUPTED, why);
+	hosted_turn_end(u, TURN_STATE_INTERRUPTED, why);
 }
 
 static void on_started(void *arg, struct packet *answer, struct fault *f)
@@ -567,21 +570,21 @@ static void on_started(void *arg, struct packet *answer, struct fault *f)
 		u->stage = RUNS;
 		poll_now(u);
 		if (u->signal)
-			send_signal(u);
+			hosted_turn_send_signal(u);
 	} else if (bad.code == FAULT_TIMEOUT && beatless_ms(u) > SILENT_MS) {
 		end_silent(u, beatless_ms(u));
 	} else if (bad.code == FAULT_UNAVAILABLE || bad.code == FAULT_TIMEOUT ||
 		   bad.code == FAULT_CONFLICT) {
-		end(u, TURN_STATE_INTERRUPTED, bad.text);
+		hosted_turn_end(u, TURN_STATE_INTERRUPTED, bad.text);
 	} else {
-		end(u, TURN_STATE_FAILED, bad.text);
+		hosted_turn_end(u, TURN_STATE_FAILED, bad.text);
 	}
 	arena_release(&a);
 	unref(u);
 }
 
 /* The runner's command, without the variables that turns do not get. */
-static const char *command_of(const struct hosted_turn *u, struct arena *a)
+static const char *hosted_turn_command_of(const struct hosted_turn *u, struct arena *a)
 {
 	const char *command = runner_command(u->runner, a);
 	char *dropped = arena_strdup(a, u->host->settings.config.runner_env_drop);
@@ -591,7 +594,7 @@ static const char *command_of(const struct hosted_turn *u, struct arena *a)
 	return dropped ? arena_printf(a, "unset %s\n%s", dropped, command) : command;
 }
 
-static void start(struct hosted_turn *u, struct hosted_guest *t)
+static void hosted_turn_start(struct hosted_turn *u, struct hosted_guest *t)
 {
 	/* The names are those of now: the guest may have been started under others. */
 	struct pair env[] = { { "CADRE_SESSION", u->session ? u->session : "" },
@@ -600,7 +603,7 @@ static void start(struct hosted_turn *u, struct hosted_guest *t)
 	struct arena a = { 0 };
 	struct wire_turn_start m = {
 		.turn = u->turn,
-		.command = command_of(u, &a),
+		.command = hosted_turn_command_of(u, &a),
 		.prompt = u->prompt,
 		.env = env,
 		.n_env = sizeof(env) / sizeof(*env),
@@ -611,7 +614,7 @@ static void start(struct hosted_turn *u, struct hosted_guest *t)
 	memcpy(u->token, t->agent_token, sizeof(u->token));
 	u->stage = STARTS;
 	u->heard_at = clock_steady_ms();
-	ask(u, t, "TurnStart", &m, START_MS, on_started);
+	hosted_turn_ask(u, t, "TurnStart", &m, START_MS, on_started);
 	arena_release(&a);
 }
 
@@ -621,12 +624,12 @@ static void try_start(struct hosted_turn *u)
 	struct hosted_guest *t = guest_of(u);
 
 	if (t && !t->knows_turns)
-		end(u, TURN_STATE_FAILED,
-		    "the guest of its workspace is too old for turns");
+		hosted_turn_end(u, TURN_STATE_FAILED,
+				"the guest of its workspace is too old for turns");
 	else if (t)
-		start(u, t);
+		hosted_turn_start(u, t);
 	else if (clock_steady_ms() - u->since > COME_MS)
-		end(u, TURN_STATE_INTERRUPTED, "its guest does not answer");
+		hosted_turn_end(u, TURN_STATE_INTERRUPTED, "its guest does not answer");
 }
 
 void hosted_turn_new(struct host *host, const struct turn_start *s)
@@ -664,7 +667,7 @@ static void on_cleared(void *arg, struct packet *answer, struct fault *f)
 }
 
 /* Whether a turn of this host runs in a guest, or is being started there. */
-static bool is_ours(const struct hosted_guest *t)
+static bool hosted_turn_is_ours(const struct hosted_guest *t)
 {
 	for (const struct hosted_turn *u = t->host->turns.running; u; u = u->next)
 		if (u->workspace == t->workspace && u->stage != WAITS && u->stage != ENDS)
@@ -674,14 +677,14 @@ static bool is_ours(const struct hosted_guest *t)
 
 void hosted_turns_greeted(struct hosted_guest *t)
 {
-	if (t->knows_turns && !is_ours(t))
+	if (t->knows_turns && !hosted_turn_is_ours(t))
 		guest_conn_ask(&t->control, "TurnStop", NULL, START_MS, on_cleared, NULL);
 	hosted_turns_tick(t->host);
 }
 
 /* Whether the guest of a turn stands still: it has not answered for the time of a turn and a
  * minute, or not ended the turn a minute behind the last signal. */
-static bool stands_still(const struct hosted_turn *u)
+static bool hosted_turn_stands_still(const struct hosted_turn *u)
 {
 	const struct config *c = &u->host->settings.config;
 	const int64_t most = u->signal ? 3 * c->runner_interrupt_ms
@@ -700,8 +703,9 @@ void hosted_turns_tick(struct host *host)
 		if (u->stage == WAITS)
 			try_start(u);
 		else if (u->stage == RUNS && !hosted_guest_of(host, u->workspace))
-			end(u, TURN_STATE_INTERRUPTED, "its workspace was ended");
-		else if (stands_still(u))
+			hosted_turn_end(u, TURN_STATE_INTERRUPTED,
+					"its workspace was ended");
+		else if (hosted_turn_stands_still(u))
 			end_silent(u, clock_steady_ms() - u->heard_at);
 		else if (u->stage == RUNS && !uv_is_active((uv_handle_t *)&u->timer))
 			poll_now(u);
@@ -711,5 +715,5 @@ void hosted_turns_tick(struct host *host)
 void hosted_turns_close(struct host *host)
 {
 	while (host->turns.running)
-		drop(host->turns.running);
+		hosted_turn_drop(host->turns.running);
 }

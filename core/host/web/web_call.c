@@ -17,7 +17,7 @@ enum {
 /* --- arguments ------------------------------------------------------------------------ */
 
 /* Whether a text of a request is UTF-8; all that operations take is. */
-static bool is_utf8(const char *text)
+static bool web_call_is_utf8(const char *text)
 {
 	json_t *as_json = text ? json_string(text) : NULL;
 
@@ -26,8 +26,8 @@ static bool is_utf8(const char *text)
 }
 
 /* Adds an argument of the query; one that comes again is one more of a list. */
-static void add_word(const struct record *in, json_t *args, const char *name,
-		     const char *value)
+static void web_call_add_word(const struct record *in, json_t *args, const char *name,
+			      const char *value)
 {
 	const struct field *fd = field_find(in, name);
 	json_t *old = json_object_get(args, name), *list;
@@ -46,7 +46,7 @@ static void add_word(const struct record *in, json_t *args, const char *name,
 }
 
 /* A '+' stands for a blank, as forms write it. */
-static char *unescape(struct arena *a, const char *s, size_t n)
+static char *web_call_unescape(struct arena *a, const char *s, size_t n)
 {
 	char *copy = arena_strndup(a, s, n);
 
@@ -61,16 +61,17 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 {
 	for (const char *at = x->query; *at; at += strspn(at, "&")) {
 		size_t len = strcspn(at, "&"), n = strcspn(at, "=&");
-		const char *name = unescape(&x->arena, at, n);
-		const char *value = n < len ? unescape(&x->arena, at + n + 1, len - n - 1)
-					    : "true";
+		const char *name = web_call_unescape(&x->arena, at, n);
+		const char *value =
+			n < len ? web_call_unescape(&x->arena, at + n + 1, len - n - 1)
+				: "true";
 
-		if (!is_utf8(name) || !is_utf8(value))
+		if (!web_call_is_utf8(name) || !web_call_is_utf8(value))
 			return fault_set(f, FAULT_INVALID, "",
 					 "the query holds %%XX that is no character of "
 					 "UTF-8");
 		if (*name)
-			add_word(in, args, name, value);
+			web_call_add_word(in, args, name, value);
 		at += len;
 	}
 	return 0;
@@ -78,7 +79,8 @@ static int take_query(struct http *x, const struct record *in, json_t *args,
 
 /* Takes the arguments of a body, which is an object; those of the path stand.  `why` says why the
  * body is no JSON. */
-static int take_body(json_t *body, const char *why, json_t *args, struct fault *f)
+static int web_call_take_body(json_t *body, const char *why, json_t *args,
+			      struct fault *f)
 {
 	json_t *value;
 	const char *name;
@@ -102,14 +104,15 @@ static int take_body(json_t *body, const char *why, json_t *args, struct fault *
 }
 
 /* Takes the key of the header: 0 or a fault. */
-static int take_key(struct http *x, const struct op *op, json_t *args, struct fault *f)
+static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
+			     struct fault *f)
 {
 	const char *key = http_header(x, "idempotency-key");
 	json_t *said = json_object_get(args, "idempotency_key");
 
 	if (!key || !field_find(op->in, "idempotency_key"))
 		return 0;
-	if (!is_utf8(key))
+	if (!web_call_is_utf8(key))
 		return fault_set(f, FAULT_INVALID, "/idempotency_key",
 				 "the header Idempotency-Key is no UTF-8");
 	if (said && strcmp(key, json_is_string(said) ? json_string_value(said) : ""))
@@ -121,7 +124,7 @@ static int take_key(struct http *x, const struct op *op, json_t *args, struct fa
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-static void on_noted(struct job *job)
+static void web_call_on_noted(struct job *job)
 {
 	job_free(job);
 }
@@ -142,7 +145,7 @@ void web_note_use(struct host *host, const struct call *call)
 	web->noted[web->noted_turn].row = call->bearer;
 	web->noted[web->noted_turn].at = call->now;
 	web->noted_turn = (web->noted_turn + 1) % WEB_NOTED;
-	job = host_job(host, op_token_used, on_noted, NULL);
+	job = host_job(host, op_token_used, web_call_on_noted, NULL);
 	in = job->call.in;
 	in->tokens = arena_alloc(&job->call.arena, sizeof(*in->tokens));
 	in->tokens[0] = call->bearer;
@@ -161,14 +164,14 @@ struct asked {
 };
 
 /* Whether a fault is that the caller has not said who it is, or wrongly. */
-static bool is_unknown(const struct fault *f)
+static bool web_call_is_unknown(const struct fault *f)
 {
 	return f->code == FAULT_DENIED && strcmp(f->where, "/token") == 0;
 }
 
 void web_refuse_call(struct http *x, const struct fault *f)
 {
-	web_refuse(x, is_unknown(f) ? 401 : 0, f);
+	web_refuse(x, web_call_is_unknown(f) ? 401 : 0, f);
 }
 
 static void drop_args(struct asked *asked)
@@ -180,12 +183,12 @@ static void drop_args(struct asked *asked)
 }
 
 /* Refuses a request in the form of the face that was called. */
-static void refuse(struct http *x, const struct fault *why)
+static void web_call_refuse(struct http *x, const struct fault *why)
 {
 	struct asked *asked = x->owner;
 	char *body = NULL;
 
-	if (asked->face && !is_unknown(why))
+	if (asked->face && !web_call_is_unknown(why))
 		body = face_refusal(asked->face, asked->said, why, HINT_ROUTE);
 	drop_args(asked);
 	if (body)
@@ -206,7 +209,7 @@ static void reform(struct asked *asked, struct text *body)
 	drop_args(asked);
 }
 
-static void tell(struct conn *c, struct job *job)
+static void web_call_tell(struct conn *c, struct job *job)
 {
 	struct call *call = &job->call;
 	struct http *x = c->owner;
@@ -218,7 +221,7 @@ static void tell(struct conn *c, struct job *job)
 	if (call->fault.code) {
 		if (asked->face)
 			face_move(asked->face, &call->fault);
-		refuse(x, &call->fault);
+		web_call_refuse(x, &call->fault);
 		return;
 	}
 	call_encode(call, &body);
@@ -229,7 +232,7 @@ static void tell(struct conn *c, struct job *job)
 	text_release(&body);
 }
 
-static void on_gone(struct http *x)
+static void web_call_on_gone(struct http *x)
 {
 	struct asked *asked = x->owner;
 
@@ -318,7 +321,7 @@ struct conn *web_judge(struct http *x, enum rate rate,
 
 /* The arguments of the operation for those of the face that was called, if one was; `args` is
  * stolen.  NULL and a fault where they are not the face's. */
-static json_t *unface(struct asked *asked, json_t *args, struct fault *f)
+static json_t *web_call_unface(struct asked *asked, json_t *args, struct fault *f)
 {
 	if (!asked->face)
 		return args;
@@ -326,13 +329,13 @@ static json_t *unface(struct asked *asked, json_t *args, struct fault *f)
 	return face_args(asked->face, args, f);
 }
 
-static void on_judged(struct conn *c, struct job *job)
+static void web_call_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
 	struct asked *asked = x->owner;
 
 	asked->call = NULL;
-	refuse(x, job->call.fault.code ? &job->call.fault : asked->why);
+	web_call_refuse(x, job->call.fault.code ? &job->call.fault : asked->why);
 }
 
 /* Refuses a request for what it says, but tells only who has shown a good token, and counts it as
@@ -343,14 +346,14 @@ static void refuse_known(struct http *x, const struct fault *why)
 
 	asked->why = arena_alloc(&x->arena, sizeof(*why));
 	*asked->why = *why;
-	if (is_unknown(why))
-		refuse(x, why);
+	if (web_call_is_unknown(why))
+		web_call_refuse(x, why);
 	else
-		asked->call = web_judge(x, asked->op->rate, on_judged);
+		asked->call = web_judge(x, asked->op->rate, web_call_on_judged);
 }
 
 /* Starts the call of a request whose body, if there is one, is parsed. */
-static void start(struct http *x, json_t *body, const char *why)
+static void web_call_start(struct http *x, json_t *body, const char *why)
 {
 	struct asked *asked = x->owner;
 	json_t *args = asked->args;
@@ -360,12 +363,12 @@ static void start(struct http *x, json_t *body, const char *why)
 	asked->args = NULL;
 	rc = take_query(x, asked->face ? asked->face->in : asked->op->in, args, &f);
 	if (rc == 0)
-		rc = take_body(body, why, args, &f);
+		rc = web_call_take_body(body, why, args, &f);
 	json_decref(body);
-	if (rc == 0 && take_key(x, asked->op, args, &f) == 0 &&
-	    (args = unface(asked, args, &f))) {
-		asked->call =
-			start_call(x, asked->op, args, tell, (struct counting){ 0 }, &f);
+	if (rc == 0 && web_call_take_key(x, asked->op, args, &f) == 0 &&
+	    (args = web_call_unface(asked, args, &f))) {
+		asked->call = start_call(x, asked->op, args, web_call_tell,
+					 (struct counting){ 0 }, &f);
 		if (!asked->call && asked->face)
 			face_move(asked->face, &f);
 	} else {
@@ -375,16 +378,16 @@ static void start(struct http *x, json_t *body, const char *why)
 		refuse_known(x, &f);
 }
 
-static void on_body(struct http *x)
+static void web_call_on_body(struct http *x)
 {
 	if (x->body.len)
-		web_parse(x, JSON_REJECT_DUPLICATES, start);
+		web_parse(x, JSON_REJECT_DUPLICATES, web_call_start);
 	else
-		start(x, NULL, NULL);
+		web_call_start(x, NULL, NULL);
 }
 
 /* The client is somebody: its body may come. */
-static void on_known(struct conn *c, struct job *job)
+static void web_call_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
 	struct asked *asked = x->owner;
@@ -394,7 +397,7 @@ static void on_known(struct conn *c, struct job *job)
 		drop_args(asked);
 		web_refuse_call(x, &job->call.fault);
 	} else {
-		http_collect(x, BODY_MOST, on_body);
+		http_collect(x, BODY_MOST, web_call_on_body);
 	}
 }
 
@@ -406,7 +409,7 @@ static bool is_small(const struct http *x)
 
 /* Has the body read, where a token is spelled as one.  A large body is let in only from who has
  * shown a good one, which is looked at before. */
-static void collect(struct http *x, struct asked *asked)
+static void web_call_collect(struct http *x, struct asked *asked)
 {
 	struct identity who = { 0 };
 	struct fault f = { 0 };
@@ -415,8 +418,9 @@ static void collect(struct http *x, struct asked *asked)
 		drop_args(asked);
 		web_refuse_call(x, &f);
 	} else if (is_small(x)) {
-		http_collect(x, BODY_SMALL, on_body);
-	} else if (!(asked->call = web_start(x, op_token_who, json_object(), on_known))) {
+		http_collect(x, BODY_SMALL, web_call_on_body);
+	} else if (!(asked->call = web_start(x, op_token_who, json_object(),
+					     web_call_on_known))) {
 		drop_args(asked);
 	}
 }
@@ -450,7 +454,7 @@ static bool has_other_method(struct http *x)
 	return any;
 }
 
-static void no_route(struct http *x)
+static void web_call_no_route(struct http *x)
 {
 	struct fault f = { 0 };
 
@@ -466,7 +470,7 @@ static void no_route(struct http *x)
 	web_refuse(x, 0, &f);
 }
 
-static bool has_body(const struct http *x)
+static bool web_call_has_body(const struct http *x)
 {
 	return x->has_length ? x->length > 0
 			     : http_header(x, "transfer-encoding") != NULL;
@@ -486,7 +490,7 @@ void web_call(struct http *x)
 	struct asked *asked = arena_alloc(&x->arena, sizeof(*asked));
 	struct fault f = { 0 };
 
-	if (!is_utf8(http_unescape(&x->arena, x->path, strlen(x->path)))) {
+	if (!web_call_is_utf8(http_unescape(&x->arena, x->path, strlen(x->path)))) {
 		fault_set(&f, FAULT_INVALID, "",
 			  "the path holds %%XX that is no character of UTF-8");
 		web_refuse(x, 0, &f);
@@ -496,15 +500,15 @@ void web_call(struct http *x)
 	asked->op = op_route(method, x->path, &asked->face, asked->args);
 	if (!asked->op || asked->op->who == WHO_HOST) {
 		json_decref(asked->args);
-		no_route(x);
+		web_call_no_route(x);
 		return;
 	}
 	x->owner = asked;
-	x->gone = on_gone;
-	if (!has_body(x)) {
-		start(x, NULL, NULL);
+	x->gone = web_call_on_gone;
+	if (!web_call_has_body(x)) {
+		web_call_start(x, NULL, NULL);
 	} else if (web_is_json(x)) {
-		collect(x, asked);
+		web_call_collect(x, asked);
 	} else {
 		fault_set(&f, FAULT_INVALID, "",
 			  "the body is not said to be application/json");

@@ -22,7 +22,7 @@ enum {
 };
 
 /* The follower has all that there was when it asked: it joins the others. */
-static void catch_up(struct follower *f, const struct call *call)
+static void web_events_catch_up(struct follower *f, const struct call *call)
 {
 	if (!web_feed_join(f, call->caller.team))
 		web_events_read(f);
@@ -40,14 +40,14 @@ static void refuse_gone(struct follower *f, const struct call *call)
 	text_release(&body);
 }
 
-static void on_gone(struct http *x);
+static void web_events_on_gone(struct http *x);
 
 /* Whether `other` is an open stream of the one who asks for `one`. */
-static bool is_same(const struct http *one, const struct http *other)
+static bool web_events_is_same(const struct http *one, const struct http *other)
 {
 	const struct follower *a = one->owner, *b = other->owner;
 
-	return other->gone == on_gone && b->flows &&
+	return other->gone == web_events_on_gone && b->flows &&
 	       (a->agent ? a->agent == b->agent : a->bearer == b->bearer);
 }
 
@@ -60,7 +60,7 @@ static bool has_enough(struct follower *f, const struct call *call)
 	struct fault why = { 0 };
 
 	if (!limit_binds(config, &call->identity, call->op->rate) ||
-	    http_count(f->x, is_same) < most)
+	    http_count(f->x, web_events_is_same) < most)
 		return false;
 	fault_set(&why, FAULT_EXHAUSTED, "",
 		  "%" PRId64 " streams of this client are open already", most);
@@ -126,7 +126,7 @@ static void on_missed(struct conn *c, struct job *job)
 	else if (more)
 		web_events_read(f);
 	else
-		catch_up(f, call);
+		web_events_catch_up(f, call);
 }
 
 static void on_drained(struct http *x)
@@ -145,7 +145,7 @@ void web_events_wait(struct follower *f)
 	f->waits = true;
 }
 
-static void on_gone(struct http *x)
+static void web_events_on_gone(struct http *x)
 {
 	struct follower *f = x->owner;
 
@@ -167,7 +167,7 @@ void web_events_read(struct follower *f)
 		http_end(f->x);
 }
 
-static bool is_number(const char *s)
+static bool web_events_is_number(const char *s)
 {
 	return *s && strspn(s, "0123456789") == strlen(s) && strlen(s) < 19;
 }
@@ -194,7 +194,7 @@ static int take_last(struct follower *f)
 		return 0;
 	dot = strchr(said, '.');
 	number = dot ? dot + 1 : said;
-	if (!is_number(number) && strcmp(number, "-1") != 0)
+	if (!web_events_is_number(number) && strcmp(number, "-1") != 0)
 		return refuse_last(f, said);
 	f->has_sent = true;
 	if (dot)
@@ -241,7 +241,7 @@ void web_events(struct http *x)
 	if (!knows_query(x) || take_last(f))
 		return;
 	x->owner = f;
-	x->gone = on_gone;
+	x->gone = web_events_on_gone;
 	x->drained = on_drained;
 	web_events_read(f);
 }

@@ -1,7 +1,7 @@
 /*
  * web_feed - new events, for all who follow the log over HTTP.
  *
- * Followers who want the same stand in a group.  follow.c reads behind each commit which events
+ * Followers who want the same stand in a group.  host_follow.c reads behind each commit which events
  * there are; only where a group wants one of them are they read here, once for all groups, and
  * each follower of a group gets the same bytes.  So silent followers cost others' events little.
  */
@@ -71,7 +71,7 @@ struct reading {
 	size_t n_wants;
 };
 
-static bool is_wanted(const struct want *w, int64_t team, int kind)
+static bool web_feed_is_wanted(const struct want *w, int64_t team, int kind)
 {
 	return (!w->team || w->team == team) &&
 	       (!w->kind || event_kind_is(event_kind(kind), w->kind, strlen(w->kind)));
@@ -79,7 +79,8 @@ static bool is_wanted(const struct want *w, int64_t team, int kind)
 
 /* --- on a reader ----------------------------------------------------------------------- */
 
-static int tell_row(struct job *job, const struct event_line_row *r, struct page *page)
+static int web_feed_tell_row(struct job *job, const struct event_line_row *r,
+			     struct page *page)
 {
 	const struct reading *reading = job->owner;
 	struct call *call = &job->call;
@@ -111,10 +112,11 @@ static bool may_end(int kind)
 }
 
 /* Most events are wanted by nobody: those are not made into text. */
-static bool is_told(const struct reading *reading, const struct event_line_row *row)
+static bool web_feed_is_told(const struct reading *reading,
+			     const struct event_line_row *row)
 {
 	for (size_t i = 0; i < reading->n_wants; i++)
-		if (is_wanted(&reading->wants[i], row->team, (int)row->kind))
+		if (web_feed_is_wanted(&reading->wants[i], row->team, (int)row->kind))
 			return true;
 	return may_end((int)row->kind);
 }
@@ -135,7 +137,8 @@ static void feed_read_page(struct job *job, struct store *store)
 	    0)
 		n = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (is_told(job->owner, &rows[i]) && tell_row(job, &rows[i], page) < 0)
+		if (web_feed_is_told(job->owner, &rows[i]) &&
+		    web_feed_tell_row(job, &rows[i], page) < 0)
 			break; /* it is read again from here */
 		page->last = rows[i].seq;
 	}
@@ -187,7 +190,7 @@ void web_feed_leave(struct follower *f)
 }
 
 /* Frees the groups that nobody is in any more. */
-static void sweep(struct web_feed *feed)
+static void web_feed_sweep(struct web_feed *feed)
 {
 	for (struct web_group **at = &feed->groups, *g; (g = *at);) {
 		if (g->followers) {
@@ -210,7 +213,7 @@ void web_feed_tell(struct follower *f, const char *data, size_t len)
 
 static bool group_wants(const struct web_group *g, int64_t team, int kind)
 {
-	return is_wanted(&(struct want){ g->team, g->kind }, team, kind);
+	return web_feed_is_wanted(&(struct want){ g->team, g->kind }, team, kind);
 }
 
 static void tell_follower(struct follower *f, const struct page *page,
@@ -261,7 +264,7 @@ static void read_again(struct web_group *g)
 }
 
 /* Whether an event is the end of what proved a follower. */
-static bool ends(const struct follower *f, const struct told *t)
+static bool web_feed_ends(const struct follower *f, const struct told *t)
 {
 	switch (t->kind) {
 	case EVENT_TOKEN_REVOKED:
@@ -291,14 +294,14 @@ static void end_some(struct web_group *g, const struct page *page)
 	for (struct follower *f = ends_any(page) ? g->followers : NULL; f; f = next) {
 		next = f->next;
 		for (size_t i = 0; i < page->n; i++)
-			if (ends(f, &page->all[i])) {
+			if (web_feed_ends(f, &page->all[i])) {
 				http_end(f->x);
 				break;
 			}
 	}
 }
 
-static void on_page(struct job *job)
+static void web_feed_on_page(struct job *job)
 {
 	const struct reading *reading = job->owner;
 	struct host *host = reading->host;
@@ -351,7 +354,7 @@ void web_feed_poke(struct host *host)
 
 	if (feed->reading || host->stopping)
 		return;
-	sweep(feed);
+	web_feed_sweep(feed);
 	if (!feed->groups || !is_due(feed, &host->follow))
 		return;
 	job = job_new(&host->jobs);
@@ -369,12 +372,12 @@ void web_feed_poke(struct host *host)
 	job->owner = reading;
 	job->number = feed->position;
 	job->read = feed_read_page;
-	job->done = on_page;
+	job->done = web_feed_on_page;
 	feed->reading = true;
 	host_read(host, job);
 }
 
-static void on_tick(uv_timer_t *timer)
+static void web_feed_on_tick(uv_timer_t *timer)
 {
 	static const char comment[] = ":\n\n";
 	struct host *host = timer->data;
@@ -390,19 +393,19 @@ static void on_tick(uv_timer_t *timer)
 			else if (now - f->written_at >= ALIVE_MS)
 				web_feed_tell(f, comment, sizeof(comment) - 1);
 		}
-	sweep(&host->web.feed);
+	web_feed_sweep(&host->web.feed);
 	if (!host->web.feed.groups)
 		uv_timer_stop(timer);
 }
 
 /* --- life -------------------------------------------------------------------------------- */
 
-static void start(struct host *host)
+static void web_feed_start(struct host *host)
 {
 	struct web_feed *feed = &host->web.feed;
 
 	if (!uv_is_active((uv_handle_t *)&feed->alive))
-		uv_timer_start(&feed->alive, on_tick, TICK_MS, TICK_MS);
+		uv_timer_start(&feed->alive, web_feed_on_tick, TICK_MS, TICK_MS);
 	follow_want(host);
 	web_feed_poke(host);
 }
@@ -423,7 +426,7 @@ bool web_feed_join(struct follower *f, int64_t team)
 	if (f->next)
 		f->next->at = &f->next;
 	g->followers = f;
-	start(f->host);
+	web_feed_start(f->host);
 	return true;
 }
 

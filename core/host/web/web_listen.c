@@ -75,7 +75,7 @@ static void on_client_closed(uv_handle_t *h)
 	free(h);
 }
 
-static void on_client(uv_stream_t *listener, int status)
+static void web_listen_on_client(uv_stream_t *listener, int status)
 {
 	struct host *host = listener->data;
 	uv_pipe_t *client;
@@ -100,7 +100,7 @@ static int listen_unix(struct host *host, struct fault *f)
 	struct web *web = &host->web;
 
 	web->local.server = http_open(&host->loop, &s);
-	return host_listen_at(host, &web->listener, "http.sock", on_client, f);
+	return host_listen_at(host, &web->listener, "http.sock", web_listen_on_client, f);
 }
 
 /* --- the file ------------------------------------------------------------------------------ */
@@ -182,7 +182,7 @@ static void open_tcp(struct host *host, struct fault *f)
 		tell_endpoint(host);
 }
 
-static void complain(struct host *host, const struct fault *f)
+static void web_listen_complain(struct host *host, const struct fault *f)
 {
 	if (f->code)
 		log_line(host->log, LOG_LEVEL_WARN, "HTTP is not served", LOG_FAULT(f));
@@ -201,10 +201,10 @@ void web_open(struct host *host)
 	if (!host->settings.config.http_enabled)
 		return;
 	listen_unix(host, &f);
-	complain(host, &f);
+	web_listen_complain(host, &f);
 	f = (struct fault){ 0 };
 	open_tcp(host, &f);
-	complain(host, &f);
+	web_listen_complain(host, &f);
 }
 
 void web_close(struct host *host)

@@ -15,7 +15,7 @@ struct login {
 	struct host *host;
 };
 
-static void on_gone(struct http *x)
+static void web_login_on_gone(struct http *x)
 {
 	struct login *login = x->owner;
 
@@ -85,7 +85,7 @@ void web_login(struct http *x)
 	door->host->web.logins++;
 	*login = (struct login){ x, door->host };
 	x->owner = login;
-	x->gone = on_gone;
+	x->gone = web_login_on_gone;
 	job = host_job(door->host, op_token_exchange, on_exchanged, login);
 	in = job->call.in;
 	in->code = arena_strdup(&job->call.arena, code);

@@ -15,7 +15,7 @@ struct scraper {
 	struct scraper *next, **at; /* of those who wait for the rows; NULL: not yet */
 };
 
-static void leave(struct scraper *s)
+static void web_metrics_leave(struct scraper *s)
 {
 	if (!s->at)
 		return;
@@ -25,18 +25,18 @@ static void leave(struct scraper *s)
 	s->at = NULL;
 }
 
-static void on_gone(struct http *x)
+static void web_metrics_on_gone(struct http *x)
 {
 	struct scraper *s = x->owner;
 
 	if (s->call)
 		conn_close(s->call);
-	leave(s);
+	web_metrics_leave(s);
 }
 
-static void read_rows(struct host *host);
+static void web_metrics_read_rows(struct host *host);
 
-static void on_read(struct job *job)
+static void web_metrics_on_read(struct job *job)
 {
 	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
 	struct host *host = job->owner;
@@ -51,7 +51,7 @@ static void on_read(struct job *job)
 	while (web->scrapers) {
 		struct scraper *s = web->scrapers;
 
-		leave(s);
+		web_metrics_leave(s);
 		if (why->code)
 			web_refuse(s->x, 0, why);
 		else
@@ -60,10 +60,10 @@ static void on_read(struct job *job)
 	text_release(&text);
 	job_free(job);
 	if (more && !host->stopping)
-		read_rows(host);
+		web_metrics_read_rows(host);
 }
 
-static void read_rows(struct host *host)
+static void web_metrics_read_rows(struct host *host)
 {
 	struct job *job;
 
@@ -74,7 +74,7 @@ static void read_rows(struct host *host)
 	job->owner = host;
 	job->number = metrics_counted_to(host->metrics);
 	job->read = metrics_read;
-	job->done = on_read;
+	job->done = web_metrics_on_read;
 	host_read(host, job);
 }
 
@@ -86,7 +86,7 @@ static bool sees_all(const struct call *call)
 	return who->level == CALLER_LEVEL_OPERATOR || call->identity.looks;
 }
 
-static void on_known(struct conn *c, struct job *job)
+static void web_metrics_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
 	struct scraper *s = x->owner;
@@ -109,7 +109,7 @@ static void on_known(struct conn *c, struct job *job)
 	if (s->next)
 		s->next->at = &s->next;
 	web->scrapers = s;
-	read_rows(c->host);
+	web_metrics_read_rows(c->host);
 }
 
 void web_metrics(struct http *x)
@@ -118,6 +118,6 @@ void web_metrics(struct http *x)
 
 	*s = (struct scraper){ .x = x };
 	x->owner = s;
-	x->gone = on_gone;
-	s->call = web_start(x, op_token_who, json_object(), on_known);
+	x->gone = web_metrics_on_gone;
+	s->call = web_start(x, op_token_who, json_object(), web_metrics_on_known);
 }

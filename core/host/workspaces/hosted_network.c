@@ -8,7 +8,7 @@
 
 /* --- telling the rows ------------------------------------------------------------- */
 
-static void on_noted(struct job *job)
+static void hosted_network_on_noted(struct job *job)
 {
 	job_free(job);
 }
@@ -28,13 +28,13 @@ static void note_fault(struct host *host, const char *why)
 	if (*why)
 		log_line(host->log, LOG_LEVEL_WARN, "there is no network for VMs",
 			 LOG_TEXT("error", why));
-	job = host_job(host, op_workspace_network_note, on_noted, host);
+	job = host_job(host, op_workspace_network_note, hosted_network_on_noted, host);
 	in = job->call.in;
 	in->fault = *why ? arena_strdup(&job->call.arena, why) : NULL;
 	host_submit(host, job);
 }
 
-static void note(struct host *host)
+static void hosted_network_note(struct host *host)
 {
 	const struct fault *f = &host->network.fault;
 	char why[sizeof(host->network.told)] = "", hint[HINT_SIZE];
@@ -47,7 +47,7 @@ static void note(struct host *host)
 /* --- applying ---------------------------------------------------------------------- */
 
 /* Applies the wanted plan, on a thread of the pool. */
-static void apply(uv_work_t *work)
+static void hosted_network_apply(uv_work_t *work)
 {
 	struct host *host = work->data;
 	struct host_network *n = &host->network;
@@ -66,7 +66,7 @@ static void on_applied(uv_work_t *work, int status)
 
 	(void)status;
 	n->busy = false;
-	note(host);
+	hosted_network_note(host);
 	if (n->fault.code) {
 		network_plan_free(n->wanted);
 	} else {
@@ -102,12 +102,12 @@ static void want(struct host *host, struct network_plan *plan)
 	n->wanted = plan;
 	n->busy = true;
 	n->work.data = host;
-	uv_queue_work(&host->loop, &n->work, apply, on_applied);
+	uv_queue_work(&host->loop, &n->work, hosted_network_apply, on_applied);
 }
 
 /* --- reading ----------------------------------------------------------------------- */
 
-static void on_rows(struct job *job)
+static void hosted_network_on_rows(struct job *job)
 {
 	struct host *host = job->owner;
 	struct host_network *n = &host->network;
@@ -135,7 +135,8 @@ void network_poke(struct host *host)
 	if (n->again)
 		return;
 	n->reading = true;
-	host_submit(host, host_job(host, op_workspace_network_rows, on_rows, host));
+	host_submit(host, host_job(host, op_workspace_network_rows,
+				   hosted_network_on_rows, host));
 }
 
 enum tap network_tap(struct host *host, int64_t row)

@@ -88,7 +88,7 @@ void hosted_look_again(struct hosted_workspace *p)
 	p->look_at = clock_boot_ms() + p->look_ms;
 }
 
-static void made(struct hosted_workspace *p)
+static void hosted_workspace_made(struct hosted_workspace *p)
 {
 	p->made = true;
 	if (p->state == WORKSPACE_STATE_FAILED)
@@ -130,7 +130,7 @@ void hosted_worked(struct hosted_workspace *p)
 	else if (p->fault.code)
 		hosted_work_failed(p);
 	else if (p->work == WORK_MAKE)
-		made(p);
+		hosted_workspace_made(p);
 	else if (p->work == WORK_START)
 		started(p);
 	else if (p->work == WORK_RESTORE) {
@@ -143,7 +143,7 @@ void hosted_worked(struct hosted_workspace *p)
 /* --- steps ------------------------------------------------------------------------ */
 
 /* A guest that is gone is started again, later and later unless this host ended the guest. */
-static void bury(struct hosted_workspace *p, int64_t now)
+static void hosted_workspace_plan_restart(struct hosted_workspace *p, int64_t now)
 {
 	bool early = !p->killed && p->started_at && now - p->started_at < SETTLED_MS;
 
@@ -164,7 +164,7 @@ static void bury(struct hosted_workspace *p, int64_t now)
 		hosted_note_failed(p, "its guest keeps dying", false);
 }
 
-static void hold(struct hosted_workspace *p)
+static void hosted_workspace_hold(struct hosted_workspace *p)
 {
 	const struct backend *b = p->backend;
 	char address[ADDRESS_SIZE];
@@ -288,14 +288,14 @@ static bool may_start(const struct hosted_workspace *p, int64_t now)
 }
 
 /* A VM that ended with its machine, or by this host, did not die of itself: it comes back. */
-static bool mourn(struct hosted_workspace *p, int64_t now)
+static bool hosted_workspace_tend_gone(struct hosted_workspace *p, int64_t now)
 {
 	if (!p->backend->vm) {
-		bury(p, now);
+		hosted_workspace_plan_restart(p, now);
 		return true; /* another one may live unknown: it is dialled */
 	}
 	if (p->killed || pid_rebooted(&p->process))
-		bury(p, now);
+		hosted_workspace_plan_restart(p, now);
 	else
 		die(p);
 	return false;
@@ -332,7 +332,7 @@ static void end_unreached(struct hosted_workspace *p, int64_t now)
 }
 
 /* Sees to it that there is a guest; false when there is none to be reached. */
-static bool keep_guest(struct hosted_workspace *p, int64_t now)
+static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
 	bool up = p->guest && p->guest->up;
@@ -346,7 +346,7 @@ static bool keep_guest(struct hosted_workspace *p, int64_t now)
 		return false;
 	}
 	if (p->process.pid && !b->alive(b->self, &p->process))
-		return mourn(p, now);
+		return hosted_workspace_tend_gone(p, now);
 	if (b->tend)
 		b->tend(b->self, &p->spec);
 	if (up)
@@ -380,9 +380,9 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 		hosted_work(p, WORK_MAKE);
 		return true;
 	}
-	if (!keep_guest(p, now))
+	if (!hosted_workspace_keep_guest(p, now))
 		return true;
-	hold(p);
+	hosted_workspace_hold(p);
 	if (!p->guest)
 		return true;
 	if (b->find && !p->process.pid && p->guest->up && p->guest->pid) {

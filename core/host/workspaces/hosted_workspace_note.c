@@ -5,7 +5,7 @@
 
 /* Rows that were read before this note was written are stale.  A restore is over when
  * its row says so; another one that was asked for meanwhile is in the next rows. */
-static void on_noted(struct job *job)
+static void hosted_workspace_note_on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
 	struct hosted_workspace *p = job->owner;
@@ -31,9 +31,10 @@ static void on_noted(struct job *job)
 		turns_poke(p->host);
 }
 
-static struct job *note(struct hosted_workspace *p)
+static struct job *hosted_workspace_note_job(struct hosted_workspace *p)
 {
-	struct job *job = host_job(p->host, op_workspace_note, on_noted, p);
+	struct job *job =
+		host_job(p->host, op_workspace_note, hosted_workspace_note_on_noted, p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->workspace = p->row;
@@ -43,7 +44,7 @@ static struct job *note(struct hosted_workspace *p)
 
 void hosted_note_process(struct hosted_workspace *p, bool restarted)
 {
-	struct job *job = note(p);
+	struct job *job = hosted_workspace_note_job(p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->has_pid = in->has_pid_start = true;
@@ -59,7 +60,7 @@ void hosted_note_process(struct hosted_workspace *p, bool restarted)
 
 void hosted_note_ready(struct hosted_workspace *p)
 {
-	struct job *job = note(p);
+	struct job *job = hosted_workspace_note_job(p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->has_state = true;
@@ -70,7 +71,7 @@ void hosted_note_ready(struct hosted_workspace *p)
 
 void hosted_note_again(struct hosted_workspace *p)
 {
-	struct job *job = note(p);
+	struct job *job = hosted_workspace_note_job(p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->has_state = true;
@@ -83,7 +84,7 @@ void hosted_note_again(struct hosted_workspace *p)
 
 void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 {
-	struct job *job = note(p);
+	struct job *job = hosted_workspace_note_job(p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->has_state = true;
@@ -99,7 +100,7 @@ void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 
 void hosted_note_restored(struct hosted_workspace *p)
 {
-	struct job *job = note(p);
+	struct job *job = hosted_workspace_note_job(p);
 	struct workspace_note_in *in = job->call.in;
 
 	in->restored = arena_strdup(&job->call.arena, p->restore);

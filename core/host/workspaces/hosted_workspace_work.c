@@ -85,23 +85,23 @@ static void work_on(uv_work_t *request)
 
 /* Whether work copies bytes: it is limited to a few workspaces at once; a start is
  * not. */
-static bool is_slow(enum work work)
+static bool hosted_workspace_work_is_slow(enum work work)
 {
 	return work != WORK_START;
 }
 
-static void end_work(struct hosted_workspace *p)
+static void hosted_workspace_work_end(struct hosted_workspace *p)
 {
 	p->busy = false;
 	p->host->reconcile.busy--;
-	p->host->reconcile.slow -= is_slow(p->work);
+	p->host->reconcile.slow -= hosted_workspace_work_is_slow(p->work);
 	if (p->fork_source)
 		p->fork_source->busy = false;
 	p->fork_source = NULL;
 }
 
 /* A snapshot's row knows what became of it before anybody is told. */
-static void answer(struct job *job, const struct fault *why)
+static void hosted_workspace_work_answer(struct job *job, const struct fault *why)
 {
 	struct workspace_snapshot_out *out = job->call.out;
 
@@ -125,7 +125,7 @@ static void end_asking(struct hosted_workspace *p)
 		out->has_left_out = true;
 		out->left_out = p->left_out;
 	}
-	answer(job, &p->fault);
+	hosted_workspace_work_answer(job, &p->fault);
 }
 
 static void on_worked(uv_work_t *request, int status)
@@ -133,7 +133,7 @@ static void on_worked(uv_work_t *request, int status)
 	struct hosted_workspace *p = request->data;
 
 	(void)status;
-	end_work(p);
+	hosted_workspace_work_end(p);
 	if (p->left_out)
 		log_line(
 			p->host->log, LOG_LEVEL_INFO,
@@ -171,7 +171,7 @@ static bool begin_work(struct hosted_workspace *p, enum work work)
 
 	if (when[work])
 		step_check(when[work], (int)p->state);
-	if (is_slow(work) &&
+	if (hosted_workspace_work_is_slow(work) &&
 	    r->slow >= p->host->home->settings.config.limits_max_concurrent_forks)
 		return false;
 	p->busy = true;
@@ -180,13 +180,14 @@ static bool begin_work(struct hosted_workspace *p, enum work work)
 	p->left_out = 0;
 	p->spec.left_out = &p->left_out;
 	r->busy++;
-	r->slow += is_slow(work);
+	r->slow += hosted_workspace_work_is_slow(work);
 	return true;
 }
 
 /* --- after a guest's sync ------------------------------------------------------------- */
 
-static void on_synced(void *arg, struct packet *answer, struct fault *f)
+static void hosted_workspace_work_on_synced(void *arg, struct packet *answer,
+					    struct fault *f)
 {
 	struct hosted_workspace *p = arg;
 	struct fault why = *f;
@@ -194,7 +195,7 @@ static void on_synced(void *arg, struct packet *answer, struct fault *f)
 	(void)answer;
 	if (p->host->stopping) {
 		fault_set(&p->fault, FAULT_UNAVAILABLE, "", "the host is stopping");
-		end_work(p);
+		hosted_workspace_work_end(p);
 		if (p->asking)
 			end_asking(p);
 		return;
@@ -215,8 +216,8 @@ static void sync_first(struct hosted_workspace *p, struct hosted_workspace *whos
 	struct wire_exec sync = { .command = "sync", .timeout_secs = SYNC_S };
 
 	if (t && t->up)
-		guest_conn_ask(&t->control, "Exec", &sync, (SYNC_S + 5) * 1000, on_synced,
-			       p);
+		guest_conn_ask(&t->control, "Exec", &sync, (SYNC_S + 5) * 1000,
+			       hosted_workspace_work_on_synced, p);
 	else
 		queue_work(p);
 }
@@ -249,18 +250,19 @@ bool hosted_work(struct hosted_workspace *p, enum work work)
 
 /* --- calls that wait -------------------------------------------------------------------- */
 
-static void refuse(struct job *job, enum fault_code code, const char *why)
+static void hosted_workspace_work_refuse(struct job *job, enum fault_code code,
+					 const char *why)
 {
 	struct fault f = { 0 };
 
 	fault_set(&f, code, "", "%s", why);
-	answer(job, &f);
+	hosted_workspace_work_answer(job, &f);
 }
 
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why)
 {
 	for (struct job *job; (job = chain_pop(asked));)
-		refuse(job, code, why);
+		hosted_workspace_work_refuse(job, code, why);
 }
 
 static void answer_fork(struct hosted_workspace *p, struct job *job)
@@ -277,9 +279,10 @@ static void serve_fork(struct hosted_workspace *p, bool over)
 	if (p->made)
 		answer_fork(p, chain_pop(&p->asked));
 	else if (over && p->fault.code)
-		answer(chain_pop(&p->asked), &p->fault);
+		hosted_workspace_work_answer(chain_pop(&p->asked), &p->fault);
 	else if (over)
-		refuse(chain_pop(&p->asked), FAULT_CONFLICT, "the copy was destroyed");
+		hosted_workspace_work_refuse(chain_pop(&p->asked), FAULT_CONFLICT,
+					     "the copy was destroyed");
 }
 
 static void serve_snapshot(struct hosted_workspace *p, enum work work)
@@ -302,8 +305,8 @@ void hosted_serve(struct hosted_workspace *p, int64_t now)
 	if (!job)
 		return;
 	if (now > job->due)
-		refuse(chain_pop(&p->asked), FAULT_TIMEOUT,
-		       "the workspace had other things to do");
+		hosted_workspace_work_refuse(chain_pop(&p->asked), FAULT_TIMEOUT,
+					     "the workspace had other things to do");
 	else if (job->call.op == op_workspace_fork)
 		serve_fork(p, over);
 	else if (!p->busy)

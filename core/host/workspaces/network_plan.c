@@ -35,8 +35,8 @@ static void add_forwards(struct network_plan *p, const struct workspace_network 
 	}
 }
 
-static void add_member(struct network_plan *p, const struct nic_range *range,
-		       const struct host_nic *row)
+static void network_plan_add_member(struct network_plan *p, const struct nic_range *range,
+				    const struct host_nic *row)
 {
 	const struct workspace_network *n = &row->network;
 	struct net_member *m = &p->members[p->plan.n_members];
@@ -81,7 +81,7 @@ struct network_plan *network_plan_new(const struct settings *settings,
 	p->plan.members = p->members;
 	p->plan.forwards = p->forwards;
 	for (size_t i = 0; i < rows->n_members; i++)
-		add_member(p, &range, &rows->members[i]);
+		network_plan_add_member(p, &range, &rows->members[i]);
 	return p;
 }
 

@@ -51,8 +51,8 @@ static const char *absolute(struct arena *a, const char *home, const char *path)
 }
 
 /* The texts of a place in one piece, which it owns. */
-static void keep_texts(struct hosted_workspace *p, const struct workspace_spec *from,
-		       const char *restore)
+static void reconcile_keep_texts(struct hosted_workspace *p,
+				 const struct workspace_spec *from, const char *restore)
 {
 	const struct {
 		const char *in, **out;
@@ -125,7 +125,7 @@ static void set_spot(struct hosted_workspace *p, const struct host_workspace *w,
 	if (w->has_agent_row)
 		token_make(home->settings.secret, w->agent_row, w->generation, token);
 	spec.token = token;
-	keep_texts(p, &spec, w->restore);
+	reconcile_keep_texts(p, &spec, w->restore);
 	p->stopped = w->stopped;
 	if (p->guest) {
 		hosted_guest_rename(p->guest, p->spec.team, p->spec.agent);
@@ -258,7 +258,7 @@ static void drop_unlisted(struct reconcile *r)
 	}
 }
 
-static void on_timer(uv_timer_t *timer);
+static void reconcile_on_timer(uv_timer_t *timer);
 
 static void step_all(struct host *host)
 {
@@ -267,14 +267,14 @@ static void step_all(struct host *host)
 	bool soon = r->busy > 0;
 
 	if (reaper_holds(host) || r->sweeping) {
-		uv_timer_start(&r->timer, on_timer, QUICK_MS, 0);
+		uv_timer_start(&r->timer, reconcile_on_timer, QUICK_MS, 0);
 		return;
 	}
 	for (struct hosted_workspace *p = r->places; p; p = p->next)
 		soon |= hosted_step(p, now);
 	hosted_guests_tick(host);
 	hosted_turns_tick(host);
-	uv_timer_start(&r->timer, on_timer,
+	uv_timer_start(&r->timer, reconcile_on_timer,
 		       soon        ? QUICK_MS
 		       : r->places ? SLOW_MS
 				   : IDLE_MS,
@@ -283,7 +283,7 @@ static void step_all(struct host *host)
 
 /* Gives calls to the workspaces that are known by now; rows that this reading should
  * have had and had not are gone. */
-static void hand_out(struct host *host)
+static void reconcile_hand_out(struct host *host)
 {
 	struct chain asked = host->reconcile.asked;
 
@@ -311,11 +311,11 @@ void reconcile_ask(struct host *host, struct job *job)
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
 	if (reconcile_place(host, job->call.place))
-		hand_out(host);
-	uv_timer_start(&r->timer, on_timer, 0, 0);
+		reconcile_hand_out(host);
+	uv_timer_start(&r->timer, reconcile_on_timer, 0, 0);
 }
 
-static void on_rows(struct job *job)
+static void reconcile_on_rows(struct job *job)
 {
 	struct host *host = job->owner;
 	struct reconcile *r = &host->reconcile;
@@ -327,7 +327,7 @@ static void on_rows(struct job *job)
 			p->listed = false;
 		for (size_t i = 0; i < out->n_rows; i++)
 			take_row(host, &out->rows[i], &job->call.arena);
-		hand_out(host);
+		reconcile_hand_out(host);
 		drop_unlisted(r);
 		if (!r->swept && out->n_rows < WORKSPACE_ROWS)
 			sweep_start(host);
@@ -352,10 +352,10 @@ void reconcile_poke(struct host *host)
 	r->reading = true;
 	r->round++;
 	r->read_at = clock_boot_ms();
-	host_submit(host, host_job(host, op_workspace_rows, on_rows, host));
+	host_submit(host, host_job(host, op_workspace_rows, reconcile_on_rows, host));
 }
 
-static void on_timer(uv_timer_t *timer)
+static void reconcile_on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 

@@ -48,7 +48,7 @@ struct sweep {
 
 /* Whether `name` is the folder of a workspace, or its id, which `.half` may follow, or
  * the id of one that is still to be copied: those stay. */
-static bool is_known(struct host *host, const char *name)
+static bool sweep_is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
 
@@ -89,7 +89,7 @@ static size_t count_alive(const struct sweep *s)
 	return n;
 }
 
-static void stop(const struct sweep *s, bool now)
+static void sweep_stop(const struct sweep *s, bool now)
 {
 	struct fault ignored = { 0 };
 
@@ -100,10 +100,10 @@ static void stop(const struct sweep *s, bool now)
 
 static void stop_orphans(struct sweep *s)
 {
-	stop(s, false);
+	sweep_stop(s, false);
 	for (int ms = 0; count_alive(s) && ms < 2 * PATIENCE_MS; ms += LOOK_MS) {
 		if (ms == PATIENCE_MS)
-			stop(s, true);
+			sweep_stop(s, true);
 		poll(NULL, 0, LOOK_MS);
 	}
 }
@@ -184,7 +184,7 @@ static int keep_folder(struct sweep *s, const char *folder, struct fault *f)
 	return id ? trash_take_snapshots(s->home, folder, id, now, &s->trash, f) : 0;
 }
 
-static void remove_folder(struct sweep *s, const char *folder)
+static void sweep_remove_folder(struct sweep *s, const char *folder)
 {
 	struct fault f = { 0 };
 
@@ -195,13 +195,13 @@ static void remove_folder(struct sweep *s, const char *folder)
 		tree_remove(folder, &f);
 }
 
-static void remove_folders(uv_work_t *work)
+static void sweep_remove_folders(uv_work_t *work)
 {
 	struct sweep *s = work->data;
 
 	for (size_t i = 0; !s->keeps && i < s->n_folders; i++)
 		if (s->folders[i]) /* else the next start tries again */
-			remove_folder(s, s->folders[i]);
+			sweep_remove_folder(s, s->folders[i]);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
 	if (!s->keeps)
 		backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
@@ -234,7 +234,7 @@ static void log_ended(struct sweep *s)
 			LOG_TEXT("state", s->home));
 }
 
-static void on_ended(uv_work_t *work, int status)
+static void sweep_on_ended(uv_work_t *work, int status)
 {
 	struct sweep *s = work->data;
 	struct host *host = s->host;
@@ -242,7 +242,7 @@ static void on_ended(uv_work_t *work, int status)
 	host->reconcile.sweeping = false;
 	log_ended(s);
 	if (status || host->stopping ||
-	    uv_queue_work(&host->loop, work, remove_folders, on_removed))
+	    uv_queue_work(&host->loop, work, sweep_remove_folders, on_removed))
 		sweep_free(s);
 }
 
@@ -256,7 +256,7 @@ static void list_unknown(struct sweep *s, const char *folder, size_t most,
 	struct dirent *e;
 
 	while (dir && *n < end && (e = readdir(dir)))
-		if (e->d_name[0] != '.' && !is_known(s->host, e->d_name))
+		if (e->d_name[0] != '.' && !sweep_is_known(s->host, e->d_name))
 			*(const char **)arena_push(&s->arena, out, n, sizeof(**out)) =
 				arena_strdup(&s->arena, e->d_name);
 	if (dir)
@@ -290,7 +290,7 @@ void sweep_start(struct host *host)
 	list_unknown(s, "guests", SIZE_MAX, &s->guests, &s->n_guests);
 	list_unknown(s, "disks", SIZE_MAX, &s->disks, &s->n_disks);
 	s->work.data = s;
-	if (uv_queue_work(&host->loop, &s->work, before_starts, on_ended)) {
+	if (uv_queue_work(&host->loop, &s->work, before_starts, sweep_on_ended)) {
 		log_line(
 			host->log, LOG_LEVEL_ERROR,
 			"guests and folders that no row knows are not looked for: no memory",

@@ -33,7 +33,7 @@ static struct nlmsghdr *message(struct net_batch *b, uint16_t type, uint32_t fam
 					     flags | NLM_F_ACK, b->seq++);
 }
 
-static void put(struct net_batch *b, const struct nlmsghdr *h)
+static void net_batch_put(struct net_batch *b, const struct nlmsghdr *h)
 {
 	b->size += MNL_ALIGN(h->nlmsg_len);
 }
@@ -41,7 +41,7 @@ static void put(struct net_batch *b, const struct nlmsghdr *h)
 void net_batch_begin(struct net_batch *b, const struct net_lib *lib)
 {
 	*b = (struct net_batch){ .lib = lib, .seq = 1 };
-	put(b, lib->nftnl_batch_begin(room_for_one(b), b->seq++));
+	net_batch_put(b, lib->nftnl_batch_begin(room_for_one(b), b->seq++));
 }
 
 int net_batch_commit(struct net_batch *b, struct fault *f)
@@ -49,7 +49,7 @@ int net_batch_commit(struct net_batch *b, struct fault *f)
 	struct net_talk talk;
 	int rc = net_talk_open(&talk, b->lib, NETLINK_NETFILTER, f);
 
-	put(b, b->lib->nftnl_batch_end(room_for_one(b), b->seq++));
+	net_batch_put(b, b->lib->nftnl_batch_end(room_for_one(b), b->seq++));
 	if (rc == 0) {
 		int error = net_talk(&talk, b->data, b->size, NULL, NULL);
 
@@ -75,7 +75,7 @@ static void say_table(struct net_batch *b, const struct net_table *t, uint16_t t
 	lib->nftnl_table_set_u32(table, NFTNL_TABLE_FAMILY, t->family);
 	lib->nftnl_table_nlmsg_build_payload(h, table);
 	lib->nftnl_table_free(table);
-	put(b, h);
+	net_batch_put(b, h);
 }
 
 void net_batch_table(struct net_batch *b, const struct net_table *t)
@@ -105,7 +105,7 @@ void net_batch_chain(struct net_batch *b, const struct net_table *t,
 	}
 	lib->nftnl_chain_nlmsg_build_payload(h, chain);
 	lib->nftnl_chain_free(chain);
-	put(b, h);
+	net_batch_put(b, h);
 }
 
 static void say_rule(struct net_batch *b, const struct net_table *t, uint16_t type,
@@ -117,7 +117,7 @@ static void say_rule(struct net_batch *b, const struct net_table *t, uint16_t ty
 	b->lib->nftnl_rule_set_u32(rule, NFTNL_RULE_FAMILY, t->family);
 	b->lib->nftnl_rule_nlmsg_build_payload(h, rule);
 	b->lib->nftnl_rule_free(rule);
-	put(b, h);
+	net_batch_put(b, h);
 }
 
 void net_batch_flush(struct net_batch *b, const struct net_table *t)
@@ -134,8 +134,8 @@ void net_batch_rule(struct net_batch *b, const struct net_table *t, const char *
 
 /* --- sets -------------------------------------------------------------------------- */
 
-static struct nftnl_set *named(struct net_batch *b, const struct net_table *t,
-			       const struct net_set *s)
+static struct nftnl_set *net_batch_named(struct net_batch *b, const struct net_table *t,
+					 const struct net_set *s)
 {
 	struct nftnl_set *set = b->lib->nftnl_set_alloc();
 
@@ -162,7 +162,7 @@ void net_batch_set(struct net_batch *b, const struct net_table *t,
 		   const struct net_set *s)
 {
 	const struct net_lib *lib = b->lib;
-	struct nftnl_set *set = named(b, t, s);
+	struct nftnl_set *set = net_batch_named(b, t, s);
 	struct nlmsghdr *h = message(b, NFT_MSG_NEWSET, t->family, NLM_F_CREATE);
 
 	lib->nftnl_set_set_u32(set, NFTNL_SET_KEY_TYPE, s->key_type);
@@ -176,7 +176,7 @@ void net_batch_set(struct net_batch *b, const struct net_table *t,
 	say_order(lib, set, s);
 	lib->nftnl_set_nlmsg_build_payload(h, set);
 	lib->nftnl_set_free(set);
-	put(b, h);
+	net_batch_put(b, h);
 }
 
 static void say_elements(struct net_batch *b, const struct net_table *t, uint16_t type,
@@ -186,19 +186,19 @@ static void say_elements(struct net_batch *b, const struct net_table *t, uint16_
 
 	b->lib->nftnl_set_elems_nlmsg_build_payload(h, set);
 	b->lib->nftnl_set_free(set);
-	put(b, h);
+	net_batch_put(b, h);
 }
 
 void net_batch_fill(struct net_batch *b, const struct net_table *t,
 		    const struct net_set *s, const uint8_t *keys, const uint8_t *values,
 		    size_t n)
 {
-	struct nftnl_set *set = named(b, t, s);
+	struct nftnl_set *set = net_batch_named(b, t, s);
 
 	/* A delete message without elements deletes all of them. */
 	say_elements(b, t, NFT_MSG_DELSETELEM, 0, set);
 	for (size_t i = 0; i < n;) {
-		set = named(b, t, s);
+		set = net_batch_named(b, t, s);
 		for (size_t end = i + ELEMENTS; i < end && i < n; i++) {
 			struct nftnl_set_elem *e = b->lib->nftnl_set_elem_alloc();
 
@@ -216,14 +216,14 @@ void net_batch_fill(struct net_batch *b, const struct net_table *t,
 
 /* --- looking ----------------------------------------------------------------------- */
 
-static void count(const struct nlmsghdr *h, void *data)
+static void net_batch_count(const struct nlmsghdr *h, void *data)
 {
 	*(size_t *)data += h->nlmsg_type == (NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE);
 }
 
-static int ask(const struct net_lib *lib, const struct nlmsghdr *h,
-	       void (*each)(const struct nlmsghdr *h, void *data), void *data,
-	       struct fault *f)
+static int net_batch_ask(const struct net_lib *lib, const struct nlmsghdr *h,
+			 void (*each)(const struct nlmsghdr *h, void *data), void *data,
+			 struct fault *f)
 {
 	struct net_talk talk;
 	int rc = net_talk_open(&talk, lib, NETLINK_NETFILTER, f), error;
@@ -249,7 +249,7 @@ int net_table_rules(const struct net_lib *lib, const struct net_table *t, size_t
 	lib->nftnl_rule_nlmsg_build_payload(h, rule);
 	lib->nftnl_rule_free(rule);
 	*n = 0;
-	return ask(lib, h, count, n, f);
+	return net_batch_ask(lib, h, net_batch_count, n, f);
 }
 
 static void take_generation(const struct nlmsghdr *h, void *data)
@@ -273,5 +273,5 @@ int net_generation(const struct net_lib *lib, uint32_t *id, struct fault *f)
 							NLM_F_ACK, 1);
 
 	*id = 0;
-	return ask(lib, h, take_generation, id, f);
+	return net_batch_ask(lib, h, take_generation, id, f);
 }

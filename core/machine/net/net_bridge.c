@@ -121,7 +121,8 @@ static void take_address(const struct nlmsghdr *h, void *data)
 	s->all[s->n++].prefix = a->ifa_prefixlen;
 }
 
-static int set_address(struct net_talk *t, const struct net_plan *plan, int index)
+static int net_bridge_set_address(struct net_talk *t, const struct net_plan *plan,
+				  int index)
 {
 	struct strangers s = { .index = index,
 			       .ip = plan->base + 1,
@@ -219,8 +220,8 @@ int net_uplinks(struct net_talk *t, char (*names)[NET_NAME], int n, struct fault
 	return rc ? rc : k;
 }
 
-static int check_range(struct net_talk *t, const struct net_plan *plan, int bridge,
-		       struct fault *f)
+static int net_bridge_check_range(struct net_talk *t, const struct net_plan *plan,
+				  int bridge, struct fault *f)
 {
 	struct routes routes = { .plan = plan, .bridge = bridge };
 	struct net_links links;
@@ -250,7 +251,7 @@ int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 
 	net_bridge_name(name, plan->tag);
 	if ((rc = link_find(t, name, &bridge, f)) ||
-	    (rc = check_range(t, plan, bridge.index, f)))
+	    (rc = net_bridge_check_range(t, plan, bridge.index, f)))
 		return rc;
 	if (!bridge.index) {
 		if ((error = make_bridge(t, name, plan->tag)))
@@ -259,7 +260,8 @@ int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 			return rc;
 	}
 	*index = bridge.index;
-	if ((error = set_switches(name)) || (error = set_address(t, plan, *index)) ||
+	if ((error = set_switches(name)) ||
+	    (error = net_bridge_set_address(t, plan, *index)) ||
 	    (error = rtnl_link_up(t, *index)))
 		return net_refused(error, "setting up the bridge", f);
 	return 0;

@@ -9,7 +9,7 @@ struct net_rule net_rule_new(const struct net_lib *lib)
 	return (struct net_rule){ lib, lib->nftnl_rule_alloc() };
 }
 
-static struct nftnl_expr *add(struct net_rule *r, const char *name)
+static struct nftnl_expr *net_expr_add(struct net_rule *r, const char *name)
 {
 	struct nftnl_expr *e = r->lib->nftnl_expr_alloc(name);
 
@@ -21,7 +21,7 @@ static struct nftnl_expr *add(struct net_rule *r, const char *name)
 
 void net_load_meta(struct net_rule *r, uint32_t key, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "meta");
+	struct nftnl_expr *e = net_expr_add(r, "meta");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_META_KEY, key);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_META_DREG, reg);
@@ -29,7 +29,7 @@ void net_load_meta(struct net_rule *r, uint32_t key, uint32_t reg)
 
 void net_load_ct(struct net_rule *r, uint32_t key, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "ct");
+	struct nftnl_expr *e = net_expr_add(r, "ct");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CT_KEY, key);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CT_DREG, reg);
@@ -37,7 +37,7 @@ void net_load_ct(struct net_rule *r, uint32_t key, uint32_t reg)
 
 void net_load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "ct");
+	struct nftnl_expr *e = net_expr_add(r, "ct");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CT_KEY, ct_key);
 	r->lib->nftnl_expr_set_u8(e, NFTNL_EXPR_CT_DIR, 0);
@@ -47,7 +47,7 @@ void net_load_original(struct net_rule *r, uint32_t ct_key, uint32_t reg)
 void net_load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t size,
 		    uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "payload");
+	struct nftnl_expr *e = net_expr_add(r, "payload");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_BASE, base);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_OFFSET, offset);
@@ -57,7 +57,7 @@ void net_load_bytes(struct net_rule *r, uint32_t base, uint32_t offset, uint32_t
 
 void net_load_destination_type(struct net_rule *r, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "fib");
+	struct nftnl_expr *e = net_expr_add(r, "fib");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_FLAGS, NFTA_FIB_F_DADDR);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_RESULT, NFT_FIB_RESULT_ADDRTYPE);
@@ -66,7 +66,7 @@ void net_load_destination_type(struct net_rule *r, uint32_t reg)
 
 void net_load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "lookup");
+	struct nftnl_expr *e = net_expr_add(r, "lookup");
 
 	r->lib->nftnl_expr_set_str(e, NFTNL_EXPR_LOOKUP_SET, map);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_SREG, key);
@@ -77,7 +77,7 @@ void net_load_map(struct net_rule *r, const char *map, uint32_t key, uint32_t re
 
 void net_match(struct net_rule *r, uint32_t reg, bool is, const void *value, size_t size)
 {
-	struct nftnl_expr *e = add(r, "cmp");
+	struct nftnl_expr *e = net_expr_add(r, "cmp");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CMP_SREG, reg);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_CMP_OP, is ? NFT_CMP_EQ : NFT_CMP_NEQ);
@@ -92,7 +92,7 @@ void net_match_byte(struct net_rule *r, uint32_t reg, bool is, uint8_t value)
 void net_match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask,
 		    uint32_t value, size_t size)
 {
-	struct nftnl_expr *e = add(r, "bitwise");
+	struct nftnl_expr *e = net_expr_add(r, "bitwise");
 	const uint32_t none = 0;
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_BITWISE_SREG, reg);
@@ -105,7 +105,7 @@ void net_match_mask(struct net_rule *r, uint32_t reg, bool is, uint32_t mask,
 
 void net_match_set(struct net_rule *r, uint32_t reg, bool is, const char *set)
 {
-	struct nftnl_expr *e = add(r, "lookup");
+	struct nftnl_expr *e = net_expr_add(r, "lookup");
 
 	r->lib->nftnl_expr_set_str(e, NFTNL_EXPR_LOOKUP_SET, set);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_SREG, reg);
@@ -131,7 +131,7 @@ void net_match_ipv4(struct net_rule *r)
 
 void net_set_number(struct net_rule *r, uint32_t reg, uint32_t value)
 {
-	struct nftnl_expr *e = add(r, "immediate");
+	struct nftnl_expr *e = net_expr_add(r, "immediate");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_DREG, reg);
 	r->lib->nftnl_expr_set(e, NFTNL_EXPR_IMM_DATA, &value, sizeof(value));
@@ -139,7 +139,7 @@ void net_set_number(struct net_rule *r, uint32_t reg, uint32_t value)
 
 void net_set_mark(struct net_rule *r, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "meta");
+	struct nftnl_expr *e = net_expr_add(r, "meta");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_META_KEY, NFT_META_MARK);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_META_SREG, reg);
@@ -147,7 +147,7 @@ void net_set_mark(struct net_rule *r, uint32_t reg)
 
 void net_send_to(struct net_rule *r, uint32_t reg)
 {
-	struct nftnl_expr *e = add(r, "nat");
+	struct nftnl_expr *e = net_expr_add(r, "nat");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_NAT_TYPE, NFT_NAT_DNAT);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_NAT_FAMILY, NFPROTO_IPV4);
@@ -157,12 +157,12 @@ void net_send_to(struct net_rule *r, uint32_t reg)
 
 void net_masquerade(struct net_rule *r)
 {
-	add(r, "masq");
+	net_expr_add(r, "masq");
 }
 
 void net_judge(struct net_rule *r, int verdict, const char *chain)
 {
-	struct nftnl_expr *e = add(r, "immediate");
+	struct nftnl_expr *e = net_expr_add(r, "immediate");
 
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
 	r->lib->nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict);

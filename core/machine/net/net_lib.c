@@ -14,24 +14,24 @@ static const struct symbol mnl_symbols[] = { NET_MNL(X) };
 static const struct symbol nftnl_symbols[] = { NET_NFTNL(X) };
 #undef X
 
-static int refuse(const char *file, struct fault *f)
+static int net_lib_refuse(const char *file, struct fault *f)
 {
 	fault_set(f, FAULT_UNAVAILABLE, "", "a network for VMs needs %s: %s", file,
 		  dlerror());
 	return fault_hint(f, "Install it: apt-get install libnftnl11 libmnl0.");
 }
 
-static int load(struct net_lib *lib, const char *file, void **handle,
-		const struct symbol *symbols, size_t n, struct fault *f)
+static int net_lib_load(struct net_lib *lib, const char *file, void **handle,
+			const struct symbol *symbols, size_t n, struct fault *f)
 {
 	*handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	if (!*handle)
-		return refuse(file, f);
+		return net_lib_refuse(file, f);
 	for (size_t i = 0; i < n; i++) {
 		void *function = dlsym(*handle, symbols[i].name);
 
 		if (!function)
-			return refuse(file, f);
+			return net_lib_refuse(file, f);
 		memcpy((char *)lib + symbols[i].at, &function, sizeof(function));
 	}
 	return 0;
@@ -43,11 +43,11 @@ int net_lib_open(struct net_lib *lib, struct fault *f)
 
 	if (lib->mnl && lib->nftnl)
 		return 0;
-	rc = load(lib, "libmnl.so.0", &lib->mnl, mnl_symbols,
-		  sizeof(mnl_symbols) / sizeof(mnl_symbols[0]), f);
+	rc = net_lib_load(lib, "libmnl.so.0", &lib->mnl, mnl_symbols,
+			  sizeof(mnl_symbols) / sizeof(mnl_symbols[0]), f);
 	if (rc == 0)
-		rc = load(lib, "libnftnl.so.11", &lib->nftnl, nftnl_symbols,
-			  sizeof(nftnl_symbols) / sizeof(nftnl_symbols[0]), f);
+		rc = net_lib_load(lib, "libnftnl.so.11", &lib->nftnl, nftnl_symbols,
+				  sizeof(nftnl_symbols) / sizeof(nftnl_symbols[0]), f);
 	if (rc < 0)
 		net_lib_close(lib);
 	return rc;

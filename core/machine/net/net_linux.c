@@ -47,8 +47,8 @@ static void unroute_uplinks(struct net_linux *n)
 }
 
 /* A tap leaves before the rules that pin it, and joins after. */
-static int apply(struct net_linux *n, struct net_talk *t, const struct net_plan *plan,
-		 struct fault *f)
+static int net_linux_apply(struct net_linux *n, struct net_talk *t,
+			   const struct net_plan *plan, struct fault *f)
 {
 	int bridge = 0, rc;
 
@@ -76,7 +76,7 @@ static int linux_apply(void *self, const struct net_plan *plan, struct fault *f)
 		return rc;
 	rc = net_talk_open(&talk, &n->lib, NETLINK_ROUTE, f);
 	if (rc == 0)
-		rc = apply(n, &talk, plan, f);
+		rc = net_linux_apply(n, &talk, plan, f);
 	net_talk_close(&talk);
 	return rc;
 }

@@ -47,7 +47,7 @@ int rtnl_number(const void *payload)
 	return n;
 }
 
-static void take_link(const struct nlmsghdr *h, void *data)
+static void net_rtnl_take_link(const struct nlmsghdr *h, void *data)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(h);
 	const char *name;
@@ -72,7 +72,7 @@ int links_read(struct net_talk *t, struct net_links *links, struct fault *f)
 
 	*links = (struct net_links){ 0 };
 	rtnl_begin(t, &m, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
-	error = net_talk(t, m.h, m.h->nlmsg_len, take_link, links);
+	error = net_talk(t, m.h, m.h->nlmsg_len, net_rtnl_take_link, links);
 	return error ? net_refused(error, "a look at the interfaces", f) : 0;
 }
 

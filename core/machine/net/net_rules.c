@@ -55,7 +55,7 @@ void net_bridge_name(char name[NET_NAME], const char *tag)
 	snprintf(name, NET_NAME, "br-cadre%.4s", tag);
 }
 
-static void begin(struct rules *r, const struct net_lib *lib, const char *tag)
+static void net_rules_begin(struct rules *r, const struct net_lib *lib, const char *tag)
 {
 	net_batch_begin(&r->batch, lib);
 	snprintf(r->name, sizeof(r->name), "cadre%.4s", tag);
@@ -247,7 +247,7 @@ static struct net_rule forwarded(struct rules *r, bool out)
 }
 
 /* Connections to forwarded ports, from other machines. */
-static void let_in(struct rules *r)
+static void net_rules_let_in(struct rules *r)
 {
 	struct net_rule rule = forwarded(r, false);
 
@@ -279,7 +279,7 @@ static void forward(struct rules *r)
 	let_reach(r, "group");
 	let_reach(r, "above");
 	let_out(r);
-	let_in(r);
+	net_rules_let_in(r);
 }
 
 /* Keeps VMs from this machine itself: they may only answer it, and ping it. */
@@ -356,14 +356,15 @@ static void say_chains(struct rules *r, bool remove)
 
 static void begin_tables(struct rules *r, const struct net_lib *lib, const char *tag)
 {
-	begin(r, lib, tag);
+	net_rules_begin(r, lib, tag);
 	net_batch_table(&r->batch, &r->inet);
 	net_batch_table(&r->batch, &r->bridge);
 	net_batch_flush(&r->batch, &r->inet);
 	net_batch_flush(&r->batch, &r->bridge);
 }
 
-static int apply(const struct net_lib *lib, const struct net_plan *plan, struct fault *f)
+static int net_rules_send(const struct net_lib *lib, const struct net_plan *plan,
+			  struct fault *f)
 {
 	struct rules r = { .plan = plan };
 
@@ -383,11 +384,11 @@ int net_rules_apply(const struct net_lib *lib, const struct net_plan *plan,
 {
 	struct fault first = { 0 };
 
-	if (apply(lib, plan, &first) == 0)
+	if (net_rules_send(lib, plan, &first) == 0)
 		return 0;
 	/* Tables that another cadre made may not fit: ours are made anew. */
 	if (net_rules_remove(lib, plan->tag, &first) == 0)
-		return apply(lib, plan, f);
+		return net_rules_send(lib, plan, f);
 	*f = first;
 	return first.code;
 }
@@ -403,7 +404,7 @@ int net_rules_remove(const struct net_lib *lib, const char *tag, struct fault *f
 	begin_tables(&r, lib, tag);
 	say_chains(&r, true);
 	net_batch_commit(&r.batch, &ignored);
-	begin(&r, lib, tag);
+	net_rules_begin(&r, lib, tag);
 	net_batch_table(&r.batch, &r.inet);
 	net_batch_table(&r.batch, &r.bridge);
 	net_batch_delete(&r.batch, &r.inet);

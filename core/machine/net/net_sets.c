@@ -30,7 +30,7 @@ struct elements {
 	size_t at; /* in the newest key */
 };
 
-static void add(struct elements *e)
+static void net_sets_add(struct elements *e)
 {
 	if (e->n == e->room) {
 		e->room = e->room ? 2 * e->room : 64;
@@ -60,8 +60,8 @@ static void part_service(struct elements *e, uint8_t protocol, uint16_t port)
 	part(e, &(uint16_t){ __builtin_bswap16(port) }, 2);
 }
 
-static void say(struct net_batch *b, const struct net_table *t, const struct net_set *set,
-		struct elements *e)
+static void net_sets_say(struct net_batch *b, const struct net_table *t,
+			 const struct net_set *set, struct elements *e)
 {
 	net_batch_set(b, t, set);
 	net_batch_fill(b, t, set, e->keys, e->values, e->n);
@@ -81,7 +81,7 @@ typedef void fill(struct elements *e, const struct net_member *m);
 
 static void fill_tap(struct elements *e, const struct net_member *m)
 {
-	add(e);
+	net_sets_add(e);
 	part(e, m->tap, sizeof(m->tap));
 }
 
@@ -94,7 +94,7 @@ static void fill_source(struct elements *e, const struct net_member *m)
 
 static void add_group(struct elements *e, uint32_t ip, uint32_t group)
 {
-	add(e);
+	net_sets_add(e);
 	part_ip(e, ip);
 	memcpy(e->values + (e->n - 1) * NET_VALUE, &group, sizeof(group));
 }
@@ -113,7 +113,7 @@ static void fill_above(struct elements *e, const struct net_member *m)
 
 static void add_reach(struct elements *e, uint32_t group, uint32_t ip)
 {
-	add(e);
+	net_sets_add(e);
 	part(e, &group, sizeof(group));
 	part_ip(e, ip);
 }
@@ -130,7 +130,7 @@ static void fill_reach(struct elements *e, const struct net_member *m)
 
 static void fill_ip(struct elements *e, const struct net_member *m)
 {
-	add(e);
+	net_sets_add(e);
 	part_ip(e, m->ip);
 }
 
@@ -178,7 +178,7 @@ static void add_forward(struct elements *e, const struct net_forward *f)
 	uint16_t port = __builtin_bswap16(f->to);
 	uint8_t *value;
 
-	add(e);
+	net_sets_add(e);
 	part_service(e, f->protocol, f->port);
 	value = e->values + (e->n - 1) * NET_VALUE;
 	memcpy(value, &ip, sizeof(ip));
@@ -197,11 +197,11 @@ static void put_forwards(struct net_batch *b, const struct net_table *t,
 	for (size_t i = 0; i < plan->n_forwards; i++)
 		if (map == net_map_own || plan->forwards[i].open)
 			add_forward(e, &plan->forwards[i]);
-	say(b, t, &set, e);
+	net_sets_say(b, t, &set, e);
 }
 
 /* Whether an earlier forward leads to the same place: a set has it once. */
-static bool is_said(const struct net_plan *plan, size_t i)
+static bool net_sets_is_said(const struct net_plan *plan, size_t i)
 {
 	const struct net_forward *f = &plan->forwards[i];
 
@@ -225,13 +225,13 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	for (size_t i = 0; i < plan->n_forwards; i++) {
 		const struct net_forward *f = &plan->forwards[i];
 
-		if (!f->open || is_said(plan, i))
+		if (!f->open || net_sets_is_said(plan, i))
 			continue;
-		add(e);
+		net_sets_add(e);
 		part_ip(e, f->ip);
 		part_service(e, f->protocol, f->to);
 	}
-	say(b, t, &set, e);
+	net_sets_say(b, t, &set, e);
 }
 
 /* Fills the set of addresses that are masqueraded outside their own network: members
@@ -245,10 +245,10 @@ static void put_outward(struct net_batch *b, const struct net_table *t,
 		if (plan->members[i].internet)
 			fill_ip(e, &plan->members[i]);
 	if (plan->n_forwards) {
-		add(e);
+		net_sets_add(e);
 		part_ip(e, LOOPBACK);
 	}
-	say(b, t, &set, e);
+	net_sets_say(b, t, &set, e);
 }
 
 void net_sets_put(struct net_batch *b, const struct net_table *inet,
@@ -259,7 +259,8 @@ void net_sets_put(struct net_batch *b, const struct net_table *inet,
 	for (size_t i = 0; i < sizeof(member_sets) / sizeof(member_sets[0]); i++) {
 		for (size_t k = 0; k < plan->n_members; k++)
 			member_sets[i].fill(&e, &plan->members[k]);
-		say(b, member_sets[i].bridge ? bridge : inet, &member_sets[i].set, &e);
+		net_sets_say(b, member_sets[i].bridge ? bridge : inet,
+			     &member_sets[i].set, &e);
 	}
 	put_outward(b, inet, plan, &e);
 	put_forwards(b, inet, plan, net_map_public, &e);

@@ -60,7 +60,7 @@ struct answers {
 	bool over; /* a dump has ended */
 };
 
-static void take_answer(struct answers *a, const struct nlmsghdr *h)
+static void net_talk_take_answer(struct answers *a, const struct nlmsghdr *h)
 {
 	const struct nlmsgerr *e = NLMSG_DATA(h);
 
@@ -84,7 +84,7 @@ static int take_answers(int fd, struct answers *a)
 		const struct nlmsghdr *h = (const void *)buffer;
 
 		for (int left = (int)n; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left))
-			take_answer(a, h);
+			net_talk_take_answer(a, h);
 	}
 	return n < 0 && errno != EAGAIN && errno != EWOULDBLOCK ? -errno : 0;
 }

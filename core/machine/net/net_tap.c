@@ -126,7 +126,7 @@ static int delete_link(struct net_talk *t, int index)
 	return rtnl_send(t, &m);
 }
 
-static bool is_wanted(const struct net_plan *plan, const char *name)
+static bool net_tap_is_wanted(const struct net_plan *plan, const char *name)
 {
 	for (size_t i = 0; i < plan->n_members; i++)
 		if (!strcmp(plan->members[i].tap, name))
@@ -152,7 +152,7 @@ int net_links_trim(struct net_talk *t, const struct net_plan *plan, bool all,
 	for (size_t i = 0; rc == 0 && i < links.n && !error; i++) {
 		const char *name = links.all[i].name;
 
-		if ((is_tap_of(name, plan->tag) && !is_wanted(plan, name)) ||
+		if ((is_tap_of(name, plan->tag) && !net_tap_is_wanted(plan, name)) ||
 		    (all && !strcmp(name, bridge)))
 			error = delete_link(t, links.all[i].index);
 		if (error == -ENODEV)

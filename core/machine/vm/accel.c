@@ -19,7 +19,7 @@ extern char **environ;
 
 enum { TRIAL_MS = 10000, LOOK_MS = 20, MEASURE_MS = 10 };
 
-static void pause_ms(long ms)
+static void accel_pause_ms(long ms)
 {
 	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
@@ -38,7 +38,7 @@ static int has_come_up(int out)
 	return strstr(text, "cadre: alive") != NULL;
 }
 
-static int spawn(const char *kernel, const char *initrd, int out, pid_t *pid)
+static int accel_spawn(const char *kernel, const char *initrd, int out, pid_t *pid)
 {
 	const char *words[] = { "qemu-system-x86_64",
 				"-M",
@@ -79,12 +79,12 @@ static int try_kvm(const char *kernel, const char *initrd)
 
 	if (out < 0)
 		return 0;
-	if (access("/dev/kvm", R_OK | W_OK) || spawn(kernel, initrd, out, &pid)) {
+	if (access("/dev/kvm", R_OK | W_OK) || accel_spawn(kernel, initrd, out, &pid)) {
 		close(out);
 		return 0;
 	}
 	for (int ms = 0; ms < TRIAL_MS && !up && !ended; ms += LOOK_MS) {
-		pause_ms(LOOK_MS);
+		accel_pause_ms(LOOK_MS);
 		ended = waitpid(pid, NULL, WNOHANG);
 		up = has_come_up(out);
 	}
@@ -119,7 +119,7 @@ long accel_tsc_khz(void)
 	int64_t began = clock_raw_ns(), took;
 	uint64_t ticks = __builtin_ia32_rdtsc();
 
-	pause_ms(MEASURE_MS);
+	accel_pause_ms(MEASURE_MS);
 	ticks = __builtin_ia32_rdtsc() - ticks;
 	took = clock_raw_ns() - began;
 	return (long)((double)ticks * 1e6 / (double)took);

@@ -43,7 +43,7 @@ const char *disk_image(const struct disk *d)
 			 arena_printf(d->arena, "%s/%s/image", d->folder, d->id));
 }
 
-static int make_folder(const struct disk *d, struct fault *f)
+static int disk_make_folder(const struct disk *d, struct fault *f)
 {
 	const char *path = arena_printf(d->arena, "%s/%s", d->folder, d->id);
 
@@ -54,8 +54,8 @@ static int make_folder(const struct disk *d, struct fault *f)
 }
 
 /* A link that stands there already is as it should be, or is replaced. */
-static int make_link(const struct disk *d, const char *name, const char *to,
-		     struct fault *f)
+static int disk_make_link(const struct disk *d, const char *name, const char *to,
+			  struct fault *f)
 {
 	const char *path = arena_printf(d->arena, "%s/%s/%s", d->folder, d->id, name);
 	const char *half = arena_printf(d->arena, "%s.half", path);
@@ -123,7 +123,7 @@ int disk_begin(const struct disk *d, const char *image_dir, int64_t gb, struct f
 {
 	if (disk_top(d))
 		return 0;
-	if (make_folder(d, f) || make_link(d, "image", image_dir, f))
+	if (disk_make_folder(d, f) || disk_make_link(d, "image", image_dir, f))
 		return f->code;
 	return make_layer(d, 0, arena_printf(d->arena, "%s/root.qcow2", image_dir), gb,
 			  f);
@@ -138,7 +138,7 @@ int disk_branch(const struct disk *d, const struct disk *from, const char *layer
 		return 0;
 	if (!image)
 		return fault_set(f, FAULT_NOT_FOUND, "", "what is forked has no disk");
-	if (make_folder(d, f) || make_link(d, "image", image, f))
+	if (disk_make_folder(d, f) || disk_make_link(d, "image", image, f))
 		return f->code;
 	return make_layer(d, 0, layer, gb, f);
 }
@@ -176,7 +176,7 @@ int disk_freeze(const struct disk *d, const char **layer, struct fault *f)
 
 int disk_keep(const struct disk *d, const char *name, const char *layer, struct fault *f)
 {
-	return make_link(d, arena_printf(d->arena, "%s.snapshot", name), layer, f);
+	return disk_make_link(d, arena_printf(d->arena, "%s.snapshot", name), layer, f);
 }
 
 const char *disk_kept(const struct disk *d, const char *name)

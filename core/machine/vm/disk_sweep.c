@@ -22,28 +22,31 @@ struct sweep {
 	size_t n;
 };
 
-static void add(struct sweep *s, const char *path, const char *below, bool stays)
+static void disk_sweep_add(struct sweep *s, const char *path, const char *below,
+			   bool stays)
 {
 	struct found *f = arena_push(&s->arena, &s->all, &s->n, sizeof(*f));
 
 	*f = (struct found){ .path = path, .below = below, .stays = stays };
 }
 
-static void look_at(struct sweep *s, const char *dir, const char *name, int highest)
+static void disk_sweep_look_at(struct sweep *s, const char *dir, const char *name,
+			       int highest)
 {
 	const char *path = arena_printf(&s->arena, "%s/%s", dir, name);
 	const char *end = strrchr(name, '.');
 	char to[PATH_MAX];
 
 	if (layer_number(name) >= 0)
-		add(s, path, layer_below(&s->arena, path), layer_number(name) == highest);
+		disk_sweep_add(s, path, layer_below(&s->arena, path),
+			       layer_number(name) == highest);
 	else if (end && !strcmp(end, ".snapshot") && realpath(path, to))
-		add(s, path, arena_strdup(&s->arena, to), true);
+		disk_sweep_add(s, path, arena_strdup(&s->arena, to), true);
 }
 
 /* Layers of a destroyed workspace are kept only while another workspace's layer is
  * based on them. */
-static void look_into(struct sweep *s, const char *dir)
+static void disk_sweep_look_into(struct sweep *s, const char *dir)
 {
 	bool gone = !access(arena_printf(&s->arena, "%s/gone", dir), F_OK);
 	int highest = gone ? -1 : layer_highest(dir);
@@ -52,7 +55,7 @@ static void look_into(struct sweep *s, const char *dir)
 
 	while (d && (e = readdir(d)))
 		if (!gone || layer_number(e->d_name) >= 0)
-			look_at(s, dir, e->d_name, highest);
+			disk_sweep_look_at(s, dir, e->d_name, highest);
 	if (d)
 		closedir(d);
 }
@@ -67,7 +70,8 @@ static void look_into_trash(struct sweep *s, const char *home)
 	for (size_t i = 0; i < n; i++)
 		if (entries[i].kind == TRASH_VM &&
 		    realpath(arena_printf(&s->arena, "%s/disk", entries[i].path), to))
-			add(s, entries[i].path, arena_strdup(&s->arena, to), true);
+			disk_sweep_add(s, entries[i].path, arena_strdup(&s->arena, to),
+				       true);
 }
 
 static bool is_needed(const struct sweep *s, const struct found *f)
@@ -123,7 +127,7 @@ void disk_sweep(const char *home)
 	if (d)
 		closedir(d);
 	for (size_t i = 0; i < n; i++)
-		look_into(&s, dirs[i]);
+		disk_sweep_look_into(&s, dirs[i]);
 	look_into_trash(&s, home);
 	while (remove_some(&s))
 		;

@@ -14,7 +14,7 @@
 
 /* Whether the trash has the layer already: a host may have died before it had removed all
  * else of the workspace. */
-static bool is_kept(const struct disk *d, const char *top, const char *home)
+static bool disk_trash_is_kept(const struct disk *d, const char *top, const char *home)
 {
 	struct trash_entry *entries;
 	size_t n = trash_list(home, d->arena, &entries);
@@ -70,7 +70,7 @@ int disk_trash_take(const struct disk *d, const char *top,
 	if (bounds->keep_ms <= 0 || !top ||
 	    (layer_is_empty(top) && !strcmp(strrchr(top, '/'), "/0.qcow2")))
 		return TRASH_NOTHING;
-	if (is_kept(d, top, spec->home))
+	if (disk_trash_is_kept(d, top, spec->home))
 		return TRASH_TAKEN;
 	bytes = work_look(arena_printf(d->arena, "%s/%s", d->folder, d->id), NULL, 0, 0,
 			  NULL);

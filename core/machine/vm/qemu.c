@@ -154,7 +154,7 @@ static int qemu_fork(void *self, const struct workspace_spec *spec, struct fault
 	return f->code;
 }
 
-static int remove_folders(const struct workspace_spec *spec, struct fault *f)
+static int qemu_remove_folders(const struct workspace_spec *spec, struct fault *f)
 {
 	size_t n = strlen(spec->home);
 
@@ -187,7 +187,7 @@ static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fa
 	(void)self;
 	if (vm_find(spec->home, spec->id, &process))
 		vm_kill(&process, f); /* one whose pid was never written down */
-	if (!f->code && remove_folders(spec, f) == 0) {
+	if (!f->code && qemu_remove_folders(spec, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_abandon(&d);
 		disk_sweep(spec->home);

@@ -51,7 +51,7 @@ static const char *word_behind(const char *words, size_t len, const char *word)
 	return NULL;
 }
 
-static size_t read_words(const char *pid, char words[WORDS_MOST])
+static size_t qemu_vm_read_words(const char *pid, char words[WORDS_MOST])
 {
 	char path[64];
 	ssize_t n;
@@ -116,7 +116,7 @@ bool vm_find(const char *home, const char *id, struct process *process)
 		size_t len = 0;
 
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-			len = read_words(e->d_name, words);
+			len = qemu_vm_read_words(e->d_name, words);
 		if (!len || !is_vm(words, len, home, id))
 			continue;
 		pid_find(strtoll(e->d_name, NULL, 10), process);
@@ -150,15 +150,15 @@ struct words {
 	size_t n;
 };
 
-static void add(struct words *w, const char *word)
+static void qemu_vm_add(struct words *w, const char *word)
 {
 	*(const char **)arena_push(w->a, &w->items, &w->n, sizeof(*w->items)) = word;
 }
 
 static void add_two(struct words *w, const char *option, const char *value)
 {
-	add(w, option);
-	add(w, value);
+	qemu_vm_add(w, option);
+	qemu_vm_add(w, value);
 }
 
 /* Builds the command line that the kernel and guest/guest_boot.h read. Names consist of a-z
@@ -192,7 +192,7 @@ static void add_machine(struct words *w, const struct workspace_spec *s,
 {
 	struct arena *a = w->a;
 
-	add(w, PROGRAM);
+	qemu_vm_add(w, PROGRAM);
 	add_two(w, "-name", arena_printf(a, "cadre-%s", s->name));
 	add_two(w, "-uuid", s->id);
 	add_two(w, "-M", "microvm,x-option-roms=off");
@@ -200,10 +200,10 @@ static void add_machine(struct words *w, const struct workspace_spec *s,
 	add_two(w, "-cpu", "max");
 	add_two(w, "-smp", arena_printf(a, "%lld", (long long)s->vcpus));
 	add_two(w, "-m", arena_printf(a, "%lldM", (long long)s->memory_mb));
-	add(w, "-nodefaults");
-	add(w, "-no-user-config");
+	qemu_vm_add(w, "-nodefaults");
+	qemu_vm_add(w, "-no-user-config");
 	add_two(w, "-display", "none");
-	add(w, "-no-reboot");
+	qemu_vm_add(w, "-no-reboot");
 	add_two(w, "-sandbox",
 		"on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol="
 		"deny");
@@ -271,7 +271,7 @@ static int64_t new_cid(void)
 }
 
 /* A session of its own: it outlives the host. */
-static int spawn(const char *const *words, const char *log, pid_t *pid)
+static int qemu_vm_spawn(const char *const *words, const char *log, pid_t *pid)
 {
 	posix_spawn_file_actions_t files;
 
@@ -297,7 +297,7 @@ static int say_why(const char *log, struct fault *f)
 
 /* Waits for QEMU's monitor: it answers once everything that can fail at the start has
  * succeeded. */
-static int await(pid_t pid, const char *monitor, const char *log, struct fault *f)
+static int qemu_vm_await(pid_t pid, const char *monitor, const char *log, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
 
@@ -333,9 +333,9 @@ static int start_with(const struct workspace_spec *s, const char *dir, const cha
 	add_two(&w, "-kernel", kernel);
 	add_two(&w, "-initrd", initrd);
 	add_two(&w, "-append", kernel_words(&a, s, accel, cid));
-	add(&w, NULL);
+	qemu_vm_add(&w, NULL);
 	unlink(monitor);
-	rc = spawn(w.items, log, pid);
+	rc = qemu_vm_spawn(w.items, log, pid);
 	if (rc == ENOENT) {
 		fault_set(f, FAULT_UNAVAILABLE, "", PROGRAM " is not installed");
 		fault_hint(f,
@@ -343,7 +343,7 @@ static int start_with(const struct workspace_spec *s, const char *dir, const cha
 	} else if (rc) {
 		fault_set(f, FAULT_IO, "", "cannot run " PROGRAM ": %s", strerror(rc));
 	} else {
-		await(*pid, monitor, log, f);
+		qemu_vm_await(*pid, monitor, log, f);
 	}
 	arena_release(&a);
 	return f->code;

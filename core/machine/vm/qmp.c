@@ -18,7 +18,7 @@
 /* QEMU is not trusted: a guest may have broken out into it. */
 enum { PATIENCE_S = 10, LINE_MOST = 1 << 20, LINES_MOST = 1000 };
 
-static FILE *dial(const char *path)
+static FILE *qmp_dial(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	struct timeval patience = { .tv_sec = PATIENCE_S };
@@ -37,7 +37,7 @@ static FILE *dial(const char *path)
 }
 
 /* A line of at most LINE_MOST bytes; false when it is longer, or takes longer. */
-static bool read_line(FILE *file, char *line, int64_t until)
+static bool qmp_read_line(FILE *file, char *line, int64_t until)
 {
 	size_t n = 0;
 	int c = 0;
@@ -52,7 +52,7 @@ static bool read_line(FILE *file, char *line, int64_t until)
 }
 
 /* Reads the next line that is no event. */
-static json_t *hear(FILE *file)
+static json_t *qmp_hear(FILE *file)
 {
 	char *line = malloc(LINE_MOST);
 	int64_t until = clock_steady_ms() + PATIENCE_S * 1000;
@@ -60,7 +60,7 @@ static json_t *hear(FILE *file)
 
 	for (int i = 0; line && !said && i < LINES_MOST && clock_steady_ms() <= until;
 	     i++) {
-		if (!read_line(file, line, until))
+		if (!qmp_read_line(file, line, until))
 			break;
 		said = json_loads(line, 0, NULL);
 		if (said && (!json_is_object(said) || json_object_get(said, "event"))) {
@@ -72,7 +72,7 @@ static json_t *hear(FILE *file)
 	return said;
 }
 
-static json_t *say(FILE *file, const char *command, json_t *args)
+static json_t *qmp_say(FILE *file, const char *command, json_t *args)
 {
 	json_t *said = json_pack("{ss,so*}", "execute", command, "arguments", args);
 	char *text = said ? json_dumps(said, JSON_COMPACT) : NULL;
@@ -82,10 +82,10 @@ static json_t *say(FILE *file, const char *command, json_t *args)
 
 	free(text);
 	json_decref(said);
-	return sent ? hear(file) : NULL;
+	return sent ? qmp_hear(file) : NULL;
 }
 
-static int judge(const char *command, const json_t *said, struct fault *f)
+static int qmp_judge(const char *command, const json_t *said, struct fault *f)
 {
 	const json_t *error = json_object_get(said, "error");
 	const char *why = json_string_value(json_object_get(error, "desc"));
@@ -102,7 +102,7 @@ static int judge(const char *command, const json_t *said, struct fault *f)
 int qmp_ask(const char *socket, const char *command, json_t *args, json_t **answer,
 	    struct fault *f)
 {
-	FILE *file = dial(socket);
+	FILE *file = qmp_dial(socket);
 	json_t *said = NULL;
 	int rc;
 
@@ -111,10 +111,10 @@ int qmp_ask(const char *socket, const char *command, json_t *args, json_t **answ
 		return fault_set(f, FAULT_UNAVAILABLE, "", "QEMU's monitor: %s",
 				 strerror(errno));
 	}
-	json_decref(hear(file)); /* its greeting */
-	json_decref(say(file, "qmp_capabilities", NULL));
-	said = say(file, command, args);
-	rc = judge(command, said, f);
+	json_decref(qmp_hear(file)); /* its greeting */
+	json_decref(qmp_say(file, "qmp_capabilities", NULL));
+	said = qmp_say(file, command, args);
+	rc = qmp_judge(command, said, f);
 	if (rc == 0 && answer)
 		*answer = json_incref(json_object_get(said, "return"));
 	json_decref(said);

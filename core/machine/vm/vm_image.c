@@ -20,7 +20,7 @@ const char *image_folder(struct arena *a)
 	return arena_printf(a, "%s/.local/share/cadre/images", home ? home : "");
 }
 
-static bool is_name(const char *name, size_t n)
+static bool vm_image_is_name(const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i]))
@@ -30,7 +30,7 @@ static bool is_name(const char *name, size_t n)
 
 int image_check_name(const char *name, const char *where, struct fault *f)
 {
-	if (is_name(name, strlen(name)))
+	if (vm_image_is_name(name, strlen(name)))
 		return 0;
 	return fault_set(f, FAULT_INVALID, where,
 			 "an image's name is 1 to 64 of a-z A-Z 0-9 . _ -");
@@ -38,10 +38,10 @@ int image_check_name(const char *name, const char *where, struct fault *f)
 
 static int is_visible(const struct dirent *e)
 {
-	return is_name(e->d_name, strlen(e->d_name));
+	return vm_image_is_name(e->d_name, strlen(e->d_name));
 }
 
-static bool is_whole(const char *dir)
+static bool vm_image_is_whole(const char *dir)
 {
 	struct arena a = { 0 };
 	bool whole = !access(arena_printf(&a, "%s/vmlinuz", dir), R_OK) &&
@@ -64,7 +64,7 @@ static void list_versions(struct arena *a, const char *folder, const char *name,
 		const char *dir =
 			arena_printf(a, "%s/%s/%s", folder, name, found[i]->d_name);
 
-		if (is_whole(dir))
+		if (vm_image_is_whole(dir))
 			*(struct image *)arena_push(a, out, n, sizeof(**out)) =
 				(struct image){
 					.name = arena_strdup(a, name),
@@ -101,7 +101,8 @@ int image_find(const char *wanted, struct arena *a, struct image *out, struct fa
 	size_t len = at ? (size_t)(at - name) : strlen(name), n = 0;
 	struct image *all = NULL;
 
-	if (!is_name(name, len) || (at && !is_name(at + 1, strlen(at + 1))))
+	if (!vm_image_is_name(name, len) ||
+	    (at && !vm_image_is_name(at + 1, strlen(at + 1))))
 		return fault_set(f, FAULT_INVALID, "/image", "no image's name: %.80s",
 				 name);
 	list_versions(a, image_folder(a), arena_strndup(a, name, len), &all, &n);

@@ -104,7 +104,7 @@ static void print_line(const struct doctor *d, const char *word, const char *col
 	arena_release(&arena);
 }
 
-static const char *text_of(const json_t *line, const char *name)
+static const char *doctor_text_of(const json_t *line, const char *name)
 {
 	return json_string_value(json_object_get(line, name));
 }
@@ -116,10 +116,10 @@ static void print_from(const struct doctor *d, size_t from)
 		const json_t *line = json_array_get(d->lines, i);
 		size_t v = 0;
 
-		while (strcmp(verdict_names[v], text_of(line, "verdict")) != 0)
+		while (strcmp(verdict_names[v], doctor_text_of(line, "verdict")) != 0)
 			v++;
-		print_line(d, verdict_names[v], colors[v], text_of(line, "about"),
-			   text_of(line, "found"), text_of(line, "todo"));
+		print_line(d, verdict_names[v], colors[v], doctor_text_of(line, "about"),
+			   doctor_text_of(line, "found"), doctor_text_of(line, "todo"));
 	}
 }
 
@@ -236,7 +236,7 @@ static bool may_look(const struct doctor *d, const struct check *check)
 	return d->store || !(check->flags & NEEDS_STATE);
 }
 
-static void run(struct doctor *d, const struct check *check)
+static void doctor_run(struct doctor *d, const struct check *check)
 {
 	size_t from = json_array_size(d->lines);
 
@@ -286,7 +286,7 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 	d.fixes = fixes ? json_array() : NULL;
 	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
 		if (may_look(&d, &checks[i]))
-			run(&d, &checks[i]);
+			doctor_run(&d, &checks[i]);
 	store_close(d.store);
 	if (cli->json)
 		print_all(&d);

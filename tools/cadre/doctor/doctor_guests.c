@@ -30,20 +30,20 @@ static const struct {
 
 /* --- guests that rows know -------------------------------------------------------- */
 
-static const char *text_of(const json_t *row, const char *name)
+static const char *doctor_guests_text_of(const json_t *row, const char *name)
 {
 	const char *s = json_string_value(json_object_get(row, name));
 
 	return s ? s : "";
 }
 
-static pid_t pid_of(const json_t *row)
+static pid_t doctor_guests_pid_of(const json_t *row)
 {
 	return (pid_t)json_integer_value(json_object_get(row, "pid"));
 }
 
 /* The state of a process as /proc tells it; 0: it is no more, reaped or not. */
-static char state_of(pid_t pid)
+static char doctor_guests_state_of(pid_t pid)
 {
 	char path[40], line[512];
 	const char *s = NULL;
@@ -65,39 +65,43 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 	struct process p;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcmp(text_of(row, "backend"), kinds[i].backend->name))
+		if (!strcmp(doctor_guests_text_of(row, "backend"),
+			    kinds[i].backend->name))
 			m = kinds[i].backend;
-	return m && !strcmp(text_of(row, "state"), "ready") &&
-	       !json_object_get(row, "host") && pid_of(row) > 0 &&
-	       !m->seek(m->self, d->cli->home.dir, text_of(row, "id"), &p);
+	return m && !strcmp(doctor_guests_text_of(row, "state"), "ready") &&
+	       !json_object_get(row, "host") && doctor_guests_pid_of(row) > 0 &&
+	       !m->seek(m->self, d->cli->home.dir, doctor_guests_text_of(row, "id"), &p);
 }
 
 /* Whether the row of a dead guest can be set right here.  What becomes of a VM that died is
  * known to a host alone, which finds out whether its machine went down with it. */
 static bool is_mended(const struct doctor *d, const json_t *row)
 {
-	return is_dead(d, row) && !strcmp(text_of(row, "backend"), "process");
+	return is_dead(d, row) &&
+	       !strcmp(doctor_guests_text_of(row, "backend"), "process");
 }
 
 /* Whether a host has to start it. */
 static bool is_waiting(const json_t *row)
 {
-	return !strcmp(text_of(row, "state"), "ready") && !json_object_get(row, "host") &&
-	       pid_of(row) <= 0 && strcmp(text_of(row, "backend"), "attach") != 0;
+	return !strcmp(doctor_guests_text_of(row, "state"), "ready") &&
+	       !json_object_get(row, "host") && doctor_guests_pid_of(row) <= 0 &&
+	       strcmp(doctor_guests_text_of(row, "backend"), "attach") != 0;
 }
 
-static bool check_guest(struct doctor *d, const json_t *row)
+static bool doctor_guests_check_guest(struct doctor *d, const json_t *row)
 {
 	bool hosted = home_holder(&d->cli->home);
 	bool lost = is_dead(d, row) || (hosted && is_waiting(row));
 
-	if (!lost && strcmp(text_of(row, "state"), "failed") != 0)
+	if (!lost && strcmp(doctor_guests_text_of(row, "state"), "failed") != 0)
 		return true;
 	doctor_say(d, VERDICT_WARN, "guest",
 		   hosted              ? "cadre workspace start, or see `cadre logs`"
 		   : is_mended(d, row) ? DOCTOR_FIX "start a host: cadre up"
 				       : "start a host: cadre up",
-		   "%s is %s", text_of(row, "name"), lost ? "not running" : "failed");
+		   "%s is %s", doctor_guests_text_of(row, "name"),
+		   lost ? "not running" : "failed");
 	return false;
 }
 
@@ -110,7 +114,7 @@ static void list_team(struct doctor *d, const json_t *team, struct fault *f)
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
-		json_object_set(d->known, text_of(row, "id"), row);
+		json_object_set(d->known, doctor_guests_text_of(row, "id"), row);
 	}
 	json_decref(rows);
 }
@@ -145,7 +149,7 @@ void check_guests(struct doctor *d)
 		return;
 	}
 	json_object_foreach(d->known, id, row) {
-		dead += !check_guest(d, row);
+		dead += !doctor_guests_check_guest(d, row);
 		waiting += !home_holder(&d->cli->home) && is_waiting(row);
 	}
 	if (!dead && waiting)
@@ -168,12 +172,13 @@ static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 	int rc = call_begin(&call, false);
 
 	if (rc == 0)
-		rc = id_parse(&call, ID_WORKSPACE, text_of(row, "id"), &id, &at);
+		rc = id_parse(&call, ID_WORKSPACE, doctor_guests_text_of(row, "id"), &id,
+			      &at);
 	store_rollback(store);
 	arena_release(&call.arena);
 	if (rc <= 0)
 		return fault_set(f, FAULT_NOT_FOUND, "", "%.100s is gone",
-				 text_of(row, "name"));
+				 doctor_guests_text_of(row, "name"));
 	args = json_pack("{sI,si,si,sb,ss}", "workspace", (json_int_t)id, "pid", 0,
 			 "pid_start", 0, "offline", 1, "detail",
 			 "its process is gone: found by cadre doctor");
@@ -185,7 +190,8 @@ static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 		doctor_did(
 			d,
 			"%s: process %d is gone, its row says so; a host starts it again",
-			text_of(row, "name"), (int)pid_of(row));
+			doctor_guests_text_of(row, "name"),
+			(int)doctor_guests_pid_of(row));
 	return f->code;
 }
 
@@ -224,19 +230,19 @@ static void visit_stopped(struct doctor *d,
 			struct process p;
 
 			if (m->seek(m->self, d->cli->home.dir, id, &p) &&
-			    state_of((pid_t)p.pid) == 'T')
-				each(d, text_of(row, "name"), (pid_t)p.pid);
+			    doctor_guests_state_of((pid_t)p.pid) == 'T')
+				each(d, doctor_guests_text_of(row, "name"), (pid_t)p.pid);
 		}
 	}
 }
 
-static void tell_stopped(struct doctor *d, const char *name, pid_t pid)
+static void doctor_guests_tell_stopped(struct doctor *d, const char *name, pid_t pid)
 {
 	doctor_say(d, VERDICT_BAD, "daemon", DOCTOR_FIX "let it go on: kill -CONT",
 		   "the guest of %s, process %d, stands still", name, (int)pid);
 }
 
-static void go_on(struct doctor *d, const char *name, pid_t pid)
+static void doctor_guests_go_on(struct doctor *d, const char *name, pid_t pid)
 {
 	if (kill(pid, SIGCONT) == 0)
 		doctor_did(d, "the guest of %s, process %d, goes on", name, (int)pid);
@@ -244,13 +250,13 @@ static void go_on(struct doctor *d, const char *name, pid_t pid)
 
 void check_stuck(struct doctor *d)
 {
-	visit_stopped(d, tell_stopped);
+	visit_stopped(d, doctor_guests_tell_stopped);
 }
 
 int fix_stuck(struct doctor *d, struct fault *f)
 {
 	(void)f;
-	visit_stopped(d, go_on);
+	visit_stopped(d, doctor_guests_go_on);
 	poll(NULL, 0, LOOK_MS);
 	return 0;
 }
@@ -269,7 +275,7 @@ struct strangers {
 };
 
 /* Whether a name is a file; some file systems do not say so in a listing. */
-static bool is_file(DIR *dir, const struct dirent *e)
+static bool doctor_guests_is_file(DIR *dir, const struct dirent *e)
 {
 	struct stat st;
 
@@ -279,8 +285,8 @@ static bool is_file(DIR *dir, const struct dirent *e)
 	       S_ISREG(st.st_mode);
 }
 
-static void find_in(struct doctor *d, const struct backend *m, const char *folder,
-		    struct strangers *s)
+static void doctor_guests_find_in(struct doctor *d, const struct backend *m,
+				  const char *folder, struct strangers *s)
 {
 	const char *home = d->cli->home.dir;
 	const char *path = arena_printf(&s->arena, "%s/%s", home, folder);
@@ -289,7 +295,7 @@ static void find_in(struct doctor *d, const struct backend *m, const char *folde
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
-		if (e->d_name[0] == '.' || is_file(dir, e) ||
+		if (e->d_name[0] == '.' || doctor_guests_is_file(dir, e) ||
 		    json_object_getn(d->known, e->d_name, strcspn(e->d_name, ".")))
 			continue;
 		s->folders += m == &backend_process;
@@ -306,7 +312,7 @@ static void find_strangers(struct doctor *d, struct strangers *s)
 {
 	*s = (struct strangers){ 0 };
 	for (size_t i = 0; d->known && i < sizeof(kinds) / sizeof(*kinds); i++)
-		find_in(d, kinds[i].backend, kinds[i].folder, s);
+		doctor_guests_find_in(d, kinds[i].backend, kinds[i].folder, s);
 }
 
 void check_orphans(struct doctor *d)
@@ -397,7 +403,7 @@ void check_network(struct doctor *d)
 
 /* Whether bridge, taps and tables that end in this state's tag are there though no VM uses
  * them. */
-static bool is_left(struct doctor *d, struct net_linux *net)
+static bool doctor_guests_is_left(struct doctor *d, struct net_linux *net)
 {
 	return !guests_running(d->cli->home.dir) &&
 	       net->network.present(net->network.self, d->cli->home.settings.tag);
@@ -408,7 +414,7 @@ void check_taps(struct doctor *d)
 	struct net_linux net;
 
 	net_linux_init(&net);
-	if (!home_holder(&d->cli->home) && is_left(d, &net))
+	if (!home_holder(&d->cli->home) && doctor_guests_is_left(d, &net))
 		doctor_say(
 			d, VERDICT_WARN, "network",
 			DOCTOR_FIX "the next host uses it again, or removes it",

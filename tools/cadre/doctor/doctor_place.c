@@ -134,7 +134,7 @@ static void visit_private(struct doctor *d,
 
 /* Whether others may read it: settings and what says to git that all is ignored may be
  * anybody's to read. */
-static bool is_open(const char *path, struct stat *st)
+static bool doctor_place_is_open(const char *path, struct stat *st)
 {
 	const char *name = strrchr(path, '/') + 1;
 
@@ -142,12 +142,12 @@ static bool is_open(const char *path, struct stat *st)
 	       strcmp(name, "cadre.toml") != 0 && strcmp(name, ".gitignore") != 0;
 }
 
-static void tell_open(struct doctor *d, const char *path)
+static void doctor_place_tell_open(struct doctor *d, const char *path)
 {
 	bool secret = !strcmp(strrchr(path, '/') + 1, "secret");
 	struct stat st;
 
-	if (is_open(path, &st))
+	if (doctor_place_is_open(path, &st))
 		doctor_say(d, VERDICT_BAD, secret ? "secret" : "permissions",
 			   S_ISDIR(st.st_mode) ? DOCTOR_FIX "chmod 700 it"
 					       : DOCTOR_FIX "chmod 600 it",
@@ -159,7 +159,7 @@ static void close_open(struct doctor *d, const char *path)
 	struct stat st;
 	mode_t was;
 
-	if (!is_open(path, &st))
+	if (!doctor_place_is_open(path, &st))
 		return;
 	was = st.st_mode & 0777;
 	if (!S_ISDIR(st.st_mode))
@@ -196,7 +196,7 @@ void check_permissions(struct doctor *d)
 		doctor_say(d, VERDICT_BAD, "secret",
 			   "bring it back: a backup has it as FILE.secret", "%s: %s",
 			   path, strerror(errno));
-	visit_private(d, tell_open);
+	visit_private(d, doctor_place_tell_open);
 	if (d->worst == VERDICT_OK)
 		doctor_say(d, VERDICT_OK, "secret", NULL, "readable by its owner alone");
 }
@@ -238,7 +238,7 @@ void check_space(struct doctor *d)
 }
 
 /* Names the folders in which fixes have kept what they took away. */
-static void tell_kept(struct doctor *d)
+static void doctor_place_tell_kept(struct doctor *d)
 {
 	DIR *dir = opendir(d->cli->home.dir);
 	struct dirent *e;
@@ -254,7 +254,7 @@ static void tell_kept(struct doctor *d)
 }
 
 /* A restore that was killed leaves its copy of the backup. */
-static bool is_staged(const struct doctor *d, char path[4200])
+static bool doctor_place_is_staged(const struct doctor *d, char path[4200])
 {
 	snprintf(path, 4200, "%s/restore.tmp", d->cli->home.dir);
 	return access(path, F_OK) == 0;
@@ -264,7 +264,7 @@ void check_restore(struct doctor *d)
 {
 	char path[4200];
 
-	if (is_staged(d, path))
+	if (doctor_place_is_staged(d, path))
 		doctor_say(d, VERDICT_WARN, "restore",
 			   DOCTOR_FIX "remove it, unless a restore runs",
 			   "a restore that did not end has left %s", path);
@@ -276,7 +276,7 @@ int fix_restore(struct doctor *d, struct fault *f)
 	char path[4200];
 
 	restore_unstage(d->cli->home.dir);
-	if (is_staged(d, path))
+	if (doctor_place_is_staged(d, path))
 		return fault_set(f, FAULT_IO, "", "cannot remove %.200s", path);
 	doctor_did(d, "%s is removed; the state is as it was before that restore", path);
 	return 0;
@@ -311,5 +311,5 @@ void check_ground(struct doctor *d)
 		doctor_say(d, VERDICT_OK, "replaced",
 			   "remove it when the state is as it should be",
 			   "a former state is kept in %s", path);
-	tell_kept(d);
+	doctor_place_tell_kept(d);
 }

@@ -218,7 +218,8 @@ static int count_missing(struct doctor *d, struct search *search, struct fault *
 }
 
 /* A step without time tells how far the index is; what it has is looked for in it. */
-static void look_into(struct doctor *d, int64_t *indexed, int *missing, struct fault *f)
+static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
+				   struct fault *f)
 {
 	struct search *search = NULL;
 	bool more = true;
@@ -245,7 +246,7 @@ void check_search(struct doctor *d)
 		return;
 	}
 	if (newest >= 0)
-		look_into(d, &indexed, &missing, &f);
+		doctor_shown_look_into(d, &indexed, &missing, &f);
 	if (f.code)
 		doctor_say(d, VERDICT_BAD, "search",
 			   DOCTOR_FIX "remove search.db: it is made anew", "%s", f.text);

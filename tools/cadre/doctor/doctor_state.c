@@ -310,7 +310,7 @@ void check_agents(struct doctor *d)
 
 /* Whether the state's own socket is there and nobody listens; false as well where that cannot
  * be told.  A file that is no socket refuses too, and $CADRE_SOCKET names those of others. */
-static bool is_left(const struct home *home)
+static bool doctor_state_is_left(const struct home *home)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	const char *path = home->socket;
@@ -345,7 +345,7 @@ void check_socket(struct doctor *d)
 
 	if (home_holder(home))
 		return;
-	if (is_left(home))
+	if (doctor_state_is_left(home))
 		doctor_say(d, VERDICT_WARN, "socket",
 			   DOCTOR_FIX "the next start of a host takes it over",
 			   "a host that was killed has left %s", home->socket);
@@ -371,7 +371,7 @@ int fix_socket(struct doctor *d, struct fault *f)
 
 	if (endpoint_left(home, path) && take_away(d, path, f) < 0)
 		return f->code;
-	if (!is_left(home))
+	if (!doctor_state_is_left(home))
 		return 0;
 	if (take_away(d, home->socket, f) == 0 && !guests_running(home->dir))
 		home_leave_run(home);

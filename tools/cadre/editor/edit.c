@@ -21,7 +21,7 @@ static const char description_at[] = "Description", criteria_at[] = "Acceptance 
 
 /* --- a task as a page --------------------------------------------------------------- */
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *edit_text_of(const json_t *json, const char *name)
 {
 	const char *s = json_string_value(json_object_get(json, name));
 
@@ -51,7 +51,7 @@ static bool is_marked(const char *line, size_t len)
 	return n <= len && section_of(line + n, len - n);
 }
 
-static void add_prose(struct text *t, const char *s)
+static void edit_add_prose(struct text *t, const char *s)
 {
 	while (*s) {
 		size_t len = strcspn(s, "\n");
@@ -63,7 +63,7 @@ static void add_prose(struct text *t, const char *s)
 	}
 }
 
-static void write_page(const json_t *task, struct text *t)
+static void edit_write_page(const json_t *task, struct text *t)
 {
 	json_t *item;
 	size_t i;
@@ -74,14 +74,14 @@ static void write_page(const json_t *task, struct text *t)
 		text_addf(t, "%s", i ? ", " : "");
 		text_add_json(t, json_string_value(item));
 	}
-	text_addf(t, "]\n---\n\n# %s\n\n## %s\n\n", text_of(task, "title"),
+	text_addf(t, "]\n---\n\n# %s\n\n## %s\n\n", edit_text_of(task, "title"),
 		  description_at);
-	add_prose(t, text_of(task, "description"));
+	edit_add_prose(t, edit_text_of(task, "description"));
 	text_addf(t, "\n## %s\n\n", criteria_at);
 	json_array_foreach(json_object_get(task, "acceptance_criteria"), i, item)
 		text_addf(t, "- [%c] %s\n",
 			  json_is_true(json_object_get(item, "done")) ? 'x' : ' ',
-			  text_of(item, "text"));
+			  edit_text_of(item, "text"));
 }
 
 /* --- a page as the parts of a task -------------------------------------------------- */
@@ -133,7 +133,7 @@ static void begin_section(struct reading *r, const char *name)
 		json_object_set_new(r->parts, "description", json_string(""));
 }
 
-static int read_line(struct reading *r, const char *line, size_t len)
+static int edit_read_line(struct reading *r, const char *line, size_t len)
 {
 	const char *section = section_of(line, len);
 	size_t end = len;
@@ -159,14 +159,14 @@ static int read_line(struct reading *r, const char *line, size_t len)
 	return 0;
 }
 
-static int read_body(struct reading *r, const char *at)
+static int edit_read_body(struct reading *r, const char *at)
 {
 	const char *text;
 	size_t len;
 
 	while (*at) {
 		len = strcspn(at, "\n");
-		if (read_line(r, at, len) < 0)
+		if (edit_read_line(r, at, len) < 0)
 			return r->fault->code;
 		at += len + (at[len] == '\n');
 	}
@@ -214,14 +214,14 @@ static int read_front(struct reading *r, const struct text *page, size_t size)
 }
 
 /* The parts that a page has, or NULL with the fault filled. */
-static json_t *read_page(const struct text *page, struct fault *f)
+static json_t *edit_read_page(const struct text *page, struct fault *f)
 {
 	struct reading r = { .parts = json_object(), .fault = f };
 	size_t size = vault_note_front(page->data, page->len);
 	int rc = size ? read_front(&r, page, size) : 0;
 
 	if (rc == 0)
-		rc = read_body(&r, page->data + size);
+		rc = edit_read_body(&r, page->data + size);
 	text_release(&r.prose);
 	if (rc < 0)
 		json_decref(r.parts);
@@ -244,7 +244,7 @@ static int read_rest(struct cli *cli, const char *id, json_t *task, const char *
 		json_decref(answer);
 		answer = run_op(cli, op_task_part, args, f);
 		if (is_text)
-			text_addf(&text, "%s", text_of(answer, "text"));
+			text_addf(&text, "%s", edit_text_of(answer, "text"));
 		else
 			json_array_extend(all,
 					  json_object_get(answer, !strcmp(part, "tags")
@@ -277,7 +277,7 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t
 		for (size_t i = 0; i < 3 && !f->code; i++)
 			read_rest(cli, id, task, parts[i], f);
 	if (!f->code)
-		write_page(task, page);
+		edit_write_page(task, page);
 	if (!f->code && at)
 		*at = json_incref(json_object_get(task, "updated_at"));
 	json_decref(answer);
@@ -308,7 +308,7 @@ static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t 
 	const char *key;
 
 	if (fetch_page(cli, id, &page, at, f) == 0)
-		now = read_page(&page, f);
+		now = edit_read_page(&page, f);
 	json_object_foreach(changes, key, value) {
 		if (!now ||
 		    json_equal(json_object_get(now, key), json_object_get(was, key)))
@@ -344,7 +344,7 @@ static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *c
 static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
 			    const struct text *after, struct fault *f)
 {
-	json_t *now = read_page(after, f), *answer = NULL;
+	json_t *now = edit_read_page(after, f), *answer = NULL;
 	json_t *changes = now ? changes_of(was, now) : NULL;
 
 	for (int i = 0; i < TRIES && json_object_size(changes) && !answer; i++) {
@@ -358,14 +358,14 @@ static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
 	return answer;
 }
 
-static int edit(struct cli *cli, const char *id, struct fault *f)
+static int edit_text(struct cli *cli, const char *id, struct fault *f)
 {
 	struct text before = { 0 }, after = { 0 };
 	struct scratch scratch = { "" };
 	json_t *was = NULL, *answer = NULL;
 
 	if (fetch_page(cli, id, &before, NULL, f) == 0)
-		was = read_page(&before, f);
+		was = edit_read_page(&before, f);
 	if (was && scratch_edit(cli, &scratch, "task", &before, &after, f) == 0)
 		answer = send_changes(cli, id, was, &after, f);
 	scratch_end(&scratch, f->code);
@@ -394,5 +394,5 @@ int edit_main(struct cli *cli, int argc, char **argv)
 			   argv[1]);
 		return cli_fault(cli, &f);
 	}
-	return edit(cli, argv[1], &f) < 0 ? cli_fault(cli, &f) : 0;
+	return edit_text(cli, argv[1], &f) < 0 ? cli_fault(cli, &f) : 0;
 }

@@ -42,7 +42,7 @@ static const char *choose_folder(const struct cli *cli)
 	return temp && temp[0] == '/' ? temp : "/tmp";
 }
 
-static bool write_all(int fd, const char *data, size_t len)
+static bool editor_write_all(int fd, const char *data, size_t len)
 {
 	for (ssize_t n; len; data += n, len -= (size_t)n) {
 		n = write(fd, data, len);
@@ -54,8 +54,8 @@ static bool write_all(int fd, const char *data, size_t len)
 	return true;
 }
 
-static int make_file(const struct cli *cli, struct scratch *d, const char *name,
-		     const struct text *text, struct fault *f)
+static int editor_make_file(const struct cli *cli, struct scratch *d, const char *name,
+			    const struct text *text, struct fault *f)
 {
 	int fd;
 
@@ -67,7 +67,7 @@ static int make_file(const struct cli *cli, struct scratch *d, const char *name,
 		d->path[0] = '\0';
 		return f->code;
 	}
-	if (!write_all(fd, text->data, text->len)) {
+	if (!editor_write_all(fd, text->data, text->len)) {
 		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", d->path);
 		scratch_end(d, false);
 	}
@@ -148,7 +148,7 @@ int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 
 	client_close(cli->client); /* nothing is held open while somebody writes */
 	cli->client = NULL;
-	if (make_file(cli, d, name, text, f) < 0)
+	if (editor_make_file(cli, d, name, text, f) < 0)
 		return f->code;
 	status = run_editor(command, d->path);
 	if (status)
@@ -163,7 +163,7 @@ int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
 /* --- the text of an operation ---------------------------------------------------------- */
 
 /* Whether the words are right but for the text, so that nobody writes one in vain. */
-static int check_rest(const struct op *op, json_t *args, struct fault *f)
+static int editor_check_rest(const struct op *op, json_t *args, struct fault *f)
 {
 	json_t *all = json_copy(args);
 	struct arena arena = { 0 };
@@ -178,7 +178,7 @@ static int check_rest(const struct op *op, json_t *args, struct fault *f)
 }
 
 /* Empty lines at the end are the editor's. */
-static void trim(struct text *text)
+static void editor_trim(struct text *text)
 {
 	while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
 		text->data[--text->len] = '\0';
@@ -193,11 +193,11 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 	if (!op->editor || json_object_get(args, field_spelling(op->editor, args)) ||
 	    !scratch_can(cli))
 		return 0;
-	if (check_rest(op, args, f) < 0 || cli_client(cli, HOME_WRITE, f) < 0)
+	if (editor_check_rest(op, args, f) < 0 || cli_client(cli, HOME_WRITE, f) < 0)
 		return f->code;
 	name = op->editor->name;
 	if (scratch_edit(cli, d, op->cli[0], &none, &text, f) == 0) {
-		trim(&text);
+		editor_trim(&text);
 		if (text.len) {
 			json_object_set_new(args, name,
 					    json_stringn(text.data, text.len));

@@ -89,7 +89,7 @@ static void command_line(const struct op *op, char *out, size_t room)
 }
 
 /* How many bytes of a text stand on a line of that width: whole words, or one long word. */
-static size_t line_of(const char *text, size_t width)
+static size_t help_line_of(const char *text, size_t width)
 {
 	size_t n = strlen(text), at = width;
 
@@ -102,7 +102,7 @@ static size_t line_of(const char *text, size_t width)
 
 /* A command and what it does, in two columns; a command too long for its column stands on
  * a line of its own, and the summary goes on below itself. */
-static void put_entry(const char *line, const char *summary)
+static void help_put_entry(const char *line, const char *summary)
 {
 	const int column = line_width < NARROW ? 2 * INDENT : ENTRY_WIDTH;
 	const size_t width = (size_t)(line_width - column - 2 * INDENT);
@@ -113,7 +113,7 @@ static void put_entry(const char *line, const char *summary)
 		before = "";
 	}
 	while (*summary) {
-		size_t n = line_of(summary, width);
+		size_t n = help_line_of(summary, width);
 
 		printf("  %-*s  %.*s\n", column, before, (int)n, summary);
 		summary += n + strspn(summary + n, " ");
@@ -126,7 +126,7 @@ static void put_verb(const struct verb *v)
 	char line[80];
 
 	snprintf(line, sizeof(line), "%s%s%s", v->name, *v->usage ? " " : "", v->usage);
-	put_entry(line, v->summary);
+	help_put_entry(line, v->summary);
 }
 
 /* The verbs of a topic, or (NULL) all. */
@@ -138,7 +138,7 @@ static void list_verbs(const char *topic)
 }
 
 /* A verb with code of its own stands for the operation of the same name. */
-static bool is_verb(const struct op *op)
+static bool help_is_verb(const struct op *op)
 {
 	for (const struct verb *v = verb_table; v->name && !op->cli[1]; v++)
 		if (!strcmp(v->name, op->cli[0]))
@@ -147,17 +147,17 @@ static bool is_verb(const struct op *op)
 }
 
 /* Whether the operation's command begins with the word, or is about that noun. */
-static bool is_about(const struct op *op, const char *word)
+static bool help_is_about(const struct op *op, const char *word)
 {
 	return !strcmp(op->cli[0], word) || op_has_noun(op, word);
 }
 
-static void put_op(const struct op *op)
+static void help_put_op(const struct op *op)
 {
 	char line[120];
 
 	command_line(op, line, sizeof(line));
-	put_entry(line, op->summary);
+	help_put_entry(line, op->summary);
 }
 
 /* The verbs that begin with a word and the operations about it, or (NULL) all of these; how
@@ -173,9 +173,9 @@ static int list_ops(const char *word)
 	for (size_t i = 0; i < op_count; i++) {
 		const struct op *op = &op_table[i];
 
-		if (!op->cli || is_verb(op) || (word && !is_about(op, word)))
+		if (!op->cli || help_is_verb(op) || (word && !help_is_about(op, word)))
 			continue;
-		put_op(op);
+		help_put_op(op);
 		n++;
 	}
 	return n;
@@ -204,12 +204,12 @@ static const struct topic *topic_at(size_t i)
 
 static bool is_of_topic(const struct op *op, const struct topic *t)
 {
-	return op->cli && !is_verb(op) && op_topic(op) == t;
+	return op->cli && !help_is_verb(op) && op_topic(op) == t;
 }
 
 /* The topic's command behind `last` (NULL: the first one): those that it shows first, then
  * the others by name; NULL behind the last. */
-static const struct op *next_of(const struct topic *t, const struct op *last)
+static const struct op *help_next_of(const struct topic *t, const struct op *last)
 {
 	const struct op *next = NULL;
 
@@ -231,7 +231,7 @@ struct wrapped {
 };
 
 /* Writes a word behind `, ` or `|`, of which the sign ends a line. */
-static void put_word(struct wrapped *w, const char *before, const char *word)
+static void help_put_word(struct wrapped *w, const char *before, const char *word)
 {
 	int n = (int)(strlen(before) + strlen(word));
 
@@ -251,12 +251,12 @@ static void put_group(struct wrapped *w, const struct topic *t, const struct op 
 	char word[80];
 	bool begun = false;
 
-	for (const struct op *op = first; op; op = next_of(t, op)) {
+	for (const struct op *op = first; op; op = help_next_of(t, op)) {
 		if (!op->cli[1] || strcmp(op->cli[0], first->cli[0]))
 			continue;
 		snprintf(word, sizeof(word), "%s%s%s", begun ? "" : op->cli[0],
 			 begun ? "" : " ", op->cli[1]);
-		put_word(w, begun ? "|" : before, word);
+		help_put_word(w, begun ? "|" : before, word);
 		begun = true;
 	}
 }
@@ -265,7 +265,7 @@ static bool is_first_of_group(const struct topic *t, const struct op *op)
 {
 	if (!op->cli[1])
 		return false;
-	for (const struct op *o = next_of(t, NULL); o != op; o = next_of(t, o))
+	for (const struct op *o = help_next_of(t, NULL); o != op; o = help_next_of(t, o))
 		if (o->cli[1] && !strcmp(o->cli[0], op->cli[0]))
 			return false;
 	return true;
@@ -277,7 +277,7 @@ static bool is_empty(const struct topic *t)
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage && !strcmp(v->topic, t->name))
 			return false;
-	return !next_of(t, NULL);
+	return !help_next_of(t, NULL);
 }
 
 /* A topic with all its commands, as few lines as they need. */
@@ -291,22 +291,22 @@ static void put_topic(const struct topic *t)
 	printf("%-*s", TOPIC_WIDTH, t->name);
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage && !strchr(v->name, ' ') && !strcmp(v->topic, t->name)) {
-			put_word(&w, before, v->name);
+			help_put_word(&w, before, v->name);
 			before = ", ";
 		}
-	for (const struct op *op = next_of(t, NULL); op; op = next_of(t, op))
+	for (const struct op *op = help_next_of(t, NULL); op; op = help_next_of(t, op))
 		if (!op->cli[1]) {
-			put_word(&w, before, op->cli[0]);
+			help_put_word(&w, before, op->cli[0]);
 			before = ", ";
 		}
-	for (const struct op *op = next_of(t, NULL); op; op = next_of(t, op))
+	for (const struct op *op = help_next_of(t, NULL); op; op = help_next_of(t, op))
 		if (is_first_of_group(t, op)) {
 			put_group(&w, t, op, before);
 			before = ", ";
 		}
 	for (const struct verb *v = verb_table; v->name; v++)
 		if (v->usage && strchr(v->name, ' ') && !strcmp(v->topic, t->name))
-			put_word(&w, ", ", v->name);
+			help_put_word(&w, ", ", v->name);
 	putchar('\n');
 }
 
@@ -398,8 +398,9 @@ static bool explain_topic(const char *word)
 	if (t) {
 		printf("%s\n\n", t->doc);
 		list_verbs(t->name);
-		for (const struct op *op = next_of(t, NULL); op; op = next_of(t, op))
-			put_op(op);
+		for (const struct op *op = help_next_of(t, NULL); op;
+		     op = help_next_of(t, op))
+			help_put_op(op);
 	} else if (!list_ops(word)) {
 		return false;
 	}

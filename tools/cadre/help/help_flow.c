@@ -25,7 +25,7 @@ static size_t hang_of(const char *line, size_t n)
 }
 
 /* Whether a line goes on with the paragraph before it. */
-static bool goes_on(const char *line, size_t hang)
+static bool help_flow_goes_on(const char *line, size_t hang)
 {
 	return *line && *line != '\n' && hang != ENTRY && strspn(line, " ") == hang;
 }
@@ -57,7 +57,7 @@ void help_flow(int width, const char *text)
 		paragraph.len = 0;
 		text_add(&paragraph, text, n);
 		text += n + (text[n] == '\n');
-		while (n && goes_on(text, hang)) {
+		while (n && help_flow_goes_on(text, hang)) {
 			n = strcspn(text, "\n");
 			text_addf(&paragraph, " %.*s", (int)(n - hang), text + hang);
 			text += n + (text[n] == '\n');

@@ -66,7 +66,7 @@ static void add_below(json_t *paths, const char *prefix, const char *path)
 
 /* Asks for all paths that git prints: how many of these questions were refused, or a
  * fault. */
-static int ask_all(struct cli *cli, FILE *git, struct fault *f)
+static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
 {
 	json_t *paths = json_array();
 	char *path = NULL, prefix[4096];
@@ -103,7 +103,7 @@ int guard_commit(struct cli *cli)
 		    "r");
 	if (!git)
 		return 0;
-	rc = ask_all(cli, git, &f);
+	rc = guard_ask_all(cli, git, &f);
 	pclose(git);
 	if (rc < 0)
 		fprintf(stderr, "cadre: reservations were not looked at: %s\n", f.text);

@@ -34,8 +34,8 @@ struct hook {
 	bool in_turn;
 };
 
-static json_t *call(const struct hook *h, const struct op *op, json_t *args,
-		    struct fault *f)
+static json_t *hook_call(const struct hook *h, const struct op *op, json_t *args,
+			 struct fault *f)
 {
 	json_t *answer = run_op(h->cli, op, args, f);
 
@@ -49,7 +49,7 @@ enum { RUNS, WRITES, ENDS, LATE };
 static atomic_int stage;
 
 /* Goes on to another stage, or no further where the time is up: then the process is about to end. */
-static void go_on(int next)
+static void hook_go_on(int next)
 {
 	if (atomic_exchange(&stage, next) == LATE)
 		for (;;)
@@ -57,13 +57,13 @@ static void go_on(int next)
 }
 
 /* Writes all of it to standard output, which nobody else here uses: 0 or a fault. */
-static int write_out(const struct hook *h, const char *text, struct fault *f)
+static int hook_write_out(const struct hook *h, const char *text, struct fault *f)
 {
 	struct text out = { 0 };
 	size_t at = 0;
 	ssize_t n = 0;
 
-	go_on(WRITES);
+	hook_go_on(WRITES);
 	form_fill(&out, h->rule, text);
 	while (at < out.len &&
 	       (n = write(STDOUT_FILENO, out.data + at, out.len - at)) >= 0)
@@ -74,20 +74,20 @@ static int write_out(const struct hook *h, const char *text, struct fault *f)
 }
 
 /* Says what was shown, so that it does not come again. */
-static int note_shown(const struct hook *h, const char *request, struct fault *f)
+static int hook_note_shown(const struct hook *h, const char *request, struct fault *f)
 {
-	json_decref(
-		call(h, op_message_shown, json_pack("{s:[s]}", "requests", request), f));
+	json_decref(hook_call(h, op_message_shown,
+			      json_pack("{s:[s]}", "requests", request), f));
 	return f->code;
 }
 
 /* A hand-out that could not be written waits again at once, for the next hook. */
-static void give_back(const struct hook *h, const char *request)
+static void hook_give_back(const struct hook *h, const char *request)
 {
 	struct fault none = { 0 };
 
-	json_decref(
-		call(h, op_message_seen, json_pack("{s:[s]}", "lost", request), &none));
+	json_decref(hook_call(h, op_message_seen, json_pack("{s:[s]}", "lost", request),
+			      &none));
 }
 
 /* No more is shown at once than the client passes on, for written messages count as shown. */
@@ -100,8 +100,8 @@ static int64_t most_tokens(const struct hook *h)
 }
 
 /* Shows messages behind what `text` holds already. */
-static int show(const struct hook *h, const json_t *who, struct text *text,
-		struct fault *f)
+static int hook_show(const struct hook *h, const json_t *who, struct text *text,
+		     struct fault *f)
 {
 	int64_t room = most_tokens(h) - (int64_t)(text->len / BYTES_PER_TOKEN) - 1;
 	char request[37];
@@ -110,26 +110,26 @@ static int show(const struct hook *h, const json_t *who, struct text *text,
 	int rc;
 
 	if (room < TOKENS_LEAST)
-		return text->len ? write_out(h, text->data, f) : 0;
+		return text->len ? hook_write_out(h, text->data, f) : 0;
 	client_key(request);
-	shown = call(h, op_message_show,
-		     json_pack("{ss,sI,sb}", op_key(op_message_show), request,
-			       "max_tokens", (json_int_t)room, "urgent",
-			       h->rule->kind == HOOK_URGENT),
-		     f);
+	shown = hook_call(h, op_message_show,
+			  json_pack("{ss,sI,sb}", op_key(op_message_show), request,
+				    "max_tokens", (json_int_t)room, "urgent",
+				    h->rule->kind == HOOK_URGENT),
+			  f);
 	any = json_array_size(json_object_get(shown, "messages")) > 0;
 	if (any)
 		tell_messages(text, shown, who);
 	json_decref(shown);
-	rc = text->len ? write_out(h, text->data, f) : 0;
+	rc = text->len ? hook_write_out(h, text->data, f) : 0;
 	if (any && rc < 0)
-		give_back(h, request);
-	return any && rc == 0 ? note_shown(h, request, f) : rc;
+		hook_give_back(h, request);
+	return any && rc == 0 ? hook_note_shown(h, request, f) : rc;
 }
 
-static int start(const struct hook *h, struct text *text, struct fault *f)
+static int hook_start(const struct hook *h, struct text *text, struct fault *f)
 {
-	json_t *who = call(h, op_agent_start, json_object(), f);
+	json_t *who = hook_call(h, op_agent_start, json_object(), f);
 
 	if (!who)
 		return f->code;
@@ -138,15 +138,15 @@ static int start(const struct hook *h, struct text *text, struct fault *f)
 		tell_beside(text, who, h->cli->home.beside);
 	if (!h->cli->home.beside && json_integer_value(json_object_get(who, "unread")) &&
 	    !h->in_turn)
-		show(h, who, text, f);
+		hook_show(h, who, text, f);
 	else
-		write_out(h, text->data, f);
+		hook_write_out(h, text->data, f);
 	json_decref(who);
 	return f->code;
 }
 
 /* Whether a client's name for a tool is that of one of cadre's, as the server called so offers it. */
-static bool is_own(const char *name)
+static bool hook_is_own(const char *name)
 {
 	static const char *const before[] = { "mcp__cadre__", "mcp_cadre_", "cadre_" };
 
@@ -197,7 +197,7 @@ static json_t *about_to_write(const struct hook *h)
 }
 
 /* Asks what is new, and for these paths, as many at once as may be, until one is reserved. */
-static json_t *ask(const struct hook *h, const json_t *paths, struct fault *f)
+static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault *f)
 {
 	json_t *news = NULL, *some;
 	size_t i = 0;
@@ -207,16 +207,16 @@ static json_t *ask(const struct hook *h, const json_t *paths, struct fault *f)
 		some = json_array();
 		while (i < json_array_size(paths) && json_array_size(some) < HOOK_PATHS)
 			json_array_append(some, json_array_get(paths, i++));
-		news = call(h, op_message_news, json_pack("{so}", "paths", some), f);
+		news = hook_call(h, op_message_news, json_pack("{so}", "paths", some), f);
 	} while (news && i < json_array_size(paths) &&
 		 !json_object_get(news, "reserved"));
 	return news;
 }
 
 /* Looks for what is new, which is one read, and where there is nothing that is all. */
-static int look(const struct hook *h, struct text *text, struct fault *f)
+static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 {
-	json_t *paths = about_to_write(h), *news = ask(h, paths, f);
+	json_t *paths = about_to_write(h), *news = hook_ask(h, paths, f);
 	const enum hook_kind kind = h->rule->kind;
 	const char *what = kind == HOOK_ALL ? "queued" : "urgent";
 
@@ -225,7 +225,7 @@ static int look(const struct hook *h, struct text *text, struct fault *f)
 		return f->code;
 	if (kind == HOOK_TOOL) {
 		if (json_is_true(json_object_get(news, "stopped")) &&
-		    !is_own(h->event.tool))
+		    !hook_is_own(h->event.tool))
 			tell_stopped(text, news);
 		else if (json_object_get(news, "reserved"))
 			tell_reserved(text, news);
@@ -235,10 +235,10 @@ static int look(const struct hook *h, struct text *text, struct fault *f)
 		if (kind == HOOK_NUDGE)
 			tell_nudge(text, news);
 		else
-			show(h, news, text, f);
+			hook_show(h, news, text, f);
 	}
 	if (text->len && (kind == HOOK_TOOL || kind == HOOK_NUDGE))
-		write_out(h, text->data, f);
+		hook_write_out(h, text->data, f);
 	json_decref(news);
 	return f->code;
 }
@@ -349,7 +349,7 @@ static bool is_unsure(const struct hook *h)
 }
 
 /* Where the client is, there its agent is looked for. */
-static int answer(struct hook *h, struct fault *f)
+static int hook_answer(struct hook *h, struct fault *f)
 {
 	struct text text = { 0 };
 
@@ -382,9 +382,9 @@ static int answer(struct hook *h, struct fault *f)
 	h->in_turn = getenv("CADRE_TURN") != NULL;
 	if (h->rule->kind == HOOK_START) {
 		home_begin_session(&h->cli->home);
-		start(h, &text, f);
+		hook_start(h, &text, f);
 	} else if (h->rule->kind == HOOK_TOOL || !(h->in_turn || h->cli->home.beside)) {
-		look(h, &text, f);
+		hook_look(h, &text, f);
 	}
 	text_release(&text);
 	return f->code;
@@ -425,8 +425,8 @@ int hook_main(struct cli *cli, int argc, char **argv)
 	if (argc != 2 || !h.client || isatty(STDIN_FILENO))
 		return misused(cli);
 	signal(SIGPIPE, SIG_IGN);
-	rc = answer(&h, &f);
-	go_on(ENDS);
+	rc = hook_answer(&h, &f);
+	hook_go_on(ENDS);
 	if (rc < 0)
 		tell_fault(&h, &f);
 	event_release(&h.event);

@@ -31,7 +31,7 @@ struct scan {
 };
 
 /* The place of a text of the event, or NULL. */
-static char *place_of(struct scan *s, size_t *room)
+static char *hook_event_place_of(struct scan *s, size_t *room)
 {
 	struct hook_event *e = s->out;
 	const struct {
@@ -56,7 +56,7 @@ static char *place_of(struct scan *s, size_t *room)
 static void keep_value(struct scan *s)
 {
 	size_t room = 0;
-	char *place = place_of(s, &room);
+	char *place = hook_event_place_of(s, &room);
 	json_t *text;
 
 	if (!place)
@@ -128,7 +128,7 @@ static void keep_path(struct scan *s, json_t *name)
 }
 
 /* A name without the blanks around it. */
-static json_t *trim(const char *name)
+static json_t *hook_event_trim(const char *name)
 {
 	const char *at = name = text_past_blanks(name), *end = name;
 
@@ -156,7 +156,7 @@ static void keep_heading(struct scan *s)
 	line = text_past_blanks(json_string_value(text));
 	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
 		if (!strncmp(line, headings[i], strlen(headings[i])))
-			keep_path(s, trim(line + strlen(headings[i])));
+			keep_path(s, hook_event_trim(line + strlen(headings[i])));
 	json_decref(text);
 }
 
@@ -225,7 +225,7 @@ static void begin_text(struct scan *s)
 		   (s->depth == 2 && !strcmp(s->key, "workspace_roots"));
 }
 
-static void take(struct scan *s, char c)
+static void hook_event_take(struct scan *s, char c)
 {
 	if (s->quoted) {
 		in_text(s, c);
@@ -288,7 +288,7 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	       all <= BYTES_MAX) {
 		all += (size_t)n;
 		for (ssize_t i = 0; i < n && !s.broken; i++)
-			take(&s, data[i]);
+			hook_event_take(&s, data[i]);
 	}
 	if (n < 0)
 		return fault_set(f, FAULT_IO, "", "the event cannot be read: %m");

@@ -22,7 +22,7 @@
 enum { DAY = 86400, KEPT_DAYS = 30 };
 
 /* Whether the client says by which name its session is to be known. */
-static bool has_name(const struct hook_event *e)
+static bool hook_session_has_name(const struct hook_event *e)
 {
 	static const char good[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -47,7 +47,7 @@ static time_t looked_at(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mtime;
 }
 
-static void sweep(const char *folder)
+static void hook_session_sweep(const char *folder)
 {
 	const time_t old = time(NULL) - (time_t)KEPT_DAYS * DAY;
 	DIR *dir = opendir(folder);
@@ -61,12 +61,12 @@ static void sweep(const char *folder)
 }
 
 /* Makes the link where there is none: whether there was none. */
-static bool make_link(const char *folder, const char *link, const char *cwd)
+static bool hook_session_make_link(const char *folder, const char *link, const char *cwd)
 {
 	struct fault none = { 0 };
 
 	if (symlink(cwd, link) == 0) {
-		sweep(folder);
+		hook_session_sweep(folder);
 		return true;
 	}
 	return errno == ENOENT && users_may_make(&none) == 0 &&
@@ -78,14 +78,14 @@ bool session_stay(struct hook_event *e, const char *client, bool begins)
 	char folder[4096], link[4096], began[sizeof(e->cwd)];
 	ssize_t n;
 
-	if (!has_name(e) || !e->cwd[0])
+	if (!hook_session_has_name(e) || !e->cwd[0])
 		return true;
 	if (!find_link(e, client, folder, link))
 		return false;
 	/* A session that is resumed or compacted starts again, and is the same one. */
 	if (begins && access(link, F_OK) < 0)
 		unlink(link);
-	if (make_link(folder, link, e->cwd))
+	if (hook_session_make_link(folder, link, e->cwd))
 		return true;
 	n = readlink(link, began, sizeof(began) - 1);
 	if (n <= 0)
@@ -101,6 +101,6 @@ void session_forget(const struct hook_event *e, const char *client)
 {
 	char folder[4096], link[4096];
 
-	if (has_name(e) && find_link(e, client, folder, link))
+	if (hook_session_has_name(e) && find_link(e, client, folder, link))
 		unlink(link);
 }

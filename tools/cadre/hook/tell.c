@@ -8,20 +8,20 @@
 
 #include "tools/cadre/hook/hook.h"
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *tell_text_of(const json_t *json, const char *name)
 {
 	const char *text = json_string_value(json_object_get(json, name));
 
 	return text ? text : "";
 }
 
-static long long number_of(const json_t *json, const char *name)
+static long long tell_number_of(const json_t *json, const char *name)
 {
 	return json_integer_value(json_object_get(json, name));
 }
 
 /* Appends a text that others wrote, on one line. */
-static void add_line(struct text *out, const char *text)
+static void tell_add_line(struct text *out, const char *text)
 {
 	struct arena arena = { 0 };
 
@@ -30,11 +30,11 @@ static void add_line(struct text *out, const char *text)
 }
 
 /* Appends such a text in a heading, whose end it cannot look like. */
-static void add_quoted(struct text *out, const char *text)
+static void tell_add_quoted(struct text *out, const char *text)
 {
 	struct text said = { 0 };
 
-	add_line(&said, text);
+	tell_add_line(&said, text);
 	for (size_t i = 0; i < said.len; i++)
 		if (strchr("[]", said.data[i]))
 			said.data[i] = said.data[i] == '[' ? '(' : ')';
@@ -51,54 +51,54 @@ static void add_held(struct text *out, const json_t *start)
 	json_array_foreach(holding, i, task) {
 		const json_t *left = json_object_get(task, "left_seconds");
 
-		text_addf(out, "Your task %s, %s", text_of(task, "id"),
-			  text_of(task, "status"));
+		text_addf(out, "Your task %s, %s", tell_text_of(task, "id"),
+			  tell_text_of(task, "status"));
 		if (left)
 			text_addf(out, ", yours for %lld min more",
 				  (long long)json_integer_value(left) / 60);
 		text_addf(out, ": ");
-		add_line(out, text_of(task, "title"));
+		tell_add_line(out, tell_text_of(task, "title"));
 		text_addf(out, "\n");
 	}
-	if (number_of(start, "holds_more"))
+	if (tell_number_of(start, "holds_more"))
 		text_addf(out, "And %lld more: cadre board --mine\n",
-			  number_of(start, "holds_more"));
+			  tell_number_of(start, "holds_more"));
 }
 
 static void add_board(struct text *out, const json_t *start)
 {
 	const json_t *best = json_object_get(start, "best");
 
-	text_addf(out, "Tasks: %lld ready, %lld pending", number_of(start, "ready"),
-		  number_of(start, "pending"));
+	text_addf(out, "Tasks: %lld ready, %lld pending", tell_number_of(start, "ready"),
+		  tell_number_of(start, "pending"));
 	if (best) {
-		text_addf(out, "; best: %s ", text_of(best, "id"));
-		add_line(out, text_of(best, "title"));
+		text_addf(out, "; best: %s ", tell_text_of(best, "id"));
+		tell_add_line(out, tell_text_of(best, "title"));
 	}
-	if (*text_of(start, "stuck"))
-		text_addf(out, "; %s", text_of(start, "stuck"));
-	text_addf(out, "\nUnread messages: %lld\n", number_of(start, "unread"));
+	if (*tell_text_of(start, "stuck"))
+		text_addf(out, "; %s", tell_text_of(start, "stuck"));
+	text_addf(out, "\nUnread messages: %lld\n", tell_number_of(start, "unread"));
 }
 
-static void add_team(struct text *out, const json_t *start)
+static void tell_add_team(struct text *out, const json_t *start)
 {
 	const json_t *teammates = json_object_get(start, "teammates"), *mate;
-	long long others = number_of(start, "others");
+	long long others = tell_number_of(start, "others");
 	size_t i;
 
 	if (!json_array_size(teammates))
 		return;
 	text_addf(out, "Team:");
 	json_array_foreach(teammates, i, mate) {
-		const char *task = text_of(mate, "task");
+		const char *task = tell_text_of(mate, "task");
 
-		text_addf(out, "%s %s (", i ? "," : "", text_of(mate, "name"));
-		if (strcmp(text_of(mate, "role"), text_of(mate, "name")) != 0) {
-			add_line(out, text_of(mate, "role"));
-			text_addf(out, "%s", *text_of(mate, "role") ? ", " : "");
+		text_addf(out, "%s %s (", i ? "," : "", tell_text_of(mate, "name"));
+		if (strcmp(tell_text_of(mate, "role"), tell_text_of(mate, "name")) != 0) {
+			tell_add_line(out, tell_text_of(mate, "role"));
+			text_addf(out, "%s", *tell_text_of(mate, "role") ? ", " : "");
 		}
-		text_addf(out, "%s%s%s)", text_of(mate, "status"), *task ? " on " : "",
-			  task);
+		text_addf(out, "%s%s%s)", tell_text_of(mate, "status"),
+			  *task ? " on " : "", task);
 	}
 	if (others)
 		text_addf(out, ", %lld more", others);
@@ -110,18 +110,18 @@ void tell_prime(struct text *out, const json_t *start)
 	text_addf(out,
 		  "You are %s of team %s in cadre, which keeps the messages and tasks "
 		  "of teams of agents",
-		  text_of(start, "name"), text_of(start, "team"));
-	if (*text_of(start, "role") &&
-	    strcmp(text_of(start, "role"), text_of(start, "name")) != 0) {
+		  tell_text_of(start, "name"), tell_text_of(start, "team"));
+	if (*tell_text_of(start, "role") &&
+	    strcmp(tell_text_of(start, "role"), tell_text_of(start, "name")) != 0) {
 		text_addf(out, "; your role: ");
-		add_line(out, text_of(start, "role"));
+		tell_add_line(out, tell_text_of(start, "role"));
 	}
 	text_addf(out, ".\n");
 	add_held(out, start);
 	add_board(out, start);
-	add_team(out, start);
-	if (*text_of(start, "trouble")) {
-		add_line(out, text_of(start, "trouble"));
+	tell_add_team(out, start);
+	if (*tell_text_of(start, "trouble")) {
+		tell_add_line(out, tell_text_of(start, "trouble"));
 		text_addf(out, "\n");
 	}
 	text_addf(out,
@@ -135,7 +135,7 @@ void tell_prime(struct text *out, const json_t *start)
 
 void tell_beside(struct text *out, const json_t *who, pid_t other)
 {
-	const char *name = text_of(who, "name");
+	const char *name = tell_text_of(who, "name");
 
 	text_addf(
 		out,
@@ -146,24 +146,25 @@ void tell_beside(struct text *out, const json_t *who, pid_t other)
 }
 
 /* The heading of a message: who wrote it, which it is, and what it asks for. */
-static void add_heading(struct text *out, const json_t *m)
+static void tell_add_heading(struct text *out, const json_t *m)
 {
-	const char *from = text_of(m, "from"), *type = text_of(m, "message_type");
-	const long long seq = number_of(m, "seq");
+	const char *from = tell_text_of(m, "from"),
+		   *type = tell_text_of(m, "message_type");
+	const long long seq = tell_number_of(m, "seq");
 
 	if (!strcmp(from, "operator"))
 		text_addf(out, "[From the operator, #%lld", seq);
 	else
 		text_addf(out, "[From agent \"%s\", #%lld", from, seq);
-	if (!strcmp(text_of(m, "priority"), "urgent"))
+	if (!strcmp(tell_text_of(m, "priority"), "urgent"))
 		text_addf(out, ", urgent");
 	if (*type && strcmp(type, "text") != 0) {
 		text_addf(out, ", ");
-		add_quoted(out, type);
+		tell_add_quoted(out, type);
 	}
-	if (*text_of(m, "thread")) {
+	if (*tell_text_of(m, "thread")) {
 		text_addf(out, ", thread ");
-		add_quoted(out, text_of(m, "thread"));
+		tell_add_quoted(out, tell_text_of(m, "thread"));
 	}
 	if (json_is_true(json_object_get(m, "ack_required")))
 		text_addf(out, ", to be acknowledged: cadre ack '#%lld'", seq);
@@ -174,7 +175,7 @@ static void add_heading(struct text *out, const json_t *m)
 
 /* Bytes up to the end of the line at `s`, and in `*ends` those of its end: whatever somebody may
  * take for one. */
-static size_t line_size(const char *s, size_t *ends)
+static size_t tell_line_size(const char *s, size_t *ends)
 {
 	static const char *const wide[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
 	size_t n = 0;
@@ -194,16 +195,16 @@ static size_t line_size(const char *s, size_t *ends)
 	return n;
 }
 
-static void add_message(struct text *out, const json_t *m)
+static void tell_add_message(struct text *out, const json_t *m)
 {
 	const json_t *size = json_object_get(m, "content_size");
-	const char *content = text_of(m, "content"), *line;
+	const char *content = tell_text_of(m, "content"), *line;
 	struct text said = { 0 };
 
-	add_heading(out, m);
+	tell_add_heading(out, m);
 	text_add_said(&said, content);
 	for (line = said.len ? said.data : ""; *line;) {
-		size_t ends, n = line_size(line, &ends);
+		size_t ends, n = tell_line_size(line, &ends);
 
 		text_addf(out, " %.*s\n", (int)n, line);
 		line += n + ends;
@@ -213,23 +214,24 @@ static void add_message(struct text *out, const json_t *m)
 		text_addf(
 			out,
 			"[of %lld bytes; the rest: cadre message part '#%lld' --offset %zu]\n",
-			(long long)json_integer_value(size), number_of(m, "seq"),
+			(long long)json_integer_value(size), tell_number_of(m, "seq"),
 			strlen(content));
 }
 
 void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 {
 	const json_t *messages = json_object_get(shown, "messages"), *m;
-	const long long pending = number_of(shown, "pending");
+	const long long pending = tell_number_of(shown, "pending");
 	size_t n = json_array_size(messages), i;
 
 	text_addf(
 		out,
 		"cadre: %zu new message%s for %s of team %s, shown this once. To answer "
 		"#N: cadre reply '#N' TEXT, or the tool inbox.\n",
-		n, n == 1 ? "" : "s", text_of(who, "name"), text_of(who, "team"));
+		n, n == 1 ? "" : "s", tell_text_of(who, "name"),
+		tell_text_of(who, "team"));
 	json_array_foreach(messages, i, m)
-		add_message(out, m);
+		tell_add_message(out, m);
 	if (pending)
 		text_addf(out, "%lld more wait: cadre inbox\n", pending);
 }
@@ -237,24 +239,25 @@ void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 void tell_nudge(struct text *out, const json_t *news)
 {
 	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
-		  text_of(news, "name"), text_of(news, "team"),
-		  number_of(news, "urgent"));
+		  tell_text_of(news, "name"), tell_text_of(news, "team"),
+		  tell_number_of(news, "urgent"));
 }
 
 void tell_reserved(struct text *out, const json_t *news)
 {
 	const json_t *r = json_object_get(news, "reserved");
-	const char *holder = text_of(r, "agent"), *until = text_of(r, "lease_until");
+	const char *holder = tell_text_of(r, "agent"),
+		   *until = tell_text_of(r, "lease_until");
 
 	text_addf(out, "cadre: ");
-	add_line(out, text_of(news, "reserved_path"));
+	tell_add_line(out, tell_text_of(news, "reserved_path"));
 	/* Leases stand still in a team that is stopped. */
 	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
 		  until);
-	add_line(out, text_of(r, "glob"));
-	if (*text_of(r, "reason")) {
+	tell_add_line(out, tell_text_of(r, "glob"));
+	if (*tell_text_of(r, "reason")) {
 		text_addf(out, ": ");
-		add_line(out, text_of(r, "reason"));
+		tell_add_line(out, tell_text_of(r, "reason"));
 	}
 	text_addf(out,
 		  "). Work on another file, wait until it is free, or ask for it: cadre "
@@ -269,5 +272,5 @@ void tell_stopped(struct text *out, const json_t *who)
 		"cadre: team %s is stopped (estop): nothing may be done until its lead or "
 		"the operator lets it go on (cadre thaw). End your turn, or wait with the "
 		"tools of the MCP server cadre.",
-		text_of(who, "team"));
+		tell_text_of(who, "team"));
 }

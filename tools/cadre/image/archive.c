@@ -5,7 +5,7 @@
 
 #include "tools/cadre/image/image.h"
 
-static void fail(struct archive *ar, const char *name)
+static void archive_fail(struct archive *ar, const char *name)
 {
 	fault_set(ar->fault, FAULT_IO, "", "%.120s: %s", name, strerror(errno));
 }
@@ -14,7 +14,7 @@ int archive_open(struct archive *ar, const char *path, struct fault *f)
 {
 	*ar = (struct archive){ .file = fopen(path, "we"), .fault = f };
 	if (!ar->file)
-		fail(ar, path);
+		archive_fail(ar, path);
 	return f->code;
 }
 
@@ -59,7 +59,7 @@ void archive_file(struct archive *ar, const char *name, unsigned mode, const cha
 	if (!ar->file)
 		return;
 	if (!in || fstat(fileno(in), &st)) {
-		fail(ar, from);
+		archive_fail(ar, from);
 	} else {
 		head(ar, name, S_IFREG | mode, (size_t)st.st_size, 0, 0);
 		while ((n = fread(buf, 1, sizeof(buf), in)) > 0)
@@ -74,7 +74,7 @@ int archive_close(struct archive *ar)
 {
 	head(ar, "TRAILER!!!", 0, 0, 0, 0);
 	if (ar->file && (fflush(ar->file) || ferror(ar->file)))
-		fail(ar, "initrd");
+		archive_fail(ar, "initrd");
 	if (ar->file)
 		fclose(ar->file);
 	ar->file = NULL;

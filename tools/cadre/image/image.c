@@ -44,7 +44,8 @@ int image_wanted(struct fault *f)
 
 /* Downloads packages; a package that the cache holds as the archive has it is not
  * fetched again. */
-static int fetch(struct image_build *b, const char *const *packages, struct fault *f)
+static int image_fetch(struct image_build *b, const char *const *packages,
+		       struct fault *f)
 {
 	const char **words = NULL;
 	size_t n = 0;
@@ -60,8 +61,8 @@ static int fetch(struct image_build *b, const char *const *packages, struct faul
 }
 
 /* The newest file of the package in the cache. */
-static int find_file(struct image_build *b, const char *package, const char **file,
-		     struct fault *f)
+static int image_find_file(struct image_build *b, const char *package, const char **file,
+			   struct fault *f)
 {
 	glob_t found = { 0 };
 	time_t newest = 0;
@@ -82,13 +83,13 @@ static int find_file(struct image_build *b, const char *package, const char **fi
 int image_unpack(struct image_build *b, const char *const *packages, const char *to,
 		 struct fault *f)
 {
-	if (fetch(b, packages, f))
+	if (image_fetch(b, packages, f))
 		return f->code;
 	for (; *packages && image_wanted(f) == 0; packages++) {
 		const char *words[] = { "dpkg", "-x", NULL, to, NULL };
 
 		progress_say(b->progress, "unpacking %s", *packages);
-		if (find_file(b, *packages, &words[2], f) == 0)
+		if (image_find_file(b, *packages, &words[2], f) == 0)
 			child_run(words, NULL, f);
 	}
 	return f->code;
@@ -96,7 +97,7 @@ int image_unpack(struct image_build *b, const char *const *packages, const char 
 
 /* --- build ------------------------------------------------------------------------- */
 
-static int make_folder(const char *path, struct fault *f)
+static int image_make_folder(const char *path, struct fault *f)
 {
 	if (dir_make_all(path, 0755))
 		return fault_set(f, FAULT_IO, "", "%.180s: %s", path, strerror(errno));
@@ -124,15 +125,15 @@ static const char *new_version(struct arena *a)
 
 static int make_parts(struct image_build *b, struct fault *f)
 {
-	if (make_folder(b->cache, f) || make_folder(b->work, f) ||
-	    make_folder(b->half, f) || image_kernel(b, f) || image_wanted(f) ||
+	if (image_make_folder(b->cache, f) || image_make_folder(b->work, f) ||
+	    image_make_folder(b->half, f) || image_kernel(b, f) || image_wanted(f) ||
 	    image_root(b, f))
 		return f->code;
 	return image_wanted(f);
 }
 
 /* Removes what builds of processes that are gone have left; one that runs is left alone. */
-static void sweep(struct arena *a, const char *folder)
+static void image_sweep(struct arena *a, const char *folder)
 {
 	DIR *dir = opendir(folder);
 	struct fault ignored = { 0 };
@@ -160,11 +161,12 @@ static int build(struct image_build *b, const char *name, const char **dir,
 	b->half = arena_printf(a, "%s/.half-%d", folder, (int)getpid());
 	b->work = arena_printf(a, "%s/.work-%d", folder, (int)getpid());
 	b->cache = cache_folder(a);
-	sweep(a, folder);
+	image_sweep(a, folder);
 	if (image_guest(b, f) == 0)
 		make_parts(b, f);
 	tree_remove(b->work, &ignored); /* nothing of it needs to reach the disk */
-	if (!f->code && make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
+	if (!f->code &&
+	    image_make_folder(arena_printf(a, "%s/%s", folder, name), f) == 0 &&
 	    (tree_sync(b->half) || rename(b->half, *dir) || dir_sync_above(*dir) ||
 	     dir_sync_path(folder)))
 		fault_set(f, FAULT_IO, "", "%.180s: %s", *dir, strerror(errno));
@@ -173,7 +175,7 @@ static int build(struct image_build *b, const char *name, const char **dir,
 }
 
 /* Images are this machine's, for the VMs of all teams, and not for who is in one. */
-static int check_may(struct cli *cli, struct fault *f)
+static int image_check_may(struct cli *cli, struct fault *f)
 {
 	if (cli_refuse_agent(cli, "image build", f) < 0)
 		return f->code;
@@ -188,7 +190,7 @@ static int build_main(struct cli *cli, int argc, char **argv)
 	struct image_build b = { 0 };
 	struct fault f = { 0 };
 
-	if (check_may(cli, &f) < 0)
+	if (image_check_may(cli, &f) < 0)
 		return cli_fault(cli, &f);
 	for (int i = 1; i < argc; i++) {
 		if ((value = cli_option(argc, argv, &i, "--rootfs")))
@@ -221,7 +223,7 @@ static int build_main(struct cli *cli, int argc, char **argv)
 
 /* --- list -------------------------------------------------------------------------- */
 
-static long long size_of(struct arena *a, const struct image *image)
+static long long image_size_of(struct arena *a, const struct image *image)
 {
 	static const char *const files[] = { "vmlinuz", "initrd", "root.qcow2" };
 	long long bytes = 0;
@@ -246,7 +248,7 @@ static int list_main(struct cli *cli)
 		return cli_fault(cli, &f);
 	}
 	for (size_t i = 0; i < n; i++) {
-		long long bytes = size_of(&a, &all[i]);
+		long long bytes = image_size_of(&a, &all[i]);
 
 		json_array_append_new(list,
 				      json_pack("{ss,ss,sI,ss}", "name", all[i].name,

@@ -81,8 +81,8 @@ static int list_packages(struct image_build *b, const char ***out, struct fault 
 
 /* --- a root from packages ------------------------------------------------------------ */
 
-static int write_file(struct image_build *b, const char *root, const char *path,
-		      const char *text, struct fault *f)
+static int root_write_file(struct image_build *b, const char *root, const char *path,
+			   const char *text, struct fault *f)
 {
 	const char *full = arena_printf(&b->arena, "%s/%s", root, path);
 	FILE *file = fopen(full, "we");
@@ -114,7 +114,7 @@ static int make_files(struct image_build *b, const char *root, struct fault *f)
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		mkdir(arena_printf(&b->arena, "%s/%s", root, folders[i]), 0755);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !f->code; i++)
-		write_file(b, root, files[i][0], files[i][1], f);
+		root_write_file(b, root, files[i][0], files[i][1], f);
 	return f->code;
 }
 
@@ -182,7 +182,7 @@ static int drop_documents(struct image_build *b, const char *root, struct fault 
 	return f->code;
 }
 
-static int make_tree(struct image_build *b, const char *root, struct fault *f)
+static int root_make_tree(struct image_build *b, const char *root, struct fault *f)
 {
 	const char **packages;
 
@@ -274,7 +274,7 @@ int image_root(struct image_build *b, struct fault *f)
 	struct stat st;
 
 	if (!b->rootfs)
-		return make_tree(b, root, f) ? f->code : make_disk(b, root, f);
+		return root_make_tree(b, root, f) ? f->code : make_disk(b, root, f);
 	if (stat(b->rootfs, &st))
 		return fault_set(f, FAULT_NOT_FOUND, "/rootfs", "%.180s: %s", b->rootfs,
 				 strerror(errno));

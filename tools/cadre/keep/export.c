@@ -30,8 +30,8 @@ static void check_whole(struct store *store, struct fault *damage)
 			   "back to a backup");
 }
 
-static int write_rows(struct cli *cli, FILE *out, struct transfer_report *report,
-		      struct fault *damage, struct fault *f)
+static int export_write_rows(struct cli *cli, FILE *out, struct transfer_report *report,
+			     struct fault *damage, struct fault *f)
 {
 	struct call call = { .settings = &cli->home.settings,
 			     .identity.level = WHO_HOST,
@@ -46,7 +46,7 @@ static int write_rows(struct cli *cli, FILE *out, struct transfer_report *report
 	return keep_hint_room(f);
 }
 
-static int failed(const char *what, const char *path, struct fault *f)
+static int export_failed(const char *what, const char *path, struct fault *f)
 {
 	fault_set(f, errno == ENOENT ? FAULT_INVALID : FAULT_IO, "/file",
 		  "cannot %s %.150s: %m", what, path);
@@ -56,8 +56,9 @@ static int failed(const char *what, const char *path, struct fault *f)
 
 /* Writes the file under a name of its own, and gives it the other one when it is whole and
  * durable. */
-static int write_file(struct cli *cli, const char *path, struct transfer_report *report,
-		      struct fault *damage, struct fault *f)
+static int export_write_file(struct cli *cli, const char *path,
+			     struct transfer_report *report, struct fault *damage,
+			     struct fault *f)
 {
 	char temp[4500];
 	struct stat st;
@@ -74,21 +75,22 @@ static int write_file(struct cli *cli, const char *path, struct transfer_report 
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
-		return failed("make", temp, f);
-	if (write_rows(cli, out, report, damage, f) == 0 && fsync(fd))
-		failed("write", temp, f);
+		return export_failed("make", temp, f);
+	if (export_write_rows(cli, out, report, damage, f) == 0 && fsync(fd))
+		export_failed("write", temp, f);
 	if (fclose(out) && !f->code)
-		failed("write", temp, f);
+		export_failed("write", temp, f);
 	if (!f->code && renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE))
-		failed("name", path, f);
+		export_failed("name", path, f);
 	if (f->code)
 		unlink(temp);
 	else if (dir_sync_above(path))
-		failed("sync", path, f);
+		export_failed("sync", path, f);
 	return f->code;
 }
 
-static void tell(const struct cli *cli, const char *path, const struct transfer_report *r)
+static void export_tell(const struct cli *cli, const char *path,
+			const struct transfer_report *r)
 {
 	json_t *answer;
 
@@ -116,16 +118,16 @@ int export_main(struct cli *cli, int argc, char **argv)
 	if (cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	if (!strcmp(path, "-")) {
-		write_rows(cli, stdout, &report, &damage, &f);
+		export_write_rows(cli, stdout, &report, &damage, &f);
 		return f.code        ? cli_say_fault(cli, &f)
 		       : damage.code ? cli_say_fault(cli, &damage)
 				     : 0;
 	}
 	progress = progress_begin(cli, "writing the export");
-	write_file(cli, path, &report, &damage, &f);
+	export_write_file(cli, path, &report, &damage, &f);
 	progress_end(progress);
 	if (f.code)
 		return cli_fault(cli, &f);
-	tell(cli, path, &report);
+	export_tell(cli, path, &report);
 	return damage.code ? cli_say_fault(cli, &damage) : 0;
 }

@@ -18,7 +18,7 @@
 #include "tools/cadre/screen/progress.h"
 
 /* A plain file, which a queue of another process is not: that would never open. */
-static FILE *open_file(const char *path, struct fault *f)
+static FILE *import_open_file(const char *path, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -35,7 +35,7 @@ static FILE *open_file(const char *path, struct fault *f)
 	return NULL;
 }
 
-static bool copy(FILE *from, FILE *to)
+static bool import_copy(FILE *from, FILE *to)
 {
 	char bytes[65536];
 	size_t n;
@@ -49,10 +49,10 @@ static bool copy(FILE *from, FILE *to)
 /* Input is read twice, and must not change meanwhile: it is kept in a file without a name. */
 static FILE *open_input(const char *path, struct fault *f)
 {
-	FILE *from = strcmp(path, "-") ? open_file(path, f) : stdin;
+	FILE *from = strcmp(path, "-") ? import_open_file(path, f) : stdin;
 	FILE *kept = from ? tmpfile() : NULL;
 
-	if (from && (!kept || !copy(from, kept)))
+	if (from && (!kept || !import_copy(from, kept)))
 		fault_set(f, FAULT_UNAVAILABLE, "/file", "cannot keep what comes in: %m");
 	if (from && from != stdin)
 		fclose(from);
@@ -76,7 +76,7 @@ static void raise_limit(void)
 
 /* The mirror makes the folders of new teams; then notes go into them.  What fails here, a
  * host does at its start. */
-static void show(struct call *call, struct home *home)
+static void import_show(struct call *call, struct home *home)
 {
 	enum { MOST_MS = 60000 };
 	struct fault later = { 0 };
@@ -97,13 +97,13 @@ static int import(struct cli *cli, FILE *in, const char *as, struct call *call,
 	if (store_open(&call->store, cli->home.dir, home_store_flags(&cli->home), NULL,
 		       &call->fault) == 0 &&
 	    transfer_import(call, in, as, report) == 0)
-		show(call, &cli->home);
+		import_show(call, &cli->home);
 	close(lock);
 	*f = call->fault;
 	return f->code;
 }
 
-static void tell_json(const struct cli *cli, const struct transfer_report *r)
+static void import_tell_json(const struct cli *cli, const struct transfer_report *r)
 {
 	json_t *teams = json_array(), *answer;
 
@@ -117,10 +117,10 @@ static void tell_json(const struct cli *cli, const struct transfer_report *r)
 	json_decref(answer);
 }
 
-static void tell(const struct cli *cli, const struct transfer_report *r)
+static void import_tell(const struct cli *cli, const struct transfer_report *r)
 {
 	if (cli->json) {
-		tell_json(cli, r);
+		import_tell_json(cli, r);
 		return;
 	}
 	cli_say("%s: %lld rows and %lld notes came in", cli->home.dir, (long long)r->rows,
@@ -160,7 +160,7 @@ int import_main(struct cli *cli, int argc, char **argv)
 	fclose(in);
 	store_close(call.store);
 	if (!f.code)
-		tell(cli, &report);
+		import_tell(cli, &report);
 	arena_release(&call.arena);
 	return f.code ? cli_fault(cli, &f) : 0;
 }

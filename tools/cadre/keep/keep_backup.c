@@ -39,7 +39,7 @@ static int default_path(const struct home *home, char *path, size_t room, struct
 
 /* Checks the folder before a name is made in it: a fault about a temporary file would
  * not help the user. */
-static int check_folder(const char *path, struct fault *f)
+static int keep_backup_check_folder(const char *path, struct fault *f)
 {
 	char copy[4400];
 	const char *folder;
@@ -127,7 +127,7 @@ static int keep_secret(const struct home *home, const char *to, bool *made,
 
 /* --- both ------------------------------------------------------------------------------ */
 
-static int back_up(struct cli *cli, const char *path, struct fault *f)
+static int keep_backup_back_up(struct cli *cli, const char *path, struct fault *f)
 {
 	const uint8_t *secret = cli->home.settings.secret;
 	struct store *store = NULL;
@@ -135,7 +135,7 @@ static int back_up(struct cli *cli, const char *path, struct fault *f)
 	bool made = false;
 
 	snprintf(secret_path, sizeof(secret_path), "%s.secret", path);
-	if (check_folder(path, f) < 0)
+	if (keep_backup_check_folder(path, f) < 0)
 		return f->code;
 	leftovers_remove(path);
 	if (check_names(path, secret_path, secret, f) < 0)
@@ -239,7 +239,7 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	if (f.code)
 		return cli_fault(cli, &f);
 	progress = progress_begin(cli, "copying the state and checking the copy");
-	if (back_up(cli, path, &f) == 0 && most)
+	if (keep_backup_back_up(cli, path, &f) == 0 && most)
 		remove_older(path, most, &f);
 	progress_end(progress);
 	if (f.code)

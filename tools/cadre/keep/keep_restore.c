@@ -63,7 +63,7 @@ static bool is_same_file(const struct restore *r)
 	       mine.st_dev == st.st_dev;
 }
 
-static int find_file(struct restore *r, struct fault *f)
+static int keep_restore_find_file(struct restore *r, struct fault *f)
 {
 	struct stat st;
 
@@ -135,7 +135,7 @@ static int confirm(struct restore *r, struct fault *f)
 	return run_asks(f) ? 0 : f->code;
 }
 
-static int check_file(struct restore *r, struct fault *f)
+static int keep_restore_check_file(struct restore *r, struct fault *f)
 {
 	struct progress *p = progress_begin(r->cli, "checking the backup");
 
@@ -146,7 +146,8 @@ static int check_file(struct restore *r, struct fault *f)
 
 /* A secret of another state would make all tokens void.  One that was made anew fits
  * those agents that were registered since. */
-static int check_secret(struct restore *r, struct store *store, struct fault *f)
+static int keep_restore_check_secret(struct restore *r, struct store *store,
+				     struct fault *f)
 {
 	uint8_t secret[32];
 	struct secret_fit fit;
@@ -172,13 +173,14 @@ static int check_secret(struct restore *r, struct store *store, struct fault *f)
 
 /* Checks a backup before a state is made for it: one that cannot be restored leaves
  * nothing. */
-static int check_first(struct restore *r, struct fault *f)
+static int keep_restore_check_first(struct restore *r, struct fault *f)
 {
 	const char *temp = getenv("TMPDIR");
 	char dir[4096], stage[4200];
 	struct store *store = NULL;
 
-	if (find_file(r, f) < 0 || find_secret(r, f) < 0 || check_file(r, f) < 0)
+	if (keep_restore_find_file(r, f) < 0 || find_secret(r, f) < 0 ||
+	    keep_restore_check_file(r, f) < 0)
 		return f->code;
 	snprintf(dir, sizeof(dir), "%s/cadre-restore-XXXXXX", temp ? temp : "/tmp");
 	if (!mkdtemp(dir))
@@ -186,7 +188,7 @@ static int check_first(struct restore *r, struct fault *f)
 				 strerror(errno));
 	if (restore_stage(dir, r->path, stage, sizeof(stage), f) == 0 &&
 	    store_open(&store, stage, 0, NULL, f) == 0)
-		check_secret(r, store, f);
+		keep_restore_check_secret(r, store, f);
 	store_close(store);
 	restore_unstage(dir);
 	rmdir(dir);
@@ -204,8 +206,8 @@ static bool was_here(const struct cli *cli)
 }
 
 /* Makes a state for the backup, where there is none and somebody says so. */
-static int make_state(struct restore *r, bool create, const struct fault *none,
-		      struct fault *f)
+static int keep_restore_make_state(struct restore *r, bool create,
+				   const struct fault *none, struct fault *f)
 {
 	struct cli *cli = r->cli;
 
@@ -214,7 +216,8 @@ static int make_state(struct restore *r, bool create, const struct fault *none,
 		return fault_hint(f, "restore into a new state: cadre init first, or "
 				     "--home DIR --create");
 	}
-	if ((create && cli_may_create(cli, f) < 0) || check_first(r, f) < 0 ||
+	if ((create && cli_may_create(cli, f) < 0) ||
+	    keep_restore_check_first(r, f) < 0 ||
 	    home_init(&cli->home, cli->dir, cli->flags, f) < 0)
 		return f->code;
 	return cli_outside(cli, f);
@@ -233,7 +236,7 @@ static int find_state(struct restore *r, struct fault *f)
 			*f = none;
 			return f->code;
 		}
-		if (!cli->home.gone && make_state(r, create, &none, f) < 0)
+		if (!cli->home.gone && keep_restore_make_state(r, create, &none, f) < 0)
 			return f->code;
 	}
 	r->had = lost_has_state(cli->home.dir);
@@ -242,7 +245,7 @@ static int find_state(struct restore *r, struct fault *f)
 
 /* Gives the staged state a new incarnation, and ends what may have run since the backup;
  * done there, so that all of it counts at once. */
-static int renew(struct restore *r, const char *stage, struct fault *f)
+static int keep_restore_renew(struct restore *r, const char *stage, struct fault *f)
 {
 	struct call call = { .settings = &r->cli->home.settings,
 			     .identity.level = WHO_HOST,
@@ -255,7 +258,7 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 		"former", (json_int_t)restore_counts(r->cli->home.dir));
 
 	if (store_open(&call.store, stage, 0, NULL, f) == 0 &&
-	    check_secret(r, call.store, f) == 0 &&
+	    keep_restore_check_secret(r, call.store, f) == 0 &&
 	    call_decode(&call, op_state_renew, args) == 0 && call_run(&call) == 0)
 		r->ended = ((struct state_renew_out *)call.out)->assignments;
 	if (call.fault.code && !f->code)
@@ -268,7 +271,7 @@ static int renew(struct restore *r, const char *stage, struct fault *f)
 
 /* The folder's id names the staged database before it takes the place of the other one,
  * and it alone afterwards. */
-static int commit(struct restore *r, struct fault *f)
+static int keep_restore_commit(struct restore *r, struct fault *f)
 {
 	const char *path = r->cli->home.dir;
 	struct fault later = { 0 };
@@ -284,14 +287,14 @@ static int commit(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-static int put_in_place(struct restore *r, struct fault *f)
+static int keep_restore_put_in_place(struct restore *r, struct fault *f)
 {
 	const char *dir = r->cli->home.dir;
 	char stage[4200];
 
 	if (restore_stage(dir, r->path, stage, sizeof(stage), f) < 0)
 		return f->code;
-	if (renew(r, stage, f) < 0 || commit(r, f) < 0)
+	if (keep_restore_renew(r, stage, f) < 0 || keep_restore_commit(r, f) < 0)
 		restore_unstage(dir);
 	return f->code;
 }
@@ -301,14 +304,14 @@ static int restore(struct restore *r, struct fault *f)
 	struct progress *progress;
 	int lock;
 
-	if (find_file(r, f) < 0 || find_secret(r, f) < 0 || check_file(r, f) < 0 ||
-	    confirm(r, f) < 0)
+	if (keep_restore_find_file(r, f) < 0 || find_secret(r, f) < 0 ||
+	    keep_restore_check_file(r, f) < 0 || confirm(r, f) < 0)
 		return f->code;
 	lock = home_hold(&r->cli->home, f);
 	if (lock < 0)
 		return f->code;
 	progress = progress_begin(r->cli, "putting the backup in place");
-	put_in_place(r, f);
+	keep_restore_put_in_place(r, f);
 	progress_end(progress);
 	close(lock);
 	return f->code;
@@ -360,7 +363,7 @@ static void report_vault(const struct restore *r)
 			(long long)aside->conflicts);
 }
 
-static void report(const struct restore *r)
+static void keep_restore_report(const struct restore *r)
 {
 	if (r->cli->json) {
 		report_json(r);
@@ -387,7 +390,7 @@ int restore_main(struct cli *cli, int argc, char **argv)
 	if (find_state(&r, &f) < 0 || restore(&r, &f) < 0)
 		return cli_fault(cli, &f);
 	show_rows(&r);
-	report(&r);
+	keep_restore_report(&r);
 	arena_release(&r.put_aside.arena);
 	return 0;
 }

@@ -81,7 +81,7 @@ static size_t choose_columns(const struct record *r, const char *const *columns,
 }
 
 /* Whether the schema names a column behind the |: it is left out last. */
-static bool stays(const char *const *columns, const char *name)
+static bool print_stays(const char *const *columns, const char *name)
 {
 	bool behind = false;
 
@@ -93,7 +93,7 @@ static bool stays(const char *const *columns, const char *name)
 	return false;
 }
 
-static void add_heading(struct table *t, const struct field *field)
+static void print_add_heading(struct table *t, const struct field *field)
 {
 	char *text = arena_strdup(&t->arena, screen_label(&t->arena, field));
 
@@ -120,10 +120,10 @@ static void print_table(const struct cli *cli, const struct record *r,
 
 		t.whole |= (uint64_t)(kind != KIND_TEXT && kind != KIND_RECORD) << k;
 		t.words |= (uint64_t)(kind == KIND_ENUM) << k;
-		t.stay |= (uint64_t)stays(columns, chosen[k]->name) << k;
+		t.stay |= (uint64_t)print_stays(columns, chosen[k]->name) << k;
 	}
 	for (size_t k = 0; head && k < t.n_columns; k++)
-		add_heading(&t, chosen[k]);
+		print_add_heading(&t, chosen[k]);
 	json_array_foreach(rows, i, row)
 		for (size_t k = 0; k < t.n_columns; k++)
 			table_cell(&t, screen_field(cli, &t.arena, r, chosen[k], row));
@@ -144,7 +144,7 @@ void print_more_rows(const struct cli *cli, const struct record *r,
 
 /* --- messages -------------------------------------------------------------------- */
 
-static const char *text_of(const json_t *json, const char *name)
+static const char *print_text_of(const json_t *json, const char *name)
 {
 	const char *s = json_string_value(json_object_get(json, name));
 
@@ -155,12 +155,12 @@ static const char *text_of(const json_t *json, const char *name)
  * has it. */
 static const char *thread_of(struct arena *a, const json_t *rows, const json_t *m)
 {
-	const char *thread = text_of(m, "thread");
+	const char *thread = print_text_of(m, "thread");
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row)
-		if (!strcmp(text_of(row, "message_id"), thread))
+		if (!strcmp(print_text_of(row, "message_id"), thread))
 			return arena_printf(a, "#%lld",
 					    (long long)json_integer_value(
 						    json_object_get(row, "seq")));
@@ -174,22 +174,22 @@ static void print_message(const struct cli *cli, const struct record *r,
 	long long attempt = json_integer_value(json_object_get(m, "attempt"));
 
 	printf("%s%s%s -> %s", cli->color ? "\033[1m" : "",
-	       cli_plain(&a, text_of(m, "from"), false), screen_plain(cli),
-	       cli_plain(&a, text_of(m, "to"), false));
-	if (strcmp(text_of(m, "message_type"), "text"))
-		printf("  %s", cli_plain(&a, text_of(m, "message_type"), false));
-	if (!strcmp(text_of(m, "priority"), "urgent"))
+	       cli_plain(&a, print_text_of(m, "from"), false), screen_plain(cli),
+	       cli_plain(&a, print_text_of(m, "to"), false));
+	if (strcmp(print_text_of(m, "message_type"), "text"))
+		printf("  %s", cli_plain(&a, print_text_of(m, "message_type"), false));
+	if (!strcmp(print_text_of(m, "priority"), "urgent"))
 		printf("  %surgent%s", cli->color ? "\033[31m" : "", screen_plain(cli));
 	if (json_is_true(json_object_get(m, "ack_required")))
 		printf("  wants an ack");
 	if (attempt > 1)
 		printf("  attempt %lld", attempt);
-	if (*text_of(m, "thread"))
+	if (*print_text_of(m, "thread"))
 		printf("  thread %s", thread_of(&a, rows, m));
 	printf("  %s%s  %s%s\n", screen_dim(cli),
-	       screen_time(cli, &a, text_of(m, "timestamp")),
+	       screen_time(cli, &a, print_text_of(m, "timestamp")),
 	       screen_field(cli, &a, r, &r->fields[0], m), screen_plain(cli));
-	cli_prose(cli, cli_plain(&a, text_of(m, "content"), true), 2 * INDENT);
+	cli_prose(cli, cli_plain(&a, print_text_of(m, "content"), true), 2 * INDENT);
 	arena_release(&a);
 }
 
@@ -382,7 +382,7 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		printf("%sthere is more%s\n", screen_dim(cli), screen_plain(cli));
 	} else if (json_is_true(json_object_get(task, "more"))) {
 		printf("%sthere is more: cadre task part %s%s\n", screen_dim(cli),
-		       text_of(task, "id"), screen_plain(cli));
+		       print_text_of(task, "id"), screen_plain(cli));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
 		printf("%stime ran out: not all was looked at%s\n", screen_dim(cli),

@@ -20,7 +20,7 @@ struct page {
 
 /* --- lines of small things ------------------------------------------------------------ */
 
-static void end_line(struct page *p)
+static void screen_page_end_line(struct page *p)
 {
 	if (p->at)
 		printf("%s\n", screen_plain(p->cli));
@@ -38,7 +38,7 @@ static void add_small(struct page *p, const struct field *field, bool small)
 	const int width = (int)(cli_width(name) + cli_width(value)) + 1;
 
 	if (p->at && p->cli->width && p->at + 2 + width > p->cli->width)
-		end_line(p);
+		screen_page_end_line(p);
 	printf("%s%s%s %s", p->at ? "  " : "", screen_dim(p->cli), name,
 	       small ? "" : screen_plain(p->cli));
 	printf("%s", small || field->type->kind != KIND_ENUM
@@ -110,7 +110,7 @@ static void print_section(struct page *p, const struct field *field, bool named)
 /* --- the page ----------------------------------------------------------------------------- */
 
 /* The field of the schema's word, and whether the page shows it where this loop is. */
-static const struct field *take(struct page *p, const char *word)
+static const struct field *screen_page_take(struct page *p, const char *word)
 {
 	const struct field *field = field_find(p->r, word);
 
@@ -147,7 +147,7 @@ static void print_rest(struct page *p, const struct op *op)
 			add_small(p, field, true);
 		}
 	}
-	end_line(p);
+	screen_page_end_line(p);
 }
 
 /* A page begins with what its operation says, or with the record's first field and the first
@@ -181,11 +181,11 @@ void screen_page(const struct cli *cli, const struct op *op, const json_t *answe
 
 	print_heading(&p, answer);
 	for (; *word && strcmp(*word, "|"); word++)
-		if ((field = take(&p, *word)))
+		if ((field = screen_page_take(&p, *word)))
 			add_small(&p, field, false);
-	end_line(&p);
+	screen_page_end_line(&p);
 	for (word += *word != NULL; *word; word++)
-		if ((field = take(&p, *word)))
+		if ((field = screen_page_take(&p, *word)))
 			print_section(&p, field,
 				      !screen_is_list(field) ? word[-1][0] != '|' : true);
 	print_rest(&p, op);
@@ -211,7 +211,7 @@ static void add_single(struct page *p, const struct op *op, const json_t *answer
 		p->record = json_object_get(answer, first);
 		word = dot + 1;
 	}
-	field = take(p, word);
+	field = screen_page_take(p, word);
 	value = json_object_get(p->record, word);
 	if (field && !(json_is_integer(value) && !json_integer_value(value)))
 		add_small(p, field, false);
@@ -252,8 +252,8 @@ void screen_overview(const struct cli *cli, const struct op *op, const json_t *a
 	for (word += *word != NULL; *word; word++) {
 		add_single(&p, op, answer, *word);
 		if (!cli->terminal)
-			end_line(&p); /* for who looks for one */
+			screen_page_end_line(&p); /* for who looks for one */
 	}
-	end_line(&p);
+	screen_page_end_line(&p);
 	arena_release(&p.arena);
 }

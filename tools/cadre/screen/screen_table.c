@@ -47,7 +47,8 @@ void table_cell(struct table *t, const char *text)
 	*cell = cli_plain(&t->arena, text, false);
 }
 
-static void measure(const struct table *t, bool head, struct table_column *columns)
+static void screen_table_measure(const struct table *t, bool head,
+				 struct table_column *columns)
 {
 	for (size_t i = 0; i < t->n_cells; i++) {
 		struct table_column *c = &columns[i % t->n_columns];
@@ -105,8 +106,8 @@ static size_t spare(const struct table *t, const struct table_column *columns)
 
 /* Makes a row fit the terminal: the widest columns of prose are narrowed as far as their
  * words can still be read, then columns are left out, and at last prose is cut short. */
-static void fit(const struct cli *cli, const struct table *t,
-		struct table_column *columns, int indent)
+static void screen_table_fit(const struct cli *cli, const struct table *t,
+			     struct table_column *columns, int indent)
 {
 	size_t room = (size_t)(cli->width - indent), widest, least, gone;
 
@@ -138,7 +139,7 @@ static void lay_out(const struct cli *cli, const struct table *t,
 	columns[last].prose = true;
 	for (size_t i = 0; i < t->n_columns; i++)
 		columns[i].width = (columns[i].width + STEP - 1) / STEP * STEP;
-	fit(cli, t, columns, 0);
+	screen_table_fit(cli, t, columns, 0);
 	taken = row_width(t, columns, &widest);
 	if (columns[last].width && cli->width > 0 && taken < (size_t)cli->width)
 		columns[last].width += (size_t)cli->width - taken;
@@ -160,7 +161,8 @@ static size_t take_room(const struct table *t, size_t row, size_t i,
 
 /* Makes room for what a row of such a list has more than a column holds, and is not cut:
  * the row's other columns give it, those behind it first, so that few cells move. */
-static void make_room(const struct table *t, size_t row, struct table_column *columns)
+static void screen_table_make_room(const struct table *t, size_t row,
+				   struct table_column *columns)
 {
 	for (size_t i = 0; i < t->n_columns; i++) {
 		size_t has = cli_width(t->cells[row + i]), wants;
@@ -236,7 +238,7 @@ static void print_row(const struct cli *cli, struct table *t, size_t row,
 
 	memcpy(here, columns, t->n_columns * sizeof(*here));
 	if (t->kept && cli->width)
-		make_room(t, row, here);
+		screen_table_make_room(t, row, here);
 	for (size_t i = 0; i < t->n_columns; i++)
 		last = here[i].width ? i : last;
 	for (size_t i = 0; i < last; i++)
@@ -262,11 +264,11 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 		memcpy(columns, t->kept->columns, t->n_columns * sizeof(*columns));
 		row = head ? t->n_columns : 0; /* the heading stands above already */
 	} else {
-		measure(t, head, columns);
+		screen_table_measure(t, head, columns);
 		if (t->kept)
 			lay_out(cli, t, columns);
 		else
-			fit(cli, t, columns, indent);
+			screen_table_fit(cli, t, columns, indent);
 	}
 	for (; row < t->n_cells; row += t->n_columns) {
 		printf("%*s%s", indent, "", bold && !row ? "\033[1m" : "");

@@ -192,8 +192,8 @@ bool screen_is_number(const struct field *field)
 }
 
 /* The field of the number that stands for the id in `field`, if this record tells one. */
-static const struct field *number_of(const struct record *r, const struct field *field,
-				     const json_t *record)
+static const struct field *
+value_number_of(const struct record *r, const struct field *field, const json_t *record)
 {
 	const struct field *next = field + 1;
 
@@ -205,7 +205,7 @@ static const struct field *number_of(const struct record *r, const struct field 
 
 /* The words for the detail of events of a kind; "{}", which is the detail, where it has
  * none. */
-static const char *words_of(const char *kind)
+static const char *value_words_of(const char *kind)
 {
 	for (size_t i = 0; i < event_count; i++)
 		if (!strcmp(event_table[i].name, kind) && event_table[i].says)
@@ -214,7 +214,7 @@ static const char *words_of(const char *kind)
 }
 
 /* The part of a detail that a word in braces names: "" is all of it; NULL: it has none. */
-static const char *part_of(struct arena *a, const char *detail, const char *key)
+static const char *value_part_of(struct arena *a, const char *detail, const char *key)
 {
 	json_t *parts = *key ? json_loads(detail, 0, NULL) : NULL;
 	const json_t *part = json_object_get(parts, key);
@@ -231,7 +231,7 @@ static const char *part_of(struct arena *a, const char *detail, const char *key)
 /* The detail of an event in the words of its kind, as it is where it lacks a part of them. */
 static const char *event_words(struct arena *a, const char *kind, const char *detail)
 {
-	const char *at = words_of(kind), *out = "", *part;
+	const char *at = value_words_of(kind), *out = "", *part;
 
 	while (*at) {
 		const size_t plain = strcspn(at, "{"), n = strcspn(at + plain, "}");
@@ -240,7 +240,7 @@ static const char *event_words(struct arena *a, const char *kind, const char *de
 		at += plain;
 		if (!*at)
 			break;
-		part = part_of(a, detail, arena_strndup(a, at + 1, n - 1));
+		part = value_part_of(a, detail, arena_strndup(a, at + 1, n - 1));
 		if (!part)
 			return detail;
 		out = arena_printf(a, "%s%s", out, part);
@@ -262,7 +262,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 			 const struct field *field, const json_t *record)
 {
 	const struct field *number =
-		screen_is_number(field) ? field : number_of(r, field, record);
+		screen_is_number(field) ? field : value_number_of(r, field, record);
 	const json_t *value =
 		json_object_get(record, number ? number->name : field->name);
 

@@ -39,7 +39,7 @@ struct range {
 	unsigned from, to;
 };
 
-static bool is_in(unsigned code, const struct range *ranges, size_t n)
+static bool width_is_in(unsigned code, const struct range *ranges, size_t n)
 {
 	for (size_t i = 0; i < n && ranges[i].from <= code; i++)
 		if (code <= ranges[i].to)
@@ -61,7 +61,7 @@ static bool is_mark(unsigned code)
 		{ 0xe0020, 0xe007f }, { 0xe0100, 0xe01ef },
 	};
 
-	return is_in(code, marks, sizeof(marks) / sizeof(*marks));
+	return width_is_in(code, marks, sizeof(marks) / sizeof(*marks));
 }
 
 /* East Asian wide characters, and those that are pictures by themselves. */
@@ -96,7 +96,7 @@ static bool is_wide(unsigned code)
 		{ 0x20000, 0x3fffd },
 	};
 
-	return code >= 0x1100 && is_in(code, wide, sizeof(wide) / sizeof(*wide));
+	return code >= 0x1100 && width_is_in(code, wide, sizeof(wide) / sizeof(*wide));
 }
 
 static bool is_flag_letter(unsigned code)
@@ -179,7 +179,8 @@ int cli_columns(int fd)
 }
 
 /* `begun`: the first line's blanks are there already, or a word in their place. */
-static void put_prose(FILE *out, int columns, const char *text, int indent, bool begun)
+static void width_put_prose(FILE *out, int columns, const char *text, int indent,
+			    bool begun)
 {
 	size_t width = columns > indent + 8 ? (size_t)(columns - indent) : 0;
 
@@ -198,17 +199,17 @@ static void put_prose(FILE *out, int columns, const char *text, int indent, bool
 
 void cli_prose(const struct cli *cli, const char *text, int indent)
 {
-	put_prose(stdout, cli->width, text, indent, false);
+	width_put_prose(stdout, cli->width, text, indent, false);
 }
 
 void cli_wrap(int width, const char *text, int at)
 {
-	put_prose(stdout, width, text, at, true);
+	width_put_prose(stdout, width, text, at, true);
 }
 
 void cli_item(const struct cli *cli, const char *text, int at)
 {
-	put_prose(stdout, cli->width, text, at, true);
+	width_put_prose(stdout, cli->width, text, at, true);
 }
 
 void cli_tell(const char *fmt, ...)
@@ -219,7 +220,7 @@ void cli_tell(const char *fmt, ...)
 	fflush(stdout); /* which is told behind what was printed */
 	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) >= 0) {
-		put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);
+		width_put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);
 		free(text);
 	}
 	va_end(ap);

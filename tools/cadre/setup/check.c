@@ -11,10 +11,10 @@
 static const char *const parts[] = { "the MCP server", "hooks", "the instructions" };
 
 /* Adds what is wrong with a part, behind a semicolon where something is there. */
-static void add(struct text *out, const char *fmt, ...)
+static void check_add(struct text *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void add(struct text *out, const char *fmt, ...)
+static void check_add(struct text *out, const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -29,7 +29,7 @@ static void add(struct text *out, const char *fmt, ...)
 static void add_fault(struct text *out, const struct fault *f)
 {
 	if (!out->len || !strstr(out->data, f->text))
-		add(out, "%s", f->text);
+		check_add(out, "%s", f->text);
 }
 
 /* Findings about a client. */
@@ -47,14 +47,14 @@ static void to_mend(struct seen *s, const char *file)
 		text_addf(&s->mend, "%s%s", s->mend.len ? ", " : "mend ", file);
 }
 
-static void release(struct seen *s)
+static void check_release(struct seen *s)
 {
 	text_release(&s->wrong);
 	text_release(&s->mend);
 }
 
-static void look(struct setup_plan *p, const struct setup_client *c, enum setup_part part,
-		 struct seen *s)
+static void check_look_at(struct setup_plan *p, const struct setup_client *c,
+			  enum setup_part part, struct seen *s)
 {
 	struct setup_tally t;
 	struct fault f = { 0 };
@@ -69,19 +69,19 @@ static void look(struct setup_plan *p, const struct setup_client *c, enum setup_
 		return;
 	}
 	if (t.missing)
-		add(&s->wrong, "%s: %d of %d missing (%s)", parts[part], t.missing,
-		    t.missing + t.found, file);
+		check_add(&s->wrong, "%s: %d of %d missing (%s)", parts[part], t.missing,
+			  t.missing + t.found, file);
 	if (t.changed && (part == PART_TEXT || (part == PART_HOOKS && c->plugin)))
-		add(&s->wrong, "%s: of another version (%s)", parts[part], file);
+		check_add(&s->wrong, "%s: of another version (%s)", parts[part], file);
 	if (t.gone[0])
-		add(&s->wrong, "%s: there is no %s any more (%s)", parts[part], t.gone,
-		    file);
+		check_add(&s->wrong, "%s: there is no %s any more (%s)", parts[part],
+			  t.gone, file);
 	if (t.other[0])
-		add(&s->wrong, "%s: %s is another program than this (%s)", parts[part],
-		    t.other, file);
+		check_add(&s->wrong, "%s: %s is another program than this (%s)",
+			  parts[part], t.other, file);
 	if (t.as_operator)
-		add(&s->wrong, "%s: --operator makes it act as the operator (%s)",
-		    parts[part], file);
+		check_add(&s->wrong, "%s: --operator makes it act as the operator (%s)",
+			  parts[part], file);
 	/* Setup leaves such an entry as it is. */
 	if (part == PART_MCP && t.yours && (t.gone[0] || t.other[0] || t.as_operator)) {
 		s->misled = true;
@@ -101,7 +101,7 @@ static void look_for_off(struct setup_plan *p, const struct setup_client *c,
 
 	setup_plan_off(p, c, part, &off, &n);
 	for (size_t i = 0; i < n; i++) {
-		add(&s->wrong, "%s", off[i].text);
+		check_add(&s->wrong, "%s", off[i].text);
 		to_mend(s, off[i].file);
 	}
 }
@@ -109,8 +109,8 @@ static void look_for_off(struct setup_plan *p, const struct setup_client *c,
 static void look_at_parts(struct setup_plan *p, const struct setup_client *c,
 			  struct seen *s)
 {
-	look(p, c, PART_MCP, s);
-	look(p, c, PART_HOOKS, s);
+	check_look_at(p, c, PART_MCP, s);
+	check_look_at(p, c, PART_HOOKS, s);
 }
 
 /* Whether a client that reads the instructions has anything else of cadre. */
@@ -126,7 +126,7 @@ static bool has_reader(struct setup_plan *p, const struct setup_target *text)
 			continue;
 		look_at_parts(p, c, &s);
 		has = s.ours || s.yours || s.may_have;
-		release(&s);
+		check_release(&s);
 	}
 	return has;
 }
@@ -146,8 +146,8 @@ static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 	if (f.code ? f.code == FAULT_CONFLICT || !setup_plan_may_have(p, t, &f)
 		   : !tally.found)
 		return false;
-	add(&s->wrong, "instructions are there, of this client or another (%s)",
-	    t->shown);
+	check_add(&s->wrong, "instructions are there, of this client or another (%s)",
+		  t->shown);
 	return t->told = true;
 }
 
@@ -175,7 +175,7 @@ static int check_client(struct setup_plan *p, const struct setup_client *c, bool
 		for (int part = PART_MCP; part <= PART_HOOKS; part++)
 			look_for_off(p, c, (enum setup_part)part, &s);
 	left_over = is_left_over(p, c, &s);
-	look(p, c, PART_TEXT, &s);
+	check_look_at(p, c, PART_TEXT, &s);
 	any = s.ours || s.may_have || s.misled || left_over;
 	bad = s.wrong.len > 0;
 	if (!any && !asked)
@@ -187,7 +187,7 @@ static int check_client(struct setup_plan *p, const struct setup_client *c, bool
 		say(arg, true, c,
 		    p->project[0] ? "is set up in the project" : "is set up for the user",
 		    NULL);
-	release(&s);
+	check_release(&s);
 	return bad;
 }
 

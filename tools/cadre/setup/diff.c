@@ -25,7 +25,7 @@ struct diff {
 	bool *gone, *come; /* of the lines of a, of b */
 };
 
-static struct half split(struct arena *arena, const struct text *t, bool there)
+static struct half diff_split(struct arena *arena, const struct text *t, bool there)
 {
 	struct half s = { 0 };
 	const char *at = t->data, *end = t->data + t->len;
@@ -42,7 +42,7 @@ static struct half split(struct arena *arena, const struct text *t, bool there)
 	return s;
 }
 
-static bool same(const struct diff *d, int i, int k)
+static bool diff_same(const struct diff *d, int i, int k)
 {
 	size_t n = (size_t)(d->a.lines[i + 1] - d->a.lines[i]);
 
@@ -63,7 +63,7 @@ static int *go(struct diff *d, const int *before, int round, int lo, int n, int 
 		int down = k < round ? before[k + 1 + round - 1] : -1;
 		int x = right > down ? right : down;
 
-		while (x < n && x - k < m && same(d, lo + x, lo + x - k))
+		while (x < n && x - k < m && diff_same(d, lo + x, lo + x - k))
 			x++;
 		v[k + round] = x;
 	}
@@ -71,7 +71,7 @@ static int *go(struct diff *d, const int *before, int round, int lo, int n, int 
 }
 
 /* Marks what the way back from the end takes out and puts in. */
-static void mark(struct diff *d, int **rounds, int round, int lo, int n, int m)
+static void diff_mark(struct diff *d, int **rounds, int round, int lo, int n, int m)
 {
 	int x = n, y = m;
 
@@ -91,15 +91,15 @@ static void mark(struct diff *d, int **rounds, int round, int lo, int n, int m)
 	}
 }
 
-static void compare(struct diff *d)
+static void diff_compare(struct diff *d)
 {
 	int lo = 0, n = d->a.n, m = d->b.n, *rounds[ROUNDS];
 
 	d->gone = arena_alloc(&d->arena, (size_t)n + 1);
 	d->come = arena_alloc(&d->arena, (size_t)m + 1);
-	while (lo < n && lo < m && same(d, lo, lo))
+	while (lo < n && lo < m && diff_same(d, lo, lo))
 		lo++;
-	while (n > lo && m > lo && same(d, n - 1, m - 1))
+	while (n > lo && m > lo && diff_same(d, n - 1, m - 1))
 		n--, m--;
 	n -= lo;
 	m -= lo;
@@ -109,12 +109,12 @@ static void compare(struct diff *d)
 		} else {
 			rounds[0] = arena_alloc(&d->arena, sizeof(int));
 			while (rounds[0][0] < n && rounds[0][0] < m &&
-			       same(d, lo + rounds[0][0], lo + rounds[0][0]))
+			       diff_same(d, lo + rounds[0][0], lo + rounds[0][0]))
 				rounds[0][0]++;
 		}
 		if (n - m >= -round && n - m <= round && (n - m + round) % 2 == 0 &&
 		    rounds[round][n - m + round] >= n) {
-			mark(d, rounds, round, lo, n, m);
+			diff_mark(d, rounds, round, lo, n, m);
 			return;
 		}
 	}
@@ -124,7 +124,7 @@ static void compare(struct diff *d)
 
 /* --- as text --------------------------------------------------------------------------------- */
 
-static void add_line(struct text *out, char sign, const struct half *s, int i)
+static void diff_add_line(struct text *out, char sign, const struct half *s, int i)
 {
 	size_t n = (size_t)(s->lines[i + 1] - s->lines[i]);
 	bool ended = n && s->lines[i][n - 1] == '\n';
@@ -169,11 +169,11 @@ static void add_hunk(const struct diff *d, struct text *out, int i, int k, int t
 		  to_k > k ? k + 1 : k, to_k - k);
 	while (i < to_i || k < to_k) {
 		if (i < to_i && d->gone[i]) {
-			add_line(out, '-', &d->a, i++);
+			diff_add_line(out, '-', &d->a, i++);
 		} else if (k < to_k && d->come[k]) {
-			add_line(out, '+', &d->b, k++);
+			diff_add_line(out, '+', &d->b, k++);
 		} else {
-			add_line(out, ' ', &d->a, i++);
+			diff_add_line(out, ' ', &d->a, i++);
 			k++;
 		}
 	}
@@ -186,9 +186,9 @@ void setup_diff(const struct setup_target *t, struct text *out)
 
 	if (!setup_target_changed(t))
 		return;
-	d.a = split(&d.arena, &t->before, t->was);
-	d.b = split(&d.arena, &t->draft.text, t->draft.there);
-	compare(&d);
+	d.a = diff_split(&d.arena, &t->before, t->was);
+	d.b = diff_split(&d.arena, &t->draft.text, t->draft.there);
+	diff_compare(&d);
 	text_addf(out, "--- %s\n+++ %s\n", t->was ? t->shown : "/dev/null",
 		  t->draft.there ? t->shown : "/dev/null");
 	while (next_change(&d, &i, &k)) {

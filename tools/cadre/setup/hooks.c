@@ -49,16 +49,17 @@ static bool calls_hook(struct arena *a, const struct setup_words *w, const char 
 typedef bool is_hook(struct arena *a, const struct setup_words *w, const char *client,
 		     const char *line);
 
-static bool is_ours(struct arena *a, const struct setup_words *w, const char *client,
-		    const char *line)
+static bool hooks_is_ours(struct arena *a, const struct setup_words *w,
+			  const char *client, const char *line)
 {
 	return program_of(a, w, client, line) != NULL;
 }
 
 /* The string with the command of a handler, or NULL. */
-static struct jsonc *find_line(struct arena *a, const struct setup_client *c,
-			       const struct setup_words *w, const struct setup_draft *d,
-			       const struct jsonc *handler, is_hook *is)
+static struct jsonc *hooks_find_line(struct arena *a, const struct setup_client *c,
+				     const struct setup_words *w,
+				     const struct setup_draft *d,
+				     const struct jsonc *handler, is_hook *is)
 {
 	struct jsonc *line = jsonc_member(d, handler, "command");
 	const char *text = jsonc_text(a, d, line);
@@ -76,11 +77,11 @@ static struct jsonc *find_handler(struct arena *a, const struct setup_client *c,
 	for (struct jsonc *item = event->last; item; item = item->prev) {
 		const struct jsonc *group = jsonc_member(d, item, "hooks");
 
-		*line = find_line(a, c, w, d, item, is);
+		*line = hooks_find_line(a, c, w, d, item, is);
 		if (*line)
 			return item;
 		for (struct jsonc *h = group ? group->last : NULL; h; h = h->prev)
-			if ((*line = find_line(a, c, w, d, h, is)))
+			if ((*line = hooks_find_line(a, c, w, d, h, is)))
 				return h;
 	}
 	return NULL;
@@ -102,7 +103,7 @@ static int put_event(const struct setup_client *c, const char *name,
 	if (jsonc_read(&a, d, &root, f) == 0 && root &&
 	    (hooks = jsonc_member(d, root, "hooks")))
 		event = jsonc_member(d, hooks, name);
-	if (event && find_handler(&a, c, w, d, event, is_ours, &line)) {
+	if (event && find_handler(&a, c, w, d, event, hooks_is_ours, &line)) {
 		text = jsonc_text(&a, d, line);
 		setup_found(t, w, program_of(&a, w, c->name, text));
 		if (strcmp(text, w->line) != 0) {
@@ -146,7 +147,7 @@ static bool cut_last(const struct setup_client *c, const struct setup_words *w,
 		hooks = jsonc_member(d, root, "hooks");
 	for (struct jsonc *event = hooks ? hooks->last : NULL; event && !handler;
 	     event = event->prev)
-		handler = find_handler(&a, c, w, d, event, is_ours, &line);
+		handler = find_handler(&a, c, w, d, event, hooks_is_ours, &line);
 	if (handler && n > HANDLERS)
 		jsonc_refuse(d, jsonc_start(handler), f,
 			     "more than %d hooks of cadre are here", HANDLERS);

@@ -40,7 +40,7 @@ int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const 
 
 /* --- what stands between ---------------------------------------------------------------- */
 
-static bool is_blank(char c)
+static bool jsonc_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -69,7 +69,7 @@ size_t jsonc_skip(const struct setup_draft *d, size_t at, size_t end, bool *line
 	for (;;) {
 		size_t to = at;
 
-		while (to < end && is_blank(d->text.data[to]))
+		while (to < end && jsonc_is_blank(d->text.data[to]))
 			to++;
 		if (to > at)
 			*line = false;
@@ -82,7 +82,7 @@ size_t jsonc_skip(const struct setup_draft *d, size_t at, size_t end, bool *line
 	}
 }
 
-static void skip(struct reader *r)
+static void jsonc_skip_blanks(struct reader *r)
 {
 	bool line;
 
@@ -128,7 +128,7 @@ static size_t digits(struct reader *r)
 	return r->at - from;
 }
 
-static int read_number(struct reader *r)
+static int jsonc_read_number(struct reader *r)
 {
 	bool ok;
 
@@ -151,7 +151,7 @@ static int read_number(struct reader *r)
 	return ok ? 0 : wrong(r, "is no number");
 }
 
-static int read_word(struct reader *r)
+static int jsonc_read_word(struct reader *r)
 {
 	static const char *const words[] = { "true", "false", "null" };
 
@@ -191,11 +191,11 @@ static int read_member(struct reader *r, struct jsonc *up)
 		if (read_string(r) < 0)
 			return r->fault->code;
 		v->key_to = r->at;
-		skip(r);
+		jsonc_skip_blanks(r);
 		if (r->s[r->at] != ':')
 			return wrong(r, "a key is followed by : and its value");
 		r->at++;
-		skip(r);
+		jsonc_skip_blanks(r);
 	}
 	return read_value(r, v);
 }
@@ -208,12 +208,12 @@ static int read_members(struct reader *r, struct jsonc *v)
 	if (++r->depth > DEPTH)
 		return wrong(r, "more than %d objects and arrays in each other", DEPTH);
 	r->at++;
-	for (skip(r); r->s[r->at] != close; skip(r)) {
+	for (jsonc_skip_blanks(r); r->s[r->at] != close; jsonc_skip_blanks(r)) {
 		if (v->last && !v->last->comma)
 			return wrong(r, "a comma or %c is expected here", close);
 		if (read_member(r, v) < 0)
 			return r->fault->code;
-		skip(r);
+		jsonc_skip_blanks(r);
 		if (r->s[r->at] == ',')
 			v->last->comma = r->at++;
 	}
@@ -233,9 +233,9 @@ static int read_value(struct reader *r, struct jsonc *v)
 	else if (c == '"')
 		read_string(r);
 	else if (c == '-' || (c >= '0' && c <= '9'))
-		read_number(r), v->kind = '0';
+		jsonc_read_number(r), v->kind = '0';
 	else
-		read_word(r);
+		jsonc_read_word(r);
 	v->to = r->at;
 	return r->fault->code;
 }
@@ -261,12 +261,12 @@ int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root
 	if (r.at == r.end)
 		return 0;
 	r.at = from;
-	skip(&r);
+	jsonc_skip_blanks(&r);
 	v = arena_alloc(a, sizeof(*v));
 	v->key_from = v->key_to = r.at;
 	if (read_value(&r, v) < 0)
 		return f->code;
-	skip(&r);
+	jsonc_skip_blanks(&r);
 	if (r.at < r.end)
 		return wrong(&r, "only one value may be here");
 	*root = v;

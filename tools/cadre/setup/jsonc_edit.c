@@ -24,17 +24,17 @@ static void add_break(struct text *out, const struct look *look, int depth)
 		text_add(out, look->unit.data, look->unit.len);
 }
 
-static void add_value(struct text *out, const struct look *look, const json_t *v,
-		      int depth);
+static void jsonc_edit_add_value(struct text *out, const struct look *look,
+				 const json_t *v, int depth);
 
-static void add_member(struct text *out, const struct look *look, const char *key,
-		       const json_t *v, int depth)
+static void jsonc_edit_add_member(struct text *out, const struct look *look,
+				  const char *key, const json_t *v, int depth)
 {
 	if (key) {
 		text_add_json(out, key);
 		text_add(out, ": ", 2);
 	}
-	add_value(out, look, v, depth);
+	jsonc_edit_add_value(out, look, v, depth);
 }
 
 static void add_object(struct text *out, const struct look *look, const json_t *object,
@@ -48,7 +48,7 @@ static void add_object(struct text *out, const struct look *look, const json_t *
 		text_add(out, more ? "," : "{", 1);
 		more = true;
 		add_break(out, look, depth + 1);
-		add_member(out, look, key, v, depth + 1);
+		jsonc_edit_add_member(out, look, key, v, depth + 1);
 	}
 	add_break(out, look, depth);
 	text_add(out, "}", 1);
@@ -68,15 +68,15 @@ static void add_array(struct text *out, const struct look *look, const json_t *a
 			add_break(out, look, depth + 1);
 		else if (i)
 			text_add(out, " ", 1);
-		add_value(out, look, v, depth + 1);
+		jsonc_edit_add_value(out, look, v, depth + 1);
 	}
 	if (broken)
 		add_break(out, look, depth);
 	text_add(out, "]", 1);
 }
 
-static void add_value(struct text *out, const struct look *look, const json_t *v,
-		      int depth)
+static void jsonc_edit_add_value(struct text *out, const struct look *look,
+				 const json_t *v, int depth)
 {
 	if (json_is_object(v))
 		add_object(out, look, v, depth);
@@ -140,7 +140,7 @@ static void put_last(struct setup_draft *d, const struct jsonc *c, struct look *
 	if (!lines)
 		text_add(&look->indent, look->unit.data, look->unit.len);
 	add_break(&out, look, 0);
-	add_member(&out, look, key, v, 0);
+	jsonc_edit_add_member(&out, look, key, v, 0);
 	if (last->comma)
 		text_add(&out, ",", 1);
 	draft_splice(d, at, at, out.data, out.len);
@@ -157,7 +157,7 @@ static void put_first(struct setup_draft *d, const struct jsonc *c, struct look 
 
 	draft_indent(d, c->from, &look->indent);
 	text_add(&look->indent, look->unit.data, look->unit.len);
-	add_member(&out, look, key, v, 0);
+	jsonc_edit_add_member(&out, look, key, v, 0);
 	draft_splice(d, c->from + 1, c->from + 1, out.data, out.len);
 	text_release(&out);
 }
@@ -167,7 +167,7 @@ static void put_root(struct setup_draft *d, struct look *look, const json_t *v)
 {
 	struct text out = { 0 };
 
-	add_value(&out, look, v, 0);
+	jsonc_edit_add_value(&out, look, v, 0);
 	if (!d->there)
 		text_addf(&out, "%s", look->eol);
 	draft_splice(d, d->text.len, d->text.len, out.data, out.len);
@@ -214,8 +214,8 @@ static struct jsonc *find_innermost(const struct setup_draft *d,
 }
 
 /* Puts a value; returns the number of keys that were there, -1: the text was blank. */
-static int put_value(struct setup_draft *d, const struct jsonc_place *p,
-		     struct jsonc *root, json_t *value, struct fault *f)
+static int jsonc_edit_put_value(struct setup_draft *d, const struct jsonc_place *p,
+				struct jsonc *root, json_t *value, struct fault *f)
 {
 	struct look look = { .eol = draft_eol(d) };
 	struct jsonc *c = NULL;
@@ -246,7 +246,7 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, json_t *value,
 	int depth = 1;
 
 	if (jsonc_read(&a, d, &root, f) == 0)
-		depth = put_value(d, p, root, value, f);
+		depth = jsonc_edit_put_value(d, p, root, value, f);
 	if (!f->code && beside && beside->key && depth <= (beside->anew ? -1 : 0) &&
 	    !(root && jsonc_member(d, root, beside->key))) {
 		const struct jsonc_place at = { .keys = { beside->key } };
@@ -276,8 +276,8 @@ static size_t blanks(const struct setup_draft *d, size_t at)
 }
 
 /* Whether setup made `c`, whose only member is `v`. */
-static bool is_made(const struct setup_draft *d, const struct jsonc *c,
-		    const struct jsonc *v)
+static bool jsonc_edit_is_made(const struct setup_draft *d, const struct jsonc *c,
+			       const struct jsonc *v)
 {
 	return c->first == v && c->last == v && jsonc_start(v) > c->from + 1 &&
 	       blanks(d, c->from + 1) == jsonc_start(v) &&
@@ -285,7 +285,7 @@ static bool is_made(const struct setup_draft *d, const struct jsonc *c,
 }
 
 /* Takes a member out with the blanks before it; returns the number of bytes. */
-static size_t cut(struct setup_draft *d, const struct jsonc *v)
+static size_t jsonc_edit_cut(struct setup_draft *d, const struct jsonc *v)
 {
 	const struct jsonc *prev = v->prev;
 	size_t start = jsonc_start(v), end = v->comma ? v->comma + 1 : v->to,
@@ -318,7 +318,7 @@ static void cut_beside(struct setup_draft *d, struct jsonc *v,
 	if (strlen(value) != next->to - next->from ||
 	    memcmp(d->text.data + next->from, value, next->to - next->from) != 0)
 		return;
-	v->up->to -= cut(d, next);
+	v->up->to -= jsonc_edit_cut(d, next);
 	v->up->last = v;
 	v->next = NULL;
 	v->comma = next->comma ? v->comma : 0;
@@ -326,13 +326,13 @@ static void cut_beside(struct setup_draft *d, struct jsonc *v,
 
 void jsonc_cut(struct setup_draft *d, struct jsonc *v, const struct jsonc_beside *beside)
 {
-	while (v->up && is_made(d, v->up, v)) {
+	while (v->up && jsonc_edit_is_made(d, v->up, v)) {
 		v = v->up;
 		if (beside && beside->key && v->up && !v->up->up)
 			cut_beside(d, v, beside);
 	}
 	if (v->up) {
-		cut(d, v);
+		jsonc_edit_cut(d, v);
 		return;
 	}
 	draft_splice(d, v->from, v->to, "", 0);

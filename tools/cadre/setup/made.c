@@ -49,7 +49,7 @@ int setup_lock(bool make, struct fault *f)
 
 /* --- notes ---------------------------------------------------------------------------------- */
 
-static bool read_notes(struct setup_target *t)
+static bool made_read_notes(struct setup_target *t)
 {
 	char dir[4096], path[4096];
 	struct fault ignored = { 0 };
@@ -61,7 +61,7 @@ static bool read_notes(struct setup_target *t)
 }
 
 /* Where the line of a folder begins in the notes; SIZE_MAX: it has none. */
-static size_t find_line(const struct text *notes, const char *dir)
+static size_t made_find_line(const struct text *notes, const char *dir)
 {
 	size_t n = strlen(dir);
 
@@ -75,21 +75,21 @@ static size_t find_line(const struct text *notes, const char *dir)
 static bool is_noted(const char *dir)
 {
 	struct setup_target t = { 0 };
-	bool is = read_notes(&t) && find_line(&t.before, dir) != SIZE_MAX;
+	bool is = made_read_notes(&t) && made_find_line(&t.before, dir) != SIZE_MAX;
 
 	setup_target_release(&t);
 	return is;
 }
 
 /* Notes a folder, or takes it out of the notes. */
-static void note(const char *dir, bool made)
+static void made_note(const char *dir, bool made)
 {
 	struct setup_target t = { 0 };
 	struct fault ignored = { 0 };
 	size_t at;
 
-	if (!strchr(dir, '\n') && read_notes(&t)) {
-		at = find_line(&t.before, dir);
+	if (!strchr(dir, '\n') && made_read_notes(&t)) {
+		at = made_find_line(&t.before, dir);
 		if (made && at == SIZE_MAX)
 			text_addf(&t.draft.text, "%s\n", dir);
 		if (!made && at != SIZE_MAX)
@@ -112,11 +112,11 @@ int setup_made_folders(const char *path, struct fault *f)
 		return 0;
 	if (setup_made_folders(dir, f) < 0)
 		return f->code;
-	note(dir, true);
+	made_note(dir, true);
 	if (mkdir(dir, 0777)) {
 		int why = errno;
 
-		note(dir, false);
+		made_note(dir, false);
 		errno = why;
 		return why == EEXIST ? 0
 				     : fault_set(f, FAULT_IO, "",
@@ -135,6 +135,6 @@ void setup_made_remove(const char *path)
 	/* A folder that is gone may be noted: setup was killed between the two. */
 	while (paths_up(dir) && is_noted(dir) && (!rmdir(dir) || errno == ENOENT)) {
 		dir_sync_above(dir);
-		note(dir, false);
+		made_note(dir, false);
 	}
 }

@@ -75,8 +75,8 @@ static void look_in_toml(struct arena *a, const struct setup_draft *d,
 }
 
 /* Says where a file, which need not be there, switches the part off; NULL: it does not. */
-static const char *look_in(struct setup_plan *p, const struct setup_off *off, bool toml,
-			   const char *path, const char *shown)
+static const char *off_look_in(struct setup_plan *p, const struct setup_off *off,
+			       bool toml, const char *path, const char *shown)
 {
 	const char *part = off->part == PART_HOOKS ? "the hooks" : "the MCP server";
 	const char *what = arena_printf(&p->arena, "%s switches %s off", off->key, part);
@@ -92,8 +92,8 @@ static const char *look_in(struct setup_plan *p, const struct setup_off *off, bo
 
 /* The files in which a switch may stand: the user's, the project's, and one of the project that
  * git does not track. */
-static bool path_of(const struct setup_plan *p, const struct setup_client *c,
-		    const struct setup_off *off, int i, char out[4096])
+static bool off_path_of(const struct setup_plan *p, const struct setup_client *c,
+			const struct setup_off *off, int i, char out[4096])
 {
 	const char *project = p->project[0] ? p->project : NULL;
 
@@ -114,11 +114,11 @@ void setup_plan_off(struct setup_plan *p, const struct setup_client *c,
 	for (const struct setup_off *off = c->off; off && off->key; off++)
 		for (int i = 0; i < 3; i++) {
 			if (off->part != part || (off->in_project && !p->project[0]) ||
-			    !path_of(p, c, off, i, path))
+			    !off_path_of(p, c, off, i, path))
 				continue;
 			found.file = arena_strdup(&p->arena, setup_plan_shown(p, path));
-			found.text = look_in(p, off, c->toml && off->file == PART_MCP,
-					     path, found.file);
+			found.text = off_look_in(p, off, c->toml && off->file == PART_MCP,
+						 path, found.file);
 			if (found.text)
 				*(struct setup_found_off *)arena_push(
 					&p->arena, out, n, sizeof(found)) = found;

@@ -54,7 +54,7 @@ int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f)
 	return fault_hint(f, "Rename or remove that entry.");
 }
 
-static void fill(json_t *v, const char *text)
+static void put_fill(json_t *v, const char *text)
 {
 	const char *key;
 	json_t *part;
@@ -64,13 +64,13 @@ static void fill(json_t *v, const char *text)
 		if (json_is_string(part) && !strcmp(json_string_value(part), "@"))
 			json_string_set(part, text);
 		else
-			fill(part, text);
+			put_fill(part, text);
 	}
 	json_array_foreach(v, i, part) {
 		if (json_is_string(part) && !strcmp(json_string_value(part), "@"))
 			json_string_set(part, text);
 		else
-			fill(part, text);
+			put_fill(part, text);
 	}
 }
 
@@ -78,7 +78,7 @@ json_t *setup_fill(const char *json, const char *text)
 {
 	json_t *v = json_loads(json, 0, NULL);
 
-	fill(v, text);
+	put_fill(v, text);
 	return v;
 }
 
@@ -86,8 +86,9 @@ json_t *setup_fill(const char *json, const char *text)
 
 /* The command of an entry that runs `cadre mcp`, as a string or the first word of an array;
  * NULL: it is another's. */
-static struct jsonc *find_command(struct arena *a, const struct setup_words *w,
-				  const struct setup_draft *d, const struct jsonc *entry)
+static struct jsonc *put_find_command(struct arena *a, const struct setup_words *w,
+				      const struct setup_draft *d,
+				      const struct jsonc *entry)
 {
 	struct jsonc *command = jsonc_member(d, entry, "command"), *word;
 	const struct jsonc *args = jsonc_member(d, entry, "args");
@@ -106,8 +107,8 @@ static struct jsonc *find_command(struct arena *a, const struct setup_words *w,
 }
 
 /* Whether an entry's words make its agents act as the operator. */
-static bool is_operators(struct arena *a, const struct setup_draft *d,
-			 const struct jsonc *entry)
+static bool put_is_operators(struct arena *a, const struct setup_draft *d,
+			     const struct jsonc *entry)
 {
 	static const char *const keys[] = { "command", "args" };
 
@@ -125,8 +126,8 @@ static bool is_operators(struct arena *a, const struct setup_draft *d,
 }
 
 /* Whether the bytes of a value are a value of JSON. */
-static bool is_value(struct arena *a, const struct setup_draft *d, const struct jsonc *v,
-		     const json_t *want)
+static bool put_is_value(struct arena *a, const struct setup_draft *d,
+			 const struct jsonc *v, const json_t *want)
 {
 	const struct jsonc *part = v->first;
 	const char *text = jsonc_text(a, d, v), *key;
@@ -143,12 +144,12 @@ static bool is_value(struct arena *a, const struct setup_draft *d, const struct 
 		n++;
 	json_object_foreach((json_t *)want, key, item) {
 		part = jsonc_member(d, v, key);
-		if (!part || !is_value(a, d, part, item))
+		if (!part || !put_is_value(a, d, part, item))
 			return false;
 	}
 	part = v->first;
 	json_array_foreach(want, i, item) {
-		if (!part || !is_value(a, d, part, item))
+		if (!part || !put_is_value(a, d, part, item))
 			return false;
 		part = part->next;
 	}
@@ -163,7 +164,7 @@ static bool is_as_written(struct arena *a, const struct setup_client *c,
 {
 	const char *name = jsonc_text(a, d, command);
 	json_t *want = setup_fill(c->entry, name);
-	bool is = setup_wrote(w, name) && is_value(a, d, entry, want);
+	bool is = setup_wrote(w, name) && put_is_value(a, d, entry, want);
 
 	json_decref(want);
 	return is;
@@ -178,8 +179,8 @@ static struct jsonc *find_entry(const struct setup_client *c, const struct setup
 	return servers ? jsonc_member(d, servers, "cadre") : NULL;
 }
 
-static int put_entry(const struct setup_client *c, const struct setup_words *w,
-		     struct setup_draft *d, struct setup_tally *t, struct fault *f)
+static int put_client_entry(const struct setup_client *c, const struct setup_words *w,
+			    struct setup_draft *d, struct setup_tally *t, struct fault *f)
 {
 	const struct jsonc_place place = { .keys = { c->servers, "cadre" } };
 	struct jsonc *root, *entry = NULL, *command;
@@ -189,11 +190,11 @@ static int put_entry(const struct setup_client *c, const struct setup_words *w,
 
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
-	command = entry ? find_command(&a, w, d, entry) : NULL;
+	command = entry ? put_find_command(&a, w, d, entry) : NULL;
 	if (command) {
 		name = jsonc_text(&a, d, command);
 		setup_found(t, w, name);
-		t->as_operator = is_operators(&a, d, entry);
+		t->as_operator = put_is_operators(&a, d, entry);
 		if (!is_as_written(&a, c, w, d, entry, command))
 			t->yours++;
 		else if (strcmp(name, w->command) != 0) {
@@ -223,7 +224,7 @@ static bool cut_one_entry(const struct setup_client *c, const struct setup_words
 
 	if (jsonc_read(&a, d, &root, f) == 0)
 		entry = find_entry(c, d, root);
-	command = entry ? find_command(&a, w, d, entry) : NULL;
+	command = entry ? put_find_command(&a, w, d, entry) : NULL;
 	ours = command && is_as_written(&a, c, w, d, entry, command);
 	if (ours)
 		jsonc_cut(d, entry, &c->beside[PART_MCP]);
@@ -449,7 +450,7 @@ int setup_put(const struct setup_client *c, enum setup_part part,
 	if (part == PART_HOOKS)
 		return c->plugin ? put_plugin(w, d, t, f)
 				 : setup_put_hooks(c, w, d, t, f);
-	return c->toml ? setup_put_toml(c, w, d, t, f) : put_entry(c, w, d, t, f);
+	return c->toml ? setup_put_toml(c, w, d, t, f) : put_client_entry(c, w, d, t, f);
 }
 
 int setup_cut(const struct setup_client *c, enum setup_part part,

@@ -20,7 +20,7 @@ struct setup {
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-static bool take_flag(struct setup *s, const char *word)
+static bool setup_take_flag(struct setup *s, const char *word)
 {
 	const struct {
 		const char *name;
@@ -38,7 +38,7 @@ static bool take_flag(struct setup *s, const char *word)
 	return false;
 }
 
-static void names(char out[160])
+static void setup_names(char out[160])
 {
 	out[0] = '\0';
 	for (const struct setup_client *c = setup_clients; c->name; c++)
@@ -54,23 +54,23 @@ static void take_client(struct setup *s, const struct setup_client *c)
 	s->plan.clients[s->n++] = c;
 }
 
-static int take_word(struct setup *s, const char *word, struct fault *f)
+static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 {
 	const struct setup_client *c = setup_client_named(word);
 	char known[160];
 
 	if (c)
 		take_client(s, c);
-	if (c || take_flag(s, word))
+	if (c || setup_take_flag(s, word))
 		return 0;
-	names(known);
+	setup_names(known);
 	fault_set(f, FAULT_INVALID, "",
 		  "%.60s is no client that is known here, and no option", word);
 	return fault_hint(f, "One of %s, all; or --detect.", known);
 }
 
 /* Which clients it is about.  What is looked at or taken away need not be named. */
-static int choose(struct setup *s, struct fault *f)
+static int setup_choose(struct setup *s, struct fault *f)
 {
 	bool named = s->n > 0, any = s->check || s->remove;
 	char known[160];
@@ -82,7 +82,7 @@ static int choose(struct setup *s, struct fault *f)
 			take_client(s, c);
 	if (s->n || any)
 		return 0;
-	names(known);
+	setup_names(known);
 	if (s->detect) {
 		fault_set(f, FAULT_NOT_FOUND, "",
 			  "none of the clients is installed here");
@@ -93,7 +93,7 @@ static int choose(struct setup *s, struct fault *f)
 			  known);
 }
 
-static int find_place(struct setup *s, struct fault *f)
+static int setup_find_place(struct setup *s, struct fault *f)
 {
 	bool found = setup_plan_begin(&s->plan);
 
@@ -155,7 +155,7 @@ static const char *act_of(const struct setup_target *t)
 }
 
 /* Shows what happens to a file, and does it. */
-static int apply(struct setup *s, struct setup_target *t, struct fault *f)
+static int setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
 {
 	struct text diff = { 0 };
 
@@ -175,14 +175,14 @@ static int apply(struct setup *s, struct setup_target *t, struct fault *f)
 	return 0;
 }
 
-static const char *place_of(const struct setup *s)
+static const char *setup_place_of(const struct setup *s)
 {
 	return s->plan.project[0] ? s->plan.project : "your own files";
 }
 
 static void print_end(const struct setup *s, int changed)
 {
-	const char *where = place_of(s);
+	const char *where = setup_place_of(s);
 
 	for (size_t i = 0; i < s->plan.n_notes; i++)
 		cli_say("%s", s->plan.notes[i]);
@@ -204,14 +204,14 @@ static void print_end(const struct setup *s, int changed)
 }
 
 /* Takes away the folders that setup made, those too that one has left which was killed. */
-static void remove_folders(const struct setup_plan *p)
+static void setup_remove_folders(const struct setup_plan *p)
 {
 	for (size_t i = 0; i < p->n_targets; i++)
 		if (!p->targets[i]->draft.there)
 			setup_made_remove(p->targets[i]->path);
 }
 
-static int change_files(struct setup *s, struct fault *f)
+static int setup_change_files(struct setup *s, struct fault *f)
 {
 	int changed = 0;
 
@@ -220,11 +220,11 @@ static int change_files(struct setup *s, struct fault *f)
 		return f->code;
 	for (size_t i = 0; i < s->plan.n_targets && !f->code; i++)
 		if (setup_target_changed(s->plan.targets[i])) {
-			apply(s, s->plan.targets[i], f);
+			setup_apply(s, s->plan.targets[i], f);
 			changed++;
 		}
 	if (s->remove && !s->dry_run)
-		remove_folders(&s->plan);
+		setup_remove_folders(&s->plan);
 	if (f->code)
 		return f->code;
 	if (!s->remove)
@@ -234,17 +234,17 @@ static int change_files(struct setup *s, struct fault *f)
 	return s->plan.n_left > 0;
 }
 
-static int change(struct setup *s, struct fault *f)
+static int setup_change(struct setup *s, struct fault *f)
 {
 	int lock, status;
 
 	if (s->dry_run)
-		return change_files(s, f);
+		return setup_change_files(s, f);
 	lock = setup_lock(!s->remove, f);
 	if (f->code)
 		return f->code;
 	setup_plan_sweep(&s->plan);
-	status = change_files(s, f);
+	status = setup_change_files(s, f);
 	if (lock >= 0)
 		close(lock);
 	return status;
@@ -252,8 +252,8 @@ static int change(struct setup *s, struct fault *f)
 
 /* --- looking ------------------------------------------------------------------------------------- */
 
-static void say(void *arg, bool ok, const struct setup_client *c, const char *found,
-		const char *todo)
+static void setup_say_checked(void *arg, bool ok, const struct setup_client *c,
+			      const char *found, const char *todo)
 {
 	struct setup *s = arg;
 
@@ -268,12 +268,12 @@ static void say(void *arg, bool ok, const struct setup_client *c, const char *fo
 }
 
 /* Says how each client is; the exit status. */
-static int look(struct setup *s)
+static int setup_look(struct setup *s)
 {
-	int bad = setup_check(&s->plan, s->asked, say, s);
+	int bad = setup_check(&s->plan, s->asked, setup_say_checked, s);
 
 	if (!json_array_size(s->lines) && !s->cli->json)
-		cli_say("no client is set up in %s", place_of(s));
+		cli_say("no client is set up in %s", setup_place_of(s));
 	return bad > 0;
 }
 
@@ -284,10 +284,10 @@ int setup_main(struct cli *cli, int argc, char **argv)
 	int status = 0;
 
 	for (int i = 1; i < argc && !f.code; i++)
-		take_word(&s, argv[i], &f);
+		setup_take_word(&s, argv[i], &f);
 	s.lines = json_array();
-	if (!f.code && choose(&s, &f) == 0 && find_place(&s, &f) == 0)
-		status = s.check ? look(&s) : change(&s, &f);
+	if (!f.code && setup_choose(&s, &f) == 0 && setup_find_place(&s, &f) == 0)
+		status = s.check ? setup_look(&s) : setup_change(&s, &f);
 	if (f.code) {
 		status = cli_fault(cli, &f);
 	} else if (cli->json) {

@@ -15,7 +15,7 @@
 /* --- this program ------------------------------------------------------------------------ */
 
 /* Whether PATH leads from `cadre` to the file `self`. */
-static bool is_in_path(const char *self)
+static bool setup_plan_is_in_path(const char *self)
 {
 	struct stat own, st;
 	char path[4096];
@@ -24,7 +24,7 @@ static bool is_in_path(const char *self)
 	       st.st_ino == own.st_ino && st.st_dev == own.st_dev;
 }
 
-static const char *find_command(struct arena *a)
+static const char *setup_plan_find_command(struct arena *a)
 {
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -32,7 +32,7 @@ static const char *find_command(struct arena *a)
 	if (n <= 0)
 		return "cadre";
 	self[n] = '\0';
-	return is_in_path(self) ? "cadre" : arena_strdup(a, self);
+	return setup_plan_is_in_path(self) ? "cadre" : arena_strdup(a, self);
 }
 
 /* The plugin of OpenCode, in which this program's command stands for the name `cadre`. */
@@ -55,7 +55,8 @@ static const char *plugin_of(struct setup_plan *p)
 	return s;
 }
 
-static struct setup_words words_of(struct setup_plan *p, const struct setup_client *c)
+static struct setup_words setup_plan_words_of(struct setup_plan *p,
+					      const struct setup_client *c)
 {
 	return (struct setup_words){
 		.command = p->command,
@@ -73,7 +74,7 @@ bool setup_plan_begin(struct setup_plan *p)
 	char git[4096];
 	struct stat st;
 
-	p->command = find_command(&p->arena);
+	p->command = setup_plan_find_command(&p->arena);
 	if (!paths_home(p->home))
 		p->home[0] = '\0';
 	if (!here_place(p->project))
@@ -182,7 +183,7 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 	*tally = (struct setup_tally){ 0 };
 	if (!t)
 		return f->code;
-	words = words_of(p, c);
+	words = setup_plan_words_of(p, c);
 	copy = (struct setup_draft){ .name = t->draft.name, .there = t->draft.there };
 	text_add(&copy.text, t->draft.text.data, t->draft.text.len);
 	setup_put(c, part, &words, &copy, tally, f);
@@ -215,7 +216,7 @@ static void add_once(struct setup_plan *p, const char ***list, size_t *n,
 	*(const char **)arena_push(&p->arena, list, n, sizeof(**list)) = text;
 }
 
-static void note(struct setup_plan *p, const char *text)
+static void setup_plan_note(struct setup_plan *p, const char *text)
 {
 	add_once(p, &p->notes, &p->n_notes, text);
 }
@@ -236,15 +237,17 @@ static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		       enum setup_part part, const struct setup_tally *tally)
 {
 	if (tally->yours && part == PART_MCP)
-		note(p, arena_printf(&p->arena,
-				     "left as it is, since it differs from what setup "
-				     "writes: cadre in %s%s",
-				     t->shown, elsewhere(p, tally)));
+		setup_plan_note(
+			p, arena_printf(&p->arena,
+					"left as it is, since it differs from what setup "
+					"writes: cadre in %s%s",
+					t->shown, elsewhere(p, tally)));
 	else if (tally->yours)
-		note(p, arena_printf(&p->arena,
-				     "left as they are, since they differ from what "
-				     "setup writes: %d of the hooks in %s",
-				     tally->yours, t->shown));
+		setup_plan_note(
+			p, arena_printf(&p->arena,
+					"left as they are, since they differ from what "
+					"setup writes: %d of the hooks in %s",
+					tally->yours, t->shown));
 }
 
 void setup_plan_note_off(struct setup_plan *p)
@@ -256,12 +259,13 @@ void setup_plan_note_off(struct setup_plan *p)
 		for (int part = PART_MCP; part <= PART_HOOKS; part++) {
 			setup_plan_off(p, *c, (enum setup_part)part, &off, &n);
 			for (size_t i = 0; i < n; i++)
-				note(p, arena_printf(&p->arena, "note: %s", off[i].text));
+				setup_plan_note(p, arena_printf(&p->arena, "note: %s",
+								off[i].text));
 		}
 }
 
 /* Refuses a path of this program that a file of JSON or TOML cannot say. */
-static int check_command(const struct setup_plan *p, struct fault *f)
+static int setup_plan_check_command(const struct setup_plan *p, struct fault *f)
 {
 	json_t *text = json_string(p->command);
 
@@ -278,9 +282,9 @@ static int check_command(const struct setup_plan *p, struct fault *f)
 
 int setup_plan_put(struct setup_plan *p, struct fault *f)
 {
-	check_command(p, f);
+	setup_plan_check_command(p, f);
 	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
-		struct setup_words words = words_of(p, *c);
+		struct setup_words words = setup_plan_words_of(p, *c);
 
 		for (int part = PART_MCP; part < PART_COUNT && !f->code; part++) {
 			struct setup_target *t =
@@ -327,14 +331,16 @@ bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *
 }
 
 /* Notes a file that cannot be edited, once, and goes on. */
-static void pass_over(struct setup_plan *p, const struct setup_client *c,
-		      enum setup_part part, const struct setup_target *t, struct fault *f)
+static void setup_plan_pass_over(struct setup_plan *p, const struct setup_client *c,
+				 enum setup_part part, const struct setup_target *t,
+				 struct fault *f)
 {
 	bool may = setup_plan_may_have(p, t, f);
 	char path[4096] = "";
 
-	note(p, arena_printf(&p->arena, "passed over: %s%s", f->text,
-			     may ? "; something of cadre's may still be in it" : ""));
+	setup_plan_note(p, arena_printf(&p->arena, "passed over: %s%s", f->text,
+					may ? "; something of cadre's may still be in it"
+					    : ""));
 	if (may && !t)
 		setup_client_path(c, part, p->project[0] ? p->project : NULL, path);
 	if (may)
@@ -347,7 +353,7 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct fault *f)
 {
 	struct setup_target *t = setup_plan_target(p, c, part, f);
-	struct setup_words words = words_of(p, c);
+	struct setup_words words = setup_plan_words_of(p, c);
 	struct setup_tally tally;
 	struct fault ignored = { 0 };
 
@@ -359,7 +365,7 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 	if (t && !f->code && setup_plan_look(p, c, part, &tally, &ignored) == 0)
 		note_yours(p, t, part, &tally);
 	if (f->code && p->passing)
-		pass_over(p, c, part, t, f);
+		setup_plan_pass_over(p, c, part, t, f);
 	return f->code;
 }
 

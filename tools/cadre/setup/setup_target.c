@@ -20,7 +20,7 @@ enum { MOST = 64 << 20, LIST_MOST = 64 << 10 };
 /* --- where it is ------------------------------------------------------------------------- */
 
 /* The path without links of a file that need not be there; false with errno set. */
-static bool resolve(const char *path, char out[4096])
+static bool setup_target_resolve(const char *path, char out[4096])
 {
 	char above[4096], real[4096];
 	struct stat st;
@@ -57,7 +57,7 @@ static int check_inside(const struct setup_target *t, const char *project,
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-static int read_all(int fd, struct setup_target *t, struct fault *f)
+static int setup_target_read_all(int fd, struct setup_target *t, struct fault *f)
 {
 	char piece[1 << 16];
 	ssize_t n = 0;
@@ -81,7 +81,7 @@ int setup_target_find(struct setup_target *t, const char *path, const char *show
 	memset(t, 0, sizeof(*t));
 	snprintf(t->shown, sizeof(t->shown), "%s", shown);
 	t->draft.name = t->shown;
-	if (!resolve(path, t->path))
+	if (!setup_target_resolve(path, t->path))
 		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", shown);
 	return project ? check_inside(t, project, f) : 0;
 }
@@ -95,7 +95,7 @@ int setup_target_read(struct setup_target *t, struct fault *f)
 				       : fault_set(f, FAULT_IO, "",
 						   "cannot open %.150s: %m", t->shown);
 	t->was = t->draft.there = true;
-	if (read_all(fd, t, f) == 0)
+	if (setup_target_read_all(fd, t, f) == 0)
 		text_add(&t->draft.text, t->before.data, t->before.len);
 	close(fd);
 	return f->code;
@@ -136,7 +136,7 @@ static bool is_beside(const char *entry, const char *name)
 }
 
 /* Removes a file, unless it is another's or its writer lives. */
-static void sweep(int dir, const char *entry, const char *name)
+static void setup_target_remove_left(int dir, const char *entry, const char *name)
 {
 	int fd = openat(dir, entry,
 			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
@@ -164,7 +164,7 @@ void setup_target_sweep(const char *path)
 	dir = paths_up(above) ? opendir(above) : NULL;
 	while (dir && (entry = readdir(dir)))
 		if (is_beside(entry->d_name, name))
-			sweep(dirfd(dir), entry->d_name, name);
+			setup_target_remove_left(dirfd(dir), entry->d_name, name);
 	if (dir)
 		closedir(dir);
 }
@@ -213,7 +213,7 @@ static bool has_bytes(const char *path, const struct text *want)
 	return has;
 }
 
-/* Whether a file that was read is still the same; of one that was not there put_in_place()
+/* Whether a file that was read is still the same; of one that was not there setup_target_put_in_place()
  * finds out. */
 static int check_same(const struct setup_target *t, struct fault *f)
 {
@@ -228,7 +228,7 @@ static int check_same(const struct setup_target *t, struct fault *f)
 	return 0;
 }
 
-static bool write_all(int fd, const struct text *text)
+static bool setup_target_write_all(int fd, const struct text *text)
 {
 	size_t done = 0;
 
@@ -275,7 +275,7 @@ static bool keep_owner(int fd, const struct setup_target *t)
 }
 
 /* Whether a call failed since the file system, or the kernel, does not know it. */
-static bool is_unknown(void)
+static bool setup_target_is_unknown(void)
 {
 	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
 	       errno == EPERM;
@@ -289,11 +289,11 @@ static bool rename_to_new(const char *from, const char *to)
 
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return true;
-	if (!is_unknown())
+	if (!setup_target_is_unknown())
 		return false;
 	if (!link(from, to))
 		return !unlink(from);
-	if (!is_unknown())
+	if (!setup_target_is_unknown())
 		return false;
 	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -309,10 +309,10 @@ static bool rename_to_new(const char *from, const char *to)
 
 /* Exchanges the file that was written with the one that it replaces, and looks at that: where a
  * client has written it since, the two are exchanged back.  1, 0: not known here, or -1. */
-static int exchange(const struct setup_target *t, const char *beside)
+static int setup_target_exchange(const struct setup_target *t, const char *beside)
 {
 	if (renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE))
-		return is_unknown() ? 0 : -1;
+		return setup_target_is_unknown() ? 0 : -1;
 	if (has_bytes(beside, &t->before))
 		return 1;
 	/* A client may have written once more meanwhile, in the place of ours: that stays. */
@@ -325,13 +325,16 @@ static int exchange(const struct setup_target *t, const char *beside)
 }
 
 /* Gives the file that was written its name, which no other may have got meanwhile. */
-static int put_in_place(const struct setup_target *t, const char *beside, struct fault *f)
+static int setup_target_put_in_place(const struct setup_target *t, const char *beside,
+				     struct fault *f)
 {
 	int rc;
 
 	if (check_same(t, f) < 0)
 		return f->code;
-	rc = t->was ? exchange(t, beside) : rename_to_new(beside, t->path) ? 1 : -1;
+	rc = t->was                           ? setup_target_exchange(t, beside)
+	     : rename_to_new(beside, t->path) ? 1
+					      : -1;
 	if (rc > 0 || (rc == 0 && !rename(beside, t->path)))
 		return 0;
 	return errno == EEXIST
@@ -346,7 +349,7 @@ static void name_beside(const struct setup_target *t, char out[4200])
 }
 
 /* Writes the text beside the file, which it then becomes. */
-static int replace(struct setup_target *t, struct fault *f)
+static int setup_target_replace(struct setup_target *t, struct fault *f)
 {
 	char beside[4200];
 	int fd;
@@ -359,11 +362,12 @@ static int replace(struct setup_target *t, struct fault *f)
 		return fault_set(f, FAULT_IO, "", "cannot write beside %.150s: %m",
 				 t->shown);
 	flock(fd, LOCK_EX | LOCK_NB); /* until the writer ends */
-	done = write_all(fd, &t->draft.text) && keep_owner(fd, t) && fsync(fd) == 0;
+	done = setup_target_write_all(fd, &t->draft.text) && keep_owner(fd, t) &&
+	       fsync(fd) == 0;
 	if (!done)
 		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
 	if (done)
-		put_in_place(t, beside, f);
+		setup_target_put_in_place(t, beside, f);
 	close(fd);
 	if (!f->code && dir_sync_above(t->path))
 		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
@@ -400,5 +404,5 @@ int setup_target_write(struct setup_target *t, struct fault *f)
 	if (setup_target_check(t, f) < 0 || check_same(t, f) < 0 ||
 	    (!t->was && setup_made_folders(t->path, f) < 0))
 		return f->code;
-	return replace(t, f);
+	return setup_target_replace(t, f);
 }

@@ -20,7 +20,8 @@ static bool is_text(const struct toml_value *v, const char *text)
 	       !memcmp(v->text.data, text, v->text.len);
 }
 
-static const struct toml_value *value_of(const struct toml_table *t, const char *key)
+static const struct toml_value *toml_put_value_of(const struct toml_table *t,
+						  const char *key)
 {
 	const struct toml_entry *e = toml_find(t, key, strlen(key));
 
@@ -37,8 +38,9 @@ static size_t offset_of(const struct setup_draft *d, struct toml_place at)
 }
 
 /* Whether it runs `cadre mcp`. */
-static bool is_ours(const struct setup_words *w, const struct toml_value *command,
-		    const struct toml_value *args)
+static bool toml_put_is_ours(const struct setup_words *w,
+			     const struct toml_value *command,
+			     const struct toml_value *args)
 {
 	return command && command->kind == TOML_TEXT &&
 	       setup_is_cadre(w, command->text.data) && args &&
@@ -57,19 +59,19 @@ static int read_entry(struct arena *a, const struct setup_client *c,
 	if (toml_read(a, d->name, d->text.len ? d->text.data : "", d->text.len, &root,
 		      f) < 0)
 		return f->code;
-	servers = value_of(root, c->servers);
+	servers = toml_put_value_of(root, c->servers);
 	if (!servers)
 		return 0;
 	if (servers->kind != TOML_TABLE)
 		return toml_refuse(d->name, servers->at, f, "%s is no table", c->servers);
-	entry = value_of(servers->table, "cadre");
+	entry = toml_put_value_of(servers->table, "cadre");
 	out->braces = servers->table->made == TOML_MADE_INLINE ? servers : NULL;
 	if (!entry)
 		return 0;
 	if (entry->kind == TOML_TABLE)
-		out->command = value_of(entry->table, "command");
-	args = out->command ? value_of(entry->table, "args") : NULL;
-	if (!is_ours(w, out->command, args))
+		out->command = toml_put_value_of(entry->table, "command");
+	args = out->command ? toml_put_value_of(entry->table, "args") : NULL;
+	if (!toml_put_is_ours(w, out->command, args))
 		return setup_foreign(d, offset_of(d, entry->at), f);
 	for (size_t i = 0; i < args->array->n; i++)
 		out->as_operator |= is_text(&args->array->items[i], "--operator");
@@ -79,7 +81,7 @@ static int read_entry(struct arena *a, const struct setup_client *c,
 }
 
 /* The byte behind a string of one line. */
-static size_t string_end(const struct setup_draft *d, size_t at)
+static size_t toml_put_string_end(const struct setup_draft *d, size_t at)
 {
 	const char *s = d->text.data, quote = s[at];
 
@@ -99,13 +101,13 @@ static int set_command(struct setup_draft *d, const struct toml_value *v,
 		return toml_refuse(d->name, v->at, f,
 				   "the command is a text of several lines");
 	text_add_json(&out, command);
-	draft_splice(d, from, string_end(d, from), out.data, out.len);
+	draft_splice(d, from, toml_put_string_end(d, from), out.data, out.len);
 	text_release(&out);
 	return 0;
 }
 
-static void add_entry(const struct setup_client *c, const char *command,
-		      struct setup_draft *d)
+static void toml_put_add_entry(const struct setup_client *c, const char *command,
+			       struct setup_draft *d)
 {
 	json_t *entry = setup_fill(c->entry, command), *v, *word;
 	struct text out = { 0 };
@@ -148,7 +150,7 @@ int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
 			    "%s is in braces, where no table can be added", c->servers);
 	} else if (!f->code) {
 		t->missing++;
-		add_entry(c, w->command, d);
+		toml_put_add_entry(c, w->command, d);
 	}
 	arena_release(&a);
 	return f->code;
@@ -167,16 +169,16 @@ struct runs {
 	bool goes_on; /* the line before was of the entry */
 };
 
-static bool is_key(const struct toml_text *t, const char *key)
+static bool toml_put_is_key(const struct toml_text *t, const char *key)
 {
 	return t->len == strlen(key) && !memcmp(t->data, key, t->len);
 }
 
-static void take_line(void *arg, const struct toml_line *line)
+static void toml_put_take_line(void *arg, const struct toml_line *line)
 {
 	struct runs *r = arg;
-	bool ours = line->n >= 2 && is_key(&line->path[0], r->servers) &&
-		    is_key(&line->path[1], "cadre");
+	bool ours = line->n >= 2 && toml_put_is_key(&line->path[0], r->servers) &&
+		    toml_put_is_key(&line->path[1], "cadre");
 
 	if (ours && !r->goes_on)
 		*(struct run *)arena_push(r->arena, &r->v, &r->n, sizeof(*r->v)) =
@@ -198,7 +200,7 @@ int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
 	if (read_entry(&a, c, w, d, &entry, &none) < 0 && none.code == FAULT_INVALID)
 		*f = none;
 	else if (!none.code && entry.command && !entry.yours)
-		toml_lines(&a, d->text.data, d->text.len, take_line, &r, f);
+		toml_lines(&a, d->text.data, d->text.len, toml_put_take_line, &r, f);
 	while (!f->code && r.n--)
 		draft_cut(d, r.v[r.n].from, r.v[r.n].to);
 	arena_release(&a);

@@ -32,7 +32,7 @@ struct row {
 	int64_t bytes, removed_at, until; /* times in ms */
 };
 
-static void add_row(const struct cli *cli, struct table *t, const struct row *r)
+static void undo_add_row(const struct cli *cli, struct table *t, const struct row *r)
 {
 	time_t at = (time_t)(r->until / 1000);
 	char iso[25], until[32];
@@ -83,13 +83,15 @@ static void list_rows(const struct cli *cli, const struct removed *r)
 		const struct trash_entry *e = &r->entries[i];
 		const json_t *made = undo_made_of(r->living, e);
 
-		add_row(cli, &t,
+		undo_add_row(
+			cli, &t,
 			&(struct row){ e->name, e->kind == TRASH_VM ? "VM" : "folder",
 				       json_string_value(json_object_get(made, "name")),
 				       e->bytes, e->removed_at, until_ms(cli, e) });
 	}
 	json_array_foreach(r->notes, i, note)
-		add_row(cli, &t,
+		undo_add_row(
+			cli, &t,
 			&(struct row){ json_string_value(json_object_get(note, "path")),
 				       "note", NULL,
 				       json_integer_value(json_object_get(note, "size")),
@@ -145,7 +147,7 @@ static void list_screen(struct cli *cli, const struct removed *r)
 }
 
 /* The trash is of all teams, so an agent sees no list of it, and no removed workspace. */
-static int check_trash(struct cli *cli, struct fault *f)
+static int undo_check_trash(struct cli *cli, struct fault *f)
 {
 	if (cli_who(cli, f) < 0 || !cli->home.identity.agent)
 		return f->code;
@@ -198,7 +200,7 @@ void undo_names(struct cli *cli, const char *begun,
 	struct fault f = { 0 };
 	size_t n;
 
-	if (cli_folder(cli, HOME_LOOK, &f) < 0 || check_trash(cli, &f) < 0)
+	if (cli_folder(cli, HOME_LOOK, &f) < 0 || undo_check_trash(cli, &f) < 0)
 		return; /* nobody has asked for the reason */
 	n = trash_list(cli->home.dir, &a, &entries);
 	for (size_t i = 0; i < n; i++) {
@@ -251,7 +253,7 @@ int undo_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (name && undo_is_note(name))
 		return undo_note(cli, name, to);
-	if (check_trash(cli, &f) < 0)
+	if (undo_check_trash(cli, &f) < 0)
 		return cli_fault(cli, &f);
 	return name ? undo_workspace(cli, name, agent, yes) : list(cli);
 }

@@ -19,7 +19,7 @@ static bool is_destroyed(const json_t *team)
 }
 
 /* The name of the only living team; NULL: there are none, or several. */
-static const char *only_team(const json_t *teams)
+static const char *undo_find_only_team(const json_t *teams)
 {
 	const char *only = NULL;
 	size_t i, n = 0;
@@ -43,7 +43,7 @@ struct origin {
 
 /* The team whose name begins that of a workspace, which is TEAM-AGENT-XXXX: names of teams
  * and agents may have dashes, so it may begin with those of several teams. */
-static struct origin origin_of(const json_t *teams, const char *workspace)
+static struct origin undo_find_origin_of(const json_t *teams, const char *workspace)
 {
 	struct origin origin = { 0 };
 	json_t *team;
@@ -78,7 +78,7 @@ static struct wanted wanted_of(const struct cli *cli, const json_t *teams,
 
 	if (slash)
 		w.team = arena_strndup(a, name, (size_t)(slash - name));
-	else if (!(w.team = cli->team) && (w.team = only_team(teams)))
+	else if (!(w.team = cli->team) && (w.team = undo_find_only_team(teams)))
 		w.team = arena_strdup(a, w.team);
 	if (w.team)
 		w.begins = arena_printf(a, "%s-%s-", w.team, agent);
@@ -86,7 +86,7 @@ static struct wanted wanted_of(const struct cli *cli, const json_t *teams,
 }
 
 /* 2: it is the very name, or of that agent; 1: it begins so; 0: it is another one. */
-static int fits(const struct wanted *w, const char *name)
+static int undo_find_fits(const struct wanted *w, const char *name)
 {
 	enum { DIGITS = 4 };
 	size_t n = w->begins ? strlen(w->begins) : 0;
@@ -100,17 +100,18 @@ static int fits(const struct wanted *w, const char *name)
 /* The entry of that name or agent, or of the one name that begins so; of several the
  * newest.  A workspace's snapshots, which were removed before it, do not make its own name
  * doubtful. */
-static const struct trash_entry *find(const struct trash_entry *entries, size_t n,
-				      const struct wanted *w, bool *several)
+static const struct trash_entry *undo_find_row(const struct trash_entry *entries,
+					       size_t n, const struct wanted *w,
+					       bool *several)
 {
 	const struct trash_entry *found = NULL;
 
 	*several = false;
 	for (size_t i = 0; i < n; i++)
-		if (fits(w, entries[i].name) == 2)
+		if (undo_find_fits(w, entries[i].name) == 2)
 			return &entries[i];
 	for (size_t i = 0; i < n; i++) {
-		if (!fits(w, entries[i].name) ||
+		if (!undo_find_fits(w, entries[i].name) ||
 		    (found && trash_is_snapshot(entries[i].name)))
 			continue;
 		*several |= found && strcmp(found->name, entries[i].name);
@@ -141,8 +142,9 @@ static int wait_for_trash(struct cli *cli, const struct wanted *w, struct fault 
 		size_t n = undo_moving(cli, living, &a, &names);
 
 		for (size_t i = 0; i < n && !moving; i++)
-			moving = fits(w, names[i]) ? arena_strdup(&cli->arena, names[i])
-						   : NULL;
+			moving = undo_find_fits(w, names[i])
+					 ? arena_strdup(&cli->arena, names[i])
+					 : NULL;
 		json_decref(living);
 		arena_release(&a);
 		if (!moving)
@@ -183,7 +185,7 @@ static int check_team(const struct wanted *w, const struct undo_found *found,
 static int choose_team(struct cli *cli, const json_t *teams, const struct wanted *w,
 		       struct undo_found *found, struct arena *a, struct fault *f)
 {
-	struct origin origin = origin_of(teams, found->entry->name);
+	struct origin origin = undo_find_origin_of(teams, found->entry->name);
 
 	if (check_team(w, found, origin.several, f))
 		return f->code;
@@ -205,7 +207,7 @@ int undo_find(struct cli *cli, const char *name, struct arena *a,
 
 	if (!f->code && wait_for_trash(cli, &w, f) == 0) {
 		n = trash_list(cli->home.dir, a, &entries);
-		found->entry = find(entries, n, &w, &several);
+		found->entry = undo_find_row(entries, n, &w, &several);
 		if (!found->entry)
 			undo_not_found(name, f);
 		else if (several)

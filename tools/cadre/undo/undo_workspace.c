@@ -230,7 +230,8 @@ static json_t *make_once(struct cli *cli, const struct trash_entry *entry,
 }
 
 /* Holds the entry while it is brought back: a descriptor, or -1 with the fault filled. */
-static int hold(const struct cli *cli, const struct trash_entry *entry, struct fault *f)
+static int undo_workspace_hold(const struct cli *cli, const struct trash_entry *entry,
+			       struct fault *f)
 {
 	int fd = trash_hold(cli->home.dir, entry->path);
 
@@ -241,11 +242,11 @@ static int hold(const struct cli *cli, const struct trash_entry *entry, struct f
 	return fd;
 }
 
-static int bring_back(struct cli *cli, const struct trash_entry *entry, const char *agent,
-		      bool again)
+static int undo_workspace_bring_back(struct cli *cli, const struct trash_entry *entry,
+				     const char *agent, bool again)
 {
 	struct fault f = { 0 };
-	int held = hold(cli, entry, &f);
+	int held = undo_workspace_hold(cli, entry, &f);
 	json_t *answer = NULL, *made;
 
 	if (held >= 0)
@@ -272,7 +273,7 @@ int undo_workspace(struct cli *cli, const char *name, const char *agent, bool ag
 
 	if (undo_find(cli, name, &a, &found, &f) == 0) {
 		cli->team = found.team;
-		status = bring_back(cli, found.entry, agent, again);
+		status = undo_workspace_bring_back(cli, found.entry, agent, again);
 	} else {
 		status = cli_fault(cli, &f);
 	}

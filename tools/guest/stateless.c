@@ -1,5 +1,5 @@
 /*
- * guest_state - a program in a VM opens no state: these stand before the library's tables of its
+ * stateless - a program in a VM opens no state: these stand before the library's tables of its
  * migrations and statements.
  */
 #include "storage/stmt.h"
