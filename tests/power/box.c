@@ -25,7 +25,7 @@
 
 #define SHUTDOWN _IOR('X', 125, uint32_t)
 
-enum { NO_LOG_FLUSH = 2, SIZE_MB = 1024, UMOUNT_MS = 20000 };
+enum { NO_LOG_FLUSH = 2, SIZE_MB = 4096, UMOUNT_MS = 20000 };
 
 /* A program of the system, found where Debian has it; its status. */
 static int run(const char *const *argv, const char *log)
