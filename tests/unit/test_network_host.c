@@ -18,7 +18,7 @@
 
 #include "core/base/clock.h"
 #include "core/host/host.h"
-#include "core/machine/net/net_fake.h"
+#include "tests/lib/net_fake.h"
 #include "tests/lib/place.h"
 #include "tests/lib/raw.h"
 

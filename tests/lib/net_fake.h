@@ -2,8 +2,8 @@
  * net_fake - a network in memory, for tests: it keeps the plan, and does as
  * it is told.
  */
-#ifndef CORE_MACHINE_NET_NET_FAKE_H
-#define CORE_MACHINE_NET_NET_FAKE_H
+#ifndef TESTS_LIB_NET_FAKE_H
+#define TESTS_LIB_NET_FAKE_H
 
 #include "core/machine/net/net.h"
 

@@ -1,4 +1,4 @@
-#include "core/machine/net/net_fake.h"
+#include "tests/lib/net_fake.h"
 
 #include <assert.h>
 #include <string.h>
