@@ -119,7 +119,7 @@ int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *
 /* A path from the root of the workspace without `.` and `..`; "." for itself.
  * One that leads out is FAULT_DENIED, but an absolute one in a VM, which stays
  * absolute; one into the guest's own folder is FAULT_NOT_FOUND.  Where the workspace's folder is
- * gone, every path is. */
+ * gone, every path is FAULT_NOT_FOUND. */
 int guest_path(struct guest *g, const char *path, const char *where, struct arena *a,
 	       const char **out, struct fault *f);
 

@@ -65,8 +65,8 @@ bool guest_state_inside(const struct guest *g)
 	return path_below(g->state, g->dir) != NULL;
 }
 
-/* Sees to it that the workspace's folder is there, or another one in its place: that of a
- * repository cloned anew. */
+/* Makes sure that the workspace's folder is there.  Takes another folder in its place,
+ * such as that of a repository cloned anew. */
 static int find_folder(struct guest *g, struct fault *f)
 {
 	struct stat st;
@@ -78,7 +78,8 @@ static int find_folder(struct guest *g, struct fault *f)
 	if (fd < 0) {
 		fault_set(f, FAULT_NOT_FOUND, "",
 			  "the workspace's folder is gone: %.200s", g->dir);
-		return fault_hint(f, "Put it back, or make another one in its place.");
+		return fault_hint(
+			f, "Put the folder back, or make another one in its place.");
 	}
 	close(g->root);
 	g->root = fd;

@@ -107,7 +107,7 @@ struct mcp {
 	struct mcp_options options;
 	struct identity identity;
 	char session[32];
-	struct identity nobody; /* caller of a call to be another agent than the place's */
+	struct identity nobody; /* caller of a call that asks to be another agent */
 	bool lapsed; /* the identity that was kept for this directory is over */
 	struct here_call joining; /* its call to become an agent, if one is under way */
 	struct client *client; /* NULL until a request needs the state */

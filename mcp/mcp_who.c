@@ -91,8 +91,8 @@ static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args
 	free(words);
 }
 
-/* Another session of the place is its agent already: this one asks as nobody to be somebody
- * else.  The session's other calls go on as before. */
+/* Another session is the agent of this place already.  This session asks as nobody to
+ * become another agent; its other calls go on as before. */
 static void step_aside(struct request *r, json_t *args)
 {
 	struct mcp *m = r->mcp;

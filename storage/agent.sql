@@ -24,7 +24,7 @@ ON CONFLICT DO NOTHING RETURNING generation;
 SELECT made_after FROM agent WHERE id = :agent;
 
 -- name: agent_greeting
--- The message that came with an agent's making: its event has the time of that.
+-- The message that was sent when an agent was made: the event of that message has the agent's time.
 -- scan ok: the log from the agent's making on, to the first message to that agent
 SELECT e.subject AS message, e.at FROM agent a JOIN event e ON e.seq > a.made_after
 WHERE a.id = :agent AND e.kind = {event.message_sent} AND e.target = a.id AND e.at = a.created_at

@@ -381,8 +381,8 @@ static uint32_t file_version(struct store *s)
 	return version;
 }
 
-/* Refuses to write where somebody has added a trigger, or raised the version, since this
- * connection opened the file: its statements would run the trigger. */
+/* Refuses a state to which somebody has added a trigger, or whose version somebody has
+ * changed, since this connection opened the file: a write would run the trigger. */
 int store_look(struct store *s, struct fault *f)
 {
 	int64_t version, tables;

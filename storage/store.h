@@ -81,8 +81,8 @@ int64_t store_changes(const struct store *s);
  * Then no transaction begins any more, each fault says why, and the store can only be
  * closed. */
 bool store_lost(struct store *s);
-/* Why the store is lost, as was found last, without a new look; else NULL.  The fault is the
- * store's, and stays as it is. */
+/* The fault with which the store was lost, without a new look; NULL: the store is not
+ * lost.  The store owns the fault, which never changes. */
 const struct fault *store_was_lost(const struct store *s);
 
 /* Whether a process waits to migrate the state, until all others have closed it. */
@@ -130,8 +130,8 @@ void store_renumber(struct store *s, enum sql ask);
 
 int64_t store_data_version(struct store *s); /* changes when others commit */
 int64_t store_schema_version(struct store *s, struct fault *f); /* or negative */
-/* Refuses a file whose tables somebody has changed since the file was opened: no write is taken
- * until they are cadre's own again.  0 or a fault. */
+/* Looks whether somebody has changed the tables since the file was opened: 0 or a fault.
+ * Writes fail until the tables are cadre's own again. */
 int store_look(struct store *s, struct fault *f);
 /* Does a PASSIVE checkpoint; returns how many frames it could not copy (0: the WAL starts
  * anew with the next commit), or negative. */

@@ -409,8 +409,8 @@ WHERE k.state = {task_state.pending} ORDER BY k.number LIMIT :limit;
 -- name: task_hindrance
 -- scan ok: the rows of the recursion
 -- text: why
--- The task that keeps a task from being completed, and why: the task itself where that failed or was
--- called off, else the first of the tasks before it that did.
+-- Finds what keeps a task from being completed: the task itself where that failed or was called off,
+-- else the first such task before that one.  Tells why the found one failed or was called off.
 WITH RECURSIVE before(id) AS (
 	SELECT k.id FROM task k WHERE k.id = :task
 		AND (k.stuck = 1 OR k.state IN {task_state.failed cancelled})
@@ -526,7 +526,8 @@ WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
 
 -- name: delivery_from_future
 -- scan ok: messages that are leased or have an end, along their index
--- The same for a message that was handed out then, or is held longer than any may be.
+-- The same for a message that was handed out at such a time.  One that is held longer than the most
+-- is held that long from now on.
 UPDATE delivery SET fetched_at = CASE WHEN fetched_at > :now THEN :now ELSE fetched_at END,
 	due_at = CASE WHEN fetched_at > :now AND due_at - fetched_at < {most.lease_seconds} * 1000
 		THEN due_at - (fetched_at - :now) ELSE :now + {most.lease_seconds} * 1000 END

@@ -226,8 +226,8 @@ ORDER BY o.start;
 
 -- name: runner_went
 -- A turn that ended well: the next one goes on with its session.  While urgent mail comes without an
--- end the turns behind it run to their ends as well.  A limit that was met meanwhile, by another agent
--- with this client, holds still.
+-- end the turns behind it run to their ends as well.  A limit that another agent
+-- with this client has met meanwhile still holds.
 UPDATE runner SET failures = 0, stopped = CASE WHEN stopped > 0 AND EXISTS (SELECT 1 FROM delivery d
 		WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent}
 		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
@@ -241,7 +241,8 @@ WHERE agent = :agent AND command = :command;
 -- text: client_session
 -- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes
 -- on with the session that this one told, once: what is wrong may be in that, or in a turn that
--- told none for the session that it was given.  A limit that was met meanwhile and lasts longer holds.
+-- told none for the session that it was given.  A longer limit
+-- that another agent has met meanwhile still holds.
 UPDATE runner SET failures = failures + 1, stopped = 0,
 	limited = CASE WHEN limited > 0 AND retry_at > :retry_at THEN limited ELSE 0 END,
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
@@ -250,7 +251,8 @@ WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
 -- A turn that was interrupted leaves its session to the next one, which begins a moment later.  Where
--- mail of agents came meanwhile, that has stopped it.  A limit that was met meanwhile holds.
+-- mail of agents came meanwhile, that has stopped it.  A longer
+-- limit that another agent has met meanwhile still holds.
 UPDATE runner SET client_session = coalesce(:client_session, client_session),
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent
@@ -275,7 +277,8 @@ UPDATE runner SET limited = 0, retry_at = NULL WHERE agent = :agent AND limited 
 -- name: runner_all
 -- text: command
 -- scan ok: runners, few
--- The runners of the agents whose workspaces this host runs, by teams: those at a limit first.
+-- The runners of the agents whose workspaces this host runs, sorted by team: in each team those at a
+-- limit come first.
 SELECT r.agent, r.command, r.limited, a.team FROM runner r JOIN agent a ON a.id = r.agent
 	JOIN workspace w ON w.id = a.workspace
 WHERE a.gone = 0 AND w.host = :host ORDER BY a.team, r.limited DESC, a.id;

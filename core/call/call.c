@@ -430,7 +430,8 @@ int op_perform(struct call *call)
 	call->wait_on = WAKE_NONE;
 	space_open(call);
 	call->given = (struct given){ 0 };
-	/* id_public() and its like return NULL with a fault, which handlers pass on unread. */
+	/* A handler may pass over the NULL of id_public() and its like: the fault
+	 * tells. */
 	if ((rc = call->op->run(call, call->in, call->out)) < 0 ||
 	    (rc = call->fault.code) < 0)
 		return rc;

@@ -60,12 +60,12 @@ int client_open(struct client **out, const struct client_options *o, struct faul
 void client_close(struct client *c);
 bool client_hosted(const struct client *c); /* a host answered */
 
-/* Makes `who` the caller of all calls from now on; its texts are borrowed for the client's
- * life.  Calls under way end as those of the caller before. */
+/* Makes `who` the caller of all calls from now on, and borrows the texts of `who` for the
+ * client's life.  Calls under way keep the caller that they began with. */
 void client_become(struct client *c, const struct identity *who);
 
-/* The caller of the calls that are started from here on, borrowed until they end; NULL: the
- * client's own. */
+/* Names the caller of the calls that start from here on; NULL: the client's own.  The
+ * client borrows the caller until those calls end. */
 void client_act_as(struct client *c, const struct identity *who);
 
 /* How the answers of the calls that are started from here on are to be written. */

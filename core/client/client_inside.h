@@ -50,7 +50,7 @@ struct client {
 		before; /* caller of the calls that client_become() found under way */
 	bool hosted;
 	struct ticket *calls;
-	struct client_conn *link; /* shared by the client's calls but those that wait */
+	struct client_conn *link; /* shared by calls that neither wait nor have an `as` */
 	struct store *store, *reader;
 	int bell; /* inotify, or -1 */
 	int64_t version, looked_at; /* version of the data; when it was asked for, 0:
@@ -89,9 +89,10 @@ void socket_step(struct client *c, struct client_conn *l, unsigned events);
 /* Closes a link that is of no use any more; all its calls run directly. */
 void socket_drop(struct client *c, struct client_conn *l);
 void socket_close(struct client *c, struct client_conn *l);
-/* Closes a link that new calls do not share, once nothing waits on it. */
+/* Closes a link that no call and no debt needs; the shared link stays open. */
 void socket_leave(struct client *c, struct client_conn *l);
-/* Lets new calls open another link: the calls on this one end there. */
+/* Stops sharing the link: new calls open another one, calls under way end on the old
+ * one. */
 void socket_part(struct client *c);
 /* Tells the host whether the answer of a call arrived. */
 void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived);

@@ -1,9 +1,9 @@
 /*
  * client_socket - calls through the host: frames over a Unix socket.
  *
- * One connection carries all calls side by side; a call that waits, or has another
- * caller, has one of its own, so that giving it up is closing it, which the host understands as
- * "do not hand anything out".
+ * One connection carries all calls side by side.  A call that waits, or that has another
+ * caller, gets a connection of its own.  To give up such a call, the client closes the
+ * connection: the host then hands nothing out.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -28,7 +28,7 @@ struct job {
 	struct arena_mark ready; /* as call_decode left it */
 	uint64_t began; /* uv_hrtime() when it came in */
 	int64_t first; /* clock_boot_ms() when it ran first: a wait is counted from then */
-	const struct fault *lost; /* why its thread has no state any more; else NULL */
+	const struct fault *lost; /* why its thread has lost the state; else NULL */
 	atomic_bool gone; /* nobody waits for it any more: need not run */
 	bool confirms; /* its caller says whether the answer arrived */
 	bool arrived; /* the caller said Arrived: what the answer gives stays given */

@@ -117,9 +117,9 @@ static void look_now(struct host *host)
 	host_ahead(host, job);
 }
 
-/* The state was taken away, and what is there instead belongs to another host.  One connection
- * that has seen that is enough: it refuses all its calls, even where the state is back.  Guests
- * go on as they do without a host. */
+/* Somebody took the state away; a state in its place belongs to another host.  One
+ * connection that has lost the state ends the host: that connection refuses all its
+ * calls, even where the state is back.  Guests go on as they do without a host. */
 void reaper_lost(struct host *host, const struct fault *why)
 {
 	host->lost = *why;

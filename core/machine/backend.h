@@ -59,8 +59,8 @@ struct process {
 
 enum { ADDRESS_SIZE = 160 };
 
-/* A folder, disk or image that is not there is FAULT_NOT_FOUND of make, fork and start: it may
- * be there later. */
+/* make, fork and start fail with FAULT_NOT_FOUND where a folder, disk or image is
+ * missing: the host looks for that again. */
 struct backend {
 	const char *name;
 	void *self;

@@ -106,8 +106,9 @@ static int git_worktree_take_mark(struct making *m, struct fault *f)
 	}
 	fault_set(f, FAULT_CONFLICT, "",
 		  "git still makes %.200s for a call that was ended", m->path);
-	return fault_hint(f, "Wait for its end, or end it: `fuser -v '%s'` names it.",
-			  m->mark);
+	return fault_hint(
+		f, "Wait until git ends, or end git: `fuser -v '%s'` names the process.",
+		m->mark);
 }
 
 /* Removes the mark durably: a worktree with a mark is removed with all work in it. */
@@ -152,8 +153,8 @@ static int git_worktree_refuse_place(const struct making *m, struct fault *f)
 			     "another agent.");
 }
 
-/* Removes what git has not made whole.  Its branch goes too, unless it has work.  What another
- * repository made stays. */
+/* Removes a worktree that git has not made whole, and its branch unless that has work.
+ * Refuses to touch a worktree of another repository. */
 static int remove_half(struct making *m, struct fault *f)
 {
 	const char *const tree[] = { "git",     "worktree", "remove", "--force",
@@ -282,7 +283,7 @@ int git_worktree_make(const char *name, const char *path, int64_t ms, struct are
 	half = access(m.mark, F_OK) == 0;
 	if ((!half || git_worktree_take_mark(&m, f) == 0) && git_list(&m, f) == 0 &&
 	    (half || !m.listed || !git_worktree_is_there(&m, "/.git")) &&
-	    /* The mark comes last: a place that is taken gets none. */
+	    /* Look at the place before the mark: a place that is taken gets no mark. */
 	    (half || (git_worktree_check_place(&m, f) == 0 &&
 		      git_worktree_take_mark(&m, f) == 0)))
 		git_worktree_make_tree(&m, half, said, f);

@@ -433,7 +433,7 @@ static int needs_gather_all(struct call *call, struct needs *needs)
 	return rc;
 }
 
-/* A state that takes no write is everybody's first concern. */
+/* Names a state that refuses writes before all else: that concerns everybody. */
 static void needs_add_state(struct call *call, struct needs *needs)
 {
 	struct gathering g = { .call = call, .needs = needs };

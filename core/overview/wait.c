@@ -79,7 +79,8 @@ static int find_task(struct call *call, const struct task_wait_in *in, struct ta
 	return 0;
 }
 
-/* Tells what keeps the task from being completed: 1, 0 where nothing does, or negative. */
+/* Tells why the task cannot be completed: 1, or 0 where nothing hinders that, or
+ * negative. */
 static int tell_hindrance(struct call *call, const struct task_row *t, const char **why)
 {
 	struct task_hindrance_row h;
@@ -113,7 +114,7 @@ int task_wait(struct call *call, const struct task_wait_in *in, struct task_wait
 	out->task = task_name(call, t.number);
 	out->status = t.state_now;
 	out->reached = BIT(t.state_now) & want;
-	/* A task behind such a one can still be called off. */
+	/* Somebody can still call off a task behind one that failed. */
 	out->over = !out->reached && ((BIT(t.state_now) & ends) ||
 				      (rc > 0 && !(want & BIT(TASK_STATE_CANCELLED))));
 	return wait_go_on(call, in->timeout, out->reached || out->over);

@@ -37,7 +37,7 @@ int team_tell(struct call *call, int64_t team, const char *type, const char *tex
 	      int64_t chain)
 {
 	const struct caller was = call->caller;
-	/* A notice of an act follows from the words of its agent. */
+	/* A notice goes on with the chain of the agent whose call caused the notice. */
 	const int64_t own = chain_of(call, &(struct draft){ 0 });
 	struct draft d = { .type = type,
 			   .content = text,

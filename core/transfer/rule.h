@@ -24,8 +24,8 @@ extern const size_t rule_count;
 int rule_broken(struct store *store, const struct rule *rule, int64_t from, int64_t *row,
 		struct fault *f);
 
-/* Asks those rules alone by which a state shows that it has lost rows: 0, or a fault of the
- * first one. */
+/* Asks only the rules that find lost rows: 0, or a fault that names the first such
+ * row. */
 int rule_check_lost(struct store *store, struct fault *f);
 
 #endif

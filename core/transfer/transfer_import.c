@@ -398,8 +398,8 @@ static int set_counts(struct import *m, FILE *in)
 	return rc < 0 ? rc : 0;
 }
 
-/* A lease that would end later than one given now, and a message that would come later than one
- * delayed now, are as those: the other state's clock, or a hand, was ahead. */
+/* The other state's clock may have been ahead, or somebody edited the file.  So no lease
+ * ends later than one given now, and a message beyond the longest delay comes now. */
 static int set_times(struct import *m)
 {
 	struct call *call = m->call;

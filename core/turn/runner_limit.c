@@ -34,8 +34,8 @@ static int limit_tell(struct call *call, const struct runner_all_row *r, int64_t
 		CHAIN_NOTICE);
 }
 
-/* Notes for all agents of this host with the client of `u` until when that is at its limit; 0: it
- * is no more.  Each of their teams is told once. */
+/* Notes when the limit ends for all agents of this host with the client of `u`; `until`
+ * 0: the limit is over.  Tells each of their teams once. */
 static int limit_spread(struct call *call, const struct turn_row *u, int64_t until)
 {
 	const struct runner_client *client = runner_client_of(u->command);

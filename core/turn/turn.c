@@ -245,7 +245,7 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 
 	if (rc <= 0)
 		return rc;
-	/* A host that was not told that a part is written down gives that part again. */
+	/* A host that got no answer sends a part again: what is stored is passed over. */
 	again = in->has_start && in->start < u.size ? u.size - in->start : 0;
 	again = again < n ? again : n;
 	text += again;
@@ -420,7 +420,7 @@ static int find_usage(struct call *call, const struct turn_row *u,
 
 	if (rc < 0)
 		return rc;
-	/* A turn that ended before it told its session was of the one that it was given. */
+	/* A turn that told no session ran in the session that the turn was given. */
 	if (!r.client_session ||
 	    (u->client_session && strcmp(u->client_session, r.client_session)))
 		r.told_in = r.told_out = r.told_cost = 0;

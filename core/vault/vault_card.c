@@ -224,7 +224,7 @@ static int change_card(struct call *call, const struct agent_row *a, json_t *jso
 	if ((rc = check_foreign(call, a, &said, &from)) < 0)
 		return rc;
 	if (rc > 0) {
-		/* A plan has made nothing: the write is to keep its key. */
+		/* A plan makes nothing: the write behind the plan is to keep the key. */
 		call->made = call->plans ? 0 : a->id;
 		return 0;
 	}

@@ -77,7 +77,7 @@ is 4 'may have been ended before' cadre agent run dan --worktree -- true
 git worktree remove --force "$(place dan)"
 whole dan
 
-# A call in another repository removes nothing of it, whatever marks it.
+# A call in another repository leaves this worktree alone, even where a mark lies beside the worktree.
 git init -q "$TMPDIR/next" && git -C "$TMPDIR/next" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
 in_next() { (cd "$TMPDIR/next" && cadre agent run dan --worktree -- true); }
@@ -88,7 +88,7 @@ whole dan
 is 4 'is no worktree of this repository' in_next
 [ ! -e "$(place dan).making" ] || bad "a worktree of another repository has a mark"
 
-# A starter that ignores the ends of its children changes nothing.
+# A starter that ignores SIGCHLD changes nothing.
 git worktree remove "$(place dan)" && git branch -q -D crew.dan
 is 0 '^text$' env --ignore-signal=CHLD "$CADRE" agent run dan --worktree -- cat last.slow
 whole dan

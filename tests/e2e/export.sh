@@ -381,7 +381,7 @@ is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
 	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
 is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
-# Leases that would end in 30 years, and a message that would come then, are as those of now.
+# An import shortens leases that would end in 30 years, and delivers a message that would come then.
 mangle 'far = 2 * lines[0]["created_at"]
 next(l for l in lines if "lease_until" in l)["lease_until"] = far
 first("delivery", state=2)["due_at"] = far
@@ -391,7 +391,7 @@ is 0 . "$CADRE" --home "$TMPDIR/f" import bad.jsonl
 [ "$(ask "$TMPDIR/f" "SELECT max(at) < 1000 * (86460 + strftime('%s', 'now')) FROM (SELECT lease_until AS at FROM task
 	UNION ALL SELECT due_at FROM delivery UNION ALL SELECT due_at FROM delayed)")" = 1 ] || bad "a lease of 30 years"
 
-# Leases of a stopped team stand still where it comes in, too.
+# Leases of a stopped team stand still in the new state, too.
 S=$TMPDIR/still
 "$CADRE" --home "$S" init >/dev/null
 for words in 'team create still --roles x' 'task create held' '--as x claim' 'send x hello' '--as x inbox' estop 'export s.jsonl'; do

@@ -12,7 +12,7 @@ is 0 . cadre workspace create --team t --agent a --source "$TMPDIR/source" --wai
 is 0 . cadre workspace create --team t --agent b --wait
 is 0 '^work$' cadre exec --team t t/a 'echo work | tee file'
 
-# Removed below its guest, in which commands go on once a folder is there.
+# Somebody removes the folder while its guest runs: commands go on once a folder is there again.
 folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
 rm -r "$folder"
 is 3 "the workspace's folder is gone: $folder" cadre exec --team t t/b true

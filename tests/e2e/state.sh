@@ -67,7 +67,7 @@ sqlite3 "$CADRE_HOME/state.db" "PRAGMA foreign_keys = OFF;
 cadre team destroy --yes alpha >/dev/null
 [ "$(ask "SELECT count(*), count(link_token) FROM workspace")" = "1|0" ] || bad "a token is left"
 [ "$(ask "PRAGMA integrity_check")" = ok ]
-# A trigger that is not cadre's is the first concern beside a host, whose reads go on.
+# Beside a host `status` names a trigger that is not cadre's, and reads go on.
 set +e
 cadre up >/dev/null || bad "up"
 cadre team create beta >/dev/null

@@ -6,8 +6,8 @@
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
-# The seconds that there are, at most those that --wait-seconds takes.  After the first failure the
-# rest is only looked at.
+# The seconds that a wait may take, at most 300: --wait-seconds takes no more.  After the first failure
+# the other waits are short.
 bound() {
 	seconds_left=$((patience * TEST_SCALE / 10))
 	[ "${failed:-0}" = 0 ] || seconds_left=$((5 * TEST_SCALE))

@@ -201,7 +201,7 @@ elif sys.argv[1] == "clients":
     # The second one may be an agent of its own, and stays the first one where that is refused.
     check(register(second, "ann").get("code") == "conflict", "it is another one's agent")
     check(second.do("tool", "agents", {"action": "start"}).get("name") == pat, "it is nobody")
-    # Nor are its other calls those of nobody meanwhile: each is the first one's or its own.
+    # While this one registers, each of its other calls is the first agent's or its own.
     said, made, seen = second.do("all", ["agents", {"action": "register", "name": quin}],
                                  ["task", {"action": "create", "title": "Beside"}], ["task", {"action": "list"}])
     check("task" in made and seen["counts"], made, seen)

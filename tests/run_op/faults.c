@@ -2,10 +2,10 @@
  * faults - the last call again from the state before it, with every step of the
  * store and every allocation failing in turn.
  *
- * A call that fails must leave every row as it was, but for the bucket of calls that it
- * has spent from, and say that the state could not be had; or it gets around the failure,
- * to the same answer and rows.  A call that is repeated with its key after an unknown
- * outcome must give what it made the first time.
+ * A call that gets around the failure must give the same answer and rows.  A call that
+ * fails must say that the state could not be had, and may change no row but the caller's
+ * bucket of calls.  A call that is repeated with its key after an unknown outcome must
+ * give what the call made the first time.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -118,13 +118,13 @@ static bool same_ids(json_t *a, json_t *b)
 	return true;
 }
 
-/* A repeat is a call, too: its caller may have none left. */
+/* The repeat spends a call, too: the caller may have none left. */
 static bool calls_too_often(const struct answer *a)
 {
 	return a->rc < 0 && a->fault.code == FAULT_RATE_LIMITED && !*a->fault.where;
 }
 
-/* An agent that ends its own team is nobody behind that. */
+/* An agent that ends its own team is nobody afterwards: it cannot repeat the call. */
 static bool ends_itself(const struct asked *q)
 {
 	const char *team = json_string_value(json_object_get(q->args, "team"));

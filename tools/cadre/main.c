@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 {
 	/* A file that may not grow (`ulimit -f`) is told like a disk that is full. */
 	signal(SIGXFSZ, SIG_IGN);
-	/* A starter may ignore the ends of children: then nobody gets their status. */
+	/* Where the starter ignores SIGCHLD, a wait gives no status of a child. */
 	signal(SIGCHLD, SIG_DFL);
 	return cli_main(argc, argv);
 }

@@ -44,8 +44,8 @@ struct hosted_turn {
 	bool asking, storing;
 	bool more; /* of what it has printed is there already */
 	bool full; /* no more of what it prints is kept */
-	int64_t stored; /* bytes before what is to be stored next */
-	int64_t dropped; /* bytes since then */
+	int64_t stored; /* bytes of its output that are stored */
+	int64_t dropped; /* bytes since it is full */
 	char boot_id[72]; /* of the guest in which it runs */
 	int64_t job; /* there */
 	int64_t offset[2];

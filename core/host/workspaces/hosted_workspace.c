@@ -108,8 +108,8 @@ static void destroyed(struct hosted_workspace *p)
 	hosted_become(p, HOSTED_OVER, BY_HOST);
 }
 
-/* The host looks for a missing folder, disk or image, later and later.  A snapshot that is gone
- * stays so. */
+/* The host looks for a missing folder, disk or image, each time after a longer pause.  A
+ * snapshot that is missing for a restore stays missing. */
 static void hosted_work_failed(struct hosted_workspace *p)
 {
 	if (p->state == WORKSPACE_STATE_FAILED) {
@@ -142,7 +142,8 @@ void hosted_worked(struct hosted_workspace *p)
 
 /* --- steps ------------------------------------------------------------------------ */
 
-/* A guest that is gone is started again, later and later unless this host ended the guest. */
+/* Plans the next start of a guest that is gone.  The pause grows, unless this host ended
+ * the guest. */
 static void hosted_workspace_plan_restart(struct hosted_workspace *p, int64_t now)
 {
 	bool early = !p->killed && p->started_at && now - p->started_at < SETTLED_MS;

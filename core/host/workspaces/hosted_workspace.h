@@ -44,7 +44,7 @@ struct hosted_guest;
  * being forked it is `busy`, too; the fork's `lender` says whose disk it is.
  *
  *	MAKE, RESTORE, START     only CREATING and READY: in this order, each until it is done;
- *	                         MAKE also FAILED, to see whether what was missing is there
+ *	                         MAKE also FAILED, to look for what was missing
  *	DESTROY                  only DESTROYED
  *	SNAPSHOT, FORGET         in any state: calls ask for them
  *
@@ -100,10 +100,10 @@ struct hosted_workspace {
 	struct fault fault; /* of that work; of a failed hosted workspace: why */
 	int64_t start_at, pause_ms, started_at, stop_at;
 	int64_t unreached_at; /* when its guest was first seen out of reach; 0: it is not */
-	int64_t look_at, look_ms; /* when what is missing is looked for; 0: not at all */
-	bool killed; /* this host ended its guest, which is started again */
+	int64_t look_at, look_ms; /* when the host looks for what is missing; 0: never */
+	bool killed; /* this host ended its guest, and starts another */
 	bool ran; /* its guest, since it was stopped: the next start is a restart */
-	int deaths; /* in a row, soon after the start, not by this host */
+	int deaths; /* in a row, soon after a start; this host's doing is none */
 };
 
 /* Takes one step towards the row; true when there is more to come soon. */
@@ -117,7 +117,8 @@ bool hosted_workspace_kill(struct host *host, int64_t row, const char *why);
  * `whence` says whether the row or the host decided it. */
 void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence);
 
-/* Has what a failed workspace lacks looked for: the workspace goes on once that is there. */
+/* Plans a look for what a failed workspace lacks: once that is there the workspace goes
+ * on. */
 void hosted_look_again(struct hosted_workspace *p);
 
 /* Holds the trash entry that the workspace is made of, as long as it is being made. */
