@@ -65,10 +65,11 @@ bool client_hosted(const struct client *c)
 /* A host takes a connection for whom its first frame named. */
 void client_become(struct client *c, const struct identity *who)
 {
-	c->before = c->o.identity;
 	for (struct ticket *t = c->calls; t; t = t->next)
-		if (!t->as)
-			t->as = &c->before;
+		if (!t->as) {
+			t->before = c->o.identity;
+			t->as = &t->before;
+		}
 	c->o.identity = *who;
 	socket_part(c);
 }

@@ -19,6 +19,7 @@ struct ticket {
 	const struct op *op;
 	json_t *args; /* a copy, with its key */
 	const struct identity *as; /* its caller; NULL: the client's */
+	struct identity before; /* the caller, once client_become() has named another */
 	struct form form;
 	client_done *done;
 	void *arg;
@@ -46,8 +47,6 @@ struct client {
 	int64_t last; /* number of the newest call */
 	struct form form; /* of the next calls' answers */
 	const struct identity *as; /* caller of the next calls; NULL: o.identity */
-	struct identity
-		before; /* caller of the calls that client_become() found under way */
 	bool hosted;
 	struct ticket *calls;
 	struct client_conn *link; /* shared by calls that neither wait nor have an `as` */

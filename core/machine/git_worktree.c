@@ -90,19 +90,46 @@ static int git_list(struct making *m, struct fault *f)
 
 /* --- the mark ---------------------------------------------------------------------- */
 
+/* Whether the mark at its path is the file that this call has open: another call removes it. */
+static bool holds_mark(const struct making *m)
+{
+	struct stat open, there;
+
+	return fstat(m->lock, &open) == 0 && lstat(m->mark, &there) == 0 &&
+	       open.st_dev == there.st_dev && open.st_ino == there.st_ino;
+}
+
+/* Opens the mark.  `half`: another call made the mark.  True unless that has removed it. */
+static bool open_mark(struct making *m, bool *half)
+{
+	const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
+
+	m->lock = open(m->mark, flags | O_CREAT | O_EXCL, 0600);
+	*half = m->lock < 0 && errno == EEXIST;
+	if (*half)
+		m->lock = open(m->mark, flags);
+	return m->lock >= 0 || !*half || errno != ENOENT;
+}
+
 /* Takes the mark, once git is gone that an ended call started. */
-static int git_worktree_take_mark(struct making *m, struct fault *f)
+static int git_worktree_take_mark(struct making *m, bool *half, struct fault *f)
 {
 	const struct timespec pause = { .tv_nsec = HELD_MS * 1000000L };
 
-	m->lock = open(m->mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (m->lock < 0 || dir_sync_above(m->mark))
-		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", m->mark,
-				 strerror(errno));
 	for (int i = 0; i < HELD_TRIES; i++) {
-		if (flock(m->lock, LOCK_EX | LOCK_NB) == 0)
+		if (m->lock < 0 && !open_mark(m, half))
+			continue;
+		if (m->lock < 0 || dir_sync_above(m->mark))
+			return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s",
+					 m->mark, strerror(errno));
+		if (flock(m->lock, LOCK_EX | LOCK_NB)) {
+			nanosleep(&pause, NULL);
+		} else if (holds_mark(m)) {
 			return 0;
-		nanosleep(&pause, NULL);
+		} else {
+			close(m->lock);
+			m->lock = -1;
+		}
 	}
 	fault_set(f, FAULT_CONFLICT, "",
 		  "git still makes %.200s for a call that was ended", m->path);
@@ -169,13 +196,21 @@ static int remove_half(struct making *m, struct fault *f)
 	return f->code;
 }
 
-/* Refuses a place where something else is; git forgets a worktree whose folder is gone. */
-static int git_worktree_check_place(struct making *m, struct fault *f)
+/* Whether the place is the worktree already, or holds something else, which is refused. */
+static bool worktree_is_taken(const struct making *m, struct fault *f)
+{
+	if (!git_worktree_is_there(m, ""))
+		return false;
+	if (!m->listed || !git_worktree_is_there(m, "/.git"))
+		git_worktree_refuse_place(m, f);
+	return true;
+}
+
+/* Has git forget a worktree whose folder is gone. */
+static int forget_gone(struct making *m, struct fault *f)
 {
 	const char *const forget[] = { "git", "worktree", "remove", m->path, NULL };
 
-	if (git_worktree_is_there(m, ""))
-		return git_worktree_refuse_place(m, f);
 	if (m->listed && m->locked) {
 		fault_set(f, FAULT_CONFLICT, "", "%.200s is gone, and locked in git",
 			  m->path);
@@ -260,6 +295,11 @@ static int git_worktree_make_tree(struct making *m, bool half, const char **said
 		return keep_tree(m, f);
 	if (f->code || (half && remove_half(m, f)))
 		return f->code;
+	/* Another call may have made the worktree since this one has looked. */
+	if (!half && (worktree_is_taken(m, f) || forget_gone(m, f))) {
+		drop_mark(m, &ignored);
+		return f->code;
+	}
 	if (add_tree(m, said, f) == 0)
 		return keep_tree(m, f);
 	if (!m->ended)
@@ -273,19 +313,17 @@ int git_worktree_make(const char *name, const char *path, int64_t ms, struct are
 	const char *slash = strrchr(path, '/');
 	char *above = arena_strndup(a, path, (size_t)(slash - path)), real[PATH_MAX];
 	struct making m = { .arena = a, .name = name, .lock = -1, .ms = ms };
-	bool half;
+	bool half = false;
 
 	if (dir_make(above, 0700) || !realpath(above, real))
 		return fault_set(f, FAULT_IO, "", "cannot make %.200s: %s", above,
 				 strerror(errno));
 	m.path = arena_printf(a, "%s%s", real, slash);
 	m.mark = arena_printf(a, "%s.making", m.path);
-	half = access(m.mark, F_OK) == 0;
-	if ((!half || git_worktree_take_mark(&m, f) == 0) && git_list(&m, f) == 0 &&
-	    (half || !m.listed || !git_worktree_is_there(&m, "/.git")) &&
-	    /* Look at the place before the mark: a place that is taken gets no mark. */
-	    (half || (git_worktree_check_place(&m, f) == 0 &&
-		      git_worktree_take_mark(&m, f) == 0)))
+	/* A place that is taken gets no mark: what has a mark may be removed. */
+	if (access(m.mark, F_OK) && (git_list(&m, f) || worktree_is_taken(&m, f)))
+		return f->code;
+	if (git_worktree_take_mark(&m, &half, f) == 0 && git_list(&m, f) == 0)
 		git_worktree_make_tree(&m, half, said, f);
 	if (m.lock >= 0)
 		close(m.lock);

@@ -439,7 +439,8 @@ static void needs_add_state(struct call *call, struct needs *needs)
 	struct gathering g = { .call = call, .needs = needs };
 	struct fault f = { 0 };
 
-	if (store_look(call->store, &f) < 0)
+	/* A fault of a read has no hint, and may be over by the next call. */
+	if (store_look(call->store, &f) < 0 && *f.hint)
 		needs_add(&g, (struct need){ .what = CONCERN_STATE,
 					     .text = arena_printf(&call->arena, "%s; %s",
 								  f.text, f.hint) });

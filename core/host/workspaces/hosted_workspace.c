@@ -57,7 +57,9 @@ void hosted_become(struct hosted_workspace *p, int64_t state, enum whence whence
 
 void hosted_hold_source(struct hosted_workspace *p)
 {
-	bool needed = p->state == WORKSPACE_STATE_CREATING && !p->made && p->spec.source;
+	bool making = p->state == WORKSPACE_STATE_CREATING ||
+		      (p->state == WORKSPACE_STATE_FAILED && p->look_at);
+	bool needed = making && !p->made && p->spec.source;
 
 	if (needed && p->source_held < 0) {
 		p->source_held = trash_hold(p->spec.home, p->spec.source);
@@ -109,7 +111,7 @@ static void destroyed(struct hosted_workspace *p)
 }
 
 /* The host looks for a missing folder, disk or image, each time after a longer pause.  A
- * snapshot that is missing for a restore stays missing. */
+ * snapshot that is missing stays missing. */
 static void hosted_work_failed(struct hosted_workspace *p)
 {
 	if (p->state == WORKSPACE_STATE_FAILED) {
@@ -118,7 +120,8 @@ static void hosted_work_failed(struct hosted_workspace *p)
 		p->look_at = clock_boot_ms() + p->look_ms;
 		return;
 	}
-	if (p->fault.code == FAULT_NOT_FOUND && p->work != WORK_RESTORE)
+	if (p->fault.code == FAULT_NOT_FOUND && p->work != WORK_RESTORE &&
+	    !p->spec.snapshot)
 		hosted_look_again(p);
 	hosted_note_failed(p, p->fault.text, false);
 }
