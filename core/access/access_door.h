@@ -14,9 +14,10 @@
 /* Splits a token that came at a door; `name` is of the arena. False: it is none. */
 bool door_split(struct arena *a, const char *token, const char **name, const char **hex);
 
-/* Finds the agent `who` that identity->agent names, and checks that identity->token is its
- * token for the door that identity->door names, and that this door is open to it: 1, or
- * `denied` (at /door; at "" where the network policy forbids it). */
+/* Finds the agent that identity->agent names, and fills `who`.  Checks that
+ * identity->token is the agent's token for the door that identity->door names, and that
+ * this door is open to the agent.  1, or `denied` (at /door; at "" where the network
+ * policy forbids the call). */
 int door_find(struct call *call, const char *team, struct caller_row *who);
 
 /* Finds whether the agent's workspace, its team and the teams above let others come to

@@ -149,7 +149,8 @@ static int bearer_check_kind(struct call *call, const struct token_create_in *in
 	return fault_hint(&call->fault, "{token.create}{| --agent TEAM/NAME}");
 }
 
-/* The token's name, where nobody says one: whom it stands for, and its number. */
+/* The token's default name: the agent's name, `operator` or `observer`, and the token's
+ * number. */
 static const char *bearer_name_of(struct call *call, const struct token_create_in *in,
 				  const struct agent_row *a)
 {

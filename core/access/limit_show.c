@@ -105,7 +105,7 @@ int limit_list(struct call *call, const struct limit_list_in *in,
 	return rc;
 }
 
-/* The transaction that it brings about writes them: see core/host/batch.c. */
+/* Does nothing: the call's transaction writes the buckets, see core/host/batch.c. */
 int limit_keep(struct call *call, const struct limit_keep_in *in,
 	       struct limit_keep_out *out)
 {

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 enum {
-	FIRST_MS = 2000, /* the first wait; each is twice the one before it */
+	FIRST_MS = 2000, /* the first wait; each later wait is twice as long */
 	MOST_MS = 30000, /* the longest */
 	SOON_MS = 5000, /* a message that comes within is one too soon */
 	LATE_MS =

@@ -8,8 +8,8 @@ static int64_t each(const struct rate_size *size)
 	return MINUTE_US / size->per_minute;
 }
 
-/* Microseconds until a bucket is full.  One that was emptied under other limits, or before the
- * clock was put back, lacks no more than it holds. */
+/* Microseconds until a bucket is full: at most the time that fills an empty bucket.
+ * `full_at` may be later after a change of the limits, or when the clock was put back. */
 static int64_t lack_of(const struct rate_size *size, int64_t now, int64_t full_at)
 {
 	int64_t whole = size->burst * each(size), lack = full_at - now;

@@ -3,7 +3,7 @@
  *
  * A bucket holds `burst` calls and gets `per_minute` of them back.  It is kept as one
  * number, the time at which it is full again, which is a row of `rate`.  A host keeps the
- * buckets in memory as well (core/host/rates.h); without one each call writes its row.
+ * buckets in memory as well (core/host/rates.h); without a host each call writes its row.
  *
  * Times here are microseconds since 1970.
  */

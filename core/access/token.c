@@ -38,8 +38,8 @@ void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
 	token_put_hex(&c, out);
 }
 
-/* The kind stands first in the hashed text: whoever knows a SHA-256 can compute that of a
- * longer text, and so could make a door's token from an agent's. */
+/* The kind stands first in the hashed text.  Otherwise a length extension of SHA-256
+ * could make a door's token from an agent's token. */
 void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 		    int64_t owner, int64_t owner_generation, char out[TOKEN_SIZE])
 {

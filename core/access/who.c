@@ -94,10 +94,11 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
 	return rc;
 }
 
-/* The caller's row.  An agent goes by its old name, or its team's, until somebody tells
- * it, so its token finds it in the team that has or had the name: also where another team
- * has it by now.  Where another agent of its own team has its name, only one whose identity
- * is kept is found: with a name that somebody has set by hand, the token may be a mistake. */
+/* The caller's row.  An agent uses its old name, or its team's old name, until told the
+ * new name.  So the token finds the agent in the team that has or had the name, even if
+ * another team has the name now.  If another agent of this team has the name now, the
+ * token finds its agent only if cadre keeps the identity: with a name set by hand, the
+ * token may be a mistake. */
 static int find_caller(struct call *call, const char *team, struct caller_row *r)
 {
 	const struct identity *id = &call->identity;
@@ -184,7 +185,7 @@ static int no_such_caller(struct call *call, const char *team)
 {
 	const char *now;
 
-	/* Read first: what fails in storage is not to be told as a missing agent. */
+	/* Read first: a failure of storage must not be reported as a missing agent. */
 	if (team_name_now(call, team, &now) < 0)
 		return call->fault.code;
 	fault_set(&call->fault, FAULT_NOT_FOUND, "/from",
@@ -268,7 +269,7 @@ int who_calls(struct call *call)
 
 static int no_team(struct call *call, const char *team)
 {
-	/* Read first: what fails in storage is not to be told as a missing team. */
+	/* Read first: a failure of storage must not be reported as a missing team. */
 	const char *names = team_names(call), *now = NULL;
 
 	if (!names || (team && team_name_now(call, team, &now) < 0))

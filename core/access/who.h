@@ -1,6 +1,5 @@
 /*
- * who - which team and which agents a call is about, and whether its caller
- * may reach them.
+ * who - the team and the agents of a call, and whether the caller may reach them.
  */
 #ifndef CORE_ACCESS_WHO_H
 #define CORE_ACCESS_WHO_H
@@ -20,7 +19,8 @@ int who_has_token(struct call *call, const char *team, uint8_t hash[32],
  * own, or the one that there is).  An agent reaches its own team only. */
 int who_team(struct call *call, const char *team);
 
-/* Puts the call into a team, by the row of anybody there; the caller stays who it is. */
+/* Puts the call into a team, by the row of any member of the team; the caller stays the
+ * same. */
 void who_enter(struct call *call, const struct caller_row *r);
 
 /* Makes the caller the lead of a team that it made without one, or that it made by such a
@@ -33,8 +33,8 @@ int who_take_seat_above(struct call *call, const char *team);
  * have no choice of states. */
 const char *who_home(const struct call *call);
 
-/* who_team() for what the log says of a team: where none has the name (or id), the operator and who
- * looks at all teams mean the last one that had it and is over. */
+/* who_team() for reads of the log.  If no team has the name (or id), the operator and an
+ * observer of all teams reach the last team that had the name and has ended. */
 int who_team_then(struct call *call, const char *team);
 
 /* who_team(), but 0 without a fault where there is no such team, else 1. */
@@ -46,7 +46,7 @@ int who_means(struct call *call, const char *team);
 int who_team_of(struct call *call, const char *team, const char *address,
 		const char *where);
 
-/* Whether the caller is nobody yet: a session that may only look and join. */
+/* Whether the caller is a session without an identity, which may only look and join. */
 bool who_is_nobody(const struct call *call);
 
 /* Whether the caller is the operator, who may act in all teams. */
@@ -78,8 +78,8 @@ int who_acts(struct call *call, const char *name, const char *where, struct agen
  * been read, and costs no further query. */
 int who_is(struct call *call, const char *name, const char *where, struct agent_row *a);
 
-/* Whether an agent only looks: it reads no inbox, and nothing is sent to it.  Who leads a
- * team does more, whatever its role. */
+/* Whether an agent is an observer: an observer reads no inbox, and nothing is sent to an
+ * observer.  A lead is no observer, whatever the lead's role. */
 bool who_observes(const struct agent_row *a);
 
 /* 0, or `invalid` for an observer, who may not be a task's assignee: it cannot claim the

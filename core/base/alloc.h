@@ -1,9 +1,9 @@
 /*
  * alloc - memory that lives until it is freed, and is there.
  *
- * As in an arena, no memory aborts the process, which loses nothing, since what was
- * acknowledged is in the database.  Where somebody else chose the size, malloc() and a
- * fault are right instead.
+ * Without memory the process aborts, as with an arena.  Nothing is lost: the database
+ * holds all acknowledged data.  For a size that a peer or a user chose, use malloc() and
+ * a fault instead.
  */
 #ifndef CORE_BASE_ALLOC_H
 #define CORE_BASE_ALLOC_H

@@ -13,15 +13,14 @@
 int64_t clock_wall_ms(void);
 int64_t clock_wall_ns(void);
 
-/* A clock that nobody sets and that stands still while the machine sleeps: it measures
- * how long something takes. */
+/* A clock for the duration of work: nobody sets this clock, and sleep of the machine does
+ * not count. */
 int64_t clock_steady_ms(void);
 
 /* The same in nanoseconds, at the pace of the hardware: nobody corrects it. */
 int64_t clock_raw_ns(void);
 
-/* A clock that nobody sets and that runs on while the machine sleeps: it measures how
- * much time has passed. */
+/* A clock for elapsed time: nobody sets this clock, and sleep of the machine counts. */
 int64_t clock_boot_ms(void);
 
 /* Writes a time of the wall clock for a file's name, in UTC: 20261121-080000.  Returns its

@@ -1,8 +1,8 @@
 /*
  * hash - FNV-1a of 64 bits, for tables, and for the rows and locks that keep one.
  *
- * Anybody can find two texts with one hash: where that would harm, SHA-256 is used.  What
- * it gives stands in databases: it stays as it is.
+ * Anybody can construct two texts with the same hash: SHA-256 is used where a collision
+ * would do harm.  Databases hold these hashes, so the function must not change.
  */
 #ifndef CORE_BASE_HASH_H
 #define CORE_BASE_HASH_H

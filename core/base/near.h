@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Letters to change, put in, leave out or swap with the next one; 64 if either is longer than that. */
+/* The edit distance: letters to change, insert, delete or swap with the next letter.  64
+ * if a word has more than 64 letters. */
 size_t near_distance(const char *a, const char *b);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * nic - where a VM is in the network: its address, its tap, its gateway.
+ * nic - a VM's place in the network: address, tap and gateway.
  *
  * The network is a range of IPv4 addresses of this state's own.  The first address is
  * the gateway, which is this machine; a VM has the address of its slot (from 2).  There

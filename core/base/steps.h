@@ -14,7 +14,7 @@
 /* A state as a member of a set. */
 #define STEP(state) (1u << (state))
 
-/* `allowed`: what may follow the present state. */
+/* `allowed`: the set of states that may follow the present state. */
 static inline void step_check(unsigned allowed, int to)
 {
 #ifdef CADRE_TESTING

@@ -98,7 +98,7 @@ static void key_bytes(const char *text, uint8_t key[16])
 	memcpy(key, hash, 16);
 }
 
-/* Where a write has its key: opgen puts it behind the other arguments. */
+/* The field of a write's idempotency key: opgen puts it behind the other arguments. */
 static const struct field *call_key_of(const struct op *op)
 {
 	const struct field *last =
@@ -141,9 +141,10 @@ static uint64_t args_hash(const struct call *call)
 	return op_hash(call->op->in, call->in, "idempotency_key");
 }
 
-/* Sets call->asked, a hash of all that an idempotency key covers: the arguments, and for an
- * operator the row of the team that he means (by argument, by environment, or as the only
- * one), unless the operation is about the team itself.  An agent means its own team. */
+/* Sets call->asked, a hash of all that an idempotency key covers.  These are the
+ * arguments and, for an operator, the row of the team meant (by argument, by
+ * environment, or the only team).  An operation about the team itself leaves out the row.
+ * An agent means its own team. */
 static int hash_asked(struct call *call)
 {
 	const struct field *f = field_find(call->op->in, "team");
@@ -201,9 +202,9 @@ int call_keep_answer(struct call *call, const char *key, int64_t caller, int64_t
 
 enum { REPLAY_MS = 86400000 }; /* keys are remembered so long */
 
-/* Finds an earlier call with the same key: a repeat of that call reports what it made,
- * any other call is refused.  A key belongs to its caller; the operators of all teams
- * count as a single caller. */
+/* Finds an earlier call with the same key: a repeat of that call reports the row that the
+ * earlier call made; a different call is refused.  A key belongs to its caller; the
+ * operators of all teams count as a single caller. */
 static int find_replay(struct call *call)
 {
 	struct replay_find_row r;
@@ -275,7 +276,7 @@ static const char *named_team(const struct call *call)
 	return NULL;
 }
 
-/* A member that made a team leads it: what is for leads may be asked of it there. */
+/* A member that made a team leads that team, and may call operations for leads there. */
 static int take_lead(struct call *call)
 {
 	const char *team;
@@ -361,8 +362,8 @@ static int keep_alive(struct call *call)
 	return sql_late(call, agent_touch, .agent = call->caller.agent, .now = call->now);
 }
 
-/* Counts what waits for the caller, for an answer that tells it.  What a receive leaves it
- * tells itself. */
+/* Counts the messages that wait for the caller, for an answer that tells the number.  The
+ * answer of a receive tells the rest itself. */
 static int count_mail(struct call *call)
 {
 	struct inbox_urgent_row urgent = { 0 };
@@ -392,7 +393,7 @@ struct identity call_renewer(const struct call *read)
 {
 	struct identity id = read->identity;
 
-	id.bearer = NULL; /* it has proved who that is */
+	id.bearer = NULL; /* the bearer's token has proved the identity */
 	if (!id.agent)
 		id.team = read->caller.team_name;
 	return id;

@@ -1,5 +1,5 @@
 /*
- * call - an operation on its way through: who asks, what for, and when.
+ * call - an operation on its way through: caller, arguments and time.
  *
  * Clock, randomness and identity are values here, so that core/ is a function
  * of its inputs and the database.  A door fills the upper part; op_perform()
@@ -28,8 +28,8 @@ struct identity {
 			     and where `token` proves `agent`; NULL: the call did not
 			     come so */
 	const char
-		*bearer; /* what a client over HTTP has shown: it proves whoever it stands
-			       for, who is then filled in here */
+		*bearer; /* token shown by a client over HTTP: the token proves a caller,
+			       who is then filled in here */
 	bool proven; /* the door (channel, operator's --as) proved agent */
 	bool as; /* an operator acting as agent; events say so */
 	bool inside; /* it called from a workspace, which has no choice of states */
@@ -46,14 +46,14 @@ struct caller {
 	enum who level;
 	int64_t team, agent; /* row ids; 0: none */
 	int64_t own_team; /* of the agent, also where the call is in one below */
-	int64_t self; /* who called, also where it takes a lead's place that it holds */
+	int64_t self; /* the calling agent, even where it acts in a lead's place */
 	int64_t generation;
 	int64_t inbox_capacity; /* of the team */
 	int64_t team_state; /* as last announced */
 	int64_t team_stopped; /* when team.estop did it; 0: it is not */
-	int64_t team_limits; /* budgets of it that have one */
+	int64_t team_limits; /* number of the team's budgets with a limit */
 	int64_t active_at; /* of the agent, as its row says */
-	int64_t chain; /* of who called: core/turn/chain.h */
+	int64_t chain; /* of the calling agent: core/turn/chain.h */
 	const char *name, *team_name; /* "operator" without an agent */
 };
 
@@ -100,7 +100,7 @@ struct settings {
 
 /* Milliseconds for which what was removed can be brought back. */
 int64_t settings_keep_ms(const struct settings *s);
-/* Bytes that each trash may hold; 0: nothing is kept. */
+/* Maximum size of each trash in bytes; 0: nothing is kept. */
 int64_t settings_trash_bytes(const struct settings *s);
 
 /* Fills `s` with the defaults, for a state that has no folder (tests). */
@@ -146,25 +146,25 @@ struct call {
 	struct fault fault;
 	size_t space; /* bytes that the answer may still take: see core/call/space.h */
 	struct caller caller;
-	bool spends; /* without a host: its transaction writes what it spends */
+	bool spends; /* without a host: the transaction writes the buckets */
 	bool paid; /* by an earlier call of the same work: no bucket pays for it */
 	/* The call stands for one that was refused before it was decoded, and counts as of that
 	 * rate. */
 	bool stands;
 	enum rate stands_for;
-	struct rate_bucket spent; /* what it took a call out of; agent 0: nothing yet */
+	struct rate_bucket spent; /* the bucket that paid the call; agent 0: none yet */
 	struct id_keys ids; /* kept by a door from one call to the next */
 	int64_t bearer; /* row of the client's token that the caller showed; 0: none */
 	int64_t bearer_used_at,
 		bearer_until; /* when its use was noted; its end, 0: none */
 	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells
-				 it; those of them that are urgent */
-	int short_ids; /* beginnings of ids that it named: see core/message/message_name.c */
+				 the number; how many are urgent */
+	int short_ids; /* shortened ids so far: see core/message/message_name.c */
 	int64_t made; /* id of the row that this call's write made already, 0: none;
 			 the handler then only reports (replay, wait) */
 	bool replayed;
-	const char *answer; /* of a replayed call: what it was answered before, as JSON;
-			       NULL where the handler has to tell it */
+	const char *answer; /* of a replayed call: the first answer, as JSON; NULL: the
+			       handler has to make the answer */
 	bool waited; /* the handler ran before, and has waited for something new since */
 	enum wake wait_on; /* set by a handler that would rather wait ... */
 	int64_t wait_key; /* ... until this key is woken */
@@ -174,11 +174,11 @@ struct call {
 			  workspace that the host copies, or keeps, before the answer
 			  which is complete but for that goes out */
 	bool renew; /* a read by an agent, or the operator in a team, who holds a lease
-			      of which under half is left: whoever ran it calls
+			      of which under half is left: the runner of the read calls
 			      agent.heartbeat under call_renewer() */
 	struct given given; /* set by handlers that hand out or claim */
-	int64_t as_of; /* newest event seq the transaction saw; where events that are asked
-			  for are gone, the last of those */
+	int64_t as_of; /* newest event seq the transaction saw; if the caller asks for
+			  removed events, the last removed event */
 	bool plans; /* set by op->steps: this run of the handler only finds out what is to
 		       be done; nothing of it is kept */
 	struct removal *removal; /* of an operation that removes workspaces: see

@@ -1,11 +1,11 @@
 /*
  * space - how much an answer may hold, as JSON.
  *
- * Every door sends an answer in one frame of at most 4 MiB, and a caller may allow
- * less (call->form), so an operation decides inside its transaction what it hands out, by the size that it will
- * have as JSON: whole items as far as they fit, then `more`; of one that is too
- * large by itself the first part, with its size, and the rest by range.  Whoever
- * calls without a host gets the same.
+ * Every door sends an answer in one frame of at most 4 MiB, and a caller may allow less
+ * (call->form).  So an operation decides inside its transaction which items to hand out,
+ * by their size as JSON.  Whole items go out as far as they fit, then `more`.  Of an item
+ * that is too large by itself, the answer holds the first part and the size; the caller
+ * reads the rest by range.  A call without a host gets the same answer.
  */
 #ifndef CORE_CALL_SPACE_H
 #define CORE_CALL_SPACE_H
@@ -53,7 +53,7 @@ struct space_range {
 };
 void space_range(struct call *call, const char *whole, struct space_range *r);
 
-/* Bytes that the answer has for its items in all, and whether none of them is taken. */
+/* Bytes for the items of an answer, in total; whether no item has taken bytes yet. */
 size_t space_all(const struct call *call);
 bool space_is_whole(const struct call *call);
 

@@ -293,8 +293,8 @@ void direct_take(struct client *c, const struct given *given)
 			      (json_int_t)given->request));
 }
 
-/* Without a host nobody sees that the clock is put back.  Whoever calls next does as one that
- * starts: what was granted at a time that is to come counts as granted now. */
+/* Without a host nobody sees that the clock was put back.  So the next caller does the
+ * work of a host that starts: a grant with a time in the future counts as granted now. */
 static void settle_clock(struct client *c, const struct call *call)
 {
 	struct call look = { .store = call->store, .now = call->now };
@@ -306,7 +306,7 @@ static void settle_clock(struct client *c, const struct call *call)
 		.latest = look.now + PAIR_DELAY_MOST_MS);
 	store_rollback(look.store);
 	arena_release(&look.arena);
-	if (back.so && !call_finds_host(call)) /* one that stands still will see it */
+	if (back.so && !call_finds_host(call)) /* a stopped host will see the change */
 		run_as_host(c, op_clock_tick, json_pack("{sb}", "start", true));
 }
 

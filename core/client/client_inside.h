@@ -23,7 +23,7 @@ struct ticket {
 	struct form form;
 	client_done *done;
 	void *arg;
-	int64_t wait_ms; /* ms that it may wait beyond its work */
+	int64_t wait_ms; /* ms that the call may wait beyond its work */
 	int64_t until; /* clock_steady_ms(): silent, or waited long enough */
 	struct client_conn
 		*link; /* the connection that it was sent on; NULL: not on a socket */
@@ -33,7 +33,8 @@ struct ticket {
 	bool confirms; /* the owner says whether its answer arrived: client_settle() */
 };
 
-/* An answer that gave something, of which the owner has not said whether it arrived. */
+/* An answer that gave messages or a claim; the owner has not said yet whether the answer
+ * arrived. */
 struct debt {
 	struct debt *next;
 	int64_t number;

@@ -196,8 +196,8 @@ void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool
 
 /* --- calls --------------------------------------------------------------------------- */
 
-/* A call that fits no frame, such as a long note, runs here instead: false.  Where that
- * cannot be, fails the call and returns true. */
+/* A call that fits no frame, such as a long note, runs here instead: false.  If the call
+ * cannot run here, fails the call and returns true. */
 static bool refuse_frame(struct client *c, struct ticket *t)
 {
 	if (c->o.home->dir[0] && !(t->op->flags & OP_NEEDS_HOST))
@@ -243,8 +243,8 @@ bool socket_start(struct client *c, struct ticket *t)
 	return true;
 }
 
-/* Fails a call that only a host can do: what is said of one that runs and is silent is
- * other than of one that is gone. */
+/* Fails a call that only a host can do.  The text for a silent host differs from the text
+ * for a host that is gone. */
 static void fail_silent(struct client *c, struct ticket *t)
 {
 	const struct home *h = c->o.home;

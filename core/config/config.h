@@ -3,8 +3,8 @@
  *
  * The keys are the fields of record `config` (schema/config.op).  A value is
  * taken from files (cadre.toml), then from the environment (CADRE_SECTION_KEY), then
- * from a flag (--section.key): what is taken later wins, and each is checked where
- * it stands, also when another wins.  An unknown key is a fault that names the
+ * from a flag (--section.key).  The last source wins; each value is checked at its
+ * source, even if another value wins.  An unknown key is a fault that names the
  * nearest known one.  A project's file may set only what concerns the caller:
  * others than the user may have written it.
  */
@@ -58,7 +58,7 @@ int config_take_flag(struct config_set *s, const char *flag, struct fault *f);
 void config_read(struct config_set *s, struct config *c);
 void config_release(struct config_set *s);
 
-/* Where a key's value came from, in words: `default`, `/a/cadre.toml:3`,
+/* The source of a key's value, in words: `default`, `/a/cadre.toml:3`,
  * `CADRE_GC_KEEP_DAYS`, `--gc.keep_days`.  In the arena of `s`. */
 const char *config_whence(struct config_set *s, const struct field *key);
 

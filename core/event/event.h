@@ -10,7 +10,7 @@
 /* Actors other than agents. */
 enum { ACTOR_OPERATOR = -1, ACTOR_HOST = 0 };
 
-/* An event to write: its actor, its kind and the nouns that it is about. */
+/* An event to write, with its actor, kind, subject and target. */
 struct new_event {
 	int kind; /* EVENT_… */
 	int64_t team, actor, subject, target;
@@ -36,8 +36,8 @@ const char *event_actor_name(int64_t actor, const char *agent);
 
 /* --- event_show.c: events as they are told ---------------------------------------- */
 
-/* Fills `e` from a row: what it is about, by its name.  Texts are the row's and the
- * call's.  0 or negative. */
+/* Fills `e` from a row, with the names of subject and target.  Texts are the row's and
+ * the call's.  0 or negative. */
 int event_show(struct call *call, const struct event_line_row *row, struct event *e);
 
 /* Whether the `n` bytes at `word` mean that kind: its name, or the noun of it. */

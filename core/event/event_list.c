@@ -7,8 +7,8 @@
 #include "core/event/event.h"
 #include "core/call/space.h"
 
-/* An answer looks through so many numbers.  One that finds few events says where to go on, or from
- * where on it has looked. */
+/* An answer looks through at most LOOK_MOST numbers.  An answer with few events gives the
+ * number to go on from, or the number at which the search began. */
 enum { LOOK_MOST = 100000, NOBODY = -2 };
 
 static int64_t larger(int64_t a, int64_t b)
@@ -35,7 +35,7 @@ static int kinds_of(struct call *call, const char *kind, struct names *out)
 		if (!out->low)
 			out->low = event_table[i].number;
 		out->high = event_table[i].number;
-		/* Kinds of other nouns stand between those of one. */
+		/* Between two kinds of a noun stand kinds of other nouns. */
 		assert(out->high - out->low < 63);
 		out->kinds |= (int64_t)1 << (out->high - out->low);
 	}

@@ -1,21 +1,21 @@
 /*
  * http - a server of HTTP/1.1 (RFC 9110, 9112) on a libuv loop.
  *
- * It takes connections, reads requests with llhttp, holds them to limits, and
- * has a service answer.  Requests of a connection are served one at a time, in
- * order; those behind stay unread meanwhile.  What a connection may hold is
- * bounded: a head, one piece of a body, one piece of an answer.  What is no
- * HTTP, comes too slowly, or is too large gets a 4xx and its connection is
- * closed, without the service being asked.  When all places are taken, whoever
- * has waited longest without a whole head makes room, and when the memory for
- * bodies is, whoever has been at one for longest.
+ * It takes connections, reads requests with llhttp, holds them to limits, and has a
+ * service answer.  Requests of a connection are served one at a time, in order; those
+ * behind stay unread meanwhile.  A connection holds bounded memory: a head, one piece of
+ * a body, one piece of an answer.  A request that is not HTTP, comes too slowly, or is
+ * too large gets a 4xx and its connection is closed, without a call of the service.  When
+ * all places are taken, the connection that has waited longest without a whole head is
+ * closed.  When the memory for bodies is taken, the body that has taken longest is
+ * refused.
  *
- * A service gets a request in begin(), once its head is there, and answers it
- * once, then or later: http_answer(), http_fault(), http_stream().  A body is read
- * only if it asks for that.  With http_answer() and http_fault() it is done with
- * the exchange.  x->gone says that it is over without one of them: the peer is
- * gone, it took too long, or a stream has ended, well or not.  Nothing may be
- * done with `x` after that.  All on the loop's thread.
+ * A service gets a request in begin(), once its head is there, and answers it once, then
+ * or later: http_answer(), http_fault(), http_stream().  A body is read only if the
+ * service asks for the body.  With http_answer() and http_fault() the service is done
+ * with the exchange.  x->gone says that the exchange is over without these calls: the
+ * peer is gone, the exchange took too long, or a stream has ended, well or not.  Nothing
+ * may be done with `x` after that.  All on the loop's thread.
  */
 #ifndef CORE_HTTP_HTTP_H
 #define CORE_HTTP_HTTP_H
@@ -59,7 +59,7 @@ struct http {
 	void *owner;
 	void (*gone)(struct http *x);
 	void (*drained)(
-		struct http *x); /* of http_flow(): all that was sent is out; or NULL */
+		struct http *x); /* of http_flow(): all bytes sent are out; or NULL */
 	void *mark; /* as `owner`, but it stays until the answer is out */
 	bool unhurried; /* it may take its time to answer */
 	bool watched; /* see http_watch() */
@@ -72,7 +72,7 @@ struct http_service {
 	struct http_limits limits;
 };
 
-/* Whether http_count() counts `other`, an exchange beside `one`. */
+/* Whether http_count() for the exchange `one` counts the exchange `other`. */
 typedef bool http_like(const struct http *one, const struct http *other);
 /* A piece of the body, borrowed for the call. */
 typedef void http_piece(struct http *x, const char *data, size_t len);
@@ -91,7 +91,7 @@ int http_listen(struct http_server **out, uv_loop_t *loop, const char *ip, int p
 		const struct http_service *service, struct fault *f);
 /* Makes a server that does not listen, for http_adopt(); http_close() frees it. */
 struct http_server *http_open(uv_loop_t *loop, const struct http_service *service);
-/* The port at which it listens; 0 if it does not. */
+/* The port of a server; 0 if the server does not listen. */
 int http_port(const struct http_server *s);
 /* Serves a connected stream socket, which is taken over: it is closed with its
  * connection, or at once if it cannot be served. */
@@ -147,8 +147,8 @@ void http_answer_kept(struct http *x, int status, const char *type, const char *
 /* Answers {"error":{"code","where","text","hint","retry_after_ms"?}} with the
  * fault's own status, or with `status` if it is not 0. */
 void http_fault(struct http *x, int status, const struct fault *why);
-/* Answers with a body whose end is not known yet: what http_send() adds, until http_end(), or
- * until the peer is gone, which x->gone tells.  In HTTP/1.1 it goes in chunks. */
+/* Answers with a body of unknown length.  http_send() adds bytes until http_end(), or
+ * until the peer is gone, which x->gone tells.  In HTTP/1.1 the body goes in chunks. */
 void http_flow(struct http *x, int status, const char *type);
 void http_send(struct http *x, const char *data, size_t len);
 /* Bytes that were added and the peer has not taken. */

@@ -83,8 +83,8 @@ static void write_step(struct http_conn *c)
 	http_answer_write_out(c, c->step, got);
 }
 
-/* Writes what waits; an answer that has ended is out with that.  One that only goes on has all
- * the time it wants. */
+/* Writes the waiting bytes; these bytes complete an answer that has ended.  An answer
+ * that goes on has no deadline. */
 static void flow_on(struct http_conn *c)
 {
 	struct text sent = c->out;
@@ -144,7 +144,7 @@ static void begin_answer(struct http_conn *c, int status, const char *type,
 	struct text *out = &c->out;
 
 	if (!c->whole || c->x.last)
-		c->last = true; /* what is left of the request is in the way */
+		c->last = true; /* the rest of the request is in the way */
 	http_conn_step(c, CONN_ANSWERING);
 	out->len = 0;
 	text_addf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));

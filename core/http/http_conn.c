@@ -1,5 +1,5 @@
 /*
- * Connections: who is let in, how long each step may take, what comes next.
+ * Connections: admission, the time for each step, the next exchange.
  */
 #include <arpa/inet.h>
 #include <malloc.h>

@@ -30,9 +30,10 @@ enum {
  *	                                                    v
  *	                                                LINGERING
  *
- * It is closed from any of them, which `closing` says.  Bytes are read in HEAD and BODY,
- * and read to be dropped in LINGERING; the service has the exchange in HELD, BODY, ASKED
- * and, for a stream, in ANSWERING.  http_conn_step() knows the same steps.
+ * Any state may lead to the end of the connection; `closing` says so.  Bytes are read in
+ * HEAD and BODY, and read to be dropped in LINGERING; the service has the exchange in
+ * HELD, BODY, ASKED and, for a stream, in ANSWERING.  http_conn_step() knows the same
+ * steps.
  */
 enum http_state {
 	CONN_HEAD, /* reads a head, or waits for one */
@@ -100,7 +101,7 @@ struct http_conn {
 	bool head_only;
 	struct text out;
 	struct text extra; /* headers of the service */
-	struct text waits; /* what http_send() added to `out`, which is being written */
+	struct text waits; /* bytes that http_send() added while `out` is being written */
 	char *step; /* HTTP_STEP bytes while a stream is written */
 	http_more *more;
 	int64_t to_send;
@@ -124,7 +125,7 @@ void http_server_unref(struct http_server *s);
 /* --- http_parse.c --------------------------------------------------------------------- */
 
 void http_parse_open(struct http_conn *c);
-/* Feeds `c->in`; what it means is in c->state, c->whole and the callbacks. */
+/* Feeds `c->in` to the parser; the outcome is in c->state, c->whole and the callbacks. */
 void http_parse(struct http_conn *c);
 /* Ready for the next request. */
 void http_parse_reset(struct http_conn *c);

@@ -101,8 +101,8 @@ static struct http_conn *slowest(struct http_server *s)
 	return found;
 }
 
-/* When bodies take more memory than there is for all, who has been at one for longest is refused:
- * those that come at once get through, whatever others hold back. */
+/* When bodies take more memory than there is for all, the body that has taken longest is
+ * refused: quick bodies get through, whatever slow bodies hold back. */
 static void http_request_make_room(struct http_server *s)
 {
 	struct http_conn *c;

@@ -125,7 +125,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 {
 	struct link_dial *d = poll->data;
 
-	(void)status; /* what is wrong the step will see */
+	(void)status; /* the step will see the error */
 	(void)events;
 	uv_poll_stop(poll);
 	d->step(d);

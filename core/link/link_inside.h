@@ -39,9 +39,9 @@ extern const struct transport link_unix, link_vsock, link_serial, link_hybrid, l
  *	                   |   the next turn of the loop              |
  *	                   +------------------------------------------+
  *
- * From all but OVER the timer and link_dial_cancel() lead to OVER, and from all but OVER
- * and FAILED dial_failed() leads to FAILED: whoever dials is always told later.  A dial
- * that is OVER has told, or never will, and is freed when its handles are closed.
+ * From all but OVER the timer and link_dial_cancel() lead to OVER.  From all but OVER and
+ * FAILED dial_failed() leads to FAILED: the caller is always told later.  A dial that is
+ * OVER has told its caller, or never will, and is freed when its handles are closed.
  */
 enum dial_state {
 	DIAL_BEGUN,
@@ -65,12 +65,12 @@ struct link_dial {
 	int fd; /* -1: none */
 	int handles; /* that are not closed yet */
 	struct fault fault;
-	void (*step)(struct link_dial *d); /* what is done when fd is ready */
+	void (*step)(struct link_dial *d); /* called when fd is ready */
 	/* tcp.c: the name's addresses, the next one to try */
 	uv_getaddrinfo_t *ask;
 	struct addrinfo *found, *next;
 	struct pump *pump; /* serial.c */
-	char line[64]; /* hybrid.c: what the VMM has answered so far */
+	char line[64]; /* hybrid.c: the VMM's answer so far */
 	size_t n_line;
 };
 

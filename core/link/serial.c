@@ -2,10 +2,10 @@
  * A serial port for each channel: of QEMU's virtio-serial, on the host a Unix
  * socket, in the guest a character device.
  *
- * The port is there whether anybody speaks at its other end or not, and keeps
- * what nobody took.  So each conversation on it begins with marks (mark.h)
- * and runs through a pump, from the port to a socket pair of which the caller
- * has one end: that ends when the conversation does, as a connection would.
+ * The port is there whether a process speaks at its other end or not, and keeps bytes
+ * that nobody took.  So each conversation on the port begins with marks (mark.h) and runs
+ * through a pump, from the port to a socket pair of which the caller has one end.  The
+ * pair ends when the conversation ends, as a connection would.
  *
  *	host                                  guest
  *	dials: '?' nonce        ------->      a new conversation: socket pair
@@ -142,7 +142,7 @@ static void hear_as_host(struct pump *p, enum mark kind, const char *nonce)
 	struct link_dial *d = p->dial;
 
 	if (kind == MARK_NEW && d) {
-		serial_say(p, MARK_ASK); /* it has forgotten that it was asked */
+		serial_say(p, MARK_ASK); /* the guest began anew and lost the question */
 	} else if (kind == MARK_NEW) {
 		pump_close(p);
 	} else if (kind == MARK_OK && d && !strcmp(nonce, p->nonce)) {

@@ -1,6 +1,6 @@
 /*
- * TCP, to a guest on another machine.  The transport proves nobody: whoever
- * comes in is a stranger until its Hello has the token.
+ * TCP, to a guest on another machine.  The transport proves nobody: a peer is a stranger
+ * until its Hello has the token.
  */
 #include <errno.h>
 #include <netdb.h>

@@ -50,7 +50,7 @@ int unix_bind(const char *folder, const char *name, struct fault *f)
 
 	if (dir >= 0 && fd >= 0) {
 		unlinkat(dir, name, 0);
-		/* No umask, which would be that of all threads.  Until the socket listens
+		/* No umask: a umask would hold for all threads.  Until the socket listens
 		 * nobody can connect to it, and its folder is ours and 0700. */
 		rc = bind(fd, (struct sockaddr *)&at, size);
 		if (rc == 0)

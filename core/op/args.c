@@ -317,7 +317,7 @@ static int take_bare(struct words *w, const char *word)
 		return fault_set(w->fault, FAULT_INVALID, "", "unexpected '%.100s'",
 				 word);
 	fd = field_find(w->op->in, names[w->bare]);
-	/* `done "all is well"`: what cannot be the optional task is the text behind it. */
+	/* `done "all is well"`: a word that cannot be the task is the text behind. */
 	if (fd->flags & FIELD_OPTIONAL && names[w->bare + 1] &&
 	    fd->type->kind == KIND_TEXT && !type_matches(fd->type, word))
 		fd = field_find(w->op->in, names[++w->bare]);

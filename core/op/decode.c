@@ -67,10 +67,10 @@ static int bad(struct decoder *d, const struct step *step, const char *fmt, ...)
 
 /* --- texts ------------------------------------------------------------------------------ */
 
-/* The one mutable static of core/: compiling a pattern costs forty times as
- * much as using it and the result is the same for the life of the process, so
- * each is compiled at its first use and kept under its type's index.  Whoever
- * loses the race to store it frees its own; regexec() locks by itself. */
+/* The one mutable static of core/.  To compile a pattern costs forty times as much as to
+ * use it, and the result never changes in a process.  So each pattern is compiled at its
+ * first use and kept under its type's index.  A thread that loses the race to store a
+ * pattern frees its own; regexec() locks by itself. */
 static _Atomic(regex_t *) patterns[TYPE_MAX];
 
 static const regex_t *compiled(const struct type *t)
@@ -478,8 +478,8 @@ static int decode_short(struct decoder *d, const struct record *r, json_t *text,
 	return rc;
 }
 
-/* Walks the object once, not the fields: what was seen is noted in a bit each,
- * so that a field given twice, by its name and an alias, is found out. */
+/* Walks the object once, not the fields: a bit notes each field seen, so that a field
+ * given twice, by its name and an alias, is found out. */
 static int decode_record(struct decoder *d, const struct record *r, json_t *src,
 			 char *dst, const struct step *up)
 {

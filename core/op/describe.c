@@ -347,7 +347,7 @@ void record_shape(const struct record *r, json_t *props, json_t *defs)
 		if (fd->flags & FIELD_LIST)
 			s = json_pack("{s:s, s:o}", "type", "array", "items", s);
 		old = json_object_get(props, fd->name);
-		/* Actions that give different things one name: it may be any of them. */
+		/* Actions give different things this name: any value may stand here. */
 		if (old && !json_equal(old, s)) {
 			json_decref(s);
 			s = json_object();

@@ -33,7 +33,7 @@ static inline bool is_absent(const struct field *fd, const char *base)
 
 /* --- encoding ------------------------------------------------------------------------ */
 
-/* Where a struct is written to, and how. */
+/* The text that a struct is written to, and the form. */
 struct writing {
 	struct text *out;
 	bool brief; /* see op_encode_brief() */

@@ -35,8 +35,8 @@ static bool face_is_key(const struct op *op, const char *name)
 /* A name that nothing has, for a dash begins none. */
 #define NOBODY "-"
 
-/* Whether a value is no name at all where one is wanted.  The operation is asked for NOBODY then:
- * what it answers says which names there are. */
+/* Whether a value cannot be a name where an argument wants a name.  The operation then
+ * gets NOBODY: its answer tells the names that exist. */
 static bool is_no_name(const struct field *fd, const json_t *value)
 {
 	const char *s = json_string_value(value);
@@ -184,7 +184,7 @@ struct parts {
 	const json_t *said, *args; /* the answer or fault, and the face's arguments */
 	const char *list; /* the list that is gone through, ... */
 	size_t n_list;
-	json_t *item; /* ... and what of it stands for it now; NULL: none is */
+	json_t *item; /* ... and the item that stands for the list now; NULL: no item */
 };
 
 /* Bytes of the path in "{path}" at `s`, which is at the brace; 0 if that is none.  Braces of

@@ -34,7 +34,7 @@ struct face {
 	const char *const *own; /* the operation's name of each; NULL: they are its own */
 	const char *sets; /* arguments that the operation gets besides, in JSON; or NULL */
 	const char *
-	operator; /* and those that the operator's call has unless it says them */
+	operator; /* default arguments of the operator's calls, in JSON; or NULL */
 	const char *only; /* the key of the configuration that offers it, or NULL... */
 	const char *without; /* ...and what is said where that is false */
 	const char *answer; /* template; NULL: it is the operation's own */
@@ -49,10 +49,10 @@ extern const size_t face_count;
 /* The face that `action` (or NULL) of an MCP tool names; NULL if none. */
 const struct face *face_tool(const char *tool, const char *action);
 
-/* The operation's arguments for those of a face, new; NULL and a fault, at the face's argument,
- * where one is unknown or missing, or no value of its type's form.  The operation checks the
- * rest.  Where a face renames arguments, another word than its choices is the first of them, a
- * fraction is rounded up, and a number over its type's end becomes that. */
+/* The operation's arguments for those of a face, new; NULL and a fault, at the face's
+ * argument, where one is unknown or missing, or no value of its type's form.  The
+ * operation checks the rest.  A face that renames arguments takes an unknown choice as
+ * the first choice, rounds a fraction up, and lowers a number to its type's maximum. */
 json_t *face_args(const struct face *face, const json_t *args, struct fault *f);
 
 /* Adds to the operation's arguments those that are the operator's. */

@@ -2,7 +2,7 @@
  * op - operations as data.
  *
  * Every operation is one `struct op` in op_table[], generated from schema/.
- * The tables hold no logic; what is here reads them, so that decoding, checks,
+ * The tables hold no logic; the code here reads the tables, so that decoding, checks,
  * schemas, help and documents cannot disagree.  Nothing here does I/O.
  */
 #ifndef CORE_OP_OP_H
@@ -48,7 +48,7 @@ enum {
 	OP_PREFERS_HOST = 32, /* a read that says all only where the host runs it */
 	OP_NEEDS_CURSOR = 64, /* is told what the mirror has read: call->keep_events */
 	OP_MOVES_WORKSPACES = 128, /* changes what workspaces are to be */
-	OP_IDENTIFIES = 256, /* its answer is who somebody is: name, team and token */
+	OP_IDENTIFIES = 256, /* the answer is an identity: name, team and token */
 	OP_ABOVE = 512, /* a read that leads of teams above the one named may call, too */
 	OP_LAX = 1024, /* a write that need not outlive a loss of power */
 };
@@ -56,7 +56,7 @@ enum {
 /* The least powerful caller that may call an operation; in order of power. */
 enum who { WHO_OBSERVER, WHO_MEMBER, WHO_LEAD, WHO_OPERATOR, WHO_HOST };
 
-/* Things that an answer hands out: if it is lost, nobody holds them. */
+/* Things that an answer hands out: if the answer is lost, nobody holds these things. */
 enum gives { GIVES_NOTHING, GIVES_MESSAGES, GIVES_CLAIM };
 
 enum rate { RATE_DEFAULT, RATE_CREATE, RATE_EXEC, RATE_TEAM_MESSAGE, RATE_FREE };
@@ -125,7 +125,7 @@ struct op {
 	const struct record *in, *out;
 	const struct field *wait; /* argument: seconds for which a door may repeat the
 				     call; NULL: it never waits */
-	const struct field *when; /* it waits only with this flag; NULL: always */
+	const struct field *when; /* the call waits only with this flag; NULL: always */
 	const struct field *within; /* seconds that a host may take, or NULL */
 	const struct field *runs; /* a command that runs elsewhere, or NULL */
 	const struct field *bytes_in, *bytes_out; /* bytes in base64, or NULL */
@@ -136,18 +136,18 @@ struct op {
 	const struct field *owner; /* names the owner of the guest's door that serves it */
 	enum gives gives;
 	const struct op *rest; /* reads what an answer had no room for, or NULL */
-	/* Flags in the answer of a read that waits: what was waited for is so; it will not be
-	 * so by itself.  NULL: it is no such read. */
+	/* Flags in the answer of a read that waits: the wanted state is there; the wanted
+	 * state will not come by itself.  NULL: the read does not wait. */
 	const struct field *reached, *over;
-	/* The flag in that answer that a host has to do it, and none runs.  NULL: none is
+	/* The flag in that answer that a host is needed, and none runs.  NULL: no host is
 	 * needed. */
 	const struct field *hostless;
-	const struct op *until; /* such a read, which waits for what this operation begins,
-				   or NULL */
-	const char *const *until_values; /* what it waits for, NULL-terminated; NULL: as it
-					    does by itself */
+	const struct op *until; /* the read that waits for the work that this operation
+				   begins, or NULL */
+	const char *const *until_values; /* states that `until` awaits, NULL-terminated;
+					    NULL: the default of `until` */
 	const struct field
-		*misses; /* where the answer lacks it there was nothing, or NULL */
+		*misses; /* an answer without this field found nothing; or NULL */
 	/* Parts of the answer: time ran out for a call that waited and has none of them.
 	 * NULL-terminated, or NULL. */
 	const char *const *awaits;
@@ -166,8 +166,8 @@ struct op {
 			  line */
 	const char *const *also; /* other first words for the command, NULL-terminated, or
 				    NULL */
-	const uint64_t *brief; /* what a brief answer keeps, as bits: of its fields, then
-				  of those of the record in each field; NULL: all */
+	const uint64_t *brief; /* fields that a brief answer keeps, as bits: of the
+				  answer, then of the record in each field; NULL: all */
 	const char *const *columns; /* for printing, NULL-terminated, or NULL */
 	const char *const *page; /* fields of the answer's record: a heading, what stands
 				    below it up to |, what is shown in full; NULL-terminated,
@@ -175,8 +175,8 @@ struct op {
 	const char *const *overview; /* lists of the answer, then behind | single values;
 					NULL-terminated, or NULL */
 	const char *says; /* the answer in a line, with {parts}; NULL: as it is */
-	const char *empty; /* what to do where a list is empty, or NULL */
-	const char *next; /* what a person may do after it, or NULL */
+	const char *empty; /* advice for an empty list, or NULL */
+	const char *next; /* a person's possible next step, or NULL */
 	const char *example; /* the command as it may be typed, or NULL */
 	bool quiet; /* the command says nothing where no state is */
 	bool clock; /* times are told by the clock, not as ago */
@@ -209,8 +209,8 @@ enum wake {
 /* A kind of thing with names, which a door completes while a person types. */
 struct noun {
 	const char *name;
-	const char *list, *rows; /* operation that lists them, in this of its answer */
-	const char *called, *doc; /* fields of each: what it is called, more about it */
+	const char *list, *rows; /* operation that lists the things; the answer's list */
+	const char *called, *doc; /* fields of each thing: its name, more about it */
 	const char *find,
 		*found_by; /* operation that answers whether there is one, and its
 					argument for the name; NULL: none does */
@@ -276,8 +276,8 @@ const struct noun *noun_find(const char *name);
 bool op_has_noun(const struct op *op, const char *noun);
 /* The topic that has the operation's noun; NULL if none has. */
 const struct topic *op_topic(const struct op *op);
-/* Where the operation stands among those that the topic shows first; their number for any
- * other. */
+/* The operation's place among the operations that the topic shows first; for any other
+ * operation, the number of operations shown first. */
 size_t topic_rank(const struct topic *t, const struct op *op);
 /* The name under which a field stands among arguments: its own, or an alias. */
 const char *field_spelling(const struct field *fd, const json_t *args);
@@ -328,18 +328,18 @@ json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *erro
  * characters only.  `*room` is lowered by what they take. */
 size_t text_json_fit(const char *s, size_t len, size_t *room);
 /* How many bytes at `s`, which ends with a NUL, drive a terminal or hide the text beside
- * them: C0, DEL, the C1 controls, which some terminals obey in UTF-8 too, and the marks
- * that turn the direction of a text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to
- * U+2069).  0: they are shown as they are, and so are tabs and the ends of lines where
- * `lines`. */
+ * them.  These are C0, DEL and the C1 controls, which some terminals obey in UTF-8 too.
+ * Marks that turn the direction of a text count, too: U+061C, U+200E, U+200F, U+202A to
+ * U+202E, U+2066 to U+2069.  0: the text is shown as it is; with `lines`, so are tabs and
+ * the ends of lines. */
 size_t text_control_len(const char *s, bool lines);
 /* How many bytes a blank at `s` takes, which any white space of Unicode is; 0: there is none. */
 size_t text_blank_len(const char *s);
 /* The first byte behind the blanks at `s`. */
 const char *text_past_blanks(const char *s);
-/* Appends what somebody wrote whom a model is told of by a hook, a brief or a prompt, so that it cannot
- * pass for words of cadre or of the model's client.  What looks like a heading `[From …` gets a
- * blank before it, and the tags of a client begin with a parenthesis. */
+/* Appends text of another author for a model to read, by a hook, a brief or a prompt.
+ * The text cannot pass for words of cadre or of the model's client.  A blank is put
+ * before a heading `[From …`, and a parenthesis replaces the `<` of a client's tag. */
 void text_add_said(struct text *t, const char *s);
 /* Overwrites such bytes with question marks, from the byte `from` on; lines stay. */
 void text_mask(struct text *t, size_t from);
@@ -435,9 +435,9 @@ const json_t *page_next(const struct op *op, const json_t *answer);
 /* How a door speaks: in commands of a shell, in tools with their actions, in routes. */
 enum hint_style { HINT_COMMAND, HINT_TOOL, HINT_ROUTE };
 
-/* Appends the hint of a fault in the words of a door.  What stands in braces is the name of
- * an operation, as in {task.list}, or {A|B}: B is said to who types commands, A to others.
- * A door that writes a hint writes it by this. */
+/* Appends the hint of a fault in the words of a door.  Braces hold the name of an
+ * operation, as in {task.list}, or a choice {A|B}: B for a person who types commands, A
+ * for others.  A door that writes a hint calls this function. */
 void hint_write(const char *hint, enum hint_style style, struct text *out);
 /* Appends a fault as JSON, with its hint in the words of a door. */
 void fault_write(const struct fault *f, enum hint_style style, struct text *out);

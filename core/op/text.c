@@ -18,8 +18,9 @@ static void text_grow(struct text *t, size_t more)
 	t->room = room;
 }
 
-/* Makes room for `more` bytes and a NUL, which as a rule is there: each part of each answer asks.
- * Without memory the process ends, as with an arena. */
+/* Makes room for `more` bytes and a NUL.  Inline: each part of each answer calls this
+ * function, and as a rule the room is there.  Without memory the process ends, as with
+ * an arena. */
 static inline char *text_room(struct text *t, size_t more)
 {
 	if (t->room - t->len <= more)

@@ -211,7 +211,7 @@ const char op_command_text[] =
 	"as --json, stand before it.  One word is a line for the shell; several are a\n"
 	"program and its arguments, which reach it as they are.  A -- may stand in front.\n";
 
-/* The faults that it may give, each with the exit status that tells it. */
+/* The operation's faults, each with its exit status. */
 static void usage_put_faults(const struct op *op, struct text *out)
 {
 	size_t line = out->len + 1;

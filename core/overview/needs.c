@@ -405,8 +405,8 @@ static int needs_gather(struct call *call, struct needs *needs, int64_t team)
 				 .call = call, .needs = needs, .team = &seat });
 }
 
-/* Gathers of all teams while there is room: of those in which mail waits, then of the others in
- * which something may need somebody. */
+/* Gathers the needs of all teams while there is room: first of teams with waiting mail,
+ * then of other teams in which something may need somebody. */
 static int needs_gather_all(struct call *call, struct needs *needs)
 {
 	struct teams_with_mail_row *mail = NULL;

@@ -19,10 +19,10 @@ struct needs {
 	bool full; /* the answer has no room for more */
 };
 
-/* Tells what the caller should look at in a team, or in each (0): its own mail, the
- * acknowledgements that it waits for (those of all, if it leads), and what of the team needs
- * somebody.  The first few of each kind, in the call's arena; of several teams each says
- * whose it is.  0 or a fault. */
+/* Tells what the caller should look at in a team, or in each team (0): the caller's mail,
+ * acknowledgements that the caller waits for (a lead sees those of all), and things of
+ * the team that need somebody.  The first few of each kind, in the call's arena; with
+ * several teams each row names its team.  0 or a fault. */
 int needs_tell(struct call *call, int64_t team, struct need **rows, size_t *n);
 /* Counts the mail of the caller, and in each team the first 20 things of each other kind that need
  * somebody: in a team, or (0) in the first 100 with mail and the first 100 in need.  0 or a fault. */

@@ -2,9 +2,10 @@
  * wait - reads that wait until a task, a result, a team, an agent or a workspace stands
  * where its caller wants it.
  *
- * Each looks at rows and is answered when they are so, or never will be.  Until then any
- * event of the team wakes it: whatever changes such a row writes one.  Where a host has to
- * change them and none runs, the answer says that at once.
+ * Each read looks at rows and is answered when the rows have the wanted state, or never
+ * will.  Until then any event of the team wakes the read: every change of such a row
+ * writes an event.  If only a host can change the rows and no host runs, the answer says
+ * so at once.
  */
 #include <string.h>
 

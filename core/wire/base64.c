@@ -65,7 +65,7 @@ static const unsigned char codes[256] = {
 
 enum { BAD = ~63 };
 
-/* The three bytes of four digits; what is no digit shows in `*bad`. */
+/* The three bytes of four digits; a character that is no digit shows in `*bad`. */
 static uint32_t decode_four(const unsigned char *p, unsigned *bad)
 {
 	unsigned a = codes[p[0]] - 1u, b = codes[p[1]] - 1u, c = codes[p[2]] - 1u,

@@ -44,8 +44,8 @@ char *frame_take(struct frame_reader *r);
  * where the frame starts, for frame_close(). */
 size_t frame_open(struct text *out);
 
-/* Writes the head of the frame begun at `start`.  One that is too large is
- * taken out of `out` again and is a fault. */
+/* Writes the head of the frame begun at `start`.  A frame that is too large is taken out
+ * of `out` again and is a fault. */
 int frame_close(struct text *out, size_t start, struct fault *f);
 
 #endif

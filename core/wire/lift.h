@@ -1,8 +1,8 @@
 /*
  * lift - finds the bytes of a file in a message, without parsing it.
  *
- * They are a long text of its top level without escapes, under `content` or `data`.
- * What is not found is no fault: the message is parsed as it is.
+ * The bytes are a long text without escapes at the message's top level, under `content`
+ * or `data`.  A message without such a text is no fault: the message is parsed as it is.
  */
 #ifndef CORE_WIRE_LIFT_H
 #define CORE_WIRE_LIFT_H

@@ -17,7 +17,7 @@ static char *pass_run(struct mark_reader *r, char *to)
 	return to;
 }
 
-/* A byte behind the run of a mark; what is no mark after all is dropped. */
+/* A byte behind the run of a mark; bytes that are no mark after all are dropped. */
 static enum mark mark_take(struct mark_reader *r, char c)
 {
 	if (r->n < 0) {

@@ -8,7 +8,7 @@
 #include "core/wire/lift.h"
 #include "ops.gen.h"
 
-enum { RETRY_MOST_MS = 3600000 }; /* who says more is not believed */
+enum { RETRY_MOST_MS = 3600000 }; /* a longer retry_after_ms is ignored */
 
 /* --- in --------------------------------------------------------------------- */
 
@@ -185,8 +185,8 @@ int wire_write(struct text *out, const char *type, const void *src, const json_t
 	return frame_close(out, start, f);
 }
 
-/* The older dialect has no word for these.  What may work later is its
- * Internal, what must change first its InvalidRequest. */
+/* The older dialect has no words for these codes.  A call that may work later gets
+ * Internal, a call that must change first gets InvalidRequest. */
 static const char *code_name(enum fault_code code, bool old)
 {
 	if (old && (code == FAULT_CONFLICT || code == FAULT_EXHAUSTED))

@@ -29,14 +29,14 @@ struct packet {
 };
 
 /* Reads a frame's body into `p`, to be released also after a fault.  On a fault, id is
- * set if it could be read; one that is too long to be repeated is a fault and not set. */
+ * set if it could be read; an id too long to be repeated is a fault and not set. */
 int packet_read(struct packet *p, const char *body, size_t size, struct fault *f);
 /* packet_read() for a frame that a reader has whole.  The bytes of a file do not go
  * through the parser, which would take most of the time: they are set by
  * packet_decode(). */
 struct frame_reader;
 int packet_take(struct packet *p, struct frame_reader *r, struct fault *f);
-/* Frees all that the packet holds and zeroes it. */
+/* Frees the contents of the packet and zeroes the packet. */
 void packet_release(struct packet *p);
 
 /* Whether the id, a number or a text, is `text` when it is written down. */
@@ -58,9 +58,9 @@ int packet_belongs(const struct packet *p, enum side sender, unsigned port,
 int packet_decode_as(struct packet *p, const struct record *as, void *dst,
 		     struct arena *a, struct fault *f);
 
-/* Appends a whole frame.  `src` is the type's struct, or NULL for a type
- * without fields; `id` may be NULL.  What does not fit a frame is a fault and
- * leaves `out` as it was. */
+/* Appends a whole frame.  `src` is the type's struct, or NULL for a type without fields;
+ * `id` may be NULL.  A message that does not fit a frame is a fault and leaves `out` as
+ * it was. */
 int wire_write(struct text *out, const char *type, const void *src, const json_t *id,
 	       struct fault *f);
 
