@@ -282,7 +282,8 @@ static int join_new(struct call *call, const struct agent_register_in *in)
 	return 0;
 }
 
-/* Somebody who says no name is who he is already, or gets one that is picked. */
+/* Registers a caller that says no name: an agent keeps its name, a stranger gets a picked
+ * name. */
 static int join_nameless(struct call *call, const struct agent_register_in *in,
 			 bool *resumed)
 {

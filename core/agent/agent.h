@@ -38,12 +38,12 @@ int agent_set_skills(struct call *call, int64_t agent, const char **skills, size
 int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
 			size_t n);
 
-/* A name for somebody who brings none, after so many were tried that others have: another one
- * each time, by the call's randomness.  In the call's arena. */
+/* Picks a name for a new agent, by the call's randomness.  `tried` names before it were
+ * taken; each `tried` gives another name.  In the call's arena. */
 const char *agent_name_pick(struct call *call, size_t tried);
 
-/* Whether the caller has shown a token that was made for a client of an agent: it is told no
- * others, which would outlive that. */
+/* Whether the caller's token was made for a client of an agent.  Such a caller is told no
+ * other token: the other token would outlive its own. */
 bool agent_is_client(const struct call *call);
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);
@@ -63,8 +63,8 @@ const char *card_differences(struct call *call, const struct card *a,
  * or where that is 0 in the `address` of a guest that runs by itself, or NULL. */
 struct endpoints card_endpoints(const char *http, int64_t cid, const char *address);
 
-/* The status of an agent as it is told: who holds a task works, also where nobody has said
- * so. */
+/* The status of an agent as answers tell it: an agent that holds a task works, even if
+ * its row says `ready` or `idle`. */
 enum agent_status agent_status_now(int64_t status, bool holds);
 
 /* Writes down what an agent is doing, with an event in its team if that is new: see

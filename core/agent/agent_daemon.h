@@ -6,7 +6,7 @@
 
 #include "core/event/event.h"
 
-/* A daemon began or ended a command: it is not stuck (any more). */
+/* Notes that a daemon began or ended a command: the daemon is not stuck (any more). */
 int daemon_moves(struct call *call, const struct assignment_row *x);
 
 /* Writes down which daemons are stuck now, and tells their leads, once each. */

@@ -13,7 +13,7 @@
 
 enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
 
-/* Cuts at a character: bytes that continue one are left out with it. */
+/* Cuts to at most `most` bytes, before a character that does not fit whole. */
 static const char *assignment_result_cut(struct arena *arena, const char *s, size_t most)
 {
 	size_t n = s ? strlen(s) : 0;

@@ -1,5 +1,5 @@
 /*
- * attach - guests that run already: somebody else starts and ends them.
+ * attach - guests that run already: cadre neither starts nor ends them.
  */
 #include "core/machine/backend.h"
 

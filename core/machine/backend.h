@@ -2,8 +2,8 @@
  * backend - the makers of workspaces: every effect on the machine, as a table.
  *
  * alive, find, address and stop are short; the others may take long and run on
- * any thread, for one workspace at a time.  All of them may be repeated: what
- * is done already is success.
+ * any thread, for one workspace at a time.  All functions may be repeated: a step that is
+ * done already is success.
  */
 #ifndef CORE_MACHINE_BACKEND_H
 #define CORE_MACHINE_BACKEND_H
@@ -92,8 +92,9 @@ struct backend {
 	 * NULL: that of another backend finds it, too. */
 	bool (*seek)(void *self, const char *home, const char *id,
 		     struct process *process);
-	/* Moves what the workspace holds into the trash, before it is destroyed: an enum
-	 * trash_taken or negative.  NULL: it holds nothing of its own. */
+	/* Moves the workspace's content into the trash, before the workspace is
+	 * destroyed: an enum trash_taken or negative.  NULL: the workspace has no content
+	 * of its own. */
 	int (*keep)(void *self, const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
 	int (*destroy)(void *self, const struct workspace_spec *spec, struct fault *f);

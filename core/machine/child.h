@@ -1,9 +1,9 @@
 /*
  * child - programs that are run to their end, without a shell.
  *
- * They are found in PATH, read nothing, and inherit no descriptor.  One that
- * cannot be run, or ends with another status than 0, is FAULT_IO with the last
- * line that it wrote to stderr.  Blocking: never from a loop.
+ * They are found in PATH, read nothing, and inherit no descriptor.  A program that cannot
+ * be run, or ends with a status other than 0, is FAULT_IO with the program's last line on
+ * stderr.  Blocking: never from a loop.
  */
 #ifndef CORE_MACHINE_CHILD_H
 #define CORE_MACHINE_CHILD_H

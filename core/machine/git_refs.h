@@ -1,8 +1,9 @@
 /*
  * git_refs - reads which commit a git working tree has, and whether there is a stash.
  *
- * The files of `.git` are read as text and no git is run: what is in a workspace is not to
- * be trusted.  Links are not followed, and nothing outside of the folder is opened.
+ * The files of `.git` are read as text and no git is run: the content of a workspace is
+ * not to be trusted.  Links are not followed, and nothing outside of the folder is
+ * opened.
  */
 #ifndef CORE_MACHINE_GIT_REFS_H
 #define CORE_MACHINE_GIT_REFS_H

@@ -22,10 +22,10 @@ struct making {
 	struct arena *arena;
 	const char *name, *path; /* without links, as git lists it */
 	const char *mark;
-	int lock; /* of the mark; git and all it starts hold it too; -1: none */
+	int lock; /* of the mark; git and its children hold the lock too; -1: none */
 	int64_t ms;
 	bool listed, locked; /* git knows a worktree at `path`; and still makes it */
-	bool ended; /* git was ended: what it started may still write */
+	bool ended; /* git was ended: its children may still write */
 };
 
 static bool git_worktree_is_there(const struct making *m, const char *below)
@@ -57,7 +57,7 @@ static int git_run(struct making *m, const char *const *words, struct fault *f)
 	return git_hear(m, words, &end, f) ? f->code : child_judge(&end, "git", f);
 }
 
-/* Whether git finds what it is asked for. */
+/* Whether git runs and exits with status 0. */
 static bool git_has(struct making *m, const char *const *words, struct fault *f)
 {
 	struct child_end end;
@@ -149,8 +149,8 @@ static int drop_mark(const struct making *m, struct fault *f)
 
 /* --- the worktree ------------------------------------------------------------------ */
 
-/* Whether git had made the worktree when its call was ended.  Where it differs from its
- * branch a power failure may have taken files, or somebody works in it. */
+/* Whether git had made the worktree when git was ended.  If the worktree differs from its
+ * branch, a power failure may have taken files, or somebody works in the worktree. */
 static bool git_worktree_is_made(struct making *m, struct fault *f)
 {
 	const char *const words[] = {

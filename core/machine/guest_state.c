@@ -68,7 +68,7 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Keeps which commit the workspace has.  What cannot be written is not known later. */
+/* Saves which commit the workspace has.  If saving fails, the commit is unknown later. */
 static void save_refs(int fd, const char *workspace)
 {
 	struct git_refs refs;
@@ -191,7 +191,7 @@ static void remove_old(const struct workspace_spec *spec, int old)
 		unlinkat(old, own_names[i], 0);
 	if (at < 0)
 		return;
-	/* Whatever else is in it is not the guest's. */
+	/* Fails if other files are in `.cadre`: those are not the guest's. */
 	unlinkat(at, ".cadre", AT_REMOVEDIR);
 	close(at);
 }

@@ -1,10 +1,10 @@
 /*
- * guest_state - the folder that a process guest keeps for itself: what it has
- * accepted, its variables, its lock.
+ * guest_state - the folder of a process guest's own files: its accepted commands, its
+ * variables, its lock.
  *
  * HOME/guests/ID, beside the workspaces and out of reach of what is done in them:
- * git, copies, snapshots, file operations.  Earlier versions had it in the workspace
- * as `.cadre`; what is found there is moved.
+ * git, copies, snapshots, file operations.  Earlier versions had the folder in the
+ * workspace as `.cadre`; an old folder found there is moved.
  */
 #ifndef CORE_MACHINE_GUEST_STATE_H
 #define CORE_MACHINE_GUEST_STATE_H
@@ -24,9 +24,9 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f);
  * that is broken off. */
 int guest_state_settle(const struct workspace_spec *spec, struct fault *f);
 
-/* Writes the stamp of a workspace that is whole: what is changed there later is work (see
- * core/machine/work.h).  It holds the commit that the workspace has then
- * (core/machine/git_refs.h).  One that is there stays, unless `anew`. */
+/* Writes the stamp of a workspace that is whole: later changes there are work (see
+ * core/machine/work.h).  The stamp holds the commit that the workspace has then
+ * (core/machine/git_refs.h).  An existing stamp stays, unless `anew`. */
 int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault *f);
 
 int guest_state_remove(const struct workspace_spec *spec, struct fault *f);

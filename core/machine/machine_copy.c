@@ -128,7 +128,7 @@ static int copy_link(int from_dir, int to_dir, const char *name, struct fault *f
 struct level {
 	struct level *up;
 	struct stat in, out;
-	char *names; /* of what is in it, each with its end; then an empty one */
+	char *names; /* of the entries, each with its NUL; then an empty name */
 	char *next;
 	size_t size;
 	bool opened; /* to us, while its files are copied */
@@ -138,8 +138,8 @@ struct copying {
 	struct level *level;
 	int in, out;
 	const char *except; /* in the topmost */
-	const char *home; /* left out with all other states; NULL: none is, and what is
-			     closed to its owner, who copies, is opened for that */
+	const char *home; /* left out with all other states; NULL: no state is left out,
+			     and the caller's closed entries are opened for the copy */
 	struct stat top, own; /* of the folder that is made, and of `home` */
 	int64_t left_out;
 };
@@ -283,8 +283,9 @@ static bool machine_copy_is_same(int fd, const struct stat *want)
 	       st.st_dev == want->st_dev;
 }
 
-/* The last thing done to a copied directory: what is put in it changes these.  Its owner
- * works in the topmost one; a copy of a person's folder is an agent's to write in. */
+/* Sets mode and times of a copied directory, last: new entries change the times.  The
+ * owner may write in the topmost directory; an agent may write in a whole copy of a
+ * person's folder. */
 static int finish_dir(const struct copying *c)
 {
 	const struct stat *st = &c->level->in;
@@ -416,7 +417,8 @@ static int machine_copy_begin(struct copying *c, const char *from, const char *t
 	return f->code;
 }
 
-/* Leaves what a failure has ended; what was opened is shut again. */
+/* Leaves the directories of a failed copy; directories that were opened are shut
+ * again. */
 static void machine_copy_give_up(struct copying *c)
 {
 	while (c->level) {

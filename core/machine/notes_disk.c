@@ -75,7 +75,8 @@ int notes_root(const struct notes_disk *d, bool make)
 	return fd;
 }
 
-/* Opens a folder that is in another one; its owner is let into one that is closed to him. */
+/* Opens a folder in another folder.  A folder that is closed to its owner is opened to
+ * its owner first. */
 static int notes_disk_open_folder(int dir, const char *name)
 {
 	const int how = O_RDONLY | O_DIRECTORY;
@@ -248,7 +249,7 @@ struct tour {
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
-/* The entry at t->path, whose name begins at `at`.  One that cannot be read, or has
+/* The entry at t->path, whose name begins at `at`.  An entry that cannot be read, or has
  * gone meanwhile, is passed over. */
 static int tour_path(struct tour *t, int dir, size_t at)
 {
@@ -327,9 +328,9 @@ static int open_trashed(const struct notes_disk *d, const char *folder)
 	return fd;
 }
 
-/* Opens the folder in which a walk begins.  Those on the way that are closed to their owner
- * are opened to him, and so are those that the walk enters: whoever lists, searches or counts
- * notes is to find all of them. */
+/* Opens the folder in which a walk begins.  Folders that are closed to their owner are
+ * opened to their owner, on the way there and in the walk: lists, searches and counts are
+ * to find all notes. */
 static int open_start(const struct notes_disk *d, const char *folder)
 {
 	int root = notes_root(d, false), dir = -1, fd = -1;

@@ -1,9 +1,9 @@
 /*
  * notes_disk - notes in a folder of this machine.
  *
- * What is staged lies in `.cadre-notes` in the vault's root, so that whatever a
- * crash leaves is found in one place; its name tells the lock that its writer
- * held.  Locks are bytes of `vault.lock` in the state folder, one a path.
+ * Staged notes lie in `.cadre-notes` in the vault's root, so all remains of a crash are
+ * in one place.  The name of a staged note tells the lock that its writer held.  Locks
+ * are bytes of `vault.lock` in the state folder, one a path.
  */
 #ifndef CORE_MACHINE_NOTES_DISK_H
 #define CORE_MACHINE_NOTES_DISK_H
@@ -11,7 +11,7 @@
 #include "core/vault/notes.h"
 
 struct notes_disk {
-	struct notes notes; /* give this to whoever needs one */
+	struct notes notes; /* the table to give to callers */
 	const char *root; /* of the vault; made by the first write */
 	const char *state; /* the state folder */
 };

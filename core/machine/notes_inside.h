@@ -22,8 +22,8 @@ int notes_open(int root, const char *path, int flags);
 /* The folder that holds `path` (made if `make`), and the name there. */
 int notes_folder(int root, const char *path, bool make, const char **name);
 
-/* The stamp of a regular file: 1, 0 if there is none, -1 with errno; what is
- * there and is none is EEXIST. */
+/* The stamp of a regular file: 1, 0 if there is no such name, or -1 with errno.  EEXIST:
+ * the name is no regular file. */
 int notes_stamp(int dir, const char *name, struct note_stamp *out);
 
 bool notes_same(const struct note_stamp *a, const struct note_stamp *b);

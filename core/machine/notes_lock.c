@@ -31,9 +31,9 @@ struct want {
 /* Up to two folders, then up to two notes in them. */
 enum { WANTS = 4 };
 
-/* Locks the byte, waiting until `end` (0: not at all).  Whoever waits for it holds the byte
- * behind it, at which all others queue, so that a writer who comes again at once overtakes
- * nobody. */
+/* Locks the byte, waiting until `end` (0: not at all).  The first waiter holds the next
+ * byte, and all other waiters queue there.  So a writer that comes again at once
+ * overtakes nobody. */
 static int take_byte(int fd, const struct want *w, int64_t end)
 {
 	const int64_t at = (int64_t)w->byte, queue = at | 1;
@@ -56,8 +56,8 @@ static int notes_lock_take_bytes(int fd, const struct want *wants, int n, int64_
 	return 0;
 }
 
-/* Adds one or two bytes (0: none), always in this order, so that no two wait for each
- * other: all lock folders before notes. */
+/* Adds one or two bytes (0: none), the lower byte first.  All callers lock in this order,
+ * and folders before notes, so no two callers wait for each other. */
 static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short type)
 {
 	const uint64_t first = a < b ? a : b, second = a < b ? b : a;
@@ -69,7 +69,7 @@ static int add_wants(struct want *wants, int n, uint64_t a, uint64_t b, short ty
 	return n;
 }
 
-/* The byte of a team's folder; 0: it is none that may be moved. */
+/* The byte of a team's folder; 0: the folder may not be moved. */
 static uint64_t team_byte(const char *team, size_t len)
 {
 	char path[NAME_MAX + 8];
@@ -113,8 +113,8 @@ static int held_fault(int fd, const struct want *wants, int n, bool waited,
 	return f->code;
 }
 
-/* Opens the file of the locks.  One who only reads does not make it, since root may look at
- * another's state. */
+/* Opens the file of the locks.  A reader does not make the file, since root may read
+ * another user's state. */
 static int open_lock(const struct notes_disk *d, bool make)
 {
 	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;

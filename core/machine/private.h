@@ -1,8 +1,8 @@
 /*
  * private - files and folders that nobody but their owner may look at.
  *
- * All that is written into a state or its vault has PRIVATE_FILE or PRIVATE_FOLDER as
- * its mode when it is made, so that no umask can open it to others.
+ * All files and folders of a state or its vault are made with the mode PRIVATE_FILE or
+ * PRIVATE_FOLDER, so no umask can open them to others.
  */
 #ifndef CORE_MACHINE_PRIVATE_H
 #define CORE_MACHINE_PRIVATE_H
@@ -11,22 +11,22 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* PRIVATE_LOOK: what the owner of a folder needs to list and to read what is in it. */
+/* PRIVATE_LOOK: the rights that a folder's owner needs to list and read its content. */
 enum { PRIVATE_FILE = 0600, PRIVATE_FOLDER = 0700, PRIVATE_LOOK = 0500 };
 
 /* Takes the permissions of group and others from a folder or file and all that is
- * below it.  Only what is the caller's own is changed: no symlink is followed, no
- * other file system is entered, and a file that also has a name elsewhere stays as
- * it is.  A folder that its owner may not list or enter is opened to him.  What cannot be
- * changed is passed over. */
+ * below it.  Only files and folders of the caller are changed: no symlink is followed, no
+ * other file system is entered, and a file that also has a name elsewhere stays as it is.
+ * A folder that its owner may not list or enter is opened to him.  An entry that cannot
+ * be changed is passed over. */
 void private_tree(const char *path);
 
 /* The same for what has a name in an open folder. */
 void private_tree_at(int dir, const char *name);
 
-/* Gives the owner all rights to an open folder (O_PATH will do) that is the caller's own and
- * that he may not list or enter, as a process with a narrow umask has left it.  The rights of
- * others stay. */
+/* Gives the owner all rights to an open folder (O_PATH will do), if the caller owns the
+ * folder and may not list or enter it.  A process with a narrow umask leaves such
+ * folders.  The rights of others stay. */
 void private_enter(int folder);
 
 /* The same for a folder in an open one, or (AT_FDCWD) by its path, if its owner lacks one of

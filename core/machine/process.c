@@ -1,10 +1,9 @@
 /*
  * process - workspaces that are directories, with a guest as a process.
  *
- * A copy is made under another name and renamed when it is whole and on the disk,
- * so that a directory that is there is a whole one, after a power failure too
- * (storage/durable.h).  The guest gets a session of its own
- * and outlives the host.
+ * A copy is made under another name, and renamed when the copy is whole and on the disk.
+ * So an existing directory is whole, after a power failure too (storage/durable.h).  The
+ * guest gets a session of its own and outlives the host.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +51,8 @@ static bool process_is_there(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The name of a directory that is there: whoever gave it may have been killed
- * before it was on the disk. */
+/* Syncs the name of an existing directory: the process that gave the name may have been
+ * killed before the name was on the disk. */
 static int sync_name(const char *path, struct fault *f)
 {
 	if (dir_sync_above(path) == 0)
@@ -62,8 +61,8 @@ static int sync_name(const char *path, struct fault *f)
 			 strerror(errno));
 }
 
-/* A copy of a workspace keeps the states of projects in it; one of a person's folder gets
- * none of them. */
+/* A copy of a workspace keeps the states of projects in the workspace; a copy of a
+ * person's folder gets no states. */
 static int copy_source(const struct workspace_spec *spec, const char *to, struct fault *f)
 {
 	if (!process_is_there(spec->source))

@@ -266,8 +266,8 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 	return rc < 0 ? rc : 0;
 }
 
-/* Opens an entry's folder, locked for one who removes it or for those who hold it: a
- * descriptor, or -1 with errno. */
+/* Opens an entry's folder under `lock`: LOCK_EX to remove the entry, LOCK_SH to hold the
+ * entry.  A descriptor, or -1 with errno. */
 static int open_locked(const char *path, int lock)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -350,7 +350,7 @@ static void trash_sweep(const char *home, struct arena *a)
 		close(fd);
 }
 
-/* Removes an entry that nobody holds: whether it is one no more by this call. */
+/* Removes an entry that nobody holds.  Returns whether this call removed the entry. */
 static bool trash_remove_entry(const char *home, const struct trash_entry *entry,
 			       struct arena *a)
 {

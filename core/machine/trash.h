@@ -3,9 +3,10 @@
  *
  * An entry is a folder whose name says when it was removed, how large it was and what it
  * was: 20261121-080000.123456.shop-coder-1a2b.  It holds what the workspace held, less its
- * guest's own `.cadre`.  One that ends with .vm leads to the disk of a VM, which stays in
- * its place (core/machine/vm/disk_trash.h).  The trash and its entries are folders of the
- * state's owner: what else has such a name, as a link, is neither followed nor listed.
+ * guest's own `.cadre`.  An entry whose name ends with .vm leads to the disk of a VM; the
+ * disk stays in its place (core/machine/vm/disk_trash.h).  The trash and its entries are
+ * folders of the state's owner: anything else with such a name, as a link, is neither
+ * followed nor listed.
  */
 #ifndef CORE_MACHINE_TRASH_H
 #define CORE_MACHINE_TRASH_H
@@ -48,9 +49,10 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 	       const struct trash_bounds *bounds, struct fault *f);
 
 /* Moves the snapshots of a workspace into the trash: each folder in `folder` becomes an entry
- * of its own, under the workspace's name and the end of the snapshot's id.  They count as
- * removed before the workspace: what it held last is what its name brings back, and what the
- * trash has room for first.  0, also where there are none, or negative with `f` filled. */
+ * of its own, under the workspace's name and the end of the snapshot's id.  The snapshots
+ * count as removed before the workspace.  So the workspace's name brings back its last
+ * content, and that content is the first to get room in the trash.  0, also where there
+ * are none, or negative with `f` filled. */
 int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
 			 int64_t now_ms, const struct trash_bounds *bounds,
 			 struct fault *f);

@@ -74,7 +74,8 @@ static void look_at_entry(struct walk *w, int dir, const char *name, int depth)
 	size_t len = w->len, room = sizeof(w->path) - len;
 	int n = snprintf(w->path + len, room, "%s%s", len ? "/" : "", name);
 
-	/* A path that is cut is no file's; what is below it counts all the same. */
+	/* A path that is cut names no file; entries below that path count all the
+	 * same. */
 	w->partly |= n >= (int)room;
 	w->len += (size_t)n < room ? (size_t)n : room - 1;
 	work_look_at(w, dir, name, depth);

@@ -11,15 +11,16 @@
 /* Tells the bytes on the disk of all that is in a folder, and in *changed (or NULL) whether
  * somebody worked there:
  *
- * - a file was written after `since` (ms since 1970; 0: whatever is in it counts), or
+ * - a file was written after `since` (ms since 1970; 0: every file counts), or
  * - anything was changed or removed after the folder was whole.  It was whole at `since`,
  *   or when the file `stamp` (or NULL) was written, whichever is later.  A stamp that is
  *   not there: nobody knows, and only what was written counts.
  *
  * The guest's own `.cadre` does not count.  Links are not followed, and no program is run:
- * what is in there is not to be trusted.  A folder with more than `most` entries (0: no
- * bound) counts as changed, one that is not there is empty, and one that cannot be opened has
- * changed and has 1 byte, since it may hold anything.  Blocking: never from a loop. */
+ * the folder's content is not to be trusted.  A folder with more than `most` entries (0:
+ * no bound) counts as changed, one that is not there is empty, and one that cannot be
+ * opened has changed and has 1 byte, since it may hold anything.  Blocking: never from a
+ * loop. */
 int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
 		  bool *changed);
 
@@ -27,8 +28,8 @@ int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
  * it was written since the folder was whole. */
 typedef void work_each(void *with, const char *path, const struct stat *st, bool written);
 
-/* Calls `each` for what work_look() looks at; false if that was not all: there are more than
- * `most`, or it cannot be read. */
+/* Calls `each` for each entry that work_look() looks at.  False if some were left out:
+ * the folder has more than `most`, or a part cannot be read. */
 bool work_walk(const char *path, const char *stamp, int64_t since, long most,
 	       work_each *each, void *with);
 

@@ -100,7 +100,7 @@ static json_t *plain(const char *s)
 /* --- reading ------------------------------------------------------------------------- */
 
 struct node {
-	json_t *json; /* a mapping or list; owned by the one around it */
+	json_t *json; /* a mapping or list; owned by the outer node */
 	char *key; /* of a mapping: of the value that comes next */
 };
 

@@ -1,8 +1,8 @@
 /*
  * yaml - a YAML mapping as JSON, read by libyaml.
  *
- * The library is opened on first use, since linking it makes every process
- * start later; where it is missing, reading is `unavailable`.
+ * The library is opened on first use, since linking the library makes every process start
+ * later.  Without the library, reading is `unavailable`.
  */
 #ifndef CORE_MACHINE_YAML_H
 #define CORE_MACHINE_YAML_H

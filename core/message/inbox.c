@@ -24,8 +24,8 @@ static int64_t text_hash(const char *s)
 	return h ? (int64_t)h : 1;
 }
 
-/* A caller's name for a hand-out, or for his reading of an inbox: no other caller can
- * say it. */
+/* Hashes a caller's own name of a hand-out or of a reading: another caller's same text
+ * gives another hash. */
 int64_t inbox_name(const struct call *call, int64_t agent, const char *text)
 {
 	uint64_t h = (uint64_t)text_hash(text);
@@ -201,7 +201,7 @@ struct handing {
 	int64_t held; /* messages under a lease of any session */
 	int64_t chain; /* the furthest of `out`: core/turn/chain.h */
 	bool more;
-	struct showing *shows; /* what is handed out is for a model's context; or NULL */
+	struct showing *shows; /* set when a model is shown the messages; or NULL */
 };
 
 static int inbox_fetch(struct handing *h, int64_t message)
@@ -259,7 +259,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	return true;
 }
 
-/* A request that is repeated gets those of its messages again that it still holds. */
+/* A repeated request first gets the messages that it still holds. */
 static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
@@ -277,10 +277,11 @@ static int held_by_request(struct handing *h)
 	return rc < 0 ? rc : 0;
 }
 
-/* Messages that this session holds and whose answers did not arrive come first; those
- * that came so often already (`often`) come behind new ones, so that a caller who never
- * says what arrived sees all of them in turn.  A receive that has waited got these when
- * it began: those found now may be on their way to another receive of the same session. */
+/* Adds messages that this session holds and whose answers did not arrive.  They come
+ * before new messages; after many attempts (`often`) they come behind new messages.  So a
+ * caller that never confirms an arrival still sees every message in turn.  A receive that
+ * has waited got its unseen messages when it began: messages found now may be on their
+ * way to another receive of the same session. */
 static int unseen_messages(struct handing *h, bool often, int64_t limit)
 {
 	struct call *call = h->call;
@@ -443,8 +444,8 @@ static void set_terms(struct handing *h, const struct message_receive_in *in)
 		h->lease_until = call->now + in->lease_seconds * 1000;
 }
 
-/* Collects results: those that this request collected before, else results whose answer
- * did not arrive, then new ones. */
+/* Collects results.  If this request collected results before, it gets the same results.
+ * Else it gets results whose answer did not arrive, then new results. */
 static int bring_results(const struct handing *h, int64_t collected_at,
 			 const struct message_receive_in *in,
 			 struct message_receive_out *out)
@@ -657,8 +658,8 @@ int message_ack(struct call *call, const struct message_ack_in *in,
 	return 0;
 }
 
-/* Adds messages of a query to a page; `*passed` counts those before it, `*more` says that it
- * is full. */
+/* Adds messages of a query to a page.  `*passed` counts the messages passed so far;
+ * `*more` is set when the page is full. */
 static int show_page(struct handing *h, struct query *q, const struct message_peek_in *in,
 		     int64_t *passed, bool *more)
 {

@@ -13,8 +13,9 @@ enum { URGENT_MOST = 20 };
  * does not hold it, or negative. */
 int inbox_ack(struct call *call, const struct agent_row *agent, int64_t message);
 
-/* Hands one delivery out to `agent` under a new lease and fills its envelope; one
- * that is out already is only shown.  `request` names the hand-out; NULL: nothing. */
+/* Hands one delivery out to `agent` under a new lease and fills its envelope.  A delivery
+ * that is already handed out is only shown: its lease stays.  `request` names the
+ * hand-out; NULL: no name. */
 int inbox_take(struct call *call, const struct agent_row *agent, int64_t message,
 	       const char *request, struct envelope *out);
 
@@ -31,7 +32,7 @@ int inbox_keep(struct call *call, const struct agent_row *a, int64_t request,
 struct showing {
 	const char *request; /* names the hand-out */
 	bool urgent; /* only urgent ones */
-	size_t bytes; /* that they may take, with HEAD_SHOWN for each */
+	size_t bytes; /* room for all messages, with HEAD_SHOWN for each */
 	struct envelope *messages; /* filled, in the arena */
 	size_t n;
 	int64_t chain; /* the furthest of them */

@@ -20,7 +20,8 @@ static int find_made(struct call *call, struct message_head_row *m)
 			      "what it sent is cleaned away");
 }
 
-/* A message that `from` may answer: it sent or got it, or its caller leads. */
+/* Finds a message that `from` may answer: `from` sent or received the message, or the
+ * caller leads the team. */
 static int find_answerable(struct call *call, const char *id, const char *where,
 			   const struct agent_row *from, struct message_head_row *m)
 {
@@ -118,7 +119,7 @@ static int find_across(struct call *call, const char *to, const struct agent_row
 		       .name = slash + 1);
 }
 
-/* Adds whom an address means: one, or all with a role. */
+/* Adds the receivers of an address: one agent, or all agents with a role. */
 static int add_address(struct call *call, const char *to, const struct agent_row *from,
 		       int64_t except, struct recipients *r)
 {
@@ -146,7 +147,7 @@ static bool message_is_said(const struct message_send_in *in, size_t i)
 	return false;
 }
 
-/* All teams below are reached by who leads the one above them. */
+/* Checks that the caller may write to all teams below: only the lead may. */
 static int check_subtree(struct call *call, struct recipients *r)
 {
 	if (!r->all)
@@ -339,7 +340,7 @@ static int send_new(struct call *call, const struct message_send_in *in,
 	    (!d.skips && (rc = message_spend(call, r)) < 0))
 		return rc;
 	d.drops = drops;
-	if (r->n == 1 && !d.skips) /* who may go without it is not said to have it */
+	if (r->n == 1 && !d.skips) /* send_one()'s event would name a skipped receiver */
 		return send_one(call, &d, r, &call->made);
 	if ((rc = send_many(call, &d, r, except, &call->made)) < 0 || !skips->n_reached)
 		return rc;

@@ -16,13 +16,14 @@ struct draft {
 	int64_t expires_at; /* 0: never */
 	int64_t chain; /* see core/turn/chain.h; 0: that of the caller's words */
 	bool ack_required, to_all;
-	bool abroad; /* somebody of another team gets it */
+	bool abroad; /* an agent of another team receives the message */
 	bool said; /* an agent says it to others, who may keep the pace of pairs... */
 	bool paced; /* ...and do as if it started a turn */
 	bool delays; /* then: it comes later where it would come too soon */
 	struct skips
-		*skips; /* or: who would get it too soon goes without it, and who gets it
-				is noted as well; NULL: it is refused */
+		*skips; /* or: receivers that would get the message too soon are skipped;
+			   skipped and reached receivers are noted; NULL: the message is
+			   refused */
 	struct drops
 		*drops; /* gets the copies that made room for this message; NULL: nobody
 				asks */

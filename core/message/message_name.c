@@ -33,8 +33,8 @@ bool message_is_number(const char *text)
 }
 
 /* Finds the first message that was sent at `from` or later.  Messages are numbered in the
- * order in which they are sent, so halving finds it; where the clock was put back it may
- * not be found by the beginning of its id. */
+ * order in which they are sent, so a binary search finds the message.  After the clock
+ * was put back, the beginning of an id may not find its message. */
 static int first_since(struct call *call, int64_t from, int64_t *id)
 {
 	struct message_from_row m;

@@ -57,8 +57,8 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 enum { METADATA_MOST = 1 << 20 };
 
 /* The metadata of a push, NULL if it is too large: metadata from before it had a bound
- * may fit no frame.  The guest's copy is a cache: whoever receives the message is told
- * how large it is. */
+ * may fit no frame.  The guest's copy is a cache: message.receive tells the receiver how
+ * large the metadata is. */
 static const char *metadata_of(const char *metadata)
 {
 	return metadata && strlen(metadata) > METADATA_MOST ? NULL : metadata;

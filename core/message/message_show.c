@@ -2,9 +2,9 @@
  * message_show - hands what is new for an agent to a hook, which puts it into the context of the
  * agent's model: each message once.
  *
- * A hook asks for the news, which is one read, and where there are none that is all.  What it
- * is handed out it has to show first, and then say so: killed in between, it has shown
- * nothing, and the next hook is handed the same.
+ * A hook asks for the news with one read, and ends if there are none.  The hook first
+ * shows the messages that it was handed, and then confirms them.  If the hook is killed
+ * in between, it has shown nothing, and the next hook gets the same messages.
  */
 #include "core/message/inbox.h"
 #include "core/turn/chain.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Tokens; one that is not negative is a character. */
+/* Tokens; a token that is not negative is a character. */
 enum token {
 	ONE = -1, /* a character of a name */
 	SOME = -2, /* characters of a name, or none */
@@ -131,7 +131,7 @@ const char *glob_stem(struct arena *a, const char *glob)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-/* Takes a character of UTF-8; a byte that begins none is one by itself. */
+/* Takes a character of UTF-8; a byte of invalid UTF-8 counts as one character. */
 static int32_t take_char(const char **s)
 {
 	const unsigned char *p = (const unsigned char *)*s;
@@ -216,7 +216,7 @@ static size_t jump_of(int32_t token)
 	return token == FOLDERS ? 3 : token == BELOW ? JUMP : glob_stays(token) ? 1 : 0;
 }
 
-/* Whether there is a character that both tokens take. */
+/* Whether some character fits both tokens. */
 static bool shares(int32_t a, int32_t b)
 {
 	if (a <= FOLDERS || b <= FOLDERS) /* END, too */
@@ -265,7 +265,7 @@ static void glob_step(struct walk *w, const int32_t *a, const int32_t *b, size_t
 		glob_mark(w, i + !glob_stays(s), j + !glob_stays(t));
 }
 
-/* Whether both can be walked to their ends. */
+/* Whether a walk reaches the ends of both token lists. */
 static bool meets(const int32_t *a, const int32_t *b, size_t *steps)
 {
 	struct walk w = { 0 };

@@ -4,8 +4,9 @@
  * Paths and globs are relative to the top of the project, without empty names, `.` and
  * `..`, and with `/` between names.  In a glob `*` stands for any characters of a name, `?`
  * for one, and `**` as a whole name for any number of folders; at the end, for all that is
- * below.  A glob whose last name has none of these also means all below it: `src` is the
- * file src, and everything in the folder src.  All else stands for itself.
+ * below.  A glob without such signs in its last name also means all paths below that
+ * name: `src` is the file src, and everything in the folder src.  All else stands for
+ * itself.
  */
 #ifndef CORE_RESERVATION_GLOB_H
 #define CORE_RESERVATION_GLOB_H
@@ -31,8 +32,8 @@ const char *glob_fault(const char *glob);
  * in the arena. */
 const char *glob_stem(struct arena *a, const char *glob);
 
-/* Whether there is a path that both globs mean.  Adds the steps that it took to `*steps`: a
- * few for most, at most some 100,000, or 0.5 ms. */
+/* Whether some path fits both globs.  Adds the steps of the search to `*steps`: a few for
+ * most globs, at most some 100,000, or 0.5 ms. */
 bool glob_meets(const char *a, const char *b, size_t *steps);
 
 /* Whether the glob means the path; `*steps` as above, for a path of 4 KiB at most 1,500,000. */

@@ -344,8 +344,8 @@ int reservation_settle(struct call *call, int64_t most, size_t *n)
 	return rc;
 }
 
-/* The folders from which a glob may come to mean one of the paths: what stands before each slash
- * of them, and they themselves, as a list in JSON. */
+/* The stems (glob_stem()) of globs that may mean one of the paths, as a list in JSON: "",
+ * the part before each slash of a path, and each path. */
 static const char *stems_of(struct call *call, const char *const *paths, size_t n)
 {
 	struct text list = { 0 };

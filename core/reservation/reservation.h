@@ -2,8 +2,8 @@
  * reservation - leases on globs of paths.
  *
  * A reservation is an agent's: it lives while its lease runs and its holder is of the
- * generation that took it.  Two of different agents are never in each other's way: where a
- * path is meant by both, both are shared.
+ * generation that took it.  Reservations of different agents never conflict: if two of
+ * them mean the same path, both are shared.
  */
 #ifndef CORE_RESERVATION_RESERVATION_H
 #define CORE_RESERVATION_RESERVATION_H

@@ -1,5 +1,5 @@
 /*
- * task_change - making and changing tasks: what others than their owners do.
+ * task_change - makes and changes tasks, for callers other than the owner of a task.
  */
 #include <ctype.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 struct node {
 	struct task_line_row row;
 	size_t waits; /* dependencies not yet listed */
-	size_t first; /* where its edges begin in `next` */
+	size_t first; /* index in `next` of the first task that waits for this task */
 	size_t n_next;
 };
 
@@ -121,8 +121,8 @@ static size_t heap_take(struct graph *g)
 	return least;
 }
 
-/* Takes the next task of the order from the heap; those that waited for it alone
- * can be listed then. */
+/* Takes the next task of the order from the heap; tasks that waited for this task alone
+ * go into the heap. */
 static const struct node *order_next(struct graph *g)
 {
 	const struct node *t = &g->nodes[heap_take(g)];

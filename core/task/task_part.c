@@ -1,6 +1,6 @@
 /*
- * task_part - the lists of a task by pages and its texts by ranges: for those that have
- * no room in one answer.
+ * task_part - a task's lists by pages and its texts by ranges, for lists and texts too
+ * large for one answer.
  */
 #include <string.h>
 

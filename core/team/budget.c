@@ -5,7 +5,8 @@
 #include "core/message/message.h"
 #include "core/team/team.h"
 
-/* A kind of budget by its words; what its limit is called as an argument follows the slash. */
+/* The words of each kind of budget: its noun, and behind the slash the argument that sets
+ * its limit. */
 static const struct {
 	const char *noun, *where;
 } kinds[] = {

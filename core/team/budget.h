@@ -2,9 +2,10 @@
  * budget - limits on the tokens, money, time and messages that a team may spend: they are
  * reserved from those of the team above, and spending is counted and told.
  *
- * Each team has a row of each kind, with its limit (0: none) and what it has used.  Below a
- * team with a limit every team has one, so that what one team spends was left to it by all
- * teams above: none of them is asked.  Workspaces are counted with the members (team_counts).
+ * Each team has a row of each kind, with the team's limit (0: none) and its use so far.
+ * Below a team with a limit every team has a limit.  The teams above have reserved that
+ * limit already, so a team spends without asking the teams above.  Workspaces are counted
+ * with the members (team_counts).
  */
 #ifndef CORE_TEAM_BUDGET_H
 #define CORE_TEAM_BUDGET_H

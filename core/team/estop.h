@@ -10,7 +10,7 @@
 
 #include "core/call/call.h"
 
-/* Milliseconds by which the ends of leases are out of reach: they are then in some 3,000
+/* A stop moves the ends of leases out of reach by so many milliseconds, some 3,000
  * years. */
 #define ESTOP_FAR 100000000000000
 

@@ -6,9 +6,9 @@
 
 #include "core/event/event.h"
 
-/* Computes the team's state, and emits team.state when it differs from the last one that
- * was announced.  Every change that may have moved it calls this at its end. 0 or
- * negative. */
+/* Computes the team's state, and emits team.state when the state differs from the last
+ * announced state.  Every operation that may change the state calls team_announce() at
+ * its end.  0 or negative. */
 int team_announce(struct call *call, int64_t team);
 
 enum { TEAM_WAY = 65 }; /* teams stand no deeper: limits.max_nesting_depth */
@@ -39,8 +39,9 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 
-/* The team that a new one is to be below, which the call is put into: `*above` is NULL for
- * one that is below none.  0, or denied at `where` for a caller who may make no such team. */
+/* Finds the parent of a new team and puts the call into the parent; `*above` is NULL for
+ * a team without a parent.  0, or denied at /parent for a caller who may make no such
+ * team. */
 int team_above(struct call *call, const char *parent, const struct team_row **above);
 
 /* Puts an agent's call into a team directly below its own, by name, if it leads its own or has
@@ -54,12 +55,12 @@ struct team_wish {
 	int64_t port; /* 0: none */
 };
 
-/* Opens ports in the team that the call has made or changes, below the team `above` (0: none),
- * which has to allow them. 0, or denied at /allowed_ports. */
+/* Opens ports in the team that the call has made or changes.  The team `above` (0: none)
+ * has to allow the ports.  0, or denied at /allowed_ports. */
 int team_add_ports(struct call *call, int64_t above, const int64_t *ports, size_t n);
 
-/* Fills the fault of a wish that the team above does not allow, or has too little left for:
- * which limit it is, whose, and what is left. */
+/* Fills the fault of a wish that the team above does not allow or has too little left
+ * for.  The fault names the limit, the team with that limit, and the rest. */
 int team_above_refuses(struct call *call, const struct team_row *above,
 		       const struct team_wish *wish);
 

@@ -1,4 +1,4 @@
-/* team_create - makes a team: its row, its members, and what they work in. */
+/* team_create - makes a team: its row, its members and their workspaces. */
 #include <string.h>
 
 #include "core/access/who.h"
@@ -20,8 +20,8 @@ static int64_t places(const struct call *call, const struct team_create_in *in)
 	return n;
 }
 
-/* The limits that the team asks for.  Where it does not say, one below another asks for as
- * many workspaces as its roles need, and for the other one's policy. */
+/* The limits that the team asks for.  By default, a team below another team asks for as
+ * many workspaces as its roles need, and for the policy of the team above. */
 static struct team_wish wish_of(const struct call *call, const struct team_create_in *in,
 				const struct team_row *above)
 {
@@ -115,7 +115,8 @@ static int check_roles(struct call *call, const struct team_create_in *said,
 	return 0;
 }
 
-/* Makes the members: those that the call says itself, then those of its plan. */
+/* Makes the members: first the members that the call says itself, then the members of its
+ * plan. */
 static int add_members(struct call *call, const struct team_create_in *said,
 		       const struct team_create_in *in, const struct team_plan *plan)
 {

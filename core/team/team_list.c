@@ -1,4 +1,4 @@
-/* team_list - teams as they are listed: by name, or each behind the one above it. */
+/* team_list - lists teams: by name, or each team behind the team above it. */
 #include <string.h>
 
 #include "core/access/who.h"

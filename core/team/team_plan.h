@@ -12,11 +12,11 @@
 #include "core/config/toml.h"
 #include "ops.gen.h"
 
-/* A zeroed one is the plan that says nothing; plan_release() frees it. */
+/* A zeroed team_plan is an empty plan; plan_release() frees a plan. */
 struct team_plan {
 	struct plan says;
 	const char **assignees; /* of each task; NULL: anybody */
-	size_t *order; /* places of the tasks, each behind those that it waits for */
+	size_t *order; /* places of the tasks, each task behind its dependencies */
 	size_t n_order;
 	struct toml_table *root; /* in the call's arena */
 	json_t *json; /* holds the texts */
@@ -28,7 +28,8 @@ int plan_read(struct call *call, const struct team_create_in *in, struct team_pl
 	      struct team_create_in *whole);
 void plan_release(struct team_plan *p);
 
-/* The place of a role among the arguments: of those that a plan says, in it. */
+/* The place of a role among the arguments; the place in the plan for a role of the
+ * plan. */
 const char *plan_role_at(struct call *call, const struct team_create_in *in, size_t role);
 /* Moves a fault at such a place to the line of the text; returns its code. */
 int plan_blame(struct call *call, const struct team_plan *p);

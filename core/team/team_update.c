@@ -50,7 +50,8 @@ static int rename_team(struct call *call, const struct team_row *t, const char *
 
 /* --- limits ------------------------------------------------------------------------ */
 
-/* Sets the limit.  Where two stand in the way, the caller is told of the team's own first. */
+/* Sets the limit.  If the team's own use and the team above both forbid the limit, the
+ * fault tells of the team's own use. */
 static int set_max_vms(struct call *call, const struct team_row *t, int64_t max_vms)
 {
 	const struct team_wish more = { .max_vms = max_vms - t->max_vms };

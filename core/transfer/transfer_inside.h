@@ -29,7 +29,7 @@ struct transfer_reader {
 	int64_t n; /* number of the line, from 1 */
 	char *bytes; /* of the line */
 	size_t len, room;
-	SHA2_CTX sum; /* of all lines before this one */
+	SHA2_CTX sum; /* of all earlier lines */
 	struct transfer_line line;
 	int table; /* of the last row */
 	int64_t now; /* numbers are held against it */
@@ -47,8 +47,8 @@ int transfer_at(int64_t line, struct fault *f);
 /* --- transfer_value.c ------------------------------------------------------------------ */
 
 /* The highest number of a row that is believed at a time, the highest count, and the highest
- * time.  They grow faster than a state can count: what is written after an import can be
- * exported and read again. */
+ * time.  These bounds grow faster than a state can count, so rows written after an import
+ * can be exported and read again. */
 int64_t transfer_key_most(int64_t now);
 int64_t transfer_count_most(int64_t now);
 int64_t transfer_time_most(int64_t now);
@@ -70,8 +70,8 @@ struct transfer_notes {
 
 /* Whether an import may write a note at this path: 0 or a fault. */
 int transfer_note_check(struct call *call, const char *path);
-/* Stages the note of a line, at `path`, under a lock that is kept; one that is there with
- * another text stays, and this one goes beside it. */
+/* Stages the note of a line, at `path`, under a lock that is kept; a note at `path` with
+ * another text stays, and the staged note goes beside that note. */
 int transfer_note_stage(struct call *call, struct transfer_notes *n,
 			const struct transfer_line *line, const char *path);
 /* Removes what is staged, of an import that comes to nothing. */
@@ -91,7 +91,7 @@ struct import {
 	/* Names of living teams in the file, and those they get. */
 	struct transfer_name *names;
 	size_t n_names;
-	size_t root, n_roots; /* the first of those that are below none; how many */
+	size_t root, n_roots; /* first team without a parent; number of such teams */
 	json_t *counts; /* of rows, as the header tells them; NULL: it does not */
 	int64_t *found; /* rows of each table, and behind them notes */
 	bool has_state; /* the header is of a whole state */
@@ -107,7 +107,7 @@ const struct transfer_value *transfer_value_of(const struct transfer_line *line,
 /* The highest key of a table before the import. */
 int64_t transfer_from(const struct import *m, const char *table);
 
-/* --- transfer_check.c: what holds between rows, looked for when all are added ---------------- */
+/* --- transfer_check.c: rules between rows, checked after all rows are added ------- */
 
 /* Checks what rows refer to, and the rules of teams: 0 or a fault, which names the line. */
 int transfer_check_rows(struct import *m, FILE *in);

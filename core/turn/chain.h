@@ -33,8 +33,8 @@ int chain_put(struct call *call, int64_t agent, int64_t chain);
  * a runner are where its turn is. 0 or negative. */
 int chain_follow(struct call *call, const struct agent_row *a, int64_t chain);
 
-/* The caller has a command run as another agent: what that says is further than the caller's words.
- * 0 or negative. */
+/* Notes that the caller runs a command as another agent: the words of that agent are
+ * further in the chain than the caller's words.  0 or negative. */
 int chain_give(struct call *call, int64_t agent);
 
 /* Tells the lead and the operator that mail for `to` starts no turn: once for the team, until the

@@ -11,8 +11,8 @@
 #include "core/turn/turn.h"
 #include "core/workspace/workspace.h"
 
-/* A runner is a command on a machine of the operator's: whoever may make members with
- * workspaces may give one. */
+/* A runner is a command on a machine of the operator's: only callers that may make
+ * members with workspaces may give a runner. */
 static int check_giver(struct call *call, const char *where, const char *does)
 {
 	struct agent_nests_row nests = { 0 };
@@ -83,7 +83,7 @@ int runner_rest(struct call *call, int64_t agent, int64_t *status)
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where)
 {
 	int64_t failed =
-		AGENT_STATUS_READY; /* where the runner before has failed for good */
+		AGENT_STATUS_READY; /* `failed` if the last runner failed for good */
 	struct agent_row a;
 	int rc;
 

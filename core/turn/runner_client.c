@@ -6,7 +6,7 @@
 enum {
 	/* Bytes of a line that is read, on the thread that does all I/O: as of a frame. */
 	LINE_MOST = 4 << 20,
-	ODD_MOST = 64 << 10, /* of one that begins like JSON and is none */
+	ODD_MOST = 64 << 10, /* of a line that begins like JSON but is not JSON */
 };
 
 struct runner_client {
@@ -23,7 +23,8 @@ static const char *runner_client_text_at(const json_t *o, const char *name)
 	return json_string_value(json_object_get(o, name));
 }
 
-/* The most that counts, as of an `amount` that an agent reports: a larger one is that much. */
+/* The bound of an amount, as for an `amount` that an agent reports: a larger amount
+ * counts as the bound. */
 static const int64_t amount_most = 1000000000000;
 
 static int64_t amount(double x)
@@ -95,7 +96,7 @@ bool runner_client_limit(const char *error)
 
 /* --- clients ------------------------------------------------------------------------- */
 
-/* Whether a version is that or a later one. */
+/* Whether a version is major.minor.patch or later. */
 static bool is_since(const char *version, int major, int minor, int patch)
 {
 	int a = 0, b = 0, c = 0;

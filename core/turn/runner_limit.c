@@ -1,6 +1,6 @@
 /*
- * runner_limit - a client at the limit of its plan has not failed: all agents of this host with it
- * wait for that limit's end.
+ * runner_limit - a client at the limit of its plan has not failed: all agents of this
+ * host with that client wait until the limit ends.
  */
 #include <inttypes.h>
 

@@ -250,7 +250,7 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 	again = again < n ? again : n;
 	text += again;
 	n -= again;
-	/* Where something was not kept, nothing behind it is. */
+	/* Once a part was not kept, nothing behind that part is kept. */
 	more = u.size > u.kept ? 0 : n < most - u.kept ? n : most - u.kept;
 	while (more > 0 && ((unsigned char)text[more] & 0xc0) == 0x80)
 		more--;
@@ -382,8 +382,8 @@ static int count_turn(struct call *call, const struct turn_row *u,
 					    : count_stopped(call, u);
 }
 
-/* Messages of a turn that ended well are acknowledged; the others wait again, so that none is lost
- * whatever its command has done with them. */
+/* Messages of a turn that ended well are acknowledged.  Messages of any other turn wait
+ * again, so no message is lost, whatever the turn's command did. */
 static int settle_mail(struct call *call, const struct turn_row *u,
 		       const struct turn_end_in *in)
 {

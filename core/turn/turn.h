@@ -10,8 +10,8 @@
  *	                                              |  stopped, or its host or guest was
  *	                                              +----------------------------> interrupted
  *
- * A turn takes all mail that its agent has when it starts, and holds it until it ends: then it
- * is acknowledged, or waits again.
+ * A turn takes all mail that its agent has at the start of the turn, and holds the mail
+ * to the end of the turn.  Then the mail is acknowledged, or waits again.
  */
 #ifndef CORE_TURN_TURN_H
 #define CORE_TURN_TURN_H
@@ -28,12 +28,13 @@ enum {
 /* The client of a turn was at the limit of its plan `until` then (0: it did not say): no agent of this
  * host with it begins a turn before, and the lead and the operator are told once.  0 or negative. */
 int runner_limit(struct call *call, const struct turn_row *u, int64_t until);
-/* A turn ended well: where it began behind such a limit, that is over for all.  Negative on failure. */
+/* Notes that a turn ended well: if the turn began after such a limit, the limit is over
+ * for all agents of this host with that client.  Negative on failure. */
 int runner_limit_over(struct call *call, const struct turn_row *u);
 
-/* Gives an agent a runner, or with "" takes its own away; one without a workspace gets one: its
- * project folder, or an empty directory.  Only the operator, whoever leads or may nest.  0 or
- * a fault at `where`. */
+/* Gives an agent a runner, or with "" takes the agent's runner away.  An agent without a
+ * workspace gets a workspace: its project folder, or an empty directory.  Only the
+ * operator, a lead, or a member that may nest gives runners.  0 or a fault at `where`. */
 int runner_give(struct call *call, int64_t agent, const char *command, const char *where);
 
 /* Makes a status of rest (ready, idle) `failed` where the agent's runner has failed for good, and

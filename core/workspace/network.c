@@ -29,7 +29,7 @@ int network_take(struct call *call, int64_t workspace)
 
 /* --- what is allowed ------------------------------------------------------------- */
 
-/* A VM as its rows say: its own policy, and that of its teams. */
+/* The rows of a VM: the VM with its own policy, and the policy of its teams. */
 struct vm {
 	int64_t row, created_at, team, slot;
 	const char *name;

@@ -1,8 +1,9 @@
 /*
  * network - the addresses that VMs may reach, as rows; the host makes it true.
  *
- * A workspace with a network of its own has a slot in the range (core/base/nic.h). It
- * may reach only what its own row, its team and all teams above allow.
+ * A workspace with a network of its own has a slot in the range (core/base/nic.h). The
+ * workspace may reach only addresses that its own row, its team and all teams above
+ * allow.
  */
 #ifndef CORE_WORKSPACE_NETWORK_H
 #define CORE_WORKSPACE_NETWORK_H

@@ -372,12 +372,12 @@ int workspace_destroy(struct call *call, const struct workspace_destroy_in *in,
 	return workspace_tell(call, call->made, &out->workspace);
 }
 
-/* --- what the host does in them: checked here, done there ------------------------------------ */
+/* --- work of the host in workspaces: checked here, done there --------------------- */
 
 /* Repeats with the same key are answered as the guest answered the first, where that is
  * kept.  Else a read is done anew (it keeps no key), a write of the same content is done
- * again, and everything else is not.  What RUNS a command is refused to agents whose team is
- * stopped; the operator may look. */
+ * again, and everything else is not.  An operation that RUNS a command is refused to
+ * agents of a stopped team; the operator may look. */
 enum repeat { READS, AGAIN, ONCE, RUNS };
 
 static int begun(struct call *call)

@@ -40,7 +40,7 @@ int workspace_tell(struct call *call, int64_t row, struct workspace *out);
 /* A workspace that is to be made. */
 struct new_workspace {
 	const char *member; /* in its name */
-	int64_t agent; /* the agent that works in it; 0: none */
+	int64_t agent; /* works in the workspace; 0: none */
 	int64_t backend;
 	const char *source; /* directory to copy; NULL: none */
 	int64_t parent; /* workspace that it is a copy of; 0: none */

@@ -14,7 +14,7 @@ enum {
 	WORDS = 4, /* bytes: "uncommitted or unmerged work" less "work that was done there" */
 };
 
-/* Where a workspace's work is on this machine. */
+/* The path of a workspace's work on this machine. */
 static const char *work_of(struct call *call, const struct workspace_row *w)
 {
 	struct arena *a = &call->arena;

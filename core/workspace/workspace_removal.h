@@ -1,9 +1,10 @@
 /*
  * workspace_removal - an operation that removes workspaces tells what work would go with them.
  *
- * An operation that `needs folders` runs in steps: its handler plans and names the
- * workspaces (removal_add()), their folders are looked at outside of any transaction, and
- * where somebody worked in one the call is refused unless it says `confirm`.
+ * An operation that `needs folders` runs in steps.  Its handler plans, and names the
+ * workspaces (removal_add()).  Then their folders are looked at, outside of any
+ * transaction.  If somebody worked in a folder, the call is refused unless the call says
+ * `confirm`.
  */
 #ifndef CORE_WORKSPACE_WORKSPACE_REMOVAL_H
 #define CORE_WORKSPACE_WORKSPACE_REMOVAL_H
@@ -20,11 +21,11 @@ struct removal {
 		int64_t since, bytes;
 		int64_t parent; /* the workspace that it is a fork of, or 0 */
 		bool brought_back; /* from the trash */
-		const char *git; /* what git would say of its work; or NULL */
+		const char *git; /* git's words about the work in the folder; or NULL */
 		bool is_vm, worked, too_large; /* for the trash */
 	} * folders;
-	size_t n, worked, kept; /* kept: those that the trash takes, of `bytes` */
-	size_t told; /* those with work of which git would say something */
+	size_t n, worked, kept; /* kept: folders that the trash takes, of `bytes` */
+	size_t told; /* folders with work that git tells something about */
 	int64_t bytes;
 	bool hostless; /* nothing goes before the next host comes up */
 	const char *says; /* what goes; NULL: the workspaces */
@@ -47,7 +48,8 @@ int removal_add(struct call *call, const struct workspace_row *w);
 /* The same for all living workspaces of a team. */
 int removal_add_team(struct call *call, int64_t team);
 
-/* Names a workspace that is put back to a snapshot: what is newer than its last one goes. */
+/* Names a workspace that is put back to a snapshot: work that is newer than the
+ * workspace's last snapshot goes. */
 int removal_add_restore(struct call *call, const struct workspace_row *w);
 /* Names a snapshot that goes: its work is lost where the workspace was changed since. */
 void removal_add_snapshot(struct call *call, const struct workspace_row *w,

@@ -45,7 +45,8 @@ static int note_state(struct call *call, const struct workspace_row *w,
 	const bool failed = in->state == WORKSPACE_STATE_FAILED;
 	int rc;
 
-	/* Only a failed one is made once more: somebody may have stopped it meanwhile. */
+	/* Only a failed workspace is made once more: a caller may have stopped the
+	 * workspace meanwhile. */
 	if (in->state == WORKSPACE_STATE_CREATING && w->state != WORKSPACE_STATE_FAILED)
 		return 0;
 	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL,
@@ -140,7 +141,8 @@ static int workspace_seen_note_spool(struct call *call, const struct workspace_r
 	return rc < 0 ? rc : 0;
 }
 
-/* Records the guest's process.  Who waits for its end hears of that. */
+/* Records the guest's process.  An event tells callers that wait for the process to
+ * end. */
 static int note_process(struct call *call, const struct workspace_row *w,
 			const struct workspace_note_in *in)
 {

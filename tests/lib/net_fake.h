@@ -10,7 +10,7 @@
 enum { NET_FAKE_MEMBERS = 128, NET_FAKE_FORWARDS = 16 };
 
 struct net_fake {
-	struct network network; /* give this to whoever needs one */
+	struct network network; /* the table to give to callers */
 	struct net_plan plan; /* as applied last; without its arrays */
 	struct net_member members[NET_FAKE_MEMBERS]; /* without their ports */
 	struct net_forward forwards[NET_FAKE_FORWARDS];

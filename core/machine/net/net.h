@@ -3,13 +3,13 @@
  *
  * apply() takes the whole of what is to be and makes it so: a bridge that has
  * the gateway's address, a tap per member, and the rules that say who reaches
- * whom.  It may be repeated, with the same or with something else; what is
- * allowed before and after is not interrupted, and nothing is open in between
- * that is in neither.  A tap joins the bridge only when the rules that pin its
- * addresses are in force, and leaves it before they are gone.  What belongs
- * to others (their interfaces, tables and forwarding) is left alone.
+ * whom.  apply() may be repeated, with the same plan or another plan.  Traffic that the
+ * old and the new plan allow is not interrupted; traffic that neither plan allows never
+ * passes.  A tap joins the bridge only when the rules that pin its addresses are in
+ * force, and leaves the bridge before those rules are gone.  Interfaces, tables and
+ * forwarding of other programs are left alone.
  *
- * All of them may take some milliseconds and run on any one thread at a time.
+ * All functions may take some milliseconds and run on any one thread at a time.
  */
 #ifndef CORE_MACHINE_NET_NET_H
 #define CORE_MACHINE_NET_NET_H
@@ -27,8 +27,8 @@ struct net_member {
 	char tap[NET_NAME];
 	uint8_t mac[6];
 	uint32_t ip;
-	uint32_t team; /* members of one reach each other; not 0, below 2^31 */
-	uint32_t parent; /* whose members it reaches as a sub-team's lead; 0 */
+	uint32_t team; /* members of a team reach each other; not 0, below 2^31 */
+	uint32_t parent; /* a sub-team's lead reaches members of this team; 0: none */
 	bool internet, inter_vm;
 	bool all_ports; /* open to whom it is reached by; else `ports` are */
 	const uint16_t *ports; /* borrowed */
@@ -63,7 +63,7 @@ struct network {
 	bool (*intact)(void *self);
 	/* Ends it all: rules, taps, bridge. */
 	int (*remove)(void *self, const char *tag, struct fault *f);
-	/* Whether there is something to remove; needs no privileges. */
+	/* Whether remove() has something to remove; needs no privileges. */
 	bool (*present)(void *self, const char *tag);
 };
 

@@ -1,6 +1,6 @@
 /*
- * net_batch - a transaction of nftables: what it says is done as a whole,
- * between two packets, or not at all.
+ * net_batch - a transaction of nftables: all its changes are made between two packets, or
+ * none is made.
  *
  * Messages are put together with libnftnl in memory and sent at once.  Adding
  * a table, chain or set that is there already changes nothing.

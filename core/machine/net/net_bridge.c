@@ -96,7 +96,7 @@ static int say_address(struct net_talk *t, uint16_t type, uint16_t flags, int in
 /* Addresses of an interface that are not to be: of a range that was. */
 struct strangers {
 	int index;
-	uint32_t ip; /* the one that is to be */
+	uint32_t ip; /* the address to keep */
 	int prefix;
 	struct {
 		uint32_t ip;

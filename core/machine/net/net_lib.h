@@ -76,7 +76,7 @@ struct net_lib {
 #undef X
 };
 
-/* Opens both; does nothing when that is done.  `unavailable` when one is not
+/* Opens both libraries, unless they are open already.  `unavailable` if a library is not
  * installed. */
 int net_lib_open(struct net_lib *lib, struct fault *f);
 void net_lib_close(struct net_lib *lib);

@@ -14,9 +14,9 @@
 int net_bridge_make(struct net_talk *t, const struct net_plan *plan, int *index,
 		    struct fault *f);
 
-/* Makes the tap of a member where there is none of its name, joins it to the
- * bridge as a port that reaches no other port, and tells bridge and machine
- * where the member's addresses are. */
+/* Makes the tap of a member if no tap has that name.  Joins the tap to the bridge, as a
+ * port that reaches no other port.  Tells bridge and machine where the member's addresses
+ * are. */
 int net_tap_join(struct net_talk *t, int bridge, const struct net_member *m,
 		 struct fault *f);
 

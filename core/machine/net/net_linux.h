@@ -8,7 +8,7 @@
 #include "core/machine/net/net_lib.h"
 
 struct net_linux {
-	struct network network; /* give this to whoever needs one */
+	struct network network; /* the table to give to callers */
 	struct net_lib lib; /* opened when it is first used */
 	uint32_t generation; /* of the machine's rules when ours were whole */
 	char tag[5]; /* of the plan applied last */

@@ -119,8 +119,8 @@ static void pin(struct rules *r)
 
 /* --- who reaches whom -------------------------------------------------------------- */
 
-/* Errors belong to the connection that they tell of, whoever sends them: members
- * do without those of each other. */
+/* An ICMP error belongs to the connection that the error tells of, whoever sent the
+ * error.  So members get no errors from other members. */
 static void match_own(struct net_rule *rule)
 {
 	net_load_ct(rule, NFT_CT_STATE, NFT_REG_1);
@@ -169,7 +169,7 @@ static void match_protocol(struct net_rule *rule, bool is, uint8_t protocol)
 	net_match_byte(rule, NFT_REG_1, is, protocol);
 }
 
-/* Accepts the traffic that members may send each other: ping, answers and open ports. */
+/* Accepts the traffic that is allowed between members: ping, answers and open ports. */
 static void open_ports(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);
@@ -282,7 +282,7 @@ static void forward(struct rules *r)
 	net_rules_let_in(r);
 }
 
-/* Keeps VMs from this machine itself: they may only answer it, and ping it. */
+/* Keeps VMs from this machine itself: VMs may only answer and ping this machine. */
 static void guard_host(struct rules *r)
 {
 	struct net_rule rule = net_rule_new(r->batch.lib);

@@ -2,11 +2,10 @@
  * net_rules - the rules of who may reach whom, as a table `inet cadreTAG` and a table
  * `bridge cadreTAG` of nftables.
  *
- * The rules are always the same; who it is about stands in sets, a few
- * elements for each member.  VMs do not reach each other through the bridge:
- * its ports are isolated, and the bridge answers ARP for all, so that every
- * packet is routed by this machine and judged, with the connection that it
- * belongs to, in `inet`:
+ * The rules are always the same; sets name the members, with a few elements for each
+ * member.  VMs do not reach each other through the bridge: the bridge's ports are
+ * isolated, and the bridge answers ARP for all.  So this machine routes every packet, and
+ * `inet` judges the packet by its connection:
  *
  *	a connection passes as long as the one who opened it may open it now;
  *	so what is forbidden ends, and what stays allowed goes on.

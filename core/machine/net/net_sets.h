@@ -1,8 +1,8 @@
 /*
  * net_sets - a plan as the sets and maps that the rules look into.
  *
- * Each member costs a few elements and no rule: one per set that it is in, and
- * one per port that it opens.
+ * Each member costs no rule and a few elements: one for each set that holds the member,
+ * and one for each port that the member opens.
  */
 #ifndef CORE_MACHINE_NET_NET_SETS_H
 #define CORE_MACHINE_NET_NET_SETS_H
@@ -12,8 +12,8 @@
 
 enum { NET_ICMP = 1 };
 
-/* Maps of ports of this machine to places of members: those that other machines
- * may use, and all of them. */
+/* Maps of ports of this machine to places of members.  Public: the ports that other
+ * machines may use.  Own: all ports. */
 extern const char net_map_public[], net_map_own[];
 
 static inline uint32_t net_be32(uint32_t n)

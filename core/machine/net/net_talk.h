@@ -17,7 +17,7 @@ struct net_talk {
 /* `bus` is NETLINK_ROUTE or NETLINK_NETFILTER. */
 int net_talk_open(struct net_talk *t, const struct net_lib *lib, int bus,
 		  struct fault *f);
-void net_talk_close(struct net_talk *t); /* also one that was never opened */
+void net_talk_close(struct net_talk *t); /* also a talk that was never opened */
 
 /* Sends messages (those that want an answer have NLM_F_ACK or NLM_F_DUMP) and
  * hands each one that comes back to `each` (may be NULL).  0, or the negative

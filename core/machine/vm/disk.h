@@ -1,13 +1,13 @@
 /*
  * disk - the disks of VMs, as chains of qcow2 layers.
  *
- *	FOLDER/ID/0.qcow2 1.qcow2 ...  of workspace ID: the one with the highest
- *	                               number is written to, the others never again
- *	FOLDER/ID/image                link to the image that the chain begins with
+ *	FOLDER/ID/0.qcow2 1.qcow2 ...  layers of workspace ID: only the layer with
+ *	                               the highest number is written to
+ *	FOLDER/ID/image                link to the first image of the chain
  *	FOLDER/ID/NAME.snapshot        link to the layer that a snapshot keeps
  *	FOLDER/ID/gone                 the workspace is over; its layers stay while
- *	                               others are made from them, or the trash
- *	                               keeps them (disk_trash.h)
+ *	                               other disks are based on them, or the trash
+ *	                               keeps the disk (disk_trash.h)
  *
  * A layer is there when its file is: it is made under another name and
  * renamed.  So whatever dies in between, the highest number is a whole disk

@@ -16,7 +16,7 @@ int64_t layer_size(const char *path);
 /* Returns the absolute path, without links, of the layer on which this one is based;
  * NULL: none. */
 const char *layer_below(struct arena *a, const char *path);
-/* Whether nothing was ever written to it. */
+/* Whether nothing was ever written to the layer. */
 bool layer_is_empty(const char *path);
 /* The number in the name NUMBER.qcow2, or -1. */
 int layer_number(const char *name);

@@ -1,13 +1,13 @@
 /*
  * disk_trash - disks of removed VMs, which the state's trash keeps.
  *
- * A disk is not moved, since others may be made from its layers, and name them.  Its
- * entry in the trash (core/machine/trash.h) is a folder with
+ * A disk is not moved, since other disks may be made from its layers, and name them.  The
+ * disk's entry in the trash (core/machine/trash.h) is a folder with
  *
- *	disk	link to the layer that was written to last
- *	vm.json	what a VM that is made of it is like: image, vcpus, memory_mb, disk_gb
+ *	disk	link to the last layer that was written to
+ *	vm.json	settings of a VM made from the disk: image, vcpus, memory_mb, disk_gb
  *
- * disk_sweep() takes such a link for a layer that somebody needs.
+ * disk_sweep() keeps the layer of such a link: somebody needs that layer.
  */
 #ifndef CORE_MACHINE_VM_DISK_TRASH_H
 #define CORE_MACHINE_VM_DISK_TRASH_H

@@ -24,8 +24,8 @@
 
 enum { LOG_MOST = 1 << 20 };
 
-/* Layers are made and swept one at a time: what was just frozen may look as if
- * nobody needed it. */
+/* Layers are made and swept one at a time: a layer that was just frozen may look
+ * unused. */
 static pthread_mutex_t layers = PTHREAD_MUTEX_INITIALIZER;
 
 static struct disk disk_of(struct arena *a, const struct workspace_spec *s,

@@ -26,7 +26,7 @@ extern char **environ;
 
 enum {
 	CID_TRIES = 5,
-	CID_FIRST = 1 << 16, /* small ones are what people choose */
+	CID_FIRST = 1 << 16, /* people choose small numbers */
 	KILL_MS = 5000,
 	START_MS = 20000, /* for QEMU itself */
 	LOOK_MS = 10,
