@@ -76,8 +76,9 @@ ORDER BY name;
 -- name: agent_across
 -- row: agent
 -- text: team_name
--- Whom somebody may write to beyond its team: whoever leads a team directly below it; and one
--- who leads, the members of the team above.  `lead` is whoever leads.
+-- The agents outside its team to which an agent may write: the lead of a team directly below;
+-- for a lead (:leads), also the members of the team above.  The name `lead` means the agent
+-- that leads.
 SELECT a.id, a.team, a.name, a.kind, a.role, a.generation, a.token, a.description, a.project,
 	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone, a.runs
 FROM team t JOIN agent a ON a.team = t.id, (SELECT parent FROM team WHERE id = :own) o
@@ -221,7 +222,8 @@ UPDATE agent SET role = :role, description = :description WHERE id = :agent;
 
 -- name: agent_unassign
 -- scan ok: tasks of a team, along their index
--- An agent that is an observer from now on claims nothing: what waits for it is for all.
+-- An agent that becomes an observer claims no task: its pending tasks are open to every
+-- agent.
 UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pending}
 	AND assignee = :agent;
 

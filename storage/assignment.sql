@@ -70,10 +70,10 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_place
--- Where an open assignment is: whether its daemon has it, or may have it, and else how the
--- workspace of its agent stands; `here` says that this host has to do something for it: make
--- the workspace, or carry the command there and its result back.  In one that is down nothing
--- comes of it before somebody starts that.
+-- The place of an open assignment: whether its daemon has the command, or may have it, else
+-- the state of the agent's workspace.  `here`: this host must make the workspace, or carry
+-- the command there and the result back.  If the workspace is down, the assignment waits
+-- until somebody starts the workspace.
 SELECT x.offered, a.workspace, w.state,
 	CAST(w.host = :host AND w.state IN {workspace_state.creating ready} AS INTEGER) AS here
 FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id = a.workspace

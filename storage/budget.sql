@@ -1,5 +1,5 @@
--- Budgets: what teams may spend.  What is left of one is its limit less what is used, by the
--- clock too, and less the limits of the living teams below; less than nothing counts as nothing.
+-- Budgets: what teams may spend.  The remainder of a budget is its limit, less the use (by the
+-- clock too), less the limits of the living teams below.  A negative remainder counts as 0.
 
 -- name: budget_rows
 -- row: budget

@@ -57,8 +57,8 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- name: caller_by_holder
 -- row: caller
 -- text: team_name
--- The lead's place in a team of that name, or in the team `above` it, which an agent of the team
--- above holds, or by a place that it holds, and so on.
+-- The lead's place in the team :team_name, or, with :above, in the parent team.  :holder holds
+-- the place, directly or through a chain of places: each place of the chain holds the next.
 WITH RECURSIVE place (id) AS (SELECT CAST(:holder AS INTEGER)
 	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
@@ -75,8 +75,9 @@ WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
 -- text: team_name
 -- row: caller
 -- int: own
--- A living team of that name below one's own, however deep, with the operator's place in it: for
--- the lead (`leads`) any, for a member one that it made and those below that.
+-- A living team :team_name at any depth below the caller's team, with the operator's place in
+-- it.  The lead (`leads`) finds every such team; a member finds the teams that it made, and the
+-- teams below these.
 WITH RECURSIVE up (id, parent, created_by) AS (
 	SELECT t.id, t.parent, t.created_by FROM team t
 	WHERE t.name = :team_name AND t.destroyed_at IS NULL

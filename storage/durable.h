@@ -37,8 +37,8 @@ int dir_have(const char *path, mode_t mode);
 int dir_make_all(const char *path, mode_t mode);
 
 /* Syncs a folder and everything below it, by syncfs(): on ext4 2,000 files of 4 KiB take
- * 20 ms so, but 0.4 s with an fsync() for each, and 3 s beside other writers.  It also
- * waits for what others wrote to this file system. */
+ * 20 ms so, but 0.4 s with an fsync() for each, and 3 s beside other writers.
+ * tree_sync() also waits for the writes of other processes to this file system. */
 int tree_sync(const char *path);
 
 #endif

@@ -48,7 +48,8 @@ SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :
 -- name: event_since
 -- The first event at or behind a time, by bisection: times have no index, and they grow with the
 -- numbers, unless a clock was set back or an import has put those of another state behind the
--- newest.  Then it is one of several such events, and some before it may be younger.
+-- newest.  Then several events fit; the result is one of these events, and events before the
+-- result may be younger.
 WITH RECURSIVE half(low, high) AS (
 	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
 	UNION ALL

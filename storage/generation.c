@@ -10,9 +10,9 @@
 
 enum {
 	WAL_HEADER = 32,
-	WAL_PAGE_SIZE = 8, /* where the header has the size of a page */
-	WAL_SALTS = 16, /* and the salts of its frames */
-	WAL_SUM = 24, /* and a checksum of what stands before it */
+	WAL_PAGE_SIZE = 8, /* offset of the page size in the header */
+	WAL_SALTS = 16, /* and of the salts of its frames */
+	WAL_SUM = 24, /* and of the checksum of the bytes before */
 	FRAME_HEADER = 24,
 	FRAME_COMMITS = 4, /* not 0 in the last frame of a transaction */
 	FRAME_SALTS = 8,
@@ -20,7 +20,7 @@ enum {
 	SALTS = 8, /* bytes */
 	FRAME_LOOK = FRAME_HEADER + HEADER_MARK + 4, /* bytes of a frame that are read */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
-	INDEX_HEADER = 48, /* bytes, twice: they differ while it is written */
+	INDEX_HEADER = 48, /* bytes, twice: the copies differ during a write */
 	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
 	INDEX_SALTS = 32,
 	INDEX_FRAMES = 16, /* how many frames are valid */
@@ -235,8 +235,8 @@ static bool same_salts(const struct generation_extent *a,
 }
 
 /* Whether the last frame is in its place.  A WAL that was cut off has none, or a hole
- * there once it has grown again; one that another file was copied over has there a frame
- * with other salts. */
+ * there once it has grown again; a WAL that another file was copied over has a frame with
+ * other salts there. */
 static bool has_last_frame(const struct store *s, const struct generation_extent *e)
 {
 	unsigned char salts[SALTS];
@@ -301,9 +301,9 @@ int generation_waiting(const struct store *s)
 		     : 0;
 }
 
-/* SQLite raises the counter that it read with page 1 by one, not the one that it wrote
- * last.  Undoing a change of page 1 makes it read the counter again, and leaves the page
- * to be written. */
+/* SQLite increments the counter that it read with page 1, not the counter that it wrote
+ * last.  Undoing a change of page 1 makes SQLite read the counter again, and leaves page
+ * 1 to be written. */
 int generation_begin(struct store *s, struct fault *f)
 {
 	const volatile void *index = s->ground.db ? index_of(s) : NULL;

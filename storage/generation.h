@@ -4,14 +4,15 @@
  * A WAL whose frames have all been copied into the file begins anew from its start,
  * with other salts: its next generation.  Frames mean something only over the contents
  * that the file had then.  So the first transaction of each generation writes page 1,
- * with the file's change counter raised: a file with the counter before is the one
- * that the WAL goes on from, one with the counter of any page 1 in the WAL is the same
- * with some frames copied into it already, and any other file is another one.
+ * with the file's change counter raised.  A file with the counter before is the file that
+ * the WAL continues.  A file with the counter of any page 1 in the WAL is the same file,
+ * with some frames already copied into it.  A file with another counter is not the WAL's
+ * file.
  *
- * Counters can be guessed by whoever leaves a WAL there on purpose, as a checkout of a
- * strange branch or an archive may.  So each page 1 in the WAL has the mark of the file
- * (ground.h), which is told to nobody, and a WAL that was committed to without a page 1
- * is of no file that has a mark.
+ * An attacker who plants a WAL, as by a checkout of a strange branch or an archive, can
+ * guess counters.  So each page 1 in the WAL has the file's mark (ground.h), which is
+ * secret.  A WAL that was committed to without a page 1 belongs to no file that has a
+ * mark.
  *
  * The formats of the WAL and of its index in shared memory are those of
  * "WAL-mode File Format" in SQLite's documentation.
@@ -37,7 +38,7 @@ struct generation_file {
 };
 
 enum generation_of {
-	GENERATION_UNKNOWN, /* the WAL holds nothing that tells, and nothing that
+	GENERATION_UNKNOWN, /* the WAL holds no evidence of its file, and no frame that
 			       counts */
 	GENERATION_OF_FILE,
 	GENERATION_OF_OTHER,

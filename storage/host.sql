@@ -49,11 +49,12 @@ SELECT coalesce(min(at), 0) AS at FROM (
 -- name: state_renew
 -- The new incarnation tells everybody who kept a cursor that it belongs to another state.
 -- Epochs and generations begin at the microsecond of the restore, which as a number in
--- JSON is exact until the year 2255.  Where the clock stands before the beginning of this
--- state or of the one that it replaces (:former, 0 where that cannot be read), they begin
--- a million behind the later of the two.  So they are higher than all that were given
--- since the backup, unless those were more than one a microsecond, or more than a million
--- while the clock stood back; or the clock stands back and the former state was lost.
+-- JSON is exact until the year 2255.  The clock may be before the first number of this
+-- state or of the replaced state (:former, 0 if unreadable).  Then epochs and generations
+-- begin a million after the later of the two.  So they exceed all numbers given since the
+-- backup, with three exceptions: more than one number a microsecond was given; more than
+-- a million were given while the clock was back; or the clock is back and the former
+-- state was lost.
 UPDATE state SET incarnation = :incarnation,
 	counts_from = CASE
 		WHEN :now * 1000 > counts_from + 1000000 AND :now * 1000 > :former + 1000000
@@ -77,7 +78,7 @@ SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 -- name: clock_is_back
 -- scan ok: claims, reservations and budgets of time, few, where the clock was put back
 -- Whether the clock was put back since the newest event, and something was granted at a time that
--- is to come: each _from_future ends that for its rows, and so for this.
+-- is to come: each _from_future statement corrects its rows, so that this answer becomes false.
 SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
 	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
 	OR EXISTS (SELECT 1 FROM task
@@ -101,7 +102,8 @@ SELECT coalesce(max(x.at), 0) AS at FROM (
 
 -- name: doctor_late
 -- scan ok: open assignments
--- Whether something ran out before :now.  An assignment that did not start has no end.
+-- Whether a claim, a copy of a message or a command expired before :now.  An assignment
+-- that did not start has no end.
 SELECT EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)

@@ -16,7 +16,7 @@ struct lock_holder {
 };
 
 /* Finds the process that locks byte `byte` of `fd` exclusively, through another
- * descriptor: false when none does, or none that this process may see. */
+ * descriptor: false if no process does, or this process may not see the holder. */
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
 /* Names a process as in lock_holder. */
 void lock_holder_name(long pid, char *out, size_t size);

@@ -28,12 +28,14 @@ SELECT 1 AS so FROM message m JOIN delivery d ON d.message = m.id JOIN agent a O
 WHERE m.id = :message AND m.abroad <> 0 AND a.team = :team LIMIT 1;
 
 -- name: message_redact
--- A message loses its text once: who took it first stands there.
+-- A message loses its text once: a later redaction does not overwrite the first
+-- redactor's name.
 UPDATE message SET content = :content, metadata = NULL, redacted_at = :now
 WHERE id = :id AND redacted_at IS NULL;
 
 -- name: deliveries_read
--- Copies of a message that were handed out before: what was read cannot be taken back.
+-- Copies of a message that were handed out before: a text that was read cannot be taken
+-- back.
 SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
@@ -160,9 +162,9 @@ SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
--- The message that a full inbox drops: its oldest normal one, else its oldest urgent one.
--- A message under a lease does not count as in the inbox.  Two searches along the index
--- are needed: a single one would have to sort the whole inbox.
+-- The message that a full inbox drops: the inbox's oldest normal message, else its oldest
+-- urgent message.  A message under a lease does not count as in the inbox.  Two searches
+-- along the index are needed: a single one would have to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
@@ -295,9 +297,9 @@ ORDER BY lane, message LIMIT :limit;
 -- row: inbox
 -- text: sender_name
 -- Messages that a session holds though the answers that brought them did not arrive,
--- however often: only the end of a lease takes a message from it.  Those that were handed
--- out up to :most times come in order; `often`: the others, beginning with those that
--- were shown least.
+-- however often: only the end of a lease takes a message from it.  Messages that were
+-- handed out up to :most times come in order; `often`: the other messages, the least
+-- shown first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -360,10 +362,11 @@ RETURNING message, request < 0 AS late;
 -- name: delivery_shown
 -- int: late held
 -- The messages of a hand-out stand in the context of their recipient's model: none comes again
--- by itself.  Where an acknowledgement is asked for it is held from now on, without an
--- end, until its recipient acknowledges or answers it (delivery_ack), or is another one
--- (agent_unlease); any other copy is done with.  `late`: it waited again since the lease had
--- ended.  `held` asks for the state, since SQLite 3.40 answers IS NULL wrongly in RETURNING.
+-- by itself.  A copy that asks for an acknowledgement is held from now on, without a time
+-- limit.  The hold ends when the recipient acknowledges or answers the copy (delivery_ack), or
+-- is replaced (agent_unlease).  A copy that asks for no acknowledgement is done with.  `late`:
+-- it waited again since the lease had ended.  `held` asks for the state, since SQLite 3.40
+-- answers IS NULL wrongly in RETURNING.
 UPDATE delivery SET state = CASE WHEN ack_due_at IS NULL THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	due_at = NULL, shown_at = :now, seen = 1,
 	done_at = CASE WHEN ack_due_at IS NULL THEN :now END
@@ -439,8 +442,8 @@ SELECT count(*) AS n FROM delivery WHERE message = :message;
 SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: envelopes_thread
--- A conversation: the messages of a thread after a number, that `agent` (0: any)
--- sent or got, with those that came from other teams.
+-- A conversation: the messages of a thread after number :after that `agent` sent or got
+-- (0: every agent), and the messages from other teams.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,

@@ -1,5 +1,5 @@
--- Metrics: what the state's rows say of it, for whoever watches a host.  Each reads a number of
--- rows that does not grow with the messages and events that are done with.
+-- Metrics: numbers of a state, for the monitoring of a host.  The number of rows that a
+-- statement reads does not grow with finished messages and past events.
 
 -- name: metrics_now
 -- always

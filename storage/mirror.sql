@@ -157,7 +157,8 @@ WHERE s.team = :team AND (s.most > 0 OR s.used > 0)
 	AND (s.most > 0 OR s.kind IN {budget_kind.tokens cost}) ORDER BY s.kind;
 
 -- name: mirror_kin
--- The team above one, and those directly below it, whose pages name it.
+-- The team above :team, and the teams directly below: the pages of these teams name
+-- :team.
 SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)
 UNION ALL SELECT id FROM team WHERE parent = :team AND destroyed_at IS NULL;
 

@@ -38,8 +38,9 @@ WHERE a.id = :agent;
 
 -- name: network_ports
 -- int: allowed
--- Ports that anybody lists of a team, those above it and :workspace (0: without
--- one), and whether all of those who list any do.  No row: all ports are allowed.
+-- The ports in the lists of a team, of the teams above and of :workspace (0: no
+-- workspace).  `allowed`: the port is in each of these lists that is not empty.
+-- Without a row, all ports are allowed.
 -- scan ok: a team and those above it
 WITH RECURSIVE up(id, parent) AS (
 	SELECT t.id, t.parent FROM team t WHERE t.id = :team

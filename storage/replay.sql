@@ -1,8 +1,8 @@
 -- Replaying: how things were behind an event of the log, `until`.
 --
--- The last event up to it that changed a thing's state says which.  Where there is none, as the
--- thing is older than the log, it stands as it does now if nothing has changed it since; else
--- that is not `known`.
+-- The last event up to `until` that changed a thing's state gives the state.  If the thing is
+-- older than the log, there may be no such event.  Then its state is the present state if no
+-- later event changed the state; else the state is not `known`.
 
 -- name: replay_at
 -- When an event came.

@@ -9,8 +9,8 @@
 #include "storage/stmt.h"
 
 /* Bind the parameters of a statement, and read a row; both return an SQLite result.
- * Texts and blobs that are bound are borrowed; those that are read are copied into the
- * arena. */
+ * Texts and blobs that are bound are borrowed; texts and blobs that are read are copied
+ * into the arena. */
 int row_bind(sqlite3_stmt *st, const struct statement *t, const void *in);
 int row_read(sqlite3_stmt *st, const struct slot *columns, int n, void *row,
 	     struct arena *a);

@@ -1,5 +1,5 @@
--- Rules that operations keep and no table does.  Each of these finds the first row behind :from
--- that breaks one; core/transfer/rule.c says it in words.
+-- Rules that operations keep and no table does.  Each statement finds the first row behind
+-- :from that breaks its rule; core/transfer/rule.c says the rule in words.
 
 -- name: rule_copy_lost
 -- row: rule
@@ -29,8 +29,8 @@ ORDER BY k.id LIMIT 1;
 -- name: rule_operator_wrong
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- An agent that is the operator by its name or its kind alone, or that lives while its team
--- does not, or an operator that does not while its team does.
+-- An agent with the operator's name but another kind, or the reverse; a living agent of a
+-- destroyed team; or a gone operator of a living team.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id > :from AND ((a.kind = {agent_kind.operator}) <> (a.name = 'operator')
 	OR (a.gone = 0 AND t.destroyed_at IS NOT NULL)

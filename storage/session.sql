@@ -13,7 +13,7 @@ DELETE FROM session WHERE used_at < :before OR used_at < (SELECT used_at FROM se
 	ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 
 -- name: session_drop_more
--- Sessions with one token are so many at most; those that were used last stay.
+-- The number of sessions of one token is limited; the most recently used sessions stay.
 DELETE FROM session WHERE proof = :proof AND used_at < (SELECT used_at FROM session
 	WHERE proof = :proof ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 

@@ -22,7 +22,7 @@ struct side_db {
 };
 
 /* Binds: SQLITE_OK.  Then each side_next() gives SQLITE_ROW with `row` filled in the
- * arena, until it gives something else; who stops before that ends it. */
+ * arena, until it gives another result.  A caller that stops earlier calls side_end(). */
 int side_start(struct side_db *d, int id, const void *in);
 int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a);
 void side_end(struct side_db *d, int id);

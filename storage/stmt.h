@@ -39,7 +39,7 @@ struct statement {
 	int n_columns;
 	const struct slot *columns; /* NULL when the row is a record ... */
 	size_t row_size;
-	const struct record *record; /* ... whose fields are found by name */
+	const struct record *record; /* ... with its fields found by name */
 };
 
 /* Files of migrations/, in order; the text ends by setting user_version. */

@@ -36,7 +36,7 @@ enum store_flags {
 	STORE_CREATE = 8, /* make the file if it is not there */
 	STORE_MEMORY = 16, /* a private in-memory state (tests); dir is ignored */
 	STORE_LARGE_CACHE =
-		32, /* 8 MB of pages instead of 2: for one that writes all the time */
+		32, /* 8 MB of pages instead of 2: for a process that writes all the time */
 	STORE_BLANK = 64, /* with STORE_MEMORY: no tables yet, for store_copy() to fill */
 };
 
@@ -46,8 +46,8 @@ enum store_flags {
 int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
 	       struct fault *f);
 void store_close(struct store *s); /* NULL is fine */
-/* The row in `host` of the machine that this program runs on: what it starts, ends and
- * counts is this host's alone. */
+/* The row in `host` of the machine that this program runs on: the program starts, ends
+ * and counts only the workspaces and turns of this host. */
 int64_t store_host(const struct store *s);
 
 /* --- transactions ---------------------------------------------------------- */
@@ -57,9 +57,9 @@ int store_begin(struct store *s, bool write, struct fault *f);
 /* A transaction that writes and whose COMMIT does not wait for the disk: a loss of power may
  * undo it, alone.  For what counts and is not told to anybody. */
 int store_begin_lax(struct store *s, struct fault *f);
-/* When the running transaction began, in ms since 1970.  It is the `now` of all its calls;
- * a writer's is taken once it has the turn, and so is no older than what it finds, unless
- * the clock was set. */
+/* When the running transaction began, in ms since 1970.  This time is the `now` of all
+ * calls in the transaction.  A writer's time is taken once the writer has the turn, so the
+ * time is no older than the rows found, unless the clock was set. */
 int64_t store_now(const struct store *s);
 /* COMMIT, gives the turn back, rings the bell.  A failure means that the
  * outcome is unknown: the store has closed and opened its connection anew, or its
@@ -88,9 +88,9 @@ const struct fault *store_was_lost(const struct store *s);
 /* Whether a process waits to migrate the state, until all others have closed it. */
 bool store_is_wanted(const struct store *s);
 
-/* Whether a process keeps the state from being written: one that is stopped in its
- * transaction, or (wait_ms > 0) one that is found in it at each look for so long.  Writes
- * its name to `who`, such as `12 (cadre mcp)`. */
+/* Whether a process keeps the state from being written: a process that is stopped in its
+ * transaction, or (wait_ms > 0) a process that is in its transaction at every look during
+ * wait_ms.  Writes the process's name to `who`, such as `12 (cadre mcp)`. */
 bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size);
 
 /* --- statements: use the macros of core/call/call.h ------------------------------ */

@@ -1,9 +1,9 @@
 /*
  * store_inside - a connection's private parts, shared by the files of storage/.
  *
- * store.c opens it and runs transactions, stmt.c binds and reads, migrate.c
- * brings a file to the present version, schema_check.c refuses what is not ours in
- * it, store_backup.c copies and checks it.
+ * store.c opens the connection and runs transactions.  stmt.c binds and reads.  migrate.c
+ * brings a file to the present version.  schema_check.c refuses foreign objects in the
+ * file.  store_backup.c copies and checks the file.
  */
 #ifndef STORAGE_STORE_INSIDE_H
 #define STORAGE_STORE_INSIDE_H

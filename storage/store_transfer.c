@@ -29,7 +29,7 @@ static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
 	return rc;
 }
 
-/* The first number that a statement finds: 1, 0: it finds none, or a fault. */
+/* The first number that a statement finds: 1, 0: no row, or a fault. */
 static int store_transfer_ask_number(struct store *s, const char *sql, int64_t number,
 				     int64_t *out, struct fault *f)
 {

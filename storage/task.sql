@@ -345,8 +345,8 @@ WHERE id = :id AND state = {task_state.pending};
 UPDATE task SET updated_at = :now WHERE id = :id;
 
 -- name: task_set_text
--- Only a task that did not change since the caller saw it, where the call says when (seen,
--- else 0); nobody can change it between that look and this row.
+-- If the call says when the caller saw the task (seen, else 0), only an unchanged task is
+-- updated.  No process can change the task between the check and the update.
 UPDATE task SET title = coalesce(:title, title),
 	description = coalesce(:description, description),
 	priority = CASE WHEN :priority > 0 THEN :priority ELSE priority END,
@@ -425,9 +425,9 @@ ORDER BY k.id <> :task, k.number LIMIT 1;
 
 -- name: task_restick
 -- scan ok: the rows of the recursions
--- A task has failed, was called off, is on the board again or waits for others: so it is written
--- down anew of it and of all that wait for it whether one that failed or was called off is in their
--- way.
+-- A task has failed, was called off, is on the board again or waits for others.  So `stuck` is set
+-- anew for the task and for every task that waits for it: whether a failed or cancelled task is in
+-- the way.
 UPDATE task SET stuck = CASE WHEN id IN (
 	WITH RECURSIVE behind(id) AS (SELECT CAST(:task AS INTEGER)
 		UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id),
@@ -555,7 +555,8 @@ SELECT EXISTS (SELECT 1 FROM task k JOIN agent c ON c.id = k.created_by
 -- name: life_leap
 -- scan ok: the few that are delayed
 -- A message lives so long, and a gap does not make that longer; but the end of its life goes
--- along with the clock.  One that was over before :since, when the clock was set ahead, stays over.
+-- along with the clock.  A message that was over before :since, when the clock was set ahead, stays
+-- over.
 UPDATE message SET expires_at = expires_at + :leap_ms
 WHERE expires_at IS NOT NULL AND (expires_at > :since OR :leap_ms < 0)
 	AND id IN (SELECT message FROM delivery WHERE due_at IS NOT NULL AND state IN {delivery_state.open}

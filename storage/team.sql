@@ -81,8 +81,8 @@ UPDATE team SET name = :name WHERE id = :team AND NOT EXISTS (SELECT 1 FROM team
 	WHERE o.name = :name AND o.destroyed_at IS NULL AND o.id <> team.id);
 
 -- name: team_set_max_vms
--- The limit is not below what lives and what is left to teams below; what a team below
--- another gets more comes from what that one has left.
+-- The limit is not below the living workspaces plus the limits of the teams below.  A
+-- raise for a team below another is taken from the remainder of the team above.
 UPDATE team SET max_vms = :max_vms WHERE id = :team
 	AND (SELECT count(*) FROM workspace w
 			WHERE w.team = :team AND w.state IN {workspace_state.living})
@@ -290,8 +290,8 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- text: note
 -- int: since
 -- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
--- (`recent`), or they failed or were called off and others wait for them.  The event of one that is blocked says
--- why; where that has been removed, the newest note.
+-- (`recent`), or they failed or were called off and others wait for them.  The event of a blocked
+-- task says why; if the event has been removed, the newest note does.
 SELECT x.id, x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
 		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
@@ -348,8 +348,9 @@ ORDER BY a.id LIMIT :limit;
 
 -- name: agents_parked
 -- scan ok: members of a team that have runners and mail, few
--- Members whose mail starts no turn now: no host runs (:hosted = 0), their client is at the limit of
--- its plan, or all of the mail is at the end of its chain or behind the turns of an hour.
+-- Members whose mail starts no turn now: no host runs (:hosted = 0); the client is at the limit of
+-- its plan; or all of the mail is at the end of its chain or waits because the turns of an hour are
+-- used up.
 SELECT a.name, a.active_at, CASE WHEN r.limited > 0 AND r.retry_at > :now THEN r.retry_at ELSE 0 END AS until,
 	CASE WHEN r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000 THEN 1 ELSE 0 END AS hour
 FROM agent a JOIN runner r ON r.agent = a.id JOIN agent_inbox i ON i.agent = a.id

@@ -17,7 +17,7 @@ SELECT EXISTS (SELECT 1 FROM team) OR EXISTS (SELECT 1 FROM agent)
 UPDATE state SET incarnation = :incarnation WHERE one = 1;
 
 -- name: transfer_adopt
--- An empty state goes on as the one that was exported: public ids stay what they were.
+-- An empty state continues the exported state: public ids stay the same.
 UPDATE state SET created_at = :created_at, id_a = :id_a, id_b = :id_b, id_c = :id_c,
 	counts_from = :counts_from
 WHERE one = 1;
@@ -149,8 +149,8 @@ WHERE agent > :from;
 
 -- name: transfer_generations
 -- scan ok: once in an import
--- A member that comes in has a generation above all that were given before a backup was put
--- back: its token would be that of one who was lost then.
+-- An imported member gets a generation above all generations given before a backup was
+-- restored.  Else its token would be that of an agent which was lost in the restore.
 UPDATE agent SET generation = generation + (SELECT counts_from FROM state WHERE one = 1)
 WHERE id > :from AND generation <= (SELECT counts_from FROM state WHERE one = 1);
 

@@ -136,7 +136,7 @@ INSERT INTO turn_message (turn, message) VALUES (:turn, :message);
 
 -- name: turn_running
 -- scan ok: turns that are open, few
--- Turns that run under this host.
+-- The running turns of this host.
 SELECT u.id FROM turn u
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 ORDER BY u.id;
@@ -144,9 +144,10 @@ ORDER BY u.id;
 -- name: turn_stops
 -- scan ok: turns that are open, few
 -- Running turns that are to be stopped: messages wait that interject (:interject as in
--- enum interject), or their agent is gone, replaced or has no runner any more.  What was there
--- when the turn began interjects no more: a turn that could not hold it all would never end.
--- Behind :patience stopped turns in a row one runs to its end, but for the operator and the lead.
+-- enum interject), or their agent is gone, replaced or has no runner any more.  Messages that
+-- waited when the turn began interject no more: a turn that could not hold them all would never
+-- end.  Behind :patience stopped turns in a row one runs to its end, but for the operator and the
+-- lead.
 SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL

@@ -25,8 +25,8 @@ SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living
 
 -- name: workspace_ended
 -- text: team_name agent_name
--- The last workspace that is over of a name, or of an agent in the team of a name; where
--- :own is not 0, of that team alone.
+-- The last workspace that is over of a name, or of an agent in the team of a name; if
+-- :own is not 0, only workspaces of the team :own count.
 SELECT coalesce(max(e.id), 0) AS id FROM (
 	SELECT w.id FROM workspace w
 	WHERE w.state = {workspace_state.destroyed} AND w.name = :name AND (:own = 0 OR w.team = :own)
@@ -110,7 +110,7 @@ UPDATE workspace SET http = nullif(:http, '')
 WHERE id = :id AND http IS DISTINCT FROM nullif(:http, '');
 
 -- name: workspace_rows
--- Workspaces whose guests this host runs: another host starts and ends its own.
+-- The workspaces of this host's guests: another host starts and ends its own guests.
 -- scan ok: the host's own list of living workspaces, by row
 -- text: team_name agent_name
 -- int: parent_at snapshot_at restore_at
@@ -128,8 +128,8 @@ WHERE w.id > :after AND w.host = :host
 	AND (w.state IN {workspace_state.living} OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
 
 -- name: workspace_died
--- The lease of each task that the workspace's agent holds ends: nobody works on it any
--- more.
+-- The lease of each task that the workspace's agent holds ends: nobody works on the task
+-- any more.
 UPDATE task SET lease_until = :now
 WHERE owner = :agent AND state IN {task_state.claimed in_progress} AND lease_until > :now;
 
@@ -180,7 +180,7 @@ UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 
 -- name: snapshot_give_up
 -- scan ok: few, and once at a host's start
--- Snapshots that this host was making; another host goes on making its own.
+-- The unfinished snapshots of this host; another host continues its own snapshots.
 UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making}
 	AND workspace IN (SELECT id FROM workspace WHERE host = :host);
 

@@ -1,11 +1,11 @@
 /*
  * writer_queue - access to a state file in turns: byte locks of `state.lock`.
  *
- * The locks belong to the open file description (OFD), one per connection, so
- * that two connections of one process exclude each other too, and the kernel
- * drops them with the process.  A writer takes *next*, then *write*, and drops
- * *next*: at most one waits for *write*, all others queue at *next*, so that
- * nobody polls and a busy writer cannot overtake those who wait.
+ * The locks belong to the open file description (OFD), one per connection.  So two
+ * connections of one process exclude each other too, and the kernel drops the locks with
+ * the process.  A writer takes *next*, then *write*, and drops *next*: at most one waits
+ * for *write*, all others queue at *next*, so that nobody polls and a busy writer cannot
+ * overtake those who wait.
  *
  * `bell` is a one-byte file beside it, written after each commit; followers of the
  * event log watch it.
@@ -30,7 +30,7 @@ enum writer_queue_byte {
 };
 
 struct writer_queue {
-	int lock, bell; /* descriptors; -1: none, and every call does nothing */
+	int lock, bell; /* descriptors; -1: not open, and every call does nothing */
 	/* The process that was in the way of the last turn to write, for all of the
 	 * patience: the first wait for it began at `held_since`, the last one ended at
 	 * `held_at` (CLOCK_MONOTONIC, ms). */
@@ -42,7 +42,7 @@ struct writer_queue {
 int writer_queue_open(struct writer_queue *t, int dir, struct fault *f);
 void writer_queue_close(struct writer_queue *t);
 
-/* Waits for the lock, 20 s at most; then `unavailable`, which names its holder. */
+/* Waits for the lock, 20 s at most; then `unavailable`, which names the lock's holder. */
 int writer_queue_lock(struct writer_queue *t, enum writer_queue_byte byte, bool exclusive,
 		      struct fault *f);
 void writer_queue_unlock(struct writer_queue *t, enum writer_queue_byte byte);

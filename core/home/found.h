@@ -2,12 +2,13 @@
  * found - the state of the project around the working directory.
  *
  * A `.cadre` found upward is not trusted until it is known: it may have come with a
- * clone.  It counts only if it is a folder that this user made here or trusts
- * (core/home/known.h), its database is the one that was there then
- * (core/home/state_id.h), and git has tracked nothing in it, or what it tracked when
- * the user trusted it.  A state that does not count is passed over, so that it hides no
- * state further up; where there is none further up, it is refused.  A `.cadre` without
- * `state.db` is no state unless it is known, or holds a restore that was interrupted.
+ * clone.  A `.cadre` counts only if this user made or trusted the folder here
+ * (core/home/known.h), and the folder's database is still the same
+ * (core/home/state_id.h).  Besides, git must have tracked no file in the folder, or the
+ * same files as when the user trusted the folder.  A state that does not count is passed
+ * over, so that it hides no state further up; if no state is further up, the passed one
+ * is refused.  A `.cadre` without `state.db` is no state unless it is known, or holds a
+ * restore that was interrupted.
  */
 #ifndef CORE_HOME_FOUND_H
 #define CORE_HOME_FOUND_H
@@ -25,10 +26,10 @@ enum found_why {
 	FOUND_FOREIGN, /* another user's */
 	FOUND_TRACKED, /* git tracks something in it */
 	FOUND_UNNOTED, /* as FOUND_TRACKED, and the note of it cannot be written */
-	FOUND_WAS_TRACKED, /* git tracked something in it earlier */
+	FOUND_WAS_TRACKED, /* git tracked a file in the folder earlier */
 	FOUND_CHANGED, /* git tracks other things in it, or its settings are others,
 			  than when it was trusted */
-	FOUND_EDITED, /* its settings are others than when it was made */
+	FOUND_EDITED, /* the settings have changed since the folder was made */
 	FOUND_OTHER, /* another database is in its place */
 	FOUND_NO_INDEX, /* the files that git tracks cannot be read */
 	FOUND_STRAY, /* of a repository that does not know this worktree */
@@ -44,9 +45,9 @@ struct found {
  * below. */
 void found_upward(struct found *out, const char *dir);
 
-/* Whether the folder `path` counts.  Writes down what it sees: that git tracks something
- * in it (for good; FOUND_UNNOTED if that fails), which database is there if its id names
- * none, and the notes of known_look(). */
+/* Whether the folder `path` counts.  Records three facts: that git tracks a file in the
+ * folder (for good; FOUND_UNNOTED if the record fails), the present database if the
+ * folder's id names no database, and the notes of known_look(). */
 enum found_why found_judge(const char *path);
 
 /* Refuses a state folder: says why it does not count, and what to do. */

@@ -154,9 +154,9 @@ static size_t bytes_left(const struct git_reader *x)
 	return x->left + x->len - x->at;
 }
 
-/* Whether the entries are all that counts: behind them are the file's own sum and, before
- * it, extensions.  One whose name does not begin with a capital letter changes what the
- * entries mean. */
+/* Whether the entries need no extension to be understood.  The extensions follow the
+ * entries; the file's checksum is last.  An extension whose name begins with no capital
+ * letter changes the meaning of the entries. */
 static bool git_reader_is_whole(struct git_reader *x)
 {
 	while (bytes_left(x) > x->hash) {

@@ -25,7 +25,7 @@ struct git_reader {
 	size_t left; /* bytes that may still be read */
 	uint32_t version, entries;
 	size_t hash; /* bytes of an object's name */
-	/* The entry that was read last: what stands before its name, and that. */
+	/* The last entry read: the fields before its name, and its name. */
 	unsigned char fixed[GIT_STAT_SIZE + GIT_HASH_MAX];
 	char name[GIT_NAME_MAX + 1];
 	size_t name_len;
@@ -54,8 +54,8 @@ struct git_entry {
 };
 
 /* Calls `each` for the entries of an open index whose objects have names of `hash` bytes (20
- * or 32), until it returns false.  True if they were all, and all that the index says: a
- * split one, or one with an extension that must be known, gives false. */
+ * or 32), until it returns false.  True if `each` got every entry and the index holds no
+ * more.  A split index, or an index with a mandatory extension, gives false. */
 bool git_reader_each(int fd, size_t hash,
 		     bool (*each)(void *with, const struct git_entry *entry), void *with);
 

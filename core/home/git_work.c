@@ -56,8 +56,8 @@ static bool git_work_add_name(struct git_work *w, const char *name)
 	return true;
 }
 
-/* Keeps one entry.  A file that is being merged has several, of which the first counts.  What
- * is no file (a repository in this one, or a folder of a sparse index) is not understood. */
+/* Keeps one entry.  A file that is being merged has several, of which the first counts.  An
+ * entry that is not a file (a nested repository, or a folder of a sparse index) gives false. */
 static bool add_file(void *with, const struct git_entry *entry)
 {
 	struct git_work *w = with;
@@ -116,7 +116,7 @@ static struct tracked_file *git_work_find(const struct git_work *w, const char *
 	return NULL;
 }
 
-/* Where a part of a second is not known it does not count. */
+/* Fractions of a second are compared only if both are known. */
 static bool is_as_git_saw(const struct tracked_file *file, const struct stat *st)
 {
 	uint32_t ns = (uint32_t)st->st_mtim.tv_nsec;

@@ -55,8 +55,8 @@ static bool leads_nowhere(const char *dir)
 	return stat(to, &st) && errno == ENOENT;
 }
 
-/* Finds the repository around `from`: the folder that has `.git`, and the one whose
- * `.cadre` it shares. */
+/* Finds the repository around `from`: `dir` is the folder that has `.git`, and `root` is
+ * the folder whose `.cadre` the repository shares. */
 static bool gone_find_top(const char *from, char dir[4096], char root[4096])
 {
 	struct fault none = { 0 };

@@ -1,10 +1,10 @@
 /*
  * gone - a state of the project that was noted and is there no more.
  *
- * Where a project had a state of its own, which was moved or removed (`git clean
- * -fdx`), or where git's folder of a linked worktree is gone, so that nothing leads to
- * the state, the user's own state must not take its place: nobody would look there for
- * what was written.
+ * A project's own state may have been moved or removed (`git clean -fdx`).  Or git's
+ * folder of a linked worktree is gone, so that no path leads to the state.  The user's
+ * own state must not take the place of the project's state: nobody would look for the
+ * project's data there.
  */
 #ifndef CORE_HOME_GONE_H
 #define CORE_HOME_GONE_H

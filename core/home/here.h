@@ -4,11 +4,11 @@
  * An agent that registers in a worktree is that agent there from then on, whatever process
  * asks, with no variable.  The state keeps it in its folder `here` (0700), a file (0600) for
  * each place.  A place is the top of a worktree of git, outside of any the directory itself.
- * It is known by its path and by inode and time of birth, so that what is made anew under an
- * old path is nobody, and a directory that is moved stays who it is.  A copy is nobody.
+ * A place is identified by path, inode and time of birth.  A moved directory keeps its
+ * agent; a new directory at an old path has no agent, nor has a copy.
  *
- * A file that others could have written is refused, and not passed over: who had an identity
- * must not become the operator without a word.
+ * A file that others could have written is refused, and not passed over: an agent must not
+ * silently become the operator.
  */
 #ifndef CORE_HOME_HERE_H
 #define CORE_HOME_HERE_H
@@ -39,8 +39,8 @@ int here_read(const char *state, const char *place, struct here *out, struct fau
 
 /* here_read() of the place, else of what it lies in, up to the top of a worktree that
  * shares its repository with others: a repository or a folder inside the directory of an
- * agent is that agent's too.  `place` is then the one for which it is kept.  Who one of them
- * was before it was moved is kept for its new place. */
+ * agent is that agent's too.  `place` is then the one for which it is kept.  The agent of a
+ * directory that was moved is recorded for the directory's new place. */
 int here_find(const char *state, char place[4096], struct here *out, struct fault *f);
 
 /* Keeps who a place is; sweeps what is of no place any more.  Unless `over`, another agent
@@ -55,10 +55,10 @@ struct here_call {
 	char key[37]; /* its idempotency key */
 };
 
-/* Gives such a call its key: that of a call from there with the same `words` whose process
- * ended before it was settled, as after kill -9; else a new one, which is kept.  The same
- * words again, before `c` is settled, are the same call; `c` is zeros at first.  0 or a
- * fault. */
+/* Gives such a call its idempotency key.  A process may have ended, as after kill -9,
+ * before it settled a call from `place` with the same `words`.  Then the key of that call
+ * is used again; else a new key is made and kept.  The same words again, before `c` is
+ * settled, are the same call; `c` is zeros at first.  0 or a fault. */
 int here_begin(const char *state, const char *place, const char *words,
 	       struct here_call *c, struct fault *f);
 /* The call was answered. */

@@ -1,8 +1,8 @@
 /*
  * here_call - calls under way by which a place is to become an agent's.
  *
- * Each has a file of its own with its key, which its process locks: who finds it unlocked
- * comes after a process that was killed, and who finds it locked lives at the same time, so
+ * Each call has a file with its key, and its process locks the file.  An unlocked file
+ * means that the process was killed.  A locked file means that the process still lives, so
  * that two sessions of a place are two agents.
  */
 #include "core/home/here_file.h"
@@ -18,7 +18,7 @@
 
 #include "core/home/home.h"
 
-enum { CALLS = 64 /* at once in a place; what is above begins anew after a kill */ };
+enum { CALLS = 64 /* at once in a place; a call beyond gets a new key after a kill */ };
 
 static void name_call(const char *place, int number, struct here_call *c)
 {

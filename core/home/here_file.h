@@ -2,11 +2,11 @@
  * here_file - the folder that tells which agents directories are, and its files: the parts
  * of here.h.
  *
- *     HASH              who a place is; HASH is the place's
- *     HASH.THREAD       such a file, while it is written
+ *     HASH              the agent of a place; HASH is the place's
+ *     HASH.THREAD       the file HASH, while it is written
  *     HASH.NUMBER.key   a call by which a place is to become an agent's
- *     HASH.PID.session  who a session of a client is in a place, known by a process of it
- *     HASH.gone         who a directory was that is at its place no more; HASH is the birth's
+ *     HASH.PID.session  the agent of a client session in a place; PID is of the session
+ *     HASH.gone         the agent of a directory that has left its place; HASH is the birth's
  */
 #ifndef CORE_HOME_HERE_FILE_H
 #define CORE_HOME_HERE_FILE_H
@@ -43,7 +43,7 @@ bool here_line(char **at, const char *word, char *out, size_t room);
 const char *here_private(int fd, char text[HERE_ROOM]);
 
 /* Reads who a place is from a file of the folder: NULL, or why it cannot be trusted.
- * `*there` tells whether there is one. */
+ * `*there`: the file exists. */
 const char *here_file(int dir, const char *name, struct here *k, char birth[HERE_BIRTH],
 		      bool *there);
 

@@ -3,8 +3,8 @@
  * by `git worktree move`.
  *
  * A moved directory is known by its inode and time of birth, which a copy does not share.
- * Where the file system keeps no time of birth, nothing is followed: an inode alone is given
- * to another directory in time.
+ * If the file system keeps no time of birth, no moved directory is recognized: an inode
+ * alone is in time given to another directory.
  */
 #include "core/home/here_file.h"
 
@@ -20,8 +20,8 @@
 #include "core/home/paths.h"
 
 enum {
-	LEFT_SECONDS = 60, /* what a killed process left stays so long */
-	GONE_SECONDS = 30 * 86400, /* and who a directory was that is gone */
+	LEFT_SECONDS = 60, /* files that a killed process left stay so long */
+	GONE_SECONDS = 30 * 86400, /* and the record of a directory that is gone */
 	GONE = HERE_NAME + 5,
 };
 

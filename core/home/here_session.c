@@ -64,8 +64,9 @@ static bool here_session_is_same(const struct here *a, const struct here *b)
 	       (strcmp(a->agent, b->agent) == 0 && strcmp(a->team, b->team) == 0);
 }
 
-/* How far above this process the other one is: 1 for its parent; 0 for a child of that, since a
- * server may have been started by way of a script; ABOVE: it is of another session. */
+/* The number of levels that process `pid` is above this process: 1 for the parent; 0 for a
+ * child of the parent, since a script may have started the server; ABOVE: the process is of
+ * another session. */
 static int height_of(pid_t pid)
 {
 	int64_t at = getppid();

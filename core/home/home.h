@@ -8,8 +8,8 @@
  * $CADRE_SOCKET is the only door unless $CADRE_HOME is said too, and `dir` is
  * empty.  Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder
  * of the user's below the temporary folder; {id} is made from the state
- * folder's device and inode.  Where a host has its socket stands in host.lock, since
- * not everybody has the environment that the host was started in.
+ * folder's device and inode.  A host writes the path of its socket to host.lock, since
+ * other processes may have another environment than the host.
  */
 #ifndef CORE_HOME_HOME_H
 #define CORE_HOME_HOME_H
@@ -19,13 +19,14 @@
 #include "core/call/call.h"
 #include "core/machine/notes_disk.h"
 
-/* Why this process is who it is. */
+/* The source of this process's identity. */
 enum home_who {
 	HOME_BY_DEFAULT, /* nothing says who: the operator, or nobody at a door for agents */
 	HOME_BY_VARIABLE, /* CADRE_AGENT */
 	HOME_BY_OPTION, /* an operator who says --as, or --operator */
-	HOME_BY_PLACE, /* what is kept for this directory */
-	HOME_BY_SESSION, /* what is kept for this session of a client, in this directory */
+	HOME_BY_PLACE, /* the identity that is kept for this directory */
+	HOME_BY_SESSION, /* the identity that is kept for this client session in this
+			    directory */
 	HOME_BY_JOINING, /* it registered in this process */
 };
 
@@ -57,8 +58,8 @@ struct home {
 enum home_use {
 	HOME_LOOK, /* root may look at another user's */
 	HOME_WRITE, /* the state must be this user's, and there */
-	HOME_MAKE, /* where none is, an empty one is made, with its secret (0600); one that
-		      was lost is not made anew: see lost.h */
+	HOME_MAKE, /* a missing state is made, empty, with its secret (0600); a lost state
+		      is not made anew: see lost.h */
 };
 
 /* Finds the state folder, reads its secret, the environment and the configuration.  The
@@ -82,9 +83,9 @@ unsigned home_store_flags(const struct home *h);
  * directory unless a folder is named, and notes the state as made here by this user. */
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f);
 
-/* Where no variable says who this process is: takes the identity that is kept for the
- * working directory, if there is one.  A fault: it cannot be trusted, or another team is
- * said. */
+/* If no variable names this process's identity, takes the identity that is kept for the
+ * working directory, if any.  A fault: that identity cannot be trusted, or another team
+ * is named. */
 int home_recall(struct home *h, struct fault *f);
 
 /* Makes an agent this process's identity; the texts are copied. */
@@ -109,8 +110,8 @@ void home_begin_session(struct home *h);
 /* Makes the folder of the sockets, or sees that it is ours and 0700. */
 int home_make_run(const struct home *h, struct fault *f);
 
-/* Removes that folder, unless something is in it: a guest that goes on has its own folder
- * there.  The caller holds the lock, so that no host is about to use it. */
+/* Removes the folder of the sockets if it is empty: a guest that still runs has its own
+ * folder there.  The caller holds the lock, so that no host is about to use it. */
 void home_leave_run(const struct home *h);
 
 /* Removes that folder with the sockets that guests left in it, after the last of them has
@@ -132,8 +133,8 @@ void home_keep_place(struct home *h, int lock);
  * the holder. */
 int home_hold(struct home *h, struct fault *f);
 
-/* Makes the folder of the sockets anew for a running host, whose `lock` it is: where it was, or if
- * that cannot be, where a host that starts now would have it, which the lock then names. */
+/* Makes the folder of the sockets anew for a running host, whose `lock` it is: at its old path, or
+ * if that is impossible, at the path that a new host would use.  The lock then names that path. */
 int home_settle_run(struct home *h, int lock, struct fault *f);
 
 /* Takes that lock where nobody has it, for a moment and without a name: a host that starts

@@ -1,13 +1,13 @@
 /*
  * home_config - finds the files, variables and flags that configure this process.
  *
- * Files first: the user's own ($XDG_CONFIG_HOME/cadre/cadre.toml, else
- * ~/.config/cadre/cadre.toml), the one in the state folder, and the nearest that is
- * found from the working directory upward in the project of the state.  The later
- * wins, key by key.  A project's file may have come with a clone: it sets only
- * what concerns the caller, and is no link; one of another project counts for
- * nothing.  A file that is neither the user's nor root's is passed over.  Then the
- * environment is read, then flags: see core/config/config.h.
+ * Files first: the user's file ($XDG_CONFIG_HOME/cadre/cadre.toml, else
+ * ~/.config/cadre/cadre.toml), the state folder's file, and the nearest file from the
+ * working directory upward in the state's project.  The later wins, key by key.  A
+ * project's file may have come with a clone: it sets only what concerns the caller, and
+ * is no link; one of another project counts for nothing.  A file that is neither the
+ * user's nor root's is passed over.  Then the environment is read, then flags: see
+ * core/config/config.h.
  */
 #ifndef CORE_HOME_HOME_CONFIG_H
 #define CORE_HOME_HOME_CONFIG_H
@@ -19,8 +19,8 @@ enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
 
 enum { CONFIG_PATH = 4096 + 16 };
 
-/* Where the user's file is whose home `user` is (NULL: none is known), and a state's: false
- * where there can be none. */
+/* The paths of the file of the user whose home is `user` (NULL: unknown), and of a state's
+ * file.  False if there can be no such file. */
 bool config_users_path(const char *user, char path[CONFIG_PATH]);
 bool config_states_path(const char *state, char path[CONFIG_PATH]);
 

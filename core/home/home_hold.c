@@ -106,7 +106,7 @@ int home_lock(const struct home *h)
 	return -1;
 }
 
-/* Writes the line.  Whoever reads it meanwhile sees the one before, or this one. */
+/* Writes the line.  A concurrent reader sees the old line or the new line. */
 static int write_holder(const struct home *h, int fd, struct fault *f)
 {
 	char line[256];

@@ -144,7 +144,7 @@ void home_clear_run(struct home *h)
 		close(lock);
 }
 
-/* Whether somebody listens at the socket; true as well where that cannot be told. */
+/* Whether a process listens at the socket; also true if this is unknown. */
 static bool is_heard(DIR *dir, const char *name)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

@@ -135,7 +135,7 @@ static int read_open(int fd, const char *path, struct text *out, struct fault *f
 }
 
 /* Reads the whole file, if it is this user's and nobody else may write it.  A missing
- * file is empty; one that cannot be read is a fault. */
+ * file is empty; an unreadable file is a fault. */
 static int known_read_all(struct text *out, struct fault *f)
 {
 	char path[4096];

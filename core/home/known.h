@@ -6,12 +6,12 @@
  * ~/.local/state/cadre/known; see core/home/users.h): a line each, with the day, the
  * state's id, its device, inode and path.  The first word is `made` by `cadre init`,
  * `trusted` by `cadre trust`, or `tracked`: made, and then seen to be tracked by git, so
- * that it needs to be trusted.  After the path is the sum of its `cadre.toml`, and of what
- * git tracked in one that is trusted (core/home/tracked.h): what git brings later is not
- * the user's, and git writes there also what it tracks nowhere.  The id is
- * random and in the state's own file `id`.  Id and inode must be as noted, and
- * one of device and path: a folder that was moved is known, a copy is not, nor
- * is a new folder that got the inode of a removed one.
+ * that it needs to be trusted.  After the path is the sum of its `cadre.toml`, and, for a
+ * trusted state, of the files that git tracked in the state (core/home/tracked.h).  Files
+ * that git brings later are not the user's, and git may also write files there that it
+ * tracks nowhere.  The id is random and in the state's own file `id`.  Id and inode must
+ * be as noted, and one of device and path: a folder that was moved is known, a copy is
+ * not, nor is a new folder that got the inode of a removed one.
  */
 #ifndef CORE_HOME_KNOWN_H
 #define CORE_HOME_KNOWN_H
@@ -44,9 +44,9 @@ struct known {
 };
 
 /* Looks up how the state folder `path`, open as `dir`, is known.  Unless the lock is
- * held, this may write: the new place of a state that was moved, a sum that an older
- * cadre did not note or that the user changed where there is no git, and an id of the
- * older form. */
+ * held, this may write the new place of a moved state, and an id of the older form.  It
+ * may also write a sum that an older cadre did not note, or that the user changed without
+ * git. */
 enum known_how known_look(int dir, const char *path);
 
 /* Notes that git tracks files in a state that was made here and is not trusted.  Waits

@@ -21,7 +21,7 @@ static bool has_sum(const struct known *noted)
 	return noted->sum[0] && strcmp(noted->sum, "-") != 0;
 }
 
-/* Where there is no repository, only the user can have edited the settings: that is no
+/* Without a repository, only the user can have edited the settings: such an edit is no
  * change. */
 bool known_is_changed(const struct known *noted, const char *path)
 {

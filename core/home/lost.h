@@ -2,10 +2,9 @@
  * lost - a state folder whose state.db or secret is gone.
  *
  * A folder that does not exist, or holds nothing of cadre's, is where a state may be
- * made.  One that holds what only a state leaves there, but not its state.db, is that
- * of a lost state: no new one is made in its place unasked, since callers would then be
- * told that nothing is there.  `cadre.toml` does not count: people write it before
- * there is a state.
+ * made.  A folder that holds files which only a state leaves, but no state.db, is a lost
+ * state.  No new state is made in its place unasked, since callers would then find it
+ * empty.  `cadre.toml` does not count: people write it before there is a state.
  *
  * So that this can be told from a state that is being made, state.db is the first file of
  * a new one: it is made empty, and stays so until a store is opened there.

@@ -64,7 +64,8 @@ bool project_at(struct project *p, const struct home *h, const char *at)
 	return true;
 }
 
-/* Resolves links in as much of a path as there is: that much, and all of it. */
+/* Resolves links in the part of a path that exists: `there` is that part, `out` the whole
+ * path. */
 static bool project_resolve(const char *path, char there[4096], char out[4096])
 {
 	char real[PATH_MAX];

@@ -135,8 +135,8 @@ static int make_secret(const char *path, struct fault *f)
 }
 
 /* The only way in which a program comes by the secret, which hosts that share a state
- * must have in common.  It is not a row of the state: who reads a copy of state.db would
- * have the tokens of all agents. */
+ * must have in common.  The secret is not a row of the state: a reader of a copy of
+ * state.db would have the tokens of all agents. */
 static int load_secret(struct home *h, bool create, struct fault *f)
 {
 	char path[4200];

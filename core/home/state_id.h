@@ -2,16 +2,16 @@
  * state_id - the random id of a state folder, in its file `id`.
  *
  * The file's first line is the id, and the folder that it was made for, by inode and time
- * of birth.  Nobody chooses when a folder is born on another machine, so an id that
- * came with an archive, a clone or a copy is told from one that cadre made here.
+ * of birth.  Nobody can choose a folder's time of birth on another machine.  So an id
+ * from an archive, a clone or a copy differs from an id that cadre made here.
  *
  * A line `db` names the state's database in the same way, so that a replacement by git
  * or an archive is seen: both always make a new file.  A line `next` names the database
  * that a restore is about to put there.  It is written before the restore counts, so
- * that a crash at any point leaves a database that is named. Where a file system keeps
- * no times of birth, the inode alone counts; on an overlay also for a database that was
- * copied up and not written to yet.  An id without these lines is of an older program,
- * or of a state that is being made.
+ * that a crash at any point leaves a database that is named. If a file system keeps no
+ * times of birth, the inode alone counts; on an overlay, also for a database that was
+ * copied up and not written to yet.  An id without these lines is of an older program, or
+ * of a state that is being made.
  */
 #ifndef CORE_HOME_STATE_ID_H
 #define CORE_HOME_STATE_ID_H
@@ -43,12 +43,11 @@ enum state_id_db state_id_look(int dir);
 
 /* Changes what a folder's id names; a folder without an id stays without.
  * bind: the database that is there, if none is named; unbind: none, before a new one
- * is made; adopt: the one that is there, in any case; expect: `file`, relative
- * to the folder, is about to take its place; settle: if `next` is in place, it becomes
- * `db`; on an overlay, also takes the new name of a file that was copied up.  While
- * another process changes it they wait for two seconds, then `unavailable`.  settle may
- * open and close the database, which ends this process's locks on it: it is not open
- * here then. */
+ * is made; adopt: the present database, in any case; expect: `file`, relative to the
+ * folder, is about to take its place; settle: if `next` is in place, it becomes `db`; on
+ * an overlay, also takes the new name of a file that was copied up.  While another
+ * process changes it they wait for two seconds, then `unavailable`.  settle may open and
+ * close the database, which ends this process's locks on it: it is not open here then. */
 int state_id_bind(int dir, struct fault *f);
 int state_id_unbind(int dir, struct fault *f);
 int state_id_adopt(int dir, struct fault *f);

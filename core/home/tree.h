@@ -2,10 +2,11 @@
  * tree - the worktrees of git, and which of them share a state.
  *
  * All worktrees of a repository share the folder that its `commondir` leads to.  Their
- * state is in the main worktree: around the shared folder where that is named `.git`;
- * else (`git init --separate-git-dir`, submodules, bare ones that a `.git` file leads
- * to) it is the folder with a state of this user's whose `.git` file leads to it; else
- * the shared folder itself, as in a bare repository.
+ * state is in the main worktree, which is one of three folders: the parent of a shared
+ * folder that is named `.git`; else the folder with a state of this user's whose `.git`
+ * file leads to the shared folder (`git init --separate-git-dir`, submodules, bare
+ * repositories with such a `.git` file); else the shared folder itself, as in a bare
+ * repository.
  *
  * A `.git` file may have come with an archive and lead anywhere, so it is not believed
  * alone: the repository must name the worktree too.

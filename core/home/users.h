@@ -12,7 +12,7 @@
 
 #include "core/base/fault.h"
 
-/* The path of the user's own state folder; a fault where nothing says what his home is. */
+/* The path of the user's own state folder; a fault if the user's home is unknown. */
 int users_folder(char out[4096], struct fault *f);
 
 /* Refuses to make anything in a folder that belongs to another user, as with `sudo -E`;

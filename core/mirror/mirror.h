@@ -36,10 +36,11 @@ int mirror_step(struct mirror *m, struct store *store, int64_t budget_ms, bool *
  * mirror_watch() is readable. */
 int64_t mirror_due(const struct mirror *m);
 
-/* Makes a host's mirror check files: from now on each step also checks some, all of them
- * once and again whenever somebody removes one.  Files that are missing or out of date
- * are written; a file that a person edited stays until its row changes.  Returns a
- * descriptor (the mirror's own, or -1) that is readable when a step should be taken. */
+/* Makes a host's mirror check files: from now on each step also checks some files.  Every
+ * file is checked once, and again after a removal of any file.  Files that are missing or
+ * out of date are written; a file that a person edited stays until its row changes.
+ * Returns a descriptor (the mirror's own, or -1) that is readable when a step should be
+ * taken. */
 int mirror_watch(struct mirror *m);
 
 /* A text that somebody saved as the file of an agent's card, which the mirror has not written. */
@@ -51,14 +52,15 @@ struct mirror_edit {
 	const char *unread; /* why the file was not read; NULL: `text` is what it holds */
 	bool own; /* a text of the mirror, of whichever time and card, none or one that is being
 		     written: nobody's yet */
-	int code; /* the fault that refused it, or none */
+	int code; /* the fault of a refused text, or 0 */
 	int64_t agent_row; /* 0: there is no such agent */
 };
 
 /* The next such text that a step has found, or NULL; the caller's to give back. */
 struct mirror_edit *mirror_next_edit(struct mirror *m);
-/* Says what became of it, and releases it: the next step shows the card again.  The text of a
- * refused one is kept beside it, as AGENT.conflict.json; that of no agent only so. */
+/* Reports the verdict on `edit`, and releases `edit`: the next step shows the card again.  A
+ * refused text is kept beside the card, as AGENT.conflict.json; the text of no agent is kept
+ * only there. */
 void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit);
 void mirror_edit_free(struct mirror_edit *edit);
 

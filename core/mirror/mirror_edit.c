@@ -39,8 +39,8 @@ static bool mirror_edit_refuse_unread(struct mirror_edit *e, const char *why)
 	return true;
 }
 
-/* Reads the file of an edit: whether there is anything to do.  What is no file, too large or no
- * text is not read, but refused. */
+/* Reads the file of an edit: whether there is anything to do.  An edit that is no file, is too
+ * large or is no text is refused unread. */
 static bool read_edit(struct mirror *m, struct mirror_edit *e)
 {
 	char folder[FILES_PATH], name[FILES_PATH];
@@ -144,8 +144,8 @@ static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 	return 0;
 }
 
-/* The row of the agent whose card this is; 0: there is none in its team.  1, 0 where there is no
- * such team, or negative. */
+/* `*agent`: the row of the card's agent, 0 if the team has no such agent.  Returns 1, 0 if the
+ * team does not exist, or negative. */
 static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
 				  int64_t *agent)
 {

@@ -7,9 +7,9 @@
  * as the mirror wrote it, a later content may overwrite it; otherwise it is kept beside
  * the new one as `NAME.conflict.md`.  Names in the stage tell their place, so that the
  * next process can settle all that a crash leaves there.  Paths are resolved below the
- * root and no symlink is followed; one that stands where a folder of the mirror belongs
- * is moved aside.  As all of a state, files are 0600 and folders 0700; files and
- * folders that people made keep their modes.
+ * root and no symlink is followed; a symlink in the place of a mirror's folder is moved
+ * aside.  As all of a state, files are 0600 and folders 0700; files and folders that
+ * people made keep their modes.
  *
  * One process at a time does this; the holder of the mirror's lock.
  */
@@ -59,8 +59,8 @@ struct files {
 		attic; /* folder elsewhere, for files that are removed, borrowed; NULL: they go */
 	bool made; /* a folder was made or moved since the last sync */
 	int64_t placed, kept; /* files written; conflicts kept: since opening */
-	char moved[2 * FILES_PATH + 16]; /* where files_move() has put a folder last; "":
-					    there was none */
+	char moved[2 * FILES_PATH + 16]; /* the last place to which files_move() moved a
+					    folder; "": no move yet */
 };
 
 /* Makes the root and the stage where they are missing. */
@@ -77,13 +77,14 @@ int files_settle(struct files *fs, struct fault *f);
 int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct page *page, int64_t rev, struct fault *f);
 
-/* Whether these bytes may be a card that somebody saved; what is too large, or no text, is not. */
+/* Whether `file` may be a card that a person saved: text, and not too large. */
 bool files_is_text(const struct text *file);
-/* Whether another process has FOLDER/NAME open for writing: what it holds is not whole yet. */
+/* Whether another process has FOLDER/NAME open for writing, so that the file may be
+ * incomplete. */
 bool files_open_elsewhere(struct files *fs, const char *folder, const char *name);
-/* Whether a person wrote these bytes; an empty file was left by a crash. */
+/* Whether a person wrote `file`; an empty file was left by a crash. */
 bool files_is_edit(const struct text *file);
-/* Whether a person wrote these bytes, and they are not on their way into rows. */
+/* Whether a person wrote `file`, and its text is not on the way into rows. */
 bool files_edited(const struct files *fs, const struct text *file);
 /* An edit is on its way into rows, so no conflict is kept where the mirror replaces it; or is so
  * no longer. */
@@ -116,11 +117,11 @@ int files_move(struct files *fs, const char *from, const char *to, struct fault 
  * holds is found before it goes.  0 or negative. */
 int files_open_up(struct files *fs, const char *folder, struct fault *f);
 
-/* Removes a folder with all that is in it. */
+/* Removes a folder and its contents. */
 int files_purge(struct files *fs, const char *folder, struct fault *f);
 
-/* Calls `each` for every name in a folder: 0, or what `each` gave that is not
- * 0.  A folder that is not there is empty. */
+/* Calls `each` for every name in a folder: 0, or the first result of `each` other than 0.
+ * A folder that is not there is empty. */
 int files_list(struct files *fs, const char *folder,
 	       int (*each)(void *with, const char *name), void *with, struct fault *f);
 

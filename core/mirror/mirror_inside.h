@@ -25,7 +25,7 @@ struct mirror {
 	struct ids stale; /* teams whose summary does not yet show ... */
 	int64_t stale_after; /* ... events behind this one */
 	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
-	struct losses losses; /* of a host; its fd is -1 in other processes */
+	struct losses losses; /* of a host; losses.fd is -1 in other processes */
 	bool watching;
 	struct mirror_edit *judged; /* texts of cards whose agents are to be shown again */
 	struct mirror_cursor check; /* place of the check of all files; STAGE_FOLLOW:
@@ -38,7 +38,8 @@ struct mirror {
  * the older place they would all be compared again.  0 or negative. */
 int mirror_save(struct mirror *m, bool worth);
 
-/* Reads the place in the cursor's file; all zeros where there is none.  0 or negative. */
+/* Reads the place in the cursor's file; without a file, the place is all zeros.  0 or
+ * negative. */
 int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f);
 
 /* Counts the events behind the place in the cursor's file: 1, 0 where there is none or it begins
@@ -66,11 +67,11 @@ int slice_summaries(struct mirror *m);
 int mirror_show_again(struct mirror *m);
 void mirror_forget_edits(struct mirror *m);
 
-/* If it is time, checks some files and brings back those that somebody removed; files
- * that a person edited stay.  Negative on failure. */
+/* When due, checks some files and restores removed files; files that a person edited
+ * stay.  Negative on failure. */
 int check_some(struct mirror *m);
 
-/* Milliseconds until check_some() has work; -1: none before somebody removes a file. */
+/* Milliseconds until check_some() has work; -1: no work before a file is removed. */
 int64_t check_due(const struct mirror *m);
 
 #endif

@@ -25,7 +25,7 @@ struct losses {
 	int root; /* borrowed */
 	struct losses_place *places; /* ascending by wd */
 	int n_places, room;
-	char (*teams)[LOSSES_TEAM]; /* teams that lost something, each once */
+	char (*teams)[LOSSES_TEAM]; /* teams that lost a file or folder, each once */
 	int n_teams, teams_room;
 	char (*edits)[LOSSES_PATH]; /* files of cards that were saved, each once */
 	int n_edits, edits_room;
@@ -52,9 +52,9 @@ void losses_read(struct losses *l);
 void losses_edited(struct losses *l, const char *folder, const char *name);
 /* Takes one of these: false where there is none. */
 bool losses_next_edit(struct losses *l, char *path, size_t size);
-/* Whether teams or all say that something was lost. */
+/* Whether `teams` or `all` records a loss. */
 bool losses_any(struct losses *l);
-/* Empties teams and all. */
+/* Empties `teams` and `all`. */
 void losses_forget(struct losses *l);
 
 #endif

@@ -3,11 +3,11 @@
  * it.
  *
  * teams/TEAM/messages/DATE.md is only ever appended to, so what a person writes
- * into it stays; only the text of a redacted message is written over.  A message is a heading that ends with its number, and its text
- * as a quotation, so that nobody's text can look like a heading.  Before the
- * first append to a file the messages at its end are looked up in the rows:
- * what is missing behind the last one that is known is appended, and one that a
- * crash cut in half is finished.  Days and times are UTC's.
+ * into it stays; only the text of a redacted message is written over.  A message is a heading that
+ * ends with its number, and its text as a quotation, so that no text can look like a heading.
+ * Before the first append to a file the messages at its end are looked up in the rows: messages
+ * missing after the last known message are appended, and a message that a crash cut short is
+ * completed.  Days and times are UTC's.
  */
 #ifndef CORE_MIRROR_MIRROR_MAIL_H
 #define CORE_MIRROR_MIRROR_MAIL_H

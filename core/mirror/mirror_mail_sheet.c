@@ -13,7 +13,7 @@
 
 enum {
 	TAIL_BYTES = 65536, /* looked at first; then more */
-	FEW = 8, /* files are synced one by one, further ones all at once */
+	FEW = 8, /* files to sync one by one; files_commit() syncs the rest together */
 };
 
 /* --- its end ----------------------------------------------------------------------- */

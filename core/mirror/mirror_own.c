@@ -78,8 +78,8 @@ static int own_finish(const struct wish *w, struct mirror *m)
 	return rc < 0 ? rc : mirror_finish_summaries(m);
 }
 
-/* Works, if no other process mirrors, or looks what that one did: 1 when all is done, 0, or
- * negative. */
+/* Takes a step of the mirror; if another process mirrors, looks whether that process has
+ * done the work.  1 when the work is done, 0, or negative. */
 static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
 {
 	bool more = false;

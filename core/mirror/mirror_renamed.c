@@ -20,10 +20,11 @@ static int mirror_renamed_move_folder(struct mirror_show *s, const char *from,
 	return show_move(s, from, path, to);
 }
 
-/* Makes room for a team, whose folder is still called `was`, where another folder stands: a
- * team that is over ends there, one that lives was renamed too and steps aside, one that no
- * row knows goes into the archive; what people have there joins the team's.  1 if a team
- * stepped aside, else 0, or negative. */
+/* Makes room at `name`, where another folder stands, for a team whose folder is still
+ * called `was`.  The folder of an ended team is archived or purged.  A living team was
+ * renamed too, so its folder steps aside.  The folder of a team without a row is archived;
+ * people's files in a folder of no team join the folder `was`.  1 if a team stepped aside,
+ * else 0, or negative. */
 static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
 				    int64_t there, const char *was)
 {

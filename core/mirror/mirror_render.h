@@ -3,9 +3,9 @@
  *
  * Pure: a view in, a page out, the same bytes for the same rows.  Strings in
  * the frontmatter are always quoted; a line of somebody's text that would read
- * as a section of its own gets a backslash before it.  Whoever prints a file must not
- * have his terminal driven by it: control characters and marks of direction are question
- * marks in a file, escaped in frontmatter and JSON; the state keeps them.
+ * as a section of its own gets a backslash before it.  A printed file must not control
+ * the reader's terminal: control characters and marks of direction are question marks in
+ * a file, and escaped in frontmatter and JSON.  The state keeps the original characters.
  */
 #ifndef CORE_MIRROR_MIRROR_RENDER_H
 #define CORE_MIRROR_MIRROR_RENDER_H

@@ -23,9 +23,9 @@ struct mirror_show {
 };
 
 /* Begins a read transaction and finds the event that it shows: 0 or negative.  If `ahead` is
- * set, each team's folder then has the name that the rows say: one that was renamed since
- * `moved` is moved first, with what is staged in its place.  A file that is put where a
- * folder is to come would make another one of that name. */
+ * set, each team's folder then has the name that the rows say: a folder whose team was
+ * renamed since `moved` is moved first, with the folder's staged files.  A file that is put
+ * where a folder is to come would make another one of that name. */
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 
@@ -38,7 +38,7 @@ int show_agents(struct mirror_show *s, const struct ids *agents);
 int show_team(struct mirror_show *s, int64_t team);
 
 /* Moves a renamed team's folder from its old name to the one that it has now, unless that
- * is done, or the folder is not its own.  What stands there already is archived. */
+ * is done, or the folder is not its own.  A folder already at the new name is archived. */
 int show_renamed(struct mirror_show *s, int64_t team, const char *was);
 
 /* Moves every folder that stands under another name than its living team's to that name, as
@@ -76,8 +76,8 @@ void show_let_go(struct mirror_show *s, int lock);
 /* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless that is NULL;
  * under show_hold().  0 or negative. */
 int show_move(struct mirror_show *s, const char *team, const char *path, const char *to);
-/* Moves all that people have in the folder teams/NAME, which is no team's, into that of a
- * team, and removes it.  What has a name that is taken there gets `.conflict`. */
+/* Moves people's files from the folder teams/NAME, which is no team's, into the folder of
+ * `team`, and removes teams/NAME.  A file whose name is taken gets `.conflict`. */
 int show_join(struct mirror_show *s, const char *name, const char *team);
 
 /* Shows the end of a destroyed team in its folder, and archives or purges that. */

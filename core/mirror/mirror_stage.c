@@ -53,8 +53,8 @@ int files_keep(struct files *fs, int from, const char *name, int dir, const char
 	return -1;
 }
 
-/* Which other processes have a file open, as a lease on it tells; where leases do not
- * work, a reader is assumed, and no writer. */
+/* The other processes that have a file open, as a lease on the file tells.  If leases do
+ * not work, a reader is assumed, and no writer. */
 enum holder { NOBODY, A_READER, A_WRITER };
 
 static enum holder holder_of(int fd)
@@ -91,7 +91,7 @@ bool files_is_edit(const struct text *file)
 	return file->len > 0 && !page_sealed(file->data, file->len);
 }
 
-/* Where an edit is among those that are expected; FILES_EXPECTED: it is not. */
+/* The index of an edit among the expected edits; FILES_EXPECTED: not expected. */
 static size_t find_expected(const struct files *fs, const struct text *file)
 {
 	uint64_t hash = hash_more(HASH_EMPTY, file->data, file->len);

@@ -23,7 +23,7 @@ enum {
 	NOTE_DEPTH = 32, /* folders */
 };
 
-/* The identity and state of a file: a write by anybody changes it. */
+/* The identity and state of a file: every write changes the stamp. */
 struct note_stamp {
 	int64_t ino; /* 0: there is no file */
 	int64_t mtime_ns, size;
@@ -67,7 +67,7 @@ struct notes;
 int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 		     struct fault *f);
 
-/* Answers of a visitor of a walk to an entry; any other number ends the walk. */
+/* A visitor's answers to an entry of a walk; a number beyond these two ends the walk. */
 enum { NOTES_PASS = 0, NOTES_ENTER = 1 };
 
 typedef int notes_each(void *with, const struct note_entry *entry, struct fault *f);
@@ -82,8 +82,8 @@ struct notes {
 	int (*lock)(const void *self, const char *path, const char *other, bool wait,
 		    struct fault *f);
 	/* Locks the folders of one or two teams (NULL: none) as lock() does, or `alone`:
-	 * against all who work in them, before they are moved.  Waits and returns as lock()
-	 * does. */
+	 * against every user of the folders, before the folders are moved.  Waits and
+	 * returns as lock() does. */
 	int (*lock_teams)(const void *self, const char *team, const char *other,
 			  bool alone, struct fault *f);
 	void (*unlock)(const void *self, int lock);

@@ -1,6 +1,6 @@
 /*
- * vault - operations on notes: who may reach which path, and how a change of a
- * file and the rows that tell of it are one.
+ * vault - operations on notes: access to paths, and changes of a file and its rows as one
+ * unit.
  *
  * A write that was acknowledged is on the disk, once, whichever process is killed when:
  *

@@ -133,7 +133,8 @@ static int check_foreign(struct call *call, const struct agent_row *a,
 			 const struct card *said, const struct origin *from)
 {
 	const char *field;
-	struct card is, as_said; /* what the host changes by itself is as the text says */
+	struct card is, as_said; /* as_said: with the text's values in the fields that the
+				    host changes */
 	bool moved;
 	int rc = card_tell_whole(call, a, &is);
 

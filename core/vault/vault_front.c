@@ -222,7 +222,7 @@ static void vault_front_add_key(struct text *t, const char *key, json_t *value)
 
 /* --- editing ------------------------------------------------------------------------ */
 
-/* Where line `line` of the frontmatter begins. */
+/* The offset of line `line` of the frontmatter. */
 static size_t vault_front_line_at(const struct frontmatter *f, size_t line)
 {
 	size_t at = 0;

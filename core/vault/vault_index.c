@@ -99,7 +99,7 @@ size_t vault_tags_of(struct call *call, const char *path, const struct text *tex
 	return n;
 }
 
-/* Indexes a note; one that has been removed meanwhile, or cannot be read, gets no
+/* Indexes a note; a note that has been removed meanwhile, or is unreadable, gets no
  * words. */
 static int vault_index_put(struct indexing *x, struct search_note *note)
 {

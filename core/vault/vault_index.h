@@ -7,11 +7,11 @@
 #include "core/vault/vault.h"
 #include "storage/search/search_vault.h"
 
-/* Indexes what changed since somebody looked, for about `ms`.  With SEARCH_OWN
- * mirrored notes are left out, and a look that took long is not repeated at once:
- * what somebody wrote meanwhile is found up to a second later, or half a minute later
- * if it stands among thousands of files of the mirror.  *whole:
- * all that was seen is indexed. */
+/* Indexes the notes that changed since the last look, for about `ms`.  With SEARCH_OWN
+ * mirrored notes are left out, and a look that took long is not repeated at once: a note
+ * that was written meanwhile is found up to a second later.  Among thousands of files of
+ * the mirror, a note is found up to half a minute later.  *whole: every change that the
+ * look found is indexed. */
 int vault_index(struct call *call, struct search *s, enum search_vault which, int64_t ms,
 		bool *whole);
 

@@ -46,11 +46,12 @@ int vault_find(struct call *call, struct vault_work *w, const char *to);
 /* Fails with `not_found` at /path. */
 int vault_none(struct call *call, const char *path);
 
-/* Locks what an operation works on, and sees to it that the folders are their teams' (of a
- * team that is over or had the name before they may be still): the lock, or negative.  It
- * may plan the operation anew.  See vault_own.c. */
+/* Locks the paths of an operation and ensures that each folder belongs to its team.
+ * Before, a folder may still belong to an ended team or to the former team of that name.
+ * Returns the lock, or negative.  May plan the operation anew.  See vault_own.c. */
 int vault_hold(struct call *call, struct vault_work *w);
-/* In the transaction that decides a write: 0 if they are still, or a fault. */
+/* In the transaction that decides a write: 0 if the folders still belong to their teams,
+ * or a fault. */
 int vault_held(struct call *call, const struct vault_work *w);
 
 /* Reads the changes that were decided, and may have been made: 0 or negative.  Outside a

@@ -6,7 +6,7 @@
 #include "core/vault/vault.h"
 #include "ops.gen.h"
 
-enum { ENTRIES_MOST = 200000 }; /* of one folder with all below it */
+enum { ENTRIES_MOST = 200000 }; /* in one folder and its subfolders */
 
 struct gathered {
 	struct call *call;

@@ -1,11 +1,12 @@
 /*
  * vault_own - sees to it that a note's folder, teams/NAME, is that of the team NAME.
  *
- * Rows change at once; the mirror moves folders some time later.  Until it has, a name may
- * lead to the folder of a team that is over, or had the name before, and a renamed team's
- * notes are still where its old name leads.  So an operation holds the lock of the folder,
- * looks whose it is, and where that is not the team's lets the mirror come so far, without
- * the lock, and plans anew.  While the lock is held nobody moves the folder.
+ * Rows change at once; the mirror moves folders some time later.  Before the move, a name
+ * may lead to the folder of an ended team or of the former team of that name.  A renamed
+ * team's notes are still under the old name.  So an operation locks the folder and looks
+ * up the folder's team.  If the folder is another team's, the operation drops the lock,
+ * lets the mirror catch up, and plans anew.  While the lock is held nobody moves the
+ * folder.
  */
 #include <string.h>
 
@@ -61,10 +62,10 @@ static int find_teams(struct call *call, const char *const names[2], int64_t tea
 	return rc;
 }
 
-/* Whether a folder is the team's (0: nobody's).  One whose page says nothing is the team's only
- * when the mirror was asked to bring it up to date (`asked`), and the log holds no change of
- * teams that the mirror has not read: a team whose name has just changed has its folder
- * elsewhere. */
+/* Whether a folder is the team's (0: nobody's).  A folder whose page names no team is the
+ * team's only on two conditions: the mirror was asked to update the folder (`asked`), and the
+ * mirror has read every change of teams in the log.  A team that has just been renamed has its
+ * folder elsewhere. */
 static int own_is_teams(struct call *call, const char *name, int64_t team, bool asked)
 {
 	const struct team_folders *folders = folders_of(call);

@@ -116,7 +116,7 @@ bool page_same(const struct page *p, const char *data, size_t len)
 	       skip_sum(form, data, len, &at) && at == len - tail_len;
 }
 
-/* Where the line that begins with `word` starts, or `len`. */
+/* The offset of the line that begins with `word`, or `len`. */
 static size_t vault_page_find_line(const char *data, size_t len, const char *word)
 {
 	size_t at = 0, n = strlen(word);
@@ -186,9 +186,9 @@ void page_release(struct page *p)
 	*p = (struct page){ 0 };
 }
 
-/* Whether the bytes at `s` are escaped in a file although JSON allows them: what would
- * drive the terminal of a reader, and what YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
- * Returns how many they are. */
+/* Whether the bytes at `s` are escaped in a file although JSON allows them: controls of a
+ * reader's terminal, and characters that YAML's readers refuse (U+FEFF, U+FFFE, U+FFFF).
+ * Returns the number of bytes. */
 static size_t escaped_len(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;

@@ -23,8 +23,8 @@ struct page {
 /* Empties the page, and begins it: its text, to which the rest is added. */
 struct text *page_start(struct page *p, enum page_form form);
 
-/* Appends JSON, with the characters escaped that a file may not hold as they are; they stand
- * only within its strings. */
+/* Appends JSON and escapes the characters that a file may not hold; such characters stand
+ * only within JSON strings. */
 void page_add_json(struct text *t, const struct text *json);
 
 struct card;
@@ -41,13 +41,13 @@ void page_seal(const struct page *p, int64_t rev, struct text *out);
 /* Whether a file holds this page, as of any event, with a sum that fits. */
 bool page_same(const struct page *p, const char *data, size_t len);
 
-/* Whether the mirror wrote these bytes. */
+/* Whether the mirror wrote the bytes `data`. */
 bool page_sealed(const char *data, size_t len);
 
 /* The integer behind `name` (as in "row: ") in the frontmatter, or 0. */
 int64_t page_number(const char *data, size_t len, const char *name);
 
-/* Whether a line of the frontmatter is this one. */
+/* Whether the frontmatter has the line `line`. */
 bool page_says(const char *data, size_t len, const char *line);
 
 /* Frees the memory of a page. */

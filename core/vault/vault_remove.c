@@ -149,7 +149,8 @@ static bool vault_remove_is_own(const struct call *call, const struct vault_work
 	return !call->identity.agent || (owner && owner->id == call->caller.team);
 }
 
-/* The part of a path behind teams/NAME, with its slash; NULL: it is in no such folder. */
+/* The part of a path behind teams/NAME, with its slash; NULL: the path is in no team's
+ * folder. */
 static const char *rest_of(const char *path)
 {
 	return strncmp(path, "teams/", 6) == 0 ? strchr(path + 6, '/') : NULL;
@@ -297,8 +298,9 @@ static int take_folder(void *with, const struct note_entry *e, struct fault *f)
 	return NOTES_PASS;
 }
 
-/* Where an entry of a living team has the note of w->path, which is in the team's folder: an
- * entry is of one team, under the name that it had.  NULL: nowhere. */
+/* The path that w->path, in the folder of the living team `owner`, has within an entry of
+ * that team.  An entry is of one team, under the team's name at the removal.  NULL: no
+ * such path. */
 static const char *place_in(struct call *call, const struct vault_work *w,
 			    const struct vault_teams_row *owner,
 			    const struct vault_trash *entry)
@@ -402,7 +404,8 @@ static int vault_remove_refuse_taken(struct call *call, const char *to)
 					"{to|--to}.");
 }
 
-/* Where the note's place is taken, somebody has mostly brought it back there already. */
+/* If the note's place is taken, the note there is mostly the removed note, already
+ * restored. */
 static int none_removed(struct call *call, const char *path, const char *to)
 {
 	struct note_stamp there;

@@ -1,4 +1,5 @@
--- The index of the state's rows.  What it is fed from is in ../search.sql.
+-- The index of the state's rows.  The statements that read rows for the index are in
+-- ../search.sql.
 
 -- name: index_begin
 BEGIN IMMEDIATE;

@@ -27,9 +27,9 @@ CREATE TABLE task_body (
 	body TEXT NOT NULL
 ) STRICT;
 
--- Rows have the numbers of the state's, negated: the newest are found first, and FTS5
--- begins at the least number at once, but at the greatest only once it has gone to the end
--- of the word's rows, in each part of the index.
+-- Row numbers are the state's row numbers, negated, so that the newest rows are found
+-- first.  FTS5 starts at the least number at once.  To start at the greatest number, FTS5
+-- must first read all rows of the word, in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,

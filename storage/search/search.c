@@ -126,8 +126,9 @@ int search_connect(struct search *s, int patience_ms)
 }
 
 /* Copies the WAL.  SQLite's own checkpoint never waits for reads, of which with many
- * searches some always run, so that the WAL would never start anew.  This one waits for
- * them; where it waits in vain it is tried again WAL_AGAIN frames later. */
+ * searches some always run, so that the WAL would never start anew.  This checkpoint
+ * waits for reads; after a wait in vain, the checkpoint is tried again WAL_AGAIN frames
+ * later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)

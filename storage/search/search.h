@@ -1,10 +1,10 @@
 /*
  * search - the full-text index beside the state, and looking in it.
  *
- * search.db is derived: what it holds can be read from the state again, so it is
- * written without syncing, and thrown away when it is missing, damaged, of another
- * incarnation, or left open by a machine that went down.  It holds contentless FTS5
- * tables of `scope` (tokens for the team and the agents who may see the row) and
+ * search.db is derived: its contents can be rebuilt from the state.  So search.db is
+ * written without syncing.  It is made anew when it is missing, damaged, of another
+ * incarnation, or left open by a machine that went down.  search.db holds contentless
+ * FTS5 tables of `scope` (tokens for the team and the agents who may see the row) and
  * `body`; texts come from the state's rows.  Any process may bring it further, in short
  * transactions; a process that finds it busy goes on without.
  */

@@ -312,7 +312,7 @@ static int search_feed_fill(struct feed *feed)
 
 	if ((rc = search_feed_read_place(feed)))
 		return rc;
-	/* Where the log was cut behind our place, nobody knows what changed. */
+	/* If the log was cut behind our place, the changes since are unknown. */
 	if ((!search_feed_fits(feed) || feed->place.event + 1 < feed->head.oldest) &&
 	    (rc = search_feed_start_anew(feed)))
 		return rc;

@@ -1,6 +1,6 @@
 /*
- * search_vault - the vault's notes in the search index: their paths, their stamps when
- * they were read, their words and their tags.
+ * search_vault - the vault's notes in the search index: paths, stamps at the time of
+ * reading, words and tags.
  *
  * The files are the truth and people edit them, so each search compares them first.  A
  * note that changed gets a new document; the words of its old one stay in the index and

@@ -4,7 +4,7 @@
 #include "storage/words.h"
 
 /* Takes the rows that were deleted out of the WAL, too: their pages are overwritten in the
- * file.  What cannot be done now is done with the next rows. */
+ * file.  Pages that cannot be overwritten now are overwritten with the next rows. */
 static void erase(struct spool *s)
 {
 	side_exec(spool_side(s), SQL_CHECKPOINT);

@@ -63,7 +63,7 @@ bool spool_is_lost(struct spool *s);
 /* Makes the workspace the owner of a spool that has none.  0 or a fault. */
 int spool_adopt(struct spool *s, const char *workspace, struct fault *f);
 
-/* Whether this message was received before: 1 or 0; negative on failure. */
+/* Whether the message was received before: 1 or 0; negative on failure. */
 int spool_knows(struct spool *s, const char *message_id, struct fault *f);
 
 /* Records a message that needs no more than that.  0 or a fault. */

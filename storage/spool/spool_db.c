@@ -115,9 +115,9 @@ static int execute(struct spool *s, const char *sql, struct fault *f)
 
 static int connect(struct spool *s, const char *path, struct fault *f)
 {
-	/* SQLite gives -wal and -shm the mode of the file.  It is made here, since a umask
-	 * would be that of all threads; one that is there is not opened: closing it would
-	 * drop the locks that this process may have on it. */
+	/* SQLite gives -wal and -shm the mode of the file.  The file is made here, since a
+	 * umask applies to all threads.  An existing file is not opened: closing the file
+	 * would drop the locks that this process may have on it. */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc;
 

@@ -3,8 +3,9 @@
  *
  * DIR.seq holds the spool's identity and how many commands it has let begin.  A copy of
  * DIR that is put back does not bring it along, so the spool is seen to be older than
- * that.  It is a second witness beside the host, for commands that began while no host
- * listened: where it cannot be written, or is missing, only the host's record counts.
+ * that.  DIR.seq is a second witness beside the host, for commands that began while no
+ * host listened.  If DIR.seq is missing or cannot be written, only the host's record
+ * counts.
  */
 #ifndef STORAGE_SPOOL_SPOOL_WITNESS_H
 #define STORAGE_SPOOL_SPOOL_WITNESS_H
