@@ -1,9 +1,8 @@
 /*
  * background - commands in the background.
  *
- * A job keeps its run, with what that printed, until the place is needed.  One that is
- * followed is kept for a while behind its end, since its caller may have lost the last
- * answer.
+ * A job keeps its run, with the output, until the place is needed.  A followed job is kept
+ * for a while after its end, since its caller may have lost the last answer.
  */
 #include "guest/background.h"
 

@@ -10,7 +10,7 @@ struct background_job {
 	struct guest *guest;
 	int id;
 	struct proc *run; /* its owner is the job */
-	int64_t turn; /* that it is the command of; 0: none */
+	int64_t turn; /* the turn that the job runs; 0: none */
 	bool seen; /* polled after its end */
 	int ended; /* place in the order in which followed ones ended; 0: not over */
 	struct background_job *next; /* an older one */

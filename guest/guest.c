@@ -147,8 +147,8 @@ static int make_boot_id(struct guest *g, struct fault *f)
 	return 0;
 }
 
-/* The numbers of jobs begin anywhere, so that one of an earlier process is unknown to this
- * one: who follows a command that died with its guest must not be given another's. */
+/* Job numbers begin at a random number, so that a job of an earlier guest is unknown here: a
+ * caller that follows a command of a dead guest must not get another command's output. */
 static int number_jobs(struct guest *g, struct fault *f)
 {
 	enum { FIRST = 1 << 20, STARTS = 1 << 30 }; /* leaves room for a billion jobs */
@@ -265,7 +265,7 @@ static int guest_open(struct guest *g, struct fault *f)
 		rc = open_state(g, f);
 	if (rc)
 		return rc;
-	guest_kill_orphans(g, 0, 0); /* the spool knows whose they are */
+	guest_kill_orphans(g, 0, 0); /* the spool names their workspace */
 	rc = guest_listen(g, f);
 	if (!rc)
 		open_front(g);

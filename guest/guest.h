@@ -1,13 +1,18 @@
 /*
  * guest - the program inside a workspace.
  *
- * It listens on two ports, control (5000) and relay (5001), at an address of
- * core/base/link_address.h, runs commands and assignments, and keeps what must not
- * be lost in its spool.  It outlives the host that started it and waits to be
- * dialled again.  The files, in the order to read them: guest.c (start and
- * end), guest_peer.c (sockets and frames), guest_serve.c (which message goes where),
- * proc.c (a process group), guest_exec.c, guest_file.c, guest_daemon.c, guest_door.c (what asks the host),
- * guest_http.c (what teammates ask).
+ * A guest listens on two ports, control (5000) and relay (5001), at an address of
+ * core/base/link_address.h.  It runs commands and assignments, and keeps work that must
+ * not be lost in its spool.  A guest outlives the host that started it and waits to be
+ * dialled again.  The files, in the order to read them:
+ *
+ *	guest.c         start and end.
+ *	guest_peer.c    sockets and frames.
+ *	guest_serve.c   the table of messages and their handlers.
+ *	proc.c          a process group.
+ *	guest_exec.c, guest_file.c, guest_daemon.c.
+ *	guest_door.c    requests to the host.
+ *	guest_http.c    requests of teammates.
  */
 #ifndef GUEST_GUEST_H
 #define GUEST_GUEST_H
@@ -26,7 +31,7 @@ struct guest_options {
 	 * another time is not believed.  NULL: not known. */
 	const char *restores;
 	const char *listen; /* an address; NULL: unix:STATE */
-	const char *token; /* what a stranger's Hello has to say; may be NULL */
+	const char *token; /* required in a stranger's Hello; may be NULL */
 	const char *http; /* ADDRESS:PORT of its door for teammates; NULL: none */
 	const char *team, *agent; /* whose it is; may be NULL */
 	bool vm; /* it has a machine to itself */
@@ -34,9 +39,9 @@ struct guest_options {
 	const char *const *env; /* NAME=value for its commands; may be NULL */
 };
 
-/* Runs until Shutdown or SIGTERM; the exit status.  What went wrong at the
- * start is one line on stderr and status 1.  A second guest on one state
- * folder is refused with status 4. */
+/* Runs until Shutdown or SIGTERM; returns the exit status.  A failed start prints one
+ * line on stderr and returns 1.  A second guest on one state folder is refused with
+ * status 4. */
 int guest_main(const struct guest_options *options);
 
 #endif

@@ -2,8 +2,8 @@
  * guest_ask - requests of this workspace to its host.
  *
  * They go on the control line that the host has dialled, under ids of the
- * guest's own; answers come back there.  Who asks is known to the host by the
- * line.
+ * guest's own; answers come back there.  The line tells the host
+ * which workspace asks.
  */
 #ifndef GUEST_GUEST_ASK_H
 #define GUEST_GUEST_ASK_H

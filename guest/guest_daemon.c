@@ -1,10 +1,10 @@
 /*
  * The daemon: assignments that the host pushed, four at once, in order.
  *
- *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked
+ *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked.
  *
- * Every arrow is on the disk before anything that follows from it is done, so
- * a guest that is killed at any instant runs nothing twice and loses nothing.
+ * Every arrow is on the disk before the next action.  So a guest that is killed at
+ * any instant runs no assignment twice and loses none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -369,7 +369,7 @@ struct poll {
 	struct wire_daemon_results out;
 	struct arena *arena;
 	size_t room;
-	bool old, takes; /* takes: what is given is gone here */
+	bool old, takes; /* takes: results are removed when given */
 	const char **taken;
 	size_t n_taken;
 };

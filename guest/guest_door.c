@@ -78,7 +78,7 @@ static int pass_on(struct guest_request *q, struct fault *f)
 	return f->code;
 }
 
-/* The line is its workspace's agent's: who says to be another is told so. */
+/* The line belongs to the workspace's agent: a Hello of another agent or team is refused. */
 static int answer_client(struct guest_request *q, struct fault *f)
 {
 	const struct wire_hello *hello = q->body;

@@ -1,8 +1,8 @@
 /*
  * guest_exec - commands that are answered when they are over.
  *
- * One whose output fits no frame becomes a finished job, so that the rest can be polled.
- * One that is followed is a job from its start.
+ * A command whose output fits no frame becomes a finished job, so that the rest can be
+ * polled.  A followed command is a job from its start.
  */
 #include <errno.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void name_job(struct wire_exec_result *out, const struct output_parts *p,
 	out->has_job_id = job != NULL;
 }
 
-/* Tells what is not as the command wrote it: what was not kept, and bytes that are no text. */
+/* Reports losses of the output: bytes that were not kept, and bytes that are no text. */
 static void tell_loss(struct wire_exec_result *out, const struct output_parts *p)
 {
 	out->stdout_written = (int64_t)p->written[0];
@@ -199,7 +199,7 @@ int answer_exec(struct guest_request *q, struct fault *f)
 		.timeout_secs = timeout_of(in),
 	};
 	struct proc *run;
-	struct fault full = { 0 }; /* no place: it is answered at its end */
+	struct fault full = { 0 }; /* no place: the answer comes at the end */
 	int rc = check_timeout(in->timeout_secs, f);
 
 	if (!rc)

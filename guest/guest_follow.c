@@ -113,7 +113,7 @@ void follow_printed(struct proc *run)
 			continue;
 		}
 		guest_follow_tell(w);
-		next = run->followers; /* a peer that is gone takes its others with it */
+		next = run->followers; /* a lost peer's other followers are freed too */
 	}
 }
 

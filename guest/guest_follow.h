@@ -2,9 +2,8 @@
  * guest_follow - requests that wait for what a command prints.
  *
  * Each waits until there is output behind its offsets or the command is over, but so long
- * at most as it says.  What is printed at about the same time is told together, so that
- * many short lines are no flood of answers, and a short command's output comes with its
- * end.
+ * at most as it says.  Output of about the same time is sent together: many short lines
+ * become few answers, and the output of a short command comes with its end.
  */
 #ifndef GUEST_GUEST_FOLLOW_H
 #define GUEST_GUEST_FOLLOW_H

@@ -20,7 +20,7 @@ enum {
 };
 
 struct route {
-	const char *method, *path; /* one that ends in '/' has more behind it */
+	const char *method, *path; /* a path with '/' at its end is a prefix */
 	visit_step *serve;
 	bool open; /* needs no token */
 };
@@ -181,8 +181,8 @@ void visit_prove(struct http_visit *v, visit_step *then)
 		visit_call(v, "agent.whois", json_object(), v->token, on_proven);
 }
 
-/* The request's token, or NULL if it has none of the right form; the host says whose it
- * is. */
+/* The request's token, or NULL without a token of the right form.  The host knows the token's
+ * owner. */
 static const char *guest_http_read_token(struct http_visit *v)
 {
 	const char *said = http_header(v->x, "authorization");

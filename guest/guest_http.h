@@ -7,10 +7,10 @@
  *	                    for itself, its lead and the operator.  As a receive in a
  *	                    session of the caller's own: handed out under a lease, and
  *	                    acknowledged by the next one that names it: ?seen= has the
- *	                    ?request_id= of those that arrived.  Never an assignment
+ *	                    ?request_id= of those that arrived.  Never an assignment.
  *	POST /message       {content, message_type?, priority?, thread?, reply_to?, ...}
- *	     /messages      -> 202 {status:"accepted", message_id}
- *	POST /task          an assignment's payload, and likewise
+ *	     /messages      -> 202 {status:"accepted", message_id}.
+ *	POST /task          an assignment's payload, and likewise.
  *	GET  /files/PATH    a file below the workspace, or a range of it
  *	POST /files/PATH    -> 201 or 200 {path, size}; replaced as a whole or not at all
  *

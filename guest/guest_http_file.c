@@ -77,8 +77,8 @@ static size_t more(struct http *x, char *buf, size_t len)
 	return (size_t)n;
 }
 
-/* Bytes `*from` to before `*to` of `size`: 1; 0: no range that is understood, all
- * of it; -1: there are none such. */
+/* Reads a range: the bytes from `*from` to before `*to`, of `size`.  1: a range; 0: no valid
+ * range, so all bytes; -1: the file has no such bytes. */
 static int guest_http_file_read_range(const char *said, int64_t size, int64_t *from,
 				      int64_t *to)
 {

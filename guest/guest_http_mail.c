@@ -56,8 +56,8 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 		visit_fail(v, 0, &f);
 }
 
-/* Whether the door is open at all is the host's to say; while it is away, what it
- * said last holds. */
+/* Only the host decides whether the door is open.  While the host is away, its last answer
+ * holds. */
 void guest_http_get_health(struct http_visit *v)
 {
 	struct guest_http *front = v->front;

@@ -60,10 +60,10 @@ struct guest {
 	struct spool *spool;
 	char boot_id[37];
 	uint64_t started; /* loop time */
-	bool spool_settled; /* its host takes this spool for its own: what waits may begin */
+	bool spool_settled; /* the host knows this spool: assignments may begin */
 	bool halted; /* commands stand still, and none begins */
 	bool leaves; /* commands have ended, and may have left something behind */
-	struct pollfd *dying; /* who was killed and may not have ended */
+	struct pollfd *dying; /* killed processes that may not have ended */
 	size_t n_dying;
 	bool stopping;
 	bool lost; /* its spool is gone, and so it ends */
@@ -95,12 +95,12 @@ struct guest {
 	uv_timer_t beat, again, end;
 };
 
-/* Stops taking work, ends what runs, then the loop.  What ran is told as
- * interrupted by the next guest. */
+/* Stops taking work, ends running commands, then the loop.  The next guest reports the
+ * assignments that ran as interrupted. */
 void guest_stop(struct guest *g);
 
-/* Ends the guest if its spool is gone from its folder: the next one would know
- * nothing of what this one accepts. */
+/* Ends the guest if its spool is gone from its folder: the next guest would not know the
+ * assignments that this guest accepts. */
 void guest_check(struct guest *g);
 
 /* --- guest_env.c ------------------------------------------------------------------ */
@@ -131,8 +131,8 @@ bool guest_state_inside(const struct guest *g);
 int guest_path_open(int root, const char *path, int flags, const char *where,
 		    struct fault *f);
 
-/* Opens a regular file so for reading.  What is none is refused before it is opened:
- * a pipe would wait, and a device may do something by that alone. */
+/* Opens a regular file for reading; no symlink is followed.  Other kinds of files are
+ * refused before open(): a pipe would wait, and open() alone may make a device act. */
 int guest_file_open(int root, const char *path, struct stat *st, const char *where,
 		    struct fault *f);
 
@@ -145,16 +145,16 @@ int guest_path_fault(int error, const char *where, const char *path, struct faul
 
 /* --- orphan.c ------------------------------------------------------------- */
 
-/* Kills what is of this guest's commands, whoever started them, or with `turn` what is of that
- * turn's; the spool is open.  Those killed are kept until they have ended, and with them those of
- * `group`, if it is not 0. */
+/* Kills processes of this guest's commands, also commands of an earlier guest; with `turn`, only
+ * processes of that turn.  The spool is open.  Killed processes are kept until they have ended,
+ * and so are the processes of `group`, if it is not 0. */
 void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group);
 
 /* Waits at most `ms` for those that were killed.  True: all have ended. */
 bool guest_orphans_ended(struct guest *g, int64_t ms);
 
-/* Stops what commands have left behind, or put into groups of their own, or lets it go on.  Where
- * none can have left anything, processes are not looked through. */
+/* Stops processes that commands have left behind, or put into groups of their own, or lets these
+ * processes go on.  If no command can have left a process, /proc is not read. */
 void guest_halt_orphans(struct guest *g, bool on);
 
 #endif

@@ -11,7 +11,7 @@ enum {
 	STRANGER_MOST = 4096, /* bytes of its Hello */
 	WAITING_MOST = 16, /* then the peer is not read from */
 	UNREAD_MOST = 8 << 20, /* bytes of answers, likewise */
-	UNHEARD_MOST = 64 << 10, /* then it is told nothing unasked */
+	UNHEARD_MOST = 64 << 10, /* unread bytes, then no unasked messages are sent */
 };
 
 struct outgoing {

@@ -22,7 +22,7 @@ struct peer {
 	bool stranger; /* nothing but a Hello with the token is taken */
 	bool hello; /* the peer said Hello: it knows the newer dialect */
 	char *session; /* of a client at the door */
-	struct confirm *confirms; /* answers that it has not confirmed: confirm.h */
+	struct confirm *confirms; /* answers without confirmation: confirm.h */
 	size_t n_confirms;
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */
@@ -45,7 +45,7 @@ struct guest_request {
 	struct guest_request *next, **place;
 };
 
-/* Each of these ends the request and frees it.  An answer that fits no frame is sent as a
+/* These functions end the request and free it.  An answer that fits no frame is sent as a
  * fault.  `answer` is the struct of the type, or NULL for a type without fields. */
 void guest_request_answer(struct guest_request *q, const char *type, const void *answer);
 void guest_request_fail(struct guest_request *q, const struct fault *why);

@@ -46,7 +46,7 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 	if (strcmp(hello->role, "host") != 0)
 		return 0;
 	if (g->spool_settled && peer->port != WIRE_CONTROL)
-		return 0; /* one line's word, or each would empty it once */
+		return 0; /* else both lines would renew the spool */
 	if (is_other_spool(g, hello)) {
 		if (spool_renew(g->spool, f))
 			return f->code;
@@ -122,7 +122,7 @@ static int answer_hello(struct guest_request *q, struct fault *f)
 	own.spool = spool_identity(g->spool);
 	own.spool_seq = spool_seq(g->spool);
 	door_host_came(q->peer, hello);
-	guest_request_answer(q, "Hello", &own); /* the first that this peer hears */
+	guest_request_answer(q, "Hello", &own); /* before other messages to the peer */
 	guest_assignment_work(g);
 	return 0;
 }

@@ -2,7 +2,7 @@
  * guest_serve - which message of the host is whose, as a table.
  *
  * A service answers the request (guest_request_answer) or returns a negative fault
- * code with `f` filled, and is answered for.  One that needs time returns 0,
+ * code with `f` filled, and is answered for.  A service that needs time returns 0,
  * answers later and has set q->gone.
  */
 #ifndef GUEST_GUEST_SERVE_H

@@ -1,10 +1,10 @@
 /*
  * guest_target - a file that is being replaced: as a whole, or not at all.
  *
- * A file without a name is written, fsynced and put in its place, so a reader sees
- * the old one or the new one, a written one survives a crash, and nobody finds a half
- * one.  Where the file system has no such files it has a name beside it, `.cadre-…`.
- * No symlink is followed.
+ * A file without a name is written, fsynced and put in its place.  So a reader sees the
+ * old file or the new file, never half a file, and a written file survives a crash.  On
+ * file systems without unnamed files, the new file has a name in the same folder,
+ * `.cadre-…`.  No symlink is followed.
  */
 #ifndef GUEST_GUEST_TARGET_H
 #define GUEST_GUEST_TARGET_H
@@ -14,9 +14,9 @@
 #include "guest/guest_peer.h"
 
 enum {
-	FILE_MAX = 32 << 20, /* of one that is written by one message */
-	UPLOAD_MAX = 1 << 30, /* of one that is written in parts */
-	PIECE = FRAME_ROOM / 4 * 3, /* what fits a frame as base64 */
+	FILE_MAX = 32 << 20, /* of a file that is written by a single message */
+	UPLOAD_MAX = 1 << 30, /* of a file that is written in parts */
+	PIECE = FRAME_ROOM / 4 * 3, /* bytes that fit a frame as base64 */
 	MODES = 07777,
 };
 

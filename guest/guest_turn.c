@@ -44,8 +44,8 @@ static const char *program(const struct guest *g, struct arena *a)
 						  : "cadre";
 }
 
-/* Clients start servers with few variables of their own environment; one of them asks about each
- * call of a server that it does not `trust`. */
+/* Clients start servers with few variables of their own environment.  Without `trust`, some
+ * clients ask before each call of a server. */
 static void write_config(const struct guest *g, char *const *env, struct text *t,
 			 struct arena *a)
 {
@@ -132,7 +132,7 @@ static void turn_done(struct proc *run)
 	background_followed_done(run);
 }
 
-/* Kills the turn that runs.  It is none any more at once: its end changes nothing. */
+/* Kills the running turn.  Clears turn_job at once, so the job's end changes nothing. */
 static void kill_turn(struct guest *g)
 {
 	struct background_job *job;

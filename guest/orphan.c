@@ -1,10 +1,10 @@
 /*
  * Commands outlive a guest that is killed.  Their results are told as
  * interrupted, so they must not go on: before a new guest takes work it kills
- * them, and one that ends leaves none behind.  What a command has left behind
- * stands still with those that run.  A process is of a command when its environment
- * names the workspace that the spool is of and this guest by its folder, also in a
- * session of its own; one of a turn names that, too.
+ * them, and one that ends leaves none behind.  Processes that a command has left
+ * behind are halted together with running commands.  A process belongs to a
+ * command when its environment names the spool's workspace and this guest's folder, also
+ * in a session of its own; a process of a turn names the turn, too.
  *
  * A killed process has not ended yet: until the kernel has closed its files, it holds locks
  * and ports.  Its descriptor tells its end, since its number may be another's by then.
@@ -132,7 +132,7 @@ static void orphan_look_at(const struct guest *g, const char *pid, int signal,
 	free(environment);
 }
 
-/* Sends all of them a signal: whether all processes were looked at. */
+/* Sends a signal to the orphans.  False: some processes were not looked at. */
 static bool tell_orphans(const struct guest *g, int signal, int64_t turn,
 			 struct groups *told)
 {
@@ -155,7 +155,8 @@ static void keep_process(struct guest *g, pid_t process)
 	g->dying[g->n_dying++] = (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* Keeps what is of these groups.  One that is dying has no environment any more. */
+/* Keeps the processes of these groups.  The environment cannot tell them: a dying process has
+ * none any more. */
 static void keep_dying(struct guest *g, const struct groups *of)
 {
 	DIR *proc = opendir("/proc");

@@ -2,9 +2,9 @@
  * outbuf - the output of a command, kept as text.
  *
  * Bytes become UTF-8 as they come in: NUL and invalid UTF-8 turn into U+FFFD.
- * At most OUTBUF_MAX bytes are kept, whole characters only; where it was cut, a
- * marker stands, and what comes behind is only counted.  A long one lies in an unlinked file, so that many finished
- * commands cost no memory.
+ * At most OUTBUF_MAX bytes are kept, whole characters only.  A marker shows the
+ * cut, and further bytes are only counted.  A long output lies in an unlinked file, so
+ * that many finished commands cost no memory.
  */
 #ifndef GUEST_OUTBUF_H
 #define GUEST_OUTBUF_H

@@ -31,9 +31,9 @@ void output_parts_take(struct output_parts *p, const char *out, size_t out_size,
 /* The stream (0 or 1) whose offset is inside a character or behind the end; -1: none. */
 int output_parts_bad_offset(const struct output_parts *p);
 
-/* Cuts both to what `room` bytes of JSON take, and lowers `room` by that.  Each gets half
- * of it, and what the other one leaves.  `marked`: for a peer that cannot ask for the
- * rest; a cut text ends with a marker. */
+/* Cuts both streams to `room` bytes of JSON, and lowers `room` by the bytes used.  A stream
+ * gets half of the room, plus the room that the other stream leaves.  `marked`: for a peer that
+ * cannot ask for the rest; a cut text ends with a marker. */
 void output_parts_fit(struct output_parts *p, size_t *room, bool marked, struct arena *a);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 	LOOK_MS = 20, /* between looks at a group that is ending */
 	CHUNK = 16 << 10,
 	LAST_READS = 32, /* after the exit: more than a pipe holds */
-	WINDOW = 1 << 20, /* bytes that one who waits may be ahead */
+	WINDOW = 1 << 20, /* unread bytes of output, then a run with `waits` is held up */
 };
 
 /* --- the child's side ----------------------------------------------------------- */
@@ -270,8 +270,7 @@ static bool group_lives(const struct proc *run)
 	return kill(-run->group, 0) == 0 || errno == EPERM;
 }
 
-/* Looks every LOOK_MS at a command that is ending: what is left after GRACE_MS is
- * killed. */
+/* Looks every LOOK_MS at a command that is ending; kills its group after GRACE_MS. */
 static void proc_look(uv_timer_t *timer)
 {
 	struct proc *run = timer->data;

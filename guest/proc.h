@@ -29,7 +29,7 @@ struct proc_stream {
 	uv_poll_t poll;
 	int fd; /* -1: ended */
 	struct outbuf kept;
-	size_t seen; /* bytes that whoever reads it has */
+	size_t seen; /* bytes that the reader has taken */
 };
 
 struct proc {
@@ -43,11 +43,11 @@ struct proc {
 	int64_t killed_at; /* loop time of SIGTERM by proc_end(); 0: none */
 	uint64_t started; /* loop time */
 	int handles; /* that are not closed yet */
-	bool waits; /* for who reads its output, so that all of it is kept until then */
+	bool waits; /* for the reader of the output: unread output is not dropped */
 	bool halted;
 	uint64_t left_ms; /* of the timeout, while it is halted; 0: none */
 	bool exited, timed_out, over, freed;
-	bool signalled; /* by proc_kill(): one that `waits` is over once its group is gone */
+	bool signalled; /* by proc_kill(): a run that `waits` ends with its group */
 	int status; /* as waitpid gave it */
 	int start_errno; /* why the command could not be executed, or 0 */
 	void (*done)(struct proc *run);
@@ -92,8 +92,7 @@ void proc_kill(struct proc *run, int signal);
 /* Returns the status that a shell would give: the exit code, or 128 + signal. */
 int proc_exit_code(const struct proc *run);
 
-/* Reaps all children that have ended; called on SIGCHLD.  Whether a command was among
- * them. */
+/* Reaps ended children; called on SIGCHLD.  True: a command was among the children. */
 bool proc_reap(struct proc **list);
 
 /* Kills the group if it still runs; `done` is not called any more. */

@@ -29,7 +29,7 @@ struct arrival {
 	char *id; /* of the request, as JSON text */
 	int64_t number; /* of the call */
 	char *name; /* of the hand-out; NULL: it is a claim */
-	json_t *lost; /* arguments of what takes it back; NULL: nothing was claimed */
+	json_t *lost; /* arguments to take the answer back; NULL: nothing was claimed */
 	const struct answers *with; /* it goes out with these */
 	const struct request *named_by; /* a receive that is under way */
 	bool written;
@@ -197,8 +197,8 @@ static void drop_named(struct request *r)
 			at = &(*at)->next;
 }
 
-/* Where there are too many the oldest leaves, and a claim before any hand-out: what was
- * read and is forgotten would come again. */
+/* If there are too many, drops the oldest claim; without claims, the oldest hand-out.  A
+ * hand-out that was read and is forgotten would be handed out again. */
 static void arrive_drop_oldest(struct mcp *m)
 {
 	struct arrival **oldest = NULL, **claim = NULL;

@@ -21,7 +21,7 @@ struct mcp_feed {
 	struct mcp_feed *next;
 	struct mcp *mcp;
 	enum feed_state state;
-	char team[65]; /* "": what happens to the teams that the caller sees */
+	char team[65]; /* "": events of all teams that the caller sees */
 	int64_t after;
 	int64_t number; /* of the call under way */
 	bool busy;

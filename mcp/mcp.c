@@ -358,8 +358,8 @@ void mcp_close(struct mcp *m)
 	free(m);
 }
 
-/* A wait whose write may still be on its way has a moment to get there; one
- * that only looks or takes is dropped: what it took would be nobody's. */
+/* A wait whose write may still be on its way gets a moment for it.  A wait that only reads, or
+ * takes messages or a claim, is dropped: the client could not use them. */
 static bool may_drop(const struct request *r)
 {
 	return r->wait_s && (!(r->op->flags & OP_WRITE) || r->op->flags & OP_REQUEST ||

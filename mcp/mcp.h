@@ -1,10 +1,10 @@
 /*
  * mcp - the Model Context Protocol for one peer, without a transport.
  *
- * Messages go in through mcp_handle() and come out through options.send; the
- * transport owns the bytes in between and a `stream`, a value of its own that
- * comes back with whatever belongs to the request it brought (NULL for what
- * belongs to none).  Both eras are served side by side: `initialize` makes the
+ * Messages go in through mcp_handle() and come out through options.send.  The
+ * transport owns the bytes in between, and a `stream`, a value of its own for a
+ * request.  Messages for this request come back with the `stream`; messages for no
+ * request have NULL.  Both eras are served side by side: `initialize` makes the
  * peer a legacy one, a request whose _meta names a protocol version is modern
  * and needs no state.
  *
@@ -29,7 +29,7 @@ struct mcp_message {
 	const char *text; /* one whole message, newline included */
 	size_t len;
 	void *stream; /* of the request, or batch, that it belongs to; NULL: of none */
-	bool last; /* it answers them: nothing more comes on this stream */
+	bool last; /* the answer, and the last message of this stream */
 	int status; /* of HTTP, for the last one: 200, 400 or 404 */
 	bool places; /* with it the client has all notifications up to mcp_place() */
 };
@@ -46,7 +46,7 @@ struct mcp_options {
 	const char *toolsets; /* "core,workspace" or "all"; NULL: core */
 	bool output_schemas; /* list what tools answer, too */
 	bool direct; /* never use the host */
-	bool acts_as_operator; /* who has no identity is the operator, and not nobody */
+	bool acts_as_operator; /* without an identity the caller is the operator */
 	unsigned eras; /* that a peer may be of; 0: both; MCP_MODERN alone: it may be several clients,
 			  whose requests say nothing of each other's answers */
 	/* The caller, and the way of its calls; NULL: as the home says. */
@@ -92,7 +92,7 @@ bool mcp_begins(const json_t *message);
 struct mcp_session {
 	const char *version, *client; /* as initialize has said */
 	int level; /* of its log */
-	const char *watches; /* what it has subscribed to, as JSON */
+	const char *watches; /* its subscriptions, as JSON */
 };
 
 /* Whether initialize was answered; fills in the session, whose texts are the peer's until it is
@@ -100,7 +100,7 @@ struct mcp_session {
 bool mcp_session(struct mcp *m, struct mcp_session *session);
 /* How often its level and subscriptions have changed until now. */
 unsigned mcp_changes(const struct mcp *m);
-/* Makes a new peer what one was that had this session; false: it is none. */
+/* Gives a new peer the state of this session; false: the session has no legacy version. */
 bool mcp_restore(struct mcp *m, const struct mcp_session *session);
 
 /* A legacy peer's notifications are held back while it has no stream for them: */
@@ -113,20 +113,19 @@ bool mcp_is_revision(const struct mcp *m, const char *version);
 void mcp_go_back(struct mcp *m, const char *place);
 
 /* Takes note that all messages sent so far were written whole (`arrived`), or cannot be,
- * since their reader is gone.  The client had sent `sent` bytes before they were
- * written: a request among those says nothing of these answers. */
+ * since their reader is gone.  The client had sent `sent` bytes before the
+ * messages were written: a request in these bytes does not show that an answer arrived. */
 void mcp_wrote(struct mcp *m, bool arrived, uint64_t sent);
 
 /* Whether there are answers that were written, and that the client may not have read. */
 bool mcp_has_unread(const struct mcp *m);
-/* Takes note that the client has read all that was written, and has sent `sent` bytes
- * until then: whatever it sends behind those, it has its answers. */
+/* Takes note that the client has read all written messages, and had sent `sent` bytes until
+ * then.  When the client sends further bytes, it already has the answers. */
 void mcp_was_read(struct mcp *m, uint64_t sent);
 
-/* Whether there are answers that gave something, and of which it is not known that the client has
- * read them. */
+/* Whether there are answers with claims or messages that the client has perhaps not read. */
 bool mcp_has_answers(const struct mcp *m);
-/* Takes it that the client has read them. */
+/* Counts these answers as read by the client. */
 void mcp_settle(struct mcp *m);
 
 /* Takes note that there is no more input: ends subscriptions and waits.  mcp_idle()

@@ -14,7 +14,7 @@
 
 enum { ROOM = 340 }; /* bytes of JSON that the hint may take; result.c keeps them free */
 
-/* A text that is cut: where it stands, and what it stands in. */
+/* A cut text: its field, and the objects around it. */
 struct place {
 	const struct record *record;
 	const json_t *item; /* the record's object */
@@ -216,8 +216,8 @@ static void follow_text(struct follow *w, const struct place *p)
 	add_call(w, "Texts are cut. Read on: ", &call);
 }
 
-/* Names the parts beside the texts of a record that says `more`: its lists, and what had
- * no room at all. */
+/* Names the parts of a record with `more` that are not texts: lists, and parts that had no
+ * room at all. */
 static void follow_lists(struct follow *w, const struct place *p)
 {
 	const struct op *op = reader_of(p->record, NULL);

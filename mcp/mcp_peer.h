@@ -76,13 +76,13 @@ struct request {
 	enum level level; /* modern: what it wants logged */
 	int64_t tokens; /* that its answer may take */
 	struct form form; /* of the answer of its call */
-	bool reads; /* a resource: what goes on is a tool's call, not the same again */
+	bool reads; /* a resource: a tool reads on, not the same call */
 
 	/* while a call runs */
 	const struct op *op;
 	json_t *args; /* of the call */
 	const struct identity *as; /* its caller; NULL: the session */
-	const struct face *face; /* in whose form it is answered; NULL: its own */
+	const struct face *face; /* form of the answer; NULL: the operation's own */
 	json_t *said; /* arguments as the face has them */
 	int64_t number;
 	call_end *end;
@@ -94,7 +94,7 @@ struct request {
 	bool takes; /* ... which is taken for good */
 	json_t *lost; /* arguments of the call that takes it back */
 
-	/* what the method has to remember */
+	/* state of the method */
 	const struct noun *noun; /* whose names are asked for; NULL: none */
 	char *word, *scope;
 	json_t *joins; /* arguments of a call that says who the session is */
@@ -206,7 +206,7 @@ method_run resources_list, resources_templates, resources_read;
 method_run prompts_list, prompts_get;
 method_run complete_argument;
 
-/* Whether a modern request says what it has to; if not, it is answered with an error. */
+/* Whether a modern request has the required _meta; if not, the request gets an error. */
 bool modern_check(struct request *r, json_t *params);
 /* Whether the headers name the method and its object as the message does; if not, it is
  * answered with an error. */
@@ -222,7 +222,7 @@ void mcp_write_server(struct text *out); /* name and version */
 
 /* A text among the params, borrowed from them; NULL if there is no such text. */
 const char *param_text(json_t *params, const char *name);
-/* Whether a list may go on from params.cursor; lists of one page have none. */
+/* Whether the cursor is right for a list of a single page: absent. */
 bool cursor_none(struct request *r, json_t *params);
 
 /* Whether a prompt of that name (or NULL) takes the argument. */
@@ -274,7 +274,7 @@ void follow_hint(const struct request *r, const json_t *answer, struct text *hin
 /* Appends how to wait, or to go on waiting, where the call `json` answers got nothing. */
 void wait_hint(const struct request *r, const char *json, struct text *hint);
 
-/* --- answers that gave something (arrive.c) ----------------------------------- */
+/* --- answers with claims or messages (arrive.c) ------------------------------- */
 
 /* Names what the call will hand out, and says which earlier answers arrived. */
 void arrive_prepare(struct request *r, const struct op *op, json_t *args);

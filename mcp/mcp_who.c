@@ -1,5 +1,5 @@
 /*
- * mcp_who - a session that is nobody, until it joins a team.
+ * mcp_who - a session without an agent, until it joins a team.
  *
  * With one configuration for many agents nothing tells a session who it is.  It may look,
  * and register: from then on the session is that agent, and so is every `cadre` in its
@@ -11,7 +11,8 @@
 
 #include "mcp/mcp_peer.h"
 
-/* Keeps the identity for the worktree and the client's session; what the answer says of that. */
+/* Keeps the identity for the worktree and the client's session.  Returns the text about this
+ * for the answer. */
 static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 			 const char *token)
 {

@@ -1,5 +1,5 @@
 /*
- * modern - revision 2026-07-28: every request says all it needs in its _meta.
+ * modern - revision 2026-07-28: the _meta of a request replaces a session.
  */
 #include "mcp/mcp_peer.h"
 

@@ -88,7 +88,7 @@ void rpc_add_id(struct text *out, const json_t *id)
 		text_add_json(out, json_string_value(id));
 }
 
-/* Where the JSON string at `at` ends, behind its quote; `end` where it does not. */
+/* The place behind the closing quote of the JSON string at `at`, or `end`. */
 static const char *rpc_string_end(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -103,8 +103,8 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Where the value of the member "id" of the outermost object begins, or NULL.  Only strings
- * and brackets are looked at. */
+/* Start of the value of the outermost object's member "id", or NULL.  Only strings and
+ * brackets are looked at. */
 static const char *id_begins(const char *at, const char *end)
 {
 	const char *next;

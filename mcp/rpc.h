@@ -1,9 +1,9 @@
 /*
  * rpc - JSON-RPC 2.0 as MCP uses it: lines in, messages out.
  *
- * A message is one line of UTF-8.  A reader of lines has a bound: what is
- * longer is skipped up to its newline and told as such, so that a broken peer
- * costs no memory and the next line is read as usual.  An id is a text or a
+ * A message is one line of UTF-8.  A reader of lines has a bound: a longer line is
+ * skipped up to its newline and reported as LINE_TOO_LONG.  So a broken peer costs no
+ * memory, and the next line is read as usual.  An id is a text or a
  * whole number; it goes back as it came, so it is kept as JSON text.
  */
 #ifndef MCP_RPC_H
@@ -34,7 +34,7 @@ enum rpc_kind {
 struct rpc {
 	enum rpc_kind kind;
 	const char *method;
-	json_t *id; /* NULL: none, or none that can be read */
+	json_t *id; /* NULL: none, or not a valid id */
 	json_t *params; /* an object, or NULL */
 	enum rpc_code code;
 	const char *why;
@@ -49,7 +49,7 @@ bool rpc_is_id(const json_t *v);
 void rpc_add_id(struct text *out, const json_t *id);
 
 /* Appends the id of a line that is no JSON, such as one with half an emoji in a text: the
- * first "id" of the object that it begins; nothing where none can be told. */
+ * first "id" of the object that the line begins.  Appends nothing if no id is found. */
 void rpc_find_id(struct text *out, const char *line, size_t len);
 
 /* Appends a whole error message without its newline; `id` is JSON text or NULL, `data`
@@ -77,7 +77,7 @@ struct lines {
 enum line { LINE_NONE, LINE_TAKEN, LINE_TOO_LONG };
 
 /* Reads once from `fd`: false on a broken descriptor.  Sets ended at the end
- * of input; what then stands without a newline is a line, too. */
+ * of input; a rest without a newline is a line, too. */
 bool lines_read(struct lines *l, int fd);
 /* The next line, NUL-terminated, borrowed until the next lines_read(). */
 enum line lines_next(struct lines *l, char **line, size_t *len);

@@ -34,7 +34,7 @@ struct stdio {
 	struct lines in;
 	struct text out;
 	uint64_t sent; /* bytes of input before the last answers were written */
-	bool broken; /* nobody reads our answers any more */
+	bool broken; /* stdout has no reader any more */
 	int unread_ms; /* until it is looked whether the client has read; 0: no need */
 };
 

@@ -2,7 +2,7 @@
  * subscription - tells a peer when what it watches has changed.
  *
  * A watch is of one URI, or of the list of resources, for a request (modern) or
- * for the peer (legacy).  Who may not read a resource may not watch it either:
+ * for the peer (legacy).  A watch needs the right to read the resource:
  * a watch begins by reading.  A subscription is acknowledged once all its feeds
  * are open, so nothing that happens later is missed.  Calls are started from
  * subscriptions_run() only, never from the end of another one, which notes what came
@@ -300,8 +300,8 @@ static unsigned changed_kinds(const char *event)
 	return changes[i].kinds;
 }
 
-/* An event names the task or recipient that it is about; when it names none,
- * it may be about any. */
+/* An event names its task or recipient; an event without a name may be about any of
+ * them. */
 static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
 	const char *kind = param_text(event, "event");
@@ -347,7 +347,7 @@ static void subscription_tell(struct mcp *m, const struct subscription *w, bool 
 }
 
 /* A resource is told once, however many events it has had; a watch that is not
- * acknowledged yet is told nothing: its owner has not read it yet either. */
+ * acknowledged yet is told nothing: the client has not read the resource yet. */
 void subscriptions_tell(struct mcp_feed *feed, json_t *events)
 {
 	const struct subscription *before = NULL;

@@ -118,7 +118,7 @@ static bool is_bundle(const struct tool *tool)
 	return op && op->action;
 }
 
-/* The face that is this tool; NULL: operations are. */
+/* The tool's face; NULL: the tool is made of operations. */
 static const struct face *face_of(const struct tool *tool)
 {
 	return face_tool(tool->name, NULL);
@@ -381,7 +381,7 @@ static void tool_end(struct request *r, const char *result, const struct fault *
 		result_fault(r, f);
 }
 
-/* The operation that `action` asks for; a fault that lists them if it is none. */
+/* The operation that `action` names; if there is none, a fault that lists the actions. */
 static const struct op *pick_action(struct request *r, const struct tool *tool,
 				    const char *action, struct fault *f)
 {

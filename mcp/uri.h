@@ -30,7 +30,7 @@ struct uri_kind_text {
 
 extern const struct uri_kind_text uri_kinds[URI_KINDS];
 
-/* Takes a URI apart; false: it names nothing that can be read. */
+/* Takes a URI apart; false: the URI names no readable resource. */
 bool uri_read(struct uri *uri, const char *text);
 /* The operation that reads the resource, and its arguments, the caller's to free. */
 const struct op *uri_op(const struct uri *uri, json_t **args);

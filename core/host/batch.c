@@ -6,8 +6,8 @@
 #include "core/base/clock.h"
 #include "core/host/rates.h"
 
-/* State of a call before its first run in this batch: each further run starts from
- * it. */
+/* State of a call before its first run in this batch; each further run starts from this
+ * state. */
 struct before {
 	struct arena_mark mark;
 	int64_t made;
@@ -78,7 +78,7 @@ enum outcome {
 	WAS_DROPPED, /* the transaction is gone */
 };
 
-/* Most buckets that one transaction writes. */
+/* Maximum of buckets per transaction. */
 enum { RATES_MOST = 256 };
 
 struct batch {

@@ -1,10 +1,10 @@
 /*
  * batch - many calls in one transaction: group commit.
  *
- * One COMMIT, one fsync, then all have their answers.  A call that fails leaves
- * no trace in the others.  Most that fail have changed nothing; when one has,
- * the batch is undone and runs again with a savepoint around each call (a
- * savepoint costs 3 us, a quarter of a send, so nobody pays it before).  A
+ * A single COMMIT with a single fsync, then the calls are answered.  A call that fails
+ * leaves no trace in other calls.  Most failed calls have changed nothing.  After a failed
+ * call with changes, the batch is undone and runs again with a savepoint around each call.
+ * (A savepoint costs 3 us, a quarter of a send: the first run does without.)  A
  * failed step may have dropped the whole transaction: then the batch runs
  * again from its first call, each call alone.  No threads here: the writer's thread
  * and tests use it the same way.

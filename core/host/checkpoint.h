@@ -2,9 +2,9 @@
  * checkpoint - keeps the WAL short without holding up the writer.
  *
  * A thread with a connection of its own copies frames (PASSIVE) when the
- * writer says that there are many; when it is done, the writer runs one short
- * PASSIVE between two batches, which finds nothing left to copy, and waits a few
- * milliseconds for the reads that began before it: then the WAL starts anew.  A short
+ * writer says that there are many.  After that the writer runs one short PASSIVE
+ * between two batches, with nothing left to copy.  The writer then waits a few
+ * milliseconds for reads that began earlier, and the WAL starts anew.  A short
  * WAL is copied too when a write found no room: on a full disk what has been copied is
  * the only room there is.
  */

@@ -221,7 +221,7 @@ static size_t take_frames(struct conn *c, const char *data, size_t len)
 	return at;
 }
 
-/* A send that is under way runs to its end; what only waits or receives is not
+/* A send that is under way runs to its end; calls that only wait or receive are not
  * run any more. */
 static void conn_abandon_job(struct conn *c, struct job *job)
 {
@@ -318,8 +318,8 @@ static void read_on(struct conn *c)
 
 /* --- answers ------------------------------------------------------------------ */
 
-/* A read is run once the writes before it are done, and when its answer will
- * soon have room: where the last answer was large, the next one may be too. */
+/* A read is run once the writes before the read are done, and when its answer will soon
+ * have room.  After a large answer, the next answer may be large too. */
 static void release_held(struct conn *c)
 {
 	struct unread_all *all = &c->host->unread;

@@ -3,7 +3,7 @@
  *
  * A frame is a Hello (first, optional), a Call, or one of the older messages
  * that a guest's agent may send.  Calls with an id are answered in any order;
- * one without holds up what is behind it until it is answered.  A read waits
+ * a call without an id delays the next frames until its answer.  A read waits
  * until the writes that were sent before it are done.  A client that does not
  * read is not read from, and is closed when that lasts or takes too much memory:
  * see unread.h.
@@ -45,7 +45,7 @@ struct conn {
 	bool greeted, started;
 	bool seated; /* it has a place of crowd.h's */
 	uint64_t since; /* ... from this loop time on */
-	bool pinned; /* the channel says who it is, whatever it claims */
+	bool pinned; /* the channel sets the identity; the client cannot */
 
 	/* A single call that came without a connection, over HTTP: it is told here, and then
 	 * over.  NULL: there is a connection. */

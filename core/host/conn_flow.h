@@ -1,8 +1,8 @@
 /*
  * conn_flow - bytes on their way out of a stream.
  *
- * They are gathered in `out` and given to the kernel at once where it takes
- * them; what it does not take follows by itself, while new bytes gather.
+ * Bytes are gathered in `out`, and the kernel gets them at once where it takes
+ * them.  The loop sends the rest later; new bytes are gathered meanwhile.
  */
 #ifndef CORE_HOST_CONN_FLOW_H
 #define CORE_HOST_CONN_FLOW_H

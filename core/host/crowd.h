@@ -3,8 +3,8 @@
  *
  * Half of the descriptors that the process may have are theirs, CLIENTS_MOST at
  * most; the rest is for guests and for the host itself.  When all places are taken,
- * the client that has waited longest without ever saying anything makes room; where
- * there is none, the new one is told so and closed.
+ * the oldest client that has never sent a frame is closed.  Without such a client, the
+ * new client gets a fault and is closed.
  */
 #ifndef CORE_HOST_CROWD_H
 #define CORE_HOST_CROWD_H
@@ -31,7 +31,8 @@ struct crowd {
 /* Asks the system for descriptors, and counts the places. */
 void crowd_open(struct crowd *crowd);
 
-/* Gives a new client a place; false when it was told that there is none: close it. */
+/* Gives a new client a place.  False: the client got the fault that all places are taken;
+ * close the client. */
 bool crowd_enter(struct conn *c);
 void crowd_leave(struct conn *c); /* it is closing */
 

@@ -206,8 +206,8 @@ static enum heard hear_call(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_CALL;
 }
 
-/* Cancels a request of the same connection: nobody behind the guest waits for it any
- * more. */
+/* Cancels a request of the same connection: the caller behind the guest has stopped
+ * waiting. */
 static enum heard hear_cancel(struct conn *c, struct job *job, struct fault *f)
 {
 	const char *id = speech_text(job->packet.json, "request");

@@ -16,7 +16,7 @@ enum heard {
 	HEARD_ANSWERED, /* no call: the answer is in c->flow.out */
 };
 
-/* The connection is this caller's, whatever its Hello says. */
+/* Binds the connection to this caller; its Hello cannot change the caller. */
 void dialect_pin(struct conn *c, const struct identity *who);
 
 /* Reads the message in job->packet and says what it came to; `f` is filled for

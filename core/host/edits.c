@@ -98,7 +98,7 @@ static void write_edit(struct host *host, struct mirror_edit *edit)
 		.team = edit->team,
 		.agent = edit->agent,
 		.proven = true,
-		.as = true, /* who can write there is the operator, too: no limit binds him */
+		.as = true, /* only the operator can write files of cards: no limits */
 	};
 	in->path = edit->path;
 	in->content = edit->unread ? "" : edit->text.data; /* which is no card */

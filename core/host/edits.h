@@ -31,7 +31,7 @@ void edits_release(struct edits *e);
 void edits_offer(struct edits *e, struct mirror_edit *edit);
 /* On the mirror's thread: the next one that was judged, the caller's to release, or NULL. */
 struct mirror_edit *edits_judged(struct edits *e);
-/* On the mirror's thread, at its end: one that nobody has written, or NULL. */
+/* On the mirror's thread, when the thread ends: an edit that was not written, or NULL. */
 struct mirror_edit *edits_take_back(struct edits *e);
 
 #endif

@@ -262,7 +262,7 @@ void host_stop(struct host *host)
 	uv_stop(&host->loop);
 }
 
-/* Runs what the threads still have, so that whoever sent it has his answer. */
+/* Runs the calls that the threads still have, so that their callers get answers. */
 static void drain(struct host *host)
 {
 	uint64_t end = uv_now(&host->loop) + STOP_MS;
@@ -288,7 +288,7 @@ static void close_loop(struct host *host)
 
 /* --- start --------------------------------------------------------------------------- */
 
-/* The loop keeps turning while these live; the others do not hold it. */
+/* These handles keep the loop running while they are open; other handles do not. */
 static void open_loop(struct host *host)
 {
 	uv_loop_init(&host->loop);

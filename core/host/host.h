@@ -2,16 +2,21 @@
  * host - the process that serves one state.
  *
  * One loop thread does all input and output and never touches the database;
- * the writer's thread (writer.h) runs what changes it, a few readers (readers.h)
- * what does not.  What follows a change reads the event log (host_follow.h).  At
+ * the writer's thread (writer.h) runs calls that write, a few readers (readers.h)
+ * the others.  Reactions to a change are driven by the event log (host_follow.h).  At
  * most one host runs per state file: it holds the lock file, in which its pid
  * and start time stand.  `kill -9` is a normal way to end it.
  *
- * The files, in the order to read them: host.c (start and end), host_inside.h (its
- * parts), listener.c and conn.c (clients), job.h and batch.h (calls),
- * waiters.c, host_follow.c, reaper.c, scribe.c, notifier.c; then guests/ (hosted_guest.c and guest_conn.c: connections to
- * guests; uplink.c, hosted_push.c, hosted_daemon.c, hosted_ask.c) and workspaces/ (reconcile.c, hosted_workspace.c,
- * network.c: what is made true on the machine).
+ * The files, in the order to read them:
+ *
+ *	host.c, host_inside.h   start and end; the host's parts.
+ *	listener.c, conn.c      clients.
+ *	job.h, batch.h          calls.
+ *	waiters.c, host_follow.c, reaper.c, scribe.c, notifier.c.
+ *	guests/                 hosted_guest.c and guest_conn.c (connections to guests),
+ *	                        uplink.c, hosted_push.c, hosted_daemon.c, hosted_ask.c.
+ *	workspaces/             reconcile.c, hosted_workspace.c, hosted_network.c:
+ *	                        make the machine match the rows.
  */
 #ifndef CORE_HOST_HOST_H
 #define CORE_HOST_HOST_H

@@ -69,7 +69,7 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 		wake_key(host, WAKE_READY, e->team, e->seq);
 	if (wakes & 1u << WAKE_EVENT) {
 		wake_key(host, WAKE_EVENT, e->team, e->seq);
-		if (e->team) /* who looks at all teams waits under none */
+		if (e->team) /* calls that look at all teams wait under 0 */
 			wake_key(host, WAKE_EVENT, 0, e->seq);
 	}
 	if (wakes & 1u << WAKE_INBOX && e->target)
@@ -185,8 +185,8 @@ static void follow_on_end(struct job *job)
 	follow_poke(host);
 }
 
-/* Begins at the newest event, behind which all look again: what nobody wanted to know is not
- * read. */
+/* Begins at the newest event: earlier events, for which no caller waited, are not read.  All
+ * waiting calls then look again. */
 void follow_want(struct host *host)
 {
 	struct follow *w = &host->follow;

@@ -25,7 +25,7 @@ struct follow {
 	uv_timer_t net, later; /* later: ends a rest */
 	uint64_t rests_until; /* loop time; waiting calls and guests end the rest */
 	int64_t position; /* events up to this one are read */
-	int64_t since; /* and all of those after this one */
+	int64_t since; /* the events after this one are read without gaps */
 	int64_t recent[RECENT_KEYS];
 	bool wanted, reading, again;
 };

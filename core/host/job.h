@@ -2,7 +2,7 @@
  * job - a call on its way through the threads of a host.
  *
  * The loop thread makes a job, gives it to the writer's thread or to a reader,
- * and gets it back through job.done.  At any time one thread owns it.  Jobs
+ * and gets it back through job.done.  One thread owns a job at a time.  Jobs
  * and the first block of their arenas are used again and again.
  */
 #ifndef CORE_HOST_JOB_H
@@ -18,20 +18,20 @@ struct conn;
 struct job_pool;
 
 struct job {
-	struct job *next; /* of whatever list it is in */
+	struct job *next; /* in the list that holds the job */
 	struct job_pool *pool;
 	struct call call;
-	struct packet packet; /* what came in, until it is decoded */
+	struct packet packet; /* the received message, until it is decoded */
 	json_t *id; /* to be echoed; NULL: none */
-	int kind; /* of message that it came as: dialect.c's */
-	struct arena_mark clean; /* the arena with nothing in it */
+	int kind; /* type of the received message: see dialect.c */
+	struct arena_mark clean; /* the empty arena */
 	struct arena_mark ready; /* as call_decode left it */
 	uint64_t began; /* uv_hrtime() when it came in */
 	int64_t first; /* clock_boot_ms() when it ran first: a wait is counted from then */
 	const struct fault *lost; /* why its thread has lost the state; else NULL */
 	atomic_bool gone; /* nobody waits for it any more: need not run */
 	bool confirms; /* its caller says whether the answer arrived */
-	bool arrived; /* the caller said Arrived: what the answer gives stays given */
+	bool arrived; /* the caller said Arrived: claims and messages stay given */
 	bool unheard; /* the caller said Cancel: nobody waits for the answer */
 
 	/* Read by a reader in place of the call, when set. */

@@ -41,7 +41,7 @@ static int host_socket_open(struct host *host, struct host_socket *s, struct fau
 		return f->code;
 	if (unlink(s->path) && access(s->path, F_OK) == 0)
 		return fault_set(f, FAULT_IO, "", "cannot replace %s", s->path);
-	/* No umask, which would be that of all threads.  Until the socket listens nobody can
+	/* No umask(), since the umask belongs to all threads.  Until the socket listens nobody can
 	 * connect to it, and its folder is ours and 0700: nobody can put another there. */
 	rc = uv_pipe_bind(&s->pipe, s->path);
 	if (rc == 0 && (chmod(s->path, 0600) || lstat(s->path, &st)))

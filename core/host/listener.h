@@ -30,7 +30,7 @@ int host_listen(struct host *host, struct fault *f);
 /* The same for another socket of ours, as the HTTP door's. */
 int host_listen_at(struct host *host, struct host_socket *s, const char *name,
 		   uv_connection_cb on_caller, struct fault *f);
-/* Closes a socket and removes its file; one that was never open is fine. */
+/* Closes a socket and removes its file.  The socket may never have been open. */
 void host_socket_close(struct host_socket *s);
 /* Whether the peer of a Unix socket is this user or root: these are operators. */
 bool host_knows_peer(int fd);

@@ -132,8 +132,8 @@ static void notifier_write_cursor(struct notifier *n)
 			   LOG_TEXT("file", path), LOG_TEXT("error", strerror(errno)));
 }
 
-/* The cursor goes where no command is configured: one that is configured later is not told
- * of all that happened meanwhile. */
+/* Without a configured command the cursor is removed: a command that is configured later
+ * gets no old events. */
 static void forget_cursor(const struct home *home)
 {
 	char path[4200];
@@ -196,8 +196,9 @@ static int notifier_describe(struct call *call, const struct event_line_row *row
 	return call->fault.code ? -1 : 0;
 }
 
-/* Reads what is behind the cursor: notices of what is wanted, and the number of the last
- * event in *end.  Where a state was restored, or the thread begins, nothing is. */
+/* Reads the events behind the cursor: notices of the wanted events, and the number of the
+ * last event in *end.  Gives no notices if the cursor is unknown (at first) or of an
+ * earlier state (after a restore). */
 static int read_notices(struct notifier *n, struct call *call, struct notice **out,
 			size_t *n_out, int64_t *end)
 {

@@ -5,11 +5,11 @@
  * It reads the log behind what it told last, which HOME/notify.cursor keeps, so that a host
  * that was killed goes on there: an event is told again only if the host ended while its
  * command ran.  The first time it begins at the newest event.  One command runs at a time;
- * what came meanwhile is told after it, many events by one call.  The command is in nobody's
- * way: what it does wrong is a line in the log, once a minute at most.
+ * the next command tells the events that came meanwhile, many events by one call.  The
+ * command blocks nothing.  Its failures are logged, one line a minute at most.
  *
- * The command's text is the configuration's alone.  What an event says goes into the
- * environment and onto standard input.
+ * The command's text is the configuration's alone.  The event's data goes into the environment
+ * and onto standard input.
  */
 #ifndef CORE_HOST_NOTIFIER_H
 #define CORE_HOST_NOTIFIER_H

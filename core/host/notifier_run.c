@@ -68,8 +68,8 @@ static int line_file(const struct text *line)
 	return fd;
 }
 
-/* Starts the command in a group of its own, below `timeout`, which ends the group where the
- * host was killed and cannot, as long as the command itself still runs then. */
+/* Starts the command under `timeout`, in a process group of its own.  If the host is killed,
+ * `timeout` ends the group, provided that the command itself still runs. */
 static int notifier_run_start(pid_t *pid, const struct home *home, struct arena *a,
 			      const struct text *line)
 {

@@ -18,7 +18,7 @@ struct rates {
 	pthread_mutex_t lock;
 	struct place *places; /* open addressing; a power of two of them */
 	size_t n_places, n;
-	struct rate_bucket *owed; /* whose rows are to be written */
+	struct rate_bucket *owed; /* buckets with rows still to be written */
 	size_t room;
 	atomic_size_t n_owed;
 	_Atomic int64_t written_at; /* clock_steady_ms() */

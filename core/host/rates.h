@@ -1,10 +1,10 @@
 /*
  * rates - the buckets of calls that a host keeps in memory: see core/access/rate.h.
  *
- * Most calls are reads, which write no row, or fail, and then leave none.  So what they spend
- * is counted here, and its rows are written within RATE_KEEP_MS, with a transaction that there
- * is anyway or with one that waits for no disk: a row in each commit would cost a page of the
- * log.  Any thread may call.
+ * Most calls are reads, which write no row, or fail, and then leave none.  So calls are counted
+ * here, in memory.  The buckets are written to rows within RATE_KEEP_MS, by a transaction with
+ * other writes or by a transaction without fsync: a row in each commit would cost a page of
+ * the log.  Any thread may call.
  */
 #ifndef CORE_HOST_RATES_H
 #define CORE_HOST_RATES_H

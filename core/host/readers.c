@@ -9,7 +9,7 @@
 #include "core/home/home.h"
 #include "core/host/batch.h"
 
-enum { LONG_MS = 5 }; /* whoever has read so long lets others go first */
+enum { LONG_MS = 5 }; /* after a call this long, a reader serves other agents first */
 
 struct reader {
 	struct readers *all;
@@ -23,7 +23,7 @@ struct reader {
 
 struct readers {
 	struct queue queue;
-	uv_mutex_t lock; /* of each reader's `who` and `left` */
+	uv_mutex_t lock; /* protects `who` and `left` of all readers */
 	struct reader reader[READERS];
 	batch_done *done;
 	void *arg;

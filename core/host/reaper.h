@@ -7,9 +7,9 @@
  *
  * After a gap in which nobody could call (the host was down or stood still, the
  * machine slept) leases are first moved by the gap: calls that came meanwhile are held
- * until that is done.  A clock that is set moves them too, forward or back as it was
- * set itself: what is left of a lease is time that passes, not what a clock says.  It moves
- * as well what a gap does not: lives of messages, delays, retries and budgets of time.
+ * until that is done.  A clock that is set, forward or back, moves leases too, by the same
+ * leap: the rest of a lease is elapsed time, not clock time.  A set clock also moves times
+ * that a gap does not move: lives of messages, delays, retries and budgets of time.
  * Time that passed and the clock's leap are told apart by CLOCK_BOOTTIME, which
  * counts sleep and which nobody sets.  How exact that is:
  *
@@ -46,9 +46,9 @@ struct reaper {
 	int64_t gap_ms, gap_since; /* not yet written down; 0: none, < 0: put back */
 	int64_t leap_ms; /* of it, how far the clock was set */
 	bool busy;
-	bool began; /* what was before the start is known */
+	bool began; /* the gap before the start is known */
 	bool holding; /* calls, until a look from then on has been acted on */
-	bool stale; /* what is under way began before that */
+	bool stale; /* the look under way began before the gap */
 	bool again; /* a look was due while it was busy */
 };
 
@@ -58,8 +58,8 @@ void reaper_start(struct host *host);
 void reaper_close(struct host *host);
 /* Ends the host, since one of its connections has lost the state. */
 void reaper_lost(struct host *host, const struct fault *why);
-/* Whether calls have to wait; notices by itself when time has leapt.  Whatever acts
- * on the clock asks first. */
+/* Whether calls have to wait; notices by itself when time has leapt.  Code that acts on
+ * the clock calls reaper_holds() first. */
 bool reaper_holds(struct host *host);
 /* Notes when a message was delayed. */
 void reaper_event(struct host *host, const struct host_event_row *e);

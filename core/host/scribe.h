@@ -2,8 +2,8 @@
  * scribe - the thread of a host that keeps the vault's mirror and the index.
  *
  * It sleeps until the bell rings, here or in another process, and then works
- * on a read connection of its own, at most so many times a second.  What the
- * mirror cannot do now it does later: a full disk there stops nobody.
+ * on a read connection of its own, at most so many times a second.  A write
+ * to the mirror that fails is tried again later: a full disk there stops no caller.
  */
 #ifndef CORE_HOST_SCRIBE_H
 #define CORE_HOST_SCRIBE_H

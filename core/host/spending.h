@@ -1,8 +1,8 @@
 /*
- * spending - sees to it that what agents spend of their limits comes into rows soon.
+ * spending - writes the buckets of limits to rows soon after agents have spent.
  *
- * A transaction of the writer writes it where none has for RATE_KEEP_MS (batch.c); where none
- * comes, one of its own does.
+ * Every RATE_KEEP_MS a transaction of the writer also writes the buckets (batch.c).  If the
+ * writer has no transaction, a timer starts one for the buckets.
  */
 #ifndef CORE_HOST_SPENDING_H
 #define CORE_HOST_SPENDING_H

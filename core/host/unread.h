@@ -41,8 +41,8 @@ struct unread_all {
 	struct log_pause closed;
 };
 
-/* Counts what the client has not read now.  It may close this client, or another
- * one. */
+/* Counts the bytes that the client has not read.  May close this client or another
+ * client. */
 void unread_note(struct conn *c);
 void unread_forget(struct conn *c); /* it is closing */
 

@@ -1,9 +1,9 @@
 /*
  * waiters - calls that wait for something to happen.
  *
- * A call that would rather wait is parked under what it waits for and runs
- * again when an event of that key is committed, or is answered as it stands
- * when its time is over.  At most limits.max_waits per caller.
+ * A call that waits is parked under a key.  It runs again when an event of that key is
+ * committed.  When its time is over, the call is answered with its present result.  At
+ * most limits.max_waits per caller.
  */
 #ifndef CORE_HOST_WAITERS_H
 #define CORE_HOST_WAITERS_H

@@ -16,7 +16,7 @@ struct writer {
 	struct metrics *metrics;
 	int64_t syncs, sync_ns; /* of the WAL, as counted */
 	struct queue queue;
-	struct chain batch, ended; /* jobs that run, and that have their answer */
+	struct chain batch, ended; /* jobs that run; jobs that are answered */
 	uv_thread_t thread;
 	batch_done *done;
 	void *arg;

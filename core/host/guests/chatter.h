@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-	CHATTER_FRAME = 1 << 10, /* what a frame counts for, beside its bytes */
+	CHATTER_FRAME = 1 << 10, /* added to a frame's own bytes */
 	CHATTER_SECOND = 1000 << 10, /* bytes that may be heard in a second */
 };
 

@@ -152,8 +152,8 @@ static void log_wrong(struct hosted_guest *t, const struct fault *f)
 		   LOG_FAULT(f));
 }
 
-/* The guest is gone, or busy: what it still has is asked for again when it says
- * that it has results. */
+/* The guest is gone, or busy.  The host asks again when the guest says that it has
+ * results. */
 static void collect_give_up(struct collect *c, const struct fault *f)
 {
 	if (f->code == FAULT_IO)
@@ -270,7 +270,7 @@ static void on_results(void *arg, struct packet *answer, struct fault *f)
 	/* A guest of the older dialect forgets what it has told, however much. */
 	size_t most = t->old ? SIZE_MAX : PAGE;
 
-	/* Heartbeats that came before this answer say nothing that it does not. */
+	/* This answer is newer than earlier heartbeats: they are ignored. */
 	t->daemon.poll_again = t->daemon.told = false;
 	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
 		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));

@@ -1,12 +1,11 @@
 /*
  * collect - brings results from a guest into the state, losing none.
  *
- * Asked for in pages; each result is stored by an operation of its own, and
- * named in the next question's `ack` once that is committed, or once it is sure
- * that the state will never take it.  A result too large for a frame comes in
- * parts, which are put together first.  A guest that says that it has results and
- * has none, or none that can be stored, is asked again after a pause of 1 s, then
- * 2 s and so on up to 30 s.
+ * The host asks for pages of results.  Each result is stored by an operation of its
+ * own.  The next question names the result in `ack` once the result is committed, or
+ * once the state will surely never take it.  A result too large for a frame comes in
+ * parts, which are put together first.  A guest that reports results, but has
+ * none that can be stored, is asked again after a pause: 1 s, then 2 s and so on up to 30 s.
  */
 #ifndef CORE_HOST_GUESTS_COLLECT_H
 #define CORE_HOST_GUESTS_COLLECT_H

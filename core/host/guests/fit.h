@@ -1,8 +1,8 @@
 /*
  * fit - answers that a guest has part in, made to fit a frame.
  *
- * What the database answers was measured before COMMIT (core/call/space.h); what a
- * guest said came later, in as many frames as it took.
+ * The database's part of an answer was measured before COMMIT (core/call/space.h).  The
+ * guest's part came later, in any number of frames.
  */
 #ifndef CORE_HOST_GUESTS_FIT_H
 #define CORE_HOST_GUESTS_FIT_H

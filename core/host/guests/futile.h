@@ -1,8 +1,8 @@
 /*
- * futile - a pause behind what brought nothing, so that it is not tried all the time.
+ * futile - a pause after a try that brought nothing, so that tries do not follow at once.
  *
- * The first lasts 1 s, each further one twice as long as the one before, 30 s at
- * most; whatever brings something ends the row.
+ * The first pause lasts 1 s, each further pause twice as long as the last, 30 s at
+ * most.  A successful try ends the row.
  */
 #ifndef CORE_HOST_GUESTS_FUTILE_H
 #define CORE_HOST_GUESTS_FUTILE_H

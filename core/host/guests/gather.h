@@ -28,8 +28,8 @@ bool output_wants(const struct output *s, bool more);
 /* The offset at which a further part begins. */
 int64_t output_offset(const struct output *s);
 
-/* Gives two streams as texts whose JSON fits ANSWER_ROOM together: each has half of it,
- * and what the other one leaves. */
+/* Gives two streams as texts whose JSON fits ANSWER_ROOM together.  A stream gets half of
+ * the room, plus the room that the other stream leaves. */
 void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
 		  struct arena *a);
 

@@ -88,8 +88,8 @@ static void hear_answer(struct guest_conn *conn, struct asked *a, struct packet 
 			   "a guest answers what it may not",
 			   LOG_TEXT("workspace", t->id), LOG_FAULT(&f));
 	asked_end(a, p, &f);
-	/* An old guest's answers have no ids: nothing tells to what the next one
-	 * belongs. */
+	/* An old guest's answers have no ids, so after a wrong answer the next answer
+	 * has no known request. */
 	if (is == ANSWER_WRONG && t->old && conn->state == GUEST_CONN_UP)
 		hosted_guest_punish(t);
 	else if (t->old)

@@ -31,7 +31,7 @@ typedef void guest_conn_done(void *arg, struct packet *answer, struct fault *f);
  *	  | guest_conn_close()  |                      v                          |
  *	  +---------------------+                   CLOSING <---------------------+
  *	  ^                                            |
- *	  +----------- the handle is closed -----------+
+ *	  +----------- the handle is closed. ----------+
  *
  * `dial` is there in DIALING, `pipe` from GREETING to CLOSING.  Nothing is heard nor sent
  * in IDLE, DIALING and CLOSING; in GREETING the only request is the greeting, and the
@@ -82,7 +82,7 @@ void guest_conn_pass_fault(struct guest_conn *conn, const struct fault *why,
 /* Ends what took too long, and a connection that is open but dead. */
 void guest_conn_tick(struct guest_conn *conn, int64_t now);
 
-/* Time has leapt: what is waited for is waited for longer. */
+/* Time has leapt by `ms`: moves the deadlines of requests and of the connection. */
 void guest_conn_leap(struct guest_conn *conn, int64_t ms);
 
 /* Gives up on the connection, and with it on the guest's other one; both are

@@ -16,13 +16,13 @@ struct asked {
 	int64_t id, at, until;
 	enum fault_code why; /* why it ends with the next tick, if it does */
 	const struct wire *type; /* of the request: it says what may answer */
-	struct text held; /* older dialect: its frame, until it is its turn */
+	struct text held; /* older dialect: the frame, until the request is the first */
 	guest_conn_done *done;
 	void *arg;
 };
 
-/* Takes the request that an answer with this id belongs to from the connection; NULL when
- * nobody waits for it.  An older guest's answers have no id and come in order. */
+/* Takes the request that an answer with this id belongs to from the connection; NULL if
+ * there is no such request.  An older guest's answers have no id and come in order. */
 struct asked *asked_take(struct guest_conn *conn, const json_t *id);
 
 /* Tells the caller of a request that was taken, and frees it: the fault counts when

@@ -2,8 +2,8 @@
  * hosted_answer - whether what a guest sent is what it was asked for.
  *
  * A guest is believed in nothing: not in the type of an answer, not in its
- * sizes, not in the end of its parts.  What is not as asked is a fault of the
- * guest's, FAULT_IO, for whoever waits for the answer; the host goes on.
+ * sizes, not in the end of its parts.  A wrong answer is the guest's fault: the
+ * caller gets FAULT_IO, and the host goes on.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_ANSWER_H
 #define CORE_HOST_GUESTS_HOSTED_ANSWER_H
@@ -32,8 +32,8 @@ enum answer {
  * good. */
 enum answer answer_judge(struct packet *p, const struct wire *asked, struct fault *f);
 
-/* Fills the zeroed struct of a message from a good answer.  What cannot be
- * understood is the guest's fault and names no argument of the caller's. */
+/* Fills the zeroed struct of a message from a good answer.  A fault is
+ * the guest's: its text names the guest's fields, not the caller's arguments. */
 #define answer_decode(p, dst, a, f) answer_decode_as(p, wire_record_of(dst), dst, a, f)
 int answer_decode_as(struct packet *p, const struct record *as, void *dst,
 		     struct arena *a, struct fault *f);

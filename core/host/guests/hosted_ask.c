@@ -13,7 +13,7 @@
 enum {
 	GRACE_MS = 15000, /* beyond a command's own time */
 	LINK_MS =
-		3000, /* for the guest to be reached: a host that starts dials them all */
+		3000, /* to reach the guest; a host that starts dials all guests */
 };
 
 /* A message that asks a guest, and how its answer is read.  Fields that the call's
@@ -45,7 +45,7 @@ void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
 }
 
 /* Tells the guest how much the answer may hold, where its caller allows less than a frame
- * takes: what is beyond stays with the guest, and can be asked for. */
+ * takes.  The rest stays with the guest; a later call can ask for the rest. */
 static void set_room(const struct job *job, const struct record *r, void *message)
 {
 	const struct field *room = field_find(r, "room");
@@ -130,8 +130,8 @@ static const struct ask_kind *ask_kind_of(const struct job *job)
 	return NULL;
 }
 
-/* Whether the call's fault says that nothing was done.  After any other one something may
- * have been, and after a first part of an answer it was: the key stays used. */
+/* Whether the guest surely did nothing, by the call's fault.  After any other fault the guest
+ * may have acted; after a first part of an answer it has acted: the key stays used. */
 static bool did_nothing(const struct job *job)
 {
 	const enum fault_code code = job->call.fault.code;

@@ -11,8 +11,7 @@
 #include "core/host/job.h"
 
 /* Takes the job: conn_answer() gets it when the guest has answered, or when the guest was
- * not to be reached for some seconds.  What became of a call with a key is written down
- * first. */
+ * not to be reached for some seconds.  The outcome of a call with a key is stored first. */
 void ask_start(struct host *host, struct job *job);
 
 /* Looks at the calls that wait for a link to their guest: asks those that have one now, and

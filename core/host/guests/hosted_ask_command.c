@@ -194,7 +194,7 @@ void ask_check_poll(struct job *job, void *answer)
 	struct wire_background_status *m = answer;
 
 	check_exit_code(m->exit_code, &job->call.fault);
-	/* A caller is told sizes where not all is kept; what is kept comes by and by. */
+	/* Sizes tell the caller of dropped output; kept output comes in later parts. */
 	m->has_stdout_size = m->has_stdout_written && m->stdout_written > 0;
 	m->stdout_size = m->stdout_written;
 	m->has_stderr_size = m->has_stderr_written && m->stderr_written > 0;

@@ -41,8 +41,8 @@ void door_hear(struct hosted_guest *t, const char *address)
 	snprintf(t->http, sizeof(t->http), "%s", address ? address : "");
 }
 
-/* The address of the guest's machine, as the host knows it; what runs in the machine is
- * not asked, since teammates show their tokens at that address. */
+/* The address of the guest's machine, as the host knows it.  Programs in the machine may not
+ * choose the address, since teammates send their tokens there. */
 static const char *known_ip(const struct hosted_guest *t)
 {
 	if (*t->ip)

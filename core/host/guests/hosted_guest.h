@@ -2,7 +2,7 @@
  * hosted_guest - a guest as its host knows it: its control and relay connections.
  *
  * It dials both until they answer with the workspace's id, again and again
- * with growing pauses, until it is closed.  What goes over the two is
+ * with growing pauses, until it is closed.  Their messages are
  * in hosted_push.c (relay), hosted_daemon.c and hosted_ask.c (control).
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_GUEST_H
@@ -30,7 +30,7 @@ struct pushing {
 	size_t n_told, n_recalled, n_refused;
 	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
-	struct futile futile; /* pages of which nothing was taken */
+	struct futile futile; /* after pages without a taken delivery */
 };
 
 /* State of the guest's command daemon as the host knows it: see hosted_daemon.c and
@@ -40,12 +40,12 @@ struct daemon {
 	uint64_t beat_hash; /* of what runs, as last written down */
 	bool known; /* a heartbeat since the guest is up */
 	bool works, offline;
-	int under_way; /* so many are being written down ... */
-	struct job *newer; /* ... and this waits for one of them; NULL: none */
+	int under_way; /* heartbeats that are being stored */
+	struct job *newer; /* the newest heartbeat, not being stored yet */
 	bool polling, poll_again;
 	bool told; /* it has said since that there are results */
 	struct collect *collect; /* results that are being stored, or were */
-	struct futile futile; /* pages of which nothing was stored */
+	struct futile futile; /* after pages without a stored result */
 };
 
 struct hosted_guest {
@@ -55,7 +55,7 @@ struct hosted_guest {
 	char id[40]; /* the workspace's */
 	struct link_address address;
 	char token[256]; /* "" where the transport needs none */
-	/* The agent that works there, and what proves it. */
+	/* The agent that works there, and its token. */
 	char team_name[72], agent_name[72], agent_token[72];
 	struct uplink *uplink; /* NULL: it has not asked for anything */
 	struct link_ear *ear; /* for what its machine dials; NULL: none */
@@ -68,14 +68,14 @@ struct hosted_guest {
 	bool respooled; /* it is another one than the row says */
 	struct guest_conn control, relay;
 	int64_t dial_at, pause_ms;
-	char http[80]; /* where its door for teammates listens, as it says; "": nowhere */
+	char http[80]; /* the guest's address of its door for teammates; "": none */
 	char ip[48]; /* of a VM; "": not known */
 	int64_t pid; /* of the process at the other end; 0: not known */
 	bool up, closing;
 	/* Halting: see halt.c. */
 	bool halt; /* its commands are to stand still */
-	bool halted; /* they do, as it has said */
-	bool halt_said; /* in the Hello that it answers */
+	bool halted; /* the guest said that commands stand still */
+	bool halt_said; /* `halted` of the host's last Hello */
 	bool knows_halt, halting, halt_noting;
 	bool knows_turns; /* it takes TurnStart */
 	int64_t halt_since; /* while it is halted */
@@ -95,7 +95,7 @@ struct guest_wanted {
 	bool halt;
 };
 
-/* Begins to hold a guest; NULL when its address is none. */
+/* Begins to hold a guest; NULL when its address is invalid. */
 struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wanted *to,
 				       struct fault *f);
 void hosted_guest_close(struct hosted_guest *t); /* it frees itself; NULL is fine */

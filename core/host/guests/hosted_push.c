@@ -44,7 +44,7 @@ static void on_boot_noted(struct job *job)
 	job_free(job);
 }
 
-/* Notes that this guest has been told all that the one before it was told. */
+/* Notes that this guest knows the deliveries of the guest before it. */
 static void end_anew(struct hosted_guest *t)
 {
 	struct job *job = host_job(t->host, op_workspace_note, on_boot_noted, t);
@@ -289,7 +289,7 @@ void push_poke(struct hosted_guest *t)
 	if (t->push.reading)
 		t->push.again = true;
 	else if (!t->push.retry_at || t->push.futile.ms)
-		hosted_push_look(t); /* what is new may be taken, whatever was refused */
+		hosted_push_look(t); /* a new delivery may be taken after a refusal */
 }
 
 static void on_spool_noted(struct job *job)

@@ -3,8 +3,8 @@
  *
  * A page of waiting deliveries is read, sent over the relay connection, and those
  * that the guest has stored (Ok) are marked notified; then the next page.  A
- * guest that is new (another boot id) is told again what the one before was
- * told; it knows messages that it has had.
+ * guest that is new (another boot id) gets the deliveries of the guest before it
+ * again; a guest recognizes messages that it already has.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
 #define CORE_HOST_GUESTS_HOSTED_PUSH_H

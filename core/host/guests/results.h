@@ -17,7 +17,7 @@ struct daemon_result;
 struct results {
 	struct daemon_result *all; /* texts and rows are of the arena */
 	size_t n;
-	size_t n_bad; /* what was left out or stands there as a failure */
+	size_t n_bad; /* results that were left out or became failures */
 	struct fault why; /* of the first of those */
 };
 

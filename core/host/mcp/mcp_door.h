@@ -3,8 +3,8 @@
  *
  * Clients of revisions up to 2025-11-25 begin a session with `initialize`; its row (session.op)
  * outlives the host.  They may open a stream with GET for what they have subscribed to, and open
- * it again behind the last event that they have.  Requests of 2026-07-28 need no session; those
- * with one token are made by one peer all the same, so that it need not be made for each.
+ * it again behind the last event that they have.  Requests of 2026-07-28 need no session.
+ * Requests with the same token still share a peer, to save the cost of a peer per request.
  *
  * A request is answered as JSON, or as a stream of events if something comes before its answer.
  * Source: modelcontextprotocol.io, the transports of both revisions.

@@ -66,7 +66,8 @@ bool peer_keep(struct mcp_peer *p, bool begins);
 extern const struct client_way peer_way; /* way_arg: the peer */
 /* As whom a peer calls; texts are the arena's. */
 struct identity peer_identity(const struct mcp_peer *p, struct arena *a);
-/* The token is none any more: who listens is told to come back, and learns it then. */
+/* The token is not valid any more.  The listener's stream is ended: the client connects again,
+ * and is refused then. */
 void peer_end_trust(struct mcp_peer *p);
 
 /* --- mcp_exchange.c -------------------------------------------------------------------- */
@@ -76,7 +77,7 @@ struct exchange {
 	struct exchange *next, **at; /* in peer->exchanges */
 	struct mcp_peer *peer;
 	struct http *
-		x; /* whose owner and gone are the exchange's; NULL: the client is gone, or
+		x; /* its `owner` and `gone` are the exchange's; NULL: the client is gone, or
 			   answered */
 	char id[NAME_SIZE]; /* of the session that it begins, or "" */
 	struct text held; /* the answer, until a row says what it says */

@@ -13,7 +13,7 @@ enum {
 	KEPT_MS = 3600000, /* a row says to an hour when its session was used */
 	IDLE_MS = 120000, /* without a request; a session comes back from its row */
 	UNREAD_MS =
-		1800000, /* ... while it is not known whether it has read its answers */
+		1800000, /* ... while the client has perhaps not read its answers */
 };
 
 void mcp_name(const char *text, char out[NAME_SIZE])
@@ -217,8 +217,8 @@ static void mcp_peer_on_closed(uv_handle_t *timer)
 	peer_free(timer->data);
 }
 
-/* Whether one may make room before another: who has all its answers does, then who has been idle
- * for longer. */
+/* Whether `a` is evicted before `b`: first peers without answers still to be read, then peers
+ * that have been idle for longer. */
 static bool goes_before(const struct mcp_peer *a, const struct mcp_peer *b)
 {
 	const bool first = mcp_has_answers(a->mcp), second = mcp_has_answers(b->mcp);

@@ -1,5 +1,5 @@
 /*
- * mcp_request - a request at /mcp, until its peer takes it: what it is, whose, and of which session.
+ * mcp_request - a request at /mcp, until its peer takes it: finds its kind, caller and session.
  *
  * The order of checks is that of the specification: JSON, the version, who calls, the session.
  */
@@ -29,14 +29,14 @@ struct arriving {
 	bool begins;
 	struct mcp_wants wants;
 	char name[NAME_SIZE]; /* of the peer */
-	char proof[NAME_SIZE]; /* of the token that it shows */
+	char proof[NAME_SIZE]; /* of the token in the request */
 	struct identity who;
 	struct mcp_session *row; /* of the session, if that is not in memory */
 	bool looked; /* its token was looked at just now */
 	struct conn *call; /* asks for the token; NULL: not under way */
 	const char *why; /* the message is no JSON */
 	struct arriving *
-		*slot; /* where the read of the row finds it; NULL: none is under way */
+		*slot; /* the pointer that the read of the row uses; NULL: no read under way */
 };
 
 /* --- refusals -------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void refuse_method(struct http *x, const char *why)
 
 /* --- what it is ------------------------------------------------------------------------ */
 
-/* Whether the method is the one that ends a session, which is the only one with that letter. */
+/* Whether the method is DELETE, which ends a session: no other method here begins with D. */
 static bool is_end(const struct http *x)
 {
 	return *x->method == 'D';
@@ -146,7 +146,7 @@ static bool read_era(struct arriving *a)
 
 	a->id = http_header(a->x, "mcp-session-id");
 	if (version && !mcp_is_legacy(version)) {
-		a->id = NULL; /* such a client has no session, and what it says of one is nothing */
+		a->id = NULL; /* a modern client has no session: the header is ignored */
 		return true;
 	}
 	a->begins = !a->id && mcp_begins(a->message);
@@ -380,7 +380,7 @@ static struct arriving *arriving_new(struct http *x)
 	return a;
 }
 
-/* The client is somebody: it is told that its body is no JSON. */
+/* The token was judged: a client with a good token is told that its body is no JSON. */
 static void mcp_request_on_judged(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;

@@ -2,9 +2,10 @@
  * metrics - numbers of a host and its state, as Prometheus reads them.
  *
  * Calls are counted on the loop's thread, commits on the writer's, each by one addition for
- * which nobody waits.  What happened in the state, through this host or without it, is counted
- * from the event log when somebody asks; what is in it now is read from the rows then, by a
- * reader.  One table, in metrics_text.c, has every metric with its name, type, labels and help.
+ * which nobody waits.  On a request for metrics, a reader counts the events of the state from
+ * the event log, also events without this host.  The reader also reads the present numbers
+ * from the rows.  One table, in metrics_text.c, has every metric with its name, type, labels
+ * and help.
  */
 #ifndef CORE_HOST_METRICS_METRICS_H
 #define CORE_HOST_METRICS_METRICS_H

@@ -12,7 +12,7 @@
 #include "core/host/notifier.h"
 #include "core/host/scribe.h"
 
-/* Where a metric's samples come from, and go. */
+/* Sources of a metric's samples, and the text that gets them. */
 struct exposition {
 	struct text *out;
 	const struct host *host;

@@ -2,7 +2,7 @@
  * host_turns - starts turns for agents with mail, and stops those that are to be stopped.
  *
  * Rows say which: turn.next, which is asked whenever an agent with a runner may have mail, a
- * turn has ended, or a failed one may be tried again.  What runs is in hosted_turn.c.
+ * turn has ended, or a failed one may be tried again.  hosted_turn.c has the running turns.
  */
 #ifndef CORE_HOST_TURNS_HOST_TURNS_H
 #define CORE_HOST_TURNS_HOST_TURNS_H
@@ -21,7 +21,7 @@ struct turns {
 	int64_t *agents; /* rows of those with a runner, in order */
 	size_t n_agents, room;
 	bool busy, again;
-	bool began; /* what an earlier host left is ended */
+	bool began; /* the turns of an earlier host are ended */
 };
 
 /* turns_init() makes the timer; turns_start() ends what an earlier host left, and begins. */

@@ -50,12 +50,12 @@ struct hosted_turn {
 	int64_t job; /* there */
 	int64_t offset[2];
 	char token[72]; /* of its agent */
-	struct text fresh[2]; /* of its output: what may be the beginning of the token */
+	struct text fresh[2]; /* the end of each output, maybe a beginning of the token */
 	struct runner_told told;
 	struct text errors; /* the end of what it printed as errors */
-	char said[200]; /* the session that its row knows */
+	char said[200]; /* the session in the turn's row */
 	int signal; /* that was sent last, or is to be sent; 0: none */
-	bool over, timed_out; /* as its guest says; what it printed may be to come */
+	bool over, timed_out; /* as the guest says; some output may be unread yet */
 	int64_t exit_code;
 	enum turn_state end; /* how it ended, once its stage is ENDS */
 	int64_t again_ms; /* since it could not be written down; 0: it could */
@@ -213,7 +213,7 @@ static const char *last_error(const struct hosted_turn *u, int *n)
 	return from;
 }
 
-/* Whether its client says that it is at the limit of its plan. */
+/* Whether the runner's client reports the limit of its plan. */
 static bool is_limited(const struct hosted_turn *u)
 {
 	return u->client && (u->told.limited ||
@@ -319,8 +319,7 @@ static void hosted_turn_store(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-/* Goes on behind what it printed: that is stored before more is asked for, and before its end is
- * written. */
+/* Stores the turn's output first; then asks for more output, or writes the end of the turn. */
 static void hosted_turn_settle(struct hosted_turn *u)
 {
 	if (u->storing || !u->listed)

@@ -32,7 +32,7 @@ struct web_group;
 
 /* Clients who follow the event log. */
 struct web_feed {
-	struct web_group *groups; /* those who want the same stand together */
+	struct web_group *groups; /* one per team and kind of events */
 	int64_t position; /* events up to this one are told */
 	int64_t wanted; /* the newest event so far that somebody may want */
 	bool reading;
@@ -52,9 +52,9 @@ struct web {
 	unsigned noted_turn;
 	struct web_feed feed;
 	struct mcp_door mcp;
-	char *openapi; /* NULL: nobody has asked for it yet */
-	struct scraper *scrapers; /* who wait for what the rows say */
-	bool scraping; /* it is being read */
+	char *openapi; /* made on first request; NULL: not yet */
+	struct scraper *scrapers; /* clients that wait for the rows */
+	bool scraping; /* the rows are being read */
 };
 
 /* Opens both.  A failure is logged: the host serves its socket all the same. */

@@ -25,7 +25,7 @@ static bool web_call_is_utf8(const char *text)
 	return as_json != NULL;
 }
 
-/* Adds an argument of the query; one that comes again is one more of a list. */
+/* Adds an argument of the query.  A repeated argument becomes a list. */
 static void web_call_add_word(const struct record *in, json_t *args, const char *name,
 			      const char *value)
 {
@@ -156,7 +156,7 @@ void web_note_use(struct host *host, const struct call *call)
 /* The request of a call; in the exchange's arena. */
 struct asked {
 	const struct op *op;
-	const struct face *face; /* in whose form it is answered; NULL: its own */
+	const struct face *face; /* form of the answer; NULL: the operation's own */
 	json_t *args; /* owned, until the call has them */
 	json_t *said; /* arguments as the face has them; owned */
 	struct fault *why; /* it is refused, once its caller is known; in the arena */
@@ -245,8 +245,8 @@ static void web_call_on_gone(struct http *x)
 
 /* How a call is counted. */
 struct counting {
-	bool paid; /* it was before */
-	bool stands; /* for one of this rate that was refused */
+	bool paid; /* an earlier call of the same work paid */
+	bool stands; /* stands for a refused call of `rate` */
 	enum rate rate;
 };
 

@@ -1,8 +1,8 @@
 /*
  * web_events - the event log as a stream (server-sent events, of the HTML standard).
  *
- * A follower first reads what it has missed, page by page, as calls of event.list; these say
- * who it is and what it may see.  Then it joins those who are told what is new: web_feed.c.
+ * A follower first reads missed events, page by page, as calls of event.list.  These calls
+ * check the caller's rights.  Then the follower joins a group for new events: web_feed.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void refuse_gone(struct follower *f, const struct call *call)
 
 static void web_events_on_gone(struct http *x);
 
-/* Whether `other` is an open stream of the one who asks for `one`. */
+/* Whether `other` is an open stream of the caller of `one`. */
 static bool web_events_is_same(const struct http *one, const struct http *other)
 {
 	const struct follower *a = one->owner, *b = other->owner;

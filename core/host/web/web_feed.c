@@ -18,7 +18,7 @@ enum {
 	PAGE = 200,
 	UNSENT_MOST =
 		1
-		<< 20, /* who has not taken more than so much reads on by itself, later */
+		<< 20, /* a follower with more unsent leaves its group for now */
 	TICK_MS = 1000,
 	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
 };
@@ -30,7 +30,7 @@ struct web_group {
 	char *kind; /* NULL: all */
 	bool late; /* the page that is being read was asked for before it was made */
 	struct follower *followers;
-	int64_t sent; /* events up to this one they have, whatever each says */
+	int64_t sent; /* event up to which all followers have the events */
 };
 
 /* --- events ---------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ void web_feed_frame(struct text *out, const char *incarnation, const struct even
 	text_add(out, "\n\n", 2);
 }
 
-/* An event as all who follow it get it; in the arena of the job that has read it. */
+/* An event in the form for followers; in the arena of the job that has read the event. */
 struct told {
 	int64_t seq, team, subject;
 	int kind;
@@ -189,7 +189,7 @@ void web_feed_leave(struct follower *f)
 	f->group = NULL;
 }
 
-/* Frees the groups that nobody is in any more. */
+/* Frees the groups without followers. */
 static void web_feed_sweep(struct web_feed *feed)
 {
 	for (struct web_group **at = &feed->groups, *g; (g = *at);) {
@@ -233,8 +233,8 @@ static void tell_follower(struct follower *f, const struct page *page,
 		web_events_wait(f);
 }
 
-/* Tells a group what it wants of a page; where that is nothing, its followers are not touched: they
- * may be very many.  Somebody may have read some of it by himself. */
+/* Sends a group the wanted events of a page.  Without wanted events the followers are not
+ * touched, since they may be very many.  A follower may already have read some of the events. */
 static void tell_group(struct web_group *g, const struct page *page)
 {
 	struct text all = { 0 };

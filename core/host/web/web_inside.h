@@ -27,7 +27,8 @@ bool web_is_ours(struct http *x, const struct web_door *door, struct fault *f);
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
 		 struct fault *f);
 
-/* Name of the cookie with a browser's token; cookies are one host's, whatever its ports. */
+/* Name of the cookie with a browser's token.  A browser sends a cookie to all ports of a
+ * machine, so each host has its own name. */
 enum { WEB_COOKIE = 24 };
 void web_cookie_name(const struct host *host, char name[WEB_COOKIE]);
 
@@ -75,11 +76,11 @@ struct follower {
 	struct host *host;
 	const char *team, *kind; /* as asked for; NULL: all */
 	const char *state; /* incarnation of which it knows; NULL: it does not say */
-	int64_t sent; /* events up to this one it has */
+	int64_t sent; /* number of the last event that was sent */
 	bool has_sent; /* false: it wants to know from now on */
 	bool flows; /* its answer has begun */
-	bool waits; /* it has not taken all that was sent */
-	struct conn *call; /* what it has missed is being read */
+	bool waits; /* the client has not yet read all sent bytes */
+	struct conn *call; /* reads the missed events; NULL: not under way */
 	struct web_group *group; /* NULL: not yet */
 	struct follower *next, **at;
 	int64_t agent, bearer, until; /* who it is; when its token ends, 0: never */

@@ -18,8 +18,8 @@ enum {
 
 /* --- sockets ------------------------------------------------------------------------------ */
 
-/* How many connections there may be: what descriptors are left beside those of clients at the
- * host's own socket and of guests. */
+/* Maximum of connections: the file descriptors that clients at the host's own socket and
+ * guests do not need. */
 static int connections(void)
 {
 	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;

@@ -22,7 +22,7 @@ static void web_login_on_gone(struct http *x)
 	login->x = NULL;
 }
 
-/* Neither scripts nor other sites get the cookie; other ports of this address do. */
+/* The cookie is hidden from scripts and other sites, but not from other ports of the address. */
 static void set_cookie(struct http *x, const struct host *host,
 		       const struct token_exchange_out *out)
 {

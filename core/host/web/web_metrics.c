@@ -1,9 +1,9 @@
 /*
- * web_metrics - GET /metrics: what the host has counted, for Prometheus.
+ * web_metrics - GET /metrics: the host's counters, for Prometheus.
  *
- * The operator and observers of all teams may read it, for it names teams.  Who asks while the
- * rows are read already gets what that reading finds: many who ask cost no more than one.  After
- * a time with very many events they are counted on behind the answer.
+ * Only the operator and observers of all teams may read metrics, since metrics name teams.  A
+ * request that comes while the rows are read shares the result: many requests cost no more than
+ * one.  After a time with very many events, counting continues after the answer.
  */
 #include "core/host/metrics/metrics.h"
 #include "core/host/web/web_inside.h"
@@ -11,7 +11,7 @@
 /* A client that asks; in the arena of its exchange. */
 struct scraper {
 	struct http *x;
-	struct conn *call; /* who it is, is being asked; NULL: that is known */
+	struct conn *call; /* asks for the caller's rights; NULL: they are known */
 	struct scraper *next, **at; /* of those who wait for the rows; NULL: not yet */
 };
 
@@ -78,7 +78,7 @@ static void web_metrics_read_rows(struct host *host)
 	host_read(host, job);
 }
 
-/* Whether the caller sees all teams. */
+/* Whether the caller may look at every team. */
 static bool sees_all(const struct call *call)
 {
 	const struct token_who_out *who = call->out;

@@ -17,7 +17,7 @@
 enum {
 	PAUSE_FIRST_MS = 100,
 	PAUSE_MOST_MS = 30000,
-	SETTLED_MS = 60000, /* who lived so long did not die of its start */
+	SETTLED_MS = 60000, /* a guest that ran so long did not fail at its start */
 	DEATHS_MOST = 8,
 	PATIENCE_MS = 5000, /* from asking a guest to end to ending it */
 	UNREACHED_MS = 60000, /* for which a guest may be stopped, or without sockets */
@@ -374,7 +374,7 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
 
-	/* A restore comes first: one that was broken off may have moved the folder away. */
+	/* First a restore: an interrupted restore may have moved the folder away. */
 	if (p->restore) {
 		if (!p->restored && be_down(p, now))
 			hosted_work(p, WORK_RESTORE);

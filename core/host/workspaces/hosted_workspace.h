@@ -20,8 +20,8 @@ struct host;
 struct hosted_guest;
 
 /*
- * The row's state says what is wanted.  `R`: its row changed, which others write; the
- * rest the host does, and notes it in the row.
+ * The row's state is the wanted state.  `R`: another writer changed the row.  The host
+ * takes all other steps, and notes them in the row.
  *
  *	             MAKE, RESTORE, START; the guest answers
  *	CREATING ------------------------------------------> READY   START again when
@@ -29,14 +29,14 @@ struct hosted_guest;
  *	   |  |  work failed, the VM ended, no answer,       |   |
  *	   |  |  the guest keeps dying                       |   |
  *	   |  +-----------------> FAILED <-------------------+   |
- *	   |  MAKE: what was missing|                            |
+ *	   |  MAKE: the missing part|                            |
  *	   +-- is there, R: start --+-- STOPPED <--- R: stop ----+
  *
- *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, then freed
+ *	R: destroyed, or no row any more --> DESTROYED --DESTROY--> HOSTED_OVER, freed.
  *
- * Since rows are read now and then, and a note may be refused, a reading can find any
- * state behind any other but these two: DESTROYED is for good, and nothing follows
- * HOSTED_OVER.  hosted_become() knows the same steps.
+ * Rows are read only now and then, and a note may be refused.  So a reading can find any
+ * state after any other state, with two exceptions: DESTROYED is final, and HOSTED_OVER
+ * has no next state.  hosted_become() knows the same steps.
  *
  * The thread pool does at most one work for a workspace at a time.  While it does, `busy`
  * is set, and `work`, `fault` and `asking` belong to that work; no step is taken and
@@ -63,7 +63,7 @@ enum work {
 	WORK_RESTORE
 };
 
-enum whence { BY_HOST, BY_ROW }; /* who says that a state is another */
+enum whence { BY_HOST, BY_ROW }; /* author of a change of state */
 
 struct hosted_workspace {
 	struct host *host;
@@ -85,14 +85,14 @@ struct hosted_workspace {
 	bool noted; /* the row has a pid */
 	bool listed; /* in the rows that were read last */
 	bool made; /* its directory or disk is whole */
-	bool restored; /* what is to be put back is, but its row does not say so yet */
+	bool restored; /* the snapshot is put back, but the row does not say so yet */
 	int noting; /* notes on their way: rows may be older */
 	int64_t stale_round; /* rows of this reading are older than a note */
 	bool busy; /* with the thread pool, or lent to a fork: left alone */
 	enum work work;
 	struct hosted_workspace *fork_source; /* whose disk is being forked */
 	struct chain asked; /* calls that wait for it: snapshots, forks */
-	struct job *asking; /* the one that `work` is for */
+	struct job *asking; /* the call that `work` serves */
 	uv_work_t request;
 	int source_held; /* trash_hold() of what it is made of, until it is made; -1: none */
 	int64_t left_out; /* sockets, pipes and devices, and the `.cadre`, that were not
@@ -133,7 +133,7 @@ bool hosted_work(struct hosted_workspace *p, enum work work);
 void hosted_serve(struct hosted_workspace *p, int64_t now);
 /* Answers all these calls with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
-/* A job is back: what follows from it for the hosted workspace is in hosted_workspace.c. */
+/* Draws the consequences of an ended work; defined in hosted_workspace.c. */
 void hosted_worked(struct hosted_workspace *p);
 
 /* Whether the workspace of this row is a VM that was started and is not there yet. */
@@ -150,8 +150,8 @@ void hosted_note_process(struct hosted_workspace *p, bool restarted);
 void hosted_note_ready(struct hosted_workspace *p);
 /* A workspace that had failed is made once more; if it was stopped meanwhile, it stays so. */
 void hosted_note_again(struct hosted_workspace *p);
-/* The workspace failed for the reason `why`.  `died`: its VM is gone, and with it what its
- * agent held. */
+/* The workspace failed for the reason `why`.  `died`: the VM is gone, so the
+ * leases of the agent's tasks end. */
 void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died);
 /* Notes that the snapshot which the row asks for has been put back. */
 void hosted_note_restored(struct hosted_workspace *p);

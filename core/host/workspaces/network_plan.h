@@ -9,7 +9,7 @@
 
 struct workspace_network_rows_out;
 
-/* A plan and all that it points to. */
+/* A plan, with the data that the plan points to. */
 struct network_plan {
 	struct net_plan plan;
 	int64_t *rows; /* of the members */

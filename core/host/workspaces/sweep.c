@@ -29,8 +29,8 @@ struct orphan {
 	bool lives; /* still, when nothing is waited for any more */
 };
 
-/* A sweep does two pieces of work in the thread pool: first it ends guests, for which all
- * starts wait; then it removes folders, beside starts. */
+/* A sweep does two pieces of work in the thread pool.  First the sweep ends guests; no guest
+ * starts before that is done.  Then the sweep removes folders while guests start. */
 struct sweep {
 	uv_work_t work;
 	struct host *host;
