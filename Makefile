@@ -27,7 +27,7 @@
 # make install PREFIX=/usr/local DESTDIR= STRIP=-s, and make uninstall with the same words
 #
 # B=asan|tsan|fuzz|quick|cov builds that variant in build/$B: `make B=asan tests`.
-# VERBOSE=1 shows the commands.  What needs it calls tools/setup by itself.
+# VERBOSE=1 shows the commands.  Targets that need packages call tools/setup by themselves.
 
 CC = gcc
 CLANG = clang
@@ -105,7 +105,7 @@ DBS = $(if $(SQLGEN),sql spool_sql search_sql)
 GEN = $(if $(OPGEN),build/ops.gen) $(DBS:%=build/%.gen)
 GEN_H = $(GEN:=.h)
 LIB = $(O)/libcadre.a
-# A process that counts lines writes what it counted, however it ends.
+# A process that counts lines writes its counts, however the process ends.
 DUMP = $(if $(filter cov,$(B)),$(O)/obj/tests/coverage/dump.o)
 OBJ = $(SRC:%.c=$(O)/obj/%.o) $(GEN:build/%=$(O)/obj/%.o)
 # ThreadSanitizer watches the rooms in which threads meet; the others come from the release, unless
@@ -119,7 +119,7 @@ endif
 # tests/NAME.c and tests/fuzz/NAME.c are programs of their own; a program also gets tests/NAME/*.c
 # (and those of with_tests/NAME); all get what they use of tests/lib/ and tools/build/.  One program
 # holds the units, tests/unit/test_NAME.c: it is linked to their names, and main() of each is called
-# unit_NAME there.  Those that define what the library or libc defines are programs of their own.
+# unit_NAME there.  Units that define names of the library or libc are programs of their own.
 TEST_LIB = $(O)/libtest.a $(O)/libbuild.a $(LIB)
 BENCH_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/bench/*.c))
 BUILD_OBJ = $(patsubst %.c,$(O)/obj/%.o,$(wildcard tools/build/*gen_*.c))
@@ -249,7 +249,7 @@ include tools/build/rules.mk tools/build/deb.mk tools/guest/rules.mk
 
 # --- run ------------------------------------------------------------------------
 
-# Each begins with what it needs, so that it works as the first command; the
+# Each target begins with tools/setup, so that it works as the first command; the
 # recursion reads this file anew once the packages are there.
 demo:
 	@tools/setup $(if $(filter qemu,$(BACKEND)),,--build)
@@ -280,7 +280,7 @@ crash power sim faults:
 	@CADRE=$(CURDIR)/$(O)/cadre $(if $(filter faults,$@), \
 		$(O)/tests/run_op --faults $(wildcard tests/op/*.test), \
 		$(O)/tests/$@ $(or $(N),$(N_$@)))
-# MINUTES, unlike the others' N: what it is about is time.
+# MINUTES, unlike the others' N: the soak is measured by its time.
 soak:
 	@tools/setup
 	+@$(MAKE) --no-print-directory $(JOBS) B=$(B) tests
@@ -346,7 +346,7 @@ install: all
 	install -Dm644 -t $(DOC)/prometheus dist/prometheus/*.yml
 	install -Dm644 -t $(DOC)/grafana dist/grafana/*.json
 
-# Files that install has put there go; folders that others may use stay.
+# Removes the files of `make install`; folders that other programs may use stay.
 uninstall:
 	rm -f $(D)/bin/cadre $(D)/lib/cadre/cadre-guest $(D)/share/man/man1/cadre.1 \
 		$(D)/share/bash-completion/completions/cadre \

@@ -1,17 +1,19 @@
 /*
- * bench - how fast it is, beside what it could be at best.
+ * bench - how fast cadre is, beside the best possible.
  *
  * Each bench measures some lines of the speed table, in a state of its own below the
  * ground's folder.  The base, a floor (the same work without cadre) or a peer (another
  * program's), is measured in the same run, in turns with ours, and judge.h judges the
- * ratio.  Nothing that a bench has started outlives it.
+ * ratio.  All processes that a bench starts end with the bench.
  *
- * The files: bench_table.c (the lines: what stands beside what, and what is wanted), score.c
- * (what was found of each), bench_page.c (docs/speed.md), judge.c (ratio, spread, verdict),
- * others.c (how much of the machine was not ours), bench_ground.c (clock, folders, children),
- * stage.c (a state and its host), load.c (clients that are answered), talk.c, redis.c and
- * postgres.c (what they say), floor.c, lock.c and rows.c (what storage alone can do),
- * then one file per group of lines.
+ * The findings: bench_table.c (the lines: their bases and limits), score.c (the finding of each
+ * line), judge.c (ratio, spread, verdict), bench_page.c (docs/speed.md).
+ *
+ * The ground: bench_ground.c (clock, folders, children), others.c (load of other programs),
+ * stage.c (a state and its host), load.c (clients that are answered).  The clients' texts: talk.c,
+ * redis.c and postgres.c.  The limits of storage alone: floor.c, lock.c and rows.c.
+ *
+ * Then follows one file per group of lines.
  */
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
@@ -37,8 +39,8 @@ struct line {
 	const char *what, *beside; /* for docs/speed.md; beside NULL: nothing */
 };
 
-/* The cores that a program gets.  ONE_CORE is for two processes that wake each other: on two cores,
- * most of their time is the machine's, to wake a core. */
+/* The cores for a program.  ONE_CORE is for a pair of processes of which each wakes the other.  On
+ * two cores, the machine uses most of the pair's time to wake a core. */
 enum bench_cores { ANY_CORE, ONE_CORE };
 
 /* A program that measures lines. */
@@ -57,7 +59,7 @@ struct score {
 	struct finding found;
 };
 
-/* Settings and folders that all benches share, and what they have found. */
+/* The settings, folders and findings that all benches share. */
 struct bench_ground {
 	const char *self; /* the command, which is measured */
 	char dir[200]; /* for states and servers; removed at the end */

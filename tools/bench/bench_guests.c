@@ -21,7 +21,7 @@ enum { BEAT_S = 5, EVENTS = 64, PIECE = 64 << 10, BACKLOG = 1024 };
 
 enum ear_kind { LISTENER, LINE, BEHIND, BEAT, END };
 
-/* Something that the thread listens to. */
+/* A file descriptor that the thread listens to. */
 struct ear {
 	struct guests *guests;
 	struct ear *next, *other; /* other: of a tap, where it is passed on */

@@ -1,10 +1,10 @@
 /*
  * bench_guests - the other end of a host's lines, for what a host itself costs.
  *
- * Light guests: one thread answers for any number of them at one folder, as
- * unix:FOLDER, what a guest answers, and keeps nothing.  A tap: what goes
- * between a host and one real guest passes through it, unchanged.  Both tell
- * when pushes were answered.
+ * Light guests: one thread answers like a guest for any number of them at one
+ * folder, as unix:FOLDER, and keeps nothing.  A tap: the traffic between a host
+ * and one real guest passes through the tap, unchanged.  Both tell when pushes
+ * were answered.
  */
 #ifndef TOOLS_BENCH_BENCH_GUESTS_H
 #define TOOLS_BENCH_BENCH_GUESTS_H
@@ -13,8 +13,8 @@
 
 struct guests;
 
-/* Listens at control.sock and relay.sock in `folder`; what comes in is passed to
- * the same sockets in `behind`, or answered when that is NULL. */
+/* Listens at control.sock and relay.sock in `folder`.  Input is passed to the same
+ * sockets in `behind`, or answered if `behind` is NULL. */
 struct guests *guests_open(const char *folder, const char *behind);
 void guests_close(struct guests *g); /* NULL is fine */
 

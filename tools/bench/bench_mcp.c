@@ -177,7 +177,7 @@ static int reads(struct stage *s, struct answerer *mcp, struct judge *j)
 	return rc;
 }
 
-/* Compares each start with that of a process that reads one row. */
+/* Compares each start with the start of a process that reads one row. */
 static int start_round(struct stage *s, struct answerer *a, const char *file,
 		       struct judge *j)
 {

@@ -1,4 +1,4 @@
-/* docs/speed.md: what a whole run has found. */
+/* Writes docs/speed.md: the findings of a whole run. */
 #include "tools/bench/bench.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * How soon guests are told: of one message, and of one to all of them.
+ * The delay until guests are told: of one message to one guest, and of one message to all guests.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -76,10 +76,9 @@ struct scene {
 	int64_t told; /* pushes so far */
 };
 
-/* The time from the sender's answer, which says that the message is committed, to the
- * last Ok of the guests that it is for, which says that they have stored it; in ms.
- * Both ends are taken in this process, so that one clock is read; the way of each
- * through a socket is in it. */
+/* The time in ms from the sender's answer (the message is committed) to the last Ok of its
+ * guests (the message is stored there).  This process reads a single clock for both ends;
+ * the time includes the way of each answer through a socket. */
 static double time_send(struct scene *s, const char *args, int guests)
 {
 	int64_t sent, at;
@@ -231,8 +230,8 @@ static void bench_push_let_many(bool many)
 			unsetenv(names[i]);
 }
 
-/* The guests are light ones, which keep nothing: two hundred that each write to the
- * one disk of this machine would be a measure of that disk. */
+/* The guests are light guests, which keep nothing: two hundred guests that each write to
+ * the one disk of this machine would measure that disk. */
 static int open_many(struct scene *s, struct bench_ground *g)
 {
 	if (scene_open(s, g, "fanout", GUESTS))

@@ -1,7 +1,7 @@
 /*
- * HTTP: a request beside a server that parses and says a constant, a tool of MCP beside a request of
- * the same operation, sends of 64 clients beside the host's own socket, and what many silent
- * followers of the event log cost.
+ * HTTP: a request beside a server that parses and sends a constant; a tool of MCP beside a request
+ * of the same operation; sends of 64 clients beside the host's own socket; the cost of many silent
+ * followers of the event log.
  */
 #include <errno.h>
 #include <llhttp.h>
@@ -92,7 +92,7 @@ static int on_whole(llhttp_t *parser)
 	return 0;
 }
 
-/* Answers one client until it leaves. */
+/* Answers one client until the client leaves. */
 static void echo_client(int fd)
 {
 	llhttp_settings_t callbacks;
@@ -159,7 +159,7 @@ static double p50_us(const struct web_talk *talk, const char *socket,
 	return load_run(&load, &o) || o.failed ? -1 : o.p50_ms * 1000;
 }
 
-/* Somebody who asks at a place. */
+/* A client's talk, and the socket where the client asks. */
 struct asker {
 	const struct web_talk *talk;
 	const char *socket;
@@ -256,9 +256,9 @@ static int web_follow(const char *socket)
 	return fd;
 }
 
-/* Sends at a host that has followers beside sends at one that has none; both states are new.  The
- * disk differs from one second to the next by more than is wanted, so a round is the sum of
- * many short runs, and each of the two begins every other pair. */
+/* Compares sends at a host with followers and sends at a host without; both states are new.  The
+ * disk's speed changes from one second to the next by more than the limit.  So a round is the sum
+ * of many short runs, and each of the two hosts begins every other pair. */
 static int compare_followed(const struct bench_ground *g, const struct stage *followed,
 			    const struct stage *alone, struct judge *j)
 {

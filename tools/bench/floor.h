@@ -1,5 +1,5 @@
 /*
- * floor - the same work with nothing of ours: what SQLite, the disk and the kernel take.
+ * floor - the same work without cadre: the costs of SQLite, the disk and the kernel.
  *
  * Every line of the table stands beside one of these, measured in turn with it.
  */

@@ -1,11 +1,11 @@
 /*
  * judge - the verdict that rounds of a measurement give, beside a base.
  *
- * A figure of a machine says as much of the machine as of what was measured: two
- * machines, or one on two days, differ threefold.  So each round measures ours and the
- * base, one behind the other within seconds, and what is judged is their ratio, or what
- * ours has over the base.  Where the base's own rounds differ too much, or others had too
- * much of the machine, it was busy: nothing is said, and the line is measured again.
+ * A figure of a machine says as much of the machine as of the measured program: two
+ * machines, or one machine on two days, differ threefold.  So each round measures ours and
+ * the base, one behind the other within seconds, and the judge takes their ratio, or our
+ * excess over the base.  The machine was busy if the base's own rounds differ too much, or
+ * if others used too much of the machine: no verdict is given, and the line is measured again.
  */
 #ifndef TOOLS_BENCH_JUDGE_H
 #define TOOLS_BENCH_JUDGE_H
@@ -28,7 +28,7 @@ void judge_round(struct judge *j, double value, double base);
 enum want {
 	AT_LEAST, /* the ratio */
 	AT_MOST, /* the ratio */
-	AT_MOST_OVER, /* what ours has over the base, in the line's unit */
+	AT_MOST_OVER, /* the excess over the base, in the line's unit */
 	AT_MOST_ALONE, /* the value: it stands beside nothing */
 };
 enum verdict { VERDICT_NONE, VERDICT_OK, VERDICT_SHORT, VERDICT_NOISY };
@@ -36,7 +36,7 @@ enum verdict { VERDICT_NONE, VERDICT_OK, VERDICT_SHORT, VERDICT_NOISY };
 struct finding {
 	double value, base; /* medians; base 0: none */
 	double ratio, over; /* the medians of the rounds' own */
-	double spread; /* of the base: its largest round by its smallest */
+	double spread; /* the base's largest round divided by the base's smallest */
 	double others; /* the share of the machine that others had */
 	enum verdict verdict; /* VERDICT_NONE: not measured yet */
 };

@@ -2,9 +2,9 @@
  * load - clients of a server, driven by one thread with epoll.
  *
  * Each connection is a speaker that goes through the steps of a cycle (send;
- * or send, receive, ack), `window` cycles at a time.  What is said and how an
- * answer is told from the next is the script's.  It shares the machine's cores
- * with the server, so all of it is prepared beforehand as far as it can be.
+ * or send, receive, ack), `window` cycles at a time.  A script writes the requests and
+ * tells where an answer ends.  The load shares the machine's cores with the server, so
+ * everything that can be prepared beforehand is prepared.
  */
 #ifndef TOOLS_BENCH_LOAD_H
 #define TOOLS_BENCH_LOAD_H
@@ -18,7 +18,7 @@ struct load;
 struct speaker {
 	const struct load *load;
 	int fd, number;
-	int step; /* the one that waits for its answer */
+	int step; /* the step that waits for its answer */
 	uint64_t random;
 	char id[LOAD_ID]; /* a script's: what the last answer named */
 	size_t n_id;

@@ -1,8 +1,8 @@
 /*
- * others - how much of the machine was somebody else's.
+ * others - the share of the machine that other programs used.
  *
- * A base with one thread keeps its pace beside a busy neighbour for whom a host and its
- * clients have to make room, so its spread alone does not tell that nothing can be said.
+ * A busy neighbour slows down a host and its clients, but not a base with one thread.  So the
+ * base's spread alone does not show that no verdict is possible.
  */
 #ifndef TOOLS_BENCH_OTHERS_H
 #define TOOLS_BENCH_OTHERS_H

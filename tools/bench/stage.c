@@ -90,7 +90,7 @@ int stage_serve(struct stage *s)
 	int ends[2];
 	ssize_t n;
 
-	client_close(s->client); /* what it opened is the host's from here on */
+	client_close(s->client); /* from here on the opened state is the host's */
 	s->client = NULL;
 	if (pipe(ends))
 		return bench_fail("no pipe");

@@ -24,13 +24,13 @@ int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir);
 /* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
 int stage_team(struct stage *s, int agents, int capacity);
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
-/* Allocates a stage, and opens it with a team and, if `hosted`, a host: NULL when one of
- * these failed. */
+/* Allocates a stage, and opens it with a team and, if `hosted`, a host: NULL if a step
+ * failed. */
 struct stage *stage_new(struct bench_ground *g, const char *name, int agents,
 			int capacity, bool hosted);
 void stage_free(struct stage *s); /* NULL is fine */
 void stage_stop(struct stage *s);
-void stage_close(struct stage *s); /* ends and removes all of it */
+void stage_close(struct stage *s); /* ends the host, and removes the folders */
 
 /* Runs one operation as the operator; `json` are its arguments. */
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out);

@@ -4,11 +4,11 @@
  *     opgen schema/A.op schema/B.op ... > build/ops.gen.c
  *     opgen -h schema/A.op ...          > build/ops.gen.h
  *
- * The grammar is in schema/README.md.  opgen_parse.c and
- * opgen_member.c read text into declarations, opgen_check.c,
- * opgen_check_op.c and opgen_check_door.c refuse what makes no sense, opgen_face.c reads and
- * checks faces, opgen_write.c, opgen_tables.c and opgen_write_face.c write C: data and declarations only, all behaviour is in core/.  A refusal
- * is one line `file:line: reason` on stderr; all that are found are told.
+ * The grammar is in schema/README.md.  opgen_parse.c and opgen_member.c read text into
+ * declarations.  opgen_check.c, opgen_check_op.c and opgen_check_door.c refuse wrong declarations;
+ * opgen_face.c reads and checks faces.  opgen_write.c, opgen_tables.c and opgen_write_face.c write
+ * C: data and declarations only, all behaviour is in core/.  A refusal is one line
+ * `file:line: reason` on stderr; one run tells every refusal.
  */
 #ifndef TOOLS_BUILD_OPGEN_H
 #define TOOLS_BUILD_OPGEN_H
@@ -53,15 +53,15 @@ struct member {
 	bool quoted; /* the default was a "text" */
 	bool optional, list;
 	int64_t most; /* values of a list; 0: any number */
-	bool plain; /* its name says what it is; written #- */
+	bool plain; /* needs no description; written #- */
 	bool unlisted; /* no tool of MCP shows it */
 	bool callers; /* a key of the configuration that concerns the caller alone */
 	struct list aliases;
 	const char *own; /* of a face: the operation's name of the argument */
-	const char *names, *makes; /* the noun that it names one of, or makes one of */
+	const char *names, *makes; /* noun of the thing that the value names, or makes */
 	struct opgen_place place;
 	const struct decl *type; /* found by the check */
-	const struct decl *noun; /* the operation that lists what it names, found too */
+	const struct decl *noun; /* operation that lists the named things, found too */
 	const char *by; /* of its type: FIELD:VALUE names those with that value */
 };
 
@@ -107,16 +107,16 @@ struct decl {
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool quiet; /* says nothing where no state is */
 	bool clock; /* times are told by the clock */
-	bool identifies; /* its answer says who somebody is */
+	bool identifies; /* its answer has the name, team and token of an agent */
 	bool above; /* leads of teams above may call it as well */
 	struct list cli, cli_fields, also, columns, brief, page, overview, reads, fails,
 		emits;
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list awaits; /* parts of the answer, one of which a call waits for */
-	struct list finds; /* noun, argument that is its name */
+	struct list finds; /* noun, argument that has the name */
 	struct list reaches; /* parts of the answer: it is so, it never will be, no host
 				runs that has to do it */
-	struct list until; /* operation that waits for what this one begins, and what for */
+	struct list until; /* operation that waits for this one's work, and its values */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
 
@@ -134,7 +134,7 @@ struct schema {
 	struct arena arena;
 	struct decl **decls;
 	size_t n;
-	struct decl **records; /* each behind those that it holds */
+	struct decl **records; /* sorted: a record stands behind its parts */
 	size_t n_records;
 	FILE *errors;
 	int n_errors;

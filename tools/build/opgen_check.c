@@ -190,8 +190,8 @@ static bool default_fits(const struct member *m)
 	return !m->quoted && int_default(t, m->def);
 }
 
-/* A field without a type is the param of its name; what stands behind it (doc,
- * default, aliases) replaces the param's own. */
+/* A field without a type is the param of its name; doc, default and aliases of the field replace
+ * those of the param. */
 static void take_param(struct schema *s, struct member *m)
 {
 	const struct decl *p = schema_find(s, DECL_PARAM, m->name);
@@ -303,7 +303,7 @@ static void opgen_check_fields(struct schema *s, struct members *all)
 
 /* --- declarations --------------------------------------------------------------------------- */
 
-/* Lays a record behind all that it holds; one that holds itself has no end. */
+/* Places a record behind the records that it holds; refuses a record that holds itself. */
 static void order_record(struct schema *s, struct decl *d)
 {
 	struct decl **place;

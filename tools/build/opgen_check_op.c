@@ -332,7 +332,7 @@ static void check_also(struct schema *s, const struct decl *d)
 	}
 }
 
-/* Where there are topics, each command is in one of them by its noun. */
+/* If the schema has topics, each command belongs to one topic by its noun. */
 static void check_topic(struct schema *s, const struct decl *d)
 {
 	size_t n = strcspn(d->name, "."), topics = 0, found = 0;
@@ -358,7 +358,7 @@ static void check_cli(struct schema *s, struct decl *d)
 
 	for (size_t i = words; i < d->cli.n; i++)
 		take_cli_field(s, d, d->cli.items[i]);
-	d->cli.n = words; /* what is left is the command */
+	d->cli.n = words; /* the other words are the command */
 	if (d->cli_rest)
 		opgen_check_op_check_rest(s, d);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)

@@ -24,7 +24,7 @@ static bool is_part(const struct decl *d, const char *word)
 	return false;
 }
 
-/* The list whose columns they are: the first of the answer. */
+/* The members that columns name: of the answer's first list of records, else of the answer. */
 static const struct members *columns_of(const struct decl *d)
 {
 	for (size_t i = 0; i < d->out.n; i++) {
@@ -54,7 +54,7 @@ static bool is_column(const struct decl *d, const char *word)
 			     : member_find(columns_of(d), word) != NULL;
 }
 
-/* Columns of the list; behind a | some of them again. */
+/* Checks the columns of a list; behind a | some columns are named again. */
 static void opgen_check_screen_check_columns(struct schema *s, const struct decl *d)
 {
 	size_t end = d->columns.n, k;

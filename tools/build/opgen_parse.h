@@ -25,7 +25,7 @@ struct parser {
 	struct opgen_place at;
 	struct decl *open; /* whose members follow; NULL after a bad one */
 	const char *doc; /* collected for the next declaration, or NULL */
-	const char **last_doc; /* where an indented `# text` goes on */
+	const char **last_doc; /* the doc that an indented `# text` continues */
 };
 
 #define refuse(p, ...) schema_refuse((p)->schema, (p)->at, __VA_ARGS__)

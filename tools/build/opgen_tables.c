@@ -174,7 +174,7 @@ static void put_brief(FILE *out, const struct decl *d)
 	fputs(" },\n", out);
 }
 
-/* The operations that doors call for this one. */
+/* Writes the operations that doors call on behalf of this operation. */
 static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d)
 {
 	struct list values;

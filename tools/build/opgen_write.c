@@ -145,8 +145,8 @@ static void put_op_declarations(FILE *out, const struct decl *d)
 		d->id, d->id, d->id, d->id);
 }
 
-/* The record of a message by the type of a pointer to its struct: the compiler
- * refuses any other struct. */
+/* Writes a macro that finds a message's record by the type of the pointer to its struct.  The
+ * compiler refuses a struct that is not listed. */
 static void put_record_of(FILE *out, const struct schema *s)
 {
 	fputs("#define wire_record_of(message) _Generic(*(message)", out);

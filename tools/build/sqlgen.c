@@ -10,11 +10,11 @@
  * -h the migrations are written as they are run, each behind a line `-- migration NAME`;
  * with -l the statements, each behind `-- statement FILE:LINE NAME PARAMETER:TYPE...`.
  *
- * The migrations (or schemas, whose names have no number) are applied to an empty
- * database and every statement is prepared against the result, so that a misspelt column,
- * a view that lost its table or a statement that would read a whole table stops the build with
- * `file:line: name: reason` and not a running service.  storage/README.md says
- * what may stand above a statement; storage/stmt.h is what the output fills.
+ * The migrations (or schemas, whose names have no number) are applied to an empty database, and
+ * every statement is prepared against the result.  So a misspelt column, a view that lost its
+ * table, or a statement that would read a whole table stops the build with
+ * `file:line: name: reason`, and not a running service.  storage/README.md says which lines may
+ * stand above a statement; the output fills the structs of storage/stmt.h.
  */
 #include "tools/build/sqlgen.h"
 
@@ -163,7 +163,7 @@ static void check_written(struct sqlgen_build *b, const char *file, const char *
 	}
 }
 
-/* A second engine has triggers of another language: what follows from a row is a statement. */
+/* A second engine writes triggers in another language: a statement has to do their work. */
 static void check_triggers(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "migrations", .line = 1 };

@@ -24,12 +24,12 @@ struct sqlgen_word {
 /* The enums of which a number may be, a bit each: see sqlgen_held.c. */
 typedef unsigned long long sqlgen_lists;
 
-#define SQLGEN_NONE ((sqlgen_lists)1 << 63) /* it is of no enum */
-#define SQLGEN_OTHER ((sqlgen_lists)1 << 62) /* it is of one that no column holds */
+#define SQLGEN_NONE ((sqlgen_lists)1 << 63) /* the number is of no enum */
+#define SQLGEN_OTHER ((sqlgen_lists)1 << 62) /* the number's enum is in no column */
 enum { SQLGEN_HELD_MOST = 62 }; /* columns in storage/enums */
 #define SQLGEN_ALL (~(sqlgen_lists)0) /* a parameter, or NULL */
 
-/* An expression that was read: its kind, the enums that it may be of, and its text. */
+/* An expression that was read: the kind, the possible enums, and the text. */
 struct sqlgen_value {
 	enum sqlgen_kind kind;
 	sqlgen_lists lists;
@@ -42,7 +42,7 @@ struct sqlgen_column {
 
 enum { SQLGEN_ITEMS_MOST = 64 };
 
-/* A SELECT: what it gives, and the columns that stand in it outside of sums. */
+/* A SELECT: its items, and its columns outside of sums. */
 struct sqlgen_select {
 	struct sqlgen_value items[SQLGEN_ITEMS_MOST];
 	struct sqlgen_word names[SQLGEN_ITEMS_MOST]; /* of the items */
@@ -73,7 +73,7 @@ struct sqlgen_reader {
 	struct sqlgen_renamed renamed[SQLGEN_NAMES_MOST];
 	int n_renamed;
 	bool lost; /* the rest was not understood */
-	bool collects; /* it is read for the names that it gives: nothing is refused */
+	bool collects; /* only names of values are collected: nothing is refused */
 	bool collected; /* a new one was found */
 	bool plain; /* names of values that are of no enum are collected, too */
 	bool shared; /* a second engine is to understand it */
@@ -82,7 +82,7 @@ struct sqlgen_reader {
 	bool named; /* numbers have their names still, in braces */
 };
 
-/* A function: how many values it takes, what it gives, or what to write in its place. */
+/* A function: its numbers of arguments, the kind of its result, or its replacement. */
 struct sqlgen_function {
 	const char *name;
 	int least, most;

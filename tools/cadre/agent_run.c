@@ -319,7 +319,7 @@ int agent_run_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (agent_run_hold(&r, env, &f) ||
 	    (r.worktree && agent_run_move_in(&r, env, &f))) {
-		if (r.made) { /* it would be taken for one that works */
+		if (r.made) { /* the new agent would seem to be at work */
 			be(env);
 			say_offline();
 		}

@@ -184,9 +184,9 @@ static bool says_itself(const struct cli *cli)
 	       (!cli->team || !id->team || !strcmp(cli->team, id->team));
 }
 
-/* Makes the caller who --as and --operator say.  Who is an agent, by a variable or by what
- * is kept for this directory, acts as no other one with --as alone.  --operator passes over
- * what is kept, but not over a variable. */
+/* Sets the caller that --as and --operator name.  An agent named by a variable, or by the identity
+ * kept for this directory, cannot act as another agent with --as alone.  --operator overrides the
+ * kept identity, but no variable. */
 static int take_options(struct cli *cli, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
@@ -325,7 +325,7 @@ static bool cli_is_group(const char *word)
 
 /* A command, or the first word of some, that is near to a word somebody typed. */
 struct near {
-	const char *first, *second; /* second: NULL if it has none, or any may follow */
+	const char *first, *second; /* second: NULL: no second word, or any word */
 	size_t distance;
 };
 

@@ -6,9 +6,9 @@
  * file, print a manual.  Results go to stdout, faults to stderr, and the exit
  * status is the one of the fault table.
  *
- * The files, in the order to read them: main.c (verbs), cli.c (options), fault_print.c, run.c
- * (one operation), fetch.c and bytes.c (texts and files), screen/print.c and
- * screen/screen_table.c (what people read), then one per verb.
+ * Read the files in this order: main.c (verbs), cli.c (options), fault_print.c, run.c (one
+ * operation), fetch.c and bytes.c (texts and files).  Then screen/print.c and
+ * screen/screen_table.c (output for people), and one file per verb.
  */
 #ifndef TOOLS_CADRE_CLI_H
 #define TOOLS_CADRE_CLI_H
@@ -22,7 +22,7 @@ enum { CLI_FLAGS = 32 };
 
 struct cli {
 	bool json, direct, color, help, create;
-	bool as_operator; /* --operator: whatever is kept for this directory */
+	bool as_operator; /* --operator: overrides this directory's kept identity */
 	bool reminded; /* of who this directory is */
 	bool unwritten; /* output that could not be written: it was said */
 	bool terminal; /* stdout is one */
@@ -60,10 +60,10 @@ struct verb {
 	unsigned flags;
 };
 
-/* VERB_OPERATORS: the verb shows what all teams wrote, or stops or replaces what all of them
- * use, and is refused to agents, as are operations that the schema says are the operator's.
+/* VERB_OPERATORS: the verb is refused to agents, like operations that the schema reserves for the
+ * operator.  Such a verb shows texts of all teams, or stops or replaces things that all teams use.
  * The other verbs show the machine and its settings, start the host that everybody needs, call
- * operations, which refuse by themselves, or refuse agents a part of what they do. */
+ * operations, which refuse by themselves, or refuse agents a part of their work. */
 enum { VERB_OPERATORS = 1 };
 
 extern const struct verb verb_table[]; /* of the program; ends with a NULL name */
@@ -102,7 +102,7 @@ int cli_client(struct cli *cli, enum home_use use, struct fault *f);
  * found: the verb calls cli_home() or cli_client() afterwards. */
 int cli_refuse_agent(struct cli *cli, const char *verb, struct fault *f);
 
-/* Prints a text as it is; on a terminal nothing in it drives that. */
+/* Prints a text unchanged; on a terminal, control characters in the text are masked. */
 void cli_text(const struct cli *cli, const char *s);
 
 /* Whether something that was printed could not be written, which is said once; why is not
@@ -121,7 +121,7 @@ int cli_say_fault(const struct cli *cli, const struct fault *f);
 int cli_usage(const struct cli *cli, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same where the words name no verb: says which one may be meant. */
+/* The same where the words name no verb: suggests a verb that may be meant. */
 int cli_no_verb(const struct cli *cli, int argc, char **argv);
 
 /* Takes `--NAME VALUE` or `--NAME=VALUE` (or `-x VALUE`) at argv[*i] and moves
@@ -146,8 +146,8 @@ int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
 
 /* Runs the operation with the words behind its own and prints the answer. */
 int run_words(struct cli *cli, const struct op *op, int argc, char **argv);
-/* Whether the last word so far begins a command that is run elsewhere: what
- * follows are its words, whatever they look like. */
+/* Whether the last word so far begins a command that is run elsewhere.  All later words then belong
+ * to that command, even words that look like options. */
 bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
@@ -203,11 +203,11 @@ int wait_end(struct cli *cli, int status);
 
 /* --- signals.c: lists of their numbers end with 0 ----------------------------------- */
 
-/* Blocks them; `before` is what was blocked until now. */
+/* Blocks the signals; `before` gets the mask of signals blocked until now. */
 void signals_block(const int *numbers, sigset_t *before);
-/* Notes them instead of ending.  What was ignored from the start, as by nohup, stays so. */
+/* Notes the signals instead of ending.  Signals ignored from the start, as by nohup, stay so. */
 void signals_note(const int *numbers);
-/* From here on they end the process again; what is blocked is as it was. */
+/* From here on the signals end the process again; `before` is the mask again. */
 void signals_release(const int *numbers, const sigset_t *before);
 /* A signal that was noted and is not taken yet, or 0; next takes it. */
 int signals_came(void);
@@ -220,8 +220,8 @@ void signals_die(struct cli *cli, int number);
 /* Starts a command that is followed while it runs: its first answer, or NULL with the fault
  * filled.  From here on signals wait for stream_print(). */
 json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
-/* Prints the command's output until its end; the command's exit status.  With --json all of
- * it in one answer at its end, and 0. */
+/* Prints the command's output until its end, and returns the command's exit status.  With --json
+ * the whole output is one answer at the end, and the status is 0. */
 int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 		 const json_t *answer);
 
@@ -241,7 +241,7 @@ struct scratch {
 	char path[4200]; /* "": there is none */
 };
 
-/* Whether somebody is there who can edit: a terminal, and no program reads the answer. */
+/* Whether a person can edit: there is a terminal, and no program reads the answer. */
 bool scratch_can(const struct cli *cli);
 /* Lets a person edit `text`, in a file that is named after `name`: 0 with what he left in
  * `out`, or a fault.  The caller ends it with scratch_end(). */
@@ -280,7 +280,7 @@ struct layout; /* columns of a table that grows: below */
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
 void print_json(const json_t *json);
-/* A text in JSON; what is no UTF-8 in it, as in a file's name, becomes U+FFFD. */
+/* A text in JSON; U+FFFD replaces bytes that are no UTF-8, as in a file's name. */
 json_t *json_text(const char *s);
 /* A list of records, with or without a heading. */
 void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,

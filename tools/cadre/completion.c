@@ -126,7 +126,7 @@ static void put_seconds(const char *first, const char *begun)
 			completion_put(begun, op_table[i].cli[1], op_table[i].summary);
 }
 
-/* Describes a word: its summary, or the words that may follow it. */
+/* Describes a first word: by its command's summary, or by the words that may follow. */
 static void describe_word(const struct op *op, char *out, size_t room)
 {
 	size_t n = 0;
@@ -172,16 +172,16 @@ static void put_keys(const char *before, const char *begun)
 	}
 }
 
-/* Puts an option; whether it is what was begun. */
+/* Puts an option; returns whether its name begins with `begun`. */
 static bool completion_put_option(const char *begun, const char *name, const char *doc)
 {
 	completion_put(begun, name, doc);
 	return is_begun(begun, name);
 }
 
-/* The options of all commands, behind those of one, of which `any` says whether one was
- * begun.  The many keys are offered to a person who began one, or nothing else: they would
- * keep a shell from completing `--st` to `--status`. */
+/* Puts the options of all commands, behind the options of one; `any`: an option of that command was
+ * begun.  The many keys are offered to a person who began a key, or no option: the keys would keep
+ * a shell from completing `--st` to `--status`. */
 static void put_common(const char *begun, bool any)
 {
 	for (const struct option_text *o = option_table; o->name; o++)

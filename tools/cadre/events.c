@@ -47,8 +47,8 @@ static void print_events(const struct cli *cli, const struct op *op, const json_
 	fflush(stdout);
 }
 
-/* Asks for events; where that is refused since the caller asks too often, as often as each
- * batch of a busy team, as soon as it may.  NULL and a fault. */
+/* Asks for events; NULL and a fault.  A caller that asks too often, as for each batch of a busy
+ * team, is refused: then asks again as soon as the rate limit allows. */
 static json_t *ask_in_time(struct cli *cli, const struct op *op, json_t *args,
 			   struct fault *f)
 {

@@ -20,7 +20,7 @@ static const struct {
 	{ &backend_qemu, "disks" },
 };
 
-/* Called for each guest that runs. */
+/* Called for each running guest. */
 typedef void visit_guest(const struct backend *b, const struct process *p, void *with);
 
 static size_t visit_guests(const char *home, visit_guest *visit, void *with)

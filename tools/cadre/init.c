@@ -12,7 +12,7 @@ struct init {
 	struct cli *cli;
 	bool anew; /* in the place of a state that was lost */
 	bool is_new;
-	char aside[4400]; /* where its files are kept, or "" */
+	char aside[4400]; /* folder for the lost state's files, or "" */
 };
 
 /* Moves the rest of a lost state aside.  The id names no database from before that on, so

@@ -17,7 +17,7 @@
 
 enum { LINES = 100, LOOK_EVERY_MS = 250 };
 
-/* Where the last `lines` lines of the first `size` bytes begin. */
+/* The offset at which the last `lines` lines of the first `size` bytes begin. */
 static off_t logs_find_start(int fd, off_t size, long lines)
 {
 	char data[65536];
@@ -72,7 +72,7 @@ static const char *find_value(struct arena *a, const char *line, const char *key
 	return value;
 }
 
-/* The level of a line; that of the most important ones where it says none. */
+/* The level of a line; error, the most important level, if the line has none. */
 static int64_t logs_level_of(struct arena *a, const char *line)
 {
 	const char *end, *word = find_value(a, line, "level", &end);

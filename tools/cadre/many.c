@@ -102,7 +102,7 @@ static void share(const struct op *op, json_t *args, json_t *list)
 	}
 }
 
-/* Where the text begins behind a mark of the byte order, which some editors write. */
+/* The text behind a byte order mark, which some editors write. */
 static char *many_begin(char *text)
 {
 	return text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);

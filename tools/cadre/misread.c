@@ -1,9 +1,9 @@
 /*
  * misread - words of a command that may be meant in two ways.
  *
- * `cadre send coder tester hi` sends `tester hi` to coder.  Where the first word of a text
- * is the name of one more receiver, both may be meant: the command is refused with both.  So
- * is a look into another's inbox that would take its mail.
+ * `cadre send coder tester hi` sends `tester hi` to coder.  If the first word of a text is also a
+ * receiver's name, the command has two readings: it is refused, and the fault names both.  Refused
+ * as well is a look into another agent's inbox that would take that agent's mail.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
 	return n;
 }
 
-/* Whether there is one of that noun under the name.  Whatever keeps the answer away does
- * not keep the command from being run. */
+/* Whether a thing of that noun is found by the name.  If this query fails, the command is run all
+ * the same. */
 static bool misread_is_there(struct cli *cli, const struct noun *noun, const char *name)
 {
 	const struct op *op = op_find(noun->find);
@@ -82,8 +82,8 @@ static const char *here_mail(struct cli *cli, const json_t *args)
 	return id->agent && !id->as ? NULL : agent;
 }
 
-/* Refuses to take another's mail from a terminal, where somebody most likely wants to look:
- * what is taken is held, and its agent does not get it before that ends. */
+/* Refuses to take another agent's mail from a terminal, where a person most likely wants to look.
+ * A taken message is held, and its agent does not get the message before the hold ends. */
 static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
 			struct fault *f)
 {

@@ -1,4 +1,4 @@
-/* The reference in Markdown: what every door offers, in one document. */
+/* The reference in Markdown: the interfaces of all doors in one document. */
 #include "tools/cadre/reference.h"
 
 #include <inttypes.h>

@@ -119,7 +119,7 @@ static int words_before_command(const struct op *op)
 	return n;
 }
 
-/* Where among the words behind the verb the command's own begin; -1: nowhere. */
+/* The index, among the words behind the verb, at which the command's own words begin; -1: none. */
 static int command_at(const struct op *op, int argc, char **argv)
 {
 	int bare = 0, before = words_before_command(op);
@@ -309,7 +309,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 	return wait_end(cli, late ? run_tell_late(cli, op) : status);
 }
 
-/* Where a fault of the words has no better hint. */
+/* Points at --help if a fault of the words has no better hint. */
 static void hint_at_help(const struct op *op, struct fault *f)
 {
 	if (f->code == FAULT_INVALID && !strcmp(f->hint, fault_info(FAULT_INVALID)->hint))
@@ -366,9 +366,8 @@ bool run_goes_on(const struct cli *cli, struct fault *f)
 	return run_asks(f);
 }
 
-/* Whether the first answer of a command that runs elsewhere is all that is printed.  That is
- * so for a program (--json) which says itself whether it follows, or which gives a key: what
- * is kept under a key is one answer. */
+/* Whether only the first answer of a command that runs elsewhere is printed.  This holds for a
+ * program (--json) that says itself whether it follows, or gives a key: a key keeps one answer. */
 static bool is_one_answer(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	return cli->json && (cli->key || json_object_get(args, op->follows->name));
@@ -399,7 +398,7 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 	return answer;
 }
 
-/* The call of words that are read; where it gives something, signals are held back. */
+/* Performs the call of words that are read.  Signals are held back if the call gives something. */
 static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 			  struct fault *f)
 {

@@ -14,8 +14,8 @@ static bool names_directory(const struct field *f, const char *given)
 	       (f->type->given == GIVEN_PLACE && (*given == '.' || *given == '/'));
 }
 
-/* A path of the project, which is named from here, as it is from the project's top; one
- * that is not below stays as it is, and is refused. */
+/* Turns a path relative to this directory into a path relative to the project's top.  A path
+ * outside the project stays unchanged, and is refused. */
 static json_t *from_top(const struct project *p, json_t *given)
 {
 	const char *text = json_string_value(given);

@@ -50,7 +50,7 @@ struct following {
 	bool killed, left, lost; /* lost: the command was ended, with its guest */
 	bool replaced; /* bytes of its output were no text */
 	struct fault unsent; /* why a signal was not passed on */
-	char *text[2]; /* --json: what was gathered for the one answer */
+	char *text[2]; /* --json: the output gathered for the one answer */
 	size_t size[2];
 };
 
@@ -215,8 +215,8 @@ static bool stream_wait_for_host(struct following *w, int64_t *since)
 	return now - *since < AWAY_MS;
 }
 
-/* A job that is unknown went with its guest, whose commands do not outlive it.  What else
- * is not found, as a team that was renamed, says nothing of the command. */
+/* An unknown job ended with its guest, whose commands do not outlive the guest.  Another missing
+ * object, such as a renamed team, says nothing about the command. */
 static void tell_lost(struct following *w, struct fault *f)
 {
 	const struct fault why = *f;
@@ -314,8 +314,8 @@ static void follow_on(struct following *w, struct fault *f)
 
 /* --- the whole ------------------------------------------------------------------------- */
 
-/* A signal before the job is known waits a moment for it; where the guest tells of the
- * command at its end only, this process ends as ever. */
+/* A signal that comes before the job is known waits a moment for the job.  If the guest reports the
+ * command only at its end, the signal ends this process as usual. */
 static void stream_first_answer(struct cli *cli, struct awaited *a)
 {
 	int64_t until = 0, tells = clock_steady_ms() + QUIET_MS, next;

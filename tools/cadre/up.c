@@ -1,5 +1,5 @@
 /*
- * up - the host as a process: start it, serve, stop it, start it again.
+ * up - starts, serves, stops and restarts the host, which is a process.
  *
  * `up` starts `serve` in a session of its own and reads from a pipe whether it
  * got ready: "ready\n", or the fault that it ended with.
@@ -238,8 +238,8 @@ static int64_t deadline_in(int seconds)
 	return clock_steady_ms() + seconds * 1000LL;
 }
 
-/* Whether a host answers at the socket: one that was just killed still holds
- * its lock for a moment, one that just started has no socket yet. */
+/* Whether a host answers at the socket.  The lock does not tell this: a host killed just now holds
+ * its lock for a moment, and a host started just now has no socket yet. */
 static bool host_answers(struct cli *cli)
 {
 	struct client_options o = { .home = &cli->home, .identity.level = WHO_OPERATOR };
@@ -383,7 +383,7 @@ static bool up_take_word(int *argc, char **argv, const char *word)
 	return found;
 }
 
-/* Ends the host of the state that was found; its process, 0 for none, or negative. */
+/* Ends the host of the state that was found; the host's process, 0 (no host), or negative. */
 static pid_t end_host(struct cli *cli, int seconds, struct fault *f)
 {
 	pid_t pid;

@@ -1,11 +1,11 @@
 /*
- * wait_verb - commands that end when something is true: `cadre wait`, and --wait of those that
+ * wait_verb - commands that end when something is true: `cadre wait`, and --wait of commands that
  * begin something.
  *
- * A read waits in the state or its host, and is woken there (core/overview/wait.c).  This asks it
- * again as often as it takes: it waits for at most five minutes, and while a line of
- * progress is drawn, or a host has to do it, which may end, for five seconds.  A host that
- * is away has a short while to come back.  Nothing is undone where the waiting ends early.
+ * A read waits in the state or its host, and is woken there (core/overview/wait.c).  This command
+ * repeats the read until the condition holds.  One read waits for at most five minutes; for five
+ * seconds while a line of progress is drawn, or while a host, which may end, has to do the work.
+ * A host that is away has a short while to come back.  Ending the wait early undoes nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -329,7 +329,7 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	if (said)
 		seconds = json_integer_value(said);
 	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
-	signals_block(ending, &before); /* one that is noted now would not end the wait */
+	signals_block(ending, &before); /* a signal noted now would not end the wait */
 	signals_note(ending);
 	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
 	if (cli->ended_by)

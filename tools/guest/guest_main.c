@@ -1,5 +1,5 @@
 /*
- * guest_main - the program inside a VM: its first process, its guest, its `cadre`.
+ * guest_main - the program inside a VM: the first process, the guest, and the command `cadre`.
  *
  * As process 1 it is init; by any other way it is the command, with the verbs
  * that make sense where the state is elsewhere.

@@ -31,8 +31,8 @@ struct check {
 	unsigned flags;
 };
 
-/* Later checks use what earlier ones have opened and listed; what is shown of rows stands behind
- * all that write some. */
+/* Later checks use what earlier ones have opened and listed.  Checks of copies made from rows, such
+ * as the mirror, stand behind all checks whose fixes write rows. */
 /* clang-format off */
 static const struct check checks[] = {
 	{ "environment",   check_environment, NULL,            0 },
@@ -230,7 +230,7 @@ static bool fix(struct doctor *d)
 	return json_array_size(d->fixes) > done;
 }
 
-/* Whether the check has what it needs; a fix that opens the state again may fail in that. */
+/* Whether the state is open, if the check needs it: a fix may have failed to open it again. */
 static bool may_look(const struct doctor *d, const struct check *check)
 {
 	return d->store || !(check->flags & NEEDS_STATE);

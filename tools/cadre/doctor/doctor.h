@@ -3,7 +3,7 @@
  *
  * doctor.c has their table, and runs them; each looks at one thing and says how that is.
  * A fix makes what was found right by the operations that a host uses, or from what the
- * state holds.  It loses nothing: what it takes away that held something is kept in
+ * state holds.  A fix loses nothing: if it takes away a thing that held data, the thing is kept in
  * HOME/doctor-YYYYMMDD-HHMMSS/.
  */
 #ifndef TOOLS_CADRE_DOCTOR_DOCTOR_H
@@ -22,7 +22,7 @@ struct doctor {
 	json_t *known; /* workspaces by their ids; NULL: they could not be listed */
 	enum verdict worst; /* of the check that runs */
 	bool bad; /* any check found something bad, or a fix failed */
-	bool damaged; /* rows of the state are lost: nothing is made from those that are left */
+	bool damaged; /* rows of the state are lost: nothing is made from the rest */
 	char aside[4300]; /* folder of what fixes take away, once there is one; "": no name yet */
 };
 

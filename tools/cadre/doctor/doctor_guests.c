@@ -73,8 +73,8 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 	       !m->seek(m->self, d->cli->home.dir, doctor_guests_text_of(row, "id"), &p);
 }
 
-/* Whether the row of a dead guest can be set right here.  What becomes of a VM that died is
- * known to a host alone, which finds out whether its machine went down with it. */
+/* Whether the doctor can correct the row of a dead guest here.  Only a host decides about a dead
+ * VM: the host finds out whether its machine went down with the VM. */
 static bool is_mended(const struct doctor *d, const json_t *row)
 {
 	return is_dead(d, row) &&
@@ -214,8 +214,8 @@ int fix_guests(struct doctor *d, struct fault *f)
 
 /* --- guests that stand still --------------------------------------------------------- */
 
-/* Calls `each` for every guest of this machine that rows know and that a signal has stopped;
- * one that a debugger has stopped is its user's. */
+/* Calls `each` for every guest of this machine that rows know and that a signal has stopped.  A
+ * guest stopped by a debugger is left to the debugger's user. */
 static void visit_stopped(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *name, pid_t pid))
 {

@@ -1,5 +1,4 @@
-/* doctor_place - the environment and the folder of a state: where it is, who may look into it,
- * and how much room is left. */
+/* doctor_place - the environment, and the folder of a state: its place, permissions, free space. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* doctor_shown - checks of what is made of rows, the vault's files and the search index, and of the
- * trash. */
+/* doctor_shown - checks of the copies made from rows (the vault's files and the search index), and
+ * of the trash. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +42,8 @@ static int64_t newest_event(struct doctor *d, struct fault *f)
 
 /* --- the vault ----------------------------------------------------------------------- */
 
-/* Whether the vault's files are as their rows.  A host brings back what is not
- * there; what a person edited is theirs until its row changes. */
+/* Whether the vault's files agree with their rows.  A host brings back missing files; a person's
+ * edits stay until the row of the file changes. */
 static void check_files(struct doctor *d)
 {
 	struct text report = { 0 };
@@ -217,7 +217,8 @@ static int count_missing(struct doctor *d, struct search *search, struct fault *
 	return missing;
 }
 
-/* A step without time tells how far the index is; what it has is looked for in it. */
+/* A search step of 0 ms tells how far the index is.  If the index is complete, looks for messages
+ * that the index lacks. */
 static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
 				   struct fault *f)
 {

@@ -26,7 +26,7 @@ enum {
 
 /* --- the database ------------------------------------------------------------------- */
 
-/* A damaged database is not mended in its place: what is lost in it cannot be known. */
+/* A damaged database is not mended in its place: nobody can know which data are lost. */
 static void say_damage(struct doctor *d, const char *found)
 {
 	char newest[300] = "", dir[4200], todo[HINT_SIZE];
@@ -93,7 +93,7 @@ int fix_log(struct doctor *d, struct fault *f)
 	struct store *store = NULL;
 	int64_t before = store_wal_waiting(d->store);
 
-	/* The doctor's own read is none of those who hold it. */
+	/* Ends the doctor's own read, so that this read does not hold the log. */
 	store_close(d->store);
 	d->store = NULL;
 	if (doctor_open(d, &store, f) == 0 && store_checkpoint(store, f) >= 0 &&
@@ -166,8 +166,8 @@ void check_clock(struct doctor *d)
 	arena_release(&arena);
 }
 
-/* Leases and lives that ran out; whoever calls sees that they did, but until a host or a
- * writer has written it down nobody is told. */
+/* Leases and lives that ran out.  Every call sees their end, but nobody is told of the end before
+ * a host or a writer has written it down. */
 void check_leases(struct doctor *d)
 {
 	const struct sql_doctor_late_in in = { .now = clock_wall_ms() - LATE_MS };
@@ -331,7 +331,7 @@ static bool doctor_state_is_left(const struct home *home)
 	return refused;
 }
 
-/* Where a host that serves HTTP writes down its URL; without a host nobody answers there. */
+/* Whether the file with a host's HTTP URL is left; without a host nobody answers at that URL. */
 static bool endpoint_left(const struct home *home, char path[4200])
 {
 	snprintf(path, 4200, "%s/endpoint", home->dir);

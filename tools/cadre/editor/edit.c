@@ -1,11 +1,11 @@
 /*
  * edit - `cadre task edit`: a task as a page of Markdown, in an editor.
  *
- * The page looks as the mirror's file of the task does, with only what may be edited.  What
- * is read back is compared with the page as it was given, part by part: parts that are the
- * same are not sent, so that what others do to them meanwhile stays.  A part that both
- * changed is a conflict.  The state takes the changes only where the task is still as it was
- * when they were compared with it; else they are compared anew.
+ * The page looks like the mirror's file of the task, but has only the parts that may be edited.
+ * The edited page is compared with the given page, part by part.  Unchanged parts are not sent, so
+ * that changes by others to these parts stay.  A part that both sides changed is a conflict.  The
+ * state takes the changes only if the task is still the same as at the comparison; else the pages
+ * are compared anew.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * editor - texts that a person writes in an editor: `cadre send ann` on a terminal.
  *
- * What somebody typed is not lost: the file is removed once what it says is done, or where
- * nothing was typed; in all other cases its path is told.
+ * A person's text is not lost.  The file is removed once its text is used, or if nothing was typed.
+ * In all other cases the file's path is printed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -207,8 +207,8 @@ static bool is_of_topic(const struct op *op, const struct topic *t)
 	return op->cli && !help_is_verb(op) && op_topic(op) == t;
 }
 
-/* The topic's command behind `last` (NULL: the first one): those that it shows first, then
- * the others by name; NULL behind the last. */
+/* The topic's command behind `last` (NULL: the first command); NULL behind the last command.  The
+ * commands that the topic lists first precede the others, which follow by name. */
 static const struct op *help_next_of(const struct topic *t, const struct op *last)
 {
 	const struct op *next = NULL;
@@ -424,7 +424,7 @@ static int explain_verb(const struct verb *v)
 	return 0;
 }
 
-/* The commands that begin with this one: `inbox peek` besides `inbox`. */
+/* Lists the commands whose first word is this command, such as `inbox peek` for `inbox`. */
 static void list_longer(const struct op *op, struct text *out)
 {
 	bool any = false;

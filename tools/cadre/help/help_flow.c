@@ -8,8 +8,8 @@
 
 enum { NARROW = 60, NARROW_HANG = 4, ENTRY = 2 };
 
-/* The column below which a line goes on: an entry `  NAME    what it is` below what it is,
- * every other line below its beginning. */
+/* The column at which a wrapped line goes on: for an entry `  NAME    TEXT` the column of TEXT, for
+ * every other line the column of its first word. */
 static size_t hang_of(const char *line, size_t n)
 {
 	size_t indent = strspn(line, " "), at = indent;

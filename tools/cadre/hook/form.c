@@ -34,7 +34,7 @@ static const struct hook_rule gemini[] = {
 	{ NULL, 0, NULL },
 };
 
-/* A prompt takes no context here: what is new comes behind the next tool. */
+/* A prompt takes no context here: news comes behind the next tool. */
 static const struct hook_rule cursor[] = {
 	{ "sessionStart", HOOK_START, "{\"additional_context\":$}" },
 	{ "postToolUse", HOOK_ALL, "{\"additional_context\":$}" },
@@ -61,8 +61,8 @@ static const char *const gemini_writes[] = { "replace", "write_file", NULL };
 static const char *const cursor_writes[] = { "Delete", "Edit", "Write", NULL };
 static const char *const opencode_writes[] = { "apply_patch", "edit", "write", NULL };
 
-/* Claude Code passes on 10,000 characters, and of more the first 2,000; Codex 2,500 tokens.  What
- * text_add_said() adds has room beside these. */
+/* Claude Code passes on 10,000 characters, and only the first 2,000 of a longer text; Codex passes
+ * on 2,500 tokens.  The limits below leave room for the additions of text_add_said(). */
 enum { CLAUDE_TOKENS = 2100, CODEX_TOKENS = 2100 };
 
 const struct hook_client hook_clients[] = {

@@ -1,8 +1,8 @@
 /*
- * guard - git's hook before a commit: refuses one with a file that another agent has reserved.
+ * guard - git's hook before a commit: refuses a commit of a file that another agent has reserved.
  *
- * Whoever commits is known as for every command.  A person, and whoever is nobody here, is
- * held up by nothing, nor is anybody where the state cannot be asked.
+ * The committer is identified as for every command.  Nothing holds up a person or an unknown
+ * caller, nor anybody if the state cannot be asked.
  */
 #include <stdio.h>
 #include <stdlib.h>

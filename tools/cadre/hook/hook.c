@@ -2,8 +2,7 @@
  * hook - tells a client's model what is new for its agent, at an event of the client.
  *
  * Nothing that goes wrong here stops the client: the exit status is 0, standard output stays
- * empty, and the log says why.  What is handed out is printed first, and marked as shown after
- * that.
+ * empty, and the log gives the reason.  Messages are printed first, and then marked as shown.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -27,10 +26,10 @@ struct hook {
 	struct hook_event event;
 	char at[4096]; /* the folder of the event, from which its paths are told */
 	char lost[4096]; /* the folder in which the session began, where it is gone */
-	bool stays; /* where it began is known, if the client tells sessions apart */
+	bool stays; /* session's folder is known, if the client tells sessions apart */
 	atomic_bool placed; /* cli->home.dir is known, and stays */
-	/* In a turn that a runner has started its mail comes by the turns: what was shown in
-	 * one would be lost where that turn does not end well. */
+	/* In a turn that a runner has started, mail comes with the turns: mail shown in a turn
+	 * would be lost if that turn does not end well. */
 	bool in_turn;
 };
 
@@ -43,8 +42,8 @@ static json_t *hook_call(const struct hook *h, const struct op *op, json_t *args
 	return answer;
 }
 
-/* A hook that has begun to write goes on: half a text, or one that comes again, would be worse than a
- * late one.  One whose time is up first writes nothing any more. */
+/* A hook that has begun to write goes on: half a text, or a repeated text, would be worse than a
+ * late text.  A hook whose time is up before it writes does not write any more. */
 enum { RUNS, WRITES, ENDS, LATE };
 static atomic_int stage;
 
@@ -56,7 +55,7 @@ static void hook_go_on(int next)
 			pause();
 }
 
-/* Writes all of it to standard output, which nobody else here uses: 0 or a fault. */
+/* Writes the whole text to standard output, which nobody else here uses: 0 or a fault. */
 static int hook_write_out(const struct hook *h, const char *text, struct fault *f)
 {
 	struct text out = { 0 };
@@ -213,7 +212,7 @@ static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault 
 	return news;
 }
 
-/* Looks for what is new, which is one read, and where there is nothing that is all. */
+/* Looks for news by one read, and does nothing else if there is no news. */
 static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 {
 	json_t *paths = about_to_write(h), *news = hook_ask(h, paths, f);
@@ -280,7 +279,7 @@ static void tell_fault(struct hook *h, const struct fault *why)
 	tell_log(h, none.code ? "" : home->dir, why);
 }
 
-/* The hook is there as long as it runs: where it ends it waits for this one that was first. */
+/* `h` stays valid here: if this thread is the first at the end, the hook's main thread waits. */
 static void *end_in_time(void *arg)
 {
 	static const struct timespec most = { .tv_sec = HOOK_MOST_MS / 1000,
@@ -348,7 +347,7 @@ static bool is_unsure(const struct hook *h)
 	       h->rule->kind != HOOK_START && h->rule->kind != HOOK_TOOL;
 }
 
-/* Where the client is, there its agent is looked for. */
+/* Answers an event; the agent is looked for in the client's folder. */
 static int hook_answer(struct hook *h, struct fault *f)
 {
 	struct text text = { 0 };

@@ -1,9 +1,9 @@
 /*
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
- * The files, in the order to read them: hook.c (the verb), hook_event.c (what a client says),
- * hook_session.c (where its session began), form.c (what each client takes), tell.c (what a
- * model is told), prime.c, plugin.c, guard.c (git's own hook).
+ * Read the files in this order: hook.c (the verb), hook_event.c (the input from a client),
+ * hook_session.c (the place where a client's session began), form.c (the output for each client).
+ * Then tell.c (the texts for a model), prime.c, plugin.c, guard.c (git's own hook).
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -33,9 +33,9 @@ void session_forget(const struct hook_event *e, const char *client);
 
 /* The thing to do at an event. */
 enum hook_kind {
-	HOOK_START, /* who the agent is, and all that is new */
-	HOOK_ALL, /* all that is new */
-	HOOK_URGENT, /* what is urgent */
+	HOOK_START, /* the agent's identity, and all news */
+	HOOK_ALL, /* all news */
+	HOOK_URGENT, /* urgent news */
 	HOOK_NUDGE, /* that something urgent waits: another event shows it */
 	HOOK_TOOL, /* a tool is about to run: not in a stopped team, and not to write what
 		      another agent has reserved */
@@ -53,7 +53,7 @@ struct hook_client {
 	const char *name, *also;
 	const struct hook_rule *rules;
 	const char *const
-		*writers; /* tools that write the files that they name; ends with NULL */
+		*writers; /* tools that write files in their arguments; ends with NULL */
 	int64_t tokens; /* the most that the client passes on; 0: nobody has said */
 };
 
@@ -90,8 +90,8 @@ enum {
 	HOOK_FILES = 1024, /* that are kept of an event */
 };
 
-/* Adds a path to those that message.news is asked for.  U+FFFD stands for each byte that is no UTF-8:
- * `?` and `*` mean it.  One that is longer than the operation takes is left out. */
+/* Adds a path to the paths for message.news.  U+FFFD replaces each byte that is no UTF-8: `?` and
+ * `*` match U+FFFD.  A path that is too long for the operation is left out. */
 void add_path(json_t *paths, const char *path);
 
 #endif

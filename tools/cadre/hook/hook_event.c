@@ -282,8 +282,8 @@ int event_read(int fd, struct hook_event *out, struct fault *f)
 	ssize_t n = 0;
 
 	*out = (struct hook_event){ .paths = json_array() };
-	/* A broken event is read to its end as well: a client may fail where nobody reads.  One
-	 * that is whole needs no end of the input, which some clients leave open. */
+	/* A broken event is read to its end as well: a client may fail where nobody reads.  A whole
+	 * event is not read to the end of the input, which some clients leave open. */
 	while (!s.over && (n = read_until(fd, data, sizeof(data), until)) > 0 &&
 	       all <= BYTES_MAX) {
 		all += (size_t)n;

@@ -1,5 +1,5 @@
 /*
- * prime - a short brief for a model: who it is, what it holds, what waits, what to type.
+ * prime - a short brief for a model: its agent's name, held work, waiting mail, useful commands.
  */
 #include <stdio.h>
 

@@ -20,7 +20,7 @@ static long long tell_number_of(const json_t *json, const char *name)
 	return json_integer_value(json_object_get(json, name));
 }
 
-/* Appends a text that others wrote, on one line. */
+/* Appends a text by other agents or people, on one line. */
 static void tell_add_line(struct text *out, const char *text)
 {
 	struct arena arena = { 0 };
@@ -145,7 +145,7 @@ void tell_beside(struct text *out, const json_t *who, pid_t other)
 		(int)other, name, name);
 }
 
-/* The heading of a message: who wrote it, which it is, and what it asks for. */
+/* The heading of a message: its sender, its number and properties, and the commands for it. */
 static void tell_add_heading(struct text *out, const json_t *m)
 {
 	const char *from = tell_text_of(m, "from"),
@@ -173,8 +173,8 @@ static void tell_add_heading(struct text *out, const json_t *m)
 	text_addf(out, "]:\n");
 }
 
-/* Bytes up to the end of the line at `s`, and in `*ends` those of its end: whatever somebody may
- * take for one. */
+/* Bytes up to the end of the line at `s`, and in `*ends` the bytes of the line end.  A line end is
+ * every character that a reader may take for a line end. */
 static size_t tell_line_size(const char *s, size_t *ends)
 {
 	static const char *const wide[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };

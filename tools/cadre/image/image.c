@@ -132,7 +132,7 @@ static int make_parts(struct image_build *b, struct fault *f)
 	return image_wanted(f);
 }
 
-/* Removes what builds of processes that are gone have left; one that runs is left alone. */
+/* Removes the leftovers of builds whose processes are gone; a running build is left alone. */
 static void image_sweep(struct arena *a, const char *folder)
 {
 	DIR *dir = opendir(folder);

@@ -1,7 +1,7 @@
 /*
  * The kernel is Debian's for clouds, fetched and unpacked without being
- * installed.  Its drivers for VMs are modules; those that a guest needs go into
- * the initrd in an order in which each finds what it depends on.
+ * installed.  Its drivers for VMs are modules.  The modules that a guest needs go
+ * into the initrd, each behind the modules on which it depends.
  */
 #include <dirent.h>
 #include <limits.h>

@@ -49,7 +49,7 @@ static int list_packages(struct image_build *b, const char ***out, struct fault 
 				"Dir::State::status=/dev/null",
 				"-o",
 				"Debug::NoLocking=true",
-				"-o", /* what lies in the usual one is not named */
+				"-o", /* packages in the usual cache would not be named */
 				arena_printf(&b->arena, "Dir::Cache::archives=%s/",
 					     b->work),
 				"install",

@@ -74,8 +74,8 @@ static void raise_limit(void)
 	}
 }
 
-/* The mirror makes the folders of new teams; then notes go into them.  What fails here, a
- * host does at its start. */
+/* The mirror makes the folders of new teams; then notes go into these folders.  A host repeats
+ * failed steps at its start. */
 static void import_show(struct call *call, struct home *home)
 {
 	enum { MOST_MS = 60000 };

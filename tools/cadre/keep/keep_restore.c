@@ -1,5 +1,5 @@
 /*
- * keep_restore - puts a backup in the place of the state; what was there is kept aside.
+ * keep_restore - puts a backup in the place of the state; the old state is kept aside.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,8 +144,8 @@ static int keep_restore_check_file(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* A secret of another state would make all tokens void.  One that was made anew fits
- * those agents that were registered since. */
+/* A secret of another state would make all tokens void.  A secret that was made anew fits the
+ * agents that were registered since. */
 static int keep_restore_check_secret(struct restore *r, struct store *store,
 				     struct fault *f)
 {
@@ -171,8 +171,8 @@ static int keep_restore_check_secret(struct restore *r, struct store *store,
 			  "--any-secret takes this one, and agents are registered anew");
 }
 
-/* Checks a backup before a state is made for it: one that cannot be restored leaves
- * nothing. */
+/* Checks a backup before a state is made for it: a backup that cannot be restored leaves no
+ * state. */
 static int keep_restore_check_first(struct restore *r, struct fault *f)
 {
 	const char *temp = getenv("TMPDIR");
@@ -317,9 +317,9 @@ static int restore(struct restore *r, struct fault *f)
 	return f->code;
 }
 
-/* The folders of teams get the names that these had at the backup.  Teams that it does not
- * know get their numbers again: the mirror puts their folders into the archive before a new
- * one could be taken for one of them.  What fails here a host does at its start. */
+/* Renames the folders of teams to the names that the teams had at the backup.  Numbers of teams
+ * that the backup does not know are used again: the mirror archives the folders of such teams
+ * before a new team could be taken for an old one.  A host repeats failed steps at its start. */
 static void show_rows(struct restore *r)
 {
 	enum { MOST_MS = 60000 };

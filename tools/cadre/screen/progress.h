@@ -2,8 +2,8 @@
  * progress - a line on a terminal that says what a command is doing.
  *
  * It is written to stderr after half a second, drawn anew in its place with the seconds
- * that have gone, and erased at the end.  Where stderr is no terminal, or a program reads
- * the answer (--json), nothing is written at all.  One at a time; while it is there nothing
+ * that have gone, and erased at the end.  Nothing is written if stderr is no terminal, or a
+ * program reads the answer (--json).  Only one line exists at a time; until its end, nothing
  * else is to be written to the terminal.
  */
 #ifndef TOOLS_CADRE_SCREEN_PROGRESS_H

@@ -21,7 +21,7 @@ struct line {
 	struct arena arena;
 };
 
-/* Whether a part tells nothing, and its bracket with it. */
+/* Whether a part is empty, false or 0: its bracket is then left out. */
 static bool is_nothing(const json_t *value)
 {
 	return screen_is_empty(value) || json_is_false(value) ||

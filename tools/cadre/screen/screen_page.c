@@ -57,7 +57,7 @@ static const char *plain_value(struct page *p, const struct field *field,
 	return cli_plain(&p->arena, screen_value(p->cli, &p->arena, field, value), true);
 }
 
-/* An entry of a list: what it says, behind a box that is ticked or below who said it. */
+/* Prints an entry of a list: its text, behind a tick box or below its author. */
 static void print_entry(struct page *p, const struct record *r, const json_t *entry)
 {
 	const struct field *text = field_find(r, "text");

@@ -78,8 +78,8 @@ static size_t row_width(const struct table *t, const struct table_column *column
 	return total;
 }
 
-/* When a column is left out, the lowest first: what is cut at the most, what could be cut,
- * the first one, and those that the schema says are left out last. */
+/* The rank of a column; columns of a lower rank are left out first.  0: without prose; 1: prose,
+ * which can be cut instead; 2: the first column; 3: the schema leaves the column out last. */
 static int rank_of(const struct table *t, const struct table_column *columns, size_t i)
 {
 	if (t->stay >> i & 1)
@@ -159,8 +159,8 @@ static size_t take_room(const struct table *t, size_t row, size_t i,
 	return has;
 }
 
-/* Makes room for what a row of such a list has more than a column holds, and is not cut:
- * the row's other columns give it, those behind it first, so that few cells move. */
+/* Makes room in a row of such a list for a text that is wider than its column and is not cut.  The
+ * row's other columns give up room, the columns behind it first, so that few cells move. */
 static void screen_table_make_room(const struct table *t, size_t row,
 				   struct table_column *columns)
 {
@@ -177,7 +177,7 @@ static void screen_table_make_room(const struct table *t, size_t row,
 	}
 }
 
-/* Colours of states that somebody looks for: what is wrong, under way, and well. */
+/* Colours of states that matter to people: red for faults, yellow for work, green for success. */
 static const char *color_of(const char *word)
 {
 	static const char *const colors[][2] = {

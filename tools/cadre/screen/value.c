@@ -53,7 +53,7 @@ const char *screen_label(struct arena *a, const struct field *field)
 	return text;
 }
 
-/* Whether a flag or a number is what it is where nobody says it. */
+/* Whether a flag or a number has its default value. */
 static bool is_usual(const struct field *field, const json_t *value)
 {
 	if (!(field->flags & FIELD_DEFAULT))
@@ -134,8 +134,8 @@ const char *screen_time(const struct cli *cli, struct arena *a, const char *iso)
 	return arena_strdup(a, ago);
 }
 
-/* A record on one line: its first field, which names it, and its second where that is a state
- * other than the first of all. */
+/* A record on one line: the first field, which names the record, and the second field, if that
+ * field is a state other than the first state. */
 static const char *record_value(const struct cli *cli, struct arena *a,
 				const struct record *r, const json_t *value)
 {
@@ -203,8 +203,7 @@ value_number_of(const struct record *r, const struct field *field, const json_t 
 		       : NULL;
 }
 
-/* The words for the detail of events of a kind; "{}", which is the detail, where it has
- * none. */
+/* The words for the detail of events of a kind; "{}", the detail itself, if the kind has none. */
 static const char *value_words_of(const char *kind)
 {
 	for (size_t i = 0; i < event_count; i++)

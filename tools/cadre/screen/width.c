@@ -1,7 +1,7 @@
 /*
  * width - the columns that a text takes on a terminal, and texts wrapped to fit one.
  *
- * What a person sees as one character may be several of Unicode's: a letter with marks, a
+ * One visible character may be several characters of Unicode: a letter with marks, a
  * flag of two letters, a family of people joined into one picture.  Widths are those of
  * Unicode's East Asian Width (UAX 11) and emoji presentation (UTS 51); without a locale
  * there is no wcwidth() to ask, which knows no sequences either.
@@ -17,7 +17,7 @@
 
 enum { JOINER = 0x200d, PICTURE = 0xfe0f };
 
-/* Reads a character of UTF-8; each byte that is none counts as a character. */
+/* Reads a character of UTF-8; each byte that is no UTF-8 counts as a character. */
 static const char *next_char(const char *s, unsigned *code)
 {
 	static const unsigned char masks[] = { 0x7f, 0x1f, 0x0f, 0x07 };

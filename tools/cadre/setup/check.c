@@ -131,8 +131,8 @@ static bool has_reader(struct setup_plan *p, const struct setup_target *text)
 	return has;
 }
 
-/* Whether instructions are there that no client reads which is set up: of one client of those
- * that read them, or of one whose files are broken. */
+/* Whether instructions are left that no client reads which is set up.  One client tells of them: a
+ * client that reads the instructions, or a client whose files are broken. */
 static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 			 struct seen *s)
 {

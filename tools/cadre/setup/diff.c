@@ -143,8 +143,8 @@ static bool next_change(const struct diff *d, int *i, int *k)
 	return *i < d->a.n || *k < d->b.n;
 }
 
-/* Where the hunk ends that has a change at *i and *k: behind the lines that follow the last
- * change which is near enough. */
+/* Moves *i and *k from a change to the end of its hunk: behind the lines that follow the last
+ * change of the hunk.  A hunk goes on while the next change is near enough. */
 static void hunk_end(const struct diff *d, int *i, int *k)
 {
 	int at = *i, bt = *k;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Bytes of an indentation: each line that is put in repeats it. */
+/* Bytes of an indentation: each inserted line repeats the indentation. */
 enum { INDENT_MOST = 80 };
 
 static const char mark[] = "\xef\xbb\xbf";

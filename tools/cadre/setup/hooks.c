@@ -45,7 +45,7 @@ static bool calls_hook(struct arena *a, const struct setup_words *w, const char 
 	       has_words(bare, shell_bare(a, w->line));
 }
 
-/* Whether a command is one that is looked for. */
+/* Whether a command is of the kind that a search looks for. */
 typedef bool is_hook(struct arena *a, const struct setup_words *w, const char *client,
 		     const char *line);
 

@@ -1,5 +1,5 @@
 /*
- * jsonc - JSON with comments and trailing commas: where its values are, and edits of them.
+ * jsonc - JSON with comments and trailing commas: finds and edits its values.
  *
  * A reader gives a tree whose values know their bytes; an edit is a splice of the text, after
  * which it is read again.  Values that setup puts into a file are recognized later by where
@@ -7,7 +7,7 @@
  *
  *	an object or array that was there, but empty, gets its first member right behind the
  *	bracket; in one that setup made, a blank or a line end stands between them;
- *	a file that was there, but empty, gets no last line end; one that setup made has it;
+ *	a file that was there, but empty, gets no last line end; a file that setup made has one;
  *	behind a trailing comma stands one of ours, elsewhere none.
  *
  * So removing undoes putting, byte for byte, without a note of what was done.
@@ -22,7 +22,7 @@
 struct jsonc {
 	char kind; /* its first byte; '0' of a number */
 	size_t from, to; /* its bytes */
-	size_t key_from, key_to; /* those of its key in quotes; the same: it has none */
+	size_t key_from, key_to; /* bytes of its key in quotes; the same: no key */
 	size_t comma; /* the comma behind it; 0: none */
 	struct jsonc *up, *first, *last, *next, *prev;
 };
@@ -45,8 +45,8 @@ size_t jsonc_start(const struct jsonc *v);
  * whether the last of them is a comment up to its line's end. */
 size_t jsonc_skip(const struct setup_draft *d, size_t at, size_t end, bool *line);
 
-/* Where a value is to stand: the keys that lead there from the root, and whether the last is
- * an array that gets it as its last item. */
+/* The place for a value: the keys that lead there from the root, and whether the last key is an
+ * array, which gets the value as its last item. */
 struct jsonc_place {
 	const char *keys[3]; /* a NULL ends them */
 	bool push;

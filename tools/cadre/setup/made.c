@@ -1,9 +1,9 @@
 /*
  * made - the folders that setup made, so that removing takes no other away.
  *
- * A file's bytes tell whether setup made it; a folder has none.  So their paths are noted in
- * the user's state, a line each, before they are made: a setup may be killed at any moment.
- * Where that is not possible, they stay.
+ * A file's bytes tell whether setup made it; a folder has none.  So the paths of folders are noted
+ * in the user's state, a line each, before the folders are made: a setup may be killed at any
+ * moment.  Folders whose paths cannot be noted stay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static bool made_read_notes(struct setup_target *t)
 	       setup_target_read(t, &ignored) == 0;
 }
 
-/* Where the line of a folder begins in the notes; SIZE_MAX: it has none. */
+/* The offset of a folder's line in the notes; SIZE_MAX: the folder has no line. */
 static size_t made_find_line(const struct text *notes, const char *dir)
 {
 	size_t n = strlen(dir);

@@ -1,6 +1,6 @@
 /*
- * off - settings of a person by which a client does not use the server or the hooks that it was
- * told of.  Setup changes none of them, and names each.
+ * off - settings by which a person keeps a client from using the server or the hooks that setup
+ * told the client of.  Setup names these settings, but never changes them.
  */
 #include <string.h>
 

@@ -312,9 +312,9 @@ static bool is_conflict(const char *line, size_t n)
 	return n >= 7 && (!memcmp(line, "<<<<<<<", 7) || !memcmp(line, ">>>>>>>", 7));
 }
 
-/* Finds the last block that ends before `below`: 1 with its first byte and the one behind its
- * last, 0: there is none, or a fault.  A mark is a line of its own; where one lacks its
- * partner, a person's text could be taken for the block, and nothing is. */
+/* Finds the last block that ends before `below`: 1 with its first byte and the byte behind its
+ * last, 0: there is none, or a fault.  A mark is a line of its own.  A mark without its partner is
+ * a fault, because a person's text could be taken for the block. */
 static int find_block(const struct setup_draft *d, size_t below, size_t *from, size_t *to,
 		      struct fault *f)
 {

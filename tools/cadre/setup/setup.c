@@ -69,7 +69,7 @@ static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 	return fault_hint(f, "One of %s, all; or --detect.", known);
 }
 
-/* Which clients it is about.  What is looked at or taken away need not be named. */
+/* Chooses the clients.  --check and --remove need no names of clients. */
 static int setup_choose(struct setup *s, struct fault *f)
 {
 	bool named = s->n > 0, any = s->check || s->remove;

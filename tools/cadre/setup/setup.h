@@ -1,12 +1,12 @@
 /*
  * setup - declarations that the parts of `cadre setup` share.
  *
- * The files, in the order to read them: clients.c (the table of clients: where their files
- * are and what is put into them), setup.c (the verb), setup_plan.c (which files an act changes),
- * put.c, hooks.c and toml_put.c (one part of a client in one file), jsonc.h and draft.h (edits
- * of a text), setup_target.c (reading and writing a file), made.c (folders that setup made, and the
- * lock of their notes), off.c (what a person has switched off), diff.c, check.c (what is not as it
- * was set up).
+ * Read the files in this order: clients.c (the table of clients: their files and the parts for
+ * them), setup.c (the verb), setup_plan.c (the files that an act changes).  put.c, hooks.c and
+ * toml_put.c put one part of a client into one file; jsonc.h and draft.h edit a text;
+ * setup_target.c reads and writes a file.  made.c has the folders that setup made, and the lock of
+ * their notes.  off.c finds settings that a person has switched off; diff.c shows changes; check.c
+ * finds deviations from the set-up state.
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
 #define TOOLS_CADRE_SETUP_SETUP_H
@@ -62,7 +62,7 @@ struct setup_client {
 	const struct setup_off *off; /* NULL: none is known */
 	const char *local; /* settings of the project beside those of its hooks, or NULL */
 	bool plugin; /* its hooks are a file of code, which `cadre hook` prints */
-	const char *note; /* what a person has to do or to know; or NULL */
+	const char *note; /* things that a person has to do or to know; or NULL */
 };
 
 extern const struct setup_client setup_clients[]; /* ends with a NULL name */
@@ -97,7 +97,7 @@ struct setup_tally {
 	int changed; /* that were found, but have another command or text */
 	int yours; /* that were found, but a person wrote them: they stay */
 	char gone[200]; /* a command that an entry names and that is not there; or "" */
-	char other[200]; /* one that is there, and is another program than this; or "" */
+	char other[200]; /* a command that is there, but is another program; or "" */
 	bool as_operator; /* the entry makes its agents act as the operator */
 };
 
@@ -126,10 +126,11 @@ int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
  *
  *	another's   it does not run cadre: setup_is_cadre() says no to its program.  An entry
  *	            called `cadre` is then a conflict, a hook is passed over.
- *	setup's     setup_wrote() says yes to its program, and nothing else is said beside that
- *	            (is_as_written() in put.c, read_entry() in toml_put.c, program_of() in
- *	            hooks.c).  It gets this program and is taken away by --remove, whatever
- *	            program of that name it runs: which setup wrote it nothing tells.
+ *	setup's     setup_wrote() says yes to its program, and the entry says nothing else:
+ *	            see is_as_written() in put.c, read_entry() in toml_put.c, program_of() in
+ *	            hooks.c.  Setup puts this program into the entry, and --remove takes the
+ *	            entry away, whatever program of that name it runs: nothing tells which
+ *	            setup wrote the entry.
  *	            A file of code is setup's as a whole when its first line says so.
  *	a person's  it runs cadre in any other way (for hooks: calls_hook()).  It stays, and
  *	            setup and --remove say so.
@@ -138,7 +139,7 @@ int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
 /* Whether a program's path or name ends with `cadre`, or is that of this program, whose file may
  * have another name. */
 bool setup_is_cadre(const struct setup_words *w, const char *word);
-/* Whether it is besides one as setup writes it: a name, or a path from the root. */
+/* Whether the program is also in the form that setup writes: a name, or a path from the root. */
 bool setup_wrote(const struct setup_words *w, const char *command);
 /* Notes the command of an entry that was found. */
 void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command);
@@ -164,7 +165,7 @@ struct setup_target {
  * the folder that it may not lead out of. */
 int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f);
-/* Reads it, or notes that there is none. */
+/* Reads the file, or notes that there is no file. */
 int setup_target_read(struct setup_target *t, struct fault *f);
 bool setup_target_changed(const struct setup_target *t);
 /* Refuses to change a file that is read-only, or has other names, which would keep the old

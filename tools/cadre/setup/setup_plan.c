@@ -221,7 +221,7 @@ static void setup_plan_note(struct setup_plan *p, const char *text)
 	add_once(p, &p->notes, &p->n_notes, text);
 }
 
-/* Where the command of an entry leads, unless to this program. */
+/* The words for an entry whose command leads to no program, or to another than this; else "". */
 static const char *elsewhere(struct setup_plan *p, const struct setup_tally *tally)
 {
 	if (tally->other[0])

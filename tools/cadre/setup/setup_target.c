@@ -197,8 +197,8 @@ int setup_target_check(const struct setup_target *t, struct fault *f)
 	return 0;
 }
 
-/* Whether a file has these bytes.  Times have the grain of a tick, and numbers of files are used
- * again at once: nothing else tells whether somebody has written it. */
+/* Whether the file has the bytes `want`.  Times have the grain of a tick, and numbers of files are
+ * used again at once: only the bytes tell whether somebody has written the file. */
 static bool has_bytes(const char *path, const struct text *want)
 {
 	struct setup_target now = { 0 };
@@ -307,8 +307,8 @@ static bool rename_to_new(const char *from, const char *to)
 	return false;
 }
 
-/* Exchanges the file that was written with the one that it replaces, and looks at that: where a
- * client has written it since, the two are exchanged back.  1, 0: not known here, or -1. */
+/* Exchanges the written file with the file that it replaces, and checks the replaced file.  If a
+ * client has written that file since, exchanges the two back.  1, 0: not known here, or -1. */
 static int setup_target_exchange(const struct setup_target *t, const char *beside)
 {
 	if (renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE))
@@ -389,7 +389,7 @@ static int remove_file(struct setup_target *t, struct fault *f)
 	} else if (!has_bytes(beside, &t->before)) {
 		changed_meanwhile(t, f);
 		if (rename_to_new(beside, t->path) || errno != EEXIST)
-			return f->code; /* what a client wrote is never removed */
+			return f->code; /* a client's text is never removed */
 	} else if (dir_sync_above(t->path)) {
 		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
 	}

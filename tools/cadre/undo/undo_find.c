@@ -128,8 +128,8 @@ static int still_moving(struct cli *cli, const char *name, struct fault *f)
 			  undo_stay(cli) ? UNDO_STAY : "A host does that: cadre up.");
 }
 
-/* Waits while a host moves a workspace that is meant into the trash: what was removed last
- * is not to be passed over for something older.  0, or a fault where no host does it. */
+/* Waits while a host moves a wanted workspace into the trash: undo must not pass over the workspace
+ * removed last and choose an older one.  0, or a fault where no host does the move. */
 static int wait_for_trash(struct cli *cli, const struct wanted *w, struct fault *f)
 {
 	enum { MOST_MS = 10000, STAY_MS = 1000, PAUSE_MS = 50 };
@@ -181,7 +181,7 @@ static int check_team(const struct wanted *w, const struct undo_found *found,
 	return fault_hint(f, "If it is the one: cadre undo %.80s", found->entry->name);
 }
 
-/* Fills in the team in which a workspace comes back: the one that is said, else its own. */
+/* Fills in the team in which a workspace comes back: the call's team, else the workspace's own. */
 static int choose_team(struct cli *cli, const json_t *teams, const struct wanted *w,
 		       struct undo_found *found, struct arena *a, struct fault *f)
 {

@@ -45,8 +45,8 @@ int undo_find(struct cli *cli, const char *name, struct arena *a,
 /* The fault of a workspace that the trash does not hold. */
 int undo_not_found(const char *name, struct fault *f);
 
-/* Makes a workspace of what the one of that name held, or team/agent, or the agent of the
- * call's team: the exit status.  `again`: also where one that was made of it lives. */
+/* Makes a workspace from the contents of the removed workspace of that name, or of team/agent, or
+ * of that agent in the call's team: the exit status.  `again`: even if an earlier copy lives. */
 int undo_workspace(struct cli *cli, const char *name, const char *agent, bool again);
 
 /* Runs an operation that brings something back, and frees `args`; *status is the exit status.
@@ -57,7 +57,7 @@ json_t *undo_run(struct cli *cli, const struct op *op, json_t *args, int *status
  * Neither the name nor the address of a workspace has a dot. */
 bool undo_is_note(const char *name);
 
-/* Brings back a note, to the path `to` (NULL: where it was), or all of a folder: the exit
+/* Brings back a note, at the path `to` (NULL: at its old path), or all notes of a folder: the exit
  * status. */
 int undo_note(struct cli *cli, const char *name, const char *to);
 

@@ -1,4 +1,4 @@
-/* undo_note - brings back notes that were deleted: one by its path, or all below a folder. */
+/* undo_note - brings back deleted notes: one note by its path, or all notes below a folder. */
 #include <string.h>
 
 #include "ops.gen.h"

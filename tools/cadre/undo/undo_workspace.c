@@ -1,7 +1,7 @@
 /*
  * undo_workspace - makes a workspace of what a removed one held.
  *
- * It is a new one, in any team; the entry stays in the trash until its time is over.
+ * The new workspace may be in any team; the removed one stays in the trash until its time is over.
  */
 #include <dirent.h>
 #include <errno.h>
