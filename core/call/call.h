@@ -27,8 +27,7 @@ struct identity {
 	const char *door; /* token of the agent at whose HTTP door the call came in,
 			     and where `token` proves `agent`; NULL: the call did not
 			     come so */
-	const char
-		*bearer; /* token shown by a client over HTTP: the token proves a caller,
+	const char *bearer; /* token shown by a client over HTTP: the token proves a caller,
 			       who is then filled in here */
 	bool proven; /* the door (channel, operator's --as) proved agent */
 	bool as; /* an operator acting as agent; events say so */

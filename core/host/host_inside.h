@@ -84,7 +84,8 @@ struct host {
 	struct waiters waiters;
 	struct follow follow;
 	struct hosted_guest *guests;
-	struct chain unlinked; /* calls that wait for the link to their guest: hosted_ask.c's */
+	struct chain
+		unlinked; /* calls that wait for the link to their guest: hosted_ask.c's */
 	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
 	size_t n_linked; /* guests that answer */
 	struct reaper reaper;

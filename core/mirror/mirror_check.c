@@ -9,7 +9,8 @@
 enum {
 	CHECK_ROWS = 256, /* in one slice: about 25 ms */
 	CHECK_REST_MS = 100, /* between two slices */
-	CHECK_EVERY_MS = 600000, /* between two checks, if some folders cannot be watched */
+	CHECK_EVERY_MS =
+		600000, /* between two checks, if some folders cannot be watched */
 	LOST_MS = 500, /* wait before a lost file is written: an editor may put it back
 			  by itself */
 };

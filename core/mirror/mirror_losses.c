@@ -135,7 +135,9 @@ static bool may_be_ours(const struct losses_place *place, const struct inotify_e
 	       (dot && (strcmp(dot, ".md") == 0 || strcmp(dot, ".json") == 0));
 }
 
-enum { EDITS_MOST = 1000 }; /* saved files noted; after more, the mirror checks every file */
+enum {
+	EDITS_MOST = 1000
+}; /* saved files noted; after more, the mirror checks every file */
 
 void losses_edited(struct losses *l, const char *folder, const char *name)
 {

@@ -12,8 +12,7 @@
 
 enum {
 	GRACE_MS = 15000, /* beyond a command's own time */
-	LINK_MS =
-		3000, /* to reach the guest; a host that starts dials all guests */
+	LINK_MS = 3000, /* to reach the guest; a host that starts dials all guests */
 };
 
 /* A message that asks a guest, and how its answer is read.  Fields that the call's

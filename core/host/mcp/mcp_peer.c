@@ -12,8 +12,7 @@ enum {
 	TICK_MS = 15000,
 	KEPT_MS = 3600000, /* a row says to an hour when its session was used */
 	IDLE_MS = 120000, /* without a request; a session comes back from its row */
-	UNREAD_MS =
-		1800000, /* ... while the client has perhaps not read its answers */
+	UNREAD_MS = 1800000, /* ... while the client has perhaps not read its answers */
 };
 
 void mcp_name(const char *text, char out[NAME_SIZE])

@@ -35,8 +35,8 @@ struct arriving {
 	bool looked; /* its token was looked at just now */
 	struct conn *call; /* asks for the token; NULL: not under way */
 	const char *why; /* the message is no JSON */
-	struct arriving *
-		*slot; /* the pointer that the read of the row uses; NULL: no read under way */
+	struct arriving **
+		slot; /* the pointer that the read of the row uses; NULL: no read under way */
 };
 
 /* --- refusals -------------------------------------------------------------------------- */

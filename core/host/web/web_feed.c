@@ -16,9 +16,7 @@
 
 enum {
 	PAGE = 200,
-	UNSENT_MOST =
-		1
-		<< 20, /* a follower with more unsent leaves its group for now */
+	UNSENT_MOST = 1 << 20, /* a follower with more unsent leaves its group for now */
 	TICK_MS = 1000,
 	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
 };
