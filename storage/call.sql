@@ -57,9 +57,9 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- name: caller_by_holder
 -- row: caller
 -- text: team_name
--- The lead's place in the team :team_name, or, with :above, in the parent team.  :holder holds
--- the place, directly or through a chain of places: each place of the chain holds the next.
-WITH RECURSIVE place (id) AS (SELECT CAST(:holder AS INTEGER)
+-- The lead's place in a team of that name, or in the team `above` it, which an agent of the team
+-- above holds, or by a place that it holds, and so on.
+WITH RECURSIVE place (id) AS (SELECT :holder
 	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,

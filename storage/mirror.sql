@@ -43,7 +43,7 @@ SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.memb
 -- scan ok: a team and those below it
 -- The members with a workspace of a team and of all below it.
 WITH RECURSIVE below (id) AS (
-	SELECT CAST(:team AS INTEGER)
+	SELECT :team
 	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
 	WHERE c.destroyed_at IS NULL)
 SELECT a.id FROM below JOIN agent a ON a.team = below.id

@@ -429,14 +429,14 @@ ORDER BY k.id <> :task, k.number LIMIT 1;
 -- anew for the task and for every task that waits for it: whether a failed or cancelled task is in
 -- the way.
 UPDATE task SET stuck = CASE WHEN id IN (
-	WITH RECURSIVE behind(id) AS (SELECT CAST(:task AS INTEGER)
+	WITH RECURSIVE behind(id) AS (SELECT :task
 		UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id),
 	held(id) AS (SELECT d.task FROM behind b JOIN task_dep d ON d.task = b.id JOIN task o ON o.id = d.dep
 		WHERE o.state IN {task_state.failed cancelled}
 			OR (o.stuck = 1 AND o.id NOT IN (SELECT id FROM behind))
 		UNION SELECT d.task FROM held h JOIN task_dep d ON d.dep = h.id)
 	SELECT id FROM held) THEN 1 ELSE 0 END
-WHERE id IN (WITH RECURSIVE behind(id) AS (SELECT CAST(:task AS INTEGER)
+WHERE id IN (WITH RECURSIVE behind(id) AS (SELECT :task
 		UNION SELECT d.task FROM behind b JOIN task_dep d ON d.dep = b.id)
 	SELECT id FROM behind) AND state = {task_state.pending};
 

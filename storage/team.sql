@@ -40,7 +40,7 @@ ON CONFLICT (team, port) DO UPDATE SET port = excluded.port;
 -- int: port
 -- The highest team, from this one up, that does not allow what is asked for; port 0: none is.
 WITH RECURSIVE up (id) AS (
-	SELECT CAST(:team AS INTEGER)
+	SELECT :team
 	UNION ALL SELECT t.parent FROM up JOIN team t ON t.id = up.id WHERE t.parent IS NOT NULL)
 SELECT t.name FROM up JOIN team t ON t.id = up.id
 WHERE t.allow_internet < :allow_internet OR t.allow_inter_vm < :allow_inter_vm
@@ -443,7 +443,7 @@ WHERE parent = :team AND destroyed_at IS NULL AND name = :name
 -- text: name
 -- A living team and all below it, the lowest first.
 WITH RECURSIVE below (id) AS (
-	SELECT CAST(:team AS INTEGER)
+	SELECT :team
 	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
 	WHERE c.destroyed_at IS NULL)
 SELECT t.id, t.name, t.inbox_capacity FROM below JOIN team t ON t.id = below.id

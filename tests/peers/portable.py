@@ -57,6 +57,8 @@ def translate(kind, sql):
         sql = re.sub(r"\)\s*WITHOUT ROWID(\s*,\s*STRICT)?\s*$", ")", sql)
         sql = re.sub(r"\bINTEGER\b", "bigint", sql)
         sql = re.sub(r"\bBLOB\b", "bytea", sql)
+    if kind == "index":  # a truth stands in parentheses there
+        sql = re.sub(r"(?<=, )(\w+ IS NOT NULL)(?=,)", r"(\1)", sql)
     return sql + ";\n"
 
 
