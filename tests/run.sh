@@ -175,7 +175,7 @@ stories=$(printf '%s\n' tests/*/*.sh | sed 's,^tests/,,; s/.sh$//; /^lib/d')
 	printf 'op %s\n' coverage $transcripts
 	printf 'fuzz %s\n' $fuzzers
 	printf 'tsan %s\n' race $threaded
-	printf '%s\n' $(bases tests/*.c) $stories 'bench guard' ${FULL:+'fuzz long'}
+	printf '%s\n' $(bases tests/*.c) $stories 'bench guard' ${FULL:+portable 'fuzz long'}
 } >"$temp/names"
 bases tools/lint/* | sed 's/^/lint /' >"$temp/lints"
 
@@ -265,7 +265,7 @@ plan() {
 	wanted "$1" || return 0
 	# Programs that count lines tell nothing of these, or cannot run in them.
 	[ -z "$counting" ] || case $1 in
-	lint* | fuzz* | tsan* | bench* | sim* | crash* | power* | soak* | steps | 'op coverage' | e2e/permute | e2e/deb) return 0 ;;
+	lint* | fuzz* | tsan* | bench* | sim* | crash* | power* | soak* | steps | portable | 'op coverage' | e2e/permute | e2e/deb) return 0 ;;
 	esac
 	planned=$((planned + 1))
 	printf '%s\n' "$@" >"$temp/plan/$planned"
@@ -385,6 +385,7 @@ for unit in $units; do
 	plan "unit $unit" 120 asan "build/asan/tests/unit/test_$unit"
 done
 plan 'bench guard' 60 release tests/guard/run
+[ -z "$FULL" ] || plan portable 600 make make portable # installs PostgreSQL where there is none
 for lint in $(bases tools/lint/*); do
 	plan "lint $lint" 300 release "tools/lint/$lint"
 done
