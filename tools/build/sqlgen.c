@@ -142,8 +142,7 @@ static size_t statement_length(const char *text)
 	return (size_t)(s - text);
 }
 
-/* The defaults and bounds of a table are not looked at: they stay as they were when the
- * table was made. */
+/* Refuses numbers in place of names, statement by statement. */
 static void check_written(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement s = { .file = file,
@@ -156,7 +155,7 @@ static void check_written(struct sqlgen_build *b, const char *file, const char *
 		n = statement_length(text);
 		s.written = sqlgen_copy(text, n);
 		s.sql_line = s.line;
-		sqlgen_check_portable(b, &s, false);
+		sqlgen_check_numbers(b, &s);
 		free(s.written);
 		for (; line < text + n; line++)
 			s.line += *line == '\n';
@@ -323,7 +322,6 @@ int main(int argc, char **argv)
 	if (!b.n_errors)
 		check_rows(&b);
 	if (!*b.prefix) {
-		sqlgen_check_views(&b);
 		sqlgen_check_held(&b);
 		check_triggers(&b);
 	}

@@ -1,12 +1,11 @@
 /*
  * sqlgen - declarations that the parts of the statement compiler share.
  *
- * sqlgen_read.c turns storage/NOUN.sql into statements; sqlgen_names.c puts the numbers of schema/
- * in; sqlgen_check.c gives types to statements and refuses wrong statements.  sqlgen_portable.c,
- * with sqlgen_value.c, sqlgen_words.c and sqlgen_held.c, refuses numbers in place of names, and SQL
- * that another engine would not understand.  sqlgen_put.c writes C; sqlgen_transfer.c writes the
- * tables for exports.  sqlgen.c applies the migrations and calls the other parts.
- * If memory is short, the program aborts.
+ * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
+ * of schema/ in, sqlgen_check.c gives them types and refuses what is wrong,
+ * sqlgen_held.c refuses numbers in place of names, sqlgen_put.c writes C, sqlgen_transfer.c
+ * what exports are made with; sqlgen.c applies the migrations and leads through.
+ * Memory that is not there aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -100,18 +99,9 @@ const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
 bool sqlgen_is_stored(const struct sqlgen_build *b,
 		      const char *list); /* a column holds it */
-/* Refuses a column that is named like a column of an enum, but is missing in storage/enums. */
-void sqlgen_check_held(struct sqlgen_build *b);
-/* Refuses a number where an enum's value stands, and (`shared`: the statements of the
- * state) what PostgreSQL does not understand as SQLite does. */
-void sqlgen_check_portable(struct sqlgen_build *b, const struct sqlgen_statement *s,
-			   bool shared);
-void sqlgen_check_views(struct sqlgen_build *b); /* those that statements read */
-/* The type shared by the columns of this name in all tables. */
-enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name);
-
-/* The column that is the id of a table's rows, to be freed; NULL if there is none. */
-char *sqlgen_id_of(struct sqlgen_build *b, const char *table);
+void sqlgen_check_held(struct sqlgen_build *b); /* storage/enums names all that hold one */
+/* Refuses a number where a name of an enum's value belongs. */
+void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s);
 
 void read_file(struct sqlgen_build *b, const char *file);
 void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s);

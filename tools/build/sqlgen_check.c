@@ -43,7 +43,8 @@ static enum type look_up_type(struct sqlgen_build *b, const char *name)
 	return type;
 }
 
-enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name)
+/* The type that all columns of this name in all tables have. */
+static enum type type_everywhere(struct sqlgen_build *b, const char *name)
 {
 	struct column *c = columns_find(&b->known, name);
 
@@ -52,24 +53,6 @@ enum type sqlgen_type_everywhere(struct sqlgen_build *b, const char *name)
 		c->type = look_up_type(b, name);
 	}
 	return c->type;
-}
-
-char *sqlgen_id_of(struct sqlgen_build *b, const char *table)
-{
-	static const char sql[] =
-		"SELECT min(name) FROM pragma_table_xinfo(?1) WHERE pk > 0"
-		" HAVING count(*) = 1 AND upper(min(type)) = 'INTEGER'";
-	sqlite3_stmt *st;
-	char *id = NULL;
-
-	if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
-		abort();
-	sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
-	if (sqlite3_step(st) == SQLITE_ROW)
-		id = sqlgen_copy((const char *)sqlite3_column_text(st, 0),
-				 (size_t)sqlite3_column_bytes(st, 0));
-	sqlite3_finalize(st);
-	return id;
 }
 
 /* A column's type is the one declared above the statement, else that of the table's
@@ -85,8 +68,7 @@ static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
 		said->used = true;
 		c->type = said->type;
 	} else {
-		c->type = declared ? type_named(declared)
-				   : sqlgen_type_everywhere(b, c->name);
+		c->type = declared ? type_named(declared) : type_everywhere(b, c->name);
 	}
 	if (c->type == TYPE_UNSAID)
 		c->type = TYPE_INT;
@@ -299,7 +281,7 @@ void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 	sqlite3_finalize(st);
 	if (s->late && (s->readonly || s->out.n))
 		sqlgen_refuse(b, s, "it returns rows, so it is not late");
-	sqlgen_check_portable(b, s, !*b->prefix);
+	sqlgen_check_numbers(b, s);
 	if (!s->scan_ok)
 		check_plan(b, s);
 }

@@ -1,18 +1,17 @@
 /*
- * sqlgen_held - storage/enums, and which enums a column or a name in braces is of.
+ * sqlgen_held - storage/enums, and numbers beside the columns that hold an enum's value.
  *
- * An enum is called a list here, as in the table `word`.  Every value of a statement has a
- * set of lists, a bit for each of which it may be a number, and one for numbers that are of
- * none.  Two values that are compared, or one
- * that a column is set to, need a list in common; who counts with a number needs that it
- * be of none.  So a number beside an enum's column is refused whatever stands between,
- * since the number is the place of a line in schema/; and so is a value of another enum.
+ * Such a number is the place of a line in schema/, so statements ask for it by name.  A
+ * number is refused where one word tells its column: beside a sign, in the list of an IN or
+ * the bounds of a BETWEEN, as the result of a CASE there, in SET and in INSERT.  A name of
+ * another enum is refused, too.  What stands farther away, e2e/permute finds.
  */
-#include "tools/build/sqlgen_portable.h"
+#include "tools/build/sqlgen.h"
 
-#include <stdio.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tools/build/opgen.h"
 
@@ -50,11 +49,6 @@ static void sqlgen_held_read_line(struct sqlgen_build *b, struct sqlgen_statemen
 		set->name = sqlgen_copy(dot, strlen(dot));
 		set->values = sqlgen_copy(blank + 2, strlen(blank + 2));
 	} else {
-		if (b->n_held == SQLGEN_HELD_MOST)
-			sqlgen_refuse(b, at, "more than %d columns: widen sqlgen_lists",
-				      SQLGEN_HELD_MOST);
-		if (b->n_held == SQLGEN_HELD_MOST)
-			return;
 		b->held = sqlgen_grow(b->held, b->n_held, sizeof(*h));
 		h = &b->held[b->n_held++];
 		if ((ordered = strstr(blank, " ordered")) && !ordered[8])
@@ -117,140 +111,206 @@ bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 	return false;
 }
 
-/* --- which lists ------------------------------------------------------------------------- */
+/* --- numbers beside columns ------------------------------------------------------------ */
 
-/* The bit of a list: the place of the first column that storage/enums says holds it. */
-static sqlgen_lists bit_of(const struct sqlgen_build *b, const char *list, size_t len)
-{
-	if (len == 4 && strncmp(list, "none", 4) == 0)
-		return SQLGEN_NONE;
-	for (int i = 0; i < b->n_held; i++)
-		if (strlen(b->held[i].list) == len &&
-		    strncmp(b->held[i].list, list, len) == 0)
-			return (sqlgen_lists)1 << i;
-	return SQLGEN_OTHER; /* no column holds it */
-}
-
-sqlgen_lists sqlgen_lists_named(const struct sqlgen_build *b, const char *name)
-{
-	if (strncmp(name, "{events.", 8) == 0)
-		return bit_of(b, "event", 5);
-	if (strncmp(name, "{most.", 6) == 0)
-		return SQLGEN_NONE;
-	return bit_of(b, name + 1, strcspn(name + 1, ".}"));
-}
-
-enum { DEPTH_MOST = 64 };
-
-/* Follows where a statement names tables: behind FROM, JOIN, UPDATE and INTO, behind the
- * commas of a FROM, and behind the ON of an index. */
-struct places {
-	struct sqlgen_word before;
-	bool index, from[DEPTH_MOST]; /* from: between FROM and the next clause */
-	int depth; /* of parentheses */
+/* A name with its table's in front, a number, a text, a name in braces, or a sign. */
+struct word {
+	const char *at;
+	size_t len;
 };
 
-/* Whether a table stands at the word, which is taken. */
-static bool names_here(struct places *p, struct sqlgen_word w)
-{
-	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE", "INTO" };
-	static const char *const ends[] = { "WHERE",     "GROUP",  "ORDER",    "LIMIT",
-					    "UNION",     "SELECT", "SET",      "VALUES",
-					    "RETURNING", "EXCEPT", "INTERSECT" };
-	bool named = (p->from[p->depth] && sqlgen_word_is(p->before, ",")) ||
-		     (p->index && sqlgen_word_is(p->before, "ON"));
+/* The statement that is read; `table`: the one whose columns an INSERT names. */
+struct held_place {
+	struct sqlgen_build *b;
+	const struct sqlgen_statement *s;
+	struct word table;
+};
 
-	for (size_t i = 0; i < sizeof(in_front) / sizeof(in_front[0]); i++)
-		named |= sqlgen_word_is(p->before, in_front[i]);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (sqlgen_word_is(w, ends[i]))
-			p->from[p->depth] = false;
-	if (sqlgen_word_is(w, "FROM"))
-		p->from[p->depth] = true;
-	if (sqlgen_word_is(w, "INDEX") && sqlgen_word_is(p->before, "CREATE"))
-		p->index = true;
-	if (sqlgen_word_is(w, "INDEX") && sqlgen_word_is(p->before, "UNIQUE"))
-		p->index = true;
-	if (sqlgen_word_is(w, "(") && p->depth + 1 < DEPTH_MOST)
-		p->from[++p->depth] = false;
-	if (sqlgen_word_is(w, ")") && p->depth > 0)
-		p->depth--;
-	p->before = w;
-	return named;
+static bool held_same(struct word a, struct word b)
+{
+	return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
 }
 
-/* Whether the statement names the table, under this alias if there is one. */
-static bool names_table(const char *sql, const char *table, struct sqlgen_word alias)
+static bool held_is(struct word w, const char *s)
 {
-	struct places places = { .before = { "", 0 } };
-	struct sqlgen_word w = { sql, 0 }, next;
+	return held_same(w, (struct word){ s, strlen(s) });
+}
 
-	if (!strcasestr(sql, table)) /* most statements lack most tables */
-		return false;
-	while ((w = sqlgen_word_next(w.at + w.len)).len) {
-		if (!names_here(&places, w) || !sqlgen_word_is(w, table))
+static bool held_is_one(struct word w, const char *const *words)
+{
+	while (*words && !held_is(w, *words))
+		words++;
+	return *words;
+}
+
+static struct word held_next(struct word w)
+{
+	const char *s = w.at + w.len;
+	size_t n;
+
+	while (s += strspn(s, " \t\r\n"), strncmp(s, "--", 2) == 0)
+		s += strcspn(s, "\n");
+	n = *s == '\''  ? 2 + strcspn(s + 1, "'")
+	    : *s == '{' ? 1 + strcspn(s, "}")
+			: strspn(s, "<>=!|");
+	for (n += *s == ':'; isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.';)
+		n++;
+	return (struct word){ s, strnlen(s, n ? n : 1) };
+}
+
+/* Whether the statement names the table, as `alias` if that is not empty. */
+static bool held_names(const char *sql, const char *table, struct word alias)
+{
+	static const char *const in_front[] = { "FROM", "JOIN", "UPDATE", "INTO",
+						"ON",   ",",    NULL };
+	struct word before = { sql, 0 }, next;
+
+	for (struct word w = held_next(before); w.len; before = w, w = held_next(w)) {
+		next = held_next(w);
+		if (!held_is_one(before, in_front) || !held_is(w, table) ||
+		    (held_is(before, ",") &&
+		     (!isalpha((unsigned char)*next.at) || held_is(next, "FROM"))))
 			continue;
-		next = sqlgen_word_next(w.at + w.len);
-		if (sqlgen_word_is(next, "AS"))
-			next = sqlgen_word_next(next.at + next.len);
-		if (!alias.len || sqlgen_word_same(w, alias) ||
-		    sqlgen_word_same(next, alias))
+		if (held_is(next, "AS"))
+			next = held_next(next);
+		if (!alias.len || held_same(w, alias) || held_same(next, alias))
 			return true;
 	}
 	return false;
 }
 
-sqlgen_lists sqlgen_lists_held(const struct sqlgen_build *b, const char *sql,
-			       struct sqlgen_column c)
+/* The enum that the column holds; NULL if it holds none, or the value is of it. */
+static const char *held_list(const struct held_place *p, struct word column,
+			     struct word value)
 {
-	sqlgen_lists lists = 0;
+	const char *dot = memchr(column.at, '.', column.len), *list = NULL;
+	struct word alias = { column.at, dot ? (size_t)(dot - column.at) : 0 };
+	struct word of = { value.at + 1, strcspn(value.at + 1, ".}") };
 
-	/* The rows of `word` are numbers of all lists. */
-	if (sqlgen_word_is(c.name, "n") && names_table(sql, "word", c.table))
-		return ~SQLGEN_NONE;
-	for (int i = 0; i < b->n_held; i++)
-		if (sqlgen_word_is(c.name, b->held[i].column) &&
-		    names_table(sql, b->held[i].table, c.table))
-			lists |= bit_of(b, b->held[i].list, strlen(b->held[i].list));
-	return lists;
+	if (dot)
+		column = (struct word){ dot + 1, column.len - alias.len - 1 };
+	for (const struct held *h = p->b->held; h < p->b->held + p->b->n_held; h++) {
+		if (!held_is(column, h->column) ||
+		    !(p->table.len ? held_is(p->table, h->table)
+				   : held_names(p->s->written, h->table, alias)))
+			continue;
+		if (strcmp(h->list, "none") == 0 || held_is(of, h->list) ||
+		    (strcmp(h->list, "event") == 0 && held_is(of, "events")))
+			return NULL;
+		list = list ? list : h->list;
+	}
+	return list;
 }
 
-sqlgen_lists sqlgen_lists_of_table(const struct sqlgen_build *b, struct sqlgen_word table,
-				   struct sqlgen_word column)
+static void held_check(const struct held_place *p, struct word column, struct word value);
+
+/* Checks values up to the parenthesis behind them, and returns what follows; `each`: the
+ * columns from there on take one each, in all SELECTs of a UNION. */
+static struct word held_check_row(const struct held_place *p, struct word column,
+				  struct word at, bool each)
 {
-	for (int i = 0; i < b->n_held; i++)
-		if (sqlgen_word_is(table, b->held[i].table) &&
-		    sqlgen_word_is(column, b->held[i].column))
-			return bit_of(b, b->held[i].list, strlen(b->held[i].list));
-	return SQLGEN_NONE;
+	struct word first = column;
+
+	held_check(p, column, at);
+	for (int depth = 0; at.len && depth >= 0; at = held_next(at)) {
+		depth += held_is(at, "(") - held_is(at, ")");
+		if (depth != 0 || !(held_is(at, ",") || held_is(at, "SELECT")))
+			continue;
+		if (held_is(at, "SELECT")) {
+			column = first;
+		} else if (each && !held_is(column, ")")) {
+			column = held_next(column);
+			if (held_is(column, ","))
+				column = held_next(column);
+		}
+		held_check(p, column, held_next(at));
+	}
+	return at;
 }
 
-bool sqlgen_is_nullable(const struct sqlgen_build *b, const char *sql,
-			struct sqlgen_column c)
+/* Checks the value that begins there: a number, or the results of a CASE. */
+static void held_check(const struct held_place *p, struct word column, struct word value)
 {
-	sqlite3_stmt *tables = NULL;
-	bool found = false;
+	static const char *const in_front[] = { "(",    "+",        "-", "NOT",
+						"FROM", "DISTINCT", NULL };
+	struct sqlgen_statement place = *p->s;
+	const char *list;
 
-	sqlite3_prepare_v2(
-		b->db,
-		"SELECT m.name FROM sqlite_schema m,"
-		" pragma_table_xinfo(m.name) p WHERE m.type = 'table'"
-		" AND p.name = ?1 COLLATE NOCASE AND p.\"notnull\" = 0 AND p.pk = 0",
-		-1, &tables, NULL);
-	sqlite3_bind_text(tables, 1, c.name.at, (int)c.name.len, SQLITE_STATIC);
-	while (!found && sqlite3_step(tables) == SQLITE_ROW)
-		found = names_table(sql, (const char *)sqlite3_column_text(tables, 0),
-				    c.table);
-	sqlite3_finalize(tables);
-	return found;
+	while (held_is_one(value, in_front))
+		value = held_next(value);
+	if (held_is(value, "coalesce"))
+		held_check_row(p, column, held_next(held_next(value)), false);
+	for (int depth = held_is(value, "CASE"); value.len && depth > 0;) {
+		value = held_next(value);
+		depth += held_is(value, "CASE") - held_is(value, "END");
+		if (depth == 1 && (held_is(value, "THEN") || held_is(value, "ELSE")))
+			held_check(p, column, held_next(value));
+	}
+	if ((!isdigit((unsigned char)*value.at) && *value.at != '{') ||
+	    !(list = held_list(p, column, value)))
+		return;
+	place.line = place.sql_line;
+	for (const char *c = place.written; c < value.at; c++)
+		place.line += *c == '\n';
+	sqlgen_refuse(p->b, &place, "%.*s holds %s: write {%s.…} in place of %.*s",
+		      (int)column.len, column.at, list, list, (int)value.len, value.at);
 }
 
-const char *sqlgen_list_name(const struct sqlgen_build *b, sqlgen_lists lists)
+/* Behind INTO: `table (columns) VALUES (…), …`, or a SELECT. */
+static void held_check_insert(struct held_place p, struct word at)
 {
-	for (int i = 0; i < b->n_held; i++)
-		if (lists >> i & 1)
-			return b->held[i].list;
-	return "another enum";
+	struct word columns;
+
+	p.table = at;
+	columns = at = held_next(held_next(at));
+	while (at.len && !held_is(at, ")"))
+		at = held_next(at);
+	at = held_next(at);
+	if (!held_is(at, "VALUES"))
+		held_check_row(&p, columns, at, true);
+	else
+		do
+			at = held_check_row(&p, columns, held_next(held_next(at)), true);
+		while (held_is(at, ","));
+}
+
+void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s)
+{
+	static const char *const signs[] = { "=",  "==", "<>", "!=", "<", ">", "<=",
+					     ">=", "IS", "+",  "-",  "*", "/", "%",
+					     "&",  "|",  "<<", ">>", NULL };
+	struct held_place p = { b, s, { "", 0 } };
+	struct word w = held_next((struct word){ s->written, 0 }), sign, value;
+	struct word of = { "", 0 }; /* behind the last CASE, if it compares */
+
+	if (held_is(w, "CREATE") && held_is(held_next(w), "TABLE"))
+		return; /* defaults and bounds stay as they were when it was made */
+	for (; w.len; w = held_next(w)) {
+		sign = held_next(w);
+		if (held_is(w, "INTO"))
+			held_check_insert(p, sign);
+		else if (held_is(w, "coalesce") || held_is(w, "nullif"))
+			held_check_row(&p, held_next(sign), held_next(sign), false);
+		else if (held_is(w, "CASE"))
+			of = held_is(held_next(sign), "WHEN") ? sign : p.table;
+		else if (held_is(w, "WHEN") && of.len)
+			held_check(&p, of, sign);
+		if (held_is(sign, "NOT"))
+			sign = held_next(sign);
+		value = held_next(sign);
+		if (held_is_one(sign, signs)) {
+			held_check(&p, w, value);
+			held_check(&p, value, w);
+		} else if (held_is(sign, "IN")) {
+			if (held_is(value, "("))
+				held_check_row(&p, w, held_next(value), false);
+			else
+				held_check(&p, w, value);
+		} else if (held_is(sign, "BETWEEN")) {
+			held_check(&p, w, value);
+			held_check(&p, w, held_next(held_next(value)));
+		}
+	}
 }
 
 /* Refuses a column that is called like one that holds an enum, and of which storage/enums
