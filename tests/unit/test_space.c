@@ -10,7 +10,7 @@
 
 #include "core/call/space.h"
 
-/* The room that is taken is the items' JSON, with a comma each. */
+/* The space that is taken is the items' JSON, with a comma each. */
 static void items_take_their_place(void **state)
 {
 	struct call call = { 0 };
@@ -33,7 +33,7 @@ static void items_take_their_place(void **state)
 /* A text is cut to what is left, at a character, and its size told only then. */
 static void texts_are_cut_to_what_is_left(void **state)
 {
-	struct call call = { .room = 5 };
+	struct call call = { .space = 5 };
 	int64_t size = -1;
 
 	(void)state;
