@@ -238,7 +238,7 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 		struct turn_output_out *out)
 {
 	int64_t most = call->settings->config.runner_output_kb * 1024;
-	int64_t n = (int64_t)strlen(in->text), more, again;
+	int64_t n = (int64_t)strlen(in->text), more, again, room;
 	const char *text = in->text;
 	struct turn_row u;
 	int rc = sql_row(call, turn_by_id, &u, .id = in->turn);
@@ -251,7 +251,8 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 	text += again;
 	n -= again;
 	/* Once a part was not kept, nothing behind that part is kept. */
-	more = u.size > u.kept ? 0 : n < most - u.kept ? n : most - u.kept;
+	room = u.size > u.kept || u.kept > most ? 0 : most - u.kept;
+	more = n < room ? n : room;
 	while (more > 0 && ((unsigned char)text[more] & 0xc0) == 0x80)
 		more--;
 	out->kept = u.kept + more == u.size + n;
