@@ -1,8 +1,8 @@
 /*
- * Commands outlive a guest that is killed.  Their results are told as
- * interrupted, so they must not go on: before a new guest takes work it kills
- * them, and one that ends leaves none behind.  Processes that a command has left
- * behind are halted together with running commands.  A process belongs to a
+ * Commands outlive a killed guest.  The host takes such commands for interrupted, so they
+ * must not go on: a new guest kills them before it takes work, and a guest that ends in order
+ * kills its commands first.  Processes that a command has left behind are halted together with
+ * running commands.  A process belongs to a
  * command when its environment names the spool's workspace and this guest's folder, also
  * in a session of its own; a process of a turn names the turn, too.
  *

@@ -43,7 +43,7 @@ int agent_set_protocols(struct call *call, int64_t agent, const char **protocols
 const char *agent_name_pick(struct call *call, size_t tried);
 
 /* Whether the caller's token was made for a client of an agent.  Such a caller is told no
- * other token: the other token would outlive its own. */
+ * other token: another token would outlive the client's token. */
 bool agent_is_client(const struct call *call);
 /* The token of an agent's present generation, in the call's arena. */
 const char *agent_token(struct call *call, const struct agent_row *a);

@@ -36,7 +36,7 @@ static bool face_is_key(const struct op *op, const char *name)
 #define NOBODY "-"
 
 /* Whether a value cannot be a name where an argument wants a name.  The operation then
- * gets NOBODY: its answer tells the names that exist. */
+ * gets NOBODY, and answers with the names that exist. */
 static bool is_no_name(const struct field *fd, const json_t *value)
 {
 	const char *s = json_string_value(value);

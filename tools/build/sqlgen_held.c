@@ -4,7 +4,7 @@
  * Such a number is the place of a line in schema/, so statements ask for it by name.  A
  * number is refused where one word tells its column: beside a sign, in the list of an IN or
  * the bounds of a BETWEEN, as the result of a CASE there, in SET and in INSERT.  A name of
- * another enum is refused, too.  What stands farther away, e2e/permute finds.
+ * another enum is refused, too.  e2e/permute finds numbers that stand farther away.
  */
 #include "tools/build/sqlgen.h"
 

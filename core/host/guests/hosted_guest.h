@@ -55,7 +55,7 @@ struct hosted_guest {
 	char id[40]; /* the workspace's */
 	struct link_address address;
 	char token[256]; /* "" where the transport needs none */
-	/* The agent that works there, and its token. */
+	/* The workspace's agent and the agent's token. */
 	char team_name[72], agent_name[72], agent_token[72];
 	struct uplink *uplink; /* NULL: it has not asked for anything */
 	struct link_ear *ear; /* for what its machine dials; NULL: none */

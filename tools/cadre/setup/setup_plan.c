@@ -243,11 +243,11 @@ static void note_yours(struct setup_plan *p, const struct setup_target *t,
 					"writes: cadre in %s%s",
 					t->shown, elsewhere(p, tally)));
 	else if (tally->yours)
-		setup_plan_note(
-			p, arena_printf(&p->arena,
-					"left as they are, since they differ from what "
-					"setup writes: %d of the hooks in %s",
-					tally->yours, t->shown));
+		setup_plan_note(p,
+				arena_printf(&p->arena,
+					     "left as they are, since setup would write "
+					     "others: %d of the hooks in %s",
+					     tally->yours, t->shown));
 }
 
 void setup_plan_note_off(struct setup_plan *p)
