@@ -37,6 +37,7 @@ static int note_state(struct call *call, const struct workspace_row *w,
 		      const struct workspace_note_in *in)
 {
 	static const int events[] = {
+		[WORKSPACE_STATE_CREATING] = 0,
 		[WORKSPACE_STATE_READY] = EVENT_WORKSPACE_READY,
 		[WORKSPACE_STATE_STOPPED] = EVENT_WORKSPACE_STOPPED,
 		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
