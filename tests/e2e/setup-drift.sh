@@ -151,7 +151,7 @@ mkdir .claude
 printf '{"hooks": {"Stop": [{"command": "./bin/cadre hook claude"}]}}\n' >.claude/settings.json
 sed -i 's,"command": "[^"]*","command": "/gone/cadre",' .mcp.json
 is 0 'writes: cadre in .mcp.json; there is no /gone/cadre any more$' cadre setup --remove
-grep -q 'writes: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
+grep -q 'would write others: 1 of the hooks in .claude/settings.json' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
 rm kept
 anew
 is 0 . cadre setup claude codex vscode
