@@ -1,5 +1,5 @@
 /*
- * answer - a guest that answers whatever it likes.
+ * answer - a guest with wrong answers of every kind.
  *
  * Every request that a host sends, answered by every type of the wire and by
  * nonsense, in both dialects and over every kind of link that needs no VM; and
@@ -76,13 +76,13 @@ static void end_pending(struct scene *s)
 		json_decref(answer);
 }
 
-/* The host asks by itself; what it does with the answer is seen by its going on. */
+/* The host asks by itself; it has taken the answer once it asks the next question. */
 static void provoke(struct scene *s, const char *type)
 {
 	struct hosted_guest *t = s->rig.guest;
 
 	s->rig.pushes = 1;
-	futile_end(&t->daemon.futile); /* what was answered before is forgotten */
+	futile_end(&t->daemon.futile); /* the host forgets earlier answers */
 	if (!strcmp(type, "PollDaemonResults"))
 		collect_poke(t, true);
 	else if (!strcmp(type, "TeamMessage"))
@@ -118,7 +118,7 @@ static void expect_told(const struct question *q, const char *with, bool right,
 	json_decref(answer);
 }
 
-/* The answer to a call; where none can come, only some steps are waited. */
+/* The answer to a call; without a sure answer the wait lasts a few steps only. */
 static json_t *wait_for(struct scene *s, bool sure)
 {
 	int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -137,7 +137,7 @@ static json_t *wait_for(struct scene *s, bool sure)
 static void ask_one(struct scene *s, const struct question *q, const char *with)
 {
 	const struct wire *came = wire_find(with), *asked = wire_find(q->type);
-	bool sure = came != NULL; /* what has no id may answer nothing */
+	bool sure = came != NULL; /* a message without an id may answer nothing */
 	bool right = came == wire_answer(asked, SIDE_HOST) || s->honest_too;
 	json_t *answer;
 
@@ -184,8 +184,8 @@ static void ask_all(void (*place)(struct scene *s), bool old, int last)
 	scene_close(s);
 }
 
-/* In the older dialect each wrong answer ends the link: where that is slow to come
- * again, one question is enough. */
+/* In the older dialect each wrong answer ends the link: one question is enough for a link
+ * that is slow to come again. */
 static void test_unix(void **state)
 {
 	(void)state;

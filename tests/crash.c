@@ -3,10 +3,11 @@
  *
  *	crash [N [SEED]] [--direct-only] [--keep]
  *
- * Eight clients, half through the host and half beside it, send, receive, claim,
- * finish and assign, make teams below theirs, spend and end them, while host, guests and clients
- * are killed with SIGKILL, N times in all, and the operator stops everything and lets it go on.  Each keeps a journal of what it was told.  In the end nothing that
- * was acknowledged may be missing, and nothing may have been done twice.
+ * Eight clients, half through the host and half beside it, send, receive, claim, finish and
+ * assign, make teams below theirs, spend and end them.  Host, guests and clients are killed with
+ * SIGKILL, N times in all, and the operator stops everything and lets it go on.  Each client
+ * keeps a journal of its answers.  In the end no acknowledged act may be missing, and none may
+ * have been done twice.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +23,7 @@
 
 struct toll {
 	int host, guests, clients;
-	int64_t host_at; /* it is next, at this tick; 0: chance decides */
+	int64_t host_at; /* tick of the host's next turn; 0: chance decides */
 };
 
 static void kill_somebody(struct scene *s, struct toll *t)

@@ -59,7 +59,7 @@ static json_t *make_output(struct scene *s, const char *text)
 	json_t *m = json_pack("{sssssssbsisisb}", "type", type, "stdout", text, "stderr",
 			      "", "more", 1, "job_id", 1, "exit_code", 0, "running", 1);
 
-	s->asked = NULL; /* what follows is asked under another type */
+	s->asked = NULL; /* the next question has another type */
 	return m;
 }
 

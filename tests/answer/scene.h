@@ -16,9 +16,9 @@ struct scene {
 	json_t *answer; /* by this, or ... */
 	const char *raw; /* ... by these bytes; NULL: honestly */
 	size_t raw_size;
-	json_t *(*make)(struct scene *s); /* ... or by what this makes, each time */
+	json_t *(*make)(struct scene *s); /* ... or by the message that this function makes, each time */
 	int answers, nth;
-	bool honest_too; /* and then as it should */
+	bool honest_too; /* then comes the right answer as well */
 };
 
 /* Kinds of link, for scene_open(). */

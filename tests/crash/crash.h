@@ -28,7 +28,7 @@ enum {
 extern const char *const client_names[CLIENTS];
 extern const char *const daemon_names[DAEMONS];
 
-/* --- worker.c: the other face of this program ------------------------------------- */
+/* --- worker.c: this program as a client ----------------------------------------- */
 
 /* crash --worker BASE NAME SEED HOW: works until its standard input ends.  HOW is
  * made of the letters d (never the socket), r (commands run), s (only settles what
@@ -97,7 +97,7 @@ void scene_revive(struct scene *s);
 
 /* Stops the team, and lets it go on after a while. */
 void scene_stop(struct scene *s);
-/* Does what is due of that; scene_tend() calls it. */
+/* Stops and goes on when due; scene_tend() calls this function. */
 void scene_stop_tend(struct scene *s);
 /* The command has ended. */
 void scene_stop_ended(struct scene *s);
@@ -107,8 +107,8 @@ void scene_stop_ended(struct scene *s);
 /* Lets all go on until there is something to judge: mail that was acknowledged,
  * commands that ran. */
 void scene_work_on(struct scene *s);
-/* Clients end, the host starts once more; what was left open is asked again; what
- * was assigned runs to its end, and its results are fetched. */
+/* Clients end, the host starts once more; open calls are asked again;
+ * assigned commands run to their end, and their results are fetched. */
 void scene_settle(struct scene *s);
 
 /* --- judge.c ------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 /* A part of rules.sql. */
 struct rule {
 	bool is_rule;
-	char *says; /* what is wrong when the query has a row; else the part's name */
+	char *says; /* the fault that a row of the query proves; else the part's name */
 	char *sql;
 	const char *end; /* where the next part begins */
 };

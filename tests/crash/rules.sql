@@ -1,5 +1,5 @@
--- The rules of the proof, which judge.c holds against rows and journals.  What is called a
--- rule is a query whose every row is a finding; the state is the schema `s`.
+-- The rules of the proof, which judge.c holds against rows and journals.  A rule is a
+-- query; each of its rows is a finding. The state is the schema `s`.
 
 -- part: tables
 -- act: one call of a client under one key and its end as the journal has it (NULL: open);
@@ -61,7 +61,7 @@ INSERT INTO acked SELECT a.key, a.who,
 	WHERE a.op = 'message.ack'
 		OR (a.op = 'message.reply' AND a.result->>'acked' = 1);
 CREATE INDEX acked_message ON acked(message, who);
--- After a repeat a claim may be another's: then it says nothing of ours.
+-- After a repeated call the claim may be another client's; such a row proves nothing.
 INSERT INTO claim SELECT key, who, CAST(result->'task'->>'id' AS INT),
 	result->>'epoch', unixepoch(result->>'lease_until') * 1000
 		+ CAST(substr(result->>'lease_until', 21, 3) AS INT)
@@ -140,7 +140,7 @@ SELECT y.key, x.key AS first, x.who, x.message, x.attempt, x.until, y.at
 FROM handed x JOIN handed y USING (message, who)
 WHERE y.attempt > x.attempt AND y.at < x.until;
 
--- rule: what was handed out is not what is stored
+-- rule: the message handed out differs from the stored one
 SELECT h.key, h.who, h.message, h.attempt, d.attempt AS stored FROM handed h
 LEFT JOIN member g ON g.name = h.who
 LEFT JOIN s.delivery d ON d.message = h.message AND d.agent = g.id
@@ -248,7 +248,7 @@ AND c.until > w.ended_at AND NOT EXISTS (SELECT 1 FROM worked o WHERE o.task = w
 -- rule: a command ran twice
 SELECT key, lines FROM ran WHERE lines > 1;
 
--- rule: a command ran that nobody assigned
+-- rule: a command ran without an assignment
 SELECT r.key FROM ran r LEFT JOIN command c USING (key) WHERE c.message IS NULL;
 
 -- rule: an acknowledged command is missing, or there twice
@@ -281,7 +281,7 @@ SELECT a.key, t.name, t.destroyed_at, (SELECT count(*) FROM s.agent g JOIN s.age
 FROM act a LEFT JOIN s.team t ON t.name = a.args->>'name'
 WHERE a.op = 'team.create' AND a.code = 'ok' AND members IS NOT 3;
 
--- rule: a team that nobody made, or that was refused
+-- rule: a team without an accepted call that makes one
 SELECT t.name AS key FROM s.team t LEFT JOIN act a ON a.key = t.name AND a.op = 'team.create'
 WHERE t.parent IS NOT NULL AND a.code IS NOT 'ok';
 
@@ -292,7 +292,7 @@ SELECT name AS key, count(*) AS n FROM s.team GROUP BY name HAVING n > 1;
 SELECT a.key, a.args->>'team' AS team FROM act a LEFT JOIN s.team t ON t.name = a.args->>'team'
 WHERE a.op = 'team.destroy' AND a.code = 'ok' AND t.destroyed_at IS NULL;
 
--- rule: a team ended that nobody ended, nor one above it
+-- rule: a team ended without a call that ends it or a team above
 WITH RECURSIVE ended (id) AS (SELECT t.id FROM act a JOIN s.team t ON t.name = a.args->>'team'
 		WHERE a.op = 'team.destroy' AND a.code = 'ok'
 	UNION SELECT k.id FROM ended e JOIN s.team k ON k.parent = e.id)

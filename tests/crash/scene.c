@@ -80,7 +80,7 @@ bool scene_kill(struct part *p)
 	return kill(p->pid, SIGKILL) == 0;
 }
 
-/* Mostly at once; sometimes so late that what it held has lapsed. */
+/* Mostly at once; sometimes so late that the leases of its messages have ended. */
 static int absence(struct scene *s, const struct part *p)
 {
 	if (p == &s->host)

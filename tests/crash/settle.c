@@ -74,8 +74,8 @@ static void expect(struct scene *s, const char *what, const char *sql, int ms)
 	s->faults++;
 }
 
-/* The host once more; what was left open is asked again; what was assigned runs
- * to its end, and its results are fetched. */
+/* The host once more; open calls are asked again; assigned commands run
+ * to their end, and their results are fetched. */
 void scene_settle(struct scene *s)
 {
 	let_clients_end(s, 30000);

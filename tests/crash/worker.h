@@ -49,7 +49,7 @@ struct worker {
 	int n_seen;
 	char teams[TEAMS_MOST][48]; /* that it made and did not end */
 	int n_teams;
-	char session[80]; /* of this life: what an earlier one saw, this one cannot say */
+	char session[80]; /* of this life; messages that an earlier life saw are unknown here */
 };
 
 /* A new key, of which also what is made has its name. */

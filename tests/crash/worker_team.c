@@ -1,5 +1,5 @@
-/* Acts on teams below the team of all: a client makes them, spends of what they have, and ends
- * them. */
+/* Acts on teams below the common team: a client makes teams, spends their budgets, and ends the
+ * teams. */
 #include <stdio.h>
 #include <string.h>
 

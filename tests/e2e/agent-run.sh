@@ -1,6 +1,6 @@
 #!/bin/sh
-# agent-run - a program runs as an agent, in a git worktree of its own: it is somebody, its end is
-# seen, what it holds stays its own, and signals reach it.
+# agent-run - a program runs as an agent, in a git worktree of its own: it has a name, its end is
+# seen, its tasks and mail stay its own, and signals reach it.
 set -u
 export CADRE_LIMITS_ENABLED=false
 . "$(dirname "$0")/../lib/story.sh"
@@ -33,8 +33,8 @@ is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
 mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is no worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
 (cd / && is 1 'no git repository is here: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
 until_is 'eve  *eve  *offline' cadre agent list
-# A worktree that is gone is made anew, and goes on with its branch; one that a person locked
-# is his, and so is a branch that he has checked out elsewhere.
+# A worktree that is gone is made anew, and goes on with its branch; a worktree that a
+# person locked is theirs, and so is a branch that they have checked out elsewhere.
 fay=$CADRE_HOME/worktrees/crew.fay
 is 0 . cadre agent run fay --worktree -- sh -c 'echo fay >file; git commit -am fay'
 rm -r "$fay"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # agent-worktree - the worktree of an agent is git's own, with its filters, sparse checkout and
-# hooks; where its making is ended or fails, no program runs in half of one.
+# hooks; when `git worktree add` is killed or fails, no program runs in half a worktree.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 mkdir "$TMPDIR/shop" "$TMPDIR/gate" && cd "$TMPDIR/shop"
@@ -107,7 +107,7 @@ kill -0 $command || bad "the call did not wait: $(cat "$TMPDIR/err")"
 rm "$TMPDIR/gate/shut"
 wait $command && [ "$(cat "$TMPDIR/waited")" = "$(place eve)" ] || bad "the call that waited: $(cat "$TMPDIR/err")"
 whole eve
-# Without git it says which package has it.
+# Without git the fault names git's package.
 mkdir "$TMPDIR/none"
 is 1 'apt-get install git' env PATH="$TMPDIR/none" "$CADRE" agent run eve --worktree -- true
 exit $failed

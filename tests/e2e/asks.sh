@@ -41,10 +41,10 @@ until_is '^a.txt$' cadre exec --team idle idle/i ls
 until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
-# Where nobody worked nothing is asked.
+# Workspaces without work go without a question.
 is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.. at the latest: cadre undo' cadre team destroy idle
 
-# Where somebody did, it is said how many, and which.
+# For workspaces with work the question gives their count and names.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
 is 4 '2 workspaces would go, 1 with work that was done there: shop/w-1' cadre team destroy shop
 is 4 'Do it with --yes[.].*cadre undo' cadre team destroy shop

@@ -1,7 +1,7 @@
 #!/bin/sh
 # attach-killed - a guest that somebody else runs is killed while its command runs,
 # beside other guests at work: it comes back, ends what it had left running and
-# nothing else, and tells it as interrupted.  And where it may keep what it needs for that.
+# nothing else, and tells it as interrupted.  And the places where it may keep its spool.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 patience=300

@@ -40,7 +40,7 @@ is 0 '^down: process' cadre --operator down
 is 5 '^hint: Name its team by' cadre --operator --team beta send alpha/coder hi
 is 5 '^hint: Use another path' cadre vault read teams/../x
 
-# Another agent, also of its own team, takes --operator; what comes of it is marked so.
+# To act as another agent, even of the same team, needs --operator; the rows say so.
 is 5 'alpha is said, but this directory is bob' cadre --team alpha --as coder claim
 is 5 'cannot act as another' cadre --as lead inbox
 grep -q -e '--operator' "$TMPDIR/err" || bad "it says not how"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# budgets - tokens, money, time and messages of teams: what was given is never overspent by teams
-# below, whoever asks at once; a report counts once, whatever is killed; and what is used up ends
-# new work until more is given.
+# budgets - tokens, money, time and messages of teams: teams below never spend more
+# than their share, under calls at once; a report counts once under kills; and a spent budget
+# ends new work until the lead gives more.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -71,7 +71,7 @@ is 0 '^top  tokens  7000  1400  5000  600$' cadre team budget top
 is 0 . cadre --team brief task create Hurry
 is 6 'team brief has 0 of 5 seconds left' cadre --team brief claim
 
-# Over MCP the budget of a team is no size of an answer: it is kept, whatever its number.
+# Over MCP the budget of a team is not the size of an answer: any number is stored.
 for tokens in 5 400; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team","arguments":{"action":"create","parent":"top","name":"by-mcp-'$tokens'","max_tokens":'$tokens',"max_messages":1,"max_result_tokens":800}}}' |

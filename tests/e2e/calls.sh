@@ -19,12 +19,12 @@ case $told in
 *' CallResult') ;;
 *) bad "another client is told $told" ;;
 esac
-# The host was kept busy: what it holds came near to its bound.
+# The host was busy: its memory came near to its bound.
 [ "${told%% *}" -gt 100 ] || bad "the host grew by ${told%% *} MiB only: that was no load"
-# 256 MiB of answers, what four reads hold, and calls that wait.
+# 256 MiB of answers, the rows of four reads, and waiting calls.
 [ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
 
-# Where all clients together have too many calls, each has a few, until they are few again.
+# When all clients together have too many calls, each may have a few, until the number falls.
 told=$(timeout 120 /usr/bin/python3 "$here/peers/crowded.py" "$socket")
 [ "$told" = "held up then answered" ] || bad "a client beside too many calls: $told"
 exit $failed

@@ -137,7 +137,7 @@ until_done test ! -e "$cards/nobody.json" || bad "a card of nobody stays"
 test -e "$cards/none.json" || bad "an empty file of a person was taken away"
 rm "$cards/none.json"
 
-# The card of a member that is gone goes too; one that was saved is not the next member's of that name.
+# The card of a removed member goes too; the next member of that name does not get a saved card.
 is 0 . cadre member add parrot --team crew
 until_done test -e "$cards/parrot.json"
 cp "$cards/parrot.json" "$TMPDIR/old.json"

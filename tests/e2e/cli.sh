@@ -104,7 +104,7 @@ story() {
 		sed 's/.*"name":"a"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
 	is 0 "^$team  *ready" cadre team list
 	is 4 'conflict' cadre team create "$team"
-	# Two teams: which one has to be said.
+	# With two teams the caller has to name one.
 	is 2 'say which team' cadre task list
 	export CADRE_TEAM="$team"
 	is 0 'no tasks' cadre task list
@@ -201,7 +201,7 @@ story() {
 	is 0 '^b$' cadre task part 001 tags
 	is 0 '^no notes$' cadre task part 001
 
-	# Waits: one that ends with what it waited for, one with its time.
+	# Two waits: one ends with its message, one with its timeout.
 	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
 	sleep 0.3
@@ -269,7 +269,7 @@ is 0 '^sent #' cadre exec shop/coder "$CADRE send lead from the inside"
 is 0 'from the inside' cadre --as lead --team shop inbox
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE image build --name a/b"
-# Options stand before the command; all behind its first word is its own.
+# Options stand before the command; the words behind its first one belong to the command.
 is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec --json shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec shop/coder --json -- 'exit 4'
@@ -317,7 +317,7 @@ is 0 '^down: process' cadre down
 is 0 'no host runs' cadre down
 
 # --- generated texts ------------------------------------------------------------------
-# offers WORDS CANDIDATES: what may stand where the last of the words is typed.
+# offers WORDS CANDIDATES: completions of the last word.
 offers() {
 	want=$2
 	eval "set -- $1"
@@ -336,7 +336,7 @@ offers 'completion ""' 'bash zsh fish '
 offers 'hook c' 'claude codex cursor '
 offers 'team ""' 'budget create destroy list status update usage '
 offers 'team status ""' 'blue green '
-# Where a team must be said, all are named; a fault names the word that is typed.
+# A fault about a missing team lists all teams, and names the option to type.
 is 2 'say which team (--team)' cadre task list
 is 2 'hint: Teams: blue, green' cadre task list
 is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter

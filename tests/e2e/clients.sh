@@ -1,6 +1,6 @@
 #!/bin/sh
 # clients - the day of an agent with a real client, Codex, whose model is a script, and its turns
-# where cadre starts it.  It is not fetched for this: `make clients` fetches it, and runs three
+# where cadre starts it.  This story does not fetch the client: `make clients` does, and runs three
 # others as well.
 set -u
 cd "$(dirname "$0")/../.." || exit 1

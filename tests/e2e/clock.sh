@@ -1,7 +1,7 @@
 #!/bin/sh
 # clock - the machine's clock is set by a day or an hour, forth and back, while a host runs, before
-# it starts, and without one: what is left of a lease is time that passes, so it neither ends by
-# that nor lasts a day longer.  So it is with lives, retries and turns.
+# it starts, and without one: a lease counts time that passes, so a set clock neither ends the
+# lease nor makes it a day longer.  The same holds for lives, retries and turns.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/preload.sh"
@@ -71,8 +71,8 @@ for by in 86400 0 -86400 0; do
 	cadre --team red task show 001 | grep -q ann || bad "set by $by: ann has lost the task"
 	cadre --team red --as bob claim 001 >/dev/null 2>&1 && bad "set by $by: bob has it"
 done
-# A wait lasts as long as it was asked for, whatever is set meanwhile: one that ends lets
-# the host look at all that wait.
+# A set clock does not change a wait's length: the end of one wait lets the host look at
+# all waits.
 "$CADRE" --team red --as ann inbox --wait >"$TMPDIR/long" 2>&1 &
 long=$!
 cadre --team red --as bob inbox --wait-seconds 1 >/dev/null 2>&1 # by then the long one waits
@@ -152,7 +152,7 @@ until_done ended_long || bad "without a host: who waits for a claim gets none"
 grep -q one "$TMPDIR/long" || bad "without a host: who waits for a claim got: $(cat "$TMPDIR/long")"
 until_done as bob reserve src --ttl 600
 until_done as bob claim 002
-# Set ahead it is over: nobody knows whether time has passed.
+# Set ahead, the reservation is over: without a host no process knows how much time passed.
 set_clock 0
 as ann reserve src >/dev/null || bad "set ahead without a host: a reservation is held on"
 exit $failed

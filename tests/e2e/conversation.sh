@@ -11,7 +11,7 @@ mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
 export PATH="$TMPDIR/bin:$PATH"
 cadre up >/dev/null || bad "up"
 
-# Two that answer whatever they are told, each by one message to the other.
+# Two agents that answer each message by one to the other.
 cat >"$TMPDIR/answer" <<'END'
 #!/bin/sh
 cat
@@ -31,7 +31,7 @@ sleep 2
 is 0 '\[From agent "ping"\]:' cadre history pong
 is 0 . cadre team destroy game --yes
 
-# Fifty at once on a few places; each has one turn, and none waits for ever.
+# Fifty agents share a few places; each gets one turn, and none waits for ever.
 cat >"$TMPDIR/work" <<'END'
 #!/bin/sh
 cat; sleep 0.1; echo "worked as $CADRE_AGENT"

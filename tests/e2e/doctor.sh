@@ -24,7 +24,7 @@ names() {
 	grep -q "^$1 *$2 *.*$3" out || bad "doctor does not say '$1 $2 $3': $(cat out)"
 	[ "$(rows)" = "$before" ] || bad "$2: doctor changed rows"
 }
-# mends CHECK DID: --fix says what it did, once; then all is well, and every row is there.
+# mends CHECK DID: --fix prints its repair, once; then all is well, and every row is there.
 mends() {
 	before=$(rows)
 	is 0 "^did *$1 *.*$2" cadre doctor --fix
@@ -87,7 +87,7 @@ cadre down >/dev/null
 mends search 'is whole, up to event [0-9]'
 rm -r "$H"/doctor-*
 
-# A damaged index is thrown away by whoever searches; who only looks leaves it, and a fix keeps it.
+# A search throws a damaged index away; doctor leaves the index, and --fix keeps a copy.
 for from in 4096 0; do
 	cadre search wonderful --team red >/dev/null
 	/usr/bin/python3 - "$H/search.db" $from <<'END'
@@ -155,7 +155,7 @@ is 0 '^did *mirror *files of the vault that no row knows are in' cadre doctor --
 [ -s "$(echo "$H"/doctor-*/"$card")" ] || bad "the card is not kept"
 rm -r "$H"/doctor-*
 
-# --- a state that has lost rows: what the vault shows may be all that is left of them ---------
+# --- a state that has lost rows: the vault may hold their only copy ----------------------------
 
 cadre task create --team red "Lose it" >/dev/null
 cadre backup >/dev/null

@@ -23,7 +23,7 @@ is 0 '^2 guests go on; .cadre down --all. ends them$' cadre down
 [ "$(count_guests)" = 2 ] || bad "down ended guests"
 [ -n "$(folders)" ] || bad "down took the folder in which guests have their sockets"
 
-# A host that starts finds them; another host in its place finds them too.
+# A new host finds the running guests; so does the next host.
 cadre up >/dev/null || bad "up"
 first=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 is 0 '^up: process' cadre restart
@@ -37,7 +37,7 @@ grep -q 'go on' "$TMPDIR/out" && bad "down --all tells of guests"
 [ -z "$(folders)" ] || bad "down --all left the sockets of guests: $(find rt/cadre)"
 is 2 'takes --timeout' cadre down --alle
 
-# Where the host has died they end all the same, and are told of.
+# After the host's death `down` still ends them, and names them.
 cadre up >/dev/null || bad "up"
 until_is '^2$' count_guests
 pid=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')

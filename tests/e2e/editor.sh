@@ -1,6 +1,6 @@
 #!/bin/sh
-# editor - texts and tasks that are written in an editor, on a terminal: what is sent and
-# changed, and that nothing is lost that somebody typed.
+# editor - texts and tasks that are written in an editor, on a terminal: the message or
+# change is right, and no typed text is lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 
@@ -20,7 +20,7 @@ EOF
 chmod 755 "$TMPDIR/editor"
 export EDITOR="$TMPDIR/editor"
 
-# typed STATUS PATTERN WORDS: runs the command on a terminal; its status, and what is seen.
+# typed STATUS PATTERN WORDS: runs the command on a terminal; checks its status and the screen.
 typed() {
 	want=$1 pattern=$2
 	shift 2
@@ -145,7 +145,7 @@ EOF
 	done
 	grep -q '^.## Description$' "$TMPDIR/page" || bad "a line of the text reads as a section"
 
-	# Others go on meanwhile: what they changed stays, and is not overwritten.
+	# Others work meanwhile: their changes stay.
 	does <<EOF
 "$CADRE" task tick "$id" 2 >/dev/null; sed -i 's/^# .*/# Mine/' "\$1"
 EOF

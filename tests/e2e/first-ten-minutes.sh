@@ -29,7 +29,7 @@ see '^created team web: coder, tester, lead$'
 run cadre team status
 see '^coder '
 
-# A client is told of it: what that would change, and then with its consent.
+# Setup of a client: first the changes alone, then the changes with consent.
 run cadre setup claude --dry-run
 see '^+  "mcpServers": {$'
 [ ! -e .mcp.json ]
@@ -55,7 +55,7 @@ run cadre --as coder done 001 "parses everything in tests/"
 run cadre ready
 see '^002 '
 
-# The agents talk; nothing is lost while nobody listens.
+# The agents talk; mail waits for a reader and is not lost.
 run cadre --as coder send tester "the parser is yours"
 run cadre --as tester inbox
 see 'the parser is yours'

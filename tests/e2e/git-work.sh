@@ -32,7 +32,7 @@ for n in 1 2 3 4 5 6 7 8 9; do
 	until_is a.txt cadre exec --team shop "shop/w-$n" ls
 done
 
-# Files that came with the copy are no work: those that git does not track are not told.
+# Files that came with the copy are no work: the question leaves out copied untracked files.
 w 1 'echo more >>a.txt; echo more >>lib/l.txt; rm b.txt; echo new >new.txt; echo new >lib/new.o'
 says 1 '1 workspace would go, 1 with uncommitted or unmerged work: shop/w-1 (2 files changed, 1 removed, 2 not tracked)$'
 
@@ -65,7 +65,7 @@ says 5 'shop/w-5 (1 file written)$'
 # Several: the names come first, and more facts as far as there is room.
 is 4 '9 workspaces would go, 5 with .*: shop/w-1 (2 files .*), shop/w-2 (.*), shop/w-3 (.*), .*…' cadre team destroy shop
 
-# Where nobody worked nothing is asked, also where git has looked at its files.
+# Without work there is no question, even behind a `git status` that wrote the index.
 is 0 . cadre workspace destroy shop/w-9
 
 # A fork has the commit that it was made with.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# guest-http - the HTTP doors of workspaces: who may come, what comes in is a row
-# before it is answered, files as large as they are, a host that goes and comes.
+# guest-http - the HTTP doors of workspaces: callers that may come in, a row for each
+# message before its answer, files of any size, a host that ends and starts again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -148,7 +148,7 @@ done
 expect 401 denied '' /files/ran
 expect 401 denied "$eve" /files/ran
 
-# Where the policy has it off, nobody comes.
+# A policy that turns the door off lets nobody in.
 shut_url() { # the card tells no one
 	sqlite3 -readonly "$CADRE_HOME/state.db" \
 		"SELECT w.http FROM workspace w JOIN team t ON t.id = w.team WHERE t.name = 'shut'"

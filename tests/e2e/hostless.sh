@@ -1,7 +1,7 @@
 #!/bin/sh
-# hostless - a session without a host is as good as one with: what others commit wakes
-# who waits at `cadre mcp`, so does the end of a lease, and nobody who reads the state with
-# sqlite3 is kept out while many write.
+# hostless - a session without a host is as good as one with: commits of others wake
+# waits of `cadre mcp`, so does the end of a lease, and a reader with sqlite3 gets in
+# while many write.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 reader='' writers=''

@@ -53,8 +53,8 @@ kill $followers 2>/dev/null
 wait
 followers=
 
-# Over two hundred clients, most of them with one token, follow across hosts that are killed: whatever
-# each has seen, it saw once and in order, and none is refused for how many come back at once.
+# Over two hundred clients, most of them with one token, follow across hosts that are killed: each
+# sees an event once and in order, and none is refused when all come back at once.
 /usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '' 200 "$TMPDIR/all" &
 followers="$followers $!"
 /usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '?kind=task&team=shop' 10 "$TMPDIR/tasks" &

@@ -287,7 +287,7 @@ done
 [ "$(stat -c %a "$local_socket")" = 600 ] || bad "others reach $local_socket"
 curl -sS --unix-socket "$local_socket" http://localhost/api/teams | grep -q '"name":"other"' || bad "no teams at $local_socket"
 
-# Where the port is taken it is the next one; the file `endpoint` goes with the host.
+# A taken port leads to the next one; the file `endpoint` goes with the host.
 other=$TMPDIR/second
 mkdir "$other"
 CADRE_HOME=$other cadre --home "$other" --create init >/dev/null 2>&1

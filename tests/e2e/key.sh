@@ -70,7 +70,7 @@ says 0 "\"job_id\":$job,\"replayed\":true" --json --key kill workspace kill red/
 says 3 'unknown job_id' --key lost workspace kill red/a 999
 says 0 "\"job_id\":$job" --json --key lost workspace kill red/a "$job"
 
-# An edit that found nothing to edit leaves its key free; one that was made is told again.
+# An edit without a match leaves its key free; a repeated edit gets the first answer again.
 cadre exec red/a "echo one >file"
 says 2 'old_string' --key edit workspace edit red/a file two three
 says 0 'file' --key edit workspace edit red/a file one three

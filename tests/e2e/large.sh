@@ -38,7 +38,7 @@ done
 
 seq -f 'line %09.0f of the note' 1 500000 | head -c 10485760 >"$TMPDIR/note"
 cadre vault write teams/red/big.md @"$TMPDIR/note" >/dev/null || bad "vault write"
-# A note comes in parts by itself; what goes is at most a message at a time.
+# Reading a note takes several messages by itself; a write is at most one message.
 in_place 'cadre vault read big.md >read && split -C 3000000 read part. &&
 	for part in part.*; do cadre vault append again.md @$part || exit 1; done' >/dev/null ||
 	bad "a note in a guest"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# leaver - a guest that goes while its mail is pushed: whatever instant that is, the
-# host lives, and the mail stays in its rows.
+# leaver - a guest that ends while its mail is pushed: at every instant the host
+# lives, and the mail stays in its rows.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest=''

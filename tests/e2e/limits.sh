@@ -1,6 +1,6 @@
 #!/bin/sh
 # Limits of agents hold across processes, restarts and kill -9, with a host and without;
-# what is told to wait so long may go on then; every operation spends what it says.
+# a call may go on after the wait that it was told; every operation spends its cost.
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_LIMITS_ENABLED
 export CADRE_LIMITS_TEAM_MESSAGE_BURST=5 CADRE_LIMITS_TEAM_MESSAGE_PER_MINUTE=20
@@ -115,7 +115,7 @@ export CADRE_LIMITS_ENABLED
 is 0 '' as loser team status
 unset CADRE_LIMITS_ENABLED
 
-# A pair that is too quick: what is delayed comes in order, at its time, with a host and without.
+# A pair that is too quick: delayed messages come in order, at their time, with a host and without.
 export CADRE_LIMITS_PAIR=all CADRE_LIMITS_TEAM_MESSAGE_BURST=100
 # A slow machine may let so much time pass that a message is not too soon: then the next one is.
 refused() {
@@ -134,7 +134,7 @@ later() {
 	done
 	bad "no message was delayed: $said"
 }
-# comes: that one comes to who waits for it, and not before its time.
+# comes: a reader that waits gets that message, and not before its time.
 comes() {
 	due=$(echo "$said" | /usr/bin/python3 -c 'import datetime, json, sys
 t = json.load(sys.stdin)["deliveries"][0]["due_at"]

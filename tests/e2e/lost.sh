@@ -73,7 +73,7 @@ for name in secret workspaces search.db state.lock; do
 	lost_is_said cadre team create t
 done
 
-# The user's own, which nobody named.
+# The user's own state, without a name given.
 (
 	export XDG_STATE_HOME="$story/state" CADRE_HOME="$story/state/cadre"
 	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
@@ -127,7 +127,7 @@ cadre restore "$story/S.db" >"$story/out" 2>&1 </dev/null && bad "restore withou
 grep -q 'since the backup would go' "$story/out" || bad "restore without a secret: $(cat "$story/out")"
 cadre restore "$story/S.db" --yes >"$story/out" 2>&1 || bad "restore without a secret: $(cat "$story/out")"
 cmp -s "$CADRE_HOME/secret" "$story/kept.secret" || bad "restore put another secret there"
-# Where it is lost for good, saying so makes a new one.
+# For a secret lost for good, `restore --any-secret` makes a new one.
 rm "$CADRE_HOME/secret"
 cadre restore "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "restored from itself"
 cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 || bad "restore --any-secret: $(cat "$story/out")"
@@ -175,7 +175,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	exit $failed
 ) || failed=1
 
-# A client that goes on makes none either.
+# A client that is still running makes no state either.
 new_state
 mkfifo "$story/in"
 "$CADRE" mcp --direct <"$story/in" >"$story/mcp.out" 2>&1 &

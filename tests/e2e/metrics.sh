@@ -45,7 +45,7 @@ promtool check metrics <"$TMPDIR/metrics" >"$TMPDIR/lint" 2>&1 || bad "promtool:
 
 # --- calls, messages and claims ---------------------------------------------------------------------
 
-# Events before the host are not counted; those that go past it are.
+# Events before the host's start are not counted; later events of direct calls are.
 says 'cadre_events_total{event="task.created"} 0'
 cadre --direct task create "Past the host" >/dev/null
 holds 'cadre_events_total{event="task.created"} 1' || bad "what goes past the host is not seen"
@@ -99,7 +99,7 @@ says 'cadre_calls_total{operation="task.list",fault="rate_limited"} 1'
 curl -sS -o /dev/null -H "Authorization: Bearer $operator" "$url/api/tasks?limit=none"
 holds 'cadre_calls_total{operation="task.list",fault="invalid"} 1' || bad "a call that says nonsense is not counted"
 
-# Claims: one that lapses, and its late owner, who is refused.
+# Claims: a lapsed one, and the refused call of its late owner.
 cadre --as coder claim 001 >/dev/null
 scrape >/dev/null
 says 'cadre_claims_total 1'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# mirror - the vault of a running host, and what people do to it: what they take
-# away comes back, what they write stays, and nobody else can read any of it.
+# mirror - the vault of a running host under people's hands: removed files come back,
+# typed text stays, and no other user can read a file.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault/teams/shop
@@ -23,7 +23,7 @@ until_done test -f "$vault/tasks/001-write-the-parser.md"
 until_done sh -c "$CADRE doctor | grep -q '^warn *vault *1 file was edited by hand and may differ from its row: teams/shop/tasks/002'"
 grep -q "my own words" "$vault/tasks/002-test-the-parser.md" || bad "an edit is gone"
 
-# With one, all of it comes back by itself.
+# A running host brings all of them back by itself.
 rm "$vault/TEAM.md" "$vault/tasks/INDEX.md"
 until_done test -f "$vault/TEAM.md"
 until_done test -f "$vault/tasks/INDEX.md"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # newcomer - somebody who has never seen cadre sets up a client, makes a team, and has two clients
-# work on it: what is said to them stands before their models, what they do is on the board.
+# work on it: their mail stands before their models, and their work is on the board.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # notify - a person's command is run for mail to the operator and for chosen events: once for
-# each, with what they say in its environment and on its input, never in its text; from a
-# cursor, so that a host that was killed goes on; and it is in nobody's way.
+# each, with the text in its environment and on its input, never in its command line; from a
+# cursor, so that a host goes on after a kill; and no call waits for the command.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -81,7 +81,7 @@ cadre up >/dev/null
 told ' ann: at the end$'
 cadre down >/dev/null
 
-# Where no command is configured, the cursor goes: what happened meanwhile is not told later.
+# Without a configured command the cursor moves: events of that time are not told later.
 mv "$CADRE_HOME/cadre.toml" "$TMPDIR/toml"
 cadre up >/dev/null
 ann send operator 'nobody wants it' >/dev/null
@@ -94,7 +94,7 @@ told ' ann: wanted again$'
 grep -q 'nobody wants it' "$OUT" && bad "told what nobody wanted"
 cadre down >/dev/null
 
-# Where the host is killed, the command and what it started end with their time: see below.
+# After a kill of the host the command and its children end with their time: see below.
 rm -f "$OUT.pid"
 printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
 cadre up >/dev/null

@@ -1,7 +1,7 @@
 #!/bin/sh
 # orphan - a VM that runs for a workspace which no row knows: doctor names it, the next host
-# ends it and keeps its files; where it cannot be noted that files are to be kept, the
-# host leaves the VM alone and says so.
+# ends it and keeps its files; a host that cannot note that files are to be kept
+# leaves the VM alone and says so.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR

@@ -11,7 +11,7 @@ ours() { ask "SELECT s.state FROM snapshot s JOIN workspace w ON w.id = s.worksp
 
 cadre init >/dev/null
 cadre team create alpha --roles '[{"name":"a"}]' >/dev/null
-# state 0: being made, which a host would go on with; its process is not this machine's.
+# state 0: being made, so a host would go on; its process is on another machine.
 ask "INSERT INTO host (id, name, created_at) VALUES (2, 'far', 0);
 	INSERT INTO workspace (host, team, name, backend, path, state, pid, pid_start, machine_boot, created_at, changed_at)
 	SELECT 2, id, 'far', 0, 'workspaces/far', 0, 1, 1, 'elsewhere', 0, 0 FROM team;
@@ -35,7 +35,7 @@ case $told in
 *'another host runs workspace far'*'machine of that host'*) ;;
 *) bad "a command in another host's workspace: $told" ;;
 esac
-# So is what copies its files: no row of it changes.
+# The same holds for a copy of its files: no row changes.
 ask "UPDATE workspace SET was_up = 1, state = 1 WHERE name = 'far';
 	UPDATE snapshot SET state = 1 WHERE workspace = (SELECT id FROM workspace WHERE name = 'far')"
 before=$(far)
@@ -60,8 +60,8 @@ until_is '^0$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND pid IS NOT
 cadre down >/dev/null
 [ "$(far)" = "$before" ] || bad "changed at the end: $before became $(far)"
 
-# For an hour this host did not run. Where the other one did, agents could call: a lease
-# stays as it is. Where none did, it becomes longer by the hour.
+# This host did not run for an hour. While the other host ran, agents could call: leases
+# stay. While no host ran, leases become an hour longer.
 cadre task create work --team alpha >/dev/null
 cadre claim --team alpha --as a >/dev/null
 hour=3600000

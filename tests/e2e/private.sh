@@ -1,6 +1,6 @@
 #!/bin/sh
-# private - whatever the umask: what a state's folder and its vault hold is nobody
-# else's, whoever made it and by whichever way; a person's own vault gets private files
+# private - under any umask no other user reads a file of a state's folder or vault,
+# through whichever door it was made; a person's own vault gets private files
 # too, and keeps what the person has set.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -68,7 +68,7 @@ until_is '^0$' count_guests
 cadre down >/dev/null || bad "down"
 nothing_open "after the host"
 
-# A vault of a person's own: what is new is private, what is there keeps its mode.
+# A vault of a person's own: new files are private, present files keep their mode.
 export CADRE_VAULT_ROOT="$TMPDIR/mine.d/notes"
 mkdir -m 755 "$TMPDIR/mine.d" "$TMPDIR/mine.d/notes"
 echo old >"$CADRE_VAULT_ROOT/old.md"

@@ -17,8 +17,8 @@ chmod +x "$TMPDIR/bin/apt-cache"
 export CADRE_IMAGES="$TMPDIR/images" TERM=xterm GO="$TMPDIR/go"
 PATH=$TMPDIR/bin:$PATH
 
-# A build whose first program waits until the line has been seen with its seconds; what the
-# terminal shows in the end.
+# A build whose first program waits until the line has been seen with its seconds; the
+# terminal's last screen.
 cat >"$TMPDIR/watch" <<'PY'
 import os, re, sys
 import terminal

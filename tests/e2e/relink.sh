@@ -58,7 +58,7 @@ for how in CONT STOP; do
 	[ ! -e "$place/gone" ] || bad "the command of a client that went was run ($how)"
 done
 
-# A host that ends refuses those that wait.
+# A host that ends refuses waiting calls.
 new_host
 "$CADRE" workspace ls red/ann >/dev/null 2>"$TMPDIR/err" &
 client=$!

@@ -1,6 +1,6 @@
 #!/bin/sh
-# reply - several processes of one agent after one reply: it is handed out fresh
-# to one of them, and whoever else shows it says that it was fetched already.
+# reply - several processes of one agent after one reply: one of them gets it
+# fresh, and the others show it as fetched already.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 cadre() { "$CADRE" --team red "$@"; }
@@ -46,8 +46,8 @@ one_receives() {
 		bad "$1: fetched by both, or by none: $(cat "$TMPDIR/a" "$TMPDIR/b")"
 	cadre --as coder inbox --take >/dev/null
 }
-# A person sees the answer and its number in the thread; where none comes he is told, and the
-# command ends with a status of its own.
+# A person sees the answer and its number in the thread; without an answer the
+# command says so and ends with a status of its own.
 a_person_sees_it() {
 	"$CADRE" --team red --as coder send tester "$1?" --wait-for-reply --timeout-seconds 60 >"$TMPDIR/a" 2>&1 &
 	a=$!

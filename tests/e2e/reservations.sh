@@ -118,7 +118,7 @@ all() { # with a host, or without
 	event Edit '{"file_path":"src/a.c"}'; free claude
 	is 0 released cadre --team crew --as lead unreserve --agent coder
 
-	# Only one wins of those who take what overlaps.
+	# Of several callers with overlapping globs one wins.
 	i=1
 	takers=
 	while [ $i -le 32 ]; do
@@ -146,7 +146,7 @@ all
 cadre up >/dev/null || bad "up"
 all
 
-# Whatever makes a commit is refused, where git has a hook for it.
+# Each way to make a commit is refused that git has a hook for.
 cp "$work/.git/hooks/pre-commit" "$TMPDIR/guard"
 for name in pre-merge-commit pre-applypatch prepare-commit-msg; do cp "$TMPDIR/guard" "$work/.git/hooks/$name"; done
 is 0 . at . coder cadre reserve src/a.c lib/a.c sub

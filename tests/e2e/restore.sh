@@ -101,7 +101,7 @@ wait $clients
 clients=
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
 
-# Where nobody can be asked it is to be said.
+# Without a terminal the caller has to consent by --yes.
 refused 'what happened in .* since the backup would go' cadre restore "$story/B.db"
 grep -q 'do it with --yes; the present files are kept in its replaced/' "$story/out" || bad "no hint: $(cat "$story/out")"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# restore_nothing - a backup that cannot be restored makes no state where none was; one
-# whose secret is lost gets a new one.
+# restore_nothing - a backup that cannot be restored makes no new state; a state
+# without its secret gets a new secret.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR

@@ -69,8 +69,8 @@ for path in "$state/spool.db" "../../guests/$(field ann id)/spool.db"; do
 	cadre workspace read red/ann "$path" --team red >/dev/null 2>&1 && bad "read $path"
 done
 
-# The folder is removed under a guest at work: it takes nothing into a file that is
-# gone; what it had ends, and what it was never told runs with the next.
+# The folder is removed under a guest at work: the guest writes nothing into a removed
+# file; its commands end, and commands not told yet run with the next guest.
 assign ann "echo lost >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs lost
 lost=$task guest=$(field ann pid)
@@ -128,7 +128,7 @@ for how in folder files workspace alone; do
 done
 
 # An older copy is written into the files of a guest that runs: with the next command it
-# sees that, and ends; what began since then does not begin again.
+# sees that, and ends; commands that began since then do not begin again.
 for k in 1 2 3 4; do assign ann "echo under-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-under ]; do sleep 0.1; done"; done
 for k in 1 2 3 4; do until_is '^1$' runs under-$k; done
 assign ann "echo waited-under >>$TMPDIR/runs"
@@ -143,8 +143,8 @@ ended
 until_is '^here$' in_place red/ann 'echo here'
 once waited-under
 
-# A backup of the state is put in its place while a guest works on: what it has of the
-# former state is called off or forgotten, and runs only when it is asked for again.
+# A backup of the state is put in its place while a guest works on: its commands of the
+# former state are called off or forgotten, and run only when assigned again.
 for k in 1 2 3 4; do assign ann "echo back-$k >>$TMPDIR/runs; sleep 1000"; done
 for k in 1 2 3 4; do until_is '^1$' runs back-$k; done
 assign ann "echo waited-back >>$TMPDIR/runs"
@@ -184,8 +184,8 @@ waited 9 result "$task" --team red
 is 0 'spool was lost' cadre result "$task" --team red
 once all
 
-# A workspace that is put back: what ran ends, what waited does not begin, variables
-# stay; what had ended is not done again.
+# A workspace is put back: running commands end, waiting ones do not begin, variables
+# stay; ended commands do not run again.
 until_is '^here$' in_place red/ann 'echo here'
 cadre workspace env red/ann --vars KEPT=yes --team red >/dev/null || bad "env"
 assign ann "echo before >>$TMPDIR/runs"

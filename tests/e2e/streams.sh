@@ -173,7 +173,7 @@ kill -HUP "$behind"
 at red/ann touch go
 ends 0 "nohup"
 
-# Where nobody reads its output any more it is ended.
+# A command whose output has lost its reader is ended.
 rm -f "$place/pids"
 at red/ann 'echo $$ >pids; while :; do echo y; sleep 0.02; done' | head -1 | grep -q y || bad "head"
 until_done gone "$place/pids"

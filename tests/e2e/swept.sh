@@ -37,7 +37,7 @@ rm -r "${was%/*}"/w*
 cadre restart >/dev/null || bad "restart"
 is 0 '^44$' cadre exec w 'echo 44'
 
-# Where the folder cannot be made anew they move; a command that began before finds its host.
+# Sockets move when the folder cannot be made anew; a command that began before finds its host.
 rm -r "$XDG_RUNTIME_DIR"
 is 0 "^up already: process $(holder), $TMPDIR/cadre-" cadre up
 cadre restart >/dev/null || bad "restart at another place"

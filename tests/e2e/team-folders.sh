@@ -91,7 +91,7 @@ spoiled() {
 	is 0 there as a "sp$1" read plan.md
 }
 
-# A host that is killed has moved nothing: the next one who comes does.
+# A killed host has moved nothing: the next call moves the folder.
 killed() {
 	quietly cadre team create kill --roles a
 	quietly cadre vault write teams/kill/plan.md OLD

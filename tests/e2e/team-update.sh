@@ -47,7 +47,7 @@ goes_on() {
 cd "$main" || exit 1
 echo "a person's" >"$vault/shop/note.md"
 
-# Without a host.  What stands under the new name already is not lost.
+# Without a host.  A folder under the new name is not lost.
 mkdir "$vault/store" && echo "older" >"$vault/store/older.md"
 is 0 '^team store, as it is called now: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
 is 0 'each other, on the ports 22, 80 alone$' "$CADRE" team update store --allowed-ports 22,80
@@ -135,8 +135,8 @@ goes_on mill
 is 4 'has 1 workspaces' "$CADRE" team update mill --max-vms 0
 is 0 "$place" "$CADRE" --team mill workspace list
 is 0 '^hello' "$CADRE" --team mill exec tester 'echo hello'
-# The environment of a guest that runs has the old names: its token finds its agent, also
-# where others have them by now.
+# The environment of a guest that runs has the old names: its token finds its agent, even
+# when other agents have those names by now.
 is 0 '"team":"mill"' "$CADRE" --team mill exec tester "$CADRE --json agent whois self"
 is 0 . "$CADRE" team create depot --roles tester
 is 0 . "$CADRE" --team mill agent update tester --new-name checker

@@ -1,6 +1,6 @@
 #!/bin/sh
-# turns - an agent's mail starts its runner; urgent mail stops the one that runs; what is printed,
-# how it ends and what becomes of the messages holds, whatever the runner does and whoever is killed.
+# turns - an agent's mail starts its runner; urgent mail stops the running turn; output, end
+# and messages of a turn are right for every runner and under every kill.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_INTERRUPT_MS=300 CADRE_RUNNER_RETRY_MS=200 CADRE_RUNNER_MAX_FAILURES=3
 . "$(dirname "$0")/../lib/story.sh"
@@ -43,7 +43,7 @@ is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGE
 is 0 'acked' cadre receipt 1
 is 0 'message  operator  #1  1' cadre history a
 is 0 '"state":"done"' cadre turns --json
-# An agent whose card names another folder works there next; one whose folder is gone fails.
+# A changed folder in an agent's card counts from the next turn; a missing folder fails the turn.
 mkdir "$TMPDIR/elsewhere" "$TMPDIR/first"
 is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
 is 0 . cadre send m 'look here'
@@ -372,7 +372,7 @@ is 0 'a  a  failed' cadre agent list
 is 0 'a takes no more turns: its runner has failed 3 times' as_agent lead cadre inbox peek
 sleep 1
 has a failed 4 && bad "a failed agent takes turns"
-# Under another host it has failed as well: all who look are told, with what helps.
+# Under another host it has failed as well: each screen says so, with the next step.
 cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
 is 0 'a  a  failed' cadre agent list

@@ -1,6 +1,6 @@
 #!/bin/sh
 # up - a host is wanted while another one dies: killed, asked to end, frozen, or
-# wanted twice.  Whatever happened, one host runs afterwards and nothing is lost.
+# wanted twice.  Afterwards one host runs and nothing is lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 frozen=
@@ -47,7 +47,7 @@ down=$!
 sleep 0.02
 cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 wait $down || bad "$story: down"
-# Where `up` found the host before `down` did, the host ended after it.
+# When `up` found the host before `down` did, the host ended later.
 ! grep -q '^up already' "$TMPDIR/up" || cadre status | grep -q 'host  *yes' ||
 	cadre up >/dev/null || bad "$story: up after it"
 up_says '^up already'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# upgrade - a newer cadre migrates the state while sessions over MCP are open: those that
-# are idle or wait let the file go, and are told; one that stands still is named.  And a
+# upgrade - a newer cadre migrates the state while sessions over MCP are open: idle and
+# waiting sessions close the file, and are told; a stopped session is named.  And a
 # host of another version is told at `up`.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -12,7 +12,7 @@ finish() {
 }
 trap finish EXIT
 
-# The newer cadre: this one, linked with one migration more.
+# The newer cadre: the present one with one more migration.
 mkdir "$TMPDIR/new" "$TMPDIR/new/migrations"
 cp "$root"/migrations/*.sql "$TMPDIR/new/migrations"
 count=$(ls "$root"/migrations/*.sql | wc -l)

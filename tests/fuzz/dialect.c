@@ -3,7 +3,7 @@
  *
  * Each is read as the body of a frame by what the host reads them with: the older
  * messages and Call of every operation become calls, or faults that can be said.
- * On a channel that proves who speaks nothing makes it another.
+ * On a channel that proves its speaker no message changes that speaker.
  */
 #include <assert.h>
 #include <stdint.h>

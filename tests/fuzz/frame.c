@@ -1,7 +1,7 @@
 /*
  * Bytes from the wire, as a host reads its guests' and a guest its host's:
- * whatever comes, the reader faults or waits, and a message decodes or faults;
- * what decoded can be written again.
+ * for any bytes the reader faults or waits, and a message decodes or faults;
+ * a decoded message can be written again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Does with a message all that either side does with one from the other. */
+/* Handles a message as both the host and a guest do. */
 static void try_packet(struct packet *p, struct fault *why)
 {
 	static const unsigned ports[] = { WIRE_CONTROL, WIRE_RELAY };

@@ -1,7 +1,7 @@
 /*
- * A note with any frontmatter, and any change of it (behind a NUL): what cannot
- * be read or told is a fault; what was changed says just that when it is read
- * again, and the body is the same to the byte.
+ * A note with any frontmatter, and any change of it (behind a NUL): a note that
+ * cannot be read or written is a fault; a changed key has just the new value when
+ * read again, and the body is the same to the byte.
  */
 #include <stdint.h>
 #include <stdlib.h>

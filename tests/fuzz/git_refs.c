@@ -1,7 +1,7 @@
 /*
  * git_refs - any bytes as `HEAD`, as `packed-refs` behind the first NUL, and as a stamp.
  *
- * What is told is the name of a commit, or nothing.
+ * The answer is the name of a commit, or none.
  */
 #include <assert.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * http - any bytes at a workspace's door for teammates.
  *
  * Its host takes whatever comes for a teammate's and answers as one does, so that
- * what is behind the token is reached: messages, tasks, files.  Whatever comes in,
- * what goes out is HTTP, the exchange ends, and nothing is written outside the
+ * what is behind the token is reached: messages, tasks, files.  For any input
+ * the output is HTTP, the exchange ends, and nothing is written outside the
  * workspace.
  */
 #include <assert.h>

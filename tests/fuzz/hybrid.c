@@ -2,8 +2,8 @@
  * hybrid - any bytes as what a VMM answers to CONNECT.
  *
  * Dialled for real over a Unix socket, with the fuzzer as the VMM, which answers in
- * pieces.  Only a line that begins with OK connects; what stands behind it is the
- * guest's and is all there.
+ * pieces.  Only a line that begins with OK connects; bytes behind that line are the
+ * guest's, and none is lost.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 
 static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 {
-	/* Few enough not to fill the socket: nobody reads them before the end. */
+	/* Few enough bytes not to fill the socket: the other end reads at the end only. */
 	size_t step = 1 + size / 64 + (size ? data[size - 1] % 70u : 0);
 
 	for (size_t at = 0; at < size; at += step) {

@@ -3,8 +3,8 @@
  *
  * The first byte picks the operation, the second how the rest is read: as JSON
  * text, as a recipe that grows an object mostly of the fields that the record
- * knows, or as the words of a command.  What decodes is written and decoded
- * again, and must be the same then.
+ * knows, or as the words of a command.  A decoded call is written and decoded
+ * again, and must stay the same.
  */
 #include <assert.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  *
  * Behind it stands a client of its own, so that nothing is opened: it decodes
  * the arguments as the real one does and gives canned answers; calls that wait
- * are parked until a later step.  Whatever comes in, what goes out is one whole
- * JSON message a line.
+ * are parked until a later step.  For any input each line of output is one whole
+ * JSON message.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -88,8 +88,8 @@ static void try_config(const uint8_t *data, size_t size)
 	config_release(&s);
 }
 
-/* As a plan: a fault that names its place, or tasks each of which has one place in their order,
- * behind those that it waits for, which are called by their numbers there. */
+/* As a plan: a fault that names its place, or tasks in an order where each stands
+ * once, behind its dependencies, and names these by their numbers in that order. */
 static void try_plan(const uint8_t *data, size_t size)
 {
 	struct call call = { 0 };

@@ -4,8 +4,8 @@
  * The door is the host's own, and so is what it calls: a state in memory, where each call runs
  * in the next turn of the loop.  The first byte says where the bytes come in: at the Unix socket,
  * whose clients are the operator, or at TCP, where no token that there is can be guessed, so that
- * no row may change.  Whatever comes in, what goes out is HTTP, and a client that leaves leaves
- * nothing behind.
+ * no row may change.  For any input the output is HTTP, and a client that hangs up
+ * leaves no memory or descriptor behind.
  */
 #include <assert.h>
 #include <poll.h>

@@ -19,7 +19,7 @@ void child_adopt(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* In the child: its descriptors, its environment, its program. */
+/* Sets descriptors and environment of the child, and starts its program. */
 static void become(const struct child *c, pid_t parent)
 {
 	int in = c->in >= 0 ? c->in : open("/dev/null", O_RDONLY);

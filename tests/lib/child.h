@@ -1,5 +1,5 @@
 /*
- * child - processes that a test starts, and those that they leave behind.
+ * child - processes that a test starts, and their orphans.
  *
  * A child dies with its test.  After child_adopt() what a killed child had
  * started becomes a child of the test, so that nothing is left running.
@@ -13,7 +13,7 @@
 struct child {
 	const char *const *argv; /* ends with NULL; argv[0] is a path */
 	const char *const *env; /* NAME=VALUE to add, ends with NULL; or NULL */
-	const char *log; /* what it prints is appended here; NULL: ours */
+	const char *log; /* file that its output is appended to; NULL: our output */
 	int in; /* its standard input; -1: /dev/null */
 	int fd3; /* its descriptor 3; -1: none */
 };

@@ -13,7 +13,7 @@ bool locks_waited_for(int fd)
 
 	if (fstat(fd, &st) < 0)
 		st.st_ino = 0;
-	/* An arrow is one who waits. */
+	/* A line with an arrow is a process that waits. */
 	while (in && fgets(line, sizeof(line), in))
 		found |= sscanf(line, "%*d: -> %*s %*s %*s %*s %*[^:]:%*[^:]:%lu",
 				&inode) == 1 &&

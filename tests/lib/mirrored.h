@@ -2,8 +2,8 @@
  * mirrored - a state whose rows are written past the handlers, and the vault
  * that mirrors it.
  *
- * What the tests of the mirror share.  Every function fails the running test
- * when it cannot do what it says.  Paths are below the vault's root.
+ * Functions that the tests of the mirror share.  A function that cannot do its
+ * work fails the running test.  Paths are below the vault's root.
  */
 #ifndef TESTS_LIB_MIRRORED_H
 #define TESTS_LIB_MIRRORED_H
@@ -45,7 +45,7 @@ void open_mirror(struct mirrored *w);
 void close_mirror(struct mirrored *w);
 /* Mirrors until there is nothing more to do, waits for summaries included. */
 void settle(struct mirrored *w);
-/* All files are as their rows. */
+/* Each file shows its rows. */
 void equal(struct mirrored *w);
 
 /* --- files ---------------------------------------------------------------------- */

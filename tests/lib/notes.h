@@ -18,7 +18,7 @@ struct fake_note {
 };
 
 struct fake_notes {
-	struct notes notes; /* give this to whoever needs one */
+	struct notes notes; /* to be given to the code under test */
 	struct fake_note files[FAKE_NOTES];
 	int64_t now; /* ms */
 	int64_t last_ino;

@@ -2,7 +2,7 @@
 #
 # `patience` is in tenths of a second on a fast machine; a slower one, as $TEST_SCALE
 # tells, waits as much longer.  PATIENCE is what a run allows that has less time for a story.
-# Who sources it has a bad().
+# The caller defines bad().
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
@@ -14,7 +14,7 @@ bound() {
 	echo $((seconds_left < 300 ? seconds_left : 300))
 }
 
-# Seconds by a clock that nobody sets: what is tried takes time too, in a VM a lot.
+# Seconds by a clock that nobody sets: each try takes time, too, in a VM a lot.
 uptime_s() {
 	read -r up _ </proc/uptime
 	echo "${up%%.*}"
@@ -57,5 +57,5 @@ waited() {
 # waits SECONDS: that long, and longer on a slow machine: for what takes time itself.
 waits() { sleep "$(echo "$1 $TEST_SCALE" | awk '{ print $1 * $2 }')"; }
 
-# sleeps PROCESS: it waits for something, as one does that has asked for it.
+# sleeps PROCESS: is the process asleep in a wait?
 sleeps() { [ "$(cat "/proc/$1/wchan" 2>/dev/null)" = do_epoll_wait ] || grep -q '^State:.S' "/proc/$1/status"; }

@@ -1,7 +1,7 @@
 # patient - hooks of clients that have the time that they need; a story sources it behind story.sh.
 #
 # A hook ends after a second, whatever it waits for; a busy machine needs as much for what takes
-# an idle one some milliseconds.  Where its end in time is not what is tested, that second is a minute.
+# an idle one some milliseconds.  In stories that test no time of a hook that second is a minute.
 . "$(dirname "$0")/../lib/preload.sh"
 preload patient <<-'END'
 	#include <sys/syscall.h>
@@ -16,7 +16,7 @@ preload patient <<-'END'
 		return (int)syscall(SYS_nanosleep, &t, left);
 	}
 END
-# hook WORD...: `cadre hook` that takes its time.
+# hook WORD...: `cadre hook` that may take a minute.
 hook() { with patient "$CADRE" hook "$@"; }
 # lapse: the leases of messages that were received have ended.
 lapse() {

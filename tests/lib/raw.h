@@ -2,7 +2,7 @@
  * raw - a bare connection to a host's or a guest's socket, for tests that say
  * what no client would.
  *
- * Nothing here fails a test: what goes wrong is a return value.
+ * No function here fails a test: a failure is a return value.
  */
 #ifndef TESTS_LIB_RAW_H
 #define TESTS_LIB_RAW_H
@@ -20,7 +20,7 @@ struct raw {
 	size_t at, n;
 };
 
-/* Connects; where the peer's queue is full, waits for its turn. */
+/* Connects; waits while the peer's queue is full. */
 bool raw_dial(struct raw *r, const char *path);
 void raw_hang_up(struct raw *r);
 

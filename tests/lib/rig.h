@@ -3,7 +3,7 @@
  *
  * The host's own lines, errands, pushes and collecting run over a real link, in
  * one loop with the guest's end of it, which is the test's.  There is no store:
- * what the host would write is taken as written.
+ * rows that the host would write count as written.
  */
 #ifndef TESTS_LIB_RIG_H
 #define TESTS_LIB_RIG_H
@@ -39,11 +39,11 @@ struct rig {
 	bool old; /* the guest speaks the older dialect */
 	int pushes; /* messages that wait for it */
 	bool unoffered; /* ... which are assignments that no guest was told of */
-	bool asked_again; /* what was told before was asked for, too, the last time */
+	bool asked_again; /* the last question asked for messages told before, too */
 	int offered, told, refused; /* messages that were written down so */
 	char boot_noted[72]; /* of the guest that was told all, as written down */
 	int stored; /* results that came to be stored, ... */
-	int failures; /* ... those of them that say that a command failed, ... */
+	int failures; /* ... the results of failed commands among them, ... */
 	char why[200]; /* ... and the errors of the last */
 	int acked; /* results that the host has acknowledged: the test counts them */
 	bool strays; /* no result belongs to anything */

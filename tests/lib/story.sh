@@ -1,4 +1,4 @@
-# story - functions that all stories share; `. "$(dirname "$0")/../lib/story.sh"`.
+# story - functions for every story; `. "$(dirname "$0")/../lib/story.sh"`.
 # The command, a state of its own (none if $stateless is set), ways to judge, and a `failed` to end with.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"

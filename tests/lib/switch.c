@@ -262,7 +262,7 @@ static void *run_vmm(void *arg)
 
 /* --- QEMU ------------------------------------------------------------------------------- */
 
-/* `held` is its other end, held open: what nobody read stays in it when the
+/* `held` is its other end, held open: unread bytes stay in the terminal when the
  * guest is gone. */
 static int open_terminal(const char *link, int *held)
 {

@@ -2,7 +2,7 @@
  * switch - a relay between a test and a guest that listens somewhere else.
  *
  * A thread per connection, in a process of its own, which dies with the test.
- * `front` is a folder with control.sock and relay.sock: who connects there is
+ * `front` is a folder with control.sock and relay.sock: a client of a socket is
  * connected to the same port of an address by link_dial(), as a host would.
  */
 #ifndef TESTS_LIB_SWITCH_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Each starts a process; its pid.  All of it is there when they return. */
+/* Each starts a process and returns its pid, once its sockets are there. */
 
 pid_t switch_front(const char *front, const char *address);
 

@@ -26,8 +26,8 @@ bad() { # and what the host has said last
 . "$(dirname "$0")/../lib/patience.sh"
 patience=1200
 
-# An image, and a network of the story's own: what its VMs need of the machine's
-# is made in there, where nobody else's is.
+# An image, and a network namespace of the story's own, which holds bridges and rules of
+# its VMs and of nobody else.
 need_image() {
 	inputs=$(cat "$build/cadre-guest" "$(dirname "$0")"/../../tools/cadre/image/* | sha256sum)
 	[ "$inputs" = "$(cat "$build/vm/inputs" 2>/dev/null)" ] || {

@@ -1,7 +1,7 @@
 /*
  * world - a private state in memory, a set clock, and calls from JSON to JSON.
  *
- * What transcripts and the simulation share: no door, no file, no wall clock.
+ * The world of transcripts and the simulation: no door, no file, no wall clock.
  */
 #ifndef TESTS_LIB_WORLD_H
 #define TESTS_LIB_WORLD_H
@@ -41,8 +41,8 @@ struct answer {
 	bool replayed;
 	enum wake wait_on;
 	int64_t wait_key;
-	struct given given; /* what nobody has if the answer reaches nobody */
-	bool guest; /* a guest has to be asked: this is no answer yet */
+	struct given given; /* messages and claim that a lost answer would lose */
+	bool guest; /* a guest has to be asked first: the answer is still open */
 };
 
 /* An empty state in memory; aborts when there is none to be had. */

@@ -160,7 +160,7 @@ static bool wait_for(struct life *l, int fd, short events, int ms)
 	}
 }
 
-/* --- what it is told to do ------------------------------------------------------------ */
+/* --- deeds ---------------------------------------------------------------------------- */
 
 static uint16_t sum_of(const uint8_t *data, size_t n)
 {

@@ -24,7 +24,7 @@ enum new_event {
 	DEED_HANG_UP,
 	DEED_UDP, /* whether it was echoed */
 	DEED_PING,
-	DEED_FRAME, /* sends these bytes as they are */
+	DEED_FRAME, /* sends the bytes unchanged */
 	DEED_SEEN, /* whether a frame with these bytes came in */
 	DEED_FORGET, /* what came in so far */
 	DEED_STREAM, /* sends `number` datagrams to the sink, one now and then */
@@ -68,7 +68,7 @@ void actor_stop(struct actor *a);
 /* The life of an actor, in its process. */
 _Noreturn void actor_live(int fd, uint32_t fence);
 
-/* In all that an actor sends. */
+/* A word in each frame of an actor. */
 extern const char actor_word[9];
 
 #endif

@@ -39,7 +39,7 @@ void what_stays_allowed_goes_on_and_what_is_not_ends(void **state)
 	assert_false(lab_talks(l, B1, above, false));
 	assert_false(lab_reaches(l, A3, B1, PING, false));
 
-	/* a3 is alone: what it would answer does not get out either. */
+	/* a3 is alone: its answers do not get out either. */
 	a3->inter_vm = false;
 	lab_apply(l);
 	assert_false(lab_talks(l, A1, http, false));
@@ -111,7 +111,7 @@ void an_address_goes_to_another_team(void **state)
 
 	lab_apply(l);
 	line = lab_connect(l, A1, l->members[A3].ip, PORT_WEB);
-	/* a3 is destroyed; who comes next has its place in the range. */
+	/* a3 is destroyed; the next VM takes its place in the range. */
 	l->members[A3].team = 4;
 	lab_apply(l);
 	assert_false(lab_talks(l, A1, line, false));

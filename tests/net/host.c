@@ -130,7 +130,7 @@ static void set_up(struct whole *w)
 	plug(w, A1, "red/a");
 	plug(w, A2, "red/b");
 	plug(w, D1, "blue/d");
-	/* Whatever changes, the host sees to all of the taps. */
+	/* After each change all taps are still right. */
 	json_decref(shown(w, "blue/d", "--no-allow-inter-vm"));
 	assert_true(comes_true("[ $(bridge link | grep -c forwarding) = 3 ]"));
 }

@@ -47,7 +47,7 @@ enum way { TCP_WEB, TCP_SSH, UDP_WEB, PING, WAYS };
 /* Whether what `from` sends reaches `to`, and is answered.  Says if only one of
  * both holds: that fails the test. */
 bool lab_reaches(struct lab *l, enum who from, enum who to, enum way way, bool expect);
-/* Whether `who` has seen these bytes come in. */
+/* Whether the bytes came in at `who`. */
 bool lab_seen(struct lab *l, enum who who, const void *bytes, size_t n);
 void lab_forget(struct lab *l, enum who who);
 int lab_count(struct lab *l, enum who who); /* datagrams that its programs got */

@@ -103,7 +103,7 @@ void it_is_the_same_where_bridges_call_iptables(void **state)
 	}
 }
 
-/* The host was killed: what it knew is gone, what it made is still there. */
+/* The host was killed: its memory is gone, its bridges and rules are still there. */
 void after_a_restart_it_is_as_before(void **state)
 {
 	struct lab *l = *state;

@@ -48,7 +48,7 @@ void a_port_leads_to_a_vm_for_whom_it_is_meant(void **state)
 	assert_true(opens(l, HOST, LOOPBACK, 8080, true));
 	assert_true(opens(l, HOST, LOOPBACK, 8081, true));
 	assert_true(opens(l, HOST, UPLINK, 8081, true));
-	/* From others the open one; from VMs neither, whatever they are. */
+	/* Other machines reach the open port; no VM reaches either. */
 	assert_false(opens(l, OUT, UPLINK, 8080, false));
 	assert_true(opens(l, OUT, UPLINK, 8081, true));
 	assert_true(opens(l, LEFT, 0xac100101, 8081, true));

@@ -80,8 +80,8 @@ static bool answers_arp(int fd, const uint8_t mac[6], uint32_t ip, uint32_t asks
 	memcpy(e + 38, (uint32_t[]){ htonl(asks) }, 4);
 	while (read(fd, got, sizeof(got)) > 0)
 		;
-	/* The machine answers before write() is back, or, when it is busy, soon after; who is not
-	 * heard asks again, as a VM does. */
+	/* The machine answers before write() is back, or soon after when busy; without an
+	 * answer the test asks again, as a VM does. */
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(write(fd, frame, sizeof(frame)), sizeof(frame));
 		while (poll(&p, 1, patience_ms(100)) == 1)

@@ -1,4 +1,4 @@
-/* spoof - a VM that says it is somebody else: in frames, IP and ARP. */
+/* spoof - a VM that forges its address: in frames, IP and ARP. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
 	return f;
 }
 
-/* Whether it comes to where it would do harm. */
+/* Whether the frame reaches the place where it would do harm. */
 static bool arrives(struct lab *l, enum who from, enum who to, const struct frame *f,
 		    const char *word)
 {
@@ -203,7 +203,7 @@ void nothing_but_ipv4_and_arp_leaves_a_vm(void **state)
 	f = ethernet(everybody, a1->mac, 0x88b5);
 	put(&f, "whatever it is", 14);
 	assert_false(arrives(l, A1, A3, &f, "whatever it is"));
-	/* In a VLAN it is not what it seems. */
+	/* A VLAN tag hides the type of the frame. */
 	f = ethernet(bridge, a1->mac, 0x8100);
 	put16(&f, 7);
 	put16(&f, 0x0800);
@@ -211,7 +211,7 @@ void nothing_but_ipv4_and_arp_leaves_a_vm(void **state)
 	assert_false(arrives(l, A1, A3, &f, "in-a-vlan"));
 }
 
-/* Where the machine thinks that an address is. */
+/* The neighbor that the machine's table has for an address. */
 static const char *neighbor(const char *ip)
 {
 	return lab_run(NULL, "ip neigh show %s", ip);

@@ -1,6 +1,6 @@
 /*
- * Which answers of a guest the host believes: their type, and their number; and which
- * type answers which message.
+ * The answers of a guest that the host believes, by type and number; and the type of
+ * answer for each message.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void read_type(struct packet *p, const char *type)
 }
 
 /* A value that cannot be held makes the whole message unreadable, also in a field that
- * nobody knows; the fault says which it is. */
+ * nobody knows; the fault names the field. */
 static void numbers_and_texts_are_of_i_json(void **state)
 {
 	static const char *const cases[][2] = {
@@ -87,7 +87,7 @@ static void one_type_answers(void **state)
 }
 
 /* An answer to the host is of the type behind the first arrow, to a guest of that
- * behind the second, if there is one; where there is none, it is Ok. */
+ * behind the second, if there is one; without a second, the answer is Ok. */
 static void each_side_has_its_answer(void **state)
 {
 	int apart = 0;

@@ -1,6 +1,6 @@
 /*
- * Group commit: what one call does wrong is not seen in the others, whatever
- * the store does underneath.
+ * Group commit: a call that fails changes nothing for the others, however
+ * the store fails underneath.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Four sends and, in their middle, one to nobody. */
+/* Four sends to agents and, in their middle, one to an unknown name. */
 static void ask_all(struct bench *b)
 {
 	for (int i = 0; i < CALLS; i++)

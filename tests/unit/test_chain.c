@@ -26,7 +26,7 @@ enum habit { ANSWERS_NEXT, ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };
 
 struct player {
 	int64_t turn, ends_at; /* of its turn; 0: it has none */
-	int turns, turns_now; /* all of them, and those of the hour */
+	int turns, turns_now; /* in all, and of the last hour */
 };
 
 struct play {
@@ -210,7 +210,7 @@ static void rings_end_where_the_rule_says(void **state)
 	}
 }
 
-/* Where each turn leads to several they gather in the next turns, of which an agent has one at a time. */
+/* Each turn sends several messages; an agent has one turn at a time, which takes all of them. */
 static void crowds_end_too(void **state)
 {
 	static const enum habit habits[] = { ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };

@@ -336,7 +336,7 @@ static void test_wait_is_cancelled(void **state)
 	stop_host(w);
 }
 
-/* Two clients of one state: what one commits ends the other's wait at once. */
+/* Two clients of one state: a commit of one ends the wait of the other at once. */
 static void test_direct_wait(void **state)
 {
 	struct world *w = *state;
@@ -363,7 +363,7 @@ static void test_direct_wait(void **state)
 	for (until = clock_steady_ms() + patience_ms(60000);
 	     !heard.n && clock_steady_ms() < until;)
 		step_for(w, 10);
-	assert_int_equal(heard.n, 1); /* the other one asks for what is far off */
+	assert_int_equal(heard.n, 1); /* the other client waits for a later event */
 }
 
 static void wait_for(struct world *w, const char *op, const char *json,
@@ -375,8 +375,8 @@ static void wait_for(struct world *w, const char *op, const char *json,
 	json_decref(args);
 }
 
-/* Without a host nobody writes down that a lease is over; who waits for what it held
- * gets it all the same when it ends. */
+/* Without a host no process notes the end of a lease; a client that waits for the
+ * message still gets it at that time. */
 static void test_direct_wait_across_leases(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,4 @@
-/* A guest's results: it may forget those that are stored, and no others. */
+/* Results of a guest: the guest may forget stored results, and no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -71,7 +71,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 	d->failed = why != NULL;
 }
 
-/* A port of 127.0.0.1 on which somebody listens, or nobody. */
+/* A port of 127.0.0.1, with or without a listener. */
 static int open_port(bool listens, int *fd)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -100,7 +100,7 @@ static struct dialled dial(int port)
 	return d;
 }
 
-/* 127.0.0.2 to .4 refuse; each is tried, and then the one that answers. */
+/* 127.0.0.2 to .4 refuse; link_dial() tries each of them, then the address that answers. */
 static void test_next_address(void **state)
 {
 	static const char *const some[] = { "127.0.0.2", "127.0.0.3", "127.0.0.1", NULL };

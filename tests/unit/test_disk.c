@@ -1,4 +1,4 @@
-/* Chains of qcow2 layers: what a freeze, a fork, a snapshot and a sweep leave. */
+/* Chains of qcow2 layers: the layers behind a freeze, a fork, a snapshot and a sweep. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -161,7 +161,7 @@ static void a_snapshot_keeps_its_layer_until_it_is_forgotten(void **state)
 	assert_true(ends_in(kept, "/disks/a/0.qcow2"));
 	assert_null(disk_kept(&d, "t"));
 	write_to(disk_top(&d));
-	/* Put back: what was written since is gone. */
+	/* Put back: later writes are gone. */
 	assert_int_equal(disk_cover(&d, kept, &top, &fault), 0);
 	disk_sweep(root);
 	assert_string_equal(disk_top(&d), top);

@@ -1,6 +1,6 @@
 /*
- * In which order names and contents get to the disk: what is given a name was synced
- * before, and the folder that holds the name afterwards, before anybody is told.
+ * The order of names and contents on their way to the disk: a file is synced before its
+ * name is given, and the folder of the name afterwards, before the call is answered.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -119,7 +119,7 @@ static void a_backup_is_whole(void **state)
 	journal_begin();
 	assert_int_equal(store_backup(s, at("/copy.db"), &f), 0);
 	moved = journal_move(temp, "/copy.db");
-	/* By the step before: what SQLite syncs by itself is not all that was written. */
+	/* Synced by the step before: SQLite alone would not sync all of the text. */
 	assert_true(journal_synced(at(temp), moved - 1, moved));
 	journal_check_names();
 	journal_end();

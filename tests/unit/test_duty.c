@@ -74,7 +74,7 @@ static void close_handle(uv_handle_t *handle, void *unused)
 		uv_close(handle, NULL);
 }
 
-/* As if the guest had died: what runs goes with it, and the spool stays as it is. */
+/* As if the guest had died: its commands die, and the spool stays. */
 static void kill_all(struct guest *g)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
@@ -186,7 +186,7 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 		run_on(b);
 		assert_int_equal(counts(b).results, step);
 	}
-	/* Looking for one, and saying that it starts. */
+	/* A look for a command, and the note of its start. */
 	assert_true(waited >= 2);
 	assert_true(times_run(b) > STEPS_MOST / 2);
 }

@@ -114,7 +114,7 @@ static uint32_t next(uint32_t *seed)
 	return (*seed = *seed * 1664525 + 1013904223) >> 8;
 }
 
-/* Whatever comes, it ends in a fault or in waiting. */
+/* Any bytes lead to a fault, or to a wait for more. */
 static void test_noise(void **state)
 {
 	uint32_t seed = 7;

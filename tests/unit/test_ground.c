@@ -1,4 +1,4 @@
-/* Whether a store sees that its files are not those that a person finds. */
+/* A store notices that other files stand at its path. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_own_wal(void **state)
 	store_close(s);
 	assert_int_equal(stat(p->wal, &st), 0);
 	assert_true(st.st_size > 0);
-	store_close(other); /* the last one leaves it empty */
+	store_close(other); /* the last store to close empties the log */
 	assert_int_equal(stat(p->wal, &st), 0);
 	assert_int_equal(st.st_size, 0);
 }
@@ -61,7 +61,7 @@ static void test_wal_beside_a_backup(void **state)
 	copy_over(p->wal, wal);
 	copy_over(backup, p->path);
 	assert_refused(p);
-	assert_refused(p); /* and it stays as it is */
+	assert_refused(p); /* and the files stay */
 	assert_same(p->path, backup);
 	assert_same(p->wal, wal);
 	copy_over(p->kept, p->path);
@@ -91,8 +91,8 @@ static void test_wal_beside_an_older_copy(void **state)
 	assert_refused(p);
 }
 
-/* Copied in rest, before the log was last begun anew; whoever wrote then had it open all
- * the time, so that nothing was noted. */
+/* Copied at rest, before the log last began anew; the writer of that time kept the file
+ * open, so that no mark was written. */
 static void test_wal_beside_a_copy_of_before(void **state)
 {
 	struct place *p = *state;

@@ -212,7 +212,7 @@ static const struct {
 	const char *said, *statuses, *holds;
 } talks[] = {
 	{ "GET / HTTP/1.1\r\n" HOST "\r\n", "200 ", "\r\n\r\nGET" },
-	/* one after the other, in order, on one connection */
+	/* three requests on one connection, answered in order */
 	{ "GET /fault HTTP/1.1\r\n" HOST "\r\nPOST /echo HTTP/1.1\r\n" HOST
 	  "Content-Length: 3\r\n\r\nabcGET /query?a=1&q=x%20y HTTP/1.1\r\n" HOST "\r\n",
 	  "409 200 200 ", "\r\n\r\nx y" },
@@ -242,7 +242,7 @@ static const struct {
 	  "200 200 ", "\r\n\r\nabcdeHTTP/1.1" },
 	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", "200 ",
 	  "Content-Length: 0" },
-	/* who asks for it, or speaks 1.0, is hung up on */
+	/* `Connection: close` and HTTP/1.0 end the connection */
 	{ "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\nGET / HTTP/1.1\r\n" HOST
 	  "\r\n",
 	  "200 ", "Connection: close" },
@@ -294,7 +294,7 @@ static const struct {
 	{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 ", "" },
 	{ "\x16\x03\x01\x02\x01\x01", "400 ", "Invalid method" },
 	{ "hello there\r\n\r\n", "400 ", "{\"error\":{\"code\":\"invalid\"" },
-	/* what breaks off is not answered */
+	/* a request that breaks off gets no answer */
 	{ "", "", "" },
 	{ "GET / HTT", "", "" },
 	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nab", "", "" },

@@ -1,4 +1,4 @@
-/* Buckets of calls: each operation spends what its schema says, and threads share one. */
+/* Buckets of calls: each operation spends the cost of its schema, and threads share a bucket. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -263,7 +263,7 @@ static void rows_are_owed(void **state)
 		assert_int_equal(k->take(k, &size, 9000000, &b), 0);
 		assert_int_equal(b.full_at, 11000000);
 	}
-	/* Full ones made room for those: what is known of them is in their rows. */
+	/* Full buckets made space for these: the rows hold the former ones. */
 	out[0].full_at = 0;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 0);

@@ -115,7 +115,7 @@ static const char *written(const char *root, struct log *log, const char *what,
 	return strstr(line, " msg=") + 1;
 }
 
-/* Whatever a text holds, its line is one, and nobody takes a part of it for a field. */
+/* Any text stays one line, and no part of the text reads as a field. */
 static void test_log_quotes(void **state)
 {
 	char line[5000], root[64], longest[6000];

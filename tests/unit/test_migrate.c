@@ -276,7 +276,7 @@ static int try_write(struct place *p, struct store *s)
 	return store_commit(s, &p->fault);
 }
 
-/* The same beside a store that has the file open: it writes nothing until they are gone. */
+/* The same beside an open store: no migration writes until the oddities are gone. */
 static void test_oddities_beside(void **state)
 {
 	struct place *p = *state;

@@ -214,7 +214,7 @@ static int is_private(const char *path, const struct stat *st, int kind, struct 
 	return 0;
 }
 
-/* Whatever umask the command was started with. */
+/* Under any umask of the command. */
 static void test_is_its_owners_alone(void **state)
 {
 	mode_t before = umask(0);

@@ -175,8 +175,8 @@ static void test_follows_no_symlink(void **state)
 	mirrored_close(w);
 }
 
-/* A name that is given again before the log is read: what a check brings back there then does not
- * make the folder of the team before the new one's. */
+/* A name is given again before the log is read: files that a check restores there do not
+ * turn the former team's folder into the new team's. */
 static void test_brings_back_for_its_own_team(void **state)
 {
 	struct mirrored *w = mirrored_open();

@@ -64,7 +64,7 @@ static void test_folders_come_back(void **state)
 	(void)state;
 	small_team(w);
 	watch(w);
-	/* Twice: what was made again is watched again. */
+	/* Twice: a folder that was made again is watched again. */
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(folder_remove(at(w, folders[i % 3])), 0);
 		settle(w);

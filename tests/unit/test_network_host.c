@@ -130,7 +130,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* VMs that are stopped: nobody starts them, but their places are theirs. */
+/* Stopped VMs: they never start, but keep their places. */
 static void add_vms(struct scene *s)
 {
 	sql(s, "INSERT INTO workspace (team, name, backend, path, state, slot, "

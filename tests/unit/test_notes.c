@@ -1,5 +1,5 @@
-/* Changes of a vault's files that were begun and not finished: what each state that a
- * crash can leave becomes, and that nothing a person typed meanwhile is lost. */
+/* Unfinished changes of a vault's files: each state that a crash can leave is brought to
+ * its end, and no text that a person typed meanwhile is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -318,7 +318,7 @@ static void *write_once(void *arg)
 }
 
 /* A writer that comes while another waits as the next queues behind it, though the note is
- * free: whoever comes again at once overtakes nobody. */
+ * free: a writer that comes again at once overtakes nobody. */
 static void test_a_writer_overtakes_nobody(void **state)
 {
 	struct bed *b = *state;

@@ -1,4 +1,4 @@
-/* The readers run one agent's reads one at a time: those of others do not wait for all of them. */
+/* The readers run one read of an agent at a time: reads of others need not wait for the rest. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -163,7 +163,7 @@ static void take_long(const char *part, size_t n, struct runner_told *told)
 }
 
 /* A line too long to be read, or with too many values, is passed over to its end and does not pass
- * for words of the model; what stands behind it is read. */
+ * for words of the model; text behind that line is read. */
 static void a_line_that_is_too_long_is_passed_over(void **state)
 {
 	static const char answer[] =

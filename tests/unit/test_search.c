@@ -95,7 +95,7 @@ static void send(struct world *w, int team, int from, int to, const char *text)
 	}
 }
 
-/* Indexes all there is; the number that it came to. */
+/* Indexes every row; returns the last number. */
 static int64_t step(struct world *w)
 {
 	int64_t indexed_to = -1;
@@ -345,7 +345,7 @@ static void test_thrown_away(void **state)
 	assert_int_equal(unlink(path), 0);
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
-	/* Another incarnation of the state: what the old one knew is not found. */
+	/* Another incarnation of the state: words of the former rows are not found. */
 	run(w, "UPDATE state SET incarnation = 'beef'; DELETE FROM message;"
 	       "DELETE FROM delivery;"
 	       "DELETE FROM event WHERE seq = 1");

@@ -99,7 +99,7 @@ static void test_writers_take_turns(void **state)
 	place_assert_sound(p);
 }
 
-/* Writes until it is killed; what was acknowledged is counted in shared memory. */
+/* Writes until a kill; a counter in shared memory has the acknowledged writes. */
 static atomic_long *acknowledged(struct place *p)
 {
 	char path[128];
@@ -668,7 +668,7 @@ static void test_new_as_migrated(void **state)
 	sqlite3_close(db);
 }
 
-/* Each new state draws its own keys, of which some are too short to differ from all others. */
+/* Each new state draws its own keys; some are too short to be unique. */
 static void test_new_states_differ(void **state)
 {
 	struct place *p = *state;

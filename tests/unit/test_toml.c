@@ -324,7 +324,7 @@ static void test_faults(void **state)
 	}
 }
 
-/* A long path is cut in front: its end says which file it is. */
+/* A long path is cut in front: its end names the file. */
 static void test_long_path(void **state)
 {
 	struct fault f = { 0 };

@@ -1,6 +1,6 @@
 /*
- * The turns of writers, as another process sees them: what is locked of state.lock
- * while somebody writes, and who waits for whom.
+ * The turns of writers, as another process sees them: the locked bytes of state.lock
+ * during a write, and the order of the waiting writers.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -133,8 +133,8 @@ static void end(struct writer *w)
 }
 
 /* As long as another one writes, it is the next: that can be seen, so it has not gone
- * on.  SQLite itself would have let it in.  Its time is that of its turn, so that it finds
- * nothing that is younger than it. */
+ * on.  SQLite itself would have let it in.  Its clock is read in its turn, so that it finds
+ * no row with a later time. */
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;

@@ -1,5 +1,5 @@
-/* A write of a note that comes to its end in the middle: what is decided is made by
- * whoever comes next, once; what is not decided never was. */
+/* A write of a note that comes to its end in the middle: the next call
+ * finishes a decided write, once; an undecided write leaves no trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

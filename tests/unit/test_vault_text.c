@@ -74,7 +74,7 @@ static void test_zeros(void **state)
 	arena_release(&a);
 }
 
-/* Where it is found in `line`; -1: nowhere; -2: it is refused. */
+/* Offset of the match in `line`; -1: none; -2: the pattern is refused. */
 static int finds(const char *pattern, const char *line, size_t len)
 {
 	struct vault_regex r;

@@ -1,5 +1,5 @@
 /*
- * units - all units in one program: called test_NAME, it runs tests/unit/test_NAME.c.
+ * units - the units in one program: as test_NAME the program runs tests/unit/test_NAME.c.
  *
  * The Makefile lists them as UNITS and calls their main() unit_NAME.
  */

@@ -163,7 +163,7 @@ static void test_log_written_over(void **state)
 	assert_same(p->path, p->kept); /* nothing of it was copied */
 }
 
-/* Between BEGIN and COMMIT: what is committed is in a file without a name. */
+/* Between BEGIN and COMMIT: the commit goes into a file without a name. */
 static void test_removed_under_commit(void **state)
 {
 	const struct sql_event_add_in event = { .seq = 1, .now = 1, .kind = 120 };
@@ -229,7 +229,7 @@ static void test_log_of_a_moment_ago(void **state)
 	store_close(s);
 }
 
-/* Between BEGIN and COMMIT: what is committed makes the file long again. */
+/* Between BEGIN and COMMIT: the commit makes the file long again. */
 static void cut_under_commit(void **state, bool log, off_t size)
 {
 	const struct sql_event_add_in event = { .seq = 1000, .now = 1, .kind = 120 };

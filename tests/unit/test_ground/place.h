@@ -27,9 +27,9 @@ void crash(struct place *p, int n);
 void copy_over(const char *from, const char *to);
 void assert_same(const char *a, const char *b); /* the contents of two files */
 
-/* open.c: what is taken away or changed under an open store. */
+/* open.c: files that are removed or changed under an open store. */
 int run_open_tests(void);
-/* planted.c: what was left beside a state by somebody else. */
+/* planted.c: foreign files beside a state. */
 int run_planted_tests(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { PAGES = 28, MARK = 68, PAGE = 4096 }; /* where the header has two numbers */
+enum { PAGES = 28, MARK = 68, PAGE = 4096 }; /* of the header: offset of two numbers */
 
 static void put_at(const char *path, off_t at, const void *data, size_t n)
 {
@@ -88,8 +88,8 @@ static void test_strange_log_without_page_1(void **state)
 	assert_left_alone(*state, "state.db-wal", ((struct place *)*state)->wal);
 }
 
-/* A page 1 that fits comes late: what the file had before is not what the log goes on
- * from. */
+/* A page 1 that fits comes late: the log does not continue the former content of the
+ * file. */
 static void test_log_of_a_later_file(void **state)
 {
 	struct place *p = *state;
@@ -178,7 +178,7 @@ static void test_strange_journal(void **state)
 }
 
 /* A journal of this very file, as a person's `sqlite3` leaves it when it is killed, with
- * page 1 first or behind another one: SQLite takes it, and removes it. */
+ * page 1 first or behind another one: SQLite reads the log, and removes it. */
 static void open_beside_own(struct place *p, bool later)
 {
 	unsigned char record[4 + PAGE + 4];

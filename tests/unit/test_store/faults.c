@@ -85,8 +85,8 @@ static void test_full_disk(void **state)
 	place_assert_sound(p);
 }
 
-/* A commit of many pages is one write of the WAL, or few when it is large; what was
- * gathered for a transaction that is rolled back hurts nobody. */
+/* A commit of many pages is one write of the WAL, or few when large; pages
+ * gathered for a transaction that is rolled back do no harm. */
 static void test_writes_are_gathered(void **state)
 {
 	struct place *p = *state;
@@ -117,7 +117,7 @@ static void test_writes_are_gathered(void **state)
 	place_assert_sound(p);
 }
 
-/* Ten transactions while the n-th disk operation fails; what was acknowledged
+/* Ten transactions while the n-th disk operation fails; acknowledged rows
  * must be there for a healthy reader, and the store must recover by itself. */
 static bool survive(struct place *p, struct fault_control *c, long n, int *made)
 {

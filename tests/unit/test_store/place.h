@@ -33,7 +33,7 @@ int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
 int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
 int64_t events(struct store *s); /* the newest event's number */
 
-/* faults.c: what happens when a step, a COMMIT or the disk fails. */
+/* faults.c: a step, a COMMIT or the disk fails. */
 int run_fault_tests(void);
 
 #endif
