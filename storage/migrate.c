@@ -3,13 +3,152 @@
  *
  * A new file gets the tables and rows that all migrations would leave, in a fifth of the time.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/base/alloc.h"
 #include "storage/store_inside.h"
 #include "storage/words.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/*
+ * schema_check - checks that a state file holds our tables, indexes and views, no more.
+ *
+ * A file that came from elsewhere may hold triggers, which would run with our own
+ * statements, or views in the place of tables.  The list for a present file was written
+ * down when this program was built; a file of an older version is compared with one
+ * that is made by the same migrations.
+ */
+
+static const char *text(sqlite3_stmt *st, int column)
+{
+	const char *s = (const char *)sqlite3_column_text(st, column);
+
+	return s ? s : "";
+}
+
+/* Compares objects by type and name, as both lists are sorted. */
+static int order(const struct schema_object *a, const struct schema_object *b)
+{
+	int by_type = strcmp(a->type, b->type);
+
+	return by_type ? by_type : strcmp(a->name, b->name);
+}
+
+/* Whether an object is a table of statistics, which a person's ANALYZE leaves. */
+static bool is_statistics(const struct schema_object *o)
+{
+	return !strcmp(o->type, "table") &&
+	       (!strcmp(o->name, "sqlite_stat1") || !strcmp(o->name, "sqlite_stat4")) &&
+	       !strncmp(o->sql, SQL_STATISTICS, strlen(SQL_STATISTICS));
+}
+
+static int refuse_extra(const struct store *s, const struct schema_object *o,
+			struct fault *f)
+{
+	fault_set(f, FAULT_DENIED, "", "%.120s holds %s %.20s that is not cadre's: %.60s",
+		  s->path, strcmp(o->type, "index") ? "a" : "an", o->type, o->name);
+	return fault_hint(f,
+			  "remove it with sqlite3, if the file is yours: DROP %.20s "
+			  "\"%.60s\"",
+			  o->type, o->name);
+}
+
+static int refuse_other(const struct store *s, const struct schema_object *o,
+			const char *what, struct fault *f)
+{
+	fault_set(f, FAULT_DENIED, "", "%.120s: its %.20s %.60s is %s", s->path, o->type,
+		  o->name, what);
+	return fault_hint(f, "use a state that cadre made, or a backup of it");
+}
+
+/* Compares an object with the one that is expected (NULL: none): 1 if they are the
+ * same. */
+static int schema_check_compare(const struct store *s, const struct schema_object *found,
+				const struct schema_object *wanted, struct fault *f)
+{
+	int by = wanted ? order(found, wanted) : -1;
+
+	if (by < 0)
+		return is_statistics(found) ? 0 : refuse_extra(s, found, f);
+	if (by > 0)
+		return refuse_other(s, wanted, "missing", f);
+	if (strcmp(found->table, wanted->table) != 0 ||
+	    strcmp(found->sql, wanted->sql) != 0)
+		return refuse_other(s, found, "not as cadre made it", f);
+	return 1;
+}
+
+/* Compares the file's objects with `n` expected ones in the same order. */
+static int compare_all(struct store *s, const struct schema_object *wanted, int n,
+		       struct fault *f)
+{
+	sqlite3_stmt *st = NULL;
+	int i = 0, rc = sqlite3_prepare_v2(s->db, SQL_OBJECTS, -1, &st, NULL);
+
+	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+		struct schema_object found;
+		int same;
+
+		if ((rc = sqlite3_step(st)) != SQLITE_ROW)
+			break;
+		found = (struct schema_object){ text(st, 0), text(st, 1), text(st, 2),
+						text(st, 3) };
+		same = schema_check_compare(s, &found, i < n ? &wanted[i] : NULL, f);
+		if (same < 0)
+			break;
+		i += same;
+	}
+	sqlite3_finalize(st);
+	if (f->code)
+		return f->code;
+	if (rc != SQLITE_DONE)
+		return store_fault(s, rc, "read the schema", f);
+	return i < n ? refuse_other(s, &wanted[i], "missing", f) : 0;
+}
+
+/* Lists the objects that migrations up to `version` make, by running them in memory. */
+static int list_older(struct arena *a, struct schema_object **out, size_t *n, int version)
+{
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open(":memory:", &db);
+
+	for (int i = 0; rc == SQLITE_OK && i < version; i++)
+		rc = sqlite3_exec(db, migration_table[i].text, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, SQL_OBJECTS, -1, &st, NULL);
+	while (st && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct schema_object *o = arena_push(a, out, n, sizeof(*o));
+
+		*o = (struct schema_object){ arena_strdup(a, text(st, 0)),
+					     arena_strdup(a, text(st, 1)),
+					     arena_strdup(a, text(st, 2)),
+					     arena_strdup(a, text(st, 3)) };
+	}
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return rc;
+}
+
+int schema_check(struct store *s, int version, struct fault *f)
+{
+	struct schema_object *wanted = NULL;
+	struct arena a = { 0 };
+	size_t n = 0;
+	int rc;
+
+	if (version == migration_count)
+		return compare_all(s, schema_table, schema_count, f);
+	rc = list_older(&a, &wanted, &n, version);
+	if (rc == SQLITE_DONE)
+		compare_all(s, wanted, (int)n, f);
+	else
+		fault_set(f, FAULT_INTERNAL, "", "the schema of version %d: %s", version,
+			  sqlite3_errstr(rc));
+	arena_release(&a);
+	return f->code;
+}
 
 enum { WAIT_MS = 10000 }; /* for processes that have the state open */
 

@@ -31,7 +31,7 @@ struct statement {
 	bool readonly;
 	bool late; /* nobody uses how many rows it changed: store_run() does not say it */
 	bool always; /* store_row() finds a row, or says that the state is damaged */
-	int kept; /* number under which its row is kept (storage/kept.h); 0: it is not
+	int kept; /* number under which its row is kept (struct kept); 0: it is not
 		     kept */
 	unsigned invalidates; /* bit set of kept statements whose rows this one may change */
 	const struct slot *params; /* in the order of their index, from 1 */

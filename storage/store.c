@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "storage/defend.h"
 #include "storage/durable.h"
-#include "storage/generation.h"
+#include "storage/ground.h"
 #include "storage/store_inside.h"
 #include "storage/store_restore.h"
 #include "storage/search/search.h"

@@ -2,18 +2,51 @@
  * store_inside - a connection's private parts, shared by the files of storage/.
  *
  * store.c opens the connection and runs transactions.  stmt.c binds and reads.  migrate.c
- * brings a file to the present version.  schema_check.c refuses foreign objects in the
- * file.  store_backup.c copies and checks the file.
+ * brings a file to the present version, and refuses foreign objects in the file.
+ * store_backup.c copies and checks the file.
  */
 #ifndef STORAGE_STORE_INSIDE_H
 #define STORAGE_STORE_INSIDE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "storage/ground.h"
-#include "storage/kept.h"
 #include "storage/stmt.h"
 #include "storage/writer_queue.h"
+
+/*
+ * kept - rows that a writer need not look up for every call.
+ *
+ * Each call asks for the caller's row and the lead of his team, which hardly ever
+ * change.  The row of a statement marked `-- kept:` is kept with its parameters, by the
+ * connection that writes, as long as nothing that the statement reads can have changed:
+ * sqlgen finds all statements that change such a column, and each of these forgets the
+ * rows of the statements that read it; a rollback, and a change of the file by another
+ * connection, forget all rows.  Only a row that was found is kept.
+ *
+ * A hash leads to two places, so that two rows with the same one do not push each
+ * other out call after call; of three the oldest is dropped.
+ */
+
+/* Places enough for some hundred agents at work. */
+enum { KEPT_PLACES = 2048, KEPT_KEY = 160 };
+
+struct kept {
+	uint64_t age[KEPT_STATEMENTS]; /* current age of each statement; its rows of
+					  another age are forgotten.  No statement
+					  has the number 0 */
+	uint32_t version; /* version of the file when the rows were read */
+	struct kept_row *places[KEPT_PLACES];
+};
+
+/* Forgets all rows. */
+void kept_forget(struct kept *k);
+/* Forgets all rows unless the file still has this version. */
+void kept_check(struct kept *k, uint32_t version);
+void kept_release(struct kept *k);
 
 /* Statements that the store itself runs, not its callers. */
 enum own {
@@ -73,8 +106,6 @@ int store_fault(const struct store *s, int rc, const char *what, struct fault *f
 
 /* Steps, unless store_fail() says that this step fails. */
 int store_step(struct store *s, sqlite3_stmt *st);
-/* A failure that store_fail() asked for now, or SQLITE_OK. */
-int store_injected(struct store *s);
 
 /* Finalizes all statements: the connection is about to be closed. */
 void stmt_release_all(struct store *s);

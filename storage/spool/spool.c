@@ -1,7 +1,506 @@
 #include "storage/spool/spool.h"
 
-#include "storage/spool/spool_db.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/alloc.h"
+#include "storage/defend.h"
+#include "storage/durable.h"
+#include "storage/side.h"
 #include "storage/words.h"
+
+/*
+ * spool_witness - the count of a spool, recorded in a file beside its folder.
+ *
+ * DIR.seq holds the spool's identity and how many commands it has let begin.  A copy of
+ * DIR that is put back does not bring it along, so the spool is seen to be older than
+ * that.  DIR.seq is a second witness beside the host, for commands that began while no
+ * host listened.  If DIR.seq is missing or cannot be written, only the host's record
+ * counts.
+ */
+
+struct spool_witness {
+	char identity[64];
+	int64_t seq;
+};
+
+enum { LINE = 96 }; /* of a file, less than a block: it is written whole or not */
+
+static int spool_witness_open_file(const char *dir, int flags)
+{
+	char path[4200];
+
+	if (snprintf(path, sizeof(path), "%s.seq", dir) >= (int)sizeof(path))
+		return -1;
+	return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+}
+
+/* Reads the witness file: false where there is none that can be read. */
+static bool spool_witness_read(const char *dir, struct spool_witness *w)
+{
+	char line[LINE + 1] = "";
+	struct stat st;
+	int fd = spool_witness_open_file(dir, O_RDONLY);
+	bool whole;
+
+	if (fd < 0)
+		return false;
+	whole = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		pread(fd, line, LINE, 0) == LINE;
+	close(fd);
+	return whole && sscanf(line, "%63s %" SCNd64, w->identity, &w->seq) == 2;
+}
+
+/* Writes the witness file durably; a failure leaves the old file. */
+static void spool_witness_write(const char *dir, const char *identity, int64_t seq)
+{
+	char line[LINE + 1], path[4200];
+	struct stat st;
+	int fd = spool_witness_open_file(dir, O_WRONLY | O_CREAT);
+
+	if (fd < 0)
+		return;
+	snprintf(line, sizeof(line), "%-64s %-30" PRId64 "\n", identity, seq);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    pwrite(fd, line, LINE, 0) == LINE && fdatasync(fd) == 0 && !st.st_size) {
+		snprintf(path, sizeof(path), "%s.seq", dir);
+		dir_sync_above(path);
+	}
+	close(fd);
+}
+
+/*
+ * spool_db - the connection and the statements under the guest's spool.
+ */
+
+/* A statement of spool.sql with its parameters: 0, or a fault. */
+#define spool_run(s, name, f, ...) \
+	spool_run_in((s), sql_##name, side_in(name, __VA_ARGS__), (f))
+/* Reads one row: 1, 0 if there is none, or a fault. */
+#define spool_row(s, name, row, a, f, ...) \
+	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
+
+enum { IDENTITY_BYTES = 16 };
+
+extern const struct statement spool_statement_table[];
+extern const struct migration spool_migration_table[];
+extern const int spool_migration_count;
+
+#define DAYS_MS (86400 * INT64_C(1000))
+#define KNOWN_FOR (90 * DAYS_MS) /* longer than a host keeps a delivery */
+
+struct spool {
+	struct side_db side;
+	sqlite3_stmt *prepared[SPOOL_SQL_COUNT];
+	char owner[64];
+	char identity[64];
+	int64_t restores, seq;
+	char dir[4096];
+	bool overwritten; /* another spool was copied into the file */
+};
+
+/* --- statements --------------------------------------------------------------- */
+
+static int spool_db_broken(struct spool *s, int rc, struct fault *f)
+{
+	enum fault_code code = FAULT_IO;
+
+	rc &= 0xff;
+	if (rc == SQLITE_FULL || rc == SQLITE_NOMEM || rc == SQLITE_BUSY)
+		code = FAULT_UNAVAILABLE;
+	return fault_set(f, code, "", "the guest's spool: %s",
+			 s->side.fail_after < 0 ? sqlite3_errstr(rc)
+						: sqlite3_errmsg(s->side.db));
+}
+
+static struct side_db *spool_side(struct spool *s)
+{
+	return &s->side;
+}
+
+bool spool_is_lost(struct spool *s)
+{
+	int moved = 0;
+
+	if (s->overwritten)
+		return true;
+	sqlite3_file_control(s->side.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	return moved;
+}
+
+/* Refuses to write to a file that is no longer in its folder: the data would be lost. */
+static int spool_db_check_place(struct spool *s, struct fault *f)
+{
+	if (!spool_is_lost(s))
+		return 0;
+	return fault_set(f, FAULT_CONFLICT, "", "the guest's spool is %s",
+			 s->overwritten ? "written over" : "gone from its folder");
+}
+
+/* Runs a statement for spool_run(): 0, or a fault. */
+static int spool_run_in(struct spool *s, enum spool_sql id, const void *in,
+			struct fault *f)
+{
+	int rc;
+
+	if (sqlite3_get_autocommit(s->side.db) && spool_db_check_place(s, f))
+		return f->code;
+	rc = side_run(&s->side, id, in);
+	return rc == SQLITE_OK ? 0 : spool_db_broken(s, rc, f);
+}
+
+/* Judges the result of SIDE_ROW(): 1 for a row, 0 if there is none, or a fault. */
+static int spool_row_in(struct spool *s, int rc, struct fault *f)
+{
+	if (rc == SQLITE_ROW)
+		return 1;
+	return rc == SQLITE_DONE ? 0 : spool_db_broken(s, rc, f);
+}
+
+int spool_begin(struct spool *s, struct fault *f)
+{
+	return spool_run(s, spool_begin, f);
+}
+
+int spool_end(struct spool *s, bool ok, struct fault *f)
+{
+	struct fault ignored = { 0 };
+	int rc = ok ? spool_run(s, spool_commit, f) : 0;
+
+	if (!sqlite3_get_autocommit(s->side.db))
+		spool_run(s, spool_rollback, &ignored);
+	return rc;
+}
+
+/* --- opening -------------------------------------------------------------------- */
+
+static int execute(struct spool *s, const char *sql, struct fault *f)
+{
+	int rc = side_exec(&s->side, sql);
+
+	return rc == SQLITE_OK ? 0 : spool_db_broken(s, rc, f);
+}
+
+static int connect(struct spool *s, const char *path, struct fault *f)
+{
+	/* SQLite gives -wal and -shm the mode of the file.  The file is made here, since a
+	 * umask applies to all threads.  An existing file is not opened: closing the file
+	 * would drop the locks that this process may have on it. */
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int rc;
+
+	if (fd >= 0)
+		close(fd);
+	rc = sqlite3_open_v2(
+		path, &s->side.db,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc != SQLITE_OK)
+		spool_db_broken(s, rc, f);
+	sqlite_defend(s->side.db);
+	if (rc == SQLITE_OK)
+		rc = execute(s, SQL_SPOOL, f);
+	sqlite3_busy_timeout(s->side.db, 2000);
+	return rc == SQLITE_OK ? 0 : f->code;
+}
+
+static int make_identity(struct spool *s, struct fault *f)
+{
+	unsigned char r[IDENTITY_BYTES];
+
+	if (getrandom(r, sizeof(r), 0) != sizeof(r))
+		return fault_set(f, FAULT_IO, "", "no randomness");
+	for (size_t i = 0; i < sizeof(r); i++)
+		snprintf(s->identity + 2 * i, 3, "%02x", r[i]);
+	return 0;
+}
+
+static int write_self(struct spool *s, struct fault *f)
+{
+	return spool_run(s, spool_self_set, f, .workspace = s->owner,
+			 .identity = s->identity, .restores = s->restores, .seq = s->seq);
+}
+
+/* Makes the tables of this version from those of another. */
+static int migrate(struct spool *s, int version, struct fault *f)
+{
+	int rc = 0;
+
+	for (int i = version; i < spool_migration_count && !rc; i++)
+		rc = execute(s, spool_migration_table[i].text, f);
+	return rc;
+}
+
+/* Forgets all but the variables; a file without tables gets them. */
+static int empty(struct spool *s, struct fault *f)
+{
+	int version = 0, rc = side_version(&s->side, &version);
+
+	if (rc != SQLITE_OK)
+		return spool_db_broken(s, rc, f);
+	if (version == 0)
+		return migrate(s, 0, f);
+	rc = spool_run(s, spool_empty_had, f);
+	if (!rc)
+		rc = spool_run(s, spool_empty_assignments, f);
+	return rc ? rc : spool_run(s, spool_empty_results, f);
+}
+
+/* Empties the spool and gives it a new identity. */
+static int begin_anew(struct spool *s, struct fault *f)
+{
+	char identity[sizeof(s->identity)];
+	int64_t seq = s->seq;
+	int rc;
+
+	memcpy(identity, s->identity, sizeof(identity));
+	rc = make_identity(s, f);
+	s->seq = 0;
+	if (!rc && !(rc = spool_begin(s, f))) {
+		rc = empty(s, f);
+		if (!rc)
+			rc = write_self(s, f);
+		if (spool_end(s, !rc, f))
+			rc = f->code;
+	}
+	if (!rc)
+		spool_witness_write(s->dir, s->identity, s->seq);
+	if (rc) { /* the spool on the disk is unchanged */
+		memcpy(s->identity, identity, sizeof(s->identity));
+		s->seq = seq;
+	}
+	return rc;
+}
+
+static int spool_db_make(struct spool *s, const struct spool_place *place,
+			 struct fault *f)
+{
+	if (*place->workspace)
+		snprintf(s->owner, sizeof(s->owner), "%s", place->workspace);
+	s->restores = place->restores < 0 ? 0 : place->restores;
+	return begin_anew(s, f);
+}
+
+int spool_renew(struct spool *s, struct fault *f)
+{
+	return begin_anew(s, f);
+}
+
+static int read_self(struct spool *s, struct fault *f)
+{
+	struct spool_self_row row = { .workspace = "unknown", .identity = "" };
+	struct arena a = { 0 };
+	int rc = spool_row(s, spool_self, &row, &a, f);
+
+	snprintf(s->owner, sizeof(s->owner), "%s", row.workspace);
+	snprintf(s->identity, sizeof(s->identity), "%s", row.identity);
+	s->restores = row.restores;
+	s->seq = row.seq;
+	arena_release(&a);
+	return rc < 0 ? rc : 0;
+}
+
+static int upgrade(struct spool *s, int version, struct fault *f)
+{
+	int rc = spool_begin(s, f);
+
+	if (rc)
+		return rc;
+	rc = migrate(s, version, f);
+	return spool_end(s, !rc, f) ? f->code : rc;
+}
+
+/* Renames the file.  The last connection has written the WAL back when it was closed, so
+ * the file alone is the whole spool. */
+static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a,
+			      struct fault *f)
+{
+	side_close(&s->side);
+	if (rename(path, arena_printf(a, "%s.%.64s", path, s->owner)) == 0 &&
+	    dir_sync_above(path) == 0)
+		return connect(s, path, f);
+	return fault_set(f, FAULT_IO, "", "cannot set %s aside: %s", path,
+			 strerror(errno));
+}
+
+/* Reads the spool at `path`, of this or an older version. */
+static int read_spool(struct spool *s, const char *path, int version, struct fault *f)
+{
+	int rc = 0;
+
+	if (version > spool_migration_count)
+		return fault_set(f, FAULT_CONFLICT, "", "%s is of a newer version (%d)",
+				 path, version);
+	if (version < spool_migration_count)
+		rc = upgrade(s, version, f);
+	return rc ? rc : read_self(s, f);
+}
+
+/* Continues a spool that is this workspace's or nobody's: empties it if the workspace
+ * was put back to a snapshot since, and gives it an identity and an owner where it has
+ * none. */
+static int spool_db_keep(struct spool *s, const struct spool_place *place,
+			 struct fault *f)
+{
+	int rc = 0;
+
+	if (place->restores >= 0 && place->restores != s->restores)
+		return spool_db_make(s, place, f);
+	if (!*s->identity && !(rc = make_identity(s, f)))
+		rc = write_self(s, f);
+	if (!rc && !*s->owner && *place->workspace)
+		rc = spool_adopt(s, place->workspace, f);
+	return rc;
+}
+
+/* Checks version, owner and restores of the spool that is there, or makes one. */
+static int spool_db_settle(struct spool *s, const char *path,
+			   const struct spool_place *place, struct arena *a,
+			   struct fault *f)
+{
+	int version = 0, rc = side_version(&s->side, &version);
+
+	if (rc != SQLITE_OK)
+		return spool_db_broken(s, rc, f);
+	if (version == 0)
+		return spool_db_make(s, place, f);
+	if ((rc = read_spool(s, path, version, f)))
+		return rc;
+	if (!*place->workspace || !*s->owner || !strcmp(s->owner, place->workspace))
+		return spool_db_keep(s, place, f);
+	rc = spool_db_set_aside(s, path, a, f);
+	return rc ? rc : spool_db_make(s, place, f);
+}
+
+const char *spool_identity(const struct spool *s)
+{
+	return s->identity;
+}
+
+int64_t spool_seq(const struct spool *s)
+{
+	return s->seq;
+}
+
+/* Continues the count that this guest knows: a different one in the file means that an
+ * older copy was written over it. */
+static int count_on(struct spool *s, struct fault *f)
+{
+	if (spool_run(s, spool_count_on, f, .identity = s->identity, .seq = s->seq))
+		return f->code;
+	if (sqlite3_changes(s->side.db) == 1)
+		return 0;
+	s->overwritten = true;
+	return spool_db_check_place(s, f);
+}
+
+/* spool_end() for a change that starts or calls off a command: it is counted. */
+static int spool_end_counted(struct spool *s, bool ok, struct fault *f)
+{
+	int rc = ok ? count_on(s, f) : 0;
+
+	if (spool_end(s, ok && !rc, f) || rc)
+		return f->code;
+	if (ok)
+		spool_witness_write(s->dir, s->identity, ++s->seq);
+	return 0;
+}
+
+const char *spool_owner(const struct spool *s)
+{
+	return s->owner;
+}
+
+int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
+{
+	int rc = spool_run(s, spool_owner_set, f, .workspace = workspace);
+
+	if (!rc)
+		snprintf(s->owner, sizeof(s->owner), "%s", workspace);
+	return rc;
+}
+
+/* An older copy may hold waiting commands that have been started since the copy was
+ * made. */
+static int compare_witness(struct spool *s, struct fault *f)
+{
+	struct spool_witness w;
+	bool is_there = spool_witness_read(s->dir, &w);
+
+	if (is_there && (strcmp(w.identity, s->identity) != 0 || w.seq > s->seq))
+		return begin_anew(s, f);
+	if (!is_there || w.seq < s->seq)
+		spool_witness_write(s->dir, s->identity, s->seq);
+	return 0;
+}
+
+/* Makes every command that ran when the guest ended a failed result; it is never run
+ * again. */
+static int recover(struct spool *s, int64_t now, struct fault *f)
+{
+	int rc = spool_begin(s, f);
+
+	if (rc)
+		return rc;
+	rc = spool_run(s, spool_interrupt, f, .now = now);
+	if (!rc)
+		rc = spool_run(s, spool_started_gone, f);
+	if (!rc)
+		rc = spool_run(s, spool_prune, f, .before = now - KNOWN_FOR);
+	return spool_end(s, !rc, f) ? f->code : rc;
+}
+
+int spool_open(struct spool **out, const struct spool_place *place, int64_t now,
+	       struct fault *f)
+{
+	struct spool_place at = { place->dir, place->workspace ? place->workspace : "",
+				  place->restores };
+	struct spool *s = xcalloc(1, sizeof(*s));
+	struct arena a = { 0 };
+	const char *path = arena_printf(&a, "%s/spool.db", at.dir);
+	int rc;
+
+	s->side.table = spool_statement_table;
+	s->side.prepared = s->prepared;
+	s->side.n = SPOOL_SQL_COUNT;
+	snprintf(s->dir, sizeof(s->dir), "%s", at.dir);
+	rc = connect(s, path, f);
+	if (!rc)
+		rc = spool_db_settle(s, path, &at, &a, f);
+	if (!rc)
+		rc = compare_witness(s, f);
+	if (!rc)
+		rc = recover(s, now, f);
+	if (!rc)
+		*out = s;
+	else
+		spool_close(s);
+	arena_release(&a);
+	return rc;
+}
+
+void spool_close(struct spool *s)
+{
+	if (!s)
+		return;
+	side_close(&s->side);
+	free(s);
+}
+
+void spool_fail(struct spool *s, long after, int sqlite_result)
+{
+	s->side.fail_after = after;
+	s->side.fail_with = sqlite_result;
+}
 
 /* Takes the rows that were deleted out of the WAL, too: their pages are overwritten in the
  * file.  Pages that cannot be overwritten now are overwritten with the next rows. */

@@ -38,7 +38,7 @@ struct sqlgen_statement {
 	bool scan_ok, readonly;
 	bool late; /* nobody uses its result */
 	bool always; /* it has a row, or the state is damaged */
-	bool kept; /* see storage/kept.h */
+	bool kept; /* see struct kept in storage/store_inside.h */
 	int kept_number; /* from 1 on */
 	unsigned invalidates; /* a bit for the number of each kept statement */
 	bool first_of_row; /* defines struct ROW_row */

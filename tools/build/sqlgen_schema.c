@@ -1,5 +1,5 @@
 /* Writes the state file as all migrations leave an empty one: its objects, with which
- * storage/schema_check.c compares a file, and its rows, for one that is made. */
+ * storage/migrate.c compares a file, and its rows, for one that is made. */
 #include "tools/build/sqlgen.h"
 
 #include <stdio.h>
