@@ -4,7 +4,29 @@
 #ifndef GUEST_BACKGROUND_H
 #define GUEST_BACKGROUND_H
 
+#include "guest/guest_peer.h"
 #include "guest/guest_serve.h"
+
+/*
+ * guest_follow - requests that wait for what a command prints.
+ *
+ * Each waits until there is output behind its offsets or the command is over, but so long
+ * at most as it says.  Output of about the same time is sent together: many short lines
+ * become few answers, and the output of a short command comes with its end.
+ */
+
+/* Answers the request, or fails it; the run may not be over. */
+typedef void follow_tell(struct guest_request *q, struct proc *run);
+
+/* Makes a request wait: `tell` is called once, and not from here.  The run is not over.
+ * From here on q->owner is taken, and q->gone ends the wait. */
+void follow_begin(struct guest_request *q, struct proc *run, const size_t offset[2],
+		  int64_t ms, follow_tell *tell);
+/* Ends the wait of a request that goes without an answer; what it waited for. */
+struct proc *follow_end(struct guest_request *q);
+
+/* Called when the run has printed something, and when it is over. */
+void follow_printed(struct proc *run);
 
 struct background_job {
 	struct guest *guest;
@@ -43,8 +65,6 @@ int background_place(struct guest *g, struct fault *f);
 struct background_job *background_new(struct guest *g, struct proc *run);
 int background_find(struct guest *g, int64_t id, struct background_job **out,
 		    struct fault *f);
-/* The `done` of a job's run, and of one that is followed. */
-void background_done(struct proc *run);
 void background_followed_done(struct proc *run);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "guest/output_parts.h"
+#include "guest/outbuf.h"
 #include "guest/guest_serve.h"
 
 enum {

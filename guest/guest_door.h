@@ -8,7 +8,18 @@
 #ifndef GUEST_GUEST_DOOR_H
 #define GUEST_GUEST_DOOR_H
 
+#include "guest/guest_ask.h"
 #include "guest/guest_peer.h"
+
+/*
+ * confirm - answers at the door whose callers say whether they arrived.
+ *
+ * The host keeps what such an answer gave until it hears Arrived or Cancel under the
+ * guest's own id of the request; a caller at the door says it under its own.
+ */
+
+/* Tells the host that the caller left: it may or may not have seen its answers. */
+void door_confirms_drop(struct peer *peer);
 
 struct wire_hello;
 

@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "guest/guest_follow.h"
 #include "guest/background.h"
-#include "guest/output_parts.h"
+#include "guest/outbuf.h"
 #include "guest/guest_serve.h"
 
 enum {

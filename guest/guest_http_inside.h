@@ -71,9 +71,4 @@ void guest_http_get_messages(struct http_visit *v);
 void guest_http_post_message(struct http_visit *v);
 void guest_http_post_task(struct http_visit *v);
 
-/* guest_http_file.c: what follows /files/. */
-void file_get(struct http_visit *v);
-void file_post(struct http_visit *v);
-void file_gone(struct http_visit *v); /* the peer is */
-
 #endif

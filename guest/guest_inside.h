@@ -82,7 +82,7 @@ struct guest {
 
 	struct guest_http *front; /* guest_http.c; NULL: none */
 
-	struct upload *uploads; /* upload.c */
+	struct upload *uploads; /* guest_file.c */
 	int n_uploads;
 
 	struct proc *runs; /* all processes */
@@ -114,7 +114,7 @@ int guest_env_check(const char *name, const char *where, struct fault *f);
 int guest_env(struct guest *g, const struct pair *more, size_t n, struct arena *a,
 	      char ***out, struct fault *f);
 
-/* --- path.c ----------------------------------------------------------------- */
+/* --- guest_file.c ----------------------------------------------------------- */
 
 /* A path from the root of the workspace without `.` and `..`; "." for itself.
  * One that leads out is FAULT_DENIED, but an absolute one in a VM, which stays

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/confirm.h"
 #include "guest/guest_door.h"
 
 enum {
@@ -301,7 +300,7 @@ void peer_close(struct peer *peer)
 		return;
 	peer->closing = true;
 	door_host_went(peer);
-	confirms_drop(peer);
+	door_confirms_drop(peer);
 	while ((q = peer->waiting)) {
 		peer->waiting = q->next;
 		guest_request_free(q);

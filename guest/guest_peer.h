@@ -22,7 +22,7 @@ struct peer {
 	bool stranger; /* nothing but a Hello with the token is taken */
 	bool hello; /* the peer said Hello: it knows the newer dialect */
 	char *session; /* of a client at the door */
-	struct confirm *confirms; /* answers without confirmation: confirm.h */
+	struct confirm *confirms; /* answers without confirmation: guest_door.h */
 	size_t n_confirms;
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */

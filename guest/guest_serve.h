@@ -28,7 +28,7 @@ int answer_download(struct guest_request *q, struct fault *f);
 int answer_write(struct guest_request *q, struct fault *f);
 int answer_upload(struct guest_request *q, struct fault *f);
 int answer_edit(struct guest_request *q, struct fault *f);
-/* list.c */
+
 int answer_list(struct guest_request *q, struct fault *f);
 
 /* guest_daemon.c */
@@ -39,5 +39,25 @@ int answer_results(struct guest_request *q, struct fault *f);
 void guest_assignment_work(struct guest *g);
 void guest_assignment_beat(struct guest *g); /* tells it without starting anything */
 void guest_assignment_call_off(struct guest *g); /* all that runs */
+
+/*
+ * upload - a file that comes in parts, in any order, and is there when all are.
+ */
+
+enum { UPLOADS = 64 };
+
+struct upload;
+
+struct upload_part {
+	const char *id; /* the same for all parts; upload_take() needs one */
+	const char *path, *where;
+	int64_t offset;
+	bool has_size, has_mode; /* has_size: this one ends it */
+	int64_t size, mode;
+};
+
+/* Drop uploads: those without a part for too long, or all of them. */
+void file_uploads_tick(struct guest *g);
+void file_uploads_free(struct guest *g);
 
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/op/op.h"
-#include "guest/guest_follow.h"
 #include "guest/background.h"
 #include "guest/guest_target.h"
 
