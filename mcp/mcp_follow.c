@@ -2,7 +2,7 @@
  * mcp_follow - how to go on where an answer is not whole.
  *
  * The hint has calls that can be made as they stand, `task action=part task="001"`: by the
- * words of the schema for what reads on (op_page.c, `reads`, `rest`), and with the values that
+ * words of the schema for what reads on (op.c, `reads`, `rest`), and with the values that
  * the call and its answer hold.
  */
 #include "core/call/space.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 340 }; /* bytes of JSON that the hint may take; result.c keeps them free */
+enum { ROOM = 340 }; /* bytes of JSON that the hint may take; tools.c keeps them free */
 
 /* A cut text: its field, and the objects around it. */
 struct place {

@@ -144,8 +144,6 @@ struct client *mcp_client(struct mcp *m, struct fault *f);
  * for the call only. */
 struct request *request_new(struct mcp *m, const struct rpc *rpc, const struct era *era,
 			    void *stream);
-/* Frees a request without an answer. */
-void request_free(struct request *r);
 
 /* Starts an operation; `end` gets its result or fault, perhaps at once.  `args`
  * is stolen. */
@@ -247,25 +245,17 @@ void who_settle(struct request *r);
  * it is. */
 char *who_result(struct request *r, const char *result);
 
-/* --- results of tools (result.c) --------------------------------------------- */
+/* --- results of tools --------------------------------------------------------- */
 
 /* Tokens that an answer to this client may take; `client` is the name it gave itself, or
  * NULL. */
 int64_t result_tokens(const struct mcp *m, const char *client);
-/* Takes max_result_tokens out of the arguments of a tool, and notes how the request is to be
- * answered: 0, or a fault. */
-int result_form(struct request *r, json_t *args, struct fault *f);
 /* The same for a resource, which takes no arguments, and its answer as a text in JSON: within
  * the same bound, with the same hint as its last member. */
 void result_form_read(struct request *r);
 void result_text(struct request *r, const char *json, struct text *out);
-/* Answers a tool call with the result of its operation, or with a fault; frees the request. */
-void result_write(struct request *r, const char *json);
-void result_fault(struct request *r, const struct fault *f);
-/* The same with JSON text of a form that the client knows. */
-void result_formed(struct request *r, const char *json, bool is_error);
 
-/* --- waits (mcp_wait.c) ---------------------------------------------------------- */
+/* --- waits -------------------------------------------------------------------------- */
 
 /* Notes how long the call will wait, and cuts what is over mcp.max_wait_seconds. */
 void wait_cut(struct request *r, const struct op *op, json_t *args);
