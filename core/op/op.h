@@ -357,7 +357,7 @@ size_t text_wide(const char *s);
 void op_encode(const struct record *r, const void *src, struct text *out);
 /* Copies the fields that both structs have under one name, with one kind of value; all
  * others of `dst` stay, and so do those that are absent in `src`.  Texts, lists and maps
- * are borrowed from `src`. (op_copy.c) */
+ * are borrowed from `src`. */
 void record_copy(const struct record *from, const void *src, const struct record *to,
 		 void *dst);
 /* How many bytes op_encode() would append; takes no memory. */
@@ -422,7 +422,7 @@ void field_value(const struct field *fd, char out[32]);
 /* How the words of op->runs are taken: `exec WORKSPACE COMMAND...`. */
 extern const char op_command_text[];
 
-/* --- pages (op_page.c) --------------------------------------------------------- */
+/* --- pages --------------------------------------------------------------------- */
 
 /* The argument that begins the next page of an operation's list; NULL: none. */
 const struct field *page_argument(const struct op *op);
