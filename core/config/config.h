@@ -62,7 +62,7 @@ void config_release(struct config_set *s);
  * `CADRE_GC_KEEP_DAYS`, `--gc.keep_days`.  In the arena of `s`. */
 const char *config_whence(struct config_set *s, const struct field *key);
 
-/* --- config_key.c: names -------------------------------------------------------- */
+/* --- names --------------------------------------------------------------------- */
 
 enum { CONFIG_VARIABLE_SIZE = 80 };
 

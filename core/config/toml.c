@@ -4,7 +4,91 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/config/toml_inside.h"
+
+struct toml_table *toml_table_new(struct arena *a, enum toml_made made, int depth)
+{
+	struct toml_table *t = arena_alloc(a, sizeof(*t));
+
+	t->made = made;
+	t->depth = depth;
+	return t;
+}
+
+static bool toml_table_is_key(const struct toml_entry *e, const char *key, size_t len)
+{
+	return e->key.len == len && !memcmp(e->key.data, key, len);
+}
+
+/* Finds the bucket of a key. */
+static struct toml_entry **toml_table_bucket_of(const struct toml_table *t,
+						const char *key, size_t len)
+{
+	uint64_t h = hash_more(HASH_EMPTY, key, len);
+
+	return &t->buckets[(h ^ h >> 32) & (t->n_buckets - 1)];
+}
+
+struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len)
+{
+	struct toml_entry *e;
+
+	if (!t->buckets) {
+		for (e = t->first; e && !toml_table_is_key(e, key, len);)
+			e = e->next;
+		return e;
+	}
+	for (e = *toml_table_bucket_of(t, key, len);
+	     e && !toml_table_is_key(e, key, len);)
+		e = e->chain;
+	return e;
+}
+
+static void link_entry(const struct toml_table *t, struct toml_entry *e)
+{
+	struct toml_entry **bucket = toml_table_bucket_of(t, e->key.data, e->key.len);
+
+	e->chain = *bucket;
+	*bucket = e;
+}
+
+/* Adds an index when a table has more keys than can be looked through quickly; few
+ * have. */
+static void toml_table_grow(struct arena *a, struct toml_table *t)
+{
+	t->n_buckets = t->n_buckets ? t->n_buckets * 4 : 32;
+	t->buckets = arena_alloc(a, t->n_buckets * sizeof(struct toml_entry *));
+	for (struct toml_entry *e = t->first; e; e = e->next)
+		link_entry(t, e);
+}
+
+/* The key must not be there. */
+static struct toml_entry *toml_add(struct arena *a, struct toml_table *t,
+				   const struct toml_key *key)
+{
+	struct toml_entry *e = arena_alloc(a, sizeof(*e));
+
+	e->key = key->name;
+	e->at = key->at;
+	*(t->last ? &t->last->next : &t->first) = e;
+	t->last = e;
+	t->n++;
+	if (t->n > (t->n_buckets ? t->n_buckets : 8))
+		toml_table_grow(a, t);
+	else if (t->buckets)
+		link_entry(t, e);
+	return e;
+}
+
+struct toml_value *toml_push(struct arena *a, struct toml_array *array)
+{
+	return arena_push(a, &array->items, &array->n, sizeof(struct toml_value));
+}
+
+/*
+ * toml_lines - where the headers and pairs of a TOML document stand in its text.
+ */
 
 /* --- saying what is wrong ------------------------------------------------------- */
 
@@ -99,26 +183,6 @@ static int read_key_part(struct toml_reader *r, struct toml_text *name)
 	return 0;
 }
 
-int toml_read_key(struct toml_reader *r, const struct toml_key **key)
-{
-	const struct toml_key **next = key;
-
-	for (;;) {
-		struct toml_key *part = arena_alloc(r->arena, sizeof(*part));
-
-		part->at = toml_here(r);
-		if (read_key_part(r, &part->name) < 0)
-			return r->fault->code;
-		*next = part;
-		next = &part->next;
-		toml_skip_blanks(r);
-		if (*r->s != '.')
-			return 0;
-		r->s++;
-		toml_skip_blanks(r);
-	}
-}
-
 static int toml_too_deep(struct toml_reader *r, struct toml_place at)
 {
 	return toml_wrong_at(r, at, "more than %d tables and arrays in each other",
@@ -167,6 +231,26 @@ static struct toml_table *step_dotted(struct toml_reader *r, struct toml_table *
 	}
 	e->value.table->made = TOML_MADE_DOTTED;
 	return e->value.table;
+}
+
+static int toml_read_key(struct toml_reader *r, const struct toml_key **key)
+{
+	const struct toml_key **next = key;
+
+	for (;;) {
+		struct toml_key *part = arena_alloc(r->arena, sizeof(*part));
+
+		part->at = toml_here(r);
+		if (read_key_part(r, &part->name) < 0)
+			return r->fault->code;
+		*next = part;
+		next = &part->next;
+		toml_skip_blanks(r);
+		if (*r->s != '.')
+			return 0;
+		r->s++;
+		toml_skip_blanks(r);
+	}
 }
 
 int toml_read_pair(struct toml_reader *r, struct toml_table *t)
@@ -316,5 +400,77 @@ int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 	if (toml_read_lines(&r, t) < 0)
 		return f->code;
 	*root = t;
+	return 0;
+}
+
+struct lines {
+	struct toml_reader r;
+	struct toml_text *path; /* of the table, and then of the pair */
+	size_t n;
+};
+
+static void toml_lines_add_keys(struct lines *l, const struct toml_key *key)
+{
+	for (; key; key = key->next)
+		*(struct toml_text *)arena_push(l->r.arena, &l->path, &l->n,
+						sizeof(*l->path)) = key->name;
+}
+
+static int toml_lines_read_header(struct lines *l)
+{
+	const struct toml_key *key;
+	size_t brackets = 1 + (l->r.s[1] == '[');
+
+	l->r.s += brackets;
+	toml_skip_blanks(&l->r);
+	if (toml_read_key(&l->r, &key) < 0)
+		return l->r.fault->code;
+	l->r.s += brackets;
+	l->path = NULL;
+	l->n = 0;
+	toml_lines_add_keys(l, key);
+	return 0;
+}
+
+static int read_pair(struct lines *l)
+{
+	const struct toml_key *key;
+	struct toml_value value;
+
+	if (toml_read_key(&l->r, &key) < 0)
+		return l->r.fault->code;
+	l->r.s++; /* = */
+	toml_skip_blanks(&l->r);
+	toml_lines_add_keys(l, key);
+	return toml_read_value(&l->r, &value);
+}
+
+int toml_lines(struct arena *a, const char *data, size_t len,
+	       void (*each)(void *arg, const struct toml_line *line), void *arg,
+	       struct fault *f)
+{
+	size_t mark = len >= 3 && !memcmp(data, "\xef\xbb\xbf", 3) ? 3 : 0;
+	const char *text = len > mark ? arena_strndup(a, data + mark, len - mark) : "";
+	struct lines l = {
+		.r = { .file = "", .s = text, .line = 1, .arena = a, .fault = f }
+	};
+
+	l.r.line_at = text;
+	for (toml_skip_lines(&l.r); *l.r.s; toml_skip_lines(&l.r)) {
+		struct toml_line line = { .from = (size_t)(l.r.s - text) + mark,
+					  .header = *l.r.s == '[' };
+		size_t above = l.n;
+
+		if ((line.header ? toml_lines_read_header(&l) : read_pair(&l)) < 0)
+			return f->code;
+		toml_skip_blanks(&l.r);
+		if (*l.r.s == '#')
+			l.r.s += strcspn(l.r.s, "\r\n");
+		line.to = (size_t)(l.r.s - text) + mark;
+		line.path = l.path;
+		line.n = l.n;
+		each(arg, &line);
+		l.n = line.header ? l.n : above;
+	}
 	return 0;
 }

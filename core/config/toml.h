@@ -5,9 +5,9 @@
  * arena out, no I/O.  Every key and value knows its place, so that whoever uses
  * the tree can name file, line and column of what is wrong.
  *
- * The parts: toml.c (lines, headers, keys), toml_value.c (arrays, inline tables,
- * words), toml_text.c, toml_number.c, toml_time.c, toml_table.c; toml_lines.c (where in the
- * text they are).
+ * The parts: toml.c (lines, headers, keys, and their lines in the
+ * text), toml_value.c (arrays, inline tables,
+ * words, numbers, times).
  */
 #ifndef CORE_CONFIG_TOML_H
 #define CORE_CONFIG_TOML_H

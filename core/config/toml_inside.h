@@ -35,7 +35,6 @@ struct toml_place toml_here(const struct toml_reader *r);
 void toml_skip_blanks(struct toml_reader *r);
 bool toml_skip_newline(struct toml_reader *r); /* LF or CR LF, if it is there */
 void toml_skip_lines(struct toml_reader *r); /* blanks, newlines, comments */
-int toml_read_key(struct toml_reader *r, const struct toml_key **key);
 /* `KEY = VALUE` into a table; the cursor is at the key. */
 int toml_read_pair(struct toml_reader *r, struct toml_table *t);
 
@@ -43,19 +42,14 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t);
 
 int toml_read_value(struct toml_reader *r, struct toml_value *v);
 int toml_read_text(struct toml_reader *r, bool lines, struct toml_text *text);
-int toml_read_number(struct toml_reader *r, struct toml_value *v);
-int toml_read_time(struct toml_reader *r, struct toml_value *v);
 
 /* Whether the document's bytes are UTF-8 without forbidden control characters;
  * leaves the cursor at the first that is not. */
 int toml_check_bytes(struct toml_reader *r, size_t len);
 
-/* --- toml_table.c -------------------------------------------------------------------- */
+/* --- tables -------------------------------------------------------------------------- */
 
 struct toml_table *toml_table_new(struct arena *a, enum toml_made made, int depth);
-/* The key must not be there. */
-struct toml_entry *toml_add(struct arena *a, struct toml_table *t,
-			    const struct toml_key *key);
 struct toml_value *toml_push(struct arena *a, struct toml_array *array);
 
 #endif
