@@ -66,7 +66,7 @@ static void link_end(struct link_dial *d)
 		return;
 	dial_step(d, DIAL_OVER);
 	stop_polling(d);
-	if (d->ask) { /* tcp.c frees it */
+	if (d->ask) { /* TCP frees it */
 		d->ask->data = NULL;
 		uv_cancel((uv_req_t *)d->ask);
 	}
@@ -308,7 +308,7 @@ struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 
 bool link_heard(const struct link_ear *ear)
 {
-	return ear && (ear->at.kind != LINK_UNIX || unix_heard(ear));
+	return ear && (ear->at.kind != LINK_UNIX || socket_heard(ear));
 }
 
 void link_deafen(struct link_ear *ear)

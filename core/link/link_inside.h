@@ -66,11 +66,11 @@ struct link_dial {
 	int handles; /* that are not closed yet */
 	struct fault fault;
 	void (*step)(struct link_dial *d); /* called when fd is ready */
-	/* tcp.c: the name's addresses, the next one to try */
+	/* of TCP: the name's addresses, the next one to try */
 	uv_getaddrinfo_t *ask;
 	struct addrinfo *found, *next;
 	struct pump *pump; /* serial.c */
-	char line[64]; /* hybrid.c: the VMM's answer so far */
+	char line[64]; /* the hybrid's: the VMM's answer so far */
 	size_t n_line;
 };
 
@@ -79,8 +79,8 @@ struct link_dial {
 int dial_connect(struct link_dial *d, const void *address, socklen_t size,
 		 void (*step)(struct link_dial *d));
 /* dial_connect() to a Unix socket in a folder; a failure ends the dial. */
-void unix_dial_at(struct link_dial *d, const char *folder, const char *name,
-		  void (*step)(struct link_dial *d));
+void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
+		    void (*step)(struct link_dial *d));
 /* Whether d->fd is connected, in the step of dial_connect(); else fills d->fault. */
 bool dial_connected(struct link_dial *d);
 /* The one place that sets d->state. */
@@ -109,22 +109,14 @@ struct link_ear {
 	int fd; /* -1: none */
 	int handles;
 	struct pump *pump; /* serial.c */
-	dev_t dev; /* unix.c: of the socket's file */
+	dev_t dev; /* of the socket's file */
 	ino_t ino;
 };
 
 enum { EAR_BACKLOG = 128 };
 
-/* A socket's file in a folder, whatever the length of its path: `fd` of the folder
- * is to be closed when the socket has its name.  -1 with errno. */
-int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
-	      socklen_t *size);
-/* Whether the peer of a Unix socket is this user or root. */
-bool unix_admit(int fd, struct link_caller *who);
 /* Whether the socket's file is there. */
-bool unix_heard(const struct link_ear *ear);
-/* A socket that listens at a path below a folder, for its user only. */
-int unix_bind(const char *folder, const char *name, struct fault *f);
+bool socket_heard(const struct link_ear *ear);
 
 /* --- serial.c ------------------------------------------------------------------- */
 
