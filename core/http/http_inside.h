@@ -119,8 +119,6 @@ void http_conn_answered(struct http_conn *c);
 void http_conn_advance(struct http_conn *c);
 /* Forgets the exchange; the service is told if it has it still. */
 void http_conn_forget(struct http_conn *c, bool tell);
-/* Lets go of one of the door's handles; the last one takes the door along. */
-void http_server_unref(struct http_server *s);
 
 /* --- http_parse.c --------------------------------------------------------------------- */
 
