@@ -101,17 +101,4 @@ struct import {
 	struct transfer_notes notes;
 };
 
-/* The value of that column in a line that is a row. */
-const struct transfer_value *transfer_value_of(const struct transfer_line *line,
-					       const char *column);
-/* The highest key of a table before the import. */
-int64_t transfer_from(const struct import *m, const char *table);
-
-/* --- transfer_check.c: rules between rows, checked after all rows are added ------- */
-
-/* Checks what rows refer to, and the rules of teams: 0 or a fault, which names the line. */
-int transfer_check_rows(struct import *m, FILE *in);
-/* Checks that tasks are numbered from 1, when their teams have counted them. */
-int transfer_check_numbers(struct import *m, FILE *in);
-
 #endif
