@@ -21,8 +21,6 @@ int bearer_find(struct call *call, struct caller_row *r);
  * where it cannot be read. */
 bool bearer_any(const char *dir);
 
-/* The text of a token: its row and when it was made; in the call's arena. */
-const char *bearer_text(struct call *call, int64_t row, int64_t made_at);
 /* The row of the token or code that a text is, if it is good: 0, or `denied`, the same for every
  * text that is not. */
 int bearer_row(struct call *call, const char *text, struct bearer_row *k);

@@ -27,9 +27,6 @@ static inline enum rate limit_rate(const struct call *call)
 int64_t limit_category(enum rate rate);
 /* The size of their bucket. */
 struct rate_size limit_size(const struct config *config, enum rate rate);
-/* When the caller's bucket is full again, by a host's memory or as its row said: us. */
-int64_t limit_full_at(const struct call *call, int64_t agent, enum rate rate,
-		      int64_t row);
 
 /* Takes a call out of its caller's bucket, once however often the call runs: 0, or
  * `rate_limited`.  The call stays spent if it fails later. */

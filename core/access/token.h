@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "storage/store.h"
+
 enum { TOKEN_SIZE = 65, TOKEN_HASH = 32 };
 
 void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
@@ -26,5 +28,22 @@ void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
 void token_hash(const char *token, uint8_t out[TOKEN_HASH]);
 /* Compares in a time that does not depend on where two values differ. */
 bool token_equal(const void *a, const void *b, size_t n);
+
+/*
+ * Checks that a secret is the one that a state's tokens were made with.
+ *
+ * No further data is needed for that: a state has the hash of each agent's token, and
+ * the token can be made again from secret, row and generation.
+ */
+
+struct secret_fit {
+	int64_t tokens; /* how many tokens were looked at: those of the newest 1,000
+			   living agents */
+	int64_t fit; /* how many of these were made with the secret */
+};
+
+/* Counts the tokens of a state that fit `secret`; outside a transaction. */
+int secret_look(struct store *store, const uint8_t secret[32], struct secret_fit *out,
+		struct fault *f);
 
 #endif

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/access/bearer.h"
 #include "core/access/access_door.h"
+#include "core/access/bearer.h"
 #include "core/access/token.h"
 #include "core/call/id.h"
 #include "core/team/team.h"

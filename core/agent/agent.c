@@ -8,11 +8,59 @@
 #include "core/access/token.h"
 #include "core/access/who.h"
 #include "core/call/id.h"
-#include "core/message/inbox.h"
 #include "core/call/space.h"
+#include "core/event/event.h"
+#include "core/message/inbox.h"
+#include "core/message/message.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
+#include "core/team/team.h"
+#include "core/turn/chain.h"
+#include "core/turn/turn.h"
+
+/*
+ * A name for an agent that brings none: two words that people keep apart and
+ * remember.
+ */
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static const char *const adjectives[] = {
+	"able",   "agile",  "amber", "bold",   "brave", "bright",  "brisk",  "calm",
+	"clever", "cosmic", "crisp", "eager",  "early", "fair",    "fleet",  "gentle",
+	"golden", "grand",  "happy", "humble", "jolly", "keen",    "kind",   "lively",
+	"lucky",  "mellow", "merry", "neat",   "noble", "patient", "plucky", "polite",
+	"proud",  "quick",  "quiet", "rapid",  "ready", "royal",   "rustic", "silver",
+	"smart",  "steady", "sunny", "swift",  "tidy",  "vivid",   "warm",   "wise",
+};
+
+static const char *const nouns[] = {
+	"badger", "beaver", "bison",  "crane",   "dingo",   "dolphin", "eagle",  "falcon",
+	"ferret", "finch",  "fox",    "gecko",   "gibbon",  "hare",    "hawk",   "heron",
+	"ibis",   "iguana", "jackal", "jaguar",  "kestrel", "koala",   "lemur",  "lion",
+	"llama",  "lynx",   "magpie", "marten",  "mole",    "moose",   "newt",   "ocelot",
+	"orca",   "otter",  "owl",    "panda",   "pelican", "puffin",  "rabbit", "raven",
+	"robin",  "salmon", "seal",   "sparrow", "stork",   "tapir",   "tiger",  "walrus",
+};
+
+enum { TRIED_PLAIN = 4 };
+
+/* Picks a name for a new agent, by the call's randomness.  `tried` names before it were
+ * taken; each `tried` gives another name.  In the call's arena. */
+static const char *agent_name_pick(struct call *call, size_t tried)
+{
+	/* There is an even number of pairs: an odd step leads to other words. */
+	uint64_t pairs = COUNT(adjectives) * COUNT(nouns), step = call->seed >> 32 | 1;
+	uint64_t at = (call->seed % pairs + tried * (step % pairs)) % pairs;
+	const char *adjective = adjectives[at % COUNT(adjectives)];
+	const char *noun = nouns[at / COUNT(adjectives)];
+
+	if (tried < TRIED_PLAIN)
+		return arena_printf(&call->arena, "%s-%s", adjective, noun);
+	return arena_printf(&call->arena, "%s-%s-%zu", adjective, noun,
+			    tried - TRIED_PLAIN + 2);
+}
 
 enum { NAME_BYTES = 64 };
 
@@ -52,7 +100,8 @@ static int set_token(struct call *call, int64_t agent, int64_t generation)
 	return rc < 0 ? rc : 0;
 }
 
-int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n)
+static int agent_set_skills(struct call *call, int64_t agent, const char **skills,
+			    size_t n)
 {
 	int rc = sql_run(call, agent_skills_clear, .agent = agent);
 
@@ -62,8 +111,9 @@ int agent_set_skills(struct call *call, int64_t agent, const char **skills, size
 	return rc;
 }
 
-int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
-			size_t n)
+/* Replaces the whole list of what an agent can do, or of how it speaks. 0 or negative. */
+static int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
+			       size_t n)
 {
 	int rc = sql_run(call, agent_protocols_clear, .agent = agent);
 
@@ -73,8 +123,10 @@ int agent_set_protocols(struct call *call, int64_t agent, const char **protocols
 	return rc;
 }
 
-int agent_may_lead(struct call *call, const char *name, const char *role,
-		   const char *where)
+/* The name or role (or NULL) `lead` makes an agent lead its team, so only who leads gives either:
+ * 0, or denied at `where`, or at /role. */
+static int agent_may_lead(struct call *call, const char *name, const char *role,
+			  const char *where)
 {
 	if (name && strcmp(name, "lead") == 0)
 		return who_leads(call, where);
@@ -446,4 +498,375 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 	if (call->identity.agent && call->caller.own_team == call->caller.team)
 		out->self = call->caller.name;
 	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Agents change their cards and say what they are doing.
+ */
+
+static int rename_agent(struct call *call, const struct agent_row *a, const char *name)
+{
+	int rc;
+
+	if (a->kind == AGENT_KIND_OPERATOR) {
+		fault_set(&call->fault, FAULT_INVALID, "/name",
+			  "the operator's place in a team keeps its name");
+		return fault_hint(&call->fault,
+				  "To give an agent a name, call as that agent.");
+	}
+	if (agent_reserved(name))
+		return fault_set(&call->fault, FAULT_INVALID, "/new_name",
+				 "%s is a reserved name", name);
+	if (strcmp(a->name, name) == 0)
+		return 0;
+	if ((rc = agent_may_lead(call, name, NULL, "/new_name")) < 0)
+		return rc;
+	rc = sql_run(call, agent_set_name, .agent = a->id, .name = name);
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/new_name",
+				 "there is an agent %s in team %s already", name,
+				 call->caller.team_name);
+	if (rc >= 0 && strcmp(a->name, "lead") == 0)
+		rc = team_keep_lead(call, a, "/new_name", NULL);
+	if (rc < 0)
+		return rc;
+	return sql_run(call, name_give_up, .team = a->team, .name = a->name,
+		       .generation = a->generation);
+}
+
+/* Sends the others of the team what has changed on an agent's card: a message of the agent's,
+ * which counts as any other. */
+static int agent_change_tell_teammates(struct call *call, const struct agent_row *a,
+				       const char *changed)
+{
+	struct draft d = { .sender = a->id, .to_all = true, .type = "card_update" };
+	int64_t message;
+	int rc;
+
+	if (call->identity.agent && budget_take_message(call) < 0)
+		return fault_move(&call->fault, "/to", "/notify");
+	d.content = arena_printf(&call->arena, "%s has changed its card: %s", a->name,
+				 changed);
+	if ((message = message_store(call, &d)) < 0)
+		return (int)message;
+	rc = message_deliver_all(call, message, &d, a->id);
+	return rc < 0 ? rc
+		      : event_by(call, .kind = EVENT_MESSAGE_SENT, .team = a->team,
+				 .actor = a->id, .subject = message);
+}
+
+static int write_card(struct call *call, const struct agent_update_in *in,
+		      const struct agent_row *a)
+{
+	int rc;
+
+	if ((in->new_name && (rc = rename_agent(call, a, in->new_name)) < 0) ||
+	    (rc = sql_run(call, agent_set_card, .agent = a->id, .project = in->project,
+			  .description = in->description,
+			  .input_schema = in->input_schema,
+			  .output_schema = in->output_schema)) < 0 ||
+	    (in->skills &&
+	     (rc = agent_set_skills(call, a->id, in->skills, in->n_skills)) < 0) ||
+	    (in->protocols && (rc = agent_set_protocols(call, a->id, in->protocols,
+							in->n_protocols)) < 0) ||
+	    (in->project && (rc = runner_follow(call, a->id, "/project")) < 0) ||
+	    (in->runner && (rc = runner_give(call, a->id, in->runner, "/runner")) < 0))
+		return rc;
+	return 0;
+}
+
+int agent_change(struct call *call, const struct agent_update_in *in, const char **was)
+{
+	struct agent_row a, after;
+	struct card before, is;
+	const char *changed;
+	int rc;
+
+	if ((rc = who_acts(call, in->name, "/name", &a)) < 0)
+		return rc;
+	call->made = a.id;
+	if (was)
+		*was = a.name;
+	if ((rc = card_tell_whole(call, &a, &before)) < 0 ||
+	    (rc = write_card(call, in, &a)) < 0 ||
+	    (rc = sql_row(call, agent_by_id, &after, .id = a.id)) < 0 ||
+	    (rc = card_tell_whole(call, &after, &is)) < 0)
+		return rc;
+	changed = card_differences(call, &before, &is);
+	if (!*changed)
+		return 0;
+	rc = event_emit(call, EVENT_AGENT_UPDATED, a.id, 0,
+			strcmp(a.name, after.name) ? a.name : NULL);
+	return rc < 0 || !in->notify ? rc
+				     : agent_change_tell_teammates(call, &after, changed);
+}
+
+int agent_update(struct call *call, const struct agent_update_in *in,
+		 struct agent_update_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = agent_change(call, in, &out->was)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	if (!out->was) /* a call that is repeated */
+		out->was = a.name;
+	return card_tell(call, &a, &out->card);
+}
+
+int agent_say_status(struct call *call, const struct agent_row *a, int64_t status)
+{
+	int rc = runner_rest(call, a->id, &status);
+
+	if (rc == 0)
+		rc = sql_run(call, agent_set_status, .agent = a->id, .status = status,
+			     .now = call->now);
+	return rc <= 0 ? rc
+		       : event_by(call, .kind = EVENT_AGENT_STATUS, .team = a->team,
+				  .actor = event_actor(call), .subject = a->id,
+				  .detail = field_choice(&record_agent_line, "status",
+							 status));
+}
+
+int agent_status(struct call *call, const struct agent_status_in *in,
+		 struct agent_status_out *out)
+{
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = who_acts(call, in->name, "/name", &a)) < 0)
+		return rc;
+	if (!call->made) {
+		call->made = a.id;
+		if ((rc = agent_say_status(call, &a, in->status)) < 0 ||
+		    (rc = sql_row(call, agent_by_id, &a, .id = a.id)) < 0)
+			return rc;
+	}
+	out->name = a.name;
+	out->status = a.status;
+	return 0;
+}
+
+/* Claims are renewed by every write of an agent: see op_perform(). */
+int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
+		    struct agent_heartbeat_out *out)
+{
+	struct agent_held_row held;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = sql_row(call, agent_held, &held, .agent = call->caller.agent,
+			  .now = call->now)) < 0 ||
+	    (rc = sql_run(call, reservation_extend, .agent = call->caller.agent,
+			  .generation = call->caller.generation, .now = call->now)) < 0)
+		return rc;
+	call->made = call->caller.agent;
+	out->name = call->caller.name;
+	out->claims = held.n;
+	return 0;
+}
+
+/*
+ * Agents make others, and tell them what to do.
+ */
+
+static int agent_spawn_greet(struct call *call, const struct agent_spawn_in *in,
+			     const struct agent_row *to)
+{
+	const struct draft d = { .sender = call->caller.agent,
+				 .content = in->message,
+				 .type = "text",
+				 .priority = PRIORITY_URGENT };
+	int64_t message;
+	int rc;
+
+	if (!in->message[strspn(in->message, " \t\r\n")])
+		return fault_set(&call->fault, FAULT_INVALID, "/message",
+				 "must say something");
+	if (call->identity.agent && (rc = budget_take_message(call)) < 0)
+		return fault_move(&call->fault, "/to", "/message");
+	if ((message = message_store(call, &d)) < 0)
+		return (int)message;
+	rc = message_deliver(call, message, &d, to);
+	return rc < 0 ? rc : event_emit(call, EVENT_MESSAGE_SENT, message, to->id, NULL);
+}
+
+static int agent_spawn_one(struct call *call, const struct agent_spawn_in *in)
+{
+	struct newcomer n = { .name = in->name,
+			      .role = in->role && *in->role ? in->role : NULL,
+			      .description = "",
+			      .project = in->project };
+	struct agent_row a;
+	int rc;
+
+	if ((rc = agent_may_lead(call, in->name, n.role, "/name")) < 0 ||
+	    (rc = estop_check(call, "/team")) < 0 ||
+	    (rc = budget_check(call, call->caller.team, "/team")) < 0 ||
+	    (rc = agent_add(call, &n, "/name")) < 0)
+		return rc;
+	call->made = n.id;
+	if (in->runner && (rc = runner_give(call, n.id, in->runner, "/runner")) < 0)
+		return rc;
+	if (!in->message)
+		return 0;
+	rc = sql_row(call, agent_by_id, &a, .id = n.id);
+	return rc < 0 ? rc : agent_spawn_greet(call, in, &a);
+}
+
+int agent_spawn(struct call *call, const struct agent_spawn_in *in,
+		struct agent_spawn_out *out)
+{
+	struct agent_greeting_row greeting;
+	struct agent_row a;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (!call->made && (rc = agent_spawn_one(call, in)) < 0) ||
+	    (rc = sql_row(call, agent_by_id, &a, .id = call->made)) < 0)
+		return rc;
+	out->name = a.name;
+	out->status = a.status;
+	out->project = a.project;
+	if (!in->message)
+		return 0;
+	rc = sql_row(call, agent_greeting, &greeting, .agent = a.id);
+	if (rc > 0) {
+		out->message_id =
+			id_public(call, ID_MESSAGE, greeting.message, greeting.at);
+		out->has_seq = true;
+		out->seq = greeting.message;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int set_status(struct call *call, int64_t team, int64_t agent, int64_t status)
+{
+	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = team,
+			.actor = ACTOR_HOST, .subject = agent,
+			.detail = field_choice(&record_agent_line, "status", status));
+}
+
+int agent_daemon_moves(struct call *call, const struct assignment_row *x)
+{
+	int rc = sql_run(call, daemon_moved, .agent = x->agent, .now = call->now);
+
+	if (rc < 0 || (rc = sql_run(call, daemon_freed, .agent = x->agent)) <= 0)
+		return rc;
+	return set_status(call, x->team, x->agent, AGENT_STATUS_WORKING);
+}
+
+/* The agent itself is the sender: the host speaks for it. */
+static int tell_lead(struct call *call, const struct daemons_stuck_row *d)
+{
+	struct team_lead_row lead;
+	struct agent_row to;
+	struct draft draft = {
+		.sender = d->id,
+		.type = "task_update",
+		.chain = CHAIN_NOTICE,
+		.content =
+			d->overdue
+				? "My daemon is stuck: a command runs past its timeout."
+				: "My daemon is stuck: commands wait, and none moves.",
+	};
+	int64_t message;
+	int rc = sql_row(call, team_lead, &lead, .team = d->team);
+
+	if (rc <= 0 || lead.id == d->id)
+		return rc;
+	call->caller.team = d->team;
+	call->caller.inbox_capacity = d->inbox_capacity;
+	if ((rc = sql_row(call, agent_by_id, &to, .id = lead.id)) <= 0)
+		return rc;
+	if ((message = message_store(call, &draft)) < 0)
+		return (int)message;
+	if ((rc = message_deliver(call, message, &draft, &to)) < 0)
+		return rc;
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = d->team, .actor = d->id,
+			.subject = message, .target = to.id);
+}
+
+int agent_daemons_settle(struct call *call)
+{
+	struct daemons_stuck_row *all = NULL;
+	size_t n;
+	int rc;
+
+	rc = sql_all(call, daemons_stuck, &all, &n, .now = call->now);
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		rc = sql_run(call, agent_set_status, .agent = all[i].id,
+			     .status = AGENT_STATUS_STUCK, .now = call->now);
+		if (rc > 0 && (rc = set_status(call, all[i].team, all[i].id,
+					       AGENT_STATUS_STUCK)) >= 0)
+			rc = tell_lead(call, &all[i]);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Gives a shell the variables that make it an agent.
+ */
+
+/* In quotes, so that a shell takes it for one word. */
+static const char *quoted(struct call *call, const char *text)
+{
+	const char *quote;
+	char *out = arena_strdup(&call->arena, "'");
+
+	while ((quote = strchr(text, '\''))) {
+		out = arena_printf(&call->arena, "%s%.*s'\\''", out, (int)(quote - text),
+				   text);
+		text = quote + 1;
+	}
+	return arena_printf(&call->arena, "%s%s'", out, text);
+}
+
+/* A token that is made from another secret than the rows' proves nothing. */
+static int check_valid(struct call *call, const struct agent_row *a, const char *token)
+{
+	uint8_t hash[TOKEN_HASH];
+
+	token_hash(token, hash);
+	if (a->token.size == TOKEN_HASH && token_equal(hash, a->token.data, TOKEN_HASH))
+		return 0;
+	fault_set(&call->fault, FAULT_CONFLICT, "/name",
+		  "the token of %s was made with another secret", a->name);
+	return fault_hint(&call->fault,
+			  "Give it a new one: {agent.register} {name=|}%s "
+			  "{replace=true|--replace}.",
+			  a->name);
+}
+
+int agent_env(struct call *call, const struct agent_env_in *in, struct agent_env_out *out)
+{
+	const char *home = who_home(call);
+	struct agent_row a;
+	int rc;
+
+	if (agent_is_client(call))
+		return fault_set(&call->fault, FAULT_DENIED, "",
+				 "a client with an agent's token is told no others");
+	if ((rc = who_team_of(call, in->team, in->name, "/name")) < 0 ||
+	    (rc = who_agent(call, in->name, "/name", &a)) < 0)
+		return rc;
+	if (a.kind == AGENT_KIND_OPERATOR)
+		return fault_set(&call->fault, FAULT_INVALID, "/name",
+				 "%s is the operator, who has no token", a.name);
+	out->token = agent_token(call, &a);
+	if ((rc = check_valid(call, &a, out->token)) < 0)
+		return rc;
+	out->name = a.name;
+	out->team = call->caller.team_name;
+	out->home = home;
+	out->exports = arena_printf(
+		&call->arena,
+		"%s%s%sexport CADRE_TEAM=%s\nexport CADRE_AGENT=%s\nexport CADRE_TOKEN=%s\n",
+		home ? "export CADRE_HOME=" : "", home ? quoted(call, home) : "",
+		home ? "\n" : "", quoted(call, out->team), quoted(call, a.name),
+		quoted(call, out->token));
+	return 0;
 }

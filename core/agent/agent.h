@@ -20,11 +20,6 @@ struct newcomer {
 	int64_t id;
 };
 
-/* The name or role (or NULL) `lead` makes an agent lead its team, so only who leads gives either:
- * 0, or denied at `where`, or at /role. */
-int agent_may_lead(struct call *call, const char *name, const char *role,
-		   const char *where);
-
 /* Adds an agent to the call's team, with a token: 0 or a fault at `where`. */
 int agent_add(struct call *call, struct newcomer *n, const char *where);
 
@@ -32,15 +27,6 @@ int agent_add(struct call *call, struct newcomer *n, const char *where);
  * by another place: whenever its own begins, or a place comes to another holder, so that who
  * held it before leads there no more.  0 or negative. */
 int agent_renew_seats(struct call *call, int64_t agent);
-
-/* Replaces the whole list of what an agent can do, or of how it speaks. 0 or negative. */
-int agent_set_skills(struct call *call, int64_t agent, const char **skills, size_t n);
-int agent_set_protocols(struct call *call, int64_t agent, const char **protocols,
-			size_t n);
-
-/* Picks a name for a new agent, by the call's randomness.  `tried` names before it were
- * taken; each `tried` gives another name.  In the call's arena. */
-const char *agent_name_pick(struct call *call, size_t tried);
 
 /* Whether the caller's token was made for a client of an agent.  Such a caller is told no
  * other token: another token would outlive the client's token. */
@@ -73,5 +59,15 @@ int agent_say_status(struct call *call, const struct agent_row *a, int64_t statu
 
 /* Whether a name is kept from agents and teams. */
 bool agent_reserved(const char *name);
+
+/*
+ * Whether the daemons of agents make progress, as their rows tell.
+ */
+
+/* Notes that a daemon began or ended a command: the daemon is not stuck (any more). */
+int agent_daemon_moves(struct call *call, const struct assignment_row *x);
+
+/* Writes down which daemons are stuck now, and tells their leads, once each. */
+int agent_daemons_settle(struct call *call);
 
 #endif

@@ -10,8 +10,8 @@
 #include "core/agent/agent.h"
 #include "core/base/link_address.h"
 #include "core/call/id.h"
-#include "core/message/inbox.h"
 #include "core/call/space.h"
+#include "core/message/inbox.h"
 
 /* Whether a list of a card has room for one more; if not, the card says so. */
 static bool agent_card_has_room(struct call *call, struct card *card, const char *text)

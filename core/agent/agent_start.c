@@ -5,9 +5,9 @@
 
 #include "core/access/who.h"
 #include "core/agent/agent.h"
+#include "core/call/space.h"
 #include "core/message/inbox.h"
 #include "core/overview/needs.h"
-#include "core/call/space.h"
 #include "core/task/task.h"
 #include "core/team/estop.h"
 

@@ -1,15 +1,17 @@
 #include "core/assignment/assignment.h"
-#include "core/turn/chain.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/agent/agent.h"
 #include "core/call/id.h"
-#include "core/message/inbox.h"
 #include "core/call/space.h"
+#include "core/message/inbox.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
+#include "core/turn/chain.h"
+#include "core/turn/turn.h"
 
 /* --- payloads ---------------------------------------------------------------------- */
 
@@ -109,7 +111,8 @@ static const char *shown_text(struct call *call, const struct task_payload *p)
 	return copy;
 }
 
-int assignment_count(struct call *call, int64_t agent, int64_t team, int n)
+/* Counts `n` open commands more of an agent, in a team. 0 or negative. */
+static int assignment_count(struct call *call, int64_t agent, int64_t team, int n)
 {
 	int rc = sql_run(call, assignment_count, .agent = agent, .n = n);
 
@@ -323,7 +326,9 @@ int assignment_named(struct call *call, const char *id, bool ended, int64_t *mes
 	return rc;
 }
 
-int assignment_before(struct call *call, const char *id, int64_t *row)
+/* The row of the message that a page of assignments or results ends before: 0 or a
+ * fault at /before.  Without an id there is no such end. */
+static int assignment_before(struct call *call, const char *id, int64_t *row)
 {
 	struct message_head_row m;
 	int rc;
@@ -386,4 +391,500 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Results that an agent's daemon reports of its assignments.
+ */
+
+enum { ANSWER_RESULTS = 20, STDOUT_SHOWN = 4096, STDERR_SHOWN = 2048 };
+
+/* Cuts to at most `most` bytes, before a character that does not fit whole. */
+static const char *assignment_result_cut(struct arena *arena, const char *s, size_t most)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	if (n <= most)
+		return s ? s : "";
+	while (most > 0 && ((unsigned char)s[most] & 0xc0) == 0x80)
+		most--;
+	return arena_strndup(arena, s, most);
+}
+
+static void assignment_result_fill(struct call *call, const struct result_line_row *r,
+				   struct result_line *l)
+{
+	*l = (struct result_line){
+		.message_id = id_public(call, ID_MESSAGE, r->message, r->at),
+		.seq = r->message,
+		.task_id = r->label,
+		.agent = r->agent_name,
+		.success = r->success,
+		.exit_code = r->exit_code,
+		.stdout = assignment_result_cut(&call->arena, r->stdout, STDOUT_SHOWN),
+		.stderr = assignment_result_cut(&call->arena, r->stderr, STDERR_SHOWN),
+		.stdout_size = r->stdout_size,
+		.stderr_size = r->stderr_size,
+		.truncated = r->stdout_size > STDOUT_SHOWN ||
+			     r->stderr_size > STDERR_SHOWN,
+		.elapsed_secs = r->elapsed_s,
+		.finished_at = r->stored_at,
+	};
+}
+
+struct gathering {
+	struct result_line *lines;
+	int64_t *rows;
+	size_t n, n_rows;
+	bool more; /* a result had no room in the answer */
+};
+
+static bool assignment_result_add_line(struct call *call, struct gathering *g,
+				       const struct result_line_row *r)
+{
+	struct result_line line;
+	int64_t label, out, err;
+
+	assignment_result_fill(call, r, &line);
+	line.task_id = space_cut(call, line.task_id, space_all(call) / 8, &label);
+	line.stdout = space_cut(call, line.stdout, space_all(call) / 2, &out);
+	line.stderr = space_cut(call, line.stderr, space_all(call) / 4, &err);
+	line.truncated |= out || err;
+	if (!space_take(call, &record_result_line, &line))
+		return false;
+	*(struct result_line *)arena_push(&call->arena, &g->lines, &g->n, sizeof(line)) =
+		line;
+	return true;
+}
+
+static int assignment_result_gather(struct call *call, struct query *q,
+				    struct gathering *g)
+{
+	struct result_line_row r;
+	int rc;
+
+	while ((rc = sql_next(call, q, &r)) > 0) {
+		bool known = false;
+
+		for (size_t i = 0; i < g->n_rows; i++)
+			known |= g->rows[i] == r.message;
+		if (known || g->n == ANSWER_RESULTS || g->more)
+			continue;
+		if ((g->more = !assignment_result_add_line(call, g, &r)))
+			continue;
+		*(int64_t *)arena_push(&call->arena, &g->rows, &g->n_rows,
+				       sizeof(int64_t)) = r.message;
+	}
+	return rc;
+}
+
+int result_again(struct call *call, const struct agent_row *a, int64_t request,
+		 struct result_line **out, size_t *n, bool *more)
+{
+	struct gathering g = { 0 };
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, results_of_request, .request = request, .agent = a->id,
+		  .since = call->now - RESULT_REPEAT_MS);
+	rc = assignment_result_gather(call, &q, &g);
+	*out = g.lines;
+	*n = g.n;
+	*more |= g.more;
+	return rc;
+}
+
+/* Records what is collected; the first `n_again` results were collected before. */
+static int collected(struct call *call, const struct collecting *c,
+		     const struct gathering *g, size_t n_again)
+{
+	/* A result that is taken belongs to no session until its answer has arrived. */
+	int64_t session = c->takes ? 0 : c->session;
+	int rc = 0;
+
+	for (size_t i = 0; i < n_again && rc >= 0; i++)
+		rc = sql_run(call, result_recollect, .message = g->rows[i],
+			     .request = c->request, .session = session);
+	for (size_t i = n_again; i < g->n && rc >= 0; i++) {
+		rc = sql_run(call, result_collect, .message = g->rows[i],
+			     .request = c->request, .session = session,
+			     .seen = !c->session && !c->takes, .now = call->now);
+		if (rc >= 0)
+			rc = event_emit(call, EVENT_RESULT_COLLECTED, g->rows[i],
+					c->agent->id, NULL);
+	}
+	if (rc < 0)
+		return rc;
+	rc = sql_run(call, agent_collected, .agent = c->agent->id, .now = call->now);
+	return rc < 0 ? rc : team_announce(call, call->caller.team);
+}
+
+static int gather_unseen(struct call *call, const struct collecting *c,
+			 struct gathering *g)
+{
+	struct query q;
+
+	if (!c->unseen || !c->session)
+		return 0;
+	sql_query(call, &q, results_unseen, .agent = c->agent->id,
+		  .since = call->now - RESULT_REPEAT_MS, .session = c->session,
+		  .now = call->now,
+		  .lapsed = call->now - call->settings->config.inbox_lease_seconds * 1000,
+		  .limit = ANSWER_RESULTS);
+	return assignment_result_gather(call, &q, g);
+}
+
+int result_collect(struct call *call, const struct collecting *c,
+		   struct result_line **out, size_t *n, bool *more)
+{
+	struct gathering g = { 0 };
+	size_t n_again;
+	struct query q;
+	int rc;
+
+	if ((rc = gather_unseen(call, c, &g)) < 0)
+		return rc;
+	n_again = g.n;
+	sql_query(call, &q, results_of_sender, .agent = c->agent->id,
+		  .limit = ANSWER_RESULTS);
+	if ((rc = assignment_result_gather(call, &q, &g)) < 0)
+		return rc;
+	if (c->agent->id != call->caller.agent) {
+		sql_query(call, &q, results_by_agent, .agent = c->agent->id,
+			  .limit = ANSWER_RESULTS);
+		if ((rc = assignment_result_gather(call, &q, &g)) < 0)
+			return rc;
+	}
+	*out = g.lines;
+	*n = g.n;
+	*more |= g.more;
+	return g.n ? collected(call, c, &g, n_again) : 0;
+}
+
+int result_list(struct call *call, const struct result_list_in *in,
+		struct result_list_out *out)
+{
+	struct gathering g = { 0 };
+	struct agent_row agent = { 0 };
+	struct result_line_row r;
+	struct query q;
+	int64_t before;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = assignment_before(call, in->before, &before)) < 0 ||
+	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
+		return rc;
+	sql_query(call, &q, results_all, .team = call->caller.team, .agent = agent.id,
+		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
+		  .before = before, .limit = in->limit + 1);
+	while ((rc = sql_next(call, &q, &r)) > 0)
+		if ((int64_t)g.n == in->limit ||
+		    !assignment_result_add_line(call, &g, &r)) {
+			g.more = true;
+			break;
+		}
+	query_end(&q);
+	out->results = g.lines;
+	out->n_results = g.n;
+	out->more = g.more;
+	return rc < 0 ? rc : 0;
+}
+
+/* --- one result -------------------------------------------------------------------------- */
+
+/* A range of a stream that is text: it may be asked for from or to the middle of a
+ * character, and begins and ends between two. */
+struct piece {
+	const char *text;
+	int64_t next; /* offset of the first byte behind the piece */
+};
+
+/* Bytes read besides a range, before and behind it, so that the characters at its two
+ * ends are whole. */
+enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
+
+static bool assignment_result_is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+static struct piece piece_of(struct call *call, const char *s,
+			     const struct result_show_in *in, size_t room)
+{
+	size_t skipped = 0, n;
+
+	s = s ? s : "";
+	while (in->offset && assignment_result_is_inside(s[skipped]))
+		skipped++;
+	s += skipped;
+	n = strlen(s);
+	if (n > (size_t)in->length)
+		n = (size_t)in->length;
+	while (n > 0 && assignment_result_is_inside(s[n]))
+		n--;
+	if (n == 0 && *s) /* less than a character was asked for */
+		n = text_wide(s) ? text_wide(s) : 1;
+	n = space_fit(s, n, room);
+	return (struct piece){ arena_strndup(&call->arena, s, n),
+			       in->offset + (int64_t)(skipped + n) };
+}
+
+static int no_result(struct call *call, int64_t message)
+{
+	struct assignment_row x = { 0 };
+	int rc = sql_row(call, assignment_by_message, &x, .message = message);
+
+	if (rc < 0)
+		return rc;
+	return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+			 x.state == ASSIGNMENT_STATE_CANCELLED
+				 ? "it was called off, and has no result"
+				 : "its result is not there yet");
+}
+
+int result_show(struct call *call, const struct result_show_in *in,
+		struct result_show_out *out)
+{
+	bool out_too = !in->has_stream || in->stream == STREAM_STDOUT;
+	bool err_too = !in->has_stream || in->stream == STREAM_STDERR;
+	size_t room = space_all(call) / (out_too && err_too ? 2 : 1);
+	int64_t message = 0, length = in->length + BESIDE, cut_label;
+	struct piece first, second;
+	struct result_row r;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = assignment_named(call, in->id, true, &message)) < 0)
+		return rc;
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_NOT_FOUND, "/id",
+				 "there is no result of %s", in->id);
+	rc = sql_row(call, result_by_message, &r, .message = message,
+		     .first = in->offset + 1, .stdout_length = out_too ? length : 0,
+		     .stderr_length = err_too ? length : 0);
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return no_result(call, message);
+	if (r.sender != call->caller.agent && r.agent != call->caller.agent &&
+	    (rc = who_leads(call, "/id")) < 0)
+		return rc;
+	r.label = space_cut(call, r.label, space_all(call) / 8, &cut_label);
+	room -= text_json_size(r.label) / 2;
+	first = piece_of(call, r.stdout, in, room);
+	second = piece_of(call, r.stderr, in, room);
+	*out = (struct result_show_out){
+		.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
+		.seq = r.message,
+		.task_id = r.label,
+		.agent = r.agent_name,
+		.success = r.success,
+		.exit_code = r.exit_code,
+		.stdout = first.text,
+		.stderr = second.text,
+		.stdout_size = r.stdout_size,
+		.stderr_size = r.stderr_size,
+		.more = (out_too && r.stdout_size > first.next) ||
+			(err_too && r.stderr_size > second.next),
+		.elapsed_secs = r.elapsed_s,
+		.finished_at = r.stored_at,
+	};
+	return 0;
+}
+
+/* --- what a guest reports ------------------------------------------------------------------ */
+
+static int ack_assignment(struct call *call, const struct assignment_row *x)
+{
+	int rc;
+
+	if ((rc = sql_run(call, delivery_end, .message = x->message, .agent = x->agent,
+			  .state = DELIVERY_STATE_ACKED, .now = call->now)) < 0)
+		return rc;
+	if (rc > 0 && (rc = event_by(call, .kind = EVENT_MESSAGE_ACKED, .team = x->team,
+				     .actor = x->agent, .subject = x->message,
+				     .target = x->agent)) < 0)
+		return rc;
+	return 0;
+}
+
+/* Ends an assignment: its daemon has one command less, and its message is
+ * acknowledged. */
+static int end_assignment(struct call *call, const struct assignment_row *x)
+{
+	int rc;
+
+	if ((rc = sql_run(call, assignment_finish, .message = x->message,
+			  .agent = x->agent)) < 0 ||
+	    (rc > 0 && (rc = assignment_count(call, x->agent, x->team, -1)) < 0) ||
+	    (rc = sql_run(call, assignment_recalled, .message = x->message,
+			  .agent = x->agent)) < 0 ||
+	    (rc = agent_daemon_moves(call, x)) < 0)
+		return rc;
+	return ack_assignment(call, x);
+}
+
+static const char *outcome(const struct assignment_row *x, bool success)
+{
+	if (x->state == ASSIGNMENT_STATE_CANCELLED)
+		return "cancelled";
+	return success ? "ok" : "failed";
+}
+
+/* The text that a result is shown by where there is room for one: of a failure, the
+ * reason. */
+static const char *shown(struct call *call, const struct result_store_in *r)
+{
+	if (r->success)
+		return assignment_result_cut(&call->arena, r->stdout, STDOUT_SHOWN);
+	if (r->stderr && *r->stderr)
+		return assignment_result_cut(&call->arena, r->stderr, STDOUT_SHOWN);
+	if (r->stdout && *r->stdout)
+		return assignment_result_cut(&call->arena, r->stdout, STDOUT_SHOWN);
+	return arena_printf(&call->arena,
+			    "the command ended with exit code %d and said nothing",
+			    (int)r->exit_code);
+}
+
+/* Stores a result: 1, or 0 where the assignment has a result already. */
+static int assignment_result_keep(struct call *call, const struct assignment_row *x,
+				  const struct result_store_in *r)
+{
+	int rc = sql_run(call, result_add, .message = x->message, .team = x->team,
+			 .agent = x->agent, .sender = x->sender, .success = r->success,
+			 .exit_code = r->exit_code, .stdout = r->stdout,
+			 .stderr = r->stderr, .elapsed_s = r->elapsed_secs,
+			 .now = call->now);
+
+	if (rc <= 0 || (rc = end_assignment(call, x)) < 0)
+		return rc;
+	rc = event_by(call, .kind = EVENT_ASSIGNMENT_DONE, .team = x->team,
+		      .actor = x->agent, .subject = x->message, .target = x->sender,
+		      .detail = outcome(x, r->success));
+	if (rc < 0 || (x->task && (rc = task_finish_assigned(call, x, r->success,
+							     shown(call, r))) < 0))
+		return rc;
+	rc = team_announce(call, x->team);
+	return rc < 0 ? rc : 1;
+}
+
+int result_store(struct call *call, const struct result_store_in *in,
+		 struct result_store_out *out)
+{
+	struct result_store_in r = *in;
+	struct assignment_row x;
+	int64_t row, at;
+	int rc = id_parse(call, ID_MESSAGE, in->message_id, &row, &at);
+
+	if (rc > 0)
+		rc = sql_row(call, assignment_by_message, &x, .message = row);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || x.at != at || x.agent != in->agent)
+		return 0;
+	r.success = r.success && r.exit_code == 0; /* a guest may say both */
+	if (r.elapsed_secs < 0 || r.elapsed_secs > INT32_MAX)
+		r.elapsed_secs = 0;
+	rc = assignment_result_keep(call, &x, &r);
+	out->stored = rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
+/* Ends assignments with a result that says `why`; returns how many, or negative. */
+static int end_each(struct call *call, const struct assignments_running_row *all,
+		    size_t n, const char *why)
+{
+	const struct result_store_in r = { .exit_code = -1, .stdout = "", .stderr = why };
+	struct assignment_row x;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc >= 0; i++) {
+		rc = sql_row(call, assignment_by_message, &x, .message = all[i].message);
+		if (rc > 0)
+			rc = assignment_result_keep(call, &x, &r);
+	}
+	return rc < 0 ? rc : (int)n;
+}
+
+int assignment_interrupt(struct call *call, int64_t agent, const char *why)
+{
+	struct assignments_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, assignments_accepted, &all, &n, .agent = agent);
+
+	return rc < 0 ? rc : end_each(call, all, n, why);
+}
+
+int assignment_end_all(struct call *call, int64_t agent, const char *why)
+{
+	struct assignments_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, assignments_of_agent, &all, &n, .agent = agent);
+
+	return rc < 0 ? rc : end_each(call, all, n, why);
+}
+
+int assignments_end(struct call *call, const char *why)
+{
+	struct assignments_running_row *all = NULL;
+	size_t n;
+	int rc = sql_all(call, assignments_open, &all, &n);
+
+	return rc < 0 ? rc : end_each(call, all, n, why);
+}
+
+/* Starts the task of a command that its daemon reports as running, and renews the
+ * lease. */
+static int note_running(struct call *call, int64_t agent, const char *id,
+			int64_t *renewed)
+{
+	struct assignment_row x = { 0 };
+	int64_t row, at;
+	int rc = id_parse(call, ID_MESSAGE, id, &row, &at);
+
+	if (rc > 0)
+		rc = sql_row(call, assignment_by_message, &x, .message = row);
+	if (rc <= 0 || x.at != at || x.agent != agent)
+		return rc < 0 ? rc : 0;
+	rc = sql_run(call, assignment_start, .message = x.message, .agent = agent,
+		     .now = call->now);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 &&
+	    ((rc = agent_daemon_moves(call, &x)) < 0 ||
+	     (rc = event_by(call, .kind = EVENT_ASSIGNMENT_STARTED, .team = x.team,
+			    .actor = agent, .subject = x.message, .target = agent)) < 0 ||
+	     (rc = team_announce(call, x.team)) < 0))
+		return rc;
+	return x.task ? task_renew_assigned(call, &x, renewed) : 0;
+}
+
+int guest_heartbeat(struct call *call, const struct guest_heartbeat_in *in,
+		    struct guest_heartbeat_out *out)
+{
+	struct agent_row a;
+	int64_t status;
+	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
+
+	if (rc <= 0)
+		return rc;
+	for (size_t i = 0; i < in->n_running; i++)
+		if ((rc = note_running(call, in->agent, in->running[i], &out->renewed)) <
+		    0)
+			return rc;
+	if (in->spool && in->has_spool_seq &&
+	    (rc = sql_run(call, workspace_set_spool_seq, .id = in->workspace,
+			  .spool = in->spool, .seq = in->spool_seq)) < 0)
+		return rc;
+	if (!in->has_status)
+		return 0;
+	status = in->status;
+	if ((rc = runner_rest(call, in->agent, &status)) < 0 ||
+	    (rc = sql_run(call, agent_set_status, .agent = in->agent, .status = status,
+			  .now = call->now)) <= 0)
+		return rc;
+	return event_by(call, .kind = EVENT_AGENT_STATUS, .team = a.team, .actor = a.id,
+			.subject = a.id,
+			.detail = field_choice(&record_agent_line, "status", status));
 }

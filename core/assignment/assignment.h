@@ -15,9 +15,6 @@ int assignment_parse(struct call *call, const char *content, const char *where,
 int64_t assignment_send(struct call *call, const struct draft *d,
 			const struct agent_row *to, const struct task_payload *p);
 
-/* Counts `n` open commands more of an agent, in a team. 0 or negative. */
-int assignment_count(struct call *call, int64_t agent, int64_t team, int n);
-
 /* Calls off what waits of a task whose claim is over, and what runs, too, when
  * `running`: daemons are told so, and end it.  `actor` did it. */
 int assignment_call_off(struct call *call, int64_t task, bool running, int64_t actor);
@@ -39,10 +36,6 @@ int assignments_end(struct call *call, const char *why);
  * of a task, by its id or the name that the sender gave it; with `ended` the last whose
  * result is there.  1 with *message set, 0, or negative and a fault at /id. */
 int assignment_named(struct call *call, const char *id, bool ended, int64_t *message);
-
-/* The row of the message that a page of assignments or results ends before: 0 or a
- * fault at /before.  Without an id there is no such end. */
-int assignment_before(struct call *call, const char *id, int64_t *row);
 
 /* A collection of results and its receiver: see inbox_name() for the names. */
 struct collecting {

@@ -106,7 +106,7 @@ int64_t settings_trash_bytes(const struct settings *s);
 void settings_init(struct settings *s);
 
 /* Messages and claims that an answer gave, taken back when it reaches nobody: see
- * call_answer.c. */
+ * call.c. */
 struct given {
 	int64_t agent; /* 0: nothing */
 	int64_t request; /* name of a hand-out; 0: none */

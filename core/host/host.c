@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/access/secret.h"
+#include "core/access/token.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/version.h"

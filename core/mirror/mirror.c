@@ -2,13 +2,178 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/mirror/mirror_file.h"
 #include "core/mirror/mirror_inside.h"
+
+/* Reads the first line of a cursor's file; false if it is no cursor. */
+static bool cursor_parse(struct mirror_cursor *c, const char *text)
+{
+	struct mirror_cursor read = { .stage = STAGE_FOLLOW };
+	char line[128];
+	int stage = 0, n;
+
+	/* The file may still hold the end of a longer line behind a shorter one. */
+	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+	n = sscanf(line, "%39[0-9a-f].%" SCNd64 " %d %" SCNd64, read.incarnation,
+		   &read.seq, &stage, &read.row);
+	if (n != 2 && n != 4)
+		return false;
+	if (stage < STAGE_FOLLOW || stage > LAST_STAGE || read.seq < 0 || read.row < 0)
+		return false;
+	read.stage = (enum mirror_stage)stage;
+	*c = read;
+	return true;
+}
+
+static void cursor_format(const struct mirror_cursor *c, char out[128])
+{
+	if (c->stage == STAGE_FOLLOW)
+		snprintf(out, 128, "%s.%" PRId64 "\n", c->incarnation, c->seq);
+	else
+		snprintf(out, 128, "%s.%" PRId64 " %d %" PRId64 "\n", c->incarnation,
+			 c->seq, (int)c->stage, c->row);
+}
+
+/* Writes the cursor as such a line. */
+static bool cursor_equal(const struct mirror_cursor *a, const struct mirror_cursor *b)
+{
+	return strcmp(a->incarnation, b->incarnation) == 0 && a->seq == b->seq &&
+	       a->stage == b->stage && a->row == b->row;
+}
+
+/* Checks that all files of the mirror are there, and brings lost ones
+ * back. */
+
+enum {
+	CHECK_ROWS = 256, /* in one slice: about 25 ms */
+	CHECK_REST_MS = 100, /* between two slices */
+	CHECK_EVERY_MS =
+		600000, /* between two checks, if some folders cannot be watched */
+	LOST_MS = 500, /* wait before a lost file is written: an editor may put it back
+			  by itself */
+};
+
+/* Begins the check of a stage anew, now. */
+static void check_from(struct mirror *m, enum mirror_stage stage)
+{
+	m->check = (struct mirror_cursor){ .stage = stage };
+	m->check_at = 0;
+}
+
+int mirror_watch(struct mirror *m)
+{
+	if (m->watching)
+		return m->losses.fd;
+	losses_open(&m->losses, m->show.files.root);
+	m->watching = true;
+	m->show.files.losses = &m->losses;
+	check_from(m, STAGE_TEAMS);
+	return m->losses.fd;
+}
+
+/* Whether files were lost, and the loss is LOST_MS old: an editor may still put them
+ * back. */
+static bool settled(struct mirror *m, int64_t now)
+{
+	losses_read(&m->losses);
+	if (!losses_any(&m->losses))
+		return false;
+	if (m->lost_at == 0)
+		m->lost_at = now;
+	return now - m->lost_at >= LOST_MS;
+}
+
+static int mirror_check_bring_back(struct mirror *m)
+{
+	struct losses *l = &m->losses;
+	struct call *call = &m->show.call;
+	bool more = false;
+	int rc = 0;
+
+	if (l->gone)
+		return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
+				 "somebody took the vault away: it is made again");
+	if (l->all)
+		check_from(m, STAGE_TEAMS);
+	else if (m->check.stage == STAGE_FOLLOW || m->check.stage == STAGE_MAIL)
+		check_from(m, STAGE_MAIL); /* the lost file may have been a day's log
+					      of messages */
+	for (int i = 0; rc >= 0 && i < l->n_teams; i++) {
+		rc = show_complete_team(&m->show, l->teams[i], (size_t)m->batch);
+		more |= rc > 0;
+	}
+	if (rc >= 0)
+		rc = files_commit(&m->show.files, &call->fault);
+	if (rc < 0)
+		return rc;
+	if (!more)
+		losses_forget(l);
+	l->all = false;
+	m->lost_at = more ? 1 : 0;
+	return 0;
+}
+
+static int check_slice(struct mirror *m, int64_t now)
+{
+	int64_t batch = m->batch;
+	int rc;
+
+	m->batch = CHECK_ROWS;
+	rc = slice_pass(m, &m->check);
+	m->batch = batch;
+	m->check_at =
+		now + (m->check.stage != STAGE_FOLLOW ? CHECK_REST_MS : CHECK_EVERY_MS);
+	return rc;
+}
+
+/* When due, checks some files and restores removed files; files that a person edited
+ * stay.  Negative on failure. */
+static int check_some(struct mirror *m)
+{
+	struct arena_mark mark = arena_mark(&m->show.call.arena);
+	struct files *fs = &m->show.files;
+	int64_t now = clock_steady_ms();
+	int rc = 0;
+
+	if (!m->watching || m->at.stage != STAGE_FOLLOW)
+		return 0;
+	fs->spare = SPARE_ALL;
+	if (settled(m, now))
+		rc = mirror_check_bring_back(m);
+	if (rc >= 0 && m->check.stage == STAGE_FOLLOW && m->losses.partial &&
+	    now >= m->check_at)
+		check_from(m, STAGE_TEAMS);
+	if (rc >= 0 && m->check.stage != STAGE_FOLLOW && now >= m->check_at)
+		rc = check_slice(m, now);
+	fs->spare = SPARE_NOTHING;
+	files_forget(fs);
+	arena_reset(&m->show.call.arena, mark);
+	return rc;
+}
+
+/* Milliseconds until check_some() has work; -1: no work before a file is removed. */
+static int64_t check_due(const struct mirror *m)
+{
+	bool checks = m->check.stage != STAGE_FOLLOW || m->losses.partial;
+	int64_t now = clock_steady_ms(), at = INT64_MAX;
+
+	if (!m->watching || (!checks && m->lost_at == 0))
+		return -1;
+	if (checks)
+		at = m->check_at;
+	if (m->lost_at != 0 && m->lost_at + LOST_MS < at)
+		at = m->lost_at + LOST_MS;
+	return at < now ? 0 : at - now;
+}
 
 static const char lock_name[] = ".cadre-mirror";
 static const char cursor_name[] = ".cadre-cursor";
@@ -81,7 +246,9 @@ static void drop_lock(struct mirror *m)
 	m->locked = m->show.ahead = false;
 }
 
-int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f)
+/* Reads the place in the cursor's file; without a file, the place is all zeros.  0 or
+ * negative. */
+static int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f)
 {
 	int rc = files_read(fs, ".", cursor_name, &fs->old, f);
 
@@ -269,7 +436,8 @@ void mirror_close(struct mirror *m)
 
 /* --- a process of its own ---------------------------------------------------------------------- */
 
-int mirror_finish_summaries(struct mirror *m)
+/* Writes the summaries that a short budget left behind: 0 or negative. */
+static int mirror_finish_summaries(struct mirror *m)
 {
 	int rc;
 
@@ -337,8 +505,10 @@ int mirror_catch_up(const struct home *home, struct store *store, int64_t budget
 
 /* --- for doctor and cleaning ---------------------------------------------------------------------- */
 
-int mirror_read_lag(const struct home *home, struct store *store,
-		    struct mirror_lag_row *lag, struct fault *f)
+/* Counts the events behind the place in the cursor's file: 1, 0 where there is none or it begins
+ * anew, negative. */
+static int mirror_read_lag(const struct home *home, struct store *store,
+			   struct mirror_lag_row *lag, struct fault *f)
 {
 	struct mirror_show s = { .call.store = store };
 	struct mirror_head_row head;
@@ -383,4 +553,127 @@ int64_t mirror_cursor(const struct home *home, const char *incarnation)
 	mirror_read_cursor(&fs, &c, &f);
 	files_close(&fs);
 	return strcmp(c.incarnation, incarnation) == 0 ? c.seq : 0;
+}
+
+/* Finds out which team a folder belongs to, and has it moved where it is due. */
+
+enum {
+	SETTLE_MS = 10000,
+	STEP_MS = 50,
+	LOOK_MS = 5, /* between two looks at what another process does */
+	HEAD = 1024, /* bytes of TEAM.md that tell its row */
+};
+
+/* --- whose a folder is ------------------------------------------------------------- */
+
+static int64_t folder_row(const void *self, const char *name, struct fault *f)
+{
+	const struct home *home = self;
+	int root = open(home->vault, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	char path[FILES_PATH], head[HEAD];
+	ssize_t n = 0;
+
+	(void)f; /* a page that cannot be read says nothing; the mirror writes it anew */
+	snprintf(path, sizeof(path), "teams/%.64s/TEAM.md", name);
+	if (root >= 0) {
+		fd = files_open_below(root, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		close(root);
+	}
+	if (fd >= 0) {
+		n = read(fd, head, sizeof(head));
+		close(fd);
+	}
+	return n > 0 ? page_number(head, (size_t)n, "row: ") : 0;
+}
+
+/* --- bringing it up to date -------------------------------------------------------- */
+
+struct wish {
+	const struct home *home;
+	struct store *store;
+	const char *name;
+	int64_t team; /* 0: none */
+};
+
+/* Whether the mirror has read all changes of teams: 1, 0, negative. */
+static int is_followed(const void *self, struct store *store, struct fault *f)
+{
+	struct mirror_lag_row lag;
+	int rc = mirror_read_lag(self, store, &lag, f);
+
+	return rc > 0 ? lag.folders == 0 : rc;
+}
+
+/* Whether the process that mirrors has done all that was to be done, as far as others can
+ * see: 1, 0, negative. */
+static int mirror_own_is_done(const struct wish *w, struct fault *f)
+{
+	if (folder_row(w->home, w->name, f) == w->team)
+		return 1;
+	return is_followed(w->home, w->store, f);
+}
+
+/* Ends a step of this process: the team's page is written anew where a person took it away
+ * or wrote into it. */
+static int own_finish(const struct wish *w, struct mirror *m)
+{
+	int rc = w->team ? show_team(&m->show, w->team) : 0;
+
+	if (rc >= 0)
+		rc = files_commit(&m->show.files, &m->show.call.fault);
+	files_forget(&m->show.files);
+	return rc < 0 ? rc : mirror_finish_summaries(m);
+}
+
+/* Takes a step of the mirror; if another process mirrors, looks whether that process has
+ * done the work.  1 when the work is done, 0, or negative. */
+static int try_settle(const struct wish *w, struct mirror *m, struct fault *f)
+{
+	bool more = false;
+	int rc = mirror_step(m, w->store, STEP_MS, &more, f);
+
+	if (rc < 0)
+		return rc;
+	if (!m->locked)
+		return mirror_own_is_done(w, f);
+	if (more)
+		return 0;
+	if ((rc = own_finish(w, m)) < 0)
+		*f = m->show.call.fault;
+	return rc < 0 ? rc : 1;
+}
+
+static int own_settle(const void *self, struct store *store, const char *name,
+		      int64_t team, struct fault *f)
+{
+	struct wish w = { .home = self, .store = store, .name = name, .team = team };
+	const int64_t end = clock_steady_ms() + SETTLE_MS;
+	struct mirror *m = NULL;
+	int rc;
+
+	if ((rc = mirror_open(&m, w.home, f)) < 0)
+		return rc;
+	m->direct = true;
+	while (rc >= 0 && (rc = try_settle(&w, m, f)) == 0) {
+		if (clock_steady_ms() >= end) {
+			rc = fault_set(f, FAULT_UNAVAILABLE, "/path",
+				       "the folder teams/%.64s is not up to date yet",
+				       name);
+			f->retry_after_ms = 1000;
+		} else if (!m->locked)
+			poll(NULL, 0, LOOK_MS);
+	}
+	mirror_close(m);
+	return rc < 0 ? rc : 0;
+}
+
+void mirror_attend(struct home *home)
+{
+	home->folders = (struct team_folders){
+		.self = home,
+		.row = folder_row,
+		.settle = own_settle,
+		.followed = is_followed,
+	};
+	home->settings.folders = &home->folders;
 }

@@ -1,5 +1,3 @@
-#include "core/mirror/mirror_file_inside.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +11,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/machine/private.h"
+#include "core/mirror/mirror_file.h"
 #include "storage/durable.h"
+
+static void files_drop_spares(struct files *fs);
 
 static const char stage_name[] = ".cadre-stage";
 
@@ -137,7 +140,9 @@ int files_folder(struct files *fs, const char *path, bool make)
 
 /* --- reading and writing ----------------------------------------------------------- */
 
-int files_read_whole(int fd, struct text *out)
+/* The bytes of an open file, of one over FILES_TEXT not all, but more than that: 0 or -1 with
+ * errno. */
+static int files_read_whole(int fd, struct text *out)
 {
 	char piece[16384];
 	ssize_t n;
@@ -411,4 +416,405 @@ void files_close(struct files *fs)
 	text_release(&fs->old);
 	text_release(&fs->new);
 	*fs = (struct files){ 0 };
+}
+
+/* Brings contents into their places, and settles the files that they
+ * replace. */
+
+enum {
+	FEW = 8, /* so many files are synced one by one, more by syncfs() */
+	NEW_NAME = 32,
+	STAGE_NAME = 340,
+};
+
+/* A content that waits in the stage. */
+struct staged {
+	char name[NEW_NAME]; /* file name in the stage */
+	char folder[FILES_PATH];
+	char file[128];
+	bool replaces; /* there was a file in its place when it was written */
+};
+
+/* --- the stage ------------------------------------------------------------------------ */
+
+int files_keep(struct files *fs, int from, const char *name, int dir, const char *file)
+{
+	const char *dot = strrchr(file, '.');
+	int stem = dot ? (int)(dot - file) : (int)strlen(file);
+	char kept[300];
+
+	for (int i = 1; i < 100000; i++) {
+		if (i == 1)
+			snprintf(kept, sizeof(kept), "%.*s.conflict%s", stem, file,
+				 dot ? dot : "");
+		else
+			snprintf(kept, sizeof(kept), "%.*s.conflict-%d%s", stem, file, i,
+				 dot ? dot : "");
+		if (renameat2(from, name, dir, kept, RENAME_NOREPLACE) == 0) {
+			fs->kept++;
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+/* The other processes that have a file open, as a lease on the file tells.  If leases do
+ * not work, a reader is assumed, and no writer. */
+enum holder { NOBODY, A_READER, A_WRITER };
+
+static enum holder holder_of(int fd)
+{
+	enum holder who = A_READER;
+
+	/* A lease that is broken at once would kill us with its default signal. */
+	if (fcntl(fd, F_SETSIG, SIGURG) < 0)
+		return who;
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+		who = NOBODY;
+	else if (errno == EAGAIN && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN)
+		return A_WRITER;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return who;
+}
+
+bool files_open_elsewhere(struct files *fs, const char *folder, const char *name)
+{
+	int dir = files_folder(fs, folder, false), fd;
+	bool written;
+
+	if (dir < 0)
+		return false;
+	fd = files_open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	written = fd >= 0 && holder_of(fd) == A_WRITER;
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+bool files_is_edit(const struct text *file)
+{
+	return file->len > 0 && !page_sealed(file->data, file->len);
+}
+
+/* The index of an edit among the expected edits; FILES_EXPECTED: not expected. */
+static size_t find_expected(const struct files *fs, const struct text *file)
+{
+	uint64_t hash = hash_more(HASH_EMPTY, file->data, file->len);
+	size_t i = 0;
+
+	while (i < FILES_EXPECTED && fs->expected[i] != hash)
+		i++;
+	return i;
+}
+
+bool files_is_text(const struct text *file)
+{
+	return file->len == 0 ||
+	       (file->len <= FILES_TEXT && !memchr(file->data, 0, file->len));
+}
+
+static bool spares(const struct files *fs, const struct text *file)
+{
+	return fs->spare != SPARE_NOTHING && files_is_edit(file) &&
+	       (fs->spare == SPARE_ALL || files_is_text(file));
+}
+
+bool files_edited(const struct files *fs, const struct text *file)
+{
+	return files_is_edit(file) && find_expected(fs, file) == FILES_EXPECTED;
+}
+
+void files_expect(struct files *fs, const struct text *file)
+{
+	fs->expected[fs->expected_turn++ % FILES_EXPECTED] =
+		hash_more(HASH_EMPTY, file->data, file->len);
+}
+
+void files_unexpect(struct files *fs, const struct text *file)
+{
+	size_t i = find_expected(fs, file);
+
+	if (i < FILES_EXPECTED)
+		fs->expected[i] = 0;
+}
+
+/* Looks at a file that came out of its place: 0 if it is the mirror's own (or empty) and
+ * may go, 1 if it is to be kept, 2 if somebody is still writing it, -1.  `spare`: it may
+ * be overwritten. */
+static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spare)
+{
+	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	enum holder holder;
+	struct stat st;
+	int rc = 1;
+
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO || errno == EACCES ? 1 : -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		holder = holder_of(fd);
+		if (holder == A_WRITER)
+			rc = 2; /* the writer's text may yet come */
+		else if (files_read_whole(fd, &fs->old) < 0)
+			rc = -1;
+		else if (!files_edited(fs, &fs->old))
+			rc = 0;
+		/* A spare file has no other name, and is as private as a new one. */
+		*spare = rc == 0 && holder == NOBODY && st.st_nlink == 1 &&
+			 (st.st_mode & 07777) == 0600;
+	}
+	close(fd);
+	return rc;
+}
+
+static void new_as(char out[NEW_NAME], uint64_t serial)
+{
+	snprintf(out, NEW_NAME, "new~%016" PRIx64, serial);
+}
+
+/* Keeps a replaced file to be overwritten by a later content: making and removing inodes
+ * is most of the cost of a mirror under load.  Its name says that it may be dropped after
+ * a crash; that name must be on the disk before the file is overwritten. */
+static int mirror_stage_set_aside(struct files *fs, const char *staged, bool spare)
+{
+	char name[NEW_NAME];
+
+	if (!spare || fs->n_spares + fs->n_freed == FILES_SPARES)
+		return unlinkat(fs->stage, staged, 0);
+	new_as(name, fs->serial);
+	if (renameat(fs->stage, staged, fs->stage, name) < 0)
+		return -1;
+	fs->freed[fs->n_freed++] = fs->serial++;
+	return 0;
+}
+
+/* Frees the files that were set aside: their new names are on the disk. */
+static void free_spares(struct files *fs)
+{
+	while (fs->n_freed)
+		fs->spares[fs->n_spares++] = fs->freed[--fs->n_freed];
+}
+
+/* Removes the files in the stage that could have been overwritten. */
+static void files_drop_spares(struct files *fs)
+{
+	char name[NEW_NAME];
+
+	free_spares(fs);
+	while (fs->n_spares) {
+		new_as(name, fs->spares[--fs->n_spares]);
+		unlinkat(fs->stage, name, 0);
+	}
+}
+
+/* Settles the file `staged`, which came out of FOLDER/FILE. */
+static int mirror_stage_settle(struct files *fs, const char *staged, const char *folder,
+			       const char *file)
+{
+	bool spare = false;
+	int rc = mirror_stage_look_at(fs, staged, &spare), dir;
+
+	if (rc == 0)
+		return mirror_stage_set_aside(fs, staged, spare);
+	if (rc == 2)
+		fs->left = true;
+	if (rc != 1)
+		return rc == 2 ? 0 : -1;
+	dir = files_folder(fs, folder, true);
+	return dir < 0 ? -1 : files_keep(fs, fs->stage, staged, dir, file);
+}
+
+/* A name in the stage.  `old`: a whole file, which came out of a place or is about to go
+ * in; any other is still being written, and is dropped after a crash. */
+static void stage_as(char out[STAGE_NAME], uint64_t serial, const char *folder,
+		     const char *file)
+{
+	snprintf(out, STAGE_NAME, "old~%016" PRIx64 "~%s~%s", serial, folder, file);
+	for (char *c = out; *c; c++)
+		if (*c == '/')
+			*c = '~';
+}
+
+static int settle_left(struct files *fs, const char *name)
+{
+	char copy[STAGE_NAME], *folder, *file;
+
+	snprintf(copy, sizeof(copy), "%s", name);
+	folder = strncmp(copy, "old~", 4) == 0 ? strchr(copy + 4, '~') : NULL;
+	file = folder ? strrchr(folder + 1, '~') : NULL;
+	if (!file)
+		return unlinkat(fs->stage, name, 0);
+	*file++ = '\0';
+	for (char *c = ++folder; *c; c++)
+		if (*c == '~')
+			*c = '/';
+	return mirror_stage_settle(fs, name, folder, file);
+}
+
+static int settle_each(void *with, const char *name)
+{
+	int rc = settle_left(with, name);
+
+	return rc < 0 && errno != ENOENT ? -1 : 0;
+}
+
+int files_settle(struct files *fs, struct fault *f)
+{
+	fs->left = false;
+	if (files_list_open(fs->stage, settle_each, fs) < 0)
+		return files_fault(f, "settle", "the stage");
+	return 0;
+}
+
+/* --- placing ----------------------------------------------------------------------------- */
+
+int files_put(struct files *fs, const char *folder, const char *name,
+	      const struct page *page, int64_t rev, struct fault *f)
+{
+	int rc = files_read(fs, folder, name, &fs->old, f);
+	struct staged *s;
+
+	if (rc < 0)
+		return rc;
+	if (rc == 1 && page_same(page, fs->old.data, fs->old.len))
+		return 0;
+	if (rc == 1 &&
+	    (spares(fs, &fs->old) || (fs->spare == SPARE_TEXTS && fs->losses &&
+				      files_open_elsewhere(fs, folder, name)))) {
+		if (fs->losses)
+			losses_edited(fs->losses, folder, name);
+		return 0;
+	}
+	if (fs->n_staged == fs->staged_room) {
+		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
+		fs->staged = xreallocarray(fs->staged, fs->staged_room, sizeof(*s));
+	}
+	s = &fs->staged[fs->n_staged];
+	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);
+	snprintf(s->folder, sizeof(s->folder), "%s", folder);
+	snprintf(s->file, sizeof(s->file), "%s", name);
+	s->replaces = rc == 1;
+	fs->new.len = 0;
+	page_seal(page, rev, &fs->new);
+	if (files_write(fs->stage, s->name, &fs->new, fs->n_staged < FEW) < 0)
+		return files_fault(f, "write", name);
+	fs->n_staged++;
+	return 1;
+}
+
+/* Exchanges FILE with its new content `staged`; the old file is then called `staged`.  1,
+ * 0 if there was no file and the content is in its place, -1. */
+static int mirror_stage_exchange(struct files *fs, const char *staged, int dir,
+				 const char *file)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		if (renameat2(fs->stage, staged, dir, file, RENAME_EXCHANGE) == 0)
+			return 1;
+		if (errno != ENOENT)
+			return -1;
+		if (renameat2(fs->stage, staged, dir, file, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+static int mirror_stage_place(struct files *fs, struct staged *s)
+{
+	char old[STAGE_NAME];
+	int dir = files_folder(fs, s->folder, true), rc;
+
+	if (dir < 0)
+		return -1;
+	fs->placed++;
+	if (!s->replaces) {
+		if (renameat2(fs->stage, s->name, dir, s->file, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	/* From here on the file's name says that it is whole. */
+	stage_as(old, fs->serial++, s->folder, s->file);
+	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
+		return -1;
+	rc = mirror_stage_exchange(fs, old, dir, s->file);
+	return rc > 0 ? mirror_stage_settle(fs, old, s->folder, s->file) : rc;
+}
+
+/* Moves a removed file to the attic, under the path that it had: 0 or -1. */
+static int keep_away(struct files *fs, const char *staged, const char *folder,
+		     const char *file)
+{
+	char dir[4600], path[4900];
+
+	snprintf(dir, sizeof(dir), "%s/%s", fs->attic, folder);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (dir_make_all(dir, 0700) < 0 ||
+	    renameat2(fs->stage, staged, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ||
+	    dir_sync_above(path) < 0)
+		return -1;
+	return 0;
+}
+
+int files_drop(struct files *fs, const char *folder, const char *name, struct fault *f)
+{
+	int dir = files_folder(fs, folder, false);
+	char old[STAGE_NAME];
+	bool spare;
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : files_fault(f, "open", folder);
+	stage_as(old, fs->serial++, folder, name);
+	if (renameat(dir, name, fs->stage, old) < 0)
+		return errno == ENOENT ? 0 : files_fault(f, "move", name);
+	fs->made = true;
+	if (fs->attic && mirror_stage_look_at(fs, old, &spare) == 0)
+		return keep_away(fs, old, folder, name) < 0 ? files_fault(f, "keep", name)
+							    : 0;
+	return mirror_stage_settle(fs, old, folder, name) < 0
+		       ? files_fault(f, "remove", name)
+		       : 0;
+}
+
+/* The folders of a few placed files, one by one. */
+static int sync_folders(struct files *fs)
+{
+	if (fs->n_freed && fsync(fs->stage) < 0)
+		return -1;
+	for (size_t i = 0; i < fs->n_staged; i++) {
+		if (i > 0 && strcmp(fs->staged[i].folder, fs->staged[i - 1].folder) == 0)
+			continue;
+		if (fsync(files_folder(fs, fs->staged[i].folder, true)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int place_all(struct files *fs, bool many, struct fault *f)
+{
+	int rc;
+
+	if (many && syncfs(fs->root) < 0)
+		return files_fault(f, "sync", fs->root_path);
+	for (size_t i = 0; i < fs->n_staged; i++)
+		if (mirror_stage_place(fs, &fs->staged[i]) < 0)
+			return files_fault(f, "place", fs->staged[i].file);
+	rc = many || fs->made ? syncfs(fs->root) : sync_folders(fs);
+	if (rc < 0)
+		return files_fault(f, "sync", fs->root_path);
+	fs->made = false;
+	free_spares(fs);
+	return 0;
+}
+
+int files_commit(struct files *fs, struct fault *f)
+{
+	int rc = place_all(fs, fs->n_staged > FEW, f);
+
+	/* After a failure the stage holds files, which are settled later. */
+	fs->left |= rc < 0;
+	fs->n_staged = 0;
+	return rc;
 }

@@ -16,8 +16,62 @@
 #ifndef CORE_MIRROR_MIRROR_FILE_H
 #define CORE_MIRROR_MIRROR_FILE_H
 
-#include "core/mirror/mirror_losses.h"
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "core/vault/vault_page.h"
+
+/*
+ * Notices when somebody removes files that the mirror has placed, or saves one of
+ * a card.
+ *
+ * inotify on the vault's root and on each folder that the mirror opens, so that nothing
+ * is done while nobody does anything.  The mirror's own exchanges and an editor's way
+ * to save show up too; an event counts only if a name that could be the mirror's is
+ * gone when it is looked for; a card that was saved is one if the mirror did not write it.
+ */
+
+enum { LOSSES_PATH = 160, LOSSES_TEAM = 65 };
+
+struct losses_place {
+	int wd;
+	char path[LOSSES_PATH]; /* "teams/TEAM/tasks" */
+};
+
+struct losses {
+	int fd; /* inotify; -1: inotify cannot be had */
+	int root; /* borrowed */
+	struct losses_place *places; /* ascending by wd */
+	int n_places, room;
+	char (*teams)[LOSSES_TEAM]; /* teams that lost a file or folder, each once */
+	int n_teams, teams_room;
+	char (*edits)[LOSSES_PATH]; /* files of cards that were saved, each once */
+	int n_edits, edits_room;
+	bool all; /* losses are known to be, but not where */
+	bool gone; /* the root itself was removed */
+	bool partial; /* not every folder could be watched */
+};
+
+/* Begins to watch the folder open as `root`; never fails: without inotify it is
+ * `partial`. */
+void losses_open(struct losses *l, int root);
+void losses_close(struct losses *l);
+
+/* Watches the folder at `path` below the root, open as `fd`; watching it twice is
+ * harmless. */
+void losses_folder(struct losses *l, const char *path, int fd);
+
+/* The folder FROM is TO now, and what is below it. */
+void losses_moved(struct losses *l, const char *from, const char *to);
+
+/* Reads what happened, and adds it to teams, all and gone. */
+void losses_read(struct losses *l);
+/* Notes that FOLDER/NAME was saved, if it is a card's file. */
+void losses_edited(struct losses *l, const char *folder, const char *name);
+/* Whether `teams` or `all` records a loss. */
+bool losses_any(struct losses *l);
+/* Empties `teams` and `all`. */
+void losses_forget(struct losses *l);
 
 enum { FILES_FOLDERS = 8, FILES_PATH = 160, FILES_SPARES = 2048, FILES_EXPECTED = 64 };
 enum { FILES_TEXT = 16 << 20 }; /* a text that may be a card, at most */
@@ -127,5 +181,34 @@ int files_list(struct files *fs, const char *folder,
 
 /* Closes the open folders: their names may belong to other folders by now. */
 void files_forget(struct files *fs);
+
+/*
+ * Paths and descriptors below the vault's root.
+ */
+
+/* A fault from errno; `what` names the action on `path`. */
+int files_fault(struct fault *f, const char *what, const char *path);
+
+/* openat2() that neither leaves `root` nor follows a symlink. */
+int files_open_below(int root, const char *path, int flags);
+
+/* Renames an entry `name` that stands where the mirror needs its own, as a person's file
+ * or a planted symlink: 0, or -1 with errno. */
+int files_move_aside(int dir, const char *name);
+
+/* Keeps the entry `name` of the folder `from` in `dir`, where FILE has its place: it gets
+ * `.conflict` before the extension, numbered if that is taken.  0, or -1 with errno. */
+int files_keep(struct files *fs, int from, const char *name, int dir, const char *file);
+
+/* Opens (and if `make`, makes) a folder: its descriptor, borrowed until another folder is
+ * asked for, or -1 with errno, ENOENT for a missing one. */
+int files_folder(struct files *fs, const char *path, bool make);
+
+/* Writes a new file, or overwrites one: whole or not at all, except in a crash.  0, or -1
+ * with errno. */
+int files_write(int dir, const char *name, const struct text *text, bool sync);
+
+/* files_list() of a folder that is open. */
+int files_list_open(int fd, int (*each)(void *with, const char *name), void *with);
 
 #endif

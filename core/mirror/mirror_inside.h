@@ -4,9 +4,36 @@
 #ifndef CORE_MIRROR_MIRROR_INSIDE_H
 #define CORE_MIRROR_MIRROR_INSIDE_H
 
-#include "core/mirror/mirror_cursor.h"
 #include "core/mirror/mirror_mail.h"
 #include "core/mirror/mirror_show.h"
+
+/*
+ * How far the mirror has come, as a line of text.
+ *
+ *   {incarnation}.{seq}                 all up to event seq is shown
+ *   {incarnation}.{seq} {stage} {row}   all is being shown as of seq: the stage
+ *                                       is done up to this row
+ */
+
+/* The stages of showing everything, in order. */
+enum mirror_stage {
+	STAGE_FOLLOW, /* everything is shown: follow the log */
+	STAGE_TEAMS,
+	STAGE_AGENTS,
+	STAGE_TASKS,
+	STAGE_SUMMARIES,
+	STAGE_SWEEP,
+	STAGE_FOLDERS,
+	STAGE_MAIL,
+};
+enum { LAST_STAGE = STAGE_MAIL };
+
+struct mirror_cursor {
+	char incarnation[40];
+	int64_t seq;
+	enum mirror_stage stage;
+	int64_t row;
+};
 
 enum { SUMMARY_MS = 250 }; /* between two writes of the same INDEX.md */
 
@@ -38,18 +65,6 @@ struct mirror {
  * the older place they would all be compared again.  0 or negative. */
 int mirror_save(struct mirror *m, bool worth);
 
-/* Reads the place in the cursor's file; without a file, the place is all zeros.  0 or
- * negative. */
-int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct fault *f);
-
-/* Counts the events behind the place in the cursor's file: 1, 0 where there is none or it begins
- * anew, negative. */
-int mirror_read_lag(const struct home *home, struct store *store,
-		    struct mirror_lag_row *lag, struct fault *f);
-
-/* Writes the summaries that a short budget left behind: 0 or negative. */
-int mirror_finish_summaries(struct mirror *m);
-
 /* Shows a slice of everything from `at` on, and moves `at` to where it ended; after the
  * last slice it is at STAGE_FOLLOW.  0 or negative. */
 int slice_pass(struct mirror *m, struct mirror_cursor *at);
@@ -66,12 +81,5 @@ int slice_summaries(struct mirror *m);
 /* Shows the cards whose files somebody wrote: 0 or negative. */
 int mirror_show_again(struct mirror *m);
 void mirror_forget_edits(struct mirror *m);
-
-/* When due, checks some files and restores removed files; files that a person edited
- * stay.  Negative on failure. */
-int check_some(struct mirror *m);
-
-/* Milliseconds until check_some() has work; -1: no work before a file is removed. */
-int64_t check_due(const struct mirror *m);
 
 #endif

@@ -10,8 +10,78 @@
 #ifndef CORE_MIRROR_MIRROR_RENDER_H
 #define CORE_MIRROR_MIRROR_RENDER_H
 
+#include "core/call/call.h"
 #include "core/vault/vault_page.h"
-#include "core/mirror/mirror_rows.h"
+
+/*
+ * The rows that each file of the mirror shows, gathered from their
+ * tables.
+ *
+ * Lists are read with one query per table; all of it lives in the call's
+ * arena.  The caller has begun a read transaction on the call's store.
+ * The names of files are made here too, so that all agree on them.
+ */
+
+enum { INDEX_ROWS = 1000 }; /* of each status in INDEX.md */
+enum { N_TASK_STATES = 7 };
+
+struct task_view {
+	struct mirror_tasks_row row;
+	const struct mirror_deps_row *deps;
+	const struct mirror_tags_row *tags;
+	const struct mirror_criteria_row *criteria;
+	const struct mirror_notes_row *notes;
+	size_t n_deps, n_tags, n_criteria, n_notes;
+};
+
+struct agent_view {
+	struct mirror_agents_row row;
+	const struct mirror_skills_row *skills;
+	const struct mirror_protocols_row *protocols;
+	size_t n_skills, n_protocols;
+	const char *workspace_id; /* public, or NULL */
+};
+
+struct team_view {
+	struct mirror_team_row row;
+	const struct mirror_members_row *members;
+	size_t n_members;
+	const struct mirror_below_row *below;
+	size_t n_below;
+	const struct mirror_budgets_row *budgets;
+	size_t n_budgets;
+};
+
+struct board_view {
+	const char *team;
+	int64_t counts[N_TASK_STATES], ready;
+	const struct mirror_index_row *tasks[N_TASK_STATES];
+	size_t n_tasks[N_TASK_STATES]; /* at most INDEX_ROWS each */
+};
+
+/* Reads the rows of a list, into the call's arena: `ids` is a JSON array of row ids, of
+ * which those without a row are left out.  0 or negative. */
+int view_tasks(struct call *call, const char *ids, struct task_view **out, size_t *n);
+int view_agents(struct call *call, const char *ids, struct agent_view **out, size_t *n);
+
+/* Reads a team: 1, 0 if there is no such team, negative. */
+int view_team(struct call *call, int64_t team, struct team_view *out);
+int view_board(struct call *call, const struct mirror_team_row *team,
+	       struct board_view *out);
+
+/* A list of row ids. */
+struct ids {
+	int64_t *v; /* malloc'd */
+	size_t n, room;
+};
+void ids_add(struct ids *ids, int64_t id);
+void ids_settle(struct ids *ids); /* ascending, each once */
+void ids_release(struct ids *ids);
+/* The `n` ids from index `from` on, as a JSON array in the arena. */
+const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena *a);
+
+/* "{id}-{slug}.md", safe as a file's name whatever the slug holds. */
+void task_file_name(int64_t number, const char *slug, char out[128]);
 
 /* Renders a task into `p`, which is empty ({ 0 }) or was rendered before: it is emptied
  * first. */

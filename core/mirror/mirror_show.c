@@ -1,9 +1,202 @@
 #include "core/mirror/mirror_show.h"
-#include "core/mirror/mirror.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/mirror/mirror.h"
+#include "core/mirror/mirror_file.h"
+#include "core/vault/vault.h"
+#include "core/vault/vault_trash.h"
+
+/* Moves and removes folders of teams while nobody works in them. */
+
+static int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock)
+{
+	const struct notes *notes = s->call.settings ? s->call.settings->notes : NULL;
+	int rc;
+
+	*lock = -1;
+	if (!notes)
+		return 0;
+	rc = *lock = notes->lock_teams(notes->self, from, to, true, &s->call.fault);
+	return rc < 0 ? rc : vault_make_in(&s->call, from);
+}
+
+/* Locks the folder teams/FROM (and teams/TO, unless NULL) alone: nobody works on a note there.
+ * A write into FROM that is decided, but whose process died, is made before the folder
+ * goes: its place is there.  *lock becomes what show_let_go() takes, also on failure.  0 or
+ * negative. */
+static void show_let_go(struct mirror_show *s, int lock)
+{
+	if (lock >= 0)
+		s->call.settings->notes->unlock(s->call.settings->notes->self, lock);
+}
+
+/* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless that is NULL;
+ * under show_hold().  0 or negative. */
+static int show_move(struct mirror_show *s, const char *team, const char *path,
+		     const char *to)
+{
+	char folder[FILES_PATH];
+	int lock, rc = show_hold(s, team, to, &lock);
+
+	team_folder(team, "", folder);
+	if (rc >= 0)
+		rc = files_move(&s->files, folder, path, &s->call.fault);
+	show_let_go(s, lock);
+	return rc;
+}
+
+/* --- a folder of people ------------------------------------------------------------------ */
+
+struct join {
+	struct files *files;
+	int from, to; /* descriptors */
+};
+
+static int join_each(void *with, const char *name)
+{
+	const struct join *j = with;
+
+	if (renameat2(j->from, name, j->to, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	return errno == EEXIST ? files_keep(j->files, j->from, name, j->to, name) : -1;
+}
+
+static int join_folders(struct files *fs, const char *from, const char *to,
+			struct fault *f)
+{
+	struct join j = { .files = fs, .to = files_folder(fs, to, false) };
+	int rc = -1;
+
+	j.from = files_folder(fs, from, false);
+	if (j.from >= 0 && j.to >= 0)
+		rc = files_list_open(j.from, join_each, &j);
+	if (rc == 0 && unlinkat(fs->root, from, AT_REMOVEDIR) < 0)
+		rc = -1;
+	if (rc < 0)
+		files_fault(f, "join the folder", from);
+	fs->made = true;
+	files_forget(fs);
+	return rc < 0 ? f->code : 0;
+}
+
+/* Moves people's files from the folder teams/NAME, which is no team's, into the folder of
+ * `team`, and removes teams/NAME.  A file whose name is taken gets `.conflict`. */
+static int show_join(struct mirror_show *s, const char *name, const char *team)
+{
+	char from[FILES_PATH], to[FILES_PATH];
+	int lock, rc = show_hold(s, name, team, &lock);
+
+	team_folder(name, "", from);
+	team_folder(team, "", to);
+	if (rc >= 0)
+		rc = join_folders(&s->files, from, to, &s->call.fault);
+	show_let_go(s, lock);
+	return rc;
+}
+
+/* The notes of a team that is destroyed with its folder. */
+
+struct found {
+	const struct notes *notes;
+	struct arena *arena;
+	const char **pages; /* of the mirror */
+	size_t n_pages, n_kept; /* kept: files with a person's words */
+	int64_t bytes; /* of those */
+	const char *summary; /* the page by which the folder is known as the team's */
+};
+
+static int mirror_purge_look_at(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct found *found = with;
+	int rc = vault_is_persons(found->notes, e, f);
+
+	if (rc < 0 || e->folder)
+		return rc < 0 ? rc : NOTES_ENTER;
+	found->n_kept += (size_t)rc;
+	found->bytes += rc ? e->stamp.size : 0;
+	if (vault_is_mirrored(e->path) && strcmp(e->path, found->summary) != 0)
+		*(const char **)arena_push(found->arena, &found->pages, &found->n_pages,
+					   sizeof(e->path)) =
+			arena_strdup(found->arena, e->path);
+	return NOTES_PASS;
+}
+
+/* An edit of a page stays beside it. */
+static int drop_page(struct mirror_show *s, const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	const char *folder =
+		arena_strndup(&s->call.arena, path, (size_t)(name - 1 - path));
+
+	return files_drop(&s->files, folder, name, &s->call.fault);
+}
+
+/* The team is known by its summary until its folder is moved, so that after a crash the
+ * next one goes on. */
+static int move_notes(struct mirror_show *s, const char *folder,
+		      const struct mirror_team_row *team, const struct found *found)
+{
+	struct arena *a = &s->call.arena;
+	struct fault *f = &s->call.fault;
+	const struct vault_trash as = { NULL, team->destroyed_at, found->bytes, team->id,
+					team->created_at };
+	const char *to = vault_trash_place(a, &as, folder);
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < found->n_pages; i++)
+		rc = drop_page(s, found->pages[i]);
+	if (rc < 0 || (rc = files_move(&s->files, folder, to, f)) < 0)
+		return rc;
+	files_drop(&s->files, to, "TEAM.md", f);
+	vault_trash_trim(&s->call);
+	return f->code;
+}
+
+static int purge(struct mirror_show *s, const char *folder,
+		 const struct mirror_team_row *team)
+{
+	const struct notes *notes = s->call.settings->notes;
+	struct found found = {
+		.notes = notes,
+		.arena = &s->call.arena,
+		.summary = arena_printf(&s->call.arena, "%s/TEAM.md", folder),
+	};
+	int rc = files_open_up(&s->files, folder, &s->call.fault);
+
+	if (rc >= 0)
+		rc = notes->walk(notes->self, folder, NULL, mirror_purge_look_at, &found,
+				 &s->call.fault);
+	if (rc >= 0 && found.n_kept &&
+	    found.bytes <= settings_trash_bytes(s->call.settings))
+		rc = move_notes(s, folder, team, &found);
+	else if (rc >= 0)
+		rc = files_purge(&s->files, folder, &s->call.fault);
+	return rc < 0 ? rc : 0;
+}
+
+/* Moves the notes of a purged team's folder into the vault's trash, or removes them where
+ * they may not be kept; the mirror's pages go. */
+static int show_purge(struct mirror_show *s, const struct mirror_team_row *team)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	char folder[FILES_PATH];
+	int lock, rc = show_hold(s, team->name, NULL, &lock);
+
+	team_folder(team->name, "", folder);
+	if (rc >= 0)
+		rc = purge(s, folder, team);
+	show_let_go(s, lock);
+	arena_reset(&s->call.arena, mark);
+	return rc;
+}
 
 enum { CHUNK = 256 }; /* tasks that are held in memory at once */
 
@@ -222,7 +415,8 @@ int64_t team_folder_row(struct mirror_show *s, const char *team)
 	return page_number(s->files.old.data, s->files.old.len, "row: ");
 }
 
-int show_archive(struct mirror_show *s, const char *team, int64_t at)
+/* Archives the folder "teams/NAME" as one of the day of `at`. */
+static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 {
 	char archive[FILES_PATH], day[25];
 
@@ -295,7 +489,8 @@ static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 	return rc;
 }
 
-int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
+/* Shows the end of a destroyed team in its folder, and archives or purges that. */
+static int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 {
 	struct ids tasks = { 0 };
 	int rc;
@@ -311,7 +506,9 @@ int show_end_team(struct mirror_show *s, const struct mirror_team_row *team)
 	return rc;
 }
 
-int show_read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row)
+/* Reads a team, in a transaction of its own: 1, 0 if there is none, or negative. */
+static int show_read_team(struct mirror_show *s, int64_t team,
+			  struct mirror_team_row *row)
 {
 	int rc = show_begin(s, NULL);
 
@@ -560,4 +757,165 @@ void show_release(struct mirror_show *s)
 	page_release(&s->page);
 	ids_release(&s->sweep);
 	arena_release(&s->call.arena);
+}
+
+/* Moves the folder of a team that was renamed. */
+
+/* The name of the folder in which a living team waits for its own. */
+static const char *aside(struct mirror_show *s, int64_t team)
+{
+	return arena_printf(&s->call.arena, ".moving-%" PRId64, team);
+}
+
+static int mirror_renamed_move_folder(struct mirror_show *s, const char *from,
+				      const char *to)
+{
+	char path[FILES_PATH];
+
+	team_folder(to, "", path);
+	return show_move(s, from, path, to);
+}
+
+/* Makes room at `name`, where another folder stands, for a team whose folder is still
+ * called `was`.  The folder of an ended team is archived or purged.  A living team was
+ * renamed too, so its folder steps aside.  The folder of a team without a row is archived;
+ * people's files in a folder of no team join the folder `was`.  1 if a team stepped aside,
+ * else 0, or negative. */
+static int mirror_renamed_make_room(struct mirror_show *s, const char *name,
+				    int64_t there, const char *was)
+{
+	char folder[FILES_PATH];
+	struct mirror_team_row row;
+	int rc = there ? show_read_team(s, there, &row) : 0;
+
+	/* A living team whose own folder is in its place has a copy here, which a person
+	 * made. */
+	if (rc > 0 && !row.destroyed_at && strcmp(row.name, name) != 0 &&
+	    team_folder_row(s, row.name) == there) {
+		rc = show_archive(s, name, s->call.now);
+		return rc < 0 ? rc : 0;
+	}
+	if (rc > 0 && !row.destroyed_at) {
+		rc = mirror_renamed_move_folder(s, name, aside(s, there));
+		return rc < 0 ? rc : 1;
+	}
+	if (rc > 0)
+		rc = show_end_team(s, &row);
+	team_folder(name, "", folder);
+	if (rc < 0 || !files_there(&s->files, folder))
+		return rc < 0 ? rc : 0;
+	rc = there || !files_is_folder(&s->files, folder)
+		     ? show_archive(s, name, s->call.now)
+		     : show_join(s, name, was);
+	return rc < 0 ? rc : 0;
+}
+
+/* A team that stepped aside is looked for there, also after a crash. */
+int show_renamed(struct mirror_show *s, int64_t team, const char *was)
+{
+	struct mirror_team_row row;
+	int64_t has, there;
+	int rc = show_read_team(s, team, &row);
+
+	if (rc <= 0 || strcmp(row.name, was) == 0)
+		return rc;
+	if ((has = team_folder_row(s, was)) >= 0 && has != team)
+		has = team_folder_row(s, was = aside(s, team));
+	if (has != team)
+		return has < 0 ? (int)has : 0;
+	if ((there = team_folder_row(s, row.name)) < 0)
+		return (int)there;
+	if (there == team) /* a person put it there, or it came twice */
+		rc = show_archive(s, row.name, s->call.now);
+	else
+		rc = mirror_renamed_make_room(s, row.name, there, was);
+	if (rc < 0)
+		return rc;
+	if (mirror_renamed_move_folder(s, was, row.name) < 0)
+		return s->call.fault.code;
+	return rc ? show_renamed(s, there, aside(s, there)) : 0;
+}
+
+/* --- names that no event tells ------------------------------------------------------------ */
+
+struct folder_names {
+	struct arena *arena;
+	const char *below; /* of teams/ */
+	const char **v;
+	size_t n;
+};
+
+enum { NAME_MOST = 90 }; /* of a folder below teams/, as team_folder() takes it */
+
+static int add_folder(void *with, const char *name)
+{
+	struct folder_names *names = with;
+
+	if (strlen(names->below) + strlen(name) <= NAME_MOST)
+		*(const char **)arena_push(names->arena, &names->v, &names->n,
+					   sizeof(*names->v)) =
+			arena_printf(names->arena, "%s%s", names->below, name);
+	return 0;
+}
+
+/* Whether the page of a folder, which team_folder_row() has just read, is about the team of
+ * `row`.  Another state's team may have had that number. */
+static bool tells_of(struct mirror_show *s, const struct mirror_team_row *row)
+{
+	const struct text *page = &s->files.old;
+	char made[25];
+
+	time_format(row->created_at, made);
+	return page_says(page->data, page->len,
+			 arena_printf(&s->call.arena, "created_at: \"%s\"", made));
+}
+
+/* Whether that page was written for a folder of this name: one in a copy was not.  In the
+ * archive it tells of the team's end. */
+static bool is_written_for(struct mirror_show *s, const char *name)
+{
+	const struct text *page = &s->files.old;
+
+	if (strchr(name, '/'))
+		return page_says(page->data, page->len, "state: destroyed");
+	return page_says(page->data, page->len,
+			 arena_printf(&s->call.arena, "team: \"%s\"", name));
+}
+
+static int find_renamed(struct mirror_show *s, const char *name, bool copies)
+{
+	int64_t team = team_folder_row(s, name);
+	struct mirror_team_row row;
+	int rc = team > 0 ? show_read_team(s, team, &row) : (int)team;
+
+	if (rc <= 0 || row.destroyed_at || strcmp(row.name, name) == 0 ||
+	    !tells_of(s, &row) || (!copies && !is_written_for(s, name)))
+		return rc;
+	if ((team = team_folder_row(s, row.name)) < 0)
+		return (int)team;
+	return team == row.id ? 0 : show_renamed(s, row.id, name);
+}
+
+static int mirror_renamed_find_in(struct mirror_show *s, const char *folder,
+				  const char *below, bool copies)
+{
+	struct folder_names names = { .arena = &s->call.arena, .below = below };
+	int rc = files_list(&s->files, folder, add_folder, &names, &s->call.fault);
+
+	for (size_t i = 0; rc >= 0 && i < names.n; i++)
+		rc = find_renamed(s, names.v[i], copies);
+	return rc;
+}
+
+int show_find_renamed(struct mirror_show *s)
+{
+	struct arena_mark mark = arena_mark(&s->call.arena);
+	int rc = mirror_renamed_find_in(s, "teams", "", false);
+
+	if (rc >= 0)
+		rc = mirror_renamed_find_in(s, "teams", "", true);
+	if (rc >= 0)
+		rc = mirror_renamed_find_in(s, "teams/.archive", ".archive/", false);
+	arena_reset(&s->call.arena, mark);
+	return rc < 0 ? rc : 0;
 }

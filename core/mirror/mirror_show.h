@@ -60,34 +60,8 @@ int show_complete_team(struct mirror_show *s, const char *name, size_t most);
 /* Archives folders that the mirror made for teams that have no row any more. */
 int show_sweep_folders(struct mirror_show *s);
 
-/* Archives the folder "teams/NAME" as one of the day of `at`. */
-int show_archive(struct mirror_show *s, const char *team, int64_t at);
-
-/* Moves the notes of a purged team's folder into the vault's trash, or removes them where
- * they may not be kept; the mirror's pages go. */
-int show_purge(struct mirror_show *s, const struct mirror_team_row *team);
-/* Locks the folder teams/FROM (and teams/TO, unless NULL) alone: nobody works on a note there.
- * A write into FROM that is decided, but whose process died, is made before the folder
- * goes: its place is there.  *lock becomes what show_let_go() takes, also on failure.  0 or
- * negative. */
-int show_hold(struct mirror_show *s, const char *from, const char *to, int *lock);
-void show_let_go(struct mirror_show *s, int lock);
-
-/* Moves the folder teams/TEAM to `path` (or PATH-2, …), which is teams/TO unless that is NULL;
- * under show_hold().  0 or negative. */
-int show_move(struct mirror_show *s, const char *team, const char *path, const char *to);
-/* Moves people's files from the folder teams/NAME, which is no team's, into the folder of
- * `team`, and removes teams/NAME.  A file whose name is taken gets `.conflict`. */
-int show_join(struct mirror_show *s, const char *name, const char *team);
-
-/* Shows the end of a destroyed team in its folder, and archives or purges that. */
-int show_end_team(struct mirror_show *s, const struct mirror_team_row *team);
-
 /* Paths: "teams/TEAM", "teams/TEAM/tasks", "teams/TEAM/cards". */
 void team_folder(const char *team, const char *below, char out[FILES_PATH]);
-
-/* Reads a team, in a transaction of its own: 1, 0 if there is none, or negative. */
-int show_read_team(struct mirror_show *s, int64_t team, struct mirror_team_row *row);
 
 /* The row of the team that the folder "teams/NAME" belongs to, as its TEAM.md says: 0 if
  * it has none, negative on failure. */

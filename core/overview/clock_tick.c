@@ -3,7 +3,7 @@
  * budgets of time are used up.
  */
 #include "core/access/pair.h"
-#include "core/agent/agent_daemon.h"
+#include "core/agent/agent.h"
 #include "core/message/inbox.h"
 #include "core/reservation/reservation.h"
 #include "core/task/task.h"
@@ -117,7 +117,7 @@ int clock_tick(struct call *call, const struct clock_tick_in *in,
 	    (rc = task_settle(call, 0, SLICE, &out->tasks)) < 0 ||
 	    (rc = settle_deliveries(call, &out->deliveries)) < 0 ||
 	    (rc = reservation_settle(call, SLICE, &lapsed)) < 0 ||
-	    (rc = daemons_settle(call)) < 0 || (rc = budget_settle(call)) < 0 ||
+	    (rc = agent_daemons_settle(call)) < 0 || (rc = budget_settle(call)) < 0 ||
 	    (rc = sql_run(call, state_alive, .now = call->now,
 			  .host = store_host(call->store))) < 0)
 		return rc;

@@ -87,8 +87,4 @@ int task_tell_stuck(struct call *call, int64_t team, int64_t task, int64_t numbe
  * A claim whose lease is over already ends as that lease does. */
 int task_give_back(struct call *call, int64_t agent, const char *why);
 
-/* Takes the place of a note in the answer: false where it does not fit any more.  Of one
- * that is too large by itself the first part comes, with its size. */
-bool note_take(struct call *call, struct note *note);
-
 #endif

@@ -5,9 +5,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/assignment/assignment.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"
+#include "core/turn/chain.h"
 
 enum { BLOCKERS_NAMED = 10 }; /* as many as a person reads */
 
@@ -226,4 +228,335 @@ int task_dispatch(struct call *call, struct task_row *t, const struct agent_row 
 		return not_claimable(call, t);
 	t->epoch++;
 	return claimed(call, t->id, to->id, t->epoch);
+}
+
+/*
+ * Changes of a task by its owner, under the epoch of the claim.
+ */
+
+enum { DETAIL_MOST = 200 };
+
+/* The epoch that the caller names; -1: that of its live claim. */
+#define EPOCH(in) ((in)->has_epoch ? (in)->epoch : -1)
+
+/* Parameters of all statements that change a task for its owner. */
+#define HELD(call, t, in)                             \
+	.id = (t)->id, .agent = (call)->caller.agent, \
+	.generation = (call)->caller.generation, .epoch = EPOCH(in), .now = (call)->now
+
+static int not_owner(struct call *call, const struct task_row *t, int64_t epoch)
+{
+	struct fault *f = &call->fault;
+	struct agent_name_row a = { 0 };
+	const char *id = task_name(call, t->number);
+	/* A late owner is wrong about its claim, whoever holds the task now. */
+	const char *where = epoch >= 0 && epoch != t->epoch ? "/epoch" : "/task";
+
+	if (!t->owner) {
+		fault_set(f, FAULT_CONFLICT, where, "task %s is %s; nobody holds it", id,
+			  field_choice(&record_task_line, "status", t->state_now));
+		return task_hint(f, (enum task_state)t->state_now);
+	}
+	if (sql_row(call, agent_name, &a, .id = t->owner) < 0)
+		return f->code;
+	if (t->owner != call->caller.agent) {
+		fault_set(f, FAULT_CONFLICT, where, "task %s is held by %s", id, a.name);
+		return who_roams(call)
+			       ? fault_hint(f,
+					    "Only its owner may do this; as the operator "
+					    "you may act as it: cadre --as %s …",
+					    a.name)
+			       : fault_hint(f, "Only its owner may do this.");
+	}
+	if (epoch >= 0 && epoch != t->epoch) {
+		fault_set(f, FAULT_CONFLICT, "/epoch",
+			  "epoch %" PRId64 " of task %s is over; it is at %" PRId64,
+			  epoch, id, t->epoch);
+		return fault_hint(f, "That claim ended: stop the work it stood for.");
+	}
+	return fault_set(f, FAULT_CONFLICT, "/task", "task %s is %s", id,
+			 field_choice(&record_task_line, "status", t->state_now));
+}
+
+/* A change of a task by its owner. */
+struct change {
+	int64_t epoch, to; /* the claim's; the state that the task comes to */
+	int event;
+	const char *detail;
+};
+
+/* Ends such a change: `rc` of its statement is 0 when the caller was not the owner. */
+static int end_change(struct call *call, const struct task_row *t, int rc,
+		      const struct change *c)
+{
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return not_owner(call, t, c->epoch);
+	if ((rc = task_moved(call, t->team, t->state, c->to)) < 0 ||
+	    (rc = event_emit(call, c->event, t->id, t->owner, c->detail)) < 0)
+		return rc;
+	return team_announce(call, call->caller.team);
+}
+
+#define CHANGED(call, t, rc, ...) \
+	end_change((call), (t), (rc), &(const struct change){ __VA_ARGS__ })
+
+/* --- working ------------------------------------------------------------------------- */
+
+static int task_hold_start(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_start_in *in = arg;
+	int rc = sql_run(call, task_start, HELD(call, t, in));
+
+	return CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
+		       .event = EVENT_TASK_STARTED);
+}
+
+int task_start(struct call *call, const struct task_start_in *in,
+	       struct task_start_out *out)
+{
+	return task_once(call, in->team, in->task, task_hold_start, in, &out->task);
+}
+
+int task_heartbeat(struct call *call, const struct task_heartbeat_in *in,
+		   struct task_heartbeat_out *out)
+{
+	struct task_renew_row r;
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0)
+		return rc;
+	rc = call->made
+		     ? sql_row(call, task_by_id, &t, .id = call->made, .now = call->now)
+		     : task_mine(call, in->task, &t);
+	if (rc < 0)
+		return rc;
+	r = (struct task_renew_row){ t.epoch, t.lease_until };
+	if (!call->made) {
+		rc = sql_row(call, task_renew, &r, HELD(call, &t, in),
+			     .lease_ms = in->has_lease_seconds ? in->lease_seconds * 1000
+							       : 0);
+		if (rc <= 0)
+			return rc < 0 ? rc : not_owner(call, &t, EPOCH(in));
+		call->made = t.id;
+	}
+	out->epoch = r.epoch;
+	out->has_lease_until = r.lease_until != 0;
+	out->lease_until = r.lease_until;
+	return 0;
+}
+
+static int block(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_block_in *in = arg;
+	int rc = sql_run(call, task_block, HELD(call, t, in));
+
+	rc = CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_BLOCKED,
+		     .event = EVENT_TASK_BLOCKED, .detail = in->text);
+	return rc < 0 ? rc : task_add_note(call, t->id, in->text);
+}
+
+int task_block(struct call *call, const struct task_block_in *in,
+	       struct task_block_out *out)
+{
+	return task_once(call, in->team, in->task, block, in, &out->task);
+}
+
+static int unblock(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_unblock_in *in = arg;
+	int rc = sql_run(call, task_unblock, HELD(call, t, in));
+
+	return CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_IN_PROGRESS,
+		       .event = EVENT_TASK_UNBLOCKED);
+}
+
+int task_unblock(struct call *call, const struct task_unblock_in *in,
+		 struct task_unblock_out *out)
+{
+	return task_once(call, in->team, in->task, unblock, in, &out->task);
+}
+
+/* --- ends ---------------------------------------------------------------------------- */
+
+static int task_hold_release(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_release_in *in = arg;
+	int rc = sql_run(call, task_release, HELD(call, t, in));
+
+	rc = CHANGED(call, t, rc, .epoch = EPOCH(in), .to = TASK_STATE_PENDING,
+		     .event = EVENT_TASK_RELEASED);
+	return rc < 0 ? rc : assignment_call_off(call, t->id, true, event_actor(call));
+}
+
+int task_release(struct call *call, const struct task_release_in *in,
+		 struct task_release_out *out)
+{
+	return task_once(call, in->team, in->task, task_hold_release, in, &out->task);
+}
+
+enum { READY_SHOWN = 1000 };
+
+/* Tasks that waited only for the completed one are ready now: writes an event for each
+ * and lists the first READY_SHOWN. */
+static int make_ready(struct call *call, int64_t done, int64_t team, const char ***ids,
+		      size_t *n)
+{
+	struct task_unblocks_row *all = NULL;
+	struct task_in_the_way_row w;
+	int64_t ready = 0;
+	size_t count;
+	int rc;
+
+	/* Most tasks have none that waits for them, and an UPDATE that returns rows costs
+	 * ten times this question. */
+	if ((rc = sql_row(call, task_in_the_way, &w, .dep = done)) <= 0 || !w.any)
+		return rc < 0 ? rc : 0;
+	rc = sql_all(call, task_unblocks, &all, &count, .dep = done);
+	for (size_t i = 0; i < count && rc >= 0; i++) {
+		if (all[i].open_deps || all[i].state != TASK_STATE_PENDING)
+			continue;
+		ready++;
+		if (*n < READY_SHOWN)
+			*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
+				task_name(call, all[i].number);
+		rc = event_by(call, .kind = EVENT_TASK_READY, .team = team,
+			      .actor = event_actor(call), .subject = all[i].id);
+	}
+	if (rc >= 0 && ready)
+		rc = sql_run(call, board_change, .team = team, .waiting = -ready);
+	return rc;
+}
+
+/* Why a task failed, as its event tells it: as much of the text as DETAIL_MOST bytes of
+ * JSON hold; NULL where nobody said. */
+static const char *why_failed(struct call *call, const char *text)
+{
+	size_t room = DETAIL_MOST, n = text ? strlen(text) : 0;
+
+	return n ? arena_strndup(&call->arena, text, text_json_fit(text, n, &room))
+		 : NULL;
+}
+
+/* Ends a task.  The caller may be the command that is still running for it: that command
+ * is not called off. */
+static int finished(struct call *call, const struct task_row *t, int64_t epoch, int rc,
+		    int64_t state, const char *result)
+{
+	bool completed = state == TASK_STATE_COMPLETED;
+
+	rc = CHANGED(call, t, rc, .epoch = epoch, .to = state,
+		     .event = completed ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
+		     .detail = completed ? NULL : why_failed(call, result));
+	if (rc < 0 ||
+	    (rc = assignment_call_off(call, t->id, false, event_actor(call))) < 0)
+		return rc;
+	return completed ? rc : task_tell_stuck(call, t->team, t->id, t->number, true);
+}
+
+struct completing {
+	const struct task_complete_in *in;
+	struct task_complete_out *out;
+};
+
+/* An agent that completed a task of a person or of a plan has done as that one said. */
+static int begin_chain(struct call *call, const struct task_row *t)
+{
+	struct task_bidden_row bidden;
+	int rc = sql_row(call, task_bidden, &bidden, .id = t->id);
+
+	return rc < 0 || !bidden.so ? rc : chain_put(call, call->caller.self, 0);
+}
+
+static int task_hold_complete(struct call *call, const void *arg,
+			      const struct task_row *t)
+{
+	const struct completing *c = arg;
+	int rc = sql_run(call, task_finish, HELD(call, t, c->in),
+			 .state = TASK_STATE_COMPLETED, .result = c->in->text);
+
+	rc = finished(call, t, EPOCH(c->in), rc, TASK_STATE_COMPLETED, NULL);
+	if (rc >= 0 && call->caller.chain)
+		rc = begin_chain(call, t);
+	return rc < 0 ? rc
+		      : make_ready(call, t->id, t->team, &c->out->ready,
+				   &c->out->n_ready);
+}
+
+int task_complete(struct call *call, const struct task_complete_in *in,
+		  struct task_complete_out *out)
+{
+	struct completing c = { in, out };
+
+	return task_once(call, in->team, in->task, task_hold_complete, &c, &out->task);
+}
+
+static int task_hold_fail(struct call *call, const void *arg, const struct task_row *t)
+{
+	const struct task_fail_in *in = arg;
+	int rc = sql_run(call, task_finish, HELD(call, t, in), .state = TASK_STATE_FAILED,
+			 .result = in->text);
+
+	return finished(call, t, EPOCH(in), rc, TASK_STATE_FAILED, in->text);
+}
+
+int task_fail(struct call *call, const struct task_fail_in *in, struct task_fail_out *out)
+{
+	return task_once(call, in->team, in->task, task_hold_fail, in, &out->task);
+}
+
+/* --- by a daemon --------------------------------------------------------------------- */
+
+int task_finish_assigned(struct call *call, const struct assignment_row *x, bool success,
+			 const char *result)
+{
+	const int64_t state = success ? TASK_STATE_COMPLETED : TASK_STATE_FAILED;
+	struct agent_row a;
+	struct task_row t;
+	const char **ids = NULL;
+	size_t n = 0;
+	int rc;
+
+	if ((rc = sql_row(call, agent_by_id, &a, .id = x->agent)) <= 0 ||
+	    (rc = sql_row(call, task_by_id, &t, .id = x->task, .now = call->now)) <= 0)
+		return rc;
+	rc = sql_run(call, task_finish, .id = x->task, .agent = a.id,
+		     .generation = a.generation, .epoch = x->epoch, .state = state,
+		     .result = result, .now = call->now);
+	if (rc <= 0 || (rc = task_moved(call, t.team, t.state, state)) < 0)
+		return rc;
+	rc = event_by(call, .kind = success ? EVENT_TASK_COMPLETED : EVENT_TASK_FAILED,
+		      .team = x->team, .actor = a.id, .subject = x->task, .target = a.id,
+		      .detail = success ? NULL : why_failed(call, result));
+	if (rc >= 0 && !success)
+		return task_tell_stuck(call, t.team, t.id, t.number, true);
+	return rc < 0 ? rc : make_ready(call, x->task, x->team, &ids, &n);
+}
+
+int task_renew_assigned(struct call *call, const struct assignment_row *x,
+			int64_t *renewed)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = x->agent);
+
+	if (rc <= 0)
+		return rc;
+	rc = sql_run(call, task_start, .id = x->task, .agent = a.id,
+		     .generation = a.generation, .epoch = x->epoch, .now = call->now);
+	if (rc < 0 ||
+	    (rc > 0 &&
+	     ((rc = task_moved(call, x->team, TASK_STATE_CLAIMED,
+			       TASK_STATE_IN_PROGRESS)) < 0 ||
+	      (rc = event_by(call, .kind = EVENT_TASK_STARTED, .team = x->team,
+			     .actor = a.id, .subject = x->task, .target = a.id)) < 0)))
+		return rc;
+	rc = sql_run(call, lease_renew, .agent = a.id, .now = call->now);
+	if (rc > 0)
+		*renewed += rc;
+	if (rc >= 0)
+		rc = sql_run(call, reservation_extend, .agent = a.id,
+			     .generation = a.generation, .now = call->now);
+	return rc < 0 ? rc : 0;
 }

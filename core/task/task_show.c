@@ -1,6 +1,7 @@
 /*
  * task_show - tasks as callers see them: whole, as lines, and their history.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/call/space.h"
@@ -84,7 +85,9 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	return rc < 0 ? rc : 0;
 }
 
-bool note_take(struct call *call, struct note *note)
+/* Takes the place of a note in the answer: false where it does not fit any more.  Of one
+ * that is too large by itself the first part comes, with its size. */
+static bool note_take(struct call *call, struct note *note)
 {
 	size_t most = space_all(call) / 2;
 
@@ -445,4 +448,359 @@ int task_history(struct call *call, const struct task_history_in *in,
 	}
 	query_end(&q);
 	return rc < 0 ? rc : 0;
+}
+
+/*
+ * A task's lists by pages and its texts by ranges, for lists and texts too
+ * large for one answer.
+ */
+
+struct page {
+	struct call *call;
+	const struct task_part_in *in;
+	int64_t task, offset, limit;
+	int64_t next; /* of a text: offset behind what came */
+	struct task_part_out *out;
+};
+
+/* Whether entry number `size` of the list is on the page; all are counted. */
+static bool task_part_is_here(const struct page *p)
+{
+	const struct task_part_out *out = p->out;
+
+	return out->size > p->offset && !out->more && out->size - p->offset <= p->limit;
+}
+
+static void page_text(struct page *p, const char *text)
+{
+	struct task_part_out *out = p->out;
+
+	out->size++;
+	if (!task_part_is_here(p))
+		return;
+	if (!space_take_text(p->call, text))
+		out->more = true;
+	else
+		*(const char **)arena_push(&p->call->arena, &out->entries,
+					   &out->n_entries, sizeof(text)) = text;
+}
+
+static int page_notes(struct page *p)
+{
+	struct task_part_out *out = p->out;
+	struct task_notes_from_row r;
+	struct task_whole_row t = { 0 };
+	struct query q;
+	int rc = sql_row(p->call, task_whole, &t, .id = p->task, .now = p->call->now);
+
+	out->size = t.notes;
+	if (rc < 0)
+		return rc;
+	sql_query(p->call, &q, task_notes_from, .task = p->task, .offset = p->offset,
+		  .limit = p->limit);
+	while ((rc = sql_next(p->call, &q, &r)) > 0) {
+		struct note note = { .by = r.name,
+				     .at = r.at,
+				     .text = r.text,
+				     .number = p->offset + (int64_t)out->n_notes + 1 };
+
+		if (!note_take(p->call, &note))
+			break;
+		*(struct note *)arena_push(&p->call->arena, &out->notes, &out->n_notes,
+					   sizeof(note)) = note;
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+static int page_criteria(struct page *p)
+{
+	struct task_part_out *out = p->out;
+	struct criterion c = { 0 };
+	struct query q;
+	int rc;
+
+	sql_query(p->call, &q, task_criteria, .task = p->task);
+	while ((rc = sql_next(p->call, &q, &c)) > 0) {
+		out->size++;
+		if (!task_part_is_here(p))
+			continue;
+		if (!space_take(p->call, &record_criterion, &c))
+			out->more = true;
+		else
+			*(struct criterion *)arena_push(&p->call->arena,
+							&out->acceptance_criteria,
+							&out->n_acceptance_criteria,
+							sizeof(c)) = c;
+	}
+	return rc;
+}
+
+static int page_tags(struct page *p)
+{
+	struct task_tags_row g;
+	struct query q;
+	int rc;
+
+	sql_query(p->call, &q, task_tags, .task = p->task);
+	while ((rc = sql_next(p->call, &q, &g)) > 0)
+		page_text(p, g.tag);
+	return rc;
+}
+
+static int page_deps(struct page *p)
+{
+	struct task_deps_row d;
+	struct query q;
+	int rc;
+
+	sql_query(p->call, &q, task_deps, .task = p->task, .now = p->call->now);
+	while ((rc = sql_next(p->call, &q, &d)) > 0)
+		page_text(p, task_name(p->call, d.number));
+	return rc;
+}
+
+/* --- texts ------------------------------------------------------------------------------ */
+
+static void range(struct page *p, const char *whole)
+{
+	struct space_range r = { .offset = p->offset,
+				 .length = (int64_t)space_all(p->call) };
+
+	space_range(p->call, whole, &r);
+	p->out->text = r.text;
+	p->out->size = r.size;
+	p->next = r.next;
+}
+
+static int range_whole(struct page *p)
+{
+	struct task_whole_row t;
+	int rc = sql_row(p->call, task_whole, &t, .id = p->task, .now = p->call->now);
+
+	if (rc > 0)
+		range(p, p->in->part == TASK_PART_RESULT ? t.result : t.description);
+	return rc;
+}
+
+static int range_note(struct page *p)
+{
+	struct task_notes_from_row r;
+	struct query q;
+	int rc;
+
+	sql_query(p->call, &q, task_notes_from, .task = p->task,
+		  .offset = p->in->number - 1, .limit = 1);
+	if ((rc = sql_next(p->call, &q, &r)) > 0)
+		range(p, r.text);
+	query_end(&q);
+	if (rc == 0)
+		return fault_set(&p->call->fault, FAULT_NOT_FOUND, "/number",
+				 "the task has no note %lld", (long long)p->in->number);
+	return rc;
+}
+
+int task_part(struct call *call, const struct task_part_in *in, struct task_part_out *out)
+{
+	static int (*const parts[])(struct page *) = {
+		[TASK_PART_NOTES] = page_notes,
+		[TASK_PART_ACCEPTANCE_CRITERIA] = page_criteria,
+		[TASK_PART_TAGS] = page_tags,
+		[TASK_PART_DEPENDS_ON] = page_deps,
+		[TASK_PART_DESCRIPTION] = range_whole,
+		[TASK_PART_RESULT] = range_whole,
+		[TASK_PART_NOTE] = range_note,
+	};
+	struct page p = { .call = call,
+			  .in = in,
+			  .offset = in->offset,
+			  .limit = in->has_limit ? in->limit : INT32_MAX,
+			  .out = out };
+	struct task_row t;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = task_find(call, in->task, &t)) < 0)
+		return rc;
+	p.task = t.id;
+	rc = parts[in->part](&p);
+	out->next = out->text ? p.next
+			      : in->offset + (int64_t)(out->n_notes +
+						       out->n_acceptance_criteria +
+						       out->n_entries);
+	out->more = out->next < out->size;
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * order - the board in dependency order (Kahn): every task after those that it
+ * depends on, ties by priority, then number.
+ */
+
+struct node {
+	struct task_line_row row;
+	size_t waits; /* dependencies not yet listed */
+	size_t first; /* index in `next` of the first task that waits for this task */
+	size_t n_next;
+};
+
+struct graph {
+	struct node *nodes; /* by priority, then number */
+	size_t n;
+	size_t *by_id; /* places in nodes, by task id */
+	struct task_edges_row *edges;
+	size_t n_edges;
+	size_t *next; /* places of the tasks that wait, grouped by dependency */
+	size_t *heap; /* places of the tasks that can be listed: least first */
+	size_t n_heap;
+};
+
+static int task_order_compare_ids(const void *a, const void *b, void *nodes)
+{
+	const struct node *all = nodes;
+	int64_t x = all[*(const size_t *)a].row.id, y = all[*(const size_t *)b].row.id;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t task_order_place_of(const struct graph *g, int64_t id)
+{
+	size_t low = 0, high = g->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (g->nodes[g->by_id[mid]].row.id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return g->by_id[low];
+}
+
+static int read_graph(struct call *call, struct graph *g)
+{
+	struct task_line_row t;
+	struct task_edges_row e;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, task_all_lines, .team = call->caller.team, .now = call->now);
+	while ((rc = sql_next(call, &q, &t)) > 0)
+		((struct node *)arena_push(&call->arena, &g->nodes, &g->n,
+					   sizeof(*g->nodes)))
+			->row = t;
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, task_edges, .team = call->caller.team);
+	while ((rc = sql_next(call, &q, &e)) > 0)
+		*(struct task_edges_row *)arena_push(&call->arena, &g->edges, &g->n_edges,
+						     sizeof(e)) = e;
+	return rc;
+}
+
+static void index_graph(struct call *call, struct graph *g)
+{
+	size_t at = 0;
+
+	g->by_id = arena_alloc(&call->arena, (g->n + 1) * sizeof(*g->by_id));
+	g->heap = arena_alloc(&call->arena, (g->n + 1) * sizeof(*g->heap));
+	g->next = arena_alloc(&call->arena, (g->n_edges + 1) * sizeof(*g->next));
+	for (size_t i = 0; i < g->n; i++)
+		g->by_id[i] = i;
+	qsort_r(g->by_id, g->n, sizeof(*g->by_id), task_order_compare_ids, g->nodes);
+	for (size_t i = 0; i < g->n_edges; i++)
+		g->nodes[task_order_place_of(g, g->edges[i].dep)].n_next++;
+	for (size_t i = 0; i < g->n; i++) {
+		g->nodes[i].first = at;
+		at += g->nodes[i].n_next;
+		g->nodes[i].n_next = 0;
+	}
+	for (size_t i = 0; i < g->n_edges; i++) {
+		struct node *dep = &g->nodes[task_order_place_of(g, g->edges[i].dep)];
+		size_t task = task_order_place_of(g, g->edges[i].task);
+
+		g->next[dep->first + dep->n_next++] = task;
+		g->nodes[task].waits++;
+	}
+}
+
+static void heap_add(struct graph *g, size_t place)
+{
+	size_t i = g->n_heap++;
+
+	for (; i > 0 && g->heap[(i - 1) / 2] > place; i = (i - 1) / 2)
+		g->heap[i] = g->heap[(i - 1) / 2];
+	g->heap[i] = place;
+}
+
+static size_t heap_take(struct graph *g)
+{
+	size_t least = g->heap[0], last = g->heap[--g->n_heap], i = 0, child;
+
+	while ((child = 2 * i + 1) < g->n_heap) {
+		if (child + 1 < g->n_heap && g->heap[child + 1] < g->heap[child])
+			child++;
+		if (g->heap[child] >= last)
+			break;
+		g->heap[i] = g->heap[child];
+		i = child;
+	}
+	g->heap[i] = last;
+	return least;
+}
+
+/* Takes the next task of the order from the heap; tasks that waited for this task alone
+ * go into the heap. */
+static const struct node *order_next(struct graph *g)
+{
+	const struct node *t = &g->nodes[heap_take(g)];
+
+	for (size_t i = 0; i < t->n_next; i++)
+		if (--g->nodes[g->next[t->first + i]].waits == 0)
+			heap_add(g, g->next[t->first + i]);
+	return t;
+}
+
+static int list_order(struct call *call, struct graph *g, int64_t after,
+		      struct task_order_out *out)
+{
+	bool begun = after == 0;
+
+	while (g->n_heap > 0 && !out->more) {
+		const struct node *t = order_next(g);
+		struct task_line line;
+		int rc;
+
+		if (!begun) {
+			begun = t->row.id == after;
+			continue;
+		}
+		if ((rc = task_tell_line(call, &t->row, &line)) < 0)
+			return rc;
+		if (space_take(call, &record_task_line, &line))
+			out->tasks[out->n_tasks++] = line;
+		else
+			out->more = true;
+	}
+	return 0;
+}
+
+int task_order(struct call *call, const struct task_order_in *in,
+	       struct task_order_out *out)
+{
+	struct task_row after = { 0 };
+	struct graph g = { 0 };
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (in->after && (rc = task_find(call, in->after, &after)) < 0) ||
+	    (rc = read_graph(call, &g)) < 0)
+		return rc;
+	index_graph(call, &g);
+	out->tasks = arena_alloc(&call->arena, (g.n + 1) * sizeof(*out->tasks));
+	for (size_t i = 0; i < g.n; i++)
+		if (g.nodes[i].waits == 0)
+			heap_add(&g, i);
+	return list_order(call, &g, after.id, out);
 }

@@ -2,8 +2,14 @@
 
 #include <inttypes.h>
 
+#include "core/access/who.h"
+#include "core/call/space.h"
 #include "core/message/message.h"
 #include "core/team/team.h"
+#include "core/turn/chain.h"
+
+static int budget_announce(struct call *call);
+static int budget_announce_in(struct call *call, int64_t team);
 
 /* The words of each kind of budget: its noun, and behind the slash the argument that sets
  * its limit. */
@@ -301,7 +307,9 @@ static int warn(struct call *call, const struct budget_turned_row *r)
 				       "assignments, members and teams below it."));
 }
 
-int budget_announce(struct call *call)
+/* Tells of budgets of the call's team of which, since it was told last, little is left, or
+ * nothing: an event each, and a message to the lead and the operator. */
+static int budget_announce(struct call *call)
 {
 	struct budget_turned_row *all = NULL;
 	size_t n;
@@ -331,7 +339,8 @@ static int announce_in(struct call *call, int64_t team, const char *name,
 	return rc;
 }
 
-int budget_announce_in(struct call *call, int64_t team)
+/* budget_announce() of another team. */
+static int budget_announce_in(struct call *call, int64_t team)
 {
 	struct team_row t;
 	int rc = sql_row(call, team_by_id, &t, .id = team);
@@ -350,4 +359,179 @@ int budget_settle(struct call *call)
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = announce_in(call, all[i].id, all[i].name, all[i].inbox_capacity);
 	return rc < 0 ? rc : 0;
+}
+
+/* Lists what teams may spend, and have spent. */
+
+static int budget_show_add(struct call *call, const struct budget_line *line,
+			   struct budget_list *list)
+{
+	if (list->full)
+		return 0;
+	if (list->skip > 0) {
+		list->skip--;
+		return 0;
+	}
+	if (!space_take(call, &record_budget_line, line)) {
+		list->full = true;
+		return 0;
+	}
+	*(struct budget_line *)arena_push(&call->arena, &list->lines, &list->n,
+					  sizeof(*line)) = *line;
+	return 0;
+}
+
+static struct budget_line budget_show_line_of(const char *path,
+					      const struct budget_row *b)
+{
+	int64_t left = b->most - b->used - b->reserved;
+
+	return (struct budget_line){ .path = path,
+				     .kind = b->kind,
+				     .has_limit = b->most > 0,
+				     .limit = b->most,
+				     .used = b->used,
+				     .reserved = b->reserved,
+				     .has_left = b->most > 0,
+				     .left = left > 0 ? left : 0 };
+}
+
+static int add_vms(struct call *call, int64_t team, const char *path, int64_t max_vms,
+		   struct budget_list *list)
+{
+	struct budget_line line;
+	struct team_counts_row vms;
+	int rc = sql_row(call, team_counts, &vms, .team = team);
+
+	if (rc <= 0)
+		return rc;
+	line = budget_show_line_of(
+		path, &(const struct budget_row){ .kind = BUDGET_KIND_VMS,
+						  .most = max_vms,
+						  .used = vms.used,
+						  .reserved = vms.reserved });
+	line.has_limit = line.has_left = true; /* 0 is a limit of workspaces */
+	return budget_show_add(call, &line, list);
+}
+
+int budget_list_add(struct call *call, int64_t team, const char *path, int64_t max_vms,
+		    struct budget_list *list)
+{
+	struct budget_line line;
+	struct budget_row row;
+	struct query q;
+	int rc = list->all ? add_vms(call, team, path, max_vms, list) : 0;
+
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, budget_rows, .team = team, .now = call->now);
+	while ((rc = sql_next(call, &q, &row)) > 0) {
+		line = budget_show_line_of(path, &row);
+		if (row.most > 0 || (list->all && row.used > 0))
+			rc = budget_show_add(call, &line, list);
+	}
+	query_end(&q);
+	return rc < 0 ? rc : 0;
+}
+
+/* Adds those of all teams below the team that is called `path`.  0 or negative. */
+static int budget_list_below(struct call *call, int64_t team, const char *path,
+			     struct budget_list *list)
+{
+	struct team_walk w = { .root = team, .path = path };
+	int rc = 0;
+
+	while (!list->full && (rc = team_walk_next(call, &w)) > 0)
+		if ((rc = budget_list_add(call, w.at->team.id, w.at->path,
+					  w.at->team.max_vms, list)) < 0)
+			return rc;
+	return rc;
+}
+
+/* Adds a team and, for the operator, those above it, the highest first; `*path` is then how
+ * the team is called. */
+static int add_line_of(struct call *call, int64_t team, const char **path,
+		       struct budget_list *list)
+{
+	struct team_row t;
+	int rc = sql_row(call, team_by_id, &t, .id = team);
+
+	*path = NULL;
+	if (rc <= 0 || (t.parent && !call->identity.agent &&
+			(rc = add_line_of(call, t.parent, path, list)) < 0))
+		return rc;
+	*path = *path ? arena_printf(&call->arena, "%s / %s", *path, t.name) : t.name;
+	return budget_list_add(call, team, *path, t.max_vms, list);
+}
+
+int team_budget(struct call *call, const struct team_budget_in *in,
+		struct team_budget_out *out)
+{
+	struct budget_list list = { .skip = in->offset, .all = true };
+	const char *path;
+	int rc;
+
+	if ((rc = who_team(call, in->team)) < 0 ||
+	    (rc = add_line_of(call, call->caller.team, &path, &list)) < 0 ||
+	    (call->caller.level >= WHO_LEAD &&
+	     (rc = budget_list_below(call, call->caller.team, path, &list)) < 0))
+		return rc;
+	out->budgets = list.lines;
+	out->n_budgets = list.n;
+	out->more = list.full;
+	out->next = in->offset + (int64_t)list.n;
+	return 0;
+}
+
+/*
+ * Messages of cadre itself to the lead of a team, and to the operator.
+ */
+
+int team_notice(struct call *call, const char *type, const char *text)
+{
+	return team_tell(call, call->caller.team, type, text, CHAIN_NOTICE);
+}
+
+/* Sends the draft in the call's team. */
+static int notice_send(struct call *call, struct draft *d)
+{
+	struct agent_row operator, to;
+	struct team_lead_row lead;
+	int64_t message;
+	int rc = sql_row(call, agent_by_name, &operator, .team = call->caller.team,
+			 .name = "operator");
+
+	if (rc <= 0)
+		return rc;
+	d->sender = operator.id;
+	if ((message = message_store(call, d)) < 0)
+		return (int)message;
+	if ((rc = message_deliver(call, message, d, &operator)) < 0 ||
+	    (rc = sql_row(call, team_lead, &lead, .team = call->caller.team)) < 0 ||
+	    (rc > 0 && ((rc = sql_row(call, agent_by_id, &to, .id = lead.id)) < 0 ||
+			(rc = message_deliver(call, message, d, &to)) < 0)))
+		return rc;
+	return event_by(call, .kind = EVENT_MESSAGE_SENT, .team = call->caller.team,
+			.actor = operator.id, .subject = message);
+}
+
+int team_tell(struct call *call, int64_t team, const char *type, const char *text,
+	      int64_t chain)
+{
+	const struct caller was = call->caller;
+	/* A notice goes on with the chain of the agent whose call caused the notice. */
+	const int64_t own = chain_of(call, &(struct draft){ 0 });
+	struct draft d = { .type = type,
+			   .content = text,
+			   .chain = own > chain ? own : chain };
+	struct team_row t;
+	int rc = sql_row(call, team_by_id, &t, .id = team);
+
+	if (rc <= 0)
+		return rc;
+	call->caller.team = team;
+	call->caller.inbox_capacity = t.inbox_capacity;
+	rc = notice_send(call, &d);
+	call->caller = was;
+	return rc;
 }

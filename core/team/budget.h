@@ -65,11 +65,6 @@ int budget_take_message(struct call *call);
 int budget_count(struct call *call, const struct team_usage_in *in, int64_t agent,
 		 struct team_usage_out *out);
 
-/* Tells of budgets of the call's team of which, since it was told last, little is left, or
- * nothing: an event each, and a message to the lead and the operator. */
-int budget_announce(struct call *call);
-/* budget_announce() of another team. */
-int budget_announce_in(struct call *call, int64_t team);
 /* budget_announce() of all teams whose time is limited. */
 int budget_settle(struct call *call);
 
@@ -85,8 +80,5 @@ struct budget_list {
 /* Adds the budgets of a team, which is called `path` there.  0 or negative. */
 int budget_list_add(struct call *call, int64_t team, const char *path, int64_t max_vms,
 		    struct budget_list *list);
-/* Adds those of all teams below the team that is called `path`.  0 or negative. */
-int budget_list_below(struct call *call, int64_t team, const char *path,
-		      struct budget_list *list);
 
 #endif

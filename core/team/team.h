@@ -39,11 +39,6 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 
-/* Finds the parent of a new team and puts the call into the parent; `*above` is NULL for
- * a team without a parent.  0, or denied at /parent for a caller who may make no such
- * team. */
-int team_above(struct call *call, const char *parent, const struct team_row **above);
-
 /* Puts an agent's call into a team directly below its own, by name, if it leads its own or has
  * made that one; it stays who it is.  1, 0 where there is none, or negative. */
 int team_enter_below(struct call *call, const char *name);
@@ -54,22 +49,6 @@ struct team_wish {
 	bool allow_internet, allow_inter_vm;
 	int64_t port; /* 0: none */
 };
-
-/* Opens ports in the team that the call has made or changes.  The team `above` (0: none)
- * has to allow the ports.  0, or denied at /allowed_ports. */
-int team_add_ports(struct call *call, int64_t above, const int64_t *ports, size_t n);
-
-/* Fills the fault of a wish that the team above does not allow or has too little left
- * for.  The fault names the limit, the team with that limit, and the rest. */
-int team_above_refuses(struct call *call, const struct team_row *above,
-		       const struct team_wish *wish);
-
-/* Refuses a policy that is wider than that of a team from `team` up, which is named: 0, or
- * denied at the argument. */
-int team_check_policy(struct call *call, int64_t team, const struct team_wish *wish);
-
-/* The ports that are open between a team's VMs, none: all. 0 or negative. */
-int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n);
 
 /* The name that the team has now which was called `was`; `*now` is NULL where none is called
  * otherwise.  0 or negative. */
@@ -90,8 +69,5 @@ int team_tell(struct call *call, int64_t team, const char *type, const char *tex
 
 /* Refuses a name that no team may have. 0 or negative. */
 int team_check_name(struct call *call, const char *name, const char *where);
-
-/* Fills the fault for a name that another living team has. */
-int team_name_taken(struct call *call, const char *name, const char *where);
 
 #endif

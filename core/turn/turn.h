@@ -45,7 +45,4 @@ int runner_rest(struct call *call, int64_t agent, int64_t *status);
  * fault at `where`. */
 int runner_follow(struct call *call, int64_t agent, const char *where);
 
-/* Ends a running turn, if it runs until now: 1, 0 or negative.  See turn.end. */
-int turn_finish(struct call *call, const struct turn_end_in *in);
-
 #endif

@@ -1,5 +1,4 @@
 #include "core/workspace/workspace.h"
-#include "core/turn/chain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include "core/call/space.h"
 #include "core/team/estop.h"
 #include "core/team/team.h"
+#include "core/turn/chain.h"
+#include "core/turn/turn.h"
 #include "core/workspace/workspace_removal.h"
 
 /* --- finding ------------------------------------------------------------------------- */
@@ -462,4 +463,522 @@ int workspace_answered(struct call *call, const struct workspace_answered_in *in
 {
 	(void)out;
 	return call_keep_answer(call, in->key, in->caller, in->asked, in->answer);
+}
+
+/*
+ * Records the states of workspaces that the host reports, and lists
+ * the rows that it needs.
+ */
+
+/* A runner takes no turns while its workspace has failed: its lead and the operator are told. */
+static int note_to_lead(struct call *call, const struct workspace_row *w,
+			const struct workspace_note_in *in)
+{
+	struct agent_row a;
+	int rc = w->agent ? sql_row(call, agent_by_id, &a, .id = w->agent) : 0;
+
+	if (rc <= 0 || a.gone || !a.runs)
+		return rc < 0 ? rc : 0;
+	return team_tell(
+		call, w->team, "runner",
+		arena_printf(
+			&call->arena,
+			"%s takes no turns: its workspace has failed (%s). Its mail "
+			"waits. %s%s%s",
+			a.name, in->detail ? in->detail : "see `cadre logs`",
+			in->again ? a.name : "Start it again: `cadre workspace start ",
+			in->again ? " goes on when what is missing is there." : w->name,
+			in->again ? "" : "`."),
+		CHAIN_NOTICE);
+}
+
+static int note_state(struct call *call, const struct workspace_row *w,
+		      const struct workspace_note_in *in)
+{
+	static const int events[] = {
+		[WORKSPACE_STATE_CREATING] = 0,
+		[WORKSPACE_STATE_READY] = EVENT_WORKSPACE_READY,
+		[WORKSPACE_STATE_STOPPED] = EVENT_WORKSPACE_STOPPED,
+		[WORKSPACE_STATE_FAILED] = EVENT_WORKSPACE_FAILED,
+		[WORKSPACE_STATE_DESTROYED] = EVENT_WORKSPACE_DESTROYED,
+	};
+	const bool failed = in->state == WORKSPACE_STATE_FAILED;
+	int rc;
+
+	/* Only a failed workspace is made once more: a caller may have stopped the
+	 * workspace meanwhile. */
+	if (in->state == WORKSPACE_STATE_CREATING && w->state != WORKSPACE_STATE_FAILED)
+		return 0;
+	rc = workspace_change(call, w->id, in->state, failed ? in->detail : NULL,
+			      in->again);
+	if (rc <= 0 || !events[in->state])
+		return rc;
+	rc = event_by(call, .kind = events[in->state], .team = w->team,
+		      .actor = ACTOR_HOST, .subject = w->id, .target = w->agent,
+		      .detail = in->detail);
+	if (rc >= 0 && failed)
+		rc = note_to_lead(call, w, in);
+	return rc < 0 ? rc : 1;
+}
+
+static int note_agent(struct call *call, const struct workspace_row *w, int64_t status)
+{
+	int rc = runner_rest(call, w->agent, &status);
+
+	if (rc == 0)
+		rc = sql_run(call, agent_set_status, .agent = w->agent, .status = status,
+			     .now = call->now);
+	if (rc <= 0)
+		return rc;
+	rc = event_by(call, .kind = EVENT_AGENT_STATUS, .team = w->team,
+		      .actor = ACTOR_HOST, .subject = w->agent,
+		      .detail = field_choice(&record_agent_line, "status", status));
+	return rc < 0 ? rc : 1;
+}
+
+/* The status of the agent of a workspace: one whose workspace never was up could not start. */
+static int64_t status_in(const struct workspace_row *w,
+			 const struct workspace_note_in *in)
+{
+	if (in->has_state && in->state == WORKSPACE_STATE_READY)
+		return AGENT_STATUS_READY;
+	return in->has_state && in->state == WORKSPACE_STATE_FAILED && !w->was_up
+		       ? AGENT_STATUS_FAILED
+		       : AGENT_STATUS_OFFLINE;
+}
+
+/* Records the address of the HTTP door, which the card of the workspace's agent shows. */
+static int note_door(struct call *call, const struct workspace_row *w, const char *http)
+{
+	int rc = sql_run(call, workspace_set_http, .id = w->id, .http = http);
+
+	if (rc <= 0 || !w->agent)
+		return rc;
+	return event_by(call, .kind = EVENT_AGENT_UPDATED, .team = w->team,
+			.actor = ACTOR_HOST, .subject = w->agent);
+}
+
+static int note_restored(struct call *call, const struct workspace_row *w,
+			 const char *snapshot)
+{
+	int64_t row, at;
+	int rc = id_parse(call, ID_SNAPSHOT, snapshot, &row, &at);
+
+	return rc <= 0 ? rc
+		       : sql_run(call, workspace_restored, .id = w->id, .snapshot = row);
+}
+
+/* Says why a guest's spool is not the one that accepted assignments, or a copy of it from
+ * an earlier time; NULL: it is the same.  Before spools had identities, a workspace's id
+ * stood for the one that it had. */
+static const char *spool_trouble(struct call *call, const struct workspace_row *w,
+				 const struct workspace_note_in *in)
+{
+	const char *before = w->spool;
+
+	if (!before && *in->spool)
+		before = id_public(call, ID_WORKSPACE, w->id, w->created_at);
+	if (before && strcmp(before, in->spool) != 0)
+		return "interrupted: the guest's spool was lost";
+	if (before && in->has_spool_seq && in->spool_seq < w->spool_seq)
+		return "interrupted: an older copy of the guest's spool was put back";
+	return NULL;
+}
+
+/* Assignments that a lost or older spool accepted may have run: they end, and no guest is
+ * told of them again. */
+static int workspace_seen_note_spool(struct call *call, const struct workspace_row *w,
+				     const struct workspace_note_in *in)
+{
+	const char *trouble = spool_trouble(call, w, in);
+	int rc;
+
+	if (trouble && w->agent &&
+	    (rc = assignment_interrupt(call, w->agent, trouble)) < 0)
+		return rc;
+	rc = sql_run(call, workspace_set_spool, .id = w->id, .spool = in->spool,
+		     .seq = in->spool_seq);
+	return rc < 0 ? rc : 0;
+}
+
+/* Records the guest's process.  An event tells callers that wait for the process to
+ * end. */
+static int note_process(struct call *call, const struct workspace_row *w,
+			const struct workspace_note_in *in)
+{
+	int rc = sql_run(call, workspace_set_process, .id = w->id, .pid = in->pid,
+			 .pid_start = in->pid_start, .machine_boot = in->machine_boot,
+			 .cid = in->cid);
+
+	if (rc < 0 || in->pid || !w->pid)
+		return rc;
+	return event_by(call, .kind = EVENT_WORKSPACE_DOWN, .team = w->team,
+			.actor = ACTOR_HOST, .subject = w->id, .target = w->agent);
+}
+
+int workspace_note(struct call *call, const struct workspace_note_in *in,
+		   struct workspace_note_out *out)
+{
+	struct workspace_row w;
+	int rc = sql_row(call, workspace_by_id, &w, .id = in->workspace);
+
+	if (rc <= 0)
+		return rc;
+	if (in->has_pid && (rc = note_process(call, &w, in)) < 0)
+		return rc;
+	if (in->restored && (rc = note_restored(call, &w, in->restored)) < 0)
+		return rc;
+	if (in->has_halted && (rc = sql_run(call, workspace_set_halted, .id = w.id,
+					    .halted = in->halted)) < 0)
+		return rc;
+	if (in->died && w.agent &&
+	    (rc = sql_run(call, workspace_died, .agent = w.agent, .now = call->now)) < 0)
+		return rc;
+	if (in->guest_boot && (rc = sql_run(call, workspace_set_boot, .id = w.id,
+					    .guest_boot = in->guest_boot)) < 0)
+		return rc;
+	if (in->spool && (rc = workspace_seen_note_spool(call, &w, in)) < 0)
+		return rc;
+	if (in->http && (rc = note_door(call, &w, in->http)) < 0)
+		return rc;
+	if (in->restarted &&
+	    (rc = event_by(call, .kind = EVENT_WORKSPACE_RESTARTED, .team = w.team,
+			   .actor = ACTOR_HOST, .subject = w.id, .target = w.agent,
+			   .detail = in->detail)) < 0)
+		return rc;
+	if (in->has_state) {
+		if ((rc = note_state(call, &w, in)) < 0)
+			return rc;
+		out->changed = rc > 0;
+	}
+	if (w.agent && (in->offline || (in->has_state && out->changed))) {
+		if ((rc = note_agent(call, &w, status_in(&w, in))) < 0)
+			return rc;
+		out->changed |= rc > 0;
+	}
+	return team_announce(call, w.team);
+}
+
+static const char *id_if(struct call *call, enum id_noun noun, int64_t row, int64_t at)
+{
+	return row ? id_public(call, noun, row, at) : NULL;
+}
+
+int workspace_rows(struct call *call, const struct workspace_rows_in *in,
+		   struct workspace_rows_out *out)
+{
+	struct workspace_rows_row r;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, workspace_rows, .after = in->after,
+		  .host = store_host(call->store), .limit = WORKSPACE_ROWS);
+	while ((rc = sql_next(call, &q, &r)) > 0) {
+		struct host_workspace *w =
+			arena_push(&call->arena, &out->rows, &out->n_rows, sizeof(*w));
+
+		*w = (struct host_workspace){
+			.row = r.id,
+			.id = id_public(call, ID_WORKSPACE, r.id, r.created_at),
+			.name = r.name,
+			.team = r.team_name,
+			.team_row = r.team,
+			.agent = r.agent_name,
+			.has_agent_row = r.agent != 0,
+			.agent_row = r.agent,
+			.has_generation = r.agent != 0,
+			.generation = r.generation,
+			.backend = r.backend,
+			.path = r.path,
+			.address = r.address,
+			.link_token = r.link_token,
+			.source = r.source,
+			.state = r.state,
+			.was_up = r.was_up,
+			.has_pid = r.pid != 0,
+			.pid = r.pid,
+			.has_pid_start = r.pid_start != 0,
+			.pid_start = r.pid_start,
+			.machine_boot = r.machine_boot,
+			.guest_boot = r.guest_boot,
+			.spool = r.spool,
+			.spool_seq = r.spool_seq,
+			.stopped = r.stopped,
+			.halted = r.halted,
+			.has_cid = r.cid != 0,
+			.cid = r.cid,
+			.has_slot = r.slot != 0,
+			.slot = r.slot,
+			.image = r.image,
+			.vcpus = r.vcpus,
+			.memory_mb = r.memory_mb,
+			.disk_gb = r.disk_gb,
+			.has_parent_row = r.parent != 0,
+			.parent_row = r.parent,
+			.parent = id_if(call, ID_WORKSPACE, r.parent, r.parent_at),
+			.snapshot = id_if(call, ID_SNAPSHOT, r.snapshot, r.snapshot_at),
+			.restores = r.restores,
+			.again = r.again,
+			.restore = id_if(call, ID_SNAPSHOT, r.restore, r.restore_at),
+		};
+	}
+	return rc;
+}
+
+/* --- finding ------------------------------------------------------------------- */
+
+/* The snapshot `name` (name or id) of a workspace; 0, or negative with
+ * call->fault filled, at /snapshot. */
+static int snapshot_find(struct call *call, const struct workspace_row *w,
+			 const char *name, struct snapshot_row *s)
+{
+	const struct id_among of = {
+		.noun = ID_SNAPSHOT,
+		.own = w->id,
+		.where = "/snapshot",
+	};
+	struct snapshot_by_name_row by_name;
+	const char *id;
+	int64_t row = 0, at;
+	int rc = id_parse(call, ID_SNAPSHOT, name, &row, &at);
+
+	if (rc == 0 && (rc = sql_row(call, snapshot_by_name, &by_name, .workspace = w->id,
+				     .name = name)) > 0)
+		row = by_name.id;
+	if (rc == 0 && (rc = id_short(call, &of, name, &id)) > 0)
+		rc = id_parse(call, ID_SNAPSHOT, id, &row, &at);
+	if (rc > 0)
+		rc = sql_row(call, snapshot_by_id, s, .id = row);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 && s->workspace == w->id)
+		return 0;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/snapshot",
+		  "workspace %s has no snapshot %s", w->name, name);
+	return fault_hint(&call->fault, "See them with: {workspace.snapshots} %s.",
+			  w->name);
+}
+
+int snapshot_ready(struct call *call, const struct workspace_row *w, const char *name,
+		   struct snapshot_row *s)
+{
+	int rc = snapshot_find(call, w, name, s);
+
+	if (rc < 0 || s->state == SNAPSHOT_STATE_READY)
+		return rc;
+	return fault_set(&call->fault, FAULT_CONFLICT, "/snapshot", "snapshot %s is %s",
+			 s->name, field_choice(&record_snapshot, "state", s->state));
+}
+
+static void snapshot_tell(struct call *call, const struct snapshot_row *s,
+			  struct snapshot *out)
+{
+	*out = (struct snapshot){
+		.id = id_public(call, ID_SNAPSHOT, s->id, s->created_at),
+		.name = s->name,
+		.workspace = s->workspace_name,
+		.state = s->state,
+		.created_at = s->created_at,
+	};
+}
+
+static int snapshot_tell_row(struct call *call, int64_t row, struct snapshot *out)
+{
+	struct snapshot_row s;
+	int rc = sql_row(call, snapshot_by_id, &s, .id = row);
+
+	if (rc > 0)
+		snapshot_tell(call, &s, out);
+	return rc < 0 ? rc : 0;
+}
+
+int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *in,
+			struct workspace_snapshots_out *out)
+{
+	struct workspace_row w;
+	struct snapshot_row s;
+	struct query q;
+	int rc = workspace_find(call, in->team, in->workspace, &w);
+
+	if (rc < 0)
+		return rc;
+	sql_query(call, &q, snapshot_lines, .workspace = w.id, .offset = in->offset);
+	while ((rc = sql_next(call, &q, &s)) > 0) {
+		struct snapshot told;
+
+		snapshot_tell(call, &s, &told);
+		if ((out->more = !space_take(call, &record_snapshot, &told)))
+			break;
+		*(struct snapshot *)arena_push(&call->arena, &out->snapshots,
+					       &out->n_snapshots, sizeof(told)) = told;
+	}
+	query_end(&q);
+	out->next = in->offset + (int64_t)out->n_snapshots;
+	return rc < 0 ? rc : 0;
+}
+
+/* --- asked for ------------------------------------------------------------------- */
+
+static int can_keep(struct call *call, const struct workspace_row *w)
+{
+	int rc = workspace_is_over(call, w);
+
+	if (rc < 0 || w->path)
+		return rc;
+	return fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
+			 "the guest of workspace %s runs elsewhere: nothing of it can be "
+			 "kept",
+			 w->name);
+}
+
+static int snapshot_insert(struct call *call, const struct workspace_row *w,
+			   const char *name)
+{
+	int64_t id;
+	int rc;
+
+	if (!w->was_up) {
+		bool failed = w->state == WORKSPACE_STATE_FAILED;
+
+		fault_set(&call->fault, FAULT_CONFLICT, "/workspace",
+			  failed ? "nothing was ever in workspace %s: it has failed"
+				 : "workspace %s holds nothing yet",
+			  w->name);
+		return fault_hint(&call->fault, failed ? "`cadre doctor` says why; then "
+							 "{workspace.start}."
+						       : "Wait until it is ready.");
+	}
+	if ((id = sql_new_id(call, snapshot)) < 0)
+		return call->fault.code;
+	rc = sql_run(call, snapshot_add, .id = id, .workspace = w->id, .name = name,
+		     .now = call->now);
+	if (rc == 0)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/name",
+				 "workspace %s has a snapshot %s already", w->name, name);
+	if (rc > 0)
+		call->made = id;
+	return rc < 0 ? rc : 0;
+}
+
+/* The host takes the snapshot, and answers when that is done. */
+int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in,
+		       struct workspace_snapshot_out *out)
+{
+	struct workspace_row w;
+	int rc = workspace_find(call, in->team, in->workspace, &w);
+
+	if (rc < 0)
+		return rc;
+	if (!call->made) {
+		if ((rc = can_keep(call, &w)) < 0 ||
+		    (rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
+		    (rc = snapshot_insert(call, &w, in->name)) < 0)
+			return rc;
+		call->place = w.id;
+	}
+	return snapshot_tell_row(call, call->made, &out->snapshot);
+}
+
+int workspace_snapshot_remove(struct call *call,
+			      const struct workspace_snapshot_remove_in *in,
+			      struct workspace_snapshot_remove_out *out)
+{
+	struct snapshot_in_use_row use;
+	struct workspace_row w;
+	struct snapshot_row s;
+	int rc;
+
+	if ((rc = workspace_find(call, in->team, in->workspace, &w)) < 0)
+		return rc;
+	if (call->made) /* its name is free, and may be another one's */
+		return snapshot_tell_row(call, call->made, &out->snapshot);
+	if ((rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
+	    (rc = snapshot_find(call, &w, in->snapshot, &s)) < 0 ||
+	    (rc = sql_row(call, snapshot_in_use, &use, .snapshot = s.id)) < 0)
+		return rc;
+	if (call->plans) {
+		if (s.state == SNAPSHOT_STATE_READY)
+			removal_add_snapshot(call, &w, &s);
+		return 0;
+	}
+	out->note = removal_tell(call);
+	if (s.state == SNAPSHOT_STATE_MAKING || use.n)
+		return fault_set(&call->fault, FAULT_CONFLICT, "/snapshot",
+				 "snapshot %s is being %s", s.name,
+				 use.n ? "used" : "made");
+	if ((rc = sql_run(call, snapshot_set_state, .id = s.id,
+			  .state = SNAPSHOT_STATE_REMOVED)) < 0)
+		return rc;
+	call->made = s.id;
+	if (w.state != WORKSPACE_STATE_DESTROYED)
+		call->place = w.id;
+	return snapshot_tell_row(call, s.id, &out->snapshot);
+}
+
+/* The guest ends, and the next one has a spool that knows nothing of it. */
+static int snapshot_end_work(struct call *call, const struct workspace_row *w)
+{
+	return w->agent ? assignment_interrupt(call, w->agent,
+					       "interrupted: its workspace was put back "
+					       "to a snapshot")
+			: 0;
+}
+
+int workspace_restore(struct call *call, const struct workspace_restore_in *in,
+		      struct workspace_restore_out *out)
+{
+	struct workspace_row w;
+	struct snapshot_row s;
+	int rc = workspace_find(call, in->team, in->workspace, &w);
+
+	if (rc < 0)
+		return rc;
+	if (call->plans && !call->made)
+		return (rc = can_keep(call, &w)) < 0 ||
+				       (rc = snapshot_ready(call, &w, in->snapshot, &s)) <
+					       0
+			       ? rc
+			       : removal_add_restore(call, &w);
+	out->note = removal_tell(call);
+	if (!call->made) {
+		if ((rc = can_keep(call, &w)) < 0 ||
+		    (rc = snapshot_ready(call, &w, in->snapshot, &s)) < 0 ||
+		    (rc = sql_run(call, workspace_set_restore, .id = w.id,
+				  .snapshot = s.id, .now = call->now)) < 0 ||
+		    (w.state == WORKSPACE_STATE_READY &&
+		     (rc = sql_run(call, board_add_vms, .team = w.team, .guests = -1)) <
+			     0) ||
+		    (rc = snapshot_end_work(call, &w)) < 0 ||
+		    (rc = event_emit(call, EVENT_WORKSPACE_RESTORED, w.id, w.agent,
+				     s.name)) < 0 ||
+		    (rc = team_announce(call, call->caller.team)) < 0)
+			return rc;
+		call->made = w.id;
+	}
+	return workspace_tell(call, w.id, &out->workspace);
+}
+
+/* --- seen by the host --------------------------------------------------------------- */
+
+int workspace_snapshot_note(struct call *call,
+			    const struct workspace_snapshot_note_in *in,
+			    struct workspace_snapshot_note_out *out)
+{
+	struct snapshot_row s;
+	struct workspace_row w;
+	int rc;
+
+	(void)out;
+	if (!in->snapshot)
+		return sql_run(call, snapshot_give_up, .state = in->state,
+			       .host = store_host(call->store));
+	if ((rc = sql_run(call, snapshot_set_state, .id = in->snapshot,
+			  .state = in->state)) <= 0 ||
+	    in->state != SNAPSHOT_STATE_READY ||
+	    (rc = sql_row(call, snapshot_by_id, &s, .id = in->snapshot)) <= 0 ||
+	    (rc = sql_row(call, workspace_by_id, &w, .id = s.workspace)) <= 0)
+		return rc;
+	return event_by(call, .kind = EVENT_WORKSPACE_SNAPSHOT, .team = w.team,
+			.actor = ACTOR_HOST, .subject = w.id, .target = w.agent,
+			.detail = s.name);
 }

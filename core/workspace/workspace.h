@@ -78,4 +78,12 @@ int workspace_check_room(struct call *call, int64_t want, const char *where);
  * negative. */
 int workspace_add(struct call *call, const struct new_workspace *n, int64_t *id);
 
+/*
+ * Saved contents of workspaces, as rows; the host keeps the bytes.
+ */
+
+/* snapshot_find() for a use of its contents: the snapshot must be complete. */
+int snapshot_ready(struct call *call, const struct workspace_row *w, const char *name,
+		   struct snapshot_row *s);
+
 #endif

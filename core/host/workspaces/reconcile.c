@@ -10,9 +10,9 @@
 #include "core/base/clock.h"
 #include "core/host/guests/halt.h"
 #include "core/host/host_inside.h"
+#include "core/host/turns/hosted_turn.h"
 #include "core/host/workspaces/sweep.h"
 #include "core/workspace/workspace.h"
-#include "core/host/turns/hosted_turn.h"
 #include "ops.gen.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "core/access/secret.h"
+#include "core/access/token.h"
 #include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/op/op.h"

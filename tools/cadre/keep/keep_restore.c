@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/access/secret.h"
+#include "core/access/token.h"
+#include "core/base/clock.h"
 #include "core/home/found.h"
 #include "core/home/gone.h"
 #include "core/home/lost.h"
@@ -19,7 +20,6 @@
 #include "core/home/users.h"
 #include "core/mirror/mirror.h"
 #include "ops.gen.h"
-#include "core/base/clock.h"
 #include "storage/store_restore.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/progress.h"
