@@ -91,7 +91,7 @@ SRC = $(filter-out $(MAIN), \
 	guest/*.c mcp/*.c tools/cadre/*.c tools/cadre/*/*.c))
 OPGEN = $(wildcard tools/build/opgen*.c)
 # The reader of schema/ serves both programs.
-OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c tools/build/opgen_tables.c tools/build/opgen_write_face.c,$(OPGEN)) \
+OPREAD = $(filter-out tools/build/opgen.c tools/build/opgen_write.c,$(OPGEN)) \
 	core/base/near.c
 SQLGEN = $(wildcard tools/build/sqlgen*.c)
 OPS = $(wildcard schema/*.op)

@@ -165,7 +165,7 @@ static void load_module(const char *path)
 }
 
 /* Loads the modules whose file names begin with `when`, in order: see
- * tools/cadre/image/kernel.c. */
+ * tools/cadre/image/image.c. */
 static void load_modules(const char *folder, char when)
 {
 	struct dirent **names = NULL;

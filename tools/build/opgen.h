@@ -149,9 +149,6 @@ void op_check_places(struct schema *s, const struct decl *d); /* its route and i
 void face_check(struct schema *s,
 		struct decl *d); /* a part of it too, after all operations */
 void screen_check(struct schema *s, const struct decl *d); /* a part of that */
-void screen_check_event(struct schema *s, const struct decl *d);
-void screen_check_record(struct schema *s, const struct decl *d);
-void doors_check(struct schema *s, struct decl *d); /* a part of that */
 /* The first list of records in an operation's answer; NULL if there is none. */
 const struct member *opgen_rows(const struct decl *d);
 void schema_write_header(const struct schema *s, FILE *out);

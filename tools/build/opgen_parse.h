@@ -1,7 +1,7 @@
 /*
  * opgen_parse - declarations that the two halves of opgen's parser share.
  *
- * opgen_parse.c reads lines and declarations, opgen_member.c the members.
+ * opgen_parse.c reads lines, declarations and their members, opgen_face.c faces.
  */
 #ifndef TOOLS_BUILD_OPGEN_PARSE_H
 #define TOOLS_BUILD_OPGEN_PARSE_H
@@ -30,9 +30,6 @@ struct parser {
 
 #define refuse(p, ...) schema_refuse((p)->schema, (p)->at, __VA_ARGS__)
 
-/* The field that begins at word `i`. */
-void parse_field(struct parser *p, struct members *to, const struct opgen_line *l,
-		 size_t i);
 void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l);
 /* `face NAME of NOUN.VERB`, and a line of it. */
 void parse_face(struct parser *p, struct decl *d, const struct opgen_line *l);

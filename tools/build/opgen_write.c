@@ -1,19 +1,28 @@
-#include "tools/build/opgen_write.h"
-
+/*
+ * opgen_write - writes C: the header, the types and the records, the tables of operations,
+ * events, tools and wire messages, and the table of faces.
+ */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/fault.h"
+#include "tools/build/opgen.h"
+
+static void write_tables(FILE *out, struct arena *a, const struct schema *s);
+
 /* --- pieces ------------------------------------------------------------------ */
 
-void put_upper(FILE *out, const char *s)
+/* Writes a name as part of a constant. */
+static void put_upper(FILE *out, const char *s)
 {
 	for (; *s; s++)
 		fputc(isalnum((unsigned char)*s) ? toupper((unsigned char)*s) : '_', out);
 }
 
-void put_string(FILE *out, const char *s)
+/* Writes a text in quotes, as C has it. */
+static void opgen_put_string(FILE *out, const char *s)
 {
 	fputc('"', out);
 	for (; *s; s++) {
@@ -29,7 +38,7 @@ void put_string(FILE *out, const char *s)
 	fputc('"', out);
 }
 
-void opgen_put_words(FILE *out, const char *member, const struct list *l)
+static void opgen_put_words(FILE *out, const char *member, const struct list *l)
 {
 	if (!l->n)
 		return;
@@ -187,7 +196,7 @@ static void opgen_write_put_choices(FILE *out, const struct decl *d)
 	fprintf(out, "static const struct choice choices_%s[] = {\n", d->id);
 	for (size_t i = 0; i < d->in.n; i++) {
 		fprintf(out, "\t{ \"%s\", ", d->in.items[i]->name);
-		put_string(out, d->in.items[i]->doc);
+		opgen_put_string(out, d->in.items[i]->doc);
 		fputs(" },\n", out);
 	}
 	fputs("\t{ NULL, NULL },\n};\n\n", out);
@@ -207,7 +216,7 @@ static void opgen_write_put_type(FILE *out, const struct decl *d)
 		d->id, d->name, d->index);
 	put_upper(out, d->kind == DECL_TYPE ? d->base : kinds[d->kind]);
 	fputs(",\n\t.doc = ", out);
-	put_string(out, d->doc);
+	opgen_put_string(out, d->doc);
 	fputs(",\n", out);
 	if (d->ranged)
 		fprintf(out,
@@ -215,7 +224,7 @@ static void opgen_write_put_type(FILE *out, const struct decl *d)
 			d->min, d->max);
 	if (d->pattern) {
 		fputs("\t.pattern = ", out);
-		put_string(out, d->pattern);
+		opgen_put_string(out, d->pattern);
 		fputs(",\n", out);
 	}
 	if (d->given) {
@@ -238,7 +247,7 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 		return;
 	if (based(m, "text") || based(m, "json")) {
 		fputs("\t  .def_text = ", out);
-		put_string(out, m->def);
+		opgen_put_string(out, m->def);
 		fputs(",\n", out);
 		return;
 	}
@@ -252,11 +261,12 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 	fputs(",\n", out);
 }
 
-void opgen_put_field(FILE *out, const char *record, const struct member *m)
+/* A field of a record's struct; `record` NULL: of none, it only describes. */
+static void opgen_put_field(FILE *out, const char *record, const struct member *m)
 {
 	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n\t  .doc = ", m->name,
 		m->type->id);
-	put_string(out, m->doc);
+	opgen_put_string(out, m->doc);
 	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s,\n",
 		m->optional ? " | FIELD_OPTIONAL" : "", m->list ? " | FIELD_LIST" : "",
 		m->def ? " | FIELD_DEFAULT" : "", m->plain ? " | FIELD_PLAIN" : "",
@@ -297,7 +307,7 @@ static void put_record(FILE *out, struct arena *a, const struct decl *d,
 	if (all->n)
 		fprintf(out, "\t.fields = fields_%s, .n_fields = %zu,\n", id, all->n);
 	fputs("\t.doc = ", out);
-	put_string(out, *suffix ? "" : d->doc);
+	opgen_put_string(out, *suffix ? "" : d->doc);
 	fputs(",\n};\n\n", out);
 }
 
@@ -337,4 +347,576 @@ void schema_write_source(const struct schema *s, FILE *out)
 	opgen_write_put_types(out, &a, s);
 	write_tables(out, &a, s);
 	arena_release(&a);
+}
+
+/*
+ * Writes the table of faces.
+ */
+
+/* Writes the arguments as a record, which describes them: no struct holds them. */
+static void put_arguments(FILE *out, const struct decl *d)
+{
+	fprintf(out, "static const struct field fields_face_%s[] = {\n", d->id);
+	for (size_t i = 0; i < d->in.n; i++)
+		opgen_put_field(out, NULL, d->in.items[i]);
+	fprintf(out, "};\n\nstatic const char *const own_face_%s[] = { ", d->id);
+	for (size_t i = 0; i < d->in.n; i++)
+		fprintf(out, "\"%s\", ", d->in.items[i]->own);
+	fprintf(out,
+		"};\n\nstatic const struct record record_face_%s = {\n\t.name = \"%s\", "
+		".doc = \"\",\n\t.fields = fields_face_%s, .n_fields = %zu,\n};\n\n",
+		d->id, d->name, d->id, d->in.n);
+}
+
+static void opgen_write_face_put_faults(FILE *out, const struct decl *d)
+{
+	fprintf(out, "static const struct face_fault faults_face_%s[] = {\n", d->id);
+	for (size_t i = 0; i < d->n_refusals; i++) {
+		const struct opgen_refusal *r = &d->refusals[i];
+
+		fputs("\t{ .code = FAULT_", out);
+		put_upper(out, r->code ? r->code : "none");
+		fprintf(out, ", .where = \"%s\", .body = ", r->where ? r->where : "");
+		opgen_put_string(out, r->body);
+		fputs(" },\n", out);
+	}
+	fputs("\t{ .body = NULL },\n};\n\n", out);
+}
+
+static void opgen_write_face_put_text(FILE *out, const char *member, const char *text)
+{
+	fprintf(out, "\t  .%s = ", member);
+	opgen_put_string(out, text);
+	fputs(",\n", out);
+}
+
+/* Place of an operation in its table, which is sorted by name. */
+static size_t opgen_write_face_place_of(const struct schema *s, const struct decl *op)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->decls[i]->kind == DECL_OP &&
+		     strcmp(s->decls[i]->name, op->name) < 0;
+	return n;
+}
+
+static void opgen_write_face_put(FILE *out, const struct schema *s, const struct decl *d)
+{
+	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name,
+		opgen_write_face_place_of(s, d->of));
+	opgen_write_face_put_text(out, "doc", d->doc);
+	if (d->in.n)
+		fprintf(out, "\t  .in = &record_face_%s, .own = own_face_%s,\n", d->id,
+			d->id);
+	else
+		fprintf(out, "\t  .in = &record_%s_in,\n", d->of->id);
+	if (d->sets)
+		opgen_write_face_put_text(out, "sets", d->sets);
+	if (d->operator)
+		opgen_write_face_put_text(out, "operator", d->operator);
+	if (d->only) {
+		opgen_write_face_put_text(out, "only", d->only);
+		opgen_write_face_put_text(out, "without", d->without);
+	}
+	if (d->answers)
+		opgen_write_face_put_text(out, "answer", d->answers);
+	fprintf(out, "\t  .faults = faults_face_%s,\n", d->id);
+	if (d->tool)
+		opgen_write_face_put_text(out, "tool", d->tool);
+	if (d->action)
+		opgen_write_face_put_text(out, "action", d->action);
+	if (d->method) {
+		opgen_write_face_put_text(out, "http_method", d->method);
+		opgen_write_face_put_text(out, "http_path", d->path);
+	}
+	fputs("\t},\n", out);
+}
+
+/* A field of a record's struct; `record` NULL: of none, it only describes. */
+static void write_faces(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_FACE) {
+			if (s->decls[i]->in.n)
+				put_arguments(out, s->decls[i]);
+			opgen_write_face_put_faults(out, s->decls[i]);
+		}
+	fputs("const struct face face_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == DECL_FACE) {
+			opgen_write_face_put(out, s, s->decls[i]);
+			n++;
+		}
+	fprintf(out, "\t{ .name = NULL },\n};\n\nconst size_t face_count = %zu;\n\n", n);
+}
+
+/* --- operations ----------------------------------------------------------------------- */
+
+static bool opgen_tables_has_word(const struct list *l, const char *word)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->items[i], word) == 0)
+			return true;
+	return false;
+}
+
+/* Whether an operation may give a fault that it does not list. */
+static bool always(const struct decl *d, const char *fault)
+{
+	if (strcmp(fault, "rate_limited") == 0)
+		return !d->rate || strcmp(d->rate, "free") != 0;
+	return strcmp(fault, "invalid") == 0 || strcmp(fault, "denied") == 0 ||
+	       strcmp(fault, "unavailable") == 0;
+}
+
+static void opgen_tables_put_faults(FILE *out, const struct decl *d)
+{
+	static const struct {
+		const char *name, *id;
+	} rows[] = {
+#define X(id, name, exit, http, wire, doc, hint) { name, #id },
+		FAULT_LIST(X)
+#undef X
+	};
+
+	fputs("\t  .faults = (const enum fault_code[]){ ", out);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (always(d, rows[i].name) ||
+		    opgen_tables_has_word(&d->fails, rows[i].name))
+			fprintf(out, "FAULT_%s, ", rows[i].id);
+	fputs("FAULT_NONE },\n\t  .events = (const int[]){ ", out);
+	for (size_t i = 0; i < d->emits.n; i++) {
+		fputs("EVENT_", out);
+		put_upper(out, d->emits.items[i]);
+		fputs(", ", out);
+	}
+	fputs("0 },\n", out);
+}
+
+/* A field of the operation's own that the doors are told of. */
+static void put_pointer(FILE *out, const struct decl *d, const char *member,
+			const char *name, const struct members *all, const char *side)
+{
+	for (size_t i = 0; name && i < all->n; i++)
+		if (strcmp(all->items[i]->name, name) == 0)
+			fprintf(out, "\t  .%s = &fields_%s_%s[%zu],\n", member, d->id,
+				side, i);
+}
+
+/* A text that the doors are told of. */
+static void opgen_tables_put_text(FILE *out, const char *member, const char *text)
+{
+	if (!text)
+		return;
+	fprintf(out, "\t  .%s = ", member);
+	opgen_put_string(out, text);
+	fputs(",\n", out);
+}
+
+static void opgen_tables_put_doors(FILE *out, const struct decl *d)
+{
+	put_pointer(out, d, "wait", d->wait, &d->in, "in");
+	put_pointer(out, d, "when", d->when, &d->in, "in");
+	put_pointer(out, d, "within", d->within, &d->in, "in");
+	put_pointer(out, d, "misses", d->misses, &d->out, "out");
+	if (d->reaches.n) {
+		put_pointer(out, d, "reached", d->reaches.items[0], &d->out, "out");
+		put_pointer(out, d, "over", d->reaches.items[1], &d->out, "out");
+		put_pointer(out, d, "hostless",
+			    d->reaches.n > 2 ? d->reaches.items[2] : NULL, &d->out,
+			    "out");
+	}
+	put_pointer(out, d, "runs", d->runs, &d->in, "in");
+	put_pointer(out, d, "follows", d->follows, &d->in, "in");
+	put_pointer(out, d, "bytes_in", d->bytes, &d->in, "in");
+	put_pointer(out, d, "bytes_out", d->bytes, &d->out, "out");
+	put_pointer(out, d, "prints", d->prints, &d->out, "out");
+	put_pointer(out, d, "editor", d->editor, &d->in, "in");
+	put_pointer(out, d, "owner", d->owner, &d->in, "in");
+	if (d->gives)
+		fprintf(out, "\t  .gives = %s,\n",
+			strcmp(d->gives, "claim") == 0 ? "GIVES_CLAIM"
+						       : "GIVES_MESSAGES");
+	if (d->method)
+		fprintf(out, "\t  .http_method = \"%s\", .http_path = \"%s\",\n",
+			d->method, d->path);
+	if (d->tool)
+		fprintf(out, "\t  .tool = \"%s\",\n", d->tool);
+	if (d->action)
+		fprintf(out, "\t  .action = \"%s\",\n", d->action);
+	opgen_put_words(out, "cli", &d->cli);
+	opgen_put_words(out, "cli_fields", &d->cli_fields);
+	opgen_put_words(out, "also", &d->also);
+	if (d->cli_rest)
+		fputs("\t  .cli_rest = true,\n", out);
+	opgen_put_words(out, "columns", &d->columns);
+	opgen_put_words(out, "reads", &d->reads);
+	opgen_put_words(out, "page", &d->page);
+	opgen_put_words(out, "awaits", &d->awaits);
+	opgen_put_words(out, "overview", &d->overview);
+	opgen_tables_put_text(out, "says", d->says);
+	opgen_tables_put_text(out, "empty", d->empty);
+	opgen_tables_put_text(out, "next", d->next);
+	opgen_tables_put_text(out, "example", d->example);
+	if (d->quiet)
+		fputs("\t  .quiet = true,\n", out);
+	if (d->clock)
+		fputs("\t  .clock = true,\n", out);
+}
+
+static size_t opgen_tables_place_of(struct decl *const *all, const struct decl *d)
+{
+	size_t at = 0;
+
+	while (all[at] != d)
+		at++;
+	return at;
+}
+
+/* Which fields of a record the words name behind `prefix`, as bits; all of them where
+ * the words name the whole (`prefix` without a dot). */
+static unsigned long long brief_bits(const struct decl *d, const char *prefix,
+				     const struct members *of)
+{
+	unsigned long long bits = 0;
+	size_t n = strlen(prefix);
+
+	for (size_t i = 0; i < d->brief.n; i++) {
+		const char *word = d->brief.items[i];
+
+		if (n && strcmp(word, prefix) == 0)
+			return ~0ull;
+		if (n && (strncmp(word, prefix, n) != 0 || word[n] != '.'))
+			continue;
+		word += n ? n + 1 : 0;
+		for (size_t j = 0; j < of->n; j++)
+			if (strncmp(of->items[j]->name, word, strcspn(word, ".")) == 0 &&
+			    !of->items[j]->name[strcspn(word, ".")])
+				bits |= 1ull << j;
+	}
+	return bits;
+}
+
+/* Writes what a brief answer keeps: the bits of its fields, then those of the record in
+ * each. */
+static void put_brief(FILE *out, const struct decl *d)
+{
+	static const struct members none;
+
+	if (!d->brief.n)
+		return;
+	fprintf(out, "\t  .brief = (const uint64_t[]){ 0x%llx",
+		brief_bits(d, "", &d->out));
+	for (size_t i = 0; i < d->out.n; i++) {
+		const struct decl *type = d->out.items[i]->type;
+
+		fprintf(out, ", 0x%llx",
+			brief_bits(d, d->out.items[i]->name,
+				   type && type->kind == DECL_RECORD ? &type->in
+								     : &none));
+	}
+	fputs(" },\n", out);
+}
+
+/* Writes the operations that doors call on behalf of this operation. */
+static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d)
+{
+	struct list values;
+
+	if (d->many) {
+		fprintf(out, "\t  .many = &op_table[%zu],\n",
+			opgen_tables_place_of(ops, d->many));
+		put_pointer(out, d->many, "many_list", d->many_field, &d->many->in, "in");
+	}
+	if (d->rest)
+		fprintf(out, "\t  .rest = &op_table[%zu],\n",
+			opgen_tables_place_of(ops, d->rest));
+	if (d->signals)
+		fprintf(out, "\t  .signals = &op_table[%zu],\n",
+			opgen_tables_place_of(ops, d->signals));
+	if (!d->waiter)
+		return;
+	values = (struct list){ d->until.items + 1, d->until.n - 1 };
+	fprintf(out, "\t  .until = &op_table[%zu],\n",
+		opgen_tables_place_of(ops, d->waiter));
+	opgen_put_words(out, "until_values", &values);
+}
+
+static void opgen_tables_put_op(FILE *out, struct decl *const *ops,
+				struct decl *const *wires, const struct decl *d,
+				size_t index)
+{
+	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ", d->name,
+		index);
+	opgen_put_string(out, d->summary);
+	fputs(",\n\t  .doc = ", out);
+	opgen_put_string(out, d->doc);
+	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
+		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
+		d->idempotent ? " | OP_IDEMPOTENT" : "",
+		d->destructive ? " | OP_DESTRUCTIVE" : "",
+		d->needs_host ? " | OP_NEEDS_HOST" : "",
+		d->request ? " | OP_REQUEST" : "", d->lax ? " | OP_LAX" : "",
+		d->prefers_host ? " | OP_PREFERS_HOST" : "",
+		d->needs_cursor ? " | OP_NEEDS_CURSOR" : "",
+		d->moves ? " | OP_MOVES_WORKSPACES" : "",
+		d->identifies ? " | OP_IDENTIFIES" : "", d->above ? " | OP_ABOVE" : "");
+	put_upper(out, d->who);
+	fputs(", .rate = RATE_", out);
+	put_upper(out, d->rate ? d->rate : "default");
+	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id,
+		d->id);
+	opgen_tables_put_doors(out, d);
+	put_brief(out, d);
+	put_helpers(out, ops, d);
+	if (d->message)
+		fprintf(out, "\t  .message = &wire_table[%zu],\n",
+			opgen_tables_place_of(wires, d->message));
+	opgen_tables_put_faults(out, d);
+	fprintf(out, "\t  .run = OP_HANDLER(run_%s),\n", d->id);
+	if (d->needs_vault)
+		fputs("\t  .steps = OP_HANDLER(vault_run),\n", out);
+	if (d->needs_folders)
+		fputs("\t  .steps = OP_HANDLER(removal_run),\n", out);
+	fputs("\t},\n", out);
+}
+
+/* Hands the untyped structs to the typed handler. */
+static void put_thunk(FILE *out, const struct decl *d)
+{
+	fprintf(out,
+		"static int run_%s(struct call *call, const void *in, "
+		"void *out)\n{\n\treturn %s(call, in, out);\n}\n\n",
+		d->id, d->id);
+}
+
+static int opgen_tables_by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct decl *const *)a)->name, (*(struct decl *const *)b)->name);
+}
+
+static int opgen_tables_by_number(const void *a, const void *b)
+{
+	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
+}
+
+/* The declarations of one kind, in the order that bsearch wants. */
+static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_kind kind,
+			    size_t *n)
+{
+	struct decl **some = arena_alloc(a, (s->n + 1) * sizeof(*some));
+
+	*n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->kind == kind)
+			some[(*n)++] = s->decls[i];
+	qsort(some, *n, sizeof(*some),
+	      kind == DECL_EVENT ? opgen_tables_by_number : opgen_tables_by_name);
+	return some;
+}
+
+/* A table may be empty; C arrays may not, so each has a row behind its end. */
+static void opgen_tables_put_table(FILE *out, const char *name, size_t n)
+{
+	fprintf(out, "\t{ 0 },\n};\n\nconst size_t %s_count = %zu;\n\n", name, n);
+}
+
+static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema *s)
+{
+	size_t n, n_wires;
+	struct decl **ops = sorted(s, a, DECL_OP, &n),
+		    **wires = sorted(s, a, DECL_WIRE, &n_wires);
+
+	/* A program without a state has the operations, but does none of them itself. */
+	fputs("#ifdef OPS_WITHOUT_HANDLERS\n#define OP_HANDLER(run) NULL\n#else\n"
+	      "#define OP_HANDLER(run) run\n",
+	      out);
+	for (size_t i = 0; i < n; i++)
+		put_thunk(out, ops[i]);
+	fputs("int vault_run(struct call *call);\nint removal_run(struct call *call);\n"
+	      "#endif\n\nconst struct op op_table[] = {\n",
+	      out);
+	for (size_t i = 0; i < n; i++)
+		opgen_tables_put_op(out, ops, wires, ops[i], i);
+	opgen_tables_put_table(out, "op", n);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "const struct op *const op_%s = &op_table[%zu];\n",
+			ops[i]->id, i);
+	fputc('\n', out);
+}
+
+/* --- events, tools, wire ---------------------------------------------------------------- */
+
+static void opgen_tables_put_events(FILE *out, struct arena *a, const struct schema *s)
+{
+	size_t n;
+	struct decl **events = sorted(s, a, DECL_EVENT, &n);
+
+	fputs("const struct event_kind event_table[] = {\n", out);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "\t{ .number = %d, .name = \"%s\", .wakes = 0",
+			events[i]->number, events[i]->name);
+		for (size_t j = 0; j < events[i]->wakes.n; j++) {
+			fputs(" | 1u << WAKE_", out);
+			put_upper(out, events[i]->wakes.items[j]);
+		}
+		fputs(",\n", out);
+		opgen_tables_put_text(out, "says", events[i]->says);
+		fputs("\t  .doc = ", out);
+		opgen_put_string(out, events[i]->doc);
+		fputs(" },\n", out);
+	}
+	opgen_tables_put_table(out, "event", n);
+}
+
+/* The operation that finds one of a noun; NULL if none does. */
+static const struct decl *finder(const struct schema *s, const char *noun)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->decls[i]->finds.n &&
+		    strcmp(s->decls[i]->finds.items[0], noun) == 0)
+			return s->decls[i];
+	return NULL;
+}
+
+static void put_nouns(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	fputs("const struct noun noun_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+		const char *const *word = d->lists.items;
+		size_t rows = 0;
+
+		if (!d->lists.n)
+			continue;
+		while (!d->out.items[rows]->list ||
+		       d->out.items[rows]->type->kind != DECL_RECORD)
+			rows++;
+		fprintf(out, "\t{ .name = \"%s\", .list = \"%s\", .rows = \"%s\", ",
+			word[0], d->name, d->out.items[rows]->name);
+		fprintf(out, ".called = \"%s\", .doc = \"%s\"", word[1],
+			word[d->lists.n - 1]);
+		if (finder(s, word[0]))
+			fprintf(out, ", .find = \"%s\", .found_by = \"%s\"",
+				finder(s, word[0])->name,
+				finder(s, word[0])->finds.items[1]);
+		fputs(" },\n", out);
+		n++;
+	}
+	opgen_tables_put_table(out, "noun", n);
+}
+
+static void put_topics(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	fputs("const struct topic topic_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		if (d->kind != DECL_TOPIC)
+			continue;
+		fprintf(out, "\t{ .name = \"%s\", .doc = ", d->name);
+		opgen_put_string(out, d->doc);
+		fputs(",\n", out);
+		opgen_put_words(out, "nouns", &d->nouns);
+		opgen_put_words(out, "first", &d->first);
+		fputs("\t},\n", out);
+		n++;
+	}
+	opgen_tables_put_table(out, "topic", n);
+}
+
+static void opgen_tables_put_event_nouns(FILE *out, const struct schema *s)
+{
+	fputs("enum events events_of(int64_t number)\n{\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		if (d->kind != DECL_EVENTS)
+			continue;
+		fprintf(out,
+			"\tif (number >= %" PRId64 " && number <= %" PRId64
+			")\n\t\treturn EVENTS_",
+			d->min, d->max);
+		put_upper(out, d->id);
+		fputs(";\n", out);
+	}
+	fputs("\t(void)number;\n\treturn EVENTS_NONE;\n}\n\n", out);
+}
+
+static void opgen_tables_put_tools(FILE *out, const struct schema *s)
+{
+	size_t n = 0;
+
+	fputs("const struct tool tool_table[] = {\n", out);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct decl *d = s->decls[i];
+
+		if (d->kind != DECL_SET)
+			continue;
+		for (size_t j = 0; j < d->in.n; j++, n++) {
+			fprintf(out,
+				"\t{ .name = \"%s\", .set = \"%s\", "
+				".doc = ",
+				d->in.items[j]->name, d->name);
+			opgen_put_string(out, d->in.items[j]->doc);
+			fputs(" },\n", out);
+		}
+	}
+	opgen_tables_put_table(out, "tool", n);
+}
+
+static unsigned bits(const char *word, const char *first)
+{
+	if (!word)
+		return 0;
+	return strcmp(word, "both") == 0 ? 3 : strcmp(word, first) == 0 ? 1 : 2;
+}
+
+static void put_answer(FILE *out, const char *member, struct decl **wires,
+		       const struct decl *answer)
+{
+	if (answer)
+		fprintf(out, "\t  .%s = &wire_table[%zu],\n", member,
+			opgen_tables_place_of(wires, answer));
+}
+
+static void opgen_tables_put_wires(FILE *out, struct arena *a, const struct schema *s)
+{
+	size_t n;
+	struct decl **wires = sorted(s, a, DECL_WIRE, &n);
+
+	fputs("const struct wire wire_table[] = {\n", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct decl *d = wires[i];
+
+		fprintf(out,
+			"\t{ .name = \"%s\", .ports = %u, .senders = %u, "
+			".record = &record_%s,\n\t  .doc = ",
+			d->name, bits(d->port, "5000"), bits(d->sender, "host"), d->id);
+		opgen_put_string(out, d->doc);
+		fputs(",\n", out);
+		put_answer(out, "answer", wires, d->answer);
+		put_answer(out, "guest_answer", wires, d->guest_answer);
+		fputs("\t},\n", out);
+	}
+	opgen_tables_put_table(out, "wire", n);
+}
+
+static void write_tables(FILE *out, struct arena *a, const struct schema *s)
+{
+	opgen_tables_put_ops(out, a, s);
+	opgen_tables_put_events(out, a, s);
+	put_nouns(out, s);
+	put_topics(out, s);
+	opgen_tables_put_event_nouns(out, s);
+	opgen_tables_put_tools(out, s);
+	write_faces(out, s);
+	opgen_tables_put_wires(out, a, s);
 }

@@ -23,11 +23,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-#include "tools/build/opgen.h"
-
 #include "core/base/alloc.h"
+#include "tools/build/opgen.h"
 
 void *sqlgen_grow(void *array, int n, size_t size)
 {
@@ -42,14 +42,14 @@ char *sqlgen_copy(const char *s, size_t n)
 	return xasprintf("%.*s", (int)n, s);
 }
 
-struct column *columns_add(struct columns *c, const char *name, size_t len)
+static struct column *columns_add(struct columns *c, const char *name, size_t len)
 {
 	c->at = sqlgen_grow(c->at, c->n, sizeof(*c->at));
 	c->at[c->n].name = sqlgen_copy(name, len);
 	return &c->at[c->n++];
 }
 
-struct column *columns_find(const struct columns *c, const char *name)
+static struct column *columns_find(const struct columns *c, const char *name)
 {
 	for (int i = 0; i < c->n; i++)
 		if (strcmp(c->at[i].name, name) == 0)
@@ -77,7 +77,7 @@ void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
 	b->n_errors++;
 }
 
-bool sqlgen_is_identifier(const char *s)
+static bool sqlgen_is_identifier(const char *s)
 {
 	if (!isalpha((unsigned char)*s) && *s != '_')
 		return false;
@@ -103,6 +103,505 @@ char *sqlgen_slurp(const char *path)
 		s = sqlgen_copy("", 0);
 	}
 	return s;
+}
+
+/* Statements and what stands above them: storage/README.md has the rules. */
+
+static char *sqlgen_read_word(const char *s)
+{
+	s += strspn(s, " \t");
+	return sqlgen_copy(s, strcspn(s, " \t\r\n"));
+}
+
+static void read_types(struct sqlgen_statement *s, const char *names, enum type type)
+{
+	for (;;) {
+		size_t len;
+
+		names += strspn(names, " \t,");
+		len = strcspn(names, " \t,\r\n");
+		if (len == 0)
+			return;
+		columns_add(&s->said, names, len)->type = type;
+		names += len;
+	}
+}
+
+/* Whether a line is one of the comments that are a word alone. */
+static bool heading_is(const char *line, const char *mark)
+{
+	size_t n = strlen(mark);
+
+	return strncmp(line, mark, n) == 0 && line[n + strspn(line + n, " \t")] == '\n';
+}
+
+/* Reads a comment line above a statement. */
+static void read_heading(struct sqlgen_statement *s, const char *line)
+{
+	if (strncmp(line, "-- row:", 7) == 0 && !s->row)
+		s->row = sqlgen_read_word(line + 7);
+	else if (strncmp(line, "-- into:", 8) == 0 && !s->into)
+		s->into = sqlgen_read_word(line + 8);
+	else if (strncmp(line, "-- text:", 8) == 0)
+		read_types(s, line + 8, TYPE_TEXT);
+	else if (strncmp(line, "-- int:", 7) == 0)
+		read_types(s, line + 7, TYPE_INT);
+	else if (strncmp(line, "-- blob:", 8) == 0)
+		read_types(s, line + 8, TYPE_BLOB);
+	else if (strncmp(line, "-- scan ok:", 11) == 0)
+		s->scan_ok = true;
+	else if (strncmp(line, "-- kept:", 8) == 0)
+		s->kept = true;
+	else if (heading_is(line, "-- late"))
+		s->late = true;
+	else if (heading_is(line, "-- always"))
+		s->always = true;
+}
+
+static void append(char **text, const char *line, size_t len)
+{
+	size_t have = *text ? strlen(*text) : 0;
+
+	*text = xreallocarray(*text, have + len + 1, 1);
+	memcpy(*text + have, line, len);
+	(*text)[have + len] = '\0';
+}
+
+static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
+		     const char *line, size_t len)
+{
+	char *sql = sqlgen_put_numbers(b, s->file, at, line, len);
+
+	if (!s->written)
+		s->sql_line = at;
+	append(&s->written, line, len);
+	append(&s->sql, sql, strlen(sql));
+	free(sql);
+}
+
+static struct sqlgen_statement *sqlgen_read_name(struct sqlgen_build *b, const char *file,
+						 int line, const char *text)
+{
+	struct sqlgen_statement *s;
+	char *name = sqlgen_read_word(text + 8);
+
+	b->statements = sqlgen_grow(b->statements, b->n_statements, sizeof(*s));
+	s = &b->statements[b->n_statements++];
+	s->file = file;
+	s->line = line;
+	s->name = name;
+	if (!sqlgen_is_identifier(name))
+		sqlgen_refuse(b, s, "not a name");
+	for (int i = 0; i < b->n_statements - 1; i++)
+		if (strcmp(b->statements[i].name, name) == 0)
+			sqlgen_refuse(b, s, "duplicate of %s:%d", b->statements[i].file,
+				      b->statements[i].line);
+	return s;
+}
+
+static void read_file(struct sqlgen_build *b, const char *file)
+{
+	char *text = sqlgen_slurp(file), *next;
+	struct sqlgen_statement *s = NULL;
+	int line = 1;
+
+	for (char *at = text; *at; at = next, line++) {
+		size_t blank = strspn(at, " \t\r"), len = strcspn(at, "\n");
+
+		next = at + len + (at[len] == '\n');
+		if (strncmp(at, "-- name:", 8) == 0)
+			s = sqlgen_read_name(b, file, line, at);
+		else if (strncmp(at + blank, "--", 2) == 0 && s && !s->sql)
+			read_heading(s, at + blank);
+		else if (blank == len || strncmp(at + blank, "--", 2) == 0) {
+			if (s && s->written)
+				append(&s->written, "\n", 1);
+		} else if (s)
+			read_sql(b, s, line, at, (size_t)(next - at));
+		else
+			sqlgen_refuse(b,
+				      &(struct sqlgen_statement){ .file = file,
+								  .line = line },
+				      "SQL without `-- name:` above it");
+	}
+	free(text);
+}
+
+/* Types of parameters and columns, and plans that no statement may have. */
+
+/* --- types ------------------------------------------------------------------ */
+
+static const char *const sql_names[] = {
+	[TYPE_INT] = "INTEGER",
+	[TYPE_TEXT] = "TEXT",
+	[TYPE_BLOB] = "BLOB",
+};
+
+static enum type type_named(const char *sql)
+{
+	for (int i = TYPE_INT; i <= TYPE_BLOB; i++)
+		if (strcasecmp(sql, sql_names[i]) == 0)
+			return (enum type)i;
+	return strcasecmp(sql, "INT") == 0 ? TYPE_INT : TYPE_UNKNOWN;
+}
+
+static enum type look_up_type(struct sqlgen_build *b, const char *name)
+{
+	static const char sql[] =
+		"SELECT DISTINCT upper(p.type) FROM pragma_table_list l,"
+		" pragma_table_xinfo(l.name) p WHERE l.type = 'table'"
+		" AND l.schema = 'main' AND l.name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+		" AND p.name = ?1 COLLATE NOCASE";
+	enum type type = TYPE_UNSAID;
+	sqlite3_stmt *st;
+
+	if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
+		abort();
+	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+	while (sqlite3_step(st) == SQLITE_ROW)
+		type = type == TYPE_UNSAID
+			       ? type_named((const char *)sqlite3_column_text(st, 0))
+			       : TYPE_UNKNOWN;
+	sqlite3_finalize(st);
+	return type;
+}
+
+/* The type that all columns of this name in all tables have. */
+static enum type type_everywhere(struct sqlgen_build *b, const char *name)
+{
+	struct column *c = columns_find(&b->known, name);
+
+	if (!c) {
+		c = columns_add(&b->known, name, strlen(name));
+		c->type = look_up_type(b, name);
+	}
+	return c->type;
+}
+
+/* A column's type is the one declared above the statement, else that of the table's
+ * column, else the one that its name stands for. */
+static void type_column(struct sqlgen_build *b, struct sqlgen_statement *s,
+			struct column *c, const char *declared)
+{
+	struct column *said = columns_find(&s->said, c->name);
+
+	if (!sqlgen_is_identifier(c->name))
+		sqlgen_refuse(b, s, "column `%s` needs a name (AS ...)", c->name);
+	if (said) {
+		said->used = true;
+		c->type = said->type;
+	} else {
+		c->type = declared ? type_named(declared) : type_everywhere(b, c->name);
+	}
+	if (c->type == TYPE_UNSAID)
+		c->type = TYPE_INT;
+	if (c->type == TYPE_UNKNOWN)
+		sqlgen_refuse(b, s,
+			      "the type of `%s` is not clear: say `-- int:`, "
+			      "`-- text:` or `-- blob:`",
+			      c->name);
+}
+
+static void type_parameters(struct sqlgen_build *b, struct sqlgen_statement *s,
+			    sqlite3_stmt *st)
+{
+	for (int i = 1; i <= sqlite3_bind_parameter_count(st); i++) {
+		const char *name = sqlite3_bind_parameter_name(st, i);
+
+		if (!name || *name != ':') {
+			sqlgen_refuse(b, s, "parameters are :name, not %s",
+				      name ? name : "?");
+			return;
+		}
+		type_column(b, s, columns_add(&s->in, name + 1, strlen(name + 1)), NULL);
+	}
+}
+
+static void type_results(struct sqlgen_build *b, struct sqlgen_statement *s,
+			 sqlite3_stmt *st)
+{
+	for (int i = 0; i < sqlite3_column_count(st); i++) {
+		const char *name = sqlite3_column_name(st, i);
+
+		if (columns_find(&s->out, name))
+			sqlgen_refuse(b, s, "two columns are named %s", name);
+		type_column(b, s, columns_add(&s->out, name, strlen(name)),
+			    sqlite3_column_decltype(st, i));
+	}
+	for (int i = 0; i < s->said.n; i++)
+		if (!s->said.at[i].used)
+			sqlgen_refuse(b, s, "no parameter or column is named %s",
+				      s->said.at[i].name);
+	if (s->row && !sqlgen_is_identifier(s->row))
+		sqlgen_refuse(b, s, "not a name: `%s`", s->row);
+	if ((s->row || s->into) && !s->out.n)
+		sqlgen_refuse(b, s, "it has no row");
+	if (!s->row && !s->into)
+		s->row = sqlgen_copy(s->name, strlen(s->name));
+}
+
+static bool same_columns(const struct columns *a, const struct columns *b)
+{
+	for (int i = 0; i < a->n && i < b->n; i++)
+		if (strcmp(a->at[i].name, b->at[i].name) != 0 ||
+		    a->at[i].type != b->at[i].type)
+			return false;
+	return a->n == b->n;
+}
+
+static void check_rows(struct sqlgen_build *b)
+{
+	for (int i = 0; i < b->n_statements; i++) {
+		struct sqlgen_statement *s = &b->statements[i], *t = NULL;
+
+		if (s->into || !s->out.n)
+			continue;
+		for (int j = 0; j < i && !t; j++)
+			if (!b->statements[j].into && b->statements[j].out.n &&
+			    strcmp(b->statements[j].row, s->row) == 0)
+				t = &b->statements[j];
+		s->first_of_row = !t;
+		if (t && !same_columns(&s->out, &t->out))
+			sqlgen_refuse(b, s,
+				      "its columns are not those of row %s in %s:%d (%s)",
+				      s->row, t->file, t->line, t->name);
+	}
+}
+
+/* --- plans -------------------------------------------------------------------- */
+
+struct token {
+	const char *at;
+	size_t len;
+};
+
+static bool token_is(struct token a, struct token b)
+{
+	return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
+}
+
+/* The next name or keyword at or behind `at`; its length is 0 at the end. */
+static struct token token_next(const char *at)
+{
+	struct token t = { at, 0 };
+
+	while (*t.at && !isalnum((unsigned char)*t.at) && *t.at != '_')
+		t.at++;
+	while (isalnum((unsigned char)t.at[t.len]) || t.at[t.len] == '_')
+		t.len++;
+	return t;
+}
+
+/* Whether `NAME [(columns)] AS [[NOT] MATERIALIZED] (` stands in the text. */
+static bool defines_cte(const char *sql, struct token name)
+{
+	static const struct token as = { "AS", 2 };
+
+	for (struct token t = token_next(sql); t.len; t = token_next(t.at + t.len)) {
+		const char *after = t.at + t.len;
+
+		if (!token_is(t, name))
+			continue;
+		after += strspn(after, " \t\n");
+		if (*after == '(')
+			after += strcspn(after, ")");
+		t = (struct token){ t.at, (size_t)(after - t.at) };
+		if (!token_is(token_next(after), as))
+			continue;
+		after = token_next(after).at + 2;
+		after += strspn(after, " \t\nADEILMNOTRZadeilmnotrz");
+		if (*after == '(')
+			return true;
+	}
+	return false;
+}
+
+/* Whether the plan's `name` is a common table expression or an alias of one:
+ * such a thing has only the rows that its own parts have looked up. */
+static bool is_cte(const char *sql, struct token name)
+{
+	static const struct token as = { "AS", 2 };
+	struct token before = { "", 0 };
+
+	if (defines_cte(sql, name))
+		return true;
+	for (struct token t = token_next(sql); t.len; t = token_next(t.at + t.len)) {
+		if (token_is(t, as))
+			continue;
+		if (token_is(t, name) && before.len && defines_cte(sql, before))
+			return true;
+		before = t;
+	}
+	return false;
+}
+
+/* Whether the plan itself makes the rows of `name` (a subquery with an alias). */
+static bool is_derived(sqlite3_stmt *plan, struct token name)
+{
+	bool found = false;
+
+	sqlite3_reset(plan);
+	while (sqlite3_step(plan) == SQLITE_ROW) {
+		const char *d = (const char *)sqlite3_column_text(plan, 3);
+		size_t n = strcspn(d, " ");
+
+		if (strncmp(d, "CO-ROUTINE", n) == 0 || strncmp(d, "MATERIALIZE", n) == 0)
+			found |= token_is(token_next(d + n), name);
+	}
+	return found;
+}
+
+static bool is_scan(const char *detail)
+{
+	if (strstr(detail, "USING AUTOMATIC"))
+		return true; /* builds an index of the whole table each time */
+	return strncmp(detail, "SCAN ", 5) == 0 && detail[5] != '(' &&
+	       !strstr(detail, "CONSTANT ROW") && !strstr(detail, "VALUES CLAUSE") &&
+	       !strstr(detail, "VIRTUAL TABLE");
+}
+
+static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
+{
+	char *sql = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", s->sql);
+	sqlite3_stmt *plan = NULL, *again = NULL;
+
+	if (sqlite3_prepare_v2(b->db, sql, -1, &plan, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(b->db, sql, -1, &again, NULL) != SQLITE_OK)
+		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
+	while (plan && sqlite3_step(plan) == SQLITE_ROW) {
+		const char *d = (const char *)sqlite3_column_text(plan, 3);
+		struct token name = token_next(d + strcspn(d, " "));
+
+		if (is_scan(d) && !is_cte(s->sql, name) && !is_derived(again, name))
+			sqlgen_refuse(b, s,
+				      "%s: it reads a whole table "
+				      "(`-- scan ok: WHY` if that is meant)",
+				      d);
+	}
+	sqlite3_finalize(plan);
+	sqlite3_finalize(again);
+	sqlite3_free(sql);
+}
+
+static void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
+{
+	const char *tail = NULL;
+	sqlite3_stmt *st = NULL;
+
+	if (!s->sql) {
+		sqlgen_refuse(b, s, "no SQL below it");
+		return;
+	}
+	if (sqlite3_prepare_v2(b->db, s->sql, -1, &st, &tail) != SQLITE_OK || !st)
+		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
+	else if (tail[strspn(tail, " \t\r\n;")])
+		sqlgen_refuse(b, s, "more than one statement");
+	if (!st)
+		return;
+	s->readonly = sqlite3_stmt_readonly(st);
+	type_parameters(b, s, st);
+	type_results(b, s, st);
+	sqlite3_finalize(st);
+	if (s->late && (s->readonly || s->out.n))
+		sqlgen_refuse(b, s, "it returns rows, so it is not late");
+	sqlgen_check_numbers(b, s);
+	if (!s->scan_ok)
+		check_plan(b, s);
+}
+
+/* Which statements change what a kept row shows: SQLite itself names every
+ * column that a statement reads or writes. */
+
+static void sqlgen_kept_note(struct columns *c, const char *table, const char *column)
+{
+	char name[256];
+
+	if (!table || !column)
+		return;
+	snprintf(name, sizeof(name), "%s.%s", table, *column ? column : "*");
+	if (!columns_find(c, name))
+		columns_add(c, name, strlen(name));
+}
+
+static int sqlgen_kept_see(void *statement, int action, const char *a, const char *b,
+			   const char *schema, const char *by)
+{
+	struct sqlgen_statement *s = statement;
+
+	(void)schema;
+	(void)by;
+	if (action == SQLITE_READ)
+		sqlgen_kept_note(&s->reads, a, b);
+	else if (action == SQLITE_UPDATE)
+		sqlgen_kept_note(&s->writes, a, b);
+	else if (action == SQLITE_INSERT || action == SQLITE_DELETE)
+		sqlgen_kept_note(&s->writes, a, "");
+	return SQLITE_OK;
+}
+
+static void sqlgen_kept_look(struct sqlgen_build *b, struct sqlgen_statement *s)
+{
+	sqlite3_stmt *st = NULL;
+
+	if (!s->sql)
+		return;
+	sqlite3_set_authorizer(b->db, sqlgen_kept_see, s);
+	sqlite3_prepare_v2(b->db, s->sql, -1, &st, NULL);
+	sqlite3_set_authorizer(b->db, NULL, NULL);
+	sqlite3_finalize(st);
+}
+
+/* Only a query's row, in a struct of its own, can be kept. */
+static void sqlgen_kept_check(struct sqlgen_build *b, struct sqlgen_statement *s)
+{
+	if (!s->readonly || !s->out.n || s->into)
+		sqlgen_refuse(
+			b, s,
+			"only the row of a query, not `into` a record, can be kept");
+	for (int i = 0; i < s->reads.n; i++)
+		if (strchr(s->reads.at[i].name, '*'))
+			sqlgen_refuse(b, s, "it reads %s: name the columns",
+				      s->reads.at[i].name);
+}
+
+static bool whole_row(const char *written, const char *read)
+{
+	size_t n = strcspn(written, ".");
+
+	return strcmp(written + n, ".*") == 0 && strncmp(written, read, n + 1) == 0;
+}
+
+static bool invalidates(const struct sqlgen_statement *s,
+			const struct sqlgen_statement *kept)
+{
+	for (int w = 0; w < s->writes.n; w++)
+		for (int r = 0; r < kept->reads.n; r++)
+			if (strcmp(s->writes.at[w].name, kept->reads.at[r].name) == 0 ||
+			    whole_row(s->writes.at[w].name, kept->reads.at[r].name))
+				return true;
+	return false;
+}
+
+static void sqlgen_check_kept(struct sqlgen_build *b)
+{
+	int n = 0;
+
+	for (int i = 0; i < b->n_statements; i++)
+		sqlgen_kept_look(b, &b->statements[i]);
+	for (int i = 0; i < b->n_statements; i++) {
+		struct sqlgen_statement *kept = &b->statements[i];
+
+		if (!kept->kept)
+			continue;
+		sqlgen_kept_check(b, kept);
+		kept->kept_number = ++n;
+		if (n >= KEPT_STATEMENTS)
+			sqlgen_refuse(b, kept, "only %d statements can be kept",
+				      KEPT_STATEMENTS - 1);
+		for (int j = 0; j < b->n_statements; j++)
+			if (invalidates(&b->statements[j], kept))
+				b->statements[j].invalidates |= 1u << n % KEPT_STATEMENTS;
+	}
 }
 
 /* --- migrations --------------------------------------------------------------- */

@@ -1,10 +1,9 @@
 /*
  * sqlgen - declarations that the parts of the statement compiler share.
  *
- * sqlgen_read.c turns storage/NOUN.sql into statements, sqlgen_names.c puts the numbers
- * of schema/ in, sqlgen_check.c gives them types and refuses what is wrong,
- * sqlgen_held.c refuses numbers in place of names, sqlgen_put.c writes C, sqlgen_transfer.c
- * what exports are made with; sqlgen.c applies the migrations and leads through.
+ * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
+ * and refuses what is wrong.  sqlgen_names.c puts the numbers of schema/ in, and refuses
+ * numbers in place of names.  sqlgen_put.c writes C, and the tables that exports are made with.
  * Memory that is not there aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
@@ -81,9 +80,6 @@ struct sqlgen_build {
 void *sqlgen_grow(void *array, int n, size_t size);
 char *sqlgen_copy(const char *s, size_t n);
 char *sqlgen_slurp(const char *path); /* ends the program when it cannot */
-bool sqlgen_is_identifier(const char *s);
-struct column *columns_add(struct columns *c, const char *name, size_t len);
-struct column *columns_find(const struct columns *c, const char *name);
 
 /* Prints `file:line: name: reason` and counts the refusal, so that one run shows every refusal. */
 void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
@@ -94,28 +90,16 @@ char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 			 const char *text, size_t len);
 void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enums */
 void sqlgen_free_enums(struct sqlgen_build *b);
-/* The values of a set of that list, with blanks between them; NULL if there is none. */
-const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
-			    const char *name);
-bool sqlgen_is_stored(const struct sqlgen_build *b,
-		      const char *list); /* a column holds it */
 void sqlgen_check_held(struct sqlgen_build *b); /* storage/enums names all that hold one */
 /* Refuses a number where a name of an enum's value belongs. */
 void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s);
 
-void read_file(struct sqlgen_build *b, const char *file);
-void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s);
-void check_rows(struct sqlgen_build *b);
-void sqlgen_check_kept(struct sqlgen_build *b);
 void put_header(const struct sqlgen_build *b);
 void put_source(const struct sqlgen_build *b);
 void put_statements(const struct sqlgen_build *b);
-void sqlgen_put_schema(const struct sqlgen_build *b);
-/* sqlgen_transfer.c: */
 void sqlgen_read_transfer(struct sqlgen_build *b, const char *file);
 void sqlgen_check_transfer(struct sqlgen_build *b);
 void sqlgen_put_transfer(struct sqlgen_build *b);
 void sqlgen_free_transfer(struct sqlgen_build *b);
-void put_string(const char *s); /* as C has it, on lines of its own */
 
 #endif

@@ -109,9 +109,6 @@ void cli_text(const struct cli *cli, const char *s);
  * known when it was an earlier write. */
 bool cli_unwritten(struct cli *cli);
 
-/* Reminds a person that this directory is an agent's. */
-void cli_kept(const struct home *h);
-
 /* Prints a fault, as JSON on stdout with --json; the exit status. */
 int cli_fault(const struct cli *cli, const struct fault *f);
 /* Tells a fault on stderr, also with --json, where stdout holds the answer already; the
@@ -130,18 +127,6 @@ const char *cli_option(int argc, char **argv, int *i, const char *name);
 
 /* --- deliver.c ------------------------------------------------------------------- */
 
-/* Whether the operation may give what nobody would have if the answer were lost. */
-bool deliver_gives(const struct op *op);
-/* Prepares a call: gives it a key, and blocks signals except while it waits. */
-void deliver_begin(struct cli *cli, const struct op *op, json_t *args);
-/* Called when the call is over: from now on a signal is noted, and ends the process
- * after the printing. */
-void deliver_answer(struct cli *cli);
-/* Called after the last byte of the answer (NULL: there is none): an answer that arrived
- * is noted, one that could not be written is taken back.  Returns the exit status. */
-int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
-		const json_t *answer, int status);
-
 /* --- run.c ----------------------------------------------------------------------- */
 
 /* Runs the operation with the words behind its own and prints the answer. */
@@ -152,10 +137,6 @@ bool run_is_command(int argc, char **argv);
 /* The field whose value is the word behind this one; NULL if that is no option
  * or has its value in it. */
 const struct field *run_option(const struct op *op, const char *word);
-/* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
- * negative with `f` filled. */
-int misread_check(struct cli *cli, const struct op *op, const json_t *args, int argc,
-		  char **argv, struct fault *f);
 /* How answers are to be written for who calls. */
 struct form run_form(const struct cli *cli);
 /* A call under way, and what client_start() is told to do with its end: the answer as JSON,
@@ -168,8 +149,6 @@ struct awaited {
 void awaited_take(void *arg, const char *result, const struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
-/* cli_client() for a call of that operation. */
-int run_client(struct cli *cli, const struct op *op, struct fault *f);
 /* Asks a person at a terminal whether to go on; false, with the fault filled: no. */
 bool run_asks(struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
@@ -180,9 +159,6 @@ json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const c
 		 json_t *value, struct fault *f);
 
 /* --- spell_paths.c ------------------------------------------------------------- */
-
-/* Spells arguments that name paths from this directory as they are elsewhere. */
-void spell_paths(struct cli *cli, const struct op *op, json_t *args);
 
 /* --- wait_verb.c ---------------------------------------------------------------------- */
 
@@ -207,8 +183,6 @@ int wait_end(struct cli *cli, int status);
 void signals_block(const int *numbers, sigset_t *before);
 /* Notes the signals instead of ending.  Signals ignored from the start, as by nohup, stay so. */
 void signals_note(const int *numbers);
-/* From here on the signals end the process again; `before` is the mask again. */
-void signals_release(const int *numbers, const sigset_t *before);
 /* A signal that was noted and is not taken yet, or 0; next takes it. */
 int signals_came(void);
 int signals_next(void);
@@ -229,8 +203,6 @@ int stream_print(struct cli *cli, const struct op *op, const json_t *args,
 
 /* Puts in what `-`, `@file` and `@@text` stand for in texts of any length. */
 int fetch_texts(const struct op *op, json_t *args, struct fault *f);
-/* Reads standard input to its end; a NUL in it, or more than 2 MiB, is a fault. */
-int fetch_input(struct text *out, struct fault *f);
 /* Reads a file of at most 4 MiB that is to be a text in UTF-8. */
 int fetch_file(const char *path, struct text *out, struct fault *f);
 
@@ -241,12 +213,6 @@ struct scratch {
 	char path[4200]; /* "": there is none */
 };
 
-/* Whether a person can edit: there is a terminal, and no program reads the answer. */
-bool scratch_can(const struct cli *cli);
-/* Lets a person edit `text`, in a file that is named after `name`: 0 with what he left in
- * `out`, or a fault.  The caller ends it with scratch_end(). */
-int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
-		 const struct text *text, struct text *out, struct fault *f);
 /* Removes the file, or (`keep`, unless the editor removed it) says where it is. */
 void scratch_end(struct scratch *d, bool keep);
 /* Lets a person at a terminal write the text that the operation needs, where no word gave
@@ -264,9 +230,6 @@ bool many_asked(const struct op *op, const json_t *args);
 json_t *many_run(struct cli *cli, const struct op **called, json_t *args,
 		 struct fault *f);
 
-/* --- bytes.c ---------------------------------------------------------------------- */
-
-json_t *bytes_wrap(const char *data, size_t len);
 /* Prints an answer's bytes, and all that is behind them unless `args` says how many
  * are wanted; the exit status. */
 int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t *answer);
@@ -282,9 +245,6 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 void print_json(const json_t *json);
 /* A text in JSON; U+FFFD replaces bytes that are no UTF-8, as in a file's name. */
 json_t *json_text(const char *s);
-/* A list of records, with or without a heading. */
-void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
-		const json_t *rows, bool head);
 /* Rows of a list that goes on: the first ones under a heading, the others below them in the
  * same columns. */
 void print_more_rows(const struct cli *cli, const struct record *r,
@@ -351,35 +311,20 @@ void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- agent_here.c --------------------------------------------------------------------- */
 
-/* Takes `--here` out of the words, where the operation's answer is who somebody is. */
-bool agent_here_take(const struct op *op, int *argc, char **argv);
-/* 0 where an identity can be kept for this directory, or a fault. */
-int agent_here_check(struct cli *cli, struct fault *f);
-/* Says how to be an agent whose token is not shown. */
-void agent_here_tell(const json_t *answer);
-/* Keeps for this directory who the answer says, and takes the token out of it. */
-int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f);
-
 /* --- pager.c -------------------------------------------------------------------- */
 
 /* From here on the answer is gathered, if it is for a terminal: pager_end() shows it there,
  * through a pager where it is longer than the terminal. */
 void pager_begin(struct cli *cli);
-void pager_end(struct cli *cli);
 
 /* --- guests_end.c --------------------------------------------------------------------- */
 
 /* Guests of the state in the folder `home` that run on this machine. */
 size_t guests_running(const char *home);
-/* Ends them within so many seconds: how many have `ended`; how many are left. */
-size_t guests_end(const char *home, int seconds, size_t *ended);
 /* Ends the network of VMs, which a host leaves to those that outlive it.  0 or a fault. */
 int guests_end_network(const struct home *home, struct fault *f);
 
 /* --- verb_docs.c ------------------------------------------------------------------ */
-
-/* Help on a verb beyond its summary, or NULL. */
-const char *verb_doc(const char *verb);
 
 /* --- completion.c ----------------------------------------------------------------- */
 

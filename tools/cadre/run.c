@@ -1,15 +1,329 @@
 /*
  * run - runs an operation from the words of a command line.
  */
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/home/project.h"
+#include "ops.gen.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/progress.h"
 #include "tools/cadre/screen/screen.h"
 #include "tools/cadre/status.h"
+
+static void spell_paths(struct cli *cli, const struct op *op, json_t *args);
+
+/*
+ * Keeps an agent's identity for this directory: `--here`, where an operation says who
+ * somebody is.
+ */
+
+/* Takes `--here` out of the words, where the operation's answer is who somebody is. */
+static bool agent_here_take(const struct op *op, int *argc, char **argv)
+{
+	int left = 0;
+	bool here = false;
+
+	if (!(op->flags & OP_IDENTIFIES))
+		return false;
+	for (int i = 0; i < *argc; i++)
+		if (!strcmp(argv[i], "--here"))
+			here = true;
+		else
+			argv[left++] = argv[i];
+	*argc = left;
+	argv[left] = NULL;
+	return here;
+}
+
+static const char *agent_here_text_of(const json_t *json, const char *name)
+{
+	const char *s = json_string_value(json_object_get(json, name));
+
+	return s ? s : "";
+}
+
+/* 0 where an identity can be kept for this directory, or a fault. */
+static int agent_here_check(struct cli *cli, struct fault *f)
+{
+	return cli_client(cli, HOME_WRITE, f) < 0 ? f->code
+						  : home_can_keep(&cli->home, f);
+}
+
+/* Keeps for this directory who the answer says, and takes the token out of it. */
+static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
+{
+	const char *name = agent_here_text_of(answer, "name"),
+		   *team = agent_here_text_of(answer, "team");
+	struct home *h = &cli->home;
+
+	if (home_keep_here(h, team, name, agent_here_text_of(answer, "token"), true, f) <
+	    0)
+		return f->code;
+	json_object_set_new(answer, "you",
+			    json_sprintf("%s of team %s: whenever cadre runs in %s", name,
+					 team, h->place));
+	json_object_del(answer, "token");
+	return 0;
+}
+
+/* The operation that tells who somebody is without changing anything. */
+static const struct op *teller(void)
+{
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].flags & OP_IDENTIFIES &&
+		    !(op_table[i].flags & OP_WRITE) && op_table[i].cli)
+			return &op_table[i];
+	return NULL;
+}
+
+/* Says how to be an agent whose token is not shown. */
+static void agent_here_tell(const json_t *answer)
+{
+	const struct op *tells = teller();
+	struct arena arena = { 0 };
+	const char *name = cli_plain(&arena, agent_here_text_of(answer, "name"), false);
+
+	fprintf(stderr,
+		"%s, in a shell:     eval \"$(cadre %s %s %s)\"\n"
+		"%s, in a worktree:  cadre %s %s %s --here\n",
+		name, tells->cli[0], tells->cli[1], name, name, tells->cli[0],
+		tells->cli[1], name);
+	arena_release(&arena);
+}
+
+/*
+ * The last moment of a command that was given something.
+ *
+ * A message that nobody saw is not acknowledged, a claim that nobody was told of is
+ * not held.  A signal ends such a command at once only while it waits.  Once it has its
+ * answer, a signal is noted: the command first says whether all of its output was
+ * written, and then ends by that signal.
+ */
+
+static const int endings[] = { SIGINT, SIGTERM, SIGHUP, 0 };
+
+/* Whether the operation may give what nobody would have if the answer were lost. */
+static bool deliver_gives(const struct op *op)
+{
+	return op->gives;
+}
+
+/* Prepares a call: gives it a key, and blocks signals except while it waits. */
+static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
+{
+	const char *name = op_key(op);
+	char key[37];
+
+	if (!json_object_get(args, name)) {
+		client_key(key);
+		json_object_set_new(args, name, json_string(key));
+	}
+	signals_block(endings, &cli->waiting);
+	signal(SIGPIPE, SIG_IGN);
+	cli->confirms = true;
+}
+
+/* Called when the call is over: from now on a signal is noted, and ends the process
+ * after the printing. */
+static void deliver_answer(struct cli *cli)
+{
+	signals_note(endings);
+	sigprocmask(SIG_SETMASK, &cli->waiting, NULL);
+}
+
+static bool has_any(const json_t *answer, const char *name)
+{
+	return json_array_size(json_object_get(answer, name)) > 0;
+}
+
+/* Says that the answer was seen, so that this session's next receive acknowledges it.
+ * If that fails, the messages come again: no reason to fail the command. */
+static void deliver_note_seen(struct cli *cli, const struct op *op, const json_t *args,
+			      const json_t *answer)
+{
+	bool receives = op->flags & OP_REQUEST;
+	json_t *name = json_object_get(args, op_key(op));
+	struct fault f = { 0 };
+	json_t *note;
+
+	if (!has_any(answer, "messages") && !has_any(answer, "results") &&
+	    !json_object_get(answer, "reply"))
+		return;
+	note = json_pack("{s:[O], s:O*, s:O*}", "requests", name, "agent",
+			 json_object_get(args, receives ? "agent" : "from"), "team",
+			 json_object_get(args, "team"));
+	json_decref(run_op(cli, op_message_seen, note, &f));
+	json_decref(note);
+}
+
+static void hint_at_undo(const json_t *answer)
+{
+	bool gave = has_any(answer, "messages") || has_any(answer, "results") ||
+		    json_object_get(answer, "task") || json_object_get(answer, "reply");
+
+	if (gave)
+		fputs("hint: what it gave is taken back; ask again\n", stderr);
+}
+
+/* Called after the last byte of the answer (NULL: there is none): an answer that arrived
+ * is noted, one that could not be written is taken back.  Returns the exit status. */
+static int deliver_end(struct cli *cli, const struct op *op, const json_t *args,
+		       const json_t *answer, int status)
+{
+	bool written = !cli_unwritten(cli);
+	int number;
+
+	if (cli->client)
+		client_settle_all(cli->client, written && answer);
+	if (answer && !written) {
+		hint_at_undo(answer);
+		status = fault_info(FAULT_IO)->exit_status;
+	}
+	if (answer && written)
+		deliver_note_seen(cli, op, args, answer);
+	number = signals_next();
+	if (number)
+		signals_die(cli, number);
+	return status;
+}
+
+/*
+ * Words of a command that may be meant in two ways.
+ *
+ * `cadre send coder tester hi` sends `tester hi` to coder.  If the first word of a text is also a
+ * receiver's name, the command has two readings: it is refused, and the fault names both.  Refused
+ * as well is a look into another agent's inbox that would take that agent's mail.
+ */
+
+/* The field of a list of names that stands just before the text that takes the rest of the
+ * words, and its place; NULL where the command has no such fields. */
+static const struct field *names_before_text(const struct op *op, size_t *at)
+{
+	const struct field *field;
+	size_t n = 0;
+
+	while (op->cli_fields && op->cli_fields[n])
+		n++;
+	if (!op->cli_rest || op->runs || n < 2)
+		return NULL;
+	*at = n - 2;
+	field = field_find(op->in, op->cli_fields[n - 2]);
+	return field && field->names && field->flags & FIELD_LIST ? field : NULL;
+}
+
+/* The bare words from the one that fills the field `at` on; how many.  None if the text was
+ * said to begin with `--`. */
+static size_t words_from(const struct op *op, size_t at, int argc, char **argv,
+			 const char *words[3])
+{
+	size_t bare = 0, n = 0;
+
+	for (int i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--"))
+			return 0;
+		if (argv[i][0] == '-' && argv[i][1])
+			i += run_option(op, argv[i]) != NULL;
+		else if (bare++ >= at && n < 3)
+			words[n++] = argv[i];
+	}
+	return n;
+}
+
+/* Whether a thing of that noun is found by the name.  If this query fails, the command is run all
+ * the same. */
+static bool misread_is_there(struct cli *cli, const struct noun *noun, const char *name)
+{
+	const struct op *op = op_find(noun->find);
+	json_t *args = json_pack("{s:s}", noun->found_by, name), *answer;
+	struct fault f = { 0 };
+
+	if (cli->team && field_find(op->in, "team"))
+		json_object_set_new(args, "team", json_string(cli->team));
+	answer = run_op(cli, op, args, &f);
+	json_decref(answer);
+	json_decref(args);
+	return answer != NULL;
+}
+
+/* Whether a word stands for all of a noun that have something in common. */
+static bool misread_is_group(const struct field *field, const char *word)
+{
+	size_t n = field->by ? strlen(field->by) : 0;
+
+	return n && !strncmp(word, field->by, n) && word[n] == ':' && word[n + 1];
+}
+
+/* The agent whose mail the words take, if the operator acts for it; else NULL. */
+static const char *here_mail(struct cli *cli, const json_t *args)
+{
+	const char *agent = json_string_value(json_object_get(args, "agent"));
+	const struct identity *id = &cli->home.identity;
+	struct fault ignored = { 0 }; /* the call itself meets it */
+
+	if (!agent)
+		agent = cli->as;
+	if (!agent || cli_client(cli, HOME_WRITE, &ignored) < 0)
+		return NULL;
+	return id->agent && !id->as ? NULL : agent;
+}
+
+/* Refuses to take another agent's mail from a terminal, where a person most likely wants to look.
+ * A taken message is held, and its agent does not get the message before the hold ends. */
+static int check_taking(struct cli *cli, const struct op *op, const json_t *args,
+			struct fault *f)
+{
+	const char *agent;
+
+	if (!cli->terminal || !(op->flags & OP_REQUEST) ||
+	    json_object_get(args, "lease_seconds"))
+		return 0;
+	agent = here_mail(cli, args);
+	if (!agent || !strcmp(agent, "operator"))
+		return 0;
+	fault_set(f, FAULT_INVALID, "", "that takes the mail of %.60s away from it",
+		  agent);
+	return fault_hint(
+		f, "To look: cadre --as %.60s %s peek. To take it all the same: --take.",
+		agent, op->cli[0]);
+}
+
+/* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
+ * negative with `f` filled. */
+static int misread_check(struct cli *cli, const struct op *op, const json_t *args,
+			 int argc, char **argv, struct fault *f)
+{
+	size_t at = 0;
+	const struct field *names = names_before_text(op, &at);
+	const struct noun *noun = names ? noun_find(names->names) : NULL;
+	const char *words[3];
+	char where[80];
+	int first;
+
+	if (check_taking(cli, op, args, f) < 0)
+		return f->code;
+	if (!noun || !noun->find || words_from(op, at, argc, argv, words) < 3 ||
+	    !(misread_is_group(names, words[1]) || misread_is_there(cli, noun, words[1])))
+		return 0;
+	snprintf(where, sizeof(where), "/%s", op->cli_fields[at + 1]);
+	first = (int)strlen(words[0]);
+	first -= first && words[0][first - 1] == ','; /* `coder, tester hi` means both */
+	fault_set(
+		f, FAULT_INVALID, where,
+		"%s is the name of one more %s: is this for %.*s and %s, or does the text "
+		"for %.*s begin with that word?",
+		words[1], noun->name, first, words[0], words[1], first, words[0]);
+	return fault_hint(
+		f,
+		"For both: cadre %s %.*s,%s …; for %.*s alone: cadre %s %.*s -- "
+		"%s …",
+		op->cli[0], first, words[0], words[1], first, words[0], op->cli[0], first,
+		words[0], words[1]);
+}
 
 /* An agent hears of its mail with every answer; a person who acts as one does not. */
 static bool tells_mail(const struct cli *cli)
@@ -46,7 +360,8 @@ void awaited_take(void *arg, const char *result, const struct fault *f)
 		fault_set(a->fault, FAULT_INTERNAL, "", "the answer is no JSON");
 }
 
-int run_client(struct cli *cli, const struct op *op, struct fault *f)
+/* cli_client() for a call of that operation. */
+static int run_client(struct cli *cli, const struct op *op, struct fault *f)
 {
 	return cli_client(cli, op->flags & OP_WRITE ? HOME_WRITE : HOME_LOOK, f);
 }
@@ -475,4 +790,52 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	json_decref(answer);
 	json_decref(args);
 	return status;
+}
+
+/*
+ * Arguments of a command that mean something else elsewhere: paths.
+ */
+
+/* A text that may also name a workspace is a directory if it looks like one. */
+static bool names_directory(const struct field *f, const char *given)
+{
+	return f->type->given == GIVEN_PATH ||
+	       (f->type->given == GIVEN_PLACE && (*given == '.' || *given == '/'));
+}
+
+/* Turns a path relative to this directory into a path relative to the project's top.  A path
+ * outside the project stays unchanged, and is refused. */
+static json_t *from_top(const struct project *p, json_t *given)
+{
+	const char *text = json_string_value(given);
+	char path[4096];
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(given, i, item)
+		json_array_set_new(given, i, from_top(p, item));
+	return text && project_path(p, text, path) && *path ? json_string(path)
+							    : json_incref(given);
+}
+
+/* Spells arguments that name paths from this directory as they are elsewhere: a directory is
+ * named from here, and may be opened by a host elsewhere. */
+static void spell_paths(struct cli *cli, const struct op *op, json_t *args)
+{
+	for (size_t i = 0; i < op->in->n_fields; i++) {
+		const struct field *f = &op->in->fields[i];
+		json_t *value = json_object_get(args, f->name);
+		const char *given = json_string_value(value);
+		struct fault none = { 0 };
+		struct project p;
+		char path[PATH_MAX];
+
+		if (value && f->type->given == GIVEN_TREE) {
+			run_client(cli, op, &none); /* its fault comes again */
+			if (project_here(&p, &cli->home))
+				json_object_set_new(args, f->name, from_top(&p, value));
+		} else if (given && names_directory(f, given) && realpath(given, path)) {
+			json_object_set_new(args, f->name, json_string(path));
+		}
+	}
 }

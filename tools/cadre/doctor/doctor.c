@@ -6,18 +6,30 @@
  */
 #include "tools/cadre/doctor/doctor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/home/home_config.h"
 #include "core/home/users.h"
+#include "core/machine/private.h"
+#include "core/machine/trash.h"
+#include "core/mirror/mirror.h"
+#include "core/vault/vault_trash.h"
 #include "ops.gen.h"
 #include "storage/durable.h"
+#include "storage/search/search.h"
+#include "storage/store_restore.h"
+#include "tools/cadre/setup/setup.h"
 
 enum { LINE_AT = 19 };
 
@@ -30,38 +42,6 @@ struct check {
 	check_fix *fix; /* NULL: a person has to */
 	unsigned flags;
 };
-
-/* Later checks use what earlier ones have opened and listed.  Checks of copies made from rows, such
- * as the mirror, stand behind all checks whose fixes write rows. */
-/* clang-format off */
-static const struct check checks[] = {
-	{ "environment",   check_environment, NULL,            0 },
-	{ "file system",   check_folder,      NULL,            0 },
-	{ "permissions",   check_permissions, fix_permissions, 0 },
-	{ "space",         check_space,       NULL,            0 },
-	{ "files",         check_ground,      NULL,            0 },
-	{ "restore",       check_restore,     fix_restore,     FIX_ALONE },
-	{ "state",         check_state,       NULL,            0 },
-	{ "log",           check_log,         fix_log,         NEEDS_STATE },
-	{ "host",          check_host,        NULL,            0 },
-	{ "socket",        check_socket,      fix_socket,      FIX_ALONE },
-	{ "clock",         check_clock,       NULL,            NEEDS_STATE },
-	{ "tokens",        check_tokens,      NULL,            NEEDS_STATE },
-	{ "rules",         check_rules,       NULL,            NEEDS_STATE },
-	{ "leases",        check_leases,      fix_leases,      NEEDS_STATE | FIX_ALONE },
-	{ "guests",        check_guests,      fix_guests,      NEEDS_STATE | FIX_ALONE },
-	{ "daemons",       check_stuck,       fix_stuck,       NEEDS_STATE },
-	{ "agents",        check_agents,      NULL,            NEEDS_STATE },
-	{ "orphans",       check_orphans,     fix_orphans,     NEEDS_STATE | FIX_ALONE },
-	{ "mirror",        check_mirror,      fix_mirror,      NEEDS_STATE | FIX_ALONE },
-	{ "search",        check_search,      fix_search,      NEEDS_STATE | FIX_ALONE },
-	{ "trash",         check_trash,       NULL,            NEEDS_STATE },
-	{ "notes' trash",  check_note_trash,  NULL,            NEEDS_STATE },
-	{ "network",       check_network,     NULL,            NEEDS_STATE },
-	{ "taps",          check_taps,        fix_taps,        NEEDS_STATE | FIX_ALONE },
-	{ "clients",       check_clients,     NULL,            0 },
-};
-/* clang-format on */
 
 static const char *const verdict_names[] = { "ok", "warn", "bad" };
 static const char *const colors[] = { "\033[32m", "\033[33m", "\033[31m" };
@@ -139,7 +119,8 @@ void doctor_did(struct doctor *d, const char *fmt, ...)
 
 /* --- what fixes use -------------------------------------------------------------------- */
 
-const char *doctor_aside(struct doctor *d)
+/* The folder of what fixes take away, which may not be there yet. */
+static const char *doctor_aside(struct doctor *d)
 {
 	char when[CLOCK_STAMP];
 
@@ -151,7 +132,9 @@ const char *doctor_aside(struct doctor *d)
 	return d->aside;
 }
 
-int doctor_keep(struct doctor *d, const char *name, struct fault *f)
+/* Moves a file of the state's folder to where it is kept: 1, 0 if there is none, or a
+ * fault. */
+static int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 {
 	const char *home = d->cli->home.dir;
 	char from[4400], to[4600];
@@ -199,7 +182,708 @@ int doctor_call(struct doctor *d, struct store *store, const struct op *op, json
 	return f->code;
 }
 
+/* The environment, and the folder of a state: its place, permissions, free space. */
+
+/* --- the environment ------------------------------------------------------------ */
+
+static bool is_variable(const char *name, size_t len)
+{
+	static const char *const others[] = {
+		"CADRE_ACCEL",   "CADRE_AGENT",      "CADRE_GUEST",      "CADRE_HOME",
+		"CADRE_IMAGES",  "CADRE_LINK_TOKEN", "CADRE_MCP_CONFIG", "CADRE_PROGRAM",
+		"CADRE_SESSION", "CADRE_SOCKET",     "CADRE_TEAM",       "CADRE_TEST_VFS",
+		"CADRE_TOKEN",   "CADRE_TURN",       "CADRE_WORKSPACE",
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == len && memcmp(others[i], name, len) == 0)
+			return true;
+	return config_is_variable(name, len);
+}
+
+/* A variable that is spelled wrong would else be passed over in silence. */
+static void check_environment(struct doctor *d)
+{
+	for (char **e = environ; *e; e++) {
+		size_t len = strcspn(*e, "=");
+
+		if (strncmp(*e, "CADRE_", 6) == 0 && !is_variable(*e, len))
+			doctor_say(
+				d, VERDICT_WARN, "environment",
+				"unset it, or spell it as `cadre help` and `cadre config` do",
+				"%.*s says nothing to cadre", (int)(len < 80 ? len : 80),
+				*e);
+	}
+}
+
+/* --- the folder ------------------------------------------------------------------ */
+
+static const char *file_system(long type)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} known[] = {
+		{ 0xef53, "ext4" },        { 0x58465342, "xfs" },
+		{ 0x9123683e, "btrfs" },   { 0x01021994, "tmpfs" },
+		{ 0x794c7630, "overlay" }, { 0x2fc12fc1, "zfs" },
+		{ 0xf2f52010, "f2fs" },    { 0x6969, "nfs" },
+		{ 0x01021997, "9p" },      { 0xff534d42, "cifs" },
+		{ 0xfe534d42, "smb" },     { 0x517b, "smb" },
+		{ 0x65735546, "fuse" },    { 0x6a656a63, "virtiofs" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].type == (type & 0xffffffff))
+			return known[i].name;
+	return NULL;
+}
+
+static bool is_remote(const char *name)
+{
+	static const char *const remote[] = { "nfs", "9p",   "cifs",
+					      "smb", "fuse", "virtiofs" };
+
+	for (size_t i = 0; name && i < sizeof(remote) / sizeof(remote[0]); i++)
+		if (!strcmp(name, remote[i]))
+			return true;
+	return false;
+}
+
+static void check_folder(struct doctor *d)
+{
+	const char *dir = d->cli->home.dir, *name;
+	struct statfs fs;
+
+	if (statfs(dir, &fs))
+		return doctor_say(d, VERDICT_BAD, "folder", NULL, "%s: %s", dir,
+				  strerror(errno));
+	name = file_system((long)fs.f_type);
+	if (is_remote(name))
+		doctor_say(d, VERDICT_BAD, "file system",
+			   "move it to a local disk: CADRE_HOME=DIR",
+			   "%s is on %s, where locks and shared memory do not hold", dir,
+			   name);
+	else if (name)
+		doctor_say(d, VERDICT_OK, "file system", NULL, "%s on %s", dir, name);
+	else
+		doctor_say(d, VERDICT_WARN, "file system", "see that it is a local disk",
+			   "%s is on an unknown one (%lx)", dir, (long)fs.f_type);
+}
+
+/* --- who may look -------------------------------------------------------------------- */
+
+/* Calls `each` for the state's folder, its files, and those in the folders that hold copies of
+ * them, and for the state's own vault; others are closed by the state's own.  A vault elsewhere is
+ * a person's. */
+static void visit_private(struct doctor *d,
+			  void (*each)(struct doctor *d, const char *path))
+{
+	static const char *const folders[] = { "", "/backups", "/log" };
+
+	if (home_owns_vault(&d->cli->home))
+		each(d, d->cli->home.vault);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		char dir[4200], path[4500];
+		struct dirent *e;
+		DIR *all;
+
+		snprintf(dir, sizeof(dir), "%s%s", d->cli->home.dir, folders[i]);
+		each(d, dir);
+		all = opendir(dir);
+		while (all && (e = readdir(all))) {
+			struct stat st;
+
+			snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+			if (!lstat(path, &st) && S_ISREG(st.st_mode))
+				each(d, path);
+		}
+		if (all)
+			closedir(all);
+	}
+}
+
+/* Whether others may read it: settings and what says to git that all is ignored may be
+ * anybody's to read. */
+static bool doctor_place_is_open(const char *path, struct stat *st)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	return !lstat(path, st) && (st->st_mode & 077) && !S_ISLNK(st->st_mode) &&
+	       strcmp(name, "cadre.toml") != 0 && strcmp(name, ".gitignore") != 0;
+}
+
+static void doctor_place_tell_open(struct doctor *d, const char *path)
+{
+	bool secret = !strcmp(strrchr(path, '/') + 1, "secret");
+	struct stat st;
+
+	if (doctor_place_is_open(path, &st))
+		doctor_say(d, VERDICT_BAD, secret ? "secret" : "permissions",
+			   S_ISDIR(st.st_mode) ? DOCTOR_FIX "chmod 700 it"
+					       : DOCTOR_FIX "chmod 600 it",
+			   "%s is open to others: %o", path, st.st_mode & 0777);
+}
+
+static void close_open(struct doctor *d, const char *path)
+{
+	struct stat st;
+	mode_t was;
+
+	if (!doctor_place_is_open(path, &st))
+		return;
+	was = st.st_mode & 0777;
+	if (!S_ISDIR(st.st_mode))
+		private_tree(path); /* unless it is another's, or has a name elsewhere */
+	if (lstat(path, &st) || (S_ISREG(st.st_mode) && (st.st_mode & 077)) ||
+	    chmod(path, S_ISDIR(st.st_mode) ? PRIVATE_FOLDER : PRIVATE_FILE))
+		return;
+	if (!lstat(path, &st) && (st.st_mode & 0777) != was)
+		doctor_did(d, "%s had the mode %o, and has %o", path, was,
+			   st.st_mode & 0777);
+}
+
+/* Finds a folder of the state or of its vault that its owner may not enter. */
+static bool find_shut(struct doctor *d, char *path, size_t size)
+{
+	enum { DEEP = 64 };
+	const struct home *home = &d->cli->home;
+
+	return private_shut(home->dir, 1, path, size) ||
+	       private_shut(home->vault, DEEP, path, size);
+}
+
+static void check_permissions(struct doctor *d)
+{
+	char path[4200];
+	struct stat st;
+
+	if (find_shut(d, path, sizeof(path)))
+		doctor_say(d, VERDICT_BAD, "folders",
+			   DOCTOR_FIX "chmod 700 it, or start the host anew",
+			   "its owner cannot look into %s", path);
+	snprintf(path, sizeof(path), "%s/secret", d->cli->home.dir);
+	if (lstat(path, &st))
+		doctor_say(d, VERDICT_BAD, "secret",
+			   "bring it back: a backup has it as FILE.secret", "%s: %s",
+			   path, strerror(errno));
+	visit_private(d, doctor_place_tell_open);
+	if (d->worst == VERDICT_OK)
+		doctor_say(d, VERDICT_OK, "secret", NULL, "readable by its owner alone");
+}
+
+static int fix_permissions(struct doctor *d, struct fault *f)
+{
+	char path[4200], last[4200] = "";
+
+	(void)f;
+	while (find_shut(d, path, sizeof(path)) && strcmp(path, last) != 0) {
+		private_enter_root(path);
+		if (!private_shut(path, 0, last, sizeof(last)))
+			doctor_did(d, "%s is open to its owner", path);
+		snprintf(last, sizeof(last), "%s", path);
+	}
+	visit_private(d, close_open);
+	return 0;
+}
+
+/* --- room and files ------------------------------------------------------------------ */
+
+static void check_space(struct doctor *d)
+{
+	struct statvfs fs;
+	long long mib;
+
+	if (statvfs(d->cli->home.dir, &fs))
+		return;
+	mib = (long long)fs.f_bavail * (long long)fs.f_frsize >> 20;
+	if (mib < 16)
+		doctor_say(d, VERDICT_BAD, "space",
+			   "free some: writes are refused when it is full",
+			   "%lld MiB left", mib);
+	else if (mib < 256)
+		doctor_say(d, VERDICT_WARN, "space", "free some, or run `cadre gc`",
+			   "%lld MiB left", mib);
+	else
+		doctor_say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
+}
+
+/* Names the folders in which fixes have kept what they took away. */
+static void doctor_place_tell_kept(struct doctor *d)
+{
+	DIR *dir = opendir(d->cli->home.dir);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "doctor-", 7))
+			doctor_say(d, VERDICT_OK, "replaced",
+				   "remove it when the state is as it should be",
+				   "what a fix took away is kept in %s/%s",
+				   d->cli->home.dir, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* A restore that was killed leaves its copy of the backup. */
+static bool doctor_place_is_staged(const struct doctor *d, char path[4200])
+{
+	snprintf(path, 4200, "%s/restore.tmp", d->cli->home.dir);
+	return access(path, F_OK) == 0;
+}
+
+static void check_restore(struct doctor *d)
+{
+	char path[4200];
+
+	if (doctor_place_is_staged(d, path))
+		doctor_say(d, VERDICT_WARN, "restore",
+			   DOCTOR_FIX "remove it, unless a restore runs",
+			   "a restore that did not end has left %s", path);
+}
+
+/* While the state is held, no restore runs. */
+static int fix_restore(struct doctor *d, struct fault *f)
+{
+	char path[4200];
+
+	restore_unstage(d->cli->home.dir);
+	if (doctor_place_is_staged(d, path))
+		return fault_set(f, FAULT_IO, "", "cannot remove %.200s", path);
+	doctor_did(d, "%s is removed; the state is as it was before that restore", path);
+	return 0;
+}
+
+/* A host that serves files which are not here any more ends within a second; one
+ * that stands still cannot. */
+static void check_ground(struct doctor *d)
+{
+	pid_t holder = home_holder(&d->cli->home);
+	char path[4200], fd[64], to[4300];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/state.db (deleted)", d->cli->home.dir);
+	snprintf(fd, sizeof(fd), "/proc/%d/fd", (int)holder);
+	dir = holder ? opendir(fd) : NULL;
+	while (dir && (e = readdir(dir))) {
+		ssize_t n = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
+
+		if (n <= 0 || (to[n] = '\0', strcmp(to, path)))
+			continue;
+		doctor_say(d, VERDICT_BAD, "moved", "end it: cadre down, then cadre up",
+			   "process %d has a state.db open that was removed or replaced",
+			   (int)holder);
+		break;
+	}
+	if (dir)
+		closedir(dir);
+	snprintf(path, sizeof(path), "%s/replaced", d->cli->home.dir);
+	if (access(path, F_OK) == 0)
+		doctor_say(d, VERDICT_OK, "replaced",
+			   "remove it when the state is as it should be",
+			   "a former state is kept in %s", path);
+	doctor_place_tell_kept(d);
+}
+
+/* Clients that `cadre setup` has told of cadre, here and in the user's files. */
+
+static void doctor_clients_tell(void *arg, bool ok, const struct setup_client *c,
+				const char *found, const char *todo)
+{
+	doctor_say(arg, ok ? VERDICT_OK : VERDICT_WARN, c->name, todo, "%s", found);
+}
+
+static void check_clients(struct doctor *d)
+{
+	struct setup_plan project = { 0 }, user = { 0 };
+
+	if (setup_plan_begin(&project)) {
+		setup_plan_all(&project);
+		setup_check(&project, false, doctor_clients_tell, d);
+	}
+	setup_plan_begin(&user);
+	user.project[0] = '\0';
+	setup_plan_all(&user);
+	setup_check(&user, false, doctor_clients_tell, d);
+	setup_plan_release(&project);
+	setup_plan_release(&user);
+}
+
+/* Checks of the copies made from rows (the vault's files and the search index), and
+ * of the trash. */
+
+enum { LAG_MOST = 1000, SAMPLE = 50, FIX_MS = 60000, STEP_MS = 200 };
+
+static void say_lag(struct doctor *d, const char *what, int64_t behind)
+{
+	bool hosted = home_holder(&d->cli->home);
+
+	if (behind > LAG_MOST)
+		doctor_say(d, VERDICT_WARN, what,
+			   hosted ? "see `cadre logs`"
+				  : DOCTOR_FIX "start a host: cadre up",
+			   "%lld events behind", (long long)behind);
+	else
+		doctor_say(d, VERDICT_OK, what, NULL, "%lld events behind",
+			   (long long)behind);
+}
+
+/* The number of the newest event, negative where that cannot be told. */
+static int64_t newest_event(struct doctor *d, struct fault *f)
+{
+	json_t *status = doctor_ask(d, op_state_status, f);
+	int64_t newest = status ? json_integer_value(json_object_get(status, "event_seq"))
+				: -1;
+
+	json_decref(status);
+	return newest;
+}
+
+/* --- the vault ----------------------------------------------------------------------- */
+
+/* Whether the vault's files agree with their rows.  A host brings back missing files; a person's
+ * edits stay until the row of the file changes. */
+static void check_files(struct doctor *d)
+{
+	struct text report = { 0 };
+	struct fault f = { 0 };
+	int edited = 0, n = mirror_verify(&d->cli->home, d->store, &report, &edited, &f);
+
+	if (n < 0)
+		doctor_say(d, VERDICT_WARN, "vault", "see `cadre logs`", "%s", f.text);
+	else if (n > edited)
+		doctor_say(d, VERDICT_WARN, "vault",
+			   home_holder(&d->cli->home)
+				   ? "the host brings them back in a minute"
+				   : DOCTOR_FIX "start a host: cadre up",
+			   "%d files are not as their rows: %.*s%s", n - edited,
+			   (int)strcspn(report.data, "\n"), report.data,
+			   n - edited > 1 ? ", …" : "");
+	else if (n > 0)
+		doctor_say(d, VERDICT_WARN, "vault",
+			   "move the file away: cadre writes it anew from its row",
+			   "%d file%s edited by hand and may differ from %s: %.*s%s", n,
+			   n > 1 ? "s were" : " was", n > 1 ? "their rows" : "its row",
+			   (int)strcspn(report.data, ":\n"), report.data,
+			   n > 1 ? ", …" : "");
+	else
+		doctor_say(d, VERDICT_OK, "vault", NULL, "whole");
+	text_release(&report);
+}
+
+/* The vault shows nothing of the state, or does not say up to which event. */
+static void say_unmade(struct doctor *d, struct fault *f)
+{
+	int64_t newest = newest_event(d, f);
+
+	if (newest > 0)
+		doctor_say(d, VERDICT_WARN, "mirror",
+			   home_holder(&d->cli->home)
+				   ? "the host makes it; see `cadre logs`"
+				   : DOCTOR_FIX "start a host: cadre up",
+			   "the vault does not show the state, or not how far it does");
+	else if (newest == 0)
+		doctor_say(d, VERDICT_OK, "mirror", NULL, "not made yet");
+}
+
+static void check_mirror(struct doctor *d)
+{
+	const struct home *home = &d->cli->home;
+	int64_t behind = -1;
+	struct fault f = { 0 };
+
+	/* A vault that is not there would be made by a look into it. */
+	if (access(home->vault, F_OK) == 0)
+		mirror_lag(home, d->store, &behind, &f);
+	if (!f.code && behind < 0)
+		say_unmade(d, &f);
+	else if (!f.code)
+		say_lag(d, "mirror", behind);
+	if (f.code)
+		doctor_say(d, VERDICT_WARN, "mirror", "see `cadre logs`", "%s", f.text);
+	else if (behind >= 0 && behind <= LAG_MOST)
+		check_files(d);
+}
+
+/* Lets the mirror look at each file, as that of a host does. */
+static int mirror_all(struct doctor *d, struct store *store, const char *attic,
+		      struct fault *f)
+{
+	int64_t until = clock_steady_ms() + FIX_MS;
+	struct mirror *m = NULL;
+	bool more = true;
+	int64_t due = 0;
+	int rc = mirror_open(&m, &d->cli->home, f);
+
+	if (rc == 0) {
+		mirror_watch(m);
+		mirror_keep(m, attic);
+	}
+	while (rc >= 0 && (more || due >= 0)) {
+		if (clock_steady_ms() >= until) {
+			rc = fault_set(f, FAULT_TIMEOUT, "",
+				       "not all files were looked at in %d s",
+				       FIX_MS / 1000);
+			fault_hint(f, "run it again, or start a host: cadre up");
+			break;
+		}
+		rc = mirror_step(m, store, STEP_MS, &more, f);
+		due = mirror_due(m);
+		if (!more && due >= 0)
+			poll(NULL, 0, due < STEP_MS ? (int)due : STEP_MS);
+	}
+	mirror_close(m);
+	return rc < 0 ? (int)f->code : 0;
+}
+
+static int fix_mirror(struct doctor *d, struct fault *f)
+{
+	struct store *store = NULL;
+	char attic[4400];
+
+	snprintf(attic, sizeof(attic), "%s/vault", doctor_aside(d));
+	if (doctor_open(d, &store, f) == 0 && mirror_all(d, store, attic, f) == 0)
+		doctor_did(
+			d,
+			"files of the vault were written anew from their rows; those that "
+			"people edited are as they were");
+	store_close(store);
+	if (access(attic, F_OK) == 0)
+		doctor_did(d, "files of the vault that no row knows are in %s", attic);
+	return f->code;
+}
+
+/* --- the search index ---------------------------------------------------------------------- */
+
+/* The longest word between blanks that is of plain letters and digits, in the arena; NULL: there
+ * is none worth a search. */
+static const char *plain_word(struct arena *a, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	enum { SHORTEST = 4, LONGEST = 40 };
+	size_t best = SHORTEST - 1, n;
+	const char *at = NULL;
+
+	for (; text && *text; text += n + (text[n] != '\0')) {
+		n = strcspn(text, " \n");
+		if (n > best && n <= LONGEST && strspn(text, plain) >= n) {
+			best = n;
+			at = text;
+		}
+	}
+	return at ? arena_printf(a, "%.*s", (int)best, at) : NULL;
+}
+
+/* Whether the index finds a message by a word of its own. */
+static bool is_found(struct search *search, int64_t id, const char *body, struct arena *a,
+		     struct fault *f)
+{
+	struct search_scope scope = { .place = SEARCH_MESSAGES,
+				      .before = id + 1,
+				      .limit = 1 };
+	const char *word = plain_word(a, body);
+	struct search_query query;
+	int64_t row = 0;
+	int n;
+
+	if (!word || search_parse(search, word, &query, a, f) < 0)
+		return true;
+	n = search_match(search, &query, &scope, &row, f);
+	return n < 0 || (n == 1 && row == id);
+}
+
+/* Looks for the newest messages in the index: how many it does not have. */
+static int count_missing(struct doctor *d, struct search *search, struct fault *f)
+{
+	struct search_messages_row row;
+	struct search_head_row head;
+	struct arena a = { 0 };
+	struct query q;
+	int missing = 0;
+
+	if (store_row(d->store, sql_search_head, &(struct sql_search_head_in){ 0 }, &head,
+		      sizeof(head), &a, f) <= 0)
+		return 0;
+	store_query(d->store, &q, sql_search_messages,
+		    &(struct sql_search_messages_in){ .after = head.last_message - SAMPLE,
+						      .upto = head.last_message,
+						      .limit = SAMPLE });
+	while (store_next(&q, &row, sizeof(row), &a, f) > 0)
+		missing += !is_found(search, row.id, row.body, &a, f);
+	query_end(&q);
+	arena_release(&a);
+	return missing;
+}
+
+/* A search step of 0 ms tells how far the index is.  If the index is complete, looks for messages
+ * that the index lacks. */
+static void doctor_shown_look_into(struct doctor *d, int64_t *indexed, int *missing,
+				   struct fault *f)
+{
+	struct search *search = NULL;
+	bool more = true;
+
+	if (store_begin(d->store, false, f) < 0)
+		return;
+	if (search_open(&search, d->cli->home.dir, f) == 0 &&
+	    search_step(search, d->store, 0, indexed, &more, f) == 0 && !more)
+		*missing = count_missing(d, search, f);
+	search_close(search);
+	store_rollback(d->store);
+}
+
+static void check_search(struct doctor *d)
+{
+	struct fault f = { 0 };
+	int64_t newest = newest_event(d, &f), indexed = 0;
+	int missing = 0;
+
+	if (search_check(d->cli->home.dir, &f) < 0) {
+		doctor_say(d, VERDICT_BAD, "search",
+			   DOCTOR_FIX "search for something: it is made anew",
+			   "search.db is damaged: %s", f.text);
+		return;
+	}
+	if (newest >= 0)
+		doctor_shown_look_into(d, &indexed, &missing, &f);
+	if (f.code)
+		doctor_say(d, VERDICT_BAD, "search",
+			   DOCTOR_FIX "remove search.db: it is made anew", "%s", f.text);
+	else if (missing)
+		doctor_say(d, VERDICT_BAD, "search",
+			   DOCTOR_FIX "end all of cadre and remove search.db",
+			   "%d of the newest messages are not in the index", missing);
+	else
+		say_lag(d, "search", newest > indexed ? newest - indexed : 0);
+}
+
+/* All that was indexed is in the state and the vault; the former files are kept even so. */
+static int fix_search(struct doctor *d, struct fault *f)
+{
+	static const char *const names[] = { "search.db-wal", "search.db-shm",
+					     "search.db-journal", "search.db" };
+	struct search *search = NULL;
+	struct store *store = NULL;
+	int64_t indexed = 0;
+	bool more = true, kept = false;
+
+	/* An index that is only behind goes on. */
+	for (size_t i = 0; d->worst == VERDICT_BAD && i < sizeof(names) / sizeof(*names);
+	     i++) {
+		int rc = doctor_keep(d, names[i], f);
+
+		if (rc < 0)
+			return rc;
+		kept |= rc > 0;
+	}
+	if (doctor_open(d, &store, f) == 0 &&
+	    search_open(&search, d->cli->home.dir, f) == 0)
+		while (more && !f->code && store_begin(store, false, f) == 0) {
+			search_step(search, store, STEP_MS, &indexed, &more, f);
+			store_rollback(store);
+		}
+	search_close(search);
+	store_close(store);
+	if (!f->code && kept)
+		doctor_did(d, "the former index is in %s", d->aside);
+	if (!f->code)
+		doctor_did(d, "the search index is whole, up to event %lld",
+			   (long long)indexed);
+	return f->code;
+}
+
+/* --- trash ------------------------------------------------------------------------------- */
+
+/* The folders of removed workspaces, which take up space until their time is over. */
+static void check_trash(struct doctor *d)
+{
+	const struct config *config = &d->cli->home.settings.config;
+	struct arena a = { 0 };
+	struct trash_entry *entries;
+	size_t n = trash_list(d->cli->home.dir, &a, &entries);
+	const char *s = n == 1 ? "" : "s";
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += entries[i].bytes;
+	if (bytes > config->workspace_trash_mb << 20)
+		doctor_say(d, VERDICT_WARN, "trash",
+			   "the oldest go at the host's next start, or when something is "
+			   "removed; workspace.trash_mb keeps more",
+			   "%zu removed workspace%s, %lld MiB where %lld are kept", n, s,
+			   (long long)(bytes >> 20),
+			   (long long)config->workspace_trash_mb);
+	else if (n)
+		doctor_say(
+			d, VERDICT_OK, "trash", NULL,
+			"%zu removed workspace%s, %lld MiB of %lld, kept for %lld days: "
+			"cadre undo",
+			n, s, (long long)(bytes >> 20),
+			(long long)config->workspace_trash_mb,
+			(long long)config->workspace_keep_days);
+	arena_release(&a);
+}
+
+/* The notes that were removed, in the vault. */
+static void check_note_trash(struct doctor *d)
+{
+	const struct settings *s = &d->cli->home.settings;
+	struct vault_trash *entries;
+	struct arena a = { 0 };
+	struct fault f = { 0 };
+	int64_t bytes = 0;
+	size_t n = 0;
+
+	if (vault_trash_list(s->notes, &a, &entries, &n, &f) < 0)
+		doctor_say(d, VERDICT_WARN, "notes' trash",
+			   "move away what stands in the vault as .trash", "%s", f.text);
+	for (size_t i = 0; !f.code && i < n; i++)
+		bytes += entries[i].bytes;
+	if (!f.code && n)
+		doctor_say(
+			d, VERDICT_OK, "notes' trash", NULL,
+			"%zu removals of notes, %lld KiB of %lld MiB, each for %lld days: "
+			"cadre undo",
+			n, (long long)(bytes >> 10),
+			(long long)s->config.workspace_trash_mb,
+			(long long)s->config.workspace_keep_days);
+	arena_release(&a);
+}
+
 /* --- the whole ------------------------------------------------------------------------------ */
+
+/* Later checks use what earlier ones have opened and listed.  Checks of copies made from rows, such
+ * as the mirror, stand behind all checks whose fixes write rows. */
+/* clang-format off */
+static const struct check checks[] = {
+	{ "environment",   check_environment, NULL,            0 },
+	{ "file system",   check_folder,      NULL,            0 },
+	{ "permissions",   check_permissions, fix_permissions, 0 },
+	{ "space",         check_space,       NULL,            0 },
+	{ "files",         check_ground,      NULL,            0 },
+	{ "restore",       check_restore,     fix_restore,     FIX_ALONE },
+	{ "state",         check_state,       NULL,            0 },
+	{ "log",           check_log,         fix_log,         NEEDS_STATE },
+	{ "host",          check_host,        NULL,            0 },
+	{ "socket",        check_socket,      fix_socket,      FIX_ALONE },
+	{ "clock",         check_clock,       NULL,            NEEDS_STATE },
+	{ "tokens",        check_tokens,      NULL,            NEEDS_STATE },
+	{ "rules",         check_rules,       NULL,            NEEDS_STATE },
+	{ "leases",        check_leases,      fix_leases,      NEEDS_STATE | FIX_ALONE },
+	{ "guests",        check_guests,      fix_guests,      NEEDS_STATE | FIX_ALONE },
+	{ "daemons",       check_stuck,       fix_stuck,       NEEDS_STATE },
+	{ "agents",        check_agents,      NULL,            NEEDS_STATE },
+	{ "orphans",       check_orphans,     fix_orphans,     NEEDS_STATE | FIX_ALONE },
+	{ "mirror",        check_mirror,      fix_mirror,      NEEDS_STATE | FIX_ALONE },
+	{ "search",        check_search,      fix_search,      NEEDS_STATE | FIX_ALONE },
+	{ "trash",         check_trash,       NULL,            NEEDS_STATE },
+	{ "notes' trash",  check_note_trash,  NULL,            NEEDS_STATE },
+	{ "network",       check_network,     NULL,            NEEDS_STATE },
+	{ "taps",          check_taps,        fix_taps,        NEEDS_STATE | FIX_ALONE },
+	{ "clients",       check_clients,     NULL,            0 },
+};
+/* clang-format on */
 
 /* The vault and the index may hold all that is left of rows that are lost. */
 static void refuse_damaged(struct fault *f)

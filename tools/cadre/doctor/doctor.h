@@ -35,11 +35,6 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 /* Says what a fix did. */
 void doctor_did(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The folder of what fixes take away, which may not be there yet. */
-const char *doctor_aside(struct doctor *d);
-/* Moves a file of the state's folder to where it is kept: 1, 0 if there is none, or a
- * fault. */
-int doctor_keep(struct doctor *d, const char *name, struct fault *f);
 /* The answer of a read without arguments; NULL when it fails. */
 json_t *doctor_ask(struct doctor *d, const struct op *op, struct fault *f);
 /* Runs an operation of the host's on `store`, as one does that starts: 0 or a fault.  The
@@ -54,18 +49,9 @@ int doctor_open(struct doctor *d, struct store **store, struct fault *f);
 typedef void check_look(struct doctor *d);
 typedef int check_fix(struct doctor *d, struct fault *f);
 
-check_look check_environment, check_folder, check_permissions, check_space, check_ground;
-check_look check_restore;
-check_fix fix_permissions, fix_restore;
-
 check_look check_state, check_log, check_host, check_socket, check_clock, check_tokens,
 	check_rules, check_leases, check_agents;
 check_fix fix_log, fix_socket, fix_leases;
-
-check_look check_clients;
-
-check_look check_mirror, check_search, check_trash, check_note_trash;
-check_fix fix_mirror, fix_search;
 
 check_look check_guests, check_stuck, check_orphans, check_network, check_taps;
 check_fix fix_guests, fix_stuck, fix_orphans, fix_taps;

@@ -17,6 +17,9 @@
 
 #include "core/base/alloc.h"
 #include "core/home/paths.h"
+#include "core/machine/yaml.h"
+#include "core/vault/vault_text.h"
+#include "ops.gen.h"
 #include "tools/cadre/cli.h"
 
 /* --- the file -------------------------------------------------------------------------- */
@@ -135,13 +138,16 @@ static int editor_failed(const char *command, int status, struct fault *f)
 	return fault_hint(f, "Say which editor to use in VISUAL or EDITOR.");
 }
 
-bool scratch_can(const struct cli *cli)
+/* Whether a person can edit: there is a terminal, and no program reads the answer. */
+static bool scratch_can(const struct cli *cli)
 {
 	return cli->terminal && isatty(STDIN_FILENO) && !cli->json;
 }
 
-int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
-		 const struct text *text, struct text *out, struct fault *f)
+/* Lets a person edit `text`, in a file that is named after `name`: 0 with what he left in
+ * `out`, or a fault.  The caller ends it with scratch_end(). */
+static int scratch_edit(struct cli *cli, struct scratch *d, const char *name,
+			const struct text *text, struct text *out, struct fault *f)
 {
 	const char *command = editor_command();
 	int status;
@@ -209,4 +215,396 @@ int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scrat
 	}
 	text_release(&text);
 	return f->code;
+}
+
+/*
+ * `cadre task edit`: a task as a page of Markdown, in an editor.
+ *
+ * The page looks like the mirror's file of the task, but has only the parts that may be edited.
+ * The edited page is compared with the given page, part by part.  Unchanged parts are not sent, so
+ * that changes by others to these parts stay.  A part that both sides changed is a conflict.  The
+ * state takes the changes only if the task is still the same as at the comparison; else the pages
+ * are compared anew.
+ */
+
+enum { TRIES = 10 }; /* while others change other parts of the task */
+
+static const char description_at[] = "Description", criteria_at[] = "Acceptance Criteria";
+
+/* --- a task as a page --------------------------------------------------------------- */
+
+static const char *edit_text_of(const json_t *json, const char *name)
+{
+	const char *s = json_string_value(json_object_get(json, name));
+
+	return s ? s : "";
+}
+
+/* The name of the section that a line begins, behind any backslashes; NULL if none. */
+static const char *section_of(const char *line, size_t len)
+{
+	const char *const names[] = { description_at, criteria_at };
+
+	while (len && strchr(" \t\r", line[len - 1]))
+		len--;
+	if (len < 3 || memcmp(line, "## ", 3) != 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (len - 3 == strlen(names[i]) && !memcmp(line + 3, names[i], len - 3))
+			return names[i];
+	return NULL;
+}
+
+/* Whether a line would read as a section, or as one that is marked as none by a backslash. */
+static bool is_marked(const char *line, size_t len)
+{
+	size_t n = strspn(line, "\\");
+
+	return n <= len && section_of(line + n, len - n);
+}
+
+static void edit_add_prose(struct text *t, const char *s)
+{
+	while (*s) {
+		size_t len = strcspn(s, "\n");
+
+		text_addf(t, "%s", is_marked(s, len) ? "\\" : "");
+		text_add(t, s, len);
+		text_add(t, "\n", 1);
+		s += len + (s[len] == '\n');
+	}
+}
+
+static void edit_write_page(const json_t *task, struct text *t)
+{
+	json_t *item;
+	size_t i;
+
+	text_addf(t, "---\npriority: %lld\ntags: [",
+		  (long long)json_integer_value(json_object_get(task, "priority")));
+	json_array_foreach(json_object_get(task, "tags"), i, item) {
+		text_addf(t, "%s", i ? ", " : "");
+		text_add_json(t, json_string_value(item));
+	}
+	text_addf(t, "]\n---\n\n# %s\n\n## %s\n\n", edit_text_of(task, "title"),
+		  description_at);
+	edit_add_prose(t, edit_text_of(task, "description"));
+	text_addf(t, "\n## %s\n\n", criteria_at);
+	json_array_foreach(json_object_get(task, "acceptance_criteria"), i, item)
+		text_addf(t, "- [%c] %s\n",
+			  json_is_true(json_object_get(item, "done")) ? 'x' : ' ',
+			  edit_text_of(item, "text"));
+}
+
+/* --- a page as the parts of a task -------------------------------------------------- */
+
+/* A page that is being read; parts that it does not have stay as they are. */
+struct reading {
+	json_t *parts;
+	const char *section; /* that the lines belong to; NULL before the first one */
+	struct text prose;
+	struct fault *fault;
+};
+
+static int not_understood(struct reading *r, const char *line, size_t len,
+			  const char *hint)
+{
+	fault_set(r->fault, FAULT_INVALID, "",
+		  "the page has a line that means nothing: %.*s",
+		  len > 100 ? 100 : (int)len, line);
+	return fault_hint(r->fault, "%s", hint);
+}
+
+/* Reads `- [ ] text`, `- [x] text` or `- text`. */
+static int read_criterion(struct reading *r, const char *line, size_t len)
+{
+	json_t *list = json_object_get(r->parts, "acceptance_criteria");
+	bool done = false;
+
+	if (len < 2 || !strchr("-*", *line) || line[1] != ' ')
+		return not_understood(r, line, len,
+				      "Write each criterion on a line: - [ ] TEXT.");
+	line += 2, len -= 2;
+	if (len >= 3 && line[0] == '[' && strchr(" xX", line[1]) && line[2] == ']') {
+		done = line[1] != ' ';
+		line += 3, len -= 3;
+	}
+	while (len && *line == ' ')
+		line++, len--;
+	json_array_append_new(list,
+			      json_pack("{s:s%, s:b}", "text", line, len, "done", done));
+	return 0;
+}
+
+static void begin_section(struct reading *r, const char *name)
+{
+	r->section = name;
+	if (name == criteria_at && !json_object_get(r->parts, "acceptance_criteria"))
+		json_object_set_new(r->parts, "acceptance_criteria", json_array());
+	else if (name == description_at)
+		json_object_set_new(r->parts, "description", json_string(""));
+}
+
+static int edit_read_line(struct reading *r, const char *line, size_t len)
+{
+	const char *section = section_of(line, len);
+	size_t end = len;
+
+	while (end && strchr(" \t\r", line[end - 1]))
+		end--;
+	if (section) {
+		begin_section(r, section);
+	} else if (r->section == description_at) {
+		size_t skip = *line == '\\' && is_marked(line, len);
+
+		text_add(&r->prose, line + skip, len - skip);
+		text_add(&r->prose, "\n", 1);
+	} else if (end && r->section) {
+		return read_criterion(r, line, end);
+	} else if (end > 2 && !memcmp(line, "# ", 2) &&
+		   !json_object_get(r->parts, "title")) {
+		json_object_set_new(r->parts, "title", json_stringn(line + 2, end - 2));
+	} else if (end) {
+		return not_understood(r, line, end,
+				      "Write the text below ## Description.");
+	}
+	return 0;
+}
+
+static int edit_read_body(struct reading *r, const char *at)
+{
+	const char *text;
+	size_t len;
+
+	while (*at) {
+		len = strcspn(at, "\n");
+		if (edit_read_line(r, at, len) < 0)
+			return r->fault->code;
+		at += len + (at[len] == '\n');
+	}
+	if (!json_object_get(r->parts, "description") || !r->prose.len)
+		return 0;
+	text = r->prose.data + strspn(r->prose.data, "\n");
+	len = strlen(text);
+	while (len && text[len - 1] == '\n')
+		len--;
+	return json_object_set_new(r->parts, "description", json_stringn(text, len));
+}
+
+/* Takes priority and tags, and no other key. */
+static int read_front(struct reading *r, const struct text *page, size_t size)
+{
+	const char *start = strchr(page->data, '\n') + 1, *end = page->data + size - 1;
+	struct arena arena = { 0 };
+	json_t *map = NULL, *value;
+	const char *key;
+	int rc;
+
+	while (end > start && end[-1] != '\n')
+		end--;
+	rc = yaml_read(start, (size_t)(end - start), &map, NULL, &arena, r->fault);
+	arena_release(&arena);
+	if (rc == FAULT_CONFLICT) {
+		r->fault->code = rc = FAULT_INVALID;
+		fault_hint(r->fault, "It is YAML, such as: tags: [docs, api].");
+	}
+	json_object_foreach(map, key, value) {
+		if (strcmp(key, "priority") != 0 && strcmp(key, "tags") != 0) {
+			fault_set(r->fault, FAULT_INVALID, "",
+				  "%.60s cannot be edited: only priority and tags", key);
+			rc = r->fault->code;
+			break;
+		}
+		if (json_is_null(value))
+			value = json_array();
+		else
+			json_incref(value);
+		json_object_set_new(r->parts, key, value);
+	}
+	json_decref(map);
+	return rc;
+}
+
+/* The parts that a page has, or NULL with the fault filled. */
+static json_t *edit_read_page(const struct text *page, struct fault *f)
+{
+	struct reading r = { .parts = json_object(), .fault = f };
+	size_t size = vault_note_front(page->data, page->len);
+	int rc = size ? read_front(&r, page, size) : 0;
+
+	if (rc == 0)
+		rc = edit_read_body(&r, page->data + size);
+	text_release(&r.prose);
+	if (rc < 0)
+		json_decref(r.parts);
+	return rc < 0 ? NULL : r.parts;
+}
+
+/* --- the task ------------------------------------------------------------------------- */
+
+/* Reads the rest of a list or a text of which an answer had room for a part only. */
+static int read_rest(struct cli *cli, const char *id, json_t *task, const char *part,
+		     struct fault *f)
+{
+	bool is_text = !strcmp(part, "description");
+	json_t *all = is_text ? NULL : json_array(), *answer = NULL;
+	json_t *args = json_pack("{s:s, s:s, s:s*}", "task", id, "part", part, "team",
+				 cli->team);
+	struct text text = { 0 };
+
+	do {
+		json_decref(answer);
+		answer = run_op(cli, op_task_part, args, f);
+		if (is_text)
+			text_addf(&text, "%s", edit_text_of(answer, "text"));
+		else
+			json_array_extend(all,
+					  json_object_get(answer, !strcmp(part, "tags")
+									  ? "entries"
+									  : part));
+		json_object_set(args, "offset", json_object_get(answer, "next"));
+	} while (json_is_true(json_object_get(answer, "more")));
+	if (answer)
+		json_object_set_new(task, part,
+				    is_text ? json_stringn(text.data, text.len)
+					    : json_incref(all));
+	text_release(&text);
+	json_decref(answer);
+	json_decref(args);
+	json_decref(all);
+	return f->code;
+}
+
+/* The task as a page, and (unless NULL) when it changed last: 0, or a fault. */
+static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t **at,
+		      struct fault *f)
+{
+	static const char *const parts[] = { "description", "acceptance_criteria",
+					     "tags" };
+	json_t *args = json_pack("{s:s, s:s*}", "task", id, "team", cli->team), *task;
+	json_t *answer = run_op(cli, op_task_show, args, f);
+
+	task = json_object_get(answer, "task");
+	if (json_is_true(json_object_get(task, "more")))
+		for (size_t i = 0; i < 3 && !f->code; i++)
+			read_rest(cli, id, task, parts[i], f);
+	if (!f->code)
+		edit_write_page(task, page);
+	if (!f->code && at)
+		*at = json_incref(json_object_get(task, "updated_at"));
+	json_decref(answer);
+	json_decref(args);
+	return f->code;
+}
+
+/* The parts of `now` that are others than in `was`. */
+static json_t *changes_of(json_t *was, json_t *now)
+{
+	json_t *changes = json_object(), *value;
+	const char *key;
+
+	json_object_foreach(now, key, value) {
+		if (!json_equal(value, json_object_get(was, key)))
+			json_object_set(changes, key, value);
+	}
+	return changes;
+}
+
+/* A fault where somebody else changed meanwhile what is to be changed; else `at` is when
+ * the task changed last. */
+static int check_meanwhile(struct cli *cli, const char *id, json_t *was, json_t *changes,
+			   json_t **at, struct fault *f)
+{
+	struct text page = { 0 };
+	json_t *now = NULL, *value;
+	const char *key;
+
+	if (fetch_page(cli, id, &page, at, f) == 0)
+		now = edit_read_page(&page, f);
+	json_object_foreach(changes, key, value) {
+		if (!now ||
+		    json_equal(json_object_get(now, key), json_object_get(was, key)))
+			continue;
+		fault_set(f, FAULT_CONFLICT, "", "the %s of task %s changed meanwhile",
+			  key, id);
+		fault_hint(f, "Edit it again, with what you wrote at hand.");
+	}
+	text_release(&page);
+	json_decref(now);
+	return f->code;
+}
+
+/* Sends changes that were compared with the task as it is: the answer, or NULL with a fault,
+ * at /updated_at where the task changed in between. */
+static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *changes,
+			 struct fault *f)
+{
+	json_t *args, *at = NULL, *answer = NULL;
+
+	if (check_meanwhile(cli, id, was, changes, &at, f) == 0) {
+		args = json_pack("{s:s, s:O, s:s*}", "task", id, "updated_at", at, "team",
+				 cli->team);
+		json_object_update(args, changes);
+		answer = run_op(cli, op_task_update, args, f);
+		json_decref(args);
+	}
+	json_decref(at);
+	return answer;
+}
+
+/* Sends what is changed: the answer, or NULL, without a fault where nothing is. */
+static json_t *send_changes(struct cli *cli, const char *id, json_t *was,
+			    const struct text *after, struct fault *f)
+{
+	json_t *now = edit_read_page(after, f), *answer = NULL;
+	json_t *changes = now ? changes_of(was, now) : NULL;
+
+	for (int i = 0; i < TRIES && json_object_size(changes) && !answer; i++) {
+		if (i && strcmp(f->where, "/updated_at") != 0)
+			break;
+		*f = (struct fault){ 0 };
+		answer = send_once(cli, id, was, changes, f);
+	}
+	json_decref(changes);
+	json_decref(now);
+	return answer;
+}
+
+static int edit_text(struct cli *cli, const char *id, struct fault *f)
+{
+	struct text before = { 0 }, after = { 0 };
+	struct scratch scratch = { "" };
+	json_t *was = NULL, *answer = NULL;
+
+	if (fetch_page(cli, id, &before, NULL, f) == 0)
+		was = edit_read_page(&before, f);
+	if (was && scratch_edit(cli, &scratch, "task", &before, &after, f) == 0)
+		answer = send_changes(cli, id, was, &after, f);
+	scratch_end(&scratch, f->code);
+	if (answer)
+		print_answer(cli, op_task_update, answer);
+	else if (!f->code)
+		cli_say("nothing changed");
+	json_decref(answer);
+	json_decref(was);
+	text_release(&before);
+	text_release(&after);
+	return f->code;
+}
+
+int edit_main(struct cli *cli, int argc, char **argv)
+{
+	struct fault f = { 0 };
+
+	if (argc != 2 || argv[1][0] == '-')
+		return cli_usage(cli, "`task edit` takes a task");
+	cli->op = op_task_update;
+	if (!scratch_can(cli)) {
+		fault_set(&f, FAULT_INVALID, "", "an editor needs a terminal");
+		fault_hint(&f,
+			   "Say what to change: cadre task update %.40s --title TEXT …",
+			   argv[1]);
+		return cli_fault(cli, &f);
+	}
+	return edit_text(cli, argv[1], &f) < 0 ? cli_fault(cli, &f) : 0;
 }

@@ -4,18 +4,510 @@
  * Nothing that goes wrong here stops the client: the exit status is 0, standard output stays
  * empty, and the log gives the reason.  Messages are printed first, and then marked as shown.
  */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/home/here.h"
+#include "core/home/paths.h"
 #include "core/home/project.h"
+#include "core/home/users.h"
 #include "core/host/log.h"
+#include "core/reservation/glob.h"
 #include "ops.gen.h"
+#include "storage/durable.h"
 #include "tools/cadre/hook/hook.h"
+
+/*
+ * The folder in which a client's session began.
+ *
+ * A client may go elsewhere while its model works, and stays who it was.  A link tells the
+ * folder.  It is in the user's own state folder, which stays when the user logs out, as the
+ * session may; a session that begins removes those that none has looked at for long.
+ */
+
+enum { DAY = 86400, KEPT_DAYS = 30 };
+
+/* Whether the client says by which name its session is to be known. */
+static bool hook_session_has_name(const struct hook_event *e)
+{
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+	return e->session[0] && !e->session[strspn(e->session, good)];
+}
+
+static bool find_link(const struct hook_event *e, const char *client, char folder[4096],
+		      char link[4096])
+{
+	char own[4096], name[sizeof(e->session) + 64];
+
+	snprintf(name, sizeof(name), "%s-%s", client, e->session);
+	return paths_user_state(own) && paths_join(folder, own, "sessions") &&
+	       paths_join(link, folder, name);
+}
+
+static time_t looked_at(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : st.st_mtime;
+}
+
+static void hook_session_sweep(const char *folder)
+{
+	const time_t old = time(NULL) - (time_t)KEPT_DAYS * DAY;
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_type == DT_LNK && looked_at(dirfd(dir), e->d_name) < old)
+			unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+/* Makes the link where there is none: whether there was none. */
+static bool hook_session_make_link(const char *folder, const char *link, const char *cwd)
+{
+	struct fault none = { 0 };
+
+	if (symlink(cwd, link) == 0) {
+		hook_session_sweep(folder);
+		return true;
+	}
+	return errno == ENOENT && users_may_make(&none) == 0 &&
+	       dir_make_all(folder, 0700) == 0 && symlink(cwd, link) == 0;
+}
+
+/* Makes the event one of the folder in which its session began, `begins` where that is now: false
+ * where this can neither be kept nor read. */
+static bool session_stay(struct hook_event *e, const char *client, bool begins)
+{
+	char folder[4096], link[4096], began[sizeof(e->cwd)];
+	ssize_t n;
+
+	if (!hook_session_has_name(e) || !e->cwd[0])
+		return true;
+	if (!find_link(e, client, folder, link))
+		return false;
+	/* A session that is resumed or compacted starts again, and is the same one. */
+	if (begins && access(link, F_OK) < 0)
+		unlink(link);
+	if (hook_session_make_link(folder, link, e->cwd))
+		return true;
+	n = readlink(link, began, sizeof(began) - 1);
+	if (n <= 0)
+		return false;
+	began[n] = '\0';
+	memcpy(e->cwd, began, (size_t)n + 1);
+	if (looked_at(AT_FDCWD, link) < time(NULL) - DAY)
+		utimensat(AT_FDCWD, link, NULL, AT_SYMLINK_NOFOLLOW);
+	return true;
+}
+
+/* The session is over. */
+static void session_forget(const struct hook_event *e, const char *client)
+{
+	char folder[4096], link[4096];
+
+	if (hook_session_has_name(e) && find_link(e, client, folder, link))
+		unlink(link);
+}
+
+/*
+ * The texts that a model is told.
+ *
+ * Lines that begin in the first column are cadre's own.  Those of a message stand behind a
+ * blank, so that none can look like the heading of another.
+ */
+
+static const char *tell_text_of(const json_t *json, const char *name)
+{
+	const char *text = json_string_value(json_object_get(json, name));
+
+	return text ? text : "";
+}
+
+static long long tell_number_of(const json_t *json, const char *name)
+{
+	return json_integer_value(json_object_get(json, name));
+}
+
+/* Appends a text by other agents or people, on one line. */
+static void tell_add_line(struct text *out, const char *text)
+{
+	struct arena arena = { 0 };
+
+	text_add_said(out, cli_plain(&arena, text, false));
+	arena_release(&arena);
+}
+
+/* Appends such a text in a heading, whose end it cannot look like. */
+static void tell_add_quoted(struct text *out, const char *text)
+{
+	struct text said = { 0 };
+
+	tell_add_line(&said, text);
+	for (size_t i = 0; i < said.len; i++)
+		if (strchr("[]", said.data[i]))
+			said.data[i] = said.data[i] == '[' ? '(' : ')';
+	text_add_json(out, said.len ? said.data : "");
+	text_release(&said);
+}
+
+static void add_held(struct text *out, const json_t *start)
+{
+	const json_t *holding = json_object_get(start, "holding");
+	const json_t *task;
+	size_t i;
+
+	json_array_foreach(holding, i, task) {
+		const json_t *left = json_object_get(task, "left_seconds");
+
+		text_addf(out, "Your task %s, %s", tell_text_of(task, "id"),
+			  tell_text_of(task, "status"));
+		if (left)
+			text_addf(out, ", yours for %lld min more",
+				  (long long)json_integer_value(left) / 60);
+		text_addf(out, ": ");
+		tell_add_line(out, tell_text_of(task, "title"));
+		text_addf(out, "\n");
+	}
+	if (tell_number_of(start, "holds_more"))
+		text_addf(out, "And %lld more: cadre board --mine\n",
+			  tell_number_of(start, "holds_more"));
+}
+
+static void add_board(struct text *out, const json_t *start)
+{
+	const json_t *best = json_object_get(start, "best");
+
+	text_addf(out, "Tasks: %lld ready, %lld pending", tell_number_of(start, "ready"),
+		  tell_number_of(start, "pending"));
+	if (best) {
+		text_addf(out, "; best: %s ", tell_text_of(best, "id"));
+		tell_add_line(out, tell_text_of(best, "title"));
+	}
+	if (*tell_text_of(start, "stuck"))
+		text_addf(out, "; %s", tell_text_of(start, "stuck"));
+	text_addf(out, "\nUnread messages: %lld\n", tell_number_of(start, "unread"));
+}
+
+static void tell_add_team(struct text *out, const json_t *start)
+{
+	const json_t *teammates = json_object_get(start, "teammates"), *mate;
+	long long others = tell_number_of(start, "others");
+	size_t i;
+
+	if (!json_array_size(teammates))
+		return;
+	text_addf(out, "Team:");
+	json_array_foreach(teammates, i, mate) {
+		const char *task = tell_text_of(mate, "task");
+
+		text_addf(out, "%s %s (", i ? "," : "", tell_text_of(mate, "name"));
+		if (strcmp(tell_text_of(mate, "role"), tell_text_of(mate, "name")) != 0) {
+			tell_add_line(out, tell_text_of(mate, "role"));
+			text_addf(out, "%s", *tell_text_of(mate, "role") ? ", " : "");
+		}
+		text_addf(out, "%s%s%s)", tell_text_of(mate, "status"),
+			  *task ? " on " : "", task);
+	}
+	if (others)
+		text_addf(out, ", %lld more", others);
+	text_addf(out, "\n");
+}
+
+static void tell_prime(struct text *out, const json_t *start)
+{
+	text_addf(out,
+		  "You are %s of team %s in cadre, which keeps the messages and tasks "
+		  "of teams of agents",
+		  tell_text_of(start, "name"), tell_text_of(start, "team"));
+	if (*tell_text_of(start, "role") &&
+	    strcmp(tell_text_of(start, "role"), tell_text_of(start, "name")) != 0) {
+		text_addf(out, "; your role: ");
+		tell_add_line(out, tell_text_of(start, "role"));
+	}
+	text_addf(out, ".\n");
+	add_held(out, start);
+	add_board(out, start);
+	tell_add_team(out, start);
+	if (*tell_text_of(start, "trouble")) {
+		tell_add_line(out, tell_text_of(start, "trouble"));
+		text_addf(out, "\n");
+	}
+	text_addf(out,
+		  "Commands, also as tools of the MCP server cadre:\n"
+		  "cadre inbox: read messages\n"
+		  "cadre send NAME TEXT: write to a teammate, to lead, operator or '*'\n"
+		  "cadre claim [TASK]: take a task, the best ready one\n"
+		  "cadre note TASK TEXT: say how it goes\n"
+		  "cadre done TASK TEXT: end it with its result\n");
+}
+
+/* Appends that another session, of this process, is the agent already. */
+static void tell_beside(struct text *out, const json_t *who, pid_t other)
+{
+	const char *name = tell_text_of(who, "name");
+
+	text_addf(
+		out,
+		"Another session here (process %d) is %s already, and is shown the mail "
+		"of %s. To be an agent of your own, call the tool agents, action "
+		"register, with another name.\n",
+		(int)other, name, name);
+}
+
+/* The heading of a message: its sender, its number and properties, and the commands for it. */
+static void tell_add_heading(struct text *out, const json_t *m)
+{
+	const char *from = tell_text_of(m, "from"),
+		   *type = tell_text_of(m, "message_type");
+	const long long seq = tell_number_of(m, "seq");
+
+	if (!strcmp(from, "operator"))
+		text_addf(out, "[From the operator, #%lld", seq);
+	else
+		text_addf(out, "[From agent \"%s\", #%lld", from, seq);
+	if (!strcmp(tell_text_of(m, "priority"), "urgent"))
+		text_addf(out, ", urgent");
+	if (*type && strcmp(type, "text") != 0) {
+		text_addf(out, ", ");
+		tell_add_quoted(out, type);
+	}
+	if (*tell_text_of(m, "thread")) {
+		text_addf(out, ", thread ");
+		tell_add_quoted(out, tell_text_of(m, "thread"));
+	}
+	if (json_is_true(json_object_get(m, "ack_required")))
+		text_addf(out, ", to be acknowledged: cadre ack '#%lld'", seq);
+	if (json_object_get(m, "metadata") || json_object_get(m, "metadata_size"))
+		text_addf(out, ", metadata: cadre message part '#%lld' metadata", seq);
+	text_addf(out, "]:\n");
+}
+
+/* Bytes up to the end of the line at `s`, and in `*ends` the bytes of the line end.  A line end is
+ * every character that a reader may take for a line end. */
+static size_t tell_line_size(const char *s, size_t *ends)
+{
+	static const char *const wide[] = { "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
+	size_t n = 0;
+
+	for (; s[n]; n++) {
+		if (strchr("\n\r\v\f", s[n])) {
+			*ends = s[n] == '\r' && s[n + 1] == '\n' ? 2 : 1;
+			return n;
+		}
+		for (size_t i = 0; i < 3 && (s[n] & 0x80); i++)
+			if (!strncmp(s + n, wide[i], strlen(wide[i]))) {
+				*ends = strlen(wide[i]);
+				return n;
+			}
+	}
+	*ends = 0;
+	return n;
+}
+
+static void tell_add_message(struct text *out, const json_t *m)
+{
+	const json_t *size = json_object_get(m, "content_size");
+	const char *content = tell_text_of(m, "content"), *line;
+	struct text said = { 0 };
+
+	tell_add_heading(out, m);
+	text_add_said(&said, content);
+	for (line = said.len ? said.data : ""; *line;) {
+		size_t ends, n = tell_line_size(line, &ends);
+
+		text_addf(out, " %.*s\n", (int)n, line);
+		line += n + ends;
+	}
+	text_release(&said);
+	if (size)
+		text_addf(
+			out,
+			"[of %lld bytes; the rest: cadre message part '#%lld' --offset %zu]\n",
+			(long long)json_integer_value(size), tell_number_of(m, "seq"),
+			strlen(content));
+}
+
+/* Appends messages as message.show answers, for `who`, an answer with its name and team. */
+static void tell_messages(struct text *out, const json_t *shown, const json_t *who)
+{
+	const json_t *messages = json_object_get(shown, "messages"), *m;
+	const long long pending = tell_number_of(shown, "pending");
+	size_t n = json_array_size(messages), i;
+
+	text_addf(
+		out,
+		"cadre: %zu new message%s for %s of team %s, shown this once. To answer "
+		"#N: cadre reply '#N' TEXT, or the tool inbox.\n",
+		n, n == 1 ? "" : "s", tell_text_of(who, "name"),
+		tell_text_of(who, "team"));
+	json_array_foreach(messages, i, m)
+		tell_add_message(out, m);
+	if (pending)
+		text_addf(out, "%lld more wait: cadre inbox\n", pending);
+}
+
+/* Appends that urgent messages wait. */
+static void tell_nudge(struct text *out, const json_t *news)
+{
+	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
+		  tell_text_of(news, "name"), tell_text_of(news, "team"),
+		  tell_number_of(news, "urgent"));
+}
+
+/* Appends who has reserved a file, as message.news answers. */
+static void tell_reserved(struct text *out, const json_t *news)
+{
+	const json_t *r = json_object_get(news, "reserved");
+	const char *holder = tell_text_of(r, "agent"),
+		   *until = tell_text_of(r, "lease_until");
+
+	text_addf(out, "cadre: ");
+	tell_add_line(out, tell_text_of(news, "reserved_path"));
+	/* Leases stand still in a team that is stopped. */
+	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
+		  until);
+	tell_add_line(out, tell_text_of(r, "glob"));
+	if (*tell_text_of(r, "reason")) {
+		text_addf(out, ": ");
+		tell_add_line(out, tell_text_of(r, "reason"));
+	}
+	text_addf(out,
+		  "). Work on another file, wait until it is free, or ask for it: cadre "
+		  "send %s TEXT",
+		  holder);
+}
+
+/* Appends why a tool may not run now. */
+static void tell_stopped(struct text *out, const json_t *who)
+{
+	text_addf(
+		out,
+		"cadre: team %s is stopped (estop): nothing may be done until its lead or "
+		"the operator lets it go on (cadre thaw). End your turn, or wait with the "
+		"tools of the MCP server cadre.",
+		tell_text_of(who, "team"));
+}
+
+/*
+ * Git's hook before a commit: refuses a commit of a file that another agent has reserved.
+ *
+ * The committer is identified as for every command.  Nothing holds up a person or an unknown
+ * caller, nor anybody if the state cannot be asked.
+ */
+
+/* Adds a path to the paths for message.news.  U+FFFD replaces each byte that is no UTF-8: `?` and
+ * `*` match U+FFFD.  A path that is too long for the operation is left out. */
+static void add_path(json_t *paths, const char *path)
+{
+	json_t *text = json_text(path);
+
+	if (*path && json_string_length(text) < GLOB_PATH - 1)
+		json_array_append(paths, text);
+	json_decref(text);
+}
+
+/* Asks for some paths, which are taken over: 1 and says why where one is reserved, 0, or a
+ * fault. */
+static int refuses(struct cli *cli, json_t *paths, struct fault *f)
+{
+	json_t *args = json_pack("{so}", "paths", paths), *news;
+	struct text why = { 0 };
+	int rc;
+
+	news = run_op(cli, op_message_news, args, f);
+	rc = news ? json_object_get(news, "reserved") != NULL : (int)f->code;
+	if (rc > 0) {
+		tell_reserved(&why, news);
+		fprintf(stderr, "%s\n", why.data);
+	}
+	text_release(&why);
+	json_decref(news);
+	json_decref(args);
+	return rc;
+}
+
+/* The folder from whose top git tells paths, as the project calls it: "" but in a submodule.  git runs
+ * its hooks at that top. */
+static void find_prefix(const struct cli *cli, char out[4096])
+{
+	struct project p;
+
+	if (!project_here(&p, &cli->home) || !here_is_top(p.here) ||
+	    !project_path(&p, p.here, out))
+		*out = '\0';
+}
+
+static void add_below(json_t *paths, const char *prefix, const char *path)
+{
+	char whole[4096];
+
+	if (!*prefix)
+		add_path(paths, path);
+	else if (paths_join(whole, prefix, path))
+		add_path(paths, whole);
+}
+
+/* Asks for all paths that git prints: how many of these questions were refused, or a
+ * fault. */
+static int guard_ask_all(struct cli *cli, FILE *git, struct fault *f)
+{
+	json_t *paths = json_array();
+	char *path = NULL, prefix[4096];
+	int refused = 0, rc = 0;
+	bool over = false;
+	size_t room = 0;
+
+	find_prefix(cli, prefix);
+	while (!over && rc >= 0) {
+		over = getdelim(&path, &room, '\0', git) <= 0;
+		if (!over)
+			add_below(paths, prefix, path);
+		if (json_array_size(paths) < (over ? 1 : HOOK_PATHS))
+			continue;
+		rc = refuses(cli, json_incref(paths), f);
+		refused += rc > 0;
+		json_array_clear(paths);
+	}
+	free(path);
+	json_decref(paths);
+	return refused ? refused : rc;
+}
+
+/* Whether the files that are staged in git are free: the exit status of a hook of git. */
+static int guard_commit(struct cli *cli)
+{
+	struct fault f = { 0 };
+	FILE *git;
+	int rc;
+
+	if (cli_client(cli, HOME_WRITE, &f) < 0 || !cli->home.identity.agent)
+		return 0;
+	git = popen("git diff --cached --name-only --no-renames --no-relative "
+		    "--ignore-submodules=none -z",
+		    "r");
+	if (!git)
+		return 0;
+	rc = guard_ask_all(cli, git, &f);
+	pclose(git);
+	if (rc < 0)
+		fprintf(stderr, "cadre: reservations were not looked at: %s\n", f.text);
+	return rc > 0;
+}
 
 enum { BYTES_PER_TOKEN = 4, TOKENS_LEAST = 250 /* of message.show */ };
 
@@ -429,5 +921,42 @@ int hook_main(struct cli *cli, int argc, char **argv)
 	if (rc < 0)
 		tell_fault(&h, &f);
 	event_release(&h.event);
+	return 0;
+}
+
+/*
+ * A short brief for a model: its agent's name, held work, waiting mail, useful commands.
+ */
+
+int prime_main(struct cli *cli, int argc, char **argv)
+{
+	struct fault f = { 0 };
+	struct text text = { 0 };
+	json_t *none, *start;
+
+	cli->hurry_ms = HOOK_HURRY_MS;
+	if (argc > 1)
+		return cli_usage(cli, "`%s` takes no words", argv[0]);
+	if (cli_client(cli, HOME_LOOK, &f) < 0 && f.code != FAULT_NOT_FOUND)
+		return cli_fault(cli, &f);
+	if (f.code || !cli->home.identity.agent) {
+		cli_say("cadre: you are nobody here yet; to become an agent of this directory: %s"
+			"cadre agent register NAME --here",
+			f.code ? "cadre init, cadre team create TEAM, " : "");
+		return 0;
+	}
+	none = json_object();
+	start = run_op(cli, op_agent_start, none, &f);
+	json_decref(none);
+	if (!start)
+		return cli_fault(cli, &f);
+	if (cli->json) {
+		print_json(start);
+	} else {
+		tell_prime(&text, start);
+		fputs(text.data, stdout);
+	}
+	text_release(&text);
+	json_decref(start);
 	return 0;
 }

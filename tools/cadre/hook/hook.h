@@ -25,12 +25,6 @@ struct hook_event {
 int event_read(int fd, struct hook_event *out, struct fault *f);
 void event_release(struct hook_event *e);
 
-/* Makes the event one of the folder in which its session began, `begins` where that is now: false
- * where this can neither be kept nor read. */
-bool session_stay(struct hook_event *e, const char *client, bool begins);
-/* The session is over. */
-void session_forget(const struct hook_event *e, const char *client);
-
 /* The thing to do at an event. */
 enum hook_kind {
 	HOOK_START, /* the agent's identity, and all news */
@@ -64,20 +58,6 @@ void form_fill(struct text *out, const struct hook_rule *rule, const char *text)
 
 /* Appends the brief of an agent, of at most PRIME_BYTES, as agent.start answers. */
 enum { PRIME_BYTES = 1600 };
-void tell_prime(struct text *out, const json_t *start);
-/* Appends that another session, of this process, is the agent already. */
-void tell_beside(struct text *out, const json_t *who, pid_t other);
-/* Appends messages as message.show answers, for `who`, an answer with its name and team. */
-void tell_messages(struct text *out, const json_t *shown, const json_t *who);
-/* Appends that urgent messages wait. */
-void tell_nudge(struct text *out, const json_t *news);
-/* Appends why a tool may not run now. */
-void tell_stopped(struct text *out, const json_t *who);
-/* Appends who has reserved a file, as message.news answers. */
-void tell_reserved(struct text *out, const json_t *news);
-
-/* Whether the files that are staged in git are free: the exit status of a hook of git. */
-int guard_commit(struct cli *cli);
 
 extern const char plugin_opencode[];
 
@@ -89,9 +69,5 @@ enum {
 	HOOK_PATHS = 64, /* that message.news takes at once */
 	HOOK_FILES = 1024, /* that are kept of an event */
 };
-
-/* Adds a path to the paths for message.news.  U+FFFD replaces each byte that is no UTF-8: `?` and
- * `*` match U+FFFD.  A path that is too long for the operation is left out. */
-void add_path(json_t *paths, const char *path);
 
 #endif

@@ -11,6 +11,269 @@
 
 #include "tools/cadre/screen/screen.h"
 
+static void print_rows(const struct cli *cli, const struct record *r,
+		       const char *const *columns, const json_t *rows, bool head);
+
+/*
+ * A record as a page: a heading, the few things that matter below it, its texts in
+ * full, and all the rest as small print.
+ *
+ * Which field is which is the operation's, in the schema.
+ */
+
+struct page {
+	const struct cli *cli;
+	const struct op *op;
+	const struct record *r;
+	const json_t *record;
+	struct arena arena;
+	int at; /* column at which the line of small things has come */
+};
+
+/* --- lines of small things ------------------------------------------------------------ */
+
+static void screen_page_end_line(struct page *p)
+{
+	if (p->at)
+		printf("%s\n", screen_plain(p->cli));
+	p->at = 0;
+}
+
+/* Adds `name value` to the line, or begins another one where it would be too long. */
+static void add_small(struct page *p, const struct field *field, bool small)
+{
+	const char *name = screen_label(&p->arena, field),
+		   *value = cli_plain(&p->arena,
+				      screen_field(p->cli, &p->arena, p->r, field,
+						   p->record),
+				      false);
+	const int width = (int)(cli_width(name) + cli_width(value)) + 1;
+
+	if (p->at && p->cli->width && p->at + 2 + width > p->cli->width)
+		screen_page_end_line(p);
+	printf("%s%s%s %s", p->at ? "  " : "", screen_dim(p->cli), name,
+	       small ? "" : screen_plain(p->cli));
+	printf("%s", small || field->type->kind != KIND_ENUM
+			     ? value
+			     : cli_colored(p->cli, &p->arena, value));
+	p->at += width + (p->at ? 2 : 0);
+}
+
+/* --- texts and lists in full ------------------------------------------------------------ */
+
+static const char *plain_value(struct page *p, const struct field *field,
+			       const json_t *record)
+{
+	const json_t *value = json_object_get(record, field->name);
+
+	return cli_plain(&p->arena, screen_value(p->cli, &p->arena, field, value), true);
+}
+
+/* Prints an entry of a list: its text, behind a tick box or below its author. */
+static void print_entry(struct page *p, const struct record *r, const json_t *entry)
+{
+	const struct field *text = field_find(r, "text");
+	bool box = false;
+
+	printf("%*s%s", INDENT, "", screen_dim(p->cli));
+	for (size_t i = 0; i < r->n_fields; i++) {
+		const struct field *field = &r->fields[i];
+
+		if (field->type->kind == KIND_BOOL) {
+			box = true;
+			printf("[%c] ", json_is_true(json_object_get(entry, field->name))
+						? 'x'
+						: ' ');
+		} else if (field != text && field->type->kind != KIND_INT) {
+			printf("%s  ", plain_value(p, field, entry));
+		}
+	}
+	printf("%s", screen_plain(p->cli));
+	if (box && text)
+		printf("%s", plain_value(p, text, entry));
+	putchar('\n');
+	if (!box && text)
+		cli_prose(p->cli, plain_value(p, text, entry), 2 * INDENT);
+}
+
+static void print_section(struct page *p, const struct field *field, bool named)
+{
+	const json_t *value = json_object_get(p->record, field->name), *entry;
+	size_t i;
+
+	if (screen_is_empty(value))
+		return;
+	putchar('\n');
+	if (screen_is_list(field) && p->op->columns) {
+		print_rows(p->cli, field->type->record, p->op->columns, value, true);
+		return;
+	}
+	if (named)
+		printf("%s%s%s\n", screen_dim(p->cli), screen_label(&p->arena, field),
+		       screen_plain(p->cli));
+	if (!screen_is_list(field)) {
+		cli_prose(p->cli, plain_value(p, field, p->record), named ? INDENT : 0);
+		return;
+	}
+	json_array_foreach(value, i, entry)
+		print_entry(p, field->type->record, entry);
+}
+
+/* --- the page ----------------------------------------------------------------------------- */
+
+/* The field of the schema's word, and whether the page shows it where this loop is. */
+static const struct field *screen_page_take(struct page *p, const char *word)
+{
+	const struct field *field = field_find(p->r, word);
+
+	return field && screen_is_shown(field, p->record) ? field : NULL;
+}
+
+static bool is_on_page(const struct op *op, const struct field *field)
+{
+	const size_t n = strlen(field->name);
+	const char *at = op->says;
+
+	/* The heading may tell it, as {FIELD} or {RECORD.FIELD}. */
+	for (; at && (at = strstr(at, field->name)); at += n)
+		if (at > op->says && strchr("{.", at[-1]) && at[n] == '}')
+			return true;
+	for (const char *const *word = op->page; *word; word++)
+		if (!strcmp(*word, field->name))
+			return true;
+	return false;
+}
+
+static void print_rest(struct page *p, const struct op *op)
+{
+	bool any = false;
+
+	for (size_t i = op->says ? 0 : 1; i < p->r->n_fields; i++) {
+		const struct field *field = &p->r->fields[i];
+
+		if (!is_on_page(op, field) && screen_is_shown(field, p->record) &&
+		    !screen_is_hidden(field)) {
+			if (!any)
+				putchar('\n');
+			any = true;
+			add_small(p, field, true);
+		}
+	}
+	screen_page_end_line(p);
+}
+
+/* A page begins with what its operation says, or with the record's first field and the first
+ * one of the page. */
+static void print_heading(struct page *p, const json_t *answer)
+{
+	fputs(p->cli->color ? "\033[1m" : "", stdout);
+	if (p->op->says)
+		screen_says(p->cli, p->op, answer);
+	else
+		cli_prose(p->cli,
+			  arena_printf(&p->arena, "%s  %s",
+				       plain_value(p, &p->r->fields[0], p->record),
+				       plain_value(p, field_find(p->r, *p->op->page),
+						   p->record)),
+			  0);
+	fputs(screen_plain(p->cli), stdout);
+}
+
+/* Prints an answer, or the record that it is, as a page (screen_page.c). */
+static void screen_page(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	const struct field *first = &op->out->fields[0];
+	const bool nested = screen_is_nested(first);
+	struct page p = { .cli = cli,
+			  .op = op,
+			  .r = nested ? first->type->record : op->out,
+			  .record = nested ? json_object_get(answer, first->name)
+					   : answer };
+	const char *const *word = op->page + !op->says;
+	const struct field *field;
+
+	print_heading(&p, answer);
+	for (; *word && strcmp(*word, "|"); word++)
+		if ((field = screen_page_take(&p, *word)))
+			add_small(&p, field, false);
+	screen_page_end_line(&p);
+	for (word += *word != NULL; *word; word++)
+		if ((field = screen_page_take(&p, *word)))
+			print_section(&p, field,
+				      !screen_is_list(field) ? word[-1][0] != '|' : true);
+	print_rest(&p, op);
+	arena_release(&p.arena);
+}
+
+/* --- overviews ------------------------------------------------------------------------------ */
+
+/* Adds a single value, FIELD or FIELD.FIELD, that tells anything: nobody counts zeros. */
+static void add_single(struct page *p, const struct op *op, const json_t *answer,
+		       const char *word)
+{
+	const char *dot = strchr(word, '.');
+	const struct field *field;
+	const json_t *value;
+
+	p->r = op->out;
+	p->record = answer;
+	if (dot) {
+		const char *first = arena_strndup(&p->arena, word, (size_t)(dot - word));
+
+		p->r = field_find(op->out, first)->type->record;
+		p->record = json_object_get(answer, first);
+		word = dot + 1;
+	}
+	field = screen_page_take(p, word);
+	value = json_object_get(p->record, word);
+	if (field && !(json_is_integer(value) && !json_integer_value(value)))
+		add_small(p, field, false);
+}
+
+/* Sentences need no words above them, numbers do. */
+static bool speaks_for_itself(const struct record *r, const char *const *columns)
+{
+	const struct field *field;
+
+	for (; *columns; columns++)
+		if ((field = field_find(r, *columns)) && field->type->kind == KIND_INT)
+			return false;
+	return true;
+}
+
+/* Prints an answer of several lists as an overview, which begins with what needs the
+ * person (screen_page.c). */
+static void screen_overview(const struct cli *cli, const struct op *op,
+			    const json_t *answer)
+{
+	struct page p = { .cli = cli };
+	const char *const *word = op->overview;
+
+	for (; *word && strcmp(*word, "|"); word++) {
+		const struct field *field = field_find(op->out, *word);
+		const json_t *rows = json_object_get(answer, *word);
+		const bool first = word == op->overview, any = json_array_size(rows);
+
+		if (!first && any)
+			putchar('\n');
+		if (first && !any)
+			puts(op->empty);
+		if (any)
+			print_rows(cli, field->type->record, op->columns, rows,
+				   !first || !speaks_for_itself(field->type->record,
+								op->columns));
+	}
+	if (*word && word[1])
+		putchar('\n');
+	for (word += *word != NULL; *word; word++) {
+		add_single(&p, op, answer, *word);
+		if (!cli->terminal)
+			screen_page_end_line(&p); /* for who looks for one */
+	}
+	screen_page_end_line(&p);
+	arena_release(&p.arena);
+}
+
 /*~ The answer on a terminal.  Station 12 of 12.
  *
  * The answer came back as JSON, and the table of the operation tells how to show it: which
@@ -130,8 +393,9 @@ static void print_table(const struct cli *cli, const struct record *r,
 	table_print(cli, &t, head, indent);
 }
 
-void print_rows(const struct cli *cli, const struct record *r, const char *const *columns,
-		const json_t *rows, bool head)
+/* A list of records, with or without a heading. */
+static void print_rows(const struct cli *cli, const struct record *r,
+		       const char *const *columns, const json_t *rows, bool head)
 {
 	print_table(cli, r, columns, rows, head, 0, NULL);
 }
@@ -434,4 +698,140 @@ void cli_text(const struct cli *cli, const char *s)
 		text_mask(&t, 0);
 	fwrite(t.data ? t.data : "", 1, t.len, stdout);
 	text_release(&t);
+}
+
+/*
+ * An answer told in one line: `created task 002, which waits for 001`.
+ *
+ * The line is the operation's, in the schema: {FIELD} and {FIELD.FIELD} are parts of the
+ * answer, and what stands in brackets is left out where one of its parts is absent, zero or
+ * false.
+ */
+
+enum { LIST_MOST = 8 }; /* of a longer list the rest is counted */
+
+/* A line while it is made of an answer. */
+struct line {
+	const struct cli *cli;
+	const struct op *op;
+	const json_t *answer;
+	struct arena arena;
+};
+
+/* Whether a part is empty, false or 0: its bracket is then left out. */
+static bool is_nothing(const json_t *value)
+{
+	return screen_is_empty(value) || json_is_false(value) ||
+	       (json_is_integer(value) && !json_integer_value(value));
+}
+
+/* The first values of a long list, and how many more there are. */
+static const char *list_text(struct line *l, const struct field *field,
+			     const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	json_t *first = json_array();
+	const char *text;
+
+	for (size_t i = 0; i < LIST_MOST; i++)
+		json_array_append(first, json_array_get(list, i));
+	text = arena_printf(&l->arena, "%s and %zu more",
+			    screen_value(l->cli, &l->arena, field, first), n - LIST_MOST);
+	json_decref(first);
+	return cli_plain(&l->arena, text, false);
+}
+
+/* The text of a part, FIELD or FIELD.FIELD, or NULL where it is absent; `*nothing` where it
+ * tells nothing. */
+static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
+{
+	const char *path = arena_strndup(&l->arena, name, n), *dot = strchr(path, '.');
+	const char *first = dot ? arena_strndup(&l->arena, path, (size_t)(dot - path))
+				: path;
+	const struct record *r = l->op->out;
+	const struct field *field = field_find(r, first);
+	const json_t *record = l->answer, *value;
+
+	if (field && dot) {
+		record = json_object_get(record, first);
+		r = field->type->record;
+		field = field_find(r, dot + 1);
+	}
+	value = field ? json_object_get(record, field->name) : NULL;
+	*nothing |= is_nothing(value);
+	if (screen_is_empty(value))
+		return NULL;
+	if (json_array_size(value) > LIST_MOST)
+		return list_text(l, field, value);
+	return cli_plain(&l->arena, screen_field(l->cli, &l->arena, r, field, record),
+			 false);
+}
+
+/* Appends a piece of the line without brackets: false where a part of it tells nothing. */
+static bool add_piece(struct line *l, const char *s, size_t n, struct text *out)
+{
+	bool nothing = false;
+
+	for (const char *end = s + n; s < end;) {
+		size_t plain = strcspn(s, "{");
+		const char *text;
+		bool silent;
+
+		if (plain >= (size_t)(end - s)) {
+			text_add(out, s, (size_t)(end - s));
+			break;
+		}
+		text_add(out, s, plain);
+		s += plain + 1;
+		silent = *s == '?';
+		s += silent;
+		plain = strcspn(s, "}");
+		text = part_text(l, s, plain, &nothing);
+		if (!silent)
+			text_addf(out, "%s", text ? text : "-");
+		s += plain + 1;
+	}
+	return !nothing;
+}
+
+static char *make_line(const struct cli *cli, const struct op *op, const char *said,
+		       const json_t *answer)
+{
+	struct line l = { .cli = cli, .op = op, .answer = answer };
+	struct text out = { 0 };
+
+	for (const char *s = said; *s;) {
+		const bool bracket = *s == '[';
+		const size_t n = strcspn(s + bracket, bracket ? "]" : "["),
+			     before = out.len;
+
+		if (!add_piece(&l, s + bracket, n, &out) && bracket)
+			out.len = before;
+		s += n + 2 * bracket;
+	}
+	text_add(&out, "", 1);
+	arena_release(&l.arena);
+	return out.data;
+}
+
+char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	return make_line(cli, op, op->says, answer);
+}
+
+void screen_next(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	char *line = make_line(cli, op, op->next, answer);
+
+	cli_tell("next: %s", line);
+	free(line);
+}
+
+void screen_says(const struct cli *cli, const struct op *op, const json_t *answer)
+{
+	char *line = screen_line(cli, op, answer);
+
+	if (*line)
+		cli_prose(cli, line, 0);
+	free(line);
 }

@@ -43,10 +43,5 @@ char *screen_line(const struct cli *cli, const struct op *op, const json_t *answ
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Tells what a person may do after it. */
 void screen_next(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Prints an answer of several lists as an overview, which begins with what needs the
- * person (screen_page.c). */
-void screen_overview(const struct cli *cli, const struct op *op, const json_t *answer);
-/* Prints an answer, or the record that it is, as a page (screen_page.c). */
-void screen_page(const struct cli *cli, const struct op *op, const json_t *answer);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
@@ -277,4 +279,224 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 	arena_release(&t->arena);
 	t->cells = NULL;
 	t->n_cells = 0;
+}
+
+/*
+ * The columns that a text takes on a terminal, and texts wrapped to fit one.
+ *
+ * One visible character may be several characters of Unicode: a letter with marks, a
+ * flag of two letters, a family of people joined into one picture.  Widths are those of
+ * Unicode's East Asian Width (UAX 11) and emoji presentation (UTS 51); without a locale
+ * there is no wcwidth() to ask, which knows no sequences either.
+ */
+
+enum { JOINER = 0x200d, PICTURE = 0xfe0f };
+
+/* Reads a character of UTF-8; each byte that is no UTF-8 counts as a character. */
+static const char *next_char(const char *s, unsigned *code)
+{
+	static const unsigned char masks[] = { 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned char c = (unsigned char)*s;
+	int more = c < 0x80 ? 0 : c < 0xc0 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+
+	*code = more < 0 ? 0xfffd : c & masks[more];
+	for (int i = 1; i <= more; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80) {
+			*code = 0xfffd;
+			return s + i;
+		}
+		*code = *code << 6 | ((unsigned char)s[i] & 0x3f);
+	}
+	return s + (more > 0 ? more : 0) + 1;
+}
+
+struct range {
+	unsigned from, to;
+};
+
+static bool width_is_in(unsigned code, const struct range *ranges, size_t n)
+{
+	for (size_t i = 0; i < n && ranges[i].from <= code; i++)
+		if (code <= ranges[i].to)
+			return true;
+	return false;
+}
+
+/* Marks, joiners and selectors, which stand on the character before them. */
+static bool is_mark(unsigned code)
+{
+	static const struct range marks[] = {
+		{ 0x300, 0x36f },     { 0x483, 0x489 },     { 0x591, 0x5bd },
+		{ 0x610, 0x61a },     { 0x64b, 0x65f },     { 0x900, 0x902 },
+		{ 0x93c, 0x93c },     { 0x941, 0x948 },     { 0x94d, 0x94d },
+		{ 0xe31, 0xe31 },     { 0xe34, 0xe3a },     { 0xe47, 0xe4e },
+		{ 0x1ab0, 0x1aff },   { 0x1dc0, 0x1dff },   { 0x200b, 0x200f },
+		{ 0x20d0, 0x20ff },   { 0xfe00, 0xfe0f },   { 0xfe20, 0xfe2f },
+		{ 0x1f3fb, 0x1f3ff }, /* tones of skin */
+		{ 0xe0020, 0xe007f }, { 0xe0100, 0xe01ef },
+	};
+
+	return width_is_in(code, marks, sizeof(marks) / sizeof(*marks));
+}
+
+/* East Asian wide characters, and those that are pictures by themselves. */
+static bool is_wide(unsigned code)
+{
+	static const struct range wide[] = {
+		{ 0x1100, 0x115f },   { 0x231a, 0x231b },   { 0x23e9, 0x23ec },
+		{ 0x23f0, 0x23f0 },   { 0x23f3, 0x23f3 },   { 0x25fd, 0x25fe },
+		{ 0x2614, 0x2615 },   { 0x2648, 0x2653 },   { 0x267f, 0x267f },
+		{ 0x2693, 0x2693 },   { 0x26a1, 0x26a1 },   { 0x26aa, 0x26ab },
+		{ 0x26bd, 0x26be },   { 0x26c4, 0x26c5 },   { 0x26ce, 0x26ce },
+		{ 0x26d4, 0x26d4 },   { 0x26ea, 0x26ea },   { 0x26f2, 0x26f3 },
+		{ 0x26f5, 0x26f5 },   { 0x26fa, 0x26fa },   { 0x26fd, 0x26fd },
+		{ 0x2705, 0x2705 },   { 0x270a, 0x270b },   { 0x2728, 0x2728 },
+		{ 0x274c, 0x274c },   { 0x274e, 0x274e },   { 0x2753, 0x2755 },
+		{ 0x2757, 0x2757 },   { 0x2795, 0x2797 },   { 0x27b0, 0x27b0 },
+		{ 0x27bf, 0x27bf },   { 0x2b1b, 0x2b1c },   { 0x2b50, 0x2b50 },
+		{ 0x2b55, 0x2b55 },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },
+		{ 0xa960, 0xa97c },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
+		{ 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },
+		{ 0x1f004, 0x1f004 }, { 0x1f0cf, 0x1f0cf }, { 0x1f18e, 0x1f18e },
+		{ 0x1f191, 0x1f19a }, { 0x1f1e6, 0x1f1ff }, { 0x1f200, 0x1f320 },
+		{ 0x1f32d, 0x1f335 }, { 0x1f337, 0x1f37c }, { 0x1f37e, 0x1f393 },
+		{ 0x1f3a0, 0x1f3ca }, { 0x1f3cf, 0x1f3d3 }, { 0x1f3e0, 0x1f3f0 },
+		{ 0x1f3f4, 0x1f3f4 }, { 0x1f3f8, 0x1f43e }, { 0x1f440, 0x1f440 },
+		{ 0x1f442, 0x1f4fc }, { 0x1f4ff, 0x1f53d }, { 0x1f54b, 0x1f567 },
+		{ 0x1f57a, 0x1f57a }, { 0x1f595, 0x1f596 }, { 0x1f5a4, 0x1f5a4 },
+		{ 0x1f5fb, 0x1f64f }, { 0x1f680, 0x1f6c5 }, { 0x1f6cc, 0x1f6cc },
+		{ 0x1f6d0, 0x1f6d2 }, { 0x1f6d5, 0x1f6d7 }, { 0x1f6dc, 0x1f6df },
+		{ 0x1f6eb, 0x1f6ec }, { 0x1f6f4, 0x1f6fc }, { 0x1f7e0, 0x1f7eb },
+		{ 0x1f7f0, 0x1f7f0 }, { 0x1f90c, 0x1f9ff }, { 0x1fa70, 0x1faff },
+		{ 0x20000, 0x3fffd },
+	};
+
+	return code >= 0x1100 && width_is_in(code, wide, sizeof(wide) / sizeof(*wide));
+}
+
+static bool is_flag_letter(unsigned code)
+{
+	return code >= 0x1f1e6 && code <= 0x1f1ff;
+}
+
+/* Reads what a terminal shows as one character, and how many columns that takes. */
+static const char *next_shown(const char *s, size_t *width)
+{
+	unsigned code, next;
+	const char *end = next_char(s, &code), *after;
+
+	*width = is_mark(code) ? 0 : is_wide(code) ? 2 : 1;
+	if (is_flag_letter(code) && *end) {
+		after = next_char(end, &next);
+		if (is_flag_letter(next))
+			end = after;
+	}
+	while (*end) {
+		after = next_char(end, &next);
+		if (!is_mark(next))
+			break;
+		if (next == PICTURE && *width == 1)
+			*width = 2;
+		end = after;
+		if (next == JOINER && *width == 2 && *end)
+			end = next_char(end, &next);
+	}
+	return end;
+}
+
+size_t cli_width(const char *s)
+{
+	size_t width = 0, one;
+
+	while (*s) {
+		s = next_shown(s, &one);
+		width += one;
+	}
+	return width;
+}
+
+size_t cli_fit(const char *s, size_t width)
+{
+	const char *at = s, *next;
+	size_t one;
+
+	for (; *at; at = next) {
+		next = next_shown(at, &one);
+		if (one > width)
+			break;
+		width -= one;
+	}
+	return (size_t)(at - s);
+}
+
+/* Bytes of a line's beginning that fit into the width: whole words, if one does. */
+static size_t line_fit(const char *s, size_t n, size_t width)
+{
+	size_t fit = cli_fit(s, width), at;
+
+	if (fit >= n)
+		return n;
+	for (at = fit; at > 0 && s[at] != ' '; at--)
+		;
+	while (at > 0 && s[at - 1] == ' ')
+		at--; /* sentences may have two blanks between them */
+	at = at ? at : fit;
+	return at ? at : (size_t)(next_shown(s, &fit) - s); /* one at least */
+}
+
+int cli_columns(int fd)
+{
+	struct winsize size;
+
+	if (!isatty(fd))
+		return 0;
+	return ioctl(fd, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+/* `begun`: the first line's blanks are there already, or a word in their place. */
+static void width_put_prose(FILE *out, int columns, const char *text, int indent,
+			    bool begun)
+{
+	size_t width = columns > indent + 8 ? (size_t)(columns - indent) : 0;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n"),
+		       fit = width ? line_fit(text, n, width) : n;
+
+		fprintf(out, "%*s%.*s\n", fit && !begun ? indent : 0, "", (int)fit, text);
+		begun = false;
+		text += fit;
+		if (fit < n)
+			text += strspn(text, " ");
+		text += *text == '\n';
+	}
+}
+
+void cli_prose(const struct cli *cli, const char *text, int indent)
+{
+	width_put_prose(stdout, cli->width, text, indent, false);
+}
+
+void cli_wrap(int width, const char *text, int at)
+{
+	width_put_prose(stdout, width, text, at, true);
+}
+
+void cli_item(const struct cli *cli, const char *text, int at)
+{
+	width_put_prose(stdout, cli->width, text, at, true);
+}
+
+void cli_tell(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	fflush(stdout); /* which is told behind what was printed */
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) >= 0) {
+		width_put_prose(stderr, cli_columns(STDERR_FILENO), text, 0, false);
+		free(text);
+	}
+	va_end(ap);
 }
