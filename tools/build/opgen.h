@@ -4,10 +4,9 @@
  *     opgen schema/A.op schema/B.op ... > build/ops.gen.c
  *     opgen -h schema/A.op ...          > build/ops.gen.h
  *
- * The grammar is in schema/README.md.  opgen_parse.c and opgen_member.c read text into
- * declarations.  opgen_check.c, opgen_check_op.c and opgen_check_door.c refuse wrong declarations;
- * opgen_face.c reads and checks faces.  opgen_write.c, opgen_tables.c and opgen_write_face.c write
- * C: data and declarations only, all behaviour is in core/.  A refusal is one line
+ * The grammar is in schema/README.md.  opgen_parse.c reads text into declarations.
+ * opgen_check.c and opgen_check_op.c refuse wrong declarations; opgen_face.c reads and checks
+ * faces.  opgen_write.c writes C: data and declarations only, all behaviour is in core/.  A refusal is one line
  * `file:line: reason` on stderr; one run tells every refusal.
  */
 #ifndef TOOLS_BUILD_OPGEN_H
@@ -157,6 +156,9 @@ void schema_write_source(const struct schema *s, FILE *out);
 /* Says what is wrong at a place, and counts it. */
 void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* schema_refuse() of a declaration, with whose name the sentence begins. */
+#define decl_refuse(s, d, fmt, ...) \
+	schema_refuse((s), (d)->place, "%s" fmt, (d)->name, ##__VA_ARGS__)
 
 /* The declaration of that kind and name; NULL if there is none.  Types, enums
  * and records have one name space: any of the three kinds finds all three. */
@@ -164,10 +166,17 @@ struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char
 struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);
 struct member *member_find(const struct members *m, const char *name);
+/* The member whose name is the first `n` bytes of a path. */
+const struct member *member_part(const struct members *m, const char *path, size_t n);
 struct member *members_add(struct schema *s, struct members *m);
 /* The numbers that are kept for the events of a noun; NULL if none are. */
 const struct decl *schema_events(const struct schema *s, const char *noun, size_t len);
 void list_add(struct schema *s, struct list *l, const char *item);
+bool list_has(const struct list *l, const char *item);
+/* Whether a word is one of a set, which ends with NULL. */
+bool opgen_among(const char *word, const char *const *set);
+bool opgen_same(const char *a, const char *b); /* neither is NULL, and they are equal */
+bool opgen_is_fault(const char *code);
 /* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
 const char *opgen_c_name(struct arena *a, const char *name, bool wire);
 /* Whether an operation gets an argument `idempotency_key`: a `write` that names no

@@ -19,28 +19,18 @@ static bool is_records(const struct member *m)
 static bool is_part(const struct decl *d, const char *word)
 {
 	size_t n = strcspn(word, ".");
+	const struct member *m = member_part(&d->out, word, n);
 
-	for (size_t i = 0; i < d->out.n; i++) {
-		const struct member *m = d->out.items[i];
-
-		if (strncmp(m->name, word, n) != 0 || m->name[n])
-			continue;
-		return !word[n] || (m->type && m->type->kind == DECL_RECORD &&
-				    member_find(&m->type->in, word + n + 1));
-	}
-	return false;
+	return m &&
+	       (!word[n] || (is_records(m) && member_find(&m->type->in, word + n + 1)));
 }
 
 /* The members that columns name: of the answer's first list of records, else of the answer. */
 static const struct members *columns_of(const struct decl *d)
 {
-	for (size_t i = 0; i < d->out.n; i++) {
-		const struct member *m = d->out.items[i];
+	const struct member *rows = opgen_rows(d);
 
-		if (is_records(m) && m->list)
-			return &m->type->in;
-	}
-	return &d->out;
+	return rows ? &rows->type->in : &d->out;
 }
 
 /* Whether one of the lists of an overview has such a column. */
@@ -62,7 +52,7 @@ static bool is_column(const struct decl *d, const char *word)
 }
 
 /* Checks the columns of a list; behind a | some columns are named again. */
-static void opgen_check_screen_check_columns(struct schema *s, const struct decl *d)
+static void opgen_check_columns(struct schema *s, const struct decl *d)
 {
 	size_t end = d->columns.n, k;
 
@@ -77,9 +67,8 @@ static void opgen_check_screen_check_columns(struct schema *s, const struct decl
 			if (!strcmp(d->columns.items[k], word))
 				break;
 		if (!is_column(d, word) || (i > end && k == end))
-			schema_refuse(s, d->place,
-				      "%s: the answer's list has no column '%s'%s",
-				      d->name, word, i > end ? " before the |" : "");
+			decl_refuse(s, d, ": the answer's list has no column '%s'%s",
+				    word, i > end ? " before the |" : "");
 	}
 }
 
@@ -89,14 +78,10 @@ static void check_overview(struct schema *s, const struct decl *d)
 	bool lists = true;
 
 	if (d->empty && strchr(d->empty, '{'))
-		schema_refuse(s, d->place,
-			      "%s: `empty` is shown as it is, braces too: name a command",
-			      d->name);
+		decl_refuse(s, d,
+			    ": `empty` is shown as it is, braces too: name a command");
 	if (d->overview.n && !d->empty)
-		schema_refuse(s, d->place,
-			      "%s: an overview says what stands where it is "
-			      "`empty`",
-			      d->name);
+		decl_refuse(s, d, ": an overview says what stands where it is `empty`");
 	for (size_t i = 0; i < d->overview.n; i++) {
 		const char *word = d->overview.items[i];
 		const struct member *m = member_find(&d->out, word);
@@ -106,8 +91,8 @@ static void check_overview(struct schema *s, const struct decl *d)
 			continue;
 		}
 		if (lists ? !m || !m->list || !is_records(m) : !is_part(d, word))
-			schema_refuse(s, d->place, "%s: the answer has no %s '%s'",
-				      d->name, lists ? "list of records" : "part", word);
+			decl_refuse(s, d, ": the answer has no %s '%s'",
+				    lists ? "list of records" : "part", word);
 	}
 }
 
@@ -115,33 +100,31 @@ static void check_brief(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->brief.n; i++)
 		if (!is_part(d, d->brief.items[i]))
-			schema_refuse(s, d->place, "%s: the answer has no part '%s'",
-				      d->name, d->brief.items[i]);
+			decl_refuse(s, d, ": the answer has no part '%s'",
+				    d->brief.items[i]);
 }
 
 /* A page shows a record, the answer's first part, or the answer itself, whose heading is
  * what the operation `says`. */
-static void opgen_check_screen_check_page(struct schema *s, const struct decl *d)
+static void opgen_check_page(struct schema *s, const struct decl *d)
 {
 	const struct member *m = d->out.n ? d->out.items[0] : NULL;
 	const struct members *r = m && is_records(m) && !m->list ? &m->type->in : &d->out;
 
 	if (d->page.n && r == &d->out && !d->says)
-		schema_refuse(s, d->place,
-			      "%s: a page of an answer that is no record needs what it "
-			      "`says`",
-			      d->name);
+		decl_refuse(
+			s, d,
+			": a page of an answer that is no record needs what it `says`");
 	for (size_t i = 0; i < d->page.n; i++)
 		if (strcmp(d->page.items[i], "|") != 0 &&
 		    !member_find(r, d->page.items[i]))
-			schema_refuse(s, d->place, "%s: the answer's record has no '%s'",
-				      d->name, d->page.items[i]);
+			decl_refuse(s, d, ": the answer's record has no '%s'",
+				    d->page.items[i]);
 }
 
 /* A line that a command says names parts of the answer in braces, and its brackets
  * close. */
-static void opgen_check_screen_check_line(struct schema *s, const struct decl *d,
-					  const char *line)
+static void opgen_check_line(struct schema *s, const struct decl *d, const char *line)
 {
 	int open = 0;
 
@@ -156,11 +139,11 @@ static void opgen_check_screen_check_line(struct schema *s, const struct decl *d
 		at += at[1] == '?';
 		n = strcspn(at, "}");
 		if (!is_part(d, arena_strndup(&s->arena, at + 1, n - 1)))
-			schema_refuse(s, d->place, "%s: the answer has no part '%.*s'",
-				      d->name, (int)n - 1, at + 1);
+			decl_refuse(s, d, ": the answer has no part '%.*s'", (int)n - 1,
+				    at + 1);
 	}
 	if (open)
-		schema_refuse(s, d->place, "%s: a bracket is not closed", d->name);
+		decl_refuse(s, d, ": a bracket is not closed");
 }
 
 /* Whether it may be a text of any kind, such as a person's or a model's words. */
@@ -189,14 +172,6 @@ static bool is_in_line(const char *line, const char *name)
 	return false;
 }
 
-static bool opgen_check_screen_is_named(const struct list *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->items[i], name))
-			return true;
-	return false;
-}
-
 /* Words that an answer has and no form of the command shows were never read.  A page is shown
  * whole, and so is an answer that says nothing, less what is beside a table or a text. */
 static void check_shown(struct schema *s, const struct decl *d)
@@ -211,12 +186,10 @@ static void check_shown(struct schema *s, const struct decl *d)
 		const struct member *m = d->out.items[i];
 
 		if (is_words(m) && !is_in_line(d->says, m->name) &&
-		    !is_in_line(d->next, m->name) &&
-		    !opgen_check_screen_is_named(&d->overview, m->name) &&
+		    !is_in_line(d->next, m->name) && !list_has(&d->overview, m->name) &&
 		    (!d->prints || strcmp(d->prints, m->name) != 0))
-			schema_refuse(s, d->place,
-				      "%s: nothing that the command prints shows '%s'",
-				      d->name, m->name);
+			decl_refuse(s, d, ": nothing that the command prints shows '%s'",
+				    m->name);
 	}
 }
 
@@ -233,15 +206,14 @@ static void check_example(struct schema *s, const struct decl *d)
 		at += same ? n + (at[n] == ' ') : 0;
 	}
 	if (d->example && !same)
-		schema_refuse(s, d->place, "%s: the example is not of its command",
-			      d->name);
+		decl_refuse(s, d, ": the example is not of its command");
 }
 
 static void screen_check_event(struct schema *s, const struct decl *d)
 {
 	for (const char *at = d->says; at && (at = strchr(at, '{')); at++)
 		if (!strchr(at, '}'))
-			schema_refuse(s, d->place, "%s: a brace is not closed", d->name);
+			decl_refuse(s, d, ": a brace is not closed");
 }
 
 static void screen_check_record(struct schema *s, const struct decl *d)
@@ -251,32 +223,23 @@ static void screen_check_record(struct schema *s, const struct decl *d)
 
 		if (m->type && m->type->given && !strcmp(m->type->given, "event") &&
 		    !member_find(&d->in, "event"))
-			schema_refuse(s, d->place, "%s: '%s' needs a field 'event'",
-				      d->name, m->name);
+			decl_refuse(s, d, ": '%s' needs a field 'event'", m->name);
 	}
 }
 
 void screen_check(struct schema *s, const struct decl *d)
 {
-	opgen_check_screen_check_columns(s, d);
+	opgen_check_columns(s, d);
 	check_brief(s, d);
-	opgen_check_screen_check_page(s, d);
+	opgen_check_page(s, d);
 	check_overview(s, d);
-	opgen_check_screen_check_line(s, d, d->says);
-	opgen_check_screen_check_line(s, d, d->next);
+	opgen_check_line(s, d, d->says);
+	opgen_check_line(s, d, d->next);
 	check_shown(s, d);
 	check_example(s, d);
 }
 
 /* --- words of fixed sets --------------------------------------------------------- */
-
-static bool opgen_check_among(const char *word, const char *const *set)
-{
-	for (; *set; set++)
-		if (strcmp(*set, word) == 0)
-			return true;
-	return false;
-}
 
 static const char *const c_words[] = {
 	"auto",     "bool",     "break",  "case",    "char",   "const",    "continue",
@@ -295,7 +258,7 @@ static const char *const taken_structs[] = {
 	"text",   "tool",        "type",       "wire",       NULL,
 };
 
-static bool opgen_check_is_name(const char *s, bool dots)
+static bool opgen_is_name(const char *s, bool dots)
 {
 	bool start = true;
 
@@ -355,12 +318,13 @@ static void check_pattern(struct schema *s, const struct decl *d)
 	regex_t re;
 
 	if (bad)
-		schema_refuse(s, d->place,
-			      "%s: POSIX ERE and ECMA-262 do not "
-			      "both understand this pattern: %s",
-			      d->name, bad);
+		decl_refuse(
+			s, d,
+			": POSIX ERE and ECMA-262 do not both understand this pattern: "
+			"%s",
+			bad);
 	else if (regcomp(&re, d->pattern, REG_EXTENDED | REG_NOSUB) != 0)
-		schema_refuse(s, d->place, "%s: bad pattern /%s/", d->name, d->pattern);
+		decl_refuse(s, d, ": bad pattern /%s/", d->pattern);
 	else
 		regfree(&re);
 }
@@ -374,36 +338,31 @@ static void check_type(struct schema *s, const struct decl *d)
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
-	if (!opgen_check_among(d->base, bases))
-		schema_refuse(s, d->place,
-			      "%s: '%s' is not one of text int "
-			      "bool time json map",
-			      d->name, d->base);
+	if (!opgen_among(d->base, bases))
+		decl_refuse(s, d, ": '%s' is not one of text int bool time json map",
+			    d->base);
 	if (d->pattern && !text)
-		schema_refuse(s, d->place, "%s: only a text has a pattern", d->name);
+		decl_refuse(s, d, ": only a text has a pattern");
 	else if (d->pattern)
 		check_pattern(s, d);
 	if (d->given && text == (strcmp(d->given, "number") == 0))
-		schema_refuse(
-			s, d->place,
-			"%s: only an int is a number, only a text is given otherwise",
-			d->name);
-	else if (d->given && !opgen_check_among(d->given, givens))
-		schema_refuse(s, d->place,
-			      "%s: '%s' is not one of file path place tree secret "
-			      "number event",
-			      d->name, d->given);
+		decl_refuse(s, d,
+			    ": only an int is a number, only a text is given otherwise");
+	else if (d->given && !opgen_among(d->given, givens))
+		decl_refuse(
+			s, d,
+			": '%s' is not one of file path place tree secret number event",
+			d->given);
 	if (d->ranged && (strcmp(d->base, "bool") == 0 || strcmp(d->base, "map") == 0))
-		schema_refuse(s, d->place, "%s: a %s has no range", d->name, d->base);
+		decl_refuse(s, d, ": a %s has no range", d->base);
 	if (d->ranged && text && d->min < 0)
-		schema_refuse(s, d->place, "%s: a negative length", d->name);
+		decl_refuse(s, d, ": a negative length");
 	if (d->ranged && (d->min < -exact || d->max > exact))
-		schema_refuse(s, d->place,
-			      "%s: the range leaves +-(2^53 - 1), "
-			      "which JSON readers keep exact",
-			      d->name);
+		decl_refuse(
+			s, d,
+			": the range leaves +-(2^53 - 1), which JSON readers keep exact");
 	if (d->ranged && !d->min && !d->max)
-		schema_refuse(s, d->place, "%s: 0..0 stands for no range", d->name);
+		decl_refuse(s, d, ": 0..0 stands for no range");
 }
 
 /* --- fields ---------------------------------------------------------------------------- */
@@ -457,7 +416,7 @@ static void take_param(struct schema *s, struct member *m)
 	const struct member own = *m;
 
 	if (!p || !p->in.n) {
-		schema_refuse(s, m->place, "%s has no type and is no param", m->name);
+		decl_refuse(s, m, " has no type and is no param");
 		return;
 	}
 	*m = *p->in.items[0];
@@ -486,18 +445,17 @@ static void check_doc(struct schema *s, const struct member *m)
 	size_t n = strlen(m->doc);
 
 	if (!n)
-		schema_refuse(s, m->place, "%s has no documentation", m->name);
+		decl_refuse(s, m, " has no documentation");
 	else if (!strchr(".!?", m->doc[n - 1]) && !(m->doc[n - 1] & 0x80))
 		schema_refuse(s, m->place,
-			      "the documentation of %s does not "
-			      "end with a period",
+			      "the documentation of %s does not end with a period",
 			      m->name);
 }
 
 static void check_field(struct schema *s, struct member *m)
 {
 	check_doc(s, m);
-	if (!opgen_check_is_name(m->id, false) || opgen_check_among(m->id, c_words))
+	if (!opgen_is_name(m->id, false) || opgen_among(m->id, c_words))
 		schema_refuse(s, m->place, "'%s' cannot be a field's name", m->name);
 	m->type = schema_find(s, DECL_TYPE, m->type_name);
 	if (!m->type) {
@@ -506,27 +464,18 @@ static void check_field(struct schema *s, struct member *m)
 		return;
 	}
 	if (m->list && m->type->base && strcmp(m->type->base, "map") == 0)
-		schema_refuse(s, m->place,
-			      "%s: a list of maps cannot be had; "
-			      "make it a record",
-			      m->name);
+		decl_refuse(s, m, ": a list of maps cannot be had; make it a record");
 	if (m->def && m->optional)
-		schema_refuse(s, m->place,
-			      "%s: a default makes it optional "
-			      "already; leave out the ?",
-			      m->name);
+		decl_refuse(s, m,
+			    ": a default makes it optional already; leave out the ?");
 	if (m->def && !default_fits(m))
 		schema_refuse(s, m->place, "bad default '%s' of '%s'", m->def, m->name);
 }
 
 static bool goes_by(const struct member *m, const char *name)
 {
-	if (strcmp(m->name, name) == 0 || strcmp(m->id, name) == 0)
-		return true;
-	for (size_t i = 0; i < m->aliases.n; i++)
-		if (strcmp(m->aliases.items[i], name) == 0)
-			return true;
-	return false;
+	return strcmp(m->name, name) == 0 || strcmp(m->id, name) == 0 ||
+	       list_has(&m->aliases, name);
 }
 
 /* Refuses two members that answer to one name, be it an alias. */
@@ -570,7 +519,7 @@ static void order_record(struct schema *s, struct decl *d)
 	if (d->ordered)
 		return;
 	if (d->visiting) {
-		schema_refuse(s, d->place, "%s holds itself", d->name);
+		decl_refuse(s, d, " holds itself");
 		return;
 	}
 	d->visiting = true;
@@ -589,12 +538,12 @@ static void order_record(struct schema *s, struct decl *d)
 static void check_choices(struct schema *s, const struct decl *d)
 {
 	if (!d->in.n)
-		schema_refuse(s, d->place, "%s has no values", d->name);
+		decl_refuse(s, d, " has no values");
 	for (size_t i = 0; i < d->in.n; i++) {
 		const struct member *m = d->in.items[i];
 
 		check_doc(s, m);
-		if (!opgen_check_is_name(m->name, false))
+		if (!opgen_is_name(m->name, false))
 			schema_refuse(s, m->place, "'%s' cannot be a value", m->name);
 		check_twins(s, &d->in, i);
 	}
@@ -644,20 +593,15 @@ static void check_event(struct schema *s, const struct decl *d)
 	static const char *const wakes[] = { "inbox", "ready", "event", NULL };
 
 	if (!strchr(d->name, '.'))
-		schema_refuse(s, d->place,
-			      "an event is called NOUN.PAST, not "
-			      "'%s'",
+		schema_refuse(s, d->place, "an event is called NOUN.PAST, not '%s'",
 			      d->name);
 	for (size_t i = 0; i < d->wakes.n; i++)
-		if (!opgen_check_among(d->wakes.items[i], wakes))
-			schema_refuse(s, d->place,
-				      "%s: '%s' is not one of "
-				      "inbox ready event",
-				      d->name, d->wakes.items[i]);
+		if (!opgen_among(d->wakes.items[i], wakes))
+			decl_refuse(s, d, ": '%s' is not one of inbox ready event",
+				    d->wakes.items[i]);
 	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
 		if (s->decls[i]->kind == DECL_EVENT && s->decls[i]->number == d->number)
-			schema_refuse(s, d->place, "%s has the number of %s", d->name,
-				      s->decls[i]->name);
+			decl_refuse(s, d, " has the number of %s", s->decls[i]->name);
 	opgen_check_number(s, d);
 }
 
@@ -667,7 +611,7 @@ static const struct decl *find_answer(struct schema *s, const struct decl *d,
 	const struct decl *answer = name ? schema_find(s, DECL_WIRE, name) : NULL;
 
 	if (name && !answer)
-		schema_refuse(s, d->place, "%s: undeclared answer '%s'", d->name, name);
+		decl_refuse(s, d, ": undeclared answer '%s'", name);
 	return answer;
 }
 
@@ -679,19 +623,16 @@ static void check_wire(struct schema *s, struct decl *d)
 	opgen_check_fields(s, &d->in);
 	if (!is_pascal(d->name))
 		schema_refuse(s, d->place,
-			      "a wire message is called in "
-			      "PascalCase, not '%s'",
+			      "a wire message is called in PascalCase, not '%s'",
 			      d->name);
 	for (size_t i = 0; i < d->in.n; i++)
 		if (goes_by(d->in.items[i], "type") || goes_by(d->in.items[i], "id"))
 			schema_refuse(s, d->in.items[i]->place,
-				      "'%s' belongs "
-				      "to the frame",
-				      d->in.items[i]->name);
-	if (d->port && !opgen_check_among(d->port, ports))
-		schema_refuse(s, d->place, "%s: unknown port '%s'", d->name, d->port);
-	if (d->sender && !opgen_check_among(d->sender, senders))
-		schema_refuse(s, d->place, "%s: unknown sender '%s'", d->name, d->sender);
+				      "'%s' belongs to the frame", d->in.items[i]->name);
+	if (d->port && !opgen_among(d->port, ports))
+		decl_refuse(s, d, ": unknown port '%s'", d->port);
+	if (d->sender && !opgen_among(d->sender, senders))
+		decl_refuse(s, d, ": unknown sender '%s'", d->sender);
 	d->answer = find_answer(s, d, d->answer_name);
 	d->guest_answer = find_answer(s, d, d->guest_answer_name);
 }
@@ -712,17 +653,14 @@ static void check_set(struct schema *s, const struct decl *d)
 		check_doc(s, m);
 		check_twins(s, &d->in, i);
 		if (!tool_is_used(s, m->name))
-			schema_refuse(s, m->place,
-				      "no operation is in tool "
-				      "'%s'",
+			schema_refuse(s, m->place, "no operation is in tool '%s'",
 				      m->name);
 		for (size_t j = 0; j < s->n && s->decls[j] != d; j++)
 			if (s->decls[j]->kind == DECL_SET &&
 			    member_find(&s->decls[j]->in, m->name))
 				schema_refuse(s, m->place,
-					      "tool '%s' is in "
-					      "set %s already",
-					      m->name, s->decls[j]->name);
+					      "tool '%s' is in set %s already", m->name,
+					      s->decls[j]->name);
 	}
 }
 
@@ -730,14 +668,14 @@ static void check_record(struct schema *s, struct decl *d)
 {
 	opgen_check_fields(s, &d->in);
 	if (!d->in.n)
-		schema_refuse(s, d->place, "%s has no fields", d->name);
-	if (opgen_check_among(d->id, taken_structs))
+		decl_refuse(s, d, " has no fields");
+	if (opgen_among(d->id, taken_structs))
 		schema_refuse(s, d->place, "'%s' is a struct of cadre already", d->name);
 }
 
 /* The operation that lists a noun; NULL, refused, if none does. */
-static const struct decl *opgen_check_find_noun(struct schema *s, struct opgen_place at,
-						const char *name)
+static const struct decl *opgen_find_noun(struct schema *s, struct opgen_place at,
+					  const char *name)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->lists.n &&
@@ -750,8 +688,7 @@ static const struct decl *opgen_check_find_noun(struct schema *s, struct opgen_p
 /* Checks the noun that all of an argument's type name. */
 static void check_named(struct schema *s, struct member *m)
 {
-	const struct decl *t = m->type,
-			  *list = opgen_check_find_noun(s, t->place, t->names);
+	const struct decl *t = m->type, *list = opgen_find_noun(s, t->place, t->names);
 	const struct member *rows = list ? opgen_rows(list) : NULL;
 
 	m->noun = list;
@@ -765,12 +702,11 @@ static void check_named(struct schema *s, struct member *m)
 static void check_noun(struct schema *s, const struct decl *d, struct member *m)
 {
 	if (m->makes && strcmp(d->mode, "write") != 0)
-		schema_refuse(s, m->place, "%s makes a %s, and %s only reads", m->name,
-			      m->makes, d->name);
+		decl_refuse(s, m, " makes a %s, and %s only reads", m->makes, d->name);
 	if (m->makes)
-		opgen_check_find_noun(s, m->place, m->makes);
+		opgen_find_noun(s, m->place, m->makes);
 	else if (m->names)
-		m->noun = opgen_check_find_noun(s, m->place, m->names);
+		m->noun = opgen_find_noun(s, m->place, m->names);
 	else if (m->type && m->type->names)
 		check_named(s, m);
 }
@@ -793,18 +729,17 @@ static void opgen_check_first(struct schema *s, const struct decl *d)
 			mine |= strcspn(name, ".") == strlen(d->nouns.items[j]) &&
 				!strncmp(name, d->nouns.items[j], strcspn(name, "."));
 		if (!op || !op->cli.n || !mine)
-			schema_refuse(s, d->place, "%s: %s is no command of it", d->name,
-				      name);
+			decl_refuse(s, d, ": %s is no command of it", name);
 	}
 }
 
 static void check_decl(struct schema *s, struct decl *d)
 {
 	if (!*d->doc && d->kind != DECL_PARAM && d->kind != DECL_SET)
-		schema_refuse(s, d->place, "%s has no documentation", d->name);
+		decl_refuse(s, d, " has no documentation");
 	if (d->kind != DECL_WIRE &&
-	    !opgen_check_is_name(d->name, d->kind == DECL_OP || d->kind == DECL_EVENT ||
-						  d->kind == DECL_FACE))
+	    !opgen_is_name(d->name, d->kind == DECL_OP || d->kind == DECL_EVENT ||
+					    d->kind == DECL_FACE))
 		schema_refuse(s, d->place, "bad name '%s'", d->name);
 	switch (d->kind) {
 	case DECL_TYPE:
@@ -860,8 +795,7 @@ void schema_check_all(struct schema *s)
 	}
 	if (n_types > TYPE_MAX)
 		schema_refuse(s, s->decls[0]->place,
-			      "more than %d types; "
-			      "raise TYPE_MAX in core/op/op.h",
+			      "more than %d types; raise TYPE_MAX in core/op/op.h",
 			      TYPE_MAX);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_RECORD)

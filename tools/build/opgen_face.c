@@ -7,8 +7,6 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "core/base/fault.h"
-
 /* --- reading ------------------------------------------------------------------------- */
 
 void parse_face(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -88,16 +86,6 @@ void parse_face_member(struct parser *p, struct decl *d, const struct opgen_line
 
 /* --- checking ------------------------------------------------------------------------ */
 
-/* The field of a name, which is a first part of `path`, or of one of its other names. */
-static const struct member *opgen_face_part_of(const struct members *all,
-					       const char *path, size_t n)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (strncmp(all->items[i]->name, path, n) == 0 && !all->items[i]->name[n])
-			return all->items[i];
-	return NULL;
-}
-
 /* Whether the record that a field holds, and those in it, have the rest of a path. */
 static bool has_path(const struct member *m, const char *path, const char *end)
 {
@@ -110,7 +98,7 @@ static bool has_path(const struct member *m, const char *path, const char *end)
 		else if (!m->type || m->type->kind != DECL_RECORD)
 			return false;
 		else
-			m = opgen_face_part_of(&m->type->in, path, n);
+			m = member_part(&m->type->in, path, n);
 		path += n;
 	}
 	return m != NULL;
@@ -127,14 +115,14 @@ static bool opgen_face_is_known(const struct decl *d, const char *path, const ch
 	for (size_t i = 0; of_fault && i < sizeof(parts) / sizeof(*parts); i++)
 		if (strncmp(parts[i], path, n) == 0 && !parts[i][n])
 			return path + n == end;
-	if (!of_fault && opgen_face_part_of(&d->of->out, path, n))
-		return has_path(opgen_face_part_of(&d->of->out, path, n), path + n, end);
-	return has_path(opgen_face_part_of(d->in.n ? &d->in : &d->of->in, path, n),
-			path + n, end);
+	if (!of_fault && member_part(&d->of->out, path, n))
+		return has_path(member_part(&d->of->out, path, n), path + n, end);
+	return has_path(member_part(d->in.n ? &d->in : &d->of->in, path, n), path + n,
+			end);
 }
 
-static void opgen_face_check_json(struct schema *s, const struct decl *d,
-				  struct opgen_place at, const char *text)
+static void opgen_face_json(struct schema *s, const struct decl *d, struct opgen_place at,
+			    const char *text)
 {
 	json_error_t error;
 	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -149,7 +137,7 @@ static void opgen_face_check_json(struct schema *s, const struct decl *d,
 static void check_parts(struct schema *s, const struct decl *d, struct opgen_place at,
 			const char *json, bool of_fault)
 {
-	opgen_face_check_json(s, d, at, json);
+	opgen_face_json(s, d, at, json);
 	for (const char *p = json; (p = strchr(p, '{')); p++) {
 		size_t n = strspn(p + 1, "abcdefghijklmnopqrstuvwxyz"
 					 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -165,21 +153,7 @@ static void check_parts(struct schema *s, const struct decl *d, struct opgen_pla
 	}
 }
 
-static bool is_fault(const char *code)
-{
-	static const char *const names[] = {
-#define X(id, name, exit, http, wire, doc, hint) name,
-		FAULT_LIST(X)
-#undef X
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], code) == 0)
-			return true;
-	return false;
-}
-
-static void opgen_face_check_arguments(struct schema *s, const struct decl *d)
+static void opgen_face_arguments(struct schema *s, const struct decl *d)
 {
 	for (size_t i = 0; i < d->in.n; i++) {
 		const struct member *m = d->in.items[i];
@@ -188,10 +162,8 @@ static void opgen_face_check_arguments(struct schema *s, const struct decl *d)
 			schema_refuse(s, m->place, "%s has no argument '%s'", d->of_name,
 				      m->own);
 		if (m->def)
-			schema_refuse(s, m->place,
-				      "%s: a face's arguments have the operation's "
-				      "defaults",
-				      m->name);
+			decl_refuse(s, m,
+				    ": a face's arguments have the operation's defaults");
 	}
 }
 
@@ -207,20 +179,20 @@ static void check_needs(struct schema *s, const struct decl *d)
 		for (size_t j = 0; j < d->in.n; j++)
 			there |= strcmp(d->in.items[j]->own, m->name) == 0;
 		if (!there)
-			schema_refuse(s, d->place, "%s lacks '%s', which %s needs",
-				      d->name, m->name, d->of_name);
+			decl_refuse(s, d, " lacks '%s', which %s needs", m->name,
+				    d->of_name);
 	}
 	json_decref(sets);
 }
 
 /* The place of a fault begins with an argument. */
-static void opgen_face_check_place(struct schema *s, const struct decl *d,
-				   const struct opgen_refusal *r)
+static void opgen_face_place(struct schema *s, const struct decl *d,
+			     const struct opgen_refusal *r)
 {
 	const struct members *all = d->in.n ? &d->in : &d->of->in;
 
 	if (*r->where != '/' ||
-	    !opgen_face_part_of(all, r->where + 1, strcspn(r->where + 1, "/")))
+	    !member_part(all, r->where + 1, strcspn(r->where + 1, "/")))
 		schema_refuse(s, r->place, "%s: no argument '%s'", d->name, r->where);
 }
 
@@ -237,33 +209,31 @@ void face_check(struct schema *s, struct decl *d)
 {
 	d->of = schema_find(s, DECL_OP, d->of_name);
 	if (!d->of) {
-		schema_refuse(s, d->place, "%s: undeclared operation '%s'", d->name,
-			      d->of_name);
+		decl_refuse(s, d, ": undeclared operation '%s'", d->of_name);
 		return;
 	}
 	if (!d->tool && !d->method)
-		schema_refuse(s, d->place, "%s has neither tool nor route", d->name);
+		decl_refuse(s, d, " has neither tool nor route");
 	d->mode = d->of->mode;
 	op_check_places(s, d);
-	opgen_face_check_arguments(s, d);
+	opgen_face_arguments(s, d);
 	if (d->sets)
-		opgen_face_check_json(s, d, d->place, d->sets);
+		opgen_face_json(s, d, d->place, d->sets);
 	if (d->operator)
-		opgen_face_check_json(s, d, d->place, d->operator);
+		opgen_face_json(s, d, d->place, d->operator);
 	if (d->only && !is_switch(s, d->only))
-		schema_refuse(s, d->place, "%s: no bool '%s' in the configuration",
-			      d->name, d->only);
+		decl_refuse(s, d, ": no bool '%s' in the configuration", d->only);
 	check_needs(s, d);
 	if (d->answers)
 		check_parts(s, d, d->place, d->answers, false);
 	for (size_t i = 0; i < d->n_refusals; i++) {
 		const struct opgen_refusal *r = &d->refusals[i];
 
-		if (r->code && !is_fault(r->code))
+		if (r->code && !opgen_is_fault(r->code))
 			schema_refuse(s, r->place, "%s: unknown fault '%s'", d->name,
 				      r->code);
 		if (r->where)
-			opgen_face_check_place(s, d, r);
+			opgen_face_place(s, d, r);
 		check_parts(s, d, r->place, r->body, true);
 	}
 }

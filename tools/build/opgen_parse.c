@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,33 +112,45 @@ static void set_once(struct parser *p, const char **slot, const struct opgen_lin
 	*slot = l->words[1];
 }
 
-static void parse_mode(struct parser *p, struct decl *d, const struct opgen_line *l)
+/* Words behind the word of a line, each of which sets a flag. */
+static const struct {
+	const char *word, *option;
+	size_t flag;
+} op_options[] = {
+	{ "write", "idempotent", offsetof(struct decl, idempotent) },
+	{ "write", "destructive", offsetof(struct decl, destructive) },
+	{ "write", "request", offsetof(struct decl, request) },
+	{ "write", "lax", offsetof(struct decl, lax) },
+	{ "needs", "host", offsetof(struct decl, needs_host) },
+	{ "needs", "vault", offsetof(struct decl, needs_vault) },
+	{ "needs", "folders", offsetof(struct decl, needs_folders) },
+	{ "needs", "cursor", offsetof(struct decl, needs_cursor) },
+	{ "prefers", "host", offsetof(struct decl, prefers_host) },
+	{ "moves", "workspaces", offsetof(struct decl, moves) },
+};
+
+static void parse_options(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	if (d->mode)
-		refuse(p, "a second 'read' or 'write'");
-	d->mode = l->words[0];
-	for (size_t i = 1; i < l->n; i++) {
-		if (strcmp(l->words[i], "idempotent") == 0)
-			d->idempotent = true;
-		else if (strcmp(l->words[i], "destructive") == 0)
-			d->destructive = true;
-		else if (strcmp(l->words[i], "request") == 0)
-			d->request = true;
-		else if (strcmp(l->words[i], "lax") == 0)
-			d->lax = true;
+	const size_t n = sizeof(op_options) / sizeof(op_options[0]);
+
+	for (size_t i = 1, k; i < l->n; i++) {
+		for (k = 0; k < n; k++)
+			if (strcmp(op_options[k].word, l->words[0]) == 0 &&
+			    strcmp(op_options[k].option, l->words[i]) == 0)
+				break;
+		if (k < n)
+			*(bool *)((char *)d + op_options[k].flag) = true;
 		else
 			refuse(p, "unknown word '%s'", l->words[i]);
 	}
 }
 
-static void parse_who(struct parser *p, struct decl *d, const struct opgen_line *l)
+static void parse_mode(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	set_once(p, &d->who, l);
-}
-
-static void parse_rate(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->rate, l);
+	if (d->mode)
+		refuse(p, "a second 'read' or 'write'");
+	d->mode = l->words[0];
+	parse_options(p, d, l);
 }
 
 static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -147,54 +160,6 @@ static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line
 		d->when = l->words[3];
 	else if (l->n > 2)
 		refuse(p, "expected: wait FIELD [when FLAG]");
-}
-
-static void opgen_member_add_all(struct parser *p, struct list *to,
-				 const struct opgen_line *l)
-{
-	for (size_t i = 1; i < l->n; i++)
-		list_add(p->schema, to, l->words[i]);
-}
-
-static void parse_reaches(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (d->reaches.n)
-		refuse(p, "a second 'reaches'");
-	opgen_member_add_all(p, &d->reaches, l);
-}
-
-static void parse_until(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (d->until.n)
-		refuse(p, "a second 'until'");
-	opgen_member_add_all(p, &d->until, l);
-}
-
-static void parse_misses(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->misses, l);
-}
-
-static void parse_awaits(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (d->awaits.n)
-		refuse(p, "a second 'awaits'");
-	opgen_member_add_all(p, &d->awaits, l);
-}
-
-static void parse_within(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->within, l);
-}
-
-static void parse_runs(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->runs, l);
-}
-
-static void parse_rest(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->rest_name, l);
 }
 
 static void parse_follows(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -207,103 +172,6 @@ static void parse_many(struct parser *p, struct decl *d, const struct opgen_line
 {
 	set_once(p, &d->many_name, l);
 	d->many_field = l->words[2];
-}
-
-static void parse_bytes(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->bytes, l);
-}
-
-static void parse_prints(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->prints, l);
-}
-
-static void parse_editor(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->editor, l);
-}
-
-static void parse_gives(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->gives, l);
-}
-
-static void parse_owner(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->owner, l);
-}
-
-static void parse_guest(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->message_name, l);
-}
-
-static void parse_moves(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (strcmp(l->words[1], "workspaces") == 0)
-		d->moves = true;
-	else
-		refuse(p, "unknown word '%s'", l->words[1]);
-}
-
-static void parse_identifies(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	(void)p, (void)l;
-	d->identifies = true;
-}
-
-static void parse_above(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	(void)p, (void)l;
-	d->above = true;
-}
-
-static void parse_prefers(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (strcmp(l->words[1], "host") == 0)
-		d->prefers_host = true;
-	else
-		refuse(p, "unknown word '%s'", l->words[1]);
-}
-
-static void parse_lists(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (d->lists.n)
-		refuse(p, "a second 'lists'");
-	opgen_member_add_all(p, &d->lists, l);
-}
-
-static void parse_finds(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (d->finds.n)
-		refuse(p, "a second 'finds'");
-	opgen_member_add_all(p, &d->finds, l);
-}
-
-static void parse_also(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->also, l);
-}
-
-static void parse_needs(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (strcmp(l->words[1], "host") == 0)
-		d->needs_host = true;
-	else if (strcmp(l->words[1], "vault") == 0)
-		d->needs_vault = true;
-	else if (strcmp(l->words[1], "folders") == 0)
-		d->needs_folders = true;
-	else if (strcmp(l->words[1], "cursor") == 0)
-		d->needs_cursor = true;
-	else
-		refuse(p, "unknown word '%s'", l->words[1]);
-}
-
-static void parse_request(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	(void)p, (void)l;
-	d->request = true;
 }
 
 static void parse_http(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -336,73 +204,6 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 	}
 }
 
-static void parse_table(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->columns, l);
-}
-
-static void parse_brief(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->brief, l);
-}
-
-static void parse_page(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->page, l);
-}
-
-static void parse_overview(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->overview, l);
-}
-
-static void parse_says(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->says, l);
-}
-
-static void parse_empty(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->empty, l);
-}
-
-static void parse_next(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->next, l);
-}
-
-static void parse_example(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->example, l);
-}
-
-static void parse_clock(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	(void)p, (void)l;
-	d->clock = true;
-}
-
-static void parse_quiet(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	(void)p, (void)l;
-	d->quiet = true;
-}
-
-static void parse_reads(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->reads, l);
-}
-
-static void parse_fails(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->fails, l);
-}
-
-static void parse_emits(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	opgen_member_add_all(p, &d->emits, l);
-}
-
 static void parse_in(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_field(p, &d->in, l, 1);
@@ -413,60 +214,95 @@ static void parse_out(struct parser *p, struct decl *d, const struct opgen_line 
 	parse_field(p, &d->out, l, 1);
 }
 
+/* The member that a line fills: a text, once; a list, in one line or in several; a flag.  Other lines
+ * have a function of their own. */
+enum slot { SLOT_TEXT, SLOT_LIST, SLOT_MORE, SLOT_FLAG, SLOT_OWN };
+#define TEXT(member) SLOT_TEXT, offsetof(struct decl, member), NULL
+#define LIST(member) SLOT_LIST, offsetof(struct decl, member), NULL
+#define MORE(member) SLOT_MORE, offsetof(struct decl, member), NULL
+#define FLAG(member) SLOT_FLAG, offsetof(struct decl, member), NULL
+#define OWN(parse) SLOT_OWN, 0, parse
+
 static const struct {
 	const char *word;
 	size_t least, most;
 	const char *usage;
+	enum slot slot;
+	size_t at; /* the member of struct decl */
 	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
 } op_words[] = {
-	{ "read", 1, 1, "read", parse_mode },
-	{ "write", 1, 3, "write [idempotent] [destructive]", parse_mode },
-	{ "who", 2, 2, "who host|operator|lead|member|observer", parse_who },
-	{ "rate", 2, 2, "rate create|exec|team_message|default|free", parse_rate },
-	{ "needs", 2, 2, "needs host|vault|folders|cursor", parse_needs },
-	{ "prefers", 2, 2, "prefers host", parse_prefers },
-	{ "moves", 2, 2, "moves workspaces", parse_moves },
-	{ "identifies", 1, 1, "identifies", parse_identifies },
-	{ "above", 1, 1, "above", parse_above },
-	{ "wait", 2, 4, "wait FIELD [when FLAG]", parse_wait },
-	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", parse_reaches },
-	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", parse_until },
-	{ "misses", 2, 2, "misses FIELD", parse_misses },
-	{ "awaits", 2, 3, "awaits FIELD [FIELD]", parse_awaits },
-	{ "within", 2, 2, "within FIELD", parse_within },
-	{ "gives", 2, 2, "gives messages|claim", parse_gives },
-	{ "runs", 2, 2, "runs FIELD", parse_runs },
-	{ "rest", 2, 2, "rest NOUN.VERB", parse_rest },
-	{ "follows", 3, 3, "follows FLAG NOUN.VERB", parse_follows },
-	{ "many", 3, 3, "many NOUN.VERB FIELD", parse_many },
-	{ "bytes", 2, 2, "bytes FIELD", parse_bytes },
-	{ "prints", 2, 2, "prints FIELD", parse_prints },
-	{ "editor", 2, 2, "editor FIELD", parse_editor },
-	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", parse_lists },
-	{ "finds", 3, 3, "finds NOUN FIELD", parse_finds },
-	{ "owner", 2, 2, "owner FIELD", parse_owner },
-	{ "guest", 2, 2, "guest MESSAGE", parse_guest },
-	{ "request", 1, 1, "request", parse_request },
-	{ "http", 3, 3, "http METHOD /path/{field}", parse_http },
-	{ "tool", 2, 3, "tool NAME [ACTION]", parse_tool },
-	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", parse_cli },
-	{ "also", 2, WORDS, "also WORD...", parse_also },
-	{ "table", 2, WORDS, "table FIELD... [| FIELD...]", parse_table },
-	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", parse_page },
-	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", parse_overview },
-	{ "says", 2, 2, "says \"TEXT\"", parse_says },
-	{ "empty", 2, 2, "empty \"TEXT\"", parse_empty },
-	{ "next", 2, 2, "next \"TEXT\"", parse_next },
-	{ "example", 2, 2, "example \"TEXT\"", parse_example },
-	{ "quiet", 1, 1, "quiet", parse_quiet },
-	{ "clock", 1, 1, "clock", parse_clock },
-	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", parse_brief },
-	{ "reads", 2, WORDS, "reads RECORD.FIELD...", parse_reads },
-	{ "in", 2, WORDS, "in FIELD", parse_in },
-	{ "out", 2, WORDS, "out FIELD", parse_out },
-	{ "fails", 2, WORDS, "fails CODE...", parse_fails },
-	{ "emits", 2, WORDS, "emits EVENT...", parse_emits },
+	{ "read", 1, 1, "read", OWN(parse_mode) },
+	{ "write", 1, 3, "write [idempotent] [destructive]", OWN(parse_mode) },
+	{ "who", 2, 2, "who host|operator|lead|member|observer", TEXT(who) },
+	{ "rate", 2, 2, "rate create|exec|team_message|default|free", TEXT(rate) },
+	{ "needs", 2, 2, "needs host|vault|folders|cursor", OWN(parse_options) },
+	{ "prefers", 2, 2, "prefers host", OWN(parse_options) },
+	{ "moves", 2, 2, "moves workspaces", OWN(parse_options) },
+	{ "identifies", 1, 1, "identifies", FLAG(identifies) },
+	{ "above", 1, 1, "above", FLAG(above) },
+	{ "wait", 2, 4, "wait FIELD [when FLAG]", OWN(parse_wait) },
+	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", LIST(reaches) },
+	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", LIST(until) },
+	{ "misses", 2, 2, "misses FIELD", TEXT(misses) },
+	{ "awaits", 2, 3, "awaits FIELD [FIELD]", LIST(awaits) },
+	{ "within", 2, 2, "within FIELD", TEXT(within) },
+	{ "gives", 2, 2, "gives messages|claim", TEXT(gives) },
+	{ "runs", 2, 2, "runs FIELD", TEXT(runs) },
+	{ "rest", 2, 2, "rest NOUN.VERB", TEXT(rest_name) },
+	{ "follows", 3, 3, "follows FLAG NOUN.VERB", OWN(parse_follows) },
+	{ "many", 3, 3, "many NOUN.VERB FIELD", OWN(parse_many) },
+	{ "bytes", 2, 2, "bytes FIELD", TEXT(bytes) },
+	{ "prints", 2, 2, "prints FIELD", TEXT(prints) },
+	{ "editor", 2, 2, "editor FIELD", TEXT(editor) },
+	{ "lists", 3, 4, "lists NOUN FIELD [FIELD]", LIST(lists) },
+	{ "finds", 3, 3, "finds NOUN FIELD", LIST(finds) },
+	{ "owner", 2, 2, "owner FIELD", TEXT(owner) },
+	{ "guest", 2, 2, "guest MESSAGE", TEXT(message_name) },
+	{ "request", 1, 1, "request", FLAG(request) },
+	{ "http", 3, 3, "http METHOD /path/{field}", OWN(parse_http) },
+	{ "tool", 2, 3, "tool NAME [ACTION]", OWN(parse_tool) },
+	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", OWN(parse_cli) },
+	{ "also", 2, WORDS, "also WORD...", MORE(also) },
+	{ "table", 2, WORDS, "table FIELD... [| FIELD...]", MORE(columns) },
+	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", MORE(page) },
+	{ "overview", 2, WORDS, "overview FIELD... | FIELD...", MORE(overview) },
+	{ "says", 2, 2, "says \"TEXT\"", TEXT(says) },
+	{ "empty", 2, 2, "empty \"TEXT\"", TEXT(empty) },
+	{ "next", 2, 2, "next \"TEXT\"", TEXT(next) },
+	{ "example", 2, 2, "example \"TEXT\"", TEXT(example) },
+	{ "quiet", 1, 1, "quiet", FLAG(quiet) },
+	{ "clock", 1, 1, "clock", FLAG(clock) },
+	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", MORE(brief) },
+	{ "reads", 2, WORDS, "reads RECORD.FIELD...", MORE(reads) },
+	{ "in", 2, WORDS, "in FIELD", OWN(parse_in) },
+	{ "out", 2, WORDS, "out FIELD", OWN(parse_out) },
+	{ "fails", 2, WORDS, "fails CODE...", MORE(fails) },
+	{ "emits", 2, WORDS, "emits EVENT...", MORE(emits) },
 };
+
+static void opgen_fill(struct parser *p, size_t word, struct decl *d,
+		       const struct opgen_line *l)
+{
+	void *at = (char *)d + op_words[word].at;
+
+	switch (op_words[word].slot) {
+	case SLOT_TEXT:
+		set_once(p, at, l);
+		break;
+	case SLOT_LIST:
+	case SLOT_MORE:
+		if (op_words[word].slot == SLOT_LIST && ((struct list *)at)->n)
+			refuse(p, "a second '%s'", l->words[0]);
+		for (size_t i = 1; i < l->n; i++)
+			list_add(p->schema, at, l->words[i]);
+		break;
+	case SLOT_FLAG:
+		*(bool *)at = true;
+		break;
+	case SLOT_OWN:
+		op_words[word].parse(p, d, l);
+	}
+}
 
 void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
@@ -476,7 +312,7 @@ void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *
 		if (l->n < op_words[i].least || l->n > op_words[i].most)
 			refuse(p, "expected: %s", op_words[i].usage);
 		else
-			op_words[i].parse(p, d, l);
+			opgen_fill(p, i, d, l);
 		return;
 	}
 	refuse(p, "unknown word '%s' in an operation", l->words[0]);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "core/base/fault.h"
+
 void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...)
 {
 	va_list ap;
@@ -54,6 +56,14 @@ struct member *member_find(const struct members *m, const char *name)
 	return NULL;
 }
 
+const struct member *member_part(const struct members *m, const char *path, size_t n)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (strncmp(m->items[i]->name, path, n) == 0 && !m->items[i]->name[n])
+			return m->items[i];
+	return NULL;
+}
+
 struct member *members_add(struct schema *s, struct members *m)
 {
 	struct member **place = arena_push(&s->arena, &m->items, &m->n, sizeof(*place));
@@ -68,9 +78,42 @@ void list_add(struct schema *s, struct list *l, const char *item)
 	*place = item;
 }
 
+bool list_has(const struct list *l, const char *item)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->items[i], item) == 0)
+			return true;
+	return false;
+}
+
+bool opgen_among(const char *word, const char *const *set)
+{
+	for (; *set; set++)
+		if (strcmp(*set, word) == 0)
+			return true;
+	return false;
+}
+
+bool opgen_same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+bool opgen_is_fault(const char *code)
+{
+	static const char *const names[] = {
+#define X(id, name, exit, http, wire, doc, hint) name,
+		FAULT_LIST(X)
+#undef X
+			NULL
+	};
+
+	return opgen_among(code, names);
+}
+
 bool op_takes_key(const struct decl *d)
 {
-	return d->mode && strcmp(d->mode, "write") == 0 && !d->request && d->who &&
+	return opgen_same(d->mode, "write") && !d->request && d->who &&
 	       strcmp(d->who, "host") != 0;
 }
 

@@ -10,8 +10,6 @@
 #include "core/base/fault.h"
 #include "tools/build/opgen.h"
 
-static void write_tables(FILE *out, struct arena *a, const struct schema *s);
-
 /* --- pieces ------------------------------------------------------------------ */
 
 /* Writes a name as part of a constant. */
@@ -38,6 +36,16 @@ static void opgen_put_string(FILE *out, const char *s)
 	fputc('"', out);
 }
 
+/* A text that the doors are told of. */
+static void opgen_put_text(FILE *out, const char *member, const char *text)
+{
+	if (!text)
+		return;
+	fprintf(out, "\t  .%s = ", member);
+	opgen_put_string(out, text);
+	fputs(",\n", out);
+}
+
 static void opgen_put_words(FILE *out, const char *member, const struct list *l)
 {
 	if (!l->n)
@@ -50,7 +58,7 @@ static void opgen_put_words(FILE *out, const char *member, const struct list *l)
 
 static bool based(const struct member *m, const char *base)
 {
-	return m->type->base && strcmp(m->type->base, base) == 0;
+	return opgen_same(m->type->base, base);
 }
 
 /* Writes the C type of one value; a star at its end needs no blank before the name. */
@@ -128,7 +136,7 @@ static void put_event_numbers(FILE *out, const struct schema *s)
 		fputs("};\n\n", out);
 }
 
-/* Writes the enum of nouns of events; opgen_tables.c writes the function. */
+/* Writes the enum of nouns of events; opgen_tables_put_event_nouns() writes the function. */
 static void opgen_write_put_event_nouns(FILE *out, const struct schema *s)
 {
 	fputs("enum events {\n\tEVENTS_NONE,\n", out);
@@ -215,18 +223,13 @@ static void opgen_write_put_type(FILE *out, const struct decl *d)
 		".index = %d, .kind = KIND_",
 		d->id, d->name, d->index);
 	put_upper(out, d->kind == DECL_TYPE ? d->base : kinds[d->kind]);
-	fputs(",\n\t.doc = ", out);
-	opgen_put_string(out, d->doc);
 	fputs(",\n", out);
+	opgen_put_text(out, "doc", d->doc);
 	if (d->ranged)
 		fprintf(out,
 			"\t.min = INT64_C(%" PRId64 "), .max = INT64_C(%" PRId64 "),\n",
 			d->min, d->max);
-	if (d->pattern) {
-		fputs("\t.pattern = ", out);
-		opgen_put_string(out, d->pattern);
-		fputs(",\n", out);
-	}
+	opgen_put_text(out, "pattern", d->pattern);
 	if (d->given) {
 		fputs("\t.given = GIVEN_", out);
 		put_upper(out, d->given);
@@ -246,9 +249,7 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 	if (m->list || based(m, "map"))
 		return;
 	if (based(m, "text") || based(m, "json")) {
-		fputs("\t  .def_text = ", out);
-		opgen_put_string(out, m->def);
-		fputs(",\n", out);
+		opgen_put_text(out, "def_text", m->def);
 		return;
 	}
 	fputs("\t  .def_int = ", out);
@@ -264,10 +265,9 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 /* A field of a record's struct; `record` NULL: of none, it only describes. */
 static void opgen_put_field(FILE *out, const char *record, const struct member *m)
 {
-	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n\t  .doc = ", m->name,
-		m->type->id);
-	opgen_put_string(out, m->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s,\n",
+	fprintf(out, "\t{ .name = \"%s\", .type = &type_%s,\n", m->name, m->type->id);
+	opgen_put_text(out, "doc", m->doc);
+	fprintf(out, "\t  .flags = 0%s%s%s%s%s%s,\n",
 		m->optional ? " | FIELD_OPTIONAL" : "", m->list ? " | FIELD_LIST" : "",
 		m->def ? " | FIELD_DEFAULT" : "", m->plain ? " | FIELD_PLAIN" : "",
 		m->callers ? " | FIELD_CALLER" : "",
@@ -306,9 +306,8 @@ static void put_record(FILE *out, struct arena *a, const struct decl *d,
 		id, d->name, suffix, id);
 	if (all->n)
 		fprintf(out, "\t.fields = fields_%s, .n_fields = %zu,\n", id, all->n);
-	fputs("\t.doc = ", out);
-	opgen_put_string(out, *suffix ? "" : d->doc);
-	fputs(",\n};\n\n", out);
+	opgen_put_text(out, "doc", *suffix ? "" : d->doc);
+	fputs("};\n\n", out);
 }
 
 static void opgen_write_put_types(FILE *out, struct arena *a, const struct schema *s)
@@ -335,18 +334,6 @@ static void opgen_write_put_types(FILE *out, struct arena *a, const struct schem
 	fputs("};\n\nconst size_t type_count = sizeof(type_table) / "
 	      "sizeof(type_table[0]);\n\n",
 	      out);
-}
-
-void schema_write_source(const struct schema *s, FILE *out)
-{
-	struct arena a = { 0 };
-
-	fputs("/* Written by opgen from schema/; not to be edited. */\n"
-	      "#include \"core/op/face.h\"\n\n#include \"ops.gen.h\"\n\n",
-	      out);
-	opgen_write_put_types(out, &a, s);
-	write_tables(out, &a, s);
-	arena_release(&a);
 }
 
 /*
@@ -383,13 +370,6 @@ static void opgen_write_face_put_faults(FILE *out, const struct decl *d)
 	fputs("\t{ .body = NULL },\n};\n\n", out);
 }
 
-static void opgen_write_face_put_text(FILE *out, const char *member, const char *text)
-{
-	fprintf(out, "\t  .%s = ", member);
-	opgen_put_string(out, text);
-	fputs(",\n", out);
-}
-
 /* Place of an operation in its table, which is sorted by name. */
 static size_t opgen_write_face_place_of(const struct schema *s, const struct decl *op)
 {
@@ -405,35 +385,25 @@ static void opgen_write_face_put(FILE *out, const struct schema *s, const struct
 {
 	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name,
 		opgen_write_face_place_of(s, d->of));
-	opgen_write_face_put_text(out, "doc", d->doc);
+	opgen_put_text(out, "doc", d->doc);
 	if (d->in.n)
 		fprintf(out, "\t  .in = &record_face_%s, .own = own_face_%s,\n", d->id,
 			d->id);
 	else
 		fprintf(out, "\t  .in = &record_%s_in,\n", d->of->id);
-	if (d->sets)
-		opgen_write_face_put_text(out, "sets", d->sets);
-	if (d->operator)
-		opgen_write_face_put_text(out, "operator", d->operator);
-	if (d->only) {
-		opgen_write_face_put_text(out, "only", d->only);
-		opgen_write_face_put_text(out, "without", d->without);
-	}
-	if (d->answers)
-		opgen_write_face_put_text(out, "answer", d->answers);
+	opgen_put_text(out, "sets", d->sets);
+	opgen_put_text(out, "operator", d->operator);
+	opgen_put_text(out, "only", d->only);
+	opgen_put_text(out, "without", d->without);
+	opgen_put_text(out, "answer", d->answers);
 	fprintf(out, "\t  .faults = faults_face_%s,\n", d->id);
-	if (d->tool)
-		opgen_write_face_put_text(out, "tool", d->tool);
-	if (d->action)
-		opgen_write_face_put_text(out, "action", d->action);
-	if (d->method) {
-		opgen_write_face_put_text(out, "http_method", d->method);
-		opgen_write_face_put_text(out, "http_path", d->path);
-	}
+	opgen_put_text(out, "tool", d->tool);
+	opgen_put_text(out, "action", d->action);
+	opgen_put_text(out, "http_method", d->method);
+	opgen_put_text(out, "http_path", d->path);
 	fputs("\t},\n", out);
 }
 
-/* A field of a record's struct; `record` NULL: of none, it only describes. */
 static void write_faces(FILE *out, const struct schema *s)
 {
 	size_t n = 0;
@@ -454,14 +424,6 @@ static void write_faces(FILE *out, const struct schema *s)
 }
 
 /* --- operations ----------------------------------------------------------------------- */
-
-static bool opgen_tables_has_word(const struct list *l, const char *word)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->items[i], word) == 0)
-			return true;
-	return false;
-}
 
 /* Whether an operation may give a fault that it does not list. */
 static bool always(const struct decl *d, const char *fault)
@@ -484,8 +446,7 @@ static void opgen_tables_put_faults(FILE *out, const struct decl *d)
 
 	fputs("\t  .faults = (const enum fault_code[]){ ", out);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (always(d, rows[i].name) ||
-		    opgen_tables_has_word(&d->fails, rows[i].name))
+		if (always(d, rows[i].name) || list_has(&d->fails, rows[i].name))
 			fprintf(out, "FAULT_%s, ", rows[i].id);
 	fputs("FAULT_NONE },\n\t  .events = (const int[]){ ", out);
 	for (size_t i = 0; i < d->emits.n; i++) {
@@ -504,16 +465,6 @@ static void put_pointer(FILE *out, const struct decl *d, const char *member,
 		if (strcmp(all->items[i]->name, name) == 0)
 			fprintf(out, "\t  .%s = &fields_%s_%s[%zu],\n", member, d->id,
 				side, i);
-}
-
-/* A text that the doors are told of. */
-static void opgen_tables_put_text(FILE *out, const char *member, const char *text)
-{
-	if (!text)
-		return;
-	fprintf(out, "\t  .%s = ", member);
-	opgen_put_string(out, text);
-	fputs(",\n", out);
 }
 
 static void opgen_tables_put_doors(FILE *out, const struct decl *d)
@@ -543,10 +494,8 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 	if (d->method)
 		fprintf(out, "\t  .http_method = \"%s\", .http_path = \"%s\",\n",
 			d->method, d->path);
-	if (d->tool)
-		fprintf(out, "\t  .tool = \"%s\",\n", d->tool);
-	if (d->action)
-		fprintf(out, "\t  .action = \"%s\",\n", d->action);
+	opgen_put_text(out, "tool", d->tool);
+	opgen_put_text(out, "action", d->action);
 	opgen_put_words(out, "cli", &d->cli);
 	opgen_put_words(out, "cli_fields", &d->cli_fields);
 	opgen_put_words(out, "also", &d->also);
@@ -557,10 +506,10 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 	opgen_put_words(out, "page", &d->page);
 	opgen_put_words(out, "awaits", &d->awaits);
 	opgen_put_words(out, "overview", &d->overview);
-	opgen_tables_put_text(out, "says", d->says);
-	opgen_tables_put_text(out, "empty", d->empty);
-	opgen_tables_put_text(out, "next", d->next);
-	opgen_tables_put_text(out, "example", d->example);
+	opgen_put_text(out, "says", d->says);
+	opgen_put_text(out, "empty", d->empty);
+	opgen_put_text(out, "next", d->next);
+	opgen_put_text(out, "example", d->example);
 	if (d->quiet)
 		fputs("\t  .quiet = true,\n", out);
 	if (d->clock)
@@ -649,12 +598,10 @@ static void opgen_tables_put_op(FILE *out, struct decl *const *ops,
 				struct decl *const *wires, const struct decl *d,
 				size_t index)
 {
-	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n\t  .summary = ", d->name,
-		index);
-	opgen_put_string(out, d->summary);
-	fputs(",\n\t  .doc = ", out);
-	opgen_put_string(out, d->doc);
-	fprintf(out, ",\n\t  .flags = 0%s%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n", d->name, index);
+	opgen_put_text(out, "summary", d->summary);
+	opgen_put_text(out, "doc", d->doc);
+	fprintf(out, "\t  .flags = 0%s%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
@@ -764,10 +711,9 @@ static void opgen_tables_put_events(FILE *out, struct arena *a, const struct sch
 			put_upper(out, events[i]->wakes.items[j]);
 		}
 		fputs(",\n", out);
-		opgen_tables_put_text(out, "says", events[i]->says);
-		fputs("\t  .doc = ", out);
-		opgen_put_string(out, events[i]->doc);
-		fputs(" },\n", out);
+		opgen_put_text(out, "says", events[i]->says);
+		opgen_put_text(out, "doc", events[i]->doc);
+		fputs("\t},\n", out);
 	}
 	opgen_tables_put_table(out, "event", n);
 }
@@ -821,9 +767,8 @@ static void put_topics(FILE *out, const struct schema *s)
 
 		if (d->kind != DECL_TOPIC)
 			continue;
-		fprintf(out, "\t{ .name = \"%s\", .doc = ", d->name);
-		opgen_put_string(out, d->doc);
-		fputs(",\n", out);
+		fprintf(out, "\t{ .name = \"%s\",\n", d->name);
+		opgen_put_text(out, "doc", d->doc);
 		opgen_put_words(out, "nouns", &d->nouns);
 		opgen_put_words(out, "first", &d->first);
 		fputs("\t},\n", out);
@@ -861,12 +806,10 @@ static void opgen_tables_put_tools(FILE *out, const struct schema *s)
 		if (d->kind != DECL_SET)
 			continue;
 		for (size_t j = 0; j < d->in.n; j++, n++) {
-			fprintf(out,
-				"\t{ .name = \"%s\", .set = \"%s\", "
-				".doc = ",
+			fprintf(out, "\t{ .name = \"%s\", .set = \"%s\",\n",
 				d->in.items[j]->name, d->name);
-			opgen_put_string(out, d->in.items[j]->doc);
-			fputs(" },\n", out);
+			opgen_put_text(out, "doc", d->in.items[j]->doc);
+			fputs("\t},\n", out);
 		}
 	}
 	opgen_tables_put_table(out, "tool", n);
@@ -898,10 +841,9 @@ static void opgen_tables_put_wires(FILE *out, struct arena *a, const struct sche
 
 		fprintf(out,
 			"\t{ .name = \"%s\", .ports = %u, .senders = %u, "
-			".record = &record_%s,\n\t  .doc = ",
+			".record = &record_%s,\n",
 			d->name, bits(d->port, "5000"), bits(d->sender, "host"), d->id);
-		opgen_put_string(out, d->doc);
-		fputs(",\n", out);
+		opgen_put_text(out, "doc", d->doc);
 		put_answer(out, "answer", wires, d->answer);
 		put_answer(out, "guest_answer", wires, d->guest_answer);
 		fputs("\t},\n", out);
@@ -919,4 +861,16 @@ static void write_tables(FILE *out, struct arena *a, const struct schema *s)
 	opgen_tables_put_tools(out, s);
 	write_faces(out, s);
 	opgen_tables_put_wires(out, a, s);
+}
+
+void schema_write_source(const struct schema *s, FILE *out)
+{
+	struct arena a = { 0 };
+
+	fputs("/* Written by opgen from schema/; not to be edited. */\n"
+	      "#include \"core/op/face.h\"\n\n#include \"ops.gen.h\"\n\n",
+	      out);
+	opgen_write_put_types(out, &a, s);
+	write_tables(out, &a, s);
+	arena_release(&a);
 }
