@@ -50,13 +50,15 @@ struct cli {
 	sigset_t waiting; /* then: the signals that are blocked while it waits */
 };
 
+/* A verb; argv[0] is its name.  The exit status. */
+typedef int verb_main(struct cli *cli, int argc, char **argv);
+
 struct verb {
 	/* Some words.  Without a usage several are another way to say the verb that runs
 	 * the same. */
 	const char *name, *usage, *summary;
 	const char *topic; /* of help: one of its own or of schema/ */
-	/* argv[0] is the verb; the exit status. */
-	int (*run)(struct cli *cli, int argc, char **argv);
+	verb_main *run;
 	unsigned flags;
 };
 
@@ -125,8 +127,6 @@ int cli_no_verb(const struct cli *cli, int argc, char **argv);
  * *i to its last word; NULL when it is another word. */
 const char *cli_option(int argc, char **argv, int *i, const char *name);
 
-/* --- deliver.c ------------------------------------------------------------------- */
-
 /* --- run.c ----------------------------------------------------------------------- */
 
 /* Runs the operation with the words behind its own and prints the answer. */
@@ -158,8 +158,6 @@ bool run_goes_on(const struct cli *cli, struct fault *f);
 json_t *run_rows(struct cli *cli, const struct op *op, const char *rows, const char *arg,
 		 json_t *value, struct fault *f);
 
-/* --- spell_paths.c ------------------------------------------------------------- */
-
 /* --- wait_verb.c ---------------------------------------------------------------------- */
 
 /* Takes `--wait` and `--wait=SECONDS` out of the words of an operation behind which
@@ -177,7 +175,7 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 /* Ends the process by the signal that ended its waiting; returns the status without one. */
 int wait_end(struct cli *cli, int status);
 
-/* --- signals.c: lists of their numbers end with 0 ----------------------------------- */
+/* --- signals: lists of their numbers end with 0 ----------------------------------- */
 
 /* Blocks the signals; `before` gets the mask of signals blocked until now. */
 void signals_block(const int *numbers, sigset_t *before);
@@ -309,8 +307,6 @@ void cli_wrap(int width, const char *text, int at);
 /* Prints lines on stderr, wrapped at words where that is a terminal. */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- agent_here.c --------------------------------------------------------------------- */
-
 /* --- pager.c -------------------------------------------------------------------- */
 
 /* From here on the answer is gathered, if it is for a terminal: pager_end() shows it there,
@@ -324,50 +320,20 @@ size_t guests_running(const char *home);
 /* Ends the network of VMs, which a host leaves to those that outlive it.  0 or a fault. */
 int guests_end_network(const struct home *home, struct fault *f);
 
-/* --- verb_docs.c ------------------------------------------------------------------ */
-
 /* --- completion.c ----------------------------------------------------------------- */
 
 extern const char *const completion_shells[]; /* ends with NULL */
 
 /* --- the verbs ---------------------------------------------------------------------- */
 
-int init_main(struct cli *cli, int argc, char **argv);
-int setup_main(struct cli *cli, int argc, char **argv);
-int trust_main(struct cli *cli, int argc, char **argv);
-int up_main(struct cli *cli, int argc, char **argv);
-int serve_main(struct cli *cli, int argc, char **argv);
-int down_main(struct cli *cli, int argc, char **argv);
-int restart_main(struct cli *cli, int argc, char **argv);
-int events_main(struct cli *cli, int argc, char **argv);
-int agent_run_main(struct cli *cli, int argc, char **argv);
-int watch_main(struct cli *cli, int argc, char **argv);
-int say_main(struct cli *cli, int argc, char **argv);
-int gc_main(struct cli *cli, int argc, char **argv);
-int edit_main(struct cli *cli, int argc, char **argv);
-int undo_main(struct cli *cli, int argc, char **argv);
+verb_main init_main, setup_main, trust_main, up_main, serve_main, down_main, restart_main,
+	events_main, agent_run_main, watch_main, say_main, gc_main, edit_main, undo_main,
+	logs_main, config_main, restore_main, backup_main, export_main, import_main,
+	image_main, whoami_main, page_main, doctor_main, prime_main, hook_main, mcp_verb,
+	guest_verb, completion_main, version_main, complete_main, help_main, man_main,
+	docs_main;
 /* Offers the names of what may be brought back, for completion. */
 void undo_names(struct cli *cli, const char *begun,
 		void (*put)(const char *begun, const char *word, const char *doc));
-int logs_main(struct cli *cli, int argc, char **argv);
-int config_main(struct cli *cli, int argc, char **argv);
-int restore_main(struct cli *cli, int argc, char **argv);
-int backup_main(struct cli *cli, int argc, char **argv);
-int export_main(struct cli *cli, int argc, char **argv);
-int import_main(struct cli *cli, int argc, char **argv);
-int image_main(struct cli *cli, int argc, char **argv);
-int whoami_main(struct cli *cli, int argc, char **argv);
-int page_main(struct cli *cli, int argc, char **argv);
-int doctor_main(struct cli *cli, int argc, char **argv);
-int prime_main(struct cli *cli, int argc, char **argv);
-int hook_main(struct cli *cli, int argc, char **argv);
-int mcp_verb(struct cli *cli, int argc, char **argv);
-int guest_verb(struct cli *cli, int argc, char **argv);
-int completion_main(struct cli *cli, int argc, char **argv);
-int version_main(struct cli *cli, int argc, char **argv);
-int complete_main(struct cli *cli, int argc, char **argv);
-int help_main(struct cli *cli, int argc, char **argv);
-int man_main(struct cli *cli, int argc, char **argv);
-int docs_main(struct cli *cli, int argc, char **argv);
 
 #endif
