@@ -100,9 +100,9 @@ int bearer_find(struct call *call, struct caller_row *r)
 		return rc;
 	if (k.once)
 		return bearer_no_token(call);
-	call->bearer = k.id;
-	call->bearer_used_at = k.used_at;
-	call->bearer_until = k.expires_at;
+	call->bearer.row = k.id;
+	call->bearer.used_at = k.used_at;
+	call->bearer.until = k.expires_at;
 	if (k.kind == TOKEN_KIND_AGENT) {
 		rc = sql_row(call, caller_by_id, r, .agent = k.agent);
 		if (rc < 0)

@@ -70,19 +70,19 @@ static int limit_refuse(struct call *call, const struct rate_size *size, int64_t
 /* The owner of the bucket: the agent's row, or for a token that only reads the negative of its. */
 static int64_t spender(const struct call *call)
 {
-	return call->identity.looks ? -call->bearer : call->caller.self;
+	return call->identity.looks ? -call->bearer.row : call->caller.self;
 }
 
 int limit_spend(struct call *call)
 {
 	struct rate_keeper *rates = call->settings->rates;
-	struct rate_bucket *b = &call->spent;
+	struct rate_bucket *b = &call->rate.spent;
 	struct rate_row_row row = { 0 };
 	struct rate_size size;
 	int64_t wait;
 	int rc;
 
-	if (b->agent || call->paid || !(rates || call->spends) ||
+	if (b->agent || call->rate.paid || !(rates || call->rate.spends) ||
 	    !limit_binds(&call->settings->config, &call->identity, limit_rate(call)))
 		return 0;
 	size = limit_size(&call->settings->config, limit_rate(call));
@@ -109,12 +109,13 @@ int limit_spend(struct call *call)
 
 void limit_settle(struct call *call)
 {
-	const struct rate_bucket *b = &call->spent;
+	const struct rate_bucket *b = &call->rate.spent;
 	struct call keep = { .store = call->store };
 	struct rate_row_row row = { 0 };
 	struct rate_size size;
 
-	if (!call->spends || !b->agent || store_begin_lax(keep.store, &keep.fault) < 0)
+	if (!call->rate.spends || !b->agent ||
+	    store_begin_lax(keep.store, &keep.fault) < 0)
 		return;
 	size = limit_size(&call->settings->config, limit_rate(call));
 	/* Others may have spent since that transaction was undone. */

@@ -20,7 +20,7 @@ static inline bool limit_binds(const struct config *config, const struct identit
 /* The rate that a call is counted with. */
 static inline enum rate limit_rate(const struct call *call)
 {
-	return call->stands ? call->stands_for : call->op->rate;
+	return call->rate.stands ? call->rate.stands_for : call->op->rate;
 }
 
 /* The category of operations with this rate, which is not RATE_FREE: an enum rate_category. */

@@ -76,7 +76,7 @@ bool agent_reserved(const char *name)
 
 bool agent_is_client(const struct call *call)
 {
-	return call->bearer && call->identity.agent;
+	return call->bearer.row && call->identity.agent;
 }
 
 const char *agent_token(struct call *call, const struct agent_row *a)

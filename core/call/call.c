@@ -372,15 +372,15 @@ static int count_mail(struct call *call)
 	struct inbox_state_row inbox = { 0 };
 	int rc;
 
-	call->mail = call->urgent = 0;
+	call->mail.waiting = call->mail.urgent = 0;
 	if (!call->caller.agent || call->op->flags & OP_REQUEST)
 		return 0;
 	rc = inbox_counters(call, call->caller.agent, &inbox);
 	if (rc >= 0 && inbox.queued > 0)
 		rc = sql_row(call, inbox_urgent, &urgent, .agent = call->caller.agent,
 			     .now = call->now, .most = URGENT_MOST);
-	call->mail = inbox.queued;
-	call->urgent = urgent.n;
+	call->mail.waiting = inbox.queued;
+	call->mail.urgent = urgent.n;
 	return rc;
 }
 
@@ -488,7 +488,7 @@ static bool spends(const struct call *call)
 {
 	const struct settings *s = call->settings;
 
-	return !s->rates && !call->spent.agent &&
+	return !s->rates && !call->rate.spent.agent &&
 	       limit_binds(&s->config, &call->identity, limit_rate(call));
 }
 
@@ -498,8 +498,8 @@ int call_transact(struct call *call, bool write)
 	bool replayed = call->replayed;
 	int rc;
 
-	call->spends = spends(call);
-	rc = call->spends && !write ? begin_lax(call) : call_begin(call, write);
+	call->rate.spends = spends(call);
+	rc = call->rate.spends && !write ? begin_lax(call) : call_begin(call, write);
 	if (rc < 0)
 		return rc;
 	rc = op_perform(call);
@@ -544,11 +544,12 @@ void call_encode(struct call *call, struct text *out)
 		op_encode(call->op->out, call->out, out);
 	if (call->replayed)
 		call_add_member(out, "\"replayed\":true");
-	if (call->mail > 0) {
+	if (call->mail.waiting > 0) {
 		snprintf(waiting, sizeof(waiting),
 			 "\"waiting\":\"%" PRId64 " message%s%s%.0" PRId64 "%s\"",
-			 call->mail, call->mail == 1 ? "" : "s", call->urgent ? ", " : "",
-			 call->urgent, call->urgent ? " urgent" : "");
+			 call->mail.waiting, call->mail.waiting == 1 ? "" : "s",
+			 call->mail.urgent ? ", " : "", call->mail.urgent,
+			 call->mail.urgent ? " urgent" : "");
 		call_add_member(out, waiting);
 	}
 }

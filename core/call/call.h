@@ -121,6 +121,40 @@ struct form {
 	size_t most; /* bytes of JSON that it may take; 0: as many as a frame does */
 };
 
+/* What a call counts as, and what paid for it. */
+struct rate_call {
+	bool spends; /* without a host: the transaction writes the buckets */
+	bool paid; /* by an earlier call of the same work: no bucket pays for it */
+	/* The call stands for one that was refused before it was decoded, and counts as of that
+	 * rate. */
+	bool stands;
+	enum rate stands_for;
+	struct rate_bucket spent; /* the bucket that paid the call; agent 0: none yet */
+};
+
+/* The client's token that the caller showed. */
+struct call_bearer {
+	int64_t row; /* 0: none */
+	int64_t used_at, until; /* when its use was noted; its end, 0: none */
+};
+
+/* Messages that an answer tells of. */
+struct call_mail {
+	int64_t waiting,
+		urgent; /* messages that wait for the caller, if the answer tells the
+				    number; how many are urgent */
+	int short_ids; /* shortened ids so far: see core/message/message_name.c */
+};
+
+/* The host's part of an operation on a workspace. */
+struct call_workspace {
+	int64_t asked; /* set by handlers of exec and the like: the row of the
+			  workspace whose guest the host now has to ask */
+	int64_t copied; /* set by handlers of fork and snapshot: the row of the
+			   workspace that the host copies, or keeps, before the answer
+			   which is complete but for that goes out */
+};
+
 struct call {
 	/* filled by the door */
 	struct arena arena;
@@ -145,20 +179,10 @@ struct call {
 	struct fault fault;
 	size_t space; /* bytes that the answer may still take: see core/call/space.h */
 	struct caller caller;
-	bool spends; /* without a host: the transaction writes the buckets */
-	bool paid; /* by an earlier call of the same work: no bucket pays for it */
-	/* The call stands for one that was refused before it was decoded, and counts as of that
-	 * rate. */
-	bool stands;
-	enum rate stands_for;
-	struct rate_bucket spent; /* the bucket that paid the call; agent 0: none yet */
+	struct rate_call rate;
 	struct id_keys ids; /* kept by a door from one call to the next */
-	int64_t bearer; /* row of the client's token that the caller showed; 0: none */
-	int64_t bearer_used_at,
-		bearer_until; /* when its use was noted; its end, 0: none */
-	int64_t mail, urgent; /* messages that wait for the caller, if the answer tells
-				 the number; how many are urgent */
-	int short_ids; /* shortened ids so far: see core/message/message_name.c */
+	struct call_bearer bearer;
+	struct call_mail mail;
 	int64_t made; /* id of the row that this call's write made already, 0: none;
 			 the handler then only reports (replay, wait) */
 	bool replayed;
@@ -167,11 +191,7 @@ struct call {
 	bool waited; /* the handler ran before, and has waited for something new since */
 	enum wake wait_on; /* set by a handler that would rather wait ... */
 	int64_t wait_key; /* ... until this key is woken */
-	int64_t workspace; /* set by handlers of exec and the like: the row of the
-			      workspace whose guest the host now has to ask */
-	int64_t place; /* set by handlers of fork and snapshot: the row of the
-			  workspace that the host copies, or keeps, before the answer
-			  which is complete but for that goes out */
+	struct call_workspace workspace;
 	bool renew; /* a read by an agent, or the operator in a team, who holds a lease
 			      of which under half is left: the runner of the read calls
 			      agent.heartbeat under call_renewer() */

@@ -23,7 +23,7 @@ void call_again(struct call *call, struct arena_mark mark)
 	call->caller = (struct caller){ 0 };
 	call->wait_on = WAKE_NONE;
 	call->wait_key = 0;
-	call->workspace = call->place = 0;
+	call->workspace = (struct call_workspace){ 0 };
 	call->given = (struct given){ 0 };
 	call->renew = false;
 	call->as_of = 0;
@@ -48,7 +48,7 @@ static void batch_fail_call(struct call *call, const struct fault *why)
 {
 	call->fault = *why;
 	call->wait_on = WAKE_NONE;
-	call->workspace = call->place = 0;
+	call->workspace = (struct call_workspace){ 0 };
 }
 
 static void run_alone(struct store *store, struct call *call)

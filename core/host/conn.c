@@ -464,13 +464,13 @@ static void conn_go_on(struct job *job)
 		conn_renew(c, job);
 	left = c->closing || c->ended || job->unheard || atomic_load(&job->gone);
 	if (!job->call.fault.code) {
-		if (job->call.workspace) {
+		if (job->call.workspace.asked) {
 			/* ask_start() begins no command whose caller is gone. */
 			atomic_store(&job->gone, left);
 			ask_start(c->host, job);
 			return;
 		}
-		if (job->call.place && !c->closing) {
+		if (job->call.workspace.copied && !c->closing) {
 			reconcile_ask(c->host, job);
 			return;
 		}

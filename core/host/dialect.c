@@ -461,7 +461,7 @@ void dialect_answer(struct conn *c, struct job *job)
 	enum fault_code code = job->call.fault.code;
 	struct fault f = job->call.fault;
 
-	if (!code && job->call.workspace)
+	if (!code && job->call.workspace.asked)
 		fit_answer(job);
 	if (!code || (code == FAULT_CONFLICT && speeches[job->kind].tells_conflicts)) {
 		f = (struct fault){ 0 };

@@ -89,7 +89,7 @@ static int by_beginning(struct call *call, const char *text, const char *where,
 
 	if (strlen(text) < SHORTEST || !id_times(text, &from, &to))
 		return 0;
-	if (++call->short_ids > SHORT_IDS)
+	if (++call->mail.short_ids > SHORT_IDS)
 		return fault_set(&call->fault, FAULT_INVALID, where,
 				 "more than %d shortened ids: give numbers or whole ids",
 				 SHORT_IDS);

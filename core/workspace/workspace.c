@@ -165,7 +165,7 @@ static int workspace_reach(struct call *call, const char *team, const char *name
 				  "Start it, or wait until it is ready; `cadre logs` "
 				  "says what keeps a guest from coming up.");
 	}
-	call->workspace = w.id;
+	call->workspace.asked = w.id;
 	return 0;
 }
 
@@ -406,7 +406,7 @@ static int check_run(struct call *call)
 	int rc = estop_check(call, "/workspace");
 
 	if (rc < 0 ||
-	    (rc = sql_row(call, workspace_by_id, &w, .id = call->workspace)) <= 0)
+	    (rc = sql_row(call, workspace_by_id, &w, .id = call->workspace.asked)) <= 0)
 		return rc;
 	return w.agent ? chain_give(call, w.agent) : 0;
 }
@@ -425,7 +425,7 @@ static int reach_for(struct call *call, const char *team, const char *name,
 	if (rc >= 0 && repeat == RUNS && call->identity.agent)
 		rc = check_run(call);
 	if (repeat != READS)
-		call->made = call->workspace;
+		call->made = call->workspace.asked;
 	return rc;
 }
 
@@ -874,7 +874,7 @@ int workspace_snapshot(struct call *call, const struct workspace_snapshot_in *in
 		    (rc = workspace_is_here(call, &w, "/workspace")) < 0 ||
 		    (rc = snapshot_insert(call, &w, in->name)) < 0)
 			return rc;
-		call->place = w.id;
+		call->workspace.copied = w.id;
 	}
 	return snapshot_tell_row(call, call->made, &out->snapshot);
 }
@@ -911,7 +911,7 @@ int workspace_snapshot_remove(struct call *call,
 		return rc;
 	call->made = s.id;
 	if (w.state != WORKSPACE_STATE_DESTROYED)
-		call->place = w.id;
+		call->workspace.copied = w.id;
 	return snapshot_tell_row(call, s.id, &out->snapshot);
 }
 

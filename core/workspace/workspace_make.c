@@ -353,7 +353,7 @@ int workspace_fork(struct call *call, const struct workspace_fork_in *in,
 	     (rc = set_parent(call, &w, in->snapshot, "/workspace", &n)) < 0 ||
 	     (rc = workspace_make_row(call, in->agent, &n)) < 0))
 		return rc;
-	call->place = call->made;
+	call->workspace.copied = call->made;
 	return workspace_tell(call, call->made, &out->workspace);
 }
 

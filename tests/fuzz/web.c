@@ -127,7 +127,7 @@ static void run_call(struct job *job)
 		job->read(job, world.store);
 	else if (!job->conn || !job->conn->closing)
 		call_run(call);
-	if (call->workspace && !call->fault.code)
+	if (call->workspace.asked && !call->fault.code)
 		fault_set(&call->fault, FAULT_UNAVAILABLE, "", "no guest is here");
 	world.ids = call->ids;
 }

@@ -315,7 +315,7 @@ bool rig_call(struct rig *r, const char *op, json_t *args)
 	job_own(job);
 	job->id = json_integer(1);
 	json_decref(args);
-	job->call.workspace = WORKSPACE;
+	job->call.workspace.asked = WORKSPACE;
 	job->conn = c;
 	job->sibling_at = &c->jobs;
 	c->jobs = job;

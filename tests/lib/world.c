@@ -118,7 +118,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 		a->rc = call_run(&call);
 	a->fault = call.fault;
 	/* An operation that the guest performs has no result in the answer yet. */
-	if (a->rc >= 0 && call.workspace) {
+	if (a->rc >= 0 && call.workspace.asked) {
 		a->guest = true;
 		a->reply = json_object();
 	} else if (a->rc >= 0) {

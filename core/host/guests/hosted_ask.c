@@ -154,7 +154,8 @@ static bool hosted_ask_take(struct job *job, struct packet *answer,
 static void on_answer(void *arg, struct packet *answer, struct fault *f)
 {
 	struct job *job = arg;
-	struct hosted_guest *t = hosted_guest_of(job->conn->host, job->call.workspace);
+	struct hosted_guest *t =
+		hosted_guest_of(job->conn->host, job->call.workspace.asked);
 
 	if (!answer)
 		job->call.fault = *f;
@@ -184,7 +185,7 @@ static void hosted_ask_guest(struct job *job, struct hosted_guest *t)
 
 static void hosted_ask_refuse(struct host *host, struct job *job)
 {
-	bool boots = hosted_boots(host, job->call.workspace);
+	bool boots = hosted_boots(host, job->call.workspace.asked);
 
 	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "/workspace",
 		  boots ? "the workspace's VM boots"
@@ -196,7 +197,7 @@ static void hosted_ask_refuse(struct host *host, struct job *job)
 /* Asks the guest, or refuses the call.  False: its guest may still come. */
 static bool hosted_ask_begin(struct host *host, struct job *job)
 {
-	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace);
+	struct hosted_guest *t = hosted_guest_of(host, job->call.workspace.asked);
 
 	if (ask_is_gone(job))
 		hosted_ask_refuse(host, job);

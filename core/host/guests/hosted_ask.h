@@ -2,7 +2,7 @@
  * hosted_ask - calls that a guest has to answer: commands and files of a workspace.
  *
  * The call has run in the store already, which checked who may; here its
- * arguments go to the guest of job->call.workspace and the guest's answer
+ * arguments go to the guest of job->call.workspace.asked and the guest's answer
  * becomes the call's.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_ASK_H

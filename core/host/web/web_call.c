@@ -136,19 +136,19 @@ void web_note_use(struct host *host, const struct call *call)
 	struct token_used_in *in;
 	struct job *job;
 
-	if (!call->bearer || call->bearer_used_at > call->now - USED_MS)
+	if (!call->bearer.row || call->bearer.used_at > call->now - USED_MS)
 		return;
 	for (int i = 0; i < WEB_NOTED; i++)
-		if (web->noted[i].row == call->bearer &&
+		if (web->noted[i].row == call->bearer.row &&
 		    web->noted[i].at > call->now - USED_MS)
 			return;
-	web->noted[web->noted_turn].row = call->bearer;
+	web->noted[web->noted_turn].row = call->bearer.row;
 	web->noted[web->noted_turn].at = call->now;
 	web->noted_turn = (web->noted_turn + 1) % WEB_NOTED;
 	job = host_job(host, op_token_used, web_call_on_noted, NULL);
 	in = job->call.in;
 	in->tokens = arena_alloc(&job->call.arena, sizeof(*in->tokens));
-	in->tokens[0] = call->bearer;
+	in->tokens[0] = call->bearer.row;
 	in->n_tokens = 1;
 	host_submit(host, job);
 }
@@ -280,9 +280,9 @@ static struct conn *start_call(struct http *x, const struct op *op, json_t *args
 	x->unhurried = true;
 	if (job_patience(job) > 0)
 		http_watch(x);
-	job->call.paid = how.paid;
-	job->call.stands = how.stands;
-	job->call.stands_for = how.rate;
+	job->call.rate.paid = how.paid;
+	job->call.rate.stands = how.stands;
+	job->call.rate.stands_for = how.rate;
 	conn_call(c, job);
 	return c;
 }

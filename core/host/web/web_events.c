@@ -104,8 +104,8 @@ static void on_missed(struct conn *c, struct job *job)
 	}
 	f->state = NULL;
 	f->agent = call->identity.agent ? call->caller.self : 0;
-	f->bearer = call->bearer;
-	f->until = call->bearer_until;
+	f->bearer = call->bearer.row;
+	f->until = call->bearer.until;
 	if (!f->flows && has_enough(f, call))
 		return;
 	if (!f->flows) {

@@ -289,7 +289,8 @@ static void reconcile_hand_out(struct host *host)
 
 	host->reconcile.asked = (struct chain){ 0 };
 	for (struct job *job; (job = chain_pop(&asked));) {
-		struct hosted_workspace *p = reconcile_place(host, job->call.place);
+		struct hosted_workspace *p =
+			reconcile_place(host, job->call.workspace.copied);
 		struct chain gone = { 0 };
 
 		if (p)
@@ -310,7 +311,7 @@ void reconcile_ask(struct host *host, struct job *job)
 	job->due = clock_boot_ms() + call_within(&job->call) * 1000;
 	job->number = r->round + r->again;
 	chain_add(&r->asked, job);
-	if (reconcile_place(host, job->call.place))
+	if (reconcile_place(host, job->call.workspace.copied))
 		reconcile_hand_out(host);
 	uv_timer_start(&r->timer, reconcile_on_timer, 0, 0);
 }
