@@ -1,13 +1,12 @@
 #!/bin/sh
-# setup-refused - a file that setup must not replace (it has other names, or is read-only) is
-# found before any is written, and so is a place or a program that cannot be told; one that is
-# replaced lets nobody read it who could not before.
+# setup-refused - a file that setup must not replace (it is read-only) is found before any is
+# written, and so is a place or a program that cannot be told; one that is replaced keeps its group.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 export HOME="$TMPDIR/home"
 unset XDG_CONFIG_HOME XDG_STATE_HOME CODEX_HOME CLAUDE_CONFIG_DIR
-mkdir -p "$HOME" "$TMPDIR/project" "$TMPDIR/elsewhere"
+mkdir -p "$HOME" "$TMPDIR/project"
 cd "$TMPDIR/project" || exit 1
 git init -q .
 state() { find . -path ./.git -prune -o -printf '%M %n %p\n' -type f -exec cksum {} + | sort; }
@@ -49,14 +48,6 @@ rm .mcp.json
 
 # The last file of a client, behind two that could be written.
 printf '# Rules\n' >CLAUDE.md
-ln CLAUDE.md "$TMPDIR/elsewhere/rules"
-before
-for words in '' --dry-run; do
-	is 5 'CLAUDE.md is one of 2 names (hard links) of a file; the others would keep the old text' cadre setup claude $words
-	grep -q 'cp -p FILE NEW && mv NEW FILE' "$TMPDIR/err" || bad "what to do: $(cat "$TMPDIR/err")"
-	unchanged "names: $words"
-done
-rm "$TMPDIR/elsewhere/rules"
 chmod 444 CLAUDE.md
 before
 for words in '' --dry-run; do
@@ -66,23 +57,20 @@ done
 chmod 644 CLAUDE.md
 # A file that is not changed may be what it likes.
 is 0 . cadre setup claude
-ln .mcp.json "$TMPDIR/elsewhere/mcp"
-chmod 444 CLAUDE.md
+chmod 444 .mcp.json CLAUDE.md
 is 0 'nothing to do' cadre setup claude
 
 # --- taking away ---------------------------------------------------------------------------------
 
 before
-is 5 '.mcp.json is one of 2 names' cadre setup claude --remove
+is 5 '.mcp.json is read-only' cadre setup claude --remove
 unchanged "a client that is named"
-either=yes is 1 'passed over: .mcp.json is one of 2 names .*; something of cadre.s may still be in it' cadre setup --remove --dry-run
+either=yes is 1 'passed over: .mcp.json is read-only; something of cadre.s may still be in it' cadre setup --remove --dry-run
 unchanged "a dry run"
 either=yes is 1 "\"may_be_left\":\[\"$(realpath .)/.mcp.json\",\"$(realpath .)/CLAUDE.md\"\]" cadre setup --remove --dry-run --json
 either=yes is 1 'passed over: CLAUDE.md is read-only; something of cadre.s may still be in it' cadre setup --remove
 [ ! -e .claude ] || bad "the hooks are there, which could be taken away"
-grep -q cadre "$TMPDIR/elsewhere/mcp" || bad "another name lost what it had"
-chmod 644 CLAUDE.md
-rm "$TMPDIR/elsewhere/mcp"
+chmod 644 .mcp.json CLAUDE.md
 is 0 'changed 2 files' cadre setup --remove
 [ "$(ls)" = CLAUDE.md ] && [ "$(cat CLAUDE.md)" = '# Rules' ] || bad "left: $(ls -A)"
 is 0 '"may_be_left":\[\]' cadre setup --remove --json
@@ -104,39 +92,6 @@ either=yes is 1 "\"may_be_left\":\[\"[^\"]*/place$bad_byte/\.mcp\.json\"\]" cadr
 cd "$TMPDIR/project" || exit 1
 
 # --- rights ----------------------------------------------------------------------------------------
-
-# The list of a file lets its user write, 1234 read, and its group nothing.
-/usr/bin/python3 - <<'END'
-import os, struct, subprocess, sys
-name = "system.posix_acl_access"
-def acl(named, mask):
-    parts = [(1, 6, 2**32 - 1), (2, named, 1234), (4, 0, 2**32 - 1), (16, mask, 2**32 - 1), (32, 0, 2**32 - 1)]
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *p) for p in parts)
-def setup(*words):
-    subprocess.run([os.environ["CADRE"], "setup", *words], check=True, stdout=subprocess.DEVNULL)
-def listed(path):
-    return os.getxattr(path, name) if name in os.listxattr(path) else None
-try:
-    open("CLAUDE.md", "a").close()
-    os.setxattr("CLAUDE.md", name, acl(4, 4))
-except OSError as e:
-    print("skipped: no access lists here:", e)
-    sys.exit(0)
-mode = os.stat("CLAUDE.md").st_mode
-setup("claude")
-assert b"cadre setup: begin" in open("CLAUDE.md", "rb").read()
-assert listed("CLAUDE.md") == acl(4, 4) and os.stat("CLAUDE.md").st_mode == mode, listed("CLAUDE.md")
-setup("--remove")
-assert listed("CLAUDE.md") == acl(4, 4)
-# A file without a list gets none in a folder that gives one to new files.
-os.remove("CLAUDE.md")
-with open("CLAUDE.md", "w") as f:
-    os.fchmod(f.fileno(), 0o660)
-os.setxattr(".", "system.posix_acl_default", acl(6, 6))
-setup("claude")
-assert listed("CLAUDE.md") is None and os.stat("CLAUDE.md").st_mode & 0o777 == 0o660, listed("CLAUDE.md")
-END
-[ $? = 0 ] || bad "rights of a file that was replaced"
 
 # A folder that gives its group to new files does not give it to one that is replaced.
 if [ "$(id -u)" = 0 ]; then group=1234; else group=$(id -G | tr ' ' '\n' | grep -vx "$(id -g)" | head -n 1); fi
