@@ -8,9 +8,24 @@
 
 #include <cmocka.h>
 
+#include "tools/cadre/hook/hook.h"
+
 static const struct setup_words words = { .command = "/opt/bin/cadre",
 					  .line = "/opt/bin/cadre hook CLIENT",
 					  .plugin = "export const plugin = 1;\n" };
+
+const char *setup_event(const struct setup_client *c, int i)
+{
+	const struct hook_client *h = hook_clients;
+	const struct hook_rule *r;
+
+	while (strcmp(h->name, c->name) != 0)
+		h++;
+	for (r = h->rules; r->event; r++)
+		if (r->kind != HOOK_END && !i--)
+			break;
+	return r->event;
+}
 
 struct setup_words setup_words_for(struct arena *a, const struct setup_client *c)
 {

@@ -139,13 +139,13 @@ static void throw_ours(struct setup_look *l, const struct setup_client *c, int *
 		throw_members(l, 1, '{', own_entry(l, c));
 		l->flat = flat;
 	}
-	if (!c->events || dice_percent(l->dice, 40))
+	if (!c->hook || dice_percent(l->dice, 40))
 		return;
 	throw_comma(l, 1, (*i)++);
 	both(l, "\"hooks\": {");
 	for (int n = dice_below(l->dice, 3), k = 0; k < n; k++) {
 		throw_comma(l, 2, k);
-		snprintf(key, sizeof(key), "\"%s\": ", c->events[k * 2]);
+		snprintf(key, sizeof(key), "\"%s\": ", setup_event(c, k * 2));
 		both(l, key);
 		throw_members(l, 2, '[', own_hook(l, c, own));
 	}

@@ -6,33 +6,132 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/config/toml.h"
+#include "core/home/paths.h"
 #include "tools/cadre/setup/setup.h"
 
-static const char *const parts[] = { "the MCP server", "hooks", "the instructions" };
+/* --- settings that switch a part off -------------------------------------------------------- */
 
-/* Adds what is wrong with a part, behind a semicolon where something is there. */
-static void check_add(struct text *out, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/* Setup names the settings by which a person keeps a client from using the server or the hooks
+ * that setup told the client of, but never changes them. */
 
-static void check_add(struct text *out, const char *fmt, ...)
+/* Goes on to the next key: false, there is none. */
+static bool next_key(struct arena *a, const char **at, const char **key)
 {
-	char text[400];
-	va_list ap;
+	size_t n = strcspn(*at, ".");
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	text_addf(out, "%s%s", out->len ? "; " : "", text);
+	*key = arena_strndup(a, *at, n);
+	*at += n + ((*at)[n] == '.');
+	return n > 0;
 }
 
-/* Adds a fault, once: two parts may be in one file. */
-static void add_fault(struct text *out, const struct fault *f)
+/* The value in a file of JSON that switches the part off, or NULL. */
+static const struct jsonc *find_switch(struct arena *a, const struct setup_draft *d,
+				       const struct setup_off *off, const struct jsonc *v)
 {
-	if (!out->len || !strstr(out->data, f->text))
-		check_add(out, "%s", f->text);
+	const struct jsonc *item;
+	const char *at = off->key, *key;
+
+	while (v && next_key(a, &at, &key))
+		v = jsonc_member(d, v, key);
+	if (!v)
+		return NULL;
+	if (!off->word)
+		return v->kind == (off->how == OFF_WHERE_TRUE ? 't' : 'f') ? v : NULL;
+	if (v->kind != '[')
+		return NULL;
+	for (item = v->first; item; item = item->next) {
+		const char *text = jsonc_text(a, d, item);
+
+		if (text && !strcmp(text, off->word))
+			break;
+	}
+	return off->how == OFF_WHERE_NAMED ? item : item ? NULL : v;
 }
 
-/* Findings about a client. */
+static void look_in_json(struct arena *a, const struct setup_draft *d,
+			 const struct setup_off *off, const char *what, struct fault *f)
+{
+	struct fault broken = { 0 };
+	const struct jsonc *found = NULL;
+	struct jsonc *root;
+
+	if (jsonc_read(a, d, &root, &broken) == 0)
+		found = find_switch(a, d, off, root);
+	if (found)
+		jsonc_refuse(d, jsonc_start(found), f, "%s", what);
+}
+
+static void look_in_toml(struct arena *a, const struct setup_draft *d,
+			 const struct setup_off *off, const char *what, struct fault *f)
+{
+	const char *text = d->text.len ? d->text.data : "", *at = off->key, *key;
+	const struct toml_entry *e = NULL;
+	struct fault broken = { 0 };
+	struct toml_table *t;
+
+	if (toml_read(a, d->name, text, d->text.len, &t, &broken) < 0)
+		return;
+	while (t && next_key(a, &at, &key)) {
+		e = toml_find(t, key, strlen(key));
+		t = e && e->value.kind == TOML_TABLE ? e->value.table : NULL;
+	}
+	if (e && !*at && e->value.kind == TOML_BOOL &&
+	    e->value.boolean == (off->how == OFF_WHERE_TRUE))
+		toml_refuse(d->name, e->at, f, "%s", what);
+}
+
+/* Says where a file, which need not be there, switches the part off; NULL: it does not. */
+static const char *off_look_in(struct setup_plan *p, const struct setup_off *off,
+			       bool toml, const char *path, const char *shown)
+{
+	const char *part = off->part == PART_HOOKS ? "the hooks" : "the MCP server";
+	const char *what = arena_printf(&p->arena, "%s switches %s off", off->key, part);
+	struct fault f = { 0 }, unread = { 0 };
+	struct setup_target t;
+
+	if (!setup_target_find(&t, path, shown, "", &unread) &&
+	    !setup_target_read(&t, &unread))
+		(toml ? look_in_toml : look_in_json)(&p->arena, &t.draft, off, what, &f);
+	setup_target_release(&t);
+	return f.code ? arena_strdup(&p->arena, f.text) : NULL;
+}
+
+/* The files in which a switch may stand: the user's, the project's, and one of the project that
+ * git does not track. */
+static bool off_path_of(const struct setup_plan *p, const struct setup_client *c,
+			const struct setup_off *off, int i, char out[4096])
+{
+	if (!p->project[0] && (i || off->in_project))
+		return false;
+	return i < 2 ? setup_client_path(c, off->file, i ? p->project : "", out)
+		     : c->local && paths_join(out, p->project, c->local);
+}
+
+struct setup_found_off *setup_plan_off(struct setup_plan *p, const struct setup_client *c)
+{
+	struct setup_found_off found, *out = NULL;
+	char path[4096];
+	size_t n = 0;
+
+	for (const struct setup_off *off = c->off; off && off->key; off++)
+		for (int i = 0; i < 3; i++) {
+			if (!off_path_of(p, c, off, i, path))
+				continue;
+			found.file = arena_strdup(&p->arena, setup_plan_shown(p, path));
+			found.text = off_look_in(p, off, c->toml && off->file == PART_MCP,
+						 path, found.file);
+			if (found.text)
+				*(struct setup_found_off *)arena_push(
+					&p->arena, &out, &n, sizeof(found)) = found;
+		}
+	*(struct setup_found_off *)arena_push(&p->arena, &out, &n, sizeof(found)) =
+		(struct setup_found_off){ 0 };
+	return out;
+}
+
+/* --- findings about a client ------------------------------------------------------------------ */
+
 struct seen {
 	struct text wrong;
 	struct text mend; /* the files that a person has to mend */
@@ -41,10 +140,27 @@ struct seen {
 	bool misled; /* an entry of a person's for cadre does not do what it should */
 };
 
+/* Adds a text to a list, once: two parts may be in one file. */
+static void check_add(struct text *out, const char *between, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void check_add(struct text *out, const char *between, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!out->len || !strstr(out->data, text))
+		text_addf(out, "%s%s", out->len ? between : "", text);
+}
+
+#define wrong(s, ...) check_add(&(s)->wrong, "; ", __VA_ARGS__)
+
 static void to_mend(struct seen *s, const char *file)
 {
-	if (!s->mend.len || !strstr(s->mend.data, file))
-		text_addf(&s->mend, "%s%s", s->mend.len ? ", " : "mend ", file);
+	check_add(&s->mend, ", ", "%s", file);
 }
 
 static void check_release(struct seen *s)
@@ -56,32 +172,32 @@ static void check_release(struct seen *s)
 static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 			  enum setup_part part, struct seen *s)
 {
+	static const char *const names[] = { "the MCP server", "hooks",
+					     "the instructions" };
+	const char *name = names[part], *file;
 	struct setup_tally t;
 	struct fault f = { 0 };
 	struct setup_target *target = setup_plan_target(p, c, part, &f);
-	const char *file = target ? target->shown : "that file";
 
+	file = target ? target->shown : "that file";
 	if (setup_plan_look(p, c, part, &t, &f)) {
-		add_fault(&s->wrong, &f);
+		wrong(s, "%s", f.text);
 		to_mend(s, file);
 		s->may_have |= part != PART_TEXT && f.code != FAULT_CONFLICT &&
 			       setup_plan_may_have(p, target, &f);
 		return;
 	}
 	if (t.missing)
-		check_add(&s->wrong, "%s: %d of %d missing (%s)", parts[part], t.missing,
-			  t.missing + t.found, file);
+		wrong(s, "%s: %d of %d missing (%s)", name, t.missing,
+		      t.missing + t.found, file);
 	if (t.changed && (part == PART_TEXT || (part == PART_HOOKS && c->plugin)))
-		check_add(&s->wrong, "%s: of another version (%s)", parts[part], file);
+		wrong(s, "%s: of another version (%s)", name, file);
 	if (t.gone[0])
-		check_add(&s->wrong, "%s: there is no %s any more (%s)", parts[part],
-			  t.gone, file);
+		wrong(s, "%s: there is no %s any more (%s)", name, t.gone, file);
 	if (t.other[0])
-		check_add(&s->wrong, "%s: %s is another program than this (%s)",
-			  parts[part], t.other, file);
+		wrong(s, "%s: %s is another program than this (%s)", name, t.other, file);
 	if (t.as_operator)
-		check_add(&s->wrong, "%s: --operator makes it act as the operator (%s)",
-			  parts[part], file);
+		wrong(s, "%s: --operator makes it act as the operator (%s)", name, file);
 	/* Setup leaves such an entry as it is. */
 	if (part == PART_MCP && t.yours && (t.gone[0] || t.other[0] || t.as_operator)) {
 		s->misled = true;
@@ -90,19 +206,6 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 	if (part != PART_TEXT) {
 		s->ours += t.found - t.yours;
 		s->yours += t.yours;
-	}
-}
-
-static void look_for_off(struct setup_plan *p, const struct setup_client *c,
-			 enum setup_part part, struct seen *s)
-{
-	struct setup_found_off *off;
-	size_t n;
-
-	setup_plan_off(p, c, part, &off, &n);
-	for (size_t i = 0; i < n; i++) {
-		check_add(&s->wrong, "%s", off[i].text);
-		to_mend(s, off[i].file);
 	}
 }
 
@@ -146,44 +249,37 @@ static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 	if (f.code ? f.code == FAULT_CONFLICT || !setup_plan_may_have(p, t, &f)
 		   : !tally.found)
 		return false;
-	check_add(&s->wrong, "instructions are there, of this client or another (%s)",
-		  t->shown);
+	wrong(s, "instructions are there, of this client or another (%s)", t->shown);
 	return t->told = true;
-}
-
-static const char *todo_of(struct setup_plan *p, const struct setup_client *c,
-			   const struct seen *s, bool left_over)
-{
-	const char *place = p->project[0] ? "--project" : "--user";
-
-	return arena_printf(&p->arena, "%s%scadre setup %s %s%s%s",
-			    s->mend.len ? s->mend.data : "", s->mend.len ? ", then " : "",
-			    c->name, place,
-			    left_over ? "; or be rid of it: cadre setup --remove " : "",
-			    left_over ? place : "");
 }
 
 static int check_client(struct setup_plan *p, const struct setup_client *c, bool asked,
 			setup_say *say, void *arg)
 {
+	const char *place = p->project[0] ? "--project" : "--user", *todo;
 	struct seen s = { 0 };
 	bool left_over, any;
 	int bad;
 
 	look_at_parts(p, c, &s);
 	if (s.ours || s.yours)
-		for (int part = PART_MCP; part <= PART_HOOKS; part++)
-			look_for_off(p, c, (enum setup_part)part, &s);
+		for (struct setup_found_off *o = setup_plan_off(p, c); o->text; o++) {
+			wrong(&s, "%s", o->text);
+			to_mend(&s, o->file);
+		}
 	left_over = is_left_over(p, c, &s);
 	check_look_at(p, c, PART_TEXT, &s);
 	any = s.ours || s.may_have || s.misled || left_over;
-	bad = s.wrong.len > 0;
-	if (!any && !asked)
-		bad = 0;
-	else if (bad)
+	bad = s.wrong.len > 0 && (any || asked);
+	todo = arena_printf(&p->arena, "%s%s%scadre setup %s %s%s%s",
+			    s.mend.len ? "mend " : "", s.mend.len ? s.mend.data : "",
+			    s.mend.len ? ", then " : "", c->name, place,
+			    left_over ? "; or be rid of it: cadre setup --remove " : "",
+			    left_over ? place : "");
+	if (bad)
 		say(arg, false, c, any || s.mend.len ? s.wrong.data : "is not set up",
-		    todo_of(p, c, &s, left_over));
-	else
+		    todo);
+	else if (any || asked)
 		say(arg, true, c,
 		    p->project[0] ? "is set up in the project" : "is set up for the user",
 		    NULL);

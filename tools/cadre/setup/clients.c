@@ -6,34 +6,20 @@
 #include "core/home/paths.h"
 #include "tools/cadre/setup/setup.h"
 
-/* The names of events as each client's documents have them (see docs/setup.md), of those at
- * which `cadre hook` has something to do. */
-static const char *const claude_events[] = { "SessionStart", "UserPromptSubmit",
-					     "PreToolUse",   "PostToolUse",
-					     "Stop",         NULL };
-static const char *const gemini_events[] = { "SessionStart", "BeforeAgent", "BeforeTool",
-					     "AfterTool",    "AfterAgent",  NULL };
-/* A prompt takes no context in Cursor. */
-static const char *const cursor_events[] = { "sessionStart", "preToolUse", "postToolUse",
-					     "stop", NULL };
-
 /* Settings by which a person switches parts off, as the clients' documents have them.  The first
  * is what a "no" at the beginning of a session of Claude Code leaves. */
 #define FLAG(part_, file_, how_, key_)                                 \
 	{                                                              \
 		.part = part_, .file = file_, .how = how_, .key = key_ \
 	}
-#define NAMES(file_, how_, key_, word_)                                                  \
-	{                                                                                \
-		.part = PART_MCP, .file = file_, .how = how_, .key = key_, .word = word_ \
+#define NAMES(file_, how_, key_, ...)                                      \
+	{                                                                  \
+		.part = PART_MCP, .file = file_, .how = how_, .key = key_, \
+		.word = __VA_ARGS__                                        \
 	}
 static const struct setup_off claude_off[] = {
-	{ .part = PART_MCP,
-	  .file = PART_HOOKS,
-	  .how = OFF_WHERE_NAMED,
-	  .key = "disabledMcpjsonServers",
-	  .word = "cadre",
-	  .in_project = true },
+	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "disabledMcpjsonServers", "cadre",
+	      .in_project = true),
 	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre"),
 	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre__*"),
 	FLAG(PART_HOOKS, PART_HOOKS, OFF_WHERE_TRUE, "disableAllHooks"),
@@ -72,7 +58,6 @@ const struct setup_client setup_clients[] = {
 			   [PART_TEXT] = { "CLAUDE.md", "CLAUDE.md" } },
 		.servers = "mcpServers",
 		.entry = ENTRY,
-		.events = claude_events,
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
 		.import = "AGENTS.md",
 		.off = claude_off,
@@ -91,7 +76,6 @@ const struct setup_client setup_clients[] = {
 		.toml = true,
 		.servers = "mcp_servers",
 		.entry = ENTRY,
-		.events = claude_events,
 		.hook = "{\"hooks\":[{\"type\":\"command\",\"command\":\"@\",\"timeout\":10}]}",
 		.off = codex_off,
 		.note = "Codex reads a project's files once you trust it, and runs hooks once "
@@ -107,7 +91,6 @@ const struct setup_client setup_clients[] = {
 			   [PART_TEXT] = { "GEMINI.md", "GEMINI.md" } },
 		.servers = "mcpServers",
 		.entry = ENTRY,
-		.events = gemini_events,
 		.hook = "{\"hooks\":[{\"name\":\"cadre\",\"type\":\"command\",\"command\":\"@\","
 			"\"timeout\":10000}]}",
 		.import = "AGENTS.md",
@@ -124,7 +107,6 @@ const struct setup_client setup_clients[] = {
 			   [PART_TEXT] = { "AGENTS.md" } },
 		.servers = "mcpServers",
 		.entry = ENTRY_STDIO,
-		.events = cursor_events,
 		.hook = "{\"command\":\"@\",\"timeout\":10}",
 		.beside = { [PART_HOOKS] = { .key = "version", .value = "1" } },
 		.note = "Cursor has a server switched on under Settings, MCP",
@@ -178,24 +160,39 @@ const struct setup_client *setup_client_named(const char *name)
 
 /* --- where they are ----------------------------------------------------------------------- */
 
-bool setup_is_program(const char *path, struct stat *st)
+static bool clients_is_program(const char *path, struct stat *st)
 {
 	return !access(path, X_OK) && !stat(path, st) && S_ISREG(st->st_mode);
 }
 
-bool setup_in_path(const char *program, char out[4096])
+/* Finds the file that a command runs, in PATH where the command is no path. */
+static bool clients_find_program(const char *command, struct stat *st)
 {
-	struct stat st;
+	char path[4096];
 
+	if (strchr(command, '/'))
+		return clients_is_program(command, st);
 	for (const char *at = paths_env("PATH"); at && *at; at += *at == ':') {
 		int n = (int)strcspn(at, ":");
 
-		if (snprintf(out, 4096, "%.*s/%s", n, at, program) < 4096 &&
-		    *out == '/' && setup_is_program(out, &st))
+		if (snprintf(path, 4096, "%.*s/%s", n, at, command) < 4096 &&
+		    *path == '/' && clients_is_program(path, st))
 			return true;
 		at += n;
 	}
 	return false;
+}
+
+enum setup_runs setup_runs(const char *command, const char *self)
+{
+	struct stat st, own;
+
+	if (!clients_find_program(command, &st))
+		return RUNS_NONE;
+	return clients_find_program(self, &own) && st.st_ino == own.st_ino &&
+			       st.st_dev == own.st_dev
+		       ? RUNS_SAME
+		       : RUNS_ANOTHER;
 }
 
 /* The folder of the user that holds a file of the client. */
@@ -229,7 +226,7 @@ bool setup_client_there(const struct setup_client *c)
 	struct stat st;
 
 	for (int i = 0; c->programs[i]; i++)
-		if (setup_in_path(c->programs[i], path))
+		if (clients_find_program(c->programs[i], &st))
 			return true;
 	return user_folder(c, false, folder) &&
 	       paths_join(path, folder, c->trace ? c->trace : "") && !stat(path, &st) &&
@@ -240,16 +237,11 @@ bool setup_client_path(const struct setup_client *c, enum setup_part part,
 		       const char *project, char out[4096])
 {
 	const struct setup_file *file = &c->files[part];
-	const char *name = project ? file->project : file->user;
+	const char *name = *project ? file->project : file->user;
 	char folder[4096], other[4096];
 
-	if (!name)
-		return false;
-	if (project)
-		snprintf(folder, sizeof(folder), "%s", project);
-	else if (!user_folder(c, file->in_home, folder))
-		return false;
-	if (!paths_join(out, folder, name))
+	if (!name || !(*project || user_folder(c, file->in_home, folder)) ||
+	    !paths_join(out, *project ? project : folder, name))
 		return false;
 	if (file->end && snprintf(other, sizeof(other), "%s%s", out, file->end) < 4096 &&
 	    access(out, F_OK) != 0 && !access(other, F_OK))

@@ -5,18 +5,134 @@
 
 #include "core/config/toml.h"
 
-enum { DEPTH = 200 };
+/* INDENT_MOST: bytes of an indentation, which each inserted line repeats. */
+enum { DEPTH = 200, INDENT_MOST = 80 };
+
+#define BLANKS " \t\r\n"
+
+static const char mark[] = "\xef\xbb\xbf";
+
+void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *data,
+		  size_t len)
+{
+	struct text out = { 0 };
+
+	if (from)
+		text_add(&out, d->text.data, from);
+	text_add(&out, data, len);
+	if (to < d->text.len)
+		text_add(&out, d->text.data + to, d->text.len - to);
+	text_release(&d->text);
+	d->text = out;
+}
+
+/* The line end of a span of the text, or of the file: that of the first line.  The span is what is
+ * taken away, whose line end may not be the file's: of "begin\r\nx\r\nend" in
+ * "a\n\nbegin\r\nx\r\nend\nb" it is \r\n, so that "a\n\nb" is left.  One line alone has none
+ * within, and was put with the file's. */
+static const char *draft_eol(const struct setup_draft *d, size_t from, size_t to)
+{
+	const char *s = d->text.data,
+		   *end = to ? memchr(s + from, '\n', to - from) : NULL;
+
+	if (!end && from)
+		return draft_eol(d, 0, d->text.len);
+	return end && end > s && end[-1] == '\r' ? "\r\n" : "\n";
+}
+
+size_t draft_start(const struct setup_draft *d)
+{
+	return d->text.len >= 3 && !memcmp(d->text.data, mark, 3) ? 3 : 0;
+}
+
+/* Adds the blanks that begin the line of the byte `at`, up to INDENT_MOST. */
+static void draft_indent(const struct setup_draft *d, size_t at, struct text *out)
+{
+	size_t from = at, n;
+
+	while (from > draft_start(d) && d->text.data[from - 1] != '\n')
+		from--;
+	n = strspn(d->text.data + from, " \t");
+	text_add(out, d->text.data + from, n < INDENT_MOST ? n : INDENT_MOST);
+}
+
+void draft_quote(struct setup_draft *d, size_t at, const char *text)
+{
+	const char *s = d->text.data, quote = s[at];
+	struct text out = { 0 };
+	size_t to = at + 1;
+
+	for (; s[to] != quote; to++)
+		to += s[to] == '\\' && quote == '"';
+	text_add_json(&out, text);
+	draft_splice(d, at, to + 1, out.data, out.len);
+	text_release(&out);
+}
+
+/* --- lines at the end ------------------------------------------------------------------ */
+
+void draft_append(struct setup_draft *d, const char *lines)
+{
+	const char *eol = draft_eol(d, 0, d->text.len);
+	bool some = d->text.len > draft_start(d);
+	bool ended = some ? d->text.data[d->text.len - 1] == '\n' : !d->there;
+
+	if (some)
+		text_addf(&d->text, "%s%s", eol, ended ? "" : eol);
+	for (; *lines; lines++)
+		text_addf(&d->text, "%s%c", *lines == '\n' && eol[1] ? "\r" : "", *lines);
+	if (ended)
+		text_addf(&d->text, "%s", eol);
+	d->there = true;
+}
+
+/* Goes back over a line end before `at`, if one is there. */
+static size_t back(const struct setup_draft *d, size_t at, const char *eol)
+{
+	size_t n = strlen(eol);
+
+	return at >= draft_start(d) + n && !memcmp(d->text.data + at - n, eol, n) ? at - n
+										  : at;
+}
+
+/* The number of bytes of the line end at `at`. */
+static size_t ending(const struct setup_draft *d, size_t at)
+{
+	const char *s = d->text.data + at;
+
+	return *s == '\n' ? 1 : s[0] == '\r' && s[1] == '\n' ? 2 : 0;
+}
+
+void draft_cut(struct setup_draft *d, size_t from, size_t to)
+{
+	const char *eol = draft_eol(d, from, to);
+	size_t above = back(d, from, eol), ended = ending(d, to);
+
+	if (!ended) {
+		/* "a" became "a\n\nours", of which both line ends go; of "a\nours, mine" they
+		 * stay, since ours did not end the text. */
+		draft_splice(d, to < d->text.len ? from : back(d, above, eol), to, "", 0);
+		return;
+	}
+	to += ended;
+	/* "a\n" became "a\n\nours\n", of which the empty line goes; of "a\nours\n", where a
+	 * person has removed that line, no line end goes but that of ours. */
+	if (above < from && above > draft_start(d) && d->text.data[above - 1] != '\n')
+		above = from;
+	d->there = above || to < d->text.len;
+	draft_splice(d, above, to, "", 0);
+}
+
+/* --- reading: saying what is wrong ----------------------------------------------------------- */
 
 struct reader {
 	const struct setup_draft *d;
 	const char *s; /* the text, behind which a NUL stands */
-	size_t at, end;
+	size_t at;
 	int depth;
 	struct arena *arena;
 	struct fault *fault;
 };
-
-/* --- saying what is wrong ------------------------------------------------------------ */
 
 int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const char *fmt,
 		 ...)
@@ -40,65 +156,48 @@ int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const 
 
 /* --- what stands between ---------------------------------------------------------------- */
 
-static bool jsonc_is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* The end of the comment at `at`; `at`: there is none, or it has no end. */
-static size_t comment_end(const struct setup_draft *d, size_t at, size_t end)
+static size_t comment_end(const char *s, size_t at)
 {
-	const char *s = d->text.data;
+	const char *end = NULL;
 
-	if (at + 1 >= end || s[at] != '/')
-		return at;
-	if (s[at + 1] == '/') {
-		while (at < end && s[at] != '\n' && s[at] != '\r')
-			at++;
-		return at;
-	}
-	for (size_t i = at + 2; s[at + 1] == '*' && i + 1 < end; i++)
-		if (s[i] == '*' && s[i + 1] == '/')
-			return i + 2;
-	return at;
+	if (s[at] == '/' && s[at + 1] == '/')
+		return at + strcspn(s + at, "\r\n");
+	if (s[at] == '/' && s[at + 1] == '*')
+		end = strstr(s + at + 2, "*/");
+	return end ? (size_t)(end + 2 - s) : at;
 }
 
-size_t jsonc_skip(const struct setup_draft *d, size_t at, size_t end, bool *line)
+/* Goes over blanks, line ends and comments.  `*last` becomes the end of the last comment, or `at`,
+ * and `*line` whether that comment goes up to its line's end. */
+static size_t jsonc_skip(const char *s, size_t at, size_t *last, bool *line)
 {
+	*last = at;
 	*line = false;
 	for (;;) {
-		size_t to = at;
+		size_t from = *last + strspn(s + *last, BLANKS),
+		       to = comment_end(s, from);
 
-		while (to < end && jsonc_is_blank(d->text.data[to]))
-			to++;
-		if (to > at)
-			*line = false;
-		at = to;
-		to = comment_end(d, at, end);
-		if (to == at)
-			return at;
-		*line = d->text.data[at + 1] == '/';
-		at = to;
+		if (to == from)
+			return from;
+		*line = s[from + 1] == '/';
+		*last = to;
 	}
 }
 
 static void jsonc_skip_blanks(struct reader *r)
 {
+	size_t last;
 	bool line;
 
-	r->at = jsonc_skip(r->d, r->at, r->end, &line);
+	r->at = jsonc_skip(r->s, r->at, &last, &line);
 }
 
 /* --- values --------------------------------------------------------------------------------- */
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static int read_string(struct reader *r)
 {
-	for (r->at++; r->at < r->end && r->s[r->at] != '"'; r->at++) {
+	for (r->at++; r->s[r->at] != '"'; r->at++) {
 		if ((unsigned char)r->s[r->at] < ' ')
 			return wrong(
 				r,
@@ -106,49 +205,31 @@ static int read_string(struct reader *r)
 		if (r->s[r->at] != '\\')
 			continue;
 		r->at++;
-		if (r->at >= r->end || !strchr("\"\\/bfnrtu", r->s[r->at]) ||
-		    !r->s[r->at])
+		if (!r->s[r->at] || !strchr("\"\\/bfnrtu", r->s[r->at]))
 			return wrong(r, "no such escape in a string");
-		for (int i = 0; r->s[r->at] == 'u' && i < 4; i++)
-			if (r->at + 4 >= r->end || !is_hex(r->s[r->at + 1 + (size_t)i]))
-				return wrong(r, "\\u is followed by four digits");
+		if (r->s[r->at] == 'u' &&
+		    strspn(r->s + r->at + 1, "0123456789abcdefABCDEF") < 4)
+			return wrong(r, "\\u is followed by four digits");
 	}
-	if (r->at >= r->end)
-		return wrong(r, "a string is not closed");
 	r->at++;
 	return 0;
 }
 
-static size_t digits(struct reader *r)
-{
-	size_t from = r->at;
-
-	while (r->at < r->end && r->s[r->at] >= '0' && r->s[r->at] <= '9')
-		r->at++;
-	return r->at - from;
-}
+#define DIGITS "0123456789"
 
 static int jsonc_read_number(struct reader *r)
 {
-	bool ok;
+	const char *s = r->s + r->at + (r->s[r->at] == '-'), *e;
+	size_t n = strspn(s, DIGITS);
 
-	r->at += r->s[r->at] == '-';
-	if (r->s[r->at] == '0') {
-		r->at++;
-		ok = true;
-	} else {
-		ok = digits(r) > 0;
-	}
-	if (ok && r->s[r->at] == '.') {
-		r->at++;
-		ok = digits(r) > 0;
-	}
-	if (ok && (r->s[r->at] == 'e' || r->s[r->at] == 'E')) {
-		r->at++;
-		r->at += r->s[r->at] == '+' || r->s[r->at] == '-';
-		ok = digits(r) > 0;
-	}
-	return ok ? 0 : wrong(r, "is no number");
+	s += *s == '0' ? 1 : n;
+	if (n && *s == '.' && strspn(s + 1, DIGITS))
+		s += 1 + strspn(s + 1, DIGITS);
+	e = s + 1 + (*s && (s[1] == '+' || s[1] == '-'));
+	if (n && (*s == 'e' || *s == 'E') && strspn(e, DIGITS))
+		s = e + strspn(e, DIGITS);
+	r->at = (size_t)(s - r->s);
+	return n ? 0 : wrong(r, "is no number");
 }
 
 static int jsonc_read_word(struct reader *r)
@@ -163,8 +244,8 @@ static int jsonc_read_word(struct reader *r)
 			return 0;
 		}
 	}
-	return r->at < r->end ? wrong(r, "a value is expected here")
-			      : wrong(r, "the text ends where a value is expected");
+	return r->s[r->at] ? wrong(r, "a value is expected here")
+			   : wrong(r, "the text ends where a value is expected");
 }
 
 static int read_value(struct reader *r, struct jsonc *v);
@@ -246,28 +327,24 @@ int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root
 	struct reader r = { .d = d,
 			    .s = d->text.len ? d->text.data : "",
 			    .at = draft_start(d),
-			    .end = d->text.len,
 			    .arena = a,
 			    .fault = f };
-	size_t from = r.at;
 	struct jsonc *v;
 
 	*root = NULL;
-	if (strlen(r.s) < r.end) {
+	if (strlen(r.s) < d->text.len) {
 		r.at = strlen(r.s);
 		return wrong(&r, "a NUL is no part of JSON");
 	}
-	r.at += strspn(r.s + r.at, " \t\r\n");
-	if (r.at == r.end)
+	if (!r.s[r.at + strspn(r.s + r.at, BLANKS)])
 		return 0;
-	r.at = from;
 	jsonc_skip_blanks(&r);
 	v = arena_alloc(a, sizeof(*v));
 	v->key_from = v->key_to = r.at;
 	if (read_value(&r, v) < 0)
 		return f->code;
 	jsonc_skip_blanks(&r);
-	if (r.at < r.end)
+	if (r.s[r.at])
 		return wrong(&r, "only one value may be here");
 	*root = v;
 	return 0;
@@ -284,8 +361,7 @@ static const char *unquote(struct arena *a, const struct setup_draft *d, size_t 
 			   size_t to)
 {
 	json_t *text = json_loadb(d->text.data + from, to - from, JSON_DECODE_ANY, NULL);
-	const char *s = json_is_string(text) ? arena_strdup(a, json_string_value(text))
-					     : NULL;
+	const char *s = arena_strdup(a, json_string_value(text));
 
 	json_decref(text);
 	return s;
@@ -305,9 +381,7 @@ static bool has_key(const struct setup_draft *d, const struct jsonc *v, const ch
 	const char *text;
 	bool is;
 
-	if (n < 2)
-		return false;
-	if (!memchr(s, '\\', n))
+	if (n < 2 || !memchr(s, '\\', n))
 		return n == strlen(key) + 2 && !memcmp(s + 1, key, n - 2);
 	text = unquote(&a, d, v->key_from, v->key_to);
 	is = text && !strcmp(text, key);
@@ -318,9 +392,288 @@ static bool has_key(const struct setup_draft *d, const struct jsonc *v, const ch
 struct jsonc *jsonc_member(const struct setup_draft *d, const struct jsonc *object,
 			   const char *key)
 {
-	struct jsonc *v = object->kind == '{' ? object->last : NULL;
+	struct jsonc *v = object && object->kind == '{' ? object->last : NULL;
 
 	while (v && !has_key(d, v, key))
 		v = v->prev;
 	return v;
+}
+
+json_t *jsonc_value(struct arena *a, const struct setup_draft *d, const struct jsonc *v)
+{
+	json_t *out = v->kind == '{'   ? json_object()
+		      : v->kind == '[' ? json_array()
+				       : NULL;
+	const struct jsonc *part;
+	const char *key;
+
+	for (part = v->first; part; part = part->next)
+		if (v->kind == '[')
+			json_array_append_new(out, jsonc_value(a, d, part));
+		else if ((key = unquote(a, d, part->key_from, part->key_to)))
+			json_object_set_new(out, key, jsonc_value(a, d, part));
+	if (!out)
+		out = json_loadb(d->text.data + v->from, v->to - v->from, JSON_DECODE_ANY,
+				 NULL);
+	return out ? out : json_null(); /* of bytes that are no UTF-8 */
+}
+
+/* --- putting: values as text ---------------------------------------------------------------- */
+
+/* The look of what is put in. */
+struct look {
+	const char *eol, *word;
+	struct text indent, unit;
+	bool flat; /* on one line */
+};
+
+static void add_break(struct text *out, const struct look *look, int depth)
+{
+	if (look->flat) {
+		text_add(out, " ", 1);
+		return;
+	}
+	text_addf(out, "%s", look->eol);
+	text_add(out, look->indent.data, look->indent.len);
+	while (depth--)
+		text_add(out, look->unit.data, look->unit.len);
+}
+
+/* Adds JSON without blanks.  Arrays of objects are broken into lines, those of words are not. */
+static void jsonc_add_value(struct text *out, const struct look *look, const char *json)
+{
+	bool words = false; /* within an array of words */
+	int depth = 0;
+
+	for (const char *s = json; *s; s++) {
+		size_t n = *s == '"' ? strcspn(s + 1, "\"") + 2 : 1;
+
+		if (*s == '}' || (*s == ']' && !words))
+			add_break(out, look, --depth);
+		if (n == 3 && s[1] == '@')
+			text_add_json(out, look->word);
+		else
+			text_add(out, s, n);
+		s += n - 1;
+		if (*s == '[' || *s == ']')
+			words = *s == '[' && s[1] != '{';
+		if (*s == '{' || (*s == '[' && !words))
+			add_break(out, look, ++depth);
+		else if (*s == ',' && !words)
+			add_break(out, look, depth);
+		else if (*s == ',' || *s == ':')
+			text_add(out, " ", 1);
+	}
+}
+
+/* --- putting: where -------------------------------------------------------------------------- */
+
+static bool has_line_end(const struct setup_draft *d, size_t from, size_t to)
+{
+	return memchr(d->text.data + from, '\n', to - from) ||
+	       memchr(d->text.data + from, '\r', to - from);
+}
+
+/* The indentation of a level: that of the root's first member, if it has a line of its own. */
+static void find_unit(const struct setup_draft *d, const struct jsonc *root,
+		      struct text *unit)
+{
+	if (root && root->first && has_line_end(d, root->from, jsonc_start(root->first)))
+		draft_indent(d, jsonc_start(root->first), unit);
+	if (!unit->len)
+		text_add(unit, "  ", 2);
+}
+
+/* The end of the last comment that begins on the line of the byte `at`, where only comments
+ * stand between. */
+static size_t behind_comments(const struct setup_draft *d, size_t at)
+{
+	for (;;) {
+		size_t from = at + strspn(d->text.data + at, " \t");
+		size_t to = comment_end(d->text.data, from);
+
+		if (to == from)
+			return at;
+		at = to;
+		if (has_line_end(d, from, to))
+			return at;
+	}
+}
+
+/* Puts a member behind the last one of `c`, in the look of the others.  The first of all: see the
+ * top of jsonc.h. */
+static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
+			     struct look *look, const char *key, const char *json)
+{
+	const struct jsonc *last = c->last;
+	bool lines = last && has_line_end(d, c->from, jsonc_start(c->first));
+	size_t at = last ? behind_comments(d, last->comma ? last->comma + 1 : last->to)
+			 : c->from + 1;
+	struct text out = { 0 };
+
+	look->flat = last && !has_line_end(d, c->from, c->to);
+	draft_indent(d, lines ? jsonc_start(c->first) : c->from, &look->indent);
+	if (!lines)
+		text_add(&look->indent, look->unit.data, look->unit.len);
+	if (last)
+		add_break(&out, look, 0);
+	if (key)
+		text_addf(&out, "\"%s\": ", key);
+	jsonc_add_value(&out, look, json);
+	if (last && last->comma)
+		text_add(&out, ",", 1);
+	draft_splice(d, at, at, out.data, out.len);
+	if (last && !last->comma)
+		draft_splice(d, last->to, last->to, ",", 1);
+	text_release(&out);
+}
+
+/* Puts a value into a text that is blank. */
+static void put_root(struct setup_draft *d, struct look *look, const char *json)
+{
+	struct text out = { 0 };
+
+	jsonc_add_value(&out, look, json);
+	if (!d->there)
+		text_addf(&out, "%s", look->eol);
+	draft_splice(d, d->text.len, d->text.len, out.data, out.len);
+	d->there = true;
+	text_release(&out);
+}
+
+/* Adds the value that the key before number `from` of a place gets: with the objects that the
+ * further keys are, and the array. */
+static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
+		       const char *value)
+{
+	int n = 0;
+
+	while (p->keys[n])
+		n++;
+	for (int i = from; i < n; i++)
+		text_addf(out, "{\"%s\":", p->keys[i]);
+	text_addf(out, p->push && from <= n ? "[%s]" : "%s", value);
+	for (int i = from; i < n; i++)
+		text_add(out, "}", 1);
+}
+
+/* The place's value or innermost object that is there, and in `*depth` the number of keys that
+ * lead to it; NULL with a fault: one is of another kind. */
+static struct jsonc *find_innermost(const struct setup_draft *d,
+				    const struct jsonc_place *p, struct jsonc *root,
+				    int *depth, struct fault *f)
+{
+	struct jsonc *c = root, *next;
+
+	for (*depth = 0;; ++*depth) {
+		const char *key = p->keys[*depth];
+		char want = key ? '{' : '[';
+
+		if (c->kind != want) {
+			jsonc_refuse(d, c->from, f, "%s%.60s is no %s",
+				     *depth ? "" : "the file",
+				     *depth ? p->keys[*depth - 1] : "",
+				     want == '{' ? "object" : "array");
+			return NULL;
+		}
+		if (!key || !(next = jsonc_member(d, c, key)))
+			return c;
+		c = next;
+	}
+}
+
+int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *value,
+	      const char *word, const struct jsonc_beside *beside, struct fault *f)
+{
+	struct look look = { .eol = draft_eol(d, 0, d->text.len), .word = word };
+	struct jsonc *root, *c = NULL;
+	struct text json = { 0 };
+	struct arena a = { 0 };
+	int depth = -1; /* the number of keys that are there; -1: the text is blank */
+
+	if (jsonc_read(&a, d, &root, f) == 0 && root)
+		c = find_innermost(d, p, root, &depth, f);
+	if (!f->code) {
+		find_unit(d, root, &look.unit);
+		jsonc_wrap(&json, p, depth + 1, value);
+		if (c)
+			jsonc_put_member(d, c, &look, p->keys[depth], json.data);
+		else
+			put_root(d, &look, json.data);
+	}
+	if (!f->code && beside && beside->key && depth <= (beside->anew ? -1 : 0) &&
+	    !jsonc_member(d, root, beside->key))
+		jsonc_put(d, &(struct jsonc_place){ .keys = { beside->key } },
+			  beside->value, NULL, NULL, f);
+	text_release(&json);
+	text_release(&look.indent);
+	text_release(&look.unit);
+	arena_release(&a);
+	return f->code;
+}
+
+/* --- taking away --------------------------------------------------------------------------------- */
+
+/* Whether setup made `c`, whose only member is `v`. */
+static bool jsonc_is_made(const struct setup_draft *d, const struct jsonc *c,
+			  const struct jsonc *v)
+{
+	size_t before = c->from + 1, behind = v->comma ? v->comma + 1 : v->to;
+
+	return c->first == v && c->last == v && jsonc_start(v) > before &&
+	       before + strspn(d->text.data + before, BLANKS) == jsonc_start(v) &&
+	       behind + strspn(d->text.data + behind, BLANKS) == c->to - 1;
+}
+
+/* Takes a member out with the blanks before it; returns the number of bytes. */
+static size_t jsonc_cut_member(struct setup_draft *d, const struct jsonc *v)
+{
+	const struct jsonc *prev = v->prev;
+	size_t start = jsonc_start(v), end = v->comma ? v->comma + 1 : v->to, from;
+	size_t low = !prev ? v->up->from + 1 : prev->comma ? prev->comma + 1 : prev->to;
+	size_t before = d->text.len;
+	bool line;
+
+	jsonc_skip(d->text.data, low, &from, &line);
+	/* A comment must not swallow what comes behind it then. */
+	if (line && !strchr("\r\n", d->text.data[end]))
+		from = start;
+	draft_splice(d, from, end, "", 0);
+	if (!v->comma && prev && prev->comma)
+		draft_splice(d, prev->comma, prev->comma + 1, "", 0);
+	return before - d->text.len;
+}
+
+/* Takes out the member that came with `v`, which setup made: the last one, behind it. */
+static void cut_beside(struct setup_draft *d, struct jsonc *v,
+		       const struct jsonc_beside *beside)
+{
+	const char *value = beside->value;
+	struct jsonc *next = v->next;
+
+	if (!next || next->next || jsonc_member(d, v->up, beside->key) != next)
+		return;
+	if (strlen(value) != next->to - next->from ||
+	    memcmp(d->text.data + next->from, value, next->to - next->from) != 0)
+		return;
+	v->up->to -= jsonc_cut_member(d, next);
+	v->up->last = v;
+	v->next = NULL;
+	v->comma = next->comma ? v->comma : 0;
+}
+
+void jsonc_cut(struct setup_draft *d, struct jsonc *v, const struct jsonc_beside *beside)
+{
+	while (v->up && jsonc_is_made(d, v->up, v)) {
+		v = v->up;
+		if (beside && beside->key && v->up && !v->up->up)
+			cut_beside(d, v, beside);
+	}
+	if (v->up) {
+		jsonc_cut_member(d, v);
+		return;
+	}
+	draft_splice(d, v->from, v->to, "", 0);
+	d->there = v->from || strcmp(d->text.len ? d->text.data : "",
+				     draft_eol(d, 0, d->text.len)) != 0;
 }

@@ -1,5 +1,9 @@
 /*
- * jsonc - JSON with comments and trailing commas: finds and edits its values.
+ * jsonc - the text of a file while it is edited in memory, and the values of JSON in that text,
+ * with comments and trailing commas.
+ *
+ * An edit replaces spans of bytes and prints nothing anew, so that every byte that is not
+ * cadre's stays: comments, indentation, line ends, a byte order mark, a missing last line end.
  *
  * A reader gives a tree whose values know their bytes; an edit is a splice of the text, after
  * which it is read again.  Values that setup puts into a file are recognized later by where
@@ -17,7 +21,29 @@
 
 #include <jansson.h>
 
-#include "tools/cadre/setup/draft.h"
+#include "core/op/op.h"
+
+struct setup_draft {
+	const char *name; /* in faults */
+	struct text text; /* ends with a NUL when it holds anything */
+	bool there; /* as a file; false: there is none */
+};
+
+/* Takes the bytes from `from` up to `to` out and puts others in. */
+void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *data,
+		  size_t len);
+/* Where the text begins: behind a byte order mark. */
+size_t draft_start(const struct setup_draft *d);
+/* Replaces the string in quotes that begins at `at`. */
+void draft_quote(struct setup_draft *d, size_t at, const char *text);
+
+/* Appends lines (with `\n` between them and none at the end) below an empty line.  A text
+ * that did not end with a line end does not afterwards, either, by which draft_cut() knows
+ * what to take away; a file that was not there gets one. */
+void draft_append(struct setup_draft *d, const char *lines);
+/* Takes lines away that draft_append() has put there: from the first byte of the first up to
+ * the last byte of the last before its line end. */
+void draft_cut(struct setup_draft *d, size_t from, size_t to);
 
 struct jsonc {
 	char kind; /* its first byte; '0' of a number */
@@ -33,17 +59,17 @@ int jsonc_read(struct arena *a, const struct setup_draft *d, struct jsonc **root
 /* Refuses what a value says. */
 int jsonc_refuse(const struct setup_draft *d, size_t at, struct fault *f, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
-/* The member of an object; of several with that key the last, as most readers take it. */
+/* The member of an object; of several with that key the last, as most readers take it.  NULL: the
+ * object has none, or is none. */
 struct jsonc *jsonc_member(const struct setup_draft *d, const struct jsonc *object,
 			   const char *key);
 /* The text of a string, or NULL of another value. */
 const char *jsonc_text(struct arena *a, const struct setup_draft *d,
 		       const struct jsonc *v);
+/* A value without its bytes. */
+json_t *jsonc_value(struct arena *a, const struct setup_draft *d, const struct jsonc *v);
 /* The first byte of a member: of its key, or of an item. */
 size_t jsonc_start(const struct jsonc *v);
-/* Goes over blanks, line ends and comments from `at`, at most up to `end`; `*line` becomes
- * whether the last of them is a comment up to its line's end. */
-size_t jsonc_skip(const struct setup_draft *d, size_t at, size_t end, bool *line);
 
 /* The place for a value: the keys that lead there from the root, and whether the last key is an
  * array, which gets the value as its last item. */
@@ -59,11 +85,10 @@ struct jsonc_beside {
 };
 
 /* Puts a value where none is, with the objects around it that are missing; `beside` (may be
- * NULL) comes with the first of them. */
-int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, json_t *value,
-	      const struct jsonc_beside *beside, struct fault *f);
-/* Replaces a string. */
-void jsonc_set(struct setup_draft *d, const struct jsonc *v, const char *text);
+ * NULL) comes with the first of them.  The value is JSON without blanks, escapes and empty
+ * objects, in which "@" stands for `word`. */
+int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *value,
+	      const char *word, const struct jsonc_beside *beside, struct fault *f);
 /* Takes a value away, and what setup made for it.  The tree does not hold afterwards. */
 void jsonc_cut(struct setup_draft *d, struct jsonc *v, const struct jsonc_beside *beside);
 

@@ -2,282 +2,488 @@
  * put - the parts of a client in one file: the entry of its MCP server, its hooks, and a
  * block of instructions.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
-#include "core/home/paths.h"
+#include "core/config/toml.h"
+#include "tools/cadre/hook/hook.h"
 #include "tools/cadre/setup/setup.h"
+
+/* A part of a client in a file. */
+struct put {
+	const struct setup_client *c;
+	const struct setup_words *w;
+	struct setup_draft *d;
+	struct setup_tally *t; /* NULL: the part is taken away */
+	struct fault *f;
+	struct arena a; /* of the tree that was read last */
+};
+
+/* Reads the draft as JSON, in the place of the tree before; NULL: the draft is blank, or a fault. */
+static struct jsonc *put_read(struct put *p)
+{
+	struct jsonc *root;
+
+	arena_release(&p->a);
+	return jsonc_read(&p->a, p->d, &root, p->f) == 0 ? root : NULL;
+}
 
 /* --- what is ours ------------------------------------------------------------------------- */
 
-bool setup_is_cadre(const struct setup_words *w, const char *word)
+/* An entry or a hook that is there already is one of three things:
+ *
+ *	another's   it does not run cadre: put_is_cadre() says no to its program.  An entry
+ *	            called `cadre` is then a conflict, a hook is passed over.
+ *	setup's     put_wrote() says yes to its program, and the entry says nothing else:
+ *	            see put_is_as_written() and put_program_of().  Setup puts this program into
+ *	            the entry, and --remove takes the entry away, whatever program of that name
+ *	            it runs: nothing tells which setup wrote the entry.
+ *	            A file of code is setup's as a whole when its first line says so.
+ *	a person's  it runs cadre in any other way (for hooks: put_calls_hook()).  It stays, and
+ *	            setup and --remove say so.
+ */
+
+/* Whether a program's path or name ends with `cadre`, or is that of this program, whose file may
+ * have another name. */
+static bool put_is_cadre(const struct put *p, const char *word)
 {
 	const char *name = strrchr(word, '/');
 
-	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, w->command);
+	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, p->w->command);
 }
 
-bool setup_wrote(const struct setup_words *w, const char *command)
+/* Whether the program is also in the form that setup writes: a name, or a path from the root. */
+static bool put_wrote(const struct put *p, const char *command)
 {
-	return setup_is_cadre(w, command) && (command[0] == '/' || !strchr(command, '/'));
+	return put_is_cadre(p, command) && (command[0] == '/' || !strchr(command, '/'));
 }
 
-/* Finds the file that a command runs. */
-static bool stat_command(const char *command, struct stat *st)
+/* Notes the command of an entry that was found. */
+static void put_found(const struct put *p, const char *command)
 {
-	char path[4096];
+	enum setup_runs runs = setup_runs(command, p->w->command);
 
-	if (!strchr(command, '/'))
-		return setup_in_path(command, path) && !stat(path, st);
-	return setup_is_program(command, st);
+	p->t->found++;
+	if (runs == RUNS_NONE)
+		snprintf(p->t->gone, sizeof(p->t->gone), "%.199s", command);
+	else if (runs == RUNS_ANOTHER)
+		snprintf(p->t->other, sizeof(p->t->other), "%.199s", command);
 }
 
-void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command)
+/* --- the entry of the MCP server ---------------------------------------------------------------- */
+
+/* The entry named `cadre` in a file. */
+struct entry {
+	json_t *value; /* NULL: there is none */
+	const char *name; /* its program, where it runs `cadre mcp`; else NULL */
+	size_t at, command; /* the bytes where the entry and that program begin */
+	struct jsonc *member; /* in JSON */
+	const struct toml_value
+		*braces; /* around servers in TOML, where no table can be added */
+};
+
+/* Finds the program of an entry that runs `cadre mcp`: a string, or the first word of an array. */
+static void put_find_name(const struct put *p, struct entry *e)
 {
-	struct stat st, own;
+	const json_t *command = json_object_get(e->value, "command");
+	const json_t *args = json_is_array(command) ? command
+						    : json_object_get(e->value, "args");
+	const char *name = json_string_value(
+		json_is_array(command) ? json_array_get(command, 0) : command);
+	const char *first = json_string_value(json_array_get(args, args == command));
 
-	t->found++;
-	if (!stat_command(command, &st))
-		snprintf(t->gone, sizeof(t->gone), "%.199s", command);
-	else if (!stat_command(w->command, &own) || st.st_ino != own.st_ino ||
-		 st.st_dev != own.st_dev)
-		snprintf(t->other, sizeof(t->other), "%.199s", command);
-}
-
-int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f)
-{
-	struct fault found = { 0 };
-
-	jsonc_refuse(d, at, &found, "an entry named cadre is there, and not cadre's own");
-	fault_set(f, FAULT_CONFLICT, "", "%s", found.text);
-	return fault_hint(f, "Rename or remove that entry.");
-}
-
-static void put_fill(json_t *v, const char *text)
-{
-	const char *key;
-	json_t *part;
-	size_t i;
-
-	json_object_foreach(v, key, part) {
-		if (json_is_string(part) && !strcmp(json_string_value(part), "@"))
-			json_string_set(part, text);
-		else
-			put_fill(part, text);
-	}
-	json_array_foreach(v, i, part) {
-		if (json_is_string(part) && !strcmp(json_string_value(part), "@"))
-			json_string_set(part, text);
-		else
-			put_fill(part, text);
-	}
-}
-
-json_t *setup_fill(const char *json, const char *text)
-{
-	json_t *v = json_loads(json, 0, NULL);
-
-	put_fill(v, text);
-	return v;
-}
-
-/* --- the entry of the MCP server, in JSON ---------------------------------------------------- */
-
-/* The command of an entry that runs `cadre mcp`, as a string or the first word of an array;
- * NULL: it is another's. */
-static struct jsonc *put_find_command(struct arena *a, const struct setup_words *w,
-				      const struct setup_draft *d,
-				      const struct jsonc *entry)
-{
-	struct jsonc *command = jsonc_member(d, entry, "command"), *word;
-	const struct jsonc *args = jsonc_member(d, entry, "args");
-	const char *name, *first;
-
-	if (command && command->kind == '[') {
-		word = command->first;
-		first = word ? jsonc_text(a, d, word->next) : NULL;
-	} else {
-		word = command;
-		first = args ? jsonc_text(a, d, args->first) : NULL;
-	}
-	name = jsonc_text(a, d, word);
-	return name && first && !strcmp(first, "mcp") && setup_is_cadre(w, name) ? word
-										 : NULL;
+	if (name && first && !strcmp(first, "mcp") && put_is_cadre(p, name))
+		e->name = name;
 }
 
 /* Whether an entry's words make its agents act as the operator. */
-static bool put_is_operators(struct arena *a, const struct setup_draft *d,
-			     const struct jsonc *entry)
+static bool put_is_operators(const struct entry *e)
 {
 	static const char *const keys[] = { "command", "args" };
+	const json_t *word;
+	size_t k;
 
-	for (int i = 0; i < 2; i++) {
-		const struct jsonc *v = jsonc_member(d, entry, keys[i]);
-
-		for (v = v ? v->first : NULL; v; v = v->next) {
-			const char *word = jsonc_text(a, d, v);
-
-			if (word && !strcmp(word, "--operator"))
+	for (int i = 0; i < 2; i++)
+		json_array_foreach(json_object_get(e->value, keys[i]), k, word)
+			if (json_is_string(word) &&
+			    !strcmp(json_string_value(word), "--operator"))
 				return true;
-		}
-	}
 	return false;
 }
 
-/* Whether the bytes of a value are a value of JSON. */
-static bool put_is_value(struct arena *a, const struct setup_draft *d,
-			 const struct jsonc *v, const json_t *want)
+/* Whether an entry is as setup writes it, so that no person's is in it. */
+static bool put_is_as_written(const struct put *p, const struct entry *e)
 {
-	const struct jsonc *part = v->first;
-	const char *text = jsonc_text(a, d, v), *key;
-	const json_t *item;
-	size_t i, n = 0;
+	json_t *want = json_loads(p->c->entry, 0, NULL), *command;
+	bool is;
 
-	if (json_is_string(want))
-		return text && !strcmp(text, json_string_value(want));
-	if (json_is_boolean(want))
-		return v->kind == (json_is_true(want) ? 't' : 'f');
-	if (v->kind != (json_is_object(want) ? '{' : '['))
-		return false;
-	for (; part; part = part->next)
-		n++;
-	json_object_foreach((json_t *)want, key, item) {
-		part = jsonc_member(d, v, key);
-		if (!part || !put_is_value(a, d, part, item))
-			return false;
-	}
-	part = v->first;
-	json_array_foreach(want, i, item) {
-		if (!part || !put_is_value(a, d, part, item))
-			return false;
-		part = part->next;
-	}
-	return n ==
-	       (json_is_object(want) ? json_object_size(want) : json_array_size(want));
-}
-
-/* Whether an entry with that command is as setup writes it, so that no person's is in it. */
-static bool is_as_written(struct arena *a, const struct setup_client *c,
-			  const struct setup_words *w, const struct setup_draft *d,
-			  const struct jsonc *entry, const struct jsonc *command)
-{
-	const char *name = jsonc_text(a, d, command);
-	json_t *want = setup_fill(c->entry, name);
-	bool is = setup_wrote(w, name) && put_is_value(a, d, entry, want);
-
+	command = json_object_get(want, "command");
+	json_string_set(json_is_array(command) ? json_array_get(command, 0) : command,
+			e->name);
+	is = !e->braces && put_wrote(p, e->name) && json_equal(e->value, want);
 	json_decref(want);
 	return is;
 }
 
-/* The member that a client's entry is, or NULL. */
-static struct jsonc *find_entry(const struct setup_client *c, const struct setup_draft *d,
-				const struct jsonc *root)
+static void put_read_json(struct put *p, struct entry *e)
 {
-	const struct jsonc *servers = root ? jsonc_member(d, root, c->servers) : NULL;
+	const struct jsonc *root = put_read(p), *command;
 
-	return servers ? jsonc_member(d, servers, "cadre") : NULL;
+	e->member = jsonc_member(p->d, jsonc_member(p->d, root, p->c->servers), "cadre");
+	if (!e->member)
+		return;
+	e->at = jsonc_start(e->member);
+	e->value = jsonc_value(&p->a, p->d, e->member);
+	command = jsonc_member(p->d, e->member, "command");
+	if (command)
+		e->command = command->first ? command->first->from : command->from;
 }
 
-static int put_client_entry(const struct setup_client *c, const struct setup_words *w,
-			    struct setup_draft *d, struct setup_tally *t, struct fault *f)
+static const struct toml_value *put_toml_member(const struct toml_table *t,
+						const char *key)
 {
-	const struct jsonc_place place = { .keys = { c->servers, "cadre" } };
-	struct jsonc *root, *entry = NULL, *command;
-	struct arena a = { 0 };
-	const char *name;
-	json_t *value;
+	const struct toml_entry *e = toml_find(t, key, strlen(key));
 
-	if (jsonc_read(&a, d, &root, f) == 0)
-		entry = find_entry(c, d, root);
-	command = entry ? put_find_command(&a, w, d, entry) : NULL;
-	if (command) {
-		name = jsonc_text(&a, d, command);
-		setup_found(t, w, name);
-		t->as_operator = put_is_operators(&a, d, entry);
-		if (!is_as_written(&a, c, w, d, entry, command))
-			t->yours++;
-		else if (strcmp(name, w->command) != 0) {
-			t->changed++;
-			jsonc_set(d, command, w->command);
-		}
-	} else if (entry) {
-		setup_foreign(d, jsonc_start(entry), f);
-	} else if (!f->code) {
-		t->missing++;
-		value = setup_fill(c->entry, w->command);
-		jsonc_put(d, &place, value, &c->beside[PART_MCP], f);
-		json_decref(value);
+	return e ? &e->value : NULL;
+}
+
+static size_t offset_of(const struct setup_draft *d, struct toml_place at)
+{
+	const char *s = d->text.data + draft_start(d);
+
+	for (int line = 1; line < at.line; line++)
+		s = strchr(s, '\n') + 1;
+	return (size_t)(s - d->text.data) + (size_t)at.column - 1;
+}
+
+/* A value of TOML as one of JSON: null of kinds that no entry of setup's has. */
+static json_t *put_toml_value(const struct toml_value *v)
+{
+	json_t *out;
+
+	if (v->kind == TOML_TEXT)
+		return json_stringn(v->text.data, v->text.len);
+	if (v->kind == TOML_TABLE) {
+		out = json_object();
+		for (const struct toml_entry *e = v->table->first; e; e = e->next)
+			json_object_set_new(out, e->key.data, put_toml_value(&e->value));
+		return out;
 	}
-	arena_release(&a);
-	return f->code;
+	if (v->kind != TOML_ARRAY)
+		return json_null();
+	out = json_array();
+	for (size_t i = 0; i < v->array->n; i++)
+		json_array_append_new(out, put_toml_value(&v->array->items[i]));
+	return out;
+}
+
+static void put_read_toml(struct put *p, struct entry *e)
+{
+	const struct toml_value *servers, *entry, *command;
+	struct toml_table *root;
+
+	arena_release(&p->a);
+	if (toml_read(&p->a, p->d->name, p->d->text.len ? p->d->text.data : "",
+		      p->d->text.len, &root, p->f) < 0 ||
+	    !(servers = put_toml_member(root, p->c->servers)))
+		return;
+	if (servers->kind != TOML_TABLE) {
+		toml_refuse(p->d->name, servers->at, p->f, "%s is no table",
+			    p->c->servers);
+		return;
+	}
+	e->braces = servers->table->made == TOML_MADE_INLINE ? servers : NULL;
+	entry = put_toml_member(servers->table, "cadre");
+	if (!entry)
+		return;
+	e->at = offset_of(p->d, entry->at);
+	e->value = put_toml_value(entry);
+	command = entry->kind == TOML_TABLE ? put_toml_member(entry->table, "command")
+					    : NULL;
+	if (command)
+		e->command = offset_of(p->d, command->at);
+}
+
+static struct entry put_find_entry(struct put *p)
+{
+	struct entry e = { 0 };
+
+	(p->c->toml ? put_read_toml : put_read_json)(p, &e);
+	put_find_name(p, &e);
+	return e;
+}
+
+static void put_set_command(const struct put *p, const struct entry *e)
+{
+	const char *s = p->d->text.data + e->command;
+
+	p->t->changed++;
+	if (!strncmp(s, "\"\"\"", 3) || !strncmp(s, "'''", 3))
+		jsonc_refuse(p->d, e->command, p->f,
+			     "the command is a text of several lines");
+	else
+		draft_quote(p->d, e->command, p->w->command);
+}
+
+static void put_toml_entry(const struct put *p)
+{
+	struct text out = { 0 };
+
+	text_addf(&out, "[%s.cadre]\ncommand = ", p->c->servers);
+	text_add_json(&out, p->w->command);
+	text_addf(&out, "\nargs = [\"mcp\"]");
+	draft_append(p->d, out.data);
+	text_release(&out);
+}
+
+static void put_entry(struct put *p)
+{
+	const struct jsonc_place place = { .keys = { p->c->servers, "cadre" } };
+	struct entry e = put_find_entry(p);
+	struct fault foreign = { 0 };
+
+	if (e.name) {
+		put_found(p, e.name);
+		p->t->as_operator = put_is_operators(&e);
+		if (!put_is_as_written(p, &e))
+			p->t->yours++;
+		else if (strcmp(e.name, p->w->command) != 0)
+			put_set_command(p, &e);
+	} else if (e.value) {
+		jsonc_refuse(p->d, e.at, &foreign,
+			     "an entry named cadre is there, and not cadre's own");
+		fault_set(p->f, FAULT_CONFLICT, "", "%s", foreign.text);
+		fault_hint(p->f, "Rename or remove that entry.");
+	} else if (e.braces) {
+		toml_refuse(p->d->name, e.braces->at, p->f,
+			    "%s is in braces, where no table can be added",
+			    p->c->servers);
+	} else if (!p->f->code) {
+		p->t->missing++;
+		if (p->c->toml)
+			put_toml_entry(p);
+		else
+			jsonc_put(p->d, &place, p->c->entry, p->w->command,
+				  &p->c->beside[PART_MCP], p->f);
+	}
+	json_decref(e.value);
+}
+
+/* The runs of lines that are our entry in TOML. */
+struct runs {
+	struct arena *arena;
+	const char *servers;
+	struct run {
+		size_t from, to;
+	} * v;
+	size_t n;
+	bool goes_on; /* the line before was of the entry */
+};
+
+static bool put_is_key(const struct toml_text *t, const char *key)
+{
+	return t->len == strlen(key) && !memcmp(t->data, key, t->len);
+}
+
+static void put_take_line(void *arg, const struct toml_line *line)
+{
+	struct runs *r = arg;
+	bool ours = line->n >= 2 && put_is_key(&line->path[0], r->servers) &&
+		    put_is_key(&line->path[1], "cadre");
+
+	if (ours && !r->goes_on)
+		*(struct run *)arena_push(r->arena, &r->v, &r->n, sizeof(*r->v)) =
+			(struct run){ line->from, line->to };
+	if (ours)
+		r->v[r->n - 1].to = line->to;
+	r->goes_on = ours;
 }
 
 /* Takes the entry away, and says whether there was one: behind it may stand another one, which the
  * client would see then. */
-static bool cut_one_entry(const struct setup_client *c, const struct setup_words *w,
-			  struct setup_draft *d, struct fault *f)
+static bool put_cut_entry(struct put *p)
 {
-	struct jsonc *root, *entry = NULL, *command;
-	struct arena a = { 0 };
-	bool ours;
+	struct entry e = put_find_entry(p);
+	struct runs r = { .arena = &p->a, .servers = p->c->servers };
+	bool ours = e.name && put_is_as_written(p, &e);
 
-	if (jsonc_read(&a, d, &root, f) == 0)
-		entry = find_entry(c, d, root);
-	command = entry ? put_find_command(&a, w, d, entry) : NULL;
-	ours = command && is_as_written(&a, c, w, d, entry, command);
-	if (ours)
-		jsonc_cut(d, entry, &c->beside[PART_MCP]);
-	arena_release(&a);
+	if (ours && e.member)
+		jsonc_cut(p->d, e.member, &p->c->beside[PART_MCP]);
+	else if (ours)
+		toml_lines(&p->a, p->d->text.data, p->d->text.len, put_take_line, &r,
+			   p->f);
+	while (!p->f->code && r.n--)
+		draft_cut(p->d, r.v[r.n].from, r.v[r.n].to);
+	json_decref(e.value);
 	return ours;
 }
 
-static void cut_entry(const struct setup_client *c, const struct setup_words *w,
-		      struct setup_draft *d, struct fault *f)
+/* --- hooks: commands of events, as items of arrays in JSON --------------------------------- */
+
+/* The path or name of this program in a line that runs the client's hook and does nothing
+ * else; NULL: it is another line. */
+static const char *put_program_of(struct put *p, const char *line)
 {
-	while (d->there && cut_one_entry(c, w, d, f))
-		;
+	const char *end = arena_printf(&p->a, " hook %s", p->c->name), *word;
+	size_t n = strlen(line), tail = strlen(end);
+
+	if (n <= tail || strcmp(line + n - tail, end) != 0)
+		return NULL;
+	word = shell_text(&p->a, arena_strndup(&p->a, line, n - tail));
+	return word && put_wrote(p, word) ? word : NULL;
 }
 
-/* --- a file of code ---------------------------------------------------------------------------- */
+static bool is_of_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '-' || c == '_';
+}
+
+/* Whether a program's words are somewhere in a line. */
+static bool has_words(const char *line, const char *words)
+{
+	for (const char *s = line; (s = strstr(s, words)); s++)
+		if ((s == line || !is_of_name(s[-1])) && !is_of_name(s[strlen(words)]))
+			return true;
+	return false;
+}
+
+/* Whether a line, which may be a person's, runs the client's hook somewhere. */
+static bool put_calls_hook(struct put *p, const char *line)
+{
+	const char *bare = shell_bare(&p->a, line);
+
+	return has_words(bare, arena_printf(&p->a, "cadre hook %s", p->c->name)) ||
+	       has_words(bare, shell_bare(&p->a, p->w->line));
+}
+
+/* The string with the command of a handler that is setup's, or a person's for cadre; or NULL. */
+static struct jsonc *put_find_line(struct put *p, const struct jsonc *handler, bool ours)
+{
+	struct jsonc *line = jsonc_member(p->d, handler, "command");
+	const char *text = jsonc_text(&p->a, p->d, line);
+
+	return text && (ours ? put_program_of(p, text) != NULL : put_calls_hook(p, text))
+		       ? line
+		       : NULL;
+}
+
+/* The last such handler in an event (or NULL), and its command; NULL: there is none.  An item of
+ * an event is a handler, or has an array of them. */
+static struct jsonc *put_find_handler(struct put *p, const struct jsonc *event, bool ours,
+				      struct jsonc **line)
+{
+	for (struct jsonc *item = event ? event->last : NULL; item; item = item->prev) {
+		const struct jsonc *group = jsonc_member(p->d, item, "hooks");
+
+		if ((*line = put_find_line(p, item, ours)))
+			return item;
+		for (struct jsonc *h = group ? group->last : NULL; h; h = h->prev)
+			if ((*line = put_find_line(p, h, ours)))
+				return h;
+	}
+	return NULL;
+}
+
+static void put_event(struct put *p, const char *name)
+{
+	const struct jsonc_place place = { .keys = { "hooks", name }, .push = true };
+	const struct jsonc *hooks = jsonc_member(p->d, put_read(p), "hooks");
+	const struct jsonc *event = jsonc_member(p->d, hooks, name);
+	struct jsonc *line;
+	const char *text;
+
+	if (put_find_handler(p, event, true, &line)) {
+		text = jsonc_text(&p->a, p->d, line);
+		put_found(p, put_program_of(p, text));
+		if (strcmp(text, p->w->line) != 0) {
+			p->t->changed++;
+			draft_quote(p->d, line->from, p->w->line);
+		}
+	} else if (put_find_handler(p, event, false, &line)) {
+		p->t->found++;
+		p->t->yours++;
+	} else if (!p->f->code) {
+		p->t->missing++;
+		jsonc_put(p->d, &place, p->c->hook, p->w->line, &p->c->beside[PART_HOOKS],
+			  p->f);
+	}
+}
+
+/* Handlers that a file may hold; each is found by reading the whole file. */
+enum { HANDLERS = 32 };
+
+/* Takes the last handler of ours in the text away, which is number `n`; false: there is none. */
+static bool put_cut_last(struct put *p, int n)
+{
+	const struct jsonc *hooks = jsonc_member(p->d, put_read(p), "hooks");
+	struct jsonc *handler = NULL, *line;
+
+	for (struct jsonc *event = hooks ? hooks->last : NULL; event && !handler;
+	     event = event->prev)
+		handler = put_find_handler(p, event, true, &line);
+	if (handler && n > HANDLERS)
+		jsonc_refuse(p->d, jsonc_start(handler), p->f,
+			     "more than %d hooks of cadre are here", HANDLERS);
+	else if (handler)
+		jsonc_cut(p->d, handler, &p->c->beside[PART_HOOKS]);
+	return handler != NULL;
+}
+
+/* --- hooks in a file of code ------------------------------------------------------------------- */
 
 static const char plugin_head[] =
 	"// Made by `cadre setup`, which `cadre setup --remove` undoes.\n";
 
 static bool is_plugin(const struct setup_draft *d)
 {
-	return d->text.len >= sizeof(plugin_head) - 1 &&
-	       !memcmp(d->text.data, plugin_head, sizeof(plugin_head) - 1);
+	return d->text.len && !strncmp(d->text.data, plugin_head, strlen(plugin_head));
 }
 
-static int put_plugin(const struct setup_words *w, struct setup_draft *d,
-		      struct setup_tally *t, struct fault *f)
+static void put_plugin(const struct put *p)
 {
+	struct setup_draft *d = p->d;
 	struct text whole = { 0 };
 
 	if (d->there && !is_plugin(d)) {
-		fault_set(f, FAULT_CONFLICT, "", "%.150s is there, and not cadre's own",
-			  d->name);
-		return fault_hint(f, "Rename that file.");
+		fault_set(p->f, FAULT_CONFLICT, "",
+			  "%.150s is there, and not cadre's own", d->name);
+		fault_hint(p->f, "Rename that file.");
+		return;
 	}
-	text_addf(&whole, "%s%s", plugin_head, w->plugin);
-	t->found += d->there;
-	t->missing += !d->there;
-	if (d->there && (whole.len != d->text.len ||
-			 memcmp(whole.data, d->text.data, whole.len) != 0))
-		t->changed++;
+	text_addf(&whole, "%s%s", plugin_head, p->w->plugin);
+	p->t->found += d->there;
+	p->t->missing += !d->there;
+	p->t->changed += d->there && (whole.len != d->text.len ||
+				      memcmp(whole.data, d->text.data, whole.len) != 0);
 	draft_splice(d, 0, d->text.len, whole.data, whole.len);
 	d->there = true;
 	text_release(&whole);
-	return 0;
 }
 
-static void cut_plugin(struct setup_draft *d)
+static void put_hooks(struct put *p)
 {
-	if (!is_plugin(d))
+	const struct hook_client *h = hook_clients;
+
+	if (p->c->plugin) {
+		put_plugin(p);
 		return;
-	draft_splice(d, 0, d->text.len, "", 0);
-	d->there = false;
+	}
+	while (strcmp(h->name, p->c->name) != 0)
+		h++;
+	for (const struct hook_rule *r = h->rules; r->event && !p->f->code; r++)
+		if (r->kind != HOOK_END)
+			put_event(p, r->event);
+}
+
+static void put_cut_hooks(struct put *p)
+{
+	if (!p->c->plugin) {
+		for (int n = 1; !p->f->code && put_cut_last(p, n); n++)
+			;
+	} else if (is_plugin(p->d)) {
+		draft_splice(p->d, 0, p->d->text.len, "", 0);
+		p->d->there = false;
+	}
 }
 
 /* --- instructions --------------------------------------------------------------------------------- */
@@ -318,31 +524,28 @@ static bool is_conflict(const char *line, size_t n)
 static int find_block(const struct setup_draft *d, size_t below, size_t *from, size_t *to,
 		      struct fault *f)
 {
-	size_t begin = SIZE_MAX, next;
+	size_t begin = SIZE_MAX, wrong = 0, next;
+	const char *why = NULL;
 	int there = 0, n_blocks = 0;
 
-	for (size_t at = draft_start(d); at < d->text.len; at = next) {
+	for (size_t at = draft_start(d); at < d->text.len && !why; at = next) {
 		const char *s = d->text.data + at;
 		const char *end = memchr(s, '\n', d->text.len - at);
 		size_t n = end ? (size_t)(end - s) : d->text.len - at;
+		bool begins = is_line(s, n, block_begin), ends = is_line(s, n, block_end);
 
 		next = at + n + 1;
-		if (begin != SIZE_MAX &&
-		    (is_line(s, n, block_begin) || is_conflict(s, n)))
-			return jsonc_refuse(
-				d, at, f,
-				"this is within the block of cadre that begins above");
-		if (is_line(s, n, block_begin)) {
+		wrong = at;
+		if (begin != SIZE_MAX && (begins || is_conflict(s, n))) {
+			why = "this is within the block of cadre that begins above";
+		} else if (begins) {
 			begin = at;
-		} else if (is_line(s, n, block_end)) {
-			if (begin == SIZE_MAX)
-				return jsonc_refuse(
-					d, at, f,
-					"the block of cadre that ends here has no begin");
-			if (++n_blocks > BLOCKS)
-				return jsonc_refuse(
-					d, begin, f,
-					"more than %d blocks of cadre are here", BLOCKS);
+		} else if (ends && begin == SIZE_MAX) {
+			why = "the block of cadre that ends here has no begin";
+		} else if (ends && ++n_blocks > BLOCKS) {
+			why = "more than 8 blocks of cadre are here";
+			wrong = begin;
+		} else if (ends) {
 			if (at < below) {
 				*from = begin;
 				*to = at + sizeof(block_end) - 1;
@@ -351,10 +554,11 @@ static int find_block(const struct setup_draft *d, size_t below, size_t *from, s
 			begin = SIZE_MAX;
 		}
 	}
-	return begin == SIZE_MAX
-		       ? there
-		       : jsonc_refuse(d, begin, f,
-				      "the block of cadre that begins here has no end");
+	if (!why && begin != SIZE_MAX) {
+		why = "the block of cadre that begins here has no end";
+		wrong = begin;
+	}
+	return why ? jsonc_refuse(d, wrong, f, "%s", why) : there;
 }
 
 /* Whether a line has `@NAME` or `@./NAME` as a word. */
@@ -413,30 +617,19 @@ static void renew_block(struct setup_draft *d, size_t from, size_t to,
 	text_release(&out);
 }
 
-static int put_block(struct setup_draft *d, struct setup_tally *t, struct fault *f)
+static void put_block(const struct put *p)
 {
 	size_t from = SIZE_MAX, to;
 	int there;
 
-	while ((there = find_block(d, from, &from, &to, f)) > 0) {
-		t->found = 1;
-		renew_block(d, from, to, t);
+	while ((there = find_block(p->d, from, &from, &to, p->f)) > 0) {
+		p->t->found = 1;
+		renew_block(p->d, from, to, p->t);
 	}
-	if (there < 0 || t->found)
-		return there;
-	t->missing++;
-	draft_append(d, block);
-	return 0;
-}
-
-static int cut_block(struct setup_draft *d, struct fault *f)
-{
-	size_t from, to;
-	int there;
-
-	while ((there = find_block(d, SIZE_MAX, &from, &to, f)) > 0)
-		draft_cut(d, from, to);
-	return there;
+	if (there == 0 && !p->t->found) {
+		p->t->missing++;
+		draft_append(p->d, block);
+	}
 }
 
 /* --- any part -------------------------------------------------------------------------------------- */
@@ -445,26 +638,30 @@ int setup_put(const struct setup_client *c, enum setup_part part,
 	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
 	      struct fault *f)
 {
+	struct put p = { .c = c, .w = w, .d = d, .t = t, .f = f };
+
 	if (part == PART_TEXT)
-		return put_block(d, t, f);
-	if (part == PART_HOOKS)
-		return c->plugin ? put_plugin(w, d, t, f)
-				 : setup_put_hooks(c, w, d, t, f);
-	return c->toml ? setup_put_toml(c, w, d, t, f) : put_client_entry(c, w, d, t, f);
+		put_block(&p);
+	else
+		(part == PART_HOOKS ? put_hooks : put_entry)(&p);
+	arena_release(&p.a);
+	return f->code;
 }
 
 int setup_cut(const struct setup_client *c, enum setup_part part,
 	      const struct setup_words *w, struct setup_draft *d, struct fault *f)
 {
+	struct put p = { .c = c, .w = w, .d = d, .f = f };
+	size_t from, to;
+
 	if (part == PART_TEXT)
-		return cut_block(d, f);
-	if (part == PART_HOOKS && c->plugin)
-		cut_plugin(d);
+		while (find_block(d, SIZE_MAX, &from, &to, f) > 0)
+			draft_cut(d, from, to);
 	else if (part == PART_HOOKS)
-		setup_cut_hooks(c, w, d, f);
-	else if (c->toml)
-		setup_cut_toml(c, w, d, f);
+		put_cut_hooks(&p);
 	else
-		cut_entry(c, w, d, f);
+		while (d->there && !f->code && put_cut_entry(&p))
+			;
+	arena_release(&p.a);
 	return f->code;
 }

@@ -38,12 +38,15 @@ static bool setup_take_flag(struct setup *s, const char *word)
 	return false;
 }
 
-static void setup_names(char out[160])
+/* The names of all clients, of the plan's arena. */
+static const char *setup_names(struct setup *s)
 {
-	out[0] = '\0';
+	const char *names = "";
+
 	for (const struct setup_client *c = setup_clients; c->name; c++)
-		snprintf(out + strlen(out), 160 - strlen(out), "%s%s", *out ? ", " : "",
-			 c->name);
+		names = arena_printf(&s->plan.arena, "%s%s%s", names, *names ? ", " : "",
+				     c->name);
+	return names;
 }
 
 static void take_client(struct setup *s, const struct setup_client *c)
@@ -57,23 +60,20 @@ static void take_client(struct setup *s, const struct setup_client *c)
 static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 {
 	const struct setup_client *c = setup_client_named(word);
-	char known[160];
 
 	if (c)
 		take_client(s, c);
 	if (c || setup_take_flag(s, word))
 		return 0;
-	setup_names(known);
 	fault_set(f, FAULT_INVALID, "",
 		  "%.60s is no client that is known here, and no option", word);
-	return fault_hint(f, "One of %s, all; or --detect.", known);
+	return fault_hint(f, "One of %s, all; or --detect.", setup_names(s));
 }
 
 /* Chooses the clients.  --check and --remove need no names of clients. */
 static int setup_choose(struct setup *s, struct fault *f)
 {
 	bool named = s->n > 0, any = s->check || s->remove;
-	char known[160];
 
 	s->asked = named || s->all || s->detect;
 	for (const struct setup_client *c = setup_clients; c->name; c++)
@@ -82,15 +82,14 @@ static int setup_choose(struct setup *s, struct fault *f)
 			take_client(s, c);
 	if (s->n || any)
 		return 0;
-	setup_names(known);
 	if (s->detect) {
 		fault_set(f, FAULT_NOT_FOUND, "",
 			  "none of the clients is installed here");
-		return fault_hint(f, "Name one all the same: %s.", known);
+		return fault_hint(f, "Name one all the same: %s.", setup_names(s));
 	}
 	fault_set(f, FAULT_INVALID, "", "no client is named");
 	return fault_hint(f, "One of %s, all; or --detect: those that are installed.",
-			  known);
+			  setup_names(s));
 }
 
 static int setup_find_place(struct setup *s, struct fault *f)
@@ -140,39 +139,24 @@ static void print_diff(const struct setup *s, const struct text *diff)
 	arena_release(&a);
 }
 
-static json_t *json_of_texts(const char *const *texts, size_t n)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_array_append_new(out, json_text(texts[i]));
-	return out;
-}
-
-static const char *act_of(const struct setup_target *t)
-{
-	return !t->was ? "make" : !t->draft.there ? "remove" : "change";
-}
-
 /* Shows what happens to a file, and does it. */
-static int setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
+static void setup_apply(struct setup *s, struct setup_target *t, struct fault *f)
 {
 	struct text diff = { 0 };
 
 	setup_diff(t, &diff);
-	if (!s->dry_run && setup_target_write(t, f) < 0) {
-		text_release(&diff);
-		return f->code;
-	}
-	if (s->cli->json)
-		json_array_append_new(s->lines,
-				      json_pack("{so,ss,so}", "path", json_text(t->path),
-						"act", act_of(t), "diff",
-						json_text(diff.data)));
+	if (!s->dry_run && setup_target_write(t, f) < 0)
+		;
+	else if (s->cli->json)
+		json_array_append_new(s->lines, json_pack("{so,ss,so}", "path",
+							  json_text(t->path), "act",
+							  !t->was           ? "make"
+							  : !t->draft.there ? "remove"
+									    : "change",
+							  "diff", json_text(diff.data)));
 	else
 		print_diff(s, &diff);
 	text_release(&diff);
-	return 0;
 }
 
 static const char *setup_place_of(const struct setup *s)
@@ -183,17 +167,16 @@ static const char *setup_place_of(const struct setup *s)
 static void print_end(const struct setup *s, int changed)
 {
 	const char *where = setup_place_of(s);
+	const json_t *note;
+	size_t i;
 
-	for (size_t i = 0; i < s->plan.n_notes; i++)
-		cli_say("%s", s->plan.notes[i]);
+	json_array_foreach(s->plan.notes, i, note)
+		cli_say("%s", json_string_value(note));
 	if (!changed)
 		cli_say("nothing to do in %s", where);
-	else if (s->dry_run)
-		cli_say("would change %d file%s in %s", changed, changed > 1 ? "s" : "",
-			where);
 	else
-		cli_say("changed %d file%s in %s", changed, changed > 1 ? "s" : "",
-			where);
+		cli_say("%s %d file%s in %s", s->dry_run ? "would change" : "changed",
+			changed, changed > 1 ? "s" : "", where);
 	for (const struct setup_client *const *c = s->plan.clients;
 	     changed && !s->remove && *c; c++)
 		if ((*c)->note)
@@ -201,14 +184,6 @@ static void print_end(const struct setup *s, int changed)
 	if (changed && !s->remove && s->plan.project[0] && s->plan.command[0] == '/')
 		cli_say("note: no PATH leads to %s: elsewhere these files do not find it",
 			s->plan.command);
-}
-
-/* Takes away the folders that setup made, those too that one has left which was killed. */
-static void setup_remove_folders(const struct setup_plan *p)
-{
-	for (size_t i = 0; i < p->n_targets; i++)
-		if (!p->targets[i]->draft.there)
-			setup_made_remove(p->targets[i]->path);
 }
 
 static int setup_change_files(struct setup *s, struct fault *f)
@@ -223,15 +198,17 @@ static int setup_change_files(struct setup *s, struct fault *f)
 			setup_apply(s, s->plan.targets[i], f);
 			changed++;
 		}
-	if (s->remove && !s->dry_run)
-		setup_remove_folders(&s->plan);
+	/* Takes away the folders that setup made, those too that one has left which was killed. */
+	for (size_t i = 0; s->remove && !s->dry_run && i < s->plan.n_targets; i++)
+		if (!s->plan.targets[i]->draft.there)
+			setup_target_remove_folders(s->plan.targets[i]->path);
 	if (f->code)
 		return f->code;
 	if (!s->remove)
 		setup_plan_note_off(&s->plan);
 	if (!s->cli->json)
 		print_end(s, changed);
-	return s->plan.n_left > 0;
+	return json_array_size(s->plan.left) > 0;
 }
 
 static int setup_change(struct setup *s, struct fault *f)
@@ -291,15 +268,11 @@ int setup_main(struct cli *cli, int argc, char **argv)
 	if (f.code) {
 		status = cli_fault(cli, &f);
 	} else if (cli->json) {
-		json_t *answer =
-			json_pack("{sO}", s.check ? "clients" : "files", s.lines);
+		json_t *answer = json_pack("{sO,sO*,sO*}", s.check ? "clients" : "files",
+					   s.lines, "notes",
+					   s.check ? NULL : s.plan.notes, "may_be_left",
+					   s.remove ? s.plan.left : NULL);
 
-		if (!s.check)
-			json_object_set_new(answer, "notes",
-					    json_of_texts(s.plan.notes, s.plan.n_notes));
-		if (s.remove)
-			json_object_set_new(answer, "may_be_left",
-					    json_of_texts(s.plan.left, s.plan.n_left));
 		print_json(answer);
 		json_decref(answer);
 	}

@@ -2,10 +2,8 @@
  * setup - declarations that the parts of `cadre setup` share.
  *
  * Read the files in this order: clients.c (the table of clients: their files and the parts for
- * them), setup.c (the verb), setup_plan.c (the files that an act changes).  put.c, hooks.c and
- * toml_put.c put one part of a client into one file; jsonc.h and draft.h edit a text;
- * setup_target.c reads and writes a file.  made.c has the folders that setup made, and the lock of
- * their notes.  off.c finds settings that a person has switched off; diff.c shows changes; check.c
+ * them), setup.c (the verb), setup_plan.c (the files that an act changes).  put.c puts one part of
+ * a client into one file; jsonc.h edits a text; setup_target.c reads and writes a file.  check.c
  * finds deviations from the set-up state.
  */
 #ifndef TOOLS_CADRE_SETUP_SETUP_H
@@ -55,8 +53,9 @@ struct setup_client {
 	bool toml; /* its servers are in TOML */
 	const char *servers; /* the key of the MCP servers */
 	const char *entry; /* of a server, as JSON: @ stands for the command */
-	const char *const *events; /* of its hooks, NULL at the end; NULL: it has none */
-	const char *hook; /* an item of an event, as JSON: @ stands for the command line */
+	const char *
+		hook; /* an item of each event of `cadre hook`, as JSON: @ stands for the command
+			     line; NULL: it has none */
 	struct jsonc_beside beside[PART_COUNT]; /* with a NULL key: nothing */
 	const char *import; /* instructions of a project that its own may import, or NULL */
 	const struct setup_off *off; /* NULL: none is known */
@@ -68,20 +67,19 @@ struct setup_client {
 extern const struct setup_client setup_clients[]; /* ends with a NULL name */
 
 const struct setup_client *setup_client_named(const char *name);
-/* Whether a path leads to a file that may be run. */
-bool setup_is_program(const char *path, struct stat *st);
-/* Finds a program in PATH. */
-bool setup_in_path(const char *program, char out[4096]);
+/* What a command runs: no program, another than `self` does, or the same file. */
+enum setup_runs { RUNS_NONE, RUNS_ANOTHER, RUNS_SAME };
+enum setup_runs setup_runs(const char *command, const char *self);
 /* Whether it is installed: its program is in PATH, or its folder is in the home. */
 bool setup_client_there(const struct setup_client *c);
 /* Refuses a variable that names the user's folder of the client from where that is started. */
 int setup_client_check(const struct setup_client *c, struct fault *f);
 /* The path of a part's file; false: the client has none there.  `project` is its folder, or
- * NULL: the user's files. */
+ * "": the user's files. */
 bool setup_client_path(const struct setup_client *c, enum setup_part part,
 		       const char *project, char out[4096]);
 
-/* --- put.c, hooks.c, toml_put.c ----------------------------------------------------------- */
+/* --- put.c ------------------------------------------------------------------------------ */
 
 /* Texts that files get. */
 struct setup_words {
@@ -113,41 +111,6 @@ int setup_cut(const struct setup_client *c, enum setup_part part,
 /* Whether instructions without a block of cadre import another file: the block stands there. */
 bool setup_imports(const struct setup_draft *d, const char *name);
 
-int setup_put_hooks(const struct setup_client *c, const struct setup_words *w,
-		    struct setup_draft *d, struct setup_tally *t, struct fault *f);
-int setup_cut_hooks(const struct setup_client *c, const struct setup_words *w,
-		    struct setup_draft *d, struct fault *f);
-int setup_put_toml(const struct setup_client *c, const struct setup_words *w,
-		   struct setup_draft *d, struct setup_tally *t, struct fault *f);
-int setup_cut_toml(const struct setup_client *c, const struct setup_words *w,
-		   struct setup_draft *d, struct fault *f);
-
-/* An entry or a hook that is there already is one of three things:
- *
- *	another's   it does not run cadre: setup_is_cadre() says no to its program.  An entry
- *	            called `cadre` is then a conflict, a hook is passed over.
- *	setup's     setup_wrote() says yes to its program, and the entry says nothing else:
- *	            see is_as_written() in put.c, read_entry() in toml_put.c, program_of() in
- *	            hooks.c.  Setup puts this program into the entry, and --remove takes the
- *	            entry away, whatever program of that name it runs: nothing tells which
- *	            setup wrote the entry.
- *	            A file of code is setup's as a whole when its first line says so.
- *	a person's  it runs cadre in any other way (for hooks: calls_hook()).  It stays, and
- *	            setup and --remove say so.
- */
-
-/* Whether a program's path or name ends with `cadre`, or is that of this program, whose file may
- * have another name. */
-bool setup_is_cadre(const struct setup_words *w, const char *word);
-/* Whether the program is also in the form that setup writes: a name, or a path from the root. */
-bool setup_wrote(const struct setup_words *w, const char *command);
-/* Notes the command of an entry that was found. */
-void setup_found(struct setup_tally *t, const struct setup_words *w, const char *command);
-/* Refuses an entry that somebody else has named `cadre`. */
-int setup_foreign(const struct setup_draft *d, size_t at, struct fault *f);
-/* An item or entry of the table, in which @ becomes a text. */
-json_t *setup_fill(const char *json, const char *text);
-
 /* --- setup_target.c -------------------------------------------------------------------------------- */
 
 /* A file that is looked at, and may be changed. */
@@ -161,34 +124,32 @@ struct setup_target {
 	bool told; /* that its instructions are of no client that is set up */
 };
 
-/* Finds where a file is without links, which need not be there.  `project` (may be NULL) is
+/* Finds where a file is without links, which need not be there.  `project` (may be "" or NULL) is
  * the folder that it may not lead out of. */
 int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f);
 /* Reads the file, or notes that there is no file. */
 int setup_target_read(struct setup_target *t, struct fault *f);
 bool setup_target_changed(const struct setup_target *t);
-/* Refuses to change a file that is read-only, or has other names, which would keep the old
- * text. */
+/* Refuses to change a file that is read-only. */
 int setup_target_check(const struct setup_target *t, struct fault *f);
 /* Takes the edits of a draft back. */
 void setup_target_undo(struct setup_target *t);
-/* Makes the file on the disk what the draft says, in one step.  The mode, the owner and the
- * access list stay. */
+/* Makes the file on the disk what the draft says, in one step, and the folders above the file,
+ * which it notes.  The mode and the owner stay. */
 int setup_target_write(struct setup_target *t, struct fault *f);
 /* Removes what a setup that was killed while it wrote a file has left beside it. */
 void setup_target_sweep(const char *path);
 void setup_target_release(struct setup_target *t);
 
-/* --- made.c ------------------------------------------------------------------------------------ */
+/* Removes the empty folders above a file that setup made. */
+void setup_target_remove_folders(const char *path);
+/* Writes how a file changes, as `diff -u` does; only the names where no `diff` is there. */
+void setup_diff(const struct setup_target *t, struct text *out);
 
 /* Waits until no other setup of the user changes files; until the descriptor is closed others
  * wait.  -1: a fault, or there is no folder for notes, which it makes if `make`. */
 int setup_lock(bool make, struct fault *f);
-/* Makes the folders above a file, and notes which. */
-int setup_made_folders(const char *path, struct fault *f);
-/* Removes the empty folders above a file that were made by that. */
-void setup_made_remove(const char *path);
 
 /* --- setup_plan.c ------------------------------------------------------------------------------------ */
 
@@ -203,10 +164,8 @@ struct setup_plan {
 	size_t n_targets;
 	const char *command; /* see struct setup_words */
 	bool passing; /* over files that cannot be edited, which are noted */
-	const char **left; /* paths of those in which something of ours may be */
-	size_t n_left;
-	const char **notes; /* of what was left as it is */
-	size_t n_notes;
+	json_t *left; /* paths of those in which something of ours may be */
+	json_t *notes; /* of what was left as it is */
 };
 
 /* Finds this program and the project around the working directory: false, where there is
@@ -220,8 +179,6 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 /* Counts what the drafts have of a part, by putting it into a copy. */
 int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *t, struct fault *f);
-/* Whether a client has anything that setup put into its files. */
-bool setup_plan_has(struct setup_plan *p, const struct setup_client *c);
 /* A path as people write it; of the plan's arena, or `path`. */
 const char *setup_plan_shown(struct setup_plan *p, const char *path);
 /* Removes what setups that were killed have left beside the files of any client. */
@@ -238,24 +195,17 @@ void setup_plan_release(struct setup_plan *p);
 /* Notes what switches the clients' parts off. */
 void setup_plan_note_off(struct setup_plan *p);
 
-/* --- off.c ------------------------------------------------------------------------------------- */
+/* --- check.c ------------------------------------------------------------------------------------ */
 
 struct setup_found_off {
-	const char *text; /* with the place and the key */
+	const char *text; /* with the place and the key; NULL ends a list */
 	const char *file;
 };
 
-/* Finds what switches a part of a client off, in files as they are on the disk: *n items of the
+/* Finds what switches the parts of a client off, in files as they are on the disk: a list of the
  * plan's arena. */
-void setup_plan_off(struct setup_plan *p, const struct setup_client *c,
-		    enum setup_part part, struct setup_found_off **out, size_t *n);
-
-/* --- diff.c ------------------------------------------------------------------------------------ */
-
-/* Writes how a file changes, as `diff -u` does; nothing where it does not. */
-void setup_diff(const struct setup_target *t, struct text *out);
-
-/* --- check.c ------------------------------------------------------------------------------------ */
+struct setup_found_off *setup_plan_off(struct setup_plan *p,
+				       const struct setup_client *c);
 
 /* Something of a client that is not as it was set up. */
 typedef void setup_say(void *arg, bool ok, const struct setup_client *c,

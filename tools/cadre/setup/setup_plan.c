@@ -2,7 +2,6 @@
  * setup_plan - which files an act of setup is about, each read once and written once.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,16 +13,7 @@
 
 /* --- this program ------------------------------------------------------------------------ */
 
-/* Whether PATH leads from `cadre` to the file `self`. */
-static bool setup_plan_is_in_path(const char *self)
-{
-	struct stat own, st;
-	char path[4096];
-
-	return setup_in_path("cadre", path) && !stat(self, &own) && !stat(path, &st) &&
-	       st.st_ino == own.st_ino && st.st_dev == own.st_dev;
-}
-
+/* `cadre` where PATH leads to this program, else its path. */
 static const char *setup_plan_find_command(struct arena *a)
 {
 	char self[4096];
@@ -32,7 +22,7 @@ static const char *setup_plan_find_command(struct arena *a)
 	if (n <= 0)
 		return "cadre";
 	self[n] = '\0';
-	return setup_plan_is_in_path(self) ? "cadre" : arena_strdup(a, self);
+	return setup_runs("cadre", self) == RUNS_SAME ? "cadre" : arena_strdup(a, self);
 }
 
 /* The plugin of OpenCode, in which this program's command stands for the name `cadre`. */
@@ -40,14 +30,12 @@ static const char *plugin_of(struct setup_plan *p)
 {
 	static const char name[] = "'cadre'";
 	struct text out = { 0 };
-	const char *s, *at;
+	const char *s = plugin_opencode, *at;
 
-	for (s = plugin_opencode; (at = strstr(s, name)); s = at + sizeof(name) - 1) {
+	for (; strcmp(p->command, "cadre") && (at = strstr(s, name));
+	     s = at + strlen(name)) {
 		text_add(&out, s, (size_t)(at - s));
-		if (strcmp(p->command, "cadre") != 0)
-			text_add_json(&out, p->command);
-		else
-			text_addf(&out, "%s", name);
+		text_add_json(&out, p->command);
 	}
 	text_addf(&out, "%s", s);
 	s = arena_strdup(&p->arena, out.data);
@@ -74,6 +62,8 @@ bool setup_plan_begin(struct setup_plan *p)
 	char git[4096];
 	struct stat st;
 
+	p->notes = json_array();
+	p->left = json_array();
 	p->command = setup_plan_find_command(&p->arena);
 	if (!paths_home(p->home))
 		p->home[0] = '\0';
@@ -114,7 +104,7 @@ static bool imports(const struct setup_client *c, const char *path)
 {
 	struct setup_target t;
 	struct fault ignored = { 0 };
-	bool does = setup_target_find(&t, path, path, NULL, &ignored) == 0 &&
+	bool does = setup_target_find(&t, path, path, "", &ignored) == 0 &&
 		    setup_target_read(&t, &ignored) == 0 &&
 		    setup_imports(&t.draft, c->import);
 
@@ -128,13 +118,12 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 	struct setup_target *t;
 	char path[4096];
 
-	if (!setup_client_path(c, part, p->project[0] ? p->project : NULL, path))
+	if (!setup_client_path(c, part, p->project, path))
 		return NULL;
 	if (part == PART_TEXT && p->project[0] && c->import && imports(c, path))
 		paths_join(path, p->project, c->import);
 	t = arena_alloc(&p->arena, sizeof(*t));
-	if (setup_target_find(t, path, setup_plan_shown(p, path),
-			      p->project[0] ? p->project : NULL, f) < 0)
+	if (setup_target_find(t, path, setup_plan_shown(p, path), p->project, f) < 0)
 		return NULL;
 	for (size_t i = 0; i < p->n_targets; i++)
 		if (!strcmp(p->targets[i]->path, t->path))
@@ -150,16 +139,15 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 
 void setup_plan_sweep(const struct setup_plan *p)
 {
-	const char *project = p->project[0] ? p->project : NULL;
 	struct setup_target t;
 	char path[4096];
 
 	for (const struct setup_client *c = setup_clients; c->name; c++)
-		for (int part = PART_MCP; part < PART_COUNT; part++) {
+		for (enum setup_part part = PART_MCP; part < PART_COUNT; part++) {
 			struct fault ignored = { 0 };
 
-			if (setup_client_path(c, (enum setup_part)part, project, path) &&
-			    !setup_target_find(&t, path, path, project, &ignored))
+			if (setup_client_path(c, part, p->project, path) &&
+			    !setup_target_find(&t, path, path, p->project, &ignored))
 				setup_target_sweep(t.path);
 		}
 }
@@ -168,6 +156,8 @@ void setup_plan_release(struct setup_plan *p)
 {
 	for (size_t i = 0; i < p->n_targets; i++)
 		setup_target_release(p->targets[i]);
+	json_decref(p->notes);
+	json_decref(p->left);
 	arena_release(&p->arena);
 }
 
@@ -191,77 +181,92 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 	return f->code;
 }
 
-bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
+/* Whether a client has anything that setup put into its files. */
+static bool setup_plan_has(struct setup_plan *p, const struct setup_client *c)
 {
-	for (int part = PART_MCP; part <= PART_HOOKS; part++) {
+	for (enum setup_part part = PART_MCP; part <= PART_HOOKS; part++) {
 		struct setup_tally tally;
 		struct fault ignored = { 0 };
 
-		setup_plan_look(p, c, (enum setup_part)part, &tally, &ignored);
+		setup_plan_look(p, c, part, &tally, &ignored);
 		if (tally.found > tally.yours)
 			return true;
 	}
 	return false;
 }
 
+bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
+			 const struct fault *f)
+{
+	const char *s;
+
+	if (!t)
+		/* A link leads out of the project (check_inside() in setup_target.c), where setup
+		 * never writes. */
+		return f->code != FAULT_DENIED;
+	s = t->before.len ? t->before.data : "";
+	return memmem(s, t->before.len, "cadre", 5) ||
+	       memmem(s, t->before.len, p->command, strlen(p->command));
+}
+
 /* --- edits ---------------------------------------------------------------------------------------- */
 
 /* Adds a text to a list that has it not. */
-static void add_once(struct setup_plan *p, const char ***list, size_t *n,
-		     const char *text)
+static void setup_plan_add(json_t *list, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void setup_plan_add(json_t *list, const char *fmt, ...)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (!strcmp((*list)[i], text))
-			return;
-	*(const char **)arena_push(&p->arena, list, n, sizeof(**list)) = text;
+	char text[4200];
+	const json_t *other;
+	json_t *added;
+	va_list ap;
+	size_t i;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	added = json_text(text);
+	json_array_foreach(list, i, other)
+		if (json_equal(other, added))
+			break;
+	if (i == json_array_size(list))
+		json_array_append(list, added);
+	json_decref(added);
 }
 
-static void setup_plan_note(struct setup_plan *p, const char *text)
-{
-	add_once(p, &p->notes, &p->n_notes, text);
-}
-
-/* The words for an entry whose command leads to no program, or to another than this; else "". */
-static const char *elsewhere(struct setup_plan *p, const struct setup_tally *tally)
-{
-	if (tally->other[0])
-		return arena_printf(&p->arena, "; it runs %s, another program than this",
-				    tally->other);
-	if (tally->gone[0])
-		return arena_printf(&p->arena, "; there is no %s any more", tally->gone);
-	return "";
-}
-
-/* Says that entries of a person's, which run cadre, stay. */
+/* Says that entries of a person's, which run cadre, stay; of one whose command leads to no
+ * program, or to another than this, that too. */
 static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		       enum setup_part part, const struct setup_tally *tally)
 {
+	const char *gone = tally->gone, *other = tally->other;
+
 	if (tally->yours && part == PART_MCP)
-		setup_plan_note(
-			p, arena_printf(&p->arena,
-					"left as it is, since it differs from what setup "
-					"writes: cadre in %s%s",
-					t->shown, elsewhere(p, tally)));
+		setup_plan_add(p->notes,
+			       "left as it is, since it differs from what setup writes: "
+			       "cadre in %s%s%s%s",
+			       t->shown,
+			       *other  ? "; it runs "
+			       : *gone ? "; there is no "
+				       : "",
+			       *other ? other : gone,
+			       *other  ? ", another program than this"
+			       : *gone ? " any more"
+				       : "");
 	else if (tally->yours)
-		setup_plan_note(p,
-				arena_printf(&p->arena,
-					     "left as they are, since setup would write "
-					     "others: %d of the hooks in %s",
-					     tally->yours, t->shown));
+		setup_plan_add(p->notes,
+			       "left as they are, since setup would write others: %d of "
+			       "the hooks in %s",
+			       tally->yours, t->shown);
 }
 
 void setup_plan_note_off(struct setup_plan *p)
 {
-	struct setup_found_off *off;
-	size_t n;
-
 	for (const struct setup_client **c = p->clients; *c; c++)
-		for (int part = PART_MCP; part <= PART_HOOKS; part++) {
-			setup_plan_off(p, *c, (enum setup_part)part, &off, &n);
-			for (size_t i = 0; i < n; i++)
-				setup_plan_note(p, arena_printf(&p->arena, "note: %s",
-								off[i].text));
-		}
+		for (struct setup_found_off *off = setup_plan_off(p, *c); off->text;
+		     off++)
+			setup_plan_add(p->notes, "note: %s", off->text);
 }
 
 /* Refuses a path of this program that a file of JSON or TOML cannot say. */
@@ -286,17 +291,16 @@ int setup_plan_put(struct setup_plan *p, struct fault *f)
 	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
 		struct setup_words words = setup_plan_words_of(p, *c);
 
-		for (int part = PART_MCP; part < PART_COUNT && !f->code; part++) {
-			struct setup_target *t =
-				setup_plan_target(p, *c, (enum setup_part)part, f);
+		for (enum setup_part part = PART_MCP; part < PART_COUNT && !f->code;
+		     part++) {
+			struct setup_target *t = setup_plan_target(p, *c, part, f);
 			struct setup_tally tally = { 0 };
 
 			if (t)
-				setup_put(*c, (enum setup_part)part, &words, &t->draft,
-					  &tally, f);
+				setup_put(*c, part, &words, &t->draft, &tally, f);
 			if (t && !f->code)
 				setup_target_check(t, f);
-			note_yours(p, t, (enum setup_part)part, &tally);
+			note_yours(p, t, part, &tally);
 		}
 	}
 	return f->code;
@@ -316,20 +320,6 @@ static bool is_shared(struct setup_plan *p, const struct setup_target *t)
 	return false;
 }
 
-bool setup_plan_may_have(const struct setup_plan *p, const struct setup_target *t,
-			 const struct fault *f)
-{
-	const char *s;
-
-	if (!t)
-		/* A link leads out of the project (check_inside() in setup_target.c), where setup
-		 * never writes. */
-		return f->code != FAULT_DENIED;
-	s = t->before.len ? t->before.data : "";
-	return memmem(s, t->before.len, "cadre", 5) ||
-	       memmem(s, t->before.len, p->command, strlen(p->command));
-}
-
 /* Notes a file that cannot be edited, once, and goes on. */
 static void setup_plan_pass_over(struct setup_plan *p, const struct setup_client *c,
 				 enum setup_part part, const struct setup_target *t,
@@ -338,19 +328,15 @@ static void setup_plan_pass_over(struct setup_plan *p, const struct setup_client
 	bool may = setup_plan_may_have(p, t, f);
 	char path[4096] = "";
 
-	setup_plan_note(p, arena_printf(&p->arena, "passed over: %s%s", f->text,
-					may ? "; something of cadre's may still be in it"
-					    : ""));
-	if (may && !t)
-		setup_client_path(c, part, p->project[0] ? p->project : NULL, path);
-	if (may)
-		add_once(p, &p->left, &p->n_left,
-			 t ? t->path : arena_strdup(&p->arena, path));
+	setup_plan_add(p->notes, "passed over: %s%s", f->text,
+		       may ? "; something of cadre's may still be in it" : "");
+	if (may && (t || setup_client_path(c, part, p->project, path)))
+		setup_plan_add(p->left, "%s", t ? t->path : path);
 	*f = (struct fault){ 0 };
 }
 
-static int cut_part(struct setup_plan *p, const struct setup_client *c,
-		    enum setup_part part, struct fault *f)
+static void cut_part(struct setup_plan *p, const struct setup_client *c,
+		     enum setup_part part, struct fault *f)
 {
 	struct setup_target *t = setup_plan_target(p, c, part, f);
 	struct setup_words words = setup_plan_words_of(p, c);
@@ -366,19 +352,17 @@ static int cut_part(struct setup_plan *p, const struct setup_client *c,
 		note_yours(p, t, part, &tally);
 	if (f->code && p->passing)
 		setup_plan_pass_over(p, c, part, t, f);
-	return f->code;
 }
 
 int setup_plan_cut(struct setup_plan *p, struct fault *f)
 {
+	static const enum setup_part order[] = { PART_HOOKS, PART_MCP, PART_TEXT };
 	int n = 0;
 
 	while (p->clients[n])
 		n++;
-	for (int part = PART_HOOKS; part >= PART_MCP; part--)
+	for (int k = 0; k < PART_COUNT; k++)
 		for (int i = n; i-- && !f->code;)
-			cut_part(p, p->clients[i], (enum setup_part)part, f);
-	for (int i = n; i-- && !f->code;)
-		cut_part(p, p->clients[i], PART_TEXT, f);
+			cut_part(p, p->clients[i], order[k], f);
 	return f->code;
 }

@@ -1,21 +1,32 @@
 /*
  * setup_target - a file that setup reads and writes: in one step, or not at all.
+ *
+ * A file's bytes tell whether setup made it; a folder has none.  So the paths of folders are noted
+ * in the user's state, a line each, before the folders are made: a setup may be killed at any
+ * moment.  Folders whose paths cannot be noted stay.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/xattr.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/home/paths.h"
+#include "core/machine/child.h"
 #include "storage/durable.h"
 #include "tools/cadre/setup/setup.h"
 
-enum { MOST = 64 << 20, LIST_MOST = 64 << 10 };
+enum { MOST = 64 << 20, PATIENCE_MS = 60000 };
+
+static int setup_target_fail(const char *what, const char *path, struct fault *f)
+{
+	return fault_set(f, FAULT_IO, "", "cannot %s %.150s: %m", what, path);
+}
 
 /* --- where it is ------------------------------------------------------------------------- */
 
@@ -46,7 +57,7 @@ static int check_inside(const struct setup_target *t, const char *project,
 	size_t n;
 
 	if (!realpath(project, real))
-		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", project);
+		return setup_target_fail("look at", project, f);
 	n = strlen(real);
 	if (!strncmp(t->path, real, n) && (t->path[n] == '/' || n == 1))
 		return 0;
@@ -57,24 +68,6 @@ static int check_inside(const struct setup_target *t, const char *project,
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-static int setup_target_read_all(int fd, struct setup_target *t, struct fault *f)
-{
-	char piece[1 << 16];
-	ssize_t n = 0;
-
-	if (fstat(fd, &t->st))
-		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", t->shown);
-	if (!S_ISREG(t->st.st_mode))
-		return fault_set(f, FAULT_INVALID, "", "%.150s is no file", t->shown);
-	while (t->before.len <= MOST && (n = read(fd, piece, sizeof(piece))) > 0)
-		text_add(&t->before, piece, (size_t)n);
-	if (n < 0)
-		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", t->shown);
-	return n ? fault_set(f, FAULT_INVALID, "", "%.150s is larger than 64 MiB",
-			     t->shown)
-		 : 0;
-}
-
 int setup_target_find(struct setup_target *t, const char *path, const char *shown,
 		      const char *project, struct fault *f)
 {
@@ -82,21 +75,31 @@ int setup_target_find(struct setup_target *t, const char *path, const char *show
 	snprintf(t->shown, sizeof(t->shown), "%s", shown);
 	t->draft.name = t->shown;
 	if (!setup_target_resolve(path, t->path))
-		return fault_set(f, FAULT_IO, "", "cannot look at %.150s: %m", shown);
-	return project ? check_inside(t, project, f) : 0;
+		return setup_target_fail("look at", shown, f);
+	return project && *project ? check_inside(t, project, f) : 0;
 }
 
 int setup_target_read(struct setup_target *t, struct fault *f)
 {
 	int fd = open(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	char piece[1 << 16];
+	ssize_t n = 0;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0
-				       : fault_set(f, FAULT_IO, "",
-						   "cannot open %.150s: %m", t->shown);
+		return errno == ENOENT ? 0 : setup_target_fail("open", t->shown, f);
 	t->was = t->draft.there = true;
-	if (setup_target_read_all(fd, t, f) == 0)
-		text_add(&t->draft.text, t->before.data, t->before.len);
+	if (fstat(fd, &t->st))
+		setup_target_fail("look at", t->shown, f);
+	else if (!S_ISREG(t->st.st_mode))
+		fault_set(f, FAULT_INVALID, "", "%.150s is no file", t->shown);
+	while (!f->code && t->before.len <= MOST &&
+	       (n = read(fd, piece, sizeof(piece))) > 0)
+		text_add(&t->before, piece, (size_t)n);
+	if (n < 0)
+		setup_target_fail("read", t->shown, f);
+	else if (n)
+		fault_set(f, FAULT_INVALID, "", "%.150s is larger than 64 MiB", t->shown);
+	text_add(&t->draft.text, t->before.data, t->before.len);
 	close(fd);
 	return f->code;
 }
@@ -169,6 +172,149 @@ void setup_target_sweep(const char *path)
 		closedir(dir);
 }
 
+/* --- how it changes ------------------------------------------------------------------------- */
+
+static bool setup_target_write_all(int fd, const struct text *text)
+{
+	size_t done = 0;
+
+	while (done < text->len) {
+		ssize_t n = write(fd, text->data + done, text->len - done);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+void setup_diff(const struct setup_target *t, struct text *out)
+{
+	const char *from = t->was ? t->shown : "/dev/null";
+	const char *to = t->draft.there ? t->shown : "/dev/null";
+	/* `diff` inherits both. */
+	int before = memfd_create("before", 0), after = memfd_create("after", 0);
+	struct fault ignored = { 0 };
+	struct arena a = { 0 };
+	struct child_end end = { 0 };
+	const char *words[] = { "env",
+				"LC_ALL=C",
+				"diff",
+				"-au",
+				"-L",
+				from,
+				"-L",
+				to,
+				arena_printf(&a, "/dev/fd/%d", before),
+				arena_printf(&a, "/dev/fd/%d", after),
+				NULL };
+
+	if (setup_target_changed(t) && setup_target_write_all(before, &t->before) &&
+	    (!t->draft.there || setup_target_write_all(after, &t->draft.text)) &&
+	    child_hear(words, NULL, 0, -1, &a, &end, &ignored) == 0 &&
+	    WIFEXITED(end.status) && WEXITSTATUS(end.status) == 1)
+		text_addf(out, "%s", end.out);
+	else if (setup_target_changed(t))
+		text_addf(out, "--- %s\n+++ %s\n", from, to);
+	close(before);
+	close(after);
+	arena_release(&a);
+}
+
+/* --- folders that setup made ----------------------------------------------------------------- */
+
+enum made { MADE_ASK, MADE_ADD, MADE_DROP };
+
+/* Whether a folder stands in the notes, which then get or lose the folder. */
+static bool setup_target_note(const char *dir, enum made act)
+{
+	struct setup_target t = { 0 };
+	struct fault ignored = { 0 };
+	char state[4096], path[4096], line[4098];
+	size_t n = (size_t)snprintf(line, sizeof(line), "%s\n", dir);
+	const char *at = "";
+	bool noted = false;
+
+	if (!strchr(dir, '\n') && paths_user_state(state) && !access(state, W_OK) &&
+	    paths_join(path, state, "setup-folders") &&
+	    setup_target_find(&t, path, path, "", &ignored) == 0 &&
+	    setup_target_read(&t, &ignored) == 0) {
+		for (at = t.was && t.before.len ? t.before.data : "";
+		     *at && strncmp(at, line, n) != 0; at += *at == '\n')
+			at += strcspn(at, "\n");
+		noted = *at;
+		if (act == MADE_ADD && !noted)
+			text_add(&t.draft.text, line, n);
+		if (act == MADE_DROP && noted)
+			draft_splice(&t.draft, (size_t)(at - t.before.data),
+				     (size_t)(at - t.before.data) + n, "", 0);
+		t.draft.there = t.draft.text.len > 0;
+		if (setup_target_changed(&t))
+			setup_target_write(&t, &ignored);
+	}
+	setup_target_release(&t);
+	return noted;
+}
+
+/* Makes the folders above a file, and notes which. */
+static int setup_target_make_folders(const char *path, struct fault *f)
+{
+	char dir[4096];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	if (!paths_up(dir) || !access(dir, F_OK))
+		return 0;
+	if (setup_target_make_folders(dir, f) < 0)
+		return f->code;
+	setup_target_note(dir, MADE_ADD);
+	if (mkdir(dir, 0777)) {
+		int why = errno;
+
+		setup_target_note(dir, MADE_DROP);
+		errno = why;
+		return why == EEXIST ? 0 : setup_target_fail("make", dir, f);
+	}
+	return dir_sync_above(dir) ? setup_target_fail("sync", dir, f) : 0;
+}
+
+void setup_target_remove_folders(const char *path)
+{
+	char dir[4096];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	/* A folder that is gone may be noted: setup was killed between the two. */
+	while (paths_up(dir) && setup_target_note(dir, MADE_ASK) &&
+	       (!rmdir(dir) || errno == ENOENT)) {
+		dir_sync_above(dir);
+		setup_target_note(dir, MADE_DROP);
+	}
+}
+
+int setup_lock(bool make, struct fault *f)
+{
+	char dir[4096], notes[4096];
+	int fd, rc = 0;
+
+	if (!paths_user_state(dir) || !paths_join(notes, dir, "setup-folders") ||
+	    (make && dir_make_all(dir, 0700)))
+		return -1;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	for (int left = PATIENCE_MS; left > 0 && (rc = flock(fd, LOCK_EX | LOCK_NB)) &&
+				     (errno == EWOULDBLOCK || errno == EINTR);
+	     left -= 10)
+		poll(NULL, 0, 10);
+	if (rc && (errno == EWOULDBLOCK || errno == EINTR)) {
+		close(fd);
+		fault_set(f, FAULT_UNAVAILABLE, "", "another cadre setup is at work");
+		fault_hint(f, "Try again when it has ended; lslocks shows it.");
+		return -1;
+	}
+	setup_target_sweep(notes);
+	return fd;
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 static int changed_meanwhile(const struct setup_target *t, struct fault *f)
@@ -179,22 +325,11 @@ static int changed_meanwhile(const struct setup_target *t, struct fault *f)
 
 int setup_target_check(const struct setup_target *t, struct fault *f)
 {
-	if (!t->was || !setup_target_changed(t))
+	if (!t->was || !setup_target_changed(t) ||
+	    ((t->st.st_mode & 0222) && !access(t->path, W_OK)))
 		return 0;
-	if (!(t->st.st_mode & 0222) || access(t->path, W_OK)) {
-		fault_set(f, FAULT_DENIED, "", "%.150s is read-only", t->shown);
-		return fault_hint(f, "chmod u+w it, if it is yours to change.");
-	}
-	if (t->st.st_nlink > 1) {
-		fault_set(f, FAULT_DENIED, "",
-			  "%.120s is one of %lu names (hard links) of a file; the others "
-			  "would keep the old text",
-			  t->shown, (unsigned long)t->st.st_nlink);
-		return fault_hint(f,
-				  "Make it a file of its own (cp -p FILE NEW && mv NEW "
-				  "FILE), or a symbolic link to the other one.");
-	}
-	return 0;
+	fault_set(f, FAULT_DENIED, "", "%.150s is read-only", t->shown);
+	return fault_hint(f, "chmod u+w it, if it is yours to change.");
 }
 
 /* Whether the file has the bytes `want`.  Times have the grain of a tick, and numbers of files are
@@ -213,54 +348,6 @@ static bool has_bytes(const char *path, const struct text *want)
 	return has;
 }
 
-/* Whether a file that was read is still the same; of one that was not there setup_target_put_in_place()
- * finds out. */
-static int check_same(const struct setup_target *t, struct fault *f)
-{
-	struct stat st;
-
-	if (!t->was)
-		return 0;
-	if (lstat(t->path, &st) || st.st_ino != t->st.st_ino ||
-	    st.st_dev != t->st.st_dev || st.st_mode != t->st.st_mode ||
-	    st.st_nlink != t->st.st_nlink || !has_bytes(t->path, &t->before))
-		return changed_meanwhile(t, f);
-	return 0;
-}
-
-static bool setup_target_write_all(int fd, const struct text *text)
-{
-	size_t done = 0;
-
-	while (done < text->len) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
-/* Gives a file the access list of the one that it replaces, or none, though the folder may have
- * one for new files: with the mode alone its group bits would hold for all whom that names. */
-static bool keep_list(int fd, const struct setup_target *t)
-{
-	static const char name[] = "system.posix_acl_access";
-	char *list = malloc(LIST_MOST);
-	ssize_t n = list ? getxattr(t->path, name, list, LIST_MOST) : -1;
-	bool kept;
-
-	if (n >= 0)
-		kept = !fsetxattr(fd, name, list, (size_t)n, 0);
-	else if (list && errno == ENODATA)
-		kept = !fremovexattr(fd, name) || errno == ENODATA || errno == ENOTSUP;
-	else
-		kept = list && errno == ENOTSUP;
-	free(list);
-	return kept;
-}
-
 static bool keep_owner(int fd, const struct setup_target *t)
 {
 	struct stat st;
@@ -271,138 +358,78 @@ static bool keep_owner(int fd, const struct setup_target *t)
 	return !fstat(fd, &st) &&
 	       ((t->st.st_uid == st.st_uid && t->st.st_gid == st.st_gid) ||
 		fchown(fd, t->st.st_uid, t->st.st_gid) == 0) &&
-	       keep_list(fd, t) && fchmod(fd, t->st.st_mode & 07777) == 0;
+	       fchmod(fd, t->st.st_mode & 07777) == 0;
 }
 
-/* Whether a call failed since the file system, or the kernel, does not know it. */
-static bool setup_target_is_unknown(void)
+/* Writes the text beside the file, which it then becomes: a descriptor with a lock, until the
+ * writer ends; -1: a fault. */
+static int setup_target_write_beside(const struct setup_target *t, const char *beside,
+				     struct fault *f)
 {
-	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
-	       errno == EPERM;
-}
+	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		      t->was ? 0600 : 0666);
 
-/* Renames a file to a name that none may have; false with errno set.  NFS knows no such flag,
- * exFAT and some of FUSE no links either: there the name is taken by an empty file first. */
-static bool rename_to_new(const char *from, const char *to)
-{
-	int fd, why;
-
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-		return true;
-	if (!setup_target_is_unknown())
-		return false;
-	if (!link(from, to))
-		return !unlink(from);
-	if (!setup_target_is_unknown())
-		return false;
-	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return false;
+		return setup_target_fail("write beside", t->shown, f), -1;
+	flock(fd, LOCK_EX | LOCK_NB);
+	if (setup_target_write_all(fd, &t->draft.text) && keep_owner(fd, t) &&
+	    fsync(fd) == 0)
+		return fd;
+	setup_target_fail("write", t->shown, f);
+	unlink(beside);
 	close(fd);
-	if (!rename(from, to))
-		return true;
-	why = errno;
-	unlink(to);
-	errno = why;
-	return false;
+	return -1;
 }
 
-/* Exchanges the written file with the file that it replaces, and checks the replaced file.  If a
- * client has written that file since, exchanges the two back.  1, 0: not known here, or -1. */
-static int setup_target_exchange(const struct setup_target *t, const char *beside)
+/* Gives the text beside its name, or takes the file away; the bytes that were there are beside
+ * then.  If a client has written the file since, the client's bytes get the name back.  0, or -1
+ * with errno set. */
+static int setup_target_move(const struct setup_target *t, const char *beside)
 {
-	if (renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE))
-		return setup_target_is_unknown() ? 0 : -1;
-	if (has_bytes(beside, &t->before))
-		return 1;
+	const bool there = t->draft.there;
+	const unsigned flag = there && t->was ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+	const char *from = there ? beside : t->path, *to = there ? t->path : beside;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, flag))
+		/* NFS knows no flags, and some sandboxes not the call. */
+		return errno == EINVAL || errno == ENOSYS ? rename(from, to) : -1;
+	if (!t->was || has_bytes(beside, &t->before))
+		return 0;
 	/* A client may have written once more meanwhile, in the place of ours: that stays. */
-	if (renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE))
-		return -1;
-	if (!has_bytes(beside, &t->draft.text))
-		renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, RENAME_EXCHANGE);
+	if (!renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, flag) && there &&
+	    !has_bytes(beside, &t->draft.text))
+		renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, flag);
 	errno = EEXIST;
 	return -1;
 }
 
-/* Gives the file that was written its name, which no other may have got meanwhile. */
-static int setup_target_put_in_place(const struct setup_target *t, const char *beside,
-				     struct fault *f)
-{
-	int rc;
-
-	if (check_same(t, f) < 0)
-		return f->code;
-	rc = t->was                           ? setup_target_exchange(t, beside)
-	     : rename_to_new(beside, t->path) ? 1
-					      : -1;
-	if (rc > 0 || (rc == 0 && !rename(beside, t->path)))
-		return 0;
-	return errno == EEXIST
-		       ? changed_meanwhile(t, f)
-		       : fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
-}
-
-static void name_beside(const struct setup_target *t, char out[4200])
-{
-	snprintf(out, 4200, "%s%s%016llx", t->path, mark,
-		 (unsigned long long)home_random());
-}
-
-/* Writes the text beside the file, which it then becomes. */
-static int setup_target_replace(struct setup_target *t, struct fault *f)
-{
-	char beside[4200];
-	int fd;
-	bool done;
-
-	name_beside(t, beside);
-	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		  t->was ? 0600 : 0666);
-	if (fd < 0)
-		return fault_set(f, FAULT_IO, "", "cannot write beside %.150s: %m",
-				 t->shown);
-	flock(fd, LOCK_EX | LOCK_NB); /* until the writer ends */
-	done = setup_target_write_all(fd, &t->draft.text) && keep_owner(fd, t) &&
-	       fsync(fd) == 0;
-	if (!done)
-		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", t->shown);
-	if (done)
-		setup_target_put_in_place(t, beside, f);
-	close(fd);
-	if (!f->code && dir_sync_above(t->path))
-		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
-	if (!t->was || has_bytes(beside, &t->draft.text) ||
-	    has_bytes(beside, &t->before) || !done)
-		unlink(beside); /* else it is a client's, and stands nowhere else */
-	return f->code;
-}
-
-static int remove_file(struct setup_target *t, struct fault *f)
-{
-	char beside[4200];
-
-	name_beside(t, beside);
-	if (check_same(t, f) < 0)
-		return f->code;
-	if (!rename_to_new(t->path, beside)) {
-		fault_set(f, FAULT_IO, "", "cannot remove %.150s: %m", t->shown);
-	} else if (!has_bytes(beside, &t->before)) {
-		changed_meanwhile(t, f);
-		if (rename_to_new(beside, t->path) || errno != EEXIST)
-			return f->code; /* a client's text is never removed */
-	} else if (dir_sync_above(t->path)) {
-		fault_set(f, FAULT_IO, "", "cannot sync %.150s: %m", t->shown);
-	}
-	unlink(beside);
-	return f->code;
-}
-
 int setup_target_write(struct setup_target *t, struct fault *f)
 {
-	if (!t->draft.there)
-		return t->was ? remove_file(t, f) : 0;
-	if (setup_target_check(t, f) < 0 || check_same(t, f) < 0 ||
-	    (!t->was && setup_made_folders(t->path, f) < 0))
+	char beside[4200];
+	int fd = -1;
+
+	if ((!t->was && !t->draft.there) || setup_target_check(t, f) < 0)
 		return f->code;
-	return setup_target_replace(t, f);
+	if (t->was ? !has_bytes(t->path, &t->before) : !access(t->path, F_OK))
+		return changed_meanwhile(t, f);
+	if (!t->was && setup_target_make_folders(t->path, f) < 0)
+		return f->code;
+	snprintf(beside, sizeof(beside), "%s%s%016llx", t->path, mark,
+		 (unsigned long long)home_random());
+	if (t->draft.there && (fd = setup_target_write_beside(t, beside, f)) < 0)
+		return f->code;
+	if (setup_target_move(t, beside) == 0)
+		unlink(beside);
+	else if (errno == EEXIST)
+		changed_meanwhile(t, f);
+	else
+		setup_target_fail("write", t->shown, f);
+	/* Another's bytes may stand nowhere else. */
+	if (f->code && has_bytes(beside, &t->draft.text))
+		unlink(beside);
+	if (fd >= 0)
+		close(fd);
+	return !f->code && dir_sync_above(t->path)
+		       ? setup_target_fail("sync", t->shown, f)
+		       : f->code;
 }
