@@ -10,10 +10,6 @@
 
 #include "tools/cadre/hook/hook.h"
 
-static const struct setup_words words = { .command = "/opt/bin/cadre",
-					  .line = "/opt/bin/cadre hook CLIENT",
-					  .plugin = "export const plugin = 1;\n" };
-
 const char *setup_event(const struct setup_client *c, int i)
 {
 	const struct hook_client *h = hook_clients;
@@ -25,14 +21,6 @@ const char *setup_event(const struct setup_client *c, int i)
 		if (r->kind != HOOK_END && !i--)
 			break;
 	return r->event;
-}
-
-struct setup_words setup_words_for(struct arena *a, const struct setup_client *c)
-{
-	struct setup_words w = words;
-
-	w.line = arena_printf(a, "%s hook %s", w.command, c->name);
-	return w;
 }
 
 struct setup_draft setup_draft_of(const char *text, size_t len)
@@ -57,22 +45,20 @@ void setup_round_trip(const char *client, enum setup_part part, const char *text
 	const struct setup_client *c = setup_client_named(client);
 	struct setup_draft d = setup_draft_of(text, len);
 	struct setup_tally first = { 0 }, second = { 0 };
-	struct arena a = { 0 };
-	struct setup_words w = setup_words_for(&a, c);
 	struct fault f = { 0 };
 	struct text kept = { 0 };
 
-	if (setup_put(c, part, &w, &d, &first, &f) < 0)
+	if (setup_put(c, part, SETUP_COMMAND, &d, &first, &f) < 0)
 		fail_msg("%s: %s in:\n%s", client, f.text, text);
 	assert_true(first.missing + first.yours > 0);
 	assert_true(d.there);
 	text_add(&kept, d.text.data, d.text.len);
-	assert_int_equal(setup_put(c, part, &w, &d, &second, &f), 0);
+	assert_int_equal(setup_put(c, part, SETUP_COMMAND, &d, &second, &f), 0);
 	setup_same(&d, kept.data, kept.len);
 	assert_int_equal(second.missing + second.changed, 0);
 	assert_int_equal(second.found, first.found + first.missing);
 	assert_int_equal(second.yours, first.yours);
-	assert_int_equal(setup_cut(c, part, &w, &d, &f), 0);
+	assert_int_equal(setup_cut(c, part, SETUP_COMMAND, &d, &f), 0);
 	assert_int_equal(d.there, text != NULL);
 	if (text)
 		setup_same(&d, text, len);
@@ -81,7 +67,6 @@ void setup_round_trip(const char *client, enum setup_part part, const char *text
 	else
 		text_release(&kept);
 	text_release(&d.text);
-	arena_release(&a);
 }
 
 struct text setup_put_text(const char *client, enum setup_part part, const char *text,
@@ -89,13 +74,10 @@ struct text setup_put_text(const char *client, enum setup_part part, const char 
 {
 	const struct setup_client *c = setup_client_named(client);
 	struct setup_draft d = setup_draft_of(text, strlen(text));
-	struct arena a = { 0 };
-	struct setup_words w = setup_words_for(&a, c);
 
 	*t = (struct setup_tally){ 0 };
 	*f = (struct fault){ 0 };
-	setup_put(c, part, &w, &d, t, f);
-	arena_release(&a);
+	setup_put(c, part, SETUP_COMMAND, &d, t, f);
 	return d.text;
 }
 
@@ -104,12 +86,9 @@ struct text setup_cut_text(const char *client, enum setup_part part, const char 
 {
 	const struct setup_client *c = setup_client_named(client);
 	struct setup_draft d = setup_draft_of(text, strlen(text));
-	struct arena a = { 0 };
-	struct setup_words w = setup_words_for(&a, c);
 
 	*f = (struct fault){ 0 };
-	setup_cut(c, part, &w, &d, f);
-	arena_release(&a);
+	setup_cut(c, part, SETUP_COMMAND, &d, f);
 	return d.text;
 }
 

@@ -9,7 +9,8 @@
 
 /* The event number `i` of a client at which `cadre hook` has something to tell, or NULL. */
 const char *setup_event(const struct setup_client *c, int i);
-struct setup_words setup_words_for(struct arena *a, const struct setup_client *c);
+/* The program that is set up. */
+#define SETUP_COMMAND "/opt/bin/cadre"
 /* A draft with a copy of a text; NULL: there is no file. */
 struct setup_draft setup_draft_of(const char *text, size_t len);
 /* Fails unless the draft is that text. */

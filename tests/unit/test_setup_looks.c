@@ -158,8 +158,6 @@ static void parts_share_a_file(void **state)
 {
 	const struct setup_client *c = setup_client_named("gemini");
 	struct dice dice = { .state = 21 };
-	struct arena a = { 0 };
-	struct setup_words w = setup_words_for(&a, c);
 
 	(void)state;
 	for (int i = 0; i < FILES; i++) {
@@ -171,19 +169,20 @@ static void parts_share_a_file(void **state)
 		setup_throw_json(&l, c);
 		d = setup_draft_of(l.out.data, l.out.len);
 		for (int part = PART_MCP; part <= PART_HOOKS; part++)
-			assert_int_equal(
-				setup_put(c, (enum setup_part)part, &w, &d, &t, &f), 0);
+			assert_int_equal(setup_put(c, (enum setup_part)part,
+						   SETUP_COMMAND, &d, &t, &f),
+					 0);
 		assert_int_equal(t.yours, l.own[PART_MCP] + l.own[PART_HOOKS]);
 		assert_int_equal(t.missing, 6 - t.yours);
 		for (int part = PART_HOOKS; part >= PART_MCP; part--)
-			assert_int_equal(setup_cut(c, (enum setup_part)part, &w, &d, &f),
+			assert_int_equal(setup_cut(c, (enum setup_part)part,
+						   SETUP_COMMAND, &d, &f),
 					 0);
 		setup_same(&d, l.out.data, l.out.len);
 		text_release(&d.text);
 		text_release(&l.out);
 		text_release(&l.plain);
 	}
-	arena_release(&a);
 }
 
 /* --- TOML ---------------------------------------------------------------------- */
@@ -316,8 +315,6 @@ static void garbage_is_survived(void **state)
 			(enum setup_part)dice_below(&dice, c->hook ? 3 : 1);
 		struct setup_look l = { .dice = &dice };
 		struct setup_tally t = { 0 };
-		struct arena a = { 0 };
-		struct setup_words w = setup_words_for(&a, c);
 		struct fault f = { 0 };
 		struct setup_draft d;
 
@@ -327,16 +324,15 @@ static void garbage_is_survived(void **state)
 			setup_throw_json(&l, c);
 		d = setup_draft_of(l.out.data ? l.out.data : "", l.out.len);
 		if (dice_percent(&dice, 50))
-			setup_put(c, part, &w, &d, &t, &f);
+			setup_put(c, part, SETUP_COMMAND, &d, &t, &f);
 		spoil(&d.text, &dice);
-		if (setup_put(c, part, &w, &d, &t, &f) < 0)
+		if (setup_put(c, part, SETUP_COMMAND, &d, &t, &f) < 0)
 			refusals++;
-		else if (setup_cut(c, part, &w, &d, &f) < 0)
+		else if (setup_cut(c, part, SETUP_COMMAND, &d, &f) < 0)
 			fail_msg("%s: %s in:\n%s", c->name, f.text, d.text.data);
 		text_release(&d.text);
 		text_release(&l.out);
 		text_release(&l.plain);
-		arena_release(&a);
 	}
 	assert_true(refusals > FILES);
 }

@@ -15,24 +15,14 @@
 /* Setup names the settings by which a person keeps a client from using the server or the hooks
  * that setup told the client of, but never changes them. */
 
-/* Goes on to the next key: false, there is none. */
-static bool next_key(struct arena *a, const char **at, const char **key)
-{
-	size_t n = strcspn(*at, ".");
-
-	*key = arena_strndup(a, *at, n);
-	*at += n + ((*at)[n] == '.');
-	return n > 0;
-}
-
 /* The value in a file of JSON that switches the part off, or NULL. */
 static const struct jsonc *find_switch(struct arena *a, const struct setup_draft *d,
 				       const struct setup_off *off, const struct jsonc *v)
 {
+	char *keys = arena_strdup(a, off->key), *key;
 	const struct jsonc *item;
-	const char *at = off->key, *key;
 
-	while (v && next_key(a, &at, &key))
+	while (v && (key = strsep(&keys, ".")))
 		v = jsonc_member(d, v, key);
 	if (!v)
 		return NULL;
@@ -65,18 +55,19 @@ static void look_in_json(struct arena *a, const struct setup_draft *d,
 static void look_in_toml(struct arena *a, const struct setup_draft *d,
 			 const struct setup_off *off, const char *what, struct fault *f)
 {
-	const char *text = d->text.len ? d->text.data : "", *at = off->key, *key;
+	const char *text = d->text.len ? d->text.data : "";
+	char *keys = arena_strdup(a, off->key), *key;
 	const struct toml_entry *e = NULL;
 	struct fault broken = { 0 };
 	struct toml_table *t;
 
 	if (toml_read(a, d->name, text, d->text.len, &t, &broken) < 0)
 		return;
-	while (t && next_key(a, &at, &key)) {
+	while (t && (key = strsep(&keys, "."))) {
 		e = toml_find(t, key, strlen(key));
 		t = e && e->value.kind == TOML_TABLE ? e->value.table : NULL;
 	}
-	if (e && !*at && e->value.kind == TOML_BOOL &&
+	if (e && !keys && e->value.kind == TOML_BOOL &&
 	    e->value.boolean == (off->how == OFF_WHERE_TRUE))
 		toml_refuse(d->name, e->at, f, "%s", what);
 }
@@ -133,6 +124,7 @@ struct setup_found_off *setup_plan_off(struct setup_plan *p, const struct setup_
 /* --- findings about a client ------------------------------------------------------------------ */
 
 struct seen {
+	struct setup_target *reads; /* its file of instructions, or NULL */
 	struct text wrong;
 	struct text mend; /* the files that a person has to mend */
 	int ours, yours; /* entries and hooks */
@@ -161,12 +153,6 @@ static void check_add(struct text *out, const char *between, const char *fmt, ..
 static void to_mend(struct seen *s, const char *file)
 {
 	check_add(&s->mend, ", ", "%s", file);
-}
-
-static void check_release(struct seen *s)
-{
-	text_release(&s->wrong);
-	text_release(&s->mend);
 }
 
 static void check_look_at(struct setup_plan *p, const struct setup_client *c,
@@ -209,42 +195,20 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 	}
 }
 
-static void look_at_parts(struct setup_plan *p, const struct setup_client *c,
-			  struct seen *s)
-{
-	check_look_at(p, c, PART_MCP, s);
-	check_look_at(p, c, PART_HOOKS, s);
-}
-
-/* Whether a client that reads the instructions has anything else of cadre. */
-static bool has_reader(struct setup_plan *p, const struct setup_target *text)
-{
-	bool has = false;
-
-	for (const struct setup_client *c = setup_clients; c->name && !has; c++) {
-		struct seen s = { 0 };
-		struct fault ignored = { 0 };
-
-		if (setup_plan_target(p, c, PART_TEXT, &ignored) != text)
-			continue;
-		look_at_parts(p, c, &s);
-		has = s.ours || s.yours || s.may_have;
-		check_release(&s);
-	}
-	return has;
-}
-
 /* Whether instructions are left that no client reads which is set up.  One client tells of them: a
  * client that reads the instructions, or a client whose files are broken. */
 static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
-			 struct seen *s)
+			 const struct seen *all, struct seen *s)
 {
+	struct setup_target *t = s->reads;
 	struct fault f = { 0 };
-	struct setup_target *t = setup_plan_target(p, c, PART_TEXT, &f);
 	struct setup_tally tally;
 
-	if (!t || (t->told && !s->mend.len) || has_reader(p, t))
+	if (!t || (t->told && !s->mend.len))
 		return false;
+	for (int i = 0; setup_clients[i].name; i++)
+		if (all[i].reads == t && (all[i].ours || all[i].yours || all[i].may_have))
+			return false;
 	setup_plan_look(p, c, PART_TEXT, &tally, &f);
 	if (f.code ? f.code == FAULT_CONFLICT || !setup_plan_may_have(p, t, &f)
 		   : !tally.found)
@@ -253,45 +217,56 @@ static bool is_left_over(struct setup_plan *p, const struct setup_client *c,
 	return t->told = true;
 }
 
-static int check_client(struct setup_plan *p, const struct setup_client *c, bool asked,
-			setup_say *say, void *arg)
+static int check_client(struct setup_plan *p, const struct setup_client *c,
+			struct seen *all, bool asked, setup_say *say, void *arg)
 {
 	const char *place = p->project[0] ? "--project" : "--user", *todo;
-	struct seen s = { 0 };
+	struct seen *s = &all[c - setup_clients];
 	bool left_over, any;
 	int bad;
 
-	look_at_parts(p, c, &s);
-	if (s.ours || s.yours)
-		for (struct setup_found_off *o = setup_plan_off(p, c); o->text; o++) {
-			wrong(&s, "%s", o->text);
-			to_mend(&s, o->file);
-		}
-	left_over = is_left_over(p, c, &s);
-	check_look_at(p, c, PART_TEXT, &s);
-	any = s.ours || s.may_have || s.misled || left_over;
-	bad = s.wrong.len > 0 && (any || asked);
+	for (struct setup_found_off *o = setup_plan_off(p, c);
+	     (s->ours || s->yours) && o->text; o++) {
+		wrong(s, "%s", o->text);
+		to_mend(s, o->file);
+	}
+	left_over = is_left_over(p, c, all, s);
+	check_look_at(p, c, PART_TEXT, s);
+	any = s->ours || s->may_have || s->misled || left_over;
+	bad = s->wrong.len > 0 && (any || asked);
 	todo = arena_printf(&p->arena, "%s%s%scadre setup %s %s%s%s",
-			    s.mend.len ? "mend " : "", s.mend.len ? s.mend.data : "",
-			    s.mend.len ? ", then " : "", c->name, place,
+			    s->mend.len ? "mend " : "", s->mend.len ? s->mend.data : "",
+			    s->mend.len ? ", then " : "", c->name, place,
 			    left_over ? "; or be rid of it: cadre setup --remove " : "",
 			    left_over ? place : "");
 	if (bad)
-		say(arg, false, c, any || s.mend.len ? s.wrong.data : "is not set up",
+		say(arg, false, c, any || s->mend.len ? s->wrong.data : "is not set up",
 		    todo);
 	else if (any || asked)
 		say(arg, true, c,
 		    p->project[0] ? "is set up in the project" : "is set up for the user",
 		    NULL);
-	check_release(&s);
 	return bad;
 }
 
 int setup_check(struct setup_plan *p, bool asked, setup_say *say, void *arg)
 {
+	struct seen all[SETUP_CLIENTS] = { 0 };
 	int bad = 0;
 
+	for (int i = 0; setup_clients[i].name; i++) {
+		struct fault ignored = { 0 };
+
+		check_look_at(p, &setup_clients[i], PART_MCP, &all[i]);
+		check_look_at(p, &setup_clients[i], PART_HOOKS, &all[i]);
+		all[i].reads =
+			setup_plan_target(p, &setup_clients[i], PART_TEXT, &ignored);
+	}
 	for (const struct setup_client **c = p->clients; *c; c++)
-		bad += check_client(p, *c, asked, say, arg);
+		bad += check_client(p, *c, all, asked, say, arg);
+	for (int i = 0; i < SETUP_CLIENTS; i++) {
+		text_release(&all[i].wrong);
+		text_release(&all[i].mend);
+	}
 	return bad;
 }

@@ -235,17 +235,15 @@ static int jsonc_read_number(struct reader *r)
 static int jsonc_read_word(struct reader *r)
 {
 	static const char *const words[] = { "true", "false", "null" };
+	const char *s = r->s + r->at;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		size_t n = strlen(words[i]);
-
-		if (!strncmp(r->s + r->at, words[i], n)) {
-			r->at += n;
+	for (int i = 0; i < 3; i++)
+		if (!strncmp(s, words[i], strlen(words[i]))) {
+			r->at += strlen(words[i]);
 			return 0;
 		}
-	}
-	return r->s[r->at] ? wrong(r, "a value is expected here")
-			   : wrong(r, "the text ends where a value is expected");
+	return wrong(r, *s ? "a value is expected here"
+			   : "the text ends where a value is expected");
 }
 
 static int read_value(struct reader *r, struct jsonc *v);

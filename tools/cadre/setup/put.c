@@ -12,7 +12,10 @@
 /* A part of a client in a file. */
 struct put {
 	const struct setup_client *c;
-	const struct setup_words *w;
+	const char *
+		command; /* this program: `cadre` where PATH leads to it, else its path */
+	const char
+		*line; /* a shell's line that runs the client's hook; NULL to take away */
 	struct setup_draft *d;
 	struct setup_tally *t; /* NULL: the part is taken away */
 	struct fault *f;
@@ -49,7 +52,7 @@ static bool put_is_cadre(const struct put *p, const char *word)
 {
 	const char *name = strrchr(word, '/');
 
-	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, p->w->command);
+	return !strcmp(name ? name + 1 : word, "cadre") || !strcmp(word, p->command);
 }
 
 /* Whether the program is also in the form that setup writes: a name, or a path from the root. */
@@ -61,7 +64,7 @@ static bool put_wrote(const struct put *p, const char *command)
 /* Notes the command of an entry that was found. */
 static void put_found(const struct put *p, const char *command)
 {
-	enum setup_runs runs = setup_runs(command, p->w->command);
+	enum setup_runs runs = setup_runs(command, p->command);
 
 	p->t->found++;
 	if (runs == RUNS_NONE)
@@ -159,20 +162,15 @@ static size_t offset_of(const struct setup_draft *d, struct toml_place at)
 /* A value of TOML as one of JSON: null of kinds that no entry of setup's has. */
 static json_t *put_toml_value(const struct toml_value *v)
 {
-	json_t *out;
+	json_t *out = v->kind == TOML_TABLE   ? json_object()
+		      : v->kind == TOML_ARRAY ? json_array()
+		      : v->kind == TOML_TEXT  ? json_stringn(v->text.data, v->text.len)
+					      : json_null();
 
-	if (v->kind == TOML_TEXT)
-		return json_stringn(v->text.data, v->text.len);
-	if (v->kind == TOML_TABLE) {
-		out = json_object();
+	if (v->kind == TOML_TABLE)
 		for (const struct toml_entry *e = v->table->first; e; e = e->next)
 			json_object_set_new(out, e->key.data, put_toml_value(&e->value));
-		return out;
-	}
-	if (v->kind != TOML_ARRAY)
-		return json_null();
-	out = json_array();
-	for (size_t i = 0; i < v->array->n; i++)
+	for (size_t i = 0; v->kind == TOML_ARRAY && i < v->array->n; i++)
 		json_array_append_new(out, put_toml_value(&v->array->items[i]));
 	return out;
 }
@@ -222,7 +220,7 @@ static void put_set_command(const struct put *p, const struct entry *e)
 		jsonc_refuse(p->d, e->command, p->f,
 			     "the command is a text of several lines");
 	else
-		draft_quote(p->d, e->command, p->w->command);
+		draft_quote(p->d, e->command, p->command);
 }
 
 static void put_toml_entry(const struct put *p)
@@ -230,7 +228,7 @@ static void put_toml_entry(const struct put *p)
 	struct text out = { 0 };
 
 	text_addf(&out, "[%s.cadre]\ncommand = ", p->c->servers);
-	text_add_json(&out, p->w->command);
+	text_add_json(&out, p->command);
 	text_addf(&out, "\nargs = [\"mcp\"]");
 	draft_append(p->d, out.data);
 	text_release(&out);
@@ -247,7 +245,7 @@ static void put_entry(struct put *p)
 		p->t->as_operator = put_is_operators(&e);
 		if (!put_is_as_written(p, &e))
 			p->t->yours++;
-		else if (strcmp(e.name, p->w->command) != 0)
+		else if (strcmp(e.name, p->command) != 0)
 			put_set_command(p, &e);
 	} else if (e.value) {
 		jsonc_refuse(p->d, e.at, &foreign,
@@ -263,7 +261,7 @@ static void put_entry(struct put *p)
 		if (p->c->toml)
 			put_toml_entry(p);
 		else
-			jsonc_put(p->d, &place, p->c->entry, p->w->command,
+			jsonc_put(p->d, &place, p->c->entry, p->command,
 				  &p->c->beside[PART_MCP], p->f);
 	}
 	json_decref(e.value);
@@ -353,7 +351,7 @@ static bool put_calls_hook(struct put *p, const char *line)
 	const char *bare = shell_bare(&p->a, line);
 
 	return has_words(bare, arena_printf(&p->a, "cadre hook %s", p->c->name)) ||
-	       has_words(bare, shell_bare(&p->a, p->w->line));
+	       has_words(bare, shell_bare(&p->a, p->line));
 }
 
 /* The string with the command of a handler that is setup's, or a person's for cadre; or NULL. */
@@ -395,16 +393,16 @@ static void put_event(struct put *p, const char *name)
 	if (put_find_handler(p, event, true, &line)) {
 		text = jsonc_text(&p->a, p->d, line);
 		put_found(p, put_program_of(p, text));
-		if (strcmp(text, p->w->line) != 0) {
+		if (strcmp(text, p->line) != 0) {
 			p->t->changed++;
-			draft_quote(p->d, line->from, p->w->line);
+			draft_quote(p->d, line->from, p->line);
 		}
 	} else if (put_find_handler(p, event, false, &line)) {
 		p->t->found++;
 		p->t->yours++;
 	} else if (!p->f->code) {
 		p->t->missing++;
-		jsonc_put(p->d, &place, p->c->hook, p->w->line, &p->c->beside[PART_HOOKS],
+		jsonc_put(p->d, &place, p->c->hook, p->line, &p->c->beside[PART_HOOKS],
 			  p->f);
 	}
 }
@@ -441,6 +439,9 @@ static bool is_plugin(const struct setup_draft *d)
 
 static void put_plugin(const struct put *p)
 {
+	static const char name[] =
+		"'cadre'"; /* in the place of which the command is put */
+	const char *from = plugin_opencode, *at;
 	struct setup_draft *d = p->d;
 	struct text whole = { 0 };
 
@@ -450,7 +451,13 @@ static void put_plugin(const struct put *p)
 		fault_hint(p->f, "Rename that file.");
 		return;
 	}
-	text_addf(&whole, "%s%s", plugin_head, p->w->plugin);
+	text_addf(&whole, "%s", plugin_head);
+	for (; strcmp(p->command, "cadre") && (at = strstr(from, name));
+	     from = at + strlen(name)) {
+		text_add(&whole, from, (size_t)(at - from));
+		text_add_json(&whole, p->command);
+	}
+	text_addf(&whole, "%s", from);
 	p->t->found += d->there;
 	p->t->missing += !d->there;
 	p->t->changed += d->there && (whole.len != d->text.len ||
@@ -564,16 +571,12 @@ static int find_block(const struct setup_draft *d, size_t below, size_t *from, s
 /* Whether a line has `@NAME` or `@./NAME` as a word. */
 static bool has_import(const char *line, size_t n, const char *name)
 {
-	const char *end = line + n;
+	for (const char *s = line, *next; s < line + n; s = next) {
+		size_t len = strcspn(s, " \t\r\n"), at = strncmp(s, "@./", 3) ? 1 : 3;
 
-	for (const char *at = line; (at = memchr(at, '@', (size_t)(end - at)));) {
-		bool begins = at == line || at[-1] == ' ' || at[-1] == '\t';
-		size_t left;
-
-		at += end - at > 2 && !memcmp(at + 1, "./", 2) ? 3 : 1;
-		left = (size_t)(end - at);
-		if (begins && left >= strlen(name) && !memcmp(at, name, strlen(name)) &&
-		    (left == strlen(name) || strchr(" \t\r", at[strlen(name)])))
+		next = s + len + 1;
+		if (*s == '@' && len == at + strlen(name) &&
+		    !memcmp(s + at, name, len - at))
 			return true;
 	}
 	return false;
@@ -617,7 +620,7 @@ static void renew_block(struct setup_draft *d, size_t from, size_t to,
 	text_release(&out);
 }
 
-static void put_block(const struct put *p)
+static void put_block(struct put *p)
 {
 	size_t from = SIZE_MAX, to;
 	int there;
@@ -634,24 +637,23 @@ static void put_block(const struct put *p)
 
 /* --- any part -------------------------------------------------------------------------------------- */
 
-int setup_put(const struct setup_client *c, enum setup_part part,
-	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
-	      struct fault *f)
+int setup_put(const struct setup_client *c, enum setup_part part, const char *command,
+	      struct setup_draft *d, struct setup_tally *t, struct fault *f)
 {
-	struct put p = { .c = c, .w = w, .d = d, .t = t, .f = f };
+	struct put p = { .c = c, .command = command, .d = d, .t = t, .f = f };
+	struct arena a = { 0 };
 
-	if (part == PART_TEXT)
-		put_block(&p);
-	else
-		(part == PART_HOOKS ? put_hooks : put_entry)(&p);
+	p.line = arena_printf(&a, "%s hook %s", shell_word(&a, command), c->name);
+	(part == PART_MCP ? put_entry : part == PART_HOOKS ? put_hooks : put_block)(&p);
 	arena_release(&p.a);
+	arena_release(&a);
 	return f->code;
 }
 
-int setup_cut(const struct setup_client *c, enum setup_part part,
-	      const struct setup_words *w, struct setup_draft *d, struct fault *f)
+int setup_cut(const struct setup_client *c, enum setup_part part, const char *command,
+	      struct setup_draft *d, struct fault *f)
 {
-	struct put p = { .c = c, .w = w, .d = d, .f = f };
+	struct put p = { .c = c, .command = command, .d = d, .f = f };
 	size_t from, to;
 
 	if (part == PART_TEXT)

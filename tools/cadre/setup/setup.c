@@ -122,18 +122,18 @@ static int setup_find_place(struct setup *s, struct fault *f)
 
 static void print_diff(const struct setup *s, const struct text *diff)
 {
+	static const char signs[] = "+-@", *const colors[] = { "32", "31", "36" };
 	struct arena a = { 0 };
 
 	for (const char *at = diff->data; at && *at;) {
 		size_t n = strcspn(at, "\n");
 		const char *line = cli_plain(&a, arena_strndup(&a, at, n), false);
-		const char *color = !s->cli->color ? NULL
-				    : *at == '+'   ? "\033[32m"
-				    : *at == '-'   ? "\033[31m"
-				    : *at == '@'   ? "\033[36m"
-						   : NULL;
+		const char *sign = s->cli->color && n ? strchr(signs, *at) : NULL;
 
-		printf("%s%s%s\n", color ? color : "", line, color ? "\033[0m" : "");
+		if (sign)
+			printf("\033[%sm%s\033[0m\n", colors[sign - signs], line);
+		else
+			printf("%s\n", line);
 		at += n + (at[n] == '\n');
 	}
 	arena_release(&a);

@@ -81,14 +81,6 @@ bool setup_client_path(const struct setup_client *c, enum setup_part part,
 
 /* --- put.c ------------------------------------------------------------------------------ */
 
-/* Texts that files get. */
-struct setup_words {
-	const char *
-		command; /* this program: `cadre` where PATH leads to it, else its path */
-	const char *line; /* a shell's line that runs the client's hook */
-	const char *plugin; /* a file of code, of a client that has one */
-};
-
 /* A count of what was found of a part. */
 struct setup_tally {
 	int found, missing; /* of its entries */
@@ -99,14 +91,13 @@ struct setup_tally {
 	bool as_operator; /* the entry makes its agents act as the operator */
 };
 
-/* Puts a part into a file; what is there already stays.  0, or a fault: the file is not to
- * be written then. */
-int setup_put(const struct setup_client *c, enum setup_part part,
-	      const struct setup_words *w, struct setup_draft *d, struct setup_tally *t,
-	      struct fault *f);
+/* Puts a part into a file; what is there already stays.  `command` is this program: `cadre` where
+ * PATH leads to it, else its path.  0, or a fault: the file is not to be written then. */
+int setup_put(const struct setup_client *c, enum setup_part part, const char *command,
+	      struct setup_draft *d, struct setup_tally *t, struct fault *f);
 /* Takes a part out of a file; with a fault some of it may be out. */
-int setup_cut(const struct setup_client *c, enum setup_part part,
-	      const struct setup_words *w, struct setup_draft *d, struct fault *f);
+int setup_cut(const struct setup_client *c, enum setup_part part, const char *command,
+	      struct setup_draft *d, struct fault *f);
 
 /* Whether instructions without a block of cadre import another file: the block stands there. */
 bool setup_imports(const struct setup_draft *d, const char *name);
@@ -162,7 +153,7 @@ struct setup_plan {
 	const struct setup_client *clients[SETUP_CLIENTS + 1]; /* a NULL ends them */
 	struct setup_target **targets;
 	size_t n_targets;
-	const char *command; /* see struct setup_words */
+	const char *command; /* see setup_put() */
 	bool passing; /* over files that cannot be edited, which are noted */
 	json_t *left; /* paths of those in which something of ours may be */
 	json_t *notes; /* of what was left as it is */

@@ -8,7 +8,6 @@
 #include "core/home/found.h"
 #include "core/home/paths.h"
 #include "core/home/here.h"
-#include "tools/cadre/hook/hook.h"
 #include "tools/cadre/setup/setup.h"
 
 /* --- this program ------------------------------------------------------------------------ */
@@ -23,35 +22,6 @@ static const char *setup_plan_find_command(struct arena *a)
 		return "cadre";
 	self[n] = '\0';
 	return setup_runs("cadre", self) == RUNS_SAME ? "cadre" : arena_strdup(a, self);
-}
-
-/* The plugin of OpenCode, in which this program's command stands for the name `cadre`. */
-static const char *plugin_of(struct setup_plan *p)
-{
-	static const char name[] = "'cadre'";
-	struct text out = { 0 };
-	const char *s = plugin_opencode, *at;
-
-	for (; strcmp(p->command, "cadre") && (at = strstr(s, name));
-	     s = at + strlen(name)) {
-		text_add(&out, s, (size_t)(at - s));
-		text_add_json(&out, p->command);
-	}
-	text_addf(&out, "%s", s);
-	s = arena_strdup(&p->arena, out.data);
-	text_release(&out);
-	return s;
-}
-
-static struct setup_words setup_plan_words_of(struct setup_plan *p,
-					      const struct setup_client *c)
-{
-	return (struct setup_words){
-		.command = p->command,
-		.line = arena_printf(&p->arena, "%s hook %s",
-				     shell_word(&p->arena, p->command), c->name),
-		.plugin = c->plugin ? plugin_of(p) : NULL,
-	};
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -167,16 +137,14 @@ int setup_plan_look(struct setup_plan *p, const struct setup_client *c,
 		    enum setup_part part, struct setup_tally *tally, struct fault *f)
 {
 	struct setup_target *t = setup_plan_target(p, c, part, f);
-	struct setup_words words;
 	struct setup_draft copy;
 
 	*tally = (struct setup_tally){ 0 };
 	if (!t)
 		return f->code;
-	words = setup_plan_words_of(p, c);
 	copy = (struct setup_draft){ .name = t->draft.name, .there = t->draft.there };
 	text_add(&copy.text, t->draft.text.data, t->draft.text.len);
-	setup_put(c, part, &words, &copy, tally, f);
+	setup_put(c, part, p->command, &copy, tally, f);
 	text_release(&copy.text);
 	return f->code;
 }
@@ -240,20 +208,18 @@ static void setup_plan_add(json_t *list, const char *fmt, ...)
 static void note_yours(struct setup_plan *p, const struct setup_target *t,
 		       enum setup_part part, const struct setup_tally *tally)
 {
-	const char *gone = tally->gone, *other = tally->other;
+	const char *odd = "";
 
+	if (tally->other[0])
+		odd = arena_printf(&p->arena, "; it runs %s, another program than this",
+				   tally->other);
+	else if (tally->gone[0])
+		odd = arena_printf(&p->arena, "; there is no %s any more", tally->gone);
 	if (tally->yours && part == PART_MCP)
 		setup_plan_add(p->notes,
 			       "left as it is, since it differs from what setup writes: "
-			       "cadre in %s%s%s%s",
-			       t->shown,
-			       *other  ? "; it runs "
-			       : *gone ? "; there is no "
-				       : "",
-			       *other ? other : gone,
-			       *other  ? ", another program than this"
-			       : *gone ? " any more"
-				       : "");
+			       "cadre in %s%s",
+			       t->shown, odd);
 	else if (tally->yours)
 		setup_plan_add(p->notes,
 			       "left as they are, since setup would write others: %d of "
@@ -288,21 +254,18 @@ static int setup_plan_check_command(const struct setup_plan *p, struct fault *f)
 int setup_plan_put(struct setup_plan *p, struct fault *f)
 {
 	setup_plan_check_command(p, f);
-	for (const struct setup_client **c = p->clients; *c && !f->code; c++) {
-		struct setup_words words = setup_plan_words_of(p, *c);
-
+	for (const struct setup_client **c = p->clients; *c; c++)
 		for (enum setup_part part = PART_MCP; part < PART_COUNT && !f->code;
 		     part++) {
 			struct setup_target *t = setup_plan_target(p, *c, part, f);
 			struct setup_tally tally = { 0 };
 
 			if (t)
-				setup_put(*c, part, &words, &t->draft, &tally, f);
+				setup_put(*c, part, p->command, &t->draft, &tally, f);
 			if (t && !f->code)
 				setup_target_check(t, f);
 			note_yours(p, t, part, &tally);
 		}
-	}
 	return f->code;
 }
 
@@ -339,13 +302,12 @@ static void cut_part(struct setup_plan *p, const struct setup_client *c,
 		     enum setup_part part, struct fault *f)
 {
 	struct setup_target *t = setup_plan_target(p, c, part, f);
-	struct setup_words words = setup_plan_words_of(p, c);
 	struct setup_tally tally;
 	struct fault ignored = { 0 };
 
 	/* A file that is passed over does not keep instructions. */
 	if (t && (part != PART_TEXT || p->passing || !is_shared(p, t)))
-		setup_cut(c, part, &words, &t->draft, f);
+		setup_cut(c, part, p->command, &t->draft, f);
 	if (t && (f->code || setup_target_check(t, f) < 0))
 		setup_target_undo(t);
 	if (t && !f->code && setup_plan_look(p, c, part, &tally, &ignored) == 0)

@@ -194,20 +194,13 @@ void setup_diff(const struct setup_target *t, struct text *out)
 	const char *to = t->draft.there ? t->shown : "/dev/null";
 	/* `diff` inherits both. */
 	int before = memfd_create("before", 0), after = memfd_create("after", 0);
-	struct fault ignored = { 0 };
 	struct arena a = { 0 };
-	struct child_end end = { 0 };
-	const char *words[] = { "env",
-				"LC_ALL=C",
-				"diff",
-				"-au",
-				"-L",
-				from,
-				"-L",
-				to,
-				arena_printf(&a, "/dev/fd/%d", before),
-				arena_printf(&a, "/dev/fd/%d", after),
-				NULL };
+	const char *b = arena_printf(&a, "/dev/fd/%d", before),
+		   *c = arena_printf(&a, "/dev/fd/%d", after);
+	const char *words[] = { "env", "LC_ALL=C", "diff", "-au", "-L", from,
+				"-L",  to,         b,      c,     NULL };
+	struct fault ignored = { 0 };
+	struct child_end end;
 
 	if (setup_target_changed(t) && setup_target_write_all(before, &t->before) &&
 	    (!t->draft.there || setup_target_write_all(after, &t->draft.text)) &&
@@ -301,11 +294,11 @@ int setup_lock(bool make, struct fault *f)
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	for (int left = PATIENCE_MS; left > 0 && (rc = flock(fd, LOCK_EX | LOCK_NB)) &&
-				     (errno == EWOULDBLOCK || errno == EINTR);
+	for (int left = PATIENCE_MS;
+	     left > 0 && (rc = flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK;
 	     left -= 10)
 		poll(NULL, 0, 10);
-	if (rc && (errno == EWOULDBLOCK || errno == EINTR)) {
+	if (rc && errno == EWOULDBLOCK) {
 		close(fd);
 		fault_set(f, FAULT_UNAVAILABLE, "", "another cadre setup is at work");
 		fault_hint(f, "Try again when it has ended; lslocks shows it.");
