@@ -252,6 +252,14 @@ static void what_changed_is_brought_up_to_date(void **state)
 		"[mcp_servers]\ncadre = { args = ['mcp'], command = \"/opt/bin/cadre\" } # mine\n");
 	text_release(&got);
 	got = setup_put_text(
+		"codex", PART_MCP,
+		"[mcp_servers.cadre]\ncommand = '''/gone/cadre''' # mine\nargs = ['mcp']\n",
+		&t, &f);
+	assert_string_equal(
+		got.data,
+		"[mcp_servers.cadre]\ncommand = \"/opt/bin/cadre\" # mine\nargs = ['mcp']\n");
+	text_release(&got);
+	got = setup_put_text(
 		"gemini", PART_HOOKS,
 		"{\"hooks\":{\"AfterAgent\":[{\"hooks\":[{\"command\":\"'/a b/cadre' hook gemini\"}]}]}}",
 		&t, &f);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/config/toml.h"
 #include "core/home/paths.h"
 #include "tools/cadre/setup/setup.h"
 
@@ -15,61 +14,25 @@
 /* Setup names the settings by which a person keeps a client from using the server or the hooks
  * that setup told the client of, but never changes them. */
 
-/* The value in a file of JSON that switches the part off, or NULL. */
-static const struct jsonc *find_switch(struct arena *a, const struct setup_draft *d,
-				       const struct setup_off *off, const struct jsonc *v)
+/* The byte at which a value switches the part off; SIZE_MAX: the value does not. */
+static size_t off_at(const struct setup_off *off, const struct setup_value *v)
 {
-	char *keys = arena_strdup(a, off->key), *key;
-	const struct jsonc *item;
+	const struct jsonc *node = v->node ? v->node->first : NULL;
+	const json_t *word;
+	size_t i;
 
-	while (v && (key = strsep(&keys, ".")))
-		v = jsonc_member(d, v, key);
-	if (!v)
-		return NULL;
 	if (!off->word)
-		return v->kind == (off->how == OFF_WHERE_TRUE ? 't' : 'f') ? v : NULL;
-	if (v->kind != '[')
-		return NULL;
-	for (item = v->first; item; item = item->next) {
-		const char *text = jsonc_text(a, d, item);
-
-		if (text && !strcmp(text, off->word))
-			break;
+		return json_is_boolean(v->value) && json_is_true(v->value) ==
+							    (off->how == OFF_WHERE_TRUE)
+			       ? v->at
+			       : SIZE_MAX;
+	json_array_foreach(v->value, i, word) {
+		if (json_is_string(word) && !strcmp(json_string_value(word), off->word))
+			return off->how == OFF_WHERE_NAMED && node ? node->from
+								   : SIZE_MAX;
+		node = node ? node->next : NULL;
 	}
-	return off->how == OFF_WHERE_NAMED ? item : item ? NULL : v;
-}
-
-static void look_in_json(struct arena *a, const struct setup_draft *d,
-			 const struct setup_off *off, const char *what, struct fault *f)
-{
-	struct fault broken = { 0 };
-	const struct jsonc *found = NULL;
-	struct jsonc *root;
-
-	if (jsonc_read(a, d, &root, &broken) == 0)
-		found = find_switch(a, d, off, root);
-	if (found)
-		jsonc_refuse(d, jsonc_start(found), f, "%s", what);
-}
-
-static void look_in_toml(struct arena *a, const struct setup_draft *d,
-			 const struct setup_off *off, const char *what, struct fault *f)
-{
-	const char *text = d->text.len ? d->text.data : "";
-	char *keys = arena_strdup(a, off->key), *key;
-	const struct toml_entry *e = NULL;
-	struct fault broken = { 0 };
-	struct toml_table *t;
-
-	if (toml_read(a, d->name, text, d->text.len, &t, &broken) < 0)
-		return;
-	while (t && (key = strsep(&keys, "."))) {
-		e = toml_find(t, key, strlen(key));
-		t = e && e->value.kind == TOML_TABLE ? e->value.table : NULL;
-	}
-	if (e && !keys && e->value.kind == TOML_BOOL &&
-	    e->value.boolean == (off->how == OFF_WHERE_TRUE))
-		toml_refuse(d->name, e->at, f, "%s", what);
+	return off->how == OFF_UNLESS_NAMED && json_is_array(v->value) ? v->at : SIZE_MAX;
 }
 
 /* Says where a file, which need not be there, switches the part off; NULL: it does not. */
@@ -77,13 +40,17 @@ static const char *off_look_in(struct setup_plan *p, const struct setup_off *off
 			       bool toml, const char *path, const char *shown)
 {
 	const char *part = off->part == PART_HOOKS ? "the hooks" : "the MCP server";
-	const char *what = arena_printf(&p->arena, "%s switches %s off", off->key, part);
 	struct fault f = { 0 }, unread = { 0 };
+	struct setup_value v = { 0 };
 	struct setup_target t;
 
 	if (!setup_target_find(&t, path, shown, "", &unread) &&
-	    !setup_target_read(&t, &unread))
-		(toml ? look_in_toml : look_in_json)(&p->arena, &t.draft, off, what, &f);
+	    !setup_target_read(&t, &unread) &&
+	    !setup_find_value(&p->arena, &t.draft, toml, off->key, &v, &unread) &&
+	    off_at(off, &v) != SIZE_MAX)
+		jsonc_refuse(&t.draft, off_at(off, &v), &f, "%s switches %s off",
+			     off->key, part);
+	json_decref(v.value);
 	setup_target_release(&t);
 	return f.code ? arena_strdup(&p->arena, f.text) : NULL;
 }
@@ -225,11 +192,11 @@ static int check_client(struct setup_plan *p, const struct setup_client *c,
 	bool left_over, any;
 	int bad;
 
-	for (struct setup_found_off *o = setup_plan_off(p, c);
-	     (s->ours || s->yours) && o->text; o++) {
-		wrong(s, "%s", o->text);
-		to_mend(s, o->file);
-	}
+	if (s->ours || s->yours)
+		for (struct setup_found_off *o = setup_plan_off(p, c); o->text; o++) {
+			wrong(s, "%s", o->text);
+			to_mend(s, o->file);
+		}
 	left_over = is_left_over(p, c, all, s);
 	check_look_at(p, c, PART_TEXT, s);
 	any = s->ours || s->may_have || s->misled || left_over;

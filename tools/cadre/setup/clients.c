@@ -8,36 +8,29 @@
 
 /* Settings by which a person switches parts off, as the clients' documents have them.  The first
  * is what a "no" at the beginning of a session of Claude Code leaves. */
-#define FLAG(part_, file_, how_, key_)                                 \
-	{                                                              \
-		.part = part_, .file = file_, .how = how_, .key = key_ \
-	}
-#define NAMES(file_, how_, key_, ...)                                      \
-	{                                                                  \
-		.part = PART_MCP, .file = file_, .how = how_, .key = key_, \
-		.word = __VA_ARGS__                                        \
-	}
 static const struct setup_off claude_off[] = {
-	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "disabledMcpjsonServers", "cadre",
-	      .in_project = true),
-	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre"),
-	NAMES(PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre__*"),
-	FLAG(PART_HOOKS, PART_HOOKS, OFF_WHERE_TRUE, "disableAllHooks"),
+	{ PART_MCP, PART_HOOKS, OFF_WHERE_NAMED, "disabledMcpjsonServers", "cadre",
+	  true },
+	{ PART_MCP, PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre",
+	  false },
+	{ PART_MCP, PART_HOOKS, OFF_WHERE_NAMED, "permissions.deny", "mcp__cadre__*",
+	  false },
+	{ PART_HOOKS, PART_HOOKS, OFF_WHERE_TRUE, "disableAllHooks", NULL, false },
 	{ .key = NULL },
 };
 static const struct setup_off codex_off[] = {
-	FLAG(PART_HOOKS, PART_MCP, OFF_WHERE_FALSE, "features.hooks"),
+	{ PART_HOOKS, PART_MCP, OFF_WHERE_FALSE, "features.hooks", NULL, false },
 	{ .key = NULL },
 };
 static const struct setup_off gemini_off[] = {
-	NAMES(PART_MCP, OFF_WHERE_NAMED, "mcp.excluded", "cadre"),
-	NAMES(PART_MCP, OFF_UNLESS_NAMED, "mcp.allowed", "cadre"),
+	{ PART_MCP, PART_MCP, OFF_WHERE_NAMED, "mcp.excluded", "cadre", false },
+	{ PART_MCP, PART_MCP, OFF_UNLESS_NAMED, "mcp.allowed", "cadre", false },
 	{ .key = NULL },
 };
 static const struct setup_off opencode_off[] = {
-	FLAG(PART_MCP, PART_MCP, OFF_WHERE_FALSE, "tools.cadre*"),
-	FLAG(PART_MCP, PART_MCP, OFF_WHERE_FALSE, "tools.cadre_*"),
-	FLAG(PART_MCP, PART_MCP, OFF_WHERE_FALSE, "mcp.cadre.enabled"),
+	{ PART_MCP, PART_MCP, OFF_WHERE_FALSE, "tools.cadre*", NULL, false },
+	{ PART_MCP, PART_MCP, OFF_WHERE_FALSE, "tools.cadre_*", NULL, false },
+	{ PART_MCP, PART_MCP, OFF_WHERE_FALSE, "mcp.cadre.enabled", NULL, false },
 	{ .key = NULL },
 };
 

@@ -59,13 +59,13 @@ static void draft_indent(const struct setup_draft *d, size_t at, struct text *ou
 void draft_quote(struct setup_draft *d, size_t at, const char *text)
 {
 	const char *s = d->text.data, quote = s[at];
+	size_t n = s[at + 1] == quote && s[at + 2] == quote ? 3 : 1, to = at + n;
 	struct text out = { 0 };
-	size_t to = at + 1;
 
-	for (; s[to] != quote; to++)
-		to += s[to] == '\\' && quote == '"';
+	while (strncmp(s + to, s + at, n) != 0)
+		to += s[to] == '\\' && quote == '"' ? 2 : 1;
 	text_add_json(&out, text);
-	draft_splice(d, at, to + 1, out.data, out.len);
+	draft_splice(d, at, to + n, out.data, out.len);
 	text_release(&out);
 }
 
@@ -526,19 +526,6 @@ static void jsonc_put_member(struct setup_draft *d, const struct jsonc *c,
 	text_release(&out);
 }
 
-/* Puts a value into a text that is blank. */
-static void put_root(struct setup_draft *d, struct look *look, const char *json)
-{
-	struct text out = { 0 };
-
-	jsonc_add_value(&out, look, json);
-	if (!d->there)
-		text_addf(&out, "%s", look->eol);
-	draft_splice(d, d->text.len, d->text.len, out.data, out.len);
-	d->there = true;
-	text_release(&out);
-}
-
 /* Adds the value that the key before number `from` of a place gets: with the objects that the
  * further keys are, and the array. */
 static void jsonc_wrap(struct text *out, const struct jsonc_place *p, int from,
@@ -597,7 +584,10 @@ int jsonc_put(struct setup_draft *d, const struct jsonc_place *p, const char *va
 		if (c)
 			jsonc_put_member(d, c, &look, p->keys[depth], json.data);
 		else
-			put_root(d, &look, json.data);
+			jsonc_add_value(&d->text, &look, json.data);
+		if (!d->there)
+			text_addf(&d->text, "%s", look.eol);
+		d->there = true;
 	}
 	if (!f->code && beside && beside->key && depth <= (beside->anew ? -1 : 0) &&
 	    !jsonc_member(d, root, beside->key))

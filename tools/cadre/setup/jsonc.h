@@ -34,7 +34,7 @@ void draft_splice(struct setup_draft *d, size_t from, size_t to, const char *dat
 		  size_t len);
 /* Where the text begins: behind a byte order mark. */
 size_t draft_start(const struct setup_draft *d);
-/* Replaces the string in quotes that begins at `at`. */
+/* Replaces the string in quotes, or in three quotes of TOML, that begins at `at`. */
 void draft_quote(struct setup_draft *d, size_t at, const char *text);
 
 /* Appends lines (with `\n` between them and none at the end) below an empty line.  A text

@@ -75,81 +75,6 @@ static void put_found(const struct put *p, const char *command)
 
 /* --- the entry of the MCP server ---------------------------------------------------------------- */
 
-/* The entry named `cadre` in a file. */
-struct entry {
-	json_t *value; /* NULL: there is none */
-	const char *name; /* its program, where it runs `cadre mcp`; else NULL */
-	size_t at, command; /* the bytes where the entry and that program begin */
-	struct jsonc *member; /* in JSON */
-	const struct toml_value
-		*braces; /* around servers in TOML, where no table can be added */
-};
-
-/* Finds the program of an entry that runs `cadre mcp`: a string, or the first word of an array. */
-static void put_find_name(const struct put *p, struct entry *e)
-{
-	const json_t *command = json_object_get(e->value, "command");
-	const json_t *args = json_is_array(command) ? command
-						    : json_object_get(e->value, "args");
-	const char *name = json_string_value(
-		json_is_array(command) ? json_array_get(command, 0) : command);
-	const char *first = json_string_value(json_array_get(args, args == command));
-
-	if (name && first && !strcmp(first, "mcp") && put_is_cadre(p, name))
-		e->name = name;
-}
-
-/* Whether an entry's words make its agents act as the operator. */
-static bool put_is_operators(const struct entry *e)
-{
-	static const char *const keys[] = { "command", "args" };
-	const json_t *word;
-	size_t k;
-
-	for (int i = 0; i < 2; i++)
-		json_array_foreach(json_object_get(e->value, keys[i]), k, word)
-			if (json_is_string(word) &&
-			    !strcmp(json_string_value(word), "--operator"))
-				return true;
-	return false;
-}
-
-/* Whether an entry is as setup writes it, so that no person's is in it. */
-static bool put_is_as_written(const struct put *p, const struct entry *e)
-{
-	json_t *want = json_loads(p->c->entry, 0, NULL), *command;
-	bool is;
-
-	command = json_object_get(want, "command");
-	json_string_set(json_is_array(command) ? json_array_get(command, 0) : command,
-			e->name);
-	is = !e->braces && put_wrote(p, e->name) && json_equal(e->value, want);
-	json_decref(want);
-	return is;
-}
-
-static void put_read_json(struct put *p, struct entry *e)
-{
-	const struct jsonc *root = put_read(p), *command;
-
-	e->member = jsonc_member(p->d, jsonc_member(p->d, root, p->c->servers), "cadre");
-	if (!e->member)
-		return;
-	e->at = jsonc_start(e->member);
-	e->value = jsonc_value(&p->a, p->d, e->member);
-	command = jsonc_member(p->d, e->member, "command");
-	if (command)
-		e->command = command->first ? command->first->from : command->from;
-}
-
-static const struct toml_value *put_toml_member(const struct toml_table *t,
-						const char *key)
-{
-	const struct toml_entry *e = toml_find(t, key, strlen(key));
-
-	return e ? &e->value : NULL;
-}
-
 static size_t offset_of(const struct setup_draft *d, struct toml_place at)
 {
 	const char *s = d->text.data + draft_start(d);
@@ -165,6 +90,7 @@ static json_t *put_toml_value(const struct toml_value *v)
 	json_t *out = v->kind == TOML_TABLE   ? json_object()
 		      : v->kind == TOML_ARRAY ? json_array()
 		      : v->kind == TOML_TEXT  ? json_stringn(v->text.data, v->text.len)
+		      : v->kind == TOML_BOOL  ? json_boolean(v->boolean)
 					      : json_null();
 
 	if (v->kind == TOML_TABLE)
@@ -175,52 +101,124 @@ static json_t *put_toml_value(const struct toml_value *v)
 	return out;
 }
 
-static void put_read_toml(struct put *p, struct entry *e)
+static int put_find_toml(struct arena *a, const struct setup_draft *d, char *keys,
+			 struct setup_value *out, struct fault *f)
 {
-	const struct toml_value *servers, *entry, *command;
-	struct toml_table *root;
+	const char *text = d->text.len ? d->text.data : "", *key;
+	const struct toml_entry *e = NULL;
+	struct toml_table *t;
 
-	arena_release(&p->a);
-	if (toml_read(&p->a, p->d->name, p->d->text.len ? p->d->text.data : "",
-		      p->d->text.len, &root, p->f) < 0 ||
-	    !(servers = put_toml_member(root, p->c->servers)))
-		return;
-	if (servers->kind != TOML_TABLE) {
-		toml_refuse(p->d->name, servers->at, p->f, "%s is no table",
-			    p->c->servers);
-		return;
+	if (toml_read(a, d->name, text, d->text.len, &t, f) < 0)
+		return f->code;
+	for (; (key = strsep(&keys, ".")); t = e->value.table) {
+		if (e && e->value.kind != TOML_TABLE)
+			return toml_refuse(d->name, e->value.at, f, "%s is no table",
+					   e->key.data);
+		if (e && t->made == TOML_MADE_INLINE)
+			out->braces = &e->value;
+		if (!(e = toml_find(t, key, strlen(key))))
+			return 0;
 	}
-	e->braces = servers->table->made == TOML_MADE_INLINE ? servers : NULL;
-	entry = put_toml_member(servers->table, "cadre");
-	if (!entry)
-		return;
-	e->at = offset_of(p->d, entry->at);
-	e->value = put_toml_value(entry);
-	command = entry->kind == TOML_TABLE ? put_toml_member(entry->table, "command")
-					    : NULL;
-	if (command)
-		e->command = offset_of(p->d, command->at);
+	out->value = put_toml_value(&e->value);
+	out->at = offset_of(d, e->at);
+	out->from = offset_of(d, e->value.at);
+	return 0;
+}
+
+int setup_find_value(struct arena *a, const struct setup_draft *d, bool toml,
+		     const char *path, struct setup_value *out, struct fault *f)
+{
+	char *keys = arena_strdup(a, path), *key;
+	struct jsonc *v;
+
+	*out = (struct setup_value){ 0 };
+	if (toml)
+		return put_find_toml(a, d, keys, out, f);
+	if (jsonc_read(a, d, &v, f) < 0)
+		return f->code;
+	while (v && (key = strsep(&keys, ".")))
+		v = jsonc_member(d, v, key);
+	if (v)
+		*out = (struct setup_value){ .value = jsonc_value(a, d, v),
+					     .at = jsonc_start(v),
+					     .from = v->from,
+					     .node = v };
+	return 0;
+}
+
+/* The entry named `cadre` in a file. */
+struct entry {
+	struct setup_value v;
+	const char *name; /* its program, where it runs `cadre mcp`; else NULL */
+};
+
+/* The program of an entry that runs `cadre mcp`: a string, or the first word of an array.  NULL:
+ * the entry does not. */
+static const char *put_name_of(const struct put *p, const struct setup_value *v)
+{
+	const json_t *command = json_object_get(v->value, "command");
+	const json_t *args = json_is_array(command) ? command
+						    : json_object_get(v->value, "args");
+	const char *name = json_string_value(
+		json_is_array(command) ? json_array_get(command, 0) : command);
+	const char *first = json_string_value(json_array_get(args, args == command));
+
+	return name && first && !strcmp(first, "mcp") && put_is_cadre(p, name) ? name
+									       : NULL;
+}
+
+/* Whether an entry's words make its agents act as the operator. */
+static bool put_is_operators(const struct entry *e)
+{
+	static const char *const keys[] = { "command", "args" };
+	const json_t *word;
+	size_t k;
+
+	for (int i = 0; i < 2; i++)
+		json_array_foreach(json_object_get(e->v.value, keys[i]), k, word)
+			if (json_is_string(word) &&
+			    !strcmp(json_string_value(word), "--operator"))
+				return true;
+	return false;
+}
+
+/* Whether an entry is as setup writes it, so that no person's is in it. */
+static bool put_is_as_written(const struct put *p, const struct entry *e)
+{
+	json_t *want = json_loads(p->c->entry, 0, NULL), *command;
+	bool is;
+
+	command = json_object_get(want, "command");
+	json_string_set(json_is_array(command) ? json_array_get(command, 0) : command,
+			e->name);
+	is = !e->v.braces && put_wrote(p, e->name) && json_equal(e->v.value, want);
+	json_decref(want);
+	return is;
 }
 
 static struct entry put_find_entry(struct put *p)
 {
-	struct entry e = { 0 };
+	struct entry e;
+	char path[64];
 
-	(p->c->toml ? put_read_toml : put_read_json)(p, &e);
-	put_find_name(p, &e);
+	arena_release(&p->a);
+	snprintf(path, sizeof(path), "%s.cadre", p->c->servers);
+	setup_find_value(&p->a, p->d, p->c->toml, path, &e.v, p->f);
+	e.name = put_name_of(p, &e.v);
 	return e;
 }
 
-static void put_set_command(const struct put *p, const struct entry *e)
+static void put_set_command(struct put *p)
 {
-	const char *s = p->d->text.data + e->command;
+	struct setup_value v;
+	char path[64];
 
+	snprintf(path, sizeof(path), "%s.cadre.command", p->c->servers);
+	setup_find_value(&p->a, p->d, p->c->toml, path, &v, p->f);
+	draft_quote(p->d, v.node && v.node->first ? v.node->first->from : v.from,
+		    p->command);
 	p->t->changed++;
-	if (!strncmp(s, "\"\"\"", 3) || !strncmp(s, "'''", 3))
-		jsonc_refuse(p->d, e->command, p->f,
-			     "the command is a text of several lines");
-	else
-		draft_quote(p->d, e->command, p->command);
+	json_decref(v.value);
 }
 
 static void put_toml_entry(const struct put *p)
@@ -243,17 +241,18 @@ static void put_entry(struct put *p)
 	if (e.name) {
 		put_found(p, e.name);
 		p->t->as_operator = put_is_operators(&e);
-		if (!put_is_as_written(p, &e))
+		if (!put_is_as_written(p, &e)) {
 			p->t->yours++;
-		else if (strcmp(e.name, p->command) != 0)
-			put_set_command(p, &e);
-	} else if (e.value) {
-		jsonc_refuse(p->d, e.at, &foreign,
+		} else if (strcmp(e.name, p->command) != 0) {
+			put_set_command(p);
+		}
+	} else if (e.v.value) {
+		jsonc_refuse(p->d, e.v.at, &foreign,
 			     "an entry named cadre is there, and not cadre's own");
 		fault_set(p->f, FAULT_CONFLICT, "", "%s", foreign.text);
 		fault_hint(p->f, "Rename or remove that entry.");
-	} else if (e.braces) {
-		toml_refuse(p->d->name, e.braces->at, p->f,
+	} else if (e.v.braces) {
+		toml_refuse(p->d->name, e.v.braces->at, p->f,
 			    "%s is in braces, where no table can be added",
 			    p->c->servers);
 	} else if (!p->f->code) {
@@ -264,7 +263,7 @@ static void put_entry(struct put *p)
 			jsonc_put(p->d, &place, p->c->entry, p->command,
 				  &p->c->beside[PART_MCP], p->f);
 	}
-	json_decref(e.value);
+	json_decref(e.v.value);
 }
 
 /* The runs of lines that are our entry in TOML. */
@@ -305,14 +304,14 @@ static bool put_cut_entry(struct put *p)
 	struct runs r = { .arena = &p->a, .servers = p->c->servers };
 	bool ours = e.name && put_is_as_written(p, &e);
 
-	if (ours && e.member)
-		jsonc_cut(p->d, e.member, &p->c->beside[PART_MCP]);
+	if (ours && e.v.node)
+		jsonc_cut(p->d, e.v.node, &p->c->beside[PART_MCP]);
 	else if (ours)
 		toml_lines(&p->a, p->d->text.data, p->d->text.len, put_take_line, &r,
 			   p->f);
 	while (!p->f->code && r.n--)
 		draft_cut(p->d, r.v[r.n].from, r.v[r.n].to);
-	json_decref(e.value);
+	json_decref(e.v.value);
 	return ours;
 }
 

@@ -20,24 +20,6 @@ struct setup {
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-static bool setup_take_flag(struct setup *s, const char *word)
-{
-	const struct {
-		const char *name;
-		bool *flag;
-	} flags[] = { { "--user", &s->user },       { "--project", &s->project },
-		      { "--detect", &s->detect },   { "all", &s->all },
-		      { "--dry-run", &s->dry_run }, { "--remove", &s->remove },
-		      { "--check", &s->check } };
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
-		if (!strcmp(word, flags[i].name)) {
-			*flags[i].flag = true;
-			return true;
-		}
-	return false;
-}
-
 /* The names of all clients, of the plan's arena. */
 static const char *setup_names(struct setup *s)
 {
@@ -60,11 +42,23 @@ static void take_client(struct setup *s, const struct setup_client *c)
 static int setup_take_word(struct setup *s, const char *word, struct fault *f)
 {
 	const struct setup_client *c = setup_client_named(word);
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = { { "--user", &s->user },       { "--project", &s->project },
+		      { "--detect", &s->detect },   { "all", &s->all },
+		      { "--dry-run", &s->dry_run }, { "--remove", &s->remove },
+		      { "--check", &s->check } };
 
-	if (c)
+	if (c) {
 		take_client(s, c);
-	if (c || setup_take_flag(s, word))
 		return 0;
+	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (!strcmp(word, flags[i].name)) {
+			*flags[i].flag = true;
+			return 0;
+		}
 	fault_set(f, FAULT_INVALID, "",
 		  "%.60s is no client that is known here, and no option", word);
 	return fault_hint(f, "One of %s, all; or --detect.", setup_names(s));
@@ -215,12 +209,11 @@ static int setup_change(struct setup *s, struct fault *f)
 {
 	int lock, status;
 
-	if (s->dry_run)
-		return setup_change_files(s, f);
-	lock = setup_lock(!s->remove, f);
+	lock = s->dry_run ? -1 : setup_lock(!s->remove, f);
 	if (f->code)
 		return f->code;
-	setup_plan_sweep(&s->plan);
+	if (!s->dry_run)
+		setup_plan_sweep(&s->plan);
 	status = setup_change_files(s, f);
 	if (lock >= 0)
 		close(lock);

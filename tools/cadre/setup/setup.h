@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "core/config/toml.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/setup/jsonc.h"
 
@@ -31,13 +32,13 @@ struct setup_file {
 /* A setting of a person that switches a part off. */
 struct setup_off {
 	enum setup_part part, file; /* the file is that of a part */
-	const char *key; /* from the root, with dots between; NULL ends a list */
 	enum {
 		OFF_WHERE_TRUE,
 		OFF_WHERE_FALSE,
 		OFF_WHERE_NAMED, /* a list has `word` */
 		OFF_UNLESS_NAMED, /* a list has it not */
 	} how;
+	const char *key; /* from the root, with dots between; NULL ends a list */
 	const char *word;
 	bool in_project; /* of a project's files alone */
 };
@@ -98,6 +99,19 @@ int setup_put(const struct setup_client *c, enum setup_part part, const char *co
 /* Takes a part out of a file; with a fault some of it may be out. */
 int setup_cut(const struct setup_client *c, enum setup_part part, const char *command,
 	      struct setup_draft *d, struct fault *f);
+
+/* A value in a file of JSON or TOML. */
+struct setup_value {
+	json_t *value; /* NULL: there is none; the caller releases it */
+	size_t at, from; /* the first byte with its key, and without */
+	struct jsonc *node; /* in JSON */
+	const struct toml_value
+		*braces; /* around it in TOML, where no table can be added */
+};
+
+/* Finds the value that keys with dots between lead to. */
+int setup_find_value(struct arena *a, const struct setup_draft *d, bool toml,
+		     const char *path, struct setup_value *out, struct fault *f);
 
 /* Whether instructions without a block of cadre import another file: the block stands there. */
 bool setup_imports(const struct setup_draft *d, const char *name);

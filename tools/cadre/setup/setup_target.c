@@ -129,45 +129,39 @@ void setup_target_release(struct setup_target *t)
 /* Stands behind the name of a file in that of the one that is to become it. */
 static const char mark[] = ".cadre-";
 
-static bool is_beside(const char *entry, const char *name)
+/* Removes a file beside `name`, unless it is another's or its writer lives. */
+static void setup_target_remove_left(int dir, const char *left, const char *name)
 {
-	size_t n = strlen(name), marked = n + sizeof(mark) - 1;
-
-	return !strncmp(entry, name, n) && !strncmp(entry + n, mark, sizeof(mark) - 1) &&
-	       strlen(entry + marked) == 16 &&
-	       strspn(entry + marked, "0123456789abcdef") == 16;
-}
-
-/* Removes a file, unless it is another's or its writer lives. */
-static void setup_target_remove_left(int dir, const char *entry, const char *name)
-{
-	int fd = openat(dir, entry,
+	int fd = openat(dir, left,
 			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st, whose;
 
-	if (fd < 0)
-		return;
 	if (fstatat(dir, name, &whose, AT_SYMLINK_NOFOLLOW))
 		whose.st_uid = geteuid();
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
 	    (st.st_uid == geteuid() || st.st_uid == whose.st_uid) &&
 	    !flock(fd, LOCK_EX | LOCK_NB))
-		unlinkat(dir, entry, 0);
-	close(fd);
+		unlinkat(dir, left, 0);
+	if (fd >= 0)
+		close(fd);
 }
 
 void setup_target_sweep(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
-	struct dirent *entry;
+	size_t n = strlen(name), marked = n + sizeof(mark) - 1;
+	struct dirent *e;
 	char above[4096];
 	DIR *dir;
 
-	snprintf(above, sizeof(above), "%s", path);
-	dir = paths_up(above) ? opendir(above) : NULL;
-	while (dir && (entry = readdir(dir)))
-		if (is_beside(entry->d_name, name))
-			setup_target_remove_left(dirfd(dir), entry->d_name, name);
+	snprintf(above, sizeof(above), "%.*s", (int)(name - path), path);
+	dir = opendir(above);
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, name, n) &&
+		    !strncmp(e->d_name + n, mark, marked - n) &&
+		    strlen(e->d_name + marked) == 16 &&
+		    strspn(e->d_name + marked, "0123456789abcdef") == 16)
+			setup_target_remove_left(dirfd(dir), e->d_name, name);
 	if (dir)
 		closedir(dir);
 }
@@ -260,14 +254,11 @@ static int setup_target_make_folders(const char *path, struct fault *f)
 	if (setup_target_make_folders(dir, f) < 0)
 		return f->code;
 	setup_target_note(dir, MADE_ADD);
-	if (mkdir(dir, 0777)) {
-		int why = errno;
-
-		setup_target_note(dir, MADE_DROP);
-		errno = why;
-		return why == EEXIST ? 0 : setup_target_fail("make", dir, f);
-	}
-	return dir_sync_above(dir) ? setup_target_fail("sync", dir, f) : 0;
+	if (dir_make(dir, 0777) == 0)
+		return 0;
+	setup_target_fail("make", dir, f);
+	setup_target_note(dir, MADE_DROP);
+	return f->code;
 }
 
 void setup_target_remove_folders(const char *path)
