@@ -32,8 +32,8 @@ static void conn_mark_dirty(struct conn *c)
 	if (c->is_dirty || c->closing || c->told)
 		return;
 	c->is_dirty = true;
-	c->dirty = c->host->dirty;
-	c->host->dirty = c;
+	c->dirty = c->host->clients->dirty;
+	c->host->clients->dirty = c;
 }
 
 static void conn_on_written(struct flow *flow, int status)
@@ -63,10 +63,10 @@ static void release_held(struct conn *c);
 
 void conn_flush(struct host *host)
 {
-	while (host->dirty) {
-		struct conn *c = host->dirty;
+	while (host->clients->dirty) {
+		struct conn *c = host->clients->dirty;
 
-		host->dirty = c->dirty;
+		host->clients->dirty = c->dirty;
 		c->is_dirty = false;
 		if (c->closing)
 			continue;
@@ -83,7 +83,7 @@ void conn_flush(struct host *host)
 
 static bool held_up(const struct conn *c)
 {
-	const size_t most = c->host->crowded ? JOBS_FEW : JOBS_MOST;
+	const size_t most = c->host->clients->crowded ? JOBS_FEW : JOBS_MOST;
 
 	return c->closing || c->host->stopping || c->solo || c->n_jobs >= most ||
 	       flow_left(&c->flow) > UNREAD_SOFT;
@@ -101,8 +101,8 @@ static void link_job(struct conn *c, struct job *job)
 		c->jobs->sibling_at = &job->sibling;
 	c->jobs = job;
 	c->n_jobs++;
-	if (++c->host->n_jobs >= JOBS_ALL)
-		c->host->crowded = true;
+	if (++c->host->clients->n_jobs >= JOBS_ALL)
+		c->host->clients->crowded = true;
 	if (!job->id)
 		c->solo = job;
 }
@@ -111,8 +111,8 @@ static void link_job(struct conn *c, struct job *job)
  * calls of others. */
 static void end_crowding(struct host *host)
 {
-	host->crowded = false;
-	for (struct conn *c = host->conns; c; c = c->next)
+	host->clients->crowded = false;
+	for (struct conn *c = host->clients->first; c; c = c->next)
 		if (c->rest.len)
 			conn_mark_dirty(c);
 }
@@ -124,7 +124,7 @@ static void unlink_job(struct conn *c, struct job *job)
 		job->sibling->sibling_at = job->sibling_at;
 	job->sibling_at = NULL;
 	c->n_jobs--;
-	if (--c->host->n_jobs < JOBS_ALL * 3 / 4 && c->host->crowded)
+	if (--c->host->clients->n_jobs < JOBS_ALL * 3 / 4 && c->host->clients->crowded)
 		end_crowding(c->host);
 	if (c->solo == job)
 		c->solo = NULL;
@@ -322,7 +322,7 @@ static void read_on(struct conn *c)
  * have room.  After a large answer, the next answer may be large too. */
 static void release_held(struct conn *c)
 {
-	struct unread_all *all = &c->host->unread;
+	struct unread_all *all = &c->host->clients->unread;
 	const bool large = !c->unread.small;
 	const size_t most = large ? 1 : READS_MOST;
 
@@ -342,11 +342,11 @@ static void release_held(struct conn *c)
  * first, so that nobody waits for ever. */
 static void large_read_over(struct host *host, struct conn *served)
 {
-	host->unread.large_reads--;
+	host->clients->unread.large_reads--;
 	for (struct conn *c = served; c; c = c->next)
 		if (c != served)
 			release_held(c);
-	for (struct conn *c = host->conns; c; c = c == served ? NULL : c->next)
+	for (struct conn *c = host->clients->first; c; c = c == served ? NULL : c->next)
 		release_held(c);
 }
 
@@ -377,8 +377,8 @@ static void log_call(struct host *host, const struct call *call, uint64_t ns)
 	const enum fault_code code = call->fault.code;
 
 	if (code == FAULT_INTERNAL || code == FAULT_IO)
-		log_seldom(host->log, &host->failed, LOG_LEVEL_ERROR, "a call failed",
-			   LOG_TEXT("operation", call->op->name),
+		log_seldom(host->log, &host->clients->failed, LOG_LEVEL_ERROR,
+			   "a call failed", LOG_TEXT("operation", call->op->name),
 			   LOG_TEXT("fault", fault_info(code)->name),
 			   LOG_FAULT(&call->fault));
 	if (log_takes(host->log, LOG_LEVEL_DEBUG))
@@ -537,11 +537,11 @@ static struct conn *conn_linked(struct host *host)
 	if (!c)
 		return NULL;
 	c->host = host;
-	c->next = host->conns;
-	c->at = &host->conns;
+	c->next = host->clients->first;
+	c->at = &host->clients->first;
 	if (c->next)
 		c->next->at = &c->next;
-	host->conns = c;
+	host->clients->first = c;
 	return c;
 }
 
@@ -589,7 +589,7 @@ void conn_accept(struct host *host)
 		return;
 	c->identity.level = WHO_OPERATOR;
 	c->identity.team = host->home->settings.config.team_default;
-	if (uv_accept((uv_stream_t *)&host->listener.pipe, (uv_stream_t *)&c->pipe) ||
+	if (uv_accept((uv_stream_t *)&host->sockets->own.pipe, (uv_stream_t *)&c->pipe) ||
 	    !peer_known(c) || !crowd_enter(c) ||
 	    uv_read_start((uv_stream_t *)&c->pipe, conn_on_room, conn_on_bytes))
 		conn_close(c);
@@ -613,3 +613,21 @@ void conn_adopt(struct host *host, int fd, const struct identity *who, bool gree
 		conn_close(c);
 	}
 }
+
+static void clients_make(struct host *host)
+{
+	crowd_open(&host->clients->crowd);
+}
+
+static void clients_end(struct host *host)
+{
+	while (host->clients->first)
+		conn_close(host->clients->first);
+}
+
+const struct host_room room_clients = {
+	.size = sizeof(struct clients),
+	.make = clients_make,
+	.tick = unread_tick,
+	.end = clients_end,
+};

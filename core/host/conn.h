@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "core/host/conn_flow.h"
+#include "core/host/crowd.h"
 #include "core/host/job.h"
 #include "core/host/queue.h"
 #include "core/host/unread.h"
@@ -21,8 +22,8 @@
 
 struct conn {
 	struct host *host;
-	struct conn *next, **at; /* in host->conns */
-	struct conn *dirty; /* in host->dirty */
+	struct conn *next, **at; /* in host->clients->first */
+	struct conn *dirty; /* in host->clients->dirty */
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	struct text rest; /* bytes that came while the connection was held up */
@@ -51,6 +52,16 @@ struct conn {
 	 * over.  NULL: there is a connection. */
 	void (*told)(struct conn *c, struct job *job);
 	void *owner; /* the callee's; NULL: nobody waits for the answer any more */
+};
+
+/* All connections of the host. */
+struct clients {
+	struct conn *first, *dirty;
+	size_t n_jobs; /* calls of all connections that are not answered yet */
+	bool crowded; /* they were too many, and are not few again */
+	struct unread_all unread;
+	struct crowd crowd;
+	struct log_pause failed; /* calls, by a fault of ours or of the machine */
 };
 
 /* Takes a client that connects to the listener; closes it at once if it

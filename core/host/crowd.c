@@ -31,7 +31,7 @@ static void crowd_turn_away(struct conn *c, const char *why)
 
 	metrics_hit(c->host->metrics, HIT_CLIENTS);
 	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu are connected to the host", why,
-		  c->host->crowd.n);
+		  c->host->clients->crowd.n);
 	fault_hint(&f, "End some of them. --direct does without the host.");
 	f.retry_after_ms = CLIENT_SILENT_MS;
 	wire_write_fault(&c->flow.out, &f, false, NULL);
@@ -48,7 +48,7 @@ static void crowd_make_room(struct host *host)
 {
 	struct conn *oldest = NULL;
 
-	for (struct conn *c = host->conns; c; c = c->next)
+	for (struct conn *c = host->clients->first; c; c = c->next)
 		if (is_silent(c, uv_now(&host->loop)))
 			oldest = c;
 	if (!oldest)
@@ -59,7 +59,7 @@ static void crowd_make_room(struct host *host)
 
 bool crowd_enter(struct conn *c)
 {
-	struct crowd *crowd = &c->host->crowd;
+	struct crowd *crowd = &c->host->clients->crowd;
 
 	if (crowd->n >= crowd->most)
 		crowd_make_room(c->host);
@@ -78,6 +78,6 @@ bool crowd_enter(struct conn *c)
 
 void crowd_leave(struct conn *c)
 {
-	c->host->crowd.n -= c->seated;
+	c->host->clients->crowd.n -= c->seated;
 	c->seated = false;
 }

@@ -64,7 +64,7 @@ static void edits_on_written(struct job *job)
 {
 	const struct writing *w = job->owner;
 	const struct fault *f = &job->call.fault;
-	struct edits *e = &w->host->edits;
+	struct edits *e = w->host->edits;
 
 	w->edit->code = f->code;
 	w->edit->agent_row = job->call.caller.self;
@@ -122,23 +122,23 @@ static struct mirror_edit *next_offered(struct edits *e)
 static void on_offer(uv_async_t *h)
 {
 	struct host *host = h->data;
-	struct edits *e = &host->edits;
+	struct edits *e = host->edits;
 	struct mirror_edit *edit;
 
 	while (!host->stopping && (edit = next_offered(e)))
 		write_edit(host, edit);
 }
 
-void edits_open(struct host *host)
+static void edits_make(struct host *host)
 {
-	uv_mutex_init(&host->edits.lock);
-	uv_async_init(&host->loop, &host->edits.offer, on_offer);
-	host->edits.offer.data = host;
+	uv_mutex_init(&host->edits->lock);
+	uv_async_init(&host->loop, &host->edits->offer, on_offer);
+	host->edits->offer.data = host;
 }
 
-void edits_close(struct host *host)
+static void edits_end(struct host *host)
 {
-	struct edits *e = &host->edits;
+	struct edits *e = host->edits;
 
 	uv_mutex_lock(&e->lock);
 	e->closed = true;
@@ -154,10 +154,19 @@ static void release_all(struct mirror_edit *list)
 	}
 }
 
-void edits_release(struct edits *e)
+static void edits_release(struct host *host)
 {
+	struct edits *e = host->edits;
+
 	release_all(e->offered);
 	release_all(e->written);
 	release_all(e->judged);
 	uv_mutex_destroy(&e->lock);
 }
+
+const struct host_room room_edits = {
+	.size = sizeof(struct edits),
+	.make = edits_make,
+	.end = edits_end,
+	.release = edits_release,
+};

@@ -13,6 +13,8 @@
 
 struct host;
 
+/* The room opens before the mirror's thread does, and its end comes before that of the thread:
+ * offers lie from then on. */
 struct edits {
 	uv_async_t offer;
 	uv_mutex_t lock; /* of the lists */
@@ -20,12 +22,6 @@ struct edits {
 		*judged; /* `written`: a call is under way */
 	bool closed;
 };
-
-/* Opened before the mirror's thread is; closed with the loop, so that offers lie from then on;
- * released when that thread has ended. */
-void edits_open(struct host *host);
-void edits_close(struct host *host);
-void edits_release(struct edits *e);
 
 /* On the mirror's thread: passes an edit on, which is the loop's then. */
 void edits_offer(struct edits *e, struct mirror_edit *edit);

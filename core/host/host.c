@@ -2,34 +2,45 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/access/token.h"
 #include "core/base/alloc.h"
-#include "core/base/clock.h"
 #include "core/base/version.h"
-#include "core/host/guests/hosted_ask.h"
 #include "core/host/host_inside.h"
-#include "core/host/listener.h"
-#include "core/host/metrics/metrics.h"
-#include "core/host/notifier.h"
 #include "core/host/notify.h"
-#include "core/host/rates.h"
-#include "core/host/readers.h"
-#include "core/host/scribe.h"
-#include "core/host/spending.h"
-#include "core/host/workers.h"
-#include "core/host/writer.h"
 #include "core/mirror/mirror.h"
 
 enum {
 	STOP_MS = 10000, /* for what is under way; then the loop ends anyway */
-	PART = 8, /* writes that are worth a wake-up of the writer's thread */
 	STARTS = 12, /* threads for VMs that start, beside those for copies */
 };
+
+static const struct {
+	const struct host_room *room;
+	size_t at; /* of the pointer, in struct host */
+} rooms[] = {
+#define ROOM(x) { &room_##x, offsetof(struct host, x) },
+	HOST_ROOMS(ROOM)
+#undef ROOM
+};
+
+enum { ROOMS = sizeof(rooms) / sizeof(*rooms) };
+
+/* Calls a hook of each room that has the hook. */
+#define EACH_ROOM(hook, ...)             \
+	for (int i = 0; i < ROOMS; i++)  \
+		if (rooms[i].room->hook) \
+	rooms[i].room->hook(__VA_ARGS__)
+
+/* The same in the reverse order. */
+#define EACH_ROOM_BACK(hook, host)           \
+	for (int i = ROOMS - 1; i >= 0; i--) \
+		if (rooms[i].room->hook)     \
+	rooms[i].room->hook(host)
 
 /* splitmix64 over a start that nobody knows: no system call for each call. */
 uint64_t host_seed(struct host *host)
@@ -41,183 +52,76 @@ uint64_t host_seed(struct host *host)
 	return z ^ z >> 31;
 }
 
-/* --- jobs ---------------------------------------------------------------------- */
+/* --- rooms -------------------------------------------------------------------------- */
 
-static void host_refuse(struct host *host, struct job *job)
+static void **host_place_of(struct host *host, int room)
 {
-	metrics_hit(host->metrics, HIT_QUEUE);
-	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "too many calls are waiting");
-	job->call.fault.retry_after_ms = RETRY_MS;
-	chain_add(&host->early, job);
+	return (void **)((char *)host + rooms[room].at);
 }
 
-/* Operations that work on files have threads of their own: they would hold up the
- * threads that only query the store. */
-static bool host_is_slow(const struct job *job)
+void host_make_rooms(struct host *host)
 {
-	return job->call.op && job->call.op->steps;
+	for (int i = 0; i < ROOMS; i++)
+		if (rooms[i].room->size)
+			*host_place_of(host, i) = xcalloc(1, rooms[i].room->size);
 }
 
-/* Gives the writer's thread the writes of the clock and then, unless these are held, those
- * of callers.  With `part` others follow before the loop sleeps. */
-static void hand_writes(struct host *host, bool held, bool part)
+void host_free_rooms(struct host *host)
 {
-	struct chain all;
-
-	if (!held && host->writes.first)
-		reaper_writes(host);
-	all = host->ahead_writes;
-	host->ahead_writes = (struct chain){ 0 };
-	if (!held)
-		chain_join(&all, &host->writes);
-	if (part)
-		writer_push_part(host->writer, &all);
-	else if (all.first || host->parted)
-		writer_push(host->writer, &all);
-	host->parted = part;
+	for (int i = 0; i < ROOMS; i++)
+		if (rooms[i].room->size)
+			free(*host_place_of(host, i));
 }
 
-void host_write(struct host *host, struct job *job)
+void host_event(struct host *host, const struct host_event_row *e)
 {
-	if (host->n_writes >= WRITES_MOST) {
-		host_refuse(host, job);
-		return;
-	}
-	host->n_writes++;
-	job->writing = true;
-	chain_add(host_is_slow(job) ? &host->works : &host->writes, job);
-	/* The writer's thread begins while the loop still reads what the others say. */
-	if (host->writes.n == PART && !reaper_holds(host))
-		hand_writes(host, false, true);
+	EACH_ROOM(event, host, e);
 }
 
-void host_read(struct host *host, struct job *job)
+void host_caught_up(struct host *host, bool missed)
 {
-	if (host->n_reads >= WRITES_MOST) {
-		host_refuse(host, job);
-		return;
-	}
-	host->n_reads++;
-	job->reading = true;
-	chain_add(host_is_slow(job) ? &host->works : &host->reads, job);
+	EACH_ROOM(caught_up, host, missed);
 }
 
-void host_ahead(struct host *host, struct job *job)
+void host_tick(struct host *host)
 {
-	bool writes = job->call.op && job->call.op->flags & OP_WRITE;
-
-	*(writes ? &host->n_writes : &host->n_reads) += 1;
-	*(writes ? &job->writing : &job->reading) = true;
-	chain_add(writes ? &host->ahead_writes : &host->ahead_reads, job);
+	EACH_ROOM(tick, host);
 }
 
-struct job *host_job(struct host *host, const struct op *op,
-		     void (*done)(struct job *job), void *owner)
+enum follows host_follows(const struct host *host)
 {
-	struct job *job = job_new(&host->jobs);
-	struct call *call = &job->call;
+	enum follows most = FOLLOWS_NOT;
 
-	call->op = op;
-	call->in = arena_alloc(&call->arena, op->in->size);
-	call->out = arena_alloc(&call->arena, op->out->size);
-	call->settings = &host->settings;
-	call->identity.level = WHO_HOST;
-	call->ids = host->ids;
-	call->host = host->pid;
-	job->done = done;
-	job->owner = owner;
-	return job;
+	for (int i = 0; i < ROOMS; i++)
+		if (rooms[i].room->follows && rooms[i].room->follows(host) > most)
+			most = rooms[i].room->follows(host);
+	return most;
 }
 
-void host_prepare(struct host *host, struct job *job)
+static void host_look(struct host *host)
 {
-	job->call.now = clock_wall_ms();
-	job->first = clock_boot_ms();
-	job->call.seed = host_seed(host);
-	job->ready = arena_mark(&job->call.arena);
+	EACH_ROOM(look, host);
 }
 
-void host_submit(struct host *host, struct job *job)
+static bool host_is_busy(const struct host *host)
 {
-	host_prepare(host, job);
-	if (job->call.op->flags & OP_WRITE)
-		host_write(host, job);
-	else
-		host_read(host, job);
-}
+	bool busy = false;
 
-static void host_finish(struct host *host, struct chain *jobs)
-{
-	for (struct job *job; (job = chain_pop(jobs));) {
-		const struct fault *lost = job->lost;
-
-		if (job->call.ids.known)
-			host->ids = job->call.ids;
-		host->n_writes -= job->writing;
-		host->n_reads -= job->reading;
-		job->writing = job->reading = false;
-		job->done(job);
-		if (lost && !host->stopping)
-			reaper_lost(host, lost);
-	}
+	for (int i = 0; i < ROOMS; i++)
+		busy |= rooms[i].room->is_busy && rooms[i].room->is_busy(host);
+	return busy;
 }
 
 /* --- the loop --------------------------------------------------------------------- */
 
-/* Gives answers to the kernel and calls to the threads, before the loop sleeps. */
-static void hand_over(struct host *host)
-{
-	bool held;
-
-	while (host->early.first || host->dirty) {
-		struct chain early = host->early;
-
-		host->early = (struct chain){ 0 };
-		host_finish(host, &early);
-		conn_flush(host);
-	}
-	spending_look(host);
-	held = reaper_holds(host);
-	hand_writes(host, held, false);
-	if (host->ahead_reads.first)
-		readers_push(host->readers, &host->ahead_reads);
-	if (held)
-		return;
-	if (host->reads.first)
-		readers_push(host->readers, &host->reads);
-	if (host->works.first)
-		workers_push(host->workers, &host->works);
-}
-
 static void on_before_poll(uv_prepare_t *h)
 {
-	hand_over(h->data);
+	host_look(h->data);
 }
 
 static void on_after_poll(uv_check_t *h)
 {
-	hand_over(h->data);
-}
-
-/* Passes answered calls to the loop; runs on the writer's thread or a reader's. */
-static void on_batch(void *arg, struct chain *jobs)
-{
-	struct host *host = arg;
-
-	if (queue_push(&host->done, jobs))
-		uv_async_send(&host->answered);
-}
-
-static void on_answered(uv_async_t *h)
-{
-	struct host *host = h->data;
-	size_t writes = host->n_writes;
-	struct chain done = { 0 };
-
-	queue_take_all(&host->done, &done);
-	host_finish(host, &done);
-	if (host->n_writes < writes)
-		follow_poke(host);
+	host_look(h->data);
 }
 
 static void on_signal(uv_signal_t *h, int number)
@@ -240,23 +144,14 @@ static void host_close_handle(void *handle)
 }
 
 /* Begins the end: new clients are turned away, waits are answered as they stand; calls
- * under way come to their end in close_threads(). */
+ * under way come to their end in drain(). */
 void host_stop(struct host *host)
 {
 	if (host->stopping)
 		return;
 	host->stopping = true;
 	notify_service("STOPPING=1");
-	host_deafen(host);
-	turns_close(host);
-	reconcile_close(host);
-	reaper_close(host);
-	spending_close(host);
-	waiters_end(host);
-	waiters_close(host);
-	follow_close(host);
-	hosted_guests_close(host);
-	ask_look(host);
+	EACH_ROOM_BACK(close, host);
 	host_close_handle(&host->term);
 	host_close_handle(&host->interrupt);
 	uv_stop(&host->loop);
@@ -267,21 +162,16 @@ static void drain(struct host *host)
 {
 	uint64_t end = uv_now(&host->loop) + STOP_MS;
 
-	while ((host->n_writes || host->n_reads || host->early.first) &&
-	       uv_now(&host->loop) < end)
+	while (host_is_busy(host) && uv_now(&host->loop) < end)
 		uv_run(&host->loop, UV_RUN_ONCE);
-	hand_over(host);
-	web_close(host);
-	while (host->conns)
-		conn_close(host->conns);
+	host_look(host);
 }
 
 static void close_loop(struct host *host)
 {
+	EACH_ROOM_BACK(end, host);
 	host_close_handle(&host->before_poll);
 	host_close_handle(&host->after_poll);
-	host_close_handle(&host->answered);
-	edits_close(host);
 	uv_run(&host->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&host->loop);
 }
@@ -294,62 +184,15 @@ static void open_loop(struct host *host)
 	uv_loop_init(&host->loop);
 	uv_prepare_init(&host->loop, &host->before_poll);
 	uv_check_init(&host->loop, &host->after_poll);
-	uv_async_init(&host->loop, &host->answered, on_answered);
 	uv_signal_init(&host->loop, &host->term);
 	uv_signal_init(&host->loop, &host->interrupt);
 	host->before_poll.data = host->after_poll.data = host;
-	host->answered.data = host->term.data = host->interrupt.data = host;
+	host->term.data = host->interrupt.data = host;
 	uv_prepare_start(&host->before_poll, on_before_poll);
 	uv_check_start(&host->after_poll, on_after_poll);
 	uv_signal_start(&host->term, on_signal, SIGTERM);
 	uv_signal_start(&host->interrupt, on_signal, SIGINT);
 	signal(SIGPIPE, SIG_IGN);
-}
-
-static int open_threads(struct host *host, struct fault *f)
-{
-	const char *dir = host->home->dir;
-	const struct writer_options write = {
-		.dir = dir,
-		.flags = home_store_flags(host->home),
-		.metrics = host->metrics,
-	};
-	int rc;
-
-	queue_init(&host->done);
-	rc = writer_open(&host->writer, &write, on_batch, host, f);
-	if (rc)
-		return rc;
-	rc = readers_open(&host->readers, dir, on_batch, host, f);
-	if (rc == 0)
-		rc = workers_open(&host->workers, host->home, on_batch, host, f);
-	if (rc == 0)
-		rc = scribe_open(&host->scribe, host->home, host->log, &host->edits, f);
-	if (rc == 0)
-		rc = notifier_open(&host->notifier, host->home, host->log, f);
-	return rc;
-}
-
-static void close_threads(struct host *host)
-{
-	struct chain late = { 0 };
-
-	notifier_close(host->notifier);
-	workers_close(host->workers);
-	readers_close(host->readers);
-	scribe_close(host->scribe);
-	writer_close(host->writer);
-	queue_take_all(&host->done, &late);
-	/* Jobs that the thread pool finished after the host had stopped taking calls. */
-	chain_join(&late, &host->writes);
-	chain_join(&late, &host->reads);
-	chain_join(&late, &host->early);
-	for (struct job *job; (job = chain_pop(&late));)
-		job_free(job);
-	rates_free(host->rates);
-	metrics_free(host->metrics);
-	queue_release(&host->done);
-	job_pool_release(&host->jobs);
 }
 
 static void say_ready(struct host *host)
@@ -388,32 +231,24 @@ static void widen_pool(const struct config *config)
 	setenv("UV_THREADPOOL_SIZE", threads, 0);
 }
 
-/* Guests and doors are given tokens that are made with the secret. */
-static void host_check_secret(struct host *host, struct store *store)
+static int open_rooms(struct host *host, struct fault *f)
 {
-	struct secret_fit fit = { 0 };
-	struct fault f = { 0 };
-
-	if (secret_look(store, host->home->settings.secret, &fit, &f) == 0 &&
-	    fit.fit < fit.tokens)
-		log_line(
-			host->log, LOG_LEVEL_WARN,
-			"the secret is of another state: agents have tokens that it does not make, see `cadre doctor`",
-			LOG_NUMBER("agents", fit.tokens - fit.fit),
-			LOG_NUMBER("of", fit.tokens));
+	EACH_ROOM(make, host);
+	for (int i = 0; i < ROOMS && !f->code; i++)
+		if (rooms[i].room->open)
+			rooms[i].room->open(host, f);
+	return f->code;
 }
 
-/* Looks at the state as it is before anybody calls. */
-static void look_first(struct host *host)
+static void start_rooms(struct host *host)
 {
 	struct store *store = NULL;
 	struct fault f = { 0 };
 
-	if (store_open(&store, host->home->dir, STORE_READ, NULL, &f) == 0) {
-		host_check_secret(host, store);
-		metrics_start(host->metrics, store);
-	}
+	if (store_open(&store, host->home->dir, STORE_READ, NULL, &f) == 0)
+		EACH_ROOM(survey, host, store);
 	store_close(store);
+	EACH_ROOM(start, host);
 }
 
 static int host_serve(struct host *host, struct fault *f)
@@ -421,34 +256,19 @@ static int host_serve(struct host *host, struct fault *f)
 	int rc;
 
 	open_loop(host);
-	waiters_init(host);
-	follow_init(host);
-	reaper_init(host);
-	spending_open(host);
-	edits_open(host);
-	reconcile_init(host);
-	turns_init(host);
-	network_init(host);
-	rc = open_threads(host, f);
-	if (rc == 0)
-		rc = host_listen(host, f);
+	host_make_rooms(host);
+	rc = open_rooms(host, f);
 	if (rc == 0) {
-		look_first(host);
-		web_open(host);
+		start_rooms(host);
 		say_ready(host);
-		reaper_start(host);
-		reconcile_start(host);
-		turns_start(host);
 		uv_run(&host->loop, UV_RUN_DEFAULT);
 		drain(host);
 	} else
 		host_stop(host);
 	close_loop(host);
-	network_release(host);
-	reconcile_release(host);
-	turns_release(host);
-	close_threads(host);
-	edits_release(&host->edits);
+	EACH_ROOM_BACK(release, host);
+	job_pool_release(&host->jobs);
+	host_free_rooms(host);
 	if (host->lost.code)
 		*f = host->lost;
 	return rc ? rc : (int)f->code;
@@ -473,13 +293,10 @@ int host_run(const struct host_options *options, struct fault *f)
 		return lock;
 	folder = pin_folder(options->home);
 	host = xcalloc(1, sizeof(*host));
-	crowd_open(&host->crowd);
-	host->metrics = metrics_new();
 	host->options = options;
 	host->home = options->home;
 	mirror_attend(options->home);
 	host->settings = options->home->settings;
-	host->level = (enum log_level)host->settings.config.log_level;
 	host->seed = home_random();
 	host->pid = getpid();
 	host->lock = lock;
@@ -488,7 +305,8 @@ int host_run(const struct host_options *options, struct fault *f)
 	rc = home_make_run(options->home, f);
 	home_sweep_runs(options->home);
 	if (rc == 0)
-		rc = log_open(&host->log, options->home->dir, host->level,
+		rc = log_open(&host->log, options->home->dir,
+			      (enum log_level)host->settings.config.log_level,
 			      options->ready_fd < 0, f);
 	if (rc == 0)
 		rc = host_serve(host, f);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "core/host/host_inside.h"
-#include "core/host/web/web.h"
 #include "ops.gen.h"
 
 enum { PAGE = 1000, NET_MS = 250, REST_MS = 10 };
@@ -56,7 +55,7 @@ static size_t host_follow_place_of(enum wake wake, int64_t key)
 
 static void wake_key(struct host *host, enum wake wake, int64_t key, int64_t seq)
 {
-	host->follow.recent[host_follow_place_of(wake, key)] = seq;
+	host->follow->recent[host_follow_place_of(wake, key)] = seq;
 	waiters_wake(host, wake, key, seq);
 }
 
@@ -85,22 +84,18 @@ static void tell_waiters(struct host *host, const struct host_event_row *e)
 static void host_follow_on_page(struct job *job)
 {
 	struct host *host = job->owner;
-	struct follow *w = &host->follow;
+	struct follow *w = host->follow;
 	struct page *page = job->call.out;
 	size_t n = page ? page->n : 0;
 
 	w->reading = false;
 	for (size_t i = 0; i < n; i++) {
 		w->position = page->rows[i].seq;
-		tell_waiters(host, &page->rows[i]);
-		hosted_guest_event(host, &page->rows[i]);
-		reaper_event(host, &page->rows[i]);
-		turns_event(host, &page->rows[i]);
-		web_feed_event(host, &page->rows[i]);
+		host_event(host, &page->rows[i]);
 	}
 	job_free(job);
-	web_feed_poke(host);
-	w->rests_until = n && n < PAGE && !host->web.feed.reading
+	host_caught_up(host, false);
+	w->rests_until = n && n < PAGE && host_follows(host) < FOLLOWS_NOW
 				 ? uv_now(&host->loop) + REST_MS
 				 : 0;
 	if (w->again || n == PAGE)
@@ -112,11 +107,11 @@ static void read_next(struct host *host)
 	struct job *job = job_new(&host->jobs);
 
 	job->owner = host;
-	job->number = host->follow.position;
+	job->number = host->follow->position;
 	job->read = follow_read_page;
 	job->done = host_follow_on_page;
-	host->follow.reading = true;
-	host->follow.again = false;
+	host->follow->reading = true;
+	host->follow->again = false;
 	host_read(host, job);
 }
 
@@ -127,9 +122,9 @@ static void on_later(uv_timer_t *later)
 
 void follow_poke(struct host *host)
 {
-	struct follow *w = &host->follow;
+	struct follow *w = host->follow;
 	const uint64_t now = uv_now(&host->loop);
-	const bool rests = w->rests_until > now && !host->waiters.n && !host->guests;
+	const bool rests = w->rests_until > now && host_follows(host) < FOLLOWS_NOW;
 
 	if (!w->wanted || host->stopping)
 		return;
@@ -153,35 +148,27 @@ static void on_net(uv_timer_t *net)
 {
 	struct host *host = net->data;
 
-	if (host->waiters.n == 0 && !host->guests && !host->web.feed.groups) {
-		host->follow.wanted = false;
+	if (host_follows(host) == FOLLOWS_NOT) {
+		host->follow->wanted = false;
 		uv_timer_stop(net);
-		uv_fs_event_stop(&host->follow.bell);
+		uv_fs_event_stop(&host->follow->bell);
 		return;
 	}
 	follow_poke(host);
 }
 
-/* Events up to `since` are not read: waiters, guests and turns may have missed some. */
-static void follow_look_again(struct host *host)
-{
-	waiters_sweep(host, 0, host->follow.since);
-	hosted_guests_look(host);
-	turns_poke(host);
-}
-
 static void follow_on_end(struct job *job)
 {
 	struct host *host = job->owner;
-	struct follow *w = &host->follow;
+	struct follow *w = host->follow;
+	bool missed;
 
 	w->reading = false;
-	if (!job->call.fault.code) {
+	missed = !job->call.fault.code;
+	if (missed)
 		w->since = w->position = job->number;
-		follow_look_again(host);
-	}
 	job_free(job);
-	web_feed_poke(host);
+	host_caught_up(host, missed);
 	follow_poke(host);
 }
 
@@ -189,7 +176,7 @@ static void follow_on_end(struct job *job)
  * waiting calls then look again. */
 void follow_want(struct host *host)
 {
-	struct follow *w = &host->follow;
+	struct follow *w = host->follow;
 	char bell[4200];
 	struct job *job;
 
@@ -217,7 +204,7 @@ void follow_want(struct host *host)
 bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,
 		  int64_t as_of)
 {
-	const struct follow *w = &host->follow;
+	const struct follow *w = host->follow;
 
 	if (!w->wanted || w->position <= as_of)
 		return false;
@@ -228,18 +215,25 @@ bool follow_moved(struct host *host, enum wake wake, int64_t key, int64_t team,
 	return w->recent[host_follow_place_of(wake, key)] > as_of;
 }
 
-void follow_init(struct host *host)
+static void follow_make(struct host *host)
 {
-	host->follow = (struct follow){ 0 };
-	uv_timer_init(&host->loop, &host->follow.net);
-	uv_timer_init(&host->loop, &host->follow.later);
-	uv_fs_event_init(&host->loop, &host->follow.bell);
-	host->follow.net.data = host->follow.later.data = host->follow.bell.data = host;
+	uv_timer_init(&host->loop, &host->follow->net);
+	uv_timer_init(&host->loop, &host->follow->later);
+	uv_fs_event_init(&host->loop, &host->follow->bell);
+	host->follow->net.data = host->follow->later.data = host->follow->bell.data =
+		host;
 }
 
-void follow_close(struct host *host)
+static void follow_close(struct host *host)
 {
-	uv_close((uv_handle_t *)&host->follow.net, NULL);
-	uv_close((uv_handle_t *)&host->follow.later, NULL);
-	uv_close((uv_handle_t *)&host->follow.bell, NULL);
+	uv_close((uv_handle_t *)&host->follow->net, NULL);
+	uv_close((uv_handle_t *)&host->follow->later, NULL);
+	uv_close((uv_handle_t *)&host->follow->bell, NULL);
 }
+
+const struct host_room room_follow = {
+	.size = sizeof(struct follow),
+	.make = follow_make,
+	.event = tell_waiters,
+	.close = follow_close,
+};

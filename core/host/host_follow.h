@@ -2,8 +2,8 @@
  * host_follow - reads the event log behind every commit, ours and others'.
  *
  * It looks after each batch of this process, when the bell of another one
- * rings, and four times a second in any case; but only while somebody wants
- * to know: waiting calls, links to guests, and clients who follow the log over
+ * rings, and four times a second in any case; but only while a room of the host
+ * wants to know: waiting calls, links to guests, and clients who follow the log over
  * HTTP.  Beside HTTP's clients alone, the look rests 10 ms behind a page of events that no
  * client wanted: silent followers cost other agents' calls little.  `recent`
  * keeps the newest number per key, so that a call which parks after its event
@@ -30,9 +30,6 @@ struct follow {
 	bool wanted, reading, again;
 };
 
-/* follow_init() makes the handles, follow_close() closes them. */
-void follow_init(struct host *host);
-void follow_close(struct host *host);
 /* Begins to follow events: a caller waits for one. */
 void follow_want(struct host *host);
 /* Looks for new events: a transaction may have been committed. */

@@ -1,5 +1,9 @@
 /*
- * running - the parts of a running host, for the files of this folder.
+ * host_inside - the running host and its rooms, for the files of this folder.
+ *
+ * A room is a part of the host: its own struct, and hooks that the loop calls.  The loop
+ * knows no room by name.  A new room adds a line to HOST_ROOMS and defines its hooks; struct
+ * host and host.c stay as they are.
  *
  * All of it belongs to the loop thread, except where queue.h says otherwise.
  */
@@ -8,9 +12,7 @@
 
 #include <uv.h>
 
-#include "core/home/config_watch.h"
 #include "core/host/conn.h"
-#include "core/host/crowd.h"
 #include "core/host/edits.h"
 #include "core/host/host_follow.h"
 #include "core/host/guests/hosted_guest.h"
@@ -25,81 +27,119 @@
 #include "core/host/web/web.h"
 #include "core/host/workspaces/reconcile.h"
 
-struct metrics;
-struct writer;
-struct readers;
-struct scribe;
-struct notifier;
-struct workers;
+enum { WRITES_MOST = 16384 }; /* under way; above: `unavailable` */
 
-enum {
-	WRITES_MOST = 16384, /* under way; above: `unavailable` */
-	RETRY_MS = 100,
+/* Rooms in the order in which they open.  Hooks that end something run in the reverse order.
+ * ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks `room_x`. */
+#define HOST_ROOMS(ROOM)     \
+	ROOM(metrics)        \
+	ROOM(calls)          \
+	ROOM(clients)        \
+	ROOM(edits)          \
+	ROOM(scribe)         \
+	ROOM(notifier)       \
+	ROOM(log_watch)      \
+	ROOM(follow)         \
+	ROOM(waiters)        \
+	ROOM(guests)         \
+	ROOM(spending)       \
+	ROOM(reaper)         \
+	ROOM(reconcile)      \
+	ROOM(hosted_network) \
+	ROOM(turns)          \
+	ROOM(sockets)        \
+	ROOM(web_feed)       \
+	ROOM(mcp_door)       \
+	ROOM(web)
+
+/* How urgently a room wants to know of events. */
+enum follows {
+	FOLLOWS_NOT,
+	FOLLOWS_LATE, /* a pause of some ms is fine */
+	FOLLOWS_NOW,
 };
+
+/* Hooks of a room; NULL: the room has nothing to do there. */
+struct host_room {
+	size_t size; /* of the struct, which begins zeroed; 0: the room makes the struct */
+	void (*make)(struct host *host); /* handles of the loop, and the like */
+	/* Begins threads and the like, once all rooms are made: 0 or a fault.  The hooks that
+	 * end something also run behind a fault, of this room or of another. */
+	int (*open)(struct host *host, struct fault *f);
+	/* Reads the state as it is before the first call, if it can be read. */
+	void (*survey)(struct host *host, struct store *store);
+	void (*start)(struct host *host); /* the host begins to serve */
+	void (*tick)(struct host *host); /* each second */
+	void (*look)(struct host *host); /* before the loop sleeps */
+	/* An event was committed; follows() says whether the room wants to know. */
+	void (*event)(struct host *host, const struct host_event_row *e);
+	enum follows (*follows)(const struct host *host);
+	/* The events that were read have been passed on; `missed`: earlier ones were not. */
+	void (*caught_up)(struct host *host, bool missed);
+	void (*close)(struct host *host); /* the host stops; calls under way go on */
+	bool (*is_busy)(const struct host *host); /* the end waits for this room */
+	void (*end)(struct host *host); /* no call is under way any more */
+	void (*release)(struct host *host); /* the loop is closed */
+};
+
+#define ROOM(x) struct x;
+HOST_ROOMS(ROOM)
+#undef ROOM
+
+#define ROOM(x) extern const struct host_room room_##x;
+HOST_ROOMS(ROOM)
+#undef ROOM
 
 struct host {
 	const struct host_options *options;
 	const struct home *home;
 	struct settings settings; /* the state's, with what only a host has */
+	int lock; /* that it holds */
 	uv_loop_t loop;
 	uv_prepare_t before_poll;
 	uv_check_t after_poll;
-	uv_async_t answered;
 	uv_signal_t term, interrupt;
-	struct host_socket listener;
-	uv_timer_t look; /* whether the sockets are there */
-	struct log_pause swept; /* they are gone, and cannot be made anew */
-	int lock; /* that it holds */
-	struct web web;
 	struct log *log;
-	enum log_level level; /* its */
-	struct config_watch configured;
-	struct log_pause failed; /* calls, by a fault of ours or of the machine */
-	struct metrics *metrics;
 	bool stopping;
 	struct fault lost; /* why the state is not where it was; else no fault */
-
 	struct job_pool jobs;
+	char buffer[64 << 10]; /* of the read that is under way */
+	char boot_id[40]; /* new at every start */
+	uint64_t seed;
+	int64_t pid; /* ours; asked for once, it is a system call */
+	struct id_keys ids; /* of the state, once a call has read them */
+	char incarnation[40];
+#define ROOM(x) struct x *x;
+	HOST_ROOMS(ROOM)
+#undef ROOM
+};
+
+/* Calls on their way through the threads. */
+struct calls {
 	struct writer *writer;
 	struct readers *readers;
 	struct workers *workers;
-	struct scribe *scribe;
-	struct notifier *notifier;
-	struct edits edits;
 	struct queue done; /* what the threads hand back */
+	uv_async_t answered;
 	struct chain writes, reads, works; /* to be handed over before the next poll */
 	struct chain early; /* refused here: done at once */
 	struct chain ahead_writes, ahead_reads; /* the clock's: see host_ahead() */
 	bool parted; /* the writer's thread waits for the rest of what is read now */
 	size_t n_writes; /* given to the writer and not back */
 	size_t n_reads;
-
-	struct conn *conns, *dirty;
-	size_t n_jobs; /* calls of all connections that are not answered yet */
-	bool crowded; /* they were too many, and are not few again */
-	struct unread_all unread;
-	struct crowd crowd;
-	char buffer[64 << 10]; /* of the read that is under way */
-
-	struct waiters waiters;
-	struct follow follow;
-	struct hosted_guest *guests;
-	struct chain
-		unlinked; /* calls that wait for the link to their guest: hosted_ask.c's */
-	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
-	size_t n_linked; /* guests that answer */
-	struct reaper reaper;
-	struct rates *rates;
-	uv_timer_t spending; /* writes what they owe */
-	struct reconcile reconcile;
-	struct turns turns;
-	struct host_network network;
-	char boot_id[40]; /* new at every start */
-	uint64_t seed;
-	int64_t pid; /* ours; asked for once, it is a system call */
-	struct id_keys ids; /* of the state, once a call has read them */
-	char incarnation[40];
 };
+
+/* Makes the structs of all rooms, zeroed; frees them. */
+void host_make_rooms(struct host *host);
+void host_free_rooms(struct host *host);
+
+/* Call this hook of each room: an event was committed; events were passed on. */
+void host_event(struct host *host, const struct host_event_row *e);
+void host_caught_up(struct host *host, bool missed);
+/* The most urgent answer of the rooms. */
+enum follows host_follows(const struct host *host);
+/* A second has passed. */
+void host_tick(struct host *host);
 
 /* Hands a job over; job->done gets it back, always later. */
 void host_write(struct host *host, struct job *job);

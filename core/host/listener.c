@@ -83,7 +83,7 @@ static void listen_anew(uv_handle_t *h)
 	if (host->stopping)
 		return;
 	if (host_socket_open(host, s, &f) < 0)
-		log_seldom(host->log, &host->swept, LOG_LEVEL_WARN,
+		log_seldom(host->log, &host->sockets->swept, LOG_LEVEL_WARN,
 			   "a socket cannot be made anew", LOG_FAULT(&f));
 	else
 		log_line(host->log, LOG_LEVEL_WARN, "a socket was gone and is made anew",
@@ -93,13 +93,13 @@ static void listen_anew(uv_handle_t *h)
 static void on_look(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
-	struct host_socket *const all[] = { &host->listener, &host->web.listener };
+	struct host_socket *const all[] = { &host->sockets->own, &host->web->listener };
 	struct fault f = { 0 };
 
 	if (listener_is_there(all[0]) && listener_is_there(all[1]))
 		return;
 	if (home_settle_run(host->options->home, host->lock, &f) < 0) {
-		log_seldom(host->log, &host->swept, LOG_LEVEL_WARN,
+		log_seldom(host->log, &host->sockets->swept, LOG_LEVEL_WARN,
 			   "the folder of the sockets cannot be made anew",
 			   LOG_FAULT(&f));
 		return;
@@ -111,12 +111,12 @@ static void on_look(uv_timer_t *timer)
 	reconcile_poke(host); /* guests have theirs beside it */
 }
 
-int host_listen(struct host *host, struct fault *f)
+static int listener_open(struct host *host, struct fault *f)
 {
-	uv_timer_init(&host->loop, &host->look);
-	host->look.data = host;
-	uv_timer_start(&host->look, on_look, LOOK_MS, LOOK_MS);
-	return host_listen_at(host, &host->listener, NULL, listener_on_client, f);
+	uv_timer_init(&host->loop, &host->sockets->look);
+	host->sockets->look.data = host;
+	uv_timer_start(&host->sockets->look, on_look, LOOK_MS, LOOK_MS);
+	return host_listen_at(host, &host->sockets->own, NULL, listener_on_client, f);
 }
 
 bool host_knows_peer(int fd)
@@ -137,11 +137,17 @@ void host_socket_close(struct host_socket *s)
 		uv_close(h, NULL);
 }
 
-void host_deafen(struct host *host)
+static void listener_close(struct host *host)
 {
-	uv_handle_t *h = (uv_handle_t *)&host->look;
+	uv_handle_t *h = (uv_handle_t *)&host->sockets->look;
 
 	if (h->type && !uv_is_closing(h))
 		uv_close(h, NULL);
-	host_socket_close(&host->listener);
+	host_socket_close(&host->sockets->own);
 }
+
+const struct host_room room_sockets = {
+	.size = sizeof(struct sockets),
+	.open = listener_open,
+	.close = listener_close,
+};

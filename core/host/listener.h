@@ -11,7 +11,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "core/base/fault.h"
+#include "core/host/log.h"
 
 struct host;
 
@@ -24,16 +24,20 @@ struct host_socket {
 	uv_connection_cb on_caller;
 };
 
-/* A socket that nobody answers is taken over: the lock file says that no other
- * host runs. */
-int host_listen(struct host *host, struct fault *f);
-/* The same for another socket of ours, as the HTTP door's. */
+/* The host's own socket, and the look for all of them. */
+struct sockets {
+	struct host_socket own;
+	uv_timer_t look; /* whether the sockets are there */
+	struct log_pause swept; /* they are gone, and cannot be made anew */
+};
+
+/* Listens at a socket of ours, as the HTTP door's.  A socket that nobody answers is taken over:
+ * the lock file says that no other host runs. */
 int host_listen_at(struct host *host, struct host_socket *s, const char *name,
 		   uv_connection_cb on_caller, struct fault *f);
 /* Closes a socket and removes its file.  The socket may never have been open. */
 void host_socket_close(struct host_socket *s);
 /* Whether the peer of a Unix socket is this user or root: these are operators. */
 bool host_knows_peer(int fd);
-void host_deafen(struct host *host);
 
 #endif

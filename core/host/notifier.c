@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/near.h"
 #include "core/event/event.h"
+#include "core/host/host_inside.h"
 #include "core/host/notifier_run.h"
 #include "storage/durable.h"
 
@@ -297,9 +298,9 @@ static void notifier_release(struct notifier *n)
 	free(n);
 }
 
-int notifier_open(struct notifier **out, const struct home *home, struct log *log,
-		  struct fault *f)
+static int notifier_open(struct host *host, struct fault *f)
 {
+	const struct home *home = host->home;
 	const struct config *config = &home->settings.config;
 	struct notifier *n;
 	int rc;
@@ -310,7 +311,7 @@ int notifier_open(struct notifier **out, const struct home *home, struct log *lo
 	}
 	n = xcalloc(1, sizeof(*n));
 	n->home = home;
-	n->log = log;
+	n->log = host->log;
 	rc = sleeper_open(&n->sleeper, home->dir, f);
 	if (rc == 0)
 		rc = notifier_choose(n, config->notify_events, f);
@@ -323,12 +324,15 @@ int notifier_open(struct notifier **out, const struct home *home, struct log *lo
 		notifier_release(n);
 		return rc;
 	}
-	*out = n;
+	host->notifier = n;
 	return 0;
 }
 
-void notifier_close(struct notifier *n)
+/* Ends the command that runs, too. */
+static void notifier_end(struct host *host)
 {
+	struct notifier *n = host->notifier;
+
 	if (!n)
 		return;
 	sleeper_end(&n->sleeper);
@@ -337,3 +341,8 @@ void notifier_close(struct notifier *n)
 		notifier_write_cursor(n);
 	notifier_release(n);
 }
+
+const struct host_room room_notifier = {
+	.open = notifier_open,
+	.release = notifier_end,
+};

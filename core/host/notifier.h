@@ -19,13 +19,7 @@
 
 struct notifier;
 
-/* Starts it; *out stays NULL where no command is configured.  A word of notify.events that
- * is no event is a fault. */
-int notifier_open(struct notifier **out, const struct home *home, struct log *log,
-		  struct fault *f);
 /* Events up to this one are told. */
 int64_t notifier_position(const struct notifier *n);
-/* Ends it, and the command that runs.  NULL is fine. */
-void notifier_close(struct notifier *n);
 
 #endif

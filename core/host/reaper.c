@@ -5,7 +5,6 @@
 
 #include "core/base/clock.h"
 #include "core/host/host_inside.h"
-#include "core/host/log_level.h"
 #include "core/host/writer.h"
 #include "ops.gen.h"
 
@@ -34,6 +33,7 @@ static void reaper_look(struct job *job, struct store *store)
 
 static void look_now(struct host *host);
 static void look_again(struct host *host);
+static void reaper_on_timer(uv_timer_t *timer);
 
 static bool has_gap(const struct reaper *r)
 {
@@ -56,7 +56,7 @@ static void on_ticked(struct job *job)
 	struct host *host = job->owner;
 	const struct clock_tick_in *in = job->call.in;
 	const struct clock_tick_out *out = job->call.out;
-	struct reaper *r = &host->reaper;
+	struct reaper *r = host->reaper;
 
 	r->busy = false;
 	if (job->call.fault.code) {
@@ -71,7 +71,7 @@ static void on_ticked(struct job *job)
 		else
 			r->holding = false;
 		if (out->more && !host->stopping)
-			reaper_start(host);
+			uv_timer_start(&r->timer, reaper_on_timer, 0, LOOK_MS);
 	}
 	job_free(job);
 	look_again(host);
@@ -81,7 +81,7 @@ static void reaper_tick(struct host *host, bool start)
 {
 	struct job *job = host_job(host, op_clock_tick, on_ticked, host);
 	struct clock_tick_in *in = job->call.in;
-	struct reaper *r = &host->reaper;
+	struct reaper *r = host->reaper;
 
 	in->gap_ms = r->gap_ms;
 	in->gap_since = r->gap_since;
@@ -102,7 +102,6 @@ static void reaper_tick(struct host *host, bool start)
 }
 
 static void on_looked(struct job *job);
-static void reaper_on_timer(uv_timer_t *timer);
 
 static void look_now(struct host *host)
 {
@@ -112,8 +111,8 @@ static void look_now(struct host *host)
 	job->read = reaper_look;
 	job->done = on_looked;
 	job->owner = host;
-	host->reaper.busy = true;
-	host->reaper.stale = false;
+	host->reaper->busy = true;
+	host->reaper->stale = false;
 	host_ahead(host, job);
 }
 
@@ -130,8 +129,8 @@ void reaper_lost(struct host *host, const struct fault *why)
 /* Looks once more, at once, if that was wanted while the reaper was busy. */
 static void look_again(struct host *host)
 {
-	if (host->reaper.again && !host->reaper.busy && !host->stopping)
-		uv_timer_start(&host->reaper.timer, reaper_on_timer, 0, LOOK_MS);
+	if (host->reaper->again && !host->reaper->busy && !host->stopping)
+		uv_timer_start(&host->reaper->timer, reaper_on_timer, 0, LOOK_MS);
 }
 
 /* The next look: when a delayed message comes, if that is before the next second. */
@@ -140,7 +139,7 @@ static void plan_look(struct host *host, const struct host_due_row *due, int64_t
 	int64_t left = due->comes_at > now ? due->comes_at - now : LOOK_MS;
 
 	if (left < LOOK_MS)
-		uv_timer_start(&host->reaper.timer, reaper_on_timer, (uint64_t)left,
+		uv_timer_start(&host->reaper->timer, reaper_on_timer, (uint64_t)left,
 			       LOOK_MS);
 }
 
@@ -148,7 +147,7 @@ static void plan_look(struct host *host, const struct host_due_row *due, int64_t
 static void on_looked(struct job *job)
 {
 	struct host *host = job->owner;
-	struct reaper *r = &host->reaper;
+	struct reaper *r = host->reaper;
 	const struct host_due_row *due = job->call.out;
 	int64_t now = job->call.now;
 	bool start = due && !r->began;
@@ -182,25 +181,25 @@ static void reaper_on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
-	unread_tick(host);
-	log_level_tick(host);
-	host->reaper.again = host->reaper.busy;
-	if (!host->reaper.busy)
+	host_tick(host);
+	host->reaper->again = host->reaper->busy;
+	if (!host->reaper->busy)
 		look_now(host);
 }
 
-void reaper_event(struct host *host, const struct host_event_row *e)
+/* Notes when a message was delayed. */
+static void reaper_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_DELAYED || host->stopping)
 		return;
-	host->reaper.again = host->reaper.busy;
-	if (!host->reaper.busy)
+	host->reaper->again = host->reaper->busy;
+	if (!host->reaper->busy)
 		look_now(host);
 }
 
 bool reaper_holds(struct host *host)
 {
-	struct reaper *r = &host->reaper;
+	struct reaper *r = host->reaper;
 	int64_t now = clock_wall_ms(), passed = clock_boot_ms();
 	int64_t slept = r->ran_at ? passed - r->ran_passed : 0;
 	int64_t leapt = r->ran_at ? now - r->ran_at - slept : 0;
@@ -233,7 +232,7 @@ static void reaper_on_noted(struct job *job)
 
 void reaper_writes(struct host *host)
 {
-	struct reaper *r = &host->reaper;
+	struct reaper *r = host->reaper;
 	struct job *job;
 
 	if (host->stopping || r->ran_at - r->noted_at < NOTE_MS)
@@ -244,20 +243,28 @@ void reaper_writes(struct host *host)
 	host_ahead(host, job);
 }
 
-void reaper_init(struct host *host)
+static void reaper_make(struct host *host)
 {
 	/* The time before the host started counts as a gap, too. */
-	host->reaper = (struct reaper){ .holding = true };
-	uv_timer_init(&host->loop, &host->reaper.timer);
-	host->reaper.timer.data = host;
+	host->reaper->holding = true;
+	uv_timer_init(&host->loop, &host->reaper->timer);
+	host->reaper->timer.data = host;
 }
 
-void reaper_start(struct host *host)
+static void reaper_start(struct host *host)
 {
-	uv_timer_start(&host->reaper.timer, reaper_on_timer, 0, LOOK_MS);
+	uv_timer_start(&host->reaper->timer, reaper_on_timer, 0, LOOK_MS);
 }
 
-void reaper_close(struct host *host)
+static void reaper_close(struct host *host)
 {
-	uv_close((uv_handle_t *)&host->reaper.timer, NULL);
+	uv_close((uv_handle_t *)&host->reaper->timer, NULL);
 }
+
+const struct host_room room_reaper = {
+	.size = sizeof(struct reaper),
+	.make = reaper_make,
+	.start = reaper_start,
+	.event = reaper_event,
+	.close = reaper_close,
+};

@@ -52,17 +52,11 @@ struct reaper {
 	bool again; /* a look was due while it was busy */
 };
 
-/* reaper_init() makes the timer, reaper_start() starts it, reaper_close() closes it. */
-void reaper_init(struct host *host);
-void reaper_start(struct host *host);
-void reaper_close(struct host *host);
 /* Ends the host, since one of its connections has lost the state. */
 void reaper_lost(struct host *host, const struct fault *why);
 /* Whether calls have to wait; notices by itself when time has leapt.  Code that acts on
  * the clock calls reaper_holds() first. */
 bool reaper_holds(struct host *host);
-/* Notes when a message was delayed. */
-void reaper_event(struct host *host, const struct host_event_row *e);
 /* Writes are about to be handed over: the row says first that the host lives. */
 void reaper_writes(struct host *host);
 

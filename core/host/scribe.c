@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "core/base/alloc.h"
+#include "core/host/host_inside.h"
 #include "core/host/sleeper.h"
 #include "core/machine/private.h"
 #include "core/mirror/mirror.h"
@@ -196,8 +197,7 @@ static void scribe_release(struct scribe *s)
 	free(s);
 }
 
-int scribe_open(struct scribe **out, const struct home *home, struct log *log,
-		struct edits *edits, struct fault *f)
+static int scribe_open(struct host *host, struct fault *f)
 {
 	const uv_thread_options_t small = {
 		.flags = UV_THREAD_HAS_STACK_SIZE,
@@ -206,25 +206,27 @@ int scribe_open(struct scribe **out, const struct home *home, struct log *log,
 	struct scribe *s = xcalloc(1, sizeof(*s));
 	int rc;
 
-	s->home = home;
-	s->log = log;
-	s->edits = edits;
+	s->home = host->home;
+	s->log = host->log;
+	s->edits = host->edits;
 	s->vault = -1;
-	rc = sleeper_open(&s->sleeper, home->dir, f);
+	rc = sleeper_open(&s->sleeper, s->home->dir, f);
 	if (rc == 0)
-		rc = store_open(&s->store, home->dir, STORE_READ, NULL, f);
+		rc = store_open(&s->store, s->home->dir, STORE_READ, NULL, f);
 	if (rc == 0 && uv_thread_create_ex(&s->thread, &small, mirror_on, s))
 		rc = fault_set(f, FAULT_UNAVAILABLE, "", "no thread");
 	if (rc) {
 		scribe_release(s);
 		return rc;
 	}
-	*out = s;
+	host->scribe = s;
 	return 0;
 }
 
-void scribe_close(struct scribe *s)
+/* Shows what is committed, for a second or two, and ends. */
+static void scribe_end(struct host *host)
 {
+	struct scribe *s = host->scribe;
 	struct fault f = { 0 };
 	bool more = false;
 
@@ -238,3 +240,8 @@ void scribe_close(struct scribe *s)
 	}
 	scribe_release(s);
 }
+
+const struct host_room room_scribe = {
+	.open = scribe_open,
+	.release = scribe_end,
+};

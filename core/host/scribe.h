@@ -14,12 +14,7 @@
 
 struct scribe;
 
-/* `edits`, borrowed, takes what somebody wrote into files of cards. */
-int scribe_open(struct scribe **out, const struct home *home, struct log *log,
-		struct edits *edits, struct fault *f);
 /* The event up to which the search index has read the log; 0: not known yet. */
 int64_t scribe_indexed_to(const struct scribe *s);
-/* Shows what is committed, for a second or two, and ends.  NULL is fine. */
-void scribe_close(struct scribe *s);
 
 #endif

@@ -13,7 +13,7 @@ static void set_timer(struct host *host, int64_t due);
 static void waiters_on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
-	struct waiters *w = &host->waiters;
+	struct waiters *w = host->waiters;
 	int64_t now = clock_boot_ms(), next = 0;
 
 	w->timer_due = 0;
@@ -35,25 +35,13 @@ static void waiters_on_timer(uv_timer_t *timer)
 
 static void set_timer(struct host *host, int64_t due)
 {
-	struct waiters *w = &host->waiters;
+	struct waiters *w = host->waiters;
 	int64_t left = due - clock_boot_ms();
 
 	if (w->timer_due && w->timer_due <= due)
 		return;
 	w->timer_due = due;
 	uv_timer_start(&w->timer, waiters_on_timer, left > 0 ? (uint64_t)left : 0, 0);
-}
-
-void waiters_init(struct host *host)
-{
-	host->waiters = (struct waiters){ 0 };
-	uv_timer_init(&host->loop, &host->waiters.timer);
-	host->waiters.timer.data = host;
-}
-
-void waiters_close(struct host *host)
-{
-	uv_close((uv_handle_t *)&host->waiters.timer, NULL);
 }
 
 static bool same_caller(const struct job *a, const struct job *b)
@@ -67,7 +55,7 @@ static size_t waits_of(const struct job *job)
 {
 	size_t n = 0;
 
-	for (struct job *j = job->conn->host->waiters.n ? job->conn->jobs : NULL; j;
+	for (struct job *j = job->conn->host->waiters->n ? job->conn->jobs : NULL; j;
 	     j = j->sibling)
 		n += j->parked_at && same_caller(job, j);
 	return n;
@@ -80,7 +68,7 @@ static size_t waits_elsewhere(struct host *host, const struct job *job)
 
 	if (!job->call.identity.agent)
 		return 0;
-	for (struct conn *c = host->conns; c; c = c->next)
+	for (struct conn *c = host->clients->first; c; c = c->next)
 		for (struct job *j = c == job->conn ? NULL : c->jobs; j; j = j->sibling)
 			n += j->parked_at && j->call.identity.agent &&
 			     same_caller(job, j);
@@ -91,7 +79,7 @@ static bool waiters_too_many(struct host *host, struct job *job)
 {
 	size_t most = (size_t)host->home->settings.config.limits_max_waits;
 
-	if (host->waiters.n < most)
+	if (host->waiters->n < most)
 		return false;
 	if (waits_of(job) + waits_elsewhere(host, job) < most)
 		return false;
@@ -139,7 +127,7 @@ bool waiters_park(struct host *host, struct job *job)
 		run_again(host, job);
 		return true;
 	}
-	insert(&host->waiters, job);
+	insert(host->waiters, job);
 	set_timer(host, job->due);
 	follow_want(host);
 	return true;
@@ -152,14 +140,14 @@ void waiters_drop(struct host *host, struct job *job)
 		job->parked->parked_at = job->parked_at;
 	job->parked = NULL;
 	job->parked_at = NULL;
-	host->waiters.n--;
+	host->waiters->n--;
 }
 
 void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq)
 {
 	struct job *next;
 
-	for (struct job *job = host->waiters.bucket[waiters_bucket_of(wake, key)]; job;
+	for (struct job *job = host->waiters->bucket[waiters_bucket_of(wake, key)]; job;
 	     job = next) {
 		next = job->parked;
 		if (job->call.wait_on != wake || job->call.wait_key != key ||
@@ -181,7 +169,7 @@ void waiters_sweep(struct host *host, int64_t team, int64_t seq)
 	for (size_t i = 0; i < WAIT_BUCKETS; i++) {
 		struct job *next;
 
-		for (struct job *job = host->waiters.bucket[i]; job; job = next) {
+		for (struct job *job = host->waiters->bucket[i]; job; job = next) {
 			next = job->parked;
 			if (job->call.as_of >= seq || !concerned(job, team))
 				continue;
@@ -191,13 +179,41 @@ void waiters_sweep(struct host *host, int64_t team, int64_t seq)
 	}
 }
 
-void waiters_end(struct host *host)
+static void waiters_make(struct host *host)
+{
+	uv_timer_init(&host->loop, &host->waiters->timer);
+	host->waiters->timer.data = host;
+}
+
+static enum follows waiters_follow(const struct host *host)
+{
+	return host->waiters->n ? FOLLOWS_NOW : FOLLOWS_NOT;
+}
+
+/* Calls whose events were missed look again. */
+static void waiters_caught_up(struct host *host, bool missed)
+{
+	if (missed)
+		waiters_sweep(host, 0, host->follow->since);
+}
+
+/* Answers everything that is parked, as it stands. */
+static void waiters_close(struct host *host)
 {
 	for (size_t i = 0; i < WAIT_BUCKETS; i++)
-		while (host->waiters.bucket[i]) {
-			struct job *job = host->waiters.bucket[i];
+		while (host->waiters->bucket[i]) {
+			struct job *job = host->waiters->bucket[i];
 
 			waiters_drop(host, job);
 			conn_answer(job);
 		}
+	uv_close((uv_handle_t *)&host->waiters->timer, NULL);
 }
+
+const struct host_room room_waiters = {
+	.size = sizeof(struct waiters),
+	.make = waiters_make,
+	.follows = waiters_follow,
+	.caught_up = waiters_caught_up,
+	.close = waiters_close,
+};

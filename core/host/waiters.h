@@ -21,10 +21,6 @@ struct waiters {
 	int64_t timer_due; /* 0: not running */
 };
 
-/* waiters_init() makes the timer, waiters_close() closes it. */
-void waiters_init(struct host *host);
-void waiters_close(struct host *host);
-
 /* Takes a call that has wait_on: parks it, or runs it again at once when its
  * key has moved since it ran.  False: it is to be answered now. */
 bool waiters_park(struct host *host, struct job *job);
@@ -34,7 +30,5 @@ void waiters_drop(struct host *host, struct job *job);
 void waiters_wake(struct host *host, enum wake wake, int64_t key, int64_t seq);
 /* The same for all inboxes of a team; for everything when team is 0. */
 void waiters_sweep(struct host *host, int64_t team, int64_t seq);
-/* Answers everything that is parked, as it stands. */
-void waiters_end(struct host *host);
 
 #endif

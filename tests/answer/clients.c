@@ -29,12 +29,12 @@ static struct conn *client_open(struct scene *s, size_t bytes, int *fd)
 				    0, ends),
 			 0);
 	conn_adopt(&s->rig.host, ends[1], &who, true);
-	c = s->rig.host.conns;
+	c = s->rig.host.clients->first;
 	for (size_t n = 0; n < bytes; n += sizeof(s->rig.host.buffer))
 		text_add(&c->flow.out, s->rig.host.buffer, sizeof(s->rig.host.buffer));
 	c->is_dirty = true;
-	c->dirty = s->rig.host.dirty;
-	s->rig.host.dirty = c;
+	c->dirty = s->rig.host.clients->dirty;
+	s->rig.host.clients->dirty = c;
 	conn_flush(&s->rig.host);
 	*fd = ends[0];
 	return c;
@@ -44,7 +44,7 @@ static size_t clients(const struct scene *s)
 {
 	size_t n = 0;
 
-	for (const struct conn *c = s->rig.host.conns; c; c = c->next)
+	for (const struct conn *c = s->rig.host.clients->first; c; c = c->next)
 		n++;
 	return n;
 }
@@ -81,7 +81,7 @@ void test_unread_long(void **state)
 	assert_int_equal(clients(s), 1);
 	assert_true(client_read(s, reads));
 	assert_false(client_read(s, slow));
-	assert_int_equal(s->rig.host.unread.memory, 0);
+	assert_int_equal(s->rig.host.clients->unread.memory, 0);
 	close(slow);
 	close(reads);
 	scene_close(s);
@@ -101,7 +101,7 @@ void test_unread_all(void **state)
 	assert_int_equal(clients(s), MOST + 1);
 	client_open(s, (size_t)30 << 20, &fd[MOST]);
 	assert_int_equal(clients(s), MOST + 1);
-	assert_in_range(s->rig.host.unread.memory, 1, UNREAD_ALL);
+	assert_in_range(s->rig.host.clients->unread.memory, 1, UNREAD_ALL);
 	assert_false(client_read(s, fd[0]));
 	assert_true(client_read(s, small));
 	for (int i = 0; i <= MOST; i++)

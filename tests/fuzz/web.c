@@ -194,30 +194,31 @@ static void open_host(void)
 	struct http_service at = service;
 
 	host = &the_host;
+	host_make_rooms(host);
 	host->metrics = metrics_new();
 	settings_init(&home.settings);
 	settings_init(&host->settings);
 	home.settings.config.team_default = "t";
 	host->home = &home;
 	assert(uv_loop_init(&host->loop) == 0);
-	web_feed_open(host);
-	mcp_door_open(host);
-	host->web.tcp.host = host->web.local.host = host;
-	host->web.local.local = true;
-	at.arg = &host->web.tcp;
-	host->web.tcp.server = http_open(&host->loop, &at);
-	at.arg = &host->web.local;
-	host->web.local.server = http_open(&host->loop, &at);
+	room_web_feed.make(host);
+	room_mcp_door.make(host);
+	host->web->tcp.host = host->web->local.host = host;
+	host->web->local.local = true;
+	at.arg = &host->web->tcp;
+	host->web->tcp.server = http_open(&host->loop, &at);
+	at.arg = &host->web->local;
+	host->web->local.server = http_open(&host->loop, &at);
 	fill();
 }
 
 /* A new state: its sessions and clients have ended. */
 static void clean(void)
 {
-	mcp_door_close(host);
+	room_mcp_door.end(host);
 	for (int i = 0; i < TURNS; i++)
 		turn();
-	mcp_door_open(host);
+	room_mcp_door.make(host);
 	world_close(&world);
 	fill();
 }
@@ -253,7 +254,7 @@ static void talk(struct http_server *server, const uint8_t *data, size_t size,
 		at += sent > 0 ? (size_t)sent : 0;
 		i -= sent > 0;
 		turn();
-		web_feed_poke(host);
+		room_web_feed.caught_up(host, false);
 		open = hear(ends[0], &fresh);
 	}
 	close(ends[0]);
@@ -274,12 +275,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (++inputs % CLEAN_EVERY == 0)
 		clean();
 	if (data[0] & 1) {
-		talk(host->web.local.server, data + 1, size - 1,
+		talk(host->web->local.server, data + 1, size - 1,
 		     1 + (size_t)data[0] * 16);
 		return 0;
 	}
 	before = world_digest(world.store);
-	talk(host->web.tcp.server, data + 1, size - 1, 1 + (size_t)data[0] * 16);
+	talk(host->web->tcp.server, data + 1, size - 1, 1 + (size_t)data[0] * 16);
 	assert(world_digest(world.store) == before);
 	return 0;
 }

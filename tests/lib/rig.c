@@ -188,8 +188,8 @@ static void store(struct rig *r, struct job *job)
 static void finish(struct rig *r, struct chain *jobs)
 {
 	for (struct job *job; (job = chain_pop(jobs));) {
-		r->host.n_writes -= job->writing;
-		r->host.n_reads -= job->reading;
+		r->host.calls->n_writes -= job->writing;
+		r->host.calls->n_reads -= job->reading;
 		job->writing = job->reading = false;
 		if (job->call.op == op_delivery_waiting)
 			fill_pushes(r, job);
@@ -207,10 +207,10 @@ void rig_step(struct rig *r, bool wait)
 	struct pollfd ready = { .fd = uv_backend_fd(&r->host.loop), .events = POLLIN };
 
 	uv_run(&r->host.loop, UV_RUN_NOWAIT);
-	finish(r, &r->host.writes);
-	finish(r, &r->host.reads);
-	finish(r, &r->host.works);
-	finish(r, &r->host.early);
+	finish(r, &r->host.calls->writes);
+	finish(r, &r->host.calls->reads);
+	finish(r, &r->host.calls->works);
+	finish(r, &r->host.calls->early);
 	conn_flush(&r->host);
 	if (wait)
 		poll(&ready, 1, 1);
@@ -245,6 +245,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 
 	*r = (struct rig){ .old = old, .heard = heard, .arg = arg };
 	r->host.home = &no_home;
+	host_make_rooms(&r->host);
 	r->host.metrics = metrics_new();
 	r->host.stopping = true; /* no workspace is looked after here */
 	snprintf(r->host.boot_id, sizeof(r->host.boot_id), "host");
@@ -262,21 +263,22 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 
 void rig_close(struct rig *r)
 {
-	hosted_guests_close(&r->host);
+	room_guests.close(&r->host);
 	for (int i = 0; i < RIG_PORTS; i++)
 		link_deafen(r->ears[i]);
 	while (r->peers)
 		drop(r->peers);
-	while (r->host.conns)
-		conn_close(r->host.conns);
+	while (r->host.clients->first)
+		conn_close(r->host.clients->first);
 	do
 		rig_step(r, false);
 	while (uv_loop_alive(&r->host.loop));
-	assert(r->conn.n_jobs == 0 && r->host.n_jobs == 0);
+	assert(r->conn.n_jobs == 0 && r->host.clients->n_jobs == 0);
 	uv_loop_close(&r->host.loop);
 	text_release(&r->conn.flow.out);
 	job_pool_release(&r->host.jobs);
 	metrics_free(r->host.metrics);
+	host_free_rooms(&r->host);
 }
 
 bool rig_link(struct rig *r, int ms)
@@ -319,7 +321,7 @@ bool rig_call(struct rig *r, const char *op, json_t *args)
 	job->conn = c;
 	job->sibling_at = &c->jobs;
 	c->jobs = job;
-	c->n_jobs = r->host.n_jobs = 1;
+	c->n_jobs = r->host.clients->n_jobs = 1;
 	ask_start(&r->host, job);
 	return true;
 }

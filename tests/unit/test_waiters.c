@@ -28,11 +28,12 @@ static int set_up(void **state)
 	s->host.home = &s->home;
 	s->conn.host = &s->host;
 	uv_loop_init(&s->host.loop);
-	waiters_init(&s->host);
-	s->host.follow.wanted = true;
-	s->host.follow.position = NEWEST;
+	host_make_rooms(&s->host);
+	room_waiters.make(&s->host);
+	s->host.follow->wanted = true;
+	s->host.follow->position = NEWEST;
 	for (size_t i = 0; i < RECENT_KEYS; i++)
-		s->host.follow.recent[i] = NEWEST;
+		s->host.follow->recent[i] = NEWEST;
 	*state = s;
 	return 0;
 }
@@ -41,10 +42,11 @@ static int tear_down(void **state)
 {
 	struct scene *s = *state;
 
-	waiters_close(&s->host);
+	room_waiters.close(&s->host);
 	uv_run(&s->host.loop, UV_RUN_DEFAULT);
 	assert_int_equal(uv_loop_close(&s->host.loop), 0);
 	job_pool_release(&s->host.jobs);
+	host_free_rooms(&s->host);
 	test_free(s);
 	return 0;
 }
@@ -73,8 +75,8 @@ static void an_event_since_it_looked_has_it_look_again(void **state)
 	struct job *job = receive(s, NEWEST - 1);
 
 	assert_true(waiters_park(&s->host, job));
-	assert_int_equal(s->host.waiters.n, 0);
-	assert_ptr_equal(chain_pop(&s->host.writes), job);
+	assert_int_equal(s->host.waiters->n, 0);
+	assert_ptr_equal(chain_pop(&s->host.calls->writes), job);
 	job_free(job);
 }
 
@@ -84,11 +86,11 @@ static void it_waits_where_there_was_none(void **state)
 	struct job *job = receive(s, NEWEST);
 
 	assert_true(waiters_park(&s->host, job));
-	assert_int_equal(s->host.waiters.n, 1);
-	assert_null(chain_pop(&s->host.writes));
+	assert_int_equal(s->host.waiters->n, 1);
+	assert_null(chain_pop(&s->host.calls->writes));
 	waiters_wake(&s->host, WAKE_INBOX, AGENT, NEWEST + 1);
-	assert_int_equal(s->host.waiters.n, 0);
-	assert_ptr_equal(chain_pop(&s->host.writes), job);
+	assert_int_equal(s->host.waiters->n, 0);
+	assert_ptr_equal(chain_pop(&s->host.calls->writes), job);
 	job_free(job);
 }
 

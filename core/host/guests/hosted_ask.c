@@ -212,12 +212,12 @@ static bool hosted_ask_begin(struct host *host, struct job *job)
 
 void ask_look(struct host *host)
 {
-	struct chain waiting = host->unlinked;
+	struct chain waiting = host->guests->unlinked;
 
-	host->unlinked = (struct chain){ 0 };
+	host->guests->unlinked = (struct chain){ 0 };
 	for (struct job *job; (job = chain_pop(&waiting));)
 		if (!hosted_ask_begin(host, job))
-			chain_add(&host->unlinked, job);
+			chain_add(&host->guests->unlinked, job);
 }
 
 void ask_start(struct host *host, struct job *job)
@@ -230,5 +230,5 @@ void ask_start(struct host *host, struct job *job)
 	}
 	job->due = clock_boot_ms() + LINK_MS;
 	if (!hosted_ask_begin(host, job))
-		chain_add(&host->unlinked, job);
+		chain_add(&host->guests->unlinked, job);
 }

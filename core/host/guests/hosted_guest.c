@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "core/access/secret.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/host/guests/hosted_ask.h"
@@ -42,7 +43,7 @@ static void pause_dialling(struct hosted_guest *t)
 {
 	if (t->up) {
 		t->up = t->old = false;
-		t->host->n_linked--;
+		t->host->guests->n_linked--;
 		reconcile_poke(t->host); /* perhaps the guest has died */
 	}
 	t->dial_at = clock_boot_ms() + t->pause_ms;
@@ -94,7 +95,7 @@ static void come_up(struct hosted_guest *t)
 	t->pid = hosted_guest_pid_of(&t->control);
 	t->pause_ms = PAUSE_FIRST_MS;
 	t->trouble[0] = '\0';
-	t->host->n_linked++;
+	t->host->guests->n_linked++;
 	reconcile_poke(t->host); /* its row may not say so yet */
 	follow_want(t->host);
 	daemon_up(t);
@@ -167,11 +168,11 @@ struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wan
 	t->pause_ms = PAUSE_FIRST_MS;
 	guest_conn_init(&t->control, t, LINK_CONTROL);
 	guest_conn_init(&t->relay, t, LINK_RELAY);
-	t->next = host->guests;
-	t->at = &host->guests;
+	t->next = host->guests->first;
+	t->at = &host->guests->first;
 	if (t->next)
 		t->next->at = &t->next;
-	host->guests = t;
+	host->guests->first = t;
 	uplink_listen(t);
 	return t;
 }
@@ -206,22 +207,23 @@ void hosted_guest_close(struct hosted_guest *t)
 	if (t->next)
 		t->next->at = t->at;
 	if (t->up)
-		t->host->n_linked--;
+		t->host->guests->n_linked--;
 	t->up = false;
 	uplink_deafen(t);
 	hosted_guest_down(t);
 }
 
-void hosted_guests_close(struct host *host)
+static void hosted_guests_close(struct host *host)
 {
-	while (host->guests)
-		hosted_guest_close(host->guests);
+	while (host->guests->first)
+		hosted_guest_close(host->guests->first);
 	uplinks_close(host);
+	ask_look(host);
 }
 
 struct hosted_guest *hosted_guest_of(struct host *host, int64_t workspace)
 {
-	struct hosted_guest *t = host->guests;
+	struct hosted_guest *t = host->guests->first;
 
 	while (t && t->workspace != workspace)
 		t = t->next;
@@ -233,7 +235,7 @@ void hosted_guests_tick(struct host *host)
 	int64_t now = clock_boot_ms();
 	struct hosted_guest *next;
 
-	for (struct hosted_guest *t = host->guests; t; t = next) {
+	for (struct hosted_guest *t = host->guests->first; t; t = next) {
 		next = t->next;
 		guest_conn_tick(&t->control, now);
 		guest_conn_tick(&t->relay, now);
@@ -250,7 +252,7 @@ void hosted_guests_tick(struct host *host)
 
 void hosted_guests_leap(struct host *host, int64_t ms)
 {
-	for (struct hosted_guest *t = host->guests; t; t = t->next) {
+	for (struct hosted_guest *t = host->guests->first; t; t = t->next) {
 		guest_conn_leap(&t->control, ms);
 		guest_conn_leap(&t->relay, ms);
 		if (t->daemon.heard_at)
@@ -258,20 +260,49 @@ void hosted_guests_leap(struct host *host, int64_t ms)
 	}
 }
 
+/* Guests and doors are given tokens that are made with the secret. */
+static void guests_check_secret(struct host *host, struct store *store)
+{
+	struct secret_fit fit = { 0 };
+	struct fault f = { 0 };
+
+	if (secret_look(store, host->home->settings.secret, &fit, &f) == 0 &&
+	    fit.fit < fit.tokens)
+		log_line(
+			host->log, LOG_LEVEL_WARN,
+			"the secret is of another state: agents have tokens that it does not make, see `cadre doctor`",
+			LOG_NUMBER("agents", fit.tokens - fit.fit),
+			LOG_NUMBER("of", fit.tokens));
+}
+
 /* A message for one, or for several: then each guest of the team looks. */
-void hosted_guest_event(struct host *host, const struct host_event_row *e)
+static void guests_event(struct host *host, const struct host_event_row *e)
 {
 	if (e->kind != EVENT_MESSAGE_SENT && e->kind != EVENT_MESSAGE_REQUEUED &&
 	    e->kind != EVENT_ASSIGNMENT_CANCELLED)
 		return;
-	for (struct hosted_guest *t = host->guests; t; t = t->next)
+	for (struct hosted_guest *t = host->guests->first; t; t = t->next)
 		if (t->agent && (e->target ? t->agent == e->target : t->team == e->team))
 			push_poke(t);
 }
 
-void hosted_guests_look(struct host *host)
+static enum follows guests_follow(const struct host *host)
 {
-	for (struct hosted_guest *t = host->guests; t; t = t->next)
+	return host->guests->first ? FOLLOWS_NOW : FOLLOWS_NOT;
+}
+
+static void guests_caught_up(struct host *host, bool missed)
+{
+	for (struct hosted_guest *t = host->guests->first; t && missed; t = t->next)
 		if (t->agent)
 			push_poke(t);
 }
+
+const struct host_room room_guests = {
+	.size = sizeof(struct guests),
+	.survey = guests_check_secret,
+	.event = guests_event,
+	.follows = guests_follow,
+	.caught_up = guests_caught_up,
+	.close = hosted_guests_close,
+};

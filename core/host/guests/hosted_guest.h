@@ -10,7 +10,7 @@
 
 #include "core/host/guests/futile.h"
 #include "core/host/guests/guest_conn.h"
-#include "core/host/job.h"
+#include "core/host/queue.h"
 #include "core/host/log.h"
 
 struct host;
@@ -95,6 +95,15 @@ struct guest_wanted {
 	bool halt;
 };
 
+/* All guests of the host. */
+struct guests {
+	struct hosted_guest *first;
+	struct chain
+		unlinked; /* calls that wait for the link to their guest: hosted_ask.c's */
+	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
+	size_t n_linked; /* guests that answer */
+};
+
 /* Begins to hold a guest; NULL when its address is invalid. */
 struct hosted_guest *hosted_guest_open(struct host *host, const struct guest_wanted *to,
 				       struct fault *f);
@@ -114,7 +123,6 @@ void hosted_guest_punish(struct hosted_guest *t);
  * it. */
 void hosted_guest_keep(struct hosted_guest *t);
 void hosted_guest_let_go(struct hosted_guest *t);
-void hosted_guests_close(struct host *host);
 struct hosted_guest *hosted_guest_of(struct host *host, int64_t workspace); /* or NULL */
 
 /* Dials, ends what took too long, calls that wait for a link too; called by the host's
@@ -129,10 +137,5 @@ void hosted_guest_move(struct hosted_guest *t, const char *address);
 void hosted_guest_hurry(struct hosted_guest *t);
 /* Takes the names that the guest's team and agent have now. */
 void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent);
-
-/* Looks at an event: some guest may have to be told. */
-void hosted_guest_event(struct host *host, const struct host_event_row *e);
-/* The same where events may have been missed: all guests with an agent. */
-void hosted_guests_look(struct host *host);
 
 #endif

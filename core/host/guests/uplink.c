@@ -208,7 +208,7 @@ bool uplink_take(struct guest_conn *conn, const struct packet *p)
 static void on_vm(void *arg, int fd, const struct link_caller *who)
 {
 	struct host *host = arg;
-	struct hosted_guest *t = host->guests;
+	struct hosted_guest *t = host->guests->first;
 	struct identity id;
 
 	while (t && (t->address.kind != LINK_VSOCK || t->address.number != who->cid))
@@ -241,8 +241,8 @@ void uplink_listen(struct hosted_guest *t)
 	struct host *host = t->host;
 	struct fault f = { 0 };
 
-	if (t->address.kind == LINK_VSOCK && !host->vm_ear)
-		host->vm_ear =
+	if (t->address.kind == LINK_VSOCK && !host->guests->vm_ear)
+		host->guests->vm_ear =
 			link_listen(&host->loop, &any, LINK_CONTROL, on_vm, host, &f);
 	else if (t->address.kind == LINK_HYBRID)
 		t->ear = link_listen(&host->loop, &t->address, LINK_CONTROL, on_vmm, t,
@@ -260,6 +260,6 @@ void uplink_deafen(struct hosted_guest *t)
 
 void uplinks_close(struct host *host)
 {
-	link_deafen(host->vm_ear);
-	host->vm_ear = NULL;
+	link_deafen(host->guests->vm_ear);
+	host->guests->vm_ear = NULL;
 }

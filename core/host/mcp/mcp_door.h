@@ -27,8 +27,6 @@ struct mcp_door {
 	uv_timer_t alive; /* runs while there are peers */
 };
 
-void mcp_door_open(struct host *host);
-void mcp_door_close(struct host *host);
 /* Begins a request at /mcp: http_service.begin. */
 void mcp_door_request(struct http *x);
 

@@ -28,18 +28,13 @@ void mcp_name(const char *text, char out[NAME_SIZE])
 	out[NAME_SIZE - 1] = '\0';
 }
 
-static struct mcp_door *door_of(struct host *host)
-{
-	return &host->web.mcp;
-}
-
 static struct mcp_peer **bucket(struct host *host, const char *name)
 {
 	unsigned n = 0;
 
 	for (int i = 0; i < 8; i++)
 		n = n * 31 + (unsigned char)name[i];
-	return &door_of(host)->peers[n % MCP_BUCKETS];
+	return &host->mcp_door->peers[n % MCP_BUCKETS];
 }
 
 struct mcp_peer *peer_find(struct host *host, const char *name)
@@ -105,7 +100,7 @@ static void mcp_peer_on_tick(uv_timer_t *timer)
 	const uint64_t now = uv_now(&host->loop);
 
 	for (int i = 0; i < MCP_BUCKETS; i++)
-		for (struct mcp_peer *p = door_of(host)->peers[i], *next; p; p = next) {
+		for (struct mcp_peer *p = host->mcp_door->peers[i], *next; p; p = next) {
 			next = p->next;
 			exchanges_stir(p);
 			if (p->listener && p->bearer)
@@ -230,7 +225,7 @@ static void mcp_peer_make_room(struct host *host)
 	struct mcp_peer *oldest = NULL;
 
 	for (int i = 0; i < MCP_BUCKETS; i++)
-		for (struct mcp_peer *p = door_of(host)->peers[i]; p; p = p->next)
+		for (struct mcp_peer *p = host->mcp_door->peers[i]; p; p = p->next)
 			if (!p->exchanges && !p->calls && !p->keeping &&
 			    (!oldest || goes_before(p, oldest)))
 				oldest = p;
@@ -257,7 +252,7 @@ struct mcp_peer *peer_new(struct host *host, const char *name, const char *proof
 			  const struct identity *who, bool session,
 			  const struct mcp_wants *wants, struct fault *f)
 {
-	struct mcp_door *door = door_of(host);
+	struct mcp_door *door = host->mcp_door;
 	struct mcp_options o;
 	struct mcp_peer *p;
 
@@ -300,8 +295,8 @@ void peer_end(struct mcp_peer *p)
 	while (*at != p)
 		at = &(*at)->next;
 	*at = p->next;
-	if (--door_of(p->host)->n_peers == 0)
-		uv_timer_stop(&door_of(p->host)->alive);
+	if (--p->host->mcp_door->n_peers == 0)
+		uv_timer_stop(&p->host->mcp_door->alive);
 	if (p->listener)
 		exchange_end(p->listener);
 	mcp_settle(p->mcp);
@@ -311,16 +306,22 @@ void peer_end(struct mcp_peer *p)
 	uv_close((uv_handle_t *)&p->timer, mcp_peer_on_closed);
 }
 
-void mcp_door_open(struct host *host)
+static void mcp_door_make(struct host *host)
 {
-	uv_timer_init(&host->loop, &door_of(host)->alive);
-	door_of(host)->alive.data = host;
+	uv_timer_init(&host->loop, &host->mcp_door->alive);
+	host->mcp_door->alive.data = host;
 }
 
-void mcp_door_close(struct host *host)
+static void mcp_door_close(struct host *host)
 {
 	for (int i = 0; i < MCP_BUCKETS; i++)
-		while (door_of(host)->peers[i])
-			peer_end(door_of(host)->peers[i]);
-	uv_close((uv_handle_t *)&door_of(host)->alive, NULL);
+		while (host->mcp_door->peers[i])
+			peer_end(host->mcp_door->peers[i]);
+	uv_close((uv_handle_t *)&host->mcp_door->alive, NULL);
 }
+
+const struct host_room room_mcp_door = {
+	.size = sizeof(struct mcp_door),
+	.make = mcp_door_make,
+	.end = mcp_door_close,
+};

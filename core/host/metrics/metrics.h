@@ -28,9 +28,6 @@ enum {
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m); /* NULL is fine */
 
-/* Events behind the newest of now are counted; after a failure those before are, too. */
-void metrics_start(struct metrics *m, struct store *store);
-
 /* --- counting ------------------------------------------------------------------- */
 
 /* A call came to its end `ns` after it came in; on the loop's thread.  The time of one that has

@@ -111,3 +111,33 @@ void metrics_free(struct metrics *m)
 	free(m->events);
 	free(m);
 }
+
+static void metrics_make(struct host *host)
+{
+	host->metrics = metrics_new();
+}
+
+/* Events behind the newest of now are counted; after a failure those before are, too. */
+static void metrics_survey(struct host *host, struct store *store)
+{
+	struct call look = { .store = store };
+	struct event_last_row last = { 0 };
+
+	if (call_begin(&look, false))
+		return;
+	if (sql_row(&look, event_last, &last) > 0)
+		host->metrics->counted_to = last.seq;
+	store_rollback(store);
+	arena_release(&look.arena);
+}
+
+static void metrics_release(struct host *host)
+{
+	metrics_free(host->metrics);
+}
+
+const struct host_room room_metrics = {
+	.make = metrics_make,
+	.survey = metrics_survey,
+	.release = metrics_release,
+};

@@ -7,19 +7,6 @@
 
 enum { EVENTS_AT_ONCE = 50000 }; /* nobody waits for more to be counted */
 
-void metrics_start(struct metrics *m, struct store *store)
-{
-	struct call look = { .store = store };
-	struct event_last_row last = { 0 };
-
-	if (call_begin(&look, false))
-		return;
-	if (sql_row(&look, event_last, &last) > 0)
-		m->counted_to = last.seq;
-	store_rollback(store);
-	arena_release(&look.arena);
-}
-
 /* Counts events behind `after`; of very many the first. */
 static void count_events(struct call *call, struct scrape *s, int64_t after)
 {

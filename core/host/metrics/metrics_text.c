@@ -129,14 +129,14 @@ static void put_old_epochs(const struct metric *metric, const struct exposition 
 
 static void put_queues(const struct metric *metric, const struct exposition *e)
 {
-	put_with(metric, e, "queue", "write", (int64_t)e->host->n_writes);
-	put_with(metric, e, "queue", "read", (int64_t)e->host->n_reads);
-	put_with(metric, e, "queue", "wait", (int64_t)e->host->waiters.n);
+	put_with(metric, e, "queue", "write", (int64_t)e->host->calls->n_writes);
+	put_with(metric, e, "queue", "read", (int64_t)e->host->calls->n_reads);
+	put_with(metric, e, "queue", "wait", (int64_t)e->host->waiters->n);
 }
 
 static void put_clients(const struct metric *metric, const struct exposition *e)
 {
-	metrics_text_put_plain(metric, e, (int64_t)e->host->crowd.n);
+	metrics_text_put_plain(metric, e, (int64_t)e->host->clients->crowd.n);
 }
 
 /* --- the disk ------------------------------------------------------------------------ */
@@ -175,9 +175,9 @@ static void put_lags(const struct metric *metric, const struct exposition *e)
 	const struct host *host = e->host;
 	const int64_t end = e->rows->now.event;
 
-	put_lag(metric, e, "waits", host->follow.wanted ? host->follow.position : end);
+	put_lag(metric, e, "waits", host->follow->wanted ? host->follow->position : end);
 	put_lag(metric, e, "stream",
-		host->web.feed.groups ? host->web.feed.position : end);
+		host->web_feed->groups ? host->web_feed->position : end);
 	put_lag(metric, e, "mirror", e->rows->mirrored_to);
 	put_lag(metric, e, "search", scribe_indexed_to(host->scribe));
 	put_lag(metric, e, "notify",
@@ -269,7 +269,7 @@ static void put_guests(const struct metric *metric, const struct exposition *e)
 
 static void put_linked(const struct metric *metric, const struct exposition *e)
 {
-	metrics_text_put_plain(metric, e, (int64_t)e->host->n_linked);
+	metrics_text_put_plain(metric, e, (int64_t)e->host->guests->n_linked);
 }
 
 static void put_budget(const struct metric *metric, const struct exposition *e,

@@ -17,8 +17,8 @@ static void host_turns_on_timer(uv_timer_t *timer)
 
 static void ask_again(struct host *host, int64_t ms)
 {
-	uv_timer_start(&host->turns.timer, host_turns_on_timer, ms > 0 ? (uint64_t)ms : 1,
-		       0);
+	uv_timer_start(&host->turns->timer, host_turns_on_timer,
+		       ms > 0 ? (uint64_t)ms : 1, 0);
 }
 
 static void take_agents(struct turns *t, const struct turn_next_out *out)
@@ -35,7 +35,7 @@ static void take_agents(struct turns *t, const struct turn_next_out *out)
 static void on_next(struct job *job)
 {
 	struct host *host = job->owner;
-	struct turns *t = &host->turns;
+	struct turns *t = host->turns;
 	const struct turn_next_out *out = job->call.out;
 
 	t->busy = false;
@@ -64,7 +64,7 @@ static void on_next(struct job *job)
 
 void turns_poke(struct host *host)
 {
-	struct turns *t = &host->turns;
+	struct turns *t = host->turns;
 	struct turn_next_in *in;
 	struct job *job;
 
@@ -115,31 +115,49 @@ static bool matters(const struct turns *t, const struct host_event_row *e)
 	}
 }
 
-void turns_event(struct host *host, const struct host_event_row *e)
+/* Some agent may get a turn, or be stopped in one. */
+static void turns_event(struct host *host, const struct host_event_row *e)
 {
-	if (matters(&host->turns, e))
+	if (matters(host->turns, e))
 		turns_poke(host);
 }
 
-void turns_init(struct host *host)
+static void turns_caught_up(struct host *host, bool missed)
 {
-	host->turns = (struct turns){ 0 };
-	uv_timer_init(&host->loop, &host->turns.timer);
-	host->turns.timer.data = host;
+	if (missed)
+		turns_poke(host);
 }
 
-void turns_start(struct host *host)
+static void turns_make(struct host *host)
+{
+	uv_timer_init(&host->loop, &host->turns->timer);
+	host->turns->timer.data = host;
+}
+
+/* Ends what an earlier host left, and begins. */
+static void turns_start(struct host *host)
 {
 	turns_poke(host);
 }
 
-void turns_close(struct host *host)
+/* Turns run on; the next host ends them. */
+static void turns_close(struct host *host)
 {
 	hosted_turns_close(host);
-	uv_close((uv_handle_t *)&host->turns.timer, NULL);
+	uv_close((uv_handle_t *)&host->turns->timer, NULL);
 }
 
-void turns_release(struct host *host)
+static void turns_release(struct host *host)
 {
-	free(host->turns.agents);
+	free(host->turns->agents);
 }
+
+const struct host_room room_turns = {
+	.size = sizeof(struct turns),
+	.make = turns_make,
+	.start = turns_start,
+	.event = turns_event,
+	.caught_up = turns_caught_up,
+	.close = turns_close,
+	.release = turns_release,
+};

@@ -24,14 +24,7 @@ struct turns {
 	bool began; /* the turns of an earlier host are ended */
 };
 
-/* turns_init() makes the timer; turns_start() ends what an earlier host left, and begins. */
-void turns_init(struct host *host);
-void turns_start(struct host *host);
-void turns_close(struct host *host); /* turns run on; the next host ends them */
-void turns_release(struct host *host); /* once the loop is closed */
 /* Asks the rows. */
 void turns_poke(struct host *host);
-/* Looks at an event: some agent may get a turn, or be stopped in one. */
-void turns_event(struct host *host, const struct host_event_row *e);
 
 #endif

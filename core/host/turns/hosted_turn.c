@@ -504,7 +504,7 @@ static void hosted_turn_send_signal(struct hosted_turn *u)
 
 static struct hosted_turn *hosted_turn_find(struct host *host, int64_t turn)
 {
-	struct hosted_turn *u = host->turns.running;
+	struct hosted_turn *u = host->turns->running;
 
 	while (u && u->turn != turn)
 		u = u->next;
@@ -644,11 +644,11 @@ void hosted_turn_new(struct host *host, const struct turn_start *s)
 	u->client = runner_client_of(u->runner);
 	u->since = clock_steady_ms();
 	u->listed = true;
-	u->next = host->turns.running;
-	u->at = &host->turns.running;
+	u->next = host->turns->running;
+	u->at = &host->turns->running;
 	if (u->next)
 		u->next->at = &u->next;
-	host->turns.running = u;
+	host->turns->running = u;
 	uv_timer_init(&host->loop, &u->timer);
 	uv_timer_init(&host->loop, &u->patience);
 	u->timer.data = u->patience.data = u;
@@ -668,7 +668,7 @@ static void on_cleared(void *arg, struct packet *answer, struct fault *f)
 /* Whether a turn of this host runs in a guest, or is being started there. */
 static bool hosted_turn_is_ours(const struct hosted_guest *t)
 {
-	for (const struct hosted_turn *u = t->host->turns.running; u; u = u->next)
+	for (const struct hosted_turn *u = t->host->turns->running; u; u = u->next)
 		if (u->workspace == t->workspace && u->stage != WAITS && u->stage != ENDS)
 			return true;
 	return false;
@@ -697,7 +697,7 @@ void hosted_turns_tick(struct host *host)
 {
 	struct hosted_turn *next;
 
-	for (struct hosted_turn *u = host->turns.running; u; u = next) {
+	for (struct hosted_turn *u = host->turns->running; u; u = next) {
 		next = u->next;
 		if (u->stage == WAITS)
 			try_start(u);
@@ -713,6 +713,6 @@ void hosted_turns_tick(struct host *host)
 
 void hosted_turns_close(struct host *host)
 {
-	while (host->turns.running)
-		hosted_turn_drop(host->turns.running);
+	while (host->turns->running)
+		hosted_turn_drop(host->turns->running);
 }

@@ -56,7 +56,8 @@ static void answer_word(struct http *x, int status, const char *word)
 static void tell_ready(struct http *x)
 {
 	const struct host *host = ((const struct web_door *)x->service)->host;
-	bool ready = !host->stopping && !host->lost.code && host->n_writes < WRITES_MOST;
+	bool ready = !host->stopping && !host->lost.code &&
+		     host->calls->n_writes < WRITES_MOST;
 
 	answer_word(x, ready ? 200 : 503, ready ? "ready\n" : "not ready\n");
 }
@@ -64,7 +65,7 @@ static void tell_ready(struct http *x)
 /* The document is long and anybody may ask for it, so it is made once. */
 static void tell_openapi(struct http *x)
 {
-	struct web *web = &((const struct web_door *)x->service)->host->web;
+	struct web *web = ((const struct web_door *)x->service)->host->web;
 	json_t *document = web->openapi ? NULL : openapi_document();
 
 	if (!web->openapi)

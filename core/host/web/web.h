@@ -12,7 +12,6 @@
 #ifndef CORE_HOST_WEB_WEB_H
 #define CORE_HOST_WEB_WEB_H
 
-#include "core/host/mcp/mcp_door.h"
 #include "core/http/http.h"
 
 struct host;
@@ -26,7 +25,6 @@ struct web_door {
 	bool local; /* the Unix socket: its clients are the operator */
 };
 
-struct host_event_row;
 struct scraper;
 struct web_group;
 
@@ -50,20 +48,9 @@ struct web {
 		int64_t row, at;
 	} noted[WEB_NOTED];
 	unsigned noted_turn;
-	struct web_feed feed;
-	struct mcp_door mcp;
 	char *openapi; /* made on first request; NULL: not yet */
 	struct scraper *scrapers; /* clients that wait for the rows */
 	bool scraping; /* the rows are being read */
 };
-
-/* Opens both.  A failure is logged: the host serves its socket all the same. */
-void web_open(struct host *host);
-/* Notes an event that host->follow has read, if somebody follows it. */
-void web_feed_event(struct host *host, const struct host_event_row *e);
-/* Sends followers the wanted events.  Call it when web_feed_event() has seen the page. */
-void web_feed_poke(struct host *host);
-/* Takes no more requests; calls that wait are ended. */
-void web_close(struct host *host);
 
 #endif

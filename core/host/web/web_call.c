@@ -132,7 +132,7 @@ static void web_call_on_noted(struct job *job)
 /* Writes down that a token was used, once a minute. */
 void web_note_use(struct host *host, const struct call *call)
 {
-	struct web *web = &host->web;
+	struct web *web = host->web;
 	struct token_used_in *in;
 	struct job *job;
 

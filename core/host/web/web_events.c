@@ -76,7 +76,7 @@ static void on_missed(struct conn *c, struct job *job)
 	struct follower *f = x->owner;
 	struct call *call = &job->call;
 	const struct event_list_out *out = call->out;
-	struct web_feed *feed = &f->host->web.feed;
+	struct web_feed *feed = f->host->web_feed;
 	struct text frames = { 0 };
 	bool more;
 

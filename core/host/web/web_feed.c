@@ -152,7 +152,7 @@ static bool same_kind(const char *a, const char *b)
 
 static struct web_group *group_of(struct host *host, int64_t team, const char *kind)
 {
-	struct web_feed *feed = &host->web.feed;
+	struct web_feed *feed = host->web_feed;
 	struct web_group *g = feed->groups;
 
 	while (g && (g->team != team || !same_kind(g->kind, kind)))
@@ -165,8 +165,9 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->kind = kind ? xstrdup(kind) : NULL;
 	g->next = feed->groups;
 	feed->groups = g;
-	if (host->follow.position > feed->wanted) /* nobody asked for this group so far */
-		feed->wanted = host->follow.position;
+	if (host->follow->position >
+	    feed->wanted) /* nobody asked for this group so far */
+		feed->wanted = host->follow->position;
 	return g;
 }
 
@@ -299,11 +300,13 @@ static void end_some(struct web_group *g, const struct page *page)
 	}
 }
 
+static void web_feed_poke(struct host *host);
+
 static void web_feed_on_page(struct job *job)
 {
 	const struct reading *reading = job->owner;
 	struct host *host = reading->host;
-	struct web_feed *feed = &host->web.feed;
+	struct web_feed *feed = host->web_feed;
 	const struct page *page = job->call.out;
 	const bool read = page && page->last, moved = read && page->last > feed->position;
 
@@ -322,15 +325,16 @@ static void web_feed_on_page(struct job *job)
 		web_feed_poke(host);
 }
 
-void web_feed_event(struct host *host, const struct host_event_row *e)
+/* Notes an event that somebody may want. */
+static void web_feed_event(struct host *host, const struct host_event_row *e)
 {
-	const struct web_group *g = host->web.feed.groups;
+	const struct web_group *g = host->web_feed->groups;
 	const int kind = (int)e->kind;
 
 	while (g && !may_end(kind) && !group_wants(g, e->team, kind))
 		g = g->next;
 	if (g)
-		host->web.feed.wanted = e->seq;
+		host->web_feed->wanted = e->seq;
 }
 
 /* Whether somebody may want an event behind `position`.  If nobody does, `position` moves to the
@@ -344,16 +348,17 @@ static bool is_due(struct web_feed *feed, const struct follow *follow)
 	return false;
 }
 
-void web_feed_poke(struct host *host)
+/* Sends followers the wanted events. */
+static void web_feed_poke(struct host *host)
 {
-	struct web_feed *feed = &host->web.feed;
+	struct web_feed *feed = host->web_feed;
 	struct reading *reading;
 	struct job *job;
 
 	if (feed->reading || host->stopping)
 		return;
 	web_feed_sweep(feed);
-	if (!feed->groups || !is_due(feed, &host->follow))
+	if (!feed->groups || !is_due(feed, host->follow))
 		return;
 	job = job_new(&host->jobs);
 	job->call.settings = &host->settings;
@@ -383,7 +388,7 @@ static void web_feed_on_tick(uv_timer_t *timer)
 	const uint64_t now = uv_now(&host->loop);
 	const int64_t wall = clock_wall_ms();
 
-	for (struct web_group *g = host->web.feed.groups; g; g = g->next)
+	for (struct web_group *g = host->web_feed->groups; g; g = g->next)
 		for (struct follower *f = g->followers; f; f = next) {
 			next = f->next;
 			if (f->until && f->until <= wall)
@@ -391,16 +396,30 @@ static void web_feed_on_tick(uv_timer_t *timer)
 			else if (now - f->written_at >= ALIVE_MS)
 				web_feed_tell(f, comment, sizeof(comment) - 1);
 		}
-	web_feed_sweep(&host->web.feed);
-	if (!host->web.feed.groups)
+	web_feed_sweep(host->web_feed);
+	if (!host->web_feed->groups)
 		uv_timer_stop(timer);
+}
+
+/* A page that is being read needs the events that come meanwhile without a pause. */
+static enum follows web_feed_follows(const struct host *host)
+{
+	const struct web_feed *feed = host->web_feed;
+
+	return !feed->groups ? FOLLOWS_NOT : feed->reading ? FOLLOWS_NOW : FOLLOWS_LATE;
+}
+
+static void web_feed_caught_up(struct host *host, bool missed)
+{
+	(void)missed;
+	web_feed_poke(host);
 }
 
 /* --- life -------------------------------------------------------------------------------- */
 
 static void web_feed_start(struct host *host)
 {
-	struct web_feed *feed = &host->web.feed;
+	struct web_feed *feed = host->web_feed;
 
 	if (!uv_is_active((uv_handle_t *)&feed->alive))
 		uv_timer_start(&feed->alive, web_feed_on_tick, TICK_MS, TICK_MS);
@@ -410,7 +429,7 @@ static void web_feed_start(struct host *host)
 
 bool web_feed_join(struct follower *f, int64_t team)
 {
-	struct web_feed *feed = &f->host->web.feed;
+	struct web_feed *feed = f->host->web_feed;
 	struct web_group *g;
 
 	if (!feed->groups && !feed->reading)
@@ -428,15 +447,24 @@ bool web_feed_join(struct follower *f, int64_t team)
 	return true;
 }
 
-void web_feed_open(struct host *host)
+static void web_feed_make(struct host *host)
 {
-	struct web_feed *feed = &host->web.feed;
+	struct web_feed *feed = host->web_feed;
 
 	uv_timer_init(&host->loop, &feed->alive);
 	feed->alive.data = host;
 }
 
-void web_feed_close(struct host *host)
+static void web_feed_close(struct host *host)
 {
-	uv_close((uv_handle_t *)&host->web.feed.alive, NULL);
+	uv_close((uv_handle_t *)&host->web_feed->alive, NULL);
 }
+
+const struct host_room room_web_feed = {
+	.size = sizeof(struct web_feed),
+	.make = web_feed_make,
+	.event = web_feed_event,
+	.follows = web_feed_follows,
+	.caught_up = web_feed_caught_up,
+	.end = web_feed_close,
+};

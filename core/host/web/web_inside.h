@@ -5,6 +5,7 @@
 #define CORE_HOST_WEB_WEB_INSIDE_H
 
 #include "core/host/host_inside.h"
+#include "core/host/mcp/mcp_door.h"
 #include "core/host/web/web.h"
 
 #include "ops.gen.h"
@@ -96,8 +97,6 @@ void web_events_read(struct follower *f);
 
 /* --- web_feed.c --------------------------------------------------------------------- */
 
-void web_feed_open(struct host *host);
-void web_feed_close(struct host *host);
 /* Adds a follower who has all up to f->sent to those who want the same events of a team (row; 0:
  * all): false where the others are further already. */
 bool web_feed_join(struct follower *f, int64_t team);

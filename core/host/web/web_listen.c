@@ -55,18 +55,18 @@ static bool is_loopback(const char *address)
 static int listen_tcp(struct host *host, struct fault *f)
 {
 	const struct config *config = &host->settings.config;
-	const struct http_service s = service(&host->web.tcp);
+	const struct http_service s = service(&host->web->tcp);
 
 	for (int i = 0; i < PORTS && config->http_port + i < 65536; i++) {
 		*f = (struct fault){ 0 };
-		if (http_listen(&host->web.tcp.server, &host->loop, config->http_address,
+		if (http_listen(&host->web->tcp.server, &host->loop, config->http_address,
 				(int)config->http_port + i, &s, f) == 0)
 			return 0;
 		if (f->code != FAULT_CONFLICT)
 			return f->code;
 	}
 	*f = (struct fault){ 0 };
-	return http_listen(&host->web.tcp.server, &host->loop, config->http_address, 0,
+	return http_listen(&host->web->tcp.server, &host->loop, config->http_address, 0,
 			   &s, f);
 }
 
@@ -90,14 +90,14 @@ static void web_listen_on_client(uv_stream_t *listener, int status)
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	uv_close((uv_handle_t *)client, on_client_closed);
 	if (own >= 0)
-		http_adopt(host->web.local.server, own);
+		http_adopt(host->web->local.server, own);
 }
 
 /* Listens at `http.sock`, beside the host's own socket. */
 static int listen_unix(struct host *host, struct fault *f)
 {
-	const struct http_service s = service(&host->web.local);
-	struct web *web = &host->web;
+	const struct http_service s = service(&host->web->local);
+	struct web *web = host->web;
 
 	web->local.server = http_open(&host->loop, &s);
 	return host_listen_at(host, &web->listener, "http.sock", web_listen_on_client, f);
@@ -134,7 +134,7 @@ static void write_url(const struct host *host, char url[96])
 	const bool v6 = strchr(address, ':') != NULL;
 
 	snprintf(url, 96, "http://%s%s%s:%d\n", v6 ? "[" : "", address, v6 ? "]" : "",
-		 http_port(host->web.tcp.server));
+		 http_port(host->web->tcp.server));
 }
 
 static void tell_endpoint(struct host *host)
@@ -188,15 +188,19 @@ static void web_listen_complain(struct host *host, const struct fault *f)
 		log_line(host->log, LOG_LEVEL_WARN, "HTTP is not served", LOG_FAULT(f));
 }
 
-void web_open(struct host *host)
+static void web_make(struct host *host)
 {
-	struct web *web = &host->web;
-	struct fault f = { 0 };
+	struct web *web = host->web;
 
-	web_feed_open(host);
-	mcp_door_open(host);
 	web->tcp.host = web->local.host = host;
 	web->local.local = true;
+}
+
+/* Opens both doors.  A failure is logged: the host serves its socket all the same. */
+static void web_serve(struct host *host)
+{
+	struct fault f = { 0 };
+
 	drop_endpoint(host, NULL); /* of a host that was killed */
 	if (!host->settings.config.http_enabled)
 		return;
@@ -207,9 +211,10 @@ void web_open(struct host *host)
 	web_listen_complain(host, &f);
 }
 
-void web_close(struct host *host)
+/* Takes no more requests; calls that wait are ended. */
+static void web_end(struct host *host)
 {
-	struct web *web = &host->web;
+	struct web *web = host->web;
 	char url[96];
 
 	/* Another host may have begun here meanwhile, in a state that was made anew. */
@@ -222,7 +227,12 @@ void web_close(struct host *host)
 	web->tcp.server = web->local.server = NULL;
 	free(web->openapi);
 	web->openapi = NULL;
-	web_feed_close(host);
-	mcp_door_close(host);
 	host_socket_close(&web->listener);
 }
+
+const struct host_room room_web = {
+	.size = sizeof(struct web),
+	.make = web_make,
+	.start = web_serve,
+	.end = web_end,
+};

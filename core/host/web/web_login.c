@@ -48,7 +48,7 @@ static void on_exchanged(struct job *job)
 		http_add_header(x, "Referrer-Policy", "no-referrer");
 		http_answer(x, 303, NULL, "", 0);
 	}
-	login->host->web.logins--;
+	login->host->web->logins--;
 	free(login);
 	job_free(job);
 }
@@ -76,13 +76,13 @@ void web_login(struct http *x)
 		web_refuse(x, 0, &f);
 		return;
 	}
-	if (door->host->web.logins >= LOGINS_MOST) {
+	if (door->host->web->logins >= LOGINS_MOST) {
 		fault_set(&f, FAULT_UNAVAILABLE, "", "too many come in at once");
 		web_refuse(x, 0, &f);
 		return;
 	}
 	login = xmalloc(sizeof(*login));
-	door->host->web.logins++;
+	door->host->web->logins++;
 	*login = (struct login){ x, door->host };
 	x->owner = login;
 	x->gone = web_login_on_gone;

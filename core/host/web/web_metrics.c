@@ -40,7 +40,7 @@ static void web_metrics_on_read(struct job *job)
 {
 	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
 	struct host *host = job->owner;
-	struct web *web = &host->web;
+	struct web *web = host->web;
 	const struct fault *why = &job->call.fault;
 	struct text text = { 0 };
 	bool more = false;
@@ -67,9 +67,9 @@ static void web_metrics_read_rows(struct host *host)
 {
 	struct job *job;
 
-	if (host->web.scraping)
+	if (host->web->scraping)
 		return;
-	host->web.scraping = true;
+	host->web->scraping = true;
 	job = job_new(&host->jobs);
 	job->owner = host;
 	job->number = metrics_counted_to(host->metrics);
@@ -90,7 +90,7 @@ static void web_metrics_on_known(struct conn *c, struct job *job)
 {
 	struct http *x = c->owner;
 	struct scraper *s = x->owner;
-	struct web *web = &c->host->web;
+	struct web *web = c->host->web;
 	struct fault *f = &job->call.fault;
 
 	s->call = NULL;

@@ -87,7 +87,7 @@ static const char *shown_token(struct http *x)
 
 void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
 {
-	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web.tcp.server));
+	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web->tcp.server));
 }
 
 /* Whether a request that a browser sends by itself, cookie and all, may count for its user: it

@@ -17,7 +17,7 @@ static void hosted_network_on_noted(struct job *job)
  * that is over. */
 static void note_fault(struct host *host, const char *why)
 {
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 	struct workspace_network_note_in *in;
 	struct job *job;
 
@@ -36,8 +36,8 @@ static void note_fault(struct host *host, const char *why)
 
 static void hosted_network_note(struct host *host)
 {
-	const struct fault *f = &host->network.fault;
-	char why[sizeof(host->network.told)] = "", hint[HINT_SIZE];
+	const struct fault *f = &host->hosted_network->fault;
+	char why[sizeof(host->hosted_network->told)] = "", hint[HINT_SIZE];
 
 	if (f->code)
 		snprintf(why, sizeof(why), "%s. %s", f->text, hint_plain(f->hint, hint));
@@ -50,7 +50,7 @@ static void hosted_network_note(struct host *host)
 static void hosted_network_apply(uv_work_t *work)
 {
 	struct host *host = work->data;
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 
 	n->fault = (struct fault){ 0 };
 	if (n->wanted->plan.n_members)
@@ -62,7 +62,7 @@ static void hosted_network_apply(uv_work_t *work)
 static void on_applied(uv_work_t *work, int status)
 {
 	struct host *host = work->data;
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 
 	(void)status;
 	n->busy = false;
@@ -79,7 +79,7 @@ static void on_applied(uv_work_t *work, int status)
 }
 
 /* Whether the machine is as the plan says already. */
-static bool is_so(const struct host_network *n, const struct network_plan *plan)
+static bool is_so(const struct hosted_network *n, const struct network_plan *plan)
 {
 	if (!plan->plan.n_members)
 		return !n->how->present(n->how->self, plan->plan.tag);
@@ -89,7 +89,7 @@ static bool is_so(const struct host_network *n, const struct network_plan *plan)
 
 static void want(struct host *host, struct network_plan *plan)
 {
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 
 	if (is_so(n, plan)) {
 		if (!plan->plan.n_members) {
@@ -110,7 +110,7 @@ static void want(struct host *host, struct network_plan *plan)
 static void hosted_network_on_rows(struct job *job)
 {
 	struct host *host = job->owner;
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 	struct network_plan *plan = NULL;
 	struct fault f = { 0 };
 
@@ -127,7 +127,7 @@ static void hosted_network_on_rows(struct job *job)
 
 void network_poke(struct host *host)
 {
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 
 	if (host->stopping)
 		return;
@@ -141,7 +141,7 @@ void network_poke(struct host *host)
 
 enum tap network_tap(struct host *host, int64_t row)
 {
-	const struct host_network *n = &host->network;
+	const struct hosted_network *n = host->hosted_network;
 
 	if (network_plan_has(n->applied, row))
 		return TAP_READY;
@@ -150,11 +150,11 @@ enum tap network_tap(struct host *host, int64_t row)
 
 /* --- start and end ------------------------------------------------------------------ */
 
-void network_init(struct host *host)
+/* Chooses the backend of the options, or this machine's own.  Changes nothing outside. */
+static void network_make(struct host *host)
 {
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 
-	*n = (struct host_network){ 0 };
 	net_linux_init(&n->backend);
 	n->how = host->options->network ? host->options->network : &n->backend.network;
 }
@@ -162,15 +162,17 @@ void network_init(struct host *host)
 /* A guest's process outlives its host. */
 static bool is_lived_in(struct host *host)
 {
-	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next)
-		if (p->process.pid && network_plan_has(host->network.applied, p->row))
+	for (struct hosted_workspace *p = host->reconcile->places; p; p = p->next)
+		if (p->process.pid &&
+		    network_plan_has(host->hosted_network->applied, p->row))
 			return true;
 	return false;
 }
 
-void network_release(struct host *host)
+/* Ends the whole network, unless a VM lives on. */
+static void network_release(struct host *host)
 {
-	struct host_network *n = &host->network;
+	struct hosted_network *n = host->hosted_network;
 	struct fault f = { 0 };
 
 	if (n->applied && n->applied->plan.n_members && !is_lived_in(host) &&
@@ -181,3 +183,9 @@ void network_release(struct host *host)
 	network_plan_free(n->wanted);
 	net_linux_release(&n->backend);
 }
+
+const struct host_room room_hosted_network = {
+	.size = sizeof(struct hosted_network),
+	.make = network_make,
+	.release = network_release,
+};

@@ -25,7 +25,7 @@ enum tap {
 	TAP_NONE, /* this host makes no network: see the rows for why */
 };
 
-struct host_network {
+struct hosted_network {
 	const struct network *how;
 	struct net_linux backend; /* `how`, unless the options say another one */
 	struct network_plan *applied; /* in force; NULL: nothing is */
@@ -36,12 +36,8 @@ struct host_network {
 	bool reading, again, busy, noted;
 };
 
-/* Chooses the backend of the options, or this machine's own.  Changes nothing outside. */
-void network_init(struct host *host);
 /* Rows may have changed. */
 void network_poke(struct host *host);
-/* Ends the whole network, unless a VM lives on; called once the loop is closed. */
-void network_release(struct host *host);
 
 /* The state of the tap of a workspace that has a place in the network. */
 enum tap network_tap(struct host *host, int64_t row);

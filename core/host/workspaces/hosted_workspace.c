@@ -271,7 +271,7 @@ static bool is_booting(const struct hosted_workspace *p, int64_t now)
 
 bool hosted_boots(const struct host *host, int64_t row)
 {
-	const struct hosted_workspace *p = host->reconcile.places;
+	const struct hosted_workspace *p = host->reconcile->places;
 
 	while (p && p->row != row)
 		p = p->next;
@@ -286,7 +286,8 @@ static bool may_start(const struct hosted_workspace *p, int64_t now)
 
 	if (!p->backend->vm)
 		return true;
-	for (const struct hosted_workspace *q = p->host->reconcile.places; q; q = q->next)
+	for (const struct hosted_workspace *q = p->host->reconcile->places; q;
+	     q = q->next)
 		n += is_booting(q, now);
 	return n < p->host->home->settings.config.limits_max_concurrent_forks;
 }

@@ -9,7 +9,7 @@ static void hosted_workspace_note_on_noted(struct job *job)
 {
 	const struct workspace_note_in *in = job->call.in;
 	struct hosted_workspace *p = job->owner;
-	struct reconcile *r = &p->host->reconcile;
+	struct reconcile *r = p->host->reconcile;
 	bool ready = in->has_state && in->state == WORKSPACE_STATE_READY;
 
 	if (in->restored) {

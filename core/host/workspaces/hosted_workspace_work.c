@@ -93,8 +93,8 @@ static bool hosted_workspace_work_is_slow(enum work work)
 static void hosted_workspace_work_end(struct hosted_workspace *p)
 {
 	p->busy = false;
-	p->host->reconcile.busy--;
-	p->host->reconcile.slow -= hosted_workspace_work_is_slow(p->work);
+	p->host->reconcile->busy--;
+	p->host->reconcile->slow -= hosted_workspace_work_is_slow(p->work);
 	if (p->fork_source)
 		p->fork_source->busy = false;
 	p->fork_source = NULL;
@@ -167,7 +167,7 @@ static bool begin_work(struct hosted_workspace *p, enum work work)
 		[WORK_SNAPSHOT] = 0, /* in any state */
 		[WORK_FORGET] = 0,
 	};
-	struct reconcile *r = &p->host->reconcile;
+	struct reconcile *r = p->host->reconcile;
 
 	if (when[work])
 		step_check(when[work], (int)p->state);

@@ -26,7 +26,7 @@ enum {
 
 struct hosted_workspace *reconcile_place(struct host *host, int64_t row)
 {
-	struct hosted_workspace *p = host->reconcile.places;
+	struct hosted_workspace *p = host->reconcile->places;
 
 	while (p && p->row != row)
 		p = p->next;
@@ -35,7 +35,7 @@ struct hosted_workspace *reconcile_place(struct host *host, int64_t row)
 
 bool reconcile_is_forked(struct host *host, int64_t row)
 {
-	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next)
+	for (struct hosted_workspace *p = host->reconcile->places; p; p = p->next)
 		if (p->parent_row == row && !p->made &&
 		    (p->state == WORKSPACE_STATE_CREATING || p->busy))
 			return true;
@@ -173,8 +173,8 @@ static struct hosted_workspace *hosted_new(struct host *host,
 		 w->guest_boot ? w->guest_boot : "");
 	if (p->state == WORKSPACE_STATE_FAILED && w->again)
 		hosted_look_again(p);
-	p->next = host->reconcile.places;
-	host->reconcile.places = p;
+	p->next = host->reconcile->places;
+	host->reconcile->places = p;
 	return p;
 }
 
@@ -204,7 +204,7 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 		p = hosted_new(host, w);
 	p->listed = true;
 	if (p->busy || p->noting || p->state == HOSTED_OVER ||
-	    p->stale_round == host->reconcile.round)
+	    p->stale_round == host->reconcile->round)
 		return;
 	p->noted = w->has_pid;
 	if (p->state == WORKSPACE_STATE_FAILED && w->state == WORKSPACE_STATE_CREATING)
@@ -262,7 +262,7 @@ static void reconcile_on_timer(uv_timer_t *timer);
 
 static void step_all(struct host *host)
 {
-	struct reconcile *r = &host->reconcile;
+	struct reconcile *r = host->reconcile;
 	int64_t now = clock_boot_ms();
 	bool soon = r->busy > 0;
 
@@ -285,9 +285,9 @@ static void step_all(struct host *host)
  * have had and had not are gone. */
 static void reconcile_hand_out(struct host *host)
 {
-	struct chain asked = host->reconcile.asked;
+	struct chain asked = host->reconcile->asked;
 
-	host->reconcile.asked = (struct chain){ 0 };
+	host->reconcile->asked = (struct chain){ 0 };
 	for (struct job *job; (job = chain_pop(&asked));) {
 		struct hosted_workspace *p =
 			reconcile_place(host, job->call.workspace.copied);
@@ -295,8 +295,8 @@ static void reconcile_hand_out(struct host *host)
 
 		if (p)
 			chain_add(&p->asked, job);
-		else if (job->number > host->reconcile.round)
-			chain_add(&host->reconcile.asked, job);
+		else if (job->number > host->reconcile->round)
+			chain_add(&host->reconcile->asked, job);
 		else
 			chain_add(&gone, job);
 		hosted_refuse(&gone, FAULT_CONFLICT, "the workspace is gone");
@@ -305,7 +305,7 @@ static void reconcile_hand_out(struct host *host)
 
 void reconcile_ask(struct host *host, struct job *job)
 {
-	struct reconcile *r = &host->reconcile;
+	struct reconcile *r = host->reconcile;
 
 	reconcile_poke(host);
 	job->due = clock_boot_ms() + call_within(&job->call) * 1000;
@@ -319,7 +319,7 @@ void reconcile_ask(struct host *host, struct job *job)
 static void reconcile_on_rows(struct job *job)
 {
 	struct host *host = job->owner;
-	struct reconcile *r = &host->reconcile;
+	struct reconcile *r = host->reconcile;
 	const struct workspace_rows_out *out = job->call.out;
 
 	r->reading = false;
@@ -342,7 +342,7 @@ static void reconcile_on_rows(struct job *job)
 
 void reconcile_poke(struct host *host)
 {
-	struct reconcile *r = &host->reconcile;
+	struct reconcile *r = host->reconcile;
 
 	if (host->stopping)
 		return;
@@ -360,41 +360,50 @@ static void reconcile_on_timer(uv_timer_t *timer)
 {
 	struct host *host = timer->data;
 
-	if (clock_boot_ms() - host->reconcile.read_at > READ_MS)
+	if (clock_boot_ms() - host->reconcile->read_at > READ_MS)
 		reconcile_poke(host);
 	step_all(host);
 }
 
-void reconcile_init(struct host *host)
+static void reconcile_make(struct host *host)
 {
-	host->reconcile = (struct reconcile){ 0 };
-	uv_timer_init(&host->loop, &host->reconcile.timer);
-	host->reconcile.timer.data = host;
+	uv_timer_init(&host->loop, &host->reconcile->timer);
+	host->reconcile->timer.data = host;
 }
 
-void reconcile_start(struct host *host)
+/* Gives up snapshots that an earlier host was making, and begins. */
+static void reconcile_start(struct host *host)
 {
 	give_up_snapshots(host);
 	reconcile_poke(host);
 }
 
-void reconcile_close(struct host *host)
+/* Guests stay. */
+static void reconcile_close(struct host *host)
 {
-	struct reconcile *r = &host->reconcile;
+	struct reconcile *r = host->reconcile;
 
 	for (struct hosted_workspace *p = r->places; p; p = p->next)
 		hosted_refuse(&p->asked, FAULT_UNAVAILABLE, "the host is stopping");
 	hosted_refuse(&r->asked, FAULT_UNAVAILABLE, "the host is stopping");
-	uv_close((uv_handle_t *)&host->reconcile.timer, NULL);
+	uv_close((uv_handle_t *)&host->reconcile->timer, NULL);
 }
 
-void reconcile_release(struct host *host)
+static void reconcile_release(struct host *host)
 {
-	while (host->reconcile.places) {
-		struct hosted_workspace *p = host->reconcile.places;
+	while (host->reconcile->places) {
+		struct hosted_workspace *p = host->reconcile->places;
 
-		host->reconcile.places = p->next;
+		host->reconcile->places = p->next;
 		free(p->texts);
 		free(p);
 	}
 }
+
+const struct host_room room_reconcile = {
+	.size = sizeof(struct reconcile),
+	.make = reconcile_make,
+	.start = reconcile_start,
+	.close = reconcile_close,
+	.release = reconcile_release,
+};

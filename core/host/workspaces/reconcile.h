@@ -26,12 +26,6 @@ struct reconcile {
 	bool sweeping; /* guests of a former state are being ended: nothing is started */
 };
 
-/* reconcile_init() makes the timer; reconcile_start() gives up snapshots that an earlier
- * host was making, and begins. */
-void reconcile_init(struct host *host);
-void reconcile_start(struct host *host);
-void reconcile_close(struct host *host); /* guests stay */
-void reconcile_release(struct host *host); /* once the loop is closed */
 /* Rows, or guests, may have changed. */
 void reconcile_poke(struct host *host);
 

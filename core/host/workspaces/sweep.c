@@ -52,7 +52,7 @@ static bool sweep_is_known(struct host *host, const char *name)
 {
 	size_t bare = strcspn(name, ".");
 
-	for (struct hosted_workspace *p = host->reconcile.places; p; p = p->next) {
+	for (struct hosted_workspace *p = host->reconcile->places; p; p = p->next) {
 		const char *slash = p->spec.path ? strrchr(p->spec.path, '/') : NULL;
 
 		if ((slash && !strcmp(slash + 1, name)) ||
@@ -239,7 +239,7 @@ static void sweep_on_ended(uv_work_t *work, int status)
 	struct sweep *s = work->data;
 	struct host *host = s->host;
 
-	host->reconcile.sweeping = false;
+	host->reconcile->sweeping = false;
 	log_ended(s);
 	if (status || host->stopping ||
 	    uv_queue_work(&host->loop, work, sweep_remove_folders, on_removed))
@@ -298,5 +298,5 @@ void sweep_start(struct host *host)
 		sweep_free(s);
 		return;
 	}
-	host->reconcile.sweeping = true;
+	host->reconcile->sweeping = true;
 }

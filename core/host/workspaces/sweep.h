@@ -14,7 +14,7 @@ struct host;
 
 /* Starts the sweep, once, when the rows have been read for the first time: no workspace
  * has been made by this host yet, so nothing unknown is too new.  Both happen with the
- * thread pool: host->reconcile.sweeping is set until guests have been ended, or have not
+ * thread pool: host->reconcile->sweeping is set until guests have been ended, or have not
  * within ten seconds, which the log says; folders are removed beside what is started. */
 void sweep_start(struct host *host);
 

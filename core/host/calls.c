@@ -1,0 +1,256 @@
+/* calls - calls on their way between the loop and the threads. */
+#include <stdlib.h>
+
+#include "core/base/clock.h"
+#include "core/host/host_inside.h"
+#include "core/host/metrics/metrics.h"
+#include "core/host/readers.h"
+#include "core/host/workers.h"
+#include "core/host/writer.h"
+
+enum {
+	PART = 8, /* writes that are worth a wake-up of the writer's thread */
+	RETRY_MS = 100,
+};
+
+/* --- jobs ---------------------------------------------------------------------- */
+
+static void calls_refuse(struct host *host, struct job *job)
+{
+	metrics_hit(host->metrics, HIT_QUEUE);
+	fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "too many calls are waiting");
+	job->call.fault.retry_after_ms = RETRY_MS;
+	chain_add(&host->calls->early, job);
+}
+
+/* Operations that work on files have threads of their own: they would hold up the
+ * threads that only query the store. */
+static bool calls_is_slow(const struct job *job)
+{
+	return job->call.op && job->call.op->steps;
+}
+
+/* Gives the writer's thread the writes of the clock and then, unless these are held, those
+ * of callers.  With `part` others follow before the loop sleeps. */
+static void hand_writes(struct host *host, bool held, bool part)
+{
+	struct calls *c = host->calls;
+	struct chain all;
+
+	if (!held && c->writes.first)
+		reaper_writes(host);
+	all = c->ahead_writes;
+	c->ahead_writes = (struct chain){ 0 };
+	if (!held)
+		chain_join(&all, &c->writes);
+	if (part)
+		writer_push_part(c->writer, &all);
+	else if (all.first || c->parted)
+		writer_push(c->writer, &all);
+	c->parted = part;
+}
+
+void host_write(struct host *host, struct job *job)
+{
+	struct calls *c = host->calls;
+
+	if (c->n_writes >= WRITES_MOST) {
+		calls_refuse(host, job);
+		return;
+	}
+	c->n_writes++;
+	job->writing = true;
+	chain_add(calls_is_slow(job) ? &c->works : &c->writes, job);
+	/* The writer's thread begins while the loop still reads what the others say. */
+	if (c->writes.n == PART && !reaper_holds(host))
+		hand_writes(host, false, true);
+}
+
+void host_read(struct host *host, struct job *job)
+{
+	struct calls *c = host->calls;
+
+	if (c->n_reads >= WRITES_MOST) {
+		calls_refuse(host, job);
+		return;
+	}
+	c->n_reads++;
+	job->reading = true;
+	chain_add(calls_is_slow(job) ? &c->works : &c->reads, job);
+}
+
+void host_ahead(struct host *host, struct job *job)
+{
+	struct calls *c = host->calls;
+	bool writes = job->call.op && job->call.op->flags & OP_WRITE;
+
+	*(writes ? &c->n_writes : &c->n_reads) += 1;
+	*(writes ? &job->writing : &job->reading) = true;
+	chain_add(writes ? &c->ahead_writes : &c->ahead_reads, job);
+}
+
+struct job *host_job(struct host *host, const struct op *op,
+		     void (*done)(struct job *job), void *owner)
+{
+	struct job *job = job_new(&host->jobs);
+	struct call *call = &job->call;
+
+	call->op = op;
+	call->in = arena_alloc(&call->arena, op->in->size);
+	call->out = arena_alloc(&call->arena, op->out->size);
+	call->settings = &host->settings;
+	call->identity.level = WHO_HOST;
+	call->ids = host->ids;
+	call->host = host->pid;
+	job->done = done;
+	job->owner = owner;
+	return job;
+}
+
+void host_prepare(struct host *host, struct job *job)
+{
+	job->call.now = clock_wall_ms();
+	job->first = clock_boot_ms();
+	job->call.seed = host_seed(host);
+	job->ready = arena_mark(&job->call.arena);
+}
+
+void host_submit(struct host *host, struct job *job)
+{
+	host_prepare(host, job);
+	if (job->call.op->flags & OP_WRITE)
+		host_write(host, job);
+	else
+		host_read(host, job);
+}
+
+static void calls_finish(struct host *host, struct chain *jobs)
+{
+	struct calls *c = host->calls;
+
+	for (struct job *job; (job = chain_pop(jobs));) {
+		const struct fault *lost = job->lost;
+
+		if (job->call.ids.known)
+			host->ids = job->call.ids;
+		c->n_writes -= job->writing;
+		c->n_reads -= job->reading;
+		job->writing = job->reading = false;
+		job->done(job);
+		if (lost && !host->stopping)
+			reaper_lost(host, lost);
+	}
+}
+
+/* --- the loop --------------------------------------------------------------------- */
+
+/* Gives answers to the kernel and calls to the threads, before the loop sleeps. */
+static void hand_over(struct host *host)
+{
+	struct calls *c = host->calls;
+	bool held;
+
+	while (c->early.first || host->clients->dirty) {
+		struct chain early = c->early;
+
+		c->early = (struct chain){ 0 };
+		calls_finish(host, &early);
+		conn_flush(host);
+	}
+	held = reaper_holds(host);
+	hand_writes(host, held, false);
+	if (c->ahead_reads.first)
+		readers_push(c->readers, &c->ahead_reads);
+	if (held)
+		return;
+	if (c->reads.first)
+		readers_push(c->readers, &c->reads);
+	if (c->works.first)
+		workers_push(c->workers, &c->works);
+}
+
+/* Passes answered calls to the loop; runs on the writer's thread or a reader's. */
+static void on_batch(void *arg, struct chain *jobs)
+{
+	struct host *host = arg;
+
+	if (queue_push(&host->calls->done, jobs))
+		uv_async_send(&host->calls->answered);
+}
+
+static void on_answered(uv_async_t *h)
+{
+	struct host *host = h->data;
+	struct calls *c = host->calls;
+	size_t writes = c->n_writes;
+	struct chain done = { 0 };
+
+	queue_take_all(&c->done, &done);
+	calls_finish(host, &done);
+	if (c->n_writes < writes)
+		follow_poke(host);
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+static int calls_open(struct host *host, struct fault *f)
+{
+	const char *dir = host->home->dir;
+	const struct writer_options write = {
+		.dir = dir,
+		.flags = home_store_flags(host->home),
+		.metrics = host->metrics,
+	};
+	struct calls *c = host->calls;
+	int rc;
+
+	uv_async_init(&host->loop, &c->answered, on_answered);
+	c->answered.data = host;
+	queue_init(&c->done);
+	rc = writer_open(&c->writer, &write, on_batch, host, f);
+	if (rc)
+		return rc;
+	rc = readers_open(&c->readers, dir, on_batch, host, f);
+	if (rc == 0)
+		rc = workers_open(&c->workers, host->home, on_batch, host, f);
+	return rc;
+}
+
+static bool calls_are_under_way(const struct host *host)
+{
+	const struct calls *c = host->calls;
+
+	return c->n_writes || c->n_reads || c->early.first;
+}
+
+static void calls_end(struct host *host)
+{
+	uv_close((uv_handle_t *)&host->calls->answered, NULL);
+}
+
+static void calls_release(struct host *host)
+{
+	struct calls *c = host->calls;
+	struct chain late = { 0 };
+
+	workers_close(c->workers);
+	readers_close(c->readers);
+	writer_close(c->writer);
+	queue_take_all(&c->done, &late);
+	/* Jobs that the thread pool finished after the host had stopped taking calls. */
+	chain_join(&late, &c->writes);
+	chain_join(&late, &c->reads);
+	chain_join(&late, &c->early);
+	for (struct job *job; (job = chain_pop(&late));)
+		job_free(job);
+	queue_release(&c->done);
+}
+
+const struct host_room room_calls = {
+	.size = sizeof(struct calls),
+	.open = calls_open,
+	.look = hand_over,
+	.is_busy = calls_are_under_way,
+	.end = calls_end,
+	.release = calls_release,
+};
