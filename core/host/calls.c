@@ -79,6 +79,13 @@ void host_read(struct host *host, struct job *job)
 	chain_add(calls_is_slow(job) ? &c->works : &c->reads, job);
 }
 
+void host_work(struct host *host, struct job *job)
+{
+	host->calls->n_reads++;
+	job->reading = true;
+	chain_add(&host->calls->works, job);
+}
+
 void host_ahead(struct host *host, struct job *job)
 {
 	struct calls *c = host->calls;

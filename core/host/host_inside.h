@@ -145,6 +145,9 @@ void host_tick(struct host *host);
 void host_write(struct host *host, struct job *job);
 void host_read(struct host *host, struct job *job);
 
+/* Has a worker's thread run job->read(), without the store. */
+void host_work(struct host *host, struct job *job);
+
 /* A job of the host itself for `op`, with op's input zeroed at job->call.in:
  * the caller fills it, sets done and owner, and gives it to host_submit(). */
 struct job *host_job(struct host *host, const struct op *op,

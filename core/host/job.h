@@ -34,7 +34,7 @@ struct job {
 	bool arrived; /* the caller said Arrived: claims and messages stay given */
 	bool unheard; /* the caller said Cancel: nobody waits for the answer */
 
-	/* Read by a reader in place of the call, when set. */
+	/* Run by a reader, or without the store by a worker, in place of the call, when set. */
 	void (*read)(struct job *job, struct store *store);
 	/* Called on the loop thread; the job is the callee's from then on. */
 	void (*done)(struct job *job);

@@ -40,6 +40,10 @@ static void workers_run_one(struct worker *w, struct job *job)
 
 	if (atomic_load_explicit(&job->gone, memory_order_relaxed))
 		return;
+	if (job->read) {
+		job->read(job, NULL);
+		return;
+	}
 	if (!w->store &&
 	    store_open(&w->store, w->all->home->dir, 0, NULL, &call->fault) < 0)
 		return;

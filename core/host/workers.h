@@ -1,6 +1,6 @@
 /*
  * workers - the threads of a host that run calls which may take long: those on
- * the vault's files.
+ * the vault's files, and the reading of what turns print.
  *
  * Each has a connection of its own and takes its turn to write as any process
  * does.  They are few, so that they do not eat the machine, and a call that

@@ -4,8 +4,7 @@
 #include <string.h>
 
 enum {
-	/* Bytes of a line that is read, on the thread that does all I/O: as of a frame. */
-	LINE_MOST = 4 << 20,
+	LINE_MOST = 4 << 20, /* bytes of a line that is read: as of a frame */
 	ODD_MOST = 64 << 10, /* of a line that begins like JSON but is not JSON */
 };
 

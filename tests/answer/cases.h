@@ -18,6 +18,9 @@ void test_unread(void **state);
 
 void test_chatter(void **state);
 
+void test_long_line(void **state);
+void test_end_in_line(void **state);
+
 void test_unread_long(void **state);
 void test_unread_all(void **state);
 

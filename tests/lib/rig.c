@@ -185,17 +185,34 @@ static void store(struct rig *r, struct job *job)
 		fault_set(&job->call.fault, r->store_fault, "", "no store");
 }
 
+static void note_turn(struct rig *r, const struct job *job)
+{
+	const struct turn_output_in *in = job->call.in;
+	struct turn_output_out *out = job->call.out;
+
+	if (job->call.op == op_turn_output) {
+		r->printed += strlen(in->text);
+		out->kept = true;
+	} else if (job->call.op == op_turn_end) {
+		r->printed_by_end = r->printed;
+		r->ends++;
+	}
+}
+
 static void finish(struct rig *r, struct chain *jobs)
 {
 	for (struct job *job; (job = chain_pop(jobs));) {
 		r->host.calls->n_writes -= job->writing;
 		r->host.calls->n_reads -= job->reading;
 		job->writing = job->reading = false;
+		if (jobs == &r->host.calls->works && job->read)
+			job->read(job, NULL);
 		if (job->call.op == op_delivery_waiting)
 			fill_pushes(r, job);
 		if (job->call.op == op_result_store)
 			store(r, job);
 		note(r, job);
+		note_turn(r, job);
 		if (job->conn) /* a call of the guest's own */
 			fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "no store");
 		job->done(job);
@@ -209,7 +226,8 @@ void rig_step(struct rig *r, bool wait)
 	uv_run(&r->host.loop, UV_RUN_NOWAIT);
 	finish(r, &r->host.calls->writes);
 	finish(r, &r->host.calls->reads);
-	finish(r, &r->host.calls->works);
+	if (!r->works_held)
+		finish(r, &r->host.calls->works);
 	finish(r, &r->host.calls->early);
 	conn_flush(&r->host);
 	if (wait)

@@ -47,6 +47,10 @@ struct rig {
 	char why[200]; /* ... and the errors of the last */
 	int acked; /* results that the host has acknowledged: the test counts them */
 	bool strays; /* no result belongs to anything */
+	bool works_held; /* no worker runs */
+	size_t printed; /* bytes that turns have printed, as written down, ... */
+	size_t printed_by_end; /* ... before the last turn's end was written down */
+	int ends; /* of turns */
 	enum fault_code store_fault; /* comes of storing a result; 0: it is done */
 	rig_heard *heard;
 	void *arg;

@@ -42,10 +42,12 @@ struct hosted_turn {
 	int64_t since; /* when it began to wait for its guest */
 	int64_t heard_at; /* when its guest last answered, or was last asked for more */
 	bool asking, storing;
+	bool reading; /* a worker has `fresh`, `told` and `errors` */
 	bool more; /* of what it has printed is there already */
 	bool full; /* no more of what it prints is kept */
 	int64_t stored; /* bytes of its output that are stored */
-	int64_t dropped; /* bytes since it is full */
+	int64_t dropped; /* bytes since it is full, and those that its guest has not kept */
+	int64_t missing; /* bytes that its guest has not kept, of which `told` says nothing yet */
 	char boot_id[72]; /* of the guest in which it runs */
 	int64_t job; /* there */
 	int64_t offset[2];
@@ -180,15 +182,10 @@ static void write_end(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-static void hand_on(struct hosted_turn *u, int stream, bool all);
-
 static void hosted_turn_end(struct hosted_turn *u, enum turn_state state, const char *why)
 {
 	if (u->stage == ENDS)
 		return;
-	hand_on(u, 0, true);
-	hand_on(u, 1, true);
-	runner_client_end(u->client, &u->told);
 	u->stage = ENDS;
 	uv_timer_stop(&u->timer);
 	uv_timer_stop(&u->patience);
@@ -227,7 +224,6 @@ static void end_over(struct hosted_turn *u)
 	char why[240];
 	int n;
 
-	runner_client_end(u->client, &u->told); /* the last line may lack its end */
 	if (u->signal) {
 		hosted_turn_end(u, TURN_STATE_INTERRUPTED, "it was stopped");
 	} else if (u->timed_out) {
@@ -319,22 +315,6 @@ static void hosted_turn_store(struct hosted_turn *u)
 	host_submit(u->host, job);
 }
 
-/* Stores the turn's output first; then asks for more output, or writes the end of the turn. */
-static void hosted_turn_settle(struct hosted_turn *u)
-{
-	if (u->storing || !u->listed)
-		return;
-	hosted_turn_store(u);
-	if (u->storing)
-		return;
-	if (u->stage == ENDS)
-		write_end(u);
-	else if (u->over)
-		end_over(u);
-	else
-		poll_soon(u, u->more ? 1 : PACE_MS);
-}
-
 /* Hands on what came of a stream, without the agent's token: the agent's teammates read it. */
 static void hand_on(struct hosted_turn *u, int stream, bool all)
 {
@@ -355,6 +335,73 @@ static void hand_on(struct hosted_turn *u, int stream, bool all)
 	text_drop(t, n);
 }
 
+/* Reads what came, on a worker's thread: a line of JSON may be long. */
+static void hosted_turn_work(struct job *job, struct store *store)
+{
+	struct hosted_turn *u = job->owner;
+	const bool all = job->number;
+
+	(void)store;
+	hand_on(u, 0, all);
+	hand_on(u, 1, all);
+	if (all)
+		runner_client_end(u->client,
+				  &u->told); /* the last line may lack its end */
+	if (u->missing)
+		text_addf(&u->told.text, "\n[cadre: %" PRId64 " bytes were not kept]\n",
+			  u->missing);
+	u->missing = 0;
+}
+
+static void hosted_turn_on_read(struct job *job)
+{
+	struct hosted_turn *u = job->owner;
+
+	u->reading = false;
+	job_free(job);
+	hosted_turn_settle(u);
+	unref(u);
+}
+
+static bool hosted_turn_has_unread(const struct hosted_turn *u)
+{
+	return u->fresh[0].len || u->fresh[1].len || u->missing || u->told.line.len ||
+	       u->told.passed;
+}
+
+static void hosted_turn_read(struct hosted_turn *u)
+{
+	struct job *job = job_new(&u->host->jobs);
+
+	u->refs++;
+	u->reading = true;
+	job->owner = u;
+	job->number = u->over || u->stage == ENDS;
+	job->read = hosted_turn_work;
+	job->done = hosted_turn_on_read;
+	host_work(u->host, job);
+}
+
+/* Stores the turn's output first; then asks for more output, or writes the end of the turn. */
+static void hosted_turn_settle(struct hosted_turn *u)
+{
+	if (u->storing || u->reading || !u->listed)
+		return;
+	if (u->stage == ENDS && hosted_turn_has_unread(u)) {
+		hosted_turn_read(u);
+		return;
+	}
+	hosted_turn_store(u);
+	if (u->storing)
+		return;
+	if (u->stage == ENDS)
+		write_end(u);
+	else if (u->over)
+		end_over(u);
+	else
+		poll_soon(u, u->more ? 1 : PACE_MS);
+}
+
 static void take_output(struct hosted_turn *u, const struct wire_background_status *m)
 {
 	const char *const texts[] = { m->stdout, m->stderr };
@@ -363,7 +410,6 @@ static void take_output(struct hosted_turn *u, const struct wire_background_stat
 	for (int i = 0; i < 2; i++) {
 		text_add(&u->fresh[i], texts[i], strlen(texts[i]));
 		u->offset[i] += (int64_t)strlen(texts[i]);
-		hand_on(u, i, u->over);
 	}
 }
 
@@ -375,7 +421,7 @@ static void note_lost(struct hosted_turn *u, const struct wire_background_status
 
 	if (lost <= 0)
 		return;
-	text_addf(&u->told.text, "\n[cadre: %" PRId64 " bytes were not kept]\n", lost);
+	u->missing = lost;
 	u->dropped += lost;
 }
 
@@ -422,7 +468,10 @@ static void on_polled(void *arg, struct packet *answer, struct fault *f)
 		u->more = m.more;
 		if (u->over)
 			note_lost(u, &m);
-		hosted_turn_settle(u);
+		if (hosted_turn_has_unread(u))
+			hosted_turn_read(u);
+		else
+			hosted_turn_settle(u);
 	}
 	arena_release(&a);
 	unref(u);
@@ -449,7 +498,8 @@ static void poll_now(struct hosted_turn *u)
 		.room = POLL_ROOM,
 	};
 
-	if (u->stage != RUNS || u->asking || u->storing || u->again_ms || !t)
+	if (u->stage != RUNS || u->asking || u->storing || u->reading || u->again_ms ||
+	    !t)
 		return;
 	if (strcmp(t->boot_id, u->boot_id) != 0) {
 		hosted_turn_lose(u);

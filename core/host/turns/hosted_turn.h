@@ -6,7 +6,8 @@
  *	               |  its guest does not come      |  its guest is another one, or gone
  *	               +-------------------------------+----------------------------> ENDS.
  *
- * The guest is polled for the turn's output.  The output is stored before the next poll: while
+ * The guest is polled for the turn's output.  A worker reads the output (the JSON of a client),
+ * which is stored before the next poll: while
  * the state cannot be written, the guest keeps 1 MiB and its command waits.  To stop a turn, its
  * process group gets SIGINT, then SIGTERM, then SIGKILL.
  */
