@@ -77,19 +77,11 @@ struct settings {
 	/* Looks for a host of the state folder `home` and tells its process, 0 where none
 	 * runs, and whether its socket is gone (`deaf`).  NULL: nobody looks. */
 	int64_t (*find_host)(const char *home, bool *deaf);
-	/* Tells whether somebody worked in a folder since it was made, and how large it is:
-	 * see core/machine/work.h.  NULL: nobody looks. */
+	/* Tells whether somebody worked in a folder since it was made, in which files, and
+	 * how large it is: see core/machine/work.h.  NULL: nobody looks. */
 	int64_t (*look_at_work)(const char *path, const char *stamp, int64_t since,
-				long most, bool *changed);
-	/* Tells which entries the trash of the state folder loses where `bytes` more come
-	 * into it and it may hold `most`: how many, their names in memory of `a`.  NULL:
-	 * nobody looks. */
-	size_t (*look_at_trash)(const char *home, int64_t bytes, int64_t most,
-				struct arena *a, const char ***names);
-	/* Says in words what git would say of that work; NULL: nothing can be said.  See
-	 * core/home/git_work.h.  NULL: nobody looks. */
-	const char *(*tell_git_work)(struct arena *a, const char *path, const char *stamp,
-				     int64_t since, long most);
+				void (*each)(void *with, const char *path), void *with,
+				bool *changed);
 	const char *network_range; /* of the VMs; see core/base/nic.h */
 	const char *tag; /* last four hex digits of the state's id: the names that the
 			    state gives to bridge, taps and tables end in them */

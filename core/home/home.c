@@ -14,7 +14,6 @@
 
 #include "core/home/found.h"
 #include "core/home/fresh.h"
-#include "core/home/git_work.h"
 #include "core/home/gone.h"
 #include "core/home/ignore.h"
 #include "core/home/lost.h"
@@ -22,7 +21,6 @@
 #include "core/home/settings.h"
 #include "core/home/users.h"
 #include "core/machine/golden.h"
-#include "core/machine/trash.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
 #include "storage/store_restore.h"
@@ -414,8 +412,6 @@ static int home_load(struct home *h, enum home_use use, const char *const *flags
 	h->settings.check_folder = folder_check;
 	h->settings.find_host = home_host_of;
 	h->settings.look_at_work = work_look;
-	h->settings.look_at_trash = trash_losers;
-	h->settings.tell_git_work = git_work_tell;
 	return 0;
 }
 

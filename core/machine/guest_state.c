@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "core/machine/machine_copy.h"
-#include "core/machine/git_refs.h"
 #include "storage/durable.h"
 
 /* Files that an earlier version's guest kept in the workspace's `.cadre`; a spool
@@ -68,20 +67,6 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 	return f->code;
 }
 
-/* Saves which commit the workspace has.  If saving fails, the commit is unknown later. */
-static void save_refs(int fd, const char *workspace)
-{
-	struct git_refs refs;
-	int git = git_open(workspace);
-
-	if (git < 0)
-		return;
-	git_refs_read(git, &refs);
-	if (!git_refs_save(fd, &refs))
-		(void)!ftruncate(fd, 0);
-	close(git);
-}
-
 int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault *f)
 {
 	struct arena a = { 0 };
@@ -91,12 +76,10 @@ int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault
 	if (anew && unlink(path) && errno != ENOENT)
 		guest_state_failed(f, "remove", path);
 	fd = f->code ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		save_refs(fd, spec->path);
+	if (fd >= 0)
 		close(fd);
-	} else if (!f->code && errno != ENOENT && errno != EEXIST) {
+	else if (!f->code && errno != ENOENT && errno != EEXIST)
 		guest_state_failed(f, "make", path);
-	}
 	arena_release(&a);
 	return f->code;
 }

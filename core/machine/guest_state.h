@@ -25,8 +25,7 @@ int guest_state_make(const struct workspace_spec *spec, struct fault *f);
 int guest_state_settle(const struct workspace_spec *spec, struct fault *f);
 
 /* Writes the stamp of a workspace that is whole: later changes there are work (see
- * core/machine/work.h).  The stamp holds the commit that the workspace has then
- * (core/machine/git_refs.h).  An existing stamp stays, unless `anew`. */
+ * core/machine/work.h).  An existing stamp stays, unless `anew`. */
 int guest_state_stamp(const struct workspace_spec *spec, bool anew, struct fault *f);
 
 int guest_state_remove(const struct workspace_spec *spec, struct fault *f);

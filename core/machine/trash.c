@@ -205,7 +205,7 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 		return f->code;
 	if (!holds_anything(path))
 		return TRASH_NOTHING;
-	bytes = work_look(path, NULL, 0, 0, NULL);
+	bytes = work_look(path, NULL, 0, NULL, NULL, NULL);
 	if (bytes > bounds->bytes)
 		return TRASH_TOO_LARGE;
 	return trash_put(home, path,
@@ -389,20 +389,6 @@ bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bou
 	}
 	arena_release(&a);
 	return disks;
-}
-
-size_t trash_losers(const char *home, int64_t bytes, int64_t most, struct arena *a,
-		    const char ***names)
-{
-	struct trash_entry *entries;
-	size_t n = trash_list(home, a, &entries), lost = 0;
-
-	*names = NULL;
-	for (size_t i = 0; i < n; i++)
-		if ((bytes += entries[i].bytes) > most)
-			*(const char **)arena_push(a, names, &lost, sizeof(**names)) =
-				entries[i].name;
-	return lost;
 }
 
 int trash_lost(const char *home, const char *name, const char *what, struct fault *f)

@@ -82,11 +82,6 @@ int trash_hold(const char *home, const char *path);
  * is held; true if disks of VMs are to be swept for it. */
 bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bounds);
 
-/* The entries, held ones too, that are removed to make room where `bytes` more come into a trash that may
- * hold `most`: how many, and their names in memory of `a`. */
-size_t trash_losers(const char *home, int64_t bytes, int64_t most, struct arena *a,
-		    const char ***names);
-
 /* The entries, newest first; how many.  In memory of `a`. */
 size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries);
 

@@ -6,9 +6,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 256 };
+enum {
+	DEPTH_MAX = 256,
+	LOOK_MOST = 1000000, /* entries, where each file is told */
+};
 
 struct walk {
 	int64_t since; /* a file written later is work */
@@ -16,8 +20,7 @@ struct walk {
 	long left; /* entries that may still be looked at */
 	int64_t bytes;
 	bool changed;
-	bool partly; /* not all could be looked at */
-	work_each *each; /* or NULL */
+	void (*each)(void *with, const char *path); /* or NULL */
 	void *with;
 	size_t len;
 	char path[PATH_MAX]; /* of what is looked at, from the folder */
@@ -45,27 +48,23 @@ static void work_look_at(struct walk *w, int dir, const char *name, int depth)
 	bool changed;
 	int sub;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
-		w->partly = true;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
-	}
 	w->bytes += (int64_t)st.st_blocks * 512;
 	changed = is_changed(w, &st);
 	w->changed |= changed;
 	if (!S_ISDIR(st.st_mode)) {
-		if (w->each)
-			w->each(w->with, w->path, &st, changed);
+		if (w->each && changed)
+			w->each(w->with, w->path);
 		return;
 	}
 	if (depth >= DEPTH_MAX) {
-		w->changed = w->partly = true;
+		w->changed = true;
 		return;
 	}
 	sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (sub >= 0)
 		work_walk_folder(w, sub, depth + 1);
-	else
-		w->partly = true;
 }
 
 /* Looks at an entry of the folder that w->path names. */
@@ -74,9 +73,7 @@ static void look_at_entry(struct walk *w, int dir, const char *name, int depth)
 	size_t len = w->len, room = sizeof(w->path) - len;
 	int n = snprintf(w->path + len, room, "%s%s", len ? "/" : "", name);
 
-	/* A path that is cut names no file; entries below that path count all the
-	 * same. */
-	w->partly |= n >= (int)room;
+	/* Entries below a path that is cut count all the same. */
 	w->len += (size_t)n < room ? (size_t)n : room - 1;
 	work_look_at(w, dir, name, depth);
 	w->len = len;
@@ -90,7 +87,6 @@ static void work_walk_folder(struct walk *w, int dir, int depth)
 	const struct dirent *e;
 
 	if (!list) {
-		w->partly = true;
 		close(dir);
 		return;
 	}
@@ -99,7 +95,7 @@ static void work_walk_folder(struct walk *w, int dir, int depth)
 		    (depth == 0 && !strcmp(e->d_name, ".cadre")))
 			continue;
 		if (--w->left < 0) {
-			w->changed = w->partly = true;
+			w->changed = true;
 			break;
 		}
 		look_at_entry(w, dirfd(list), e->d_name, depth);
@@ -121,40 +117,25 @@ static int64_t whole_at(const char *stamp, int64_t since)
 	return at > since ? at : since;
 }
 
-static void work_walk_all(struct walk *w, const char *path, const char *stamp,
-			  int64_t since, long most)
+int64_t work_look(const char *path, const char *stamp, int64_t since,
+		  void (*each)(void *with, const char *path), void *with, bool *changed)
 {
+	struct walk w = { .since = since,
+			  .whole = whole_at(stamp, since),
+			  .left = each ? LOOK_MOST : LONG_MAX,
+			  .each = each,
+			  .with = with };
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	w->since = since;
-	w->whole = whole_at(stamp, since);
-	w->left = most ? most : LONG_MAX;
-	if (dir < 0) { /* a folder that cannot be looked into may hold anything */
-		w->changed = w->partly = errno != ENOENT && errno != ENOTDIR;
-		w->bytes = w->partly; /* not 0: it is not known to be empty */
-		return;
+	if (dir >= 0) {
+		w.changed = since && !fstat(dir, &st) && is_changed(&w, &st);
+		work_walk_folder(&w, dir, 0);
+	} else { /* a folder that cannot be looked into may hold anything */
+		w.changed = errno != ENOENT && errno != ENOTDIR;
+		w.bytes = w.changed; /* not 0: it is not known to be empty */
 	}
-	w->changed = since && !fstat(dir, &st) && is_changed(w, &st);
-	work_walk_folder(w, dir, 0);
-}
-
-int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
-		  bool *changed)
-{
-	struct walk w = { 0 };
-
-	work_walk_all(&w, path, stamp, since, most);
 	if (changed)
 		*changed = w.changed;
 	return w.bytes;
-}
-
-bool work_walk(const char *path, const char *stamp, int64_t since, long most,
-	       work_each *each, void *with)
-{
-	struct walk w = { .each = each, .with = with };
-
-	work_walk_all(&w, path, stamp, since, most);
-	return !w.partly;
 }

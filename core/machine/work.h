@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 /* Tells the bytes on the disk of all that is in a folder, and in *changed (or NULL) whether
  * somebody worked there:
@@ -16,21 +15,13 @@
  *   or when the file `stamp` (or NULL) was written, whichever is later.  A stamp that is
  *   not there: nobody knows, and only what was written counts.
  *
- * The guest's own `.cadre` does not count.  Links are not followed, and no program is run:
- * the folder's content is not to be trusted.  A folder with more than `most` entries (0:
- * no bound) counts as changed, one that is not there is empty, and one that cannot be
- * opened has changed and has 1 byte, since it may hold anything.  Blocking: never from a
- * loop. */
-int64_t work_look(const char *path, const char *stamp, int64_t since, long most,
-		  bool *changed);
-
-/* Is called for each file, link and the like of a folder: its path from there, and whether
- * it was written since the folder was whole. */
-typedef void work_each(void *with, const char *path, const struct stat *st, bool written);
-
-/* Calls `each` for each entry that work_look() looks at.  False if some were left out:
- * the folder has more than `most`, or a part cannot be read. */
-bool work_walk(const char *path, const char *stamp, int64_t since, long most,
-	       work_each *each, void *with);
+ * Calls `each` (or NULL) for each file, link and the like that was written since then, with
+ * its path from the folder.  The guest's own `.cadre` does not count.  Links are not followed,
+ * and no program is run: the folder's content is not to be trusted.  Where `each` is called, a
+ * folder with more than a million entries counts as changed.  A folder that is not there is
+ * empty, and one that cannot be opened has changed and has 1 byte, since it may hold
+ * anything.  Blocking: never from a loop. */
+int64_t work_look(const char *path, const char *stamp, int64_t since,
+		  void (*each)(void *with, const char *path), void *with, bool *changed);
 
 #endif

@@ -837,12 +837,8 @@ static int each_below(struct call *call, bool purge,
 /* Notes what would be lost with the team that the call is in. */
 static int team_destroy_plan(struct call *call, bool purge)
 {
-	int rc;
-
-	if (purge)
-		removal_add_notes(call, call->caller.team_name);
-	rc = removal_add_hands(call, call->caller.team);
-	return rc < 0 ? rc : removal_add_team(call, call->caller.team);
+	return removal_add_team(call, call->caller.team,
+				purge ? call->caller.team_name : NULL);
 }
 
 /* The team that is to end.  The operator may end any, an agent a team below its own.  A lead may also

@@ -7,11 +7,34 @@
 #include "core/vault/notes.h"
 
 enum {
-	NAMED = 4,
-	LOOK_MOST = 1000000, /* entries of one folder */
-	NOTES_NAMED = 5,
+	NAMED = 5, /* files */
 	NAMES_ROOM = 100, /* bytes */
-	WORDS = 4, /* bytes: "uncommitted or unmerged work" less "work that was done there" */
+};
+
+/* What a call would remove; of the call. */
+struct removal {
+	struct folder {
+		const char *name, *path;
+		const char *stamp; /* see core/machine/work.h; or NULL */
+		int64_t since;
+		int64_t parent; /* the workspace that it is a fork of, or 0 */
+		bool brought_back; /* from the trash */
+		bool is_vm;
+	} * folders;
+	size_t n, worked, kept; /* kept: folders that hold something */
+	bool hostless; /* nothing goes before the next host comes up */
+	const char *says; /* what goes; NULL: the workspaces */
+	/* Folders of the vault that go too, the last one around or beside the others. */
+	const char **purged;
+	size_t n_purged;
+	size_t notes,
+		files; /* that somebody typed or changed, in the vault and elsewhere */
+	const struct folder *seen; /* that is looked at */
+	const char *names; /* of the first few of both; NULL: none */
+	size_t named; /* so many; beyond NAMED the names end with `…` */
+	/* Tasks that agents hold, and messages that the operator has not read, where a team
+	 * ends. */
+	int64_t held, mail;
 };
 
 /* The path of a workspace's work on this machine. */
@@ -79,16 +102,6 @@ static int add_beginnings(struct call *call, size_t from)
 	return rc;
 }
 
-/* Names the snapshots of a workspace, which go into the trash as entries of their own. */
-static void add_snapshots(struct call *call, const struct workspace_row *w,
-			  struct folder *f)
-{
-	if (!f->is_vm)
-		f->snapshots = arena_printf(
-			&call->arena, "%s/snapshots/%s", call->settings->home,
-			id_public(call, ID_WORKSPACE, w->id, w->created_at));
-}
-
 static bool holds_work(const struct workspace_row *w)
 {
 	/* A guest that was attached lives elsewhere, and stays; so does a person's folder. */
@@ -101,7 +114,7 @@ int removal_add(struct call *call, const struct workspace_row *w)
 	size_t from = call->removal->n;
 
 	if (holds_work(w))
-		add_snapshots(call, w, workspace_removal_add(call, w));
+		workspace_removal_add(call, w);
 	return add_beginnings(call, from);
 }
 
@@ -132,120 +145,98 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 	/* Another snapshot that was put back is a change as well, so no stamp counts. */
 	f->stamp = NULL;
 	f->since = s->created_at;
-	if (!f->is_vm)
-		f->kept = arena_printf(
-			&call->arena, "%s/snapshots/%s/%s", call->settings->home,
-			id_public(call, ID_WORKSPACE, w->id, w->created_at),
-			id_public(call, ID_SNAPSHOT, s->id, s->created_at));
 	call->removal->says =
 		arena_printf(&call->arena,
-			     "snapshot %s is the only copy of what %s held: "
-			     "it was changed since",
+			     "snapshot %s is the only copy of what %s held, "
+			     "which was changed since",
 			     s->name, f->name);
 }
 
-int removal_add_team(struct call *call, int64_t team)
+int removal_add_team(struct call *call, int64_t team, const char *purged)
 {
-	size_t from = call->removal->n;
+	struct removal *l = call->removal;
+	size_t from = l->n;
+	struct team_hands_row hands;
 	struct workspace_row w;
 	struct query q;
-	int rc;
+	int rc = sql_row(call, team_hands, &hands, .team = team, .now = call->now);
 
+	if (rc < 0)
+		return rc;
+	if (rc > 0) {
+		l->held += hands.held;
+		l->mail += hands.mail;
+	}
+	if (purged)
+		*(const char **)arena_push(&call->arena, &l->purged, &l->n_purged,
+					   sizeof(*l->purged)) =
+			arena_printf(&call->arena, "teams/%s", purged);
 	sql_query(call, &q, workspace_lines, .team = team);
 	while ((rc = sql_next(call, &q, &w)) > 0)
 		if (holds_work(&w))
-			add_snapshots(call, &w, workspace_removal_add(call, &w));
+			workspace_removal_add(call, &w);
 	query_end(&q);
 	return rc < 0 ? rc : add_beginnings(call, from);
 }
 
-int removal_add_hands(struct call *call, int64_t team)
-{
-	struct team_hands_row hands;
-	int rc = sql_row(call, team_hands, &hands, .team = team, .now = call->now);
-
-	if (rc <= 0)
-		return rc;
-	call->removal->held += hands.held;
-	call->removal->mail += hands.mail;
-	return 0;
-}
-
-void removal_add_notes(struct call *call, const char *team)
-{
-	struct removal *l = call->removal;
-
-	*(const char **)arena_push(&call->arena, &l->purged, &l->n_purged,
-				   sizeof(*l->purged)) =
-		arena_printf(&call->arena, "teams/%s", team);
-}
-
-/* --- what is lost, and what is kept ------------------------------------------------- */
-
-/* A disk of a VM, which nobody looks into, counts as work. */
-static void workspace_removal_look(struct call *call, struct removal *l)
-{
-	int64_t most = settings_trash_bytes(call->settings), snapshots;
-
-	for (size_t i = 0; i < l->n; i++) {
-		struct folder *f = &l->folders[i];
-
-		f->bytes = call->settings->look_at_work(f->path, f->stamp, f->since,
-							LOOK_MOST, &f->worked);
-		if (f->kept)
-			f->bytes =
-				call->settings->look_at_work(f->kept, NULL, 0, 0, NULL);
-		f->worked |= f->is_vm;
-		f->too_large = f->bytes > most;
-		l->worked += f->worked;
-		l->kept += f->bytes && !f->too_large;
-		l->bytes += f->too_large ? 0 : f->bytes;
-		snapshots = f->snapshots ? call->settings->look_at_work(f->snapshots,
-									NULL, 0, 0, NULL)
-					 : 0;
-		/* The trash takes no more of them than it may hold, and none where it keeps
-		 * nothing. */
-		l->bytes += snapshots < most ? snapshots : most;
-	}
-}
-
-/* Finds what the trash gives up for what comes into it now. */
-static void look_at_trash(struct call *call, struct removal *l)
-{
-	if (l->bytes && call->settings->look_at_trash)
-		l->n_losers = call->settings->look_at_trash(
-			call->settings->home, l->bytes,
-			settings_trash_bytes(call->settings), &call->arena, &l->losers);
-}
+/* --- what is lost ------------------------------------------------------------------- */
 
 /* Names the first few, and says that there are more. */
-static void name_note(struct call *call, struct removal *l, const char *path)
+static void name_file(struct call *call, const char *folder, const char *path)
 {
-	const char *so_far = l->note_names ? l->note_names : "",
-		   *name = strchr(path, '/') + 1;
-	const bool named = l->notes <= NOTES_NAMED &&
-			   strlen(so_far) + strlen(name) <= NAMES_ROOM;
+	struct removal *l = call->removal;
+	const char *so_far = l->names ? l->names : "";
+	bool fits;
 
-	if (l->notes_more)
+	if (l->named > NAMED)
 		return;
-	l->notes_more = !named;
-	l->note_names = arena_printf(&call->arena, "%s%s%s", so_far, *so_far ? ", " : "",
-				     named ? name : "…");
+	fits = l->named < NAMED &&
+	       strlen(so_far) + strlen(folder) + strlen(path) <= NAMES_ROOM;
+	l->named = fits ? l->named + 1 : NAMED + 1;
+	l->names = arena_printf(&call->arena, "%s%s%s%s", so_far, *so_far ? ", " : "",
+				fits ? folder : "…", fits ? path : "");
+}
+
+static void count_file(void *with, const char *path)
+{
+	struct call *call = with;
+	struct removal *l = call->removal;
+
+	if (!strncmp(path, ".git/", 5) || strstr(path, "/.git/"))
+		return; /* git wrote the file, and nobody typed it */
+	l->files++;
+	if (l->named <= NAMED)
+		name_file(call, arena_printf(&call->arena, "%s/", l->seen->name), path);
+}
+
+/* A disk of a VM, which nobody looks into, counts as work.  A folder is named itself where
+ * files were only removed from it, or where git alone wrote there. */
+static void workspace_removal_look(struct call *call, struct removal *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct folder *f = l->seen = &l->folders[i];
+		size_t before = l->files;
+		bool worked = f->is_vm;
+
+		l->kept += f->is_vm ||
+			   call->settings->look_at_work(f->path, f->stamp, f->since,
+							count_file, call, &worked);
+		l->worked += worked;
+		if (worked && l->files == before)
+			name_file(call, f->name, f->is_vm ? " (a VM)" : "");
+	}
 }
 
 static int count_note(void *with, const struct note_entry *entry, struct fault *f)
 {
 	struct call *call = with;
-	struct removal *l = call->removal;
 	int rc = vault_is_persons(call->settings->notes, entry, f);
 
 	if (rc < 0)
 		return rc;
-	if (rc) {
-		l->notes++;
-		l->note_bytes += entry->stamp.size;
-		name_note(call, l, entry->path);
-	}
+	call->removal->notes += (size_t)rc;
+	if (rc)
+		name_file(call, "", strchr(entry->path, '/') + 1);
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
@@ -261,119 +252,40 @@ static int look_into_vault(struct call *call, struct removal *l)
 	return rc;
 }
 
-/* Fills in what git would say of the work in those that are named, as far as `room` bytes
- * go. */
-static void look_at_git(struct call *call, struct removal *l, size_t room)
+/* --- words --------------------------------------------------------------------------- */
+
+static const char *plural(size_t n)
 {
-	const char *text;
-	size_t named = 0, len;
-
-	for (size_t i = 0; i < l->n && named < NAMED; i++) {
-		struct folder *f = &l->folders[i];
-
-		named += f->worked;
-		if (!f->worked || f->is_vm || !call->settings->tell_git_work)
-			continue;
-		text = call->settings->tell_git_work(&call->arena, f->path, f->stamp,
-						     f->since, LOOK_MOST);
-		l->told += text != NULL;
-		len = text ? strlen(text) + strlen(" ()") : 0;
-		if (!text || len > room)
-			continue;
-		f->git = text;
-		room -= len;
-	}
-}
-
-/* The names of those with work, or of those that are too large for the trash as well. */
-static const char *workspace_removal_names(struct call *call, const struct removal *l,
-					   bool too_large)
-{
-	const char *which = "";
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->n; i++) {
-		const struct folder *f = &l->folders[i];
-		const char *fact = f->is_vm ? "a VM" : too_large ? NULL : f->git;
-
-		if (!f->worked || (too_large && !f->too_large))
-			continue;
-		if (++n <= NAMED)
-			which = arena_printf(&call->arena, "%s%s%s%s%s%s", which,
-					     n > 1 ? ", " : "", f->name, fact ? " (" : "",
-					     fact ? fact : "", fact ? ")" : "");
-	}
-	return n > NAMED ? arena_printf(&call->arena, "%s, …", which) : which;
-}
-
-static const char *workspace_removal_too_large(struct call *call, const struct removal *l)
-{
-	const char *which = call->settings->config.workspace_keep_days
-				    ? workspace_removal_names(call, l, true)
-				    : "";
-
-	return *which ? arena_printf(&call->arena, "; too large to keep: %s", which) : "";
-}
-
-/* Whether the trash of the vault has room for the notes. */
-static bool notes_are_kept(const struct call *call, const struct removal *l)
-{
-	int64_t most = settings_trash_bytes(call->settings);
-
-	return l->notes && most && l->note_bytes <= most;
-}
-
-static int hint_at_purge(struct call *call, const struct removal *l)
-{
-	if (!notes_are_kept(call, l))
-		return fault_hint(&call->fault,
-				  "Do it with {confirm=true|--yes}. Without purge the "
-				  "folder is archived in the vault.");
-	return fault_hint(&call->fault,
-			  "Do it with {confirm=true|--yes}. What goes can be brought "
-			  "back for %" PRId64 " days: cadre undo. Without purge the "
-			  "folder is archived.",
-			  call->settings->config.workspace_keep_days);
+	return n == 1 ? "" : "s";
 }
 
 static const char *notes_that_go(struct call *call, const struct removal *l)
 {
+	const char *work = l->worked ? arena_printf(&call->arena,
+						    ", and work in %zu workspace%s",
+						    l->worked, plural(l->worked))
+				     : "";
+
 	return arena_printf(
 		&call->arena,
-		"%zu note%s of the vault's folder%s %s would be removed%s (%s)%s%s",
-		l->notes, l->notes == 1 ? "" : "s", l->n_purged > 1 ? "s" : "",
+		"%zu note%s of the vault's folder%s %s would be removed%s (%s)%s",
+		l->notes, plural(l->notes), plural(l->n_purged),
 		l->n_purged > 1 ? "teams/" : l->purged[0],
-		notes_are_kept(call, l) ? "" : " for good", l->note_names,
-		l->worked ? ", and work in " : "",
-		l->worked ? workspace_removal_names(call, l, false) : "");
+		settings_trash_bytes(call->settings) ? "" : " for good", l->names, work);
 }
 
 static const char *work_that_goes(struct call *call, const struct removal *l)
 {
-	return l->says ? l->says
-		       : arena_printf(&call->arena,
-				      "%zu workspace%s would go, %zu with %s: %s", l->n,
-				      l->n == 1 ? "" : "s", l->worked,
-				      l->told == l->worked
-					      ? "uncommitted or unmerged work"
-					      : "work that was done there",
-				      workspace_removal_names(call, l, false));
-}
+	struct arena *a = &call->arena;
+	const char *what = l->says ? l->says
+				   : arena_printf(a,
+						  "%zu workspace%s would go, %zu with "
+						  "work that was done there",
+						  l->n, plural(l->n), l->worked);
 
-/* Older entries, which nobody is told of again. */
-static const char *workspace_removal_losers(struct call *call, const struct removal *l)
-{
-	const char *which = "";
-
-	for (size_t i = 0; i < l->n_losers && i < NAMED; i++)
-		which = arena_printf(&call->arena, "%s%s%s", which, i ? ", " : "",
-				     l->losers[i]);
-	return arena_printf(&call->arena,
-			    "the trash has no room for what %zu workspace%s held that "
-			    "%s removed before, which goes for good: %s%s",
-			    l->n_losers, l->n_losers == 1 ? "" : "s",
-			    l->n_losers == 1 ? "was" : "were", which,
-			    l->n_losers > NAMED ? ", …" : "");
+	return l->files ? arena_printf(a, "%s: %zu file%s (%s)", what, l->files,
+				       plural(l->files), l->names)
+			: arena_printf(a, "%s: %s", what, l->names);
 }
 
 static const char *hands(struct call *call, const struct removal *l)
@@ -388,115 +300,57 @@ static const char *hands(struct call *call, const struct removal *l)
 			    l->held && l->mail ? ", and " : "", l->mail ? mail : "");
 }
 
-static const char *all_that_goes(struct call *call, const struct removal *l)
-{
-	const char *parts[] = {
-		l->notes    ? notes_that_go(call, l)
-		: l->worked ? work_that_goes(call, l)
-			    : "",
-		l->held || l->mail ? hands(call, l) : "",
-		l->n_losers ? workspace_removal_losers(call, l) : "",
-	};
-	const char *text = "";
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (*parts[i])
-			text = arena_printf(&call->arena, "%s%s%s", text,
-					    *text ? "; " : "", parts[i]);
-	return arena_printf(&call->arena, "%s%s", text,
-			    workspace_removal_too_large(call, l));
-}
-
-/* Says as much of the work as there is room for beside all else that goes. */
-static const char *all_with_facts(struct call *call, struct removal *l)
-{
-	const char *text = all_that_goes(call, l);
-	size_t len = strlen(text) + WORDS;
-
-	if (l->says || len >= sizeof(call->fault.text))
-		return text;
-	look_at_git(call, l, sizeof(call->fault.text) - 1 - len);
-	return all_that_goes(call, l);
-}
-
 /* Refuses a call by which work would be lost; a fault that says how much and whose. */
-static int workspace_removal_refuse(struct call *call, struct removal *l)
+static int workspace_removal_refuse(struct call *call, const struct removal *l)
 {
 	int64_t days = call->settings->config.workspace_keep_days;
+	const char *work = l->notes    ? notes_that_go(call, l)
+			   : l->worked ? work_that_goes(call, l)
+				       : "",
+		   *held = l->held || l->mail ? hands(call, l) : "";
 
-	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s",
-		  all_with_facts(call, l));
-	if (l->notes)
-		return hint_at_purge(call, l);
-	if (!l->worked && !l->n_losers)
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm", "%s%s%s", work,
+		  *work && *held ? "; " : "", held);
+	if (!*work)
 		return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Tasks "
 						"are cancelled; messages stay as rows.");
-	return days && l->kept
-		       ? fault_hint(&call->fault,
-				    "Do it with {confirm=true|--yes}. What is kept can "
-				    "be brought back for %" PRId64
-				    " days{ by the operator|}: cadre undo.",
-				    days)
-		       : fault_hint(&call->fault, "Do it with {confirm=true|--yes}. "
-						  "Nothing of it can be brought back.");
-}
-
-/* The end of the time for which what goes now can be brought back. */
-static void kept_until(const struct call *call, char out[25])
-{
-	time_format(call->now + settings_keep_ms(call->settings), out);
-}
-
-static const char *workspace_removal_tell_kept(struct call *call, const struct removal *l)
-{
-	const struct config *config = &call->settings->config;
-	const char *bound = "";
-	char until[25];
-
-	if (!config->workspace_keep_days || !l->kept)
-		return "";
-	kept_until(call, until);
-	if (l->bytes > settings_trash_bytes(call->settings))
-		bound = arena_printf(&call->arena,
-				     "; but the trash has room for %" PRId64
-				     " of these %" PRId64
-				     " MiB, so that some of it goes for good",
-				     config->workspace_trash_mb, l->bytes >> 20);
-	return arena_printf(
-		&call->arena,
-		"what %zu workspace%s held is kept until %.10s at the latest%s: cadre undo",
-		l->kept, l->kept == 1 ? "" : "s", until, bound);
-}
-
-static const char *tell_notes(struct call *call, const struct removal *l,
-			      const char *text)
-{
-	char until[25];
-
-	if (!notes_are_kept(call, l))
-		return text;
-	kept_until(call, until);
-	return arena_printf(
-		&call->arena,
-		"%s%sits notes are kept until %.10s at the latest: cadre undo %s/", text,
-		*text ? "; " : "", until, l->purged[l->n_purged - 1]);
+	work = l->notes ? " Without purge the folder is archived." : "";
+	return days ? fault_hint(&call->fault,
+				 "Do it with {confirm=true|--yes}. What is kept can be "
+				 "brought back for %" PRId64
+				 " days{ by the operator|}: cadre undo.%s",
+				 days, work)
+		    : fault_hint(&call->fault,
+				 "Do it with {confirm=true|--yes}. Nothing of it can be "
+				 "brought back.%s",
+				 work);
 }
 
 const char *removal_tell(struct call *call)
 {
 	const struct removal *l = call->removal;
-	const char *kept, *large, *text;
+	struct arena *a = &call->arena;
+	const char *text = "";
+	char until[25];
 
-	if (!l || (!l->n && !l->notes))
+	if (!l)
 		return NULL;
-	kept = workspace_removal_tell_kept(call, l);
-	large = workspace_removal_too_large(call, l);
-	text = arena_printf(&call->arena, "%s%s", kept,
-			    *kept || !*large ? large : large + 2);
-	text = tell_notes(call, l, text);
+	time_format(call->now + settings_keep_ms(call->settings), until);
+	if (l->kept && settings_trash_bytes(call->settings))
+		text = arena_printf(
+			a,
+			"what %zu workspace%s held is kept until %.10s at the latest, "
+			"while the trash has room: cadre undo",
+			l->kept, plural(l->kept), until);
+	if (l->notes && settings_trash_bytes(call->settings))
+		text = arena_printf(a,
+				    "%s%sits notes are kept until %.10s at the latest: "
+				    "cadre undo %s/",
+				    text, *text ? "; " : "", until,
+				    l->purged[l->n_purged - 1]);
 	if (l->hostless && l->n)
 		text = arena_printf(
-			&call->arena,
+			a,
 			"%s%sno host runs: guests go on until the next `cadre "
 			"up` ends them",
 			text, *text ? "; " : "");
@@ -526,11 +380,10 @@ static int workspace_removal_plan(struct call *call, struct removal *l)
 	if (rc >= 0 && call->replayed)
 		return 1;
 	if (rc >= 0) {
-		workspace_removal_look(call, l);
-		look_at_trash(call, l);
 		rc = look_into_vault(call, l);
+		workspace_removal_look(call, l);
 	}
-	if (rc >= 0 && (l->worked || l->notes || l->n_losers || l->held || l->mail) &&
+	if (rc >= 0 && (l->worked || l->notes || l->held || l->mail) &&
 	    !is_confirmed(call))
 		return workspace_removal_refuse(call, l);
 	return rc < 0 ? rc : 0;

@@ -42,11 +42,11 @@ until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
 # Workspaces without work go without a question.
-is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.. at the latest: cadre undo' cadre team destroy idle
+is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.. at the latest, while the trash has room: cadre undo' cadre team destroy idle
 
-# For workspaces with work the question gives their count and names.
+# For workspaces with work the question gives the count of files and their names.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
-is 4 '2 workspaces would go, 1 with work that was done there: shop/w-1' cadre team destroy shop
+is 4 '2 workspaces would go, 1 with work that was done there: 1 file (shop/w-1/work.txt)$' cadre team destroy shop
 is 4 'Do it with --yes[.].*cadre undo' cadre team destroy shop
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
@@ -58,7 +58,7 @@ grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said
 
 # On a terminal it is asked; anything but yes leaves all as it was.
 answers n cadre team destroy shop >said && bad "no was taken for yes"
-grep -q '1 with work that was done there: shop/w-1' said || bad "on a terminal: $(cat said)"
+grep -q '1 with work that was done there: 1 file (shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
 grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"
@@ -74,7 +74,7 @@ until_is '^a.txt$' cadre exec --team snap snap/w ls
 is 0 . cadre workspace snapshot snap/w s1
 is 0 . cadre workspace restore snap/w s1
 until_is '^precious$' cadre exec --team snap snap/w 'echo precious | tee p.txt'
-is 4 'what was done in snap/w since its last snapshot would be replaced' cadre workspace restore snap/w s1
+is 4 'what was done in snap/w since its last snapshot would be replaced: 1 file (snap/w/p.txt)$' cadre workspace restore snap/w s1
 snapshot() { mcp "$1" snapshot; }
 snapshot '{"action":"restore","workspace":"snap/w","snapshot":"s1"}' >said
 grep -q '"code":"conflict","where":"/confirm"' said || bad "restore over MCP: $(cat said)"
@@ -87,7 +87,7 @@ is 0 . cadre undo snap-w --agent f --team snap
 until_is '^precious$' cadre exec --team snap snap/f 'cat p.txt'
 
 # A workspace that came back is work, since it exists nowhere else.
-is 4 '1 with work that was done there: snap/f' cadre workspace destroy snap/f
+is 4 '1 with work that was done there: 2 files (.*snap/f/p.txt.*)$' cadre workspace destroy snap/f
 is 0 . cadre workspace destroy snap/w
 
 # So is a change that leaves a file's size and time as they were, and a removal.
@@ -95,46 +95,31 @@ cadre team create sly --golden "./golden" --roles '[{"name":"w","workspace":true
 until_is '^a.txt$' cadre exec --team sly sly/w ls
 is 0 . cadre workspace snapshot sly/w s1
 cadre exec --team sly sly/w 'echo b >a.txt; touch -d "2 days ago" a.txt' >/dev/null
-is 4 'only copy of what sly/w held' cadre workspace forget sly/w s1
+is 4 'only copy of what sly/w held, which was changed since: 1 file (sly/w/a.txt)$' cadre workspace forget sly/w s1
 is 4 '1 with work' cadre workspace destroy sly/w
 is 0 'held is kept until .*: cadre undo' cadre workspace restore --yes sly/w s1
 until_is '^a$' cadre exec --team sly sly/w 'cat a.txt'
 cadre exec --team sly sly/w 'rm a.txt' >/dev/null
-is 4 '1 with work' cadre workspace destroy sly/w
+is 4 '1 with work that was done there: sly/w$' cadre workspace destroy sly/w
 is 0 'held is kept until .*: cadre undo' cadre workspace forget --yes sly/w s1
 is 0 . cadre team destroy --yes sly
 is 0 . cadre team destroy --yes snap
 
-# A workspace that is too large for the trash is named before it goes, and when it is gone.
-cadre down >/dev/null
-printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
-cadre up >/dev/null || bad "up"
-cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
-until_is '^a.txt$' cadre exec --team big big/b-1 ls
-until_is '^big$' cadre exec --team big big/b-2 'head -c 2000000 /dev/urandom >big; ls big'
-is 4 '2 workspaces would go, 1 with .*: big/b-2; too large to keep: big/b-2' cadre team destroy big
-answers n cadre workspace destroy big/b-2 >said && bad "no was taken for yes"
-grep -q 'Nothing of it can be brought back' said || bad "asked: $(cat said)"
-
-# Older entries that the trash would lose for it are named, and asked for. A team whose sum is
-# too large is told how much of it is kept.
-cadre team create fill --roles '[{"name":"f","count":3,"workspace":true}]' >/dev/null || bad "team"
+# Of all files the first five are named, of all workspaces.
+cadre team create fill --golden "./golden" --roles '[{"name":"f","count":3,"workspace":true}]' >/dev/null || bad "team"
 for f in 1 2 3; do
-	until_is '^big$' cadre exec --team fill fill/f-$f 'head -c 600000 /dev/urandom >big; ls big'
+	until_is '^a.txt$' cadre exec --team fill fill/f-$f ls
 done
-is 0 . cadre workspace destroy --yes fill/f-1
-until_is '[.]fill-f-1-' ls "$CADRE_HOME/trash"
-is 4 '1 workspace would go, 1 with .*: fill/f-2; the trash has no room for what [1-9][0-9]* workspaces held that were removed before, which goes for good: fill-f-1-' \
-	cadre workspace destroy fill/f-2
-# A workspace's snapshots count, too: they go into the trash with it.
-rm -rf "$CADRE_HOME/trash"/*
-mkdir "$CADRE_HOME/trash/20200101-000000.100.older-a-0000"
-is 4 '^cadre: conflict: 1 workspace would go, 1 with work that was done there: fill/f-2$' cadre workspace destroy fill/f-2
-is 0 . cadre workspace snapshot --team fill fill/f-2 s1
-is 4 'fill/f-2; the trash has no room .*: older-a-0000$' cadre workspace destroy fill/f-2
-is 0 . cadre workspace forget --yes --team fill fill/f-2 s1
-rm -rf "$CADRE_HOME/trash"/*
-is 0 'what 2 workspaces held is kept until .*; but the trash has room for 1 of these 1 MiB, so that some' cadre team destroy --yes fill
+cadre exec --team fill fill/f-1 'git init -q . && echo more >>a.txt; mkdir d; echo d >d/d' >/dev/null
+is 4 '1 workspace would go, 1 with work that was done there: 2 files (\(fill/f-1/a.txt, fill/f-1/d/d\|fill/f-1/d/d, fill/f-1/a.txt\))$' cadre workspace destroy fill/f-1
+cadre exec --team fill fill/f-2 'touch 1 2 3 4 5 6' >/dev/null
+is 4 '3 workspaces would go, 2 with work that was done there: 8 files (\(fill/f-[12]/[^ ]*, \)\{5\}…)$' cadre team destroy fill
+touch "$(echo "$CADRE_HOME"/workspaces/fill-f-3-*)/$(printf 'a\033[2Jb\377')"
+is 4 '1 file (fill/f-3/a.*b.*)$' cadre workspace destroy fill/f-3
+! grep -q "$(printf '\033')" "$TMPDIR/err" || bad "a file's name moves the cursor"
+mcp '{"action":"destroy","workspace":"fill/f-3"}' >said
+grep -q '1 file (fill/f-3/a' said || bad "over MCP: $(cat said)"
+is 0 . cadre team destroy --yes fill
 
 # A team where agents hold tasks, or whose operator has not read all, is asked for as well.
 cadre team create busy --roles a,b >/dev/null || bad "team"
@@ -149,11 +134,14 @@ cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 
 # A team is asked for without a host as well, and what becomes of its guests is told.
+cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
+until_is '^a.txt$' cadre exec --team big big/b-1 ls
+until_is '^big$' cadre exec --team big big/b-2 'echo big >big; ls big'
 all_moved() { ! cadre undo | grep -q 'still to be moved'; }
 until_done all_moved
 cadre down >/dev/null
-is 4 '2 workspaces would go, 1 with' cadre team destroy big
-is 0 'held is kept until .*; too large to keep: big/b-2; no host runs: guests go on until the next' cadre team destroy --yes big
+is 4 '2 workspaces would go, 1 with work that was done there: 1 file (big/b-2/big)$' cadre team destroy big
+is 0 'held is kept until .*: cadre undo; no host runs: guests go on until the next' cadre team destroy --yes big
 is 0 '2 more removed workspaces are still to be moved into the trash' cadre undo
 cadre up >/dev/null || bad "up"
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"

@@ -25,7 +25,7 @@ until_is '^precious$' in_vm red/b 'cat f'
 in_vm red/a 'echo last >>f; sync' || bad "write"
 
 # The answer tells that a VM's disk goes, and that it can come back; its layers stay.
-is 4 '1 workspace would go, 1 with .*: red/a (a VM)' cadre workspace destroy red/a --team red
+is 4 '1 workspace would go, 1 with .*: red/a (a VM)$' cadre workspace destroy red/a --team red
 is 0 'what 1 workspace held is kept until .*: cadre undo' cadre workspace destroy --yes red/a --team red
 until_is '^1$' count_vms
 until_is '^1$' entries
@@ -82,13 +82,13 @@ is 2 'a VM begins with an image' cadre workspace create --team blue --backend qe
 cadre workspace create --team blue --backend qemu --source "$(echo "$CADRE_HOME"/trash/*)" >/dev/null 2>&1 &&
 	bad "a planted link was taken for a disk"
 
-# A disk that is larger than the trash may be is not kept, and that is told first.
+# A disk that is larger than the trash may be is not kept, and the log says so.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null || bad "up"
 waited 0 workspace blue/v
 until_is '^3000000$' in_vm blue/v 'head -c 3000000 /dev/urandom >big; sync; wc -c <big'
-is 4 'too large to keep: blue/v (a VM)' cadre workspace destroy blue/v --team blue
-is 0 'too large to keep: blue/v' cadre workspace destroy --yes blue/v --team blue
+is 0 . cadre workspace destroy --yes blue/v --team blue
 until_is '^0$' layers
+is 0 'removed for good.* workspace=blue-v-' cadre logs
 exit $failed

@@ -72,8 +72,8 @@ int disk_trash_take(const struct disk *d, const char *top,
 		return TRASH_NOTHING;
 	if (disk_trash_is_kept(d, top, spec->home))
 		return TRASH_TAKEN;
-	bytes = work_look(arena_printf(d->arena, "%s/%s", d->folder, d->id), NULL, 0, 0,
-			  NULL);
+	bytes = work_look(arena_printf(d->arena, "%s/%s", d->folder, d->id), NULL, 0,
+			  NULL, NULL, NULL);
 	if (bytes > bounds->bytes)
 		return TRASH_TOO_LARGE;
 	if (make_entry(half, d, top, spec, f) < 0)
