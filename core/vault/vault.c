@@ -20,24 +20,27 @@ enum { READ_ROOM = 2 << 20 }; /* of JSON: fits a frame of any door */
 
 /* --- deciding ------------------------------------------------------------------- */
 
+int vault_team_in(struct call *call, const char *path, struct vault_team_row *row)
+{
+	if (strncmp(path, "teams/", 6) != 0)
+		return 0;
+	return sql_row(call, vault_team, row,
+		       .name = arena_strndup(&call->arena, path + 6,
+					     strcspn(path + 6, "/")));
+}
+
 /* The event belongs to the living team in whose folder the note is; there the operator
  * acts as that team's member. */
 static int team_of(struct call *call, const char *path, int64_t *team)
 {
-	struct vault_team_row r;
-	const char *name;
-	int rc;
+	struct vault_team_row r = { 0 };
+	int rc = vault_team_in(call, path, &r);
 
-	*team = 0;
-	if (strncmp(path, "teams/", 6) != 0)
-		return 0;
-	name = arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/"));
-	if ((rc = sql_row(call, vault_team, &r, .name = name)) <= 0)
-		return rc;
 	*team = r.id;
-	return call->identity.agent || call->identity.level == WHO_HOST
-		       ? 0
-		       : who_team(call, name);
+	if (rc <= 0 || call->identity.agent || call->identity.level == WHO_HOST)
+		return rc < 0 ? rc : 0;
+	return who_team(call,
+			arena_strndup(&call->arena, path + 6, strcspn(path + 6, "/")));
 }
 
 /* The event's detail: the path after the change, the note's bytes, the path before it. */

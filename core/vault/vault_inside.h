@@ -11,6 +11,9 @@ static inline const struct notes *notes_of(const struct call *call)
 	return call->settings->notes;
 }
 
+/* The living team in whose folder a note is: 1 with its row, 0 or negative. */
+int vault_team_in(struct call *call, const char *path, struct vault_team_row *row);
+
 /* Plans a write of the note `path`. */
 int vault_plan(struct call *call, const char *path,
 	       int (*run)(struct call *call, struct vault_work *w));

@@ -7,7 +7,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/call/space.h"
 #include "core/vault/vault_inside.h"
+
+enum { REMOVED_MOST = 200000 }; /* notes that a list looks at */
 
 /* --- names ------------------------------------------------------------------------ */
 
@@ -56,15 +59,15 @@ static bool vault_trash_read_name(const char *name, struct vault_trash *out)
 
 /* --- entries ------------------------------------------------------------------------ */
 
-struct gathered {
+struct listed {
 	struct arena *arena;
 	struct vault_trash *entries;
 	size_t n;
 };
 
-static int vault_trash_gather(void *with, const struct note_entry *e, struct fault *f)
+static int vault_trash_add_entry(void *with, const struct note_entry *e, struct fault *f)
 {
-	struct gathered *g = with;
+	struct listed *g = with;
 	const char *name = strrchr(e->path, '/');
 	struct vault_trash entry;
 
@@ -86,8 +89,9 @@ static int vault_trash_newest_first(const void *a, const void *b)
 int vault_trash_list(const struct notes *notes, struct arena *a,
 		     struct vault_trash **entries, size_t *n, struct fault *f)
 {
-	struct gathered g = { .arena = a };
-	int rc = notes->walk(notes->self, NOTES_TRASH, NULL, vault_trash_gather, &g, f);
+	struct listed g = { .arena = a };
+	int rc =
+		notes->walk(notes->self, NOTES_TRASH, NULL, vault_trash_add_entry, &g, f);
 
 	if (g.n > 1)
 		qsort(g.entries, g.n, sizeof(*g.entries), vault_trash_newest_first);
@@ -96,17 +100,13 @@ int vault_trash_list(const struct notes *notes, struct arena *a,
 	return rc < 0 ? rc : 0;
 }
 
+/* Locks an entry while a note is taken out of it, or the entry is removed: the lock, or
+ * negative. */
 static int lock_entry(const struct notes *notes, struct arena *a,
 		      const struct vault_trash *entry, bool wait, struct fault *f)
 {
 	return notes->lock(notes->self, arena_printf(a, NOTES_TRASH "/%s", entry->name),
 			   NULL, wait, f);
-}
-
-int vault_trash_lock(const struct notes *notes, struct arena *a,
-		     const struct vault_trash *entry, struct fault *f)
-{
-	return lock_entry(notes, a, entry, true, f);
 }
 
 /* Whether a note is decided to come back out of the entry, and is still in it; the caller
@@ -160,4 +160,343 @@ void vault_trash_trim(struct call *call)
 	}
 	arena_reset(&call->arena, mark);
 	call->fault = before;
+}
+
+/* --- deleting ---------------------------------------------------------------------- */
+
+/* Finds a place in the trash at which nothing is; NULL: the note is not to be kept, or
+ * the call's fault is filled. */
+static const char *place_for(struct call *call, const struct vault_work *w)
+{
+	const struct notes *notes = notes_of(call);
+	int64_t size = w->move.is.size;
+	struct note_stamp there;
+
+	if (!size || size > settings_trash_bytes(call->settings))
+		return NULL;
+	for (int64_t at = call->now;; at++) {
+		const struct vault_trash as = { NULL, at, size, w->team, w->team_made };
+		const char *to = vault_trash_place(&call->arena, &as, w->path);
+
+		if (notes->look(notes->self, to, &there, &call->fault) <= 0)
+			return call->fault.code ? NULL : to;
+	}
+}
+
+/* Refuses to delete what is not empty unasked. */
+static int vault_trash_refuse(struct call *call, const struct vault_work *w)
+{
+	bool kept = w->move.to != NULL;
+
+	fault_set(&call->fault, FAULT_CONFLICT, "/confirm",
+		  "note %.120s, %" PRId64 " bytes, would be deleted%s", w->path,
+		  w->move.is.size, kept ? "" : " for good");
+	return kept ? fault_hint(&call->fault,
+				 "Do it with {confirm=true|--yes}. It can be brought "
+				 "back for %" PRId64 " days: {vault.restore}.",
+				 call->settings->config.workspace_keep_days)
+		    : fault_hint(&call->fault,
+				 "Do it with {confirm=true|--yes}. Nothing of it can be "
+				 "brought back.");
+}
+
+static int run_delete(struct call *call, struct vault_work *w)
+{
+	const struct vault_delete_in *in = call->in;
+	struct vault_delete_out *out = call->out;
+	int rc = vault_find(call, w, NULL);
+	char until[25];
+
+	out->path = w->path;
+	if (rc < 0)
+		return rc;
+	w->move.to = place_for(call, w);
+	if (call->fault.code)
+		return call->fault.code;
+	if (w->move.is.size && !in->confirm)
+		return vault_trash_refuse(call, w);
+	if (!w->move.to)
+		return 0;
+	time_format(call->now + settings_keep_ms(call->settings), until);
+	out->note = arena_printf(&call->arena, "it is kept until %.10s at the latest: %s",
+				 until,
+				 call->identity.agent ? "vault restore" : "cadre undo");
+	return 0;
+}
+
+int vault_delete(struct call *call, const struct vault_delete_in *in,
+		 struct vault_delete_out *out)
+{
+	struct vault_work *w = call->vault;
+	struct vault_team_row team;
+	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
+
+	w->run = run_delete;
+	w->event = EVENT_VAULT_DELETED;
+	if (rc < 0 || (rc = vault_team_in(call, w->path, &team)) < 0)
+		return rc;
+	if (rc > 0) {
+		w->team = team.id;
+		w->team_made = team.created_at;
+	}
+	return (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
+}
+
+/* --- what can be brought back -------------------------------------------------------- */
+
+/* The living team whose an entry is, or NULL.  A team of the entry's row may be one of a state
+ * that took the place of the entry's. */
+static const struct vault_teams_row *vault_trash_owner(const struct vault_work *w,
+						       const struct vault_trash *entry)
+{
+	for (size_t i = 0; i < w->n_living; i++) {
+		const struct vault_teams_row *team = &w->living[i];
+
+		if (team->id == entry->team &&
+		    (entry->team_made >= 0 ? team->created_at == entry->team_made
+					   : team->created_at < entry->removed_at))
+			return team;
+	}
+	return NULL;
+}
+
+/* An agent may see what was removed of its own team. */
+static bool vault_trash_is_seen(const struct call *call,
+				const struct vault_teams_row *owner)
+{
+	return !call->identity.agent || (owner && owner->id == call->caller.team);
+}
+
+struct gathered {
+	struct call *call;
+	const struct vault_trash *entry;
+	const char *folder;
+	struct vault_removed_note *notes;
+	size_t n;
+};
+
+/* Whether the note that was at `path` could be brought back there by who calls. */
+static bool may_come_back(struct call *call, const char *path)
+{
+	const char *out;
+	bool may = vault_note(call, arena_printf(&call->arena, "/%s", path), "",
+			      VAULT_WRITE, &out) == 0;
+
+	call->fault = (struct fault){ 0 };
+	return may;
+}
+
+static int vault_trash_gather(void *with, const struct note_entry *e, struct fault *f)
+{
+	struct gathered *g = with;
+	struct arena *a = &g->call->arena;
+	const char *path = vault_trash_origin(e->path);
+	size_t n = strlen(g->folder);
+
+	if (e->folder)
+		return NOTES_ENTER;
+	if (!path || (n && (strncmp(path, g->folder, n) != 0 || path[n] != '/')) ||
+	    !may_come_back(g->call, path))
+		return NOTES_PASS;
+	if (g->n == REMOVED_MOST)
+		return fault_set(f, FAULT_EXHAUSTED, "/path",
+				 "the trash holds too much; list a folder of it");
+	*(struct vault_removed_note *)arena_push(
+		a, &g->notes, &g->n, sizeof(*g->notes)) = (struct vault_removed_note){
+		.path = arena_strdup(a, path),
+		.size = e->stamp.size,
+		.removed_at = g->entry->removed_at,
+		.kept_until = g->entry->removed_at + settings_keep_ms(g->call->settings),
+	};
+	return NOTES_PASS;
+}
+
+static int vault_trash_last_first(const void *a, const void *b)
+{
+	const struct vault_removed_note *x = a, *y = b;
+
+	if (x->removed_at != y->removed_at)
+		return x->removed_at > y->removed_at ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static int gather_all(struct gathered *g, const struct vault_work *w)
+{
+	const struct notes *notes = notes_of(g->call);
+	struct arena *a = &g->call->arena;
+	struct vault_trash *entries;
+	size_t n;
+	int rc = vault_trash_list(notes, a, &entries, &n, &g->call->fault);
+
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		if (!vault_trash_is_seen(g->call, vault_trash_owner(w, &entries[i])))
+			continue;
+		g->entry = &entries[i];
+		rc = notes->walk(notes->self,
+				 arena_printf(a, NOTES_TRASH "/%s", entries[i].name),
+				 NULL, vault_trash_gather, g, &g->call->fault);
+	}
+	if (rc >= 0 && g->n > 1)
+		qsort(g->notes, g->n, sizeof(*g->notes), vault_trash_last_first);
+	return rc < 0 ? rc : 0;
+}
+
+static int run_removed(struct call *call, struct vault_work *w)
+{
+	const struct vault_removed_in *in = call->in;
+	struct vault_removed_out *out = call->out;
+	struct gathered g = { .call = call, .folder = w->folder };
+	size_t at = (size_t)in->offset;
+	int rc = gather_all(&g, w);
+
+	if (rc < 0)
+		return rc;
+	at = at < g.n ? at : g.n;
+	out->notes = g.notes + at;
+	while (at + out->n_notes < g.n &&
+	       space_take(call, &record_vault_removed_note, &out->notes[out->n_notes]))
+		out->n_notes++;
+	out->next = (int64_t)(at + out->n_notes);
+	out->more = at + out->n_notes < g.n;
+	return 0;
+}
+
+int vault_removed(struct call *call, const struct vault_removed_in *in,
+		  struct vault_removed_out *out)
+{
+	struct vault_work *w = call->vault;
+	int rc = sql_all(call, vault_teams, &w->living, &w->n_living);
+
+	(void)out;
+	w->run = run_removed;
+	return rc < 0 ? rc : vault_folder(call, in->path, "/path", &w->folder);
+}
+
+/* --- bringing back --------------------------------------------------------------------- */
+
+/* Looks whether an entry has the note, and if so, keeps the entry from being removed until the
+ * note is taken: 1, 0 or negative. */
+static int vault_trash_look_in(struct call *call, struct vault_work *w,
+			       const struct vault_trash *entry)
+{
+	const struct notes *notes = notes_of(call);
+	int rc;
+
+	w->move.from =
+		arena_printf(&call->arena, NOTES_TRASH "/%s/%s", entry->name, w->path);
+	rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
+	if (rc <= 0)
+		return rc;
+	w->kept = lock_entry(notes, &call->arena, entry, true, &call->fault);
+	if (w->kept < 0)
+		return w->kept;
+	rc = notes->look(notes->self, w->move.from, &w->move.is, &call->fault);
+	w->keeps = rc > 0;
+	if (!w->keeps)
+		notes->unlock(notes->self, w->kept);
+	return rc;
+}
+
+/* Refuses to bring a note back into a folder that is another team's than the entry's by now,
+ * unless a place is named: 0 or negative. */
+static int vault_trash_check_place(struct call *call, const struct vault_work *w,
+				   const struct vault_teams_row *owner)
+{
+	const char *name = strncmp(w->path, "teams/", 6) == 0 ? w->path + 6 : "";
+	const struct vault_teams_row *there = NULL;
+
+	for (size_t i = 0; i < w->n_living; i++) {
+		size_t n = strlen(w->living[i].name);
+
+		if (strncmp(name, w->living[i].name, n) == 0 && name[n] == '/')
+			there = &w->living[i];
+	}
+	if (w->to || there == owner)
+		return 0;
+	if (owner)
+		fault_set(&call->fault, FAULT_CONFLICT, "/to",
+			  "%.120s was a note of team %.64s, as it is called now", w->path,
+			  owner->name);
+	else
+		fault_set(&call->fault, FAULT_CONFLICT, "/to",
+			  "%.120s was a note of a former team of that name", w->path);
+	return fault_hint(&call->fault, "Name the path to put it at with {to|--to}.");
+}
+
+/* Finds the note in the last entry that has it: 1, 0 or negative. */
+static int find_removed(struct call *call, struct vault_work *w)
+{
+	struct vault_trash *entries;
+	size_t n;
+	int rc = vault_trash_list(notes_of(call), &call->arena, &entries, &n,
+				  &call->fault);
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		const struct vault_teams_row *owner = vault_trash_owner(w, &entries[i]);
+
+		if (vault_trash_is_seen(call, owner) &&
+		    (rc = vault_trash_look_in(call, w, &entries[i])) > 0 &&
+		    vault_trash_check_place(call, w, owner) < 0)
+			return call->fault.code;
+	}
+	return rc;
+}
+
+static int vault_trash_refuse_taken(struct call *call, const char *to)
+{
+	fault_set(&call->fault, FAULT_CONFLICT, "/to", "there is a note %.180s", to);
+	return fault_hint(&call->fault, "Move it away, or name another path with "
+					"{to|--to}.");
+}
+
+/* If the note's place is taken, the note there is mostly the removed note, already
+ * restored. */
+static int none_removed(struct call *call, const char *path, const char *to)
+{
+	struct note_stamp there;
+	int rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
+
+	if (rc < 0)
+		return rc;
+	fault_set(&call->fault, FAULT_NOT_FOUND, "/path",
+		  "the trash holds no note %.100s%s%.100s", path,
+		  rc ? "; there is a note " : "", rc ? to : "");
+	return fault_hint(&call->fault, rc ? "It may be brought back already. See what "
+					     "the trash holds with: {vault.removed}."
+					   : "See what it holds with: {vault.removed}.");
+}
+
+static int run_restore(struct call *call, struct vault_work *w)
+{
+	const char *to = w->to ? w->to : w->path;
+	struct vault_restore_out *out = call->out;
+	struct note_stamp there;
+	int rc = find_removed(call, w);
+
+	if (rc == 0)
+		return none_removed(call, w->path, to);
+	if (rc > 0)
+		rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
+	if (rc > 0)
+		return vault_trash_refuse_taken(call, to);
+	w->move.to = to;
+	*out = (struct vault_restore_out){ to, w->move.is.size };
+	return rc;
+}
+
+int vault_restore(struct call *call, const struct vault_restore_in *in,
+		  struct vault_restore_out *out)
+{
+	struct vault_work *w = call->vault;
+	int rc = vault_note(call, in->path, "/path", VAULT_WRITE, &w->path);
+
+	if (rc < 0 ||
+	    (in->to && (rc = vault_note(call, in->to, "/to", VAULT_WRITE, &w->to)) < 0) ||
+	    (rc = sql_all(call, vault_teams, &w->living, &w->n_living)) < 0)
+		return rc;
+	if (w->to && strcmp(w->to, w->path) == 0)
+		w->to = NULL;
+	w->run = run_restore;
+	w->event = EVENT_VAULT_RESTORED;
+	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
 }

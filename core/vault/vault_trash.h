@@ -32,11 +32,6 @@ const char *vault_trash_origin(const char *path);
 int vault_trash_list(const struct notes *notes, struct arena *a,
 		     struct vault_trash **entries, size_t *n, struct fault *f);
 
-/* Locks an entry, while a note is taken out of it: the lock, or negative.  Waits for a
- * process that removes the entry or takes a note out of the entry. */
-int vault_trash_lock(const struct notes *notes, struct arena *a,
-		     const struct vault_trash *entry, struct fault *f);
-
 /* Removes the entries whose time is over, and the oldest of those that are too much;
  * a locked entry, or an entry from which a note is still to be restored, stays until the
  * next time.  Outside a transaction. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "core/access/secret.h"
+#include "core/access/token.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/host/guests/hosted_ask.h"
