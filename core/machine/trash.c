@@ -19,28 +19,7 @@
 #include "core/machine/work.h"
 #include "storage/durable.h"
 
-struct trash_bounds trash_bounds_of(int64_t days, int64_t mib)
-{
-	return (struct trash_bounds){ .keep_ms = days * 24 * 3600 * 1000,
-				      .bytes = mib << 20 };
-}
-
 /* --- entries ------------------------------------------------------------------------- */
-
-/* Whether a folder holds anything. */
-static bool holds_anything(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	bool any = false;
-
-	if (!dir)
-		return errno != ENOENT;
-	while (!any && (e = readdir(dir)))
-		any = strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
-	closedir(dir);
-	return any;
-}
 
 /* Milliseconds of a name that begins with a stamp as clock_stamp() writes it; -1: it does
  * not. */
@@ -54,20 +33,10 @@ static int64_t stamp_read(const char *name)
 		       : -1;
 }
 
-/* An entry's name tells by its ending what it is.  A workspace's own name ends with four
- * digits, and so never like this. */
-static const char *const endings[] = { [TRASH_FOLDER] = "", [TRASH_VM] = ".vm" };
-
-static enum trash_kind kind_read(const char *name, size_t *len)
-{
-	size_t n = strlen(endings[TRASH_VM]);
-
-	*len = strlen(name);
-	if (*len <= n || strcmp(name + *len - n, endings[TRASH_VM]) != 0)
-		return TRASH_FOLDER;
-	*len -= n;
-	return TRASH_VM;
-}
+/* The ending of the name of a VM's entry.  A workspace's own name ends with four digits, and so
+ * never like this. */
+#define VM_END ".vm"
+enum { VM_END_LEN = sizeof(VM_END) - 1 };
 
 static bool entry_read(const char *home, const char *file, struct arena *a,
 		       struct trash_entry *out)
@@ -82,7 +51,12 @@ static bool entry_read(const char *home, const char *file, struct arena *a,
 	out->bytes = strtoll(file + CLOCK_STAMP, &end, 10);
 	if (end == file + CLOCK_STAMP || *end != '.' || !end[1])
 		return false;
-	out->kind = kind_read(end + 1, &len);
+	len = strlen(end + 1);
+	out->kind = TRASH_FOLDER;
+	if (len > VM_END_LEN && !strcmp(end + 1 + len - VM_END_LEN, VM_END)) {
+		out->kind = TRASH_VM;
+		len -= VM_END_LEN;
+	}
 	out->name = arena_strndup(a, end + 1, len);
 	out->path = arena_printf(a, "%s/trash/%s", home, file);
 	return true;
@@ -136,7 +110,13 @@ static bool entry_look(int trash, const char *home, const char *file, uid_t owne
 	return true;
 }
 
-size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries)
+/* The beginning of an entry's name while it is removed.  It is given before the first file
+ * goes, so that a removal that is killed leaves no half that could be brought back. */
+#define REMOVING ".removing-"
+
+/* Lists the entries, and the paths of what is left of removals (NULL: not asked for). */
+static size_t trash_read(const char *home, struct arena *a, struct trash_entry **entries,
+			 const char ***removing, size_t *n_removing)
 {
 	uid_t owner;
 	int fd = open_trash(home, a, &owner);
@@ -150,6 +130,10 @@ size_t trash_list(const char *home, struct arena *a, struct trash_entry **entrie
 		if (entry_look(fd, home, e->d_name, owner, a, &entry))
 			*(struct trash_entry *)arena_push(a, entries, &n, sizeof(entry)) =
 				entry;
+		else if (removing && !strncmp(e->d_name, REMOVING, strlen(REMOVING)))
+			*(const char **)arena_push(a, removing, n_removing,
+						   sizeof(**removing)) =
+				arena_printf(a, "%s/trash/%s", home, e->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -157,6 +141,11 @@ size_t trash_list(const char *home, struct arena *a, struct trash_entry **entrie
 	if (n)
 		qsort(*entries, n, sizeof(**entries), trash_newest_first);
 	return n;
+}
+
+size_t trash_list(const char *home, struct arena *a, struct trash_entry **entries)
+{
+	return trash_read(home, a, entries, NULL, NULL);
 }
 
 /* --- in and out ------------------------------------------------------------------------ */
@@ -177,7 +166,7 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 		clock_stamp(as->removed_at + 1000 * i, when);
 		rc = renameat(AT_FDCWD, path, fd,
 			      arena_printf(&a, "%s.%" PRId64 ".%s%s", when, as->bytes,
-					   as->name, endings[as->kind]));
+					   as->name, as->kind == TRASH_VM ? VM_END : ""));
 		if (!rc || (errno != EEXIST && errno != ENOTEMPTY))
 			break;
 		rc = 0;
@@ -203,7 +192,7 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 	snprintf(own, sizeof(own), "%s/.cadre", path);
 	if (tree_remove(own, f) < 0)
 		return f->code;
-	if (!holds_anything(path))
+	if (rmdir(path) == 0 || errno == ENOENT)
 		return TRASH_NOTHING;
 	bytes = work_look(path, NULL, 0, NULL, NULL, NULL);
 	if (bytes > bounds->bytes)
@@ -227,15 +216,6 @@ size_t trash_called(const char *folder)
 /* The mark in the name of a snapshot's entry, between its workspace's and the end of its id. */
 #define SNAPSHOT "-snapshot-"
 enum { ID_SHOWN = 8 };
-
-bool trash_is_snapshot(const char *name)
-{
-	enum { MARK = sizeof(SNAPSHOT) - 1 };
-	size_t n = strlen(name);
-	const char *end = n > MARK + ID_SHOWN ? name + n - ID_SHOWN : NULL;
-
-	return end && !strchr(end, '-') && !strncmp(end - MARK, SNAPSHOT, MARK);
-}
 
 int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
 			 int64_t now_ms, const struct trash_bounds *bounds,
@@ -320,51 +300,18 @@ int trash_hold(const char *home, const char *path)
 
 /* --- the end of entries ----------------------------------------------------------------- */
 
-/* The beginning of an entry's name while it is removed.  It is given before the first file
- * goes, so that a removal that is killed leaves no half that could be brought back. */
-#define REMOVING ".removing-"
-
-/* Removes what is left of removals that were killed. */
-static void trash_sweep(const char *home, struct arena *a)
+/* Removes a folder of the trash that nobody holds, an entry under the name `to` (NULL: it has
+ * that name).  Returns whether this call removed the folder. */
+static bool trash_remove(const char *path, const char *to)
 {
-	uid_t owner;
-	int fd = open_trash(home, a, &owner), lock;
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	int fd = open_locked(path, LOCK_EX);
+	bool removed = fd >= 0 || errno != EWOULDBLOCK;
 	struct fault ignored = { 0 };
-	struct dirent *e;
 
-	while (dir && (e = readdir(dir))) {
-		const char *path = arena_printf(a, "%s/trash/%s", home, e->d_name);
-
-		if (strncmp(e->d_name, REMOVING, strlen(REMOVING)) != 0)
-			continue;
-		lock = open_locked(path, LOCK_EX);
-		if (lock >= 0 || errno != EWOULDBLOCK)
-			tree_remove(path, &ignored);
-		if (lock >= 0)
-			close(lock);
-	}
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
-}
-
-/* Removes an entry that nobody holds.  Returns whether this call removed the entry. */
-static bool trash_remove_entry(const char *home, const struct trash_entry *entry,
-			       struct arena *a)
-{
-	const char *file = strrchr(entry->path, '/') + 1,
-		   *to = arena_printf(a, "%s/trash/" REMOVING "%s", home, file);
-	int fd = open_locked(entry->path, LOCK_EX);
-	struct fault ignored = { 0 };
-	bool removed;
-
-	if (fd < 0 && errno == EWOULDBLOCK)
-		return false;
-	removed = rename(entry->path, to) == 0 && dir_sync_above(to) == 0;
+	if (removed && to)
+		removed = rename(path, to) == 0 && dir_sync_above(to) == 0;
 	if (removed)
-		tree_remove(to, &ignored);
+		tree_remove(to ? to : path, &ignored);
 	if (fd >= 0)
 		close(fd);
 	return removed;
@@ -374,17 +321,21 @@ bool trash_trim(const char *home, int64_t now_ms, const struct trash_bounds *bou
 {
 	struct arena a = { 0 };
 	struct trash_entry *entries;
-	size_t n = trash_list(home, &a, &entries);
+	const char **rest = NULL;
+	size_t n_rest = 0, n = trash_read(home, &a, &entries, &rest, &n_rest);
 	bool disks = false;
 	int64_t sum = 0;
 
-	trash_sweep(home, &a);
+	while (n_rest)
+		trash_remove(rest[--n_rest], NULL);
 	for (size_t i = 0; i < n; i++) {
 		sum += entries[i].bytes;
 		if (sum <= bounds->bytes &&
 		    entries[i].removed_at + bounds->keep_ms > now_ms)
 			continue;
-		disks |= trash_remove_entry(home, &entries[i], &a) &&
+		disks |= trash_remove(entries[i].path,
+				      arena_printf(&a, "%s/trash/" REMOVING "%s", home,
+						   strrchr(entries[i].path, '/') + 1)) &&
 			 entries[i].kind == TRASH_VM;
 	}
 	arena_release(&a);
@@ -399,14 +350,10 @@ int trash_lost(const char *home, const char *name, const char *what, struct faul
 
 	while (i < n && strcmp(entries[i].name, name) != 0)
 		i++;
-	if (i < n)
-		fault_set(f, FAULT_NOT_FOUND, "",
-			  "its %s is gone; the trash holds what it was: cadre undo %.80s",
-			  what, name);
-	else
-		fault_set(f, FAULT_NOT_FOUND, "",
-			  "its %s is gone: the workspace goes on once that is put back",
-			  what);
+	fault_set(f, FAULT_NOT_FOUND, "", "its %s is gone%s%.80s", what,
+		  i < n ? "; the trash holds what it was: cadre undo "
+			: ": the workspace goes on once that is put back",
+		  i < n ? name : "");
 	arena_release(&a);
 	return f->code;
 }

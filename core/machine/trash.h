@@ -35,8 +35,6 @@ struct trash_bounds {
 	int64_t bytes; /* of all entries together; the oldest go first */
 };
 
-struct trash_bounds trash_bounds_of(int64_t days, int64_t mib);
-
 enum trash_taken {
 	TRASH_NOTHING, /* there is no folder, or it is empty, or nothing is to be kept */
 	TRASH_TAKEN,
@@ -65,10 +63,6 @@ int trash_put(const char *home, const char *path, const struct trash_entry *as,
 /* The length of the name that a folder had before a host that clears it away renamed it to
  * `NAME.gone`, perhaps more than once; 0: it is a copy that was never whole. */
 size_t trash_called(const char *folder);
-
-/* Whether an entry's name is that of a snapshot.  Names of workspaces end with four digits,
- * whatever their teams and agents are called. */
-bool trash_is_snapshot(const char *name);
 
 /* Whether an absolute path is that of an entry which is there. */
 bool trash_is_entry(const char *home, const char *path);

@@ -13,7 +13,7 @@
  * 	4. make      the file is moved into place, synced; the locks are let go
  *
  * From step 2 on the folder of the team is locked too, so that the mirror does not move it,
- * and is that team's: see vault_own.c.
+ * and is that team's: see vault_run.c.
  *
  * COMMIT of step 3 is the moment of truth.  Before it, a staged file belongs to nobody
  * and is dropped by the next process that finds it unlocked; after it, the next process

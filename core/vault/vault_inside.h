@@ -49,10 +49,6 @@ int vault_find(struct call *call, struct vault_work *w, const char *to);
 /* Fails with `not_found` at /path. */
 int vault_none(struct call *call, const char *path);
 
-/* Locks the paths of an operation and ensures that each folder belongs to its team.
- * Before, a folder may still belong to an ended team or to the former team of that name.
- * Returns the lock, or negative.  May plan the operation anew.  See vault_own.c. */
-int vault_hold(struct call *call, struct vault_work *w);
 /* In the transaction that decides a write: 0 if the folders still belong to their teams,
  * or a fault. */
 int vault_held(struct call *call, const struct vault_work *w);

@@ -22,7 +22,7 @@ is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest: cadre undo' ca
 [ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"
 
 # A deleted note is in the lists of what can be brought back, and nowhere else.
-is 0 '^teams/alpha/plan/a.md  .* 20..-..-..  1 KiB  note  -$' cadre undo
+is 0 '^teams/alpha/plan/a.md  .* 20..-..-..  1 KiB  note$' cadre undo
 is 0 '"notes":\[{"path":"teams/alpha/plan/a.md","size":10,"removed_at":"20' cadre undo --json
 is 0 'teams/alpha/plan/a.md' cadre --team alpha --as coder vault removed
 is 5 'vault removed' cadre --team alpha --as coder undo

@@ -48,7 +48,7 @@ const struct verb verb_table[] = {
 	{ "restore", "FILE [--yes] [--any-secret]", "Put a backup in the place of the state; the former one is kept.", "keep", restore_main, VERB_OPERATORS },
 	{ "export", "[FILE|-] [--team TEAM]", "Write the state, or a team of it, as lines of JSON.", "keep", export_main, VERB_OPERATORS },
 	{ "import", "FILE|- [--as TEAM]", "Add the teams of an export to the state; taken names get another one.", "keep", import_main, 0 },
-	{ "undo", "[NAME] [--agent AGENT] [--to PATH] [--yes]", "List removed workspaces and notes; bring one of them back.", "keep", undo_main, 0 },
+	{ "undo", "[NAME] [--agent AGENT] [--to PATH]", "List removed workspaces and notes; bring one of them back.", "keep", undo_main, 0 },
 	{ "workspace restore --trash", NULL, "The same as undo.", NULL, undo_main, 0 },
 	{ "gc", "[--keep-days N] [--yes]", "Remove what is old and not needed any more.", "keep", gc_main, 0 },
 	{ "mcp", "[--operator] [--toolsets SETS] [--output-schemas] [--cost]", "Serve MCP on standard input and output; --cost: say what its tools cost.", "start", mcp_verb, 0 },

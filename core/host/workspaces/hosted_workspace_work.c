@@ -41,8 +41,7 @@ static int keep_work(struct hosted_workspace *p, const struct trash_bounds *boun
 static void work_on_trash(struct hosted_workspace *p)
 {
 	const struct settings *s = &p->host->home->settings;
-	struct trash_bounds bounds = trash_bounds_of(s->config.workspace_keep_days,
-						     s->config.workspace_trash_mb);
+	struct trash_bounds bounds = { settings_keep_ms(s), settings_trash_bytes(s) };
 	const struct backend *b = p->backend;
 
 	p->spec.trash = &bounds;

@@ -281,8 +281,8 @@ void sweep_start(struct host *host)
 		return;
 	s->host = host;
 	s->home = host->home->dir;
-	s->trash = trash_bounds_of(host->home->settings.config.workspace_keep_days,
-				   host->home->settings.config.workspace_trash_mb);
+	s->trash = (struct trash_bounds){ settings_keep_ms(&host->home->settings),
+					  settings_trash_bytes(&host->home->settings) };
 	s->keeps = access(arena_printf(&s->arena, "%s/replaced", s->home), F_OK) == 0;
 	list_folders(s, "snapshots"); /* into the trash before their workspaces */
 	list_folders(s, "workspaces");

@@ -1,76 +1,131 @@
-/* undo - lists what was removed and can be brought back, and brings one of it back. */
+/*
+ * undo - lists what was removed and can be brought back, and brings one of it back.
+ *
+ * The folders and disks of removed workspaces are in the state's trash
+ * (core/machine/trash.h), deleted notes in the vault's (core/vault/vault_trash.h).  What a
+ * workspace held becomes a new workspace, in any team, and stays in the trash until its time
+ * is over.
+ */
+#include <dirent.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/machine/trash.h"
 #include "ops.gen.h"
+#include "tools/cadre/cli.h"
 #include "tools/cadre/screen/screen.h"
-#include "tools/cadre/undo/undo_inside.h"
 
-/* --- one row -------------------------------------------------------------------------- */
+#define UNDO_STAYS                                                                       \
+	"What only a former state knows stays until replaced/ in the state's folder is " \
+	"removed, when all is as it should be: then cadre restart."
 
-static int64_t until_ms(const struct cli *cli, const struct trash_entry *entry)
+/* --- on the way into the trash ---------------------------------------------------------- */
+
+/* The living workspaces, under their names; NULL where that cannot be read. */
+static json_t *undo_living(struct cli *cli)
+{
+	struct fault f = { 0 };
+	json_t *teams = run_rows(cli, op_team_list, "teams", NULL, NULL, &f), *team, *row,
+	       *names = json_object();
+	size_t i, j;
+
+	json_array_foreach(teams, i, team) {
+		json_t *rows = run_rows(cli, op_workspace_list, "workspaces", "team",
+					json_object_get(team, "name"), &f);
+
+		json_array_foreach(rows, j, row)
+			json_object_set(names,
+					json_string_value(json_object_get(row, "name")),
+					row);
+		json_decref(rows);
+	}
+	json_decref(teams);
+	if (f.code)
+		json_decref(names);
+	return f.code ? NULL : names;
+}
+
+/* The names of workspaces that are removed, and whose folders a host is still to move into
+ * the trash.  In memory of `a`; how many. */
+static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
+{
+	DIR *dir = opendir(arena_printf(a, "%s/workspaces", cli->home.dir));
+	json_t *living = undo_living(cli);
+	struct dirent *e;
+	size_t n = 0, len;
+
+	*names = NULL;
+	while (living && dir && (e = readdir(dir))) {
+		len = trash_called(e->d_name);
+		/* Another workspace may have the name of one that is on its way. */
+		if (len && (e->d_name[len] || !json_object_get(living, e->d_name)))
+			*(const char **)arena_push(a, names, &n, sizeof(**names)) =
+				arena_strndup(a, e->d_name, len);
+	}
+	if (dir)
+		closedir(dir);
+	json_decref(living);
+	return n;
+}
+
+/* Waits while a host moves a workspace that is meant into the trash: undo must not pass over
+ * the workspace removed last and choose an older one.  0, or a fault where it stays. */
+static int undo_wait_for_trash(struct cli *cli, const char *begun, struct fault *f)
+{
+	enum { MOST_MS = 10000, PAUSE_MS = 50 };
+	int64_t until = clock_steady_ms() + MOST_MS;
+
+	for (;;) {
+		const char **names;
+		size_t n = undo_moving(cli, &cli->arena, &names), i = 0;
+
+		while (i < n && strncmp(names[i], begun, strlen(begun)) != 0)
+			i++;
+		if (i == n)
+			return 0;
+		if (!home_holder(&cli->home) || clock_steady_ms() > until) {
+			fault_set(f, FAULT_UNAVAILABLE, "/name",
+				  "%.80s is still to be moved into the trash", names[i]);
+			return fault_hint(f, "A host does that. " UNDO_STAYS);
+		}
+		poll(NULL, 0, PAUSE_MS);
+	}
+}
+
+/* --- the list --------------------------------------------------------------------------- */
+
+static int64_t undo_until(const struct cli *cli, const struct trash_entry *entry)
 {
 	return entry->removed_at + settings_keep_ms(&cli->home.settings);
 }
 
-static json_t *entry_json(const struct cli *cli, const struct trash_entry *entry,
-			  const json_t *made)
+static void undo_add_row(const struct cli *cli, struct table *t,
+			 const struct trash_entry *entry, const char *was)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:b, s:s, s:O*}", "name", entry->name,
-			 "removed_at", (json_int_t)entry->removed_at, "until",
-			 (json_int_t)until_ms(cli, entry), "bytes",
-			 (json_int_t)entry->bytes, "vm", entry->kind == TRASH_VM, "path",
-			 entry->path, "brought_back_as", json_object_get(made, "name"));
-}
-
-/* A line of the list. */
-struct row {
-	const char *name, *was, *as; /* as: what was made of it; NULL: nothing */
-	int64_t bytes, removed_at, until; /* times in ms */
-};
-
-static void undo_add_row(const struct cli *cli, struct table *t, const struct row *r)
-{
-	time_t at = (time_t)(r->until / 1000);
+	time_t at = (time_t)(undo_until(cli, entry) / 1000);
 	char iso[25], until[32];
 	struct tm tm;
 
-	time_format(r->removed_at, iso);
+	time_format(entry->removed_at, iso);
 	strftime(until, sizeof(until), "%Y-%m-%d", localtime_r(&at, &tm));
-	table_cell(t, r->name);
+	table_cell(t, entry->name);
 	table_cell(t, screen_time(cli, &t->arena, iso));
 	table_cell(t, until);
-	table_cell(t,
-		   arena_printf(&t->arena, "%" PRId64 " KiB", (r->bytes + 1023) >> 10));
-	table_cell(t, r->was);
-	table_cell(t, r->as ? r->as : "-");
+	table_cell(t, arena_printf(&t->arena, "%" PRId64 " KiB",
+				   (entry->bytes + 1023) >> 10));
+	table_cell(t, was);
 }
 
-static int64_t time_of(const json_t *row, const char *field)
+static void undo_list_rows(const struct cli *cli, const struct trash_entry *entries,
+			   size_t n, const json_t *notes)
 {
-	const char *text = json_string_value(json_object_get(row, field));
-
-	return text ? time_parse(text) : -1;
-}
-
-/* --- all of them ---------------------------------------------------------------------- */
-
-/* Removed workspaces and notes, with the workspaces that live. */
-struct removed {
-	struct arena arena;
-	json_t *living, *notes;
-	struct trash_entry *entries;
-	const char **moving;
-	size_t n, n_moving;
-};
-
-static void list_rows(const struct cli *cli, const struct removed *r)
-{
-	static const char *const heads[] = { "NAME", "REMOVED", "KEPT UNTIL",
-					     "SIZE", "WAS",     "BROUGHT BACK AS" };
+	static const char *const heads[] = { "NAME", "REMOVED", "KEPT UNTIL", "SIZE",
+					     "WAS" };
 	struct table t = { .n_columns = sizeof(heads) / sizeof(*heads) };
 	json_t *note;
 	size_t i;
@@ -79,72 +134,290 @@ static void list_rows(const struct cli *cli, const struct removed *r)
 	t.whole = (1 << t.n_columns) - 1;
 	for (i = 0; i < t.n_columns; i++)
 		table_cell(&t, heads[i]);
-	for (i = 0; i < r->n; i++) {
-		const struct trash_entry *e = &r->entries[i];
-		const json_t *made = undo_made_of(r->living, e);
+	for (i = 0; i < n; i++)
+		undo_add_row(cli, &t, &entries[i],
+			     entries[i].kind == TRASH_VM ? "VM" : "folder");
+	json_array_foreach(notes, i, note) {
+		const char *at = json_string_value(json_object_get(note, "removed_at"));
 
 		undo_add_row(
 			cli, &t,
-			&(struct row){ e->name, e->kind == TRASH_VM ? "VM" : "folder",
-				       json_string_value(json_object_get(made, "name")),
-				       e->bytes, e->removed_at, until_ms(cli, e) });
+			&(struct trash_entry){
+				.name = json_string_value(json_object_get(note, "path")),
+				.removed_at = at ? time_parse(at) : -1,
+				.bytes = json_integer_value(
+					json_object_get(note, "size")) },
+			"note");
 	}
-	json_array_foreach(r->notes, i, note)
-		undo_add_row(
-			cli, &t,
-			&(struct row){ json_string_value(json_object_get(note, "path")),
-				       "note", NULL,
-				       json_integer_value(json_object_get(note, "size")),
-				       time_of(note, "removed_at"),
-				       time_of(note, "kept_until") });
 	table_print(cli, &t, true, 0);
 	cli_tell(
 		"next: cadre undo NAME [--team TEAM] [--agent AGENT] makes a workspace of one; "
 		"cadre undo PATH puts a note back");
 }
 
-static void list_json(const struct cli *cli, const struct removed *r)
+static void undo_list_json(const struct cli *cli, const struct trash_entry *entries,
+			   size_t n, json_t *notes, size_t n_moving)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < n; i++)
 		json_array_append_new(
-			all, entry_json(cli, &r->entries[i],
-					undo_made_of(r->living, &r->entries[i])));
-	all = json_pack("{s:o, s:I, s:O}", "removed", all, "moving",
-			(json_int_t)r->n_moving, "notes", r->notes);
+			all,
+			json_pack("{s:s, s:I, s:I, s:I, s:b, s:s}", "name",
+				  entries[i].name, "removed_at",
+				  (json_int_t)entries[i].removed_at, "until",
+				  (json_int_t)undo_until(cli, &entries[i]), "bytes",
+				  (json_int_t)entries[i].bytes, "vm",
+				  entries[i].kind == TRASH_VM, "path", entries[i].path));
+	all = json_pack("{s:o, s:I, s:O}", "removed", all, "moving", (json_int_t)n_moving,
+			"notes", notes);
 	print_json(all);
 	json_decref(all);
 }
 
-/* Tells of removed workspaces that are not in the trash yet. */
-static void list_moving(struct cli *cli, size_t n)
+/* Tells of removed workspaces that are not in the trash yet, or that there is nothing. */
+static void undo_list_rest(struct cli *cli, size_t n_moving)
 {
-	cli_prose(cli,
-		  arena_printf(&cli->arena,
-			       "%zu more removed workspace%s still to be moved into the "
-			       "trash: a running host does that%s",
-			       n, n == 1 ? " is" : "s are",
-			       undo_stay(cli) ? ". " UNDO_STAY : ""),
-		  0);
+	if (n_moving)
+		cli_prose(cli,
+			  arena_printf(
+				  &cli->arena,
+				  "%zu more removed workspace%s still to be moved "
+				  "into the trash: a running host does that. " UNDO_STAYS,
+				  n_moving, n_moving == 1 ? " is" : "s are"),
+			  0);
+	else
+		cli_prose(cli,
+			  arena_printf(&cli->arena,
+				       "no removed workspaces or notes: what one held is "
+				       "kept here for %" PRId64 " days",
+				       cli->home.settings.config.workspace_keep_days),
+			  0);
 }
 
-static void list_screen(struct cli *cli, const struct removed *r)
+static int undo_list(struct cli *cli)
 {
-	if (r->n || json_array_size(r->notes))
-		list_rows(cli, r);
-	else if (!r->n_moving)
-		cli_prose(
-			cli,
-			arena_printf(
-				&cli->arena,
-				"no removed workspaces or notes: what one held is kept "
-				"here for %lld days",
-				(long long)cli->home.settings.config.workspace_keep_days),
-			0);
-	if (r->n_moving)
-		list_moving(cli, r->n_moving);
+	struct fault f = { 0 };
+	struct trash_entry *entries;
+	const char **moving;
+	size_t n = trash_list(cli->home.dir, &cli->arena, &entries),
+	       n_moving = undo_moving(cli, &cli->arena, &moving);
+	json_t *notes = run_rows(cli, op_vault_removed, "notes", NULL, NULL, &f);
+
+	if (f.code)
+		return cli_fault(cli, &f);
+	if (cli->json)
+		undo_list_json(cli, entries, n, notes, n_moving);
+	else if (n || json_array_size(notes))
+		undo_list_rows(cli, entries, n, notes);
+	if (!cli->json && (n_moving || (!n && !json_array_size(notes))))
+		undo_list_rest(cli, n_moving);
+	json_decref(notes);
+	return 0;
 }
+
+/* --- a workspace ------------------------------------------------------------------------ */
+
+/* The entry of that name, or of the one workspace whose name begins so; of several of one
+ * agent, and of its snapshots, the newest. */
+static const struct trash_entry *undo_find_entry(const struct trash_entry *entries,
+						 size_t n, const char *begun,
+						 bool *several)
+{
+	enum { DIGITS = 4 };
+	const struct trash_entry *found = NULL;
+	size_t len = 0;
+
+	*several = false;
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(entries[i].name, begun)) {
+			*several = false;
+			return &entries[i];
+		}
+		if (strncmp(entries[i].name, begun, strlen(begun)) != 0)
+			continue;
+		*several |= found && strncmp(entries[i].name, found->name, len) != 0;
+		found = found ? found : &entries[i];
+		len = strlen(found->name);
+		len -= len > DIGITS ? DIGITS : 0;
+	}
+	return found;
+}
+
+/* The entry that is meant by a name, the beginning of one, or TEAM/AGENT, which says the team of
+ * the new workspace as well; NULL with the fault filled. */
+static const struct trash_entry *undo_find(struct cli *cli, const char *name,
+					   struct fault *f)
+{
+	const char *slash = strchr(name, '/');
+	const char *begun = slash ? arena_printf(&cli->arena, "%.*s-%s-",
+						 (int)(slash - name), name, slash + 1)
+				  : name;
+	const struct trash_entry *found;
+	struct trash_entry *entries;
+	bool several;
+	size_t n;
+
+	if (slash && !cli->team)
+		cli->team = arena_strndup(&cli->arena, name, (size_t)(slash - name));
+	if (undo_wait_for_trash(cli, begun, f) < 0)
+		return NULL;
+	n = trash_list(cli->home.dir, &cli->arena, &entries);
+	found = undo_find_entry(entries, n, begun, &several);
+	if (found && !several)
+		return found;
+	if (found)
+		fault_set(f, FAULT_INVALID, "/name",
+			  "several removed workspaces begin with %.60s", name);
+	else
+		fault_set(f, FAULT_NOT_FOUND, "/name",
+			  "the trash holds no workspace %.60s", name);
+	fault_hint(f, "See them with: cadre undo.");
+	return NULL;
+}
+
+/* Asks for a workspace that is made of the entry, if a VM then like the one that had the
+ * disk. */
+static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
+			 const char *agent, struct fault *f)
+{
+	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
+				 agent, "team", cli->team),
+	       *facts, *answer;
+
+	if (entry->kind == TRASH_VM) {
+		facts = json_load_file(
+			arena_printf(&cli->arena, "%s/vm.json", entry->path), 0, NULL);
+		json_object_update_missing(args, facts);
+		json_object_set_new(args, "backend", json_string("qemu"));
+		json_decref(facts);
+	}
+	answer = run_op(cli, op_workspace_create, args, f);
+	json_decref(args);
+	return answer;
+}
+
+/* Waits until a workspace has what it was made of, and notes in `made` how it stands then:
+ * false where it never will, with the fault filled, or where a signal ends the waiting. */
+static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_t *made,
+			 struct fault *f)
+{
+	const struct op *until = op_workspace_create->until;
+	json_t *args = json_pack("{s:O}", "workspace", json_object_get(made, "id"));
+	json_t *end = wait_for(cli, until, args, f);
+	bool ready = end && wait_status(until, end) == 0;
+	struct fault kept = { 0 };
+
+	if (end)
+		json_object_set(made, "state", json_object_get(end, "state"));
+	if (end && !ready) {
+		/* The row goes, unless the workspace holds something. */
+		json_decref(run_op(cli, op_workspace_destroy, args, &kept));
+		fault_set(f, FAULT_IO, "",
+			  "%.80s could not be brought back; it is still in the trash",
+			  entry->name);
+		fault_hint(f, "See why: cadre logs.");
+	}
+	json_decref(end);
+	json_decref(args);
+	return ready;
+}
+
+/* Says in a line what came back, and where. */
+static void undo_say(struct cli *cli, const struct trash_entry *entry, const json_t *made)
+{
+	const char *agent = json_string_value(json_object_get(made, "agent")),
+		   *path = json_string_value(json_object_get(made, "path"));
+	const char *line = arena_printf(
+		&cli->arena, "brought back %s as %s of team %s%s%s%s%s", entry->name,
+		json_string_value(json_object_get(made, "name")),
+		json_string_value(json_object_get(made, "team")), agent ? ", for " : "",
+		agent ? agent : "", path ? ", in " : "", path ? path : "");
+
+	cli_prose(cli, cli_plain(&cli->arena, line, false), 0);
+}
+
+static int undo_workspace(struct cli *cli, const char *name, const char *agent)
+{
+	struct fault f = { 0 };
+	const struct trash_entry *entry = undo_find(cli, name, &f);
+	int held = entry ? trash_hold(cli->home.dir, entry->path) : -1;
+	json_t *answer = NULL, *made;
+
+	if (held >= 0)
+		answer = undo_make(cli, entry, agent, &f);
+	else if (entry)
+		fault_set(&f, FAULT_NOT_FOUND, "/name", "the trash holds %.80s no more",
+			  entry->name);
+	made = json_object_get(answer, "workspace");
+	if (made && undo_is_back(cli, entry, made, &f)) {
+		if (cli->json)
+			print_json(answer);
+		else
+			undo_say(cli, entry, made);
+	}
+	json_decref(answer);
+	if (held >= 0)
+		close(held);
+	return f.code ? cli_fault(cli, &f) : wait_end(cli, 0);
+}
+
+/* --- notes ------------------------------------------------------------------------------ */
+
+/* Whether a name is the path of a note, or of a folder of notes, which ends with a slash.
+ * Neither the name nor the address of a workspace has a dot. */
+static bool undo_is_note(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return strchr(slash ? slash : name, '.') || (slash && !slash[1]);
+}
+
+static int undo_note(struct cli *cli, const char *path, const char *to)
+{
+	json_t *args = json_pack("{s:s, s:s*}", "path", path, "to", to);
+	struct fault f = { 0 };
+	json_t *answer = run_op(cli, op_vault_restore, args, &f);
+
+	if (answer && cli->json)
+		print_json(answer);
+	else if (answer)
+		print_answer(cli, op_vault_restore, answer);
+	json_decref(answer);
+	json_decref(args);
+	return f.code ? cli_fault(cli, &f) : 0;
+}
+
+/* Brings back all notes that were removed below a folder, each once. */
+static int undo_notes(struct cli *cli, const char *folder)
+{
+	struct fault f = { 0 };
+	json_t *below = json_string(folder), *row, *value, *paths = json_object();
+	json_t *rows = run_rows(cli, op_vault_removed, "notes", "path", below, &f);
+	const char *path;
+	int status = 0, rc;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+		json_object_set_new(paths,
+				    json_string_value(json_object_get(row, "path")),
+				    json_true());
+	if (!f.code && !json_object_size(paths)) {
+		fault_set(&f, FAULT_NOT_FOUND, "/name",
+			  "the trash holds no note of %.100s", folder);
+		fault_hint(&f, "See them with: cadre undo.");
+	}
+	json_object_foreach(paths, path, value) {
+		rc = f.code ? 0 : undo_note(cli, path, NULL);
+		status = rc ? rc : status;
+	}
+	json_decref(rows);
+	json_decref(below);
+	json_decref(paths);
+	return f.code ? cli_fault(cli, &f) : status;
+}
+
+/* --- the verb --------------------------------------------------------------------------- */
 
 /* The trash is of all teams, so an agent sees no list of it, and no removed workspace. */
 static int undo_check_trash(struct cli *cli, struct fault *f)
@@ -155,66 +428,28 @@ static int undo_check_trash(struct cli *cli, struct fault *f)
 	return fault_hint(f, "Ask the operator; your team's notes: cadre vault removed.");
 }
 
-static int list(struct cli *cli)
-{
-	struct removed r = { 0 };
-	struct fault f = { 0 };
-
-	r.living = undo_living(cli);
-	r.notes = run_rows(cli, op_vault_removed, "notes", NULL, NULL, &f);
-	r.n = trash_list(cli->home.dir, &r.arena, &r.entries);
-	r.n_moving = undo_moving(cli, r.living, &r.arena, &r.moving);
-	if (!f.code && cli->json)
-		list_json(cli, &r);
-	else if (!f.code)
-		list_screen(cli, &r);
-	json_decref(r.living);
-	json_decref(r.notes);
-	arena_release(&r.arena);
-	return f.code ? cli_fault(cli, &f) : 0;
-}
-
-/* --- bringing back ------------------------------------------------------------------- */
-
-json_t *undo_run(struct cli *cli, const struct op *op, json_t *args, int *status)
-{
-	struct fault f = { 0 };
-	json_t *answer = run_op(cli, op, args, &f);
-
-	json_decref(args);
-	*status = answer ? 0 : cli_fault(cli, &f);
-	if (!answer || !cli->json)
-		return answer;
-	print_json(answer);
-	json_decref(answer);
-	return NULL;
-}
-
-/* --- the verb ------------------------------------------------------------------------- */
-
 void undo_names(struct cli *cli, const char *begun,
 		void (*put)(const char *begun, const char *word, const char *doc))
 {
 	struct trash_entry *entries;
-	struct arena a = { 0 };
 	struct fault f = { 0 };
 	size_t n;
 
 	if (cli_folder(cli, HOME_LOOK, &f) < 0 || undo_check_trash(cli, &f) < 0)
 		return; /* nobody has asked for the reason */
-	n = trash_list(cli->home.dir, &a, &entries);
+	n = trash_list(cli->home.dir, &cli->arena, &entries);
 	for (size_t i = 0; i < n; i++) {
 		char ago[32];
 
 		print_ago(entries[i].removed_at, clock_wall_ms(), ago);
-		put(begun, entries[i].name, arena_printf(&a, "Removed %s.", ago));
+		put(begun, entries[i].name,
+		    arena_printf(&cli->arena, "Removed %s.", ago));
 	}
-	arena_release(&a);
 }
 
 /* Refuses options that mean nothing for what is brought back. */
-static int check_options(const char *name, const char *agent, const char *to,
-			 struct fault *f)
+static int undo_check_options(const char *name, const char *agent, const char *to,
+			      struct fault *f)
 {
 	bool note = name && undo_is_note(name);
 
@@ -236,24 +471,23 @@ int undo_main(struct cli *cli, int argc, char **argv)
 {
 	const char *name = NULL, *agent = NULL, *to = NULL, *value;
 	struct fault f = { 0 };
-	bool yes = false;
 
 	for (int i = 1; i < argc; i++)
 		if ((value = cli_option(argc, argv, &i, "--agent")))
 			agent = value;
 		else if ((value = cli_option(argc, argv, &i, "--to")))
 			to = value;
-		else if (!strcmp(argv[i], "--yes") || !strcmp(argv[i], "-y"))
-			yes = true;
 		else if (argv[i][0] == '-' || name)
 			return cli_usage(cli, "`undo` does not know %.60s", argv[i]);
 		else
 			name = argv[i];
-	if (check_options(name, agent, to, &f) < 0 || cli_folder(cli, HOME_LOOK, &f) < 0)
+	if (undo_check_options(name, agent, to, &f) < 0 ||
+	    cli_folder(cli, HOME_LOOK, &f) < 0)
 		return cli_fault(cli, &f);
 	if (name && undo_is_note(name))
-		return undo_note(cli, name, to);
+		return name[strlen(name) - 1] == '/' ? undo_notes(cli, name)
+						     : undo_note(cli, name, to);
 	if (undo_check_trash(cli, &f) < 0)
 		return cli_fault(cli, &f);
-	return name ? undo_workspace(cli, name, agent, yes) : list(cli);
+	return name ? undo_workspace(cli, name, agent) : undo_list(cli);
 }
