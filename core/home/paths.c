@@ -47,6 +47,9 @@ bool paths_line(const char *path, char *line, size_t room)
 		return false;
 	line[n] = '\0';
 	line[strcspn(line, "\n")] = '\0';
+	/* Git, too, drops the carriage returns of an editor for Windows. */
+	for (size_t end = strlen(line); end && line[end - 1] == '\r';)
+		line[--end] = '\0';
 	return true;
 }
 

@@ -13,7 +13,7 @@ bool paths_join(char out[4096], const char *dir, const char *name);
 /* Goes one folder up; false at the top. */
 bool paths_up(char *dir);
 
-/* The first line of a regular file; false when there is none. */
+/* The first line of a regular file, without its end; false when there is none. */
 bool paths_line(const char *path, char *line, size_t room);
 
 /* The user's home: $HOME, else what the password file says; false with neither. */
