@@ -1,9 +1,8 @@
 #include "core/home/git_index.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +10,243 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/home/git_reader.h"
+#include "core/home/home_config.h"
 #include "core/home/paths.h"
+#include "core/home/project.h"
 
 enum {
+	BYTES_MOST =
+		512 << 20, /* of one index; git's own of a million files has 100 MB */
+	GIT_ENTRIES_MAX = 4000000,
 	ROWS_MOST = 64 << 20, /* bytes of the entries that are kept */
+	GIT_HASH_MAX = 32,
+	GIT_STAT_SIZE = 40, /* bytes of an entry before its object's name */
+	MTIME_AT = 8, /* offsets in these bytes */
+	GIT_MODE_AT = 24,
+	SIZE_AT = 36,
+	EXTENDED = 0x4000, /* flag: two more bytes of flags */
+	NAME_BITS = 0x0fff, /* flag: the length of the name, if that is less */
+	SKIPPED = 0x4000, /* flag of the two more: the file is not to be there */
 	LINK = 0x6c696e6b, /* the extension of a split index */
+};
+
+struct git_reader {
+	int fd;
+	unsigned char data[16384];
+	size_t at, len;
+	size_t left; /* bytes that may still be read */
+	uint32_t version, entries;
+	size_t hash; /* bytes of an object's name */
+	/* The last entry read: the fields before its name, and its name. */
+	unsigned char fixed[GIT_STAT_SIZE + GIT_HASH_MAX];
+	char name[GIT_NAME_MAX + 1];
+	size_t name_len;
+	bool is_skipped;
+};
+
+/* --- bytes ------------------------------------------------------------------------- */
+
+/* The next byte, or -1 behind the last. */
+static int next_byte(struct git_reader *x)
+{
+	if (x->at == x->len) {
+		ssize_t n = x->left ? read(x->fd, x->data, sizeof(x->data)) : 0;
+
+		if (n <= 0)
+			return -1;
+		x->left -= (size_t)n < x->left ? (size_t)n : x->left;
+		x->at = 0;
+		x->len = (size_t)n;
+	}
+	return x->data[x->at++];
+}
+
+/* Takes `n` bytes; `out` may be NULL. */
+static bool git_reader_bytes(struct git_reader *x, unsigned char *out, size_t n)
+{
+	while (n) {
+		size_t here = x->len - x->at < n ? x->len - x->at : n;
+
+		if (out)
+			memcpy(out, x->data + x->at, here);
+		out = out ? out + here : NULL;
+		x->at += here;
+		n -= here;
+		if (n) {
+			if (next_byte(x) < 0)
+				return false;
+			x->at--;
+		}
+	}
+	return true;
+}
+
+/* Takes a number of `n` bytes, the high one first: -1 behind the end. */
+static int64_t git_reader_number(struct git_reader *x, int n)
+{
+	int64_t value = 0;
+
+	while (n--) {
+		int byte = next_byte(x);
+
+		if (byte < 0)
+			return -1;
+		value = value << 8 | byte;
+	}
+	return value;
+}
+
+/* --- entries ----------------------------------------------------------------------- */
+
+/* Reads how many bytes of the previous name are dropped, as version 4 writes it. */
+static int64_t take_strip(struct git_reader *x)
+{
+	int64_t value = 0;
+	int byte;
+
+	do {
+		byte = next_byte(x);
+		if (byte < 0 || value > GIT_NAME_MAX)
+			return -1;
+		value = value << 7 | (byte & 127);
+		if (byte & 128)
+			value++;
+	} while (byte & 128);
+	return value;
+}
+
+static bool take_name(struct git_reader *x)
+{
+	size_t keep = 0;
+	int byte;
+
+	if (x->version == 4) {
+		int64_t strip = take_strip(x);
+
+		if (strip < 0 || (size_t)strip > x->name_len)
+			return false;
+		keep = x->name_len - (size_t)strip;
+	}
+	for (x->name_len = keep; (byte = next_byte(x)) > 0;) {
+		if (x->name_len == GIT_NAME_MAX)
+			return false;
+		x->name[x->name_len++] = (char)byte;
+	}
+	x->name[x->name_len] = '\0';
+	return byte == 0;
+}
+
+/* Reads the next entry into the reader. */
+static bool git_reader_entry(struct git_reader *x)
+{
+	size_t fixed = GIT_STAT_SIZE + x->hash + 2;
+	int64_t flags, more = 0;
+
+	if (!git_reader_bytes(x, x->fixed, GIT_STAT_SIZE + x->hash) ||
+	    (flags = git_reader_number(x, 2)) < 0)
+		return false;
+	if (flags & EXTENDED) {
+		if (x->version < 3 || (more = git_reader_number(x, 2)) < 0)
+			return false;
+		fixed += 2;
+	}
+	x->is_skipped = more & SKIPPED;
+	if (!take_name(x))
+		return false;
+	if ((flags & NAME_BITS) !=
+	    (x->name_len < NAME_BITS ? (int64_t)x->name_len : NAME_BITS))
+		return false;
+	/* Up to the next multiple of eight, one NUL of which is read. */
+	return x->version == 4 ||
+	       git_reader_bytes(x, NULL, 7 - (fixed + x->name_len) % 8);
+}
+
+/* Begins to read an open file, or none, and sees that it is an index whose objects have
+ * names of `hash` bytes. */
+static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > BYTES_MOST)
+		return false;
+	x->fd = fd;
+	x->hash = hash;
+	x->left = (size_t)st.st_size;
+	if (git_reader_number(x, 4) != 0x44495243 /* DIRC */)
+		return false;
+	x->version = (uint32_t)git_reader_number(x, 4);
+	x->entries = (uint32_t)git_reader_number(x, 4);
+	return x->version >= 2 && x->version <= 4 && x->entries <= GIT_ENTRIES_MAX;
+}
+
+/* --- all entries ------------------------------------------------------------------- */
+
+static size_t bytes_left(const struct git_reader *x)
+{
+	return x->left + x->len - x->at;
+}
+
+/* Whether the entries need no extension to be understood.  The extensions follow the
+ * entries; the file's checksum is last.  An extension whose name begins with no capital
+ * letter changes the meaning of the entries. */
+static bool git_reader_is_whole(struct git_reader *x)
+{
+	while (bytes_left(x) > x->hash) {
+		int64_t word = git_reader_number(x, 4), size = git_reader_number(x, 4);
+
+		if (word >> 24 < 'A' || word >> 24 > 'Z' || size < 0 ||
+		    !git_reader_bytes(x, NULL, (size_t)size))
+			return false;
+	}
+	return bytes_left(x) == x->hash;
+}
+
+static uint32_t git_reader_number_at(const unsigned char *bytes)
+{
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
+	       (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static bool tell_entry(const struct git_reader *x,
+		       bool (*each)(void *with, const struct git_entry *entry),
+		       void *with)
+{
+	const unsigned char *fixed = x->fixed;
+	const struct git_entry entry = {
+		.name = x->name,
+		.mode = git_reader_number_at(fixed + GIT_MODE_AT),
+		.size = git_reader_number_at(fixed + SIZE_AT),
+		.mtime = git_reader_number_at(fixed + MTIME_AT),
+		.mtime_ns = git_reader_number_at(fixed + MTIME_AT + 4),
+		.is_skipped = x->is_skipped,
+	};
+
+	return x->name_len && each(with, &entry);
+}
+
+bool git_reader_each(int fd, size_t hash,
+		     bool (*each)(void *with, const struct git_entry *entry), void *with)
+{
+	struct git_reader *x = xcalloc(1, sizeof(*x));
+	bool good = lseek(fd, 0, SEEK_SET) == 0 && git_reader_begin(x, fd, hash);
+
+	for (uint32_t i = 0; good && i < x->entries; i++)
+		good = git_reader_entry(x) && tell_entry(x, each, with);
+	good = good && git_reader_is_whole(x);
+	free(x);
+	return good;
+}
+
+/* --- the entries of a folder ------------------------------------------------------- */
+
+/* Entries in no order: name, NUL, mode (4 bytes) and object of each. */
+struct git_row {
+	size_t len;
+	unsigned char bytes[];
+};
+struct git_rows {
+	struct git_row **all;
+	size_t n, room, bytes;
 };
 
 /* A bit for each entry of a shared index. */
@@ -61,7 +291,7 @@ static bool git_index_add_entry(struct git_rows *rows, const struct git_reader *
 	return true;
 }
 
-void git_rows_release(struct git_rows *rows)
+static void git_rows_release(struct git_rows *rows)
 {
 	while (rows->n)
 		free(rows->all[--rows->n]);
@@ -79,7 +309,7 @@ static int git_index_compare(const struct git_reader *x, const char *folder)
 	return order ? order : x->name[n] ? x->name[n] - '/' : 0;
 }
 
-/* --- a split index ------------------------------------------------------------ */
+/* --- a split index ----------------------------------------------------------------- */
 
 /* A bitmap as git compresses it (EWAH): words of 64 bits, each first one of which says how
  * many follow that are all 0 or all 1, and then how many follow as they are. */
@@ -189,7 +419,7 @@ static enum tracked look_shared(struct git_reader *x, struct look *l)
 	return found;
 }
 
-/* --- files ------------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------- */
 
 static enum tracked look_own(struct git_reader *x, struct look *l)
 {
@@ -274,10 +504,15 @@ static bool has_shared(const char *git)
 	return found;
 }
 
-/* The file does not say whether its objects' names have 20 bytes (SHA-1) or 32 (SHA-256):
+/* Finds which files the repository `git` tracks in `folder`, a path relative to its tree.
+ * `rows`, empty, gets the entries, some of them also where the index cannot be read to
+ * its end; NULL: the search ends at the first entry.
+ *
+ * The file does not say whether its objects' names have 20 bytes (SHA-1) or 32 (SHA-256):
  * both are tried, and the one with which the entries can be read counts.  Both fit only
  * where no entry has to be read. */
-enum tracked git_index_look(const char *git, const char *folder, struct git_rows *rows)
+static enum tracked git_index_look(const char *git, const char *folder,
+				   struct git_rows *rows)
 {
 	enum tracked a, b = TRACKED_UNREADABLE;
 	bool may_split = has_shared(git);
@@ -293,4 +528,144 @@ enum tracked git_index_look(const char *git, const char *folder, struct git_rows
 		git_rows_release(rows);
 	b = look_with(git, folder, 32, may_split, rows);
 	return b == TRACKED_UNREADABLE ? a : b;
+}
+
+/* --- folders ----------------------------------------------------------------------- */
+
+/* The repository's folder, for the tree whose top is `top`. */
+static bool git_folder(const char *top, char out[4096])
+{
+	struct stat st;
+
+	if (!paths_join(out, top, ".git") || stat(out, &st))
+		return false;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode);
+	return project_git(top, out);
+}
+
+/* Finds the next repository above `top`, which begins as `folder` and becomes the top of
+ * that tree, and the folder's place in the tree. */
+static bool next_git(const char *folder, char top[4096], char git[4096],
+		     const char **below)
+{
+	while (paths_up(top))
+		if (git_folder(top, git)) {
+			*below = folder + strlen(top) + (top[1] != '\0');
+			return true;
+		}
+	return false;
+}
+
+bool git_may_track(const char *folder)
+{
+	char top[4096], git[4096];
+	struct stat st;
+
+	if (!paths_join(top, folder, ""))
+		return true;
+	while (paths_up(top))
+		if (!paths_join(git, top, ".git") || !lstat(git, &st))
+			return true;
+	return false;
+}
+
+/* --- the sum ----------------------------------------------------------------------- */
+
+/* The sum covers the content of cadre.toml, since a foreign one can be there without an
+ * entry: after a checkout back, by a pull that failed halfway, by `git restore`. */
+static void add_settings(const char *folder, SHA2_CTX *sum)
+{
+	char path[4096], *bytes = xmalloc(CONFIG_FILE_MOST + 1);
+	ssize_t n = -1;
+
+	if (paths_join(path, folder, config_file_name))
+		n = paths_read(AT_FDCWD, path, O_NOFOLLOW, bytes, CONFIG_FILE_MOST + 1,
+			       NULL);
+	SHA256Update(sum, (const uint8_t *)&n, sizeof(n));
+	if (n >= 0)
+		SHA256Update(sum, (const uint8_t *)bytes, (size_t)n);
+	free(bytes);
+}
+
+/* Orders entries by name; a file that git is merging has several. */
+static int tracked_by_name(const void *a, const void *b)
+{
+	const struct git_row *const *x = a, *const *y = b;
+	size_t n = (*x)->len < (*y)->len ? (*x)->len : (*y)->len;
+
+	return memcmp((*x)->bytes, (*y)->bytes, n);
+}
+
+/* Adds entries in the order of their names: a split index has them in two files. */
+static void add_rows(struct git_rows *rows, SHA2_CTX *sum)
+{
+	if (rows->n)
+		qsort(rows->all, rows->n, sizeof(struct git_row *), tracked_by_name);
+	for (size_t i = 0; i < rows->n; i++)
+		SHA256Update(sum, rows->all[i]->bytes, rows->all[i]->len);
+	SHA256Update(sum, (const uint8_t *)"", 1);
+}
+
+/* Adds inode, size and times of an index that cannot be read, so that another file, or a
+ * write to this one, is seen. */
+static void add_unread(const char *git, SHA2_CTX *sum)
+{
+	char path[4096], text[200] = "?";
+	struct stat st;
+
+	if (paths_join(path, git, "index") && !stat(path, &st))
+		snprintf(text, sizeof(text), "? %jd %jd %jd.%09ld %jd.%09ld",
+			 (intmax_t)st.st_ino, (intmax_t)st.st_size,
+			 (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+			 (intmax_t)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+	SHA256Update(sum, (const uint8_t *)text, strlen(text) + 1);
+}
+
+static void add_index(enum tracked found, const char *git, struct git_rows *rows,
+		      SHA2_CTX *sum)
+{
+	if (found == TRACKED_UNREADABLE)
+		add_unread(git, sum);
+	else if (found == TRACKED_SOME)
+		add_rows(rows, sum);
+}
+
+/* Reads all repositories around the folder, since an outer one can track files in the
+ * tree of an inner one and check them out there.  `sum` (may be NULL) gets the entries. */
+static enum tracked tracked_look_around(const char *folder, SHA2_CTX *sum)
+{
+	enum tracked all = TRACKED_NOTHING;
+	char top[4096], git[4096];
+	const char *below;
+
+	if (!paths_join(top, folder, ""))
+		return TRACKED_UNREADABLE;
+	while ((sum || all != TRACKED_SOME) && next_git(folder, top, git, &below)) {
+		struct git_rows rows = { 0 };
+		enum tracked found = git_index_look(git, below, sum ? &rows : NULL);
+
+		if (sum)
+			add_index(found, git, &rows, sum);
+		git_rows_release(&rows);
+		if (found == TRACKED_SOME || all == TRACKED_NOTHING)
+			all = found;
+	}
+	return all;
+}
+
+enum tracked tracked_look(const char *folder)
+{
+	return tracked_look_around(folder, NULL);
+}
+
+void git_tracked_sum(const char *folder, bool files, char sum[TRACKED_SUM + 1])
+{
+	SHA2_CTX c;
+
+	SHA256Init(&c);
+	if (files)
+		tracked_look_around(folder, &c);
+	add_settings(folder, &c);
+	SHA256End(&c, sum);
 }

@@ -1,20 +1,36 @@
-#include "core/home/here_file.h"
+#include "core/home/here.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sha2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
 #include "core/home/home.h"
+#include "core/home/home_trust.h"
 #include "core/home/paths.h"
+#include "core/machine/pid.h"
 
-enum { LEVELS = 64 /* of folders, in which a place lies */ };
+enum {
+	HERE_NAME = 33,
+	HERE_FILE = HERE_NAME + 24,
+	HERE_ROOM = 8192,
+	CALLS = 64, /* at once in a place; a call beyond gets a new key after a kill */
+	ABOVE = 64, /* processes, in which a session is looked for */
+	LEFT_SECONDS = 60, /* files that a killed process left stay so long */
+	GONE_SECONDS = 30 * 86400, /* and the file of a directory that is not found */
+};
 
-/* --- places --------------------------------------------------------------------- */
+static const char here_folder[] = "here", untimed[] = " 0.00000000",
+		  session_ending[] = ".session", gone_ending[] = ".gone";
+
+/* --- places ------------------------------------------------------------------------ */
 
 bool here_is_top(const char *dir)
 {
@@ -45,28 +61,243 @@ bool here_place(char out[4096])
 	return true;
 }
 
-int here_read(const char *state, const char *place, struct here *out, struct fault *f)
+/* Names a directory by inode and time of birth; false where there is none. */
+static bool here_birth(const char *place, char out[PATHS_BIRTH])
 {
-	char name[HERE_NAME], was[HERE_BIRTH], now[HERE_BIRTH];
-	int dir = here_open(state, f);
+	return S_ISDIR(paths_birth(AT_FDCWD, place, untimed, out));
+}
+
+/* The name of the file of a text: a path or a birth. */
+static void here_hash(const char *text, char out[HERE_NAME])
+{
+	char sum[SHA256_DIGEST_STRING_LENGTH];
+
+	SHA256Data((const uint8_t *)text, strlen(text), sum);
+	snprintf(out, HERE_NAME, "%.32s", sum);
+}
+
+/* The name of the file of a place with this birth. */
+static void here_name(const char *place, const char *birth, char out[HERE_NAME])
+{
+	here_hash(strstr(birth, untimed) ? place : birth, out);
+}
+
+/* --- the folder -------------------------------------------------------------------- */
+
+/* The fault about a file that cannot be trusted, or about the folder (name ""). */
+static int here_refuse(const char *state, const char *name, const char *why,
+		       struct fault *f)
+{
+	fault_set(
+		f, FAULT_DENIED, "",
+		"who this directory is was kept in %.150s/%s%s%s, which %s: it is not used",
+		state, here_folder, *name ? "/" : "", name, why);
+	return fault_hint(f,
+			  "forget it with `cadre whoami --forget`, and register again");
+}
+
+/* Opens the folder: a descriptor, -1 where there is none, or another negative with the
+ * fault filled. */
+static int here_open(const char *state, struct fault *f)
+{
+	int top = home_open(state), dir;
+	struct stat st;
+
+	if (top < 0)
+		return -1;
+	dir = openat(top, here_folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 && errno != ENOENT)
+		here_refuse(state, "", "is no folder", f);
+	close(top);
+	if (dir < 0)
+		return f->code ? -2 : -1;
+	if (fstat(dir, &st) || st.st_uid != geteuid() || st.st_mode & 077) {
+		here_refuse(state, "", "is open to others", f);
+		close(dir);
+		return -2;
+	}
+	return dir;
+}
+
+/* here_open(), which makes the folder and locks it. */
+static int here_make(const char *state, struct fault *f)
+{
+	int top = home_open(state), dir;
+
+	if (top < 0 || (mkdirat(top, here_folder, 0700) && errno != EEXIST))
+		fault_set(f, FAULT_IO, "", "cannot make %.150s/%s: %m", state,
+			  here_folder);
+	if (top >= 0)
+		close(top);
+	if (f->code)
+		return f->code;
+	dir = here_open(state, f);
+	if (dir == -1)
+		return fault_set(f, FAULT_IO, "", "%.150s/%s: %m", state, here_folder);
+	if (dir >= 0)
+		flock(dir, LOCK_EX);
+	return dir;
+}
+
+/* --- a file ------------------------------------------------------------------------ */
+
+/* Takes the next line, which begins with `word`; false where another does. */
+static bool here_line(char **at, const char *word, char *out, size_t room)
+{
+	size_t n = strlen(word), len = strcspn(*at, "\n");
+
+	if (strncmp(*at, word, n) != 0 || !(*at)[len] || len - n >= room)
+		return false;
+	snprintf(out, room, "%.*s", (int)(len - n), *at + n);
+	*at += len + 1;
+	return true;
+}
+
+static bool here_file_parse(char *text, struct here *k, char birth[PATHS_BIRTH])
+{
+	char *at = text;
+
+	return here_line(&at, "place ", k->place, sizeof(k->place)) &&
+	       here_line(&at, "birth ", birth, PATHS_BIRTH) &&
+	       here_line(&at, "team ", k->team, sizeof(k->team)) &&
+	       here_line(&at, "agent ", k->agent, sizeof(k->agent)) &&
+	       here_line(&at, "token ", k->token, sizeof(k->token)) && !*at && *k->team &&
+	       *k->agent && *k->token;
+}
+
+/* Why an open file cannot be trusted, or NULL with its text. */
+static const char *here_private(int fd, char text[HERE_ROOM])
+{
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ELOOP ? "is a link" : "cannot be read";
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return "is no plain file";
+	if (st.st_uid != geteuid())
+		return "is another user's";
+	if ((st.st_mode & 07777) != 0600)
+		return "is open to others";
+	n = read(fd, text, HERE_ROOM - 1);
+	if (n < 0 || memchr(text, '\0', (size_t)n))
+		return "cannot be read";
+	text[n] = '\0';
+	return NULL;
+}
+
+/* Reads who a place is from a file of the folder: NULL, or why it cannot be trusted.
+ * `*there`: the file exists. */
+static const char *here_file(int dir, const char *name, struct here *k,
+			     char birth[PATHS_BIRTH], bool *there)
+{
+	int fd = openat(dir, name,
+			O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	const char *why;
+	char text[HERE_ROOM];
+
+	*there = true;
+	if (fd < 0 && errno == ENOENT) {
+		*there = false;
+		return NULL;
+	}
+	why = here_private(fd, text);
+	if (fd >= 0)
+		close(fd);
+	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
+}
+
+/* Writes the file of k->place. */
+static bool here_put(int dir, const char *name, const struct here *k, const char *birth)
+{
+	char temp[HERE_FILE], text[HERE_ROOM];
+	int n = snprintf(text, sizeof(text),
+			 "place %s\nbirth %s\nteam %s\nagent %s\ntoken %s\n", k->place,
+			 birth, k->team, k->agent, k->token);
+
+	snprintf(temp, sizeof(temp), "%.32s.%d", name, (int)gettid());
+	return !paths_write(dir, temp, name, text, (size_t)n);
+}
+
+/* --- who a place is ---------------------------------------------------------------- */
+
+/* Reads the file of a place with this birth: the one of its name, else the one that was set
+ * aside, else the one that an older cadre has named after the path. */
+static const char *here_look(int dir, const char *place, const char *birth,
+			     struct here *out, char was[PATHS_BIRTH],
+			     char name[HERE_FILE], bool *there)
+{
+	const char *why = NULL;
+	char own[HERE_NAME];
+
+	here_name(place, birth, own);
+	for (int i = 0; i < 3; i++) {
+		if (i == 2)
+			here_hash(place, own);
+		snprintf(name, HERE_FILE, "%s%s", own, i == 1 ? gone_ending : "");
+		why = here_file(dir, name, out, was, there);
+		if (*there)
+			break;
+	}
+	return why;
+}
+
+/* Keeps the agent of a directory that was moved for its place of now. */
+static void here_follow(int dir, const char *place, const char *birth, struct here *out)
+{
+	char name[HERE_FILE], own[HERE_NAME], was[PATHS_BIRTH];
 	bool there;
+
+	flock(dir, LOCK_EX);
+	/* Another process may have changed the file before the lock was taken. */
+	if (here_look(dir, place, birth, out, was, name, &there) || !there)
+		return;
+	snprintf(out->place, sizeof(out->place), "%s", place);
+	here_name(place, birth, own);
+	if (here_put(dir, own, out, birth) && strcmp(name, own) != 0)
+		unlinkat(dir, name, 0);
+}
+
+/* here_read() in the open folder. */
+static int here_read_in(int dir, const char *state, const char *place, struct here *out,
+			struct fault *f)
+{
+	char name[HERE_FILE], path[HERE_NAME], was[PATHS_BIRTH], now[PATHS_BIRTH];
+	const char *why;
+	bool there, same;
+
+	if (!here_birth(place, now))
+		return 0;
+	why = here_look(dir, place, now, out, was, name, &there);
+	if (!there)
+		return 0;
+	same = !why && strcmp(was, now) == 0;
+	here_hash(place, path);
+	/* A new directory at an old path. */
+	if (!why && !same && !strcmp(name, path) && !strcmp(out->place, place))
+		return 0;
+	if (!same)
+		return here_refuse(state, name, why ? why : "is of another place", f);
+	if (strcmp(out->place, place) != 0)
+		here_follow(dir, place, now, out);
+	return 1;
+}
+
+/* Reads who `place` is: 1 with `out` filled, 0: nobody, or a fault about a file that cannot be
+ * trusted. */
+static int here_read(const char *state, const char *place, struct here *out,
+		     struct fault *f)
+{
+	int dir = here_open(state, f), rc;
 
 	if (dir < 0)
 		return dir == -1 ? 0 : (int)f->code;
-	here_name(place, name);
-	why = here_file(dir, name, out, was, &there);
+	rc = here_read_in(dir, state, place, out, f);
 	close(dir);
-	if (!there)
-		return 0;
-	if (!why && strcmp(out->place, place) != 0)
-		why = "is of another place";
-	if (why)
-		return here_refuse(state, name, why, f);
-	return here_birth(place, now) && strcmp(was, now) == 0;
+	return rc;
 }
 
-/* `gitdir: …/worktrees/HERE_NAME`, and not of a submodule in one, which has more behind it. */
+/* `gitdir: …/worktrees/NAME`, and not of a submodule in one, which has more behind it. */
 static bool is_worktree_link(const char *text)
 {
 	static const char folders[] = "/worktrees/";
@@ -81,44 +312,358 @@ static bool is_worktree_link(const char *text)
 /* A further worktree of a repository has a life of its own, wherever it lies. */
 static bool is_linked_worktree(const char *dir)
 {
-	char git[4096], text[4200] = "";
-	ssize_t n;
-	int fd;
+	char git[4096], text[4200];
 
-	if (!paths_join(git, dir, ".git"))
-		return false;
-	fd = open(git, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	return n > 0 && is_worktree_link(text);
+	return paths_join(git, dir, ".git") &&
+	       paths_read(AT_FDCWD, git, O_NOFOLLOW, text, sizeof(text), NULL) > 0 &&
+	       is_worktree_link(text);
 }
 
 int here_find(const char *state, char place[4096], struct here *out, struct fault *f)
 {
-	char at[4096], births[LEVELS][HERE_BIRTH];
-	int rc, n = 0;
+	char at[4096];
+	int rc;
 
 	memcpy(at, place, sizeof(at));
-	while ((rc = here_read(state, at, out, f)) == 0) {
-		if (n < LEVELS && !here_birth(at, births[n++]))
-			births[n - 1][0] = '\0';
+	while ((rc = here_read(state, at, out, f)) == 0)
 		if (is_linked_worktree(at) || !paths_up(at))
-			return here_follow(state, place, births, n, out);
-	}
+			return 0;
 	if (rc > 0)
 		memcpy(place, at, sizeof(at));
 	return rc;
 }
 
-/* --- changes --------------------------------------------------------------------- */
+/* --- files of nobody --------------------------------------------------------------- */
+
+static void name_session(const char *place, pid_t pid, char out[HERE_FILE])
+{
+	char file[HERE_NAME];
+
+	here_hash(place, file);
+	snprintf(out, HERE_FILE, "%s.%d%s", file, (int)pid, session_ending);
+}
+
+/* Names a process by its start, as here_birth() does a directory: false where there is
+ * none. */
+static bool process_birth(pid_t pid, char out[PATHS_BIRTH])
+{
+	struct process p;
+
+	pid_find(pid, &p);
+	snprintf(out, PATHS_BIRTH, "%lld %s", (long long)p.start, p.boot);
+	return p.start != 0;
+}
+
+/* The process of the file of a session; 0: it is another file. */
+static pid_t here_session_pid(const char *name)
+{
+	const char *dot = strchr(name, '.');
+	char *end;
+	long pid = dot ? strtol(dot + 1, &end, 10) : 0;
+
+	return pid > 0 && !strcmp(end, session_ending) ? (pid_t)pid : 0;
+}
+
+/* Reads the file of a process that lives still; false: it counts no more. */
+static bool here_session_lives(int dir, const char *name, struct here *k)
+{
+	char was[PATHS_BIRTH], now[PATHS_BIRTH];
+	bool there;
+
+	return !here_file(dir, name, k, was, &there) && there &&
+	       process_birth(here_session_pid(name), now) && strcmp(was, now) == 0;
+}
+
+/* Whether the file of a place, which was last written at `written`, is to be removed.  The
+ * file of a directory that was not found is set aside: the directory may have moved. */
+static bool here_is_gone(int dir, const char *name, time_t written)
+{
+	char was[PATHS_BIRTH], now[PATHS_BIRTH], own[HERE_NAME], gone[HERE_FILE];
+	struct here k;
+	bool there;
+
+	if (here_file(dir, name, &k, was, &there) || !there)
+		return false;
+	here_name(k.place, was, own);
+	if (here_birth(k.place, now) && !strcmp(was, now))
+		return strcmp(name, own) != 0 &&
+		       renameat2(dir, name, dir, own, RENAME_NOREPLACE) &&
+		       errno == EEXIST;
+	if (strstr(name, gone_ending))
+		return written < time(NULL) - GONE_SECONDS;
+	snprintf(gone, sizeof(gone), "%s%s", own, gone_ending);
+	if (strstr(was, untimed) || renameat(dir, name, dir, gone))
+		return true;
+	utimensat(dir, gone, NULL, AT_SYMLINK_NOFOLLOW);
+	return false;
+}
+
+/* Whether a file is of nobody any more: of a session that has ended, of a process that was
+ * killed, or of a directory that was not found for long. */
+static bool here_is_left(int dir, const char *name)
+{
+	struct here k;
+	struct stat st;
+
+	if (here_session_pid(name))
+		return !here_session_lives(dir, name, &k);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return false;
+	if (!strchr(name, '.') || strstr(name, gone_ending))
+		return here_is_gone(dir, name, st.st_mtime);
+	return st.st_mtime < time(NULL) - LEFT_SECONDS;
+}
+
+/* Removes such files; the folder is locked. */
+static void here_sweep(int dir)
+{
+	DIR *list = paths_list(dir);
+	struct dirent *e;
+
+	while (list && (e = readdir(list)))
+		if (e->d_name[0] != '.' && here_is_left(dir, e->d_name))
+			unlinkat(dir, e->d_name, 0);
+	if (list)
+		closedir(list);
+}
+
+/* --- calls under way --------------------------------------------------------------- */
+
+static void name_call(const char *place, int number, struct here_call *c)
+{
+	char file[HERE_NAME];
+
+	here_hash(place, file);
+	snprintf(c->file, sizeof(c->file), "%s.%d.key", file, number);
+}
+
+/* A sum of what a key is for: the place as it is now, and the words of the call. */
+static void here_call_sum_of(const char *place, const char *words, char out[HERE_SUM])
+{
+	char birth[PATHS_BIRTH] = "";
+	SHA2_CTX c;
+
+	here_birth(place, birth);
+	SHA256Init(&c);
+	SHA256Update(&c, (const uint8_t *)birth, strlen(birth) + 1);
+	SHA256Update(&c, (const uint8_t *)words, strlen(words));
+	SHA256End(&c, out);
+}
+
+/* Opens and locks a file for a call: a descriptor, or -1 where it is another's. */
+static int here_call_hold(int dir, const char *name)
+{
+	int fd = openat(dir, name,
+			O_RDWR | O_CREAT | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Takes the key of a call with the same sum that is not settled; a file that is empty gets a
+ * new one.  False: it is another call's. */
+static bool here_call_take_key(struct here_call *c, const char *sum)
+{
+	char text[HERE_ROOM], *at = text;
+
+	if (here_private(c->fd, text))
+		return false;
+	memcpy(c->sum, sum, sizeof(c->sum));
+	if (*text)
+		return here_line(&at, "sum ", c->sum, sizeof(c->sum)) &&
+		       here_line(&at, "key ", c->key, sizeof(c->key)) &&
+		       strcmp(c->sum, sum) == 0;
+	return dprintf(c->fd, "sum %s\nkey %s\n", sum, c->key) > 0;
+}
+
+static void new_key(struct here_call *c)
+{
+	snprintf(c->key, sizeof(c->key), "%016llx%016llx",
+		 (unsigned long long)home_random(), (unsigned long long)home_random());
+}
+
+/* Finds the call a file, or leaves it without one. */
+static void here_call_begin(int dir, const char *place, const char *sum,
+			    struct here_call *c)
+{
+	for (int i = 0; i < CALLS; i++) {
+		name_call(place, i, c);
+		new_key(c);
+		c->fd = here_call_hold(dir, c->file);
+		if (c->fd >= 0 && here_call_take_key(c, sum)) {
+			c->held = true;
+			return;
+		}
+		if (c->fd >= 0)
+			close(c->fd);
+	}
+	new_key(c);
+}
+
+int here_begin(const char *state, const char *place, const char *words,
+	       struct here_call *c, struct fault *f)
+{
+	char sum[HERE_SUM];
+	int dir;
+
+	here_call_sum_of(place, words, sum);
+	if (c->held && strcmp(c->sum, sum) == 0)
+		return 0;
+	here_settle(state, c);
+	if ((dir = here_make(state, f)) < 0)
+		return f->code;
+	here_call_begin(dir, place, sum, c);
+	close(dir);
+	return 0;
+}
+
+void here_settle(const char *state, struct here_call *c)
+{
+	struct fault f = { 0 };
+	struct stat st;
+	int dir;
+
+	if (!c->held)
+		return;
+	dir = here_open(state, &f);
+	if (dir >= 0) {
+		flock(dir, LOCK_EX);
+		if (!fstat(c->fd, &st) && st.st_nlink > 0)
+			unlinkat(dir, c->file, 0);
+		close(dir);
+	}
+	close(c->fd);
+	*c = (struct here_call){ 0 };
+}
+
+/* Forgets the calls of a place that no process has settled. */
+static void here_give_up(const char *state, const char *place)
+{
+	struct fault f = { 0 };
+	struct here_call c;
+	int dir = here_open(state, &f);
+
+	if (dir < 0)
+		return;
+	for (int i = 0; i < CALLS; i++) {
+		name_call(place, i, &c);
+		unlinkat(dir, c.file, 0);
+	}
+	close(dir);
+}
+
+/* --- sessions ---------------------------------------------------------------------- */
+
+static bool here_session_is_same(const struct here *a, const struct here *b)
+{
+	return strcmp(a->token, b->token) == 0 ||
+	       (strcmp(a->agent, b->agent) == 0 && strcmp(a->team, b->team) == 0);
+}
+
+/* The number of levels that process `pid` is above this process: 1 for the parent; 0 for a
+ * child of the parent, since a script may have started the server; ABOVE: the process is of
+ * another session. */
+static int height_of(pid_t pid)
+{
+	int64_t at = getppid();
+	int n = 1;
+
+	if (at > 1 && pid_parent(pid) == at)
+		return 0;
+	while (at > 1 && at != pid && n < ABOVE) {
+		at = pid_parent(at);
+		n++;
+	}
+	return at == pid ? n : ABOVE;
+}
+
+void here_sessions(const char *state, const struct here *place, struct here_sessions *out)
+{
+	char file[HERE_NAME];
+	struct fault none = { 0 };
+	int fd = here_open(state, &none), nearest = ABOVE, height;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct here k;
+	pid_t pid;
+
+	*out = (struct here_sessions){ 0 };
+	here_hash(place->place, file);
+	while (dir && (e = readdir(dir))) {
+		if (strncmp(e->d_name, file, HERE_NAME - 1) != 0 ||
+		    !(pid = here_session_pid(e->d_name)) ||
+		    !here_session_lives(fd, e->d_name, &k))
+			continue;
+		height = height_of(pid);
+		if (height < nearest) {
+			nearest = height;
+			out->own = pid;
+			out->who = k;
+		} else if (height == ABOVE && here_session_is_same(&k, place)) {
+			out->other = pid;
+		}
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	out->differs = out->own && !here_session_is_same(&out->who, place);
+}
+
+/* Keeps who the session is that has started this process, in the place of `k`.  Unless `over`,
+ * another agent that is kept for it is `conflict`.  0 or a fault. */
+static int here_session_keep(const char *state, const struct here *k, bool over,
+			     struct fault *f)
+{
+	char name[HERE_FILE], birth[PATHS_BIRTH];
+	const pid_t client = getppid();
+	int dir = here_make(state, f);
+	struct here was;
+
+	if (dir < 0)
+		return f->code;
+	here_sweep(dir);
+	name_session(k->place, client, name);
+	if (!over && here_session_lives(dir, name, &was) &&
+	    !here_session_is_same(&was, k))
+		fault_set(f, FAULT_CONFLICT, "", "process %d is %s of team %s",
+			  (int)client, was.agent, was.team);
+	else if (client <= 1 || !process_birth(client, birth) ||
+		 !here_put(dir, name, k, birth))
+		fault_set(f, FAULT_IO, "", "who this session is cannot be kept");
+	close(dir);
+	return f->code;
+}
+
+void here_session_forget(const char *state, const char *place)
+{
+	struct here at = { 0 };
+	struct here_sessions s;
+	char name[HERE_FILE];
+	struct fault none = { 0 };
+	int dir;
+
+	snprintf(at.place, sizeof(at.place), "%s", place);
+	here_sessions(state, &at, &s);
+	if (!s.own || (dir = here_open(state, &none)) < 0)
+		return;
+	name_session(place, s.own, name);
+	unlinkat(dir, name, 0);
+	close(dir);
+}
+
+/* --- changes ----------------------------------------------------------------------- */
 
 /* Refuses a place that is another agent's; the folder is locked. */
-static int here_check_free(const char *state, const struct here *k, struct fault *f)
+static int here_check_free(int dir, const char *state, const struct here *k,
+			   struct fault *f)
 {
 	struct here other;
-	int rc = here_read(state, k->place, &other, f);
+	int rc = here_read_in(dir, state, k->place, &other, f);
 
 	if (rc <= 0 ||
 	    (strcmp(other.agent, k->agent) == 0 && strcmp(other.team, k->team) == 0))
@@ -127,9 +672,11 @@ static int here_check_free(const char *state, const struct here *k, struct fault
 			 other.agent, other.team);
 }
 
-int here_write(const char *state, const struct here *k, bool over, struct fault *f)
+/* Keeps who a place is; removes files of nobody.  Unless `over`, another agent
+ * that is kept for it is `conflict`, whichever of two processes came first.  0 or a fault. */
+static int here_write(const char *state, const struct here *k, bool over, struct fault *f)
 {
-	char name[HERE_NAME], birth[HERE_BIRTH];
+	char name[HERE_NAME], birth[PATHS_BIRTH];
 	int dir;
 
 	if (strchr(k->place, '\n') || !here_birth(k->place, birth))
@@ -139,30 +686,163 @@ int here_write(const char *state, const struct here *k, bool over, struct fault 
 	dir = here_make(state, f);
 	if (dir < 0)
 		return f->code;
-	flock(dir, LOCK_EX);
 	here_sweep(dir);
-	here_name(k->place, name);
-	if ((over || here_check_free(state, k, f) == 0) && !here_put(dir, name, k, birth))
+	here_name(k->place, birth, name);
+	if ((over || here_check_free(dir, state, k, f) == 0) &&
+	    !here_put(dir, name, k, birth))
 		fault_set(f, FAULT_IO, "", "cannot write %.150s/%s/%s: %m", state,
 			  here_folder, name);
 	close(dir);
 	return f->code;
 }
 
-int here_forget(const char *state, const char *place, struct fault *f)
+/* Removes the file of the text in the folder, which may be one that others can write. */
+static int here_remove(const char *state, const char *text, struct fault *f)
 {
 	char path[4096], name[HERE_NAME];
-	struct stat st;
 
-	here_give_up(state, place);
-	here_session_forget(state, place);
-	here_name(place, name);
+	here_hash(text, name);
 	if (snprintf(path, sizeof(path), "%s/%s/%s", state, here_folder, name) >=
 	    (int)sizeof(path))
 		return 0;
-	if (!lstat(path, &st) && !unlink(path))
+	if (!unlink(path))
 		return 1;
 	if (errno == ENOENT || errno == ENOTDIR)
 		return 0;
 	return fault_set(f, FAULT_IO, "", "cannot remove %.200s: %m", path);
+}
+
+int here_forget(const char *state, const char *place, struct fault *f)
+{
+	char birth[PATHS_BIRTH];
+	int rc, former;
+
+	here_give_up(state, place);
+	here_session_forget(state, place);
+	rc = here_birth(place, birth) ? here_remove(state, birth, f) : 0;
+	/* An older cadre has named the file after the path. */
+	former = rc < 0 ? rc : here_remove(state, place, f);
+	return former ? former : rc;
+}
+
+/* --- the identity of this process, where no variable names it ---------------------- */
+
+/* Whether identities are kept for this process: in a state of its user's, outside of
+ * workspaces, whose door says who calls. */
+static bool keeps(const struct home *h)
+{
+	struct stat st;
+
+	return h->dir[0] && !paths_env("CADRE_SOCKET") && !stat(h->dir, &st) &&
+	       st.st_uid == geteuid();
+}
+
+static int home_who_take(struct home *h, const char *team, const char *agent,
+			 const char *token, struct fault *f)
+{
+	struct identity *id = &h->identity;
+
+	team = home_keep(h, team);
+	agent = home_keep(h, agent);
+	token = home_keep(h, token);
+	if (!team || !agent || !token)
+		return fault_set(f, FAULT_INVALID, "", "names are too long");
+	id->level = WHO_OBSERVER;
+	id->nobody = false;
+	id->kept = true;
+	id->team = team;
+	id->agent = agent;
+	id->token = token;
+	return 0;
+}
+
+int home_recall(struct home *h, struct fault *f)
+{
+	const char *team = h->identity.team;
+	struct here_sessions s;
+	struct here k;
+	int rc;
+
+	if (h->identity.agent || !keeps(h) || !here_place(h->place))
+		return 0;
+	rc = here_find(h->dir, h->place, &k, f);
+	if (rc <= 0)
+		return rc;
+	here_sessions(h->dir, &k, &s);
+	if (s.differs)
+		k = s.who;
+	if (team && strcmp(team, k.team) != 0) {
+		fault_set(f, FAULT_DENIED, "/team",
+			  "%s is said, but this directory is %s of team %s", team,
+			  k.agent, k.team);
+		return fault_hint(f, "as the operator: --operator; to forget who it is: "
+				     "cadre whoami --forget");
+	}
+	h->who = s.differs ? HOME_BY_SESSION : HOME_BY_PLACE;
+	h->sure = s.own != 0;
+	h->beside = h->sure ? 0 : s.other;
+	return home_who_take(h, k.team, k.agent, k.token, f);
+}
+
+int home_become(struct home *h, const char *team, const char *agent, const char *token,
+		struct fault *f)
+{
+	h->who = HOME_BY_JOINING;
+	return home_who_take(h, team, agent, token, f);
+}
+
+int home_can_keep(struct home *h, struct fault *f)
+{
+	if (keeps(h) && here_place(h->place))
+		return 0;
+	fault_set(f, FAULT_UNAVAILABLE, "", "who this directory is cannot be kept: %s",
+		  h->dir[0] ? "the state is another user's, or this is a workspace"
+			    : "this is a workspace");
+	return fault_hint(f, "set CADRE_TEAM, CADRE_AGENT and CADRE_TOKEN instead");
+}
+
+/* Fills in what is to be kept. */
+static int home_who_fill(struct home *h, const char *team, const char *agent,
+			 const char *token, struct here *k, struct fault *f)
+{
+	if (home_can_keep(h, f) < 0)
+		return f->code;
+	memcpy(k->place, h->place, sizeof(k->place));
+	if (snprintf(k->team, sizeof(k->team), "%s", team) >= (int)sizeof(k->team) ||
+	    snprintf(k->agent, sizeof(k->agent), "%s", agent) >= (int)sizeof(k->agent) ||
+	    snprintf(k->token, sizeof(k->token), "%s", token) >= (int)sizeof(k->token))
+		return fault_set(f, FAULT_INVALID, "", "names are too long");
+	return 0;
+}
+
+int home_keep_here(struct home *h, const char *team, const char *agent, const char *token,
+		   bool over, struct fault *f)
+{
+	struct here k;
+
+	if (home_who_fill(h, team, agent, token, &k, f) < 0 ||
+	    here_write(h->dir, &k, over, f) < 0)
+		return f->code;
+	if (over)
+		here_session_forget(h->dir, k.place);
+	return 0;
+}
+
+int home_keep_session(struct home *h, const char *team, const char *agent,
+		      const char *token, bool over, struct fault *f)
+{
+	struct here k;
+
+	return home_who_fill(h, team, agent, token, &k, f) < 0
+		       ? f->code
+		       : here_session_keep(h->dir, &k, over, f);
+}
+
+void home_begin_session(struct home *h)
+{
+	const struct identity *id = &h->identity;
+	struct fault none = { 0 };
+
+	if (h->who == HOME_BY_PLACE && !h->sure && !h->beside)
+		home_keep_session(h, id->team, id->agent, id->token, false, &none);
 }

@@ -1,10 +1,12 @@
 /*
- * home - discovery and permissions of a state folder.
+ * home - discovery, permissions and settings of a state folder.
  */
 #include "core/home/home.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
-#include "core/home/fresh.h"
-#include "core/home/gone.h"
-#include "core/home/ignore.h"
-#include "core/home/lost.h"
+#include "core/base/nic.h"
+#include "core/home/home_config.h"
+#include "core/home/home_find.h"
 #include "core/home/paths.h"
-#include "core/home/settings.h"
-#include "core/home/users.h"
 #include "core/machine/golden.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
@@ -34,12 +32,73 @@ uint64_t home_random(void)
 	return n;
 }
 
+const char *home_keep(struct home *h, const char *text)
+{
+	size_t n = strlen(text) + 1;
+	char *at = h->texts + h->texts_used;
+
+	if (n > sizeof(h->texts) - h->texts_used)
+		return NULL;
+	memcpy(at, text, n);
+	h->texts_used += n;
+	return at;
+}
+
 static int home_too_long(const char *path, struct fault *f)
 {
 	return fault_set(f, FAULT_INVALID, "", "the path is too long: %.100s", path);
 }
 
-/* --- the folder --------------------------------------------------------------- */
+/* --- the file .gitignore ----------------------------------------------------------- */
+
+/* Without its .gitignore `git add -A` takes the secret and the messages along.  A branch, a
+ * stash or an archive can bring another one or take it away, so each verb that finds a state
+ * in a project looks at it. */
+static const char ignore_name[] = ".gitignore", ignore_content[] = "*\n";
+
+enum { LENGTH = sizeof(ignore_content) - 1 };
+
+static bool is_right(int dir)
+{
+	char bytes[LENGTH + 2];
+	ssize_t n = paths_read(dir, ignore_name, O_NOFOLLOW, bytes, sizeof(bytes), NULL);
+
+	return n == LENGTH && !memcmp(bytes, ignore_content, LENGTH);
+}
+
+/* Renames a folder that has the file's name; its contents stay. */
+static void ignore_move_folder(int dir)
+{
+	char aside[40];
+	struct stat st;
+
+	if (fstatat(dir, ignore_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) ||
+	    unlinkat(dir, ignore_name, AT_REMOVEDIR) == 0)
+		return;
+	snprintf(aside, sizeof(aside), "%s.%jx", ignore_name, (uintmax_t)st.st_ino);
+	renameat(dir, ignore_name, dir, aside);
+}
+
+/* Writes the right .gitignore into the folder open as `dir` where it is missing or
+ * differs: true if a different one was there.  Does nothing where nothing can be
+ * written. */
+static bool ignore_keep(int dir)
+{
+	char temp[40];
+	struct stat st;
+	/* The present file is examined first: another process may put the right one there
+	 * meanwhile. */
+	bool other = !fstatat(dir, ignore_name, &st, AT_SYMLINK_NOFOLLOW);
+
+	/* A file of root's would be closed to the owner of the folder. */
+	if (is_right(dir) || fstat(dir, &st) || st.st_uid != geteuid())
+		return false;
+	ignore_move_folder(dir);
+	snprintf(temp, sizeof(temp), "%s.%d", ignore_name, (int)getpid());
+	return !paths_write(dir, temp, ignore_name, ignore_content, LENGTH) && other;
+}
+
+/* --- the folder -------------------------------------------------------------------- */
 
 /* The reason for a folder: it was named, found upward, is the user's own, or `init` makes
  * it, in a project or where somebody names it. */
@@ -48,7 +107,7 @@ enum meant { MEANT_NAMED, MEANT_FOUND, MEANT_USERS, MEANT_INIT, MEANT_INIT_NAMED
 /* The state must not be committed: its .gitignore makes git ignore the whole folder. */
 static void write_ignore(const char *path)
 {
-	int dir = found_open(path);
+	int dir = home_open(path);
 
 	if (dir < 0)
 		return;
@@ -85,8 +144,8 @@ static int keep_private(int dir, const char *path, enum meant meant, enum home_u
 
 	if (fstat(dir, &st) || !(st.st_mode & 077))
 		return 0;
-	if (meant == MEANT_NAMED && !found_has_state(dir) &&
-	    !(use == HOME_MAKE && found_is_fresh(dir, NULL))) {
+	if (meant == MEANT_NAMED && !home_has_state(dir) &&
+	    !(use == HOME_MAKE && find_is_fresh(dir, NULL))) {
 		if (use != HOME_MAKE)
 			return 0;
 		fault_set(f, FAULT_DENIED, "/home",
@@ -117,10 +176,10 @@ static int home_check_folder(int dir, const char *path, enum meant meant,
 	if (fstat(dir, &st))
 		return no_folder(path, f);
 	/* Root may look at another user's state. */
-	if ((use != HOME_LOOK || geteuid()) && users_check_owner(st.st_uid, path, f) < 0)
+	if ((use != HOME_LOOK || geteuid()) && home_check_owner(st.st_uid, path, f) < 0)
 		return f->code;
-	if ((use != HOME_LOOK || meant == MEANT_FOUND || found_has_state(dir)) &&
-	    found_check_parts(dir, path, f) < 0)
+	if ((use != HOME_LOOK || meant == MEANT_FOUND || home_has_state(dir)) &&
+	    find_check_parts(dir, path, f) < 0)
 		return f->code;
 	return keep_private(dir, path, meant, use, f);
 }
@@ -140,7 +199,7 @@ static int home_settle(struct home *h, char path[4096], enum meant meant,
 		memcpy(h->dir, path, sizeof(h->dir));
 	else if (!realpath(path, h->dir))
 		return no_folder(path, f);
-	dir = found_open(h->dir);
+	dir = home_open(h->dir);
 	if (dir < 0)
 		return no_folder(path, f);
 	rc = home_check_folder(dir, h->dir, meant, use, f);
@@ -182,17 +241,19 @@ static int find_project(struct home *h, enum home_use use, struct fault *f)
 		use = HOME_WRITE;
 	if (find_here(dir, f) < 0)
 		return f->code;
-	found_upward(&x, dir);
+	find_upward(&x, dir);
 	if (x.path[0] && x.passed[0])
-		found_say(&x, h->note, sizeof(h->note));
+		snprintf(h->note, sizeof(h->note),
+			 "%.200s %s: it is passed over for %.200s", x.passed,
+			 trust_reason(x.why), x.path);
 	if (x.path[0])
 		return home_settle(h, x.path, MEANT_FOUND, use, f);
 	if (x.passed[0] && x.why == FOUND_EDITED)
 		write_ignore(x.passed); /* git may have changed the .gitignore too */
 	if (x.passed[0])
-		return found_refuse(x.passed, x.why, f);
+		return trust_refuse(x.passed, x.why, f);
 	memcpy(here, dir, sizeof(here));
-	if (gone_check(dir, f) < 0 || users_folder(dir, f) < 0)
+	if (find_check_gone(dir, f) < 0 || home_users_folder(dir, f) < 0)
 		return f->code;
 	if (home_settle(h, dir, MEANT_USERS, use, f) == 0 || f->code != FAULT_NOT_FOUND)
 		return f->code;
@@ -218,12 +279,12 @@ static int find_dir(struct home *h, const char *dir, enum home_use use, struct f
 /* Writes the database's name into the id (if `binds`), and ends the note of a restore. */
 static int name_database(const char *path, bool binds, struct fault *f)
 {
-	int dir = found_open(path);
+	int dir = home_open(path);
 	struct fault none = { 0 };
 
 	if (dir < 0)
 		return 0;
-	if (binds && found_has_state(dir))
+	if (binds && home_has_state(dir))
 		state_id_bind(dir, f);
 	state_id_settle(dir, &none); /* if it fails, the next process does it */
 	close(dir);
@@ -233,16 +294,16 @@ static int name_database(const char *path, bool binds, struct fault *f)
 /* Makes the id name no database, before a new one is made. */
 static int home_begin(const char *path, struct fault *f)
 {
-	int dir = found_open(path);
+	int dir = home_open(path);
 
-	if (dir >= 0 && !found_has_state(dir))
+	if (dir >= 0 && !home_has_state(dir))
 		state_id_unbind(dir, f);
 	if (dir >= 0)
 		close(dir);
-	return f->code ? (int)f->code : lost_make_empty(path, f);
+	return f->code ? (int)f->code : home_make_empty(path, f);
 }
 
-/* --- a new one ------------------------------------------------------------------ */
+/* --- a new one --------------------------------------------------------------------- */
 
 /* Notes the state so that it counts at this place; a restored state does not do so by
  * itself.  Only folders of this name are found upward, so others are not noted. */
@@ -253,10 +314,10 @@ static int note_known(const struct home *h, struct fault *f)
 
 	if (!name || strcmp(name, "/.cadre") != 0)
 		return 0;
-	dir = found_open(h->dir);
+	dir = home_open(h->dir);
 	if (dir < 0)
 		return no_folder(h->dir, f);
-	rc = known_look(dir, h->dir) ? 0 : known_add(dir, h->dir, KNOWN_MADE, f);
+	rc = trust_look(dir, h->dir) ? 0 : trust_add(dir, h->dir, KNOWN_MADE, f);
 	close(dir);
 	return rc;
 }
@@ -286,18 +347,18 @@ static int make_dir(struct home *h, const char *dir, struct fault *f)
 		return home_too_long(dir, f);
 	if (!dir && find_here(cwd, f) < 0)
 		return f->code;
-	if (!dir && !found_place(cwd, path, &stray, f))
+	if (!dir && !find_place(cwd, path, &stray, f))
 		return f->code ? (int)f->code : home_too_long(cwd, f);
 	if (stray)
-		return found_refuse(path, FOUND_STRAY, f);
-	if (!dir && (fresh_check(path, f) < 0 || known_prepare(f) < 0))
+		return trust_refuse(path, FOUND_STRAY, f);
+	if (!dir && (find_check_fresh(path, f) < 0 || trust_prepare(f) < 0))
 		return f->code;
 	if (home_settle(h, path, dir ? MEANT_INIT_NAMED : MEANT_INIT, HOME_MAKE, f) < 0)
 		return f->code;
 	return dir ? note_named(h) : note_known(h, f);
 }
 
-/* --- the environment -------------------------------------------------------------- */
+/* --- the environment --------------------------------------------------------------- */
 
 static int load_identity(struct home *h, struct fault *f)
 {
@@ -380,6 +441,156 @@ int home_find_sockets(struct home *h, struct fault *f)
 	return 0;
 }
 
+/* --- the configuration ------------------------------------------------------------- */
+
+static void settings_keep_texts(struct home *h, struct fault *f)
+{
+	for (size_t i = 0; i < record_config.n_fields; i++) {
+		const struct field *key = &record_config.fields[i];
+		const char **at = (const char **)((char *)&h->settings.config + key->at);
+
+		if (key->type->kind == KIND_TEXT && *at && !(*at = home_keep(h, *at)))
+			fault_set(f, FAULT_INVALID, "", "%s is too long", key->name);
+	}
+}
+
+/* Checks the address range, which its pattern alone does not. */
+static int settings_check_range(struct config_set *set, const struct config *c,
+				struct fault *f)
+{
+	const struct field *key = field_find(&record_config, "network.range");
+	struct fault why = { 0 };
+	struct nic_range range;
+
+	if (!c->network_range || nic_range_parse(c->network_range, &range, &why) == 0)
+		return 0;
+	fault_set(f, FAULT_INVALID, "", "%.100s: %s", config_whence(set, key), why.text);
+	return fault_hint(f, "%s", why.hint);
+}
+
+/* The vault is in the state folder unless the configuration names another. */
+static int load_config(struct home *h, const char *const *flags, struct fault *f)
+{
+	struct config *c = &h->settings.config;
+	struct config_set set = { 0 };
+
+	h->flags = flags;
+	if (config_load(&set, h->dir, flags, f) == 0) {
+		config_read(&set, c);
+		settings_check_range(&set, c, f);
+		settings_keep_texts(h, f);
+	}
+	config_release(&set);
+	if (c->vault_root)
+		snprintf(h->vault, sizeof(h->vault), "%s", c->vault_root);
+	else
+		snprintf(h->vault, sizeof(h->vault), "%s/vault", h->dir);
+	return f->code;
+}
+
+/* Names that the state gives to parts of the machine end in the last digits of its id,
+ * which is that of place_run().  A state without a configured range gets a network of its
+ * own: one of the 1,024 in 10.64.0.0/10 that hold 4,093 VMs. */
+static int find_network(struct home *h, struct fault *f)
+{
+	struct settings *s = &h->settings;
+	char text[32];
+	struct stat st;
+	unsigned tag;
+
+	if (stat(h->dir, &st))
+		return fault_set(f, FAULT_IO, "", "%.150s: %m", h->dir);
+	tag = (unsigned)st.st_ino & 0xffff;
+	snprintf(text, sizeof(text), "%04x", tag);
+	s->tag = home_keep(h, text);
+	s->network_range = s->config.network_range;
+	if (!s->network_range) {
+		snprintf(text, sizeof(text), "10.%u.%u.0/20", 64 + (tag >> 4 & 63),
+			 (tag & 15) << 4);
+		s->network_range = home_keep(h, text);
+	}
+	if (!s->tag || !s->network_range)
+		return fault_set(f, FAULT_INVALID, "", "texts are too long");
+	return 0;
+}
+
+/* --- the secret -------------------------------------------------------------------- */
+
+/* Writes the secret whole under another name first: processes that start together agree
+ * on one secret, and a crash never leaves half of one. */
+static int make_secret(const char *path, struct fault *f)
+{
+	char temp[4300];
+	uint8_t secret[32];
+	int fd, rc = 0;
+
+	snprintf(temp, sizeof(temp), "%s.%d", path, getpid());
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", temp);
+	if (getrandom(secret, 32, 0) != 32 || write(fd, secret, 32) != 32 || fsync(fd) ||
+	    (link(temp, path) && errno != EEXIST) || dir_sync_above(path))
+		rc = fault_set(f, FAULT_IO, "", "cannot make %.150s: %m", path);
+	close(fd);
+	unlink(temp);
+	return rc;
+}
+
+/* The only way in which a program comes by the secret, which hosts that share a state
+ * must have in common.  The secret is not a row of the state: a reader of a copy of
+ * state.db would have the tokens of all agents. */
+static int load_secret(struct home *h, bool create, struct fault *f)
+{
+	char path[4200], secret[33];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/secret", h->dir);
+	n = paths_read(AT_FDCWD, path, O_NOFOLLOW, secret, sizeof(secret), NULL);
+	if (n < 0 && errno == ENOENT && create) {
+		if (make_secret(path, f) < 0)
+			return f->code;
+		n = paths_read(AT_FDCWD, path, O_NOFOLLOW, secret, sizeof(secret), NULL);
+	}
+	if (n == 32) {
+		memcpy(h->settings.secret, secret, 32);
+		return 0;
+	}
+	if (n >= 0) {
+		fault_set(f, FAULT_IO, "", "%.150s has %zd bytes instead of 32", path, n);
+		return fault_hint(f, "put it back (a backup has it as FILE.secret), or "
+				     "remove it, and: cadre restore FILE");
+	}
+	if (errno != ENOENT)
+		return fault_set(f, FAULT_IO, "", "cannot read %.150s: %m", path);
+	fault_set(f, FAULT_NOT_FOUND, "/home", "there is no state at %.150s", h->dir);
+	return fault_hint(f, "make one: cadre init; a state.db brought here needs its "
+			     "`secret` as well");
+}
+
+/* Fills h->settings and h->vault for the state in h->dir: 0 or a fault.  `flags` as for
+ * config_load(); `create`: a missing secret is made. */
+static int settings_load(struct home *h, const char *const *flags, bool create,
+			 struct fault *f)
+{
+	if (load_config(h, flags, f) < 0 || find_network(h, f) < 0)
+		return f->code;
+	/* A lost state may have lost its secret too; no new one is made for it. */
+	return h->gone ? 0 : load_secret(h, create, f);
+}
+
+/* --- all of them ------------------------------------------------------------------- */
+
+/* Whether the file `state.db` of a state is missing. */
+static bool home_is_gone(const char *path)
+{
+	int dir = home_open(path);
+	bool gone = dir >= 0 && !home_has_state(dir);
+
+	if (dir >= 0)
+		close(dir);
+	return gone;
+}
+
 static void home_start(struct home *h)
 {
 	*h = (struct home){ 0 };
@@ -398,8 +609,8 @@ static int home_load(struct home *h, enum home_use use, const char *const *flags
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
 	if (restore_finish(h->dir, f) < 0)
 		return f->code;
-	h->gone = lost_look(h->dir, NULL, 0) || lost_secret(h->dir) ||
-		  (h->found && found_is_gone(h->dir));
+	h->gone = home_is_lost(h->dir, NULL, 0) || home_lost_secret(h->dir) ||
+		  (h->found && home_is_gone(h->dir));
 	if (use == HOME_MAKE && !h->gone && home_begin(h->dir, f) < 0)
 		return f->code;
 	if (name_database(h->dir, use != HOME_LOOK && !h->gone, f) < 0)
@@ -427,7 +638,7 @@ int home_find_with(struct home *h, const char *dir, enum home_use use,
 	if (load_identity(h, f) < 0 || find_dir(h, dir, use, f) < 0 ||
 	    home_load(h, use, flags, f) < 0)
 		return f->code;
-	return h->gone ? lost_refuse(h->dir, f) : 0;
+	return h->gone ? home_refuse_lost(h->dir, f) : 0;
 }
 
 int home_init(struct home *h, const char *dir, const char *const *flags, struct fault *f)
@@ -436,7 +647,7 @@ int home_init(struct home *h, const char *dir, const char *const *flags, struct 
 	if (load_identity(h, f) < 0 || make_dir(h, dir, f) < 0 ||
 	    home_load(h, HOME_MAKE, flags, f) < 0)
 		return f->code;
-	return h->gone ? lost_refuse(h->dir, f) : 0;
+	return h->gone ? home_refuse_lost(h->dir, f) : 0;
 }
 
 int home_renew(struct home *h, struct fault *f)
@@ -448,9 +659,9 @@ int home_renew(struct home *h, struct fault *f)
 			  "there is no state at %.150s any more", h->dir);
 		return fault_hint(f, "bring its folder back, or make one: cadre init");
 	}
-	if (lost_look(h->dir, NULL, 0) || lost_secret(h->dir))
-		return lost_refuse(h->dir, f);
-	return home_find_sockets(h, f) < 0 ? (int)f->code : settings_renew(h, f);
+	if (home_is_lost(h->dir, NULL, 0) || home_lost_secret(h->dir))
+		return home_refuse_lost(h->dir, f);
+	return home_find_sockets(h, f) < 0 ? (int)f->code : load_secret(h, false, f);
 }
 
 bool home_owns_vault(const struct home *h)

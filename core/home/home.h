@@ -3,7 +3,7 @@
  *
  * The state folder is $CADRE_HOME, else `.cadre/` of the project (found upward
  * through git's common directory, so that all worktrees share it; only one that
- * this user made there or trusts counts: core/home/found.h), else the user's state
+ * this user made there or trusts counts: core/home/home_trust.h), else the user's state
  * folder.  Inside a workspace nothing is searched upward: there
  * $CADRE_SOCKET is the only door unless $CADRE_HOME is said too, and `dir` is
  * empty.  Sockets live in $XDG_RUNTIME_DIR/cadre/{id}/, else in a 0700 folder
@@ -59,7 +59,7 @@ enum home_use {
 	HOME_LOOK, /* root may look at another user's */
 	HOME_WRITE, /* the state must be this user's, and there */
 	HOME_MAKE, /* a missing state is made, empty, with its secret (0600); a lost state
-		      is not made anew: see lost.h */
+		      is not made anew: see home_find.h */
 };
 
 /* Finds the state folder, reads its secret, the environment and the configuration.  The
@@ -152,6 +152,9 @@ pid_t home_holder(const struct home *h);
 int64_t home_host_of(const char *dir, bool *deaf);
 /* Sets the folder and name of the socket as the environment says them now. */
 int home_find_sockets(struct home *h, struct fault *f);
+
+/* A copy of a text that lives as long as `h`; NULL when there is no room. */
+const char *home_keep(struct home *h, const char *text);
 
 /* A number of this process's or thread's randomness, from getrandom(). */
 uint64_t home_random(void);

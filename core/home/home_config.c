@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
+#include "core/home/home_find.h"
 #include "core/home/paths.h"
 
 const char config_file_name[] = "cadre.toml";
+
+enum { CONFIG_PATH = 4096 + 16 };
 
 static int home_config_refuse(const char *path, const char *what, struct fault *f)
 {
@@ -85,7 +87,9 @@ static int home_config_take_file(struct config_set *s, const char *path, bool pr
 	return f->code;
 }
 
-bool config_users_path(const char *user, char path[CONFIG_PATH])
+/* The paths of the file of the user whose home is `user` (NULL: unknown), and of a state's
+ * file.  False if there can be no such file. */
+static bool config_users_path(const char *user, char path[CONFIG_PATH])
 {
 	const char *base = getenv("XDG_CONFIG_HOME"), *below = "";
 
@@ -97,7 +101,7 @@ bool config_users_path(const char *user, char path[CONFIG_PATH])
 				config_file_name) < PATH_MAX;
 }
 
-bool config_states_path(const char *state, char path[CONFIG_PATH])
+static bool config_states_path(const char *state, char path[CONFIG_PATH])
 {
 	return snprintf(path, CONFIG_PATH, "%s/%s", state, config_file_name) <
 	       CONFIG_PATH;
@@ -124,7 +128,7 @@ static int take_projects(struct config_set *s, const char *cwd, struct fault *f)
 		if (!strcmp(dir, s->state) || !paths_join(path, dir, config_file_name) ||
 		    lstat(path, &st))
 			continue;
-		if (found_is_of(dir, s->state) && is_trusted(&st))
+		if (find_is_of(dir, s->state) && is_trusted(&st))
 			return home_config_take_file(s, path, true, f);
 	} while (paths_up(dir));
 	return 0;
@@ -202,4 +206,47 @@ int config_load(struct config_set *s, const char *state, const char *const *flag
 		if (config_take_flag(s, *flags, f) < 0)
 			return f->code;
 	return 0;
+}
+
+/* --- a change, as a running host notices it ---------------------------------------- */
+
+static struct config_stamp stamp_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return (struct config_stamp){ 0 };
+	return (struct config_stamp){
+		.ino = (int64_t)st.st_ino,
+		.size = st.st_size,
+		.changed_at = st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec,
+	};
+}
+
+bool config_watch_look(struct config_watch *w, const struct home *h)
+{
+	struct config_stamp now[2] = { 0 };
+	char user[4096], path[CONFIG_PATH];
+	bool changed;
+
+	if (config_users_path(paths_home(user) ? user : NULL, path))
+		now[0] = stamp_of(path);
+	if (config_states_path(h->dir, path))
+		now[1] = stamp_of(path);
+	changed = memcmp(now, w->seen, sizeof(now)) != 0;
+	memcpy(w->seen, now, sizeof(now));
+	return changed;
+}
+
+int config_watch_level(const struct home *h, enum log_level *out, struct fault *f)
+{
+	struct config_set set = { 0 };
+	struct config config;
+
+	if (config_load(&set, h->dir, h->flags, f) == 0) {
+		config_read(&set, &config);
+		*out = (enum log_level)config.log_level;
+	}
+	config_release(&set);
+	return f->code;
 }

@@ -13,16 +13,10 @@
 #define CORE_HOME_HOME_CONFIG_H
 
 #include "core/config/config.h"
+#include "core/home/home.h"
 
 extern const char config_file_name[];
 enum { CONFIG_FILE_MOST = 64 << 10 }; /* bytes; a larger one is refused */
-
-enum { CONFIG_PATH = 4096 + 16 };
-
-/* The paths of the file of the user whose home is `user` (NULL: unknown), and of a state's
- * file.  False if there can be no such file. */
-bool config_users_path(const char *user, char path[CONFIG_PATH]);
-bool config_states_path(const char *state, char path[CONFIG_PATH]);
 
 /* Refuses a `cadre.toml` in the folder `dir`, which is about to become a state, that sets
  * more than a project's file may. */
@@ -36,5 +30,20 @@ bool config_is_variable(const char *name, size_t len);
  * and in any case the caller's to release. */
 int config_load(struct config_set *s, const char *state, const char *const *flags,
 		struct fault *f);
+
+/* --- a change, as a running host notices it -------------------------------------------- */
+
+/* Most keys hold from the start of a process to its end.  log.level is read anew when the user's
+ * file or the state's is another one than at the last look. */
+struct config_watch {
+	struct config_stamp {
+		int64_t ino, size, changed_at; /* all 0: there is no file */
+	} seen[2];
+};
+
+/* Whether a file was changed since the last look; the first time, whether there is one. */
+bool config_watch_look(struct config_watch *w, const struct home *h);
+/* The level that files, variables and flags say now: 0 or a fault. */
+int config_watch_level(const struct home *h, enum log_level *out, struct fault *f);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const char *paths_env(const char *name)
@@ -32,25 +31,11 @@ bool paths_up(char *dir)
 	return true;
 }
 
-bool paths_line(const char *path, char *line, size_t room)
+bool paths_is_in(const char *path, const char *dir)
 {
-	/* A pipe or a terminal under this name must not make us wait. */
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
-	ssize_t n = -1;
+	size_t n = strcmp(dir, "/") ? strlen(dir) : 0;
 
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode))
-		n = read(fd, line, room - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	line[n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	/* Git, too, drops the carriage returns of an editor for Windows. */
-	for (size_t end = strlen(line); end && line[end - 1] == '\r';)
-		line[--end] = '\0';
-	return true;
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
 }
 
 bool paths_home(char out[4096])
@@ -73,4 +58,90 @@ bool paths_user_state(char out[4096])
 	if (base && base[0] == '/')
 		return paths_join(out, base, "cadre");
 	return paths_home(home) && paths_join(out, home, ".local/state/cadre");
+}
+
+/* --- small files ------------------------------------------------------------------- */
+
+ssize_t paths_read(int dir, const char *name, int flags, char *text, size_t room,
+		   struct stat *st)
+{
+	/* A pipe or a terminal under this name must not make us wait. */
+	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
+	struct stat own;
+	ssize_t n = -1;
+
+	st = st ? st : &own;
+	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
+		n = read(fd, text, room - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+bool paths_line(const char *path, char *line, size_t room)
+{
+	if (paths_read(AT_FDCWD, path, 0, line, room, NULL) <= 0)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	/* Git, too, drops the carriage returns of an editor for Windows. */
+	for (size_t end = strlen(line); end && line[end - 1] == '\r';)
+		line[--end] = '\0';
+	return true;
+}
+
+/* Gives the file to the folder's owner, which matters where root has made it. */
+static int paths_give(int dir, int fd)
+{
+	struct stat st;
+
+	if (fstat(dir, &st))
+		return -1;
+	return st.st_uid == geteuid() ? 0 : fchown(fd, st.st_uid, st.st_gid);
+}
+
+int paths_write(int dir, const char *temp, const char *name, const char *bytes, size_t n)
+{
+	int fd, rc = -1;
+
+	unlinkat(dir, temp, 0); /* a file that a killed process left */
+	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return -1;
+	if (!paths_give(dir, fd) && !fchmod(fd, 0600) &&
+	    write(fd, bytes, n) == (ssize_t)n && !fsync(fd))
+		rc = renameat(dir, temp, dir, name);
+	if (rc)
+		unlinkat(dir, temp, 0);
+	close(fd);
+	return rc ? rc : fsync(dir);
+}
+
+DIR *paths_list(int dir)
+{
+	int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = again < 0 ? NULL : fdopendir(again);
+
+	if (!list && again >= 0)
+		close(again);
+	return list;
+}
+
+mode_t paths_birth(int dir, const char *name, const char *untimed, char out[PATHS_BIRTH])
+{
+	struct statx st;
+
+	out[0] = '\0';
+	if (statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
+		  STATX_TYPE | STATX_INO | STATX_BTIME, &st))
+		return 0;
+	if (st.stx_mask & STATX_BTIME)
+		snprintf(out, PATHS_BIRTH, "%llx %llx.%08x",
+			 (unsigned long long)st.stx_ino,
+			 (unsigned long long)st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
+	else if (untimed)
+		snprintf(out, PATHS_BIRTH, "%llx%s", (unsigned long long)st.stx_ino,
+			 untimed);
+	return st.stx_mode;
 }

@@ -1,14 +1,38 @@
 /*
- * project - paths as they are told from the top of a project.
+ * project - the worktrees of git: which of them share a state, and how paths are told in them.
  *
- * The top is that of the worktree of git, so that all worktrees of a repository call a file
- * alike; outside of any it is the folder with the state, else the folder itself.  A submodule
- * is part of the worktree that it is in.
+ * All worktrees of a repository share the folder that its `commondir` leads to.  Their
+ * state is in the main worktree, which is one of three folders: the parent of a shared
+ * folder that is named `.git`; else the folder with a state of this user's whose `.git`
+ * file leads to the shared folder (`git init --separate-git-dir`, submodules, bare
+ * repositories with such a `.git` file); else the shared folder itself, as in a bare
+ * repository.
+ *
+ * A `.git` file may have come with an archive and lead anywhere, so it is not believed
+ * alone: the repository must name the worktree too.
+ *
+ * Paths are told from the top of the worktree, so that all worktrees of a repository call a
+ * file alike; outside of any it is the folder with the state, else the folder itself.  A
+ * submodule is part of the worktree that it is in.
  */
 #ifndef CORE_HOME_PROJECT_H
 #define CORE_HOME_PROJECT_H
 
 #include "core/home/home.h"
+
+/* --- worktrees ------------------------------------------------------------------------- */
+
+/* The path that the file `dir`/.git names; false where there is no such file. */
+bool project_git(const char *dir, char out[4096]);
+
+enum top { TOP_NONE, TOP_TREE, TOP_STRAY };
+
+/* Whether `dir` is the top of a worktree, and in `root` the folder whose `.cadre` it
+ * shares.  TOP_STRAY: `dir` names a repository that does not know it.  A fault is about
+ * the file of known states: then `root` may not be the state's place. */
+enum top project_top(const char *dir, char root[4096], struct fault *f);
+
+/* --- paths ----------------------------------------------------------------------------- */
 
 struct project {
 	char here[4096]; /* the folder in which paths are given */

@@ -1,5 +1,5 @@
 /* log_level - the level of the host's log, as the configuration has it at the moment. */
-#include "core/home/config_watch.h"
+#include "core/home/home_config.h"
 #include "core/host/host_inside.h"
 
 struct log_watch {

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/home/git_reader.h"
+#include "core/home/git_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

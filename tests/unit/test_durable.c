@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/home/known.h"
+#include "core/home/home_trust.h"
 #include "core/machine/backend.h"
 #include "core/machine/machine_copy.h"
 #include "core/machine/vm/disk.h"
@@ -188,7 +188,7 @@ static void what_is_known_is_noted(void **state)
 	setenv("XDG_STATE_HOME", at("/user"), 1);
 	dir = open(at("/known"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	journal_begin();
-	assert_int_equal(known_add(dir, at("/known"), KNOWN_MADE, &f), 0);
+	assert_int_equal(trust_add(dir, at("/known"), KNOWN_MADE, &f), 0);
 	moved = journal_move("/user/cadre/known.new", "/user/cadre/known");
 	assert_true(journal_synced(at("/user/cadre/known.new"), 0, moved));
 	/* The id is there before the file says that it is known. */

@@ -15,11 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
+#include "core/home/home_find.h"
 #include "core/home/home.h"
-#include "core/home/known.h"
-#include "core/home/state_id.h"
-#include "core/home/tracked.h"
 #include "tests/lib/user.h"
 
 /* The folder that is found from `dir`, below root; or the fault's name. */
@@ -226,7 +223,7 @@ static void test_unlistable(void **state)
 	none = was;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	rc = found_check_parts(dir, "p", &f);
+	rc = find_check_parts(dir, "p", &f);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 	close(dir);
 	assert_int_equal(rc, FAULT_IO);
@@ -314,9 +311,9 @@ static void sum_after(const char *path, const char *change, const char *after, b
 {
 	char before[TRACKED_SUM + 1], now[TRACKED_SUM + 1];
 
-	tracked_sum(path, before);
+	git_tracked_sum(path, true, before);
 	shell("cd r && %s && %s", change, after);
-	tracked_sum(path, now);
+	git_tracked_sum(path, true, now);
 	assert_int_equal(strlen(now), TRACKED_SUM);
 	if (!strcmp(now, before) != same)
 		fail_msg("%s && %s: the sum is %s", change, after,
@@ -430,7 +427,7 @@ static void trust_anew(char id[STATE_ID + 1])
 	shell("rm -rf .local/state/cadre");
 	snprintf(path, sizeof(path), "%s/r/.cadre", root);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	assert_int_equal(trust_add(dir, path, KNOWN_TRUSTED, &f), 0);
 	close(dir);
 	snprintf(path, sizeof(path), "%s/r/.cadre/id", root);
 	in = fopen(path, "r");
@@ -447,7 +444,7 @@ static void trust_again(const char *state)
 
 	snprintf(path, sizeof(path), "%s/%s", root, state);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	assert_int_equal(trust_add(dir, path, KNOWN_TRUSTED, &f), 0);
 	close(dir);
 }
 
@@ -456,7 +453,7 @@ static enum found_why judged(const char *state)
 	char path[200];
 
 	snprintf(path, sizeof(path), "%s/%s", root, state);
-	return found_judge(path);
+	return trust_judge(path);
 }
 
 /* git writes files that its index does not know; outside of repositories the settings are
@@ -537,7 +534,7 @@ static void taint_late(int dir, const char *path)
 	pid = fork();
 	if (pid == 0) {
 		close(fd);
-		_exit(known_taint(dir, path, &f) < 0 ? 1 : 0);
+		_exit(trust_taint(dir, path, &f) < 0 ? 1 : 0);
 	}
 	shell("i=0; until ls -l /proc/%d/fd | grep -q 'known[.]lock$'; do i=$((i + 1)); "
 	      "[ $i -lt 1000 ] || exit 1; sleep 0.01; done",
@@ -564,17 +561,17 @@ static void test_taint(void **state)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* A note that cannot be written is said, and tried again. */
 	shell("mkdir " KNOWN ".new");
-	assert_int_equal(found_judge(path), FOUND_UNNOTED);
-	assert_int_equal(known_look(dir, path), KNOWN_MADE);
+	assert_int_equal(trust_judge(path), FOUND_UNNOTED);
+	assert_int_equal(trust_look(dir, path), KNOWN_MADE);
 	shell("rmdir " KNOWN ".new && cp " KNOWN " kept");
 	taint_late(dir, path);
-	assert_int_equal(known_look(dir, path), KNOWN_TRUSTED);
+	assert_int_equal(trust_look(dir, path), KNOWN_TRUSTED);
 	shell("cp kept " KNOWN);
-	assert_int_equal(found_judge(path), FOUND_TRACKED);
-	assert_int_equal(known_look(dir, path), KNOWN_TRACKED);
-	assert_int_equal(known_add(dir, path, KNOWN_TRUSTED, &f), 0);
-	assert_int_equal(known_taint(dir, path, &f), 0);
-	assert_int_equal(known_look(dir, path), KNOWN_TRUSTED);
+	assert_int_equal(trust_judge(path), FOUND_TRACKED);
+	assert_int_equal(trust_look(dir, path), KNOWN_TRACKED);
+	assert_int_equal(trust_add(dir, path, KNOWN_TRUSTED, &f), 0);
+	assert_int_equal(trust_taint(dir, path, &f), 0);
+	assert_int_equal(trust_look(dir, path), KNOWN_TRUSTED);
 	close(dir);
 }
 

@@ -2,9 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
-#include "core/home/lost.h"
-#include "core/home/state_id.h"
+#include "core/home/home_find.h"
 #include "storage/store_restore.h"
 #include "tools/cadre/cli.h"
 
@@ -20,12 +18,12 @@ struct init {
 static int init_set_aside(struct init *x, struct fault *f)
 {
 	const char *path = x->cli->home.dir;
-	int dir = found_open(path);
+	int dir = home_open(path);
 
 	if (dir < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
 	if (state_id_unbind(dir, f) == 0)
-		restore_set_aside(path, lost_look, x->aside, sizeof(x->aside), f);
+		restore_set_aside(path, home_is_lost, x->aside, sizeof(x->aside), f);
 	close(dir);
 	return f->code;
 }
@@ -55,7 +53,7 @@ static int init_make_state(struct init *x, struct fault *f)
 	if (init_open_place(x, f) < 0)
 		return f->code;
 	cli_note(&x->cli->home);
-	x->is_new = !lost_has_state(dir);
+	x->is_new = !home_has_data(dir);
 	if (x->anew && !x->is_new) {
 		fault_set(f, FAULT_CONFLICT, "/home", "%.150s is a state", dir);
 		return fault_hint(f, "move it elsewhere first");

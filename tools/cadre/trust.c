@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
+#include "core/home/home_find.h"
 #include "core/home/paths.h"
 #include "tools/cadre/cli.h"
 
@@ -33,8 +33,8 @@ static int no_state(const char *word, struct fault *f)
 static bool is_own_state(const char *dir)
 {
 	const char *name = strrchr(dir, '/');
-	int fd = name && !strcmp(name, "/.cadre") ? -1 : found_open(dir);
-	bool is = fd >= 0 && found_has_state(fd);
+	int fd = name && !strcmp(name, "/.cadre") ? -1 : home_open(dir);
+	bool is = fd >= 0 && home_has_state(fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -68,12 +68,12 @@ static int find_target(const char *word, struct target *t, struct fault *f)
 	if (itself) {
 		if (!paths_join(t->path, dir, ".cadre"))
 			return no_state(word, f);
-		t->why = found_judge(t->path);
+		t->why = trust_judge(t->path);
 		return t->why == FOUND_NONE ? no_state(word, f) : 0;
 	}
 	if (is_own_state(dir))
 		return needs_none(dir, f);
-	found_upward(&x, dir);
+	find_upward(&x, dir);
 	t->why = x.passed[0] ? x.why : FOUND_COUNTS;
 	memcpy(t->path, x.passed[0] ? x.passed : x.path, sizeof(t->path));
 	return t->path[0] ? 0 : no_state(dir, f);
@@ -98,7 +98,7 @@ static int adopt_folder(int dir, const char *path, const char *name, struct faul
 	below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below < 0)
 		return fault_set(f, FAULT_IO, "", "%s: %m", name);
-	rc = found_check_parts(below, full, f);
+	rc = find_check_parts(below, full, f);
 	close(below);
 	return rc;
 }
@@ -131,7 +131,7 @@ static int adopt_part(int dir, const char *path, const struct dirent *e, struct 
 /* Makes its parts private; refuses what leads elsewhere. */
 static int trust_adopt(int dir, const char *path, struct fault *f)
 {
-	if (found_each_part(dir, path, adopt_part, f) < 0)
+	if (find_each_part(dir, path, adopt_part, f) < 0)
 		return f->code;
 	if (fchmod(dir, 0700))
 		fault_set(f, FAULT_IO, "", "cannot make %.150s private: %m", path);
@@ -144,12 +144,12 @@ static int trust(const struct target *t, struct fault *f)
 
 	if (t->why == FOUND_LINK || t->why == FOUND_STRAY ||
 	    (t->why == FOUND_FOREIGN && geteuid()))
-		return found_refuse(t->path, t->why, f);
-	dir = found_open(t->path);
+		return trust_refuse(t->path, t->why, f);
+	dir = home_open(t->path);
 	if (dir < 0)
 		return fault_set(f, FAULT_IO, "", "%.150s: %m", t->path);
-	if (found_check_parts(dir, t->path, f) == 0 && trust_adopt(dir, t->path, f) == 0)
-		known_add(dir, t->path, KNOWN_TRUSTED, f);
+	if (find_check_parts(dir, t->path, f) == 0 && trust_adopt(dir, t->path, f) == 0)
+		trust_add(dir, t->path, KNOWN_TRUSTED, f);
 	close(dir);
 	return f->code;
 }
@@ -182,7 +182,7 @@ static int trust_show_json(struct fault *f)
 {
 	json_t *states = json_array(), *answer;
 
-	known_each(add_json, states, f);
+	trust_each(add_json, states, f);
 	answer = json_pack("{so}", "states", states);
 	if (!f->code)
 		print_json(answer);
@@ -199,7 +199,7 @@ static int show_list(struct cli *cli, struct fault *f)
 		return trust_show_json(f);
 	for (size_t i = 0; i < 3; i++)
 		table_cell(&t, heads[i]);
-	known_each(trust_add_row, &t, f);
+	trust_each(trust_add_row, &t, f);
 	if (f->code)
 		t.n_cells = 0;
 	table_print(cli, &t, true, 0);
@@ -233,7 +233,7 @@ static int trust_forget(struct cli *cli, const char *word)
 
 	if (find_target(word, &t, &none) == 0)
 		path = t.path;
-	rc = known_remove(path, &f);
+	rc = trust_remove(path, &f);
 	if (rc == 0) {
 		fault_set(&f, FAULT_NOT_FOUND, "", "%.150s is not noted", path);
 		fault_hint(&f, "see `cadre trust --list`");

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/home/settings.h"
 #include "core/home/here.h"
 #include "ops.gen.h"
 #include "tools/cadre/cli.h"

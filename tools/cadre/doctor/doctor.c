@@ -20,7 +20,7 @@
 
 #include "core/base/clock.h"
 #include "core/home/home_config.h"
-#include "core/home/users.h"
+#include "core/home/home_find.h"
 #include "core/machine/private.h"
 #include "core/machine/trash.h"
 #include "core/mirror/mirror.h"
@@ -953,7 +953,7 @@ static int may_fix(struct cli *cli, struct fault *f)
 	if (cli_refuse_agent(cli, "doctor --fix", f) < 0 ||
 	    cli_folder(cli, HOME_WRITE, f) < 0)
 		return f->code;
-	return users_may_write(cli->home.dir, f);
+	return home_may_write(cli->home.dir, f);
 }
 
 int doctor_main(struct cli *cli, int argc, char **argv)

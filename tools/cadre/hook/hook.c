@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "core/home/here.h"
+#include "core/home/home_find.h"
 #include "core/home/paths.h"
 #include "core/home/project.h"
-#include "core/home/users.h"
 #include "core/host/log.h"
 #include "core/reservation/glob.h"
 #include "ops.gen.h"
@@ -85,7 +85,7 @@ static bool hook_session_make_link(const char *folder, const char *link, const c
 		hook_session_sweep(folder);
 		return true;
 	}
-	return errno == ENOENT && users_may_make(&none) == 0 &&
+	return errno == ENOENT && home_may_make(&none) == 0 &&
 	       dir_make_all(folder, 0700) == 0 && symlink(cwd, link) == 0;
 }
 

@@ -19,11 +19,7 @@
 #include "core/access/token.h"
 #include "core/base/clock.h"
 #include "core/base/fault.h"
-#include "core/home/found.h"
-#include "core/home/gone.h"
-#include "core/home/lost.h"
-#include "core/home/state_id.h"
-#include "core/home/users.h"
+#include "core/home/home_find.h"
 #include "core/mirror/mirror.h"
 #include "core/transfer/rule.h"
 #include "core/transfer/transfer.h"
@@ -141,7 +137,7 @@ static int keep_restore_find_file(struct restore *r, struct fault *f)
 		return fault_set(f, FAULT_INVALID, "/file", "%.150s is no file", r->file);
 	if (!is_same_file(r))
 		return 0;
-	if (r->any_secret && lost_secret(r->cli->home.dir))
+	if (r->any_secret && home_lost_secret(r->cli->home.dir))
 		return 0; /* it begins anew but for the secret */
 	fault_set(f, FAULT_INVALID, "/file", "%.150s is the state itself", r->file);
 	return fault_hint(f, "to begin with it anew, move it elsewhere first, and its "
@@ -264,7 +260,7 @@ static bool was_here(const struct cli *cli)
 	char cwd[PATH_MAX];
 
 	return !cli->dir && !getenv("CADRE_HOME") && getcwd(cwd, sizeof(cwd)) &&
-	       gone_check(cwd, &gone) == FAULT_NOT_FOUND;
+	       find_check_gone(cwd, &gone) == FAULT_NOT_FOUND;
 }
 
 /* Makes a state for the backup, where there is none and somebody says so. */
@@ -301,8 +297,8 @@ static int find_state(struct restore *r, struct fault *f)
 		if (!cli->home.gone && keep_restore_make_state(r, create, &none, f) < 0)
 			return f->code;
 	}
-	r->had = lost_has_state(cli->home.dir);
-	return users_may_write(cli->home.dir, f);
+	r->had = home_has_data(cli->home.dir);
+	return home_may_write(cli->home.dir, f);
 }
 
 /* Gives the staged state a new incarnation, and ends what may have run since the backup;
@@ -337,7 +333,7 @@ static int keep_restore_commit(struct restore *r, struct fault *f)
 {
 	const char *path = r->cli->home.dir;
 	struct fault later = { 0 };
-	int dir = found_open(path);
+	int dir = home_open(path);
 
 	if (dir < 0)
 		return fault_set(f, FAULT_IO, "", "cannot open %.150s: %m", path);
@@ -674,7 +670,7 @@ int backup_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (argc == 2)
 		snprintf(path, sizeof(path), "%s", argv[1]);
-	else if (users_may_write(cli->home.dir, &f) == 0)
+	else if (home_may_write(cli->home.dir, &f) == 0)
 		default_path(&cli->home, path, sizeof(path), &f);
 	if (f.code)
 		return cli_fault(cli, &f);
@@ -955,7 +951,7 @@ int import_main(struct cli *cli, int argc, char **argv)
 				      "standard input");
 	if (cli_refuse_agent(cli, argv[0], &f) < 0 ||
 	    cli_folder(cli, HOME_WRITE, &f) < 0 ||
-	    users_may_write(cli->home.dir, &f) < 0 || !(in = open_input(argv[1], &f)))
+	    home_may_write(cli->home.dir, &f) < 0 || !(in = open_input(argv[1], &f)))
 		return cli_fault(cli, &f);
 	progress = progress_begin(cli, "checking the export and adding its rows");
 	import(cli, in, as, &call, &report, &f);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/home/found.h"
+#include "core/home/home_find.h"
 #include "core/home/paths.h"
 #include "core/home/here.h"
 #include "tools/cadre/setup/setup.h"
@@ -42,7 +42,7 @@ bool setup_plan_begin(struct setup_plan *p)
 	if (paths_join(git, p->project, ".git") && !lstat(git, &st))
 		return true;
 	/* Outside of git a project is where its state is. */
-	found_upward(&found, p->project);
+	find_upward(&found, p->project);
 	if (!found.path[0])
 		return false;
 	memcpy(p->project, found.path, sizeof(p->project));
