@@ -18,24 +18,34 @@ INSERT INTO task (id, team, number, slug, title, description, priority, assignee
 VALUES (:id, :team, :number, :slug, :title, :description, :priority, nullif(:assignee, 0),
 	(SELECT counts_from FROM state WHERE one = 1), :created_by, :now, :now);
 
+-- columns: state_now
+-- The state of a task `k`, whether or not the end of its lease is written down.
+CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now
+
+-- columns: task
+k.id, k.team, k.number, k.slug, k.title, k.description, k.priority, k.state, k.owner,
+	k.owner_generation, k.epoch, k.lease_ms, k.lease_until, k.assignee, k.open_deps, k.attempts,
+	k.created_by, k.created_at, k.updated_at, k.result
+
+-- columns: task_line
+k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck
+
+-- columns: board_line
+{columns.task_line}, k.lease_until, k.ended_at, k.holder_name, k.assignee_name
+
 -- name: task_by_number
 -- row: task
-SELECT id, team, number, slug, title, description, priority,
-	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now, state,
-	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
-	attempts, created_by, created_at, updated_at, result
-FROM task WHERE team = :team AND number = :number;
+SELECT {columns.task}, {columns.state_now}
+FROM task k WHERE k.team = :team AND k.number = :number;
 
 -- name: task_held
 -- row: task
 -- The tasks that an agent holds now, the latest change first: a caller asks for two rows,
 -- to know whether there is one only.
-SELECT id, team, number, slug, title, description, priority, state AS state_now, state,
-	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
-	attempts, created_by, created_at, updated_at, result
-FROM task WHERE owner = :agent AND +team = :team
-	AND (lease_until IS NULL OR lease_until > :now)
-ORDER BY updated_at DESC, number LIMIT :limit;
+SELECT {columns.task}, k.state AS state_now
+FROM task k WHERE k.owner = :agent AND +k.team = :team
+	AND (k.lease_until IS NULL OR k.lease_until > :now)
+ORDER BY k.updated_at DESC, k.number LIMIT :limit;
 
 -- name: task_held_count
 -- How many tasks an agent holds now.
@@ -44,19 +54,15 @@ SELECT count(*) AS n FROM task WHERE owner = :agent AND +team = :team
 
 -- name: task_by_id
 -- row: task
-SELECT id, team, number, slug, title, description, priority,
-	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now, state,
-	owner, owner_generation, epoch, lease_ms, lease_until, assignee, open_deps,
-	attempts, created_by, created_at, updated_at, result
-FROM task WHERE id = :id;
+SELECT {columns.task}, {columns.state_now}
+FROM task k WHERE k.id = :id;
 
 -- name: task_whole
 -- text: holder_name assignee_name creator_name
 -- A task with the names in it; `parts` names the other tables that hold more of it.
 SELECT k.id, k.number, k.title, k.description, k.priority, k.state, k.owner, k.epoch,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at, k.ended_at,
-	k.result, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
+	{columns.state_now}, k.lease_until, k.open_deps, k.attempts, k.created_at, k.updated_at,
+	k.ended_at, k.result, k.parts, k.notes, o.name AS holder_name, s.name AS assignee_name, c.name AS creator_name
 FROM task k JOIN agent c ON c.id = k.created_by
 LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 LEFT JOIN agent s ON s.id = k.assignee
@@ -70,40 +76,34 @@ UPDATE task SET parts = parts | :parts WHERE id = :id AND parts & :parts <> :par
 -- row: task_line
 -- text: holder_name assignee_name
 -- The board, along the index of its order; the caller stops where its page is full.
-SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck,
-	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
-	lease_until, ended_at, holder_name, assignee_name
-FROM board_line
-WHERE team = :team AND (priority, number) > (:priority, :number)
-ORDER BY priority, number;
+SELECT {columns.board_line}, {columns.state_now}
+FROM board_line k
+WHERE k.team = :team AND (k.priority, k.number) > (:priority, :number)
+ORDER BY k.priority, k.number;
 
 -- name: task_lines_open
 -- row: task_line
 -- text: holder_name assignee_name
 -- A page of the tasks that are not over, each state along the index of its order; one whose lease
 -- has ended is pending again, or over.
-SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
-	lease_until, ended_at, holder_name, assignee_name
-FROM board_line
-WHERE team = :team AND state = {task_state.claimed}
-	AND (lease_until > :now OR after_lapse = {task_state.pending})
-	AND (priority, number) > (:priority, :number)
-UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
-	lease_until, ended_at, holder_name, assignee_name
-FROM board_line
-WHERE team = :team AND state = {task_state.in_progress}
-	AND (lease_until > :now OR after_lapse = {task_state.pending})
-	AND (priority, number) > (:priority, :number)
-UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, state AS state_now,
-	lease_until, ended_at, holder_name, assignee_name
-FROM board_line
-WHERE team = :team AND state = {task_state.blocked}
-	AND (priority, number) > (:priority, :number)
-UNION ALL SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck, state AS state_now,
-	lease_until, ended_at, holder_name, assignee_name
-FROM board_line
-WHERE team = :team AND state = {task_state.pending}
-	AND (priority, number) > (:priority, :number)
+SELECT {columns.board_line}, {columns.state_now}
+FROM board_line k
+WHERE k.team = :team AND k.state = {task_state.claimed}
+	AND (k.lease_until > :now OR k.after_lapse = {task_state.pending})
+	AND (k.priority, k.number) > (:priority, :number)
+UNION ALL SELECT {columns.board_line}, {columns.state_now}
+FROM board_line k
+WHERE k.team = :team AND k.state = {task_state.in_progress}
+	AND (k.lease_until > :now OR k.after_lapse = {task_state.pending})
+	AND (k.priority, k.number) > (:priority, :number)
+UNION ALL SELECT {columns.board_line}, k.state AS state_now
+FROM board_line k
+WHERE k.team = :team AND k.state = {task_state.blocked}
+	AND (k.priority, k.number) > (:priority, :number)
+UNION ALL SELECT {columns.board_line}, k.state AS state_now
+FROM board_line k
+WHERE k.team = :team AND k.state = {task_state.pending}
+	AND (k.priority, k.number) > (:priority, :number)
 ORDER BY priority, number LIMIT :limit;
 
 -- name: task_lines_in
@@ -111,9 +111,8 @@ ORDER BY priority, number LIMIT :limit;
 -- text: holder_name assignee_name
 -- A page of the tasks in the wanted states: of each state along the index of the board's order,
 -- with the tasks that an ended lease brings into the state.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name, s.name AS assignee_name
+SELECT {columns.task_line}, k.lease_until, k.ended_at,
+	o.name AS holder_name, s.name AS assignee_name, {columns.state_now}
 FROM (SELECT id, priority, number FROM task
 	WHERE team = :team AND state = {task_state.pending} AND :pending <> 0
 		AND (priority, number) > (:priority, :number)
@@ -148,10 +147,8 @@ ORDER BY x.priority, x.number;
 -- row: task_line
 -- text: holder_name assignee_name
 -- The tasks that an agent holds, with a tag (NULL: any).
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, o.name AS holder_name,
-	s.name AS assignee_name
+SELECT {columns.task_line}, k.lease_until, k.ended_at,
+	o.name AS holder_name, s.name AS assignee_name, {columns.state_now}
 FROM task k LEFT JOIN agent o ON o.id = coalesce(k.owner, k.ended_by)
 LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.owner = :owner AND +k.team = :team AND (k.lease_until IS NULL OR k.lease_until > :now)
@@ -164,36 +161,32 @@ ORDER BY k.priority, k.number;
 -- row: task_line
 -- text: holder_name assignee_name
 -- The tasks with a tag, along the index of their order.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
-	CASE WHEN k.lease_until <= :now THEN k.after_lapse ELSE k.state END AS state_now,
-	k.lease_until, k.ended_at, k.holder_name, k.assignee_name
+SELECT {columns.board_line}, {columns.state_now}
 FROM task_tag g JOIN board_line k ON k.id = g.task
 WHERE g.team = :team AND g.tag = :tag AND (g.priority, g.number) > (:priority, :number)
 	AND NOT EXISTS (SELECT 1 FROM task_tag o WHERE o.task = g.task AND o.tag = g.tag AND o.n < g.n)
 ORDER BY g.priority, g.number;
+
+-- columns: ready_line
+{columns.task_line}, NULL AS lease_until, NULL AS ended_at, NULL AS holder_name,
+	s.name AS assignee_name, {task_state.pending} AS state_now
 
 -- name: task_ready_lines
 -- row: task_line
 -- text: holder_name assignee_name
 -- Tasks that can be claimed now, best first: pending, without open dependencies, also
 -- where only an ended lease makes them so.
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
-	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
-	NULL AS holder_name, s.name AS assignee_name
+SELECT {columns.ready_line}
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
 	AND (k.assignee IS NOT NULL) = FALSE AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
-	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
-	NULL AS holder_name, s.name AS assignee_name
+SELECT {columns.ready_line}
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.team = :team AND k.state = {task_state.pending} AND k.open_deps = 0
 	AND (k.assignee IS NOT NULL) = TRUE AND (k.priority, k.number) > (:priority, :number)
 UNION ALL
-SELECT k.id, k.number, k.title, k.priority, k.epoch, k.updated_at, k.open_deps, k.stuck,
-	{task_state.pending} AS state_now, NULL AS lease_until, NULL AS ended_at,
-	NULL AS holder_name, s.name AS assignee_name
+SELECT {columns.ready_line}
 FROM task k LEFT JOIN agent s ON s.id = k.assignee
 WHERE k.lease_until <= :now AND k.after_lapse = {task_state.pending} AND +k.team = :team AND k.open_deps = 0
 	AND (k.priority, k.number) > (:priority, :number)
@@ -202,10 +195,8 @@ ORDER BY 4, 2 LIMIT :limit;
 -- name: task_all_lines
 -- row: task_line
 -- text: holder_name assignee_name
-SELECT id, number, title, priority, epoch, updated_at, open_deps, stuck,
-	CASE WHEN lease_until <= :now THEN after_lapse ELSE state END AS state_now,
-	lease_until, ended_at, holder_name, assignee_name
-FROM board_line WHERE team = :team ORDER BY priority, number;
+SELECT {columns.board_line}, {columns.state_now}
+FROM board_line k WHERE k.team = :team ORDER BY k.priority, k.number;
 
 -- name: task_edges
 -- All dependencies of a board.

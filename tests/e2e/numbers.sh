@@ -121,6 +121,21 @@ SELECT id FROM task" "so it is not late"
 refused "-- late
 UPDATE task SET title = :title WHERE id = :id RETURNING id" "so it is not late"
 
+# A list of columns is written once; a statement below takes it by name.
+gives "SELECT id FROM team;
+
+-- columns: both
+k.id,
+ k.title
+-- columns: three
+{columns.both}, k.state
+
+-- name: probe_of_a_list
+-- scan ok: a test
+SELECT {columns.three}, k.number
+FROM task k" "SELECT k.id, k.title, k.state, k.number"
+refused "SELECT {columns.missing} FROM task" "no list above is called missing"
+
 judge
 
 # The line of a number is told, not that of its statement's name.

@@ -167,16 +167,57 @@ static void append(char **text, const char *line, size_t len)
 	(*text)[have + len] = '\0';
 }
 
+/* Appends a line, with the columns of the lists that the line names as {columns.NAME}. */
+static void append_line(struct sqlgen_build *b, const struct sqlgen_statement *at,
+			char **text, const char *line, size_t len)
+{
+	const char *end = line + len, *open;
+
+	while ((open = memmem(line, (size_t)(end - line), "{columns.", 9))) {
+		size_t n = strcspn(open + 9, "}\n");
+		char *name = sqlgen_copy(open + 9, n);
+		const char *columns = sqlgen_set_find(b, "columns", name);
+
+		append(text, line, (size_t)(open - line));
+		if (columns)
+			append(text, columns, strlen(columns));
+		else
+			sqlgen_refuse(b, at, "no list above is called %s", name);
+		free(name);
+		line = open + 9 + n;
+		line += *line == '}';
+	}
+	append(text, line, (size_t)(end - line));
+}
+
 static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
 		     const char *line, size_t len)
 {
-	char *sql = sqlgen_put_numbers(b, s->file, at, line, len);
+	const struct sqlgen_statement here = { .file = s->file,
+					       .line = at,
+					       .name = s->name };
+	size_t have = s->written ? strlen(s->written) : 0;
+	char *sql;
 
 	if (!s->written)
 		s->sql_line = at;
-	append(&s->written, line, len);
+	append_line(b, &here, &s->written, line, len);
+	sql = sqlgen_put_numbers(b, s->file, at, s->written + have,
+				 strlen(s->written + have));
 	append(&s->sql, sql, strlen(sql));
 	free(sql);
+}
+
+/* Begins a list of columns, whose lines become one. */
+static struct set *sqlgen_read_list(struct sqlgen_build *b, const char *line)
+{
+	struct set *list;
+
+	b->sets = sqlgen_grow(b->sets, b->n_sets, sizeof(*list));
+	list = &b->sets[b->n_sets++];
+	list->list = sqlgen_copy("columns", 7);
+	list->name = sqlgen_read_word(line + 11);
+	return list;
 }
 
 static struct sqlgen_statement *sqlgen_read_name(struct sqlgen_build *b, const char *file,
@@ -202,27 +243,30 @@ static struct sqlgen_statement *sqlgen_read_name(struct sqlgen_build *b, const c
 static void read_file(struct sqlgen_build *b, const char *file)
 {
 	char *text = sqlgen_slurp(file), *next;
-	struct sqlgen_statement *s = NULL;
-	int line = 1;
+	struct sqlgen_statement here = { .file = file, .line = 1 }, *s = NULL;
+	struct set *list = NULL;
 
-	for (char *at = text; *at; at = next, line++) {
+	for (char *at = text; *at; at = next, here.line++) {
 		size_t blank = strspn(at, " \t\r"), len = strcspn(at, "\n");
 
 		next = at + len + (at[len] == '\n');
-		if (strncmp(at, "-- name:", 8) == 0)
-			s = sqlgen_read_name(b, file, line, at);
-		else if (strncmp(at + blank, "--", 2) == 0 && s && !s->sql)
+		if (strncmp(at, "-- name:", 8) == 0) {
+			s = sqlgen_read_name(b, file, here.line, at);
+		} else if (strncmp(at, "-- columns:", 11) == 0) {
+			list = sqlgen_read_list(b, at);
+			s = NULL;
+		} else if (strncmp(at + blank, "--", 2) == 0 && s && !s->sql) {
 			read_heading(s, at + blank);
-		else if (blank == len || strncmp(at + blank, "--", 2) == 0) {
+		} else if (blank == len || strncmp(at + blank, "--", 2) == 0) {
 			if (s && s->written)
 				append(&s->written, "\n", 1);
-		} else if (s)
-			read_sql(b, s, line, at, (size_t)(next - at));
-		else
-			sqlgen_refuse(b,
-				      &(struct sqlgen_statement){ .file = file,
-								  .line = line },
-				      "SQL without `-- name:` above it");
+		} else if (s) {
+			read_sql(b, s, here.line, at, (size_t)(next - at));
+		} else if (list) {
+			append_line(b, &here, &list->values, at, len);
+		} else {
+			sqlgen_refuse(b, &here, "SQL without `-- name:` above it");
+		}
 	}
 	free(text);
 }
