@@ -90,6 +90,9 @@ char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 			 const char *text, size_t len);
 void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enums */
 void sqlgen_free_enums(struct sqlgen_build *b);
+/* The values of a set of that list, with blanks between them; NULL if there is none. */
+const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
+			    const char *name);
 void sqlgen_check_held(struct sqlgen_build *b); /* storage/enums names all that hold one */
 /* Refuses a number where a name of an enum's value belongs. */
 void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s);

@@ -111,8 +111,8 @@ void sqlgen_free_enums(struct sqlgen_build *b)
 	free(b->sets);
 }
 
-static const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
-				   const char *name)
+const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
+			    const char *name)
 {
 	for (int i = 0; i < b->n_sets; i++)
 		if (strcmp(b->sets[i].list, list) == 0 &&
