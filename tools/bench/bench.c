@@ -1,6 +1,7 @@
 #include "tools/bench/bench.h"
-#include "tools/bench/floor.h"
+#include "tools/bench/stage.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static bool bench_is_set(const char *name)
 	return value && *value && strcmp(value, "0");
 }
 
-static void list_lines(void)
+static void bench_list(void)
 {
 	for (const struct bench *b = bench_table; b->name; b++) {
 		const bool alone = !b->lines[1].name;
@@ -27,12 +28,12 @@ static void list_lines(void)
 	}
 }
 
-static void print_help(void)
+static int bench_help(void)
 {
 	puts("usage: bench [NAME...]\n"
 	     "       bench --page FILE    all of it, and a page of docs\n\n"
 	     "A NAME is that of a line, or of the bench above it for all of its lines:\n");
-	list_lines();
+	bench_list();
 	puts("\nA line tells the medians of ours (value) and of what it stands beside (base),\n"
 	     "measured in turns; their ratio; how much the rounds of the base differ\n"
 	     "(spread); how much of the machine other processes had (others); and whether\n"
@@ -44,13 +45,13 @@ static void print_help(void)
 	     "  FAST=1     shorter rounds, and no page\n"
 	     "  MANY=1     growth behind ten million messages, which takes minutes to fill;\n"
 	     "             and no page\n"
-	     "  KEEP=1     such a state is kept for the next run\n"
 	     "  BENCH_DIR  where the states are, on a disk: /var/tmp\n"
 	     "  CADRE      the command to measure: the one beside this program");
+	return 0;
 }
 
 /* The command that is measured: $CADRE, or the one beside this program. */
-static int find_cadre(char path[4096])
+static int bench_find_cadre(char path[4096])
 {
 	const char *named = getenv("CADRE");
 	ssize_t n = named ? snprintf(path, 4096, "%s", named)
@@ -65,17 +66,16 @@ static int find_cadre(char path[4096])
 }
 
 /* Opens the ground on a disk: the temporary folder is memory on many machines. */
-static int ground_open(struct bench_ground *g, char self[4096])
+static int bench_open_ground(struct bench_ground *g, char self[4096])
 {
 	const char *base = getenv("BENCH_DIR");
 
-	if (find_cadre(self))
+	if (bench_find_cadre(self))
 		return -1;
 	g->self = self;
 	g->fast = bench_is_set("FAST");
 	g->many = bench_is_set("MANY");
 	g->peers = bench_is_set("PEERS");
-	g->keep_dir = bench_is_set("KEEP") ? (base ? base : "/var/tmp") : NULL;
 	snprintf(g->dir, sizeof(g->dir), "%s/cadre-bench.XXXXXX",
 		 base ? base : "/var/tmp");
 	/* A server that runs as another user goes through it to its own folder. */
@@ -85,12 +85,12 @@ static int ground_open(struct bench_ground *g, char self[4096])
 }
 
 /* Measures what is chosen; a page has all of it or is not written. */
-static int run_all(struct bench_ground *g, const char *page)
+static int bench_run_all(struct bench_ground *g, const char *page)
 {
 	int failed = 0;
 
 	for (const struct bench *b = bench_table; b->name; b++)
-		failed |= score_run(g, b);
+		failed |= bench_run(g, b);
 	if (page && (failed || g->fast || g->many))
 		bench_tell("%s stays as it was", page);
 	else if (page)
@@ -100,26 +100,25 @@ static int run_all(struct bench_ground *g, const char *page)
 
 int main(int argc, char **argv)
 {
+	static const char *const ours[] = { "CADRE_HOME", "CADRE_SOCKET", "CADRE_TEAM",
+					    "CADRE_AGENT" };
 	const bool whole = argc == 3 && !strcmp(argv[1], "--page");
 	const int first = whole ? argc : 1;
 	char self[4096];
 	struct bench_ground g = { 0 };
 	int failed;
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		print_help();
-		return 0;
-	}
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return bench_help();
 	if (argc == 4 && !strcmp(argv[1], "floor"))
 		return floor_main(argv[2], argv[3]);
-	if (score_choose(&g, argc - first, argv + first) || ground_open(&g, self))
+	if (score_choose(&g, argc - first, argv + first) || bench_open_ground(&g, self))
 		return 2;
 	others_init();
-	unsetenv("CADRE_HOME");
-	unsetenv("CADRE_SOCKET");
-	unsetenv("CADRE_TEAM");
-	unsetenv("CADRE_AGENT");
-	failed = run_all(&g, whole ? argv[2] : NULL);
+	signal(SIGPIPE, SIG_IGN); /* a server may close before a stranger has said all */
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		unsetenv(ours[i]);
+	failed = bench_run_all(&g, whole ? argv[2] : NULL);
 	bench_remove_tree(g.dir);
 	return failed ? 1 : 0;
 }

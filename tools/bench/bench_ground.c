@@ -24,6 +24,11 @@ int64_t bench_now(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+double bench_ms(int64_t since)
+{
+	return (double)(bench_now() - since) / 1e6;
+}
+
 /* xorshift64* */
 uint64_t bench_random(uint64_t *state)
 {
@@ -36,14 +41,27 @@ uint64_t bench_random(uint64_t *state)
 	return x * 2685821657736338717u;
 }
 
+void bench_rest(double seconds)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+static void ground_say(const char *before, const char *fmt, va_list ap)
+{
+	fputs(before, stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
 void bench_tell(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	fputs("bench: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	ground_say("bench: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -52,9 +70,7 @@ int bench_fail(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	fputs("bench: failed: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	ground_say("bench: failed: ", fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -71,29 +87,26 @@ int ground_folder(struct bench_ground *g, const char *name, char out[256])
 	if (snprintf(out, 256, "%s/%s", g->dir, name) >= 256)
 		return bench_fail("the path of %s is too long", name);
 	bench_remove_tree(out);
-	if (mkdir(out, 0700))
-		return bench_fail("%s: %s", out, strerror(errno));
-	return 0;
+	return mkdir(out, 0700) ? bench_fail("%s: %m", out) : 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int ground_remove(const char *path, const struct stat *st, int kind,
+			 struct FTW *at)
 {
-	(void)st;
-	(void)kind;
-	(void)at;
+	(void)st, (void)kind, (void)at;
 	return remove(path);
 }
 
 void bench_remove_tree(const char *path)
 {
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(path, ground_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* --- children ------------------------------------------------------------------- */
 
-static void put_fd(int from, int to)
+static void ground_put_fd(int from, int to)
 {
-	int fd = from >= 0 ? from : open("/dev/null", O_RDWR);
+	int fd = from > 0 ? from : open("/dev/null", O_RDWR);
 
 	if (fd == to)
 		fcntl(fd, F_SETFD, 0);
@@ -101,20 +114,17 @@ static void put_fd(int from, int to)
 		dup2(fd, to);
 }
 
-static void bench_ground_become(const struct start *s)
+static void ground_become(const struct start *s)
 {
-	int extra = s->extra < 0 ? -1 : fcntl(s->extra, F_DUPFD, 10);
+	int extra = s->extra > 0 ? fcntl(s->extra, F_DUPFD, 10) : 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing outlives the bench */
-	put_fd(s->in, 0);
-	put_fd(s->out, 1);
+	ground_put_fd(s->in, 0);
+	ground_put_fd(s->out, 1);
 	if (s->quiet)
-		put_fd(-1, 2);
-	if (extra >= 0)
-		put_fd(extra, 3);
-	close_range(extra >= 0 ? 4 : 3, ~0U, 0);
-	for (const char *const *e = s->env; e && *e; e++)
-		putenv(strdup(*e));
+		ground_put_fd(0, 2);
+	if (extra > 0)
+		ground_put_fd(extra, 3);
+	close_range(extra > 0 ? 4 : 3, ~0U, 0);
 	if (s->uid && (setgroups(0, NULL) || setgid(s->uid) || setuid(s->uid)))
 		_exit(126);
 	if (s->uid) /* changing the user has undone it */
@@ -123,20 +133,34 @@ static void bench_ground_become(const struct start *s)
 	_exit(127);
 }
 
-pid_t bench_start_program(const struct start *s)
+pid_t bench_fork(void)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		bench_ground_become(s);
-	if (pid < 0)
-		return bench_fail("fork: %s", strerror(errno));
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing outlives the bench */
+	return pid < 0 ? bench_fail("fork: %m") : pid;
+}
+
+pid_t bench_start_program(const struct start *s)
+{
+	pid_t pid = bench_fork();
+
+	if (pid == 0)
+		ground_become(s);
 	return pid;
+}
+
+int bench_run_program(const struct start *s)
+{
+	pid_t pid = bench_start_program(s);
+	int status;
+
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
 }
 
 void bench_stop_program(pid_t pid, int signal)
 {
-	static const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
 	int status;
 
 	if (pid <= 0)
@@ -145,7 +169,7 @@ void bench_stop_program(pid_t pid, int signal)
 	for (int i = 0; i < 10000; i++) {
 		if (waitpid(pid, &status, WNOHANG) != 0)
 			return;
-		nanosleep(&pause, NULL);
+		bench_rest(0.002);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);

@@ -1,23 +1,20 @@
-#include "tools/bench/floor.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "tools/bench/judge.h"
+#include "tools/bench/load.h"
 
-enum { WARM_UP = 20000, SAMPLES = 20000, PAGES = 256 };
+enum { WARM_UP = 20000, PAGES = 256, LINE = 64 };
 
 /* --- SQLite, four rows a message ------------------------------------------------------ */
 
 /* The columns that ours have in storage/, and no other index. */
-static const char raw_schema[] =
+static const char floor_schema[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 	"PRAGMA wal_autocheckpoint = 2000;"
 	"CREATE TABLE agent (id INTEGER PRIMARY KEY) STRICT;"
@@ -28,20 +25,25 @@ static const char raw_schema[] =
 	"CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER, kind INTEGER,"
 	" team INTEGER, actor INTEGER, subject INTEGER, target INTEGER) STRICT;"
 	"CREATE TABLE replay (key BLOB PRIMARY KEY, caller INTEGER, op INTEGER,"
-	" args INTEGER, made INTEGER, at INTEGER) STRICT, WITHOUT ROWID;";
+	" args INTEGER, made INTEGER, at INTEGER) STRICT, WITHOUT ROWID;"
+	"INSERT INTO message (content) VALUES ('hello');"
+	"WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+	" INSERT INTO agent SELECT i FROM n;";
 
-enum { BEGIN, MESSAGE, DELIVERY, EVENT, REPLAY, COMMIT, DELIVERY_ALL, STEPS };
+enum { BEGIN, COMMIT, MESSAGE, DELIVERY, EVENT, REPLAY, DELIVERY_ALL, STEPS };
 
-static const char *const raw_text[STEPS] = {
+/* ?1 is the message, ?2 its sender, ?3 a body or a key. */
+static const char *const floor_text[STEPS] = {
 	[BEGIN] = "BEGIN IMMEDIATE",
-	[MESSAGE] = "INSERT INTO message (team, sender, at, type, content) "
-		    "VALUES (1, ?2, ?1, 'text', ?3)",
-	[DELIVERY] = "INSERT INTO delivery (message, agent, state) VALUES (?1, ?2, 0)",
-	[EVENT] = "INSERT INTO event (at, kind, team, actor, subject, target) "
-		  "VALUES (?1, 101, 1, ?2, ?3, ?2 + 1)",
-	[REPLAY] = "INSERT INTO replay (key, caller, op, args, made, at) "
-		   "VALUES (?3, ?2, 1, ?1 * 77, ?1, ?1)",
 	[COMMIT] = "COMMIT",
+	[MESSAGE] = "INSERT INTO message (id, team, sender, at, type, content) "
+		    "VALUES (?1, 1, ?2, ?1 + 1700000000000, 'text', CAST(?3 AS TEXT))",
+	[DELIVERY] =
+		"INSERT INTO delivery (message, agent, state) VALUES (?1, ?2 + 1, 0)",
+	[EVENT] = "INSERT INTO event (at, kind, team, actor, subject, target) "
+		  "VALUES (?1 + 1700000000000, 101, 1, ?2, ?1, ?2 + 1)",
+	[REPLAY] = "INSERT INTO replay (key, caller, op, args, made, at) "
+		   "VALUES (?3, ?2, 1, ?1 * 77, ?1, ?1 + 1700000000000)",
 	[DELIVERY_ALL] = "INSERT INTO delivery (message, agent, state) "
 			 "SELECT ?1, id, 0 FROM agent",
 };
@@ -49,154 +51,93 @@ static const char *const raw_text[STEPS] = {
 struct bench_floor {
 	sqlite3 *db;
 	sqlite3_stmt *steps[STEPS];
-	char dir[256], body[FLOOR_BODY + 1];
+	char dir[256], body[LOAD_BODY];
 	uint64_t random;
-	int64_t n;
+	int64_t n; /* messages; the file begins with one */
 };
 
+/* Runs a statement for the last message; a key begins with the time, like those of clients. */
 static int floor_step(struct bench_floor *f, int which)
-{
-	int rc = sqlite3_step(f->steps[which]);
-
-	sqlite3_reset(f->steps[which]);
-	return rc == SQLITE_DONE
-		       ? 0
-		       : bench_fail("%s: %s", raw_text[which], sqlite3_errmsg(f->db));
-}
-
-static int floor_step_of(struct bench_floor *f, int which, int64_t first, int64_t second)
-{
-	sqlite3_bind_int64(f->steps[which], 1, first);
-	sqlite3_bind_int64(f->steps[which], 2, second);
-	return floor_step(f, which);
-}
-
-/* Adds a key like those that clients make: its first bytes are the time. */
-static int floor_add_key(struct bench_floor *f, int64_t sender, int64_t message)
 {
 	uint64_t key[2] = { __builtin_bswap64((uint64_t)bench_now()),
 			    bench_random(&f->random) };
+	const void *third = which == REPLAY ? (void *)key : f->body;
+	int rc;
 
-	sqlite3_bind_blob(f->steps[REPLAY], 3, key, sizeof(key), SQLITE_STATIC);
-	return floor_step_of(f, REPLAY, message, sender);
+	sqlite3_bind_int64(f->steps[which], 1, f->n + 1);
+	sqlite3_bind_int64(f->steps[which], 2, f->n % 64 + 1);
+	sqlite3_bind_blob(f->steps[which], 3, third,
+			  which == REPLAY ? sizeof(key) : LOAD_BODY, SQLITE_STATIC);
+	rc = sqlite3_step(f->steps[which]);
+	sqlite3_reset(f->steps[which]);
+	return rc == SQLITE_DONE
+		       ? 0
+		       : bench_fail("%s: %s", floor_text[which], sqlite3_errmsg(f->db));
 }
 
-static int64_t floor_add_message(struct bench_floor *f)
-{
-	int64_t at = bench_now() / 1000000;
-
-	sqlite3_bind_text(f->steps[MESSAGE], 3, f->body, FLOOR_BODY, SQLITE_STATIC);
-	if (floor_step_of(f, MESSAGE, at, f->n % 64 + 1))
-		return -1;
-	sqlite3_bind_int64(f->steps[EVENT], 3, sqlite3_last_insert_rowid(f->db));
-	f->n++;
-	return sqlite3_last_insert_rowid(f->db);
-}
-
-static int add_send(struct bench_floor *f)
-{
-	int64_t sender = f->n % 64 + 1, message = floor_add_message(f);
-
-	return message < 0 || floor_step_of(f, DELIVERY, message, sender + 1) ||
-			       floor_step_of(f, EVENT, message, sender) ||
-			       floor_add_key(f, sender, message)
-		       ? -1
-		       : 0;
-}
-
-static int add_batch(struct bench_floor *f, int batch)
+/* Commits so many messages to one agent each; 0: a message to all agents, in one statement. */
+static int floor_batch(struct bench_floor *f, int messages)
 {
 	int rc = floor_step(f, BEGIN);
 
-	for (int i = 0; i < batch && rc == 0; i++)
-		rc = add_send(f);
-	return rc || floor_step(f, COMMIT) ? -1 : 0;
+	for (int i = 0; i < messages && rc == 0; i++) {
+		f->n++;
+		for (int which = MESSAGE; which <= REPLAY && rc == 0; which++)
+			rc = floor_step(f, which);
+	}
+	if (messages == 0 && rc == 0) {
+		f->n++;
+		rc = floor_step(f, MESSAGE) || floor_step(f, DELIVERY_ALL);
+	}
+	return rc || floor_step(f, COMMIT);
 }
 
-static int floor_open_file(struct bench_floor *f, int agents)
+static int floor_open_file(struct bench_floor *f)
 {
-	char path[300], *sql;
+	char path[300];
 	int rc;
 
 	snprintf(path, sizeof(path), "%s/raw.sqlite", f->dir);
-	if (sqlite3_open(path, &f->db) != SQLITE_OK ||
-	    sqlite3_exec(f->db, raw_schema, NULL, NULL, NULL) != SQLITE_OK)
-		return bench_fail("%s: %s", path, sqlite3_errmsg(f->db));
-	sql = sqlite3_mprintf("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-			      "WHERE i < %d) INSERT INTO agent SELECT i FROM n",
-			      agents);
-	rc = sqlite3_exec(f->db, sql, NULL, NULL, NULL);
-	sqlite3_free(sql);
-	for (int i = 0; i < STEPS && rc == SQLITE_OK; i++)
-		rc = sqlite3_prepare_v2(f->db, raw_text[i], -1, &f->steps[i], NULL);
-	return rc == SQLITE_OK ? 0 : bench_fail("%s: %s", path, sqlite3_errmsg(f->db));
+	rc = sqlite3_open(path, &f->db) ||
+	     sqlite3_exec(f->db, floor_schema, NULL, NULL, NULL);
+	for (int i = 0; i < STEPS && rc == 0; i++)
+		rc = sqlite3_prepare_v2(f->db, floor_text[i], -1, &f->steps[i], NULL);
+	return rc ? bench_fail("%s: %s", path, sqlite3_errmsg(f->db)) : 0;
 }
 
-int floor_open(struct bench_floor **out, struct bench_ground *g, int agents)
+static int floor_need(struct scene *s)
 {
-	struct bench_floor *f = *out = xcalloc(1, sizeof(*f));
-	int rc;
+	struct bench_floor *f;
 
+	if (s->floor)
+		return 0;
+	f = s->floor = xcalloc(1, sizeof(*f));
 	f->random = 7;
-	memset(f->body, 'x', FLOOR_BODY);
-	rc = ground_folder(g, "floor", f->dir) || floor_open_file(f, agents) ? -1 : 0;
+	memset(f->body, 'x', LOAD_BODY);
 	/* While the WAL grows every sync writes the file's size too: one commit makes it
 	 * as long as it will ever be, the next begins it anew. */
-	return rc || add_batch(f, WARM_UP) || add_batch(f, 1) ? -1 : 0;
+	return ground_folder(s->ground, "floor", f->dir) || floor_open_file(f) ||
+	       floor_batch(f, WARM_UP) || floor_batch(f, 1);
 }
 
-void floor_close(struct bench_floor *f)
+int act_rows(struct scene *s, const struct act *a, struct series *out)
 {
-	if (!f)
-		return;
-	for (int i = 0; i < STEPS; i++)
-		sqlite3_finalize(f->steps[i]);
-	sqlite3_close(f->db);
-	if (f->dir[0])
-		bench_remove_tree(f->dir);
-	free(f);
-}
+	const double ms = s->ground->fast ? 600 : 1200;
+	int64_t begun, last, n = 0;
 
-double floor_rate(struct bench_floor *f, int batch, double seconds)
-{
-	int64_t begun = bench_now(), took = 0, n = 0;
-
-	while ((took = bench_now() - begun) < (int64_t)(seconds * 1e9)) {
-		if (add_batch(f, batch))
-			return -1;
-		n += batch;
-	}
-	return (double)n / ((double)took / 1e9);
-}
-
-static int broadcast(struct bench_floor *f)
-{
-	int64_t message = -1;
-
-	if (floor_step(f, BEGIN) || (message = floor_add_message(f)) < 0)
+	if (floor_need(s))
 		return -1;
-	return floor_step_of(f, DELIVERY_ALL, message, 0) || floor_step(f, COMMIT) ? -1
-										   : 0;
-}
-
-double floor_broadcast(struct bench_floor *f, double seconds)
-{
-	int64_t until = bench_now() + (int64_t)(seconds * 1e9), begun;
-	double *took = xcalloc(SAMPLES, sizeof(*took)), ms;
-	size_t n = 0;
-	int rc = 0;
-
-	sqlite3_clear_bindings(f->steps[DELIVERY_ALL]);
-	while (rc == 0 && n < SAMPLES && (begun = bench_now()) < until) {
-		rc = broadcast(f);
-		took[n++] = (double)(bench_now() - begun) / 1e6;
+	for (begun = bench_now(); bench_ms(begun) < ms; n += a->batch) {
+		last = bench_now();
+		if (floor_batch(s->floor, a->batch))
+			return -1;
+		series_add(out, bench_ms(last));
 	}
-	ms = rc ? -1 : judge_median(took, n);
-	free(took);
-	return ms;
+	series_rate(out, (double)n / (bench_ms(begun) / 1e3));
+	return 0;
 }
 
-/* --- the disk alone ------------------------------------------------------------------- */
+/* --- the disk, the kernel, a process ---------------------------------------------------- */
 
 static int floor_write_page(struct floor_page *p)
 {
@@ -206,38 +147,98 @@ static int floor_write_page(struct floor_page *p)
 	return pwrite(p->fd, page, sizeof(page), at) == sizeof(page) ? 0 : -1;
 }
 
-int floor_page_open(struct floor_page *p, struct bench_ground *g, const char *name)
+static int floor_need_page(struct scene *s)
 {
-	*p = (struct floor_page){ 0 };
-	snprintf(p->path, sizeof(p->path), "%s/%s", g->dir, name);
+	struct floor_page *p = &s->page;
+	int rc = 0;
+
+	if (p->fd)
+		return 0;
+	snprintf(p->path, sizeof(p->path), "%s/sync", s->ground->dir);
 	p->fd = open(p->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (p->fd < 0)
-		return bench_fail("%s: %s", p->path, strerror(errno));
-	for (int i = 0; i < PAGES; i++) /* later syncs write no new size */
-		if (floor_write_page(p))
-			return bench_fail("%s: %s", p->path, strerror(errno));
-	return fsync(p->fd);
+	for (int i = 0; i < PAGES && rc == 0; i++) /* later syncs write no new size */
+		rc = floor_write_page(p);
+	return rc || fsync(p->fd) ? bench_fail("%s: %m", p->path) : 0;
 }
 
-double floor_page_sync(struct floor_page *p)
+double floor_sync(struct scene *s)
 {
-	int64_t begun = bench_now();
+	int64_t begun;
 
-	if (floor_write_page(p) || fdatasync(p->fd))
-		return bench_fail("%s: %s", p->path, strerror(errno));
-	return (double)(bench_now() - begun) / 1e6;
+	if (floor_need_page(s))
+		return -1;
+	begun = bench_now();
+	return floor_write_page(&s->page) || fdatasync(s->page.fd)
+		       ? bench_fail("%s: %m", s->page.path)
+		       : bench_ms(begun);
 }
 
-void floor_page_close(struct floor_page *p)
+static int floor_trip(struct scene *s)
 {
-	if (p->fd > 0)
-		close(p->fd);
-	if (p->path[0])
-		unlink(p->path);
-	*p = (struct floor_page){ 0 };
+	char line[LINE] = { 0 };
+
+	return load_write_all(s->echo_fd, line, sizeof(line)) ||
+			       read(s->echo_fd, line, sizeof(line)) != sizeof(line)
+		       ? bench_fail("the echo is gone")
+		       : 0;
 }
 
-/* --- a process --------------------------------------------------------------------------- */
+int floor_need_file(struct scene *s)
+{
+	char path[300];
+	sqlite3 *db = NULL;
+	int rc;
+
+	if (s->dir[0])
+		return 0;
+	if (scene_folder(s))
+		return -1;
+	snprintf(path, sizeof(path), "%s/raw.sqlite", s->dir);
+	rc = sqlite3_open(path, &db) || sqlite3_exec(db, floor_schema, NULL, NULL, NULL)
+		     ? bench_fail("%s: %s", path, sqlite3_errmsg(db))
+		     : 0;
+	sqlite3_close(db);
+	return rc;
+}
+
+static int floor_process(struct scene *s, const char *what)
+{
+	char path[300];
+	const char *const argv[] = { "/proc/self/exe", "floor", what, path, NULL };
+
+	snprintf(path, sizeof(path), "%s/raw.sqlite", s->dir);
+	return bench_run_program(&(struct start){ .argv = argv })
+		       ? bench_fail("floor %s failed", what)
+		       : 0;
+}
+
+static int floor_need_bare(struct scene *s, const struct act *a)
+{
+	if (a->text && floor_need_file(s))
+		return -1;
+	if (a->trips && !s->echo)
+		s->echo = load_echo(&s->echo_fd, LINE);
+	return s->echo < 0 || (a->syncs && floor_need_page(s));
+}
+
+int act_bare(struct scene *s, const struct act *a, struct series *out)
+{
+	int64_t begun;
+
+	if (floor_need_bare(s, a))
+		return -1;
+	begun = bench_now();
+	if (a->text && floor_process(s, a->text))
+		return -1;
+	for (int i = 0; i < a->syncs; i++)
+		if (floor_sync(s) < 0)
+			return -1;
+	for (int i = 0; i < a->trips; i++)
+		if (floor_trip(s))
+			return -1;
+	series_add(out, bench_ms(begun));
+	return 0;
+}
 
 int floor_main(const char *what, const char *path)
 {
@@ -248,47 +249,30 @@ int floor_main(const char *what, const char *path)
 	sqlite3 *db = NULL;
 	int rc = 1;
 
-	if (sqlite3_open(path, &db) == SQLITE_OK &&
-	    sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) ==
-		    SQLITE_OK &&
-	    sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK) {
-		int got = sqlite3_step(st);
-
-		rc = got == SQLITE_DONE || got == SQLITE_ROW ? 0 : 1;
+	if (!sqlite3_open(path, &db) &&
+	    !sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) &&
+	    !sqlite3_prepare_v2(db, sql, -1, &st, NULL)) {
+		rc = sqlite3_step(st);
+		rc = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : 1;
 	}
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 	return rc;
 }
 
-int floor_process_file(struct bench_ground *g, char path[300])
+void floor_close(struct scene *s)
 {
-	char dir[256];
-	sqlite3 *db = NULL;
-	int rc;
+	struct bench_floor *f = s->floor;
 
-	if (ground_folder(g, "process", dir))
-		return -1;
-	snprintf(path, 300, "%s/raw.sqlite", dir);
-	rc = sqlite3_open(path, &db);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, raw_schema, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, "INSERT INTO message (content) VALUES ('hello')",
-				  NULL, NULL, NULL);
-	sqlite3_close(db);
-	return rc == SQLITE_OK ? 0 : bench_fail("%s: %s", path, sqlite3_errstr(rc));
-}
-
-double floor_process(const char *what, const char *path)
-{
-	const char *const argv[] = { "/proc/self/exe", "floor", what, path, NULL };
-	struct start start = { .argv = argv, .in = -1, .out = -1, .extra = -1 };
-	int64_t begun = bench_now();
-	pid_t pid = bench_start_program(&start);
-	int status;
-
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
-		return bench_fail("floor %s failed", what);
-	return (double)(bench_now() - begun) / 1e6;
+	if (s->page.fd > 0)
+		close(s->page.fd);
+	if (s->page.path[0])
+		unlink(s->page.path);
+	for (int i = 0; f && i < STEPS; i++)
+		sqlite3_finalize(f->steps[i]);
+	if (f)
+		sqlite3_close(f->db);
+	if (f && f->dir[0])
+		bench_remove_tree(f->dir);
+	free(f);
 }

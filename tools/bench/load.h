@@ -1,72 +1,96 @@
 /*
  * load - clients of a server, driven by one thread with epoll.
  *
- * Each connection is a speaker that goes through the steps of a cycle (send;
- * or send, receive, ack), `window` cycles at a time.  A script writes the requests and
- * tells where an answer ends.  The load shares the machine's cores with the server, so
- * everything that can be prepared beforehand is prepared.
+ * Each connection is a speaker that goes through the steps of a script (send; or send,
+ * receive, acknowledge), `window` cycles at a time.  The requests are texts with words that
+ * load_say() replaces; a door knows the protocol.  The load shares the machine's cores with
+ * the server, so a request costs little more than a copy of its text.
  */
 #ifndef TOOLS_BENCH_LOAD_H
 #define TOOLS_BENCH_LOAD_H
 
-#include "tools/bench/bench.h"
+#include "tools/bench/stage.h"
 
-enum { LOAD_WINDOW = 64, LOAD_IN = 64 << 10, LOAD_OUT = 32 << 10, LOAD_ID = 64 };
+enum {
+	LOAD_WINDOW = 64,
+	LOAD_ROOM = 64 << 10,
+	LOAD_TAKEN = 64,
+	LOAD_STEPS = 3,
+	LOAD_BODY = 256
+};
 
-struct load;
+/* A file goes in parts of so many bytes; so many make a file. */
+enum { LOAD_PART = 3 << 19, LOAD_PARTS = 43 };
 
 struct speaker {
-	const struct load *load;
-	int fd, number;
+	struct scene *scene;
+	const struct act *act;
+	const struct script *script;
+	int fd, number, next; /* number of the neighbour */
+	pid_t child; /* at the other end, if it is this speaker's alone */
 	int step; /* the step that waits for its answer */
 	uint64_t random;
-	char id[LOAD_ID]; /* a script's: what the last answer named */
-	size_t n_id;
-	long epoch;
-	char *own; /* a script's; freed at the end */
-	size_t n_own, at;
-	size_t n_in, n_out;
+	char taken[2][LOAD_TAKEN]; /* from the last answer that had them */
+	int64_t asked; /* requests so far */
+	struct text out;
+	char *in;
+	size_t room, n_in;
 	unsigned head, tail; /* of begun: a ring of cycles under way */
 	int64_t begun[LOAD_WINDOW];
-	char in[LOAD_IN];
-	char out[LOAD_OUT];
 };
+
+/* A way in, and its protocol. */
+struct door {
+	/* Connects; the socket, or -1. */
+	int (*join)(struct speaker *s);
+	const char *hello[3]; /* what a client says first; each has an answer */
+	/* How long the answer at `data` is; 0 if more is needed. */
+	size_t (*whole)(const struct speaker *s, const char *data, size_t size);
+	/* Whether an answer is no failure. */
+	bool (*good)(const char *data, size_t size);
+	size_t room; /* for answers; 0: LOAD_ROOM */
+};
+extern const struct door door_host; /* the host's own socket, as agent aN of team t */
+extern const struct door door_tokens; /* the same, by the token of each agent */
+extern const struct door door_http; /* the host's HTTP */
+extern const struct door door_mcp; /* a process `cadre mcp` */
+extern const struct door door_guest; /* a guest's control line */
+extern const struct door door_echo; /* a child that answers with script.answer bytes */
+extern const struct door door_redis, door_postgres;
 
 struct script {
-	int n_steps;
-	/* Connects and greets; the socket, or -1. */
-	int (*join)(struct speaker *s);
-	/* Appends the request of a step with say(). */
-	void (*ask)(struct speaker *s, int step);
-	/* How long the answer at `data` is; 0 if more is needed. */
-	size_t (*whole)(const char *data, size_t size);
-	/* Takes an answer; false if it is a failure. */
-	bool (*heard)(struct speaker *s, int step, const char *data, size_t size);
+	const struct door *door;
+	const char *asks[LOAD_STEPS]; /* the request of each step */
+	/* The answer to this step names texts, which stand behind these words: ~i and ~e. */
+	int take_at;
+	const char *take[2];
+	size_t answer;
 };
 
-struct load {
-	const struct script *script;
-	const char *socket; /* path of a Unix socket */
-	const void *arg; /* the script's */
-	int clients, window;
-	double warm, seconds;
-};
+/* A request of the host: a frame with a call. */
+#define LOAD_CALL(op, args) \
+	"~4{\"type\":\"Call\",\"id\":1,\"op\":\"" op "\",\"args\":" args "}"
 
-struct outcome {
-	double rate; /* cycles a second */
-	double p50_ms, p99_ms, p999_ms, max_ms;
-	uint64_t cycles, failed;
-};
+/* Acts of the table: a load; one start of script's process until its first answer. */
+act_run act_load, act_greet;
 
-int load_run(const struct load *l, struct outcome *out);
+/* Appends a request, and replaces the words of its text:
+ * ~#  the speaker's number          ~>  the neighbour's number
+ * ~k  a new key, a UUIDv7           ~K  a new key, each other one a UUIDv4
+ * ~b  the body of a message         ~s  the agent's token
+ * ~i  the first text that was taken ~e  the second
+ * ~4  the length of a frame         ~q  of a message to PostgreSQL
+ * ~l  of an HTTP body               ~0  a NUL
+ * ~N  a stream of Redis             ~I  for Redis, the first text that was taken
+ * ~o  the offset of a file's part   ~u  the part's upload
+ * ~c  the part's bytes              ~z  with the last part, the size of the file
+ */
+void load_say(struct speaker *s, const char *text);
 
-/* For scripts: */
-void load_say(struct speaker *s, const char *data, size_t size);
-int load_join(const char *path);
+/* Starts a child that answers whatever comes at *fd with so many bytes: its id, or -1. */
+pid_t load_echo(int *fd, size_t answer);
+int load_connect(const char *path); /* to a Unix socket; or -1 */
+int load_listen(const char *path); /* at a Unix socket; or -1 */
 int load_write_all(int fd, const char *data, size_t size);
-/* The bytes that would begin at `data`, read until `whole` of them are there;
- * how many, or -1. */
-ssize_t load_read_answer(int fd, char *data, size_t room,
-			 size_t (*whole)(const char *data, size_t size));
 
 #endif

@@ -1,89 +1,63 @@
-/* The lines of the table as they are found: chosen, measured, measured again, printed. */
+/* The lines of the table as they are found: chosen, judged, printed. */
 #include "tools/bench/bench.h"
 
 #include <assert.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct score *score_of(const struct bench_ground *g, const char *name)
+struct score *score_of(struct bench_ground *g, const struct line *l)
 {
 	for (size_t i = 0; i < g->n_scores; i++)
-		if (!strcmp(g->scores[i].line->name, name))
-			return (struct score *)&g->scores[i];
-	abort(); /* bench_table.c has each line that a bench measures */
-}
-
-/* --- which --------------------------------------------------------------------- */
-
-static void score_fill(struct bench_ground *g)
-{
-	for (const struct bench *b = bench_table; b->name; b++)
-		for (const struct line *l = b->lines; l->name; l++) {
-			assert(g->n_scores < SCORES_MOST);
-			g->scores[g->n_scores++] = (struct score){ .line = l };
-		}
-}
-
-/* Chooses what has this name; how many lines. */
-static int score_name(struct bench_ground *g, const char *name)
-{
-	int n = 0;
-
-	for (const struct bench *b = bench_table; b->name; b++)
-		for (const struct line *l = b->lines; l->name; l++)
-			if (!strcmp(name, b->name) || !strcmp(name, l->name)) {
-				score_of(g, l->name)->chosen = true;
-				n++;
-			}
-	return n;
+		if (g->scores[i].line == l)
+			return &g->scores[i];
+	abort(); /* score_choose() has made one for each line */
 }
 
 int score_choose(struct bench_ground *g, int n, char *const *names)
 {
-	score_fill(g);
-	for (size_t i = 0; i < g->n_scores; i++)
-		g->scores[i].chosen = n == 0;
+	bool known[256] = { 0 };
+
+	for (const struct bench *b = bench_table; b->name; b++)
+		for (const struct line *l = b->lines; l->name; l++) {
+			struct score *s = &g->scores[g->n_scores++];
+
+			assert(g->n_scores <= SCORES_MOST);
+			*s = (struct score){ .line = l, .chosen = n == 0 };
+			for (int i = 0; i < n && i < (int)sizeof(known); i++)
+				if (!strcmp(names[i], b->name) ||
+				    !strcmp(names[i], l->name))
+					s->chosen = known[i] = true;
+		}
 	for (int i = 0; i < n; i++)
-		if (!score_name(g, names[i]))
+		if (i >= (int)sizeof(known) || !known[i])
 			return bench_fail("there is no line or bench %s: see --help",
 					  names[i]);
 	return 0;
 }
 
-bool score_due(const struct bench_ground *g, const char *name)
+bool score_due(struct bench_ground *g, const struct line *l)
 {
-	const struct score *s = score_of(g, name);
+	const struct score *s = score_of(g, l);
 
-	return s->chosen && !judge_stays(s->found.verdict);
+	return s->chosen && (g->peers || !l->peer) && !judge_stays(s->found.verdict);
 }
 
-/* --- what was found ------------------------------------------------------------- */
-
-void score_rounds(struct bench_ground *g, const char *name, const struct judge *j)
+void score_rounds(struct bench_ground *g, const struct line *l, const struct judge *j)
 {
-	struct score *s = score_of(g, name);
-	const struct line *l = s->line;
+	struct score *s = score_of(g, l);
 
-	if (!j->n || !score_due(g, name))
+	if (!j->n || !score_due(g, l))
 		return;
-	for (size_t i = 0; i < j->n; i++)
-		bench_tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f, %+.4g %s", name,
-			   i + 1, j->value[i], l->unit, j->base[i],
+	for (size_t i = 0; i < j->n && l->beside; i++)
+		bench_tell("%s round %zu: %.4g %s, base %.4g, ratio %.3f, %+.4g %s",
+			   l->name, i + 1, j->value[i], l->unit, j->base[i],
 			   j->value[i] / j->base[i], j->value[i] - j->base[i], l->unit);
-	s->found = judge_find(j, l->want, l->limit, others_since(&g->others));
+	s->found = l->beside ? judge_find(j, l->want, l->limit, others_since(&g->others))
+			     : judge_alone(j->value[0], l->limit);
 }
 
-void score_alone(struct bench_ground *g, const char *name, double value)
-{
-	struct score *s = score_of(g, name);
-
-	if (score_due(g, name))
-		s->found = judge_alone(value, s->line->limit);
-}
-
-static void score_print(const struct score *s)
+void score_print(const struct score *s)
 {
 	static const char *const verdicts[] = { "none", "ok", "short", "noisy" };
 	const struct line *l = s->line;
@@ -100,55 +74,6 @@ static void score_print(const struct score *s)
 	       l->want == AT_LEAST ? ">=" : "<=", l->want == AT_MOST_OVER ? "base+" : "",
 	       l->limit, by_ratio ? "x" : l->unit, verdicts[f->verdict]);
 	fflush(stdout);
-}
-
-/* --- running --------------------------------------------------------------------- */
-
-static int score_measure(struct bench_ground *g, const struct bench *b)
-{
-	int64_t begun = bench_now();
-	cpu_set_t all, one;
-	int rc;
-
-	others_now(&g->others);
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	sched_getaffinity(0, sizeof(all), &all);
-	if (b->cores == ONE_CORE && sched_setaffinity(0, sizeof(one), &one))
-		return bench_fail("%s: no core of its own: %m", b->name);
-	rc = b->run(g);
-	sched_setaffinity(0, sizeof(all), &all);
-	bench_tell("%s took %.1f s", b->name, (double)(bench_now() - begun) / 1e9);
-	return rc ? bench_fail("%s", b->name) : 0;
-}
-
-/* Whether the bench is run once more, after so many runs. */
-static bool score_runs(const struct bench_ground *g, const struct bench *b, int runs)
-{
-	bool more = false;
-
-	for (const struct line *l = b->lines; l->name; l++) {
-		const struct score *s = score_of(g, l->name);
-		const bool again = s->chosen && judge_again(s->found.verdict, runs);
-
-		if (again && runs)
-			bench_tell("%s is noisy: once more (%d of %d)", l->name, runs,
-				   JUDGE_REPEATS);
-		more |= again;
-	}
-	return more;
-}
-
-int score_run(struct bench_ground *g, const struct bench *b)
-{
-	int rc = 0;
-
-	for (int runs = 0; rc == 0 && score_runs(g, b, runs); runs++)
-		rc = score_measure(g, b);
-	for (const struct line *l = b->lines; l->name; l++)
-		if (score_of(g, l->name)->found.verdict != VERDICT_NONE)
-			score_print(score_of(g, l->name));
-	return rc;
 }
 
 /* Names the chosen lines that were found so; how many. */
@@ -172,5 +97,5 @@ int score_end(const struct bench_ground *g)
 	const int bad = score_tell(g, VERDICT_SHORT, "bench: short:");
 
 	score_tell(g, VERDICT_NONE, "bench: not measured:");
-	return bad || !(good + noisy) ? -1 : 0;
+	return bad || !(good + noisy);
 }

@@ -4,42 +4,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "core/base/clock.h"
 
-static int open_here(struct stage *s)
+int stage_open(struct stage *s, struct bench_ground *g, const char *name)
 {
 	struct fault f = { 0 };
 
+	memset(s, 0, sizeof(*s));
+	s->ground = g;
+	if (ground_folder(g, name, s->dir))
+		return -1;
 	if (home_find(&s->home, s->dir, HOME_MAKE, &f))
 		return bench_fail_fault(s->dir, &f);
 	s->home.identity = (struct identity){ .level = WHO_OPERATOR };
 	return 0;
 }
 
-int stage_open(struct stage *s, struct bench_ground *g, const char *name)
-{
-	memset(s, 0, sizeof(*s));
-	s->ground = g;
-	if (ground_folder(g, name, s->dir))
-		return -1;
-	return open_here(s);
-}
-
-int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir)
-{
-	memset(s, 0, sizeof(*s));
-	s->ground = g;
-	s->kept = true;
-	snprintf(s->dir, sizeof(s->dir), "%s", dir);
-	return open_here(s);
-}
-
 /* Opens the client, which goes through the host if it runs, else directly. */
-static int need_client(struct stage *s)
+static int stage_need_client(struct stage *s)
 {
 	struct client_options o = { .home = &s->home, .direct = s->host == 0 };
 	struct fault f = { 0 };
@@ -59,7 +45,7 @@ int stage_call(struct stage *s, const char *op, const char *json, struct text *o
 
 	if (!args || !op_find(op))
 		return bench_fail("%s %s is no call", op, json);
-	if (need_client(s))
+	if (stage_need_client(s))
 		return -1;
 	rc = client_call(s->client, op_find(op), args, out ? out : &mine, &f);
 	json_decref(args);
@@ -69,24 +55,39 @@ int stage_call(struct stage *s, const char *op, const char *json, struct text *o
 
 int stage_team(struct stage *s, int agents, int capacity)
 {
-	struct text args = { 0 };
+	struct text args = { 0 }, made = { 0 };
 	int rc;
 
 	text_addf(&args, "{\"name\":\"t\",\"inbox_capacity\":%d,\"roles\":[", capacity);
 	for (int i = 0; i < agents; i++) /* a lead comes by itself */
 		text_addf(&args, "%s{\"name\":\"a%d\"}", i ? "," : "", i);
 	text_addf(&args, "]}");
-	rc = stage_call(s, "team.create", args.data, NULL);
+	rc = stage_call(s, "team.create", args.data, &made);
+	s->team = rc ? NULL : json_loads(made.data, 0, NULL);
 	text_release(&args);
+	text_release(&made);
 	return rc;
+}
+
+const char *stage_token(const struct stage *s, int agent)
+{
+	char name[16];
+	json_t *member;
+	size_t i;
+
+	snprintf(name, sizeof(name), "a%d", agent);
+	json_array_foreach(json_object_get(s->team, "members"), i, member)
+		if (!strcmp(json_string_value(json_object_get(member, "name")), name))
+			return json_string_value(json_object_get(member, "token"));
+	return "";
 }
 
 int stage_serve(struct stage *s)
 {
 	const char *const argv[] = { s->ground->self, "--home", s->dir, "serve",
 				     "--ready-fd",    "3",      NULL };
+	struct start start = { .argv = argv };
 	char answer[512];
-	struct start start = { .argv = argv, .in = -1, .out = -1 };
 	int ends[2];
 	ssize_t n;
 
@@ -105,23 +106,67 @@ int stage_serve(struct stage *s)
 	return bench_fail("the host did not start: %s", answer);
 }
 
-struct stage *stage_new(struct bench_ground *g, const char *name, int agents,
-			int capacity, bool hosted)
+int stage_make_ready(struct stage *s, const char *args)
 {
-	struct stage *s = xcalloc(1, sizeof(*s));
-
-	if (stage_open(s, g, name) == 0 && stage_team(s, agents, capacity) == 0 &&
-	    (!hosted || stage_serve(s) == 0))
-		return s;
-	stage_free(s);
-	return NULL;
+	return stage_call(s, "team.create", args, NULL) ||
+	       stage_call(s, "team.wait",
+			  "{\"team\":\"g\",\"until\":[\"ready\"],\"timeout\":120}", NULL);
 }
 
-void stage_free(struct stage *s)
+void stage_end_team(struct stage *s)
 {
-	if (s)
-		stage_close(s);
-	free(s);
+	if (s->host &&
+	    stage_call(s, "team.destroy", "{\"team\":\"g\",\"confirm\":true}", NULL) == 0)
+		stage_call(s, "team.wait",
+			   "{\"team\":\"g\",\"until\":[\"destroyed\"],\"timeout\":30}",
+			   NULL);
+}
+
+void stage_http(const struct stage *s, char path[120])
+{
+	const char *own = s->home.socket;
+
+	snprintf(path, 120, "%.*s/http.sock", (int)(strrchr(own, '/') - own), own);
+}
+
+double stage_resident(const struct stage *s)
+{
+	char path[64];
+	long pages = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", s->host);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		bench_fail("%s: %m", path);
+	if (f)
+		fclose(f);
+	return (double)(pages * sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+int stage_allow_files(unsigned n)
+{
+	struct rlimit r;
+
+	getrlimit(RLIMIT_NOFILE, &r);
+	r.rlim_cur = n;
+	r.rlim_max = r.rlim_max < n ? n : r.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &r) ? bench_fail("%u descriptors: %m", n) : 0;
+}
+
+void stage_let_many(int n)
+{
+	static const char *const names[] = { "CADRE_LIMITS_MAX_VMS_PER_TEAM",
+					     "CADRE_LIMITS_MAX_TOTAL_VMS",
+					     "CADRE_TEAM_MAX_VMS" };
+	char number[12];
+
+	snprintf(number, sizeof(number), "%d", n);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (n)
+			setenv(names[i], number, 1);
+		else
+			unsetenv(names[i]);
 }
 
 void stage_stop(struct stage *s)
@@ -134,21 +179,59 @@ void stage_close(struct stage *s)
 {
 	stage_stop(s);
 	client_close(s->client);
-	if (s->dir[0] && !s->kept)
+	json_decref(s->team);
+	if (s->dir[0])
 		bench_remove_tree(s->dir);
 	if (s->home.run[0])
 		bench_remove_tree(s->home.run);
+	memset(s, 0, sizeof(*s));
 }
 
-int stage_store(struct stage *s, struct call *call)
-{
-	struct fault f = { 0 };
+/* --- the scene ---------------------------------------------------------------------- */
 
-	memset(call, 0, sizeof(*call));
-	call->settings = &s->home.settings;
-	call->now = clock_wall_ms();
-	if (store_open(&call->store, s->home.dir, STORE_CREATE | STORE_NO_CHECKPOINT,
-		       NULL, &f))
-		return bench_fail_fault("store", &f);
-	return 0;
+int scene_open(struct scene *s)
+{
+	static const char *const names[] = { "one", "two" };
+	const struct bench *b = s->bench;
+	int rc = 0;
+
+	for (int i = 0; i < b->stages && rc == 0; i++)
+		rc = stage_open(&s->stages[i], s->ground, names[i]) ||
+		     (b->agents && stage_team(&s->stages[i], b->agents, b->capacity)) ||
+		     fill_tasks(&s->stages[i], b->tasks[i]) ||
+		     fill_history(&s->stages[i],
+				  b->messages[i] * (s->ground->many ? 10 : 1)) ||
+		     (i < b->stages - b->hostless && stage_serve(&s->stages[i]));
+	return rc;
+}
+
+int scene_folder(struct scene *s)
+{
+	return s->dir[0] ? 0 : ground_folder(s->ground, "scene", s->dir);
+}
+
+void scene_close(struct scene *s)
+{
+	if (s->fifo > 0) {
+		stage_end_team(&s->stages[0]);
+		close(s->fifo);
+	}
+	for (int i = 0; i < 2; i++)
+		stage_stop(&s->stages[i]);
+	bench_stop_program(s->guest, SIGTERM);
+	bench_stop_program(s->echo, SIGTERM);
+	if (s->echo)
+		close(s->echo_fd);
+	for (int i = 0; s->followers && s->followers[i]; i++)
+		close(s->followers[i]);
+	free(s->followers);
+	free(s->beside.ms);
+	guests_close(s->guests);
+	peer_close(&s->peer);
+	floor_close(s);
+	for (int i = 0; i < 2; i++)
+		stage_close(&s->stages[i]);
+	if (s->dir[0])
+		bench_remove_tree(s->dir);
+	free(s);
 }

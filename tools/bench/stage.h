@@ -1,56 +1,159 @@
 /*
- * stage - a state of its own with agents in it, and a host that serves it.
+ * stage - a state of its own with agents in it, and a host that serves the state.
+ *
+ * A scene has the stages of a bench, and the servers, files and children of the acts.
  */
 #ifndef TOOLS_BENCH_STAGE_H
 #define TOOLS_BENCH_STAGE_H
 
 #include "core/client/client.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/load.h"
 
 struct stage {
 	struct bench_ground *ground;
 	char dir[256];
-	bool kept; /* the folder stays */
 	struct home home;
 	struct client *client; /* opened at need */
+	json_t *team; /* the answer of team.create, with the tokens */
 	pid_t host;
 };
 
 /* A fresh state in the folder `name`. */
 int stage_open(struct stage *s, struct bench_ground *g, const char *name);
-/* Opens a stage in a folder that exists already, or that is made to stay. */
-int stage_open_at(struct stage *s, struct bench_ground *g, const char *dir);
 /* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
 int stage_team(struct stage *s, int agents, int capacity);
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
-/* Allocates a stage, and opens it with a team and, if `hosted`, a host: NULL if a step
- * failed. */
-struct stage *stage_new(struct bench_ground *g, const char *name, int agents,
-			int capacity, bool hosted);
-void stage_free(struct stage *s); /* NULL is fine */
-void stage_stop(struct stage *s);
+void stage_stop(struct stage *s); /* ends the host */
 void stage_close(struct stage *s); /* ends the host, and removes the folders */
 
+const char *stage_token(const struct stage *s, int agent);
+void stage_http(const struct stage *s, char path[120]); /* the socket of the host's web */
 /* Runs one operation as the operator; `json` are its arguments. */
 int stage_call(struct stage *s, const char *op, const char *json, struct text *out);
 
-/* Opens the state for statements; *call is for the macros of core/call/call.h. */
-int stage_store(struct stage *s, struct call *call);
+/* Makes team `g`, as `args` describe it, and waits for its workspaces. */
+int stage_make_ready(struct stage *s, const char *args);
+/* Ends team `g`, if a host has it: its guests would outlive the host. */
+void stage_end_team(struct stage *s);
 
-/* Argument (load.arg) of the functions `script_...` of talk.c. */
-struct talk {
-	int body; /* bytes of a message */
-	bool random_keys; /* half of the keys UUIDv4, else all UUIDv7 */
-	const char *team; /* NULL: t */
-	const char *op, *args; /* of script_same */
-	const char *const *tokens; /* of each agent; NULL: an operator acts as them */
+/* --- fill.c: rows of a large state ------------------------------------------------- */
+
+/* Fills a board with ready tasks. */
+int fill_tasks(struct stage *s, int64_t n);
+/* Fills a state with old messages that are done with; half of their keys are UUIDv4. */
+int fill_history(struct stage *s, int64_t n);
+
+/* --- the scene ---------------------------------------------------------------------- */
+
+/* Redis or PostgreSQL. */
+struct bench_peer {
+	pid_t pid;
+	char dir[256], socket[300];
 };
-extern const struct script script_send; /* to the neighbour */
-extern const struct script script_all; /* to everybody */
-extern const struct script script_cycle; /* to oneself, receive, ack */
-extern const struct script script_claim; /* claim, complete */
-extern const struct script script_borrow; /* claim, release */
-extern const struct script script_same; /* one call again and again */
+void peer_close(struct bench_peer *p);
+
+struct bench_floor;
+struct guests;
+
+/* A file for writes of 4 KiB, each with its fdatasync. */
+struct floor_page {
+	char path[300];
+	int fd, n;
+};
+
+struct scene {
+	struct bench_ground *ground;
+	const struct bench *bench;
+	bool skipped; /* no such scene on this machine */
+	char dir[256]; /* for files and guests; made at need */
+	struct stage stages[2];
+	/* Opened by the acts that need them first. */
+	struct bench_peer peer;
+	struct bench_floor *floor;
+	struct floor_page page;
+	pid_t echo;
+	int echo_fd;
+	struct series beside; /* of the load beside a crowd */
+	/* Of guests. */
+	struct guests *guests;
+	pid_t guest;
+	int fifo;
+	int *followers;
+	double mib; /* memory of the first host, before */
+};
+
+/* Opens the stages, as the bench describes them. */
+scene_opener scene_open;
+int scene_folder(struct scene *s); /* s->dir; at its first call, a new one */
+void scene_close(struct scene *s); /* ends all that the scene has, and frees the scene */
+
+/* Scenes of the table, and what its acts are: see there. */
+scene_opener scene_search, scene_limits, scene_broadcast;
+scene_opener scene_followers, scene_file, scene_push, scene_fanout, scene_turns,
+	scene_boot;
+act_run act_command, act_copy, act_mirror, act_plain_files, act_push, act_turn;
+act_run act_boot, act_bare_boot, act_resident, act_stranger, act_dropped;
+
+double stage_resident(
+	const struct stage *s); /* RssAnon and RssFile of the host, in MiB; or -1 */
+/* Raises this process's limit of open files. */
+int stage_allow_files(unsigned n);
+/* Lets teams have so many workspaces, in the hosts that start from here on; 0: as ever. */
+void stage_let_many(int n);
+
+/* --- floor.c ------------------------------------------------------------------- */
+
+/* The same work without cadre: the costs of SQLite, the disk and the kernel. */
+void floor_close(struct scene *s); /* the scene's floor and page */
+
+/* Messages, a.batch of them a commit, four rows each, as many bytes as ours; or, where that is
+ * 0, a message to 1,000 agents in one statement and one commit. */
+act_run act_rows;
+/* What ours cannot do without: a process that is linked with what the command links, and
+ * opens a file, and does a.text with one row ("read", "commit"); then a.syncs bare fdatasync
+ * and a.trips round trips to another process. */
+act_run act_bare;
+
+double floor_sync(struct scene *s); /* a write of 4 KiB and its fdatasync: ms, or -1 */
+int floor_need_file(struct scene *s); /* raw.sqlite in s.dir: the tables, and one row */
+
+/* The main function of `bench floor read|commit FILE`. */
+int floor_main(const char *what, const char *path);
+
+/* --- bench_crowd.c ------------------------------------------------------------------- */
+
+/* Processes that do one thing again and again, each at its own pace. */
+struct crowd_task {
+	int n; /* processes */
+	double rest; /* between two times, in seconds */
+	void *(*open)(struct scene *s); /* in each process; NULL: a failure */
+	int (*once)(void *own);
+};
+extern const struct crowd_task crowd_locked; /* 8: take a lock, insert a row, sync */
+extern const struct crowd_task crowd_direct; /* 8: send, by opening the state themselves */
+extern const struct crowd_task crowd_syncs; /* one: a bare fdatasync */
+extern const struct crowd_task crowd_strangers; /* 64: a body without a token to the web */
+
+/* The times of a.crowd, beside a load if a.script names one, whose times s.beside has. */
+act_run act_crowd;
+/* The load's times beside a.crowd; without a crowd, those that s.beside has. */
+act_run act_beside;
+
+/* --- guests.c ------------------------------------------------------------------ */
+
+/* The other end of a host's lines, for what a host itself costs.
+ * A child answers like a guest for any number of them at one folder, as unix:FOLDER, and keeps
+ * nothing; or as a tap: the traffic between a host and one real guest passes through the child,
+ * unchanged.  Both tell when pushes were answered. */
+/* Listens at control.sock and relay.sock in `folder`.  Input is passed to the same sockets in
+ * `behind`, or answered if `behind` is NULL. */
+struct guests *guests_open(const char *folder, const char *behind);
+void guests_close(struct guests *g); /* NULL is fine */
+
+/* Agents a0 to aN of team t work in guests that are reached at `folder`. */
+int guests_attach(struct stage *s, int n, const char *folder);
+
+/* Waits until `n` more pushes were answered Ok; -1 after a minute. */
+int guests_await(struct guests *g, int n);
 
 #endif

@@ -3,7 +3,7 @@ LLHTTP = $(firstword $(wildcard /usr/share/llhttp /usr/local/share/llhttp))
 LLHTTP_OBJ = $(patsubst %,$(O)/obj/llhttp/%.o,llhttp api http)
 
 $(LIB): $(LLHTTP_OBJ)
-$(LLHTTP_OBJ) $(O)/obj/core/http/%.o $(O)/obj/tools/bench/web.o $(O)/obj/tests/fuzz/web.o: CPPFLAGS += -isystem $(LLHTTP)/../include/llhttp \
+$(LLHTTP_OBJ) $(O)/obj/core/http/%.o $(O)/obj/tests/fuzz/web.o: CPPFLAGS += -isystem $(LLHTTP)/../include/llhttp \
 	-DLLHTTP_STRICT_MODE=1
 $(LLHTTP_OBJ): WARN = -w
 $(LLHTTP_OBJ): $(O)/obj/llhttp/%.o: $(LLHTTP)/%.c
