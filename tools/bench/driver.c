@@ -90,35 +90,27 @@ static int driver_run(struct bench_ground *g, const struct bench *b)
 {
 	struct judge judges[BENCH_LINES] = { 0 };
 	struct scene *s = xcalloc(1, sizeof(*s));
+	int64_t begun = bench_now();
+	cpu_set_t all, one;
 	int rc;
 
 	s->ground = g;
 	s->bench = b;
 	others_now(&g->others);
-	rc = b->open ? b->open(s) : scene_open(s);
-	if (rc == 0 && !s->skipped)
-		rc = driver_play(s, b, judges);
-	scene_close(s);
-	for (const struct line *l = b->lines; l->name && rc == 0; l++)
-		score_rounds(g, l, &judges[l - b->lines]);
-	return rc ? bench_fail("%s", b->name) : 0;
-}
-
-static int driver_run_on(struct bench_ground *g, const struct bench *b)
-{
-	int64_t begun = bench_now();
-	cpu_set_t all, one;
-	int rc;
-
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_getaffinity(0, sizeof(all), &all);
-	if (b->cores == ONE_CORE && sched_setaffinity(0, sizeof(one), &one))
-		return bench_fail("%s: no core of its own: %m", b->name);
-	rc = driver_run(g, b);
+	rc = b->cores == ONE_CORE && sched_setaffinity(0, sizeof(one), &one);
+	if (rc == 0)
+		rc = b->open ? b->open(s) : scene_open(s);
+	if (rc == 0 && !s->skipped)
+		rc = driver_play(s, b, judges);
+	scene_close(s);
 	sched_setaffinity(0, sizeof(all), &all);
+	for (const struct line *l = b->lines; l->name && rc == 0; l++)
+		score_rounds(g, l, &judges[l - b->lines]);
 	bench_tell("%s took %.1f s", b->name, bench_ms(begun) / 1e3);
-	return rc;
+	return rc ? bench_fail("%s", b->name) : 0;
 }
 
 /* Whether the bench is run once more, after so many runs. */
@@ -143,7 +135,7 @@ int bench_run(struct bench_ground *g, const struct bench *b)
 	int rc = 0;
 
 	for (int runs = 0; rc == 0 && driver_repeats(g, b, runs); runs++)
-		rc = driver_run_on(g, b);
+		rc = driver_run(g, b);
 	for (const struct line *l = b->lines; l->name; l++)
 		if (score_of(g, l)->found.verdict != VERDICT_NONE)
 			score_print(score_of(g, l));

@@ -19,7 +19,7 @@ enum { BEAT_S = 5, FILES = 8192, STACK = 64 << 10, PATIENCE_MS = 60000 };
 
 struct guests {
 	pid_t pid;
-	char folder[256], behind[256];
+	char behind[256]; /* of a tap: the real guest's sockets; else "" */
 	int told[2]; /* a pipe: a byte for each push that was answered */
 };
 
@@ -27,7 +27,7 @@ struct guests {
 struct guest_line {
 	struct guests *guests;
 	int in, out;
-	bool relay, behind; /* a tap: from a real guest */
+	bool relay; /* the line of pushes; of a tap, the way back */
 	bool greeted;
 };
 
@@ -87,7 +87,7 @@ static int guest_hear(struct guest_line *l, const char *body, size_t size)
 	bool pushed = l->relay && memmem(body, size, "\"Ok\"", 4);
 	int rc = 0;
 
-	if (!l->behind && l->in == l->out) {
+	if (l->in == l->out) {
 		asked = json_loadb(body, size, 0, NULL);
 		type = json_string_value(json_object_get(asked, "type"));
 		answer = guest_answer(type, asked);
@@ -158,10 +158,8 @@ static void guest_let_in(struct guests *g, int fd, bool relay)
 		close(fd); /* the guest is not there yet */
 		return;
 	}
-	guest_start(guest_live,
-		    &(struct guest_line){ g, fd, line.out, false, false, false });
-	guest_start(guest_live,
-		    &(struct guest_line){ g, line.out, fd, relay, true, false });
+	guest_start(guest_live, &(struct guest_line){ g, fd, line.out, false, false });
+	guest_start(guest_live, &(struct guest_line){ g, line.out, fd, relay, false });
 }
 
 static void *guest_accept_all(void *arg)

@@ -77,9 +77,9 @@ int scene_fanout(struct scene *s)
 	char front[300];
 	int rc;
 
-	stage_let_many(2 * n);
+	stage_let_many(true);
 	rc = scene_open(s) || scene_folder(s);
-	stage_let_many(0);
+	stage_let_many(false);
 	if (rc)
 		return -1;
 	s->guests = guests_open(push_folder(s, "front", front), NULL);

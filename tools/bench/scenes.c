@@ -1,9 +1,13 @@
-/* Scenes that the table's numbers do not describe. */
+/* Scenes that the table's numbers do not describe, and the memory of their hosts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "tools/bench/load.h"
+
+enum { FOLLOWERS = 10000 };
 
 /* The index is made after the tasks, a slice with each search. */
 int scene_search(struct scene *s)
@@ -60,4 +64,69 @@ int scene_broadcast(struct scene *s)
 		rc = act_load(s, act, &sent);
 	free(sent.ms);
 	return rc;
+}
+
+/* --- memory ------------------------------------------------------------------------------ */
+
+/* Memory of a host, in MiB. */
+static double scene_resident(const struct stage *s)
+{
+	char path[64];
+	long pages = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", s->host);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
+		bench_fail("%s: %m", path);
+	if (f)
+		fclose(f);
+	return (double)(pages * sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+/* Memory since scene_followers() has looked first, if it has.  Six seconds settle a host, and
+ * bring heartbeats of all its guests. */
+int act_resident(struct scene *s, const struct act *a, struct series *out)
+{
+	(void)a;
+	bench_rest(6);
+	series_rate(out, scene_resident(&s->stages[0]) - s->mib);
+	return 0;
+}
+
+/* Follows the log of a team in which nothing happens. */
+static int scene_follow(const char *socket)
+{
+	static const char ask[] =
+		"GET /events?team=quiet HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	int fd = load_connect(socket);
+	char in[512];
+	ssize_t n;
+
+	if (fd < 0 || load_write_all(fd, ask, sizeof(ask) - 1))
+		return bench_fail("a follower cannot ask");
+	n = read(fd, in, sizeof(in));
+	if (n < 12 || memcmp(in, "HTTP/1.1 200", 12))
+		return bench_fail("a follower is refused: %.*s", n > 0 ? (int)n : 0, in);
+	return fd;
+}
+
+/* A host with silent followers, and one without. */
+int scene_followers(struct scene *s)
+{
+	static const char quiet[] = "{\"name\":\"quiet\",\"roles\":[{\"name\":\"a\"}]}";
+	char socket[120];
+
+	if (stage_allow_files(FOLLOWERS + 200) || scene_open(s))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		if (stage_call(&s->stages[i], "team.create", quiet, NULL))
+			return -1;
+	stage_http(&s->stages[0], socket);
+	s->followers = xcalloc(FOLLOWERS + 1, sizeof(*s->followers));
+	s->mib = scene_resident(&s->stages[0]);
+	for (int i = 0; i < FOLLOWERS; i++)
+		if ((s->followers[i] = scene_follow(socket)) < 0)
+			return -1;
+	return 0;
 }

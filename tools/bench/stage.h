@@ -87,19 +87,17 @@ scene_opener scene_open;
 int scene_folder(struct scene *s); /* s->dir; at its first call, a new one */
 void scene_close(struct scene *s); /* ends all that the scene has, and frees the scene */
 
-/* Scenes of the table, and what its acts are: see there. */
+/* Scenes and acts of the table. */
 scene_opener scene_search, scene_limits, scene_broadcast;
 scene_opener scene_followers, scene_file, scene_push, scene_fanout, scene_turns,
 	scene_boot;
 act_run act_command, act_copy, act_mirror, act_plain_files, act_push, act_turn;
 act_run act_boot, act_bare_boot, act_resident, act_stranger, act_dropped;
 
-double stage_resident(
-	const struct stage *s); /* RssAnon and RssFile of the host, in MiB; or -1 */
 /* Raises this process's limit of open files. */
 int stage_allow_files(unsigned n);
-/* Lets teams have so many workspaces, in the hosts that start from here on; 0: as ever. */
-void stage_let_many(int n);
+/* Lets teams have a thousand workspaces, in the hosts that start from here on; or as ever. */
+void stage_let_many(bool many);
 
 /* --- floor.c ------------------------------------------------------------------- */
 
