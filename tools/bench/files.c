@@ -149,8 +149,6 @@ int act_command(struct scene *s, const struct act *a, struct series *out)
 	int64_t begun;
 	int rc;
 
-	client_close(stage->client); /* a process that writes directly is alone */
-	stage->client = NULL;
 	for (int i = 0; i < WORDS && a->words[i]; i++)
 		argv[3 + i] = a->words[i];
 	begun = bench_now();

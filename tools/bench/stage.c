@@ -82,6 +82,12 @@ const char *stage_token(const struct stage *s, int agent)
 	return "";
 }
 
+void stage_leave(struct stage *s)
+{
+	client_close(s->client);
+	s->client = NULL;
+}
+
 int stage_serve(struct stage *s)
 {
 	const char *const argv[] = { s->ground->self, "--home", s->dir, "serve",
@@ -91,8 +97,7 @@ int stage_serve(struct stage *s)
 	int ends[2];
 	ssize_t n;
 
-	client_close(s->client); /* from here on the opened state is the host's */
-	s->client = NULL;
+	stage_leave(s); /* from here on the opened state is the host's */
 	if (pipe(ends))
 		return bench_fail("no pipe");
 	start.extra = ends[1];
@@ -172,19 +177,27 @@ void stage_close(struct stage *s)
 
 /* --- the scene ---------------------------------------------------------------------- */
 
+static int scene_open_stage(struct scene *s, int i)
+{
+	const struct bench *b = s->bench;
+	struct stage *stage = &s->stages[i];
+
+	if (stage_open(stage, s->ground, i == 0 ? "one" : "two") ||
+	    (b->agents && stage_team(stage, b->agents, b->capacity)))
+		return -1;
+	stage_leave(
+		stage); /* or the host would show the rows as files, beside the acts */
+	return fill_tasks(stage, b->tasks[i]) ||
+	       fill_history(stage, b->messages[i] * (s->ground->many ? 10 : 1)) ||
+	       (i < b->stages - b->hostless && stage_serve(stage));
+}
+
 int scene_open(struct scene *s)
 {
-	static const char *const names[] = { "one", "two" };
-	const struct bench *b = s->bench;
 	int rc = 0;
 
-	for (int i = 0; i < b->stages && rc == 0; i++)
-		rc = stage_open(&s->stages[i], s->ground, names[i]) ||
-		     (b->agents && stage_team(&s->stages[i], b->agents, b->capacity)) ||
-		     fill_tasks(&s->stages[i], b->tasks[i]) ||
-		     fill_history(&s->stages[i],
-				  b->messages[i] * (s->ground->many ? 10 : 1)) ||
-		     (i < b->stages - b->hostless && stage_serve(&s->stages[i]));
+	for (int i = 0; i < s->bench->stages && rc == 0; i++)
+		rc = scene_open_stage(s, i);
 	return rc;
 }
 

@@ -22,6 +22,8 @@ struct stage {
 int stage_open(struct stage *s, struct bench_ground *g, const char *name);
 /* Team `t` with agents a0, a1, ...; capacity 0: inboxes without an end. */
 int stage_team(struct stage *s, int agents, int capacity);
+void stage_leave(
+	struct stage *s); /* closes the client: a process that writes directly is alone */
 int stage_serve(struct stage *s); /* starts the host and waits until it is ready */
 void stage_stop(struct stage *s); /* ends the host */
 void stage_close(struct stage *s); /* ends the host, and removes the folders */
