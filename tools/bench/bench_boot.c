@@ -9,20 +9,32 @@
 
 #define QEMU "qemu-system-x86_64"
 
+static bool boot_has_image(void)
+{
+	struct arena a = { 0 };
+	struct image image;
+	struct fault f = { 0 };
+	bool has = image_find(NULL, &a, &image, &f) == 0;
+
+	arena_release(&a);
+	return has;
+}
+
 /* Opens the scene where VMs can boot. */
 int scene_boot(struct scene *s)
 {
-	const char *const make[] = {
-		"sh", "-c",
-		"command -v " QEMU " qemu-img >/dev/null && "
-		"{ \"$0\" image list | grep -q . || \"$0\" image build; }",
-		s->ground->self, NULL
-	};
+	static const char *const find[] = { "sh", "-c",
+					    "command -v " QEMU " qemu-img >/dev/null",
+					    NULL };
+	const char *const make[] = { s->ground->self, "image", "build", NULL };
 	struct series scrap = { 0 };
 
-	if (bench_run_program(&(struct start){ .argv = make })) {
+	s->skipped = bench_run_program(&(struct start){ .argv = find }) ||
+		     (!boot_has_image() &&
+		      (bench_run_program(&(struct start){ .argv = make }) ||
+		       !boot_has_image()));
+	if (s->skipped) {
 		bench_tell("boot: skipped: no " QEMU ", no qemu-img, or no image");
-		s->skipped = true;
 		return 0;
 	}
 	/* The first of both find out what this machine's processor can do for VMs. */

@@ -1,6 +1,11 @@
-/* The cost of strangers at the HTTP door, beside a server that reads and drops as many bytes. */
+/*
+ * The cost of strangers at the HTTP door, beside a server that reads and drops as many bytes.  They
+ * come to the door's port: its Unix socket is open to the user.
+ */
+#include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -11,39 +16,47 @@
 
 enum { BODY = 1 << 20, PIECE = 64 << 10 };
 
+static struct sockaddr_in stranger_at(int port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = htons((uint16_t)port),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
 /* Sends a body as far as the server takes it; how many bytes went, or -1. */
-static int64_t stranger_send(const char *path)
+static int64_t stranger_send(int port)
 {
 	static const char head[] = "POST /api/messages HTTP/1.1\r\nHost: localhost\r\n"
 				   "Content-Type: application/json\r\n"
 				   "Content-Length: 1048576\r\n\r\n";
 	static char piece[PIECE];
 	const struct timeval patience = { .tv_sec = 5 };
-	int64_t sent = 0;
-	int fd = load_connect(path);
-	ssize_t n = fd < 0 ? -1 : 1;
+	int64_t sent;
+	const struct sockaddr_in at = stranger_at(port);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ssize_t n;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	for (size_t i = 0; i < sizeof(piece); i++)
 		piece[i] = "{},"[i % 3];
-	if (n > 0)
+	n = connect(fd, (const struct sockaddr *)&at, sizeof(at));
+	sent = n < 0 ? -1 : 0;
+	if (n == 0)
 		n = write(fd, head, sizeof(head) - 1);
 	while (n > 0 && sent < BODY)
 		if ((n = write(fd, piece,
 			       BODY - sent < PIECE ? (size_t)(BODY - sent) : PIECE)) > 0)
 			sent += n;
 	shutdown(fd, SHUT_WR);
-	while (fd >= 0 && read(fd, piece, sizeof(piece)) > 0)
+	while (read(fd, piece, sizeof(piece)) > 0)
 		;
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? -1 : sent;
+	close(fd);
+	return sent;
 }
 
 /* Milliseconds of a core that a process needs for a MiB of a.batch bodies. */
-static int stranger_cost(const struct act *a, const char *path, pid_t pid,
-			 struct series *out)
+static int stranger_cost(const struct act *a, int port, pid_t pid, struct series *out)
 {
 	struct timespec before, behind;
 	int64_t sent = 0, n = 0;
@@ -53,7 +66,7 @@ static int stranger_cost(const struct act *a, const char *path, pid_t pid,
 		return bench_fail("no clock of %d", pid);
 	clock_gettime(clock, &before);
 	for (int i = 0; i < a->batch && n >= 0; i++)
-		sent += n = stranger_send(path);
+		sent += n = stranger_send(port);
 	clock_gettime(clock, &behind);
 	if (n < 0 || sent <= 0)
 		return bench_fail("a stranger cannot send");
@@ -65,10 +78,18 @@ static int stranger_cost(const struct act *a, const char *path, pid_t pid,
 
 int act_stranger(struct scene *s, const struct act *a, struct series *out)
 {
-	char path[120];
+	char path[300], url[100] = "";
+	const char *colon;
+	FILE *f;
 
-	stage_http(&s->stages[0], path);
-	return stranger_cost(a, path, s->stages[0].host, out);
+	snprintf(path, sizeof(path), "%s/endpoint", s->stages[0].dir);
+	f = fopen(path, "re");
+	colon = f && fgets(url, sizeof(url), f) ? strrchr(url, ':') : NULL;
+	if (f)
+		fclose(f);
+	return colon ? stranger_cost(a, (int)strtol(colon + 1, NULL, 10),
+				     s->stages[0].host, out)
+		     : bench_fail("%s names no port", path);
 }
 
 static _Noreturn void stranger_drop_all(int listener)
@@ -90,17 +111,20 @@ static _Noreturn void stranger_drop_all(int listener)
 /* The same at a server that drops all. */
 int act_dropped(struct scene *s, const struct act *a, struct series *out)
 {
-	char path[300];
-	int listener, rc;
+	struct sockaddr_in at = stranger_at(0);
+	socklen_t size = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
 	pid_t pid;
 
-	snprintf(path, sizeof(path), "%s/drop.sock", s->ground->dir);
-	listener = load_listen(path);
+	(void)s;
+	if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 64) ||
+	    getsockname(listener, (struct sockaddr *)&at, &size))
+		return bench_fail("no port: %m");
 	pid = bench_fork();
 	if (pid == 0)
 		stranger_drop_all(listener);
-	rc = stranger_cost(a, path, pid, out);
+	rc = stranger_cost(a, ntohs(at.sin_port), pid, out);
 	bench_stop_program(pid, SIGKILL);
 	close(listener);
-	return unlink(path) || rc;
+	return rc;
 }
