@@ -143,7 +143,7 @@ static void check_look_at(struct setup_plan *p, const struct setup_client *c,
 	if (t.missing)
 		wrong(s, "%s: %d of %d missing (%s)", name, t.missing,
 		      t.missing + t.found, file);
-	if (t.changed && (part == PART_TEXT || (part == PART_HOOKS && c->plugin)))
+	if (t.changed && (part == PART_TEXT || (part == PART_HOOKS && !c->hook)))
 		wrong(s, "%s: of another version (%s)", name, file);
 	if (t.gone[0])
 		wrong(s, "%s: there is no %s any more (%s)", name, t.gone, file);

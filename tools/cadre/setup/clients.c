@@ -125,7 +125,6 @@ const struct setup_client setup_clients[] = {
 					   .value = "\"https://opencode.ai/config.json\"",
 					   .anew = true } },
 		.off = opencode_off,
-		.plugin = true,
 	},
 	{
 		.name = "vscode",

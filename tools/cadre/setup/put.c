@@ -12,10 +12,8 @@
 /* A part of a client in a file. */
 struct put {
 	const struct setup_client *c;
-	const char *
-		command; /* this program: `cadre` where PATH leads to it, else its path */
-	const char
-		*line; /* a shell's line that runs the client's hook; NULL to take away */
+	const char *command; /* see setup_put() */
+	const char *line; /* a shell's line that runs the hook; NULL to take away */
 	struct setup_draft *d;
 	struct setup_tally *t; /* NULL: the part is taken away */
 	struct fault *f;
@@ -470,7 +468,7 @@ static void put_hooks(struct put *p)
 {
 	const struct hook_client *h = hook_clients;
 
-	if (p->c->plugin) {
+	if (!p->c->hook) {
 		put_plugin(p);
 		return;
 	}
@@ -483,7 +481,7 @@ static void put_hooks(struct put *p)
 
 static void put_cut_hooks(struct put *p)
 {
-	if (!p->c->plugin) {
+	if (p->c->hook) {
 		for (int n = 1; !p->f->code && put_cut_last(p, n); n++)
 			;
 	} else if (is_plugin(p->d)) {

@@ -25,8 +25,7 @@ struct setup_file {
 	const char *project; /* below the project */
 	const char *user; /* below the client's folder */
 	bool in_home; /* `user` is in the home, unless the variable says a folder */
-	const char *
-		end; /* of another name that the client reads too: taken when it is there */
+	const char *end; /* of another name, which is taken where it is there */
 };
 
 /* A setting of a person that switches a part off. */
@@ -46,22 +45,20 @@ struct setup_off {
 struct setup_client {
 	const char *name, *title;
 	const char *programs[3]; /* a NULL ends them */
-	const char *
-		variable; /* of the environment, which names the client's folder; or NULL */
+	const char *variable; /* of the environment, with the client's folder; or NULL */
 	const char *folder; /* else: in the home */
 	const char *trace; /* a folder below that one which is there where the client is */
 	struct setup_file files[PART_COUNT];
 	bool toml; /* its servers are in TOML */
 	const char *servers; /* the key of the MCP servers */
 	const char *entry; /* of a server, as JSON: @ stands for the command */
-	const char *
-		hook; /* an item of each event of `cadre hook`, as JSON: @ stands for the command
-			     line; NULL: it has none */
+	/* An item of each event of `cadre hook`, as JSON: @ stands for the command line.  NULL: its
+	 * hooks, if it has any, are a file of code, which `cadre hook` prints. */
+	const char *hook;
 	struct jsonc_beside beside[PART_COUNT]; /* with a NULL key: nothing */
 	const char *import; /* instructions of a project that its own may import, or NULL */
 	const struct setup_off *off; /* NULL: none is known */
 	const char *local; /* settings of the project beside those of its hooks, or NULL */
-	bool plugin; /* its hooks are a file of code, which `cadre hook` prints */
 	const char *note; /* things that a person has to do or to know; or NULL */
 };
 
@@ -105,8 +102,7 @@ struct setup_value {
 	json_t *value; /* NULL: there is none; the caller releases it */
 	size_t at, from; /* the first byte with its key, and without */
 	struct jsonc *node; /* in JSON */
-	const struct toml_value
-		*braces; /* around it in TOML, where no table can be added */
+	const struct toml_value *braces; /* around it in TOML: no table can be added */
 };
 
 /* Finds the value that keys with dots between lead to. */
