@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -191,11 +192,11 @@ void setup_diff(const struct setup_target *t, struct text *out)
 	struct arena a = { 0 };
 	const char *b = arena_printf(&a, "/dev/fd/%d", before),
 		   *c = arena_printf(&a, "/dev/fd/%d", after);
-	const char *words[] = { "env", "LC_ALL=C", "diff", "-au", "-L", from,
-				"-L",  to,         b,      c,     NULL };
+	const char *words[] = { "diff", "-au", "-L", from, "-L", to, b, c, NULL };
 	struct fault ignored = { 0 };
 	struct child_end end;
 
+	setenv("LC_ALL", "C", 1); /* of the words of `diff` */
 	if (setup_target_changed(t) && setup_target_write_all(before, &t->before) &&
 	    (!t->draft.there || setup_target_write_all(after, &t->draft.text)) &&
 	    child_hear(words, NULL, 0, -1, &a, &end, &ignored) == 0 &&
