@@ -1,5 +1,5 @@
 /*
- * Sockets of this machine.  Only their own user and root may use them.
+ * link_socket - the kinds of links that are sockets: TCP, Unix, hybrid vsock, vsock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -144,6 +144,10 @@ static bool tcp_admit(int fd, struct link_caller *who)
 
 const struct transport link_tcp = { tcp_dial, tcp_listen, tcp_admit };
 
+/*
+ * Sockets of this machine.  Only their own user and root may use them.
+ */
+
 /* A socket's file in a folder, whatever the length of its path: `fd` of the folder is to
  * be closed when the socket has its name.  -1 with errno.  A folder with a long name is
  * reached through its descriptor. */
@@ -210,7 +214,7 @@ static const char *unix_name_of(unsigned port)
 				    : "door.sock";
 }
 
-static void unix_on_connected(struct link_dial *d)
+static void socket_on_connected(struct link_dial *d)
 {
 	if (dial_connected(d))
 		dial_done(d);
@@ -235,7 +239,7 @@ void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
 
 static void unix_dial(struct link_dial *d)
 {
-	socket_dial_at(d, d->to.path, unix_name_of(d->port), unix_on_connected);
+	socket_dial_at(d, d->to.path, unix_name_of(d->port), socket_on_connected);
 }
 
 static bool unix_look_at(const struct link_ear *ear, struct stat *st)
@@ -374,21 +378,13 @@ static struct sockaddr_vm address(const struct link_address *a, unsigned port)
 	};
 }
 
-static void vsock_on_connected(struct link_dial *d)
-{
-	if (dial_connected(d))
-		dial_done(d);
-	else
-		dial_failed(d);
-}
-
 static void vsock_dial(struct link_dial *d)
 {
 	struct sockaddr_vm at = address(&d->to, d->port);
 
 	if (d->to.number == LINK_CID_ANY)
 		fault_set(&d->fault, FAULT_INVALID, "", "any CID cannot be dialled");
-	if (d->fault.code || dial_connect(d, &at, sizeof(at), vsock_on_connected))
+	if (d->fault.code || dial_connect(d, &at, sizeof(at), socket_on_connected))
 		dial_failed(d);
 }
 

@@ -1,0 +1,1 @@
+#include "core/machine/net/net_link.h"
