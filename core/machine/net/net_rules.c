@@ -1,15 +1,295 @@
 #include "core/machine/net/net_rules.h"
 
+#include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter_bridge.h>
 #include <linux/netfilter_ipv4.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "core/machine/net/net_expr.h"
-#include "core/machine/net/net_sets.h"
+#include "core/base/alloc.h"
+
+/*
+ * net_sets - a plan as the sets and maps that the rules look into.
+ *
+ * Each member costs no rule and a few elements: one for each set that holds the member,
+ * and one for each port that the member opens.
+ */
+
+enum { NET_ICMP = 1 };
+
+/* Maps of ports of this machine to places of members.  Public: the ports that other
+ * machines may use.  Own: all ports. */
+static const char net_map_public[] = "public", net_map_own[] = "own";
+
+/* nft's numbers for types of keys, as its include/datatype.h has them; those
+ * of several in one key are shifted together, six bits each. */
+enum {
+	IPV4 = 7,
+	ETHER = 9,
+	PROTOCOL = 12,
+	SERVICE = 13,
+	MARK = 19,
+	IFNAME = 41,
+};
+
+#define TWO(a, b) ((a) << 6 | (b))
+#define THREE(a, b, c) (TWO(a, b) << 6 | (c))
+
+enum { TCP = 6, UDP = 17, LOOPBACK = 0x7f000001 };
+
+/* Elements that wait to be said.  Each part of a key fills whole words. */
+struct elements {
+	uint8_t *keys, *values;
+	size_t n, room;
+	size_t at; /* in the newest key */
+};
+
+static void net_sets_add(struct elements *e)
+{
+	if (e->n == e->room) {
+		e->room = e->room ? 2 * e->room : 64;
+		e->keys = xreallocarray(e->keys, e->room, NET_KEY);
+		e->values = xreallocarray(e->values, e->room, NET_VALUE);
+	}
+	memset(e->keys + e->n * NET_KEY, 0, NET_KEY);
+	memset(e->values + e->n * NET_VALUE, 0, NET_VALUE);
+	e->n++;
+	e->at = 0;
+}
+
+static void part(struct elements *e, const void *data, size_t size)
+{
+	memcpy(e->keys + (e->n - 1) * NET_KEY + e->at, data, size);
+	e->at += (size + 3) & ~(size_t)3;
+}
+
+static void part_ip(struct elements *e, uint32_t ip)
+{
+	part(e, &(uint32_t){ htonl(ip) }, 4);
+}
+
+static void part_service(struct elements *e, uint8_t protocol, uint16_t port)
+{
+	part(e, &protocol, 1);
+	part(e, &(uint16_t){ htons(port) }, 2);
+}
+
+static void net_sets_say(struct net_batch *b, const struct net_table *t,
+			 const struct net_set *set, struct elements *e)
+{
+	net_batch_set(b, t, set);
+	net_batch_fill(b, t, set, e->keys, e->values, e->n);
+	e->n = 0;
+}
+
+/* --- of members ---------------------------------------------------------------------- */
+
+/* The members of a team as its sub-teams' leads reach them: not the other leads
+ * that the team itself reaches. */
+static uint32_t from_below(uint32_t team)
+{
+	return team | 1u << 31;
+}
+
+typedef void fill(struct elements *e, const struct net_member *m);
+
+static void fill_tap(struct elements *e, const struct net_member *m)
+{
+	net_sets_add(e);
+	part(e, m->tap, sizeof(m->tap));
+}
+
+static void fill_source(struct elements *e, const struct net_member *m)
+{
+	fill_tap(e, m);
+	part(e, m->mac, sizeof(m->mac));
+	part_ip(e, m->ip);
+}
+
+static void add_group(struct elements *e, uint32_t ip, uint32_t group)
+{
+	net_sets_add(e);
+	part_ip(e, ip);
+	memcpy(e->values + (e->n - 1) * NET_VALUE, &group, sizeof(group));
+}
+
+static void fill_group(struct elements *e, const struct net_member *m)
+{
+	if (m->inter_vm)
+		add_group(e, m->ip, m->team);
+}
+
+static void fill_above(struct elements *e, const struct net_member *m)
+{
+	if (m->inter_vm && m->parent)
+		add_group(e, m->ip, from_below(m->parent));
+}
+
+static void add_reach(struct elements *e, uint32_t group, uint32_t ip)
+{
+	net_sets_add(e);
+	part(e, &group, sizeof(group));
+	part_ip(e, ip);
+}
+
+static void fill_reach(struct elements *e, const struct net_member *m)
+{
+	if (!m->inter_vm)
+		return;
+	add_reach(e, m->team, m->ip);
+	add_reach(e, from_below(m->team), m->ip);
+	if (m->parent)
+		add_reach(e, m->parent, m->ip);
+}
+
+static void fill_ip(struct elements *e, const struct net_member *m)
+{
+	net_sets_add(e);
+	part_ip(e, m->ip);
+}
+
+static void fill_unlimited(struct elements *e, const struct net_member *m)
+{
+	if (m->all_ports)
+		fill_ip(e, m);
+}
+
+static void fill_port(struct elements *e, const struct net_member *m)
+{
+	static const uint8_t protocols[] = { TCP, UDP };
+
+	for (size_t i = 0; i < m->n_ports && !m->all_ports; i++) {
+		for (size_t k = 0; k < 2; k++) {
+			fill_ip(e, m);
+			part_service(e, protocols[k], m->ports[i]);
+		}
+	}
+}
+
+static const struct {
+	bool bridge; /* in the table of that family; else of inet */
+	struct net_set set;
+	fill *fill;
+} member_sets[] = {
+	{ true, { "tap", IFNAME, 16, .host_key = true }, fill_tap },
+	{ true,
+	  { "source", THREE(IFNAME, ETHER, IPV4), 28, .data_size = 0 },
+	  fill_source },
+	{ false, { "group", IPV4, 4, MARK, 4, .host_data = true }, fill_group },
+	{ false, { "above", IPV4, 4, MARK, 4, .host_data = true }, fill_above },
+	{ false, { "reach", TWO(MARK, IPV4), 8, .data_size = 0 }, fill_reach },
+	{ false, { "unlimited", IPV4, 4, .data_size = 0 }, fill_unlimited },
+	{ false,
+	  { "port", THREE(IPV4, PROTOCOL, SERVICE), 12, .data_size = 0 },
+	  fill_port },
+};
+
+/* --- of forwarded ports ------------------------------------------------------------------ */
+
+static void add_forward(struct elements *e, const struct net_forward *f)
+{
+	uint32_t ip = htonl(f->ip);
+	uint16_t port = htons(f->to);
+	uint8_t *value;
+
+	net_sets_add(e);
+	part_service(e, f->protocol, f->port);
+	value = e->values + (e->n - 1) * NET_VALUE;
+	memcpy(value, &ip, sizeof(ip));
+	memcpy(value + 4, &port, sizeof(port));
+}
+
+static void put_forwards(struct net_batch *b, const struct net_table *t,
+			 const struct net_plan *plan, const char *map, struct elements *e)
+{
+	const struct net_set set = { .name = map,
+				     .key_type = TWO(PROTOCOL, SERVICE),
+				     .key_size = 8,
+				     .data_type = TWO(IPV4, SERVICE),
+				     .data_size = 8 };
+
+	for (size_t i = 0; i < plan->n_forwards; i++)
+		if (map == net_map_own || plan->forwards[i].open)
+			add_forward(e, &plan->forwards[i]);
+	net_sets_say(b, t, &set, e);
+}
+
+/* Whether an earlier forward leads to the same place: a set has it once. */
+static bool net_sets_is_said(const struct net_plan *plan, size_t i)
+{
+	const struct net_forward *f = &plan->forwards[i];
+
+	for (size_t k = 0; k < i; k++) {
+		const struct net_forward *g = &plan->forwards[k];
+
+		if (g->open && g->ip == f->ip && g->protocol == f->protocol &&
+		    g->to == f->to)
+			return true;
+	}
+	return false;
+}
+
+static void put_forwarded(struct net_batch *b, const struct net_table *t,
+			  const struct net_plan *plan, struct elements *e)
+{
+	const struct net_set set = { .name = "forwarded",
+				     .key_type = THREE(IPV4, PROTOCOL, SERVICE),
+				     .key_size = 12 };
+
+	for (size_t i = 0; i < plan->n_forwards; i++) {
+		const struct net_forward *f = &plan->forwards[i];
+
+		if (!f->open || net_sets_is_said(plan, i))
+			continue;
+		net_sets_add(e);
+		part_ip(e, f->ip);
+		part_service(e, f->protocol, f->to);
+	}
+	net_sets_say(b, t, &set, e);
+}
+
+/* Fills the set of addresses that are masqueraded outside their own network: members
+ * that may go there, and this machine's programs where they use 127.0.0.1. */
+static void put_outward(struct net_batch *b, const struct net_table *t,
+			const struct net_plan *plan, struct elements *e)
+{
+	const struct net_set set = { "outward", IPV4, 4, .data_size = 0 };
+
+	for (size_t i = 0; i < plan->n_members; i++)
+		if (plan->members[i].internet)
+			fill_ip(e, &plan->members[i]);
+	if (plan->n_forwards) {
+		net_sets_add(e);
+		part_ip(e, LOOPBACK);
+	}
+	net_sets_say(b, t, &set, e);
+}
+
+/* Makes the sets of both tables, and their elements those of the plan. */
+static void net_sets_put(struct net_batch *b, const struct net_table *inet,
+			 const struct net_table *bridge, const struct net_plan *plan)
+{
+	struct elements e = { 0 };
+
+	for (size_t i = 0; i < sizeof(member_sets) / sizeof(member_sets[0]); i++) {
+		for (size_t k = 0; k < plan->n_members; k++)
+			member_sets[i].fill(&e, &plan->members[k]);
+		net_sets_say(b, member_sets[i].bridge ? bridge : inet,
+			     &member_sets[i].set, &e);
+	}
+	put_outward(b, inet, plan, &e);
+	put_forwards(b, inet, plan, net_map_public, &e);
+	put_forwards(b, inet, plan, net_map_own, &e);
+	put_forwarded(b, inet, plan, &e);
+	free(e.keys);
+	free(e.values);
+}
 
 /* Offsets of fields in a packet, each from the start of the header that is named. */
 enum {
@@ -42,6 +322,209 @@ enum {
 	N_BRIDGE_CHAINS = sizeof(bridge_chains) / sizeof(bridge_chains[0]),
 };
 
+/* --- the words of a rule --------------------------------------------------------- */
+
+/*
+ * A rule is a list of nftables' expressions over registers of four bytes, R(0) to R(15); a
+ * value longer than that fills the ones behind.  The kernel stops at the first comparison
+ * or lookup that does not hold.
+ */
+#define R(n) (NFT_REG32_00 + (n))
+
+/* An expression, or the head of a rule, which has a chain and no expression. */
+struct net_step {
+	const char *chain;
+	bool bridge; /* the chain is in the table of that family; else in inet */
+	const char *name; /* of the expression */
+	uint32_t numbers[11]; /* attributes and their numbers; attribute 0 ends them */
+	uint32_t text; /* an attribute and its string, such as the name of a set */
+	const char *string;
+	uint32_t data; /* an attribute and its bytes */
+	uint8_t bytes[16], size;
+	enum { AS_IT_IS, THE_BRIDGE, LOOPBACK_NAME, RANGE_MASK, RANGE_BASE } value;
+};
+
+#define INET(to, ...) { .chain = (to) }, __VA_ARGS__
+#define BRIDGE(to, ...) { .chain = (to), .bridge = true }, __VA_ARGS__
+#define STEP(word, ...)                                    \
+	{                                                  \
+		.name = (word), .numbers = { __VA_ARGS__ } \
+	}
+#define STEP_OF(word, attribute, of, ...)                                        \
+	{                                                                        \
+		.name = (word), .numbers = { __VA_ARGS__ }, .text = (attribute), \
+		.string = (of)                                                   \
+	}
+
+/* Loads. */
+#define META(key, reg) STEP("meta", NFTNL_EXPR_META_KEY, key, NFTNL_EXPR_META_DREG, reg)
+#define CT(key, reg) STEP("ct", NFTNL_EXPR_CT_KEY, key, NFTNL_EXPR_CT_DREG, reg)
+#define ORIGINAL(key, reg)                                                      \
+	{                                                                       \
+		.name = "ct",                                                   \
+		.numbers = { NFTNL_EXPR_CT_KEY, key, NFTNL_EXPR_CT_DREG, reg }, \
+		.data = NFTNL_EXPR_CT_DIR, .size = 1                            \
+	}
+#define LOAD(base, offset, size, reg)                                             \
+	STEP("payload", NFTNL_EXPR_PAYLOAD_BASE, base, NFTNL_EXPR_PAYLOAD_OFFSET, \
+	     offset, NFTNL_EXPR_PAYLOAD_LEN, size, NFTNL_EXPR_PAYLOAD_DREG, reg)
+#define LOAD_FRAME(offset, size, reg) LOAD(NFT_PAYLOAD_LL_HEADER, offset, size, reg)
+#define LOAD_NETWORK(offset, size, reg) \
+	LOAD(NFT_PAYLOAD_NETWORK_HEADER, offset, size, reg)
+#define LOAD_PORT(offset, reg) LOAD(NFT_PAYLOAD_TRANSPORT_HEADER, offset, 2, reg)
+#define LOAD_MAPPED(map, reg)                                                      \
+	STEP_OF("lookup", NFTNL_EXPR_LOOKUP_SET, map, NFTNL_EXPR_LOOKUP_SREG, reg, \
+		NFTNL_EXPR_LOOKUP_DREG, reg)
+
+/* Conditions. */
+#define COMPARE(op, reg, ...)                                             \
+	{                                                                 \
+		.name = "cmp",                                            \
+		.numbers = { NFTNL_EXPR_CMP_SREG, reg, NFTNL_EXPR_CMP_OP, \
+			     NFT_CMP_##op },                              \
+		.data = NFTNL_EXPR_CMP_DATA, __VA_ARGS__                  \
+	}
+#define IS(reg, ...)                               \
+	COMPARE(EQ, reg, .bytes = { __VA_ARGS__ }, \
+		.size = sizeof((uint8_t[]){ __VA_ARGS__ }))
+#define IS_NOT(reg, ...)                            \
+	COMPARE(NEQ, reg, .bytes = { __VA_ARGS__ }, \
+		.size = sizeof((uint8_t[]){ __VA_ARGS__ }))
+#define MASKED(mask)                                                                 \
+	STEP("bitwise", NFTNL_EXPR_BITWISE_SREG, NFT_REG_1, NFTNL_EXPR_BITWISE_DREG, \
+	     NFT_REG_1, NFTNL_EXPR_BITWISE_LEN, 4, NFTNL_EXPR_BITWISE_MASK, mask,    \
+	     NFTNL_EXPR_BITWISE_XOR, 0)
+#define IN(reg, set) \
+	STEP_OF("lookup", NFTNL_EXPR_LOOKUP_SET, set, NFTNL_EXPR_LOOKUP_SREG, reg)
+
+#define NAMED(key, op, of) \
+	META(key, NFT_REG_1), COMPARE(op, NFT_REG_1, .size = 16, .value = (of))
+#define FROM_BRIDGE NAMED(NFT_META_IIFNAME, EQ, THE_BRIDGE)
+#define NOT_FROM_BRIDGE NAMED(NFT_META_IIFNAME, NEQ, THE_BRIDGE)
+#define TO_BRIDGE NAMED(NFT_META_OIFNAME, EQ, THE_BRIDGE)
+#define NOT_TO_BRIDGE NAMED(NFT_META_OIFNAME, NEQ, THE_BRIDGE)
+#define IS_IPV4 META(NFT_META_NFPROTO, NFT_REG_1), IS(NFT_REG_1, NFPROTO_IPV4)
+#define ICMP META(NFT_META_L4PROTO, NFT_REG_1), IS(NFT_REG_1, NET_ICMP)
+#define DIRECTION(of) CT(NFT_CT_DIRECTION, NFT_REG_1), IS(NFT_REG_1, of)
+#define FRAME(type) \
+	LOAD_FRAME(FRAME_TYPE, 2, NFT_REG_1), IS(NFT_REG_1, (type) >> 8, (type)&255)
+#define FROM_OUTWARD \
+	IS_IPV4, LOAD_NETWORK(IP_SOURCE, 4, NFT_REG_1), IN(NFT_REG_1, "outward")
+/* iifname . HARDWARE ADDRESS . IS_IPV4 ADDRESS @source; `mac` loads the first of these. */
+#define PINNED(mac, ip) \
+	META(NFT_META_IIFNAME, R(0)), mac, LOAD_NETWORK(ip, 4, R(6)), IN(R(0), "source")
+/* ADDRESS . PROTOCOL . PORT @set, of the packet itself. */
+#define PLACE(address, port, set)                                              \
+	IS_IPV4, LOAD_NETWORK(address, 4, R(0)), META(NFT_META_L4PROTO, R(1)), \
+		LOAD_PORT(port, R(2)), IN(R(0), set)
+#define NOT_IN_RANGE                                                                   \
+	ORIGINAL(NFT_CT_DST_IP, NFT_REG_1),                                            \
+		{ .name = "bitwise",                                                   \
+		  .numbers = { NFTNL_EXPR_BITWISE_SREG, NFT_REG_1,                     \
+			       NFTNL_EXPR_BITWISE_DREG, NFT_REG_1,                     \
+			       NFTNL_EXPR_BITWISE_LEN, 4, NFTNL_EXPR_BITWISE_XOR, 0 }, \
+		  .data = NFTNL_EXPR_BITWISE_MASK,                                     \
+		  .size = 4,                                                           \
+		  .value = RANGE_MASK },                                               \
+		COMPARE(NEQ, NFT_REG_1, .size = 4, .value = RANGE_BASE)
+#define FORWARDED \
+	CT(NFT_CT_STATUS, NFT_REG_1), MASKED(IPS_DST_NAT), IS_NOT(NFT_REG_1, 0, 0, 0, 0)
+
+/* Effects. */
+#define SET_MARK(reg) \
+	STEP("meta", NFTNL_EXPR_META_KEY, NFT_META_MARK, NFTNL_EXPR_META_SREG, reg)
+#define NO_MARK                                     \
+	{ .name = "immediate",                      \
+	  .numbers = { NFTNL_EXPR_IMM_DREG, R(0) }, \
+	  .data = NFTNL_EXPR_IMM_DATA,              \
+	  .size = 4 },                              \
+		SET_MARK(R(0))
+#define JUDGE(verdict)                                                                  \
+	STEP("immediate", NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT, NFTNL_EXPR_IMM_VERDICT, \
+	     verdict)
+#define ACCEPT JUDGE(NF_ACCEPT)
+#define DROP JUDGE(NF_DROP)
+#define JUMP(to)                                                            \
+	STEP_OF("immediate", NFTNL_EXPR_IMM_CHAIN, to, NFTNL_EXPR_IMM_DREG, \
+		NFT_REG_VERDICT, NFTNL_EXPR_IMM_VERDICT, (uint32_t)NFT_JUMP)
+
+/* The one who opened the connection is of a group; the group reaches the one to
+ * whom it was opened.  The mark carries the group from the map to the set.
+ *
+ * An ICMP error belongs to the connection that the error tells of, whoever sent the
+ * error.  So members get no errors from other members. */
+#define REACH(groups)                                                                    \
+	INET("forward", ORIGINAL(NFT_CT_SRC_IP, R(0)), LOAD_MAPPED(groups, R(0)),        \
+	     SET_MARK(R(0)), META(NFT_META_MARK, R(0)), ORIGINAL(NFT_CT_DST_IP, R(1)),   \
+	     IN(R(0), "reach"), CT(NFT_CT_STATE, NFT_REG_1),                             \
+	     MASKED(NF_CT_STATE_BIT(IP_CT_RELATED)), IS(NFT_REG_1, 0, 0, 0, 0), NO_MARK, \
+	     JUMP("open"))
+
+/* Sends packets for a port of this machine to the place that the map gives: address, then
+ * port. */
+#define LEAD_IN(map)                                                                  \
+	IS_IPV4,                                                                      \
+		STEP("fib", NFTNL_EXPR_FIB_FLAGS, NFTA_FIB_F_DADDR,                   \
+		     NFTNL_EXPR_FIB_RESULT, NFT_FIB_RESULT_ADDRTYPE,                  \
+		     NFTNL_EXPR_FIB_DREG, NFT_REG_1),                                 \
+		IS(NFT_REG_1, RTN_LOCAL, 0, 0, 0), META(NFT_META_L4PROTO, R(0)),      \
+		LOAD_PORT(DESTINATION_PORT, R(1)), LOAD_MAPPED(map, R(0)),            \
+		STEP("nat", NFTNL_EXPR_NAT_TYPE, NFT_NAT_DNAT, NFTNL_EXPR_NAT_FAMILY, \
+		     NFPROTO_IPV4, NFTNL_EXPR_NAT_REG_ADDR_MIN, R(0),                 \
+		     NFTNL_EXPR_NAT_REG_PROTO_MIN, R(1))
+
+/* --- the rules ------------------------------------------------------------------- */
+
+static const struct net_step rule_steps[] = {
+	/* Ports of other bridges: none of ours to judge. */
+	BRIDGE("prerouting", META(NFT_META_IIFNAME, NFT_REG_1),
+	       STEP_OF("lookup", NFTNL_EXPR_LOOKUP_SET, "tap", NFTNL_EXPR_LOOKUP_SREG,
+		       NFT_REG_1, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV),
+	       ACCEPT),
+	BRIDGE("prerouting", FRAME(ETH_P_IP),
+	       PINNED(LOAD_FRAME(FRAME_SOURCE, 6, R(4)), IP_SOURCE), ACCEPT),
+	/* Of Ethernet and IPv4. */
+	BRIDGE("prerouting", FRAME(ETH_P_ARP), LOAD_NETWORK(ARP_KIND, 6, NFT_REG_1),
+	       IS(NFT_REG_1, 0, 1, 8, 0, 6, 4),
+	       PINNED(LOAD_FRAME(FRAME_SOURCE, 6, R(4)), ARP_IP),
+	       PINNED(LOAD_NETWORK(ARP_MAC, 6, R(4)), ARP_IP), ACCEPT),
+
+	INET("forward", NOT_FROM_BRIDGE, NOT_TO_BRIDGE, ACCEPT),
+	REACH("group"),
+	REACH("above"),
+	/* Connections that members open to anywhere but members and what is only of
+	 * this machine's link, such as a cloud's keys at 169.254.169.254. */
+	INET("forward", FROM_BRIDGE, NOT_TO_BRIDGE, FROM_OUTWARD, NOT_IN_RANGE,
+	     ORIGINAL(NFT_CT_DST_IP, NFT_REG_1), MASKED(0xffff),
+	     IS_NOT(NFT_REG_1, 169, 254, 0, 0), DIRECTION(0), ACCEPT),
+	INET("forward", NOT_FROM_BRIDGE, TO_BRIDGE, ORIGINAL(NFT_CT_SRC_IP, NFT_REG_1),
+	     IN(NFT_REG_1, "outward"), DIRECTION(1), ACCEPT),
+	/* Connections to forwarded ports, from other machines. */
+	INET("forward", NOT_FROM_BRIDGE, TO_BRIDGE, FORWARDED, ICMP, ACCEPT),
+	INET("forward", NOT_FROM_BRIDGE, TO_BRIDGE, FORWARDED, DIRECTION(0),
+	     PLACE(IP_DESTINATION, DESTINATION_PORT, "forwarded"), ACCEPT),
+	INET("forward", FROM_BRIDGE, NOT_TO_BRIDGE, FORWARDED, DIRECTION(1),
+	     PLACE(IP_SOURCE, SOURCE_PORT, "forwarded"), ACCEPT),
+
+	/* Accepts the traffic that is allowed between members: ping, answers and open ports. */
+	INET("open", ICMP, ACCEPT),
+	INET("open", DIRECTION(1), ACCEPT),
+	INET("open", IS_IPV4, LOAD_NETWORK(IP_DESTINATION, 4, NFT_REG_1),
+	     IN(NFT_REG_1, "unlimited"), ACCEPT),
+	INET("open", PLACE(IP_DESTINATION, DESTINATION_PORT, "port"), ACCEPT),
+
+	/* Keeps VMs from this machine itself: VMs may only answer and ping this machine. */
+	INET("input", FROM_BRIDGE, DIRECTION(1), ACCEPT),
+	INET("input", FROM_BRIDGE, META(NFT_META_L4PROTO, NFT_REG_1),
+	     IS_NOT(NFT_REG_1, NET_ICMP), DROP),
+
+	INET("prerouting", NOT_FROM_BRIDGE, LEAD_IN(net_map_public)),
+	INET("output", LEAD_IN(net_map_own)),
+	/* Members outside, and 127.0.0.1 to members: both mean nothing there. */
+	INET("postrouting", NAMED(NFT_META_OIFNAME, NEQ, LOOPBACK_NAME), FROM_OUTWARD,
+	     NOT_IN_RANGE, STEP("masq", 0)),
+};
+
 /* A transaction under way, and what its rules have in common. */
 struct rules {
 	struct net_batch batch;
@@ -64,276 +547,57 @@ static void net_rules_begin(struct rules *r, const struct net_lib *lib, const ch
 	r->bridge = (struct net_table){ NFPROTO_BRIDGE, r->name };
 }
 
-static void end_inet(struct rules *r, const char *chain, struct net_rule *rule)
+/* The bytes of a step's data. */
+static const void *step_bytes(const struct rules *r, const struct net_step *s,
+			      uint32_t *number)
 {
-	net_batch_rule(&r->batch, &r->inet, chain, rule->rule);
+	switch (s->value) {
+	case AS_IT_IS:
+		break;
+	case THE_BRIDGE:
+		return r->interface;
+	case LOOPBACK_NAME:
+		return "lo\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	case RANGE_MASK:
+		*number = htonl(UINT32_MAX << (32 - r->plan->prefix));
+		return number;
+	case RANGE_BASE:
+		*number = htonl(r->plan->base);
+		return number;
+	}
+	return s->bytes;
 }
 
-/* --- what is pinned -------------------------------------------------------------- */
-
-static void end_pinned(struct rules *r, struct net_rule *rule)
+static void rule_add_step(struct rules *r, struct nftnl_rule *rule,
+			  const struct net_step *s)
 {
-	net_judge(rule, NF_ACCEPT, NULL);
-	net_batch_rule(&r->batch, &r->bridge, "prerouting", rule->rule);
+	const struct net_lib *lib = r->batch.lib;
+	struct nftnl_expr *e = lib->nftnl_expr_alloc(s->name);
+	uint32_t number;
+
+	for (const uint32_t *n = s->numbers; *n; n += 2)
+		lib->nftnl_expr_set_u32(e, (uint16_t)n[0], n[1]);
+	if (s->string)
+		lib->nftnl_expr_set_str(e, (uint16_t)s->text, s->string);
+	if (s->size)
+		lib->nftnl_expr_set(e, (uint16_t)s->data, step_bytes(r, s, &number),
+				    s->size);
+	lib->nftnl_rule_add_expr(rule, e);
 }
 
-/* iifname . HARDWARE ADDRESS . IPV4 ADDRESS @source; both are read from `base`. */
-static void match_source(struct net_rule *rule, uint32_t mac_base, uint32_t mac,
-			 uint32_t ip)
+static void rules_put(struct rules *r)
 {
-	net_load_meta(rule, NFT_META_IIFNAME, R(0));
-	net_load_bytes(rule, mac_base, mac, 6, R(4));
-	net_load_bytes(rule, NFT_PAYLOAD_NETWORK_HEADER, ip, 4, R(6));
-	net_match_set(rule, R(0), true, "source");
-}
+	const struct net_step *s = rule_steps, *end = s + sizeof(rule_steps) / sizeof(*s);
 
-static void match_frame(struct net_rule *rule, uint8_t high, uint8_t low)
-{
-	net_load_bytes(rule, NFT_PAYLOAD_LL_HEADER, FRAME_TYPE, 2, NFT_REG_1);
-	net_match(rule, NFT_REG_1, true, (const uint8_t[]){ high, low }, 2);
-}
+	while (s < end) {
+		const struct net_step *head = s++;
+		struct nftnl_rule *rule = r->batch.lib->nftnl_rule_alloc();
 
-static void pin(struct rules *r)
-{
-	static const uint8_t ethernet_ipv4[] = { 0, 1, 8, 0, 6, 4 };
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	/* Ports of other bridges: none of ours to judge. */
-	net_load_meta(&rule, NFT_META_IIFNAME, NFT_REG_1);
-	net_match_set(&rule, NFT_REG_1, false, "tap");
-	end_pinned(r, &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	match_frame(&rule, ETH_P_IP >> 8, ETH_P_IP & 255);
-	match_source(&rule, NFT_PAYLOAD_LL_HEADER, FRAME_SOURCE, IP_SOURCE);
-	end_pinned(r, &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	match_frame(&rule, ETH_P_ARP >> 8, ETH_P_ARP & 255);
-	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, ARP_KIND, 6, NFT_REG_1);
-	net_match(&rule, NFT_REG_1, true, ethernet_ipv4, 6);
-	match_source(&rule, NFT_PAYLOAD_LL_HEADER, FRAME_SOURCE, ARP_IP);
-	match_source(&rule, NFT_PAYLOAD_NETWORK_HEADER, ARP_MAC, ARP_IP);
-	end_pinned(r, &rule);
-}
-
-/* --- who reaches whom -------------------------------------------------------------- */
-
-/* An ICMP error belongs to the connection that the error tells of, whoever sent the
- * error.  So members get no errors from other members. */
-static void match_own(struct net_rule *rule)
-{
-	net_load_ct(rule, NFT_CT_STATE, NFT_REG_1);
-	net_match_mask(rule, NFT_REG_1, true, NF_CT_STATE_BIT(IP_CT_RELATED), 0, 4);
-}
-
-/* The one who opened the connection is of a group; the group reaches the one to
- * whom it was opened.  The mark carries the group from the map to the set. */
-static void let_reach(struct rules *r, const char *groups)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	net_load_original(&rule, NFT_CT_SRC_IP, R(0));
-	net_load_map(&rule, groups, R(0), R(0));
-	net_set_mark(&rule, R(0));
-	net_load_meta(&rule, NFT_META_MARK, R(0));
-	net_load_original(&rule, NFT_CT_DST_IP, R(1));
-	net_match_set(&rule, R(0), true, "reach");
-	match_own(&rule);
-	net_set_number(&rule, R(0), 0);
-	net_set_mark(&rule, R(0));
-	net_judge(&rule, NFT_JUMP, "open");
-	end_inet(r, "forward", &rule);
-}
-
-/* ADDRESS . PROTOCOL . PORT @set, of the packet itself. */
-static void match_place(struct net_rule *rule, uint32_t address, uint32_t port,
-			const char *set)
-{
-	net_match_ipv4(rule);
-	net_load_bytes(rule, NFT_PAYLOAD_NETWORK_HEADER, address, 4, R(0));
-	net_load_meta(rule, NFT_META_L4PROTO, R(1));
-	net_load_bytes(rule, NFT_PAYLOAD_TRANSPORT_HEADER, port, 2, R(2));
-	net_match_set(rule, R(0), true, set);
-}
-
-static void match_direction(struct net_rule *rule, uint8_t direction)
-{
-	net_load_ct(rule, NFT_CT_DIRECTION, NFT_REG_1);
-	net_match_byte(rule, NFT_REG_1, true, direction);
-}
-
-static void match_protocol(struct net_rule *rule, bool is, uint8_t protocol)
-{
-	net_load_meta(rule, NFT_META_L4PROTO, NFT_REG_1);
-	net_match_byte(rule, NFT_REG_1, is, protocol);
-}
-
-/* Accepts the traffic that is allowed between members: ping, answers and open ports. */
-static void open_ports(struct rules *r)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	match_protocol(&rule, true, NET_ICMP);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "open", &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	match_direction(&rule, 1);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "open", &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	net_match_ipv4(&rule);
-	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_DESTINATION, 4, NFT_REG_1);
-	net_match_set(&rule, NFT_REG_1, true, "unlimited");
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "open", &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	match_place(&rule, IP_DESTINATION, DESTINATION_PORT, "port");
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "open", &rule);
-}
-
-static void match_outside(struct net_rule *rule, uint32_t base, int prefix)
-{
-	uint32_t mask = net_be32(UINT32_MAX << (32 - prefix));
-
-	net_load_original(rule, NFT_CT_DST_IP, NFT_REG_1);
-	net_match_mask(rule, NFT_REG_1, false, mask, net_be32(base), 4);
-}
-
-/* Matches packets from the bridge to elsewhere, or, without `out`, the other way. */
-static void match_way(struct rules *r, struct net_rule *rule, bool out)
-{
-	net_match_name(rule, NFT_META_IIFNAME, out, r->interface);
-	net_match_name(rule, NFT_META_OIFNAME, !out, r->interface);
-}
-
-/* Connections that members open to anywhere but members and what is only of
- * this machine's link, such as a cloud's keys at 169.254.169.254. */
-static void let_out(struct rules *r)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	match_way(r, &rule, true);
-	net_match_ipv4(&rule);
-	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
-	net_match_set(&rule, NFT_REG_1, true, "outward");
-	match_outside(&rule, r->plan->base, r->plan->prefix);
-	match_outside(&rule, 0xa9fe0000, 16);
-	match_direction(&rule, 0);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "forward", &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	match_way(r, &rule, false);
-	net_load_original(&rule, NFT_CT_SRC_IP, NFT_REG_1);
-	net_match_set(&rule, NFT_REG_1, true, "outward");
-	match_direction(&rule, 1);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "forward", &rule);
-}
-
-static struct net_rule forwarded(struct rules *r, bool out)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	match_way(r, &rule, out);
-	net_load_ct(&rule, NFT_CT_STATUS, NFT_REG_1);
-	net_match_mask(&rule, NFT_REG_1, false, IPS_DST_NAT, 0, 4);
-	return rule;
-}
-
-/* Connections to forwarded ports, from other machines. */
-static void net_rules_let_in(struct rules *r)
-{
-	struct net_rule rule = forwarded(r, false);
-
-	match_protocol(&rule, true, NET_ICMP);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "forward", &rule);
-
-	rule = forwarded(r, false);
-	match_direction(&rule, 0);
-	match_place(&rule, IP_DESTINATION, DESTINATION_PORT, "forwarded");
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "forward", &rule);
-
-	rule = forwarded(r, true);
-	match_direction(&rule, 1);
-	match_place(&rule, IP_SOURCE, SOURCE_PORT, "forwarded");
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "forward", &rule);
-}
-
-static void forward(struct rules *r)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	net_match_name(&rule, NFT_META_IIFNAME, false, r->interface);
-	net_match_name(&rule, NFT_META_OIFNAME, false, r->interface);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "forward", &rule);
-	let_reach(r, "group");
-	let_reach(r, "above");
-	let_out(r);
-	net_rules_let_in(r);
-}
-
-/* Keeps VMs from this machine itself: VMs may only answer and ping this machine. */
-static void guard_host(struct rules *r)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-
-	net_match_name(&rule, NFT_META_IIFNAME, true, r->interface);
-	match_direction(&rule, 1);
-	net_judge(&rule, NF_ACCEPT, NULL);
-	end_inet(r, "input", &rule);
-
-	rule = net_rule_new(r->batch.lib);
-	net_match_name(&rule, NFT_META_IIFNAME, true, r->interface);
-	match_protocol(&rule, false, NET_ICMP);
-	net_judge(&rule, NF_DROP, NULL);
-	end_inet(r, "input", &rule);
-}
-
-/* --- addresses that are changed ------------------------------------------------------ */
-
-static void lead_in(struct rules *r, const char *chain, const char *map)
-{
-	struct net_rule rule = net_rule_new(r->batch.lib);
-	uint32_t local = RTN_LOCAL;
-
-	if (map == net_map_public)
-		net_match_name(&rule, NFT_META_IIFNAME, false, r->interface);
-	net_match_ipv4(&rule);
-	net_load_destination_type(&rule, NFT_REG_1);
-	net_match(&rule, NFT_REG_1, true, &local, sizeof(local));
-	net_load_meta(&rule, NFT_META_L4PROTO, R(0));
-	net_load_bytes(&rule, NFT_PAYLOAD_TRANSPORT_HEADER, DESTINATION_PORT, 2, R(1));
-	net_load_map(&rule, map, R(0), R(0));
-	net_send_to(&rule, R(0));
-	end_inet(r, chain, &rule);
-}
-
-static void translate(struct rules *r)
-{
-	struct net_rule rule;
-
-	lead_in(r, "prerouting", net_map_public);
-	lead_in(r, "output", net_map_own);
-
-	/* Members outside, and 127.0.0.1 to members: both mean nothing there. */
-	rule = net_rule_new(r->batch.lib);
-	net_match_name(&rule, NFT_META_OIFNAME, false, "lo");
-	net_match_ipv4(&rule);
-	net_load_bytes(&rule, NFT_PAYLOAD_NETWORK_HEADER, IP_SOURCE, 4, NFT_REG_1);
-	net_match_set(&rule, NFT_REG_1, true, "outward");
-	match_outside(&rule, r->plan->base, r->plan->prefix);
-	net_masquerade(&rule);
-	end_inet(r, "postrouting", &rule);
+		for (; s < end && !s->chain; s++)
+			rule_add_step(r, rule, s);
+		net_batch_rule(&r->batch, head->bridge ? &r->bridge : &r->inet,
+			       head->chain, rule);
+	}
 }
 
 /* --- transactions ---------------------------------------------------------------------- */
@@ -371,11 +635,7 @@ static int net_rules_send(const struct net_lib *lib, const struct net_plan *plan
 	begin_tables(&r, lib, plan->tag);
 	say_chains(&r, false);
 	net_sets_put(&r.batch, &r.inet, &r.bridge, plan);
-	pin(&r);
-	forward(&r);
-	open_ports(&r);
-	guard_host(&r);
-	translate(&r);
+	rules_put(&r);
 	return net_batch_commit(&r.batch, f);
 }
 
