@@ -4,7 +4,7 @@
  * An entry is a folder whose name says when it was removed, how large it was and what it
  * was: 20261121-080000.123456.shop-coder-1a2b.  It holds what the workspace held, less its
  * guest's own `.cadre`.  An entry whose name ends with .vm leads to the disk of a VM; the
- * disk stays in its place (core/machine/vm/disk_trash.h).  The trash and its entries are
+ * disk stays in its place (core/machine/vm/disk.h).  The trash and its entries are
  * folders of the state's owner: anything else with such a name, as a link, is neither
  * followed nor listed.
  */

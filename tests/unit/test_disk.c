@@ -14,7 +14,6 @@
 
 #include "core/machine/child.h"
 #include "core/machine/vm/disk.h"
-#include "core/machine/vm/disk_layer.h"
 #include "tests/lib/folder.h"
 
 static char root[64];

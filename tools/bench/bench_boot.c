@@ -57,7 +57,7 @@ int act_boot(struct scene *s, const struct act *a, struct series *out)
 	return rc;
 }
 
-/* The kernel's command line as core/machine/vm/qemu_vm.c writes it, without the words
+/* The kernel's command line as core/machine/vm/qemu.c writes it, without the words
  * for a workspace. */
 static const char *boot_words(struct arena *a, const char *accel)
 {

@@ -7,7 +7,7 @@
  *	FOLDER/ID/NAME.snapshot        link to the layer that a snapshot keeps
  *	FOLDER/ID/gone                 the workspace is over; its layers stay while
  *	                               other disks are based on them, or the trash
- *	                               keeps the disk (disk_trash.h)
+ *	                               keeps the disk
  *
  * A layer is there when its file is: it is made under another name and
  * renamed.  So whatever dies in between, the highest number is a whole disk
@@ -18,10 +18,13 @@
 #ifndef CORE_MACHINE_VM_DISK_H
 #define CORE_MACHINE_VM_DISK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/arena.h"
 #include "core/base/fault.h"
+#include "core/machine/backend.h"
+#include "core/machine/trash.h"
 
 struct disk {
 	struct arena *arena;
@@ -55,5 +58,37 @@ void disk_abandon(const struct disk *d);
 /* Removes the layers in HOME/disks that nothing needs any more: no workspace, no snapshot
  * and no entry of the trash. */
 void disk_sweep(const char *home);
+
+/*
+ * disk_layer - the facts that a qcow2 file tells of itself, in its first bytes.
+ */
+
+/* The size in bytes of the disk that a layer belongs to; -1 when the file is no qcow2. */
+int64_t layer_size(const char *path);
+/* Returns the absolute path, without links, of the layer on which this one is based;
+ * NULL: none. */
+const char *layer_below(struct arena *a, const char *path);
+
+/*
+ * disk_trash - disks of removed VMs, which the state's trash keeps.
+ *
+ * A disk is not moved, since other disks may be made from its layers, and name them.  The
+ * disk's entry in the trash (core/machine/trash.h) is a folder with
+ *
+ *	disk	link to the last layer that was written to
+ *	vm.json	settings of a VM made from the disk: image, vcpus, memory_mb, disk_gb
+ *
+ * disk_sweep() keeps the layer of such a link: somebody needs that layer.
+ */
+
+/* Keeps a layer of a workspace's disk, its top or a snapshot's, that is about to be let go
+ * of: as trash_take().  NULL: there is none. */
+int disk_trash_take(const struct disk *d, const char *top,
+		    const struct workspace_spec *spec, int64_t now_ms,
+		    const struct trash_bounds *bounds, struct fault *f);
+
+/* Finds the disk, in `folder`, and the layer that an entry keeps: false if they are gone.
+ * `from` has its arena and folder. */
+bool disk_trash_find(const char *entry, struct disk *from, const char **layer);
 
 #endif
