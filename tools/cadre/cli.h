@@ -6,8 +6,8 @@
  * file, print a manual.  Results go to stdout, faults to stderr, and the exit
  * status is the one of the fault table.
  *
- * Read the files in this order: main.c (verbs), cli.c (options), fault_print.c, run.c (one
- * operation), fetch.c and bytes.c (texts and files).  Then screen/print.c and
+ * Read the files in this order: main.c (verbs), cli.c (options and faults), run.c (one
+ * operation), fetch.c (texts and files).  Then screen/print.c and
  * screen/screen_table.c (output for people), and one file per verb.
  */
 #ifndef TOOLS_CADRE_CLI_H
@@ -175,12 +175,14 @@ int wait_behind(struct cli *cli, const struct op *op, const json_t *args, json_t
 /* Ends the process by the signal that ended its waiting; returns the status without one. */
 int wait_end(struct cli *cli, int status);
 
-/* --- signals: lists of their numbers end with 0 ----------------------------------- */
+/* --- signals.c: lists of their numbers end with 0 ----------------------------------- */
 
 /* Blocks the signals; `before` gets the mask of signals blocked until now. */
 void signals_block(const int *numbers, sigset_t *before);
 /* Notes the signals instead of ending.  Signals ignored from the start, as by nohup, stay so. */
 void signals_note(const int *numbers);
+/* From here on the signals end the process again; `before` is the mask again. */
+void signals_release(const int *numbers, const sigset_t *before);
 /* A signal that was noted and is not taken yet, or 0; next takes it. */
 int signals_came(void);
 int signals_next(void);
@@ -218,22 +220,24 @@ void scratch_end(struct scratch *d, bool keep);
 int editor_take(struct cli *cli, const struct op *op, json_t *args, struct scratch *d,
 		struct fault *f);
 
-/* --- many.c ----------------------------------------------------------------------- */
+/* --- fetch.c: many calls ----------------------------------------------------------------------- */
 
 /* Whether the words mean what standard input lists: `cadre task create -`. */
-bool many_asked(const struct op *op, const json_t *args);
+bool fetch_many_asked(const struct op *op, const json_t *args);
 /* The answer for the lines of standard input, or NULL with the fault filled, which names
  * the line.  `called` becomes the operation whose answer it is: op->many, or the same for
  * one line. */
-json_t *many_run(struct cli *cli, const struct op **called, json_t *args,
-		 struct fault *f);
+json_t *fetch_many(struct cli *cli, const struct op **called, json_t *args,
+		   struct fault *f);
 
 /* Prints an answer's bytes, and all that is behind them unless `args` says how many
  * are wanted; the exit status. */
-int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t *answer);
+int fetch_print_bytes(struct cli *cli, const struct op *op, json_t *args,
+		      const json_t *answer);
 /* Sends the file that `args` names as content in parts, if it is large: its answer, or
  * NULL, with a fault if that is why. */
-json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+json_t *fetch_send_bytes(struct cli *cli, const struct op *op, json_t *args,
+			 struct fault *f);
 
 /* --- screen/print.c --------------------------------------------------------------- */
 
@@ -289,7 +293,7 @@ void table_cell(struct table *t, const char *text); /* copied, made plain */
 /* Prints and empties a table; the first row is the heading if `head`. */
 void table_print(const struct cli *cli, struct table *t, bool head, int indent);
 
-/* --- screen/width.c --------------------------------------------------------------- */
+/* --- screen/screen_table.c: widths --------------------------------------------------------------- */
 
 /* Columns that a text takes on a terminal. */
 size_t cli_width(const char *s);
@@ -307,13 +311,13 @@ void cli_wrap(int width, const char *text, int at);
 /* Prints lines on stderr, wrapped at words where that is a terminal. */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- pager.c -------------------------------------------------------------------- */
+/* --- cli.c: the pager -------------------------------------------------------------------- */
 
 /* From here on the answer is gathered, if it is for a terminal: pager_end() shows it there,
  * through a pager where it is longer than the terminal. */
 void pager_begin(struct cli *cli);
 
-/* --- guests_end.c --------------------------------------------------------------------- */
+/* --- up.c --------------------------------------------------------------------- */
 
 /* Guests of the state in the folder `home` that run on this machine. */
 size_t guests_running(const char *home);

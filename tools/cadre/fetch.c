@@ -20,7 +20,6 @@
 
 enum { PART = 3 << 19 /* bytes of a file that is sent in parts */ };
 
-/* --- bytes.c ---------------------------------------------------------------------- */
 static json_t *bytes_wrap(const char *data, size_t len)
 {
 	char *text = xmalloc(base64_size(len) + 1);
@@ -47,7 +46,8 @@ static int print_part(const struct op *op, const json_t *answer, int64_t *size)
 	return n < 0;
 }
 
-int bytes_print(struct cli *cli, const struct op *op, json_t *args, const json_t *answer)
+int fetch_print_bytes(struct cli *cli, const struct op *op, json_t *args,
+		      const json_t *answer)
 {
 	bool all = !json_object_get(args, "length");
 	int64_t at = json_integer_value(json_object_get(args, "offset")), size = 0;
@@ -102,7 +102,8 @@ static json_t *send_parts(struct cli *cli, const struct op *op, json_t *args, in
 	return answer;
 }
 
-json_t *bytes_send(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
+json_t *fetch_send_bytes(struct cli *cli, const struct op *op, json_t *args,
+			 struct fault *f)
 {
 	const char *path = NULL;
 	json_t *answer = NULL;
@@ -286,7 +287,7 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
  * that do not say else.
  */
 
-bool many_asked(const struct op *op, const json_t *args)
+bool fetch_many_asked(const struct op *op, const json_t *args)
 {
 	const char *first;
 
@@ -475,7 +476,8 @@ static json_t *many_run_list(struct cli *cli, const struct op **called,
 	return answer;
 }
 
-json_t *many_run(struct cli *cli, const struct op **called, json_t *args, struct fault *f)
+json_t *fetch_many(struct cli *cli, const struct op **called, json_t *args,
+		   struct fault *f)
 {
 	const struct op *op = *called;
 	size_t *numbers = xcalloc((size_t)op->many_list->most, sizeof(*numbers));

@@ -292,7 +292,7 @@ static int check_taking(struct cli *cli, const struct op *op, const json_t *args
 		agent, op->cli[0]);
 }
 
-/* Refuses words that may name one more receiver, or begin the text (misread.c): 0, or
+/* Refuses words that may name one more receiver, or begin the text: 0, or
  * negative with `f` filled. */
 static int misread_check(struct cli *cli, const struct op *op, const json_t *args,
 			 int argc, char **argv, struct fault *f)
@@ -607,7 +607,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 		return wait_end(cli, late ? run_tell_late(cli, op) : status);
 	}
 	if (op->bytes_out)
-		return bytes_print(cli, op, args, answer);
+		return fetch_print_bytes(cli, op, args, answer);
 	else if (json_object_get(answer, "you"))
 		cli_say("you are %s", json_string_value(json_object_get(answer, "you")));
 	else if (op->prints && op->prints->type->kind == KIND_TEXT)
@@ -765,10 +765,10 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 	args = f.code ? NULL : run_read_words(cli, op, argc, argv, &f);
 	if (args && here && agent_here_check(cli, &f) < 0)
 		json_decref(args), args = NULL;
-	if (args && many_asked(op, args))
-		answer = many_run(cli, &op, args, &f);
+	if (args && fetch_many_asked(op, args))
+		answer = fetch_many(cli, &op, args, &f);
 	else if (args && misread_check(cli, op, args, argc, argv, &f) == 0)
-		answer = bytes_send(cli, op, args, &f);
+		answer = fetch_send_bytes(cli, op, args, &f);
 	if (args && !answer && !f.code && fetch_texts(op, args, &f) == 0 &&
 	    editor_take(cli, op, args, &scratch, &f) == 0)
 		answer = call_words(cli, op, args, &f);

@@ -555,7 +555,7 @@ static int hook_write_out(const struct hook *h, const char *text, struct fault *
 	ssize_t n = 0;
 
 	hook_go_on(WRITES);
-	form_fill(&out, h->rule, text);
+	hook_form_fill(&out, h->rule, text);
 	while (at < out.len &&
 	       (n = write(STDOUT_FILENO, out.data + at, out.len - at)) >= 0)
 		at += (size_t)n;

@@ -1,9 +1,9 @@
 /*
  * hook - declarations that the files of `cadre hook` and `cadre prime` share.
  *
- * Read the files in this order: hook.c (the verb), hook_event.c (the input from a client),
- * hook_session.c (the place where a client's session began), form.c (the output for each client).
- * Then tell.c (the texts for a model), prime.c, plugin.c, guard.c (git's own hook).
+ * Read the files in this order: hook_event.c (the input from a client, the output for each
+ * client), hook.c (the place where a client's session began, the texts for a model, git's own
+ * hook, the verbs), plugin.c.
  */
 #ifndef TOOLS_CADRE_HOOK_HOOK_H
 #define TOOLS_CADRE_HOOK_HOOK_H
@@ -54,7 +54,7 @@ struct hook_client {
 extern const struct hook_client hook_clients[]; /* ends with a NULL name */
 
 /* Appends a form that is filled in, and a newline. */
-void form_fill(struct text *out, const struct hook_rule *rule, const char *text);
+void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *text);
 
 /* Appends the brief of an agent, of at most PRIME_BYTES, as agent.start answers. */
 enum { PRIME_BYTES = 1600 };

@@ -375,7 +375,7 @@ const struct hook_client hook_clients[] = {
 	{ NULL, NULL, NULL, NULL, 0 },
 };
 
-void form_fill(struct text *out, const struct hook_rule *rule, const char *text)
+void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *text)
 {
 	for (const char *s = rule->form; *s; s++)
 		if (*s == '$')

@@ -179,7 +179,7 @@ static void print_heading(struct page *p, const json_t *answer)
 	fputs(screen_plain(p->cli), stdout);
 }
 
-/* Prints an answer, or the record that it is, as a page (screen_page.c). */
+/* Prints an answer, or the record that it is, as a page. */
 static void screen_page(const struct cli *cli, const struct op *op, const json_t *answer)
 {
 	const struct field *first = &op->out->fields[0];
@@ -242,7 +242,7 @@ static bool speaks_for_itself(const struct record *r, const char *const *columns
 }
 
 /* Prints an answer of several lists as an overview, which begins with what needs the
- * person (screen_page.c). */
+ * person. */
 static void screen_overview(const struct cli *cli, const struct op *op,
 			    const json_t *answer)
 {

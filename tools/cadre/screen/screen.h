@@ -37,7 +37,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 /* A time as people read it: "3 min ago", or by the clock of this place; ISO in a pipe. */
 const char *screen_time(const struct cli *cli, struct arena *a, const char *iso);
 
-/* The answer's line of an operation that says one, malloc'd (says.c). */
+/* The answer's line of an operation that says one, malloc'd (print.c). */
 char *screen_line(const struct cli *cli, const struct op *op, const json_t *answer);
 /* Prints it; nothing where it is empty. */
 void screen_says(const struct cli *cli, const struct op *op, const json_t *answer);

@@ -1,5 +1,5 @@
 /*
- * keep - what keeps a state: backup and restore, export and import.
+ * keep_state - what keeps a state: backup and restore, export and import.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,0 +1,82 @@
+/*
+ * signals - the signals that end a process, noted until the command is ready for them.
+ *
+ * A command that holds something, or that stands for one that runs elsewhere, does not end
+ * in the middle: signals are blocked, come only where it waits, and are noted there.
+ */
+#include <signal.h>
+
+#include "tools/cadre/cli.h"
+
+static const int known[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+
+enum { KNOWN = sizeof(known) / sizeof(known[0]) };
+
+static volatile sig_atomic_t came[KNOWN]; /* and were not taken yet */
+
+static void signals_catch(int number)
+{
+	for (int i = 0; i < KNOWN; i++)
+		if (known[i] == number)
+			came[i]++;
+}
+
+void signals_block(const int *numbers, sigset_t *before)
+{
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	for (; *numbers; numbers++)
+		sigaddset(&blocked, *numbers);
+	sigprocmask(SIG_BLOCK, &blocked, before);
+}
+
+void signals_note(const int *numbers)
+{
+	const struct sigaction noted = { .sa_handler = signals_catch };
+	struct sigaction was;
+
+	for (; *numbers; numbers++)
+		if (!sigaction(*numbers, NULL, &was) && was.sa_handler != SIG_IGN)
+			sigaction(*numbers, &noted, NULL);
+}
+
+void signals_release(const int *numbers, const sigset_t *before)
+{
+	struct sigaction now;
+
+	for (; *numbers; numbers++)
+		if (!sigaction(*numbers, NULL, &now) && now.sa_handler == signals_catch)
+			signal(*numbers, SIG_DFL);
+	sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+int signals_came(void)
+{
+	for (int i = 0; i < KNOWN; i++)
+		if (came[i])
+			return known[i];
+	return 0;
+}
+
+int signals_next(void)
+{
+	int number = signals_came();
+
+	for (int i = 0; i < KNOWN; i++)
+		came[i] -= known[i] == number;
+	return number;
+}
+
+void signals_die(struct cli *cli, int number)
+{
+	sigset_t all;
+
+	client_close(cli->client);
+	cli->client = NULL;
+	signal(number, SIG_DFL);
+	sigemptyset(&all);
+	sigaddset(&all, number);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	raise(number);
+}
