@@ -4,8 +4,10 @@
  *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked.
  *
  * Every arrow is on the disk before the next action.  So a guest that is killed at
- * any instant runs no assignment twice and loses none.
+ * any instant runs no assignment twice and loses none.  Plain messages touch no disk: the
+ * guest keeps their envelopes in memory, and the host pushes them anew to the next guest.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -19,7 +21,6 @@
 enum {
 	RETRY_MS = 1000, /* when the spool could not be written */
 	RESULTS_MOST = 1000, /* in one answer */
-	TOO_LONG = 128, /* a message's id */
 };
 
 /* --- an assignment's end -------------------------------------------------------- */
@@ -310,7 +311,40 @@ static int guest_daemon_call_off(struct guest *g, const char *id, struct fault *
 struct pushed {
 	const char *id, *type, *content;
 	bool cancelled;
+	int64_t seq, oldest; /* 0: not said */
 };
+
+/* Forgets the messages before `oldest`: the agent has done with them. */
+static void guest_daemon_forget(struct guest *g, int64_t oldest)
+{
+	int left = 0;
+
+	for (int i = 0; i < g->n_kept; i++)
+		if (g->kept[i].seq >= oldest)
+			g->kept[left++] = g->kept[i];
+	g->n_kept = left;
+}
+
+/* Keeps the envelope of a plain message, each once.  FAULT_EXHAUSTED where KEPT of them may
+ * be unread: the delivery stays queued at the host. */
+static int guest_daemon_keep(struct guest *g, const char *id, const struct pushed *m,
+			     struct fault *f)
+{
+	struct guest_envelope *e;
+
+	for (int i = 0; i < g->n_kept; i++)
+		if (strcmp(g->kept[i].id, id) == 0)
+			return 0;
+	if (g->n_kept == KEPT)
+		guest_daemon_forget(g, m->oldest);
+	if (g->n_kept == KEPT)
+		return fault_set(f, FAULT_EXHAUSTED, "", "%d messages are kept already",
+				 KEPT);
+	e = &g->kept[g->n_kept++];
+	snprintf(e->id, sizeof(e->id), "%s", id);
+	e->seq = m->seq;
+	return 0;
+}
 
 static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
 			     struct fault *f)
@@ -320,16 +354,16 @@ static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
 	const char *id;
 	int rc;
 
-	if (strlen(m->id) > TOO_LONG)
+	if (strlen(m->id) > MESSAGE_ID)
 		return fault_set(f, FAULT_INVALID, "/message_id", "longer than %d bytes",
-				 TOO_LONG);
+				 MESSAGE_ID);
 	id = message_name(&q->arena, m->id);
 	if (m->cancelled)
 		rc = guest_daemon_call_off(g, id, f);
 	else if (work)
 		rc = spool_put(g->spool, id, m->content, clock_wall_ms(), f);
 	else
-		rc = spool_note(g->spool, id, clock_wall_ms(), f);
+		rc = guest_daemon_keep(g, id, m, f);
 	if (rc) {
 		guest_check(g);
 		return rc;
@@ -346,7 +380,8 @@ int answer_message(struct guest_request *q, struct fault *f)
 
 	return guest_daemon_take(q,
 				 &(struct pushed){ in->message_id, in->message_type,
-						   in->content, in->cancelled },
+						   in->content, in->cancelled, in->seq,
+						   in->oldest },
 				 f);
 }
 
@@ -354,11 +389,11 @@ int answer_push(struct guest_request *q, struct fault *f)
 {
 	const struct wire_team_message_push *in = q->body;
 
-	return guest_daemon_take(q,
-				 &(struct pushed){ in->message.message_id,
-						   in->message.message_type,
-						   in->message.content, false },
-				 f);
+	return guest_daemon_take(
+		q,
+		&(struct pushed){ in->message.message_id, in->message.message_type,
+				  in->message.content, false, in->message.seq, 0 },
+		f);
 }
 
 /* --- results ----------------------------------------------------------------------------- */

@@ -94,14 +94,18 @@ UPDATE assignment SET state = {assignment_state.done}
 WHERE message = :message AND agent = :agent AND state IN {assignment_state.open};
 
 -- name: assignment_offer
--- Set before the daemon is told: whether or not that succeeds, the command may run there.
+-- text: messages
+-- Set before the daemon is told of the assignments, an array of rows: whether or not that
+-- succeeds, the commands may run there.
 UPDATE assignment SET offered = 1
-WHERE message = :message AND agent = :agent AND offered = 0;
+WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent AND offered = 0;
 
 -- name: assignment_withdraw
--- The daemon has refused the assignment, and so keeps nothing of it.
+-- text: messages
+-- The daemon has refused the assignments, an array of rows, and so keeps nothing of them.
 UPDATE assignment SET offered = 0
-WHERE message = :message AND agent = :agent AND state = {assignment_state.queued} AND offered = 1;
+WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
+	AND state = {assignment_state.queued} AND offered = 1;
 
 -- name: assignments_of_agent
 -- row: assignments_running

@@ -502,27 +502,39 @@ WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.ma
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
--- The recipient's guest has stored the message.
+-- text: messages
+-- The recipient's guest has taken these messages, an array of rows: each that is still queued
+-- is notified.
 UPDATE delivery SET state = {delivery_state.notified}, notified_at = :now
-WHERE message = :message AND agent = :agent AND state = {delivery_state.queued};
+WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
+	AND state = {delivery_state.queued}
+RETURNING message;
+
+-- name: delivery_oldest
+-- The oldest message of each lane of an agent's inbox that is not done with.
+SELECT (SELECT min(d.message) FROM delivery d
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open}) AS urgent,
+	(SELECT min(d.message) FROM delivery d
+	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open}) AS normal;
 
 -- name: delivery_pushes
 -- text: sender_name
 -- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
--- guest was told: texts, and assignments, which are in the spool that both guests use.  A team
--- that is stopped is given no assignments.
+-- guest was told: texts, and assignments, which are in the spool that both guests use.  With
+-- `assignments` nothing else is listed.  A team that is stopped is given no assignments.
 SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
-	r.name AS to_name, p.at AS reply_at,
+	r.name AS to_name, CASE WHEN m.reply_to IS NOT NULL
+		THEN (SELECT p.at FROM message p WHERE p.id = m.reply_to) END AS reply_at,
 	x.label, x.command, x.workdir, x.env, x.timeout_s, x.offered
 FROM (SELECT d.message, d.lane FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open}
-		AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
+		AND :assignments = 0 AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
 		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	UNION ALL SELECT d.message, d.lane FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open}
-		AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
+		AND :assignments = 0 AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
 		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	UNION ALL SELECT d.message, d.lane FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.assignment} AND d.state IN {delivery_state.open}
@@ -532,6 +544,5 @@ FROM (SELECT d.message, d.lane FROM delivery d
 			WHERE g.id = d.agent AND s.stopped_at IS NOT NULL)
 	ORDER BY 1 LIMIT :limit) o
 JOIN message m ON m.id = o.message JOIN agent a ON a.id = m.sender JOIN agent r ON r.id = :agent
-LEFT JOIN message p ON p.id = m.reply_to
 LEFT JOIN assignment x ON x.message = o.message AND o.lane = {delivery_lane.assignment}
 ORDER BY o.message;

@@ -498,6 +498,7 @@ int main(void)
 		EACH(test_old_poll),
 		EACH(test_large_results),
 		EACH(test_full),
+		EACH(test_full_of_messages),
 		EACH(test_second_guest),
 	};
 

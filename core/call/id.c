@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -209,4 +210,18 @@ int id_short(struct call *call, const struct id_among *among, const char *text,
 		return rc < 0 ? rc : 0;
 	*id = found[0].id;
 	return n == 1 ? 1 : several(call, among, text, found, n);
+}
+
+const char *id_list(struct arena *a, const int64_t *rows, size_t n)
+{
+	size_t room = n * 21 + 3, len = 0;
+	char *out = arena_alloc(a, room);
+
+	out[len++] = '[';
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(out + len, room - len, "%s%" PRId64, i ? "," : "",
+					rows[i]);
+	out[len++] = ']';
+	out[len] = '\0';
+	return out;
 }

@@ -47,4 +47,7 @@ struct id_among {
 int id_short(struct call *call, const struct id_among *among, const char *text,
 	     const char **id);
 
+/* Rows as a JSON array in the arena, for json_each() of a statement. */
+const char *id_list(struct arena *a, const int64_t *rows, size_t n);
+
 #endif

@@ -64,18 +64,33 @@ static const char *metadata_of(const char *metadata)
 	return metadata && strlen(metadata) > METADATA_MOST ? NULL : metadata;
 }
 
+/* The oldest message of an agent's inbox that is not done with, 0 if there is none, or
+ * negative. */
+static int64_t message_push_oldest(struct call *call, int64_t agent)
+{
+	struct delivery_oldest_row o = { 0 };
+	int rc = sql_row(call, delivery_oldest, &o, .agent = agent);
+
+	if (rc < 0)
+		return rc;
+	return o.normal && (!o.urgent || o.normal < o.urgent) ? o.normal : o.urgent;
+}
+
 int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		     struct delivery_waiting_out *out)
 {
 	struct delivery_pushes_row r;
 	struct query q;
+	int64_t oldest;
 	int rc;
 
 	if ((rc = recalls(call, in, out)) < 0)
 		return rc;
+	if ((oldest = message_push_oldest(call, in->agent)) < 0)
+		return (int)oldest;
 	sql_query(call, &q, delivery_pushes, .agent = in->agent, .after = in->after,
-		  .again = in->again, .limit = in->limit - (int64_t)out->n_pushes,
-		  .now = call->now);
+		  .again = in->again, .assignments = in->assignments,
+		  .limit = in->limit - (int64_t)out->n_pushes, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct push *p = arena_push(&call->arena, &out->pushes, &out->n_pushes,
 					    sizeof(*p));
@@ -84,6 +99,8 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.message = r.message,
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
 			.seq = r.message,
+			.has_oldest = !r.label,
+			.oldest = oldest,
 			.from = r.sender_name,
 			.to = r.to_name,
 			.content = r.label ? payload(call, &r) : r.content,
@@ -103,12 +120,46 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 int delivery_offered(struct call *call, const struct delivery_offered_in *in,
 		     struct delivery_offered_out *out)
 {
-	int rc = 0;
+	int rc = sql_run(call, assignment_offer, .agent = in->agent,
+			 .messages = id_list(&call->arena, in->messages, in->n_messages));
 
-	for (size_t i = 0; i < in->n_messages && rc >= 0; i++) {
-		rc = sql_run(call, assignment_offer, .message = in->messages[i],
+	out->changed = rc;
+	return rc < 0 ? rc : 0;
+}
+
+/* Writes down which messages a guest has taken, with an event for each. */
+static int message_push_notify(struct call *call, const struct delivery_notified_in *in,
+			       const struct agent_row *a,
+			       struct delivery_notified_out *out)
+{
+	struct delivery_notify_row *taken = NULL;
+	size_t n;
+	int rc = sql_all(call, delivery_notify, &taken, &n, .agent = in->agent,
+			 .messages = id_list(&call->arena, in->messages, in->n_messages),
+			 .now = call->now);
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = event_by(call, .kind = EVENT_MESSAGE_NOTIFIED, .team = a->team,
+			      .actor = a->id, .subject = taken[i].message,
+			      .target = a->id);
+	out->changed = (int64_t)n;
+	return rc;
+}
+
+int delivery_notified(struct call *call, const struct delivery_notified_in *in,
+		      struct delivery_notified_out *out)
+{
+	struct agent_row a;
+	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
+
+	if (rc <= 0 || (rc = message_push_notify(call, in, &a, out)) < 0)
+		return rc;
+	for (size_t i = 0; i < in->n_recalled && rc >= 0; i++)
+		rc = sql_run(call, assignment_recalled, .message = in->recalled[i],
 			     .agent = in->agent);
-		out->changed += rc > 0;
-	}
+	if (rc >= 0)
+		rc = sql_run(call, assignment_withdraw, .agent = in->agent,
+			     .messages =
+				     id_list(&call->arena, in->refused, in->n_refused));
 	return rc < 0 ? rc : 0;
 }

@@ -463,16 +463,7 @@ void ids_release(struct ids *ids)
 
 const char *ids_json(const struct ids *ids, size_t from, size_t n, struct arena *a)
 {
-	size_t room = n * 21 + 3, len = 0;
-	char *out = arena_alloc(a, room);
-
-	out[len++] = '[';
-	for (size_t i = 0; i < n; i++)
-		len += (size_t)snprintf(out + len, room - len, "%s%" PRId64, i ? "," : "",
-					ids->v[from + i]);
-	out[len++] = ']';
-	out[len] = '\0';
-	return out;
+	return id_list(a, n ? ids->v + from : NULL, n);
 }
 
 /* --- rows --------------------------------------------------------------------- */

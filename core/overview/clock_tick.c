@@ -124,37 +124,3 @@ int clock_tick(struct call *call, const struct clock_tick_in *in,
 	out->more = out->tasks == SLICE || out->deliveries == SLICE || lapsed == SLICE;
 	return 0;
 }
-
-/* --- guests ------------------------------------------------------------------------------------- */
-
-int delivery_notified(struct call *call, const struct delivery_notified_in *in,
-		      struct delivery_notified_out *out)
-{
-	struct agent_row a;
-	int rc = sql_row(call, agent_by_id, &a, .id = in->agent);
-
-	if (rc <= 0)
-		return rc;
-	for (size_t i = 0; i < in->n_messages; i++) {
-		rc = sql_run(call, delivery_notify, .message = in->messages[i],
-			     .agent = in->agent, .now = call->now);
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			continue;
-		out->changed++;
-		rc = event_by(call, .kind = EVENT_MESSAGE_NOTIFIED, .team = a.team,
-			      .actor = a.id, .subject = in->messages[i], .target = a.id);
-		if (rc < 0)
-			return rc;
-	}
-	for (size_t i = 0; i < in->n_recalled; i++)
-		if ((rc = sql_run(call, assignment_recalled, .message = in->recalled[i],
-				  .agent = in->agent)) < 0)
-			return rc;
-	for (size_t i = 0; i < in->n_refused; i++)
-		if ((rc = sql_run(call, assignment_withdraw, .message = in->refused[i],
-				  .agent = in->agent)) < 0)
-			return rc;
-	return 0;
-}

@@ -509,7 +509,7 @@ static void erase(struct spool *s)
 	side_exec(spool_side(s), SQL_CHECKPOINT);
 }
 
-/* --- messages and assignments ------------------------------------------------------ */
+/* --- assignments ------------------------------------------------------------------- */
 
 int spool_knows(struct spool *s, const char *message_id, struct fault *f)
 {
@@ -518,7 +518,8 @@ int spool_knows(struct spool *s, const char *message_id, struct fault *f)
 	return spool_row(s, spool_known, &row, NULL, f, .message_id = message_id);
 }
 
-int spool_note(struct spool *s, const char *message_id, int64_t now, struct fault *f)
+static int spool_note(struct spool *s, const char *message_id, int64_t now,
+		      struct fault *f)
 {
 	return spool_run(s, spool_note, f, .message_id = message_id, .at = now);
 }

@@ -1,8 +1,8 @@
 /*
- * spool - the messages and results that a guest must not forget.
+ * spool - the assignments and results that a guest must not forget.
  *
- * A small SQLite file in the guest's state folder: which messages it has received,
- * assignments that wait or were started, their results until the host has stored them,
+ * A small SQLite file in the guest's state folder: which assignments it has received,
+ * those that wait or were started, their results until the host has stored them,
  * and SetEnv's variables.  Every change is on the disk when the function returns (WAL,
  * synchronous=FULL).
  *
@@ -63,11 +63,8 @@ bool spool_is_lost(struct spool *s);
 /* Makes the workspace the owner of a spool that has none.  0 or a fault. */
 int spool_adopt(struct spool *s, const char *workspace, struct fault *f);
 
-/* Whether the message was received before: 1 or 0; negative on failure. */
+/* Whether the assignment was received before: 1 or 0; negative on failure. */
 int spool_knows(struct spool *s, const char *message_id, struct fault *f);
-
-/* Records a message that needs no more than that.  0 or a fault. */
-int spool_note(struct spool *s, const char *message_id, int64_t now, struct fault *f);
 
 /* Records an assignment that waits from now on; a known one changes nothing.  0, or a
  * fault, FAULT_EXHAUSTED when SPOOL_WAITING of them wait. */

@@ -41,6 +41,7 @@ void test_leaves_nothing(void **state);
 void test_old_poll(void **state);
 void test_large_results(void **state);
 void test_full(void **state);
+void test_full_of_messages(void **state);
 void test_second_guest(void **state);
 
 #endif

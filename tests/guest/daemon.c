@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -508,6 +509,64 @@ void test_full(void **state)
 	assign(relay, "m7", "sleep 60", 90); /* known: fine */
 	close(relay);
 	close(old);
+}
+
+static json_t *tell(int relay, const char *id, int64_t seq, int64_t oldest)
+{
+	return askf(relay,
+		    "{\"type\":\"TeamMessage\",\"to\":\"ann\",\"content\":\"text\","
+		    "\"message_id\":\"%s\",\"seq\":%lld,\"oldest\":%lld}",
+		    id, (long long)seq, (long long)oldest);
+}
+
+/* When the spool's log was written to, in ns. */
+static int64_t spool_written_at(const struct fixture *x)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/spool.db-wal", x->state);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
+/* Plain messages are kept in memory until they may all be unread; the host says which are
+ * not.  A guest that comes again knows none. */
+void test_full_of_messages(void **state)
+{
+	struct fixture *x = *state;
+	int relay = dial_hello(x, "relay.sock"), old = dial(x, "relay.sock");
+	char id[16];
+	int64_t before;
+
+	for (int i = 1; i <= 1000; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		expect_ok(tell(relay, id, i, 1));
+	}
+	expect_error(tell(relay, "more", 1001, 1), "Exhausted");
+	expect_error(tell(old, "more", 1001, 1), "InvalidRequest");
+	expect_error(ask(relay,
+			 "{\"type\":\"TeamMessage\",\"to\":\"a\",\"content\":\"c\"}"),
+		     "Exhausted");
+	expect_ok(tell(relay, "m7", 7, 1)); /* known: fine */
+	assign(relay, "a1", "echo x >>ran", 9); /* of another kind */
+	expect_ok(tell(relay, "more", 1001, 3)); /* two of them are done with */
+	expect_ok(tell(relay, "m2", 2, 3));
+	expect_error(tell(relay, "m1", 1, 0), "Exhausted");
+	await_lines(x, "ran", 1);
+	guest_kill(x, SIGKILL);
+	close(relay);
+	close(old);
+	guest_start(x);
+	relay = dial_hello(x, "relay.sock");
+	before = spool_written_at(x);
+	for (int i = 1; i <= 1000; i++) {
+		snprintf(id, sizeof(id), "m%d", i);
+		expect_ok(tell(relay, id, i, 1));
+	}
+	assert_int_equal(spool_written_at(x), before);
+	expect_error(tell(relay, "more", 1001, 1), "Exhausted");
+	close(relay);
 }
 
 void test_second_guest(void **state)

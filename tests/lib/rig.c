@@ -135,6 +135,7 @@ static void on_relay(void *arg, int fd, const struct link_caller *who)
 /* Messages that wait, in place of the store's. */
 static void fill_pushes(struct rig *r, struct job *job)
 {
+	const struct delivery_waiting_in *in = job->call.in;
 	struct delivery_waiting_out *out = job->call.out;
 
 	out->n_pushes = (size_t)r->pushes;
@@ -151,7 +152,9 @@ static void fill_pushes(struct rig *r, struct job *job)
 			.unoffered = r->unoffered,
 		};
 	r->pushes = 0;
-	r->asked_again = ((struct delivery_waiting_in *)job->call.in)->again;
+	r->asked_again = in->again;
+	r->asked_for_all += !in->assignments;
+	r->asked_for_assignments += in->assignments;
 }
 
 /* Takes the host's own notes: of its pushes, and of a workspace. */

@@ -70,7 +70,7 @@ static bool is_idle(const struct pusher *b)
 {
 	const struct pushing *p = &b->bench.rig.guest->push;
 
-	return !p->reading && !p->held && b->bench.rig.pushes == 0;
+	return !p->reading && b->bench.rig.pushes == 0;
 }
 
 static void settle(struct pusher *b)
@@ -92,6 +92,7 @@ static void link_up(struct pusher *b)
 static void push(struct pusher *b, int n, bool unoffered)
 {
 	b->heard = b->bench.rig.told = b->bench.rig.refused = b->bench.rig.offered = 0;
+	b->bench.rig.asked_for_all = b->bench.rig.asked_for_assignments = 0;
 	b->bench.rig.pushes = n;
 	b->bench.rig.unoffered = unoffered;
 	b->bench.rig.guest->push.retry_at = 0; /* as if its pause were over */
@@ -129,6 +130,24 @@ static void what_is_refused_was_not_told(void **state)
 		assert_int_equal(b->bench.rig.told, 1);
 		b->refuses = 0;
 	}
+}
+
+/* A guest without room for messages is told of its assignments all the same, and then of the
+ * messages. */
+static void a_full_guest_is_told_of_assignments(void **state)
+{
+	struct pusher *b = *state;
+
+	link_up(b);
+	b->code = "Exhausted";
+	push(b, 2, false);
+	assert_int_equal(b->bench.rig.asked_for_all, 1);
+	assert_int_equal(b->bench.rig.asked_for_assignments, 0);
+	b->code = NULL;
+	push(b, 1, false);
+	assert_int_equal(b->bench.rig.told, 1);
+	assert_int_equal(b->bench.rig.asked_for_all, 1);
+	assert_int_equal(b->bench.rig.asked_for_assignments, 1);
 }
 
 /* An assignment may run once a guest has heard of it: before that is written down it
@@ -221,6 +240,7 @@ int main(void)
 		BENCH(what_is_refused_was_not_told),
 		BENCH(what_may_run_is_written_down_before),
 		BENCH(what_is_not_answered_was_not_told),
+		BENCH(a_full_guest_is_told_of_assignments),
 		BENCH(a_new_guest_is_told_all_again),
 		BENCH(a_new_guest_that_is_full_stays_new),
 	};

@@ -337,7 +337,7 @@ static void test_lost(void **state)
 	assert_true(spool_is_lost(s));
 	assert_int_equal(spool_put(s, "b", "B", 1, &x->f), FAULT_CONFLICT);
 	assert_int_equal(spool_start(s, "a", "", 1, &x->f), FAULT_CONFLICT);
-	assert_int_equal(spool_note(s, "c", 1, &x->f), FAULT_CONFLICT);
+	assert_int_equal(spool_drop(s, "c", 1, &x->f), FAULT_CONFLICT);
 	other = fopen(path, "w");
 	fclose(other);
 	assert_true(spool_is_lost(s));
@@ -452,7 +452,7 @@ static void test_durable(void **state)
 	syncs(&control);
 	assert_int_equal(spool_put(x->spool, "a", "A", 1, &x->f), 0);
 	assert_true(syncs(&control) > 0);
-	assert_int_equal(spool_note(x->spool, "b", 1, &x->f), 0);
+	assert_int_equal(spool_drop(x->spool, "b", 1, &x->f), 0);
 	assert_true(syncs(&control) > 0);
 	assert_int_equal(spool_start(x->spool, "a", "t", 1, &x->f), 0);
 	assert_true(syncs(&control) > 0);

@@ -208,11 +208,6 @@ void daemon_pulse(struct hosted_guest *t)
 	collect_poke(t, false);
 }
 
-static void hosted_daemon_on_noted(struct job *job)
-{
-	job_free(job);
-}
-
 void daemon_tick(struct hosted_guest *t, int64_t now)
 {
 	struct daemon *d = &t->daemon;
@@ -225,7 +220,7 @@ void daemon_tick(struct hosted_guest *t, int64_t now)
 	if (d->offline || !t->agent || d->heard_at + SILENT_MS > now)
 		return;
 	d->offline = true;
-	job = host_job(t->host, op_workspace_note, hosted_daemon_on_noted, NULL);
+	job = host_job(t->host, op_workspace_note, job_free, NULL);
 	in = job->call.in;
 	in->workspace = t->workspace;
 	in->offline = true;

@@ -18,17 +18,15 @@ struct host_event_row;
 
 /* Pushes: see hosted_push.c. */
 struct pushing {
-	bool reading; /* or marking what is told */
+	bool reading; /* a page is under way, from its reading to its mark */
 	bool again; /* look once more when this is done */
+	bool stale; /* the page was read for a guest that has gone since */
 	bool anew; /* another guest than before: all again, from `after` */
-	int held; /* notes of its spool that are not written yet: nothing is told */
-	int64_t round; /* of the guest's coming up; a page of an older one is void */
+	bool full; /* the guest had no room: after a pause, assignments come first */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
+	struct job *mark; /* what the guest has taken and refused of it */
 	size_t open; /* of them without an answer */
-	int64_t *told, *recalled, *refused; /* of the page's arena */
-	size_t n_told, n_recalled, n_refused;
-	bool full; /* the guest has no room */
 	int64_t retry_at; /* 0: none */
 	struct futile futile; /* after pages without a taken delivery */
 };
@@ -65,7 +63,7 @@ struct hosted_guest {
 	/* The spool of the guest that answers; before that, of the row.  "": none. */
 	char spool[72];
 	int64_t spool_seq; /* as last heard; -1: it does not say */
-	bool respooled; /* it is another one than the row says */
+	bool respooled; /* the row is to hear of it before the guest is told anything */
 	struct guest_conn control, relay;
 	int64_t dial_at, pause_ms;
 	char http[80]; /* the guest's address of its door for teammates; "": none */

@@ -15,39 +15,10 @@ enum {
 
 static void hosted_push_look(struct hosted_guest *t);
 
-/* The page is done with: on to the next one, if there is any. */
-static void hosted_push_end_page(struct hosted_guest *t, bool more)
-{
-	struct pushing *p = &t->push;
-	const struct delivery_waiting_out *out = p->page->call.out;
-	bool any = out->n_pushes > 0, told = p->n_told + p->n_recalled > 0;
-
-	job_free(p->page);
-	p->page = NULL;
-	p->reading = false;
-	if (t->closing || !t->up || p->held)
-		return;
-	if (p->full || !any || told)
-		futile_end(&p->futile);
-	else
-		futile_note(&p->futile, clock_boot_ms());
-	if (p->full)
-		p->retry_at = clock_boot_ms() + FULL_MS;
-	else if (p->futile.ms && !p->again)
-		p->retry_at = p->futile.until;
-	else if (more || p->again)
-		hosted_push_look(t);
-}
-
-static void on_boot_noted(struct job *job)
-{
-	job_free(job);
-}
-
 /* Notes that this guest knows the deliveries of the guest before it. */
-static void end_anew(struct hosted_guest *t)
+static void hosted_push_note_boot(struct hosted_guest *t)
 {
-	struct job *job = host_job(t->host, op_workspace_note, on_boot_noted, t);
+	struct job *job = host_job(t->host, op_workspace_note, job_free, t);
 	struct workspace_note_in *in = job->call.in;
 
 	memcpy(t->boot_told, t->boot_id, sizeof(t->boot_told));
@@ -59,72 +30,83 @@ static void end_anew(struct hosted_guest *t)
 	host_submit(t->host, job);
 }
 
-/* Whether the page was read for a guest that has gone since. */
-static bool is_void(const struct hosted_guest *t, const struct job *page)
+/* --- the end of a page ----------------------------------------------------------------- */
+
+/* Whether nobody is there any more for whom the page was read. */
+static bool hosted_push_is_stale(const struct hosted_guest *t)
 {
-	return page->number != t->push.round;
+	return t->closing || !t->up || t->push.stale;
 }
 
-static void hosted_push_finish(struct hosted_guest *t)
+/* Ends a page of which the guest has taken some or nothing.  The next look follows at once,
+ * after a pause, or with the next delivery. */
+static void hosted_push_end(struct hosted_guest *t, bool taken)
 {
-	const struct delivery_waiting_out *out = t->push.page->call.out;
-	bool more = out->n_pushes == PAGE;
+	struct pushing *p = &t->push;
+	const struct delivery_waiting_in *in = p->page->call.in;
+	const struct delivery_waiting_out *out = p->page->call.out;
+	bool futile = out->n_pushes > 0 && !taken && !p->full;
+	bool more = out->n_pushes == PAGE || in->assignments;
 
-	if (is_void(t, t->push.page)) {
-		t->push.again = true;
-		more = false;
-	} else if (t->push.anew && !more && !t->push.full && t->up) {
-		end_anew(t);
+	if (p->anew && !more && !p->full && !hosted_push_is_stale(t))
+		hosted_push_note_boot(t);
+	job_free(p->page);
+	p->page = NULL;
+	p->reading = false;
+	if (t->closing || !t->up)
+		return;
+	if (p->stale) {
+		hosted_push_look(t);
+		return;
 	}
-	hosted_push_end_page(t, more);
+	if (futile)
+		futile_note(&p->futile, clock_boot_ms());
+	else
+		futile_end(&p->futile);
+	if (p->full)
+		p->retry_at = clock_boot_ms() + FULL_MS;
+	else if (futile && !p->again)
+		p->retry_at = p->futile.until;
+	else if (more || p->again)
+		hosted_push_look(t);
 }
 
 static void on_marked(struct job *job)
 {
 	struct hosted_guest *t = job->owner;
+	const struct delivery_notified_in *in = job->call.in;
+	bool taken = in->n_messages + in->n_recalled > 0;
 
 	/* A mark that failed is made when the guest says Ok once more. */
 	job_free(job);
-	hosted_push_finish(t);
+	hosted_push_end(t, taken);
 	hosted_guest_let_go(t);
 }
 
-static int64_t *copy_rows(struct arena *arena, const int64_t *rows, size_t n)
+/* Counts one answered push.  With the last one the answers of the page are written down. */
+static void hosted_push_count(struct hosted_guest *t)
 {
-	int64_t *copy = arena_alloc(arena, (n + 1) * sizeof(*copy));
+	struct job *mark = t->push.mark;
+	const struct delivery_notified_in *in = mark->call.in;
 
-	memcpy(copy, rows, n * sizeof(*copy));
-	return copy;
-}
-
-static void hosted_push_mark(struct hosted_guest *t)
-{
-	struct pushing *p = &t->push;
-	struct job *job;
-	struct delivery_notified_in *in;
-
-	if (p->n_told + p->n_recalled + p->n_refused == 0) {
-		hosted_push_finish(t);
+	if (--t->push.open > 0)
+		return;
+	t->push.mark = NULL;
+	if (t->closing || in->n_messages + in->n_recalled + in->n_refused == 0) {
+		job_free(mark);
+		hosted_push_end(t, false);
 		return;
 	}
-	job = host_job(t->host, op_delivery_notified, on_marked, t);
-	in = job->call.in;
-	in->agent = t->agent;
-	in->messages = copy_rows(&job->call.arena, p->told, p->n_told);
-	in->n_messages = p->n_told;
-	in->recalled = copy_rows(&job->call.arena, p->recalled, p->n_recalled);
-	in->n_recalled = p->n_recalled;
-	in->refused = copy_rows(&job->call.arena, p->refused, p->n_refused);
-	in->n_refused = p->n_refused;
 	hosted_guest_keep(t);
-	host_submit(t->host, job);
+	host_submit(t->host, mark);
 }
+
+/* --- a page ---------------------------------------------------------------------------- */
 
 /* Argument of the callback for the guest's answer to a push. */
 struct told {
 	struct hosted_guest *guest;
-	int64_t message;
-	bool cancelled, first; /* first: no guest was told it before */
+	const struct push *row;
 };
 
 /* Whether the guest has surely not taken the push; after a failed write it may have. */
@@ -134,96 +116,97 @@ static bool is_refusal(enum fault_code code)
 	       code == FAULT_INVALID || code == FAULT_DENIED;
 }
 
-/* Counts one answered push; the page of pushes is over when none is open. */
-static void end_one(struct hosted_guest *t)
+static void hosted_push_refused(struct hosted_guest *t, const struct push *row,
+				const struct fault *f)
 {
-	if (--t->push.open > 0)
-		return;
-	if (t->closing)
-		hosted_push_end_page(t, false);
-	else
-		hosted_push_mark(t);
-}
+	struct delivery_notified_in *mark = t->push.mark->call.in;
 
-static void hosted_push_on_told(void *arg, struct packet *answer, struct fault *f)
-{
-	struct told *told = arg;
-	struct hosted_guest *t = told->guest;
-	struct pushing *p = &t->push;
-
-	if (answer && told->cancelled)
-		p->recalled[p->n_recalled++] = told->message;
-	else if (answer)
-		p->told[p->n_told++] = told->message;
-	else if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
-		p->full = true;
+	if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
+		t->push.full = true;
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
 			   "a guest refuses a message", LOG_TEXT("workspace", t->id),
 			   LOG_FAULT(f));
-	if (!answer && told->first && is_refusal(f->code))
-		p->refused[p->n_refused++] = told->message;
-	if (answer && !p->full && p->anew && !told->cancelled && !is_void(t, p->page))
-		p->after = told->message;
-	end_one(t);
+	if (row->unoffered && is_refusal(f->code))
+		mark->refused[mark->n_refused++] = row->message;
 }
 
-static void hosted_push_tell(struct hosted_guest *t, const struct push *row,
-			     struct told *told)
+static void hosted_push_on_told(void *arg, struct packet *answer, struct fault *f)
 {
+	const struct told *told = arg;
+	const struct push *row = told->row;
+	struct hosted_guest *t = told->guest;
+	struct pushing *p = &t->push;
+	const struct delivery_waiting_in *page = p->page->call.in;
+	struct delivery_notified_in *mark = p->mark->call.in;
+
+	if (!answer) {
+		hosted_push_refused(t, row, f);
+	} else if (row->cancelled) {
+		mark->recalled[mark->n_recalled++] = row->message;
+	} else {
+		mark->messages[mark->n_messages++] = row->message;
+		if (page->again && !p->full && !p->stale)
+			p->after = row->message;
+	}
+	hosted_push_count(t);
+}
+
+static void hosted_push_tell(struct told *told)
+{
+	struct hosted_guest *t = told->guest;
 	struct wire_team_message m = { 0 };
 
-	record_copy(&record_push, row, &record_wire_team_message, &m);
+	record_copy(&record_push, told->row, &record_wire_team_message, &m);
 	/* The older dialect has the sender in the recipient's place. */
 	if (t->old)
-		m.to = row->from;
-	told->guest = t;
-	told->message = row->message;
-	told->cancelled = row->cancelled;
-	told->first = row->unoffered;
+		m.to = told->row->from;
 	guest_conn_ask(&t->relay, "TeamMessage", &m, PUSH_MS, hosted_push_on_told, told);
 }
 
-static void hosted_push_tell_page(struct hosted_guest *t,
-				  const struct delivery_waiting_out *out,
-				  struct arena *arena)
+static void hosted_push_tell_page(struct hosted_guest *t)
 {
 	struct pushing *p = &t->push;
-	struct told *told = arena_alloc(arena, out->n_pushes * sizeof(*told));
+	const struct delivery_waiting_out *out = p->page->call.out;
+	size_t n = out->n_pushes;
+	struct told *told = arena_alloc(&p->page->call.arena, n * sizeof(*told));
+	struct delivery_notified_in *mark;
+	struct arena *arena;
 
-	p->told = arena_alloc(arena, out->n_pushes * sizeof(*p->told));
-	p->recalled = arena_alloc(arena, out->n_pushes * sizeof(*p->recalled));
-	p->refused = arena_alloc(arena, out->n_pushes * sizeof(*p->refused));
-	p->n_told = p->n_recalled = p->n_refused = 0;
+	p->mark = host_job(t->host, op_delivery_notified, on_marked, t);
+	mark = p->mark->call.in;
+	arena = &p->mark->call.arena;
+	mark->agent = t->agent;
+	mark->messages = arena_alloc(arena, n * sizeof(*mark->messages));
+	mark->recalled = arena_alloc(arena, n * sizeof(*mark->recalled));
+	mark->refused = arena_alloc(arena, n * sizeof(*mark->refused));
 	p->open = 1; /* this walk: a write that fails ends all that was asked, at once */
-	for (size_t i = 0; i < out->n_pushes; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct push *row = &out->pushes[i];
 
 		/* The older dialect calls nothing off: it would run this. */
 		if (t->old && row->cancelled) {
-			p->recalled[p->n_recalled++] = row->message;
+			mark->recalled[mark->n_recalled++] = row->message;
 			continue;
 		}
 		p->open++;
-		hosted_push_tell(t, row, &told[i]);
+		told[i] = (struct told){ t, row };
+		hosted_push_tell(&told[i]);
 	}
-	end_one(t);
+	hosted_push_count(t);
 }
 
 static void on_offered(struct job *job)
 {
 	struct hosted_guest *t = job->owner;
-	struct job *page = t->push.page;
 	bool failed = job->call.fault.code;
 
 	job_free(job);
 	t->push.full |= failed; /* the disk, perhaps: it is tried again */
-	if (failed || t->closing || !t->up)
-		hosted_push_end_page(t, false);
-	else if (is_void(t, page))
-		hosted_push_finish(t);
+	if (failed || hosted_push_is_stale(t))
+		hosted_push_end(t, false);
 	else
-		hosted_push_tell_page(t, page->call.out, &page->call.arena);
+		hosted_push_tell_page(t);
 	hosted_guest_let_go(t);
 }
 
@@ -255,42 +238,15 @@ static void hosted_push_on_page(struct job *job)
 	const struct delivery_waiting_out *out = job->call.out;
 
 	t->push.page = job;
-	if (job->call.fault.code || t->closing || !t->up)
-		hosted_push_end_page(t, false);
-	else if (out->n_pushes == 0 || is_void(t, job))
-		hosted_push_finish(t);
+	t->push.full = job->call.fault.code; /* it is tried again */
+	if (t->push.full || hosted_push_is_stale(t) || out->n_pushes == 0)
+		hosted_push_end(t, false);
 	else if (!offer(t, out))
-		hosted_push_tell_page(t, out, &job->call.arena);
+		hosted_push_tell_page(t);
 	hosted_guest_let_go(t);
 }
 
-static void hosted_push_look(struct hosted_guest *t)
-{
-	struct pushing *p = &t->push;
-	struct job *job = host_job(t->host, op_delivery_waiting, hosted_push_on_page, t);
-	struct delivery_waiting_in *in = job->call.in;
-
-	p->reading = true;
-	p->again = p->full = false;
-	p->retry_at = 0;
-	job->number = p->round;
-	in->agent = t->agent;
-	in->after = p->anew ? p->after : 0;
-	in->again = p->anew;
-	in->limit = PAGE;
-	hosted_guest_keep(t);
-	host_submit(t->host, job);
-}
-
-void push_poke(struct hosted_guest *t)
-{
-	if (!t->up || !t->agent || t->push.held)
-		return;
-	if (t->push.reading)
-		t->push.again = true;
-	else if (!t->push.retry_at || t->push.futile.ms)
-		hosted_push_look(t); /* a new delivery may be taken after a refusal */
-}
+/* --- what comes first ------------------------------------------------------------------- */
 
 static void on_spool_noted(struct job *job)
 {
@@ -298,7 +254,7 @@ static void on_spool_noted(struct job *job)
 	bool failed = job->call.fault.code;
 
 	job_free(job);
-	t->push.held--;
+	t->push.reading = false;
 	t->respooled |= failed;
 	if (failed)
 		hosted_guest_down(t); /* it is told when it comes again */
@@ -319,20 +275,58 @@ static void hosted_push_note_spool(struct hosted_guest *t)
 	in->has_spool_seq = t->spool_seq >= 0;
 	in->spool_seq = in->has_spool_seq ? t->spool_seq : 0;
 	t->respooled = false;
-	t->push.held++;
+	t->push.reading = true;
 	hosted_guest_keep(t);
 	host_submit(t->host, job);
 }
 
+static void hosted_push_read(struct hosted_guest *t)
+{
+	struct pushing *p = &t->push;
+	struct job *job = host_job(t->host, op_delivery_waiting, hosted_push_on_page, t);
+	struct delivery_waiting_in *in = job->call.in;
+
+	in->agent = t->agent;
+	in->assignments = p->full;
+	in->again = p->anew && !p->full;
+	in->after = in->again ? p->after : 0;
+	in->limit = PAGE;
+	p->full = false;
+	p->reading = true;
+	hosted_guest_keep(t);
+	host_submit(t->host, job);
+}
+
+static void hosted_push_look(struct hosted_guest *t)
+{
+	t->push.again = t->push.stale = false;
+	t->push.retry_at = 0;
+	if (t->respooled)
+		hosted_push_note_spool(t);
+	else if (t->agent)
+		hosted_push_read(t);
+}
+
+void push_poke(struct hosted_guest *t)
+{
+	if (!t->up)
+		return;
+	if (t->push.reading)
+		t->push.again = true;
+	else if (!t->push.retry_at || t->push.futile.ms)
+		hosted_push_look(t); /* a new delivery may be taken after a refusal */
+}
+
 void push_up(struct hosted_guest *t, bool anew)
 {
-	t->push.anew = anew;
-	t->push.after = 0;
-	t->push.retry_at = 0;
-	futile_end(&t->push.futile);
-	t->push.round++;
-	if (anew || t->respooled)
-		hosted_push_note_spool(t);
+	struct pushing *p = &t->push;
+
+	p->anew = anew;
+	t->respooled |= anew;
+	p->stale = p->reading;
+	p->full = false;
+	p->after = p->retry_at = 0;
+	futile_end(&p->futile);
 	push_poke(t);
 }
 
@@ -350,4 +344,5 @@ void push_tick(struct hosted_guest *t, int64_t now)
 void push_release(struct hosted_guest *t)
 {
 	job_free(t->push.page);
+	job_free(t->push.mark);
 }

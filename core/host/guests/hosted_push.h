@@ -2,9 +2,18 @@
  * hosted_push - tells a guest of deliveries, in order, as soon as they are committed.
  *
  * A page of waiting deliveries is read, sent over the relay connection, and those
- * that the guest has stored (Ok) are marked notified; then the next page.  A
- * guest that is new (another boot id) gets the deliveries of the guest before it
- * again; a guest recognizes messages that it already has.
+ * that the guest has taken (Ok) are marked notified; then the next page.
+ *
+ *	 push_poke()      there are some        written down         all are answered
+ *	idle -----> read -------------> offer -------------> tell ---------------------> mark
+ *	 ^           ^                                                                    |
+ *	 |           +----- more, another poke, or the guest is another one by now -------+
+ *	 +----------------- else; after a refusal push_tick() reads again ----------------+
+ *
+ * Only assignments are offered: from then on they may run.  A guest that is new (another
+ * boot id) gets the deliveries of the guest before it again; a guest recognizes messages
+ * that it already has.  A guest without room (Exhausted) is told of assignments alone
+ * until there is none or it takes them; then of messages, too.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
 #define CORE_HOST_GUESTS_HOSTED_PUSH_H
