@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -50,6 +50,7 @@ static struct scene *open_turn(void)
 	s->make = make_half;
 	s->rig.works_held = true;
 	s->rig.guest->knows_turns = true;
+	snprintf(s->rig.guest->agent_token, sizeof(s->rig.guest->agent_token), "token");
 	hosted_turn_new(&s->rig.host, &start);
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
 	     !s->rig.host.calls->works.n && clock_steady_ms() < until;)
