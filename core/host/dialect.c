@@ -1,4 +1,4 @@
-#include "core/host/speech.h"
+#include "core/host/dialect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,14 +7,301 @@
 
 #include "core/base/alloc.h"
 #include "core/base/version.h"
-#include "core/host/handout.h"
-#include "core/host/guests/hosted_door.h"
-#include "core/host/guests/fit.h"
-#include "core/host/host_inside.h"
 #include "core/call/space.h"
+#include "core/host/guests/hosted_door.h"
+#include "core/host/handout.h"
+#include "core/host/host_inside.h"
+#include "core/host/job.h"
+#include "core/wire/base64.h"
 #include "ops.gen.h"
 
-const char *speech_text(const json_t *json, const char *key)
+/* --- fit --------------------------------------------------------------------- */
+
+/*
+ * Answers that a guest has part in, made to fit a frame.
+ *
+ * The database's part of an answer was measured before COMMIT (core/call/space.h).  The
+ * guest's part came later, in any number of frames.
+ */
+
+/* Errors come first: they are short as a rule, and output is what is cut. */
+static void fit_exec(struct job *job)
+{
+	struct workspace_exec_out *out = job->call.out;
+	int64_t errors, output;
+	size_t all = job->call.space, half = all / 2;
+
+	if (!out->stdout || !out->stderr)
+		return;
+	if (text_json_size(out->stdout) < half)
+		half = all - text_json_size(out->stdout);
+	out->stderr = space_text(&job->call, out->stderr, half, &errors);
+	out->stdout = space_text(&job->call, out->stdout, all, &output);
+	if (!errors && !output)
+		return;
+	if (!out->has_stdout_size)
+		out->stdout_size = output ? output : (int64_t)strlen(out->stdout);
+	if (!out->has_stderr_size)
+		out->stderr_size = errors ? errors : (int64_t)strlen(out->stderr);
+	out->has_stdout_size = out->has_stderr_size = true;
+	out->has_job_id = out->job_id != 0;
+}
+
+/* Cuts what a guest of an earlier version has sent to what the caller allows. */
+static void fit_poll(struct job *job)
+{
+	struct workspace_exec_poll_out *out = job->call.out;
+	int64_t errors, output;
+
+	if (!job->call.form.most || !out->stdout || !out->stderr)
+		return;
+	out->stderr = space_text(&job->call, out->stderr, job->call.space / 2, &errors);
+	out->stdout = space_text(&job->call, out->stdout, job->call.space, &output);
+	if (errors || output)
+		out->has_more = out->more = true;
+}
+
+static void fit_list_dir(struct job *job)
+{
+	struct workspace_list_dir_out *out = job->call.out;
+	size_t n = 0;
+
+	while (n < out->n_entries &&
+	       space_take(&job->call, &record_dir_entry, &out->entries[n]))
+		n++;
+	if (n == out->n_entries)
+		return;
+	out->n_entries = n;
+	out->has_more = out->more = true;
+}
+
+/* How many of the bytes are a text without NUL; a character may be cut at the end where
+ * more of the file is behind it.  0: they are none. */
+static size_t text_bytes(const char *bytes, size_t n, bool more)
+{
+	size_t at = 0, wide;
+
+	while (at < n && bytes[at]) {
+		wide = (unsigned char)bytes[at] < 0x80 ? 1 : text_wide(bytes + at);
+		if (!wide)
+			break;
+		at += wide;
+	}
+	return at == n || (more && bytes[at] && n - at < 4) ? at : 0;
+}
+
+/* Models are shown so much and no more, and read a text better than base64. */
+static void fit_read(struct job *job)
+{
+	struct workspace_file_read_out *out = job->call.out;
+	size_t len = out->content ? strlen(out->content) : 0, n;
+	char *bytes;
+	ssize_t came;
+
+	if (!job->call.form.most || !out->content)
+		return;
+	bytes = arena_alloc(&job->call.arena, len + 1);
+	came = base64_decode(bytes, out->content, len);
+	n = came > 0 ? text_bytes(bytes, (size_t)came, out->more) : 0;
+	if (came < 0 || (came && !n))
+		return;
+	n = text_json_fit(bytes, n, &job->call.space);
+	out->text = arena_strndup(&job->call.arena, bytes, n);
+	out->content = NULL;
+	out->has_more = out->more = out->more || n < (size_t)came;
+	out->size = (int64_t)n;
+}
+
+/* Cuts the answer to what fits: whole items of a list, the first parts of a
+ * command's output with their sizes and the job that holds the rest. */
+static void fit_answer(struct job *job)
+{
+	space_open(&job->call);
+	if (job->call.op->out == &record_workspace_exec_out)
+		fit_exec(job);
+	else if (job->call.op->out == &record_workspace_exec_poll_out)
+		fit_poll(job);
+	else if (job->call.op->out == &record_workspace_file_read_out)
+		fit_read(job);
+	else if (job->call.op->out == &record_workspace_list_dir_out)
+		fit_list_dir(job);
+}
+
+struct speech {
+	const char *type;
+	enum heard (*hear)(struct conn *c, struct job *job, struct fault *f);
+	/* Appends the answer to c->flow.out; a fault is answered by the caller. */
+	void (*answer)(struct conn *c, struct job *job, struct fault *f);
+	bool tells_conflicts; /* its answer has a place for them */
+};
+
+static const char *speech_text(const json_t *json, const char *key);
+static json_t *speech_args(struct job *job);
+static void speech_copy(json_t *args, const char *to, const json_t *from,
+			const char *key);
+static enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
+				json_t *args, struct fault *f);
+
+/*
+ * The vault, and teams below a team, as a guest's agent says them.
+ */
+
+/* --- hearing -------------------------------------------------------------------- */
+
+static enum heard hear_vault_read(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "offset", m, "offset");
+	speech_copy(args, "length", m, "length");
+	return speech_decode(c, job, op_vault_read, args, f);
+}
+
+static enum heard hear_vault_write(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	const char *mode = speech_text(m, "mode");
+	const struct op *op = !mode || !strcmp(mode, "overwrite") ? op_vault_write
+			      : !strcmp(mode, "append")           ? op_vault_append
+			      : !strcmp(mode, "prepend")          ? op_vault_prepend
+								  : NULL;
+	json_t *args = speech_args(job);
+
+	if (!op) {
+		fault_set(f, FAULT_INVALID, "/mode", "'%.60s' is no mode", mode);
+		fault_hint(f, "Use overwrite, append or prepend.");
+		return HEARD_NONSENSE;
+	}
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "idempotency_key", m, "idempotency_key");
+	json_object_set(args, "content", json_object_get(m, "content"));
+	return speech_decode(c, job, op, args, f);
+}
+
+/* speech_vault.c */
+static enum heard hear_vault_list(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "recursive", m, "recursive");
+	return speech_decode(c, job, op_vault_list, args, f);
+}
+
+/* Searches as the older dialect did: unless the message says otherwise, for a regular
+ * expression, with two lines around each match. */
+static enum heard hear_vault_search(struct conn *c, struct job *job, struct fault *f)
+{
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	json_object_set_new(args, "regex", json_true());
+	json_object_set_new(args, "context_lines", json_integer(2));
+	speech_copy(args, "query", m, "query");
+	speech_copy(args, "max_results", m, "max_results");
+	speech_copy(args, "tag", m, "tag_filter");
+	speech_copy(args, "path", m, "path");
+	speech_copy(args, "regex", m, "regex");
+	speech_copy(args, "context_lines", m, "context_lines");
+	return speech_decode(c, job, op_vault_search, args, f);
+}
+
+static enum heard hear_sub_team(struct conn *c, struct job *job, struct fault *f)
+{
+	static const char *const same[] = { "name",           "roles",
+					    "max_vms",        "golden",
+					    "inbox_capacity", "idempotency_key",
+					    "snapshot",       NULL };
+	static const char *const policy[] = { "allow_internet", "allow_inter_vm",
+					      "allowed_ports", NULL };
+	static const char *const budget[] = { "max_vms",     "max_tokens",   "max_cost",
+					      "max_seconds", "max_messages", NULL };
+	const json_t *m = job->packet.json;
+	json_t *args = speech_args(job);
+
+	speech_copy(args, "parent", m, "parent_team");
+	for (int i = 0; budget[i]; i++)
+		speech_copy(args, budget[i], json_object_get(m, "budget"), budget[i]);
+	for (int i = 0; same[i]; i++)
+		speech_copy(args, same[i], m, same[i]);
+	for (int i = 0; policy[i]; i++)
+		speech_copy(args, policy[i], json_object_get(m, "policy"), policy[i]);
+	return speech_decode(c, job, op_team_create, args, f);
+}
+
+/* --- answering ------------------------------------------------------------------- */
+
+static void answer_vault_read(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct vault_read_out *out = job->call.out;
+	struct wire_vault_content m = {
+		.path = out->path,
+		.content = out->content,
+		.frontmatter = out->frontmatter,
+		.has_size = true,
+		.size = out->size,
+		.has_more = out->more,
+		.more = out->more,
+	};
+
+	wire_write(&c->flow.out, "VaultContent", &m, job->id, f);
+}
+
+static void answer_vault_write(struct conn *c, struct job *job, struct fault *f)
+{
+	wire_write(&c->flow.out, "VaultWriteOk", NULL, job->id, f);
+}
+
+static void answer_vault_list(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct vault_list_out *out = job->call.out;
+	struct arena *a = &job->call.arena;
+	struct wire_vault_entries m = {
+		.n_entries = out->n_entries,
+		.has_more = out->more,
+		.more = out->more,
+	};
+
+	m.entries = arena_alloc(a, (m.n_entries + 1) * sizeof(*m.entries));
+	for (size_t i = 0; i < m.n_entries; i++)
+		m.entries[i] = out->entries[i].kind == VAULT_KIND_FOLDER
+				       ? arena_printf(a, "%s/", out->entries[i].path)
+				       : out->entries[i].path;
+	wire_write(&c->flow.out, "VaultEntries", &m, job->id, f);
+}
+
+static void answer_vault_search(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct vault_search_out *out = job->call.out;
+	struct wire_vault_search_results m = {
+		.results = out->results,
+		.n_results = out->n_results,
+		.total_matches = out->total_matches,
+	};
+
+	wire_write(&c->flow.out, "VaultSearchResults", &m, job->id, f);
+}
+
+static void answer_sub_team(struct conn *c, struct job *job, struct fault *f)
+{
+	const struct team_create_in *in = job->call.in;
+	const struct team_create_out *out = job->call.out;
+	const struct fault *why = &job->call.fault;
+	struct wire_sub_team_created m = {
+		.success = !why->code,
+		.team_name = in->name,
+		.member_count = (int64_t)out->n_members,
+		.message = why->code ? why->text : "created",
+	};
+
+	wire_write(&c->flow.out, "SubTeamCreated", &m, job->id, f);
+}
+
+/* A text of a message; an empty one is none. */
+static const char *speech_text(const json_t *json, const char *key)
 {
 	const char *s = json_string_value(json_object_get(json, key));
 
@@ -125,8 +412,8 @@ static enum heard hear_hello(struct conn *c, struct job *job, struct fault *f)
 
 /* --- calls ------------------------------------------------------------------- */
 
-enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
-			 json_t *args, struct fault *f)
+static enum heard speech_decode(struct conn *c, struct job *job, const struct op *op,
+				json_t *args, struct fault *f)
 {
 	job->call.identity = c->identity;
 	if (call_decode(&job->call, op, args)) {
@@ -229,8 +516,9 @@ static enum heard hear_arrived(struct conn *c, struct job *job, struct fault *f)
 	return HEARD_ANSWERED;
 }
 
-/* The arguments of an older message live in its own object. */
-json_t *speech_args(struct job *job)
+/* Arguments for the operation that an older message stands for; they live in the
+ * message's own object. */
+static json_t *speech_args(struct job *job)
 {
 	json_t *args = json_object();
 
@@ -238,7 +526,8 @@ json_t *speech_args(struct job *job)
 	return args;
 }
 
-void speech_copy(json_t *args, const char *to, const json_t *from, const char *key)
+/* Copies a member of `from`, unless it is absent, null or "". */
+static void speech_copy(json_t *args, const char *to, const json_t *from, const char *key)
 {
 	json_t *v = json_object_get(from, key);
 
@@ -325,7 +614,9 @@ static void dialect_add_id(struct text *out, const json_t *id)
 	free(s);
 }
 
-void dialect_result(struct text *out, struct call *call, bool old, const json_t *id)
+/* Appends a CallResult of any call; `old` and `id` as in wire.h. */
+static void dialect_result(struct text *out, struct call *call, bool old,
+			   const json_t *id)
 {
 	static const char head[] = "{\"type\":\"CallResult\"";
 	static const char result[] = ",\"result\":";

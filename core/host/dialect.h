@@ -26,7 +26,4 @@ enum heard dialect_read(struct conn *c, struct job *job, struct fault *f);
 /* Appends what became of a connection's call to c->flow.out. */
 void dialect_answer(struct conn *c, struct job *job);
 
-/* Appends a CallResult of any call; `old` and `id` as in wire.h. */
-void dialect_result(struct text *out, struct call *call, bool old, const json_t *id);
-
 #endif

@@ -85,10 +85,6 @@ void guest_conn_tick(struct guest_conn *conn, int64_t now);
 /* Time has leapt by `ms`: moves the deadlines of requests and of the connection. */
 void guest_conn_leap(struct guest_conn *conn, int64_t ms);
 
-/* Gives up on the connection, and with it on the guest's other one; both are
- * dialled anew. */
-void guest_conn_drop(struct guest_conn *conn);
-
 /* Closes the connection; fails all requests that have no answer.  For hosted_guest.c. */
 void guest_conn_close(struct guest_conn *conn);
 void guest_conn_fail_all(struct guest_conn *conn);

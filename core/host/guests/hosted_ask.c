@@ -1,14 +1,623 @@
 #include "core/host/guests/hosted_ask.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/host/guests/hosted_ask_inside.h"
-#include "core/host/guests/replay.h"
-#include "core/host/host_inside.h"
-#include "core/host/workspaces/hosted_workspace.h"
 #include "core/call/space.h"
+#include "core/host/guests/guest_conn.h"
+#include "core/host/guests/hosted_answer.h"
+#include "core/host/host_inside.h"
+#include "core/host/job.h"
+#include "core/host/workspaces/hosted_workspace.h"
+#include "core/wire/base64.h"
 #include "ops.gen.h"
+
+/* A stream of a command's output. */
+struct output {
+	struct piece *first, **end;
+	size_t len; /* bytes kept */
+	int64_t size; /* of the whole, as far as is known; at least len */
+	bool full; /* no more is kept */
+};
+
+/* An answer that is being gathered: job->owner, in the call's arena. */
+struct gather {
+	struct answer_parts parts;
+	struct output stream[2];
+	int64_t written[2]; /* bytes of the streams, where the guest keeps fewer; else 0 */
+	bool replaced; /* bytes of them were no text */
+	int64_t job_id; /* under which the guest keeps the rest */
+	size_t room; /* of a directory: JSON that still fits */
+};
+
+/* The functions below are those of struct ask_kind: a fill completes the message; a check sets
+ * the call's fault, or mends the answer; a take fills the call's answer or its fault, and is true when it has
+ * asked for the rest. */
+
+static struct gather *gather_of(struct job *job);
+static bool ask_is_gone(struct job *job);
+static void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
+		      const void *src, int64_t ms);
+static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms);
+
+/* --- gather ------------------------------------------------------------------ */
+
+/*
+ * Puts together an answer that a guest gives in parts.
+ *
+ * Each part is copied once.  A stream keeps at most what it may, whole
+ * characters, and counts the rest; a directory ends where a frame does.
+ */
+
+/* Bytes around the texts of an entry: the names of its fields, and two numbers. */
+enum { ENTRY_COST = 120 };
+
+struct piece {
+	struct piece *next;
+	size_t len;
+	char text[];
+};
+
+/* --- streams ------------------------------------------------------------------------ */
+
+/* The longest beginning of at most `most` bytes that ends behind a character. */
+static size_t whole_characters(const char *s, size_t len, size_t most)
+{
+	if (len <= most)
+		return len;
+	while (most > 0 && ((unsigned char)s[most] & 0xc0) == 0x80)
+		most--;
+	return most;
+}
+
+/* Takes a part; true when it brought something.  `size` is what the guest says
+ * of the whole, or 0; `most` bytes are kept in all. */
+static bool output_take(struct output *s, const char *part, int64_t size, int64_t most,
+			struct arena *a)
+{
+	size_t len = strlen(part), room = s->full ? 0 : (size_t)most - s->len;
+	size_t n = whole_characters(part, len, room);
+	struct piece *p;
+
+	if (n < len) {
+		s->full = true;
+		if (s->size < (int64_t)(s->len + len))
+			s->size = (int64_t)(s->len + len);
+	}
+	if (n > 0) {
+		p = arena_alloc(a, sizeof(*p) + n);
+		memcpy(p->text, part, p->len = n);
+		if (!s->first)
+			s->end = &s->first;
+		*s->end = p;
+		s->end = &p->next;
+		s->len += n;
+	}
+	if (s->size < size)
+		s->size = size;
+	if (s->size < (int64_t)s->len)
+		s->size = (int64_t)s->len;
+	return n > 0;
+}
+
+/* Whether a further part would bring something: `more` is what the guest says. */
+static bool output_wants(const struct output *s, bool more)
+{
+	return more && !s->full;
+}
+
+/* The offset at which a further part begins. */
+static int64_t output_offset(const struct output *s)
+{
+	return s->full ? s->size : (int64_t)s->len;
+}
+
+static char *gather_join(const struct output *s, struct arena *a)
+{
+	char *text = arena_alloc(a, s->len + 1), *at = text;
+
+	for (const struct piece *p = s->first; p; p = p->next) {
+		memcpy(at, p->text, p->len);
+		at += p->len;
+	}
+	return text;
+}
+
+/* Gives two streams as texts whose JSON fits ANSWER_ROOM together.  A stream gets half of
+ * the room, plus the room that the other stream leaves. */
+static void outputs_join(const struct output s[2], const char *text[2], size_t len[2],
+			 struct arena *a)
+{
+	char *joined[2] = { gather_join(&s[0], a), gather_join(&s[1], a) };
+	size_t half = ANSWER_ROOM / 2, left = half;
+
+	/* Room that the first stream leaves of its half goes to the second, and the
+	 * other way round. */
+	text_json_fit(joined[0], s[0].len, &left);
+	left += half;
+	len[1] = text_json_fit(joined[1], s[1].len, &left);
+	half = ANSWER_ROOM / 2;
+	text_json_fit(joined[0], s[0].len, &half);
+	left += ANSWER_ROOM / 2 - half;
+	len[0] = text_json_fit(joined[0], s[0].len, &left);
+	for (int i = 0; i < 2; i++) {
+		joined[i][len[i]] = '\0';
+		text[i] = joined[i];
+	}
+}
+
+/* --- directories ---------------------------------------------------------------------- */
+
+static bool gather_fits(const char *s, size_t *room)
+{
+	size_t len = strlen(s);
+
+	return text_json_fit(s, len, room) == len;
+}
+
+static bool entry_fits(const struct dir_entry *e, size_t *room)
+{
+	if (*room < ENTRY_COST)
+		return false;
+	*room -= ENTRY_COST;
+	return gather_fits(e->name, room) && gather_fits(e->kind, room) &&
+	       gather_fits(e->permissions, room);
+}
+
+/* Whether this can be an entry of a directory. */
+static bool listing_is_entry(const struct dir_entry *e)
+{
+	static const char *const kinds[] = { "file", "dir", "symlink" };
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		known |= strcmp(e->kind, kinds[i]) == 0;
+	return known && e->size >= 0 && *e->name && !strchr(e->name, '/') &&
+	       strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0;
+}
+
+/* Adds entries while there is room (the caller's, which begins as ANSWER_ROOM);
+ * false when there was too little: the list ends here, and there is more. */
+static bool listing_take(struct workspace_list_dir_out *out,
+			 const struct wire_dir_listing *part, size_t *room,
+			 struct arena *a)
+{
+	for (size_t i = 0; i < part->n_entries; i++) {
+		const struct dir_entry *from = &part->entries[i];
+		struct dir_entry *e;
+
+		if (!entry_fits(from, room))
+			return false;
+		e = arena_push(a, &out->entries, &out->n_entries, sizeof(*e));
+		*e = *from;
+		e->name = arena_strdup(a, from->name);
+		e->kind = arena_strdup(a, from->kind);
+		e->permissions = arena_strdup(a, from->permissions);
+	}
+	return true;
+}
+
+/* --- command ----------------------------------------------------------------- */
+
+/*
+ * How the answers about commands are read: output that comes in parts, and jobs.
+ */
+
+static void fill_exec(struct job *job, const struct gather *g, bool more)
+{
+	struct workspace_exec_out *out = job->call.out;
+	const char *text[2];
+	int64_t size[2];
+	bool cut[2];
+	size_t len[2];
+
+	outputs_join(g->stream, text, len, &job->call.arena);
+	for (int i = 0; i < 2; i++) {
+		size[i] = g->written[i] > g->stream[i].size ? g->written[i]
+							    : g->stream[i].size;
+		cut[i] = !out->running &&
+			 ((int64_t)len[i] < size[i] || output_wants(&g->stream[i], more));
+	}
+	out->stdout = text[0];
+	out->stderr = text[1];
+	out->has_stdout_size = cut[0];
+	out->has_stderr_size = cut[1];
+	out->stdout_size = size[0];
+	out->stderr_size = size[1];
+	out->has_replaced = out->replaced = g->replaced;
+	out->has_job_id = g->job_id && (out->running || cut[0] || cut[1]);
+	out->job_id = g->job_id; /* told where the answer has no room for all */
+}
+
+/* Asks for the rest of the output.  False: it could not, and the call has its fault. */
+static bool hosted_ask_command_ask_rest(struct job *job, struct gather *g,
+					struct guest_conn *conn)
+{
+	struct wire_exec_poll m = {
+		.job_id = g->job_id,
+		.stdout_offset = output_offset(&g->stream[0]),
+		.stderr_offset = output_offset(&g->stream[1]),
+	};
+	int64_t ms = answer_more(&g->parts, &job->call.fault);
+
+	if (ms > 0)
+		ask_guest(job, conn, "ExecPoll", &m, ms);
+	return ms > 0;
+}
+
+/* A part of both streams as a guest sends it.  size: of what the guest keeps, written: of the
+ * whole; each 0 if not told. */
+struct streams {
+	const char *part[2];
+	int64_t size[2], written[2];
+	bool replaced;
+};
+
+#define STREAMS_OF(m)                                                  \
+	((struct streams){ { (m).stdout, (m).stderr },                 \
+			   { (m).stdout_size, (m).stderr_size },       \
+			   { (m).stdout_written, (m).stderr_written }, \
+			   (m).replaced })
+
+/* A size is told to the caller: it is what came, or more that there may be. */
+static bool check_streams(const struct gather *g, const struct streams *m,
+			  struct fault *f)
+{
+	for (int i = 0; i < 2 && !f->code; i++) {
+		int64_t came = output_offset(&g->stream[i]) + (int64_t)strlen(m->part[i]);
+
+		if (m->size[i] && (m->size[i] < came || m->size[i] > STREAM_MOST))
+			answer_refuse(f, "says that %lld bytes of output are %lld in all",
+				      (long long)came, (long long)m->size[i]);
+		else if (m->written[i] < 0)
+			answer_refuse(f, "says that a command wrote %lld bytes",
+				      (long long)m->written[i]);
+	}
+	return !f->code;
+}
+
+/* Takes a part of both streams; false when it brought nothing. */
+static bool hosted_ask_command_take_part(struct job *job, struct gather *g,
+					 const struct streams *m)
+{
+	const struct workspace_exec_in *in = job->call.in;
+	bool brought = false;
+
+	g->replaced |= m->replaced;
+	for (int i = 0; i < 2; i++) {
+		if (m->written[i] > g->written[i])
+			g->written[i] = m->written[i];
+		if (output_take(&g->stream[i], m->part[i], m->size[i],
+				in->max_output_bytes, &job->call.arena))
+			brought = true;
+	}
+	return brought;
+}
+
+static bool take_exec_rest(struct job *job, struct packet *answer,
+			   struct guest_conn *conn)
+{
+	struct gather *g = job->owner;
+	struct fault *f = &job->call.fault;
+	struct wire_background_status m = { 0 };
+	struct streams streams;
+	bool brought;
+
+	if (answer_decode(answer, &m, &job->call.arena, f) < 0)
+		return false;
+	streams = STREAMS_OF(m);
+	if (!check_streams(g, &streams, &job->call.fault))
+		return false;
+	brought = hosted_ask_command_take_part(job, g, &streams);
+	if (m.more &&
+	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true))) {
+		if (brought)
+			return hosted_ask_command_ask_rest(job, g, conn);
+		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+		return false;
+	}
+	fill_exec(job, g, false);
+	return false;
+}
+
+static bool check_exit_code(int64_t code, struct fault *f)
+{
+	if (code < INT32_MIN || code > INT32_MAX)
+		answer_refuse(f, "says that a command ended with %lld", (long long)code);
+	return !f->code;
+}
+
+static bool check_job_id(int64_t id, struct fault *f)
+{
+	if (id < 1 || id > INT32_MAX)
+		answer_refuse(f, "calls a command job %lld", (long long)id);
+	return !f->code;
+}
+
+/* Checks how a guest says that a command ended, or that it runs on.  The latter counts only
+ * where the call follows the command. */
+static bool check_exec(const struct job *job, struct wire_exec_result *m, struct fault *f)
+{
+	const struct workspace_exec_in *in = job->call.in;
+
+	m->running = m->running && in->follow;
+	if (m->running && !m->has_job_id)
+		answer_refuse(f, "says that a command runs on, and names no job");
+	return !f->code && check_exit_code(m->exit_code, f) &&
+	       (!m->has_job_id || check_job_id(m->job_id, f));
+}
+
+/* A command's output may come in parts: the first with its end, the others
+ * by polling the job under which the rest is kept. */
+static bool ask_take_exec(struct job *job, struct packet *answer, struct guest_conn *conn)
+{
+	struct workspace_exec_out *out = job->call.out;
+	struct gather *g = job->owner;
+	struct wire_exec_result m = { 0 };
+	struct fault *f = &job->call.fault;
+	struct streams streams;
+
+	if (g)
+		return take_exec_rest(job, answer, conn);
+	if (answer_decode(answer, &m, &job->call.arena, f) < 0 || !check_exec(job, &m, f))
+		return false;
+	g = gather_of(job);
+	streams = STREAMS_OF(m);
+	if (!check_streams(g, &streams, f))
+		return false;
+	g->job_id = m.has_job_id ? m.job_id : 0;
+	out->running = out->has_running = m.running;
+	out->exit_code = m.exit_code;
+	out->has_exit_code = !m.running;
+	hosted_ask_command_take_part(job, g, &streams);
+	if (m.more && !m.running && m.has_job_id && !ask_is_gone(job) &&
+	    !job->call.form.most &&
+	    (output_wants(&g->stream[0], true) || output_wants(&g->stream[1], true)))
+		return hosted_ask_command_ask_rest(job, g, conn);
+	fill_exec(job, g, m.more);
+	return false;
+}
+
+static void ask_check_background(struct job *job, void *answer)
+{
+	const struct wire_background_started *m = answer;
+
+	check_job_id(m->job_id, &job->call.fault);
+}
+
+static void ask_check_poll(struct job *job, void *answer)
+{
+	struct wire_background_status *m = answer;
+
+	check_exit_code(m->exit_code, &job->call.fault);
+	/* Sizes tell the caller of dropped output; kept output comes in later parts. */
+	m->has_stdout_size = m->has_stdout_written && m->stdout_written > 0;
+	m->stdout_size = m->stdout_written;
+	m->has_stderr_size = m->has_stderr_written && m->stderr_written > 0;
+	m->stderr_size = m->stderr_written;
+}
+
+static void ask_check_set_env(struct job *job, void *answer)
+{
+	const struct wire_set_env_result *m = answer;
+
+	if (m->count < 0 || m->count > INT32_MAX)
+		answer_refuse(&job->call.fault, "says that %lld variables are set",
+			      (long long)m->count);
+}
+
+/* --- file -------------------------------------------------------------------- */
+
+/*
+ * How a guest is asked for files and directories.
+ */
+
+static void ask_fill_read(struct job *job, void *message)
+{
+	const struct workspace_file_read_in *in = job->call.in;
+	struct wire_file_read *m = message;
+
+	m->has_offset = in->offset > 0;
+	int64_t most = (int64_t)space_all(&job->call) / 4 * 3; /* as base64 */
+
+	m->limit = in->length;
+	m->has_limit = in->has_length;
+	if (job->call.form.most && (!m->has_limit || m->limit > most)) {
+		m->limit = most;
+		m->has_limit = true;
+	}
+}
+
+/* Guests are told bytes in base64 alone. */
+static void ask_fill_write(struct job *job, void *message)
+{
+	const struct workspace_file_write_in *in = job->call.in;
+	struct wire_file_write *m = message;
+	size_t n = in->text ? strlen(in->text) : 0;
+	char *content;
+
+	if (!in->text)
+		return;
+	content = arena_alloc(&job->call.arena, base64_size(n) + 1);
+	base64_encode(content, in->text, n);
+	m->content = content;
+}
+
+/* The size is that of the bytes, and no more of them than were asked for. */
+static void ask_check_content(struct job *job, void *answer)
+{
+	const struct wire_file_content *m = answer;
+	const struct workspace_file_read_in *in = job->call.in;
+	struct fault *f = &job->call.fault;
+	size_t n = strlen(m->content);
+	ssize_t bytes = base64_bytes(m->content, n);
+
+	if (bytes < 0 || bytes != m->size)
+		answer_refuse(f, "says %lld bytes and sends %zd in base64",
+			      (long long)m->size, bytes);
+	else if (in->has_length && bytes > in->length)
+		answer_refuse(f, "sends %zd bytes of the %lld that were asked for", bytes,
+			      (long long)in->length);
+	else if (bytes == 0 && m->more)
+		answer_refuse(f, "says more and more, and sends nothing");
+	else if (!base64_is(m->content, n))
+		answer_refuse(f, "sends what is no base64");
+}
+
+/* The next page begins behind the last name that came. */
+static void ask_fill_list(struct job *job, void *message)
+{
+	const struct workspace_list_dir_out *out = job->call.out;
+	struct wire_list_dir *m = message;
+
+	if (out->n_entries > 0)
+		m->after = out->entries[out->n_entries - 1].name;
+}
+
+/* Names go up, over all pages: none comes twice. */
+static bool hosted_ask_file_check_page(struct job *job, const struct wire_dir_listing *m)
+{
+	const struct workspace_list_dir_out *out = job->call.out;
+	struct fault *f = &job->call.fault;
+	const char *last = "";
+
+	if (out->n_entries > 0)
+		last = out->entries[out->n_entries - 1].name;
+	for (size_t i = 0; i < m->n_entries && !f->code; i++) {
+		if (!listing_is_entry(&m->entries[i]))
+			answer_refuse(f, "lists what is no entry of a directory");
+		else if (strcmp(m->entries[i].name, last) <= 0)
+			answer_refuse(f, "lists names again that it has listed");
+		last = m->entries[i].name;
+	}
+	return !f->code;
+}
+
+/* A long directory comes in pages; as much of it as fits is answered. */
+static bool take_page(struct job *job, const struct wire_dir_listing *m,
+		      struct guest_conn *conn)
+{
+	struct workspace_list_dir_out *out = job->call.out;
+	struct gather *g = gather_of(job);
+	int64_t ms;
+
+	if (!hosted_ask_file_check_page(job, m))
+		return false;
+	if (!listing_take(out, m, &g->room, &job->call.arena)) {
+		out->more = out->has_more = true;
+		return false;
+	}
+	if (!m->more)
+		return false;
+	if (m->n_entries == 0)
+		answer_refuse(&job->call.fault, "says more and more, and sends nothing");
+	ms = job->call.fault.code ? -1 : answer_more(&g->parts, &job->call.fault);
+	if (ms > 0)
+		ask_fields(job, conn, ms);
+	return ms > 0;
+}
+
+static bool ask_take_list(struct job *job, struct packet *answer, struct guest_conn *conn)
+{
+	struct wire_dir_listing m = { 0 };
+	struct arena page = { 0 };
+	bool asked = false;
+
+	if (answer_decode(answer, &m, &page, &job->call.fault) == 0)
+		asked = take_page(job, &m, conn);
+	arena_release(&page);
+	return asked;
+}
+
+/* --- replay ------------------------------------------------------------------ */
+
+/*
+ * Answers to repeats of a call with a key that a guest answered.
+ */
+
+enum { STDOUT_KEPT = 4096, STDERR_KEPT = 2048 };
+
+/* Cuts a stream for keeping; its size is told then, as where an answer had no room. */
+static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_size,
+		       struct arena *a)
+{
+	size_t n = strlen(*text);
+
+	if (n <= most)
+		return;
+	if (!*has_size)
+		*size = (int64_t)n;
+	*has_size = true;
+	while (most > 0 && ((unsigned char)(*text)[most] & 0xc0) == 0x80)
+		most--;
+	*text = arena_strndup(a, *text, most);
+}
+
+/* The answer as a repeat is told it. */
+static const char *kept_answer(const struct job *job, struct arena *a)
+{
+	const struct record *r = job->call.op->out;
+	void *out = arena_alloc(a, r->size);
+	struct text text = { 0 };
+	const char *kept;
+
+	memcpy(out, job->call.out, r->size);
+	if (r == &record_workspace_exec_out) {
+		struct workspace_exec_out *e = out;
+
+		cut_stream(&e->stdout, STDOUT_KEPT, &e->stdout_size, &e->has_stdout_size,
+			   a);
+		cut_stream(&e->stderr, STDERR_KEPT, &e->stderr_size, &e->has_stderr_size,
+			   a);
+	}
+	op_encode(r, out, &text);
+	kept = arena_strndup(a, text.data, text.len);
+	text_release(&text);
+	return kept;
+}
+
+/* Whether a row remembers the call under its key: that row is to be settled also when
+ * the caller has left. */
+static bool replay_has_row(const struct job *job)
+{
+	return job->call.has_key && job->call.made;
+}
+
+static void replay_on_kept(struct job *note)
+{
+	struct job *asking = note->owner;
+
+	if (note->call.fault.code)
+		log_line(asking->conn->host->log, LOG_LEVEL_WARN,
+			 "an answer is not noted", LOG_FAULT(&note->call.fault));
+	job_free(note);
+	conn_answer(asking);
+}
+
+/* Answers the job, which is the callee's then, once that row is settled: a repeat is told
+ * the same or, where nothing was done, the key is free.  Only the call that made the row
+ * may free it.  `nothing_done` is said of the job's fault. */
+static void replay_keep(struct job *job, bool nothing_done)
+{
+	struct host *host = job->conn->host;
+	struct workspace_answered_in *in;
+	struct job *note;
+
+	if (!replay_has_row(job) ||
+	    (job->call.fault.code && (job->call.replayed || !nothing_done))) {
+		conn_answer(job);
+		return;
+	}
+	note = host_job(host, op_workspace_answered, replay_on_kept, job);
+	in = note->call.in;
+	in->caller = call_key_caller(&job->call);
+	in->key = call_key_text(&job->call, &note->call.arena);
+	in->asked = job->call.asked;
+	if (!job->call.fault.code)
+		in->answer = kept_answer(job, &note->call.arena);
+	host_submit(host, note);
+}
 
 enum {
 	GRACE_MS = 15000, /* beyond a command's own time */
@@ -32,13 +641,16 @@ struct ask_kind {
 static const struct ask_kind *ask_kind_of(const struct job *job);
 static void on_answer(void *arg, struct packet *answer, struct fault *f);
 
-bool ask_is_gone(struct job *job)
+/* Whether the caller waits no more: the guest is asked no further then. */
+static bool ask_is_gone(struct job *job)
 {
 	return job->conn->closing || atomic_load(&job->gone);
 }
 
-void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
-	       const void *src, int64_t ms)
+/* Asks the guest by a message of this type for a further part; or by the call's own message
+ * once more. */
+static void ask_guest(struct job *job, struct guest_conn *conn, const char *type,
+		      const void *src, int64_t ms)
 {
 	guest_conn_ask(conn, type, src, ms, on_answer, job);
 }
@@ -55,7 +667,7 @@ static void set_room(const struct job *job, const struct record *r, void *messag
 	*(bool *)((char *)message + room->at2) = true;
 }
 
-void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
+static void ask_fields(struct job *job, struct guest_conn *conn, int64_t ms)
 {
 	const struct wire *w = job->call.op->message;
 	const struct ask_kind *kind = ask_kind_of(job);
@@ -89,7 +701,7 @@ static void hosted_ask_take_fields(struct job *job, struct packet *answer)
 	record_copy(r, m, op->out, job->call.out);
 }
 
-struct gather *gather_of(struct job *job)
+static struct gather *gather_of(struct job *job)
 {
 	struct gather *g = job->owner;
 
