@@ -126,36 +126,12 @@ void hosted_hold_source(struct hosted_workspace *p);
 
 /* --- hosted_workspace_work.c --------------------------------------------------------------- */
 
-/* Starts work in the thread pool.  False when as much slow work is under way as may be,
- * or the VM to be forked is busy. */
-bool hosted_work(struct hosted_workspace *p, enum work work);
-/* Does what calls ask of the workspace, if that can be done now. */
-void hosted_serve(struct hosted_workspace *p, int64_t now);
 /* Answers all these calls with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
-/* Draws the consequences of an ended work; defined in hosted_workspace.c. */
-void hosted_worked(struct hosted_workspace *p);
 
 /* Whether the workspace of this row is a VM that was started and is not there yet. */
 bool hosted_boots(const struct host *host, int64_t row);
 
 /* --- hosted_workspace_note.c --------------------------------------------------------------- */
-
-/* The note_ functions start a call that writes to the row, and return before it ends.
- * hosted_note_process() notes the process that the workspace runs in, or that there is none;
- * `restarted`: it was started again. */
-void hosted_note_process(struct hosted_workspace *p, bool restarted);
-/* A workspace that was being made becomes ready; if it was stopped meanwhile, it stays
- * so. */
-void hosted_note_ready(struct hosted_workspace *p);
-/* A workspace that had failed is made once more; if it was stopped meanwhile, it stays so. */
-void hosted_note_again(struct hosted_workspace *p);
-/* The workspace failed for the reason `why`.  `died`: the VM is gone, so the
- * leases of the agent's tasks end. */
-void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died);
-/* Notes that the snapshot which the row asks for has been put back. */
-void hosted_note_restored(struct hosted_workspace *p);
-/* `made` is the row of the snapshot; the call of `job` is answered after that. */
-void hosted_note_snapshot(struct job *job, int64_t made, int64_t state);
 
 #endif
