@@ -24,7 +24,6 @@
 #include "core/host/turns/host_turns.h"
 #include "core/host/waiters.h"
 #include "core/host/workspaces/hosted_network.h"
-#include "core/host/web/web.h"
 #include "core/host/workspaces/reconcile.h"
 
 enum { WRITES_MOST = 16384 }; /* under way; above: `unavailable` */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/host/host_inside.h"
+#include "core/host/web/web.h"
 
 enum { BACKLOG = 512, LOOK_MS = 2000 };
 

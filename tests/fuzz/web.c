@@ -18,7 +18,7 @@
 #include "core/host/handout.h"
 #include "core/host/listener.h"
 #include "core/host/metrics/metrics.h"
-#include "core/host/web/web_inside.h"
+#include "core/host/web/web.h"
 #include "core/http/http_inside.h"
 #include "tests/lib/world.h"
 

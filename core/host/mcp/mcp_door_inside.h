@@ -5,7 +5,7 @@
 #define CORE_HOST_MCP_MCP_DOOR_INSIDE_H
 
 #include "core/host/mcp/mcp_door.h"
-#include "core/host/web/web_inside.h"
+#include "core/host/web/web.h"
 #include "mcp/mcp.h"
 
 enum { NAME_SIZE = 65 }; /* SHA-256 in hex, NUL included */
@@ -64,11 +64,6 @@ bool peer_keep(struct mcp_peer *p, bool begins);
 /* --- mcp_peer_calls.c ------------------------------------------------------------------ */
 
 extern const struct client_way peer_way; /* way_arg: the peer */
-/* As whom a peer calls; texts are the arena's. */
-struct identity peer_identity(const struct mcp_peer *p, struct arena *a);
-/* The token is not valid any more.  The listener's stream is ended: the client connects again,
- * and is refused then. */
-void peer_end_trust(struct mcp_peer *p);
 
 /* --- mcp_exchange.c -------------------------------------------------------------------- */
 
@@ -88,16 +83,9 @@ struct exchange {
 
 struct exchange *exchange_new(struct mcp_peer *p, struct http *x);
 void exchange_end(struct exchange *e);
-/* mcp_options.send and .drop. */
-void exchange_send(void *peer, const struct mcp_message *message);
-void exchange_drop(void *peer, void *exchange);
 /* Makes the exchange the peer's stream for notifications; one that was is ended. */
 void exchange_listen(struct exchange *e, const char *place);
 /* Answers what needs none: a notification, or an answer. */
 void exchange_accept(struct exchange *e);
-/* Sends the answers that wait for a row; `f` not NULL: it could not be written. */
-void exchanges_release(struct mcp_peer *p, const struct fault *f);
-/* Sends a comment on all streams of a peer, so that nobody between takes them for dead. */
-void exchanges_stir(struct mcp_peer *p);
 
 #endif

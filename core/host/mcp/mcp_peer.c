@@ -1,11 +1,393 @@
 /* mcp_peer - clients of MCP over HTTP that are known in memory. */
-#include "core/host/mcp/mcp_door_inside.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/access/token.h"
 #include "core/base/alloc.h"
+#include "core/host/handout.h"
+#include "core/host/mcp/mcp_door_inside.h"
+#include "mcp/rpc.h"
+
+static void exchange_drop(void *peer, void *exchange);
+
+/* --- calls ------------------------------------------------------------------- */
+
+/* Operations that a peer calls, in this process. */
+
+struct peer_call {
+	struct peer_call *next, **at; /* in peer->calls */
+	struct mcp_peer *peer;
+	struct client *client;
+	int64_t number; /* of the client */
+	bool confirms;
+	struct conn *conn;
+};
+
+static void call_free(struct peer_call *pc)
+{
+	*pc->at = pc->next;
+	if (pc->next)
+		pc->next->at = pc->at;
+	free(pc);
+}
+
+/* The token is not valid any more.  The listener's stream is ended: the client connects again,
+ * and is refused then. */
+static void peer_end_trust(struct mcp_peer *p)
+{
+	p->checked = 0;
+	if (p->listener)
+		exchange_end(p->listener);
+}
+
+static void mcp_peer_calls_told(struct conn *c, struct job *job)
+{
+	struct peer_call *pc = c->owner;
+	struct mcp_peer *p = pc->peer;
+	struct client *client = pc->client;
+	struct call *call = &job->call;
+	const int64_t number = pc->number;
+	const bool settles = pc->confirms && call->given.agent && !call->fault.code;
+	struct text out = { 0 };
+
+	web_note_use(c->host, call);
+	job->arrived =
+		settles; /* it is not settled here: the peer says what became of it */
+	call_free(pc);
+	if (call->fault.code && strcmp(call->fault.where, "/token") == 0)
+		peer_end_trust(p);
+	if (!call->fault.code)
+		call_encode(call, &out);
+	client_answer(client, number,
+		      call->fault.code ? NULL
+		      : out.data       ? out.data
+				       : "{}",
+		      &call->fault, settles ? &call->given : NULL);
+	text_release(&out);
+	peer_rouse(p, mcp_watches(p->mcp));
+}
+
+/* As whom a peer calls; texts are the arena's. */
+static struct identity peer_identity(const struct mcp_peer *p, struct arena *a)
+{
+	struct identity who = p->who;
+
+	who.bearer = arena_strdup(a, p->bearer);
+	who.session = arena_printf(a, "mcp:%.16s", p->name);
+	who.agent = NULL; /* the token says it */
+	who.team = arena_strdup(a, p->bearer ? NULL : p->team);
+	return who;
+}
+
+static int mcp_peer_calls_start(void *arg, struct client *client, int64_t number,
+				const struct op *op, json_t *args, struct form form,
+				bool confirms, struct fault *f)
+{
+	struct mcp_peer *p = arg;
+	struct job *job = job_new(&p->host->jobs);
+	struct call *call = &job->call;
+	struct peer_call *pc = xcalloc(1, sizeof(*pc));
+
+	job->packet.json = json_copy(args);
+	job->confirms = confirms;
+	call->identity = peer_identity(p, &call->arena);
+	call->settings = &p->host->settings;
+	call->form = form;
+	call->settles = confirms;
+	pc->conn = call_decode(call, op, (json_t *)job->packet.json) == 0
+			   ? conn_single(p->host, mcp_peer_calls_told, pc)
+			   : NULL;
+	if (!pc->conn) {
+		if (!call->fault.code)
+			fault_set(&call->fault, FAULT_UNAVAILABLE, "",
+				  "there is no memory for the call");
+		*f = call->fault;
+		job_free(job);
+		free(pc);
+		return f->code;
+	}
+	job_own(job);
+	pc->peer = p;
+	pc->client = client;
+	pc->number = number;
+	pc->confirms = confirms;
+	pc->next = p->calls;
+	pc->at = &p->calls;
+	if (pc->next)
+		pc->next->at = &pc->next;
+	p->calls = pc;
+	conn_call(pc->conn, job);
+	return 0;
+}
+
+static void mcp_peer_calls_cancel(void *arg, int64_t number)
+{
+	struct mcp_peer *p = arg;
+
+	for (struct peer_call *pc = p->calls; pc; pc = pc->next)
+		if (pc->number == number) {
+			conn_close(pc->conn);
+			call_free(pc);
+			return;
+		}
+}
+
+static void mcp_peer_calls_settle(void *arg, const struct given *given, bool arrived)
+{
+	struct mcp_peer *p = arg;
+
+	handout_settle(p->host, given, arrived);
+}
+
+const struct client_way peer_way = { mcp_peer_calls_start, mcp_peer_calls_cancel,
+				     mcp_peer_calls_settle };
+
+/* --- exchange ---------------------------------------------------------------- */
+
+/* Messages of a peer as answers and streams of HTTP. */
+
+enum {
+	UNSENT_MOST = 1 << 20, /* of a stream whose client does not read */
+	COME_BACK_MS = 2000,
+};
+
+/* --- life ------------------------------------------------------------------------------- */
+
+/* A client of 2026-07-28 that leaves cancels its request; one with a session does not. */
+static void mcp_exchange_on_gone(struct http *x)
+{
+	struct exchange *e = x->owner;
+	struct mcp_peer *p = e->peer;
+
+	e->x = NULL;
+	if (p->listener == e)
+		exchange_end(e);
+	else if (!p->has_session)
+		mcp_cut(p->mcp, e);
+	peer_rouse(p, false);
+}
+
+struct exchange *exchange_new(struct mcp_peer *p, struct http *x)
+{
+	struct exchange *e = xcalloc(1, sizeof(*e));
+
+	e->peer = p;
+	e->x = x;
+	e->next = p->exchanges;
+	e->at = &p->exchanges;
+	if (e->next)
+		e->next->at = &e->next;
+	p->exchanges = e;
+	x->owner = e;
+	x->gone = mcp_exchange_on_gone;
+	x->unhurried = true;
+	http_watch(x);
+	p->used = uv_now(&p->host->loop);
+	p->requests++;
+	return e;
+}
+
+/* Takes the request of HTTP from an exchange, which is not told of its end any more. */
+static struct http *mcp_exchange_let_go(struct exchange *e)
+{
+	struct http *x = e->x;
+
+	e->x = NULL;
+	if (x) {
+		x->gone = NULL;
+		x->owner = NULL;
+	}
+	return x;
+}
+
+static void begin_stream(struct http *x)
+{
+	http_add_header(x, "X-Accel-Buffering", "no");
+	http_flow(x, 200, "text/event-stream");
+}
+
+/* A request that gets no answer, since it was cancelled, gets a stream with nothing in it. */
+void exchange_end(struct exchange *e)
+{
+	struct mcp_peer *p = e->peer;
+	struct http *x = mcp_exchange_let_go(e);
+
+	if (p->listener == e) {
+		p->listener = NULL;
+		mcp_hold(p->mcp, true);
+		mcp_renews(p->mcp, false);
+	}
+	*e->at = e->next;
+	if (e->next)
+		e->next->at = e->at;
+	if (x && !e->flows)
+		begin_stream(x);
+	if (x)
+		http_end(x);
+	text_release(&e->held);
+	free(e);
+}
+
+/* --- streams ------------------------------------------------------------------------------ */
+
+static void send_event(struct exchange *e, const struct mcp_message *message)
+{
+	struct text out = { 0 };
+
+	if (message->places) {
+		text_adds(&out, "id: ");
+		mcp_place(e->peer->mcp, &out);
+		text_adds(&out, "\n");
+	}
+	text_adds(&out, "event: message\ndata: ");
+	text_add(&out, message->text, message->len);
+	text_add(&out, "\n", 1);
+	http_send(e->x, out.data, out.len);
+	text_release(&out);
+}
+
+void exchange_accept(struct exchange *e)
+{
+	http_answer(mcp_exchange_let_go(e), 202, NULL, "", 0);
+	e->over = true;
+}
+
+/* Says where a client is before anything else: a stream that ends with no event would leave it
+ * without a place to come back to.  Clients before revision 2025-11-25 know no event without data. */
+static void mcp_exchange_add_place(const struct mcp *m, struct text *out)
+{
+	struct text place = { 0 };
+
+	mcp_place(m, &place);
+	if (place.len > 0 && mcp_is_revision(m, "2025-11-25"))
+		text_addf(out, "id: %.*s\ndata: \n\n", (int)place.len, place.data);
+	text_release(&place);
+}
+
+void exchange_listen(struct exchange *e, const char *place)
+{
+	struct mcp_peer *p = e->peer;
+	struct text out = { 0 };
+
+	if (p->listener)
+		exchange_end(p->listener);
+	begin_stream(e->x);
+	e->flows = true;
+	p->listener = e;
+	if (place)
+		mcp_go_back(p->mcp, place);
+	text_addf(&out, "retry: %d\n\n", COME_BACK_MS);
+	mcp_exchange_add_place(p->mcp, &out);
+	http_send(e->x, out.data, out.len);
+	text_release(&out);
+	mcp_hold(p->mcp, false);
+	mcp_renews(p->mcp, true);
+	peer_rouse(p, true);
+}
+
+/* Sends a comment on all streams of a peer, so that nobody between takes them for dead. */
+static void exchanges_stir(struct mcp_peer *p)
+{
+	for (struct exchange *e = p->exchanges, *next; e; e = next) {
+		next = e->next;
+		if (e->x && e->flows)
+			http_send(e->x, ":\n\n", 3);
+	}
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+static void mcp_exchange_answer(struct exchange *e, const struct mcp_message *message)
+{
+	struct http *x = mcp_exchange_let_go(e);
+
+	if (*e->id)
+		http_add_header(x, "Mcp-Session-Id", e->id);
+	http_answer(x, message->status, "application/json", message->text, message->len);
+}
+
+static void answer_held(struct exchange *e)
+{
+	if (e->x)
+		mcp_exchange_answer(e, &(struct mcp_message){ .text = e->held.data,
+							      .len = e->held.len,
+							      .status = 200 });
+	exchange_end(e);
+}
+
+/* Sends the answers that wait for a row; `f` not NULL: it could not be written. */
+static void exchanges_release(struct mcp_peer *p, const struct fault *f)
+{
+	for (struct exchange *e = p->exchanges, *next; e; e = next) {
+		next = e->next;
+		if (!e->held.len)
+			continue;
+		if (f && e->x)
+			web_refuse_call(mcp_exchange_let_go(e), f);
+		answer_held(e);
+	}
+}
+
+/* Keeps an answer until the row of its session says what was asked for: a session, or what it has
+ * subscribed to. */
+static bool hold_answer(struct exchange *e, const struct mcp_message *message)
+{
+	if (e->flows || !peer_keep(e->peer, *e->id))
+		return false;
+	text_add(&e->held, message->text, message->len);
+	return true;
+}
+
+static void send_last(struct exchange *e, const struct mcp_message *message)
+{
+	struct mcp_peer *p = e->peer;
+	const bool arrives = e->x != NULL;
+
+	if (arrives && hold_answer(e, message))
+		return;
+	if (e->x && e->flows) {
+		send_event(e, message);
+	} else if (e->x) {
+		*e->id = '\0'; /* no session was begun */
+		mcp_exchange_answer(e, message);
+	}
+	mcp_wrote(p->mcp, arrives, p->requests);
+	exchange_drop(p, e);
+}
+
+/* mcp_options.send and .drop. */
+static void exchange_send(void *arg, const struct mcp_message *message)
+{
+	struct mcp_peer *p = arg;
+	struct exchange *e = message->stream ? message->stream : p->listener;
+
+	if (message->last && e) {
+		send_last(e, message);
+		return;
+	}
+	if (!e || !e->x)
+		return;
+	if (http_unsent(e->x) > UNSENT_MOST) {
+		http_cut(
+			e->x); /* it does not read; a session's stream goes on from there */
+		return;
+	}
+	if (!e->flows)
+		begin_stream(e->x);
+	e->flows = true;
+	send_event(e, message);
+}
+
+static void exchange_drop(void *peer, void *exchange)
+{
+	struct exchange *e = exchange;
+
+	(void)peer;
+	if (e->taking)
+		e->over = true;
+	else
+		exchange_end(e);
+}
 
 enum {
 	PEERS_MOST = 2000,

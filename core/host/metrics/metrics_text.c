@@ -5,12 +5,83 @@
  * of it.  The story e2e/metrics holds them to what is said here.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
+#include "core/access/limit.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
 #include "core/base/version.h"
-#include "core/host/metrics/metrics_inside.h"
+#include "core/host/host_inside.h"
+#include "core/host/web/web.h"
+#include "core/host/metrics/metrics.h"
 #include "core/host/notifier.h"
 #include "core/host/scribe.h"
+#include "core/mirror/mirror.h"
+
+enum { BOUNDS = 9, GUEST_STATES = WORKSPACE_STATE_DESTROYED, BUDGETS_MOST = 2000 };
+
+/* A number that one thread adds to, and others may read. */
+struct counter {
+	_Atomic uint64_t n;
+};
+
+/* Buckets by size, the last one without a bound. */
+struct histogram {
+	struct counter bucket[BOUNDS + 1], sum;
+};
+
+/* The bounds of histograms, and how text has them. */
+struct scale {
+	struct {
+		uint64_t most;
+		const char *text;
+	} bound[BOUNDS];
+};
+
+extern const struct scale scale_ns, scale_calls;
+
+/* Calls of an operation. */
+struct op_count {
+	struct counter ended[FAULT_COUNT + 1]; /* by fault; the last: well */
+	struct histogram time; /* ns */
+};
+
+struct metrics {
+	struct op_count *ops; /* in the order of op_table, and one for those not known */
+	struct counter hits[HITS], old_epochs;
+	struct histogram batch, sync; /* calls; ns */
+	int64_t started_at; /* ms since 1970 */
+	int64_t counted_to; /* events up to this one are in `events` */
+	int64_t *events; /* how many of each kind, in the order of event_table */
+};
+
+/* Numbers that rows and files gave at one time. */
+struct scrape {
+	struct metrics_now_row now;
+	int64_t now_ms;
+	int64_t counted_to; /* events up to this one are in `events` */
+	int64_t oldest_at; /* when the oldest message that waits was sent; 0: none waits */
+	int64_t guests[GUEST_STATES];
+	int64_t *events; /* in the order of event_table */
+	struct metrics_budgets_row *budgets;
+	size_t n_budgets;
+	int64_t wal_bytes, state_bytes, mirrored_to;
+};
+
+static inline uint64_t counter_read(const struct counter *c)
+{
+	return atomic_load_explicit(&c->n, memory_order_relaxed);
+}
+
+/* No other thread adds, so this needs no lock of the bus. */
+static inline void counter_add(struct counter *c, uint64_t n)
+{
+	atomic_store_explicit(&c->n, counter_read(c) + n, memory_order_relaxed);
+}
 
 /* Sources of a metric's samples, and the text that gets them. */
 struct exposition {
@@ -391,4 +462,224 @@ bool metrics_write(const struct job *job, struct text *out)
 		table[i].put(&table[i], &e);
 	}
 	return e.rows->counted_to < e.rows->now.event;
+}
+
+/* --- count ------------------------------------------------------------------- */
+
+/* Adding to the counters. */
+
+const struct scale scale_ns = { {
+	{ 250000, "0.00025" },
+	{ 500000, "0.0005" },
+	{ 1000000, "0.001" },
+	{ 2500000, "0.0025" },
+	{ 5000000, "0.005" },
+	{ 10000000, "0.01" },
+	{ 50000000, "0.05" },
+	{ 250000000, "0.25" },
+	{ 2500000000, "2.5" },
+} };
+
+const struct scale scale_calls = { {
+	{ 1, "1" },
+	{ 2, "2" },
+	{ 4, "4" },
+	{ 8, "8" },
+	{ 16, "16" },
+	{ 32, "32" },
+	{ 64, "64" },
+	{ 128, "128" },
+	{ 256, "256" },
+} };
+
+static void observe(struct histogram *h, const struct scale *scale, uint64_t value)
+{
+	int i = 0;
+
+	while (i < BOUNDS && value > scale->bound[i].most)
+		i++;
+	counter_add(&h->bucket[i], 1);
+	counter_add(&h->sum, value);
+}
+
+/* The limit that a fault tells of, or HITS. */
+static int hit_of(const struct op *op, const struct fault *f)
+{
+	if (f->code == FAULT_EXHAUSTED)
+		return HIT_EXHAUSTED;
+	if (f->code != FAULT_RATE_LIMITED)
+		return HITS;
+	return *f->where || op->rate == RATE_FREE ? HIT_PAIR
+						  : (int)limit_category(op->rate);
+}
+
+static void count_fault(struct metrics *m, const struct op *op, const struct fault *f)
+{
+	struct op_count *c = &m->ops[op ? (size_t)op->index : op_count];
+	int hit = op ? hit_of(op, f) : HITS;
+
+	counter_add(&c->ended[f->code ? -1 - f->code : FAULT_COUNT], 1);
+	if (hit < HITS)
+		counter_add(&m->hits[hit], 1);
+	if (f->code == FAULT_CONFLICT && strcmp(f->where, "/epoch") == 0)
+		counter_add(&m->old_epochs, 1);
+}
+
+void metrics_call(struct metrics *m, const struct call *call, uint64_t ns)
+{
+	count_fault(m, call->op, &call->fault);
+	if (!call->waited)
+		observe(&m->ops[call->op->index].time, &scale_ns, ns);
+}
+
+void metrics_refused(struct metrics *m, const struct op *op, const struct fault *why)
+{
+	count_fault(m, op, why);
+}
+
+void metrics_hit(struct metrics *m, int limit)
+{
+	counter_add(&m->hits[limit], 1);
+}
+
+void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns)
+{
+	observe(&m->batch, &scale_calls, calls);
+	for (int64_t i = 0; i < syncs; i++)
+		observe(&m->sync, &scale_ns, (uint64_t)(ns / syncs));
+}
+
+struct metrics *metrics_new(void)
+{
+	struct metrics *m = xcalloc(1, sizeof(*m));
+
+	m->ops = xcalloc(op_count + 1, sizeof(*m->ops));
+	m->events = xcalloc(event_count, sizeof(*m->events));
+	m->started_at = clock_wall_ms();
+	return m;
+}
+
+int64_t metrics_counted_to(const struct metrics *m)
+{
+	return m->counted_to;
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	free(m->ops);
+	free(m->events);
+	free(m);
+}
+
+static void metrics_make(struct host *host)
+{
+	host->metrics = metrics_new();
+}
+
+/* Events behind the newest of now are counted; after a failure those before are, too. */
+static void metrics_survey(struct host *host, struct store *store)
+{
+	struct call look = { .store = store };
+	struct event_last_row last = { 0 };
+
+	if (call_begin(&look, false))
+		return;
+	if (sql_row(&look, event_last, &last) > 0)
+		host->metrics->counted_to = last.seq;
+	store_rollback(store);
+	arena_release(&look.arena);
+}
+
+static void metrics_release(struct host *host)
+{
+	metrics_free(host->metrics);
+}
+
+const struct host_room room_metrics = {
+	.make = metrics_make,
+	.survey = metrics_survey,
+	.release = metrics_release,
+};
+
+/* --- read -------------------------------------------------------------------- */
+
+/* Numbers that the rows of the state and its files give. */
+
+enum { EVENTS_AT_ONCE = 50000 }; /* nobody waits for more to be counted */
+
+/* Counts events behind `after`; of very many the first. */
+static void count_events(struct call *call, struct scrape *s, int64_t after)
+{
+	struct metrics_events_row row;
+	struct query q;
+
+	s->counted_to = s->now.event - after > EVENTS_AT_ONCE ? after + EVENTS_AT_ONCE
+							      : s->now.event;
+	sql_query(call, &q, metrics_events, .after = after, .last = s->counted_to);
+	while (sql_next(call, &q, &row) > 0) {
+		const struct event_kind *kind = event_kind((int)row.kind);
+
+		if (kind)
+			s->events[kind - event_table] += row.n;
+	}
+}
+
+static int read_guests(struct call *call, struct scrape *s)
+{
+	struct metrics_guests_row row;
+	struct query q;
+	int rc;
+
+	sql_query(call, &q, metrics_guests);
+	while ((rc = sql_next(call, &q, &row)) > 0)
+		s->guests[row.state] = row.n;
+	return rc;
+}
+
+static int metrics_read_rows(struct call *call, struct scrape *s)
+{
+	struct metrics_oldest_row oldest = { 0 };
+	int rc = sql_row(call, metrics_now, &s->now, .now = call->now);
+
+	s->now_ms = call->now;
+	if (rc >= 0)
+		rc = sql_row(call, metrics_oldest, &oldest);
+	s->oldest_at = oldest.at;
+	if (rc >= 0)
+		rc = read_guests(call, s);
+	if (rc >= 0)
+		rc = sql_all(call, metrics_budgets, &s->budgets, &s->n_budgets,
+			     .now = call->now, .limit = BUDGETS_MOST);
+	return rc;
+}
+
+/* The size of a file, which only SQLite may open. */
+static int64_t metrics_read_size_of(const char *dir, const char *name)
+{
+	char path[4200];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+void metrics_read(struct job *job, struct store *store)
+{
+	const struct host *host = job->owner;
+	struct call *call = &job->call;
+	struct scrape *s = arena_alloc(&call->arena, sizeof(*s));
+
+	s->events = arena_alloc(&call->arena, event_count * sizeof(*s->events));
+	call->store = store;
+	call->out = s;
+	if (call_begin(call, false))
+		return;
+	if (metrics_read_rows(call, s) >= 0)
+		count_events(call, s, job->number);
+	store_rollback(store);
+	s->state_bytes = metrics_read_size_of(host->home->dir, "state.db");
+	s->wal_bytes = metrics_read_size_of(host->home->dir, "state.db-wal");
+	s->mirrored_to = mirror_cursor(host->home, s->now.incarnation);
 }

@@ -1,11 +1,493 @@
 /* web - requests by their paths. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "core/access/bearer.h"
 #include "core/base/alloc.h"
 #include "core/base/version.h"
-#include "core/host/web/web_inside.h"
+#include "core/host/listener.h"
+#include "core/host/web/web.h"
+#include "ops.gen.h"
+
+/* --- listen ------------------------------------------------------------------ */
+
+/* The places where the HTTP door listens, and the file that names one. */
+
+enum {
+	PORTS = 100, /* tried, one after the other; then any */
+	CONNECTIONS_MOST = 12288,
+};
+
+/* --- sockets ------------------------------------------------------------------------------ */
+
+/* Maximum of connections: the file descriptors that clients at the host's own socket and
+ * guests do not need. */
+static int connections(void)
+{
+	const rlim_t others = 2 * CLIENTS_MOST, want = others + CONNECTIONS_MOST;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return 0;
+	if (r.rlim_cur < want) {
+		r.rlim_cur = r.rlim_max < want ? r.rlim_max : want;
+		if (setrlimit(RLIMIT_NOFILE, &r))
+			getrlimit(RLIMIT_NOFILE, &r);
+	}
+	return r.rlim_cur >= want          ? CONNECTIONS_MOST
+	       : r.rlim_cur > others + 256 ? (int)(r.rlim_cur - others)
+					   : (int)(r.rlim_cur / 8);
+}
+
+static struct http_service service(struct web_door *door)
+{
+	return (struct http_service){
+		.arg = door,
+		.begin = web_request,
+		.limits = { .connections = connections() },
+	};
+}
+
+static bool is_loopback(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+/* The first port that is free, from the configured one on. */
+static int listen_tcp(struct host *host, struct fault *f)
+{
+	const struct config *config = &host->settings.config;
+	const struct http_service s = service(&host->web->tcp);
+
+	for (int i = 0; i < PORTS && config->http_port + i < 65536; i++) {
+		*f = (struct fault){ 0 };
+		if (http_listen(&host->web->tcp.server, &host->loop, config->http_address,
+				(int)config->http_port + i, &s, f) == 0)
+			return 0;
+		if (f->code != FAULT_CONFLICT)
+			return f->code;
+	}
+	*f = (struct fault){ 0 };
+	return http_listen(&host->web->tcp.server, &host->loop, config->http_address, 0,
+			   &s, f);
+}
+
+static void on_client_closed(uv_handle_t *h)
+{
+	free(h);
+}
+
+static void web_listen_on_client(uv_stream_t *listener, int status)
+{
+	struct host *host = listener->data;
+	uv_pipe_t *client;
+	uv_os_fd_t fd;
+	int own = -1;
+
+	if (status < 0 || !(client = malloc(sizeof(*client))))
+		return;
+	uv_pipe_init(&host->loop, client, 0);
+	if (uv_accept(listener, (uv_stream_t *)client) == 0 &&
+	    uv_fileno((uv_handle_t *)client, &fd) == 0 && host_knows_peer(fd))
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	uv_close((uv_handle_t *)client, on_client_closed);
+	if (own >= 0)
+		http_adopt(host->web->local.server, own);
+}
+
+/* Listens at `http.sock`, beside the host's own socket. */
+static int listen_unix(struct host *host, struct fault *f)
+{
+	const struct http_service s = service(&host->web->local);
+	struct web *web = host->web;
+
+	web->local.server = http_open(&host->loop, &s);
+	return host_listen_at(host, &web->listener, "http.sock", web_listen_on_client, f);
+}
+
+/* --- the file ------------------------------------------------------------------------------ */
+
+static void endpoint_path(const struct host *host, const char *end, char out[4200])
+{
+	snprintf(out, 4200, "%s/endpoint%s", host->home->dir, end);
+}
+
+/* Replaces the file `endpoint`, where clients find the URL: 0 or -1. */
+static int write_endpoint(const struct host *host, const char *url)
+{
+	char path[4200], new[4200];
+	ssize_t n = (ssize_t)strlen(url);
+	int fd, rc;
+
+	endpoint_path(host, "", path);
+	endpoint_path(host, ".new", new);
+	unlink(new);
+	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	rc = write(fd, url, (size_t)n) == n ? 0 : -1;
+	close(fd);
+	return rc < 0 ? rc : rename(new, path);
+}
+
+static void write_url(const struct host *host, char url[96])
+{
+	const char *address = host->settings.config.http_address;
+	const bool v6 = strchr(address, ':') != NULL;
+
+	snprintf(url, 96, "http://%s%s%s:%d\n", v6 ? "[" : "", address, v6 ? "]" : "",
+		 http_port(host->web->tcp.server));
+}
+
+static void tell_endpoint(struct host *host)
+{
+	char url[96];
+
+	write_url(host, url);
+	if (write_endpoint(host, url) < 0)
+		log_line(host->log, LOG_LEVEL_WARN, "the file endpoint cannot be written",
+			 LOG_TEXT("error", strerror(errno)));
+	url[strcspn(url, "\n")] = '\0';
+	log_line(host->log, LOG_LEVEL_INFO, "HTTP is served", LOG_TEXT("url", url));
+}
+
+/* Removes the file if it holds this URL; NULL: whatever it holds. */
+static void drop_endpoint(const struct host *host, const char *url)
+{
+	char path[4200], is[96] = "";
+	int fd;
+
+	endpoint_path(host, "", path);
+	fd = url ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (fd >= 0 && read(fd, is, sizeof(is) - 1) < 0)
+		is[0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	if (!url || strcmp(is, url) == 0)
+		unlink(path);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void open_tcp(struct host *host, struct fault *f)
+{
+	const struct config *config = &host->settings.config;
+
+	if (!is_loopback(config->http_address) && !bearer_any(host->home->dir)) {
+		fault_set(f, FAULT_CONFLICT, "",
+			  "not at %s, which others reach, before a client has a token: "
+			  "see `cadre token create`",
+			  config->http_address);
+		return;
+	}
+	if (listen_tcp(host, f) == 0)
+		tell_endpoint(host);
+}
+
+static void web_listen_complain(struct host *host, const struct fault *f)
+{
+	if (f->code)
+		log_line(host->log, LOG_LEVEL_WARN, "HTTP is not served", LOG_FAULT(f));
+}
+
+static void web_make(struct host *host)
+{
+	struct web *web = host->web;
+
+	web->tcp.host = web->local.host = host;
+	web->local.local = true;
+}
+
+/* Opens both doors.  A failure is logged: the host serves its socket all the same. */
+static void web_serve(struct host *host)
+{
+	struct fault f = { 0 };
+
+	drop_endpoint(host, NULL); /* of a host that was killed */
+	if (!host->settings.config.http_enabled)
+		return;
+	listen_unix(host, &f);
+	web_listen_complain(host, &f);
+	f = (struct fault){ 0 };
+	open_tcp(host, &f);
+	web_listen_complain(host, &f);
+}
+
+/* Takes no more requests; calls that wait are ended. */
+static void web_end(struct host *host)
+{
+	struct web *web = host->web;
+	char url[96];
+
+	/* Another host may have begun here meanwhile, in a state that was made anew. */
+	if (web->tcp.server) {
+		write_url(host, url);
+		drop_endpoint(host, url);
+	}
+	http_close(web->tcp.server);
+	http_close(web->local.server);
+	web->tcp.server = web->local.server = NULL;
+	free(web->openapi);
+	web->openapi = NULL;
+	host_socket_close(&web->listener);
+}
+
+const struct host_room room_web = {
+	.size = sizeof(struct web),
+	.make = web_make,
+	.start = web_serve,
+	.end = web_end,
+};
+
+/* From where a request comes, and for whom. */
+
+/* --- places ------------------------------------------------------------------------- */
+
+/* The host's name of "NAME:PORT", "[::1]:PORT" or either alone. */
+static size_t name_len(const char *authority)
+{
+	return *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
+}
+
+static bool is_word_of(const char *list, const char *word, size_t n)
+{
+	while (*list) {
+		size_t len = strcspn(list += strspn(list, " ,"), " ,");
+
+		if (len == n && n && strncasecmp(list, word, n) == 0)
+			return true;
+		list += len;
+	}
+	return false;
+}
+
+/* Whether a request is meant for this door by its Host: a name that leads back to this machine,
+ * or one that the configuration says.  A page of elsewhere whose name was made to lead here
+ * sends its own. */
+static bool is_our_name(const struct host *host, const char *authority)
+{
+	const struct config *config = &host->settings.config;
+	size_t n = name_len(authority);
+
+	return is_word_of("localhost 127.0.0.1 [::1]", authority, n) ||
+	       is_word_of(config->http_address, authority, n) ||
+	       (config->http_hosts && is_word_of(config->http_hosts, authority, n));
+}
+
+/* Whether an Origin is the same place as the Host. */
+static bool is_same_origin(const char *origin, const char *authority)
+{
+	const char *at = strstr(origin, "://");
+
+	return at && strcasecmp(at + 3, authority) == 0;
+}
+
+/* Whether the request may come from where it comes: Host and Origin. */
+static bool web_is_ours(struct http *x, const struct web_door *door, struct fault *f)
+{
+	const char *authority = http_header(x, "host"),
+		   *origin = http_header(x, "origin");
+
+	if (door->local && !origin)
+		return true; /* no browser reaches it */
+	if (!authority || !is_our_name(door->host, authority)) {
+		fault_set(f, FAULT_DENIED, "", "this is no name of the host: %.80s",
+			  authority ? authority : "none");
+		fault_hint(f, "Call it by its address, or add the name to http.hosts.");
+		return false;
+	}
+	if (origin && !is_same_origin(origin, authority)) {
+		fault_set(f, FAULT_DENIED, "", "a page of %.120s may not call here",
+			  origin);
+		fault_hint(f, "Call it from a page of this host, or from no page.");
+		return false;
+	}
+	return true;
+}
+
+#define TOKEN_SIGNS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* --- callers ------------------------------------------------------------------------- */
+
+/* The token that a request shows, or NULL. */
+static const char *shown_token(struct http *x)
+{
+	const char *said = http_header(x, "authorization");
+	size_t n;
+
+	if (!said || strncasecmp(said, "Bearer ", 7) != 0)
+		return NULL;
+	said += 7 + strspn(said + 7, " ");
+	n = strspn(said, TOKEN_SIGNS);
+	return n > 0 && n <= 128 && said[n] == '\0' ? said : NULL;
+}
+
+static void web_cookie_name(const struct host *host, char name[WEB_COOKIE])
+{
+	snprintf(name, WEB_COOKIE, "cadre_%d", http_port(host->web->tcp.server));
+}
+
+/* Whether a request that a browser sends by itself, cookie and all, may count for its user: it
+ * only reads, or it comes from a page of ours.  Browsers say from where they write. */
+static bool is_meant(struct http *x)
+{
+	const char *site = http_header(x, "sec-fetch-site");
+
+	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+		return false;
+	return strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0 ||
+	       http_header(x, "origin");
+}
+
+/* The token among the cookies of a header, or NULL. */
+static const char *token_among(struct http *x, const char *at, const char *name)
+{
+	const size_t n = strlen(name);
+	size_t len;
+
+	for (; at; at = strchr(at, ';')) {
+		at += strspn(at, "; ");
+		len = strcspn(at, ";");
+		if (strncmp(at, name, n) == 0 && at[n] == '=' && len - n - 1 <= 128 &&
+		    strspn(at + n + 1, TOKEN_SIGNS) == len - n - 1)
+			return arena_strndup(&x->arena, at + n + 1, len - n - 1);
+	}
+	return NULL;
+}
+
+/* The token that a browser keeps for us as a cookie, or NULL.  A proxy may have made several
+ * headers of one. */
+static const char *kept_token(struct http *x, const struct host *host)
+{
+	const char *token = NULL;
+	char name[WEB_COOKIE];
+
+	web_cookie_name(host, name);
+	for (size_t i = 0; i < x->n_headers && !token && is_meant(x); i++)
+		if (strcmp(x->headers[i].name, "cookie") == 0)
+			token = token_among(x, x->headers[i].value, name);
+	return token;
+}
+
+int web_identity(struct http *x, const struct web_door *door, struct identity *who,
+		 struct fault *f)
+{
+	*who = (struct identity){
+		.level = WHO_OBSERVER,
+		.bearer = shown_token(x),
+		.session = "http",
+	};
+	if (!who->bearer && !door->local && !http_header(x, "authorization"))
+		who->bearer = kept_token(x, door->host);
+	if (who->bearer)
+		return 0;
+	if (door->local && !http_header(x, "authorization")) {
+		who->level = WHO_OPERATOR;
+		who->team = door->host->home->settings.config.team_default;
+		return 0;
+	}
+	fault_set(f, FAULT_DENIED, "/token",
+		  "a request says by a token for whom it calls");
+	return fault_hint(f,
+			  "Send `Authorization: Bearer TOKEN`; the operator makes one: "
+			  "cadre token create --agent TEAM/NAME");
+}
+
+/* --- login ------------------------------------------------------------------- */
+
+/* A browser gets a token for a code, and keeps it as a cookie. */
+
+enum { LOGINS_MOST = 8 }; /* at once: each is a write, and anybody may ask */
+
+/* An exchange of a code; the request may be over first. */
+struct login {
+	struct http *x; /* NULL: it is */
+	struct host *host;
+};
+
+static void web_login_on_gone(struct http *x)
+{
+	struct login *login = x->owner;
+
+	login->x = NULL;
+}
+
+/* The cookie is hidden from scripts and other sites, but not from other ports of the address. */
+static void set_cookie(struct http *x, const struct host *host,
+		       const struct token_exchange_out *out)
+{
+	char name[WEB_COOKIE], cookie[256];
+
+	web_cookie_name(host, name);
+	snprintf(cookie, sizeof(cookie),
+		 "%s=%s; HttpOnly; SameSite=Strict; Path=/; Max-Age=%lld", name,
+		 out->bearer, (long long)out->seconds);
+	http_add_header(x, "Set-Cookie", cookie);
+}
+
+static void on_exchanged(struct job *job)
+{
+	struct login *login = job->owner;
+	struct http *x = login->x;
+
+	if (x && job->call.fault.code) {
+		web_refuse_call(x, &job->call.fault);
+	} else if (x) {
+		set_cookie(x, login->host, job->call.out);
+		http_add_header(x, "Location", "/");
+		http_add_header(x, "Referrer-Policy", "no-referrer");
+		http_answer(x, 303, NULL, "", 0);
+	}
+	login->host->web->logins--;
+	free(login);
+	job_free(job);
+}
+
+/* Gives a browser a token for the code in its query, as a cookie. */
+static void web_login(struct http *x)
+{
+	const struct web_door *door = x->service;
+	const char *code = http_query(x, "code");
+	struct token_exchange_in *in;
+	struct login *login;
+	struct fault f = { 0 };
+	struct job *job;
+
+	if (strcmp(x->method, "GET") != 0) {
+		http_add_header(x, "Allow", "GET");
+		fault_set(&f, FAULT_INVALID, "", "%.10s is no method of this path",
+			  x->method);
+		fault_hint(&f, "See the header Allow.");
+		web_refuse(x, 405, &f);
+		return;
+	}
+	if (!code) {
+		fault_set(&f, FAULT_INVALID, "/code", "is required");
+		fault_hint(&f, "`cadre page` prints the address with a code.");
+		web_refuse(x, 0, &f);
+		return;
+	}
+	if (door->host->web->logins >= LOGINS_MOST) {
+		fault_set(&f, FAULT_UNAVAILABLE, "", "too many come in at once");
+		web_refuse(x, 0, &f);
+		return;
+	}
+	login = xmalloc(sizeof(*login));
+	door->host->web->logins++;
+	*login = (struct login){ x, door->host };
+	x->owner = login;
+	x->gone = web_login_on_gone;
+	job = host_job(door->host, op_token_exchange, on_exchanged, login);
+	in = job->call.in;
+	in->code = arena_strdup(&job->call.arena, code);
+	host_submit(door->host, job);
+}
 
 /* --- requests -------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/host/metrics/metrics.h"
-#include "core/host/web/web_inside.h"
+#include "core/host/web/web.h"
 #include "core/op/face.h"
 
 #include "ops.gen.h"

@@ -10,13 +10,489 @@
 #include <string.h>
 
 #include "core/access/limit.h"
-#include "core/host/web/web_inside.h"
+#include "core/base/alloc.h"
+#include "core/base/clock.h"
+#include "core/event/event.h"
+#include "core/host/web/web.h"
+
+static void web_events_wait(struct follower *f);
+static void web_events_read(struct follower *f);
+
+/* --- feed -------------------------------------------------------------------- */
+
+/*
+ * New events, for all who follow the log over HTTP.
+ *
+ * Followers who want the same stand in a group.  host_follow.c reads behind each commit which events
+ * there are; only where a group wants one of them are they read here, once for all groups, and
+ * each follower of a group gets the same bytes.  So silent followers cost others' events little.
+ */
+
+enum {
+	PAGE = 200,
+	UNSENT_MOST = 1 << 20, /* a follower with more unsent leaves its group for now */
+	TICK_MS = 1000,
+	ALIVE_MS = 20000, /* without an event a comment says that the stream is alive */
+};
+
+/* Followers who want the same. */
+struct web_group {
+	struct web_group *next;
+	int64_t team; /* row; 0: all */
+	char *kind; /* NULL: all */
+	bool late; /* the page that is being read was asked for before it was made */
+	struct follower *followers;
+	int64_t sent; /* event up to which all followers have the events */
+};
+
+/* --- events ---------------------------------------------------------------------------- */
+
+/* Appends an event as streams have it. */
+static void web_feed_frame(struct text *out, const char *incarnation,
+			   const struct event *e)
+{
+	text_addf(out, "id: %s.%" PRId64 "\nevent: %s\ndata: ", incarnation, e->seq,
+		  e->event);
+	op_encode(&record_event, e, out);
+	text_add(out, "\n\n", 2);
+}
+
+/* An event in the form for followers; in the arena of the job that has read the event. */
+struct told {
+	int64_t seq, team, subject;
+	int kind;
+	char *frame;
+	size_t len;
+};
+
+struct page {
+	struct told *all; /* those that somebody wants */
+	size_t n;
+	int64_t last; /* event up to which it was read; 0: none could be */
+};
+
+/* Events that a group wants. */
+struct want {
+	int64_t team; /* row; 0: all */
+	const char *kind; /* NULL: all */
+};
+
+/* A page that is being read; in the job's arena. */
+struct reading {
+	struct host *host;
+	char incarnation[40];
+	struct want *wants;
+	size_t n_wants;
+};
+
+static bool web_feed_is_wanted(const struct want *w, int64_t team, int kind)
+{
+	return (!w->team || w->team == team) &&
+	       (!w->kind || event_kind_is(event_kind(kind), w->kind, strlen(w->kind)));
+}
+
+/* --- on a reader ----------------------------------------------------------------------- */
+
+static int web_feed_tell_row(struct job *job, const struct event_line_row *r,
+			     struct page *page)
+{
+	const struct reading *reading = job->owner;
+	struct call *call = &job->call;
+	struct text frame = { 0 };
+	struct event e;
+	int rc = event_show(call, r, &e);
+
+	if (rc < 0)
+		return rc;
+	web_feed_frame(&frame, reading->incarnation, &e);
+	*(struct told *)arena_push(&call->arena, &page->all, &page->n,
+				   sizeof(struct told)) =
+		(struct told){ .seq = r->seq,
+			       .team = r->team,
+			       .subject = r->subject,
+			       .kind = (int)r->kind,
+			       .frame =
+				       arena_strndup(&call->arena, frame.data, frame.len),
+			       .len = frame.len };
+	text_release(&frame);
+	return 0;
+}
+
+/* Whether an event may be the end of what proved a follower. */
+static bool may_end(int kind)
+{
+	return kind == EVENT_TOKEN_REVOKED || kind == EVENT_AGENT_REPLACED ||
+	       kind == EVENT_AGENT_REMOVED || kind == EVENT_TEAM_DESTROYED;
+}
+
+/* Most events are wanted by nobody: those are not made into text. */
+static bool web_feed_is_told(const struct reading *reading,
+			     const struct event_line_row *row)
+{
+	for (size_t i = 0; i < reading->n_wants; i++)
+		if (web_feed_is_wanted(&reading->wants[i], row->team, (int)row->kind))
+			return true;
+	return may_end((int)row->kind);
+}
+
+static void feed_read_page(struct job *job, struct store *store)
+{
+	struct call *call = &job->call;
+	struct page *page = arena_alloc(&call->arena, sizeof(*page));
+	struct event_line_row *rows = NULL;
+	size_t n = 0;
+
+	*page = (struct page){ 0 };
+	call->store = store;
+	call->out = page;
+	if (call_begin(call, false))
+		return;
+	if (sql_all(call, events_after, &rows, &n, .after = job->number, .limit = PAGE) <
+	    0)
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (web_feed_is_told(job->owner, &rows[i]) &&
+		    web_feed_tell_row(job, &rows[i], page) < 0)
+			break; /* it is read again from here */
+		page->last = rows[i].seq;
+	}
+	store_rollback(store);
+}
+
+/* --- groups ------------------------------------------------------------------------------- */
+
+static bool same_kind(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static struct web_group *group_of(struct host *host, int64_t team, const char *kind)
+{
+	struct web_feed *feed = host->web_feed;
+	struct web_group *g = feed->groups;
+
+	while (g && (g->team != team || !same_kind(g->kind, kind)))
+		g = g->next;
+	if (g)
+		return g;
+	g = xcalloc(1, sizeof(*g));
+	g->team = team;
+	g->late = feed->reading;
+	g->kind = kind ? xstrdup(kind) : NULL;
+	g->next = feed->groups;
+	feed->groups = g;
+	if (host->follow->position >
+	    feed->wanted) /* nobody asked for this group so far */
+		feed->wanted = host->follow->position;
+	return g;
+}
+
+/* Up to where a follower in a group has the events. */
+static int64_t sent_to(const struct follower *f)
+{
+	return f->sent > f->group->sent ? f->sent : f->group->sent;
+}
+
+/* Also one who is in no group. */
+static void web_feed_leave(struct follower *f)
+{
+	if (!f->group)
+		return;
+	*f->at = f->next;
+	if (f->next)
+		f->next->at = f->at;
+	f->sent = sent_to(f);
+	f->group = NULL;
+}
+
+/* Frees the groups without followers. */
+static void web_feed_sweep(struct web_feed *feed)
+{
+	for (struct web_group **at = &feed->groups, *g; (g = *at);) {
+		if (g->followers) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		free(g->kind);
+		free(g);
+	}
+}
+
+/* --- telling ------------------------------------------------------------------------------ */
+
+/* Writes to a follower. */
+static void web_feed_tell(struct follower *f, const char *data, size_t len)
+{
+	f->written_at = uv_now(&f->host->loop);
+	http_send(f->x, data, len);
+}
+
+static bool group_wants(const struct web_group *g, int64_t team, int kind)
+{
+	return web_feed_is_wanted(&(struct want){ g->team, g->kind }, team, kind);
+}
+
+static void tell_follower(struct follower *f, const struct page *page,
+			  const struct text *all, int64_t first)
+{
+	const struct web_group *g = f->group;
+	const int64_t sent = sent_to(f);
+
+	if (sent < first)
+		web_feed_tell(f, all->data, all->len);
+	for (size_t i = 0; i < page->n && sent >= first; i++)
+		if (page->all[i].seq > sent &&
+		    group_wants(g, page->all[i].team, page->all[i].kind))
+			web_feed_tell(f, page->all[i].frame, page->all[i].len);
+	f->sent = sent < page->last ? page->last : sent;
+	if (http_unsent(f->x) > UNSENT_MOST)
+		web_events_wait(f);
+}
+
+/* Sends a group the wanted events of a page.  Without wanted events the followers are not
+ * touched, since they may be very many.  A follower may already have read some of the events. */
+static void tell_group(struct web_group *g, const struct page *page)
+{
+	struct text all = { 0 };
+	struct follower *next;
+	int64_t first = 0;
+
+	for (size_t i = 0; i < page->n; i++)
+		if (group_wants(g, page->all[i].team, page->all[i].kind)) {
+			first = first ? first : page->all[i].seq;
+			text_add(&all, page->all[i].frame, page->all[i].len);
+		}
+	for (struct follower *f = all.len ? g->followers : NULL; f; f = next) {
+		next = f->next;
+		tell_follower(f, page, &all, first);
+	}
+	g->sent = page->last;
+	text_release(&all);
+}
+
+/* The page was read without regard to what this group wants: each reads it by himself. */
+static void read_again(struct web_group *g)
+{
+	for (struct follower *f; (f = g->followers);) {
+		web_feed_leave(f);
+		web_events_read(f);
+	}
+}
+
+/* Whether an event is the end of what proved a follower. */
+static bool web_feed_ends(const struct follower *f, const struct told *t)
+{
+	switch (t->kind) {
+	case EVENT_TOKEN_REVOKED:
+		return f->bearer && f->bearer == t->subject;
+	case EVENT_AGENT_REPLACED:
+	case EVENT_AGENT_REMOVED:
+		return f->agent && f->agent == t->subject;
+	case EVENT_TEAM_DESTROYED:
+		return f->agent && f->group->team == t->team;
+	default:
+		return false;
+	}
+}
+
+static bool ends_any(const struct page *page)
+{
+	for (size_t i = 0; i < page->n; i++)
+		if (may_end(page->all[i].kind))
+			return true;
+	return false;
+}
+
+static void end_some(struct web_group *g, const struct page *page)
+{
+	struct follower *next;
+
+	for (struct follower *f = ends_any(page) ? g->followers : NULL; f; f = next) {
+		next = f->next;
+		for (size_t i = 0; i < page->n; i++)
+			if (web_feed_ends(f, &page->all[i])) {
+				http_end(f->x);
+				break;
+			}
+	}
+}
+
+static void web_feed_poke(struct host *host);
+
+static void web_feed_on_page(struct job *job)
+{
+	const struct reading *reading = job->owner;
+	struct host *host = reading->host;
+	struct web_feed *feed = host->web_feed;
+	const struct page *page = job->call.out;
+	const bool read = page && page->last, moved = read && page->last > feed->position;
+
+	feed->reading = false;
+	if (read)
+		feed->position = page->last;
+	for (struct web_group *g = feed->groups; read && g; g = g->next) {
+		end_some(g, page);
+		if (g->late)
+			read_again(g);
+		else
+			tell_group(g, page);
+	}
+	job_free(job);
+	if (moved) /* else it is tried again when host->follow has looked again */
+		web_feed_poke(host);
+}
+
+/* Notes an event that somebody may want. */
+static void web_feed_event(struct host *host, const struct host_event_row *e)
+{
+	const struct web_group *g = host->web_feed->groups;
+	const int kind = (int)e->kind;
+
+	while (g && !may_end(kind) && !group_wants(g, e->team, kind))
+		g = g->next;
+	if (g)
+		host->web_feed->wanted = e->seq;
+}
+
+/* Whether somebody may want an event behind `position`.  If nobody does, `position` moves to the
+ * end of what host->follow has read; not over events from before its start. */
+static bool is_due(struct web_feed *feed, const struct follow *follow)
+{
+	if (feed->wanted > feed->position || follow->since > feed->position)
+		return true;
+	if (follow->position > feed->position)
+		feed->position = follow->position;
+	return false;
+}
+
+/* Sends followers the wanted events. */
+static void web_feed_poke(struct host *host)
+{
+	struct web_feed *feed = host->web_feed;
+	struct reading *reading;
+	struct job *job;
+
+	if (feed->reading || host->stopping)
+		return;
+	web_feed_sweep(feed);
+	if (!feed->groups || !is_due(feed, host->follow))
+		return;
+	job = job_new(&host->jobs);
+	job->call.settings = &host->settings;
+	job->call.ids = host->ids;
+	reading = arena_alloc(&job->call.arena, sizeof(*reading));
+	*reading = (struct reading){ .host = host };
+	memcpy(reading->incarnation, feed->incarnation, sizeof(reading->incarnation));
+	for (struct web_group *g = feed->groups; g; g = g->next) {
+		*(struct want *)arena_push(&job->call.arena, &reading->wants,
+					   &reading->n_wants, sizeof(struct want)) =
+			(struct want){ g->team, arena_strdup(&job->call.arena, g->kind) };
+		g->late = false;
+	}
+	job->owner = reading;
+	job->number = feed->position;
+	job->read = feed_read_page;
+	job->done = web_feed_on_page;
+	feed->reading = true;
+	host_read(host, job);
+}
+
+static void web_feed_on_tick(uv_timer_t *timer)
+{
+	static const char comment[] = ":\n\n";
+	struct host *host = timer->data;
+	struct follower *next;
+	const uint64_t now = uv_now(&host->loop);
+	const int64_t wall = clock_wall_ms();
+
+	for (struct web_group *g = host->web_feed->groups; g; g = g->next)
+		for (struct follower *f = g->followers; f; f = next) {
+			next = f->next;
+			if (f->until && f->until <= wall)
+				http_end(f->x);
+			else if (now - f->written_at >= ALIVE_MS)
+				web_feed_tell(f, comment, sizeof(comment) - 1);
+		}
+	web_feed_sweep(host->web_feed);
+	if (!host->web_feed->groups)
+		uv_timer_stop(timer);
+}
+
+/* A page that is being read needs the events that come meanwhile without a pause. */
+static enum follows web_feed_follows(const struct host *host)
+{
+	const struct web_feed *feed = host->web_feed;
+
+	return !feed->groups ? FOLLOWS_NOT : feed->reading ? FOLLOWS_NOW : FOLLOWS_LATE;
+}
+
+static void web_feed_caught_up(struct host *host, bool missed)
+{
+	(void)missed;
+	web_feed_poke(host);
+}
+
+/* --- life -------------------------------------------------------------------------------- */
+
+static void web_feed_start(struct host *host)
+{
+	struct web_feed *feed = host->web_feed;
+
+	if (!uv_is_active((uv_handle_t *)&feed->alive))
+		uv_timer_start(&feed->alive, web_feed_on_tick, TICK_MS, TICK_MS);
+	follow_want(host);
+	web_feed_poke(host);
+}
+
+/* Adds a follower who has all up to f->sent to those who want the same events of a team (row; 0:
+ * all): false where the others are further already. */
+static bool web_feed_join(struct follower *f, int64_t team)
+{
+	struct web_feed *feed = f->host->web_feed;
+	struct web_group *g;
+
+	if (!feed->groups && !feed->reading)
+		feed->position = f->sent;
+	if (f->sent < feed->position)
+		return false;
+	g = group_of(f->host, team, f->kind);
+	f->group = g;
+	f->next = g->followers;
+	f->at = &g->followers;
+	if (f->next)
+		f->next->at = &f->next;
+	g->followers = f;
+	web_feed_start(f->host);
+	return true;
+}
+
+static void web_feed_make(struct host *host)
+{
+	struct web_feed *feed = host->web_feed;
+
+	uv_timer_init(&host->loop, &feed->alive);
+	feed->alive.data = host;
+}
+
+static void web_feed_close(struct host *host)
+{
+	uv_close((uv_handle_t *)&host->web_feed->alive, NULL);
+}
+
+const struct host_room room_web_feed = {
+	.size = sizeof(struct web_feed),
+	.make = web_feed_make,
+	.event = web_feed_event,
+	.follows = web_feed_follows,
+	.caught_up = web_feed_caught_up,
+	.end = web_feed_close,
+};
 
 /* No event has this number. */
 #define BEYOND ((json_int_t)1 << 53)
 
 enum {
-	PAGE = 200,
 	COME_BACK_MS =
 		2000, /* told: a client that was cut off comes back after so long */
 };
@@ -139,7 +615,8 @@ static void on_drained(struct http *x)
 	web_events_read(f);
 }
 
-void web_events_wait(struct follower *f)
+/* Has a follower who reads slowly leave its group until it has taken what was sent. */
+static void web_events_wait(struct follower *f)
 {
 	web_feed_leave(f);
 	f->waits = true;
@@ -154,8 +631,8 @@ static void web_events_on_gone(struct http *x)
 	web_feed_leave(f);
 }
 
-/* Reads the next page for a follower. */
-void web_events_read(struct follower *f)
+/* Reads the next page for a follower who is in no group. */
+static void web_events_read(struct follower *f)
 {
 	json_t *args = json_pack("{s:s*, s:s*, s:i}", "team", f->team, "kind", f->kind,
 				 "limit", f->has_sent ? PAGE : 1);

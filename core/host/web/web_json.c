@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "core/base/alloc.h"
-#include "core/host/web/web_inside.h"
+#include "core/host/web/web.h"
 
 enum { HERE_MOST = 256 << 10 }; /* bytes that the loop's thread parses itself */
 

@@ -6,7 +6,7 @@
  * one.  After a time with very many events, counting continues after the answer.
  */
 #include "core/host/metrics/metrics.h"
-#include "core/host/web/web_inside.h"
+#include "core/host/web/web.h"
 
 /* A client that asks; in the arena of its exchange. */
 struct scraper {
