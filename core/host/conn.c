@@ -2,18 +2,159 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/host/dialect.h"
-#include "core/host/handout.h"
 #include "core/host/guests/hosted_ask.h"
+#include "core/host/handout.h"
 #include "core/host/host_inside.h"
 #include "core/host/listener.h"
 #include "core/host/metrics/metrics.h"
 #include "core/mirror/mirror.h"
 #include "core/wire/wire.h"
 #include "ops.gen.h"
+
+/* Asks the system for descriptors, and counts the places. */
+static void crowd_open(struct crowd *crowd)
+{
+	struct rlimit r;
+
+	crowd->most = CLIENTS_MOST;
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	if (r.rlim_cur < 2 * CLIENTS_MOST) {
+		r.rlim_cur = r.rlim_max < 2 * CLIENTS_MOST ? r.rlim_max
+							   : 2 * CLIENTS_MOST;
+		if (setrlimit(RLIMIT_NOFILE, &r))
+			getrlimit(RLIMIT_NOFILE, &r);
+	}
+	if (r.rlim_cur / 2 < CLIENTS_MOST)
+		crowd->most = r.rlim_cur / 2;
+}
+
+/* The answer is in the client's socket before the connection is closed: nothing has been
+ * written to it yet, so it fits. */
+static void crowd_turn_away(struct conn *c, const char *why)
+{
+	struct fault f = { 0 };
+
+	metrics_hit(c->host->metrics, HIT_CLIENTS);
+	fault_set(&f, FAULT_EXHAUSTED, "", "%s: %zu are connected to the host", why,
+		  c->host->clients->crowd.n);
+	fault_hint(&f, "End some of them. --direct does without the host.");
+	f.retry_after_ms = CLIENT_SILENT_MS;
+	wire_write_fault(&c->flow.out, &f, false, NULL);
+	flow_send(&c->flow);
+}
+
+static bool is_silent(const struct conn *c, uint64_t now)
+{
+	return c->seated && !c->started && now - c->since >= CLIENT_SILENT_MS;
+}
+
+/* The newest clients stand first. */
+static void crowd_make_room(struct host *host)
+{
+	struct conn *oldest = NULL;
+
+	for (struct conn *c = host->clients->first; c; c = c->next)
+		if (is_silent(c, uv_now(&host->loop)))
+			oldest = c;
+	if (!oldest)
+		return;
+	crowd_turn_away(oldest, "a newer client needs the place");
+	conn_close(oldest);
+}
+
+/* Gives a new client a place.  False: the client got the fault that all places are taken;
+ * close the client. */
+static bool crowd_enter(struct conn *c)
+{
+	struct crowd *crowd = &c->host->clients->crowd;
+
+	if (crowd->n >= crowd->most)
+		crowd_make_room(c->host);
+	if (crowd->n >= crowd->most) {
+		log_seldom(c->host->log, &crowd->refused, LOG_LEVEL_WARN,
+			   "further clients are turned away",
+			   LOG_NUMBER("clients", crowd->n));
+		crowd_turn_away(c, "too many clients");
+		return false;
+	}
+	c->since = uv_now(&c->host->loop);
+	c->seated = true;
+	crowd->n++;
+	return true;
+}
+
+/* It is closing. */
+static void crowd_leave(struct conn *c)
+{
+	c->host->clients->crowd.n -= c->seated;
+	c->seated = false;
+}
+
+static void close_one(struct conn *c, const char *why)
+{
+	struct host *host = c->host;
+
+	log_seldom(host->log, &host->clients->unread.closed, LOG_LEVEL_WARN,
+		   "a client that does not read is closed",
+		   LOG_TEXT("team", c->identity.team),
+		   LOG_TEXT("agent", c->identity.agent),
+		   LOG_NUMBER("unread_bytes", flow_left(&c->flow)),
+		   LOG_TEXT("error", why));
+	conn_close(c);
+}
+
+static void close_largest(struct host *host)
+{
+	struct conn *most = NULL;
+
+	for (struct conn *c = host->clients->first; c; c = c->next)
+		if (!most || c->unread.memory > most->unread.memory)
+			most = c;
+	if (most)
+		close_one(most, "the most of all where there is no room for more");
+}
+
+/* It is closing. */
+static void unread_forget(struct conn *c)
+{
+	c->host->clients->unread.memory -= c->unread.memory;
+	c->unread.memory = 0;
+}
+
+/* Counts the bytes that the client has not read.  May close this client or another
+ * client. */
+static void unread_note(struct conn *c)
+{
+	struct host *host = c->host;
+	size_t left = flow_left(&c->flow), memory = flow_memory(&c->flow);
+
+	host->clients->unread.memory += memory - c->unread.memory;
+	c->unread.memory = memory;
+	if (left <= UNREAD_SOFT)
+		c->unread.seconds = 0;
+	if (left > UNREAD_HARD)
+		close_one(c, "more than one may have");
+	else if (host->clients->unread.memory > UNREAD_ALL)
+		close_largest(host);
+}
+
+void unread_tick(struct host *host)
+{
+	struct conn *next;
+
+	for (struct conn *c = host->clients->first; c; c = next) {
+		next = c->next;
+		if (flow_left(&c->flow) > UNREAD_SOFT &&
+		    ++c->unread.seconds >= UNREAD_SOFT_S)
+			close_one(c, "for a minute");
+	}
+}
 
 enum {
 	JOBS_MOST = 256, /* under way per connection */
@@ -350,7 +491,8 @@ static void large_read_over(struct host *host, struct conn *served)
 		release_held(c);
 }
 
-void conn_written(struct conn *c, struct job *job)
+/* The first run of a write is over (a wait may go on). */
+static void conn_written(struct conn *c, struct job *job)
 {
 	if (job->counted)
 		return;

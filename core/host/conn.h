@@ -6,7 +6,7 @@
  * a call without an id delays the next frames until its answer.  A read waits
  * until the writes that were sent before it are done.  A client that does not
  * read is not read from, and is closed when that lasts or takes too much memory:
- * see unread.h.
+ * see below.
  */
 #ifndef CORE_HOST_CONN_H
 #define CORE_HOST_CONN_H
@@ -14,11 +14,66 @@
 #include <uv.h>
 
 #include "core/host/conn_flow.h"
-#include "core/host/crowd.h"
 #include "core/host/job.h"
+#include "core/host/log.h"
 #include "core/host/queue.h"
-#include "core/host/unread.h"
 #include "core/wire/frame.h"
+
+/*
+ * How many clients are connected to the host's socket at once.
+ *
+ * Half of the descriptors that the process may have are theirs, CLIENTS_MOST at
+ * most; the rest is for guests and for the host itself.  When all places are taken,
+ * the oldest client that has never sent a frame is closed.  Without such a client, the
+ * new client gets a fault and is closed.
+ */
+
+enum {
+	CLIENTS_MOST = 4096,
+	CLIENT_SILENT_MS = 1000, /* nobody makes room sooner: it may only have come */
+};
+
+/* The host's. */
+struct crowd {
+	size_t n, most;
+	struct log_pause refused;
+};
+
+/*
+ * Answers that clients have not read, bounded in bytes and in time.
+ *
+ * A client that does not read is not read from (conn.c); here it is closed when that
+ * lasts, or when all clients' unread answers together take too much memory.
+ */
+
+enum {
+	UNREAD_SOFT = 1 << 20, /* of one client: no more calls are taken or run */
+	UNREAD_SOFT_S = 60, /* so long above that, and it is closed */
+	UNREAD_HARD = 64 << 20, /* of one client: it is closed */
+	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
+	/* After an answer of this size a client's reads run one at a time. */
+	UNREAD_LARGE = 256 << 10,
+	/* Reads that run at a time of all clients whose last answer was that large or who
+	 * had none yet: each holds what it has found until the answer is written. */
+	UNREAD_LARGE_READS = 4,
+};
+
+/* A client's. */
+struct unread {
+	size_t memory; /* of the buffers of its unread answers, as counted in the host */
+	int seconds; /* above UNREAD_SOFT without a break; the host ran meanwhile */
+	bool small; /* the answer of its last read was; not before it had one */
+};
+
+/* The host's. */
+struct unread_all {
+	size_t memory; /* of the buffers of all clients' unread answers */
+	int large_reads; /* under way, at most UNREAD_LARGE_READS */
+	struct log_pause closed;
+};
+
+/* Called each second: closes connections that have not read for too long. */
+void unread_tick(struct host *host);
 
 struct conn {
 	struct host *host;
@@ -44,7 +99,7 @@ struct conn {
 	struct identity identity;
 	char *texts; /* behind identity's pointers */
 	bool greeted, started;
-	bool seated; /* it has a place of crowd.h's */
+	bool seated; /* it has a place of the crowd's */
 	uint64_t since; /* ... from this loop time on */
 	bool pinned; /* the channel sets the identity; the client cannot */
 
@@ -90,8 +145,5 @@ void conn_close(struct conn *c);
 /* Answers a call of a connection and frees the job; with the connection gone
  * it only frees it. */
 void conn_answer(struct job *job);
-
-/* The first run of a write is over (a wait may go on). */
-void conn_written(struct conn *c, struct job *job);
 
 #endif
