@@ -180,7 +180,6 @@ static enum heard hear_vault_write(struct conn *c, struct job *job, struct fault
 	return speech_decode(c, job, op, args, f);
 }
 
-/* speech_vault.c */
 static enum heard hear_vault_list(struct conn *c, struct job *job, struct fault *f)
 {
 	const json_t *m = job->packet.json;

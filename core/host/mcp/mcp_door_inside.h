@@ -61,11 +61,9 @@ void peer_rouse(struct mcp_peer *p, bool now);
  * exchanges_release() comes behind it. */
 bool peer_keep(struct mcp_peer *p, bool begins);
 
-/* --- mcp_peer_calls.c ------------------------------------------------------------------ */
-
 extern const struct client_way peer_way; /* way_arg: the peer */
 
-/* --- mcp_exchange.c -------------------------------------------------------------------- */
+/* --- exchanges ------------------------------------------------------------------------- */
 
 /* A request of HTTP at a peer, from when it is understood until its answer is out. */
 struct exchange {

@@ -65,8 +65,6 @@ void web_refuse(struct http *x, int status, const struct fault *why);
 /* The same with a body of another form, in JSON. */
 void web_refuse_as(struct http *x, const struct fault *why, const char *body);
 
-/* --- web_who.c ---------------------------------------------------------------------- */
-
 /* Fills in who calls: 0, or `denied` at /token where nothing says who.  Texts are the
  * exchange's. */
 int web_identity(struct http *x, const struct web_door *door, struct identity *who,
@@ -75,8 +73,6 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
 /* Name of the cookie with a browser's token.  A browser sends a cookie to all ports of a
  * machine, so each host has its own name. */
 enum { WEB_COOKIE = 24 };
-
-/* --- web_login.c -------------------------------------------------------------------- */
 
 /* --- web_json.c --------------------------------------------------------------------- */
 
@@ -130,8 +126,6 @@ struct follower {
 
 /* Answers with the events from where the client left off, and those to come. */
 void web_events(struct http *x);
-
-/* --- web_feed.c --------------------------------------------------------------------- */
 
 /* --- web_metrics.c ------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  * web_events - the event log as a stream (server-sent events, of the HTML standard).
  *
  * A follower first reads missed events, page by page, as calls of event.list.  These calls
- * check the caller's rights.  Then the follower joins a group for new events: web_feed.c.
+ * check the caller's rights.  Then the follower joins a group for new events.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /*
  * hosted_workspace - a workspace as the host knows it, and the steps towards its row.
  *
- * hosted_workspace.c decides what comes next; hosted_workspace_work.c does what takes long
- * on the thread pool, one thing at a time for each workspace; hosted_workspace_note.c writes
- * down what became of it.
+ * hosted_workspace.c decides what comes next, does what takes long on the thread pool, one
+ * thing at a time for each workspace, and writes down what became of it.
  */
 #ifndef CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
 #define CORE_HOST_WORKSPACES_HOSTED_WORKSPACE_H
@@ -124,14 +123,10 @@ void hosted_look_again(struct hosted_workspace *p);
 /* Holds the trash entry that the workspace is made of, as long as it is being made. */
 void hosted_hold_source(struct hosted_workspace *p);
 
-/* --- hosted_workspace_work.c --------------------------------------------------------------- */
-
 /* Answers all these calls with a fault. */
 void hosted_refuse(struct chain *asked, enum fault_code code, const char *why);
 
 /* Whether the workspace of this row is a VM that was started and is not there yet. */
 bool hosted_boots(const struct host *host, int64_t row);
-
-/* --- hosted_workspace_note.c --------------------------------------------------------------- */
 
 #endif
