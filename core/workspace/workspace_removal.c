@@ -218,9 +218,11 @@ static void workspace_removal_look(struct call *call, struct removal *l)
 		size_t before = l->files;
 		bool worked = f->is_vm;
 
+		/* A snapshot holds something whatever its workspace does. */
 		l->kept += f->is_vm ||
 			   call->settings->look_at_work(f->path, f->stamp, f->since,
-							count_file, call, &worked);
+							count_file, call, &worked) ||
+			   l->says;
 		l->worked += worked;
 		if (worked && l->files == before)
 			name_file(call, f->name, f->is_vm ? " (a VM)" : "");

@@ -58,7 +58,7 @@ grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said
 
 # On a terminal it is asked; anything but yes leaves all as it was.
 answers n cadre team destroy shop >said && bad "no was taken for yes"
-grep -q '1 with work that was done there: 1 file (shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
+grep -q '^(shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 mcp '{"action":"destroy","workspace":"shop/w-1","confirm":true}' >said
 grep -q '"isError"' said && bad "confirmed over MCP: $(cat said)"

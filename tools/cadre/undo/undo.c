@@ -306,19 +306,21 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	json_t *args = json_pack("{s:O}", "workspace", json_object_get(made, "id"));
 	json_t *end = wait_for(cli, until, args, f);
 	bool ready = end && wait_status(until, end) == 0;
+	json_t *row = json_pack("{s:O}", "workspace", json_object_get(made, "id"));
 	struct fault kept = { 0 };
 
 	if (end)
 		json_object_set(made, "state", json_object_get(end, "state"));
 	if (end && !ready) {
 		/* The row goes, unless the workspace holds something. */
-		json_decref(run_op(cli, op_workspace_destroy, args, &kept));
+		json_decref(run_op(cli, op_workspace_destroy, row, &kept));
 		fault_set(f, FAULT_IO, "",
 			  "%.80s could not be brought back; it is still in the trash",
 			  entry->name);
 		fault_hint(f, "See why: cadre logs.");
 	}
 	json_decref(end);
+	json_decref(row);
 	json_decref(args);
 	return ready;
 }
