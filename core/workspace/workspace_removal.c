@@ -218,7 +218,7 @@ static void workspace_removal_look(struct call *call, struct removal *l)
 		size_t before = l->files;
 		bool worked = f->is_vm;
 
-		/* A snapshot holds something whatever its workspace does. */
+		/* A snapshot holds something, also if its workspace is empty. */
 		l->kept += f->is_vm ||
 			   call->settings->look_at_work(f->path, f->stamp, f->since,
 							count_file, call, &worked) ||

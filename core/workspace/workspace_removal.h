@@ -14,8 +14,8 @@
 
 /* For a handler that plans (call->plans): names one workspace: 0 or more, or a fault. */
 int removal_add(struct call *call, const struct workspace_row *w);
-/* The same for all living workspaces of a team that ends, with what is in hand there, and for
- * the folder of the vault that is named like the team where it is `purged`; or NULL. */
+/* The same for all living workspaces of a team that ends, and for the tasks and mail in hand
+ * there.  `purged` names the team's folder of the vault, if the folder goes too; or NULL. */
 int removal_add_team(struct call *call, int64_t team, const char *purged);
 
 /* Names a workspace that is put back to a snapshot: work that is newer than the

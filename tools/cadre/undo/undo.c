@@ -2,9 +2,8 @@
  * undo - lists what was removed and can be brought back, and brings one of it back.
  *
  * The folders and disks of removed workspaces are in the state's trash
- * (core/machine/trash.h), deleted notes in the vault's (core/vault/vault_trash.h).  What a
- * workspace held becomes a new workspace, in any team, and stays in the trash until its time
- * is over.
+ * (core/machine/trash.h), deleted notes in the vault's (core/vault/vault_trash.h).  A new
+ * workspace, in any team, is a copy of an entry; the entry stays until its time is over.
  */
 #include <dirent.h>
 #include <inttypes.h>
