@@ -246,13 +246,16 @@ static const char *here_look(int dir, const char *place, const char *birth,
 static void here_follow(int dir, const char *place, const char *birth, struct here *out)
 {
 	char name[HERE_FILE], own[HERE_NAME], was[PATHS_BIRTH];
+	struct here now;
 	bool there;
 
 	flock(dir, LOCK_EX);
 	/* Another process may have changed the file before the lock was taken. */
-	if (here_look(dir, place, birth, out, was, name, &there) || !there)
+	if (here_look(dir, place, birth, &now, was, name, &there) || !there ||
+	    strchr(place, '\n'))
 		return;
-	snprintf(out->place, sizeof(out->place), "%s", place);
+	snprintf(now.place, sizeof(now.place), "%s", place);
+	*out = now;
 	here_name(place, birth, own);
 	if (here_put(dir, own, out, birth) && strcmp(name, own) != 0)
 		unlinkat(dir, name, 0);

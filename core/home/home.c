@@ -276,33 +276,6 @@ static int find_dir(struct home *h, const char *dir, enum home_use use, struct f
 	return find_project(h, use, f);
 }
 
-/* Writes the database's name into the id (if `binds`), and ends the note of a restore. */
-static int name_database(const char *path, bool binds, struct fault *f)
-{
-	int dir = home_open(path);
-	struct fault none = { 0 };
-
-	if (dir < 0)
-		return 0;
-	if (binds && home_has_state(dir))
-		state_id_bind(dir, f);
-	state_id_settle(dir, &none); /* if it fails, the next process does it */
-	close(dir);
-	return f->code;
-}
-
-/* Makes the id name no database, before a new one is made. */
-static int home_begin(const char *path, struct fault *f)
-{
-	int dir = home_open(path);
-
-	if (dir >= 0 && !home_has_state(dir))
-		state_id_unbind(dir, f);
-	if (dir >= 0)
-		close(dir);
-	return f->code ? (int)f->code : home_make_empty(path, f);
-}
-
 /* --- a new one --------------------------------------------------------------------- */
 
 /* Notes the state so that it counts at this place; a restored state does not do so by
@@ -580,15 +553,30 @@ static int settings_load(struct home *h, const char *const *flags, bool create,
 
 /* --- all of them ------------------------------------------------------------------- */
 
-/* Whether the file `state.db` of a state is missing. */
-static bool home_is_gone(const char *path)
+/* Sees whether the state was lost, and writes the name of its database into its id; with
+ * HOME_MAKE the id names no database before a new one is made. */
+static int home_look_at(struct home *h, enum home_use use, struct fault *f)
 {
-	int dir = home_open(path);
-	bool gone = dir >= 0 && !home_has_state(dir);
+	int dir = home_open(h->dir);
+	bool is_open = dir >= 0, has_state = is_open && home_has_state(dir);
+	struct fault none = { 0 };
 
-	if (dir >= 0)
+	h->gone = home_is_lost(h->dir, NULL, 0) || home_lost_secret(h->dir) ||
+		  (h->found && is_open && !has_state);
+	if (use == HOME_MAKE && !h->gone) {
+		if (is_open && !has_state)
+			state_id_unbind(dir, f);
+		if (f->code || home_make_empty(h->dir, f) < 0)
+			goto out;
+	}
+	if (use != HOME_LOOK && !h->gone && is_open && home_has_state(dir))
+		state_id_bind(dir, f);
+	if (is_open)
+		state_id_settle(dir, &none); /* if it fails, the next process does it */
+out:
+	if (is_open)
 		close(dir);
-	return gone;
+	return f->code;
 }
 
 static void home_start(struct home *h)
@@ -607,15 +595,8 @@ static int home_load(struct home *h, enum home_use use, const char *const *flags
 		return 0;
 	h->settings.home = h->dir;
 	snprintf(h->lock, sizeof(h->lock), "%s/host.lock", h->dir);
-	if (restore_finish(h->dir, f) < 0)
-		return f->code;
-	h->gone = home_is_lost(h->dir, NULL, 0) || home_lost_secret(h->dir) ||
-		  (h->found && home_is_gone(h->dir));
-	if (use == HOME_MAKE && !h->gone && home_begin(h->dir, f) < 0)
-		return f->code;
-	if (name_database(h->dir, use != HOME_LOOK && !h->gone, f) < 0)
-		return f->code;
-	if (settings_load(h, flags, use == HOME_MAKE, f) < 0)
+	if (restore_finish(h->dir, f) < 0 || home_look_at(h, use, f) < 0 ||
+	    settings_load(h, flags, use == HOME_MAKE, f) < 0)
 		return f->code;
 	notes_disk_init(&h->notes, h->vault, h->dir);
 	h->settings.notes = &h->notes.notes;

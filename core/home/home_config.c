@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/alloc.h"
 #include "core/home/home_find.h"
 #include "core/home/paths.h"
 
@@ -32,59 +33,38 @@ static bool is_trusted(const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Opens a file if it is there and trusted: a descriptor, -1 if not, or a fault. */
-static int home_config_open_file(const char *path, int flags, struct fault *f)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
-
-	if (fd < 0) {
-		if (errno == ELOOP)
-			home_config_refuse(path, "is a link, which is not followed", f);
-		if (errno == EACCES && !stat(path, &st) && is_trusted(&st))
-			home_config_refuse(path, "may not be read", f);
-		return -1;
-	}
-	if (!fstat(fd, &st) && is_trusted(&st))
-		return fd;
-	close(fd);
-	return -1;
-}
-
-static int take_open(struct config_set *s, struct config_file *file, int fd,
-		     struct fault *f)
-{
-	char *data = malloc(CONFIG_FILE_MOST + 1);
-	struct stat st;
-	ssize_t n = -1;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		home_config_refuse(file->path, "not a file", f);
-	else if (data && (n = read(fd, data, CONFIG_FILE_MOST + 1)) < 0)
-		home_config_refuse(file->path, "cannot be read", f);
-	else if (n > CONFIG_FILE_MOST)
-		home_config_refuse(file->path, "more than 64 KiB", f);
-	file->data = data;
-	file->len = n < 0 ? 0 : (size_t)n;
-	if (!f->code)
-		config_take_file(s, file, f);
-	free(data);
-	return f->code;
-}
-
 /* Takes the values of a file if it is there and trusted; links in a project are not
  * followed. */
 static int home_config_take_file(struct config_set *s, const char *path, bool projects,
 				 struct fault *f)
 {
 	struct config_file file = { .path = path, .projects = projects };
-	int fd = home_config_open_file(path, projects ? O_NOFOLLOW : 0, f);
+	char *data = xmalloc(CONFIG_FILE_MOST + 2);
+	const char *why = NULL;
+	struct stat st = { 0 };
+	ssize_t n = paths_read(AT_FDCWD, path, projects ? O_NOFOLLOW : 0, data,
+			       CONFIG_FILE_MOST + 2, &st);
 
-	if (fd < 0)
-		return f->code;
-	take_open(s, &file, fd, f);
-	close(fd);
-	return f->code;
+	if (!st.st_mode && errno == ELOOP) {
+		why = "is a link, which is not followed";
+	} else if (!st.st_mode) {
+		if (errno == EACCES && !stat(path, &st) && is_trusted(&st))
+			why = "may not be read";
+	} else if (!is_trusted(&st)) {
+		why = NULL;
+	} else if (!S_ISREG(st.st_mode)) {
+		why = "not a file";
+	} else if (n < 0) {
+		why = "cannot be read";
+	} else if (n > CONFIG_FILE_MOST) {
+		why = "more than 64 KiB";
+	} else {
+		file.data = data;
+		file.len = (size_t)n;
+		config_take_file(s, &file, f);
+	}
+	free(data);
+	return why ? home_config_refuse(path, why, f) : (int)f->code;
 }
 
 /* The paths of the file of the user whose home is `user` (NULL: unknown), and of a state's

@@ -260,16 +260,15 @@ static enum found_why judge_fresh(int dir, const char *path)
 /* Refuses to make a state at `path` when git tracks files there. */
 static int fresh_check_index(const char *path, struct fault *f)
 {
-	switch (tracked_look(path)) {
-	case TRACKED_NOTHING:
+	enum tracked is = tracked_look(path);
+
+	if (is == TRACKED_NOTHING)
 		return 0;
-	case TRACKED_SOME:
+	if (is == TRACKED_SOME) {
 		fault_set(f, FAULT_DENIED, "",
 			  "%.150s holds files that git tracks, so others can change it",
 			  path);
 		return fault_hint(f, "git rm -r --cached %.150s, then: cadre init", path);
-	case TRACKED_UNREADABLE:
-		break;
 	}
 	fault_set(f, FAULT_DENIED, "",
 		  "%.150s is not made: the index of the git repository around it cannot "

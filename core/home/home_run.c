@@ -19,6 +19,7 @@
 
 #include "core/home/home.h"
 #include "core/home/paths.h"
+#include "core/machine/pid.h"
 #include "storage/durable.h"
 
 enum { UNUSED_AFTER = 3600 }; /* seconds */
@@ -213,24 +214,14 @@ void home_sweep_runs(const struct home *h)
 
 /* --- the lock, its holder, and the place of its socket ----------------------------- */
 
-/* When a process started, in ticks after boot, which tells it from a later process with
- * the same number.  0 when it does not exist or has ended, reaped or not. */
-static long long started_at(pid_t pid)
+/* When a process started, which tells it from a later process with the same number.  0 when
+ * it does not exist or has ended, reaped or not. */
+static int64_t started_at(pid_t pid)
 {
-	char path[40], line[1024];
-	long long start = 0;
-	char *s;
+	struct process process;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!paths_line(path, line, sizeof(line)) || !(s = strrchr(line, ')')) ||
-	    strncmp(s, ") Z", 3) == 0 || strncmp(s, ") X", 3) == 0)
-		return 0;
-	/* State is field 3, the start time field 22. */
-	for (int field = 2; field < 22 && s; field++)
-		s = strchr(s + 1, ' ');
-	if (s)
-		start = strtoll(s, NULL, 10);
-	return start;
+	pid_find(pid, &process);
+	return process.start;
 }
 
 /* Takes the lock: 0, or the process that holds it in `*holder`.  A host that was killed
@@ -254,7 +245,7 @@ static int lock_whole(const struct home *h, int fd, pid_t *holder)
  * Guests read the socket's place, too. */
 struct holder {
 	pid_t pid;
-	long long start;
+	int64_t start;
 	char socket[sizeof(((struct home *)0)->socket)];
 };
 
@@ -311,7 +302,7 @@ static int write_holder(const struct home *h, int fd, struct fault *f)
 {
 	char line[256];
 	int n = snprintf(line, sizeof(line), "%d %lld %s\n", getpid(),
-			 started_at(getpid()), h->socket);
+			 (long long)started_at(getpid()), h->socket);
 
 	return pwrite(fd, line, (size_t)n, 0) == n && !ftruncate(fd, n)
 		       ? 0

@@ -851,36 +851,25 @@ bool home_has_state(int dir)
  * whatever git tracks later. */
 static enum found_why judge_tracked(int dir, const char *path)
 {
+	enum tracked is = tracked_look(path);
 	struct fault f = { 0 };
 
-	switch (tracked_look(path)) {
-	case TRACKED_NOTHING:
-		return FOUND_COUNTS;
-	case TRACKED_SOME:
-		if (trust_taint(dir, path, &f) < 0)
-			return FOUND_UNNOTED; /* the next look tries it again */
-		return FOUND_TRACKED;
-	case TRACKED_UNREADABLE:
-		break;
-	}
-	return FOUND_NO_INDEX;
+	if (is != TRACKED_SOME)
+		return is == TRACKED_NOTHING ? FOUND_COUNTS : FOUND_NO_INDEX;
+	if (trust_taint(dir, path, &f) < 0)
+		return FOUND_UNNOTED; /* the next look tries it again */
+	return FOUND_TRACKED;
 }
 
 /* Whether the database is the one that was there at the last look. */
 static enum found_why judge_database(int dir)
 {
+	enum state_id_db is = state_id_look(dir);
 	struct fault none = { 0 };
 
-	switch (state_id_look(dir)) {
-	case STATE_ID_OTHER:
-		return FOUND_OTHER;
-	case STATE_ID_UNNAMED:
+	if (is == STATE_ID_UNNAMED)
 		state_id_bind(dir, &none); /* else the next look does */
-		break;
-	case STATE_ID_SAME:
-		break;
-	}
-	return FOUND_COUNTS;
+	return is == STATE_ID_OTHER ? FOUND_OTHER : FOUND_COUNTS;
 }
 
 /* A known folder counts as a state even while its files are lost or being restored, so
