@@ -440,11 +440,12 @@ static int file_path(char out[4096], const char *name, struct fault *f)
  * free(), or NULL with a fault.  A missing file is empty. */
 static char *known_read_all(struct fault *f)
 {
-	char path[4096], *all = xcalloc(1, FILE_MOST + 2);
+	char path[4096], *all = xmalloc(FILE_MOST + 2);
 	struct fault none = { 0 };
 	struct stat st = { 0 };
 	ssize_t n = 0;
 
+	all[0] = '\0';
 	if (file_path(path, "known", &none) == 0)
 		n = paths_read(AT_FDCWD, path, O_NOFOLLOW, all, FILE_MOST + 2, &st);
 	if (n < 0 && !st.st_mode && errno == ENOENT)
