@@ -16,7 +16,9 @@ struct scene {
 	json_t *answer; /* by this, or ... */
 	const char *raw; /* ... by these bytes; NULL: honestly */
 	size_t raw_size;
-	json_t *(*make)(struct scene *s); /* ... or by the message that this function makes, each time */
+	json_t *(*make)(
+		struct scene *
+			s); /* ... or by the message that this function makes, each time */
 	int answers, nth;
 	bool honest_too; /* then comes the right answer as well */
 };

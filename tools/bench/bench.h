@@ -36,7 +36,7 @@ struct act;
 struct bench_ground;
 struct scene; /* stage.h */
 struct script; /* load.h */
-struct crowd_task; /* crowd.h */
+struct crowd_task; /* stage.h */
 
 /* The findings of one round: times, or a rate. */
 struct series {
