@@ -67,7 +67,7 @@ ssize_t paths_read(int dir, const char *name, int flags, char *text, size_t room
 {
 	/* A pipe or a terminal under this name must not make us wait. */
 	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | flags);
-	struct stat own;
+	struct stat own = { 0 };
 	ssize_t n = -1;
 
 	st = st ? st : &own;

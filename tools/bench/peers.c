@@ -122,10 +122,14 @@ static const char postgres_script[] =
 /* The user to run PostgreSQL as, 0 for this one: it refuses to run as root. */
 static uid_t postgres_user(void)
 {
-	const struct passwd *p = geteuid() ? NULL : getpwnam("postgres");
+	static const char *const names[] = { "postgres", "nobody" };
+	struct passwd p, *found = NULL;
+	char texts[1024];
 
-	p = p || geteuid() ? p : getpwnam("nobody");
-	return p ? p->pw_uid : 0;
+	for (size_t i = 0; i < 2 && !found && geteuid() == 0; i++)
+		if (getpwnam_r(names[i], &p, texts, sizeof(texts), &found))
+			found = NULL;
+	return found ? found->pw_uid : 0;
 }
 
 static int postgres_join(struct speaker *s)

@@ -118,8 +118,10 @@ int act_dropped(struct scene *s, const struct act *a, struct series *out)
 
 	(void)s;
 	if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 64) ||
-	    getsockname(listener, (struct sockaddr *)&at, &size))
+	    getsockname(listener, (struct sockaddr *)&at, &size)) {
+		close(listener);
 		return bench_fail("no port: %m");
+	}
 	pid = bench_fork();
 	if (pid == 0)
 		stranger_drop_all(listener);
