@@ -232,6 +232,8 @@ $(O)/obj/tests/unit/units.o: $(UNIT_SHARED) Makefile
 .SECONDEXPANSION:
 with_tests/power = tests/crash
 parts = $(patsubst %.c,$(O)/obj/%.o,$(wildcard $(1)/*.c))
+# A fuzzer's own functions stand in for those of the library.
+$(FUZZERS): LDFLAGS += -Wl,-z,muldefs
 # libFuzzer has a main() of its own; elsewhere a program runs the seeds and a few changes of them.
 $(FUZZERS): $(O)/%: $(O)/obj/%.o $(if $(filter fuzz,$(B)),,$(O)/obj/tests/fuzz/replay.o) $(TEST_LIB)
 	@mkdir -p $(@D)

@@ -1,0 +1,59 @@
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/near.h"
+#include "core/config/config.h"
+
+void config_variable(const struct field *key, char out[CONFIG_VARIABLE_SIZE])
+{
+	int n = snprintf(out, CONFIG_VARIABLE_SIZE, "CADRE_%s", key->name);
+
+	for (int i = 6; i < n && out[i]; i++)
+		out[i] = (char)(out[i] == '.' ? '_' : toupper((unsigned char)out[i]));
+}
+
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+static bool same_section(const char *name, const char *key)
+{
+	size_t n = strcspn(name, ".");
+
+	return name[n] == '.' && strncmp(name, key, n + 1) == 0;
+}
+
+/* The distance to a key without its section, or in another section, counts more than to
+ * one in the section that was named. */
+static size_t distance(const char *name, const char *key)
+{
+	enum { ELSEWHERE = 4 };
+	size_t whole = near_distance(name, key);
+	size_t last = near_distance(last_part(name), last_part(key)) + 1;
+	size_t near = whole < last ? whole : last;
+
+	return strchr(name, '.') && !same_section(name, key) ? near + ELSEWHERE : near;
+}
+
+/* The nearest key, however far: a hint may guess, since a command lists all keys. */
+static const struct field *nearest(const struct record *r, const char *name)
+{
+	const struct field *near = r->fields;
+
+	for (size_t i = 1; i < r->n_fields; i++)
+		if (distance(name, r->fields[i].name) < distance(name, near->name))
+			near = &r->fields[i];
+	return near;
+}
+
+int config_unknown(const struct record *r, const char *name, struct fault *f)
+{
+	fault_set(f, FAULT_INVALID, "", "unknown key '%.60s'", name);
+	return fault_hint(f, "Did you mean '%s'?  `cadre config` lists all keys.",
+			  nearest(r, name)->name);
+}
