@@ -325,8 +325,8 @@ static void guest_daemon_forget(struct guest *g, int64_t oldest)
 	g->n_kept = left;
 }
 
-/* Keeps the envelope of a plain message, each once.  FAULT_EXHAUSTED where KEPT of them may
- * be unread: the delivery stays queued at the host. */
+/* Remembers the id of a plain message, once.  FAULT_EXHAUSTED if KEPT are remembered and all
+ * may be unread; the host then leaves the delivery queued. */
 static int guest_daemon_keep(struct guest *g, const char *id, const struct pushed *m,
 			     struct fault *f)
 {

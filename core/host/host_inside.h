@@ -32,6 +32,7 @@ enum { WRITES_MOST = 16384 }; /* under way; above: `unavailable` */
  * ROOM(x) stands for `struct x`, the member `x` of the host, and the hooks `room_x`. */
 #define HOST_ROOMS(ROOM)     \
 	ROOM(metrics)        \
+	ROOM(spending)       \
 	ROOM(calls)          \
 	ROOM(clients)        \
 	ROOM(edits)          \
@@ -41,7 +42,6 @@ enum { WRITES_MOST = 16384 }; /* under way; above: `unavailable` */
 	ROOM(follow)         \
 	ROOM(waiters)        \
 	ROOM(guests)         \
-	ROOM(spending)       \
 	ROOM(reaper)         \
 	ROOM(reconcile)      \
 	ROOM(hosted_network) \

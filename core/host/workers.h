@@ -3,8 +3,8 @@
  * the vault's files, and the reading of what turns print.
  *
  * Each has a connection of its own and takes its turn to write as any process
- * does.  They are few, so that they do not eat the machine, and a call that
- * waits for another one's lock keeps a thread: nothing else waits for these.
+ * does.  They are few, so that they do not eat the machine.  A call that waits for
+ * another one's lock keeps its thread, and the jobs queued behind it wait.
  */
 #ifndef CORE_HOST_WORKERS_H
 #define CORE_HOST_WORKERS_H

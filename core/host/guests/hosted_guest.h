@@ -23,6 +23,7 @@ struct pushing {
 	bool stale; /* the page was read for a guest that has gone since */
 	bool anew; /* another guest than before: all again, from `after` */
 	bool full; /* the guest had no room: after a pause, assignments come first */
+	bool tight; /* ... and a single message asks whether there is space again */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
 	struct job *mark; /* what the guest has taken and refused of it */

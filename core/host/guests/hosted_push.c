@@ -46,7 +46,7 @@ static void hosted_push_end(struct hosted_guest *t, bool taken)
 	const struct delivery_waiting_in *in = p->page->call.in;
 	const struct delivery_waiting_out *out = p->page->call.out;
 	bool futile = out->n_pushes > 0 && !taken && !p->full;
-	bool more = out->n_pushes == PAGE || in->assignments;
+	bool more = (int64_t)out->n_pushes == in->limit || in->assignments;
 
 	if (p->anew && !more && !p->full && !hosted_push_is_stale(t))
 		hosted_push_note_boot(t);
@@ -122,7 +122,7 @@ static void hosted_push_refused(struct hosted_guest *t, const struct push *row,
 	struct delivery_notified_in *mark = t->push.mark->call.in;
 
 	if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
-		t->push.full = true;
+		t->push.full = t->push.tight = true;
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
 			   "a guest refuses a message", LOG_TEXT("workspace", t->id),
@@ -146,6 +146,7 @@ static void hosted_push_on_told(void *arg, struct packet *answer, struct fault *
 		mark->recalled[mark->n_recalled++] = row->message;
 	} else {
 		mark->messages[mark->n_messages++] = row->message;
+		p->tight &= page->assignments;
 		if (page->again && !p->full && !p->stale)
 			p->after = row->message;
 	}
@@ -290,7 +291,7 @@ static void hosted_push_read(struct hosted_guest *t)
 	in->assignments = p->full;
 	in->again = p->anew && !p->full;
 	in->after = in->again ? p->after : 0;
-	in->limit = PAGE;
+	in->limit = p->tight && !in->assignments ? 1 : PAGE;
 	p->full = false;
 	p->reading = true;
 	hosted_guest_keep(t);
@@ -313,7 +314,7 @@ void push_poke(struct hosted_guest *t)
 		return;
 	if (t->push.reading)
 		t->push.again = true;
-	else if (!t->push.retry_at || t->push.futile.ms)
+	else if (!t->push.retry_at || t->push.futile.ms || t->push.full)
 		hosted_push_look(t); /* a new delivery may be taken after a refusal */
 }
 
@@ -324,7 +325,7 @@ void push_up(struct hosted_guest *t, bool anew)
 	p->anew = anew;
 	t->respooled |= anew;
 	p->stale = p->reading;
-	p->full = false;
+	p->full = p->tight = false;
 	p->after = p->retry_at = 0;
 	futile_end(&p->futile);
 	push_poke(t);

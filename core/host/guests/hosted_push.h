@@ -12,8 +12,8 @@
  *
  * Only assignments are offered: from then on they may run.  A guest that is new (another
  * boot id) gets the deliveries of the guest before it again; a guest recognizes messages
- * that it already has.  A guest without room (Exhausted) is told of assignments alone
- * until there is none or it takes them; then of messages, too.
+ * that it already has.  A guest without room (Exhausted) is told of assignments first,
+ * and of messages, one at a time at first, once no assignment is left.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
 #define CORE_HOST_GUESTS_HOSTED_PUSH_H
@@ -24,7 +24,7 @@ void push_up(struct hosted_guest *t, bool anew); /* the guest answers now */
 void push_poke(struct hosted_guest *t); /* something may be waiting */
 /* Tries again when the pause after a failure is over at `now`. */
 void push_tick(struct hosted_guest *t, int64_t now);
-/* Frees the page of messages; the guest is closed. */
+/* Frees the page and its mark, once the guest is closed. */
 void push_release(struct hosted_guest *t);
 
 #endif

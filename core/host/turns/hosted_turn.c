@@ -20,6 +20,7 @@ enum {
 	POLL_S = 30,
 	POLL_MORE_MS = 20000,
 	PACE_MS = 50, /* between polls while it prints */
+	SMALL = 64 << 10, /* bytes of output that the loop reads itself */
 	POLL_ROOM = 256 << 10, /* bytes of JSON of an answer */
 	AGAIN_MS =
 		1000, /* until it is written down once more; each time twice as long ... */
@@ -335,13 +336,8 @@ static void hand_on(struct hosted_turn *u, int stream, bool all)
 	text_drop(t, n);
 }
 
-/* Reads what came, on a worker's thread: a line of JSON may be long. */
-static void hosted_turn_work(struct job *job, struct store *store)
+static void hosted_turn_hand_on(struct hosted_turn *u, bool all)
 {
-	struct hosted_turn *u = job->owner;
-	const bool all = job->number;
-
-	(void)store;
 	hand_on(u, 0, all);
 	hand_on(u, 1, all);
 	if (all)
@@ -351,6 +347,12 @@ static void hosted_turn_work(struct job *job, struct store *store)
 		text_addf(&u->told.text, "\n[cadre: %" PRId64 " bytes were not kept]\n",
 			  u->missing);
 	u->missing = 0;
+}
+
+static void hosted_turn_work(struct job *job, struct store *store)
+{
+	(void)store;
+	hosted_turn_hand_on(job->owner, job->number);
 }
 
 static void hosted_turn_on_read(struct job *job)
@@ -369,14 +371,23 @@ static bool hosted_turn_has_unread(const struct hosted_turn *u)
 	       u->told.passed;
 }
 
+/* Reads the new output.  A worker reads a large part, since a line of JSON may be long; a small
+ * part does not wait behind the calls of workers. */
 static void hosted_turn_read(struct hosted_turn *u)
 {
-	struct job *job = job_new(&u->host->jobs);
+	const bool all = u->over || u->stage == ENDS;
+	struct job *job;
 
+	if (u->fresh[0].len + u->fresh[1].len + u->told.line.len < SMALL) {
+		hosted_turn_hand_on(u, all);
+		hosted_turn_settle(u);
+		return;
+	}
+	job = job_new(&u->host->jobs);
 	u->refs++;
 	u->reading = true;
 	job->owner = u;
-	job->number = u->over || u->stage == ENDS;
+	job->number = all;
 	job->read = hosted_turn_work;
 	job->done = hosted_turn_on_read;
 	host_work(u->host, job);
@@ -739,7 +750,7 @@ static bool hosted_turn_stands_still(const struct hosted_turn *u)
 	const int64_t most = u->signal ? 3 * c->runner_interrupt_ms
 				       : c->runner_timeout_seconds * 1000;
 
-	return u->stage == RUNS && !u->again_ms &&
+	return u->stage == RUNS && !u->reading && !u->again_ms &&
 	       clock_steady_ms() - u->heard_at > most + SILENT_MS;
 }
 
