@@ -44,7 +44,7 @@ struct command {
 	const struct pair *env;
 	size_t n_env;
 	int64_t timeout_secs;
-	int input; /* descriptor of what it reads; 0: nothing */
+	int input; /* descriptor of the command's input; 0: no input */
 	bool waits; /* for who reads its output */
 };
 

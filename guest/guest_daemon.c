@@ -186,8 +186,8 @@ static int guest_daemon_refuse(struct guest *g, struct guest_assignment *d, int 
 }
 
 /* Begins a command, or stores why it cannot be: *told becomes whether the hosts know of all.
- * They hear of the command before it runs, since it may speak of its task at once, and a task
- * that ends calls off the commands that wait for it. */
+ * The hosts hear of the command before it runs: the command may at once say that its task has
+ * ended, and a task that ends calls off the commands that wait for it. */
 static int guest_daemon_begin(struct guest *g, struct guest_assignment *d,
 			      const struct spool_assignment_row *as, struct arena *a,
 			      bool *told)

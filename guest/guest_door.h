@@ -14,8 +14,9 @@
 /*
  * confirm - answers at the door whose callers say whether they arrived.
  *
- * The host keeps what such an answer gave until it hears Arrived or Cancel under the
- * guest's own id of the request; a caller at the door says it under its own.
+ * The host keeps what such an answer gave until the host hears Arrived or Cancel, under
+ * the guest's own id of the request.  A caller at the door says Arrived or Cancel under the
+ * caller's own id.
  */
 
 /* Tells the host that the caller left: it may or may not have seen its answers. */

@@ -684,7 +684,7 @@ static void end_file(struct http *x)
 	struct http_visit *v = x->owner;
 	struct arrival *a = v->arrival;
 
-	x->unhurried = true; /* the disk is */
+	x->unhurried = true; /* the wait is the disk's, not the caller's */
 	a->sync.data = a;
 	if (uv_fs_fsync(&a->guest->loop, &a->sync, a->target.fd,
 			guest_http_file_on_synced))

@@ -197,7 +197,7 @@ static void guest_http_mail_send_message(struct http_visit *v, json_t *args)
 {
 	if (has_strange_key(v, args))
 		return;
-	json_object_del(args, "to"); /* whose door it is: the host knows */
+	json_object_del(args, "to"); /* the host knows to whom this door belongs */
 	visit_call(v, "message.send", args, v->token, guest_http_mail_on_stored);
 }
 

@@ -106,8 +106,8 @@ struct guest {
 	uv_timer_t beat, again, end;
 };
 
-/* Stops taking work, ends running commands, then the loop.  The next guest reports the
- * assignments that ran as interrupted. */
+/* Stops taking work, ends running commands, then the loop.  The next guest reports
+ * that the assignments of these commands were interrupted. */
 void guest_stop(struct guest *g);
 
 /* Ends the guest if its spool is gone from its folder: the next guest would not know the

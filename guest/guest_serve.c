@@ -35,9 +35,10 @@ static bool is_other_spool(const struct guest *g, const struct wire_hello *hello
 	       hello->spool_seq > spool_seq(g->spool);
 }
 
-/* The host knows which spool accepted.  Another one, or a copy from an earlier time, may
- * hold what has run since, or what the host has ended: it is emptied, and what runs is
- * called off.  When the guest begins, that is before anything else begins. */
+/* The host knows which spool accepted.  Another spool, or an old copy of that spool,
+ * may hold assignments that have run since, or that the host has ended.  So such a spool is
+ * emptied, and running commands are called off.  When the guest begins, this comes before
+ * anything else. */
 static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 			struct fault *f)
 {

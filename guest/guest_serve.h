@@ -52,7 +52,7 @@ struct upload_part {
 	const char *id; /* the same for all parts; upload_take() needs one */
 	const char *path, *where;
 	int64_t offset;
-	bool has_size, has_mode; /* has_size: this one ends it */
+	bool has_size, has_mode; /* has_size: this part is the last one */
 	int64_t size, mode;
 };
 

@@ -26,7 +26,7 @@ struct file_target {
 	const char *where; /* field that names it */
 	const char *path, *name; /* clean path, and its last part */
 	int folder, fd; /* fd: the temporary file */
-	char temporary[32]; /* its name; "": it has none */
+	char temporary[32]; /* name of the temporary file; "": it has none yet */
 	struct stat old; /* st_mode 0: there is none */
 };
 

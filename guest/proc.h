@@ -63,7 +63,7 @@ struct proc_spec {
 	char **envp;
 	int dir; /* descriptor of the working directory */
 	bool waits; /* as in struct proc */
-	int input; /* descriptor of what it reads; 0: nothing */
+	int input; /* descriptor of the command's input; 0: no input */
 	int64_t timeout_ms;
 	const char *folder; /* for long output */
 };

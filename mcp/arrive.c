@@ -329,7 +329,7 @@ void mcp_was_read(struct mcp *m, uint64_t sent)
 
 static void back_done(void *arg, const char *result, const struct fault *f)
 {
-	(void)arg, (void)result, (void)f; /* what is over is over */
+	(void)arg, (void)result, (void)f; /* the outcome changes nothing any more */
 }
 
 void arrive_cancel(struct mcp *m, const char *id)

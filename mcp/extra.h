@@ -18,7 +18,7 @@ struct extra {
 /* Tables end with a NULL name. */
 struct extras {
 	const struct extra *tools, *prompts, *resources, *templates;
-	/* Takes an answer to what a tool has asked its client; NULL: none asks. */
+	/* Takes the client's answer to a question of a tool; NULL: no tool asks. */
 	void (*answered)(struct mcp *m, json_t *answer);
 };
 

@@ -95,7 +95,7 @@ struct request {
 	json_t *lost; /* arguments of the call that takes it back */
 
 	/* state of the method */
-	const struct noun *noun; /* whose names are asked for; NULL: none */
+	const struct noun *noun; /* the noun whose names are asked for; NULL: none */
 	char *word, *scope;
 	json_t *joins; /* arguments of a call that says who the session is */
 	bool opening; /* its watches are not all open yet */

@@ -70,9 +70,10 @@ static bool calls_as_nobody(const struct request *r)
 	return r->as || r->mcp->identity.nobody;
 }
 
-/* A session that becomes an agent has a key that outlives its process: if that is killed before its
- * place is kept, the next one there gets the agent by the same call; another one that lives at
- * the same time does not.  A key of the client's own counts for nothing then: it could be somebody else's. */
+/* A session that becomes an agent has a key that outlives its process: if the process is
+ * killed before its place is kept, the next session there gets the agent by the same call; another
+ * session that lives at the same time does not.  A key of the client's own counts for nothing
+ * then: it could be somebody else's. */
 static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args)
 {
 	struct mcp *m = r->mcp;

@@ -6,9 +6,9 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 
 -- name: agent_add
 -- Tokens are made of id and generation: in a restored state both may have been given
--- to another agent since the backup, so generations go on behind that (state_renew).  An
--- agent under the name of one that has left the team, or gave the name up, goes on with the
--- generations of that one.
+-- to another agent since the backup, so generations go on behind that (state_renew).  If an
+-- earlier agent of the same name has left the team, or has given the name up, the new agent
+-- continues the generations of the earlier one.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
 	active_at, nests, holder, generation, first_generation, made_after)
 SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
@@ -158,7 +158,8 @@ RETURNING message;
 
 -- name: member_move_mail
 -- int: to
--- Mail that waits for a member who leaves comes to another one, unless that one has it as well.
+-- Moves the waiting mail of a member who leaves to another member, but no message that the other
+-- member has as well.
 UPDATE delivery SET agent = :to, attempt = 0, state = {delivery_state.queued}, notified_at = NULL,
 	shown_at = NULL
 WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail}

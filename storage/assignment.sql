@@ -248,9 +248,9 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- name: results_unseen
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results that an answer collected which did not arrive: the session that collected them
--- may have them at once, other sessions of the sender when a lease would be over, or where the
--- clock was put back since.
+-- Results that were collected by an answer that did not arrive.  The session that collected them
+-- may have them again at once; other sessions of the sender may have them when a lease would be
+-- over, or if the clock was put back since.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line

@@ -25,8 +25,8 @@ WHERE s.team = :team AND s.most > 0
 ORDER BY s.kind LIMIT 1;
 
 -- name: budget_add
--- A team below one with a limit takes its own limit from what is left of that one; a limit
--- that is not said, 0, is none, and is for teams below none with a limit.
+-- If the team above has a limit, the new team's limit must be within what is left of that limit.
+-- 0 means no limit, which a team below a team with a limit cannot have.
 INSERT INTO budget (team, kind, most, since)
 SELECT t.id, :kind, :most, CASE WHEN :most > 0 AND :kind = {budget_kind.seconds} THEN :now END
 FROM team t LEFT JOIN spending p ON p.team = t.parent AND p.kind = :kind
@@ -41,9 +41,9 @@ UPDATE budget SET reserved = (SELECT coalesce(sum(c.most), 0) FROM team k JOIN b
 WHERE team = :team;
 
 -- name: budget_set
--- A limit that falls, or is the first, is not below what is used and reserved, and what one grows
--- by comes from what is left above; below a team with a limit every team has one.  Time is
--- counted while it is limited.
+-- A lowered limit, or the first limit of a team, is not below what is used and reserved.  A
+-- raised limit takes the difference from what the team above has left.  Below a team with a limit
+-- every team has a limit.  Time is counted while it is limited.
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL

@@ -3,7 +3,7 @@
  *
  * The locks belong to the open file description (OFD): two descriptors of one process
  * exclude each other, and the kernel drops a lock with its descriptor.  Nobody polls; but
- * one who asks while the lock is free overtakes those who wait.  To prevent overtaking,
+ * a caller who asks while the lock is free overtakes the callers who wait.  To prevent overtaking,
  * there is a second byte: a waiter holds the second byte while it waits for the first.
  */
 #ifndef STORAGE_BYTE_LOCK_H

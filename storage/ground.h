@@ -6,8 +6,8 @@
  * and a WAL that is applied to another database's file damages it.  So a store
  * remembers the device and inode of state.db, -wal and -shm, and looks at them by their
  * paths before each transaction and once more behind each COMMIT. The header of
- * state.db shows that a copy was written over it, and its size that it was cut off; the
- * last frame that counts shows both of -wal.
+ * state.db shows if a copy was written over the file, and the size shows if the file was
+ * cut off.  For -wal, the last frame that counts shows both.
  *
  * Each file of a state has a mark: 31 random bits in the header's application id, made
  * with the file, and another one in each backup.  state.lock keeps the mark of the file

@@ -9,10 +9,10 @@ ORDER BY seq LIMIT :limit;
 -- name: host_due
 -- always
 -- scan ok: open assignments; the few hosts
--- Whether something has run out, whether anything can run out, and when any host ran
--- last: only a time without all of them is a gap; and when the next delayed message comes, or
--- the next budget of time is to be told of (0: neither).  That is when four fifths of what it
--- has not reserved are used, and when all of it is: as budget_turned has it.
+-- Whether some time has run out, whether any time can run out, and when a host ran last: only a
+-- time without any host is a gap.  Also when the next delayed message comes, or the next budget
+-- of time is to be told of (0: neither).  A budget is told of when four fifths of its unreserved
+-- part are used, and when the whole part is used: as budget_turned has it.
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 	(SELECT coalesce(min(e.at), 0) FROM (
@@ -77,8 +77,9 @@ SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 
 -- name: clock_is_back
 -- scan ok: claims, reservations and budgets of time, few, where the clock was put back
--- Whether the clock was put back since the newest event, and something was granted at a time that
--- is to come: each _from_future statement corrects its rows, so that this answer becomes false.
+-- Whether the clock was put back since the newest event, and some row was granted at a time that is
+-- now in the future.  Each _from_future statement corrects its rows, so that the answer becomes
+-- false.
 SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
 	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
 	OR EXISTS (SELECT 1 FROM task

@@ -88,8 +88,8 @@ DELETE FROM delayed WHERE message = :message AND agent = :agent;
 
 -- name: delayed_move
 -- int: to
--- Delayed messages of a member who leaves come to another one at the same time, unless that
--- one has them as well.
+-- Moves the delayed messages of a member who leaves to another member, who gets them at the same
+-- time; but no message that the other member has as well.
 UPDATE delayed SET agent = :to
 WHERE agent = :agent
 	AND NOT EXISTS (SELECT 1 FROM delayed o WHERE o.message = delayed.message AND o.agent = :to)
@@ -203,8 +203,8 @@ WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :no
 
 -- name: inbox_overdue
 -- int: queued leased
--- Ended leases and lives of an inbox that no row says yet: how many more messages wait
--- (fewer, below 0), and how many leases are over.
+-- The leases and lives of an inbox that have ended, but are not marked in any row yet: how many
+-- more messages wait because of them (fewer, if below 0), and how many leases are over.
 SELECT coalesce(sum(CAST(until > :now AS INTEGER) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
 FROM inbox_due WHERE +agent = :agent AND due_at <= :now;

@@ -38,8 +38,8 @@ SELECT state, count(*) AS n FROM workspace WHERE state IN {workspace_state.livin
 
 -- name: metrics_budgets
 -- scan ok: living teams, few
--- The budgets of living teams that have a limit, with what is left of them; that of workspaces
--- where a team has some or has left some to teams below.
+-- The budgets of living teams that have a limit, and how much of each is left.  The budget of
+-- workspaces is listed if a team has workspaces, or has living teams below it.
 -- text: team
 -- int: kind most rest
 SELECT b.team, b.kind, b.most, b.rest FROM (

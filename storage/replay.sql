@@ -54,9 +54,9 @@ SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sen
 
 -- name: replay_copies
 -- text: to_name from_name
--- Copies that lay in inboxes, by recipient and number.  A copy that is told of for the first time
--- as one that waits again came only then: late, or from a member who left, and where it lay
--- before that is not known.  Copies that were done with before (:earliest) are passed over early.
+-- Copies that lay in inboxes, by recipient and number.  If the first event of a copy says that it
+-- waits again, the copy came only then: late, or from a member who left.  Where it lay before that
+-- is not known.  Copies that were done with before (:earliest) are passed over early.
 -- scan ok: the log and all copies, once, for somebody who asks
 WITH told (message, agent, last, later) AS (
 	SELECT e.subject, e.target, max(CASE WHEN e.seq <= :until THEN e.seq END), min(CASE WHEN e.seq > :until THEN e.seq END)

@@ -492,8 +492,8 @@ void store_set_now(struct store *s, int64_t now)
 	s->now = now;
 }
 
-/* The last page that a transaction writes to the log carries its commit, so that one which
- * had no room for all of them has no commit there. */
+/* The last page that a transaction writes to the log carries the commit.  So a transaction
+ * that had no room for all its pages has no commit in the log. */
 static bool store_is_undone(int rc)
 {
 	return (rc & 0xff) == SQLITE_FULL;

@@ -2,10 +2,10 @@
  * store_restore - a backup put in the place of a state, whole or not at all.
  *
  * The new state is made ready in HOME/restore.tmp/, where nothing looks for a state.
- * Renaming that folder to restore.ready is the moment at which it counts: after it,
- * whoever comes next, this process or one after a crash, moves the former files to
- * HOME/replaced/NAME/ and the new ones to where those were.  Each step can be done
- * again, since what is still in restore.ready/ has not been moved.  The state folder
+ * The new state counts from the moment at which that folder is renamed to restore.ready.
+ * Then the next process, this one or another one after a crash, moves the former files to
+ * HOME/replaced/NAME/ and the new files to their places.  Each step can be done again,
+ * since the files that are still in restore.ready/ have not been moved.  The state folder
  * and its locks stay what they are.
  *
  * While replaced/ is there, folders of workspaces that the state does not know are
@@ -45,10 +45,10 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 /* Tells whether the state in the folder `dir` was lost; `left` may be NULL. */
 typedef bool restore_is_lost(const char *dir, char *left, size_t room);
 
-/* Before a new state is made in the place of one that lost its state.db: sets its log and
- * secret aside like those of a state that a backup replaces.  Asks `is_lost` while nobody
- * has the state open: if another process has begun a new state or brought the former one
- * back in the meantime, nothing is moved and `aside` is "". */
+/* Called before a new state is made in the place of a state that lost its state.db: sets the log
+ * and secret of the lost state aside, like those of a state that a backup replaces.  Asks
+ * `is_lost` while nobody has the state open: if another process has begun a new state or brought
+ * the former one back in the meantime, nothing is moved and `aside` is "". */
 int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *aside, size_t room,
 		      struct fault *f);
 

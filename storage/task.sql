@@ -517,8 +517,8 @@ WHERE lease_until IS NOT NULL AND lease_until > :now + lease_ms
 
 -- name: delivery_from_future
 -- scan ok: messages that are leased or have an end, along their index
--- The same for a message that was handed out at such a time.  One that is held longer than the most
--- is held that long from now on.
+-- The same for a message that was handed out at such a time.  A message that is held longer
+-- than the longest lease is now held for the longest lease, counted from now.
 UPDATE delivery SET fetched_at = CASE WHEN fetched_at > :now THEN :now ELSE fetched_at END,
 	due_at = CASE WHEN fetched_at > :now AND due_at - fetched_at < {most.lease_seconds} * 1000
 		THEN due_at - (fetched_at - :now) ELSE :now + {most.lease_seconds} * 1000 END

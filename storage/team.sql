@@ -6,8 +6,8 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM team;
 
 -- name: team_add
 -- int: above max_depth
--- A team below another takes all its workspaces from what that one has left, and no wider
--- policy: of two that want the last one, the first has it.
+-- A team below another team takes all its workspaces from those that the team above has left, and
+-- has no wider policy.  If two teams want the last workspace, the first one gets it.
 INSERT INTO team (id, name, parent, depth, created_by, created_at, inbox_capacity, max_vms,
 	allow_internet, allow_inter_vm, first_event, first_message)
 SELECT :id, :name, nullif(:above, 0), coalesce(p.depth + 1, 0), :created_by, :now,

@@ -240,10 +240,10 @@ WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- text: client_session
--- A turn that failed: the next one comes later, unless the runner is another one by now.  It goes
--- on with the session that this one told, once: what is wrong may be in that, or in a turn that
--- told none for the session that it was given.  A longer limit
--- that another agent has met meanwhile still holds.
+-- A turn that failed: the next one comes later, unless the runner is another one by now.  After the
+-- first failure the next turn continues the session that the failed turn told, if it told one.
+-- After another failure the next turn begins a new session, since the old session may be what is
+-- wrong.  A longer limit that another agent has met meanwhile still holds.
 UPDATE runner SET failures = failures + 1, stopped = 0,
 	limited = CASE WHEN limited > 0 AND retry_at > :retry_at THEN limited ELSE 0 END,
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
@@ -251,9 +251,9 @@ UPDATE runner SET failures = failures + 1, stopped = 0,
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
--- A turn that was interrupted leaves its session to the next one, which begins a moment later.  Where
--- mail of agents came meanwhile, that has stopped it.  A longer
--- limit that another agent has met meanwhile still holds.
+-- A turn that was interrupted leaves its session to the next one, which begins a moment later.  If
+-- mail from agents came meanwhile, that mail has stopped the turn.  A longer limit that another
+-- agent has met meanwhile still holds.
 UPDATE runner SET client_session = coalesce(:client_session, client_session),
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	stopped = stopped + CASE WHEN EXISTS (SELECT 1 FROM turn u JOIN delivery d ON d.agent = u.agent

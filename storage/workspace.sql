@@ -25,8 +25,8 @@ SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living
 
 -- name: workspace_ended
 -- text: team_name agent_name
--- The last workspace that is over of a name, or of an agent in the team of a name; if
--- :own is not 0, only workspaces of the team :own count.
+-- The last destroyed workspace that has this name, or that was of an agent of this name in a
+-- team of this name; if :own is not 0, only workspaces of the team :own count.
 SELECT coalesce(max(e.id), 0) AS id FROM (
 	SELECT w.id FROM workspace w
 	WHERE w.state = {workspace_state.destroyed} AND w.name = :name AND (:own = 0 OR w.team = :own)

@@ -3,9 +3,9 @@
  *
  * The locks belong to the open file description (OFD), one per connection.  So two
  * connections of one process exclude each other too, and the kernel drops the locks with
- * the process.  A writer takes *next*, then *write*, and drops *next*: at most one waits
- * for *write*, all others queue at *next*, so that nobody polls and a busy writer cannot
- * overtake those who wait.
+ * the process.  A writer takes *next*, then *write*, and drops *next*.  So at most one
+ * writer waits for *write*, and all others queue at *next*: nobody polls, and a busy
+ * writer cannot overtake the others.
  *
  * `bell` is a one-byte file beside it, written after each commit; followers of the
  * event log watch it.

@@ -1,10 +1,10 @@
 /*
  * access_door - the callers who may come to a member's HTTP door.
  *
- * A token for a door is NAME.HEX: the caller's name and what only the host can
- * derive of its row and generation and those of the member whose door it is.
- * Nobody keeps it; a teammate who was shown it can come as that caller to its own
- * door alone.
+ * A token for a door is NAME.HEX.  NAME is the caller's name.  HEX is derived from the
+ * rows and generations of the caller and of the door's member; only the host can derive
+ * it.  Nobody keeps the token.  A teammate who was shown the token can pose as the caller
+ * only at the teammate's own door.
  */
 #ifndef CORE_ACCESS_ACCESS_DOOR_H
 #define CORE_ACCESS_ACCESS_DOOR_H

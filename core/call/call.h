@@ -113,7 +113,7 @@ struct form {
 	size_t most; /* bytes of JSON that it may take; 0: as many as a frame does */
 };
 
-/* What a call counts as, and what paid for it. */
+/* The rate under which a call counts, and the bucket that paid for the call. */
 struct rate_call {
 	bool spends; /* without a host: the transaction writes the buckets */
 	bool paid; /* by an earlier call of the same work: no bucket pays for it */

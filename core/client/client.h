@@ -7,9 +7,9 @@
  * directly with the same key.  Reads need no host: a client with `local_reads` runs
  * them on a read connection of its own in any case. Calls may be under way side by
  * side; a direct wait watches the bell. A state that was moved or replaced under a
- * direct client is a fault once; the next call opens the state that is there then.  To
- * whoever waits to migrate the state its file is let go, and calls that wait begin anew
- * behind it. One thread; the owner polls client_fd() and calls client_step().
+ * direct client is a fault once; the next call opens the state that is there then.  If
+ * another process waits to migrate the state, the client lets the state's file go, and calls
+ * that wait begin anew after that. One thread; the owner polls client_fd() and calls client_step().
  *
  * Messages and claims of an answer that did not arrive are taken back: an owner that
  * `confirms` says of every answer whether it arrived at its reader, and the client

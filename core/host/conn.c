@@ -297,9 +297,9 @@ static void start_job(struct conn *c, struct job *job)
  * so a slow disk makes nobody deaf.  A frame is four bytes of length and a JSON object; from
  * here on it is a `job`: the call, its memory, and the way back to its connection.
  *
- * Whoever is at the other end may be broken or an enemy, so everything is counted before it
- * is done: how long a frame may be, how many calls may be under way (held_up), and how many
- * bytes of answers may lie unread.  A client beyond its bound is not read from; the kernel
+ * The client may be broken, or an enemy.  So everything is counted before it is done: how
+ * long a frame may be, how many calls may be under way (held_up), and how many bytes of
+ * answers may lie unread.  A client beyond its bound is not read from; the kernel
  * then stops it from writing, and the others do not notice.  docs/limits.md lists what each
  * of them can cost, and the test that holds it.
  *

@@ -53,8 +53,8 @@ enum {
 	UNREAD_ALL = 256 << 20, /* of all: who has most is closed */
 	/* After an answer of this size a client's reads run one at a time. */
 	UNREAD_LARGE = 256 << 10,
-	/* Reads that run at a time of all clients whose last answer was that large or who
-	 * had none yet: each holds what it has found until the answer is written. */
+	/* How many reads run at a time for all clients whose last answer was that large, or
+	 * who had no answer yet: each read holds its rows until the answer is written. */
 	UNREAD_LARGE_READS = 4,
 };
 
@@ -134,8 +134,8 @@ struct conn *conn_single(struct host *host, void (*told)(struct conn *c, struct 
 /* Starts a decoded call. */
 void conn_call(struct conn *c, struct job *job);
 
-/* Ends the call with this id, for which nobody waits any more, or takes back its answer,
- * which was lost; `gone`: the caller left without a word and may have seen the answer. */
+/* Ends the call with this id, since nobody waits for it any more, or takes back its answer, since
+ * that was lost.  `gone`: the caller left without a word and may have seen the answer. */
 void conn_cancel(struct conn *c, const char *id, bool gone);
 
 /* Writes what `dirty` connections have; called before each poll. */

@@ -443,11 +443,12 @@ static struct form form_of(json_t *json)
  * long or a number out of range, and has no code for it.
  *
  * The identity comes from the connection and not from the call.  A connection that a guest
- * has made is `pinned`: it came over a channel that only this VM can use, so whatever a
- * program in there says about itself, it speaks as the agent of that VM.  On the socket of
- * the host, which only this user can open, a client says in its Hello who it is, and proves
- * it with a token unless it is the operator.  Whether the agent exists, and whether its
- * token is good, is in the state; so that is judged inside the transaction, by core/call/call.c.
+ * has made is `pinned`: it came over a channel that only this VM can use.  So a program in
+ * the VM always speaks as the agent of that VM, even if it claims to be another one.  The
+ * socket of the host can be opened only by this user.  There a client says in its Hello who
+ * it is, and proves it with a token unless it is the operator.  The state knows whether the
+ * agent exists and whether its token is good; so core/call/call.c judges both inside the
+ * transaction.
  *
  * The other functions of this file speak the older dialect of the wire, with one message
  * for each thing, and translate it into the same operations.

@@ -21,7 +21,7 @@
  * Tells the service manager (sd_notify) how the host stands.
  */
 
-/* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET; nothing without one. */
+/* Sends `state`, such as "READY=1", to $NOTIFY_SOCKET; does nothing if that is not set. */
 static void notify_service(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");

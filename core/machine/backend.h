@@ -30,7 +30,7 @@ struct workspace_spec {
 	bool was_up;
 	const char *sockets; /* folder of its guest's sockets */
 	const char *address; /* of its guest: see core/base/link_address.h */
-	const char *link_token; /* that its guest asks for; NULL: none */
+	const char *link_token; /* the token that its guest demands; NULL: none */
 	const char *team, *agent, *token; /* agent may be NULL */
 	const char *home; /* of the state */
 	const char *door; /* socket of the host */
@@ -81,15 +81,15 @@ struct backend {
 	/* Asks it to end (or ends it); alive() tells when it has. */
 	int (*stop)(void *self, const struct process *process, bool now, struct fault *f);
 	bool (*alive)(void *self, const struct process *process);
-	/* Whether nobody can reach a guest that lives, as its sockets are gone.  NULL: it has
-	 * none. */
+	/* Whether a living guest cannot be reached, since its sockets are gone.  NULL: guests of
+	 * this backend have no sockets. */
 	bool (*deaf)(void *self, const struct workspace_spec *spec,
 		     const struct process *process);
 	/* A process that is known to be a guest by its pid alone; NULL: pids say
 	 * nothing here. */
 	void (*find)(void *self, int64_t pid, struct process *process);
-	/* A guest of workspace `id` of the state `home` that runs, whoever knows of it.
-	 * NULL: that of another backend finds it, too. */
+	/* Finds a running guest of workspace `id` of the state `home`, even if nobody knows of
+	 * it.  NULL: the seek() of another backend finds the guest, too. */
 	bool (*seek)(void *self, const char *home, const char *id,
 		     struct process *process);
 	/* Moves the workspace's content into the trash, before the workspace is

@@ -36,8 +36,8 @@ void private_enter_at(int dir, const char *name, mode_t rights);
 /* The same as private_enter() for a folder by its path, which may be a symlink. */
 void private_enter_root(const char *path);
 
-/* Finds a folder that its owner, whoever it is, may not list or enter: `path` itself, or one
- * that is at most `depth` below it.  Its path is in `out`. */
+/* Finds a folder that its own owner may not list or enter: `path` itself, or a folder at most
+ * `depth` levels below `path`.  Its path is in `out`. */
 bool private_shut(const char *path, int depth, char *out, size_t size);
 
 #endif

@@ -77,8 +77,8 @@ static int guest_state_make_parent(struct arena *a, const struct workspace_spec 
 	return dir_make(path, 0700) ? guest_state_failed(f, "make", path) : 0;
 }
 
-/* Makes the folder of the guest's files for a workspace that is about to be made, before
- * it has files that could be taken for an earlier version's. */
+/* Makes the folder of the guest's files for a workspace that is about to be made.  Later the
+ * workspace may have files that could be taken for those of an earlier version. */
 static int guest_state_make(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };

@@ -426,9 +426,9 @@ static int64_t usual_lease(const struct call *call)
 	return call->now + call->settings->config.inbox_lease_seconds * 1000;
 }
 
-/* Sets for how long the messages are held, and under which names.  With a door that will
- * say what became of the answer, messages that are taken for good are held for the usual
- * time first; meanwhile no other receive gets them, also none of the same session. */
+/* Sets for how long the messages are held, and under which names.  If the door
+ * will say whether the answer arrived, messages that are taken for good are first held for
+ * the usual time; meanwhile no other receive gets them, not even one of the same session. */
 static void set_terms(struct handing *h, const struct message_receive_in *in)
 {
 	struct call *call = h->call;

@@ -64,8 +64,9 @@ int message_deliver_all(struct call *call, int64_t message, const struct draft *
 /* Puts up to `most` delayed copies that come by now into their inboxes, of `agent` (0: of any):
  * how many. */
 int message_delayed_come(struct call *call, int64_t agent, int64_t most);
-/* Puts all that is delayed for an agent, or for all of a team (0: none), among its open
- * deliveries, whose counters and events the caller makes: both end at once. */
+/* Turns all delayed messages of an agent, or of all agents of a team (0: of no team), into open
+ * deliveries, so that the caller can end both at once.  The caller makes the counters and events
+ * of these deliveries. */
 int message_delayed_give_up(struct call *call, int64_t agent, int64_t team);
 
 /* The message of the call's team that `text` names: by `#102` or `102`, by its id or by the

@@ -167,8 +167,8 @@ bool files_is_folder(struct files *fs, const char *path);
 /* Renames folder FROM to TO, or to TO-2, TO-3, … when that is taken. */
 int files_move(struct files *fs, const char *from, const char *to, struct fault *f);
 
-/* Lets the owner, and nobody else, into a folder and all that is below it, so that what it
- * holds is found before it goes.  0 or negative. */
+/* Opens a folder and everything below it to the owner, and to nobody else, so that its contents
+ * are found before the folder goes.  0 or negative. */
 int files_open_up(struct files *fs, const char *folder, struct fault *f);
 
 /* Removes a folder and its contents. */

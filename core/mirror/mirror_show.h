@@ -24,8 +24,8 @@ struct mirror_show {
 
 /* Begins a read transaction and finds the event that it shows: 0 or negative.  If `ahead` is
  * set, each team's folder then has the name that the rows say: a folder whose team was
- * renamed since `moved` is moved first, with the folder's staged files.  A file that is put
- * where a folder is to come would make another one of that name. */
+ * renamed since `moved` is moved first, with the folder's staged files.  Otherwise
+ * the first file that is put there would make a second folder of that name. */
 int show_begin(struct mirror_show *s, struct mirror_head_row *head);
 void show_end(struct mirror_show *s);
 

@@ -362,9 +362,9 @@ void record_copy(const struct record *from, const void *src, const struct record
 		 void *dst);
 /* How many bytes op_encode() would append; takes no memory. */
 size_t op_size(const struct record *r, const void *src);
-/* The answer of an operation in few words, for who pays for each: without what is empty
- * or as declared by default, without the parts that op->brief leaves out, and with times
- * to the second. */
+/* Appends the answer of an operation in few words, for a reader who pays for each word: without
+ * empty and default values, without the parts that op->brief leaves out, and with times to the
+ * second. */
 void op_encode_brief(const struct op *op, const void *out_struct, struct text *out);
 /* How many bytes a record takes as a value of a list in that answer. */
 size_t op_size_brief(const struct op *op, const struct record *r, const void *src);

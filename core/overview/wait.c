@@ -46,9 +46,9 @@ static int wait_go_on(struct call *call, int64_t seconds, bool at_once)
 	return 0;
 }
 
-/* Makes the team the call's in which something is that is waited for, whatever it is called
- * by now: 0 or a fault.  By its name nothing is looked for again: another team may have that
- * by now. */
+/* Puts the call back into the team in which the awaited thing is, even if the team has another name
+ * by now: 0 or a fault.  The team is not looked up by its name: another team may have that name by
+ * now. */
 static int enter_again(struct call *call, int64_t team)
 {
 	struct caller_row place;

@@ -21,11 +21,12 @@ enum {
 	GLOB_PATH = 4096, /* room for a path */
 };
 
-/* Writes a path, or a glob, as it is from the top of the project into `out`; an absolute one
- * has to be below `root` (NULL: none is).  NULL, or why there is no such path. */
+/* Writes a path, or a glob, into `out` as it reads from the top of the project.  An absolute path
+ * has to be below `root`; without a `root`, every absolute path is refused.  NULL, or why there
+ * is no such path. */
 const char *glob_tidy(const char *given, const char *root, char out[GLOB_PATH]);
 
-/* Why a tidy text is no glob that can be held, or NULL. */
+/* Why a text from glob_tidy() is no glob that can be reserved; NULL: it can be. */
 const char *glob_fault(const char *glob);
 
 /* The names with which each path begins that a tidy glob means: those before its first `*` or `?`,

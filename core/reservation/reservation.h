@@ -1,9 +1,9 @@
 /*
  * reservation - leases on globs of paths.
  *
- * A reservation is an agent's: it lives while its lease runs and its holder is of the
- * generation that took it.  Reservations of different agents never conflict: if two of
- * them mean the same path, both are shared.
+ * A reservation belongs to an agent.  It lives while its lease runs, and while the agent
+ * is still of the generation that took the reservation.  Reservations of different agents
+ * never conflict: if two of them mean the same path, both are shared.
  */
 #ifndef CORE_RESERVATION_RESERVATION_H
 #define CORE_RESERVATION_RESERVATION_H

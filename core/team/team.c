@@ -271,8 +271,8 @@ static bool team_update_says(const struct team_update_in *in)
 	       in->has_allow_inter_vm || in->allowed_ports;
 }
 
-/* The first argument that the caller may not give: the lead of the team above may give all
- * but a name, the team's own lead what is of nobody else's concern.  NULL: none is. */
+/* The first argument that the caller may not give; NULL: there is none.  The lead of the team
+ * above may give all but a name; the team's own lead, what concerns no other team. */
 static const char *from_above(const struct call *call, const struct team_update_in *in)
 {
 	bool above = call->identity.agent && call->caller.team != call->caller.own_team;

@@ -39,8 +39,9 @@ int team_lines(struct call *call, const struct team_list_in *in, int64_t team,
 int team_tell_members(struct call *call, bool gone, int64_t after, struct member **out,
 		      size_t *n, bool *more);
 
-/* Puts an agent's call into a team directly below its own, by name, if it leads its own or has
- * made that one; it stays who it is.  1, 0 where there is none, or negative. */
+/* Moves an agent's call into a team directly below the agent's own team, by name, if the agent
+ * leads its own team or has made the team below.  The caller stays the same agent.  1, 0 where
+ * there is no such team, or negative. */
 int team_enter_below(struct call *call, const char *name);
 
 /* The limits and policy that a new team, or one that is changed, asks the team above it for. */
@@ -54,8 +55,8 @@ struct team_wish {
  * otherwise.  0 or negative. */
 int team_name_now(struct call *call, const char *was, const char **now);
 
-/* A team keeps a lead, whatever becomes of the member `a` that led it: its lead (`lead` may be
- * NULL). 0, or conflict at `where` if nobody leads it now. */
+/* Checks that a team still has a lead after a change of its member `a`.  `*lead` becomes the lead
+ * (`lead` may be NULL).  0, or conflict at `where` if nobody leads the team now. */
 int team_keep_lead(struct call *call, const struct agent_row *a, const char *where,
 		   int64_t *lead);
 

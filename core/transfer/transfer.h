@@ -1,11 +1,11 @@
 /*
  * transfer - a state, or a team of it, as lines of JSON, and such lines as rows again.
  *
- * docs/export.md says what the lines are.  An export is one read transaction, so it is of
- * one moment whoever writes meanwhile, and is written row by row.  An import reads the file
- * twice: first all of it is checked, line by line, with nothing open; then its notes are
- * staged and its rows added in one transaction, whose COMMIT is the moment at which all of
- * it is there.  storage/exports says which columns there are.
+ * docs/export.md says what the lines are.  An export is one read transaction, so it shows
+ * one moment even if others write meanwhile, and is written row by row.  An import reads the
+ * file twice.  First the whole file is checked, line by line, with nothing open.  Then its
+ * notes are staged and its rows added in one transaction: with the COMMIT all of them are
+ * there.  storage/exports says which columns there are.
  */
 #ifndef CORE_TRANSFER_TRANSFER_H
 #define CORE_TRANSFER_TRANSFER_H

@@ -1,10 +1,11 @@
 /*
  * chain - how many turns lie between a message and the last word of a person.
  *
- * A person's words are at 0.  These are the words of the operator, and of an agent without a runner,
- * where a person works; but what such an agent says behind mail that made its client go on, or in a
- * command that another agent gave it, is one further than that.  A turn is one further than the furthest of its messages that may start
- * turns, or at 1 with a person's word among them.  An agent's words are where its turn is, or at 0
+ * A person's words are at 0.  Such are the words of the operator, and of an agent without a
+ * runner, where a person works.  But if mail made the client of such an agent go on, or another
+ * agent gave it a command, the agent's words are one further than that mail or command.  A turn is
+ * one further than the furthest of its messages that may start turns, or at 1 with a person's word
+ * among them.  An agent's words are where its turn is, or at 0
  * again once the agent has completed a task that a person or a plan made.
  *
  * Mail at limits.chain starts no turn.  So what follows from a person's word ends.

@@ -753,7 +753,7 @@ static int turn_history_merge(struct page *p, struct query *turns, struct query 
 	return has_t < 0 ? has_t : has_m < 0 ? has_m : 0;
 }
 
-/* Tells the page oldest first, and where the one before it ends. */
+/* Tells the page's entries, oldest first, and where the page before this one ends. */
 static void turn_history_tell(struct page *p, struct agent_history_out *out)
 {
 	out->history = arena_alloc(&p->call->arena, (p->n + 1) * sizeof(*p->entries));

@@ -15,11 +15,12 @@
  * From step 2 on the folder of the team is locked too, so that the mirror does not move it,
  * and is that team's: see vault_run.c.
  *
- * COMMIT of step 3 is the moment of truth.  Before it, a staged file belongs to nobody
- * and is dropped by the next process that finds it unlocked; after it, the next process
- * that comes to the path (or a host) makes the move, unless it was made: then the
- * staged file is gone.  So a repeated key finds its write decided, completes the move
- * where needed, and writes nothing twice; a call that died before COMMIT left nothing.
+ * COMMIT of step 3 is the moment of truth.  Before the COMMIT, a staged file belongs
+ * to nobody, and the next process that finds the file unlocked drops it.  After the
+ * COMMIT, the next process that comes to the path (or a host) makes the move, unless the
+ * move was made: then the staged file is gone.  So a repeated key finds its write
+ * decided, completes the move where needed, and writes nothing twice; a call that died
+ * before COMMIT left nothing.
  */
 #ifndef CORE_VAULT_VAULT_H
 #define CORE_VAULT_VAULT_H

@@ -62,8 +62,8 @@ struct note_move vault_move_read(const struct vault_move_row *r);
 /* Whether a note of this name can have a frontmatter. */
 bool vault_has_front(const char *path);
 
-/* Words for whoever reads a file that shows a row and that somebody edited, in the call's arena; NULL:
- * it is a note, or as the mirror wrote it. */
+/* Words for the readers of a file that shows a row and that somebody edited, in the call's arena.
+ * NULL: the file is a note, or is as the mirror wrote it. */
 const char *vault_edited(struct call *call, const char *path, const char *data,
 			 size_t len);
 

@@ -14,8 +14,8 @@ size_t base64_size(size_t n);
 /* Writes base64_size(n) characters and a NUL. */
 void base64_encode(char *out, const void *data, size_t n);
 
-/* The number of bytes that a text of `n` characters stands for, by its length and
- * padding, or -1 when its length is none of base64; its characters are not checked. */
+/* How many bytes a text of `n` characters stands for, by its length and padding; -1 if no
+ * base64 text has that length.  The characters are not checked. */
 ssize_t base64_bytes(const char *s, size_t n);
 
 /* Whether base64_decode() would take the text. */

@@ -78,9 +78,8 @@ static int workspace_find_whole(struct call *call, const char *team, const char 
 	return 0;
 }
 
-/* After a fault that says that nothing is called `name`: finds the whole id that begins so
- * in the call's team, or where the workspace says which team, in any.  The fault stays
- * where there is none. */
+/* After a fault that nothing is called `name`: finds the whole id that begins with `name`, in
+ * the call's team or, with `any_team`, in any team.  If there is no such id, the fault stays. */
 static int find_short(struct call *call, bool any_team, const char *name, const char **id)
 {
 	const struct id_among among = {

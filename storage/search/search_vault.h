@@ -36,8 +36,8 @@ enum search_vault { SEARCH_OWN, SEARCH_ALL };
 int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 		     struct search_notes *out, struct fault *f);
 
-/* Whether it is too soon for another look at the files: the last one took more than a
- * twentieth of the time since it began, which is under a second.  `now` in monotonic
+/* Whether it is too soon for another look at the files: the last look began less than
+ * a second ago, and took more than a twentieth of the time since then.  `now` in monotonic
  * ms. */
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);

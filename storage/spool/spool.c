@@ -345,9 +345,9 @@ static int read_spool(struct spool *s, const char *path, int version, struct fau
 	return rc ? rc : read_self(s, f);
 }
 
-/* Continues a spool that is this workspace's or nobody's: empties it if the workspace
- * was put back to a snapshot since, and gives it an identity and an owner where it has
- * none. */
+/* Continues a spool that belongs to this workspace or to none.  Empties the spool if the
+ * workspace was put back to a snapshot since; gives the spool an identity and an owner if
+ * they are missing. */
 static int spool_db_keep(struct spool *s, const struct spool_place *place,
 			 struct fault *f)
 {

@@ -1,9 +1,9 @@
 /*
  * spool - the assignments and results that a guest must not forget.
  *
- * A small SQLite file in the guest's state folder: which assignments it has received,
- * those that wait or were started, their results until the host has stored them,
- * and SetEnv's variables.  Every change is on the disk when the function returns (WAL,
+ * A small SQLite file in the guest's state folder.  It holds which assignments the guest has
+ * received, those that wait or were started, their results until the host has stored
+ * them, and SetEnv's variables.  Every change is on the disk when the function returns (WAL,
  * synchronous=FULL).
  *
  *     put -> waiting -> start -> started -> finish -> result -> ack -> gone

@@ -23,7 +23,7 @@ struct running {
 	struct speaker **speakers;
 	int clients, window, epoll;
 	double seconds;
-	int64_t from, until; /* what ends between them counts */
+	int64_t from, until; /* cycles that end between these times count */
 	bool stopping;
 	uint64_t cycles, failed, open;
 	struct series *out;

@@ -109,9 +109,9 @@ void floor_close(struct scene *s); /* the scene's floor and page */
 /* Messages, a.batch of them a commit, four rows each, as many bytes as ours; or, where that is
  * 0, a message to 1,000 agents in one statement and one commit. */
 act_run act_rows;
-/* What ours cannot do without: a process that is linked with what the command links, and
- * opens a file, and does a.text with one row ("read", "commit"); then a.syncs bare fdatasync
- * and a.trips round trips to another process. */
+/* The work that our command cannot avoid: a process that is linked with the same libraries opens a
+ * file and does a.text with one row ("read", "commit"); then follow a.syncs bare fdatasync and
+ * a.trips round trips to another process. */
 act_run act_bare;
 
 double floor_sync(struct scene *s); /* a write of 4 KiB and its fdatasync: ms, or -1 */

@@ -315,8 +315,8 @@ static void check_follows(struct schema *s, struct decl *d)
 	     "running:bool exit_code:int timed_out:bool more:bool");
 }
 
-/* The operation that takes many at once: its list is of records, one of whose texts fills the
- * command's first bare word, which is a line of standard input then. */
+/* Checks the operation that takes many at once.  Its list has records, and one text of a record
+ * fills the command's first bare word; with many, that word is a line of standard input. */
 static void check_many(struct schema *s, struct decl *d)
 {
 	const struct member *list, *text;
@@ -640,8 +640,8 @@ static const struct member *cli_field(const struct decl *d, const char *word)
 	return member_find(&d->in, name);
 }
 
-/* The second word is one of the command, unless it names an argument; and it
- * is one of the command all the same when that argument comes behind it, as in
+/* The second word is part of the command, unless it names an argument.  If the same
+ * argument follows once more, the second word is still part of the command, as in
  * `cli agent status status`. */
 static bool second_is_word(const struct decl *d)
 {

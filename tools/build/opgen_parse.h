@@ -23,7 +23,7 @@ struct opgen_line {
 struct parser {
 	struct schema *schema;
 	struct opgen_place at;
-	struct decl *open; /* whose members follow; NULL after a bad one */
+	struct decl *open; /* the one whose members follow; NULL after a bad one */
 	const char *doc; /* collected for the next declaration, or NULL */
 	const char **last_doc; /* the doc that an indented `# text` continues */
 };

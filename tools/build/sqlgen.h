@@ -4,7 +4,7 @@
  * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
  * and refuses what is wrong.  sqlgen_names.c puts the numbers of schema/ in, and refuses
  * numbers in place of names.  sqlgen_put.c writes C, and the tables that exports are made with.
- * Memory that is not there aborts.
+ * Without memory the program aborts.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -41,7 +41,7 @@ struct sqlgen_statement {
 	int kept_number; /* from 1 on */
 	unsigned invalidates; /* a bit for the number of each kept statement */
 	bool first_of_row; /* defines struct ROW_row */
-	struct columns said, in, out; /* said: types given above it */
+	struct columns said, in, out; /* said: types in the statement's comments */
 	struct columns reads, writes; /* TABLE.COLUMN; TABLE.* for whole rows */
 };
 
@@ -73,7 +73,7 @@ struct sqlgen_build {
 	struct sqlgen_statement *statements;
 	int n_migrations, n_statements, n_errors;
 	struct transfer
-		*transfer; /* what storage/exports says; NULL: the database has none */
+		*transfer; /* contents of storage/exports; NULL: the database has none */
 };
 
 /* `array` with room for one more zeroed item behind its `n`. */
@@ -93,7 +93,7 @@ void sqlgen_free_enums(struct sqlgen_build *b);
 /* The values of a set of that list, with blanks between them; NULL if there is none. */
 const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
-void sqlgen_check_held(struct sqlgen_build *b); /* storage/enums names all that hold one */
+void sqlgen_check_held(struct sqlgen_build *b); /* refuses gaps in storage/enums */
 /* Refuses a number where a name of an enum's value belongs. */
 void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s);
 

@@ -363,7 +363,7 @@ void sqlgen_check_held(struct sqlgen_build *b)
 
 enum { NAMES_MOST = 32 };
 
-/* Where a name stands, and where what replaces it goes. */
+/* The place of a name, and of the text that replaces the name. */
 struct names {
 	struct sqlgen_build *b;
 	struct sqlgen_statement at; /* for refusals */

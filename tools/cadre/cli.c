@@ -19,8 +19,8 @@
 /*
  * An answer that is longer than the terminal goes through a pager, as git's does.
  *
- * The answer is written to a file in memory first.  So nobody pages what fits, a pager that
- * is left early breaks no pipe, and one that cannot be started costs nothing.
+ * The answer is written to a file in memory first.  So an answer that fits is not paged, a
+ * pager that is left early breaks no pipe, and a pager that cannot be started costs nothing.
  */
 
 enum { ROWS_USUAL = 24, NOT_STARTED = 127 };

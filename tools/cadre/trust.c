@@ -1,8 +1,8 @@
 /*
  * trust - says that a state found in a project may be used.
  *
- * `cadre init` notes what it makes, so only what was made elsewhere needs this: a
- * state that came with a clone, an archive or a backup, or one that was copied.
+ * `cadre init` notes the states that it makes.  So only a state that was made elsewhere
+ * needs this: one that came with a clone, an archive or a backup, or that was copied.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -14,8 +14,9 @@
  * not to be reached for some seconds.  The outcome of a call with a key is stored first. */
 void ask_start(struct host *host, struct job *job);
 
-/* Looks at the calls that wait for a link to their guest: asks those that have one now, and
- * refuses those whose time is over, whose caller is gone, or all when the host stops. */
+/* Looks at the calls that wait for a link to their guest.  If the link is there now, asks the
+ * guest.  Refuses a call whose time is over or whose caller is gone, and all calls when the host
+ * stops. */
 void ask_look(struct host *host);
 
 #endif

@@ -26,7 +26,7 @@ struct pushing {
 	bool tight; /* ... and a single message asks whether there is space again */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
-	struct job *mark; /* what the guest has taken and refused of it */
+	struct job *mark; /* the page's messages that the guest took or refused */
 	size_t open; /* of them without an answer */
 	int64_t retry_at; /* 0: none */
 	struct futile futile; /* after pages without a taken delivery */
@@ -57,7 +57,7 @@ struct hosted_guest {
 	/* The workspace's agent and the agent's token. */
 	char team_name[72], agent_name[72], agent_token[72];
 	struct uplink *uplink; /* NULL: it has not asked for anything */
-	struct link_ear *ear; /* for what its machine dials; NULL: none */
+	struct link_ear *ear; /* listener that its machine dials; NULL: none */
 	char trouble[256]; /* why it was not reached, as last logged */
 	char boot_id[72]; /* of the guest that answers */
 	char boot_told[72]; /* of the guest that was told last */
@@ -99,7 +99,7 @@ struct guests {
 	struct hosted_guest *first;
 	struct chain
 		unlinked; /* calls that wait for the link to their guest: hosted_ask.c's */
-	struct link_ear *vm_ear; /* what VMs dial; NULL: none */
+	struct link_ear *vm_ear; /* listener that all VMs dial; NULL: none */
 	size_t n_linked; /* guests that answer */
 };
 

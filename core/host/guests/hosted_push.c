@@ -32,7 +32,7 @@ static void hosted_push_note_boot(struct hosted_guest *t)
 
 /* --- the end of a page ----------------------------------------------------------------- */
 
-/* Whether nobody is there any more for whom the page was read. */
+/* Whether the guest for which the page was read is gone. */
 static bool hosted_push_is_stale(const struct hosted_guest *t)
 {
 	return t->closing || !t->up || t->push.stale;

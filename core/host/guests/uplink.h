@@ -28,6 +28,6 @@ void uplink_close(struct hosted_guest *t);
 /* Listens for what the guest's machine dials, where its kind of link has that. */
 void uplink_listen(struct hosted_guest *t);
 void uplink_deafen(struct hosted_guest *t);
-void uplinks_close(struct host *host); /* closes the ear shared by VMs */
+void uplinks_close(struct host *host); /* stops the one listener of all VMs */
 
 #endif

@@ -20,7 +20,7 @@
 /* The places where the HTTP door listens, and the file that names one. */
 
 enum {
-	PORTS = 100, /* tried, one after the other; then any */
+	PORTS = 100, /* how many are tried, one after the other; then any port */
 	CONNECTIONS_MOST = 12288,
 };
 
@@ -157,7 +157,7 @@ static void tell_endpoint(struct host *host)
 	log_line(host->log, LOG_LEVEL_INFO, "HTTP is served", LOG_TEXT("url", url));
 }
 
-/* Removes the file if it holds this URL; NULL: whatever it holds. */
+/* Removes the file if it holds this URL; if `url` is NULL, in any case. */
 static void drop_endpoint(const struct host *host, const char *url)
 {
 	char path[4200], is[96] = "";

@@ -159,7 +159,7 @@ struct asked {
 	const struct face *face; /* form of the answer; NULL: the operation's own */
 	json_t *args; /* owned, until the call has them */
 	json_t *said; /* arguments as the face has them; owned */
-	struct fault *why; /* it is refused, once its caller is known; in the arena */
+	struct fault *why; /* fault to answer, once the caller is known; in the arena */
 	struct conn *call; /* under way; else NULL */
 };
 

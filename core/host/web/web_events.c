@@ -23,8 +23,8 @@ static void web_events_read(struct follower *f);
 /*
  * New events, for all who follow the log over HTTP.
  *
- * Followers who want the same stand in a group.  host_follow.c reads behind each commit which events
- * there are; only where a group wants one of them are they read here, once for all groups, and
+ * Followers who want the same stand in a group.  After each commit host_follow.c reads which events
+ * there are.  If a group wants one of these events, they are read here, once for all groups, and
  * each follower of a group gets the same bytes.  So silent followers cost others' events little.
  */
 

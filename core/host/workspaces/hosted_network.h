@@ -2,10 +2,10 @@
  * hosted_network - makes the network of VMs be what the rows say.
  *
  * Whenever rows of workspaces may have changed, and every few seconds, it reads
- * them; when they ask for something else than what is in force, or somebody has
- * flushed the machine's rules, the whole plan is applied on the thread pool.
- * So rules are there again after a restart before any VM is started, and those
- * of a destroyed team are gone with it.  A host that may not change the network
+ * the rows.  When the rows ask for another network than the present one, or somebody
+ * has flushed the machine's rules, the whole plan is applied on the thread pool.  So
+ * after a restart the rules are there again before any VM is started, and the rules of
+ * a destroyed team are gone with the team.  A host that may not change the network
  * says so in the rows and runs its VMs without one.
  */
 #ifndef CORE_HOST_WORKSPACES_HOSTED_NETWORK_H

@@ -764,8 +764,8 @@ static void wake(struct hosted_workspace *p)
 		hosted_guest_hurry(p->guest);
 }
 
-/* Kills a guest that nobody has reached for a minute, though it lives: a signal has stopped it and
- * whoever sent that has not let it go on, or its sockets are gone and it makes no others. */
+/* Kills a guest that lives, but that nobody has reached for a minute.  Either a signal has stopped
+ * the guest and nobody has let it continue, or its sockets are gone and it makes no new ones. */
 static void end_unreached(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;

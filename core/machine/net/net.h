@@ -1,9 +1,9 @@
 /*
  * net - the network of VMs on this machine, as a table of functions.
  *
- * apply() takes the whole of what is to be and makes it so: a bridge that has
- * the gateway's address, a tap per member, and the rules that say who reaches
- * whom.  apply() may be repeated, with the same plan or another plan.  Traffic that the
+ * apply() takes the plan of the whole network and carries it out: a bridge that has
+ * the gateway's address, a tap per member, and the rules that say which member
+ * reaches which.  apply() may be repeated, with the same plan or another plan.  Traffic that the
  * old and the new plan allow is not interrupted; traffic that neither plan allows never
  * passes.  A tap joins the bridge only when the rules that pin its addresses are in
  * force, and leaves the bridge before those rules are gone.  Interfaces, tables and

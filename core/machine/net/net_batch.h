@@ -24,7 +24,7 @@ struct net_table {
 
 struct net_chain {
 	const char *name;
-	const char *type; /* NULL: one that others jump to; no more is read then */
+	const char *type; /* NULL: other chains jump to it; no field below is read */
 	uint32_t hook;
 	int32_t priority;
 	uint32_t policy; /* NF_ACCEPT or NF_DROP */

@@ -7,11 +7,11 @@
  * isolated, and the bridge answers ARP for all.  So this machine routes every packet, and
  * `inet` judges the packet by its connection:
  *
- *	a connection passes as long as the one who opened it may open it now;
- *	so what is forbidden ends, and what stays allowed goes on.
+ *	a connection passes as long as its opener may open it now;
+ *	so a connection that is no longer allowed ends, and an allowed one goes on.
  *
- * IPv4 carries errors too, which belong to the connection that they tell of: those
- * of members pass to nobody but outside, from who may go there.
+ * IPv4 carries errors too.  An error belongs to the connection that it tells of.  Errors of
+ * members pass only to the outside, and only from members that may go there.
  *
  * `bridge` pins each tap to its hardware and IPv4 address, in frames and in
  * ARP; nothing but ARP and IPv4 passes.

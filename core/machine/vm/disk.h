@@ -10,9 +10,9 @@
  *	                               keeps the disk
  *
  * A layer is there when its file is: it is made under another name and
- * renamed.  So whatever dies in between, the highest number is a whole disk
- * with all that was written.  Results are the arena's; nothing here knows who
- * runs: callers see to it that a disk is not frozen while somebody else
+ * renamed.  So after any crash in between, the highest number is a whole disk
+ * with all that was written.  Results are in the arena.  This code does not know
+ * which VMs run: callers see to it that a disk is not frozen while somebody else
  * writes to it, and that disk_sweep() runs alone.
  */
 #ifndef CORE_MACHINE_VM_DISK_H
@@ -45,7 +45,7 @@ int disk_branch(const struct disk *d, const struct disk *from, const char *layer
 /* Makes a layer over `layer`, to become the top. */
 int disk_cover(const struct disk *d, const char *layer, const char **top,
 	       struct fault *f);
-/* A layer that holds all of a disk that nobody writes to, and stays as it is. */
+/* Gives a layer that holds the whole disk and stays as it is; nobody may write to the disk. */
 int disk_freeze(const struct disk *d, const char **layer, struct fault *f);
 
 /* keep: keeps a layer under a name; kept: that layer, or NULL; forget: lets it go. */

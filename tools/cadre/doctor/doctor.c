@@ -273,9 +273,9 @@ static void check_folder(struct doctor *d)
 
 /* --- who may look -------------------------------------------------------------------- */
 
-/* Calls `each` for the state's folder, its files, and those in the folders that hold copies of
- * them, and for the state's own vault; others are closed by the state's own.  A vault elsewhere is
- * a person's. */
+/* Calls `each` for the state's folder, for its files, for the files in the folders that hold copies
+ * of them, and for the state's own vault.  Other folders are closed by the state's folder.  A vault
+ * elsewhere is a person's. */
 static void visit_private(struct doctor *d,
 			  void (*each)(struct doctor *d, const char *path))
 {

@@ -31,8 +31,8 @@
  * The folder in which a client's session began.
  *
  * A client may go elsewhere while its model works, and stays who it was.  A link tells the
- * folder.  It is in the user's own state folder, which stays when the user logs out, as the
- * session may; a session that begins removes those that none has looked at for long.
+ * folder.  The link is in the user's own state folder, which stays when the user logs out, as the
+ * session may.  A session that begins removes links at which no session has looked for long.
  */
 
 enum { DAY = 86400, KEPT_DAYS = 30 };

@@ -324,8 +324,8 @@ static bool any_has(const json_t *rows, const char *name)
 	return false;
 }
 
-/* The columns that are said (before the |), else those of all fields that some row has; of
- * those that are said a screen leaves out (`spare`) the ones in which nothing stands. */
+/* Chooses the columns that the operation names (before the |), else all fields that some row has.
+ * With `spare`, for a screen, leaves out named columns that are empty in all rows. */
 static size_t choose_columns(const struct record *r, const char *const *columns,
 			     const json_t *rows, bool spare, const struct field **chosen,
 			     size_t most)

@@ -131,8 +131,8 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 	}
 }
 
-/* Lays out the first rows of a list that goes on, for all that come: columns are wider than
- * these rows need, and the last one, which may be cut, takes the room that is left. */
+/* Lays out a long list by its first rows, for all rows that follow.  Columns are wider than the
+ * first rows need; the last column, which may be cut, takes the room that is left. */
 static void lay_out(const struct cli *cli, const struct table *t,
 		    struct table_column *columns)
 {
