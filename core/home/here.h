@@ -7,9 +7,9 @@
  * The file is named after the place's inode and time of birth, so it goes where the directory
  * goes: a moved directory keeps its agent; a new directory at an old path has no agent, nor
  * has a copy.  Where the file system keeps no times of birth, the file is named after the
- * path, and no moved directory is recognized: an inode alone is in time given to another
- * directory.  A token is not kept in the worktree, or in git's folder for the worktree, since
- * copies and archives take those along.
+ * path, and no moved directory is recognized: a file system gives an inode to another
+ * directory sooner or later.  A token is not kept in the worktree, or in git's folder for the
+ * worktree, since copies and archives take those along.
  *
  *     HASH              the agent of a place; HASH is of the birth, or the path
  *     HASH.THREAD       the file HASH, while it is written

@@ -627,7 +627,7 @@ static bool known_is_changed(const struct known *noted, const char *path)
 	return !has_noted_sum(noted, path);
 }
 
-/* Whether the note needs a new sum though known_is_changed() says no: an older cadre took
+/* Whether the note needs a new sum even where known_is_changed() is false: an older cadre took
  * none, or the user changed the settings where there is no git. */
 static bool known_wants_sum(const struct known *noted, const char *path)
 {

@@ -48,8 +48,8 @@ DIR *paths_list(int dir);
 enum { PATHS_BIRTH = 64 };
 
 /* Names a file or folder (`name` "": `dir` itself) by inode and time of birth, which no copy
- * shares; `untimed` (NULL: no name) stands for the time where the file system keeps none.
- * Gives the mode; 0 and the name "" where there is no such thing. */
+ * shares.  Where the file system keeps no time of birth, `untimed` is put in its place; with NULL
+ * the name is "".  Gives the mode; 0 and the name "" where there is no such thing. */
 mode_t paths_birth(int dir, const char *name, const char *untimed, char out[PATHS_BIRTH]);
 
 #endif

@@ -36,9 +36,9 @@ static struct jsonc *put_read(struct put *p)
  *	another's   it does not run cadre: put_is_cadre() says no to its program.  An entry
  *	            called `cadre` is then a conflict, a hook is passed over.
  *	setup's     put_wrote() says yes to its program, and the entry says nothing else:
- *	            see put_is_as_written() and put_program_of().  Setup puts this program into
- *	            the entry, and --remove takes the entry away, whatever program of that name
- *	            it runs: nothing tells which setup wrote the entry.
+ *	            see put_is_as_written() and put_program_of().  Nothing tells which setup
+ *	            wrote it.  So setup changes its program to this one, and --remove takes it
+ *	            away, whichever cadre it runs.
  *	            A file of code is setup's as a whole when its first line says so.
  *	a person's  it runs cadre in any other way (for hooks: put_calls_hook()).  It stays, and
  *	            setup and --remove say so.
