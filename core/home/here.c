@@ -261,6 +261,17 @@ static void here_follow(int dir, const char *place, const char *birth, struct he
 		unlinkat(dir, name, 0);
 }
 
+/* Whether a place is a copy (a snapshot) of one that is still there: such a copy has the same
+ * birth, but another device. */
+static bool here_is_copy(const char *place, const char *birth, const char *kept)
+{
+	char was[PATHS_BIRTH];
+	struct stat st, original;
+
+	return here_birth(kept, was) && !strcmp(was, birth) && !stat(place, &st) &&
+	       !stat(kept, &original) && st.st_dev != original.st_dev;
+}
+
 /* here_read() in the open folder. */
 static int here_read_in(int dir, const char *state, const char *place, struct here *out,
 			struct fault *f)
@@ -281,8 +292,11 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 		return 0;
 	if (!same)
 		return here_refuse(state, name, why ? why : "is of another place", f);
-	if (strcmp(out->place, place) != 0)
-		here_follow(dir, place, now, out);
+	if (strcmp(out->place, place) == 0)
+		return 1;
+	if (here_is_copy(place, now, out->place))
+		return 0;
+	here_follow(dir, place, now, out);
 	return 1;
 }
 
@@ -377,8 +391,8 @@ static bool here_session_lives(int dir, const char *name, struct here *k)
 	       process_birth(here_session_pid(name), now) && strcmp(was, now) == 0;
 }
 
-/* Whether the file of a place, which was last written at `written`, is to be removed.  The
- * file of a directory that was not found is set aside: the directory may have moved. */
+/* Brings a place's file to its right name: `.gone` if the directory is not where it was.  True:
+ * the file is to be removed. */
 static bool here_is_gone(int dir, const char *name, time_t written)
 {
 	char was[PATHS_BIRTH], now[PATHS_BIRTH], own[HERE_NAME], gone[HERE_FILE];
@@ -699,20 +713,24 @@ static int here_write(const char *state, const struct here *k, bool over, struct
 	return f->code;
 }
 
-/* Removes the file of the text in the folder, which may be one that others can write. */
+/* Removes the file named after `text`, also where the folder `here` is open to others. */
 static int here_remove(const char *state, const char *text, struct fault *f)
 {
 	char path[4096], name[HERE_NAME];
+	int rc = 0;
 
 	here_hash(text, name);
-	if (snprintf(path, sizeof(path), "%s/%s/%s", state, here_folder, name) >=
-	    (int)sizeof(path))
-		return 0;
-	if (!unlink(path))
-		return 1;
-	if (errno == ENOENT || errno == ENOTDIR)
-		return 0;
-	return fault_set(f, FAULT_IO, "", "cannot remove %.200s: %m", path);
+	for (int i = 0; i < 2; i++) {
+		if (snprintf(path, sizeof(path), "%s/%s/%s%s", state, here_folder, name,
+			     i ? gone_ending : "") >= (int)sizeof(path))
+			return 0;
+		if (!unlink(path))
+			rc = 1;
+		else if (errno != ENOENT && errno != ENOTDIR)
+			return fault_set(f, FAULT_IO, "", "cannot remove %.200s: %m",
+					 path);
+	}
+	return rc;
 }
 
 int here_forget(const char *state, const char *place, struct fault *f)

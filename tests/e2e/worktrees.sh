@@ -244,6 +244,26 @@ is 0 "^olga of team shop, as is kept for $TMPDIR/nora-4\$" "$CADRE" whoami
 cd ../nora-3 && is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
+# What cannot be trusted is forgotten also where it was set aside.
+cd "$main" && git worktree add ../quin && cd ../quin && is 0 '^you are quin' "$CADRE" agent register quin --here
+file=$(grep -lx "place $TMPDIR/quin" "$kept"/*) && mv "$file" "$file.gone" && chmod 644 "$file.gone"
+is 5 'is open to others' "$CADRE" task list
+is 0 forgotten "$CADRE" whoami --forget
+is 0 'the operator' "$CADRE" whoami
+
+# A snapshot is nobody's beside its original, though it keeps inodes and times of birth.
+cd "$TMPDIR" && truncate -s 4M one.img && mkdir one two
+if /usr/sbin/mkfs.ext4 -q -I 256 one.img && mount -o loop one.img one 2>/dev/null; then
+	mkdir one/x && umount one && cp one.img two.img
+	mount -o loop one.img one && mount -o loop two.img two || bad "no snapshot"
+	cd one/x && is 0 '^you are rex' "$CADRE" --home "$main/.cadre" agent register rex --here
+	cd ../../two/x && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
+	cd ../../one/x && is 0 "^rex of team shop, as is kept for $TMPDIR/one/x" "$CADRE" --home "$main/.cadre" whoami
+	cd "$TMPDIR" && umount one two || bad "still mounted"
+else
+	echo "skipped: no file system of its own"
+fi
+
 # Outside of git it is the directory itself.
 mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
 is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
