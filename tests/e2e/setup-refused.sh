@@ -107,4 +107,34 @@ if [ -n "$group" ]; then
 else
 	echo "skipped: the user is in one group alone"
 fi
+# A file that is replaced keeps its access list, or has none: a folder's list opens it to nobody.
+mkdir "$TMPDIR/listed" && cd "$TMPDIR/listed" && git init -q . || exit 1
+printf '# Rules\n' >CLAUDE.md && printf '{}' >.mcp.json && chmod 640 .mcp.json
+# lists [FILE]: shows the list of FILE, or gives CLAUDE.md and the folder lists that name user 34.
+lists() {
+	/usr/bin/python3 - "$@" <<-'END'
+	import os, struct, sys
+	def pack(*rights):
+	    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, may, who) for tag, may, who in rights)
+	own = 0xffffffff
+	if len(sys.argv) > 1:
+	    print(os.getxattr(sys.argv[1], "system.posix_acl_access").hex() if "system.posix_acl_access" in os.listxattr(sys.argv[1]) else "none")
+	else:
+	    os.setxattr("CLAUDE.md", "system.posix_acl_access", pack((1, 6, own), (2, 4, 34), (4, 0, own), (16, 4, own), (32, 0, own)))
+	    os.setxattr(".", "system.posix_acl_default", pack((1, 7, own), (2, 6, 34), (4, 0, own), (16, 7, own), (32, 0, own)))
+	END
+}
+if lists 2>/dev/null; then
+	list=$(lists CLAUDE.md)
+	is 0 . cadre setup claude
+	[ "$(lists CLAUDE.md)" = "$list" ] || bad "CLAUDE.md has the list $(lists CLAUDE.md), not $list"
+	[ "$(stat -c %a CLAUDE.md)" = 640 ] || bad "CLAUDE.md has the mode $(stat -c %a CLAUDE.md)"
+	[ "$(lists .mcp.json)" = none ] || bad ".mcp.json has the list of its folder: $(lists .mcp.json)"
+	[ "$(stat -c %a .mcp.json)" = 640 ] || bad ".mcp.json has the mode $(stat -c %a .mcp.json)"
+else
+	echo "skipped: no access lists here"
+fi
+# Without `diff` setup says that it shows no change.
+mkdir "$TMPDIR/few" && ln -s "$(command -v git)" "$TMPDIR/few/git"
+is 0 'no `diff` in PATH: the change is not shown' env PATH="$TMPDIR/few" "$CADRE" setup codex --dry-run
 exit $failed

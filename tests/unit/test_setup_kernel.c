@@ -1,6 +1,6 @@
 /*
  * setup on file systems that know less: a new file gets its name, and one that came meanwhile
- * stays, where no rename may say that it is to replace nothing (NFS).
+ * stays, where no rename may say that it is to replace nothing (NFS), nor links are known (exFAT).
  * What a client writes into a file that setup changes or removes stays, whenever it comes.
  */
 #include <fcntl.h>
@@ -23,15 +23,24 @@
 #include "tests/lib/setup.h"
 #include "tests/unit/test_durable/journal.h"
 
-/* From here on renameat2() with flags fails in this process. */
-static void let_fail(int renaming)
+/* From here on this process has calls that fail: renameat2 with `renaming`, if it has flags, and
+ * links with `linking`; 0: they work. */
+static void let_fail(int renaming, int linking)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_renameat2, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_linkat, 4, 0),
+#ifdef __NR_link
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_link, 3, 0),
+#else
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_linkat, 3, 0),
+#endif
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_renameat2, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, args[4])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 2),
+		BPF_STMT(BPF_RET | BPF_K, linking ? SECCOMP_RET_ERRNO | (unsigned)linking
+						  : SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)renaming),
 	};
@@ -58,20 +67,22 @@ static void write_mine(void)
 	put(written, "mine");
 }
 
-/* Changes or removes a file, beside a client that writes as many bytes: just before setup looks
- * whether it is the same, with the times of before, or right behind that look.  0: setup did it. */
-static int edit(const char *path, bool removes, bool late)
+/* When a client writes the file, seen from the write of setup: just before setup looks whether it
+ * is the same, with the times of before, or right behind that look. */
+enum comes { NEVER, BEFORE, WITHIN };
+
+/* Changes or removes a file, beside a client that writes as many bytes.  0: setup did it. */
+static int edit(const char *path, bool removes, enum comes comes)
 {
 	struct setup_target t;
 	struct fault f = { 0 };
 
 	snprintf(written, sizeof(written), "%s", path);
-	put(path, "seen");
 	if (setup_target_find(&t, path, "mine.json", NULL, &f) == 0 &&
 	    setup_target_read(&t, &f) == 0) {
-		if (late) {
+		if (comes == WITHIN)
 			journal.before = write_mine;
-		} else {
+		if (comes == BEFORE) {
 			write_mine();
 			utimensat(AT_FDCWD, path,
 				  (struct timespec[]){ t.st.st_atim, t.st.st_mtim }, 0);
@@ -81,31 +92,83 @@ static int edit(const char *path, bool removes, bool late)
 		setup_target_write(&t, &f);
 	}
 	setup_target_release(&t);
-	return f.code;
+	return !f.code ? 0 : f.code == FAULT_CONFLICT ? 1 : 2;
+}
+
+static void edits(int renaming, int linking, bool removes, enum comes comes)
+{
+	char dir[] = "/tmp/setup-XXXXXX", path[64], got[16] = "";
+	FILE *file;
+	int status;
+	pid_t pid;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/mine.json", dir);
+	put(path, "seen");
+	pid = fork();
+	if (!pid) {
+		if (renaming)
+			let_fail(renaming, linking);
+		_exit(edit(path, removes, comes));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), comes != NEVER);
+	file = fopen(path, "r");
+	assert_true(removes && comes == NEVER ? !file : file != NULL);
+	if (file) {
+		assert_non_null(fgets(got, sizeof(got), file));
+		fclose(file);
+		assert_string_equal(got, comes == NEVER ? "ours" : "mine");
+		assert_int_equal(unlink(path), 0);
+	}
+	assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
+}
+
+static void a_file_is_changed_and_removed(void **state)
+{
+	static const int unknown[][2] = { { 0, 0 },          { EINVAL, 0 },
+					  { ENOSYS, 0 },     { EPERM, 0 },
+					  { EOPNOTSUPP, 0 }, { EINVAL, EPERM } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		for (int removes = 0; removes < 2; removes++)
+			edits(unknown[i][0], unknown[i][1], removes, NEVER);
 }
 
 static void what_a_client_writes_stays(void **state)
 {
-	(void)state;
-	for (int i = 0; i < 4; i++) {
-		char dir[] = "/tmp/setup-XXXXXX", path[64], got[16] = "";
-		FILE *file;
+	static const int unknown[] = { 0, EINVAL, ENOSYS, EPERM, EOPNOTSUPP };
 
-		assert_non_null(mkdtemp(dir));
-		snprintf(path, sizeof(path), "%s/mine.json", dir);
-		assert_int_equal(edit(path, i & 1, i & 2), FAULT_CONFLICT);
-		file = fopen(path, "r");
-		assert_non_null(file);
-		assert_non_null(fgets(got, sizeof(got), file));
-		fclose(file);
-		assert_string_equal(got, "mine");
-		assert_int_equal(unlink(path), 0);
-		assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
-	}
+	(void)state;
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		for (int removes = 0; removes < 2; removes++) {
+			edits(unknown[i], 0, removes, BEFORE);
+			edits(unknown[i], 0, removes, WITHIN);
+		}
+	edits(EINVAL, EPERM, true, WITHIN);
 }
 
-/* When a file of the same name comes, seen from the write of a new one. */
-enum comes { NEVER, BEFORE, WITHIN };
+static void a_mode_set_meanwhile_stays(void **state)
+{
+	char path[] = "/tmp/setup-XXXXXX";
+	struct setup_target t;
+	struct fault f = { 0 };
+	struct stat st;
+
+	(void)state;
+	close(mkstemp(path));
+	chmod(path, 0644);
+	assert_int_equal(setup_target_find(&t, path, "mine.json", NULL, &f), 0);
+	assert_int_equal(setup_target_read(&t, &f), 0);
+	chmod(path, 0600);
+	text_addf(&t.draft.text, "ours");
+	assert_int_equal(setup_target_write(&t, &f), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	setup_target_release(&t);
+	unlink(path);
+}
 
 /* Writes a file that was not there when it was looked for: 0, 1 where it was found to be changed
  * meanwhile, or 2. */
@@ -129,7 +192,7 @@ static int write_new(const char *path, enum comes comes)
 	return !f.code ? 0 : f.code == FAULT_CONFLICT ? 1 : 2;
 }
 
-static void writes(int renaming, enum comes comes)
+static void writes(int renaming, int linking, enum comes comes)
 {
 	char dir[] = "/tmp/setup-XXXXXX", path[64], got[16] = "";
 	FILE *file;
@@ -141,7 +204,7 @@ static void writes(int renaming, enum comes comes)
 	pid = fork();
 	if (!pid) {
 		if (renaming)
-			let_fail(renaming);
+			let_fail(renaming, linking);
 		_exit(write_new(path, comes));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -159,18 +222,22 @@ static void writes(int renaming, enum comes comes)
 static void a_new_file_gets_its_name(void **state)
 {
 	(void)state;
-	writes(0, NEVER);
-	writes(EINVAL, NEVER);
-	writes(ENOSYS, NEVER);
+	writes(0, 0, NEVER);
+	writes(EINVAL, 0, NEVER);
+	writes(EINVAL, EPERM, NEVER);
+	writes(EINVAL, EOPNOTSUPP, NEVER);
+	writes(ENOSYS, ENOSYS, NEVER);
 }
 
 static void a_file_made_meanwhile_stays(void **state)
 {
 	(void)state;
-	writes(0, BEFORE);
-	writes(0, WITHIN);
-	writes(EINVAL, BEFORE);
-	writes(ENOSYS, BEFORE);
+	writes(0, 0, BEFORE);
+	writes(0, 0, WITHIN);
+	writes(EINVAL, 0, BEFORE);
+	writes(EINVAL, 0, WITHIN);
+	writes(EINVAL, EPERM, WITHIN);
+	writes(ENOSYS, ENOSYS, BEFORE);
 }
 
 int main(void)
@@ -178,7 +245,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_file_gets_its_name),
 		cmocka_unit_test(a_file_made_meanwhile_stays),
+		cmocka_unit_test(a_file_is_changed_and_removed),
 		cmocka_unit_test(what_a_client_writes_stays),
+		cmocka_unit_test(a_mode_set_meanwhile_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ int setup_target_check(const struct setup_target *t, struct fault *f);
 /* Takes the edits of a draft back. */
 void setup_target_undo(struct setup_target *t);
 /* Makes the file on the disk what the draft says, in one step, and the folders above the file,
- * which it notes.  The mode and the owner stay. */
+ * which it notes.  The mode, the owner and the access list stay. */
 int setup_target_write(struct setup_target *t, struct fault *f);
 /* Removes what a setup that was killed while it wrote a file has left beside it. */
 void setup_target_sweep(const char *path);
@@ -145,7 +145,7 @@ void setup_target_release(struct setup_target *t);
 
 /* Removes the empty folders above a file that setup made. */
 void setup_target_remove_folders(const char *path);
-/* Writes how a file changes, as `diff -u` does; only the names where no `diff` is there. */
+/* Writes how a file changes, as `diff -u` does; only the names, and why, where no `diff` is there. */
 void setup_diff(const struct setup_target *t, struct text *out);
 
 /* Waits until no other setup of the user changes files; until the descriptor is closed others

@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/home/paths.h"
@@ -203,7 +204,10 @@ void setup_diff(const struct setup_target *t, struct text *out)
 	    WIFEXITED(end.status) && WEXITSTATUS(end.status) == 1)
 		text_addf(out, "%s", end.out);
 	else if (setup_target_changed(t))
-		text_addf(out, "--- %s\n+++ %s\n", from, to);
+		text_addf(out,
+			  "--- %s\n+++ %s\n"
+			  "(no `diff` in PATH: the change is not shown)\n",
+			  from, to);
 	close(before);
 	close(after);
 	arena_release(&a);
@@ -333,17 +337,29 @@ static bool has_bytes(const char *path, const struct text *want)
 	return has;
 }
 
+/* Gives a file the owner, the mode and the access list of the one that it replaces.  Where that
+ * has no list, a folder's must not stay: the mode would be the list's limit. */
 static bool keep_owner(int fd, const struct setup_target *t)
 {
-	struct stat st;
+	static const char acl[] = "system.posix_acl_access";
+	char list[1 << 16];
+	struct stat st, now;
+	ssize_t n;
 
 	if (!t->was)
 		return true;
 	/* A folder may give its group to new files. */
-	return !fstat(fd, &st) &&
-	       ((t->st.st_uid == st.st_uid && t->st.st_gid == st.st_gid) ||
-		fchown(fd, t->st.st_uid, t->st.st_gid) == 0) &&
-	       fchmod(fd, t->st.st_mode & 07777) == 0;
+	if (fstat(fd, &st) || lstat(t->path, &now) || !S_ISREG(now.st_mode) ||
+	    ((now.st_uid != st.st_uid || now.st_gid != st.st_gid) &&
+	     fchown(fd, now.st_uid, now.st_gid)))
+		return false;
+	n = lgetxattr(t->path, acl, list, sizeof(list));
+	if (n < 0 && errno != ENODATA && errno != ENOTSUP)
+		return false;
+	if (n >= 0 ? fsetxattr(fd, acl, list, (size_t)n, 0)
+		   : fremovexattr(fd, acl) && errno != ENODATA && errno != ENOTSUP)
+		return false;
+	return fchmod(fd, now.st_mode & 07777) == 0;
 }
 
 /* Writes the text beside the file, which it then becomes: a descriptor with a lock, until the
@@ -366,24 +382,68 @@ static int setup_target_write_beside(const struct setup_target *t, const char *b
 	return -1;
 }
 
-/* Gives the text beside its name, or takes the file away; the bytes that were there are beside
- * then.  If a client has written the file since, the client's bytes get the name back.  0, or -1
- * with errno set. */
+static void setup_target_name_beside(const struct setup_target *t, char out[4200])
+{
+	snprintf(out, 4200, "%s%s%016llx", t->path, mark,
+		 (unsigned long long)home_random());
+}
+
+/* Whether a call failed since the file system (NFS, some of FUSE) or a sandbox does not know it. */
+static bool setup_target_is_unknown(void)
+{
+	return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
+	       errno == EPERM;
+}
+
+/* Does what renameat2() does, step by step where its flags are not known.  An exchange leaves no
+ * moment without the file, so a client's rename between link() and rename() is not seen.
+ * Without links it leaves no file `from`. */
+static int setup_target_rename(const struct setup_target *t, const char *from,
+			       const char *to, unsigned flag)
+{
+	char third[4200];
+	bool linked;
+	int fd;
+
+	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, flag))
+		return 0;
+	if (!setup_target_is_unknown())
+		return -1;
+	if (from == t->path) /* `to` is a name that nobody has */
+		return rename(from, to);
+	if (flag == RENAME_EXCHANGE) {
+		setup_target_name_beside(t, third);
+		linked = !link(to, third);
+		if ((!linked && !setup_target_is_unknown()) || rename(from, to))
+			return -1;
+		return linked ? rename(third, from) : 0;
+	}
+	if (!link(from, to))
+		return unlink(from);
+	if (!setup_target_is_unknown() ||
+	    (fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+		return -1;
+	close(fd);
+	return rename(from, to) ? unlink(to), -1 : 0;
+}
+
+/* Puts the new text in place, or takes the file away.  The old bytes are then in `beside`.  If a
+ * client has written the file since, the client's bytes get the name back.  0, or -1 with errno
+ * set. */
 static int setup_target_move(const struct setup_target *t, const char *beside)
 {
 	const bool there = t->draft.there;
 	const unsigned flag = there && t->was ? RENAME_EXCHANGE : RENAME_NOREPLACE;
 	const char *from = there ? beside : t->path, *to = there ? t->path : beside;
 
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, flag))
-		/* NFS knows no flags, and some sandboxes not the call. */
-		return errno == EINVAL || errno == ENOSYS ? rename(from, to) : -1;
-	if (!t->was || has_bytes(beside, &t->before))
+	if (setup_target_rename(t, from, to, flag))
+		return -1;
+	if (!t->was || access(beside, F_OK) || has_bytes(beside, &t->before))
 		return 0;
 	/* A client may have written once more meanwhile, in the place of ours: that stays. */
-	if (!renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, flag) && there &&
+	if (!setup_target_rename(t, beside, t->path, flag) && there &&
 	    !has_bytes(beside, &t->draft.text))
-		renameat2(AT_FDCWD, beside, AT_FDCWD, t->path, flag);
+		setup_target_rename(t, beside, t->path, flag);
 	errno = EEXIST;
 	return -1;
 }
@@ -399,8 +459,7 @@ int setup_target_write(struct setup_target *t, struct fault *f)
 		return changed_meanwhile(t, f);
 	if (!t->was && setup_target_make_folders(t->path, f) < 0)
 		return f->code;
-	snprintf(beside, sizeof(beside), "%s%s%016llx", t->path, mark,
-		 (unsigned long long)home_random());
+	setup_target_name_beside(t, beside);
 	if (t->draft.there && (fd = setup_target_write_beside(t, beside, f)) < 0)
 		return f->code;
 	if (setup_target_move(t, beside) == 0)
