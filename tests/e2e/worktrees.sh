@@ -252,14 +252,14 @@ is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
 # A snapshot is nobody's beside its original, though it keeps inodes and times of birth.
-cd "$TMPDIR" && truncate -s 4M one.img && mkdir one two
-if /usr/sbin/mkfs.ext4 -q -I 256 one.img && mount -o loop one.img one 2>/dev/null; then
-	mkdir one/x && umount one && cp one.img two.img
-	mount -o loop one.img one && mount -o loop two.img two || bad "no snapshot"
-	cd one/x && is 0 '^you are rex' "$CADRE" --home "$main/.cadre" agent register rex --here
-	cd ../../two/x && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
-	cd ../../one/x && is 0 "^rex of team shop, as is kept for $TMPDIR/one/x" "$CADRE" --home "$main/.cadre" whoami
-	cd "$TMPDIR" && umount one two || bad "still mounted"
+cd "$TMPDIR" && truncate -s 4M disk.img && mkdir disk snap
+if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/null; then
+	mkdir disk/x && umount disk && cp disk.img snap.img
+	mount -o loop disk.img disk && mount -o loop snap.img snap || bad "no snapshot"
+	cd disk/x && is 0 '^you are rex' "$CADRE" --home "$main/.cadre" agent register rex --here
+	cd ../../snap/x && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
+	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
+	cd "$TMPDIR" && umount disk snap || bad "still mounted"
 else
 	echo "skipped: no file system of its own"
 fi
