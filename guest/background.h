@@ -7,8 +7,7 @@
 #include "guest/guest_peer.h"
 #include "guest/guest_serve.h"
 
-/*
- * guest_follow - requests that wait for what a command prints.
+/* Requests that wait for the output of a command: ExecPoll, of turns as well.
  *
  * Each waits until there is output behind its offsets or the command is over, but so long
  * at most as it says.  Output of about the same time is sent together: many short lines

@@ -1,9 +1,9 @@
 /*
  * reaper - writes down what the clock did: leases and lives that ran out.
  *
- * Statements judge times by themselves; the reaper only makes rows and events
- * of it, looking once a second, and when a delayed message comes, and writing when
- * something is due.
+ * Statements judge times by themselves; the reaper only makes rows and events of it, by
+ * op clock.tick (core/overview/clock_tick.c).  The reaper looks once a second, and when a
+ * delayed message comes, and writes when something is due.
  *
  * After a gap in which nobody could call (the host was down or stood still, the
  * machine slept) leases are first moved by the gap: calls that came meanwhile are held

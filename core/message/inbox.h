@@ -1,5 +1,8 @@
 /*
  * inbox - handing messages out under leases, and taking them back.
+ *
+ * docs/doors.md, "What was seen, and what was not", has the rules.  The reaper of a host
+ * (core/host/reaper.h) and the next receive return messages whose lease has ended.
  */
 #ifndef CORE_MESSAGE_INBOX_H
 #define CORE_MESSAGE_INBOX_H
