@@ -18,8 +18,9 @@
  * Calls `each` (or NULL) for each file, link and the like that was written since then, with
  * its path from the folder.  The guest's own `.cadre` does not count.  Links are not followed,
  * and no program is run: the folder's content is not to be trusted.  With `each`, a folder of
- * more than a million entries counts as changed.  A folder that is not there is empty, and one that cannot be opened has changed and has 1 byte, since it may hold
- * anything.  Blocking: never from a loop. */
+ * more than a million entries counts as changed.  A missing folder is empty.  A folder that
+ * cannot be opened may hold anything, so it counts as changed, with 1 byte.  Blocking: never
+ * from a loop. */
 int64_t work_look(const char *path, const char *stamp, int64_t since,
 		  void (*each)(void *with, const char *path), void *with, bool *changed);
 

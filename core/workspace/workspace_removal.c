@@ -15,23 +15,30 @@ enum {
 struct removal {
 	struct folder {
 		const char *name, *path;
+		const char *goes; /* is what goes into the trash; NULL: path */
 		const char *stamp; /* see core/machine/work.h; or NULL */
 		int64_t since;
 		int64_t parent; /* the workspace that it is a fork of, or 0 */
 		bool brought_back; /* from the trash */
 		bool is_vm;
 	} * folders;
-	size_t n, worked, kept; /* kept: folders that hold something */
+	size_t n, worked;
+	size_t kept, large; /* folders that the trash takes; that are too large for it */
 	bool hostless; /* nothing goes before the next host comes up */
 	const char *says; /* what goes; NULL: the workspaces */
 	/* Folders of the vault that go too, the last one around or beside the others. */
 	const char **purged;
 	size_t n_purged;
-	size_t notes,
-		files; /* that somebody typed or changed, in the vault and elsewhere */
-	const struct folder *seen; /* that is looked at */
-	const char *names; /* of the first few of both; NULL: none */
-	size_t named; /* so many; beyond NAMED the names end with `…` */
+	/* notes: of the vault, typed by a person; files: changed in workspaces */
+	size_t notes, files;
+	int64_t note_bytes; /* in the folder that is looked at */
+	size_t notes_kept, notes_large; /* folders of notes, as `kept` and `large` */
+	const char *inside; /* what is looked at: the name of its folder, with a slash */
+	struct names {
+		const char *text; /* of the first few; NULL: none */
+		size_t named; /* how many are named; NAMED + 1: the list is closed with `…` */
+		const char *folder; /* the last that is named without its files; or NULL */
+	} note_names, file_names;
 	/* Tasks that agents hold, and messages that the operator has not read, where a team
 	 * ends. */
 	int64_t held, mail;
@@ -142,6 +149,11 @@ void removal_add_snapshot(struct call *call, const struct workspace_row *w,
 {
 	struct folder *f = workspace_removal_add(call, w);
 
+	if (!f->is_vm)
+		f->goes = arena_printf(
+			&call->arena, "%s/snapshots/%s/%s", call->settings->home,
+			id_public(call, ID_WORKSPACE, w->id, w->created_at),
+			id_public(call, ID_SNAPSHOT, s->id, s->created_at));
 	/* Another snapshot that was put back is a change as well, so no stamp counts. */
 	f->stamp = NULL;
 	f->since = s->created_at;
@@ -181,20 +193,34 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 
 /* --- what is lost ------------------------------------------------------------------- */
 
-/* Names the first few, and says that there are more. */
-static void name_file(struct call *call, const char *folder, const char *path)
+/* Adds a name; where the name does not fit, closes the list if `close`.  Whether it fits. */
+static bool name_add(struct call *call, struct names *l, const char *folder,
+		     const char *path, bool close)
 {
-	struct removal *l = call->removal;
-	const char *so_far = l->names ? l->names : "";
-	bool fits;
+	const char *so_far = l->text ? l->text : "";
+	bool fits = l->named < NAMED &&
+		    strlen(so_far) + strlen(folder) + strlen(path) <= NAMES_ROOM;
 
-	if (l->named > NAMED)
+	if (fits || (close && l->named <= NAMED)) {
+		l->named = fits ? l->named + 1 : NAMED + 1;
+		l->text = arena_printf(&call->arena, "%s%s%s%s", so_far,
+				       *so_far ? ", " : "", fits ? folder : "…",
+				       fits ? path : "");
+	}
+	return fits;
+}
+
+/* Names the first few, and says that there are more.  Of files whose names do not fit, the
+ * folder is named once. */
+static void name_file(struct call *call, struct names *l, const char *folder,
+		      const char *path)
+{
+	bool full = l->named >= NAMED, again = l->folder && !strcmp(l->folder, folder);
+
+	if (name_add(call, l, folder, path, full) || full || again)
 		return;
-	fits = l->named < NAMED &&
-	       strlen(so_far) + strlen(folder) + strlen(path) <= NAMES_ROOM;
-	l->named = fits ? l->named + 1 : NAMED + 1;
-	l->names = arena_printf(&call->arena, "%s%s%s%s", so_far, *so_far ? ", " : "",
-				fits ? folder : "…", fits ? path : "");
+	name_add(call, l, folder, "…", true);
+	l->folder = folder;
 }
 
 static void count_file(void *with, const char *path)
@@ -205,27 +231,34 @@ static void count_file(void *with, const char *path)
 	if (!strncmp(path, ".git/", 5) || strstr(path, "/.git/"))
 		return; /* git wrote the file, and nobody typed it */
 	l->files++;
-	if (l->named <= NAMED)
-		name_file(call, arena_printf(&call->arena, "%s/", l->seen->name), path);
+	name_file(call, &l->file_names, l->inside, path);
 }
 
-/* A disk of a VM, which nobody looks into, counts as work.  A folder is named itself where
- * files were only removed from it, or where git alone wrote there. */
+/* A disk of a VM, which nobody looks into, counts as work.  If no file can be named (files
+ * were only removed, or only git wrote), the folder is named. */
 static void workspace_removal_look(struct call *call, struct removal *l)
 {
+	int64_t most = settings_trash_bytes(call->settings);
+
 	for (size_t i = 0; i < l->n; i++) {
-		const struct folder *f = l->seen = &l->folders[i];
+		const struct folder *f = &l->folders[i];
 		size_t before = l->files;
 		bool worked = f->is_vm;
+		int64_t bytes;
 
-		/* A snapshot holds something, also if its workspace is empty. */
-		l->kept += f->is_vm ||
-			   call->settings->look_at_work(f->path, f->stamp, f->since,
-							count_file, call, &worked) ||
-			   l->says;
+		l->inside = arena_printf(&call->arena, "%s/", f->name);
+		bytes = call->settings->look_at_work(f->path, f->stamp, f->since,
+						     f->is_vm ? NULL : count_file, call,
+						     f->is_vm ? NULL : &worked);
+		if (f->goes)
+			bytes = call->settings->look_at_work(f->goes, NULL, 0, NULL, NULL,
+							     NULL);
+		l->kept += bytes && bytes <= most;
+		l->large += most && bytes > most;
 		l->worked += worked;
 		if (worked && l->files == before)
-			name_file(call, f->name, f->is_vm ? " (a VM)" : "");
+			name_add(call, &l->file_names, f->name, f->is_vm ? " (a VM)" : "",
+				 true);
 	}
 }
 
@@ -237,8 +270,15 @@ static int count_note(void *with, const struct note_entry *entry, struct fault *
 	if (rc < 0)
 		return rc;
 	call->removal->notes += (size_t)rc;
-	if (rc)
-		name_file(call, "", strchr(entry->path, '/') + 1);
+	call->removal->note_bytes += rc ? entry->stamp.size : 0;
+	if (rc) {
+		const char *name = strchr(entry->path, '/') + 1,
+			   *inside = name + strcspn(name, "/") + 1;
+
+		name_file(call, &call->removal->note_names,
+			  arena_strndup(&call->arena, name, (size_t)(inside - name)),
+			  inside);
+	}
 	return entry->folder ? NOTES_ENTER : NOTES_PASS;
 }
 
@@ -246,11 +286,18 @@ static int count_note(void *with, const struct note_entry *entry, struct fault *
 static int look_into_vault(struct call *call, struct removal *l)
 {
 	const struct notes *notes = call->settings->notes;
+	int64_t most = settings_trash_bytes(call->settings);
 	int rc = 0;
 
-	for (size_t i = 0; notes && rc >= 0 && i < l->n_purged; i++)
+	for (size_t i = 0; notes && rc >= 0 && i < l->n_purged; i++) {
+		size_t before = l->notes;
+
+		l->note_bytes = 0;
 		rc = notes->walk(notes->self, l->purged[i], NULL, count_note, call,
 				 &call->fault);
+		l->notes_kept += l->notes > before && most && l->note_bytes <= most;
+		l->notes_large += most && l->note_bytes > most;
+	}
 	return rc;
 }
 
@@ -261,11 +308,21 @@ static const char *plural(size_t n)
 	return n == 1 ? "" : "s";
 }
 
+static const char *large_that_go(struct call *call, const struct removal *l)
+{
+	return l->large ? arena_printf(
+				  &call->arena,
+				  ", %zu larger than workspace.trash_mb go%s for good",
+				  l->large, l->large == 1 ? "es" : "")
+			: "";
+}
+
 static const char *notes_that_go(struct call *call, const struct removal *l)
 {
 	const char *work = l->worked ? arena_printf(&call->arena,
-						    ", and work in %zu workspace%s",
-						    l->worked, plural(l->worked))
+						    ", and work in %zu workspace%s%s",
+						    l->worked, plural(l->worked),
+						    large_that_go(call, l))
 				     : "";
 
 	return arena_printf(
@@ -273,7 +330,7 @@ static const char *notes_that_go(struct call *call, const struct removal *l)
 		"%zu note%s of the vault's folder%s %s would be removed%s (%s)%s",
 		l->notes, plural(l->notes), plural(l->n_purged),
 		l->n_purged > 1 ? "teams/" : l->purged[0],
-		settings_trash_bytes(call->settings) ? "" : " for good", l->names, work);
+		l->notes_kept ? "" : " for good", l->note_names.text, work);
 }
 
 static const char *work_that_goes(struct call *call, const struct removal *l)
@@ -285,9 +342,10 @@ static const char *work_that_goes(struct call *call, const struct removal *l)
 						  "work that was done there",
 						  l->n, plural(l->n), l->worked);
 
+	what = arena_printf(a, "%s%s", what, large_that_go(call, l));
 	return l->files ? arena_printf(a, "%s: %zu file%s (%s)", what, l->files,
-				       plural(l->files), l->names)
-			: arena_printf(a, "%s: %s", what, l->names);
+				       plural(l->files), l->file_names.text)
+			: arena_printf(a, "%s: %s", what, l->file_names.text);
 }
 
 static const char *hands(struct call *call, const struct removal *l)
@@ -317,12 +375,15 @@ static int workspace_removal_refuse(struct call *call, const struct removal *l)
 		return fault_hint(&call->fault, "Do it with {confirm=true|--yes}. Tasks "
 						"are cancelled; messages stay as rows.");
 	work = l->notes ? " Without purge the folder is archived." : "";
-	return days ? fault_hint(&call->fault,
+	return l->kept || l->notes_kept
+		       ? fault_hint(
+				 &call->fault,
 				 "Do it with {confirm=true|--yes}. What is kept can be "
 				 "brought back for %" PRId64
 				 " days{ by the operator|}: cadre undo.%s",
 				 days, work)
-		    : fault_hint(&call->fault,
+		       : fault_hint(
+				 &call->fault,
 				 "Do it with {confirm=true|--yes}. Nothing of it can be "
 				 "brought back.%s",
 				 work);
@@ -338,17 +399,25 @@ const char *removal_tell(struct call *call)
 	if (!l)
 		return NULL;
 	time_format(call->now + settings_keep_ms(call->settings), until);
-	if (l->kept && settings_trash_bytes(call->settings))
+	if (l->kept)
 		text = arena_printf(
 			a,
-			"what %zu workspace%s held is kept until %.10s at the latest, "
-			"while the trash has room: cadre undo",
+			"what %zu workspace%s held is kept until %.10s, or until the "
+			"trash needs the room: cadre undo",
 			l->kept, plural(l->kept), until);
-	if (l->notes && settings_trash_bytes(call->settings))
+	if (l->large)
 		text = arena_printf(a,
-				    "%s%sits notes are kept until %.10s at the latest: "
+				    "%s%swhat %zu workspace%s held was larger than "
+				    "workspace.trash_mb and goes for good",
+				    text, *text ? "; " : "", l->large, plural(l->large));
+	if (l->notes_kept)
+		text = arena_printf(a,
+				    "%s%sits notes are kept until %.10s at the latest%s: "
 				    "cadre undo %s/",
 				    text, *text ? "; " : "", until,
+				    l->notes_large ? ", unless larger than "
+						     "workspace.trash_mb"
+						   : "",
 				    l->purged[l->n_purged - 1]);
 	if (l->hostless && l->n)
 		text = arena_printf(

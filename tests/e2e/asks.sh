@@ -42,7 +42,7 @@ until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
 # Workspaces without work go without a question.
-is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.. at the latest, while the trash has room: cadre undo' cadre team destroy idle
+is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy idle
 
 # For workspaces with work the question gives the count of files and their names.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
@@ -119,6 +119,11 @@ is 4 '1 file (fill/f-3/a.*b.*)$' cadre workspace destroy fill/f-3
 ! grep -q "$(printf '\033')" "$TMPDIR/err" || bad "a file's name moves the cursor"
 mcp '{"action":"destroy","workspace":"fill/f-3"}' >said
 grep -q '1 file (fill/f-3/a' said || bad "over MCP: $(cat said)"
+touch "$(echo "$CADRE_HOME"/workspaces/fill-f-3-*)/$(printf '%0120d' 0)"
+is 4 '2 files (.*fill/f-3/….*)$' cadre workspace destroy fill/f-3
+is 4 '(fill/f-[^…]*, [^…]*…' cadre team destroy fill
+is 0 . cadre vault write teams/fill/plan.md "my words"
+is 4 '1 note of the vault.s folder teams/fill would be removed (fill/plan.md), and work in 3 workspaces$' cadre team destroy fill --purge
 is 0 . cadre team destroy --yes fill
 
 # A team where agents hold tasks, or whose operator has not read all, is asked for as well.
@@ -160,6 +165,27 @@ is 0 . cadre vault write teams/notes/other.md more
 is 0 . cadre vault delete --yes teams/notes/other.md
 is 0 'team notes is destroyed; its notes are kept until .*: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
+
+# What is larger than the trash goes for good, and nothing else is promised.
+cadre down >/dev/null
+printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
+cadre up >/dev/null || bad "up"
+cadre team create t --roles '[{"name":"a","workspace":true},{"name":"b","workspace":true}]' >/dev/null || bad "team"
+until_is '^2000000$' cadre exec --team t t/a 'head -c 2000000 /dev/urandom >big; stat -c %s big'
+until_is '^b$' cadre exec --team t t/b 'echo b | tee b'
+is 4 '1 with work that was done there, 1 larger than workspace.trash_mb goes for good: 1 file (t/a/big)$' cadre workspace destroy t/a
+is 4 'Nothing of it can be brought back' cadre workspace destroy t/a
+is 4 '2 with work that was done there, 1 larger than' cadre team destroy t
+is 4 'What is kept can be brought back for 7 days' cadre team destroy t
+is 0 'what 1 workspace held was larger than workspace.trash_mb and goes for good' cadre workspace destroy t/a --yes
+! grep -q 'is kept until' "$TMPDIR/out" || bad "what is too large is said to be kept"
+for n in 1 2; do
+	head -c 700000 /dev/zero | tr '\0' x | cadre vault write teams/t/$n.md - >/dev/null || bad "write"
+done
+is 4 '2 notes of the vault.s folder teams/t would be removed for good' cadre team destroy t --purge
+is 0 'team t is destroyed; what 1 workspace held is kept until 20[^;]*$' cadre team destroy t --purge --yes
+rm "$CADRE_HOME/cadre.toml"
+cadre restart >/dev/null
 
 # Days that are fewer than the configured ones remove for good, and are asked about.
 is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
