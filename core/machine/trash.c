@@ -213,10 +213,6 @@ size_t trash_called(const char *folder)
 	return *end ? 0 : len;
 }
 
-/* The mark in the name of a snapshot's entry, between its workspace's and the end of its id. */
-#define SNAPSHOT "-snapshot-"
-enum { ID_SHOWN = 8 };
-
 int trash_take_snapshots(const char *home, const char *folder, const char *workspace,
 			 int64_t now_ms, const struct trash_bounds *bounds,
 			 struct fault *f)
@@ -233,12 +229,12 @@ int trash_take_snapshots(const char *home, const char *folder, const char *works
 	while (rc >= 0 && dir && (e = readdir(dir))) {
 		size_t n = strlen(e->d_name);
 
-		if (!strchr(e->d_name, '.') && n > ID_SHOWN)
-			rc = trash_take(home,
-					arena_printf(&a, "%s/%s", folder, e->d_name),
-					arena_printf(&a, "%s" SNAPSHOT "%s", workspace,
-						     e->d_name + n - ID_SHOWN),
-					now_ms - BEFORE_MS, bounds, f);
+		if (!strchr(e->d_name, '.') && n > TRASH_ID_SHOWN)
+			rc = trash_take(
+				home, arena_printf(&a, "%s/%s", folder, e->d_name),
+				arena_printf(&a, "%s" TRASH_SNAPSHOT "%s", workspace,
+					     e->d_name + n - TRASH_ID_SHOWN),
+				now_ms - BEFORE_MS, bounds, f);
 	}
 	if (dir)
 		closedir(dir);
@@ -300,8 +296,8 @@ int trash_hold(const char *home, const char *path)
 
 /* --- the end of entries ----------------------------------------------------------------- */
 
-/* Removes a folder of the trash that nobody holds, an entry under the name `to` (NULL: it has
- * that name).  Returns whether this call removed the folder. */
+/* Removes a folder of the trash, unless it is held.  It is renamed to `to` first; NULL: it was
+ * renamed before.  Returns whether this call removed the folder. */
 static bool trash_remove(const char *path, const char *to)
 {
 	int fd = open_locked(path, LOCK_EX);

@@ -18,6 +18,10 @@
 #include "core/base/arena.h"
 #include "core/base/fault.h"
 
+/* The mark in the name of a snapshot's entry, between its workspace's and the end of its id. */
+#define TRASH_SNAPSHOT "-snapshot-"
+enum { TRASH_ID_SHOWN = 8 };
+
 enum trash_kind { TRASH_FOLDER, TRASH_VM };
 
 struct trash_entry {

@@ -244,8 +244,8 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 
 /* --- what can be brought back -------------------------------------------------------- */
 
-/* The living team whose an entry is, or NULL.  A team of the entry's row may be one of a state
- * that took the place of the entry's. */
+/* The living team whose an entry is, or NULL.  A restored state may have another team in that
+ * row, so the time of creation must match too. */
 static const struct vault_teams_row *vault_trash_owner(const struct vault_work *w,
 						       const struct vault_trash *entry)
 {

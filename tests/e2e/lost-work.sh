@@ -60,9 +60,9 @@ is 0 "^brought back $name as t-a-" cadre undo "$name" --agent a --team t
 until_is '^work$' cadre exec --team t t/a 'cat file'
 
 # Folders that only the former state knows stay while that is kept, and `undo` says so.
-is 0 'What only a former state knows stays until replaced/' cadre undo
+is 0 'Folders that only the state before a restore knows stay where they are' cadre undo
 is 7 "$later is still to be moved into the trash" cadre undo "$later"
-grep -q "replaced/ in the state's folder is removed, when all is as it should be" "$TMPDIR/err" || bad "undo does not say when"
+grep -q "When all is as it should be: remove replaced/ in the state's folder, then cadre restart" "$TMPDIR/err" || bad "undo does not say when"
 rm -r "$CADRE_HOME/replaced"
 is 0 . cadre restart
 is 0 "^brought back $later as t-free-" cadre undo t/free
@@ -71,6 +71,8 @@ is 0 "^brought back $later as t-free-" cadre undo t/free
 cadre down >/dev/null
 mkdir "$CADRE_HOME/workspaces/t-c-1a2b.gone" && echo kept >"$CADRE_HOME/workspaces/t-c-1a2b.gone/file"
 is 7 't-c-1a2b is still to be moved into the trash' cadre undo t-c-1a2b
+grep -q 'A host does that: cadre up[.]$' "$TMPDIR/err" || bad "undo does not say who moves it"
+is 0 'a host does that: cadre up[.]$' cadre undo
 cadre up >/dev/null
 is 0 '^brought back t-c-1a2b as ' cadre undo t-c-1a2b
 exit $failed

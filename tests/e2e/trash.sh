@@ -80,10 +80,30 @@ until_is '^precious$' cadre exec --team x-y x-y/z 'echo precious | tee work.txt'
 lost=$(basename "$CADRE_HOME"/workspaces/x-y-z-*)
 is 0 . cadre workspace destroy --yes x-y/z --team x-y
 is 2 'say which team' cadre undo "$lost"
-is 0 "^brought back $lost as x-y-.* of team x-y, in /" cadre undo x-y/z
+is 2 "$lost may be of another team, x-y" cadre undo x/y-z
+is 2 "$lost may be of another team, x" cadre undo x-y/z
+is 0 "^brought back $lost as x-y-.* of team x-y, in /" cadre undo "$lost" --team x-y
 for team in x x-y; do is 0 . cadre team destroy --yes $team; done
 until_is "^3$" entries
 rm -r "$CADRE_HOME"/trash/*.x-y-*
+
+# TEAM/AGENT names that agent's alone, and a beginning none of several agents.
+now=$(date -u +%Y%m%d-%H%M)
+mkdir "$CADRE_HOME/trash/${now}00.4096.alpha-coder-two-9f00"
+is 3 'the trash holds no workspace alpha/coder' cadre undo alpha/coder
+mkdir "$CADRE_HOME/trash/${now}01.4096.alpha-coder-1a2b"
+is 2 'several removed workspaces begin with alp' cadre undo alp
+is 3 'there is no team alpha' cadre undo alpha/coder
+grep -q -- '--team TEAM' "$TMPDIR/err" || bad "undo does not say how to name the team"
+# A snapshot's entry is of the same agent, also as the newest.
+mkdir "$CADRE_HOME/trash/${now}02.4096.alpha-coder-1a2b-snapshot-0123abcd"
+is 0 '^brought back alpha-coder-1a2b-snapshot-0123abcd as back-' cadre undo alpha-coder-1 --team back
+made=$(sed -n 's/.* as \(back-[^ ]*\) of .*/\1/p' "$TMPDIR/out")
+is 0 . cadre workspace destroy --yes "$made" --team back --wait
+chmod 0 "$CADRE_HOME"/trash/*.alpha-coder-two-9f00
+is 1 'cannot open .*alpha-coder-two-9f00: Permission denied' as_others undo alpha-coder-two --team back
+chmod 700 "$CADRE_HOME"/trash/*.alpha-coder-two-9f00
+rm -r "$CADRE_HOME"/trash/*.alpha-*
 
 # After its days an entry goes, at a host's next start.
 cadre down >/dev/null

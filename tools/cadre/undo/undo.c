@@ -6,6 +6,7 @@
  * workspace, in any team, is a copy of an entry; the entry stays until its time is over.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,9 +20,49 @@
 #include "tools/cadre/cli.h"
 #include "tools/cadre/screen/screen.h"
 
-#define UNDO_STAYS                                                                       \
-	"What only a former state knows stays until replaced/ in the state's folder is " \
-	"removed, when all is as it should be: then cadre restart."
+#define UNDO_STAYS                                                                      \
+	"Folders that only the state before a restore knows stay where they are. When " \
+	"all is as it should be: remove replaced/ in the state's folder, then cadre "   \
+	"restart."
+
+/* --- what is meant ---------------------------------------------------------------------- */
+
+/* What a person means by a name. */
+struct undo_wanted {
+	const char *name;
+	const char *begun; /* how the entry's name begins */
+	bool agent; /* the name is TEAM/AGENT: digits follow */
+};
+
+enum { UNDO_DIGITS = 4 };
+
+/* Whether these are the digits of a workspace, alone or before the end of a snapshot. */
+static bool undo_is_digits(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdef");
+
+	return n == UNDO_DIGITS &&
+	       (!text[n] || !strncmp(text + n, TRASH_SNAPSHOT, strlen(TRASH_SNAPSHOT)));
+}
+
+static bool undo_is_wanted(const struct undo_wanted *w, const char *name)
+{
+	size_t n = strlen(w->begun);
+
+	return !strncmp(name, w->begun, n) && (!w->agent || undo_is_digits(name + n));
+}
+
+/* The length of the part of an entry's name that says whose it was: without the end of a
+ * snapshot, and without digits. */
+static size_t undo_owner_len(const char *name)
+{
+	size_t n = strlen(name), end = strlen(TRASH_SNAPSHOT) + TRASH_ID_SHOWN;
+
+	if (n > end && !strncmp(name + n - end, TRASH_SNAPSHOT, strlen(TRASH_SNAPSHOT)) &&
+	    !strchr(name + n - TRASH_ID_SHOWN, '-'))
+		n -= end;
+	return n > UNDO_DIGITS ? n - UNDO_DIGITS : 0;
+}
 
 /* --- on the way into the trash ---------------------------------------------------------- */
 
@@ -72,9 +113,16 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 	return n;
 }
 
-/* Waits while a host moves a workspace that is meant into the trash: undo must not pass over
+/* Whether replaced/ keeps hosts from moving what only it knows. */
+static bool undo_stays(struct cli *cli)
+{
+	return access(arena_printf(&cli->arena, "%s/replaced", cli->home.dir), F_OK) == 0;
+}
+
+/* Waits until the host has moved the wanted workspace into the trash: undo must not pass over
  * the workspace removed last and choose an older one.  0, or a fault where it stays. */
-static int undo_wait_for_trash(struct cli *cli, const char *begun, struct fault *f)
+static int undo_wait_for_trash(struct cli *cli, const struct undo_wanted *w,
+			       struct fault *f)
 {
 	enum { MOST_MS = 10000, PAUSE_MS = 50 };
 	int64_t until = clock_steady_ms() + MOST_MS;
@@ -83,14 +131,16 @@ static int undo_wait_for_trash(struct cli *cli, const char *begun, struct fault 
 		const char **names;
 		size_t n = undo_moving(cli, &cli->arena, &names), i = 0;
 
-		while (i < n && strncmp(names[i], begun, strlen(begun)) != 0)
+		while (i < n && !undo_is_wanted(w, names[i]))
 			i++;
 		if (i == n)
 			return 0;
 		if (!home_holder(&cli->home) || clock_steady_ms() > until) {
 			fault_set(f, FAULT_UNAVAILABLE, "/name",
 				  "%.80s is still to be moved into the trash", names[i]);
-			return fault_hint(f, "A host does that. " UNDO_STAYS);
+			return fault_hint(f, "A host does that%s%s",
+					  home_holder(&cli->home) ? "." : ": cadre up.",
+					  undo_stays(cli) ? " " UNDO_STAYS : "");
 		}
 		poll(NULL, 0, PAUSE_MS);
 	}
@@ -179,11 +229,12 @@ static void undo_list_rest(struct cli *cli, size_t n_moving)
 {
 	if (n_moving)
 		cli_prose(cli,
-			  arena_printf(
-				  &cli->arena,
-				  "%zu more removed workspace%s still to be moved "
-				  "into the trash: a running host does that. " UNDO_STAYS,
-				  n_moving, n_moving == 1 ? " is" : "s are"),
+			  arena_printf(&cli->arena,
+				       "%zu more removed workspace%s still to be moved "
+				       "into the trash: a host does that%s%s",
+				       n_moving, n_moving == 1 ? " is" : "s are",
+				       home_holder(&cli->home) ? "." : ": cadre up.",
+				       undo_stays(cli) ? " " UNDO_STAYS : ""),
 			  0);
 	else
 		cli_prose(cli,
@@ -217,52 +268,79 @@ static int undo_list(struct cli *cli)
 
 /* --- a workspace ------------------------------------------------------------------------ */
 
-/* The entry of that name, or of the one workspace whose name begins so; of several of one
- * agent, and of its snapshots, the newest. */
+/* The entry of that name, or of those whose names begin so.  Where all matches are one agent's
+ * workspaces and their snapshots, the newest counts. */
 static const struct trash_entry *undo_find_entry(const struct trash_entry *entries,
-						 size_t n, const char *begun,
+						 size_t n, const struct undo_wanted *w,
 						 bool *several)
 {
-	enum { DIGITS = 4 };
 	const struct trash_entry *found = NULL;
-	size_t len = 0;
 
 	*several = false;
 	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(entries[i].name, begun)) {
+		const char *name = entries[i].name;
+		size_t len = undo_owner_len(name);
+
+		if (!strcmp(name, w->begun)) {
 			*several = false;
 			return &entries[i];
 		}
-		if (strncmp(entries[i].name, begun, strlen(begun)) != 0)
+		if (!undo_is_wanted(w, name))
 			continue;
-		*several |= found && strncmp(entries[i].name, found->name, len) != 0;
+		*several |= found && (undo_owner_len(found->name) != len ||
+				      strncmp(name, found->name, len) != 0);
 		found = found ? found : &entries[i];
-		len = strlen(found->name);
-		len -= len > DIGITS ? DIGITS : 0;
 	}
 	return found;
 }
 
-/* The entry that is meant by a name, the beginning of one, or TEAM/AGENT, which says the team of
- * the new workspace as well; NULL with the fault filled. */
+/* Refuses TEAM/AGENT where the entry may be of another team: of one whose name, which has a
+ * `-`, also begins the entry's. */
+static int undo_check_team(struct cli *cli, const struct trash_entry *found,
+			   const struct undo_wanted *w, struct fault *f)
+{
+	json_t *teams = run_rows(cli, op_team_list, "teams", NULL, NULL, f), *row;
+	size_t own = (size_t)(strchr(w->name, '/') - w->name), i;
+
+	json_array_foreach(teams, i, row) {
+		const char *team = json_string_value(json_object_get(row, "name"));
+		size_t n = strlen(team);
+
+		if (f->code || n == own || strncmp(found->name, team, n) != 0 ||
+		    found->name[n] != '-')
+			continue;
+		fault_set(f, FAULT_INVALID, "/name",
+			  "%.80s may be of another team, %.64s", found->name, team);
+		fault_hint(f, "If it is the one: cadre undo %.80s --team TEAM.",
+			   found->name);
+	}
+	json_decref(teams);
+	return f->code;
+}
+
+/* Finds an entry by its name, by how that begins, or by TEAM/AGENT.  TEAM is then also the
+ * team of the new workspace.  NULL with the fault filled. */
 static const struct trash_entry *undo_find(struct cli *cli, const char *name,
 					   struct fault *f)
 {
 	const char *slash = strchr(name, '/');
-	const char *begun = slash ? arena_printf(&cli->arena, "%.*s-%s-",
-						 (int)(slash - name), name, slash + 1)
-				  : name;
+	struct undo_wanted w = { name, name, slash };
 	const struct trash_entry *found;
 	struct trash_entry *entries;
 	bool several;
 	size_t n;
 
-	if (slash && !cli->team)
-		cli->team = arena_strndup(&cli->arena, name, (size_t)(slash - name));
-	if (undo_wait_for_trash(cli, begun, f) < 0)
+	if (slash)
+		w.begun = arena_printf(&cli->arena, "%.*s-%s-", (int)(slash - name), name,
+				       slash + 1);
+	if (undo_wait_for_trash(cli, &w, f) < 0)
 		return NULL;
 	n = trash_list(cli->home.dir, &cli->arena, &entries);
-	found = undo_find_entry(entries, n, begun, &several);
+	found = undo_find_entry(entries, n, &w, &several);
+	if (found && !several && slash && undo_check_team(cli, found, &w, f) < 0)
+		return NULL;
+	if (slash && !cli->team)
+		cli->team = arena_strndup(&cli->arena, name, (size_t)(slash - name));
 	if (found && !several)
 		return found;
 	if (found)
@@ -311,7 +389,8 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 	if (end)
 		json_object_set(made, "state", json_object_get(end, "state"));
 	if (end && !ready) {
-		/* The row goes, unless the workspace holds something. */
+		/* Removes the row.  It stays where the workspace holds something, since this
+		 * call does not confirm. */
 		json_decref(run_op(cli, op_workspace_destroy, row, &kept));
 		fault_set(f, FAULT_IO, "",
 			  "%.80s could not be brought back; it is still in the trash",
@@ -347,9 +426,13 @@ static int undo_workspace(struct cli *cli, const char *name, const char *agent)
 
 	if (held >= 0)
 		answer = undo_make(cli, entry, agent, &f);
-	else if (entry)
+	else if (entry && (errno == ENOENT || errno == EWOULDBLOCK))
 		fault_set(&f, FAULT_NOT_FOUND, "/name", "the trash holds %.80s no more",
 			  entry->name);
+	else if (entry)
+		fault_set(&f, FAULT_IO, "/name", "cannot open %.200s: %m", entry->path);
+	if (f.code == FAULT_NOT_FOUND && strchr(name, '/') && !strcmp(f.where, "/team"))
+		fault_hint(&f, "Name the team in which it is to come back: --team TEAM.");
 	made = json_object_get(answer, "workspace");
 	if (made && undo_is_back(cli, entry, made, &f)) {
 		if (cli->json)
