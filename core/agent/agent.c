@@ -670,7 +670,7 @@ int agent_heartbeat(struct call *call, const struct agent_heartbeat_in *in,
 }
 
 /*
- * Agents make others, and tell them what to do.
+ * An agent makes another agent, and gives the new agent its first message.
  */
 
 static int agent_spawn_greet(struct call *call, const struct agent_spawn_in *in,
@@ -811,7 +811,7 @@ int agent_daemons_settle(struct call *call)
  * Gives a shell the variables that make it an agent.
  */
 
-/* In quotes, so that a shell takes it for one word. */
+/* The text in quotes: one word for a shell. */
 static const char *quoted(struct call *call, const char *text)
 {
 	const char *quote;

@@ -20,13 +20,11 @@ enum {
 	GIT_ENTRIES_MAX = 4000000,
 	ROWS_MOST = 64 << 20, /* bytes of the entries that are kept */
 	GIT_HASH_MAX = 32,
+	GIT_NAME_MAX = 4096,
 	GIT_STAT_SIZE = 40, /* bytes of an entry before its object's name */
-	MTIME_AT = 8, /* offsets in these bytes */
-	GIT_MODE_AT = 24,
-	SIZE_AT = 36,
+	GIT_MODE_AT = 24, /* offset in these bytes */
 	EXTENDED = 0x4000, /* flag: two more bytes of flags */
 	NAME_BITS = 0x0fff, /* flag: the length of the name, if that is less */
-	SKIPPED = 0x4000, /* flag of the two more: the file is not to be there */
 	LINK = 0x6c696e6b, /* the extension of a split index */
 };
 
@@ -41,7 +39,6 @@ struct git_reader {
 	unsigned char fixed[GIT_STAT_SIZE + GIT_HASH_MAX];
 	char name[GIT_NAME_MAX + 1];
 	size_t name_len;
-	bool is_skipped;
 };
 
 /* --- bytes ------------------------------------------------------------------------- */
@@ -140,17 +137,16 @@ static bool take_name(struct git_reader *x)
 static bool git_reader_entry(struct git_reader *x)
 {
 	size_t fixed = GIT_STAT_SIZE + x->hash + 2;
-	int64_t flags, more = 0;
+	int64_t flags;
 
 	if (!git_reader_bytes(x, x->fixed, GIT_STAT_SIZE + x->hash) ||
 	    (flags = git_reader_number(x, 2)) < 0)
 		return false;
 	if (flags & EXTENDED) {
-		if (x->version < 3 || (more = git_reader_number(x, 2)) < 0)
+		if (x->version < 3 || git_reader_number(x, 2) < 0)
 			return false;
 		fixed += 2;
 	}
-	x->is_skipped = more & SKIPPED;
 	if (!take_name(x))
 		return false;
 	if ((flags & NAME_BITS) !=
@@ -177,64 +173,6 @@ static bool git_reader_begin(struct git_reader *x, int fd, size_t hash)
 	x->version = (uint32_t)git_reader_number(x, 4);
 	x->entries = (uint32_t)git_reader_number(x, 4);
 	return x->version >= 2 && x->version <= 4 && x->entries <= GIT_ENTRIES_MAX;
-}
-
-/* --- all entries ------------------------------------------------------------------- */
-
-static size_t bytes_left(const struct git_reader *x)
-{
-	return x->left + x->len - x->at;
-}
-
-/* Whether the entries need no extension to be understood.  The extensions follow the
- * entries; the file's checksum is last.  An extension whose name begins with no capital
- * letter changes the meaning of the entries. */
-static bool git_reader_is_whole(struct git_reader *x)
-{
-	while (bytes_left(x) > x->hash) {
-		int64_t word = git_reader_number(x, 4), size = git_reader_number(x, 4);
-
-		if (word >> 24 < 'A' || word >> 24 > 'Z' || size < 0 ||
-		    !git_reader_bytes(x, NULL, (size_t)size))
-			return false;
-	}
-	return bytes_left(x) == x->hash;
-}
-
-static uint32_t git_reader_number_at(const unsigned char *bytes)
-{
-	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-	       (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
-static bool tell_entry(const struct git_reader *x,
-		       bool (*each)(void *with, const struct git_entry *entry),
-		       void *with)
-{
-	const unsigned char *fixed = x->fixed;
-	const struct git_entry entry = {
-		.name = x->name,
-		.mode = git_reader_number_at(fixed + GIT_MODE_AT),
-		.size = git_reader_number_at(fixed + SIZE_AT),
-		.mtime = git_reader_number_at(fixed + MTIME_AT),
-		.mtime_ns = git_reader_number_at(fixed + MTIME_AT + 4),
-		.is_skipped = x->is_skipped,
-	};
-
-	return x->name_len && each(with, &entry);
-}
-
-bool git_reader_each(int fd, size_t hash,
-		     bool (*each)(void *with, const struct git_entry *entry), void *with)
-{
-	struct git_reader *x = xcalloc(1, sizeof(*x));
-	bool good = lseek(fd, 0, SEEK_SET) == 0 && git_reader_begin(x, fd, hash);
-
-	for (uint32_t i = 0; good && i < x->entries; i++)
-		good = git_reader_entry(x) && tell_entry(x, each, with);
-	good = good && git_reader_is_whole(x);
-	free(x);
-	return good;
 }
 
 /* --- the entries of a folder ------------------------------------------------------- */

@@ -33,22 +33,4 @@ enum { TRACKED_SUM = 64 }; /* digits */
  * read, its inode, size and times are used: each change is seen. */
 void git_tracked_sum(const char *folder, bool files, char sum[TRACKED_SUM + 1]);
 
-/* --- all entries ---------------------------------------------------------------------- */
-
-enum { GIT_NAME_MAX = 4096 };
-
-/* An index says of a file how git saw it last (seconds, and the low 32 bits of the size),
- * and whether it is left out of the tree on purpose. */
-struct git_entry {
-	const char *name;
-	uint32_t mode, size, mtime, mtime_ns;
-	bool is_skipped;
-};
-
-/* Calls `each` for the entries of an open index whose objects have names of `hash` bytes (20
- * or 32), until it returns false.  True if `each` got every entry and the index holds no
- * more.  A split index, or an index with a mandatory extension, gives false. */
-bool git_reader_each(int fd, size_t hash,
-		     bool (*each)(void *with, const struct git_entry *entry), void *with);
-
 #endif

@@ -264,9 +264,10 @@ static int fresh_check_index(const char *path, struct fault *f)
 	if (is == TRACKED_NOTHING)
 		return 0;
 	if (is == TRACKED_SOME) {
-		fault_set(f, FAULT_DENIED, "",
-			  "%.150s holds files that git tracks, so others can change it",
-			  path);
+		fault_set(
+			f, FAULT_DENIED, "",
+			"%.150s holds files that git tracks, so a pull can change the folder",
+			path);
 		return fault_hint(f, "git rm -r --cached %.150s, then: cadre init", path);
 	}
 	fault_set(f, FAULT_DENIED, "",

@@ -231,7 +231,7 @@ static int state_id_edit(int dir, change *how, const char *file, struct fault *f
 }
 
 /* Adds the folder's name to an id that cadre wrote in the older form, without one; the
- * caller knows that it was made for this folder. */
+ * caller knows that cadre made the id for this folder. */
 static bool state_id_complete_lines(int dir, struct lines *x, const char *id)
 {
 	char folder[LINE];
@@ -873,8 +873,8 @@ static enum found_why judge_database(int dir)
 	return is == STATE_ID_OTHER ? FOUND_OTHER : FOUND_COUNTS;
 }
 
-/* A known folder counts as a state even while its files are lost or being restored, so
- * that no other state takes its place unasked. */
+/* A known folder counts as a state even while its files are lost or being restored:
+ * otherwise another state would take the folder's place without a question. */
 static enum found_why judge_open(int dir, const char *path)
 {
 	/* The folder is examined before the notes are, since `init` notes a folder before
@@ -932,7 +932,7 @@ static const struct {
 			 "remove the link, or name the state that you mean: --home DIR" },
 	[FOUND_FOREIGN] = { "belongs to another user",
 			    "name a state of your own: --home DIR" },
-	[FOUND_TRACKED] = { "holds files that git tracks, so others can change it",
+	[FOUND_TRACKED] = { "holds files that git tracks, so a pull can change the folder",
 			    "go back to a branch of your own, or move it away; "
 			    "if you trust all that is in it: cadre trust %.150s" },
 	[FOUND_WAS_TRACKED] = { "held files that git tracked, so others may have "

@@ -34,8 +34,8 @@ static void crowd_open(struct crowd *crowd)
 		crowd->most = r.rlim_cur / 2;
 }
 
-/* The answer is in the client's socket before the connection is closed: nothing has been
- * written to it yet, so it fits. */
+/* The answer is in the client's socket before the connection is closed: the socket's
+ * buffer is still empty, so the answer fits. */
 static void crowd_turn_away(struct conn *c, const char *why)
 {
 	struct fault f = { 0 };

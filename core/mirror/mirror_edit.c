@@ -167,7 +167,7 @@ void losses_edited(struct losses *l, const char *folder, const char *name)
 	memcpy(l->edits[l->n_edits++], path, sizeof(path));
 }
 
-/* Takes one of these: false where there is none. */
+/* Takes the last edit off the list; false if the list is empty. */
 static bool losses_next_edit(struct losses *l, char *path, size_t size)
 {
 	if (!l->n_edits)

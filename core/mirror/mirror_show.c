@@ -825,7 +825,7 @@ int show_renamed(struct mirror_show *s, int64_t team, const char *was)
 		return has < 0 ? (int)has : 0;
 	if ((there = team_folder_row(s, row.name)) < 0)
 		return (int)there;
-	if (there == team) /* a person put it there, or it came twice */
+	if (there == team) /* a person made the folder, or the event came twice */
 		rc = show_archive(s, row.name, s->call.now);
 	else
 		rc = mirror_renamed_make_room(s, row.name, there, was);

@@ -1,63 +1,76 @@
 /*
- * git_index - any bytes as a git index, with names of objects of 20 and of 32 bytes.
+ * git_index - any bytes as the index of a repository around a folder, alone and beside
+ * the same bytes as the shared index.
  *
- * Every entry that is told has a name that ends, and only an index that can be read to its
- * last byte is told as whole.
+ * Each look at the folder gives one of the three answers, the same each time, and the sum of
+ * the folder is whole.
  */
 #include <assert.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/home/git_index.h"
+#include "tests/lib/place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct told {
-	size_t n, most;
-};
+static char root[64], folder[96], own[128], shared[160];
 
-static bool count(void *with, const struct git_entry *entry)
+static void remove_root(void)
 {
-	struct told *told = with;
-	size_t len = strnlen(entry->name, GIT_NAME_MAX + 1);
-
-	assert(len && len <= GIT_NAME_MAX);
-	return ++told->n < told->most;
+	temp_remove(root);
 }
 
-/* How many entries the header says there are. */
-static uint32_t entries_of(const uint8_t *data)
+/* A folder in a repository; a split index without a base names a shared index of zeros. */
+static void make_repository(void)
 {
-	return (uint32_t)data[8] << 24 | (uint32_t)data[9] << 16 |
-	       (uint32_t)data[10] << 8 | data[11];
-}
+	char git[96];
 
-static void read_it(int fd, const uint8_t *data, size_t size, size_t hash)
-{
-	struct told told = { .most = SIZE_MAX };
-
-	if (!git_reader_each(fd, hash, count, &told))
+	if (*root)
 		return;
-	assert(size >= 12 + hash && !memcmp(data, "DIRC", 4));
-	assert(told.n == entries_of(data));
-	/* The reading ends where that is wished. */
-	if (told.n) {
-		told = (struct told){ .most = 1 };
-		assert(!git_reader_each(fd, hash, count, &told) && told.n == 1);
-	}
+	if (temp_make(root, "git_index") < 0 || atexit(remove_root))
+		abort();
+	snprintf(git, sizeof(git), "%s/.git", root);
+	snprintf(folder, sizeof(folder), "%s/a", root);
+	snprintf(own, sizeof(own), "%s/index", git);
+	snprintf(shared, sizeof(shared), "%s/sharedindex.%040d", git, 0);
+	if (mkdir(git, 0700) || mkdir(folder, 0700))
+		abort();
+}
+
+static void put(const char *path, const uint8_t *data, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || close(fd))
+		abort();
+}
+
+static void look(void)
+{
+	char sum[TRACKED_SUM + 1], again[TRACKED_SUM + 1];
+	enum tracked found = tracked_look(folder);
+
+	assert(found == TRACKED_NOTHING || found == TRACKED_SOME ||
+	       found == TRACKED_UNREADABLE);
+	assert(tracked_look(folder) == found);
+	git_tracked_sum(folder, true, sum);
+	git_tracked_sum(folder, true, again);
+	assert(strlen(sum) == TRACKED_SUM && strcmp(sum, again) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("index", MFD_CLOEXEC);
-
-	if (fd >= 0 && write(fd, data, size) == (ssize_t)size) {
-		read_it(fd, data, size, 20);
-		read_it(fd, data, size, 32);
-	}
-	if (fd >= 0)
-		close(fd);
+	make_repository();
+	put(own, data, size);
+	unlink(shared);
+	look();
+	put(shared, data, size);
+	look();
 	return 0;
 }

@@ -182,7 +182,7 @@ static struct web_group *group_of(struct host *host, int64_t team, const char *k
 	g->next = feed->groups;
 	feed->groups = g;
 	if (host->follow->position >
-	    feed->wanted) /* nobody asked for this group so far */
+	    feed->wanted) /* the group is new: no read covers it */
 		feed->wanted = host->follow->position;
 	return g;
 }

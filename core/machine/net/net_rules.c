@@ -254,8 +254,8 @@ static void put_forwarded(struct net_batch *b, const struct net_table *t,
 	net_sets_say(b, t, &set, e);
 }
 
-/* Fills the set of addresses that are masqueraded outside their own network: members
- * that may go there, and this machine's programs where they use 127.0.0.1. */
+/* Fills the set of addresses that are masqueraded outside their own network: members with
+ * leave to go out, and 127.0.0.1 for programs of this machine. */
 static void put_outward(struct net_batch *b, const struct net_table *t,
 			const struct net_plan *plan, struct elements *e)
 {
