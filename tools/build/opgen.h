@@ -5,8 +5,8 @@
  *     opgen -h schema/A.op ...          > build/ops.gen.h
  *
  * The grammar is in schema/README.md.  opgen_parse.c reads text into declarations.
- * opgen_check.c and opgen_check_op.c refuse wrong declarations; opgen_face.c reads and checks
- * faces.  opgen_write.c writes C: data and declarations only, all behaviour is in core/.  A refusal is one line
+ * opgen_check.c, opgen_check_op.c and opgen_face.c refuse wrong declarations.  opgen_write.c
+ * writes C: data and declarations only, all behaviour is in core/.  A refusal is one line
  * `file:line: reason` on stderr; one run tells every refusal.
  */
 #ifndef TOOLS_BUILD_OPGEN_H
@@ -87,6 +87,7 @@ struct decl {
 	int64_t min, max;
 	bool ranged;
 	int index; /* of types, enums and records in type_table */
+	size_t row; /* in the table of its kind, once that is sorted */
 	bool visiting, ordered; /* for finding loops among records */
 
 	/* event, events (LO..HI is in min and max), topic (its nouns), wire */
@@ -97,11 +98,27 @@ struct decl {
 
 	/* op */
 	const char *summary;
-	const char *mode, *who, *rate, *method, *path, *tool, *action;
-	const char *wait, *when, *within, *runs, *rest_name, *bytes, *prints, *gives;
-	const char *owner, *message_name, *says, *empty, *next, *example, *misses,
-		*many_name, *many_field;
-	const char *follows, *signals_name, *editor;
+	const char *mode, *who, *rate, *within, *runs, *rest_name, *prints, *gives;
+	const char *owner, *message_name, *says, *empty, *next, *example, *misses;
+	const char *wait, *when, *editor, *bytes, *bytes_in, *bytes_out;
+	/* The words of one line fill the members of each of these. */
+	struct {
+		const char *method, *path;
+	};
+	struct {
+		const char *tool, *action;
+	};
+	struct {
+		const char *many_name, *many_field;
+	};
+	struct {
+		const char *follows, *signals_name;
+	};
+	struct {
+		/* flags of the answer: it is so, it never will be, no host runs that has to
+		 * do it */
+		const char *reached, *over, *hostless;
+	};
 	bool idempotent, destructive, request, lax, cli_rest;
 	bool needs_host, needs_vault, needs_folders, needs_cursor, prefers_host, moves;
 	bool quiet; /* says nothing where no state is */
@@ -113,21 +130,30 @@ struct decl {
 	struct list lists; /* noun, field that is its name, field that says more */
 	struct list awaits; /* parts of the answer, one of which a call waits for */
 	struct list finds; /* noun, argument that has the name */
-	struct list reaches; /* parts of the answer: it is so, it never will be, no host
-				runs that has to do it */
 	struct list until; /* operation that waits for this one's work, and its values */
 	const struct decl *rest, *signals, *many, *message,
 		*waiter; /* found by the check */
 
 	/* face */
 	const char *of_name, *sets, *operator, * answers; /* the last three are JSON */
-	const char *only,
-		*without; /* a key of the configuration, and what is said where it
-				       is false */
+	struct {
+		/* a key of the configuration, and what is said where it is false */
+		const char *only, *without;
+	};
 	const struct decl *of; /* found by the check */
 	struct opgen_refusal *refusals;
 	size_t n_refusals;
 };
+
+/* A word of an operation that names a field of the operation's own: struct op of core/op has a
+ * pointer to the field. */
+struct opgen_pointer {
+	const char *member; /* of struct op; a table of these ends with NULL */
+	size_t name; /* place of the word in struct decl */
+	bool answers; /* the field is of the answer */
+	const char *base; /* the type that the field has; NULL: any */
+};
+extern const struct opgen_pointer opgen_pointers[];
 
 struct schema {
 	struct arena arena;
@@ -148,6 +174,8 @@ void op_check_places(struct schema *s, const struct decl *d); /* its route and i
 void face_check(struct schema *s,
 		struct decl *d); /* a part of it too, after all operations */
 void screen_check(struct schema *s, const struct decl *d); /* a part of that */
+/* The field that a word of the operation names; NULL where there is none. */
+const struct member *opgen_field(const struct decl *d, const struct opgen_pointer *p);
 /* The first list of records in an operation's answer; NULL if there is none. */
 const struct member *opgen_rows(const struct decl *d);
 void schema_write_header(const struct schema *s, FILE *out);
@@ -160,6 +188,17 @@ void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...
 #define decl_refuse(s, d, fmt, ...) \
 	schema_refuse((s), (d)->place, "%s" fmt, (d)->name, ##__VA_ARGS__)
 
+/* A rule of the grammar, and the words behind the name of a declaration that breaks the rule. */
+struct opgen_rule {
+	bool broken;
+	const char *says;
+};
+void opgen_rules(struct schema *s, const struct decl *d, const struct opgen_rule *rules,
+		 size_t n);
+
+/* The next declaration of a kind from place `*i` on, which moves behind the declaration; NULL at the
+ * end. */
+struct decl *schema_next(const struct schema *s, enum decl_kind kind, size_t *i);
 /* The declaration of that kind and name; NULL if there is none.  Types, enums
  * and records have one name space: any of the three kinds finds all three. */
 struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char *name);
@@ -179,6 +218,10 @@ bool opgen_same(const char *a, const char *b); /* neither is NULL, and they are 
 bool opgen_is_fault(const char *code);
 /* `task.claim` is task_claim in C; a wire's ExecResult, wire_exec_result. */
 const char *opgen_c_name(struct arena *a, const char *name, bool wire);
+/* Writes a name as part of a constant, between two texts of C. */
+void opgen_put_constant(FILE *out, const char *before, const char *name,
+			const char *after);
+void opgen_put_string(FILE *out, const char *s); /* in quotes, as C has a text */
 /* Whether an operation gets an argument `idempotency_key`: a `write` that names no
  * `request`, and is not the host's own. */
 bool op_takes_key(const struct decl *d);

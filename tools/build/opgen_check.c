@@ -8,7 +8,8 @@
 #include "core/op/op.h"
 #include "tools/build/opgen.h"
 
-/* Words for what people see: columns, pages, lines and overviews name what the answer has. */
+/* Words for what people see: columns, overviews and brief answers name parts of the answer.  Tests of
+ * screens show what a page or a line lacks. */
 
 static bool is_records(const struct member *m)
 {
@@ -25,218 +26,35 @@ static bool is_part(const struct decl *d, const char *word)
 	       (!word[n] || (is_records(m) && member_find(&m->type->in, word + n + 1)));
 }
 
-/* The members that columns name: of the answer's first list of records, else of the answer. */
-static const struct members *columns_of(const struct decl *d)
-{
-	const struct member *rows = opgen_rows(d);
-
-	return rows ? &rows->type->in : &d->out;
-}
-
-/* Whether one of the lists of an overview has such a column. */
-static bool is_in_lists(const struct decl *d, const char *column)
-{
-	for (size_t i = 0; i < d->overview.n; i++) {
-		const struct member *m = member_find(&d->out, d->overview.items[i]);
-
-		if (m && is_records(m) && member_find(&m->type->in, column))
-			return true;
-	}
-	return false;
-}
-
+/* Whether the answer, or a list of records in the answer, has such a column. */
 static bool is_column(const struct decl *d, const char *word)
 {
-	return d->overview.n ? is_in_lists(d, word)
-			     : member_find(columns_of(d), word) != NULL;
-}
-
-/* Checks the columns of a list; behind a | some columns are named again. */
-static void opgen_check_columns(struct schema *s, const struct decl *d)
-{
-	size_t end = d->columns.n, k;
-
-	for (size_t i = 0; i < d->columns.n; i++) {
-		const char *word = d->columns.items[i];
-
-		if (!strcmp(word, "|") && end == d->columns.n) {
-			end = i;
-			continue;
-		}
-		for (k = 0; i > end && k < end; k++)
-			if (!strcmp(d->columns.items[k], word))
-				break;
-		if (!is_column(d, word) || (i > end && k == end))
-			decl_refuse(s, d, ": the answer's list has no column '%s'%s",
-				    word, i > end ? " before the |" : "");
-	}
-}
-
-/* Lists of the answer, then single values of it. */
-static void check_overview(struct schema *s, const struct decl *d)
-{
-	bool lists = true;
-
-	if (d->empty && strchr(d->empty, '{'))
-		decl_refuse(s, d,
-			    ": `empty` is shown as it is, braces too: name a command");
-	if (d->overview.n && !d->empty)
-		decl_refuse(s, d, ": an overview says what stands where it is `empty`");
-	for (size_t i = 0; i < d->overview.n; i++) {
-		const char *word = d->overview.items[i];
-		const struct member *m = member_find(&d->out, word);
-
-		if (!strcmp(word, "|")) {
-			lists = false;
-			continue;
-		}
-		if (lists ? !m || !m->list || !is_records(m) : !is_part(d, word))
-			decl_refuse(s, d, ": the answer has no %s '%s'",
-				    lists ? "list of records" : "part", word);
-	}
-}
-
-static void check_brief(struct schema *s, const struct decl *d)
-{
-	for (size_t i = 0; i < d->brief.n; i++)
-		if (!is_part(d, d->brief.items[i]))
-			decl_refuse(s, d, ": the answer has no part '%s'",
-				    d->brief.items[i]);
-}
-
-/* A page shows a record, the answer's first part, or the answer itself, whose heading is
- * what the operation `says`. */
-static void opgen_check_page(struct schema *s, const struct decl *d)
-{
-	const struct member *m = d->out.n ? d->out.items[0] : NULL;
-	const struct members *r = m && is_records(m) && !m->list ? &m->type->in : &d->out;
-
-	if (d->page.n && r == &d->out && !d->says)
-		decl_refuse(
-			s, d,
-			": a page of an answer that is no record needs what it `says`");
-	for (size_t i = 0; i < d->page.n; i++)
-		if (strcmp(d->page.items[i], "|") != 0 &&
-		    !member_find(r, d->page.items[i]))
-			decl_refuse(s, d, ": the answer's record has no '%s'",
-				    d->page.items[i]);
-}
-
-/* A line that a command says names parts of the answer in braces, and its brackets
- * close. */
-static void opgen_check_line(struct schema *s, const struct decl *d, const char *line)
-{
-	int open = 0;
-
-	for (const char *at = line ? line : ""; *at; at++) {
-		size_t n = *at == '{' ? strcspn(at, "}") : 0;
-
-		open += *at == '[' ? 1 : *at == ']' ? -1 : 0;
-		if (open < 0 || open > 1 || (*at == '{' && !at[n]))
-			break;
-		if (!n)
-			continue;
-		at += at[1] == '?';
-		n = strcspn(at, "}");
-		if (!is_part(d, arena_strndup(&s->arena, at + 1, n - 1)))
-			decl_refuse(s, d, ": the answer has no part '%.*s'", (int)n - 1,
-				    at + 1);
-	}
-	if (open)
-		decl_refuse(s, d, ": a bracket is not closed");
-}
-
-/* Whether it may be a text of any kind, such as a person's or a model's words. */
-static bool is_words(const struct member *m)
-{
-	const char *type = m->type && m->type->kind == DECL_TYPE ? m->type->name : "";
-
-	if (is_records(m)) {
-		for (size_t i = 0; !m->list && i < m->type->in.n; i++)
-			if (is_words(m->type->in.items[i]))
-				return true;
-	}
-	return !strcmp(type, "text") || !strcmp(type, "json") || !strcmp(type, "object");
-}
-
-static bool is_in_line(const char *line, const char *name)
-{
-	const size_t n = strlen(name);
-	const char *at = line ? strchr(line, '{') : NULL;
-
-	for (; at; at = strchr(at, '{')) {
-		at += 1 + (at[1] == '?');
-		if (!strncmp(at, name, n) && strchr(".}", at[n]))
-			return true;
-	}
-	return false;
-}
-
-/* Words that an answer has and no form of the command shows were never read.  A page is shown
- * whole, and so is an answer that says nothing, less what is beside a table or a text. */
-static void check_shown(struct schema *s, const struct decl *d)
-{
-	const struct member *first = d->out.n ? d->out.items[0] : NULL;
-	const bool table = first && first->list && is_records(first) && d->columns.n;
-	const struct member *text = d->prints ? member_find(&d->out, d->prints) : NULL;
-	const bool whole = d->page.n || (text && !is_records(text)) ||
-			   (!d->says && !d->overview.n && !table);
-
-	for (size_t i = 0; d->cli.n && !whole && i < d->out.n; i++) {
+	for (size_t i = 0; i < d->out.n; i++) {
 		const struct member *m = d->out.items[i];
 
-		if (is_words(m) && !is_in_line(d->says, m->name) &&
-		    !is_in_line(d->next, m->name) && !list_has(&d->overview, m->name) &&
-		    (!d->prints || strcmp(d->prints, m->name) != 0))
-			decl_refuse(s, d, ": nothing that the command prints shows '%s'",
-				    m->name);
+		if (m->list && is_records(m) && member_find(&m->type->in, word))
+			return true;
 	}
+	return member_find(&d->out, word) != NULL;
 }
 
-/* An example begins with the words of the command. */
-static void check_example(struct schema *s, const struct decl *d)
+/* Refuses a word of a list, but the bar between two parts, that names nothing. */
+static void opgen_check_parts(struct schema *s, const struct decl *d,
+			      const struct list *words,
+			      bool (*is_there)(const struct decl *d, const char *word),
+			      const char *what)
 {
-	const char *at = d->example;
-	bool same = at && d->cli.n;
-
-	for (size_t i = 0; same && i < d->cli.n; i++) {
-		const size_t n = strlen(d->cli.items[i]);
-
-		same = strncmp(at, d->cli.items[i], n) == 0 && (!at[n] || at[n] == ' ');
-		at += same ? n + (at[n] == ' ') : 0;
-	}
-	if (d->example && !same)
-		decl_refuse(s, d, ": the example is not of its command");
-}
-
-static void screen_check_event(struct schema *s, const struct decl *d)
-{
-	for (const char *at = d->says; at && (at = strchr(at, '{')); at++)
-		if (!strchr(at, '}'))
-			decl_refuse(s, d, ": a brace is not closed");
-}
-
-static void screen_check_record(struct schema *s, const struct decl *d)
-{
-	for (size_t i = 0; i < d->in.n; i++) {
-		const struct member *m = d->in.items[i];
-
-		if (m->type && m->type->given && !strcmp(m->type->given, "event") &&
-		    !member_find(&d->in, "event"))
-			decl_refuse(s, d, ": '%s' needs a field 'event'", m->name);
-	}
+	for (size_t i = 0; i < words->n; i++)
+		if (strcmp(words->items[i], "|") != 0 && !is_there(d, words->items[i]))
+			decl_refuse(s, d, ": the answer%s '%s'", what, words->items[i]);
 }
 
 void screen_check(struct schema *s, const struct decl *d)
 {
-	opgen_check_columns(s, d);
-	check_brief(s, d);
-	opgen_check_page(s, d);
-	check_overview(s, d);
-	opgen_check_line(s, d, d->says);
-	opgen_check_line(s, d, d->next);
-	check_shown(s, d);
-	check_example(s, d);
+	opgen_check_parts(s, d, &d->columns, is_column, "'s list has no column");
+	opgen_check_parts(s, d, &d->brief, is_part, " has no part");
+	opgen_check_parts(s, d, &d->awaits, is_part, " has no part");
+	opgen_check_parts(s, d, &d->overview, is_part, " has no part");
 }
 
 /* --- words of fixed sets --------------------------------------------------------- */
@@ -338,31 +156,26 @@ static void check_type(struct schema *s, const struct decl *d)
 	const int64_t exact = (INT64_C(1) << 53) - 1;
 	bool text = strcmp(d->base, "text") == 0;
 
-	if (!opgen_among(d->base, bases))
-		decl_refuse(s, d, ": '%s' is not one of text int bool time json map",
-			    d->base);
-	if (d->pattern && !text)
-		decl_refuse(s, d, ": only a text has a pattern");
-	else if (d->pattern)
+	const struct opgen_rule rules[] = {
+		{ !opgen_among(d->base, bases),
+		  ": its base is not one of text int bool time json map" },
+		{ d->pattern && !text, ": only a text has a pattern" },
+		{ d->given && text == (strcmp(d->given, "number") == 0),
+		  ": only an int is a number, only a text is given otherwise" },
+		{ d->given && !opgen_among(d->given, givens),
+		  ": it is not given as one of file path place tree secret number event" },
+		{ d->ranged &&
+			  (opgen_same(d->base, "bool") || opgen_same(d->base, "map")),
+		  ": a bool or a map has no range" },
+		{ d->ranged && text && d->min < 0, ": a negative length" },
+		{ d->ranged && (d->min < -exact || d->max > exact),
+		  ": the range leaves +-(2^53 - 1), which JSON readers keep exact" },
+		{ d->ranged && !d->min && !d->max, ": 0..0 stands for no range" },
+	};
+
+	opgen_rules(s, d, rules, sizeof(rules) / sizeof(*rules));
+	if (d->pattern)
 		check_pattern(s, d);
-	if (d->given && text == (strcmp(d->given, "number") == 0))
-		decl_refuse(s, d,
-			    ": only an int is a number, only a text is given otherwise");
-	else if (d->given && !opgen_among(d->given, givens))
-		decl_refuse(
-			s, d,
-			": '%s' is not one of file path place tree secret number event",
-			d->given);
-	if (d->ranged && (strcmp(d->base, "bool") == 0 || strcmp(d->base, "map") == 0))
-		decl_refuse(s, d, ": a %s has no range", d->base);
-	if (d->ranged && text && d->min < 0)
-		decl_refuse(s, d, ": a negative length");
-	if (d->ranged && (d->min < -exact || d->max > exact))
-		decl_refuse(
-			s, d,
-			": the range leaves +-(2^53 - 1), which JSON readers keep exact");
-	if (d->ranged && !d->min && !d->max)
-		decl_refuse(s, d, ": 0..0 stands for no range");
 }
 
 /* --- fields ---------------------------------------------------------------------------- */
@@ -553,44 +366,38 @@ static void check_choices(struct schema *s, const struct decl *d)
  * all events of a noun asks for a range. */
 static void opgen_check_number(struct schema *s, const struct decl *d)
 {
-	size_t n = strcspn(d->name, ".");
+	size_t n = strcspn(d->name, "."), first = 0;
 	const struct decl *own = schema_events(s, d->name, n);
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *block = s->decls[i];
-
-		if (block->kind != DECL_EVENTS)
-			continue;
-		if (!own)
-			schema_refuse(s, d->place,
-				      "no numbers are kept for events of '%.*s'", (int)n,
-				      d->name);
-		else if (d->number < own->min || d->number > own->max)
-			schema_refuse(s, d->place,
-				      "the number of %s is not in %" PRId64 "..%" PRId64
-				      ", as %s:%d keeps for it",
-				      d->name, own->min, own->max, own->place.file,
-				      own->place.line);
-		return;
-	}
+	if (!own && schema_next(s, DECL_EVENTS, &first))
+		schema_refuse(s, d->place, "no numbers are kept for events of '%.*s'",
+			      (int)n, d->name);
+	if (own && (d->number < own->min || d->number > own->max))
+		schema_refuse(s, d->place,
+			      "the number of %s is not in %" PRId64 "..%" PRId64
+			      ", as %s:%d keeps for it",
+			      d->name, own->min, own->max, own->place.file,
+			      own->place.line);
 }
 
 static void check_events(struct schema *s, const struct decl *d)
 {
+	const struct decl *other;
+
 	for (size_t i = 0; i < d->nouns.n; i++)
 		if (schema_events(s, d->nouns.items[i], strlen(d->nouns.items[i])) != d)
 			schema_refuse(s, d->place, "'%s' has numbers already",
 				      d->nouns.items[i]);
-	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
-		if (s->decls[i]->kind == DECL_EVENTS && s->decls[i]->min <= d->max &&
-		    s->decls[i]->max >= d->min)
+	for (size_t i = 0; (other = schema_next(s, DECL_EVENTS, &i)) != d;)
+		if (other->min <= d->max && other->max >= d->min)
 			schema_refuse(s, d->place, "its numbers overlap those of %s",
-				      s->decls[i]->name);
+				      other->name);
 }
 
 static void check_event(struct schema *s, const struct decl *d)
 {
 	static const char *const wakes[] = { "inbox", "ready", "event", NULL };
+	const struct decl *other;
 
 	if (!strchr(d->name, '.'))
 		schema_refuse(s, d->place, "an event is called NOUN.PAST, not '%s'",
@@ -599,9 +406,9 @@ static void check_event(struct schema *s, const struct decl *d)
 		if (!opgen_among(d->wakes.items[i], wakes))
 			decl_refuse(s, d, ": '%s' is not one of inbox ready event",
 				    d->wakes.items[i]);
-	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
-		if (s->decls[i]->kind == DECL_EVENT && s->decls[i]->number == d->number)
-			decl_refuse(s, d, " has the number of %s", s->decls[i]->name);
+	for (size_t i = 0; (other = schema_next(s, DECL_EVENT, &i)) != d;)
+		if (other->number == d->number)
+			decl_refuse(s, d, " has the number of %s", other->name);
 	opgen_check_number(s, d);
 }
 
@@ -647,6 +454,8 @@ static bool tool_is_used(const struct schema *s, const char *tool)
 
 static void check_set(struct schema *s, const struct decl *d)
 {
+	const struct decl *other;
+
 	for (size_t i = 0; i < d->in.n; i++) {
 		const struct member *m = d->in.items[i];
 
@@ -655,12 +464,11 @@ static void check_set(struct schema *s, const struct decl *d)
 		if (!tool_is_used(s, m->name))
 			schema_refuse(s, m->place, "no operation is in tool '%s'",
 				      m->name);
-		for (size_t j = 0; j < s->n && s->decls[j] != d; j++)
-			if (s->decls[j]->kind == DECL_SET &&
-			    member_find(&s->decls[j]->in, m->name))
+		for (size_t j = 0; (other = schema_next(s, DECL_SET, &j)) != d;)
+			if (member_find(&other->in, m->name))
 				schema_refuse(s, m->place,
 					      "tool '%s' is in set %s already", m->name,
-					      s->decls[j]->name);
+					      other->name);
 	}
 }
 
@@ -750,13 +558,11 @@ static void check_decl(struct schema *s, struct decl *d)
 		break;
 	case DECL_RECORD:
 		check_record(s, d);
-		screen_check_record(s, d);
 		break;
 	case DECL_PARAM:
 		opgen_check_fields(s, &d->in);
 		break;
 	case DECL_EVENT:
-		screen_check_event(s, d);
 		check_event(s, d);
 		break;
 	case DECL_EVENTS:
@@ -783,11 +589,11 @@ static void check_decl(struct schema *s, struct decl *d)
 
 void schema_check_all(struct schema *s)
 {
+	struct decl *d;
 	int n_types = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		struct decl *d = s->decls[i];
-
+		d = s->decls[i];
 		if (decl_is_type(d))
 			d->index = n_types++;
 		if (d->place.line) /* not built in */
@@ -797,18 +603,14 @@ void schema_check_all(struct schema *s)
 		schema_refuse(s, s->decls[0]->place,
 			      "more than %d types; raise TYPE_MAX in core/op/op.h",
 			      TYPE_MAX);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_RECORD)
-			order_record(s, s->decls[i]);
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->decls[i]->kind != DECL_OP)
-			continue;
-		op_check(s, s->decls[i]);
-		check_nouns(s, s->decls[i]);
+	for (size_t i = 0; (d = schema_next(s, DECL_RECORD, &i));)
+		order_record(s, d);
+	for (size_t i = 0; (d = schema_next(s, DECL_OP, &i));) {
+		op_check(s, d);
+		check_nouns(s, d);
 	}
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_FACE) {
-			face_check(s, s->decls[i]);
-			check_nouns(s, s->decls[i]);
-		}
+	for (size_t i = 0; (d = schema_next(s, DECL_FACE, &i));) {
+		face_check(s, d);
+		check_nouns(s, d);
+	}
 }

@@ -12,208 +12,51 @@ static bool opgen_is_value(const struct member *m, const char *base)
 	return m && !m->list && m->type && opgen_same(m->type->base, base);
 }
 
-/* Whether its value is a string outside of the program. */
-static bool is_string(const struct member *m)
+const struct opgen_pointer opgen_pointers[] = {
+	{ "wait", offsetof(struct decl, wait), false, "int" },
+	{ "when", offsetof(struct decl, when), false, "bool" },
+	{ "within", offsetof(struct decl, within), false, "int" },
+	{ "misses", offsetof(struct decl, misses), true, NULL },
+	{ "reached", offsetof(struct decl, reached), true, "bool" },
+	{ "over", offsetof(struct decl, over), true, "bool" },
+	{ "hostless", offsetof(struct decl, hostless), true, "bool" },
+	{ "runs", offsetof(struct decl, runs), false, NULL },
+	{ "follows", offsetof(struct decl, follows), false, "bool" },
+	{ "bytes_in", offsetof(struct decl, bytes_in), false, "text" },
+	{ "bytes_out", offsetof(struct decl, bytes_out), true, "text" },
+	{ "prints", offsetof(struct decl, prints), true, NULL },
+	{ "editor", offsetof(struct decl, editor), false, "text" },
+	{ "owner", offsetof(struct decl, owner), false, NULL },
+	{ NULL, 0, false, NULL },
+};
+
+static const char *opgen_pointer_name(const struct decl *d, const struct opgen_pointer *p)
 {
-	return opgen_is_value(m, "text") || opgen_is_value(m, "time") ||
-	       (m && !m->list && m->type && m->type->kind == DECL_ENUM);
+	return *(const char *const *)(const void *)((const char *)d + p->name);
 }
 
-static bool is_argument(const struct decl *d, const char *name, const char *base)
+const struct member *opgen_field(const struct decl *d, const struct opgen_pointer *p)
 {
-	return opgen_is_value(member_find(&d->in, name), base);
+	const char *name = opgen_pointer_name(d, p);
+
+	return name ? member_find(p->answers ? &d->out : &d->in, name) : NULL;
 }
 
-/* --- what a word takes for granted ---------------------------------------------- */
-
-/* Demands every one of `names` of a list of fields, since the door that serves `word` reads
- * them by these names (schema/README.md). `NAME:BASE` also says the type. */
-static void need(struct schema *s, const struct decl *d, const char *word,
-		 const struct members *of, const char *names)
+/* The bytes are of the arguments, or of the answer. */
+static void check_pointers(struct schema *s, struct decl *d)
 {
-	char name[32], base[8];
-	int n;
+	if (d->bytes)
+		*(member_find(&d->in, d->bytes) ? &d->bytes_in : &d->bytes_out) =
+			d->bytes;
+	for (const struct opgen_pointer *p = opgen_pointers; p->member; p++) {
+		const char *name = opgen_pointer_name(d, p);
+		const struct member *m = opgen_field(d, p);
 
-	for (; sscanf(names, " %31[a-z_]%n", name, &n) == 1; names += n) {
-		const struct member *m = member_find(of, name);
-		bool right = m != NULL;
-
-		names += n, n = 0;
-		if (sscanf(names, ":%7[a-z]%n", base, &n) == 1)
-			right = opgen_is_value(m, base);
-		if (!right)
-			decl_refuse(s, d, ": `%s` needs '%s'%s%s", word, name,
-				    n ? ", one " : "", n ? base : "");
+		if (name && (!m || (p->base && !opgen_is_value(m, p->base))))
+			decl_refuse(s, d, ": `%s` names '%s', which is no %s of the %s",
+				    p->member, name, p->base ? p->base : "field",
+				    p->answers ? "answer" : "arguments");
 	}
-}
-
-/* Demands what doors need to take back what was given: the task and the epoch of a claim,
- * the earlier requests of a receive, the reply that a send waited for. */
-static void need_given(struct schema *s, const struct decl *d)
-{
-	const struct member *task = member_find(&d->out, "task");
-
-	if (strcmp(d->gives, "claim") == 0) {
-		need(s, d, "gives claim", &d->in, "agent:text team:text");
-		need(s, d, "gives claim", &d->out, "task epoch:int");
-		if (task && task->type)
-			need(s, d, "gives claim", &task->type->in, "id:text");
-	} else if (d->request) {
-		need(s, d, "gives messages", &d->in,
-		     "agent:text team:text lease_seconds:int seen");
-		need(s, d, "gives messages", &d->out, "messages");
-	} else {
-		need(s, d, "gives messages", &d->in, "from:text team:text");
-		need(s, d, "gives messages", &d->out, "reply");
-	}
-}
-
-/* A command's streams, which the operation of `rest` reads on from an offset. */
-static void need_streams(struct schema *s, const struct decl *d)
-{
-	need(s, d, "rest", &d->in, "max_output_bytes:int");
-	need(s, d, "rest", &d->out,
-	     "stdout:text stderr:text stdout_size:int stderr_size:int exit_code:int "
-	     "job_id");
-	need(s, d, "rest", &d->rest->in, "stdout_offset:int stderr_offset:int");
-	need(s, d, "rest", &d->rest->out, "stdout:text stderr:text");
-}
-
-/* --- time --------------------------------------------------------------------- */
-
-static void check_wait(struct schema *s, const struct decl *d)
-{
-	if (d->wait && !is_argument(d, d->wait, "int"))
-		decl_refuse(s, d, " waits by '%s', which is no argument in seconds",
-			    d->wait);
-	if (d->when && !is_argument(d, d->when, "bool"))
-		decl_refuse(s, d, " waits when '%s', which is no flag", d->when);
-	if (d->within && (!d->needs_host || !is_argument(d, d->within, "int")))
-		decl_refuse(
-			s, d,
-			" is answered within '%s': an operation that needs a host, and "
-			"its argument in seconds",
-			d->within);
-}
-
-/* A read that waits says in its answer whether it is so, or never will be. */
-static void check_reaches(struct schema *s, const struct decl *d)
-{
-	if (!d->wait || !opgen_same(d->mode, "read"))
-		decl_refuse(s, d, " reaches '%s': only a read that waits",
-			    d->reaches.items[0]);
-	for (size_t i = 0; i < d->reaches.n; i++)
-		if (!opgen_is_value(member_find(&d->out, d->reaches.items[i]), "bool"))
-			decl_refuse(s, d, ": '%s' is no flag of the answer",
-				    d->reaches.items[i]);
-	if (!d->says)
-		decl_refuse(s, d, " reaches '%s', and says nothing", d->reaches.items[0]);
-}
-
-/* Whether a call or its answer has a value of that name. */
-static bool opgen_is_known(const struct decl *d, const char *name)
-{
-	return member_find(&d->in, name) || member_find(&d->out, name);
-}
-
-/* Demands that a call and its answer say what `next` is called with; `aliased`: under any of
- * its arguments' names. */
-static void opgen_check_called(struct schema *s, const struct decl *d,
-			       const struct decl *next, bool aliased)
-{
-	for (size_t i = 0; i < next->in.n; i++) {
-		const struct member *m = next->in.items[i];
-		bool known = m->optional || m->def || m->list ||
-			     opgen_is_known(d, m->name);
-
-		for (size_t j = 0; aliased && j < m->aliases.n; j++)
-			known |= opgen_is_known(d, m->aliases.items[j]);
-		if (!known)
-			decl_refuse(s, d,
-				    ": %s needs '%s', which neither the call nor its "
-				    "answer has",
-				    next->name, m->name);
-	}
-}
-
-/* The values behind the name are those of the other operation's argument `until`. */
-static void check_values(struct schema *s, const struct decl *d)
-{
-	const struct member *m = member_find(&d->waiter->in, "until");
-
-	for (size_t i = 1; i < d->until.n; i++)
-		if (!m || !m->type || m->type->kind != DECL_ENUM ||
-		    !member_find(&m->type->in, d->until.items[i]))
-			decl_refuse(s, d, ": %s does not wait for '%s'", d->waiter->name,
-				    d->until.items[i]);
-}
-
-/* The operation that waits is called with what the call and its answer say. */
-static void check_until(struct schema *s, struct decl *d)
-{
-	d->waiter = schema_find(s, DECL_OP, d->until.items[0]);
-	if (!d->waiter || !d->waiter->reaches.n) {
-		decl_refuse(s, d, ": '%s' is no operation that `reaches`",
-			    d->until.items[0]);
-		d->waiter = NULL;
-		return;
-	}
-	opgen_check_called(s, d, d->waiter, true);
-	check_values(s, d);
-}
-
-/* A command tells by its exit status that a part of the answer is not there. */
-static void check_misses(struct schema *s, const struct decl *d)
-{
-	const struct member *m = member_find(&d->out, d->misses);
-
-	if (!m || !m->optional)
-		decl_refuse(s, d, " misses '%s', which is no optional part", d->misses);
-}
-
-/* A wait whose answer lacks a part of its own ran out of time. */
-static void check_awaits(struct schema *s, const struct decl *d)
-{
-	for (size_t i = 0; i < d->awaits.n; i++) {
-		const struct member *m = member_find(&d->out, d->awaits.items[i]);
-
-		if (!d->wait || !m || (!m->optional && !m->list))
-			decl_refuse(s, d,
-				    " awaits '%s': only an optional part or a list of a "
-				    "call that waits",
-				    d->awaits.items[i]);
-	}
-}
-
-/* --- what it is about ----------------------------------------------------------- */
-
-static void check_flags(struct schema *s, const struct decl *d)
-{
-	bool writes = opgen_same(d->mode, "write");
-
-	if (d->moves && !writes)
-		decl_refuse(s, d, " moves workspaces, and only reads");
-	if (d->needs_cursor && !writes)
-		decl_refuse(s, d, " needs the cursor, and only reads");
-	if (d->prefers_host && (writes || d->needs_host))
-		decl_refuse(s, d, " prefers a host: only of a read that needs none");
-	if (d->above && writes)
-		decl_refuse(s, d, " is for those above: only of a read");
-	if (d->above)
-		need(s, d, "above", &d->in, "team");
-	if (d->identifies)
-		need(s, d, "identifies", &d->out, "name team token:text you:text");
-	if (!d->gives)
-		return;
-	if (strcmp(d->gives, "messages") != 0 && strcmp(d->gives, "claim") != 0)
-		decl_refuse(s, d, " gives '%s', which is not messages or claim",
-			    d->gives);
-	if (!writes || (!d->request && !d->wait))
-		decl_refuse(s, d,
-			    " gives %s: only a write that waits, or has a request_id",
-			    d->gives);
-	else
-		need_given(s, d);
 }
 
 const struct member *opgen_rows(const struct decl *d)
@@ -227,210 +70,82 @@ const struct member *opgen_rows(const struct decl *d)
 	return NULL;
 }
 
-static void opgen_check_door_lists(struct schema *s, const struct decl *d)
+static void check_flags(struct schema *s, const struct decl *d)
 {
-	const struct member *rows = opgen_rows(d);
+	static const char *const gifts[] = { "messages", "claim", NULL };
+	const bool writes = opgen_same(d->mode, "write");
+	const struct opgen_rule rules[] = {
+		{ d->within && !d->needs_host,
+		  " is answered within a time: only an operation that needs a host" },
+		{ d->reached && (!d->wait || writes),
+		  " reaches: only a read that waits" },
+		{ d->moves && !writes, " moves workspaces, and only reads" },
+		{ d->needs_cursor && !writes, " needs the cursor, and only reads" },
+		{ d->needs_folders && !member_find(&d->in, "confirm"),
+		  " needs folders, and has no 'confirm'" },
+		{ d->prefers_host && (writes || d->needs_host),
+		  " prefers a host: only of a read that needs none" },
+		{ d->above && writes, " is for those above: only of a read" },
+		{ d->gives && !opgen_among(d->gives, gifts),
+		  " gives what is not messages or claim" },
+		{ d->gives && (!writes || (!d->request && !d->wait)),
+		  " gives: only a write that waits, or has a request_id" },
+		{ d->above && !member_find(&d->in, "team"), ": `above` needs 'team'" },
+		{ d->overview.n && !d->empty,
+		  ": an overview says what stands where it is `empty`" },
+		{ d->lists.n && !opgen_rows(d), " lists: only a list of records" },
+		{ d->message_name && !d->needs_host, " asks a guest and needs no host" },
+	};
 
-	if (!rows || !opgen_same(d->mode, "read"))
-		decl_refuse(s, d, " lists '%s': only a read with a list of records",
-			    d->lists.items[0]);
-	for (size_t i = 1; rows && i < d->lists.n; i++)
-		if (!is_string(member_find(&rows->type->in, d->lists.items[i])))
-			decl_refuse(s, d, ": no '%s' that completion can show",
-				    d->lists.items[i]);
-	for (size_t i = 0; i < s->n && s->decls[i] != d; i++)
-		if (s->decls[i]->lists.n &&
-		    strcmp(s->decls[i]->lists.items[0], d->lists.items[0]) == 0)
-			decl_refuse(s, d, " lists '%s', as %s does", d->lists.items[0],
-				    s->decls[i]->name);
+	opgen_rules(s, d, rules, sizeof(rules) / sizeof(*rules));
 }
 
-static void check_finds(struct schema *s, const struct decl *d)
+/* Whether a call or its answer has a value of that name. */
+static bool opgen_is_known(const struct decl *d, const char *name)
 {
-	bool listed = false;
-
-	if (!opgen_same(d->mode, "read") || !is_argument(d, d->finds.items[1], "text"))
-		decl_refuse(s, d, " finds '%s': only a read by a text",
-			    d->finds.items[0]);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *o = s->decls[i];
-
-		listed |= o->lists.n && strcmp(o->lists.items[0], d->finds.items[0]) == 0;
-		if (o != d && o->finds.n &&
-		    strcmp(o->finds.items[0], d->finds.items[0]) == 0)
-			decl_refuse(s, d, " finds '%s', as %s does", d->finds.items[0],
-				    o->name);
-	}
-	if (!listed)
-		decl_refuse(s, d, " finds '%s', which nothing lists", d->finds.items[0]);
+	return member_find(&d->in, name) || member_find(&d->out, name);
 }
 
-/* --- how it is carried ------------------------------------------------------------ */
-
-static void check_runs(struct schema *s, const struct decl *d)
-{
-	size_t n = d->cli_fields.n;
-
-	if (!d->cli_rest || !n || strcmp(d->cli_fields.items[n - 1], d->runs) != 0)
-		decl_refuse(s, d,
-			    " runs '%s', which does not take the rest of the command",
-			    d->runs);
-}
-
-/* An operation that is called with what this one's call and answer say. */
+/* Finds an operation that is called with what this one's call and answer say. */
 static const struct decl *opgen_find_next(struct schema *s, const struct decl *d,
 					  const char *name)
 {
-	const struct decl *next = schema_find(s, DECL_OP, name);
+	const struct decl *next = name ? schema_find(s, DECL_OP, name) : NULL;
 
-	if (!next)
+	if (name && !next)
 		decl_refuse(s, d, ": undeclared operation '%s'", name);
-	else
-		opgen_check_called(s, d, next, false);
+	for (size_t i = 0; next && i < next->in.n; i++) {
+		const struct member *m = next->in.items[i];
+		bool known = m->optional || m->def || m->list ||
+			     opgen_is_known(d, m->name);
+
+		for (size_t j = 0; j < m->aliases.n; j++)
+			known |= opgen_is_known(d, m->aliases.items[j]);
+		if (!known)
+			decl_refuse(s, d,
+				    ": %s needs '%s', which neither the call nor its "
+				    "answer has",
+				    next->name, m->name);
+	}
 	return next;
 }
 
-static void opgen_check_door_rest(struct schema *s, struct decl *d)
+/* Finds what the operation names in other declarations. */
+static void check_others(struct schema *s, struct decl *d)
 {
 	d->rest = opgen_find_next(s, d, d->rest_name);
-	if (d->rest)
-		need_streams(s, d);
-}
-
-/* A command that is followed while it runs, and gets signals. */
-static void check_follows(struct schema *s, struct decl *d)
-{
-	if (!is_argument(d, d->follows, "bool"))
-		decl_refuse(s, d, ": '%s' is no bool of the arguments", d->follows);
 	d->signals = opgen_find_next(s, d, d->signals_name);
-	if (d->signals)
-		need(s, d, "follows", &d->signals->in, "signal:int");
-	if (!d->rest) {
-		decl_refuse(s, d, ": `follows` needs a `rest`");
-		return;
-	}
-	need(s, d, "follows", &d->out, "running:bool");
-	need(s, d, "follows", &d->rest->in, "wait_seconds:int");
-	need(s, d, "follows", &d->rest->out,
-	     "running:bool exit_code:int timed_out:bool more:bool");
-}
-
-/* Checks the operation that takes many at once.  Its list has records, and one text of a record
- * fills the command's first bare word; with many, that word is a line of standard input. */
-static void check_many(struct schema *s, struct decl *d)
-{
-	const struct member *list, *text;
-
-	d->many = schema_find(s, DECL_OP, d->many_name);
-	list = d->many ? member_find(&d->many->in, d->many_field) : NULL;
-	if (!list || !list->list || !list->type || list->type->kind != DECL_RECORD) {
-		decl_refuse(s, d, ": many '%s %s' is no list of records", d->many_name,
-			    d->many_field);
-		return;
-	}
-	text = d->cli_fields.n ? member_find(&list->type->in, d->cli_fields.items[0])
-			       : NULL;
-	if (!opgen_is_value(text, "text"))
-		decl_refuse(s, d, ": the first word of its command is no text of '%s'",
-			    list->type->name);
-}
-
-static void check_bytes(struct schema *s, const struct decl *d)
-{
-	bool in = is_argument(d, d->bytes, "text");
-
-	if (in == opgen_is_value(member_find(&d->out, d->bytes), "text"))
-		decl_refuse(s, d,
-			    ": '%s' is to be a text of the arguments, or of the answer",
-			    d->bytes);
-	if (in && member_find(&d->in, "upload"))
-		need(s, d, "bytes", &d->in, "offset:int size:int");
-	if (!in && member_find(&d->out, "more"))
-		need(s, d, "bytes", &d->in, "offset:int length:int");
-}
-
-static void check_prints(struct schema *s, const struct decl *d)
-{
-	const struct member *m = member_find(&d->out, d->prints);
-
-	if (m && m->type && m->type->kind == DECL_RECORD)
-		need(s, d, "prints", &m->type->in,
-		     "from:text to:text message_type:text priority thread:text "
-		     "attempt:int timestamp message_id:text content:text");
-	else if (!opgen_is_value(m, "text"))
-		decl_refuse(s, d, " prints '%s', which is no text and no message",
-			    d->prints);
-	else if (member_find(&d->out, "more")) {
-		need(s, d, "prints", &d->in, "offset:int length:int");
-		need(s, d, "prints", &d->out, "next:int");
-	}
-}
-
-/* The editor writes a text that the command cannot do without. */
-static void check_editor(struct schema *s, const struct decl *d)
-{
-	const struct member *m = member_find(&d->in, d->editor);
-
-	if (!d->cli.n || !is_argument(d, d->editor, "text") || m->optional || m->def)
-		decl_refuse(s, d,
-			    ": '%s' is no text that its command needs, for an editor",
-			    d->editor);
-}
-
-static void check_owner(struct schema *s, const struct decl *d)
-{
-	const struct member *m = member_find(&d->in, d->owner);
-
-	if (!m || !m->type || !m->type->base || strcmp(m->type->base, "text") != 0)
-		decl_refuse(s, d,
-			    " is a door's, whose owner is '%s': no text of the arguments",
-			    d->owner);
-}
-
-static void opgen_check_door_guest(struct schema *s, struct decl *d)
-{
-	d->message = schema_find(s, DECL_WIRE, d->message_name);
-	if (!d->message)
+	d->waiter = opgen_find_next(s, d, d->until.n ? d->until.items[0] : NULL);
+	if (d->waiter && !d->waiter->reached)
+		decl_refuse(s, d, ": '%s' is no operation that `reaches`",
+			    d->waiter->name);
+	d->many = d->many_name ? schema_find(s, DECL_OP, d->many_name) : NULL;
+	if (d->many_name && (!d->many || !member_find(&d->many->in, d->many_field)))
+		decl_refuse(s, d, ": many '%s %s' is no argument of an operation",
+			    d->many_name, d->many_field);
+	d->message = d->message_name ? schema_find(s, DECL_WIRE, d->message_name) : NULL;
+	if (d->message_name && !d->message)
 		decl_refuse(s, d, ": undeclared message '%s'", d->message_name);
-	else if (!d->message->sender || strcmp(d->message->sender, "guest") == 0)
-		decl_refuse(s, d, ": no host sends %s", d->message->name);
-	else if (!d->needs_host)
-		decl_refuse(s, d, " asks a guest and needs no host");
-}
-
-static void doors_check(struct schema *s, struct decl *d)
-{
-	check_wait(s, d);
-	check_flags(s, d);
-	if (d->reaches.n)
-		check_reaches(s, d);
-	if (d->until.n)
-		check_until(s, d);
-	if (d->misses)
-		check_misses(s, d);
-	check_awaits(s, d);
-	if (d->lists.n)
-		opgen_check_door_lists(s, d);
-	if (d->finds.n)
-		check_finds(s, d);
-	if (d->runs)
-		check_runs(s, d);
-	if (d->rest_name)
-		opgen_check_door_rest(s, d);
-	if (d->follows)
-		check_follows(s, d);
-	if (d->many_name)
-		check_many(s, d);
-	if (d->bytes)
-		check_bytes(s, d);
-	if (d->prints)
-		check_prints(s, d);
-	if (d->editor)
-		check_editor(s, d);
-	if (d->owner)
-		check_owner(s, d);
-	if (d->message_name)
-		opgen_check_door_guest(s, d);
 }
 
 /* --- words ------------------------------------------------------------------- */
@@ -499,28 +214,6 @@ static void check_faults(struct schema *s, const struct decl *d)
 	}
 }
 
-/* Whether a word of `reads`, RECORD.FIELD, is a text with its FIELD_size beside it. */
-static bool is_long_text(struct schema *s, const char *word)
-{
-	const char *dot = strchr(word, '.');
-	const struct decl *r;
-
-	if (!dot)
-		return false;
-	r = schema_find(s, DECL_RECORD,
-			arena_strndup(&s->arena, word, (size_t)(dot - word)));
-	return r && r->kind == DECL_RECORD && member_find(&r->in, dot + 1) &&
-	       member_find(&r->in, arena_printf(&s->arena, "%s_size", dot + 1));
-}
-
-static void check_reads(struct schema *s, const struct decl *d)
-{
-	for (size_t i = 0; i < d->reads.n; i++)
-		if (!is_long_text(s, d->reads.items[i]))
-			decl_refuse(s, d, " reads '%s', which is no field with a _size",
-				    d->reads.items[i]);
-}
-
 /* --- routes -------------------------------------------------------------------- */
 
 /* Whether two paths are the same but for the names of their fields. */
@@ -578,46 +271,24 @@ static void check_route(struct schema *s, const struct decl *d)
 
 /* --- tools ------------------------------------------------------------------------ */
 
-/* Whether two fields look alike in a bundle, which shows no limits. */
-static bool look_alike(const struct member *a, const struct member *b)
-{
-	if (!a->type || !b->type)
-		return true; /* said already */
-	return a->list == b->list &&
-	       (a->type == b->type ||
-		(a->type->base && opgen_same(a->type->base, b->type->base)));
-}
-
 static void check_bundle(struct schema *s, const struct decl *d, const struct decl *other)
 {
-	if (!d->action != !other->action) {
+	if (!d->action != !other->action)
 		decl_refuse(s, d, ": tool '%s' stands alone in one of %s and %s", d->tool,
 			    d->name, other->name);
-		return;
-	}
-	if (!d->action || opgen_same(d->action, other->action))
+	else if (!d->action || opgen_same(d->action, other->action))
 		decl_refuse(s, d, " has the place of %s in tool '%s'", other->name,
 			    d->tool);
-	for (size_t i = 0; i < d->in.n; i++) {
-		const struct member *m = d->in.items[i];
-		const struct member *twin = member_find(&other->in, m->name);
-
-		if (twin && !look_alike(m, twin))
-			schema_refuse(s, m->place,
-				      "%s: '%s' has another type in %s of the same tool",
-				      d->name, m->name, other->name);
-	}
 }
 
 static void check_tool(struct schema *s, const struct decl *d)
 {
-	bool declared = false;
+	const struct decl *set;
+	size_t at = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_SET &&
-		    member_find(&s->decls[i]->in, d->tool))
-			declared = true;
-	if (!declared)
+	while ((set = schema_next(s, DECL_SET, &at)) && !member_find(&set->in, d->tool))
+		;
+	if (!set)
 		decl_refuse(s, d, ": no set has a tool '%s'", d->tool);
 	if (d->action && member_find(&d->in, "action"))
 		decl_refuse(s, d, ": 'action' says which operation of the tool is meant");
@@ -713,12 +384,9 @@ static void check_also(struct schema *s, const struct decl *d)
 static void check_topic(struct schema *s, const struct decl *d)
 {
 	size_t n = strcspn(d->name, "."), topics = 0, found = 0;
+	const struct decl *t;
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *t = s->decls[i];
-
-		if (t->kind != DECL_TOPIC)
-			continue;
+	for (size_t i = 0; (t = schema_next(s, DECL_TOPIC, &i));) {
 		topics++;
 		for (size_t j = 0; j < t->nouns.n; j++)
 			found += strlen(t->nouns.items[j]) == n &&
@@ -747,8 +415,7 @@ static void check_cli(struct schema *s, struct decl *d)
 /* --- keys ------------------------------------------------------------------------------- */
 
 /* Adds the argument that every write takes without declaring it. */
-static void opgen_check_op_add_key(struct schema *s, struct decl *d, const char *name,
-				   const char *doc)
+static void add_key(struct schema *s, struct decl *d, const char *name, const char *doc)
 {
 	struct member *m;
 
@@ -797,22 +464,19 @@ void op_check(struct schema *s, struct decl *d)
 	check_taken(s, d);
 	check_summary(s, d);
 	check_faults(s, d);
-	check_reads(s, d);
-	if (d->needs_folders && !member_find(&d->in, "confirm"))
-		decl_refuse(s, d, " needs folders, and has no 'confirm'");
 	op_check_places(s, d);
 	if (d->cli.n)
 		check_cli(s, d); /* splits the command from its arguments */
 	screen_check(s, d);
-	doors_check(s, d);
+	check_pointers(s, d);
+	check_flags(s, d);
+	check_others(s, d);
 	if (op_takes_key(d))
-		opgen_check_op_add_key(
-			s, d, "idempotency_key",
+		add_key(s, d, "idempotency_key",
 			"Names this call; the same one again changes nothing "
 			"more and returns what the first did.");
 	if (d->request)
-		opgen_check_op_add_key(
-			s, d, "request_id",
+		add_key(s, d, "request_id",
 			"Names this call; the same one again returns what the "
 			"first handed out and is still held.");
 }

@@ -1,90 +1,10 @@
 /*
  * opgen_face - faces: an operation under other names, with an answer of another form.
  */
-#include "tools/build/opgen_parse.h"
+#include "tools/build/opgen.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <string.h>
-
-/* --- reading ------------------------------------------------------------------------- */
-
-void parse_face(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	if (strcmp(l->words[2], "of") != 0)
-		refuse(p, "expected: face NAME of NOUN.VERB");
-	d->of_name = l->words[3];
-}
-
-/* An argument stands for one of the operation's, which is in brackets, or has the same name.
- * No struct has these fields: their names may be anything that a client says. */
-static void parse_argument(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	size_t before = d->in.n;
-	struct member *m;
-	char *id;
-
-	parse_op_member(p, d, l);
-	if (d->in.n == before)
-		return;
-	m = d->in.items[before];
-	if (m->aliases.n > 1)
-		refuse(p, "%s stands for one argument", m->name);
-	m->own = m->aliases.n ? m->aliases.items[0] : m->name;
-	m->aliases.n = 0;
-	m->id = id = arena_strdup(&p->schema->arena, m->id);
-	for (; *id; id++)
-		*id = (char)tolower((unsigned char)*id);
-}
-
-static void parse_json(struct parser *p, const char **slot, const struct opgen_line *l)
-{
-	if (l->n != 2 || *l->words[1] != '{')
-		refuse(p, "expected: %s {JSON}", l->words[0]);
-	else if (*slot)
-		refuse(p, "a second '%s'", l->words[0]);
-	else
-		*slot = l->words[1];
-}
-
-static void parse_fault(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	struct opgen_refusal *r;
-
-	if (l->n < 2 || l->n > 4 || *l->words[l->n - 1] != '{') {
-		refuse(p, "expected: fault [CODE [POINTER]] {JSON}");
-		return;
-	}
-	r = arena_push(&p->schema->arena, &d->refusals, &d->n_refusals, sizeof(*r));
-	*r = (struct opgen_refusal){ .code = l->n > 2 ? l->words[1] : NULL,
-				     .where = l->n > 3 ? l->words[2] : NULL,
-				     .body = l->words[l->n - 1],
-				     .place = p->at };
-}
-
-void parse_face_member(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	const char *word = l->words[0];
-
-	if (strcmp(word, "sets") == 0)
-		parse_json(p, &d->sets, l);
-	else if (strcmp(word, "operator") == 0)
-		parse_json(p, &d->operator, l);
-	else if (strcmp(word, "only") == 0 && l->n == 3)
-		d->only = l->words[1], d->without = l->words[2];
-	else if (strcmp(word, "answer") == 0)
-		parse_json(p, &d->answers, l);
-	else if (strcmp(word, "fault") == 0)
-		parse_fault(p, d, l);
-	else if (strcmp(word, "in") == 0)
-		parse_argument(p, d, l);
-	else if (strcmp(word, "http") == 0 || strcmp(word, "tool") == 0)
-		parse_op_member(p, d, l);
-	else
-		refuse(p, "unknown word '%s' in a face", word);
-}
-
-/* --- checking ------------------------------------------------------------------------ */
 
 /* Whether the record that a field holds, and those in it, have the rest of a path. */
 static bool has_path(const struct member *m, const char *path, const char *end)

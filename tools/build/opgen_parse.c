@@ -1,10 +1,32 @@
-#include "tools/build/opgen_parse.h"
+#include "tools/build/opgen.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WORDS = 64 };
+
+/* A line, split into words. */
+struct opgen_line {
+	const char *words[WORDS];
+	bool quoted[WORDS];
+	size_t n;
+	const char *doc; /* behind `#` or `#-`; "" if none */
+	bool plain; /* it was `#-` */
+	bool indented;
+};
+
+struct parser {
+	struct schema *schema;
+	struct opgen_place at;
+	struct decl *open; /* the one whose members follow; NULL after a bad one */
+	const char *doc; /* collected for the next declaration, or NULL */
+	const char **last_doc; /* the doc that an indented `# text` continues */
+};
+
+#define refuse(p, ...) schema_refuse((p)->schema, (p)->at, __VA_ARGS__)
 
 /* --- fields ------------------------------------------------------------------------ */
 
@@ -53,21 +75,17 @@ static void parse_field_tail(struct parser *p, struct member *m,
 		if (i++ == l->n)
 			refuse(p, "the aliases of %s are not closed", m->name);
 	}
-	if (i + 1 < l->n && strcmp(l->words[i], "names") == 0) {
-		m->names = l->words[i + 1];
-		i += 2;
-	} else if (i + 1 < l->n && strcmp(l->words[i], "makes") == 0) {
-		m->makes = l->words[i + 1];
-		i += 2;
-	}
-	if (i < l->n && strcmp(l->words[i], "caller") == 0) {
-		m->callers = true;
-		i++;
-	}
-	if (i < l->n && strcmp(l->words[i], "unlisted") == 0) {
-		m->unlisted = true;
-		i++;
-	}
+	for (; i < l->n; i++)
+		if (i + 1 < l->n && strcmp(l->words[i], "names") == 0)
+			m->names = l->words[++i];
+		else if (i + 1 < l->n && strcmp(l->words[i], "makes") == 0)
+			m->makes = l->words[++i];
+		else if (strcmp(l->words[i], "caller") == 0)
+			m->callers = true;
+		else if (strcmp(l->words[i], "unlisted") == 0)
+			m->unlisted = true;
+		else
+			break;
 	if (i < l->n)
 		refuse(p, "unexpected '%s' behind %s", l->words[i], m->name);
 }
@@ -75,8 +93,11 @@ static void parse_field_tail(struct parser *p, struct member *m,
 /* Whether a word stands behind the type; the param of that name has the type then. */
 static bool is_tail(const char *w)
 {
-	return strcmp(w, "(") == 0 || strcmp(w, "=") == 0 || strcmp(w, "names") == 0 ||
-	       strcmp(w, "makes") == 0 || strcmp(w, "unlisted") == 0;
+	static const char *const tails[] = {
+		"(", "=", "names", "makes", "unlisted", NULL
+	};
+
+	return opgen_among(w, tails);
 }
 
 /* The field that begins at word `i`. */
@@ -104,13 +125,6 @@ static void parse_field(struct parser *p, struct members *to, const struct opgen
 }
 
 /* --- members of an operation -------------------------------------------------------- */
-
-static void set_once(struct parser *p, const char **slot, const struct opgen_line *l)
-{
-	if (*slot)
-		refuse(p, "a second '%s'", l->words[0]);
-	*slot = l->words[1];
-}
 
 /* Words behind the word of a line, each of which sets a flag. */
 static const struct {
@@ -155,35 +169,13 @@ static void parse_mode(struct parser *p, struct decl *d, const struct opgen_line
 
 static void parse_wait(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
-	set_once(p, &d->wait, l);
+	if (d->wait)
+		refuse(p, "a second 'wait'");
+	d->wait = l->words[1];
 	if (l->n == 4 && strcmp(l->words[2], "when") == 0)
 		d->when = l->words[3];
 	else if (l->n > 2)
 		refuse(p, "expected: wait FIELD [when FLAG]");
-}
-
-static void parse_follows(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->follows, l);
-	d->signals_name = l->words[2];
-}
-
-static void parse_many(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->many_name, l);
-	d->many_field = l->words[2];
-}
-
-static void parse_http(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->method, l);
-	d->path = l->words[2];
-}
-
-static void parse_tool(struct parser *p, struct decl *d, const struct opgen_line *l)
-{
-	set_once(p, &d->tool, l);
-	d->action = l->n > 2 ? l->words[2] : NULL;
 }
 
 /* A word of the command is written small, a field small or in capitals; the
@@ -204,9 +196,25 @@ static void parse_cli(struct parser *p, struct decl *d, const struct opgen_line 
 	}
 }
 
+/* An argument of a face stands for one of the operation's, which is in brackets, or has the
+ * same name.  No struct has these fields: their names may be anything that a client says. */
+static void parse_own(struct parser *p, struct member *m)
+{
+	char *id = arena_strdup(&p->schema->arena, m->id);
+
+	if (m->aliases.n > 1)
+		refuse(p, "%s stands for one argument", m->name);
+	m->own = m->aliases.n ? m->aliases.items[0] : m->name;
+	m->aliases.n = 0;
+	for (m->id = id; *id; id++)
+		*id = (char)tolower((unsigned char)*id);
+}
+
 static void parse_in(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	parse_field(p, &d->in, l, 1);
+	if (d->kind == DECL_FACE)
+		parse_own(p, d->in.items[d->in.n - 1]);
 }
 
 static void parse_out(struct parser *p, struct decl *d, const struct opgen_line *l)
@@ -214,14 +222,30 @@ static void parse_out(struct parser *p, struct decl *d, const struct opgen_line 
 	parse_field(p, &d->out, l, 1);
 }
 
-/* The member that a line fills: a text, once; a list, in one line or in several; a flag.  Other lines
- * have a function of their own. */
-enum slot { SLOT_TEXT, SLOT_LIST, SLOT_MORE, SLOT_FLAG, SLOT_OWN };
-#define TEXT(member) SLOT_TEXT, offsetof(struct decl, member), NULL
-#define LIST(member) SLOT_LIST, offsetof(struct decl, member), NULL
-#define MORE(member) SLOT_MORE, offsetof(struct decl, member), NULL
-#define FLAG(member) SLOT_FLAG, offsetof(struct decl, member), NULL
-#define OWN(parse) SLOT_OWN, 0, parse
+static void parse_fault(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	struct opgen_refusal *r;
+
+	if (*l->words[l->n - 1] != '{') {
+		refuse(p, "expected: fault [CODE [POINTER]] {JSON}");
+		return;
+	}
+	r = arena_push(&p->schema->arena, &d->refusals, &d->n_refusals, sizeof(*r));
+	*r = (struct opgen_refusal){ .code = l->n > 2 ? l->words[1] : NULL,
+				     .where = l->n > 3 ? l->words[2] : NULL,
+				     .body = l->words[l->n - 1],
+				     .place = p->at };
+}
+
+/* The member that a line fills: texts, once, a member for each word; JSON, once; a list, in one
+ * line or in several; a flag.  Other lines have a function of their own. */
+enum slot { SLOT_TEXT, SLOT_JSON, SLOT_LIST, SLOT_MORE, SLOT_FLAG, SLOT_OWN };
+#define SLOT(slot, member, of) SLOT_##slot, offsetof(struct decl, member), NULL, of
+#define TEXT(member) SLOT(TEXT, member, OF_OPS)
+#define LIST(member) SLOT(LIST, member, OF_OPS)
+#define MORE(member) SLOT(MORE, member, OF_OPS)
+#define FLAG(member) SLOT(FLAG, member, OF_OPS)
+#define OWN(parse, of) SLOT_OWN, 0, parse, of
 
 static const struct {
 	const char *word;
@@ -230,18 +254,19 @@ static const struct {
 	enum slot slot;
 	size_t at; /* the member of struct decl */
 	void (*parse)(struct parser *, struct decl *, const struct opgen_line *);
+	enum { OF_OPS, OF_FACES, OF_BOTH } of;
 } op_words[] = {
-	{ "read", 1, 1, "read", OWN(parse_mode) },
-	{ "write", 1, 3, "write [idempotent] [destructive]", OWN(parse_mode) },
+	{ "read", 1, 1, "read", OWN(parse_mode, OF_OPS) },
+	{ "write", 1, 3, "write [idempotent] [destructive]", OWN(parse_mode, OF_OPS) },
 	{ "who", 2, 2, "who host|operator|lead|member|observer", TEXT(who) },
 	{ "rate", 2, 2, "rate create|exec|team_message|default|free", TEXT(rate) },
-	{ "needs", 2, 2, "needs host|vault|folders|cursor", OWN(parse_options) },
-	{ "prefers", 2, 2, "prefers host", OWN(parse_options) },
-	{ "moves", 2, 2, "moves workspaces", OWN(parse_options) },
+	{ "needs", 2, 2, "needs host|vault|folders|cursor", OWN(parse_options, OF_OPS) },
+	{ "prefers", 2, 2, "prefers host", OWN(parse_options, OF_OPS) },
+	{ "moves", 2, 2, "moves workspaces", OWN(parse_options, OF_OPS) },
 	{ "identifies", 1, 1, "identifies", FLAG(identifies) },
 	{ "above", 1, 1, "above", FLAG(above) },
-	{ "wait", 2, 4, "wait FIELD [when FLAG]", OWN(parse_wait) },
-	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", LIST(reaches) },
+	{ "wait", 2, 4, "wait FIELD [when FLAG]", OWN(parse_wait, OF_OPS) },
+	{ "reaches", 3, 4, "reaches FIELD FIELD [FIELD]", TEXT(reached) },
 	{ "until", 2, WORDS, "until NOUN.VERB [VALUE...]", LIST(until) },
 	{ "misses", 2, 2, "misses FIELD", TEXT(misses) },
 	{ "awaits", 2, 3, "awaits FIELD [FIELD]", LIST(awaits) },
@@ -249,8 +274,8 @@ static const struct {
 	{ "gives", 2, 2, "gives messages|claim", TEXT(gives) },
 	{ "runs", 2, 2, "runs FIELD", TEXT(runs) },
 	{ "rest", 2, 2, "rest NOUN.VERB", TEXT(rest_name) },
-	{ "follows", 3, 3, "follows FLAG NOUN.VERB", OWN(parse_follows) },
-	{ "many", 3, 3, "many NOUN.VERB FIELD", OWN(parse_many) },
+	{ "follows", 3, 3, "follows FLAG NOUN.VERB", TEXT(follows) },
+	{ "many", 3, 3, "many NOUN.VERB FIELD", TEXT(many_name) },
 	{ "bytes", 2, 2, "bytes FIELD", TEXT(bytes) },
 	{ "prints", 2, 2, "prints FIELD", TEXT(prints) },
 	{ "editor", 2, 2, "editor FIELD", TEXT(editor) },
@@ -259,9 +284,9 @@ static const struct {
 	{ "owner", 2, 2, "owner FIELD", TEXT(owner) },
 	{ "guest", 2, 2, "guest MESSAGE", TEXT(message_name) },
 	{ "request", 1, 1, "request", FLAG(request) },
-	{ "http", 3, 3, "http METHOD /path/{field}", OWN(parse_http) },
-	{ "tool", 2, 3, "tool NAME [ACTION]", OWN(parse_tool) },
-	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", OWN(parse_cli) },
+	{ "http", 3, 3, "http METHOD /path/{field}", SLOT(TEXT, method, OF_BOTH) },
+	{ "tool", 2, 3, "tool NAME [ACTION]", SLOT(TEXT, tool, OF_BOTH) },
+	{ "cli", 2, WORDS, "cli VERB [WORD] [FIELD...]", OWN(parse_cli, OF_OPS) },
 	{ "also", 2, WORDS, "also WORD...", MORE(also) },
 	{ "table", 2, WORDS, "table FIELD... [| FIELD...]", MORE(columns) },
 	{ "page", 3, WORDS, "page FIELD FIELD... | FIELD...", MORE(page) },
@@ -274,40 +299,48 @@ static const struct {
 	{ "clock", 1, 1, "clock", FLAG(clock) },
 	{ "brief", 2, WORDS, "brief FIELD|FIELD.FIELD...", MORE(brief) },
 	{ "reads", 2, WORDS, "reads RECORD.FIELD...", MORE(reads) },
-	{ "in", 2, WORDS, "in FIELD", OWN(parse_in) },
-	{ "out", 2, WORDS, "out FIELD", OWN(parse_out) },
+	{ "in", 2, WORDS, "in FIELD", OWN(parse_in, OF_BOTH) },
+	{ "out", 2, WORDS, "out FIELD", OWN(parse_out, OF_OPS) },
 	{ "fails", 2, WORDS, "fails CODE...", MORE(fails) },
 	{ "emits", 2, WORDS, "emits EVENT...", MORE(emits) },
+	{ "sets", 2, 2, "sets {JSON}", SLOT(JSON, sets, OF_FACES) },
+	{ "operator", 2, 2, "operator {JSON}", SLOT(JSON, operator, OF_FACES) },
+	{ "only", 3, 3, "only KEY \"TEXT\"", SLOT(TEXT, only, OF_FACES) },
+	{ "answer", 2, 2, "answer {JSON}", SLOT(JSON, answers, OF_FACES) },
+	{ "fault", 2, 4, "fault [CODE [POINTER]] {JSON}", OWN(parse_fault, OF_FACES) },
 };
 
 static void opgen_fill(struct parser *p, size_t word, struct decl *d,
 		       const struct opgen_line *l)
 {
 	void *at = (char *)d + op_words[word].at;
+	const enum slot slot = op_words[word].slot;
 
-	switch (op_words[word].slot) {
-	case SLOT_TEXT:
-		set_once(p, at, l);
-		break;
-	case SLOT_LIST:
-	case SLOT_MORE:
-		if (op_words[word].slot == SLOT_LIST && ((struct list *)at)->n)
-			refuse(p, "a second '%s'", l->words[0]);
-		for (size_t i = 1; i < l->n; i++)
-			list_add(p->schema, at, l->words[i]);
-		break;
-	case SLOT_FLAG:
-		*(bool *)at = true;
-		break;
-	case SLOT_OWN:
+	if (slot == SLOT_OWN) {
 		op_words[word].parse(p, d, l);
+		return;
 	}
+	if (slot == SLOT_JSON && *l->words[1] != '{')
+		refuse(p, "expected: %s", op_words[word].usage);
+	if (slot == SLOT_LIST ? ((struct list *)at)->n > 0
+			      : slot < SLOT_LIST && *(const char **)at)
+		refuse(p, "a second '%s'", l->words[0]);
+	if (slot == SLOT_FLAG)
+		*(bool *)at = true;
+	for (size_t i = 1; i < l->n; i++)
+		if (slot < SLOT_LIST)
+			((const char **)at)[i - 1] = l->words[i];
+		else
+			list_add(p->schema, at, l->words[i]);
 }
 
-void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l)
+static void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
+	const bool face = d->kind == DECL_FACE;
+
 	for (size_t i = 0; i < sizeof(op_words) / sizeof(op_words[0]); i++) {
-		if (strcmp(op_words[i].word, l->words[0]) != 0)
+		if (strcmp(op_words[i].word, l->words[0]) != 0 ||
+		    op_words[i].of == (face ? OF_OPS : OF_FACES))
 			continue;
 		if (l->n < op_words[i].least || l->n > op_words[i].most)
 			refuse(p, "expected: %s", op_words[i].usage);
@@ -315,7 +348,8 @@ void parse_op_member(struct parser *p, struct decl *d, const struct opgen_line *
 			opgen_fill(p, i, d, l);
 		return;
 	}
-	refuse(p, "unknown word '%s' in an operation", l->words[0]);
+	refuse(p, "unknown word '%s' in %s", l->words[0],
+	       face ? "a face" : "an operation");
 }
 
 /* --- lines ---------------------------------------------------------------------- */
@@ -358,8 +392,10 @@ static char *opgen_parse_take_word(struct parser *p, struct opgen_line *l, char 
 /* Whether JSON may stand behind a word, to the end of the line. */
 static bool takes_json(const char *word)
 {
-	return strcmp(word, "sets") == 0 || strcmp(word, "operator") == 0 ||
-	       strcmp(word, "answer") == 0 || strcmp(word, "fault") == 0;
+	static const char *const words[] = { "sets", "operator", "answer", "fault",
+					     NULL };
+
+	return opgen_among(word, words);
 }
 
 static void take_apart(struct parser *p, struct opgen_line *l, char *s)
@@ -488,6 +524,13 @@ static void parse_wire(struct parser *p, struct decl *d, const struct opgen_line
 	d->guest_answer_name = l->n == 7 ? l->words[6] : NULL;
 }
 
+static void parse_face(struct parser *p, struct decl *d, const struct opgen_line *l)
+{
+	if (strcmp(l->words[2], "of") != 0)
+		refuse(p, "expected: face NAME of NOUN.VERB");
+	d->of_name = l->words[3];
+}
+
 /* The rest of the line is a field under the declaration's own name. */
 static void parse_param(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
@@ -564,10 +607,8 @@ static void parse_member(struct parser *p, const struct opgen_line *l)
 		parse_field(p, &d->in, l, 0);
 		break;
 	case DECL_OP:
-		parse_op_member(p, d, l);
-		break;
 	case DECL_FACE:
-		parse_face_member(p, d, l);
+		parse_op_member(p, d, l);
 		break;
 	case DECL_ENUM:
 	case DECL_SET:

@@ -18,6 +18,22 @@ void schema_refuse(struct schema *s, struct opgen_place at, const char *fmt, ...
 	fputc('\n', s->errors);
 }
 
+void opgen_rules(struct schema *s, const struct decl *d, const struct opgen_rule *rules,
+		 size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rules[i].broken)
+			decl_refuse(s, d, "%s", rules[i].says);
+}
+
+struct decl *schema_next(const struct schema *s, enum decl_kind kind, size_t *i)
+{
+	while (*i < s->n)
+		if (s->decls[(*i)++]->kind == kind)
+			return s->decls[*i - 1];
+	return NULL;
+}
+
 bool decl_is_type(const struct decl *d)
 {
 	return d->kind <= DECL_RECORD;
@@ -37,14 +53,13 @@ struct decl *schema_find(const struct schema *s, enum decl_kind kind, const char
 
 const struct decl *schema_events(const struct schema *s, const char *noun, size_t len)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *d = s->decls[i];
+	const struct decl *d;
 
-		for (size_t j = 0; d->kind == DECL_EVENTS && j < d->nouns.n; j++)
+	for (size_t i = 0; (d = schema_next(s, DECL_EVENTS, &i));)
+		for (size_t j = 0; j < d->nouns.n; j++)
 			if (strlen(d->nouns.items[j]) == len &&
 			    strncmp(d->nouns.items[j], noun, len) == 0)
 				return d;
-	}
 	return NULL;
 }
 
@@ -111,6 +126,34 @@ bool opgen_is_fault(const char *code)
 	return opgen_among(code, names);
 }
 
+void opgen_put_constant(FILE *out, const char *before, const char *name,
+			const char *after)
+{
+	fputs(before, out);
+	for (; *name; name++)
+		fputc(isalnum((unsigned char)*name) ? toupper((unsigned char)*name) : '_',
+		      out);
+	fputs(after, out);
+}
+
+void opgen_put_string(FILE *out, const char *s)
+{
+	fputc('"', out);
+	for (; *s; s++) {
+		if (*s == '\n')
+			fputs(s[1] ? "\\n\"\n\t\t\"" : "\\n", out);
+		else if (*s == '\t')
+			fputs("\\t", out);
+		else if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if ((unsigned char)*s < ' ' || *s == 127)
+			fprintf(out, "\\%03o", (unsigned)*s);
+		else
+			fputc(*s, out);
+	}
+	fputc('"', out);
+}
+
 bool op_takes_key(const struct decl *d)
 {
 	return opgen_same(d->mode, "write") && !d->request && d->who &&
@@ -143,30 +186,31 @@ const char *opgen_c_name(struct arena *a, const char *name, bool wire)
  * that writes take without saying so. */
 void schema_init(struct schema *s, FILE *errors)
 {
-	static const char *const base[] = { "text", "int", "bool", "time", "json", "map" };
-	static const char *const keys[] = { "idempotency_key", "request_id" };
+	enum { KEYS = 6 };
+	static const char *const names[] = { "text",
+					     "int",
+					     "bool",
+					     "time",
+					     "json",
+					     "map",
+					     [KEYS] = "idempotency_key",
+					     "request_id" };
 
 	*s = (struct schema){ .errors = errors };
-	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++) {
-		struct decl *d = decl_add(s);
-
-		d->kind = DECL_TYPE;
-		d->name = d->id = d->base = base[i];
-		d->doc = "";
-		d->place = (struct opgen_place){ "built in", 0 };
-	}
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		struct decl *d = decl_add(s);
-
-		d->kind = DECL_TYPE;
-		d->name = d->id = keys[i];
-		d->base = "text";
-		d->doc = "A name that the caller makes; a UUIDv7 is best.";
-		d->min = 1;
-		d->max = 64;
-		d->ranged = true;
-		d->place = (struct opgen_place){ "built in", 0 };
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		*decl_add(s) = (struct decl){
+			.kind = DECL_TYPE,
+			.name = names[i],
+			.id = names[i],
+			.base = names[i < KEYS ? i : 0],
+			.doc = i < KEYS
+				       ? ""
+				       : "A name that the caller makes; a UUIDv7 is best.",
+			.ranged = i >= KEYS,
+			.min = i >= KEYS,
+			.max = i < KEYS ? 0 : 64,
+			.place = { "built in", 0 },
+		};
 }
 
 void schema_release(struct schema *s)

@@ -12,30 +12,6 @@
 
 /* --- pieces ------------------------------------------------------------------ */
 
-/* Writes a name as part of a constant. */
-static void put_upper(FILE *out, const char *s)
-{
-	for (; *s; s++)
-		fputc(isalnum((unsigned char)*s) ? toupper((unsigned char)*s) : '_', out);
-}
-
-/* Writes a text in quotes, as C has it. */
-static void opgen_put_string(FILE *out, const char *s)
-{
-	fputc('"', out);
-	for (; *s; s++) {
-		if (*s == '\n')
-			fputs(s[1] ? "\\n\"\n\t\t\"" : "\\n", out);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else if ((unsigned char)*s < ' ' || *s == 127)
-			fprintf(out, "\\%03o", (unsigned)*s);
-		else
-			fputc(*s, out);
-	}
-	fputc('"', out);
-}
-
 /* A text that the doors are told of. */
 static void opgen_put_text(FILE *out, const char *member, const char *text)
 {
@@ -111,42 +87,33 @@ static void put_enum(FILE *out, const struct decl *d)
 {
 	fprintf(out, "enum %s {\n", d->id);
 	for (size_t i = 0; i < d->in.n; i++) {
-		fputc('\t', out);
-		put_upper(out, d->id);
-		fputc('_', out);
-		put_upper(out, d->in.items[i]->name);
-		fputs(",\n", out);
+		opgen_put_constant(out, "\t", d->id, "_");
+		opgen_put_constant(out, "", d->in.items[i]->name, ",\n");
 	}
 	fputs("};\n\n", out);
 }
 
 static void put_event_numbers(FILE *out, const struct schema *s)
 {
-	bool any = false;
+	const char *before = "enum {\n\tEVENT_";
+	const struct decl *d;
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->decls[i]->kind != DECL_EVENT)
-			continue;
-		fputs(any ? "\tEVENT_" : "enum {\n\tEVENT_", out);
-		put_upper(out, s->decls[i]->id);
-		fprintf(out, " = %d,\n", s->decls[i]->number);
-		any = true;
+	for (size_t i = 0; (d = schema_next(s, DECL_EVENT, &i)); before = "\tEVENT_") {
+		opgen_put_constant(out, before, d->id, " = ");
+		fprintf(out, "%d,\n", d->number);
 	}
-	if (any)
+	if (before[0] == '\t')
 		fputs("};\n\n", out);
 }
 
 /* Writes the enum of nouns of events; opgen_tables_put_event_nouns() writes the function. */
 static void opgen_write_put_event_nouns(FILE *out, const struct schema *s)
 {
+	const struct decl *d;
+
 	fputs("enum events {\n\tEVENTS_NONE,\n", out);
-	for (size_t i = 0; i < s->n; i++) {
-		if (s->decls[i]->kind != DECL_EVENTS)
-			continue;
-		fputs("\tEVENTS_", out);
-		put_upper(out, s->decls[i]->id);
-		fputs(",\n", out);
-	}
+	for (size_t i = 0; (d = schema_next(s, DECL_EVENTS, &i));)
+		opgen_put_constant(out, "\tEVENTS_", d->id, ",\n");
 	fputs("};\nenum events events_of(int64_t number); /* the noun's, by its numbers */\n\n",
 	      out);
 }
@@ -166,34 +133,32 @@ static void put_op_declarations(FILE *out, const struct decl *d)
  * compiler refuses a struct that is not listed. */
 static void put_record_of(FILE *out, const struct schema *s)
 {
+	const struct decl *d;
+
 	fputs("#define wire_record_of(message) _Generic(*(message)", out);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_WIRE)
-			fprintf(out, ", \\\n\tstruct %s: &record_%s", s->decls[i]->id,
-				s->decls[i]->id);
+	for (size_t i = 0; (d = schema_next(s, DECL_WIRE, &i));)
+		fprintf(out, ", \\\n\tstruct %s: &record_%s", d->id, d->id);
 	fputs(")\n\n", out);
 }
 
 void schema_write_header(const struct schema *s, FILE *out)
 {
+	const struct decl *d;
+
 	fputs("/* Written by opgen from schema/; not to be edited. */\n"
 	      "#ifndef OPS_GEN_H\n#define OPS_GEN_H\n\n#include \"core/op/op.h\"\n\n",
 	      out);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_ENUM)
-			put_enum(out, s->decls[i]);
+	for (size_t i = 0; (d = schema_next(s, DECL_ENUM, &i));)
+		put_enum(out, d);
 	put_event_numbers(out, s);
 	opgen_write_put_event_nouns(out, s);
 	for (size_t i = 0; i < s->n_records; i++)
 		opgen_write_put_struct(out, s->records[i]->id, "", &s->records[i]->in);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_WIRE)
-			opgen_write_put_struct(out, s->decls[i]->id, "",
-					       &s->decls[i]->in);
+	for (size_t i = 0; (d = schema_next(s, DECL_WIRE, &i));)
+		opgen_write_put_struct(out, d->id, "", &d->in);
 	put_record_of(out, s);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_OP)
-			put_op_declarations(out, s->decls[i]);
+	for (size_t i = 0; (d = schema_next(s, DECL_OP, &i));)
+		put_op_declarations(out, d);
 	fputs("#endif\n", out);
 }
 
@@ -220,21 +185,18 @@ static void opgen_write_put_type(FILE *out, const struct decl *d)
 		opgen_write_put_choices(out, d);
 	fprintf(out,
 		"static const struct type type_%s = {\n\t.name = \"%s\", "
-		".index = %d, .kind = KIND_",
+		".index = %d, .kind = ",
 		d->id, d->name, d->index);
-	put_upper(out, d->kind == DECL_TYPE ? d->base : kinds[d->kind]);
-	fputs(",\n", out);
+	opgen_put_constant(out, "KIND_", d->kind == DECL_TYPE ? d->base : kinds[d->kind],
+			   ",\n");
 	opgen_put_text(out, "doc", d->doc);
 	if (d->ranged)
 		fprintf(out,
 			"\t.min = INT64_C(%" PRId64 "), .max = INT64_C(%" PRId64 "),\n",
 			d->min, d->max);
 	opgen_put_text(out, "pattern", d->pattern);
-	if (d->given) {
-		fputs("\t.given = GIVEN_", out);
-		put_upper(out, d->given);
-		fputs(",\n", out);
-	}
+	if (d->given)
+		opgen_put_constant(out, "\t.given = GIVEN_", d->given, ",\n");
 	if (d->kind == DECL_ENUM)
 		fprintf(out, "\t.choices = choices_%s,\n", d->id);
 	if (d->kind == DECL_RECORD)
@@ -252,14 +214,15 @@ static void opgen_write_put_default(FILE *out, const struct member *m)
 		opgen_put_text(out, "def_text", m->def);
 		return;
 	}
-	fputs("\t  .def_int = ", out);
-	if (t->kind == DECL_ENUM)
-		put_upper(out, t->id), fputc('_', out), put_upper(out, m->def);
-	else if (based(m, "bool"))
-		fputs(m->def, out);
-	else
-		fprintf(out, "INT64_C(%lld)", strtoll(m->def, NULL, 10));
-	fputs(",\n", out);
+	if (t->kind == DECL_ENUM) {
+		opgen_put_constant(out, "\t  .def_int = ", t->id, "_");
+		opgen_put_constant(out, "", m->def, ",\n");
+	} else if (based(m, "bool")) {
+		fprintf(out, "\t  .def_int = %s,\n", m->def);
+	} else {
+		fprintf(out, "\t  .def_int = INT64_C(%lld),\n",
+			strtoll(m->def, NULL, 10));
+	}
 }
 
 /* A field of a record's struct; `record` NULL: of none, it only describes. */
@@ -361,30 +324,18 @@ static void opgen_write_face_put_faults(FILE *out, const struct decl *d)
 	for (size_t i = 0; i < d->n_refusals; i++) {
 		const struct opgen_refusal *r = &d->refusals[i];
 
-		fputs("\t{ .code = FAULT_", out);
-		put_upper(out, r->code ? r->code : "none");
-		fprintf(out, ", .where = \"%s\", .body = ", r->where ? r->where : "");
+		opgen_put_constant(out, "\t{ .code = FAULT_", r->code ? r->code : "none",
+				   ", ");
+		fprintf(out, ".where = \"%s\", .body = ", r->where ? r->where : "");
 		opgen_put_string(out, r->body);
 		fputs(" },\n", out);
 	}
 	fputs("\t{ .body = NULL },\n};\n\n", out);
 }
 
-/* Place of an operation in its table, which is sorted by name. */
-static size_t opgen_write_face_place_of(const struct schema *s, const struct decl *op)
+static void opgen_write_face_put(FILE *out, const struct decl *d)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		n += s->decls[i]->kind == DECL_OP &&
-		     strcmp(s->decls[i]->name, op->name) < 0;
-	return n;
-}
-
-static void opgen_write_face_put(FILE *out, const struct schema *s, const struct decl *d)
-{
-	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name,
-		opgen_write_face_place_of(s, d->of));
+	fprintf(out, "\t{ .name = \"%s\", .op = &op_table[%zu],\n", d->name, d->of->row);
 	opgen_put_text(out, "doc", d->doc);
 	if (d->in.n)
 		fprintf(out, "\t  .in = &record_face_%s, .own = own_face_%s,\n", d->id,
@@ -406,20 +357,17 @@ static void opgen_write_face_put(FILE *out, const struct schema *s, const struct
 
 static void write_faces(FILE *out, const struct schema *s)
 {
+	const struct decl *d;
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_FACE) {
-			if (s->decls[i]->in.n)
-				put_arguments(out, s->decls[i]);
-			opgen_write_face_put_faults(out, s->decls[i]);
-		}
+	for (size_t i = 0; (d = schema_next(s, DECL_FACE, &i));) {
+		if (d->in.n)
+			put_arguments(out, d);
+		opgen_write_face_put_faults(out, d);
+	}
 	fputs("const struct face face_table[] = {\n", out);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == DECL_FACE) {
-			opgen_write_face_put(out, s, s->decls[i]);
-			n++;
-		}
+	for (size_t i = 0; (d = schema_next(s, DECL_FACE, &i)); n++)
+		opgen_write_face_put(out, d);
 	fprintf(out, "\t{ .name = NULL },\n};\n\nconst size_t face_count = %zu;\n\n", n);
 }
 
@@ -449,48 +397,28 @@ static void opgen_tables_put_faults(FILE *out, const struct decl *d)
 		if (always(d, rows[i].name) || list_has(&d->fails, rows[i].name))
 			fprintf(out, "FAULT_%s, ", rows[i].id);
 	fputs("FAULT_NONE },\n\t  .events = (const int[]){ ", out);
-	for (size_t i = 0; i < d->emits.n; i++) {
-		fputs("EVENT_", out);
-		put_upper(out, d->emits.items[i]);
-		fputs(", ", out);
-	}
+	for (size_t i = 0; i < d->emits.n; i++)
+		opgen_put_constant(out, "EVENT_", d->emits.items[i], ", ");
 	fputs("0 },\n", out);
 }
 
-/* A field of the operation's own that the doors are told of. */
 static void put_pointer(FILE *out, const struct decl *d, const char *member,
-			const char *name, const struct members *all, const char *side)
+			const struct member *m, bool answers)
 {
-	for (size_t i = 0; name && i < all->n; i++)
-		if (strcmp(all->items[i]->name, name) == 0)
+	const struct members *all = answers ? &d->out : &d->in;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->items[i] == m)
 			fprintf(out, "\t  .%s = &fields_%s_%s[%zu],\n", member, d->id,
-				side, i);
+				answers ? "out" : "in", i);
 }
 
 static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 {
-	put_pointer(out, d, "wait", d->wait, &d->in, "in");
-	put_pointer(out, d, "when", d->when, &d->in, "in");
-	put_pointer(out, d, "within", d->within, &d->in, "in");
-	put_pointer(out, d, "misses", d->misses, &d->out, "out");
-	if (d->reaches.n) {
-		put_pointer(out, d, "reached", d->reaches.items[0], &d->out, "out");
-		put_pointer(out, d, "over", d->reaches.items[1], &d->out, "out");
-		put_pointer(out, d, "hostless",
-			    d->reaches.n > 2 ? d->reaches.items[2] : NULL, &d->out,
-			    "out");
-	}
-	put_pointer(out, d, "runs", d->runs, &d->in, "in");
-	put_pointer(out, d, "follows", d->follows, &d->in, "in");
-	put_pointer(out, d, "bytes_in", d->bytes, &d->in, "in");
-	put_pointer(out, d, "bytes_out", d->bytes, &d->out, "out");
-	put_pointer(out, d, "prints", d->prints, &d->out, "out");
-	put_pointer(out, d, "editor", d->editor, &d->in, "in");
-	put_pointer(out, d, "owner", d->owner, &d->in, "in");
+	for (const struct opgen_pointer *p = opgen_pointers; p->member; p++)
+		put_pointer(out, d, p->member, opgen_field(d, p), p->answers);
 	if (d->gives)
-		fprintf(out, "\t  .gives = %s,\n",
-			strcmp(d->gives, "claim") == 0 ? "GIVES_CLAIM"
-						       : "GIVES_MESSAGES");
+		opgen_put_constant(out, "\t  .gives = GIVES_", d->gives, ",\n");
 	if (d->method)
 		fprintf(out, "\t  .http_method = \"%s\", .http_path = \"%s\",\n",
 			d->method, d->path);
@@ -514,15 +442,6 @@ static void opgen_tables_put_doors(FILE *out, const struct decl *d)
 		fputs("\t  .quiet = true,\n", out);
 	if (d->clock)
 		fputs("\t  .clock = true,\n", out);
-}
-
-static size_t opgen_tables_place_of(struct decl *const *all, const struct decl *d)
-{
-	size_t at = 0;
-
-	while (all[at] != d)
-		at++;
-	return at;
 }
 
 /* Which fields of a record the words name behind `prefix`, as bits; all of them where
@@ -570,38 +489,36 @@ static void put_brief(FILE *out, const struct decl *d)
 	fputs(" },\n", out);
 }
 
-/* Writes the operations that doors call on behalf of this operation. */
-static void put_helpers(FILE *out, struct decl *const *ops, const struct decl *d)
+/* Writes which row of a table another declaration is. */
+static void put_row(FILE *out, const char *member, const char *table,
+		    const struct decl *d)
 {
-	struct list values;
-
-	if (d->many) {
-		fprintf(out, "\t  .many = &op_table[%zu],\n",
-			opgen_tables_place_of(ops, d->many));
-		put_pointer(out, d->many, "many_list", d->many_field, &d->many->in, "in");
-	}
-	if (d->rest)
-		fprintf(out, "\t  .rest = &op_table[%zu],\n",
-			opgen_tables_place_of(ops, d->rest));
-	if (d->signals)
-		fprintf(out, "\t  .signals = &op_table[%zu],\n",
-			opgen_tables_place_of(ops, d->signals));
-	if (!d->waiter)
-		return;
-	values = (struct list){ d->until.items + 1, d->until.n - 1 };
-	fprintf(out, "\t  .until = &op_table[%zu],\n",
-		opgen_tables_place_of(ops, d->waiter));
-	opgen_put_words(out, "until_values", &values);
+	if (d)
+		fprintf(out, "\t  .%s = &%s_table[%zu],\n", member, table, d->row);
 }
 
-static void opgen_tables_put_op(FILE *out, struct decl *const *ops,
-				struct decl *const *wires, const struct decl *d,
-				size_t index)
+/* Writes the operations that doors call on behalf of this operation. */
+static void put_helpers(FILE *out, const struct decl *d)
 {
-	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n", d->name, index);
+	const struct list values = { d->until.items + 1, d->until.n - 1 };
+
+	put_row(out, "many", "op", d->many);
+	if (d->many)
+		put_pointer(out, d->many, "many_list",
+			    member_find(&d->many->in, d->many_field), false);
+	put_row(out, "rest", "op", d->rest);
+	put_row(out, "signals", "op", d->signals);
+	put_row(out, "until", "op", d->waiter);
+	if (d->waiter)
+		opgen_put_words(out, "until_values", &values);
+}
+
+static void opgen_tables_put_op(FILE *out, const struct decl *d)
+{
+	fprintf(out, "\t{ .name = \"%s\", .index = %zu,\n", d->name, d->row);
 	opgen_put_text(out, "summary", d->summary);
 	opgen_put_text(out, "doc", d->doc);
-	fprintf(out, "\t  .flags = 0%s%s%s%s%s%s%s%s%s%s%s,\n\t  .who = WHO_",
+	fprintf(out, "\t  .flags = 0%s%s%s%s%s%s%s%s%s%s%s,\n\t  .who = ",
 		strcmp(d->mode, "write") == 0 ? " | OP_WRITE" : "",
 		d->idempotent ? " | OP_IDEMPOTENT" : "",
 		d->destructive ? " | OP_DESTRUCTIVE" : "",
@@ -611,17 +528,13 @@ static void opgen_tables_put_op(FILE *out, struct decl *const *ops,
 		d->needs_cursor ? " | OP_NEEDS_CURSOR" : "",
 		d->moves ? " | OP_MOVES_WORKSPACES" : "",
 		d->identifies ? " | OP_IDENTIFIES" : "", d->above ? " | OP_ABOVE" : "");
-	put_upper(out, d->who);
-	fputs(", .rate = RATE_", out);
-	put_upper(out, d->rate ? d->rate : "default");
-	fprintf(out, ",\n\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id,
-		d->id);
+	opgen_put_constant(out, "WHO_", d->who, ", .rate = RATE_");
+	opgen_put_constant(out, "", d->rate ? d->rate : "default", ",\n");
+	fprintf(out, "\t  .in = &record_%s_in, .out = &record_%s_out,\n", d->id, d->id);
 	opgen_tables_put_doors(out, d);
 	put_brief(out, d);
-	put_helpers(out, ops, d);
-	if (d->message)
-		fprintf(out, "\t  .message = &wire_table[%zu],\n",
-			opgen_tables_place_of(wires, d->message));
+	put_helpers(out, d);
+	put_row(out, "message", "wire", d->message);
 	opgen_tables_put_faults(out, d);
 	fprintf(out, "\t  .run = OP_HANDLER(run_%s),\n", d->id);
 	if (d->needs_vault)
@@ -650,18 +563,19 @@ static int opgen_tables_by_number(const void *a, const void *b)
 	return (*(struct decl *const *)a)->number - (*(struct decl *const *)b)->number;
 }
 
-/* The declarations of one kind, in the order that bsearch wants. */
+/* The declarations of one kind, in the order that bsearch wants: `row` is the place in it. */
 static struct decl **sorted(const struct schema *s, struct arena *a, enum decl_kind kind,
 			    size_t *n)
 {
-	struct decl **some = arena_alloc(a, (s->n + 1) * sizeof(*some));
+	struct decl **some = arena_alloc(a, (s->n + 1) * sizeof(*some)), *d;
 
 	*n = 0;
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->kind == kind)
-			some[(*n)++] = s->decls[i];
+	for (size_t i = 0; (d = schema_next(s, kind, &i));)
+		some[(*n)++] = d;
 	qsort(some, *n, sizeof(*some),
 	      kind == DECL_EVENT ? opgen_tables_by_number : opgen_tables_by_name);
+	for (size_t i = 0; i < *n; i++)
+		some[i]->row = i;
 	return some;
 }
 
@@ -673,9 +587,11 @@ static void opgen_tables_put_table(FILE *out, const char *name, size_t n)
 
 static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema *s)
 {
-	size_t n, n_wires;
-	struct decl **ops = sorted(s, a, DECL_OP, &n),
-		    **wires = sorted(s, a, DECL_WIRE, &n_wires);
+	size_t n;
+	struct decl **ops;
+
+	sorted(s, a, DECL_WIRE, &n); /* operations name them */
+	ops = sorted(s, a, DECL_OP, &n);
 
 	/* A program without a state has the operations, but does none of them itself. */
 	fputs("#ifdef OPS_WITHOUT_HANDLERS\n#define OP_HANDLER(run) NULL\n#else\n"
@@ -687,7 +603,7 @@ static void opgen_tables_put_ops(FILE *out, struct arena *a, const struct schema
 	      "#endif\n\nconst struct op op_table[] = {\n",
 	      out);
 	for (size_t i = 0; i < n; i++)
-		opgen_tables_put_op(out, ops, wires, ops[i], i);
+		opgen_tables_put_op(out, ops[i]);
 	opgen_tables_put_table(out, "op", n);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "const struct op *const op_%s = &op_table[%zu];\n",
@@ -706,10 +622,9 @@ static void opgen_tables_put_events(FILE *out, struct arena *a, const struct sch
 	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "\t{ .number = %d, .name = \"%s\", .wakes = 0",
 			events[i]->number, events[i]->name);
-		for (size_t j = 0; j < events[i]->wakes.n; j++) {
-			fputs(" | 1u << WAKE_", out);
-			put_upper(out, events[i]->wakes.items[j]);
-		}
+		for (size_t j = 0; j < events[i]->wakes.n; j++)
+			opgen_put_constant(out, " | 1u << WAKE_",
+					   events[i]->wakes.items[j], "");
 		fputs(",\n", out);
 		opgen_put_text(out, "says", events[i]->says);
 		opgen_put_text(out, "doc", events[i]->doc);
@@ -721,36 +636,33 @@ static void opgen_tables_put_events(FILE *out, struct arena *a, const struct sch
 /* The operation that finds one of a noun; NULL if none does. */
 static const struct decl *finder(const struct schema *s, const char *noun)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->decls[i]->finds.n &&
-		    strcmp(s->decls[i]->finds.items[0], noun) == 0)
-			return s->decls[i];
-	return NULL;
+	const struct decl *d;
+
+	for (size_t i = 0; (d = schema_next(s, DECL_OP, &i));)
+		if (d->finds.n && strcmp(d->finds.items[0], noun) == 0)
+			break;
+	return d;
 }
 
 static void put_nouns(FILE *out, const struct schema *s)
 {
+	const struct decl *d, *find;
 	size_t n = 0;
 
 	fputs("const struct noun noun_table[] = {\n", out);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *d = s->decls[i];
+	for (size_t i = 0; (d = schema_next(s, DECL_OP, &i));) {
 		const char *const *word = d->lists.items;
-		size_t rows = 0;
 
 		if (!d->lists.n)
 			continue;
-		while (!d->out.items[rows]->list ||
-		       d->out.items[rows]->type->kind != DECL_RECORD)
-			rows++;
 		fprintf(out, "\t{ .name = \"%s\", .list = \"%s\", .rows = \"%s\", ",
-			word[0], d->name, d->out.items[rows]->name);
+			word[0], d->name, opgen_rows(d)->name);
 		fprintf(out, ".called = \"%s\", .doc = \"%s\"", word[1],
 			word[d->lists.n - 1]);
-		if (finder(s, word[0]))
-			fprintf(out, ", .find = \"%s\", .found_by = \"%s\"",
-				finder(s, word[0])->name,
-				finder(s, word[0])->finds.items[1]);
+		find = finder(s, word[0]);
+		if (find)
+			fprintf(out, ", .find = \"%s\", .found_by = \"%s\"", find->name,
+				find->finds.items[1]);
 		fputs(" },\n", out);
 		n++;
 	}
@@ -759,59 +671,46 @@ static void put_nouns(FILE *out, const struct schema *s)
 
 static void put_topics(FILE *out, const struct schema *s)
 {
+	const struct decl *d;
 	size_t n = 0;
 
 	fputs("const struct topic topic_table[] = {\n", out);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *d = s->decls[i];
-
-		if (d->kind != DECL_TOPIC)
-			continue;
+	for (size_t i = 0; (d = schema_next(s, DECL_TOPIC, &i)); n++) {
 		fprintf(out, "\t{ .name = \"%s\",\n", d->name);
 		opgen_put_text(out, "doc", d->doc);
 		opgen_put_words(out, "nouns", &d->nouns);
 		opgen_put_words(out, "first", &d->first);
 		fputs("\t},\n", out);
-		n++;
 	}
 	opgen_tables_put_table(out, "topic", n);
 }
 
 static void opgen_tables_put_event_nouns(FILE *out, const struct schema *s)
 {
-	fputs("enum events events_of(int64_t number)\n{\n", out);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *d = s->decls[i];
+	const struct decl *d;
 
-		if (d->kind != DECL_EVENTS)
-			continue;
-		fprintf(out,
-			"\tif (number >= %" PRId64 " && number <= %" PRId64
-			")\n\t\treturn EVENTS_",
+	fputs("enum events events_of(int64_t number)\n{\n", out);
+	for (size_t i = 0; (d = schema_next(s, DECL_EVENTS, &i));) {
+		fprintf(out, "\tif (number >= %" PRId64 " && number <= %" PRId64 ")\n",
 			d->min, d->max);
-		put_upper(out, d->id);
-		fputs(";\n", out);
+		opgen_put_constant(out, "\t\treturn EVENTS_", d->id, ";\n");
 	}
 	fputs("\t(void)number;\n\treturn EVENTS_NONE;\n}\n\n", out);
 }
 
 static void opgen_tables_put_tools(FILE *out, const struct schema *s)
 {
+	const struct decl *d;
 	size_t n = 0;
 
 	fputs("const struct tool tool_table[] = {\n", out);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct decl *d = s->decls[i];
-
-		if (d->kind != DECL_SET)
-			continue;
+	for (size_t i = 0; (d = schema_next(s, DECL_SET, &i));)
 		for (size_t j = 0; j < d->in.n; j++, n++) {
 			fprintf(out, "\t{ .name = \"%s\", .set = \"%s\",\n",
 				d->in.items[j]->name, d->name);
 			opgen_put_text(out, "doc", d->in.items[j]->doc);
 			fputs("\t},\n", out);
 		}
-	}
 	opgen_tables_put_table(out, "tool", n);
 }
 
@@ -820,14 +719,6 @@ static unsigned bits(const char *word, const char *first)
 	if (!word)
 		return 0;
 	return strcmp(word, "both") == 0 ? 3 : strcmp(word, first) == 0 ? 1 : 2;
-}
-
-static void put_answer(FILE *out, const char *member, struct decl **wires,
-		       const struct decl *answer)
-{
-	if (answer)
-		fprintf(out, "\t  .%s = &wire_table[%zu],\n", member,
-			opgen_tables_place_of(wires, answer));
 }
 
 static void opgen_tables_put_wires(FILE *out, struct arena *a, const struct schema *s)
@@ -844,23 +735,11 @@ static void opgen_tables_put_wires(FILE *out, struct arena *a, const struct sche
 			".record = &record_%s,\n",
 			d->name, bits(d->port, "5000"), bits(d->sender, "host"), d->id);
 		opgen_put_text(out, "doc", d->doc);
-		put_answer(out, "answer", wires, d->answer);
-		put_answer(out, "guest_answer", wires, d->guest_answer);
+		put_row(out, "answer", "wire", d->answer);
+		put_row(out, "guest_answer", "wire", d->guest_answer);
 		fputs("\t},\n", out);
 	}
 	opgen_tables_put_table(out, "wire", n);
-}
-
-static void write_tables(FILE *out, struct arena *a, const struct schema *s)
-{
-	opgen_tables_put_ops(out, a, s);
-	opgen_tables_put_events(out, a, s);
-	put_nouns(out, s);
-	put_topics(out, s);
-	opgen_tables_put_event_nouns(out, s);
-	opgen_tables_put_tools(out, s);
-	write_faces(out, s);
-	opgen_tables_put_wires(out, a, s);
 }
 
 void schema_write_source(const struct schema *s, FILE *out)
@@ -871,6 +750,13 @@ void schema_write_source(const struct schema *s, FILE *out)
 	      "#include \"core/op/face.h\"\n\n#include \"ops.gen.h\"\n\n",
 	      out);
 	opgen_write_put_types(out, &a, s);
-	write_tables(out, &a, s);
+	opgen_tables_put_ops(out, &a, s);
+	opgen_tables_put_events(out, &a, s);
+	put_nouns(out, s);
+	put_topics(out, s);
+	opgen_tables_put_event_nouns(out, s);
+	opgen_tables_put_tools(out, s);
+	write_faces(out, s);
+	opgen_tables_put_wires(out, &a, s);
 	arena_release(&a);
 }
