@@ -57,11 +57,33 @@ static struct column *columns_find(const struct columns *c, const char *name)
 	return NULL;
 }
 
-static void columns_free(struct columns *c)
+sqlite3_stmt *sqlgen_query(const struct sqlgen_build *b, const char *sql)
 {
-	for (int i = 0; i < c->n; i++)
-		free(c->at[i].name);
-	free(c->at);
+	sqlite3_stmt *st = NULL;
+
+	if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK) {
+		fprintf(stderr, "sqlgen: %s\n%s\n", sqlite3_errmsg(b->db), sql);
+		exit(1);
+	}
+	return st;
+}
+
+bool sqlgen_row(const struct sqlgen_build *b, sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st);
+
+	if (rc == SQLITE_ROW)
+		return true;
+	if (sqlite3_finalize(st) != SQLITE_OK) {
+		fprintf(stderr, "sqlgen: %s\n", sqlite3_errmsg(b->db));
+		exit(1);
+	}
+	return false;
+}
+
+const char *sqlgen_text(sqlite3_stmt *st, int column)
+{
+	return (const char *)sqlite3_column_text(st, column);
 }
 
 void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
@@ -98,11 +120,7 @@ char *sqlgen_slurp(const char *path)
 		exit(1);
 	}
 	fclose(f);
-	if (n < 0) {
-		free(s);
-		s = sqlgen_copy("", 0);
-	}
-	return s;
+	return n < 0 ? sqlgen_copy("", 0) : s;
 }
 
 /* Statements and what stands above them: storage/README.md has the rules. */
@@ -158,12 +176,12 @@ static void read_heading(struct sqlgen_statement *s, const char *line)
 		s->always = true;
 }
 
-static void append(char **text, const char *line, size_t len)
+void sqlgen_append(char **text, const char *more, size_t len)
 {
 	size_t have = *text ? strlen(*text) : 0;
 
 	*text = xreallocarray(*text, have + len + 1, 1);
-	memcpy(*text + have, line, len);
+	memcpy(*text + have, more, len);
 	(*text)[have + len] = '\0';
 }
 
@@ -178,16 +196,15 @@ static void append_line(struct sqlgen_build *b, const struct sqlgen_statement *a
 		char *name = sqlgen_copy(open + 9, n);
 		const char *columns = sqlgen_set_find(b, "columns", name);
 
-		append(text, line, (size_t)(open - line));
+		sqlgen_append(text, line, (size_t)(open - line));
 		if (columns)
-			append(text, columns, strlen(columns));
+			sqlgen_append(text, columns, strlen(columns));
 		else
 			sqlgen_refuse(b, at, "no list above is called %s", name);
-		free(name);
 		line = open + 9 + n;
 		line += *line == '}';
 	}
-	append(text, line, (size_t)(end - line));
+	sqlgen_append(text, line, (size_t)(end - line));
 }
 
 static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
@@ -204,8 +221,7 @@ static void read_sql(struct sqlgen_build *b, struct sqlgen_statement *s, int at,
 	append_line(b, &here, &s->written, line, len);
 	sql = sqlgen_put_numbers(b, s->file, at, s->written + have,
 				 strlen(s->written + have));
-	append(&s->sql, sql, strlen(sql));
-	free(sql);
+	sqlgen_append(&s->sql, sql, strlen(sql));
 }
 
 /* Begins a list of columns, whose lines become one. */
@@ -259,7 +275,7 @@ static void read_file(struct sqlgen_build *b, const char *file)
 			read_heading(s, at + blank);
 		} else if (blank == len || strncmp(at + blank, "--", 2) == 0) {
 			if (s && s->written)
-				append(&s->written, "\n", 1);
+				sqlgen_append(&s->written, "\n", 1);
 		} else if (s) {
 			read_sql(b, s, here.line, at, (size_t)(next - at));
 		} else if (list) {
@@ -268,23 +284,22 @@ static void read_file(struct sqlgen_build *b, const char *file)
 			sqlgen_refuse(b, &here, "SQL without `-- name:` above it");
 		}
 	}
-	free(text);
 }
 
 /* Types of parameters and columns, and plans that no statement may have. */
 
 /* --- types ------------------------------------------------------------------ */
 
-static const char *const sql_names[] = {
-	[TYPE_INT] = "INTEGER",
-	[TYPE_TEXT] = "TEXT",
-	[TYPE_BLOB] = "BLOB",
+const struct sqlgen_type sqlgen_types[] = {
+	[TYPE_INT] = { "INTEGER", "int", "int64_t ", "SLOT_INT" },
+	[TYPE_TEXT] = { "TEXT", "text", "const char *", "SLOT_TEXT" },
+	[TYPE_BLOB] = { "BLOB", "blob", "struct blob ", "SLOT_BLOB" },
 };
 
 static enum type type_named(const char *sql)
 {
 	for (int i = TYPE_INT; i <= TYPE_BLOB; i++)
-		if (strcasecmp(sql, sql_names[i]) == 0)
+		if (strcasecmp(sql, sqlgen_types[i].sql) == 0)
 			return (enum type)i;
 	return strcasecmp(sql, "INT") == 0 ? TYPE_INT : TYPE_UNKNOWN;
 }
@@ -297,16 +312,12 @@ static enum type look_up_type(struct sqlgen_build *b, const char *name)
 		" AND l.schema = 'main' AND l.name NOT LIKE 'sqlite~_%' ESCAPE '~'"
 		" AND p.name = ?1 COLLATE NOCASE";
 	enum type type = TYPE_UNSAID;
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = sqlgen_query(b, sql);
 
-	if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
-		abort();
 	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
-	while (sqlite3_step(st) == SQLITE_ROW)
-		type = type == TYPE_UNSAID
-			       ? type_named((const char *)sqlite3_column_text(st, 0))
-			       : TYPE_UNKNOWN;
-	sqlite3_finalize(st);
+	while (sqlgen_row(b, st))
+		type = type == TYPE_UNSAID ? type_named(sqlgen_text(st, 0))
+					   : TYPE_UNKNOWN;
 	return type;
 }
 
@@ -414,47 +425,26 @@ static void check_rows(struct sqlgen_build *b)
 
 /* --- plans -------------------------------------------------------------------- */
 
-struct token {
-	const char *at;
-	size_t len;
-};
-
-static bool token_is(struct token a, struct token b)
-{
-	return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
-}
-
-/* The next name or keyword at or behind `at`; its length is 0 at the end. */
-static struct token token_next(const char *at)
-{
-	struct token t = { at, 0 };
-
-	while (*t.at && !isalnum((unsigned char)*t.at) && *t.at != '_')
-		t.at++;
-	while (isalnum((unsigned char)t.at[t.len]) || t.at[t.len] == '_')
-		t.len++;
-	return t;
-}
-
 /* Whether `NAME [(columns)] AS [[NOT] MATERIALIZED] (` stands in the text. */
-static bool defines_cte(const char *sql, struct token name)
+static bool defines_cte(const char *sql, struct word name)
 {
-	static const struct token as = { "AS", 2 };
+	struct word w = { sql, 0 }, at;
 
-	for (struct token t = token_next(sql); t.len; t = token_next(t.at + t.len)) {
-		const char *after = t.at + t.len;
-
-		if (!token_is(t, name))
+	while ((w = sqlgen_next(w)).len) {
+		at = sqlgen_next(w);
+		if (!sqlgen_same(w, name))
 			continue;
-		after += strspn(after, " \t\n");
-		if (*after == '(')
-			after += strcspn(after, ")");
-		t = (struct token){ t.at, (size_t)(after - t.at) };
-		if (!token_is(token_next(after), as))
+		if (sqlgen_is(at, "(")) {
+			while (at.len && !sqlgen_is(at, ")"))
+				at = sqlgen_next(at);
+			at = sqlgen_next(at);
+		}
+		if (!sqlgen_is(at, "AS"))
 			continue;
-		after = token_next(after).at + 2;
-		after += strspn(after, " \t\nADEILMNOTRZadeilmnotrz");
-		if (*after == '(')
+		do
+			at = sqlgen_next(at);
+		while (sqlgen_is(at, "NOT") || sqlgen_is(at, "MATERIALIZED"));
+		if (sqlgen_is(at, "("))
 			return true;
 	}
 	return false;
@@ -462,35 +452,40 @@ static bool defines_cte(const char *sql, struct token name)
 
 /* Whether the plan's `name` is a common table expression or an alias of one:
  * such a thing has only the rows that its own parts have looked up. */
-static bool is_cte(const char *sql, struct token name)
+static bool is_cte(const char *sql, struct word name)
 {
-	static const struct token as = { "AS", 2 };
-	struct token before = { "", 0 };
+	struct word before = { "", 0 }, w = { sql, 0 };
 
 	if (defines_cte(sql, name))
 		return true;
-	for (struct token t = token_next(sql); t.len; t = token_next(t.at + t.len)) {
-		if (token_is(t, as))
+	while ((w = sqlgen_next(w)).len) {
+		if (sqlgen_is(w, "AS"))
 			continue;
-		if (token_is(t, name) && before.len && defines_cte(sql, before))
+		if (sqlgen_same(w, name) && before.len && defines_cte(sql, before))
 			return true;
-		before = t;
+		before = w;
 	}
 	return false;
 }
 
+/* The word behind the first of a plan's line: the thing that is read or made. */
+static struct word plan_name(const char *detail)
+{
+	return sqlgen_next((struct word){ detail + strcspn(detail, " "), 0 });
+}
+
 /* Whether the plan itself makes the rows of `name` (a subquery with an alias). */
-static bool is_derived(sqlite3_stmt *plan, struct token name)
+static bool is_derived(sqlite3_stmt *plan, struct word name)
 {
 	bool found = false;
 
 	sqlite3_reset(plan);
 	while (sqlite3_step(plan) == SQLITE_ROW) {
-		const char *d = (const char *)sqlite3_column_text(plan, 3);
+		const char *d = sqlgen_text(plan, 3);
 		size_t n = strcspn(d, " ");
 
 		if (strncmp(d, "CO-ROUTINE", n) == 0 || strncmp(d, "MATERIALIZE", n) == 0)
-			found |= token_is(token_next(d + n), name);
+			found |= sqlgen_same(plan_name(d), name);
 	}
 	return found;
 }
@@ -506,15 +501,12 @@ static bool is_scan(const char *detail)
 
 static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
-	char *sql = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", s->sql);
-	sqlite3_stmt *plan = NULL, *again = NULL;
+	const char *sql = xasprintf("EXPLAIN QUERY PLAN %s", s->sql);
+	sqlite3_stmt *plan = sqlgen_query(b, sql), *again = sqlgen_query(b, sql);
 
-	if (sqlite3_prepare_v2(b->db, sql, -1, &plan, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v2(b->db, sql, -1, &again, NULL) != SQLITE_OK)
-		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
-	while (plan && sqlite3_step(plan) == SQLITE_ROW) {
-		const char *d = (const char *)sqlite3_column_text(plan, 3);
-		struct token name = token_next(d + strcspn(d, " "));
+	while (sqlgen_row(b, plan)) {
+		const char *d = sqlgen_text(plan, 3);
+		struct word name = plan_name(d);
 
 		if (is_scan(d) && !is_cte(s->sql, name) && !is_derived(again, name))
 			sqlgen_refuse(b, s,
@@ -522,35 +514,7 @@ static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 				      "(`-- scan ok: WHY` if that is meant)",
 				      d);
 	}
-	sqlite3_finalize(plan);
 	sqlite3_finalize(again);
-	sqlite3_free(sql);
-}
-
-static void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
-{
-	const char *tail = NULL;
-	sqlite3_stmt *st = NULL;
-
-	if (!s->sql) {
-		sqlgen_refuse(b, s, "no SQL below it");
-		return;
-	}
-	if (sqlite3_prepare_v2(b->db, s->sql, -1, &st, &tail) != SQLITE_OK || !st)
-		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
-	else if (tail[strspn(tail, " \t\r\n;")])
-		sqlgen_refuse(b, s, "more than one statement");
-	if (!st)
-		return;
-	s->readonly = sqlite3_stmt_readonly(st);
-	type_parameters(b, s, st);
-	type_results(b, s, st);
-	sqlite3_finalize(st);
-	if (s->late && (s->readonly || s->out.n))
-		sqlgen_refuse(b, s, "it returns rows, so it is not late");
-	sqlgen_check_numbers(b, s);
-	if (!s->scan_ok)
-		check_plan(b, s);
 }
 
 /* Which statements change what a kept row shows: SQLite itself names every
@@ -583,16 +547,32 @@ static int sqlgen_kept_see(void *statement, int action, const char *a, const cha
 	return SQLITE_OK;
 }
 
-static void sqlgen_kept_look(struct sqlgen_build *b, struct sqlgen_statement *s)
+static void check_statement(struct sqlgen_build *b, struct sqlgen_statement *s)
 {
+	const char *tail = NULL;
 	sqlite3_stmt *st = NULL;
 
-	if (!s->sql)
+	if (!s->sql) {
+		sqlgen_refuse(b, s, "no SQL below it");
 		return;
+	}
 	sqlite3_set_authorizer(b->db, sqlgen_kept_see, s);
-	sqlite3_prepare_v2(b->db, s->sql, -1, &st, NULL);
+	if (sqlite3_prepare_v2(b->db, s->sql, -1, &st, &tail) != SQLITE_OK || !st)
+		sqlgen_refuse(b, s, "%s", sqlite3_errmsg(b->db));
+	else if (tail[strspn(tail, " \t\r\n;")])
+		sqlgen_refuse(b, s, "more than one statement");
 	sqlite3_set_authorizer(b->db, NULL, NULL);
+	if (!st)
+		return;
+	s->readonly = sqlite3_stmt_readonly(st);
+	type_parameters(b, s, st);
+	type_results(b, s, st);
 	sqlite3_finalize(st);
+	if (s->late && (s->readonly || s->out.n))
+		sqlgen_refuse(b, s, "it returns rows, so it is not late");
+	sqlgen_check_numbers(b, s);
+	if (!s->scan_ok)
+		check_plan(b, s);
 }
 
 /* Only a query's row, in a struct of its own, can be kept. */
@@ -630,8 +610,6 @@ static void sqlgen_check_kept(struct sqlgen_build *b)
 {
 	int n = 0;
 
-	for (int i = 0; i < b->n_statements; i++)
-		sqlgen_kept_look(b, &b->statements[i]);
 	for (int i = 0; i < b->n_statements; i++) {
 		struct sqlgen_statement *kept = &b->statements[i];
 
@@ -652,71 +630,49 @@ static void sqlgen_check_kept(struct sqlgen_build *b)
 
 static void check_views(struct sqlgen_build *b, const struct sqlgen_statement *file)
 {
-	sqlite3_stmt *views = NULL, *st;
+	sqlite3_stmt *st,
+		*views = sqlgen_query(b,
+				      "SELECT name, printf('SELECT * FROM \"%w\"', name)"
+				      " FROM sqlite_schema WHERE type = 'view'");
 
-	sqlite3_prepare_v2(b->db,
-			   "SELECT name, printf('SELECT * FROM \"%w\"', name)"
-			   " FROM sqlite_schema WHERE type = 'view'",
-			   -1, &views, NULL);
-	while (sqlite3_step(views) == SQLITE_ROW) {
-		const char *sql = (const char *)sqlite3_column_text(views, 1);
-
-		if (sqlite3_prepare_v2(b->db, sql, -1, &st, NULL) != SQLITE_OK)
-			sqlgen_refuse(b, file, "view %s: %s",
-				      sqlite3_column_text(views, 0),
+	while (sqlgen_row(b, views)) {
+		if (sqlite3_prepare_v2(b->db, sqlgen_text(views, 1), -1, &st, NULL) !=
+		    SQLITE_OK)
+			sqlgen_refuse(b, file, "view %s: %s", sqlgen_text(views, 0),
 				      sqlite3_errmsg(b->db));
 		sqlite3_finalize(st);
 	}
-	sqlite3_finalize(views);
-}
-
-/* Bytes up to the semicolon that ends a statement, which stands in no comment or text. */
-static size_t statement_length(const char *text)
-{
-	const char *s = text;
-
-	while (*s && *s != ';') {
-		if (strncmp(s, "--", 2) == 0)
-			s += strcspn(s, "\n");
-		else if (*s == '\'')
-			s += 1 + strcspn(s + 1, "'");
-		s += *s != '\0';
-	}
-	return (size_t)(s - text);
 }
 
 /* Refuses numbers in place of names, statement by statement. */
 static void check_written(struct sqlgen_build *b, const char *file, const char *text)
 {
 	struct sqlgen_statement s = { .file = file,
-				      .line = 1,
+				      .sql_line = 1,
 				      .name = (char *)"migration" };
+	struct word w = { text, 0 };
 
-	for (size_t n; *text; text += n + (text[n] == ';')) {
-		const char *line = text;
-
-		n = statement_length(text);
-		s.written = sqlgen_copy(text, n);
-		s.sql_line = s.line;
+	do {
+		w = sqlgen_next(w);
+		if (w.len && !sqlgen_is(w, ";"))
+			continue;
+		s.written = sqlgen_copy(text, (size_t)(w.at - text));
 		sqlgen_check_numbers(b, &s);
-		free(s.written);
-		for (; line < text + n; line++)
-			s.line += *line == '\n';
-	}
+		for (; text < w.at + w.len; text++)
+			s.sql_line += *text == '\n';
+	} while (w.len);
 }
 
 /* A second engine writes triggers in another language: a statement has to do their work. */
 static void check_triggers(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "migrations", .line = 1 };
-	sqlite3_stmt *triggers = NULL;
+	sqlite3_stmt *triggers =
+		sqlgen_query(b, "SELECT name FROM sqlite_schema WHERE type = 'trigger'");
 
-	sqlite3_prepare_v2(b->db, "SELECT name FROM sqlite_schema WHERE type = 'trigger'",
-			   -1, &triggers, NULL);
-	while (sqlite3_step(triggers) == SQLITE_ROW)
+	while (sqlgen_row(b, triggers))
 		sqlgen_refuse(b, &at, "trigger %s: write a statement that C runs",
-			      sqlite3_column_text(triggers, 0));
-	sqlite3_finalize(triggers);
+			      sqlgen_text(triggers, 0));
 }
 
 /* Statement by statement, so that an error has its line. */
@@ -759,7 +715,6 @@ static void read_migration(struct sqlgen_build *b, const char *file)
 	written = sqlgen_slurp(file);
 	m->text = sqlgen_put_numbers(b, file, 1, written, strlen(written));
 	check_written(b, file, written);
-	free(written);
 	m->version = (int)strtol(m->name, NULL, 10);
 	if (m->version && m->version != b->n_migrations)
 		sqlgen_refuse(b, &(struct sqlgen_statement){ .file = file, .line = 1 },
@@ -805,31 +760,6 @@ static int read_ground(struct sqlgen_build *b, char **argv, int i)
 		else
 			read_migration(b, argv[i]);
 	return argv[i] ? i + 1 : i;
-}
-
-static void build_free(struct sqlgen_build *b)
-{
-	for (int i = 0; i < b->n_migrations; i++)
-		free(b->migrations[i].text);
-	for (int i = 0; i < b->n_statements; i++) {
-		struct sqlgen_statement *s = &b->statements[i];
-
-		columns_free(&s->said);
-		columns_free(&s->in);
-		columns_free(&s->out);
-		free(s->name);
-		free(s->row);
-		free(s->into);
-		free(s->sql);
-		free(s->written);
-	}
-	columns_free(&b->known);
-	sqlgen_free_enums(b);
-	sqlgen_free_transfer(b);
-	schema_release(b->schema);
-	free(b->migrations);
-	free(b->statements);
-	sqlite3_close(b->db);
 }
 
 int main(int argc, char **argv)
@@ -880,7 +810,5 @@ int main(int argc, char **argv)
 		if (!header)
 			sqlgen_put_transfer(&b);
 	}
-	i = b.n_errors != 0;
-	build_free(&b);
-	return i;
+	return b.n_errors != 0;
 }

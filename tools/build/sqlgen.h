@@ -4,7 +4,7 @@
  * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
  * and refuses what is wrong.  sqlgen_names.c puts the numbers of schema/ in, and refuses
  * numbers in place of names.  sqlgen_put.c writes C, and the tables that exports are made with.
- * Without memory the program aborts.
+ * Without memory the program aborts.  The program frees no memory: it ends once all is written.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -14,6 +14,11 @@
 #include <stddef.h>
 
 enum type { TYPE_UNSAID, TYPE_INT, TYPE_TEXT, TYPE_BLOB, TYPE_UNKNOWN };
+
+/* How SQL, a comment above a statement, C and storage/stmt.h call a type. */
+extern const struct sqlgen_type {
+	const char *sql, *word, *c, *slot;
+} sqlgen_types[];
 
 struct column {
 	char *name;
@@ -76,20 +81,36 @@ struct sqlgen_build {
 		*transfer; /* contents of storage/exports; NULL: the database has none */
 };
 
+/* A name with its table's in front, a number, a text, a name in braces, or a sign. */
+struct word {
+	const char *at;
+	size_t len;
+};
+
+struct word sqlgen_next(struct word w); /* of length 0 at the end */
+bool sqlgen_same(struct word a, struct word b);
+bool sqlgen_is(struct word w, const char *s);
+
 /* `array` with room for one more zeroed item behind its `n`. */
 void *sqlgen_grow(void *array, int n, size_t size);
 char *sqlgen_copy(const char *s, size_t n);
 char *sqlgen_slurp(const char *path); /* ends the program when it cannot */
+void sqlgen_append(char **text, const char *more, size_t len);
+
+/* A query of the database that is built; the program ends when the query is wrong. */
+sqlite3_stmt *sqlgen_query(const struct sqlgen_build *b, const char *sql);
+/* Whether there is one more row; without one the query is done away with. */
+bool sqlgen_row(const struct sqlgen_build *b, sqlite3_stmt *st);
+const char *sqlgen_text(sqlite3_stmt *st, int column);
 
 /* Prints `file:line: name: reason` and counts the refusal, so that one run shows every refusal. */
 void sqlgen_refuse(struct sqlgen_build *b, const struct sqlgen_statement *s,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The text with numbers for the names in braces; to be freed. */
+/* The text with numbers for the names in braces. */
 char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 			 const char *text, size_t len);
 void sqlgen_read_enums(struct sqlgen_build *b, const char *file); /* storage/enums */
-void sqlgen_free_enums(struct sqlgen_build *b);
 /* The values of a set of that list, with blanks between them; NULL if there is none. */
 const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
 			    const char *name);
@@ -103,6 +124,5 @@ void put_statements(const struct sqlgen_build *b);
 void sqlgen_read_transfer(struct sqlgen_build *b, const char *file);
 void sqlgen_check_transfer(struct sqlgen_build *b);
 void sqlgen_put_transfer(struct sqlgen_build *b);
-void sqlgen_free_transfer(struct sqlgen_build *b);
 
 #endif

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/alloc.h"
 #include "core/base/near.h"
 #include "tools/build/opgen.h"
 #include "tools/build/sqlgen.h"
@@ -35,19 +36,18 @@
 
 /* --- storage/enums ------------------------------------------------------------------- */
 
-static bool is_list(const struct sqlgen_build *b, const char *name)
+static const struct decl *enum_named(const struct sqlgen_build *b, const char *name)
 {
 	const struct decl *d = schema_find(b->schema, DECL_ENUM, name);
 
-	return strcmp(name, "event") == 0 || strcmp(name, "none") == 0 ||
-	       (d && d->kind == DECL_ENUM);
+	return d && d->kind == DECL_ENUM ? d : NULL;
 }
 
 /* `TABLE.COLUMN LIST [ordered]`, `TABLE.COLUMN none` or `LIST.NAME = VALUE...` */
 static void sqlgen_held_read_line(struct sqlgen_build *b, struct sqlgen_statement *at,
 				  char *line)
 {
-	char *dot = strchr(line, '.'), *blank = strchr(line, ' '), *ordered;
+	char *dot = strchr(line, '.'), *blank = strchr(line, ' '), *ordered, *list;
 	struct held *h;
 	struct set *set;
 
@@ -75,9 +75,10 @@ static void sqlgen_held_read_line(struct sqlgen_build *b, struct sqlgen_statemen
 		h->column = sqlgen_copy(dot, strlen(dot));
 		h->list = sqlgen_copy(blank, strlen(blank));
 	}
-	if (!is_list(b, *blank == '=' ? line : blank))
-		sqlgen_refuse(b, at, "no enum of schema/ is called %s",
-			      *blank == '=' ? line : blank);
+	list = *blank == '=' ? line : blank;
+	if (strcmp(list, "event") != 0 && strcmp(list, "none") != 0 &&
+	    !enum_named(b, list))
+		sqlgen_refuse(b, at, "no enum of schema/ is called %s", list);
 }
 
 void sqlgen_read_enums(struct sqlgen_build *b, const char *file)
@@ -92,23 +93,6 @@ void sqlgen_read_enums(struct sqlgen_build *b, const char *file)
 		at.line++;
 		sqlgen_held_read_line(b, &at, line);
 	}
-	free(text);
-}
-
-void sqlgen_free_enums(struct sqlgen_build *b)
-{
-	for (int i = 0; i < b->n_held; i++) {
-		free(b->held[i].table);
-		free(b->held[i].column);
-		free(b->held[i].list);
-	}
-	for (int i = 0; i < b->n_sets; i++) {
-		free(b->sets[i].list);
-		free(b->sets[i].name);
-		free(b->sets[i].values);
-	}
-	free(b->held);
-	free(b->sets);
 }
 
 const char *sqlgen_set_find(const struct sqlgen_build *b, const char *list,
@@ -132,12 +116,6 @@ static bool sqlgen_is_stored(const struct sqlgen_build *b, const char *list)
 
 /* --- numbers beside columns ------------------------------------------------------------ */
 
-/* A name with its table's in front, a number, a text, a name in braces, or a sign. */
-struct word {
-	const char *at;
-	size_t len;
-};
-
 /* The statement that is read; `table`: the one whose columns an INSERT names. */
 struct held_place {
 	struct sqlgen_build *b;
@@ -145,24 +123,24 @@ struct held_place {
 	struct word table;
 };
 
-static bool held_same(struct word a, struct word b)
+bool sqlgen_same(struct word a, struct word b)
 {
 	return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
 }
 
-static bool held_is(struct word w, const char *s)
+bool sqlgen_is(struct word w, const char *s)
 {
-	return held_same(w, (struct word){ s, strlen(s) });
+	return sqlgen_same(w, (struct word){ s, strlen(s) });
 }
 
 static bool held_is_one(struct word w, const char *const *words)
 {
-	while (*words && !held_is(w, *words))
+	while (*words && !sqlgen_is(w, *words))
 		words++;
 	return *words;
 }
 
-static struct word held_next(struct word w)
+struct word sqlgen_next(struct word w)
 {
 	const char *s = w.at + w.len;
 	size_t n;
@@ -184,15 +162,15 @@ static bool held_names(const char *sql, const char *table, struct word alias)
 						"ON",   ",",    NULL };
 	struct word before = { sql, 0 }, next;
 
-	for (struct word w = held_next(before); w.len; before = w, w = held_next(w)) {
-		next = held_next(w);
-		if (!held_is_one(before, in_front) || !held_is(w, table) ||
-		    (held_is(before, ",") &&
-		     (!isalpha((unsigned char)*next.at) || held_is(next, "FROM"))))
+	for (struct word w = sqlgen_next(before); w.len; before = w, w = sqlgen_next(w)) {
+		next = sqlgen_next(w);
+		if (!held_is_one(before, in_front) || !sqlgen_is(w, table) ||
+		    (sqlgen_is(before, ",") &&
+		     (!isalpha((unsigned char)*next.at) || sqlgen_is(next, "FROM"))))
 			continue;
-		if (held_is(next, "AS"))
-			next = held_next(next);
-		if (!alias.len || held_same(w, alias) || held_same(next, alias))
+		if (sqlgen_is(next, "AS"))
+			next = sqlgen_next(next);
+		if (!alias.len || sqlgen_same(w, alias) || sqlgen_same(next, alias))
 			return true;
 	}
 	return false;
@@ -209,12 +187,12 @@ static const char *held_list(const struct held_place *p, struct word column,
 	if (dot)
 		column = (struct word){ dot + 1, column.len - alias.len - 1 };
 	for (const struct held *h = p->b->held; h < p->b->held + p->b->n_held; h++) {
-		if (!held_is(column, h->column) ||
-		    !(p->table.len ? held_is(p->table, h->table)
+		if (!sqlgen_is(column, h->column) ||
+		    !(p->table.len ? sqlgen_is(p->table, h->table)
 				   : held_names(p->s->written, h->table, alias)))
 			continue;
-		if (strcmp(h->list, "none") == 0 || held_is(of, h->list) ||
-		    (strcmp(h->list, "event") == 0 && held_is(of, "events")))
+		if (strcmp(h->list, "none") == 0 || sqlgen_is(of, h->list) ||
+		    (strcmp(h->list, "event") == 0 && sqlgen_is(of, "events")))
 			return NULL;
 		list = list ? list : h->list;
 	}
@@ -231,18 +209,18 @@ static struct word held_check_row(const struct held_place *p, struct word column
 	struct word first = column;
 
 	held_check(p, column, at);
-	for (int depth = 0; at.len && depth >= 0; at = held_next(at)) {
-		depth += held_is(at, "(") - held_is(at, ")");
-		if (depth != 0 || !(held_is(at, ",") || held_is(at, "SELECT")))
+	for (int depth = 0; at.len && depth >= 0; at = sqlgen_next(at)) {
+		depth += sqlgen_is(at, "(") - sqlgen_is(at, ")");
+		if (depth != 0 || !(sqlgen_is(at, ",") || sqlgen_is(at, "SELECT")))
 			continue;
-		if (held_is(at, "SELECT")) {
+		if (sqlgen_is(at, "SELECT")) {
 			column = first;
-		} else if (each && !held_is(column, ")")) {
-			column = held_next(column);
-			if (held_is(column, ","))
-				column = held_next(column);
+		} else if (each && !sqlgen_is(column, ")")) {
+			column = sqlgen_next(column);
+			if (sqlgen_is(column, ","))
+				column = sqlgen_next(column);
 		}
-		held_check(p, column, held_next(at));
+		held_check(p, column, sqlgen_next(at));
 	}
 	return at;
 }
@@ -256,14 +234,14 @@ static void held_check(const struct held_place *p, struct word column, struct wo
 	const char *list;
 
 	while (held_is_one(value, in_front))
-		value = held_next(value);
-	if (held_is(value, "coalesce"))
-		held_check_row(p, column, held_next(held_next(value)), false);
-	for (int depth = held_is(value, "CASE"); value.len && depth > 0;) {
-		value = held_next(value);
-		depth += held_is(value, "CASE") - held_is(value, "END");
-		if (depth == 1 && (held_is(value, "THEN") || held_is(value, "ELSE")))
-			held_check(p, column, held_next(value));
+		value = sqlgen_next(value);
+	if (sqlgen_is(value, "coalesce"))
+		held_check_row(p, column, sqlgen_next(sqlgen_next(value)), false);
+	for (int depth = sqlgen_is(value, "CASE"); value.len && depth > 0;) {
+		value = sqlgen_next(value);
+		depth += sqlgen_is(value, "CASE") - sqlgen_is(value, "END");
+		if (depth == 1 && (sqlgen_is(value, "THEN") || sqlgen_is(value, "ELSE")))
+			held_check(p, column, sqlgen_next(value));
 	}
 	if ((!isdigit((unsigned char)*value.at) && *value.at != '{') ||
 	    !(list = held_list(p, column, value)))
@@ -281,16 +259,17 @@ static void held_check_insert(struct held_place p, struct word at)
 	struct word columns;
 
 	p.table = at;
-	columns = at = held_next(held_next(at));
-	while (at.len && !held_is(at, ")"))
-		at = held_next(at);
-	at = held_next(at);
-	if (!held_is(at, "VALUES"))
+	columns = at = sqlgen_next(sqlgen_next(at));
+	while (at.len && !sqlgen_is(at, ")"))
+		at = sqlgen_next(at);
+	at = sqlgen_next(at);
+	if (!sqlgen_is(at, "VALUES"))
 		held_check_row(&p, columns, at, true);
 	else
 		do
-			at = held_check_row(&p, columns, held_next(held_next(at)), true);
-		while (held_is(at, ","));
+			at = held_check_row(&p, columns, sqlgen_next(sqlgen_next(at)),
+					    true);
+		while (sqlgen_is(at, ","));
 }
 
 void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement *s)
@@ -299,35 +278,35 @@ void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement 
 					     ">=", "IS", "+",  "-",  "*", "/", "%",
 					     "&",  "|",  "<<", ">>", NULL };
 	struct held_place p = { b, s, { "", 0 } };
-	struct word w = held_next((struct word){ s->written, 0 }), sign, value;
+	struct word w = sqlgen_next((struct word){ s->written, 0 }), sign, value;
 	struct word of = { "", 0 }; /* behind the last CASE, if it compares */
 
-	if (held_is(w, "CREATE") && held_is(held_next(w), "TABLE"))
+	if (sqlgen_is(w, "CREATE") && sqlgen_is(sqlgen_next(w), "TABLE"))
 		return; /* defaults and bounds stay as they were when it was made */
-	for (; w.len; w = held_next(w)) {
-		sign = held_next(w);
-		if (held_is(w, "INTO"))
+	for (; w.len; w = sqlgen_next(w)) {
+		sign = sqlgen_next(w);
+		if (sqlgen_is(w, "INTO"))
 			held_check_insert(p, sign);
-		else if (held_is(w, "coalesce") || held_is(w, "nullif"))
-			held_check_row(&p, held_next(sign), held_next(sign), false);
-		else if (held_is(w, "CASE"))
-			of = held_is(held_next(sign), "WHEN") ? sign : p.table;
-		else if (held_is(w, "WHEN") && of.len)
+		else if (sqlgen_is(w, "coalesce") || sqlgen_is(w, "nullif"))
+			held_check_row(&p, sqlgen_next(sign), sqlgen_next(sign), false);
+		else if (sqlgen_is(w, "CASE"))
+			of = sqlgen_is(sqlgen_next(sign), "WHEN") ? sign : p.table;
+		else if (sqlgen_is(w, "WHEN") && of.len)
 			held_check(&p, of, sign);
-		if (held_is(sign, "NOT"))
-			sign = held_next(sign);
-		value = held_next(sign);
+		if (sqlgen_is(sign, "NOT"))
+			sign = sqlgen_next(sign);
+		value = sqlgen_next(sign);
 		if (held_is_one(sign, signs)) {
 			held_check(&p, w, value);
 			held_check(&p, value, w);
-		} else if (held_is(sign, "IN")) {
-			if (held_is(value, "("))
-				held_check_row(&p, w, held_next(value), false);
+		} else if (sqlgen_is(sign, "IN")) {
+			if (sqlgen_is(value, "("))
+				held_check_row(&p, w, sqlgen_next(value), false);
 			else
 				held_check(&p, w, value);
-		} else if (held_is(sign, "BETWEEN")) {
+		} else if (sqlgen_is(sign, "BETWEEN")) {
 			held_check(&p, w, value);
-			held_check(&p, w, held_next(held_next(value)));
+			held_check(&p, w, sqlgen_next(sqlgen_next(value)));
 		}
 	}
 }
@@ -337,15 +316,13 @@ void sqlgen_check_numbers(struct sqlgen_build *b, const struct sqlgen_statement 
 void sqlgen_check_held(struct sqlgen_build *b)
 {
 	struct sqlgen_statement at = { .file = "storage/enums", .line = 1 };
-	sqlite3_stmt *columns = NULL;
+	sqlite3_stmt *columns =
+		sqlgen_query(b, "SELECT m.name, p.name FROM sqlite_schema m,"
+				" pragma_table_xinfo(m.name) p WHERE m.type = 'table'");
 
-	sqlite3_prepare_v2(b->db,
-			   "SELECT m.name, p.name FROM sqlite_schema m,"
-			   " pragma_table_xinfo(m.name) p WHERE m.type = 'table'",
-			   -1, &columns, NULL);
-	while (sqlite3_step(columns) == SQLITE_ROW) {
-		const char *table = (const char *)sqlite3_column_text(columns, 0);
-		const char *column = (const char *)sqlite3_column_text(columns, 1);
+	while (sqlgen_row(b, columns)) {
+		const char *table = sqlgen_text(columns, 0);
+		const char *column = sqlgen_text(columns, 1);
 		bool said = false, like = false;
 
 		for (int i = 0; i < b->n_held; i++) {
@@ -358,7 +335,6 @@ void sqlgen_check_held(struct sqlgen_build *b)
 			sqlgen_refuse(b, &at, "say what %s.%s holds: an enum, or none",
 				      table, column);
 	}
-	sqlite3_finalize(columns);
 }
 
 enum { NAMES_MOST = 32 };
@@ -368,25 +344,13 @@ struct names {
 	struct sqlgen_build *b;
 	struct sqlgen_statement at; /* for refusals */
 	char *out;
-	size_t n;
 };
-
-static void sqlgen_names_put(struct names *w, const char *s, size_t len)
-{
-	w->out = realloc(w->out, w->n + len + 1);
-	if (!w->out)
-		abort();
-	memcpy(w->out + w->n, s, len);
-	w->n += len;
-	w->out[w->n] = '\0';
-}
 
 static void put_number(struct names *w, const char *before, long long number)
 {
-	char text[64];
-	int n = snprintf(text, sizeof(text), "%s%lld", before, number);
+	const char *text = xasprintf("%s%lld", before, number);
 
-	sqlgen_names_put(w, text, (size_t)n);
+	sqlgen_append(&w->out, text, strlen(text));
 }
 
 /* --- looking up ----------------------------------------------------------------- */
@@ -405,13 +369,6 @@ static const char *name_at(const struct schema *s, const struct decl *list, size
 			return s->decls[j]->id;
 		}
 	return NULL;
-}
-
-static const struct decl *enum_named(const struct schema *s, const char *name)
-{
-	const struct decl *d = schema_find(s, DECL_ENUM, name);
-
-	return d && d->kind == DECL_ENUM ? d : NULL;
 }
 
 static void refuse_list(struct names *w, const char *name)
@@ -454,12 +411,11 @@ static int sqlgen_names_number_of(struct names *w, const struct decl *list,
 /* Takes the keyword back that was written last, with the blank behind it. */
 static bool sqlgen_names_take_back(struct names *w, const char *keyword)
 {
-	size_t len = strlen(keyword);
+	size_t len = strlen(keyword), n = strlen(w->out);
 
-	if (w->n < len || strncmp(w->out + w->n - len, keyword, len) != 0)
+	if (n < len || strcmp(w->out + n - len, keyword) != 0)
 		return false;
-	w->n -= len;
-	w->out[w->n] = '\0';
+	w->out[n - len] = '\0';
 	return true;
 }
 
@@ -470,10 +426,10 @@ static int by_value(const void *a, const void *b)
 
 static void put_list(struct names *w, const int *numbers, int n, const char *keyword)
 {
-	sqlgen_names_put(w, keyword, strlen(keyword));
+	sqlgen_append(&w->out, keyword, strlen(keyword));
 	for (int i = 0; i < n; i++)
 		put_number(w, i ? ", " : "(", numbers[i]);
-	sqlgen_names_put(w, ")", 1);
+	sqlgen_append(&w->out, ")", 1);
 }
 
 static void put_set(struct names *w, const struct decl *list, int *numbers, int n)
@@ -529,13 +485,11 @@ static void put_most(struct names *w, const char *type)
 static void sqlgen_names_put_row(struct names *w, const char *list, int number,
 				 const char *word)
 {
-	char text[256];
-	int n = snprintf(text, sizeof(text), "%s('%s', %d, '%s')",
-			 sqlgen_names_take_back(w, ";") ? ",\n\t" : "", list, number,
-			 word);
+	const char *text = xasprintf("%s('%s', %d, '%s');",
+				     sqlgen_names_take_back(w, ";") ? ",\n\t" : "", list,
+				     number, word);
 
-	sqlgen_names_put(w, text, (size_t)n);
-	sqlgen_names_put(w, ";", 1);
+	sqlgen_append(&w->out, text, strlen(text));
 }
 
 /* A statement of its own. */
@@ -544,7 +498,7 @@ static void put_words(struct names *w)
 	const struct schema *s = w->b->schema;
 	static const char insert[] = "INSERT INTO word (list, n, word) VALUES\n\t";
 
-	sqlgen_names_put(w, insert, sizeof(insert) - 1);
+	sqlgen_append(&w->out, insert, sizeof(insert) - 1);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->decls[i]->kind == DECL_EVENT)
 			sqlgen_names_put_row(w, "event", s->decls[i]->number,
@@ -581,7 +535,7 @@ static int numbers_of(struct names *w, const struct decl *list, char *values,
 
 static void sqlgen_names_put_values(struct names *w, const char *list, char *values)
 {
-	const struct decl *d = enum_named(w->b->schema, list);
+	const struct decl *d = enum_named(w->b, list);
 	const char *set = sqlgen_set_find(w->b, list, values);
 	char *named = set ? sqlgen_copy(set, strlen(set)) : values;
 	int numbers[NAMES_MOST], n = 0;
@@ -594,8 +548,6 @@ static void sqlgen_names_put_values(struct names *w, const char *list, char *val
 		put_number(w, "", numbers[0]);
 	else if (n > 0)
 		put_set(w, d, numbers, n);
-	if (set)
-		free(named);
 }
 
 /* Writes the numbers for the name between two braces. */
@@ -629,15 +581,15 @@ char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 	struct names w = { .b = b, .at = { .file = file, .line = line } };
 	const char *end = text + len;
 
-	sqlgen_names_put(&w, "", 0);
+	sqlgen_append(&w.out, "", 0);
 	while (text < end) {
 		size_t n = strcspn(text, "{\n");
 
 		n = n < (size_t)(end - text) ? n : (size_t)(end - text);
-		sqlgen_names_put(&w, text, n);
+		sqlgen_append(&w.out, text, n);
 		text += n;
 		if (text < end && *text == '\n') {
-			sqlgen_names_put(&w, text++, 1);
+			sqlgen_append(&w.out, text++, 1);
 			w.at.line++;
 		} else if (text < end) {
 			size_t name = strcspn(++text, "}\n");
@@ -647,7 +599,6 @@ char *sqlgen_put_numbers(struct sqlgen_build *b, const char *file, int line,
 				sqlgen_refuse(b, &w.at, "a { is not closed in its line");
 			else
 				sqlgen_names_put_named(&w, inside);
-			free(inside);
 			text += name + (text[name] == '}');
 		}
 	}

@@ -14,18 +14,8 @@
 /* Writes a text as C has it, on lines of its own. */
 static void put_string(const char *s)
 {
-	printf("\n\t\t\"");
-	for (; *s; s++) {
-		if (*s == '\n')
-			fputs(s[1] ? "\\n\"\n\t\t\"" : "\\n", stdout);
-		else if (*s == '\t')
-			fputs("\\t", stdout);
-		else if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if (*s != '\r')
-			putchar(*s);
-	}
-	putchar('"');
+	printf("\n\t\t");
+	opgen_put_string(stdout, s);
 }
 
 /* For each table a query whose rows are statements that insert the table's.  Some columns each new
@@ -40,75 +30,35 @@ static const char tables[] =
 	" ' || '', '' || ') FROM pragma_table_info(t.name)) || ' || '');'' FROM ' || t.name"
 	" FROM sqlite_schema t WHERE t.type = 'table'";
 
-static sqlite3_stmt *schema_prepare(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *st = NULL;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK) {
-		fprintf(stderr, "sqlgen: %s\n%s\n", sqlite3_errmsg(db), sql);
-		exit(1);
-	}
-	return st;
-}
-
-static bool schema_next_row(sqlite3 *db, sqlite3_stmt *st)
-{
-	int rc = sqlite3_step(st);
-
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
-		fprintf(stderr, "sqlgen: %s\n", sqlite3_errmsg(db));
-		exit(1);
-	}
-	return rc == SQLITE_ROW;
-}
-
 static void put_objects(const struct sqlgen_build *b)
 {
-	sqlite3_stmt *st = schema_prepare(b->db,
-					  "SELECT type, name, tbl_name, coalesce(sql, '')"
-					  " FROM sqlite_schema ORDER BY type, name");
+	sqlite3_stmt *st = sqlgen_query(b,
+					"SELECT type, name, tbl_name, coalesce(sql, '')"
+					" FROM sqlite_schema ORDER BY type, name");
 	int n = 0;
 
 	printf("\nconst struct schema_object schema_table[] = {\n");
-	for (; schema_next_row(b->db, st); n++) {
+	for (; sqlgen_row(b, st); n++) {
 		printf("\t{ .type = \"%s\", .name = \"%s\", .table = \"%s\", .sql =",
-		       sqlite3_column_text(st, 0), sqlite3_column_text(st, 1),
-		       sqlite3_column_text(st, 2));
-		put_string((const char *)sqlite3_column_text(st, 3));
+		       sqlgen_text(st, 0), sqlgen_text(st, 1), sqlgen_text(st, 2));
+		put_string(sqlgen_text(st, 3));
 		printf(" },\n");
 	}
-	sqlite3_finalize(st);
 	printf("};\nconst int schema_count = %d;\n", n);
 }
 
 static void sqlgen_schema_put_rows(const struct sqlgen_build *b)
 {
-	sqlite3_stmt *query = schema_prepare(b->db, tables), *row;
+	sqlite3_stmt *query = sqlgen_query(b, tables), *row;
 
 	printf("const char schema_rows[] =");
-	while (schema_next_row(b->db, query)) {
-		row = schema_prepare(b->db, (const char *)sqlite3_column_text(query, 0));
-		while (schema_next_row(b->db, row))
-			put_string((const char *)sqlite3_column_text(row, 0));
-		sqlite3_finalize(row);
+	while (sqlgen_row(b, query)) {
+		row = sqlgen_query(b, sqlgen_text(query, 0));
+		while (sqlgen_row(b, row))
+			put_string(sqlgen_text(row, 0));
 	}
-	sqlite3_finalize(query);
 	printf("\n\t\t\"PRAGMA user_version = %d;\";\n", b->n_migrations);
 }
-
-static void sqlgen_put_schema(const struct sqlgen_build *b)
-{
-	put_objects(b);
-	sqlgen_schema_put_rows(b);
-}
-
-static const struct {
-	const char *c, *slot;
-} types[] = {
-	[TYPE_INT] = { "int64_t ", "SLOT_INT" },
-	[TYPE_TEXT] = { "const char *", "SLOT_TEXT" },
-	[TYPE_BLOB] = { "struct blob ", "SLOT_BLOB" },
-};
 
 /* How structs are named; an operation of the schema has a NAME_in already. */
 static const struct shape {
@@ -122,31 +72,22 @@ static void sqlgen_put_struct(const struct shape *shape, const char *name,
 	if (!c->n)
 		printf("\tchar none;\n");
 	for (int i = 0; i < c->n; i++)
-		printf("\t%s%s;\n", types[c->at[i].type].c, c->at[i].name);
+		printf("\t%s%s;\n", sqlgen_types[c->at[i].type].c, c->at[i].name);
 	printf("};\n\n");
-}
-
-static void sqlgen_put_upper(const char *before, const char *prefix, const char *after)
-{
-	fputs(before, stdout);
-	for (; *prefix; prefix++)
-		putchar(toupper((unsigned char)*prefix));
-	fputs(after, stdout);
 }
 
 /* Names a script and, where its own text sets it, the version that it makes. */
 static void put_scripts(const struct sqlgen_build *b)
 {
-	sqlite3_stmt *st = NULL;
+	sqlite3_stmt *st = sqlgen_query(b, "PRAGMA user_version");
 
 	for (int i = 0; i < b->n_migrations; i++)
 		if (!b->migrations[i].version)
 			printf("extern const char %s%.*s[];\n", b->prefix,
 			       (int)strcspn(b->migrations[i].name, "."),
 			       b->migrations[i].name);
-	sqlite3_prepare_v2(b->db, "PRAGMA user_version", -1, &st, NULL);
-	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int(st, 0) > 0) {
-		sqlgen_put_upper("enum { ", b->prefix, "VERSION");
+	if (sqlgen_row(b, st) && sqlite3_column_int(st, 0) > 0) {
+		opgen_put_constant(stdout, "enum { ", b->prefix, "VERSION");
 		printf(" = %d };\n\n", sqlite3_column_int(st, 0));
 	}
 	sqlite3_finalize(st);
@@ -160,13 +101,14 @@ static const char *late(const struct sqlgen_statement *s)
 
 void put_header(const struct sqlgen_build *b)
 {
-	sqlgen_put_upper("#ifndef ", b->prefix, "SQL_GEN_H\n");
-	sqlgen_put_upper("#define ", b->prefix, "SQL_GEN_H\n\n#include <stdint.h>\n\n");
+	opgen_put_constant(stdout, "#ifndef ", b->prefix, "SQL_GEN_H\n");
+	opgen_put_constant(stdout, "#define ", b->prefix,
+			   "SQL_GEN_H\n\n#include <stdint.h>\n\n");
 	put_scripts(b);
 	printf("enum %ssql {\n", b->prefix);
 	for (int i = 0; i < b->n_statements; i++)
 		printf("\tsql_%s%s,\n", late(&b->statements[i]), b->statements[i].name);
-	sqlgen_put_upper("\t", b->prefix, "SQL_COUNT\n};\n\n");
+	opgen_put_constant(stdout, "\t", b->prefix, "SQL_COUNT\n};\n\n");
 	for (int i = 0; i < b->n_statements; i++) {
 		const struct sqlgen_statement *s = &b->statements[i];
 
@@ -186,8 +128,8 @@ static void put_slots(const struct shape *shape, const char *name,
 	printf("static const struct slot %s%s[] = {\n", name, shape->suffix);
 	for (int i = 0; i < c->n; i++)
 		printf("\t{ .kind = %s, .at = offsetof(struct %s%s%s, %s) },\n",
-		       types[c->at[i].type].slot, shape->prefix, name, shape->suffix,
-		       c->at[i].name);
+		       sqlgen_types[c->at[i].type].slot, shape->prefix, name,
+		       shape->suffix, c->at[i].name);
 	printf("};\n");
 }
 
@@ -280,24 +222,21 @@ void put_source(const struct sqlgen_build *b)
 	for (int i = 0; i < b->n_statements; i++)
 		sqlgen_put_statement(&b->statements[i]);
 	printf("};\n");
-	if (!*b->prefix)
-		sqlgen_put_schema(b);
+	if (*b->prefix)
+		return;
+	put_objects(b);
+	sqlgen_schema_put_rows(b);
 }
 
 void put_statements(const struct sqlgen_build *b)
 {
-	static const char *const names[] = {
-		[TYPE_INT] = "int",
-		[TYPE_TEXT] = "text",
-		[TYPE_BLOB] = "blob",
-	};
-
 	for (int i = 0; i < b->n_statements; i++) {
 		const struct sqlgen_statement *s = &b->statements[i];
 
 		printf("-- statement %s:%d %s", s->file, s->line, s->name);
 		for (int j = 0; j < s->in.n; j++)
-			printf(" %s:%s", s->in.at[j].name, names[s->in.at[j].type]);
+			printf(" %s:%s", s->in.at[j].name,
+			       sqlgen_types[s->in.at[j].type].word);
 		printf("\n%s\n", s->sql);
 	}
 }
@@ -392,8 +331,6 @@ void sqlgen_read_transfer(struct sqlgen_build *b, const char *file)
 		else if (*line && *line != '#')
 			read_table(t, line);
 	}
-	free(text);
-	free(raw);
 }
 
 /* --- what the schema says -------------------------------------------------------------- */
@@ -426,16 +363,13 @@ static const struct told *sqlgen_transfer_id_of(const struct table *table)
 
 static void sqlgen_transfer_check_columns(struct transfer *t, struct table *table)
 {
-	sqlite3_stmt *st = NULL;
+	sqlite3_stmt *st = sqlgen_query(
+		t->b, "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1)");
 	int known = 0;
 
-	sqlite3_prepare_v2(
-		t->b->db, "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?1)",
-		-1, &st, NULL);
 	sqlite3_bind_text(st, 1, table->name, -1, SQLITE_STATIC);
-	while (sqlite3_step(st) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 0);
-		const char *type = (const char *)sqlite3_column_text(st, 1);
+	while (sqlgen_row(t->b, st)) {
+		const char *name = sqlgen_text(st, 0), *type = sqlgen_text(st, 1);
 		struct told *c = column_find(table, name);
 
 		if (!c) {
@@ -454,23 +388,22 @@ static void sqlgen_transfer_check_columns(struct transfer *t, struct table *tabl
 	if (known < table->n)
 		sqlgen_refuse(t->b, &t->at, "%s: a column is named that it does not have",
 			      table->name);
-	sqlite3_finalize(st);
 }
+
+/* Kinds of columns that are no types of schema/. */
+static const char *const own_kinds[] = { "key",  "subject", "event", "int",    "time",
+					 "flag", "text",    "slug",  "signed", NULL };
 
 static void check_column(struct transfer *t, struct table *table, const struct told *c)
 {
-	static const char *const own[] = { "key",  "subject", "event", "int",    "time",
-					   "flag", "text",    "slug",  "signed", "left" };
 	struct table *to = c->table ? table_find(t, c->table) : NULL;
 
 	if (c->table && (!to || to->left))
 		sqlgen_refuse(t->b, &t->at, "%s.%s: there is no table %s", table->name,
 			      c->name, c->table);
-	if (c->table || strncmp(c->kind, "is ", 3) == 0)
+	if (c->table || c->left || strncmp(c->kind, "is ", 3) == 0 ||
+	    opgen_among(c->kind, own_kinds))
 		return;
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (!strcmp(c->kind, own[i]))
-			return;
 	if (!schema_find(t->b->schema, DECL_TYPE, c->kind) &&
 	    !schema_find(t->b->schema, DECL_ENUM, c->kind))
 		sqlgen_refuse(t->b, &t->at, "%s.%s: schema/ has no type %s", table->name,
@@ -488,22 +421,16 @@ static void check_column(struct transfer *t, struct table *table, const struct t
 void sqlgen_check_transfer(struct sqlgen_build *b)
 {
 	struct transfer *t = b->transfer;
-	sqlite3_stmt *st = NULL;
+	sqlite3_stmt *st;
 
 	if (!t)
 		return;
-	sqlite3_prepare_v2(b->db,
-			   "SELECT name FROM sqlite_schema WHERE type = 'table'"
-			   " AND name NOT LIKE 'sqlite%'",
-			   -1, &st, NULL);
-	while (sqlite3_step(st) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 0);
-
-		if (!table_find(t, name))
+	st = sqlgen_query(b, "SELECT name FROM sqlite_schema WHERE type = 'table'"
+			     " AND name NOT LIKE 'sqlite%'");
+	while (sqlgen_row(b, st))
+		if (!table_find(t, sqlgen_text(st, 0)))
 			sqlgen_refuse(b, &t->at, "table %s: say what it is to an export",
-				      name);
-	}
-	sqlite3_finalize(st);
+				      sqlgen_text(st, 0));
 	for (int i = 0; i < t->n; i++)
 		if (!t->tables[i].left)
 			sqlgen_transfer_check_columns(t, &t->tables[i]);
@@ -550,7 +477,6 @@ static void put_exists(struct transfer *t, FILE *out, const char *alias,
 	if (of_team)
 		put_inside(t, out, to, x, depth);
 	fputc(')', out);
-	free(x);
 }
 
 /* A column as an export tells it: what may be missing is told if it is there. */
@@ -651,7 +577,6 @@ static void sqlgen_transfer_put_statement(struct transfer *t, const struct table
 	printf("\t\t.%s =", names[which]);
 	put_string(sql);
 	printf(",\n");
-	free(sql);
 }
 
 /* The number of a table among those that are told. */
@@ -669,25 +594,14 @@ static int sqlgen_transfer_place_of(const struct transfer *t, const char *name)
 
 static void put_kind(const struct told *c)
 {
-	static const char *const own[] = { "key",  "subject", "event", "int",   "time",
-					   "flag", "text",    "slug",  "signed" };
-
-	if (c->table) {
+	if (c->table)
 		printf("TRANSFER_%s", c->row ? "ROW" : "AS");
-		return;
-	}
-	if (strncmp(c->kind, "is ", 3) == 0) {
+	else if (strncmp(c->kind, "is ", 3) == 0)
 		printf("TRANSFER_IS, .is = %s", c->kind + 3);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (!strcmp(c->kind, own[i])) {
-			printf("TRANSFER_");
-			for (const char *p = own[i]; *p; p++)
-				putchar(toupper((unsigned char)*p));
-			return;
-		}
-	printf("TRANSFER_TYPE, .type = \"%s\"", c->kind);
+	else if (opgen_among(c->kind, own_kinds))
+		opgen_put_constant(stdout, "TRANSFER_", c->kind, "");
+	else
+		printf("TRANSFER_TYPE, .type = \"%s\"", c->kind);
 }
 
 static void put_columns(struct transfer *t, const struct table *table)
@@ -746,21 +660,4 @@ void sqlgen_put_transfer(struct sqlgen_build *b)
 			n++;
 		}
 	printf("};\nconst int transfer_count = %d;\n", n);
-}
-
-void sqlgen_free_transfer(struct sqlgen_build *b)
-{
-	struct transfer *t = b->transfer;
-
-	for (int i = 0; t && i < t->n; i++) {
-		for (int k = 0; k < t->tables[i].n; k++) {
-			free(t->tables[i].columns[k].name);
-			free(t->tables[i].columns[k].kind);
-			free(t->tables[i].columns[k].table);
-		}
-		free(t->tables[i].columns);
-		free(t->tables[i].name);
-	}
-	free(t ? t->tables : NULL);
-	free(t);
 }
