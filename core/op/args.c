@@ -236,34 +236,38 @@ struct words {
 	bool options_over; /* behind `--` */
 };
 
-/* `--lease-seconds` is lease_seconds; an alias is as good as the name. */
+/* Writes the name that an option's word stands for, as far as there is room: `lease-seconds` is
+ * lease_seconds. */
+static void args_option_name(char name[64], const char *word, size_t n, char from,
+			     char to)
+{
+	snprintf(name, 64, "%.*s", n > 100 ? 100 : (int)n, word);
+	for (; *name; name++)
+		*name = *name == from ? to : *name;
+}
+
+/* An alias is as good as the name. */
 static const struct field *args_option_field(const struct op *op, const char *word,
 					     size_t n)
 {
-	char name[64] = "";
+	char name[64];
 
-	if (n >= sizeof(name))
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		name[i] = word[i] == '-' ? '_' : word[i];
-	return field_find(op->in, name);
+	args_option_name(name, word, n, '-', '_');
+	return n < sizeof(name) ? field_find(op->in, name) : NULL;
 }
 
 static int unknown_option(struct words *w, const char *word, size_t n)
 {
-	char name[64] = "";
 	const struct field *near;
+	char name[64];
 
-	for (size_t i = 0; i < n && i + 1 < sizeof(name); i++)
-		name[i] = word[i] == '-' ? '_' : word[i];
+	args_option_name(name, word, n, '-', '_');
 	fault_set(w->fault, FAULT_INVALID, "", "unknown option --%.*s",
 		  n > 100 ? 100 : (int)n, word);
 	near = field_nearest(w->op->in, name);
 	if (!near)
 		return fault_hint(w->fault, "See the command's --help.");
-	snprintf(name, sizeof(name), "%s", near->name);
-	for (char *p = name; *p; p++)
-		*p = *p == '_' ? '-' : *p;
+	args_option_name(name, near->name, strlen(near->name), '_', '-');
 	return fault_hint(w->fault, "Did you mean --%s?", name);
 }
 

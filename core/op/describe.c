@@ -129,24 +129,13 @@ static json_t *default_value(const struct field *fd)
 }
 
 /* Defaults that a reader expects anyway are not described: empty, false and 0. */
-static bool is_plain_default(const struct field *fd)
+static bool is_plain_default(const json_t *value)
 {
-	switch (fd->type->kind) {
-	case KIND_TEXT:
-		return !*fd->def_text;
-	case KIND_BOOL:
-		return !fd->def_int;
-	case KIND_JSON:
-	case KIND_MAP:
-	case KIND_RECORD:
-		return true;
-	case KIND_INT:
-		return !fd->def_int;
-	case KIND_TIME:
-	case KIND_ENUM:
-		return false;
-	}
-	return false;
+	return json_is_false(value) ||
+	       (json_is_string(value) && !json_string_length(value)) ||
+	       (json_is_integer(value) && !json_integer_value(value)) ||
+	       (json_is_array(value) && !json_array_size(value)) ||
+	       (json_is_object(value) && !json_object_size(value));
 }
 
 static json_t *field_schema(const struct field *fd, enum detail detail)
@@ -157,9 +146,10 @@ static json_t *field_schema(const struct field *fd, enum detail detail)
 		s = json_pack("{s:s, s:o}", "type", "array", "items", s);
 	if (fd->most && detail != BRIEF)
 		json_object_set_new(s, "maxItems", json_integer(fd->most));
-	if ((fd->flags & FIELD_DEFAULT) &&
-	    !(detail == BRIEF && ((fd->flags & FIELD_LIST) || is_plain_default(fd))))
+	if (fd->flags & FIELD_DEFAULT)
 		json_object_set_new(s, "default", default_value(fd));
+	if (detail == BRIEF && is_plain_default(json_object_get(s, "default")))
+		json_object_del(s, "default");
 	if (!(detail == BRIEF && (fd->flags & FIELD_PLAIN)))
 		json_object_set_new(s, "description", json_string(fd->doc));
 	return s;

@@ -127,13 +127,12 @@ json_t *face_args(const struct face *face, const json_t *args, struct fault *f)
 {
 	json_t *out = json_object(), *set, *value;
 	const char *name;
+	int rc = 0;
 
 	json_object_foreach((json_t *)args, name, value)
-		if (face_take(face, name, value, out, f) < 0) {
-			json_decref(out);
-			return NULL;
-		}
-	if (check_there(face, args, f) < 0) {
+		if ((rc = face_take(face, name, value, out, f)) < 0)
+			break;
+	if (rc < 0 || check_there(face, args, f) < 0) {
 		json_decref(out);
 		return NULL;
 	}

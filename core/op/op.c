@@ -252,14 +252,15 @@ void record_copy(const struct record *from, const void *src, const struct record
 }
 
 /* Arguments that begin a page, and where in the answer before it they stand: a
- * field of its own, or one of the last item of its list. */
+ * field of its own, or one of the last item of its list.  A page of a directory goes on behind
+ * the name of its last entry. */
 static const struct cursor {
-	const char *argument, *own, *last[3];
+	const char *argument, *own, *last[4];
 } cursors[] = {
-	{ "after", "next", { "path", "id", "seq" } },
+	{ "after", "next", { "path", "id", "seq", "name" } },
 	{ "after_name", NULL, { "name", "to" } },
-	{ "after_seq", NULL, { "seq" } },
-	{ "before", NULL, { "message_id", "seq" } },
+	{ "after_seq", NULL, { "seq", "name" } },
+	{ "before", NULL, { "message_id", "seq", "name" } },
 	{ "offset", "next", { NULL } },
 };
 
@@ -311,12 +312,10 @@ const json_t *page_next(const struct op *op, const json_t *answer)
 	if (value && suits(fd, value))
 		return value;
 	last = last_item(op, answer);
-	for (size_t i = 0; i < 3 && c->last[i]; i++) {
+	for (size_t i = 0; i < 4 && c->last[i]; i++) {
 		value = json_object_get(last, c->last[i]);
 		if (value && suits(fd, value))
 			return value;
 	}
-	/* A page of a directory goes on behind the name of its last entry. */
-	value = json_object_get(last, "name");
-	return value && suits(fd, value) ? value : NULL;
+	return NULL;
 }

@@ -38,19 +38,15 @@ static json_t *fault_schema(void)
 		"\"description\":\"Names that were there in place of the one that was "
 		"not; the first of them.\"}}}}}";
 	json_t *s = json_loads(text, 0, NULL);
-	json_t *codes = json_array();
+	json_t *codes = json_array(), *code = NULL;
 
 #define X(id, name, exit, http, wire, doc, hint) \
 	json_array_append_new(codes, json_string(name));
 	FAULT_LIST(X)
 #undef X
-	json_object_set_new(
-		json_object_get(
-			json_object_get(json_object_get(json_object_get(s, "properties"),
-							"error"),
-					"properties"),
-			"code"),
-		"enum", codes);
+	json_unpack(s, "{s:{s:{s:{s:o}}}}", "properties", "error", "properties", "code",
+		    &code);
+	json_object_set_new(code, "enum", codes);
 	return s;
 }
 

@@ -1,30 +1,9 @@
 #include "core/op/face.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- paths ----------------------------------------------------------------------- */
-
-/* Whether `path` fits `/tasks/{task}/claim`; every field takes one step that
- * is not empty.  `n_fields` says how many it took. */
-static bool path_fits(const char *template, const char *path, int *n_fields)
-{
-	*n_fields = 0;
-	while (*template && *path == '/') {
-		size_t t = 1 + strcspn(template + 1, "/");
-		size_t p = 1 + strcspn(path + 1, "/");
-
-		if (template[1] == '{') {
-			if (p == 1)
-				return false;
-			++*n_fields;
-		} else if (t != p || strncmp(template, path, t) != 0) {
-			return false;
-		}
-		template += t;
-		path += p;
-	}
-	return !*template && !*path;
-}
 
 static int hex_digit(char c)
 {
@@ -69,25 +48,40 @@ static json_t *step_value(const struct field *fd, const char *step, size_t n)
 	return field_word(fd, word);
 }
 
-static void route_take_fields(const struct record *in, const char *template,
-			      const char *path, json_t *args)
+/* Sets the argument that a field of a template, `{task}`, names. */
+static void route_take_field(const struct record *in, const char *template, size_t n,
+			     const char *step, size_t len, json_t *args)
 {
-	while (*template) {
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, template);
+	json_object_set_new(args, name, step_value(field_find(in, name), step, len));
+}
+
+/* Whether `path` fits `/tasks/{task}/claim`; every field takes one step that is not empty.
+ * `n_fields` says the number of fields; `args`, if not NULL, gets their values. */
+static bool path_fits(const char *template, const char *path, int *n_fields,
+		      const struct record *in, json_t *args)
+{
+	*n_fields = 0;
+	while (*template && *path == '/') {
 		size_t t = 1 + strcspn(template + 1, "/");
 		size_t p = 1 + strcspn(path + 1, "/");
 
 		if (template[1] == '{') {
-			char name[64] = "";
-			const struct field *fd;
-
-			strncat(name, template + 2,
-				t - 3 < sizeof(name) ? t - 3 : sizeof(name) - 1);
-			fd = field_find(in, name);
-			json_object_set_new(args, name, step_value(fd, path + 1, p - 1));
+			if (p == 1)
+				return false;
+			++*n_fields;
+			if (args)
+				route_take_field(in, template + 2, t - 3, path + 1, p - 1,
+						 args);
+		} else if (t != p || strncmp(template, path, t) != 0) {
+			return false;
 		}
 		template += t;
 		path += p;
 	}
+	return !*template && !*path;
 }
 
 /* A route that fits a request. */
@@ -105,7 +99,7 @@ static void try(struct fit *best, const char *method, const char *path,
 		const char *own_method, struct fit route)
 {
 	if (!route.template || strcmp(own_method, method) != 0 ||
-	    !path_fits(route.template, path, &route.n_fields))
+	    !path_fits(route.template, path, &route.n_fields, NULL, NULL))
 		return;
 	if (!best->op || route.n_fields < best->n_fields)
 		*best = route;
@@ -129,7 +123,7 @@ const struct op *op_route(const char *method, const char *path, const struct fac
 		    (struct fit){ f->op, f, f->in, f->http_path, 0 });
 	}
 	if (best.op)
-		route_take_fields(best.in, best.template, path, args);
+		path_fits(best.template, path, &best.n_fields, best.in, args);
 	*face = best.face;
 	return best.op;
 }

@@ -1,19 +1,6 @@
 #include "tools/build/opgen.h"
 
-#include <errno.h>
 #include <string.h>
-
-static void parse_file(struct schema *s, const char *name)
-{
-	FILE *in = fopen(name, "r");
-
-	if (!in) {
-		schema_refuse(s, (struct opgen_place){ name, 0 }, "%s", strerror(errno));
-		return;
-	}
-	schema_parse(s, name, in);
-	fclose(in);
-}
 
 int main(int argc, char **argv)
 {
@@ -23,7 +10,7 @@ int main(int argc, char **argv)
 
 	schema_init(&s, stderr);
 	for (int i = header ? 2 : 1; i < argc; i++)
-		parse_file(&s, argv[i]);
+		schema_read(&s, argv[i]);
 	/* Declarations on bad lines are missing, so checks would only add noise. */
 	if (!s.n_errors)
 		schema_check_all(&s);

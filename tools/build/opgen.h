@@ -168,6 +168,7 @@ struct schema {
 void schema_init(struct schema *s, FILE *errors); /* with the base types */
 void schema_release(struct schema *s);
 void schema_parse(struct schema *s, const char *name, FILE *in);
+void schema_read(struct schema *s, const char *name); /* opens and parses a file */
 void schema_check_all(struct schema *s);
 void op_check(struct schema *s, struct decl *d); /* a part of it */
 void op_check_places(struct schema *s, const struct decl *d); /* its route and its tool */

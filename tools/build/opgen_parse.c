@@ -1,6 +1,7 @@
 #include "tools/build/opgen.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -437,21 +438,6 @@ static void parse_range(struct parser *p, struct decl *d, const char *w)
 		refuse(p, "bad range '%s'; expected LO..HI", w);
 }
 
-/* A slash may be written `\/`, from habit. */
-static const char *take_pattern(struct parser *p, const char *s, size_t n)
-{
-	char *copy = arena_alloc(&p->schema->arena, n + 1), *q = copy;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] == '\\' && i + 1 < n && s[i + 1] != '/')
-			*q++ = s[i++];
-		else if (s[i] == '\\')
-			i++;
-		*q++ = s[i];
-	}
-	return copy;
-}
-
 static void parse_type(struct parser *p, struct decl *d, const struct opgen_line *l)
 {
 	d->base = l->words[2];
@@ -469,7 +455,8 @@ static void parse_type(struct parser *p, struct decl *d, const struct opgen_line
 		else if (n < 3 || l->words[i][n - 1] != '/')
 			refuse(p, "the pattern '%s' does not end with a /", l->words[i]);
 		else
-			d->pattern = take_pattern(p, l->words[i] + 1, n - 2);
+			d->pattern =
+				arena_strndup(&p->schema->arena, l->words[i] + 1, n - 2);
 	}
 }
 
@@ -706,4 +693,16 @@ void schema_parse(struct schema *s, const char *name, FILE *in)
 	if (p.doc)
 		refuse(&p, "the documentation above belongs to no declaration");
 	free(buf);
+}
+
+void schema_read(struct schema *s, const char *name)
+{
+	FILE *in = fopen(name, "r");
+
+	if (!in) {
+		schema_refuse(s, (struct opgen_place){ name, 0 }, "%s", strerror(errno));
+		return;
+	}
+	schema_parse(s, name, in);
+	fclose(in);
 }

@@ -731,23 +731,11 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static void read_schema(struct sqlgen_build *b, const char *name)
-{
-	FILE *in = fopen(name, "r");
-
-	if (!in) {
-		perror(name);
-		exit(1);
-	}
-	schema_parse(b->schema, name, in);
-	fclose(in);
-}
-
 /* Reads the files in front of the statements: schema, enums, exports, migrations, in this order. */
 static int read_ground(struct sqlgen_build *b, char **argv, int i)
 {
 	for (; argv[i] && ends_with(argv[i], ".op"); i++)
-		read_schema(b, argv[i]);
+		schema_read(b->schema, argv[i]);
 	if (!b->schema->n_errors)
 		schema_check_all(b->schema);
 	if (b->schema->n_errors)

@@ -4,7 +4,8 @@
  * sqlgen.c applies the migrations, turns storage/NOUN.sql into statements, gives them types,
  * and refuses what is wrong.  sqlgen_names.c puts the numbers of schema/ in, and refuses
  * numbers in place of names.  sqlgen_put.c writes C, and the tables that exports are made with.
- * Without memory the program aborts.  The program frees no memory: it ends once all is written.
+ * Without memory the program aborts.  The program frees no memory: the program ends once
+ * the files are written.
  */
 #ifndef TOOLS_BUILD_SQLGEN_H
 #define TOOLS_BUILD_SQLGEN_H
@@ -99,7 +100,7 @@ void sqlgen_append(char **text, const char *more, size_t len);
 
 /* A query of the database that is built; the program ends when the query is wrong. */
 sqlite3_stmt *sqlgen_query(const struct sqlgen_build *b, const char *sql);
-/* Whether there is one more row; without one the query is done away with. */
+/* Whether the query has another row; a query without a row is finalized. */
 bool sqlgen_row(const struct sqlgen_build *b, sqlite3_stmt *st);
 const char *sqlgen_text(sqlite3_stmt *st, int column);
 

@@ -495,14 +495,15 @@ static void put_told(struct transfer *t, FILE *out, const struct told *c, bool o
 	}
 }
 
+/* Selects the rows of a table, or counts the rows. */
 static void put_select(struct transfer *t, FILE *out, const struct table *table,
-		       bool of_team)
+		       bool of_team, bool counts)
 {
 	const char *comma = "";
 
-	fprintf(out, "%sSELECT ", of_team ? below : "");
+	fprintf(out, "%sSELECT %s", of_team ? below : "", counts ? "count(*)" : "");
 	for (int i = 0; i < table->n; i++) {
-		if (table->columns[i].left)
+		if (table->columns[i].left || counts)
 			continue;
 		fputs(comma, out);
 		put_told(t, out, &table->columns[i], of_team);
@@ -512,21 +513,12 @@ static void put_select(struct transfer *t, FILE *out, const struct table *table,
 	if (of_team)
 		put_inside(t, out, table, "r", 0);
 	comma = " ORDER BY ";
-	for (int place = 1; place <= table->n; place++)
+	for (int place = 1; place <= table->n && !counts; place++)
 		for (int i = 0; i < table->n; i++)
 			if (table->columns[i].primary == place) {
 				fprintf(out, "%sr.%s", comma, table->columns[i].name);
 				comma = ", ";
 			}
-}
-
-static void put_count(struct transfer *t, FILE *out, const struct table *table,
-		      bool of_team)
-{
-	fprintf(out, "%sSELECT count(*) FROM %s r WHERE 1", of_team ? below : "",
-		table->name);
-	if (of_team)
-		put_inside(t, out, table, "r", 0);
 }
 
 static void put_add(FILE *out, const struct table *table)
@@ -565,10 +557,9 @@ static void sqlgen_transfer_put_statement(struct transfer *t, const struct table
 
 	if (which == ADD)
 		put_add(out, table);
-	else if (which < COUNT)
-		put_select(t, out, table, which == OF_TEAM);
 	else
-		put_count(t, out, table, which == COUNT_OF_TEAM);
+		put_select(t, out, table, which == OF_TEAM || which == COUNT_OF_TEAM,
+			   which >= COUNT);
 	fclose(out);
 	if (sqlite3_prepare_v2(t->b->db, sql, -1, &st, NULL) != SQLITE_OK)
 		sqlgen_refuse(t->b, &t->at, "%s: %s\n%s", table->name,
