@@ -207,7 +207,7 @@ struct decl *decl_add(struct schema *s);
 bool decl_is_type(const struct decl *d);
 struct member *member_find(const struct members *m, const char *name);
 /* The member whose name is the first `n` bytes of a path. */
-const struct member *member_part(const struct members *m, const char *path, size_t n);
+struct member *member_part(const struct members *m, const char *path, size_t n);
 struct member *members_add(struct schema *s, struct members *m);
 /* The numbers that are kept for the events of a noun; NULL if none are. */
 const struct decl *schema_events(const struct schema *s, const char *noun, size_t len);

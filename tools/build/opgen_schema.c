@@ -65,13 +65,10 @@ const struct decl *schema_events(const struct schema *s, const char *noun, size_
 
 struct member *member_find(const struct members *m, const char *name)
 {
-	for (size_t i = 0; i < m->n; i++)
-		if (strcmp(m->items[i]->name, name) == 0)
-			return m->items[i];
-	return NULL;
+	return member_part(m, name, strlen(name));
 }
 
-const struct member *member_part(const struct members *m, const char *path, size_t n)
+struct member *member_part(const struct members *m, const char *path, size_t n)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (strncmp(m->items[i]->name, path, n) == 0 && !m->items[i]->name[n])

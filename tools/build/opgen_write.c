@@ -500,8 +500,6 @@ static void put_row(FILE *out, const char *member, const char *table,
 /* Writes the operations that doors call on behalf of this operation. */
 static void put_helpers(FILE *out, const struct decl *d)
 {
-	const struct list values = { d->until.items + 1, d->until.n - 1 };
-
 	put_row(out, "many", "op", d->many);
 	if (d->many)
 		put_pointer(out, d->many, "many_list",
@@ -510,7 +508,8 @@ static void put_helpers(FILE *out, const struct decl *d)
 	put_row(out, "signals", "op", d->signals);
 	put_row(out, "until", "op", d->waiter);
 	if (d->waiter)
-		opgen_put_words(out, "until_values", &values);
+		opgen_put_words(out, "until_values",
+				&(struct list){ d->until.items + 1, d->until.n - 1 });
 }
 
 static void opgen_tables_put_op(FILE *out, const struct decl *d)

@@ -522,12 +522,10 @@ static void check_plan(struct sqlgen_build *b, struct sqlgen_statement *s)
 
 static void sqlgen_kept_note(struct columns *c, const char *table, const char *column)
 {
-	char name[256];
+	const char *name =
+		xasprintf("%s.%s", table ? table : "", column && *column ? column : "*");
 
-	if (!table || !column)
-		return;
-	snprintf(name, sizeof(name), "%s.%s", table, *column ? column : "*");
-	if (!columns_find(c, name))
+	if (table && column && !columns_find(c, name))
 		columns_add(c, name, strlen(name));
 }
 
