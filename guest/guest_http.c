@@ -506,73 +506,6 @@ static size_t more(struct http *x, char *buf, size_t len)
 	return (size_t)n;
 }
 
-/* Reads a range: the bytes from `*from` to before `*to`, of `size`.  1: a range; 0: no valid
- * range, so all bytes; -1: the file has no such bytes. */
-static int guest_http_file_read_range(const char *said, int64_t size, int64_t *from,
-				      int64_t *to)
-{
-	char *end;
-	long long first, last;
-
-	*from = 0;
-	*to = size;
-	if (!said || strncasecmp(said, "bytes=", 6) != 0 || strchr(said, ','))
-		return 0;
-	said += 6;
-	if (*said == '-') {
-		last = strtoll(said + 1, &end, 10);
-		if (end == said + 1 || *end || last < 0)
-			return 0;
-		*from = last < size ? size - last : 0;
-		return last > 0 && size > 0 ? 1 : -1;
-	}
-	first = strtoll(said, &end, 10);
-	if (end == said || *end != '-' || first < 0)
-		return 0;
-	said = end + 1;
-	last = *said ? strtoll(said, &end, 10) : size - 1;
-	if (*said && (*end || last < first))
-		return 0;
-	if (first >= size)
-		return -1;
-	*from = first;
-	*to = last < size - 1 ? last + 1 : size;
-	return 1;
-}
-
-static void no_range(struct http_visit *v, int64_t size)
-{
-	struct fault f = { 0 };
-
-	http_add_header(v->x, "Content-Range",
-			arena_printf(&v->x->arena, "bytes */%lld", (long long)size));
-	fault_set(&f, FAULT_INVALID, "", "the file has %lld bytes", (long long)size);
-	visit_fail(v, 416, &f);
-}
-
-static void send_file(struct http_visit *v, int64_t size)
-{
-	const char *asked = http_header(v->x, "if-range") ? NULL
-							  : http_header(v->x, "range");
-	int64_t from, to;
-	int part = guest_http_file_read_range(asked, size, &from, &to);
-
-	if (part < 0) {
-		close(v->fd);
-		v->fd = -1;
-		no_range(v, size);
-		return;
-	}
-	http_add_header(v->x, "Accept-Ranges", "bytes");
-	if (part)
-		http_add_header(v->x, "Content-Range",
-				arena_printf(&v->x->arena, "bytes %lld-%lld/%lld",
-					     (long long)from, (long long)to - 1,
-					     (long long)size));
-	v->at = from;
-	http_stream(v->x, part ? 206 : 200, "application/octet-stream", to - from, more);
-}
-
 /* What follows /files/. */
 static void file_get(struct http_visit *v)
 {
@@ -585,7 +518,7 @@ static void file_get(struct http_visit *v)
 	if (f.code)
 		visit_fail(v, 0, &f);
 	else
-		send_file(v, st.st_size);
+		http_stream(v->x, 200, "application/octet-stream", st.st_size, more);
 }
 
 /* --- POST ---------------------------------------------------------------------------------- */

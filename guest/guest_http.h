@@ -11,7 +11,7 @@
  *	POST /message       {content, message_type?, priority?, thread?, reply_to?, ...}
  *	     /messages      -> 202 {status:"accepted", message_id}.
  *	POST /task          an assignment's payload, and likewise.
- *	GET  /files/PATH    a file below the workspace, or a range of it
+ *	GET  /files/PATH    a file below the workspace, always whole
  *	POST /files/PATH    -> 201 or 200 {path, size}; replaced as a whole or not at all
  *
  * Who asks shows it with `Authorization: Bearer TOKEN`, the token that agent.door
