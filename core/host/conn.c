@@ -565,17 +565,12 @@ void conn_answer(struct job *job)
 		conn_unref(c);
 }
 
-static void on_renewed(struct job *job)
-{
-	job_free(job);
-}
-
 /* A read by somebody whose lease is under half left: another write, in the same name,
  * renews it. */
 static void conn_renew(struct conn *c, const struct job *read)
 {
 	const struct identity id = call_renewer(&read->call);
-	struct job *job = host_job(c->host, op_agent_heartbeat, on_renewed, NULL);
+	struct job *job = host_job(c->host, op_agent_heartbeat, job_free, NULL);
 	struct arena *a = &job->call.arena;
 
 	job->call.identity = id;

@@ -16,11 +16,6 @@ struct handout {
 	struct given given;
 };
 
-static void on_over(struct job *job)
-{
-	job_free(job);
-}
-
 /* Takes an answer back, but not while the host stops: then it closes the connections of
  * live callers, which may have their answers. */
 static void undo(struct host *host, const struct given *given, bool sent)
@@ -30,7 +25,7 @@ static void undo(struct host *host, const struct given *given, bool sent)
 
 	if (host->stopping)
 		return;
-	job = host_job(host, op_answer_undo, on_over, NULL);
+	job = host_job(host, op_answer_undo, job_free, NULL);
 	in = job->call.in;
 	*in = (struct answer_undo_in){ .agent = given->agent,
 				       .request = given->request,
@@ -49,7 +44,7 @@ static void take_for_good(struct host *host, const struct given *given)
 
 	if (!given->for_good)
 		return;
-	job = host_job(host, op_answer_take, on_over, NULL);
+	job = host_job(host, op_answer_take, job_free, NULL);
 	in = job->call.in;
 	*in = (struct answer_take_in){ .agent = given->agent, .request = given->request };
 	host_submit(host, job);

@@ -225,11 +225,6 @@ bool reaper_holds(struct host *host)
 	return r->holding;
 }
 
-static void reaper_on_noted(struct job *job)
-{
-	job_free(job);
-}
-
 void reaper_writes(struct host *host)
 {
 	struct reaper *r = host->reaper;
@@ -237,7 +232,7 @@ void reaper_writes(struct host *host)
 
 	if (host->stopping || r->ran_at - r->noted_at < NOTE_MS)
 		return;
-	job = host_job(host, op_clock_tick, reaper_on_noted, host);
+	job = host_job(host, op_clock_tick, job_free, host);
 	host_prepare(host, job);
 	r->noted_at = job->call.now;
 	host_ahead(host, job);

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,8 @@ struct exposition {
 struct metric {
 	const char *name, *type, *help;
 	void (*put)(const struct metric *metric, const struct exposition *e);
+	size_t at; /* without `put`: the number's place in struct scrape */
+	int event; /* without both: the kind of event that is counted */
 };
 
 /* --- samples --------------------------------------------------------------------- */
@@ -222,16 +225,6 @@ static void put_syncs(const struct metric *metric, const struct exposition *e)
 	put_histogram(metric, e, "", &scale_ns, &e->m->sync);
 }
 
-static void put_wal(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, e->rows->wal_bytes);
-}
-
-static void put_state(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, e->rows->state_bytes);
-}
-
 static void put_lag(const struct metric *metric, const struct exposition *e,
 		    const char *follower, int64_t position)
 {
@@ -279,11 +272,6 @@ static int64_t count_of(const struct exposition *e, int kind)
 	return e->m->events[event_kind(kind) - event_table];
 }
 
-static void put_messages(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, count_of(e, EVENT_MESSAGE_SENT));
-}
-
 static void put_deliveries(const struct metric *metric, const struct exposition *e)
 {
 	static const struct {
@@ -302,26 +290,6 @@ static void put_deliveries(const struct metric *metric, const struct exposition 
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		put_with(metric, e, "state", all[i].state, count_of(e, all[i].kind));
-}
-
-static void put_claims(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, count_of(e, EVENT_TASK_CLAIMED));
-}
-
-static void put_held(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, e->rows->now.claims);
-}
-
-static void put_lapses(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, count_of(e, EVENT_TASK_LAPSED));
-}
-
-static void put_assignments(const struct metric *metric, const struct exposition *e)
-{
-	metrics_text_put_plain(metric, e, e->rows->now.assignments);
 }
 
 static void metrics_text_put_events(const struct metric *metric,
@@ -412,8 +380,8 @@ static const struct metric table[] = {
 	  "Writing calls that shared a transaction, and so a commit.", put_batches },
 	{ "cadre_fsync_seconds", "histogram",
 	  "Time that a commit waited for the disk to have the WAL.", put_syncs },
-	{ "cadre_wal_bytes", "gauge", "Size of the file state.db-wal.", put_wal },
-	{ "cadre_state_bytes", "gauge", "Size of the file state.db.", put_state },
+	{ "cadre_wal_bytes", "gauge", "Size of the file state.db-wal.", .at = offsetof(struct scrape, wal_bytes) },
+	{ "cadre_state_bytes", "gauge", "Size of the file state.db.", .at = offsetof(struct scrape, state_bytes) },
 	{ "cadre_follower_lag_events", "gauge",
 	  "Events that a follower of the event log has yet to read.", put_lags },
 	{ "cadre_inbox_deliveries", "gauge",
@@ -421,14 +389,14 @@ static const struct metric table[] = {
 	{ "cadre_oldest_unfetched_seconds", "gauge",
 	  "Age of the oldest message that waits in an inbox; 0 where none does.",
 	  put_oldest },
-	{ "cadre_messages_total", "counter", "Messages that were sent.", put_messages },
+	{ "cadre_messages_total", "counter", "Messages that were sent.", .event = EVENT_MESSAGE_SENT },
 	{ "cadre_deliveries_total", "counter",
 	  "Copies of messages that came into a state.", put_deliveries },
-	{ "cadre_claims_held", "gauge", "Claims whose lease runs.", put_held },
-	{ "cadre_claims_total", "counter", "Tasks that were claimed.", put_claims },
-	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.", put_lapses },
+	{ "cadre_claims_held", "gauge", "Claims whose lease runs.", .at = offsetof(struct scrape, now.claims) },
+	{ "cadre_claims_total", "counter", "Tasks that were claimed.", .event = EVENT_TASK_CLAIMED },
+	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.", .event = EVENT_TASK_LAPSED },
 	{ "cadre_assignments_open", "gauge", "Commands that wait for a daemon or run.",
-	  put_assignments },
+	  .at = offsetof(struct scrape, now.assignments) },
 	{ "cadre_events_total", "counter", "Events of the state, by kind.",
 	  metrics_text_put_events },
 	{ "cadre_guests", "gauge", "Living workspaces by state.", put_guests },
@@ -457,9 +425,18 @@ bool metrics_write(const struct job *job, struct text *out)
 
 	take_events(host->metrics, e.rows);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		text_addf(out, "# HELP %s %s\n# TYPE %s %s\n", table[i].name,
-			  table[i].help, table[i].name, table[i].type);
-		table[i].put(&table[i], &e);
+		const struct metric *metric = &table[i];
+
+		text_addf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
+			  metric->name, metric->type);
+		if (metric->put)
+			metric->put(metric, &e);
+		else if (metric->event)
+			metrics_text_put_plain(metric, &e, count_of(&e, metric->event));
+		else
+			metrics_text_put_plain(
+				metric, &e,
+				*(const int64_t *)((const char *)e.rows + metric->at));
 	}
 	return e.rows->counted_to < e.rows->now.event;
 }

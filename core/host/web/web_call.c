@@ -124,11 +124,6 @@ static int web_call_take_key(struct http *x, const struct op *op, json_t *args,
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-static void web_call_on_noted(struct job *job)
-{
-	job_free(job);
-}
-
 /* Writes down that a token was used, once a minute. */
 void web_note_use(struct host *host, const struct call *call)
 {
@@ -145,7 +140,7 @@ void web_note_use(struct host *host, const struct call *call)
 	web->noted[web->noted_turn].row = call->bearer.row;
 	web->noted[web->noted_turn].at = call->now;
 	web->noted_turn = (web->noted_turn + 1) % WEB_NOTED;
-	job = host_job(host, op_token_used, web_call_on_noted, NULL);
+	job = host_job(host, op_token_used, job_free, NULL);
 	in = job->call.in;
 	in->tokens = arena_alloc(&job->call.arena, sizeof(*in->tokens));
 	in->tokens[0] = call->bearer.row;

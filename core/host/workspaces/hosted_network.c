@@ -8,11 +8,6 @@
 
 /* --- telling the rows ------------------------------------------------------------- */
 
-static void hosted_network_on_noted(struct job *job)
-{
-	job_free(job);
-}
-
 /* The rows are told what they do not know yet; at start they may know of a fault
  * that is over. */
 static void note_fault(struct host *host, const char *why)
@@ -28,7 +23,7 @@ static void note_fault(struct host *host, const char *why)
 	if (*why)
 		log_line(host->log, LOG_LEVEL_WARN, "there is no network for VMs",
 			 LOG_TEXT("error", why));
-	job = host_job(host, op_workspace_network_note, hosted_network_on_noted, host);
+	job = host_job(host, op_workspace_network_note, job_free, host);
 	in = job->call.in;
 	in->fault = *why ? arena_strdup(&job->call.arena, why) : NULL;
 	host_submit(host, job);

@@ -530,14 +530,9 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 /* --- what an earlier host left ------------------------------------------------------- */
 
 /* The snapshots that were being taken are noted as failed. */
-static void on_given_up(struct job *job)
-{
-	job_free(job);
-}
-
 static void give_up_snapshots(struct host *host)
 {
-	struct job *job = host_job(host, op_workspace_snapshot_note, on_given_up, host);
+	struct job *job = host_job(host, op_workspace_snapshot_note, job_free, host);
 	struct workspace_snapshot_note_in *in = job->call.in;
 
 	in->state = SNAPSHOT_STATE_FAILED;
