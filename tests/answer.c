@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "core/base/clock.h"
-#include "core/host/guests/collect.h"
+#include "core/host/guests/hosted_daemon.h"
 #include "core/host/guests/hosted_push.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"

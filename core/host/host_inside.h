@@ -13,7 +13,7 @@
 #include <uv.h>
 
 #include "core/host/conn.h"
-#include "core/host/edits.h"
+#include "core/host/scribe.h"
 #include "core/host/host_follow.h"
 #include "core/host/guests/hosted_guest.h"
 #include "core/host/host.h"
@@ -21,7 +21,7 @@
 #include "core/host/log.h"
 #include "core/host/queue.h"
 #include "core/host/reaper.h"
-#include "core/host/turns/host_turns.h"
+#include "core/host/turns/hosted_turn.h"
 #include "core/host/waiters.h"
 #include "core/host/workspaces/hosted_network.h"
 #include "core/host/workspaces/reconcile.h"

@@ -9,7 +9,6 @@
 #define CORE_HOST_SCRIBE_H
 
 #include "core/home/home.h"
-#include "core/host/edits.h"
 #include "core/host/log.h"
 
 struct scribe;

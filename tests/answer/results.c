@@ -11,7 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/host/guests/hosted_answer.h"
-#include "core/host/guests/collect.h"
+#include "core/host/guests/hosted_daemon.h"
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 #include "tests/lib/place.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/host/guests/hosted_answer.h"
-#include "core/host/guests/collect.h"
+#include "core/host/guests/hosted_daemon.h"
 #include "core/host/guests/hosted_push.h"
 #include "tests/lib/rig.h"
 

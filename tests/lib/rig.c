@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/host/guests/hosted_ask.h"
-#include "core/host/guests/collect.h"
+#include "core/host/guests/hosted_daemon.h"
 #include "core/host/guests/hosted_push.h"
 #include "core/host/metrics/metrics.h"
 #include "tests/lib/place.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/clock.h"
-#include "core/host/guests/collect.h"
+#include "core/host/guests/hosted_daemon.h"
 #include "tests/lib/bench.h"
 #include "tests/lib/place.h"
 

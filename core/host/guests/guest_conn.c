@@ -1,5 +1,8 @@
 #include "core/host/guests/guest_conn.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,14 +12,152 @@
 #include "core/base/steps.h"
 #include "core/base/version.h"
 #include "core/home/home.h"
-#include "core/host/guests/halt.h"
 #include "core/host/guests/hosted_answer.h"
 #include "core/host/guests/hosted_daemon.h"
 #include "core/host/guests/hosted_door.h"
 #include "core/host/guests/hosted_guest.h"
+#include "core/host/guests/hosted_push.h"
 #include "core/host/guests/uplink.h"
 #include "core/host/host_inside.h"
+#include "core/host/workspaces/reconcile.h"
 #include "ops.gen.h"
+
+/* --- halt -------------------------------------------------------------------- */
+
+/*
+ * halt - tells guests that the commands of a stopped team stand still, or go on.
+ */
+
+enum { HALT_MS = 10000 };
+
+static void halt_on_noted(struct job *job)
+{
+	struct hosted_guest *t = job->owner;
+
+	t->halt_noting = false;
+	job_free(job);
+	hosted_guest_let_go(t);
+}
+
+/* Writes down what the guest does, for who asks. */
+static void halt_note(struct hosted_guest *t)
+{
+	struct job *job;
+	struct workspace_note_in *in;
+
+	if (t->halt_noting)
+		return;
+	job = host_job(t->host, op_workspace_note, halt_on_noted, t);
+	in = job->call.in;
+	in->workspace = t->workspace;
+	in->has_halted = true;
+	in->halted = t->halted;
+	t->halt_noting = true;
+	hosted_guest_keep(t);
+	host_submit(t->host, job);
+}
+
+/* Answers of commands that stood still come later by as much. */
+static void halt_go_on(struct hosted_guest *t)
+{
+	guest_conn_leap(&t->control, clock_boot_ms() - t->halt_since);
+	push_poke(t); /* assignments that waited */
+}
+
+static void halt_become(struct hosted_guest *t, bool halted)
+{
+	if (halted == t->halted)
+		return;
+	t->halted = halted;
+	if (halted)
+		t->halt_since = clock_boot_ms();
+	else
+		halt_go_on(t);
+}
+
+static void halt_tell(struct hosted_guest *t);
+
+static void on_halted(void *arg, struct packet *answer, struct fault *f)
+{
+	struct hosted_guest *t = arg;
+
+	t->halting = false;
+	if (!answer) {
+		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
+			   "a workspace does not stand still",
+			   LOG_TEXT("workspace", t->id), LOG_FAULT(f));
+		return; /* once more at the next reading of the rows */
+	}
+	halt_become(t, !t->halted);
+	halt_tell(t);
+	halt_note(t);
+}
+
+static void halt_tell(struct hosted_guest *t)
+{
+	const struct wire_halt m = { .on = t->halt };
+
+	if (!t->up || t->halting || t->halt == t->halted || !t->knows_halt)
+		return;
+	t->halting = true;
+	guest_conn_ask(&t->control, "Halt", &m, HALT_MS, on_halted, t);
+}
+
+void halt_want(struct hosted_guest *t, bool stopped, bool written)
+{
+	if (stopped && !t->halt && t->up && !t->knows_halt)
+		log_line(t->host->log, LOG_LEVEL_WARN,
+			 "a guest cannot be stopped, so commands there run on",
+			 LOG_TEXT("workspace", t->id));
+	t->halt = stopped;
+	halt_tell(t);
+	if (t->up && !t->halting && written != t->halted)
+		halt_note(t);
+}
+
+/* Takes what a guest that has just answered a Hello can do. */
+static void halt_greeted(struct hosted_guest *t, bool knows_halt)
+{
+	t->knows_halt = knows_halt;
+	t->halting = false;
+	halt_become(t, t->halt_said && knows_halt);
+}
+
+/* --- chatter ----------------------------------------------------------------- */
+
+/*
+ * chatter - a guest's messages that nobody asked for, bounded.
+ *
+ * Heartbeats, answers to nothing, and requests that are refused cost the host a
+ * little each and bring the guest nothing.  A guest that sends them without a pause
+ * is not read from until what counts of them is paid off at CHATTER_SECOND.  Answers that
+ * were asked for and requests that are taken cost nothing here.
+ */
+
+/* A clock that went back takes nothing off, and begins anew. */
+static void chatter_settle(struct chatter *c, int64_t now)
+{
+	int64_t ms = now > c->at ? now - c->at : 0;
+
+	c->at = now;
+	c->bytes -= ms * (CHATTER_SECOND / 1000);
+	if (c->bytes < 0)
+		c->bytes = 0;
+}
+
+/* Counts a frame of `size` bytes that was heard. */
+static void chatter_note(struct chatter *c, size_t size, int64_t now)
+{
+	chatter_settle(c, now);
+	c->bytes += CHATTER_FRAME + (int64_t)size;
+}
+
+/* Whether more was heard than the time allows: do not read. */
+static bool chatter_waits(struct chatter *c, int64_t now)
+{
+	chatter_settle(c, now);
+	return c->bytes > CHATTER_SECOND;
+}
 
 enum {
 	UNREAD_MOST = 8 << 20, /* bytes that a guest has not read: no more is sent */

@@ -10,7 +10,6 @@
 #include <uv.h>
 
 #include "core/host/conn_flow.h"
-#include "core/host/guests/chatter.h"
 #include "core/link/link.h"
 #include "core/wire/frame.h"
 #include "core/wire/wire.h"
@@ -20,6 +19,17 @@ struct hosted_guest;
 /* Reports the end of a request: `answer` has the one type that wire_answer() gives
  * for the request, or `f` is filled and `answer` is NULL. */
 typedef void guest_conn_done(void *arg, struct packet *answer, struct fault *f);
+
+enum {
+	CHATTER_FRAME = 1 << 10, /* added to a frame's own bytes */
+	CHATTER_SECOND = 1000 << 10, /* bytes that may be heard in a second */
+};
+
+/* Counts how much one connection sends; begins zeroed. */
+struct chatter {
+	int64_t bytes; /* heard, less what the time since was worth */
+	int64_t at; /* when that was counted */
+};
 
 /*
  * A connection, as often as its guest is dialled:

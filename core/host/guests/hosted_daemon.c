@@ -3,12 +3,457 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/host/guests/hosted_answer.h"
-#include "core/host/guests/collect.h"
+#include "core/host/guests/hosted_guest.h"
 #include "core/host/host_inside.h"
 #include "ops.gen.h"
+
+/* --- collect ----------------------------------------------------------------- */
+
+/*
+ * collect - brings results from a guest into the state, losing none.
+ *
+ * The host asks for pages of results.  Each result is stored by an operation of its
+ * own.  The next question names the result in `ack` once the result is committed, or
+ * once the state will surely never take it.  A result too large for a frame comes in
+ * parts, which are put together first.  A guest that reports results, but has
+ * none that can be stored, is asked again after a pause: 1 s, then 2 s and so on up to 30 s.
+ */
+
+enum { RESULT_ID_MOST = 64 /* bytes of an assignment's id as a guest writes it */ };
+
+struct results {
+	struct daemon_result *all; /* texts and rows are of the arena */
+	size_t n;
+	size_t n_bad; /* results that were left out or became failures */
+	struct fault why; /* of the first of those */
+};
+
+/* --- results ----------------------------------------------------------------- */
+
+/*
+ * A page of a guest's results, each read by itself.
+ *
+ * A guest may be broken or lie: a result that cannot be understood does not keep the
+ * others of its page from being stored.  If it names its assignment, it stands in the
+ * page as a failure that says why, so that the assignment ends and its sender is told.
+ */
+
+/* Makes a result a failure, and appends `why` to the errors that came with it. */
+static void result_fail(struct daemon_result *r, const struct fault *why, struct arena *a)
+{
+	const char *err = r->stderr ? r->stderr : "";
+
+	r->success = false;
+	if (r->exit_code == 0)
+		r->exit_code = -1;
+	r->stdout = r->stdout ? r->stdout : "";
+	r->stderr = arena_printf(a,
+				 "%s%scadre: this result cannot be read as it came: "
+				 "%.80s %.160s\n",
+				 err, *err ? "\n" : "", why->where, why->text);
+	r->has_more = r->more = false;
+}
+
+/* Codes are a process's; ids go back to the guest in its next question. */
+static int results_check(const struct daemon_result *r, struct fault *f)
+{
+	if (strlen(r->source_message_id) > RESULT_ID_MOST)
+		return fault_set(f, FAULT_INVALID, "/source_message_id",
+				 "is longer than an id");
+	if (r->exit_code < INT32_MIN || r->exit_code > INT32_MAX)
+		return fault_set(f, FAULT_INVALID, "/exit_code",
+				 "is none of a process: %lld", (long long)r->exit_code);
+	return 0;
+}
+
+/* The id of a result of which nothing else can be read; NULL: not that either. */
+static const char *results_id_of(const json_t *json)
+{
+	const json_t *id = json_object_get(json, "source_message_id");
+	const char *s = json_string_value(id);
+
+	return s && *s && strlen(s) == json_string_length(id) &&
+			       strlen(s) <= RESULT_ID_MOST
+		       ? s
+		       : NULL;
+}
+
+static void note_bad(struct results *page, const struct fault *why)
+{
+	if (page->n_bad++ == 0)
+		page->why = *why;
+}
+
+/* Reads one result of a page.  False: there is nothing of it to store. */
+static bool read_one(struct results *page, json_t *json, struct daemon_result *r,
+		     struct arena *a)
+{
+	struct fault why = { 0 };
+
+	if (op_decode(&record_daemon_result, json, r, DECODE_LENIENT, a, &why) == 0 &&
+	    results_check(r, &why) == 0)
+		return true;
+	note_bad(page, &why);
+	*r = (struct daemon_result){ .source_message_id = results_id_of(json) };
+	result_fail(r, &why, a);
+	return r->source_message_id != NULL;
+}
+
+/* The texts of an answer die with it: the page outlives it. */
+static void results_keep(struct daemon_result *r, struct arena *a)
+{
+	r->task_id = arena_strdup(a, r->task_id);
+	r->stdout = arena_strdup(a, r->stdout);
+	r->stderr = arena_strdup(a, r->stderr);
+	r->source_message_id = arena_strdup(a, r->source_message_id);
+}
+
+/* Copies at most `most` results out of a DaemonResults; FAULT_IO when the answer
+ * has no results to read. */
+static int results_read(struct results *page, const struct packet *answer, size_t most,
+			struct arena *a, struct fault *f)
+{
+	json_t *list = json_object_get(answer->json, "results");
+	size_t n = json_array_size(list);
+
+	*page = (struct results){ 0 };
+	if (!json_is_array(list))
+		return answer_refuse(f, "sends a bad DaemonResults: no list of results");
+	if (n > most)
+		n = most;
+	page->all = arena_alloc(a, (n + 1) * sizeof(*page->all));
+	for (size_t i = 0; i < n; i++) {
+		struct daemon_result *r = &page->all[page->n];
+
+		if (read_one(page, json_array_get(list, i), r, a))
+			results_keep(&page->all[page->n++], a);
+		else
+			*r = (struct daemon_result){ 0 };
+	}
+	return 0;
+}
+
+enum {
+	PAGE = 20,
+	POLL_MS = 30000,
+};
+
+/* A page of results on its way into the state; while one is there, no other
+ * is asked for. */
+struct collect {
+	struct hosted_guest *guest;
+	struct arena arena;
+	struct results page;
+	size_t at; /* the one being stored */
+	size_t n_stored; /* that the state did not have */
+	struct text out, err; /* its parts */
+	struct answer_parts parts;
+	const char **acks;
+	size_t n_acks;
+	bool told; /* the guest said that there are some ... */
+	bool failed; /* ... and answered no page */
+};
+
+static void collect_ask(struct hosted_guest *t);
+
+static void collect_free(struct collect *c)
+{
+	if (!c)
+		return;
+	arena_release(&c->arena);
+	text_release(&c->out);
+	text_release(&c->err);
+	free(c);
+}
+
+/* A guest that says that there are results is asked at once, and again at once
+ * behind a page of which something was stored.  It may lie: behind anything else
+ * there is a pause. */
+static void weigh(struct collect *c)
+{
+	struct daemon *d = &c->guest->daemon;
+
+	if (c->n_stored > 0)
+		futile_end(&d->futile);
+	else if (c->page.n + c->page.n_bad > 0 || c->failed || c->told)
+		futile_note(&d->futile, clock_boot_ms());
+}
+
+/* Asks for results if there may be some, unless a pause lasts. */
+static void collect_go_on(struct hosted_guest *t)
+{
+	struct daemon *d = &t->daemon;
+
+	if (t->up && !t->closing && t->control.state == GUEST_CONN_UP && !d->polling &&
+	    (d->collect || d->poll_again) && !futile_waits(&d->futile, clock_boot_ms()))
+		collect_ask(t);
+}
+
+/* The page is stored, as far as it could be: it is acknowledged with the next
+ * question. */
+static void collect_end_page(struct collect *c)
+{
+	struct hosted_guest *t = c->guest;
+	struct daemon *d = &t->daemon;
+
+	weigh(c);
+	d->polling = false;
+	if (c->n_acks == 0) {
+		d->collect = NULL;
+		collect_free(c);
+	}
+	collect_go_on(t);
+}
+
+static void store_rest(struct collect *c);
+
+/* Whether the state has taken the result, or never will: then the result is
+ * acknowledged, since it would come again for ever. */
+static bool collect_is_done(const struct job *job)
+{
+	enum fault_code code = job->call.fault.code;
+
+	return !code || code == FAULT_NOT_FOUND || code == FAULT_INVALID;
+}
+
+static void collect_on_stored(struct job *job)
+{
+	struct collect *c = job->owner;
+	struct hosted_guest *t = c->guest;
+	const struct result_store_out *out = job->call.out;
+	const char *id = c->page.all[c->at].source_message_id;
+
+	if (collect_is_done(job))
+		c->acks[c->n_acks++] = id;
+	if (job->call.fault.code)
+		log_seldom(t->host->log, &t->lost, LOG_LEVEL_WARN,
+			   "a result is not stored", LOG_TEXT("workspace", t->id),
+			   LOG_TEXT("message", id), LOG_FAULT(&job->call.fault));
+	else if (out->stored)
+		c->n_stored++;
+	else
+		log_seldom(
+			t->host->log, &t->stray, LOG_LEVEL_INFO,
+			"a result belongs to no assignment that waits for one: the guest may forget it",
+			LOG_TEXT("workspace", t->id), LOG_TEXT("message", id));
+	job_free(job);
+	c->at++;
+	store_rest(c);
+	hosted_guest_let_go(t);
+}
+
+static const char *whole(const struct text *parts, const char *part)
+{
+	return parts->len ? parts->data : part;
+}
+
+static void collect_store(struct collect *c)
+{
+	const struct daemon_result *r = &c->page.all[c->at];
+	struct job *job = host_job(c->guest->host, op_result_store, collect_on_stored, c);
+	struct result_store_in *in = job->call.in;
+	struct arena *a = &job->call.arena;
+
+	in->agent = c->guest->agent;
+	in->message_id = r->source_message_id;
+	in->success = r->success;
+	in->exit_code = r->exit_code;
+	in->stdout = arena_strdup(a, whole(&c->out, r->stdout));
+	in->stderr = arena_strdup(a, whole(&c->err, r->stderr));
+	in->elapsed_secs = r->elapsed_secs;
+	hosted_guest_keep(c->guest);
+	host_submit(c->guest->host, job);
+}
+
+/* --- parts ------------------------------------------------------------------------ */
+
+static void on_part(void *arg, struct packet *answer, struct fault *f);
+
+static void log_wrong(struct hosted_guest *t, const struct fault *f)
+{
+	log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+		   "the results of a guest are not read", LOG_TEXT("workspace", t->id),
+		   LOG_FAULT(f));
+}
+
+/* The guest is gone, or busy.  The host asks again when the guest says that it has
+ * results. */
+static void collect_give_up(struct collect *c, const struct fault *f)
+{
+	if (f->code == FAULT_IO)
+		log_wrong(c->guest, f);
+	c->failed = c->guest->control.state == GUEST_CONN_UP;
+	collect_end_page(c);
+}
+
+/* The rest of this result is not to be had: the sender gets what came, and is told
+ * why.  Left with the guest it would hide the results behind it. */
+static void collect_fail(struct collect *c, const struct fault *f)
+{
+	struct daemon_result *r = &c->page.all[c->at];
+
+	log_wrong(c->guest, f);
+	if (c->err.len > 0)
+		r->stderr = arena_strndup(&c->arena, c->err.data, c->err.len);
+	result_fail(r, f, &c->arena);
+	c->err.len = 0;
+	collect_store(c);
+}
+
+static void collect_ask_part(struct collect *c)
+{
+	struct fault f = { 0 };
+	struct wire_poll_daemon_results m = {
+		.limit = 1,
+		.message_id = c->page.all[c->at].source_message_id,
+		.stdout_offset = (int64_t)c->out.len,
+		.stderr_offset = (int64_t)c->err.len,
+	};
+	int64_t ms = answer_more(&c->parts, &f);
+
+	if (ms > 0)
+		guest_conn_ask(&c->guest->control, "PollDaemonResults", &m, ms, on_part,
+			       c);
+	else
+		collect_fail(c, &f);
+}
+
+/* Takes a part; true when it brought something and there is more. */
+static bool collect_take_part(struct collect *c, const struct wire_daemon_results *m,
+			      struct fault *f)
+{
+	const struct daemon_result *r = m->results;
+	size_t before = c->out.len + c->err.len, now;
+
+	if (m->n_results != 1 ||
+	    strcmp(r->source_message_id, c->page.all[c->at].source_message_id) != 0) {
+		answer_refuse(f, "is asked for a part of one result and sends another");
+		return false;
+	}
+	text_add(&c->out, r->stdout, strlen(r->stdout));
+	text_add(&c->err, r->stderr, strlen(r->stderr));
+	now = c->out.len + c->err.len;
+	if (r->more && now == before)
+		answer_refuse(f, "says more and more, and sends nothing");
+	return r->more && now < RESULT_MOST;
+}
+
+/* Whether a fault says nothing of the result, only that the guest cannot answer now. */
+static bool is_away(enum fault_code code)
+{
+	return code == FAULT_UNAVAILABLE || code == FAULT_TIMEOUT ||
+	       code == FAULT_EXHAUSTED;
+}
+
+static void on_part(void *arg, struct packet *answer, struct fault *f)
+{
+	struct collect *c = arg;
+	struct wire_daemon_results m = { 0 };
+	struct arena a = { 0 };
+	bool more = false;
+
+	if (answer && answer_decode(answer, &m, &a, f) == 0)
+		more = collect_take_part(c, &m, f);
+	arena_release(&a);
+	if (c->guest->closing || is_away(f->code))
+		collect_give_up(c, f);
+	else if (f->code)
+		collect_fail(c, f);
+	else if (more)
+		collect_ask_part(c);
+	else
+		collect_store(c);
+}
+
+/* --- pages ------------------------------------------------------------------------ */
+
+static void store_rest(struct collect *c)
+{
+	const struct daemon_result *r;
+
+	c->out.len = c->err.len = 0;
+	c->parts = (struct answer_parts){ 0 };
+	if (c->at == c->page.n || c->guest->closing) {
+		collect_end_page(c);
+		return;
+	}
+	r = &c->page.all[c->at];
+	if (!r->has_more || !r->more) {
+		collect_store(c);
+		return;
+	}
+	text_add(&c->out, r->stdout, strlen(r->stdout));
+	text_add(&c->err, r->stderr, strlen(r->stderr));
+	collect_ask_part(c);
+}
+
+static void on_results(void *arg, struct packet *answer, struct fault *f)
+{
+	struct collect *c = arg;
+	struct hosted_guest *t = c->guest;
+	/* A guest of the older dialect forgets what it has told, however much. */
+	size_t most = t->old ? SIZE_MAX : PAGE;
+
+	/* This answer is newer than earlier heartbeats: they are ignored. */
+	t->daemon.poll_again = t->daemon.told = false;
+	if (answer && results_read(&c->page, answer, most, &c->arena, f) == 0) {
+		c->acks = arena_alloc(&c->arena, (c->page.n + 1) * sizeof(*c->acks));
+		if (c->page.n_bad > 0)
+			log_seldom(t->host->log, &t->wrong, LOG_LEVEL_WARN,
+				   "a guest sends bad results",
+				   LOG_TEXT("workspace", t->id),
+				   LOG_NUMBER("results", c->page.n_bad),
+				   LOG_TEXT("where", c->page.why.where),
+				   LOG_FAULT(&c->page.why));
+	}
+	if (f->code)
+		collect_give_up(c, f);
+	else
+		store_rest(c);
+}
+
+/* Asks for a page, and acknowledges the one before. */
+static void collect_ask(struct hosted_guest *t)
+{
+	struct collect *c = xcalloc(1, sizeof(*c)), *done = t->daemon.collect;
+	struct wire_poll_daemon_results m = { .limit = PAGE };
+
+	c->guest = t;
+	c->told = t->daemon.told && !done;
+	t->daemon.collect = c;
+	t->daemon.polling = true;
+	t->daemon.poll_again = t->daemon.told = false;
+	if (done) {
+		m.ack = done->acks;
+		m.n_ack = done->n_acks;
+	}
+	guest_conn_ask(&t->control, "PollDaemonResults", &m, POLL_MS, on_results, c);
+	collect_free(done);
+}
+
+void collect_poke(struct hosted_guest *t, bool told)
+{
+	if (!t->up || !t->agent)
+		return;
+	t->daemon.poll_again = true;
+	t->daemon.told |= told;
+	collect_go_on(t);
+}
+
+void collect_tick(struct hosted_guest *t)
+{
+	collect_go_on(t);
+}
+
+static void collect_release(struct hosted_guest *t)
+{
+	collect_free(t->daemon.collect);
+	t->daemon.collect = NULL;
+}
 
 enum {
 	SILENT_MS = 16000, /* three heartbeats and a bit */

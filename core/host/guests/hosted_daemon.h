@@ -19,4 +19,8 @@ void daemon_tick(struct hosted_guest *t, int64_t now);
 /* Frees what waits for the daemon; its guest is closed. */
 void daemon_release(struct hosted_guest *t);
 
+/* The guest may have results; `told`: it says so. */
+void collect_poke(struct hosted_guest *t, bool told);
+void collect_tick(struct hosted_guest *t); /* a pause may be over */
+
 #endif

@@ -1,5 +1,7 @@
 #include "core/host/guests/hosted_guest.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,38 @@
 #include "core/host/host_inside.h"
 #include "core/host/turns/hosted_turn.h"
 #include "ops.gen.h"
+
+/* --- futile ------------------------------------------------------------------ */
+
+/*
+ * futile - a pause after a try that brought nothing, so that tries do not follow at once.
+ *
+ * The first pause lasts 1 s, each further pause twice as long as the last, 30 s at
+ * most.  A successful try ends the row.
+ */
+
+static int64_t twice(int64_t ms)
+{
+	return ms * 2 < FUTILE_MOST_MS ? ms * 2 : FUTILE_MOST_MS;
+}
+
+void futile_note(struct futile *f, int64_t now)
+{
+	bool anew = f->ms == 0 || now - f->until > FUTILE_MOST_MS;
+
+	f->ms = anew ? FUTILE_FIRST_MS : twice(f->ms);
+	f->until = now + f->ms;
+}
+
+void futile_end(struct futile *f)
+{
+	*f = (struct futile){ 0 };
+}
+
+bool futile_waits(const struct futile *f, int64_t now)
+{
+	return now < f->until && f->until - now <= FUTILE_MOST_MS;
+}
 
 enum {
 	PAUSE_FIRST_MS = 50,

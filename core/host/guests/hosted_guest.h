@@ -8,13 +8,20 @@
 #ifndef CORE_HOST_GUESTS_HOSTED_GUEST_H
 #define CORE_HOST_GUESTS_HOSTED_GUEST_H
 
-#include "core/host/guests/futile.h"
 #include "core/host/guests/guest_conn.h"
 #include "core/host/queue.h"
 #include "core/host/log.h"
 
 struct host;
 struct host_event_row;
+
+enum { FUTILE_FIRST_MS = 1000, FUTILE_MOST_MS = 30000 };
+
+/* Begins zeroed: no pause. */
+struct futile {
+	int64_t until; /* the pause's end */
+	int64_t ms; /* its length; 0: the last try brought something */
+};
 
 /* Pushes: see hosted_push.c. */
 struct pushing {
@@ -32,8 +39,7 @@ struct pushing {
 	struct futile futile; /* after pages without a taken delivery */
 };
 
-/* State of the guest's command daemon as the host knows it: see hosted_daemon.c and
- * collect.c. */
+/* State of the guest's command daemon as the host knows it: see hosted_daemon.c. */
 struct daemon {
 	int64_t heard_at; /* last heartbeat */
 	uint64_t beat_hash; /* of what runs, as last written down */
@@ -71,7 +77,7 @@ struct hosted_guest {
 	char ip[48]; /* of a VM; "": not known */
 	int64_t pid; /* of the process at the other end; 0: not known */
 	bool up, closing;
-	/* Halting: see halt.c. */
+	/* Halting: see guest_conn.c. */
 	bool halt; /* its commands are to stand still */
 	bool halted; /* the guest said that commands stand still */
 	bool halt_said; /* `halted` of the host's last Hello */
@@ -136,5 +142,19 @@ void hosted_guest_move(struct hosted_guest *t, const char *address);
 void hosted_guest_hurry(struct hosted_guest *t);
 /* Takes the names that the guest's team and agent have now. */
 void hosted_guest_rename(struct hosted_guest *t, const char *team, const char *agent);
+
+/* Takes what a workspace's row says: whether its team is stopped, and what was last written
+ * down of its guest, which is told where it does otherwise. */
+void halt_want(struct hosted_guest *t, bool stopped, bool written);
+
+/* A try brought nothing: a pause begins, which is short again where the last one
+ * was over for long. */
+void futile_note(struct futile *f, int64_t now);
+
+/* A try brought something. */
+void futile_end(struct futile *f);
+
+/* Whether the pause goes on; it does not last long when the clock went back. */
+bool futile_waits(const struct futile *f, int64_t now);
 
 #endif

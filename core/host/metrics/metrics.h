@@ -43,13 +43,4 @@ void metrics_batch(struct metrics *m, size_t calls, int64_t syncs, int64_t ns);
 
 /* --- telling -------------------------------------------------------------------- */
 
-/* The event up to which the events are counted: number of the job for metrics_read(), one at a
- * time. */
-int64_t metrics_counted_to(const struct metrics *m);
-/* Reads what the rows say into job->call.out, whose owner is the host; on a reader's thread. */
-void metrics_read(struct job *job, struct store *store);
-/* Appends all metrics, with what metrics_read() found, in Prometheus's text format.  Whether
- * there are more events to be counted than it did. */
-bool metrics_write(const struct job *job, struct text *out);
-
 #endif

@@ -17,10 +17,10 @@
 #include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/host/host_inside.h"
-#include "core/host/web/web.h"
 #include "core/host/metrics/metrics.h"
 #include "core/host/notifier.h"
 #include "core/host/scribe.h"
+#include "core/host/web/web.h"
 #include "core/mirror/mirror.h"
 
 enum { BOUNDS = 9, GUEST_STATES = WORKSPACE_STATE_DESTROYED, BUDGETS_MOST = 2000 };
@@ -357,57 +357,66 @@ static void put_log_lines(const struct metric *metric, const struct exposition *
 /* --- the table ------------------------------------------------------------------------- */
 
 static const struct metric table[] = {
-	{ "cadre_info", "gauge", "1; its label is the version of the host.", put_info },
+	{ "cadre_info", "gauge", "1; its label is the version of the host.",
+	  .put = put_info },
 	{ "cadre_start_time_seconds", "gauge", "When the host started, in Unix time.",
-	  put_start },
+	  .put = put_start },
 	{ "cadre_calls_total", "counter",
 	  "Calls that came through the host and are answered, by operation and fault.",
-	  put_calls },
+	  .put = put_calls },
 	{ "cadre_call_seconds", "histogram",
 	  "Time from a call's arrival to its answer, of calls that waited for nothing.",
-	  put_call_times },
+	  .put = put_call_times },
 	{ "cadre_queue_depth", "gauge",
 	  "Calls that the writer or a reader has not given back, and that wait for an event.",
-	  put_queues },
+	  .put = put_queues },
 	{ "cadre_clients", "gauge", "Clients that are connected to the host's socket.",
-	  put_clients },
+	  .put = put_clients },
 	{ "cadre_limits_hit_total", "counter",
-	  "Calls and clients that a limit has refused, by limit.", put_hits },
+	  "Calls and clients that a limit has refused, by limit.", .put = put_hits },
 	{ "cadre_refused_epochs_total", "counter",
 	  "Calls of late owners, refused since their claim's epoch is over.",
-	  put_old_epochs },
+	  .put = put_old_epochs },
 	{ "cadre_batch_calls", "histogram",
-	  "Writing calls that shared a transaction, and so a commit.", put_batches },
+	  "Writing calls that shared a transaction, and so a commit.",
+	  .put = put_batches },
 	{ "cadre_fsync_seconds", "histogram",
-	  "Time that a commit waited for the disk to have the WAL.", put_syncs },
-	{ "cadre_wal_bytes", "gauge", "Size of the file state.db-wal.", .at = offsetof(struct scrape, wal_bytes) },
-	{ "cadre_state_bytes", "gauge", "Size of the file state.db.", .at = offsetof(struct scrape, state_bytes) },
+	  "Time that a commit waited for the disk to have the WAL.", .put = put_syncs },
+	{ "cadre_wal_bytes", "gauge", "Size of the file state.db-wal.",
+	  .at = offsetof(struct scrape, wal_bytes) },
+	{ "cadre_state_bytes", "gauge", "Size of the file state.db.",
+	  .at = offsetof(struct scrape, state_bytes) },
 	{ "cadre_follower_lag_events", "gauge",
-	  "Events that a follower of the event log has yet to read.", put_lags },
+	  "Events that a follower of the event log has yet to read.", .put = put_lags },
 	{ "cadre_inbox_deliveries", "gauge",
-	  "Copies of messages that are not done with, by state.", put_inboxes },
+	  "Copies of messages that are not done with, by state.", .put = put_inboxes },
 	{ "cadre_oldest_unfetched_seconds", "gauge",
 	  "Age of the oldest message that waits in an inbox; 0 where none does.",
-	  put_oldest },
-	{ "cadre_messages_total", "counter", "Messages that were sent.", .event = EVENT_MESSAGE_SENT },
+	  .put = put_oldest },
+	{ "cadre_messages_total", "counter", "Messages that were sent.",
+	  .event = EVENT_MESSAGE_SENT },
 	{ "cadre_deliveries_total", "counter",
-	  "Copies of messages that came into a state.", put_deliveries },
-	{ "cadre_claims_held", "gauge", "Claims whose lease runs.", .at = offsetof(struct scrape, now.claims) },
-	{ "cadre_claims_total", "counter", "Tasks that were claimed.", .event = EVENT_TASK_CLAIMED },
-	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.", .event = EVENT_TASK_LAPSED },
+	  "Copies of messages that came into a state.", .put = put_deliveries },
+	{ "cadre_claims_held", "gauge", "Claims whose lease runs.",
+	  .at = offsetof(struct scrape, now.claims) },
+	{ "cadre_claims_total", "counter", "Tasks that were claimed.",
+	  .event = EVENT_TASK_CLAIMED },
+	{ "cadre_lapses_total", "counter", "Claims whose lease ran out.",
+	  .event = EVENT_TASK_LAPSED },
 	{ "cadre_assignments_open", "gauge", "Commands that wait for a daemon or run.",
 	  .at = offsetof(struct scrape, now.assignments) },
 	{ "cadre_events_total", "counter", "Events of the state, by kind.",
-	  metrics_text_put_events },
-	{ "cadre_guests", "gauge", "Living workspaces by state.", put_guests },
+	  .put = metrics_text_put_events },
+	{ "cadre_guests", "gauge", "Living workspaces by state.", .put = put_guests },
 	{ "cadre_guests_linked", "gauge", "Guests that answer the host now.",
-	  put_linked },
+	  .put = put_linked },
 	{ "cadre_budget_limit", "gauge", "Limit of a living team's budget.",
-	  metrics_text_put_limits },
+	  .put = metrics_text_put_limits },
 	{ "cadre_budget_left", "gauge",
-	  "What is neither spent nor reserved of a living team's budget.", put_left },
+	  "What is neither spent nor reserved of a living team's budget.",
+	  .put = put_left },
 	{ "cadre_log_lines_total", "counter", "Lines of the host's log, by level.",
-	  put_log_lines },
+	  .put = put_log_lines },
 };
 
 /* Takes over the events that a scrape has counted. */
@@ -418,7 +427,9 @@ static void take_events(struct metrics *m, const struct scrape *s)
 	m->counted_to = s->counted_to;
 }
 
-bool metrics_write(const struct job *job, struct text *out)
+/* Appends all metrics, with what metrics_read() found, in Prometheus's text format.  Whether
+ * there are more events to be counted than it did. */
+static bool metrics_write(const struct job *job, struct text *out)
 {
 	const struct host *host = job->owner;
 	const struct exposition e = { out, host, host->metrics, job->call.out };
@@ -536,7 +547,9 @@ struct metrics *metrics_new(void)
 	return m;
 }
 
-int64_t metrics_counted_to(const struct metrics *m)
+/* The event up to which the events are counted: number of the job for metrics_read(), one at a
+ * time. */
+static int64_t metrics_counted_to(const struct metrics *m)
 {
 	return m->counted_to;
 }
@@ -642,7 +655,8 @@ static int64_t metrics_read_size_of(const char *dir, const char *name)
 	return stat(path, &st) ? 0 : st.st_size;
 }
 
-void metrics_read(struct job *job, struct store *store)
+/* Reads what the rows say into job->call.out, whose owner is the host; on a reader's thread. */
+static void metrics_read(struct job *job, struct store *store)
 {
 	const struct host *host = job->owner;
 	struct call *call = &job->call;
@@ -659,4 +673,128 @@ void metrics_read(struct job *job, struct store *store)
 	s->state_bytes = metrics_read_size_of(host->home->dir, "state.db");
 	s->wal_bytes = metrics_read_size_of(host->home->dir, "state.db-wal");
 	s->mirrored_to = mirror_cursor(host->home, s->now.incarnation);
+}
+
+/* --- GET /metrics ------------------------------------------------------------ */
+
+/*
+ * web_metrics - GET /metrics: the host's counters, for Prometheus.
+ *
+ * Only the operator and observers of all teams may read metrics, since metrics name teams.  A
+ * request that comes while the rows are read shares the result: many requests cost no more than
+ * one.  After a time with very many events, counting continues after the answer.
+ */
+
+/* A client that asks; in the arena of its exchange. */
+struct scraper {
+	struct http *x;
+	struct conn *call; /* asks for the caller's rights; NULL: they are known */
+	struct scraper *next, **at; /* of those who wait for the rows; NULL: not yet */
+};
+
+static void web_metrics_leave(struct scraper *s)
+{
+	if (!s->at)
+		return;
+	*s->at = s->next;
+	if (s->next)
+		s->next->at = s->at;
+	s->at = NULL;
+}
+
+static void web_metrics_on_gone(struct http *x)
+{
+	struct scraper *s = x->owner;
+
+	if (s->call)
+		conn_close(s->call);
+	web_metrics_leave(s);
+}
+
+static void web_metrics_read_rows(struct host *host);
+
+static void web_metrics_on_read(struct job *job)
+{
+	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
+	struct host *host = job->owner;
+	struct web *web = host->web;
+	const struct fault *why = &job->call.fault;
+	struct text text = { 0 };
+	bool more = false;
+
+	web->scraping = false;
+	if (!why->code)
+		more = metrics_write(job, &text);
+	while (web->scrapers) {
+		struct scraper *s = web->scrapers;
+
+		web_metrics_leave(s);
+		if (why->code)
+			web_refuse(s->x, 0, why);
+		else
+			http_answer(s->x, 200, type, text.data, text.len);
+	}
+	text_release(&text);
+	job_free(job);
+	if (more && !host->stopping)
+		web_metrics_read_rows(host);
+}
+
+static void web_metrics_read_rows(struct host *host)
+{
+	struct job *job;
+
+	if (host->web->scraping)
+		return;
+	host->web->scraping = true;
+	job = job_new(&host->jobs);
+	job->owner = host;
+	job->number = metrics_counted_to(host->metrics);
+	job->read = metrics_read;
+	job->done = web_metrics_on_read;
+	host_read(host, job);
+}
+
+/* Whether the caller may look at every team. */
+static bool sees_all(const struct call *call)
+{
+	const struct token_who_out *who = call->out;
+
+	return who->level == CALLER_LEVEL_OPERATOR || call->identity.looks;
+}
+
+static void web_metrics_on_known(struct conn *c, struct job *job)
+{
+	struct http *x = c->owner;
+	struct scraper *s = x->owner;
+	struct web *web = c->host->web;
+	struct fault *f = &job->call.fault;
+
+	s->call = NULL;
+	web_note_use(c->host, &job->call);
+	if (!f->code && !sees_all(&job->call)) {
+		fault_set(f, FAULT_DENIED, "", "/metrics is for who sees all teams");
+		fault_hint(f, "Send a token of an observer: cadre token create "
+			      "prometheus --observer");
+	}
+	if (f->code) {
+		web_refuse_call(x, f);
+		return;
+	}
+	s->next = web->scrapers;
+	s->at = &web->scrapers;
+	if (s->next)
+		s->next->at = &s->next;
+	web->scrapers = s;
+	web_metrics_read_rows(c->host);
+}
+
+void web_metrics(struct http *x)
+{
+	struct scraper *s = arena_alloc(&x->arena, sizeof(*s));
+
+	*s = (struct scraper){ .x = x };
+	x->owner = s;
+	x->gone = web_metrics_on_gone;
+	s->call = web_start(x, op_token_who, json_object(), web_metrics_on_known);
 }

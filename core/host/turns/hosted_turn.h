@@ -14,22 +14,29 @@
 #ifndef CORE_HOST_TURNS_HOSTED_TURN_H
 #define CORE_HOST_TURNS_HOSTED_TURN_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <uv.h>
 
 struct host;
 struct hosted_guest;
 struct hosted_turn;
-struct turn_start;
 
-/* Begins a turn, whose texts are copied; it frees itself when its row says how it ended. */
-void hosted_turn_new(struct host *host, const struct turn_start *s);
-/* Stops a turn, because messages wait or its agent is gone.  An unknown turn has ended: nothing
- * to do. */
-void hosted_turn_stop(struct host *host, int64_t turn);
 /* Goes on with turns that wait for their guest, and ends those whose guest is lost. */
 void hosted_turns_tick(struct host *host);
 /* A guest has come up: ends the turns that an earlier host left running there. */
 void hosted_turns_greeted(struct hosted_guest *t);
-void hosted_turns_close(struct host *host);
+
+struct turns {
+	uv_timer_t timer; /* until a failed one may be tried again */
+	struct hosted_turn *running;
+	int64_t *agents; /* rows of those with a runner, in order */
+	size_t n_agents, room;
+	bool busy, again;
+	bool began; /* the turns of an earlier host are ended */
+};
+
+/* Asks the rows. */
+void turns_poke(struct host *host);
 
 #endif

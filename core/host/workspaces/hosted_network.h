@@ -13,10 +13,10 @@
 
 #include <uv.h>
 
-#include "core/host/workspaces/network_plan.h"
 #include "core/machine/net/net_linux.h"
 
 struct host;
+struct network_plan;
 
 /* State of a VM's tap interface. */
 enum tap {

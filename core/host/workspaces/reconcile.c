@@ -12,7 +12,6 @@
 #include "core/access/token.h"
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/host/guests/halt.h"
 #include "core/host/host_inside.h"
 #include "core/host/turns/hosted_turn.h"
 #include "core/machine/machine_copy.h"
