@@ -1,6 +1,3 @@
-#include "mcp/extra.h"
-#include "mcp/mcp_peer.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +5,337 @@
 #include "core/base/clock.h"
 #include "core/base/version.h"
 #include "core/home/paths.h"
+#include "core/wire/base64.h"
+#include "mcp/extra.h"
+#include "mcp/mcp_peer.h"
+
+/* --- without sessions -------------------------------------------------------- */
+
+/*
+ * modern - revision 2026-07-28: the _meta of a request replaces a session.
+ */
+
+#define VERSION "2026-07-28"
+
+static const struct {
+	const char *scope;
+	int ttl_ms;
+} caches[] = {
+	[CACHE_NONE] = { NULL, 0 },
+	[CACHE_NEVER] = { "private", 0 },
+	[CACHE_SHORT] = { "private", 1000 },
+	[CACHE_MINE] = { "private", 3600000 },
+	[CACHE_ALWAYS] = { "public", 3600000 },
+};
+
+static void modern_begin(struct request *r, struct text *out, enum cache cache)
+{
+	text_addf(out, "\"resultType\":\"%s\",\"_meta\":{\"" META "serverInfo\":",
+		  r->asks ? "input_required" : "complete");
+	mcp_write_server(out);
+	if (r->listening)
+		text_addf(out, ",\"" META "subscriptionId\":%s", r->id);
+	text_adds(out, "},");
+	if (caches[cache].scope)
+		text_addf(out, "\"ttlMs\":%d,\"cacheScope\":\"%s\",",
+			  caches[cache].ttl_ms, caches[cache].scope);
+}
+
+const struct era era_modern = {
+	.bit = ERA_MODERN,
+	.no_resource = RPC_INVALID_PARAMS,
+	.begin = modern_begin,
+};
+
+/* Whether params._meta names a protocol version. */
+static bool modern_named(json_t *params)
+{
+	return json_object_get(json_object_get(params, "_meta"), META "protocolVersion");
+}
+
+static void answer_no_version(struct request *r, const char *asked)
+{
+	struct text data = { 0 };
+
+	text_adds(&data, "{\"supported\":[\"" VERSION "\"],\"requested\":");
+	text_add_json(&data, asked);
+	text_add(&data, "}", 1);
+	answer_error(r, RPC_NO_VERSION, data.data,
+		     "protocol version %.40s is not served this way", asked);
+	text_release(&data);
+}
+
+/* Whether a modern request has the required _meta; if not, the request gets an error. */
+static bool modern_check(struct request *r, json_t *params)
+{
+	const struct mcp_headers *headers = r->mcp->headers;
+	json_t *meta = json_object_get(params, "_meta");
+	const char *version = param_text(meta, META "protocolVersion");
+	const char *level = param_text(meta, META "logLevel");
+
+	r->status = 400;
+	if (!version)
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "_meta has no " META "protocolVersion: say " VERSION
+			     " there, or begin with initialize");
+	else if (!json_is_object(json_object_get(meta, META "clientCapabilities")))
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "_meta has no " META "clientCapabilities");
+	else if (headers && (!headers->version || strcmp(headers->version, version) != 0))
+		answer_error(r, RPC_HEADER, NULL,
+			     "MCP-Protocol-Version is not the version of _meta, %.40s",
+			     version);
+	else if (strcmp(version, VERSION) != 0)
+		answer_no_version(r, version);
+	else if (level && r->level == LEVEL_NONE)
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "_meta " META "logLevel is no level: %.40s", level);
+	else {
+		r->status = 0;
+		return true;
+	}
+	return false;
+}
+
+/* --- headers of HTTP ------------------------------------------------------------------ */
+
+/* Methods whose object a header names, and the parameter that is it. */
+static const struct {
+	const char *method, *param;
+} named[] = {
+	{ "tools/call", "name" },
+	{ "prompts/get", "name" },
+	{ "resources/read", "uri" },
+};
+
+/* Whether a header has this value, as it is or as =?base64?...?=. */
+static bool header_is(const char *header, const char *value)
+{
+	static const char begin[] = "=?base64?", end[] = "?=";
+	const size_t n = strlen(header), around = strlen(begin) + strlen(end);
+	char *text;
+	ssize_t len;
+	bool same;
+
+	if (n < around || strncmp(header, begin, strlen(begin)) != 0 ||
+	    strcmp(header + n - strlen(end), end) != 0)
+		return strcmp(header, value) == 0;
+	text = xmalloc(n);
+	len = base64_decode(text, header + strlen(begin), n - around);
+	same = len >= 0 && (size_t)len == strlen(value) &&
+	       memcmp(text, value, (size_t)len) == 0;
+	free(text);
+	return same;
+}
+
+/* Whether the headers name the method and its object as the message does; if not, it is
+ * answered with an error. */
+static bool modern_match(struct request *r, const char *method, json_t *params)
+{
+	const struct mcp_headers *headers = r->mcp->headers;
+	const char *name = NULL;
+
+	if (!headers)
+		return true;
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		if (strcmp(named[i].method, method) == 0)
+			name = param_text(params, named[i].param);
+	if (headers->method && header_is(headers->method, method) &&
+	    (!name || (headers->name && header_is(headers->name, name))))
+		return true;
+	r->status = 400;
+	answer_error(r, RPC_HEADER, NULL, "%s is not the one of the message",
+		     headers->method && header_is(headers->method, method)
+			     ? "Mcp-Name"
+			     : "Mcp-Method");
+	return false;
+}
+
+static void modern_discover(struct request *r, json_t *params)
+{
+	struct text *out = answer_begin(r, CACHE_MINE); /* instructions name the caller */
+
+	(void)params;
+	text_adds(out, "\"supportedVersions\":[\"" VERSION "\"],");
+	mcp_write_offer(r->mcp, out);
+	answer_end(r);
+}
+
+static void modern_listen(struct request *r, json_t *params)
+{
+	json_t *filter = json_object_get(params, "notifications"), *uri;
+	json_t *uris = json_object_get(filter, "resourceSubscriptions");
+	size_t i;
+
+	if (!json_is_object(filter) || (uris && !json_is_array(uris))) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "notifications is missing or malformed");
+		return;
+	}
+	/* Tools and prompts never change, and what names nothing is not honoured. */
+	r->listening = true;
+	if (json_is_true(json_object_get(filter, "resourcesListChanged")))
+		subscription_add_list(r);
+	json_array_foreach(uris, i, uri)
+		if (json_is_string(uri))
+			subscription_add(r, json_string_value(uri));
+	subscription_open(r);
+}
+
+/* --- sessions ---------------------------------------------------------------- */
+
+/*
+ * legacy - revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
+ */
+
+/* Protocol versions, newest first: the first is offered to a client that asks for one we
+ * do not know. */
+static const char *const versions[] = { "2025-11-25", "2025-06-18", "2025-03-26",
+					"2024-11-05" };
+
+static void legacy_begin(struct request *r, struct text *out, enum cache cache)
+{
+	(void)r, (void)out, (void)cache;
+}
+
+const struct era era_legacy = {
+	.bit = ERA_LEGACY,
+	.no_resource = RPC_NO_RESOURCE,
+	.begin = legacy_begin,
+};
+
+/* The legacy version of that name, or NULL. */
+static const char *legacy_version(const char *name)
+{
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++)
+		if (strcmp(versions[i], name) == 0)
+			return versions[i];
+	return NULL;
+}
+
+static void legacy_initialize(struct request *r, json_t *params)
+{
+	const char *asked = param_text(params, "protocolVersion");
+	const char *client = param_text(json_object_get(params, "clientInfo"), "name");
+	struct mcp *m = r->mcp;
+	struct text *out;
+
+	if (!asked) {
+		answer_error(
+			r, RPC_INVALID_PARAMS, NULL,
+			"protocolVersion is missing; known are 2025-11-25 to 2024-11-05");
+		return;
+	}
+	m->version = legacy_version(asked);
+	if (!m->version)
+		m->version = versions[0];
+	if (client)
+		snprintf(m->client_name, sizeof(m->client_name), "%s", client);
+	out = answer_begin(r, CACHE_NONE);
+	text_addf(out, "\"protocolVersion\":\"%s\",\"serverInfo\":", m->version);
+	mcp_write_server(out);
+	text_add(out, ",", 1);
+	mcp_write_offer(m, out);
+	answer_end(r);
+}
+
+static void legacy_ping(struct request *r, json_t *params)
+{
+	(void)params;
+	answer_begin(r, CACHE_NONE);
+	answer_end(r);
+}
+
+static void legacy_set_level(struct request *r, json_t *params)
+{
+	const char *name = param_text(params, "level");
+	int level = name ? level_named(name) : LEVEL_NONE;
+
+	if (level == LEVEL_NONE) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL,
+			     "level is none of debug, info, notice, warning, error, "
+			     "critical, alert, emergency");
+		return;
+	}
+	r->mcp->level = level;
+	r->mcp->changes++;
+	legacy_ping(r, params);
+}
+
+static void legacy_subscribe(struct request *r, json_t *params)
+{
+	const char *uri = param_text(params, "uri");
+
+	if (!uri) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+	} else if (extra_resource(uri)) {
+		legacy_ping(r, params); /* it never changes */
+	} else if (!subscription_add(r, uri)) {
+		answer_no_resource(r, uri, "no such resource");
+	} else {
+		subscription_open(r);
+	}
+}
+
+static void legacy_unsubscribe(struct request *r, json_t *params)
+{
+	const char *uri = param_text(params, "uri");
+
+	if (!uri) {
+		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
+		return;
+	}
+	subscription_drop(r->mcp, uri);
+	legacy_ping(r, params);
+}
+
+/* --- sessions in rows ------------------------------------------------------------ */
+
+bool mcp_session(struct mcp *m, struct mcp_session *session)
+{
+	if (!m->version)
+		return false;
+	m->watched.len = 0;
+	subscriptions_write(m, &m->watched);
+	*session = (struct mcp_session){ .version = m->version,
+					 .client = m->client_name,
+					 .level = (int)m->level,
+					 .watches = m->watched.data };
+	return true;
+}
+
+unsigned mcp_changes(const struct mcp *m)
+{
+	return m->changes;
+}
+
+bool mcp_restore(struct mcp *m, const struct mcp_session *session)
+{
+	m->version = legacy_version(session->version);
+	if (!m->version)
+		return false;
+	m->level = (enum level)session->level;
+	snprintf(m->client_name, sizeof(m->client_name), "%s", session->client);
+	subscriptions_restore(m, session->watches);
+	return true;
+}
+
+bool mcp_is_revision(const struct mcp *m, const char *version)
+{
+	return m->version && strcmp(m->version, version) == 0;
+}
+
+bool mcp_is_legacy(const char *version)
+{
+	return legacy_version(version) != NULL;
+}
+
+bool mcp_begins(const json_t *message)
+{
+	const char *method = json_string_value(json_object_get(message, "method"));
+
+	return method && strcmp(method, "initialize") == 0;
+}
 
 enum {
 	FULL_AT = 64, /* calls under way before reading stops */

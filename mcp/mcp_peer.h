@@ -196,23 +196,10 @@ void answers_add(struct answers *b, struct request *r);
 
 typedef void method_run(struct request *r, json_t *params);
 
-method_run legacy_initialize, legacy_ping, legacy_set_level, legacy_subscribe,
-	legacy_unsubscribe;
-method_run modern_discover, modern_listen;
 method_run tools_list, tools_call;
 method_run resources_list, resources_templates, resources_read;
 method_run prompts_list, prompts_get;
 method_run complete_argument;
-
-/* Whether a modern request has the required _meta; if not, the request gets an error. */
-bool modern_check(struct request *r, json_t *params);
-/* Whether the headers name the method and its object as the message does; if not, it is
- * answered with an error. */
-bool modern_match(struct request *r, const char *method, json_t *params);
-/* The legacy version of that name, or NULL. */
-const char *legacy_version(const char *name);
-/* Whether params._meta names a protocol version. */
-bool modern_named(json_t *params);
 
 void mcp_write_offer(const struct mcp *m,
 		     struct text *out); /* capabilities, instructions */
@@ -222,9 +209,6 @@ void mcp_write_server(struct text *out); /* name and version */
 const char *param_text(json_t *params, const char *name);
 /* Whether the cursor is right for a list of a single page: absent. */
 bool cursor_none(struct request *r, json_t *params);
-
-/* Whether a prompt of that name (or NULL) takes the argument. */
-bool prompt_has(const char *prompt, const char *argument);
 
 /* --- tools ------------------------------------------------------------------ */
 
@@ -266,16 +250,8 @@ void wait_hint(const struct request *r, const char *json, struct text *hint);
 
 /* --- answers with claims or messages (arrive.c) ------------------------------- */
 
-/* Names what the call will hand out, and says which earlier answers arrived. */
-void arrive_prepare(struct request *r, const struct op *op, json_t *args);
-/* Takes note of the end of the call; `result` NULL: it ended with a fault. */
-void arrive_answered(struct request *r, const char *result);
-/* Called when a request is freed. */
-void arrive_forget(struct request *r);
 /* Called when a request is read: answers written before it was sent have arrived. */
 void arrive_read(struct mcp *m);
-/* Called when the answers of a batch have been sent. */
-void arrive_sent(struct mcp *m, const struct answers *with);
 /* Called when a request that was answered already is cancelled. */
 void arrive_cancel(struct mcp *m, const char *id);
 /* Frees the record of all answers; `m` ends. */

@@ -75,9 +75,6 @@ void ticket_end(struct client *c, struct ticket *t, const char *result,
 void ticket_fail(struct client *c, struct ticket *t, enum fault_code code,
 		 const char *text, const char *hint);
 
-/* Whether this process runs the operation on the files by itself, though there is a host. */
-bool client_reads_itself(const struct client *c, const struct op *op);
-
 /* Notes that the answer of a call has to be settled. */
 void client_owe(struct client *c, const struct ticket *t, struct client_conn *l,
 		const struct given *given);
@@ -99,18 +96,5 @@ void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool
 
 /* client_direct.c: */
 void direct_start(struct client *c, struct ticket *t);
-/* Looks whether somebody committed, or a lease or a life has ended; marks the parked
- * calls then. */
-void direct_look(struct client *c, bool rung);
-/* clock_steady_ms() when a parked call has to look at the latest. */
-int64_t direct_next_look(const struct client *c);
-/* Runs a call, which is made first where it is not parked. */
-void direct_run(struct client *c, struct ticket *t);
-/* Closes the files if no call is parked and they are in their place. */
-void direct_rest(struct client *c);
-void direct_close(struct client *c);
-void direct_undo(struct client *c, const struct given *given);
-void direct_take(struct client *c, const struct given *given);
-void direct_forget(struct ticket *t); /* frees its struct call */
 
 #endif

@@ -109,16 +109,7 @@ struct http_conn {
 
 /* --- http_conn.c ---------------------------------------------------------------------- */
 
-/* The one place that sets c->state. */
-void http_conn_step(struct http_conn *c, enum http_state to);
-void http_conn_close(struct http_conn *c);
 void http_conn_due(struct http_conn *c, int ms);
-/* An answer is out: on to the next request, or to the end. */
-void http_conn_answered(struct http_conn *c);
-/* Parses what is there and reads on, as far as the state allows. */
-void http_conn_advance(struct http_conn *c);
-/* Forgets the exchange; the service is told if it has it still. */
-void http_conn_forget(struct http_conn *c, bool tell);
 
 /* --- http_parse.c --------------------------------------------------------------------- */
 

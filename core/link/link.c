@@ -1,7 +1,14 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/vm_sockets.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
@@ -22,7 +29,8 @@ static const struct transport *const transports[LINK_KINDS] = {
 
 /* --- dialling ------------------------------------------------------------------- */
 
-void dial_step(struct link_dial *d, enum dial_state to)
+/* The one place that sets d->state. */
+static void dial_step(struct link_dial *d, enum dial_state to)
 {
 	const unsigned ends = STEP(DIAL_FAILED) | STEP(DIAL_OVER);
 	const unsigned steps[] = {
@@ -131,7 +139,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 	d->step(d);
 }
 
-void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d))
+/* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
+static void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d))
 {
 	dial_step(d, DIAL_WAITING);
 	d->step = step;
@@ -159,8 +168,10 @@ void dial_release(struct link_dial *d)
 	d->fd = -1;
 }
 
-int dial_connect(struct link_dial *d, const void *address, socklen_t size,
-		 void (*step)(struct link_dial *d))
+/* Connects d->fd to an address and goes on with `step`; negative when that
+ * failed at once, d->fault is filled then. */
+static int dial_connect(struct link_dial *d, const void *address, socklen_t size,
+			void (*step)(struct link_dial *d))
 {
 	const struct sockaddr *at = address;
 
@@ -325,3 +336,404 @@ void link_deafen(struct link_ear *ear)
 	ear->pump = NULL;
 	uv_close((uv_handle_t *)&ear->timer, ear_closed);
 }
+
+/* --- sockets ----------------------------------------------------------------- */
+
+/*
+ * link_socket - the kinds of links that are sockets: TCP, Unix, hybrid vsock, vsock.
+ */
+
+/*
+ * TCP, to a guest on another machine.  The transport proves nobody: a peer is a stranger
+ * until its Hello has the token.
+ */
+
+static void set(int fd, int level, int option, int value)
+{
+	setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/* A machine that went away without a word is noticed within 15 s. */
+static void tcp_prepare(int fd)
+{
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 3);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 14000);
+}
+
+static void name_port(const struct link_address *a, unsigned port, char out[8])
+{
+	snprintf(out, 8, "%u",
+		 (unsigned)(uint16_t)(a->number + (port == LINK_RELAY ? 1 : 0)));
+}
+
+/* --- dialling ------------------------------------------------------------------- */
+
+static void tcp_on_connected(struct link_dial *d);
+
+/* A name may have several addresses: each is tried. */
+static void try_next(struct link_dial *d)
+{
+	while (d->next) {
+		const struct addrinfo *a = d->next;
+
+		d->next = a->ai_next;
+		d->fault = (struct fault){ 0 };
+		if (dial_connect(d, a->ai_addr, a->ai_addrlen, tcp_on_connected) == 0)
+			return;
+	}
+	dial_failed(d);
+}
+
+static void tcp_on_connected(struct link_dial *d)
+{
+	if (!dial_connected(d)) {
+		try_next(d);
+		return;
+	}
+	tcp_prepare(d->fd);
+	dial_done(d);
+}
+
+static void tcp_on_found(uv_getaddrinfo_t *ask, int status, struct addrinfo *found)
+{
+	struct link_dial *d = ask->data;
+
+	free(ask);
+	if (!d) { /* cancelled meanwhile */
+		uv_freeaddrinfo(found);
+		return;
+	}
+	d->ask = NULL;
+	if (status) {
+		fault_set(&d->fault, FAULT_UNAVAILABLE, "", "%.200s: %s", d->to.path,
+			  uv_strerror(status));
+		dial_failed(d);
+		return;
+	}
+	d->found = d->next = found;
+	try_next(d);
+}
+
+static void tcp_dial(struct link_dial *d)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char port[8];
+	int rc;
+
+	dial_step(d, DIAL_NAMING);
+	d->ask = xcalloc(1, sizeof(*d->ask));
+	d->ask->data = d;
+	name_port(&d->to, d->port, port);
+	rc = uv_getaddrinfo(d->loop, d->ask, tcp_on_found, d->to.path, port, &hints);
+	if (!rc)
+		return;
+	free(d->ask);
+	d->ask = NULL;
+	dial_errno(d, -rc);
+	dial_failed(d);
+}
+
+/* --- listening ------------------------------------------------------------------ */
+
+static int tcp_listen(struct link_ear *ear, struct fault *f)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *found = NULL;
+	char port[8];
+	int rc;
+
+	name_port(&ear->at, ear->port, port);
+	rc = getaddrinfo(ear->at.path, port, &hints, &found);
+	if (rc)
+		return fault_set(f, FAULT_IO, "", "cannot listen at %.200s: %s",
+				 ear->at.path, gai_strerror(rc));
+	ear->fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (ear->fd >= 0)
+		set(ear->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (ear->fd < 0 || bind(ear->fd, found->ai_addr, found->ai_addrlen))
+		rc = fault_set(f, FAULT_IO, "", "cannot listen at %.200s port %s: %s",
+			       ear->at.path, port, strerror(errno));
+	freeaddrinfo(found);
+	return rc;
+}
+
+static bool tcp_admit(int fd, struct link_caller *who)
+{
+	tcp_prepare(fd);
+	who->stranger = true;
+	return true;
+}
+
+const struct transport link_tcp = { tcp_dial, tcp_listen, tcp_admit };
+
+/*
+ * Sockets of this machine.  Only their own user and root may use them.
+ */
+
+/* A socket's file in a folder, whatever the length of its path: `fd` of the folder is to
+ * be closed when the socket has its name.  -1 with errno.  A folder with a long name is
+ * reached through its descriptor. */
+static int unix_name(const char *folder, const char *name, struct sockaddr_storage *at,
+		     socklen_t *size)
+{
+	struct sockaddr_un *un = (struct sockaddr_un *)at;
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int n;
+
+	if (fd < 0)
+		return -1;
+	*un = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	*size = sizeof(*un);
+	n = snprintf(un->sun_path, sizeof(un->sun_path), "/proc/self/fd/%d/%s", fd, name);
+	if (n < (int)sizeof(un->sun_path))
+		return fd;
+	close(fd);
+	errno = ENAMETOOLONG;
+	return -1;
+}
+
+/* Whether the peer of a Unix socket is this user or root. */
+static bool unix_admit(int fd, struct link_caller *who)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	(void)who;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* A socket that listens at a path below a folder, for its user only. */
+static int unix_bind(const char *folder, const char *name, struct fault *f)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_storage at;
+	socklen_t size;
+	int dir = unix_name(folder, name, &at, &size), rc = -1;
+
+	if (dir >= 0 && fd >= 0) {
+		unlinkat(dir, name, 0);
+		/* No umask: a umask would hold for all threads.  Until the socket listens
+		 * nobody can connect to it, and its folder is ours and 0700. */
+		rc = bind(fd, (struct sockaddr *)&at, size);
+		if (rc == 0)
+			rc = fchmodat(dir, name, 0600, 0);
+	}
+	if (rc)
+		fault_set(f, FAULT_IO, "", "cannot listen at %.300s/%s: %s", folder, name,
+			  strerror(errno));
+	if (dir >= 0)
+		close(dir);
+	if (rc && fd >= 0)
+		close(fd);
+	return rc ? -1 : fd;
+}
+
+static const char *unix_name_of(unsigned port)
+{
+	return port == LINK_CONTROL ? "control.sock"
+	       : port == LINK_RELAY ? "relay.sock"
+				    : "door.sock";
+}
+
+static void socket_on_connected(struct link_dial *d)
+{
+	if (dial_connected(d))
+		dial_done(d);
+	else
+		dial_failed(d);
+}
+
+void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
+		    void (*step)(struct link_dial *d))
+{
+	struct sockaddr_storage at;
+	socklen_t size;
+	int dir = unix_name(folder, name, &at, &size);
+
+	if (dir < 0)
+		dial_errno(d, errno);
+	if (dir < 0 || dial_connect(d, &at, size, step))
+		dial_failed(d);
+	if (dir >= 0)
+		close(dir);
+}
+
+static void unix_dial(struct link_dial *d)
+{
+	socket_dial_at(d, d->to.path, unix_name_of(d->port), socket_on_connected);
+}
+
+static bool unix_look_at(const struct link_ear *ear, struct stat *st)
+{
+	char path[sizeof(ear->at.path) + 32];
+
+	snprintf(path, sizeof(path), "%s/%s", ear->at.path, unix_name_of(ear->port));
+	return lstat(path, st) == 0;
+}
+
+bool socket_heard(const struct link_ear *ear)
+{
+	struct stat st;
+
+	return unix_look_at(ear, &st) && st.st_dev == ear->dev && st.st_ino == ear->ino;
+}
+
+static int unix_listen(struct link_ear *ear, struct fault *f)
+{
+	struct stat st;
+
+	ear->fd = unix_bind(ear->at.path, unix_name_of(ear->port), f);
+	if (ear->fd < 0 || !unix_look_at(ear, &st))
+		return ear->fd < 0 ? f->code
+				   : 0; /* it is gone again: see socket_heard() */
+	ear->dev = st.st_dev;
+	ear->ino = st.st_ino;
+	return 0;
+}
+
+const struct transport link_unix = { unix_dial, unix_listen, unix_admit };
+
+/*
+ * The vsock of Firecracker and Cloud Hypervisor, which is a Unix socket here.
+ *
+ *	host to guest    connect to PATH, say `CONNECT 5000\n`, be told `OK n\n`
+ *	guest to host    the guest dials CID 2; the VMM connects to PATH_5000
+ *
+ * The guest itself listens at vsock:any.
+ */
+
+/* Splits PATH into its folder and its name. */
+static const char *hybrid_split(const struct link_address *a, char folder[512])
+{
+	const char *slash = strrchr(a->path, '/');
+
+	snprintf(folder, 512, "%.*s", slash > a->path ? (int)(slash - a->path) : 1,
+		 a->path);
+	return slash + 1;
+}
+
+/* Takes bytes of the line that the VMM answers with, and not one behind it: what
+ * follows is the guest's.  Whether the line, or what there may be of it, is whole. */
+static bool hybrid_take_line(struct link_dial *d)
+{
+	char *at = d->line + d->n_line;
+	ssize_t n = 1;
+
+	while (n == 1 && d->n_line < sizeof(d->line) &&
+	       (d->n_line == 0 || at[-1] != '\n'))
+		if ((n = recv(d->fd, at, 1, 0)) == 1) {
+			d->n_line++;
+			at++;
+		}
+	if (n < 0 && errno != EAGAIN)
+		dial_errno(d, errno);
+	else if (n == 0)
+		fault_set(&d->fault, FAULT_UNAVAILABLE, "",
+			  "the VMM closed: nobody listens at port %u in the guest",
+			  d->port);
+	return n == 1;
+}
+
+static void on_line(struct link_dial *d)
+{
+	bool whole = hybrid_take_line(d);
+
+	if (whole && d->line[d->n_line - 1] != '\n')
+		fault_set(&d->fault, FAULT_INVALID, "", "not a VMM's vsock socket");
+	else if (whole && (d->n_line < 4 || strncmp(d->line, "OK ", 3)))
+		fault_set(&d->fault, FAULT_UNAVAILABLE, "", "the VMM said: %.*s",
+			  (int)d->n_line - 1, d->line);
+	if (d->fault.code)
+		dial_failed(d);
+	else if (whole)
+		dial_done(d);
+	else
+		dial_await(d, UV_READABLE, on_line);
+}
+
+static void hybrid_on_connected(struct link_dial *d)
+{
+	char line[32];
+	int n = snprintf(line, sizeof(line), "CONNECT %u\n", d->port);
+
+	if (dial_connected(d) && send(d->fd, line, (size_t)n, MSG_NOSIGNAL) != n)
+		dial_errno(d, errno);
+	if (d->fault.code)
+		dial_failed(d);
+	else
+		dial_await(d, UV_READABLE, on_line);
+}
+
+static void hybrid_dial(struct link_dial *d)
+{
+	char folder[512];
+	const char *name = hybrid_split(&d->to, folder);
+
+	socket_dial_at(d, folder, name, hybrid_on_connected);
+}
+
+/* Listens where the VMM passes on what the guest dials. */
+static int hybrid_listen(struct link_ear *ear, struct fault *f)
+{
+	char folder[512], name[300];
+
+	snprintf(name, sizeof(name), "%.280s_%u", hybrid_split(&ear->at, folder),
+		 ear->port);
+	ear->fd = unix_bind(folder, name, f);
+	return ear->fd < 0 ? f->code : 0;
+}
+
+const struct transport link_hybrid = { hybrid_dial, hybrid_listen, unix_admit };
+
+/*
+ * Sockets between a VM and its host.  The kernel says which VM a caller is.
+ */
+
+static struct sockaddr_vm address(const struct link_address *a, unsigned port)
+{
+	return (struct sockaddr_vm){
+		.svm_family = AF_VSOCK,
+		.svm_port = port,
+		.svm_cid = a->number == LINK_CID_ANY ? VMADDR_CID_ANY
+						     : (unsigned)a->number,
+	};
+}
+
+static void vsock_dial(struct link_dial *d)
+{
+	struct sockaddr_vm at = address(&d->to, d->port);
+
+	if (d->to.number == LINK_CID_ANY)
+		fault_set(&d->fault, FAULT_INVALID, "", "any CID cannot be dialled");
+	if (d->fault.code || dial_connect(d, &at, sizeof(at), socket_on_connected))
+		dial_failed(d);
+}
+
+static int vsock_listen(struct link_ear *ear, struct fault *f)
+{
+	struct sockaddr_vm at = address(&ear->at, ear->port);
+
+	ear->fd = socket(AF_VSOCK, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (ear->fd < 0 || bind(ear->fd, (struct sockaddr *)&at, sizeof(at)))
+		return fault_set(f, FAULT_IO, "", "cannot listen at vsock port %u: %s",
+				 ear->port, strerror(errno));
+	return 0;
+}
+
+static bool vsock_admit(int fd, struct link_caller *who)
+{
+	struct sockaddr_vm peer;
+	socklen_t size = sizeof(peer);
+
+	if (getpeername(fd, (struct sockaddr *)&peer, &size))
+		return false;
+	who->cid = peer.svm_cid;
+	return true;
+}
+
+const struct transport link_vsock = { vsock_dial, vsock_listen, vsock_admit };

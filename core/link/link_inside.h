@@ -74,19 +74,11 @@ struct link_dial {
 	size_t n_line;
 };
 
-/* Connects d->fd to an address and goes on with `step`; negative when that
- * failed at once, d->fault is filled then. */
-int dial_connect(struct link_dial *d, const void *address, socklen_t size,
-		 void (*step)(struct link_dial *d));
 /* dial_connect() to a Unix socket in a folder; a failure ends the dial. */
 void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
 		    void (*step)(struct link_dial *d));
 /* Whether d->fd is connected, in the step of dial_connect(); else fills d->fault. */
 bool dial_connected(struct link_dial *d);
-/* The one place that sets d->state. */
-void dial_step(struct link_dial *d, enum dial_state to);
-/* Calls `step` once d->fd is ready for UV_READABLE or UV_WRITABLE. */
-void dial_await(struct link_dial *d, int events, void (*step)(struct link_dial *d));
 /* Gives d->fd away: its owner is now another. */
 void dial_release(struct link_dial *d);
 /* Ends a dial: connected, unless d->fault says otherwise. */
