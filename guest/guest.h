@@ -9,10 +9,9 @@
  *	guest.c         start and end.
  *	guest_peer.c    sockets and frames.
  *	guest_serve.c   the table of messages and their handlers.
- *	proc.c          a process group.
- *	outbuf.c        the output of a command, kept as text.
- *	background.c    commands in the background, and waits for their output.
- *	guest_exec.c, guest_turn.c, guest_file.c, guest_daemon.c.
+ *	proc.c          a process group, and its output, kept as text.
+ *	guest_exec.c    commands and turns, and waits for their output.
+ *	guest_file.c, guest_daemon.c.
  *	guest_door.c    requests to the host.
  *	guest_http.c    requests of teammates.
  */

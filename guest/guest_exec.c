@@ -5,15 +5,468 @@
  * polled.  A followed command is a job from its start.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/base/alloc.h"
-#include "guest/background.h"
-#include "guest/outbuf.h"
+#include "core/op/op.h"
+#include "guest/guest_peer.h"
 #include "guest/guest_serve.h"
+#include "guest/guest_target.h"
+#include "guest/outbuf.h"
+
+/* --- background -------------------------------------------------------------- */
+
+/*
+ * background - commands of the host: how they are started, and those in the background.
+ */
+
+/*
+ * background - commands in the background.
+ *
+ * A job keeps its run, with the output, until the place is needed.  A followed job is kept
+ * for a while after its end, since its caller may have lost the last answer.
+ */
+
+/* Requests that wait for the output of a command: ExecPoll, of turns as well.
+ *
+ * Each waits until there is output behind its offsets or the command is over, but so long
+ * at most as it says.  Output of about the same time is sent together: many short lines
+ * become few answers, and the output of a short command comes with its end.
+ */
+
+/* Answers the request, or fails it; the run may not be over. */
+typedef void follow_tell(struct guest_request *q, struct proc *run);
+
+struct background_job {
+	struct guest *guest;
+	int id;
+	struct proc *run; /* its owner is the job */
+	int64_t turn; /* the turn that the job runs; 0: none */
+	bool seen; /* polled after its end */
+	int ended; /* place in the order in which followed ones ended; 0: not over */
+	struct background_job *next; /* an older one */
+};
+
+struct command {
+	const char *const *argv;
+	const char *workdir;
+	const struct pair *env;
+	size_t n_env;
+	int64_t timeout_secs;
+	int input; /* descriptor of the command's input; 0: no input */
+	bool waits; /* for who reads its output */
+};
+
+enum {
+	GATHER_MS = 10, /* from the first output on */
+	PLENTY = 64 << 10, /* bytes that are told at once */
+};
+
+struct follower {
+	struct guest_request *q;
+	struct proc *run;
+	size_t offset[2];
+	uv_timer_t timer;
+	bool gathering;
+	follow_tell *tell;
+	struct follower *next, **place; /* in run->followers */
+};
+
+static void guest_follow_timer_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+static void guest_follow_drop(struct follower *w)
+{
+	*w->place = w->next;
+	if (w->next)
+		w->next->place = w->place;
+	w->q->owner = NULL;
+	w->q->gone = NULL;
+	uv_close((uv_handle_t *)&w->timer, guest_follow_timer_closed);
+}
+
+static void guest_follow_tell(struct follower *w)
+{
+	struct guest_request *q = w->q;
+	struct proc *run = w->run;
+	follow_tell *how = w->tell;
+
+	guest_follow_drop(w);
+	how(q, run);
+}
+
+static void guest_follow_time_is_up(uv_timer_t *timer)
+{
+	guest_follow_tell(timer->data);
+}
+
+/* Bytes that are there behind the offsets. */
+static size_t pending(const struct follower *w)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (w->run->streams[i].kept.len > w->offset[i])
+			n += w->run->streams[i].kept.len - w->offset[i];
+	return n;
+}
+
+static void guest_follow_gather(struct follower *w)
+{
+	if (w->gathering || !pending(w))
+		return;
+	w->gathering = true;
+	uv_timer_start(&w->timer, guest_follow_time_is_up, GATHER_MS, 0);
+}
+
+/* Ends the wait of a request that goes without an answer; what it waited for. */
+static struct proc *follow_end(struct guest_request *q)
+{
+	struct follower *w = q->owner;
+
+	guest_follow_drop(w);
+	return w->run;
+}
+
+static void guest_follow_gone(struct guest_request *q)
+{
+	follow_end(q);
+	guest_request_free(q);
+}
+
+/* Makes a request wait: `tell` is called once, and not from here.  The run is not over.
+ * From here on q->owner is taken, and q->gone ends the wait. */
+static void follow_begin(struct guest_request *q, struct proc *run,
+			 const size_t offset[2], int64_t ms, follow_tell *how)
+{
+	struct follower *w = xcalloc(1, sizeof(*w));
+
+	*w = (struct follower){ .q = q,
+				.run = run,
+				.offset = { offset[0], offset[1] },
+				.tell = how,
+				.next = run->followers,
+				.place = &run->followers };
+	if (w->next)
+		w->next->place = &w->next;
+	run->followers = w;
+	q->owner = w;
+	q->gone = guest_follow_gone;
+	uv_timer_init(run->loop, &w->timer);
+	w->timer.data = w;
+	uv_timer_start(&w->timer, guest_follow_time_is_up, (uint64_t)ms, 0);
+	guest_follow_gather(w);
+}
+
+/* Called when the run has printed something, and when it is over. */
+static void follow_printed(struct proc *run)
+{
+	struct follower *next;
+
+	for (struct follower *w = run->followers; w; w = next) {
+		next = w->next;
+		if (pending(w) < PLENTY) {
+			guest_follow_gather(w);
+			continue;
+		}
+		guest_follow_tell(w);
+		next = run->followers; /* a lost peer's other followers are freed too */
+	}
+}
+
+static void follow_over(struct proc *run)
+{
+	while (run->followers)
+		guest_follow_tell(run->followers);
+}
+
+enum {
+	FOLLOWED_KEPT = 64, /* of those that are over */
+	WAIT_MOST = 300, /* seconds */
+};
+
+/* --- commands --------------------------------------------------------------------- */
+
+/* Makes a command's process, which waits for proc_go(); 0 or a fault. */
+static int command_start(struct guest_request *q, const struct command *c,
+			 struct proc **out, struct fault *f)
+{
+	struct guest *g = q->guest;
+	struct proc_spec spec = {
+		.argv = c->argv,
+		.timeout_ms = c->timeout_secs * 1000,
+		.folder = g->options->state,
+		.input = c->input,
+		.waits = c->waits,
+	};
+	int rc = guest_env(g, c->env, c->n_env, &q->arena, &spec.envp, f);
+
+	if (rc)
+		return rc;
+	spec.dir = guest_workdir(g, c->workdir, &q->arena, f);
+	if (spec.dir < 0)
+		return spec.dir;
+	rc = proc_new(out, &g->runs, &g->loop, &spec, f);
+	close(spec.dir);
+	return rc;
+}
+
+static const char *const *command_shell(struct arena *a, const char *command)
+{
+	const char **argv = arena_alloc(a, 4 * sizeof(*argv));
+
+	argv[0] = "/bin/sh";
+	argv[1] = "-c";
+	argv[2] = command;
+	return argv;
+}
+
+/* The fault of one that could not be started, and of output that is lost. */
+static int command_not_started(const struct proc *run, const char *what, struct fault *f)
+{
+	return guest_path_fault(run->start_errno, "/command", what, f);
+}
+
+/* Bytes of an answer that two streams may take, where the host says so. */
+static size_t command_room(bool has_room, int64_t room)
+{
+	return has_room && room > 0 && room < FRAME_ROOM ? (size_t)room : FRAME_ROOM;
+}
+
+static int command_lost(struct fault *f)
+{
+	return fault_set(f, FAULT_IO, "", "the output cannot be read back");
+}
+
+/* --- jobs ------------------------------------------------------------------------- */
+
+static void background_job_free(struct guest *g, struct background_job **place)
+{
+	struct background_job *job = *place;
+
+	*place = job->next;
+	proc_free(job->run);
+	free(job);
+	g->n_jobs--;
+}
+
+/* Forgets the followed job that ended first, when there are too many of them. */
+static void forget_followed(struct guest *g)
+{
+	struct background_job **first = NULL;
+	int n = 0;
+
+	for (struct background_job **p = &g->jobs; *p; p = &(*p)->next) {
+		if (!(*p)->ended)
+			continue;
+		n++;
+		if (!first || (*p)->ended < (*first)->ended)
+			first = p;
+	}
+	if (n > FOLLOWED_KEPT)
+		background_job_free(g, first);
+}
+
+/* Sees that there is a place for one more: the oldest one whose end was seen gives way. */
+static int background_place(struct guest *g, struct fault *f)
+{
+	struct background_job **oldest = NULL;
+
+	if (g->n_jobs < JOBS)
+		return 0;
+	for (struct background_job **p = &g->jobs; *p; p = &(*p)->next)
+		if ((*p)->seen)
+			oldest = p;
+	if (!oldest)
+		return fault_set(f, FAULT_EXHAUSTED, "",
+				 "%d jobs run or were not polled to their end", JOBS);
+	background_job_free(g, oldest);
+	return 0;
+}
+
+/* The `done` of a job's run, and of one that is followed. */
+static void background_done(struct proc *run)
+{
+	follow_over(run);
+}
+
+static void background_followed_done(struct proc *run)
+{
+	struct background_job *job = run->owner;
+
+	job->ended = ++job->guest->last_ended;
+	forget_followed(job->guest);
+	follow_over(run);
+}
+
+/* Takes over a run, which is not over; there is a place. */
+static struct background_job *background_new(struct guest *g, struct proc *run)
+{
+	struct background_job *job = xcalloc(1, sizeof(*job));
+
+	*job = (struct background_job){
+		.guest = g, .id = ++g->last_job, .run = run, .next = g->jobs
+	};
+	run->owner = job;
+	g->jobs = job;
+	g->n_jobs++;
+	return job;
+}
+
+void jobs_free(struct guest *g)
+{
+	while (g->jobs)
+		background_job_free(g, &g->jobs);
+}
+
+static int background_find(struct guest *g, int64_t id, struct background_job **out,
+			   struct fault *f)
+{
+	struct background_job *job = g->jobs;
+
+	while (job && job->id != id)
+		job = job->next;
+	*out = job;
+	return job ? 0
+		   : fault_set(f, FAULT_NOT_FOUND, "/job_id", "unknown job_id %lld",
+			       (long long)id);
+}
+
+/* --- background --------------------------------------------------------------------- */
+
+int answer_background(struct guest_request *q, struct fault *f)
+{
+	const struct wire_exec_background *in = q->body;
+	struct command c = {
+		.argv = command_shell(&q->arena, in->command),
+		.workdir = in->workdir,
+		.env = in->env,
+		.n_env = in->n_env,
+	};
+	struct wire_background_started out = { 0 };
+	struct background_job *job;
+	struct proc *run;
+	int rc = background_place(q->guest, f);
+
+	if (!rc)
+		rc = command_start(q, &c, &run, f);
+	if (rc)
+		return rc;
+	job = background_new(q->guest, run);
+	run->done = background_done;
+	run->printed = follow_printed;
+	proc_go(run);
+	out.job_id = job->id;
+	guest_request_answer(q, "BackgroundStarted", &out);
+	return 0;
+}
+
+static void background_describe(struct wire_background_status *out,
+				struct output_parts *p, size_t room, bool old,
+				struct arena *a)
+{
+	output_parts_fit(p, &room, old, a);
+	out->stdout = p->text[0];
+	out->stderr = p->text[1];
+	out->stdout_size = (int64_t)p->size[0];
+	out->stderr_size = (int64_t)p->size[1];
+	out->has_stdout_size = out->has_stderr_size = true;
+	out->has_more = out->more = p->more && !old;
+	if (old)
+		return;
+	out->stdout_written = (int64_t)p->written[0];
+	out->stderr_written = (int64_t)p->written[1];
+	out->has_stdout_written = p->written[0] > 0;
+	out->has_stderr_written = p->written[1] > 0;
+	out->has_replaced = out->replaced = p->replaced;
+}
+
+static int tell_job(struct guest_request *q, struct proc *run, struct fault *f)
+{
+	const struct wire_exec_poll *in = q->body;
+	struct wire_background_status out = { 0 };
+	struct output_parts p = { .offset = { (size_t)in->stdout_offset,
+					      (size_t)in->stderr_offset } };
+	struct background_job *job = run->owner;
+	int bad;
+
+	if (!output_parts_read(&p, &run->streams[0].kept, &run->streams[1].kept,
+			       &q->arena))
+		return command_lost(f);
+	bad = output_parts_bad_offset(&p);
+	if (bad >= 0)
+		return fault_set(f, FAULT_INVALID,
+				 bad ? "/stderr_offset" : "/stdout_offset",
+				 "behind the end, or inside a character");
+	if (run->over && run->start_errno)
+		return command_not_started(run, "the command", f);
+	out.running = !run->over;
+	out.has_exit_code = run->over;
+	out.exit_code = run->over ? proc_exit_code(run) : 0;
+	out.has_timed_out = out.timed_out = run->over && run->timed_out;
+	background_describe(&out, &p, command_room(in->has_room, in->room),
+			    !q->peer->hello, &q->arena);
+	job->seen = run->over && !out.more;
+	guest_request_answer(q, "BackgroundStatus", &out);
+	return 0;
+}
+
+static void poll_tell(struct guest_request *q, struct proc *run)
+{
+	struct fault f = { 0 };
+
+	if (tell_job(q, run, &f))
+		guest_request_fail(q, &f);
+}
+
+/* A look behind the end is a fault, for which nobody waits. */
+static bool may_wait(const struct wire_exec_poll *in, const struct proc *run)
+{
+	return in->has_wait_seconds && in->wait_seconds > 0 && !run->over &&
+	       (size_t)in->stdout_offset <= run->streams[0].kept.len &&
+	       (size_t)in->stderr_offset <= run->streams[1].kept.len;
+}
+
+int answer_poll(struct guest_request *q, struct fault *f)
+{
+	const struct wire_exec_poll *in = q->body;
+	const size_t offset[2] = { (size_t)in->stdout_offset, (size_t)in->stderr_offset };
+	struct background_job *job;
+
+	if (background_find(q->guest, in->job_id, &job, f))
+		return f->code;
+	for (int i = 0; i < 2; i++)
+		proc_seen(job->run, i, offset[i]);
+	if (!may_wait(in, job->run))
+		return tell_job(q, job->run, f);
+	follow_begin(q, job->run, offset,
+		     (in->wait_seconds < WAIT_MOST ? in->wait_seconds : WAIT_MOST) * 1000,
+		     poll_tell);
+	return 0;
+}
+
+int answer_kill(struct guest_request *q, struct fault *f)
+{
+	const struct wire_exec_kill *in = q->body;
+	struct background_job *job;
+
+	if (in->signal < 1 || in->signal >= NSIG)
+		return fault_set(f, FAULT_INVALID, "/signal", "no signal %lld",
+				 (long long)in->signal);
+	if (background_find(q->guest, in->job_id, &job, f))
+		return f->code;
+	proc_kill(job->run, (int)in->signal);
+	guest_request_answer(q, "Ok", NULL);
+	return 0;
+}
 
 enum {
 	FIRST_MS = 300, /* a followed command is answered for by then */
@@ -214,5 +667,212 @@ int answer_exec(struct guest_request *q, struct fault *f)
 		q->gone = exec_gone;
 	}
 	proc_go(run);
+	return 0;
+}
+
+/* --- turns ------------------------------------------------------------------- */
+
+/*
+ * guest_turn - the commands of the agent's turns: jobs that read a prompt, one at a time.
+ */
+
+/* For so long a turn, and with it the guest, waits for the processes that it killed. */
+enum { DYING_MS = 200 };
+
+/* --- the file for its client ---------------------------------------------------- */
+
+static const char *config_path(const struct guest *g, struct arena *a)
+{
+	return arena_printf(a, "%s/turn-mcp.json", g->state);
+}
+
+static const char *guest_turn_find(char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+/* The program that a client starts: this one; in a VM that is the command `cadre`. */
+static const char *program(const struct guest *g, struct arena *a)
+{
+	char path[4096];
+	ssize_t n = g->options->vm ? 0 : readlink("/proc/self/exe", path, sizeof(path));
+
+	return n > 0 && n < (ssize_t)sizeof(path) ? arena_strndup(a, path, (size_t)n)
+						  : "cadre";
+}
+
+/* Clients start servers with few variables of their own environment.  Without `trust`, some
+ * clients ask before each call of a server. */
+static void write_config(const struct guest *g, char *const *env, struct text *t,
+			 struct arena *a)
+{
+	static const char *const names[] = { "CADRE_SOCKET", "CADRE_TEAM", "CADRE_AGENT",
+					     "CADRE_TOKEN", "CADRE_WORKSPACE" };
+	bool first = true;
+
+	text_addf(t, "{\"mcpServers\":{\"cadre\":{\"command\":");
+	text_add_json(t, program(g, a));
+	text_addf(t, ",\"args\":[\"mcp\"],\"env\":{");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = guest_turn_find(env, names[i]);
+
+		if (!value)
+			continue;
+		text_add_member(t, names[i], first);
+		text_add_json(t, value);
+		first = false;
+	}
+	text_addf(t, "},\"trust\":true}}}\n");
+}
+
+static int guest_turn_fail(struct fault *f, const char *what)
+{
+	return fault_set(f, FAULT_IO, "", "cannot %s: %s", what, strerror(errno));
+}
+
+static int make_config(struct guest *g, const struct wire_turn_start *in, struct arena *a,
+		       struct fault *f)
+{
+	const char *path = config_path(g, a);
+	struct text t = { 0 };
+	char **env;
+	int fd, rc = guest_env(g, in->env, in->n_env, a, &env, f);
+
+	if (rc)
+		return rc;
+	write_config(g, env, &t, a);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || !file_write_all(fd, t.data, t.len))
+		guest_turn_fail(f, "write the file for the turn's client");
+	if (fd >= 0)
+		close(fd);
+	text_release(&t);
+	return f->code;
+}
+
+static void remove_config(const struct guest *g)
+{
+	struct arena a = { 0 };
+
+	unlink(config_path(g, &a));
+	arena_release(&a);
+}
+
+/* --- the command ------------------------------------------------------------------ */
+
+static int open_prompt(const char *prompt, struct fault *f)
+{
+	int fd = memfd_create("prompt", MFD_CLOEXEC);
+
+	if (fd >= 0 && file_write_all(fd, prompt, strlen(prompt)) &&
+	    lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	guest_turn_fail(f, "keep the prompt");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void turn_done(struct proc *run)
+{
+	struct background_job *job = run->owner;
+
+	/* A turn that ends well may leave a server running.  The processes of a turn that was
+	 * stopped or failed would work on beside the next one. */
+	if (run->status || run->signalled || run->timed_out)
+		guest_kill_orphans(job->guest, job->turn, run->group);
+	if (job->guest->turn_job == job->id) {
+		job->guest->turn_job = 0;
+		remove_config(job->guest);
+	}
+	background_followed_done(run);
+}
+
+/* Kills the running turn.  Clears turn_job at once, so the job's end changes nothing. */
+static void kill_turn(struct guest *g)
+{
+	struct background_job *job;
+	struct fault none = { 0 };
+
+	if (g->turn_job && background_find(g, g->turn_job, &job, &none) == 0) {
+		proc_kill(job->run, SIGKILL);
+		guest_kill_orphans(g, job->turn, job->run->group);
+	}
+	g->turn_job = 0;
+	remove_config(g);
+}
+
+int answer_turn_stop(struct guest_request *q, struct fault *f)
+{
+	(void)f;
+	kill_turn(q->guest);
+	guest_request_answer(q, "Ok", NULL);
+	return 0;
+}
+
+/* Variables of the turn's command beside those that the host says. */
+static void add_env(const struct guest *g, const struct wire_turn_start *in,
+		    struct command *c, struct arena *a)
+{
+	struct pair *all = arena_alloc(a, (in->n_env + 3) * sizeof(*all));
+
+	if (in->n_env)
+		memcpy(all, in->env, in->n_env * sizeof(*all));
+	all[in->n_env] = (struct pair){ "CADRE_MCP_CONFIG", config_path(g, a) };
+	all[in->n_env + 1] =
+		(struct pair){ "CADRE_TURN",
+			       arena_printf(a, "%lld", (long long)in->turn) };
+	all[in->n_env + 2] = (struct pair){ "CADRE_PROGRAM", program(g, a) };
+	c->env = all;
+	c->n_env = in->n_env + 3;
+}
+
+int answer_turn(struct guest_request *q, struct fault *f)
+{
+	const struct wire_turn_start *in = q->body;
+	struct guest *g = q->guest;
+	struct command c = { .argv = command_shell(&q->arena, in->command),
+			     .timeout_secs = in->timeout_secs,
+			     .waits = true };
+	struct wire_background_started out = { 0 };
+	struct background_job *job;
+	struct proc *run;
+	int rc;
+
+	kill_turn(g);
+	if (!guest_orphans_ended(g, DYING_MS))
+		return fault_set(f, FAULT_CONFLICT, "",
+				 "processes that were killed here have not ended yet");
+	if (in->timeout_secs < 1)
+		return fault_set(f, FAULT_INVALID, "/timeout_secs",
+				 "a timeout is at least 1 s");
+	if (g->halted)
+		return fault_set(f, FAULT_CONFLICT, "", "commands stand still here");
+	add_env(g, in, &c, &q->arena);
+	if ((rc = background_place(g, f)))
+		return rc;
+	if (make_config(g, in, &q->arena, f) == 0 &&
+	    (c.input = open_prompt(in->prompt, f)) >= 0) {
+		command_start(q, &c, &run, f);
+		close(c.input);
+	}
+	if (f->code) {
+		remove_config(g);
+		return f->code;
+	}
+	job = background_new(g, run);
+	job->turn = in->turn;
+	g->turn_job = job->id;
+	run->done = turn_done;
+	run->printed = follow_printed;
+	proc_go(run);
+	out.job_id = job->id;
+	guest_request_answer(q, "BackgroundStarted", &out);
 	return 0;
 }

@@ -47,28 +47,4 @@ struct http_visit {
 	int64_t at;
 };
 
-/* Ends the visit with a fault; `status` 0: the fault's own status. */
-void visit_fail(struct http_visit *v, int status, const struct fault *why);
-/* Ends the visit with a document, which is stolen. */
-void visit_answer_json(struct http_visit *v, int status, json_t *json);
-
-/* Has the host run an operation as the member that the token proves; `args` is stolen.
- * NULL token: as the workspace's own agent. */
-void visit_call(struct http_visit *v, const char *op, json_t *args, const char *token,
-		void (*heard)(struct http_visit *v, json_t *result));
-
-/* Fills a fault from the host's Error message; the fault's place is one of the body's
- * fields. */
-void visit_read_error(json_t *error, struct fault *f);
-/* Calls `then` once the host has said whose token it is; without the host no visit goes
- * on. */
-void visit_prove(struct http_visit *v, visit_step *then);
-
-/* guest_http_mail.c */
-void guest_http_get_health(struct http_visit *v);
-void guest_http_get_card(struct http_visit *v);
-void guest_http_get_messages(struct http_visit *v);
-void guest_http_post_message(struct http_visit *v);
-void guest_http_post_task(struct http_visit *v);
-
 #endif

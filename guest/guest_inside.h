@@ -114,7 +114,7 @@ void guest_stop(struct guest *g);
  * assignments that this guest accepts. */
 void guest_check(struct guest *g);
 
-/* --- guest_env.c ------------------------------------------------------------------ */
+/* --- guest.c ---------------------------------------------------------------------- */
 
 struct pair;
 
@@ -154,7 +154,7 @@ int guest_workdir(struct guest *g, const char *path, struct arena *a, struct fau
 /* The fault for an errno. */
 int guest_path_fault(int error, const char *where, const char *path, struct fault *f);
 
-/* --- orphan.c ------------------------------------------------------------- */
+/* --- guest_serve.c -------------------------------------------------------- */
 
 /* Kills processes of this guest's commands, also commands of an earlier guest; with `turn`, only
  * processes of that turn.  The spool is open.  Killed processes are kept until they have ended,
@@ -163,9 +163,5 @@ void guest_kill_orphans(struct guest *g, int64_t turn, pid_t group);
 
 /* Waits at most `ms` for those that were killed.  True: all have ended. */
 bool guest_orphans_ended(struct guest *g, int64_t ms);
-
-/* Stops processes that commands have left behind, or put into groups of their own, or lets these
- * processes go on.  If no command can have left a process, /proc is not read. */
-void guest_halt_orphans(struct guest *g, bool on);
 
 #endif

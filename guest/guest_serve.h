@@ -11,30 +11,19 @@
 #include "guest/guest_peer.h"
 #include "ops.gen.h"
 
+typedef int guest_service(struct guest_request *q, struct fault *f);
+
 /* guest_exec.c */
-int answer_exec(struct guest_request *q, struct fault *f);
-/* background.c */
-int answer_background(struct guest_request *q, struct fault *f);
-int answer_poll(struct guest_request *q, struct fault *f);
-int answer_kill(struct guest_request *q, struct fault *f);
+guest_service answer_exec, answer_background, answer_poll, answer_kill;
+guest_service answer_turn, answer_turn_stop;
 void jobs_free(struct guest *g);
-/* guest_turn.c */
-int answer_turn(struct guest_request *q, struct fault *f);
-int answer_turn_stop(struct guest_request *q, struct fault *f);
 
 /* guest_file.c */
-int answer_read(struct guest_request *q, struct fault *f);
-int answer_download(struct guest_request *q, struct fault *f);
-int answer_write(struct guest_request *q, struct fault *f);
-int answer_upload(struct guest_request *q, struct fault *f);
-int answer_edit(struct guest_request *q, struct fault *f);
-
-int answer_list(struct guest_request *q, struct fault *f);
+guest_service answer_read, answer_download, answer_write, answer_upload, answer_edit;
+guest_service answer_list;
 
 /* guest_daemon.c */
-int answer_message(struct guest_request *q, struct fault *f);
-int answer_push(struct guest_request *q, struct fault *f);
-int answer_results(struct guest_request *q, struct fault *f);
+guest_service answer_message, answer_push, answer_results;
 /* Starts what waits while fewer than four run, and tells the hosts what runs and what is there. */
 void guest_assignment_work(struct guest *g);
 void guest_assignment_beat(struct guest *g); /* tells it without starting anything */

@@ -24,7 +24,4 @@ int machine_check_name(const char *name, struct fault *f);
 int machine_set_address(const char *address, const char *gateway, const char *const *dns,
 			size_t n_dns, struct fault *f);
 
-/* Brings the loopback interface up, if there is one. */
-void machine_raise_loopback(void);
-
 #endif

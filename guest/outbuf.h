@@ -29,20 +29,10 @@ struct outbuf {
 	bool replaced; /* U+FFFD stands in it for bytes that came */
 };
 
-/* Makes an empty buffer; `folder` is borrowed until its release. */
-void outbuf_init(struct outbuf *o, const char *folder);
-void outbuf_add(struct outbuf *o, const char *data, size_t len);
-/* The bytes before `offset` will not be read again: a file gives up their place. */
-void outbuf_seen(struct outbuf *o, size_t offset);
-/* Called when nothing more will come: half a character at the end becomes U+FFFD. */
-void outbuf_end(struct outbuf *o);
-
 /* The kept bytes from `offset` on, at most `len`, as a text in the arena; NULL
  * when the file cannot be read.  *got says how many. */
 const char *outbuf_read(const struct outbuf *o, size_t offset, size_t len,
 			struct arena *a, size_t *got);
-
-void outbuf_release(struct outbuf *o);
 
 /*
  * output_parts - a command's two streams, of which a frame takes what fits.

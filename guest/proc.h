@@ -52,7 +52,7 @@ struct proc {
 	int start_errno; /* why the command could not be executed, or 0 */
 	void (*done)(struct proc *run);
 	void (*printed)(struct proc *run); /* called when output came, or NULL */
-	struct follower *followers; /* background.h */
+	struct follower *followers; /* guest_exec.c */
 	void *owner;
 	struct proc *next, **place; /* list of all, for reaping */
 };

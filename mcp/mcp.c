@@ -478,7 +478,7 @@ static void take_request(struct mcp *m, const struct rpc *rpc, void *stream,
 	const struct method *method = method_find(rpc->method, era->bit);
 
 	if (strcmp(rpc->method, "ping") != 0)
-		arrive_read(m);
+		mcp_arrive_read(m);
 	if (with)
 		answers_add(with, r);
 	if (era == &era_modern && !modern_check(r, rpc->params))
@@ -512,7 +512,7 @@ static void take_cancel(struct mcp *m, json_t *params)
 	if (r)
 		request_cancel(r);
 	else
-		arrive_cancel(m, want.data);
+		mcp_arrive_cancel(m, want.data);
 	text_release(&want);
 }
 
@@ -678,7 +678,7 @@ void mcp_close(struct mcp *m)
 	while (m->requests)
 		request_cancel(m->requests);
 	subscriptions_release(m);
-	arrivals_release(m);
+	mcp_arrivals_release(m);
 	client_close(m->client);
 	text_release(&m->out);
 	text_release(&m->tools);
@@ -796,6 +796,6 @@ void mcp_step(struct mcp *m)
 	if (m->end_by && now >= m->end_by)
 		run_end(m);
 	run_progress(m, now);
-	keep_run(m, now);
+	mcp_keep_run(m, now);
 	subscriptions_run(m, now);
 }

@@ -13,8 +13,8 @@
  * polls mcp_fd() for input and calls mcp_step() then and when mcp_timeout() is
  * over.
  *
- * To read: mcp_peer.h (a request's life), mcp.c (the methods), legacy.c and
- * modern.c (what differs), then one file per kind of thing that is offered.
+ * To read: mcp_peer.h (a request's life), mcp.c (the methods, and the differences of
+ * the protocol's eras), then one file per kind of thing that is offered.
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H

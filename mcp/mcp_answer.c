@@ -43,7 +43,7 @@ struct arrival {
 	uint64_t sent; /* bytes that the client had sent before it was written */
 	bool seen_read; /* the client has read it, and it had sent so many bytes until then */
 	uint64_t read_by;
-	bool takes; /* settled by arrive_read() */
+	bool takes; /* settled by mcp_arrive_read() */
 };
 
 static bool receives(const struct op *op)
@@ -266,7 +266,7 @@ static void arrive_sent(struct mcp *m, const struct answers *with)
 			a->with = NULL;
 }
 
-void arrive_read(struct mcp *m)
+void mcp_arrive_read(struct mcp *m)
 {
 	struct arrival **at = &m->arrivals;
 
@@ -343,7 +343,7 @@ static void back_done(void *arg, const char *result, const struct fault *f)
 	(void)arg, (void)result, (void)f; /* the outcome changes nothing any more */
 }
 
-void arrive_cancel(struct mcp *m, const char *id)
+void mcp_arrive_cancel(struct mcp *m, const char *id)
 {
 	struct arrival **at = &m->arrivals, *a;
 
@@ -359,7 +359,7 @@ void arrive_cancel(struct mcp *m, const char *id)
 	arrival_free(a);
 }
 
-void arrivals_release(struct mcp *m)
+void mcp_arrivals_release(struct mcp *m)
 {
 	while (m->arrivals)
 		arrival_free(arrive_take(&m->arrivals));
@@ -543,7 +543,7 @@ static void call_done(void *arg, const char *result, const struct fault *f)
 {
 	struct request *r = arg;
 
-	keep_soon(r->mcp, r->op);
+	mcp_keep_soon(r->mcp, r->op);
 	arrive_answered(r, result);
 	r->number = 0;
 	r->end(r, result, f);

@@ -90,7 +90,7 @@ struct request {
 	int64_t wait_ends; /* clock_steady_ms(), if it waits */
 	int64_t began, progress_at; /* 0: no progress to tell */
 
-	char *handout; /* its name: arrive.c */
+	char *handout; /* its name: mcp_answer.c */
 	bool takes; /* ... which is taken for good */
 	json_t *lost; /* arguments of the call that takes it back */
 
@@ -248,14 +248,14 @@ void follow_hint(const struct request *r, const json_t *answer, struct text *hin
 /* Appends how to wait, or to go on waiting, where the call `json` answers got nothing. */
 void wait_hint(const struct request *r, const char *json, struct text *hint);
 
-/* --- answers with claims or messages (arrive.c) ------------------------------- */
+/* --- answers with claims or messages (mcp_answer.c) ------------------------------- */
 
 /* Called when a request is read: answers written before it was sent have arrived. */
-void arrive_read(struct mcp *m);
+void mcp_arrive_read(struct mcp *m);
 /* Called when a request that was answered already is cancelled. */
-void arrive_cancel(struct mcp *m, const char *id);
+void mcp_arrive_cancel(struct mcp *m, const char *id);
 /* Frees the record of all answers; `m` ends. */
-void arrivals_release(struct mcp *m);
+void mcp_arrivals_release(struct mcp *m);
 
 /* --- subscriptions (subscription.c) ------------------------------------------- */
 
@@ -276,12 +276,12 @@ void subscriptions_write(const struct mcp *m, struct text *out);
 void subscriptions_restore(struct mcp *m, const char *watches);
 int64_t feeds_due(const struct mcp *m); /* when subscriptions_run() is; 0: not */
 
-/* --- claims of a living process (keep.c) ------------------------------------- */
+/* --- claims of a living process (mcp_who.c) ------------------------------------- */
 
 /* Plans the next look at the agent's claims: soon after a call that may have claimed a
  * task. */
-void keep_soon(struct mcp *m, const struct op *done);
+void mcp_keep_soon(struct mcp *m, const struct op *done);
 /* Looks after the claims if that is due at `now`: renews the leases of the agent's tasks. */
-void keep_run(struct mcp *m, int64_t now);
+void mcp_keep_run(struct mcp *m, int64_t now);
 
 #endif

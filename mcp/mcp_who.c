@@ -227,7 +227,7 @@ enum {
 
 /* Plans the next look at the agent's claims: soon after a call that may have claimed
  * a task. */
-void keep_soon(struct mcp *m, const struct op *done)
+void mcp_keep_soon(struct mcp *m, const struct op *done)
 {
 	int64_t at;
 
@@ -276,7 +276,7 @@ static void list_done(void *arg, const char *result, const struct fault *f)
 	json_decref(answer);
 }
 
-void keep_run(struct mcp *m, int64_t now)
+void mcp_keep_run(struct mcp *m, int64_t now)
 {
 	struct fault f = { 0 };
 	struct client *c;

@@ -159,8 +159,8 @@ static void wake_all(struct client *c)
 		t->due |= t->call != NULL;
 }
 
-/* A file that is lost stays open for the next call, which is told. */
-/* Closes the files if no call is parked and they are in their place. */
+/* A file that is lost stays open for the next call, which is told.
+ * Closes the files if no call is parked and they are in their place. */
 static void direct_rest(struct client *c)
 {
 	struct store *s = any_store(c);

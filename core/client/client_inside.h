@@ -94,7 +94,7 @@ void socket_part(struct client *c);
 /* Tells the host whether the answer of a call arrived. */
 void socket_settle(struct client *c, struct client_conn *l, int64_t number, bool arrived);
 
-/* client_direct.c: */
+/* client.c: */
 void direct_start(struct client *c, struct ticket *t);
 
 #endif

@@ -14,7 +14,7 @@
  *	job.h, batch.h          calls.
  *	waiters.c, host_follow.c, reaper.c, scribe.c, notifier.c.
  *	guests/                 hosted_guest.c and guest_conn.c (connections to guests),
- *	                        uplink.c, hosted_push.c, hosted_daemon.c, hosted_ask.c.
+ *	                        hosted_guest.c, hosted_push.c, hosted_daemon.c, hosted_ask.c.
  *	workspaces/             reconcile.c, hosted_workspace.c, hosted_network.c:
  *	                        make the machine match the rows.
  */

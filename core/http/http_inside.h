@@ -95,7 +95,7 @@ struct http_conn {
 	http_whole *end;
 	size_t most; /* of http_collect() */
 
-	/* http_answer.c */
+	/* answers */
 	uv_write_t write;
 	uv_shutdown_t shutdown;
 	bool head_only;
@@ -119,7 +119,7 @@ void http_parse(struct http_conn *c);
 /* Ready for the next request. */
 void http_parse_reset(struct http_conn *c);
 
-/* --- http_answer.c ---------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------- */
 
 void http_continue(struct http_conn *c);
 /* Answers with why the request is refused, and closes behind that; the service

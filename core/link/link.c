@@ -317,11 +317,6 @@ struct link_ear *link_listen(uv_loop_t *loop, const struct link_address *at,
 	return NULL;
 }
 
-bool link_heard(const struct link_ear *ear)
-{
-	return ear && (ear->at.kind != LINK_UNIX || socket_heard(ear));
-}
-
 void link_deafen(struct link_ear *ear)
 {
 	if (!ear)
@@ -548,8 +543,8 @@ static void socket_on_connected(struct link_dial *d)
 		dial_failed(d);
 }
 
-void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
-		    void (*step)(struct link_dial *d))
+void dial_at(struct link_dial *d, const char *folder, const char *name,
+	     void (*step)(struct link_dial *d))
 {
 	struct sockaddr_storage at;
 	socklen_t size;
@@ -565,7 +560,7 @@ void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
 
 static void unix_dial(struct link_dial *d)
 {
-	socket_dial_at(d, d->to.path, unix_name_of(d->port), socket_on_connected);
+	dial_at(d, d->to.path, unix_name_of(d->port), socket_on_connected);
 }
 
 static bool unix_look_at(const struct link_ear *ear, struct stat *st)
@@ -576,11 +571,17 @@ static bool unix_look_at(const struct link_ear *ear, struct stat *st)
 	return lstat(path, st) == 0;
 }
 
-bool socket_heard(const struct link_ear *ear)
+/* Whether the socket's file is there. */
+static bool socket_heard(const struct link_ear *ear)
 {
 	struct stat st;
 
 	return unix_look_at(ear, &st) && st.st_dev == ear->dev && st.st_ino == ear->ino;
+}
+
+bool link_heard(const struct link_ear *ear)
+{
+	return ear && (ear->at.kind != LINK_UNIX || socket_heard(ear));
 }
 
 static int unix_listen(struct link_ear *ear, struct fault *f)
@@ -674,7 +675,7 @@ static void hybrid_dial(struct link_dial *d)
 	char folder[512];
 	const char *name = hybrid_split(&d->to, folder);
 
-	socket_dial_at(d, folder, name, hybrid_on_connected);
+	dial_at(d, folder, name, hybrid_on_connected);
 }
 
 /* Listens where the VMM passes on what the guest dials. */

@@ -75,8 +75,8 @@ struct link_dial {
 };
 
 /* dial_connect() to a Unix socket in a folder; a failure ends the dial. */
-void socket_dial_at(struct link_dial *d, const char *folder, const char *name,
-		    void (*step)(struct link_dial *d));
+void dial_at(struct link_dial *d, const char *folder, const char *name,
+	     void (*step)(struct link_dial *d));
 /* Whether d->fd is connected, in the step of dial_connect(); else fills d->fault. */
 bool dial_connected(struct link_dial *d);
 /* Gives d->fd away: its owner is now another. */
@@ -106,9 +106,6 @@ struct link_ear {
 };
 
 enum { EAR_BACKLOG = 128 };
-
-/* Whether the socket's file is there. */
-bool socket_heard(const struct link_ear *ear);
 
 /* --- serial.c ------------------------------------------------------------------- */
 

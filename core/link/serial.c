@@ -352,7 +352,7 @@ static void serial_dial(struct link_dial *d)
 {
 	const char *name = d->port == LINK_CONTROL ? "control.serial" : "relay.serial";
 
-	socket_dial_at(d, d->to.path, name, serial_on_connected);
+	dial_at(d, d->to.path, name, serial_on_connected);
 }
 
 static int serial_listen(struct link_ear *ear, struct fault *f)

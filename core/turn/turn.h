@@ -13,7 +13,7 @@
  * A turn takes all mail that its agent has at the start of the turn, and holds the mail
  * to the end of the turn.  Then the mail is acknowledged, or waits again.
  *
- * The way of its output: guest/proc.c reads the runner's pipe; guest/background.c answers
+ * The way of its output: guest/proc.c reads the runner's pipe; guest/guest_exec.c answers
  * the host's ExecPoll; core/host/turns/hosted_turn.c reads lines of JSON and writes them
  * by op turn.output.  Followers ask op turn.read (tools/cadre/watch.c); no event tells of
  * output.

@@ -22,12 +22,5 @@ bool uplink_wants(const struct packet *p);
 bool uplink_take(struct guest_conn *conn, const struct packet *p);
 /* The connection has room again. */
 void uplink_resume(struct hosted_guest *t);
-/* Gives up all requests that wait for an answer to their guest. */
-void uplink_close(struct hosted_guest *t);
-
-/* Listens for what the guest's machine dials, where its kind of link has that. */
-void uplink_listen(struct hosted_guest *t);
-void uplink_deafen(struct hosted_guest *t);
-void uplinks_close(struct host *host); /* stops the one listener of all VMs */
 
 #endif

@@ -697,8 +697,7 @@ static void try_start(struct hosted_turn *u)
 		hosted_turn_end(u, TURN_STATE_INTERRUPTED, "its guest does not answer");
 }
 
-/* Begins a turn, whose texts are copied; it frees itself when its row says how it ended. */
-static void hosted_turn_new(struct host *host, const struct turn_start *s)
+void hosted_turn_new(struct host *host, const struct turn_start *s)
 {
 	struct hosted_turn *u = xcalloc(1, sizeof(*u));
 

@@ -21,7 +21,10 @@
 struct host;
 struct hosted_guest;
 struct hosted_turn;
+struct turn_start;
 
+/* Begins a turn, whose texts are copied; it frees itself when its row says how it ended. */
+void hosted_turn_new(struct host *host, const struct turn_start *s);
 /* Goes on with turns that wait for their guest, and ends those whose guest is lost. */
 void hosted_turns_tick(struct host *host);
 /* A guest has come up: ends the turns that an earlier host left running there. */

@@ -74,7 +74,7 @@ int web_identity(struct http *x, const struct web_door *door, struct identity *w
  * machine, so each host has its own name. */
 enum { WEB_COOKIE = 24 };
 
-/* --- web_json.c --------------------------------------------------------------------- */
+/* --- web_call.c --------------------------------------------------------------------- */
 
 /* Gets what a body says, which is the callee's, or NULL and why it is no JSON. */
 typedef void web_parsed(struct http *x, json_t *json, const char *why);
@@ -82,8 +82,6 @@ typedef void web_parsed(struct http *x, json_t *json, const char *why);
 /* Parses the body that was collected (json_take() with `flags`) and drops it, then calls `done`,
  * unless the request is over by then: at once, or behind another thread where it is large. */
 void web_parse(struct http *x, size_t flags, web_parsed *done);
-
-/* --- web_call.c --------------------------------------------------------------------- */
 
 /* Calls the operation of the request's route. */
 void web_call(struct http *x);
@@ -127,7 +125,7 @@ struct follower {
 /* Answers with the events from where the client left off, and those to come. */
 void web_events(struct http *x);
 
-/* --- web_metrics.c ------------------------------------------------------------------ */
+/* --- metrics_text.c ----------------------------------------------------------------- */
 
 /* Answers with the metrics, for the operator and observers of all teams. */
 void web_metrics(struct http *x);
