@@ -46,11 +46,6 @@ struct arrival {
 	bool takes; /* settled by mcp_arrive_read() */
 };
 
-static bool receives(const struct op *op)
-{
-	return op->flags & OP_REQUEST;
-}
-
 static void arrival_free(struct arrival *a)
 {
 	free(a->id);
@@ -170,7 +165,7 @@ static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 		return;
 	r->handout = xstrdup(param_text(args, key));
 	json_object_set_new(r->lost, "lost", json_pack("[s]", r->handout));
-	if (receives(op)) {
+	if (op->flags & OP_REQUEST) {
 		r->takes = is_zero(argument(op, args, "lease_seconds"));
 		name_seen(r, args);
 	}

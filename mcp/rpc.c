@@ -199,11 +199,6 @@ bool lines_read(struct lines *l, int fd)
 	return true;
 }
 
-static bool rpc_is_blank(const char *s, size_t len)
-{
-	return strspn(s, " \t\r") == len;
-}
-
 /* Finds the next newline, or at the end of input the place where one should be. */
 static char *rpc_find_end(const struct lines *l)
 {
@@ -238,7 +233,7 @@ enum line lines_next(struct lines *l, char **line, size_t *len)
 		*end = '\0';
 		if (skipped || *len > LINE_MAX_BYTES)
 			return LINE_TOO_LONG;
-		if (!rpc_is_blank(start, *len))
+		if (strspn(start, " \t\r") != *len)
 			return LINE_TAKEN;
 	}
 	return LINE_NONE;

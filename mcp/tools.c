@@ -175,12 +175,6 @@ static void result_write(struct request *r, const char *json)
 		write_parts(r, json, false, true);
 }
 
-/* The same with JSON text of a form that the client knows. */
-static void result_formed(struct request *r, const char *json, bool is_error)
-{
-	write_parts(r, json, is_error, !is_error);
-}
-
 enum { NEAR_MOST = 3 };
 
 #define DEFAULT_SETS "core"
@@ -519,7 +513,7 @@ static void face_end(struct request *r, const char *result, const struct fault *
 			    : face_refusal(r->face, r->said, f, HINT_TOOL);
 
 	if (text)
-		result_formed(r, text, !result);
+		write_parts(r, text, !result, result); /* a form that the client knows */
 	else
 		result_fault(r, f);
 	free(text);

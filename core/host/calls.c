@@ -146,12 +146,6 @@ static int workers_open(struct workers **out, const struct home *home, batch_don
 	return 0;
 }
 
-/* leaves it empty */
-static void workers_push(struct workers *all, struct chain *jobs)
-{
-	queue_push(&all->queue, jobs);
-}
-
 enum {
 	PART = 8, /* writes that are worth a wake-up of the writer's thread */
 	RETRY_MS = 100,
@@ -317,7 +311,7 @@ static void hand_over(struct host *host)
 	if (c->reads.first)
 		readers_push(c->readers, &c->reads);
 	if (c->works.first)
-		workers_push(c->workers, &c->works);
+		queue_push(&c->workers->queue, &c->works);
 }
 
 /* Passes answered calls to the loop; runs on the writer's thread or a reader's. */

@@ -349,13 +349,6 @@ static int host_serve(struct host *host, struct fault *f)
 	return rc ? rc : (int)f->code;
 }
 
-/* An open folder keeps its inode, from which the socket has its name: a state that
- * is made anew at the same path has another one. */
-static int pin_folder(const struct home *home)
-{
-	return open(home->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
 int host_run(const struct host_options *options, struct fault *f)
 {
 	struct host *host;
@@ -366,7 +359,9 @@ int host_run(const struct host_options *options, struct fault *f)
 	lock = home_hold(options->home, f);
 	if (lock < 0)
 		return lock;
-	folder = pin_folder(options->home);
+	/* An open folder keeps its inode, from which the socket has its name: a state that
+	 * is made anew at the same path has another one. */
+	folder = open(options->home->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	host = xcalloc(1, sizeof(*host));
 	host->options = options;
 	host->home = options->home;

@@ -13,7 +13,6 @@
 #include <uv.h>
 
 #include "core/host/conn.h"
-#include "core/host/scribe.h"
 #include "core/host/host_follow.h"
 #include "core/host/guests/hosted_guest.h"
 #include "core/host/host.h"
@@ -160,6 +159,12 @@ void host_ahead(struct host *host, struct job *job);
 
 /* Randomness for one call. */
 uint64_t host_seed(struct host *host);
+
+/* Events up to this one are told. */
+int64_t notifier_position(const struct notifier *n);
+
+/* The event up to which the search index has read the log; 0: not known yet. */
+int64_t scribe_indexed_to(const struct scribe *s);
 
 /* Stops as SIGTERM does. */
 void host_stop(struct host *host);

@@ -1,5 +1,10 @@
-#include "core/host/scribe.h"
-
+/*
+ * scribe - the thread of a host that keeps the vault's mirror and the index.
+ *
+ * It sleeps until the bell rings, here or in another process, and then works
+ * on a read connection of its own, at most so many times a second.  A write
+ * to the mirror that fails is tried again later: a full disk there stops no caller.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>

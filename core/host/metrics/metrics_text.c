@@ -18,8 +18,6 @@
 #include "core/base/version.h"
 #include "core/host/host_inside.h"
 #include "core/host/metrics/metrics.h"
-#include "core/host/notifier.h"
-#include "core/host/scribe.h"
 #include "core/host/web/web.h"
 #include "core/mirror/mirror.h"
 
@@ -547,13 +545,6 @@ struct metrics *metrics_new(void)
 	return m;
 }
 
-/* The event up to which the events are counted: number of the job for metrics_read(), one at a
- * time. */
-static int64_t metrics_counted_to(const struct metrics *m)
-{
-	return m->counted_to;
-}
-
 void metrics_free(struct metrics *m)
 {
 	if (!m)
@@ -749,7 +740,9 @@ static void web_metrics_read_rows(struct host *host)
 	host->web->scraping = true;
 	job = job_new(&host->jobs);
 	job->owner = host;
-	job->number = metrics_counted_to(host->metrics);
+	/* The event up to which the events are counted: number of the job for metrics_read(),
+	 * one at a time. */
+	job->number = host->metrics->counted_to;
 	job->read = metrics_read;
 	job->done = web_metrics_on_read;
 	host_read(host, job);

@@ -13,7 +13,6 @@
 #define CORE_HOST_WEB_WEB_H
 
 #include "core/host/host_inside.h"
-#include "core/host/mcp/mcp_door.h"
 #include "core/http/http.h"
 #include "ops.gen.h"
 
@@ -124,6 +123,11 @@ struct follower {
 
 /* Answers with the events from where the client left off, and those to come. */
 void web_events(struct http *x);
+
+/* --- mcp_request.c ------------------------------------------------------------------ */
+
+/* Begins a request at /mcp: http_service.begin. */
+void mcp_door_request(struct http *x);
 
 /* --- metrics_text.c ----------------------------------------------------------------- */
 
