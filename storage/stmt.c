@@ -440,6 +440,12 @@ void query_end(struct query *q)
 	sqlite3_reset(p->stmt);
 }
 
+int query_over(struct query *q, int rc)
+{
+	query_end(q);
+	return rc < 0 ? rc : 0;
+}
+
 int store_next(struct query *q, void *row, size_t size, struct arena *a, struct fault *f)
 {
 	const struct prepared *p = &q->store->stmts[q->id];

@@ -117,6 +117,7 @@ int store_row(struct store *s, enum sql id, const void *in, void *row, size_t si
 void store_query(struct store *s, struct query *q, enum sql id, const void *in);
 int store_next(struct query *q, void *row, size_t size, struct arena *a, struct fault *f);
 void query_end(struct query *q);
+int query_over(struct query *q, int rc); /* query_end(); 0, or `rc` if it is negative */
 /* The id of the row that the next INSERT into a table adds, which gives it: nobody has to ask
  * for it behind the INSERT.  `ask` is the table's NAME_new_id, which is run once while only
  * this connection writes.  Positive, or a fault. */

@@ -36,6 +36,11 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
  * array doubles, so `*n_items` is the count before the call and is raised. */
 void *arena_push(struct arena *a, void *items, size_t *n_items, size_t size);
 
+/* Adds a value to a growing array of that type: arena_add(a, list, n, value). */
+#define arena_add(a, items, n_items, ...)                              \
+	(*(__typeof__(&(items)[0]))arena_push(a, &(items), &(n_items), \
+					      sizeof((items)[0])) = __VA_ARGS__)
+
 struct arena_mark arena_mark(const struct arena *a);
 void arena_reset(struct arena *a, struct arena_mark mark);
 void arena_release(struct arena *a); /* leaves it empty and usable */

@@ -46,6 +46,17 @@ bool space_take(struct call *call, const struct record *r, const void *item)
 	return space_take_bytes(call, space_size(call, r, item));
 }
 
+bool space_add(struct call *call, const struct record *r, const void *item, void *list,
+	       size_t *n, int64_t limit, bool *more)
+{
+	bool fits = (int64_t)*n < limit && space_take(call, r, item);
+
+	if (fits)
+		memcpy(arena_push(&call->arena, list, n, r->size), item, r->size);
+	*more |= !fits;
+	return fits;
+}
+
 bool space_take_text(struct call *call, const char *text)
 {
 	return space_take_bytes(call, text_json_size(text));
@@ -71,7 +82,7 @@ const char *space_text(struct call *call, const char *text, size_t most, int64_t
 	return text;
 }
 
-static bool space_is_inside(char c)
+bool space_is_inside(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }

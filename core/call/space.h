@@ -30,6 +30,14 @@ void space_open(struct call *call);
 /* Takes the place of one more value of a list: false where it does not fit; the
  * rest of the list is for the next page. */
 bool space_take(struct call *call, const struct record *r, const void *item);
+/* Takes the place of a value and adds the value to a list of `*n`; false where it does not fit,
+ * or the list has `limit` values: `*more` is set. */
+bool space_add(struct call *call, const struct record *r, const void *item, void *list,
+	       size_t *n, int64_t limit, bool *more);
+/* space_add() for a list of the answer `out`. */
+#define space_put(call, out, list, record, item, limit)                        \
+	space_add(call, record, item, &(out)->list, &(out)->n_##list, (limit), \
+		  &(out)->more)
 /* space_take() for a value whose size in JSON is known, and for a text of a list. */
 bool space_take_bytes(struct call *call, size_t size);
 bool space_take_text(struct call *call, const char *text);
@@ -44,6 +52,9 @@ size_t space_size(const struct call *call, const struct record *r, const void *i
 
 /* Bytes of a text in JSON, its quotes included. */
 size_t text_json_size(const char *text);
+
+/* Whether a byte of UTF-8 continues a character. */
+bool space_is_inside(char c);
 
 /* A part of a text, from a byte on.  It begins and ends at a character. */
 struct space_range {
