@@ -4,8 +4,8 @@
  *     pushed -> waiting (spool) -> started (spool) -> result (spool) -> acked.
  *
  * Every arrow is on the disk before the next action.  So a guest that is killed at
- * any instant runs no assignment twice and loses none.  Plain messages touch no disk: the
- * guest keeps their envelopes in memory, and the host pushes them anew to the next guest.
+ * any instant runs no assignment twice and loses none.  Plain messages wait in the host's
+ * inbox: the guest keeps nothing of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@
 enum {
 	RETRY_MS = 1000, /* when the spool could not be written */
 	RESULTS_MOST = 1000, /* in one answer */
+	UNREAD_MOST = 1000, /* plain messages */
 };
 
 /* --- an assignment's end -------------------------------------------------------- */
@@ -311,40 +312,8 @@ static int guest_daemon_call_off(struct guest *g, const char *id, struct fault *
 struct pushed {
 	const char *id, *type, *content;
 	bool cancelled;
-	int64_t seq, oldest; /* 0: not said */
+	int64_t unread; /* 0: not said */
 };
-
-/* Forgets the messages before `oldest`: the agent has done with them. */
-static void guest_daemon_forget(struct guest *g, int64_t oldest)
-{
-	int left = 0;
-
-	for (int i = 0; i < g->n_kept; i++)
-		if (g->kept[i].seq >= oldest)
-			g->kept[left++] = g->kept[i];
-	g->n_kept = left;
-}
-
-/* Remembers the id of a plain message, once.  FAULT_EXHAUSTED if KEPT are remembered and all
- * may be unread; the host then leaves the delivery queued. */
-static int guest_daemon_keep(struct guest *g, const char *id, const struct pushed *m,
-			     struct fault *f)
-{
-	struct guest_envelope *e;
-
-	for (int i = 0; i < g->n_kept; i++)
-		if (strcmp(g->kept[i].id, id) == 0)
-			return 0;
-	if (g->n_kept == KEPT)
-		guest_daemon_forget(g, m->oldest);
-	if (g->n_kept == KEPT)
-		return fault_set(f, FAULT_EXHAUSTED, "", "%d messages are kept already",
-				 KEPT);
-	e = &g->kept[g->n_kept++];
-	snprintf(e->id, sizeof(e->id), "%s", id);
-	e->seq = m->seq;
-	return 0;
-}
 
 static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
 			     struct fault *f)
@@ -352,7 +321,7 @@ static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
 	struct guest *g = q->guest;
 	bool work = strcmp(m->type, "task_assignment") == 0;
 	const char *id;
-	int rc;
+	int rc = 0;
 
 	if (strlen(m->id) > MESSAGE_ID)
 		return fault_set(f, FAULT_INVALID, "/message_id", "longer than %d bytes",
@@ -362,8 +331,9 @@ static int guest_daemon_take(struct guest_request *q, const struct pushed *m,
 		rc = guest_daemon_call_off(g, id, f);
 	else if (work)
 		rc = spool_put(g->spool, id, m->content, clock_wall_ms(), f);
-	else
-		rc = guest_daemon_keep(g, id, m, f);
+	else if (m->unread >= UNREAD_MOST) /* the host leaves the delivery queued */
+		rc = fault_set(f, FAULT_EXHAUSTED, "", "%lld messages are unread already",
+			       (long long)m->unread);
 	if (rc) {
 		guest_check(g);
 		return rc;
@@ -380,8 +350,8 @@ int answer_message(struct guest_request *q, struct fault *f)
 
 	return guest_daemon_take(q,
 				 &(struct pushed){ in->message_id, in->message_type,
-						   in->content, in->cancelled, in->seq,
-						   in->oldest },
+						   in->content, in->cancelled,
+						   in->unread },
 				 f);
 }
 
@@ -389,11 +359,11 @@ int answer_push(struct guest_request *q, struct fault *f)
 {
 	const struct wire_team_message_push *in = q->body;
 
-	return guest_daemon_take(
-		q,
-		&(struct pushed){ in->message.message_id, in->message.message_type,
-				  in->message.content, false, in->message.seq, 0 },
-		f);
+	return guest_daemon_take(q,
+				 &(struct pushed){ in->message.message_id,
+						   in->message.message_type,
+						   in->message.content, false, 0 },
+				 f);
 }
 
 /* --- results ----------------------------------------------------------------------------- */

@@ -26,7 +26,6 @@ enum {
 	LINKS = 64, /* per socket */
 	JOBS = 1000,
 	AT_ONCE = 4, /* assignments */
-	KEPT = 1000, /* envelopes of plain messages */
 	MESSAGE_ID = 128, /* bytes of a message's id */
 	BEAT_MS = 5000,
 	GREET_MS = 10000, /* a stranger has so long to say Hello */
@@ -50,13 +49,6 @@ struct guest_assignment {
 	struct proc *run; /* NULL: the place is free */
 	char *message_id, *task_id;
 	bool cancelled; /* called off: it is being ended */
-};
-
-/* A plain message that the guest was told of.  The host's row is the only inbox, so the
- * envelope has no text. */
-struct guest_envelope {
-	char id[MESSAGE_ID + 1];
-	int64_t seq; /* its number at the host; 0: not said */
 };
 
 struct guest {
@@ -99,8 +91,6 @@ struct guest {
 	int n_jobs, last_job, last_ended;
 	int turn_job; /* of the agent's turn that began last; 0: none */
 	struct guest_assignment duties[AT_ONCE];
-	struct guest_envelope kept[KEPT];
-	int n_kept;
 
 	uv_signal_t on_child, on_term, on_int, on_look;
 	uv_timer_t beat, again, end;

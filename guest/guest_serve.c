@@ -277,7 +277,6 @@ static int settle_spool(struct peer *peer, const struct wire_hello *hello,
 		if (spool_renew(g->spool, f))
 			return f->code;
 		guest_assignment_call_off(g);
-		g->n_kept = 0; /* numbers of another state, perhaps */
 	}
 	g->spool_settled = true;
 	return 0;

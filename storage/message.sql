@@ -510,18 +510,20 @@ WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 	AND state = {delivery_state.queued}
 RETURNING message;
 
--- name: delivery_oldest
--- The oldest message of each lane of an agent's inbox that is not done with.
-SELECT (SELECT min(d.message) FROM delivery d
-	WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent} AND d.state IN {delivery_state.open}) AS urgent,
-	(SELECT min(d.message) FROM delivery d
-	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open}) AS normal;
+-- name: delivery_told
+-- Messages that the guest was told of and that wait still.  With `again` the guest is a new one,
+-- and was told of those up to `after`.
+SELECT count(*) AS n FROM delivery d
+WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.normal})
+	AND d.state IN {delivery_state.open} AND d.state = {delivery_state.notified}
+	AND (:again = 0 OR d.message <= :after);
 
 -- name: delivery_pushes
 -- text: sender_name
 -- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
 -- guest was told: texts, and assignments, which are in the spool that both guests use.  With
--- `assignments` nothing else is listed.  A team that is stopped is given no assignments.
+-- `assignments` nothing else is listed, and with `texts` no assignment.  A team that is stopped is
+-- given no assignments.
 SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,
@@ -538,7 +540,7 @@ FROM (SELECT d.message, d.lane FROM delivery d
 		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 	UNION ALL SELECT d.message, d.lane FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.assignment} AND d.state IN {delivery_state.open}
-		AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
+		AND :texts = 0 AND d.message > :after AND (d.due_at IS NULL OR d.due_at > :now)
 		AND (d.state = {delivery_state.queued} OR (:again <> 0 AND d.state = {delivery_state.notified}))
 		AND NOT EXISTS (SELECT 1 FROM agent g JOIN team s ON s.id = g.team
 			WHERE g.id = d.agent AND s.stopped_at IS NOT NULL)

@@ -38,19 +38,20 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 
 	sql_query(call, &q, assignment_recalls, .agent = in->agent, .limit = in->limit);
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct push *)arena_push(&call->arena, &out->pushes, &out->n_pushes,
-					   sizeof(struct push)) = (struct push){
-			.message = r.message,
-			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
-			.seq = r.message,
-			.from = r.sender_name,
-			.to = r.agent_name,
-			.content = "",
-			.message_type = r.type,
-			.timestamp = r.at,
-			.has_cancelled = true,
-			.cancelled = true,
-		};
+		arena_add(&call->arena, out->pushes, out->n_pushes,
+			  (struct push){
+				  .message = r.message,
+				  .message_id =
+					  id_public(call, ID_MESSAGE, r.message, r.at),
+				  .seq = r.message,
+				  .from = r.sender_name,
+				  .to = r.agent_name,
+				  .content = "",
+				  .message_type = r.type,
+				  .timestamp = r.at,
+				  .has_cancelled = true,
+				  .cancelled = true,
+			  });
 	return rc;
 }
 
@@ -64,32 +65,20 @@ static const char *metadata_of(const char *metadata)
 	return metadata && strlen(metadata) > METADATA_MOST ? NULL : metadata;
 }
 
-/* The oldest message of an agent's inbox that is not done with, 0 if there is none, or
- * negative. */
-static int64_t message_push_oldest(struct call *call, int64_t agent)
-{
-	struct delivery_oldest_row o = { 0 };
-	int rc = sql_row(call, delivery_oldest, &o, .agent = agent);
-
-	if (rc < 0)
-		return rc;
-	return o.normal && (!o.urgent || o.normal < o.urgent) ? o.normal : o.urgent;
-}
-
 int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		     struct delivery_waiting_out *out)
 {
 	struct delivery_pushes_row r;
 	struct query q;
-	int64_t oldest;
+	struct delivery_told_row told;
 	int rc;
 
-	if ((rc = recalls(call, in, out)) < 0)
+	if ((rc = recalls(call, in, out)) < 0 ||
+	    (rc = sql_row(call, delivery_told, &told, .agent = in->agent,
+			  .again = in->again, .after = in->after)) < 0)
 		return rc;
-	if ((oldest = message_push_oldest(call, in->agent)) < 0)
-		return (int)oldest;
 	sql_query(call, &q, delivery_pushes, .agent = in->agent, .after = in->after,
-		  .again = in->again, .assignments = in->assignments,
+		  .again = in->again, .assignments = in->assignments, .texts = in->texts,
 		  .limit = in->limit - (int64_t)out->n_pushes, .now = call->now);
 	while ((rc = sql_next(call, &q, &r)) > 0) {
 		struct push *p = arena_push(&call->arena, &out->pushes, &out->n_pushes,
@@ -99,8 +88,8 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 			.message = r.message,
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
 			.seq = r.message,
-			.has_oldest = !r.label,
-			.oldest = oldest,
+			.has_unread = !r.label,
+			.unread = r.label ? 0 : told.n++,
 			.from = r.sender_name,
 			.to = r.to_name,
 			.content = r.label ? payload(call, &r) : r.content,

@@ -132,16 +132,18 @@ static void on_relay(void *arg, int fd, const struct link_caller *who)
 
 /* --- the host's end ------------------------------------------------------------------- */
 
-/* Messages that wait, in place of the store's. */
+/* Messages that wait, in place of the store's: of a kind that is asked for. */
 static void fill_pushes(struct rig *r, struct job *job)
 {
 	const struct delivery_waiting_in *in = job->call.in;
 	struct delivery_waiting_out *out = job->call.out;
+	bool asked = r->unoffered ? !in->texts : !in->assignments;
+	int n = !asked ? 0 : r->pushes < in->limit ? r->pushes : (int)in->limit;
 
-	out->n_pushes = (size_t)r->pushes;
+	out->n_pushes = (size_t)n;
 	out->pushes =
 		arena_alloc(&job->call.arena, (out->n_pushes + 1) * sizeof(*out->pushes));
-	for (int i = 0; i < r->pushes; i++)
+	for (int i = 0; i < n; i++)
 		out->pushes[i] = (struct push){
 			.message = i + 1,
 			.message_id = "01890000-0000-7000-8000-000000000001",
@@ -150,11 +152,13 @@ static void fill_pushes(struct rig *r, struct job *job)
 			.content = "x",
 			.message_type = r->unoffered ? "task_assignment" : "text",
 			.unoffered = r->unoffered,
+			.has_unread = !r->unoffered,
 		};
-	r->pushes = 0;
+	r->pushes -= n;
 	r->asked_again = in->again;
-	r->asked_for_all += !in->assignments;
+	r->asked_for_all += !in->assignments && !in->texts;
 	r->asked_for_assignments += in->assignments;
+	r->asked_for_texts += in->texts;
 }
 
 /* Takes the host's own notes: of its pushes, and of a workspace. */

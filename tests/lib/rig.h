@@ -40,7 +40,7 @@ struct rig {
 	int pushes; /* messages that wait for it */
 	bool unoffered; /* ... which are assignments that no guest was told of */
 	bool asked_again; /* the last question asked for messages told before, too */
-	int asked_for_all, asked_for_assignments; /* how often */
+	int asked_for_all, asked_for_assignments, asked_for_texts; /* how often */
 	int offered, told, refused; /* messages that were written down so */
 	char boot_noted[72]; /* of the guest that was told all, as written down */
 	int stored; /* results that came to be stored, ... */

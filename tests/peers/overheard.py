@@ -3,7 +3,7 @@
     overheard.py FRONT GUEST
 
 Both are folders with control.sock and relay.sock.  A line is the message's id, its number
-(- where it has none), the oldest number that the host says, and its text.
+(- where it has none), how many are unread as the host says, and its text.
 """
 import json, os, socket, struct, sys, threading
 
@@ -14,7 +14,7 @@ def tell(rest):
         size = 4 + struct.unpack(">I", rest[:4])[0]
         frame = json.loads(rest[4:size])
         if frame["type"] == "TeamMessage":
-            print(frame["message_id"], frame.get("seq", "-"), frame.get("oldest", "-"), frame["content"], flush=True)
+            print(frame["message_id"], frame.get("seq", "-"), frame.get("unread", "-"), frame["content"], flush=True)
         rest = rest[size:]
     return rest
 

@@ -70,7 +70,7 @@ static bool is_idle(const struct pusher *b)
 {
 	const struct pushing *p = &b->bench.rig.guest->push;
 
-	return !p->reading && b->bench.rig.pushes == 0;
+	return !p->reading && (b->bench.rig.pushes == 0 || p->retry_at);
 }
 
 static void settle(struct pusher *b)
@@ -93,10 +93,11 @@ static void push(struct pusher *b, int n, bool unoffered)
 {
 	b->heard = b->bench.rig.told = b->bench.rig.refused = b->bench.rig.offered = 0;
 	b->bench.rig.asked_for_all = b->bench.rig.asked_for_assignments = 0;
+	b->bench.rig.asked_for_texts = 0;
 	b->bench.rig.pushes = n;
 	b->bench.rig.unoffered = unoffered;
-	b->bench.rig.guest->push.retry_at = 0; /* as if its pause were over */
-	push_poke(b->bench.rig.guest);
+	b->bench.rig.guest->push.retry_at = 1; /* as if its pause were over */
+	push_tick(b->bench.rig.guest, 1);
 	settle(b);
 }
 
@@ -129,11 +130,22 @@ static void what_is_refused_was_not_told(void **state)
 		push(b, 3, false);
 		assert_int_equal(b->bench.rig.told, 1);
 		b->refuses = 0;
+		b->code = NULL; /* it has room again */
+		push(b, 3, false);
 	}
 }
 
-/* A guest without room for messages is told of its assignments all the same, and then of the
- * messages. */
+/* Lets messages wait without an end of the guest's pause. */
+static void push_at_once(struct pusher *b, int n, bool unoffered)
+{
+	b->heard = b->bench.rig.told = 0;
+	b->bench.rig.pushes = n;
+	b->bench.rig.unoffered = unoffered;
+	push_poke(b->bench.rig.guest);
+	settle(b);
+}
+
+/* A guest without room for messages is told of its assignments all the same, at once. */
 static void a_full_guest_is_told_of_assignments(void **state)
 {
 	struct pusher *b = *state;
@@ -142,12 +154,49 @@ static void a_full_guest_is_told_of_assignments(void **state)
 	b->code = "Exhausted";
 	push(b, 2, false);
 	assert_int_equal(b->bench.rig.asked_for_all, 1);
-	assert_int_equal(b->bench.rig.asked_for_assignments, 0);
-	b->code = NULL;
-	push(b, 1, false);
-	assert_int_equal(b->bench.rig.told, 1);
-	assert_int_equal(b->bench.rig.asked_for_all, 1);
 	assert_int_equal(b->bench.rig.asked_for_assignments, 1);
+	push_at_once(b, 1, false);
+	assert_int_equal(b->heard, 0);
+	b->code = NULL;
+	push_at_once(b, 1, true);
+	assert_int_equal(b->bench.rig.told, 1);
+	assert_true(b->bench.rig.guest->push.retry_at);
+}
+
+/* And a guest whose assignments all wait is told of messages. */
+static void a_full_spool_holds_no_messages_back(void **state)
+{
+	struct pusher *b = *state;
+
+	link_up(b);
+	b->code = "Exhausted";
+	push(b, 2, true);
+	assert_int_equal(b->bench.rig.refused, 2);
+	assert_int_equal(b->bench.rig.asked_for_texts, 1);
+	push_at_once(b, 1, true);
+	assert_int_equal(b->heard, 0);
+	b->code = NULL;
+	push_at_once(b, 3, false);
+	assert_int_equal(b->bench.rig.told, 3);
+	assert_true(b->bench.rig.guest->push.retry_at);
+	push(b, 2, true);
+	assert_int_equal(b->bench.rig.told, 2);
+}
+
+/* After the pause a single message asks whether there is room again. */
+static void a_single_message_asks_for_room(void **state)
+{
+	struct pusher *b = *state;
+
+	link_up(b);
+	b->code = "Exhausted";
+	push(b, 3, false);
+	assert_int_equal(b->heard, 3);
+	push(b, 3, false);
+	assert_int_equal(b->heard, 1);
+	b->code = NULL;
+	push(b, 3, false);
+	assert_int_equal(b->bench.rig.told, 3);
 }
 
 /* An assignment may run once a guest has heard of it: before that is written down it
@@ -241,6 +290,8 @@ int main(void)
 		BENCH(what_may_run_is_written_down_before),
 		BENCH(what_is_not_answered_was_not_told),
 		BENCH(a_full_guest_is_told_of_assignments),
+		BENCH(a_full_spool_holds_no_messages_back),
+		BENCH(a_single_message_asks_for_room),
 		BENCH(a_new_guest_is_told_all_again),
 		BENCH(a_new_guest_that_is_full_stays_new),
 	};

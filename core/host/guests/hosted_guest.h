@@ -29,8 +29,9 @@ struct pushing {
 	bool again; /* look once more when this is done */
 	bool stale; /* the page was read for a guest that has gone since */
 	bool anew; /* another guest than before: all again, from `after` */
-	bool full; /* the guest had no room: after a pause, assignments come first */
-	bool tight; /* ... and a single message asks whether there is space again */
+	bool no_texts; /* the guest has no room for messages, until `retry_at` */
+	bool no_work; /* ... for assignments */
+	bool tight; /* a single message asks then whether there is room again */
 	int64_t after;
 	struct job *page; /* whose rows are being told */
 	struct job *mark; /* the page's messages that the guest took or refused */

@@ -38,17 +38,25 @@ static bool hosted_push_is_stale(const struct hosted_guest *t)
 	return t->closing || !t->up || t->push.stale;
 }
 
+/* Whether the guest has no room for messages, or none for assignments. */
+static bool hosted_push_is_full(const struct pushing *p)
+{
+	return p->no_texts || p->no_work;
+}
+
 /* Ends a page of which the guest has taken some or nothing.  The next look follows at once,
- * after a pause, or with the next delivery. */
+ * after a pause, or with the next delivery.  A guest without room for one kind of deliveries is
+ * told of the other kind at once. */
 static void hosted_push_end(struct hosted_guest *t, bool taken)
 {
 	struct pushing *p = &t->push;
 	const struct delivery_waiting_in *in = p->page->call.in;
 	const struct delivery_waiting_out *out = p->page->call.out;
-	bool futile = out->n_pushes > 0 && !taken && !p->full;
-	bool more = (int64_t)out->n_pushes == in->limit || in->assignments;
+	bool futile = out->n_pushes > 0 && !taken && !hosted_push_is_full(p);
+	bool more = (int64_t)out->n_pushes == in->limit ||
+		    in->assignments != p->no_texts || in->texts != p->no_work;
 
-	if (p->anew && !more && !p->full && !hosted_push_is_stale(t))
+	if (p->anew && !more && !hosted_push_is_full(p) && !hosted_push_is_stale(t))
 		hosted_push_note_boot(t);
 	job_free(p->page);
 	p->page = NULL;
@@ -63,9 +71,9 @@ static void hosted_push_end(struct hosted_guest *t, bool taken)
 		futile_note(&p->futile, clock_boot_ms());
 	else
 		futile_end(&p->futile);
-	if (p->full)
+	if (hosted_push_is_full(p) && !p->retry_at)
 		p->retry_at = clock_boot_ms() + FULL_MS;
-	else if (futile && !p->again)
+	if (futile && !p->again)
 		p->retry_at = p->futile.until;
 	else if (more || p->again)
 		hosted_push_look(t);
@@ -120,9 +128,10 @@ static void hosted_push_refused(struct hosted_guest *t, const struct push *row,
 				const struct fault *f)
 {
 	struct delivery_notified_in *mark = t->push.mark->call.in;
+	struct pushing *p = &t->push;
 
 	if (f->code == FAULT_EXHAUSTED || f->code == FAULT_TIMEOUT)
-		t->push.full = t->push.tight = true;
+		*(row->has_unread ? &p->no_texts : &p->no_work) = true;
 	else if (f->code != FAULT_UNAVAILABLE)
 		log_seldom(t->host->log, &t->refused, LOG_LEVEL_WARN,
 			   "a guest refuses a message", LOG_TEXT("workspace", t->id),
@@ -146,8 +155,7 @@ static void hosted_push_on_told(void *arg, struct packet *answer, struct fault *
 		mark->recalled[mark->n_recalled++] = row->message;
 	} else {
 		mark->messages[mark->n_messages++] = row->message;
-		p->tight &= page->assignments;
-		if (page->again && !p->full && !p->stale)
+		if (page->again && !hosted_push_is_full(p) && !p->stale)
 			p->after = row->message;
 	}
 	hosted_push_count(t);
@@ -203,7 +211,8 @@ static void on_offered(struct job *job)
 	bool failed = job->call.fault.code;
 
 	job_free(job);
-	t->push.full |= failed; /* the disk, perhaps: it is tried again */
+	if (failed)
+		t->push.no_texts = t->push.no_work = true; /* the disk, perhaps */
 	if (failed || hosted_push_is_stale(t))
 		hosted_push_end(t, false);
 	else
@@ -239,8 +248,9 @@ static void hosted_push_on_page(struct job *job)
 	const struct delivery_waiting_out *out = job->call.out;
 
 	t->push.page = job;
-	t->push.full = job->call.fault.code; /* it is tried again */
-	if (t->push.full || hosted_push_is_stale(t) || out->n_pushes == 0)
+	if (job->call.fault.code)
+		t->push.no_texts = t->push.no_work = true; /* it is tried again */
+	if (job->call.fault.code || hosted_push_is_stale(t) || out->n_pushes == 0)
 		hosted_push_end(t, false);
 	else if (!offer(t, out))
 		hosted_push_tell_page(t);
@@ -286,13 +296,15 @@ static void hosted_push_read(struct hosted_guest *t)
 	struct pushing *p = &t->push;
 	struct job *job = host_job(t->host, op_delivery_waiting, hosted_push_on_page, t);
 	struct delivery_waiting_in *in = job->call.in;
+	bool probes = p->tight && !p->no_texts;
 
 	in->agent = t->agent;
-	in->assignments = p->full;
-	in->again = p->anew && !p->full;
+	in->assignments = p->no_texts;
+	in->texts = p->no_work || probes;
+	in->again = p->anew && !in->assignments && !in->texts;
 	in->after = in->again ? p->after : 0;
-	in->limit = p->tight && !in->assignments ? 1 : PAGE;
-	p->full = false;
+	in->limit = probes ? 1 : PAGE;
+	p->tight = false;
 	p->reading = true;
 	hosted_guest_keep(t);
 	host_submit(t->host, job);
@@ -300,11 +312,14 @@ static void hosted_push_read(struct hosted_guest *t)
 
 static void hosted_push_look(struct hosted_guest *t)
 {
-	t->push.again = t->push.stale = false;
-	t->push.retry_at = 0;
+	struct pushing *p = &t->push;
+
+	p->again = p->stale = false;
+	if (!hosted_push_is_full(p))
+		p->retry_at = 0;
 	if (t->respooled)
 		hosted_push_note_spool(t);
-	else if (t->agent)
+	else if (t->agent && !(p->no_texts && p->no_work))
 		hosted_push_read(t);
 }
 
@@ -314,7 +329,7 @@ void push_poke(struct hosted_guest *t)
 		return;
 	if (t->push.reading)
 		t->push.again = true;
-	else if (!t->push.retry_at || t->push.futile.ms || t->push.full)
+	else
 		hosted_push_look(t); /* a new delivery may be taken after a refusal */
 }
 
@@ -325,7 +340,7 @@ void push_up(struct hosted_guest *t, bool anew)
 	p->anew = anew;
 	t->respooled |= anew;
 	p->stale = p->reading;
-	p->full = p->tight = false;
+	p->no_texts = p->no_work = p->tight = false;
 	p->after = p->retry_at = 0;
 	futile_end(&p->futile);
 	push_poke(t);
@@ -339,6 +354,8 @@ void push_tick(struct hosted_guest *t, int64_t now)
 	if (!t->push.retry_at || (left > 0 && left <= FUTILE_MOST_MS))
 		return;
 	t->push.retry_at = 0;
+	t->push.tight = t->push.no_texts;
+	t->push.no_texts = t->push.no_work = false;
 	push_poke(t);
 }
 

@@ -12,8 +12,8 @@
  *
  * Only assignments are offered: from then on they may run.  A guest that is new (another
  * boot id) gets the deliveries of the guest before it again; a guest recognizes messages
- * that it already has.  A guest without room (Exhausted) is told of assignments first,
- * and of messages, one at a time at first, once no assignment is left.
+ * that it already has.  A guest without room for messages (Exhausted) is told of assignments,
+ * and after a pause of a single message; one without room for assignments is told of messages.
  */
 #ifndef CORE_HOST_GUESTS_HOSTED_PUSH_H
 #define CORE_HOST_GUESTS_HOSTED_PUSH_H
