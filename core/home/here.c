@@ -76,12 +76,6 @@ static void here_hash(const char *text, char out[HERE_NAME])
 	snprintf(out, HERE_NAME, "%.32s", sum);
 }
 
-/* The name of the file of a place with this birth. */
-static void here_name(const char *place, const char *birth, char out[HERE_NAME])
-{
-	here_hash(strstr(birth, untimed) ? place : birth, out);
-}
-
 /* --- the folder -------------------------------------------------------------------- */
 
 /* The fault about a file that cannot be trusted, or about the folder (name ""). */
@@ -207,6 +201,29 @@ static const char *here_file(int dir, const char *name, struct here *k,
 	return why || here_file_parse(text, k, birth) ? why : "is not what cadre wrote";
 }
 
+/* Whether a place is a copy (a snapshot) of the place of this file, which is still there: such a
+ * copy has the same birth, but another device. */
+static bool here_is_copy(int dir, const char *name, const char *place, const char *birth)
+{
+	char was[PATHS_BIRTH];
+	struct stat st, original;
+	struct here kept;
+	bool there;
+
+	return !here_file(dir, name, &kept, was, &there) && there &&
+	       here_birth(kept.place, was) && !strcmp(was, birth) && !stat(place, &st) &&
+	       !stat(kept.place, &original) && st.st_dev != original.st_dev;
+}
+
+/* The name of the file of a place with this birth: after the birth, which survives a move, but
+ * after the path if there is no time of birth, or another place has the same birth. */
+static void here_name(int dir, const char *place, const char *birth, char out[HERE_NAME])
+{
+	here_hash(birth, out);
+	if (strstr(birth, untimed) || here_is_copy(dir, out, place, birth))
+		here_hash(place, out);
+}
+
 /* Writes the file of k->place. */
 static bool here_put(int dir, const char *name, const struct here *k, const char *birth)
 {
@@ -230,7 +247,7 @@ static const char *here_look(int dir, const char *place, const char *birth,
 	const char *why = NULL;
 	char own[HERE_NAME];
 
-	here_name(place, birth, own);
+	here_name(dir, place, birth, own);
 	for (int i = 0; i < 3; i++) {
 		if (i == 2)
 			here_hash(place, own);
@@ -256,20 +273,9 @@ static void here_follow(int dir, const char *place, const char *birth, struct he
 		return;
 	snprintf(now.place, sizeof(now.place), "%s", place);
 	*out = now;
-	here_name(place, birth, own);
+	here_name(dir, place, birth, own);
 	if (here_put(dir, own, out, birth) && strcmp(name, own) != 0)
 		unlinkat(dir, name, 0);
-}
-
-/* Whether a place is a copy (a snapshot) of one that is still there: such a copy has the same
- * birth, but another device. */
-static bool here_is_copy(const char *place, const char *birth, const char *kept)
-{
-	char was[PATHS_BIRTH];
-	struct stat st, original;
-
-	return here_birth(kept, was) && !strcmp(was, birth) && !stat(place, &st) &&
-	       !stat(kept, &original) && st.st_dev != original.st_dev;
 }
 
 /* here_read() in the open folder. */
@@ -294,8 +300,6 @@ static int here_read_in(int dir, const char *state, const char *place, struct he
 		return here_refuse(state, name, why ? why : "is of another place", f);
 	if (strcmp(out->place, place) == 0)
 		return 1;
-	if (here_is_copy(place, now, out->place))
-		return 0;
 	here_follow(dir, place, now, out);
 	return 1;
 }
@@ -401,7 +405,7 @@ static bool here_is_gone(int dir, const char *name, time_t written)
 
 	if (here_file(dir, name, &k, was, &there) || !there)
 		return false;
-	here_name(k.place, was, own);
+	here_name(dir, k.place, was, own);
 	if (here_birth(k.place, now) && !strcmp(was, now))
 		return strcmp(name, own) != 0 &&
 		       renameat2(dir, name, dir, own, RENAME_NOREPLACE) &&
@@ -704,7 +708,7 @@ static int here_write(const char *state, const struct here *k, bool over, struct
 	if (dir < 0)
 		return f->code;
 	here_sweep(dir);
-	here_name(k->place, birth, name);
+	here_name(dir, k->place, birth, name);
 	if ((over || here_check_free(dir, state, k, f) == 0) &&
 	    !here_put(dir, name, k, birth))
 		fault_set(f, FAULT_IO, "", "cannot write %.150s/%s/%s: %m", state,
@@ -713,13 +717,12 @@ static int here_write(const char *state, const struct here *k, bool over, struct
 	return f->code;
 }
 
-/* Removes the file named after `text`, also where the folder `here` is open to others. */
-static int here_remove(const char *state, const char *text, struct fault *f)
+/* Removes a file of the folder `here`, also where that is open to others. */
+static int here_remove(const char *state, const char *name, struct fault *f)
 {
-	char path[4096], name[HERE_NAME];
+	char path[4096];
 	int rc = 0;
 
-	here_hash(text, name);
 	for (int i = 0; i < 2; i++) {
 		if (snprintf(path, sizeof(path), "%s/%s/%s%s", state, here_folder, name,
 			     i ? gone_ending : "") >= (int)sizeof(path))
@@ -735,14 +738,21 @@ static int here_remove(const char *state, const char *text, struct fault *f)
 
 int here_forget(const char *state, const char *place, struct fault *f)
 {
-	char birth[PATHS_BIRTH];
-	int rc, former;
+	char birth[PATHS_BIRTH], name[HERE_NAME];
+	struct fault none = { 0 };
+	int rc = 0, former, dir = here_open(state, &none);
 
 	here_give_up(state, place);
 	here_session_forget(state, place);
-	rc = here_birth(place, birth) ? here_remove(state, birth, f) : 0;
+	if (here_birth(place, birth)) {
+		here_name(dir, place, birth, name);
+		rc = here_remove(state, name, f);
+	}
+	if (dir >= 0)
+		close(dir);
 	/* An older cadre has named the file after the path. */
-	former = rc < 0 ? rc : here_remove(state, place, f);
+	here_hash(place, name);
+	former = rc < 0 ? rc : here_remove(state, name, f);
 	return former ? former : rc;
 }
 

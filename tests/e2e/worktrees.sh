@@ -251,13 +251,20 @@ is 5 'is open to others' "$CADRE" task list
 is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
-# A snapshot is nobody's beside its original, though it keeps inodes and times of birth.
+# A snapshot is nobody's beside its original, though it keeps inodes and times of birth; it can be
+# an agent's of its own.
 cd "$TMPDIR" && truncate -s 4M disk.img && mkdir disk snap
 if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/null; then
 	mkdir disk/x && umount disk && cp disk.img snap.img
 	mount -o loop disk.img disk && mount -o loop snap.img snap || bad "no snapshot"
 	cd disk/x && is 0 '^you are rex' "$CADRE" --home "$main/.cadre" agent register rex --here
 	cd ../../snap/x && is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
+	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
+	cd ../../snap/x && is 0 '^you are sam' "$CADRE" --home "$main/.cadre" agent register sam --here
+	is 0 "^sam of team shop, as is kept for $TMPDIR/snap/x" "$CADRE" --home "$main/.cadre" whoami
+	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
+	cd ../../snap/x && is 0 forgotten "$CADRE" --home "$main/.cadre" whoami --forget
+	is 0 'the operator' "$CADRE" --home "$main/.cadre" whoami
 	cd ../../disk/x && is 0 "^rex of team shop, as is kept for $TMPDIR/disk/x" "$CADRE" --home "$main/.cadre" whoami
 	cd "$TMPDIR" && umount disk snap || bad "still mounted"
 else
