@@ -226,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_unread_long),    cmocka_unit_test(test_unread_all),
 		cmocka_unit_test(test_refused),        cmocka_unit_test(test_chatter),
 		cmocka_unit_test(test_long_line),      cmocka_unit_test(test_end_in_line),
+		cmocka_unit_test(test_short_line),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -20,6 +20,7 @@ void test_chatter(void **state);
 
 void test_long_line(void **state);
 void test_end_in_line(void **state);
+void test_short_line(void **state);
 
 void test_unread_long(void **state);
 void test_unread_all(void **state);

@@ -35,8 +35,19 @@ static json_t *make_half(struct scene *s)
 	return m;
 }
 
-/* A turn of which the first part has come, and is not read. */
-static struct scene *open_turn(void)
+/* A line that is short, and the end of the turn. */
+static json_t *make_short(struct scene *s)
+{
+	s->nth++;
+	return json_pack("{sssbsisssssb}", "type", "BackgroundStatus", "running", false,
+			 "exit_code", 0, "stdout",
+			 "{\"type\":\"assistant\",\"message\":{\"content\":["
+			 "{\"type\":\"text\",\"text\":\"done\"}]}}\n",
+			 "stderr", "", "more", 0);
+}
+
+/* A turn that prints such parts; no worker runs. */
+static struct scene *open_turn(json_t *(*make)(struct scene *s))
 {
 	const struct turn_start start = {
 		.turn = 1,
@@ -47,11 +58,19 @@ static struct scene *open_turn(void)
 	struct scene *s = scene_open(place_unix, false);
 
 	s->asked = "ExecPoll";
-	s->make = make_half;
+	s->make = make;
 	s->rig.works_held = true;
 	s->rig.guest->knows_turns = true;
 	snprintf(s->rig.guest->agent_token, sizeof(s->rig.guest->agent_token), "token");
 	hosted_turn_new(&s->rig.host, &start);
+	return s;
+}
+
+/* A turn of which the first part of a long line has come, and is not read. */
+static struct scene *open_long(void)
+{
+	struct scene *s = open_turn(make_half);
+
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
 	     !s->rig.host.calls->works.n && clock_steady_ms() < until;)
 		rig_step(&s->rig, true);
@@ -73,7 +92,7 @@ static void finish_turn(struct scene *s)
  * more; the parts are read in order, and each once. */
 void test_long_line(void **state)
 {
-	struct scene *s = open_turn();
+	struct scene *s = open_long();
 	json_t *answer;
 
 	(void)state;
@@ -95,7 +114,7 @@ void test_long_line(void **state)
 /* A turn that ends while a worker reads keeps what it has printed. */
 void test_end_in_line(void **state)
 {
-	struct scene *s = open_turn();
+	struct scene *s = open_long();
 
 	(void)state;
 	s->rig.guest->workspace++; /* the workspace of the turn is gone */
@@ -106,5 +125,21 @@ void test_end_in_line(void **state)
 	finish_turn(s);
 	assert_in_range(s->rig.printed, 1,
 			HALF); /* the line has no end: its length is told */
+	scene_close(s);
+}
+
+/* A short part is read at once: it does not wait behind the calls of workers. */
+void test_short_line(void **state)
+{
+	struct scene *s = open_turn(make_short);
+
+	(void)state;
+	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
+	     !s->rig.ends && clock_steady_ms() < until;) {
+		rig_step(&s->rig, true);
+		assert_int_equal(s->rig.host.calls->works.n, 0);
+	}
+	assert_int_equal(s->rig.ends, 1);
+	assert_int_equal(s->rig.printed, strlen("done\n"));
 	scene_close(s);
 }

@@ -94,12 +94,21 @@ static void it_waits_where_there_was_none(void **state)
 	job_free(job);
 }
 
+/* Threads of calls take from the buckets of limits until they have ended.  Rooms end in the reverse
+ * order, so the room of the buckets opens first. */
+static void buckets_outlive_the_threads(void **state)
+{
+	(void)state;
+	assert_true(offsetof(struct host, spending) < offsetof(struct host, calls));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(an_event_since_it_looked_has_it_look_again),
 		TEST(it_waits_where_there_was_none),
+		cmocka_unit_test(buckets_outlive_the_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
