@@ -272,16 +272,10 @@ int token_list(struct call *call, const struct token_list_in *in,
 			.revoked_at = k.revoked_at,
 		};
 
-		if ((int64_t)out->n_tokens == in->limit ||
-		    !space_take(call, &record_token_line, &line)) {
-			out->more = true;
+		if (!space_put(call, out, tokens, &record_token_line, &line, in->limit))
 			break;
-		}
-		*(struct token_line *)arena_push(&call->arena, &out->tokens,
-						 &out->n_tokens, sizeof(line)) = line;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 int token_revoke(struct call *call, const struct token_revoke_in *in,

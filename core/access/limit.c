@@ -162,17 +162,11 @@ static int add_left(struct call *call, const struct limit_list_in *in, int64_t a
 							   a.messages),
 			.other = limit_show_left_of(call, a.id, RATE_DEFAULT, a.plain),
 		};
-		if ((int64_t)out->n_left == in->limit ||
-		    !space_take(call, &record_calls_left, &line)) {
-			out->more = true;
+		if (!space_put(call, out, left, &record_calls_left, &line, in->limit))
 			break;
-		}
-		*(struct calls_left *)arena_push(&call->arena, &out->left, &out->n_left,
-						 sizeof(line)) = line;
-		*(int64_t *)arena_push(&call->arena, ids, &n, sizeof(**ids)) = a.id;
+		arena_add(&call->arena, *ids, n, a.id);
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 static void add_sizes(struct call *call, struct limit_list_out *out)
@@ -183,12 +177,10 @@ static void add_sizes(struct call *call, struct limit_list_out *out)
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		struct rate_size size = limit_size(&call->settings->config, order[i]);
 
-		*(struct rate_limit *)arena_push(&call->arena, &out->limits,
-						 &out->n_limits,
-						 sizeof(struct rate_limit)) =
-			(struct rate_limit){ .category = limit_category(order[i]),
-					     .burst = size.burst,
-					     .per_minute = size.per_minute };
+		arena_add(&call->arena, out->limits, out->n_limits,
+			  (struct rate_limit){ .category = limit_category(order[i]),
+					       .burst = size.burst,
+					       .per_minute = size.per_minute });
 	}
 }
 
@@ -209,8 +201,7 @@ static int add_pairs(struct call *call, int64_t agent, const char *name,
 		rc = pair_next(call, agent, all[i].recipient, &line.next_at);
 		if (rc < 0 || !space_take(call, &record_pair_use, &line))
 			break;
-		*(struct pair_use *)arena_push(&call->arena, &out->pairs, &out->n_pairs,
-					       sizeof(line)) = line;
+		arena_add(&call->arena, out->pairs, out->n_pairs, line);
 	}
 	return rc < 0 ? rc : 0;
 }

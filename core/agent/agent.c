@@ -216,17 +216,13 @@ static int resumes(struct call *call, const struct agent_register_in *in,
 /* Discards mail that the new generation does not want, and tells its senders. */
 static int discard(struct call *call, int64_t agent)
 {
-	struct agent_discard_row r, *all = NULL;
-	struct query q;
+	struct agent_discard_row *all = NULL;
 	size_t n = 0;
 	int rc = message_delayed_give_up(call, agent, 0);
 
-	if (rc < 0)
-		return rc;
-	sql_query(call, &q, agent_discard, .agent = agent, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(struct agent_discard_row *)arena_push(&call->arena, &all, &n,
-							sizeof(r)) = r;
+	if (rc >= 0)
+		rc = sql_all(call, agent_discard, &all, &n, .agent = agent,
+			     .now = call->now);
 	for (size_t i = 0; i < n && rc >= 0; i++)
 		rc = event_emit(call, EVENT_MESSAGE_DEAD, all[i].message, agent,
 				"discarded");
@@ -487,12 +483,8 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 			break;
 		if (rc == 0)
 			continue;
-		if (!space_take(call, &record_agent_line, &line)) {
-			out->more = true;
+		if (!space_put(call, out, agents, &record_agent_line, &line, INT64_MAX))
 			break;
-		}
-		*(struct agent_line *)arena_push(&call->arena, &out->agents,
-						 &out->n_agents, sizeof(line)) = line;
 	}
 	query_end(&q);
 	if (call->identity.agent && call->caller.own_team == call->caller.team)

@@ -32,19 +32,15 @@ static int tell_traits(struct call *call, int64_t agent, struct card *card)
 	sql_query(call, &q, agent_skills, .agent = agent);
 	while ((rc = sql_next(call, &q, &s)) > 0 &&
 	       agent_card_has_room(call, card, s.skill))
-		*(const char **)arena_push(&call->arena, &card->skills, &card->n_skills,
-					   sizeof(s.skill)) = s.skill;
+		arena_add(&call->arena, card->skills, card->n_skills, s.skill);
 	query_end(&q);
 	if (rc < 0)
 		return rc;
 	sql_query(call, &q, agent_protocols, .agent = agent);
 	while ((rc = sql_next(call, &q, &p)) > 0 &&
 	       agent_card_has_room(call, card, p.protocol))
-		*(const char **)arena_push(&call->arena, &card->protocols,
-					   &card->n_protocols,
-					   sizeof(p.protocol)) = p.protocol;
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+		arena_add(&call->arena, card->protocols, card->n_protocols, p.protocol);
+	return query_over(&q, rc);
 }
 
 /* Leaves out what has no room in an answer that may take less than a frame. */

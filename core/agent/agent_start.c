@@ -44,16 +44,16 @@ static int tell_held(struct call *call, int64_t agent, struct agent_start_out *o
 	for (size_t i = 0; i < n && rc >= 0; i++) {
 		const bool ends = held[i].lease_until && held[i].lease_until < ESTOP_FAR;
 
-		*(struct held_task *)arena_push(
-			&call->arena, &out->holding, &out->n_holding,
-			sizeof(struct held_task)) = (struct held_task){
-			.id = task_name(call, held[i].number),
-			.title = short_text(call, held[i].title, most),
-			.status = held[i].state_now,
-			.has_left_seconds = ends,
-			.left_seconds = ends ? (held[i].lease_until - call->now) / 1000
-					     : 0,
-		};
+		arena_add(&call->arena, out->holding, out->n_holding,
+			  (struct held_task){
+				  .id = task_name(call, held[i].number),
+				  .title = short_text(call, held[i].title, most),
+				  .status = held[i].state_now,
+				  .has_left_seconds = ends,
+				  .left_seconds =
+					  ends ? (held[i].lease_until - call->now) / 1000
+					       : 0,
+			  });
 	}
 	return rc;
 }
@@ -107,8 +107,7 @@ static bool add_teammate(struct call *call, const struct agent_line *line, size_
 	if (out->n_teammates == TEAMMATES_SHOWN || *bytes + more > ANSWER_MOST)
 		return false;
 	*bytes += more;
-	*(struct teammate *)arena_push(&call->arena, &out->teammates, &out->n_teammates,
-				       sizeof(mate)) = mate;
+	arena_add(&call->arena, out->teammates, out->n_teammates, mate);
 	return true;
 }
 

@@ -66,11 +66,10 @@ static int assignment_env(struct call *call, const char *text, struct task_paylo
 		return fault_set(&call->fault, FAULT_UNAVAILABLE, "",
 				 "no memory for JSON");
 	json_object_foreach(json, key, value)
-		*(struct pair *)arena_push(&call->arena, &p->env, &p->n_env,
-					   sizeof(struct pair)) = (struct pair){
-			arena_strdup(&call->arena, key),
-			arena_strdup(&call->arena, json_string_value(value))
-		};
+		arena_add(&call->arena, p->env, p->n_env,
+			  (struct pair){
+				  arena_strdup(&call->arena, key),
+				  arena_strdup(&call->arena, json_string_value(value)) });
 	json_decref(json);
 	return 0;
 }
@@ -381,16 +380,11 @@ int assignment_list(struct call *call, const struct assignment_list_in *in,
 		l.command =
 			space_cut(call, l.command, space_all(call) / 8, &l.command_size);
 		l.has_command_size = l.command_size > 0;
-		if ((int64_t)out->n_assignments == in->limit ||
-		    !space_take(call, &record_assignment_line, &l)) {
-			out->more = true;
+		if (!space_put(call, out, assignments, &record_assignment_line, &l,
+			       in->limit))
 			break;
-		}
-		*(struct assignment_line *)arena_push(&call->arena, &out->assignments,
-						      &out->n_assignments, sizeof(l)) = l;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /*
@@ -436,6 +430,7 @@ struct gathering {
 	struct result_line *lines;
 	int64_t *rows;
 	size_t n, n_rows;
+	int64_t limit; /* of lines */
 	bool more; /* a result had no room in the answer */
 };
 
@@ -450,11 +445,8 @@ static bool assignment_result_add_line(struct call *call, struct gathering *g,
 	line.stdout = space_cut(call, line.stdout, space_all(call) / 2, &out);
 	line.stderr = space_cut(call, line.stderr, space_all(call) / 4, &err);
 	line.truncated |= out || err;
-	if (!space_take(call, &record_result_line, &line))
-		return false;
-	*(struct result_line *)arena_push(&call->arena, &g->lines, &g->n, sizeof(line)) =
-		line;
-	return true;
+	return space_add(call, &record_result_line, &line, &g->lines, &g->n, g->limit,
+			 &g->more);
 }
 
 static int assignment_result_gather(struct call *call, struct query *q,
@@ -468,12 +460,10 @@ static int assignment_result_gather(struct call *call, struct query *q,
 
 		for (size_t i = 0; i < g->n_rows; i++)
 			known |= g->rows[i] == r.message;
-		if (known || g->n == ANSWER_RESULTS || g->more)
+		if (known || (int64_t)g->n == g->limit || g->more)
 			continue;
-		if ((g->more = !assignment_result_add_line(call, g, &r)))
-			continue;
-		*(int64_t *)arena_push(&call->arena, &g->rows, &g->n_rows,
-				       sizeof(int64_t)) = r.message;
+		if (assignment_result_add_line(call, g, &r))
+			arena_add(&call->arena, g->rows, g->n_rows, r.message);
 	}
 	return rc;
 }
@@ -481,7 +471,7 @@ static int assignment_result_gather(struct call *call, struct query *q,
 int result_again(struct call *call, const struct agent_row *a, int64_t request,
 		 struct result_line **out, size_t *n, bool *more)
 {
-	struct gathering g = { 0 };
+	struct gathering g = { .limit = ANSWER_RESULTS };
 	struct query q;
 	int rc;
 
@@ -537,7 +527,7 @@ static int gather_unseen(struct call *call, const struct collecting *c,
 int result_collect(struct call *call, const struct collecting *c,
 		   struct result_line **out, size_t *n, bool *more)
 {
-	struct gathering g = { 0 };
+	struct gathering g = { .limit = ANSWER_RESULTS };
 	size_t n_again;
 	struct query q;
 	int rc;
@@ -564,7 +554,7 @@ int result_collect(struct call *call, const struct collecting *c,
 int result_list(struct call *call, const struct result_list_in *in,
 		struct result_list_out *out)
 {
-	struct gathering g = { 0 };
+	struct gathering g = { .limit = in->limit };
 	struct agent_row agent = { 0 };
 	struct result_line_row r;
 	struct query q;
@@ -578,12 +568,9 @@ int result_list(struct call *call, const struct result_list_in *in,
 	sql_query(call, &q, results_all, .team = call->caller.team, .agent = agent.id,
 		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
 		  .before = before, .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0)
-		if ((int64_t)g.n == in->limit ||
-		    !assignment_result_add_line(call, &g, &r)) {
-			g.more = true;
-			break;
-		}
+	while ((rc = sql_next(call, &q, &r)) > 0 &&
+	       assignment_result_add_line(call, &g, &r))
+		;
 	query_end(&q);
 	out->results = g.lines;
 	out->n_results = g.n;
@@ -604,24 +591,19 @@ struct piece {
  * ends are whole. */
 enum { CHARACTER = 4, BESIDE = 2 * CHARACTER };
 
-static bool assignment_result_is_inside(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 static struct piece piece_of(struct call *call, const char *s,
 			     const struct result_show_in *in, size_t room)
 {
 	size_t skipped = 0, n;
 
 	s = s ? s : "";
-	while (in->offset && assignment_result_is_inside(s[skipped]))
+	while (in->offset && space_is_inside(s[skipped]))
 		skipped++;
 	s += skipped;
 	n = strlen(s);
 	if (n > (size_t)in->length)
 		n = (size_t)in->length;
-	while (n > 0 && assignment_result_is_inside(s[n]))
+	while (n > 0 && space_is_inside(s[n]))
 		n--;
 	if (n == 0 && *s) /* less than a character was asked for */
 		n = text_wide(s) ? text_wide(s) : 1;

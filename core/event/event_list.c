@@ -148,16 +148,10 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 			break;
 		e.detail = space_cut(call, e.detail, space_all(call) / 8, &e.detail_size);
 		e.has_detail_size = e.detail_size > 0;
-		if ((int64_t)out->n_events == in->limit ||
-		    !space_take(call, &record_event, &e)) {
-			out->more = true;
+		if (!space_put(call, out, events, &record_event, &e, in->limit))
 			break;
-		}
-		*(struct event *)arena_push(&call->arena, &out->events, &out->n_events,
-					    sizeof(e)) = e;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 int event_gone(struct call *call, const char *where, int64_t first)

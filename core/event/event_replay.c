@@ -22,16 +22,10 @@ static int tell_tasks(struct call *call, const struct event_replay_in *in,
 				       .status = r.state_then,
 				       .owner = r.owner_name };
 
-		if ((int64_t)out->n_tasks == in->limit ||
-		    !space_take(call, &record_past_task, &t)) {
-			out->more = true;
+		if (!space_put(call, out, tasks, &record_past_task, &t, in->limit))
 			break;
-		}
-		*(struct past_task *)arena_push(&call->arena, &out->tasks, &out->n_tasks,
-						sizeof(t)) = t;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* Lines of `skip` and after, as far as there is room. */
@@ -56,16 +50,10 @@ static int tell_copies(struct call *call, const struct event_replay_in *in, int6
 				       .has_state = r.known,
 				       .state = r.state_then };
 
-		if ((int64_t)out->n_messages == limit ||
-		    !space_take(call, &record_past_copy, &c)) {
-			out->more = true;
+		if (!space_put(call, out, messages, &record_past_copy, &c, limit))
 			break;
-		}
-		*(struct past_copy *)arena_push(&call->arena, &out->messages,
-						&out->n_messages, sizeof(c)) = c;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* Tells the page: tasks, and behind the last one the mail. */

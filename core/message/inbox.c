@@ -254,7 +254,7 @@ static bool inbox_add(struct handing *h, const struct inbox_row *r, int64_t leas
 	e.lease_until = e.has_lease_until ? lease_until : 0;
 	if ((h->shows && !take_shown(h, &e)) || !envelope_take(h->call, &e))
 		return false;
-	*(struct envelope *)arena_push(&h->call->arena, &h->out, &h->n, sizeof(e)) = e;
+	arena_add(&h->call->arena, h->out, h->n, e);
 	h->chain = r->chain > h->chain ? r->chain : h->chain;
 	return true;
 }
@@ -273,8 +273,7 @@ static int held_by_request(struct handing *h)
 		  .now = call->now, .limit = HANDFUL);
 	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more)
 		h->more = !inbox_add(h, &r, r.due_at);
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* Adds messages that this session holds and whose answers did not arrive.  They come

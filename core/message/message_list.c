@@ -32,7 +32,7 @@ static bool page_add(struct call *call, struct page *p, const struct envelope_ro
 		p->more = true;
 		return false;
 	}
-	*(struct envelope *)arena_push(&call->arena, &p->items, &p->n, sizeof(e)) = e;
+	arena_add(&call->arena, p->items, p->n, e);
 	return true;
 }
 
@@ -77,8 +77,7 @@ static int list_thread(struct call *call, const char *thread, int64_t after,
 		  .limit = p->limit + 1);
 	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, p, &e))
 		;
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* Whether the caller sees a message of a thread that has this name: 1, 0, negative. */

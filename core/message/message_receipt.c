@@ -41,11 +41,11 @@ static void add_delayed(struct call *call, const struct delivery_page *page,
 
 		if (name && strcmp(r->name, name) > 0)
 			return;
-		*(struct delivery *)arena_push(&call->arena, out, n, sizeof(**out)) =
-			(struct delivery){ .to = r->address,
-					   .state = DELIVERY_STATE_QUEUED,
-					   .due_at = r->due_at,
-					   .has_due_at = true };
+		arena_add(&call->arena, *out, *n,
+			  (struct delivery){ .to = r->address,
+					     .state = DELIVERY_STATE_QUEUED,
+					     .due_at = r->due_at,
+					     .has_due_at = true });
 	}
 }
 
@@ -156,13 +156,8 @@ int message_overdue(struct call *call, const struct message_overdue_in *in,
 
 		o.content = space_cut(call, r.content, BEGINNING, &o.content_size);
 		o.has_content_size = o.content_size > 0;
-		if ((int64_t)out->n_overdue == in->limit ||
-		    !space_take(call, &record_overdue, &o)) {
-			out->more = true;
+		if (!space_put(call, out, overdue, &record_overdue, &o, in->limit))
 			break;
-		}
-		*(struct overdue *)arena_push(&call->arena, &out->overdue,
-					      &out->n_overdue, sizeof(o)) = o;
 	}
 	query_end(&q);
 	out->next = in->offset + (int64_t)out->n_overdue;

@@ -433,15 +433,9 @@ int reservation_list(struct call *call, const struct reservation_list_in *in,
 			query_end(&q);
 			return too_much(call, "/path");
 		}
-		if ((int64_t)out->n_reservations >= in->limit ||
-		    !space_take(call, &record_reservation, &line)) {
-			out->more = true;
+		if (!space_put(call, out, reservations, &record_reservation, &line,
+			       in->limit))
 			break;
-		}
-		*(struct reservation *)arena_push(&call->arena, &out->reservations,
-						  &out->n_reservations,
-						  sizeof(line)) = line;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }

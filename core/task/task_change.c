@@ -231,8 +231,7 @@ int task_create_many(struct call *call, const struct task_create_many_in *in,
 			return rc < 0 ? rc
 				      : fault_set(&call->fault, FAULT_NOT_FOUND, "",
 						  "the tasks are gone");
-		*(const char **)arena_push(&call->arena, &out->ids, &out->n_ids,
-					   sizeof(*out->ids)) = task_name(call, t.number);
+		arena_add(&call->arena, out->ids, out->n_ids, task_name(call, t.number));
 	}
 	out->created = (int64_t)in->n_tasks;
 	out->first = out->ids[0];

@@ -420,8 +420,7 @@ static int make_ready(struct call *call, int64_t done, int64_t team, const char 
 			continue;
 		ready++;
 		if (*n < READY_SHOWN)
-			*(const char **)arena_push(&call->arena, ids, n, sizeof(**ids)) =
-				task_name(call, all[i].number);
+			arena_add(&call->arena, *ids, *n, task_name(call, all[i].number));
 		rc = event_by(call, .kind = EVENT_TASK_READY, .team = team,
 			      .actor = event_actor(call), .subject = all[i].id);
 	}

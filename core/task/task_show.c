@@ -45,14 +45,11 @@ static int tell_deps(struct call *call, int64_t task, struct task *out)
 		if (!text_fits(call, out, b.id) ||
 		    (open && !task_show_fits(call, out, &record_blocker, &b)))
 			break;
-		*(const char **)arena_push(&call->arena, &out->depends_on,
-					   &out->n_depends_on, sizeof(b.id)) = b.id;
+		arena_add(&call->arena, out->depends_on, out->n_depends_on, b.id);
 		if (open)
-			*(struct blocker *)arena_push(&call->arena, &out->blocked_by,
-						      &out->n_blocked_by, sizeof(b)) = b;
+			arena_add(&call->arena, out->blocked_by, out->n_blocked_by, b);
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 static int tell_tags(struct call *call, int64_t task, struct task *out)
@@ -63,10 +60,8 @@ static int tell_tags(struct call *call, int64_t task, struct task *out)
 
 	sql_query(call, &q, task_tags, .task = task);
 	while ((rc = sql_next(call, &q, &g)) > 0 && text_fits(call, out, g.tag))
-		*(const char **)arena_push(&call->arena, &out->tags, &out->n_tags,
-					   sizeof(g.tag)) = g.tag;
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+		arena_add(&call->arena, out->tags, out->n_tags, g.tag);
+	return query_over(&q, rc);
 }
 
 static int tell_criteria(struct call *call, int64_t task, struct task *out)
@@ -78,11 +73,9 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	sql_query(call, &q, task_criteria, .task = task);
 	while ((rc = sql_next(call, &q, &c)) > 0 &&
 	       task_show_fits(call, out, &record_criterion, &c))
-		*(struct criterion *)arena_push(&call->arena, &out->acceptance_criteria,
-						&out->n_acceptance_criteria,
-						sizeof(c)) = c;
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+		arena_add(&call->arena, out->acceptance_criteria,
+			  out->n_acceptance_criteria, c);
+	return query_over(&q, rc);
 }
 
 /* Takes the place of a note in the answer: false where it does not fit any more.  Of one
@@ -115,8 +108,7 @@ static int show_notes(struct call *call, int64_t task, int64_t all, struct task 
 			out->has_more = out->more = true;
 			break;
 		}
-		*(struct note *)arena_push(&call->arena, &out->notes, &out->n_notes,
-					   sizeof(note)) = note;
+		arena_add(&call->arena, out->notes, out->n_notes, note);
 	}
 	query_end(&q);
 	for (size_t i = 0; i < out->n_notes / 2; i++) {
@@ -253,9 +245,8 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	sql_query(call, &q, task_blockers, .task = r->id, .now = call->now,
 		  .limit = BLOCKERS_SHOWN);
 	while ((rc = sql_next(call, &q, &d)) > 0)
-		*(const char **)arena_push(&call->arena, &out->blocked_by,
-					   &out->n_blocked_by,
-					   sizeof(out->id)) = task_name(call, d.number);
+		arena_add(&call->arena, out->blocked_by, out->n_blocked_by,
+			  task_name(call, d.number));
 	return rc;
 }
 
@@ -283,16 +274,11 @@ static int task_show_tell_page(struct call *call, struct query *q, struct task_p
 			continue;
 		if ((rc = task_tell_line(call, &r, &line)) < 0)
 			break;
-		if ((int64_t)p->n == p->limit ||
-		    !space_take(call, &record_task_line, &line)) {
-			p->more = true;
+		if (!space_add(call, &record_task_line, &line, &p->lines, &p->n, p->limit,
+			       &p->more))
 			break;
-		}
-		*(struct task_line *)arena_push(&call->arena, &p->lines, &p->n,
-						sizeof(line)) = line;
 	}
-	query_end(q);
-	return rc < 0 ? rc : 0;
+	return query_over(q, rc);
 }
 
 int task_show(struct call *call, const struct task_show_in *in, struct task_show_out *out)
@@ -438,16 +424,10 @@ int task_history(struct call *call, const struct task_history_in *in,
 		struct happening h = { r.seq, r.at, event_kind((int)r.kind)->name,
 				       event_actor_name(r.actor, r.name), r.detail };
 
-		if ((int64_t)out->n_history == in->limit ||
-		    !space_take(call, &record_happening, &h)) {
-			out->more = true;
+		if (!space_put(call, out, history, &record_happening, &h, in->limit))
 			break;
-		}
-		*(struct happening *)arena_push(&call->arena, &out->history,
-						&out->n_history, sizeof(h)) = h;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /*
@@ -481,8 +461,7 @@ static void page_text(struct page *p, const char *text)
 	if (!space_take_text(p->call, text))
 		out->more = true;
 	else
-		*(const char **)arena_push(&p->call->arena, &out->entries,
-					   &out->n_entries, sizeof(text)) = text;
+		arena_add(&p->call->arena, out->entries, out->n_entries, text);
 }
 
 static int page_notes(struct page *p)
@@ -506,11 +485,9 @@ static int page_notes(struct page *p)
 
 		if (!note_take(p->call, &note))
 			break;
-		*(struct note *)arena_push(&p->call->arena, &out->notes, &out->n_notes,
-					   sizeof(note)) = note;
+		arena_add(&p->call->arena, out->notes, out->n_notes, note);
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 static int page_criteria(struct page *p)
@@ -523,15 +500,9 @@ static int page_criteria(struct page *p)
 	sql_query(p->call, &q, task_criteria, .task = p->task);
 	while ((rc = sql_next(p->call, &q, &c)) > 0) {
 		out->size++;
-		if (!task_part_is_here(p))
-			continue;
-		if (!space_take(p->call, &record_criterion, &c))
-			out->more = true;
-		else
-			*(struct criterion *)arena_push(&p->call->arena,
-							&out->acceptance_criteria,
-							&out->n_acceptance_criteria,
-							sizeof(c)) = c;
+		if (task_part_is_here(p))
+			space_put(p->call, out, acceptance_criteria, &record_criterion,
+				  &c, INT64_MAX);
 	}
 	return rc;
 }
@@ -694,8 +665,7 @@ static int read_graph(struct call *call, struct graph *g)
 		return rc;
 	sql_query(call, &q, task_edges, .team = call->caller.team);
 	while ((rc = sql_next(call, &q, &e)) > 0)
-		*(struct task_edges_row *)arena_push(&call->arena, &g->edges, &g->n_edges,
-						     sizeof(e)) = e;
+		arena_add(&call->arena, g->edges, g->n_edges, e);
 	return rc;
 }
 
@@ -778,10 +748,7 @@ static int list_order(struct call *call, struct graph *g, int64_t after,
 		}
 		if ((rc = task_tell_line(call, &t->row, &line)) < 0)
 			return rc;
-		if (space_take(call, &record_task_line, &line))
-			out->tasks[out->n_tasks++] = line;
-		else
-			out->more = true;
+		space_put(call, out, tasks, &record_task_line, &line, INT64_MAX);
 	}
 	return 0;
 }
@@ -798,7 +765,6 @@ int task_order(struct call *call, const struct task_order_in *in,
 	    (rc = read_graph(call, &g)) < 0)
 		return rc;
 	index_graph(call, &g);
-	out->tasks = arena_alloc(&call->arena, (g.n + 1) * sizeof(*out->tasks));
 	for (size_t i = 0; i < g.n; i++)
 		if (g.nodes[i].waits == 0)
 			heap_add(&g, i);

@@ -372,12 +372,8 @@ static int budget_show_add(struct call *call, const struct budget_line *line,
 		list->skip--;
 		return 0;
 	}
-	if (!space_take(call, &record_budget_line, line)) {
-		list->full = true;
-		return 0;
-	}
-	*(struct budget_line *)arena_push(&call->arena, &list->lines, &list->n,
-					  sizeof(*line)) = *line;
+	space_add(call, &record_budget_line, line, &list->lines, &list->n, INT64_MAX,
+		  &list->full);
 	return 0;
 }
 
@@ -430,8 +426,7 @@ int budget_list_add(struct call *call, int64_t team, const char *path, int64_t m
 		if (row.most > 0 || (list->all && row.used > 0))
 			rc = budget_show_add(call, &line, list);
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* Adds those of all teams below the team that is called `path`.  0 or negative. */

@@ -68,12 +68,6 @@ struct walk {
 	bool denied; /* somebody above has stopped one */
 };
 
-static void estop_add_name(struct call *call, const char ***names, size_t *n,
-			   const char *name)
-{
-	*(const char **)arena_push(&call->arena, names, n, sizeof(name)) = name;
-}
-
 static int estop_tell(struct call *call, int64_t team, int kind)
 {
 	return event_by(call, .kind = kind, .team = team, .actor = event_actor(call),
@@ -97,13 +91,13 @@ static int stop_one(struct call *call, const struct team_subtree_row *t, struct 
 			 .agent = call->identity.agent ? call->caller.agent : 0);
 
 	if (rc == 0) {
-		estop_add_name(call, &w->left, &w->n_left, t->name);
+		arena_add(&call->arena, w->left, w->n_left, t->name);
 		return sql_run(call, team_stop_above, .team = t->id,
 			       .agent = call->identity.agent ? call->caller.agent : 0);
 	}
 	if (rc < 0)
 		return rc;
-	estop_add_name(call, &w->done, &w->n_done, t->name);
+	arena_add(&call->arena, w->done, w->n_done, t->name);
 	if ((rc = estop_hold_leases(call, t->id, call->now)) < 0 ||
 	    (rc = sql_run(call, budget_stop, .team = t->id, .now = call->now)) < 0)
 		return rc;
@@ -132,7 +126,7 @@ static int thaw(struct call *call, const struct team_subtree_row *t, struct walk
 	}
 	if (t->id == call->caller.team)
 		call->caller.team_stopped = 0;
-	estop_add_name(call, &w->done, &w->n_done, t->name);
+	arena_add(&call->arena, w->done, w->n_done, t->name);
 	rc = estop_give_back(call, t->id, team.stopped_at);
 	return rc < 0 ? rc : estop_tell(call, t->id, EVENT_TEAM_THAWED);
 }
@@ -192,7 +186,7 @@ static int estop_look(struct call *call, const struct team_subtree_row *t, struc
 
 	if (rc <= 0 || !team.stopped_at)
 		return rc;
-	estop_add_name(call, &w->left, &w->n_left, t->name);
+	arena_add(&call->arena, w->left, w->n_left, t->name);
 	return count_running(call, t->id, w);
 }
 

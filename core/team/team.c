@@ -327,8 +327,7 @@ static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, siz
 
 	sql_query(call, &q, team_ports, .team = team);
 	while ((rc = sql_next(call, &q, &row)) > 0)
-		*(int64_t *)arena_push(&call->arena, ports, n, sizeof(**ports)) =
-			row.port;
+		arena_add(&call->arena, *ports, *n, row.port);
 	return rc;
 }
 
@@ -422,12 +421,10 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 		if (r.workspace)
 			m.workspace = id_public(call, ID_WORKSPACE, r.workspace,
 						r.workspace_at);
-		if ((*more = !space_take(call, &record_member, &m)))
+		if (!space_add(call, &record_member, &m, out, n, INT64_MAX, more))
 			break;
-		*(struct member *)arena_push(&call->arena, out, n, sizeof(m)) = m;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 static struct budget vms_of(const struct team_counts_row *n, int64_t limit)
@@ -465,8 +462,7 @@ static int tell_below(struct call *call, const struct team_row *t,
 					 .vms = vms_of(&n, r->max_vms) };
 		if (!space_take(call, &record_team_below, &b))
 			return 0;
-		*(struct team_below *)arena_push(&call->arena, &out->below, &out->n_below,
-						 sizeof(b)) = b;
+		arena_add(&call->arena, out->below, out->n_below, b);
 		if ((rc = budget_list_add(call, r->id,
 					  arena_printf(&call->arena, "%s / %s", t->name,
 						       w.at->path),

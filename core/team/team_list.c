@@ -71,11 +71,9 @@ static int team_list_add(struct call *call, struct listing *l,
 				   .open_tasks = r->open_tasks,
 				   .created_at = r->created_at,
 				   .path = l->in->tree ? path : NULL };
-	if ((out->more = !space_take(call, &record_team_line, &line)))
+	if (!space_put(call, out, teams, &record_team_line, &line, INT64_MAX))
 		return 0;
 	l->guests += r->guests;
-	*(struct team_line *)arena_push(&call->arena, &out->teams, &out->n_teams,
-					sizeof(line)) = line;
 	return 1;
 }
 

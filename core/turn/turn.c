@@ -161,8 +161,7 @@ static int begin_some(struct call *call, const struct turn_next_in *in,
 		if ((rc = turn_begin_picked(call, &u, &s)) < 0)
 			return rc;
 		if (rc > 0)
-			*(struct turn_start *)arena_push(&call->arena, &out->starts,
-							 &out->n_starts, sizeof(s)) = s;
+			arena_add(&call->arena, out->starts, out->n_starts, s);
 	}
 	out->more = true;
 	return 0;
@@ -196,8 +195,7 @@ static int list_stops(struct call *call, struct turn_next_out *out)
 		  .chain = chain_most(call), .per_hour = chain_per_hour(call),
 		  .patience = STOPPED_MOST, .host = store_host(call->store));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(int64_t *)arena_push(&call->arena, &out->stops, &out->n_stops,
-				       sizeof(int64_t)) = r.id;
+		arena_add(&call->arena, out->stops, out->n_stops, r.id);
 	return rc;
 }
 
@@ -209,8 +207,7 @@ static int list_agents(struct call *call, struct turn_next_out *out)
 
 	sql_query(call, &q, runner_agents, .host = store_host(call->store));
 	while ((rc = sql_next(call, &q, &r)) > 0)
-		*(int64_t *)arena_push(&call->arena, &out->agents, &out->n_agents,
-				       sizeof(int64_t)) = r.agent;
+		arena_add(&call->arena, out->agents, out->n_agents, r.agent);
 	return rc;
 }
 
@@ -540,16 +537,10 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 		struct turn_line l;
 
 		turn_show_line_of(&l, &r);
-		if ((int64_t)out->n_turns >= in->limit ||
-		    !space_take(call, &record_turn_line, &l)) {
-			out->more = true;
+		if (!space_put(call, out, turns, &record_turn_line, &l, in->limit))
 			break;
-		}
-		*(struct turn_line *)arena_push(&call->arena, &out->turns, &out->n_turns,
-						sizeof(l)) = l;
 	}
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* The turn that is meant: one of the call's team, by its number or as an agent's last. */
@@ -671,17 +662,12 @@ static bool turn_history_add(struct page *p, struct history_entry *e, const char
 {
 	int64_t size;
 
-	if ((int64_t)p->n >= p->in->limit)
-		return !(p->full = true);
 	e->text = space_cut(p->call, text, TEXT_MOST, &size);
 	if (size > e->text_size)
 		e->text_size = size;
 	e->has_text_size = e->text_size != 0;
-	if (!space_take(p->call, &record_history_entry, e))
-		return !(p->full = true);
-	*(struct history_entry *)arena_push(&p->call->arena, &p->entries, &p->n,
-					    sizeof(*e)) = *e;
-	return true;
+	return space_add(p->call, &record_history_entry, e, &p->entries, &p->n,
+			 p->in->limit, &p->full);
 }
 
 static bool add_turn(struct page *p, const struct history_turns_row *r)
@@ -759,6 +745,11 @@ static void turn_history_tell(struct page *p, struct agent_history_out *out)
 	out->history = arena_alloc(&p->call->arena, (p->n + 1) * sizeof(*p->entries));
 	out->n_history = p->n;
 	out->more = p->full;
+	/* A page has only what is before these. */
+	out->has_before = p->in->has_before;
+	out->before = p->in->before;
+	out->has_before_turn = p->in->has_before_turn;
+	out->before_turn = p->in->before_turn;
 	for (size_t i = 0; i < p->n; i++) {
 		const struct history_entry *e = &p->entries[p->n - 1 - i];
 
@@ -772,14 +763,6 @@ static void turn_history_tell(struct page *p, struct agent_history_out *out)
 			out->has_before_turn = true;
 			out->before_turn = e->turn;
 		}
-	}
-	if (p->in->has_before && !out->has_before) {
-		out->has_before = true;
-		out->before = p->in->before;
-	}
-	if (p->in->has_before_turn && !out->has_before_turn) {
-		out->has_before_turn = true;
-		out->before_turn = p->in->before_turn;
 	}
 }
 

@@ -233,10 +233,9 @@ int workspace_list(struct call *call, const struct workspace_list_in *in,
 		struct workspace told;
 
 		workspace_tell_row(call, &w, &told);
-		if ((out->more = !space_take(call, &record_workspace, &told)))
+		if (!space_put(call, out, workspaces, &record_workspace, &told,
+			       INT64_MAX))
 			break;
-		*(struct workspace *)arena_push(&call->arena, &out->workspaces,
-						&out->n_workspaces, sizeof(told)) = told;
 	}
 	query_end(&q);
 	out->next = in->offset + (int64_t)out->n_workspaces;
@@ -806,10 +805,8 @@ int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *
 		struct snapshot told;
 
 		snapshot_tell(call, &s, &told);
-		if ((out->more = !space_take(call, &record_snapshot, &told)))
+		if (!space_put(call, out, snapshots, &record_snapshot, &told, INT64_MAX))
 			break;
-		*(struct snapshot *)arena_push(&call->arena, &out->snapshots,
-					       &out->n_snapshots, sizeof(told)) = told;
 	}
 	query_end(&q);
 	out->next = in->offset + (int64_t)out->n_snapshots;

@@ -398,8 +398,7 @@ static int read_ports(struct call *call, int64_t team, int64_t workspace, bool *
 	while ((rc = sql_next(call, &q, &row)) > 0) {
 		*all = false;
 		if (row.allowed)
-			*(int64_t *)arena_push(&call->arena, ports, n, sizeof(**ports)) =
-				row.port;
+			arena_add(&call->arena, *ports, *n, row.port);
 	}
 	return rc;
 }

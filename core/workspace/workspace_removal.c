@@ -180,9 +180,8 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 		l->mail += hands.mail;
 	}
 	if (purged)
-		*(const char **)arena_push(&call->arena, &l->purged, &l->n_purged,
-					   sizeof(*l->purged)) =
-			arena_printf(&call->arena, "teams/%s", purged);
+		arena_add(&call->arena, l->purged, l->n_purged,
+			  arena_printf(&call->arena, "teams/%s", purged));
 	sql_query(call, &q, workspace_lines, .team = team);
 	while ((rc = sql_next(call, &q, &w)) > 0)
 		if (holds_work(&w))
