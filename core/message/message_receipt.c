@@ -119,14 +119,11 @@ int message_receipt(struct call *call, const struct message_receipt_in *in,
 							 .limit = in->limit + 1 },
 				&out->deliveries, &out->n_deliveries);
 	for (size_t i = 0; i < out->n_deliveries; i++)
-		if (!space_take(call, &record_delivery, &out->deliveries[i])) {
+		if ((int64_t)i == in->limit ||
+		    !space_take(call, &record_delivery, &out->deliveries[i])) {
 			out->more = true;
 			out->n_deliveries = i;
 		}
-	if ((int64_t)out->n_deliveries > in->limit) {
-		out->more = true;
-		out->n_deliveries = (size_t)in->limit;
-	}
 	return rc;
 }
 

@@ -12,23 +12,13 @@ enum { NOTES_SHOWN = 100, BLOCKERS_SHOWN = 100 };
 
 /* --- telling ------------------------------------------------------------------------- */
 
-/* Takes room for an entry in the answer; from the first entry that does not fit on, the
- * rest of the list is left out. */
-static bool task_show_fits(struct call *call, struct task *out, const struct record *r,
-			   const void *item)
+/* Says in the task that an entry has no room in the answer: from that entry on, the rest of the
+ * list is left out. */
+static bool task_show_fits(struct task *out, bool fits)
 {
-	if (space_take(call, r, item))
-		return true;
-	out->has_more = out->more = true;
-	return false;
-}
-
-static bool text_fits(struct call *call, struct task *out, const char *text)
-{
-	if (space_take_text(call, text))
-		return true;
-	out->has_more = out->more = true;
-	return false;
+	out->more |= !fits;
+	out->has_more |= !fits;
+	return fits;
 }
 
 static int tell_deps(struct call *call, int64_t task, struct task *out)
@@ -42,8 +32,9 @@ static int tell_deps(struct call *call, int64_t task, struct task *out)
 		struct blocker b = { task_name(call, d.number), d.state_now };
 		bool open = d.state_now != TASK_STATE_COMPLETED;
 
-		if (!text_fits(call, out, b.id) ||
-		    (open && !task_show_fits(call, out, &record_blocker, &b)))
+		if (!task_show_fits(out, space_take_text(call, b.id) &&
+						 (!open ||
+						  space_take(call, &record_blocker, &b))))
 			break;
 		arena_add(&call->arena, out->depends_on, out->n_depends_on, b.id);
 		if (open)
@@ -59,7 +50,8 @@ static int tell_tags(struct call *call, int64_t task, struct task *out)
 	int rc;
 
 	sql_query(call, &q, task_tags, .task = task);
-	while ((rc = sql_next(call, &q, &g)) > 0 && text_fits(call, out, g.tag))
+	while ((rc = sql_next(call, &q, &g)) > 0 &&
+	       task_show_fits(out, space_take_text(call, g.tag)))
 		arena_add(&call->arena, out->tags, out->n_tags, g.tag);
 	return query_over(&q, rc);
 }
@@ -72,7 +64,7 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 
 	sql_query(call, &q, task_criteria, .task = task);
 	while ((rc = sql_next(call, &q, &c)) > 0 &&
-	       task_show_fits(call, out, &record_criterion, &c))
+	       task_show_fits(out, space_take(call, &record_criterion, &c)))
 		arena_add(&call->arena, out->acceptance_criteria,
 			  out->n_acceptance_criteria, c);
 	return query_over(&q, rc);
@@ -104,10 +96,9 @@ static int show_notes(struct call *call, int64_t task, int64_t all, struct task 
 				     .text = r.text,
 				     .number = all - (int64_t)out->n_notes };
 
-		if (out->n_notes == NOTES_SHOWN || !note_take(call, &note)) {
-			out->has_more = out->more = true;
+		if (!task_show_fits(out,
+				    out->n_notes < NOTES_SHOWN && note_take(call, &note)))
 			break;
-		}
 		arena_add(&call->arena, out->notes, out->n_notes, note);
 	}
 	query_end(&q);
