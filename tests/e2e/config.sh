@@ -67,10 +67,9 @@ hint "Did you mean 'inbox.capacity'"
 cadre config | awk 'NR > 1 { print $1 }' >"$TMPDIR/keys"
 [ "$(wc -l <"$TMPDIR/keys")" -ge 10 ] || bad "few keys"
 cadre docs reference >"$TMPDIR/reference"
-cadre man >"$TMPDIR/man"
 cadre complete -- config '' >"$TMPDIR/completion"
 while read -r key; do
-	for file in reference man completion; do
+	for file in reference completion; do
 		grep -qF "$key" "$TMPDIR/$file" || bad "$key is not in the $file"
 	done
 done <"$TMPDIR/keys"

@@ -324,6 +324,11 @@ size_t guests_running(const char *home);
 /* Ends the network of VMs, which a host leaves to those that outlive it.  0 or a fault. */
 int guests_end_network(const struct home *home, struct fault *f);
 
+/* --- help/help.c ----------------------------------------------------------------- */
+
+/* Writes the words of a command with its bare arguments: `send TO CONTENT...`. */
+void help_command(const struct op *op, char *out, size_t room);
+
 /* --- completion.c ----------------------------------------------------------------- */
 
 extern const char *const completion_shells[]; /* ends with NULL */

@@ -1,13 +1,10 @@
 /*
  * man - the manual page, from the schema, the faults and the table of verbs.
  */
-#include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/version.h"
-#include "core/config/config.h"
 #include "tools/cadre/cli.h"
 #include "tools/cadre/reference.h"
 #include "tools/cadre/status.h"
@@ -52,137 +49,39 @@ static void man_put_line(const char *s)
 	putchar('\n');
 }
 
-static void man_put_part(const char *s, size_t n)
+/* Prints what stands at the margin, in bold but for its end, and what it means. */
+static void man_put_entry(const char *before, const char *name, const char *end,
+			  const char *doc)
 {
-	struct text part = { 0 };
-
-	text_add(&part, s, n);
-	man_put_line(part.data);
-	text_release(&part);
-}
-
-static void man_put_prose(const char *s)
-{
-	for (const char *end; *s; s = end) {
-		end = strstr(s, "\n\n");
-		printf(".PP\n");
-		if (!end) {
-			man_put_line(s);
-			return;
-		}
-		man_put_part(s, (size_t)(end - s));
-		end += 2;
-	}
-}
-
-static bool man_is_bare(const struct op *op, const struct field *field)
-{
-	for (size_t i = 0; op->cli_fields && op->cli_fields[i]; i++)
-		if (!strcmp(op->cli_fields[i], field->name))
-			return true;
-	return false;
-}
-
-static void man_put_choices(const struct type *t)
-{
-	printf("One of");
-	for (const struct choice *c = t->choices; c->name; c++)
-		printf(" %s%s", c->name, c[1].name ? "," : ".\n");
-}
-
-static void man_put_option(const struct op *op, const struct field *field)
-{
-	char value[32];
-
-	field_value(field, value);
-	printf(".TP\n");
-	if (man_is_bare(op, field)) {
-		printf("\\fI");
-		for (const char *s = field->name; *s; s++)
-			putchar(toupper((unsigned char)*s));
-		printf("\\fR\n");
-	} else {
-		printf("\\fB\\-\\-");
-		for (const char *s = field->name; *s; s++)
-			*s == '_' ? (void)printf("\\-") : (void)putchar(*s);
-		printf(*value ? "\\fR \\fI%s\\fR\n" : "\\fR\n", value);
-	}
-	man_put_line(field->doc);
-	if (field->type->kind == KIND_ENUM)
-		man_put_choices(field->type);
-}
-
-static void man_put_op(const struct op *op)
-{
-	printf(".SS cadre");
-	for (size_t i = 0; op->cli[i]; i++)
-		printf(" %s", op->cli[i]);
-	printf("\n");
-	man_put_line(op->summary);
-	man_put_prose(op->doc);
-	if (op->runs)
-		man_put_prose(op_command_text);
-	for (size_t i = 0; i < op->in->n_fields; i++)
-		man_put_option(op, &op->in->fields[i]);
-	if (op->until)
-		printf(".TP\n\\fB\\-\\-wait\\fR[=\\fISECONDS\\fR]\nThen wait as "
-		       "\\fBcadre %s %s\\fR does, with its exit status.\n",
-		       op->until->cli[0], op->until->cli[1]);
+	printf(".TP\n\\fB%s", before);
+	man_put(name);
+	printf(*end ? "\\fR " : "\\fR");
+	man_put_line(end);
+	man_put_line(doc);
 }
 
 static void man_put_options(void)
 {
-	for (const struct option_text *o = option_table; o->name; o++) {
-		printf(".TP\n\\fB");
-		man_put(o->name);
-		printf(o->value ? "\\fR \\fI%s\\fR\n" : "\\fR\n", o->value);
-		man_put_line(o->doc);
-	}
+	for (const struct option_text *o = option_table; o->name; o++)
+		man_put_entry("", o->name, o->value ? o->value : "", o->doc);
 }
 
 static void man_put_verbs(void)
 {
-	for (const struct verb *v = verb_table; v->name; v++) {
-		if (!v->usage)
-			continue;
-		printf(".TP\n\\fBcadre %s\\fR ", v->name);
-		man_put_line(v->usage);
-		man_put_line(v->summary);
-	}
+	for (const struct verb *v = verb_table; v->name; v++)
+		if (v->usage)
+			man_put_entry("cadre ", v->name, v->usage, v->summary);
 }
 
-/* Prints the range and the default of a key. */
-static void put_range(const struct field *key)
+static void man_put_ops(void)
 {
-	const struct type *t = key->type;
+	char line[120];
 
-	if (t->kind == KIND_ENUM) {
-		man_put_choices(t);
-		printf("Default: %s.\n", t->choices[key->def_int].name);
-	} else if (t->kind == KIND_INT) {
-		printf("%" PRId64 " to %" PRId64 ". Default: %" PRId64 ".\n", t->min,
-		       t->max, key->def_int);
-	}
-}
-
-static void man_put_config(void)
-{
-	printf(".SH CONFIGURATION\n"
-	       "\\fIcadre.toml\\fR is read in ~/.config/cadre/, then in the state folder, then "
-	       "in the project around the working directory; the later wins. A project's "
-	       "file may set only what concerns the caller, as team.default. Another user's "
-	       "is passed over. A variable of the environment wins over the files, a flag "
-	       "over both. \\fBcadre config\\fR shows what holds. A host reads it when it "
-	       "starts.\n");
-	for (size_t i = 0; i < record_config.n_fields; i++) {
-		const struct field *key = &record_config.fields[i];
-		char variable[CONFIG_VARIABLE_SIZE];
-
-		config_variable(key, variable);
-		printf(".TP\n\\fB%s\\fR, %s\n", key->name, variable);
-		man_put_line(key->doc);
-		put_range(key);
-	}
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].cli) {
+			help_command(&op_table[i], line, sizeof(line));
+			man_put_entry("cadre ", line, "", op_table[i].summary);
+		}
 }
 
 static void put_status(void)
@@ -201,9 +100,10 @@ static void put_status(void)
 
 	printf(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nDone.\n");
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		printf(".TP\n\\fB%d\\fR ", faults[i].status);
-		man_put_line(faults[i].name);
-		man_put_line(faults[i].doc);
+		char status[16];
+
+		snprintf(status, sizeof(status), "%d", faults[i].status);
+		man_put_entry("", status, faults[i].name, faults[i].doc);
 	}
 }
 
@@ -211,16 +111,10 @@ static void put_status(void)
 static void put_examples(void)
 {
 	printf(".SH EXAMPLES\n");
-	for (size_t i = 0; i < op_count; i++) {
-		const struct op *op = &op_table[i];
-
-		if (!op->example)
-			continue;
-		printf(".TP\n\\fBcadre ");
-		man_put(op->example);
-		printf("\\fR\n");
-		man_put_line(op->summary);
-	}
+	for (size_t i = 0; i < op_count; i++)
+		if (op_table[i].example)
+			man_put_entry("cadre ", op_table[i].example, "",
+				      op_table[i].summary);
 }
 
 static const char head[] =
@@ -250,7 +144,8 @@ static const char tail[] =
 	".TP\n\\fI~/.local/state/cadre/\\fR\nThe state that is used outside projects, if it is there (\\fBcadre --home DIR init\\fR)."
 	"\n"
 	".TP\n\\fI~/.local/state/cadre/known\\fR\nThe states that were made or trusted.\n"
-	".TP\n\\fIcadre.toml\\fR\nThe configuration, see above.\n"
+	".TP\n\\fIcadre.toml\\fR\nThe configuration, of the user (~/.config/cadre/), the state or the project: "
+	"\\fBcadre config\\fR shows its keys and what holds.\n"
 	".SH SEE ALSO\n\\fBsqlite3\\fR(1), \\fBgit\\-worktree\\fR(1)\n";
 
 int man_main(struct cli *cli, int argc, char **argv)
@@ -264,11 +159,9 @@ int man_main(struct cli *cli, int argc, char **argv)
 	man_put_options();
 	printf(".SH THIS MACHINE\n");
 	man_put_verbs();
-	printf(".SH COMMANDS\n");
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].cli)
-			man_put_op(&op_table[i]);
-	man_put_config();
+	printf(".SH COMMANDS\n\\fBcadre help\\fR \\fICOMMAND\\fR explains one, with its "
+	       "options; docs/reference.md has all of them.\n");
+	man_put_ops();
 	put_status();
 	put_examples();
 	printf("%s", tail);

@@ -266,8 +266,7 @@ static void list_options(void)
 	put_help(&out);
 }
 
-/* The words of a command with its bare arguments: `send TO CONTENT...`. */
-static void command_line(const struct op *op, char *out, size_t room)
+void help_command(const struct op *op, char *out, size_t room)
 {
 	size_t n = 0;
 
@@ -356,7 +355,7 @@ static void help_put_op(const struct op *op)
 {
 	char line[120];
 
-	command_line(op, line, sizeof(line));
+	help_command(op, line, sizeof(line));
 	help_put_entry(line, op->summary);
 }
 
