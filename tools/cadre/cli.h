@@ -247,8 +247,8 @@ void print_answer(const struct cli *cli, const struct op *op, const json_t *answ
 void print_json(const json_t *json);
 /* A text in JSON; U+FFFD replaces bytes that are no UTF-8, as in a file's name. */
 json_t *json_text(const char *s);
-/* Rows of a list that goes on: the first ones under a heading, the others below them in the
- * same columns. */
+/* Rows of a list that goes on: the first ones under a heading, the others below them in the same
+ * columns.  Rows that need wider columns have the heading above them once more. */
 void print_more_rows(const struct cli *cli, const struct record *r,
 		     const char *const *columns, const json_t *rows, struct layout *kept);
 /* Writes a time as a person says it: "3 min ago", "in 2 h". */
@@ -264,11 +264,10 @@ struct table_column {
 		       part of an id */
 };
 
-/* The columns of a list that grows while it is looked at, as its first rows have set them;
- * zeroed before these. */
+/* The columns of a list that grows while it is looked at: as its rows so far need them, and as
+ * the last rows were printed.  Zeroed before these. */
 struct layout {
-	size_t n_columns;
-	struct table_column columns[TABLE_COLUMNS];
+	struct table_column needed[TABLE_COLUMNS], shown[TABLE_COLUMNS];
 };
 
 struct table {

@@ -11,7 +11,7 @@
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
 
-enum { GAP = 2, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64, STEP = 4 };
+enum { GAP = 2, READABLE = 36, SHORTEST = 8, LONGEST_ID = 64 };
 
 char *cli_plain(struct arena *a, const char *s, bool lines)
 {
@@ -131,54 +131,6 @@ static void screen_table_fit(const struct cli *cli, const struct table *t,
 	}
 }
 
-/* Lays out a long list by its first rows, for all rows that follow.  Columns are wider than the
- * first rows need; the last column, which may be cut, takes the room that is left. */
-static void lay_out(const struct cli *cli, const struct table *t,
-		    struct table_column *columns)
-{
-	size_t last = t->n_columns - 1, taken, widest;
-
-	columns[last].prose = true;
-	for (size_t i = 0; i < t->n_columns; i++)
-		columns[i].width = (columns[i].width + STEP - 1) / STEP * STEP;
-	screen_table_fit(cli, t, columns, 0);
-	taken = row_width(t, columns, &widest);
-	if (columns[last].width && cli->width > 0 && taken < (size_t)cli->width)
-		columns[last].width += (size_t)cli->width - taken;
-	memcpy(t->kept->columns, columns, t->n_columns * sizeof(*columns));
-	t->kept->n_columns = t->n_columns;
-}
-
-/* Takes so much room of a column as a row leaves there; how much that is. */
-static size_t take_room(const struct table *t, size_t row, size_t i,
-			struct table_column *columns, size_t wants)
-{
-	size_t needs = columns[i].prose ? SHORTEST : cli_width(t->cells[row + i]),
-	       has = columns[i].width > needs ? columns[i].width - needs : 0;
-
-	has = has < wants ? has : wants;
-	columns[i].width -= has;
-	return has;
-}
-
-/* Makes room in a row of such a list for a text that is wider than its column and is not cut.  The
- * row's other columns give up room, the columns behind it first, so that few cells move. */
-static void screen_table_make_room(const struct table *t, size_t row,
-				   struct table_column *columns)
-{
-	for (size_t i = 0; i < t->n_columns; i++) {
-		size_t has = cli_width(t->cells[row + i]), wants;
-
-		if (!columns[i].width || columns[i].prose || has <= columns[i].width)
-			continue;
-		wants = has - columns[i].width;
-		columns[i].width = has;
-		for (size_t k = 1; k < t->n_columns && wants; k++)
-			wants -=
-				take_room(t, row, (i + k) % t->n_columns, columns, wants);
-	}
-}
-
 /* Colours of states that matter to people: red for faults, yellow for work, green for success. */
 static const char *color_of(const char *word)
 {
@@ -235,25 +187,30 @@ static void print_cell(const struct cli *cli, struct table *t, size_t i, size_t 
 static void print_row(const struct cli *cli, struct table *t, size_t row,
 		      const struct table_column *columns, bool head, int at)
 {
-	struct table_column here[TABLE_COLUMNS];
 	size_t last = 0;
 
-	memcpy(here, columns, t->n_columns * sizeof(*here));
-	if (t->kept && cli->width)
-		screen_table_make_room(t, row, here);
 	for (size_t i = 0; i < t->n_columns; i++)
-		last = here[i].width ? i : last;
+		last = columns[i].width ? i : last;
 	for (size_t i = 0; i < last; i++)
-		if (here[i].width) {
-			print_cell(cli, t, row + i, here[i].width, false);
-			at += (int)here[i].width + GAP;
+		if (columns[i].width) {
+			print_cell(cli, t, row + i, columns[i].width, false);
+			at += (int)columns[i].width + GAP;
 		}
-	if (!head && here[last].prose) {
+	if (!head && columns[last].prose) {
 		cli_item(cli, t->cells[row + last], at);
 		return;
 	}
-	print_cell(cli, t, row + last, here[last].width, true);
+	print_cell(cli, t, row + last, columns[last].width, true);
 	printf("%s\n", head && cli->color && !row ? "\033[0m" : "");
+}
+
+/* Whether the heading that was printed last fits rows in these columns.  In a pipe nothing is
+ * padded, so one heading fits all. */
+static bool stands_above(const struct cli *cli, const struct layout *kept,
+			 const struct table_column *columns)
+{
+	return cli->width ? !memcmp(kept->shown, columns, sizeof(kept->shown))
+			  : kept->shown[0].width > 0;
 }
 
 void table_print(const struct cli *cli, struct table *t, bool head, int indent)
@@ -262,16 +219,16 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
 	bool bold = head && cli->color;
 	size_t row = 0;
 
-	if (t->kept && t->kept->n_columns) {
-		memcpy(columns, t->kept->columns, t->n_columns * sizeof(*columns));
-		row = head ? t->n_columns : 0; /* the heading stands above already */
-	} else {
-		screen_table_measure(t, head, columns);
-		if (t->kept)
-			lay_out(cli, t, columns);
-		else
-			screen_table_fit(cli, t, columns, indent);
-	}
+	if (t->kept)
+		memcpy(columns, t->kept->needed, sizeof(columns));
+	screen_table_measure(t, head, columns);
+	if (t->kept)
+		memcpy(t->kept->needed, columns, sizeof(columns));
+	screen_table_fit(cli, t, columns, indent);
+	if (t->kept && stands_above(cli, t->kept, columns))
+		row = head ? t->n_columns : 0;
+	if (t->kept)
+		memcpy(t->kept->shown, columns, sizeof(columns));
 	for (; row < t->n_cells; row += t->n_columns) {
 		printf("%*s%s", indent, "", bold && !row ? "\033[1m" : "");
 		print_row(cli, t, row, columns, head, indent);
