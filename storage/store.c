@@ -623,11 +623,6 @@ int64_t store_wal_frames(const struct store *s)
 	return s->frames - s->copied;
 }
 
-int64_t store_wal_waiting(const struct store *s)
-{
-	return s->db ? generation_waiting(s) : 0;
-}
-
 int64_t store_wal_length(const struct store *s)
 {
 	return s->frames;

@@ -138,8 +138,6 @@ int store_look(struct store *s, struct fault *f);
  * anew with the next commit), or negative. */
 int store_checkpoint(struct store *s, struct fault *f);
 int64_t store_wal_frames(const struct store *s); /* since the last checkpoint */
-/* Frames that any process has written and none has copied; 0 before the first read. */
-int64_t store_wal_waiting(const struct store *s);
 int64_t store_wal_length(const struct store *s); /* all frames of the WAL */
 /* How often this connection waited for the disk to have the WAL since it opened that, and for
  * how long together. */

@@ -28,7 +28,6 @@
 #include "ops.gen.h"
 #include "storage/durable.h"
 #include "storage/search/search.h"
-#include "storage/store_restore.h"
 #include "tools/cadre/setup/setup.h"
 
 enum { LINE_AT = 19 };
@@ -408,51 +407,6 @@ static void check_space(struct doctor *d)
 		doctor_say(d, VERDICT_OK, "space", NULL, "%lld MiB left", mib);
 }
 
-/* Names the folders in which fixes have kept what they took away. */
-static void doctor_place_tell_kept(struct doctor *d)
-{
-	DIR *dir = opendir(d->cli->home.dir);
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir)))
-		if (!strncmp(e->d_name, "doctor-", 7))
-			doctor_say(d, VERDICT_OK, "replaced",
-				   "remove it when the state is as it should be",
-				   "what a fix took away is kept in %s/%s",
-				   d->cli->home.dir, e->d_name);
-	if (dir)
-		closedir(dir);
-}
-
-/* A restore that was killed leaves its copy of the backup. */
-static bool doctor_place_is_staged(const struct doctor *d, char path[4200])
-{
-	snprintf(path, 4200, "%s/restore.tmp", d->cli->home.dir);
-	return access(path, F_OK) == 0;
-}
-
-static void check_restore(struct doctor *d)
-{
-	char path[4200];
-
-	if (doctor_place_is_staged(d, path))
-		doctor_say(d, VERDICT_WARN, "restore",
-			   DOCTOR_FIX "remove it, unless a restore runs",
-			   "a restore that did not end has left %s", path);
-}
-
-/* While the state is held, no restore runs. */
-static int fix_restore(struct doctor *d, struct fault *f)
-{
-	char path[4200];
-
-	restore_unstage(d->cli->home.dir);
-	if (doctor_place_is_staged(d, path))
-		return fault_set(f, FAULT_IO, "", "cannot remove %.200s", path);
-	doctor_did(d, "%s is removed; the state is as it was before that restore", path);
-	return 0;
-}
-
 /* A host that serves files which are not here any more ends within a second; one
  * that stands still cannot. */
 static void check_ground(struct doctor *d)
@@ -482,7 +436,6 @@ static void check_ground(struct doctor *d)
 		doctor_say(d, VERDICT_OK, "replaced",
 			   "remove it when the state is as it should be",
 			   "a former state is kept in %s", path);
-	doctor_place_tell_kept(d);
 }
 
 /* Clients that `cadre setup` has told of cadre, here and in the user's files. */
@@ -862,9 +815,7 @@ static const struct check checks[] = {
 	{ "permissions",   check_permissions, fix_permissions, 0 },
 	{ "space",         check_space,       NULL,            0 },
 	{ "files",         check_ground,      NULL,            0 },
-	{ "restore",       check_restore,     fix_restore,     FIX_ALONE },
 	{ "state",         check_state,       NULL,            0 },
-	{ "log",           check_log,         fix_log,         NEEDS_STATE },
 	{ "host",          check_host,        NULL,            0 },
 	{ "socket",        check_socket,      fix_socket,      FIX_ALONE },
 	{ "clock",         check_clock,       NULL,            NEEDS_STATE },

@@ -49,9 +49,9 @@ int doctor_open(struct doctor *d, struct store **store, struct fault *f);
 typedef void check_look(struct doctor *d);
 typedef int check_fix(struct doctor *d, struct fault *f);
 
-check_look check_state, check_log, check_host, check_socket, check_clock, check_tokens,
-	check_rules, check_leases, check_agents;
-check_fix fix_log, fix_socket, fix_leases;
+check_look check_state, check_host, check_socket, check_clock, check_tokens, check_rules,
+	check_leases, check_agents;
+check_fix fix_socket, fix_leases;
 
 check_look check_guests, check_stuck, check_orphans, check_network, check_taps;
 check_fix fix_guests, fix_stuck, fix_orphans, fix_taps;

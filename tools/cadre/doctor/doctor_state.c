@@ -25,10 +25,8 @@
 
 enum {
 	HELD_MS = 2000,
-	FRAMES_MOST = 20000, /* of the log that wait: a host copies them at 2,000 */
 	CLOCK_MS = 60000, /* by which a clock may be behind what was written */
 	LATE_MS = 60000, /* until somebody has written down what ran out */
-	RESTART_MS = 2000, /* to wait for those who read from the log */
 };
 
 /* --- the database ------------------------------------------------------------------- */
@@ -82,36 +80,6 @@ void check_state(struct doctor *d)
 			"let it go on (fg, kill -CONT) or end it: what was acknowledged is "
 			"kept",
 			"process %s keeps the state from being written", who);
-}
-
-void check_log(struct doctor *d)
-{
-	int64_t frames = store_wal_waiting(d->store);
-
-	if (frames > FRAMES_MOST)
-		doctor_say(d, VERDICT_WARN, "log",
-			   DOCTOR_FIX "end old readers: a long read may hold it",
-			   "%lld frames wait for a checkpoint", (long long)frames);
-}
-
-int fix_log(struct doctor *d, struct fault *f)
-{
-	struct fault again = { 0 };
-	struct store *store = NULL;
-	int64_t before = store_wal_waiting(d->store);
-
-	/* Ends the doctor's own read, so that this read does not hold the log. */
-	store_close(d->store);
-	d->store = NULL;
-	if (doctor_open(d, &store, f) == 0 && store_checkpoint(store, f) >= 0 &&
-	    store_restart_wal(store, RESTART_MS, f) >= 0 &&
-	    store_wal_frames(store) < before)
-		doctor_did(d, "%lld frames of the log were copied into state.db",
-			   (long long)(before - store_wal_frames(store)));
-	store_close(store);
-	if (store_open(&d->store, d->cli->home.dir, STORE_READ, NULL, &again) < 0)
-		doctor_say(d, VERDICT_BAD, "state", again.hint, "%s", again.text);
-	return f->code;
 }
 
 void check_tokens(struct doctor *d)
