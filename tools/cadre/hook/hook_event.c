@@ -7,71 +7,36 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "tools/cadre/hook/hook.h"
 
-enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000 };
+/* TOP: depths of which keys are looked at, and the depth outside of all, which has none. */
+enum { BYTES_MAX = 64 << 20, PATIENCE_MS = 2000, TOP = 3 };
 
 struct scan {
 	struct hook_event *out;
 	size_t depth;
 	bool begun, over, broken;
 	bool quoted, escaped; /* in a text; behind a backslash */
-	bool value; /* at the top: behind a colon */
-	bool keeps; /* the text is kept in `word` */
-	char key[32];
-	char argument[32]; /* of the tool's arguments: the key before the colon */
-	bool argued; /* in them: behind a colon */
+	bool value[TOP]; /* at each depth: behind a colon */
+	char key[TOP][32]; /* at each depth: before the colon; "": too long */
 	bool patch; /* the text is a patch, of which `word` holds a line */
 	char word[sizeof(((struct hook_event *)0)->cwd)]; /* as JSON, without its quotes */
 	size_t n; /* bytes of it; too many: it is passed over */
 };
 
-/* The place of a text of the event, or NULL. */
-static char *hook_event_place_of(struct scan *s, size_t *room)
-{
-	struct hook_event *e = s->out;
-	const struct {
-		const char *key;
-		char *place;
-		size_t room;
-	} all[] = { { "hook_event_name", e->name, sizeof(e->name) },
-		    { "cwd", e->cwd, sizeof(e->cwd) },
-		    { "workspace_roots", e->cwd, sizeof(e->cwd) },
-		    { "tool_name", e->tool, sizeof(e->tool) },
-		    { "session_id", e->session, sizeof(e->session) },
-		    { "agent_id", e->inner, sizeof(e->inner) } };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (!strcmp(s->key, all[i].key) && !all[i].place[0]) {
-			*room = all[i].room;
-			return all[i].place;
-		}
-	return NULL;
-}
-
-static void keep_value(struct scan *s)
-{
-	size_t room = 0;
-	char *place = hook_event_place_of(s, &room);
-	json_t *text;
-
-	if (!place)
-		return;
-	memmove(s->word + 1, s->word, s->n);
-	s->word[0] = s->word[s->n + 1] = '"';
-	text = json_loadb(s->word, s->n + 2, JSON_DECODE_ANY, NULL);
-	if (text && json_string_length(text) < room)
-		memcpy(place, json_string_value(text), json_string_length(text) + 1);
-	json_decref(text);
-}
-
 static bool in_arguments(const struct scan *s)
 {
-	return s->depth == 2 && !strcmp(s->key, "tool_input");
+	return s->depth == 2 && !strcmp(s->key[1], "tool_input");
+}
+
+static bool in_folders(const struct scan *s)
+{
+	return s->depth == 2 && !strcmp(s->key[1], "workspace_roots");
 }
 
 static bool is_among(const char *word, const char *const *words)
@@ -88,15 +53,19 @@ static bool is_half(const char *s)
 	return s[0] == '\\' && s[1] == 'u' && (s[2] | 32) == 'd' && s[3] > '7';
 }
 
-/* A text of JSON, in quotes and `n` bytes long.  U+FFFD stands for what is no character, as in the name
- * of the file that a client writes then. */
-static json_t *load_text(const char *quoted, size_t n)
+/* The text that `word` holds; NULL: it is none.  U+FFFD stands for what is no character (`mends`), as
+ * in the name of the file that a client writes then. */
+static json_t *word_text(struct scan *s, bool mends)
 {
-	json_t *text = json_loadb(quoted, n, JSON_DECODE_ANY, NULL);
 	struct text mended = { 0 };
+	json_t *text;
 	size_t len;
 
-	for (const char *at = quoted; !text && at < quoted + n; at += len) {
+	memmove(s->word + 1, s->word, s->n);
+	s->word[0] = s->word[s->n + 1] = '"';
+	text = json_loadb(s->word, s->n + 2, JSON_DECODE_ANY, NULL);
+	for (const char *at = s->word; !text && mends && at < s->word + s->n + 2;
+	     at += len) {
 		const size_t wide = text_wide(at);
 
 		len = is_half(at) ? 6 : *at == '\\' ? 2 : wide ? wide : 1;
@@ -105,18 +74,10 @@ static json_t *load_text(const char *quoted, size_t n)
 		else
 			text_add(&mended, at, len);
 	}
-	if (!text && mended.len)
+	if (mended.len)
 		text = json_loadb(mended.data, mended.len, JSON_DECODE_ANY, NULL);
 	text_release(&mended);
 	return text;
-}
-
-/* The text that `word` holds. */
-static json_t *word_text(struct scan *s)
-{
-	memmove(s->word + 1, s->word, s->n);
-	s->word[0] = s->word[s->n + 1] = '"';
-	return load_text(s->word, s->n + 2);
 }
 
 /* Keeps a file that the tool is about to write; the name is taken over. */
@@ -151,7 +112,7 @@ static void keep_heading(struct scan *s)
 	const char *line;
 
 	if (s->n > sizeof(s->word) - 2 || !memmem(s->word, s->n, "*** ", 4) ||
-	    !(text = word_text(s)))
+	    !(text = word_text(s, true)))
 		return;
 	line = text_past_blanks(json_string_value(text));
 	for (size_t i = 0; i < sizeof(headings) / sizeof(*headings); i++)
@@ -160,36 +121,54 @@ static void keep_heading(struct scan *s)
 	json_decref(text);
 }
 
-/* A text among the arguments of a tool. */
-static void end_argument(struct scan *s)
+/* Keeps a value in the place of its key, if that is empty. */
+static void keep_value(struct scan *s)
 {
-	static const char *const paths[] = { "file_path", "notebook_path", "filePath",
+	static const char *const files[] = { "file_path", "notebook_path", "filePath",
 					     NULL };
+	struct hook_event *e = s->out;
+	const struct {
+		const char *key;
+		char *place;
+		size_t room;
+	} all[] = { { "hook_event_name", e->name, sizeof(e->name) },
+		    { "cwd", e->cwd, sizeof(e->cwd) },
+		    { "workspace_roots", e->cwd, sizeof(e->cwd) },
+		    { "tool_name", e->tool, sizeof(e->tool) },
+		    { "session_id", e->session, sizeof(e->session) },
+		    { "agent_id", e->inner, sizeof(e->inner) } };
+	json_t *text;
+	size_t i = 0;
 
-	if (s->patch) {
-		keep_heading(s);
-	} else if (!s->argued && s->n < sizeof(s->argument)) {
-		memcpy(s->argument, s->word, s->n);
-		s->argument[s->n] = '\0';
-	} else if (s->argued && is_among(s->argument, paths) &&
-		   s->n <= sizeof(s->word) - 2) {
-		keep_path(s, word_text(s));
+	if (s->n > sizeof(s->word) - 2 ||
+	    (s->depth == 2 && !in_arguments(s) && !in_folders(s)))
+		return;
+	if (in_arguments(s)) {
+		if (is_among(s->key[2], files))
+			keep_path(s, word_text(s, true));
+		return;
 	}
+	while (i < sizeof(all) / sizeof(*all) &&
+	       (strcmp(s->key[1], all[i].key) != 0 || all[i].place[0]))
+		i++;
+	text = i < sizeof(all) / sizeof(*all) ? word_text(s, false) : NULL;
+	if (text && json_string_length(text) < all[i].room)
+		memcpy(all[i].place, json_string_value(text),
+		       json_string_length(text) + 1);
+	json_decref(text);
 }
 
 static void end_text(struct scan *s)
 {
 	s->quoted = false;
-	if (in_arguments(s))
-		end_argument(s);
-	if (!s->keeps || in_arguments(s) || s->n > sizeof(s->word) - 2)
+	if (s->depth >= TOP)
 		return;
-	if (s->depth == 1 && !s->value && s->n < sizeof(s->key)) {
-		memcpy(s->key, s->word, s->n);
-		s->key[s->n] = '\0';
-	} else if (s->depth == 2 || s->value) {
+	if (s->patch)
+		keep_heading(s);
+	else if (s->value[s->depth] || in_folders(s))
 		keep_value(s);
-	}
+	else if (s->n < sizeof(s->key[0]) && (s->depth == 1 || in_arguments(s)))
+		snprintf(s->key[s->depth], sizeof(s->key[0]), "%.*s", (int)s->n, s->word);
 }
 
 static void in_text(struct scan *s, char c)
@@ -206,7 +185,7 @@ static void in_text(struct scan *s, char c)
 		return;
 	}
 	s->escaped = c == '\\' && !s->escaped;
-	if (s->keeps && s->n < sizeof(s->word))
+	if (s->n < sizeof(s->word))
 		s->word[s->n++] = c;
 }
 
@@ -216,13 +195,9 @@ static void begin_text(struct scan *s)
 
 	s->quoted = true;
 	s->n = 0;
-	if (s->depth == 1 && !s->value)
-		s->key[0] = '\0';
-	if (in_arguments(s) && !s->argued)
-		s->argument[0] = '\0';
-	s->patch = in_arguments(s) && s->argued && is_among(s->argument, patches);
-	s->keeps = s->depth == 1 || in_arguments(s) ||
-		   (s->depth == 2 && !strcmp(s->key, "workspace_roots"));
+	s->patch = in_arguments(s) && s->value[2] && is_among(s->key[2], patches);
+	if ((s->depth == 1 || in_arguments(s)) && !s->value[s->depth])
+		s->key[s->depth][0] = '\0';
 }
 
 static void hook_event_take(struct scan *s, char c)
@@ -240,14 +215,12 @@ static void hook_event_take(struct scan *s, char c)
 	s->begun = true;
 	if (c == '"')
 		begin_text(s);
-	else if (c == '{' || c == '[')
-		s->argued = ++s->depth > 2;
 	else if (c == '}' || c == ']')
-		s->over = --s->depth == 0;
-	else if (s->depth == 1 && (c == ':' || c == ','))
-		s->value = c == ':';
-	else if (s->depth == 2 && (c == ':' || c == ','))
-		s->argued = c == ':';
+		s->value[TOP - 1] = true, s->over = --s->depth == 0;
+	else if (c == '{' || c == '[')
+		s->depth++;
+	if (c && s->depth < TOP && strchr("{[:,", c))
+		s->value[s->depth] = c == ':';
 }
 
 /* Waits for bytes until the time is up: how many were read, 0 at the end, or -1. */
