@@ -39,33 +39,28 @@
 static bool is_leftover(const char *name, const char *base)
 {
 	size_t n = strlen(base);
-	char *end;
-	long pid;
+	int pid = 0, end = 0;
 
 	if (strncmp(name, base, n))
 		return false;
 	name += n;
 	name += strncmp(name, ".secret", 7) ? 0 : 7;
-	if (*name != '.' || name[1] < '1' || name[1] > '9')
-		return false;
-	pid = strtol(name + 1, &end, 10);
-	return strncmp(end, ".tmp", 4) == 0 && (!end[4] || end[4] == '-') &&
-	       kill((pid_t)pid, 0) && errno == ESRCH;
+	sscanf(name, ".%d.tmp%n", &pid, &end);
+	return end && (!name[end] || name[end] == '-') && pid > 0 && kill(pid, 0) &&
+	       errno == ESRCH;
 }
 
 /* Removes what processes that have ended left beside `path`: files called PATH.PID.tmp or
  * PATH.secret.PID.tmp, also with -journal or -wal behind. */
 static void leftovers_remove(const char *path)
 {
-	char folder[4400], name[4400];
-	const char *base;
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char folder[4400];
 	struct dirent *e;
 	DIR *d;
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	snprintf(name, sizeof(name), "%s", path);
-	base = basename(name);
-	d = opendir(dirname(folder));
+	snprintf(folder, sizeof(folder), "./%.*s", (int)(base - path), path);
+	d = opendir(*path == '/' ? folder + 2 : folder);
 	while (d && (e = readdir(d)))
 		if (is_leftover(e->d_name, base))
 			unlinkat(dirfd(d), e->d_name, 0);
