@@ -61,13 +61,9 @@ static int agent_run_take_words(struct running *r, int argc, char **argv)
 static json_t *agent_run_call(struct running *r, const struct op *op, json_t *args,
 			      struct fault *f)
 {
-	json_t *answer;
-
 	if (r->cli->team)
 		json_object_set_new(args, "team", json_string(r->cli->team));
-	answer = run_op(r->cli, op, args, f);
-	json_decref(args);
-	return answer;
+	return run_args(r->cli, op, args, f);
 }
 
 /* The agent of that name, which is made if there is none. */

@@ -158,27 +158,42 @@ const char *cli_option(int argc, char **argv, int *i, const char *name)
 	return argv[++*i];
 }
 
+bool cli_take_word(int *argc, char **argv, const char *word)
+{
+	int left = 0;
+	bool found = false;
+
+	for (int i = 0; i < *argc; i++)
+		if (!strcmp(argv[i], word))
+			found = true;
+		else
+			argv[left++] = argv[i];
+	*argc = left;
+	argv[left] = NULL;
+	return found;
+}
+
 static bool cli_take_flag(struct cli *cli, const char *word)
 {
-	if (!strcmp(word, "--utc"))
-		cli->utc = true;
-	else if (!strcmp(word, "--json"))
-		cli->json = true;
-	else if (!strcmp(word, "--direct"))
-		cli->direct = true;
-	else if (!strcmp(word, "--operator"))
-		cli->as_operator = true;
-	else if (!strcmp(word, "--create"))
-		cli->create = true;
-	else if (!strcmp(word, "--no-pager"))
-		cli->unpaged = true;
-	else if (!strcmp(word, "--no-color"))
-		cli->color = false;
-	else if (!strcmp(word, "--help") || !strcmp(word, "-h"))
-		cli->help = true;
-	else
-		return false;
-	return true;
+	const struct {
+		const char *name;
+		bool *flag, value;
+	} flags[] = { { "--utc", &cli->utc, true },
+		      { "--json", &cli->json, true },
+		      { "--direct", &cli->direct, true },
+		      { "--operator", &cli->as_operator, true },
+		      { "--create", &cli->create, true },
+		      { "--no-pager", &cli->unpaged, true },
+		      { "--no-color", &cli->color, false },
+		      { "--help", &cli->help, true },
+		      { "-h", &cli->help, true } };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+		if (!strcmp(word, flags[i].name)) {
+			*flags[i].flag = flags[i].value;
+			return true;
+		}
+	return false;
 }
 
 static bool take_value(struct cli *cli, int argc, char **argv, int *i)

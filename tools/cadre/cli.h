@@ -126,6 +126,8 @@ int cli_no_verb(const struct cli *cli, int argc, char **argv);
 /* Takes `--NAME VALUE` or `--NAME=VALUE` (or `-x VALUE`) at argv[*i] and moves
  * *i to its last word; NULL when it is another word. */
 const char *cli_option(int argc, char **argv, int *i, const char *name);
+/* Takes a flag out of the words wherever it stands; whether it was there. */
+bool cli_take_word(int *argc, char **argv, const char *word);
 
 /* --- run.c ----------------------------------------------------------------------- */
 
@@ -149,6 +151,8 @@ struct awaited {
 void awaited_take(void *arg, const char *result, const struct fault *f);
 /* Runs an operation with arguments; the answer, or NULL with the fault filled. */
 json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
+/* The same with arguments that are taken over. */
+json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct fault *f);
 /* Asks a person at a terminal whether to go on; false, with the fault filled: no. */
 bool run_asks(struct fault *f);
 /* Asks a person at a terminal whether to do what was refused since it would lose work. */
@@ -245,6 +249,8 @@ struct layout; /* columns of a table that grows: below */
 
 void print_answer(const struct cli *cli, const struct op *op, const json_t *answer);
 void print_json(const json_t *json);
+/* The same with a value that is taken over. */
+void print_json_new(json_t *json);
 /* A text in JSON; U+FFFD replaces bytes that are no UTF-8, as in a file's name. */
 json_t *json_text(const char *s);
 /* Rows of a list that goes on: the first ones under a heading, the others below them in the same

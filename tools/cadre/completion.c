@@ -69,7 +69,7 @@ static void completion_put_named(struct cli *cli, const char *name, const char *
 		json_object_set_new(args, "team", json_string(cli->team));
 	if (field_find(op->in, "recursive"))
 		json_object_set_new(args, "recursive", json_true());
-	answer = run_op(cli, op, args, &f);
+	answer = run_args(cli, op, args, &f);
 	list = json_object_get(answer, noun->rows);
 	json_array_foreach(list, i, item) {
 		completion_put(begun,
@@ -79,7 +79,6 @@ static void completion_put_named(struct cli *cli, const char *name, const char *
 	if (by)
 		put_groups(list, by, begun);
 	json_decref(answer);
-	json_decref(args);
 }
 
 static void completion_put_values(struct cli *cli, const struct field *field,

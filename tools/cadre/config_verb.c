@@ -56,15 +56,13 @@ static json_t *key_json(struct shown *s, const struct field *key)
 
 static void config_verb_show_json(struct shown *s, const struct field *only)
 {
-	json_t *keys = json_array(), *answer;
+	json_t *keys = json_array();
 
 	for (size_t i = 0; i < record_config.n_fields && !only; i++)
 		json_array_append_new(keys, key_json(s, &record_config.fields[i]));
-	answer = only ? key_json(s, only)
-		      : json_pack("{ss*,sO}", "file", s->set.file, "keys", keys);
-	print_json(answer);
+	print_json_new(only ? key_json(s, only)
+			    : json_pack("{ss*,sO}", "file", s->set.file, "keys", keys));
 	json_decref(keys);
-	json_decref(answer);
 }
 
 static void show_table(struct shown *s)

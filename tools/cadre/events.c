@@ -14,22 +14,6 @@
 
 enum { FOLLOW_SECONDS = 60 };
 
-static bool take_follow(int *argc, char **argv)
-{
-	bool follow = false;
-	int left = 0;
-
-	for (int i = 0; i < *argc; i++) {
-		if (!strcmp(argv[i], "-f") || !strcmp(argv[i], "--follow"))
-			follow = true;
-		else
-			argv[left++] = argv[i];
-	}
-	*argc = left;
-	argv[left] = NULL;
-	return follow;
-}
-
 /* Prints events; with --json, each on a line of its own. */
 static void print_events(const struct cli *cli, const struct op *op, const json_t *answer,
 			 struct layout *kept)
@@ -91,7 +75,8 @@ int events_main(struct cli *cli, int argc, char **argv)
 
 	argc--;
 	argv++;
-	follows = take_follow(&argc, argv);
+	follows = cli_take_word(&argc, argv, "-f") |
+		  cli_take_word(&argc, argv, "--follow");
 	if (!follows)
 		return run_words(cli, op, argc, argv);
 	signal(SIGPIPE, SIG_DFL); /* `cadre events -f | head` ends by itself */

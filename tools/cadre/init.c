@@ -75,12 +75,9 @@ int init_main(struct cli *cli, int argc, char **argv)
 	    init_make_state(&x, &f) < 0)
 		return cli_fault(cli, &f);
 	if (cli->json) {
-		json_t *answer = json_pack("{ss,sb,ss*}", "home", cli->home.dir,
-					   "created", x.is_new, "replaced",
-					   *x.aside ? x.aside : NULL);
-
-		print_json(answer);
-		json_decref(answer);
+		print_json_new(json_pack("{ss,sb,ss*}", "home", cli->home.dir, "created",
+					 x.is_new, "replaced",
+					 *x.aside ? x.aside : NULL));
 		return 0;
 	}
 	cli_say("%s %s", x.is_new ? "made" : "already there:", cli->home.dir);

@@ -30,16 +30,15 @@ int page_main(struct cli *cli, int argc, char **argv)
 {
 	bool observer = argc == 2 && strcmp(argv[1], "--observer") == 0;
 	struct fault f = { 0 };
-	json_t *args, *answer;
+	json_t *answer;
 	char url[128];
 
 	if (argc > 1 && !observer)
 		return cli_usage(cli, "`%s` takes only --observer", argv[0]);
 	if (cli_client(cli, HOME_LOOK, &f) < 0 || read_endpoint(cli, url, &f) < 0)
 		return cli_fault(cli, &f);
-	args = json_pack("{sb}", "observer", observer);
-	answer = run_op(cli, op_token_code, args, &f);
-	json_decref(args);
+	answer =
+		run_args(cli, op_token_code, json_pack("{sb}", "observer", observer), &f);
 	if (!answer)
 		return cli_fault(cli, &f);
 	printf(cli->json ? "{\"url\":\"%s/login?code=%s\"}\n" : "%s/login?code=%s\n", url,

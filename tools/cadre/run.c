@@ -22,24 +22,6 @@ static void spell_paths(struct cli *cli, const struct op *op, json_t *args);
  * somebody is.
  */
 
-/* Takes `--here` out of the words, where the operation's answer is who somebody is. */
-static bool agent_here_take(const struct op *op, int *argc, char **argv)
-{
-	int left = 0;
-	bool here = false;
-
-	if (!(op->flags & OP_IDENTIFIES))
-		return false;
-	for (int i = 0; i < *argc; i++)
-		if (!strcmp(argv[i], "--here"))
-			here = true;
-		else
-			argv[left++] = argv[i];
-	*argc = left;
-	argv[left] = NULL;
-	return here;
-}
-
 static const char *agent_here_text_of(const json_t *json, const char *name)
 {
 	const char *s = json_string_value(json_object_get(json, name));
@@ -107,12 +89,6 @@ static void agent_here_tell(const json_t *answer)
 
 static const int endings[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 
-/* Whether the operation may give what nobody would have if the answer were lost. */
-static bool deliver_gives(const struct op *op)
-{
-	return op->gives;
-}
-
 /* Prepares a call: gives it a key, and blocks signals except while it waits. */
 static void deliver_begin(struct cli *cli, const struct op *op, json_t *args)
 {
@@ -149,16 +125,15 @@ static void deliver_note_seen(struct cli *cli, const struct op *op, const json_t
 	bool receives = op->flags & OP_REQUEST;
 	json_t *name = json_object_get(args, op_key(op));
 	struct fault f = { 0 };
-	json_t *note;
 
 	if (!has_any(answer, "messages") && !has_any(answer, "results") &&
 	    !json_object_get(answer, "reply"))
 		return;
-	note = json_pack("{s:[O], s:O*, s:O*}", "requests", name, "agent",
-			 json_object_get(args, receives ? "agent" : "from"), "team",
-			 json_object_get(args, "team"));
-	json_decref(run_op(cli, op_message_seen, note, &f));
-	json_decref(note);
+	json_decref(run_args(cli, op_message_seen,
+			     json_pack("{s:[O], s:O*, s:O*}", "requests", name, "agent",
+				       json_object_get(args, receives ? "agent" : "from"),
+				       "team", json_object_get(args, "team")),
+			     &f));
 }
 
 static void hint_at_undo(const json_t *answer)
@@ -244,9 +219,8 @@ static bool misread_is_there(struct cli *cli, const struct noun *noun, const cha
 
 	if (cli->team && field_find(op->in, "team"))
 		json_object_set_new(args, "team", json_string(cli->team));
-	answer = run_op(cli, op, args, &f);
+	answer = run_args(cli, op, args, &f);
 	json_decref(answer);
-	json_decref(args);
 	return answer != NULL;
 }
 
@@ -381,6 +355,14 @@ json_t *run_op(struct cli *cli, const struct op *op, json_t *args, struct fault 
 			fault_set(f, FAULT_INTERNAL, "", "%s gave no JSON", op->name);
 	}
 	text_release(&out);
+	return answer;
+}
+
+json_t *run_args(struct cli *cli, const struct op *op, json_t *args, struct fault *f)
+{
+	json_t *answer = run_op(cli, op, args, f);
+
+	json_decref(args);
 	return answer;
 }
 
@@ -717,12 +699,11 @@ static json_t *call_op(struct cli *cli, const struct op *op, json_t *args,
 static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 			  struct fault *f)
 {
-	bool gives = deliver_gives(op);
 	json_t *answer;
 
 	spell_paths(cli, op, args);
 	run_set_key(cli, op, args);
-	if (gives)
+	if (op->gives)
 		deliver_begin(cli, op, args);
 	answer = call_op(cli, op, args, f);
 	if (!answer && run_goes_on(cli, f)) {
@@ -730,7 +711,7 @@ static json_t *call_words(struct cli *cli, const struct op *op, json_t *args,
 		json_object_set_new(args, "confirm", json_true());
 		answer = call_op(cli, op, args, f);
 	}
-	if (gives)
+	if (op->gives)
 		deliver_answer(cli);
 	return answer;
 }
@@ -756,7 +737,8 @@ int run_words(struct cli *cli, const struct op *op, int argc, char **argv)
 {
 	struct fault f = { 0 };
 	struct scratch scratch = { "" };
-	bool here = agent_here_take(op, &argc, argv), gives = deliver_gives(op);
+	bool here = op->flags & OP_IDENTIFIES && cli_take_word(&argc, argv, "--here");
+	bool gives = op->gives; /* what nobody would have if the answer were lost */
 	json_t *args, *answer = NULL;
 	int status;
 

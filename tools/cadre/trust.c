@@ -210,15 +210,10 @@ static int show_list(struct cli *cli, struct fault *f)
 
 static int trust_say(const struct cli *cli, const char *what, const char *path)
 {
-	json_t *answer;
-
-	if (!cli->json) {
+	if (cli->json)
+		print_json_new(json_pack("{ss,ss}", "path", path, "how", what));
+	else
 		cli_say("%s %s", what, path);
-		return 0;
-	}
-	answer = json_pack("{ss,ss}", "path", path, "how", what);
-	print_json(answer);
-	json_decref(answer);
 	return 0;
 }
 

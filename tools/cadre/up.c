@@ -293,7 +293,7 @@ static int seconds_option(struct cli *cli, int argc, char **argv, int *seconds)
 static void warn_version(struct cli *cli)
 {
 	struct fault f = { 0 };
-	json_t *args = json_object(), *status = run_op(cli, op_state_status, args, &f);
+	json_t *status = run_args(cli, op_state_status, json_object(), &f);
 	const char *version = json_string_value(json_object_get(status, "version"));
 
 	if (version && strcmp(version, CADRE_VERSION) != 0)
@@ -301,24 +301,19 @@ static void warn_version(struct cli *cli)
 			"cadre: the host is %s, this is %s: `cadre restart` changes it\n",
 			version, CADRE_VERSION);
 	json_decref(status);
-	json_decref(args);
 }
 
 static int say_host(struct cli *cli, pid_t pid, bool started)
 {
-	json_t *answer;
-
 	if (!started)
 		warn_version(cli);
-	if (!cli->json) {
+	if (cli->json)
+		print_json_new(json_pack("{sb,si,ss,ss}", "started", started, "pid",
+					 (int)pid, "socket", cli->home.socket, "home",
+					 cli->home.dir));
+	else
 		cli_say("%s: process %d, %s", started ? "up" : "up already", (int)pid,
 			cli->home.socket);
-		return 0;
-	}
-	answer = json_pack("{sb,si,ss,ss}", "started", started, "pid", (int)pid, "socket",
-			   cli->home.socket, "home", cli->home.dir);
-	print_json(answer);
-	json_decref(answer);
 	return 0;
 }
 
@@ -440,9 +435,9 @@ static int stop_host(const struct home *home, pid_t pid, int seconds, struct fau
 static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t guests)
 {
 	if (cli->json) {
-		print_json(json_pack("{sb,si,sI,sI}", "stopped", pid != 0, "pid",
-				     (int)pid, "ended", (json_int_t)ended, "guests",
-				     (json_int_t)guests));
+		print_json_new(json_pack("{sb,si,sI,sI}", "stopped", pid != 0, "pid",
+					 (int)pid, "ended", (json_int_t)ended, "guests",
+					 (json_int_t)guests));
 		return;
 	}
 	if (pid)
@@ -454,22 +449,6 @@ static void say_down(const struct cli *cli, pid_t pid, size_t ended, size_t gues
 	if (guests)
 		printf("%zu guest%s on; `cadre down --all` ends %s\n", guests,
 		       guests > 1 ? "s go" : " goes", guests > 1 ? "them" : "it");
-}
-
-/* Takes a flag out of the words. */
-static bool up_take_word(int *argc, char **argv, const char *word)
-{
-	int left = 0;
-	bool found = false;
-
-	for (int i = 0; i < *argc; i++) {
-		if (strcmp(argv[i], word) == 0)
-			found = true;
-		else
-			argv[left++] = argv[i];
-	}
-	*argc = left;
-	return found;
 }
 
 /* Ends the host of the state that was found; the host's process, 0 (no host), or negative. */
@@ -487,7 +466,7 @@ static pid_t end_host(struct cli *cli, int seconds, struct fault *f)
 
 int down_main(struct cli *cli, int argc, char **argv)
 {
-	bool all = up_take_word(&argc, argv, "--all");
+	bool all = cli_take_word(&argc, argv, "--all");
 	int seconds = DOWN_SECONDS, status = seconds_option(cli, argc, argv, &seconds);
 	struct fault f = { 0 };
 	size_t guests, ended = 0;

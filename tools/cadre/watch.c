@@ -56,12 +56,10 @@ static void watch_show(struct watching *w, json_t *answer)
 static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
 			 struct fault *f)
 {
-	json_t *args = json_pack("{sI, ss, sI, ss*}", "turn", turn, "agent", w->agent,
-				 "offset", offset, "team", w->cli->team);
-	json_t *answer = run_op(w->cli, op_turn_read, args, f);
-
-	json_decref(args);
-	return answer;
+	return run_args(w->cli, op_turn_read,
+			json_pack("{sI, ss, sI, ss*}", "turn", turn, "agent", w->agent,
+				  "offset", offset, "team", w->cli->team),
+			f);
 }
 
 /* Shows the rest of the turn: NULL while it runs, else how it ended. */
@@ -146,16 +144,16 @@ int say_main(struct cli *cli, int argc, char **argv)
 	struct arena a = { 0 };
 	const char *text = "";
 	struct fault f = { 0 };
-	json_t *args, *answer;
+	json_t *answer;
 
 	if (argc < 3)
 		return cli_usage(cli, "say what to whom: `agent %s NAME TEXT`", argv[0]);
 	for (int i = 2; i < argc; i++)
 		text = arena_printf(&a, "%s%s%s", text, i > 2 ? " " : "", argv[i]);
-	args = json_pack("{s[s], ss, ss, ss*}", "to", argv[1], "text", text, "priority",
-			 "urgent", "team", cli->team);
-	answer = run_op(cli, op_message_send, args, &f);
-	json_decref(args);
+	answer = run_args(cli, op_message_send,
+			  json_pack("{s[s], ss, ss, ss*}", "to", argv[1], "text", text,
+				    "priority", "urgent", "team", cli->team),
+			  &f);
 	arena_release(&a);
 	if (!answer)
 		return cli_fault(cli, &f);

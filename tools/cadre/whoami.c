@@ -51,15 +51,13 @@ static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 static int whoami_check(struct cli *cli, struct fault *f)
 {
 	const struct identity *id = &cli->home.identity;
-	json_t *args, *answer;
+	json_t *answer;
 
 	if (!id->agent)
 		return 0;
-	args = json_pack("{ss}", "name", "self");
-	answer = run_op(cli, op_agent_whois, args, f);
+	answer = run_args(cli, op_agent_whois, json_pack("{ss}", "name", "self"), f);
 	if (answer)
 		learn_name(cli, json_object_get(answer, "card"), f);
-	json_decref(args);
 	json_decref(answer);
 	return f->code;
 }
@@ -98,14 +96,11 @@ static void whoami_tell_json(const struct cli *cli)
 					       "place",   "session",  "joined" };
 	const struct home *h = &cli->home;
 	const char *agent = h->identity.agent;
-	json_t *json = json_pack("{ss*,ss*,sb,ss,ss*,ss*}", "agent", agent, "team",
-				 h->identity.team, "operator", !agent, "by",
-				 reasons[h->who], "place",
-				 whoami_is_kept(h) ? h->place : NULL, "home",
-				 h->dir[0] ? h->dir : NULL);
 
-	print_json(json);
-	json_decref(json);
+	print_json_new(json_pack(
+		"{ss*,ss*,sb,ss,ss*,ss*}", "agent", agent, "team", h->identity.team,
+		"operator", !agent, "by", reasons[h->who], "place",
+		whoami_is_kept(h) ? h->place : NULL, "home", h->dir[0] ? h->dir : NULL));
 }
 
 static void whoami_tell(const struct cli *cli)

@@ -481,10 +481,11 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t
 {
 	static const char *const parts[] = { "description", "acceptance_criteria",
 					     "tags" };
-	json_t *args = json_pack("{s:s, s:s*}", "task", id, "team", cli->team), *task;
-	json_t *answer = run_op(cli, op_task_show, args, f);
+	json_t *answer = run_args(cli, op_task_show,
+				  json_pack("{s:s, s:s*}", "task", id, "team", cli->team),
+				  f);
+	json_t *task = json_object_get(answer, "task");
 
-	task = json_object_get(answer, "task");
 	if (json_is_true(json_object_get(task, "more")))
 		for (size_t i = 0; i < 3 && !f->code; i++)
 			read_rest(cli, id, task, parts[i], f);
@@ -493,7 +494,6 @@ static int fetch_page(struct cli *cli, const char *id, struct text *page, json_t
 	if (!f->code && at)
 		*at = json_incref(json_object_get(task, "updated_at"));
 	json_decref(answer);
-	json_decref(args);
 	return f->code;
 }
 
@@ -545,8 +545,7 @@ static json_t *send_once(struct cli *cli, const char *id, json_t *was, json_t *c
 		args = json_pack("{s:s, s:O, s:s*}", "task", id, "updated_at", at, "team",
 				 cli->team);
 		json_object_update(args, changes);
-		answer = run_op(cli, op_task_update, args, f);
-		json_decref(args);
+		answer = run_args(cli, op_task_update, args, f);
 	}
 	json_decref(at);
 	return answer;

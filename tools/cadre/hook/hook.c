@@ -425,19 +425,16 @@ static void add_path(json_t *paths, const char *path)
  * fault. */
 static int refuses(struct cli *cli, json_t *paths, struct fault *f)
 {
-	json_t *args = json_pack("{so}", "paths", paths), *news;
+	json_t *news =
+		run_args(cli, op_message_news, json_pack("{so}", "paths", paths), f);
 	struct text why = { 0 };
-	int rc;
-
-	news = run_op(cli, op_message_news, args, f);
-	rc = news ? json_object_get(news, "reserved") != NULL : (int)f->code;
+	int rc = news ? json_object_get(news, "reserved") != NULL : (int)f->code;
 	if (rc > 0) {
 		tell_reserved(&why, news);
 		fprintf(stderr, "%s\n", why.data);
 	}
 	text_release(&why);
 	json_decref(news);
-	json_decref(args);
 	return rc;
 }
 
@@ -528,10 +525,7 @@ struct hook {
 static json_t *hook_call(const struct hook *h, const struct op *op, json_t *args,
 			 struct fault *f)
 {
-	json_t *answer = run_op(h->cli, op, args, f);
-
-	json_decref(args);
-	return answer;
+	return run_args(h->cli, op, args, f);
 }
 
 /* A hook that has begun to write goes on: half a text, or a repeated text, would be worse than a
@@ -932,7 +926,7 @@ int prime_main(struct cli *cli, int argc, char **argv)
 {
 	struct fault f = { 0 };
 	struct text text = { 0 };
-	json_t *none, *start;
+	json_t *start;
 
 	cli->hurry_ms = HOOK_HURRY_MS;
 	if (argc > 1)
@@ -945,9 +939,7 @@ int prime_main(struct cli *cli, int argc, char **argv)
 			f.code ? "cadre init, cadre team create TEAM, " : "");
 		return 0;
 	}
-	none = json_object();
-	start = run_op(cli, op_agent_start, none, &f);
-	json_decref(none);
+	start = run_args(cli, op_agent_start, json_object(), &f);
 	if (!start)
 		return cli_fault(cli, &f);
 	if (cli->json) {

@@ -727,8 +727,8 @@ static int build_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	}
 	if (cli->json)
-		print_json(json_pack("{ss,ss,ss}", "name", name, "dir", dir, "kernel",
-				     b.kernel));
+		print_json_new(json_pack("{ss,ss,ss}", "name", name, "dir", dir, "kernel",
+					 b.kernel));
 	else
 		printf("%s\n", dir);
 	arena_release(&b.arena);

@@ -389,16 +389,14 @@ static void show_rows(struct restore *r)
 static void report_json(const struct restore *r)
 {
 	const struct mirror_aside *aside = &r->put_aside;
-	json_t *folders = json_array(), *answer;
+	json_t *folders = json_array();
 
 	for (size_t i = 0; i < aside->n; i++)
 		json_array_append_new(folders, json_string(aside->folders[i]));
-	answer = json_pack("{ss,ss,ss*,sI,so,sI}", "home", r->cli->home.dir, "file",
-			   r->path, "replaced", r->had ? r->aside : NULL, "interrupted",
-			   (json_int_t)r->ended, "archived", folders, "conflicts",
-			   (json_int_t)aside->conflicts);
-	print_json(answer);
-	json_decref(answer);
+	print_json_new(json_pack("{ss,ss,ss*,sI,so,sI}", "home", r->cli->home.dir, "file",
+				 r->path, "replaced", r->had ? r->aside : NULL,
+				 "interrupted", (json_int_t)r->ended, "archived", folders,
+				 "conflicts", (json_int_t)aside->conflicts));
 }
 
 /* Tells of notes that are not where they were. */
@@ -654,7 +652,6 @@ int backup_main(struct cli *cli, int argc, char **argv)
 	struct progress *progress;
 	char path[4300] = "";
 	struct stat st;
-	json_t *answer;
 	int64_t most;
 
 	if (take_keep(&argc, argv, &most, &f))
@@ -677,13 +674,12 @@ int backup_main(struct cli *cli, int argc, char **argv)
 		return cli_fault(cli, &f);
 	if (stat(path, &st))
 		st.st_size = 0;
-	answer = json_pack("{ss,sI}", "path", path, "size", (json_int_t)st.st_size);
 	if (cli->json)
-		print_json(answer);
+		print_json_new(json_pack("{ss,sI}", "path", path, "size",
+					 (json_int_t)st.st_size));
 	else
 		cli_say("%s: %lld KiB, verified; its secret is in %s.secret", path,
 			(long long)(st.st_size + 1023) / 1024, path);
-	json_decref(answer);
 	return 0;
 }
 
@@ -767,17 +763,13 @@ static int export_write_file(struct cli *cli, const char *path,
 static void export_tell(const struct cli *cli, const char *path,
 			const struct transfer_report *r)
 {
-	json_t *answer;
-
-	if (!cli->json) {
+	if (cli->json)
+		print_json_new(json_pack("{ss,sI,sI}", "path", path, "rows",
+					 (json_int_t)r->rows, "notes",
+					 (json_int_t)r->notes));
+	else
 		cli_say("%s: %lld rows and %lld notes", path, (long long)r->rows,
 			(long long)r->notes);
-		return;
-	}
-	answer = json_pack("{ss,sI,sI}", "path", path, "rows", (json_int_t)r->rows,
-			   "notes", (json_int_t)r->notes);
-	print_json(answer);
-	json_decref(answer);
 }
 
 int export_main(struct cli *cli, int argc, char **argv)
@@ -899,16 +891,15 @@ static int import(struct cli *cli, FILE *in, const char *as, struct call *call,
 
 static void import_tell_json(const struct cli *cli, const struct transfer_report *r)
 {
-	json_t *teams = json_array(), *answer;
+	json_t *teams = json_array();
 
 	for (size_t i = 0; i < r->n_teams; i++)
 		json_array_append_new(teams, json_pack("{ss,ss}", "was", r->teams[i].was,
 						       "is", r->teams[i].is));
-	answer = json_pack("{ss,sI,sI,sb,sI,so}", "home", cli->home.dir, "rows",
-			   (json_int_t)r->rows, "notes", (json_int_t)r->notes, "whole",
-			   r->whole, "interrupted", (json_int_t)r->ended, "teams", teams);
-	print_json(answer);
-	json_decref(answer);
+	print_json_new(json_pack("{ss,sI,sI,sb,sI,so}", "home", cli->home.dir, "rows",
+				 (json_int_t)r->rows, "notes", (json_int_t)r->notes,
+				 "whole", r->whole, "interrupted", (json_int_t)r->ended,
+				 "teams", teams));
 }
 
 static void import_tell(const struct cli *cli, const struct transfer_report *r)

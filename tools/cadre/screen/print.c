@@ -311,6 +311,12 @@ void print_json(const json_t *json)
 	putchar('\n');
 }
 
+void print_json_new(json_t *json)
+{
+	print_json(json);
+	json_decref(json);
+}
+
 /* --- tables --------------------------------------------------------------------- */
 
 static bool any_has(const json_t *rows, const char *name)

@@ -261,13 +261,9 @@ int setup_main(struct cli *cli, int argc, char **argv)
 	if (f.code) {
 		status = cli_fault(cli, &f);
 	} else if (cli->json) {
-		json_t *answer = json_pack("{sO,sO*,sO*}", s.check ? "clients" : "files",
-					   s.lines, "notes",
-					   s.check ? NULL : s.plan.notes, "may_be_left",
-					   s.remove ? s.plan.left : NULL);
-
-		print_json(answer);
-		json_decref(answer);
+		print_json_new(json_pack("{sO,sO*,sO*}", s.check ? "clients" : "files",
+					 s.lines, "notes", s.check ? NULL : s.plan.notes,
+					 "may_be_left", s.remove ? s.plan.left : NULL));
 	}
 	json_decref(s.lines);
 	setup_plan_release(&s.plan);

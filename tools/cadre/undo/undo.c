@@ -218,10 +218,8 @@ static void undo_list_json(const struct cli *cli, const struct trash_entry *entr
 				  (json_int_t)undo_until(cli, &entries[i]), "bytes",
 				  (json_int_t)entries[i].bytes, "vm",
 				  entries[i].kind == TRASH_VM, "path", entries[i].path));
-	all = json_pack("{s:o, s:I, s:O}", "removed", all, "moving", (json_int_t)n_moving,
-			"notes", notes);
-	print_json(all);
-	json_decref(all);
+	print_json_new(json_pack("{s:o, s:I, s:O}", "removed", all, "moving",
+				 (json_int_t)n_moving, "notes", notes));
 }
 
 /* Tells of removed workspaces that are not in the trash yet, or that there is nothing. */
@@ -360,7 +358,7 @@ static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 {
 	json_t *args = json_pack("{s:s, s:s*, s:s*}", "source", entry->path, "agent",
 				 agent, "team", cli->team),
-	       *facts, *answer;
+	       *facts;
 
 	if (entry->kind == TRASH_VM) {
 		facts = json_load_file(
@@ -369,9 +367,7 @@ static json_t *undo_make(struct cli *cli, const struct trash_entry *entry,
 		json_object_set_new(args, "backend", json_string("qemu"));
 		json_decref(facts);
 	}
-	answer = run_op(cli, op_workspace_create, args, f);
-	json_decref(args);
-	return answer;
+	return run_args(cli, op_workspace_create, args, f);
 }
 
 /* Waits until a workspace has what it was made of, and notes in `made` how it stands then:
@@ -459,16 +455,15 @@ static bool undo_is_note(const char *name)
 
 static int undo_note(struct cli *cli, const char *path, const char *to)
 {
-	json_t *args = json_pack("{s:s, s:s*}", "path", path, "to", to);
 	struct fault f = { 0 };
-	json_t *answer = run_op(cli, op_vault_restore, args, &f);
+	json_t *answer = run_args(cli, op_vault_restore,
+				  json_pack("{s:s, s:s*}", "path", path, "to", to), &f);
 
 	if (answer && cli->json)
 		print_json(answer);
 	else if (answer)
 		print_answer(cli, op_vault_restore, answer);
 	json_decref(answer);
-	json_decref(args);
 	return f.code ? cli_fault(cli, &f) : 0;
 }
 
