@@ -287,37 +287,18 @@ void help_command(const struct op *op, char *out, size_t room)
 	}
 }
 
-/* How many bytes of a text stand on a line of that width: whole words, or one long word. */
-static size_t help_line_of(const char *text, size_t width)
-{
-	size_t n = strlen(text), at = width;
-
-	if (n <= width)
-		return n;
-	while (at > 0 && text[at] != ' ')
-		at--;
-	return at ? at : strcspn(text, " ");
-}
-
 /* A command and what it does, in two columns; a command too long for its column stands on
  * a line of its own, and the summary goes on below itself. */
 static void help_put_entry(const char *line, const char *summary)
 {
 	const int column = line_width < NARROW ? 2 * INDENT : ENTRY_WIDTH;
-	const size_t width = (size_t)(line_width - column - 2 * INDENT);
-	const char *before = line;
 
 	if (strlen(line) > (size_t)column) {
 		printf("  %s\n", line);
-		before = "";
+		line = "";
 	}
-	while (*summary) {
-		size_t n = help_line_of(summary, width);
-
-		printf("  %-*s  %.*s\n", column, before, (int)n, summary);
-		summary += n + strspn(summary + n, " ");
-		before = "";
-	}
+	printf("  %-*s  ", column, line);
+	cli_wrap(line_width, summary, column + 2 * INDENT);
 }
 
 static void put_verb(const struct verb *v)
