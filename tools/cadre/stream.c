@@ -21,8 +21,6 @@ enum {
 	LOOK_SECONDS = 20, /* that a look at the job waits for more */
 	AGAIN_MS = 1000, /* an interrupt that comes so soon after another one kills */
 	AWAY_MS = 10000, /* so long the host may be away */
-	KEPT_MOST = 2 << 20, /* bytes of a stream that a guest keeps, ... */
-	MARKER_MOST = 64, /* ... and a marker behind them where it was cut */
 	QUIET_MS = 5000, /* without a first answer, before that is told */
 	PAUSE_MS = 100, /* before the next look, where one did not wait */
 };
@@ -154,18 +152,14 @@ static void print_stream(struct reading *s, const json_t *part)
 	s->shown += (int64_t)n;
 }
 
-/* Warns when output is cut, so that nobody takes it for the whole stream.  A guest of an
- * earlier version counts no further than its marker. */
+/* Warns when output is cut, so that nobody takes it for the whole stream. */
 static void tell_cut(const struct reading *s)
 {
-	bool more = s->whole > KEPT_MOST && s->whole <= KEPT_MOST + MARKER_MOST;
-
 	if (s->shown < s->whole)
 		fprintf(stderr,
-			"cadre: %s was cut: %lld of %s%lld bytes; let the command "
+			"cadre: %s was cut: %lld of %lld bytes; let the command "
 			"write to a file and read that\n",
-			s->name, (long long)s->shown, more ? "more than " : "",
-			(long long)(more ? KEPT_MOST : s->whole));
+			s->name, (long long)s->shown, (long long)s->whole);
 }
 
 /* Takes an answer; whether it brought anything. */
@@ -200,19 +194,27 @@ static void stream_ask_rest(struct following *w, struct awaited *a)
 	json_decref(args);
 }
 
+/* Waits until PAUSE_MS after `from`: the time then. */
+static int64_t pause_after(struct following *w, int64_t from)
+{
+	int64_t now;
+
+	while ((now = clock_steady_ms()) < from + PAUSE_MS && !w->left) {
+		wait_some(w->cli, (int)(from + PAUSE_MS - now));
+		pass_signals(w);
+	}
+	return now;
+}
+
 /* Waits a moment for a host that is away; false: for too long. */
 static bool stream_wait_for_host(struct following *w, int64_t *since)
 {
-	int64_t now = clock_steady_ms(), until = now + PAUSE_MS;
+	int64_t now = clock_steady_ms();
 
 	if (!*since && isatty(STDERR_FILENO))
 		fputs("cadre: the host went away; waiting for it\n", stderr);
 	*since = *since ? *since : now;
-	while ((now = clock_steady_ms()) < until && !w->left) {
-		wait_some(w->cli, (int)(until - now));
-		pass_signals(w);
-	}
-	return now - *since < AWAY_MS;
+	return pause_after(w, now) - *since < AWAY_MS;
 }
 
 /* An unknown job ended with its guest, whose commands do not outlive the guest.  Another missing
@@ -261,17 +263,6 @@ static json_t *next_part(struct following *w, struct fault *f)
 	}
 }
 
-/* A guest that does not wait is not asked without a pause. */
-static void pause_after(struct following *w, int64_t asked)
-{
-	int64_t until = asked + PAUSE_MS, now;
-
-	while ((now = clock_steady_ms()) < until && !w->left) {
-		wait_some(w->cli, (int)(until - now));
-		pass_signals(w);
-	}
-}
-
 /* Whether what is printed can still be written; else the command is ended, since nobody
  * reads it. */
 static bool stream_is_read(struct following *w)
@@ -307,7 +298,7 @@ static void follow_on(struct following *w, struct fault *f)
 		json_decref(part);
 		if (f->code || (!w->running && !brought))
 			return;
-		if (!brought)
+		if (!brought) /* a guest that does not wait is not asked without a pause */
 			pause_after(w, asked);
 	}
 }
@@ -401,8 +392,7 @@ static void print_whole(const struct following *w)
 		}
 	if (w->replaced)
 		json_object_set_new(whole, "replaced", json_true());
-	print_json(whole);
-	json_decref(whole);
+	print_json_new(whole);
 }
 
 static int stream_end(struct following *w, struct fault *f)
