@@ -153,10 +153,7 @@ static int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 
 json_t *doctor_ask(struct doctor *d, const struct op *op, struct fault *f)
 {
-	json_t *args = json_object(), *answer = run_op(d->cli, op, args, f);
-
-	json_decref(args);
-	return answer;
+	return run_args(d->cli, op, json_object(), f);
 }
 
 int doctor_open(struct doctor *d, struct store **store, struct fault *f)
@@ -217,48 +214,41 @@ static void check_environment(struct doctor *d)
 
 /* --- the folder ------------------------------------------------------------------ */
 
-static const char *file_system(long type)
+/* The name of a file system, NULL: it is unknown; and whether it may be another machine's. */
+static const char *file_system(long type, bool *remote)
 {
 	static const struct {
 		long type;
 		const char *name;
+		bool remote;
 	} known[] = {
-		{ 0xef53, "ext4" },        { 0x58465342, "xfs" },
-		{ 0x9123683e, "btrfs" },   { 0x01021994, "tmpfs" },
-		{ 0x794c7630, "overlay" }, { 0x2fc12fc1, "zfs" },
-		{ 0xf2f52010, "f2fs" },    { 0x6969, "nfs" },
-		{ 0x01021997, "9p" },      { 0xff534d42, "cifs" },
-		{ 0xfe534d42, "smb" },     { 0x517b, "smb" },
-		{ 0x65735546, "fuse" },    { 0x6a656a63, "virtiofs" },
+		{ 0xef53, "ext4", false },        { 0x58465342, "xfs", false },
+		{ 0x9123683e, "btrfs", false },   { 0x01021994, "tmpfs", false },
+		{ 0x794c7630, "overlay", false }, { 0x2fc12fc1, "zfs", false },
+		{ 0xf2f52010, "f2fs", false },    { 0x6969, "nfs", true },
+		{ 0x01021997, "9p", true },       { 0xff534d42, "cifs", true },
+		{ 0xfe534d42, "smb", true },      { 0x517b, "smb", true },
+		{ 0x65735546, "fuse", true },     { 0x6a656a63, "virtiofs", true },
 	};
+	size_t i = 0, n = sizeof(known) / sizeof(*known);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i].type == (type & 0xffffffff))
-			return known[i].name;
-	return NULL;
-}
-
-static bool is_remote(const char *name)
-{
-	static const char *const remote[] = { "nfs", "9p",   "cifs",
-					      "smb", "fuse", "virtiofs" };
-
-	for (size_t i = 0; name && i < sizeof(remote) / sizeof(remote[0]); i++)
-		if (!strcmp(name, remote[i]))
-			return true;
-	return false;
+	while (i < n && known[i].type != (type & 0xffffffff))
+		i++;
+	*remote = i < n && known[i].remote;
+	return i < n ? known[i].name : NULL;
 }
 
 static void check_folder(struct doctor *d)
 {
 	const char *dir = d->cli->home.dir, *name;
 	struct statfs fs;
+	bool remote;
 
 	if (statfs(dir, &fs))
 		return doctor_say(d, VERDICT_BAD, "folder", NULL, "%s: %s", dir,
 				  strerror(errno));
-	name = file_system((long)fs.f_type);
-	if (is_remote(name))
+	name = file_system((long)fs.f_type, &remote);
+	if (remote)
 		doctor_say(d, VERDICT_BAD, "file system",
 			   "move it to a local disk: CADRE_HOME=DIR",
 			   "%s is on %s, where locks and shared memory do not hold", dir,
@@ -889,15 +879,6 @@ static void doctor_run(struct doctor *d, const struct check *check)
 	d->bad |= d->worst == VERDICT_BAD;
 }
 
-static void print_all(const struct doctor *d)
-{
-	json_t *answer = json_pack("{sb,sO,sO*}", "ok", !d->bad, "checks", d->lines,
-				   "fixes", d->fixes);
-
-	print_json(answer);
-	json_decref(answer);
-}
-
 /* Fixes are the operator's. */
 static int may_fix(struct cli *cli, struct fault *f)
 {
@@ -924,7 +905,8 @@ int doctor_main(struct cli *cli, int argc, char **argv)
 			doctor_run(&d, &checks[i]);
 	store_close(d.store);
 	if (cli->json)
-		print_all(&d);
+		print_json_new(json_pack("{sb,sO,sO*}", "ok", !d.bad, "checks", d.lines,
+					 "fixes", d.fixes));
 	json_decref(d.known);
 	json_decref(d.lines);
 	json_decref(d.fixes);
