@@ -53,28 +53,16 @@ static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 	return 0;
 }
 
-/* The operation that tells who somebody is without changing anything. */
-static const struct op *teller(void)
-{
-	for (size_t i = 0; i < op_count; i++)
-		if (op_table[i].flags & OP_IDENTIFIES &&
-		    !(op_table[i].flags & OP_WRITE) && op_table[i].cli)
-			return &op_table[i];
-	return NULL;
-}
-
 /* Says how to be an agent whose token is not shown. */
 static void agent_here_tell(const json_t *answer)
 {
-	const struct op *tells = teller();
 	struct arena arena = { 0 };
 	const char *name = cli_plain(&arena, agent_here_text_of(answer, "name"), false);
 
 	fprintf(stderr,
-		"%s, in a shell:     eval \"$(cadre %s %s %s)\"\n"
-		"%s, in a worktree:  cadre %s %s %s --here\n",
-		name, tells->cli[0], tells->cli[1], name, name, tells->cli[0],
-		tells->cli[1], name);
+		"%s, in a shell:     eval \"$(cadre agent env %s)\"\n"
+		"%s, in a worktree:  cadre agent env %s --here\n",
+		name, name, name, name);
 	arena_release(&arena);
 }
 

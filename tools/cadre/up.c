@@ -317,11 +317,6 @@ static int say_host(struct cli *cli, pid_t pid, bool started)
 	return 0;
 }
 
-static int64_t deadline_in(int seconds)
-{
-	return clock_steady_ms() + seconds * 1000LL;
-}
-
 /* Whether a host answers at the socket.  The lock does not tell this: a host killed just now holds
  * its lock for a moment, and a host started just now has no socket yet. */
 static bool host_answers(struct cli *cli)
@@ -390,7 +385,7 @@ int up_main(struct cli *cli, int argc, char **argv)
 		return status;
 	if (cli_folder(cli, HOME_WRITE, &f) < 0)
 		return cli_fault(cli, &f);
-	until = deadline_in(seconds);
+	until = clock_steady_ms() + seconds * 1000LL;
 	do {
 		f = (struct fault){ 0 };
 		pid = living_host(cli, until, &f);

@@ -225,16 +225,6 @@ static void wait_verb_tell_end(const struct cli *cli, const struct op *op,
 	text_release(&command);
 }
 
-static void wait_verb_tell_late(const struct cli *cli, const struct op *op,
-				const json_t *args, const json_t *answer, int64_t seconds,
-				struct fault *f)
-{
-	char why[40];
-
-	snprintf(why, sizeof(why), "after %lld s", (long long)seconds);
-	wait_verb_tell_end(cli, op, args, answer, FAULT_TIMEOUT, why, f);
-}
-
 static void tell_signal(const struct cli *cli, const struct op *op, const json_t *args)
 {
 	struct text command = { 0 };
@@ -321,6 +311,7 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 {
 	const json_t *said = json_object_get(args, op->wait->name);
 	int64_t seconds = cli->waits ? cli->wait_s : HOUR;
+	char why[40];
 	sigset_t before;
 	json_t *answer;
 
@@ -329,13 +320,14 @@ json_t *wait_for(struct cli *cli, const struct op *op, json_t *args, struct faul
 	if (said)
 		seconds = json_integer_value(said);
 	seconds = seconds > LONGEST ? LONGEST : seconds < 0 ? 0 : seconds;
+	snprintf(why, sizeof(why), "after %lld s", (long long)seconds);
 	signals_block(ending, &before); /* a signal noted now would not end the wait */
 	signals_note(ending);
 	answer = ask_on(cli, op, args, clock_steady_ms() + seconds * 1000, &before, f);
 	if (cli->ended_by)
 		tell_signal(cli, op, args);
 	else if (answer && !f->code && !is_answered(op, answer))
-		wait_verb_tell_late(cli, op, args, answer, seconds, f);
+		wait_verb_tell_end(cli, op, args, answer, FAULT_TIMEOUT, why, f);
 	signals_release(ending, &before);
 	if (f->code || cli->ended_by)
 		json_decref(answer), answer = NULL;

@@ -151,11 +151,6 @@ static int doctor_keep(struct doctor *d, const char *name, struct fault *f)
 	return 1;
 }
 
-json_t *doctor_ask(struct doctor *d, const struct op *op, struct fault *f)
-{
-	return run_args(d->cli, op, json_object(), f);
-}
-
 int doctor_open(struct doctor *d, struct store **store, struct fault *f)
 {
 	struct home *home = &d->cli->home;
@@ -474,7 +469,7 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 /* The number of the newest event, negative where that cannot be told. */
 static int64_t newest_event(struct doctor *d, struct fault *f)
 {
-	json_t *status = doctor_ask(d, op_state_status, f);
+	json_t *status = run_args(d->cli, op_state_status, json_object(), f);
 	int64_t newest = status ? json_integer_value(json_object_get(status, "event_seq"))
 				: -1;
 

@@ -35,8 +35,6 @@ void doctor_say(struct doctor *d, enum verdict v, const char *what, const char *
 /* Says what a fix did. */
 void doctor_did(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The answer of a read without arguments; NULL when it fails. */
-json_t *doctor_ask(struct doctor *d, const struct op *op, struct fault *f);
 /* Runs an operation of the host's on `store`, as one does that starts: 0 or a fault.  The
  * caller releases the arena of `call`, whose `out` is the answer. */
 int doctor_call(struct doctor *d, struct store *store, const struct op *op, json_t *args,

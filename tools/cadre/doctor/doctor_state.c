@@ -226,7 +226,7 @@ int fix_leases(struct doctor *d, struct fault *f)
 static void check_answer(struct doctor *d, pid_t holder)
 {
 	struct fault f = { 0 };
-	json_t *status = doctor_ask(d, op_state_status, &f);
+	json_t *status = run_args(d->cli, op_state_status, json_object(), &f);
 	const char *version = json_string_value(json_object_get(status, "version"));
 	bool deaf;
 
@@ -270,7 +270,7 @@ void check_host(struct doctor *d)
 void check_agents(struct doctor *d)
 {
 	struct fault f = { 0 };
-	json_t *status = doctor_ask(d, op_state_status, &f), *need;
+	json_t *status = run_args(d->cli, op_state_status, json_object(), &f), *need;
 	size_t i;
 
 	json_array_foreach(json_object_get(status, "needs"), i, need) {

@@ -522,12 +522,6 @@ struct hook {
 	bool in_turn;
 };
 
-static json_t *hook_call(const struct hook *h, const struct op *op, json_t *args,
-			 struct fault *f)
-{
-	return run_args(h->cli, op, args, f);
-}
-
 /* A hook that has begun to write goes on: half a text, or a repeated text, would be worse than a
  * late text.  A hook whose time is up before it writes does not write any more. */
 enum { RUNS, WRITES, ENDS, LATE };
@@ -561,8 +555,8 @@ static int hook_write_out(const struct hook *h, const char *text, struct fault *
 /* Says what was shown, so that it does not come again. */
 static int hook_note_shown(const struct hook *h, const char *request, struct fault *f)
 {
-	json_decref(hook_call(h, op_message_shown,
-			      json_pack("{s:[s]}", "requests", request), f));
+	json_decref(run_args(h->cli, op_message_shown,
+			     json_pack("{s:[s]}", "requests", request), f));
 	return f->code;
 }
 
@@ -571,8 +565,8 @@ static void hook_give_back(const struct hook *h, const char *request)
 {
 	struct fault none = { 0 };
 
-	json_decref(hook_call(h, op_message_seen, json_pack("{s:[s]}", "lost", request),
-			      &none));
+	json_decref(run_args(h->cli, op_message_seen,
+			     json_pack("{s:[s]}", "lost", request), &none));
 }
 
 /* No more is shown at once than the client passes on, for written messages count as shown. */
@@ -597,11 +591,11 @@ static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 	if (room < TOKENS_LEAST)
 		return text->len ? hook_write_out(h, text->data, f) : 0;
 	client_key(request);
-	shown = hook_call(h, op_message_show,
-			  json_pack("{ss,sI,sb}", op_key(op_message_show), request,
-				    "max_tokens", (json_int_t)room, "urgent",
-				    h->rule->kind == HOOK_URGENT),
-			  f);
+	shown = run_args(h->cli, op_message_show,
+			 json_pack("{ss,sI,sb}", op_key(op_message_show), request,
+				   "max_tokens", (json_int_t)room, "urgent",
+				   h->rule->kind == HOOK_URGENT),
+			 f);
 	any = json_array_size(json_object_get(shown, "messages")) > 0;
 	if (any)
 		tell_messages(text, shown, who);
@@ -614,7 +608,7 @@ static int hook_show(const struct hook *h, const json_t *who, struct text *text,
 
 static int hook_start(const struct hook *h, struct text *text, struct fault *f)
 {
-	json_t *who = hook_call(h, op_agent_start, json_object(), f);
+	json_t *who = run_args(h->cli, op_agent_start, json_object(), f);
 
 	if (!who)
 		return f->code;
@@ -692,7 +686,8 @@ static json_t *hook_ask(const struct hook *h, const json_t *paths, struct fault 
 		some = json_array();
 		while (i < json_array_size(paths) && json_array_size(some) < HOOK_PATHS)
 			json_array_append(some, json_array_get(paths, i++));
-		news = hook_call(h, op_message_news, json_pack("{so}", "paths", some), f);
+		news = run_args(h->cli, op_message_news, json_pack("{so}", "paths", some),
+				f);
 	} while (news && i < json_array_size(paths) &&
 		 !json_object_get(news, "reserved"));
 	return news;
