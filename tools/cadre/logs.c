@@ -72,16 +72,22 @@ static const char *find_value(struct arena *a, const char *line, const char *key
 	return value;
 }
 
+/* The level of that name, or -1. */
+static int64_t logs_level_named(const char *word)
+{
+	for (int64_t i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
+		if (strcmp(word, field_choice(&record_config, "log.level", i)) == 0)
+			return i;
+	return -1;
+}
+
 /* The level of a line; error, the most important level, if the line has none. */
 static int64_t logs_level_of(struct arena *a, const char *line)
 {
 	const char *end, *word = find_value(a, line, "level", &end);
-	int64_t level = LOG_LEVEL_DEBUG;
+	int64_t level = word ? logs_level_named(word) : -1;
 
-	while (word && level > LOG_LEVEL_ERROR &&
-	       strcmp(word, field_choice(&record_config, "log.level", level)) != 0)
-		level--;
-	return word ? level : LOG_LEVEL_ERROR;
+	return level < 0 ? LOG_LEVEL_ERROR : level;
 }
 
 /* Prints a line, `time=… level=… msg=… KEY=VALUE…`, as a person reads it. */
@@ -165,15 +171,6 @@ static void logs_follow(struct shown *s, const char *path, int fd, off_t at)
 		fd = next;
 		at = 0;
 	}
-}
-
-/* The level of that name, or -1. */
-static int64_t logs_level_named(const char *word)
-{
-	for (int64_t i = LOG_LEVEL_ERROR; i <= LOG_LEVEL_DEBUG; i++)
-		if (strcmp(word, field_choice(&record_config, "log.level", i)) == 0)
-			return i;
-	return -1;
 }
 
 /* Takes the words of the command: false where one of them is wrong. */

@@ -81,15 +81,14 @@ static int image_wanted(struct fault *f)
 static int image_fetch(struct image_build *b, const char *const *packages,
 		       struct fault *f)
 {
-	const char **words = NULL;
+	static const char *const begin[] = { "apt-get", "-qq", "download", NULL };
+	const char *const *lists[] = { begin, packages }, **words = NULL;
 	size_t n = 0;
 
-	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = "apt-get";
-	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = "-qq";
-	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = "download";
-	for (; *packages; packages++)
-		*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) =
-			*packages;
+	for (size_t i = 0; i < 2; i++)
+		for (const char *const *w = lists[i]; *w; w++)
+			*(const char **)arena_push(&b->arena, &words, &n,
+						   sizeof(*words)) = *w;
 	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = NULL;
 	return child_run(words, b->cache, f);
 }

@@ -11,8 +11,9 @@
 
 #include "tools/cadre/screen/screen.h"
 
-static void print_rows(const struct cli *cli, const struct record *r,
-		       const char *const *columns, const json_t *rows, bool head);
+static void print_table(const struct cli *cli, const struct record *r,
+			const char *const *columns, const json_t *rows, bool head,
+			int indent, struct layout *kept);
 
 /*
  * A record as a page: a heading, the few things that matter below it, its texts in
@@ -105,7 +106,8 @@ static void print_section(struct page *p, const struct field *field, bool named)
 		return;
 	putchar('\n');
 	if (screen_is_list(field) && p->op->columns) {
-		print_rows(p->cli, field->type->record, p->op->columns, value, true);
+		print_table(p->cli, field->type->record, p->op->columns, value, true, 0,
+			    NULL);
 		return;
 	}
 	if (named)
@@ -207,26 +209,33 @@ static void screen_page(const struct cli *cli, const struct op *op, const json_t
 
 /* --- overviews ------------------------------------------------------------------------------ */
 
+/* Finds FIELD or FIELD.FIELD of a record, which then is the inner one; NULL: there is none. */
+static const struct field *find_part(struct arena *a, const char *path,
+				     const struct record **r, const json_t **record)
+{
+	const char *dot = strchr(path, '.');
+	const struct field *field =
+		field_find(*r, dot ? arena_strndup(a, path, (size_t)(dot - path)) : path);
+
+	if (!field || !dot)
+		return field;
+	*record = json_object_get(*record, field->name);
+	*r = field->type->record;
+	return field_find(*r, dot + 1);
+}
+
 /* Adds a single value, FIELD or FIELD.FIELD, that tells anything: nobody counts zeros. */
 static void add_single(struct page *p, const struct op *op, const json_t *answer,
 		       const char *word)
 {
-	const char *dot = strchr(word, '.');
 	const struct field *field;
-	const json_t *value;
 
 	p->r = op->out;
 	p->record = answer;
-	if (dot) {
-		const char *first = arena_strndup(&p->arena, word, (size_t)(dot - word));
-
-		p->r = field_find(op->out, first)->type->record;
-		p->record = json_object_get(answer, first);
-		word = dot + 1;
-	}
-	field = screen_page_take(p, word);
-	value = json_object_get(p->record, word);
-	if (field && !(json_is_integer(value) && !json_integer_value(value)))
+	field = find_part(&p->arena, word, &p->r, &p->record);
+	if (field && screen_is_shown(field, p->record) &&
+	    (!json_is_integer(json_object_get(p->record, field->name)) ||
+	     json_integer_value(json_object_get(p->record, field->name))))
 		add_small(p, field, false);
 }
 
@@ -259,9 +268,10 @@ static void screen_overview(const struct cli *cli, const struct op *op,
 		if (first && !any)
 			puts(op->empty);
 		if (any)
-			print_rows(cli, field->type->record, op->columns, rows,
-				   !first || !speaks_for_itself(field->type->record,
-								op->columns));
+			print_table(cli, field->type->record, op->columns, rows,
+				    !first || !speaks_for_itself(field->type->record,
+								 op->columns),
+				    0, NULL);
 	}
 	if (*word && word[1])
 		putchar('\n');
@@ -371,6 +381,7 @@ static void print_add_heading(struct table *t, const struct field *field)
 	table_cell(t, text);
 }
 
+/* A list of records, with or without a heading. */
 static void print_table(const struct cli *cli, const struct record *r,
 			const char *const *columns, const json_t *rows, bool head,
 			int indent, struct layout *kept)
@@ -397,13 +408,6 @@ static void print_table(const struct cli *cli, const struct record *r,
 		for (size_t k = 0; k < t.n_columns; k++)
 			table_cell(&t, screen_field(cli, &t.arena, r, chosen[k], row));
 	table_print(cli, &t, head, indent);
-}
-
-/* A list of records, with or without a heading. */
-static void print_rows(const struct cli *cli, const struct record *r,
-		       const char *const *columns, const json_t *rows, bool head)
-{
-	print_table(cli, r, columns, rows, head, 0, NULL);
 }
 
 void print_more_rows(const struct cli *cli, const struct record *r,
@@ -751,18 +755,11 @@ static const char *list_text(struct line *l, const struct field *field,
  * tells nothing. */
 static const char *part_text(struct line *l, const char *name, size_t n, bool *nothing)
 {
-	const char *path = arena_strndup(&l->arena, name, n), *dot = strchr(path, '.');
-	const char *first = dot ? arena_strndup(&l->arena, path, (size_t)(dot - path))
-				: path;
+	const char *path = arena_strndup(&l->arena, name, n);
 	const struct record *r = l->op->out;
-	const struct field *field = field_find(r, first);
 	const json_t *record = l->answer, *value;
+	const struct field *field = find_part(&l->arena, path, &r, &record);
 
-	if (field && dot) {
-		record = json_object_get(record, first);
-		r = field->type->record;
-		field = field_find(r, dot + 1);
-	}
 	value = field ? json_object_get(record, field->name) : NULL;
 	*nothing |= is_nothing(value);
 	if (screen_is_empty(value))
