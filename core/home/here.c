@@ -239,7 +239,7 @@ static bool here_put(int dir, const char *name, const struct here *k, const char
 /* --- who a place is ---------------------------------------------------------------- */
 
 /* Reads the file of a place with this birth: the one of its name, else the one that was set
- * aside, else the one that an older cadre has named after the path. */
+ * aside. */
 static const char *here_look(int dir, const char *place, const char *birth,
 			     struct here *out, char was[PATHS_BIRTH],
 			     char name[HERE_FILE], bool *there)
@@ -740,20 +740,17 @@ int here_forget(const char *state, const char *place, struct fault *f)
 {
 	char birth[PATHS_BIRTH], name[HERE_NAME];
 	struct fault none = { 0 };
-	int rc = 0, former, dir = here_open(state, &none);
+	int dir;
 
 	here_give_up(state, place);
 	here_session_forget(state, place);
-	if (here_birth(place, birth)) {
-		here_name(dir, place, birth, name);
-		rc = here_remove(state, name, f);
-	}
+	if (!here_birth(place, birth))
+		return 0;
+	dir = here_open(state, &none);
+	here_name(dir, place, birth, name);
 	if (dir >= 0)
 		close(dir);
-	/* An older cadre has named the file after the path. */
-	here_hash(place, name);
-	former = rc < 0 ? rc : here_remove(state, name, f);
-	return former ? former : rc;
+	return here_remove(state, name, f);
 }
 
 /* --- the identity of this process, where no variable names it ---------------------- */

@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -141,34 +139,6 @@ static bool restores_ours(int dir, const struct lines *x, const char *db)
 	return x->next[0] && !strcmp(x->next, db);
 }
 
-static bool is_overlay(int dir)
-{
-	struct statfs fs;
-
-	return !fstatfs(dir, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC;
-}
-
-/* On an overlay the first opening for writing copies a file of a lower layer, which keeps
- * its inode but gets a new time of birth.  Whether the database is such a copy of the
- * named one, with nothing written to it yet: a file that git puts there is written after
- * its birth, even if it gets the inode of the former file. */
-static bool is_copied_up(int dir, const char *named)
-{
-	struct statx st;
-	char db[LINE];
-
-	paths_birth(dir, database, "", db);
-	if (!named[0] || !strcmp(named, db) || !is_overlay(dir) ||
-	    statx(dir, database, AT_SYMLINK_NOFOLLOW,
-		  STATX_INO | STATX_TYPE | STATX_MTIME | STATX_BTIME, &st) ||
-	    !(st.stx_mask & STATX_BTIME) || !S_ISREG(st.stx_mode))
-		return false;
-	return strtoull(named, NULL, 16) == st.stx_ino &&
-	       (st.stx_mtime.tv_sec < st.stx_btime.tv_sec ||
-		(st.stx_mtime.tv_sec == st.stx_btime.tv_sec &&
-		 st.stx_mtime.tv_nsec < st.stx_btime.tv_nsec));
-}
-
 /* Whether the database, and that of an interrupted restore, are those that the id names;
  * a missing file does not count as another one. */
 enum state_id_db { STATE_ID_SAME, STATE_ID_OTHER, STATE_ID_UNNAMED };
@@ -180,8 +150,7 @@ static enum state_id_db state_id_look_at(int dir, const struct lines *x)
 	if (!x->db[0] && !x->next[0])
 		return STATE_ID_UNNAMED;
 	paths_birth(dir, database, "", db);
-	if (!restores_ours(dir, x, db) ||
-	    (db[0] && !state_id_is_named(x, db) && !is_copied_up(dir, x->db)))
+	if (!restores_ours(dir, x, db) || (db[0] && !state_id_is_named(x, db)))
 		return STATE_ID_OTHER;
 	return STATE_ID_SAME;
 }
@@ -230,19 +199,6 @@ static int state_id_edit(int dir, change *how, const char *file, struct fault *f
 	return rc;
 }
 
-/* Adds the folder's name to an id that cadre wrote in the older form, without one; the
- * caller knows that cadre made the id for this folder. */
-static bool state_id_complete_lines(int dir, struct lines *x, const char *id)
-{
-	char folder[LINE];
-
-	paths_birth(dir, "", NULL, folder);
-	if (!folder[0] || strcmp(x->id, id) != 0)
-		return false;
-	snprintf(x->id + STATE_ID, LINE - STATE_ID, " %.60s", folder);
-	return true;
-}
-
 static bool state_id_bind_lines(int dir, struct lines *x, const char *file)
 {
 	(void)file;
@@ -284,10 +240,6 @@ static bool state_id_settle_lines(int dir, struct lines *x, const char *file)
 
 	(void)file;
 	paths_birth(dir, database, "", db);
-	if (is_copied_up(dir, x->db)) {
-		memcpy(x->db, db, LINE);
-		return true;
-	}
 	if (!x->next[0] || strcmp(x->next, db) != 0 ||
 	    !faccessat(dir, "restore.ready", F_OK, AT_SYMLINK_NOFOLLOW))
 		return false;
@@ -315,22 +267,24 @@ int state_id_expect(int dir, const char *file, struct fault *f)
 	return state_id_edit(dir, expect, file, f);
 }
 
-/* Lets an overlay copy the database up now, before anything is written to it, so that it
- * can be recognised as the same file.  A file in the upper layer stays as it is. */
-static void copy_up(int dir, const struct lines *x)
+/* On an overlay the first opening for writing copies a file of a lower layer, which then has
+ * a new time of birth.  Lets that happen now: whether the named database has a new name. */
+static bool copy_up(int dir, const struct lines *x)
 {
 	char db[LINE];
 	struct stat st;
 	int fd;
 
 	paths_birth(dir, database, "", db);
-	if (!db[0] || strcmp(x->db, db) != 0 || !is_overlay(dir) ||
+	if (!db[0] || strcmp(x->db, db) != 0 ||
 	    fstatat(dir, database, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-		return;
+		return false;
 	fd = openat(dir, database,
 		    O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
+	paths_birth(dir, database, "", db);
+	return strcmp(x->db, db) != 0;
 }
 
 int state_id_settle(int dir, struct fault *f)
@@ -338,10 +292,9 @@ int state_id_settle(int dir, struct fault *f)
 	struct lines x;
 
 	state_id_read_lines(dir, &x);
-	copy_up(dir, &x);
-	return x.next[0] || is_copied_up(dir, x.db)
-		       ? state_id_edit(dir, state_id_settle_lines, NULL, f)
-		       : 0;
+	if (copy_up(dir, &x))
+		return state_id_edit(dir, state_id_adopt_lines, NULL, f);
+	return x.next[0] ? state_id_edit(dir, state_id_settle_lines, NULL, f) : 0;
 }
 
 /* --- the lines of the notes -------------------------------------------------------- */
@@ -608,13 +561,6 @@ static bool has_noted_sum(const struct known *noted, const char *path)
 	return !strcmp(sum, noted->sum);
 }
 
-/* Whether the note has a sum.  An older cadre noted none for a state made here, and "-"
- * for one that was trusted while git tracked nothing in it. */
-static bool has_sum(const struct known *noted)
-{
-	return noted->sum[0] && strcmp(noted->sum, "-") != 0;
-}
-
 /* Whether git may have changed the settings, or the tracked files of a trusted state,
  * since they were noted.  Without a repository, only the user can have edited the settings:
  * such an edit is no change. */
@@ -622,17 +568,15 @@ static bool known_is_changed(const struct known *noted, const char *path)
 {
 	if (noted->how == KNOWN_TRACKED || !git_may_track(path))
 		return false;
-	if (!has_sum(noted))
-		return noted->sum[0] && tracked_look(path) != TRACKED_NOTHING;
 	return !has_noted_sum(noted, path);
 }
 
-/* Whether the note needs a new sum even where known_is_changed() is false: an older cadre took
- * none, or the user changed the settings where there is no git. */
+/* Whether the note needs a new sum even where known_is_changed() is false: the user changed
+ * the settings where there is no git. */
 static bool known_wants_sum(const struct known *noted, const char *path)
 {
-	return noted->how != KNOWN_TRACKED &&
-	       (!has_sum(noted) || (!git_may_track(path) && !has_noted_sum(noted, path)));
+	return noted->how != KNOWN_TRACKED && !git_may_track(path) &&
+	       !has_noted_sum(noted, path);
 }
 
 /* --- notes ------------------------------------------------------------------------- */
@@ -677,15 +621,6 @@ static bool is_moved(const struct known *noted, const struct known *here)
 	return noted->dev != here->dev || strcmp(noted->path, here->path) != 0;
 }
 
-/* Brings an id of the older form up to date, for a state that was made here: the id of
- * one that is only trusted may have come with it. */
-static int known_complete(int dir, const struct known *here, struct fault *f)
-{
-	return here->how == KNOWN_MADE
-		       ? state_id_edit(dir, state_id_complete_lines, here->id, f)
-		       : 0;
-}
-
 /* A change of the notes; the caller has the lock. */
 typedef int known_act(int dir, const char *path, enum known_how how, struct fault *f);
 
@@ -701,9 +636,7 @@ static int known_locked(int wait_ms, known_act *act, int dir, const char *path,
 	return rc;
 }
 
-/* Writes the note of a state anew that has moved, or that has no sum yet.  An id of the
- * older form, which names no folder, is brought up to date: environments that trust the
- * state keep it then. */
+/* Writes the note of a state anew that has moved, or whose sum the user changed. */
 static int note_locked(int dir, const char *path, enum known_how how, struct fault *f)
 {
 	struct known here, noted;
@@ -711,8 +644,7 @@ static int note_locked(int dir, const char *path, enum known_how how, struct fau
 	(void)how;
 	if (!known_see(dir, path, &here) || find_noted(&here, &noted, f) < 0 || !here.how)
 		return f->code;
-	known_complete(dir, &here, f);
-	if (known_wants_sum(&noted, path) && !known_is_changed(&noted, path))
+	if (known_wants_sum(&noted, path))
 		git_tracked_sum(path, here.how == KNOWN_TRUSTED, here.sum);
 	if (is_moved(&noted, &here) || strcmp(noted.sum, here.sum) != 0)
 		known_replace(&here, f);
@@ -749,8 +681,7 @@ enum known_how trust_look(int dir, const char *path)
 		return KNOWN_NOT;
 	if (here.how && known_is_changed(&noted, path))
 		return here.how == KNOWN_MADE ? KNOWN_EDITED : KNOWN_CHANGED;
-	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path) ||
-			 (here.how == KNOWN_MADE && !state_id_is_ours(dir))))
+	if (here.how && (is_moved(&noted, &here) || known_wants_sum(&noted, path)))
 		/* If it fails, the next look does it. */
 		known_locked(0, note_locked, dir, path, here.how, &f);
 	return here.how;
@@ -765,8 +696,6 @@ static int add_locked(int dir, const char *path, enum known_how how, struct faul
 	bool keep = known_see(dir, path, &here), again;
 
 	if (find_noted(&here, &noted, f) < 0)
-		return f->code;
-	if (here.how && known_complete(dir, &here, f) < 0)
 		return f->code;
 	again = here.how == how || here.how == KNOWN_TRUSTED;
 	keep = keep && state_id_is_ours(dir) && tracked_look(path) == TRACKED_NOTHING;

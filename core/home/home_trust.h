@@ -16,9 +16,8 @@
  * or an archive is seen: both always make a new file.  A line `next` names the database
  * that a restore is about to put there.  It is written before the restore counts, so
  * that a crash at any point leaves a database that is named. If a file system keeps no
- * times of birth, the inode alone counts; on an overlay, also for a database that was
- * copied up and not written to yet.  An id without these lines is of an older program, or
- * of a state that is being made.
+ * times of birth, the inode alone counts.  An id without these lines is of a state that is
+ * being made.
  *
  * The states that count are noted in the user's own file, $XDG_STATE_HOME/cadre/known (else
  * ~/.local/state/cadre/known; see home_users_folder()): a line each, with the day, the
@@ -95,13 +94,12 @@ struct known {
 	char day[11], id[STATE_ID + 1];
 	uint64_t dev, ino;
 	char path[4096];
-	char sum[TRACKED_SUM + 1]; /* "", "-": an older cadre noted it */
+	char sum[TRACKED_SUM + 1];
 };
 
 /* Looks up how the state folder `path`, open as `dir`, is known.  Unless the lock is
- * held, this may write the new place of a moved state, and an id of the older form.  It
- * may also write a sum that an older cadre did not note, or that the user changed without
- * git. */
+ * held, this may write the new place of a moved state, and a sum that the user changed
+ * without git. */
 enum known_how trust_look(int dir, const char *path);
 
 /* Notes that git tracks files in a state that was made here and is not trusted.  Waits
@@ -132,7 +130,7 @@ bool state_id_is_ours(int dir);
  * bind: the database that is there, if none is named; unbind: none, before a new one
  * is made; expect: `file`, relative to the
  * folder, is about to take its place; settle: if `next` is in place, it becomes `db`; on
- * an overlay, also takes the new name of a file that was copied up.  While another
+ * an overlay, also copies the file up and takes its new name.  While another
  * process changes it they wait for two seconds, then `unavailable`.  settle may open and
  * close the database, which ends this process's locks on it: it is not open here then. */
 int state_id_bind(int dir, struct fault *f);

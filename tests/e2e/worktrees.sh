@@ -233,12 +233,7 @@ cd "$main" && is 0 'nora -> lead\|nora.*still nora' "$CADRE" --as lead inbox
 cd "$main" && git worktree move ../nora-2 ../nora-3 && cd ../nora-3 || exit 1
 is 0 "^nora of team shop" "$CADRE" whoami
 cd ../nora && is 0 "^olga of team shop" "$CADRE" whoami
-# So does one whose file an older cadre has named after the path.
-former=$kept/$(printf %s "$TMPDIR/nora" | sha256sum | cut -c1-32)
-mv "$kept/$(cd "$kept" && grep -lx "place $TMPDIR/nora" -- * | grep -v '\.')" "$former" || bad "no file of olga"
-is 0 "^olga of team shop" "$CADRE" whoami
 git worktree add ../pia && cd ../pia && is 0 '^you are pia' "$CADRE" agent register pia --here
-[ ! -e "$former" ] || bad "a file keeps its former name"
 cd "$main" && git worktree move ../nora ../nora-4 && cd ../nora-4 || exit 1
 is 0 "^olga of team shop, as is kept for $TMPDIR/nora-4\$" "$CADRE" whoami
 cd ../nora-3 && is 0 forgotten "$CADRE" whoami --forget
