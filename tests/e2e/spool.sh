@@ -83,18 +83,16 @@ cadre result "$lost" --team red | grep -q "spool was lost" || bad "what became o
 once lost
 until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
 
-# An older copy of it is put back while no guest runs: as another folder, written over
-# the files that are there, or laid into the workspace as an earlier version had it.
-# A command that began since then has run, and does not run again.
+# An older copy of it is put back while no guest runs: as another folder, or written over
+# the files that are there.  A command that began since then has run, and does not run again.
 host_pid() { cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
 put_back() { # HOW
 	case $1 in
 	folder | alone) rm -r "$state" && cp -a "$TMPDIR/older" "$state" ;;
 	files) rm -f "$state"/spool.db-* && cp "$TMPDIR/older/"* "$state/" ;;
-	workspace) rm -r "$state" && cp -a "$TMPDIR/older" "$work/.cadre" ;;
 	esac
 }
-for how in folder files workspace alone; do
+for how in folder files alone; do
 	until_is '^here$' in_place red/ann 'echo here'
 	for k in 1 2 3 4; do assign ann "echo $how-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-$how ]; do sleep 0.1; done"; done
 	for k in 1 2 3 4; do until_is '^1$' runs $how-$k; done
@@ -209,36 +207,8 @@ cadre workspace fork red/ann --agent cid --team red --wait >/dev/null || bad "fo
 is 0 '^-$' in_place red/cid 'echo ${KEPT:--}'
 [ "$(ls -A "$(field cid path)" | grep -c cadre)" = 0 ] || bad "of the guest's, in a fork"
 
-# A guest of an earlier version, which had its folder in the workspace, killed anywhere on
-# its way out of there.
-work=$(field bob path) state=$(state_of bob)
-assign bob "echo old >>$TMPDIR/runs"
-ended
-for moved in '' 'spool.db' 'spool.db spool.db-wal' 'spool.db spool.db-wal spool.db-shm guest.lock'; do
-	cadre workspace stop red/bob --team red --wait >/dev/null || bad "stop"
-	was=$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')
-	mv "$state" "$work/.cadre"
-	for file in $moved; do
-		mkdir -p -m 700 "$state.half"
-		[ ! -e "$work/.cadre/$file" ] || mv "$work/.cadre/$file" "$state.half/"
-	done
-	cadre workspace start red/bob --team red --wait >/dev/null || bad "start"
-	is 0 '^here$' in_place red/bob 'echo here'
-	[ -e "$work/.cadre" ] || [ -e "$state.half" ] && bad "after '$moved' there are still $(ls -d "$work/.cadre" "$state.half")"
-	[ "$(sqlite3 "$state/spool.db" 'SELECT identity FROM spool')" = "$was" ] || bad "another spool after '$moved'"
-done
-once old
-# A link beside it is nobody's: it stays out of where guests keep theirs.
-cadre workspace stop red/bob --team red --wait >/dev/null || bad "stop"
-mv "$state" "$work/.cadre"
-echo mine >"$TMPDIR/planted"
-ln -sf "$TMPDIR/planted" "$work/.cadre/guest.lock"
-cadre workspace start red/bob --team red --wait >/dev/null || bad "start"
-is 0 '^here$' in_place red/bob 'echo here'
-[ -f "$state/spool.db" ] || bad "the spool beside a link was left behind"
-[ -L "$state/guest.lock" ] && bad "a link was taken along"
-[ "$(cat "$TMPDIR/planted")" = mine ] || bad "a link was written through"
-# A link in its place, or somebody's own folder, is not the guest's.
+# Somebody's own folder of that name in the workspace is not the guest's.
+state=$(state_of bob)
 in_place red/bob 'mkdir .cadre; echo mine >.cadre/spool.db'
 kill_guest bob
 until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'

@@ -63,7 +63,7 @@ struct sweep {
 	struct fault fault; /* why guests were not ended */
 };
 
-/* Whether `name` is the folder of a workspace, or its id, which `.half` may follow, or
+/* Whether `name` is the folder of a workspace, or its id, which an ending may follow, or
  * the id of one that is still to be copied: those stay. */
 static bool sweep_is_known(struct host *host, const char *name)
 {
