@@ -354,14 +354,6 @@ static void slice(struct scribe *s, int *ms, int *rest_ms)
 		*rest_ms += BUSY_RESTS * (int)((uv_hrtime() - began) / 1000000);
 }
 
-/* Makes private what an earlier version wrote into the state's own vault with modes that
- * the umask left.  A vault elsewhere is a person's: its modes stay. */
-static void close_vault(const struct home *home)
-{
-	if (home_owns_vault(home))
-		private_tree(home->vault);
-}
-
 static void mirror_on(void *arg)
 {
 	struct scribe *s = arg;
@@ -369,7 +361,6 @@ static void mirror_on(void *arg)
 
 	pthread_setname_np(pthread_self(), "cadre-mirror");
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-	close_vault(s->home);
 	while (!sleeper_ends(&s->sleeper)) {
 		slice(s, &ms, &rest_ms);
 		if (ms > 0)

@@ -63,38 +63,16 @@ int notes_root(const struct notes_disk *d, bool make)
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	int fd = open(d->root, flags);
 
-	if (fd < 0 && errno == EACCES) {
-		private_enter_root(d->root);
-		fd = open(d->root, flags);
-	}
 	if (fd < 0 && errno == ENOENT && make &&
 	    dir_make_all(d->root, PRIVATE_FOLDER) == 0)
 		fd = open(d->root, flags);
-	if (fd >= 0)
-		private_enter(fd);
-	return fd;
-}
-
-/* Opens a folder in another folder.  A folder that is closed to its owner is opened to
- * its owner first. */
-static int notes_disk_open_folder(int dir, const char *name)
-{
-	const int how = O_RDONLY | O_DIRECTORY;
-	int fd = notes_open(dir, name, how);
-
-	if (fd < 0 && errno == EACCES) {
-		private_enter_at(dir, name, PRIVATE_LOOK);
-		fd = notes_open(dir, name, how);
-	}
-	if (fd >= 0)
-		private_enter(fd);
 	return fd;
 }
 
 /* Opens one folder of a path; a folder made here is synced into its parent. */
 static int notes_disk_step_into(int dir, const char *name, bool make)
 {
-	int fd = notes_disk_open_folder(dir, name);
+	int fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
 
 	if (fd >= 0 || errno != ENOENT || !make)
 		return fd;
@@ -121,18 +99,6 @@ int notes_folder(int root, const char *path, bool make, const char **name)
 	}
 	*name = part;
 	return dir;
-}
-
-/* Lets the owner enter the folders of a path, as an older version may have left them: whether
- * all can be opened. */
-static bool enter_all(int root, const char *path)
-{
-	const char *name;
-	int dir = notes_folder(root, path, false, &name);
-
-	if (dir >= 0)
-		close(dir);
-	return dir >= 0;
 }
 
 /* --- files ----------------------------------------------------------------------- */
@@ -169,8 +135,6 @@ static int open_note(const struct notes_disk *d, const char *path, struct stat *
 
 	if (root >= 0) {
 		fd = notes_open(root, path, flags);
-		if (fd < 0 && errno == EACCES && enter_all(root, path))
-			fd = notes_open(root, path, flags);
 		close(root);
 	}
 	if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG))
@@ -249,8 +213,8 @@ struct tour {
 
 static int tour_folder(struct tour *t, int fd, size_t len);
 
-/* The entry at t->path, whose name begins at `at`.  An entry that cannot be read, or has
- * gone meanwhile, is passed over. */
+/* The entry at t->path, whose name begins at `at`.  An entry that has gone meanwhile is passed
+ * over. */
 static int tour_path(struct tour *t, int dir, size_t at)
 {
 	struct note_entry entry = { .path = t->path };
@@ -266,8 +230,11 @@ static int tour_path(struct tour *t, int dir, size_t at)
 	take_stamp(&st, &entry.stamp);
 	rc = t->each(t->with, &entry, t->fault);
 	if (rc == NOTES_ENTER && entry.folder && t->depth < NOTE_DEPTH) {
-		fd = notes_disk_open_folder(dir, name);
-		rc = fd < 0 ? 0 : tour_folder(t, fd, at + strlen(name));
+		fd = notes_open(dir, name, O_RDONLY | O_DIRECTORY);
+		if (fd >= 0)
+			return tour_folder(t, fd, at + strlen(name));
+		entry.closed = errno == ENOENT ? 0 : errno;
+		rc = entry.closed ? t->each(t->with, &entry, t->fault) : 0;
 	}
 	return rc;
 }
@@ -315,34 +282,14 @@ static int tour_folder(struct tour *t, int fd, size_t len)
 	return rc;
 }
 
-/* Opens a folder of the trash and no closed one on the way: doctor looks how much the trash
- * holds, and changes nothing. */
-static int open_trashed(const struct notes_disk *d, const char *folder)
-{
-	int root = open(d->root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
-
-	if (root >= 0) {
-		fd = notes_open(root, folder, O_RDONLY | O_DIRECTORY);
-		close(root);
-	}
-	return fd;
-}
-
-/* Opens the folder in which a walk begins.  Folders that are closed to their owner are
- * opened to their owner, on the way there and in the walk: lists, searches and counts are
- * to find all notes. */
+/* Opens the folder in which a walk begins. */
 static int open_start(const struct notes_disk *d, const char *folder)
 {
-	int root = notes_root(d, false), dir = -1, fd = -1;
-	const char *name;
+	int root = notes_root(d, false), fd = -1;
 
 	if (root >= 0) {
-		dir = notes_folder(root, folder, false, &name);
+		fd = notes_open(root, *folder ? folder : ".", O_RDONLY | O_DIRECTORY);
 		close(root);
-	}
-	if (dir >= 0) {
-		fd = notes_disk_open_folder(dir, *name ? name : ".");
-		close(dir);
 	}
 	return fd;
 }
@@ -357,7 +304,7 @@ static int disk_walk(const void *self, const char *folder, notes_skip *skip,
 		.fault = f,
 		.hidden = notes_is_trashed(folder),
 	};
-	int fd = t.hidden ? open_trashed(self, folder) : open_start(self, folder), rc;
+	int fd = open_start(self, folder), rc;
 
 	snprintf(t.path, sizeof(t.path), "%s", folder);
 	t.most = t.hidden ? sizeof(t.path) - 1 : NOTE_PATH;

@@ -11,8 +11,6 @@
 
 enum { DEPTH_MOST = 256 };
 
-/* --- what is there already ---------------------------------------------------------- */
-
 static void close_entry(int dir, const char *name, dev_t device, int depth);
 
 /* `fd` is an O_PATH descriptor of a folder. */
@@ -39,15 +37,9 @@ static bool is_ours_alone(const struct stat *st)
 	       (S_ISDIR(st->st_mode) || st->st_nlink == 1);
 }
 
-/* Whether the owner of a folder lacks one of these rights. */
-static bool private_is_closed(const struct stat *st, mode_t rights)
-{
-	return S_ISDIR(st->st_mode) && (st->st_mode & rights) != rights;
-}
-
 static bool private_is_shut(const struct stat *st)
 {
-	return private_is_closed(st, PRIVATE_LOOK);
+	return S_ISDIR(st->st_mode) && (st->st_mode & PRIVATE_LOOK) != PRIVATE_LOOK;
 }
 
 /* Sets the mode of what an O_PATH descriptor is of; fchmod() knows none. */
@@ -84,69 +76,4 @@ void private_tree_at(int dir, const char *name)
 void private_tree(const char *path)
 {
 	private_tree_at(AT_FDCWD, path);
-}
-
-/* --- folders that are closed to their owner --------------------------------------------- */
-
-static void private_let_in(int folder, mode_t rights)
-{
-	struct stat st;
-
-	if (fstat(folder, &st) == 0 && is_ours_alone(&st) &&
-	    private_is_closed(&st, rights))
-		set_mode(folder, (st.st_mode & 07777) | PRIVATE_FOLDER);
-}
-
-static void open_and_let_in(int dir, const char *name, int flags, mode_t rights)
-{
-	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
-
-	if (fd < 0)
-		return;
-	private_let_in(fd, rights);
-	close(fd);
-}
-
-void private_enter(int folder)
-{
-	private_let_in(folder, PRIVATE_LOOK);
-}
-
-void private_enter_at(int dir, const char *name, mode_t rights)
-{
-	open_and_let_in(dir, name, O_NOFOLLOW, rights);
-}
-
-void private_enter_root(const char *path)
-{
-	open_and_let_in(AT_FDCWD, path, 0, PRIVATE_LOOK);
-}
-
-bool private_shut(const char *path, int depth, char *out, size_t size)
-{
-	struct dirent *entry;
-	struct stat st;
-	bool shut = false;
-	char below[4200];
-	DIR *dir;
-
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode))
-		return false;
-	if (private_is_shut(&st)) {
-		snprintf(out, size, "%s", path);
-		return true;
-	}
-	dir = depth > 0 ? opendir(path) : NULL;
-	while (dir && !shut && (entry = readdir(dir))) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
-			continue;
-		if (snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) <
-		    (int)sizeof(below))
-			shut = private_shut(below, depth - 1, out, size);
-	}
-	if (dir)
-		closedir(dir);
-	return shut;
 }

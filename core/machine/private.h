@@ -7,8 +7,6 @@
 #ifndef CORE_MACHINE_PRIVATE_H
 #define CORE_MACHINE_PRIVATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/stat.h>
 
 /* PRIVATE_LOOK: the rights that a folder's owner needs to list and read its content. */
@@ -23,21 +21,5 @@ void private_tree(const char *path);
 
 /* The same for what has a name in an open folder. */
 void private_tree_at(int dir, const char *name);
-
-/* Gives the owner all rights to an open folder (O_PATH will do), if the caller owns the
- * folder and may not list or enter it.  A process with a narrow umask leaves such
- * folders.  The rights of others stay. */
-void private_enter(int folder);
-
-/* The same for a folder in an open one, or (AT_FDCWD) by its path, if its owner lacks one of
- * `rights`.  A symlink in its place is not followed. */
-void private_enter_at(int dir, const char *name, mode_t rights);
-
-/* The same as private_enter() for a folder by its path, which may be a symlink. */
-void private_enter_root(const char *path);
-
-/* Finds a folder that its own owner may not list or enter: `path` itself, or a folder at most
- * `depth` levels below `path`.  Its path is in `out`. */
-bool private_shut(const char *path, int depth, char *out, size_t size);
 
 #endif

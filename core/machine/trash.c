@@ -15,7 +15,6 @@
 
 #include "core/base/clock.h"
 #include "core/machine/machine_copy.h"
-#include "core/machine/private.h"
 #include "core/machine/work.h"
 #include "storage/durable.h"
 
@@ -184,11 +183,14 @@ int trash_take(const char *home, const char *path, const char *name, int64_t now
 {
 	int64_t bytes;
 	char own[4200];
+	struct stat st;
 
 	if (bounds->keep_ms <= 0)
 		return TRASH_NOTHING;
 	/* An agent may have closed it; it is moved, and looked into. */
-	private_enter_at(AT_FDCWD, path, PRIVATE_FOLDER);
+	if (!lstat(path, &st) && is_folder_of(&st, geteuid()) && (~st.st_mode & 0700))
+		(void)!fchmodat(AT_FDCWD, path, (st.st_mode & 07777) | 0700,
+				AT_SYMLINK_NOFOLLOW);
 	snprintf(own, sizeof(own), "%s/.cadre", path);
 	if (tree_remove(own, f) < 0)
 		return f->code;

@@ -195,7 +195,7 @@ int mirror_open(struct mirror **out, const struct home *home, struct fault *f)
 	m->lock = -1;
 	m->show.call.settings = &home->settings;
 	m->mail.on = home->settings.config.vault_messages;
-	if ((rc = files_open_mending(&m->show.files, home->vault, f)) < 0)
+	if ((rc = files_open(&m->show.files, home->vault, f)) < 0)
 		goto out;
 	m->lock = openat(m->show.files.root, lock_name,
 			 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -60,20 +60,15 @@ int files_move_aside(int dir, const char *name)
 	return -1;
 }
 
-/* Opens one folder of a path below `dir`, made if it is not there and `make`. */
-static int mirror_file_step_into(struct files *fs, int dir, const char *name, bool make)
+/* Opens one folder of a path below `dir`, made if it is not there. */
+static int mirror_file_step_into(struct files *fs, int dir, const char *name)
 {
 	for (int tries = 0; tries < 4; tries++) {
-		int fd;
+		int fd = files_open_below(dir, name, O_RDONLY | O_DIRECTORY);
 
-		if (fs->mends)
-			private_enter_at(dir, name, PRIVATE_LOOK);
-		fd = files_open_below(dir, name, O_RDONLY | O_DIRECTORY);
 		if (fd >= 0)
 			return fd;
-		if (!make) {
-			return -1;
-		} else if (errno == ENOENT) {
+		if (errno == ENOENT) {
 			if (mkdirat(dir, name, PRIVATE_FOLDER) == 0)
 				fs->made = true;
 			else if (errno != EEXIST)
@@ -87,14 +82,14 @@ static int mirror_file_step_into(struct files *fs, int dir, const char *name, bo
 	return -1;
 }
 
-static int enter_folders(struct files *fs, const char *path, bool make)
+static int enter_folders(struct files *fs, const char *path)
 {
 	char copy[FILES_PATH], *rest = copy, *name;
 	int dir = fs->root;
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	while ((name = strsep(&rest, "/"))) {
-		int next = mirror_file_step_into(fs, dir, name, make);
+		int next = mirror_file_step_into(fs, dir, name);
 
 		if (dir != fs->root)
 			close(dir);
@@ -123,12 +118,10 @@ int files_folder(struct files *fs, const char *path, bool make)
 		if (fs->folders[i].fd >= 0 && strcmp(fs->folders[i].path, path) == 0)
 			return fs->folders[i].fd;
 	fd = files_open_below(fs->root, path, O_RDONLY | O_DIRECTORY);
-	if (fd < 0 && (make || errno == EACCES))
-		fd = enter_folders(fs, path, make);
+	if (fd < 0 && make)
+		fd = enter_folders(fs, path);
 	if (fd < 0)
 		return -1;
-	if (fs->mends)
-		private_enter(fd);
 	slot = &fs->folders[fs->turn++ % FILES_FOLDERS];
 	if (slot->fd >= 0)
 		close(slot->fd);
@@ -382,23 +375,13 @@ int files_open(struct files *fs, const char *root, struct fault *f)
 		fs->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fs->root < 0)
 		return files_fault(f, "open the root", root);
-	fs->stage = mirror_file_step_into(fs, fs->root, stage_name, true);
+	fs->stage = mirror_file_step_into(fs, fs->root, stage_name);
 	if (fs->stage < 0) {
 		files_fault(f, "make", stage_name);
 		files_close(fs);
 		return f->code;
 	}
 	return 0;
-}
-
-int files_open_mending(struct files *fs, const char *root, struct fault *f)
-{
-	int rc;
-
-	private_enter_root(root);
-	if ((rc = files_open(fs, root, f)) == 0)
-		fs->mends = true;
-	return rc;
 }
 
 void files_close(struct files *fs)

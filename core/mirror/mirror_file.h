@@ -108,7 +108,6 @@ struct files {
 	unsigned expected_turn;
 	enum files_spare spare;
 	bool left; /* a file in the stage is still open for writing elsewhere */
-	bool mends; /* see files_open_mending() */
 	const char *
 		attic; /* folder elsewhere, for files that are removed, borrowed; NULL: they go */
 	bool made; /* a folder was made or moved since the last sync */
@@ -119,9 +118,6 @@ struct files {
 
 /* Makes the root and the stage where they are missing. */
 int files_open(struct files *fs, const char *root, struct fault *f);
-/* files_open() for who writes there: from now on a folder of ours that nobody may enter is
- * opened to its owner. */
-int files_open_mending(struct files *fs, const char *root, struct fault *f);
 void files_close(struct files *fs); /* of a zeroed struct too */
 
 /* Settles what an earlier process, or files_commit(), left in the stage. */

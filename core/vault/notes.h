@@ -54,6 +54,7 @@ struct note_part {
 struct note_entry {
 	const char *path; /* from the root */
 	bool folder;
+	int closed; /* errno of a folder that cannot be entered */
 	struct note_stamp stamp;
 };
 
@@ -63,7 +64,7 @@ bool vault_is_mirrored(const char *path);
 struct notes;
 
 /* Whether a file has a person's words: a note, or a file of the mirror that somebody edited.  1, 0,
- * or negative.  A folder has none (vault_path.c). */
+ * or negative.  A folder has none; a closed folder is refused (vault_path.c). */
 int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 		     struct fault *f);
 
@@ -123,9 +124,9 @@ struct notes {
 	/* Calls `each` for every entry of a folder ("" the root), in no order, and enters
 	 * the folders for which it returns NOTES_ENTER.  Hidden names and symlinks are
 	 * passed over (not in the trash), and so are, without a look at the file, paths
-	 * for which `skip` (or NULL) is true.  Folders that are closed to their owner are
-	 * opened to him.  1, 0 if there is no such folder, or the number that ended the
-	 * walk. */
+	 * for which `skip` (or NULL) is true.  For a folder that cannot be entered `each` is
+	 * called a second time, with `closed`.  1, 0 if there is no such folder, or the
+	 * number that ended the walk. */
 	int (*walk)(const void *self, const char *folder, notes_skip *skip,
 		    notes_each *each, void *with, struct fault *f);
 };

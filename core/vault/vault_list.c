@@ -45,7 +45,7 @@ static int vault_list_gather(void *with, const struct note_entry *e, struct faul
 	struct arena *a = &g->call->arena;
 	int next = e->folder && g->recursive ? NOTES_ENTER : NOTES_PASS;
 
-	if (!vault_list_counts(g->call, e))
+	if (e->closed || !vault_list_counts(g->call, e))
 		return NOTES_PASS;
 	if (g->after && strcmp(e->path, g->after) <= 0)
 		return next;

@@ -259,6 +259,10 @@ int vault_is_persons(const struct notes *notes, const struct note_entry *entry,
 	struct text text = { 0 };
 	int rc;
 
+	if (entry->closed)
+		return fault_set(f, FAULT_IO, "",
+				 "cannot look into %.180s of the vault: %s", entry->path,
+				 strerror(entry->closed));
 	if (entry->folder || !vault_is_mirrored(entry->path))
 		return !entry->folder;
 	rc = notes->read(notes->self, entry->path, whole, &text, &stamp, f);

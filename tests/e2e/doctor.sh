@@ -63,13 +63,6 @@ names bad permissions "$H/vault is open to others: 777"
 mends permissions 'state.db had the mode 777, and has 600'
 [ "$(stat -c %a "$H/state.db" "$H/vault" "$H" | tr '\n' ' ')" = '600 700 700 ' ] || bad "modes of 777: $(stat -c '%a %n' "$H" "$H"/*)"
 
-deep=$H/vault/notes/$(printf 'deep\377') # no UTF-8
-mkdir -p "$deep"
-chmod 0 "$deep"
-either=yes is 1 '"check":"permissions","verdict":"bad","about":"folders"' cadre doctor --json
-names bad folders "its owner cannot look into $H/vault/notes/deep"
-mends permissions 'vault/notes/deep'
-
 # --- the search index: against rows, and damaged ------------------------------------------
 
 sqlite3 "$H/search.db" "INSERT INTO message_text(message_text) VALUES ('delete-all')"

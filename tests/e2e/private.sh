@@ -40,16 +40,7 @@ cadre team create red --roles '[{"name":"coder"},{"name":"w"},{"name":"x"}]' >/d
 do_all direct
 nothing_open "without a host" "$TMPDIR/direct.db" "$TMPDIR/direct.db.secret"
 
-# Files that an older version left open are closed by the next host; links are not
-# followed, and what has another name outside stays.
-chmod 755 "$vault" "$vault/direct"
-chmod 644 "$vault/direct/appended.md" "$vault/teams/red/direct.md"
-echo mine >"$TMPDIR/mine" && chmod 644 "$TMPDIR/mine"
-ln -s "$TMPDIR/mine" "$vault/link.md"
-ln "$TMPDIR/mine" "$vault/second.md"
 CADRE_VAULT_MESSAGES=true cadre up >/dev/null || bad "up"
-until_is '^644 600$' sh -c "echo \$(stat -c %a '$TMPDIR/mine' '$vault/teams/red/direct.md')"
-rm "$vault/second.md" "$vault/link.md"
 cadre workspace create --agent w --team red >/dev/null || bad "workspace create"
 waited 0 workspace red/w
 do_all host

@@ -327,25 +327,11 @@ static void close_open(struct doctor *d, const char *path)
 			   st.st_mode & 0777);
 }
 
-/* Finds a folder of the state or of its vault that its owner may not enter. */
-static bool find_shut(struct doctor *d, char *path, size_t size)
-{
-	enum { DEEP = 64 };
-	const struct home *home = &d->cli->home;
-
-	return private_shut(home->dir, 1, path, size) ||
-	       private_shut(home->vault, DEEP, path, size);
-}
-
 static void check_permissions(struct doctor *d)
 {
 	char path[4200];
 	struct stat st;
 
-	if (find_shut(d, path, sizeof(path)))
-		doctor_say(d, VERDICT_BAD, "folders",
-			   DOCTOR_FIX "chmod 700 it, or start the host anew",
-			   "its owner cannot look into %s", path);
 	snprintf(path, sizeof(path), "%s/secret", d->cli->home.dir);
 	if (lstat(path, &st))
 		doctor_say(d, VERDICT_BAD, "secret",
@@ -358,15 +344,7 @@ static void check_permissions(struct doctor *d)
 
 static int fix_permissions(struct doctor *d, struct fault *f)
 {
-	char path[4200], last[4200] = "";
-
 	(void)f;
-	while (find_shut(d, path, sizeof(path)) && strcmp(path, last) != 0) {
-		private_enter_root(path);
-		if (!private_shut(path, 0, last, sizeof(last)))
-			doctor_did(d, "%s is open to its owner", path);
-		snprintf(last, sizeof(last), "%s", path);
-	}
 	visit_private(d, close_open);
 	return 0;
 }
