@@ -21,6 +21,18 @@ static int machine_copy_failed(struct fault *f, const char *what, const char *na
 			 strerror(errno));
 }
 
+/* The fault about an entry that the caller may not read: an agent may have closed it. */
+static int machine_copy_unread(int dir, const char *name, struct fault *f)
+{
+	char itself[40], folder[200] = "";
+	int error = errno;
+
+	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", dir);
+	(void)!readlink(itself, folder, sizeof(folder) - 1);
+	return fault_set(f, FAULT_IO, "", "cannot read %.100s: %s%s%s", name,
+			 strerror(error), *folder ? ", in " : "", folder);
+}
+
 /* A range by way of this process, where the kernel cannot between these two files. */
 static int copy_by_hand(int from, int to, off_t at, off_t end)
 {
@@ -94,14 +106,15 @@ static int copy_content(int from, int to_dir, const char *name, struct fault *f)
 	return rc;
 }
 
-/* A pipe that has taken the file's place must not hold this up. */
-int file_copy(int from_dir, int to_dir, const char *name, struct fault *f)
+/* Copies a regular file from one open directory to another, where the name must not exist; a
+ * link is not followed.  A pipe that has taken the file's place must not hold this up. */
+static int machine_copy_file(int from_dir, int to_dir, const char *name, struct fault *f)
 {
 	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int rc;
 
 	if (from < 0)
-		return machine_copy_failed(f, "read", name);
+		return machine_copy_unread(from_dir, name, f);
 	rc = copy_content(from, to_dir, name, f);
 	close(from);
 	return rc;
@@ -131,15 +144,13 @@ struct level {
 	char *names; /* of the entries, each with its NUL; then an empty name */
 	char *next;
 	size_t size;
-	bool opened; /* to us, while its files are copied */
 };
 
 struct copying {
 	struct level *level;
 	int in, out;
 	const char *except; /* in the topmost */
-	const char *home; /* left out with all other states; NULL: no state is left out,
-			     and the caller's closed entries are opened for the copy */
+	const char *home; /* left out with all other states; NULL: no state is left out */
 	struct stat top, own; /* of the folder that is made, and of `home` */
 	int64_t left_out;
 };
@@ -189,48 +200,6 @@ static bool is_one(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* Whether an entry is our own, and closed to us by its mode. */
-static bool machine_copy_is_shut(const struct copying *c, const struct stat *st)
-{
-	const mode_t needs = S_ISDIR(st->st_mode) ? 0500 : 0400;
-
-	return !c->home && st->st_uid == geteuid() && (st->st_mode & needs) != needs;
-}
-
-/* Opens such an entry, and leaves it open to us; fchmod() knows no O_PATH descriptor. */
-static int open_shut(int dir, const char *name, int how, const struct stat *want)
-{
-	int path = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW), fd = -1;
-	char itself[40];
-	struct stat st;
-
-	if (path < 0)
-		return -1;
-	snprintf(itself, sizeof(itself), "/proc/self/fd/%d", path);
-	if (fstat(path, &st) == 0 && is_one(&st, want) &&
-	    chmod(itself, (st.st_mode & 07777) | 0500) == 0)
-		fd = open(itself, how & ~O_NOFOLLOW);
-	close(path);
-	return fd;
-}
-
-static int open_level(struct copying *c, const char *from, int how, struct level *level)
-{
-	const int at = c->level ? c->in : AT_FDCWD;
-	int in;
-
-	if (c->level && fstatat(at, from, &level->in, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISDIR(level->in.st_mode) && machine_copy_is_shut(c, &level->in)) {
-		in = open_shut(at, from, how, &level->in);
-		level->opened = in >= 0;
-		return in;
-	}
-	in = openat(at, from, how);
-	if (in >= 0)
-		fstat(in, &level->in);
-	return in;
-}
-
 static struct level *drop_level(struct level *level)
 {
 	struct level *up = level->up;
@@ -240,24 +209,18 @@ static struct level *drop_level(struct level *level)
 	return up;
 }
 
-/* Gives a directory that was opened to us the mode again that it had. */
-static void shut(int in, const struct level *level)
-{
-	if (level->opened)
-		(void)!fchmod(in, level->in.st_mode & 07777);
-}
-
 static int machine_copy_enter(struct copying *c, const char *from, const char *to,
 			      struct fault *f)
 {
 	const int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (c->level ? O_NOFOLLOW : 0);
+	const int in_at = c->level ? c->in : AT_FDCWD;
 	const int out_at = c->level ? c->out : AT_FDCWD;
 	struct level *level = xcalloc(1, sizeof(*level));
-	int in = open_level(c, from, how, level), out = -1;
+	int in = openat(in_at, from, how), out = -1;
 
 	level->up = c->level;
-	if (in < 0 || list_names(in, level))
-		machine_copy_failed(f, "read", from);
+	if (in < 0 || fstat(in, &level->in) || list_names(in, level))
+		machine_copy_unread(in_at, from, f);
 	else if (mkdirat(out_at, to, 0700) || (out = openat(out_at, to, how)) < 0 ||
 		 fstat(out, &level->out))
 		machine_copy_failed(f, "make", to);
@@ -266,7 +229,6 @@ static int machine_copy_enter(struct copying *c, const char *from, const char *t
 		stand_in(c, in, out);
 		return 0;
 	}
-	shut(in, level);
 	if (in >= 0)
 		close(in);
 	if (out >= 0)
@@ -279,8 +241,7 @@ static bool machine_copy_is_same(int fd, const struct stat *want)
 {
 	struct stat st;
 
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == want->st_ino &&
-	       st.st_dev == want->st_dev;
+	return fd >= 0 && fstat(fd, &st) == 0 && is_one(&st, want);
 }
 
 /* Sets mode and times of a copied directory, last: new entries change the times.  The
@@ -302,7 +263,6 @@ static int machine_copy_leave(struct copying *c, struct fault *f)
 	int in = below ? openat(c->in, "..", how) : -1;
 	int out = below ? openat(c->out, "..", how) : -1;
 
-	shut(c->in, c->level);
 	if (finish_dir(c))
 		machine_copy_failed(f, "make", "a directory");
 	c->level = drop_level(c->level);
@@ -347,19 +307,6 @@ static int copy_folder(struct copying *c, const char *name, const struct stat *s
 	return 0;
 }
 
-static int copy_shut(struct copying *c, const char *name, const struct stat *st,
-		     struct fault *f)
-{
-	int from = open_shut(c->in, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK, st), rc;
-
-	if (from < 0)
-		return machine_copy_failed(f, "read", name);
-	(void)!fchmod(from, st->st_mode & 07777);
-	rc = copy_content(from, c->out, name, f);
-	close(from);
-	return rc;
-}
-
 static int copy_entry(struct copying *c, const char *name, struct fault *f)
 {
 	struct stat st;
@@ -376,8 +323,7 @@ static int copy_entry(struct copying *c, const char *name, struct fault *f)
 	if (S_ISLNK(st.st_mode))
 		return copy_link(c->in, c->out, name, f);
 	if (S_ISREG(st.st_mode))
-		return machine_copy_is_shut(c, &st) ? copy_shut(c, name, &st, f)
-						    : file_copy(c->in, c->out, name, f);
+		return machine_copy_file(c->in, c->out, name, f);
 	c->left_out++;
 	return 0;
 }
@@ -417,20 +363,11 @@ static int machine_copy_begin(struct copying *c, const char *from, const char *t
 	return f->code;
 }
 
-/* Leaves the directories of a failed copy; directories that were opened are shut
- * again. */
+/* Leaves the directories of a failed copy. */
 static void machine_copy_give_up(struct copying *c)
 {
-	while (c->level) {
-		int in = c->in < 0 ? -1
-				   : openat(c->in, "..",
-					    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (machine_copy_is_same(c->in, &c->level->in))
-			shut(c->in, c->level);
+	while (c->level)
 		c->level = drop_level(c->level);
-		stand_in(c, in, -1);
-	}
 	stand_in(c, -1, -1);
 }
 

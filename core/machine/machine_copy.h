@@ -13,24 +13,18 @@
  * name `to` itself: the caller syncs that name.  The entry named `except` of `from`
  * itself is left out; so are sockets, pipes, devices and the folder `to`, wherever they
  * stand; how many these were is added to *left_out, unless it is NULL.  Holes stay holes,
- * and a file of another owner loses its setuid bits.  Files and folders of the caller
- * that their mode closes to the caller are opened for the copy.  Their copies have the
- * same mode, except `to` itself, which its owner may always enter.  No tree is too
- * deep. */
+ * and a file of another owner loses its setuid bits.  An entry that its mode closes to the
+ * caller is a fault, which names the entry.  The owner of `to` may always enter the folder.
+ * No tree is too deep. */
 int tree_copy(const char *from, const char *to, const char *except, int64_t *left_out,
 	      struct fault *f);
 
 /* The same with a folder of a person's, less its `.cadre`, the folder `home` of the state
  * that copies, and all other states below it (with `secret` and `state.db`): a reader of
  * a state's secret has all rights of the state's owner.  A folder that is a state itself,
- * or a link to one, is refused.  No mode in the folder is changed: a closed entry is a
- * fault.  The owner of the copy may write in all folders of the copy. */
+ * or a link to one, is refused.  The owner of the copy may write in all folders of the copy. */
 int tree_copy_golden(const char *from, const char *to, const char *home,
 		     int64_t *left_out, struct fault *f);
-
-/* Copies a regular file from one open directory to another, where the name must not
- * exist; a link is not followed, and anything but a file refused.  The caller syncs. */
-int file_copy(int from, int to, const char *name, struct fault *f);
 
 /* Removes a directory with its content, and syncs the removal to the disk; a missing
  * directory is success. */
