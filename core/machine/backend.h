@@ -63,55 +63,51 @@ enum { ADDRESS_SIZE = 160 };
  * missing: the host looks for that again. */
 struct backend {
 	const char *name;
-	void *self;
 	/* Workspaces are VMs: a guest is asked over the wire to end before stop() is
 	 * tried, takes long to come up, and is not started again when it dies. */
 	bool vm;
-	int (*make)(void *self, const struct workspace_spec *spec, struct fault *f);
-	int (*fork)(void *self, const struct workspace_spec *spec, struct fault *f);
+	int (*make)(const struct workspace_spec *spec, struct fault *f);
+	int (*fork)(const struct workspace_spec *spec, struct fault *f);
 	/* Starts the guest. A guest that already runs, unknown to the host, is found
 	 * instead. NULL, with stop, alive and find: the guests of this backend come
 	 * and go by themselves. */
-	int (*start)(void *self, const struct workspace_spec *spec,
-		     struct process *process, struct fault *f);
+	int (*start)(const struct workspace_spec *spec, struct process *process,
+		     struct fault *f);
 	/* Writes the address at which the guest is reached: see
 	 * core/base/link_address.h. */
-	void (*address)(void *self, const struct workspace_spec *spec,
-			const struct process *p, char out[ADDRESS_SIZE]);
+	void (*address)(const struct workspace_spec *spec, const struct process *p,
+			char out[ADDRESS_SIZE]);
 	/* Asks it to end (or ends it); alive() tells when it has. */
-	int (*stop)(void *self, const struct process *process, bool now, struct fault *f);
-	bool (*alive)(void *self, const struct process *process);
+	int (*stop)(const struct process *process, bool now, struct fault *f);
+	bool (*alive)(const struct process *process);
 	/* Whether a living guest cannot be reached, since its sockets are gone.  NULL: guests of
 	 * this backend have no sockets. */
-	bool (*deaf)(void *self, const struct workspace_spec *spec,
-		     const struct process *process);
+	bool (*deaf)(const struct workspace_spec *spec, const struct process *process);
 	/* A process that is known to be a guest by its pid alone; NULL: pids say
 	 * nothing here. */
-	void (*find)(void *self, int64_t pid, struct process *process);
+	void (*find)(int64_t pid, struct process *process);
 	/* Finds a running guest of workspace `id` of the state `home`, even if nobody knows of
 	 * it.  NULL: the seek() of another backend finds the guest, too. */
-	bool (*seek)(void *self, const char *home, const char *id,
-		     struct process *process);
+	bool (*seek)(const char *home, const char *id, struct process *process);
 	/* Moves the workspace's content into the trash, before the workspace is
 	 * destroyed: an enum trash_taken or negative.  NULL: the workspace has no content
 	 * of its own. */
-	int (*keep)(void *self, const struct workspace_spec *spec, int64_t now_ms,
+	int (*keep)(const struct workspace_spec *spec, int64_t now_ms,
 		    const struct trash_bounds *bounds, struct fault *f);
-	int (*destroy)(void *self, const struct workspace_spec *spec, struct fault *f);
+	int (*destroy)(const struct workspace_spec *spec, struct fault *f);
 	/* Keeps what a workspace holds now under an id; forgets it; puts it back
 	 * (only while no guest runs). */
-	int (*snapshot)(void *self, const struct workspace_spec *spec, const char *id,
+	int (*snapshot)(const struct workspace_spec *spec, const char *id,
 			struct fault *f);
-	int (*forget)(void *self, const struct workspace_spec *spec, const char *id,
-		      struct fault *f);
-	int (*restore)(void *self, const struct workspace_spec *spec, const char *id,
+	int (*forget)(const struct workspace_spec *spec, const char *id, struct fault *f);
+	int (*restore)(const struct workspace_spec *spec, const char *id,
 		       struct fault *f);
 	/* The last line that a dead VM said about itself, or "". */
-	void (*last_words)(void *self, const struct workspace_spec *spec, char out[200]);
+	void (*last_words)(const struct workspace_spec *spec, char out[200]);
 	/* Looks after what a running VM leaves behind; called all the time. */
-	void (*tend)(void *self, const struct workspace_spec *spec);
+	void (*tend)(const struct workspace_spec *spec);
 	/* Removes what the workspaces with these ids left, which are over. */
-	void (*sweep)(void *self, const char *home, const char *const *gone, size_t n);
+	void (*sweep)(const char *home, const char *const *gone, size_t n);
 };
 
 /* Directories with a guest as a process of this machine. */
@@ -120,6 +116,9 @@ extern const struct backend backend_process;
 extern const struct backend backend_folder;
 /* microVMs under QEMU. */
 extern const struct backend backend_qemu;
+
+/* Removes the folder of a workspace, but only below the host's own, and that of its sockets. */
+int process_remove_folders(const struct workspace_spec *spec, struct fault *f);
 
 /* Guests that run already, elsewhere: they are reached, and let go of. */
 extern const struct backend backend_attach;

@@ -43,6 +43,20 @@ int child_spawn(pid_t *pid, const char *program, const char *const *words,
 	return rc;
 }
 
+int child_detach(pid_t *pid, const char *program, const char *const *words,
+		 char *const *env, const char *dir, const char *log, int how)
+{
+	posix_spawn_file_actions_t files;
+
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | how, 0600);
+	if (dir)
+		posix_spawn_file_actions_addchdir_np(&files, dir);
+	return child_spawn(pid, program, words, env, &files, true);
+}
+
 static int child_start(struct child *c, const char *const *words, const char *dir,
 		       int held)
 {

@@ -44,4 +44,9 @@ int child_read(const char *const *words, const char *dir, struct arena *a, char 
 int child_spawn(pid_t *pid, const char *program, const char *const *words,
 		char *const *env, posix_spawn_file_actions_t *files, bool outlives);
 
+/* Spawns a program that outlives this process, in `dir` (NULL: the present one).  Its errors
+ * go to the file `log`, which is opened with `how`, and all else nowhere.  0 or an errno. */
+int child_detach(pid_t *pid, const char *program, const char *const *words,
+		 char *const *env, const char *dir, const char *log, int how);
+
 #endif

@@ -190,20 +190,19 @@ static int copy_whole(const struct workspace_spec *spec, struct fault *f)
 }
 
 /* A workspace that is made, less the copy of a snapshot, which no guest works in. */
-static int process_fork(void *self, const struct workspace_spec *spec, struct fault *f)
+static int process_fork(const struct workspace_spec *spec, struct fault *f)
 {
 	int rc = copy_whole(spec, f);
 
-	(void)self;
 	return rc || !spec->home ? rc : guest_state_stamp(spec, false, f);
 }
 
-static int process_make(void *self, const struct workspace_spec *spec, struct fault *f)
+static int process_make(const struct workspace_spec *spec, struct fault *f)
 {
 	int rc;
 
 	if (spec->source)
-		return process_fork(self, spec, f);
+		return process_fork(spec, f);
 	if (!process_is_there(spec->path) && spec->was_up)
 		return trash_lost(spec->home, spec->name, "folder", f);
 	if (!process_is_there(spec->path) && (rc = guest_state_make(spec, f)))
@@ -224,7 +223,7 @@ static const char *kept_path(struct arena *a, const struct workspace_spec *spec,
 			    id ? id : "");
 }
 
-static int process_snapshot(void *self, const struct workspace_spec *spec, const char *id,
+static int process_snapshot(const struct workspace_spec *spec, const char *id,
 			    struct fault *f)
 {
 	struct arena a = { 0 };
@@ -233,7 +232,7 @@ static int process_snapshot(void *self, const struct workspace_spec *spec, const
 				       .left_out = spec->left_out };
 
 	if (process_make_parent(kept_path(&a, spec, NULL), f) == 0)
-		process_fork(self, &copy, f);
+		process_fork(&copy, f);
 	arena_release(&a);
 	return f->code;
 }
@@ -247,12 +246,11 @@ static int put_away(const struct workspace_spec *spec, const char *path, struct 
 	return tree_remove(path, f);
 }
 
-static int process_forget(void *self, const struct workspace_spec *spec, const char *id,
+static int process_forget(const struct workspace_spec *spec, const char *id,
 			  struct fault *f)
 {
 	struct arena a = { 0 };
 
-	(void)self;
 	put_away(spec, kept_path(&a, spec, id), f);
 	arena_release(&a);
 	return f->code;
@@ -287,14 +285,13 @@ static int change_places(struct arena *a, const struct workspace_spec *spec,
 /* A folder `old` means that `new` is whole, so `new` is synced before `old` is made.  The
  * row is told when `old` is in the trash: else the next restore would finish this one
  * instead. */
-static int process_restore(void *self, const struct workspace_spec *spec, const char *id,
+static int process_restore(const struct workspace_spec *spec, const char *id,
 			   struct fault *f)
 {
 	struct arena a = { 0 };
 	const char *kept = kept_path(&a, spec, id);
 	const char *new = kept_path(&a, spec, ".new"), *old = kept_path(&a, spec, ".old");
 
-	(void)self;
 	if (!process_is_there(kept))
 		fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 	else if (!process_is_there(old) && tree_remove(new, f) == 0 &&
@@ -309,39 +306,35 @@ static int process_restore(void *self, const struct workspace_spec *spec, const 
 
 /* --- the end --------------------------------------------------------------------- */
 
-static int process_keep(void *self, const struct workspace_spec *spec, int64_t now_ms,
+static int process_keep(const struct workspace_spec *spec, int64_t now_ms,
 			const struct trash_bounds *bounds, struct fault *f)
 {
 	struct arena a = { 0 };
 	int rc = trash_take_snapshots(spec->home, kept_path(&a, spec, NULL), spec->name,
 				      now_ms, bounds, f);
 
-	(void)self;
 	arena_release(&a);
 	return rc < 0 ? rc
 		      : trash_take(spec->home, spec->path, spec->name, now_ms, bounds, f);
 }
 
-static void remove_snapshots(const struct workspace_spec *spec, struct fault *f)
-{
-	struct arena a = { 0 };
-
-	tree_remove(kept_path(&a, spec, NULL), f);
-	arena_release(&a);
-}
-
-/* Removes the workspace, but only a folder that the host made below its own. */
-static int process_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
+int process_remove_folders(const struct workspace_spec *spec, struct fault *f)
 {
 	size_t n = strlen(spec->home);
 
-	(void)self;
 	if (strncmp(spec->path, spec->home, n) ||
 	    strncmp(spec->path + n, "/workspaces/", 12) || strstr(spec->path, "/../"))
 		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spec->path);
-	if (tree_remove(spec->path, f) == 0 && tree_remove(spec->sockets, f) == 0 &&
-	    guest_state_remove(spec, f) == 0)
-		remove_snapshots(spec, f);
+	return tree_remove(spec->path, f) ? f->code : tree_remove(spec->sockets, f);
+}
+
+static int process_destroy(const struct workspace_spec *spec, struct fault *f)
+{
+	struct arena a = { 0 };
+
+	if (process_remove_folders(spec, f) == 0 && guest_state_remove(spec, f) == 0)
+		tree_remove(kept_path(&a, spec, NULL), f);
+	arena_release(&a);
 	return f->code;
 }
 
@@ -403,22 +396,14 @@ static char **make_words(const struct workspace_spec *spec, struct arena *a)
 /* The guest stands alone: its own session, nothing of ours open. */
 static int process_spawn(const struct workspace_spec *spec, struct arena *a, pid_t *pid)
 {
-	posix_spawn_file_actions_t files;
-	const char *log = arena_printf(a, "%s/log/guests.log", spec->home);
-
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_APPEND,
-					 0600);
-	posix_spawn_file_actions_addchdir_np(&files, spec->path);
-	return child_spawn(pid, spec->program ? spec->program : "/proc/self/exe",
-			   (const char *const *)make_words(spec, a), make_env(spec, a),
-			   &files, true);
+	return child_detach(pid, spec->program ? spec->program : "/proc/self/exe",
+			    (const char *const *)make_words(spec, a), make_env(spec, a),
+			    spec->path, arena_printf(a, "%s/log/guests.log", spec->home),
+			    O_APPEND);
 }
 
-static int process_start(void *self, const struct workspace_spec *spec,
-			 struct process *process, struct fault *f)
+static int process_start(const struct workspace_spec *spec, struct process *process,
+			 struct fault *f)
 {
 	struct arena a = { 0 };
 	pid_t pid = 0;
@@ -437,40 +422,18 @@ static int process_start(void *self, const struct workspace_spec *spec,
 	if (rc)
 		return fault_set(f, FAULT_IO, "", "cannot start a guest: %s",
 				 strerror(rc));
-	(void)self;
 	if (!f->code)
 		pid_find(pid, process);
 	return f->code;
 }
 
-static int process_stop(void *self, const struct process *p, bool now, struct fault *f)
+static bool process_deaf(const struct workspace_spec *spec, const struct process *p)
 {
-	(void)self;
-	return pid_stop(p, now, f);
-}
+	char door[4200];
 
-static bool process_alive(void *self, const struct process *p)
-{
-	(void)self;
-	return pid_alive(p);
-}
-
-static bool process_deaf(void *self, const struct workspace_spec *spec,
-			 const struct process *p)
-{
-	struct arena a = { 0 };
-	bool gone = access(arena_printf(&a, "%s/control.sock", spec->sockets), F_OK) != 0;
-
-	(void)self;
 	(void)p;
-	arena_release(&a);
-	return gone;
-}
-
-static void process_find(void *self, int64_t pid, struct process *p)
-{
-	(void)self;
-	pid_find(pid, p);
+	snprintf(door, sizeof(door), "%s/control.sock", spec->sockets);
+	return access(door, F_OK) != 0;
 }
 
 /* The process that holds the lock of a guest's own folder; a living guest always does. */
@@ -489,14 +452,13 @@ static pid_t lock_holder(const char *path)
 
 /* Finds a guest by its lock.  The same process holds the lock before and after its start
  * time is read, so the time is that process's. */
-static bool process_seek(void *self, const char *home, const char *id, struct process *p)
+static bool process_seek(const char *home, const char *id, struct process *p)
 {
 	struct arena a = { 0 };
 	const char *path = arena_printf(&a, "%s/guests/%s/guest.lock", home, id);
 	pid_t pid = lock_holder(path);
 	bool found = false;
 
-	(void)self;
 	*p = (struct process){ 0 };
 	if (pid > 0) {
 		pid_find(pid, p);
@@ -511,10 +473,10 @@ const struct backend backend_process = {
 	.make = process_make,
 	.fork = process_fork,
 	.start = process_start,
-	.stop = process_stop,
-	.alive = process_alive,
+	.stop = pid_stop,
+	.alive = pid_alive,
 	.deaf = process_deaf,
-	.find = process_find,
+	.find = pid_find,
 	.seek = process_seek,
 	.keep = process_keep,
 	.destroy = process_destroy,
@@ -528,35 +490,32 @@ const struct backend backend_process = {
  * as it is when it ends.
  */
 
-static int folder_make(void *self, const struct workspace_spec *spec, struct fault *f)
+static int folder_make(const struct workspace_spec *spec, struct fault *f)
 {
 	struct stat st;
 
-	(void)self;
 	if (stat(spec->path, &st) || !S_ISDIR(st.st_mode))
 		return fault_set(f, FAULT_NOT_FOUND, "", "%.180s is no folder",
 				 spec->path);
 	return guest_state_make(spec, f);
 }
 
-static int folder_fork(void *self, const struct workspace_spec *spec, struct fault *f)
+static int folder_fork(const struct workspace_spec *spec, struct fault *f)
 {
-	(void)self;
 	return fault_set(f, FAULT_CONFLICT, "", "%.180s is not copied as a workspace",
 			 spec->path);
 }
 
-static int folder_start(void *self, const struct workspace_spec *spec,
-			struct process *process, struct fault *f)
+static int folder_start(const struct workspace_spec *spec, struct process *process,
+			struct fault *f)
 {
-	if (folder_make(self, spec, f))
+	if (folder_make(spec, f))
 		return f->code;
-	return process_start(self, spec, process, f);
+	return process_start(spec, process, f);
 }
 
-static int folder_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
+static int folder_destroy(const struct workspace_spec *spec, struct fault *f)
 {
-	(void)self;
 	return tree_remove(spec->sockets, f) ? f->code : guest_state_remove(spec, f);
 }
 
@@ -565,10 +524,10 @@ const struct backend backend_folder = {
 	.make = folder_make,
 	.fork = folder_fork,
 	.start = folder_start,
-	.stop = process_stop,
-	.alive = process_alive,
+	.stop = pid_stop,
+	.alive = pid_alive,
 	.deaf = process_deaf,
-	.find = process_find,
+	.find = pid_find,
 	.destroy = folder_destroy,
 };
 
@@ -576,9 +535,8 @@ const struct backend backend_folder = {
  * attach - guests that run already: cadre neither starts nor ends them.
  */
 
-static int attach_nothing(void *self, const struct workspace_spec *spec, struct fault *f)
+static int attach_nothing(const struct workspace_spec *spec, struct fault *f)
 {
-	(void)self;
 	(void)spec;
 	(void)f;
 	return 0;

@@ -245,18 +245,18 @@ static void a_snapshot_keeps_the_order(void **state)
 
 	(void)state;
 	journal_begin();
-	assert_int_equal(m->make(NULL, &spec, &f), 0);
+	assert_int_equal(m->make(&spec, &f), 0);
 	journal_check_names();
 	journal_end();
 	write_file("/workspaces/w/file", 10);
 	journal_begin();
-	assert_int_equal(m->snapshot(NULL, &spec, "s", &f), 0);
+	assert_int_equal(m->snapshot(&spec, "s", &f), 0);
 	assert_true(journal_has(SYNC_ALL, NULL, 0,
 				journal_move("/snapshots/w/s.half", "/snapshots/w/s")));
 	journal_check_names();
 	journal_end();
 	journal_begin();
-	assert_int_equal(m->restore(NULL, &spec, "s", &f), 0);
+	assert_int_equal(m->restore(&spec, "s", &f), 0);
 	/* The former directory goes when the copy is there with its name, and no sooner. */
 	away = journal_move("/workspaces/w", "/snapshots/w/.old");
 	assert_true(journal_has(SYNC, at("/snapshots/w"), 0, away));

@@ -58,7 +58,7 @@ static size_t visit_guests(const char *home, visit_guest *visit, void *with)
 		DIR *dir = opendir(arena_printf(&a, "%s/%s", home, kinds[i].folder));
 
 		while (dir && (e = readdir(dir))) {
-			if (e->d_name[0] == '.' || !b->seek(b->self, home, e->d_name, &p))
+			if (e->d_name[0] == '.' || !b->seek(home, e->d_name, &p))
 				continue;
 			n++;
 			if (visit)
@@ -80,7 +80,7 @@ static void stop_guest(const struct backend *b, const struct process *p, void *w
 {
 	struct fault ignored = { 0 };
 
-	b->stop(b->self, p, *(bool *)with, &ignored); /* who is left is counted */
+	b->stop(p, *(bool *)with, &ignored); /* who is left is counted */
 }
 
 /* Ends them within so many seconds: how many have `ended`; how many are left. */

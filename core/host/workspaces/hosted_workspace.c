@@ -171,8 +171,7 @@ static const char *snapshot_of(const struct job *job)
  * it stays where it is, since nothing may be lost. */
 static int keep_work(struct hosted_workspace *p, const struct trash_bounds *bounds)
 {
-	int rc = p->backend->keep(p->backend->self, &p->spec, clock_wall_ms(), bounds,
-				  &p->fault);
+	int rc = p->backend->keep(&p->spec, clock_wall_ms(), bounds, &p->fault);
 
 	if (rc == TRASH_TOO_LARGE)
 		log_line(
@@ -191,14 +190,14 @@ static void work_on_trash(struct hosted_workspace *p)
 
 	p->spec.trash = &bounds;
 	if (p->work == WORK_FORGET)
-		b->forget(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
+		b->forget(&p->spec, snapshot_of(p->asking), &p->fault);
 	else if (p->work == WORK_RESTORE)
-		b->restore(b->self, &p->spec, p->restore, &p->fault);
+		b->restore(&p->spec, p->restore, &p->fault);
 	else if (!b->keep || keep_work(p, &bounds) == 0)
-		b->destroy(b->self, &p->spec, &p->fault);
+		b->destroy(&p->spec, &p->fault);
 	p->spec.trash = NULL;
 	if (trash_trim(p->spec.home, clock_wall_ms(), &bounds))
-		backend_qemu.sweep(backend_qemu.self, p->spec.home, NULL, 0);
+		backend_qemu.sweep(p->spec.home, NULL, 0);
 }
 
 static void work_on(uv_work_t *request)
@@ -209,13 +208,13 @@ static void work_on(uv_work_t *request)
 
 	switch (p->work) {
 	case WORK_MAKE:
-		(copy ? b->fork : b->make)(b->self, &p->spec, &p->fault);
+		(copy ? b->fork : b->make)(&p->spec, &p->fault);
 		break;
 	case WORK_START:
-		b->start(b->self, &p->spec, &p->process, &p->fault);
+		b->start(&p->spec, &p->process, &p->fault);
 		break;
 	case WORK_SNAPSHOT:
-		b->snapshot(b->self, &p->spec, snapshot_of(p->asking), &p->fault);
+		b->snapshot(&p->spec, snapshot_of(p->asking), &p->fault);
 		break;
 	case WORK_DESTROY:
 	case WORK_FORGET:
@@ -642,7 +641,7 @@ static void hosted_workspace_hold(struct hosted_workspace *p)
 	if (p->guest)
 		return;
 	if (b->address) {
-		b->address(b->self, &p->spec, &p->process, address);
+		b->address(&p->spec, &p->process, address);
 		to.address = address;
 	}
 	if (!(p->guest = hosted_guest_open(p->host, &to, &f)))
@@ -656,7 +655,7 @@ static void die(struct hosted_workspace *p)
 	char why[200] = "";
 
 	if (b->last_words)
-		b->last_words(b->self, &p->spec, why);
+		b->last_words(&p->spec, why);
 	if (!*why)
 		snprintf(why, sizeof(why), "its VM ended");
 	hosted_guest_close(p->guest);
@@ -675,7 +674,7 @@ bool hosted_workspace_kill(struct host *host, int64_t row, const char *why)
 	log_line(host->log, LOG_LEVEL_WARN, why, LOG_TEXT("workspace", p->spec.name),
 		 LOG_NUMBER("pid", p->process.pid));
 	p->killed = true;
-	p->backend->stop(p->backend->self, &p->process, true, &f);
+	p->backend->stop(&p->process, true, &f);
 	return true;
 }
 
@@ -684,7 +683,7 @@ static void end_slow_boot(struct hosted_workspace *p)
 	const struct backend *b = p->backend;
 	struct fault f = { 0 };
 
-	b->stop(b->self, &p->process, true, &f);
+	b->stop(&p->process, true, &f);
 	hosted_note_failed(p, "its guest did not answer in five minutes", false);
 }
 
@@ -769,7 +768,7 @@ static void wake(struct hosted_workspace *p)
 static void end_unreached(struct hosted_workspace *p, int64_t now)
 {
 	const struct backend *b = p->backend;
-	bool deaf = b->deaf && b->deaf(b->self, &p->spec, &p->process);
+	bool deaf = b->deaf && b->deaf(&p->spec, &p->process);
 
 	if (!deaf && (b->vm || !pid_stopped(&p->process))) {
 		p->unreached_at = 0;
@@ -798,10 +797,10 @@ static bool hosted_workspace_keep_guest(struct hosted_workspace *p, int64_t now)
 			hosted_work(p, WORK_START);
 		return false;
 	}
-	if (p->process.pid && !b->alive(b->self, &p->process))
+	if (p->process.pid && !b->alive(&p->process))
 		return hosted_workspace_tend_gone(p, now);
 	if (b->tend)
-		b->tend(b->self, &p->spec);
+		b->tend(&p->spec);
 	if (up)
 		p->unreached_at = 0;
 	else
@@ -839,7 +838,7 @@ static bool be_up(struct hosted_workspace *p, int64_t now)
 	if (!p->guest)
 		return true;
 	if (b->find && !p->process.pid && p->guest->up && p->guest->pid) {
-		b->find(b->self, p->guest->pid, &p->process);
+		b->find(p->guest->pid, &p->process);
 		hosted_note_process(p, false);
 	}
 	if (p->guest->up && p->state == WORKSPACE_STATE_CREATING)
@@ -865,16 +864,16 @@ static void end_guest(struct hosted_workspace *p, int64_t now)
 	if (!p->stop_at) {
 		p->stop_at = now + PATIENCE_MS;
 		if (b->vm && p->state == WORKSPACE_STATE_DESTROYED)
-			b->stop(b->self, &p->process, true, &f);
+			b->stop(&p->process, true, &f);
 		else if (t && t->up)
 			guest_conn_ask(&t->control, "Shutdown", NULL, PATIENCE_MS, ignore,
 				       NULL);
 		else
-			b->stop(b->self, &p->process, false, &f);
+			b->stop(&p->process, false, &f);
 	} else if (now >= p->stop_at + (t ? PATIENCE_MS : 0)) {
-		b->stop(b->self, &p->process, true, &f);
+		b->stop(&p->process, true, &f);
 	} else if (now >= p->stop_at) {
-		b->stop(b->self, &p->process, false, &f);
+		b->stop(&p->process, false, &f);
 	}
 }
 
@@ -890,7 +889,7 @@ static bool be_down(struct hosted_workspace *p, int64_t now)
 	p->deaths = 0;
 	p->start_at = p->started_at = p->pause_ms = 0;
 	p->ran = false;
-	if (p->process.pid && b->alive(b->self, &p->process)) {
+	if (p->process.pid && b->alive(&p->process)) {
 		end_guest(p, now);
 		return false;
 	}

@@ -89,7 +89,7 @@ static void seek(struct sweep *s, const struct backend *m, const char *const *id
 	struct process process = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if (m->seek(m->self, s->home, ids[i], &process))
+		if (m->seek(s->home, ids[i], &process))
 			*(struct orphan *)arena_push(&s->arena, &s->orphans,
 						     &s->n_orphans, sizeof(*s->orphans)) =
 				(struct orphan){ ids[i], m, process, false };
@@ -101,8 +101,7 @@ static size_t count_alive(const struct sweep *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_orphans; i++)
-		n += s->orphans[i].backend->alive(s->orphans[i].backend->self,
-						  &s->orphans[i].process);
+		n += s->orphans[i].backend->alive(&s->orphans[i].process);
 	return n;
 }
 
@@ -111,8 +110,7 @@ static void sweep_stop(const struct sweep *s, bool now)
 	struct fault ignored = { 0 };
 
 	for (size_t i = 0; i < s->n_orphans; i++)
-		s->orphans[i].backend->stop(s->orphans[i].backend->self,
-					    &s->orphans[i].process, now, &ignored);
+		s->orphans[i].backend->stop(&s->orphans[i].process, now, &ignored);
 }
 
 static void stop_orphans(struct sweep *s)
@@ -143,7 +141,7 @@ static void end_orphans(struct sweep *s)
 	for (size_t i = 0; i < s->n_orphans; i++) {
 		struct orphan *o = &s->orphans[i];
 
-		o->lives = o->backend->alive(o->backend->self, &o->process);
+		o->lives = o->backend->alive(&o->process);
 	}
 }
 
@@ -221,7 +219,7 @@ static void sweep_remove_folders(uv_work_t *work)
 			sweep_remove_folder(s, s->folders[i]);
 	trash_trim(s->home, clock_wall_ms(), &s->trash);
 	if (!s->keeps)
-		backend_qemu.sweep(backend_qemu.self, s->home, s->disks, s->n_disks);
+		backend_qemu.sweep(s->home, s->disks, s->n_disks);
 }
 
 static void on_removed(uv_work_t *work, int status)
@@ -493,7 +491,7 @@ static void change_generation(struct hosted_workspace *p, int64_t generation)
 	struct fault f = { 0 };
 
 	if (p->process.pid && b->stop && !b->vm) {
-		b->stop(b->self, &p->process, false, &f);
+		b->stop(&p->process, false, &f);
 		p->killed = true;
 	}
 	p->generation = generation;

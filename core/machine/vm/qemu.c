@@ -411,19 +411,6 @@ static int64_t new_cid(void)
 	return CID_FIRST + n % (INT32_MAX - CID_FIRST);
 }
 
-/* A session of its own: it outlives the host. */
-static int qemu_vm_spawn(const char *const *words, const char *log, pid_t *pid)
-{
-	posix_spawn_file_actions_t files;
-
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 2, log, O_WRONLY | O_CREAT | O_TRUNC,
-					 0600);
-	return child_spawn(pid, words[0], words, environ, &files, true);
-}
-
 static int say_why(const char *log, struct fault *f)
 {
 	char line[256] = "", last[256] = "it said nothing";
@@ -476,7 +463,7 @@ static int start_with(const struct workspace_spec *s, const char *dir, const cha
 	add_two(&w, "-append", kernel_words(&a, s, accel, cid));
 	qemu_vm_add(&w, NULL);
 	unlink(monitor);
-	rc = qemu_vm_spawn(w.items, log, pid);
+	rc = child_detach(pid, PROGRAM, w.items, environ, NULL, log, O_TRUNC);
 	if (rc == ENOENT) {
 		fault_set(f, FAULT_UNAVAILABLE, "", PROGRAM " is not installed");
 		fault_hint(f,
@@ -554,13 +541,12 @@ static bool is_lost(const struct workspace_spec *spec, const struct disk *d,
 	       trash_lost(spec->home, spec->name, "disk", f);
 }
 
-static int qemu_make(void *self, const struct workspace_spec *spec, struct fault *f)
+static int qemu_make(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	struct image image;
 
-	(void)self;
 	if (!is_lost(spec, &d, f) && !disk_top(&d) &&
 	    image_find(spec->image, &a, &image, f) == 0) {
 		pthread_mutex_lock(&layers);
@@ -647,14 +633,13 @@ static int find_origin(const struct workspace_spec *spec, struct disk *from,
 	return *layer ? 0 : fault_set(f, FAULT_NOT_FOUND, "", "the snapshot is gone");
 }
 
-static int qemu_fork(void *self, const struct workspace_spec *spec, struct fault *f)
+static int qemu_fork(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	struct disk from = disk_of(&a, spec, spec->parent);
 	const char *layer;
 
-	(void)self;
 	pthread_mutex_lock(&layers);
 	if (!is_lost(spec, &d, f) && !disk_top(&d) &&
 	    find_origin(spec, &from, &layer, f) == 0)
@@ -664,40 +649,26 @@ static int qemu_fork(void *self, const struct workspace_spec *spec, struct fault
 	return f->code;
 }
 
-static int qemu_remove_folders(const struct workspace_spec *spec, struct fault *f)
-{
-	size_t n = strlen(spec->home);
-
-	if (strncmp(spec->path, spec->home, n) ||
-	    strncmp(spec->path + n, "/workspaces/", 12) || strstr(spec->path, "/../"))
-		return fault_set(f, FAULT_DENIED, "", "%s is not the host's", spec->path);
-	if (tree_remove(spec->path, f) == 0)
-		tree_remove(spec->sockets, f);
-	return f->code;
-}
-
-static int qemu_keep(void *self, const struct workspace_spec *spec, int64_t now_ms,
+static int qemu_keep(const struct workspace_spec *spec, int64_t now_ms,
 		     const struct trash_bounds *bounds, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	int rc = disk_trash_take(&d, disk_top(&d), spec, now_ms, bounds, f);
 
-	(void)self;
 	arena_release(&a);
 	return rc;
 }
 
-static int qemu_destroy(void *self, const struct workspace_spec *spec, struct fault *f)
+static int qemu_destroy(const struct workspace_spec *spec, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	struct process process;
 
-	(void)self;
 	if (vm_find(spec->home, spec->id, &process))
 		vm_kill(&process, f); /* one whose pid was never written down */
-	if (!f->code && qemu_remove_folders(spec, f) == 0) {
+	if (!f->code && process_remove_folders(spec, f) == 0) {
 		pthread_mutex_lock(&layers);
 		disk_abandon(&d);
 		disk_sweep(spec->home);
@@ -719,14 +690,13 @@ static int keep_layer(const struct workspace_spec *spec, const struct disk *d,
 
 /* --- snapshots ----------------------------------------------------------------------- */
 
-static int qemu_snapshot(void *self, const struct workspace_spec *spec, const char *id,
+static int qemu_snapshot(const struct workspace_spec *spec, const char *id,
 			 struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	const char *layer;
 
-	(void)self;
 	pthread_mutex_lock(&layers);
 	if (!disk_kept(&d, id) && freeze(spec, &d, spec->sockets, &layer, f) == 0)
 		disk_keep(&d, id, layer, f);
@@ -735,13 +705,11 @@ static int qemu_snapshot(void *self, const struct workspace_spec *spec, const ch
 	return f->code;
 }
 
-static int qemu_forget(void *self, const struct workspace_spec *spec, const char *id,
-		       struct fault *f)
+static int qemu_forget(const struct workspace_spec *spec, const char *id, struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 
-	(void)self;
 	pthread_mutex_lock(&layers);
 	if (keep_layer(spec, &d, disk_kept(&d, id), f) >= 0) {
 		disk_forget(&d, id);
@@ -752,14 +720,13 @@ static int qemu_forget(void *self, const struct workspace_spec *spec, const char
 	return f->code;
 }
 
-static int qemu_restore(void *self, const struct workspace_spec *spec, const char *id,
+static int qemu_restore(const struct workspace_spec *spec, const char *id,
 			struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	const char *layer, *top;
 
-	(void)self;
 	pthread_mutex_lock(&layers);
 	layer = disk_kept(&d, id);
 	if (!layer)
@@ -776,17 +743,12 @@ static int qemu_restore(void *self, const struct workspace_spec *spec, const cha
 
 /* QEMU does not make its sockets anew: a VM that is reached over a serial port only is lost without
  * them, until it is started again. */
-static bool qemu_deaf(void *self, const struct workspace_spec *spec,
-		      const struct process *p)
+static bool qemu_deaf(const struct workspace_spec *spec, const struct process *p)
 {
-	struct arena a = { 0 };
-	bool gone = !p->cid &&
-		    access(arena_printf(&a, "%s/control.serial", spec->sockets), F_OK) !=
-			    0;
+	char door[4200];
 
-	(void)self;
-	arena_release(&a);
-	return gone;
+	snprintf(door, sizeof(door), "%s/control.serial", spec->sockets);
+	return !p->cid && access(door, F_OK) != 0;
 }
 
 /* Whether a VM that lives can still be spoken to: its sockets may be gone with their
@@ -794,18 +756,17 @@ static bool qemu_deaf(void *self, const struct workspace_spec *spec,
 static bool is_reachable(struct arena *a, const struct workspace_spec *spec,
 			 const struct process *p)
 {
-	return !access(vm_monitor(a, spec->sockets), F_OK) && !qemu_deaf(NULL, spec, p);
+	return !access(vm_monitor(a, spec->sockets), F_OK) && !qemu_deaf(spec, p);
 }
 
-static int qemu_start(void *self, const struct workspace_spec *spec,
-		      struct process *process, struct fault *f)
+static int qemu_start(const struct workspace_spec *spec, struct process *process,
+		      struct fault *f)
 {
 	struct arena a = { 0 };
 	struct disk d = disk_of(&a, spec, spec->id);
 	const char *top = disk_top(&d), *image = disk_image(&d);
 	bool found = vm_find(spec->home, spec->id, process);
 
-	(void)self;
 	if (found && !is_reachable(&a, spec, process)) {
 		vm_kill(process, f);
 		found = false;
@@ -818,36 +779,22 @@ static int qemu_start(void *self, const struct workspace_spec *spec,
 	return f->code;
 }
 
-static void qemu_address(void *self, const struct workspace_spec *spec,
-			 const struct process *p, char out[ADDRESS_SIZE])
+static void qemu_address(const struct workspace_spec *spec, const struct process *p,
+			 char out[ADDRESS_SIZE])
 {
-	(void)self;
 	if (p->cid)
 		snprintf(out, ADDRESS_SIZE, "vsock:%lld", (long long)p->cid);
 	else
 		snprintf(out, ADDRESS_SIZE, "serial:%s", spec->sockets);
 }
 
-static int qemu_stop(void *self, const struct process *p, bool now, struct fault *f)
-{
-	(void)self;
-	return pid_stop(p, now, f);
-}
-
-static bool qemu_alive(void *self, const struct process *p)
-{
-	(void)self;
-	return pid_alive(p);
-}
-
 /* --- sweeping -------------------------------------------------------------------------- */
 
-static void qemu_sweep(void *self, const char *home, const char *const *gone, size_t n)
+static void qemu_sweep(const char *home, const char *const *gone, size_t n)
 {
 	struct arena a = { 0 };
 	struct disk d = { .arena = &a, .folder = arena_printf(&a, "%s/disks", home) };
 
-	(void)self;
 	for (size_t i = 0; i < n; i++) {
 		d.id = gone[i];
 		disk_abandon(&d);
@@ -877,11 +824,10 @@ static void last_line(const char *path, const char *mark, char out[200])
 
 /* Lines of the guest's init begin with "cadre: " (guest/guest_boot.c); without any, QEMU
  * may know the reason, as when somebody has sent it a signal. */
-static void qemu_last_words(void *self, const struct workspace_spec *spec, char out[200])
+static void qemu_last_words(const struct workspace_spec *spec, char out[200])
 {
 	struct arena a = { 0 };
 
-	(void)self;
 	last_line(arena_printf(&a, "%s/console.log", spec->path), "cadre: ", out);
 	if (!*out)
 		last_line(arena_printf(&a, "%s/qemu.log", spec->path),
@@ -891,22 +837,14 @@ static void qemu_last_words(void *self, const struct workspace_spec *spec, char 
 
 /* The log of the console is the guest's to fill: it is emptied in time.  QEMU
  * appends to it. */
-static void qemu_tend(void *self, const struct workspace_spec *spec)
+static void qemu_tend(const struct workspace_spec *spec)
 {
 	char log[4200];
 	struct stat st;
 
-	(void)self;
 	snprintf(log, sizeof(log), "%s/console.log", spec->path);
 	if (!stat(log, &st) && st.st_size > LOG_MOST && truncate(log, 0))
 		fprintf(stderr, "%s stays long: %m\n", log);
-}
-
-static bool qemu_seek(void *self, const char *home, const char *id,
-		      struct process *process)
-{
-	(void)self;
-	return vm_find(home, id, process);
 }
 
 const struct backend backend_qemu = {
@@ -916,8 +854,8 @@ const struct backend backend_qemu = {
 	.fork = qemu_fork,
 	.start = qemu_start,
 	.address = qemu_address,
-	.stop = qemu_stop,
-	.alive = qemu_alive,
+	.stop = pid_stop,
+	.alive = pid_alive,
 	.deaf = qemu_deaf,
 	.keep = qemu_keep,
 	.destroy = qemu_destroy,
@@ -926,6 +864,6 @@ const struct backend backend_qemu = {
 	.restore = qemu_restore,
 	.last_words = qemu_last_words,
 	.tend = qemu_tend,
-	.seek = qemu_seek,
+	.seek = vm_find,
 	.sweep = qemu_sweep,
 };

@@ -408,7 +408,7 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 			m = kinds[i].backend;
 	return m && !strcmp(doctor_guests_text_of(row, "state"), "ready") &&
 	       !json_object_get(row, "host") && doctor_guests_pid_of(row) > 0 &&
-	       !m->seek(m->self, d->cli->home.dir, doctor_guests_text_of(row, "id"), &p);
+	       !m->seek(d->cli->home.dir, doctor_guests_text_of(row, "id"), &p);
 }
 
 /* Whether the doctor can correct the row of a dead guest here.  Only a host decides about a dead
@@ -567,7 +567,7 @@ static void visit_stopped(struct doctor *d,
 			const struct backend *m = kinds[i].backend;
 			struct process p;
 
-			if (m->seek(m->self, d->cli->home.dir, id, &p) &&
+			if (m->seek(d->cli->home.dir, id, &p) &&
 			    doctor_guests_state_of((pid_t)p.pid) == 'T')
 				each(d, doctor_guests_text_of(row, "name"), (pid_t)p.pid);
 		}
@@ -637,7 +637,7 @@ static void doctor_guests_find_in(struct doctor *d, const struct backend *m,
 		    json_object_getn(d->known, e->d_name, strcspn(e->d_name, ".")))
 			continue;
 		s->folders += m == &backend_process;
-		if (!m->seek(m->self, home, e->d_name, &x.process))
+		if (!m->seek(home, e->d_name, &x.process))
 			continue;
 		x.place = arena_printf(&s->arena, "%s/%s", path, e->d_name);
 		*(struct stranger *)arena_push(&s->arena, &s->v, &s->n, sizeof(x)) = x;
@@ -687,8 +687,8 @@ static size_t stop_all(const struct strangers *s, bool stop, bool now)
 		struct stranger *x = &s->v[i];
 
 		if (stop)
-			x->backend->stop(x->backend->self, &x->process, now, &ignored);
-		alive += x->backend->alive(x->backend->self, &x->process);
+			x->backend->stop(&x->process, now, &ignored);
+		alive += x->backend->alive(&x->process);
 	}
 	return alive;
 }
@@ -714,7 +714,7 @@ int fix_orphans(struct doctor *d, struct fault *f)
 		alive = stop_all(&s, ms == PATIENCE_MS / 2, true);
 	}
 	for (size_t i = 0; i < s.n && !f->code; i++)
-		if (!s.v[i].backend->alive(s.v[i].backend->self, &s.v[i].process))
+		if (!s.v[i].backend->alive(&s.v[i].process))
 			doctor_did(d, "process %lld is ended; its files stay in %s",
 				   (long long)s.v[i].process.pid, s.v[i].place);
 	arena_release(&s.arena);
