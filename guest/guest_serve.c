@@ -76,16 +76,6 @@ static const char *orphan_find(const char *environment, size_t len, const char *
 	return NULL;
 }
 
-/* Whether `path` is this guest's own folder, or the place that it had in earlier
- * versions. */
-static bool orphan_is_state(const struct guest *g, const char *path)
-{
-	size_t n = strlen(g->dir);
-
-	return strcmp(path, g->state) == 0 ||
-	       (strncmp(path, g->dir, n) == 0 && strcmp(path + n, "/.cadre") == 0);
-}
-
 /* Whether a process of this environment is of a command, or with `turn` of that turn's. */
 static bool orphan_is_ours(const struct guest *g, const char *environment, size_t len,
 			   int64_t turn)
@@ -95,7 +85,7 @@ static bool orphan_is_ours(const struct guest *g, const char *environment, size_
 	const char *number = orphan_find(environment, len, "CADRE_TURN=");
 
 	return workspace && strcmp(workspace, spool_owner(g->spool)) == 0 && state &&
-	       orphan_is_state(g, state) &&
+	       strcmp(state, g->state) == 0 &&
 	       (!turn || (number && strtoll(number, NULL, 10) == turn));
 }
 

@@ -47,7 +47,7 @@ static void fit_exec(struct job *job)
 	out->has_job_id = out->job_id != 0;
 }
 
-/* Cuts what a guest of an earlier version has sent to what the caller allows. */
+/* Cuts what a guest has sent that heeds no bound to what the caller allows. */
 static void fit_poll(struct job *job)
 {
 	struct workspace_exec_poll_out *out = job->call.out;

@@ -20,8 +20,8 @@
 struct link_dial;
 struct link_ear;
 
-/* Has a guest look whether its sockets are there.  No process ends by it: not one that has just
- * begun, nor a guest of an earlier version. */
+/* Has a guest look whether its sockets are there.  A process that has just begun does not end by
+ * it. */
 enum { LINK_LOOK = SIGURG };
 
 /* `fd` is the connected socket, the callee's to close, and `why` NULL; or -1, and `why`

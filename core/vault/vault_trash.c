@@ -53,8 +53,10 @@ static bool vault_trash_read_name(const char *name, struct vault_trash *out)
 		return false;
 	at = end + 1;
 	out->team = strtoll(at, &end, 10);
-	out->team_made = *end == '-' ? strtoll(end + 1, &end, 10) : -1;
-	return end > at && *end == '.';
+	if (end == at || *end != '-')
+		return false;
+	out->team_made = strtoll(end + 1, &end, 10);
+	return *end == '.';
 }
 
 /* --- entries ------------------------------------------------------------------------ */
@@ -252,9 +254,7 @@ static const struct vault_teams_row *vault_trash_owner(const struct vault_work *
 	for (size_t i = 0; i < w->n_living; i++) {
 		const struct vault_teams_row *team = &w->living[i];
 
-		if (team->id == entry->team &&
-		    (entry->team_made >= 0 ? team->created_at == entry->team_made
-					   : team->created_at < entry->removed_at))
+		if (team->id == entry->team && team->created_at == entry->team_made)
 			return team;
 	}
 	return NULL;

@@ -18,7 +18,7 @@ struct vault_trash {
 	int64_t removed_at; /* milliseconds since 1970 */
 	int64_t bytes;
 	int64_t team; /* 0: of none that lived */
-	int64_t team_made; /* milliseconds since 1970; -1: an older version did not say */
+	int64_t team_made; /* milliseconds since 1970 */
 };
 
 /* The place in the trash for a removed note or folder, from the root; `as` has no name. */
