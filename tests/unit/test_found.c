@@ -617,24 +617,15 @@ static void test_project_config(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_order),
-		TEST(test_worktrees_share),
-		TEST(test_stray_worktree),
-		TEST(test_init_goes_to_the_root),
-		TEST(test_known),
-		TEST(test_unreadable_known),
-		TEST(test_many),
-		TEST(test_names),
-		TEST(test_unlistable),
-		TEST(test_unknown),
-		TEST(test_links_inside),
-		TEST(test_named_by_mistake),
-		TEST(test_tracked),
-		TEST(test_tracked_state),
-		TEST(test_edited),
-		TEST(test_outer_repository),
-		TEST(test_taint),
-		TEST(test_tracked_id),
+		TEST(test_order),          TEST(test_worktrees_share),
+		TEST(test_stray_worktree), TEST(test_init_goes_to_the_root),
+		TEST(test_known),          TEST(test_unreadable_known),
+		TEST(test_many),           TEST(test_names),
+		TEST(test_unlistable),     TEST(test_unknown),
+		TEST(test_links_inside),   TEST(test_named_by_mistake),
+		TEST(test_tracked),        TEST(test_tracked_state),
+		TEST(test_edited),         TEST(test_outer_repository),
+		TEST(test_taint),          TEST(test_tracked_id),
 		TEST(test_project_config),
 	};
 
