@@ -135,20 +135,21 @@ is 0 . cadre team destroy short --purge --yes
 is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
-# A folder that its owner may not enter or list is not passed over: nothing is promised about its
-# notes, and they come back with the others.
+# A folder that its owner may not enter or list is not passed over: the removal is refused until the
+# owner opens it, and its notes come back with the others.
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
-for mode in 0 100 200 300; do
+for mode in 300 200 100 0; do
 	chmod $mode "$vault/teams/closed/shut"
-	is 7 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge
+	is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge
 done
+is 1 'cannot look into teams/closed/shut of the vault: Permission denied' as_others team destroy closed --purge --yes
+is 1 'Permission denied' as_others vault read teams/closed/shut/in.md
+is 0 'teams/closed/shut$' as_others vault list teams/closed
 chmod 0 "$vault/teams/closed"
-is 7 'cannot open teams/closed in the vault: Permission denied' as_others team destroy closed --purge
-chmod 700 "$vault/teams/closed"
-is 7 'Permission denied' as_others vault read teams/closed/shut/in.md
-is 0 '^teams/closed/shut' as_others vault list teams/closed
+is 1 'cannot open teams/closed in the vault: Permission denied' as_others team destroy closed --purge
+chmod 700 "$vault/teams/closed" "$vault/teams/closed/shut"
 is 0 . as_others team destroy closed --purge --yes
 is 0 'teams/closed/shut/in.md' as_others vault removed
 is 0 'teams/closed/shut/in.md' as_others undo teams/closed/
