@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/near.h"
-#include "core/call/space.h"
 #include "mcp/extra.h"
 #include "mcp/mcp_peer.h"
 

@@ -6,7 +6,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/home/home.h"
 #include "core/host/batch.h"
 
 enum { LONG_MS = 5 }; /* after a call this long, a reader serves other agents first */

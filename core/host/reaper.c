@@ -5,7 +5,6 @@
 
 #include "core/base/clock.h"
 #include "core/host/host_inside.h"
-#include "core/host/writer.h"
 #include "ops.gen.h"
 
 enum {

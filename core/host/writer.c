@@ -8,7 +8,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/home/home.h"
 #include "core/host/batch.h"
 #include "core/host/metrics/metrics.h"
 #include "storage/store.h"

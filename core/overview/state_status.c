@@ -10,7 +10,6 @@
 #include "core/access/who.h"
 #include "core/assignment/assignment.h"
 #include "core/base/version.h"
-#include "core/call/id.h"
 #include "core/overview/needs.h"
 #include "core/call/space.h"
 #include "core/task/task.h"

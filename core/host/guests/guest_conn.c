@@ -11,7 +11,6 @@
 #include "core/base/clock.h"
 #include "core/base/steps.h"
 #include "core/base/version.h"
-#include "core/home/home.h"
 #include "core/host/guests/hosted_answer.h"
 #include "core/host/guests/hosted_daemon.h"
 #include "core/host/guests/hosted_door.h"

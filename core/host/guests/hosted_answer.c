@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/home/home.h"
 #include "ops.gen.h"
 
 int answer_refuse(struct fault *f, const char *fmt, ...)
