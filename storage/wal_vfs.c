@@ -9,109 +9,6 @@
 
 #include "core/base/clock.h"
 
-/*
- * passing - a file of a VFS that stands before a file of the VFS below, and the
- * methods that only pass on.
- */
-
-struct passing {
-	sqlite3_file base;
-	sqlite3_file *real;
-};
-
-/* The file below `f`, which begins with a struct passing. */
-static sqlite3_file *passing_real(sqlite3_file *f)
-{
-	return ((struct passing *)f)->real;
-}
-
-static const sqlite3_io_methods *passing_below(sqlite3_file *f)
-{
-	return passing_real(f)->pMethods;
-}
-
-/* The methods of an sqlite3_file, passed on to the real file. */
-static int passing_close(sqlite3_file *f)
-{
-	return passing_below(f)->xClose(passing_real(f));
-}
-
-static int passing_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at)
-{
-	return passing_below(f)->xRead(passing_real(f), data, n, at);
-}
-
-static int passing_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
-{
-	return passing_below(f)->xWrite(passing_real(f), data, n, at);
-}
-
-static int passing_truncate(sqlite3_file *f, sqlite3_int64 size)
-{
-	return passing_below(f)->xTruncate(passing_real(f), size);
-}
-
-static int passing_sync(sqlite3_file *f, int flags)
-{
-	return passing_below(f)->xSync(passing_real(f), flags);
-}
-
-static int passing_size(sqlite3_file *f, sqlite3_int64 *size)
-{
-	return passing_below(f)->xFileSize(passing_real(f), size);
-}
-
-static int passing_lock(sqlite3_file *f, int level)
-{
-	return passing_below(f)->xLock(passing_real(f), level);
-}
-
-static int passing_unlock(sqlite3_file *f, int level)
-{
-	return passing_below(f)->xUnlock(passing_real(f), level);
-}
-
-static int passing_check_lock(sqlite3_file *f, int *reserved)
-{
-	return passing_below(f)->xCheckReservedLock(passing_real(f), reserved);
-}
-
-static int passing_control(sqlite3_file *f, int op, void *arg)
-{
-	return passing_below(f)->xFileControl(passing_real(f), op, arg);
-}
-
-static int passing_sector(sqlite3_file *f)
-{
-	return passing_below(f)->xSectorSize(passing_real(f));
-}
-
-static int passing_character(sqlite3_file *f)
-{
-	return passing_below(f)->xDeviceCharacteristics(passing_real(f));
-}
-
-static int passing_shm_map(sqlite3_file *f, int page, int size, int extend,
-			   void volatile **out)
-{
-	return passing_below(f)->xShmMap(passing_real(f), page, size, extend, out);
-}
-
-static int passing_shm_lock(sqlite3_file *f, int at, int n, int flags)
-{
-	return passing_below(f)->xShmLock(passing_real(f), at, n, flags);
-}
-
-static void passing_shm_barrier(sqlite3_file *f)
-{
-	passing_below(f)->xShmBarrier(passing_real(f));
-}
-
-static int passing_shm_unmap(sqlite3_file *f, int del)
-{
-	return passing_below(f)->xShmUnmap(passing_real(f), del);
-}
-
 enum {
 	WAL_HEADER = 32,
 	FRAME_HEADER = 24,
@@ -124,8 +21,11 @@ struct gatherer {
 	char name[64];
 };
 
+/* A file is one of the VFS below, but for some of its methods: they are in this struct, which lies
+ * behind the file. */
 struct wal {
-	struct passing to; /* the file behind this struct */
+	sqlite3_io_methods methods;
+	const sqlite3_io_methods *below;
 	char *data; /* bytes not yet written, or NULL */
 	int n;
 	sqlite3_int64 at; /* place of data[0] in the file */
@@ -135,19 +35,19 @@ struct wal {
 
 static struct wal *of(sqlite3_file *f)
 {
-	return (struct wal *)f;
+	return (struct wal *)f->pMethods;
 }
 
 /* --- gathering ------------------------------------------------------------------ */
 
-static int wal_vfs_flush(struct wal *w)
+static int wal_vfs_flush(sqlite3_file *f)
 {
+	struct wal *w = of(f);
 	int n = w->n;
 
 	w->n = 0;
 	w->commits = false;
-	return n ? w->to.real->pMethods->xWrite(w->to.real, w->data, n, w->at)
-		 : SQLITE_OK;
+	return n ? w->below->xWrite(f, w->data, n, w->at) : SQLITE_OK;
 }
 
 /* Whether a frame commits: the second number of its header is not 0. */
@@ -166,10 +66,10 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 		return SQLITE_IOERR_NOMEM;
 	/* A page that is written again in its transaction may still be here. */
 	if (w->n && (at < w->at || at > w->at + w->n || at + n > w->at + ROOM))
-		rc = wal_vfs_flush(w);
+		rc = wal_vfs_flush(f);
 	if (rc == SQLITE_OK && (n > ROOM || at < WAL_HEADER)) {
-		rc = wal_vfs_flush(w);
-		return rc ? rc : w->to.real->pMethods->xWrite(w->to.real, data, n, at);
+		rc = wal_vfs_flush(f);
+		return rc ? rc : w->below->xWrite(f, data, n, at);
 	}
 	if (rc != SQLITE_OK)
 		return rc;
@@ -179,27 +79,27 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 	if (at + n > w->at + w->n)
 		w->n = (int)(at + n - w->at);
 	w->commits = n == FRAME_HEADER && says_commit(data);
-	return ends ? wal_vfs_flush(w) : SQLITE_OK;
+	return ends ? wal_vfs_flush(f) : SQLITE_OK;
 }
 
 static int wal_read(sqlite3_file *f, void *data, int n, sqlite3_int64 at)
 {
 	struct wal *w = of(f);
-	int rc = at < w->at + w->n && at + n > w->at ? wal_vfs_flush(w) : SQLITE_OK;
+	int rc = at < w->at + w->n && at + n > w->at ? wal_vfs_flush(f) : SQLITE_OK;
 
-	return rc ? rc : w->to.real->pMethods->xRead(w->to.real, data, n, at);
+	return rc ? rc : w->below->xRead(f, data, n, at);
 }
 
 static int wal_sync(sqlite3_file *f, int flags)
 {
 	struct wal *w = of(f);
 	int64_t began;
-	int rc = wal_vfs_flush(w);
+	int rc = wal_vfs_flush(f);
 
 	if (rc)
 		return rc;
 	began = clock_raw_ns();
-	rc = w->to.real->pMethods->xSync(w->to.real, flags);
+	rc = w->below->xSync(f, flags);
 	w->syncs++;
 	w->sync_ns += clock_raw_ns() - began;
 	return rc;
@@ -207,16 +107,16 @@ static int wal_sync(sqlite3_file *f, int flags)
 
 static int wal_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
-	int rc = wal_vfs_flush(of(f));
+	int rc = wal_vfs_flush(f);
 
-	return rc ? rc : of(f)->to.real->pMethods->xTruncate(of(f)->to.real, size);
+	return rc ? rc : of(f)->below->xTruncate(f, size);
 }
 
 static int wal_size(sqlite3_file *f, sqlite3_int64 *size)
 {
-	int rc = wal_vfs_flush(of(f));
+	int rc = wal_vfs_flush(f);
 
-	return rc ? rc : of(f)->to.real->pMethods->xFileSize(of(f)->to.real, size);
+	return rc ? rc : of(f)->below->xFileSize(f, size);
 }
 
 /* The frames that are still gathered belong to no commit, and are dropped. */
@@ -224,7 +124,7 @@ static int wal_close(sqlite3_file *f)
 {
 	free(of(f)->data);
 	of(f)->data = NULL;
-	return of(f)->to.real->pMethods->xClose(of(f)->to.real);
+	return of(f)->below->xClose(f);
 }
 
 /* --- the file of the database -------------------------------------------------------- */
@@ -245,48 +145,12 @@ static int db_shm_lock(sqlite3_file *f, int at, int n, int flags)
 		if (n == 0)
 			return SQLITE_OK;
 	}
-	return passing_shm_lock(f, at, n, flags);
+	return of(f)->below->xShmLock(f, at, n, flags);
 }
-
-static const sqlite3_io_methods db_methods = {
-	.iVersion = 2, /* without mmap of the file, as the store has it */
-	.xClose = passing_close,
-	.xRead = passing_read,
-	.xWrite = passing_write,
-	.xTruncate = passing_truncate,
-	.xSync = passing_sync,
-	.xFileSize = passing_size,
-	.xLock = passing_lock,
-	.xUnlock = passing_unlock,
-	.xCheckReservedLock = passing_check_lock,
-	.xFileControl = passing_control,
-	.xSectorSize = passing_sector,
-	.xDeviceCharacteristics = passing_character,
-	.xShmMap = passing_shm_map,
-	.xShmLock = db_shm_lock,
-	.xShmBarrier = passing_shm_barrier,
-	.xShmUnmap = passing_shm_unmap,
-};
-
-static const sqlite3_io_methods wal_methods = {
-	.iVersion = 1, /* a WAL has no shared memory of its own */
-	.xClose = wal_close,
-	.xRead = wal_read,
-	.xWrite = wal_write,
-	.xTruncate = wal_truncate,
-	.xSync = wal_sync,
-	.xFileSize = wal_size,
-	.xLock = passing_lock,
-	.xUnlock = passing_unlock,
-	.xCheckReservedLock = passing_check_lock,
-	.xFileControl = passing_control,
-	.xSectorSize = passing_sector,
-	.xDeviceCharacteristics = passing_character,
-};
 
 int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns)
 {
-	if (!f || f->pMethods != &wal_methods)
+	if (!f || !f->pMethods || f->pMethods->xSync != wal_sync)
 		return 0;
 	*ns = of(f)->sync_ns;
 	return of(f)->syncs;
@@ -294,23 +158,43 @@ int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns)
 
 /* --- the VFS ---------------------------------------------------------------------- */
 
+/* Puts the methods of a WAL, or of a database's own file, before those of the VFS below. */
+static void set_methods(struct wal *w, bool is_wal)
+{
+	sqlite3_io_methods *m = &w->methods;
+
+	*m = *w->below;
+	if (!is_wal) {
+		m->iVersion = 2; /* without mmap of the file, as the store has it */
+		m->xShmLock = db_shm_lock;
+		return;
+	}
+	m->iVersion = 1; /* a WAL has no shared memory of its own */
+	m->xClose = wal_close;
+	m->xRead = wal_read;
+	m->xWrite = wal_write;
+	m->xTruncate = wal_truncate;
+	m->xSync = wal_sync;
+	m->xFileSize = wal_size;
+}
+
 static int gatherer_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags,
 			 int *out_flags)
 {
 	sqlite3_vfs *below = sqlite3_vfs_find(((struct gatherer *)vfs)->below);
-	struct wal *w = of(f);
+	struct wal *w;
 	int rc;
 
 	f->pMethods = NULL;
 	if (!below)
 		return SQLITE_CANTOPEN;
-	if (!(flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_DB)))
-		return below->xOpen(below, name, f, flags, out_flags);
-	*w = (struct wal){ .to.real = (sqlite3_file *)(w + 1) };
-	rc = below->xOpen(below, name, w->to.real, flags, out_flags);
-	/* SQLite closes a file that has methods, even after a failure. */
-	if (w->to.real->pMethods)
-		f->pMethods = flags & SQLITE_OPEN_WAL ? &wal_methods : &db_methods;
+	rc = below->xOpen(below, name, f, flags, out_flags);
+	if (!(flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_DB)) || !f->pMethods)
+		return rc;
+	w = (struct wal *)((char *)f + below->szOsFile);
+	*w = (struct wal){ .below = f->pMethods };
+	set_methods(w, flags & SQLITE_OPEN_WAL);
+	f->pMethods = &w->methods;
 	return rc;
 }
 
