@@ -54,17 +54,9 @@ static bool process_holds(int fd, const struct stat *want, long pid, int64_t byt
 	return found;
 }
 
-/* Shows no byte that could change what a terminal does. */
-static void make_plain(char *text, int n)
-{
-	for (int i = 0; i < n; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 127)
-			text[i] = ' ';
-}
-
-/* Writes a process's command line, without the program's folder, which would take the
- * room. */
-static void lock_holder_write_command(long pid, char *out, size_t size)
+/* Writes the number and the command line, without the program's folder, which would take the
+ * room, and without a byte that could change what a terminal does. */
+void lock_holder_name(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;
 	int fd, n;
@@ -75,60 +67,45 @@ static void lock_holder_write_command(long pid, char *out, size_t size)
 	if (fd >= 0)
 		close(fd);
 	slash = strrchr(words, '/');
-	make_plain(words, n - 1);
-	snprintf(out, size, "%.39s", slash ? slash + 1 : words);
+	for (int i = 0; i < n - 1; i++)
+		if ((unsigned char)words[i] < ' ' || words[i] == 127)
+			words[i] = ' ';
+	snprintf(out, size, "%ld (%.39s)", pid, slash ? slash + 1 : words);
 }
 
-void lock_holder_name(long pid, char *out, size_t size)
+/* The next process in an open /proc that holds the byte, other than by `fd`; 0: none. */
+static long lock_holder_next(DIR *proc, int fd, int64_t byte, bool exclusively)
 {
-	char command[40];
+	struct stat want;
+	struct dirent *e;
 
-	lock_holder_write_command(pid, command, sizeof(command));
-	snprintf(out, size, "%ld (%s)", pid, command);
-}
+	if (!proc || fstat(fd, &want))
+		return 0;
+	while ((e = readdir(proc))) {
+		long pid = strtol(e->d_name, NULL, 10);
 
-/* Writes ` of NAME` for the agent that a process works for, as far as it was told by its
- * environment. */
-static void write_agent(long pid, char *out, size_t size)
-{
-	static const char name[] = "CADRE_AGENT=";
-	char path[64], *word = NULL;
-	size_t room = 0;
-	FILE *words;
-
-	*out = '\0';
-	snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
-	words = fopen(path, "re");
-	while (words && !*out && getdelim(&word, &room, '\0', words) > 0)
-		if (strncmp(word, name, strlen(name)) == 0 && word[strlen(name)])
-			snprintf(out, size, " of %.40s", word + strlen(name));
-	make_plain(out, (int)strlen(out));
-	free(word);
-	if (words)
-		fclose(words);
+		if (pid > 0 && process_holds(fd, &want, pid, byte, exclusively))
+			return pid;
+	}
+	return 0;
 }
 
 void lock_holder_all(int fd, int64_t byte, char *out, size_t size)
 {
-	struct stat want;
-	struct dirent *e;
+	DIR *proc = opendir("/proc");
+	char name[80];
 	size_t len = 0;
-	DIR *d = fstat(fd, &want) == 0 ? opendir("/proc") : NULL;
+	long pid;
 
 	snprintf(out, size, "(not seen from here)");
-	while (d && (e = readdir(d)) && len + 120 < size) {
-		long pid = strtol(e->d_name, NULL, 10);
-		char command[40], agent[48];
-
-		if (pid <= 0 || !process_holds(fd, &want, pid, byte, false))
-			continue;
-		lock_holder_write_command(pid, command, sizeof(command));
-		write_agent(pid, agent, sizeof(agent));
-		len += (size_t)snprintf(out + len, size - len, "%s%s%s, process %ld",
-					len ? "; " : "", command, agent, pid);
+	while (len + sizeof(name) < size &&
+	       (pid = lock_holder_next(proc, fd, byte, false))) {
+		lock_holder_name(pid, name, sizeof(name));
+		len += (size_t)snprintf(out + len, size - len, "%s%s", len ? "; " : "",
+					name);
 	}
-	if (d)
-		closedir(d);
+	if (proc)
+		closedir(proc);
 }
 
 static bool is_stopped(long pid)
@@ -149,25 +126,18 @@ static bool is_stopped(long pid)
 
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out)
 {
-	struct stat want;
-	struct dirent *e;
-	long pid = 0;
-	DIR *d;
+	DIR *proc;
+	long pid;
 
 	*out = (struct lock_holder){ .name = "(not seen from here)" };
 	if (fd < 0 || !byte_is_locked(fd, byte))
 		return false;
-	d = fstat(fd, &want) == 0 ? opendir("/proc") : NULL;
-	while (d && !pid && (e = readdir(d))) {
-		pid = strtol(e->d_name, NULL, 10);
-		if (pid > 0 && !process_holds(fd, &want, pid, byte, true))
-			pid = 0;
-	}
-	if (d)
-		closedir(d);
-	if (pid > 0) {
+	proc = opendir("/proc");
+	if ((pid = lock_holder_next(proc, fd, byte, true)) > 0) {
 		lock_holder_name(pid, out->name, sizeof(out->name));
 		out->stopped = is_stopped(pid);
 	}
+	if (proc)
+		closedir(proc);
 	return pid > 0;
 }

@@ -20,8 +20,7 @@ struct lock_holder {
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
 /* Names a process as in lock_holder. */
 void lock_holder_name(long pid, char *out, size_t size);
-/* Names the other processes that lock the byte, also together, each by its command line,
- * by the agent that its environment tells, and by number. */
+/* Names the other processes that lock the byte, also together. */
 void lock_holder_all(int fd, int64_t byte, char *out, size_t size);
 
 #endif

@@ -85,7 +85,7 @@ waiter=$!
 clients="$clients $waiter"
 holders() { ls -l /proc/$waiter/fd; }
 until_is 'state.lock' holders
-refused "is open in: cadre.* inbox.*, process $waiter" cadre restore --yes "$story/B.db"
+refused "is open in: $waiter (cadre.* inbox" cadre restore --yes "$story/B.db"
 kill $clients 2>/dev/null
 exec 3>&-
 wait $clients 2>/dev/null

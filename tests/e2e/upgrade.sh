@@ -83,7 +83,7 @@ exec 5>"$TMPDIR/still.in"
 open_session >&5
 until_is '"id":2' cat "$TMPDIR/still.out"
 kill -STOP "$still"
-is 7 "is open in: cadre mcp of coder, process $still\$" new status
+is 7 "is open in: $still (cadre mcp)\$" new status
 kill -CONT "$still"
 cadre send coder "are you there" --team red >/dev/null || bad "nothing was migrated, and yet"
 until_is '"id":4.*are you there' cat "$TMPDIR/waits.out"
