@@ -26,7 +26,6 @@ enum {
 	FRAME_SALTS = 8,
 	FRAME_SUM = 16, /* offset of the checksum over all frames up to this one */
 	SALTS = 8, /* bytes */
-	FRAME_LOOK = FRAME_HEADER + HEADER_MARK + 4, /* bytes of a frame that are read */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
 	INDEX_HEADER = 48, /* bytes, twice: the copies differ during a write */
 	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
@@ -34,9 +33,46 @@ enum {
 	INDEX_FRAMES = 16, /* how many frames are valid */
 	INDEX_COPIED = 96, /* how many of these are in the file */
 	INDEX_BEGUN = 128, /* and how many a checkpoint began to copy there */
+	HEADER = 100, /* bytes of a database's header */
+	HEADER_PAGE_SIZE = 16, /* offset of the page size; 1 means 65536 */
+	HEADER_PAGES = 28, /* offset of the number of pages */
+	LOOKS = 4, /* tries at a header that seems wrong: page 1 may be half written */
+	WAL_LOOKS = 50, /* tries at a WAL that others may be writing to */
 };
 
+static const struct timespec look_pause = { .tv_nsec = 1000000 };
+
+/* --- headers -------------------------------------------------------------------- */
+
+/* The header of a file; zeros when the file is too short to have one. */
+struct header {
+	uint32_t mark, changes; /* by these two a WAL is matched to the file */
+	int64_t size; /* page size times number of pages */
+};
+
+static int ground_read_header(const struct store *s, struct header *h)
+{
+	unsigned char bytes[HEADER] = { 0 };
+	sqlite3_file *file = NULL;
+	int page, rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER,
+					    &file);
+
+	if (rc != SQLITE_OK || !file || !file->pMethods)
+		return rc ? rc : SQLITE_CANTOPEN;
+	rc = file->pMethods->xRead(file, bytes, HEADER, 0);
+	h->mark = number_at(bytes + HEADER_MARK);
+	h->changes = number_at(bytes + HEADER_CHANGES);
+	page = bytes[HEADER_PAGE_SIZE] << 8 | bytes[HEADER_PAGE_SIZE + 1];
+	h->size = (int64_t)number_at(bytes + HEADER_PAGES) * (page == 1 ? 65536 : page);
+	return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
+}
+
 /* --- a WAL that lies beside a file ------------------------------------------------ */
+
+struct generation {
+	int fd; /* of the WAL, or -1 */
+	unsigned char header[WAL_HEADER];
+};
 
 static void generation_close(struct generation *g)
 {
@@ -55,6 +91,7 @@ static void generation_open(struct generation *g, const char *wal_path)
 		generation_close(g);
 }
 
+/* Whether another generation has begun meanwhile. */
 static bool has_gone(const struct generation *g)
 {
 	unsigned char now[WAL_HEADER];
@@ -63,78 +100,6 @@ static bool has_gone(const struct generation *g)
 	return pread(g->fd, now, sizeof(now), 0) != sizeof(now) ||
 	       memcmp(now, g->header, sizeof(now)) != 0 ||
 	       statx(g->fd, "", AT_EMPTY_PATH, STATX_NLINK, &x) || x.stx_nlink == 0;
-}
-
-/* Reads the frame at `at`, with the beginning of its page: false behind the last frame.
- * Frames that were not committed are read too. */
-static bool next_frame(const struct generation *g, off_t at,
-		       unsigned char frame[FRAME_LOOK])
-{
-	return pread(g->fd, frame, FRAME_LOOK, at) == FRAME_LOOK &&
-	       memcmp(frame + FRAME_SALTS, g->header + WAL_SALTS, SALTS) == 0;
-}
-
-/* Findings about the frames that were looked at. */
-struct seen {
-	const struct generation_file *file;
-	bool page1, marked, committed;
-	bool fits, strange; /* by the counters; by what no WAL of this file has */
-};
-
-/* Compares the mark of a page 1 with the file's; page 1 had no mark before the file got
- * one. */
-static void see_mark(struct seen *seen, uint32_t mark)
-{
-	if (mark == seen->file->mark)
-		seen->marked = true;
-	else if (mark || seen->marked)
-		seen->strange = true;
-}
-
-/* A WAL fits a file when its first page 1 has the file's counter plus one, or any page 1
- * has the file's counter, since those frames are in the file already.  A first page 1
- * that is further ahead belongs to another file. */
-static void see_page1(struct seen *seen, const unsigned char *page)
-{
-	const int32_t ahead =
-		(int32_t)(number_at(page + HEADER_CHANGES) - seen->file->changes);
-
-	if (!seen->page1 && ahead > 1)
-		seen->strange = true;
-	if (ahead == 0 || (!seen->page1 && ahead == 1))
-		seen->fits = true;
-	seen->page1 = true;
-	if (seen->file->mark)
-		see_mark(seen, number_at(page + HEADER_MARK));
-}
-
-/* Judges the WAL by its frames.  Frames that no transaction has committed belong to no
- * file.  A file of an older version has no mark, and its WAL need not hold page 1. */
-static enum generation_of generation_of_frames(const struct seen *seen)
-{
-	if (seen->strange || (seen->page1 && !seen->fits))
-		return GENERATION_OF_OTHER;
-	if (seen->file->mark && seen->committed && !seen->marked)
-		return GENERATION_OF_OTHER;
-	return seen->page1 ? GENERATION_OF_FILE : GENERATION_UNKNOWN;
-}
-
-static enum generation_of look_through(const struct generation *g,
-				       const struct generation_file *file, off_t end)
-{
-	const uint32_t page = number_at(g->header + WAL_PAGE_SIZE);
-	unsigned char frame[FRAME_LOOK];
-	struct seen seen = { .file = file };
-
-	if (page < 512 || page > 65536)
-		return GENERATION_UNKNOWN;
-	for (off_t at = WAL_HEADER; at < end && next_frame(g, at, frame);
-	     at += FRAME_HEADER + (off_t)page) {
-		seen.committed |= number_at(frame + FRAME_COMMITS) != 0;
-		if (number_at(frame) == 1)
-			see_page1(&seen, frame + FRAME_HEADER);
-	}
-	return generation_of_frames(&seen);
 }
 
 /* Continues the checksum over `n` bytes, as words in the byte order that the last bit of
@@ -159,42 +124,89 @@ static bool is_sum(const unsigned char *at, const uint32_t sum[2])
 	return number_at(at) == sum[0] && number_at(at + 4) == sum[1];
 }
 
-/* The end of the frames with correct checksums: frames behind it were left by a power
- * failure or by a transaction that was undone, and SQLite ignores them. */
-static off_t end_of_sound(const struct generation *g)
+/* Reads the first `n` bytes of the frame at `at`: false behind the last frame.  Frames that were
+ * not committed are read too.  With `sum`, that of the frames before, `n` is the whole frame, and a
+ * frame with a wrong checksum is behind the last. */
+static bool next_frame(const struct generation *g, off_t at, unsigned char *frame,
+		       size_t n, uint32_t *sum)
 {
-	const uint32_t page = number_at(g->header + WAL_PAGE_SIZE);
-	unsigned char frame[FRAME_HEADER + 65536];
-	const ssize_t size = FRAME_HEADER + (ssize_t)page;
-	uint32_t sum[2] = { 0 };
-	off_t at = WAL_HEADER;
-
-	add_sum(g, g->header, WAL_SUM, sum);
-	if (page < 512 || page > 65536 || page % 8 || !is_sum(g->header + WAL_SUM, sum))
-		return 0;
-	for (;; at += size) {
-		if (pread(g->fd, frame, (size_t)size, at) != size ||
-		    memcmp(frame + FRAME_SALTS, g->header + WAL_SALTS, SALTS) != 0)
-			return at;
-		add_sum(g, frame, FRAME_SALTS, sum);
-		add_sum(g, frame + FRAME_HEADER, page, sum);
-		if (!is_sum(frame + FRAME_SUM, sum))
-			return at;
-	}
+	if (pread(g->fd, frame, n, at) != (ssize_t)n ||
+	    memcmp(frame + FRAME_SALTS, g->header + WAL_SALTS, SALTS) != 0)
+		return false;
+	if (!sum)
+		return true;
+	add_sum(g, frame, FRAME_SALTS, sum);
+	add_sum(g, frame + FRAME_HEADER, n - FRAME_HEADER, sum);
+	return is_sum(frame + FRAME_SUM, sum);
 }
 
-enum generation_of generation_judge(const struct generation *g,
-				    const struct generation_file *file)
-{
-	enum generation_of found;
+/* Findings about the frames that were looked at. */
+struct seen {
+	bool page1, committed;
+	bool fits, strange; /* by the counters; by what no WAL of this file has */
+};
 
-	if (g->fd < 0)
-		return GENERATION_UNKNOWN;
-	found = look_through(g, file, INT64_MAX);
-	/* Only a WAL that seems wrong is read as a whole. */
-	if (found == GENERATION_OF_OTHER)
-		found = look_through(g, file, end_of_sound(g));
-	return has_gone(g) ? GENERATION_GONE : found;
+/* A WAL fits a file when its first page 1 has the file's counter plus one, or any page 1
+ * has the file's counter, since those frames are in the file already.  A first page 1
+ * that is further ahead, or a page 1 with another mark, belongs to another file. */
+static void see_page1(struct seen *seen, const struct header *file,
+		      const unsigned char *page)
+{
+	const int32_t ahead = (int32_t)(number_at(page + HEADER_CHANGES) - file->changes);
+
+	if (number_at(page + HEADER_MARK) != file->mark || (!seen->page1 && ahead > 1))
+		seen->strange = true;
+	if (ahead == 0 || (!seen->page1 && ahead == 1))
+		seen->fits = true;
+	seen->page1 = true;
+}
+
+/* Judges by its frames whether the WAL belongs to another file.  Frames that no transaction has
+ * committed belong to no file.  `sound`: only frames with correct checksums count, since the frames
+ * behind them were left by a power failure or by a transaction that was undone, and SQLite
+ * ignores them. */
+static bool is_of_other(const struct generation *g, const struct header *file, bool sound)
+{
+	const size_t page = number_at(g->header + WAL_PAGE_SIZE);
+	const size_t n = FRAME_HEADER + (sound ? page : HEADER_MARK + 4);
+	unsigned char frame[FRAME_HEADER + 65536];
+	struct seen seen = { 0 };
+	uint32_t sum[2] = { 0 };
+
+	add_sum(g, g->header, WAL_SUM, sum);
+	if (page < 512 || page > 65536 || page % 8 ||
+	    (sound && !is_sum(g->header + WAL_SUM, sum)))
+		return false;
+	for (off_t at = WAL_HEADER; next_frame(g, at, frame, n, sound ? sum : NULL);
+	     at += FRAME_HEADER + (off_t)page) {
+		seen.committed |= number_at(frame + FRAME_COMMITS) != 0;
+		if (number_at(frame) == 1)
+			see_page1(&seen, file, frame + FRAME_HEADER);
+	}
+	return seen.strange || (seen.page1 ? !seen.fits : seen.committed);
+}
+
+/* Judges whether the WAL belongs to another file.  Reads the beginning of each frame, and whole
+ * frames only where something seems wrong.  Reads again where page 1 is half written, or the WAL
+ * begins anew meanwhile. */
+static bool wal_is_of_other(const struct store *s)
+{
+	bool other = false, gone = false;
+	struct generation g;
+	struct header file;
+
+	for (int i = 0; i < WAL_LOOKS; i++) {
+		if (i)
+			nanosleep(&look_pause, NULL);
+		generation_open(&g, s->ground.wal_path);
+		other = g.fd >= 0 && ground_read_header(s, &file) == SQLITE_OK &&
+			is_of_other(&g, &file, false) && is_of_other(&g, &file, true);
+		gone = g.fd >= 0 && has_gone(&g);
+		generation_close(&g);
+		if (!other && !gone)
+			break;
+	}
+	return other && !gone;
 }
 
 /* --- the WAL that is written ---------------------------------------------------------- */
@@ -217,6 +229,12 @@ static uint32_t index_number(const volatile void *index, size_t at)
 	return __atomic_load_n((const volatile uint32_t *)index + at / 4,
 			       __ATOMIC_ACQUIRE);
 }
+
+/* How many frames of the WAL a checkpoint has begun to copy into the file, and how many
+ * it has copied. */
+struct generation_copied {
+	uint32_t begun, done;
+};
 
 static void generation_extent(const struct store *s, struct generation_extent *e)
 {
@@ -338,79 +356,31 @@ int generation_begin(struct store *s, struct fault *f)
  * as by a checkout of a foreign branch or by an archive.
  */
 
-enum {
-	JOURNAL_HEADER = 28,
-	SECTOR_SIZE = 20, /* offset of the header's size */
-	PAGE_SIZE = 24, /* offset of the page size */
-	RECORD_PAGE = 4, /* offset of the page in a record, behind its number */
-	RECORD_SUM = 4, /* bytes of the checksum behind the page */
-	ONE_PAGE = 4096,
-};
+enum { ONE_PAGE = 4096 };
 
-/* Whether page 1 is among the records, with the mark.  Page 1 comes first where the file
- * grew or its schema changed, else last: a transaction that was killed before its COMMIT
- * may have none. */
-static bool has_mark(int fd, const unsigned char header[JOURNAL_HEADER], uint32_t mark)
+/* Whether SQLite would write a journal back.  SQLite ignores a journal that begins with a zero.  A
+ * database that is still being made, of at most one page, is taken to own any journal. */
+static bool has_journal(const struct store *s)
 {
-	const off_t step =
-		RECORD_PAGE + (off_t)number_at(header + PAGE_SIZE) + RECORD_SUM;
-	unsigned char record[RECORD_PAGE + HEADER_MARK + 4];
-	const ssize_t size = sizeof(record);
-
-	for (off_t at = number_at(header + SECTOR_SIZE);
-	     step > size && pread(fd, record, sizeof(record), at) == size &&
-	     number_at(record);
-	     at += step)
-		if (number_at(record) == 1)
-			return mark &&
-			       number_at(record + RECORD_PAGE + HEADER_MARK) == mark;
-	return false;
-}
-
-/* Whether the journal belongs to another file.  SQLite ignores one that begins with a
- * zero. */
-static bool is_strange(int fd, uint32_t mark)
-{
-	unsigned char header[JOURNAL_HEADER] = { 0 };
-
-	return pread(fd, header, sizeof(header), 0) > 0 && header[0] &&
-	       !has_mark(fd, header, mark);
-}
-
-/* Whether SQLite would write the journal of the database `path` back although it belongs
- * to a file with another mark (ground.h).  A database that is still being made, of at
- * most one page, is taken to own any journal. */
-static bool journal_is_of_other(const char *path, uint32_t mark)
-{
-	char journal[4096];
+	char journal[4096], first = 0;
 	struct stat st;
-	bool strange;
 	int fd;
 
-	if (snprintf(journal, sizeof(journal), "%s-journal", path) >=
+	if (snprintf(journal, sizeof(journal), "%s-journal", s->path) >=
 		    (int)sizeof(journal) ||
-	    stat(path, &st) || st.st_size <= ONE_PAGE)
+	    stat(s->path, &st) || st.st_size <= ONE_PAGE)
 		return false;
 	fd = open(journal, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	strange = is_strange(fd, mark);
+	if (read(fd, &first, 1) < 0)
+		first = 0;
 	close(fd);
-	return strange;
+	return first;
 }
-
-enum {
-	HEADER = 100, /* bytes of a database's header */
-	HEADER_PAGE_SIZE = 16, /* offset of the page size; 1 means 65536 */
-	HEADER_PAGES = 28, /* offset of the number of pages */
-	LOOKS = 4, /* tries at a header that seems wrong: page 1 may be half written */
-	WAL_LOOKS = 50, /* tries at a WAL that others may be writing to */
-};
 
 static const char file_is_cut[] = "was cut off",
 		  log_is_cut[] = "had its -wal cut off or written over";
-
-static const struct timespec look_pause = { .tv_nsec = 1000000 };
 
 int store_mark(sqlite3 *db, struct fault *f)
 {
@@ -429,30 +399,7 @@ int store_mark(sqlite3 *db, struct fault *f)
 	return 0;
 }
 
-/* --- headers -------------------------------------------------------------------- */
-
-/* The header of a file; zeros when the file is too short to have one. */
-struct header {
-	uint32_t mark, changes;
-	int64_t size; /* page size times number of pages */
-};
-
-static int ground_read_header(const struct store *s, struct header *h)
-{
-	unsigned char bytes[HEADER] = { 0 };
-	sqlite3_file *file = NULL;
-	int page, rc = sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER,
-					    &file);
-
-	if (rc != SQLITE_OK || !file || !file->pMethods)
-		return rc ? rc : SQLITE_CANTOPEN;
-	rc = file->pMethods->xRead(file, bytes, HEADER, 0);
-	h->mark = number_at(bytes + HEADER_MARK);
-	h->changes = number_at(bytes + HEADER_CHANGES);
-	page = bytes[HEADER_PAGE_SIZE] << 8 | bytes[HEADER_PAGE_SIZE + 1];
-	h->size = (int64_t)number_at(bytes + HEADER_PAGES) * (page == 1 ? 65536 : page);
-	return rc == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : rc;
-}
+/* --- the WAL of which file ---------------------------------------------------------- */
 
 /* A file's place and size, without its times: since Linux 6.13 a stat() that returns times
  * makes the next write to the file change them, so that each commit would write the
@@ -469,34 +416,11 @@ static int ground_look_at(const char *path, struct stat *st)
 	return 0;
 }
 
-/* --- the WAL of which file ---------------------------------------------------------- */
-
 static bool wal_is_empty(const struct store *s)
 {
 	struct stat st;
 
 	return ground_look_at(s->ground.wal_path, &st) || st.st_size == 0;
-}
-
-static bool ground_read_note(const struct store *s, struct header *h)
-{
-	char text[40] = "";
-
-	return pread(s->queue.lock, text, sizeof(text) - 1, 0) > 0 &&
-	       sscanf(text, "wal of %8x %8x", &h->mark, &h->changes) == 2;
-}
-
-static int ground_write_note(const struct store *s, const struct header *h, bool sync,
-			     struct fault *f)
-{
-	char text[40];
-	int n = snprintf(text, sizeof(text), "wal of %08x %08x\n", h->mark, h->changes);
-
-	if (pwrite(s->queue.lock, text, (size_t)n, 0) != n ||
-	    (sync && fdatasync(s->queue.lock)))
-		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot write state.lock: %s",
-				 strerror(errno));
-	return 0;
 }
 
 static int refuse_wal(struct fault *f, const char *dir)
@@ -538,51 +462,30 @@ int ground_vacant(const struct store *s, struct fault *f)
 			  "state.db-wal and state.db-shm away");
 }
 
-/* Reads again where page 1 is half written, or the WAL begins anew meanwhile. */
-static bool wal_is_of_other(const struct store *s)
-{
-	enum generation_of found = GENERATION_UNKNOWN;
-	struct generation g;
-	struct header h;
-
-	for (int i = 0; i < WAL_LOOKS; i++) {
-		if (i)
-			nanosleep(&look_pause, NULL);
-		generation_open(&g, s->ground.wal_path);
-		found = GENERATION_UNKNOWN;
-		if (ground_read_header(s, &h) == SQLITE_OK)
-			found = generation_judge(
-				&g, &(const struct generation_file){ h.mark, h.changes });
-		generation_close(&g);
-		if (found < GENERATION_OF_OTHER)
-			break;
-	}
-	return found == GENERATION_OF_OTHER;
-}
-
 int ground_admit(struct store *s, struct fault *f)
 {
-	struct header file, note = { 0 };
-	bool noted = ground_read_note(s, &note), behind;
-	int rc = ground_read_header(s, &file);
-
-	if (rc != SQLITE_OK)
-		return store_fault(s, rc, "open", f);
-	if (journal_is_of_other(s->path, file.mark))
+	if (has_journal(s))
 		return refuse_journal(f, s->dir);
-	behind = (int32_t)(file.changes - note.changes) < 0;
-	if (!wal_is_empty(s))
-		return (noted && (file.mark != note.mark || behind)) || wal_is_of_other(s)
-			       ? refuse_wal(f, s->dir)
-			       : 0;
-	/* Files of older versions have no mark, so nothing is noted about them. */
-	if (!file.mark ||
-	    (noted && file.mark == note.mark && file.changes == note.changes))
-		return 0;
-	return ground_write_note(s, &file, !noted || file.mark != note.mark || behind, f);
+	return !wal_is_empty(s) && wal_is_of_other(s) ? refuse_wal(f, s->dir) : 0;
 }
 
 /* --- where the files are -------------------------------------------------------------- */
+
+/* Writes into state.lock that there is a state: so an empty state.db was cut off, and is not one
+ * that is being made. */
+static int ground_sign(const struct store *s, struct fault *f)
+{
+	static const char text[] = "a state\n";
+	const ssize_t n = sizeof(text) - 1;
+	struct stat st;
+
+	if (fstat(s->queue.lock, &st) || st.st_size > 0 ||
+	    (pwrite(s->queue.lock, text, (size_t)n, 0) == n &&
+	     fdatasync(s->queue.lock) == 0))
+		return 0;
+	return fault_set(f, FAULT_UNAVAILABLE, "", "cannot write state.lock: %s",
+			 strerror(errno));
+}
 
 static ino_t inode_at(const char *path, dev_t dev)
 {
@@ -614,7 +517,7 @@ int ground_note(struct store *s, struct fault *f)
 	g->mark = h.mark;
 	g->changes = h.changes;
 	g->size = st.st_size;
-	return 0;
+	return ground_sign(s, f);
 }
 
 static const char *db_trouble(const struct store *s, off_t *size)

@@ -10,9 +10,8 @@
  * cut off.  For -wal, the last frame that counts shows both.
  *
  * Each file of a state has a mark: 31 random bits in the header's application id, made
- * with the file, and another one in each backup.  state.lock keeps the mark of the file
- * to which the WAL belongs, noted while there was no WAL.  The WAL itself says which
- * contents of that file it continues: see below. Headers are read through
+ * with the file, and another one in each backup.  The WAL itself says to which file it
+ * belongs, and which contents of that file it continues: see below. Headers are read through
  * SQLite's own descriptor, since opening and closing state.db by hand would drop the
  * locks of the process.
  */
@@ -38,8 +37,7 @@
  *
  * An attacker who plants a WAL, as by a checkout of a strange branch or an archive, can
  * guess counters.  So each page 1 in the WAL has the file's mark (ground.h), which is
- * secret.  A WAL that was committed to without a page 1 belongs to no file that has a
- * mark.
+ * secret.  A WAL that was committed to without a page 1 belongs to no file.
  *
  * The formats of the WAL and of its index in shared memory are those of
  * "WAL-mode File Format" in SQLite's documentation.
@@ -47,40 +45,11 @@
 
 struct store;
 
-struct generation {
-	int fd; /* of the WAL, or -1 */
-	unsigned char header[32];
-};
-
-/* Two numbers in the header of state.db, by which a WAL is matched to it. */
-struct generation_file {
-	uint32_t mark, changes; /* mark 0: a file of an older version */
-};
-
-enum generation_of {
-	GENERATION_UNKNOWN, /* the WAL holds no evidence of its file, and no frame that
-			       counts */
-	GENERATION_OF_FILE,
-	GENERATION_OF_OTHER,
-	GENERATION_GONE, /* another generation has begun meanwhile: look again */
-};
-
-/* Judges whether the WAL belongs to this file.  Reads the beginning of each frame, and
- * whole frames only where something seems wrong. */
-enum generation_of generation_judge(const struct generation *g,
-				    const struct generation_file *file);
-
 /* The part of the WAL that counts, by its index; a page size of 0 where that is
  * unknown. */
 struct generation_extent {
 	uint32_t frames, page;
 	unsigned char salts[8];
-};
-
-/* How many frames of the WAL a checkpoint has begun to copy into the file, and how many
- * it has copied. */
-struct generation_copied {
-	uint32_t begun, done;
 };
 
 /* How many frames of the WAL are in the file already; 0 where that is unknown. */
@@ -92,8 +61,6 @@ int generation_waiting(const struct store *s);
 /* Raises the change counter if the transaction may be the first of a generation; called
  * right after BEGIN IMMEDIATE. */
 int generation_begin(struct store *s, struct fault *f);
-
-struct store;
 
 /* Depth of a check: each further step costs a system call or two more. */
 enum ground_look {
@@ -114,12 +81,11 @@ struct ground {
 };
 
 /* Called before SQLite looks at the WAL, with the state's WRITER_QUEUE_OPEN held: refuses a WAL
- * or a rollback journal that belongs to another file, and notes in state.lock the file to
- * which the next WAL will belong. */
+ * that belongs to another file, and a rollback journal, which a state in WAL mode has not. */
 int ground_admit(struct store *s, struct fault *f);
 /* Refuses to make state.db beside the WAL of one that was removed. */
 int ground_vacant(const struct store *s, struct fault *f);
-/* Remembers the three files, and checks that SQLite has opened all of them. */
+/* Remembers the three files, and checks that SQLite has opened all of them.  Signs state.lock. */
 int ground_note(struct store *s, struct fault *f);
 /* Checks that they are still the same files; once they are not, every check fails. */
 int ground_check(struct store *s, enum ground_look look, struct fault *f);

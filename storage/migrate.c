@@ -253,9 +253,7 @@ static int set_mark(struct store *s, struct fault *f)
 		return mark < 0 ? (int)f->code : 0;
 	if (store_mark(s->db, f) < 0)
 		return f->code;
-	if (store_exec(s, SQL_CHECKPOINT, f) < 0)
-		return f->code;
-	return ground_admit(s, f);
+	return store_exec(s, SQL_CHECKPOINT, f);
 }
 
 static int migrate_alone(struct store *s, int64_t version, struct fault *f)

@@ -516,8 +516,8 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	return f->code;
 }
 
-/* The note in state.lock belongs to the log that is moved away.  The empty state.db says
- * that a new state is meant, whatever other files lie there. */
+/* The empty state.db, and state.lock with nothing in it, say that a new state is meant, whatever
+ * other files lie there. */
 static int set_files_aside(int dir, int aside, const struct writer_queue *turn,
 			   struct fault *f)
 {

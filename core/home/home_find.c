@@ -378,7 +378,7 @@ static size_t list_traces(int dir, char *left, size_t room)
 	return n;
 }
 
-/* An empty state.db is one that is being made, unless state.lock names a log beside it:
+/* An empty state.db is one that is being made, unless state.lock says that there was a state:
  * then it was cut off.  Another process may be making the state: its state.db comes
  * first, so it is looked for last. */
 static bool lost_look_into(int dir, char *left, size_t room)
