@@ -85,8 +85,8 @@ static int vault_decide(struct call *call)
 	return rc < 0 ? rc : 0;
 }
 
-/* Reports from its event the write that a repeated call made; `size` may be NULL. */
-static int vault_report(struct call *call, const char **path, int64_t *size)
+/* Reads from its event the size of the note that a repeated call wrote. */
+static int vault_report(struct call *call, int64_t *size)
 {
 	struct event_told_row r;
 	json_t *detail;
@@ -94,19 +94,24 @@ static int vault_report(struct call *call, const char **path, int64_t *size)
 
 	if (rc < 0)
 		return rc;
-	*path = call->vault->to ? call->vault->to : call->vault->path;
 	detail = json_loads(rc > 0 && r.detail ? r.detail : "", 0, NULL);
-	if (size)
-		*size = json_integer_value(json_object_get(detail, "bytes"));
+	*size = json_integer_value(json_object_get(detail, "bytes"));
 	json_decref(detail);
 	return 0;
 }
 
 int vault_finish(struct call *call, const char **path, int64_t *size)
 {
+	const struct vault_work *w = call->vault;
+
+	if (!call->made && !w->staged)
+		return 0;
+	*path = w->to ? w->to : w->path;
 	if (call->made)
-		return vault_report(call, path, size);
-	return call->vault->staged ? vault_decide(call) : 1;
+		return size ? vault_report(call, size) : 0;
+	if (size)
+		*size = w->move.is.size;
+	return vault_decide(call);
 }
 
 /* --- writing --------------------------------------------------------------------- */
@@ -146,15 +151,14 @@ int vault_stage(struct call *call, struct vault_work *w, const struct text *text
 	return rc;
 }
 
-static int vault_put(struct call *call, struct vault_work *w, enum note_mode mode,
-		     const char *content)
+static int run_put(struct call *call, struct vault_work *w)
 {
 	struct text old = { 0 }, new = { 0 };
 	struct note_stamp was;
 	size_t front;
 	int rc;
 
-	if (mode == NOTE_OVERWRITE)
+	if (w->mode == NOTE_OVERWRITE)
 		rc = notes_of(call)->look(notes_of(call)->self, w->path, &was,
 					  &call->fault);
 	else
@@ -163,7 +167,7 @@ static int vault_put(struct call *call, struct vault_work *w, enum note_mode mod
 		was = (struct note_stamp){ 0 };
 	front = vault_has_front(w->path) ? vault_note_front(old.data, old.len) : 0;
 	if (rc >= 0) {
-		vault_note_compose(mode, &old, front, content, &new);
+		vault_note_compose(w->mode, &old, front, w->content, &new);
 		rc = vault_stage(call, w, &new, &was);
 	}
 	text_release(&old);
@@ -179,14 +183,15 @@ int vault_plan(struct call *call, const char *path,
 	return vault_note(call, path, "/path", VAULT_WRITE, &call->vault->path);
 }
 
-static int run_write(struct call *call, struct vault_work *w)
+/* Writes `content` into the note `path`; `told` and `size` are those of the answer. */
+static int vault_put(struct call *call, const char *path, enum note_mode mode,
+		     const char *content, const char **told, int64_t *size)
 {
-	const struct vault_write_in *in = call->in;
-	struct vault_write_out *out = call->out;
-	int rc = vault_put(call, w, NOTE_OVERWRITE, in->content);
+	int rc = vault_plan(call, path, run_put);
 
-	*out = (struct vault_write_out){ w->path, w->move.is.size };
-	return rc;
+	call->vault->mode = mode;
+	call->vault->content = content;
+	return rc < 0 ? rc : vault_finish(call, told, size);
 }
 
 int vault_write(struct call *call, const struct vault_write_in *in,
@@ -200,45 +205,23 @@ int vault_write(struct call *call, const struct vault_write_in *in,
 						 (int64_t)strlen(in->content) };
 		return vault_write_card(call, &card, in->content);
 	}
-	if (rc == 0)
-		rc = vault_plan(call, in->path, run_write);
-	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
-}
-
-static int run_append(struct call *call, struct vault_work *w)
-{
-	const struct vault_append_in *in = call->in;
-	struct vault_append_out *out = call->out;
-	int rc = vault_put(call, w, NOTE_APPEND, in->content);
-
-	*out = (struct vault_append_out){ w->path, w->move.is.size };
-	return rc;
+	return rc < 0 ? rc
+		      : vault_put(call, in->path, NOTE_OVERWRITE, in->content, &out->path,
+				  &out->size);
 }
 
 int vault_append(struct call *call, const struct vault_append_in *in,
 		 struct vault_append_out *out)
 {
-	int rc = vault_plan(call, in->path, run_append);
-
-	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
-}
-
-static int run_prepend(struct call *call, struct vault_work *w)
-{
-	const struct vault_prepend_in *in = call->in;
-	struct vault_prepend_out *out = call->out;
-	int rc = vault_put(call, w, NOTE_PREPEND, in->content);
-
-	*out = (struct vault_prepend_out){ w->path, w->move.is.size };
-	return rc;
+	return vault_put(call, in->path, NOTE_APPEND, in->content, &out->path,
+			 &out->size);
 }
 
 int vault_prepend(struct call *call, const struct vault_prepend_in *in,
 		  struct vault_prepend_out *out)
 {
-	int rc = vault_plan(call, in->path, run_prepend);
-
-	return rc < 0 || (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return vault_put(call, in->path, NOTE_PREPEND, in->content, &out->path,
+			 &out->size);
 }
 
 /* --- moving ------------------------------------------------------------ */
@@ -262,20 +245,21 @@ int vault_find(struct call *call, struct vault_work *w, const char *to)
 	return rc;
 }
 
+int vault_vacant(struct call *call, const char *to)
+{
+	struct note_stamp there;
+	int rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
+
+	return rc <= 0 ? rc
+		       : fault_set(&call->fault, FAULT_CONFLICT, "/to",
+				   "there is a note %.180s", to);
+}
+
 static int run_move(struct call *call, struct vault_work *w)
 {
-	struct vault_move_out *out = call->out;
-	struct note_stamp there;
 	int rc = vault_find(call, w, w->to);
 
-	if (rc < 0)
-		return rc;
-	rc = notes_of(call)->look(notes_of(call)->self, w->to, &there, &call->fault);
-	if (rc > 0)
-		return fault_set(&call->fault, FAULT_CONFLICT, "/to",
-				 "there is a note %.180s", w->to);
-	*out = (struct vault_move_out){ w->to, w->move.is.size };
-	return rc;
+	return rc < 0 ? rc : vault_vacant(call, w->to);
 }
 
 int vault_move(struct call *call, const struct vault_move_in *in,
@@ -297,7 +281,7 @@ int vault_move(struct call *call, const struct vault_move_in *in,
 		return fault_set(&call->fault, FAULT_INVALID, "/to", "it is there");
 	w->run = run_move;
 	w->event = EVENT_VAULT_MOVED;
-	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return vault_finish(call, &out->path, &out->size);
 }
 
 /* --- reading ------------------------------------------------------------------------ */

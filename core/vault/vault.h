@@ -27,15 +27,17 @@
 
 #include "core/call/call.h"
 #include "core/vault/notes.h"
+#include "core/vault/vault_text.h"
 
 /* An operation's work on files, between the two runs of its handler. */
 struct vault_work {
-	/* Step 2.  A write fills `move` and the call's `out`; a read fills `out`
-	 * alone. */
+	/* Step 2.  A write fills `move`; a read fills the call's `out`. */
 	int (*run)(struct call *call, struct vault_work *w);
 	const char *path, *to; /* notes, resolved; NULL: none */
 	const char *folder, *after; /* a folder to walk through, and the name to begin
 				       behind */
+	enum note_mode mode; /* of a write, */
+	const char *content; /* and its text */
 	int64_t team, team_made; /* of a note that is deleted: the row and the time */
 	struct vault_teams_row *living; /* for what is brought back: the teams and their
 					   names */

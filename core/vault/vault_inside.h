@@ -18,9 +18,9 @@ int vault_team_in(struct call *call, const char *path, struct vault_team_row *ro
 int vault_plan(struct call *call, const char *path,
 	       int (*run)(struct call *call, struct vault_work *w));
 
-/* Ends a write in the second run of its handler, or reports a repeated one: 0 or
- * negative.  1 in the first run, which has just planned the write.  `size` may be
- * NULL. */
+/* Ends a write in the second run of its handler, or reports a repeated one, and fills `path` and
+ * `size` (or NULL) of the answer; does nothing in the first run, which has just planned the
+ * write.  0 or negative. */
 int vault_finish(struct call *call, const char **path, int64_t *size);
 
 /* Reads a note and its stamp: 1, 0 if there is no note, negative. */
@@ -45,6 +45,9 @@ int vault_write_card(struct call *call, const struct vault_card *card,
 
 /* Finds the note of a move to `to`, or of a deletion (NULL), and fills the work's move. */
 int vault_find(struct call *call, struct vault_work *w, const char *to);
+
+/* Fails with `conflict` at /to unless nothing is at the path: 0 or negative. */
+int vault_vacant(struct call *call, const char *to);
 
 /* Fails with `not_found` at /path. */
 int vault_none(struct call *call, const char *path);

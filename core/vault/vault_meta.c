@@ -79,24 +79,38 @@ static int put_front(struct call *call, struct vault_work *w, const struct text 
 	return rc;
 }
 
-static int run_set(struct call *call, struct vault_work *w)
+/* Makes in a note's frontmatter the changes that `changes` gives for it. */
+static int change_front(struct call *call, struct vault_work *w,
+			json_t *(*changes)(struct call *call, json_t *front))
 {
-	const struct vault_set_in *in = call->in;
-	struct vault_set_out *out = call->out;
-	json_error_t error;
 	struct text old = { 0 };
 	struct note_stamp was;
+	json_t *front = NULL;
 	int rc = vault_old(call, w->path, &old, &was);
 
 	if (rc == 0)
 		rc = vault_none(call, w->path);
 	if (rc > 0)
-		rc = put_front(call, w, &old, &was,
-			       json_take(in->frontmatter, strlen(in->frontmatter), 0,
-					 &error));
+		rc = front_read(call, old.data ? old.data : "", old.len, &front);
+	if (rc == 0)
+		rc = put_front(call, w, &old, &was, changes(call, front));
+	json_decref(front);
 	text_release(&old);
-	*out = (struct vault_set_out){ w->path, w->move.is.size };
 	return rc;
+}
+
+static json_t *given_fields(struct call *call, json_t *front)
+{
+	const struct vault_set_in *in = call->in;
+	json_error_t error;
+
+	(void)front;
+	return json_take(in->frontmatter, strlen(in->frontmatter), 0, &error);
+}
+
+static int run_set(struct call *call, struct vault_work *w)
+{
+	return change_front(call, w, given_fields);
 }
 
 int vault_set(struct call *call, const struct vault_set_in *in, struct vault_set_out *out)
@@ -105,7 +119,7 @@ int vault_set(struct call *call, const struct vault_set_in *in, struct vault_set
 
 	if (rc < 0 || (rc = vault_meta_check_kind(call, call->vault->path)) < 0)
 		return rc;
-	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return vault_finish(call, &out->path, &out->size);
 }
 
 /* --- tags --------------------------------------------------------------------------- */
@@ -157,22 +171,7 @@ static json_t *new_tags(struct call *call, json_t *front)
 
 static int run_tag(struct call *call, struct vault_work *w)
 {
-	struct vault_tag_out *out = call->out;
-	struct text old = { 0 };
-	struct note_stamp was;
-	json_t *front = NULL;
-	int rc = vault_old(call, w->path, &old, &was);
-
-	if (rc == 0)
-		rc = vault_none(call, w->path);
-	if (rc > 0)
-		rc = front_read(call, old.data ? old.data : "", old.len, &front);
-	if (rc == 0)
-		rc = put_front(call, w, &old, &was, new_tags(call, front));
-	json_decref(front);
-	text_release(&old);
-	*out = (struct vault_tag_out){ w->path, w->move.is.size };
-	return rc;
+	return change_front(call, w, new_tags);
 }
 
 int vault_tag(struct call *call, const struct vault_tag_in *in, struct vault_tag_out *out)
@@ -184,5 +183,5 @@ int vault_tag(struct call *call, const struct vault_tag_in *in, struct vault_tag
 	if (!in->n_add && !in->n_remove)
 		return fault_set(&call->fault, FAULT_INVALID, "/add",
 				 "say which tags to add or remove");
-	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return vault_finish(call, &out->path, &out->size);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
@@ -39,24 +40,16 @@ const char *vault_trash_origin(const char *path)
 
 static bool vault_trash_read_name(const char *name, struct vault_trash *out)
 {
-	const size_t n = CLOCK_STAMP + strlen("123");
-	const char *at = name + n + 1;
-	char when[32], *end;
+	struct tm tm = { 0 };
+	const char *at = strptime(name, "%Y%m%d-%H%M%S", &tm);
+	int ms, n = 0;
 
-	if (strlen(name) <= n || name[n] != '.')
+	*out = (struct vault_trash){ 0 };
+	if (!at || sscanf(at, ".%3d.%" SCNd64 ".%" SCNd64 "-%" SCNd64 "%n", &ms,
+			  &out->bytes, &out->team, &out->team_made, &n) < 4)
 		return false;
-	snprintf(when, sizeof(when), "%.4s-%.2s-%.2sT%.2s:%.2s:%.6sZ", name, name + 4,
-		 name + 6, name + 9, name + 11, name + 13);
-	out->removed_at = time_parse(when);
-	out->bytes = strtoll(at, &end, 10);
-	if (out->removed_at < 0 || end == at || *end != '.' || out->bytes < 0)
-		return false;
-	at = end + 1;
-	out->team = strtoll(at, &end, 10);
-	if (end == at || *end != '-')
-		return false;
-	out->team_made = strtoll(end + 1, &end, 10);
-	return *end == '.';
+	out->removed_at = (int64_t)timegm(&tm) * 1000 + ms;
+	return out->bytes >= 0 && at[n] == '.';
 }
 
 /* --- entries ------------------------------------------------------------------------ */
@@ -209,7 +202,6 @@ static int run_delete(struct call *call, struct vault_work *w)
 	int rc = vault_find(call, w, NULL);
 	char until[25];
 
-	out->path = w->path;
 	if (rc < 0)
 		return rc;
 	w->move.to = place_for(call, w);
@@ -241,7 +233,7 @@ int vault_delete(struct call *call, const struct vault_delete_in *in,
 		w->team = team.id;
 		w->team_made = team.created_at;
 	}
-	return (rc = vault_finish(call, &out->path, NULL)) <= 0 ? rc : 0;
+	return vault_finish(call, &out->path, NULL);
 }
 
 /* --- what can be brought back -------------------------------------------------------- */
@@ -442,13 +434,6 @@ static int find_removed(struct call *call, struct vault_work *w)
 	return rc;
 }
 
-static int vault_trash_refuse_taken(struct call *call, const char *to)
-{
-	fault_set(&call->fault, FAULT_CONFLICT, "/to", "there is a note %.180s", to);
-	return fault_hint(&call->fault, "Move it away, or name another path with "
-					"{to|--to}.");
-}
-
 /* If the note's place is taken, the note there is mostly the removed note, already
  * restored. */
 static int none_removed(struct call *call, const char *path, const char *to)
@@ -469,18 +454,14 @@ static int none_removed(struct call *call, const char *path, const char *to)
 static int run_restore(struct call *call, struct vault_work *w)
 {
 	const char *to = w->to ? w->to : w->path;
-	struct vault_restore_out *out = call->out;
-	struct note_stamp there;
 	int rc = find_removed(call, w);
 
-	if (rc == 0)
-		return none_removed(call, w->path, to);
-	if (rc > 0)
-		rc = notes_of(call)->look(notes_of(call)->self, to, &there, &call->fault);
-	if (rc > 0)
-		return vault_trash_refuse_taken(call, to);
+	if (rc <= 0)
+		return rc ? rc : none_removed(call, w->path, to);
 	w->move.to = to;
-	*out = (struct vault_restore_out){ to, w->move.is.size };
+	if ((rc = vault_vacant(call, to)) == FAULT_CONFLICT)
+		fault_hint(&call->fault, "Move it away, or name another path with "
+					 "{to|--to}.");
 	return rc;
 }
 
@@ -498,5 +479,5 @@ int vault_restore(struct call *call, const struct vault_restore_in *in,
 		w->to = NULL;
 	w->run = run_restore;
 	w->event = EVENT_VAULT_RESTORED;
-	return (rc = vault_finish(call, &out->path, &out->size)) <= 0 ? rc : 0;
+	return vault_finish(call, &out->path, &out->size);
 }
