@@ -206,7 +206,7 @@ void kept_release(struct kept *k)
 	*k = (struct kept){ 0 };
 }
 
-/* A failure that store_fail() asked for now, or SQLITE_OK. */
+/* The failure that a test asked for at this step, or SQLITE_OK. */
 static int store_injected(struct store *s)
 {
 	int rc = s->fail_with;

@@ -47,7 +47,7 @@ static const struct {
 
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f)
 {
-	/* After store_fail() the connection itself knows of no error. */
+	/* After a failure that a test asked for the connection itself knows of no error. */
 	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc
 				   ? sqlite3_errmsg(s->db)
 				   : sqlite3_errstr(rc);
@@ -121,10 +121,8 @@ int64_t store_number(struct store *s, const char *sql, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	int64_t n = -1;
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
+	int rc = db_first(s->db, sql, &st);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
 		n = sqlite3_column_int64(st, 0);
 	else
@@ -487,11 +485,6 @@ int64_t store_now(const struct store *s)
 	return s->began;
 }
 
-void store_set_now(struct store *s, int64_t now)
-{
-	s->now = now;
-}
-
 /* The last page that a transaction writes to the log carries the commit.  So a transaction
  * that had no room for all its pages has no commit in the log. */
 static bool store_is_undone(int rc)
@@ -687,10 +680,4 @@ bool store_is_held(const struct store *s, int wait_ms, char *who, size_t size)
 		return false;
 	snprintf(who, size, "%s", now.name);
 	return true;
-}
-
-void store_fail(struct store *s, long after, int sqlite_result)
-{
-	s->fail_after = after;
-	s->fail_with = sqlite_result;
 }

@@ -37,7 +37,7 @@ enum store_flags {
 	STORE_MEMORY = 16, /* a private in-memory state (tests); dir is ignored */
 	STORE_LARGE_CACHE =
 		32, /* 8 MB of pages instead of 2: for a process that writes all the time */
-	STORE_BLANK = 64, /* with STORE_MEMORY: no tables yet, for store_copy() to fill */
+	STORE_BLANK = 64, /* with STORE_MEMORY: no tables yet: tests fill it */
 };
 
 /* Opens DIR/state.db: first open, pragmas, migrations (with a verified backup
@@ -157,13 +157,5 @@ int store_backup(struct store *s, const char *path, struct fault *f);
 /* integrity_check, foreign_key_check and the row of the state itself: 0 if sound, else the
  * first finding. */
 int store_check(struct store *s, struct fault *f);
-
-/* Tests: the n-th step or commit from now fails with this SQLite result; 0
- * ends it.  FULL, IOERR, NOMEM and INTERRUPT drop the transaction too. */
-void store_fail(struct store *s, long after, int sqlite_result);
-/* Tests: `now` of the transactions from here on; 0: the machine's. */
-void store_set_now(struct store *s, int64_t now);
-/* Tests: makes the state of `to` that of `from`; neither is in a transaction. */
-int store_copy(struct store *to, struct store *from, struct fault *f);
 
 #endif

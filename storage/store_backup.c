@@ -2,7 +2,6 @@
 #include "core/base/alloc.h"
 #include "storage/durable.h"
 #include "storage/store_inside.h"
-#include "storage/search/search.h"
 #include "storage/words.h"
 
 #include <assert.h>
@@ -16,18 +15,20 @@
 
 /* --- checks ------------------------------------------------------------------- */
 
+int db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st)
+{
+	int rc = sqlite3_prepare_v2(db, sql, -1, st, NULL);
+
+	return rc == SQLITE_OK ? sqlite3_step(*st) : rc;
+}
+
 static int check_integrity(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	const char *said = "no answer";
-	int rc = sqlite3_prepare_v2(db, SQL_INTEGRITY, -1, &st, NULL);
+	const char *said = db_first(db, SQL_INTEGRITY, &st) == SQLITE_ROW
+				   ? (const char *)sqlite3_column_text(st, 0)
+				   : sqlite3_errmsg(db);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		said = (const char *)sqlite3_column_text(st, 0);
-	else
-		said = sqlite3_errmsg(db);
 	if (!said || strcmp(said, "ok") != 0)
 		fault_set(f, FAULT_IO, "", "%s", said ? said : "no memory");
 	sqlite3_finalize(st);
@@ -37,10 +38,8 @@ static int check_integrity(sqlite3 *db, struct fault *f)
 static int store_backup_check_references(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, SQL_LOOSE, -1, &st, NULL);
+	int rc = db_first(db, SQL_LOOSE, &st);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
 		fault_set(f, FAULT_IO, "",
 			  "row %lld of %s refers to a row of %s "
@@ -72,9 +71,7 @@ static int store_backup_check_state(sqlite3 *db, struct fault *f)
 
 	if (store_check_db(db, f) < 0)
 		return f->code;
-	rc = sqlite3_prepare_v2(db, statement_table[sql_state_keys].text, -1, &st, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
+	rc = db_first(db, statement_table[sql_state_keys].text, &st);
 	if (rc == SQLITE_DONE)
 		store_no_own_row(f);
 	else if (rc != SQLITE_ROW)
@@ -92,44 +89,30 @@ int store_check(struct store *s, struct fault *f)
 
 /* --- copies ------------------------------------------------------------------- */
 
-static int vacuum_into(struct store *s, const char *path, struct fault *f)
+int db_copy(sqlite3 *db, const char *path)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(s->db, SQL_COPY, -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, SQL_COPY, -1, &st, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_bind_text(st, 1, path, -1, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
-		rc = store_step(s, st);
+		rc = sqlite3_step(st);
 	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : store_fault(s, rc, "backup", f);
-}
-
-/* Checks the copy through a connection of its own, as a later reader would. */
-static int verify(struct store *s, const char *path, struct fault *f)
-{
-	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, s->vfs);
-
-	if (rc != SQLITE_OK)
-		store_fault(s, rc, "backup", f);
-	else
-		store_check_db(db, f);
-	sqlite3_close(db);
-	return f->code;
+	return rc;
 }
 
 /* Gives the copy a mark of its own, since it is another file than the state: see
- * ground.h. */
-static int mark_copy(struct store *s, const char *path, struct fault *f)
+ * ground.h.  Checks the copy through a connection of its own, as a later reader would. */
+static int store_backup_settle_copy(struct store *s, const char *path, struct fault *f)
 {
 	sqlite3 *db = NULL;
 	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, s->vfs);
 
 	if (rc != SQLITE_OK)
 		store_fault(s, rc, "backup", f);
-	else
-		store_mark(db, f);
+	else if (store_mark(db, f) == 0)
+		store_check_db(db, f);
 	sqlite3_close(db);
 	return f->code;
 }
@@ -162,17 +145,19 @@ static int store_backup_put_in_place(const char *from, const char *path, bool re
 int store_copy_to(struct store *s, const char *path, bool replace, struct fault *f)
 {
 	char *temp;
+	int rc;
 
 	assert(!s->writing && (!s->db || sqlite3_get_autocommit(s->db)));
 	if (!s->db)
 		return store_fault(s, SQLITE_CANTOPEN, "backup", f);
 	temp = xasprintf("%s.%d.tmp", path, (int)getpid());
 	unlink(temp);
-	/* VACUUM INTO accepts an empty file, and keeps its mode. */
 	if (mknod(temp, S_IFREG | 0600, 0) < 0)
 		fault_set(f, FAULT_IO, "", "cannot make %s: %s", temp, strerror(errno));
-	else if (vacuum_into(s, temp, f) == 0 && mark_copy(s, temp, f) == 0 &&
-		 verify(s, temp, f) == 0 && sync_path(temp, O_RDONLY, f) == 0)
+	else if ((rc = db_copy(s->db, temp)) != SQLITE_DONE)
+		store_fault(s, rc, "backup", f);
+	else if (store_backup_settle_copy(s, temp, f) == 0 &&
+		 sync_path(temp, O_RDONLY, f) == 0)
 		store_backup_put_in_place(temp, path, replace, f);
 	if (f->code)
 		unlink(temp);
@@ -192,19 +177,4 @@ int store_backup(struct store *s, const char *path, struct fault *f)
 			f, "See `cadre doctor`; `cadre export` writes what is left.");
 	}
 	return store_copy_to(s, path, false, f);
-}
-
-int store_copy(struct store *to, struct store *from, struct fault *f)
-{
-	sqlite3_backup *b;
-
-	search_close(to->search);
-	to->search = NULL;
-	stmt_release_all(to);
-	b = sqlite3_backup_init(to->db, "main", from->db, "main");
-	if (b)
-		sqlite3_backup_step(b, -1);
-	return !b || sqlite3_backup_finish(b) != SQLITE_OK
-		       ? store_fault(to, sqlite3_extended_errcode(to->db), "copy", f)
-		       : 0;
 }

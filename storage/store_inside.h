@@ -88,7 +88,7 @@ struct store {
 	int n_queries; /* number of open queries */
 	int64_t frames; /* in the WAL at the last commit */
 	int64_t copied; /* of these frames, the copied ones at the last checkpoint */
-	long fail_after;
+	long fail_after; /* tests: steps until one fails; 0: none does */
 	int fail_with;
 	struct kept kept; /* while writing */
 	struct search *search; /* opened on first use: storage/search/search.h */
@@ -104,7 +104,7 @@ __attribute__((weak)) const char *store_vfs_chosen(void);
  * action. */
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f);
 
-/* Steps, unless store_fail() says that this step fails. */
+/* Steps, unless a test has asked that this step fails (fail_after). */
 int store_step(struct store *s, sqlite3_stmt *st);
 
 /* Finalizes all statements: the connection is about to be closed. */
@@ -143,6 +143,11 @@ static inline uint32_t number_at(const unsigned char *p)
 /* The fault of a state whose table `state` has lost its one row. */
 int store_no_own_row(struct fault *f);
 
+/* Prepares a statement of any database and takes its first step: the result of that. */
+int db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st);
+/* Copies a database to `path`, where an empty file is: SQLITE_DONE.  VACUUM INTO keeps the mode of
+ * that file. */
+int db_copy(sqlite3 *db, const char *path);
 /* integrity_check and foreign_key_check of any database. */
 int store_check_db(sqlite3 *db, struct fault *f);
 /* Gives a database a mark of its own: see ground.h. */

@@ -37,8 +37,7 @@ static int64_t store_restore_number(sqlite3 *db, const char *sql)
 	sqlite3_stmt *st = NULL;
 	int64_t n = -1;
 
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
+	if (db_first(db, sql, &st) == SQLITE_ROW)
 		n = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	return n;
@@ -126,16 +125,9 @@ static void store_restore_remove_folder(int dir, const char *name)
 
 static int copy_database(sqlite3 *from, const char *to, struct fault *f)
 {
-	sqlite3_stmt *st = NULL;
 	sqlite3 *db = NULL;
-	int rc = sqlite3_prepare_v2(from, SQL_COPY, -1, &st, NULL);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_bind_text(st, 1, to, -1, SQLITE_STATIC);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	sqlite3_finalize(st);
-	if (rc != SQLITE_DONE)
+	if (db_copy(from, to) != SQLITE_DONE)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot copy the backup: %s",
 				 sqlite3_errmsg(from));
 	if (sqlite3_open_v2(to, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
@@ -168,7 +160,6 @@ int restore_stage(const char *dir, const char *file, char *stage, size_t room,
 	snprintf(stage, room, "%s/%s", dir, staging);
 	snprintf(path, sizeof(path), "%s/state.db", stage);
 	store_restore_remove_folder(fd, staging);
-	/* VACUUM INTO accepts an empty file, and keeps its mode. */
 	if (mkdirat(fd, staging, 0700) || mknod(path, S_IFREG | 0600, 0))
 		store_restore_failed(f, "make restore.tmp");
 	else if (open_backup(file, &from, f) == 0)
@@ -385,42 +376,38 @@ int restore_finish(const char *dir, struct fault *f)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static int store_restore_by_name(const void *a, const void *b)
+static int is_former(const struct dirent *e)
 {
-	return strcmp(((const char *)a), ((const char *)b));
+	return e->d_name[0] != '.';
 }
 
 /* Removes all but the newest few former states, whose names are their times.  `own`
  * stays, whatever the clock said. */
 static void prune(int dir, const char *own)
 {
-	char names[64][32];
-	int n = 0, fd = openat(dir, former, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
+	int fd = openat(dir, former, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent **list = NULL;
+	int n = fd < 0 ? 0 : scandirat(fd, ".", &list, is_former, alphasort), left = n;
 
-	while (d && n < 64 && (e = readdir(d)))
-		if (e->d_name[0] != '.' && strcmp(e->d_name, own) != 0 &&
-		    strlen(e->d_name) < sizeof(names[0]))
-			memcpy(names[n++], e->d_name, strlen(e->d_name) + 1);
-	qsort(names, (size_t)n, sizeof(names[0]), store_restore_by_name);
-	for (int i = 0; i + KEPT - 1 < n; i++)
-		store_restore_remove_folder(fd, names[i]);
-	if (d)
-		closedir(d);
+	for (int i = 0; i < n; i++) {
+		if (left > KEPT && strcmp(list[i]->d_name, own) != 0) {
+			store_restore_remove_folder(fd, list[i]->d_name);
+			left--;
+		}
+		free(list[i]);
+	}
+	free(list);
+	if (fd >= 0)
+		close(fd);
 }
 
-static void name_aside(int dir, char name[32])
+/* A former state is named by the millisecond: no two of them are set aside in one. */
+static void name_aside(char name[32])
 {
-	size_t n = clock_stamp(clock_wall_ms(), name);
-	char path[64];
+	const int64_t now = clock_wall_ms();
+	size_t n = clock_stamp(now, name);
 
-	for (int i = 2; i < 100; i++) {
-		snprintf(path, sizeof(path), "%s/%s", former, name);
-		if (!store_restore_is_there(dir, path))
-			return;
-		snprintf(name + n, 32 - n, "-%02d", i);
-	}
+	snprintf(name + n, 32 - n, "-%03d", (int)(now % 1000));
 }
 
 /* Checks that the log of the staged state is empty: closing the state should have moved
@@ -499,7 +486,7 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 
 	if (fd < 0)
 		return fd;
-	name_aside(fd, name);
+	name_aside(name);
 	snprintf(aside, room, "%s/%s/%s", dir, former, name);
 	if (store_restore_complete(fd, secret, name, f) == 0 &&
 	    take_state(&turn, fd, "a backup is to replace the state", f) == 0 &&
@@ -546,7 +533,7 @@ int restore_set_aside(const char *dir, restore_is_lost *is_lost, char *path, siz
 		return fd;
 	if (take_state(&turn, fd, "a new state is to be made", f) == 0 &&
 	    is_lost(dir, NULL, 0)) {
-		name_aside(fd, name);
+		name_aside(name);
 		snprintf(path, room, "%s/%s/%s", dir, former, name);
 		aside = make_aside(fd, name, f);
 	}

@@ -19,6 +19,7 @@
 #include "core/call/call.h"
 #include "core/wire/wire.h"
 #include "tests/lib/folder.h"
+#include "tests/lib/hooks.h"
 
 enum {
 	AGENTS = 64,

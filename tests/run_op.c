@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/hooks.h"
 #include "tests/run_op/script.h"
 
 static bool takes_anything(struct world *w, const struct op *op)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/base/alloc.h"
+#include "tests/lib/hooks.h"
 #include "tests/sim/model.h"
 
 enum { OPEN_EVERY = 1000, LONG = 32000, ALL_EVERY = 100000, RESTART_EVERY = 20000 };

@@ -99,7 +99,7 @@ extern const int spool_migration_count;
 #define KNOWN_FOR (90 * DAYS_MS) /* longer than a host keeps a delivery */
 
 struct spool {
-	struct side_db side;
+	struct side_db side; /* first: tests find its fail_after here */
 	sqlite3_stmt *prepared[SPOOL_SQL_COUNT];
 	char owner[64];
 	char identity[64];
@@ -494,12 +494,6 @@ void spool_close(struct spool *s)
 		return;
 	side_close(&s->side);
 	free(s);
-}
-
-void spool_fail(struct spool *s, long after, int sqlite_result)
-{
-	s->side.fail_after = after;
-	s->side.fail_with = sqlite_result;
 }
 
 /* Takes the rows that were deleted out of the WAL, too: their pages are overwritten in the

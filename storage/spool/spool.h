@@ -112,7 +112,4 @@ int spool_env(struct spool *s, const char *after, struct arena *arena, const cha
 int spool_begin(struct spool *s, struct fault *f);
 int spool_end(struct spool *s, bool ok, struct fault *f);
 
-/* Tests: the n-th step from now fails with this SQLite result. */
-void spool_fail(struct spool *s, long after, int sqlite_result);
-
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/transfer/transfer.h"
+#include "tests/lib/hooks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

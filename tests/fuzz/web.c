@@ -20,6 +20,7 @@
 #include "core/host/metrics/metrics.h"
 #include "core/host/web/web.h"
 #include "core/http/http_inside.h"
+#include "tests/lib/hooks.h"
 #include "tests/lib/world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

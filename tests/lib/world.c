@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "storage/store_inside.h"
+#include "tests/lib/hooks.h"
 
 static _Noreturn void give_up(const char *what, const struct fault *f)
 {

@@ -18,6 +18,7 @@
 
 #include "ops.gen.h"
 #include "storage/store_inside.h"
+#include "tests/lib/hooks.h"
 #include "tests/run_op/script.h"
 
 struct trial {

@@ -10,6 +10,7 @@
 #include "ops.gen.h"
 #include "storage/store_inside.h"
 #include "tests/lib/counts.h"
+#include "tests/lib/hooks.h"
 
 static const int64_t first_day = 1767225600000; /* 2026-01-01 */
 

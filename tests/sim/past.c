@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "tests/lib/hooks.h"
 #include "tests/sim/model.h"
 
 static void add_rows(struct sim *s, struct text *out, const char *sql, int team)

@@ -14,6 +14,7 @@
 #include "core/host/queue.h"
 #include "ops.gen.h"
 #include "storage/store_inside.h"
+#include "tests/lib/hooks.h"
 #include "tests/lib/world.h"
 
 enum { CALLS = 5 };

@@ -16,6 +16,7 @@
 
 #include "core/base/clock.h"
 #include "guest/guest_serve.h"
+#include "tests/lib/hooks.h"
 #include "tests/lib/place.h"
 
 enum { STEPS_MOST = 40 };

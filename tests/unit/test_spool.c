@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "tests/lib/fault_vfs.h"
+#include "tests/lib/hooks.h"
 #include "storage/spool/spool.h"
 
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };

@@ -19,6 +19,7 @@
 #include "core/op/op.h"
 #include "ops.gen.h"
 #include "storage/stmt.h"
+#include "tests/lib/hooks.h"
 #include "tests/unit/test_store/place.h"
 
 /* --- many processes ------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "core/vault/vault.h"
+#include "tests/lib/hooks.h"
 #include "tests/lib/world.h"
 
 struct bed {

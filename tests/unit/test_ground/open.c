@@ -1,3 +1,4 @@
+#include "tests/lib/hooks.h"
 #include "tests/unit/test_ground/place.h"
 
 #include <setjmp.h>

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/fault_vfs.h"
+#include "tests/lib/hooks.h"
 #include "tests/lib/place.h"
 #include "tests/unit/test_store/place.h"
 
