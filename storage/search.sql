@@ -13,6 +13,7 @@ SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 FROM state s WHERE s.one = 1;
 
 -- name: search_messages
+-- row: search_fed
 -- text: body
 -- The next rows, the last of them first, as the index takes them (see schema.sql).
 -- The environment of a command is left out: only its label and text can be found.
@@ -30,14 +31,17 @@ SELECT agent FROM delivery WHERE message = :message
 UNION ALL SELECT agent FROM delayed WHERE message = :message;
 
 -- name: search_notes
-SELECT n.id, k.team, n.text FROM task_note n JOIN task k ON k.id = n.task
+-- row: search_fed
+-- text: body
+SELECT n.id, k.team, 0 AS sender, 0 AS to_all, n.text AS body FROM task_note n JOIN task k ON k.id = n.task
 WHERE n.id > :after AND n.id <= (SELECT max(id) FROM (SELECT id FROM task_note
 	WHERE id > :after AND id <= :upto ORDER BY id LIMIT :limit) next)
 ORDER BY n.id DESC;
 
 -- name: search_tasks
+-- row: search_fed
 -- text: body
-SELECT id, team, title || '
+SELECT id, team, 0 AS sender, 0 AS to_all, title || '
 ' || description || '
 ' || coalesce(result, '')
 	AS body
@@ -46,8 +50,9 @@ FROM task WHERE id > :after AND id <= (SELECT max(id) FROM (SELECT id FROM task
 ORDER BY id DESC;
 
 -- name: search_task
+-- row: search_fed
 -- text: body
-SELECT id, team, title || '
+SELECT id, team, 0 AS sender, 0 AS to_all, title || '
 ' || description || '
 ' || coalesce(result, '')
 	AS body
@@ -73,6 +78,7 @@ WHERE m.id = :id AND (:team = 0 OR m.team = :team)
 		WHERE d.message = m.id AND d.agent = :agent));
 
 -- name: search_task_hit
+-- row: search_numbered
 -- text: body
 SELECT k.number, k.created_at AS at, a.name,
 	k.title || '
@@ -82,6 +88,8 @@ FROM task k JOIN agent a ON a.id = k.created_by
 WHERE k.id = :id AND (:team = 0 OR k.team = :team);
 
 -- name: search_note_hit
-SELECT k.number, n.at, a.name, n.text
+-- row: search_numbered
+-- text: body
+SELECT k.number, n.at, a.name, n.text AS body
 FROM task_note n JOIN task k ON k.id = n.task JOIN agent a ON a.id = n.agent
 WHERE n.id = :id AND (:team = 0 OR k.team = :team);

@@ -55,36 +55,34 @@ static int message_hit(struct found *f, int64_t id, struct hit *hit)
 	return hit->id ? 1 : (int)call->fault.code;
 }
 
+/* Fills a hit that is called by a task's number, if there is a row (`rc` over 0). */
+static int numbered_hit(struct found *f, const char *kind,
+			const struct search_numbered_row *row, int rc, struct hit *hit)
+{
+	if (rc > 0)
+		*hit = (struct hit){ .kind = kind,
+				     .at = row->at,
+				     .by = row->name,
+				     .id = arena_printf(&f->call->arena, "%03" PRId64,
+							row->number),
+				     .text = excerpt(f, row->body) };
+	return rc;
+}
+
 static int task_hit(struct found *f, int64_t id, struct hit *hit)
 {
-	struct call *call = f->call;
-	struct search_task_hit_row row;
-	int rc = sql_row(call, search_task_hit, &row, .id = id, .team = f->scope.team);
+	struct search_numbered_row row;
+	int rc = sql_row(f->call, search_task_hit, &row, .id = id, .team = f->scope.team);
 
-	if (rc <= 0)
-		return rc;
-	*hit = (struct hit){ .kind = "task",
-			     .at = row.at,
-			     .by = row.name,
-			     .id = arena_printf(&call->arena, "%03" PRId64, row.number),
-			     .text = excerpt(f, row.body) };
-	return 1;
+	return numbered_hit(f, "task", &row, rc, hit);
 }
 
 static int note_hit(struct found *f, int64_t id, struct hit *hit)
 {
-	struct call *call = f->call;
-	struct search_note_hit_row row;
-	int rc = sql_row(call, search_note_hit, &row, .id = id, .team = f->scope.team);
+	struct search_numbered_row row;
+	int rc = sql_row(f->call, search_note_hit, &row, .id = id, .team = f->scope.team);
 
-	if (rc <= 0)
-		return rc;
-	*hit = (struct hit){ .kind = "note",
-			     .at = row.at,
-			     .by = row.name,
-			     .id = arena_printf(&call->arena, "%03" PRId64, row.number),
-			     .text = excerpt(f, row.text) };
-	return 1;
+	return numbered_hit(f, "note", &row, rc, hit);
 }
 
 static const struct {

@@ -1,5 +1,6 @@
 /* search_feed - brings the index up to date with the state. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,7 @@ static const char *team_scope(struct arena *a, int64_t team)
 
 /* The tokens of a message: the team, the sender and each recipient, or just that it is a
  * broadcast. */
-static const char *message_scope(struct feed *feed, const struct search_messages_row *m)
+static const char *message_scope(struct feed *feed, const struct search_fed_row *m)
 {
 	struct search_recipients_row to;
 	const char *scope;
@@ -102,73 +103,6 @@ static const char *message_scope(struct feed *feed, const struct search_messages
 	while (store_next(&q, &to, sizeof(to), &feed->arena, feed->fault) > 0)
 		scope = arena_printf(&feed->arena, "%s a%" PRId64, scope, to.agent);
 	return feed->fault->code ? NULL : scope;
-}
-
-/* Rows come last first: the place is the greatest number seen. */
-static void search_feed_reach(int64_t *place, int64_t id)
-{
-	if (*place < id)
-		*place = id;
-}
-
-/* FTS5 keeps rows together for one part of the index as long as their numbers rise, and
- * those of the index are negated: each slice is fed from its last row to its first.
- *
- * Each feed_ function takes up to `left` rows, and returns an SQLite result; a fault of
- * the store is in feed->fault. */
-static int feed_messages(struct feed *feed)
-{
-	struct arena_mark mark = arena_mark(&feed->arena);
-	struct search_messages_row m;
-	struct query q;
-	int rc = SQLITE_OK;
-
-	store_query(
-		feed->store, &q, sql_search_messages,
-		&(const struct sql_search_messages_in){ .after = feed->place.message,
-							.upto = feed->head.last_message,
-							.limit = feed->left });
-	while (rc == SQLITE_OK &&
-	       store_next(&q, &m, sizeof(m), &feed->arena, feed->fault) > 0) {
-		const char *scope = message_scope(feed, &m);
-
-		if (!scope)
-			break;
-		rc = SIDE_RUN(&feed->search->side, index_add_message, .id = m.id,
-			      .scope = scope, .body = m.body);
-		search_feed_reach(&feed->place.message, m.id);
-		feed->left--;
-		arena_reset(&feed->arena, mark);
-	}
-	query_end(&q);
-	if (rc == SQLITE_OK && feed->left > 0)
-		feed->place.message = feed->head.last_message;
-	return rc;
-}
-
-static int feed_notes(struct feed *feed)
-{
-	struct arena_mark mark = arena_mark(&feed->arena);
-	struct search_notes_row n;
-	struct query q;
-	int rc = SQLITE_OK;
-
-	store_query(feed->store, &q, sql_search_notes,
-		    &(const struct sql_search_notes_in){ .after = feed->place.note,
-							 .upto = feed->head.last_note,
-							 .limit = feed->left });
-	while (rc == SQLITE_OK &&
-	       store_next(&q, &n, sizeof(n), &feed->arena, feed->fault) > 0) {
-		rc = SIDE_RUN(&feed->search->side, index_add_note, .id = n.id,
-			      .scope = team_scope(&feed->arena, n.team), .body = n.text);
-		search_feed_reach(&feed->place.note, n.id);
-		feed->left--;
-		arena_reset(&feed->arena, mark);
-	}
-	query_end(&q);
-	if (rc == SQLITE_OK && feed->left > 0)
-		feed->place.note = feed->head.last_note;
-	return rc;
 }
 
 /* Deletes the old text of a task; SQLITE_ROW when it equals the present text. */
@@ -186,43 +120,82 @@ static int forget_task(struct feed *feed, int64_t id, const char *scope, const c
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static int put_task(struct feed *feed, int64_t id, int64_t team, const char *body)
+static int put_task(struct feed *feed, const struct search_fed_row *k)
 {
-	const char *scope = team_scope(&feed->arena, team);
+	const char *scope = team_scope(&feed->arena, k->team);
 	struct side_db *d = &feed->search->side;
-	int rc = forget_task(feed, id, scope, body);
+	int rc = forget_task(feed, k->id, scope, k->body);
 
 	if (rc == SQLITE_ROW)
 		return SQLITE_OK;
 	if (rc == SQLITE_OK)
-		rc = SIDE_RUN(d, index_add_task, .id = id, .scope = scope, .body = body);
+		rc = SIDE_RUN(d, index_add_task, .id = k->id, .scope = scope,
+			      .body = k->body);
 	if (rc == SQLITE_OK)
-		rc = SIDE_RUN(d, index_keep_task, .id = id, .team = team, .body = body);
+		rc = SIDE_RUN(d, index_keep_task, .id = k->id, .team = k->team,
+			      .body = k->body);
 	return rc;
 }
 
-/* Feeds tasks by their numbers, those from before the log's beginning. */
-static int feed_tasks(struct feed *feed)
+static int put_message(struct feed *feed, const struct search_fed_row *m)
 {
+	const char *scope = message_scope(feed, m);
+
+	return scope ? SIDE_RUN(&feed->search->side, index_add_message, .id = m->id,
+				.scope = scope, .body = m->body)
+		     : SQLITE_ABORT;
+}
+
+static int search_feed_put_note(struct feed *feed, const struct search_fed_row *n)
+{
+	return SIDE_RUN(&feed->search->side, index_add_note, .id = n->id,
+			.scope = team_scope(&feed->arena, n->team), .body = n->body);
+}
+
+/* Rows that are fed by their numbers; of tasks those from before the log's beginning. */
+static const struct fed {
+	enum sql rows;
+	int (*put)(struct feed *feed, const struct search_fed_row *row);
+	size_t place, last; /* where the place and the head have their numbers */
+} kinds[] = {
+	{ sql_search_messages, put_message, offsetof(struct index_place_row, message),
+	  offsetof(struct search_head_row, last_message) },
+	{ sql_search_notes, search_feed_put_note, offsetof(struct index_place_row, note),
+	  offsetof(struct search_head_row, last_note) },
+	{ sql_search_tasks, put_task, offsetof(struct index_place_row, task),
+	  offsetof(struct search_head_row, last_task) },
+};
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+/* Takes up to `left` rows, and returns an SQLite result; a fault of the store is in
+ * feed->fault.
+ *
+ * FTS5 keeps rows together for one part of the index as long as their numbers rise, and
+ * those of the index are negated: each slice is fed from its last row to its first. */
+static int feed_rows(struct feed *feed, const struct fed *kind)
+{
+	const int64_t last = *(const int64_t *)((const char *)&feed->head + kind->last);
+	int64_t *place = (int64_t *)((char *)&feed->place + kind->place);
+	/* Each kind has the same parameters. */
+	const struct sql_search_tasks_in in = { *place, last, feed->left };
 	struct arena_mark mark = arena_mark(&feed->arena);
-	struct search_tasks_row k;
+	struct search_fed_row row;
 	struct query q;
 	int rc = SQLITE_OK;
 
-	store_query(feed->store, &q, sql_search_tasks,
-		    &(const struct sql_search_tasks_in){ .after = feed->place.task,
-							 .upto = feed->head.last_task,
-							 .limit = feed->left });
+	store_query(feed->store, &q, kind->rows, &in);
 	while (rc == SQLITE_OK &&
-	       store_next(&q, &k, sizeof(k), &feed->arena, feed->fault) > 0) {
-		rc = put_task(feed, k.id, k.team, k.body);
-		search_feed_reach(&feed->place.task, k.id);
+	       store_next(&q, &row, sizeof(row), &feed->arena, feed->fault) > 0) {
+		rc = kind->put(feed, &row);
+		/* Rows come last first: the place is the greatest number seen. */
+		if (*place < row.id)
+			*place = row.id;
 		feed->left--;
 		arena_reset(&feed->arena, mark);
 	}
 	query_end(&q);
 	if (rc == SQLITE_OK && feed->left > 0)
-		feed->place.task = feed->head.last_task;
+		*place = last;
 	return rc;
 }
 
@@ -262,7 +235,7 @@ static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 static int feed_changes(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
-	struct search_task_row k;
+	struct search_fed_row k;
 	int64_t tasks[SLICE];
 	int rc = SQLITE_OK, n = changed_tasks(feed, tasks);
 
@@ -277,7 +250,7 @@ static int feed_changes(struct feed *feed)
 			continue;
 		if (store_row(feed->store, sql_search_task, &in, &k, sizeof(k),
 			      &feed->arena, feed->fault) > 0)
-			rc = put_task(feed, k.id, k.team, k.body);
+			rc = put_task(feed, &k);
 		arena_reset(&feed->arena, mark);
 	}
 	feed->left -= n;
@@ -306,8 +279,6 @@ static int search_feed_merge(struct feed *feed)
 /* Fills one transaction of search.db. */
 static int search_feed_fill(struct feed *feed)
 {
-	static int (*const feeds[])(struct feed * feed) = { feed_messages, feed_notes,
-							    feed_tasks, feed_changes };
 	int rc;
 
 	if ((rc = search_feed_read_place(feed)))
@@ -318,8 +289,8 @@ static int search_feed_fill(struct feed *feed)
 		return rc;
 	feed->place.boot = feed->search->boot;
 	feed->left = SLICE;
-	for (size_t i = 0; i < 4 && feed->left > 0 && rc == SQLITE_OK; i++) {
-		rc = feeds[i](feed);
+	for (size_t i = 0; i <= KINDS && feed->left > 0 && rc == SQLITE_OK; i++) {
+		rc = i < KINDS ? feed_rows(feed, &kinds[i]) : feed_changes(feed);
 		if (feed->fault->code)
 			return SQLITE_ABORT;
 	}

@@ -612,7 +612,7 @@ static bool is_found(struct search *search, int64_t id, const char *body, struct
 /* Looks for the newest messages in the index: how many it does not have. */
 static int count_missing(struct doctor *d, struct search *search, struct fault *f)
 {
-	struct search_messages_row row;
+	struct search_fed_row row;
 	struct search_head_row head;
 	struct arena a = { 0 };
 	struct query q;
