@@ -1,16 +1,13 @@
 /* transfer_export - writes the lines of an export. */
 #include <errno.h>
 #include <inttypes.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/version.h"
-#include "core/op/op.h"
-#include "core/transfer/transfer.h"
+#include "core/transfer/transfer_inside.h"
 #include "core/vault/vault.h"
 #include "core/wire/base64.h"
-#include "storage/store_transfer.h"
 
 struct export
 {
@@ -29,13 +26,16 @@ struct export
 
 /* --- lines ------------------------------------------------------------------------- */
 
+static int transfer_export_failed(struct call *call)
+{
+	return fault_set(&call->fault, errno == ENOSPC ? FAULT_UNAVAILABLE : FAULT_IO, "",
+			 "cannot write the export: %s", strerror(errno));
+}
+
 static int transfer_export_put_text(struct export *x, const char *text, size_t n)
 {
 	SHA256Update(&x->sum, (const uint8_t *)text, n);
-	if (fwrite(text, 1, n, x->out) == n)
-		return 0;
-	return fault_set(&x->call->fault, errno == ENOSPC ? FAULT_UNAVAILABLE : FAULT_IO,
-			 "", "cannot write the export: %s", strerror(errno));
+	return fwrite(text, 1, n, x->out) == n ? 0 : transfer_export_failed(x->call);
 }
 
 /* Writes a line and frees its object. */
@@ -194,19 +194,11 @@ static int note_team(void *with, const struct transfer_value *values, struct fau
 {
 	struct export *x = with;
 	struct arena *a = &x->call->arena;
-	const struct transfer_table *t = &transfer_table[x->table];
-	const char *name = NULL;
-	bool lives = true;
 
 	(void)f;
-	for (int i = 0; i < t->n_columns; i++)
-		if (!strcmp(t->columns[i].name, "name"))
-			name = values[i].text;
-		else if (!strcmp(t->columns[i].name, "destroyed_at"))
-			lives = values[i].null;
-	if (lives)
-		*(const char **)arena_push(a, &x->teams, &x->n_teams, sizeof(name)) =
-			arena_strdup(a, name);
+	if (values[transfer_column(x->table, "destroyed_at")].null)
+		*(const char **)arena_push(a, &x->teams, &x->n_teams, sizeof(char *)) =
+			arena_strdup(a, values[transfer_column(x->table, "name")].text);
 	return 0;
 }
 
@@ -263,11 +255,8 @@ static int transfer_export_put_rows(struct export *x, const char *team)
 static int transfer_export_put_end(struct export *x)
 {
 	char hex[2 * SHA256_DIGEST_LENGTH + 1];
-	uint8_t sum[SHA256_DIGEST_LENGTH];
 
-	SHA256Final(sum, &x->sum);
-	for (size_t i = 0; i < sizeof(sum); i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	transfer_sum(&x->sum, hex);
 	return transfer_export_put_line(x, json_pack("{sI,ss}", "end",
 						     (json_int_t)x->lines, "sum", hex));
 }
@@ -288,8 +277,5 @@ int transfer_export(struct call *call, const char *team, FILE *out,
 		rc = put_note(&x, x.paths[i]);
 	if (rc < 0 || transfer_export_put_end(&x) < 0)
 		return call->fault.code;
-	if (fflush(out) == 0)
-		return 0;
-	return fault_set(&call->fault, errno == ENOSPC ? FAULT_UNAVAILABLE : FAULT_IO, "",
-			 "cannot write the export: %s", strerror(errno));
+	return fflush(out) == 0 ? 0 : transfer_export_failed(call);
 }

@@ -19,12 +19,7 @@
 static const struct transfer_value *transfer_value_of(const struct transfer_line *line,
 						      const char *column)
 {
-	const struct transfer_table *t = &transfer_table[line->table];
-
-	for (int i = 0; i < t->n_columns; i++)
-		if (!strcmp(t->columns[i].name, column))
-			return &line->values[i];
-	return NULL;
+	return &line->values[transfer_column(line->table, column)];
 }
 
 /* The highest key of a table before the import. */
@@ -50,15 +45,6 @@ static int transfer_check_blame(struct import *m, FILE *in, int table, int colum
 	fault_set(&m->call->fault, FAULT_INVALID, "/file", "%s %" PRId64 " %s", name,
 		  number, what);
 	return transfer_at(r->n, &m->call->fault);
-}
-
-static int transfer_check_column_of(int table, const char *name)
-{
-	int column = 0;
-
-	while (strcmp(transfer_table[table].columns[column].name, name) != 0)
-		column++;
-	return column;
 }
 
 static int transfer_check_references(struct import *m, FILE *in)
@@ -94,8 +80,7 @@ static int check_rule(struct import *m, FILE *in, const struct rule *rule)
 
 	return rc <= 0 ? rc
 		       : transfer_check_blame(m, in, table,
-					      transfer_check_column_of(table,
-								       rule->column),
+					      transfer_column(table, rule->column),
 					      row - from, rule->what);
 }
 
@@ -118,8 +103,7 @@ static int transfer_check_numbers(struct import *m, FILE *in)
 
 	return rc <= 0 ? rc
 		       : transfer_check_blame(
-				 m, in, task, transfer_check_column_of(task, "number"),
-				 gap.number,
+				 m, in, task, transfer_column(task, "number"), gap.number,
 				 "is not the next one: tasks are numbered from 1");
 }
 

@@ -41,6 +41,10 @@ void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now);
 void transfer_reader_release(struct transfer_reader *r);
 /* Reads and checks the next line: 1, 0 behind the last one, or a fault, which names it. */
 int transfer_read(struct transfer_reader *r, struct fault *f);
+/* Writes the sum as an export tells it. */
+void transfer_sum(SHA2_CTX *sum, char hex[2 * SHA256_DIGEST_LENGTH + 1]);
+/* The place of the column of that name, which the table has. */
+int transfer_column(int table, const char *name);
 /* Puts the number of the line in front of a fault. */
 int transfer_at(int64_t line, struct fault *f);
 

@@ -22,6 +22,24 @@ void transfer_reader_release(struct transfer_reader *r)
 	*r = (struct transfer_reader){ 0 };
 }
 
+void transfer_sum(SHA2_CTX *sum, char hex[2 * SHA256_DIGEST_LENGTH + 1])
+{
+	uint8_t bytes[SHA256_DIGEST_LENGTH];
+
+	SHA256Final(bytes, sum);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int transfer_column(int table, const char *name)
+{
+	int column = 0;
+
+	while (strcmp(transfer_table[table].columns[column].name, name) != 0)
+		column++;
+	return column;
+}
+
 int transfer_at(int64_t line, struct fault *f)
 {
 	struct fault in_it = *f;
@@ -212,16 +230,13 @@ static int transfer_line_read_end(struct transfer_reader *r, struct fault *f)
 	const json_t *json = r->line.json, *end = json_object_get(json, "end");
 	const char *said = json_string_value(json_object_get(json, "sum"));
 	char hex[2 * SHA256_DIGEST_LENGTH + 1];
-	uint8_t sum[SHA256_DIGEST_LENGTH];
 	SHA2_CTX all = r->sum;
 
 	r->line.kind = LINE_END;
 	r->ended = true;
 	if (transfer_line_check_fields(json, known, f) < 0)
 		return f->code;
-	SHA256Final(sum, &all);
-	for (size_t i = 0; i < sizeof(sum); i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	transfer_sum(&all, hex);
 	if (!json_is_integer(end) || json_integer_value(end) != r->n - 1)
 		return transfer_line_refuse(
 			f, "lines are missing: their number is not what it says");

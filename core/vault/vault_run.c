@@ -209,14 +209,20 @@ static int vault_own_find_team(struct call *call, const char *name, int64_t *tea
 	return rc < 0 ? rc : 0;
 }
 
+static int find_both(struct call *call, const char *const names[2], int64_t teams[2])
+{
+	int rc = vault_own_find_team(call, names[0], &teams[0]);
+
+	return rc < 0 ? rc : vault_own_find_team(call, names[1], &teams[1]);
+}
+
 static int find_teams(struct call *call, const char *const names[2], int64_t teams[2])
 {
 	int rc = call_begin(call, false);
 
 	if (rc < 0)
 		return rc;
-	if ((rc = vault_own_find_team(call, names[0], &teams[0])) >= 0)
-		rc = vault_own_find_team(call, names[1], &teams[1]);
+	rc = find_both(call, names, teams);
 	store_rollback(call->store);
 	return rc;
 }
@@ -328,8 +334,7 @@ int vault_held(struct call *call, const struct vault_work *w)
 	if (!folders_of(call))
 		return 0;
 	names_of(call, w, names);
-	if ((rc = vault_own_find_team(call, names[0], &teams[0])) < 0 ||
-	    (rc = vault_own_find_team(call, names[1], &teams[1])) < 0)
+	if ((rc = find_both(call, names, teams)) < 0)
 		return rc;
 	if (teams[0] == w->teams[0] && teams[1] == w->teams[1])
 		return 0;
