@@ -121,7 +121,7 @@ int64_t store_number(struct store *s, const char *sql, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
 	int64_t n = -1;
-	int rc = db_first(s->db, sql, &st);
+	int rc = store_db_first(s->db, sql, &st);
 
 	if (rc == SQLITE_ROW)
 		n = sqlite3_column_int64(st, 0);

@@ -15,7 +15,7 @@
 
 /* --- checks ------------------------------------------------------------------- */
 
-int db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st)
+int store_db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st)
 {
 	int rc = sqlite3_prepare_v2(db, sql, -1, st, NULL);
 
@@ -25,7 +25,7 @@ int db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st)
 static int check_integrity(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	const char *said = db_first(db, SQL_INTEGRITY, &st) == SQLITE_ROW
+	const char *said = store_db_first(db, SQL_INTEGRITY, &st) == SQLITE_ROW
 				   ? (const char *)sqlite3_column_text(st, 0)
 				   : sqlite3_errmsg(db);
 
@@ -38,7 +38,7 @@ static int check_integrity(sqlite3 *db, struct fault *f)
 static int store_backup_check_references(sqlite3 *db, struct fault *f)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = db_first(db, SQL_LOOSE, &st);
+	int rc = store_db_first(db, SQL_LOOSE, &st);
 
 	if (rc == SQLITE_ROW)
 		fault_set(f, FAULT_IO, "",
@@ -71,7 +71,7 @@ static int store_backup_check_state(sqlite3 *db, struct fault *f)
 
 	if (store_check_db(db, f) < 0)
 		return f->code;
-	rc = db_first(db, statement_table[sql_state_keys].text, &st);
+	rc = store_db_first(db, statement_table[sql_state_keys].text, &st);
 	if (rc == SQLITE_DONE)
 		store_no_own_row(f);
 	else if (rc != SQLITE_ROW)
@@ -89,7 +89,7 @@ int store_check(struct store *s, struct fault *f)
 
 /* --- copies ------------------------------------------------------------------- */
 
-int db_copy(sqlite3 *db, const char *path)
+int store_db_copy(sqlite3 *db, const char *path)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db, SQL_COPY, -1, &st, NULL);
@@ -154,7 +154,7 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	unlink(temp);
 	if (mknod(temp, S_IFREG | 0600, 0) < 0)
 		fault_set(f, FAULT_IO, "", "cannot make %s: %s", temp, strerror(errno));
-	else if ((rc = db_copy(s->db, temp)) != SQLITE_DONE)
+	else if ((rc = store_db_copy(s->db, temp)) != SQLITE_DONE)
 		store_fault(s, rc, "backup", f);
 	else if (store_backup_settle_copy(s, temp, f) == 0 &&
 		 sync_path(temp, O_RDONLY, f) == 0)

@@ -144,10 +144,10 @@ static inline uint32_t number_at(const unsigned char *p)
 int store_no_own_row(struct fault *f);
 
 /* Prepares a statement of any database and takes its first step: the result of that. */
-int db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st);
+int store_db_first(sqlite3 *db, const char *sql, sqlite3_stmt **st);
 /* Copies a database to `path`, where an empty file is: SQLITE_DONE.  VACUUM INTO keeps the mode of
  * that file. */
-int db_copy(sqlite3 *db, const char *path);
+int store_db_copy(sqlite3 *db, const char *path);
 /* integrity_check and foreign_key_check of any database. */
 int store_check_db(sqlite3 *db, struct fault *f);
 /* Gives a database a mark of its own: see ground.h. */

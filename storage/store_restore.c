@@ -37,7 +37,7 @@ static int64_t store_restore_number(sqlite3 *db, const char *sql)
 	sqlite3_stmt *st = NULL;
 	int64_t n = -1;
 
-	if (db_first(db, sql, &st) == SQLITE_ROW)
+	if (store_db_first(db, sql, &st) == SQLITE_ROW)
 		n = sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	return n;
@@ -127,7 +127,7 @@ static int copy_database(sqlite3 *from, const char *to, struct fault *f)
 {
 	sqlite3 *db = NULL;
 
-	if (db_copy(from, to) != SQLITE_DONE)
+	if (store_db_copy(from, to) != SQLITE_DONE)
 		return fault_set(f, FAULT_UNAVAILABLE, "", "cannot copy the backup: %s",
 				 sqlite3_errmsg(from));
 	if (sqlite3_open_v2(to, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
