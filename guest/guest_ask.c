@@ -60,7 +60,7 @@ struct asking *ask_host(struct guest *g, json_t *message, asked_done *done, void
 	char id[ID_MOST];
 
 	a->number = ++g->last_asking;
-	a->type = wire_find(json_string_value(json_object_get(message, "type")));
+	a->type = wire_find(json_find_text(message, "type"));
 	a->done = done;
 	a->arg = arg;
 	name_request(a, id);

@@ -82,7 +82,7 @@ static void drop_live(struct peer *peer, const char *name)
 /* Serves Arrived or Cancel of a caller, about a request of its own; ends the request. */
 static void confirm_hear(struct guest_request *q)
 {
-	const char *name = json_string_value(json_object_get(q->packet.json, "request"));
+	const char *name = json_find_text(q->packet.json, "request");
 	bool arrived = strcmp(q->packet.type, "Arrived") == 0;
 	struct peer *peer = q->peer;
 

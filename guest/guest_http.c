@@ -88,22 +88,6 @@ static void visit_answer_json(struct http_visit *v, int status, json_t *json)
 
 /* --- the host ------------------------------------------------------------------------ */
 
-/* Fills a fault from the host's Error message; the fault's place is one of the body's
- * fields. */
-static void visit_read_error(json_t *error, struct fault *f)
-{
-	const char *code = json_string_value(json_object_get(error, "code"));
-	const char *text = json_string_value(json_object_get(error, "message"));
-	const char *where = json_string_value(json_object_get(error, "where"));
-	const char *hint = json_string_value(json_object_get(error, "hint"));
-
-	fault_set(f, fault_named(code ? code : ""), where ? where : "", "%s",
-		  text ? text : "the host refuses it");
-	if (hint)
-		fault_hint(f, "%s", hint);
-	f->retry_after_ms = json_integer_value(json_object_get(error, "retry_after_ms"));
-}
-
 static void fail_as_told(struct http_visit *v, struct fault *f)
 {
 	bool token = v->token && strcmp(f->where, "/door") == 0;
@@ -116,7 +100,7 @@ static void fail_as_told(struct http_visit *v, struct fault *f)
 static void guest_http_on_told(void *arg, json_t *answer, const struct fault *why)
 {
 	struct http_visit *v = arg;
-	const char *type = json_string_value(json_object_get(answer, "type"));
+	const char *type = json_find_text(answer, "type");
 	json_t *result = json_object_get(answer, "result");
 	struct fault f = *why;
 
@@ -125,7 +109,7 @@ static void guest_http_on_told(void *arg, json_t *answer, const struct fault *wh
 		if (!type || strcmp(type, "Error") != 0)
 			fault_set(&f, FAULT_INTERNAL, "", "the host answers nonsense");
 		else
-			visit_read_error(answer, &f);
+			wire_read_fault(answer, &f);
 	}
 	if (f.code)
 		fail_as_told(v, &f);
@@ -316,7 +300,7 @@ static void on_policy(void *arg, json_t *answer, const struct fault *why)
 
 	v->asking = NULL;
 	if (answer && !json_object_get(answer, "result"))
-		visit_read_error(answer, &f);
+		wire_read_fault(answer, &f);
 	if (!f.code || f.code == FAULT_DENIED) {
 		front->known = true;
 		front->shut = f.code == FAULT_DENIED;

@@ -70,8 +70,8 @@ static bool modern_check(struct request *r, json_t *params)
 {
 	const struct mcp_headers *headers = r->mcp->headers;
 	json_t *meta = json_object_get(params, "_meta");
-	const char *version = param_text(meta, META "protocolVersion");
-	const char *level = param_text(meta, META "logLevel");
+	const char *version = json_find_text(meta, META "protocolVersion");
+	const char *level = json_find_text(meta, META "logLevel");
 
 	r->status = 400;
 	if (!version)
@@ -139,7 +139,7 @@ static bool modern_match(struct request *r, const char *method, json_t *params)
 		return true;
 	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
 		if (strcmp(named[i].method, method) == 0)
-			name = param_text(params, named[i].param);
+			name = json_find_text(params, named[i].param);
 	if (headers->method && header_is(headers->method, method) &&
 	    (!name || (headers->name && header_is(headers->name, name))))
 		return true;
@@ -215,8 +215,9 @@ static const char *legacy_version(const char *name)
 
 static void legacy_initialize(struct request *r, json_t *params)
 {
-	const char *asked = param_text(params, "protocolVersion");
-	const char *client = param_text(json_object_get(params, "clientInfo"), "name");
+	const char *asked = json_find_text(params, "protocolVersion");
+	const char *client =
+		json_find_text(json_object_get(params, "clientInfo"), "name");
 	struct mcp *m = r->mcp;
 	struct text *out;
 
@@ -248,7 +249,7 @@ static void legacy_ping(struct request *r, json_t *params)
 
 static void legacy_set_level(struct request *r, json_t *params)
 {
-	const char *name = param_text(params, "level");
+	const char *name = json_find_text(params, "level");
 	int level = name ? level_named(name) : LEVEL_NONE;
 
 	if (level == LEVEL_NONE) {
@@ -264,7 +265,7 @@ static void legacy_set_level(struct request *r, json_t *params)
 
 static void legacy_subscribe(struct request *r, json_t *params)
 {
-	const char *uri = param_text(params, "uri");
+	const char *uri = json_find_text(params, "uri");
 
 	if (!uri) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
@@ -279,7 +280,7 @@ static void legacy_subscribe(struct request *r, json_t *params)
 
 static void legacy_unsubscribe(struct request *r, json_t *params)
 {
-	const char *uri = param_text(params, "uri");
+	const char *uri = json_find_text(params, "uri");
 
 	if (!uri) {
 		answer_error(r, RPC_INVALID_PARAMS, NULL, "uri is missing");
@@ -332,7 +333,7 @@ bool mcp_is_legacy(const char *version)
 
 bool mcp_begins(const json_t *message)
 {
-	const char *method = json_string_value(json_object_get(message, "method"));
+	const char *method = json_find_text(message, "method");
 
 	return method && strcmp(method, "initialize") == 0;
 }
@@ -342,11 +343,6 @@ enum {
 	REQUESTS_MAX = 1000, /* waits and subscriptions included */
 	GRACE_MS = 1000, /* at the end: for waits whose write is on its way */
 };
-
-const char *param_text(json_t *params, const char *name)
-{
-	return json_string_value(json_object_get(params, name));
-}
 
 bool cursor_none(struct request *r, json_t *params)
 {

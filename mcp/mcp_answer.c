@@ -161,9 +161,9 @@ static void arrive_prepare(struct request *r, const struct op *op, json_t *args)
 		client_key(made);
 		json_object_set_new(args, key, json_string(made));
 	}
-	if (op->gives == GIVES_CLAIM || !param_text(args, key))
+	if (op->gives == GIVES_CLAIM || !json_find_text(args, key))
 		return;
-	r->handout = xstrdup(param_text(args, key));
+	r->handout = xstrdup(json_find_text(args, key));
 	json_object_set_new(r->lost, "lost", json_pack("[s]", r->handout));
 	if (op->flags & OP_REQUEST) {
 		r->takes = is_zero(argument(op, args, "lease_seconds"));
@@ -453,12 +453,12 @@ static char *id_text(const json_t *id)
 static void read_meta(struct request *r, json_t *meta)
 {
 	json_t *token = json_object_get(meta, "progressToken");
-	const char *level = param_text(meta, META "logLevel");
+	const char *level = json_find_text(meta, META "logLevel");
 
 	r->tokens = result_tokens(
 		r->mcp,
 		r->era == &era_modern
-			? param_text(json_object_get(meta, META "clientInfo"), "name")
+			? json_find_text(json_object_get(meta, META "clientInfo"), "name")
 			: r->mcp->client_name);
 	if (rpc_is_id(token))
 		r->token = id_text(token);

@@ -207,8 +207,7 @@ static void follow_text(struct follow *w, const struct place *p)
 
 	snprintf(name, sizeof(name), "%s_size", p->field->name);
 	if (!op || asked_another(w, p, own) ||
-	    json_integer_value(json_object_get(p->item, name)) <=
-		    from + (json_int_t)shown)
+	    json_int_at(p->item, name) <= from + (json_int_t)shown)
 		return;
 	add_tool(&call, op);
 	add_arguments(w, p, op, &call);
@@ -311,10 +310,8 @@ static void add_next(const struct follow *w, struct text *next)
 	if (value)
 		mcp_follow_add_value(next, arg->name, value);
 	else if (arg && op->bytes_out)
-		add_number(
-			next, arg->name,
-			offset_asked(w, arg->name) +
-				json_integer_value(json_object_get(w->answer, "size")));
+		add_number(next, arg->name,
+			   offset_asked(w, arg->name) + json_int_at(w->answer, "size"));
 	else if (!arg)
 		add_offsets(w, op->in, next);
 }

@@ -205,8 +205,6 @@ void mcp_write_offer(const struct mcp *m,
 		     struct text *out); /* capabilities, instructions */
 void mcp_write_server(struct text *out); /* name and version */
 
-/* A text among the params, borrowed from them; NULL if there is no such text. */
-const char *param_text(json_t *params, const char *name);
 /* Whether the cursor is right for a list of a single page: absent. */
 bool cursor_none(struct request *r, json_t *params);
 

@@ -35,8 +35,9 @@ static json_t *keep_here(struct mcp *m, const char *team, const char *name,
 
 static void mcp_who_become(struct mcp *m, json_t *answer)
 {
-	const char *name = param_text(answer, "name"), *team = param_text(answer, "team");
-	const char *token = param_text(answer, "token");
+	const char *name = json_find_text(answer, "name"),
+		   *team = json_find_text(answer, "team");
+	const char *token = json_find_text(answer, "token");
 	struct home *h = m->options.home;
 	struct fault f = { 0 };
 
@@ -100,7 +101,7 @@ static void mcp_who_set_key(struct request *r, const struct op *op, json_t *args
 static void step_aside(struct request *r, json_t *args)
 {
 	struct mcp *m = r->mcp;
-	const char *name = param_text(args, "name");
+	const char *name = json_find_text(args, "name");
 
 	if (!m->options.home->beside || m->options.home->who != HOME_BY_PLACE || !name ||
 	    !m->identity.agent || strcmp(name, m->identity.agent) == 0)
@@ -263,7 +264,7 @@ static void list_done(void *arg, const char *result, const struct fault *f)
 	(void)f;
 	m->keeping = false;
 	json_array_foreach(json_object_get(answer, "tasks"), i, task) {
-		const char *until = param_text(task, "lease_until");
+		const char *until = json_find_text(task, "lease_until");
 		int64_t left = until ? time_parse(until) - now : -1;
 
 		if (left <= 0)

@@ -21,7 +21,8 @@ struct prompt {
 
 static void write_start(const struct mcp *m, json_t *args, struct text *out)
 {
-	const char *team = param_text(args, "team"), *agent = param_text(args, "agent");
+	const char *team = json_find_text(args, "team"),
+		   *agent = json_find_text(args, "agent");
 
 	team = team ? team : m->identity.team;
 	agent = agent ? agent : m->identity.agent;
@@ -61,12 +62,12 @@ static void write_start(const struct mcp *m, json_t *args, struct text *out)
 
 static void write_plan(const struct mcp *m, json_t *args, struct text *out)
 {
-	const char *team = param_text(args, "team");
-	const char *members = param_text(args, "members");
+	const char *team = json_find_text(args, "team");
+	const char *members = json_find_text(args, "members");
 
 	team = team ? team : m->identity.team;
 	text_addf(out, "Plan and start a team in cadre for this goal:\n\n%s\n\n",
-		  param_text(args, "goal"));
+		  json_find_text(args, "goal"));
 	text_addf(
 		out,
 		"1. Split the goal into tasks that one agent can finish in one sitting, "
@@ -210,7 +211,7 @@ static bool prompts_check_arguments(struct request *r, const struct prompt *p,
 
 void prompts_get(struct request *r, json_t *params)
 {
-	const char *name = param_text(params, "name");
+	const char *name = json_find_text(params, "name");
 	const struct extra *extra = name ? extra_find(extras.prompts, name) : NULL;
 	const struct prompt *p = prompt_find(name);
 	json_t *args = json_object_get(params, "arguments");
@@ -262,7 +263,7 @@ static void write_values(json_t *list, const char *field, const char *prefix,
 
 	text_adds(out, "\"completion\":{\"values\":[");
 	json_array_foreach(list, i, item) {
-		const char *value = param_text(item, field);
+		const char *value = json_find_text(item, field);
 
 		if (!value || strncasecmp(value, prefix, n) != 0 || ++total > VALUES_MAX)
 			continue;
@@ -316,13 +317,13 @@ static bool template_noun(const char *uri, const char *variable, const char **no
 static bool complete_find_noun(json_t *ref, const char *argument,
 			       const struct noun **noun)
 {
-	const char *type = param_text(ref, "type"), *name = argument;
+	const char *type = json_find_text(ref, "type"), *name = argument;
 
 	if (type && strcmp(type, "ref/resource") == 0) {
-		if (!template_noun(param_text(ref, "uri"), argument, &name))
+		if (!template_noun(json_find_text(ref, "uri"), argument, &name))
 			return false;
 	} else if (!type || strcmp(type, "ref/prompt") != 0 ||
-		   !prompt_has(param_text(ref, "name"), argument)) {
+		   !prompt_has(json_find_text(ref, "name"), argument)) {
 		return false;
 	}
 	*noun = noun_find(name);
@@ -334,7 +335,7 @@ static bool complete_find_noun(json_t *ref, const char *argument,
 static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 {
 	json_t *context = json_object_get(params, "context");
-	const char *team = param_text(json_object_get(context, "arguments"), "team");
+	const char *team = json_find_text(json_object_get(context, "arguments"), "team");
 	const struct field *limit = field_find(op->in, "limit");
 	json_t *args = json_object();
 
@@ -349,8 +350,8 @@ static json_t *make_args(struct request *r, json_t *params, const struct op *op)
 void complete_argument(struct request *r, json_t *params)
 {
 	json_t *argument = json_object_get(params, "argument");
-	const char *name = param_text(argument, "name"),
-		   *value = param_text(argument, "value");
+	const char *name = json_find_text(argument, "name"),
+		   *value = json_find_text(argument, "value");
 	const struct op *op;
 
 	if (!name || !value) {

@@ -111,7 +111,7 @@ static const char **sort_teams(json_t *list, size_t *n)
 
 	*n = 0;
 	json_array_foreach(list, i, team) {
-		const char *name = param_text(team, "name");
+		const char *name = json_find_text(team, "name");
 
 		if (name)
 			names[(*n)++] = name;
@@ -144,8 +144,7 @@ static void list_end(struct request *r, const char *result, const struct fault *
 	if (from < n)
 		resources_write_cursor(names[from - 1], out);
 	if (r->era == &era_legacy)
-		subscription_listed(
-			r->mcp, json_integer_value(json_object_get(answer, "event_seq")));
+		subscription_listed(r->mcp, json_int_at(answer, "event_seq"));
 	free(names);
 	json_decref(answer);
 	answer_end(r);
@@ -211,7 +210,7 @@ static void resources_read_end(struct request *r, const char *result,
 
 void resources_read(struct request *r, json_t *params)
 {
-	const char *text = param_text(params, "uri");
+	const char *text = json_find_text(params, "uri");
 	const struct op *op;
 	struct uri uri;
 	json_t *args;

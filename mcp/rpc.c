@@ -58,10 +58,10 @@ void rpc_read(struct rpc *rpc, json_t *message)
 	/* Clients write null for what is not there. */
 	json_t *said = json_object_get(message, "params"),
 	       *params = json_is_null(said) ? NULL : said;
-	const char *version = json_string_value(json_object_get(message, "jsonrpc"));
+	const char *version = json_find_text(message, "jsonrpc");
 
 	*rpc = (struct rpc){ .kind = id ? RPC_REQUEST : RPC_NOTIFICATION };
-	rpc->method = json_string_value(json_object_get(message, "method"));
+	rpc->method = json_find_text(message, "method");
 	if (id)
 		read_id(rpc, id);
 	if (rpc->kind == RPC_BROKEN)

@@ -531,7 +531,7 @@ static unsigned changed_kinds(const char *event)
  * them. */
 static bool subscription_is_about(const struct subscription *w, json_t *event)
 {
-	const char *kind = param_text(event, "event");
+	const char *kind = json_find_text(event, "event");
 	const char *named = NULL;
 
 	if (kind && !w->text)
@@ -540,9 +540,9 @@ static bool subscription_is_about(const struct subscription *w, json_t *event)
 	if (!kind || !(changed_kinds(kind) & 1U << w->uri.kind))
 		return false;
 	if (w->uri.kind == URI_TASK && strncmp(kind, "task.", 5) == 0)
-		named = param_text(event, "subject");
+		named = json_find_text(event, "subject");
 	else if (w->uri.kind == URI_INBOX && strncmp(kind, "message.", 8) == 0)
-		named = param_text(event, "target");
+		named = json_find_text(event, "target");
 	return !named || strcmp(named, w->uri.rest) == 0;
 }
 
@@ -670,7 +670,6 @@ void subscriptions_restore(struct mcp *m, const char *watches)
 	size_t i;
 
 	json_array_foreach(all, i, one)
-		restore_one(m, param_text(one, "uri"),
-			    json_integer_value(json_object_get(one, "after")));
+		restore_one(m, json_find_text(one, "uri"), json_int_at(one, "after"));
 	json_decref(all);
 }

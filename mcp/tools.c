@@ -585,7 +585,7 @@ static const struct op *pick_op(struct request *r, const struct tool *tool,
 		return r->face->op;
 	if (!is_bundle(tool))
 		return op_tool(tool->name, NULL);
-	op = pick_action(r, tool, action ? action : param_text(args, "action"), f);
+	op = pick_action(r, tool, action ? action : json_find_text(args, "action"), f);
 	json_object_del(args, "action");
 	return op;
 }
@@ -664,7 +664,7 @@ static void take_strings(const struct op *op, json_t *args)
 
 void tools_call(struct request *r, json_t *params)
 {
-	const char *said = param_text(params, "name"),
+	const char *said = json_find_text(params, "name"),
 		   *name = said ? bare_name(said) : NULL;
 	json_t *given = json_object_get(params, "arguments"),
 	       *args = json_is_null(given) ? NULL : given;

@@ -19,6 +19,7 @@
 #include "core/base/version.h"
 #include "core/client/client_inside.h"
 #include "core/wire/frame.h"
+#include "core/wire/wire.h"
 
 struct client_conn {
 	int fd;
@@ -319,28 +320,6 @@ void socket_drop(struct client *c, struct client_conn *l)
 	socket_close(c, l);
 }
 
-static const char *client_socket_text_of(const json_t *json, const char *name)
-{
-	const char *s = json_string_value(json_object_get(json, name));
-
-	return s ? s : "";
-}
-
-static void end_with_error(struct client *c, struct ticket *t, const json_t *json)
-{
-	struct fault f = { 0 };
-
-	fault_set(&f, fault_named(client_socket_text_of(json, "code")),
-		  client_socket_text_of(json, "where"), "%s",
-		  client_socket_text_of(json, "message"));
-	if (*client_socket_text_of(json, "hint"))
-		fault_hint(&f, "%s", client_socket_text_of(json, "hint"));
-	f.retry_after_ms = json_integer_value(json_object_get(json, "retry_after_ms"));
-	snprintf(f.available, sizeof(f.available), "%s",
-		 client_socket_text_of(json, "available"));
-	ticket_end(c, t, NULL, &f);
-}
-
 static struct ticket *ticket_numbered(struct client *c, const struct client_conn *l,
 				      int64_t number)
 {
@@ -355,7 +334,7 @@ static struct ticket *ticket_numbered(struct client *c, const struct client_conn
 static void end_with_result(struct client *c, struct ticket *t, const json_t *json)
 {
 	const json_t *result = json_object_get(json, "result");
-	bool right = !strcmp(client_socket_text_of(json, "type"), "CallResult");
+	bool right = !strcmp(json_text_at(json, "type"), "CallResult");
 	char *text = right && json_is_object(result) ? json_dumps(result, JSON_COMPACT)
 						     : NULL;
 	struct fault f = { 0 };
@@ -364,7 +343,7 @@ static void end_with_result(struct client *c, struct ticket *t, const json_t *js
 		ticket_end(c, t, text, NULL);
 	else {
 		fault_set(&f, FAULT_INTERNAL, "", "the host answers with '%.64s'",
-			  client_socket_text_of(json, "type"));
+			  json_text_at(json, "type"));
 		ticket_end(c, t, NULL, &f);
 	}
 	free(text);
@@ -376,7 +355,8 @@ static void client_socket_take_frame(struct client *c, struct client_conn *l,
 				     const json_t *json)
 {
 	const json_t *id = json_object_get(json, "id");
-	bool bad = !strcmp(client_socket_text_of(json, "type"), "Error");
+	bool bad = !strcmp(json_text_at(json, "type"), "Error");
+	struct fault f = { 0 };
 	struct ticket *t = ticket_numbered(c, l, json_integer_value(id));
 
 	c->hosted = true;
@@ -387,10 +367,12 @@ static void client_socket_take_frame(struct client *c, struct client_conn *l,
 		client_owe(c, t, l, NULL);
 	else
 		socket_leave(c, l);
-	if (bad)
-		end_with_error(c, t, json);
-	else
+	if (bad) {
+		wire_read_fault(json, &f);
+		ticket_end(c, t, NULL, &f);
+	} else {
 		end_with_result(c, t, json);
+	}
 }
 
 /* Takes the frames of what came; an owner's answer may close the link. */

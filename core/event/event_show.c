@@ -18,7 +18,7 @@ static int event_show_name_of(struct call *call, int64_t agent, const char **out
 static const char *detail_path(struct call *call, const char *detail)
 {
 	json_t *json = json_loads(detail ? detail : "", 0, NULL);
-	const char *path = json_string_value(json_object_get(json, "path"));
+	const char *path = json_find_text(json, "path");
 
 	path = arena_strdup(&call->arena, path);
 	json_decref(json);

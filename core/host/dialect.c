@@ -302,7 +302,7 @@ static void answer_sub_team(struct conn *c, struct job *job, struct fault *f)
 /* A text of a message; an empty one is none. */
 static const char *speech_text(const json_t *json, const char *key)
 {
-	const char *s = json_string_value(json_object_get(json, key));
+	const char *s = json_find_text(json, key);
 
 	return s && *s ? s : NULL;
 }
@@ -426,7 +426,7 @@ static enum heard speech_decode(struct conn *c, struct job *job, const struct op
 /* How the caller wants its answer; less than any answer needs counts as that much. */
 static struct form form_of(json_t *json)
 {
-	json_int_t most = json_integer_value(json_object_get(json, "most"));
+	json_int_t most = json_int_at(json, "most");
 
 	return (struct form){ .brief = json_is_true(json_object_get(json, "brief")),
 			      .tells = json_is_true(json_object_get(json, "tells")),

@@ -43,3 +43,20 @@ json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *erro
 		 JSON_MOST_MIB);
 	return NULL;
 }
+
+const char *json_find_text(const json_t *json, const char *name)
+{
+	return json_string_value(json_object_get(json, name));
+}
+
+const char *json_text_at(const json_t *json, const char *name)
+{
+	const char *text = json_find_text(json, name);
+
+	return text ? text : "";
+}
+
+long long json_int_at(const json_t *json, const char *name)
+{
+	return json_integer_value(json_object_get(json, name));
+}

@@ -324,6 +324,11 @@ enum { JSON_MOST_MIB = 16 };
 /* json_loadb() of a text that anybody may have sent: passes over a byte order mark, and refuses,
  * before it parses, a text whose values would take more than JSON_MOST_MIB. */
 json_t *json_take(const char *text, size_t len, size_t flags, json_error_t *error);
+/* A member that is a text: NULL without one, or "". */
+const char *json_find_text(const json_t *json, const char *name);
+const char *json_text_at(const json_t *json, const char *name);
+/* A member that is a whole number, 0 without one. */
+long long json_int_at(const json_t *json, const char *name);
 /* How many bytes of `s` fit when its JSON may take `room` bytes; whole
  * characters only.  `*room` is lowered by what they take. */
 size_t text_json_fit(const char *s, size_t len, size_t *room);

@@ -143,8 +143,8 @@ static int keep_header(struct import *m, const json_t *json)
 
 	m->counts = json_incref(json_object_get(json, "counts"));
 	m->has_state = !json_object_get(json, "team");
-	m->created_at = json_integer_value(json_object_get(json, "created_at"));
-	m->counts_from = json_integer_value(json_object_get(json, "counts_from"));
+	m->created_at = json_int_at(json, "created_at");
+	m->counts_from = json_int_at(json, "counts_from");
 	for (size_t i = 0; i < 3; i++)
 		m->ids[i] = json_integer_value(json_array_get(ids, i));
 	return check_schema(m, json_object_get(json, "schema"));

@@ -109,7 +109,7 @@ static bool transfer_line_number_in(const json_t *json, int64_t most)
 
 static int transfer_line_check_version(const json_t *json, struct fault *f)
 {
-	const char *format = json_string_value(json_object_get(json, "format"));
+	const char *format = json_find_text(json, "format");
 	const json_t *version = json_object_get(json, "version");
 
 	if (!format || strcmp(format, TRANSFER_FORMAT) != 0)
@@ -228,7 +228,7 @@ static int transfer_line_read_end(struct transfer_reader *r, struct fault *f)
 {
 	static const char *const known[] = { "end", "sum", NULL };
 	const json_t *json = r->line.json, *end = json_object_get(json, "end");
-	const char *said = json_string_value(json_object_get(json, "sum"));
+	const char *said = json_find_text(json, "sum");
 	char hex[2 * SHA256_DIGEST_LENGTH + 1];
 	SHA2_CTX all = r->sum;
 

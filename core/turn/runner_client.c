@@ -17,11 +17,6 @@ struct runner_client {
 
 /* --- what lines hold ----------------------------------------------------------------- */
 
-static const char *runner_client_text_at(const json_t *o, const char *name)
-{
-	return json_string_value(json_object_get(o, name));
-}
-
 /* The bound of an amount, as for an `amount` that an agent reports: a larger amount
  * counts as the bound. */
 static const int64_t amount_most = 1000000000000;
@@ -43,7 +38,7 @@ static int64_t runner_client_number_at(const json_t *o, const char *name)
 
 static bool is(const json_t *o, const char *name, const char *value)
 {
-	const char *s = runner_client_text_at(o, name);
+	const char *s = json_find_text(o, name);
 
 	return s && strcmp(s, value) == 0;
 }
@@ -111,16 +106,15 @@ static void read_claude(const json_t *line, struct runner_told *told)
 	const json_t *limit = json_object_get(line, "rate_limit_info");
 	size_t i;
 
-	go_on_with(told, runner_client_text_at(line, "session_id"));
+	go_on_with(told, json_find_text(line, "session_id"));
 	told->whole_cost |=
-		is_since(runner_client_text_at(line, "claude_code_version"), 2, 1, 277);
+		is_since(json_find_text(line, "claude_code_version"), 2, 1, 277);
 	if (is(line, "type", "assistant"))
 		json_array_foreach(json_object_get(json_object_get(line, "message"),
 						   "content"),
 				   i, part)
 			if (is(part, "type", "text"))
-				runner_client_say(told,
-						  runner_client_text_at(part, "text"));
+				runner_client_say(told, json_find_text(part, "text"));
 	if (is(line, "type", "rate_limit_event")) {
 		told->limited = is(limit, "status", "rejected");
 		told->limited_until = runner_client_number_at(limit, "resetsAt") * 1000;
@@ -128,8 +122,7 @@ static void read_claude(const json_t *line, struct runner_told *told)
 	if (!is(line, "type", "result"))
 		return;
 	if (json_is_true(json_object_get(line, "is_error")))
-		told->limited |=
-			runner_client_limit(runner_client_text_at(line, "result"));
+		told->limited |= runner_client_limit(json_find_text(line, "result"));
 	told->tokens_in = runner_client_number_at(usage, "input_tokens");
 	runner_client_add(&told->tokens_in,
 			  runner_client_number_at(usage, "cache_creation_input_tokens"));
@@ -144,16 +137,15 @@ static void read_codex(const json_t *line, struct runner_told *told)
 	const json_t *item = json_object_get(line, "item");
 	const json_t *usage = json_object_get(line, "usage");
 
-	go_on_with(told, runner_client_text_at(line, "thread_id"));
+	go_on_with(told, json_find_text(line, "thread_id"));
 	told->whole_tokens = true;
 	if (is(line, "type", "item.completed") && is(item, "type", "agent_message"))
-		runner_client_say(told, runner_client_text_at(item, "text"));
+		runner_client_say(told, json_find_text(item, "text"));
 	if (is(line, "type", "error") || is(line, "type", "turn.failed"))
-		say_error(told,
-			  runner_client_text_at(line, "message")
-				  ? runner_client_text_at(line, "message")
-				  : runner_client_text_at(json_object_get(line, "error"),
-							  "message"));
+		say_error(told, json_find_text(line, "message")
+					? json_find_text(line, "message")
+					: json_find_text(json_object_get(line, "error"),
+							 "message"));
 	if (!is(line, "type", "turn.completed"))
 		return;
 	told->tokens_in = runner_client_number_at(usage, "input_tokens");
@@ -163,19 +155,19 @@ static void read_codex(const json_t *line, struct runner_told *told)
 static void read_gemini(const json_t *line, struct runner_told *told)
 {
 	const json_t *stats = json_object_get(line, "stats");
-	const char *content = runner_client_text_at(line, "content");
+	const char *content = json_find_text(line, "content");
 
-	go_on_with(told, runner_client_text_at(line, "session_id"));
+	go_on_with(told, json_find_text(line, "session_id"));
 	/* The client's text comes in pieces, which are no lines. */
 	if (is(line, "type", "message") && is(line, "role", "assistant") && content)
 		text_add(&told->text, content, strlen(content));
 	if (is(line, "type", "error"))
-		say_error(told, runner_client_text_at(line, "message"));
+		say_error(told, json_find_text(line, "message"));
 	if (!is(line, "type", "result"))
 		return;
 	if (is(line, "status", "error"))
-		say_error(told, runner_client_text_at(json_object_get(line, "error"),
-						      "message"));
+		say_error(told,
+			  json_find_text(json_object_get(line, "error"), "message"));
 	runner_client_say(told, "\n");
 	told->tokens_in = runner_client_number_at(stats, "input_tokens");
 	told->tokens_out = runner_client_number_at(stats, "output_tokens");
@@ -187,14 +179,14 @@ static void read_opencode(const json_t *line, struct runner_told *told)
 	const json_t *tokens = json_object_get(part, "tokens");
 	const json_t *cache = json_object_get(tokens, "cache");
 
-	go_on_with(told, runner_client_text_at(line, "sessionID"));
+	go_on_with(told, json_find_text(line, "sessionID"));
 	if (is(line, "type", "text"))
-		runner_client_say(told, runner_client_text_at(part, "text"));
+		runner_client_say(told, json_find_text(part, "text"));
 	if (is(line, "type", "error")) {
 		const json_t *data =
 			json_object_get(json_object_get(line, "error"), "data");
 
-		say_error(told, runner_client_text_at(data, "message"));
+		say_error(told, json_find_text(data, "message"));
 		told->limited |= runner_client_number_at(data, "statusCode") == 429;
 	}
 	if (!is(line, "type", "step_finish"))

@@ -319,3 +319,17 @@ int wire_fault(const struct wire_error *e, struct fault *f)
 		snprintf(f->available, sizeof(f->available), "%s", e->available);
 	return code;
 }
+
+void wire_read_fault(const json_t *error, struct fault *f)
+{
+	const char *text = json_find_text(error, "message");
+
+	fault_set(f, fault_named(json_text_at(error, "code")),
+		  json_text_at(error, "where"), "%s",
+		  text ? text : "the host refuses it");
+	if (*json_text_at(error, "hint"))
+		fault_hint(f, "%s", json_text_at(error, "hint"));
+	f->retry_after_ms = json_int_at(error, "retry_after_ms");
+	snprintf(f->available, sizeof(f->available), "%s",
+		 json_text_at(error, "available"));
+}

@@ -71,5 +71,7 @@ void wire_write_fault(struct text *out, const struct fault *why, bool old,
 /* Fills a fault from an Error message; returns the fault's code. */
 struct wire_error;
 int wire_fault(const struct wire_error *e, struct fault *f);
+/* Fills a fault from the JSON of the host's Error, whose words are believed. */
+void wire_read_fault(const json_t *error, struct fault *f);
 
 #endif

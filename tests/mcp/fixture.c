@@ -167,7 +167,7 @@ static json_t *response(json_t *params, const char *key)
 /* Whether the state is one of those we gave; else the request is answered. */
 static bool checks_state(struct request *r, json_t *params, const char *const *states)
 {
-	const char *text = param_text(params, "requestState");
+	const char *text = json_find_text(params, "requestState");
 
 	for (; *states; states++)
 		if (is_sealed(*states, text))
@@ -179,7 +179,7 @@ static bool checks_state(struct request *r, json_t *params, const char *const *s
 static void ask_name(struct request *r, json_t *params)
 {
 	json_t *given = response(params, "user_name");
-	const char *name = param_text(json_object_get(given, "content"), "name");
+	const char *name = json_find_text(json_object_get(given, "content"), "name");
 	char said[200];
 
 	if (!name) {
@@ -193,7 +193,7 @@ static void ask_name(struct request *r, json_t *params)
 static void ask_sampling(struct request *r, json_t *params)
 {
 	json_t *given = response(params, "capital_question");
-	const char *said = param_text(json_object_get(given, "content"), "text");
+	const char *said = json_find_text(json_object_get(given, "content"), "text");
 
 	if (given)
 		answer_text(r, said ? said : "no text");
@@ -322,7 +322,7 @@ static void question(struct request *r, const char *method, const char *params,
 
 static void answered(struct mcp *m, json_t *message)
 {
-	const char *id = param_text(message, "id");
+	const char *id = json_find_text(message, "id");
 	struct question *q;
 	int number;
 
@@ -345,7 +345,7 @@ static void answered(struct mcp *m, json_t *message)
 
 static void tell_sampled(struct request *r, json_t *result)
 {
-	const char *text = param_text(json_object_get(result, "content"), "text");
+	const char *text = json_find_text(json_object_get(result, "content"), "text");
 	char said[300];
 
 	snprintf(said, sizeof(said), "LLM response: %.200s", text ? text : "none");
@@ -355,7 +355,7 @@ static void tell_sampled(struct request *r, json_t *result)
 static void tell_elicited(struct request *r, json_t *result)
 {
 	char *content = json_dumps(json_object_get(result, "content"), JSON_COMPACT);
-	const char *action = param_text(result, "action");
+	const char *action = json_find_text(result, "action");
 	char said[600];
 
 	snprintf(said, sizeof(said),
@@ -496,7 +496,7 @@ CONTENTS(watched, "\"uri\":\"test://watched-resource\",\"mimeType\":\"text/plain
 
 static void template(struct request *r, json_t *params)
 {
-	const char *uri = param_text(params, "uri");
+	const char *uri = json_find_text(params, "uri");
 	struct text *out;
 	char id[40];
 

@@ -86,27 +86,20 @@ static json_t *agent_run_find(struct running *r, struct fault *f)
 	return agent_run_call(r, op_agent_env, json_pack("{ss}", "name", r->name), f);
 }
 
-static const char *agent_run_text_of(const json_t *json, const char *name)
-{
-	const char *s = json_string_value(json_object_get(json, name));
-
-	return s ? s : "";
-}
-
 static void be(const json_t *env)
 {
-	if (*agent_run_text_of(env, "home"))
-		setenv("CADRE_HOME", agent_run_text_of(env, "home"), 1);
-	setenv("CADRE_TEAM", agent_run_text_of(env, "team"), 1);
-	setenv("CADRE_AGENT", agent_run_text_of(env, "name"), 1);
-	setenv("CADRE_TOKEN", agent_run_text_of(env, "token"), 1);
+	if (*json_text_at(env, "home"))
+		setenv("CADRE_HOME", json_text_at(env, "home"), 1);
+	setenv("CADRE_TEAM", json_text_at(env, "team"), 1);
+	setenv("CADRE_AGENT", json_text_at(env, "name"), 1);
+	setenv("CADRE_TOKEN", json_text_at(env, "token"), 1);
 }
 
 /* A name for an agent's files: a name has no dot. */
 static const char *file_name(const struct running *r, const json_t *env)
 {
-	return arena_printf(&r->cli->arena, "%s.%s", agent_run_text_of(env, "team"),
-			    agent_run_text_of(env, "name"));
+	return arena_printf(&r->cli->arena, "%s.%s", json_text_at(env, "team"),
+			    json_text_at(env, "name"));
 }
 
 /* Whether the program that a lock's file notes lives; `*pid` is its process. */
@@ -160,12 +153,11 @@ static int lock_program(struct running *r, const char *path, struct fault *f)
 static int agent_run_hold(struct running *r, const json_t *env, struct fault *f)
 {
 	struct arena *a = &r->cli->arena;
-	const char *folder =
-		arena_printf(a, "%s/programs", agent_run_text_of(env, "home"));
+	const char *folder = arena_printf(a, "%s/programs", json_text_at(env, "home"));
 	const char *path = arena_printf(a, "%s/%s", folder, file_name(r, env));
 
 	r->lock = -1;
-	if (!*agent_run_text_of(env, "home")) /* a workspace is one agent's anyhow */
+	if (!*json_text_at(env, "home")) /* a workspace is one agent's anyhow */
 		return 0;
 	if (dir_have(folder, 0700) == 0)
 		r->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -201,10 +193,10 @@ static int agent_run_move_in(struct running *r, const json_t *env, struct fault 
 {
 	struct arena *a = &r->cli->arena;
 	const char *branch = file_name(r, env);
-	const char *path = arena_printf(a, "%s/worktrees/%s",
-					agent_run_text_of(env, "home"), branch);
+	const char *path =
+		arena_printf(a, "%s/worktrees/%s", json_text_at(env, "home"), branch);
 
-	if (!*agent_run_text_of(env, "home"))
+	if (!*json_text_at(env, "home"))
 		return fault_set(f, FAULT_INVALID, "",
 				 "a workspace has no worktrees: it is one");
 	if (make_worktree(r, branch, path, f))

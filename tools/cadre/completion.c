@@ -30,24 +30,16 @@ static void completion_put(const char *begun, const char *word, const char *doc)
 
 /* --- names that the state knows ---------------------------------------------------- */
 
-static const char *completion_text_of(const json_t *item, const char *name)
-{
-	const char *text = json_string_value(json_object_get(item, name));
-
-	return text ? text : "";
-}
-
 /* `by:VALUE` for each value that the field `by` has in a list, once. */
 static void put_groups(const json_t *list, const char *by, const char *begun)
 {
 	char word[80];
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *value = completion_text_of(json_array_get(list, i), by);
+		const char *value = json_text_at(json_array_get(list, i), by);
 		size_t first = 0;
 
-		while (strcmp(completion_text_of(json_array_get(list, first), by),
-			      value) != 0)
+		while (strcmp(json_text_at(json_array_get(list, first), by), value) != 0)
 			first++;
 		snprintf(word, sizeof(word), "%s:%s", by, value);
 		if (first == i && *value)
@@ -72,9 +64,8 @@ static void completion_put_named(struct cli *cli, const char *name, const char *
 	answer = run_args(cli, op, args, &f);
 	list = json_object_get(answer, noun->rows);
 	json_array_foreach(list, i, item) {
-		completion_put(begun,
-			       json_string_value(json_object_get(item, noun->called)),
-			       json_string_value(json_object_get(item, noun->doc)));
+		completion_put(begun, json_find_text(item, noun->called),
+			       json_find_text(item, noun->doc));
 	}
 	if (by)
 		put_groups(list, by, begun);

@@ -99,18 +99,15 @@ static void add_up(json_t *sum, const json_t *answer)
 
 	json_object_foreach((json_t *)answer, name, value)
 		if (json_is_integer(value))
-			json_object_set_new(
-				sum, name,
-				json_integer(
-					json_integer_value(json_object_get(sum, name)) +
-					json_integer_value(value)));
+			json_object_set_new(sum, name,
+					    json_integer(json_int_at(sum, name) +
+							 json_integer_value(value)));
 }
 
 static void say_removed(struct progress *p, const json_t *sum)
 {
 	progress_say(p, "removed so far: %lld events, %lld messages",
-		     (long long)json_integer_value(json_object_get(sum, "events")),
-		     (long long)json_integer_value(json_object_get(sum, "messages")));
+		     json_int_at(sum, "events"), json_int_at(sum, "messages"));
 }
 
 /* Says in a line what went: `removed 12 events, 3 messages`. */
@@ -126,7 +123,7 @@ static void say_all_removed(const struct cli *cli, const json_t *sum)
 	const char *all = "";
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		long long n = json_integer_value(json_object_get(sum, kinds[i].name));
+		long long n = json_int_at(sum, kinds[i].name);
 
 		if (n)
 			all = arena_printf(&a, "%s%s%lld %s", all, *all ? ", " : "", n,

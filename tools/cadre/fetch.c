@@ -50,7 +50,7 @@ int fetch_print_bytes(struct cli *cli, const struct op *op, json_t *args,
 		      const json_t *answer)
 {
 	bool all = !json_object_get(args, "length");
-	int64_t at = json_integer_value(json_object_get(args, "offset")), size = 0;
+	int64_t at = json_int_at(args, "offset"), size = 0;
 	const json_t *part = answer;
 	struct fault f = { 0 };
 	json_t *own = NULL;
@@ -111,7 +111,7 @@ json_t *fetch_send_bytes(struct cli *cli, const struct op *op, json_t *args,
 	int fd;
 
 	if (op->bytes_in && field_find(op->in, "upload"))
-		path = json_string_value(json_object_get(args, op->bytes_in->name));
+		path = json_find_text(args, op->bytes_in->name);
 	if (!path || path[0] != '@' || path[1] == '@' ||
 	    json_object_get(args, "upload") || json_object_get(args, "offset"))
 		return NULL;
@@ -232,7 +232,7 @@ static int fetch_secret(const char *value, json_t *args, const char *name,
 			const char *where, struct fault *f)
 {
 	const char *said = getenv("CADRE_LINK_TOKEN");
-	const char *address = json_string_value(json_object_get(args, "address"));
+	const char *address = json_find_text(args, "address");
 	struct text out = { 0 };
 	int rc;
 
@@ -259,7 +259,7 @@ int fetch_texts(const struct op *op, json_t *args, struct fault *f)
 {
 	for (size_t i = 0; i < op->in->n_fields; i++) {
 		const struct field *field = &op->in->fields[i];
-		const char *value = json_string_value(json_object_get(args, field->name));
+		const char *value = json_find_text(args, field->name);
 		char where[64];
 		json_t *json;
 
@@ -293,7 +293,7 @@ bool fetch_many_asked(const struct op *op, const json_t *args)
 
 	if (!op->many)
 		return false;
-	first = json_string_value(json_object_get(args, op->cli_fields[0]));
+	first = json_find_text(args, op->cli_fields[0]);
 	return first && strcmp(first, "-") == 0;
 }
 

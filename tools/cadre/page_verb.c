@@ -42,7 +42,7 @@ int page_main(struct cli *cli, int argc, char **argv)
 	if (!answer)
 		return cli_fault(cli, &f);
 	printf(cli->json ? "{\"url\":\"%s/login?code=%s\"}\n" : "%s/login?code=%s\n", url,
-	       json_string_value(json_object_get(answer, "code")));
+	       json_find_text(answer, "code"));
 	json_decref(answer);
 	return 0;
 }

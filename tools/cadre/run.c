@@ -22,13 +22,6 @@ static void spell_paths(struct cli *cli, const struct op *op, json_t *args);
  * somebody is.
  */
 
-static const char *agent_here_text_of(const json_t *json, const char *name)
-{
-	const char *s = json_string_value(json_object_get(json, name));
-
-	return s ? s : "";
-}
-
 /* 0 where an identity can be kept for this directory, or a fault. */
 static int agent_here_check(struct cli *cli, struct fault *f)
 {
@@ -39,12 +32,11 @@ static int agent_here_check(struct cli *cli, struct fault *f)
 /* Keeps for this directory who the answer says, and takes the token out of it. */
 static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 {
-	const char *name = agent_here_text_of(answer, "name"),
-		   *team = agent_here_text_of(answer, "team");
+	const char *name = json_text_at(answer, "name"),
+		   *team = json_text_at(answer, "team");
 	struct home *h = &cli->home;
 
-	if (home_keep_here(h, team, name, agent_here_text_of(answer, "token"), true, f) <
-	    0)
+	if (home_keep_here(h, team, name, json_text_at(answer, "token"), true, f) < 0)
 		return f->code;
 	json_object_set_new(answer, "you",
 			    json_sprintf("%s of team %s: whenever cadre runs in %s", name,
@@ -57,7 +49,7 @@ static int agent_here_keep(struct cli *cli, json_t *answer, struct fault *f)
 static void agent_here_tell(const json_t *answer)
 {
 	struct arena arena = { 0 };
-	const char *name = cli_plain(&arena, agent_here_text_of(answer, "name"), false);
+	const char *name = cli_plain(&arena, json_text_at(answer, "name"), false);
 
 	fprintf(stderr,
 		"%s, in a shell:     eval \"$(cadre agent env %s)\"\n"
@@ -223,7 +215,7 @@ static bool misread_is_group(const struct field *field, const char *word)
 /* The agent whose mail the words take, if the operator acts for it; else NULL. */
 static const char *here_mail(struct cli *cli, const json_t *args)
 {
-	const char *agent = json_string_value(json_object_get(args, "agent"));
+	const char *agent = json_find_text(args, "agent");
 	const struct identity *id = &cli->home.identity;
 	struct fault ignored = { 0 }; /* the call itself meets it */
 
@@ -301,7 +293,7 @@ struct form run_form(const struct cli *cli)
 /* Takes what waits for the caller out of an answer, and says it. */
 static void run_tell_mail(json_t *answer)
 {
-	const char *waiting = json_string_value(json_object_get(answer, "waiting"));
+	const char *waiting = json_find_text(answer, "waiting");
 
 	if (!waiting)
 		return;
@@ -479,7 +471,7 @@ static int print_text(struct cli *cli, const struct op *op, json_t *args,
 	char *line;
 
 	while (part) {
-		cli_text(cli, json_string_value(json_object_get(part, op->prints->name)));
+		cli_text(cli, json_find_text(part, op->prints->name));
 		if (!all || !json_is_true(json_object_get(part, "more")))
 			break;
 		json_object_set(args, "offset", json_object_get(part, "next"));
@@ -579,7 +571,7 @@ static int run_finish(struct cli *cli, const struct op *op, json_t *args, json_t
 	if (op->bytes_out)
 		return fetch_print_bytes(cli, op, args, answer);
 	else if (json_object_get(answer, "you"))
-		cli_say("you are %s", json_string_value(json_object_get(answer, "you")));
+		cli_say("you are %s", json_find_text(answer, "you"));
 	else if (op->prints && op->prints->type->kind == KIND_TEXT)
 		return print_text(cli, op, args, answer);
 	else

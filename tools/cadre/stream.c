@@ -132,7 +132,7 @@ static void pass_signals(struct following *w)
 static void print_stream(struct reading *s, const json_t *part)
 {
 	json_t *text = json_object_get(part, s->name);
-	int64_t size = json_integer_value(json_object_get(part, s->size));
+	int64_t size = json_int_at(part, s->size);
 	const char *data = json_string_value(text);
 	size_t n = json_string_length(text);
 
@@ -350,8 +350,8 @@ json_t *stream_begin(struct cli *cli, const struct op *op, json_t *args, struct 
 static void tell_away(const struct following *w, struct fault *f)
 {
 	struct fault why = *f;
-	const char *workspace = json_string_value(json_object_get(w->args, "workspace"));
-	const char *team = json_string_value(json_object_get(w->args, "team"));
+	const char *workspace = json_find_text(w->args, "workspace");
+	const char *team = json_find_text(w->args, "team");
 
 	*f = (struct fault){ 0 };
 	fault_set(f, why.code, why.where,
@@ -362,8 +362,8 @@ static void tell_away(const struct following *w, struct fault *f)
 		   "--all`. When the host is back: cadre%s%s workspace poll %s %lld "
 		   "--stdout-offset %lld --stderr-offset %lld",
 		   team ? " --team " : "", team ? team : "", workspace ? workspace : "?",
-		   (long long)json_integer_value(json_object_get(w->answer, "job_id")),
-		   (long long)w->streams[0].at, (long long)w->streams[1].at);
+		   json_int_at(w->answer, "job_id"), (long long)w->streams[0].at,
+		   (long long)w->streams[1].at);
 }
 
 static int end_left(const struct following *w)

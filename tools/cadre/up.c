@@ -294,7 +294,7 @@ static void warn_version(struct cli *cli)
 {
 	struct fault f = { 0 };
 	json_t *status = run_args(cli, op_state_status, json_object(), &f);
-	const char *version = json_string_value(json_object_get(status, "version"));
+	const char *version = json_find_text(status, "version");
 
 	if (version && strcmp(version, CADRE_VERSION) != 0)
 		fprintf(stderr,

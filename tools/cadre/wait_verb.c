@@ -192,7 +192,7 @@ static void wait_verb_add_value(struct text *out, const json_t *value)
 static void tell_command(const struct cli *cli, const struct op *op, const json_t *args,
 			 struct text *out)
 {
-	const char *now = json_string_value(json_object_get(args, "team")),
+	const char *now = json_find_text(args, "team"),
 		   *said = cli->team && now ? now : cli->team;
 
 	text_addf(out, "cadre%s%s", said ? " --team " : "", said ? said : "");

@@ -27,16 +27,15 @@ static void watch_rest(void)
 
 static const char *watch_state_of(const json_t *answer)
 {
-	return json_string_value(
-		json_object_get(json_object_get(answer, "turn"), "state"));
+	return json_find_text(json_object_get(answer, "turn"), "state");
 }
 
 /* Prints what came of the turn: its text, or with --json the answer as a line. */
 static void watch_show(struct watching *w, json_t *answer)
 {
 	const json_t *turn = json_object_get(answer, "turn");
-	json_int_t number = json_integer_value(json_object_get(turn, "turn"));
-	const char *text = json_string_value(json_object_get(answer, "text"));
+	json_int_t number = json_int_at(turn, "turn");
+	const char *text = json_find_text(answer, "text");
 
 	if (w->cli->json &&
 	    (*text || number != w->turn || strcmp(watch_state_of(answer), w->state))) {
@@ -50,7 +49,7 @@ static void watch_show(struct watching *w, json_t *answer)
 	fflush(stdout);
 	w->turn = number;
 	snprintf(w->state, sizeof(w->state), "%s", watch_state_of(answer));
-	w->offset = json_integer_value(json_object_get(answer, "next"));
+	w->offset = json_int_at(answer, "next");
 }
 
 static json_t *read_turn(struct watching *w, json_int_t turn, json_int_t offset,
@@ -94,8 +93,7 @@ static int next_turn(struct watching *w, struct fault *f)
 		}
 		if (!answer)
 			return -1;
-		number = json_integer_value(
-			json_object_get(json_object_get(answer, "turn"), "turn"));
+		number = json_int_at(json_object_get(answer, "turn"), "turn");
 		if (number != was)
 			watch_show(w, answer);
 		json_decref(answer);
@@ -158,7 +156,7 @@ int say_main(struct cli *cli, int argc, char **argv)
 	if (!answer)
 		return cli_fault(cli, &f);
 	printf(cli->json ? "{\"seq\":%lld}\n" : "said #%lld\n",
-	       (long long)json_integer_value(json_object_get(answer, "seq")));
+	       json_int_at(answer, "seq"));
 	json_decref(answer);
 	return 0;
 }

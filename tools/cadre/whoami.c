@@ -34,8 +34,8 @@ static bool whoami_is_kept(const struct home *h)
 static void learn_name(struct cli *cli, const json_t *card, struct fault *f)
 {
 	struct identity *id = &cli->home.identity;
-	const char *name = json_string_value(json_object_get(card, "name")),
-		   *team = json_string_value(json_object_get(card, "team"));
+	const char *name = json_find_text(card, "name"),
+		   *team = json_find_text(card, "team");
 
 	if (!name || !team ||
 	    (!strcmp(name, id->agent) && id->team && !strcmp(team, id->team)))

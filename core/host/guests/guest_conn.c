@@ -549,11 +549,6 @@ static void guest_conn_on_wrote(struct flow *flow, int status)
 
 /* --- up --------------------------------------------------------------------------- */
 
-static const char *guest_conn_text_of(const struct packet *p, const char *field)
-{
-	return json_string_value(json_object_get(p->json, field));
-}
-
 static void greeted(struct guest_conn *conn, const char *boot, struct fault *f)
 {
 	struct hosted_guest *t = conn->guest;
@@ -573,7 +568,7 @@ static void hear_spool(struct hosted_guest *t, const struct packet *hello)
 {
 	const json_t *seq = json_object_get(hello->json, "spool_seq");
 
-	hosted_guest_hear_spool(t, guest_conn_text_of(hello, "spool"),
+	hosted_guest_hear_spool(t, json_find_text(hello->json, "spool"),
 				json_is_integer(seq) ? json_integer_value(seq) : -1);
 }
 
@@ -593,8 +588,8 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 {
 	struct guest_conn *conn = arg;
 	struct hosted_guest *t = conn->guest;
-	const char *boot = answer ? guest_conn_text_of(answer, "boot_id") : NULL;
-	const char *workspace = answer ? guest_conn_text_of(answer, "workspace") : NULL;
+	const char *boot = answer ? json_find_text(answer->json, "boot_id") : NULL;
+	const char *workspace = answer ? json_find_text(answer->json, "workspace") : NULL;
 
 	if (f->code == FAULT_INVALID)
 		t->old = true; /* it does not know the word */
@@ -606,7 +601,7 @@ static void on_hello(void *arg, struct packet *answer, struct fault *f)
 	/* Heartbeats come over this connection too: one order of what is heard of the spool. */
 	if (!f->code && conn->port == LINK_CONTROL) {
 		hear_spool(t, answer);
-		door_hear(t, guest_conn_text_of(answer, "http"));
+		door_hear(t, json_find_text(answer->json, "http"));
 		halt_greeted(t, has_feature(answer, "halt"));
 		t->knows_turns = has_feature(answer, "turns");
 	}

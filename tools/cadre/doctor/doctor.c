@@ -83,11 +83,6 @@ static void print_line(const struct doctor *d, const char *word, const char *col
 	arena_release(&arena);
 }
 
-static const char *doctor_text_of(const json_t *line, const char *name)
-{
-	return json_string_value(json_object_get(line, name));
-}
-
 /* Prints the lines from number `from` on. */
 static void print_from(const struct doctor *d, size_t from)
 {
@@ -95,10 +90,10 @@ static void print_from(const struct doctor *d, size_t from)
 		const json_t *line = json_array_get(d->lines, i);
 		size_t v = 0;
 
-		while (strcmp(verdict_names[v], doctor_text_of(line, "verdict")) != 0)
+		while (strcmp(verdict_names[v], json_find_text(line, "verdict")) != 0)
 			v++;
-		print_line(d, verdict_names[v], colors[v], doctor_text_of(line, "about"),
-			   doctor_text_of(line, "found"), doctor_text_of(line, "todo"));
+		print_line(d, verdict_names[v], colors[v], json_find_text(line, "about"),
+			   json_find_text(line, "found"), json_find_text(line, "todo"));
 	}
 }
 
@@ -448,8 +443,7 @@ static void say_lag(struct doctor *d, const char *what, int64_t behind)
 static int64_t newest_event(struct doctor *d, struct fault *f)
 {
 	json_t *status = run_args(d->cli, op_state_status, json_object(), f);
-	int64_t newest = status ? json_integer_value(json_object_get(status, "event_seq"))
-				: -1;
+	int64_t newest = status ? json_int_at(status, "event_seq") : -1;
 
 	json_decref(status);
 	return newest;

@@ -227,7 +227,7 @@ static void check_answer(struct doctor *d, pid_t holder)
 {
 	struct fault f = { 0 };
 	json_t *status = run_args(d->cli, op_state_status, json_object(), &f);
-	const char *version = json_string_value(json_object_get(status, "version"));
+	const char *version = json_find_text(status, "version");
 	bool deaf;
 
 	if (!status)
@@ -247,8 +247,7 @@ static void check_answer(struct doctor *d, pid_t holder)
 			   "the host is %s, this is %s", version, CADRE_VERSION);
 	else if (version)
 		doctor_say(d, VERDICT_OK, "version", NULL, "%s, schema %lld", version,
-			   (long long)json_integer_value(
-				   json_object_get(status, "schema_version")));
+			   json_int_at(status, "schema_version"));
 	json_decref(status);
 }
 
@@ -274,11 +273,10 @@ void check_agents(struct doctor *d)
 	size_t i;
 
 	json_array_foreach(json_object_get(status, "needs"), i, need) {
-		if (strcmp(json_string_value(json_object_get(need, "what")), "agent") ==
-		    0)
+		if (strcmp(json_find_text(need, "what"), "agent") == 0)
 			doctor_say(d, VERDICT_WARN, "agent", NULL, "%s %s",
-				   json_string_value(json_object_get(need, "name")),
-				   json_string_value(json_object_get(need, "text")));
+				   json_find_text(need, "name"),
+				   json_find_text(need, "text"));
 	}
 	json_decref(status);
 }
@@ -368,18 +366,6 @@ static const struct {
 
 /* --- guests that rows know -------------------------------------------------------- */
 
-static const char *doctor_guests_text_of(const json_t *row, const char *name)
-{
-	const char *s = json_string_value(json_object_get(row, name));
-
-	return s ? s : "";
-}
-
-static pid_t doctor_guests_pid_of(const json_t *row)
-{
-	return (pid_t)json_integer_value(json_object_get(row, "pid"));
-}
-
 /* The state of a process as /proc tells it; 0: it is no more, reaped or not. */
 static char doctor_guests_state_of(pid_t pid)
 {
@@ -403,28 +389,26 @@ static bool is_dead(const struct doctor *d, const json_t *row)
 	struct process p;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcmp(doctor_guests_text_of(row, "backend"),
-			    kinds[i].backend->name))
+		if (!strcmp(json_text_at(row, "backend"), kinds[i].backend->name))
 			m = kinds[i].backend;
-	return m && !strcmp(doctor_guests_text_of(row, "state"), "ready") &&
-	       !json_object_get(row, "host") && doctor_guests_pid_of(row) > 0 &&
-	       !m->seek(d->cli->home.dir, doctor_guests_text_of(row, "id"), &p);
+	return m && !strcmp(json_text_at(row, "state"), "ready") &&
+	       !json_object_get(row, "host") && (pid_t)json_int_at(row, "pid") > 0 &&
+	       !m->seek(d->cli->home.dir, json_text_at(row, "id"), &p);
 }
 
 /* Whether the doctor can correct the row of a dead guest here.  Only a host decides about a dead
  * VM: the host finds out whether its machine went down with the VM. */
 static bool is_mended(const struct doctor *d, const json_t *row)
 {
-	return is_dead(d, row) &&
-	       !strcmp(doctor_guests_text_of(row, "backend"), "process");
+	return is_dead(d, row) && !strcmp(json_text_at(row, "backend"), "process");
 }
 
 /* Whether a host has to start it. */
 static bool is_waiting(const json_t *row)
 {
-	return !strcmp(doctor_guests_text_of(row, "state"), "ready") &&
-	       !json_object_get(row, "host") && doctor_guests_pid_of(row) <= 0 &&
-	       strcmp(doctor_guests_text_of(row, "backend"), "attach") != 0;
+	return !strcmp(json_text_at(row, "state"), "ready") &&
+	       !json_object_get(row, "host") && (pid_t)json_int_at(row, "pid") <= 0 &&
+	       strcmp(json_text_at(row, "backend"), "attach") != 0;
 }
 
 static bool doctor_guests_check_guest(struct doctor *d, const json_t *row)
@@ -432,13 +416,13 @@ static bool doctor_guests_check_guest(struct doctor *d, const json_t *row)
 	bool hosted = home_holder(&d->cli->home);
 	bool lost = is_dead(d, row) || (hosted && is_waiting(row));
 
-	if (!lost && strcmp(doctor_guests_text_of(row, "state"), "failed") != 0)
+	if (!lost && strcmp(json_text_at(row, "state"), "failed") != 0)
 		return true;
 	doctor_say(d, VERDICT_WARN, "guest",
 		   hosted              ? "cadre workspace start, or see `cadre logs`"
 		   : is_mended(d, row) ? DOCTOR_FIX "start a host: cadre up"
 				       : "start a host: cadre up",
-		   "%s is %s", doctor_guests_text_of(row, "name"),
+		   "%s is %s", json_text_at(row, "name"),
 		   lost ? "not running" : "failed");
 	return false;
 }
@@ -452,7 +436,7 @@ static void list_team(struct doctor *d, const json_t *team, struct fault *f)
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
-		json_object_set(d->known, doctor_guests_text_of(row, "id"), row);
+		json_object_set(d->known, json_text_at(row, "id"), row);
 	}
 	json_decref(rows);
 }
@@ -510,13 +494,12 @@ static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 	int rc = call_begin(&call, false);
 
 	if (rc == 0)
-		rc = id_parse(&call, ID_WORKSPACE, doctor_guests_text_of(row, "id"), &id,
-			      &at);
+		rc = id_parse(&call, ID_WORKSPACE, json_text_at(row, "id"), &id, &at);
 	store_rollback(store);
 	arena_release(&call.arena);
 	if (rc <= 0)
 		return fault_set(f, FAULT_NOT_FOUND, "", "%.100s is gone",
-				 doctor_guests_text_of(row, "name"));
+				 json_text_at(row, "name"));
 	args = json_pack("{sI,si,si,sb,ss}", "workspace", (json_int_t)id, "pid", 0,
 			 "pid_start", 0, "offline", 1, "detail",
 			 "its process is gone: found by cadre doctor");
@@ -528,8 +511,7 @@ static int note_dead(struct doctor *d, struct store *store, const json_t *row,
 		doctor_did(
 			d,
 			"%s: process %d is gone, its row says so; a host starts it again",
-			doctor_guests_text_of(row, "name"),
-			(int)doctor_guests_pid_of(row));
+			json_text_at(row, "name"), (int)(pid_t)json_int_at(row, "pid"));
 	return f->code;
 }
 
@@ -569,7 +551,7 @@ static void visit_stopped(struct doctor *d,
 
 			if (m->seek(d->cli->home.dir, id, &p) &&
 			    doctor_guests_state_of((pid_t)p.pid) == 'T')
-				each(d, doctor_guests_text_of(row, "name"), (pid_t)p.pid);
+				each(d, json_text_at(row, "name"), (pid_t)p.pid);
 		}
 	}
 }

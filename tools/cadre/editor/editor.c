@@ -233,13 +233,6 @@ static const char description_at[] = "Description", criteria_at[] = "Acceptance 
 
 /* --- a task as a page --------------------------------------------------------------- */
 
-static const char *edit_text_of(const json_t *json, const char *name)
-{
-	const char *s = json_string_value(json_object_get(json, name));
-
-	return s ? s : "";
-}
-
 /* The name of the section that a line begins, behind any backslashes; NULL if none. */
 static const char *section_of(const char *line, size_t len)
 {
@@ -280,20 +273,19 @@ static void edit_write_page(const json_t *task, struct text *t)
 	json_t *item;
 	size_t i;
 
-	text_addf(t, "---\npriority: %lld\ntags: [",
-		  (long long)json_integer_value(json_object_get(task, "priority")));
+	text_addf(t, "---\npriority: %lld\ntags: [", json_int_at(task, "priority"));
 	json_array_foreach(json_object_get(task, "tags"), i, item) {
 		text_addf(t, "%s", i ? ", " : "");
 		text_add_json(t, json_string_value(item));
 	}
-	text_addf(t, "]\n---\n\n# %s\n\n## %s\n\n", edit_text_of(task, "title"),
+	text_addf(t, "]\n---\n\n# %s\n\n## %s\n\n", json_text_at(task, "title"),
 		  description_at);
-	edit_add_prose(t, edit_text_of(task, "description"));
+	edit_add_prose(t, json_text_at(task, "description"));
 	text_addf(t, "\n## %s\n\n", criteria_at);
 	json_array_foreach(json_object_get(task, "acceptance_criteria"), i, item)
 		text_addf(t, "- [%c] %s\n",
 			  json_is_true(json_object_get(item, "done")) ? 'x' : ' ',
-			  edit_text_of(item, "text"));
+			  json_text_at(item, "text"));
 }
 
 /* --- a page as the parts of a task -------------------------------------------------- */
@@ -456,7 +448,7 @@ static int read_rest(struct cli *cli, const char *id, json_t *task, const char *
 		json_decref(answer);
 		answer = run_op(cli, op_task_part, args, f);
 		if (is_text)
-			text_addf(&text, "%s", edit_text_of(answer, "text"));
+			text_addf(&text, "%s", json_text_at(answer, "text"));
 		else
 			json_array_extend(all,
 					  json_object_get(answer, !strcmp(part, "tags")

@@ -131,18 +131,6 @@ static void session_forget(const struct hook_event *e, const char *client)
  * blank, so that none can look like the heading of another.
  */
 
-static const char *tell_text_of(const json_t *json, const char *name)
-{
-	const char *text = json_string_value(json_object_get(json, name));
-
-	return text ? text : "";
-}
-
-static long long tell_number_of(const json_t *json, const char *name)
-{
-	return json_integer_value(json_object_get(json, name));
-}
-
 /* Appends a text by other agents or people, on one line. */
 static void tell_add_line(struct text *out, const char *text)
 {
@@ -174,53 +162,53 @@ static void add_held(struct text *out, const json_t *start)
 	json_array_foreach(holding, i, task) {
 		const json_t *left = json_object_get(task, "left_seconds");
 
-		text_addf(out, "Your task %s, %s", tell_text_of(task, "id"),
-			  tell_text_of(task, "status"));
+		text_addf(out, "Your task %s, %s", json_text_at(task, "id"),
+			  json_text_at(task, "status"));
 		if (left)
 			text_addf(out, ", yours for %lld min more",
 				  (long long)json_integer_value(left) / 60);
 		text_addf(out, ": ");
-		tell_add_line(out, tell_text_of(task, "title"));
+		tell_add_line(out, json_text_at(task, "title"));
 		text_addf(out, "\n");
 	}
-	if (tell_number_of(start, "holds_more"))
+	if (json_int_at(start, "holds_more"))
 		text_addf(out, "And %lld more: cadre board --mine\n",
-			  tell_number_of(start, "holds_more"));
+			  json_int_at(start, "holds_more"));
 }
 
 static void add_board(struct text *out, const json_t *start)
 {
 	const json_t *best = json_object_get(start, "best");
 
-	text_addf(out, "Tasks: %lld ready, %lld pending", tell_number_of(start, "ready"),
-		  tell_number_of(start, "pending"));
+	text_addf(out, "Tasks: %lld ready, %lld pending", json_int_at(start, "ready"),
+		  json_int_at(start, "pending"));
 	if (best) {
-		text_addf(out, "; best: %s ", tell_text_of(best, "id"));
-		tell_add_line(out, tell_text_of(best, "title"));
+		text_addf(out, "; best: %s ", json_text_at(best, "id"));
+		tell_add_line(out, json_text_at(best, "title"));
 	}
-	if (*tell_text_of(start, "stuck"))
-		text_addf(out, "; %s", tell_text_of(start, "stuck"));
-	text_addf(out, "\nUnread messages: %lld\n", tell_number_of(start, "unread"));
+	if (*json_text_at(start, "stuck"))
+		text_addf(out, "; %s", json_text_at(start, "stuck"));
+	text_addf(out, "\nUnread messages: %lld\n", json_int_at(start, "unread"));
 }
 
 static void tell_add_team(struct text *out, const json_t *start)
 {
 	const json_t *teammates = json_object_get(start, "teammates"), *mate;
-	long long others = tell_number_of(start, "others");
+	long long others = json_int_at(start, "others");
 	size_t i;
 
 	if (!json_array_size(teammates))
 		return;
 	text_addf(out, "Team:");
 	json_array_foreach(teammates, i, mate) {
-		const char *task = tell_text_of(mate, "task");
+		const char *task = json_text_at(mate, "task");
 
-		text_addf(out, "%s %s (", i ? "," : "", tell_text_of(mate, "name"));
-		if (strcmp(tell_text_of(mate, "role"), tell_text_of(mate, "name")) != 0) {
-			tell_add_line(out, tell_text_of(mate, "role"));
-			text_addf(out, "%s", *tell_text_of(mate, "role") ? ", " : "");
+		text_addf(out, "%s %s (", i ? "," : "", json_text_at(mate, "name"));
+		if (strcmp(json_text_at(mate, "role"), json_text_at(mate, "name")) != 0) {
+			tell_add_line(out, json_text_at(mate, "role"));
+			text_addf(out, "%s", *json_text_at(mate, "role") ? ", " : "");
 		}
-		text_addf(out, "%s%s%s)", tell_text_of(mate, "status"),
+		text_addf(out, "%s%s%s)", json_text_at(mate, "status"),
 			  *task ? " on " : "", task);
 	}
 	if (others)
@@ -233,18 +221,18 @@ static void tell_prime(struct text *out, const json_t *start)
 	text_addf(out,
 		  "You are %s of team %s in cadre, which keeps the messages and tasks "
 		  "of teams of agents",
-		  tell_text_of(start, "name"), tell_text_of(start, "team"));
-	if (*tell_text_of(start, "role") &&
-	    strcmp(tell_text_of(start, "role"), tell_text_of(start, "name")) != 0) {
+		  json_text_at(start, "name"), json_text_at(start, "team"));
+	if (*json_text_at(start, "role") &&
+	    strcmp(json_text_at(start, "role"), json_text_at(start, "name")) != 0) {
 		text_addf(out, "; your role: ");
-		tell_add_line(out, tell_text_of(start, "role"));
+		tell_add_line(out, json_text_at(start, "role"));
 	}
 	text_addf(out, ".\n");
 	add_held(out, start);
 	add_board(out, start);
 	tell_add_team(out, start);
-	if (*tell_text_of(start, "trouble")) {
-		tell_add_line(out, tell_text_of(start, "trouble"));
+	if (*json_text_at(start, "trouble")) {
+		tell_add_line(out, json_text_at(start, "trouble"));
 		text_addf(out, "\n");
 	}
 	text_addf(out,
@@ -259,7 +247,7 @@ static void tell_prime(struct text *out, const json_t *start)
 /* Appends that another session, of this process, is the agent already. */
 static void tell_beside(struct text *out, const json_t *who, pid_t other)
 {
-	const char *name = tell_text_of(who, "name");
+	const char *name = json_text_at(who, "name");
 
 	text_addf(
 		out,
@@ -272,23 +260,23 @@ static void tell_beside(struct text *out, const json_t *who, pid_t other)
 /* The heading of a message: its sender, its number and properties, and the commands for it. */
 static void tell_add_heading(struct text *out, const json_t *m)
 {
-	const char *from = tell_text_of(m, "from"),
-		   *type = tell_text_of(m, "message_type");
-	const long long seq = tell_number_of(m, "seq");
+	const char *from = json_text_at(m, "from"),
+		   *type = json_text_at(m, "message_type");
+	const long long seq = json_int_at(m, "seq");
 
 	if (!strcmp(from, "operator"))
 		text_addf(out, "[From the operator, #%lld", seq);
 	else
 		text_addf(out, "[From agent \"%s\", #%lld", from, seq);
-	if (!strcmp(tell_text_of(m, "priority"), "urgent"))
+	if (!strcmp(json_text_at(m, "priority"), "urgent"))
 		text_addf(out, ", urgent");
 	if (*type && strcmp(type, "text") != 0) {
 		text_addf(out, ", ");
 		tell_add_quoted(out, type);
 	}
-	if (*tell_text_of(m, "thread")) {
+	if (*json_text_at(m, "thread")) {
 		text_addf(out, ", thread ");
-		tell_add_quoted(out, tell_text_of(m, "thread"));
+		tell_add_quoted(out, json_text_at(m, "thread"));
 	}
 	if (json_is_true(json_object_get(m, "ack_required")))
 		text_addf(out, ", to be acknowledged: cadre ack '#%lld'", seq);
@@ -322,7 +310,7 @@ static size_t tell_line_size(const char *s, size_t *ends)
 static void tell_add_message(struct text *out, const json_t *m)
 {
 	const json_t *size = json_object_get(m, "content_size");
-	const char *content = tell_text_of(m, "content"), *line;
+	const char *content = json_text_at(m, "content"), *line;
 	struct text said = { 0 };
 
 	tell_add_heading(out, m);
@@ -338,7 +326,7 @@ static void tell_add_message(struct text *out, const json_t *m)
 		text_addf(
 			out,
 			"[of %lld bytes; the rest: cadre message part '#%lld' --offset %zu]\n",
-			(long long)json_integer_value(size), tell_number_of(m, "seq"),
+			(long long)json_integer_value(size), json_int_at(m, "seq"),
 			strlen(content));
 }
 
@@ -346,15 +334,15 @@ static void tell_add_message(struct text *out, const json_t *m)
 static void tell_messages(struct text *out, const json_t *shown, const json_t *who)
 {
 	const json_t *messages = json_object_get(shown, "messages"), *m;
-	const long long pending = tell_number_of(shown, "pending");
+	const long long pending = json_int_at(shown, "pending");
 	size_t n = json_array_size(messages), i;
 
 	text_addf(
 		out,
 		"cadre: %zu new message%s for %s of team %s, shown this once. To answer "
 		"#N: cadre reply '#N' TEXT, or the tool inbox.\n",
-		n, n == 1 ? "" : "s", tell_text_of(who, "name"),
-		tell_text_of(who, "team"));
+		n, n == 1 ? "" : "s", json_text_at(who, "name"),
+		json_text_at(who, "team"));
 	json_array_foreach(messages, i, m)
 		tell_add_message(out, m);
 	if (pending)
@@ -365,26 +353,26 @@ static void tell_messages(struct text *out, const json_t *shown, const json_t *w
 static void tell_nudge(struct text *out, const json_t *news)
 {
 	text_addf(out, "cadre: urgent messages for %s of team %s have come: %lld\n",
-		  tell_text_of(news, "name"), tell_text_of(news, "team"),
-		  tell_number_of(news, "urgent"));
+		  json_text_at(news, "name"), json_text_at(news, "team"),
+		  json_int_at(news, "urgent"));
 }
 
 /* Appends who has reserved a file, as message.news answers. */
 static void tell_reserved(struct text *out, const json_t *news)
 {
 	const json_t *r = json_object_get(news, "reserved");
-	const char *holder = tell_text_of(r, "agent"),
-		   *until = tell_text_of(r, "lease_until");
+	const char *holder = json_text_at(r, "agent"),
+		   *until = json_text_at(r, "lease_until");
 
 	text_addf(out, "cadre: ");
-	tell_add_line(out, tell_text_of(news, "reserved_path"));
+	tell_add_line(out, json_text_at(news, "reserved_path"));
 	/* Leases stand still in a team that is stopped. */
 	text_addf(out, " is reserved by %s%s%s (", holder, *until ? " until " : "",
 		  until);
-	tell_add_line(out, tell_text_of(r, "glob"));
-	if (*tell_text_of(r, "reason")) {
+	tell_add_line(out, json_text_at(r, "glob"));
+	if (*json_text_at(r, "reason")) {
 		text_addf(out, ": ");
-		tell_add_line(out, tell_text_of(r, "reason"));
+		tell_add_line(out, json_text_at(r, "reason"));
 	}
 	text_addf(out,
 		  "). Work on another file, wait until it is free, or ask for it: cadre "
@@ -400,7 +388,7 @@ static void tell_stopped(struct text *out, const json_t *who)
 		"cadre: team %s is stopped (estop): nothing may be done until its lead or "
 		"the operator lets it go on (cadre thaw). End your turn, or wait with the "
 		"tools of the MCP server cadre.",
-		tell_text_of(who, "team"));
+		json_text_at(who, "team"));
 }
 
 /*
@@ -615,8 +603,7 @@ static int hook_start(const struct hook *h, struct text *text, struct fault *f)
 	tell_prime(text, who);
 	if (h->cli->home.beside)
 		tell_beside(text, who, h->cli->home.beside);
-	if (!h->cli->home.beside && json_integer_value(json_object_get(who, "unread")) &&
-	    !h->in_turn)
+	if (!h->cli->home.beside && json_int_at(who, "unread") && !h->in_turn)
 		hook_show(h, who, text, f);
 	else
 		hook_write_out(h, text->data, f);
@@ -709,9 +696,8 @@ static int hook_look(const struct hook *h, struct text *text, struct fault *f)
 			tell_stopped(text, news);
 		else if (json_object_get(news, "reserved"))
 			tell_reserved(text, news);
-	} else if (json_integer_value(json_object_get(news, what)) > 0 ||
-		   (kind == HOOK_ALL &&
-		    json_integer_value(json_object_get(news, "chain")))) {
+	} else if (json_int_at(news, what) > 0 ||
+		   (kind == HOOK_ALL && json_int_at(news, "chain"))) {
 		if (kind == HOOK_NUDGE)
 			tell_nudge(text, news);
 		else

@@ -418,26 +418,17 @@ void print_more_rows(const struct cli *cli, const struct record *r,
 
 /* --- messages -------------------------------------------------------------------- */
 
-static const char *print_text_of(const json_t *json, const char *name)
-{
-	const char *s = json_string_value(json_object_get(json, name));
-
-	return s ? s : "";
-}
-
 /* A thread that is called after its first message has the number of that one, where the list
  * has it. */
 static const char *thread_of(struct arena *a, const json_t *rows, const json_t *m)
 {
-	const char *thread = print_text_of(m, "thread");
+	const char *thread = json_text_at(m, "thread");
 	const json_t *row;
 	size_t i;
 
 	json_array_foreach(rows, i, row)
-		if (!strcmp(print_text_of(row, "message_id"), thread))
-			return arena_printf(a, "#%lld",
-					    (long long)json_integer_value(
-						    json_object_get(row, "seq")));
+		if (!strcmp(json_text_at(row, "message_id"), thread))
+			return arena_printf(a, "#%lld", json_int_at(row, "seq"));
 	return cli_plain(a, thread, false);
 }
 
@@ -445,25 +436,25 @@ static void print_message(const struct cli *cli, const struct record *r,
 			  const json_t *rows, const json_t *m)
 {
 	struct arena a = { 0 };
-	long long attempt = json_integer_value(json_object_get(m, "attempt"));
+	long long attempt = json_int_at(m, "attempt");
 
 	printf("%s%s%s -> %s", cli->color ? "\033[1m" : "",
-	       cli_plain(&a, print_text_of(m, "from"), false), screen_plain(cli),
-	       cli_plain(&a, print_text_of(m, "to"), false));
-	if (strcmp(print_text_of(m, "message_type"), "text"))
-		printf("  %s", cli_plain(&a, print_text_of(m, "message_type"), false));
-	if (!strcmp(print_text_of(m, "priority"), "urgent"))
+	       cli_plain(&a, json_text_at(m, "from"), false), screen_plain(cli),
+	       cli_plain(&a, json_text_at(m, "to"), false));
+	if (strcmp(json_text_at(m, "message_type"), "text"))
+		printf("  %s", cli_plain(&a, json_text_at(m, "message_type"), false));
+	if (!strcmp(json_text_at(m, "priority"), "urgent"))
 		printf("  %surgent%s", cli->color ? "\033[31m" : "", screen_plain(cli));
 	if (json_is_true(json_object_get(m, "ack_required")))
 		printf("  wants an ack");
 	if (attempt > 1)
 		printf("  attempt %lld", attempt);
-	if (*print_text_of(m, "thread"))
+	if (*json_text_at(m, "thread"))
 		printf("  thread %s", thread_of(&a, rows, m));
 	printf("  %s%s  %s%s\n", screen_dim(cli),
-	       screen_time(cli, &a, print_text_of(m, "timestamp")),
+	       screen_time(cli, &a, json_text_at(m, "timestamp")),
 	       screen_field(cli, &a, r, &r->fields[0], m), screen_plain(cli));
-	cli_prose(cli, cli_plain(&a, print_text_of(m, "content"), true), 2 * INDENT);
+	cli_prose(cli, cli_plain(&a, json_text_at(m, "content"), true), 2 * INDENT);
 	arena_release(&a);
 }
 
@@ -656,7 +647,7 @@ static void print_more(const struct cli *cli, const struct op *op, const json_t 
 		printf("%sthere is more%s\n", screen_dim(cli), screen_plain(cli));
 	} else if (json_is_true(json_object_get(task, "more"))) {
 		printf("%sthere is more: cadre task part %s%s\n", screen_dim(cli),
-		       print_text_of(task, "id"), screen_plain(cli));
+		       json_text_at(task, "id"), screen_plain(cli));
 	}
 	if (json_is_false(json_object_get(answer, "complete")))
 		printf("%stime ran out: not all was looked at%s\n", screen_dim(cli),

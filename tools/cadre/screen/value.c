@@ -146,7 +146,7 @@ static const char *record_value(const struct cli *cli, struct arena *a,
 
 	if (r->n_fields < 2 || state->type->kind != KIND_ENUM)
 		return name;
-	now = json_string_value(json_object_get(value, state->name));
+	now = json_find_text(value, state->name);
 	return now && strcmp(now, state->type->choices[0].name) != 0
 		       ? arena_printf(a, "%s (%s)", name, now)
 		       : name;
@@ -266,7 +266,7 @@ const char *screen_field(const struct cli *cli, struct arena *a, const struct re
 		json_object_get(record, number ? number->name : field->name);
 
 	if (field->type->given == GIVEN_EVENT && json_is_string(value))
-		return event_words(a, json_string_value(json_object_get(record, "event")),
+		return event_words(a, json_find_text(record, "event"),
 				   json_string_value(value));
 	if (number && json_is_integer(value))
 		return arena_printf(a, "#%lld", (long long)json_integer_value(value));

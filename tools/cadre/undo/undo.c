@@ -79,9 +79,7 @@ static json_t *undo_living(struct cli *cli)
 					json_object_get(team, "name"), &f);
 
 		json_array_foreach(rows, j, row)
-			json_object_set(names,
-					json_string_value(json_object_get(row, "name")),
-					row);
+			json_object_set(names, json_find_text(row, "name"), row);
 		json_decref(rows);
 	}
 	json_decref(teams);
@@ -187,16 +185,14 @@ static void undo_list_rows(const struct cli *cli, const struct trash_entry *entr
 		undo_add_row(cli, &t, &entries[i],
 			     entries[i].kind == TRASH_VM ? "VM" : "folder");
 	json_array_foreach(notes, i, note) {
-		const char *at = json_string_value(json_object_get(note, "removed_at"));
+		const char *at = json_find_text(note, "removed_at");
 
-		undo_add_row(
-			cli, &t,
-			&(struct trash_entry){
-				.name = json_string_value(json_object_get(note, "path")),
-				.removed_at = at ? time_parse(at) : -1,
-				.bytes = json_integer_value(
-					json_object_get(note, "size")) },
-			"note");
+		undo_add_row(cli, &t,
+			     &(struct trash_entry){ .name = json_find_text(note, "path"),
+						    .removed_at = at ? time_parse(at)
+								     : -1,
+						    .bytes = json_int_at(note, "size") },
+			     "note");
 	}
 	table_print(cli, &t, true, 0);
 	cli_tell(
@@ -301,7 +297,7 @@ static int undo_check_team(struct cli *cli, const struct trash_entry *found,
 	size_t own = (size_t)(strchr(w->name, '/') - w->name), i;
 
 	json_array_foreach(teams, i, row) {
-		const char *team = json_string_value(json_object_get(row, "name"));
+		const char *team = json_find_text(row, "name");
 		size_t n = strlen(team);
 
 		if (f->code || n == own || strncmp(found->name, team, n) != 0 ||
@@ -402,13 +398,13 @@ static bool undo_is_back(struct cli *cli, const struct trash_entry *entry, json_
 /* Says in a line what came back, and where. */
 static void undo_say(struct cli *cli, const struct trash_entry *entry, const json_t *made)
 {
-	const char *agent = json_string_value(json_object_get(made, "agent")),
-		   *path = json_string_value(json_object_get(made, "path"));
-	const char *line = arena_printf(
-		&cli->arena, "brought back %s as %s of team %s%s%s%s%s", entry->name,
-		json_string_value(json_object_get(made, "name")),
-		json_string_value(json_object_get(made, "team")), agent ? ", for " : "",
-		agent ? agent : "", path ? ", in " : "", path ? path : "");
+	const char *agent = json_find_text(made, "agent"),
+		   *path = json_find_text(made, "path");
+	const char *line =
+		arena_printf(&cli->arena, "brought back %s as %s of team %s%s%s%s%s",
+			     entry->name, json_find_text(made, "name"),
+			     json_find_text(made, "team"), agent ? ", for " : "",
+			     agent ? agent : "", path ? ", in " : "", path ? path : "");
 
 	cli_prose(cli, cli_plain(&cli->arena, line, false), 0);
 }
@@ -478,9 +474,7 @@ static int undo_notes(struct cli *cli, const char *folder)
 	size_t i;
 
 	json_array_foreach(rows, i, row)
-		json_object_set_new(paths,
-				    json_string_value(json_object_get(row, "path")),
-				    json_true());
+		json_object_set_new(paths, json_find_text(row, "path"), json_true());
 	if (!f.code && !json_object_size(paths)) {
 		fault_set(&f, FAULT_NOT_FOUND, "/name",
 			  "the trash holds no note of %.100s", folder);
