@@ -122,34 +122,12 @@ int config_take_flag(struct config_set *s, const char *flag, struct fault *f)
 
 /* --- the file -------------------------------------------------------------------- */
 
-/* The value as JSON, which is what op_decode() checks.  No key takes a table, a list or a
- * time: each of these becomes an object here, which is then refused. */
+/* No key takes a table, a list or a time: each of these becomes an object here, which is
+ * then refused. */
 static json_t *scalar_json(const struct toml_value *v)
 {
-	json_t *value = NULL;
-
-	switch (v->kind) {
-	case TOML_TEXT:
-		value = json_stringn(v->text.data, v->text.len);
-		break;
-	case TOML_INT:
-		value = json_integer(v->integer);
-		break;
-	case TOML_REAL:
-		value = json_real(v->real); /* NULL: infinite */
-		break;
-	case TOML_BOOL:
-		value = json_boolean(v->boolean);
-		break;
-	case TOML_ARRAY:
-	case TOML_TABLE:
-	case TOML_TIME:
-	case TOML_LOCAL_TIME:
-	case TOML_DATE:
-	case TOML_CLOCK:
-		break;
-	}
-	return value ? value : json_object();
+	return v->kind == TOML_ARRAY || v->kind == TOML_TABLE ? json_object()
+							      : toml_json(v);
 }
 
 static bool config_is_section(const char *name)

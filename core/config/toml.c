@@ -215,21 +215,23 @@ static struct toml_table *add_table(struct toml_reader *r, struct toml_table *t,
 
 /* --- pairs --------------------------------------------------------------------------- */
 
-/* Steps into a part of a dotted key: makes its table, or adds to one that a dotted key
- * has made; tables of headers or braces are closed to dotted keys. */
-static struct toml_table *step_dotted(struct toml_reader *r, struct toml_table *t,
-				      const struct toml_key *key)
+/* Steps into a part of a dotted key, or opens the table of a header: makes the table, or
+ * adds to one.  Both may add to a table that a header below has made.  Dotted keys add to
+ * tables of dotted keys too; tables of headers or braces are closed to both. */
+static struct toml_table *enter_table(struct toml_reader *r, struct toml_table *t,
+				      const struct toml_key *key, enum toml_made made)
 {
 	struct toml_entry *e = toml_find(t, key->name.data, key->name.len);
 
 	if (!e)
-		return add_table(r, t, key, TOML_MADE_DOTTED);
-	if (e->value.kind != TOML_TABLE || e->value.table->made == TOML_MADE_HEADER ||
-	    e->value.table->made == TOML_MADE_INLINE) {
+		return add_table(r, t, key, made);
+	if (e->value.kind != TOML_TABLE ||
+	    (e->value.table->made != TOML_MADE_ABOVE &&
+	     (made != TOML_MADE_DOTTED || e->value.table->made != made))) {
 		toml_is_there(r, key, e);
 		return NULL;
 	}
-	e->value.table->made = TOML_MADE_DOTTED;
+	e->value.table->made = made;
 	return e->value.table;
 }
 
@@ -266,7 +268,7 @@ int toml_read_pair(struct toml_reader *r, struct toml_table *t)
 	r->s++;
 	toml_skip_blanks(r);
 	for (; key->next; key = key->next)
-		if (!(t = step_dotted(r, t, key)))
+		if (!(t = enter_table(r, t, key, TOML_MADE_DOTTED)))
 			return r->fault->code;
 	e = toml_find(t, key->name.data, key->name.len);
 	if (e)
@@ -298,21 +300,6 @@ static struct toml_table *step_header(struct toml_reader *r, struct toml_table *
 		return e->value.table;
 	toml_is_there(r, key, e);
 	return NULL;
-}
-
-static struct toml_table *open_table(struct toml_reader *r, struct toml_table *t,
-				     const struct toml_key *key)
-{
-	struct toml_entry *e = toml_find(t, key->name.data, key->name.len);
-
-	if (!e)
-		return add_table(r, t, key, TOML_MADE_HEADER);
-	if (e->value.kind != TOML_TABLE || e->value.table->made != TOML_MADE_ABOVE) {
-		toml_is_there(r, key, e);
-		return NULL;
-	}
-	e->value.table->made = TOML_MADE_HEADER;
-	return e->value.table;
 }
 
 /* Adds a table to an array of tables. */
@@ -362,7 +349,7 @@ static struct toml_table *toml_read_header(struct toml_reader *r, struct toml_ta
 		t = step_header(r, t, key);
 	if (!t)
 		return NULL;
-	return item ? open_item(r, t, key) : open_table(r, t, key);
+	return item ? open_item(r, t, key) : enter_table(r, t, key, TOML_MADE_HEADER);
 }
 
 /* --- the document ---------------------------------------------------------------------- */
@@ -473,4 +460,56 @@ int toml_lines(struct arena *a, const char *data, size_t len,
 		l.n = line.header ? l.n : above;
 	}
 	return 0;
+}
+
+/* --- as JSON ------------------------------------------------------------------------- */
+
+static json_t *toml_json_of_table(const struct toml_table *t)
+{
+	json_t *out = json_object();
+
+	for (const struct toml_entry *e = t->first; e; e = e->next)
+		json_object_set_new(out, e->key.data, toml_json(&e->value));
+	return out;
+}
+
+static json_t *toml_json_of_array(const struct toml_array *a)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < a->n; i++)
+		json_array_append_new(out, toml_json(&a->items[i]));
+	return out;
+}
+
+json_t *toml_json(const struct toml_value *v)
+{
+	json_t *out = NULL;
+
+	switch (v->kind) {
+	case TOML_TEXT:
+		out = json_stringn(v->text.data, v->text.len);
+		break;
+	case TOML_INT:
+		out = json_integer(v->integer);
+		break;
+	case TOML_REAL:
+		out = json_real(v->real);
+		break;
+	case TOML_BOOL:
+		out = json_boolean(v->boolean);
+		break;
+	case TOML_ARRAY:
+		out = toml_json_of_array(v->array);
+		break;
+	case TOML_TABLE:
+		out = toml_json_of_table(v->table);
+		break;
+	case TOML_TIME:
+	case TOML_LOCAL_TIME:
+	case TOML_DATE:
+	case TOML_CLOCK:
+		break;
+	}
+	return out ? out : json_object();
 }

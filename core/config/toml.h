@@ -18,6 +18,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/fault.h"
+#include "core/op/op.h"
 
 enum toml_kind {
 	TOML_TEXT,
@@ -37,13 +38,6 @@ struct toml_place {
 	int line, column;
 };
 
-/* A date, a time or both; parts that the kind does not have are 0. */
-struct toml_time {
-	int year, month, day, hour, minute, second; /* 60: a leap second */
-	int nanosecond; /* further digits are cut off */
-	int offset; /* minutes east of UTC */
-};
-
 /* UTF-8; a NUL follows the last byte.  Escapes may put further NULs within. */
 struct toml_text {
 	const char *data;
@@ -58,7 +52,7 @@ struct toml_value {
 		int64_t integer;
 		double real; /* may be infinite, or not a number */
 		bool boolean;
-		struct toml_time time;
+		struct time_parts time;
 		struct toml_array *array;
 		struct toml_table *table;
 	};
@@ -106,6 +100,10 @@ int toml_read(struct arena *a, const char *file, const char *data, size_t len,
 
 /* The entry of a table; NULL if there is none. */
 struct toml_entry *toml_find(const struct toml_table *t, const char *key, size_t len);
+
+/* The value as JSON, which is what op_decode() checks.  No field is a time or without end: an
+ * object stands for these, which is then refused. */
+json_t *toml_json(const struct toml_value *v);
 
 /* A header or a pair of a document. */
 struct toml_line {

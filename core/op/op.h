@@ -386,6 +386,18 @@ uint64_t op_hash(const struct record *r, const void *src, const char *except);
 void time_format(int64_t ms, char out[25]);
 int64_t time_parse(const char *s);
 
+/* A date, a time or both; parts that a text does not have are 0. */
+struct time_parts {
+	int year, month, day, hour, minute, second; /* 60: a leap second */
+	int nanosecond; /* further digits are cut off */
+	int offset; /* minutes east of UTC */
+};
+
+/* Take a part of a time in RFC 3339 from `*s`, which moves on; false when `*s` has none. */
+bool time_take_date(const char **s, struct time_parts *t);
+bool time_take_clock(const char **s, struct time_parts *t);
+bool time_take_offset(const char **s, struct time_parts *t);
+
 /* --- descriptions (describe.c) ------------------------------- */
 
 json_t *op_schema(const struct record *r); /* JSON Schema 2020-12 */

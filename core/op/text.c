@@ -372,17 +372,16 @@ void time_format(int64_t ms, char out[25])
 	put_digits(out + 20, ms % 1000, 3);
 }
 
-/* `n` digits with a value from lo to hi, or -1 (which no field may be). */
-static int64_t text_take_digits(const char **s, int n, int64_t lo, int64_t hi)
+/* `n` digits with a value from lo to hi. */
+static bool text_take_digits(const char **s, int n, int lo, int hi, int *value)
 {
-	int64_t value = 0;
-
+	*value = 0;
 	for (; n > 0; n--, (*s)++) {
 		if (**s < '0' || **s > '9')
-			return -1;
-		value = value * 10 + (**s - '0');
+			return false;
+		*value = *value * 10 + (**s - '0');
 	}
-	return value < lo || value > hi ? -1 : value;
+	return *value >= lo && *value <= hi;
 }
 
 static bool take_sign(const char **s, const char *signs)
@@ -390,65 +389,62 @@ static bool take_sign(const char **s, const char *signs)
 	return **s && strchr(signs, **s) && (*s)++;
 }
 
-static int64_t text_take_date(const char **s)
+bool time_take_date(const char **s, struct time_parts *t)
 {
 	static const char lengths[] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	int64_t y, m, d;
-	bool leap;
+	int y;
 
-	if ((y = text_take_digits(s, 4, 1970, 9999)) < 0 || !take_sign(s, "-") ||
-	    (m = text_take_digits(s, 2, 1, 12)) < 1 || !take_sign(s, "-"))
-		return -1;
-	leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
-	d = text_take_digits(s, 2, 1, lengths[m - 1]);
-	if (d < 0 || (m == 2 && d == 29 && !leap))
-		return -1;
-	return days_from_civil(y, m, d);
-}
-
-/* A leap second, :60, is the first of the next minute. */
-static int64_t text_take_clock(const char **s)
-{
-	int64_t hour, minute, second, ms = 0;
-
-	if ((hour = text_take_digits(s, 2, 0, 23)) < 0 || !take_sign(s, ":") ||
-	    (minute = text_take_digits(s, 2, 0, 59)) < 0 || !take_sign(s, ":") ||
-	    (second = text_take_digits(s, 2, 0, 60)) < 0)
-		return -1;
-	if (take_sign(s, ".")) {
-		if (**s < '0' || **s > '9')
-			return -1;
-		for (int64_t unit = 100; **s >= '0' && **s <= '9'; (*s)++) {
-			ms += unit * (**s - '0');
-			unit /= 10;
-		}
-	}
-	return ((hour * 60 + minute) * 60 + second) * 1000 + ms;
-}
-
-/* Sets the milliseconds to take off so that the time becomes UTC. */
-static bool text_take_offset(const char **s, int64_t *ms)
-{
-	int64_t sign, hour, minute;
-
-	*ms = 0;
-	if (take_sign(s, "Zz"))
-		return true;
-	sign = **s == '-' ? -1 : 1;
-	if (!take_sign(s, "+-") || (hour = text_take_digits(s, 2, 0, 23)) < 0 ||
-	    !take_sign(s, ":") || (minute = text_take_digits(s, 2, 0, 59)) < 0)
+	if (!text_take_digits(s, 4, 0, 9999, &t->year) || !take_sign(s, "-") ||
+	    !text_take_digits(s, 2, 1, 12, &t->month) || !take_sign(s, "-") ||
+	    !text_take_digits(s, 2, 1, lengths[t->month - 1], &t->day))
 		return false;
-	*ms = sign * (hour * 60 + minute) * 60000;
+	y = t->year;
+	return t->month != 2 || t->day < 29 ||
+	       (y % 4 == 0 && (y % 100 != 0 || y % 400 == 0));
+}
+
+bool time_take_clock(const char **s, struct time_parts *t)
+{
+	t->nanosecond = 0;
+	if (!text_take_digits(s, 2, 0, 23, &t->hour) || !take_sign(s, ":") ||
+	    !text_take_digits(s, 2, 0, 59, &t->minute) || !take_sign(s, ":") ||
+	    !text_take_digits(s, 2, 0, 60, &t->second))
+		return false;
+	if (!take_sign(s, "."))
+		return true;
+	if (**s < '0' || **s > '9')
+		return false;
+	for (int unit = 100000000; **s >= '0' && **s <= '9'; (*s)++) {
+		t->nanosecond += unit * (**s - '0');
+		unit /= 10;
+	}
 	return true;
 }
 
+bool time_take_offset(const char **s, struct time_parts *t)
+{
+	int sign = **s == '-' ? -1 : 1, hours, minutes;
+
+	t->offset = 0;
+	if (take_sign(s, "Zz"))
+		return true;
+	if (!take_sign(s, "+-") || !text_take_digits(s, 2, 0, 23, &hours) ||
+	    !take_sign(s, ":") || !text_take_digits(s, 2, 0, 59, &minutes))
+		return false;
+	t->offset = sign * (hours * 60 + minutes);
+	return true;
+}
+
+/* A leap second, :60, is the first of the next minute. */
 int64_t time_parse(const char *s)
 {
-	int64_t days, ms, offset;
+	struct time_parts t;
+	int64_t ms;
 
-	if ((days = text_take_date(&s)) < 0 || !take_sign(&s, "Tt ") ||
-	    (ms = text_take_clock(&s)) < 0 || !text_take_offset(&s, &offset) || *s)
+	if (!time_take_date(&s, &t) || t.year < 1970 || !take_sign(&s, "Tt ") ||
+	    !time_take_clock(&s, &t) || !time_take_offset(&s, &t) || *s)
 		return -1;
-	ms += days * DAY_MS - offset;
+	ms = days_from_civil(t.year, t.month, t.day) * DAY_MS + t.nanosecond / 1000000 +
+	     ((t.hour * 60 + t.minute - t.offset) * 60 + t.second) * 1000;
 	return ms < 0 || ms > TIME_MOST ? -1 : ms;
 }

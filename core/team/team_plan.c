@@ -82,60 +82,6 @@ int plan_blame(struct call *call, const struct team_plan *p)
 
 /* --- the text ----------------------------------------------------------------------------- */
 
-static json_t *json_of(const struct toml_value *v);
-
-static json_t *json_of_table(const struct toml_table *t)
-{
-	json_t *out = json_object();
-
-	for (const struct toml_entry *e = t->first; e; e = e->next)
-		json_object_set_new(out, e->key.data, json_of(&e->value));
-	return out;
-}
-
-static json_t *json_of_array(const struct toml_array *a)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < a->n; i++)
-		json_array_append_new(out, json_of(&a->items[i]));
-	return out;
-}
-
-/* The value as JSON, which is what op_decode() checks.  No field is a time or without end: an
- * object stands for these, which is then refused. */
-static json_t *json_of(const struct toml_value *v)
-{
-	json_t *out = NULL;
-
-	switch (v->kind) {
-	case TOML_TEXT:
-		out = json_stringn(v->text.data, v->text.len);
-		break;
-	case TOML_INT:
-		out = json_integer(v->integer);
-		break;
-	case TOML_REAL:
-		out = json_real(v->real);
-		break;
-	case TOML_BOOL:
-		out = json_boolean(v->boolean);
-		break;
-	case TOML_ARRAY:
-		out = json_of_array(v->array);
-		break;
-	case TOML_TABLE:
-		out = json_of_table(v->table);
-		break;
-	case TOML_TIME:
-	case TOML_LOCAL_TIME:
-	case TOML_DATE:
-	case TOML_CLOCK:
-		break;
-	}
-	return out ? out : json_object();
-}
-
 /* A task is done by whoever claims it: nothing here would run a command when it is ready. */
 static int check_commands(struct call *call, const struct team_plan *p)
 {
@@ -159,7 +105,7 @@ static int team_plan_read_text(struct call *call, const char *text, struct team_
 	if (toml_read(&call->arena, "plan", text, strlen(text), &p->root, &call->fault) <
 	    0)
 		return fault_move(&call->fault, "", "/plan");
-	p->json = json_of_table(p->root);
+	p->json = toml_json(&(struct toml_value){ .kind = TOML_TABLE, .table = p->root });
 	if (check_commands(call, p) < 0)
 		return call->fault.code;
 	if (op_decode(&record_plan, p->json, &p->says, DECODE_STRICT, &call->arena,

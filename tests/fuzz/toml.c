@@ -35,7 +35,7 @@ static void look_at_table(const struct toml_table *t, int depth)
 
 static void look_at_time(const struct toml_value *v)
 {
-	const struct toml_time *t = &v->time;
+	const struct time_parts *t = &v->time;
 
 	must(v->kind == TOML_CLOCK || (t->month > 0 && t->month < 13 && t->day > 0));
 	must(t->hour < 24 && t->minute < 60 && t->second <= 60);

@@ -70,7 +70,7 @@ static const char *const names[] = {
 /* As the suite writes it, with as many digits of a second as there are. */
 static void time_text(const struct toml_value *v, char *out, size_t room)
 {
-	const struct toml_time *t = &v->time;
+	const struct time_parts *t = &v->time;
 	size_t n = 0;
 
 	if (v->kind != TOML_CLOCK)
