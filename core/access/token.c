@@ -30,44 +30,38 @@ static void token_put_hex(SHA2_CTX *c, char out[TOKEN_SIZE])
 	out[64] = '\0';
 }
 
-void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
-		char out[TOKEN_SIZE])
+/* The kind, with its NUL, stands first in the hashed text.  Otherwise a length extension of
+ * SHA-256 could make a door's token from an agent's token. */
+static void token_of_kind(const char *kind, const uint8_t secret[32],
+			  const int64_t *numbers, size_t n, char out[TOKEN_SIZE])
 {
 	SHA2_CTX c;
 
 	SHA256Init(&c);
+	SHA256Update(&c, (const uint8_t *)kind, *kind ? strlen(kind) + 1 : 0);
 	SHA256Update(&c, secret, 32);
-	put_numbers(&c, (const int64_t[]){ agent, generation }, 2);
+	put_numbers(&c, numbers, n);
 	token_put_hex(&c, out);
 }
 
-/* The kind stands first in the hashed text.  Otherwise a length extension of SHA-256
- * could make a door's token from an agent's token. */
+void token_make(const uint8_t secret[32], int64_t agent, int64_t generation,
+		char out[TOKEN_SIZE])
+{
+	token_of_kind("", secret, (const int64_t[]){ agent, generation }, 2, out);
+}
+
 void token_for_door(const uint8_t secret[32], int64_t agent, int64_t generation,
 		    int64_t owner, int64_t owner_generation, char out[TOKEN_SIZE])
 {
-	static const uint8_t kind[] = "door";
-	SHA2_CTX c;
-
-	SHA256Init(&c);
-	SHA256Update(&c, kind, sizeof(kind));
-	SHA256Update(&c, secret, 32);
-	put_numbers(&c, (const int64_t[]){ agent, generation, owner, owner_generation },
-		    4);
-	token_put_hex(&c, out);
+	token_of_kind("door", secret,
+		      (const int64_t[]){ agent, generation, owner, owner_generation }, 4,
+		      out);
 }
 
 void token_for_client(const uint8_t secret[32], int64_t row, int64_t made_at,
 		      char out[TOKEN_SIZE])
 {
-	static const uint8_t kind[] = "client";
-	SHA2_CTX c;
-
-	SHA256Init(&c);
-	SHA256Update(&c, kind, sizeof(kind));
-	SHA256Update(&c, secret, 32);
-	put_numbers(&c, (const int64_t[]){ row, made_at }, 2);
-	token_put_hex(&c, out);
+	token_of_kind("client", secret, (const int64_t[]){ row, made_at }, 2, out);
 }
 
 void token_hash(const char *token, uint8_t out[TOKEN_HASH])
