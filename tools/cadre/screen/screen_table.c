@@ -1,12 +1,14 @@
 /*
  * screen_table - cells under headings, as wide as they have to be.
  */
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "core/base/alloc.h"
 #include "tools/cadre/cli.h"
@@ -242,9 +244,8 @@ void table_print(const struct cli *cli, struct table *t, bool head, int indent)
  * The columns that a text takes on a terminal, and texts wrapped to fit one.
  *
  * One visible character may be several characters of Unicode: a letter with marks, a
- * flag of two letters, a family of people joined into one picture.  Widths are those of
- * Unicode's East Asian Width (UAX 11) and emoji presentation (UTS 51); without a locale
- * there is no wcwidth() to ask, which knows no sequences either.
+ * flag of two letters, a family of people joined into one picture.  The width of each is
+ * from wcwidth(), which knows no sequences.
  */
 
 enum { JOINER = 0x200d, PICTURE = 0xfe0f };
@@ -267,73 +268,25 @@ static const char *next_char(const char *s, unsigned *code)
 	return s + (more > 0 ? more : 0) + 1;
 }
 
-struct range {
-	unsigned from, to;
-};
-
-static bool width_is_in(unsigned code, const struct range *ranges, size_t n)
-{
-	for (size_t i = 0; i < n && ranges[i].from <= code; i++)
-		if (code <= ranges[i].to)
-			return true;
-	return false;
-}
-
-/* Marks, joiners and selectors, which stand on the character before them. */
-static bool is_mark(unsigned code)
-{
-	static const struct range marks[] = {
-		{ 0x300, 0x36f },     { 0x483, 0x489 },     { 0x591, 0x5bd },
-		{ 0x610, 0x61a },     { 0x64b, 0x65f },     { 0x900, 0x902 },
-		{ 0x93c, 0x93c },     { 0x941, 0x948 },     { 0x94d, 0x94d },
-		{ 0xe31, 0xe31 },     { 0xe34, 0xe3a },     { 0xe47, 0xe4e },
-		{ 0x1ab0, 0x1aff },   { 0x1dc0, 0x1dff },   { 0x200b, 0x200f },
-		{ 0x20d0, 0x20ff },   { 0xfe00, 0xfe0f },   { 0xfe20, 0xfe2f },
-		{ 0x1f3fb, 0x1f3ff }, /* tones of skin */
-		{ 0xe0020, 0xe007f }, { 0xe0100, 0xe01ef },
-	};
-
-	return width_is_in(code, marks, sizeof(marks) / sizeof(*marks));
-}
-
-/* East Asian wide characters, and those that are pictures by themselves. */
-static bool is_wide(unsigned code)
-{
-	static const struct range wide[] = {
-		{ 0x1100, 0x115f },   { 0x231a, 0x231b },   { 0x23e9, 0x23ec },
-		{ 0x23f0, 0x23f0 },   { 0x23f3, 0x23f3 },   { 0x25fd, 0x25fe },
-		{ 0x2614, 0x2615 },   { 0x2648, 0x2653 },   { 0x267f, 0x267f },
-		{ 0x2693, 0x2693 },   { 0x26a1, 0x26a1 },   { 0x26aa, 0x26ab },
-		{ 0x26bd, 0x26be },   { 0x26c4, 0x26c5 },   { 0x26ce, 0x26ce },
-		{ 0x26d4, 0x26d4 },   { 0x26ea, 0x26ea },   { 0x26f2, 0x26f3 },
-		{ 0x26f5, 0x26f5 },   { 0x26fa, 0x26fa },   { 0x26fd, 0x26fd },
-		{ 0x2705, 0x2705 },   { 0x270a, 0x270b },   { 0x2728, 0x2728 },
-		{ 0x274c, 0x274c },   { 0x274e, 0x274e },   { 0x2753, 0x2755 },
-		{ 0x2757, 0x2757 },   { 0x2795, 0x2797 },   { 0x27b0, 0x27b0 },
-		{ 0x27bf, 0x27bf },   { 0x2b1b, 0x2b1c },   { 0x2b50, 0x2b50 },
-		{ 0x2b55, 0x2b55 },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },
-		{ 0xa960, 0xa97c },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
-		{ 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },
-		{ 0x1f004, 0x1f004 }, { 0x1f0cf, 0x1f0cf }, { 0x1f18e, 0x1f18e },
-		{ 0x1f191, 0x1f19a }, { 0x1f1e6, 0x1f1ff }, { 0x1f200, 0x1f320 },
-		{ 0x1f32d, 0x1f335 }, { 0x1f337, 0x1f37c }, { 0x1f37e, 0x1f393 },
-		{ 0x1f3a0, 0x1f3ca }, { 0x1f3cf, 0x1f3d3 }, { 0x1f3e0, 0x1f3f0 },
-		{ 0x1f3f4, 0x1f3f4 }, { 0x1f3f8, 0x1f43e }, { 0x1f440, 0x1f440 },
-		{ 0x1f442, 0x1f4fc }, { 0x1f4ff, 0x1f53d }, { 0x1f54b, 0x1f567 },
-		{ 0x1f57a, 0x1f57a }, { 0x1f595, 0x1f596 }, { 0x1f5a4, 0x1f5a4 },
-		{ 0x1f5fb, 0x1f64f }, { 0x1f680, 0x1f6c5 }, { 0x1f6cc, 0x1f6cc },
-		{ 0x1f6d0, 0x1f6d2 }, { 0x1f6d5, 0x1f6d7 }, { 0x1f6dc, 0x1f6df },
-		{ 0x1f6eb, 0x1f6ec }, { 0x1f6f4, 0x1f6fc }, { 0x1f7e0, 0x1f7eb },
-		{ 0x1f7f0, 0x1f7f0 }, { 0x1f90c, 0x1f9ff }, { 0x1fa70, 0x1faff },
-		{ 0x20000, 0x3fffd },
-	};
-
-	return code >= 0x1100 && width_is_in(code, wide, sizeof(wide) / sizeof(*wide));
-}
-
 static bool is_flag_letter(unsigned code)
 {
 	return code >= 0x1f1e6 && code <= 0x1f1ff;
+}
+
+/* The columns of a character.  Marks, joiners, selectors and tones of skin take none: they stand
+ * on the character before them. */
+static size_t screen_table_columns_of(unsigned code)
+{
+	int n;
+
+	if (code < 0x300)
+		return 1;
+	if (code >= 0x1f3fb && code <= 0x1f3ff)
+		return 0;
+	if (MB_CUR_MAX == 1) /* the program began in the locale C */
+		setlocale(LC_CTYPE, "C.UTF-8");
+	n = wcwidth((wchar_t)code);
+	return n < 0 ? 1 : (size_t)n;
 }
 
 /* Reads what a terminal shows as one character, and how many columns that takes. */
@@ -342,7 +295,7 @@ static const char *next_shown(const char *s, size_t *width)
 	unsigned code, next;
 	const char *end = next_char(s, &code), *after;
 
-	*width = is_mark(code) ? 0 : is_wide(code) ? 2 : 1;
+	*width = is_flag_letter(code) ? 2 : screen_table_columns_of(code);
 	if (is_flag_letter(code) && *end) {
 		after = next_char(end, &next);
 		if (is_flag_letter(next))
@@ -350,7 +303,7 @@ static const char *next_shown(const char *s, size_t *width)
 	}
 	while (*end) {
 		after = next_char(end, &next);
-		if (!is_mark(next))
+		if (screen_table_columns_of(next))
 			break;
 		if (next == PICTURE && *width == 1)
 			*width = 2;
