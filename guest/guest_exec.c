@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "storage/durable.h"
 
 #include "core/base/alloc.h"
 #include "core/op/op.h"
@@ -748,7 +749,7 @@ static int make_config(struct guest *g, const struct wire_turn_start *in, struct
 	write_config(g, env, &t, a);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || !file_write_all(fd, t.data, t.len))
+	if (fd < 0 || fd_write_all(fd, t.data, t.len))
 		guest_turn_fail(f, "write the file for the turn's client");
 	if (fd >= 0)
 		close(fd);
@@ -770,7 +771,7 @@ static int open_prompt(const char *prompt, struct fault *f)
 {
 	int fd = memfd_create("prompt", MFD_CLOEXEC);
 
-	if (fd >= 0 && file_write_all(fd, prompt, strlen(prompt)) &&
+	if (fd >= 0 && !fd_write_all(fd, prompt, strlen(prompt)) &&
 	    lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	guest_turn_fail(f, "keep the prompt");

@@ -95,21 +95,6 @@ int target_open(struct guest *g, struct arena *a, struct file_target *t, const c
 	return rc ? rc : look_at_old(t, f);
 }
 
-bool file_write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		data += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 static bool guest_target_copy(int from, int to, off_t at, size_t len)
 {
 	char buf[16 << 10];
@@ -118,7 +103,7 @@ static bool guest_target_copy(int from, int to, off_t at, size_t len)
 		size_t want = len < sizeof(buf) ? len : sizeof(buf);
 		ssize_t n = file_read_range(from, buf, want, at);
 
-		if (n <= 0 || !file_write_all(to, buf, (size_t)n))
+		if (n <= 0 || fd_write_all(to, buf, (size_t)n))
 			return false;
 		at += n;
 		len -= (size_t)n;
@@ -138,7 +123,7 @@ static bool write_change(struct file_target *t, const struct file_change *c)
 		good = old >= 0;
 	}
 	good = good && guest_target_copy(old, t->fd, 0, c->keep) &&
-	       file_write_all(t->fd, c->data, c->len) &&
+	       !fd_write_all(t->fd, c->data, c->len) &&
 	       (behind >= size ||
 		guest_target_copy(old, t->fd, (off_t)behind, size - behind));
 	if (old >= 0)

@@ -62,7 +62,5 @@ void target_drop(struct file_target *t);
 /* Reads up to `len` bytes of a file from an offset on; returns how many there are, or -1
  * with errno. */
 ssize_t file_read_range(int fd, char *to, size_t len, off_t at);
-/* Writes all bytes at the file's position; false with errno. */
-bool file_write_all(int fd, const char *data, size_t len);
 
 #endif

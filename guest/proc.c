@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "storage/durable.h"
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ static void move_to_file(struct outbuf *o)
 
 	if (fd < 0)
 		return;
-	if (!file_write_all(fd, o->data, o->len)) {
+	if (fd_write_all(fd, o->data, o->len)) {
 		close(fd);
 		return;
 	}
@@ -79,7 +80,7 @@ static void outbuf_keep(struct outbuf *o, const char *data, size_t len)
 	if (!o->fd && o->len + len > IN_MEMORY && o->room < 2 * IN_MEMORY)
 		move_to_file(o);
 	if (o->fd) {
-		if (!file_write_all(o->fd, data, len)) {
+		if (fd_write_all(o->fd, data, len)) {
 			/* Half a character may be there: not counted. */
 			lseek(o->fd, (off_t)o->len, SEEK_SET);
 			o->cut = true;

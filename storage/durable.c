@@ -96,3 +96,18 @@ int tree_sync(const char *path)
 
 	return close_after(fd, fd < 0 ? -1 : syncfs(fd));
 }
+
+int fd_write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}

@@ -41,4 +41,7 @@ int dir_make_all(const char *path, mode_t mode);
  * tree_sync() also waits for the writes of other processes to this file system. */
 int tree_sync(const char *path);
 
+/* Writes all bytes, also when signals come in between; syncs nothing. */
+int fd_write_all(int fd, const char *data, size_t len);
+
 #endif

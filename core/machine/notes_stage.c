@@ -12,21 +12,9 @@
 
 #include "core/machine/notes_inside.h"
 #include "core/machine/private.h"
+#include "storage/durable.h"
 
 /* --- staging --------------------------------------------------------------------- */
-
-static int notes_stage_write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -1;
-		data += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
 
 static int open_stage(int root)
 {
@@ -51,7 +39,7 @@ static int notes_stage_fill(int stage, const char *name, int mode,
 
 	if (fd < 0)
 		return -1;
-	rc = notes_stage_write_all(fd, content->data, content->len);
+	rc = fd_write_all(fd, content->data, content->len);
 	if (rc == 0 && mode >= 0)
 		rc = fchmod(fd, (mode_t)mode);
 	if (rc == 0)

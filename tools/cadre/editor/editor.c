@@ -20,6 +20,7 @@
 #include "core/machine/yaml.h"
 #include "core/vault/vault_text.h"
 #include "ops.gen.h"
+#include "storage/durable.h"
 #include "tools/cadre/cli.h"
 
 /* --- the file -------------------------------------------------------------------------- */
@@ -45,18 +46,6 @@ static const char *choose_folder(const struct cli *cli)
 	return temp && temp[0] == '/' ? temp : "/tmp";
 }
 
-static bool editor_write_all(int fd, const char *data, size_t len)
-{
-	for (ssize_t n; len; data += n, len -= (size_t)n) {
-		n = write(fd, data, len);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n < 0)
-			return false;
-	}
-	return true;
-}
-
 static int editor_make_file(const struct cli *cli, struct scratch *d, const char *name,
 			    const struct text *text, struct fault *f)
 {
@@ -70,7 +59,7 @@ static int editor_make_file(const struct cli *cli, struct scratch *d, const char
 		d->path[0] = '\0';
 		return f->code;
 	}
-	if (!editor_write_all(fd, text->data, text->len)) {
+	if (fd_write_all(fd, text->data, text->len)) {
 		fault_set(f, FAULT_IO, "", "cannot write %.150s: %m", d->path);
 		scratch_end(d, false);
 	}

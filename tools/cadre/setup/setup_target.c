@@ -170,20 +170,6 @@ void setup_target_sweep(const char *path)
 
 /* --- how it changes ------------------------------------------------------------------------- */
 
-static bool setup_target_write_all(int fd, const struct text *text)
-{
-	size_t done = 0;
-
-	while (done < text->len) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
 void setup_diff(const struct setup_target *t, struct text *out)
 {
 	const char *from = t->was ? t->shown : "/dev/null";
@@ -198,8 +184,10 @@ void setup_diff(const struct setup_target *t, struct text *out)
 	struct child_end end;
 
 	setenv("LC_ALL", "C", 1); /* of the words of `diff` */
-	if (setup_target_changed(t) && setup_target_write_all(before, &t->before) &&
-	    (!t->draft.there || setup_target_write_all(after, &t->draft.text)) &&
+	if (setup_target_changed(t) &&
+	    !fd_write_all(before, t->before.data, t->before.len) &&
+	    (!t->draft.there ||
+	     !fd_write_all(after, t->draft.text.data, t->draft.text.len)) &&
 	    child_hear(words, NULL, 0, -1, &a, &end, &ignored) == 0 &&
 	    WIFEXITED(end.status) && WEXITSTATUS(end.status) == 1)
 		text_addf(out, "%s", end.out);
@@ -373,8 +361,8 @@ static int setup_target_write_beside(const struct setup_target *t, const char *b
 	if (fd < 0)
 		return setup_target_fail("write beside", t->shown, f), -1;
 	flock(fd, LOCK_EX | LOCK_NB);
-	if (setup_target_write_all(fd, &t->draft.text) && keep_owner(fd, t) &&
-	    fsync(fd) == 0)
+	if (!fd_write_all(fd, t->draft.text.data, t->draft.text.len) &&
+	    keep_owner(fd, t) && fsync(fd) == 0)
 		return fd;
 	setup_target_fail("write", t->shown, f);
 	unlink(beside);
