@@ -399,8 +399,7 @@ struct lines {
 static void toml_lines_add_keys(struct lines *l, const struct toml_key *key)
 {
 	for (; key; key = key->next)
-		*(struct toml_text *)arena_push(l->r.arena, &l->path, &l->n,
-						sizeof(*l->path)) = key->name;
+		arena_add(l->r.arena, l->path, l->n, key->name);
 }
 
 static int toml_lines_read_header(struct lines *l)

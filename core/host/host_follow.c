@@ -28,8 +28,7 @@ static void follow_read_page(struct job *job, struct store *store)
 		return;
 	sql_query(call, &q, host_events, .after = job->number, .limit = PAGE);
 	while (sql_next(call, &q, &row) > 0)
-		*(struct host_event_row *)arena_push(&call->arena, &page->rows, &page->n,
-						     sizeof(row)) = row;
+		arena_add(&call->arena, page->rows, page->n, row);
 	store_rollback(store);
 }
 

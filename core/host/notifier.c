@@ -52,7 +52,7 @@ extern char **environ;
 
 static void notifier_run_add(struct arena *a, char ***env, size_t *n, char *line)
 {
-	*(char **)arena_push(a, env, n, sizeof(line)) = line;
+	arena_add(a, *env, *n, line);
 }
 
 /* CADRE_EVENT=task.failed */

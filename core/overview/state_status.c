@@ -29,8 +29,7 @@ static bool add_work(struct call *call, struct state_status_out *out,
 {
 	if (!space_take(call, &record_work_line, w))
 		return false;
-	*(struct work_line *)arena_push(&call->arena, &out->works, &out->n_works,
-					sizeof(*w)) = *w;
+	arena_add(&call->arena, out->works, out->n_works, *w);
 	return true;
 }
 

@@ -107,8 +107,7 @@ static int transfer_export_gather(void *with, const struct note_entry *entry,
 	if (entry->folder)
 		return NOTES_ENTER;
 	if (transfer_export_is_told(x, entry->path))
-		*(const char **)arena_push(a, &x->paths, &x->n_paths, sizeof(*x->paths)) =
-			arena_strdup(a, entry->path);
+		arena_add(a, x->paths, x->n_paths, arena_strdup(a, entry->path));
 	return NOTES_PASS;
 }
 

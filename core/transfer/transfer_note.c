@@ -129,10 +129,10 @@ int transfer_note_stage(struct call *call, struct transfer_notes *n,
 	lock = notes->lock(notes->self, path, NULL, false, &call->fault);
 	if (lock < 0)
 		return lock;
-	*(int *)arena_push(a, &n->locks, &n->n_locks, sizeof(lock)) = lock;
+	arena_add(a, n->locks, n->n_locks, lock);
 	if (notes->stage(notes->self, path, &bytes, &move, a, &call->fault) < 0)
 		return call->fault.code;
-	*(struct note_move *)arena_push(a, &n->moves, &n->n_moves, sizeof(move)) = move;
+	arena_add(a, n->moves, n->n_moves, move);
 	return 0;
 }
 

@@ -105,15 +105,14 @@ static int web_feed_tell_row(struct job *job, const struct event_line_row *r,
 	if (rc < 0)
 		return rc;
 	web_feed_frame(&frame, reading->incarnation, &e);
-	*(struct told *)arena_push(&call->arena, &page->all, &page->n,
-				   sizeof(struct told)) =
-		(struct told){ .seq = r->seq,
-			       .team = r->team,
-			       .subject = r->subject,
-			       .kind = (int)r->kind,
-			       .frame =
-				       arena_strndup(&call->arena, frame.data, frame.len),
-			       .len = frame.len };
+	arena_add(&call->arena, page->all, page->n,
+		  (struct told){
+			  .seq = r->seq,
+			  .team = r->team,
+			  .subject = r->subject,
+			  .kind = (int)r->kind,
+			  .frame = arena_strndup(&call->arena, frame.data, frame.len),
+			  .len = frame.len });
 	text_release(&frame);
 	return 0;
 }

@@ -272,8 +272,8 @@ static void list_unknown(struct sweep *s, const char *folder, size_t most,
 
 	while (dir && *n < end && (e = readdir(dir)))
 		if (e->d_name[0] != '.' && !sweep_is_known(s->host, e->d_name))
-			*(const char **)arena_push(&s->arena, out, n, sizeof(**out)) =
-				arena_strdup(&s->arena, e->d_name);
+			arena_add(&s->arena, *out, *n,
+				  arena_strdup(&s->arena, e->d_name));
 	if (dir)
 		closedir(dir);
 }
