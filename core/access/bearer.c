@@ -253,12 +253,13 @@ int token_list(struct call *call, const struct token_list_in *in,
 	       struct token_list_out *out)
 {
 	struct token_page_row k;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, token_page, .after = in->after_name ? in->after_name : "",
-		  .every = in->all, .now = call->now, .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &k)) > 0) {
+	while ((rc = sql_each(call, &q, token_page, &k,
+			      .after = in->after_name ? in->after_name : "",
+			      .every = in->all, .now = call->now,
+			      .limit = in->limit + 1)) > 0) {
 		struct token_line line = {
 			.name = k.name,
 			.kind = k.kind,

@@ -148,12 +148,12 @@ static int add_left(struct call *call, const struct limit_list_in *in, int64_t a
 	struct limit_agents_row a;
 	size_t n = 0;
 	struct calls_left line;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, limit_agents, .team = call->caller.team, .agent = agent,
-		  .after = in->after_name, .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &a)) > 0) {
+	while ((rc = sql_each(call, &q, limit_agents, &a, .team = call->caller.team,
+			      .agent = agent, .after = in->after_name,
+			      .limit = in->limit + 1)) > 0) {
 		line = (struct calls_left){
 			.name = a.name,
 			.create = limit_show_left_of(call, a.id, RATE_CREATE, a.creates),

@@ -557,7 +557,7 @@ int result_list(struct call *call, const struct result_list_in *in,
 	struct gathering g = { .limit = in->limit };
 	struct agent_row agent = { 0 };
 	struct result_line_row r;
-	struct query q;
+	struct query q = { 0 };
 	int64_t before;
 	int rc;
 

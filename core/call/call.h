@@ -260,6 +260,8 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
  * sql_row(call, agent_by_id, &row, .id = 3): 1 with `row` filled, 0, negative.
  * sql_query(call, &q, board, .team = 3), then sql_next(call, &q, &row) until
  * it gives 0 or a negative; query_end(&q) to stop early.
+ * sql_each(call, &q, board, &row, .team = 3): the next row of a query that the first call,
+ * with a `q` of zeros, begins.
  * sql_all(call, board, &rows, &n, .team = 3): the same into an array of the
  * arena, so that other statements can run meanwhile; 0 or negative. */
 #define sql_run(call, name, ...)             \
@@ -283,5 +285,8 @@ int call_rows(struct call *call, enum sql id, const void *in, void *rows, size_t
 	store_new_id((call)->store, sql_##table##_new_id, &(call)->fault)
 #define sql_next(call, q, row) \
 	store_next((q), (row), sizeof(*(row)), &(call)->arena, &(call)->fault)
+#define sql_each(call, q, name, row, ...)                                  \
+	((q)->store ? (void)0 : sql_query((call), (q), name, __VA_ARGS__), \
+	 sql_next((call), (q), (row)))
 
 #endif

@@ -134,14 +134,13 @@ static int read_events(struct call *call, const struct event_list_in *in, int64_
 		       int64_t upto, const struct wanted *w, struct event_list_out *out)
 {
 	struct event_line_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, events_after, .after = after, .upto = upto,
-		  .team = call->caller.team, .low = w->kinds.low, .high = w->kinds.high,
-		  .kinds = w->kinds.kinds, .by = w->by, .actor = w->actor,
-		  .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, events_after, &r, .after = after, .upto = upto,
+			      .team = call->caller.team, .low = w->kinds.low,
+			      .high = w->kinds.high, .kinds = w->kinds.kinds, .by = w->by,
+			      .actor = w->actor, .limit = in->limit + 1)) > 0) {
 		struct event e;
 
 		if ((rc = event_show(call, &r, &e)) < 0)

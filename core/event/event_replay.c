@@ -10,12 +10,12 @@ static int tell_tasks(struct call *call, const struct event_replay_in *in,
 		      struct event_replay_out *out)
 {
 	struct replay_tasks_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, replay_tasks, .team = call->caller.team, .until = in->until,
-		  .skip = in->offset, .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, replay_tasks, &r, .team = call->caller.team,
+			      .until = in->until, .skip = in->offset,
+			      .limit = in->limit + 1)) > 0) {
 		struct past_task t = { .id = task_name(call, r.number),
 				       .title = r.title,
 				       .has_status = r.known,
@@ -35,15 +35,15 @@ static int tell_copies(struct call *call, const struct event_replay_in *in, int6
 	const int64_t limit = in->limit - (int64_t)out->n_tasks;
 	struct replay_copies_row r;
 	struct replay_mail_row mail;
-	struct query q;
+	struct query q = { 0 };
 	int rc = sql_row(call, replay_mail, &mail, .until = in->until);
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, replay_copies, .team = call->caller.team, .until = in->until,
-		  .earliest = mail.earliest, .first = mail.first ? mail.first : INT64_MAX,
-		  .next = mail.next, .skip = skip, .limit = limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, replay_copies, &r, .team = call->caller.team,
+			      .until = in->until, .earliest = mail.earliest,
+			      .first = mail.first ? mail.first : INT64_MAX,
+			      .next = mail.next, .skip = skip, .limit = limit + 1)) > 0) {
 		struct past_copy c = { .seq = r.message,
 				       .to = r.to_name,
 				       .from = r.from_name,

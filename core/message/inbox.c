@@ -264,14 +264,15 @@ static int held_by_request(struct handing *h)
 {
 	struct call *call = h->call;
 	struct inbox_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if (!h->request)
 		return 0;
-	sql_query(call, &q, inbox_held, .agent = h->agent->id, .request = h->request,
-		  .now = call->now, .limit = HANDFUL);
-	while ((rc = sql_next(call, &q, &r)) > 0 && !h->more)
+	while ((rc = sql_each(call, &q, inbox_held, &r, .agent = h->agent->id,
+			      .request = h->request, .now = call->now,
+			      .limit = HANDFUL)) > 0 &&
+	       !h->more)
 		h->more = !inbox_add(h, &r, r.due_at);
 	return query_over(&q, rc);
 }
@@ -307,12 +308,12 @@ static int next_messages(struct handing *h, int64_t limit)
 {
 	struct call *call = h->call;
 	struct inbox_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, inbox_next, .agent = h->agent->id, .now = call->now,
-		  .limit = limit - (int64_t)h->n + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, inbox_next, &r, .agent = h->agent->id,
+			      .now = call->now, .limit = limit - (int64_t)h->n + 1)) >
+	       0) {
 		r.attempt++;
 		h->more |= h->shows && h->shows->urgent && r.lane != DELIVERY_LANE_URGENT;
 		if (h->more || (int64_t)h->n >= limit ||

@@ -267,12 +267,11 @@ static int drop_one_each(struct call *call, int64_t except, struct drops *drops)
 static int drop_surplus(struct call *call, struct drops *drops)
 {
 	struct inbox_over_row full;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, inbox_over, .team = call->caller.team,
-		  .inbox_capacity = call->caller.inbox_capacity);
-	while ((rc = sql_next(call, &q, &full)) > 0)
+	while ((rc = sql_each(call, &q, inbox_over, &full, .team = call->caller.team,
+			      .inbox_capacity = call->caller.inbox_capacity)) > 0)
 		if ((rc = keep_capacity(call, full.id, call->caller.inbox_capacity,
 					drops)) < 0)
 			break;

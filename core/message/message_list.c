@@ -67,15 +67,16 @@ static int list_thread(struct call *call, const char *thread, int64_t after,
 {
 	struct envelope_row e;
 	const char *name;
-	struct query q;
+	struct query q = { 0 };
 	int rc = begin_thread(call, thread, after, &name, p);
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, envelopes_thread, .team = call->caller.team, .thread = name,
-		  .after = after, .agent = message_list_sees(call),
-		  .limit = p->limit + 1);
-	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, p, &e))
+	while ((rc = sql_each(call, &q, envelopes_thread, &e, .team = call->caller.team,
+			      .thread = name, .after = after,
+			      .agent = message_list_sees(call), .limit = p->limit + 1)) >
+		       0 &&
+	       page_add(call, p, &e))
 		;
 	return query_over(&q, rc);
 }
@@ -118,19 +119,19 @@ int message_list(struct call *call, const struct message_list_in *in,
 	struct agent_row other = { 0 };
 	struct team_born_row born;
 	struct envelope_row e;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = sql_row(call, team_born, &born, .team = call->caller.team)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &other)) < 0))
 		return rc;
-	sql_query(call, &q, envelopes_before,
-		  .before = in->has_before ? in->before : INT64_MAX,
-		  .since = born.first_message, .team = call->caller.team,
-		  .agent = message_list_sees(call), .other = other.id,
-		  .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &e)) > 0 && page_add(call, &p, &e))
+	while ((rc = sql_each(call, &q, envelopes_before, &e,
+			      .before = in->has_before ? in->before : INT64_MAX,
+			      .since = born.first_message, .team = call->caller.team,
+			      .agent = message_list_sees(call), .other = other.id,
+			      .limit = in->limit + 1)) > 0 &&
+	       page_add(call, &p, &e))
 		;
 	query_end(&q);
 	out->messages = p.items;

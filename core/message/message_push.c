@@ -33,7 +33,7 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 		   struct delivery_waiting_out *out)
 {
 	struct assignment_recalls_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	sql_query(call, &q, assignment_recalls, .agent = in->agent, .limit = in->limit);
@@ -69,7 +69,7 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 		     struct delivery_waiting_out *out)
 {
 	struct delivery_pushes_row r;
-	struct query q;
+	struct query q = { 0 };
 	struct delivery_told_row told;
 	int rc;
 
@@ -77,10 +77,11 @@ int delivery_waiting(struct call *call, const struct delivery_waiting_in *in,
 	    (rc = sql_row(call, delivery_told, &told, .agent = in->agent,
 			  .again = in->again, .after = in->after)) < 0)
 		return rc;
-	sql_query(call, &q, delivery_pushes, .agent = in->agent, .after = in->after,
-		  .again = in->again, .assignments = in->assignments, .texts = in->texts,
-		  .limit = in->limit - (int64_t)out->n_pushes, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, delivery_pushes, &r, .agent = in->agent,
+			      .after = in->after, .again = in->again,
+			      .assignments = in->assignments, .texts = in->texts,
+			      .limit = in->limit - (int64_t)out->n_pushes,
+			      .now = call->now)) > 0) {
 		struct push *p = arena_push(&call->arena, &out->pushes, &out->n_pushes,
 					    sizeof(*p));
 

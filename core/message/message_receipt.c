@@ -56,7 +56,7 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 	struct deliveries_delayed_row *delayed = NULL;
 	struct message_head_row m = { 0 };
 	struct deliveries_row r;
-	struct query q;
+	struct query q = { 0 };
 	size_t n_next = 0;
 	int rc = sql_row(call, message_head, &m, .id = page->message);
 
@@ -65,9 +65,9 @@ int message_deliveries(struct call *call, const struct delivery_page *page,
 				    .after = page->after, .limit = page->limit)) < 0)
 		return rc;
 	next = delayed;
-	sql_query(call, &q, deliveries, .message = page->message, .abroad = m.abroad,
-		  .after = page->after, .limit = page->limit, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, deliveries, &r, .message = page->message,
+			      .abroad = m.abroad, .after = page->after,
+			      .limit = page->limit, .now = call->now)) > 0) {
 		struct delivery *d;
 
 		add_delayed(call, page, &next, &n_next, r.name, out, n);
@@ -131,15 +131,16 @@ int message_overdue(struct call *call, const struct message_overdue_in *in,
 		    struct message_overdue_out *out)
 {
 	struct acks_overdue_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc = who_team(call, in->team);
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, acks_overdue, .team = call->caller.team, .now = call->now,
-		  .agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
-		  .offset = in->offset, .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(
+			call, &q, acks_overdue, &r, .team = call->caller.team,
+			.now = call->now,
+			.agent = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
+			.offset = in->offset, .limit = in->limit + 1)) > 0) {
 		struct overdue o = {
 			.message_id = id_public(call, ID_MESSAGE, r.message, r.at),
 			.seq = r.message,

@@ -206,11 +206,10 @@ static void touch_holders(struct touched *t, const struct mirror_events_row *eve
 static int touch_kin(struct call *call, struct touched *t, int64_t team, bool renamed)
 {
 	struct mirror_kin_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, mirror_kin, .team = team);
-	while ((rc = sql_next(call, &q, &row)) > 0) {
+	while ((rc = sql_each(call, &q, mirror_kin, &row, .team = team)) > 0) {
 		ids_add(&t->teams, row.id);
 		if (renamed)
 			ids_add(&t->renamed, row.id);
@@ -230,11 +229,10 @@ static bool mirror_slice_is_own(const struct mirror_events_row *event)
 static int touch_doors(struct call *call, struct touched *t, int64_t team)
 {
 	struct mirror_agents_of_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, mirror_doors_below, .team = team);
-	while ((rc = sql_next(call, &q, &row)) > 0)
+	while ((rc = sql_each(call, &q, mirror_doors_below, &row, .team = team)) > 0)
 		ids_add(&t->agents, row.id);
 	return rc;
 }
@@ -307,15 +305,15 @@ static int touch(struct call *call, struct touched *t,
 static int touch_dependents(struct call *call, struct touched *t)
 {
 	struct mirror_dependents_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	ids_settle(&t->changed);
 	if (t->changed.n == 0)
 		return 0;
-	sql_query(call, &q, mirror_dependents,
-		  .ids = ids_json(&t->changed, 0, t->changed.n, &call->arena));
-	while ((rc = sql_next(call, &q, &row)) > 0)
+	while ((rc = sql_each(call, &q, mirror_dependents, &row,
+			      .ids = ids_json(&t->changed, 0, t->changed.n,
+					      &call->arena))) > 0)
 		ids_add(&t->tasks, row.task);
 	return rc;
 }
@@ -348,7 +346,7 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 {
 	struct call *call = &m->show.call;
 	struct mirror_events_row event;
-	struct query q;
+	struct query q = { 0 };
 	int64_t n = 0;
 	int rc;
 
@@ -358,9 +356,9 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	*upto = m->show.rev;
 	if (*upto > m->at.seq + SLICE_EVENTS)
 		*upto = m->at.seq + SLICE_EVENTS;
-	sql_query(call, &q, mirror_events, .after = m->at.seq, .upto = *upto,
-		  .mail = m->mail.on, .limit = m->batch + 1);
-	while ((rc = sql_next(call, &q, &event)) > 0) {
+	while ((rc = sql_each(call, &q, mirror_events, &event, .after = m->at.seq,
+			      .upto = *upto, .mail = m->mail.on, .limit = m->batch + 1)) >
+	       0) {
 		if (++n > m->batch) {
 			*upto = event.seq - 1;
 			query_end(&q);

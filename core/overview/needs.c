@@ -119,14 +119,14 @@ static int add_acks(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct acks_overdue_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, acks_overdue, .team = g->team->id, .now = call->now,
-		  .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
-		  .limit = needs_most(g));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, acks_overdue, &r, .team = g->team->id,
+			      .now = call->now,
+			      .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
+			      .limit = needs_most(g))) > 0)
 		needs_add_one(
 			g,
 			(struct need){ .what = CONCERN_ACK,
@@ -165,13 +165,13 @@ static int add_tasks(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct tasks_troubled_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, tasks_troubled, .team = g->team->id, .now = call->now,
-		  .recent = call->now - NEWS_MS, .limit = needs_most(g));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, tasks_troubled, &r, .team = g->team->id,
+			      .now = call->now, .recent = call->now - NEWS_MS,
+			      .limit = needs_most(g))) > 0)
 		needs_add_one(g,
 			      (struct need){ .what = CONCERN_TASK,
 					     .name = task_name(call, r.number),
@@ -202,13 +202,12 @@ static int add_agents(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct agents_troubled_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, agents_troubled, .team = g->team->id, .now = call->now,
-		  .limit = needs_most(g));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, agents_troubled, &r, .team = g->team->id,
+			      .now = call->now, .limit = needs_most(g))) > 0)
 		needs_add_one(g,
 			      (struct need){ .what = CONCERN_AGENT,
 					     .name = r.name,
@@ -243,14 +242,14 @@ static int needs_add_parked(struct gathering *g)
 	struct call *call = g->call;
 	const bool hosted = call_finds_host(call);
 	struct agents_parked_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, agents_parked, .team = g->team->id, .now = call->now,
-		  .hosted = hosted, .chain = chain_most(call),
-		  .per_hour = chain_per_hour(call), .limit = needs_most(g));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, agents_parked, &r, .team = g->team->id,
+			      .now = call->now, .hosted = hosted,
+			      .chain = chain_most(call), .per_hour = chain_per_hour(call),
+			      .limit = needs_most(g))) > 0)
 		needs_add_one(g,
 			      (struct need){ .what = CONCERN_AGENT,
 					     .name = r.name,
@@ -265,13 +264,12 @@ static int add_workspaces(struct gathering *g)
 {
 	struct call *call = g->call;
 	struct workspaces_failed_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	g->of_kind = 0;
-	sql_query(call, &q, workspaces_failed, .team = g->team->id,
-		  .limit = needs_most(g));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, workspaces_failed, &r, .team = g->team->id,
+			      .limit = needs_most(g))) > 0)
 		needs_add_one(
 			g,
 			(struct need){ .what = CONCERN_WORKSPACE,
@@ -301,7 +299,7 @@ static int add_results(struct gathering *g)
 	struct call *call = g->call;
 	struct team_is_busy_row busy;
 	struct results_unread_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if (call->caller.level < WHO_LEAD)
@@ -310,9 +308,9 @@ static int add_results(struct gathering *g)
 	if (rc < 0 || busy.any)
 		return rc < 0 ? rc : 0;
 	g->of_kind = 0;
-	sql_query(call, &q, results_unread, .team = g->team->id, .reader = agent_of(g),
-		  .most = RESULTS_MOST + 1, .limit = needs_most(g));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, results_unread, &r, .team = g->team->id,
+			      .reader = agent_of(g), .most = RESULTS_MOST + 1,
+			      .limit = needs_most(g))) > 0)
 		needs_add_one(g,
 			      (struct need){ .what = CONCERN_RESULT,
 					     .name = r.sender_name,

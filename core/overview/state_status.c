@@ -37,12 +37,12 @@ static bool add_work(struct call *call, struct state_status_out *out,
 static int tell_works(struct call *call, int64_t team, struct state_status_out *out)
 {
 	struct task_line_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, task_lines_in, .claimed = 1, .in_progress = 1, .blocked = 1,
-		  .team = team, .limit = WORKS_MOST, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, task_lines_in, &r, .claimed = 1, .in_progress = 1,
+			      .blocked = 1, .team = team, .limit = WORKS_MOST,
+			      .now = call->now)) > 0)
 		if (!add_work(call, out,
 			      &(const struct work_line){ .agent = r.holder_name,
 							 .task = task_name(call, r.number),
@@ -50,19 +50,18 @@ static int tell_works(struct call *call, int64_t team, struct state_status_out *
 							 .state = r.state_now,
 							 .since = r.updated_at }))
 			break;
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 /* Tells of those in all teams, in the order of their holders. */
 static int tell_all_works(struct call *call, struct state_status_out *out)
 {
 	struct works_all_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, works_all, .now = call->now, .limit = WORKS_MOST);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, works_all, &r, .now = call->now,
+			      .limit = WORKS_MOST)) > 0)
 		if (!add_work(call, out,
 			      &(const struct work_line){
 				      .agent = r.agent_name,
@@ -72,8 +71,7 @@ static int tell_all_works(struct call *call, struct state_status_out *out)
 				      .state = r.state,
 				      .since = r.updated_at }))
 			break;
-	query_end(&q);
-	return rc < 0 ? rc : 0;
+	return query_over(&q, rc);
 }
 
 int state_status(struct call *call, const struct state_status_in *in,

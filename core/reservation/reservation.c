@@ -372,7 +372,7 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 		       const char **path)
 {
 	struct reservation_line_row r;
-	struct query q;
+	struct query q = { 0 };
 	const char **tidied = arena_alloc(&call->arena, (n + 1) * sizeof(*tidied));
 	size_t steps = 0;
 	int rc;
@@ -381,9 +381,9 @@ int reservation_covers(struct call *call, const struct agent_row *agent,
 		if (!(tidied[i] =
 			      tidy(call, paths[i], reservation_place(call, "paths", i))))
 			return call->fault.code;
-	sql_query(call, &q, reservation_covering, .team = call->caller.team,
-		  .stems = stems_of(call, tidied, n), .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, reservation_covering, &r,
+			      .team = call->caller.team,
+			      .stems = stems_of(call, tidied, n), .now = call->now)) > 0)
 		for (size_t i = 0; i < n && r.agent != agent->id && !r.shared; i++) {
 			if (steps > STEPS_MOST) {
 				query_end(&q);

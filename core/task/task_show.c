@@ -24,11 +24,11 @@ static bool task_show_fits(struct task *out, bool fits)
 static int tell_deps(struct call *call, int64_t task, struct task *out)
 {
 	struct task_deps_row d;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, task_deps, .task = task, .now = call->now);
-	while ((rc = sql_next(call, &q, &d)) > 0) {
+	while ((rc = sql_each(call, &q, task_deps, &d, .task = task, .now = call->now)) >
+	       0) {
 		struct blocker b = { task_name(call, d.number), d.state_now };
 		bool open = d.state_now != TASK_STATE_COMPLETED;
 
@@ -46,7 +46,7 @@ static int tell_deps(struct call *call, int64_t task, struct task *out)
 static int tell_tags(struct call *call, int64_t task, struct task *out)
 {
 	struct task_tags_row g;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	sql_query(call, &q, task_tags, .task = task);
@@ -59,7 +59,7 @@ static int tell_tags(struct call *call, int64_t task, struct task *out)
 static int tell_criteria(struct call *call, int64_t task, struct task *out)
 {
 	struct criterion c = { 0 };
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	sql_query(call, &q, task_criteria, .task = task);
@@ -86,11 +86,11 @@ static bool note_take(struct call *call, struct note *note)
 static int show_notes(struct call *call, int64_t task, int64_t all, struct task *out)
 {
 	struct task_notes_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, task_notes, .task = task, .limit = NOTES_SHOWN + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, task_notes, &r, .task = task,
+			      .limit = NOTES_SHOWN + 1)) > 0) {
 		struct note note = { .by = r.name,
 				     .at = r.at,
 				     .text = r.text,
@@ -212,7 +212,7 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	const bool over = is_over(r->state_now),
 		   held = !over && r->state_now != TASK_STATE_PENDING;
 	struct task_blockers_row d;
-	struct query q;
+	struct query q = { 0 };
 	int rc = 0;
 
 	*out = (struct task_line){
@@ -243,7 +243,7 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 
 struct task_page {
 	struct task_line *lines;
-	size_t n;
+	size_t n_lines;
 	int64_t limit;
 	unsigned states; /* bits of the states that are wanted; 0: all */
 	bool more;
@@ -265,8 +265,7 @@ static int task_show_tell_page(struct call *call, struct query *q, struct task_p
 			continue;
 		if ((rc = task_tell_line(call, &r, &line)) < 0)
 			break;
-		if (!space_add(call, &record_task_line, &line, &p->lines, &p->n, p->limit,
-			       &p->more))
+		if (!space_put(call, p, lines, &record_task_line, &line, p->limit))
 			break;
 	}
 	return query_over(q, rc);
@@ -372,7 +371,7 @@ int task_list(struct call *call, const struct task_list_in *in, struct task_list
 	query_lines(call, &q, in, owner.id, p.states, &after);
 	rc = task_show_tell_page(call, &q, &p);
 	out->tasks = p.lines;
-	out->n_tasks = p.n;
+	out->n_tasks = p.n_lines;
 	out->more = p.more;
 	return rc;
 }
@@ -393,7 +392,7 @@ int task_ready(struct call *call, const struct task_ready_in *in,
 		  .limit = in->limit + 1, .now = call->now);
 	rc = task_show_tell_page(call, &q, &p);
 	out->tasks = p.lines;
-	out->n_tasks = p.n;
+	out->n_tasks = p.n_lines;
 	out->more = p.more;
 	return rc < 0 ? rc : task_stuck(call, &out->stuck);
 }
@@ -403,15 +402,14 @@ int task_history(struct call *call, const struct task_history_in *in,
 {
 	struct task_history_row r;
 	struct task_row t;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (rc = task_find(call, in->task, &t)) < 0)
 		return rc;
-	sql_query(call, &q, task_history, .task = t.id, .after = in->after_seq,
-		  .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, task_history, &r, .task = t.id,
+			      .after = in->after_seq, .limit = in->limit + 1)) > 0) {
 		struct happening h = { r.seq, r.at, event_kind((int)r.kind)->name,
 				       event_actor_name(r.actor, r.name), r.detail };
 
@@ -460,15 +458,14 @@ static int page_notes(struct page *p)
 	struct task_part_out *out = p->out;
 	struct task_notes_from_row r;
 	struct task_whole_row t = { 0 };
-	struct query q;
+	struct query q = { 0 };
 	int rc = sql_row(p->call, task_whole, &t, .id = p->task, .now = p->call->now);
 
 	out->size = t.notes;
 	if (rc < 0)
 		return rc;
-	sql_query(p->call, &q, task_notes_from, .task = p->task, .offset = p->offset,
-		  .limit = p->limit);
-	while ((rc = sql_next(p->call, &q, &r)) > 0) {
+	while ((rc = sql_each(p->call, &q, task_notes_from, &r, .task = p->task,
+			      .offset = p->offset, .limit = p->limit)) > 0) {
 		struct note note = { .by = r.name,
 				     .at = r.at,
 				     .text = r.text,
@@ -485,11 +482,10 @@ static int page_criteria(struct page *p)
 {
 	struct task_part_out *out = p->out;
 	struct criterion c = { 0 };
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(p->call, &q, task_criteria, .task = p->task);
-	while ((rc = sql_next(p->call, &q, &c)) > 0) {
+	while ((rc = sql_each(p->call, &q, task_criteria, &c, .task = p->task)) > 0) {
 		out->size++;
 		if (task_part_is_here(p))
 			space_put(p->call, out, acceptance_criteria, &record_criterion,
@@ -501,11 +497,10 @@ static int page_criteria(struct page *p)
 static int page_tags(struct page *p)
 {
 	struct task_tags_row g;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(p->call, &q, task_tags, .task = p->task);
-	while ((rc = sql_next(p->call, &q, &g)) > 0)
+	while ((rc = sql_each(p->call, &q, task_tags, &g, .task = p->task)) > 0)
 		page_text(p, g.tag);
 	return rc;
 }
@@ -513,11 +508,11 @@ static int page_tags(struct page *p)
 static int page_deps(struct page *p)
 {
 	struct task_deps_row d;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(p->call, &q, task_deps, .task = p->task, .now = p->call->now);
-	while ((rc = sql_next(p->call, &q, &d)) > 0)
+	while ((rc = sql_each(p->call, &q, task_deps, &d, .task = p->task,
+			      .now = p->call->now)) > 0)
 		page_text(p, task_name(p->call, d.number));
 	return rc;
 }

@@ -415,13 +415,13 @@ int budget_list_add(struct call *call, int64_t team, const char *path, int64_t m
 {
 	struct budget_line line;
 	struct budget_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc = list->all ? add_vms(call, team, path, max_vms, list) : 0;
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, budget_rows, .team = team, .now = call->now);
-	while ((rc = sql_next(call, &q, &row)) > 0) {
+	while ((rc = sql_each(call, &q, budget_rows, &row, .team = team,
+			      .now = call->now)) > 0) {
 		line = budget_show_line_of(path, &row);
 		if (row.most > 0 || (list->all && row.used > 0))
 			rc = budget_show_add(call, &line, list);

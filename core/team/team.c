@@ -322,7 +322,7 @@ static int team_update_row(struct call *call, const struct team_update_in *in)
 static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, size_t *n)
 {
 	struct team_ports_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	sql_query(call, &q, team_ports, .team = team);
@@ -395,12 +395,11 @@ int team_tell_members(struct call *call, bool gone, int64_t after, struct member
 		      size_t *n, bool *more)
 {
 	struct team_members_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, team_members, .team = call->caller.team, .gone = gone,
-		  .after = after, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, team_members, &r, .team = call->caller.team,
+			      .gone = gone, .after = after, .now = call->now)) > 0) {
 		struct task_row t = { 0 };
 
 		if (r.task && (rc = sql_row(call, task_by_id, &t, .id = r.task,
@@ -772,11 +771,11 @@ static int end_tasks(struct call *call, int64_t team)
 static int end_workspaces(struct call *call, int64_t team)
 {
 	struct team_end_workspaces_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, team_end_workspaces, .team = team, .now = call->now);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, team_end_workspaces, &r, .team = team,
+			      .now = call->now)) > 0)
 		if ((rc = event_emit(call, EVENT_WORKSPACE_DESTROYED, r.id, 0,
 				     "the team ended")) < 0)
 			break;

@@ -187,7 +187,7 @@ static int end_earlier(struct call *call)
 static int list_stops(struct call *call, struct turn_next_out *out)
 {
 	struct turn_stops_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	sql_query(call, &q, turn_stops,
@@ -202,7 +202,7 @@ static int list_stops(struct call *call, struct turn_next_out *out)
 static int list_agents(struct call *call, struct turn_next_out *out)
 {
 	struct runner_agents_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	sql_query(call, &q, runner_agents, .host = store_host(call->store));
@@ -524,16 +524,16 @@ int turn_list(struct call *call, const struct turn_list_in *in, struct turn_list
 {
 	struct agent_row a = { 0 };
 	struct turn_line_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &a)) < 0))
 		return rc;
-	sql_query(call, &q, turn_lines, .team = call->caller.team, .agent = a.id,
-		  .before = in->has_before ? in->before : INT64_MAX,
-		  .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, turn_lines, &r, .team = call->caller.team,
+			      .agent = a.id,
+			      .before = in->has_before ? in->before : INT64_MAX,
+			      .limit = in->limit + 1)) > 0) {
 		struct turn_line l;
 
 		turn_show_line_of(&l, &r);
@@ -579,11 +579,11 @@ static int tell_output(struct call *call, const struct turn_read_in *in,
 	struct space_range range;
 	struct turn_output_from_row r;
 	struct text t = { 0 };
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, turn_output_from, .turn = u->id, .from = in->offset);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, turn_output_from, &r, .turn = u->id,
+			      .from = in->offset)) > 0) {
 		if (base < 0)
 			base = r.start;
 		text_add(&t, r.text, strlen(r.text));

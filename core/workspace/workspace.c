@@ -222,14 +222,13 @@ int workspace_list(struct call *call, const struct workspace_list_in *in,
 		   struct workspace_list_out *out)
 {
 	struct workspace_row w;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	sql_query(call, &q, workspace_lines, .team = call->caller.team, .all = in->all,
-		  .offset = in->offset);
-	while ((rc = sql_next(call, &q, &w)) > 0) {
+	while ((rc = sql_each(call, &q, workspace_lines, &w, .team = call->caller.team,
+			      .all = in->all, .offset = in->offset)) > 0) {
 		struct workspace told;
 
 		workspace_tell_row(call, &w, &told);
@@ -666,12 +665,12 @@ int workspace_rows(struct call *call, const struct workspace_rows_in *in,
 		   struct workspace_rows_out *out)
 {
 	struct workspace_rows_row r;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, workspace_rows, .after = in->after,
-		  .host = store_host(call->store), .limit = WORKSPACE_ROWS);
-	while ((rc = sql_next(call, &q, &r)) > 0) {
+	while ((rc = sql_each(call, &q, workspace_rows, &r, .after = in->after,
+			      .host = store_host(call->store), .limit = WORKSPACE_ROWS)) >
+	       0) {
 		struct host_workspace *w =
 			arena_push(&call->arena, &out->rows, &out->n_rows, sizeof(*w));
 
@@ -795,13 +794,13 @@ int workspace_snapshots(struct call *call, const struct workspace_snapshots_in *
 {
 	struct workspace_row w;
 	struct snapshot_row s;
-	struct query q;
+	struct query q = { 0 };
 	int rc = workspace_find(call, in->team, in->workspace, &w);
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, snapshot_lines, .workspace = w.id, .offset = in->offset);
-	while ((rc = sql_next(call, &q, &s)) > 0) {
+	while ((rc = sql_each(call, &q, snapshot_lines, &s, .workspace = w.id,
+			      .offset = in->offset)) > 0) {
 		struct snapshot told;
 
 		snapshot_tell(call, &s, &told);

@@ -390,12 +390,12 @@ static int read_ports(struct call *call, int64_t team, int64_t workspace, bool *
 		      int64_t **ports, size_t *n)
 {
 	struct network_ports_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	*all = true;
-	sql_query(call, &q, network_ports, .team = team, .workspace = workspace);
-	while ((rc = sql_next(call, &q, &row)) > 0) {
+	while ((rc = sql_each(call, &q, network_ports, &row, .team = team,
+			      .workspace = workspace)) > 0) {
 		*all = false;
 		if (row.allowed)
 			arena_add(&call->arena, *ports, *n, row.port);
@@ -407,11 +407,11 @@ static int read_forwards(struct call *call, int64_t workspace,
 			 struct workspace_network *out)
 {
 	struct network_forwards_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, network_forwards, .workspace = workspace);
-	while ((rc = sql_next(call, &q, &row)) > 0) {
+	while ((rc = sql_each(call, &q, network_forwards, &row, .workspace = workspace)) >
+	       0) {
 		struct port_forward *f = arena_push(&call->arena, &out->forwards,
 						    &out->n_forwards, sizeof(*f));
 

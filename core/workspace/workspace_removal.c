@@ -129,14 +129,12 @@ int removal_add_restore(struct call *call, const struct workspace_row *w)
 {
 	struct folder *f = workspace_removal_add(call, w);
 	struct snapshot_row s;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, snapshot_lines, .workspace = w->id);
-	while ((rc = sql_next(call, &q, &s)) > 0)
+	while ((rc = sql_each(call, &q, snapshot_lines, &s, .workspace = w->id)) > 0)
 		if (s.state == SNAPSHOT_STATE_READY && s.created_at > f->since)
 			f->since = s.created_at;
-	query_end(&q);
 	call->removal->says = arena_printf(&call->arena,
 					   "what was done in %s since its last snapshot "
 					   "would be replaced",
@@ -170,7 +168,7 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 	size_t from = l->n;
 	struct team_hands_row hands;
 	struct workspace_row w;
-	struct query q;
+	struct query q = { 0 };
 	int rc = sql_row(call, team_hands, &hands, .team = team, .now = call->now);
 
 	if (rc < 0)
@@ -186,7 +184,6 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 	while ((rc = sql_next(call, &q, &w)) > 0)
 		if (holds_work(&w))
 			workspace_removal_add(call, &w);
-	query_end(&q);
 	return rc < 0 ? rc : add_beginnings(call, from);
 }
 

@@ -610,11 +610,10 @@ static void count_events(struct call *call, struct scrape *s, int64_t after)
 static int read_guests(struct call *call, struct scrape *s)
 {
 	struct metrics_guests_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, metrics_guests);
-	while ((rc = sql_next(call, &q, &row)) > 0)
+	while ((rc = sql_each(call, &q, metrics_guests, &row)) > 0)
 		s->guests[row.state] = row.n;
 	return rc;
 }
