@@ -32,20 +32,25 @@ static void needs_add(struct gathering *g, struct need need)
 		return;
 	all->full |= !space_take(g->call, &record_need, &need);
 	if (!all->full)
-		*(struct need *)arena_push(&g->call->arena, &all->rows, &all->n,
-					   sizeof(need)) = need;
+		arena_append(&g->call->arena, &all->rows, &all->n, need);
 }
 
 /* Adds a row of the kind that is gathered now.  The one behind the last that is told says
  * that there are more, and by `more` how to see them all. */
-static void needs_add_one(struct gathering *g, struct need need, const char *more)
+static void needs_add_one(struct gathering *g, enum concern what, const char *name,
+			  int64_t since, const char *text, const char *more)
 {
+	const struct need one = {
+		.what = what, .name = name, .since = since, .text = text
+	};
+
 	g->needs->stuck++;
-	if (++g->of_kind > EACH_MOST)
-		need = (struct need){ .what = need.what,
-				      .text = arena_printf(&g->call->arena,
-							   "and more: %s", more) };
-	needs_add(g, need);
+	needs_add(g,
+		  ++g->of_kind <= EACH_MOST
+			  ? one
+			  : (struct need){ .what = what,
+					   .text = arena_printf(&g->call->arena,
+								"and more: %s", more) });
 }
 
 /* How many rows of a kind are asked for. */
@@ -122,23 +127,16 @@ static int add_acks(struct gathering *g)
 	struct query q = { 0 };
 	int rc;
 
-	g->of_kind = 0;
 	while ((rc = sql_each(call, &q, acks_overdue, &r, .team = g->team->id,
 			      .now = call->now,
 			      .agent = call->caller.level >= WHO_LEAD ? 0 : agent_of(g),
 			      .limit = needs_most(g))) > 0)
 		needs_add_one(
-			g,
-			(struct need){ .what = CONCERN_ACK,
-				       .name = arena_printf(&call->arena, "#%" PRId64,
-							    r.message),
-				       .text = arena_printf(
-					       &call->arena,
-					       "%s has not acknowledged what %s sent",
-					       r.to_name, r.sender_name),
-				       .since = r.ack_due_at },
+			g, CONCERN_ACK,
+			arena_printf(&call->arena, "#%" PRId64, r.message), r.ack_due_at,
+			arena_printf(&call->arena, "%s has not acknowledged what %s sent",
+				     r.to_name, r.sender_name),
 			"cadre inbox overdue");
-	query_end(&q);
 	return rc;
 }
 
@@ -168,17 +166,12 @@ static int add_tasks(struct gathering *g)
 	struct query q = { 0 };
 	int rc;
 
-	g->of_kind = 0;
 	while ((rc = sql_each(call, &q, tasks_troubled, &r, .team = g->team->id,
 			      .now = call->now, .recent = call->now - NEWS_MS,
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g,
-			      (struct need){ .what = CONCERN_TASK,
-					     .name = task_name(call, r.number),
-					     .text = task_trouble(g, &r),
-					     .since = r.since },
+		needs_add_one(g, CONCERN_TASK, task_name(call, r.number), r.since,
+			      task_trouble(g, &r),
 			      "cadre task list --status failed,blocked");
-	query_end(&q);
 	return rc;
 }
 
@@ -205,16 +198,10 @@ static int add_agents(struct gathering *g)
 	struct query q = { 0 };
 	int rc;
 
-	g->of_kind = 0;
 	while ((rc = sql_each(call, &q, agents_troubled, &r, .team = g->team->id,
 			      .now = call->now, .limit = needs_most(g))) > 0)
-		needs_add_one(g,
-			      (struct need){ .what = CONCERN_AGENT,
-					     .name = r.name,
-					     .text = agent_trouble(g, &r),
-					     .since = r.active_at },
+		needs_add_one(g, CONCERN_AGENT, r.name, r.active_at, agent_trouble(g, &r),
 			      "cadre agent list");
-	query_end(&q);
 	return rc;
 }
 
@@ -245,18 +232,12 @@ static int needs_add_parked(struct gathering *g)
 	struct query q = { 0 };
 	int rc;
 
-	g->of_kind = 0;
 	while ((rc = sql_each(call, &q, agents_parked, &r, .team = g->team->id,
 			      .now = call->now, .hosted = hosted,
 			      .chain = chain_most(call), .per_hour = chain_per_hour(call),
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g,
-			      (struct need){ .what = CONCERN_AGENT,
-					     .name = r.name,
-					     .text = parked_why(g, &r, hosted),
-					     .since = r.active_at },
-			      "cadre agent list");
-	query_end(&q);
+		needs_add_one(g, CONCERN_AGENT, r.name, r.active_at,
+			      parked_why(g, &r, hosted), "cadre agent list");
 	return rc;
 }
 
@@ -267,20 +248,12 @@ static int add_workspaces(struct gathering *g)
 	struct query q = { 0 };
 	int rc;
 
-	g->of_kind = 0;
 	while ((rc = sql_each(call, &q, workspaces_failed, &r, .team = g->team->id,
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(
-			g,
-			(struct need){ .what = CONCERN_WORKSPACE,
-				       .name = r.name,
-				       .text = r.fault ? arena_printf(&call->arena,
-								      "failed: %s",
-								      r.fault)
-						       : "failed: cadre logs says why",
-				       .since = r.changed_at },
-			"cadre workspace list");
-	query_end(&q);
+		needs_add_one(g, CONCERN_WORKSPACE, r.name, r.changed_at,
+			      r.fault ? arena_printf(&call->arena, "failed: %s", r.fault)
+				      : "failed: cadre logs says why",
+			      "cadre workspace list");
 	return rc;
 }
 
@@ -307,20 +280,14 @@ static int add_results(struct gathering *g)
 	rc = sql_row(call, team_is_busy, &busy, .team = g->team->id);
 	if (rc < 0 || busy.any)
 		return rc < 0 ? rc : 0;
-	g->of_kind = 0;
 	while ((rc = sql_each(call, &q, results_unread, &r, .team = g->team->id,
 			      .reader = agent_of(g), .most = RESULTS_MOST + 1,
 			      .limit = needs_most(g))) > 0)
-		needs_add_one(g,
-			      (struct need){ .what = CONCERN_RESULT,
-					     .name = r.sender_name,
-					     .text = arena_printf(
-						     &call->arena, "has not read %s%s",
-						     results_text(call, r.n),
-						     reading_for(g, r.sender_name)),
-					     .since = r.since },
+		needs_add_one(g, CONCERN_RESULT, r.sender_name, r.since,
+			      arena_printf(&call->arena, "has not read %s%s",
+					   results_text(call, r.n),
+					   reading_for(g, r.sender_name)),
 			      "cadre results");
-	query_end(&q);
 	return rc;
 }
 
@@ -365,18 +332,22 @@ static int needs_add_budgets(struct gathering *g)
 	return rc < 0 ? rc : 0;
 }
 
-/* Gathers what needs somebody in a team.  A count leaves out stops, budgets and unread results. */
+/* Gathers what needs somebody in a team.  A count leaves out the first two and the last: stops, budgets and
+ * unread results. */
 static int needs_add_all(struct gathering *g)
 {
-	int rc;
+	static int (*const add[])(struct gathering * g) = {
+		add_stopped, needs_add_budgets, add_mail,       add_acks,    add_tasks,
+		add_agents,  needs_add_parked,  add_workspaces, add_results,
+	};
+	const size_t n = sizeof(add) / sizeof(*add) - g->needs->counts;
+	int rc = 0;
 
-	if ((!g->needs->counts &&
-	     ((rc = add_stopped(g)) < 0 || (rc = needs_add_budgets(g)) < 0)) ||
-	    (rc = add_mail(g)) < 0 || (rc = add_acks(g)) < 0 || (rc = add_tasks(g)) < 0 ||
-	    (rc = add_agents(g)) < 0 || (rc = needs_add_parked(g)) < 0 ||
-	    (rc = add_workspaces(g)) < 0)
-		return rc;
-	return g->needs->counts ? 0 : add_results(g);
+	for (size_t i = g->needs->counts ? 2 : 0; i < n && rc >= 0; i++) {
+		g->of_kind = 0;
+		rc = add[i](g);
+	}
+	return rc;
 }
 
 int needs_first_agent(struct call *call, int64_t team, const char **text)
