@@ -269,6 +269,15 @@ void host_submit(struct host *host, struct job *job)
 		host_read(host, job);
 }
 
+void host_ask_op(struct host *host, const struct op *op, void (*done)(struct job *job),
+		 void *owner, const void *in)
+{
+	struct job *job = host_job(host, op, done, owner);
+
+	job_fill(job, in);
+	host_submit(host, job);
+}
+
 static void calls_finish(struct host *host, struct chain *jobs)
 {
 	struct calls *c = host->calls;

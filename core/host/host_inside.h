@@ -151,6 +151,13 @@ void host_work(struct host *host, struct job *job);
 struct job *host_job(struct host *host, const struct op *op,
 		     void (*done)(struct job *job), void *owner);
 void host_submit(struct host *host, struct job *job);
+/* host_ask(host, turn_next, on_next, host, .most = 8): starts an operation of the host's own;
+ * texts are copied. */
+#define host_ask(host, name, done, owner, ...)          \
+	host_ask_op((host), op_##name, (done), (owner), \
+		    &(const struct name##_in){ __VA_ARGS__ })
+void host_ask_op(struct host *host, const struct op *op, void (*done)(struct job *job),
+		 void *owner, const void *in);
 /* The part of it that comes before the handing over: time and randomness. */
 void host_prepare(struct host *host, struct job *job);
 

@@ -136,6 +136,12 @@ static void own_record(const struct record *r, char *base, struct arena *a)
 		own_field(&r->fields[i], base, a);
 }
 
+void job_fill(struct job *job, const void *in)
+{
+	memcpy(job->call.in, in, job->call.op->in->size);
+	own_record(job->call.op->in, job->call.in, &job->call.arena);
+}
+
 void job_own(struct job *job)
 {
 	own_record(job->call.op->in, job->call.in, &job->call.arena);

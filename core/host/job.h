@@ -71,6 +71,9 @@ void job_again(struct job *job);
  * Its JSON tree is then freed while it is still in the cache, and its memory
  * serves the next packet: that is worth more than the copy costs. */
 void job_own(struct job *job);
+/* Takes the input of a call of the host's own, with copies of its texts; a list of the
+ * input has to live in the job's arena. */
+void job_fill(struct job *job, const void *in);
 
 /* Seconds that the call may wait, as its caller said; 0 if it does not. */
 int64_t job_patience(const struct job *job);

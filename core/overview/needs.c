@@ -32,7 +32,7 @@ static void needs_add(struct gathering *g, struct need need)
 		return;
 	all->full |= !space_take(g->call, &record_need, &need);
 	if (!all->full)
-		arena_append(&g->call->arena, &all->rows, &all->n, need);
+		arena_add(&g->call->arena, all->rows, all->n, need);
 }
 
 /* Adds a row of the kind that is gathered now.  The one behind the last that is told says

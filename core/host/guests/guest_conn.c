@@ -41,19 +41,12 @@ static void halt_on_noted(struct job *job)
 /* Writes down what the guest does, for who asks. */
 static void halt_note(struct hosted_guest *t)
 {
-	struct job *job;
-	struct workspace_note_in *in;
-
 	if (t->halt_noting)
 		return;
-	job = host_job(t->host, op_workspace_note, halt_on_noted, t);
-	in = job->call.in;
-	in->workspace = t->workspace;
-	in->has_halted = true;
-	in->halted = t->halted;
 	t->halt_noting = true;
 	hosted_guest_keep(t);
-	host_submit(t->host, job);
+	host_ask(t->host, workspace_note, halt_on_noted, t, .workspace = t->workspace,
+		 .has_halted = true, .halted = t->halted);
 }
 
 /* Answers of commands that stood still come later by as much. */

@@ -254,19 +254,13 @@ static const char *whole(const struct text *parts, const char *part)
 static void collect_store(struct collect *c)
 {
 	const struct daemon_result *r = &c->page.all[c->at];
-	struct job *job = host_job(c->guest->host, op_result_store, collect_on_stored, c);
-	struct result_store_in *in = job->call.in;
-	struct arena *a = &job->call.arena;
 
-	in->agent = c->guest->agent;
-	in->message_id = r->source_message_id;
-	in->success = r->success;
-	in->exit_code = r->exit_code;
-	in->stdout = arena_strdup(a, whole(&c->out, r->stdout));
-	in->stderr = arena_strdup(a, whole(&c->err, r->stderr));
-	in->elapsed_secs = r->elapsed_secs;
 	hosted_guest_keep(c->guest);
-	host_submit(c->guest->host, job);
+	host_ask(c->guest->host, result_store, collect_on_stored, c,
+		 .agent = c->guest->agent, .message_id = r->source_message_id,
+		 .success = r->success, .exit_code = r->exit_code,
+		 .stdout = whole(&c->out, r->stdout), .stderr = whole(&c->err, r->stderr),
+		 .elapsed_secs = r->elapsed_secs);
 }
 
 /* --- parts ------------------------------------------------------------------------ */
@@ -656,8 +650,6 @@ void daemon_pulse(struct hosted_guest *t)
 void daemon_tick(struct hosted_guest *t, int64_t now)
 {
 	struct daemon *d = &t->daemon;
-	struct job *job;
-	struct workspace_note_in *in;
 
 	collect_tick(t);
 	if (!d->heard_at)
@@ -665,11 +657,8 @@ void daemon_tick(struct hosted_guest *t, int64_t now)
 	if (d->offline || !t->agent || d->heard_at + SILENT_MS > now)
 		return;
 	d->offline = true;
-	job = host_job(t->host, op_workspace_note, job_free, NULL);
-	in = job->call.in;
-	in->workspace = t->workspace;
-	in->offline = true;
-	host_submit(t->host, job);
+	host_ask(t->host, workspace_note, job_free, NULL, .workspace = t->workspace,
+		 .offline = true);
 }
 
 void daemon_up(struct hosted_guest *t)

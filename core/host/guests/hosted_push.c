@@ -278,36 +278,26 @@ static void on_spool_noted(struct job *job)
  * this guest is told anything. */
 static void hosted_push_note_spool(struct hosted_guest *t)
 {
-	struct job *job = host_job(t->host, op_workspace_note, on_spool_noted, t);
-	struct workspace_note_in *in = job->call.in;
-
-	in->workspace = t->workspace;
-	in->spool = arena_strdup(&job->call.arena, t->spool);
-	in->has_spool_seq = t->spool_seq >= 0;
-	in->spool_seq = in->has_spool_seq ? t->spool_seq : 0;
 	t->respooled = false;
 	t->push.reading = true;
 	hosted_guest_keep(t);
-	host_submit(t->host, job);
+	host_ask(t->host, workspace_note, on_spool_noted, t, .workspace = t->workspace,
+		 .spool = t->spool, .has_spool_seq = t->spool_seq >= 0,
+		 .spool_seq = t->spool_seq >= 0 ? t->spool_seq : 0);
 }
 
 static void hosted_push_read(struct hosted_guest *t)
 {
 	struct pushing *p = &t->push;
-	struct job *job = host_job(t->host, op_delivery_waiting, hosted_push_on_page, t);
-	struct delivery_waiting_in *in = job->call.in;
-	bool probes = p->tight && !p->no_texts;
+	const bool probes = p->tight && !p->no_texts, texts = p->no_work || probes;
+	const bool again = p->anew && !p->no_texts && !texts;
 
-	in->agent = t->agent;
-	in->assignments = p->no_texts;
-	in->texts = p->no_work || probes;
-	in->again = p->anew && !in->assignments && !in->texts;
-	in->after = in->again ? p->after : 0;
-	in->limit = probes ? 1 : PAGE;
 	p->tight = false;
 	p->reading = true;
 	hosted_guest_keep(t);
-	host_submit(t->host, job);
+	host_ask(t->host, delivery_waiting, hosted_push_on_page, t, .agent = t->agent,
+		 .assignments = p->no_texts, .texts = texts, .again = again,
+		 .after = again ? p->after : 0, .limit = probes ? 1 : PAGE);
 }
 
 static void hosted_push_look(struct hosted_guest *t)

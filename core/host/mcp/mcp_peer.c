@@ -515,32 +515,20 @@ static void mcp_peer_on_kept(struct job *job)
 
 static void open_row(struct mcp_peer *p, const struct mcp_session *s)
 {
-	struct job *job = host_job(p->host, op_session_open, mcp_peer_on_kept, p->host);
-	struct session_open_in *in = job->call.in;
-	struct arena *a = &job->call.arena;
-
-	in->name = arena_strdup(a, p->name);
-	in->session = (struct session){
-		.proof = arena_strdup(a, p->proof),
-		.version = arena_strdup(a, s->version),
-		.client = arena_strdup(a, s->client),
-		.toolsets = arena_strdup(a, p->toolsets ? p->toolsets : ""),
-		.structured = p->structured,
-		.level = s->level,
-		.watches = arena_strdup(a, s->watches),
-	};
-	host_submit(p->host, job);
+	host_ask(p->host, session_open, mcp_peer_on_kept, p->host, .name = p->name,
+		 .session = { .proof = p->proof,
+			      .version = s->version,
+			      .client = s->client,
+			      .toolsets = p->toolsets ? p->toolsets : "",
+			      .structured = p->structured,
+			      .level = s->level,
+			      .watches = s->watches });
 }
 
 static void keep_row(struct mcp_peer *p, const struct mcp_session *s)
 {
-	struct job *job = host_job(p->host, op_session_keep, mcp_peer_on_kept, p->host);
-	struct session_keep_in *in = job->call.in;
-
-	in->name = arena_strdup(&job->call.arena, p->name);
-	in->level = s->level;
-	in->watches = arena_strdup(&job->call.arena, s->watches);
-	host_submit(p->host, job);
+	host_ask(p->host, session_keep, mcp_peer_on_kept, p->host, .name = p->name,
+		 .level = s->level, .watches = s->watches);
 }
 
 bool peer_keep(struct mcp_peer *p, bool begins)

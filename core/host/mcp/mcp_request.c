@@ -213,13 +213,10 @@ static void mcp_request_on_ended(struct job *job)
 static void close_session(struct arriving *a)
 {
 	struct ending *end = xmalloc(sizeof(*end));
-	struct job *job = host_job(a->host, op_session_close, mcp_request_on_ended, end);
-	struct session_close_in *in = job->call.in;
 
 	*end = (struct ending){ a, a->host };
 	a->slot = &end->a;
-	in->name = arena_strdup(&job->call.arena, a->name);
-	host_submit(a->host, job);
+	host_ask(a->host, session_close, mcp_request_on_ended, end, .name = a->name);
 }
 
 static void mcp_request_find(struct arriving *a);
@@ -342,8 +339,6 @@ static void mcp_request_on_found(struct job *job)
 static void mcp_request_find(struct arriving *a)
 {
 	const struct mcp_peer *p = a->id ? peer_find(a->host, a->name) : NULL;
-	struct session_find_in *in;
-	struct job *job;
 
 	if (!a->id || a->begins) {
 		mcp_request_check(a);
@@ -356,10 +351,7 @@ static void mcp_request_find(struct arriving *a)
 	}
 	a->slot = xmalloc(sizeof(*a->slot));
 	*a->slot = a;
-	job = host_job(a->host, op_session_find, mcp_request_on_found, a->slot);
-	in = job->call.in;
-	in->name = arena_strdup(&job->call.arena, a->name);
-	host_submit(a->host, job);
+	host_ask(a->host, session_find, mcp_request_on_found, a->slot, .name = a->name);
 }
 
 /* --- requests ---------------------------------------------------------------------------- */

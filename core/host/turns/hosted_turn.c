@@ -107,13 +107,6 @@ static void hosted_turn_drop(struct hosted_turn *u)
 	unref(u);
 }
 
-static struct job *job_for(struct hosted_turn *u, const struct op *op,
-			   void (*done)(struct job *job))
-{
-	u->refs++;
-	return host_job(u->host, op, done, u);
-}
-
 /* The guest in which it runs, or may be started; NULL: it is not there. */
 static struct hosted_guest *guest_of(const struct hosted_turn *u)
 {
@@ -164,26 +157,16 @@ static void hosted_turn_on_ended(struct job *job)
 
 static void write_end(struct hosted_turn *u)
 {
-	struct job *job = job_for(u, op_turn_end, hosted_turn_on_ended);
-	struct turn_end_in *in = job->call.in;
-
-	in->turn = u->turn;
-	in->state = u->end;
-	in->has_exit_code = u->over;
-	in->exit_code = u->exit_code;
-	in->reason = *u->why ? arena_strdup(&job->call.arena, u->why) : NULL;
-	in->lost = u->lost;
-	in->stood = u->stood;
-	in->limited = u->limited;
-	in->has_limited_until = u->limited && u->told.limited_until;
-	in->limited_until = u->told.limited_until;
-	in->dropped = u->dropped;
-	in->tokens_in = u->told.tokens_in;
-	in->tokens_out = u->told.tokens_out;
-	in->cost = u->told.cost;
-	in->whole_tokens = u->told.whole_tokens;
-	in->whole_cost = u->told.whole_cost;
-	host_submit(u->host, job);
+	u->refs++;
+	host_ask(u->host, turn_end, hosted_turn_on_ended, u, .turn = u->turn,
+		 .state = u->end, .has_exit_code = u->over, .exit_code = u->exit_code,
+		 .reason = *u->why ? u->why : NULL, .lost = u->lost, .stood = u->stood,
+		 .limited = u->limited,
+		 .has_limited_until = u->limited && u->told.limited_until,
+		 .limited_until = u->told.limited_until, .dropped = u->dropped,
+		 .tokens_in = u->told.tokens_in, .tokens_out = u->told.tokens_out,
+		 .cost = u->told.cost, .whole_tokens = u->told.whole_tokens,
+		 .whole_cost = u->told.whole_cost);
 }
 
 static void hosted_turn_end(struct hosted_turn *u, enum turn_state state, const char *why)
@@ -306,7 +289,8 @@ static void hosted_turn_store(struct hosted_turn *u)
 	}
 	if (!n && !named)
 		return;
-	job = job_for(u, op_turn_output, hosted_turn_on_stored);
+	u->refs++;
+	job = host_job(u->host, op_turn_output, hosted_turn_on_stored, u);
 	in = job->call.in;
 	in->turn = u->turn;
 	in->text = n ? arena_strndup(&job->call.arena, text->data, n) : "";
@@ -849,20 +833,14 @@ static void on_next(struct job *job)
 void turns_poke(struct host *host)
 {
 	struct turns *t = host->turns;
-	struct turn_next_in *in;
-	struct job *job;
 
 	if (host->stopping)
 		return;
 	t->again = t->busy;
 	if (t->busy)
 		return;
-	job = host_job(host, op_turn_next, on_next, host);
-	in = job->call.in;
-	in->start = !t->began;
-	in->most = MOST;
 	t->busy = true;
-	host_submit(host, job);
+	host_ask(host, turn_next, on_next, host, .start = !t->began, .most = MOST);
 }
 
 static int by_row(const void *a, const void *b)

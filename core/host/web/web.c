@@ -454,10 +454,8 @@ static void web_login(struct http *x)
 {
 	const struct web_door *door = x->service;
 	const char *code = http_query(x, "code");
-	struct token_exchange_in *in;
 	struct login *login;
 	struct fault f = { 0 };
-	struct job *job;
 
 	if (strcmp(x->method, "GET") != 0) {
 		http_add_header(x, "Allow", "GET");
@@ -483,10 +481,7 @@ static void web_login(struct http *x)
 	*login = (struct login){ x, door->host };
 	x->owner = login;
 	x->gone = web_login_on_gone;
-	job = host_job(door->host, op_token_exchange, on_exchanged, login);
-	in = job->call.in;
-	in->code = arena_strdup(&job->call.arena, code);
-	host_submit(door->host, job);
+	host_ask(door->host, token_exchange, on_exchanged, login, .code = code);
 }
 
 /* --- requests -------------------------------------------------------------------------- */

@@ -384,9 +384,9 @@ static void web_feed_poke(struct host *host)
 	*reading = (struct reading){ .host = host };
 	memcpy(reading->incarnation, feed->incarnation, sizeof(reading->incarnation));
 	for (struct web_group *g = feed->groups; g; g = g->next) {
-		*(struct want *)arena_push(&job->call.arena, &reading->wants,
-					   &reading->n_wants, sizeof(struct want)) =
-			(struct want){ g->team, arena_strdup(&job->call.arena, g->kind) };
+		arena_add(&job->call.arena, reading->wants, reading->n_wants,
+			  (struct want){ g->team,
+					 arena_strdup(&job->call.arena, g->kind) });
 		g->late = false;
 	}
 	job->owner = reading;

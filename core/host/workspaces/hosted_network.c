@@ -18,8 +18,6 @@
  * network_plan - rows of VMs' networks as a plan for the machine.
  */
 
-struct workspace_network_rows_out;
-
 /* A plan, with the data that the plan points to. */
 struct network_plan {
 	struct net_plan plan;
@@ -165,8 +163,6 @@ static bool network_plan_has(const struct network_plan *p, int64_t row)
 static void note_fault(struct host *host, const char *why)
 {
 	struct hosted_network *n = host->hosted_network;
-	struct workspace_network_note_in *in;
-	struct job *job;
 
 	if (host->stopping || (n->noted && strcmp(n->told, why) == 0))
 		return;
@@ -175,10 +171,8 @@ static void note_fault(struct host *host, const char *why)
 	if (*why)
 		log_line(host->log, LOG_LEVEL_WARN, "there is no network for VMs",
 			 LOG_TEXT("error", why));
-	job = host_job(host, op_workspace_network_note, job_free, host);
-	in = job->call.in;
-	in->fault = *why ? arena_strdup(&job->call.arena, why) : NULL;
-	host_submit(host, job);
+	host_ask(host, workspace_network_note, job_free, host,
+		 .fault = *why ? why : NULL);
 }
 
 static void hosted_network_note(struct host *host)

@@ -45,89 +45,57 @@ static void hosted_workspace_note_on_noted(struct job *job)
 		turns_poke(p->host);
 }
 
-static struct job *hosted_workspace_note_job(struct hosted_workspace *p)
-{
-	struct job *job =
-		host_job(p->host, op_workspace_note, hosted_workspace_note_on_noted, p);
-	struct workspace_note_in *in = job->call.in;
+/* Starts a call that writes to the row, and returns before the call ends. */
+#define note_row(p, ...)                                                          \
+	((p)->noting++,                                                           \
+	 host_ask((p)->host, workspace_note, hosted_workspace_note_on_noted, (p), \
+		  .workspace = (p)->row, __VA_ARGS__))
 
-	in->workspace = p->row;
-	p->noting++;
-	return job;
-}
-
-/* The note_ functions start a call that writes to the row, and return before it ends.
- * hosted_note_process() notes the process that the workspace runs in, or that there is none;
- * `restarted`: it was started again. */
+/* Notes the process that the workspace runs in, or that there is none; `restarted`: it was
+ * started again. */
 static void hosted_note_process(struct hosted_workspace *p, bool restarted)
 {
-	struct job *job = hosted_workspace_note_job(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->has_pid = in->has_pid_start = true;
-	in->pid = p->process.pid;
-	in->pid_start = p->process.start;
-	in->cid = p->process.cid;
-	if (p->process.pid)
-		in->machine_boot = arena_strdup(&job->call.arena, p->process.boot);
-	in->restarted = restarted;
 	p->noted = p->process.pid != 0;
-	host_submit(p->host, job);
+	note_row(p, .has_pid = true, .has_pid_start = true, .pid = p->process.pid,
+		 .pid_start = p->process.start, .cid = p->process.cid,
+		 .machine_boot = p->process.pid ? p->process.boot : NULL,
+		 .restarted = restarted);
 }
 
 /* A workspace that was being made becomes ready; if it was stopped meanwhile, it stays
  * so. */
 static void hosted_note_ready(struct hosted_workspace *p)
 {
-	struct job *job = hosted_workspace_note_job(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->has_state = true;
-	in->state = WORKSPACE_STATE_READY;
 	hosted_become(p, WORKSPACE_STATE_READY, BY_HOST);
-	host_submit(p->host, job);
+	note_row(p, .has_state = true, .state = WORKSPACE_STATE_READY);
 }
 
 /* A workspace that had failed is made once more; if it was stopped meanwhile, it stays so. */
 static void hosted_note_again(struct hosted_workspace *p)
 {
-	struct job *job = hosted_workspace_note_job(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->has_state = true;
-	in->state = WORKSPACE_STATE_CREATING;
 	hosted_become(p, WORKSPACE_STATE_CREATING, BY_HOST);
 	log_line(p->host->log, LOG_LEVEL_INFO, "what a workspace lacked is there",
 		 LOG_TEXT("workspace", p->spec.name));
-	host_submit(p->host, job);
+	note_row(p, .has_state = true, .state = WORKSPACE_STATE_CREATING);
 }
 
 /* The workspace failed for the reason `why`.  `died`: the VM is gone, so the
  * leases of the agent's tasks end. */
 static void hosted_note_failed(struct hosted_workspace *p, const char *why, bool died)
 {
-	struct job *job = hosted_workspace_note_job(p);
-	struct workspace_note_in *in = job->call.in;
+	const bool again = p->look_at != 0;
 
-	in->has_state = true;
-	in->state = WORKSPACE_STATE_FAILED;
-	in->detail = arena_strdup(&job->call.arena, why);
-	in->died = died;
-	in->again = p->look_at != 0;
 	hosted_become(p, WORKSPACE_STATE_FAILED, BY_HOST);
 	log_line(p->host->log, LOG_LEVEL_ERROR, "workspace failed",
 		 LOG_TEXT("workspace", p->spec.name), LOG_TEXT("error", why));
-	host_submit(p->host, job);
+	note_row(p, .has_state = true, .state = WORKSPACE_STATE_FAILED, .detail = why,
+		 .died = died, .again = again);
 }
 
 /* Notes that the snapshot which the row asks for has been put back. */
 static void hosted_note_restored(struct hosted_workspace *p)
 {
-	struct job *job = hosted_workspace_note_job(p);
-	struct workspace_note_in *in = job->call.in;
-
-	in->restored = arena_strdup(&job->call.arena, p->restore);
-	host_submit(p->host, job);
+	note_row(p, .restored = p->restore);
 }
 
 /* --- snapshots ------------------------------------------------------------------- */
@@ -145,13 +113,8 @@ static void on_snapshot_noted(struct job *job)
 /* `made` is the row of the snapshot; the call of `job` is answered after that. */
 static void hosted_note_snapshot(struct job *asking, int64_t made, int64_t state)
 {
-	struct job *job = host_job(asking->conn->host, op_workspace_snapshot_note,
-				   on_snapshot_noted, asking);
-	struct workspace_snapshot_note_in *in = job->call.in;
-
-	in->snapshot = made;
-	in->state = state;
-	host_submit(asking->conn->host, job);
+	host_ask(asking->conn->host, workspace_snapshot_note, on_snapshot_noted, asking,
+		 .snapshot = made, .state = state);
 }
 
 enum { SYNC_S = 60 };

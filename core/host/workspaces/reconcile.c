@@ -529,11 +529,8 @@ static void take_row(struct host *host, const struct host_workspace *w, struct a
 /* The snapshots that were being taken are noted as failed. */
 static void give_up_snapshots(struct host *host)
 {
-	struct job *job = host_job(host, op_workspace_snapshot_note, job_free, host);
-	struct workspace_snapshot_note_in *in = job->call.in;
-
-	in->state = SNAPSHOT_STATE_FAILED;
-	host_submit(host, job);
+	host_ask(host, workspace_snapshot_note, job_free, host,
+		 .state = SNAPSHOT_STATE_FAILED);
 }
 
 /* --- rounds ------------------------------------------------------------------------ */
