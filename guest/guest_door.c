@@ -8,37 +8,24 @@
 #include "guest/guest_ask.h"
 #include "guest/guest_serve.h"
 
-/* A caller that promises to confirm and never does costs no more memory than these. */
-enum { CONFIRMS_MAX = 1000 };
-
 /* Passed on, and not known to have arrived. */
 struct confirm {
-	struct confirm *next;
-	json_t *id; /* the caller's */
+	struct receipt receipt;
 	int64_t number; /* of the request to the host */
 };
 
-static void confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
+/* Ends a confirmation, if it is there: false where not. */
+static bool confirm_end(struct guest *g, struct confirm *k, enum answer_end end)
 {
+	if (!k)
+		return false;
 	ask_settle(g, k->number, end);
-	json_decref(k->id);
 	free(k);
+	return true;
 }
 
-/* The oldest counts as lost, as if its caller had gone: it stands last. */
-static void confirm_drop_oldest(struct peer *peer)
-{
-	struct confirm **at = &peer->confirms, *k;
-
-	while ((*at)->next)
-		at = &(*at)->next;
-	k = *at;
-	*at = NULL;
-	peer->n_confirms--;
-	confirm_end(peer->guest, k, ANSWER_LEFT);
-}
-
-/* Remembers that an answer was passed on, if its caller said that it confirms. */
+/* Remembers that an answer was passed on, if its caller said that it confirms.  The oldest
+ * counts as lost, as if its caller had gone. */
 static void confirm_keep(struct guest_request *q)
 {
 	struct confirm *k;
@@ -46,27 +33,15 @@ static void confirm_keep(struct guest_request *q)
 	if (!q->packet.id || !json_is_true(json_object_get(q->packet.json, "confirms")))
 		return;
 	k = xcalloc(1, sizeof(*k));
-	if (q->peer->n_confirms == CONFIRMS_MAX)
-		confirm_drop_oldest(q->peer);
-	*k = (struct confirm){ q->peer->confirms, json_incref((json_t *)q->packet.id),
-			       q->asked };
-	q->peer->confirms = k;
-	q->peer->n_confirms++;
+	k->number = q->asked;
+	k = receipt_keep(&q->peer->confirms, &k->receipt, q->packet.id);
+	confirm_end(q->guest, k, ANSWER_LEFT);
 }
 
 static bool confirm_settle(struct peer *peer, const char *name, bool arrived)
 {
-	for (struct confirm **at = &peer->confirms; *at; at = &(*at)->next) {
-		struct confirm *k = *at;
-
-		if (!wire_id_is(k->id, name))
-			continue;
-		*at = k->next;
-		peer->n_confirms--;
-		confirm_end(peer->guest, k, arrived ? ANSWER_ARRIVED : ANSWER_LOST);
-		return true;
-	}
-	return false;
+	return confirm_end(peer->guest, receipt_take(&peer->confirms, name),
+			   arrived ? ANSWER_ARRIVED : ANSWER_LOST);
 }
 
 /* Ends the request `name` as if its caller were gone: nobody waits for it. */
@@ -93,13 +68,8 @@ static void confirm_hear(struct guest_request *q)
 
 void door_confirms_drop(struct peer *peer)
 {
-	struct confirm *k;
-
-	peer->n_confirms = 0;
-	while ((k = peer->confirms)) {
-		peer->confirms = k->next;
-		confirm_end(peer->guest, k, ANSWER_LEFT);
-	}
+	while (confirm_end(peer->guest, receipt_take(&peer->confirms, NULL), ANSWER_LEFT))
+		;
 }
 
 /* --- the host ------------------------------------------------------------------- */

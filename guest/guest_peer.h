@@ -9,6 +9,7 @@
 #ifndef GUEST_GUEST_PEER_H
 #define GUEST_GUEST_PEER_H
 
+#include "core/wire/receipt.h"
 #include "core/wire/wire.h"
 #include "guest/guest_inside.h"
 
@@ -22,8 +23,7 @@ struct peer {
 	bool stranger; /* nothing but a Hello with the token is taken */
 	bool hello; /* the peer said Hello: it knows the newer dialect */
 	char *session; /* of a client at the door */
-	struct confirm *confirms; /* answers without confirmation: guest_door.h */
-	size_t n_confirms;
+	struct receipts confirms; /* answers without confirmation: guest_door.h */
 	bool paused, closing;
 	bool refused; /* closed behind what is written; no more is read */
 	struct guest_request *live; /* started, not answered */

@@ -18,6 +18,7 @@
 #include "core/host/log.h"
 #include "core/host/queue.h"
 #include "core/wire/frame.h"
+#include "core/wire/receipt.h"
 
 /*
  * How many clients are connected to the host's socket at once.
@@ -93,8 +94,7 @@ struct conn {
 	struct chain held; /* reads behind writes, or behind answers */
 	size_t n_reads; /* with the readers */
 	uint64_t writes_sent, writes_done;
-	struct handout *handouts; /* answered, not known to have arrived: handout.h */
-	size_t n_handouts;
+	struct receipts handouts; /* answered, not known to have arrived: handout.h */
 
 	struct identity identity;
 	char *texts; /* behind identity's pointers */
