@@ -199,9 +199,8 @@ WHERE seq > :after
 		OR kind = {event.message_redacted} OR (:mail <> 0 AND kind = {event.message_sent}));
 
 -- name: mirror_mail
--- scan ok: the list itself
--- text: ids sender_name receivers
--- Messages as the log shows them.
+-- text: sender_name receivers
+-- Messages of a team and a day as the log shows them.
 SELECT m.id, m.team, m.at, m.urgent, m.to_all, m.type, m.content, m.thread,
 	p.at AS reply_at, a.name AS sender_name,
 	(SELECT group_concat(CASE WHEN r.team = m.team THEN '' ELSE t.name || '/' END
@@ -210,8 +209,9 @@ SELECT m.id, m.team, m.at, m.urgent, m.to_all, m.type, m.content, m.thread,
 			UNION ALL SELECT agent FROM delayed WHERE message = m.id) d
 		JOIN agent r ON r.id = d.agent JOIN team t ON t.id = r.team
 		WHERE m.to_all = 0) AS receivers
-FROM json_each(:ids) j JOIN message m ON m.id = j.value
-JOIN agent a ON a.id = m.sender LEFT JOIN message p ON p.id = m.reply_to ORDER BY m.id;
+FROM message m JOIN agent a ON a.id = m.sender LEFT JOIN message p ON p.id = m.reply_to
+WHERE m.id > :after AND m.id <= :upto AND m.team = :team AND m.at >= :day_from AND m.at < :day_upto
+ORDER BY m.id LIMIT :limit;
 
 -- name: mirror_mail_heads
 -- row: mirror_mail_next
@@ -222,11 +222,6 @@ SELECT m.id, m.team, m.at FROM json_each(:ids) j JOIN message m ON m.id = j.valu
 -- name: mirror_mail_next
 -- row: mirror_mail_next
 SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT :limit;
-
--- name: mirror_mail_of
-SELECT id FROM message
-WHERE id > :after AND id <= :upto AND team = :team AND at >= :day_from AND at < :day_upto
-ORDER BY id LIMIT :limit;
 
 -- name: mirror_mail_ends
 -- scan ok: both ends

@@ -297,30 +297,44 @@ static int count_lost(struct world *w)
 	return lost;
 }
 
-/* How many headings of the log are not those of the messages 1, 2, 3, … in order,
- * each once. */
-static int count_wrong(struct world *w, int messages)
+/* Counts on from `*expected` through a page; returns how many of its headings are not those of
+ * the next messages, each once. */
+static int count_page(FILE *page, int *expected)
 {
-	char path[200], *line = NULL;
-	int expected = 1, wrong = 0;
+	char *line = NULL;
 	size_t room = 0;
-	FILE *log;
+	int wrong = 0;
 
-	snprintf(path, sizeof(path), "%s/vault/teams/demo/messages/1970-01-01.md",
-		 w->dir);
-	log = fopen(path, "r");
-	while (log && getline(&line, &room, log) > 0) {
+	while (getline(&line, &room, page) > 0) {
 		const char *mark = strncmp(line, "## ", 3) == 0 ? strstr(line, "<!-- ")
 								: NULL;
 
-		if (mark && strtol(mark + 5, NULL, 10) == expected)
-			expected++;
+		if (mark && strtol(mark + 5, NULL, 10) == *expected)
+			++*expected;
 		else if (mark)
 			wrong++;
 	}
 	free(line);
-	if (log)
-		fclose(log);
+	return wrong;
+}
+
+/* How many headings of the log are not those of the messages 1, 2, 3, … in order,
+ * each once. */
+static int count_wrong(struct world *w, int messages)
+{
+	int expected = 1, wrong = 0;
+	char path[200], number[20] = "";
+	FILE *page;
+
+	for (int i = 2;; i++) {
+		snprintf(path, sizeof(path),
+			 "%s/vault/teams/demo/messages/1970-01-01%s.md", w->dir, number);
+		if (!(page = fopen(path, "r")))
+			break;
+		wrong += count_page(page, &expected);
+		fclose(page);
+		snprintf(number, sizeof(number), "-%d", i);
+	}
 	return wrong + abs(messages + 1 - expected);
 }
 

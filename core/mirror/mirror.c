@@ -258,13 +258,13 @@ static int mirror_read_cursor(struct files *fs, struct mirror_cursor *c, struct 
 	return rc < 0 ? rc : 0;
 }
 
-/* The cursor that may be saved: not past an event that INDEX.md or TEAM.md does not show
+/* The cursor that may be saved: not past an event that INDEX.md, TEAM.md or the messages' page does not show
  * yet. */
 static struct mirror_cursor safe_cursor(const struct mirror *m)
 {
 	struct mirror_cursor c = m->at;
 
-	if (m->stale.n > 0)
+	if (slice_owes(m))
 		c.seq = m->stale_after;
 	return c;
 }
@@ -305,6 +305,7 @@ static int mirror_find_place(struct mirror *m, const struct mirror_head_row *hea
 		m->at = m->saved;
 		m->show.moved = m->at.seq;
 		m->stale.n = 0;
+		mail_forget(&m->mail);
 		m->saved_at = clock_steady_ms();
 		m->known = true;
 	}
@@ -347,6 +348,7 @@ static void start_over(struct mirror *m)
 {
 	m->known = m->show.ahead = false;
 	m->stale.n = 0;
+	mail_forget(&m->mail);
 	m->show.sweep.n = 0;
 	m->show.files.n_staged = 0;
 	m->show.files.left = true;
@@ -403,7 +405,7 @@ int64_t mirror_due(const struct mirror *m)
 		return RETRY_MS;
 	if (m->judged)
 		return 0;
-	if (m->stale.n > 0)
+	if (slice_owes(m))
 		at = m->summaries_at + SUMMARY_MS;
 	else if (m->known && !cursor_equal(&c, &m->saved))
 		at = m->saved_at + SAVE_MS;
@@ -436,18 +438,15 @@ void mirror_close(struct mirror *m)
 
 /* --- a process of its own ---------------------------------------------------------------------- */
 
-/* Writes the summaries that a short budget left behind: 0 or negative. */
+/* Writes the summaries and messages that a short budget left behind: 0 or negative. */
 static int mirror_finish_summaries(struct mirror *m)
 {
 	int rc;
 
-	if (m->stale.n == 0)
+	if (!slice_owes(m))
 		return 0;
-	if ((rc = slice_summaries(m)) < 0 ||
-	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
-		return rc;
-	m->stale.n = 0;
-	return mirror_save(m, true);
+	rc = slice_finish(m);
+	return rc < 0 ? rc : mirror_save(m, true);
 }
 
 static int is_behind(struct mirror *m)

@@ -18,8 +18,6 @@
 #include "core/mirror/mirror_file.h"
 #include "storage/durable.h"
 
-static void files_drop_spares(struct files *fs);
-
 static const char stage_name[] = ".cadre-stage";
 
 int files_fault(struct fault *f, const char *what, const char *path)
@@ -579,8 +577,7 @@ static void free_spares(struct files *fs)
 		fs->spares[fs->n_spares++] = fs->freed[--fs->n_freed];
 }
 
-/* Removes the files in the stage that could have been overwritten. */
-static void files_drop_spares(struct files *fs)
+void files_drop_spares(struct files *fs)
 {
 	char name[NEW_NAME];
 
@@ -652,11 +649,31 @@ int files_settle(struct files *fs, struct fault *f)
 
 /* --- placing ----------------------------------------------------------------------------- */
 
+/* Stages the content fs->new: 1 or negative. */
+static int mirror_stage_new(struct files *fs, const char *folder, const char *name,
+			    bool replaces, struct fault *f)
+{
+	struct staged *s;
+
+	if (fs->n_staged == fs->staged_room) {
+		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
+		fs->staged = xreallocarray(fs->staged, fs->staged_room, sizeof(*s));
+	}
+	s = &fs->staged[fs->n_staged];
+	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);
+	snprintf(s->folder, sizeof(s->folder), "%s", folder);
+	snprintf(s->file, sizeof(s->file), "%s", name);
+	s->replaces = replaces;
+	if (files_write(fs->stage, s->name, &fs->new, fs->n_staged < FEW) < 0)
+		return files_fault(f, "write", name);
+	fs->n_staged++;
+	return 1;
+}
+
 int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct page *page, int64_t rev, struct fault *f)
 {
 	int rc = files_read(fs, folder, name, &fs->old, f);
-	struct staged *s;
 
 	if (rc < 0)
 		return rc;
@@ -669,21 +686,18 @@ int files_put(struct files *fs, const char *folder, const char *name,
 			losses_edited(fs->losses, folder, name);
 		return 0;
 	}
-	if (fs->n_staged == fs->staged_room) {
-		fs->staged_room = fs->staged_room ? fs->staged_room * 2 : 64;
-		fs->staged = xreallocarray(fs->staged, fs->staged_room, sizeof(*s));
-	}
-	s = &fs->staged[fs->n_staged];
-	new_as(s->name, fs->n_spares ? fs->spares[--fs->n_spares] : fs->serial++);
-	snprintf(s->folder, sizeof(s->folder), "%s", folder);
-	snprintf(s->file, sizeof(s->file), "%s", name);
-	s->replaces = rc == 1;
 	fs->new.len = 0;
 	page_seal(page, rev, &fs->new);
-	if (files_write(fs->stage, s->name, &fs->new, fs->n_staged < FEW) < 0)
-		return files_fault(f, "write", name);
-	fs->n_staged++;
-	return 1;
+	return mirror_stage_new(fs, folder, name, rc == 1, f);
+}
+
+int files_replace(struct files *fs, const char *folder, const char *name,
+		  const struct text *text, struct fault *f)
+{
+	files_expect(fs, &fs->old);
+	fs->new.len = 0;
+	text_add(&fs->new, text->data, text->len);
+	return mirror_stage_new(fs, folder, name, true, f);
 }
 
 /* Exchanges FILE with its new content `staged`; the old file is then called `staged`.  1,

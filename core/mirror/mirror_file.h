@@ -127,6 +127,13 @@ int files_settle(struct files *fs, struct fault *f);
 int files_put(struct files *fs, const char *folder, const char *name,
 	      const struct page *page, int64_t rev, struct fault *f);
 
+/* Stages `text` for FOLDER/NAME, which holds a person's text that was just read into fs->old and is
+ * not kept: 1 or negative. */
+int files_replace(struct files *fs, const char *folder, const char *name,
+		  const struct text *text, struct fault *f);
+/* Removes what replaced files have left in the stage. */
+void files_drop_spares(struct files *fs);
+
 /* Whether `file` may be a card that a person saved: text, and not too large. */
 bool files_is_text(const struct text *file);
 /* Whether another process has FOLDER/NAME open for writing, so that the file may be

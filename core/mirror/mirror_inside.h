@@ -35,7 +35,9 @@ struct mirror_cursor {
 	int64_t row;
 };
 
-enum { SUMMARY_MS = 250 }; /* between two writes of the same INDEX.md */
+enum {
+	SUMMARY_MS = 250
+}; /* between two writes of the same INDEX.md or page of messages */
 
 struct home;
 
@@ -50,7 +52,7 @@ struct mirror {
 	struct mirror_cursor at, saved; /* the place that files show; the place in the
 					   cursor's file */
 	struct ids stale; /* teams whose summary does not yet show ... */
-	int64_t stale_after; /* ... events behind this one */
+	int64_t stale_after; /* ... events behind this one, as do the pages of mail.days */
 	int64_t summaries_at, saved_at; /* monotonic ms of the last writes */
 	struct losses losses; /* of a host; losses.fd is -1 in other processes */
 	bool watching;
@@ -75,8 +77,12 @@ int slice_everything(struct mirror *m);
 /* Shows a slice of the log: 1 if there is more of it, 0, negative. */
 int slice_log(struct mirror *m, int64_t newest);
 
-/* Stages the summaries that are out of date. */
-int slice_summaries(struct mirror *m);
+/* Whether a summary or a page of messages does not show all events up to `at`. */
+bool slice_owes(const struct mirror *m);
+
+/* Writes the summaries and pages of messages that are out of date, and places all that is staged.
+ * 1: more is to do, 0, negative. */
+int slice_finish(struct mirror *m);
 
 /* Shows the cards whose files somebody wrote: 0 or negative. */
 int mirror_show_again(struct mirror *m);

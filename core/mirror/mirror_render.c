@@ -371,11 +371,25 @@ void render_board(const struct board_view *v, struct page *p)
 
 /* --- messages --------------------------------------------------------------------- */
 
+void render_mail_text(const char *content, struct text *out)
+{
+	const size_t start = out->len;
+
+	for (const char *s = content; *s;) {
+		size_t len = strcspn(s, "\n");
+
+		text_addf(out, len > 0 ? "> " : ">");
+		text_add(out, s, len);
+		text_add(out, "\n", 1);
+		s += len + (s[len] == '\n');
+	}
+	text_mask(out, start);
+}
+
 /* The message as a heading that ends with its number, its unusual properties, and its
  * text as a quotation, no line of which can begin as a heading does. */
 void render_mail(const struct mirror_mail_row *row, struct text *out)
 {
-	const char *s = row->content;
 	const size_t start = out->len;
 	char at[25];
 
@@ -402,25 +416,9 @@ void render_mail(const struct mirror_mail_row *row, struct text *out)
 	}
 	if (row->urgent || row->thread || row->reply_at || strcmp(row->type, "text") != 0)
 		text_addf(out, "\n");
-	while (*s) {
-		size_t len = strcspn(s, "\n");
-
-		text_addf(out, len > 0 ? "> " : ">");
-		text_add(out, s, len);
-		text_add(out, "\n", 1);
-		s += len + (s[len] == '\n');
-	}
-	text_add(out, "\n", 1);
 	text_mask(out, start);
-}
-
-void render_mail_header(const char *team, int64_t day, struct text *out)
-{
-	char at[25];
-
-	time_format(day * INT64_C(86400000), at);
-	text_addf(out, "---\nteam: \"%s\"\ndate: \"%.10s\"\n---\n\n", team, at);
-	text_addf(out, "# Messages of %s, %.10s\n\n", team, at);
+	render_mail_text(row->content, out);
+	text_add(out, "\n", 1);
 }
 
 /* --- lists of ids ----------------------------------------------------------- */

@@ -90,8 +90,8 @@ void render_card(const struct agent_view *v, struct page *p);
 void render_team(const struct team_view *v, struct page *p);
 void render_board(const struct board_view *v, struct page *p); /* INDEX.md */
 
-/* Appends a message as the log shows it; appends the beginning of a day's file. */
+/* Appends a message as the log shows it, or its text alone. */
 void render_mail(const struct mirror_mail_row *row, struct text *out);
-void render_mail_header(const char *team, int64_t day, struct text *out);
+void render_mail_text(const char *content, struct text *out);
 
 #endif

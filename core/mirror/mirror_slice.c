@@ -369,9 +369,25 @@ static int read_log(struct mirror *m, struct touched *t, int64_t *upto)
 	}
 	if (rc < 0)
 		query_end(&q);
-	else if ((rc = touch_dependents(call, t)) >= 0)
-		rc = touch_renamed(call, t);
+	else if ((rc = touch_dependents(call, t)) >= 0 &&
+		 (rc = touch_renamed(call, t)) >= 0)
+		rc = mail_follow(&m->mail, call, &t->mail);
 	show_end(&m->show);
+	for (size_t i = 0; i < t->redacted.n; i++)
+		ids_add(&m->mail.redacted, t->redacted.v[i]);
+	return rc;
+}
+
+/* Shows the messages of ended teams, before their folders go. */
+static int slice_last_mail(struct mirror *m)
+{
+	int rc;
+
+	do {
+		rc = mail_show(&m->mail, &m->show, true);
+		if (rc >= 0 && files_commit(&m->show.files, &m->show.call.fault) < 0)
+			rc = m->show.call.fault.code;
+	} while (rc > 0);
 	return rc;
 }
 
@@ -382,7 +398,7 @@ static int move_folders(struct mirror *m, const struct touched *t, int64_t upto)
 	int rc = 0;
 
 	if (t->n_former > 0)
-		rc = mail_follow(&m->mail, &m->show, &t->mail, true);
+		rc = slice_last_mail(m);
 	for (size_t i = 0; rc >= 0 && i < t->n_former; i++)
 		rc = show_renamed(&m->show, t->former[i].team, t->former[i].name);
 	if (m->show.moved < upto)
@@ -391,17 +407,15 @@ static int move_folders(struct mirror *m, const struct touched *t, int64_t upto)
 	return rc;
 }
 
-/* Shows the changed rows.  1: messages are left to be logged. */
+/* Shows the changed rows. */
 static int show_touched(struct mirror *m, struct touched *t, int64_t upto)
 {
-	int rc, more = 0;
+	int rc;
 
 	if ((rc = move_folders(m, t, upto)) < 0 ||
-	    (rc = mail_redact(&m->mail, &m->show, &t->redacted)) < 0)
+	    (rc = mail_redact(&m->mail, &m->show)) < 0)
 		return rc;
-	/* The messages of ended teams come first, before their folder is archived. */
-	if (t->teams.n > 0 &&
-	    (rc = more = mail_follow(&m->mail, &m->show, &t->mail, true)) < 0)
+	if (t->teams.n > 0 && (rc = slice_last_mail(m)) < 0)
 		return rc;
 	ids_settle(&t->teams);
 	ids_settle(&t->agents);
@@ -415,33 +429,40 @@ static int show_touched(struct mirror *m, struct touched *t, int64_t upto)
 	ids_settle(&m->show.sweep);
 	rc = each_team(m, &m->show.sweep, show_sweep_team);
 	m->show.sweep.n = 0;
-	if (rc >= 0)
-		rc = mail_follow(&m->mail, &m->show, &t->mail, false);
-	return rc < 0 ? rc : rc | more;
+	return rc;
+}
+
+bool slice_owes(const struct mirror *m)
+{
+	return m->stale.n > 0 || m->mail.days.n > 0 || m->mail.redacted.n > 0;
 }
 
 static bool summaries_due(const struct mirror *m, bool at_end)
 {
-	if (m->stale.n == 0)
+	if (!slice_owes(m))
 		return false;
 	return m->direct ? at_end : clock_steady_ms() - m->summaries_at >= SUMMARY_MS;
 }
 
-int slice_summaries(struct mirror *m)
+int slice_finish(struct mirror *m)
 {
-	int rc;
+	int rc, more;
 
 	ids_settle(&m->stale);
-	if ((rc = each_team(m, &m->stale, show_summary)) < 0)
+	if ((rc = each_team(m, &m->stale, show_summary)) < 0 ||
+	    (rc = more = mail_show(&m->mail, &m->show, false)) < 0 ||
+	    (rc = files_commit(&m->show.files, &m->show.call.fault)) < 0)
 		return rc;
+	m->stale.n = 0;
+	if (more)
+		return more;
+	m->mail.days.n = 0;
 	m->summaries_at = clock_steady_ms();
 	return 0;
 }
 
 static void mark_stale(struct mirror *m, const struct touched *t)
 {
-	if (m->stale.n == 0)
-		m->stale_after = m->at.seq;
 	for (size_t i = 0; i < t->boards.n; i++)
 		ids_add(&m->stale, t->boards.v[i]);
 	ids_settle(&m->stale);
@@ -464,26 +485,24 @@ int slice_log(struct mirror *m, int64_t newest)
 	struct files *fs = &m->show.files;
 	struct touched t = { 0 };
 	int64_t upto = m->at.seq;
-	bool due = false, wrote, unfinished = false;
+	bool due, wrote;
 	int rc = 0;
 
-	if (newest > m->at.seq &&
-	    ((rc = read_log(m, &t, &upto)) < 0 || (rc = show_touched(m, &t, upto)) < 0))
+	if (!slice_owes(m))
+		m->stale_after = m->at.seq;
+	if ((newest > m->at.seq && (rc = read_log(m, &t, &upto)) < 0) ||
+	    (rc = show_touched(m, &t, upto)) < 0)
 		goto out;
-	unfinished = rc > 0;
 	mark_stale(m, &t);
 	due = summaries_due(m, upto >= newest);
-	if (due && (rc = slice_summaries(m)) < 0)
+	wrote = due || fs->n_staged > 0 || fs->made;
+	rc = due ? slice_finish(m) : wrote ? files_commit(fs, &m->show.call.fault) : 0;
+	if (rc < 0)
 		goto out;
-	wrote = fs->n_staged > 0 || fs->made || t.mail.n > 0;
-	if (wrote && (rc = files_commit(fs, &m->show.call.fault)) < 0)
-		goto out;
-	if (!unfinished)
-		m->at.seq = upto;
-	if (due)
-		m->stale.n = 0;
-	rc = mirror_save(m, wrote || due);
+	m->at.seq = upto;
+	if (mirror_save(m, wrote) < 0)
+		rc = m->show.call.fault.code;
 out:
 	touched_release(&t);
-	return rc < 0 ? rc : unfinished || upto < newest;
+	return rc < 0 ? rc : rc || upto < newest;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "core/mirror/mirror_mail.h"
 #include "core/mirror/mirror_show.h"
@@ -39,7 +40,7 @@ static int mirror_verify_check_file(struct check *c, const char *team, const cha
 		bool behind = old->len == 0 || page_sealed(old->data, old->len);
 
 		mirror_verify_tell(c, folder, name,
-				   behind ? "behind its row" : "edited by hand");
+				   behind ? "behind its rows" : "edited by hand");
 		c->edited += !behind;
 	}
 	return rc < 0 ? rc : 0;
@@ -158,15 +159,17 @@ static int mirror_verify_check_all(struct check *c, enum sql id,
 	return rc;
 }
 
-/* Reports a file once, since a day of many messages comes up more than once. */
-static void mirror_verify_tell_mail(void *with, const char *folder, const char *file)
+/* Compares a page of messages once: a day of many messages comes up more than once. */
+static int mirror_verify_check_mail(void *with, const char *team, const char *below,
+				    const char *file)
 {
 	struct check *c = with;
 	char line[FILES_PATH + 80];
 
-	snprintf(line, sizeof(line), "%s/%s: ", folder, file);
-	if (!c->report->data || !strstr(c->report->data, line))
-		mirror_verify_tell(c, folder, file, "behind its rows");
+	snprintf(line, sizeof(line), "teams/%s/%s/%s: ", team, below, file);
+	if (c->report->data && strstr(c->report->data, line))
+		return 0;
+	return mirror_verify_check_file(c, team, below, file);
 }
 
 static int check_mail(struct check *c)
@@ -174,9 +177,10 @@ static int check_mail(struct check *c)
 	int64_t row = 0;
 	int rc;
 
+	c->mail.check = mirror_verify_check_mail;
+	c->mail.with = c;
 	do {
-		rc = mail_verify(&c->mail, &c->show, &row, PAGE_ROWS * 16,
-				 mirror_verify_tell_mail, c);
+		rc = mail_pass(&c->mail, &c->show, &row, PAGE_ROWS * 16);
 	} while (rc >= 0 && row > 0);
 	return rc;
 }
@@ -191,7 +195,8 @@ _Static_assert(sizeof(struct sql_mirror_team_ids_in) ==
 int mirror_verify(const struct home *home, struct store *store, struct text *report,
 		  int *edited, struct fault *f)
 {
-	struct check c = { .show.call.store = store, .report = report };
+	struct check c = { .show.call = { .store = store, .now = clock_wall_ms() },
+			   .report = report };
 	int rc;
 
 	if (access(home->vault, F_OK) < 0) {

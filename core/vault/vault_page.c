@@ -133,13 +133,18 @@ static size_t vault_page_find_line(const char *data, size_t len, const char *wor
 	return len;
 }
 
-bool page_sealed(const char *data, size_t len)
+size_t page_tail(const char *data, size_t len)
 {
 	const struct form *form =
 		&forms[len > 0 && data[0] == '{' ? PAGE_JSON : PAGE_MARKDOWN];
 	size_t at = vault_page_find_line(data, len, form->sum);
 
-	return at < len && skip_sum(form, data, len, &at);
+	return at < len && skip_sum(form, data, len, &at) ? at : 0;
+}
+
+bool page_sealed(const char *data, size_t len)
+{
+	return page_tail(data, len) > 0;
 }
 
 /* The length of a page up to the end of its frontmatter, as far as it is there: only the

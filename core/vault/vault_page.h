@@ -43,6 +43,9 @@ bool page_same(const struct page *p, const char *data, size_t len);
 
 /* Whether the mirror wrote the bytes `data`. */
 bool page_sealed(const char *data, size_t len);
+/* The offset behind the line of the sum, at page->split of the page; 0: the mirror did not write
+ * the bytes `data`. */
+size_t page_tail(const char *data, size_t len);
 
 /* The integer behind `name` (as in "row: ") in the frontmatter, or 0. */
 int64_t page_number(const char *data, size_t len, const char *name);

@@ -182,7 +182,9 @@ static bool is_team_page(const char *name)
 
 static bool is_day(const char *name)
 {
-	return strspn(name, "0123456789-") == 10 && strcmp(name + 10, ".md") == 0;
+	size_t n = strspn(name, "0123456789-");
+
+	return n >= 10 && strcmp(name + n, ".md") == 0;
 }
 
 /* Files that the mirror keeps equal to rows, and the commands that change these rows. */
@@ -190,14 +192,12 @@ static const struct mirrored {
 	const char *folder; /* of a team's; "" itself */
 	bool (*is)(const char *name);
 	const char *hint;
-	bool appended; /* people may write into it: it has no sum */
 } mirrored[] = {
-	{ "tasks/", is_task, "Change the task instead: task update, note, tick, …",
-	  false },
+	{ "tasks/", is_task, "Change the task instead: task update, note, tick, …" },
 	{ "cards/", is_card,
-	  "Write the whole card (`vault write`), or: agent update, status.", false },
-	{ "messages/", is_day, "Send a message instead.", true },
-	{ "", is_team_page, "It shows the team; write a note beside it.", false },
+	  "Write the whole card (`vault write`), or: agent update, status." },
+	{ "messages/", is_day, "Send a message instead." },
+	{ "", is_team_page, "It shows the team; write a note beside it." },
 };
 
 /* The kind of a mirrored file; NULL: the file shows no row. */
@@ -222,7 +222,7 @@ const char *vault_edited(struct call *call, const char *path, const char *data,
 {
 	const struct mirrored *m = mirrored_find(path);
 
-	return m && !m->appended && !page_sealed(data, len)
+	return m && !page_sealed(data, len)
 		       ? arena_printf(
 				 &call->arena,
 				 "somebody edited this file, which shows a row: it may differ "

@@ -1,4 +1,4 @@
-/* test_mirror_mail - the log of messages: appended to, whole again, no words lost. */
+/* test_mirror_mail - the log of messages: whole again, no words lost, none that was redacted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "tests/lib/mirrored.h"
+
+enum { REDACTED = 128 };
 
 static const char today[] = "teams/demo/messages/1970-01-01.md";
 
@@ -43,6 +45,41 @@ static void is_log(struct mirrored *w, const char *want)
 	assert_non_null(text);
 	assert_string_equal(text, want);
 	free(text);
+}
+
+static void lacks(struct mirrored *w, const char *path, const char *needle)
+{
+	char *text = slurp(at(w, path));
+
+	if (text && strstr(text, needle))
+		fail_msg("%s has «%s»", path, needle);
+	free(text);
+}
+
+/* Message `id` is redacted, and shown so. */
+static void redact(struct mirrored *w, int id)
+{
+	runf(w, "UPDATE message SET content = '[redacted by ada]' WHERE id = %d", id);
+	event(w, REDACTED, 1, id, NULL);
+	settle(w);
+}
+
+/* The files of the vault that hold the text: their paths, in order. */
+static const char *who_has(struct mirrored *w, const char *text)
+{
+	static char found[4096];
+	char command[600];
+	FILE *in;
+	size_t n;
+
+	snprintf(command, sizeof(command),
+		 "cd '%s' && grep -rl '%s' . | sort | tr '\\n' ' '", at(w, ""), text);
+	in = popen(command, "r");
+	assert_non_null(in);
+	n = fread(found, 1, sizeof(found) - 1, in);
+	found[n] = '\0';
+	pclose(in);
+	return found;
 }
 
 static void append(const char *path, const char *text)
@@ -83,28 +120,29 @@ static void test_shows_messages(void **state)
 	say(w, 4, 86400000, "the next day");
 	settle(w);
 	equal(w);
-	is_log(w, "---\nteam: \"demo\"\ndate: \"1970-01-01\"\n---\n\n"
-		  "# Messages of demo, 1970-01-01\n\n"
-		  "## 00:00:05.000 ada -> bob <!-- 1 -->\n\n> hello\n\n"
-		  "## 00:00:06.000 ada -> bob <!-- 2 -->\n\n"
-		  "- urgent\n- type: request\n- thread: design\n"
-		  "- reply to: 1970-01-01T00:00:05.000Z\n\n"
-		  "> two\n>\n> lines\n\n"
-		  "## 00:00:07.000 bob -> all <!-- 3 -->\n\n> to all\n\n");
+	holds(w, today,
+	      "---\nteam: \"demo\"\ndate: \"1970-01-01\"\n"
+	      "first: 1\nlast: 3\nlast_ms: 7000\nrev: ");
+	holds(w, today,
+	      "\n---\n\n# Messages of demo, 1970-01-01\n\n"
+	      "## 00:00:05.000 ada -> bob <!-- 1 -->\n\n> hello\n\n"
+	      "## 00:00:06.000 ada -> bob <!-- 2 -->\n\n"
+	      "- urgent\n- type: request\n- thread: design\n"
+	      "- reply to: 1970-01-01T00:00:05.000Z\n\n"
+	      "> two\n>\n> lines\n\n"
+	      "## 00:00:07.000 bob -> all <!-- 3 -->\n\n> to all\n\n");
 	holds(w, "teams/demo/messages/1970-01-02.md", "<!-- 4 -->\n\n> the next day\n\n");
 	mirrored_close(w);
 }
 
-/* The file stays the same one, and what a person writes in it stays there. */
-static void test_appends(void **state)
+/* What a person writes in it is kept beside it. */
+static void test_keeps_words(void **state)
 {
 	struct mirrored *w = logged_open();
-	ino_t file;
 
 	(void)state;
 	say(w, 1, 5000, "one");
 	settle(w);
-	file = inode(w, today);
 	append(at(w, today), "my own words");
 	say(w, 2, 6000, "two");
 	settle(w);
@@ -114,11 +152,143 @@ static void test_appends(void **state)
 	say(w, 4, 8000, "four");
 	settle(w);
 	equal(w);
-	assert_int_equal(inode(w, today), file);
+	lacks(w, today, "my own words");
+	holds(w, "teams/demo/messages/1970-01-01.conflict.md", "> one\n\nmy own words");
 	holds(w, today,
-	      "> one\n\nmy own words\n## 00:00:06.000 ada -> bob <!-- 2 -->\n\n"
+	      "> one\n\n## 00:00:06.000 ada -> bob <!-- 2 -->\n\n"
 	      "> two\n\n## 00:00:07.000 ada -> bob <!-- 3 -->\n\n> three\n\n"
 	      "## 00:00:08.000 ada -> bob <!-- 4 -->\n\n> four\n\n");
+	mirrored_close(w);
+}
+
+/* A page keeps what the state has cleaned away. */
+static void test_keeps_cleaned_messages(void **state)
+{
+	struct mirrored *w = logged_open();
+
+	(void)state;
+	say(w, 1, 5000, "one");
+	say(w, 2, 6000, "two");
+	settle(w);
+	run(w, "DELETE FROM delivery WHERE message = 1");
+	run(w, "DELETE FROM message WHERE id = 1");
+	close_mirror(w);
+	say(w, 3, 7000, "three");
+	settle(w);
+	unlink(at(w, ".cadre-cursor"));
+	settle(w);
+	equal(w);
+	holds(w, today,
+	      "> one\n\n## 00:00:06.000 ada -> bob <!-- 2 -->\n\n> two\n\n## 00:00:07");
+	mirrored_close(w);
+}
+
+/* A day of many messages has several pages; the full ones stay as they are, and one that is
+ * removed comes back. */
+static void test_has_pages(void **state)
+{
+	static const char second[] = "teams/demo/messages/1970-01-01-2.md";
+	struct mirrored *w = logged_open();
+	ino_t first;
+	char *whole;
+
+	(void)state;
+	run(w, "BEGIN");
+	for (int i = 1; i <= 700; i++) {
+		say(w, i, 5000 + i, "something");
+		runf(w, "UPDATE message SET content = hex(randomblob(500)) WHERE id = %d",
+		     i);
+	}
+	run(w, "COMMIT");
+	settle(w);
+	equal(w);
+	first = inode(w, today);
+	holds(w, today, "first: 1\n");
+	assert_true(there(w, "teams/demo/messages/1970-01-01-3.md"));
+	assert_false(there(w, "teams/demo/messages/1970-01-01-4.md"));
+	holds(w, "teams/demo/messages/1970-01-01-3.md", "last: 700\n");
+	say(w, 701, 9000, "the last");
+	settle(w);
+	equal(w);
+	holds(w, "teams/demo/messages/1970-01-01-3.md", "last: 701\n");
+	assert_int_equal(inode(w, today), first);
+	whole = slurp(at(w, second));
+	assert_int_equal(unlink(at(w, second)), 0);
+	unlink(at(w, ".cadre-cursor"));
+	close_mirror(w);
+	settle(w);
+	equal(w);
+	assert_non_null(strstr(whole, "\n---\n\n# Messages"));
+	holds(w, second, strstr(whole, "\n---\n\n# Messages"));
+	free(whole);
+	mirrored_close(w);
+}
+
+/* The text of a redacted message is in no file: not in a page, what a person made of that, nor in
+ * the stage. */
+static void test_forgets_redacted_texts(void **state)
+{
+	struct mirrored *w = logged_open();
+
+	(void)state;
+	say(w, 1, 5000, "one");
+	say(w, 2, 6000, "secret\n\nsecret too");
+	say(w, 3, 7000, "## 00:00:06.000 ada -> bob <!-- 2 -->");
+	settle(w);
+	append(at(w, today), "words\n");
+	say(w, 4, 8000, "four");
+	settle(w);
+	append(at(w, today), "more words");
+	assert_string_equal(who_has(w, "secret"),
+			    "./teams/demo/messages/1970-01-01.conflict.md "
+			    "./teams/demo/messages/1970-01-01.md ");
+	redact(w, 2);
+	assert_string_equal(who_has(w, "secret"), "");
+	holds(w, today,
+	      "> one\n\n## 00:00:06.000 ada -> bob <!-- 2 -->\n\n> [redacted by ada]\n\n"
+	      "## 00:00:07.000 ada -> bob <!-- 3 -->\n\n"
+	      "> ## 00:00:06.000 ada -> bob <!-- 2 -->\n\n");
+	holds(w, today, "more words");
+	holds(w, "teams/demo/messages/1970-01-01.conflict.md",
+	      "> [redacted by ada]\n\n## 00:00:07");
+	holds(w, "teams/demo/messages/1970-01-01.conflict.md", "words\n");
+	assert_false(there(w, "teams/demo/messages/1970-01-01.conflict-2.md"));
+	redact(w, 4);
+	say(w, 5, 9000, "five");
+	settle(w);
+	assert_string_equal(who_has(w, "secret"), "");
+	assert_string_equal(who_has(w, "> four"), "");
+	holds(w, "teams/demo/messages/1970-01-01.conflict-2.md", "more words");
+	equal(w);
+	redact(w, 1);
+	assert_string_equal(who_has(w, "> one"), "");
+	equal(w);
+	mirrored_close(w);
+}
+
+/* A program that writes a page meanwhile is waited for: what it leaves has no redacted text. */
+static void test_redacts_what_is_being_written(void **state)
+{
+	struct mirrored *w = logged_open();
+	struct fault f = { 0 };
+	bool more;
+	FILE *out;
+
+	(void)state;
+	say(w, 1, 5000, "secret");
+	settle(w);
+	out = fopen(at(w, today), "a");
+	assert_non_null(out);
+	runf(w, "UPDATE message SET content = '[redacted by ada]' WHERE id = 1");
+	event(w, REDACTED, 1, 1, NULL);
+	assert_int_equal(mirror_step(w->mirror, w->store, 1000, &more, &f), 0);
+	fputs("my words", out);
+	fclose(out);
+	settle(w);
+	assert_string_equal(who_has(w, "secret"), "");
+	assert_string_equal(who_has(w, "my words"),
+			    "./teams/demo/messages/1970-01-01.conflict.md ");
+	equal(w);
 	mirrored_close(w);
 }
 
@@ -140,7 +310,7 @@ static void test_is_not_misled(void **state)
 	mirrored_close(w);
 }
 
-/* Wherever a crash cut it off, it is whole again, and nothing stands twice. */
+/* Wherever it was cut off, it is whole again, and nothing stands twice. */
 static void test_is_whole_after_a_crash(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -191,7 +361,7 @@ static void test_comes_back(void **state)
 	equal(w);
 	/* While nobody watched. */
 	close_mirror(w);
-	assert_int_equal(truncate(at(w, today), 1000), 0);
+	assert_int_equal(truncate(at(w, today), 0), 0);
 	open_mirror(w);
 	mirror_watch(w->mirror);
 	settle(w);
@@ -216,8 +386,8 @@ static void test_another_incarnation(void **state)
 	say(w, 2, 8000, "new");
 	settle(w);
 	equal(w);
-	holds(w, today,
-	      "> lost too\n\n## 00:00:08.000 ada -> bob <!-- 2 -->\n\n> new\n\n");
+	holds(w, "teams/demo/messages/1970-01-01.conflict.md", "> lost too\n\n");
+	holds(w, today, "> one\n\n## 00:00:08.000 ada -> bob <!-- 2 -->\n\n> new\n\n");
 	mirrored_close(w);
 }
 
@@ -265,7 +435,7 @@ static void test_follows_no_symlink(void **state)
 	assert_string_equal(text, "untouched");
 	free(text);
 	holds(w, today, "> one\n");
-	assert_true(there(w, "teams/demo/messages/1970-01-01.md.conflict"));
+	assert_true(there(w, "teams/demo/messages/1970-01-01.conflict.md"));
 	mirrored_close(w);
 }
 
@@ -274,7 +444,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_is_off_by_default),
 		cmocka_unit_test(test_shows_messages),
-		cmocka_unit_test(test_appends),
+		cmocka_unit_test(test_keeps_words),
+		cmocka_unit_test(test_keeps_cleaned_messages),
+		cmocka_unit_test(test_has_pages),
+		cmocka_unit_test(test_forgets_redacted_texts),
+		cmocka_unit_test(test_redacts_what_is_being_written),
 		cmocka_unit_test(test_is_not_misled),
 		cmocka_unit_test(test_is_whole_after_a_crash),
 		cmocka_unit_test(test_comes_back),
