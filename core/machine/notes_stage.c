@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/machine/file_place.h"
 #include "core/machine/notes_inside.h"
 #include "core/machine/private.h"
 #include "storage/durable.h"
@@ -135,35 +135,11 @@ static int open_ends(const struct notes_disk *d, const struct note_move *m,
 	return 1;
 }
 
-/* Keeps what lies at `from` beside `to`: `NAME.conflict.md`, numbered if that is
- * taken. */
-static int notes_stage_keep(const struct ends *e)
-{
-	const char *dot = strrchr(e->to_name, '.');
-	int stem = dot ? (int)(dot - e->to_name) : (int)strlen(e->to_name);
-	char name[300];
-
-	for (int i = 1; i < 100000; i++) {
-		if (i == 1)
-			snprintf(name, sizeof(name), "%.*s.conflict%s", stem, e->to_name,
-				 dot ? dot : "");
-		else
-			snprintf(name, sizeof(name), "%.*s.conflict-%d%s", stem,
-				 e->to_name, i, dot ? dot : "");
-		if (renameat2(e->from, e->from_name, e->to, name, RENAME_NOREPLACE) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
-}
-
 /* Whether a program has it open for writing: its text is yet to come. */
 static bool held_open(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool held = fd >= 0 && fcntl(fd, F_SETSIG, SIGURG) == 0 &&
-		    fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	bool held = fd >= 0 && file_holder(fd) == FILE_WRITTEN;
 
 	if (fd >= 0)
 		close(fd); /* and the lease with it */
@@ -181,25 +157,7 @@ static int notes_stage_settle(const struct ends *e, const struct note_move *m)
 		return 0;
 	if (rc > 0 && notes_same(&out, &m->was) && !held_open(e->from, e->from_name))
 		return unlinkat(e->from, e->from_name, 0);
-	return notes_stage_keep(e);
-}
-
-/* Exchanges the file with what stands in its place: 1, 0 if nothing did, -1. */
-static int notes_stage_exchange(const struct ends *e)
-{
-	for (int tries = 0; tries < 100; tries++) {
-		if (renameat2(e->from, e->from_name, e->to, e->to_name,
-			      RENAME_NOREPLACE) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
-		if (renameat2(e->from, e->from_name, e->to, e->to_name,
-			      RENAME_EXCHANGE) == 0)
-			return 1;
-		if (errno != ENOENT)
-			return -1;
-	}
-	return -1;
+	return file_keep(e->from, e->from_name, e->to, e->to_name);
 }
 
 static bool is_in_stage(const struct note_move *m)
@@ -217,7 +175,7 @@ static int move_between(const struct ends *e, const struct note_move *m)
 	if (rc == 1 && notes_same(&now, &m->is)) {
 		if (!m->to)
 			return unlinkat(e->from, e->from_name, 0);
-		rc = notes_stage_exchange(e);
+		rc = file_exchange(e->from, e->from_name, e->to, e->to_name);
 		return rc > 0 ? notes_stage_settle(e, m) : rc;
 	}
 	/* The new file is in its place already; the exchange may have left the old

@@ -47,6 +47,7 @@ int mirror_watch(struct mirror *m);
 struct mirror_edit {
 	struct mirror_edit *next; /* the holder's */
 	char path[160]; /* "teams/TEAM/cards/AGENT.json" */
+	char folder[160], name[80]; /* the two parts of the path */
 	char team[72], agent[72];
 	struct text text; /* ends with NUL */
 	const char *unread; /* why the file was not read; NULL: `text` is what it holds */

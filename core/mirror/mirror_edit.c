@@ -277,10 +277,11 @@ void losses_close(struct losses *l)
 /* Takes "teams/TEAM/cards/AGENT.json" apart; a conflict's file has a dot in its name. */
 static bool name_parts(struct mirror_edit *e)
 {
-	return sscanf(e->path, "teams/%71[^/]/cards/%71[^/.].json", e->team, e->agent) ==
-		       2 &&
-	       strlen(e->path) ==
-		       strlen("teams//cards/.json") + strlen(e->team) + strlen(e->agent);
+	if (sscanf(e->path, "teams/%71[^/]/cards/%71[^/.].json", e->team, e->agent) != 2)
+		return false;
+	team_folder(e->team, "cards", e->folder);
+	snprintf(e->name, sizeof(e->name), "%s.json", e->agent);
+	return strlen(e->path) == strlen(e->folder) + 1 + strlen(e->name);
 }
 
 void mirror_edit_free(struct mirror_edit *edit)
@@ -300,7 +301,6 @@ static bool mirror_edit_refuse_unread(struct mirror_edit *e, const char *why)
  * large or is no text is refused unread. */
 static bool read_edit(struct mirror *m, struct mirror_edit *e)
 {
-	char folder[FILES_PATH], name[FILES_PATH];
 	struct fault f = { 0 };
 	struct stat st;
 
@@ -309,12 +309,10 @@ static bool read_edit(struct mirror *m, struct mirror_edit *e)
 		return false;
 	if (!S_ISREG(st.st_mode))
 		return mirror_edit_refuse_unread(e, "it is a link or a folder, no file");
-	team_folder(e->team, "cards", folder);
-	snprintf(name, sizeof(name), "%s.json", e->agent);
-	e->own = files_open_elsewhere(&m->show.files, folder, name);
+	e->own = files_open_elsewhere(&m->show.files, e->folder, e->name);
 	if (e->own)
 		return true;
-	if (files_read(&m->show.files, folder, name, &e->text, &f) <= 0)
+	if (files_read(&m->show.files, e->folder, e->name, &e->text, &f) <= 0)
 		return false;
 	/* A size asked for before the file was read may be that of the half written by then. */
 	if (e->text.len > FILES_TEXT)
@@ -373,12 +371,9 @@ void mirror_edit_judged(struct mirror *m, struct mirror_edit *edit)
 static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
-	char folder[FILES_PATH], name[FILES_PATH];
 	struct fault f = { 0 };
 
-	team_folder(e->team, "cards", folder);
-	snprintf(name, sizeof(name), "%s.json", e->agent);
-	return files_read(fs, folder, name, &fs->old, &f) > 0 &&
+	return files_read(fs, e->folder, e->name, &fs->old, &f) > 0 &&
 	       fs->old.len == e->text.len &&
 	       memcmp(fs->old.data, e->text.data, e->text.len) == 0;
 }
@@ -387,17 +382,14 @@ static bool is_in_place(struct mirror *m, const struct mirror_edit *e)
 static int keep_refused(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
-	char folder[FILES_PATH], name[FILES_PATH];
 	int dir;
 
-	team_folder(e->team, "cards", folder);
-	snprintf(name, sizeof(name), "%s.json", e->agent);
-	dir = files_folder(fs, folder, false);
+	dir = files_folder(fs, e->folder, false);
 	if (dir < 0)
 		return 0;
 	if (files_write(fs->stage, "refused", &e->text, true) < 0 ||
-	    files_keep(fs, fs->stage, "refused", dir, name) < 0)
-		return files_fault(&m->show.call.fault, "keep", name);
+	    files_keep(fs, fs->stage, "refused", dir, e->name) < 0)
+		return files_fault(&m->show.call.fault, "keep", e->name);
 	return 0;
 }
 
@@ -422,24 +414,14 @@ static int mirror_edit_find_agent(struct mirror *m, const struct mirror_edit *e,
  * one's. */
 static int put_aside(struct mirror *m, const struct mirror_edit *e)
 {
-	struct files *fs = &m->show.files;
-	char folder[FILES_PATH], name[FILES_PATH];
 	int64_t agent;
-	int rc, dir;
+	int rc;
 
 	if (!e->unread && !is_in_place(m, e))
 		return 0;
 	if ((rc = mirror_edit_find_agent(m, e, &agent)) <= 0 || agent)
 		return rc;
-	team_folder(e->team, "cards", folder);
-	snprintf(name, sizeof(name), "%s.json", e->agent);
-	dir = files_folder(fs, folder, false);
-	if (dir < 0)
-		return 0;
-	fs->made = true;
-	return files_keep(fs, dir, name, dir, name) == 0 || errno == ENOENT
-		       ? 0
-		       : files_fault(&m->show.call.fault, "keep", name);
+	return files_set_aside(&m->show.files, e->folder, e->name, &m->show.call.fault);
 }
 
 /* Removes the card of an agent that there is not; an empty file of that name is a person's. */
@@ -447,14 +429,11 @@ static int drop_own(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
 	struct fault *f = &m->show.call.fault;
-	char folder[FILES_PATH], name[FILES_PATH];
 	int rc;
 
-	team_folder(e->team, "cards", folder);
-	snprintf(name, sizeof(name), "%s.json", e->agent);
-	rc = files_read(fs, folder, name, &fs->old, f);
+	rc = files_read(fs, e->folder, e->name, &fs->old, f);
 	return rc > 0 && page_sealed(fs->old.data, fs->old.len)
-		       ? files_drop(fs, folder, name, f)
+		       ? files_drop(fs, e->folder, e->name, f)
 		       : rc;
 }
 
@@ -462,18 +441,16 @@ static int drop_own(struct mirror *m, const struct mirror_edit *e)
 static bool is_own_still(struct mirror *m, const struct mirror_edit *e)
 {
 	struct files *fs = &m->show.files;
-	char folder[FILES_PATH], name[FILES_PATH];
 	struct fault f = { 0 };
 	struct stat st;
 
 	if (fstatat(fs->root, e->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false; /* which is a loss */
-	team_folder(e->team, "cards", folder);
-	snprintf(name, sizeof(name), "%s.json", e->agent);
-	if (S_ISREG(st.st_mode) && !files_open_elsewhere(fs, folder, name) &&
-	    files_read(fs, folder, name, &fs->old, &f) > 0 && !files_is_edit(&fs->old))
+	if (S_ISREG(st.st_mode) && !files_open_elsewhere(fs, e->folder, e->name) &&
+	    files_read(fs, e->folder, e->name, &fs->old, &f) > 0 &&
+	    !files_is_edit(&fs->old))
 		return true;
-	losses_edited(&m->losses, folder, name);
+	losses_edited(&m->losses, e->folder, e->name);
 	return false;
 }
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/machine/file_place.h"
 #include "core/machine/private.h"
 #include "core/mirror/mirror_file.h"
 #include "storage/durable.h"
@@ -43,21 +43,6 @@ int files_open_below(int root, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-int files_move_aside(int dir, const char *name)
-{
-	char aside[300];
-
-	for (int i = 1; i < 1000; i++) {
-		snprintf(aside, sizeof(aside), i > 1 ? "%s.conflict-%d" : "%s.conflict",
-			 name, i);
-		if (renameat2(dir, name, dir, aside, RENAME_NOREPLACE) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
-}
-
 /* Opens one folder of a path below `dir`, made if it is not there. */
 static int mirror_file_step_into(struct files *fs, int dir, const char *name)
 {
@@ -73,7 +58,7 @@ static int mirror_file_step_into(struct files *fs, int dir, const char *name)
 				return -1;
 		} else if (errno != ENOTDIR && errno != ELOOP) {
 			return -1;
-		} else if (files_move_aside(dir, name) < 0 && errno != ENOENT) {
+		} else if (file_keep(dir, name, dir, name) < 0 && errno != ENOENT) {
 			return -1;
 		}
 	}
@@ -171,20 +156,13 @@ int files_write(int dir, const char *name, const struct text *text, bool sync)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 			PRIVATE_FILE);
-	size_t done = 0;
 	int error;
 
 	if (fd < 0)
 		return -1;
-	while (done < text->len) {
-		ssize_t n = write(fd, text->data + done, text->len - done);
-
-		if (n < 0 && errno != EINTR)
-			break;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	if (done == text->len && ftruncate(fd, (off_t)done) == 0 &&
-	    (!sync || fdatasync(fd) == 0) && close(fd) == 0)
+	if (fd_write_all(fd, text->data, text->len) == 0 &&
+	    ftruncate(fd, (off_t)text->len) == 0 && (!sync || fdatasync(fd) == 0) &&
+	    close(fd) == 0)
 		return 0;
 	error = errno;
 	close(fd);
@@ -420,44 +398,23 @@ struct staged {
 
 int files_keep(struct files *fs, int from, const char *name, int dir, const char *file)
 {
-	const char *dot = strrchr(file, '.');
-	int stem = dot ? (int)(dot - file) : (int)strlen(file);
-	char kept[300];
+	int rc = file_keep(from, name, dir, file);
 
-	for (int i = 1; i < 100000; i++) {
-		if (i == 1)
-			snprintf(kept, sizeof(kept), "%.*s.conflict%s", stem, file,
-				 dot ? dot : "");
-		else
-			snprintf(kept, sizeof(kept), "%.*s.conflict-%d%s", stem, file, i,
-				 dot ? dot : "");
-		if (renameat2(from, name, dir, kept, RENAME_NOREPLACE) == 0) {
-			fs->kept++;
-			return 0;
-		}
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
+	fs->kept += rc == 0;
+	return rc;
 }
 
-/* The other processes that have a file open, as a lease on the file tells.  If leases do
- * not work, a reader is assumed, and no writer. */
-enum holder { NOBODY, A_READER, A_WRITER };
-
-static enum holder holder_of(int fd)
+int files_set_aside(struct files *fs, const char *folder, const char *name,
+		    struct fault *f)
 {
-	enum holder who = A_READER;
+	int dir = files_folder(fs, folder, false);
 
-	/* A lease that is broken at once would kill us with its default signal. */
-	if (fcntl(fd, F_SETSIG, SIGURG) < 0)
-		return who;
-	if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
-		who = NOBODY;
-	else if (errno == EAGAIN && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN)
-		return A_WRITER;
-	fcntl(fd, F_SETLEASE, F_UNLCK);
-	return who;
+	if (dir < 0)
+		return 0;
+	fs->made = true;
+	return files_keep(fs, dir, name, dir, name) == 0 || errno == ENOENT
+		       ? 0
+		       : files_fault(f, "keep", name);
 }
 
 bool files_open_elsewhere(struct files *fs, const char *folder, const char *name)
@@ -468,7 +425,7 @@ bool files_open_elsewhere(struct files *fs, const char *folder, const char *name
 	if (dir < 0)
 		return false;
 	fd = files_open_below(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	written = fd >= 0 && holder_of(fd) == A_WRITER;
+	written = fd >= 0 && file_holder(fd) == FILE_WRITTEN;
 	if (fd >= 0)
 		close(fd);
 	return written;
@@ -527,22 +484,22 @@ void files_unexpect(struct files *fs, const struct text *file)
 static int mirror_stage_look_at(struct files *fs, const char *staged, bool *spare)
 {
 	int fd = files_open_below(fs->stage, staged, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	enum holder holder;
+	enum file_holder holder;
 	struct stat st;
 	int rc = 1;
 
 	if (fd < 0)
 		return errno == ELOOP || errno == ENXIO || errno == EACCES ? 1 : -1;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		holder = holder_of(fd);
-		if (holder == A_WRITER)
+		holder = file_holder(fd);
+		if (holder == FILE_WRITTEN)
 			rc = 2; /* the writer's text may yet come */
 		else if (files_read_whole(fd, &fs->old) < 0)
 			rc = -1;
 		else if (!files_edited(fs, &fs->old))
 			rc = 0;
 		/* A spare file has no other name, and is as private as a new one. */
-		*spare = rc == 0 && holder == NOBODY && st.st_nlink == 1 &&
+		*spare = rc == 0 && holder == FILE_FREE && st.st_nlink == 1 &&
 			 (st.st_mode & 07777) == 0600;
 	}
 	close(fd);
@@ -700,24 +657,6 @@ int files_replace(struct files *fs, const char *folder, const char *name,
 	return mirror_stage_new(fs, folder, name, true, f);
 }
 
-/* Exchanges FILE with its new content `staged`; the old file is then called `staged`.  1,
- * 0 if there was no file and the content is in its place, -1. */
-static int mirror_stage_exchange(struct files *fs, const char *staged, int dir,
-				 const char *file)
-{
-	for (int tries = 0; tries < 100; tries++) {
-		if (renameat2(fs->stage, staged, dir, file, RENAME_EXCHANGE) == 0)
-			return 1;
-		if (errno != ENOENT)
-			return -1;
-		if (renameat2(fs->stage, staged, dir, file, RENAME_NOREPLACE) == 0)
-			return 0;
-		if (errno != EEXIST)
-			return -1;
-	}
-	return -1;
-}
-
 static int mirror_stage_place(struct files *fs, struct staged *s)
 {
 	char old[STAGE_NAME];
@@ -736,7 +675,7 @@ static int mirror_stage_place(struct files *fs, struct staged *s)
 	stage_as(old, fs->serial++, s->folder, s->file);
 	if (renameat(fs->stage, s->name, fs->stage, old) < 0)
 		return -1;
-	rc = mirror_stage_exchange(fs, old, dir, s->file);
+	rc = file_exchange(fs->stage, old, dir, s->file);
 	return rc > 0 ? mirror_stage_settle(fs, old, s->folder, s->file) : rc;
 }
 

@@ -195,13 +195,12 @@ int files_fault(struct fault *f, const char *what, const char *path);
 /* openat2() that neither leaves `root` nor follows a symlink. */
 int files_open_below(int root, const char *path, int flags);
 
-/* Renames an entry `name` that stands where the mirror needs its own, as a person's file
- * or a planted symlink: 0, or -1 with errno. */
-int files_move_aside(int dir, const char *name);
-
-/* Keeps the entry `name` of the folder `from` in `dir`, where FILE has its place: it gets
- * `.conflict` before the extension, numbered if that is taken.  0, or -1 with errno. */
+/* file_keep() that is counted. */
 int files_keep(struct files *fs, int from, const char *name, int dir, const char *file);
+
+/* Keeps FOLDER/NAME, if it is there, beside its place as a conflict: 0 or negative. */
+int files_set_aside(struct files *fs, const char *folder, const char *name,
+		    struct fault *f);
 
 /* Opens (and if `make`, makes) a folder: its descriptor, borrowed until another folder is
  * asked for, or -1 with errno, ENOENT for a missing one. */

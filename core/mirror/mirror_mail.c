@@ -1,12 +1,9 @@
 #include "core/mirror/mirror_mail.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/base/alloc.h"
 #include "core/mirror/mirror_file.h"
 
 enum {
@@ -14,6 +11,7 @@ enum {
 	PAGES = 16, /* pages that a turn stages */
 	GAPS = 16, /* missing pages in a row, behind which no page is looked for */
 	CHUNK = 64, /* messages in memory at once */
+	DAY_BITS = 20, /* of the number of a day */
 	SLACK_MS = 3600000, /* a clock may have been set back by so much */
 };
 
@@ -26,7 +24,7 @@ struct mail_sheet {
 	struct mirror_mail *mail;
 	struct mirror_show *show;
 	int64_t team, day;
-	char team_name[65], folder[FILES_PATH], date[11];
+	char team_name[65], folder[FILES_PATH], date[11], file[32];
 	int pages; /* number of the newest one that is there */
 	int number; /* of the page in mail->body */
 	int64_t first, last, last_at; /* its first and last message; 0: none */
@@ -87,10 +85,11 @@ static int mail_find_ends(struct mail_sheet *sh, int64_t *upto)
 
 /* --- pages ----------------------------------------------------------------------- */
 
-static const char *mail_page_name(const struct mail_sheet *sh, int number, char out[32])
+static const char *mail_page_name(struct mail_sheet *sh, int number)
 {
-	snprintf(out, 32, number > 1 ? "%s-%d.md" : "%s.md", sh->date, number);
-	return out;
+	snprintf(sh->file, sizeof(sh->file), number > 1 ? "%s-%d.md" : "%s.md", sh->date,
+		 number);
+	return sh->file;
 }
 
 static void mail_begin_page(struct mail_sheet *sh, int number)
@@ -153,24 +152,11 @@ static int mail_is_strange(struct mail_sheet *sh)
 	return row.id == sh->last && (row.team != sh->team || row.at != sh->last_at);
 }
 
-/* Moves a page with messages that the state has lost aside, since no other place has these. */
-static int mail_set_aside(struct mail_sheet *sh, const char *file)
-{
-	struct files *fs = &sh->show->files;
-	int dir = files_folder(fs, sh->folder, false);
-
-	fs->made = true;
-	if (dir < 0 || files_keep(fs, dir, file, dir, file) < 0)
-		return files_fault(&sh->show->call.fault, "keep", file);
-	return 0;
-}
-
 /* Reads a page: 1, 0 if it is missing, a person's, or of another state, negative. */
 static int mail_read_page(struct mail_sheet *sh, int number)
 {
 	struct mirror_show *s = sh->show;
-	char file[32];
-	int rc = files_read(&s->files, sh->folder, mail_page_name(sh, number, file),
+	int rc = files_read(&s->files, sh->folder, mail_page_name(sh, number),
 			    &s->files.old, &s->call.fault);
 
 	if (rc <= 0 || !mail_take_page(sh))
@@ -179,19 +165,21 @@ static int mail_read_page(struct mail_sheet *sh, int number)
 	if ((rc = mail_is_strange(sh)) == 0)
 		return 1;
 	sh->last = 0;
-	return rc < 0 || sh->mail->check ? (rc < 0 ? rc : 0) : mail_set_aside(sh, file);
+	if (rc > 0 &&
+	    !sh->mail->check) /* no other place has the messages that are lost */
+		rc = files_set_aside(&s->files, sh->folder, sh->file, &s->call.fault);
+	return rc < 0 ? rc : 0;
 }
 
 /* Adds a message to the page, or to the next one where that is full. */
 static int mail_add(struct mail_sheet *sh, const struct mirror_mail_row *row)
 {
 	struct mirror_mail *m = sh->mail;
-	char file[32];
 	int rc = 0;
 
 	if (m->body.len > PAGE_BYTES && !sh->bounded) {
 		if (sh->changed)
-			rc = mail_put_page(sh, mail_page_name(sh, sh->number, file));
+			rc = mail_put_page(sh, mail_page_name(sh, sh->number));
 		mail_begin_page(sh, sh->number + 1);
 	}
 	render_mail(row, &m->body);
@@ -211,7 +199,6 @@ static int mail_fill(struct mail_sheet *sh, int64_t upto)
 	struct arena_mark mark = arena_mark(&call->arena);
 	bool full = false;
 	size_t n = 0;
-	char file[32];
 	int rc = mail_find_ends(sh, &upto);
 
 	do {
@@ -229,7 +216,7 @@ static int mail_fill(struct mail_sheet *sh, int64_t upto)
 		full = sh->show->files.n_staged >= sh->most;
 	} while (n == CHUNK && !full);
 	if (rc >= 0 && sh->changed)
-		rc = mail_put_page(sh, mail_page_name(sh, sh->number, file));
+		rc = mail_put_page(sh, mail_page_name(sh, sh->number));
 	return rc < 0 ? rc : n == CHUNK && full;
 }
 
@@ -255,8 +242,7 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 {
 	struct mirror_show *s = sh->show;
 	int64_t upto;
-	char file[32];
-	int rc = files_read(&s->files, sh->folder, mail_page_name(sh, number, file),
+	int rc = files_read(&s->files, sh->folder, mail_page_name(sh, number),
 			    &s->files.old, &s->call.fault);
 
 	if (rc < 0 || (rc > 0 && s->files.old.len > 0) ||
@@ -278,7 +264,7 @@ static int mail_bring_back(struct mail_sheet *sh, int number)
 static int mail_find_pages(struct mail_sheet *sh, bool ended)
 {
 	struct mirror_team_row team;
-	char at[25], file[32], path[FILES_PATH + 33];
+	char at[25], path[FILES_PATH + 33];
 	int64_t has;
 	int rc = show_begin(sh->show, NULL);
 
@@ -298,26 +284,17 @@ static int mail_find_pages(struct mail_sheet *sh, bool ended)
 	time_format(sh->day * DAY_MS, at);
 	snprintf(sh->date, sizeof(sh->date), "%.10s", at);
 	for (int i = 1; i <= sh->pages + GAPS; i++) {
-		snprintf(path, sizeof(path), "%s/%s", sh->folder,
-			 mail_page_name(sh, i, file));
+		snprintf(path, sizeof(path), "%s/%s", sh->folder, mail_page_name(sh, i));
 		if (files_there(&sh->show->files, path))
 			sh->pages = i;
 	}
 	return 1;
 }
 
-static void mail_add_day(struct mail_days *days, const head_row *head)
+/* A day of a team as one number. */
+static int64_t mail_day(const head_row *head)
 {
-	const struct mail_day day = { head->team, head->at / DAY_MS };
-
-	for (size_t i = days->n; i-- > 0;)
-		if (days->v[i].team == day.team && days->v[i].day == day.day)
-			return;
-	if (days->n == days->room) {
-		days->room = days->room ? days->room * 2 : 16;
-		days->v = xreallocarray(days->v, days->room, sizeof(*days->v));
-	}
-	days->v[days->n++] = day;
+	return head->team << DAY_BITS | head->at / DAY_MS;
 }
 
 int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *messages)
@@ -331,13 +308,14 @@ int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *mess
 	sql_query(call, &q, mirror_mail_heads,
 		  .ids = ids_json(messages, 0, messages->n, &call->arena));
 	while ((rc = sql_next(call, &q, &head)) > 0)
-		mail_add_day(&m->days, &head);
+		ids_add(&m->days, mail_day(&head));
+	ids_settle(&m->days);
 	return rc;
 }
 
 /* Shows each day; `whole`: pages that are missing, too.  1 if some are not finished. */
 static int mail_show_days(struct mirror_mail *m, struct mirror_show *s,
-			  const struct mail_days *days, bool ended, bool whole)
+			  const struct ids *days, bool ended, bool whole)
 {
 	const size_t most = s->files.n_staged + PAGES;
 	int rc = 0;
@@ -345,8 +323,8 @@ static int mail_show_days(struct mirror_mail *m, struct mirror_show *s,
 	for (size_t i = 0; rc == 0 && i < days->n; i++) {
 		struct mail_sheet sh = { .mail = m,
 					 .show = s,
-					 .team = days->v[i].team,
-					 .day = days->v[i].day,
+					 .team = days->v[i] >> DAY_BITS,
+					 .day = days->v[i] & ((1 << DAY_BITS) - 1),
 					 .most = most };
 
 		if (s->files.n_staged >= most)
@@ -369,7 +347,7 @@ int mail_show(struct mirror_mail *m, struct mirror_show *s, bool ended)
 
 int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_t limit)
 {
-	struct mail_days days = { 0 };
+	struct ids days = { 0 };
 	int64_t last = 0;
 	head_row head;
 	struct query q;
@@ -379,13 +357,14 @@ int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_
 		return rc;
 	sql_query(&s->call, &q, mirror_mail_next, .id = *row + 1, .limit = limit);
 	while ((rc = sql_next(&s->call, &q, &head)) > 0) {
-		mail_add_day(&days, &head);
+		ids_add(&days, mail_day(&head));
 		last = head.id;
 	}
 	show_end(s);
+	ids_settle(&days);
 	if (rc >= 0 && (rc = mail_show_days(m, s, &days, false, true)) == 0)
 		*row = last;
-	free(days.v);
+	ids_release(&days);
 	return rc;
 }
 
@@ -396,7 +375,7 @@ void mail_forget(struct mirror_mail *m)
 
 void mail_release(struct mirror_mail *m)
 {
-	free(m->days.v);
+	ids_release(&m->days);
 	ids_release(&m->redacted);
 	text_release(&m->body);
 }

@@ -17,17 +17,9 @@
 
 enum { DAY_MS = 86400000 };
 
-/* Days of teams, each once. */
-struct mail_days {
-	struct mail_day {
-		int64_t team, day; /* row; days since the epoch */
-	} * v;
-	size_t n, room;
-};
-
 struct mirror_mail {
 	bool on;
-	struct mail_days days; /* that have messages to show */
+	struct ids days; /* of teams, that have messages to show */
 	struct ids redacted; /* messages whose old texts a file may hold */
 	struct text body; /* scratch: a page behind its frontmatter */
 	/* Takes the place of files_put() for the page in show->page; NULL: pages are placed. */
