@@ -6,7 +6,6 @@
 
 #include "core/base/alloc.h"
 
-#include "ops.gen.h"
 
 enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
 

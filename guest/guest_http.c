@@ -13,7 +13,6 @@
 #include "core/base/alloc.h"
 #include "guest/guest_http_inside.h"
 #include "guest/guest_target.h"
-#include "ops.gen.h"
 
 enum {
 	CONNECTIONS = 100,

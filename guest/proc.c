@@ -8,14 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include "storage/durable.h"
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/wire/wire.h"
-#include "guest/guest_target.h"
 #include "guest/outbuf.h"
 
 /* --- outbuf ------------------------------------------------------------------ */

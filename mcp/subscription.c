@@ -8,7 +8,6 @@
  * subscriptions_run() only, never from the end of another one, which notes what came
  * of it.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

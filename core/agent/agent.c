@@ -4,13 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/access/access_door.h"
 #include "core/access/token.h"
 #include "core/access/who.h"
 #include "core/call/id.h"
 #include "core/call/space.h"
 #include "core/event/event.h"
-#include "core/message/inbox.h"
 #include "core/message/message.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"

@@ -6,7 +6,6 @@
 #include "core/agent/agent.h"
 #include "core/call/id.h"
 #include "core/call/space.h"
-#include "core/message/inbox.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"

@@ -10,11 +10,8 @@
 #include "core/base/hash.h"
 #include "core/call/space.h"
 #include "core/config/config.h"
-#include "core/event/event.h"
 #include "core/message/inbox.h"
-#include "core/task/task.h"
 #include "core/team/estop.h"
-#include "core/team/team.h"
 
 void settings_init(struct settings *s)
 {

@@ -1,7 +1,6 @@
 #include "core/config/config.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

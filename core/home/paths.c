@@ -1,6 +1,5 @@
 #include "core/home/paths.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>

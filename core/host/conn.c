@@ -1,7 +1,6 @@
 #include "core/host/conn.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

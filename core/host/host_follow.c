@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "core/host/host_inside.h"
-#include "ops.gen.h"
 
 enum { PAGE = 1000, NET_MS = 250, REST_MS = 10 };
 

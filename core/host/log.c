@@ -1,6 +1,5 @@
 #include "core/host/log.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +11,6 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/home/home.h"
 #include "storage/durable.h"
 
 enum { LOG_MAX = 8 << 20, LOG_KEEP = 4, LINE_MAX_SIZE = 4096, SELDOM_MS = 60000 };

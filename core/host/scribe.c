@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
@@ -17,7 +16,6 @@
 #include "core/base/alloc.h"
 #include "core/host/host_inside.h"
 #include "core/host/sleeper.h"
-#include "core/machine/private.h"
 #include "core/mirror/mirror.h"
 #include "storage/search/search.h"
 #include "ops.gen.h"

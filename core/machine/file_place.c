@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 int file_exchange(int from, const char *name, int dir, const char *file)
 {

@@ -1,7 +1,6 @@
 #include "core/machine/private.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>

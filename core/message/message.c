@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/access/pair.h"
 #include "core/assignment/assignment.h"
 #include "core/call/id.h"
 #include "core/message/inbox.h"

@@ -1,7 +1,6 @@
 /*
  * message_redact - takes the text of a message away for good.
  */
-#include "core/assignment/assignment.h"
 #include "core/call/id.h"
 #include "core/message/message.h"
 

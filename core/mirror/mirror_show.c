@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "core/mirror/mirror_file.h"
 #include "core/vault/vault.h"

@@ -1,10 +1,8 @@
 /*
  * state_status - the status of it all, and cleaning.
  */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/access/pair.h"
 #include "core/access/who.h"

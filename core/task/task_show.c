@@ -2,7 +2,6 @@
  * task_show - tasks as callers see them: whole, as lines, and their history.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/call/space.h"
 #include "core/task/task.h"

@@ -5,7 +5,6 @@
 #include "core/access/who.h"
 #include "core/agent/agent.h"
 #include "core/assignment/assignment.h"
-#include "core/message/inbox.h"
 #include "core/task/task.h"
 #include "core/team/budget.h"
 #include "core/team/estop.h"

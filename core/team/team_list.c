@@ -1,7 +1,6 @@
 /* team_list - lists teams: by name, or each team behind the team above it. */
 #include <string.h>
 
-#include "core/access/who.h"
 #include "core/call/space.h"
 #include "core/team/team.h"
 

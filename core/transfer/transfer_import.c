@@ -7,8 +7,6 @@
 #include "core/access/token.h"
 #include "core/agent/agent.h"
 #include "core/assignment/assignment.h"
-#include "core/base/alloc.h"
-#include "core/event/event.h"
 #include "core/team/team.h"
 #include "core/transfer/rule.h"
 #include "core/transfer/transfer_inside.h"

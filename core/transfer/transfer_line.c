@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/base/version.h"
 #include "core/transfer/transfer_inside.h"
 
 void transfer_reader_init(struct transfer_reader *r, FILE *in, int64_t now)

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/event/event.h"
 #include "core/team/estop.h"
 #include "core/transfer/transfer_inside.h"
 

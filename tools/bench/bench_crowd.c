@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/alloc.h"
 #include "tools/bench/load.h"
 
 enum { MOST = 64, SAMPLES = 20000 };

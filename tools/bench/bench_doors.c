@@ -1,5 +1,4 @@
 /* The ways in of cadre, and a child that echoes: the first words of a client, the end of an answer. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,12 @@
 /* Clock, numbers, folders and children of the benches. */
 #include "tools/bench/bench.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -1,15 +1,10 @@
 /* Files and commands: the vault of a large board, a file of a workspace, a command of ours. */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/alloc.h"
-#include "core/base/clock.h"
 #include "core/mirror/mirror.h"
 #include "tools/bench/load.h"
 

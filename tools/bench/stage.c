@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/alloc.h"
 
 int stage_open(struct stage *s, struct bench_ground *g, const char *name)
 {

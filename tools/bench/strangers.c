@@ -2,7 +2,6 @@
  * The cost of strangers at the HTTP door, beside a server that reads and drops as many bytes.  They
  * come to the door's port: its Unix socket is open to the user.
  */
-#include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/fault.h"
 #include "core/op/op.h"
 #include "tools/build/opgen.h"
 

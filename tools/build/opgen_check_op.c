@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/fault.h"
 #include "tools/build/opgen.h"
 
 /* The words of an operation that are for the doors. */

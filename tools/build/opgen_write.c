@@ -2,7 +2,6 @@
  * opgen_write - writes C: the header, the types and the records, the tables of operations,
  * events, tools and wire messages, and the table of faces.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* The two generated files of a database; storage/stmt.h describes the tables they fill. */
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/alloc.h"

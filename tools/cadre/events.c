@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/vault/vault_trash.h"

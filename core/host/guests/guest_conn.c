@@ -18,7 +18,6 @@
 #include "core/host/guests/hosted_push.h"
 #include "core/host/guests/uplink.h"
 #include "core/host/host_inside.h"
-#include "core/host/workspaces/reconcile.h"
 #include "ops.gen.h"
 
 /* --- halt -------------------------------------------------------------------- */

@@ -1,9 +1,7 @@
 #include "core/host/workspaces/hosted_workspace.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"

@@ -1,7 +1,6 @@
 #include "core/machine/net/net_batch.h"
 
 #include <errno.h>
-#include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <stdlib.h>

@@ -31,7 +31,6 @@
 #include "core/base/fault.h"
 #include "core/machine/backend.h"
 #include "core/machine/child.h"
-#include "core/machine/machine_copy.h"
 #include "core/machine/pid.h"
 #include "core/machine/private.h"
 #include "core/machine/trash.h"

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/alloc.h"
 #include "core/home/paths.h"
 #include "core/machine/yaml.h"
 #include "core/vault/vault_text.h"

@@ -2,7 +2,6 @@
  * help - the list of commands, from the schema and the table of verbs.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cadre/cli.h"

@@ -1,7 +1,6 @@
 /*
  * plugin - the plugin of OpenCode, whose hooks are functions: it asks `cadre hook opencode`.
  */
-#include "tools/cadre/hook/hook.h"
 
 /* clang-format off */
 const char plugin_opencode[] =

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/home/paths.h"
 
 struct setup {
 	struct cli *cli;
