@@ -347,18 +347,14 @@ static char **make_env(const struct workspace_spec *spec, struct arena *a)
 
 	for (char **e = environ; *e; e++)
 		if (strncmp(*e, "CADRE_", 6) && strncmp(*e, "NOTIFY_SOCKET=", 14))
-			*(char **)arena_push(a, &env, &n, sizeof(*env)) = *e;
-	*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-		arena_printf(a, "CADRE_SOCKET=%s", spec->door);
-	*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-		arena_printf(a, "CADRE_TEAM=%s", spec->team);
+			arena_add(a, env, n, *e);
+	arena_add(a, env, n, arena_printf(a, "CADRE_SOCKET=%s", spec->door));
+	arena_add(a, env, n, arena_printf(a, "CADRE_TEAM=%s", spec->team));
 	if (spec->agent) {
-		*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-			arena_printf(a, "CADRE_AGENT=%s", spec->agent);
-		*(char **)arena_push(a, &env, &n, sizeof(*env)) =
-			arena_printf(a, "CADRE_TOKEN=%s", spec->token);
+		arena_add(a, env, n, arena_printf(a, "CADRE_AGENT=%s", spec->agent));
+		arena_add(a, env, n, arena_printf(a, "CADRE_TOKEN=%s", spec->token));
 	}
-	*(char **)arena_push(a, &env, &n, sizeof(*env)) = NULL;
+	arena_add(a, env, n, NULL);
 	return env;
 }
 

@@ -127,12 +127,10 @@ static size_t trash_read(const char *home, struct arena *a, struct trash_entry *
 	*entries = NULL;
 	while (dir && (e = readdir(dir)))
 		if (entry_look(fd, home, e->d_name, owner, a, &entry))
-			*(struct trash_entry *)arena_push(a, entries, &n, sizeof(entry)) =
-				entry;
+			arena_add(a, *entries, n, entry);
 		else if (removing && !strncmp(e->d_name, REMOVING, strlen(REMOVING)))
-			*(const char **)arena_push(a, removing, n_removing,
-						   sizeof(**removing)) =
-				arena_printf(a, "%s/trash/%s", home, e->d_name);
+			arena_add(a, *removing, *n_removing,
+				  arena_printf(a, "%s/trash/%s", home, e->d_name));
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)

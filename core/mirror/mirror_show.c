@@ -122,9 +122,8 @@ static int mirror_purge_look_at(void *with, const struct note_entry *e, struct f
 	found->n_kept += (size_t)rc;
 	found->bytes += rc ? e->stamp.size : 0;
 	if (vault_is_mirrored(e->path) && strcmp(e->path, found->summary) != 0)
-		*(const char **)arena_push(found->arena, &found->pages, &found->n_pages,
-					   sizeof(e->path)) =
-			arena_strdup(found->arena, e->path);
+		arena_add(found->arena, found->pages, found->n_pages,
+			  arena_strdup(found->arena, e->path));
 	return NOTES_PASS;
 }
 
@@ -424,9 +423,8 @@ static int show_archive(struct mirror_show *s, const char *team, int64_t at)
 	if (show_move(s, team, archive, NULL) < 0)
 		return s->call.fault.code;
 	if (s->aside && s->files.moved[0])
-		*(const char **)arena_push(&s->aside->arena, &s->aside->folders,
-					   &s->aside->n, sizeof(*s->aside->folders)) =
-			arena_strdup(&s->aside->arena, s->files.moved);
+		arena_add(&s->aside->arena, s->aside->folders, s->aside->n,
+			  arena_strdup(&s->aside->arena, s->files.moved));
 	return 0;
 }
 
@@ -851,9 +849,8 @@ static int add_folder(void *with, const char *name)
 	struct folder_names *names = with;
 
 	if (strlen(names->below) + strlen(name) <= NAME_MOST)
-		*(const char **)arena_push(names->arena, &names->v, &names->n,
-					   sizeof(*names->v)) =
-			arena_printf(names->arena, "%s%s", names->below, name);
+		arena_add(names->arena, names->v, names->n,
+			  arena_printf(names->arena, "%s%s", names->below, name));
 	return 0;
 }
 

@@ -196,8 +196,9 @@ static int note_team(void *with, const struct transfer_value *values, struct fau
 
 	(void)f;
 	if (values[transfer_column(x->table, "destroyed_at")].null)
-		*(const char **)arena_push(a, &x->teams, &x->n_teams, sizeof(char *)) =
-			arena_strdup(a, values[transfer_column(x->table, "name")].text);
+		arena_add(a, x->teams, x->n_teams,
+			  arena_strdup(a,
+				       values[transfer_column(x->table, "name")].text));
 	return 0;
 }
 

@@ -113,8 +113,7 @@ static int search_ops_find_in(struct found *f, enum search_place place, int64_t 
 				return rc;
 			if (rc == 0)
 				continue;
-			*(struct hit *)arena_push(&call->arena, &f->hits, &f->n,
-						  sizeof(hit)) = hit;
+			arena_add(&call->arena, f->hits, f->n, hit);
 			taken++;
 		}
 		if (n > 0)
@@ -133,15 +132,16 @@ static int vault_hit(struct found *f, const struct search_note *note)
 	int rc = vault_old(call, note->path, &text, &stamp);
 
 	if (rc > 0)
-		*(struct hit *)arena_push(&call->arena, &f->hits, &f->n,
-					  sizeof(struct hit)) = (struct hit){
-			.kind = "vault",
-			.id = note->path,
-			.at = stamp.mtime_ns / 1000000,
-			.text = excerpt(f, vault_note_text(&call->arena,
-							   text.data ? text.data : "",
-							   text.len)),
-		};
+		arena_add(&call->arena, f->hits, f->n,
+			  (struct hit){
+				  .kind = "vault",
+				  .id = note->path,
+				  .at = stamp.mtime_ns / 1000000,
+				  .text = excerpt(f, vault_note_text(&call->arena,
+								     text.data ? text.data
+									       : "",
+								     text.len)),
+			  });
 	/* A note that cannot be read is left out of the results. */
 	call->fault = (struct fault){ 0 };
 	text_release(&text);

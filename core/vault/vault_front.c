@@ -375,8 +375,7 @@ static void add_tag(struct arena *a, const char *s, size_t n, const char ***tags
 	while (n && strchr(" \t", s[n - 1]))
 		n--;
 	if (n)
-		*(const char **)arena_push(a, tags, n_tags, sizeof(**tags)) =
-			arena_strndup(a, s, n);
+		arena_add(a, *tags, *n_tags, arena_strndup(a, s, n));
 }
 
 static void vault_front_add_words(struct arena *a, const char *s, const char ***tags,

@@ -48,8 +48,7 @@ static int vault_index_compare(void *with, const struct note_entry *e, struct fa
 		return NOTES_PASS;
 	want = (struct search_note){ .path = arena_strdup(&x->arena, e->path),
 				     .mirrored = vault_is_mirrored(e->path) };
-	*(struct search_note *)arena_push(&x->arena, &x->changed.v, &x->changed.n,
-					  sizeof(want)) = want;
+	arena_add(&x->arena, x->changed.v, x->changed.n, want);
 	return NOTES_PASS;
 }
 

@@ -52,13 +52,13 @@ static int vault_list_gather(void *with, const struct note_entry *e, struct faul
 	if (g->n == ENTRIES_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "/path",
 				 "the folder holds too much; list those below it");
-	*(struct vault_entry *)arena_push(a, &g->entries, &g->n, sizeof(*g->entries)) =
-		(struct vault_entry){
-			.path = arena_strdup(a, e->path),
-			.kind = e->folder ? VAULT_KIND_FOLDER : VAULT_KIND_NOTE,
-			.size = e->folder ? 0 : e->stamp.size,
-			.modified_at = e->stamp.mtime_ns / 1000000,
-		};
+	arena_add(a, g->entries, g->n,
+		  (struct vault_entry){
+			  .path = arena_strdup(a, e->path),
+			  .kind = e->folder ? VAULT_KIND_FOLDER : VAULT_KIND_NOTE,
+			  .size = e->folder ? 0 : e->stamp.size,
+			  .modified_at = e->stamp.mtime_ns / 1000000,
+		  });
 	return next;
 }
 

@@ -43,8 +43,7 @@ static void cut_lines(struct scan *s)
 	for (size_t at = 0; at < s->text.len;) {
 		const char *end = memchr(s->text.data + at, '\n', s->text.len - at);
 
-		*(size_t *)arena_push(&s->arena, &s->lines, &s->n_lines,
-				      sizeof(*s->lines)) = at;
+		arena_add(&s->arena, s->lines, s->n_lines, at);
 		at = end ? (size_t)(end - s->text.data) + 1 : s->text.len;
 	}
 }
@@ -82,11 +81,11 @@ static void show_around(struct scan *s, size_t i, struct vault_match *m)
 	size_t most = (size_t)s->in->context_lines;
 
 	for (size_t k = i > most ? i - most : 0; k < i; k++)
-		*(const char **)arena_push(a, &m->context_before, &m->n_context_before,
-					   sizeof(char *)) = vault_search_show(s, k, 0);
+		arena_add(a, m->context_before, m->n_context_before,
+			  vault_search_show(s, k, 0));
 	for (size_t k = i + 1; k < s->n_lines && k <= i + most; k++)
-		*(const char **)arena_push(a, &m->context_after, &m->n_context_after,
-					   sizeof(char *)) = vault_search_show(s, k, 0);
+		arena_add(a, m->context_after, m->n_context_after,
+			  vault_search_show(s, k, 0));
 }
 
 /* Takes line `i` as a match, at its byte `at`. */
@@ -109,8 +108,7 @@ static void vault_search_take_line(struct scan *s, size_t i, size_t at)
 	    !space_take(s->call, &record_vault_match, &m))
 		s->out->more = true;
 	else
-		*(struct vault_match *)arena_push(&s->call->arena, &s->out->results,
-						  &s->out->n_results, sizeof(m)) = m;
+		arena_add(&s->call->arena, s->out->results, s->out->n_results, m);
 }
 
 /* --- looking into a note ---------------------------------------------------------------- */
@@ -210,10 +208,9 @@ static int vault_search_gather(void *with, const struct note_entry *e, struct fa
 	else if (e->folder)
 		return NOTES_ENTER;
 	else if (vault_is_note(s->call, e->path))
-		*(struct search_note *)arena_push(a, &s->notes.v, &s->notes.n,
-						  sizeof(*s->notes.v)) =
-			(struct search_note){ .path = arena_strdup(a, e->path),
-					      .stamp = e->stamp };
+		arena_add(a, s->notes.v, s->notes.n,
+			  (struct search_note){ .path = arena_strdup(a, e->path),
+						.stamp = e->stamp });
 	return NOTES_PASS;
 }
 
@@ -347,8 +344,7 @@ static void page_tag(struct call *call, const struct vault_tagged *tag, int64_t 
 	if (!tag->notes || (*passed)++ < in->offset || out->more)
 		return;
 	if (space_take(call, &record_vault_tagged, tag))
-		*(struct vault_tagged *)arena_push(&call->arena, &out->tags, &out->n_tags,
-						   sizeof(*tag)) = *tag;
+		arena_add(&call->arena, out->tags, out->n_tags, *tag);
 	else
 		out->more = true;
 }

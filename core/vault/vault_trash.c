@@ -70,8 +70,7 @@ static int vault_trash_add_entry(void *with, const struct note_entry *e, struct 
 	if (!e->folder || !name || !vault_trash_read_name(name + 1, &entry))
 		return NOTES_PASS;
 	entry.name = arena_strdup(g->arena, name + 1);
-	*(struct vault_trash *)arena_push(g->arena, &g->entries, &g->n, sizeof(entry)) =
-		entry;
+	arena_add(g->arena, g->entries, g->n, entry);
 	return NOTES_PASS;
 }
 
@@ -293,13 +292,14 @@ static int vault_trash_gather(void *with, const struct note_entry *e, struct fau
 	if (g->n == REMOVED_MOST)
 		return fault_set(f, FAULT_EXHAUSTED, "/path",
 				 "the trash holds too much; list a folder of it");
-	*(struct vault_removed_note *)arena_push(
-		a, &g->notes, &g->n, sizeof(*g->notes)) = (struct vault_removed_note){
-		.path = arena_strdup(a, path),
-		.size = e->stamp.size,
-		.removed_at = g->entry->removed_at,
-		.kept_until = g->entry->removed_at + settings_keep_ms(g->call->settings),
-	};
+	arena_add(a, g->notes, g->n,
+		  (struct vault_removed_note){
+			  .path = arena_strdup(a, path),
+			  .size = e->stamp.size,
+			  .removed_at = g->entry->removed_at,
+			  .kept_until = g->entry->removed_at +
+					settings_keep_ms(g->call->settings),
+		  });
 	return NOTES_PASS;
 }
 

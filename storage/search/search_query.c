@@ -159,9 +159,7 @@ static const char *parse_term(struct parser *p)
 	if (p->token == TERM) {
 		out = p->quoted;
 		if (p->negated == 0)
-			*(struct search_term *)arena_push(p->arena, &p->out->terms,
-							  &p->out->n_terms,
-							  sizeof(p->term)) = p->term;
+			arena_add(p->arena, p->out->terms, p->out->n_terms, p->term);
 		next(p);
 	} else if (p->token == OPEN && p->depth < MOST_DEPTH) {
 		p->depth++;

@@ -64,8 +64,7 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
 		rc = side_next(&s->side, sql_index_tags, &row, sizeof(row), a);
 		if (rc == SQLITE_ROW)
-			*(struct search_tag *)arena_push(a, out, n, sizeof(**out)) =
-				(struct search_tag){ row.tag, row.path };
+			arena_add(a, *out, *n, (struct search_tag){ row.tag, row.path });
 	}
 	return search_ended(s, rc, f);
 }

@@ -89,9 +89,8 @@ static void seek(struct sweep *s, const struct backend *m, const char *const *id
 
 	for (size_t i = 0; i < n; i++)
 		if (m->seek(s->home, ids[i], &process))
-			*(struct orphan *)arena_push(&s->arena, &s->orphans,
-						     &s->n_orphans, sizeof(*s->orphans)) =
-				(struct orphan){ ids[i], m, process, false };
+			arena_add(&s->arena, s->orphans, s->n_orphans,
+				  (struct orphan){ ids[i], m, process, false });
 }
 
 /* How many orphans still run. */

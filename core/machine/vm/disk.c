@@ -423,8 +423,8 @@ void disk_sweep(const char *home)
 
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.')
-			*(const char **)arena_push(&s.arena, &dirs, &n, sizeof(*dirs)) =
-				arena_printf(&s.arena, "%s/%s", full, e->d_name);
+			arena_add(&s.arena, dirs, n,
+				  arena_printf(&s.arena, "%s/%s", full, e->d_name));
 	if (d)
 		closedir(d);
 	for (size_t i = 0; i < n; i++)

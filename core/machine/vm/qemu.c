@@ -292,7 +292,7 @@ struct words {
 
 static void qemu_vm_add(struct words *w, const char *word)
 {
-	*(const char **)arena_push(w->a, &w->items, &w->n, sizeof(*w->items)) = word;
+	arena_add(w->a, w->items, w->n, word);
 }
 
 static void add_two(struct words *w, const char *option, const char *value)

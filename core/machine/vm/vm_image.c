@@ -65,12 +65,12 @@ static void list_versions(struct arena *a, const char *folder, const char *name,
 			arena_printf(a, "%s/%s/%s", folder, name, found[i]->d_name);
 
 		if (vm_image_is_whole(dir))
-			*(struct image *)arena_push(a, out, n, sizeof(**out)) =
-				(struct image){
-					.name = arena_strdup(a, name),
-					.version = arena_strdup(a, found[i]->d_name),
-					.dir = dir,
-				};
+			arena_add(a, *out, *n,
+				  (struct image){
+					  .name = arena_strdup(a, name),
+					  .version = arena_strdup(a, found[i]->d_name),
+					  .dir = dir,
+				  });
 		free(found[i]);
 	}
 	free(found);

@@ -622,7 +622,7 @@ static void doctor_guests_find_in(struct doctor *d, const struct backend *m,
 		if (!m->seek(home, e->d_name, &x.process))
 			continue;
 		x.place = arena_printf(&s->arena, "%s/%s", path, e->d_name);
-		*(struct stranger *)arena_push(&s->arena, &s->v, &s->n, sizeof(x)) = x;
+		arena_add(&s->arena, s->v, s->n, x);
 	}
 	if (dir)
 		closedir(dir);

@@ -86,9 +86,8 @@ static int image_fetch(struct image_build *b, const char *const *packages,
 
 	for (size_t i = 0; i < 2; i++)
 		for (const char *const *w = lists[i]; *w; w++)
-			*(const char **)arena_push(&b->arena, &words, &n,
-						   sizeof(*words)) = *w;
-	*(const char **)arena_push(&b->arena, &words, &n, sizeof(*words)) = NULL;
+			arena_add(&b->arena, words, n, *w);
+	arena_add(&b->arena, words, n, NULL);
 	return child_run(words, b->cache, f);
 }
 
@@ -395,10 +394,9 @@ static int list_packages(struct image_build *b, const char ***out, struct fault 
 		name = name ? arena_strndup(&b->arena, name + 1, strcspn(name + 1, "_"))
 			    : "perl";
 		if (!is_left_out(name))
-			*(const char **)arena_push(&b->arena, out, &n, sizeof(*out)) =
-				name;
+			arena_add(&b->arena, *out, n, name);
 	}
-	*(const char **)arena_push(&b->arena, out, &n, sizeof(*out)) = NULL;
+	arena_add(&b->arena, *out, n, NULL);
 	return n > 1 ? 0 : fault_set(f, FAULT_IO, "", "apt names no packages");
 }
 

@@ -80,11 +80,9 @@ struct setup_found_off *setup_plan_off(struct setup_plan *p, const struct setup_
 			found.text = off_look_in(p, off, c->toml && off->file == PART_MCP,
 						 path, found.file);
 			if (found.text)
-				*(struct setup_found_off *)arena_push(
-					&p->arena, &out, &n, sizeof(found)) = found;
+				arena_add(&p->arena, out, n, found);
 		}
-	*(struct setup_found_off *)arena_push(&p->arena, &out, &n, sizeof(found)) =
-		(struct setup_found_off){ 0 };
+	arena_add(&p->arena, out, n, (struct setup_found_off){ 0 });
 	return out;
 }
 

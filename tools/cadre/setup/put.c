@@ -287,8 +287,7 @@ static void put_take_line(void *arg, const struct toml_line *line)
 		    put_is_key(&line->path[1], "cadre");
 
 	if (ours && !r->goes_on)
-		*(struct run *)arena_push(r->arena, &r->v, &r->n, sizeof(*r->v)) =
-			(struct run){ line->from, line->to };
+		arena_add(r->arena, r->v, r->n, (struct run){ line->from, line->to });
 	if (ours)
 		r->v[r->n - 1].to = line->to;
 	r->goes_on = ours;

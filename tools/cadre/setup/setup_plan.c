@@ -102,8 +102,7 @@ struct setup_target *setup_plan_target(struct setup_plan *p, const struct setup_
 		setup_target_release(t);
 		return NULL;
 	}
-	*(struct setup_target **)arena_push(&p->arena, &p->targets, &p->n_targets,
-					    sizeof(*p->targets)) = t;
+	arena_add(&p->arena, p->targets, p->n_targets, t);
 	return t;
 }
 

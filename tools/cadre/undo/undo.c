@@ -102,8 +102,7 @@ static size_t undo_moving(struct cli *cli, struct arena *a, const char ***names)
 		len = trash_called(e->d_name);
 		/* Another workspace may have the name of one that is on its way. */
 		if (len && (e->d_name[len] || !json_object_get(living, e->d_name)))
-			*(const char **)arena_push(a, names, &n, sizeof(**names)) =
-				arena_strndup(a, e->d_name, len);
+			arena_add(a, *names, n, arena_strndup(a, e->d_name, len));
 	}
 	if (dir)
 		closedir(dir);
