@@ -325,15 +325,6 @@ int generation_copied(const struct store *s)
 	return index ? (int)index_number(index, INDEX_COPIED) : 0;
 }
 
-int generation_waiting(const struct store *s)
-{
-	const volatile void *index = index_of(s);
-
-	return index ? (int)(index_number(index, INDEX_FRAMES) -
-			     index_number(index, INDEX_COPIED))
-		     : 0;
-}
-
 /* SQLite increments the counter that it read with page 1, not the counter that it wrote
  * last.  Undoing a change of page 1 makes SQLite read the counter again, and leaves page
  * 1 to be written. */

@@ -55,9 +55,6 @@ struct generation_extent {
 /* How many frames of the WAL are in the file already; 0 where that is unknown. */
 int generation_copied(const struct store *s);
 
-/* How many frames are yet to be copied; 0 where that is unknown. */
-int generation_waiting(const struct store *s);
-
 /* Raises the change counter if the transaction may be the first of a generation; called
  * right after BEGIN IMMEDIATE. */
 int generation_begin(struct store *s, struct fault *f);

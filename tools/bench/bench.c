@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	if (score_choose(&g, argc - first, argv + first) || bench_open_ground(&g, self))
 		return 2;
 	others_init();
-	signal(SIGPIPE, SIG_IGN); /* a server may close before a stranger has said all */
+	signal(SIGPIPE, SIG_IGN); /* a server may close before it has read all */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		unsetenv(ours[i]);
 	failed = bench_run_all(&g, whole ? argv[2] : NULL);

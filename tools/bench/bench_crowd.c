@@ -152,15 +152,6 @@ static int crowd_sync_once(void *own)
 	return floor_sync(own) < 0 ? -1 : 0;
 }
 
-static int crowd_stranger_once(void *own)
-{
-	struct series scrap = { 0 };
-
-	act_stranger(own, &(struct act){ .batch = 1 }, &scrap);
-	return 0; /* the host may refuse a stranger */
-}
-
 const struct crowd_task crowd_locked = { 8, 0.005, crowd_lock_open, crowd_lock_once };
 const struct crowd_task crowd_direct = { 8, 0.005, crowd_direct_open, crowd_direct_once };
 const struct crowd_task crowd_syncs = { 1, 0.005, crowd_self, crowd_sync_once };
-const struct crowd_task crowd_strangers = { 64, 1, crowd_self, crowd_stranger_once };

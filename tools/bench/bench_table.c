@@ -247,16 +247,6 @@ const struct bench bench_table[] = {
 		{ "http-follow", "sends/s", AT_LEAST, 0.95,
 		  "messages a second beside 10,000 silent followers of events", "without them",
 		  .times = 8, BOTH(send, 64, .seconds = 0.3) } } },
-	{ "strangers", NULL, .stages = 1, .agents = 1, .lines = {
-		{ "stranger-mib", "ms", AT_MOST, 2,
-		  "time of a core for a MiB of a body without a token",
-		  "a server that reads and drops as many bytes",
-		  .ours = { act_stranger, .batch = 100 }, .base = { act_dropped, .batch = 100 } },
-		{ "stranger-p99", "ms", AT_MOST, 2,
-		  "the slowest hundredth of sends beside 64 strangers, each with a MiB a second",
-		  "without them", .share = 0.99,
-		  .ours = { act_beside, .script = &send, .seconds = 3, .crowd = &crowd_strangers },
-		  .base = LOAD(send, 1, .seconds = 3) } } },
 	{ "mirror", NULL, .lines = {
 		{ "mirror", "s", AT_MOST, 1.5,
 		  "time to show 10,000 tasks as files", "as many plain files", .rounds = 3,

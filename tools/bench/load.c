@@ -1,5 +1,6 @@
 #include "tools/bench/load.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>

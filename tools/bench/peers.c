@@ -3,6 +3,8 @@
  * and clients that speak their protocols.  Redis has a stream with a group for each client;
  * PostgreSQL has a board, with the statements that PostgreSQL is best at (SKIP LOCKED).
  */
+#include <arpa/inet.h>
+#include <glob.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>

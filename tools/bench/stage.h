@@ -94,7 +94,7 @@ scene_opener scene_search, scene_limits, scene_broadcast;
 scene_opener scene_followers, scene_file, scene_push, scene_fanout, scene_turns,
 	scene_boot;
 act_run act_command, act_copy, act_mirror, act_plain_files, act_push, act_turn;
-act_run act_boot, act_bare_boot, act_resident, act_stranger, act_dropped;
+act_run act_boot, act_bare_boot, act_resident;
 
 /* Raises this process's limit of open files. */
 int stage_allow_files(unsigned n);
@@ -132,7 +132,6 @@ struct crowd_task {
 extern const struct crowd_task crowd_locked; /* 8: take a lock, insert a row, sync */
 extern const struct crowd_task crowd_direct; /* 8: send, by opening the state themselves */
 extern const struct crowd_task crowd_syncs; /* one: a bare fdatasync */
-extern const struct crowd_task crowd_strangers; /* 64: a body without a token to the web */
 
 /* The times of a.crowd, beside a load if a.script names one, whose times s.beside has. */
 act_run act_crowd;
