@@ -428,10 +428,11 @@ void store_query(struct store *s, struct query *q, enum sql id, const void *in)
 
 void query_end(struct query *q)
 {
-	struct prepared *p = &q->store->stmts[q->id];
+	struct prepared *p;
 
 	if (!q->open)
 		return;
+	p = &q->store->stmts[q->id];
 	q->open = false;
 	if (!p->busy) /* a rollback has ended the query */
 		return;

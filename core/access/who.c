@@ -527,12 +527,12 @@ static int tell_available(struct call *call)
 	const size_t room = sizeof(call->fault.available);
 	const int code = call->fault.code;
 	struct agent_names_row r;
-	struct query q;
+	struct query q = { 0 };
 	size_t n = 0;
 
-	sql_query(call, &q, agent_names, .team = call->caller.team,
-		  .except = call->caller.agent);
-	while (sql_next(call, &q, &r) > 0 && n + strlen(r.name) + 1 < room)
+	while (sql_each(call, &q, agent_names, &r, .team = call->caller.team,
+			.except = call->caller.agent) > 0 &&
+	       n + strlen(r.name) + 1 < room)
 		n += (size_t)snprintf(names + n, room - n, "%s%s", n ? "," : "", r.name);
 	query_end(&q);
 	return code;

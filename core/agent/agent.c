@@ -438,7 +438,7 @@ static int matches(struct call *call, const char *name, const char *text)
 {
 	struct agent_skills_row s;
 	struct agent_row a;
-	struct query q;
+	struct query q = { 0 };
 	bool found;
 	int rc =
 		sql_row(call, agent_by_name, &a, .team = call->caller.team, .name = name);
@@ -447,8 +447,7 @@ static int matches(struct call *call, const char *name, const char *text)
 		return rc;
 	found = agent_has(a.name, text) || agent_has(a.role, text) ||
 		agent_has(a.description, text);
-	sql_query(call, &q, agent_skills, .agent = a.id);
-	while (!found && (rc = sql_next(call, &q, &s)) > 0)
+	while (!found && (rc = sql_each(call, &q, agent_skills, &s, .agent = a.id)) > 0)
 		found = agent_has(s.skill, text);
 	query_end(&q);
 	return rc < 0 ? rc : found;
@@ -467,15 +466,16 @@ int agent_list(struct call *call, const struct agent_list_in *in,
 	       struct agent_list_out *out)
 {
 	struct agent_line line;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if ((rc = who_team(call, in->team)) < 0)
 		return rc;
-	sql_query(call, &q, agent_lines, .team = call->caller.team,
-		  .after = in->after_name ? in->after_name : "", .role = in->role,
-		  .skill = in->skill, .now = call->now);
-	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0) {
+	while (memset(&line, 0, sizeof(line)),
+	       (rc = sql_each(call, &q, agent_lines, &line, .team = call->caller.team,
+			      .after = in->after_name ? in->after_name : "",
+			      .role = in->role, .skill = in->skill, .now = call->now)) >
+		       0) {
 		line.status = agent_status_now(line.status, line.task);
 		if ((rc = is_asked(call, in, &line)) < 0)
 			break;

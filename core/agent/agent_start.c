@@ -119,14 +119,14 @@ static int agent_start_tell_teammates(struct call *call, const struct agent_row 
 	size_t bytes = agent_start_bytes_of(call, out);
 	struct team_counts_row team;
 	struct agent_line line;
-	struct query q;
+	struct query q = { 0 };
 	int rc = sql_row(call, team_counts, &team, .team = call->caller.team);
 
 	if (rc < 0)
 		return rc;
-	sql_query(call, &q, agent_lines, .team = call->caller.team, .after = "",
-		  .now = call->now);
-	while (memset(&line, 0, sizeof(line)), (rc = sql_next(call, &q, &line)) > 0)
+	while (memset(&line, 0, sizeof(line)),
+	       (rc = sql_each(call, &q, agent_lines, &line, .team = call->caller.team,
+			      .after = "", .now = call->now)) > 0)
 		if (strcmp(line.name, self->name) != 0 &&
 		    !add_teammate(call, &line, &bytes, out))
 			break;

@@ -564,10 +564,11 @@ int result_list(struct call *call, const struct result_list_in *in,
 	    (rc = assignment_before(call, in->before, &before)) < 0 ||
 	    (in->agent && (rc = who_agent(call, in->agent, "/agent", &agent)) < 0))
 		return rc;
-	sql_query(call, &q, results_all, .team = call->caller.team, .agent = agent.id,
-		  .caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
-		  .before = before, .limit = in->limit + 1);
-	while ((rc = sql_next(call, &q, &r)) > 0 &&
+	while ((rc = sql_each(
+			call, &q, results_all, &r, .team = call->caller.team,
+			.agent = agent.id,
+			.caller = call->caller.level >= WHO_LEAD ? 0 : call->caller.agent,
+			.before = before, .limit = in->limit + 1)) > 0 &&
 	       assignment_result_add_line(call, &g, &r))
 		;
 	query_end(&q);

@@ -19,14 +19,14 @@ static void follow_read_page(struct job *job, struct store *store)
 	struct call *call = &job->call;
 	struct page *page = arena_alloc(&call->arena, sizeof(*page));
 	struct host_event_row row;
-	struct query q;
+	struct query q = { 0 };
 
 	call->store = store;
 	call->out = page;
 	if (call_begin(call, false))
 		return;
-	sql_query(call, &q, host_events, .after = job->number, .limit = PAGE);
-	while (sql_next(call, &q, &row) > 0)
+	while (sql_each(call, &q, host_events, &row, .after = job->number,
+			.limit = PAGE) > 0)
 		arena_add(&call->arena, page->rows, page->n, row);
 	store_rollback(store);
 }

@@ -286,16 +286,17 @@ static int unseen_messages(struct handing *h, bool often, int64_t limit)
 {
 	struct call *call = h->call;
 	struct inbox_row r;
-	struct query q;
+	struct query q = { 0 };
 	size_t before = h->n;
 	int rc = 0;
 
 	if (!h->session || !h->held || call->waited)
 		return 0;
-	sql_query(call, &q, inbox_unseen, .agent = h->agent->id, .session = h->session,
-		  .often = often, .most = call->settings->config.inbox_max_attempts,
-		  .now = call->now, .limit = limit - (int64_t)h->n);
-	while ((int64_t)h->n < limit && !h->more && (rc = sql_next(call, &q, &r)) > 0) {
+	while ((int64_t)h->n < limit && !h->more &&
+	       (rc = sql_each(call, &q, inbox_unseen, &r, .agent = h->agent->id,
+			      .session = h->session, .often = often,
+			      .most = call->settings->config.inbox_max_attempts,
+			      .now = call->now, .limit = limit - (int64_t)h->n)) > 0) {
 		r.attempt++;
 		h->more = !inbox_add(h, &r, h->lease_until);
 	}

@@ -36,8 +36,8 @@ static int recalls(struct call *call, const struct delivery_waiting_in *in,
 	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, assignment_recalls, .agent = in->agent, .limit = in->limit);
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, assignment_recalls, &r, .agent = in->agent,
+			      .limit = in->limit)) > 0)
 		arena_add(&call->arena, out->pushes, out->n_pushes,
 			  (struct push){
 				  .message = r.message,

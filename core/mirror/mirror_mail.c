@@ -300,14 +300,14 @@ static int64_t mail_day(const head_row *head)
 int mail_follow(struct mirror_mail *m, struct call *call, const struct ids *messages)
 {
 	head_row head;
-	struct query q;
+	struct query q = { 0 };
 	int rc;
 
 	if (messages->n == 0)
 		return 0;
-	sql_query(call, &q, mirror_mail_heads,
-		  .ids = ids_json(messages, 0, messages->n, &call->arena));
-	while ((rc = sql_next(call, &q, &head)) > 0)
+	while ((rc = sql_each(call, &q, mirror_mail_heads, &head,
+			      .ids = ids_json(messages, 0, messages->n, &call->arena))) >
+	       0)
 		ids_add(&m->days, mail_day(&head));
 	ids_settle(&m->days);
 	return rc;
@@ -350,13 +350,13 @@ int mail_pass(struct mirror_mail *m, struct mirror_show *s, int64_t *row, int64_
 	struct ids days = { 0 };
 	int64_t last = 0;
 	head_row head;
-	struct query q;
+	struct query q = { 0 };
 	int rc = show_begin(s, NULL);
 
 	if (rc < 0)
 		return rc;
-	sql_query(&s->call, &q, mirror_mail_next, .id = *row + 1, .limit = limit);
-	while ((rc = sql_next(&s->call, &q, &head)) > 0) {
+	while ((rc = sql_each(&s->call, &q, mirror_mail_next, &head, .id = *row + 1,
+			      .limit = limit)) > 0) {
 		ids_add(&days, mail_day(&head));
 		last = head.id;
 	}

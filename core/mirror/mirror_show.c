@@ -474,13 +474,12 @@ int show_summary(struct mirror_show *s, int64_t team)
 static int tasks_of(struct mirror_show *s, int64_t team, struct ids *out)
 {
 	struct mirror_tasks_of_row row;
-	struct query q;
+	struct query q = { 0 };
 	int rc = show_begin(s, NULL);
 
 	if (rc < 0)
 		return rc;
-	sql_query(&s->call, &q, mirror_tasks_of, .team = team);
-	while ((rc = sql_next(&s->call, &q, &row)) > 0)
+	while ((rc = sql_each(&s->call, &q, mirror_tasks_of, &row, .team = team)) > 0)
 		ids_add(out, row.id);
 	show_end(s);
 	return rc;
@@ -645,12 +644,11 @@ struct absent {
 static int find_tasks(struct mirror_show *s, const struct names *found, struct absent *a)
 {
 	struct mirror_slugs_row slug;
-	struct query q;
+	struct query q = { 0 };
 	char name[128];
 	int rc;
 
-	sql_query(&s->call, &q, mirror_slugs, .team = a->team);
-	while ((rc = sql_next(&s->call, &q, &slug)) > 0) {
+	while ((rc = sql_each(&s->call, &q, mirror_slugs, &slug, .team = a->team)) > 0) {
 		task_file_name(slug.number, slug.slug, name);
 		if (mirror_show_has_name(found, name))
 			continue;

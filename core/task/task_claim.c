@@ -20,11 +20,10 @@ static const char *open_deps(struct call *call, const struct task_row *t)
 {
 	struct task_blockers_row d;
 	const char *list = "";
-	struct query q;
+	struct query q = { 0 };
 
-	sql_query(call, &q, task_blockers, .task = t->id, .now = call->now,
-		  .limit = BLOCKERS_NAMED);
-	while (sql_next(call, &q, &d) > 0)
+	while (sql_each(call, &q, task_blockers, &d, .task = t->id, .now = call->now,
+			.limit = BLOCKERS_NAMED) > 0)
 		list = arena_printf(
 			&call->arena, "%s%s%03" PRId64 " (%s)", list, *list ? ", " : "",
 			d.number, field_choice(&record_task_line, "status", d.state_now));

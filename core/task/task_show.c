@@ -48,8 +48,7 @@ static int tell_tags(struct call *call, int64_t task, struct task *out)
 	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, task_tags, .task = task);
-	while ((rc = sql_next(call, &q, &g)) > 0 &&
+	while ((rc = sql_each(call, &q, task_tags, &g, .task = task)) > 0 &&
 	       task_show_fits(out, space_take_text(call, g.tag)))
 		arena_add(&call->arena, out->tags, out->n_tags, g.tag);
 	return query_over(&q, rc);
@@ -61,8 +60,7 @@ static int tell_criteria(struct call *call, int64_t task, struct task *out)
 	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, task_criteria, .task = task);
-	while ((rc = sql_next(call, &q, &c)) > 0 &&
+	while ((rc = sql_each(call, &q, task_criteria, &c, .task = task)) > 0 &&
 	       task_show_fits(out, space_take(call, &record_criterion, &c)))
 		arena_add(&call->arena, out->acceptance_criteria,
 			  out->n_acceptance_criteria, c);
@@ -232,9 +230,8 @@ int task_tell_line(struct call *call, const struct task_line_row *r,
 	};
 	if (r->open_deps == 0)
 		return 0;
-	sql_query(call, &q, task_blockers, .task = r->id, .now = call->now,
-		  .limit = BLOCKERS_SHOWN);
-	while ((rc = sql_next(call, &q, &d)) > 0)
+	while ((rc = sql_each(call, &q, task_blockers, &d, .task = r->id,
+			      .now = call->now, .limit = BLOCKERS_SHOWN)) > 0)
 		arena_add(&call->arena, out->blocked_by, out->n_blocked_by,
 			  task_name(call, d.number));
 	return rc;

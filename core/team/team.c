@@ -325,8 +325,7 @@ static int team_ports_tell(struct call *call, int64_t team, int64_t **ports, siz
 	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, team_ports, .team = team);
-	while ((rc = sql_next(call, &q, &row)) > 0)
+	while ((rc = sql_each(call, &q, team_ports, &row, .team = team)) > 0)
 		arena_add(&call->arena, *ports, *n, row.port);
 	return rc;
 }

@@ -190,11 +190,11 @@ static int list_stops(struct call *call, struct turn_next_out *out)
 	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, turn_stops,
-		  .interject = call->settings->config.runner_interject, .now = call->now,
-		  .chain = chain_most(call), .per_hour = chain_per_hour(call),
-		  .patience = STOPPED_MOST, .host = store_host(call->store));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, turn_stops, &r,
+			      .interject = call->settings->config.runner_interject,
+			      .now = call->now, .chain = chain_most(call),
+			      .per_hour = chain_per_hour(call), .patience = STOPPED_MOST,
+			      .host = store_host(call->store))) > 0)
 		arena_add(&call->arena, out->stops, out->n_stops, r.id);
 	return rc;
 }
@@ -205,8 +205,8 @@ static int list_agents(struct call *call, struct turn_next_out *out)
 	struct query q = { 0 };
 	int rc;
 
-	sql_query(call, &q, runner_agents, .host = store_host(call->store));
-	while ((rc = sql_next(call, &q, &r)) > 0)
+	while ((rc = sql_each(call, &q, runner_agents, &r,
+			      .host = store_host(call->store))) > 0)
 		arena_add(&call->arena, out->agents, out->n_agents, r.agent);
 	return rc;
 }

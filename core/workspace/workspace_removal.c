@@ -180,8 +180,7 @@ int removal_add_team(struct call *call, int64_t team, const char *purged)
 	if (purged)
 		arena_add(&call->arena, l->purged, l->n_purged,
 			  arena_printf(&call->arena, "teams/%s", purged));
-	sql_query(call, &q, workspace_lines, .team = team);
-	while ((rc = sql_next(call, &q, &w)) > 0)
+	while ((rc = sql_each(call, &q, workspace_lines, &w, .team = team)) > 0)
 		if (holds_work(&w))
 			workspace_removal_add(call, &w);
 	return rc < 0 ? rc : add_beginnings(call, from);

@@ -594,12 +594,12 @@ enum { EVENTS_AT_ONCE = 50000 }; /* nobody waits for more to be counted */
 static void count_events(struct call *call, struct scrape *s, int64_t after)
 {
 	struct metrics_events_row row;
-	struct query q;
+	struct query q = { 0 };
 
 	s->counted_to = s->now.event - after > EVENTS_AT_ONCE ? after + EVENTS_AT_ONCE
 							      : s->now.event;
-	sql_query(call, &q, metrics_events, .after = after, .last = s->counted_to);
-	while (sql_next(call, &q, &row) > 0) {
+	while (sql_each(call, &q, metrics_events, &row, .after = after,
+			.last = s->counted_to) > 0) {
 		const struct event_kind *kind = event_kind((int)row.kind);
 
 		if (kind)
