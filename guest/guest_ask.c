@@ -6,7 +6,6 @@
 
 #include "core/base/alloc.h"
 
-
 enum { WAITING_MOST = 4 << 20, ID_MOST = 32 };
 
 /* A request that the host has not answered. */

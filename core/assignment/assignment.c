@@ -399,9 +399,7 @@ static const char *assignment_result_cut(struct arena *arena, const char *s, siz
 
 	if (n <= most)
 		return s ? s : "";
-	while (most > 0 && ((unsigned char)s[most] & 0xc0) == 0x80)
-		most--;
-	return arena_strndup(arena, s, most);
+	return arena_strndup(arena, s, text_start(s, most));
 }
 
 static void assignment_result_fill(struct call *call, const struct result_line_row *r,
@@ -597,14 +595,13 @@ static struct piece piece_of(struct call *call, const char *s,
 	size_t skipped = 0, n;
 
 	s = s ? s : "";
-	while (in->offset && space_is_inside(s[skipped]))
+	while (in->offset && text_is_inside(s[skipped]))
 		skipped++;
 	s += skipped;
 	n = strlen(s);
 	if (n > (size_t)in->length)
 		n = (size_t)in->length;
-	while (n > 0 && space_is_inside(s[n]))
-		n--;
+	n = text_start(s, n);
 	if (n == 0 && *s) /* less than a character was asked for */
 		n = text_wide(s) ? text_wide(s) : 1;
 	n = space_fit(s, n, room);

@@ -82,24 +82,21 @@ const char *space_text(struct call *call, const char *text, size_t most, int64_t
 	return text;
 }
 
-bool space_is_inside(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 void space_range(struct call *call, const char *whole, struct space_range *r)
 {
 	size_t len = whole ? strlen(whole) : 0, at = len, n;
 
 	if (r->offset < (int64_t)len)
 		at = (size_t)r->offset;
-	while (at > 0 && at < len && space_is_inside(whole[at]))
-		at--; /* an offset inside a character means the whole character */
+	if (at < len)
+		at = text_start(
+			whole,
+			at); /* an offset inside a character means the whole character */
 	n = len - at;
 	if ((int64_t)n > r->length)
 		n = (size_t)r->length;
-	while (n > 0 && at + n < len && space_is_inside(whole[at + n]))
-		n--;
+	if (at + n < len)
+		n = text_start(whole + at, n);
 	/* A part is never empty before the end, else nobody would come to it. */
 	if (n == 0 && at < len)
 		n = text_wide(whole + at) ? text_wide(whole + at) : 1;

@@ -53,9 +53,6 @@ size_t space_size(const struct call *call, const struct record *r, const void *i
 /* Bytes of a text in JSON, its quotes included. */
 size_t text_json_size(const char *text);
 
-/* Whether a byte of UTF-8 continues a character. */
-bool space_is_inside(char c);
-
 /* A part of a text, from a byte on.  It begins and ends at a character. */
 struct space_range {
 	int64_t offset, length; /* asked for */

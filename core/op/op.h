@@ -359,6 +359,12 @@ void text_release(struct text *t);
  * well-formed.  A NUL ends the text and is no continuation, so that nothing
  * behind it is read. */
 size_t text_wide(const char *s);
+
+/* Whether a byte of UTF-8 continues a character. */
+bool text_is_inside(char c);
+
+/* The start of the character at `at`: a text that is cut there has no broken character. */
+size_t text_start(const char *s, size_t at);
 void op_encode(const struct record *r, const void *src, struct text *out);
 /* Copies the fields that both structs have under one name, with one kind of value; all
  * others of `dst` stay, and so do those that are absent in `src`.  Texts, lists and maps

@@ -205,6 +205,18 @@ void text_release(struct text *t)
 
 /* --- JSON texts -------------------------------------------------------------------- */
 
+bool text_is_inside(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t text_start(const char *s, size_t at)
+{
+	while (at > 0 && text_is_inside(s[at]))
+		at--;
+	return at;
+}
+
 size_t text_wide(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;

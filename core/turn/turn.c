@@ -253,8 +253,7 @@ int turn_output(struct call *call, const struct turn_output_in *in,
 	/* Once a part was not kept, nothing behind that part is kept. */
 	room = u.size > u.kept || u.kept > most ? 0 : most - u.kept;
 	more = n < room ? n : room;
-	while (more > 0 && ((unsigned char)text[more] & 0xc0) == 0x80)
-		more--;
+	more = text_start(text, more);
 	out->kept = u.kept + more == u.size + n;
 	rc = sql_run(call, turn_print, .id = u.id, .n = n, .more = more,
 		     .client_session = in->session);

@@ -68,8 +68,8 @@ static const char *vault_search_show(struct scan *s, size_t i, size_t at)
 
 	if (len > LINE_MOST && at > LINE_MOST / 4)
 		from = at - LINE_MOST / 4;
-	while (from > 0 && from < len && ((unsigned char)line[from] & 0xc0) == 0x80)
-		from--;
+	if (from < len)
+		from = text_start(line, from);
 	len = vault_note_fit(line + from, len - from < LINE_MOST ? len - from : LINE_MOST,
 			     6 * LINE_MOST);
 	return vault_note_text(&s->call->arena, line + from, len);

@@ -70,11 +70,6 @@ static size_t vault_text_cost(unsigned char c)
 	return c == '"' || c == '\\' || c == '/' ? 2 : c < 0x80 ? 1 : 3;
 }
 
-static bool vault_text_continues(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
 size_t vault_note_fit(const char *data, size_t len, size_t room)
 {
 	size_t n = 0, back = 0;
@@ -83,7 +78,7 @@ size_t vault_note_fit(const char *data, size_t len, size_t room)
 		room -= vault_text_cost((unsigned char)data[n++]);
 	/* A character at the end may continue behind the last byte, which cannot be seen
 	 * here. */
-	while (back < 3 && back < n && vault_text_continues(data[n - 1 - back]))
+	while (back < 3 && back < n && text_is_inside(data[n - 1 - back]))
 		back++;
 	if (back < n && (unsigned char)data[n - 1 - back] >= 0xc0) {
 		unsigned char first = (unsigned char)data[n - 1 - back];

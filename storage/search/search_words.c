@@ -156,14 +156,6 @@ static void search_words_add(struct excerpt *e, const char *mark)
 	e->n += n;
 }
 
-/* The start of a character at or before `at`. */
-static size_t char_start(const char *text, size_t at)
-{
-	while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
-		at--;
-	return at;
-}
-
 static void choose_window(struct excerpt *e, const struct search_query *q,
 			  const struct words *words, size_t len)
 {
@@ -179,7 +171,7 @@ static void choose_window(struct excerpt *e, const struct search_query *q,
 			first--;
 		e->from = (size_t)words->v[first].from;
 	}
-	e->to = len - e->from > EXCERPT ? char_start(e->text, e->from + EXCERPT) : len;
+	e->to = len - e->from > EXCERPT ? text_start(e->text, e->from + EXCERPT) : len;
 }
 
 const char *search_excerpt(struct search *s, const struct search_query *q,

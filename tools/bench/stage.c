@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-
 int stage_open(struct stage *s, struct bench_ground *g, const char *name)
 {
 	struct fault f = { 0 };

@@ -143,9 +143,7 @@ static void print_stream(struct reading *s, const json_t *part)
 		return;
 	if ((int64_t)n > s->most - s->shown) {
 		s->full = true;
-		n = (size_t)(s->most - s->shown);
-		while (n > 0 && ((unsigned char)data[n] & 0xc0) == 0x80)
-			n--;
+		n = text_start(data, (size_t)(s->most - s->shown));
 	}
 	if ((fwrite(data, 1, n, s->to) < n || fflush(s->to)) && !s->error)
 		s->error = errno;

@@ -64,11 +64,7 @@ struct piece {
 /* The longest beginning of at most `most` bytes that ends behind a character. */
 static size_t whole_characters(const char *s, size_t len, size_t most)
 {
-	if (len <= most)
-		return len;
-	while (most > 0 && ((unsigned char)s[most] & 0xc0) == 0x80)
-		most--;
-	return most;
+	return len <= most ? len : text_start(s, most);
 }
 
 /* Takes a part; true when it brought something.  `size` is what the guest says
@@ -549,9 +545,7 @@ static void cut_stream(const char **text, size_t most, int64_t *size, bool *has_
 	if (!*has_size)
 		*size = (int64_t)n;
 	*has_size = true;
-	while (most > 0 && ((unsigned char)(*text)[most] & 0xc0) == 0x80)
-		most--;
-	*text = arena_strndup(a, *text, most);
+	*text = arena_strndup(a, *text, text_start(*text, most));
 }
 
 /* The answer as a repeat is told it. */

@@ -74,13 +74,6 @@ static void uplink_drop(struct uplink *u)
 		uv_close((uv_handle_t *)&u->pipe, uplink_on_closed);
 }
 
-/* Gives up all requests that wait for an answer to their guest. */
-static void uplink_close(struct hosted_guest *t)
-{
-	if (t->uplink)
-		uplink_drop(t->uplink);
-}
-
 /* --- answers -------------------------------------------------------------------- */
 
 static void uplink_take_bytes(struct uplink *u, const char *data, size_t len)
@@ -351,7 +344,8 @@ static void pause_dialling(struct hosted_guest *t)
 void hosted_guest_down(struct hosted_guest *t)
 {
 	hosted_guest_keep(t); /* until the callbacks below are over */
-	uplink_close(t);
+	if (t->uplink)
+		uplink_drop(t->uplink);
 	guest_conn_close(&t->control);
 	guest_conn_close(&t->relay);
 	guest_conn_fail_all(&t->control);

@@ -191,7 +191,7 @@ static const char *last_error(const struct hosted_turn *u, int *n)
 		end--;
 	for (from = end; from > s && from[-1] != '\n';)
 		from--;
-	while (from < end && ((unsigned char)*from & 0xc0) == 0x80)
+	while (from < end && text_is_inside(*from))
 		from++; /* a whole character */
 	*n = (int)(end - from);
 	return from;

@@ -90,12 +90,6 @@ static void hosted_note_failed(struct hosted_workspace *p, const char *why, bool
 		 .died = died, .again = again);
 }
 
-/* Notes that the snapshot which the row asks for has been put back. */
-static void hosted_note_restored(struct hosted_workspace *p)
-{
-	note_row(p, .restored = p->restore);
-}
-
 /* --- snapshots ------------------------------------------------------------------- */
 
 static void on_snapshot_noted(struct job *job)
@@ -546,7 +540,7 @@ static void hosted_worked(struct hosted_workspace *p)
 		started(p);
 	else if (p->work == WORK_RESTORE) {
 		p->restored = true;
-		hosted_note_restored(p);
+		note_row(p, .restored = p->restore); /* the row's snapshot is back */
 	}
 	hosted_hold_source(p);
 }

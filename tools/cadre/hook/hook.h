@@ -56,9 +56,6 @@ extern const struct hook_client hook_clients[]; /* ends with a NULL name */
 /* Appends a form that is filled in, and a newline. */
 void hook_form_fill(struct text *out, const struct hook_rule *rule, const char *text);
 
-/* Appends the brief of an agent, of at most PRIME_BYTES, as agent.start answers. */
-enum { PRIME_BYTES = 1600 };
-
 extern const char plugin_opencode[];
 
 /* A client waits for its hooks: a host that is silent so long is passed over, and after that time

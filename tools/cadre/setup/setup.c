@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 struct setup {
 	struct cli *cli;
 	struct setup_plan plan;
