@@ -1,6 +1,7 @@
 #!/bin/sh
-# agent-jobs - a program of `cadre agent run` is a job as it is without: at a terminal (tmux) it
-# stops and goes on, in the background signals that it ignores or gets are as they were sent.
+# agent-jobs - a program that `cadre agent run` starts is a job of the shell, as without cadre.
+# At a terminal (tmux) the program stops and continues. In the background the program gets or
+# ignores signals as without cadre.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -12,7 +13,8 @@ types() { tmux send-keys "$@"; }
 tmux new-session -d -x 100 -y 30 "env PS1='ready> ' bash --norc --noprofile" || bad "no tmux"
 until_is '^ready>' seen
 
-# A program stops itself, alone or by its terminal's signal, or a person stops it: `fg` goes on.
+# A program stops itself, alone or by a signal of its terminal, or a person stops it. `fg`
+# continues the program.
 for way in 'kill -STOP $$' 'kill -TSTP $$' 'sleep 1000'; do
 	types "clear; $CADRE agent run ann -- sh -c '$way; echo it went on'" Enter
 	case $way in
@@ -24,7 +26,7 @@ for way in 'kill -STOP $$' 'kill -TSTP $$' 'sleep 1000'; do
 	types 'clear; echo $((1 + 1)) jobs: $(jobs | wc -l)' Enter
 	until_is '^2 jobs: 0' seen
 done
-# Typed words reach a program, and Ctrl-C ends it with the status of that signal.
+# Typed words reach a program. Ctrl-C ends the program with the exit status of SIGINT.
 types "clear; $CADRE agent run ann -- cat" Enter
 until_done pgrep -t "$(tmux display -p '#{pane_tty}' | cut -d/ -f3-)" cat
 types 'a word' Enter
@@ -43,7 +45,8 @@ begin() {
 }
 lives() { kill -0 "$pid" 2>/dev/null; }
 gone() { ! lives; }
-# The terminal goes: `nohup` holds, and a script's program in the background ignores Ctrl-C.
+# The terminal closes: under `nohup` the program keeps running. Ctrl-C does not end a program
+# that a script has started in the background.
 begin nohup
 kill -HUP -"$(cat "$TMPDIR/script")"
 waits 0.3
@@ -57,7 +60,8 @@ lives || bad "a program in the background is ended by Ctrl-C"
 kill -TERM "$pid"
 until_done gone
 
-# A signal to the command alone is the program's, and so is the status.
+# A signal to the command alone reaches the program, and the command returns the program's
+# status.
 for signal in INT:130 QUIT:131 TERM:143 HUP:129 USR1:138; do
 	/usr/bin/python3 -c 'import signal, subprocess, sys, time
 command, number, status = sys.argv[1], getattr(signal, "SIG" + sys.argv[2]), int(sys.argv[3])

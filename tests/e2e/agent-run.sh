@@ -1,6 +1,7 @@
 #!/bin/sh
-# agent-run - a program runs as an agent, in a git worktree of its own: it has a name, its end is
-# seen, its tasks and mail stay its own, and signals reach it.
+# agent-run - a program runs as an agent, in a git worktree of the agent. The agent has a name,
+# and cadre notices the end of the program. The agent's tasks and mail stay the agent's own, and
+# signals reach the program.
 set -u
 export CADRE_LIMITS_ENABLED=false
 . "$(dirname "$0")/../lib/story.sh"
@@ -12,7 +13,7 @@ cadre team create crew --roles lead,ann >/dev/null || bad "team"
 PATH="$TMPDIR/bin:$PATH" && mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
 export PATH
 
-# An agent that is there is taken on, another one is made; the exit status is the program's.
+# An existing agent is used, a missing agent is made. The exit status is the program's.
 is 0 '^ann of team crew' cadre agent run ann -- cadre whoami
 is 7 . cadre agent run bob --role tester -- sh -c 'echo "$CADRE_AGENT is here" >&2; exit 7'
 until_is '^bob  tester  offline' cadre agent list
@@ -22,7 +23,8 @@ is 2 'run NAME' cadre agent run ann
 is 2 'run NAME' cadre agent run ann --
 is 2 'run NAME' cadre agent run --no-such -- true
 
-# In a worktree of its own, on a branch of its own; the same one the next time.
+# The program runs in the agent's own worktree, on the agent's own branch. The next run uses the
+# same worktree.
 is 0 "^$CADRE_HOME/worktrees/crew.ann$" cadre agent run ann --worktree -- pwd
 is 0 '^crew.ann$' cadre agent run ann --worktree -- git branch --show-current
 cadre agent run ann --worktree -- sh -c 'echo two >file; git commit -qam two' || bad "commit"
@@ -33,8 +35,9 @@ is 0 '^bob of team crew' cadre agent run bob --worktree -- cadre whoami
 mkdir ../other && (cd ../other && git init -q . && git -c user.email=a@b -c user.name=a commit -q --allow-empty -m x && is 4 'is no worktree of this repository' cadre agent run ann --worktree -- true; exit $failed) || failed=1
 (cd / && is 1 'no git repository is here: fatal: not a git' cadre agent run eve --worktree -- true; exit $failed) || failed=1
 until_is 'eve  *eve  *offline' cadre agent list
-# A worktree that is gone is made anew, and goes on with its branch; a worktree that a
-# person locked is theirs, and so is a branch that they have checked out elsewhere.
+# A worktree that was removed is made anew and continues the agent's branch. A worktree that a
+# person locked is left alone. A branch that a person has checked out in another folder is left
+# alone too.
 fay=$CADRE_HOME/worktrees/crew.fay
 is 0 . cadre agent run fay --worktree -- sh -c 'echo fay >file; git commit -am fay'
 rm -r "$fay"
@@ -55,7 +58,8 @@ is 4 'is no worktree of this repository' cadre agent run fay --worktree -- true
 [ -e "$fay/file" ] || bad "a folder that is no worktree was removed"
 mkdir ../unborn && (cd ../unborn && git init -q . && is 4 'has no commit yet' cadre agent run gus --worktree -- true; git worktree prune; [ ! -e "$CADRE_HOME/worktrees/crew.gus" ] || bad "half a worktree"; exit $failed) || failed=1
 
-# An agent claims while it runs, and is there; a signal ends it, and it is offline.
+# An agent claims a task while its program runs, and is listed as working. A signal ends the
+# program, and the agent is offline.
 is 0 . cadre task create Dig
 "$CADRE" agent run ann -- sh -c 'cadre claim >/dev/null; echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
 runner=$!
@@ -67,7 +71,8 @@ wait $runner
 [ $? = 143 ] || bad "a signal ended it with $?"
 kill -0 "$(cat "$TMPDIR/pid")" 2>/dev/null && bad "the program runs on"
 until_is '^ann  ann  offline' cadre agent list
-# A program that is killed is gone at once; one whose keeper is killed is still the only one.
+# If the keeper process is killed, the running program still excludes a second program. When the
+# program is killed, the agent is free at once.
 rm "$TMPDIR/pid"
 "$CADRE" agent run ann -- sh -c 'trap "" TERM; echo $$ >'"$TMPDIR"'/pid; while :; do sleep 0.1; done' &
 runner=$!
@@ -81,7 +86,8 @@ is 4 'a program runs as ann already' cadre agent run ann -- true
 kill -KILL $runner
 wait $runner 2>/dev/null
 is 0 "^ran$" cadre agent run ann -- echo ran
-# Names that are the same in one text are two agents.
+# Two agents whose team and name join to the same text (crew-ann and b, crew and ann-b) stay two
+# agents.
 cadre team create crew-ann --roles lead >/dev/null && cadre agent register b --team crew-ann >/dev/null && cadre agent register ann-b --team crew >/dev/null || bad "names"
 rm "$TMPDIR/pid"
 "$CADRE" --team crew agent run ann-b -- sh -c 'echo $$ >'"$TMPDIR"'/pid; exec sleep 1000' &
@@ -91,6 +97,6 @@ is 0 "^ran$" cadre --team crew-ann agent run b -- echo ran
 kill -TERM $runner
 wait $runner
 cadre team destroy crew-ann >/dev/null || bad "destroy"
-# An agent runs none as another one.
+# A caller with one agent's token cannot run a program as another agent.
 (eval "$(cadre agent env bob)" && is 5 . cadre agent run ann -- true; exit $failed) || failed=1
 exit $failed

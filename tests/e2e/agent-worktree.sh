@@ -1,11 +1,13 @@
 #!/bin/sh
-# agent-worktree - the worktree of an agent is git's own, with its filters, sparse checkout and
-# hooks; when `git worktree add` is killed or fails, no program runs in half a worktree.
+# agent-worktree - git itself makes the worktree of an agent, with git's filters, sparse
+# checkout and hooks. When `git worktree add` is killed or fails, no program runs in half a
+# worktree.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 mkdir "$TMPDIR/shop" "$TMPDIR/gate" && cd "$TMPDIR/shop"
 git init -q . && git config user.email a@b && git config user.name a
-# `slow` waits in the middle of a checkout while there is a gate; `coded` keeps files encoded.
+# The filter `slow` waits in the middle of a checkout while the file `shut` exists. The filter
+# `coded` keeps files encoded.
 git config filter.slow.smudge "echo >$TMPDIR/gate/entered; while [ -e $TMPDIR/gate/shut ]; do sleep 0.1; done; [ ! -e $TMPDIR/gate/broken ] && cat"
 git config filter.slow.clean cat && git config filter.slow.required true
 git config filter.coded.smudge 'base64 -d' && git config filter.coded.clean base64 && git config filter.coded.required true
@@ -14,19 +16,20 @@ mkdir some other && echo 1 >first && echo 1 >some/file && echo 1 >other/file && 
 git add . && git commit -qm one
 cadre team create crew --roles lead,ann,bob,cat,dan,eve >/dev/null || bad "team"
 place() { echo "$CADRE_HOME/worktrees/crew.$1"; }
-whole() { # AGENT: the next call runs in a whole worktree, and no mark is left
+whole() { # AGENT: checks that the next call has a whole worktree and leaves no mark
 	is 0 '^$' cadre agent run "$1" --worktree -- sh -c 'git status --short; echo; cat last.slow >&2'
 	grep -q '^text$' "$TMPDIR/err" || bad "a file of $1 is not whole: $(cat "$TMPDIR/err")"
 	[ "$(wc -l <"$TMPDIR/out")" = 1 ] || bad "git sees changes in the worktree of $1: $(cat "$TMPDIR/out")"
 	[ ! -e "$(place "$1").making" ] || bad "$1 has a mark"
 }
 
-# git filters each file once, also on the way back.
+# git filters each file once when it checks the file out, and once when it adds the file.
 is 0 '^content$' cadre agent run ann --worktree -- cat it.coded
 is 0 . cadre agent run ann --worktree -- sh -c 'echo 2 >first; touch it.coded; git commit -qam work; git show --stat HEAD'
 git merge -q crew.ann && [ "$(cat it.coded)" = content ] || bad "the merged file is damaged"
 
-# A sparse checkout stays one; hooks run, and one that fails is told and stops nobody.
+# A sparse checkout stays sparse. Hooks run, and a hook that fails is reported but stops no
+# program.
 git sparse-checkout set some 2>/dev/null
 printf '#!/bin/sh\necho "it ran in $(pwd)" >&2; exit 3\n' >.git/hooks/post-checkout && chmod +x .git/hooks/post-checkout
 is 0 '^some$' cadre agent run bob --worktree -- ls
@@ -35,12 +38,14 @@ grep -q "^it ran in $(place bob)" "$TMPDIR/err" || bad "no hook: $(cat "$TMPDIR/
 [ ! -e "$(place bob).making" ] || bad "bob has a mark"
 git sparse-checkout disable && rm .git/hooks/post-checkout
 
-# Ended in the middle, by whatever signal to whomever, it is made anew.
+# A worktree whose making a signal ended in the middle is made anew by the next call, whichever
+# process got the signal.
 for signal in KILL TERM INT; do
 	for victim in command git all; do
 		in_turn $(((${#signal} + ${#victim}) % 3)) 3 || continue
 		rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
-		# In a group of its own, as a shell at a terminal starts it.
+		# The command runs in its own process group, as a shell at a terminal starts a
+		# command.
 		setsid python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
 			"$CADRE" agent run cat --worktree -- touch "$TMPDIR/gate/ran" 2>"$TMPDIR/ended" &
 		command=$!
@@ -60,7 +65,8 @@ for signal in KILL TERM INT; do
 	done
 done
 
-# A worktree that fails in the middle is gone, with its branch; the next call makes it.
+# A worktree whose making fails in the middle is removed with its branch. The next call makes
+# the worktree.
 touch "$TMPDIR/gate/broken"
 is 1 'smudge filter slow failed' cadre agent run dan --worktree -- touch "$TMPDIR/gate/ran"
 grep -q '^cadre: io: git: ' "$TMPDIR/err" || bad "the fault has no line of its own: $(cat "$TMPDIR/err")"
@@ -68,7 +74,7 @@ grep -q '^cadre: io: git: ' "$TMPDIR/err" || bad "the fault has no line of its o
 rm "$TMPDIR/gate/broken"
 whole dan
 
-# A worktree that may be whole is not removed: a person decides.
+# A worktree that may be whole is not removed: a person decides about it.
 touch "$(place dan).making"
 whole dan
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
@@ -77,7 +83,8 @@ is 4 'may have been ended before' cadre agent run dan --worktree -- true
 git worktree remove --force "$(place dan)"
 whole dan
 
-# A call in another repository leaves this worktree alone, even where a mark lies beside the worktree.
+# A call in another repository leaves this worktree alone, even if a mark lies beside the
+# worktree.
 git init -q "$TMPDIR/next" && git -C "$TMPDIR/next" -c user.name=a -c user.email=a@b commit -q --allow-empty -m one
 touch "$(place dan).making" && echo mine >"$(place dan)/mine"
 in_next() { (cd "$TMPDIR/next" && cadre agent run dan --worktree -- true); }
@@ -88,12 +95,12 @@ whole dan
 is 4 'is no worktree of this repository' in_next
 [ ! -e "$(place dan).making" ] || bad "a worktree of another repository has a mark"
 
-# A starter that ignores SIGCHLD changes nothing.
+# A parent process that ignores SIGCHLD changes nothing.
 git worktree remove "$(place dan)" && git branch -q -D crew.dan
 is 0 '^text$' env --ignore-signal=CHLD "$CADRE" agent run dan --worktree -- cat last.slow
 whole dan
 
-# While git of an ended call goes on, another call waits for it.
+# While the git process of a killed call still runs, another call waits for that git process.
 rm -f "$TMPDIR/gate/entered" && touch "$TMPDIR/gate/shut"
 "$CADRE" agent run eve --worktree -- true 2>/dev/null &
 command=$!
@@ -107,7 +114,7 @@ kill -0 $command || bad "the call did not wait: $(cat "$TMPDIR/err")"
 rm "$TMPDIR/gate/shut"
 wait $command && [ "$(cat "$TMPDIR/waited")" = "$(place eve)" ] || bad "the call that waited: $(cat "$TMPDIR/err")"
 whole eve
-# Without git the fault names git's package.
+# Without git the fault names the package that holds git.
 mkdir "$TMPDIR/none"
 is 1 'apt-get install git' env PATH="$TMPDIR/none" "$CADRE" agent run eve --worktree -- true
 exit $failed

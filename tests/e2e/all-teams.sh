@@ -1,6 +1,6 @@
 #!/bin/sh
-# all-teams - the operator's view of all teams at once: their events as they
-# happen, with a host and without, and their guests when one is dead.
+# all-teams - the operator's view of all teams at once: events as they happen, with a host and
+# without, and guests even if one guest is dead.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 follower=
@@ -11,7 +11,7 @@ finish() {
 trap finish EXIT
 
 # --- events -------------------------------------------------------------------------
-# happens in TEAM: a task is made there, and the follower hears of it.
+# happens in TEAM: makes a task in TEAM, and waits until the follower prints the event.
 happens() {
 	cadre --team "$1" task create "something" >/dev/null
 	until_is "\"event\":\"task.created\",\"team\":\"$1\"" cat "$TMPDIR/heard"
@@ -21,7 +21,7 @@ follow() {
 	follower=$!
 	happens red
 	happens blue
-	cadre team create "$1" >/dev/null # a team that was not there when the command began
+	cadre team create "$1" >/dev/null # a team that did not exist when the command began
 	happens "$1"
 	kill $follower
 	wait $follower 2>/dev/null

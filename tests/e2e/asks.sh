@@ -1,12 +1,13 @@
 #!/bin/sh
-# asks - work in workspaces is not removed unasked: refused where nobody can be asked, asked
-# on a terminal, with what would go; --yes and confirm=true do it.
+# asks - commands do not remove work in workspaces without a question. If nobody can be asked,
+# the command is refused. On a terminal the command asks, and lists the files that would be
+# removed. --yes and confirm=true skip the question.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes shop >/dev/null 2>&1; cadre team destroy --yes idle >/dev/null 2>&1
 	until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 
-answers() { # WORD COMMAND...: what the command says on a terminal where WORD is typed
+answers() { # WORD COMMAND...: runs COMMAND on a terminal, and types WORD
 	word=$1
 	shift
 	WORD=$word PYTHONPATH=$here/lib /usr/bin/python3 - "$@" <<'PY'
@@ -23,7 +24,7 @@ print(said.decode(), end="")
 sys.exit(status)
 PY
 }
-mcp() { # ARGUMENTS [TOOL]: what the operator's tool `workspace` or another says to them
+mcp() { # ARGUMENTS [TOOL]: calls the operator's tool `workspace`, or TOOL, with ARGUMENTS
 	{
 		echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 		echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"'"${2:-workspace}"'","arguments":'"$1"'}}'
@@ -41,10 +42,10 @@ until_is '^a.txt$' cadre exec --team idle idle/i ls
 until_is '^a.txt$' cadre exec --team shop shop/w-1 ls
 until_is '^a.txt$' cadre exec --team shop shop/w-2 ls
 
-# Workspaces without work go without a question.
+# Workspaces without work are removed without a question.
 is 0 'team idle is destroyed; what 1 workspace held is kept until 20..-..-.., or until the trash needs the room: cadre undo' cadre team destroy idle
 
-# For workspaces with work the question gives the count of files and their names.
+# For workspaces with work, the question names the files and their number.
 cadre exec --team shop shop/w-1 'echo precious >work.txt' >/dev/null
 is 4 '2 workspaces would go, 1 with work that was done there: 1 file (shop/w-1/work.txt)$' cadre team destroy shop
 is 4 'Do it with --yes[.].*cadre undo' cadre team destroy shop
@@ -52,11 +53,11 @@ is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
 is 4 '1 workspace would go, 1 with work' cadre workspace destroy shop/w-1
 is 0 '^a.txt$' cadre exec --team shop shop/w-2 ls
 
-# Over MCP it is a conflict, and the tool is said to destroy.
+# Over MCP the call fails with a conflict, and the list of tools marks the tool as destructive.
 mcp '{"action":"destroy","workspace":"shop/w-1"}' >said
 grep -q '"code":"conflict","where":"/confirm"' said || bad "over MCP: $(cat said)"
 
-# On a terminal it is asked; anything but yes leaves all as it was.
+# On a terminal the command asks. Any answer but yes leaves all as before.
 answers n cadre team destroy shop >said && bad "no was taken for yes"
 grep -q '^(shop/w-1/work.txt)' said || bad "on a terminal: $(cat said)"
 is 0 precious cadre exec --team shop shop/w-1 'cat work.txt'
@@ -68,7 +69,7 @@ answers y cadre team destroy shop >said || bad "yes: $(cat said)"
 grep -q 'destroyed' said || bad "yes did nothing: $(cat said)"
 until_is '^3$' sh -c "ls '$CADRE_HOME/trash' | wc -l"
 
-# A snapshot that is put back takes the place of newer work: asked for, and kept.
+# A restored snapshot replaces newer work: the command asks, and the newer work is kept.
 cadre team create snap --golden "./golden" --roles '[{"name":"w","workspace":true},{"name":"f"}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team snap snap/w ls
 is 0 . cadre workspace snapshot snap/w s1
@@ -86,11 +87,12 @@ is 0 snap-w cadre undo
 is 0 . cadre undo snap-w --agent f --team snap
 until_is '^precious$' cadre exec --team snap snap/f 'cat p.txt'
 
-# A workspace that came back is work, since it exists nowhere else.
+# A workspace that was brought back counts as work, since its files exist nowhere else.
 is 4 '1 with work that was done there: 2 files (.*snap/f/p.txt.*)$' cadre workspace destroy snap/f
 is 0 . cadre workspace destroy snap/w
 
-# So is a change that leaves a file's size and time as they were, and a removal.
+# A change that leaves a file's size and time as before counts as work, and so does a removed
+# file.
 cadre team create sly --golden "./golden" --roles '[{"name":"w","workspace":true}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team sly sly/w ls
 is 0 . cadre workspace snapshot sly/w s1
@@ -105,7 +107,7 @@ is 0 'held is kept until .*: cadre undo' cadre workspace forget --yes sly/w s1
 is 0 . cadre team destroy --yes sly
 is 0 . cadre team destroy --yes snap
 
-# Of all files the first five are named, of all workspaces.
+# The question names the first five files of all workspaces together.
 cadre team create fill --golden "./golden" --roles '[{"name":"f","count":3,"workspace":true}]' >/dev/null || bad "team"
 for f in 1 2 3; do
 	until_is '^a.txt$' cadre exec --team fill fill/f-$f ls
@@ -126,7 +128,8 @@ is 0 . cadre vault write teams/fill/plan.md "my words"
 is 4 '1 note of the vault.s folder teams/fill would be removed (fill/plan.md), and work in 3 workspaces$' cadre team destroy fill --purge
 is 0 . cadre team destroy --yes fill
 
-# A team where agents hold tasks, or whose operator has not read all, is asked for as well.
+# Destroying a team asks as well if agents hold tasks, or if the operator has not read all
+# messages.
 cadre team create busy --roles a,b >/dev/null || bad "team"
 cadre --team busy task create "half done" >/dev/null
 cadre --team busy --as a claim >/dev/null
@@ -138,7 +141,7 @@ is 4 'conflict: the operator has not read 1 message$' cadre team destroy busy
 cadre --team busy inbox --lease-seconds 0 >/dev/null
 is 0 'busy is destroyed' cadre team destroy busy
 
-# A team is asked for without a host as well, and what becomes of its guests is told.
+# Destroying a team asks without a host as well, and tells what happens to the team's guests.
 cadre team create big --golden "./golden" --roles '[{"name":"b","count":2,"workspace":true}]' >/dev/null || bad "team"
 until_is '^a.txt$' cadre exec --team big big/b-1 ls
 until_is '^big$' cadre exec --team big big/b-2 'echo big >big; ls big'
@@ -151,7 +154,8 @@ is 0 '2 more removed workspaces are still to be moved into the trash' cadre undo
 cadre up >/dev/null || bad "up"
 until_is '^0$' sh -c "ls '$CADRE_HOME/workspaces' | grep -c big-b"
 
-# The notes of a team are purged only where that is confirmed; without, they are archived.
+# `--purge` removes the notes of a team only after a confirmation. Without --purge the notes are
+# archived.
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre vault write teams/notes/mine.md "my words" >/dev/null || bad "write"
 is 4 'conflict: 1 note of the vault.s folder teams/notes would be removed (notes/mine.md)$' cadre team destroy notes --purge
@@ -166,7 +170,8 @@ is 0 . cadre vault delete --yes teams/notes/other.md
 is 0 'team notes is destroyed; its notes are kept until .*: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$CADRE_HOME/vault/teams/notes' ] || echo 1"
 
-# What is larger than the trash goes for good, and nothing else is promised.
+# A workspace larger than the trash is removed for good, and the command does not promise to
+# keep it.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null || bad "up"
@@ -187,14 +192,14 @@ is 0 'team t is destroyed; what 1 workspace held is kept until 20[^;]*$' cadre t
 rm "$CADRE_HOME/cadre.toml"
 cadre restart >/dev/null
 
-# Days that are fewer than the configured ones remove for good, and are asked about.
+# With fewer days than the configured number, `gc` removes for good, and asks first.
 is 4 '[1-9][0-9]* events and [0-9]* messages would be removed, which gc.keep_days = 30 keeps' cadre gc --keep-days 0
 answers n cadre gc --keep-days 0 >said && bad "no was taken for yes"
 grep -q 'Go on?' said || bad "gc asks: $(cat said)"
 is 0 '^nothing to remove' cadre gc
 is 0 '^removed [1-9]' cadre gc --keep-days 0 --yes
 
-# On a terminal the inbox of somebody else is not emptied by a look.
+# On a terminal, a look at somebody else's inbox does not take messages from the inbox.
 cadre team create mail --roles ann,bob >/dev/null || bad "team"
 cadre --team mail --as ann send bob "for you" >/dev/null
 answers n cadre --team mail --as bob inbox >said && bad "the mail of bob was taken"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# attach-killed - a guest that somebody else runs is killed while its command runs,
-# beside other guests at work: it comes back, ends what it had left running and
-# nothing else, and tells it as interrupted.  And the places where it may keep its spool.
+# attach-killed - a guest that somebody else started is killed while its command runs, beside
+# other guests at work. The restarted guest ends the commands that it had left running, and no
+# other command, and reports them as interrupted. The story also tests the places where a guest
+# may keep its spool.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 patience=300
@@ -12,7 +13,8 @@ finish() {
 }
 trap finish EXIT
 
-# Each on its own: neither is told a workspace, both are known by their folder.
+# The guests run separately: neither guest is given a workspace, and each is known by its
+# folder.
 guest() { # NAME
 	env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/$1" --state "$TMPDIR/$1-state" \
 		--listen "unix:$TMPDIR/$1-sockets" 2>>"$TMPDIR/$1.log" &
@@ -47,13 +49,13 @@ until_is gone gone
 [ "$(wc -l <"$TMPDIR/ann/runs")" = 1 ] || bad "the command ran again"
 until_is '^ann$' cadre exec --team red red/ann sh -c 'echo $CADRE_AGENT'
 
-# The other one's command was not this guest's to end.
+# The command of the other guest still runs: the restarted guest did not end it.
 kill -0 "$(pid_in bob)" || bad "a guest ended the command of another"
 : >"$TMPDIR/bob/go"
 waited 0 task 002 --team red
 
-# A guest's own files lie in its workspace only if that is asked for; the files of the
-# workspace are without it then.
+# A guest's own files lie in its workspace only if --state-inside asks for that. Calls that read
+# or write files of the workspace do not reach the guest's own files.
 mkdir "$TMPDIR/cid"
 env -u CADRE_HOME "$CADRE" guest --dir "$TMPDIR/cid" --state "$TMPDIR/cid/own" >"$TMPDIR/out" 2>&1 &&
 	bad "a guest that keeps its own in its workspace"

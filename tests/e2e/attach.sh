@@ -1,6 +1,7 @@
 #!/bin/sh
-# attach - guests that run already, elsewhere: over TCP with a token, over a Unix
-# socket; they go and come again, are let go of, and one that hangs is noticed.
+# attach - guests that already run elsewhere are attached over TCP with a token, and over a Unix
+# socket. Such guests end and start again, and are detached. The host notices a guest that
+# hangs.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 far='' near=''
@@ -19,7 +20,7 @@ port=$(free_port) || bad "no free port"
 echo "a secret of $$" >"$TMPDIR/token"
 echo "another secret" >"$TMPDIR/wrong"
 
-# No token is ever a word of a command.
+# No command line ever holds a token.
 cadre guest --dir "$TMPDIR/far" --state "$TMPDIR/g" --listen "tcp:127.0.0.1:$port" >"$TMPDIR/out" 2>&1
 [ $? = 1 ] && grep -q 'needs a token' "$TMPDIR/out" || bad "a guest at TCP without a token"
 far_state=$TMPDIR/g
@@ -43,7 +44,8 @@ until_is '^far$' in_place red/ann 'cat where'
 until_is '^near$' in_place red/bob 'cat where'
 in_place red/ann env | grep -q "secret of $$" && bad "commands see the token"
 
-# Programs there reach the host through the guest, as the agent whose workspace it is.
+# Programs in the workspace reach the host through the guest, as the agent that owns the
+# workspace.
 until_is '^red ann$' in_place red/ann 'echo $CADRE_TEAM $CADRE_AGENT'
 in_place red/ann 'cadre send bob "from afar"' >/dev/null || bad "send from inside"
 cadre --team red --as bob inbox | grep -q '^ann -> bob' || bad "the sender is not the channel's agent"
@@ -56,25 +58,26 @@ in_place red/ann 'cadre task show 099'
 [ $? = 3 ] || bad "a fault from inside"
 in_place red/ann 'cadre mcp </dev/null' || bad "mcp from inside"
 in_place red/ann 'printf "%s\n" "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"0\"}}}" "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"agents\",\"arguments\":{\"action\":\"list\"}}}" | cadre mcp' | grep -q '"id":2.*bob' || bad "a tool of mcp from inside"
-# A program in a workspace stays that workspace's agent, whatever it says.
+# A program in a workspace stays the agent of that workspace, whatever name the program gives.
 for who in bob lead operator; do
 	in_place red/ann "CADRE_AGENT=$who cadre inbox" >"$TMPDIR/out" 2>&1 && bad "$who from ann's workspace"
 	grep -q 'denied' "$TMPDIR/out" || bad "why it is not $who"
 done
 in_place red/ann 'cadre --as bob inbox' >/dev/null 2>&1 && bad "--as from inside"
 in_place red/ann 'cadre team create blue' >/dev/null 2>&1 && bad "the operator's from inside"
-# The door says whose workspace it is: nothing is kept, and the state's folder is not told.
+# The door answers for the agent of the workspace. No token is stored in the workspace, and the
+# folder of the state is not named.
 in_place red/ann 'cadre --json status' | grep -q '"home"' && bad "the state's folder is told inside"
 in_place red/ann 'cadre agent register ann --here' >"$TMPDIR/out" 2>&1
 [ $? = 7 ] && grep -q 'this is a workspace' "$TMPDIR/out" || bad "--here inside: $(cat "$TMPDIR/out")"
 in_place red/ann 'cadre agent env bob' >"$TMPDIR/out" 2>&1
 [ $? = 5 ] && ! grep -q export "$TMPDIR/out" || bad "another's token inside: $(cat "$TMPDIR/out")"
-# A wait that is given up takes nothing.
+# A wait that the client gives up takes no message.
 in_place red/ann 'timeout 1 cadre inbox --wait' >/dev/null 2>&1
 cadre --team red --as bob send ann "after the wait" >/dev/null
 in_place red/ann 'cadre inbox' | grep -q 'after the wait' || bad "a wait that was given up took a message"
 
-# A second workspace for one guest, or a wrong token, comes to nothing.
+# A guest accepts neither a second workspace nor a wrong token.
 CADRE_LINK_TOKEN="another secret" attach --agent cid --address "tcp:127.0.0.1:$port" >/dev/null || bad "attach with a wrong token"
 until_is 'not the token of this guest' cadre logs
 cadre workspace destroy --yes red/cid --team red >/dev/null
@@ -83,31 +86,32 @@ until_is 'this is the guest of workspace.*with a new state folder' cadre logs
 in_place red/cid true 2>&1 | grep -q 'creating' || bad "cid's commands have a guest"
 cadre workspace list --team red | grep -q 'creating.*cid' || bad "cid has bob's guest"
 
-# A guest that dies is reached again when somebody starts it.
+# The host reaches a dead guest again when somebody restarts the guest.
 kill -9 $far
 wait $far 2>/dev/null
 start_far
 until_is '^far$' in_place red/ann 'cat where'
 
-# A guest that hangs is noticed, though its socket stays open.
+# The host notices a guest that hangs, though the guest's socket stays open.
 cadre task create count --team red >/dev/null
 kill -STOP $far
 until_is 'unavailable' in_place red/ann 'cat where'
 kill -CONT $far
 until_is '^far$' in_place red/ann 'cat where'
 
-# The host goes and comes; the workspace is let go of, its guest lives on.
+# The host stops and starts again. A destroyed workspace leaves its guest running.
 cadre down >/dev/null && cadre up >/dev/null || bad "down and up"
 until_is '^far$' in_place red/ann 'cat where'
 cadre workspace destroy --yes red/ann --team red >/dev/null || bad "destroy"
 kill -0 $far || bad "destroying the workspace ended its guest"
 [ "$(cat "$TMPDIR/far/where")" = far ] || bad "destroying the workspace removed its files"
 
-# So it is when its team ends while it is linked, and the host leaves it alone.
+# A team that ends also leaves a linked guest running, and the host closes its connections to
+# the guest.
 kill $far && wait $far
 far_state=$TMPDIR/g2
 start_far
-linked() { # how many connections of the guest stand
+linked() { # the number of open connections of the guest
 	awk -v port="$(printf ':%04X' "$port")" '$4 == "01" && index($2, port) { n++ } END { print n + 0 }' /proc/net/tcp
 }
 attach --agent ann --address "tcp:127.0.0.1:$port" --token @"$TMPDIR/token" >/dev/null || bad "attach once more"

@@ -1,14 +1,14 @@
 #!/bin/sh
-# budgets - tokens, money, time and messages of teams: teams below never spend more
-# than their share, under calls at once; a report counts once under kills; and a spent budget
-# ends new work until the lead gives more.
+# budgets - tokens, money, time and messages of teams. The teams below a team never spend more
+# than their share, even under simultaneous calls. A report counts once even if the host is
+# killed. A spent budget ends new work until the lead gives more.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
-as_agent() { # TEAM AGENT COMMAND...: with the agent's own token
+as_agent() { # TEAM AGENT COMMAND...: runs COMMAND with the agent's own token
 	(eval "$(cadre agent env "$2" --team "$1")" && shift 2 && "$@")
 }
-row() { # SQL: one value of the state
+row() { # SQL: prints one value from the state
 	sqlite3 -cmd '.timeout 20000' "$CADRE_HOME/state.db" "$1"
 }
 
@@ -16,10 +16,11 @@ cadre up >/dev/null || bad "up"
 is 0 'created team top' cadre team create top --roles '[{"name":"lead"},{"name":"hand"}]' --max-tokens 6500 --max-messages 100
 is 6 'team top has 6500 of 6500 tokens left' as_agent top lead cadre team create sub
 
-# The host tells of time that runs out when it does, though nobody in the team does anything.
+# The host reports the end of a team's time at that moment, though nobody in the team makes a
+# call.
 is 0 'created team brief' cadre team create brief --max-seconds 5
 
-# Six of 64 who want a thousand of the 6,500 tokens get them.
+# Each of 64 teams asks for 1,000 of the 6,500 tokens; six get the tokens.
 seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max-tokens 1000 --max-messages 1 >/dev/null 2>>'$TMPDIR/race' && echo made" >"$TMPDIR/made"
 is 0 team.exhausted cadre events --team brief --kind team.exhausted --wait-seconds "$(bound)"
 told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word = 'team.low', 4000, 5000)
@@ -34,8 +35,9 @@ told=$(row "SELECT group_concat(w.word || CASE WHEN e.at - b.since < iif(w.word 
 is 0 '^top  tokens  6500  0  6000  500$' cadre team budget top
 [ "$(cadre team budget top --json | grep -o '"path":"top / race-[0-9]*","kind":"tokens","limit":1000' | wc -l)" = 6 ] || bad "not all below are shown"
 
-# Reports under keys, each sent up to three times while the host is killed: each counts once.
-report() { # KEY: until it is acknowledged
+# Reports with keys are sent up to three times while the host is killed. Each report counts
+# once.
+report() { # KEY: repeats a report until it is acknowledged
 	for try in $(seq 100); do
 		"$CADRE" team usage --team top --agent hand --tokens-in 1 --idempotency-key "turn-$1" >/dev/null 2>&1 && return
 		sleep 0.2
@@ -51,7 +53,8 @@ wait
 [ "$(row "SELECT used FROM v_budget WHERE team = 'top' AND kind = 'tokens'")" = 40 ] ||
 	bad "40 reports of a token each: $(row "SELECT used FROM v_budget WHERE team = 'top' AND kind = 'tokens'")"
 
-# A budget that is used up ends new work, and tells the lead and the operator; more lets it go on.
+# A spent budget stops new work, and the lead and the operator get a message. A larger budget
+# allows work again.
 is 0 . cadre --team top task create Dig
 is 0 'has spent 500 tokens of 6500' cadre team usage --team top --agent hand --tokens-out 460
 is 6 'team top has 0 of 6500 tokens left (max_tokens): 500 are used, 6000 reserved' as_agent top hand cadre claim
@@ -63,7 +66,7 @@ is 0 'at most .* 7000 tokens' cadre team update top --max-tokens 7000
 is 0 'Dig' as_agent top hand cadre claim
 until_done grep -q '^| tokens | 7000 | 500 | 6000 |$' "$CADRE_HOME/vault/teams/top/TEAM.md"
 
-# A team that ends gives back what it has not spent.
+# A team that ends returns its unspent budget.
 first=$(row "SELECT c.name FROM team c WHERE c.name LIKE 'race-%' ORDER BY c.id LIMIT 1")
 is 0 . cadre team usage --team "$first" --tokens-in 900
 is 0 . cadre team destroy "$first" --yes
@@ -71,7 +74,8 @@ is 0 '^top  tokens  7000  1400  5000  600$' cadre team budget top
 is 0 . cadre --team brief task create Hurry
 is 6 'team brief has 0 of 5 seconds left' cadre --team brief claim
 
-# Over MCP the budget of a team is not the size of an answer: any number is stored.
+# Over MCP the argument max_tokens sets the team's budget, not the size of an answer. Any number
+# is stored.
 for tokens in 5 400; do
 	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}' \
 		'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"team","arguments":{"action":"create","parent":"top","name":"by-mcp-'$tokens'","max_tokens":'$tokens',"max_messages":1,"max_result_tokens":800}}}' |

@@ -1,6 +1,6 @@
 #!/bin/sh
-# call-off - the end of a cancelled, released or lapsed task leaves nothing behind that
-# runs, also where nobody served when it happened.
+# call-off - when a task is cancelled, released or lapses, no command of the task keeps running.
+# This holds even if no host ran at that time.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -10,7 +10,8 @@ finish() {
 }
 trap finish EXIT
 
-# The two agents share one workspace: the pid that a command wrote down, alive or not.
+# The two agents share one workspace. `runs` says whether the process whose pid a command stored
+# in that workspace is alive.
 runs() { kill -0 "$(cat "$CADRE_HOME"/workspaces/*/"$1" 2>/dev/null)" 2>/dev/null && echo yes || echo no; }
 begin() {
 	cadre task create "$1" --team red >/dev/null || bad "create $1"
@@ -28,7 +29,7 @@ begin cancelled 001
 waited 0 team red working
 cadre task cancel 001 --team red >/dev/null || bad "cancel"
 until_is no runs pid001
-until_is 'called off' cadre result 001 --team red # polls: it comes behind the end that a wait sees
+until_is 'called off' cadre result 001 --team red # polls: `cadre wait` would return before this result
 cadre task show 001 --team red | grep -q cancelled || bad "its end changed the task"
 cadre team status red | grep -q '^state *working' && bad "it works after the end of all work"
 
@@ -37,7 +38,7 @@ cadre release 002 --as w --team red >/dev/null || bad "release"
 until_is no runs pid002
 waited 0 task 002 pending --team red
 
-# A guest hears later what happened while nobody served.
+# If no host ran when a task was cancelled, the next host tells the guest.
 begin elsewhere 003
 cadre down >/dev/null || bad "down"
 [ "$(runs pid003)" = yes ] || bad "it went with the host"
@@ -45,9 +46,10 @@ cadre task cancel 003 --team red >/dev/null || bad "cancel without a host"
 [ "$(runs pid003)" = yes ] || bad "somebody told the guest"
 cadre up >/dev/null || bad "up again"
 until_is no runs pid003
-until_is 'called off' cadre result 003 --team red # polls: as above
+until_is 'called off' cadre result 003 --team red # polls: `cadre wait` would return before this result
 
-# Ended by its worker from within, as the first thing that the command does: it may say goodbye.
+# The worker ends the task from within its command, as the command's first act. The command may
+# still run to its end.
 for id in 004 005 006 007 008 009 010 011; do
 	cadre task create "from within" --team red >/dev/null
 	cadre task assign "$id" w --team red \

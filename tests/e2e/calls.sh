@@ -1,11 +1,12 @@
 #!/bin/sh
-# calls - clients that ask for large answers without an end and read none, and clients whose
-# calls wait: the host's memory stays bounded, and others are answered.
+# calls - clients ask for large answers without an end and never read. Beside them, other
+# clients have waiting calls. The memory of the host stays bounded, and the host answers other
+# clients.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-# The sanitizer would keep what is freed.
+# The sanitizer would otherwise keep freed memory.
 ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1" cadre up --limits.max_waits 100 >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"bob"}]' >/dev/null || bad "team create"
 head -c 250000 /dev/zero | tr '\0' x >"$TMPDIR/large"
@@ -19,12 +20,13 @@ case $told in
 *' CallResult') ;;
 *) bad "another client is told $told" ;;
 esac
-# The host was busy: its memory came near to its bound.
+# The test put a load on the host: its memory came near to the bound.
 [ "${told%% *}" -gt 100 ] || bad "the host grew by ${told%% *} MiB only: that was no load"
-# 256 MiB of answers, the rows of four reads, and waiting calls.
+# The bound allows for 256 MiB of answers, the rows of four reads, and waiting calls.
 [ "${told%% *}" -lt 340 ] || bad "the host grew by ${told%% *} MiB"
 
-# When all clients together have too many calls, each may have a few, until the number falls.
+# When all clients together have too many calls, each client may have a few until the number
+# falls.
 told=$(timeout 120 /usr/bin/python3 "$here/peers/crowded.py" "$socket")
 [ "$told" = "held up then answered" ] || bad "a client beside too many calls: $told"
 exit $failed

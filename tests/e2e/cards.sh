@@ -1,10 +1,10 @@
 #!/bin/sh
-# cards - the mirrored card of each agent, and the one that is told, are as the public schema has
-# them, whoever makes or changes them.
+# cards - the mirrored card of each agent, and the card that a call returns, match the public
+# schema, whoever makes or changes the card.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
-valid() { # FILE...: each a card by the schema
+valid() { # FILE...: whether each file matches the schema of cards
 	/usr/bin/python3 - "$ROOT/schema/agent-card.schema.json" "$@" <<'PY'
 import json, sys
 import jsonschema
@@ -28,15 +28,16 @@ until_done test -e "$CADRE_HOME/vault/teams/sub/cards/digger.json"
 valid "$cards"/*.json "$CADRE_HOME"/vault/teams/sub/cards/*.json || bad "no card by the schema"
 cadre agent whois crew/coder --json >"$TMPDIR/told.json"
 valid "$TMPDIR/told.json" || bad "what is told is no card by the schema: $(cat "$TMPDIR/told.json")"
-# A validator that takes anything would find nothing.
+# A wrong card must be refused, which proves that the validator does not accept everything.
 sed 's/"generation": 1/"generation": "one"/' "$cards/coder.json" >"$TMPDIR/wrong.json"
 valid "$TMPDIR/wrong.json" 2>"$TMPDIR/why" && bad "a wrong card passes"
 grep -q "'one' is not of type 'integer'" "$TMPDIR/why" || bad "refused for another reason: $(cat "$TMPDIR/why")"
 sed 's/"coder"/"no name!"/' "$cards/coder.json" >"$TMPDIR/wrong.json"
 valid "$TMPDIR/wrong.json" 2>/dev/null && bad "a wrong name passes"
 
-# A card says where a door is while the policies of its team and of those above it let it open.
-doors() { # COUNT: so many cards show a door
+# A card gives the address of a door only while the policies of its team, and of the teams
+# above, allow the door.
+doors() { # COUNT: whether COUNT cards show a door
 	[ "$(grep -l '"http": "http' "$cards/coder.json" "$CADRE_HOME/vault/teams/sub/cards/digger.json" | wc -l)" = "$1" ]
 }
 until_done doors 2 || bad "cards without doors"
@@ -46,7 +47,8 @@ is 0 '^ok *vault' cadre doctor
 is 0 . cadre team update crew --allow-inter-vm
 until_done doors 2 || bad "a card does not show a door that is open again"
 
-# A card that is saved in an editor is a change of it by its agent, and shown again as it is then.
+# A card saved in an editor counts as a change of the card by its agent. The mirror then shows
+# the changed card.
 edit() { # FILE PYTHON: changes a card's file in its place
 	/usr/bin/python3 - "$1" "$2" <<'PY'
 import json, sys
@@ -55,7 +57,7 @@ exec(sys.argv[2])
 json.dump(card, open(sys.argv[1], "w"))
 PY
 }
-described() { # TEXT: by rows and file, in the mirror's own form
+described() { # TEXT: whether rows and file hold TEXT, in the mirror's own form
 	cadre agent whois crew/coder --json | grep -q "\"$1\"" &&
 		grep -q "^  \"description\": \"$1\"" "$cards/coder.json"
 }
@@ -69,7 +71,8 @@ edit "$cards/coder.json" 'card["skills"] = list(card["skills"])'
 until_done described counts || bad "a card that says the same is not shown as it was"
 no_conflict || bad "a card that was taken is kept as a conflict"
 
-# A field of the host's is put back, and the refused text is kept beside the card.
+# A changed field that belongs to the host gets its old value back. The refused text is kept
+# beside the card.
 edit "$cards/coder.json" 'card["generation"] = 9; card["description"] = "lies"'
 until_done test -e "$cards/coder.conflict.json" || bad "a refused card is not put back"
 until_done described counts || bad "a refused card stays"
@@ -81,7 +84,8 @@ until_done test -e "$cards/coder.conflict.json" || bad "half a card is not put b
 until_done described counts || bad "half a card stays"
 rm "$cards/coder.conflict.json"
 
-# A text made from a card that its agent has changed since undoes nothing: it is kept beside it.
+# A text that was made from an older version of the card undoes no later change of the agent.
+# The text is kept beside the card.
 cp "$cards/coder.json" "$TMPDIR/old.json"
 is 0 . cadre agent update coder --team crew --skills go
 until_done grep -q '"go"' "$cards/coder.json"
@@ -92,7 +96,8 @@ until_done described counts || bad "an old card stays"
 is 0 '"go"' cadre agent whois crew/coder --json
 until_is 'cards/coder.json where=/content error="the card has changed since event .* says something else of: description, skills' cadre logs
 rm "$cards/coder.conflict.json"
-# A card is not refused for a field that the host alone has changed since (its agent works now).
+# A saved card is not refused for a field that only the host has changed since. Here the agent
+# has begun to work.
 cp "$cards/coder.json" "$TMPDIR/old.json"
 is 0 . cadre task create dig --team crew
 is 0 . cadre claim --team crew --as coder
@@ -103,7 +108,7 @@ until_done described reckons || bad "a card whose agent began to work is not tak
 until_done grep -q '"status": "working"' "$cards/coder.json"
 no_conflict || bad "a card whose agent began to work is kept as a conflict"
 
-# A file that is no text is put beside the card as well, and logged.
+# A file that is no text is also put beside the card, and logged.
 printf 'a\0b' >"$cards/coder.json"
 until_done test -e "$cards/coder.conflict.json" || bad "a binary file stays as a card"
 until_is 'cards/coder.json error="it is no text' cadre logs
@@ -118,9 +123,10 @@ until_is 'cards/coder.json error="it is larger than a card may be' cadre logs
 rm "$cards/coder.conflict.json"
 until_done described reckons || bad "the card is not shown again"
 
-# A text of the mirror that is not the card's newest is nobody's: it is put back at once.
+# A text that the mirror itself wrote, but that is not the newest text of this card, is no
+# person's change. The newest card is put back at once.
 cp "$cards/coder.json" "$TMPDIR/newest.json"
-put_back() { # COMMAND...: which puts such a text in the card's place
+put_back() { # COMMAND...: COMMAND puts such a text in the card's place
 	"$@"
 	until_done cmp -s "$TMPDIR/newest.json" "$cards/coder.json" || bad "it stays: $*"
 }
@@ -130,14 +136,15 @@ put_back mv "$TMPDIR/old.json" "$cards/coder.json"
 put_back cp "$cards/guard.json" "$cards/coder.json"
 put_back empty
 no_conflict || bad "a text of the mirror is kept as a conflict"
-# A card under the name of nobody goes; an empty file, which says nothing, stays.
+# A card whose name no agent has is removed. An empty file, which says nothing, stays.
 : >"$cards/none.json"
 cp "$cards/guard.json" "$cards/nobody.json"
 until_done test ! -e "$cards/nobody.json" || bad "a card of nobody stays"
 test -e "$cards/none.json" || bad "an empty file of a person was taken away"
 rm "$cards/none.json"
 
-# The card of a removed member goes too; the next member of that name does not get a saved card.
+# The card of a removed member is removed too. The next member of the same name does not get the
+# saved card.
 is 0 . cadre member add parrot --team crew
 until_done test -e "$cards/parrot.json"
 cp "$cards/parrot.json" "$TMPDIR/old.json"
@@ -154,7 +161,8 @@ rm "$cards/parrot.conflict.json"
 cp "$TMPDIR/old.json" "$cards/parrot.json"
 until_done grep -q '"generation": 2' "$cards/parrot.json" || bad "the card of an earlier generation stays"
 
-# Many cards are saved at once, while half of their agents change them: each text is taken, or kept.
+# Many cards are saved at once, while half of their agents change the cards. Each saved text is
+# taken or kept.
 is 0 . cadre team create shop --roles '[{"name":"w","count":40}]'
 until_done test -e "$CADRE_HOME/vault/teams/shop/cards/w-40.json"
 /usr/bin/python3 - "$CADRE" "$CADRE_HOME/vault/teams/shop/cards/" <<'PY' || bad "a saved card is lost"
@@ -184,7 +192,8 @@ print("lost:", lost())
 sys.exit(1)
 PY
 
-# Files that people put in the place of nobody's card are kept beside that place, whatever they are.
+# If people save a file as the card of a name that no agent has, the file is kept beside that
+# name, whatever the file is.
 kept_aside() { # NAME
 	until_done test -L "$cards/$1.conflict.json" -o -e "$cards/$1.conflict.json" || bad "a card of nobody stays: $1"
 	test ! -L "$cards/$1.json" -a ! -e "$cards/$1.json" || bad "a card of nobody stays beside its copy: $1"
@@ -199,11 +208,12 @@ kept_aside nobody
 rm "$cards/nobody.conflict.json"
 echo kept >"$cards/nobody.md"
 
-# So is one that was put there while no host ran; a card that was saved then is taken later.
+# Such a file is also kept aside if it was saved while no host ran. A card that was saved
+# without a host is taken later.
 is 0 . cadre down
 echo '{}' >"$cards/nobody.json"
 edit "$cards/coder.json" 'card["description"] = "sleeps"'
-is 0 . cadre release 001 --team crew --as coder # shown at once, but not over that text
+is 0 . cadre release 001 --team crew --as coder # the mirror shows a card at once, but not over the saved text
 grep -q sleeps "$cards/coder.json" || bad "a card that was saved is put aside before it is read"
 is 0 . cadre up
 until_done described sleeps || bad "a card that was saved without a host is not taken"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cli - the command as a person and an agent use it: every verb's shape, exit
-# status and output, without a host, then with one, then with it killed.
+# cli - the command as a person and an agent use it: the form, exit status and output of every
+# verb. The story runs without a host, with a host, and after the host was killed.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -46,16 +46,16 @@ done
 is 0 'CADRE_TOKEN' cadre mcp --help
 is 2 'unknown argument --costs' cadre mcp --costs
 is 0 '"urn:cadre:agent-card"' cadre docs agent-card
-# A verb and a topic of one name are both explained.
+# Help explains both the verb and the topic of the same name.
 is 0 '^usage: cadre start' cadre help start
 grep -q 'Set cadre up for a project' "$TMPDIR/out" || bad "the topic start is out of reach"
 is 0 'follow goes on' cadre events --help
 is 0 'NAME alone, or JSON with name, role' cadre team create --help
 is 3 'hint: make one: cadre init' cadre status
 is 3 'hint: make one: cadre init' cadre task list
-# A prompt is told nothing there, and goes on.
+# Without a state, `status --line` prints nothing for a shell prompt, and returns 0.
 line=$(cadre status --line 2>&1) && [ -z "$line" ] || bad "a prompt is told '$line' of no state"
-# Only init makes a state, or who says where.
+# Only `init` makes a state, or a caller who gives the state's folder with --create.
 for verb in 'task create x' 'send a b' up down doctor; do
 	is 3 "there is no state at $CADRE_HOME" cadre $verb
 	is 3 'there is no .cadre in .* or above it, and none at /nowhere/cadre' env -u CADRE_HOME XDG_STATE_HOME=/nowhere sh -c 'cd / && exec "$@"' . "$CADRE" $verb
@@ -77,7 +77,7 @@ is 0 '^host  *no$' cadre status
 is 2 ': TO is required' cadre send
 is 2 'see .cadre task create --help' cadre task create
 
-# Found upward, and through a worktree.
+# The state is found from a folder below it, and from a git worktree.
 (
 	unset CADRE_HOME
 	git init -q "$TMPDIR/repo"
@@ -95,7 +95,7 @@ is 2 'see .cadre task create --help' cadre task create
 ) || bad "the state of a project is not found, or git sees it"
 
 # --- the verbs, with and without a host --------------------------------------------
-# story TEAM: a team's life; the same whoever runs the operations.
+# story TEAM: the whole run of a team. The story is the same with a host and without.
 story() {
 	team=$1
 	is 0 '^created team .*: coder, tester, lead$' cadre team create "$team" \
@@ -104,7 +104,7 @@ story() {
 		sed 's/.*"name":"a"[^}]*"token":"\([0-9a-f]*\)".*/\1/')
 	is 0 "^$team  *ready" cadre team list
 	is 4 'conflict' cadre team create "$team"
-	# With two teams the caller has to name one.
+	# With two teams the caller has to name one team.
 	is 2 'say which team' cadre task list
 	export CADRE_TEAM="$team"
 	is 0 'no tasks' cadre task list
@@ -121,7 +121,8 @@ story() {
 		exit $failed
 	) || failed=1
 	is 0 '^sent #' cadre send coder hello there
-	# The name of one more receiver in front of the text: for both, or a part of the text?
+	# The name of a second receiver before the text is not clear: it may be a receiver or
+	# part of the text.
 	is 2 'coder and tester, or does the text' cadre send coder tester "are you there"
 	is 2 'For both: cadre send coder,tester …; for coder alone: cadre send coder -- tester …' cadre send coder tester hi
 	is 0 '^sent #' cadre send coder -- tester is there
@@ -165,7 +166,7 @@ story() {
 	is 3 'not_found' cadre task show 999
 	is 0 '^[{]"tasks":\[[{].*\]' cadre task list --json
 
-	# Tasks that stand still behind one that was called off are told of in words.
+	# The output says in words that tasks wait for a cancelled task.
 	cadre task create "Ship it" --depends-on 002 >/dev/null && cadre task cancel 002 >/dev/null
 	is 0 'blocked by 002 (cancelled)' cadre task show 003
 	is 0 '^1 waits for failed or called-off tasks: 003' cadre task list
@@ -181,7 +182,7 @@ story() {
 	[ $? = 3 ] && grep -q '^{"error":{"code":"not_found","where":"/task"' "$TMPDIR/out" &&
 		[ ! -s "$TMPDIR/err" ] || bad "a fault in JSON"
 
-	# The same key does it once.
+	# Two calls with the same key send the message once.
 	first=$(cadre send coder once --key k-"$team" --json)
 	second=$(cadre send coder once --key k-"$team" --json)
 	case $second in *'"replayed":true'*) ;; *) bad "not replayed: $second" ;; esac
@@ -189,19 +190,19 @@ story() {
 		bad "two ids under one key"
 	is 4 'this key was used' cadre send coder twice --key k-"$team"
 
-	# The caller: refused with a wrong token or a wrong name.
+	# A caller with a wrong token or a wrong name is refused.
 	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=wrong cadre inbox
 	is 5 'denied' env CADRE_AGENT=coder CADRE_TOKEN=x cadre --as tester inbox
 	is 0 'no messages' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" cadre inbox
 	is 5 'denied' env CADRE_TEAM="$team-2" CADRE_AGENT=a CADRE_TOKEN="$token" \
 		cadre team destroy --yes "$team"
 
-	# Parts of a task: a text, a list of texts, and a part that is not there.
+	# Parts of a task: a text, a list of texts, and a missing part.
 	is 0 '^about it$' cadre task part 001 description
 	is 0 '^b$' cadre task part 001 tags
 	is 0 '^no notes$' cadre task part 001
 
-	# Two waits: one ends with its message, one with its timeout.
+	# Of two waits, the first ends with its message, the second with its timeout.
 	"$CADRE" --as tester inbox --wait >"$TMPDIR/waited" 2>&1 &
 	waiter=$!
 	sleep 0.3
@@ -255,7 +256,7 @@ is 0 'holds the lock' cadre doctor
 is 0 . cadre logs -n 5
 is 0 '^host  *no$' cadre status --direct
 
-# A command in a workspace looks as if it ran here.
+# A command in a workspace behaves as if it ran here.
 is 0 . cadre team create shop --roles '[{"name":"coder","workspace":true}]' --wait
 is 0 'ready' cadre workspace list --team shop
 is 0 '^two words$' cadre exec shop/coder printf '%s\n' 'two words'
@@ -264,12 +265,13 @@ cadre exec shop/coder sh -c 'echo out; echo err >&2; exit 3' >"$TMPDIR/out" 2>"$
 [ "$? $(cat "$TMPDIR/out") $(cat "$TMPDIR/err")" = '3 out err' ] || bad "exec"
 echo 'cat; echo from the script' | cadre exec shop/coder - >"$TMPDIR/out" 2>&1
 grep -q 'from the script' "$TMPDIR/out" || bad "exec -"
-# Inside, the agent is known and has its own door.
+# Inside a workspace the agent is known and has its own door.
 is 0 '^sent #' cadre exec shop/coder "$CADRE send lead from the inside"
 is 0 'from the inside' cadre --as lead --team shop inbox
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE backup"
 is 7 'this is a workspace' cadre exec shop/coder "$CADRE image build --name a/b"
-# Options stand before the command; the words behind its first one belong to the command.
+# Options stand before the command. All words after the command's first word belong to the
+# command.
 is 0 '"exit_code":4' cadre --json exec shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec --json shop/coder 'exit 4'
 is 0 '"exit_code":4' cadre exec shop/coder --json -- 'exit 4'
@@ -285,12 +287,14 @@ is 0 . cadre workspace write shop/coder some/bytes "@$TMPDIR/bytes"
 cadre workspace read shop/coder some/bytes | cmp -s - "$TMPDIR/bytes" || bad "bytes of a file"
 is 0 'bytes' cadre workspace ls shop/coder some
 is 3 'not_found' cadre workspace read shop/coder no/such
-# A thing that is no file is neither opened nor replaced, and no command waits for its other end.
+# A path that is no regular file is neither opened nor replaced. No command waits for the other
+# end of a pipe or socket.
 odd=$(cadre workspace info shop/coder --json | sed -n 's/.*"path": *"\([^"]*\)".*/\1/p')
 mkfifo "$odd/pipe" && mkdir "$odd/folder" || bad "no pipe in '$odd'"
 (cd "$odd" && /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
 kinds='pipe folder socket'
-# A device that no driver has; only root may make one, and not everywhere.
+# A device for which there is no driver. Only root may make a device, and not on every file
+# system.
 mknod "$odd/device" c 240 200 2>/dev/null && kinds="$kinds device"
 for kind in $kinds; do
 	is 2 "invalid.*$kind is no file" timeout 60 "$CADRE" workspace read shop/coder $kind
@@ -301,7 +305,7 @@ is 0 'bytes' cadre workspace ls shop/coder some # the guest does not hang
 is 0 . cadre workspace destroy --yes shop/coder
 is 0 . cadre team destroy --yes shop
 
-# Killed while a client waits: the client goes on by itself.
+# The host is killed while a client waits: the client continues without a host.
 is 0 . cadre team create green --roles '[{"name":"coder"}]'
 "$CADRE" --as coder inbox --wait >"$TMPDIR/waited" 2>&1 &
 waiter=$!
@@ -317,7 +321,7 @@ is 0 '^down: process' cadre down
 is 0 'no host runs' cadre down
 
 # --- generated texts ------------------------------------------------------------------
-# offers WORDS CANDIDATES: completions of the last word.
+# offers WORDS CANDIDATES: the completions of the last word are CANDIDATES.
 offers() {
 	want=$2
 	eval "set -- $1"
@@ -343,12 +347,13 @@ is 2 'hint: Name its team too. Teams: blue, green' cadre task list --as painter
 is 3 'there is no task 9 in team blue$' cadre --team blue task show 9
 is 2 "'-' does not match .*(--roles 1 name)" cadre team create red --roles '[{"name":"-"}]'
 cadre --json task list | grep -q '"where":"/team"' || bad "JSON names no place"
-# A team that was made is told in a line, of many members the first, with a step to go on with.
+# The answer about a new team is one line: the first of many members, with a next step on
+# stderr.
 is 0 '^created team many: w-1, w-2, w-3, w-4, w-5, w-6, w-7, w-8 and 5 more$' \
 	cadre team create many --roles '[{"name":"w","count":12}]'
 grep -q '^next: cadre --team many task create TITLE' "$TMPDIR/err" || bad "no next step"
 is 0 . cadre team destroy many
-# Help tells exit statuses and an example; every example is a command that is understood.
+# Help lists exit statuses and an example. The command understands every example.
 is 0 '^Faults (exit status): invalid 2, not_found 3,' cadre send --help
 is 0 "^  cadre send tester 'the parser is on its way' --thread design$" cadre send --help
 cadre docs reference | sed -n 's/^- Example: `\(.*\)`$/\1/p' >"$TMPDIR/examples"
@@ -360,28 +365,29 @@ while read -r line; do
 	(cd "$TMPDIR" && CADRE_TEAM=nowhere cadre "$@") </dev/null >"$TMPDIR/out" 2>"$TMPDIR/err"
 	[ $? != 2 ] || bad "the example of help: $line"
 done <"$TMPDIR/examples"
-# The cost of tools is told of each set, of all, or of those that are named.
+# `mcp --cost` prints the cost of each set of tools, of all sets, or of the sets that are named.
 is 0 '^all  *[0-9][0-9]*  *[0-9]' cadre mcp --cost
 is 0 '^core,workspace  *[0-9]' cadre mcp --cost --toolsets core,workspace
 is 2 'no set of tools `nets`' cadre mcp --cost --toolsets nets
 is 0 '^.SH EXAMPLES' cadre man
 is 0 '^blue$' cadre --team blue status --line
 is 0 '^2 teams$' cadre status --line
-offers 'team create ""' '' # a new name
+offers 'team create ""' '' # a new name has no completions
 offers '--team ""' 'blue green '
 offers '--team blue --as p' 'painter '
 offers '--team blue task assign ""' '001 '
-offers '--team blue task assign --timeout-secs 9 001 p' 'painter ' # the second word
+offers '--team blue task assign --timeout-secs 9 001 p' 'painter ' # `p` is the command's second word
 offers '--team=blue send p' 'painter '
 offers '--team=blue send role' 'role:lead role:painter '
 offers '--team=blue task assign 001 role:p' 'role:painter '
-offers 'send p' '' # which team?
+offers 'send p' '' # nothing says which team
 is 2 'is this for painter and role:lead' cadre --team blue send painter role:lead hello
 offers 'task list --status pen' 'pending '
 offers 'task list --status pending --ow' '--owner '
 offers 'task list --status=pending --team blue --owner p' 'painter '
 offers 'nothing ""' ''
-# A key of the configuration is in nobody's way: `--st` is --status, and no --state.….
+# Keys of the configuration do not hide options: `--st` completes to --status, and not to keys
+# such as `--state.durability`.
 offers 'task list --st' '--status '
 offers 'task list --state.d' '--state.durability '
 offers 'task list --stat' '--status '
@@ -389,9 +395,9 @@ offers 'task create --stat' '--state.durability '
 is 0 '^001	Paint it' cadre complete -- --team blue task show ''
 is 0 '^wrote teams/blue/design.md: 9 bytes$' cadre vault write teams/blue/design.md "One pass."
 is 0 '^teams/blue/design.md	note' cadre complete -- vault read teams/blue/d
-is 2 'say which team' cadre complete # a person means done
+is 2 'say which team' cadre complete # for a person this is the verb `complete`, done
 
-# The scripts, in their shells.
+# The completion scripts run in their shells.
 export CADRE_TEAM=blue
 cadre completion bash >"$TMPDIR/completion"
 cat >"$TMPDIR/complete" <<'END'
@@ -405,7 +411,7 @@ try() {
 }
 try cadre task list --status pen
 try cadre task assign 001 ''
-try cadre send role : # bash takes a colon for the end of a word
+try cadre send role : # bash splits words at a colon
 try cadre send role : p
 END
 [ "$(bash "$TMPDIR/complete" "$TMPDIR/completion" | tr '\n' ' ')" = \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# config - settings that a person makes are found, shown with where they came from, obeyed
-# by whoever acts on it, and refused with its place when it is wrong.
+# config - settings of a person are found, shown with their source, and obeyed by each program
+# that uses them. A wrong setting is refused with its place.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/preload.sh"
@@ -10,12 +10,12 @@ trap 'cadre --home "$TMPDIR/shop/.cadre" down >/dev/null 2>&1' EXIT
 hint() { grep -q -e "^hint: .*$1" "$TMPDIR/err" || bad "no hint: $1"; }
 
 mkdir -p "$TMPDIR/shop/deep/er" "$TMPDIR/config/cadre" && cd "$TMPDIR/shop" || exit 1
-toml=$TMPDIR/shop/.cadre/cadre.toml # the state's own
+toml=$TMPDIR/shop/.cadre/cadre.toml # the state's own file
 project=$TMPDIR/shop/cadre.toml
 
-# --- from where -------------------------------------------------------------------
+# --- the sources of settings ------------------------------------------------------
 
-# A project is configured before it has a state, and a state before that.
+# A project can be configured before it has a state, and a state before the state is made.
 is 0 '^inbox.capacity  *100  *default$' cadre config
 [ "$(grep -c 'default$' "$TMPDIR/out")" = "$(($(wc -l <"$TMPDIR/out") - 1))" ] ||
 	bad "not all keys have their defaults"
@@ -23,7 +23,8 @@ is 0 '^vault.root  *-  *default$' cadre config
 cadre init >/dev/null
 is 0 "^vault.root  *$TMPDIR/shop/.cadre/vault  *default$" cadre config
 
-# The user's file, then the state's own; and what a project may set, of the nearest.
+# The user's file is read first, then the state's own file. Keys that a project may set are read
+# from the nearest project file.
 printf 'team.default = "a"\n[inbox]\ncapacity = 11\n' >"$TMPDIR/config/cadre/cadre.toml"
 is 0 "^inbox.capacity  *11  *$TMPDIR/config/cadre/cadre.toml:3$" cadre config
 printf '# of the shop\n[inbox]\ncapacity = 1_2\n' >"$toml"
@@ -35,7 +36,8 @@ is 0 "^inbox.capacity  *12  *$toml:3$" cadre config
 is 0 "^team.default  *b  *$project:3$" cadre config
 printf 'team = { default = "c" }\n' >../cadre.toml
 is 0 "^team.default  *c  *$TMPDIR/shop/deep/cadre.toml:1$" cadre config
-# A key of the state is not the project's to set, and the refusal says where it belongs.
+# A project's file may not set a key of the state. The refusal names the file in which the key
+# belongs.
 printf 'team.default = "c"\nvault.root = "/"\n' >../cadre.toml
 is 2 "$TMPDIR/shop/deep/cadre.toml:2:7: vault.root is not for a project's file to set" cadre config
 hint "put it in $TMPDIR/shop/.cadre/cadre.toml"
@@ -43,7 +45,7 @@ is 2 'vault.root is not for' cadre team list
 rm ../cadre.toml "$project"
 cd "$TMPDIR/shop"
 
-# A variable wins over the file, a flag over both; what nobody says stays.
+# A variable wins over the file, and a flag over both. A key that nobody sets keeps its default.
 export CADRE_INBOX_CAPACITY=14
 is 0 '^inbox.capacity  *14  *CADRE_INBOX_CAPACITY$' cadre config
 is 0 '^inbox.capacity  *15  *--inbox.capacity$' cadre config --inbox.capacity 15
@@ -51,7 +53,7 @@ is 0 '^inbox.capacity  *16  *--inbox.capacity$' cadre --inbox.capacity=16 config
 is 0 '^inbox.lease_seconds  *300  *default$' cadre config
 unset CADRE_INBOX_CAPACITY
 
-# A single key is its value alone; in JSON everything is told.
+# For a single key the output is the value alone. The JSON output holds all facts about the key.
 is 0 '^12$' cadre config inbox.capacity
 is 0 '^$' sh -c 'cadre config team.default; echo'
 is 0 '^{"file":"'"$toml"'","keys":\[{"key":"state.durability","value":"full","source":"default"' \
@@ -78,7 +80,7 @@ is 0 '^--inbox.capacity	Messages' cadre complete -- send --inb
 
 # --- wrong settings -----------------------------------------------------------------
 
-# wrong TEXT PLACE HINT: every command refuses the file, and says where.
+# wrong TEXT PLACE HINT: every command refuses a file with TEXT, and prints PLACE and HINT.
 wrong() {
 	printf "$1" >"$toml"
 	is 2 "^cadre: invalid: $toml$2" cadre config
@@ -120,14 +122,14 @@ cadre team create red --roles "$roles" >/dev/null || bad "team create"
 cadre team create blue --roles "$roles" --inbox.capacity=7 --max_vms 4 >/dev/null || bad "team create"
 
 ask() { sqlite3 -readonly .cadre/state.db "$1"; }
-# Seconds from now, with the time that calls take.
+# Checks that a lease of $2 seconds has $1 seconds left. The calls before took some time.
 within() { [ "$1" -gt $(($2 - 35)) ] && [ "$1" -le "$2" ] || bad "$3: $1 seconds, not $2"; }
 
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'red'")" = '2 3' ] ||
 	bad "the team has other limits"
 [ "$(ask "SELECT inbox_capacity || ' ' || max_vms FROM v_team WHERE team = 'blue'")" = '7 4' ] ||
 	bad "flags do not win"
-# Two teams, and none is named: red it is.
+# There are two teams and the caller names none: the default team red is used.
 is 0 '^created task 001' cadre task create "Write it"
 for n in 1 2 3; do cadre send coder "message $n" >/dev/null; done
 is 0 'message 3' cadre --as coder inbox
@@ -148,7 +150,7 @@ is 2 'adoc' cadre vault write plan.json "{}"
 is 0 '^nothing to remove' cadre gc
 is 0 '^removed [1-9]' cadre gc --gc.keep_days 0
 
-# A host reads the same, and the flags of `up`.
+# A host reads the same settings, and the flags of `up`.
 cadre up --limits.max_waits 1 --limits.max_total_vms=1 >/dev/null || bad "up"
 is 6 'exhausted' cadre team create green --roles '[{"name":"a","workspace":true,"count":2}]'
 until cadre --team blue --as tester inbox --wait_seconds 20 >"$TMPDIR/first" 2>&1; do :; done &
@@ -159,7 +161,7 @@ wait $first
 grep -q go "$TMPDIR/first" || bad "the first wait has no answer"
 cadre down >/dev/null
 
-# A vault that a variable or flag names is named from here, also for a host.
+# A relative vault path in a variable or flag starts from the caller's folder, also for a host.
 CADRE_VAULT_ROOT=other cadre up >/dev/null || bad "up"
 cadre task create "Elsewhere" >/dev/null
 until_is Elsewhere sh -c 'cat other/teams/red/tasks/*.md'
@@ -190,7 +192,7 @@ int fdatasync(int fd)
 }
 C
 export SYNCS="$TMPDIR/syncs"
-syncs() { # VALUE: how many, for twenty messages through a host
+syncs() { # VALUE: the number of syncs for twenty messages through a host
 	with syncs "$CADRE" up --state.durability "$1" >/dev/null || bad "up"
 	before=$(wc -c <"$SYNCS")
 	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do

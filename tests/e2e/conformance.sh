@@ -1,13 +1,14 @@
 #!/bin/sh
-# conformance - the official MCP suite over HTTP: both frozen requirement sets against a program with
-# the suite's tools, and what fits any server against the real one.  Needs npm, once its registry.
+# conformance - the official MCP suite over HTTP. Both frozen sets of requirements run against a
+# program with the suite's tools. The scenarios that fit any server run against the real
+# program. The story needs npm, and the npm registry once.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 packages conformance node
 proxy=
 trap 'test -z "$proxy" || kill "$proxy"; cadre down --all >/dev/null 2>&1' EXIT
 
-serve() { # PROGRAM: its host with a team, behind a proxy that shows the operator's token
+serve() { # PROGRAM: starts its host with a team, behind a proxy that adds the operator's token
 	CADRE=$1
 	cadre up >/dev/null || bad "up"
 	cadre team create crew --roles coder >/dev/null
@@ -34,7 +35,7 @@ real=$CADRE
 serve "$(dirname "$real")/conformance"
 requirements() { # REVISION SCENARIOS
 	suite --requirements "$1" -o "$TMPDIR/o" || bad "requirements of $1: $(grep -v '^✓' "$TMPDIR/plain" | tail -40)"
-	# Scenarios that are said not to be scored are none that the revision requires.
+	# The revision does not require the scenarios that are listed as not scored.
 	passed=$(sed -n '/=== SUMMARY/,/^Not scored/p' "$TMPDIR/plain" | grep -c '^[✓✗]')
 	unscored=$(sed -n '/^Not scored/,$p' "$TMPDIR/plain" | grep -c '^  [✓✗]')
 	test $((passed - unscored)) = "$2" || bad "$((passed - unscored)) scenarios of $1 ran, not $2"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# conversation - agents whose runners answer each other at once come to rest by the pace of pairs;
-# fifty that have mail at the same time take their turns a few at once, all of them once.
+# conversation - agents whose runners answer each other at once come to rest, because cadre
+# limits the pace of each pair. Fifty agents that get mail at the same time take their turns, a
+# few at once and each agent once.
 set -u
 export CADRE_LIMITS_ENABLED=true CADRE_LIMITS_MAX_TURNS=8 CADRE_LIMITS_MAX_VMS_PER_TEAM=60 CADRE_TEAM_MAX_VMS=60
 . "$(dirname "$0")/../lib/story.sh"
@@ -11,7 +12,7 @@ mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
 export PATH="$TMPDIR/bin:$PATH"
 cadre up >/dev/null || bad "up"
 
-# Two agents that answer each message by one to the other.
+# Two agents that answer each message with a message to the other agent.
 cat >"$TMPDIR/answer" <<'END'
 #!/bin/sh
 cat
@@ -31,7 +32,8 @@ sleep 2
 is 0 '\[From agent "ping"\]:' cadre history pong
 is 0 . cadre team destroy game --yes
 
-# Fifty agents share a few places; each gets one turn, and none waits for ever.
+# Fifty agents share a few places for turns. Each agent gets one turn, and no agent waits for
+# ever.
 cat >"$TMPDIR/work" <<'END'
 #!/bin/sh
 cat; sleep 0.1; echo "worked as $CADRE_AGENT"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# deb - the Debian packages hold what make install installs, and lintian finds nothing in
-# them; tests/deb/run installs and upgrades them.
+# deb - the Debian packages hold the same files as `make install` installs, and lintian finds no
+# fault in the packages. tests/deb/run installs and upgrades the packages.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

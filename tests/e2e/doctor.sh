@@ -1,6 +1,7 @@
 #!/bin/sh
-# doctor - each thing that it looks at is broken for real: it names it and says what to do,
-# --fix mends it, says what it did and loses no row, and the next look finds nothing.
+# doctor - the story really breaks each thing that the doctor checks. The doctor names the
+# damage and says how to mend it. --fix mends the damage, reports the repair and loses no row,
+# and the next check finds nothing.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false
@@ -15,7 +16,7 @@ finish() {
 }
 trap finish EXIT
 rows() { sqlite3 "$H/state.db" 'SELECT * FROM message; SELECT * FROM task; SELECT id, name FROM team; SELECT id, name FROM agent; SELECT count(*) FROM delivery; SELECT * FROM task_note'; }
-# names VERDICT CHECK PATTERN: the doctor says so, and changes nothing.
+# names VERDICT CHECK PATTERN: the doctor prints these, and changes nothing.
 names() {
 	before=$(rows)
 	cadre doctor >out 2>&1
@@ -24,7 +25,8 @@ names() {
 	grep -q "^$1 *$2 *.*$3" out || bad "doctor does not say '$1 $2 $3': $(cat out)"
 	[ "$(rows)" = "$before" ] || bad "$2: doctor changed rows"
 }
-# mends CHECK DID: --fix prints its repair, once; then all is well, and every row is there.
+# mends CHECK DID: --fix prints its repair once. After the repair all is well, and every row
+# still exists.
 mends() {
 	before=$(rows)
 	is 0 "^did *$1 *.*$2" cadre doctor --fix
@@ -79,7 +81,8 @@ cadre down >/dev/null
 mends search 'is whole, up to event [0-9]'
 rm -r "$H"/doctor-*
 
-# A search throws a damaged index away; doctor leaves the index, and --fix keeps a copy.
+# A search throws a damaged index away. The doctor leaves the index as before, and --fix keeps a
+# copy.
 for from in 4096 0; do
 	cadre search wonderful --team red >/dev/null
 	/usr/bin/python3 - "$H/search.db" $from <<'END'
@@ -115,7 +118,7 @@ cmp "$page" edited || bad "a person's edit is gone"
 rm "$page"
 cadre doctor --fix >/dev/null
 
-# A vault that is gone, or does not say how far it shows the state, is made anew.
+# A vault is made anew if it is missing, or if its cursor file holds no cursor.
 rm -rf "$H/vault"
 names warn mirror 'the vault does not show the state'
 [ ! -e "$H/vault" ] || bad "a look made the vault"
@@ -125,7 +128,7 @@ echo rubbish >"$H/vault/.cadre-cursor"
 names warn mirror 'the vault does not show the state'
 mends mirror 'files of the vault were written anew'
 [ -z "$(ls -d "$H"/doctor-* 2>/dev/null)" ] || bad "something was taken away"
-# The card of an agent whose row is lost is the last that is known of it.
+# If the row of an agent is lost, the agent's card is the last record of the agent.
 cadre agent register stray --team red --role hand >/dev/null
 card=vault/teams/red/cards/stray.json
 [ -s "$H/$card" ] || bad "no card of stray"
@@ -170,7 +173,8 @@ is 0 '001 *pending' cadre task list --team red
 cadre events --limit 50 | grep -q 'task.lapsed' || bad "nobody was told of the lapse"
 is 0 . cadre doctor
 grep -q leases "$TMPDIR/out" && bad "leases are still late"
-# A lease that a host would move by the hour without one is moved, not ended.
+# After an hour without a host, a new host would extend this lease. The doctor extends the lease
+# too, and does not end it.
 cadre --team red --as w claim 001 --lease-seconds 600 >/dev/null
 now=$(($(date +%s) * 1000))
 sqlite3 "$H/state.db" "UPDATE task SET lease_until = $now - 3500000 + 200000 WHERE number = 1; UPDATE host SET alive_at = $now - 3600000"
@@ -188,7 +192,7 @@ sqlite3 "$H/state.db" 'UPDATE budget SET since = 99999999999999 WHERE team = 1 A
 names bad clock 'or clock of a budget'
 sqlite3 "$H/state.db" 'UPDATE budget SET since = NULL'
 
-# --- rows that operations refuse, of an import that asked less ---------------------------------------
+# --- rows that operations refuse, from an import with fewer checks -----------------------------------
 
 sqlite3 "$H/state.db" 'UPDATE task SET lease_ms = lease_ms + 90000000 WHERE id = 1'
 names bad rules 'id 1 of task is a task with a longer lease than claims have'
@@ -198,14 +202,14 @@ names bad rules 'task 1 of task_dep waits for itself, by way of other tasks'
 sqlite3 "$H/state.db" 'DELETE FROM task_dep WHERE task IN (1, 2) AND dep IN (1, 2)'
 is 0 . cadre doctor
 
-# --- a host that was killed: its socket, guests that died, stand still, or are nobody's ------------------
+# --- a killed host: its socket, and guests that are dead, stopped or of no workspace ---------------------
 
 cadre up >/dev/null
 cadre workspace create --agent w --team red --wait >/dev/null
 pid=$(pgrep -f "guest --workspace .* --state $H/" | head -n 1)
 kill -STOP "$pid"
 until_is '^bad *daemon *.*stands still' cadre doctor
-# Files that the host is about to show are not mended here.
+# While a host runs, --fix does not write the files that the host is about to write.
 cadre doctor --fix >out
 grep -q 'did *daemons *.*goes on' out || bad "the guest is not told to go on: $(cat out)"
 case $(ps -o stat= -p "$pid") in T*) bad "the guest still stands still" ;; esac
@@ -215,7 +219,7 @@ kill -9 "$host" "$pid"
 until_is '^0$' count_guests
 until_is '^0$' sh -c "ps -o stat= -p $host | grep -cv Z"
 mv "$socket" "$socket.left"
-echo mine >"$socket" # which is no socket
+echo mine >"$socket" # a plain file, not a socket
 is 0 'guest ' cadre doctor
 grep -q '^warn *socket' "$TMPDIR/out" && bad "a file is taken for a socket: $(cat "$TMPDIR/out")"
 mv "$socket.left" "$socket"
@@ -223,7 +227,7 @@ names warn socket 'a host that was killed has left'
 [ -e "$H/endpoint" ] || echo http://127.0.0.1:1 >"$H/endpoint"
 names warn endpoint 'a host that was killed has left .*/endpoint'
 
-sqlite3 "$H/state.db" "UPDATE workspace SET pid = $$ WHERE pid = $pid" # another's now
+sqlite3 "$H/state.db" "UPDATE workspace SET pid = $$ WHERE pid = $pid" # as if the pid now belonged to another process
 names warn guest 'is not running'
 mends 'socket\|guests' 'is removed\|is gone, its row says so'
 [ ! -e "$socket" ] || bad "the socket is still there"
@@ -243,7 +247,7 @@ vm=$!
 words() { tr '\0' ' ' <"/proc/$vm/cmdline"; }
 until_is '^qemu-system' words
 names warn guest "process $vm runs in .*a workspace that no row knows"
-rm -rf "$H/replaced" # a restore above made this
+rm -rf "$H/replaced" # a restore above made this folder
 is 0 "did *orphans *process $vm is ended; its files stay" cadre doctor --fix
 [ -z "$({ tr -d '\0' <"/proc/$vm/cmdline"; } 2>/dev/null)" ] || bad "the VM runs on"
 wait $vm 2>/dev/null
@@ -251,10 +255,10 @@ vm=
 [ -s "$H/disks/$id/file" ] || bad "files of the orphan are gone"
 [ -d "$H/replaced" ] || bad "nothing says that its files stay"
 
-# --- bridge, taps and tables of VMs that are no more; those of others stay --------------------------
+# --- bridge, taps and tables of VMs that have ended; those of other hosts stay ----------------------
 
 cat >net.sh <<'END'
-tag=$1 own=$2 # in a network of its own
+tag=$1 own=$2 # the script runs in its own network namespace
 ip link add br-cadre$tag type bridge && ip tuntap add cd01234567-$tag mode tap && ip link set cd01234567-$tag master br-cadre$tag &&
 	ip link add br-cadre0000 type bridge && nft add table inet cadre$tag && nft add table inet cadre0000 || exit 77
 "$CADRE" doctor >named || echo "a bridge that is left is bad"
@@ -301,7 +305,8 @@ grep -q '^did *state' out && bad "--fix mended a damaged database"
 is 0 . cadre restore --yes "$newest"
 is 0 '^ok *integrity' cadre doctor
 
-# A state that lost its own row is named by whoever needs that row, before a host and beside one.
+# If a state has lost its own row, each command that needs the row says so, without a host and
+# beside a host.
 lost_row() {
 	for verb in status events 'search wonderful' "export $1.jsonl" "backup $1.db"; do
 		cadre $verb >out 2>&1 && bad "$verb goes on"

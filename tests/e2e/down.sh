@@ -1,6 +1,6 @@
 #!/bin/sh
-# down - the end of a host tells of guests that go on, --all ends them too, and restart puts
-# another host in its place.
+# down - a host that ends names the number of guests that keep running. --all ends the guests
+# too, and restart replaces the host by another host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -8,7 +8,7 @@ cd "$TMPDIR" || exit 1
 
 mkdir golden
 is 0 'no host runs' cadre down
-# A host that ends takes its folder of sockets away, unless guests have theirs in it.
+# A host that ends removes its folder of sockets, unless guests have sockets in the folder.
 mkdir -m 700 rt && export XDG_RUNTIME_DIR="$TMPDIR/rt"
 folders() { find rt/cadre -mindepth 1 -maxdepth 1; }
 is 0 '^up: process' cadre up
@@ -23,7 +23,7 @@ is 0 '^2 guests go on; .cadre down --all. ends them$' cadre down
 [ "$(count_guests)" = 2 ] || bad "down ended guests"
 [ -n "$(folders)" ] || bad "down took the folder in which guests have their sockets"
 
-# A new host finds the running guests; so does the next host.
+# A new host finds the running guests, and the host after that finds the same guests.
 cadre up >/dev/null || bad "up"
 first=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 is 0 '^up: process' cadre restart
@@ -37,7 +37,7 @@ grep -q 'go on' "$TMPDIR/out" && bad "down --all tells of guests"
 [ -z "$(folders)" ] || bad "down --all left the sockets of guests: $(find rt/cadre)"
 is 2 'takes --timeout' cadre down --alle
 
-# After the host's death `down` still ends them, and names them.
+# After the host was killed, `down --all` still ends its guests, and counts them.
 cadre up >/dev/null || bad "up"
 until_is '^2$' count_guests
 pid=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')

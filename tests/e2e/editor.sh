@@ -1,6 +1,6 @@
 #!/bin/sh
-# editor - texts and tasks that are written in an editor, on a terminal: the message or
-# change is right, and no typed text is lost.
+# editor - texts and tasks that are written in an editor, on a terminal. The message or change
+# is right, and no typed text is lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 
@@ -9,7 +9,7 @@ export XDG_RUNTIME_DIR="$TMPDIR/rt"
 unset VISUAL EDITOR
 "$CADRE" team create shop --roles coder,tester >/dev/null || bad "no team"
 
-# An editor that does what the file `do` says, with the page in $1.
+# An editor that runs the commands in the file `do`, with the edited page in $1.
 cat >"$TMPDIR/editor" <<EOF
 #!/bin/sh
 for page; do :; done
@@ -32,7 +32,7 @@ typed() {
 does() { cat >"$TMPDIR/do"; }
 drafts() { find "$TMPDIR/rt" "$CADRE_HOME" -name 'cadre-*.md' 2>/dev/null; }
 none_left() { [ -z "$(drafts)" ] || { bad "$1 left $(drafts)"; rm -f $(drafts); }; }
-# kept PATTERN WHAT: one file is kept, and told, which holds the text; then it is removed.
+# kept PATTERN WHAT: the command kept and named one file that holds PATTERN. Removes the file.
 kept() {
 	file=$(sed -n 's/^what you wrote is kept: \([^\r]*\).*/\1/p' "$TMPDIR/out")
 	[ -n "$file" ] && [ "$file" = "$(drafts)" ] && grep -q -e "$1" "$file" || bad "$2: the text is lost"
@@ -60,7 +60,8 @@ EOF
 	is 0 '' "$CADRE" --team shop --as coder inbox peek
 	grep -q Hello "$TMPDIR/out" && bad "it was sent all the same"
 
-	# A text that cannot be sent is kept; wrong words are told before somebody writes.
+	# A text that cannot be sent is kept. A wrong argument is reported before the editor
+	# opens.
 	does <<'EOF'
 echo typed >>"$1"
 EOF
@@ -72,7 +73,7 @@ EOF
 	[ -e "$TMPDIR/page" ] && bad "it was to be written in vain"
 	none_left "wrong words"
 
-	# An editor that fails, or is not there.
+	# An editor that fails, or that does not exist.
 	does <<'EOF'
 echo typed >>"$1"; exit 3
 EOF
@@ -121,7 +122,7 @@ EOF
 	edits
 }
 
-# Tasks as pages.
+# Tasks are shown and edited as pages.
 edits() {
 	id=$("$CADRE" task create "Mend it" --description "First
 ## Notes
@@ -145,7 +146,7 @@ EOF
 	done
 	grep -q '^.## Description$' "$TMPDIR/page" || bad "a line of the text reads as a section"
 
-	# Others work meanwhile: their changes stay.
+	# Other callers change the task while the editor is open: their changes stay.
 	does <<EOF
 "$CADRE" task tick "$id" 2 >/dev/null; sed -i 's/^# .*/# Mine/' "\$1"
 EOF
@@ -158,7 +159,7 @@ EOF
 	kept '^# Mine again$' "a conflict"
 	is 0 '"title":"Theirs"' "$CADRE" --json task show "$id"
 
-	# A line that means nothing is refused, and the page kept.
+	# A page with a line that has no meaning is refused, and the page is kept.
 	for line in 's/^priority: .*/priority: 9/' 's/^priority: .*/status: completed/' 's/^# .*/&\nbelow/' \
 		's/^- \[.*small/it is small/' 's/^tags:.*/tags: [/'; do
 		printf '%s\n' "sed -i '$line' \"\$1\"" >"$TMPDIR/do"
@@ -180,7 +181,7 @@ EOF
 	none_left "no such task"
 	is 2 'an editor needs a terminal' "$CADRE" task edit "$id"
 
-	# A text that no answer has room for is edited whole.
+	# A text that is too long for one answer is still edited as a whole.
 	yes 'A line of a long text that an answer has no room for.' | head -n 4000 >"$TMPDIR/long"
 	"$CADRE" task update "$id" --description "@$TMPDIR/long" >/dev/null || bad "no long text"
 	does <<'EOF'

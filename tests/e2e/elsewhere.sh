@@ -1,6 +1,6 @@
 #!/bin/sh
-# elsewhere - a host and its guests are found from any environment: one started from a
-# login is used by what runs from cron, and the other way round.
+# elsewhere - a host and its guests are found from any environment. A host started from a login
+# serves commands that run from cron, and a host started from cron serves a login.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -32,7 +32,7 @@ for who in elsewhere nowhere; do
 	answers $who
 done
 
-# A runtime folder that is not there, or is another user's, is passed over.
+# A missing runtime folder is not used, nor is a runtime folder of another user.
 missing() { env XDG_RUNTIME_DIR="$TMPDIR/missing" CADRE_HOME="$TMPDIR/second" "$CADRE" "$@"; }
 missing init >/dev/null || bad "init with a runtime folder that is not there"
 missing up >/dev/null || bad "up with a runtime folder that is not there"

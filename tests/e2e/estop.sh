@@ -1,19 +1,20 @@
 #!/bin/sh
-# estop - a team and those below it stand still at once, with the commands that run in their
-# workspaces, whatever is restarted meanwhile; a thaw lets all go on.
+# estop - a team and the teams below it stop at once, with the commands that run in their
+# workspaces. The commands stay stopped even if the host is restarted meanwhile. A thaw lets all
+# commands continue.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
-as_agent() { # TEAM AGENT COMMAND...: with the agent's own token
+as_agent() { # TEAM AGENT COMMAND...: runs COMMAND with the agent's own token
 	(eval "$(cadre agent env "$2" --team "$1")" && shift 2 && "$@")
 }
-place() { # TEAM/AGENT: the directory of its workspace
+place() { # TEAM/AGENT: prints the directory of the agent's workspace
 	cadre workspace info "$1" --json | sed 's/.*"path":"\([^"]*\)".*/\1/'
 }
-grows() { # FILE: whether a command writes to it
+grows() { # FILE: whether a command still writes to FILE
 	before=$(wc -l <"$1") && sleep 0.6 && [ "$(wc -l <"$1")" -gt "$before" ]
 }
-halted() { # N: so many workspaces stand still, as their guests have said
+halted() { # N: whether N workspaces are stopped, as their guests have reported
 	[ "$(sqlite3 "$CADRE_HOME/state.db" 'SELECT sum(halted) FROM workspace')" = "$1" ]
 }
 
@@ -26,10 +27,11 @@ for who in top/coder sub/digger; do
 		while :; do echo tick >>ticks; sleep 0.1; done' >/dev/null || bad "exec at $who"
 done
 top=$(place top/coder)/ticks sub=$(place sub/digger)/ticks apart=$(place sub/digger)/apart
-# A command that has ended has left a process of its group behind.
+# A command that has ended leaves a running process in its process group.
 is 0 '^started$' cadre exec --team top top/coder 'while :; do echo tick >>left; sleep 0.1; done >/dev/null 2>&1 & echo started'
 left=$(place top/coder)/left
-# An assigned one that has ended, where nothing else runs, has left a process in a session of its own.
+# An assigned command that has ended leaves a process in another session. No other command runs
+# in that workspace.
 task=$(cadre task create far --team top --json | sed 's/.*"id":"\([0-9]*\)".*/\1/')
 is 0 . cadre task assign "$task" alone --team top --command 'setsid sh -c "while :; do echo tick >>far; sleep 0.1; done" >/dev/null 2>&1 & sleep 0.5'
 is 0 . cadre wait result "$task" --team top --timeout 60
@@ -39,12 +41,13 @@ until_done grows "$sub"
 until_done grows "$apart"
 until_done grows "$left"
 until_done grows "$far"
-# A command that a waiting caller gets the answer of, though its time is shorter than the pause.
+# A caller waits for this command and gets its answer, though the command's timeout is shorter
+# than the pause.
 "$CADRE" exec --team top --timeout-secs 4 top/coder 'sleep 2; echo late' >"$TMPDIR/late" 2>&1 &
 late=$!
 sleep 0.5
 
-# The lead stops it; commands stand still, also those that a restarted host finds.
+# The lead stops the team. Commands stop, also those that a restarted host finds.
 is 5 . as_agent top coder cadre estop
 is 0 'stopped: top, sub' as_agent top lead cadre estop
 until_done halted 3
@@ -66,7 +69,8 @@ is 4 'team top is stopped' as_agent top coder cadre exec top/coder true
 cadre exec top/coder true || bad "the operator may not look"
 is 0 . as_agent top coder cadre send lead "I stand"
 
-# A command that is given meanwhile is refused; a team below may go on by itself.
+# A new command is refused while the team is stopped. A team below the stopped team may be
+# thawed alone.
 is 0 . cadre --team top task create Dig
 is 4 'team top is stopped' cadre --team top task assign 002 coder --command true
 is 0 . cadre thaw sub
@@ -84,7 +88,7 @@ grows "$sub" && bad "sub runs on"
 is 0 . cadre thaw --all
 until_done grows "$sub"
 
-# Without a host the guests go on, and who stops a team hears of it.
+# Without a host the guests keep running. The answer to the caller who stops a team says so.
 until_done halted 0
 is 0 . cadre down
 is 0 '^stopped: top, sub; no host runs: commands of 3 workspaces run on until `cadre up`$' cadre estop top

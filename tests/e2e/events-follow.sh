@@ -1,6 +1,6 @@
 #!/bin/sh
-# events-follow - on a terminal the rows of `events -f` stand under the headings above them, also
-# those that come later and have what the first page had not.
+# events-follow - on a terminal the rows of `events -f` are aligned with the headings above
+# them. Later rows are aligned too, even if they fill columns that the first page did not have.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -30,14 +30,15 @@ seen >"$TMPDIR/screen"
 [ "$(grep -c '^SEQ' "$TMPDIR/screen")" -le 4 ] || bad "a heading for each row: $(cat "$TMPDIR/screen")"
 grep -q '^SEQ.* TEAM ' "$TMPDIR/screen" || bad "no column for the team"
 grep -q 'team.created .* other-shop' "$TMPDIR/screen" || bad "a long name is cut: $(cat "$TMPDIR/screen")"
-# A narrow terminal keeps what happened, to what.
+# A narrow terminal keeps the columns for the event and its subject.
 tmux new-session -d -s n -x 40 -y 40 "'$CADRE' events --team shop; '$CADRE' --team shop task history 001; sleep 60"
 until_is 'task.claimed *epoch' tmux capture-pane -t n -p
 tmux capture-pane -t n -p >"$TMPDIR/screen"
 grep -q '^SEQ *EVENT .*SUBJECT' "$TMPDIR/screen" || bad "narrow events: $(cat "$TMPDIR/screen")"
 grep -q '^SEQ *AT *EVENT' "$TMPDIR/screen" || bad "narrow history: $(cat "$TMPDIR/screen")"
 
-# An agent's look for the newest ends, says where, and goes on; the operator's goes through all.
+# An agent's search for the newest events stops after 100,000 events, and prints where to
+# continue. The operator's search reads all events.
 sqlite3 "$CADRE_HOME/state.db" 'UPDATE event SET seq = seq + 200000 WHERE seq > 4'
 last=$(sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT max(seq) FROM event')
 is 0 "nothing before #$((last - 99999)) was looked at: --after 0 begins" cadre --as coder --team shop events --kind team.created

@@ -1,7 +1,8 @@
 #!/bin/sh
-# export - a state of every noun leaves as lines of JSON and comes into an empty one as it
-# was; into a living one come its teams under new names.  No secret leaves; a file that was
-# cut, changed or made up is refused by its line, and an import that is killed leaves nothing.
+# export - a state with rows of every kind is exported as lines of JSON, and imported into an
+# empty state without a difference. An import into a state with teams gives the imported teams
+# new names. No secret is exported. A file that was cut, changed or made up is refused, and the
+# fault names the line. An import that is killed leaves nothing.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false
@@ -17,7 +18,7 @@ ask() { sqlite3 -readonly "$1/state.db" "$2"; }
 rows() { sed '1d;$d' "$1"; }
 team() { cadre --team shop "$@" >/dev/null || bad "$*"; }
 
-# --- a state of every noun -------------------------------------------------------------
+# --- a state with rows of every kind ----------------------------------------------------
 
 cadre up >/dev/null
 cadre team create store --roles '{"name":"dev","skills":["c","sql"],"nests":true}' --roles tester \
@@ -26,7 +27,7 @@ is 0 . cadre team update store --new-name shop
 team agent update dev --input-schema '{"type":"object"}' --protocols mcp --project /srv/p
 cadre --team shop --as dev team create cellar --parent shop --roles hand --max-tokens 10 >/dev/null 2>&1 || bad "a team below"
 cadre team create old --roles x >/dev/null 2>&1
-cadre team destroy old --purge --yes >/dev/null # else its folder is kept as notes, if it was made by then
+cadre team destroy old --purge --yes >/dev/null # without --purge an existing folder of the team is kept as notes
 cadre team create idle --roles y >/dev/null 2>&1
 is 0 . cadre agent update y --new-name z --team idle
 is 0 . cadre agent register captain --role lead --team idle
@@ -77,7 +78,7 @@ cadre token create phone --observer >"$TMPDIR/token" 2>&1 || bad "a token: $(cat
 
 token=$(cadre agent env tester --team shop | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")
 
-# An export works while a host runs, and goes to a file or a pipe.
+# An export works while a host runs, and writes to a file or a pipe.
 is 0 'rows and 3 notes' cadre export a.jsonl
 is 4 'is there already' cadre export a.jsonl
 cadre export >piped.jsonl || bad "export to a pipe"
@@ -103,7 +104,7 @@ states = {l["state"] for l in lines if l.get("row") == "delivery"}
 if not {0, 2, 3, 4} <= states: print("deliveries are only", states)
 sys.exit(bool(missing or count != head["counts"] or not {0, 2, 3, 4} <= states))
 END
-# Secrets are not in it.
+# The export holds no secrets.
 for secret in $(ask "$A" "SELECT lower(hex(token)) FROM agent WHERE token IS NOT NULL
 	UNION ALL SELECT lower(hex(hash)) FROM token UNION ALL SELECT hex(token) FROM agent WHERE token IS NOT NULL") \
 	$(od -An -tx1 "$A/secret" | tr -d ' \n'); do
@@ -119,7 +120,7 @@ is 0 'rows and 3 notes came in' b import a2.jsonl
 b export b.jsonl >/dev/null
 rows a2.jsonl >a.rows && rows b.jsonl >b.rows
 cmp a.rows b.rows || bad "the imported state is another one: $(diff a.rows b.rows | head -n 6)"
-# Counts that an export does not tell are made anew, and are the same.
+# Counts that the export does not hold are computed anew, and are equal to the old counts.
 for sql in 'SELECT agent, queued, leased, assignments FROM agent_inbox ORDER BY agent' \
 	'SELECT team, waiting, claimed, in_progress, blocked, completed, failed, cancelled, assignments, members, reserved
 	FROM board ORDER BY team' 'SELECT id, open_deps FROM task ORDER BY id' \
@@ -139,7 +140,7 @@ for read in 'task list --team shop' 'task show 001 --team shop' 'team list' 'mes
 	cmp -s 1 2 || bad "$read: $(diff 1 2 | head -c 600)"
 done
 is 0 'quoted' b search quoted --team shop
-# Agents get tokens of the new state; the old ones are void.
+# Agents get tokens of the new state. Tokens of the old state are not valid in the new state.
 token=$(b agent env dev --team shop | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")
 is 0 . env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token" "$CADRE" --home "$B" inbox
 is 5 . env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$(cadre agent env dev --team shop |
@@ -148,7 +149,7 @@ is 0 . b doctor
 is 5 'for the operator' env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token" "$CADRE" --home "$B" export
 is 5 'for the operator' env CADRE_TEAM=shop CADRE_AGENT=dev CADRE_TOKEN="$token" "$CADRE" --home "$B" import a2.jsonl
 
-# --- into a living state ----------------------------------------------------------------------
+# --- into a state that has teams ----------------------------------------------------------------
 
 ask "$B" 'SELECT * FROM task; SELECT * FROM message; SELECT * FROM delivery; SELECT id, name FROM team' >before
 is 0 'team shop is here as shop-2' b import a2.jsonl
@@ -219,8 +220,9 @@ E=$TMPDIR/e
 "$CADRE" --home "$E" team create here --roles a >/dev/null 2>&1
 state() { sqlite3 "$E/state.db" .dump | cksum; }
 was=$(state)
-# mangle CODE [CODE...]: a2.jsonl with `lines`, parsed, changed by the code, with a right sum again;
-# bad.jsonl by the last one, bad.1.jsonl by the first.
+# mangle CODE [CODE...]: each CODE changes `lines`, the parsed lines of a2.jsonl, and the result
+# gets a right sum. bad.jsonl holds the result of the last CODE, and bad.1.jsonl the result of
+# the first.
 mangle() {
 	/usr/bin/python3 - "$@" <<-'END'
 		import hashlib, json, sys
@@ -238,8 +240,8 @@ mangle() {
 		        open(name, "w").write(text + json.dumps(end) + "\n")
 	END
 }
-# refused PATTERN [CODE]: the import is refused so and changes nothing.  Those with a code are
-# judged together.
+# refused PATTERN [CODE]: the import fails with a text that matches PATTERN, and changes
+# nothing. Imports with a CODE are run later, all together.
 codes= n_codes=0
 refused() {
 	[ -n "${2-}" ] || { judge "$1" bad.jsonl; return; }
@@ -303,7 +305,7 @@ refused 'line [0-9]*: UNIQUE constraint' 'lines.insert(3, dict(lines[2]))'
 refused 'line [0-9]*: FOREIGN KEY constraint' 'first("task")["team"] = 777'
 refused 'line [0-9]*: sender 777 is the number of no row' 'first("message")["sender"] = 777'
 refused 'line [0-9]*: agent 777 is the number of no row' 'first("delivery")["agent"] = 777'
-# Teams that nobody could reach, and what operations never do.
+# Rows of teams that nobody could reach, and rows that no operation makes.
 op='next(l for l in lines if l.get("row") == "agent" and l["team"] == lines[1]["id"] and l["kind"] == 1)'
 alone='is no agent of its team: `operator`'
 refused 'line [0-9]*: operator is a reserved name' "$op"'["kind"] = 0'
@@ -361,13 +363,15 @@ judge_codes
 is 3 'cannot read' "$CADRE" --home "$E" import nothing.jsonl
 is 2 'is no file' "$CADRE" --home "$E" import /dev/null
 
-# Numbers of rows that were here before cannot be named: all count from the file's own.
+# The file cannot name rows that were in the state before: a number in the file always means a
+# row of the file.
 mangle 'first("message")["sender"] = 1'
 is 0 . "$CADRE" --home "$E" import bad.jsonl
 [ "$(ask "$E" "SELECT count(*) FROM message m JOIN agent a ON a.id = m.sender JOIN team t ON t.id = a.team WHERE t.name = 'here'")" = 0 ] ||
 	bad "an imported message is by an agent of a team that was here"
 
-# A clock that would begin in 30 years, or that a limit of time lacks, begins now.
+# The clock of a limit on time begins now, if the file has no such clock or has a clock that
+# begins in 30 years.
 mangle 'for b in lines:
     if b.get("row") == "budget" and b["kind"] == 3: b["most"] = 3600
 cellar = first("team", name="cellar")["id"]
@@ -381,7 +385,8 @@ is 0 . "$CADRE" --home "$TMPDIR/c" import bad.jsonl
 	bad "clocks: $(ask "$TMPDIR/c" 'SELECT * FROM budget WHERE kind = 3')"
 is 0 . "$CADRE" --home "$TMPDIR/c" doctor
 
-# An import shortens leases that would end in 30 years, and delivers a message that would come then.
+# An import shortens leases that would end in 30 years. A message that is due in 30 years is
+# delivered much earlier.
 mangle 'far = 2 * lines[0]["created_at"]
 next(l for l in lines if "lease_until" in l)["lease_until"] = far
 first("delivery", state=2)["due_at"] = far
@@ -391,7 +396,7 @@ is 0 . "$CADRE" --home "$TMPDIR/f" import bad.jsonl
 [ "$(ask "$TMPDIR/f" "SELECT max(at) < 1000 * (86460 + strftime('%s', 'now')) FROM (SELECT lease_until AS at FROM task
 	UNION ALL SELECT due_at FROM delivery UNION ALL SELECT due_at FROM delayed)")" = 1 ] || bad "a lease of 30 years"
 
-# Leases of a stopped team stand still in the new state, too.
+# Leases of a stopped team do not run in the new state either.
 S=$TMPDIR/still
 "$CADRE" --home "$S" init >/dev/null
 for words in 'team create still --roles x' 'task create held' '--as x claim' 'send x hello' '--as x inbox' estop 'export s.jsonl'; do
@@ -406,7 +411,8 @@ is 0 . "$CADRE" --home "$TMPDIR/u" thaw
 [ "$(ask "$TMPDIR/u" "SELECT lease_until BETWEEN 1000 * strftime('%s', 'now') AND 1000 * (901 + strftime('%s', 'now')) FROM task")" = 1 ] ||
 	bad "a lease behind the thaw: $(ask "$TMPDIR/u" 'SELECT lease_until FROM task')"
 
-# Numbers at the edge of what is believed: after more writes they can be exported and read again.
+# Numbers at the limit of what an import accepts: after more writes the state can be exported
+# and imported again.
 mangle 'import time
 last = int(time.time() * 1000) * 100 - 1000
 [l for l in lines if l.get("row") == "event"][-1]["seq"] = last
@@ -451,7 +457,7 @@ fi
 is 0 . "$CADRE" --home "$K" import large.jsonl
 is 0 . "$CADRE" --home "$K" doctor
 [ -z "$(find "$K/vault/.cadre-notes" -type f 2>/dev/null)" ] || bad "staged notes are left"
-# A turn that runs where it is exported was interrupted where it comes in.
+# A turn that is running in the exported state is an interrupted turn in the new state.
 sqlite3 "$A/state.db" "INSERT INTO turn (id, team, agent, generation, host, state, request, queued_at, started_at)
 	SELECT max(id) + 1, team, agent, generation, host, (SELECT n FROM word WHERE list = 'turn_state' AND word = 'streaming'), 7, 1, 1 FROM turn"
 cadre export running.jsonl >/dev/null || bad "export of a turn that runs"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# filesystem - a state on a file system where locks mean nothing is refused, by
-# every way in; in memory it is taken.
+# filesystem - a state on a file system without working locks is refused by every command. A
+# state on a file system in memory is accepted.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 if [ "${1-}" != inside ]; then
@@ -13,7 +13,7 @@ mkdir "$TMPDIR/real" "$TMPDIR/mirrored" "$TMPDIR/memory"
 mount -t tmpfs -o size=32m,mode=700 none "$TMPDIR/memory" || skip "no tmpfs here"
 CADRE_HOME=$TMPDIR/real/state cadre init >/dev/null || bad "init"
 bindfs "$TMPDIR/real" "$TMPDIR/mirrored" || skip "bindfs does not work here"
-# A process that has just ended there may hold it a moment longer.
+# A process that has just ended may use the mounted folder a moment longer.
 finish() {
 	for place in mirrored memory; do
 		until_done umount "$TMPDIR/$place"
@@ -21,7 +21,7 @@ finish() {
 }
 trap finish EXIT
 
-# refuses WORDS...: a command ends with 7 and names the file system.
+# refuses WORDS...: the command ends with status 7 and names the file system.
 refuses() {
 	said=$("$CADRE" "$@" 2>&1)
 	status=$?
@@ -42,7 +42,7 @@ export CADRE_HOME="$TMPDIR/memory/state"
 cadre init >/dev/null && cadre team create red >/dev/null || bad "a state in memory"
 cadre doctor | grep -q '^ok *file system .* on tmpfs' || bad "doctor in memory"
 
-# A file that may not grow is a fault, no signal, and loses nothing.
+# If a file may not grow, the command fails with a fault, not by a signal. No message is lost.
 cadre agent register a --team red >/dev/null
 cadre --team red --as a send a first >/dev/null
 words=$(head -c 100000 /dev/zero | tr '\0' x)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# first-ten-minutes - the commands that README tells a newcomer to type, typed: from an empty
-# project to a team that talks, shares a board, and survives its host.
+# first-ten-minutes - types the commands that README shows to a newcomer. The commands lead from
+# an empty project to a team that talks, shares a board, and survives the death of its host.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_HOME
@@ -9,7 +9,7 @@ cd "$TMPDIR/project"
 git init -q .
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-see() { # PATTERN: what was just printed must hold it
+see() { # PATTERN: the last printed text must match PATTERN
 	grep -q -e "$1" "$TMPDIR/out" || { echo "no '$1' in:"; cat "$TMPDIR/out"; exit 1; }
 }
 run() {
@@ -29,7 +29,8 @@ see '^created team web: coder, tester, lead$'
 run cadre team status
 see '^coder '
 
-# Setup of a client: first the changes alone, then the changes with consent.
+# Setup of a client: the first run only shows the changes, the second run makes them with
+# consent.
 run cadre setup claude --dry-run
 see '^+  "mcpServers": {$'
 [ ! -e .mcp.json ]
@@ -44,7 +45,7 @@ run cadre task create "Test the parser" --depends-on 001
 run cadre ready
 see '^001 '
 
-# An agent claims; nobody else can.
+# An agent claims a task; no other agent can claim the task.
 run cadre --as coder claim
 see 'owner  *coder'
 ! cadre --as tester claim 001 2>"$TMPDIR/out" || exit 1
@@ -55,19 +56,19 @@ run cadre --as coder done 001 "parses everything in tests/"
 run cadre ready
 see '^002 '
 
-# The agents talk; mail waits for a reader and is not lost.
+# The agents send messages. A message waits for its reader and is not lost.
 run cadre --as coder send tester "the parser is yours"
 run cadre --as tester inbox
 see 'the parser is yours'
 
-# The host dies; everything is still there, with it and without it.
+# The host is killed. All data still exists, both with a host and without.
 kill -9 "$(cut -d' ' -f1 .cadre/host.lock)"
 run cadre task list --all
 see '^001  completed'
 run cadre --as tester claim 002
 run cadre up
 
-# The story so far, for people: events, SQL, Markdown.
+# People read what happened as events, by SQL, and in Markdown.
 run cadre events --kind task
 see 'task.completed'
 run sqlite3 -box .cadre/state.db 'SELECT team, id, status, owner, title FROM v_board'

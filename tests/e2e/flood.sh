@@ -1,6 +1,7 @@
 #!/bin/sh
-# flood - strangers without a token ask the host for the longest answer that anybody may have, over
-# and over: it costs little more than its bytes, and the others are served meanwhile.
+# flood - strangers without a token ask the host again and again for the longest answer that
+# anybody may get. An answer costs the host little more than sending its bytes, and other
+# clients are served meanwhile.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -16,7 +17,7 @@ PATIENCE = 60 * int(os.environ.get("TEST_SCALE", "1"))
 DOCUMENT = "/api/openapi.json"
 wrong = 0
 
-def spent():  # nanoseconds that the thread of the loop has run
+def spent():  # nanoseconds of CPU time of the loop's thread so far
     return int(open("/proc/%s/schedstat" % pid).read().split()[0])
 def cost(path, times):
     c, before = http.client.HTTPConnection(where, int(port), timeout=PATIENCE), spent()
@@ -32,7 +33,7 @@ def call():
     subprocess.run([cadre, "task", "list", "--team", "shop"], check=True, stdout=subprocess.DEVNULL,
                    timeout=PATIENCE)
 
-# Made once, the document costs no more than it does to hand it over.
+# The document is made once. After that, an answer costs only the sending.
 cost(DOCUMENT, 1)
 (short, _), (long, size) = cost("/healthz", 300), cost(DOCUMENT, 300)
 print("%d us for /healthz, %d us for %d bytes" % (short / 1000, long / 1000, size))
@@ -40,7 +41,8 @@ if long > 16 * short + 300e3:
     wrong += 1
     print("the document costs too much")
 
-# Clients who ask on and read nothing: each has one answer under way, and waits.
+# Clients send many requests and read no answer. The host holds one answer at a time for each
+# client, and waits.
 flood = []
 for _ in range(100):
     s = socket.create_connection((where, int(port)))

@@ -1,6 +1,7 @@
 #!/bin/sh
-# follow - answers over MCP that are not whole are read on by their hints alone: the calls that
-# these name are made as they stand, until no answer has a hint, and all has come.
+# follow - an answer over MCP that is not whole has a hint, and the hints alone lead to the
+# rest. The test makes the calls exactly as the hints name them, until no answer has a hint and
+# all text has arrived.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -43,7 +44,7 @@ class Peer:
         assert len(text.encode()) <= 10000, "%s: %d bytes" % (tool, len(text))
         assert not r.get("isError"), (tool, str(args)[:200], text)
         return json.loads(text)
-    # Yields what a resource shows, and the answers of all the calls that it leads to.
+    # Yields the content of a resource, and the answers of all calls that its hint names.
     def read(self, uri):
         text = self.ask("resources/read", {"uri": uri})["contents"][0]["text"]
         assert len(text.encode()) <= 10000, "%s: %d bytes" % (uri, len(text))
@@ -52,7 +53,7 @@ class Peer:
         self.note(answer.get("hint", ""), todo)
         for tool, args in todo:
             yield from self.follow(tool, **args)
-    # Yields the answer, and those of all the calls that it leads to.
+    # Yields the answer of a call, and the answers of all calls that the hints name.
     def follow(self, tool, **args):
         todo = [(tool, args)]
         done = []
@@ -82,13 +83,13 @@ def found(answers, *whole):
     for text in whole:
         pieces = [text[i:i + 6] for i in range(0, len(text), 6)]
         missing = at = 0
-        for p in pieces:  # each is looked for behind the last one first
+        for p in pieces:  # searches for each piece first after the last found piece
             p = json.dumps(p, ensure_ascii=False)[1:-1]
             there = said.find(p, at, at + 100)
             there = there if there >= 0 else said.find(p)
             missing += there < 0
             at = there if there >= 0 else at
-        # A few were cut in two where a part ends.
+        # A few pieces were cut in two at the end of a part.
         assert missing <= len(pieces) // 50, "%s...: %d of %d pieces are missing" % (text[:12], missing, len(pieces))
 
 long = lambda c, n=20000: "".join("%s%05d" % (c, i) for i in range(n // 6))
@@ -98,7 +99,7 @@ PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "a hint cannot 
 from follow import *
 a, o = Peer("--team", "crew", "--as", "a", "mcp", "--toolsets", "all"), Peer("mcp", "--operator")
 
-# A task whose description, notes and result are cut.
+# A task whose description, notes and result are cut in an answer.
 a.call("task", action="create", title="long", description=long("d"), tags=["t%d" % i for i in range(20)])
 a.call("task", action="claim")
 for c in "mno":
@@ -109,19 +110,19 @@ found(a.follow("task", action="show", task="1"), *texts, "t19")
 found(o.follow("task", action="show", task="1", team="crew"), *texts)
 found(a.follow("task", action="part", task="001", part="notes"), *texts[1:4])
 
-# Messages whose content and metadata are cut, as their reader and as the operator.
+# Messages whose content and metadata are cut, read by their receiver and by the operator.
 a.call("team_message", to="b", text=long("c"), metadata={"k": long("k")})
 for i in range(30):
     a.call("team_message", to="b", text=long("x%d" % i, 900))
 b = Peer("--team", "crew", "--as", "b", "mcp")
 found(o.follow("inbox", action="list", team="crew"), long("c"), long("k"), long("x3", 900), long("x29", 900))
-# As resources they are as short, and lead to all of it by tools.
+# Resources cut the same messages, and their hints name the tools that read all of the text.
 found(o.read("cadre://inbox/crew/b"), long("c"), long("k"), long("x3", 900), long("x29", 900))
 found(a.read("cadre://task/crew/001"), *texts, "t19")
 assert len(list(a.read("cadre://team/crew"))) == 1
 found(b.follow("inbox", action="receive"), long("c"), long("k"))
 
-# The output of commands, and files.
+# The output of commands, and files, are cut.
 out = "".join("%d\n" % i for i in range(1, 20001))
 found(a.follow("exec", workspace="crew/a", command="seq 1 20000; seq 30001 33000 >&2"), out, "32999")
 job = a.call("exec_background", action="start", workspace="crew/a", command="seq 1 20000")
@@ -137,7 +138,7 @@ for name, base64 in [("nul", "YQBi"), ("latin", "6Q==")]:
     assert a.call("files", action="read", workspace="crew/a", path=name)["content"] == base64, name
 found(a.follow("files", action="list", workspace="crew/a", path="many"), "1000", "1599", "1600")
 
-# Results of assignments.
+# Results of assignments are cut.
 lead = Peer("--team", "crew", "mcp", "--operator")
 lead.call("task", action="create", title="run", team="crew")
 lead.call("team_assign", task="2", agent="b", team="crew", command="seq 1 20000; seq 30001 33000 >&2")
@@ -149,8 +150,9 @@ found(lead.follow("results", action="list", team="crew"), out, "32999")
 found(lead.follow("results", action="show", id="2", team="crew"), out, "32999")
 PY
 
-# A board of many tasks leads from a resource to the tool.  Resources show what tools show to
-# the same caller: to nobody no inbox, and to an agent no other team.
+# The resource of a board with many tasks names the tool that reads the rest. Resources show a
+# caller the same data as tools do: a caller without a name reads no inbox, and an agent reads
+# no other team.
 PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "resources"
 from follow import *
 def refused(peer, uri):
@@ -172,7 +174,8 @@ for uri in "team/crew", "board/crew", "task/crew/001", "inbox/crew/a", "inbox/ot
     assert refused(a, "cadre://" + uri), uri
 PY
 
-# Hints name tools to a model, and commands to a person; words that people write are taken.
+# Hints name tools to a model, and commands to a person. A tool also accepts the forms that
+# people write.
 PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - <<'PY' || bad "hints, or forms"
 from follow import *
 a, o = Peer("--team", "crew", "--as", "a", "mcp", "--toolsets", "all"), Peer("mcp", "--operator", "--toolsets", "all")
@@ -198,9 +201,9 @@ a.call("task", action="complete")
 PY
 is 3 'See the board with: cadre task list' cadre --team crew task show 99
 
-# A client that is gone has claimed nothing: not what comes a moment later, with a host and
-# without.
-later() { # NAME: a task that comes behind the end of a waiting claim
+# A client that has ended claims no task, not even a task that is made a moment later. The same
+# holds with a host and without.
+later() { # NAME: makes the task NAME after the client of a waiting claim has ended
 	PYTHONPATH=$TMPDIR CADRE=$CADRE /usr/bin/python3 - "$1" <<'PY' || bad "$1: a claim was made for nobody"
 from follow import *
 p = Peer("--team", "other", "--as", "a", "mcp")

@@ -1,13 +1,14 @@
 #!/bin/sh
-# golden - things that a copy of a person's folder does not get: the state that makes it, other
-# states with their secrets, and a `.git` that leads to the person's own repository.
+# golden - a copy of a person's folder leaves out the state that makes the copy, and other
+# states with their secrets. The copy also leaves out a `.git` that refers to the person's own
+# repository.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes one >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 git() { command git -c user.name=a -c user.email=a@b -c protocol.file.allow=always "$@"; }
 worker='[{"name":"w","workspace":true}]'
 
-# A folder with the state itself and another one below it.
+# A folder that holds this state, and another state in a folder below.
 gold="$TMPDIR/gold"
 export CADRE_HOME="$gold/deep/state"
 mkdir -p "$gold/deep" "$gold/tool"

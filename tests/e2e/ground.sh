@@ -1,7 +1,7 @@
 #!/bin/sh
-# ground - the state's folder or files are taken away under whoever has them open.
-# Nothing is acknowledged then that is not where a person finds it, and the fault says
-# what happened; so it does beside the WAL of another database.
+# ground - the state's folder or files are taken away while programs have them open. A change is
+# then acknowledged only if a person finds it in the state, and the fault says what happened.
+# The same holds beside the WAL of another database.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
@@ -17,7 +17,7 @@ new_state() {
 }
 ask() { sqlite3 -readonly "$1/state.db" "$2"; }
 
-# The copies that a person has: of this state, and of another one.
+# The copies that a person has: a backup of this state, and a backup of another state.
 new_state other
 cadre --team t --as a send b "of the other state" >/dev/null
 cadre backup "$story/other.db" >/dev/null
@@ -33,7 +33,8 @@ take_away() {
 	anew) rm -rf "$CADRE_HOME" && cadre --direct init >/dev/null ;;
 	esac
 }
-# Acknowledged changes are in the state: FILE holds what a client was told.
+# Checks that acknowledged changes are in the state: FILE lists the changes that clients saw
+# acknowledged.
 kept() { # CASE FILE FOLDER
 	grep -o 'told [0-9]*' "$2" | cut -d' ' -f2 | sort -u >"$story/told"
 	ask "$3" "SELECT substr(content, 3) FROM v_message WHERE content LIKE 'm %'" | sort -u >"$story/found"
@@ -41,7 +42,7 @@ kept() { # CASE FILE FOLDER
 	[ "$lost" = 0 ] || bad "$1: $lost of $(wc -l <"$story/told") acknowledged sends are not in the state"
 }
 
-# --- a host, which ends ----------------------------------------------------------------
+# --- a host, which then ends ------------------------------------------------------------
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys, time
@@ -91,7 +92,7 @@ for how in rm mv rm-db rm-wal replace over anew; do
 	mv) kept $how "$story/$how.out" "$CADRE_HOME.x" ;;
 	rm-wal) kept $how "$story/$how.out" "$CADRE_HOME" ;;
 	esac
-	case $how in # the copy is as whole as it was put there
+	case $how in # the copy is still whole
 	replace | over)
 		[ "$(sqlite3 "file:$CADRE_HOME/state.db?immutable=1" 'PRAGMA integrity_check')" = ok ] ||
 			bad "$how: the copy was damaged"
@@ -139,11 +140,11 @@ for how in rm mv rm-wal replace over anew; do
 	grep -q 'state.db .*moved, removed or replaced' "$story/mcp.refused" ||
 		bad "mcp $how: not told: $(cat "$story/mcp.refused")"
 	case $how in
-	rm-wal) # the server goes on with the files that are there
+	rm-wal) # the server continues with the remaining files
 		kept "mcp $how" "$story/mcp.told" "$CADRE_HOME"
 		grep -q 'told 6' "$story/mcp.told" || bad "mcp $how: it does not go on"
 		;;
-	mv) # the folder comes back, and so does the client
+	mv) # when the folder is moved back, the client works again
 		grep -q 'told 4' "$story/mcp.told" && bad "mcp $how: acknowledged without a state"
 		mv "$CADRE_HOME.x" "$CADRE_HOME"
 		mcp_send 7
@@ -157,10 +158,11 @@ for how in rm mv rm-wal replace over anew; do
 	clients=
 done
 
-# --- -shm alone, under a host that writes nothing meanwhile --------------------------------
+# --- -shm alone is removed, under a host that writes nothing meanwhile ----------------------
 
-# A process that comes then makes another -shm.  The host knows nothing of what is committed under
-# that one, and may not cut it off with the WAL when it ends, asked to or by itself.
+# The next process makes another -shm file. The host knows nothing of the changes committed
+# under the new -shm file. When the host ends, by `down` or by itself, it must not cut off these
+# changes with the WAL.
 for end in down itself; do
 	new_state "shm-$end"
 	"$CADRE" serve >/dev/null 2>&1 &
@@ -197,7 +199,7 @@ done
 kept direct "$story/d.out" "$CADRE_HOME.x"
 [ "$(wc -l <"$story/d.out")" = 14 ] || bad "direct: $(wc -l <"$story/d.out") acknowledged, not 14"
 
-# --- a backup copied over a state that was left by a crash ---------------------------------
+# --- a backup copied over a state after a crash ---------------------------------------------
 
 new_state w
 "$CADRE" serve >/dev/null 2>&1 &

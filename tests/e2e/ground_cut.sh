@@ -1,8 +1,8 @@
 #!/bin/sh
-# ground_cut - state.db or its log is cut off or written over while it is in use, or an
-# older state.db is copied back beside the log of a host that was killed.  Nothing is
-# acknowledged then that is not where a person finds it, the fault says what happened, and
-# a backup brings the state back.
+# ground_cut - state.db or its log is cut off or written over while a program uses it. Or an
+# older state.db is copied back beside the log of a killed host. A change is then acknowledged
+# only if a person finds it in the state. The fault says what happened, and a backup restores
+# the state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
@@ -18,7 +18,7 @@ new_state() {
 	cadre --team t --as a send b "in the backup" >/dev/null
 	cadre backup "$story/$1.db" >/dev/null
 }
-# So that the next change begins the log anew.
+# Copies the whole log into state.db, so that the next change begins the log anew.
 copied() { [ "$(sqlite3 "$CADRE_HOME/state.db" 'PRAGMA wal_checkpoint(RESTART)' | cut -c1)" = 0 ]; }
 checkpoint() { until_done copied; }
 peek() { cadre --team t --as b inbox peek; }
@@ -31,7 +31,7 @@ change() { # HOW
 	older-log) cp "$story/log" "$CADRE_HOME/state.db-wal" ;;
 	esac
 }
-# Changes that were acknowledged behind the cut are where a person looks.
+# Checks that changes acknowledged after the cut are in state.db.
 kept_since() { # HOW FILE
 	while read -r number; do
 		sqlite3 -readonly "$CADRE_HOME/state.db" \
@@ -50,7 +50,7 @@ said_why() { # HOW FILE
 		bad "$1: the reason is not said: $(cat "$2")"
 }
 
-# --- under a host, which ends -----------------------------------------------------------
+# --- under a host, which then ends ------------------------------------------------------
 
 cat >"$story/send.py" <<'PY'
 import json, os, socket, struct, sys
@@ -69,11 +69,11 @@ say({"type": "Hello", "version": "t", "role": "client", "boot_id": "", "team": "
 def send(i, content):
     say({"type": "Call", "id": i, "op": "message.send", "args": {"to": ["b"], "content": content}})
     return hear()
-if len(sys.argv) > 2: # writes until the file has grown, cuts it in the same instant, goes on
+if len(sys.argv) > 2: # writes until the file grows, cuts the file, writes more
     path, i, size, told = sys.argv[2], 0, os.path.getsize(sys.argv[2]), "CallResult"
     while os.path.getsize(path) < size + (1 << 20) and told == "CallResult":
         i += 1; told = send(i, "x" * 9000)["type"]
-    for n in range(100): # the checkpoint that made it grow ends meanwhile
+    for n in range(100): # meanwhile the checkpoint that made the file grow ends
         i += 1; send(i, "x" * 9000)
     os.truncate(path, os.path.getsize(path) - (512 << 10))
     for n in range(2000):
@@ -88,11 +88,11 @@ for line in sys.stdin:
         i += 1
         try:
             r = send(i, "m %d" % i)
-        except OSError: break # the host saw it by itself
+        except OSError: break # the host noticed the cut by itself
         print("told %d" % i if r["type"] == "CallResult" else "refused: " + r["message"] + " | " + r["hint"], flush=True)
     print("done", flush=True)
 PY
-ask_for() { # SENDS: they are answered by then
+ask_for() { # SENDS: makes SENDS sends, and waits for their answers
 	asked=$((asked + 1))
 	echo "$1" >&3
 	until_done answered
@@ -132,8 +132,8 @@ for how in file log empty-log older-log; do
 	brought_back $how "h-$how"
 done
 
-# The damage that the writer has seen ends the host, also where its other connections have not seen
-# how the file grew.
+# The host ends when its writer has seen the damage, even if the host's other connections have
+# not seen the file grow.
 new_state h-grown
 "$CADRE" serve >"$story/host.out" 2>&1 &
 host=$! clients=$!
@@ -206,7 +206,7 @@ grep -q 'state.db-wal .*is not of the state.db beside it.*' "$story/out" || bad 
 grep -q 'cadre restore' "$story/out" || bad "restore is not named: $(cat "$story/out")"
 cmp -s "$story/older" "$CADRE_HOME/state.db" || bad "the older state.db was changed"
 cmp -s "$story/log" "$CADRE_HOME/state.db-wal" || bad "the log was changed"
-cp "$story/newest" "$CADRE_HOME/state.db" # put back, nothing is lost
+cp "$story/newest" "$CADRE_HOME/state.db" # with the newest file put back, nothing is lost
 peek | grep -q 'm 4' || bad "the former state.db is not taken: $(peek 2>&1)"
 cp "$story/older" "$CADRE_HOME/state.db"
 cp "$story/log" "$CADRE_HOME/state.db-wal"

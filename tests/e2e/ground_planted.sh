@@ -1,7 +1,8 @@
 #!/bin/sh
-# ground_planted - a log or a journal of a strange state lies beside one's own state.db, as
-# a checkout of somebody's branch or an archive may leave it.  It is refused in clear words,
-# nothing is changed, and without it one goes on with one's own board.
+# ground_planted - a log or a journal of a foreign state lies beside the user's own state.db. A
+# checkout of somebody's branch, or an archive, may leave such a file. cadre refuses the file
+# with a clear message and changes nothing. When the file is removed, the user's own board works
+# again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 own=$CADRE_HOME
@@ -14,7 +15,7 @@ export CADRE_HOME="$TMPDIR/strange"
 cadre init >/dev/null
 cadre team create evil >/dev/null
 cadre --team evil task create "their work" >/dev/null
-# An attacker who plants it writes page 1 as often as he likes, so that some counter fits.
+# An attacker who plants the log can write page 1 many times, so that some counter matches.
 {
 	echo 'PRAGMA wal_autocheckpoint = 0;'
 	i=0
@@ -34,7 +35,8 @@ DELETE FROM event;
 .shell cp '$CADRE_HOME/state.db-journal' '$TMPDIR/journal'
 ROLLBACK;
 SQL
-# The journal's header is written before a page is; a copy from before that has it by hand.
+# SQLite writes the journal's header only before it writes a page. This copy was made earlier,
+# so the test writes the header into the copy.
 printf '\331\325\005\371\040\241\143\327' | dd of="$TMPDIR/journal" conv=notrunc 2>/dev/null
 
 export CADRE_HOME="$own"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# guest-http-hostile - half requests, nonsense, floods and those who never read, at a
-# workspace's HTTP door: each gets a 4xx or nothing, the next teammate is served, the
-# guest does not grow, and the rest of it goes on.
+# guest-http-hostile - clients send half requests, nonsense and floods to a workspace's HTTP
+# door, and some never read. Each such client gets a 4xx or nothing, and the next teammate is
+# served. The guest's memory does not grow, and its other work continues.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"

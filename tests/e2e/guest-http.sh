@@ -1,6 +1,6 @@
 #!/bin/sh
-# guest-http - the HTTP doors of workspaces: callers that may come in, a row for each
-# message before its answer, files of any size, a host that ends and starts again.
+# guest-http - the HTTP doors of workspaces: which callers may come in, a row for each message
+# before its answer, files of any size, and a host that ends and starts again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -16,7 +16,7 @@ field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
 in_place() { cadre exec "$1" sh -c "$2"; }
 url_of() { cadre agent whois "$1" --json | field http; }
 door() { in_place "$1" "\"$CADRE\" agent door $2 --json" | field token; } # WHO WHOSE
-# TOKEN PATH CURL-OPTIONS...: the status; the body is in $TMPDIR/body
+# TOKEN PATH CURL-OPTIONS...: prints the status; the body is in $TMPDIR/body
 ask() {
 	token=$1 path=$2
 	shift 2
@@ -42,7 +42,7 @@ url=$(url_of red/bob)
 ann=$(door red/ann bob) own=$(door red/bob bob) eve=$(door blue/eve eve)
 lead=$(cadre --team red --as lead agent door bob --json | field token)
 
-# Callers of the door: anybody for health, teammates with their own token for the rest.
+# Anybody may call /health. Teammates may call the other paths, each with their own token.
 expect 200 '"status":"ready","version":"[0-9.]*","uptime_secs":[0-9]' '' /health
 expect 401 '"code":"denied"' '' /card
 expect 200 '"name":"bob"' "$ann" /card
@@ -55,10 +55,10 @@ expect 404 'there is no /nothing' "$ann" /nothing
 expect 405 'is for POST' "$ann" /task
 expect 421 'not served here' "$ann" /card -H 'Host: evil.example'
 url=$(url_of red/ann)
-expect 401 'opens nothing' "$ann" /card # bob cannot come to ann with what ann showed him
+expect 401 'opens nothing' "$ann" /card # a token for bob's door does not open ann's door
 url=$(url_of red/bob)
 
-# A message is a row, from whose token it is, before it is answered.
+# A message is stored as a row, from the agent that the token proves, before the door answers.
 before=$(rows)
 for path in /message /messages; do
 	expect 202 '"status":"accepted","message_id":"' "$ann" $path -d '{"content":"well, \"bob\"?","message_type":"request","metadata":{"k":1}}'
@@ -82,7 +82,8 @@ expect 413 'over 2097152' "$ann" /message -d "$(head -c 60000 /dev/zero | tr '\0
 expect 400 '/text' "$ann" /task -d '{"task_id":"x"}'
 [ "$(rows)" = "$before" ] || bad "what was refused became a row"
 
-# The message arrives: for bob, and for whoever may receive for him; never an assignment.
+# The message arrives for bob, and for a caller who may receive for bob. Assignments are never
+# handed out.
 expect 403 'only the lead' "$ann" /messages
 expect 200 '"content":"well, ' "$lead" '/messages?limit=1'
 grep -q '"content":"once"' "$TMPDIR/body" && bad "the limit"
@@ -92,16 +93,17 @@ id=$(field message_id <"$TMPDIR/body")
 expect 200 '"content":"once"' "$own" '/messages?limit=100&request_id=r1'
 grep -q task_assignment "$TMPDIR/body" && bad "an assignment was handed out"
 expect 200 '"content":"once"' "$own" '/messages?limit=100&request_id=r1'
-expect 200 '"content":"once"' "$own" '/messages?request_id=r2' # r1 arrived, but no caller has said so
+expect 200 '"content":"once"' "$own" '/messages?request_id=r2' # the answer to r1 arrived, but no caller has confirmed that
 expect 200 '"messages":\[\]' "$own" '/messages?seen=r1,r2'
 messages | grep -q secret && bad "a key in the history"
 
-# The assignment runs, once, and its result is its sender's.
+# The assignment runs once, and its sender gets the result.
 waited 0 result "$id" --team red
 [ "$(in_place red/bob 'cat ran')" = run ] || bad "the command ran other than once"
 cadre --team red --as ann inbox --json | grep -q '"task_id":"t"' || bad "the result is not ann's"
 
-# Files: always whole, as large as they are; nothing is ever loaded whole.
+# A file is always transferred whole, however large it is. The guest never loads a whole file
+# into memory.
 guest=$(cadre workspace info red/bob --json | field pid)
 size=$((160 << 20))
 head -c $size /dev/urandom >"$TMPDIR/large"
@@ -119,7 +121,7 @@ expect 201 '"size":6' "$ann" /files/chunked -H 'Transfer-Encoding: chunked' -d '
 [ "$(curl -sSI -H "Authorization: Bearer $ann" "$url/files/chunked" | grep -ci '^content-length: 6')" = 1 ] || bad HEAD
 expect 413 'at most 1 GiB' "$ann" /files/huge -d x -H 'Content-Length: 1073741825'
 
-# Half an upload is nowhere to be found and leaves nothing; what stood there stays.
+# Half an upload is never visible and leaves nothing. The old file at that path stays.
 curl -sS -m $((60 * TEST_SCALE)) --limit-rate 2M -X POST -T "$TMPDIR/large" -H "Authorization: Bearer $ann" "$url/files/in/large" >/dev/null 2>&1 &
 half=$!
 until_is '/in/.*(deleted)' ls -l "/proc/$guest/fd"
@@ -129,7 +131,7 @@ wait $half 2>/dev/null
 until_is '^large$' in_place red/bob 'ls -A in | tr "\n" " " | sed "s/ $//"'
 expect 200 '^tiny$' "$ann" /files/in/large
 
-# No path leads out, nor into what is the guest's own.
+# No path leads out of the workspace, or to the guest's own files.
 echo secret >"$TMPDIR/secret"
 in_place red/bob "ln -s $TMPDIR/secret out; ln -s / root; ln -s $CADRE_HOME/guests own; mkfifo pipe; mkdir folder"
 for path in ../secret ..%2fsecret %2e%2e/secret in/../../secret //etc/passwd %2fetc%2fpasswd /etc/passwd \
@@ -146,7 +148,7 @@ expect 401 denied '' /files/ran
 expect 401 denied "$eve" /files/ran
 
 # A policy that turns the door off lets nobody in.
-shut_url() { # the card tells no one
+shut_url() { # the card does not hold this address
 	sqlite3 -readonly "$CADRE_HOME/state.db" \
 		"SELECT w.http FROM workspace w JOIN team t ON t.id = w.team WHERE t.name = 'shut'"
 }
@@ -157,7 +159,7 @@ in_place shut/dan "\"$CADRE\" agent door dan" 2>&1 | grep -q 'allow_inter_vm off
 expect 401 '' "$ann" /card
 url=$(url_of red/bob)
 
-# Without the host nothing is answered and nothing kept; with it all goes on.
+# Without the host the door accepts no call and stores nothing. With the host it works again.
 host=$(cadre status --json | field pid)
 kill -9 "$host"
 expect 503 '"code":"unavailable"' "$ann" /message -d '{"content":"lost"}'
@@ -170,7 +172,7 @@ until_is 202 ask "$ann" /message -d '{"content":"back"}'
 messages | grep -q '"content":"lost"' && bad "a message was kept for later"
 expect 200 '^run$' "$ann" /files/ran
 
-# A new generation's tokens are its own.
+# After a new generation of ann, tokens of the old generation are refused.
 cadre agent register ann --team red --replace >/dev/null || bad "replace ann"
 until_is 401 ask "$ann" /card
 expect 401 denied "$ann" /message -d '{"content":"of the old one"}'

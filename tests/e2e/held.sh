@@ -1,6 +1,7 @@
 #!/bin/sh
-# held - a process that is stopped in its transaction is named to whoever wants to write,
-# who does not wait for it, and everything goes on when it does.
+# held - a stopped process holds the state in the middle of its transaction. A command that
+# wants to write names the process and does not wait for it. When the process continues, all
+# commands work again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 holder=''
@@ -10,7 +11,7 @@ finish() {
 }
 trap finish EXIT
 
-# hold BYTE: somebody holds it from now on, and is stopped.
+# hold BYTE: a process locks BYTE from now on, and is stopped.
 hold() {
 	/usr/bin/python3 "$here/peers/holder.py" "$CADRE_HOME" "$1" >"$TMPDIR/held" &
 	holder=$!
@@ -22,7 +23,7 @@ let_go() {
 	wait "$holder"
 	holder=''
 }
-# named COMMAND...: it fails with `unavailable` and names the holder.
+# named COMMAND...: COMMAND fails with `unavailable` and names the holder.
 named() {
 	timeout "$(bound)" "$CADRE" "$@" >"$TMPDIR/out" 2>&1
 	[ $? = 7 ] || bad "$story: $*: exit status"

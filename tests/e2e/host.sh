@@ -1,6 +1,6 @@
 #!/bin/sh
-# host - a host is alone on its state, its guests outlive it, workspaces become what
-# their rows say, through kill -9 of the guest and of the host.
+# host - a host is alone on its state, and its guests outlive the host. Workspaces become what
+# their rows say, even through kill -9 of the guest and of the host.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -45,7 +45,7 @@ cadre workspace start red/w-2 --team red --wait >/dev/null || bad "start"
 is 0 'ready.* w-2 *[0-9]' cadre workspace list --team red
 is 0 text in_place red/w-2 'cat sub/file'
 
-# --- a guest that the host ends for a new generation has not died -------------------------
+# --- a guest that the host ends for a new generation does not count as dead ----------------
 
 for g in 2 3 4 5 6 7 8 9 10; do
 	was=$(pid_of w-2)
@@ -70,7 +70,7 @@ for name in pipe folder null socket; do
 	is 2 "invalid: $name is no file (PATH)" cadre workspace write red/w-1 --team red $name x
 done
 
-# --- an assignment, and a guest that dies ---------------------------------------------
+# --- an assignment, and a guest that is killed ----------------------------------------
 
 cadre task create "count" --team red >/dev/null
 cadre task assign 001 w-1 --command 'wc -l <sub/file' --team red >/dev/null
@@ -82,7 +82,7 @@ is 0 workspace.restarted cadre events --team red --kind workspace.restarted --wa
 until_is text in_place red/w-1 'cat sub/file'
 [ "$(pid_of w-1)" != "$guest" ] || bad "the guest's process is the old one"
 
-# --- a host that dies ------------------------------------------------------------------
+# --- a host that is killed -------------------------------------------------------------
 
 guest=$(pid_of w-1)
 cadre task create "slow" --team red >/dev/null
@@ -97,7 +97,7 @@ waited 0 task 002 --team red
 [ "$(cadre results --team red --json | grep -o '"message_id"' | wc -l)" = 2 ] ||
 	bad "not two results"
 
-# --- a message for a guest while nobody serves ---------------------------------------------
+# --- a message for a guest while no host runs ------------------------------------------------
 
 cadre down >/dev/null || bad "down"
 kill -0 "$guest" || bad "the guest went with its host"

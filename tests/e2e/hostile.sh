@@ -1,6 +1,6 @@
 #!/bin/sh
-# hostile - a guest that lies about who it is, floods, and speaks nonsense: its host
-# refuses, drops it, serves the others and does not grow.
+# hostile - a guest lies about its name, floods, and sends nonsense. The host refuses the guest
+# or drops its connection, and serves other clients. The host's memory does not grow.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=2"
@@ -32,7 +32,7 @@ grep -q 'for bob alone' "$TMPDIR/inbox" || bad "bob's mail is gone"
 cadre task show 001 --team red | grep -q 'owner *ann' || bad "ann's claim"
 cadre task show 001 --team blue | grep -q 'status *pending' || bad "blue's task was touched"
 cadre --team blue --as eve inbox | grep -q 'no messages' || bad "eve has mail"
-# A guest that does not read: its messages stay in the rows.
+# A guest that does not read: its messages stay in the state.
 : >"$TMPDIR/g/deaf"
 head -c 262000 /dev/zero | tr '\0' x >"$TMPDIR/large"
 i=0

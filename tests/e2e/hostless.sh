@@ -1,7 +1,7 @@
 #!/bin/sh
-# hostless - a session without a host is as good as one with: commits of others wake
-# waits of `cadre mcp`, so does the end of a lease, and a reader with sqlite3 gets in
-# while many write.
+# hostless - a session without a host works as well as a session with a host. Commits of other
+# processes wake the waits of `cadre mcp`, and so does the end of a lease. A reader with sqlite3
+# can read while many processes write.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 reader='' writers=''

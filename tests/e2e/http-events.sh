@@ -1,6 +1,7 @@
 #!/bin/sh
-# http-events - clients follow the event log over HTTP: from where they left off, also across hosts
-# that are killed, each event once, and only while their tokens prove somebody.
+# http-events - clients follow the event log over HTTP. A client continues from the last event
+# that it read, also across hosts that are killed, and gets each event once. The client gets
+# events only while its token is valid.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1; kill $followers 2>/dev/null' EXIT
@@ -15,7 +16,7 @@ observer=$(cadre token create --observer)
 coder=$(cadre token create --agent shop/coder)
 url=$(cat "$CADRE_HOME/endpoint")
 
-# A stream has the form of server-sent events, what was missed first.
+# A stream has the form of server-sent events, and begins with the missed events.
 curl -sN -D "$TMPDIR/head" -H "Authorization: Bearer $observer" "$url/events?after=0" >"$TMPDIR/stream" 2>/dev/null &
 followers=$!
 n=$(cadre events --limit 1000 --json | grep -o '"seq":' | wc -l)
@@ -28,19 +29,20 @@ grep -q '^id: [0-9a-f]*\.1$' "$TMPDIR/stream" || bad "no id"
 grep -q '^event: team.created$' "$TMPDIR/stream" || bad "no event"
 grep -q '^data: {"seq":1,.*"team":"shop"' "$TMPDIR/stream" || bad "no data"
 
-# Events of another state, or from before what is kept, are gone: the answer says from where to go on.
+# The host refuses a cursor of another state, or of events that are no longer kept. The answer
+# names the oldest event.
 [ "$(curl -s -o "$TMPDIR/gone" -w '%{http_code}' -H "Authorization: Bearer $observer" -H 'Last-Event-ID: 0123abcd.5' "$url/events")" = 410 ] || bad "events of another state"
 grep -q '"oldest":1' "$TMPDIR/gone" || bad "no oldest event: $(cat "$TMPDIR/gone")"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/events")" = 401 ] || bad "a stream without a token"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events?team=other")" = 403 ] || bad "a stream of another team"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?kind=nothing")" = 400 ] || bad "a stream of no kind"
 
-# Cursors that are none, and questions that no stream answers, are refused.
+# Malformed cursors, and parameters that streams do not have, are refused.
 for query in after=abc after=0x10 after=1.5x after=%ff nothing=1; do
 	[ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $observer" "$url/events?$query")" = 400 ] || bad "a stream for $query"
 done
 
-# Numbers that no event has yet stop nobody's stream.
+# A cursor with a number that no event has yet does not stop the streams of others.
 timeout $((2 * TEST_SCALE)) curl -sN -H "Authorization: Bearer $observer" "$url/events?after=999999999999" >/dev/null 2>&1 &
 followers=$!
 sleep 0.5
@@ -53,8 +55,9 @@ kill $followers 2>/dev/null
 wait
 followers=
 
-# Over two hundred clients, most of them with one token, follow across hosts that are killed: each
-# sees an event once and in order, and none is refused when all come back at once.
+# Over two hundred clients, most of them with the same token, follow across hosts that are
+# killed. Each client gets each event once and in order. No client is refused when all clients
+# connect again at once.
 /usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '' 200 "$TMPDIR/all" &
 followers="$followers $!"
 /usr/bin/python3 "$here/peers/followers.py" "$CADRE_HOME" "$observer" '?kind=task&team=shop' 10 "$TMPDIR/tasks" &
@@ -103,7 +106,7 @@ print("followers came back %d times" % back)
 sys.exit(wrong > 0 or back < 214)
 PY
 
-# A stream ends with what proved its client, and so does that of a session over MCP.
+# A stream ends when its client's token ends, and so does the stream of a session over MCP.
 url=$(cat "$CADRE_HOME/endpoint")
 curl -s -D "$TMPDIR/head" -o /dev/null -H "Authorization: Bearer $coder" -H 'Content-Type: application/json' \
 	-H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":1,"method":"initialize",
@@ -124,7 +127,7 @@ curl -sN -m $((30 * TEST_SCALE)) -H "Authorization: Bearer $short" "$url/events"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $coder" "$url/events")" = 401 ] || bad "a revoked token opens a stream"
 wait $listener || bad "the session of a revoked token listens on"
 followers=
-# A client that reads slowly has all the same all of a long log.
+# A client that reads slowly still gets all of a long log.
 /usr/bin/python3 <<'PY' || bad "a slow reader is cut off"
 import json, os, socket, sys, time
 def connect():
@@ -136,7 +139,7 @@ local = connect()
 body = json.dumps({"team": "shop", "to": "tester", "content": "x"})
 one = "POST /api/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
 N = 6000
-def receive(s, mark, most): # until the mark has come so often; it may come in two pieces
+def receive(s, mark, most): # until `mark` has arrived `most` times; a mark may arrive in two pieces
     n, end = 0, b""
     while n < most:
         data = s.recv(65536)
@@ -155,7 +158,8 @@ time.sleep(2) # the client reads nothing meanwhile
 receive(s, b"\nevent: message.sent", N)
 PY
 
-# A client has no more streams than limits.max_streams says; others' are not counted, nor those that have ended.
+# limits.max_streams limits the open streams of one client. Streams of other clients do not
+# count, nor do streams that have ended.
 cadre down >/dev/null
 cadre up --limits.max_streams 2 >/dev/null || bad "up with a limit"
 url=$(cat "$CADRE_HOME/endpoint")

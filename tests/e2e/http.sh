@@ -1,5 +1,6 @@
 #!/bin/sh
-# http - clients call every operation over HTTP, each as whom its token stands for.
+# http - clients call every operation over HTTP, each as the caller that the client's token
+# proves.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1; [ -z "${other:-}" ] || CADRE_HOME=$other cadre down >/dev/null 2>&1' EXIT
@@ -19,7 +20,7 @@ answers() {
 	[ "$got" = "$want" ] || bad "$1 $2: $got, and not $want: $(cat "$TMPDIR/body")"
 	grep -q -- "$pattern" "$TMPDIR/body" || bad "$1 $2: no '$pattern' in $(cat "$TMPDIR/body")"
 }
-json() { # JSON: the options of a body
+json() { # JSON: writes JSON into the file for a body
 	printf '%s' "$1" >"$TMPDIR/json"
 }
 post() { # STATUS PATTERN PATH TOKEN JSON [CURL-OPTION...]
@@ -42,7 +43,7 @@ guard=$(cadre token create --agent shop/guard)
 operator=$(cadre token create --operator)
 observer=$(cadre token create looker --observer)
 
-# Health is for everybody; the rest is for who says by a token for whom he calls.
+# Anybody may ask for health. Every other request needs a token that proves its caller.
 answers 200 ok GET /healthz ''
 answers 200 ready GET /readyz ''
 answers 401 'a request says by a token' GET /api/team ''
@@ -51,7 +52,7 @@ answers 401 'proves nobody' GET /api/team "${coder%?}x"
 answers 401 . GET /api/team '' -H 'Authorization: Basic b3BlcmF0b3I6'
 curl -sSI "$url/api/team" | grep -qi '^www-authenticate: bearer' || bad "401 does not say what it wants"
 
-# Texts that are no UTF-8 are refused, wherever they stand, and nothing is done.
+# A text that is not UTF-8 is refused in any part of the request, and nothing is done.
 answers 400 'UTF-8' GET '/api/tasks?status=%ff' "$operator"
 answers 400 'UTF-8' DELETE '/api/members/coder?team=shop&to=%ff' "$operator"
 answers 400 'UTF-8' GET '/api/agents/%ff' "$operator"
@@ -61,7 +62,7 @@ answers 400 'twice' GET /healthz '' -H "Origin: $url" -H 'Origin: http://evil.ex
 answers 501 . POST /api/messages "$operator" -H 'Transfer-Encoding: gzip, chunked' -H 'Content-Type: application/json' -d '{}'
 [ "$(cadre agent list --team shop --json | grep -c '"name":"coder"')" = 1 ] || bad "a member was removed by a call that is none"
 
-# The token of an agent's client gets no other token, which would outlive it.
+# The token of an agent's client cannot get another token, which would outlive the first.
 post 403 'makes no others' /api/agents "$coder" '{}'
 lead=$(cadre token create --agent shop/lead)
 answers 403 'is told no others' GET /api/agents/coder/env "$lead"
@@ -69,8 +70,8 @@ post 200 '"name":"hand"' /api/members "$lead" '{"name":"hand"}'
 grep -q token "$TMPDIR/body" && bad "a lead's client is told a member's token"
 answers 200 . DELETE /api/members/hand "$lead"
 
-# A client whose token proves nothing is refused before its large body comes, and keeps nobody else
-# from sending one.
+# A client with an invalid token is refused before its large body arrives, and does not keep
+# other clients from sending a large body.
 cat >"$TMPDIR/large.py" <<'PY'
 import socket, sys
 host, port = sys.argv[1][7:].split(":")
@@ -86,8 +87,9 @@ mkfifo "$TMPDIR/hold"
 /usr/bin/python3 "$TMPDIR/large.py" "$url" <"$TMPDIR/hold" >"$TMPDIR/held" &
 exec 9>"$TMPDIR/hold"
 until_done grep -q '^held HTTP/1.1 401$' "$TMPDIR/held"
-# Without a good token no body is waited for, at no route, whether its length is said or not; with
-# one, JSON whose values would take far more memory than its bytes is refused before it is parsed.
+# Without a valid token the host waits for no body, at no route, whether the length is given or
+# not. With a valid token, the host refuses JSON whose values would take far more memory than
+# its bytes, before it parses the JSON.
 /usr/bin/python3 - "$url" "$coder" <<'PY' || bad "bodies before tokens, or JSON without a bound"
 import json, socket, sys
 host, port = sys.argv[1].split("/")[2].split(":")
@@ -124,8 +126,8 @@ PY
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 answers 401 . PUT /api/vault/note '' -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 exec 9>&-
-# Clients that leave while another thread parses their bodies take nothing along, and their bodies
-# keep nobody else's out.
+# Clients disconnect while another thread parses their bodies. The host does not fail, and these
+# bodies do not keep out the bodies of other clients.
 /usr/bin/python3 - "$url" "$operator" <<'PY' || bad "clients that leave behind large bodies"
 import json, socket, sys
 host, port = sys.argv[1].split("/")[2].split(":")
@@ -137,12 +139,13 @@ for path, body in ("/api/vault/note", {"path": "left.md", "content": "x" * 30000
                    f"Authorization: Bearer {sys.argv[2]}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
         s.close()
 PY
-# On a busy machine their calls still run, and the host says to try again.
+# On a busy machine the calls of the clients above still run, and the host answers 503
+# meanwhile.
 large() { [ "$(http PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json")" != 503 ]; }
 until_done large
 answers 200 large.md PUT /api/vault/note "$operator" -H 'Content-Type: application/json' --data-binary "@$TMPDIR/json"
 
-# An agent is in its own team, and does what it may.
+# An agent acts in its own team, and does only what it may.
 answers 200 '"name":"shop"' GET /api/team "$coder"
 answers 403 . GET '/api/team?team=other' "$coder"
 post 200 '"recipients":1' /api/messages "$coder" '{"to":"tester","content":"over HTTP"}'
@@ -151,13 +154,13 @@ post 403 . /api/messages "$spy" '{"to":"shop/tester","content":"from outside"}'
 post 403 . /api/members "$coder" '{"name":"friend"}'
 answers 403 . GET /api/tokens "$coder"
 is 0 'over HTTP' cadre --as tester --team shop inbox --peek
-# The token of `cadre agent env` is as good.
+# The token of `cadre agent env` is valid here too.
 own=$(cadre agent env tester --team shop --json | sed -n 's/.*"token":"\([0-9a-f]*\)".*/\1/p')
 post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
 post 200 'over HTTP' /api/inbox/receive "$own" '{"request_id":"r1"}'
 
-# The routes of agents in tabs: their own names, answers and faults.
-same() { # TEXT: the body is that, and nothing else
+# The routes for agents in tabs have their own names, answers and faults.
+same() { # TEXT: the body is exactly TEXT
 	[ "$(cat "$TMPDIR/body")" = "$1" ] || bad "the body is not $1: $(cat "$TMPDIR/body")"
 }
 is 0 . cadre team create tabs --roles '[{"name":"puppet"},{"name":"abra"}]'
@@ -171,7 +174,7 @@ post 200 . /api/agents/abra/messages "$puppet" '{"message":"hi","sender":"puppet
 same '{"delivered":true,"target":"abra"}'
 post 404 . /api/agents/nobody/messages "$puppet" '{"message":"hi"}'
 same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
-for name in '*' '%2A' '%20' a,b 'no%20name' 'role%3Acoder'; do # are no names
+for name in '*' '%2A' '%20' a,b 'no%20name' 'role%3Acoder'; do # these are no names
 	post 404 . "/api/agents/$name/messages" "$puppet" '{"message":"hi"}'
 	same '{"delivered":false,"error":"Agent not found","available":["abra","lead"],"code":"not_found"}'
 done
@@ -189,7 +192,7 @@ answers 409 '"success":false' PUT /api/agents/puppet-dev "$puppet" -H 'Content-T
 is 0 'hi' cadre --as abra --team tabs inbox --peek
 is 0 . cadre team destroy tabs
 
-# A browser comes in by an address that is good once, and keeps a cookie that no script sees.
+# A browser logs in by an address that is good once, and keeps a cookie that no script can read.
 is 0 '^http://127.0.0.1:[0-9]*/login?code=cadre_' cadre page
 page=$(cadre page --observer)
 answers 401 . GET /api/whoami "${page##*=}"
@@ -201,7 +204,7 @@ answers 200 '"name":"shop"' GET '/api/team?team=shop' '' -H 'Cookie: theme=dark'
 answers 401 . GET "/${page##*/}" ''
 answers 401 . GET /api/whoami "${page##*=}"
 answers 400 'is required' GET /login ''
-# A cookie writes from our own pages alone.
+# A request with a cookie may write only if it comes from our own pages.
 page=$(cadre page)
 cookie=$(curl -sS -m "$seconds" -D - -o /dev/null "$page" | sed -n 's/^Set-Cookie: \([^;]*\);.*/\1/p')
 post 401 . /api/messages '' '{"team":"shop","to":"coder","content":"from a page"}' -H "Cookie: $cookie"
@@ -213,7 +216,7 @@ browser=$(cadre token list --json | sed -n 's/.*"name":"\(browser-[0-9]*\)","kin
 is 0 'is revoked' cadre token revoke "$browser"
 answers 401 . GET /api/whoami '' -H "Cookie: $cookie"
 
-# A repeated write is done once.
+# A repeated write is done only once.
 post 200 '"task"' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
 post 200 '"replayed":true' /api/tasks "$operator" '{"team":"shop","title":"dig"}' -H 'Idempotency-Key: once'
 post 409 . /api/tasks "$operator" '{"team":"shop","title":"other"}' -H 'Idempotency-Key: once'
@@ -226,7 +229,8 @@ post 403 'only reads' /api/tasks "$observer" '{"team":"shop","title":"no"}'
 post 403 . /api/agents "$observer" '{"team":"shop","name":"joiner"}'
 post 403 . /api/claim "$guard" '{}'
 
-# A call that waits is answered when there is something, and undone when its client has gone.
+# A call that waits is answered when there is news, and is undone when its client has
+# disconnected.
 (sleep 0.3; cadre send spy --team other "woken") >/dev/null 2>&1 &
 post 200 woken /api/inbox/receive "$spy" '{"request_id":"w1","wait_seconds":20}'
 wait
@@ -235,7 +239,7 @@ curl -sS -m 0.3 -o /dev/null -H "Authorization: Bearer $spy" -H 'Content-Type: a
 is 0 . cadre send spy --team other "for whoever comes"
 post 200 'for whoever comes' /api/inbox/receive "$spy" '{"request_id":"w3","wait_seconds":5}'
 
-# Arguments come by path, query and body.
+# Arguments are read from the path, the query and the body.
 answers 200 '"id":"001"' GET /api/tasks/001 "$coder"
 answers 200 '"tasks":\[\]' GET '/api/tasks?status=completed' "$coder"
 answers 200 '"tasks":\[' GET '/api/tasks?status=completed&status=pending&limit=1' "$coder"
@@ -256,14 +260,15 @@ answers 413 . POST /api/tasks "$coder" -H 'Content-Type: application/json' -H 'C
 answers 200 '"name":"shop"' GET /api/team "$coder" -H 'Transfer-Encoding: chunked' -H 'Content-Type: application/json' --data-binary '{}'
 [ "$(curl -sS -I -H "Authorization: Bearer $coder" "$url/api/team" | grep -ci '^content-length: [1-9]')" = 1 ] || bad HEAD
 
-# A page of elsewhere does not get through, by whatever name it was made to lead here.
+# A page of another site is refused, whatever host name it uses to reach this address.
 answers 403 'no name of the host' GET /healthz '' -H 'Host: evil.example'
 answers 403 'may not call' GET /api/team "$coder" -H 'Origin: https://evil.example'
 answers 403 . GET /api/team "$coder" -H 'Origin: null'
 answers 200 . GET /api/team "$coder" -H "Origin: $url"
 answers 200 . GET /healthz '' -H 'Host: localhost:9223'
 
-# A token that was revoked, that has ended or whose agent has another generation proves nobody.
+# A token is invalid if it was revoked, if its time has ended, or if its agent has a newer
+# generation.
 is 0 revoked cadre token revoke looker
 answers 401 'proves nobody' GET '/api/team?team=shop' "$observer"
 short=$(cadre token create --agent shop/coder --ttl-seconds 600)
@@ -279,8 +284,9 @@ for secret in "$coder" "$spy" "$operator"; do
 done
 grep -q '"used_at"' "$TMPDIR/tokens" || bad "no token's use is noted"
 
-# At the Unix socket, which nobody else reaches, the caller is the operator, and is told where the
-# state is when he may be in the wrong one; others are not.
+# Only the operator can reach the Unix socket, so its caller is the operator. If a name is not
+# found, this caller is told the folder of the state, because it may be the wrong state. Other
+# callers are not told the folder.
 local_socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
 for place in '/api/team?team=nowhere' '/api/agents/ghost?team=other'; do
 	curl -sS --unix-socket "$local_socket" "http://localhost$place" | grep -q "the state is $CADRE_HOME" || bad "$place: not which state"
@@ -290,7 +296,8 @@ done
 [ "$(stat -c %a "$local_socket")" = 600 ] || bad "others reach $local_socket"
 curl -sS --unix-socket "$local_socket" http://localhost/api/teams | grep -q '"name":"other"' || bad "no teams at $local_socket"
 
-# A taken port leads to the next one; the file `endpoint` goes with the host.
+# If the port is taken, the host uses the next port. The file `endpoint` is removed when the
+# host ends.
 other=$TMPDIR/second
 mkdir "$other"
 CADRE_HOME=$other cadre --home "$other" --create init >/dev/null 2>&1
@@ -300,7 +307,7 @@ curl -sS "$(cat "$other/endpoint")/healthz" | grep -q ok || bad "the second host
 CADRE_HOME=$other cadre down >/dev/null
 [ ! -e "$other/endpoint" ] || bad "the endpoint of a host that has ended stays"
 
-# Others than this machine's own reach it only once a client has a token.
+# Other machines can reach the host only after a client has a token.
 CADRE_HTTP_ADDRESS=0.0.0.0 CADRE_HOME=$other cadre up >/dev/null || bad "up at 0.0.0.0"
 [ ! -e "$other/endpoint" ] || bad "it listens for everybody without a token"
 CADRE_HOME=$other cadre logs | grep -q 'before a client has a token' || bad "nobody is told why"

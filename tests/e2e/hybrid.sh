@@ -1,6 +1,7 @@
 #!/bin/sh
-# hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor: its host says
-# CONNECT, what runs in it dials PATH_5000 and is who its channel is.
+# hybrid - a guest behind the vsock of a Firecracker or Cloud Hypervisor VM. The guest's host
+# sends CONNECT. A program in the guest dials PATH_5000, and this channel proves the agent of
+# the program.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest='' vmm=''
@@ -37,7 +38,7 @@ waited 0 task 001 --team red
 until_is '^1$' rounds
 [ "$(cadre --team red --as bob inbox | grep -c '^ann -> bob')" = 1 ] || bad "bob has not ann's message alone"
 
-# --- another host finds both ways again ------------------------------------------------------
+# --- another host restores both ways ---------------------------------------------------------
 
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre up >/dev/null || bad "up after kill -9"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# idle - strangers who connect to a guest's TCP port and say nothing: its host comes in.
+# idle - strangers connect to a guest's TCP port and send nothing. The guest's host can still
+# connect.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest=''
@@ -8,7 +9,7 @@ finish() {
 }
 trap finish EXIT
 
-# Below the ports that connections of others take.
+# The port is below the ports that the kernel gives to outgoing connections.
 port=$(/usr/bin/python3 -c 'import random, socket
 while True:
     port = random.randrange(20000, 32000)

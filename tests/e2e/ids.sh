@@ -1,6 +1,6 @@
 #!/bin/sh
-# ids - people read and write #2 for a message whose id has 36 characters: screens show the
-# number, JSON keeps the id, and commands take either, and the beginning of the id.
+# ids - people read and write #2 for a message whose id has 36 characters. Screens show the
+# number, and JSON keeps the id. Commands accept the number, the id, or the beginning of the id.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# install - make install puts the program where a system looks for its parts, with the
-# documents that its README links to; make uninstall takes all of that away.
+# install - make install puts the program's files where a system looks for them, with the
+# documents that README links to. make uninstall removes the installed files.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

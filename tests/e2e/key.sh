@@ -1,6 +1,6 @@
 #!/bin/sh
-# key - an idempotency key means the same where a guest does the work: a call that was done is
-# told again, what did nothing leaves its key free, and nothing is done twice.
+# key - an idempotency key also works for calls that a guest performs. A repeated call gets the
+# first answer, a call that did nothing leaves its key free, and nothing is done twice.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 finish() {
@@ -27,8 +27,8 @@ cadre team create red --roles '[{"name":"a","workspace":true}]' >/dev/null || ba
 export CADRE_TEAM=red
 waited 0 workspace red/a
 
-# A command that has ended is told again, and does not run again; of much output the
-# beginning, and how much it was.
+# A repeated call for a command that has ended gets the first answer, and the command does not
+# run again. For long output the answer holds the beginning and the size of the whole.
 says 0 '"exit_code":3,"stdout":"once\\n"' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
 says 0 '"exit_code":3,"stdout":"once\\n".*"replayed":true' --json --key exec exec red/a "echo x >>ran; echo once; exit 3"
 [ "$(lines ran)" = 1 ] || bad "it ran again"
@@ -36,7 +36,7 @@ says 0 '"exit_code":0' --json --key long exec red/a "seq 10000"
 says 0 '"stdout_size":48894.*"replayed":true' --json --key long exec red/a "seq 10000"
 says 4 'used for another call' --key exec exec red/a "echo other"
 
-# A command that goes on is not begun twice, whoever has left.
+# A command that still runs is not begun twice, even if its caller has ended.
 "$CADRE" --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines slow
@@ -47,7 +47,8 @@ cadre exec red/a "touch go"
 until_is '"exit_code":0,"stdout":"done\\n".*"replayed":true' cadre --json --key slow exec red/a "echo x >>slow; until [ -e go ]; do sleep 0.1; done; echo done"
 [ "$(lines slow)" = 1 ] || bad "a slow one ran again"
 
-# A command that is followed is followed by its repeat too.
+# If the first call prints the command's output while the command runs, the repeated call does
+# so too.
 "$CADRE" --key followed exec red/a "echo x >>followed; until [ -e on ]; do sleep 0.1; done; echo done" >/dev/null 2>&1 &
 caller=$!
 until_is '^1$' lines followed
@@ -59,7 +60,7 @@ says 0 '^done$' --key followed exec red/a "echo x >>followed; until [ -e on ]; d
 wait $!
 [ "$(lines followed)" = 1 ] || bad "a followed one ran again"
 
-# A job, and a signal to it.
+# The same holds for a job, and for a signal to a job.
 says 0 '"job_id"' --json --key job workspace run red/a "echo x >>job; sleep 1000"
 job=$(field job_id <"$TMPDIR/out")
 says 0 "\"job_id\":$job,\"replayed\":true" --json --key job workspace run red/a "echo x >>job; sleep 1000"
@@ -78,13 +79,14 @@ says 0 '"replayed":true' --json --key edit workspace edit red/a file one three
 says 4 'used for another call' --key edit workspace edit red/a file three four
 [ "$(cadre exec red/a 'cat file')" = three ] || bad "the edit is not what it was told"
 
-# A write that was made is not made over what came after it.
+# A repeated write does not overwrite a later change of the file.
 says 0 path --json --key put workspace write red/a put YQ==
 cadre exec red/a "echo later >put"
 says 0 '"replayed":true' --json --key put workspace write red/a put YQ==
 [ "$(cadre exec red/a 'cat put')" = later ] || bad "a repeated write went over another one"
 
-# A command for which there was no folder was not begun, nor was one without a guest.
+# A command whose folder does not exist has not begun, so its key stays free. The same holds for
+# a command without a guest.
 waited 0 workspace red/a
 says 3 'nowhere' --key dir exec red/a --workdir nowhere -- pwd
 says 0 . --key dir exec red/a -- pwd

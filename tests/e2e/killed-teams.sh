@@ -1,6 +1,6 @@
 #!/bin/sh
-# killed-teams - a team of which some workspaces are up, or some are down again, when its host is
-# killed is whole, or gone, under the next one.
+# killed-teams - a host is killed when some workspaces of a team are ready, or some are
+# destroyed. Under the next host the team has all its workspaces, or no workspace.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -13,7 +13,7 @@ number() { sqlite3 "$CADRE_HOME/state.db" "$1"; }
 cadre up >/dev/null || bad "up"
 for at in 0 1 2 3 4; do
 	TEAM=team-$at
-	# The team is made once: with a key it may be asked for again.
+	# The call has a key, so repeating it makes no second team.
 	"$CADRE" team create "$TEAM" --roles "$roles" --key "make-$at" >/dev/null 2>&1 &
 	creating=$!
 	up=$(kill_at "$TEAM" "$at" ready)

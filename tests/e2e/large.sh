@@ -1,6 +1,6 @@
 #!/bin/sh
-# large - stored texts are never out of reach because of their size: two full streams
-# of a command, a note of 10 MiB, a hundred messages of 256 KiB from a guest.
+# large - stored texts can always be read, whatever their size: two full streams of a command, a
+# note of 10 MiB, and a hundred messages of 256 KiB from a guest.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -13,7 +13,7 @@ waited 0 workspace red/w
 
 # --- two full streams of a command, 2 MiB each ---------------------------------------------
 
-# Lines of their own, so that a part that is missing or comes twice shows.
+# Each line is different, so that a missing or repeated part is noticed.
 lines() { seq -f "$1 %06.0f is a line of this stream" 1 100000 | head -c 2097152; }
 lines out >"$TMPDIR/out"
 lines err >"$TMPDIR/err"
@@ -38,14 +38,14 @@ done
 
 seq -f 'line %09.0f of the note' 1 500000 | head -c 10485760 >"$TMPDIR/note"
 cadre vault write teams/red/big.md @"$TMPDIR/note" >/dev/null || bad "vault write"
-# Reading a note takes several messages by itself; a write is at most one message.
+# One read of a note takes several messages automatically. One write is at most one message.
 in_place 'cadre vault read big.md >read && split -C 3000000 read part. &&
 	for part in part.*; do cadre vault append again.md @$part || exit 1; done' >/dev/null ||
 	bad "a note in a guest"
 cadre workspace read red/w read --team red | cmp - "$TMPDIR/note" || bad "the note is not whole inside"
 cadre vault read teams/red/again.md | cmp - "$TMPDIR/note" || bad "the note is not whole outside"
 
-# --- a hundred messages of 256 KiB from a guest; for those to one see link.c ------------------
+# --- a hundred messages of 256 KiB from a guest; link.c tests messages to a guest -------------
 
 in_place 'i=100
 while [ $i -lt 200 ]; do
@@ -53,7 +53,7 @@ while [ $i -lt 200 ]; do
 	cadre send lead @message >/dev/null || exit 1
 	i=$((i + 1))
 done' || bad "a hundred messages"
-receive() { # AS: all its messages, a page at a time; how each begins, and whether it is whole
+receive() { # AS: prints the beginning and size of each message, and whether the message is whole
 	while :; do
 		cadre --team red --as "$1" inbox --take --limit 100 --json >"$TMPDIR/page" || return
 		/usr/bin/python3 -c 'import json, sys

@@ -1,6 +1,6 @@
 #!/bin/sh
-# leaver - a guest that ends while its mail is pushed: at every instant the host
-# lives, and the mail stays in its rows.
+# leaver - a guest ends while the host pushes mail to it. At whatever moment the guest ends, the
+# host survives, and the mail stays in the state.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guest=''

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Limits of agents hold across processes, restarts and kill -9, with a host and without;
-# a call may go on after the wait that it was told; every operation spends its cost.
+# Limits of agents hold across processes, restarts and kill -9, with a host and without. A
+# refused call succeeds after the wait that the refusal names. Every operation spends its cost.
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_LIMITS_ENABLED
 export CADRE_LIMITS_TEAM_MESSAGE_BURST=5 CADRE_LIMITS_TEAM_MESSAGE_PER_MINUTE=20
@@ -10,9 +10,11 @@ as() { (eval "$(cadre agent env "$1")"; shift; "$CADRE" "$@"); } # AGENT WORD...
 left() { cadre ${3-} --json limits --agent "$1" | /usr/bin/python3 -c '
 import json, sys
 print(json.load(sys.stdin)["left"][0][sys.argv[1]])' "$2"; }
-# spent WHO: the state shows that nothing is left; a host writes that down in a moment.
+# spent WHO: the state shows that WHO has no calls left. A host writes that to the state after a
+# moment.
 spent() { [ "$(left "$1" other --direct)" -le 0 ]; }
-# limited WHO COMMAND...: it is refused; a slow machine may have let a minute pass, which gives a call back.
+# limited WHO COMMAND...: the command is refused. The function runs the command twice: on a slow
+# machine a minute may have passed, which allows one more call.
 limited() {
 	as "$@" >/dev/null 2>&1 || :
 	is 6 "$1 calls too often" as "$@"
@@ -21,7 +23,8 @@ sent() { sqlite3 "$CADRE_HOME/state.db" "SELECT count(*) FROM message"; }
 
 cadre team create shop --roles coder,tester,reader,loser,past >/dev/null || bad "team"
 
-# Forty processes at once, without a host: five messages go, whoever wins.
+# Forty processes send at once, without a host: five messages are sent, no matter which
+# processes send them.
 began=$(date +%s)
 (
 	eval "$(cadre agent env coder)"
@@ -30,12 +33,12 @@ began=$(date +%s)
 )
 took=$(($(date +%s) - began + 1))
 ok=$(grep -l '^sent' "$TMPDIR"/sent.* | wc -l)
-# Each three seconds since the first bring one call back.
+# Every three seconds since the first call allow one more call.
 [ "$ok" -ge 5 ] && [ "$ok" -le $((6 + took / 3)) ] || bad "$ok of 40 were sent, not 5"
 [ "$(sent)" -eq "$ok" ] || bad "$(sent) messages are stored, $ok were acknowledged"
 grep -q 'calls too often' "$TMPDIR"/sent.* || bad "nobody was told why"
 
-# A caller that is told to wait may go on just then, and not before: right to 50 ms.
+# A refused caller may call again exactly after the wait that it was told, to within 50 ms.
 cat >"$TMPDIR/wait.py" <<'P'
 import json, os, subprocess, sys, time
 def send(text):
@@ -49,7 +52,8 @@ for n in range(100):
 assert rc == 6, (rc, a)
 e = a["error"]
 assert e["code"] == "rate_limited" and 0 < e["retry_after_ms"] <= 3000, e
-# The refusal came between `began` and now: the next call is there between `least` and `end`.
+# The refusal happened between `began` and now: the next call is allowed between `least` and
+# `end`.
 wait = e["retry_after_ms"] / 1000
 least, end = began + wait, time.monotonic() + wait
 early = 0
@@ -57,7 +61,7 @@ while time.monotonic() < least:
     rc, a = send("early")
     early += rc == 0 and time.monotonic() < least
     if rc == 0: break
-    time.sleep(max(0, min(0.5, (least - time.monotonic()) / 2))) # ever more often towards it
+    time.sleep(max(0, min(0.5, (least - time.monotonic()) / 2))) # tries more often near that time
 assert early == 0, "it went before its time"
 if rc == 0: sys.exit()
 time.sleep(max(0, end + 0.05 - time.monotonic()))
@@ -67,13 +71,13 @@ P
 export CADRE
 (eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong without a host"
 
-# Reads count without a host, and so do calls that fail.
+# Without a host, reads count as calls, and so do calls that fail.
 for i in 1 2 3 4; do as reader team status >/dev/null; done
 as reader task show 077 >/dev/null 2>&1
 n=$(left reader other)
 [ "$n" -ge 5 ] && [ "$n" -le 6 ] || bad "$n reads are left, not 5"
 
-# With a host they hold as well, over its end.
+# With a host the limits hold as well, even after the host has ended.
 cadre up >/dev/null || bad "up"
 [ "$(left reader other)" -ge "$n" ] || bad "the host gave less than was left"
 (eval "$(cadre agent env coder)"; /usr/bin/python3 "$TMPDIR/wait.py") || bad "the time to wait is wrong with a host"
@@ -89,7 +93,7 @@ kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 limited loser team status
 cadre up >/dev/null || bad "up again"
 limited loser team status
-# A process that goes past the host has no other bucket, and spends for the host as well.
+# A process that does not use the host spends the same calls as a process that uses the host.
 limited loser --direct team status
 (
 	eval "$(cadre agent env past)"
@@ -102,7 +106,8 @@ until_done spent past
 limited past --direct team status
 cadre down >/dev/null
 limited loser team status
-# Acknowledgements, heartbeats, waits and mail to receive are free; so is the operator.
+# Acknowledgements, heartbeats, waits and received messages cost nothing. The operator has no
+# limits.
 is 0 '' as loser agent heartbeat
 is 0 '' as loser inbox
 for i in $(seq 25); do cadre team status >/dev/null || bad "the operator is limited"; done
@@ -115,9 +120,11 @@ export CADRE_LIMITS_ENABLED
 is 0 '' as loser team status
 unset CADRE_LIMITS_ENABLED
 
-# A pair that is too quick: delayed messages come in order, at their time, with a host and without.
+# A sender writes to one receiver too quickly: its delayed messages arrive in order, at their
+# time, with a host and without.
 export CADRE_LIMITS_PAIR=all CADRE_LIMITS_TEAM_MESSAGE_BURST=100
-# A slow machine may let so much time pass that a message is not too soon: then the next one is.
+# A slow machine may need so long that a message is not too early. In that case the next message
+# is too early.
 refused() {
 	for n in 1 2 3 4 5 6; do
 		as tester send reader "hello $n" >"$TMPDIR/said" 2>&1 || break
@@ -125,7 +132,8 @@ refused() {
 	grep -q 'reader was written to a moment ago' "$TMPDIR/said" ||
 		bad "no message was too soon: $(cat "$TMPDIR/said")"
 }
-# later TEXT: sends messages until one is delayed, which `said` and `text` tell.
+# later TEXT: sends messages until a message is delayed. `said` is the answer, and `text` the
+# text of that message.
 later() {
 	for n in 1 2 3 4 5 6; do
 		text="$1 $n"
@@ -134,7 +142,7 @@ later() {
 	done
 	bad "no message was delayed: $said"
 }
-# comes: a reader that waits gets that message, and not before its time.
+# comes: a waiting reader gets the message `text`, and not before its time.
 comes() {
 	due=$(echo "$said" | /usr/bin/python3 -c 'import datetime, json, sys
 t = json.load(sys.stdin)["deliveries"][0]["due_at"]
@@ -157,14 +165,14 @@ later three
 comes
 cadre down >/dev/null
 
-# Over the routes of agents in tabs a pair keeps its pace unless that is turned off.
+# Over the routes for agents in tabs, the pace of pairs applies too, unless limits.pair is off.
 unset CADRE_LIMITS_PAIR
 cadre up >/dev/null || bad "up for tabs"
 token=$(cadre token create --agent shop/coder)
-tabs() { # PATH JSON: the answer
+tabs() { # PATH JSON: prints the answer
 	curl -sS -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d "$2" "$(cat "$CADRE_HOME/endpoint")/api/agents/$1"
 }
-for n in 1 2 3 4 5 6; do # as in refused()
+for n in 1 2 3 4 5 6; do # repeats for slow machines, as in refused()
 	said=$(tabs past/messages '{"message":"hello"}')
 	[ "$said" = '{"delivered":true,"target":"past"}' ] || break
 done
@@ -181,7 +189,8 @@ is 0 '^coder -> past  urgent  ' cadre --as past inbox --peek
 for n in 1 2; do as coder send past "aside $n" >/dev/null || bad "other messages wait"; done
 cadre down >/dev/null
 
-# A request that is refused for its body is counted as a call: of its route's category, or of none.
+# A request with a refused body counts as a call of its route's category, or of the default
+# category.
 CADRE_LIMITS_TEAM_MESSAGE_BURST=4 CADRE_LIMITS_DEFAULT_BURST=4 cadre up >/dev/null || bad "up for bodies"
 cadre member add fresh --team shop >/dev/null || bad "member"
 token=$(cadre token create --agent shop/fresh)
@@ -197,7 +206,7 @@ for route in api/messages mcp; do
 done
 cadre down >/dev/null
 
-# A follower of events waits where it has asked too often, and goes on.
+# A follower of events that asks too often waits for a moment, and then continues.
 (
 	eval "$(cadre agent env reader)"
 	CADRE_LIMITS_DEFAULT_BURST=1 CADRE_LIMITS_DEFAULT_PER_MINUTE=60 \
@@ -212,7 +221,7 @@ done
 until_done sh -c "[ \$(grep -c task.created '$TMPDIR/followed') = 6 ]"
 kill "$follower" || bad "the follower has ended: $(tail -1 "$TMPDIR/followed")"
 
-# A token that only reads is a remote client, and has a bucket of its own.
+# A client with a read-only token is a remote client, and the token has a limit of its own.
 cadre up >/dev/null || bad "up for a remote client"
 observer=$(cadre token create --observer)
 refused=0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# lost-work - a workspace whose folder is gone is told as failed, with the way to what it held,
-# and is not made anew as if nothing had been there.
+# lost-work - a workspace whose folder is missing is listed as failed, with a hint how to get
+# its files. The workspace is not made anew as an empty one.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes t >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
@@ -12,7 +12,8 @@ is 0 . cadre workspace create --team t --agent a --source "$TMPDIR/source" --wai
 is 0 . cadre workspace create --team t --agent b --wait
 is 0 '^work$' cadre exec --team t t/a 'echo work | tee file'
 
-# Somebody removes the folder while its guest runs: commands go on once a folder is there again.
+# Somebody removes the folder while its guest runs. When a folder exists there again, commands
+# work again.
 folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
 rm -r "$folder"
 is 3 "the workspace's folder is gone: $folder" cadre exec --team t t/b true
@@ -21,7 +22,7 @@ mkdir "$folder"
 is 0 . cadre workspace write --team t t/b file text
 is 0 '^text$' cadre exec --team t t/b 'cat file'
 
-# Moved away by hand.
+# The folder was moved away by hand.
 cadre down --all >/dev/null
 until_is '^0$' count_guests
 folder=$(echo "$CADRE_HOME"/workspaces/t-b-*)
@@ -39,7 +40,8 @@ mv "$TMPDIR/away" "$folder"
 until_is '^text$' cadre exec --team t t/b 'cat file'
 is 0 '^0$' sqlite3 -readonly "$CADRE_HOME/state.db" 'SELECT sum(again) FROM workspace'
 
-# A workspace that was removed is lost in a state that is restored from before.
+# A workspace was removed after a backup. When the backup is restored, the folder of the
+# workspace is missing.
 cadre backup "$TMPDIR/before.db" >/dev/null || bad "backup"
 folder=$(echo "$CADRE_HOME"/workspaces/t-a-*)
 name=${folder##*/}
@@ -59,7 +61,8 @@ is 0 . cadre workspace destroy t/a --team t --yes
 is 0 "^brought back $name as t-a-" cadre undo "$name" --agent a --team t
 until_is '^work$' cadre exec --team t t/a 'cat file'
 
-# Folders that only the former state knows stay while that is kept, and `undo` says so.
+# Some folders are known only to the state before a restore. These folders stay while that state
+# is kept, and `undo` says so.
 is 0 'Folders that only the state before a restore knows stay where they are' cadre undo
 is 7 "$later is still to be moved into the trash" cadre undo "$later"
 grep -q "When all is as it should be: remove replaced/ in the state's folder, then cadre restart" "$TMPDIR/err" || bad "undo does not say when"
@@ -67,7 +70,7 @@ rm -r "$CADRE_HOME/replaced"
 is 0 . cadre restart
 is 0 "^brought back $later as t-free-" cadre undo t/free
 
-# A folder that a host was clearing away when it ended is still to be moved.
+# A host ended while it moved a folder away: the folder still has to be moved to the trash.
 cadre down >/dev/null
 mkdir "$CADRE_HOME/workspaces/t-c-1a2b.gone" && echo kept >"$CADRE_HOME/workspaces/t-c-1a2b.gone/file"
 is 7 't-c-1a2b is still to be moved into the trash' cadre undo t-c-1a2b

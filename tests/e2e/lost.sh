@@ -1,14 +1,14 @@
 #!/bin/sh
-# lost - a folder that holds what only a state leaves there, but not its state.db: no verb
-# makes an empty state in its place, however the folder was named.  `restore` and
-# `init --anew` do, and keep what is there.
+# lost - a folder that holds remains of a state, but no state.db: no command makes an empty
+# state in that folder, however the folder was named. `restore` and `init --anew` make a state,
+# and keep the remains.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
 trap 'cadre down >/dev/null 2>&1' EXIT
 
-lost_is_said() { # COMMAND...: refused, with the folder, what is left, and what to do
+lost_is_said() { # COMMAND...: is refused, and names the folder, the remaining files and the remedy
 	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
 	grep -q "state.db of $CADRE_HOME is \(gone\|empty\); .*are of the state that was there" "$story/out" ||
 		bad "$*: $(cat "$story/out")"
@@ -42,13 +42,13 @@ new_state() {
 }
 message() { cadre --team t --as a inbox peek 2>&1; }
 
-# A place where nothing was lost: any verb makes a state that is told --create.
+# In a folder that held no state, any command with --create makes a state.
 mkdir -m 700 "$CADRE_HOME"
 cadre --create team create t >/dev/null || bad "an empty folder"
 rm -rf "$CADRE_HOME" && mkdir -m 700 "$CADRE_HOME" && echo '[inbox]
 capacity = 5' >"$CADRE_HOME/cadre.toml"
 cadre --create team create t >/dev/null || bad "a folder with a configuration"
-# So do many at once.
+# Many commands at once do so as well.
 rm -rf "$CADRE_HOME"
 pids=
 for i in 1 2 3 4 5 6 7 8; do
@@ -57,7 +57,7 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 for pid in $pids; do wait "$pid" || bad "made by many at once: $(cat "$story"/many.*)"; done
 
-# Removed, moved away, cut off.
+# state.db was removed, moved away, or cut off.
 new_state
 cadre backup "$story/B.db" >/dev/null
 mv "$CADRE_HOME/state.db" "$story/kept.db"
@@ -73,14 +73,15 @@ for name in secret workspaces search.db state.lock; do
 	lost_is_said cadre team create t
 done
 
-# The user's own state, without a name given.
+# The user's own state, when no folder is named.
 (
 	export XDG_STATE_HOME="$story/state" CADRE_HOME="$story/state/cadre"
 	mkdir -p "$story/nowhere" "$story/state" && cd "$story/nowhere" || exit 1
 	cadre init >/dev/null && rm "$CADRE_HOME/state.db" || bad "no state of the user's own"
 	lost_is_said env -u CADRE_HOME "$CADRE" team create t
 	
-# Begun anew by many at once: one sets the former state aside, the others leave the new one.
+# Many processes run `init --anew` at once: one process sets the former state aside, and the
+# others leave the new state alone.
 for round in 1 2 3 4 5; do
 	new_state
 	rm "$CADRE_HOME/state.db"
@@ -97,7 +98,7 @@ for round in 1 2 3 4 5; do
 	cadre team create t >/dev/null || bad "no state after many began it anew"
 done
 
-# Three former states are kept, as after a restore.
+# The three newest former states are kept, as after a restore.
 for i in 1 2 3 4; do
 	rm "$CADRE_HOME/state.db"
 	cadre init --anew >"$story/out" || bad "init --anew $i: $(cat "$story/out")"
@@ -106,7 +107,8 @@ done
 exit $failed
 ) || failed=1
 
-# A state without its secret: a new one would void the tokens of all agents.
+# A state without its secret is refused: a new secret would make the tokens of all agents
+# invalid.
 secret_is_said() {
 	"$@" >"$story/out" 2>&1 </dev/null && bad "$*: not refused"
 	grep -q "$CADRE_HOME/secret is gone: the tokens" "$story/out" || bad "$*: $(cat "$story/out")"
@@ -127,14 +129,14 @@ cadre restore "$story/S.db" >"$story/out" 2>&1 </dev/null && bad "restore withou
 grep -q 'since the backup would go' "$story/out" || bad "restore without a secret: $(cat "$story/out")"
 cadre restore "$story/S.db" --yes >"$story/out" 2>&1 || bad "restore without a secret: $(cat "$story/out")"
 cmp -s "$CADRE_HOME/secret" "$story/kept.secret" || bad "restore put another secret there"
-# For a secret lost for good, `restore --any-secret` makes a new one.
+# If a secret is lost for good, `restore --any-secret` makes a new secret.
 rm "$CADRE_HOME/secret"
 cadre restore "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "restored from itself"
 cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 || bad "restore --any-secret: $(cat "$story/out")"
 message | grep -q 'of the former state' || bad "a new secret, and not its state: $(message)"
 cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "restored from itself with a secret"
 
-# A project's state that is there no more: the user's own is not meant instead.
+# If a project's state is missing, cadre does not use the user's own state instead.
 (
 	unset CADRE_HOME
 	export XDG_STATE_HOME="$story/users"
@@ -155,7 +157,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	gone_is_said "$story/linked" cadre team create u
 	mv ../away .cadre
 	(cd "$story/linked" && cadre team list) | grep -q '^t ' || bad "it was brought back, and is not there"
-	# git's folder of a linked worktree that is gone leads nowhere either.
+	# In a linked worktree cadre also refuses if git's own folder is missing.
 	mv "$story/pro" "$story/pro2"
 	(cd "$story/linked" && cadre team create u) >"$story/out" 2>&1 && bad "a worktree that leads nowhere: not refused"
 	grep -q 'linked/.git leads to a folder of git.s that is gone' "$story/out" || bad "a worktree that leads nowhere: $(cat "$story/out")"
@@ -170,7 +172,7 @@ cadre restore --any-secret "$CADRE_HOME/state.db" >"$story/out" 2>&1 && bad "res
 	cadre trust --remove "$story/pro/.cadre" >/dev/null || bad "it cannot be forgotten"
 	cadre --home "$story/users/cadre" init >/dev/null || bad "no state of the user's own"
 	(cd "$story/pro" && cadre team create own) >"$story/out" 2>&1 || bad "forgotten, and still refused: $(cat "$story/out")"
-	# A sibling whose name begins alike is none of it.
+	# A sibling folder whose name begins with the same letters is not affected.
 	cd "$story/pro" && cadre init >/dev/null && rm -rf .cadre && cd ../prose && cadre team list | grep -q own || bad "a sibling is refused"
 	exit $failed
 ) || failed=1
@@ -195,7 +197,7 @@ grep '"id":4' "$story/mcp.out" | grep -q 'state.db' || bad "mcp goes on: $(tail 
 exec 3>&-
 wait $mcp
 
-# Begun anew on purpose: what is left is kept.
+# A person begins the state anew on purpose: the remains of the former state are kept.
 cadre init --anew >"$story/out" || bad "init --anew: $(cat "$story/out")"
 aside=$(sed -n 's/^what was left of the former state is kept in //p' "$story/out")
 [ -s "$aside/secret" ] || bad "the former secret is not kept: $(cat "$story/out")"
@@ -206,7 +208,7 @@ cadre init --anew >"$story/out" 2>&1 && bad "a living state was replaced"
 grep -q 'is a state' "$story/out" || bad "init --anew of a state: $(cat "$story/out")"
 cadre team list --json | grep -q '"name":"t"' || bad "init --anew changed a state"
 
-# A state in git's own folder is out of reach of git's cleaning.
+# git does not clean a state in git's own folder.
 git init -q "$story/kept" && cd "$story/kept" || bad "git init"
 CADRE_HOME=$(git rev-parse --path-format=absolute --git-common-dir)/cadre
 is 0 . cadre init

@@ -1,10 +1,11 @@
 /*
- * answer - any bytes as what a guest answers, for as long as one lets it.
+ * answer - any bytes as the answers of a guest, as long as the test runs.
  *
- * The first byte says what the host asks for and in which dialect, the lines behind
- * it what the guest says to each question: a JSON object gets the question's id,
- * `=` sends the rest of the line as it is, `-` says nothing.  Behind the last line it
- * begins anew.  The host's own code hears it, over a real link; every call ends.
+ * The first byte says what the host asks for, and in which dialect. The next lines are the
+ * guest's answers, one to each question. A JSON object gets the question's id, `=` sends the
+ * rest of the line unchanged, and `-` sends no answer. After the last line the guest starts
+ * again with the first line. The host's own code reads the answers over a real link, and every
+ * call ends.
  */
 #include <assert.h>
 #include <signal.h>
@@ -49,8 +50,8 @@ struct talk {
 	const char *line[LINES_MOST];
 	size_t size[LINES_MOST];
 	int n, next;
-	int greetings; /* answered honestly: the guest is linked */
-	int parts; /* of the call that is asked */
+	int greetings; /* number of honest answers, which link the guest */
+	int parts; /* number of answers to the call */
 	bool over;
 };
 
@@ -113,7 +114,8 @@ static void ask(struct rig *r, const char *op, const char *args)
 	assert(rig_call(r, op, json_loads(args, 0, NULL)));
 	for (int i = 0; i < STEPS && !(answer = rig_answer(r)); i++)
 		rig_step(r, false);
-	/* Many results and pushes may be asked for besides, but no part for ever. */
+	/* Besides the call, the host may ask many questions about results and pushes. It must
+	 * not ask for parts of an answer for ever. */
 	json_decref(answer);
 }
 
@@ -128,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!begun) {
 		begun = true;
-		signal(SIGPIPE, SIG_IGN); /* as a host does */
+		signal(SIGPIPE, SIG_IGN); /* as a host ignores it */
 		assert(mkdtemp(folder));
 		atexit(clean);
 	}

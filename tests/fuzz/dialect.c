@@ -1,9 +1,9 @@
 /*
- * dialect - any bytes as lines that a guest, or a client, says to its host.
+ * dialect - any bytes as lines that a guest or a client sends to its host.
  *
- * Each is read as the body of a frame by what the host reads them with: the older
- * messages and Call of every operation become calls, or faults that can be said.
- * On a channel that proves its speaker no message changes that speaker.
+ * The host's own code reads each line as the body of a frame. A message of the older dialect,
+ * or a Call of any operation, becomes a call, or a fault that can be written. On a channel that
+ * proves the speaker's identity, no message changes this identity.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
- * Bytes from the wire, as a host reads its guests' and a guest its host's:
- * for any bytes the reader faults or waits, and a message decodes or faults;
- * a decoded message can be written again.
+ * Any bytes on the wire between a host and its guests, in both directions. For any bytes the
+ * reader fails or waits for more, and a message is decoded or fails. A decoded message can be
+ * written again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static void try_message(const char *body, size_t size)
 	packet_release(&p);
 }
 
-/* The same frame without and with what lifts files out of it, which takes it over. */
+/* Reads the same frame twice: with all fields in the JSON, and with packet_take(), which moves
+ * file contents out of the frame and takes the frame over. */
 static void try_frame(struct frame_reader *r)
 {
 	struct fault f = { 0 };
@@ -75,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += used;
 	}
 	frame_release(&r);
-	/* Most noise is no frame: the same bytes as a message, too. */
+	/* Most random bytes are no frame, so read the same bytes as a message, too. */
 	try_message((const char *)data, size);
 	return 0;
 }

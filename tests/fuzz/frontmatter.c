@@ -1,7 +1,7 @@
 /*
- * A note with any frontmatter, and any change of it (behind a NUL): a note that
- * cannot be read or written is a fault; a changed key has just the new value when
- * read again, and the body is the same to the byte.
+ * A note with any frontmatter, and any change of the frontmatter (after a NUL). A note that
+ * cannot be read or written gives a fault. After a change, the changed key has the new value,
+ * and the body of the note has the same bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * git_index - any bytes as the index of a repository around a folder, alone and beside
- * the same bytes as the shared index.
+ * git_index - any bytes as the index of a repository around a folder, alone and with the same
+ * bytes as the shared index.
  *
- * Each look at the folder gives one of the three answers, the same each time, and the sum of
- * the folder is whole.
+ * Each look at the folder gives one of the three results, the same result each time. The sum of
+ * the folder is never cut.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -26,7 +26,8 @@ static void remove_root(void)
 	temp_remove(root);
 }
 
-/* A folder in a repository; a split index without a base names a shared index of zeros. */
+/* Makes a folder in a repository. A split index without a base names the shared index whose
+ * number is all zeros. */
 static void make_repository(void)
 {
 	char git[96];

@@ -1,8 +1,8 @@
 /*
  * hook_event - any bytes as the event of a client.
  *
- * An object that says its name is read, whatever else is in it, and nothing is kept that has no
- * end.
+ * A JSON object with a name is read, whatever else it holds. No text of the event is kept
+ * without a bound.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -14,8 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The name that the event says by another reader of JSON, as far as both have to agree: no key
- * comes twice, or is written with escapes. */
+/* The event's name according to another JSON reader; NULL: the two readers need not agree. The
+ * readers need not agree if a key appears twice or an escape is used. */
 static const char *name_of(const json_t *event, const uint8_t *data, size_t size)
 {
 	const char *name = json_string_value(json_object_get(event, "hook_event_name"));

@@ -1,10 +1,9 @@
 /*
- * http - any bytes at a workspace's door for teammates.
+ * http - any bytes at a workspace's HTTP door for teammates.
  *
- * Its host takes whatever comes for a teammate's and answers as one does, so that
- * what is behind the token is reached: messages, tasks, files.  For any input
- * the output is HTTP, the exchange ends, and nothing is written outside the
- * workspace.
+ * The door's host accepts every caller as a teammate and answers like a real host. Therefore
+ * the input reaches the code behind the token: messages, tasks, files. For any input the output
+ * is HTTP, the exchange ends, and nothing is written outside the workspace.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -24,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CLEAN_EVERY = 2000, ROUNDS_MOST = 20000 };
 
-/* --- a host that believes everybody ---------------------------------------------- */
+/* --- a host that accepts every caller ---------------------------------------------- */
 
 struct asking {
 	struct asking *next;
@@ -149,7 +148,7 @@ static void open_guest(void)
 	assert(guest_http_open(guest, "127.0.0.1:0", &f) == 0);
 }
 
-/* The folder holds only the workspace; what is in it goes. */
+/* Checks that the folder holds only the workspace, and empties the workspace. */
 static void clean(void)
 {
 	struct dirent **names;

@@ -1,9 +1,9 @@
 /*
- * hybrid - any bytes as what a VMM answers to CONNECT.
+ * hybrid - any bytes as a VMM's answer to CONNECT.
  *
- * Dialled for real over a Unix socket, with the fuzzer as the VMM, which answers in
- * pieces.  Only a line that begins with OK connects; bytes behind that line are the
- * guest's, and none is lost.
+ * The test really dials a Unix socket, with the fuzzer as the VMM, which answers in pieces.
+ * Only a line that begins with OK connects. The bytes after that line belong to the guest, and
+ * no byte is lost.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -60,7 +60,8 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 
 static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 {
-	/* Few enough bytes not to fill the socket: the other end reads at the end only. */
+	/* The pieces are few enough to fit into the socket: the other end reads only after the
+	 * last piece. */
 	size_t step = 1 + size / 64 + (size ? data[size - 1] % 70u : 0);
 
 	for (size_t at = 0; at < size; at += step) {
@@ -74,7 +75,7 @@ static void answer(uv_loop_t *loop, int fd, const uint8_t *data, size_t size)
 	uv_run(loop, UV_RUN_DEFAULT);
 }
 
-/* Compares the bytes sent to the VMM with those that the guest would read. */
+/* Compares the bytes sent to the VMM with the bytes that the guest would read. */
 static void judge(int to_vmm, const struct told *told, const uint8_t *data, size_t size)
 {
 	size_t most = size < LINE_MOST ? size : LINE_MOST;

@@ -1,10 +1,9 @@
 /*
  * op - any JSON, and any words, as the arguments of every operation.
  *
- * The first byte picks the operation, the second how the rest is read: as JSON
- * text, as a recipe that grows an object mostly of the fields that the record
- * knows, or as the words of a command.  A decoded call is written and decoded
- * again, and must stay the same.
+ * The first byte picks the operation, and the second byte picks how the rest is read: as JSON
+ * text, as a recipe for an object, or as the words of a command. The recipe uses mostly fields
+ * of the operation's record. A decoded call is written and decoded again, and must not change.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -31,7 +30,7 @@ static unsigned next(struct bytes *b)
 	return *b->data++;
 }
 
-/* --- growing --------------------------------------------------------------------- */
+/* --- growing a JSON value from bytes --------------------------------------------- */
 
 static json_t *grow_text(struct bytes *b)
 {
@@ -39,7 +38,7 @@ static json_t *grow_text(struct bytes *b)
 	json_t *text;
 
 	if (n == 255)
-		n = next(b) * 300; /* to go over limits */
+		n = next(b) * 300; /* long enough to exceed limits */
 	if (n > b->left)
 		n = b->left;
 	text = json_stringn((const char *)b->data, n);
@@ -67,7 +66,7 @@ static json_t *grow_time(struct bytes *b)
 
 static json_t *grow(struct bytes *b, const struct record *r, int depth);
 
-/* Makes a value that the field's type accepts; grow() goes astray often enough. */
+/* Makes a value that the field's type accepts. grow_astray() makes enough wrong values. */
 static json_t *grow_fitting(struct bytes *b, const struct type *t, int depth)
 {
 	size_t n = 0;
@@ -135,7 +134,7 @@ static json_t *grow_field(struct bytes *b, const struct field *fd, const struct 
 	return list;
 }
 
-/* An object; without a record one of any names. */
+/* Makes an object with fields of the record, or with any names if there is no record. */
 static json_t *grow(struct bytes *b, const struct record *r, int depth)
 {
 	json_t *object = json_object(), *name;
@@ -227,7 +226,7 @@ static void try_json(const struct op *op, json_t *json)
 	json_decref(json);
 }
 
-/* Words end with a newline or NUL. */
+/* Reads the rest of the bytes as words, which end with a newline or NUL. */
 static void try_words(const struct op *op, const struct bytes *b)
 {
 	char *copy = strndup((const char *)b->data, b->left), *rest = copy;

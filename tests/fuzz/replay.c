@@ -1,13 +1,15 @@
 /*
- * replay - main() of a fuzzer where clang's is not linked: runs the seeds, then changed ones.
+ * replay - main() of a fuzzer without clang's own main(). This main() runs the seeds, and after
+ * them changed seeds.
  *
- *	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
+ * 	NAME CHANGED DICE DICTIONARY KEPT [FILE...]
  *
- * Runs the empty input and each FILE, then CHANGED inputs that are made of them, for at most three
- * seconds of the processor: bytes are set, cut out and doubled, words of DICTIONARY (libFuzzer's
- * format; - for none) put in, two seeds joined.  DICE chooses the changes: the same number makes
- * the same inputs.  The input that runs stands in the file KEPT, which is there after a crash, and
- * gone after a run without one.
+ * Runs the empty input and each FILE. After that it runs CHANGED inputs made from these seeds,
+ * for at most three seconds of processor time. A change sets, cuts out or doubles bytes,
+ * inserts words of DICTIONARY (in libFuzzer's format; -: no dictionary), or joins two seeds.
+ * DICE chooses the changes: the same number makes the same inputs. The file KEPT holds the
+ * input that runs. After a crash the file remains, and after a run without a crash it is
+ * removed.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -34,7 +36,7 @@ struct replay {
 	struct dice dice;
 	struct piece *seeds, words[WORDS_MOST];
 	size_t n_seeds, n_words;
-	uint8_t *kept; /* INPUT_MOST bytes of the file */
+	uint8_t *kept; /* INPUT_MOST mapped bytes of the file KEPT */
 	int file;
 };
 
@@ -56,7 +58,7 @@ static struct piece read_piece(const char *path)
 	return p;
 }
 
-/* name="text", of which \" \\ and \xHH are escapes. */
+/* Reads lines of the form name="text". The text may have the escapes \" \\ and \xHH. */
 static void read_words(struct replay *r, const char *path)
 {
 	char line[1000];
@@ -84,7 +86,7 @@ static void read_words(struct replay *r, const char *path)
 		fclose(f);
 }
 
-/* Puts bytes into an input in place of `cut` others. */
+/* Replaces `cut` bytes of an input by `size` other bytes. */
 static void put(struct piece *p, size_t at, size_t cut, const void *bytes, size_t size)
 {
 	if (p->size - cut + size > INPUT_MOST)
@@ -138,7 +140,8 @@ static void change(struct replay *r, struct piece *p)
 
 static void run(struct replay *r, const struct piece *p)
 {
-	/* The copy has the input's very size, so that a byte behind is out of bounds. */
+	/* The copy has exactly the input's size, so that a read of the next byte is out of
+	 * bounds. */
 	uint8_t *bytes = memcpy(xmalloc(p->size + !p->size), p->bytes, p->size);
 
 	if (ftruncate(r->file, (off_t)p->size) == 0)
@@ -149,7 +152,7 @@ static void run(struct replay *r, const struct piece *p)
 
 int main(int argc, char **argv)
 {
-	static struct replay r; /* static, so that nothing is taken for a leak */
+	static struct replay r; /* static, so that its memory does not count as a leak */
 	static struct piece changed;
 	long n;
 

@@ -1,10 +1,9 @@
 /*
  * rpc - any bytes as lines to the MCP door.
  *
- * Behind it stands a client of its own, so that nothing is opened: it decodes
- * the arguments as the real one does and gives canned answers; calls that wait
- * are parked until a later step.  For any input each line of output is one whole
- * JSON message.
+ * The test replaces the door's client by a client that opens no state. This client decodes the
+ * arguments as the real client does, and gives fixed answers. Calls that wait are parked until
+ * a later step. For any input each line of output is one whole JSON message.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { PARKED_MAX = 16 };
 
 struct parked {
-	int64_t number; /* 0: free */
+	int64_t number; /* 0: this place is free */
 	const struct op *op;
 	client_done *done;
 	void *arg;
@@ -150,7 +149,7 @@ int client_timeout(const struct client *c)
 	return -1;
 }
 
-/* Answers the first one; every third with a fault. */
+/* Answers the first parked call. Every third call gets a fault. */
 void client_step(struct client *c)
 {
 	struct fault f = { 0 };

@@ -1,5 +1,5 @@
 /*
- * schema - any bytes as a schema: opgen refuses them with a place, or writes C.
+ * schema - any bytes as a schema: opgen refuses the bytes and names the place, or writes C.
  */
 #include <stdint.h>
 #include <stdio.h>

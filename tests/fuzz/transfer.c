@@ -1,7 +1,7 @@
 /*
- * Lines of an export that anybody may have written: behind a good header and before a right
- * end, whatever they say, an import faults and leaves the state as it was, or adds rows that
- * are sound and can be exported and read again.
+ * Lines of an export that anybody may have written, between a good header and a right end.
+ * Either the import fails and leaves the state unchanged, or it adds sound rows. These rows can
+ * be exported and read again.
  */
 #include <sha2.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void require(bool so, const char *what, const struct fault *f)
 	abort();
 }
 
-/* The lines with what has to stand around them, for reading. */
+/* Opens the lines for reading, with a header before them and a right end after them. */
 static FILE *whole(const uint8_t *data, size_t size, char **bytes)
 {
 	uint8_t sum[SHA256_DIGEST_LENGTH];
@@ -88,7 +88,7 @@ static bool is_empty(struct store *store)
 	return !begun.so;
 }
 
-/* Exports the state and imports that into another one. */
+/* Exports the state and imports the export into another state. */
 static void go_round(struct store *store, struct store *other,
 		     const struct settings *settings)
 {
@@ -112,7 +112,7 @@ static void go_round(struct store *store, struct store *other,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct store *empty, *store, *other; /* making a state takes long */
+	static struct store *empty, *store, *other; /* made once: making takes long */
 	struct settings settings;
 	struct fault f = { 0 };
 	char *bytes = NULL;

@@ -1,11 +1,11 @@
 /*
  * web - any bytes at a host's HTTP door: calls, streams of events, MCP over HTTP.
  *
- * The door is the host's own, and so is what it calls: a state in memory, where each call runs
- * in the next turn of the loop.  The first byte says where the bytes come in: at the Unix socket,
- * whose clients are the operator, or at TCP, where no token that there is can be guessed, so that
- * no row may change.  For any input the output is HTTP, and a client that hangs up
- * leaves no memory or descriptor behind.
+ * The door is the host's own code. Its calls run on a state in memory, in the next turn of the
+ * loop. The first byte chooses where the bytes arrive: at the Unix socket, whose clients are
+ * the operator, or at TCP. At TCP the input cannot guess a valid token, so no row may change.
+ * For any input the output is HTTP, and a client that hangs up leaves no memory or descriptor
+ * behind.
  */
 #include <assert.h>
 #include <poll.h>
@@ -113,7 +113,7 @@ int host_listen_at(struct host *h, struct host_socket *s, const char *name,
 	return -1;
 }
 
-/* A call that waits is answered at once, for nothing comes. */
+/* A call that waits is answered at once, because no news will ever arrive. */
 static void run_call(struct job *job)
 {
 	struct call *call = &job->call;
@@ -213,7 +213,7 @@ static void open_host(void)
 	fill();
 }
 
-/* A new state: its sessions and clients have ended. */
+/* Makes a new state after all sessions and clients have ended. */
 static void clean(void)
 {
 	room_mcp_door.end(host);

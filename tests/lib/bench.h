@@ -1,20 +1,19 @@
 /*
- * bench - a rig on a folder of its own, for the unit tests of what a host tells its
- * guest and is told by it.
+ * bench - a rig in its own folder, for unit tests of the messages between a host and its guest.
  */
 #ifndef TESTS_LIB_BENCH_H
 #define TESTS_LIB_BENCH_H
 
 #include "tests/lib/rig.h"
 
-/* A test puts it first in a struct of its own, which is the state of cmocka. */
+/* A test's own struct begins with a struct bench. The test's struct is the state of cmocka. */
 struct bench {
 	char base[64];
 	struct rig rig;
 };
 
-/* Makes that struct, of `size` bytes, zeroed; the guest answers with `heard`. */
+/* Makes the test's struct, of `size` zeroed bytes. The guest answers with `heard`. */
 void bench_open(void **state, size_t size, const char *name, rig_heard *heard);
-int bench_close(void **state); /* a teardown of cmocka */
+int bench_close(void **state); /* a teardown function for cmocka */
 
 #endif

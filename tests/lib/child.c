@@ -102,7 +102,7 @@ int child_end(pid_t pid, int ms)
 	return child_wait(pid, 10000);
 }
 
-/* The first child that the kernel lists; 0 when there is none. */
+/* Returns the first child that the kernel lists; 0: no child. */
 static pid_t any_child(void)
 {
 	char path[64], word[16] = "";
@@ -123,7 +123,8 @@ int child_end_all(void)
 	pid_t pid;
 	int n = 0;
 
-	/* The children of what is killed come to us, and are next. */
+	/* The children of a killed process become children of this process, and are killed
+	 * next. */
 	while ((pid = any_child()) > 0 && n < 10000) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);

@@ -1,4 +1,4 @@
-/* Puts counts.sql, which is run by hand as well, into the program. */
+/* Includes counts.sql into the program. People run counts.sql by hand as well. */
 #include "tests/lib/counts.h"
 
 #include "core/base/alloc.h"

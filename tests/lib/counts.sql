@@ -1,5 +1,4 @@
--- A row for each count that changes of rows keep, and each copy of a column, which is not what its
--- rows say.
+-- Lists each stored count, and each stored copy of a column, that differs from the rows.
 WITH had(team, what, n) AS (
 	SELECT team, 'waiting', waiting FROM board UNION ALL SELECT team, 'claimed', claimed FROM board
 	UNION ALL SELECT team, 'in_progress', in_progress FROM board UNION ALL SELECT team, 'blocked', blocked FROM board

@@ -1,5 +1,5 @@
 /*
- * dice - chance that comes again with its seed (splitmix64).
+ * dice - random numbers, the same numbers for the same seed (splitmix64).
  */
 #ifndef TESTS_LIB_DICE_H
 #define TESTS_LIB_DICE_H
@@ -20,7 +20,7 @@ static inline uint64_t dice_roll(struct dice *d)
 	return z ^ z >> 31;
 }
 
-/* From 0 to n - 1. */
+/* A random number from 0 to n - 1. */
 static inline int dice_below(struct dice *d, int n)
 {
 	return (int)(dice_roll(d) % (uint64_t)n);

@@ -1,7 +1,9 @@
-# environment - the variables of a test; of the caller's only PATH, behind the programs of the test.
+# environment - the variables of a test. The test gets only PATH from the caller. In PATH the
+# folder with the programs of the test comes first.
 #
-# in_environment BIN OWN [NAME=VALUE...] COMMAND...: runs the command with the programs of BIN and
-# with OWN as its home and temporary folder.  $root, $TEST_SCALE, $TURN and $FULL are the caller's.
+# in_environment BIN OWN [NAME=VALUE...] COMMAND...: runs the command with the programs of BIN,
+# and with OWN as home and temporary folder. $root, $TEST_SCALE, $TURN and $FULL are set by the
+# caller.
 in_environment() {
 	bin=$1 own=$2
 	shift 2

@@ -19,7 +19,7 @@ struct disk {
 struct file {
 	sqlite3_file base;
 	struct fault_control *control;
-	sqlite3_file *real; /* behind this struct */
+	sqlite3_file *real; /* the real file, stored after this struct */
 };
 
 /* The result of an operation: SQLITE_OK, or the failure that the test asks for. */
@@ -37,8 +37,7 @@ static int strike(struct fault_control *c, enum fault_disk kind)
 		return SQLITE_OK;
 	if (!atomic_load(&c->lasting) &&
 	    !atomic_compare_exchange_strong(&c->after, &left, 0))
-		return SQLITE_OK; /* another thread's operation has already failed in
-				     its place */
+		return SQLITE_OK; /* another thread's operation has failed instead */
 	atomic_fetch_add(&c->failed, 1);
 	return atomic_load(&c->result);
 }
@@ -96,7 +95,7 @@ static int file_sync(sqlite3_file *f, int flags)
 	return rc ? rc : of(f)->real->pMethods->xSync(of(f)->real, flags);
 }
 
-/* --- operations that are passed on ---------------------------------------------- */
+/* --- operations that always go to the real file --------------------------------- */
 
 static int file_close(sqlite3_file *f)
 {
@@ -160,7 +159,7 @@ static int file_shm_unmap(sqlite3_file *f, int del)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 2, /* without mmap of the file, as the store has it */
+	.iVersion = 2, /* without mmap of the file, as the store uses files */
 	.xClose = file_close,
 	.xRead = file_read,
 	.xWrite = file_write,
@@ -193,7 +192,7 @@ static int disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int fl
 	of(f)->control = disk->control;
 	of(f)->real = (sqlite3_file *)(of(f) + 1);
 	rc = disk->real->xOpen(disk->real, name, of(f)->real, flags, out_flags);
-	/* SQLite closes a file that has methods, even after a failure. */
+	/* SQLite closes a file that has methods, even if opening the file failed. */
 	if (of(f)->real->pMethods)
 		f->pMethods = &methods;
 	return rc;
@@ -209,7 +208,7 @@ struct fault_control *fault_vfs_map(const char *path)
 			 MAP_SHARED, fd, 0);
 	if (fd >= 0)
 		close(fd);
-	/* cppcheck-suppress memleak ; it stays mapped */
+	/* cppcheck-suppress memleak ; the block stays mapped */
 	return p == MAP_FAILED ? NULL : p;
 }
 
@@ -220,7 +219,7 @@ int fault_vfs_register(struct fault_control *control)
 
 	if (!disk)
 		return -1;
-	/* Deleting, paths and time are passed on as they are. */
+	/* Calls for deleting, paths and time go to the real VFS. */
 	disk->vfs = *real;
 	disk->vfs.pNext = NULL;
 	disk->vfs.zName = "faulty";
@@ -244,7 +243,7 @@ void fault_vfs_unregister(void)
 	free(vfs);
 }
 
-/* --- chosen from outside ------------------------------------------------------------ */
+/* --- a control block from the environment -------------------------------------------- */
 
 static void choose(void)
 {
@@ -255,7 +254,7 @@ static void choose(void)
 		fault_vfs_register(control);
 }
 
-/* CADRE_TEST_VFS is the path of a control block, which is mapped and registered once. */
+/* CADRE_TEST_VFS is the path of a control block. The block is mapped and registered only once. */
 const char *store_vfs_chosen(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,9 +1,9 @@
-# kill_at - kills a host at a step of making or ending a team.
+# kill_at - kills a host while it makes or ends a team.
 #
 # Sourced by stories that have a state in CADRE_HOME.
 
-# kill_at TEAM N WORD: as soon as N of the team's workspaces are in the state WORD, ready or
-# destroyed, and then without a guest; prints how many were.
+# kill_at TEAM N WORD: kills the host as soon as N of the team's workspaces are in the state
+# WORD: ready, or destroyed and without a guest. Prints the number of these workspaces.
 kill_at() {
 	/usr/bin/python3 - "$CADRE_HOME" "$@" <<'PY'
 import os, signal, sqlite3, sys, time

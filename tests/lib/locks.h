@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Whether somebody waits for a lock on the file behind `fd`. */
+/* Whether a process waits for a lock on the file of `fd`. */
 bool locks_waited_for(int fd);
 
 #endif

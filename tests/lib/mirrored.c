@@ -40,7 +40,7 @@ void event(struct mirrored *w, int kind, int team, int subject, const char *deta
 	     detail ? "'" : "");
 }
 
-/* The counts that the handlers would have kept. */
+/* Stores the counts that the handlers would have stored. */
 static void count_boards(struct mirrored *w)
 {
 	run(w, "UPDATE team SET next_task = 1 + "

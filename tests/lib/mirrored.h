@@ -1,9 +1,9 @@
 /*
- * mirrored - a state whose rows are written past the handlers, and the vault
- * that mirrors it.
+ * mirrored - a state whose rows the test writes without the handlers, and the vault that
+ * mirrors the state.
  *
- * Functions that the tests of the mirror share.  A function that cannot do its
- * work fails the running test.  Paths are below the vault's root.
+ * Functions that the tests of the mirror share. A function that cannot do its work fails the
+ * running test. Paths are relative to the vault's root.
  */
 #ifndef TESTS_LIB_MIRRORED_H
 #define TESTS_LIB_MIRRORED_H
@@ -17,14 +17,14 @@ struct mirrored {
 	char dir[100];
 	struct home home;
 	struct store *store;
-	sqlite3 *db; /* rows are written past the handlers */
-	struct mirror *mirror; /* NULL when nobody holds it */
+	sqlite3 *db; /* the test writes rows here, without the handlers */
+	struct mirror *mirror; /* NULL: the mirror is not open */
 };
 
 struct mirrored *mirrored_open(void);
 void mirrored_close(struct mirrored *w);
 
-/* --- rows, each with its event ---------------------------------------------- */
+/* --- writing rows, each with its event -------------------------------------- */
 
 void run(struct mirrored *w, const char *sql);
 void runf(struct mirrored *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -32,27 +32,27 @@ void event(struct mirrored *w, int kind, int team, int subject, const char *deta
 void add_team(struct mirrored *w, int id, const char *name);
 void add_agent(struct mirrored *w, int id, int team, const char *name);
 void add_task(struct mirrored *w, int id, int team, int number, const char *title);
-/* Team demo with ada and bob; task 2 waits for task 1. */
+/* Makes the team demo with the agents ada and bob. Task 2 waits for task 1. */
 void small_team(struct mirrored *w);
-/* Team demo with so many tasks. */
+/* Makes the team demo with `n` tasks. */
 void many(struct mirrored *w, int n);
-/* Task 1 changes. */
+/* Changes the priority of task 1. */
 void touch_first(struct mirrored *w, int priority);
 
 /* --- the mirror ---------------------------------------------------------------- */
 
 void open_mirror(struct mirrored *w);
 void close_mirror(struct mirrored *w);
-/* Mirrors until there is nothing more to do, waits for summaries included. */
+/* Mirrors until nothing is left to do, and waits for delayed summaries too. */
 void settle(struct mirrored *w);
-/* Each file shows its rows. */
+/* Checks that each file has the content of its rows. */
 void equal(struct mirrored *w);
 
 /* --- files ---------------------------------------------------------------------- */
 
-/* The whole path; the next four calls leave it alone. */
+/* Returns the whole path. The next four calls do not overwrite the text. */
 const char *at(struct mirrored *w, const char *path);
-char *slurp(const char *path); /* to be freed; NULL when it is not there */
+char *slurp(const char *path); /* the caller frees the text; NULL: there is no file */
 void spit(const char *path, const char *text);
 void holds(struct mirrored *w, const char *path, const char *needle);
 bool there(struct mirrored *w, const char *path);

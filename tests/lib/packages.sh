@@ -1,4 +1,4 @@
-# packages - fetches the packages of npm that stories need, each once.
+# packages - fetches the npm packages that stories need, each package once.
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 status=0

@@ -1,26 +1,29 @@
-# patience - stories wait by these functions: never for a fixed time, but until something is so.
+# patience - functions with which stories wait until a condition is true, never for a fixed
+# time.
 #
-# `patience` is in tenths of a second on a fast machine; a slower one, as $TEST_SCALE
-# tells, waits as much longer.  PATIENCE is what a run allows that has less time for a story.
-# The caller defines bad().
+# `patience` is the longest wait in tenths of a second on a fast machine. A slower machine waits
+# longer, by the factor $TEST_SCALE. A run with less time for a story sets PATIENCE. The caller
+# defines bad().
 : "${TEST_SCALE:=1}"
 patience=${PATIENCE:-600}
 
-# The seconds that a wait may take, at most 300: --wait-seconds takes no more.  After the first failure
-# the other waits are short.
+# Prints the seconds that a wait may take: at most 300, the most that --wait-seconds accepts.
+# After a failure all further waits are short.
 bound() {
 	seconds_left=$((patience * TEST_SCALE / 10))
 	[ "${failed:-0}" = 0 ] || seconds_left=$((5 * TEST_SCALE))
 	echo $((seconds_left < 300 ? seconds_left : 300))
 }
 
-# Seconds by a clock that nobody sets: each try takes time, too, in a VM a lot.
+# Seconds by a clock that nobody can set. Counting tries is no measure of time, because each try
+# takes time too, and in a VM much time.
 uptime_s() {
 	read -r up _ </proc/uptime
 	echo "${up%%.*}"
 }
 
-# until_done COMMAND...: it succeeds before patience ends.
+# until_done COMMAND...: repeats COMMAND until COMMAND succeeds. The function fails when
+# patience ends.
 until_done() {
 	most=$(bound)
 	since=$(uptime_s)
@@ -30,7 +33,8 @@ until_done() {
 	done
 }
 
-# until_is PATTERN COMMAND...: its output holds the pattern before patience ends.
+# until_is PATTERN COMMAND...: repeats COMMAND until the output matches PATTERN. The function
+# fails when patience ends.
 until_is() {
 	pattern=$1 most=$(bound)
 	since=$(uptime_s)
@@ -45,7 +49,7 @@ until_is() {
 	done
 }
 
-# waited STATUS NOUN NAME...: `cadre wait` ends with that status before patience does.
+# waited STATUS NOUN NAME...: `cadre wait` ends with STATUS before patience ends.
 waited() {
 	want=$1
 	shift
@@ -54,8 +58,9 @@ waited() {
 	[ $got = "$want" ] || { bad "wait $* ended with $got, not $want: $said"; return 1; }
 }
 
-# waits SECONDS: that long, and longer on a slow machine: for what takes time itself.
+# waits SECONDS: sleeps for SECONDS, longer on a slow machine. Use it only if the time itself
+# matters.
 waits() { sleep "$(echo "$1 $TEST_SCALE" | awk '{ print $1 * $2 }')"; }
 
-# sleeps PROCESS: is the process asleep in a wait?
+# sleeps PROCESS: whether the process is asleep in a wait.
 sleeps() { [ "$(cat "/proc/$1/wchan" 2>/dev/null)" = do_epoll_wait ] || grep -q '^State:.S' "/proc/$1/status"; }

@@ -1,7 +1,9 @@
-# patient - hooks of clients that have the time that they need; a story sources it behind story.sh.
+# patient - gives hooks of clients all the time that they need; a story sources it after
+# story.sh.
 #
-# A hook ends after a second, whatever it waits for; a busy machine needs as much for what takes
-# an idle one some milliseconds.  In stories that test no time of a hook that second is a minute.
+# A hook ends after a second, whatever it waits for. A busy machine may need a second for work
+# that takes an idle machine some milliseconds. Stories that do not test a hook's time use a
+# minute instead of the second.
 . "$(dirname "$0")/../lib/preload.sh"
 preload patient <<-'END'
 	#include <sys/syscall.h>
@@ -16,9 +18,9 @@ preload patient <<-'END'
 		return (int)syscall(SYS_nanosleep, &t, left);
 	}
 END
-# hook WORD...: `cadre hook` that may take a minute.
+# hook WORD...: runs `cadre hook`, which may take a minute.
 hook() { with patient "$CADRE" hook "$@"; }
-# lapse: the leases of messages that were received have ended.
+# lapse: ends the leases of all received messages.
 lapse() {
 	sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" \
 		'UPDATE delivery SET due_at = due_at - 1000000 WHERE due_at IS NOT NULL' || bad "lapse"

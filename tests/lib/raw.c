@@ -82,7 +82,7 @@ bool raw_say(struct raw *r, json_t *json)
 	return sent;
 }
 
-/* More bytes into `held`; false when none came. */
+/* Reads more bytes into `held`. Returns false if no bytes arrived. */
 static bool fill(struct raw *r, int64_t until)
 {
 	ssize_t n;

@@ -1,6 +1,6 @@
 /*
- * raw - a bare connection to a host's or a guest's socket, for tests that say
- * what no client would.
+ * raw - a bare connection to a host's or a guest's socket, for tests that send bytes that no
+ * client would send.
  *
  * No function here fails a test: a failure is a return value.
  */
@@ -14,9 +14,9 @@
 #include "core/wire/frame.h"
 
 struct raw {
-	int fd; /* -1: none */
+	int fd; /* -1: not connected */
 	struct frame_reader in;
-	char held[16384]; /* came behind the frame that was heard last */
+	char held[16384]; /* bytes that arrived after the last frame */
 	size_t at, n;
 };
 
@@ -24,23 +24,22 @@ struct raw {
 bool raw_dial(struct raw *r, const char *path);
 void raw_hang_up(struct raw *r);
 
-/* Sends the bytes as they are; false when the peer went away, or took nothing
- * for `ms`. */
+/* Sends the bytes unchanged. Returns false if the peer closed, or took no byte for `ms`. */
 bool raw_send(struct raw *r, const void *data, size_t len, int ms);
 /* Sends a frame with these bytes in it. */
 bool raw_frame(struct raw *r, const void *body, size_t len, int ms);
-/* Sends a frame of JSON; `json` is taken over. */
+/* Sends a frame of JSON, and takes over `json`. */
 bool raw_say(struct raw *r, json_t *json);
 
-/* The next frame: NULL when none came within `ms` or the peer closed; then
- * r->fd is -1. */
+/* Returns the next frame. Returns NULL if no frame arrived within `ms`, or if the peer closed.
+ * After a close r->fd is -1. */
 json_t *raw_hear(struct raw *r, int ms);
-/* Says and hears: the answer with the same id, those of others are dropped. */
+/* Sends `json` and returns the answer with the same id. Other frames are dropped. */
 json_t *raw_ask(struct raw *r, json_t *json, int ms);
 
-/* A Call with an id; `args` is taken over. */
+/* Makes a Call with an id, and takes over `args`. */
 json_t *raw_call(int id, const char *op, json_t *args);
-/* A Hello of an operator who acts as an agent of a team. */
+/* Makes the Hello of an operator who acts as an agent of a team. */
 json_t *raw_hello(const char *team, const char *agent);
 
 #endif

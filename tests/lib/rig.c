@@ -132,7 +132,7 @@ static void on_relay(void *arg, int fd, const struct link_caller *who)
 
 /* --- the host's end ------------------------------------------------------------------- */
 
-/* Messages that wait, in place of the store's: of a kind that is asked for. */
+/* In place of the store: returns waiting messages, if the host asks for messages of their kind. */
 static void fill_pushes(struct rig *r, struct job *job)
 {
 	const struct delivery_waiting_in *in = job->call.in;
@@ -161,7 +161,7 @@ static void fill_pushes(struct rig *r, struct job *job)
 	r->asked_for_texts += in->texts;
 }
 
-/* Takes the host's own notes: of its pushes, and of a workspace. */
+/* In place of the store: counts what the host notes about its pushes and about a workspace. */
 static void note(struct rig *r, const struct job *job)
 {
 	const struct delivery_notified_in *n = job->call.in;
@@ -178,7 +178,7 @@ static void note(struct rig *r, const struct job *job)
 		snprintf(r->boot_noted, sizeof(r->boot_noted), "%s", w->guest_boot);
 }
 
-/* A result that came, in place of the store's. */
+/* In place of the store: counts a result that arrived. */
 static void store(struct rig *r, struct job *job)
 {
 	const struct result_store_in *in = job->call.in;
@@ -220,7 +220,7 @@ static void finish(struct rig *r, struct chain *jobs)
 			store(r, job);
 		note(r, job);
 		note_turn(r, job);
-		if (job->conn) /* a call of the guest's own */
+		if (job->conn) /* a call that the guest itself makes */
 			fault_set(&job->call.fault, FAULT_UNAVAILABLE, "", "no store");
 		job->done(job);
 	}
@@ -272,7 +272,7 @@ bool rig_open(struct rig *r, const char *listen, const char *dial, bool old,
 	r->host.home = &no_home;
 	host_make_rooms(&r->host);
 	r->host.metrics = metrics_new();
-	r->host.stopping = true; /* no workspace is looked after here */
+	r->host.stopping = true; /* the host does not start or stop workspaces */
 	snprintf(r->host.boot_id, sizeof(r->host.boot_id), "host");
 	uv_loop_init(&r->host.loop);
 	r->conn.host = &r->host;
@@ -385,7 +385,7 @@ void rig_forsake(struct rig *r)
 		atomic_store(&job->gone, true);
 }
 
-/* --- what a guest says ------------------------------------------------------------------ */
+/* --- messages of a guest ------------------------------------------------------------------ */
 
 static json_t *brim_record(const struct record *record);
 

@@ -1,7 +1,7 @@
-# root.sh - a new Debian system in a folder, for tests of what is installed in one: a test sources
-# it, and runs as root.
+# root.sh - a new Debian system in a folder, for tests of installed programs. A test sources
+# this file and runs as root.
 
-# new_root FOLDER: the system, with the machine's mirror and its proxy.
+# new_root FOLDER: installs the system, with the Debian mirror and the proxy of this machine.
 new_root() {
 	mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\).*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1)
 	debootstrap --variant=minbase bookworm "$1" "${mirror:-http://deb.debian.org/debian}" >"$1.log" 2>&1 || { tail "$1.log"; return 1; }
@@ -9,7 +9,8 @@ new_root() {
 	cp /etc/apt/apt.conf.d/*proxy* "$1/etc/apt/apt.conf.d/" 2>/dev/null || :
 }
 
-# inside FOLDER COMMAND...: runs it there; the processes of the system end with it.
+# inside FOLDER COMMAND...: runs COMMAND in the system. When COMMAND ends, all processes of the
+# system end.
 inside() {
 	unshare --mount --pid --fork sh -c 'mount -t proc proc "$1/proc" && exec chroot "$@"' sh "$@"
 }

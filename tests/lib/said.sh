@@ -1,5 +1,6 @@
-# said - functions for stories that have no state folder yet, and repositories of git;
-# `. "$(dirname "$0")/../lib/said.sh"`.
+# said - functions for stories without a state folder, and with git repositories.
+#
+# `. "$(dirname "$0")/../lib/said.sh"` sources this file.
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 unset CADRE_HOME

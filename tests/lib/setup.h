@@ -1,5 +1,5 @@
 /*
- * setup - texts that `cadre setup` edits, and files of every look for that.
+ * setup - texts that `cadre setup` edits, and random files to test the editing.
  */
 #ifndef TESTS_LIB_SETUP_H
 #define TESTS_LIB_SETUP_H
@@ -7,39 +7,41 @@
 #include "tests/lib/dice.h"
 #include "tools/cadre/setup/setup.h"
 
-/* The event number `i` of a client at which `cadre hook` has something to tell, or NULL. */
+/* The event number `i` of a client at which `cadre hook` may print something; NULL: no more
+ * events. */
 const char *setup_event(const struct setup_client *c, int i);
-/* The program that is set up. */
+/* The program that the client is set up to run. */
 #define SETUP_COMMAND "/opt/bin/cadre"
-/* A draft with a copy of a text; NULL: there is no file. */
+/* Makes a draft with a copy of a text; NULL: the file does not exist. */
 struct setup_draft setup_draft_of(const char *text, size_t len);
 /* Fails unless the draft is that text. */
 void setup_same(const struct setup_draft *d, const char *text, size_t len);
-/* Puts a part of a client into a text (NULL: there is no file), twice, and takes it away, which
- * has to give the text back; the text with it is left in `with`, if that is wanted. */
+/* Puts a part of a client into a text twice, and removes the part again, which must restore the
+ * text. A NULL text means that there is no file. `with` gets the text with the part, unless
+ * `with` is NULL. */
 void setup_round_trip(const char *client, enum setup_part part, const char *text,
 		      size_t len, struct text *with);
 
-/* Puts a part into a text, or takes it away; the fault is kept. */
+/* Puts a part into a text, or removes the part. `f` keeps the fault. */
 struct text setup_put_text(const char *client, enum setup_part part, const char *text,
 			   struct setup_tally *t, struct fault *f);
 struct text setup_cut_text(const char *client, enum setup_part part, const char *text,
 			   struct fault *f);
-/* Fails unless putting is refused for that reason, with the text as it was. */
+/* Fails unless putting the part is refused for that reason and leaves the text unchanged. */
 void setup_refused(const char *client, enum setup_part part, const char *text, int code,
 		   const char *why);
 
 /* --- setup_look.c ------------------------------------------------------------------------- */
 
-/* A file that is being thrown together. */
+/* A random file that is being written. */
 struct setup_look {
 	struct dice *dice;
 	struct text out,
-		plain; /* the file, and the same without what JSON does not have */
+		plain; /* the file, and the file as plain JSON, without comments and extra commas */
 	const char *eol, *unit;
 	bool comments, trailing, flat;
-	int n; /* keys so far: none is there twice */
-	int own[PART_COUNT]; /* entries and hooks that a person wrote for cadre */
+	int n; /* number of keys so far, which makes each key different */
+	int own[PART_COUNT]; /* numbers of entries and hooks that a person wrote for cadre */
 };
 
 void setup_throw_json(struct setup_look *l, const struct setup_client *c);

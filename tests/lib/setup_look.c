@@ -47,7 +47,7 @@ static void throw_scalar(struct setup_look *l)
 
 static void throw_value(struct setup_look *l, int depth);
 
-/* Begins a member or item; `n` were before. */
+/* Begins a member or item, after `n` others. */
 static void throw_comma(struct setup_look *l, int depth, int n)
 {
 	if (n)
@@ -55,7 +55,7 @@ static void throw_comma(struct setup_look *l, int depth, int n)
 	throw_between(l, depth);
 }
 
-/* Members or items, the first of which is `own` unless that is NULL. */
+/* Writes random members or items. If `own` is not NULL, it is the first. */
 static void throw_members(struct setup_look *l, int depth, char open, const char *own)
 {
 	int n = dice_below(l->dice, 4), i = 0;
@@ -98,7 +98,7 @@ static void throw_value(struct setup_look *l, int depth)
 	l->flat = flat;
 }
 
-/* An entry of a person's that runs `cadre mcp`, now and then; else NULL. */
+/* Sometimes returns an entry that a person wrote to run `cadre mcp`, else NULL. */
 static const char *own_entry(struct setup_look *l, const struct setup_client *c)
 {
 	if (!dice_percent(l->dice, 25))
@@ -109,7 +109,7 @@ static const char *own_entry(struct setup_look *l, const struct setup_client *c)
 		       : "\"cadre\": { \"args\": [\"mcp\"], \"env\": {}, \"command\": \"cadre\" }";
 }
 
-/* A hook of a person's that runs the client's hook, now and then; else NULL. */
+/* Sometimes returns a hook that a person wrote to run the client's hook, else NULL. */
 static const char *own_hook(struct setup_look *l, const struct setup_client *c,
 			    char out[200])
 {
@@ -125,7 +125,7 @@ static const char *own_hook(struct setup_look *l, const struct setup_client *c,
 	return out;
 }
 
-/* Members of the root that setup puts something into. */
+/* Writes those members of the root into which setup puts its parts. */
 static void throw_ours(struct setup_look *l, const struct setup_client *c, int *i)
 {
 	bool flat = l->flat;

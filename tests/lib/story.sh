@@ -1,5 +1,6 @@
-# story - functions for every story; `. "$(dirname "$0")/../lib/story.sh"`.
-# The command, a state of its own (none if $stateless is set), ways to judge, and a `failed` to end with.
+# story - functions for every story; sourced by `. "$(dirname "$0")/../lib/story.sh"`. The file
+# gives a story the command, its own state (no state if $stateless is set), checks, and `failed`
+# as its exit status.
 . "$(dirname "$0")/../lib/patience.sh"
 : "${CADRE:=$(command -v cadre)}"
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -7,20 +8,21 @@ export CADRE_HOME="$TMPDIR/s" NO_COLOR=1 PYTHONDONTWRITEBYTECODE=1
 failed=0 judged= either=
 
 : "${FULL=}" "${TURN:=0}"
-# in_turn N OF: a check does one of so many parts of a story, as $TURN says; at full size all.
+# in_turn N OF: whether this run does part N of OF parts, which $TURN chooses. At full size
+# ($FULL) a run does all parts.
 in_turn() { [ "$FULL" ] || [ $((TURN % $2)) = "$1" ]; }
 
 cadre() { "$CADRE" "$@"; }
 [ -n "${stateless-}" ] || cadre init >/dev/null
-bad() { # and what the command has printed that was judged last
+bad() { # prints the failure, and the output of the last checked command
 	echo "FAILED: $*"
 	[ -z "$judged" ] || head -n 12 "$TMPDIR/out" "$TMPDIR/err" | cat -v | sed 's/^/    /'
 	failed=1
 }
 skip() { echo "skipped: $*"; exit 77; }
 
-# packages NAME PACKAGE [OPTION-OF-NPM]: those of tests/NAME/package.json, of which PACKAGE is
-# one, are in $place then; they are fetched once.
+# packages NAME PACKAGE [OPTION-OF-NPM]: fetches once the packages of tests/NAME/package.json,
+# one of which is PACKAGE. Afterwards $place is the folder of the packages.
 packages() {
 	option=${3:-} root=$(cd "$(dirname "$0")/../.." && pwd)
 	place=$root/build/npm/$1
@@ -32,8 +34,8 @@ packages() {
 		{ rm -f "$place/package.json"; skip "npm cannot install what tests/$1 needs"; }
 }
 
-# is STATUS PATTERN COMMAND...: the exit status, and what stdout (or, when it is not 0,
-# stderr) must hold; with $either=yes, one of the two.
+# is STATUS PATTERN COMMAND...: COMMAND must end with STATUS, and its stdout (its stderr if
+# STATUS is not 0) must match PATTERN. With $either=yes either output may match.
 is() {
 	want=$1 pattern=$2 judged=yes
 	shift 2
@@ -45,8 +47,8 @@ is() {
 	[ -z "$either" ] || file="$TMPDIR/out $TMPDIR/err"
 	cat $file | grep -q -e "$pattern" || bad "$*: no '$pattern'"
 }
-# as_others COMMAND...: cadre without the right to enter closed folders, which root has unless
-# it gives it up.
+# as_others COMMAND...: runs cadre without the right to enter closed folders. root has this
+# right unless it gives the right up.
 drop=-dac_override,-dac_read_search
 if [ "$(id -u)" != 0 ]; then
 	as_others() { cadre "$@"; }
@@ -57,8 +59,8 @@ else
 fi
 count_guests() { pgrep -f -c "guest --workspace .* --state $CADRE_HOME/"; }
 
-# free_port: a port of this machine that nobody has, nor is given unasked, and the one behind it
-# too: a guest at TCP listens at both.
+# free_port: prints a port of this machine that is free, and that the kernel gives to no other
+# program by itself. The next port is free too, since a guest at TCP listens at both.
 free_port() {
 	/usr/bin/python3 - <<-'END'
 		import random, socket

@@ -30,7 +30,7 @@ static void need(bool good, const char *what)
 
 /* --- bytes ---------------------------------------------------------------------- */
 
-/* Writes what `from` has to `to`; false at the end of either. */
+/* Copies the readable bytes of `from` to `to`. Returns false if either end is closed. */
 static bool carry(int from, int to)
 {
 	char data[PIECE];
@@ -44,8 +44,7 @@ static bool carry(int from, int to)
 
 		if (m < 0 && errno == EAGAIN) {
 			poll(&p, 1, 1000);
-			/* The reader is gone, and so are the bytes that it has not
-			 * read. */
+			/* The reader has closed, and its unread bytes are lost. */
 			if (p.revents & POLLERR)
 				return false;
 			continue;
@@ -91,7 +90,7 @@ static void *direction(int from, int to)
 	return d;
 }
 
-/* Carries both ways until either end is closed; they are closed then. */
+/* Copies bytes both ways until either end is closed, and closes both ends. */
 static void join(int a, int b)
 {
 	pthread_t back;
@@ -147,7 +146,7 @@ static int take(int listener)
 }
 
 struct desk {
-	int listener, fd; /* fd: of the caller, or a terminal */
+	int listener, fd; /* fd: the caller's socket, or a terminal */
 	unsigned port;
 	char place[200];
 };
@@ -194,7 +193,7 @@ static void on_dialled(void *arg, int fd, const struct fault *why)
 	start(run_join, p);
 }
 
-/* The loop lives as long as what is behind the descriptor needs it. */
+/* The loop runs as long as the dialled descriptor needs it. */
 static void *run_dial(void *arg)
 {
 	struct desk *d = arg;
@@ -223,7 +222,7 @@ static void *run_front(void *arg)
 
 /* --- a VMM ---------------------------------------------------------------------------- */
 
-/* Answers as Firecracker does, but in pieces. */
+/* Answers like Firecracker, but in pieces. */
 static void *run_vsock(void *arg)
 {
 	struct desk *d = arg;
@@ -262,8 +261,8 @@ static void *run_vmm(void *arg)
 
 /* --- QEMU ------------------------------------------------------------------------------- */
 
-/* `held` is its other end, held open: unread bytes stay in the terminal when the
- * guest is gone. */
+/* `held` is the other end of the terminal. This end is kept open, so that unread bytes stay in
+ * the terminal after the guest has closed it. */
 static int open_terminal(const char *link, int *held)
 {
 	int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -282,7 +281,8 @@ static int open_terminal(const char *link, int *held)
 	return fd;
 }
 
-/* Serves hosts one after the other, each to the end of its half frame. */
+/* Serves a host until the host disconnects, and after that the next host. A host may leave half
+ * a frame, which is carried to its last byte. */
 static void *run_serial(void *arg)
 {
 	struct desk *d = arg;

@@ -1,12 +1,12 @@
-# vm - functions that the stories of VMs share: an image, a host, patience.
+# vm - functions that the stories of VMs share: an image, a host, and longer waits.
 #
-# Sourced by them.  The image is built once, from Debian's packages, and again
-# when the guest's program is newer; it stays in build/.
+# The stories source this file. The image is built once, from Debian's packages, and again if
+# the guest's program is newer. The image stays in build/.
 set -u
 : "${CADRE:=$(command -v cadre)}"
 build=$(cd "$(dirname "$CADRE")/.." && pwd)
 case $build in */build) ;; *) build=$(dirname "$CADRE") ;; esac
-export CADRE_HOME="$TMPDIR/s,t" NO_COLOR=1 # QEMU has to be told of commas
+export CADRE_HOME="$TMPDIR/s,t" NO_COLOR=1 # QEMU needs commas in paths to be doubled
 export CADRE_IMAGES="$build/vm/images" XDG_CACHE_HOME="$build/vm/cache"
 cadre() { "$CADRE" "$@"; }
 cadre init >/dev/null
@@ -17,7 +17,7 @@ command -v qemu-system-x86_64 >/dev/null && command -v qemu-img >/dev/null || {
 	exit 77
 }
 
-bad() { # and what the host has said last
+bad() { # prints the failure, and the host's last lines of log
 	echo "FAILED: $*"
 	cadre logs -n 10 2>/dev/null
 	failed=1
@@ -26,8 +26,8 @@ bad() { # and what the host has said last
 . "$(dirname "$0")/../lib/patience.sh"
 patience=1200
 
-# An image, and a network namespace of the story's own, which holds bridges and rules of
-# its VMs and of nobody else.
+# Builds an image if needed, and gives the story its own network namespace, which holds only
+# bridges and rules of the story's VMs.
 need_image() {
 	inputs=$(cat "$build/cadre-guest" "$(dirname "$0")"/../../tools/cadre/image/* | sha256sum)
 	[ "$inputs" = "$(cat "$build/vm/inputs" 2>/dev/null)" ] || {
@@ -39,7 +39,7 @@ need_image() {
 }
 [ -z "${ALONE-}" ] || PATH=$PATH:/usr/sbin ip link set lo up
 
-# The VMs of this story, and no others.
+# Prints the process ids of this story's VMs only.
 vms() {
 	for pid in $(pgrep -x qemu-system-x86); do
 		tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qF "file=$TMPDIR/s,,t/disks/" &&
@@ -48,14 +48,14 @@ vms() {
 }
 count_vms() { vms | wc -l; }
 
-finish() { # destroys every workspace of the teams, so that no VM stays
+finish() { # destroys every team and its workspaces, so that no VM stays
 	for team in $(cadre team list --json | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
 		cadre team destroy --yes "$team"
 	done >/dev/null 2>&1
 	until_is '^0$' count_vms || kill -9 $(vms)
 	cadre down >/dev/null 2>&1
 }
-# An interrupted story kills its VMs without a word of farewell.
+# An interrupted story kills its VMs without asking them to stop.
 trap 'kill -9 $(vms) 2>/dev/null; exit 1' TERM INT
 
 list() { cadre workspace list --team "$1"; }

@@ -16,7 +16,7 @@ static _Noreturn void give_up(const char *what, const struct fault *f)
 
 struct store *world_store(void)
 {
-	static struct store *first; /* as the migrations make it: they take 70 ms */
+	static struct store *first; /* kept, since its migrations take 70 ms */
 	struct fault f = { 0 };
 	struct store *s;
 
@@ -34,7 +34,7 @@ void world_open(struct world *w)
 	memset(w->settings.secret, 7, sizeof(w->settings.secret));
 	w->settings.home = "/state";
 	w->settings.config.limits_enabled =
-		false; /* stories call as often as they like */
+		false; /* tests may call as often as they like */
 	w->store = world_store();
 }
 
@@ -118,7 +118,7 @@ void world_ask(struct world *w, struct store *store, const struct asked *q,
 	if (a->rc >= 0)
 		a->rc = call_run(&call);
 	a->fault = call.fault;
-	/* An operation that the guest performs has no result in the answer yet. */
+	/* If a guest performs the operation, the answer has no result yet. */
 	if (a->rc >= 0 && call.workspace.asked) {
 		a->guest = true;
 		a->reply = json_object();

@@ -1,7 +1,8 @@
 /*
- * world - a private state in memory, a set clock, and calls from JSON to JSON.
+ * world - a private state in memory, a clock that the test sets, and calls from JSON to JSON.
  *
- * The world of transcripts and the simulation: no door, no file, no wall clock.
+ * The transcripts and the simulation use this world. A world has no door, no file and no real
+ * clock.
  */
 #ifndef TESTS_LIB_WORLD_H
 #define TESTS_LIB_WORLD_H
@@ -21,18 +22,18 @@ struct world {
 	struct fake_notes notes; /* the vault */
 };
 
-/* A call to make; `args` stays the caller's. */
+/* A call to make. The caller keeps `args`. */
 struct asked {
 	const struct op *op;
 	json_t *args;
 	struct identity identity;
 	struct form form;
-	int64_t made; /* of an earlier run of a call that waits */
+	int64_t made; /* the `made` of an earlier run of a waiting call */
 	bool replayed;
 	long fail_after; /* the arena gets no memory at this allocation */
 };
 
-/* Outcome of a call; answer_release() frees `reply`. */
+/* Result of a call; answer_release() frees `reply`. */
 struct answer {
 	int rc;
 	struct fault fault;
@@ -42,26 +43,26 @@ struct answer {
 	enum wake wait_on;
 	int64_t wait_key;
 	struct given given; /* messages and claim that a lost answer would lose */
-	bool guest; /* a guest has to be asked first: the answer is still open */
+	bool guest; /* the host must first ask a guest: there is no answer yet */
 };
 
-/* An empty state in memory; aborts when there is none to be had. */
+/* Makes an empty state in memory, and aborts if that fails. */
 struct store *world_store(void);
-void world_open(struct world *w); /* with one */
+void world_open(struct world *w); /* with an empty state */
 void world_close(struct world *w);
 
-/* Makes a call in its own transaction on `store`; the answer is decoded again through
- * its own record, and one that does not pass is an `internal` fault. */
+/* Makes a call in its own transaction on `store`. The answer is decoded again with its own
+ * record; an answer that cannot be decoded is an `internal` fault. */
 void world_ask(struct world *w, struct store *store, const struct asked *q,
 	       struct answer *a);
 void answer_release(struct answer *a);
 
-/* A number for all rows of a state: equal states have equal numbers. */
+/* A checksum of all rows of a state: equal states have equal checksums. */
 uint64_t world_digest(struct store *store);
-/* The same for the rows of all tables but one. */
+/* A checksum of the rows of all tables except one. */
 uint64_t world_digest_without(struct store *store, const char *table);
 
-/* Returns the integer of a query on the state's own connection (tests only). */
+/* Returns the integer that a query on the state's own connection gives (tests only). */
 int64_t world_number(struct store *store, const char *sql);
 
 #endif

@@ -43,7 +43,7 @@ def say(conn, message):
     try:
         conn.sendall(struct.pack(">I", len(body)) + body)
     except ConnectionError:
-        pass  # the connection was turned away before
+        pass  # the host had already refused the connection
 
 
 def greet(conn):
@@ -92,7 +92,7 @@ if told.get("code") != "Exhausted" or hear(silent[0]):
 for s in silent + [conn]:
     s.close()
 
-# Clients that have asked something keep their connections.
+# Clients that have made a call keep their connections.
 held, away = [], 0
 for _ in range(200 * SCALE):
     conn, is_served = served()
@@ -113,7 +113,7 @@ if told.get("code") != "Exhausted" or not told.get("hint") or hear(conn):
 work(held[0], "among many")
 waiting = [come() for _ in range(BEYOND)]
 before = cpu()
-time.sleep(1)  # the processor time of a second with nothing to do
+time.sleep(1)  # measures the processor time of an idle second
 if cpu() - before > 0.5:
     bad("the host works %.2f s in a second of nothing to do" % (cpu() - before))
 held.pop().close()

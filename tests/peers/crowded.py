@@ -6,7 +6,7 @@ Prints what became of the last call of the one, before the others leave and afte
 """
 import json, select, socket, struct, sys
 
-OTHERS, EACH, OWN = 43, 96, 8  # more than 4,096 together; then a client has 8
+OTHERS, EACH, OWN = 43, 96, 8  # more than 4,096 calls in all; beyond that a client may have 8
 
 
 def frame(message):
@@ -39,7 +39,7 @@ for n in range(OTHERS):
     conn = come()
     conn.sendall(waits(EACH) + look)
     if n + 1 < OTHERS:
-        hear(conn)  # all before it wait; the last one is held up itself
+        hear(conn)  # `look` is answered, so the waits are parked; the last client is held up
     others.append(conn)
 one = come()
 one.sendall(waits(OWN) + look)

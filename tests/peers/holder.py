@@ -1,5 +1,6 @@
-# holder - stands still while it holds a byte of state.lock, as a process does that is
-# stopped in its transaction (3) or while it opens the state (0): holder.py STATE BYTE.
+# holder - locks one byte of state.lock and then stops: holder.py STATE BYTE. Byte 3 stands for
+# a process that is stopped in its transaction, byte 0 for a process that is stopped while it
+# opens the state.
 import fcntl, os, signal, struct, sys
 
 lock = os.open(sys.argv[1] + "/state.lock", os.O_RDWR)

@@ -42,17 +42,17 @@ def call(op, **args):
 
 
 REFUSED = [
-    # another's inbox, in this team and in another
+    # the inbox of another agent, in this team and in another team
     (call("message.receive", agent="bob"), "PermissionDenied"),
     (call("message.peek", agent="bob"), "PermissionDenied"),
     (call("message.peek", team="blue"), "PermissionDenied"),
     (call("message.receive", agent="blue/eve"), "InvalidRequest"),
-    # another's name on a message
+    # the name of another agent on a message
     ({"type": "TeamMessage", "to": "bob", "content": "x", "from": "lead"}, "PermissionDenied"),
     (call("message.send", to=["bob"], content="x", **{"from": "operator"}), "PermissionDenied"),
     ({"type": "TeamMessage", "to": "blue/eve", "content": "x"}, "PermissionDenied"),
     ({"type": "TeamMessage", "to": "nobody", "content": "x"}, "NotFound"),
-    # another's claims
+    # the claims of another agent
     ({"type": "TaskClaim", "team": "blue", "task_id": "001", "agent_name": "eve"}, "PermissionDenied"),
     ({"type": "TaskClaim", "team": "red", "task_id": "001", "agent_name": "bob"}, "PermissionDenied"),
     # operations that belong to the operator, to the host, or to no caller
@@ -64,7 +64,7 @@ REFUSED = [
     (call("no.such"), "NotFound"),
     ({"type": "Call", "op": "team.status", "args": []}, "InvalidRequest"),
     ({"type": "Call", "op": 7}, "NotFound InvalidRequest"),
-    # words that are not a guest's
+    # messages that a guest may not send
     ({"type": "NoSuchType"}, "InvalidRequest"),
     ({"type": "Exec", "command": "true"}, "InvalidRequest"),
     ({"type": "Shutdown"}, "InvalidRequest"),
@@ -77,7 +77,8 @@ REFUSED = [
     ({"type": "VaultWrite", "path": "x.md", "content": "x", "mode": "burn"}, "InvalidRequest"),
     ({"type": "VaultSearch", "query": "x", "path": "teams/blue"}, "PermissionDenied"),
     ({"type": "VaultSearch", "query": "(("}, "InvalidRequest"),
-    # A caller at an agent's door cannot name another one, nor do more than that agent may do there.
+    # A caller at an agent's door cannot name another agent, nor do more than that agent may do
+    # there.
     (dict(call("message.send", content="x"), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x"), door="lead." + "0" * 64), "PermissionDenied"),
     (dict(call("message.receive"), door="eve." + "0" * 64), "PermissionDenied"),
@@ -86,7 +87,7 @@ REFUSED = [
     (dict(call("message.send", content="x", **{"from": "lead"}), door="bob." + "0" * 64), "PermissionDenied"),
     (dict(call("message.send", content="x", agent="lead"), door="bob." + "0" * 64), "PermissionDenied"),
 ]
-# A refusal says, beside its code, where it belongs and what to do instead.
+# A refusal has a code, and says where the message belongs and what to do instead.
 SAYS = {"PollDaemonResults": "host to guest, on port 5000"}
 ALLOWED = [
     ({"type": "TeamMessage", "to": "bob", "content": "truly ann's"}, "TeamMessageDelivered"),
@@ -131,11 +132,11 @@ def lie(conn):
         if kind == "TeamMessages" and [(m["from"], m["content"], m["thread"]) for m in answer["messages"]] != [
                 ("ann", "a note", "t")]:
             print("not what was sent:", answer, file=report)
-    # A token for bob's door does not open ann's to anybody.
+    # A token for bob's door does not open ann's door to anybody.
     token = ask(conn, call("agent.door", name="bob"), "d0")["result"]["token"]
     if ask(conn, dict(call("message.send", content="x"), door=token), "d1")["type"] != "Error":
         print("a token for another door was good", file=report)
-    # A message through her own door is hers: of ann to ann, whatever else it says.
+    # A message through ann's own door is from ann to ann, whatever its arguments say.
     token = ask(conn, call("agent.door", name="ann"), "d2")["result"]["token"]
     answer = ask(conn, dict(call("message.send", to=["bob"], content="at the door"), door=token), "d3")
     if [d["to"] for d in answer["result"]["deliveries"]] != ["ann"]:
@@ -143,14 +144,14 @@ def lie(conn):
     answer = ask(conn, dict(call("message.receive", agent="bob", lease_seconds=0), door=token), "d4")
     if [m["content"] for m in answer["result"]["messages"]][-1:] != ["at the door"]:
         print("what was received at a door is another's:", answer, file=report)
-    # An answer to nothing, an id of the host's, a second Hello: no harm.
+    # An answer to no question, an id of the host and a second Hello do no harm.
     for lost in ({"type": "Ok", "id": 999999}, {"type": "CallResult", "id": "r0", "result": {}},
                  {"type": "Hello", "version": "0", "role": "host", "boot_id": "x", "agent": "bob"},
                  {"type": "Heartbeat", "running": ["not", "mine"], "waiting": -5, "results": 10 ** 15}):
         say(conn, lost)
     if ask(conn, call("message.peek"), "still")["type"] != "CallResult":
         print("not served after nonsense", file=report)
-    # Asked for much, read nothing: the host must not keep it all.
+    # The guest makes many calls and reads no answer: the host must not keep all answers.
     try:
         conn.settimeout(3)
         for i in range(20000):

@@ -48,7 +48,7 @@ def say(data, want, what):
         s.sendall(data)
         s.shutdown(socket.SHUT_WR)
     except OSError:
-        pass  # the server answered before all was said
+        pass  # the server answered before all was sent
     got = statuses(hear(s))
     s.close()
     if got != want:
@@ -124,7 +124,7 @@ serves("beside three hundred half requests")
 trickle = half(UPLOAD + b"Content-Length: 1000000\r\n\r\nx", 20)
 deaf = half(b"GET /files/large HTTP/1.1\r\n" + AUTH + b"\r\n", 20)
 serves("beside those who neither go on nor read")
-for s in silent + loris:  # some were hung up on, to make room
+for s in silent + loris:  # the server closed some connections to make room
     try:
         s.sendall(b"y")
     except OSError:
@@ -133,7 +133,7 @@ serves("beside drops")
 let_go(silent + loris + trickle + deaf)
 serves("at last")
 
-# A token has 4 files and 10 requests under way, and no more; others do not notice.
+# A token may have 4 files and 10 requests under way at once. Other callers are not disturbed.
 BODY = b"Content-Length: 1000000\r\n\r\nx"
 END = b"Connection: close\r\n\r\n"
 MESSAGE = b"POST /message HTTP/1.1\r\n" + AUTH + BODY
@@ -143,7 +143,7 @@ PART = b"Range: bytes=0-0\r\n" + END
 
 def refused(request, what):
     s = dial()
-    s.sendall(request)  # and no end: it is the guest that closes
+    s.sendall(request)  # not the end of the request: the guest closes the connection
     got = hear(s)
     s.close()
     if statuses(got) != [429] or b'"code":"exhausted"' not in got or b"Retry-After: 1" not in got:

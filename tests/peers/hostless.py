@@ -9,8 +9,8 @@ import json, os, subprocess, sys, threading, time
 
 CADRE = sys.argv[1]
 SCALE = int(os.environ.get("TEST_SCALE", "1"))
-WAIT_S = 50  # how long a call waits ...
-AT_ONCE_S = 40  # ... and is told before its wait ends
+WAIT_S = 50  # time that a call waits
+AT_ONCE_S = 40  # time within which a call must be answered
 PATIENCE_S = 60 * SCALE
 others = {k: v for k, v in os.environ.items() if k not in ("CADRE_AGENT", "CADRE_TOKEN")}
 
@@ -55,10 +55,11 @@ class Agent:
     def tool(self, name, **arguments):
         return self.start("tools/call", {"name": name, "arguments": arguments})
 
-    # A call waits, and is answered with `text` soon after what the others do.
+    # Starts a call that waits. After does() the call is answered soon, and the answer holds
+    # `text`.
     def woken(self, what, text, does, name, **arguments):
         number = self.tool(name, wait_seconds=WAIT_S, **arguments)
-        self.ask("ping", {})  # the call waits by now, with nothing to say
+        self.ask("ping", {})  # by now the call waits, without an answer
         if number in self.answers:
             print(what, "does not wait:", self.answers[number])
         does()
@@ -76,13 +77,13 @@ for i in range(3):
                 "inbox", action="receive")
     agent.woken("a claim", "work %d." % i, lambda: cadre("task", "create", "work %d." % i),
                 "task", action="claim")
-# The task that bob holds comes free by his word, or by nothing but the end of his lease.
+# bob's task is free again when bob releases it. cid's task is free only when its lease ends.
 cadre("task", "create", "held.")
 held = json.loads(cadre("claim", "--as", "bob", "--json"))["task"]["id"]
 agent.woken("a claim of what is given back", "held.", lambda: cadre("release", held, "--as", "bob"),
             "task", action="claim")
 cadre("task", "create", "leased.")
-cadre("claim", "--as", "cid", "--lease-seconds", "5")  # bob, who is silent from now on
+cadre("claim", "--as", "cid", "--lease-seconds", "5")  # cid makes no calls from now on
 agent.woken("a claim across a lease's end", "leased.", lambda: None, "task", action="claim")
 agent.process.stdin.close()
 if agent.process.wait(60 * SCALE):

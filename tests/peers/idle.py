@@ -34,7 +34,7 @@ def greet():
     return conn, hear(conn)
 
 
-# A client that has proven who it is stays connected, however many strangers come.
+# A client that has proven its identity stays connected, however many strangers connect.
 first, hello = greet()
 if hello.get("type") != "Hello":
     print("the first host is answered", hello)

@@ -18,7 +18,7 @@ SCALE = int(os.environ.get("TEST_SCALE", "1"))
 SEED = int(os.environ.get("SEED", "1"))
 AT_ONCE = 64
 SLOW_AT_ONCE = 10000
-BODY_S = 30  # the door's time for a body, and for an answer that nobody takes
+BODY_S = 30  # the door's time limit for a body, and for an answer that nobody reads
 
 AUTH = b"Authorization: Bearer " + TOKEN + b"\r\n"
 NAMES = b"Host: localhost\r\n" + AUTH + b"Content-Type: application/json\r\n"
@@ -51,7 +51,7 @@ def target(rng):
     ])
 
 
-# --- smuggling: where a request ends is said in two ways, or in none -----------------------------
+# --- smuggling: a request's end is given twice in different ways, or not at all -----------------
 
 BLANKS = [b" ", b"\t", b"\x0b", b"\x0c", b"\r", b"\x00", b"\xa0", b"\x85"]
 
@@ -296,7 +296,7 @@ async def say(data, rng):
             at += n
         writer.write_eof()
     except OSError:
-        pass  # refused before all was said
+        pass  # the door refused the request before all was sent
     try:
         return await asyncio.wait_for(heard, 60 * SCALE)
     except asyncio.TimeoutError:
@@ -312,7 +312,7 @@ async def one(name, make, i):
         got = await say(GOOD * before + data, rng)
         if got != b"" or not before:
             break
-        await asyncio.sleep(1)  # the system let go of it before the door had it
+        await asyncio.sleep(1)  # the kernel dropped the connection before the door accepted it
     if got is None:
         bad(name, i, "is neither answered nor hung up on:", data[:300])
         return
@@ -347,7 +347,7 @@ async def slow_one(i):
         (b"Transfer-Encoding: chunked\r\n\r\n", b"1"),
         (b"X: ", b"x"),
     ])
-    await asyncio.sleep(rng.random() * N / 2000)  # more at once than wait at a door are let go of
+    await asyncio.sleep(rng.random() * N / 2000)  # a door drops connections that do not fit into its queue
     reader, writer = await dial()
     began = time.monotonic()
     heard = asyncio.ensure_future(hear(reader))

@@ -8,8 +8,8 @@ the last line is `N of N statements`.
 """
 import glob, os, pwd, re, shutil, sqlite3, subprocess, sys, tempfile
 
-# Functions of SQLite that the second engine is given under their names. Statements are
-# prepared here, not run: what these give does not matter.
+# SQLite's functions, defined for the second engine under the same names. Statements are only
+# prepared here, not run, so the results of these functions do not matter.
 GIVEN = """
 CREATE DOMAIN blob AS bytea;
 CREATE FUNCTION printf(text, bigint) RETURNS text LANGUAGE sql IMMUTABLE
@@ -51,13 +51,14 @@ def tables(sqlgen, files):
 def translate(kind, sql):
     sql = re.sub(r"--[^\n]*", "", sql)
     if kind == "table":
-        # Rows are checked, and point to one another, in SQLite as here; only the names count.
+        # Only SQLite checks rows and their references. For the second engine only the names
+        # count.
         sql = re.sub(r"\bREFERENCES\s+\w+\s*\(\w+\)", "", sql)
         sql = re.sub(r"\)\s*STRICT(\s*,\s*WITHOUT ROWID)?\s*$", ")", sql.strip())
         sql = re.sub(r"\)\s*WITHOUT ROWID(\s*,\s*STRICT)?\s*$", ")", sql)
         sql = re.sub(r"\bINTEGER\b", "bigint", sql)
         sql = re.sub(r"\bBLOB\b", "bytea", sql)
-    if kind == "index":  # a truth stands in parentheses there
+    if kind == "index":  # PostgreSQL wants a condition in parentheses
         sql = re.sub(r"(?<=, )(\w+ IS NOT NULL)(?=,)", r"(\1)", sql)
     return sql + ";\n"
 

@@ -18,9 +18,10 @@ STATE, URL, OPS, TOKENS = sys.argv[1:5]
 TOKENS = json.load(open(TOKENS))
 MARK = "zebra"
 HERE = os.path.dirname(os.path.abspath(__file__))
-FACTS = TOKENS.pop("facts")  # ids that red's rows have
+FACTS = TOKENS.pop("facts")  # ids of rows of the team red
 
-# Arguments by their names; a missing one says what its schema allows.
+# Values of arguments by their names. For an argument that is missing here, the schema gives a
+# value.
 VALUES = {
     "team": "red", "task": "001", "agent": "coder", "workspace": FACTS["workspace"], "name": "coder",
     "message_id": FACTS["message"], "message_ids": [FACTS["message"]], "id": FACTS["result"],
@@ -35,7 +36,7 @@ VALUES = {
     "globs": ["free/**"], "paths": ["free/a"], "shared": False, "reason": None,
     "new_name": "renamed", "description": "new", "operator": None, "observer": None, "action": None, "until": None,
 }
-# ... and what it says in one operation.
+# Values of arguments for one operation, instead of the values above.
 IN_OPS = {
     "message.send": {"to": ["coder"]}, "team.create": {"name": "made", "parent": "red"}, "member.add": {"name": "friend", "workspace": None}, "task.list": {"status": None}, "agent.list": {"status": None},
     "token.create": {"agent": "red/coder", "name": "made"}, "token.revoke": {"name": "red-token"}, "vault.list": {"path": "teams/red"},
@@ -228,13 +229,13 @@ def judge(kind, op, way, status, text):
 ops = read_ops()
 TAKES = {}
 http_door = Http()
-for op in ops:  # an action of a tool takes what its route takes
+for op in ops:  # an action of a tool takes the same arguments as its route
     if op.route:
         spec = http_door.paths[op.route[1]][op.route[0].lower()]
         body = spec.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         TAKES[op.name] = json.dumps([p["name"] for p in spec.get("parameters", [])] + list(body.get("properties", {})))
 doors = {"HTTP": http_door, "MCP": Mcp()}
-# MCP beside its tools.
+# Requests of MCP other than calls of tools.
 uris = ["cadre://" + rest for rest in ("team/red", "board/red", "inbox/red/coder", "inbox/red/tester", "task/red/001")]
 more = [("resources/list", {}), ("resources/templates/list", {}), ("prompts/list", {})] + \
     [("resources/read", {"uri": uri}) for uri in uris] + \
@@ -246,7 +247,7 @@ more = [("resources/list", {}), ("resources/templates/list", {}), ("prompts/list
 def say_more(kind):
     """Everything that says something: what MCP has beside tools, and the stream of events."""
     answers = [("MCP %s %s" % (method, params), *doors["MCP"].post(method, params, TOKENS[kind])) for method, params in more]
-    if kind not in ("observer", "operator"):  # streams of events that do not end
+    if kind not in ("observer", "operator"):  # their streams of events do not end
         answers.append(("the stream of events", *ask("GET", "/events?team=red&after=0", TOKENS[kind])))
     return answers
 
@@ -266,7 +267,7 @@ for kind in kinds:
         unchanged(kind, way)
 print("%d calls of %d operations as %s" % (n, len(ops), ", ".join(kinds)))
 
-# The same calls of the operator's reach what there is: they are no nonsense.
+# The same calls succeed for the operator, so they are real calls and not nonsense.
 tells, done, nonsense = sum(MARK in text for _, _, text in say_more("operator")), 0, []
 for name, door in doors.items():
     for op in ops:

@@ -43,7 +43,7 @@ def full():
     return open("/dev/full", "w")
 
 
-# --- a try for each: whether it was broken off before its answer was seen ----------------
+# --- one try of each kind: returns whether the call ended before its answer was seen -----
 
 
 def command_killed(w, kind, i):
@@ -53,7 +53,7 @@ def command_killed(w, kind, i):
     time.sleep(.02)
     id = w.b.start(*w.send(kind))
     soon(.008)
-    # Without a host a process that is killed at once leaves its lease behind.
+    # A process that works without a host and is killed at once leaves its lease behind.
     p.send_signal(DICE.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
                               if w.host else [signal.SIGTERM, signal.SIGINT]))
     w.look(p.stdout.read().decode())
@@ -99,7 +99,7 @@ def mcp_cancelled(w, kind, i, modern):
     soon(.004)
     a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
     w.sent(w.b, sent)
-    a.n += 1  # answers to cancelled requests are not looked at
+    a.n += 1  # answers to cancelled requests are ignored
     a.put({"id": a.n, "method": "tools/list", "params": {}})
     return id not in a.until(a.n)
 
@@ -243,7 +243,7 @@ def cancelled_claim(a, b, i, where):
     team = {"team": where["team"]} if "team" in where else {}
     made = b.start("task", {"action": "create", "title": "t%d" % i, **team})
     soon(.004)
-    if i % 4 == 3:  # long after it was written, and not read
+    if i % 4 == 3:  # cancels after the answer was written, but before it is read
         select.select([a.p.stdout], [], [], 30)
     a.put({"method": "notifications/cancelled", "params": {"requestId": id}})
     task = json.loads(b.until(made)[made]["result"]["content"][0]["text"])["task"]["id"]
@@ -345,7 +345,7 @@ def claim_pipe(n, host):
     return claim_series(n, host, "claim that nobody reads", pipe_once)
 
 
-# --- the whole -------------------------------------------------------------------------
+# --- the whole run ---------------------------------------------------------------------
 
 
 def series(world, kind, n, one):
@@ -411,7 +411,7 @@ def main(n, words):
     claiming = [(host, one) for _, one in chosen(CLAIMS, words) for host in (True, False)]
     guests = chosen(GUESTS, words)
     parts = sum(len(kinds) for _, kinds in plan) + len(claiming) + len(guests)
-    share, wrong = -(-n // parts), 0  # each gets at least its share
+    share, wrong = -(-n // parts), 0  # each kind gets at least its share of the tries
     for host, kinds in plan:
         if kinds:
             wrong += messages(share, host, kinds)

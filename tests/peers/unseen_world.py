@@ -26,7 +26,7 @@ class World:
         made = self.js("team", "create", "t", "--roles", json.dumps(roles))
         self.token = {m["name"]: m["token"] for m in made["members"]}
         self.seen = set()
-        self.kinds = []  # the agents that messages belong to, by number
+        self.kinds = []  # the kind of try of each message, in the order of the messages' numbers
 
     def open(self):
         self.struck = {}

@@ -41,7 +41,7 @@ def join(host):
     try:
         behind.connect(guest + "/" + names[line])
     except OSError:
-        return host.close()  # the guest has no listener there
+        return host.close()  # no guest listens at that port
     for part in (b"OK 10737", b"41824\n"):
         host.sendall(part)
         time.sleep(0.02)

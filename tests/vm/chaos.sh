@@ -1,9 +1,8 @@
 #!/bin/sh
-# chaos - guests and whole VMs are killed at random while they have work: what was
-# assigned is done once, interrupted, or called off with its VM, and no message comes
-# twice in silence.
-#
-#	N=30 tests/vm/chaos.sh     so many kills
+# chaos - guests and whole VMs are killed at random while they have work. Each assigned command
+# is done once, is interrupted, or is called off with its VM. No message is handed out twice as
+# if it were new.
+#	N=30 tests/vm/chaos.sh     makes 30 kills
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 feeder=
@@ -14,8 +13,8 @@ ask() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
 below() { echo $(($(od -An -N2 -tu2 /dev/urandom) % $1)); }
 state() { cadre workspace info "red/$1" --team red --json | sed 's/.*"state":"\([a-z]*\)".*/\1/'; }
 
-# A command syncs its effects to the disk of its VM before it goes on.
-# The number says which it is; what it receives it does not always acknowledge.
+# A command syncs its effects to the disk of its VM before it continues. NUMBER identifies the
+# command, which acknowledges only some of the messages that it receives.
 work() { # NUMBER
 	echo "echo $1 >>/ran; sync; cadre inbox --keep --limit 3 --json >>/got; echo >>/got; sync;
 		sleep 0.$(below 10); echo did $1"
@@ -33,7 +32,7 @@ feed() {
 	done
 }
 
-start() { # a workspace that has failed
+start() { # restarts the workspace if it has failed
 	[ "$(state "$1")" != failed ] || cadre workspace start "red/$1" --team red >/dev/null
 }
 kill_guest() {
@@ -52,13 +51,13 @@ cadre team create red --inbox-capacity 0 --roles '[{"name":"v1","backend":"qemu"
 feed &
 feeder=$!
 
-# --- kills, also of what is only coming back ----------------------------------------------
+# --- kills, also of guests and VMs that are just starting ----------------------------------
 
 while [ $((guests + machines)) -lt "$kills" ] && [ $failed = 0 ]; do
 	sleep 0.$(below 10)
 	vm=v$(($(below 2) + 1))
 	start $vm
-	# The first two are one of each.
+	# The first kill is a guest, and the second kill is a VM.
 	case $((guests + machines)) in 0) luck=0 ;; 1) luck=9 ;; *) luck=$(below 10) ;; esac
 	if [ "$luck" -ge 6 ]; then
 		kill_machine $vm && machines=$((machines + 1))
@@ -70,7 +69,7 @@ kill $feeder
 wait $feeder 2>/dev/null
 feeder=
 
-# --- in the end all of it is settled -----------------------------------------------------
+# --- in the end every command has ended --------------------------------------------------
 
 settled() {
 	start v1
@@ -88,7 +87,7 @@ for vm in v1 v2; do
 	# the line's bytes: ext4 reads them as NUL.
 	in_vm red/$vm "tr -d '\\000' </ran" >>"$TMPDIR/ran"
 	in_vm red/$vm 'cat /got' >"$TMPDIR/got"
-	# A message and its attempt are handed out once.
+	# Each attempt of a message is handed out only once.
 	grep -o '"message_id":"[^"]*"\|"attempt":[0-9]*' "$TMPDIR/got" | paste -d ' ' - - |
 		tee -a "$TMPDIR/handed" | sort | uniq -d >"$TMPDIR/twice"
 	[ ! -s "$TMPDIR/twice" ] || { bad "handed out twice to $vm:"; cat "$TMPDIR/twice"; }
@@ -98,7 +97,7 @@ sort -n "$TMPDIR/ran" | uniq -d >"$TMPDIR/twice"
 
 assigned=$(ask 'SELECT count(*) FROM v_assignment')
 off_n=$(ask "SELECT count(*) FROM v_assignment WHERE state = 'cancelled'")
-# A VM may still tell the end of a command that was called off.
+# A VM may still report the end of a command that was called off.
 ends() {
 	ask "SELECT count(*) FROM v_result r JOIN v_assignment a USING (team, seq)
 		WHERE a.state = 'done' AND $1"
@@ -110,7 +109,7 @@ cut_n=$(ends "NOT r.success AND r.stderr LIKE '%interrupted%'")
 	bad "two results for one command"
 [ "$(ask "SELECT count(*) FROM v_event WHERE event = 'assignment.cancelled'")" = "$off_n" ] ||
 	bad "called off, but not once"
-# A command that succeeded did run, and its result says what it ran.
+# A command that succeeded has really run, and its result names its number.
 ask "SELECT substr(stdout, 5) FROM v_result WHERE success" | grep . | sort -n >"$TMPDIR/did"
 [ "$(sort -u "$TMPDIR/did" | wc -l)" = "$(ask 'SELECT count(*) FROM v_result WHERE success')" ] ||
 	bad "results of others"

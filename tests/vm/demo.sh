@@ -1,5 +1,5 @@
 #!/bin/sh
-# demo - the demo ends well with VMs too, and leaves none.
+# demo - the demo succeeds with VMs too, and leaves no VM running.
 . "$(dirname "$0")/../lib/vm.sh"
 here=$(cd "$(dirname "$0")/../.." && pwd)
 git -C "$here" rev-parse --git-dir >/dev/null 2>&1 || { echo "skipped: no git repository here"; exit 77; }

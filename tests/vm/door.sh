@@ -1,6 +1,6 @@
 #!/bin/sh
-# door - two VMs of a team and one of another: a message, a task and a file go from one
-# to the other's HTTP door, over the network that is between them.
+# door - two VMs of one team, and one VM of another team. A message, a task and a file reach the
+# HTTP door of a teammate's VM over the network between the VMs.
 . "$(dirname "$0")/../lib/vm.sh"
 [ "$(id -u)" = 0 ] || { echo "skipped: only root makes networks here"; exit 77; }
 need_image
@@ -9,7 +9,7 @@ trap finish EXIT
 
 nc_waits=$((20 * TEST_SCALE))
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
-# FROM METHOD PATH [BODY]: what bob's door answers a VM.
+# FROM METHOD PATH [BODY]: prints the answer of bob's door to the VM FROM.
 ask() {
 	body=${4-}
 	in_vm "$1" "printf '%s %s HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' \
@@ -36,10 +36,11 @@ ask red/ann POST /files/there brought | grep -q '"size":7' || bad "a file"
 [ "$(in_vm red/bob 'cat there')" = brought ] || bad "the file is not there"
 
 # A member of another team does not even reach the door.
-nc_waits=2 # in vain
+nc_waits=2 # only 2 seconds, since no answer is expected
 ask blue/eve GET /health | grep -q ready && bad "eve reaches bob's door"
 
-# A policy shuts it: over the network, and for whoever gets there by another way.
+# A policy closes the door: over the network, and for a caller who reaches the door by another
+# way.
 cadre workspace net red/bob --team red --no-allow-inter-vm >/dev/null || bad "net"
 ask red/ann GET /health | grep -q ready && bad "ann still reaches bob's door"
 in_vm red/ann 'cadre agent door bob' 2>&1 | grep -q 'allow_inter_vm off' || bad "a token for a shut door"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# estop - commands in VMs stand still when their team is stopped, also under another host, and go
-# on when it is thawed.  A VM that itself stands still under a turn is killed, and comes back for the
-# mail; so does one whose sockets are swept, where nothing else reaches it.  VMS=10 makes so many.
+# estop - commands in VMs stop when their team is stopped, also under another host, and continue
+# when the team is thawed. A VM that hangs during a turn is killed, and starts again for the
+# mail. A VM whose sockets were removed starts again too, if the host cannot reach it another
+# way. VMS=10 makes 10 VMs.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
@@ -9,7 +10,7 @@ export CADRE_RUNNER_TIMEOUT_SECONDS=10
 vms=${VMS:-1}
 halted() { sqlite3 "$CADRE_HOME/state.db" 'SELECT coalesce(sum(halted), 0) FROM workspace'; }
 ticks() { cadre workspace read "red/$1" ticks --team red | wc -l; }
-grows() { # MEMBER: whether a command there writes on
+grows() { # MEMBER: prints `grows` if a command of MEMBER still writes
 	before=$(ticks "$1") && sleep 1.5 && [ "$(ticks "$1")" -gt "$before" ] && echo grows
 }
 
@@ -29,14 +30,14 @@ for member in $members; do
 	until_is grows grows "$member"
 done
 
-# Each guest says that its commands stand.
+# Each guest reports that all commands in the guest are stopped.
 cadre estop red >/dev/null || bad "estop"
 until_is "^$vms\$" halted
 for member in $members; do
 	! grows "$member" || bad "$member runs on"
 done
 
-# A host that is killed finds them as they stand.
+# After a host is killed, the next host finds the commands still stopped.
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre up >/dev/null || bad "up after kill -9"
 waited 0 workspace red/v1
@@ -58,7 +59,8 @@ until_is '"reason":"its guest has not answered for' cadre --team red turns --jso
 cadre --team red inbox peek | grep -q 'and the guest of its workspace.*Its mail comes again' || bad "nobody is told"
 ! kill -0 "$vm" 2>/dev/null || bad "the VM that stood still is there"
 
-# Sockets that are swept: a link that stands goes on; another host starts a VM again, but over vsock.
+# The sockets are removed: an open link still works. The next host starts the VM again, unless
+# it reaches the VM over vsock.
 vm=$(pid_of red/v1)
 rm -r "${XDG_RUNTIME_DIR:?}"/*
 until_done in_vm red/v1 'echo >/kept; sync'

@@ -1,9 +1,9 @@
 #!/bin/sh
-# fork - copies of a VM that runs, of a snapshot, and of one that is gone.
+# fork - copies of a running VM and of a snapshot, and copies whose original was destroyed.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
-export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of what is removed go at once
+export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of removed workspaces are deleted at once
 layers() { find "$CADRE_HOME/disks" -name '*.qcow2' | wc -l; }
 
 cadre up >/dev/null || bad "up"
@@ -11,7 +11,7 @@ cadre team create red --roles '[{"name":"a","backend":"qemu"},{"name":"b"},{"nam
 	>/dev/null || bad "team create"
 waited 0 workspace red/a || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
 
-# --- a fork of a VM that runs has what was written just before ---------------------------
+# --- a fork of a running VM has the newest changes ---------------------------------------
 
 in_vm red/a 'echo first >f; mkdir -p deep/er; cp /bin/busybox deep/er/' || bad "write"
 cadre task create one --team red >/dev/null
@@ -19,20 +19,20 @@ cadre task assign 001 a --command 'cat f' --team red >/dev/null
 waited 0 task 001 --team red
 vm=$(pid_of red/a)
 cadre workspace fork red/a --agent b --team red >/dev/null || bad "fork"
-in_vm red/a 'echo second >f' # the copy was made when the answer came
+in_vm red/a 'echo second >f' # the copy was complete when `fork` answered
 waited 0 workspace red/b
 until_is '^first$' in_vm red/b 'cat f'
 until_is '^0$' in_vm red/b 'cmp /bin/busybox deep/er/busybox; echo $?'
 until_is '^second$' in_vm red/a 'cat f'
 [ "$(pid_of red/a)" = "$vm" ] || bad "the parent was restarted"
-# The fork is another machine, with a spool of its own; the parent's is set aside.
+# The fork is another machine, with its own spool. The copy of the parent's spool is set aside.
 until_is '^red-b-' in_vm red/b 'hostname'
 until_is 'spool.db.........-' in_vm red/b 'ls /var/lib/cadre'
 cadre task create two --team red >/dev/null
 cadre task assign 002 b --command 'cat f' --team red >/dev/null
 waited 0 task 002 --team red
 
-# --- a snapshot is put back, and forked from ----------------------------------------------
+# --- a snapshot is restored, and forked ---------------------------------------------------
 
 cadre workspace snapshot red/a keep --team red >/dev/null || bad "snapshot"
 cadre workspace snapshots red/a --team red | grep -q 'keep *ready' || bad "snapshots"
@@ -48,7 +48,7 @@ cadre workspace forget --yes red/a keep --team red >/dev/null || bad "forget"
 cadre workspace restore --yes red/a keep --team red 2>/dev/null && bad "a removed snapshot is put back"
 until_is '^second$' in_vm red/c 'cat f'
 
-# --- the parent goes, its forks live on, and keep its layers as long ------------------------
+# --- the parent is destroyed; its forks live on, and keep its layers that long --------------
 
 cadre workspace destroy --yes red/a --team red >/dev/null || bad "destroy"
 until_is '^2$' count_vms

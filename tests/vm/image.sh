@@ -1,5 +1,5 @@
 #!/bin/sh
-# image - images are kept by version, and a user's own root boots as well.
+# image - images are kept by version, and a root that the user made boots as well.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
@@ -10,7 +10,7 @@ cadre image build --rootfs "$TMPDIR/nothing" >"$TMPDIR/out" 2>&1 && bad "a root 
 grep -q "nothing: No such file" "$TMPDIR/out" || bad "why not is not said"
 ls -A "$CADRE_IMAGES" | grep -q '^\.' && bad "a failed build leaves something"
 
-# --- a root of one's own: a directory, and a disk with partitions ----------------------------
+# --- a root that the user made: a directory, and a disk with partitions ----------------------
 
 root=$TMPDIR/root
 mkdir -p "$root/bin" "$root/etc"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# killed-team - a team of which one VM is up, or one is down again, when its host is killed is
-# whole, or gone, under the next one.
+# killed-team - a host is killed when one VM of a team is ready, or one VM is destroyed. Under
+# the next host the team has all its VMs, or no VM.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 . "$(dirname "$0")/../lib/kill_at.sh"

@@ -1,14 +1,14 @@
 #!/bin/sh
-# life - a VM is booted and reached, outlives a host that is killed, is missed
-# when it dies, and comes back with its disk.
+# life - a VM boots and is reached, outlives a host that is killed, is noticed when it dies, and
+# starts again with its disk.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 decoy=
 trap 'finish; [ -z "$decoy" ] || kill "$decoy"' EXIT
 umask 000
-export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of what is removed go at once
+export CADRE_WORKSPACE_KEEP_DAYS=0 # disks of removed workspaces are deleted at once
 
-# --- the VM boots, and nothing waits for it -----------------------------------------
+# --- the VM boots, and no call waits for the VM -------------------------------------
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"p","workspace":true},
@@ -24,12 +24,12 @@ else
 	echo "(the VM was faster)"
 fi
 waited 0 workspace red/v || { cat "$CADRE_HOME"/workspaces/*/*.log; exit 1; }
-# Neither is a shell of this machine.
+# A command in the VM does not run on this machine.
 until_is '^Linux red-v-.* /workspace root$' in_vm red/v 'echo $(uname -sn) $(pwd) $(id -un)'
 until_is '^2$' in_vm red/v 'nproc'
 until_is '^git version' in_vm red/v 'git --version'
 until_is '^cadre [0-9]' in_vm red/v 'cadre version'
-# An agent there is told who it is and what waits, and so is its client's model.
+# An agent in the VM is told its name and its waiting mail, and so is the model of its client.
 cadre send v 'look here' --team red >/dev/null || bad "send"
 until_is '^v of team red' in_vm red/v 'cadre whoami'
 until_is '^You are v of team red' in_vm red/v 'cadre prime'
@@ -39,7 +39,7 @@ in_vm red/v 'echo "{\"hook_event_name\":\"SessionStart\"}" | cadre hook claude' 
 echo 'a file' | cadre workspace write red/v note.txt - --team red >/dev/null || bad "write"
 until_is '^a file$' in_vm red/v 'cat note.txt'
 
-# Paths may be absolute: all of the VM is the team's, and nothing else.
+# Paths may be absolute: the whole VM belongs to the team, but nothing outside the VM.
 echo elsewhere | cadre workspace write red/v /opt/a/b - --team red >/dev/null || bad "write /opt"
 until_is '^elsewhere$' in_vm red/v 'cat /opt/a/b'
 until_is '^elsewhere$' cadre workspace read red/v /opt/../opt/a/b --team red
@@ -48,14 +48,14 @@ until_is '^a file$' cadre workspace read red/v /workspace/note.txt --team red
 until_is 'denied' cadre workspace read red/v ../etc/passwd --team red
 until_is 'denied' cadre workspace read red/p /etc/passwd --team red
 
-# Files that QEMU and qemu-img made are closed to other users.
+# Other users cannot open files that QEMU and qemu-img made.
 open=$(find "$CADRE_HOME/disks" "$CADRE_HOME"/workspaces/*/*.log* "$XDG_RUNTIME_DIR" \
 	"$CADRE_HOME/workspaces" -path "$CADRE_HOME/workspaces/*/*" -prune -o -perm /077 ! -type l -print)
 [ -z "$open" ] || bad "others may look at:" $open
 
 # --- a command for its daemon, and a host that is killed meanwhile ------------------------
 
-# Somebody else's VM, which is nobody's business here.
+# A foreign VM, which cadre must leave alone.
 qemu-system-x86_64 -M none -nodefaults -display none -uuid 01234567-89ab-7def-8123-456789abcdef &
 decoy=$!
 vm=$(pid_of red/v)
@@ -70,7 +70,7 @@ waited 0 task 001 --team red
 cadre result 001 --team red | grep -q '^ *7$' || bad "the result is not the command's"
 [ "$(pid_of red/v)" = "$vm" ] || bad "the living VM was not found again"
 
-# --- a host that died before it could write the VM's process down ---------------------------
+# --- a host that died before it could store the VM's process id -----------------------------
 
 cadre down >/dev/null
 serial=$(tr '\0' '\n' <"/proc/$vm/cmdline" |
@@ -85,13 +85,13 @@ until_is '^a file$' in_vm red/v 'cat note.txt'
 # --- the VM's console is kept, but not all of it ---------------------------------
 
 log=$(echo "$CADRE_HOME"/workspaces/*/console.log)
-head -c 2000000 /dev/zero >>"$log" # as fast as no serial port
+head -c 2000000 /dev/zero >>"$log" # faster than any serial port writes
 until_is '^0$' stat -c %s "$log"
 in_vm red/v 'echo "said then" >/dev/console'
 until_is 'said then' cat "$log"
 [ "$(stat -c %s "$log")" -lt 1000 ] || bad "what is said now begins where the old ended"
 
-# --- the VM dies: its agent is missed, what it held is free ----------------------------------
+# --- the VM dies: its agent is offline, and its task is free ---------------------------------
 
 cadre task create held --team red >/dev/null
 cadre claim 002 --as v --team red >/dev/null || bad "claim"
@@ -105,7 +105,7 @@ waited 0 workspace red/v
 until_is '^a file$' in_vm red/v 'cat note.txt'
 [ "$(pid_of red/v)" != "$vm" ] || bad "the VM's process is the old one"
 
-# --- the VM is stopped with a word, and loses nothing --------------------------------------
+# --- the VM is asked to stop, and loses nothing --------------------------------------------
 
 in_vm red/v 'echo last >note.txt'
 cadre workspace stop red/v --team red >/dev/null || bad "stop"
@@ -113,7 +113,7 @@ until_is '^0$' count_vms
 cadre workspace start red/v --team red >/dev/null
 until_is '^last$' in_vm red/v 'cat note.txt'
 
-# --- the VM comes back with its machine -------------------------------------------------------
+# --- the VM starts again after its machine has restarted --------------------------------------
 
 vm=$(pid_of red/v)
 cadre down >/dev/null

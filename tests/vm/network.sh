@@ -1,5 +1,5 @@
 #!/bin/sh
-# network - three VMs of two teams: who reaches whom, while the host is killed and
+# network - three VMs of two teams: which VM reaches which, while the host is killed and
 # policies change.
 . "$(dirname "$0")/../lib/vm.sh"
 [ "$(id -u)" = 0 ] || { echo "skipped: only root makes networks here"; exit 77; }
@@ -11,7 +11,7 @@ address() {
 	cadre workspace net "$1" --team "${1%%/*}" --json |
 		sed 's/.*"address":"\([^"]*\)".*/\1/'
 }
-pings() { # FROM TO SECONDS: yes or no
+pings() { # FROM TO SECONDS: prints yes or no
 	in_vm "$1" "ping -c 1 -w ${3-$((20 * TEST_SCALE))} $(address "$2") >/dev/null && echo yes || echo no"
 }
 run() { cadre workspace run "$1" sh -c "$2" --team "${1%%/*}" >/dev/null || bad "run on $1"; }
@@ -24,13 +24,13 @@ cadre team create blue --roles '[{"name":"d","backend":"qemu"}]' >/dev/null || b
 waited 0 workspace red/a
 waited 0 workspace red/b
 waited 0 workspace blue/d
-# Two may boot at once, so the last was begun when another was ready.
+# Only two VMs may boot at once, so the last VM began to boot when another VM was ready.
 began=$(stat -c %W "$CADRE_HOME"/workspaces/*/qemu.log | sort -n | tail -1)
 ready=$(sqlite3 "$CADRE_HOME/state.db" "SELECT min(unixepoch(at)) FROM v_event
 	WHERE event = 'workspace.ready'")
 [ "$began" -ge "$ready" ] || bad "three VMs booted at once"
 
-# --- the VM's network without DHCP, and whom it reaches -----------------------------------
+# --- the VM's network without DHCP, and the VMs that it reaches ----------------------------
 
 until_is "inet $(address red/a)/" in_vm red/a 'ip addr show eth0'
 until_is '^yes$' pings red/a red/b
@@ -39,7 +39,7 @@ until_is '^no$' pings red/a blue/d 1
 until_is '^no$' pings blue/d red/b 1
 [ "$(rules)" -le 20 ] || bad "$(rules) rules"
 
-# --- a policy changes under a connection that stays -----------------------------------------
+# --- a policy changes, and an open connection stays -----------------------------------------
 
 run red/b 'sleep 600 | nc -l -p 80 >heard'
 in_vm red/a 'mkfifo say'
@@ -55,7 +55,7 @@ run red/b 'nc -l -p 81 >wrong'
 in_vm red/a "echo intruder | nc -w 2 $(address red/b) 81" >/dev/null 2>&1
 in_vm red/b 'cat wrong' | grep -q intruder && bad "port 81 is open"
 
-# --- without a host, and with the next one -----------------------------------------------------
+# --- without a host, and with the next host ---------------------------------------------------
 
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 sleep 0.2
@@ -67,7 +67,7 @@ until_is '^said$' in_vm red/a 'echo third >say && echo said'
 until_is '^third$' in_vm red/b 'cat heard'
 until_is '^no$' pings blue/d red/b 1
 
-# --- the end of a team, and of all -----------------------------------------------------------
+# --- the end of one team, and of all teams ---------------------------------------------------
 
 cadre down >/dev/null
 [ "$(rules)" -gt 0 ] || bad "VMs live on, but not their rules"
@@ -78,7 +78,7 @@ until_is '^0$' sh -c "$CADRE doctor | grep -c network"
 tap=$(cadre workspace net blue/d --team blue --json | sed 's/.*"tap":"\([^"]*\)".*/\1/')
 cadre team destroy --yes blue >/dev/null
 until_is 'does not exist' ip link show "$tap"
-# With the last VM the network ends, also where no host is there to end it.
+# The network is removed with the last VM, even if no host runs.
 cadre down --all >/dev/null || bad "down --all"
 left=$(nft list ruleset; ip -o link | grep -v ' lo:')
 [ -z "$left" ] || bad "down --all left on the machine: $left"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# trash - the disk of a removed VM is kept for a while: brought back as a VM with all that was
-# on it, while others live on its layers, through the death of a host, bounded by size.
+# trash - the disk of a removed VM is kept for a time, up to a limit of size. The disk can be
+# brought back as a VM with all its files, while other VMs use its layers, and after the host
+# was killed.
 . "$(dirname "$0")/../lib/vm.sh"
 need_image
 trap finish EXIT
@@ -24,7 +25,8 @@ cadre workspace fork red/a --agent b --team red >/dev/null || bad "fork"
 until_is '^precious$' in_vm red/b 'cat f'
 in_vm red/a 'echo last >>f; sync' || bad "write"
 
-# The answer tells that a VM's disk goes, and that it can come back; its layers stay.
+# The refusal names the VM whose disk would be removed, and the answer says how to bring it
+# back. The disk's layers stay.
 is 4 '1 workspace would go, 1 with .*: red/a (a VM)$' cadre workspace destroy red/a --team red
 is 0 'what 1 workspace held is kept until .*: cadre undo' cadre workspace destroy --yes red/a --team red
 until_is '^1$' count_vms
@@ -34,7 +36,7 @@ is 0 '"vm":true' cadre undo --json
 is 0 'ok *trash  *1 removed ' cadre doctor
 [ "$(stat -c %a "$CADRE_HOME"/trash/*)" = 700 ] || bad "others may look into the entry"
 
-# The disk comes back in a VM of its kind, with what was written last.
+# The disk is brought back in a VM of the same size, with the newest changes.
 is 0 . cadre undo red-a --agent c --team red
 waited 0 workspace red/c || cat "$CADRE_HOME"/workspaces/*/*.log
 until_is '^precious last $' in_vm red/c 'tr "\n" " " <f; echo'
@@ -42,7 +44,7 @@ until_is '^0$' in_vm red/c 'cmp /bin/busybox deep/er/busybox; echo $?'
 cadre workspace info red/c --team red --json | grep -q '"vcpus":2,"memory_mb":300' || bad "another kind of VM"
 [ "$(cat "$CADRE_HOME"/trash/*/vm.json)" ] || bad "the entry is gone"
 
-# A host that dies while it removes loses nothing, and keeps nothing twice.
+# A host that is killed during a removal loses no disk, and keeps no disk twice.
 cadre workspace destroy --yes red/c --team red >/dev/null || bad "destroy"
 cadre workspace destroy --yes red/b --team red >/dev/null || bad "destroy"
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")" || bad "no host to kill"
@@ -60,7 +62,7 @@ cadre workspace destroy --yes "$free" --team red >/dev/null || bad "destroy"
 until_is '^0$' count_vms
 until_is '^4$' entries
 
-# After its days it goes, and the layers with it.
+# After its days in the trash the disk is deleted, and so are its layers.
 cadre down >/dev/null
 for entry in "$CADRE_HOME"/trash/*; do
 	name=${entry##*/}
@@ -71,7 +73,7 @@ until_is '^0$' entries
 until_is '^0$' layers
 until_is '^0$' sh -c "ls '$CADRE_HOME/disks' | wc -l"
 
-# A link that an agent planted in a directory brings no disk.
+# A link that an agent has made in a directory does not give access to another VM's disk.
 cadre team create blue --roles '[{"name":"p","workspace":true},{"name":"v","backend":"qemu"}]' >/dev/null || bad "team"
 waited 0 workspace blue/v || cat "$CADRE_HOME"/workspaces/*/*.log
 id=$(ls "$CADRE_HOME/disks")
@@ -82,7 +84,7 @@ is 2 'a VM begins with an image' cadre workspace create --team blue --backend qe
 cadre workspace create --team blue --backend qemu --source "$(echo "$CADRE_HOME"/trash/*)" >/dev/null 2>&1 &&
 	bad "a planted link was taken for a disk"
 
-# A disk that is larger than the trash may be is not kept, and the log says so.
+# A disk larger than the limit of the trash is not kept, and the log says so.
 cadre down >/dev/null
 printf '[workspace]\ntrash_mb = 1\n' >"$CADRE_HOME/cadre.toml"
 cadre up >/dev/null || bad "up"

@@ -1,13 +1,13 @@
 #!/bin/sh
-# vsock-nested - a host in a VM, its guests in microVMs inside of that: what the
-# host boots over its real vhost-vsock it reaches by CID, and by CID it knows who
-# dials it.
+# vsock-nested - a host in a VM, with its guests in microVMs inside the VM. The host reaches its
+# microVMs by CID over a real vhost-vsock device. The CID also tells the host which microVM
+# dials.
 set -eu
 . "$(dirname "$0")/outer"
 
 outer_begin
 
-# --- images for the inner VMs: a shell, and a guest that says what no client would -----
+# --- images for the inner VMs: a shell, and a program that sends any line to the host --
 
 make_image() {
 	inner=$outer/inner
@@ -22,7 +22,7 @@ make_image() {
 }
 make_image
 
-# --- the outer one -----------------------------------------------------------------
+# --- the outer VM ------------------------------------------------------------------
 
 outer_add_program "$root/build/cadre" /build/cadre
 outer_add_program "$root/build/tests/link" /bin/speaker
@@ -35,20 +35,20 @@ outer_add_modules net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_c
 outer_run 480 2048 <<'INIT'
 export TMPDIR=/tmp CADRE=/build/cadre CADRE_ACCEL=tcg
 . /lib/vm.sh
-patience=600 # 300 s in here: whatever is in vain is said before the 480 s are over
+patience=600 # at most 300 s here, so that a failed wait is reported within the 480 s
 step() { echo "$(cut -d' ' -f1 /proc/uptime) s: $*"; }
-# Says these lines at CID 2 of the VM's, prints what is answered.
+# Sends two lines to CID 2 from the VM, and prints the answers.
 dials() { in_vm red/v "printf '%s\n' '$1' '$2' | speaker speak vsock:2 5000"; }
 state_of() { cadre receipt "$1" --team red --json; }
 is_ready() { cadre workspace list --team red | grep -q 'ready.* v '; }
 hello='{"type":"Hello","id":1,"version":"0","role":"guest","boot_id":"x"'
 
-# --- the VM boots, and is reached over vsock ----------------------------------------
+# --- the VM boots, and the host reaches it over vsock ---------------------------------
 
 cadre up >/dev/null || bad "up"
 cadre team create red --roles '[{"name":"ann"},{"name":"v","backend":"qemu","memory_mb":128}]' \
 	>/dev/null || bad "team create"
-waited 0 workspace red/v ready,failed # or never will
+waited 0 workspace red/v ready,failed # or will never be ready
 is_ready || {
 	cadre workspace list --team red
 	cadre logs
@@ -88,7 +88,7 @@ grep -q 'by the line' /tmp/inbox && grep -q 'by CID 2' /tmp/inbox || bad "ann ha
 [ "$(grep -c '^v -> ann' /tmp/inbox)" = 2 ] || bad "they are not from v: $(cat /tmp/inbox)"
 step "messages"
 
-# --- a guest is known by its address, whatever it says ---------------------------------
+# --- a guest is identified by its address, whatever name it gives -----------------------
 
 denied() { # HELLO LINE
 	dials "$1" "$2" >/tmp/said
@@ -101,12 +101,12 @@ denied "$hello,\"team\":\"blue\"}" "$peek{}}"
 denied "$hello}" "$peek{\"agent\":\"ann\"}}"
 denied "$hello}" '{"type":"TeamMessage","id":2,"to":"lead","from":"ann","content":"x"}'
 denied "$hello}" '{"type":"Call","id":2,"op":"team.destroy","args":{"team":"red"}}'
-# A CID that is no guest's is nobody at all.
+# A CID that belongs to no guest is refused.
 printf '%s\n' "$hello,\"agent\":\"v\"}" | speaker speak vsock:1 5000 >/tmp/said
 grep -q '^closed$' /tmp/said || bad "a stranger was heard: $(cat /tmp/said)"
 step "lies"
 
-# --- the host is killed, the VM is not -------------------------------------------------------
+# --- the host is killed, but not the VM ------------------------------------------------------
 
 kill -9 "$(cut -d' ' -f1 "$CADRE_HOME/host.lock")"
 cadre task create late --team red >/dev/null

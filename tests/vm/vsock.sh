@@ -1,6 +1,6 @@
 #!/bin/sh
-# AF_VSOCK for real, in a VM whose kernel has what this machine's may lack: host and
-# guest against each other over vsock_loopback, by the test of all links.
+# Tests real AF_VSOCK in a VM, whose kernel has modules that this machine's kernel may lack. A
+# host and a guest talk over vsock_loopback, in the test of all links.
 set -eu
 . "$(dirname "$0")/outer"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# workflows - the session with VMs of docs/workflows.md, typed as it stands there; an urgent word
+# workflows - types the session with VMs exactly as docs/workflows.md has it. An urgent message
 # stops a turn in a VM.
 . "$(dirname "$0")/../lib/vm.sh"
 . "$(dirname "$0")/../lib/said_in.sh"
