@@ -1,7 +1,7 @@
 #!/bin/sh
-# mcp-forms - clients of all languages and models write what they mean in other forms: nulls, numbers
-# with a point, a byte order mark, JSON in strings, names of tools with a prefix; over HTTP a slash
-# behind the path, another case, blanks behind a header.
+# mcp-forms - clients of all languages and models send the same values in other forms: nulls,
+# numbers with a point, a byte order mark, JSON in strings, names of tools with a prefix. Over
+# HTTP they send a slash behind the path, the other case of letters, blanks behind a header.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -36,7 +36,7 @@ call() { printf '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name"
 } | ask >"$TMPDIR/said"
 [ "$(grep -c '"id":1,"result"' "$TMPDIR/said")" = 5 ] && grep -q '"id":"hello","result"' "$TMPDIR/said" ||
 	bad "nulls, a mark or 1.0: $(cut -c1-120 "$TMPDIR/said")"
-# says ID PATTERN: an answer of those.
+# says ID PATTERN: the answer with this ID matches the pattern.
 says() { grep "\"id\":$1," "$TMPDIR/said" | tr -d '\\' | grep -q -e "$2" || bad "answer $1: no $2 in $(grep "\"id\":$1," "$TMPDIR/said" | cut -c1-300)"; }
 says 2 '"id":"001"'
 says 3 '"recipients":2'
@@ -50,8 +50,8 @@ says 9 'action'
 	bad "a list in a string: $(sqlite3 "$CADRE_HOME/state.db" 'SELECT * FROM v_board')"
 cadre messages --json | grep -q '"content":"\[1\]".*"metadata":{"k":1}' || bad "a message in strings: $(cadre messages --json)"
 
-# The tool that makes teams speaks as earlier systems did: the operator without a sender is the
-# lead, and an answer has all its members.
+# The tool that makes teams answers in the form of earlier systems: an operator who names no
+# sender sends as the lead, and an answer has all members of that form.
 {
 	call 10 team '{"action":"receive","team":"shop","agent":"lead"}'
 	call 11 team '{"action":"message","team":"shop","to":"bob","content":"hi"}'
@@ -63,7 +63,7 @@ call 13 team '{"action":"receive","team":"shop","agent":"bob"}' | ask >"$TMPDIR/
 says 13 '"from":"lead","to":"bob","content":"hi","message_type":"text","timestamp"'
 says 13 '"from":"ann","to":"bob","content":"ho","message_type":"text"'
 
-# Teams that are not enabled take no messages of teammates.
+# If teams are not enabled, the tools for messages between teammates answer with an error.
 call 20 teammate_message '{"teamId":"shop","to":"bob","message":"m"}' >"$TMPDIR/asked"
 call 21 teammate_broadcast '{"teamId":"shop","message":"m"}' >>"$TMPDIR/asked"
 CADRE_TEAMS_ENABLED=false ask --toolsets teammates <"$TMPDIR/asked" >"$TMPDIR/said"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# mcp - `cadre mcp` under raw lines and the official clients, every message
-# held to the official schema files.  Needs node and, once, the npm registry.
+# mcp - `cadre mcp` with raw lines and with the official clients. Every message is checked
+# against the official schema files. Needs node and, once, the npm registry.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# metrics - Prometheus is told what happens in a state and how its host does, and reads it.
+# metrics - Prometheus reads a host's metrics, which count the events of a state and the host's
+# own work.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -7,10 +8,10 @@ trap 'cadre down --all >/dev/null 2>&1' EXIT
 scrape() { # [TOKEN]: the metrics, in $TMPDIR/metrics
 	curl -sS -m 30 -o "$TMPDIR/metrics" -w '%{http_code}' -H "Authorization: Bearer ${1-$observer}" "$url/metrics"
 }
-says() { # SAMPLE: a line of the last answer, as a pattern
+says() { # SAMPLE: a line of the last scrape matches this pattern
 	grep -qxe "$1" "$TMPDIR/metrics" || bad "no '$1': $(grep "^${1%%[ \{]*}" "$TMPDIR/metrics" | head -n 20)"
 }
-holds() { # SAMPLE: a new answer has it
+holds() { # SAMPLE: a new scrape has a line that matches
 	scrape >/dev/null
 	grep -qxe "$1" "$TMPDIR/metrics"
 }
@@ -27,7 +28,7 @@ coder=$(cadre token create --agent shop/coder)
 
 # --- readers of metrics ---------------------------------------------------------------
 
-# Metrics name teams: the operator reads them, and whoever may look at all teams.
+# Metrics name teams: the operator and observers of all teams may read them.
 [ "$(scrape)" = 200 ] || bad "an observer reads no metrics"
 [ "$(scrape "$operator")" = 200 ] || bad "the operator reads no metrics"
 [ "$(scrape "$coder")" = 403 ] || bad "an agent reads what other teams have left"
@@ -38,14 +39,14 @@ socket=$(dirname "$(cut -d' ' -f3- "$CADRE_HOME/host.lock")")/http.sock
 curl -sS --unix-socket "$socket" http://localhost/metrics | grep -q '^cadre_info' || bad "no metrics at $socket"
 curl -sSI -H "Authorization: Bearer $observer" "$url/metrics" | grep -qi '^content-type: text/plain; version=0.0.4' || bad "another type"
 
-# Prometheus understands them.
+# Prometheus can parse the metrics.
 scrape >/dev/null
 promtool check metrics <"$TMPDIR/metrics" >"$TMPDIR/lint" 2>&1 || bad "promtool: $(cat "$TMPDIR/lint")"
 [ ! -s "$TMPDIR/lint" ] || bad "promtool: $(cat "$TMPDIR/lint")"
 
 # --- calls, messages and claims ---------------------------------------------------------------------
 
-# Events before the host's start are not counted; later events of direct calls are.
+# The host does not count events before its start. It counts later events of direct calls.
 says 'cadre_events_total{event="task.created"} 0'
 cadre --direct task create "Past the host" >/dev/null
 holds 'cadre_events_total{event="task.created"} 1' || bad "what goes past the host is not seen"
@@ -72,7 +73,7 @@ says 'cadre_inbox_deliveries{state="queued"} 1'
 says 'cadre_inbox_deliveries{state="fetched"} 2'
 waits=$(sed -n 's/^cadre_oldest_unfetched_seconds \([0-9]*\).*/\1/p' "$TMPDIR/metrics")
 [ "$waits" -lt "$oldest" ] || bad "a message that is fetched is said to wait for $waits s"
-cadre --as coder inbox >/dev/null # which acknowledges those two
+cadre --as coder inbox >/dev/null # acknowledges the two fetched messages
 scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 3'
 says 'cadre_deliveries_total{state="acked"} 2'
@@ -83,7 +84,7 @@ curl -sS -o /dev/null -H "Authorization: Bearer $coder" -H 'Content-Type: applic
 scrape >/dev/null
 says 'cadre_deliveries_total{state="fetched"} 4'
 
-# Each fault by its name, and the limits that were hit.
+# Each fault is counted under its name, and so is each limit that was reached.
 is 3 . cadre send nobody-here lost
 scrape >/dev/null
 says 'cadre_calls_total{operation="message.send",fault="not_found"} 1'
@@ -99,7 +100,7 @@ says 'cadre_calls_total{operation="task.list",fault="rate_limited"} 1'
 curl -sS -o /dev/null -H "Authorization: Bearer $operator" "$url/api/tasks?limit=none"
 holds 'cadre_calls_total{operation="task.list",fault="invalid"} 1' || bad "a call that says nonsense is not counted"
 
-# Claims: a lapsed one, and the refused call of its late owner.
+# A claim lapses, and a late call of its former owner is refused.
 cadre --as coder claim 001 >/dev/null
 scrape >/dev/null
 says 'cadre_claims_total 1'
@@ -115,7 +116,7 @@ scrape >/dev/null
 says 'cadre_refused_epochs_total 1'
 says 'cadre_claims_total 2'
 
-# Budgets of living teams with what is left of them.
+# The budgets of living teams, and the amount that is left of each budget.
 cadre team usage --team shop --tokens-in 300 >/dev/null || bad usage
 scrape >/dev/null
 says 'cadre_budget_limit{team="shop",budget="tokens"} 1000'
@@ -125,14 +126,15 @@ holds 'cadre_budget_left{team="brief",budget="messages"} 5' || bad "a new team h
 cadre team destroy brief --yes >/dev/null
 holds 'cadre_budget_left{team="brief".*' && bad "a team that ended has a budget"
 
-# Commits: how many calls share one, and what the disk takes.
+# Commits: the number of calls in one commit, and the disk's time and space.
 says 'cadre_batch_calls_count [1-9][0-9]*'
 says 'cadre_fsync_seconds_count [1-9][0-9]*'
 says 'cadre_fsync_seconds_sum [0-9.]*[1-9][0-9]*'
 says 'cadre_wal_bytes [1-9][0-9]*'
 says 'cadre_state_bytes [1-9][0-9]*'
 
-# A wait is one that waits, and its time is not the host's.
+# A call that waits is counted as a wait, and its waiting time is not counted as the host's
+# time.
 "$CADRE" --as tester inbox --wait-seconds 300 >/dev/null &
 until_done holds 'cadre_queue_depth{queue="wait"} 1'
 cadre send tester go >/dev/null
@@ -140,19 +142,19 @@ wait $!
 holds 'cadre_queue_depth{queue="wait"} 0' || bad "a wait that is over waits"
 ! grep -q 'cadre_call_seconds_count{operation="message.receive"} 4' "$TMPDIR/metrics" || bad "the time of a wait is counted"
 
-# Guests by state, and those who answer.
+# Guests are counted by state, and the guests with a link are counted apart.
 cadre team create crew --roles '[{"name":"hand","workspace":true}]' --wait >/dev/null 2>&1 || bad "crew"
 until_done holds 'cadre_guests_linked 1'
 says 'cadre_guests{state="ready"} 1'
 says 'cadre_budget_limit{team="crew",budget="vms"} 10'
 says 'cadre_budget_left{team="crew",budget="vms"} 9'
 
-# The followers have read all that there is, or will.
+# The followers read all events: in the end no event is left to read.
 for follower in waits stream mirror search notify; do
 	until_done holds "cadre_follower_lag_events{follower=\"$follower\"} 0"
 done
 
-# Many who ask at once are all answered, and nothing is counted twice.
+# Many callers ask at the same time. Each caller gets an answer, and no event is counted twice.
 cadre --team shop send coder once >/dev/null
 for n in 1 2 3 4 5 6 7 8; do
 	curl -sS -m 120 -H "Authorization: Bearer $observer" "$url/metrics" | grep -q '^cadre_log_lines' || echo "$n" >>"$TMPDIR/unanswered" &
@@ -161,7 +163,8 @@ wait
 [ ! -e "$TMPDIR/unanswered" ] || bad "not all who ask at once are answered"
 holds "cadre_messages_total 6" || bad "messages are counted twice"
 
-# Very many events are counted in parts, of which no scrape waits for more than one.
+# The host counts a very large number of events in parts. No scrape waits for more than one
+# part.
 sqlite3 -cmd '.timeout 60000' "$CADRE_HOME/state.db" "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 120000)
 	INSERT INTO event (seq, at, kind, team, actor, via, subject, target)
 	SELECT (SELECT max(seq) FROM event) + n, 0, 215, 1, 0, 0, 1, 0 FROM c" || bad "no events"

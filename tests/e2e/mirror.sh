@@ -1,6 +1,6 @@
 #!/bin/sh
-# mirror - the vault of a running host under people's hands: removed files come back,
-# typed text stays, and no other user can read a file.
+# mirror - people change files in the vault of a running host. The host writes removed files
+# again and keeps the text that people typed. No other user can read a file.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault/teams/shop
@@ -13,7 +13,7 @@ cadre task create "Write the parser" >/dev/null || bad "task"
 cadre task create "Test the parser" >/dev/null || bad "task"
 until_done whole
 
-# Without a host nobody looks, but doctor tells.
+# Without a host no process repairs the vault, but the doctor reports the missing file.
 rm "$vault/tasks/001-write-the-parser.md"
 cadre doctor | grep -q 'vault *1 files are not as their rows: teams/shop/tasks/001' ||
 	bad "doctor misses a file that is gone"
@@ -23,7 +23,7 @@ until_done test -f "$vault/tasks/001-write-the-parser.md"
 until_done sh -c "$CADRE doctor | grep -q '^warn *vault *1 file was edited by hand and may differ from its row: teams/shop/tasks/002'"
 grep -q "my own words" "$vault/tasks/002-test-the-parser.md" || bad "an edit is gone"
 
-# A running host brings all of them back by itself.
+# A running host writes all removed files again by itself.
 rm "$vault/TEAM.md" "$vault/tasks/INDEX.md"
 until_done test -f "$vault/TEAM.md"
 until_done test -f "$vault/tasks/INDEX.md"
@@ -33,8 +33,8 @@ rm -r "$CADRE_HOME/vault"
 until_done test -f "$vault/tasks/001-write-the-parser.md"
 until_done whole
 
-# The log of messages is off until somebody wants it; then it holds all of them,
-# and of a command only what may be shown.
+# The log of messages is off until the user switches it on. From then on the log contains all
+# messages. Of a message with a command it contains only the part that may be shown.
 [ ! -e "$vault/messages" ] || bad "messages are logged unasked"
 cadre send coder "before" >/dev/null || bad "send"
 cadre down >/dev/null
@@ -52,8 +52,8 @@ rm "$log"
 until_done grep -q '^> before$' "$log"
 until_done whole
 
-# Agents cannot write to the terminal of a person who prints a file: the state keeps what they
-# sent, the files show question marks.
+# An agent cannot send control characters to the terminal of a person who prints a file. The
+# state keeps the bytes that the agent sent; the files have question marks in their place.
 odd=$(printf 'red \033]0;title\007 \342\200\256 \302\233 end')
 for what in "task create" "send coder"; do cadre $what "$odd" >/dev/null || bad "$what"; done
 cadre agent register painter --team shop --description "$odd" >/dev/null || bad "register"
@@ -65,7 +65,8 @@ until_done whole
 ! grep -rqE "$(printf '\033|\007|\342\200\256|\302\233')" "$vault" || bad "a file drives the terminal"
 cadre task show 003 --json | grep -qi 'u001b' || bad "the state does not keep a text"
 
-# Without a host doctor tells of a log that lacks messages; the next host writes it.
+# Without a host the doctor reports a log that lacks messages; the next host writes the
+# messages.
 cadre down >/dev/null
 : >"$log"
 cadre doctor | grep -q 'vault *1 files are not as their rows: teams/shop/messages/.*behind its rows' ||

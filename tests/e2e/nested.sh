@@ -1,10 +1,11 @@
 #!/bin/sh
-# nested - teams below teams: a lead hands a part of its work, with a part of its workspaces, to
-# a team of its own; nobody gets more than was left, whoever asks at once; all end together.
+# nested - teams below teams: a lead gives a part of its work, and of its workspaces, to a team
+# below its own. No team gets more than was left, however many ask at the same time. All these
+# teams end together.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
-as_agent() { # TEAM AGENT COMMAND...: with the agent's own token
+as_agent() { # TEAM AGENT COMMAND...: runs the command with the agent's token
 	(eval "$(cadre agent env "$2" --team "$1")" && shift 2 && "$@")
 }
 
@@ -14,7 +15,8 @@ is 0 'created team parser' as_agent top boss cadre team create parser --roles co
 is 5 'only the lead of team top' as_agent top hand cadre team create mine
 is 5 'an agent reaches its own team only' as_agent parser coder cadre task list --team top
 
-# Six of 64 who want one of the six that are left get it, and the others are told why.
+# 64 callers each ask for one of the six workspaces that are left. Six callers get a workspace.
+# The others get a refusal that names the cause.
 seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max-vms 1 >/dev/null 2>>'$TMPDIR/race' && echo made" >"$TMPDIR/made"
 [ "$(wc -l <"$TMPDIR/made")" = 6 ] || bad "made: $(wc -l <"$TMPDIR/made")"
 [ "$(grep -c 'exhausted: team top has 0 of 10 workspaces left (max_vms): 0 are used, 10 reserved' "$TMPDIR/race")" = 58 ] ||
@@ -22,7 +24,7 @@ seq 64 | xargs -P 16 -I{} sh -c "'$CADRE' team create race-{} --parent top --max
 [ "$(sqlite3 "$CADRE_HOME/state.db" 'SELECT sum(c.max_vms) FROM team c JOIN team p ON p.id = c.parent')" = 10 ] || bad "overspent"
 is 0 '"vms":{"limit":10,"used":0,"reserved":10,"left":0}' cadre team status --team top --json
 
-# The tree, for a person and in the vault.
+# A person sees the tree of teams in the list and in the vault.
 is 0 '^parser  ready  2  0  .*  top  top / parser$' cadre team list --tree
 is 0 '^top  ready  2  0  .*  -  top$' cadre team list --tree
 is 0 '^parser  ready  2  0' cadre team status --team top
@@ -30,14 +32,15 @@ until_done grep -q '^Above it: \[top\](../top/TEAM.md)\.$' "$CADRE_HOME/vault/te
 until_done grep -q '^Below it: \[parser\](../parser/TEAM.md), \[race-' "$CADRE_HOME/vault/teams/top/TEAM.md"
 grep -q '"parent_team": "top"' "$CADRE_HOME/vault/teams/parser/cards/coder.json" || bad "no parent in the card"
 
-# A message to the lead below, and its answer; the maker of a team without a lead holds its place.
+# A message to the lead of the team below, and the lead's answer. If a team has no lead, the
+# agent who made the team does a lead's part.
 is 0 'sent' as_agent top hand cadre send parser/lead "what do you need?"
 is 0 '^top/hand -> lead' as_agent top boss cadre inbox --team parser
 is 0 . as_agent top boss cadre send top/hand "a grammar" --team parser
 is 0 '^parser/lead -> hand' as_agent top hand cadre inbox
 is 5 'parser/coder is not in team top' as_agent top hand cadre send parser/coder "psst"
 
-# All of it ends at once, or not at all: the host is killed in the middle.
+# The teams end all together, or no team ends: the host is killed in the middle of the call.
 is 0 . cadre workspace create --team parser --agent coder --wait
 until_is '^work$' cadre exec --team parser parser/coder 'echo work | tee file'
 host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# newcomer - somebody who has never seen cadre sets up a client, makes a team, and has two clients
-# work on it: their mail stands before their models, and their work is on the board.
+# newcomer - a user who has never seen cadre sets up a client, makes a team, and has two clients
+# work in it. The clients' models get their mail, and the board shows their work.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -13,7 +13,8 @@ trap 'cd "$HOME/shop" && cadre down --all >/dev/null 2>&1' EXIT
 git init -q . && git config user.name me && git config user.email me@here
 echo 'a shop' >README && git add README && git commit -qm 'A shop'
 
-# Looking changes nothing; then the client is told of cadre, in files of the project.
+# A dry run only shows the change and writes no file. After that, setup writes cadre's entries
+# for the client into files of the project.
 is 0 . cadre init
 is 0 '^up: process' cadre up
 is 0 'mcpServers' cadre setup claude --dry-run
@@ -31,7 +32,7 @@ is 0 . cadre task create 'Write the parser'
 for name in coder tester; do
 	git worktree add -q "../$name" -b "$name" && (cd "../$name" && cadre agent env $name --here >/dev/null) || bad "worktree $name"
 done
-# at NAME EVENT [MORE]: the client of that worktree calls its hook, as its settings say
+# at NAME EVENT [MORE]: calls the hook as the client in worktree NAME does, with this event
 at() {
 	(cd "../$1" && printf '{"hook_event_name":"%s","session_id":"%s-1","cwd":"%s"%s}' "$2" "$1" "$PWD" "${3-}" | cadre hook claude)
 }
@@ -43,7 +44,8 @@ at coder UserPromptSubmit ',"prompt":"go"' >"$TMPDIR/again"
 [ -s "$TMPDIR/again" ] && bad "a message is shown twice: $(cat "$TMPDIR/again")"
 is 0 'acked' cadre receipt 1
 
-# The coder works and tells the tester, whom an urgent word reaches between two tools.
+# The coder works and sends mail to the tester. The tester gets an urgent message between two
+# tools.
 cd ../coder || exit 1
 is 0 '001  Write the parser' cadre claim
 is 0 . cadre start 001
@@ -53,7 +55,7 @@ cd ../shop || exit 1
 is 0 'The parser is yours' at tester PostToolUse ',"tool_name":"Bash"'
 is 0 '^001  completed .*coder' cadre task list --all
 
-# The client is taken back, and the project is as it was.
+# The client's setup is undone, and the project has its former files.
 is 0 . cadre setup claude --remove
 git diff --quiet HEAD~1 || bad "the project is another one: $(git diff --stat HEAD~1)"
 exit $failed

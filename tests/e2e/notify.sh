@@ -1,7 +1,8 @@
 #!/bin/sh
-# notify - a person's command is run for mail to the operator and for chosen events: once for
-# each, with the text in its environment and on its input, never in its command line; from a
-# cursor, so that a host goes on after a kill; and no call waits for the command.
+# notify - the host runs a person's command for mail to the operator and for chosen events, once
+# for each. The command gets the text in its environment and on its input, never in its command
+# line. A cursor keeps the place of the last event, so the next host goes on from there after a
+# kill. No call waits for the command.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -20,7 +21,7 @@ ann() { cadre --team red --as ann "$@"; }
 count() { wc -l <"$OUT"; }
 told() { until_is "$1" cat "$OUT"; }
 
-# Earlier events are not told, nor those that nobody chose.
+# The command does not run for earlier events, nor for events that the person did not choose.
 ann send operator 'too early' >/dev/null
 cadre up >/dev/null || bad "no host"
 ann send bob 'not for a person' >/dev/null
@@ -44,7 +45,8 @@ ann send operator "$(/usr/bin/python3 -c 'print("ä" * 300)')" >/dev/null
 until_done sh -c "[ \$(wc -l <'$OUT') = 3 ]"
 [ "$(tail -1 "$OUT" | sed 's/.*: //' | tr -d '\n' | wc -c)" = 200 ] || bad "$(tail -1 "$OUT")"
 
-# Mail that comes while a command runs is told after it; many by one call.
+# If several messages arrive while a command runs, the command runs again afterwards, once for
+# all these messages.
 : >"$SLOW"
 ann send operator first >/dev/null
 told ' ann: first$'
@@ -53,7 +55,8 @@ rm "$SLOW"
 told '^9 message.sent red [0-9a-f-]* ann: burst 9$'
 [ "$(count)" = 5 ] || bad "told: $(cat "$OUT")"
 
-# A host that is killed between two events goes on behind what it told.
+# A host is killed between two events. The next host goes on behind the last event for which the
+# command ran.
 pid=$(cadre status --json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')
 kill -9 "$pid"
 until_done sh -c "! kill -0 $pid"
@@ -62,7 +65,7 @@ cadre up >/dev/null || bad "no host again"
 told ' ann: while nobody ran$'
 [ "$(count)" = 6 ] || bad "told twice: $(cat "$OUT")"
 
-# A command that fails is told of in the log, and the next is run all the same.
+# If a command fails, the log says so, and the next command is run all the same.
 echo 'echo ran >>"$OUT.ran"; exit 3' >"$OUT.sh"
 ann send operator 'nobody hears' >/dev/null
 until_is 'notify.command failed.* status=3$' cat "$CADRE_HOME/log/host.log"
@@ -70,7 +73,8 @@ ann send operator 'nor this' >/dev/null
 until_done sh -c "[ \$(wc -l <'$OUT.ran') = 2 ]"
 grep -q 'nobody hears' "$CADRE_HOME/log/host.log" && bad "the log holds a message"
 
-# At the host's end a command ends too, with what it started, and is run again by the next.
+# When the host ends, the running command ends with its child processes. The next host runs the
+# command again.
 printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
 ann send operator 'at the end' >/dev/null
 until_done test -s "$OUT.pid"
@@ -81,7 +85,8 @@ cadre up >/dev/null
 told ' ann: at the end$'
 cadre down >/dev/null
 
-# Without a configured command the cursor moves: events of that time are not told later.
+# Without a configured command the cursor moves on. A command that is configured later does not
+# get the events of that time.
 mv "$CADRE_HOME/cadre.toml" "$TMPDIR/toml"
 cadre up >/dev/null
 ann send operator 'nobody wants it' >/dev/null
@@ -94,7 +99,8 @@ told ' ann: wanted again$'
 grep -q 'nobody wants it' "$OUT" && bad "told what nobody wanted"
 cadre down >/dev/null
 
-# After a kill of the host the command and its children end with their time: see below.
+# If the host is killed, the command and its children go on to the end of their time. The last
+# lines of this test wait for that end.
 rm -f "$OUT.pid"
 printf 'sleep 1000 & echo $! >"$OUT.pid"; wait\n' >"$OUT.sh"
 cadre up >/dev/null
@@ -106,16 +112,17 @@ grep -q '^State:.*[RSD] ' "/proc/$left/status" || bad "the command ended with th
 until_is 'no host' cadre down
 cp "$TMPDIR/tell" "$OUT.sh"
 
-# Events may have commas between them, as lists have elsewhere.
+# The list of events may have commas, as other lists do.
 sed -i 's/task.failed/task.failed,task.created, agent/' "$CADRE_HOME/cadre.toml"
 is 0 '^up: ' cadre up
-# Metrics say how far behind it is: it comes to the end.
+# The metrics say how many events the notifier still has to read. In the end the number is 0.
 observer=$(cadre token create --observer)
 until_is 'lag.*"notify"} 0$' curl -sS -H "Authorization: Bearer $observer" "$(cat "$CADRE_HOME/endpoint")/metrics"
 cadre down >/dev/null
 cp "$TMPDIR/toml" "$CADRE_HOME/cadre.toml"
 
-# A word that is no event is said at once; a project's file sets none of it.
+# A word that names no event is refused at the host's start. The file of a project cannot set
+# the command.
 sed -i 's/task.failed/task.faild/' "$CADRE_HOME/cadre.toml"
 either=yes is 2 "no event 'task.faild'" cadre up
 either=yes is 2 "Did you mean 'task.failed'" cadre up
@@ -124,6 +131,6 @@ mkdir "$TMPDIR/p"
 printf 'notify.command = "touch %s/obeyed"\n' "$TMPDIR" >"$TMPDIR/p/cadre.toml"
 (cd "$TMPDIR/p" && CADRE_HOME= && unset CADRE_HOME && cadre init >/dev/null 2>"$TMPDIR/err")
 grep -q "not for a project's file to set" "$TMPDIR/err" || bad "$(cat "$TMPDIR/err")"
-patience=600 # a command's time is 30 s
+patience=600 # a command may run for 30 s
 until_done sh -c "! grep -q '^State:.*[RSD] ' /proc/$left/status"
 exit $failed

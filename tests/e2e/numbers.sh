@@ -1,13 +1,14 @@
-# numbers - sqlgen compiles statements, and refuses numbers of enums and events, which are
-# asked for by name.
+# numbers - sqlgen compiles statements. It refuses bare numbers of enums and events; a statement
+# has to use their names.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1
 bad=0 n=0
 
-# gives SQL TEXT: the statement reads so in the end.
-# refused SQL TEXT: it is, and the refusal says this, with the place.
-# Both are judged together at the end, for sqlgen compiles many at a time, and tells all that it refuses.
+# gives SQL TEXT: sqlgen compiles the statement, and the result contains TEXT.
+# refused SQL TEXT: sqlgen refuses the statement; the refusal contains TEXT and the place.
+# Both are judged together at the end, since sqlgen compiles many statements in one run. It prints
+# all its refusals.
 gives() { probes given "$@"; }
 refused() { probes refused "$@"; }
 probes() {
@@ -113,7 +114,7 @@ gives "INSERT INTO snapshot (id, workspace, name, state, created_at) SELECT 7, 1
 gives "SELECT id, team, state FROM task WHERE priority = 3 AND state IN {task_state.open} AND owner IN (1, 2)" "priority = 3"
 refused "SELECT id FROM task WHERE title = \"x\"" "no such column"
 
-# The result of a late statement has no reader, so the statement returns nothing.
+# No caller reads the result of a late statement, so the statement returns nothing.
 gives "-- late
 UPDATE task SET title = :title WHERE id = :id" ".late = true"
 refused "-- late
@@ -121,7 +122,7 @@ SELECT id FROM task" "so it is not late"
 refused "-- late
 UPDATE task SET title = :title WHERE id = :id RETURNING id" "so it is not late"
 
-# A list of columns is written once; a statement below takes it by name.
+# A list of columns is written once. A later statement uses the list by its name.
 gives "SELECT id FROM team;
 
 -- columns: both
@@ -138,7 +139,7 @@ refused "SELECT {columns.missing} FROM task" "no list above is called missing"
 
 judge
 
-# The line of a number is told, not that of its statement's name.
+# A refusal names the line of the number, not the line of the statement's name.
 printf -- '-- name: probe\n-- scan ok: a test\nSELECT id\n-- a comment\nFROM task\nWHERE state = 3;\n' >"$TMPDIR/probe.sql"
 build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" 2>&1 >/dev/null |
 	grep -q "^$TMPDIR/probe.sql:6: probe: state holds" || { echo "the wrong line"; bad=1; }
@@ -146,7 +147,7 @@ build/sqlgen schema/*.op storage/enums migrations/*.sql -- "$TMPDIR/probe.sql" 2
 mkdir "$TMPDIR/migrations"
 printf -- '-- name: one\nSELECT count(*) AS n FROM team;\n' >"$TMPDIR/one.sql"
 
-# In a migration, too, behind a comment with a semicolon.
+# A number in a migration is refused too, also behind a comment with a semicolon.
 for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.failed};' \
 	"UPDATE task SET title = title COLLATE NOCASE WHERE state = 3;"; do
 	printf '%b\n' "$text" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
@@ -154,8 +155,9 @@ for text in '-- one; two\nUPDATE task SET state = 3 WHERE state = {task_state.fa
 		grep -q 'held.sql:.*state ' "$TMPDIR/err" || { echo "a number in a migration: $text"; cat "$TMPDIR/err"; bad=1; }
 done
 
-# Exports know every table and column of the state, or are told to leave it out.
-exports() { # PATTERN MIGRATION EXPORTS: these are refused with these words
+# The file of exports names every table and column of the state, or says that exports leave it
+# out.
+exports() { # PATTERN MIGRATION EXPORTS: the exports are refused with this text
 	printf '%s\n' "$2" >"$TMPDIR/migrations/$(printf %04d $(($(ls migrations/*.sql | wc -l) + 1)))-held.sql"
 	{ cat storage/exports; printf '%b' "$3"; } >"$TMPDIR/exports"
 	! build/sqlgen schema/*.op storage/enums "$TMPDIR/exports" migrations/*.sql "$TMPDIR"/migrations/*.sql -- "$TMPDIR/one.sql" \
@@ -170,7 +172,7 @@ exports 'fresh.of: there is no table teams' "$new" 'fresh\n\tid key\n\tseal left
 exports 'fresh.of: schema/ has no type size' "$new" 'fresh\n\tid key\n\tseal left\n\tof size\n'
 exports 'fresh: a column is named that it does not have' "$new" 'fresh\n\tid key\n\tseal left\n\tof int\n\tmore int\n'
 
-# A database of SQLite's own has its own forms.
+# A separate database of SQLite has its own migrations, statements and prefix.
 build/sqlgen -p spool_ storage/spool/migrations/*.sql -- storage/spool/spool.sql >"$TMPDIR/out" || bad=1
 printf 'CREATE TABLE t (n INTEGER);\n' >"$TMPDIR/own.sql"
 printf -- '-- name: probe\n-- scan ok: a test\nSELECT rowid AS id, max(n, 1) AS n FROM t;\n' >"$TMPDIR/probe.sql"

@@ -30,7 +30,8 @@ cadre workspace create --team red --agent ann --backend attach --address "unix:$
 until_is '^hello$' cadre exec --team red red/ann 'echo hello'
 cadre exec --team red red/ann 'exit 5'
 [ $? = 5 ] || bad "exit status"
-# Asked at once, answered one after the other, each by its own answer.
+# Five commands are sent at once and end one after the other. Each caller gets the answer to its
+# own command.
 for i in 1 2 3 4 5; do cadre exec --team red red/ann "sleep 0.$((6 - i)); echo $i" >"$TMPDIR/$i" & pids="${pids-} $!"; done
 for pid in $pids; do wait "$pid" || bad "one of five"; done
 for i in 1 2 3 4 5; do [ "$(cat "$TMPDIR/$i")" = $i ] || bad "the answer of $i"; done
@@ -44,7 +45,7 @@ cadre task assign 001 ann --command 'echo counted' --team red >/dev/null
 waited 0 task 001 --team red
 is 0 counted cadre results --team red
 
-# The guest goes and comes again.
+# The guest is killed and started again.
 kill -9 $old
 wait $old 2>/dev/null
 start_old

@@ -1,13 +1,13 @@
 #!/bin/sh
-# old-sockets - a host that starts removes what hosts and guests of other states have left of
-# their sockets' folders, and nothing that somebody may still use.
+# old-sockets - a host that starts removes the old socket folders of hosts and guests of other
+# states. It removes no folder that may still be in use.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export XDG_RUNTIME_DIR="$TMPDIR"
 all=$TMPDIR/cadre
 trap 'cadre down >/dev/null 2>&1; [ -z "${listener:-}" ] || kill "$listener"' EXIT
 
-sockets() { # PATH... - as processes that were killed leave them
+sockets() { # PATH...: makes sockets as killed processes leave them
 	/usr/bin/python3 -c 'import os, socket, sys
 for path in sys.argv[1:]:
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# openapi - the document of all routes is OpenAPI 3.1 by a public validator, and a client that is
-# generated from it compiles and works.  Needs node and, once, the npm registry.
+# openapi - a public validator accepts the document of all routes as OpenAPI 3.1. A client that
+# is generated from the document compiles and works. Needs node and, once, the npm registry.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT

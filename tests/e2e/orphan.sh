@@ -1,6 +1,6 @@
 #!/bin/sh
-# orphan - a VM that runs for a workspace which no row knows: doctor names it, the next host
-# ends it and keeps its files; a host that cannot note that files are to be kept
+# orphan - a VM runs for a workspace that has no row in the state. The doctor names the VM; the
+# next host ends it and keeps its files. A host that cannot note that the files are to be kept
 # leaves the VM alone and says so.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
@@ -23,7 +23,7 @@ kept() { # WHEN
 cadre init >/dev/null
 mkdir -p -m 700 "$CADRE_HOME/workspaces/w" "$CADRE_HOME/disks/$id"
 echo work | tee "$CADRE_HOME/workspaces/w/file" >"$CADRE_HOME/disks/$id/file"
-# By its words it is a VM of this state.
+# Starts a process with the command line of a VM of this state.
 /usr/bin/python3 -c 'import os, sys
 os.execv(sys.executable, ["qemu-system-x86_64", "-c", "import time; time.sleep(600)"] + sys.argv[1:])' \
 	-uuid "$id" -drive "file=$CADRE_HOME/disks/$id/1.qcow2" &
@@ -56,7 +56,7 @@ cadre up >/dev/null
 until_is 'not cleared away' cadre logs -n 3
 kept "the second start"
 
-# Without replaced/ they are nobody's.
+# Without the folder replaced/ the files belong to no workspace.
 cadre down >/dev/null
 rmdir "$CADRE_HOME/replaced"
 mkdir "$CADRE_HOME/workspaces/half.gone"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# other-host - a workspace and a snapshot of another host in the same state: this host
-# starts, ends and gives up its own and leaves those as they are.
+# other-host - a workspace and a snapshot of another host in the same state. This host starts,
+# ends and gives up its own workspaces, and does not change those of the other host.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1 || true' EXIT
@@ -11,7 +11,8 @@ ours() { ask "SELECT s.state FROM snapshot s JOIN workspace w ON w.id = s.worksp
 
 cadre init >/dev/null
 cadre team create alpha --roles '[{"name":"a"}]' >/dev/null
-# state 0: being made, so a host would go on; its process is on another machine.
+# State 0 means that the workspace is being made, so a host would go on with the work. The
+# workspace's process is on another machine.
 ask "INSERT INTO host (id, name, created_at) VALUES (2, 'far', 0);
 	INSERT INTO workspace (host, team, name, backend, path, state, pid, pid_start, machine_boot, created_at, changed_at)
 	SELECT 2, id, 'far', 0, 'workspaces/far', 0, 1, 1, 'elsewhere', 0, 0 FROM team;
@@ -27,7 +28,7 @@ until_is '^1$' ask "SELECT count(*) FROM workspace WHERE host = 1 AND state = 1"
 until_is '^2$' ours
 [ "$(far)" = "$before" ] || bad "changed at the start: $before became $(far)"
 [ ! -e "$CADRE_HOME/workspaces/far" ] || bad "a folder was made for another host's workspace"
-# A call that needs the other host's guest is refused here, and the row stays as it is.
+# A call that needs the other host's guest is refused here, and the row does not change.
 ask "UPDATE workspace SET state = 1 WHERE name = 'far'"
 before=$(far)
 told=$(cadre exec far --team alpha -- true 2>&1) && bad "a command ran in another host's workspace"
@@ -35,7 +36,7 @@ case $told in
 *'another host runs workspace far'*'machine of that host'*) ;;
 *) bad "a command in another host's workspace: $told" ;;
 esac
-# The same holds for a copy of its files: no row changes.
+# A copy of the other workspace's files is refused in the same way: no row changes.
 ask "UPDATE workspace SET was_up = 1, state = 1 WHERE name = 'far';
 	UPDATE snapshot SET state = 1 WHERE workspace = (SELECT id FROM workspace WHERE name = 'far')"
 before=$(far)
@@ -70,7 +71,7 @@ for other in 1 0; do
 		UPDATE host SET alive_at = (strftime('%s') * 1000 - $hour * (id = 1)) * (id = 1 OR $other)"
 	lease=$(ask "SELECT lease_until FROM task")
 	cadre up >/dev/null
-	cadre send a "still there?" --team alpha >/dev/null # waits until the host has looked at leases
+	cadre send a "still there?" --team alpha >/dev/null # waits until the host has checked leases
 	cadre down >/dev/null
 	moved=$(($(ask "SELECT lease_until FROM task") - lease))
 	case $other:$((moved / 1000000)) in

@@ -1,6 +1,6 @@
 #!/bin/sh
-# pager - an answer longer than the terminal goes through a pager, in a real terminal (tmux):
-# what is seen, leaving early, what fits, and who wants none.
+# pager - an answer longer than the terminal goes through a pager, in a real terminal (tmux).
+# The cases are a long answer, an early end, an answer that fits, and no pager.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 tmux() { command tmux -S "$TMPDIR/tmux" -f /dev/null "$@"; }
@@ -14,17 +14,18 @@ cadre team create crew --roles coder >/dev/null
 seq -f 'Task number %g' 40 | cadre task create - >/dev/null
 tmux new-session -d -x 80 -y 24 "env PS1='\\$ ' sh" || bad "no tmux"
 
-# An answer longer than the screen begins at its first line, and goes on.
+# An answer longer than the screen is shown from its first line, and a key shows the next part.
 types "$CADRE task list --limit 40; echo left \$?" Enter
 until_is '^001 .*Task number 1 ' seen
 seen | grep -q 'Task number 30' && bad "it was not paged"
 types G
 until_is 'Task number 40' seen
-# Leaving early is no failure.
+# To leave the pager early is no failure.
 types q
 until_is '^left 0' seen
 
-# An answer that fits is printed as it is, and so is all where no pager is wanted, or there is none.
+# An answer that fits is printed without a pager. So is every answer if the user wants no pager,
+# or no pager is installed.
 types "clear; $CADRE task show 001; echo shown \$?" Enter
 until_is '^shown 0' seen
 types "clear; $CADRE --no-pager task list --limit 40; echo all \$?" Enter
@@ -37,7 +38,7 @@ seen | grep -q 'Task number 40' || bad "without its pager an answer is lost"
 types "clear; $CADRE --json task list --limit 40 | tail -c 1 | wc -c; echo piped \$?" Enter
 until_is '^piped 0' seen
 
-# Ctrl-C is the pager's.
+# Ctrl-C ends the pager, not the command.
 types "clear; CADRE_PAGER='head -3; sleep 60' $CADRE task list --limit 40; echo ended-\$?" Enter
 until_is 'Task number 2 ' seen
 types C-c

@@ -1,8 +1,8 @@
 #!/bin/sh
-# permute - are enums and events asked for by name everywhere?  A copy of the tree has the
-# values of every stored enum the other way round, or one more value in front of those that
-# rows are sorted by, and other numbers for events, is built, and has to pass its transcripts.
-#
+# permute - whether every place asks for enums and events by name. A copy of the tree has the
+# values of every stored enum in reverse order. If rows are sorted by an enum, the enum gets one
+# more value in front instead. Events get other numbers. The copy is built and has to pass its
+# transcripts.
 #	tests/e2e/permute.sh            all transcripts
 #	tests/e2e/permute.sh FILE...    these
 set -eu
@@ -13,8 +13,8 @@ trap 'rm -rf "$temp"' EXIT
 trap 'exit 130' INT TERM
 git ls-files -z | grep -zv '^docs/' | xargs -0 tar cf - 2>/dev/null | tar xf - -C "$temp"
 
-# Lists that storage/enums names are turned round, but the order of `ordered` ones stays; a
-# noun's numbers are taken from the end of another block.
+# The values of enums that storage/enums names are reversed; enums marked `ordered` keep their
+# order. The numbers of each noun's events are taken from the end of another block.
 stored=$(sed -n 's/^[a-z_]*\.[a-z_]* \([a-z_]*\)$/\1/p' storage/enums | sort -u | tr '\n' ' ')
 ordered=$(sed -n 's/^[a-z_]*\.[a-z_]* \([a-z_]*\) ordered$/\1/p' storage/enums | sort -u | tr '\n' ' ')
 for file in "$temp"/schema/*.op; do
@@ -31,8 +31,8 @@ for file in "$temp"/schema/*.op; do
 	mv "$temp/permuted" "$file"
 done
 [ $# -gt 0 ] || set -- --coverage tests/op/*.test
-# The copy builds no more than what the transcripts' program took of the library; the generators
-# are the same.
+# The copy builds only those files of the library that the transcripts' program used. The
+# generators are the same.
 sources=$(find core guest mcp storage tools/cadre -name '*.c' |
 	grep -F "$(grep -o 'libcadre.a([^)]*' build/tests/run_op.map | sort -u | sed 's,.*(,/,; s/o$/c/')")
 mkdir "$temp/build"

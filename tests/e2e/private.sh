@@ -1,14 +1,14 @@
 #!/bin/sh
-# private - under any umask no other user reads a file of a state's folder or vault,
-# through whichever door it was made; a person's own vault gets private files
-# too, and keeps what the person has set.
+# private - under any umask no other user can read a file of a state's folder or vault. This
+# holds for every door through which the file was made. In a person's own vault new files are
+# private, and the modes that the person has set stay.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 umask 000
 trap 'cadre team destroy --yes red >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 vault=$CADRE_HOME/vault
 
-# Files that commands make in workspaces have the modes they are given; the workspaces
+# Files that commands make in workspaces keep the modes that the commands set. The workspaces
 # themselves are private.
 open_to_others() {
 	find "$CADRE_HOME" "$@" \( -path "$CADRE_HOME/workspaces/*/*" -o -path "$CADRE_HOME/trash/*/*" \) -prune -o \
@@ -20,7 +20,7 @@ nothing_open() { # WHEN ALSO...
 	open=$(open_to_others "$@")
 	[ -z "$open" ] || bad "$when, others may look at:" $open
 }
-do_all() { # HOW: everything that writes, here or through a host
+do_all() { # HOW: runs every command that writes, directly or through a host
 	cadre vault write "$1/deep/er/note.md" "# Note" >/dev/null || bad "write"
 	cadre vault append "$1/deep/er/note.md" "more" >/dev/null || bad "append"
 	cadre vault append "$1/appended.md" "new" >/dev/null || bad "append to none"

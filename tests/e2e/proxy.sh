@@ -1,5 +1,6 @@
 #!/bin/sh
-# proxy - nginx before the host as docs/http.md has it: calls, large bodies, streams, MCP, a browser.
+# proxy - nginx before the host, with the settings of docs/http.md: calls, large bodies,
+# streams, MCP, a browser.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 proxy=''
@@ -17,7 +18,7 @@ port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/CN=$name" -addext "subjectAltName=DNS:$name" \
 	-keyout "$TMPDIR/key.pem" -out "$TMPDIR/cert.pem" 2>/dev/null || bad "no certificate"
 
-# The server is the one of the document, at another port and with a certificate of ours.
+# The server section is the document's, with another port and a certificate of this test.
 {
 	[ "$(id -u)" != 0 ] || echo 'user root;'
 	printf 'daemon off; pid %s/nginx.pid; error_log %s/nginx.log; events { }\nhttp { access_log off;\n' "$TMPDIR" "$TMPDIR"
@@ -29,10 +30,10 @@ openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj "/CN=$name" -addext "sub
 grep -q 'proxy_pass' "$TMPDIR/nginx.conf" || bad "the document shows no server"
 nginx -p "$TMPDIR" -c "$TMPDIR/nginx.conf" >"$TMPDIR/nginx.out" 2>&1 &
 proxy=$!
-via() { # CURL-OPTION...: asks nginx
+via() { # CURL-OPTION...: sends a request to nginx
 	curl -sS --cacert "$TMPDIR/cert.pem" --resolve "$name:$port:127.0.0.1" "$@"
 }
-at() { # PATH [CURL-OPTION...]: the answer to the agent's client, its status behind it
+at() { # PATH [CURL-OPTION...]: prints the answer to the agent's client, and behind it the status
 	path=$1
 	shift
 	via -m "$seconds" -H "Authorization: Bearer $token" -w '\n%{http_code}' "$@" "https://$name:$port$path"
@@ -46,7 +47,7 @@ is 0 '"recipients":1' at /api/messages -H 'Content-Type: application/json' -d '{
 /usr/bin/python3 -c 'import json; print(json.dumps({"path": "large.md", "content": "x" * 3000000}))' >"$TMPDIR/large"
 is 0 'large.md' at /api/vault/note -X PUT -H 'Content-Type: application/json' --data-binary "@$TMPDIR/large"
 
-# Events go on at once, and a client that comes back misses none.
+# Events pass through without delay, and a client that connects again misses no event.
 via -N -H "Authorization: Bearer $token" \
 	"https://$name:$port/events?kind=task" >"$TMPDIR/events" 2>/dev/null &
 follower=$!
@@ -60,7 +61,7 @@ via -N -m 2 -H "Authorization: Bearer $token" \
 	-H "Last-Event-ID: $last" "https://$name:$port/events?kind=task" >"$TMPDIR/behind" 2>/dev/null
 [ "$(grep -c '^event: ' "$TMPDIR/behind")" = 1 ] || bad "not one event behind $last: $(cat "$TMPDIR/behind")"
 
-# MCP of both kinds: a session with its stream, and a request that stands alone.
+# MCP of both kinds: a session with its stream, and a single request without a session.
 mcp() {
 	at /mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "$@"
 }
@@ -78,7 +79,7 @@ kill "$follower"
 is 0 '"tools"' mcp -H 'Mcp-Method: tools/list' -H 'MCP-Protocol-Version: 2026-07-28' \
 	-d '{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
 
-# A browser comes in by its code.
+# A browser logs in with its code.
 page=$(cadre page)
 code=$(via -m "$seconds" -D "$TMPDIR/head" -o "$TMPDIR/body" -w '%{http_code}' "https://$name:$port/${page##*/}")
 [ "$code" = 303 ] || bad "no way in: $code $(cat "$TMPDIR/head")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# readers - a reader of the state with sqlite3 is never kept out by commands that run
-# without a host, one after the other or side by side, and the log does not grow.
+# readers - commands run without a host, one after the other or side by side. They never lock
+# out a reader of the state with sqlite3, and the write-ahead log does not grow.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 

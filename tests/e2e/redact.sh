@@ -1,6 +1,7 @@
 #!/bin/sh
-# redact - no file of a state holds what a message said once that is redacted: with a
-# host and without, short and long, from the rows, the search index and the mirror's log.
+# redact - after a message is redacted, no file of the state contains its former text. The
+# messages are short or long, and are sent with a host or without. The files contain the rows,
+# the search index and the mirror's log.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 
@@ -43,7 +44,7 @@ for way in without with; do
 	is 0 . cadre --team alpha --as tester inbox --take
 done
 
-# A guest that goes on running keeps nothing of commands that have ended, or were called off.
+# A guest that goes on running keeps no text of commands that have ended or were called off.
 is 0 . cadre up
 mkdir "$TMPDIR/gold" && is 0 . cadre team create beta --golden "$TMPDIR/gold" --roles '[{"name":"ann","workspace":true}]' --wait
 export CADRE_TEAM=beta

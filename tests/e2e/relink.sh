@@ -1,6 +1,7 @@
 #!/bin/sh
-# relink - a host that has just started is no reason to refuse a call to a guest that lives: the
-# call waits for the link for some seconds, and is refused, undone, if the guest does not come.
+# relink - a host that has just started does not at once refuse a call to a living guest. The
+# call waits some seconds for the link. If the guest does not connect, the call is refused and
+# nothing is done.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_TEAM=red
@@ -20,8 +21,8 @@ for _ in 1 2 3; do
 	is 0 '"entries":' cadre --json workspace ls red/ann
 done
 
-# A guest that stands still is waited for; the call is made once it goes on.
-new_host() { # beside a guest that does not answer
+# The call waits for a guest that is stopped by a signal, and is made once the guest continues.
+new_host() { # starts a host beside a stopped guest
 	kill -STOP "$guest"
 	cadre restart >/dev/null || bad "restart"
 }
@@ -34,14 +35,16 @@ thaw
 wait $late || bad "the guest came, and the call was refused: $(cat "$TMPDIR/late")"
 grep -q '^late$' "$TMPDIR/late" || bad "no answer: $(cat "$TMPDIR/late")"
 
-# A call is refused when the guest does not come; nothing was done, and its key is free.
+# The call is refused when the guest does not connect. Nothing was done, and the call's key is
+# free.
 new_host
 is 7 "guest does not answer" cadre --key one exec red/ann 'echo x >>one'
 thaw
 is 0 . cadre --json --key one exec red/ann 'echo x >>one'
 until_done runs one 1
 
-# A command whose client has gone is not begun, also where the host hears of both at once.
+# If a command's client has gone, the command is not started. This holds even if the host reads
+# the call and the client's end at the same time.
 for how in CONT STOP; do
 	new_host
 	host=$(cut -d' ' -f1 "$CADRE_HOME/host.lock")
@@ -52,7 +55,7 @@ for how in CONT STOP; do
 	kill -9 $client
 	wait $client 2>/dev/null
 	kill -CONT "$host"
-	is 0 . cadre team list # the host answers, so it has seen who is gone
+	is 0 . cadre team list # the host answers, so it knows that the client has gone
 	thaw
 	cadre exec red/ann true || bad "the guest is not there again"
 	[ ! -e "$place/gone" ] || bad "the command of a client that went was run ($how)"

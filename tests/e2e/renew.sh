@@ -1,6 +1,6 @@
-# An agent that only looks keeps its claim, and so does the operator: any call of an
-# owner renews a lease of which under half is left.  An agent that only thinks keeps it
-# as long as its `cadre mcp` lives, and not for longer.
+# An agent that only reads keeps its claim, and so does the operator. Any call of an owner
+# renews a lease of which less than half is left. An agent that makes no calls keeps its claim
+# as long as its `cadre mcp` lives, and no longer.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 cadre init >/dev/null
@@ -23,7 +23,7 @@ looks() { # HOW ARGUMENT...: the caller
 	cadre --team alpha "$@" release 001 >/dev/null
 }
 
-# A claim through MCP outlives its lease; then its process is killed.
+# A claim through MCP lasts longer than its lease. In the end its process is killed.
 thinks() {
 	rm -f "$TMPDIR/in"
 	mkfifo "$TMPDIR/in"
@@ -40,7 +40,7 @@ thinks() {
 	cadre --team alpha task show 001 | grep -q 'owner coder' || bad "lost $1"
 	kill -9 $mcp
 	exec 9>&-
-	waited 0 task 001 pending --team alpha # the lease is kept by no dead process
+	waited 0 task 001 pending --team alpha # a dead process does not renew the lease
 }
 looks "without a host" --as coder
 looks "by the operator"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# repositories - twelve kinds of repository, each asked: which state is used, does it count, which
-# agent works here, what do `status`, a hook and `prime` say, and what if git tracks its files.
+# repositories - twelve kinds of repository. For each kind the test asks which state is used,
+# and whether the user trusts the state. It asks which agent works in the folder, and what
+# `status`, a hook and `prime` print. It also asks what happens if git tracks the state's files.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
@@ -9,17 +10,17 @@ export GIT_ALLOW_PROTOCOL=file
 left_out() { echo "left out: $1"; }
 into() { mkdir -p "$1" && cd "$1" || exit 1; }
 commit() { mkdir -p src && echo "$1" >"src/$1" && echo "$1" >"$1" && git add . && git commit -m "$1"; }
-# cadre, as the kind of repository is asked: with other variables, where the kind says so.
+# Runs cadre for a kind of repository, with other variables if that kind needs them.
 with=env session=0
 asked() { $with "$CADRE" "$@"; }
 
-# made STATE: a team in a new state, made from the working directory.
+# made STATE: makes a new state and a team in it, from the working directory.
 made() {
 	is 0 "^made $1\$" asked init
 	is 0 . asked team create shop
 }
-# works STATE PLACE AGENT: the agent registers in the working directory, and is asked for there and in
-# a folder below.
+# works STATE PLACE AGENT: the agent registers in the working directory. Commands in that
+# directory, and in a folder below, find the agent.
 works() {
 	state=$1 place=$2 agent=$3 session=$((session + 1))
 	is 0 "^you are $agent of team shop" asked agent register "$agent" --here
@@ -30,7 +31,7 @@ works() {
 	done
 	cd .. || exit 1
 }
-# answers: those of a folder of the place.
+# answers: checks the answers of commands in one folder of the place.
 answers() {
 	is 0 "\"agent\":\"$agent\",\"team\":\"shop\",\"operator\":false,\"by\":\"[a-z]*\",\"place\":\"$place\",\"home\":\"$state\"" asked whoami --json
 	is 0 "^already known: $state\$" asked trust
@@ -41,8 +42,8 @@ answers() {
 	asked hook claude <"$TMPDIR/event" >"$TMPDIR/out" 2>"$TMPDIR/err" || bad "a hook in $PWD"
 	grep -q "\"You are $agent of team shop" "$TMPDIR/out" || bad "the hook in $PWD does not say who that is"
 }
-# tracked STATE: in the worktree of the state git tracks a file of the state; then none; then the user
-# trusts the state, until git tracks another one.
+# tracked STATE: git tracks a file of the state in the state's worktree. Later git tracks no
+# file of the state. After that the user trusts the state, until git tracks another file.
 tracked() {
 	git add --sparse -f .cadre/id || bad "git adds nothing in $PWD"
 	for verb in status prime 'task list'; do is 5 "$1 holds files that git tracks" asked $verb; done
@@ -55,7 +56,8 @@ tracked() {
 	git rm --sparse --cached -f .cadre/.gitignore || bad "git removes nothing"
 	is 0 "^home $1\$" asked status
 }
-# main KIND FOLDER: the repository there, whose worktree it is, and one more worktree of it.
+# main KIND FOLDER: tests the repository whose main worktree is FOLDER, and a second worktree of
+# this repository.
 main() {
 	cd "$2" || exit 1
 	made "$2/.cadre"
@@ -94,7 +96,8 @@ git clone --no-checkout --filter=blob:none "file://$TMPDIR/origin" "$TMPDIR/part
 ls .git/objects/pack/*.promisor >/dev/null || bad "the clone is whole"
 main partial "$TMPDIR/partial"
 
-# Git 2.48 writes such worktrees by itself; the older git of here does not know the extension.
+# Git 2.48 writes such worktrees by itself. The older git of the test machine does not know the
+# extension.
 into "$TMPDIR/relative" && git init . && commit a && git worktree add ../relative-a || bad "relative"
 made "$TMPDIR/relative/.cadre"
 git config core.repositoryFormatVersion 1 && git config extensions.relativeWorktrees true || bad "relative"
@@ -136,7 +139,7 @@ cd ../no-git-a && works "$TMPDIR/no-git/.cadre" "$TMPDIR/no-git-a" ben
 cd ../no-git && tracked "$TMPDIR/no-git/.cadre"
 with=env
 
-# A library that cannot be opened: were it needed, each call would end.
+# The library libgit2 cannot be opened: a call that needed the library would end.
 mkdir "$TMPDIR/void" && : >"$TMPDIR/void/libgit2.so.1.5" && ln -s libgit2.so.1.5 "$TMPDIR/void/libgit2.so" || exit 1
 with="env LD_LIBRARY_PATH=$TMPDIR/void"
 into "$TMPDIR/no-library" && git init . && commit a || bad "no libgit2"

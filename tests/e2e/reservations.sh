@@ -1,6 +1,7 @@
 #!/bin/sh
-# reservations - files that an agent has reserved are left alone: by other takers, however many at
-# once, by the tools of clients through their hooks, and by git before a commit.
+# reservations - other agents do not touch the files that an agent has reserved. They cannot
+# reserve these files, however many agents try at once. A hook refuses a client's tool that
+# would write such a file, and git refuses a commit that contains one.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/patient.sh"
@@ -14,10 +15,10 @@ git init -q "$work" || bad "git init"
 git -C "$work" config user.email a@b
 git -C "$work" config user.name a
 for name in coder tester; do cadre agent env $name --team crew >"$TMPDIR/$name" || bad "env"; done
-# at FOLDER AGENT COMMAND...: as that agent, there.
+# at FOLDER AGENT COMMAND...: runs the command as that agent in that folder.
 at() { (cd "$work/$1" && . "$TMPDIR/$2" && shift 2 && "$@"); }
 
-# event TOOL INPUT: as a client writes it before a tool runs.
+# event TOOL INPUT: the event that a client writes to its hook before a tool runs.
 event() { printf '{"session_id":"s","cwd":"%s","hook_event_name":"%s","tool_name":"%s","tool_input":%s}' "$work" "${event:-PreToolUse}" "$1" "$2" >"$TMPDIR/event"; }
 told() { # CLIENT
 	at . tester hook "$1" <"$TMPDIR/event" >"$TMPDIR/told" 2>"$TMPDIR/err" || bad "the hook of $1 ended with $?"
@@ -33,8 +34,8 @@ free() { # CLIENT
 }
 
 round=0
-all() { # with a host, or without
-	# The command takes paths from its own folder.
+all() { # runs with a host and without
+	# The command reads paths relative to its own folder.
 	is 0 'src/sub/\*\*' at src/sub coder cadre reserve '**' --reason 'new parser' --ttl 600
 	is 0 'src/a\.c' at src coder cadre reserve a.c ../doc/
 	is 2 'not below the project' at . coder cadre reserve "$TMPDIR/elsewhere/x"
@@ -43,7 +44,8 @@ all() { # with a host, or without
 	is 0 '"reservations":\[\]' at src tester cadre reservations --path b.c --json
 	is 0 'crew.src/a\.c.coder.exclusive.*20.*Z' sqlite3 "$CADRE_HOME/state.db" "SELECT * FROM v_reservation"
 
-	# A tool that writes such a file is refused in the client's own form; one that reads is not.
+	# A tool that writes such a file is refused in the client's own form. A tool that reads
+	# is not refused.
 	event Edit "{\"file_path\":\"$work/src/sub/x.c\",\"old_string\":\"a\"}"
 	denied claude '^\{"hookSpecificOutput":\{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"cadre: src/sub/x\.c is reserved by coder until 20[^"]*Z \(src/sub/\*\*: new parser\)\. Work on another file, wait until it is free, or ask for it: cadre send coder TEXT"\}\}$'
 	event Write '{"content":"{\"file_path\":\"b\"}","file_path":"src/a.c"}'; denied claude 'src/a\.c is reserved by coder'
@@ -70,18 +72,20 @@ all() { # with a host, or without
 	event=preToolUse; event Write '{"file_path":"src/a.c"}'; denied cursor '^\{"permission":"deny","user_message":"cadre: src/a\.c.*"agent_message":"cadre'
 	event=tool.execute.before; event edit '{"filePath":"src/a.c"}'; denied opencode '^\{"deny":"cadre: src/a\.c'
 	unset event
-	# However many files a tool writes, each is asked for; so is one whose name is no UTF-8.
+	# The hook checks each file that a tool writes, however many there are. It also checks a
+	# file whose name is not UTF-8.
 	event apply_patch "{\"command\":\"*** Begin Patch$(seq -f '\n*** Add File: many/%g' -s '' 200)\\n*** Add File: src/a.c\\n*** End Patch\"}"; denied codex 'src/a\.c is reserved by coder'
 	event Write "{\"file_path\":\"src/sub/$(printf 'x\377').c\"}"; denied claude 'src/sub/x.*\.c is reserved by coder'
 	event Write '{"file_path":"src/sub/\\\ud83d\ude00\ud83d.c"}'; denied claude 'src/sub/.*\.c is reserved by coder'
-	# The holder is not refused, nor is anybody what is shared.
+	# The holder is not refused. Nobody is refused for a file that is reserved as shared.
 	event Edit '{"file_path":"src/a.c"}'
 	[ -z "$(at . coder hook claude <"$TMPDIR/event")" ] || bad "a holder is refused"
 	is 0 . at src coder cadre reserve a.c --shared
 	free claude
 	is 0 . at src coder cadre reserve a.c
 
-	# git refuses the commit of a file that another one holds, and names the holder.
+	# git refuses the commit of a file that another agent has reserved, and names the
+	# holder.
 	printf '#!/bin/sh\nexec "%s" hook pre-commit\n' "$CADRE" >"$work/.git/hooks/pre-commit"
 	chmod +x "$work/.git/hooks/pre-commit"
 	round=$((round + 1))
@@ -92,12 +96,13 @@ all() { # with a host, or without
 	for i in $(seq 100); do echo "$i $round" >"$work/many.$i"; done
 	git -C "$work" add .
 	is 1 'src/a.c is reserved by coder until' at src tester git commit -m a
-	# In a stopped team reservations have no end.
+	# In a stopped team reservations do not end.
 	cadre estop crew >/dev/null || bad "estop"
 	is 1 'src/a.c is reserved by coder (src/a.c)' at src tester git commit -m a
 	cadre thaw crew >/dev/null || bad "thaw"
 	is 0 . at . coder git commit -m a
-	# So it does where its name is no UTF-8, and beside one that is longer than a path may be.
+	# git also refuses a commit with a reserved file whose name is not UTF-8. The commit
+	# also contains a file whose name is longer than a path may be.
 	: >"$work/src/sub/$(printf 'x\377').c"
 	git -C "$work" add src/sub
 	long=$(printf 'long/%.0s' $(seq 1000))x
@@ -110,7 +115,7 @@ all() { # with a host, or without
 	is 0 . at . tester git commit --no-verify -m a
 	echo again >"$work/src/a.c"
 	git -C "$work" add .
-	# A person is held up by nothing.
+	# The hook never refuses a person's commit.
 	[ -z "$(cd "$work" && "$CADRE" hook pre-commit </dev/null 2>&1 || echo failed)" ] || bad "a person is held up"
 
 	is 0 released at src coder cadre unreserve a.c
@@ -118,7 +123,7 @@ all() { # with a host, or without
 	event Edit '{"file_path":"src/a.c"}'; free claude
 	is 0 released cadre --team crew --as lead unreserve --agent coder
 
-	# Of several callers with overlapping globs one wins.
+	# If several callers reserve overlapping globs, one of them succeeds.
 	i=1
 	takers=
 	while [ $i -le 32 ]; do
@@ -146,13 +151,13 @@ all
 cadre up >/dev/null || bad "up"
 all
 
-# Each way to make a commit is refused that git has a hook for.
+# git has hooks for several ways to make a commit. In each of these ways the commit is refused.
 cp "$work/.git/hooks/pre-commit" "$TMPDIR/guard"
 for name in pre-merge-commit pre-applypatch prepare-commit-msg; do cp "$TMPDIR/guard" "$work/.git/hooks/$name"; done
 is 0 . at . coder cadre reserve src/a.c lib/a.c sub
 git -C "$work" reset -q --hard && git -C "$work" checkout -q -b side && echo side >"$work/src/a.c" || bad "git"
 git -C "$work" commit -q -a -m side && git -C "$work" checkout -q - || bad "git"
-commits() { # STATUS COMMAND: git's, by tester
+commits() { # STATUS COMMAND: the tester's git command ends with this status
 	is $1 'src/a.c is reserved by coder' at . tester git $2
 	git -C "$work" reset -q --hard
 	git -C "$work" am --abort >/dev/null 2>&1
@@ -164,7 +169,8 @@ commits 128 "revert --no-edit HEAD"
 commits 1 "am $TMPDIR/0001-side.patch"
 rm "$work"/.git/hooks/pre-[ma]* "$work/.git/hooks/prepare-commit-msg"
 
-# A submodule is a part of the worktree: its files are told from there, and so is its own new commit.
+# A submodule is a part of the worktree. The check includes the submodule's files, and its new
+# commit.
 git init -q "$TMPDIR/lib" && (cd "$TMPDIR/lib" && : >a.c && git add . && git -c user.name=a -c user.email=a@b commit -q -m a) || bad "git"
 git -C "$work" -c protocol.file.allow=always submodule --quiet add "$TMPDIR/lib" lib && git -C "$work" commit -q -m lib || bad "submodule"
 git -C "$work/lib" config user.email a@b && git -C "$work/lib" config user.name a
@@ -184,7 +190,7 @@ is 1 'lib is reserved by coder' at . tester git commit -m lib
 is 0 'routes/{-\$lang}' at . coder cadre reserve 'routes/{-$lang}/index.tsx'
 event "$work" 'routes/{-$lang}/index.tsx'; denied claude 'index\.tsx is reserved by coder'
 is 2 'name each glob by itself' at . coder cadre reserve '*.{c,h}'
-# A worktree within another one tells its files as its own.
+# Files of a worktree inside another worktree are named relative to the inner worktree.
 git -C "$work" reset -q --hard && git -C "$work" worktree add -q inner 2>/dev/null || bad "worktree"
 is 0 'src/y\.c' at . coder cadre reserve inner/src/y.c
 event "$work" "$work/inner/src/y.c"; denied claude 'src/y\.c is reserved by coder'
@@ -192,16 +198,16 @@ event "$work/inner" "$work/src/y.c"; denied claude 'src/y\.c is reserved by code
 event "$work" "$work/inner/y.c"; free claude
 is 0 . at . coder cadre unreserve
 
-# A reservation ends by itself, and the host says so.
+# A reservation ends by itself at its time, and the host records an event.
 is 0 . at . coder cadre reserve short --ttl 5
 is 0 'reservation.lapsed.*short' cadre events --team crew --kind reservation.lapsed --wait-seconds "$(bound)"
-# Globs that take long to compare hold nobody up: the call is refused.
+# A call whose globs take too long to compare is refused, so that it does not delay other calls.
 for k in 1 2 3; do
 	at . coder cadre reserve $(/usr/bin/python3 -c "print(*('*a' * 120 + 'x' + str(i + 64 * $k) for i in range(64)))") >/dev/null || bad "reserve *a"
 done
 is 2 'takes too long' at . tester cadre reserve $(/usr/bin/python3 -c "print(*('*b' * 120 + 'y' + str(i) for i in range(64)))")
 is 0 . at . coder cadre unreserve
-# A team holds so many, and no more.
+# A team holds at most a fixed number of reservations.
 i=0
 while [ $i -lt 16 ]; do
 	at . coder cadre reserve $(seq -f "f%g" $((i * 64 + 1)) $((i * 64 + 64))) >/dev/null || bad "reserve $i"
@@ -209,7 +215,7 @@ while [ $i -lt 16 ]; do
 done
 is 6 'holds 1024 reservations' at . tester cadre reserve one-more
 is 0 . at . tester cadre reservations --path one-more
-# A holder takes one anew all the same, and nothing besides.
+# At that limit a holder may still renew a reservation, but cannot make another one.
 is 0 'f7.*yes' at . coder cadre reserve f7 f7/ --shared
 is 6 'holds 1024 reservations' at . coder cadre reserve f7 one-more
 exit $failed

@@ -1,8 +1,8 @@
 #!/bin/sh
-# restore-notes - notes stay with their team when a backup is restored that is older than the
-# team's present name, or knows it alive.  A team that is made after a restore reads nothing of
-# one that the backup does not know, though it has that one's number; those notes are in the
-# archive, which the command tells.
+# restore-notes - notes stay with their team when a backup is restored. The backup may have an
+# older name of the team, or the team may have ended since. After a restore a new team may get
+# the number of a team that the backup lacks. The new team cannot read the other team's notes.
+# The restore moves those notes to the archive and names their folder.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_TEAM=later
@@ -19,8 +19,8 @@ is 0 . cadre --as lead vault write secret.md "of the new one"
 is 0 'of the new one' cadre --as lead vault read secret.md
 is 0 'of the former one' cat "$CADRE_HOME"/vault/teams/.archive/later-*/secret.md
 
-# A team's folder that has another name since the backup goes back to the former one, with the
-# notes that were written since; so do those of two teams that swapped theirs.
+# A team was renamed after the backup. Its folder gets the former name again, with the notes
+# that were written since. So do the folders of two teams that swapped their names.
 unset CADRE_TEAM
 vault=$CADRE_HOME/vault/teams
 for team in one two ended gone; do
@@ -49,8 +49,8 @@ is 0 'of the next one' cat "$vault"/.archive/ended-*/who.md
 is 0 'teams/gone/who.md' cadre undo teams/gone/
 is 0 '^of gone$' cadre --team gone --as a vault read who.md
 
-# The folder goes back, not a copy that a person made of it, and the copy is told of; people's
-# own files under the former name join it.
+# The team's own folder gets the former name, and a person's copy of this folder does not. The
+# command names the copy. Files that people made under the former name are put into the folder.
 rename early late
 cadre vault list teams/late >/dev/null
 cp -r "$vault/late" "$vault/alate"
@@ -62,8 +62,8 @@ grep -q 'that were in the way: 1;' "$TMPDIR/out" || bad "what was in the way is 
 is 0 'written since' cadre --team early --as lead vault read since.md
 is 0 "a person's" cadre --team early --as lead vault read since.conflict.md
 
-# A folder of another state is not taken for that of a team with the same number, nor are
-# notes in its trash.
+# A folder of another state is not taken for the folder of a team with the same number. Notes in
+# the trash of another state are not taken either.
 mkdir -p "$TMPDIR/other"
 CADRE_HOME=$TMPDIR/other/s
 is 0 . cadre init

@@ -1,7 +1,7 @@
 #!/bin/sh
-# restore - a backup is put in the place of a state: whole or not at all, while nobody has
-# it open, with what was there kept; then cursors, search, mirror, tokens and commands are
-# those of a state that went back in time.
+# restore - a backup replaces a state, whole or not at all, while no process has the state open.
+# The former state is kept. Afterwards cursors, search, mirror, tokens and commands fit a state
+# that went back in time.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 story=$TMPDIR
@@ -101,7 +101,7 @@ wait $clients
 clients=
 [ ! -e "$CADRE_HOME/restore.tmp" ] || bad "a refused restore leaves restore.tmp"
 
-# Without a terminal the caller has to consent by --yes.
+# Without a terminal the caller has to consent with --yes.
 refused 'what happened in .* since the backup would go' cadre restore "$story/B.db"
 grep -q 'do it with --yes; the present files are kept in its replaced/' "$story/out" || bad "no hint: $(cat "$story/out")"
 
@@ -124,18 +124,18 @@ cadre search before --team t | grep -q '\[before\] it' || bad "search does not k
 cadre doctor >"$story/out" || bad "doctor: $(cat "$story/out")"
 grep -q 'former state is kept' "$story/out" || bad "doctor does not tell of what is kept"
 
-# The state that was put aside is a backup too; three are kept.
+# The former state that was put aside is a backup too. The three newest are kept.
 cadre restore --yes "$aside/state.db" >/dev/null || bad "back again"
 [ "$(ask "SELECT count(*) FROM v_message")" = 2 ] || bad "not back again"
 for i in 1 2 3; do cadre restore --yes "$story/B.db" >/dev/null || bad "restore $i"; done
 [ "$(ls "$CADRE_HOME/replaced" | wc -l)" = 3 ] || bad "kept: $(ls "$CADRE_HOME/replaced")"
 
-# Only where that is said a state is made for it.
+# The command makes a new state for a backup only with --create.
 (export CADRE_HOME="$story/none" && cadre restore --yes "$story/B.db" >"$story/out" 2>&1) && bad "a state was made unasked"
 grep -q 'cadre init first, or --home DIR --create' "$story/out" || bad "no state: $(cat "$story/out")"
 [ ! -e "$story/none" ] || bad "a folder was made unasked"
 
-# A place without a state, and one whose files were lost.
+# A place without a state, and a state whose files were lost.
 (export CADRE_HOME="$story/new" && cadre restore --create "$story/B.db" >/dev/null &&
 	cadre --team t --as b inbox peek | grep -q 'before it') || bad "a new place"
 rm "$CADRE_HOME/state.db" "$CADRE_HOME/secret"
@@ -145,7 +145,7 @@ cadre --team t --as b inbox peek | grep -q 'before it' || bad "files that were l
 # --- killed at each step ---------------------------------------------------------------------
 
 killed=0 whole=0
-kill_at() { # CALL N: false when the restore came to its end
+kill_at() { # CALL N: fails if the restore was completed before the kill
 	rm -rf "$CADRE_HOME"
 	cadre init >/dev/null
 	cadre team create former >/dev/null
@@ -180,7 +180,7 @@ rm -rf "$CADRE_HOME"
 mkdir -m 700 "$CADRE_HOME"
 (cd "$(dirname "$0")/../.." && build/sqlgen -m schema/*.op storage/enums migrations/0001-*.sql) |
 	sqlite3 "$story/old.db"
-sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as the migrations' own end says
+sqlite3 "$story/old.db" 'PRAGMA user_version = 1' # as a migrated file has it
 cp "$story/B.db.secret" "$story/old.db.secret"
 cadre restore --create "$story/old.db" >"$story/out" 2>&1 || bad "an older version: $(cat "$story/out")"
 cadre team create young >/dev/null || bad "an older version does not work"
@@ -201,13 +201,13 @@ cadre team create later --roles '[{"name":"v","workspace":true}]' --wait >/dev/n
 cadre exec later/v sh -c 'echo work >kept'
 waited 0 task 001 --team t
 cadre workspace stop later/v --wait >/dev/null
-# A workspace that goes on, and is not in the backup; a command runs in it.
+# A workspace that goes on running, and is not in the backup. A command runs in it.
 cadre team create alone --roles '[{"name":"x","workspace":true}]' --wait >/dev/null
 cadre exec alone/x sh -c 'echo more >kept'
 cadre task create --team alone long >/dev/null
 cadre task assign --team alone 001 x --command "echo \$\$ >$story/long; sleep 300" >/dev/null
 until_is '[0-9]' cat "$story/long"
-# A command that the backup does not know, which ends while there is no host.
+# A command that is not in the backup, and that ends while no host runs.
 cadre task create --team t two >/dev/null
 cadre task assign --team t 002 w --command "until [ -e $story/go ]; do sleep 0.1; done; echo unknown >>$story/unknown" >/dev/null
 waited 0 task 002 in_progress --team t
@@ -233,9 +233,9 @@ waited 0 task 001 failed --team t
 until_is 'hello' cadre exec t/w echo hello
 cadre result 001 --team t | grep -q 'backup of the state was restored' || bad "the result does not say why"
 [ "$(wc -l <"$story/runs")" = 1 ] || bad "the command ran $(wc -l <"$story/runs") times"
-until_is '^0$' results # told, and forgotten
+until_is '^0$' results # the host has the results, and the guest has forgotten them
 [ "$(wc -l <"$story/unknown")" = 1 ] || bad "a command that the backup does not know ran $(wc -l <"$story/unknown") times"
-cadre task create --team t three >/dev/null # task 002 of the backup has the number of the task that is not known
+cadre task create --team t three >/dev/null # gets the number of task 002, which the backup lacks
 cadre task show --team t 002 | grep -q pending || bad "a result of the former state is taken for a new task's"
 cadre task assign --team t 002 w --command "echo again" >/dev/null
 waited 0 task 002 --team t

@@ -1,15 +1,16 @@
 #!/bin/sh
-# screens - some thirty screens, in terminals (tmux) of 40, 80 and 120 columns and in a pipe, are as they
-# are kept in tests/screens, a question and a command that waits among them; RENEW=1 keeps what is
-# seen now.
+# screens - about thirty screens are equal to the files in tests/screens. They are taken in
+# terminals (tmux) of 40, 80 and 120 columns and in a pipe. Among the screens are a question and
+# a command that waits. RENEW=1 writes the present screens into those files.
 #
-# The clock of the command stands still: all was done from noon on, and is looked at ten minutes later.
+# The command's clock is stopped: all work was done from noon on, and the screens are of ten
+# minutes later.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
 . "$(dirname "$0")/../lib/preload.sh"
 kept=$here/screens
-folder=$(mktemp -d /tmp/cr.XXXXXX) # as long as /home/ann/crew, so that lines break at one place
+folder=$(mktemp -d /tmp/cr.XXXXXX) # as long as /home/ann/crew, so that lines break at the same place
 tmux() { command tmux -u -S "$TMPDIR/tmux" -f /dev/null "$@"; }
 ended() {
 	tmux kill-server 2>/dev/null
@@ -33,13 +34,13 @@ int clock_gettime(clockid_t which, struct timespec *t)
 	return 0;
 }
 C
-at() { # SECONDS behind noon
+at() { # SECONDS: sets the clock to this time after noon
 	STOPPED_AT=$((noon + $1))
 	export STOPPED_AT
 }
 cadre() { with clock "$CADRE" "$@"; }
 
-# The commands are the same at each width; the last two wait for who sits there.
+# The commands are the same at each width. The last two wait for the person at the terminal.
 cat >play <<PLAY
 $(cat "$here/lib/preload.sh")
 PLAY
@@ -118,7 +119,7 @@ at 600
 
 all() { tmux capture-pane -t "w$1" -p -S - | sed 's/ *$//'; }
 types() { tmux send-keys -t "w$1" "$2" Enter; }
-play() { # COLUMNS: what a terminal of that width shows in the end, and while a command waits
+play() { # COLUMNS: prints the screen of a terminal of this width, at the end and while a command waits
 	tmux new-session -d -s "w$1" -x "$1" -y 24 "sh play" || { bad "no tmux"; return; }
 	until_is 'Go on?' all "$1"
 	types "$1" n
@@ -141,7 +142,7 @@ for columns in 40 80 120 pipe; do
 		diff -u "$kept/$columns" $columns || bad "the screens at $columns are others: RENEW=1 keeps these"
 	fi
 done
-# The doctor's lines differ from machine to machine, but break at words alone.
+# The doctor's lines differ from machine to machine, but each line is broken between words.
 tmux new-session -d -s w41 -x 41 -y 24 "'$CADRE' doctor; echo over; sleep 600"
 until_is '^over' all 41
 all 41 >broken

@@ -1,6 +1,7 @@
 #!/bin/sh
-# setup-clients - a real client, Codex, reads what setup wrote, and runs its hooks.  It is not
-# fetched for this: `make clients` fetches it, and does the same with three others.
+# setup-clients - a real client, Codex, reads the files that setup wrote, and runs the hooks.
+# The test does not fetch Codex: `make clients` fetches it, and runs the same test with three
+# other clients.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 : "${CADRE:=$PWD/build/cadre}"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# setup-drift - drift from what setup wrote is told, by `setup --check` and by `doctor`, with
-# the file and what to do: where instructions are all that is left, where a file is broken, and
-# where an entry runs another program or acts as the operator.
+# setup-drift - `setup --check` and `doctor` report a difference from the files that setup
+# wrote, with the file and a remedy: if only the instructions are left, if a file is broken, and
+# if an entry runs another program or acts as the operator.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export HOME="$TMPDIR/home"
@@ -13,7 +13,8 @@ cp "$TMPDIR/old/cadre" "$CADRE"
 cd "$TMPDIR/project" || exit 1
 git init -q .
 
-# drifts CLIENT PATTERN...: both tell of the client what all the patterns say.
+# drifts CLIENT PATTERN...: `setup --check` and `doctor` print lines of the client that match
+# all patterns.
 drifts() {
 	client=$1
 	shift
@@ -26,7 +27,7 @@ drifts() {
 		grep -q -e "$pattern" "$TMPDIR/out" || bad "doctor, $client: no '$pattern'"
 	done
 }
-bads() { # NUMBER: of clients that are told
+bads() { # NUMBER: the doctor reports this number of clients
 	n=$(cadre setup --check 2>&1 | grep -c '^bad')
 	[ "$n" = "$1" ] || bad "$n clients drift, not $1: $(cadre setup --check 2>&1)"
 }
@@ -46,7 +47,7 @@ for client in claude gemini; do
 	is 0 'changed 1 file' cadre setup --remove
 	anew
 done
-# Instructions that several clients read are told once, of the first.
+# Instructions that several clients read are reported once, for the first client.
 for client in codex cursor opencode vscode; do
 	is 0 . cadre setup $client
 	is 0 "ok *$client" cadre setup $client --check
@@ -61,7 +62,8 @@ rm "$HOME"/.codex/*.toml "$HOME"/.codex/*.json
 either=yes is 1 'or be rid of it: cadre setup --remove --user' cadre setup --check --user
 is 0 '^warn *codex' cadre doctor
 is 0 . cadre setup --remove --user
-# Where a person's own entry is beside them they are read.
+# If a person's own entry for cadre is beside the instructions, `setup --check` reports no
+# drift.
 mkdir .vscode
 printf '{"servers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$CADRE" >.vscode/mcp.json
 is 0 'left as it is, since it differs' cadre setup vscode
@@ -81,7 +83,7 @@ for place in claude:.mcp.json claude:.claude/settings.json codex:.codex/config.t
 	anew
 done
 rm -f cut
-# All of a client's files, with nothing of cadre in them.
+# All files of a client are there, with no text of cadre in them.
 is 0 . cadre setup claude
 echo '{' >.mcp.json
 echo '{' >.claude/settings.json
@@ -97,7 +99,8 @@ sed -i '/cadre setup: end/d' AGENTS.md
 drifts codex 'AGENTS.md:1:1: the block of cadre that begins here has no end' 'mend AGENTS.md, then'
 bads 1
 anew
-# A clone's files may hold as much as its writer likes: that costs no minutes.
+# The files of a clone may contain very many blocks or hooks. A check does not take minutes for
+# them.
 is 0 . cadre setup codex gemini
 /usr/bin/python3 - <<'END'
 import json
@@ -119,7 +122,7 @@ cmp AGENTS.md many.md && cmp .gemini/settings.json many.json || bad "a file that
 is 2 'more than 32 hooks' cadre setup --remove gemini
 rm many.md many.json
 anew
-# A file of another's that is broken is no matter of cadre's.
+# `setup --check` does not report a broken file of another program.
 mkdir .cursor
 echo '{' >.cursor/mcp.json
 bads 0
@@ -133,14 +136,15 @@ drifts claude "the MCP server: $TMPDIR/old/cadre is another program than this (.
 drifts codex "$TMPDIR/old/cadre is another program than this (.codex/config.toml)"
 drifts vscode "$TMPDIR/old/cadre is another program than this (.vscode/mcp.json)" \
 	'-> cadre setup vscode --project'
-# Entries and hooks of another program are brought to this one, and taken away, alike.
+# `setup` changes entries and hooks of another cadre program to this program. `setup --remove`
+# removes them too.
 is 0 'changed 5 files' cadre setup claude codex vscode
 grep -rq "$TMPDIR/old" .mcp.json .claude .codex .vscode && bad "the former program is there: $(grep -r "$TMPDIR/old" . | head)"
 bads 0
 is 0 . "$TMPDIR/old/cadre" setup claude codex vscode
 is 0 . cadre setup --remove
 [ -z "$(ls -A | grep -vx .git)" ] || bad "left of another program's: $(ls -A)"
-# An entry that a person wrote around another program stays, which is said.
+# An entry that a person wrote for another program stays, and the command says so.
 printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {}}}}\n' "$TMPDIR/old/cadre" >.mcp.json
 cp .mcp.json kept
 for words in 'setup claude' 'setup --remove'; do
@@ -155,7 +159,7 @@ grep -q 'would write others: 1 of the hooks in .claude/settings.json' "$TMPDIR/o
 rm kept
 anew
 is 0 . cadre setup claude codex vscode
-# The same program by another path is no other.
+# The same program by another path does not count as another program.
 ln "$CADRE" "$TMPDIR/new/link" && mkdir "$TMPDIR/link" && mv "$TMPDIR/new/link" "$TMPDIR/link/cadre"
 sed -i "s,$TMPDIR/new,$TMPDIR/link," .mcp.json .claude/settings.json
 bads 0
@@ -171,8 +175,8 @@ anew
 
 # --- switched off elsewhere ---------------------------------------------------------------------
 
-# off CLIENT FILE PLACE CONTENT PATTERN: the content of the file switches something off, which setup,
-# --check and doctor say; it stays.
+# off CLIENT FILE PLACE CONTENT PATTERN: the content of the file switches a part of cadre off.
+# `setup`, `setup --check` and `doctor` say so, and the content stays.
 off() {
 	mkdir -p "$(dirname "$2")" && printf '%s' "$4" >"$2"
 	cp "$2" "$TMPDIR/before"
@@ -193,7 +197,7 @@ off codex .codex/config.toml 2:1 "$(printf '[features]\nhooks = false')" "featur
 off gemini .gemini/settings.json 1:23 '{"mcp": {"excluded": ["cadre"]}}' "mcp.excluded $server"
 off gemini "$HOME/.gemini/settings.json" 1:10 '{"mcp": {"allowed": ["other"]}}' "mcp.allowed $server"
 off opencode opencode.json 1:12 '{"tools": {"cadre*": false}}' "tools.cadre\* $server"
-# Others are no matter of cadre's.
+# `setup --check` does not report other programs that are switched off.
 mkdir .claude && printf '{"disabledMcpjsonServers": ["other"], "disableAllHooks": false}' >.claude/settings.local.json
 is 0 . cadre setup claude
 bads 0

@@ -1,6 +1,6 @@
 #!/bin/sh
-# setup-killed - setups at once, and setups that are killed, lose nothing of a person's: what
-# --remove leaves is what was there, byte for byte, with nothing beside it.
+# setup-killed - no text of a person is lost if several setups run at once, or if setups are
+# killed. --remove restores the person's files byte for byte, and leaves no other file.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -15,7 +15,7 @@ chmod 640 .mcp.json
 printf 'model = "m"' >.codex/config.toml
 printf '# Rules\r\n' >AGENTS.md
 ln -s AGENTS.md CLAUDE.md
-state() { # names, modes and bytes in both projects and the home
+state() { # prints names, modes and bytes in both projects and the home
 	(cd "$TMPDIR" && find one two home ! -path '*/.git/*' ! -path 'home/.local*' -printf '%M %u %p %l\n' | sort
 	find one two ! -path '*/.git/*' -type f -exec cksum {} + | sort
 	find home -type f)
@@ -73,7 +73,8 @@ is 0 . cadre setup all
 is 0 . cadre setup --remove
 unchanged "after setups that were killed"
 
-# A run of --remove may have been killed between a file and its folder.
+# A run of --remove may be killed after it removes a file and before it removes the file's
+# folder.
 is 0 . cadre setup all
 rm -rf .gemini/* .vscode
 is 0 . cadre setup --remove

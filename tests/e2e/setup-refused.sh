@@ -1,6 +1,7 @@
 #!/bin/sh
-# setup-refused - a file that setup must not replace (it is read-only) is found before any is
-# written, and so is a place or a program that cannot be told; one that is replaced keeps its group.
+# setup-refused - setup finds a read-only file before it writes any file. It also finds that the
+# current directory is gone, or that the program's path is not UTF-8. A file that is replaced
+# keeps its group.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -13,7 +14,7 @@ state() { find . -path ./.git -prune -o -printf '%M %n %p\n' -type f -exec cksum
 before() { state >"$TMPDIR/before"; }
 unchanged() { state | diff "$TMPDIR/before" - || bad "$*"; }
 
-# --- a place or a program that cannot be told --------------------------------------------------
+# --- the current directory is gone, or the program's path is odd ------------------------------
 
 mkdir "$TMPDIR/gone"
 (
@@ -37,7 +38,7 @@ for words in claude 'codex --dry-run' opencode; do
 done
 (PATH=$odd:$PATH && is 0 '"command": "cadre"' "$odd/cadre" setup claude --dry-run; exit $failed) || failed=1
 rm -r "$odd"
-# A folder is no program.
+# A folder is not a program.
 mkdir -p "$TMPDIR/folders/cursor" "$TMPDIR/folders/cadre"
 is 3 'none of the clients is installed' env PATH="$TMPDIR/folders" HOME="$TMPDIR" "$CADRE" setup --detect
 printf '{"mcpServers": {"cadre": {"command": "cadre", "args": ["mcp"]}}}' >.mcp.json
@@ -46,7 +47,7 @@ rm .mcp.json
 
 # --- refused before the first write ------------------------------------------------------------
 
-# The last file of a client, behind two that could be written.
+# CLAUDE.md is the last of the client's files. setup could write the files before it.
 printf '# Rules\n' >CLAUDE.md
 chmod 444 CLAUDE.md
 before
@@ -55,12 +56,12 @@ for words in '' --dry-run; do
 	unchanged "read-only: $words"
 done
 chmod 644 CLAUDE.md
-# A file that is not changed may be what it likes.
+# A file that does not change may have any mode.
 is 0 . cadre setup claude
 chmod 444 .mcp.json CLAUDE.md
 is 0 'nothing to do' cadre setup claude
 
-# --- taking away ---------------------------------------------------------------------------------
+# --- removal ----------------------------------------------------------------------------------
 
 before
 is 5 '.mcp.json is read-only' cadre setup claude --remove
@@ -81,7 +82,7 @@ mkdir "$TMPDIR/$(printf 'place\377')" && cd "$TMPDIR/$(printf 'place\377')" && g
 bad_byte=$(printf '\357\277\275')
 is 0 "\"path\":\"[^\"]*/place$bad_byte/\.mcp\.json\",\"act\":\"make\"" cadre setup claude --json
 is 0 "\"path\":\"[^\"]*/place$bad_byte/CLAUDE\.md\",\"act\":\"remove\"" cadre setup claude --remove --json
-# A path that is cut within a character.
+# The printed path is cut, and the cut falls within a character.
 long=/$(printf '%0197d' 0)
 for more in '' x; do
 	printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"]}}}' "$long$more$(printf '\303\244')/cadre" >.mcp.json
@@ -91,9 +92,9 @@ echo '{ cadre' >.mcp.json
 either=yes is 1 "\"may_be_left\":\[\"[^\"]*/place$bad_byte/\.mcp\.json\"\]" cadre setup --remove --json
 cd "$TMPDIR/project" || exit 1
 
-# --- rights ----------------------------------------------------------------------------------------
+# --- modes, groups and access lists -----------------------------------------------------------
 
-# A folder that gives its group to new files does not give it to one that is replaced.
+# A folder that passes its group to new files does not pass it to a replaced file.
 if [ "$(id -u)" = 0 ]; then group=1234; else group=$(id -G | tr ' ' '\n' | grep -vx "$(id -g)" | head -n 1); fi
 if [ -n "$group" ]; then
 	mkdir "$TMPDIR/shared" && cd "$TMPDIR/shared" && git init -q . || exit 1
@@ -107,10 +108,12 @@ if [ -n "$group" ]; then
 else
 	echo "skipped: the user is in one group alone"
 fi
-# A file that is replaced keeps its access list, or has none: a folder's list opens it to nobody.
+# A replaced file keeps its access list. If it had no list, it gets no list: the list of the
+# folder opens the file to no user.
 mkdir "$TMPDIR/listed" && cd "$TMPDIR/listed" && git init -q . || exit 1
 printf '# Rules\n' >CLAUDE.md && printf '{}' >.mcp.json && chmod 640 .mcp.json
-# lists [FILE]: shows the list of FILE, or gives CLAUDE.md and the folder lists that name user 34.
+# lists [FILE]: prints the access list of FILE. Without FILE it gives CLAUDE.md and the folder
+# access lists that name user 34.
 lists() {
 	/usr/bin/python3 - "$@" <<-'END'
 	import os, struct, sys
@@ -134,7 +137,7 @@ if lists 2>/dev/null; then
 else
 	echo "skipped: no access lists here"
 fi
-# Without `diff` setup says that it shows no change.
+# Without the program `diff` setup says that the change is not shown.
 mkdir "$TMPDIR/few" && ln -s "$(command -v git)" "$TMPDIR/few/git"
 is 0 'no `diff` in PATH: the change is not shown' env PATH="$TMPDIR/few" "$CADRE" setup codex --dry-run
 exit $failed

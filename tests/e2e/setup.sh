@@ -1,13 +1,14 @@
 #!/bin/sh
-# setup - clients are told of cadre in their own files: shown before, done once, looked after,
-# and undone to the byte, by the real command on real files, links, modes and folders.
+# setup - setup writes entries for cadre into the clients' own files. It shows the change
+# before, writes it once, checks it later, and undoes it to the byte. The test runs the real
+# command on real files, links, modes and folders.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export HOME="$TMPDIR/home"
 unset XDG_CONFIG_HOME XDG_STATE_HOME CODEX_HOME CLAUDE_CONFIG_DIR
 P=$TMPDIR/project
 mkdir -p "$HOME" "$TMPDIR/bin" "$P"
-# No PATH leads to this one.
+# This copy of the program is in no folder of PATH.
 mkdir "$TMPDIR/opt" && cp "$CADRE" "$TMPDIR/opt/cadre"
 CADRE=$TMPDIR/opt/cadre
 export CADRE
@@ -39,7 +40,7 @@ is 2 'not both' cadre setup --check --remove
 unchanged "a dry run"
 [ -z "$(ls -A "$HOME")" ] || bad "a dry run wrote into the home: $(ls -A "$HOME")"
 
-# --- all of them, twice, and away again -------------------------------------------------------
+# --- all clients, twice, and removed again ----------------------------------------------------
 
 mkdir .cursor
 printf '{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"x": { "command": "x" }, // x\r\n\t},\r\n}' >.mcp.json
@@ -83,19 +84,19 @@ state_of "$P" | diff - "$TMPDIR/after" || bad "a second run changed something"
 [ -z "$(find . -name '*cadre-*')" ] || bad "something is left beside a file"
 is 0 'ok *claude *is set up' cadre setup --check
 is 0 '"act":"remove"' cadre setup --remove --dry-run --json
-# The instructions stay while a client that reads them is set up.
+# The instructions stay as long as another client that reads them is set up.
 is 0 . cadre setup codex --remove
 grep -q 'cadre setup: begin' AGENTS.md || bad "the block is gone, though Cursor reads it"
 is 0 . cadre setup --remove
 unchanged "to and fro"
 [ ! -e "$HOME/.local/state/cadre/setup-folders" ] || bad "folders are noted that are gone: $(cat "$HOME"/.local/state/cadre/setup-folders)"
 
-# --- drift is said, by doctor too, and mended -----------------------------------------
+# --- drift is reported, by doctor too, and repaired -----------------------------------
 
 is 0 . cadre setup claude
 is 0 'ok *claude *is set up in the project' cadre doctor
 sed -i 's,[^"]*/cadre"\,,/gone/cadre"\,,' .mcp.json
-sed -i 's/"Stop"/"SessionEnd"/' .claude/settings.json # an older setup had this one
+sed -i 's/"Stop"/"SessionEnd"/' .claude/settings.json # the hook of an older setup
 either=yes is 1 'there is no /gone/cadre any more (.mcp.json)' cadre setup --check
 grep -q 'hooks: 1 of 5 missing (.claude/settings.json)' "$TMPDIR/out" || bad "a hook: $(cat "$TMPDIR/out")"
 grep -q -e '-> cadre setup claude --project' "$TMPDIR/out" || bad "what to do: $(cat "$TMPDIR/out")"
@@ -104,10 +105,10 @@ either=yes is 1 '"ok":false' cadre setup claude --check --json
 either=yes is 1 'codex *is not set up' cadre setup codex --check
 is 0 'changed 2 files' cadre setup claude
 is 0 'ok *claude' cadre setup --check
-is 0 . cadre setup --remove # with the older hook
+is 0 . cadre setup --remove # removes the older hook too
 unchanged "drift"
 
-# --- entries of a person for cadre stay, and are no drift ------------------------------------
+# --- a person's own entries for cadre stay, and are no drift ---------------------------------
 
 printf '{"mcpServers": {"cadre": {"command": "%s", "args": ["mcp"], "env": {"A": "b"}}}}\n' "$CADRE" >.mcp.json
 mkdir -p .claude
@@ -184,7 +185,7 @@ before
 refuses 2 'is no file' cadre setup claude
 rm .mcp.json
 
-# --- taking all away passes over what is broken, and says so -----------------------------------
+# --- --remove skips broken files, and says so -------------------------------------------------
 
 rm -rf .codex .cursor
 mkdir .codex .gemini
@@ -206,7 +207,7 @@ rm CLAUDE.md AGENTS.md
 git checkout -q . 2>/dev/null
 rm -rf .codex .cursor
 
-# --- large, strange ---------------------------------------------------------------------------------
+# --- a large file, and control characters -----------------------------------------------------
 
 /usr/bin/python3 - <<'END'
 import json
@@ -230,7 +231,7 @@ cadre setup claude --remove >/dev/null
 [ "$(od -An -c CLAUDE.md | tr -d ' ')" = '033]0;hi\a' ] || bad "CLAUDE.md: $(od -c CLAUDE.md)"
 rm CLAUDE.md out
 
-# --- an agent's worktree: nothing secret is written ----------------------------------------------------
+# --- in an agent's worktree no secret is written ----------------------------------------------
 
 cadre team create red --roles '[{"name":"w"}]' >/dev/null
 token=$(cadre agent env w --team red | sed -n "s/^export CADRE_TOKEN='\(.*\)'/\1/p")
@@ -243,7 +244,7 @@ grep -rq "$token" "$P" "$HOME" && bad "a token was written"
 grep -rqi 'token' "$P/.mcp.json" "$P/.claude" && bad "an entry speaks of a token"
 cadre setup --remove >/dev/null
 
-# --- files of the user, and of who is there -------------------------------------------------------------
+# --- the user's own files, for installed clients ----------------------------------------------
 
 ln -s "$(realpath "$CADRE")" "$TMPDIR/bin/cadre"
 printf '#!/bin/sh\n' >"$TMPDIR/bin/gemini"
@@ -265,13 +266,13 @@ rm "$TMPDIR/bin/cadre"
 either=yes is 1 'there is no cadre any more' "$CADRE" setup --check --user
 is 0 . "$CADRE" setup --remove --user
 state_of "$HOME" | diff - "$TMPDIR/home-before" || bad "the home is another"
-# Folders that a variable names.
+# A variable may name the folder of a client's files.
 is 2 'CODEX_HOME is dots, which is another folder' env CODEX_HOME=dots "$CADRE" setup codex --user
 is 0 . env CODEX_HOME=dots "$CADRE" setup codex --dry-run
 CODEX_HOME=$HOME/c is 0 . "$CADRE" setup codex --user
 [ -s "$HOME/c/config.toml" ] && [ -s "$HOME/c/AGENTS.md" ] || bad "CODEX_HOME is passed over"
 
-# --- an entry of a person's own keeps no text for a client that is taken away ------------------
+# --- a person's own entry does not keep the instructions of a removed client ------------------
 
 P=$TMPDIR/own
 mkdir "$P" && cd "$P" || exit 1

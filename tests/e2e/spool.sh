@@ -1,6 +1,6 @@
 #!/bin/sh
-# spool - the files that a guest keeps lie out of reach of its workspace, and whatever happens
-# to it: no command runs twice.
+# spool - the guest's own files are out of reach of its workspace. No command runs twice, even
+# if these files are removed or replaced.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 patience=300
@@ -42,8 +42,8 @@ work=$(field ann path) state=$(state_of ann)
 [ "$(stat -c %a "$state" "$CADRE_HOME/guests" | sort -u)" = 700 ] || bad "others may look into $state"
 [ "$(ls -A "$work" | tr '\n' ' ')" = ".git f " ] || bad "in the workspace: $(ls -A "$work")"
 
-# Everyday git commands take nothing from the guest, and none of its files is
-# ever committed: neither files nor the environment of commands.
+# Ordinary git commands do not remove the guest's files. No commit contains a file of the guest,
+# or the environment of a command.
 k=0
 for first in 'git clean -fdq' 'git clean -fdxq' 'echo more >>f; git stash -u -q' \
 	'echo more >new; git add -A; git commit -qm work; git checkout -q HEAD~1' \
@@ -69,8 +69,8 @@ for path in "$state/spool.db" "../../guests/$(field ann id)/spool.db"; do
 	cadre workspace read red/ann "$path" --team red >/dev/null 2>&1 && bad "read $path"
 done
 
-# The folder is removed under a guest at work: the guest writes nothing into a removed
-# file; its commands end, and commands not told yet run with the next guest.
+# The folder is removed while a guest works. The guest writes nothing into a removed file, and
+# its commands end. Commands that were not sent yet run with the next guest.
 assign ann "echo lost >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs lost
 lost=$task guest=$(field ann pid)
@@ -83,8 +83,8 @@ cadre result "$lost" --team red | grep -q "spool was lost" || bad "what became o
 once lost
 until_is 'the spool is gone from its folder' cat "$CADRE_HOME/log/guests.log"
 
-# An older copy of it is put back while no guest runs: as another folder, or written over
-# the files that are there.  A command that began since then has run, and does not run again.
+# An older copy of the folder is put back while no guest runs: as another folder, or written
+# over the present files. Commands that began after the copy was made do not run again.
 host_pid() { cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
 put_back() { # HOW
 	case $1 in
@@ -101,7 +101,7 @@ for how in folder files alone; do
 	until_is '"state":"notified"' cadre receipt "$(message_of "$task")" --team red --json
 	rm -rf "$TMPDIR/older" && cp -a "$state" "$TMPDIR/older"
 	guest=$(field ann pid)
-	# Without its host, a guest goes on with what it has.
+	# Without its host, a guest goes on with the commands that it has.
 	[ $how != alone ] || kill -9 "$(host_pid)"
 	touch "$TMPDIR/go-$how"
 	until_is '^1$' runs waited-$how
@@ -125,8 +125,8 @@ for how in folder files alone; do
 	[ ! -e "$work/.cadre" ] || bad "$how: .cadre is still in the workspace"
 done
 
-# An older copy is written into the files of a guest that runs: with the next command it
-# sees that, and ends; commands that began since then do not begin again.
+# An older copy is written into the files of a guest that runs. With its next command the guest
+# detects the copy, and ends. Commands that began after the copy was made do not begin again.
 for k in 1 2 3 4; do assign ann "echo under-$k >>$TMPDIR/runs; while [ ! -e $TMPDIR/go-under ]; do sleep 0.1; done"; done
 for k in 1 2 3 4; do until_is '^1$' runs under-$k; done
 assign ann "echo waited-under >>$TMPDIR/runs"
@@ -141,8 +141,8 @@ ended
 until_is '^here$' in_place red/ann 'echo here'
 once waited-under
 
-# A backup of the state is put in its place while a guest works on: its commands of the
-# former state are called off or forgotten, and run only when assigned again.
+# A backup replaces the state while a guest works on. The guest's commands of the former state
+# are called off or forgotten. They run only if they are assigned again.
 for k in 1 2 3 4; do assign ann "echo back-$k >>$TMPDIR/runs; sleep 1000"; done
 for k in 1 2 3 4; do until_is '^1$' runs back-$k; done
 assign ann "echo waited-back >>$TMPDIR/runs"
@@ -163,7 +163,7 @@ waited 0 task "$task" --team red
 for what in back-1 back-2 back-3 back-4 since-back waited-back; do once $what; done
 rm -r "$CADRE_HOME/replaced" # while it is there, no host removes what no row knows
 
-# A link in its place is nobody's.
+# A symbolic link in place of the folder is not used.
 pid=$(field ann pid)
 mv "$state" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$state"
 kill -9 "$pid"
@@ -172,7 +172,7 @@ rm "$state"
 cadre workspace start red/ann --team red --wait >/dev/null || bad "start without the link"
 is 0 '^here$' in_place red/ann 'echo here'
 
-# All is killed at once, and the folder is gone.
+# Host, guest and commands are killed at once, and the folder is removed.
 assign ann "echo \$\$ >$TMPDIR/pid; echo all >>$TMPDIR/runs; sleep 1000"
 until_is '^1$' runs all
 kill -9 "$(cadre status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')" "$(field ann pid)" "$(cat "$TMPDIR/pid")"
@@ -182,8 +182,8 @@ waited 9 result "$task" --team red
 is 0 'spool was lost' cadre result "$task" --team red
 once all
 
-# A workspace is put back: running commands end, waiting ones do not begin, variables
-# stay; ended commands do not run again.
+# A snapshot of a workspace is restored: running commands end, waiting commands do not begin,
+# variables stay. Ended commands do not run again.
 until_is '^here$' in_place red/ann 'echo here'
 cadre workspace env red/ann --vars KEPT=yes --team red >/dev/null || bad "env"
 assign ann "echo before >>$TMPDIR/runs"
@@ -202,18 +202,18 @@ ended
 for k in before busy-1 busy-2 busy-3 busy-4 since; do once $k; done
 [ "$(runs waits)" = 0 ] || bad "what waited ran $(runs waits) times"
 
-# A fork begins with nothing: no work, and no variables.
+# A fork begins without commands and without variables.
 cadre workspace fork red/ann --agent cid --team red --wait >/dev/null || bad "fork"
 is 0 '^-$' in_place red/cid 'echo ${KEPT:--}'
 [ "$(ls -A "$(field cid path)" | grep -c cadre)" = 0 ] || bad "of the guest's, in a fork"
 
-# Somebody's own folder of that name in the workspace is not the guest's.
+# A folder `.cadre` in the workspace is the user's and not the guest's.
 state=$(state_of bob)
 in_place red/bob 'mkdir .cadre; echo mine >.cadre/spool.db'
 kill_guest bob
 until_is '^mine$' in_place red/bob 'cat .cadre/spool.db'
 
-# The folders of guests go with their workspaces.
+# The folders of guests are removed with their workspaces.
 cadre doctor | grep -q 'guests .*belong' && bad "doctor: $(cadre doctor)"
 mkdir "$CADRE_HOME/guests/01234567-89ab-7def-8123-456789abcdef"
 cadre doctor | grep -q '1 folder.*belong' || bad "doctor misses a folder of nobody"

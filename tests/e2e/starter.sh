@@ -1,6 +1,7 @@
 #!/bin/sh
-# starter - marks of being inside the git hook, client or terminal that started cadre reach no
-# program that cadre starts; a person's settings reach each.
+# starter - a git hook, a client or a terminal that starts cadre sets variables for its
+# children. No program that cadre starts gets these variables. Every such program gets the
+# user's settings.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
@@ -19,7 +20,8 @@ planted() {
 	for name in $names; do set -- "$name=planted" "$@"; done
 	env "$@"
 }
-# judge WHERE FILE MARKS: of what `env` printed there, no mark and every setting.
+# judge WHERE FILE MARKS: FILE has the output of `env` in WHERE. It must contain every setting
+# and no mark.
 judge() {
 	for name in $3; do
 		grep -q "^$name=" "$2" && bad "$1 has the mark $name"
@@ -33,14 +35,15 @@ export OPENAI_ORG_ID=1 OPENAI_PROJECT=2
 planted "$git $clients $terminal $settings" "$CADRE" up >/dev/null || bad "up"
 is 0 . cadre team create crew --golden "$TMPDIR/shop" --wait=60 --roles '[{"name":"w","workspace":true,"runner":"env"},{"name":"ann"}]'
 
-# In a workspace git works on the workspace, and commits there.
+# In a workspace git uses the workspace's own repository, and commits to it.
 cadre exec crew/w env >"$TMPDIR/exec"
 judge "a command" "$TMPDIR/exec" "$git $clients $terminal"
 is 0 '/workspaces/.*/.git$' cadre exec crew/w 'git rev-parse --absolute-git-dir'
 cadre exec crew/w 'echo w >w; git add w; git -c user.name=a -c user.email=a@b commit -qm "in a workspace"' >/dev/null || bad "commit"
 git log --oneline | grep -q 'in a workspace' && bad "a commit of the workspace is in the project"
 
-# A turn, without the variables that turns do not get; a notice; an agent's program.
+# The variables of a turn (without those in runner.env_drop), of a notice, and of an agent's
+# program.
 is 0 . cadre --team crew send w 'who are you?'
 turn_done() { [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" "SELECT count(*) FROM v_turn WHERE state = 'done'")" = 1 ]; }
 until_done turn_done
@@ -52,8 +55,9 @@ until_done test -s "$TMPDIR/notify"
 judge "a notice" "$TMPDIR/notify" "$git $clients $terminal"
 planted "$git $clients $terminal $settings" "$CADRE" --team crew agent run ann -- env >"$TMPDIR/ran" || bad "agent run"
 judge "an agent's program" "$TMPDIR/ran" "$git $clients"
-# The program stands in the terminal of whoever runs it.
+# The program runs in the terminal of the user who started it.
 for name in $terminal; do grep -q "^$name=planted$" "$TMPDIR/ran" || bad "an agent's program lacks $name"; done
-# git's own list grows: cadre's has all of it.
+# git adds variables to its own list over time. cadre's list must contain all variables of that
+# list.
 for name in $git; do grep -q "\"$name\"" "$here/../core/machine/starter.c" || bad "core/machine/starter.c lacks $name"; done
 exit $failed

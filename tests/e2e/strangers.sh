@@ -1,7 +1,7 @@
 #!/bin/sh
-# strangers - every route and every tool, called as the operation table has them, with tokens that
-# are missing, made up, revoked, ended or outdated, that only read, and that are another team's:
-# nothing of a team is told to those, and no row of it changes.
+# strangers - every route and every tool of the operation table is called with bad tokens:
+# missing, made up, revoked, ended, outdated, only for reading, or of another team. These
+# callers learn nothing of a team, and no row of the team changes.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export CADRE_LIMITS_ENABLED=false

@@ -1,6 +1,6 @@
 #!/bin/sh
-# streams - a command in a workspace is seen while it runs, gets the signals that its client
-# gets, and goes on where a host that went away returns.
+# streams - the output of a command in a workspace appears while the command runs. The command
+# gets the signals that its client gets, and goes on when a host that ended starts again.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 guests='' behind=''
@@ -11,20 +11,22 @@ finish() {
 trap finish EXIT
 out=$TMPDIR/stdout err=$TMPDIR/stderr
 
-# A shell has its background commands ignore INT and QUIT, as nobody at a terminal does.
+# A shell makes its background commands ignore INT and QUIT. A command that a person starts in a
+# terminal does not ignore them.
 cat >"$TMPDIR/person" <<'PY'
 import os, signal, sys
 for number in signal.SIGINT, signal.SIGQUIT:
     signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])
 PY
-# run WORD...: exec in the background, with its output in files; $behind is its process.
+# run WORD...: exec in the background, with its output in files; $behind is the number of its
+# process.
 run() {
 	: >"$out"
 	/usr/bin/python3 "$TMPDIR/person" "$CADRE" --team red exec "$@" >"$out" 2>"$err" &
 	behind=$!
 }
-# ends STATUS: the command in the background ends with it.
+# ends STATUS: the command in the background ends with this status.
 ends() {
 	wait "$behind" 2>/dev/null
 	got=$?
@@ -32,11 +34,11 @@ ends() {
 	behind=''
 }
 at() { cadre --team red exec "$@"; }
-gone() { # FILE: none of the processes that it names is there
+gone() { # FILE: all processes with a number in FILE have ended
 	for pid in $(cat "$1"); do ! kill -0 "$pid" 2>/dev/null || return 1; done
 }
 there() { [ "$(wc -l <"$1")" = "$2" ] 2>/dev/null; }
-heard() { grep -q '^ShdPnd:.0*$' "/proc/$1/status"; } # the signals that it was sent
+heard() { grep -q '^ShdPnd:.0*$' "/proc/$1/status"; } # no signal of the process is pending
 host() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
 
 cadre up >/dev/null || bad "up"
@@ -68,7 +70,7 @@ for who in ann bob cid; do
 three" ] || bad "red/$who: $(cat "$out")"
 done
 
-# Characters are whole where their bytes come one by one, and long output is too.
+# Characters are whole if their bytes arrive one by one, and in long output.
 at red/ann 'printf "\303"; sleep 0.4; printf "\244\n"; sleep 0.4; printf "\342\202"; sleep 0.4; printf "\254\n"' >"$out"
 [ "$(cat "$out")" = "ä
 €" ] || bad "characters in parts: $(cat "$out")"
@@ -87,7 +89,7 @@ cadre --team red --json workspace run red/ann 'head -c 4000000 /dev/zero | tr "\
 job=$(sed -n 's/.*"job_id":\([0-9]*\).*/\1/p' "$out")
 until_is '"running":false.*"stdout_size":4000000' cadre --team red workspace poll red/ann "$job" --stdout-offset 2097152 --json
 
-# Bytes that are no text are told of.
+# The client reports bytes that are not text.
 for sleep in 0 0.5; do
 	at red/ann "sleep $sleep; printf 'a\377b\n'" >"$out" 2>"$err" || bad "bytes"
 	[ "$(cat "$out")" = 'a�b' ] && grep -q 'U+FFFD stands for bytes' "$err" || bad "bytes: $(cat "$out" "$err")"
@@ -100,7 +102,7 @@ grep -q replaced "$out" "$err" && bad "text is told as bytes: $(cat "$out" "$err
 at red/ann --max-output-bytes 3 -- 'echo seven; sleep 0.5' 2>"$err" >/dev/null
 grep -q 'stdout was cut: 3 of 6 bytes' "$err" || bad "a short cut: $(cat "$err")"
 
-# Everything else holds that holds for a command.
+# Arguments, folder, environment, limits and --json work for a streamed command too.
 at red/ann printf '%s|' 'a b' c >"$out"
 [ "$(cat "$out")" = 'a b|c|' ] || bad "words: $(cat "$out")"
 at red/ann mkdir deep
@@ -137,7 +139,7 @@ kill -TERM "$behind"
 ends 143 "TERM over tcp"
 until_done gone "$TMPDIR/far/pids"
 
-# With --json as well: the answer comes when the command has ended.
+# A signal works with --json too: the answer is printed when the command has ended.
 rm -f "$place/pids"
 run --json red/ann "trap 'echo bye; exit 9' TERM; echo one; echo \$\$ >pids; while :; do sleep 0.1; done"
 until_done there "$place/pids" 1
@@ -146,7 +148,7 @@ ends 0 "TERM with --json"
 grep -q '^{"exit_code":9,"stdout":"one\\nbye\\n","stderr":' "$out" || bad "TERM with --json: $(cat "$out" "$err")"
 until_done gone "$place/pids"
 
-# The client prints what a trap says on the way out.
+# The client prints the output of a trap that runs at the command's end.
 rm -f "$place/pids"
 run red/ann 'trap "echo bye; exit 9" INT; echo $$ >pids; while :; do sleep 0.1; done'
 until_done there "$place/pids" 1
@@ -154,7 +156,7 @@ kill -INT "$behind"
 ends 9 "a trap"
 grep -q bye "$out" || bad "what a trap prints"
 
-# A command that ignores INT is killed by the second one.
+# A command that ignores INT is killed by the second INT.
 rm -f "$place/pids"
 run red/ann "trap '' INT; $group"
 until_done there "$place/pids" 3
@@ -164,7 +166,7 @@ kill -INT "$behind"
 ends 137 "a second INT"
 until_done gone "$place/pids"
 
-# Ignored signals are nobody's, as with nohup.
+# A signal that the client ignores is not passed on, as with nohup.
 rm -f "$place/pids" "$place/go"
 (trap '' HUP; exec "$CADRE" --team red exec red/ann "echo here; $until_end; echo end" >"$out") &
 behind=$!
@@ -173,12 +175,12 @@ kill -HUP "$behind"
 at red/ann touch go
 ends 0 "nohup"
 
-# A command whose output has lost its reader is ended.
+# If the reader of a command's output has closed the pipe, the command is ended.
 rm -f "$place/pids"
 at red/ann 'echo $$ >pids; while :; do echo y; sleep 0.02; done' | head -1 | grep -q y || bad "head"
 until_done gone "$place/pids"
 
-# A client that is killed passes nothing on: the command goes on until its time is over.
+# A client that is killed passes no signal on: the command goes on until its time is over.
 rm -f "$place/pids"
 run red/ann --timeout-secs 3 -- "$group"
 until_done there "$place/pids" 3
@@ -204,7 +206,8 @@ for who in ann bob; do
 	[ "$(cat "$out")" = "$(seq "$last")" ] || bad "red/$who: lines are lost or come twice"
 done
 
-# When the host stays away, the command says what is known, and the job can be read on.
+# If the host does not start again, the client prints how many bytes it has received, and how to
+# read on. The rest of the job's output can be read later.
 rm -f "$place/go"
 run red/ann "echo first; $until_end; echo second; exit 6"
 until_is first cat "$out"
@@ -218,7 +221,7 @@ until_is '^exit_code *6' cadre --team red $again
 until_is 'second' cadre --team red $again
 cadre --team red $again | grep -q first && bad "it begins anew: $again"
 
-# Somebody who does not wait for the host leaves.
+# A user who does not wait for the host can leave.
 run red/ann "echo first; sleep 100"
 until_is first cat "$out"
 kill -9 "$(host)"
@@ -228,7 +231,8 @@ grep -q 'may still run' "$err" || bad "left without a word: $(cat "$err")"
 
 # --- the guest goes away -----------------------------------------------------------------------------
 
-# A client whose command went with its guest is told so, and gets nothing of another one.
+# A command ends together with its guest. Its client prints a fault, and gets no output of
+# another command.
 cadre up >/dev/null || bad "up"
 until_done at red/ann true
 guest_pid() { cadre workspace info red/ann --team red --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
@@ -252,7 +256,7 @@ for how in kill down; do
 done
 run red/ann "echo first; exec sleep 1000"
 until_is first cat "$out"
-# A host that stands still is told of, and is not said to be gone.
+# The client says that a stopped host does not answer. It does not say that the host has ended.
 kill -STOP "$(host)"
 cadre --team red exec red/ann --timeout-secs 1 true >/dev/null 2>"$TMPDIR/still"
 [ $? = 7 ] || bad "a host that stands still: $(cat "$TMPDIR/still")"
@@ -260,7 +264,7 @@ kill -CONT "$(host)"
 grep -q '^cadre: the host has not answered yet; waiting' "$TMPDIR/still" || bad "silent: $(cat "$TMPDIR/still")"
 grep -q "process $(host), runs but does not answer" "$TMPDIR/still" || bad "it says: $(cat "$TMPDIR/still")"
 
-# A team that is renamed: the command goes on, and how to read on is told.
+# A team is renamed: the command goes on, and the client prints how to read on.
 cadre team update red --new-name rot >/dev/null || bad "rename"
 ends 3 "a team that is renamed"
 grep -q 'lost sight of the command after 6 bytes of output: .*red' "$err" || bad "renamed: $(cat "$err")"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# swept - the folder of the sockets goes with the last logout, or somebody sweeps it, while the host
-# and its guests live on: they make their sockets anew, elsewhere if it must be, and all is reached.
+# swept - the folder of the sockets is removed with the last logout, or by a cleaning program.
+# The host and its guests go on, and make their sockets again, in another folder if need be. All
+# stay reachable.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 export XDG_RUNTIME_DIR="$TMPDIR/x" CADRE_TEAM=crew
@@ -18,7 +19,7 @@ cadre exec w ': >began; until [ -e go ]; do sleep 0.1; done; cadre send operator
 command=$!
 until_done cadre exec w '[ -e began ]'
 
-# A caller who finds no sockets is told that the host runs, and what helps.
+# A caller who finds no sockets is told that the host runs, and what to do.
 kill -STOP "$host"
 rm -r "$XDG_RUNTIME_DIR"/*
 is 7 "process $host runs, but its sockets are gone" cadre exec w true
@@ -30,14 +31,15 @@ is 0 "^up already: process $host, $was" cadre up
 is 0 '^42$' cadre exec w 'echo 42'
 until_is '"host":true' curl -sf --unix-socket "${was%/*}/http.sock" http://localhost/api/status
 
-# So it is behind another host, and with a guest alone.
+# The same works after a restart of the host, and if only the guest's socket is removed.
 is 0 '^1 guest went on$' cadre restart
 is 0 '^43$' cadre exec w 'echo 43'
 rm -r "${was%/*}"/w*
 cadre restart >/dev/null || bad "restart"
 is 0 '^44$' cadre exec w 'echo 44'
 
-# Sockets move when the folder cannot be made anew; a command that began before finds its host.
+# The sockets get another folder if the first folder cannot be made again. A command that began
+# before still reaches its host.
 rm -r "$XDG_RUNTIME_DIR"
 is 0 "^up already: process $(holder), $TMPDIR/cadre-" cadre up
 cadre restart >/dev/null || bad "restart at another place"
@@ -50,7 +52,7 @@ mkdir -m 700 "$XDG_RUNTIME_DIR"
 is 0 '^46$' cadre exec w 'echo 46'
 [ "$(guest)" = "$guest" ] || bad "the guest is another one"
 
-# With the last of them their sockets go.
+# When the last process ends, the sockets are removed.
 is 0 '1 guest ended' cadre down --all
 host=
 left=$(find "$TMPDIR/cadre-$(id -u)" "$XDG_RUNTIME_DIR" -type s)

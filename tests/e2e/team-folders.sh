@@ -1,13 +1,13 @@
 #!/bin/sh
-# team-folders - notes stay with their team: when its name is given again at once, when it
-# gets another one, when two teams swap theirs.  No team reads a former one's notes; with a
-# host, without one, and after a kill.
+# team-folders - notes stay with their team: when another team gets the name of an ended team at
+# once, when a team is renamed, when two teams swap their names. No team reads the notes of a
+# former team. The cases run with a host, without a host, and after a kill.
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault/teams
 quietly() { "$@" >"$TMPDIR/out" 2>&1 || bad "$*: $(cat "$TMPDIR/out")"; }
 as() { cadre --as "$1" --team "$2" vault "$3" "$4" ${5+"$5"}; }
 
-# The name of a team that is over, given again at once: $1 is part of the names.
+# A new team gets the name of an ended team at once. $1 is part of the names.
 again() {
 	quietly cadre team create "shop$1" --roles a
 	quietly cadre vault write "teams/shop$1/plan.md" OLD
@@ -27,7 +27,8 @@ again() {
 	[ ! -e "$vault/gone$1/1.md" ] || bad "an old note is there"
 	! ls "$vault/.archive" | grep -q "gone$1" || bad "what was to go is in the archive"
 
-	# The operator writes where a team is over, and no other one has come.
+	# The operator writes a note under the name of an ended team, and no new team has that
+	# name.
 	quietly cadre team create "last$1" --roles a
 	quietly cadre vault write "teams/last$1/plan.md" OLD
 	quietly cadre team destroy "last$1" --purge --yes
@@ -35,7 +36,7 @@ again() {
 	is 0 '^NEW' cadre vault read "teams/last$1/mine.md"
 }
 
-# A new name is good at once for what the team has, and for what it writes.
+# Right after a rename the team's notes are read and written under the new name.
 renamed() {
 	quietly cadre team create "re$1" --roles a
 	quietly cadre vault write "teams/re$1/log.md" one
@@ -63,7 +64,7 @@ renamed() {
 	is 0 'b is here' as b "sa$1" read who.md
 }
 
-# A person's files stay where they are when a team gets the name of their folder.
+# A person's files stay in their folder when a team gets the name of that folder.
 joined() {
 	quietly cadre team create "jo$1" --roles a
 	quietly cadre vault write "teams/jo$1/plan.md" "the team's"
@@ -80,7 +81,7 @@ joined() {
 	! ls "$vault/.archive" | grep -q "j[io]$1" || bad "a person's folder is in the archive"
 }
 
-# A page that a person spoiled does not keep the team from its notes.
+# The team can use its notes although a person has damaged a page.
 spoiled() {
 	quietly cadre team create "sp$1" --roles a
 	quietly cadre vault write "teams/sp$1/plan.md" here
@@ -91,7 +92,7 @@ spoiled() {
 	is 0 there as a "sp$1" read plan.md
 }
 
-# A killed host has moved nothing: the next call moves the folder.
+# The killed host has not moved the folder: the next call moves it.
 killed() {
 	quietly cadre team create kill --roles a
 	quietly cadre vault write teams/kill/plan.md OLD
@@ -107,8 +108,8 @@ killed() {
 	is 0 OLD cat "$vault"/.archive/kill-*/plan.md
 }
 
-# Writers do not stop while the team is given name after name: every note that was
-# acknowledged is with the team at the end, and nothing is in the archive.
+# Agents write without a pause while the team is renamed again and again. At the end the team
+# has every note whose write was acknowledged. The archive is empty.
 busy() {
 	quietly cadre team create "busy$1" --roles a
 	(n=0; while [ ! -e "$TMPDIR/enough" ]; do
@@ -137,8 +138,8 @@ busy() {
 	! ls "$vault/.archive" | grep -q "b[ue]" || bad "a living team's notes are in the archive"
 }
 
-# A file under the new name goes to the archive; so does a copy of another
-# team's folder, and that team keeps its own.
+# If a file has the new name, it is moved to the archive. So is a copy of another team's folder,
+# and that other team keeps its own folder.
 stands() {
 	quietly cadre team create "one$1" --roles a
 	quietly cadre team create "two$1" --roles b
@@ -155,7 +156,7 @@ stands() {
 	is 0 '^of two' as b "two$1" read mine.md
 	is 0 'of the copy' cat "$vault/.archive/copy$1"-*/mine.md
 	rm -rf "$vault/.archive"/file* "$vault/.archive"/copy*
-	# Without a note there is nothing to ask for, and nothing to bring back.
+	# If a team has no notes, its removal needs no consent, and nothing can be restored.
 	quietly cadre team create "bare$1" --roles a
 	cadre vault list "teams/bare$1" >/dev/null
 	is 0 "^team bare$1 is destroyed$" cadre team destroy "bare$1" --purge

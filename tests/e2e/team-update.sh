@@ -1,7 +1,7 @@
 #!/bin/sh
-# team-update - a team gets another name while its members work, without a host and with one:
-# mail, claims, worktrees and workspaces go on, and its folder in the vault moves, also after
-# a kill between the row and the folder.
+# team-update - a team is renamed while its members work, without a host and with a host. Mail,
+# claims, worktrees and workspaces go on. Its folder in the vault moves, also after a kill
+# between the change of the row and the move of the folder.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 unset CADRE_TEAM CADRE_AGENT CADRE_TOKEN
@@ -21,7 +21,7 @@ is 0 . "$CADRE" send tester "before the rename"
 is 0 . "$CADRE" --operator --team shop agent env tester
 mv "$TMPDIR/out" "$TMPDIR/env"
 
-# renamed OLD NEW: the folder is the new one's, with what a person put there.
+# renamed OLD NEW: the folder has the new name, and still holds a person's note.
 renamed() {
 	until_done test -f "$vault/$2/tasks/001-write-the-parser.md"
 	until_done grep -q "\"team\": \"$2\"" "$vault/$2/cards/coder.json"
@@ -31,7 +31,8 @@ renamed() {
 	[ ! -e "$vault/$1" ] || bad "$1 to $2: the old folder is there: $(ls -A "$vault/$1")"
 	until_is '^ok *vault *whole' "$CADRE" --operator doctor
 }
-# goes_on NEW: a kept worktree is its agent still, holds its task, and has mail.
+# goes_on NEW: the worktree with a record of its agent still belongs to the agent. The agent
+# holds its task and has mail.
 goes_on() {
 	cd "$TMPDIR/coder" || exit 1
 	is 0 '001.*coder' "$CADRE" task list
@@ -47,7 +48,7 @@ goes_on() {
 cd "$main" || exit 1
 echo "a person's" >"$vault/shop/note.md"
 
-# Without a host.  A folder under the new name is not lost.
+# Without a host. A person's folder that already has the new name is not lost.
 mkdir "$vault/store" && echo "older" >"$vault/store/older.md"
 is 0 '^team store, as it is called now: at most 10 workspaces, 100 messages' "$CADRE" team update shop --new-name store
 is 0 'each other, on the ports 22, 80 alone$' "$CADRE" team update store --allowed-ports 22,80
@@ -58,7 +59,8 @@ is 0 'team.updated.*shop' "$CADRE" --team store events
 is 3 'Team shop is called store now' "$CADRE" --team shop task list
 (unset CADRE_HOME && export CADRE_TEAM=shop && is 3 'Team shop is called store now' "$CADRE" task list && exit $failed) || failed=1
 (. "$TMPDIR/env" && is 0 '001.*coder' "$CADRE" task list && exit $failed) || failed=1
-# Another team of the old name does not become that of who has a token of this one.
+# Another team gets the old name. An agent with a token of the renamed team still acts in the
+# renamed team.
 is 0 . "$CADRE" team create shop
 (. "$TMPDIR/env" && is 0 '^tester of team store, as CADRE_AGENT says$' "$CADRE" whoami && is 0 '"team":"store"' "$CADRE" whoami --json && exit $failed) || failed=1
 is 0 . "$CADRE" team destroy shop --yes
@@ -71,7 +73,7 @@ is 0 . "$CADRE" team destroy --yes shop
 # A message that is redacted after a rename is in no file.
 number=$("$CADRE" --team store --as coder send tester "hunter2" | sed -n 's/^sent #\([0-9]*\).*/\1/p')
 until_done grep -q hunter2 "$vault/store/messages"/*.md
-# stopped COMMAND...: while the mirror can write nothing.
+# stopped COMMAND...: runs the command while the mirror cannot write.
 stopped() {
 	/usr/bin/python3 - "$main/.cadre/vault/.cadre-mirror" "$@" <<'END'
 import fcntl, subprocess, sys
@@ -80,7 +82,8 @@ fcntl.lockf(lock, fcntl.LOCK_EX)
 sys.exit(subprocess.run(sys.argv[2:]).returncode)
 END
 }
-# Two names, a message, its end and another team of the old name, before the folder moves.
+# Before the folder moves, the team is renamed twice, a message is redacted, and another team
+# gets the old name.
 cat >"$TMPDIR/steps" <<END
 "$CADRE" team update store --new-name between &&
 "$CADRE" team update between --new-name depot &&
@@ -98,7 +101,7 @@ until_done test -f "$vault/store/cards/other.json"
 is 0 . "$CADRE" team destroy --yes store
 renamed store depot
 goes_on depot
-# A team that is over before its folder moved goes to the archive, under its last name.
+# A team that ends before its folder moved is put into the archive, under its last name.
 is 0 . "$CADRE" team create short --roles one
 echo "kept" >"$vault/short/mine.md"
 is 0 . stopped sh -c "'$CADRE' team update short --new-name late && '$CADRE' team destroy --yes late"
@@ -106,7 +109,8 @@ is 0 . "$CADRE" --team depot note 001 "on"
 until_done test -f "$(echo "$vault"/.archive/late-*/mine.md)"
 [ ! -e "$vault/short" ] && [ ! -e "$vault/late" ] || bad "a team that is over has a folder"
 
-# Living teams that took each other's names take the folders along, three in a ring too.
+# If living teams exchange their names, their folders move with them, also for three teams in a
+# ring.
 for team in ring1 ring2 ring3; do
 	is 0 . "$CADRE" team create $team
 	echo "of $team" >"$vault/$team/mine.md"
@@ -125,7 +129,7 @@ for pair in ring1:ring3 ring2:ring1 ring3:ring2; do
 done
 ls -d "$vault"/.moving-* 2>/dev/null && bad "a folder is left aside"
 
-# With a host, and workspaces that keep their names; then it is killed at once.
+# With a host, and workspaces that keep their names. The host is killed right after the call.
 is 0 up "$CADRE" up
 is 0 . "$CADRE" --team depot workspace create --agent tester --wait
 place=$("$CADRE" --team depot --json workspace list | sed -n 's/.*"name":"\([^"]*\)".*/\1/p')
@@ -135,8 +139,8 @@ goes_on mill
 is 4 'has 1 workspaces' "$CADRE" team update mill --max-vms 0
 is 0 "$place" "$CADRE" --team mill workspace list
 is 0 '^hello' "$CADRE" --team mill exec tester 'echo hello'
-# The environment of a guest that runs has the old names: its token finds its agent, even
-# when other agents have those names by now.
+# The environment of a running guest has the old names. The guest's token still finds its agent,
+# even if other agents have those names now.
 is 0 '"team":"mill"' "$CADRE" --team mill exec tester "$CADRE --json agent whois self"
 is 0 . "$CADRE" team create depot --roles tester
 is 0 . "$CADRE" --team mill agent update tester --new-name checker
@@ -148,7 +152,8 @@ is 0 . "$CADRE" --team mill agent update tester --new-name spare
 is 0 . "$CADRE" --team mill agent update checker --new-name tester
 is 0 . "$CADRE" team destroy --yes depot
 is 0 '"team":"mill"' "$CADRE" --team mill exec tester "CADRE_TEAM=mill $CADRE --json agent whois self"
-# The team before the verb and as its argument: the same is no conflict.
+# The team is named before the verb and again as an argument: the same name twice is no
+# conflict.
 is 0 '^team mill' "$CADRE" --team mill team update mill --max-vms 1
 is 2 "is given twice: 'shop'" "$CADRE" --team mill team update shop --max-vms 1
 was=mill
@@ -162,7 +167,7 @@ for name in n1 n2 n3 n4; do
 	was=$name
 done
 goes_on n4
-# Files that somebody takes away from the moved folder come back.
+# Files that a person removes from the moved folder are written again.
 rm "$vault/n4/messages"/*.md
 until_done grep -rq "before the rename" "$vault/n4/messages"
 rm "$vault/n4/cards/coder.json"

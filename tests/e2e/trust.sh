@@ -1,15 +1,16 @@
 #!/bin/sh
-# trust - a state that a clone, an archive or another user brings runs nothing, hides nothing
-# and changes no mode or setting, until its user says `cadre trust`; what one made
-# oneself goes on counting, in worktrees and after a move.
+# trust - a state may come from a clone, an archive or another user. Such a state runs nothing,
+# hides nothing and changes no mode or setting, until its user says `cadre trust`. A state that
+# the user has made stays trusted, in worktrees and after a move.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 known=$XDG_STATE_HOME/cadre/known
 
-# All that can be seen of a folder: names, modes, sizes, times, targets of links.
+# Prints the visible properties of a folder: names, modes, sizes, times, targets of links.
 look() { find "$1" ! -path '*/.git*' -printf '%p %m %s %T@ %l\n' | sort; }
 
-# refused PATTERN [VERB...]: each verb says so in one sentence, and touches nothing.
+# refused PATTERN [VERB...]: each verb is refused with one sentence that matches. The folder
+# does not change.
 refused() {
 	look . >"$TMPDIR/before"
 	refusal=$1
@@ -55,10 +56,11 @@ refused 'was not made here by you' status doctor config up down serve events log
 is 5 "cadre trust $TMPDIR/clone/.cadre" cadre status
 is 5 'was not made here by you' cadre init
 [ ! -e "$known" ] || ! grep -q clone "$known" || bad "the clone is noted"
-# As an archive that holds the repository too: git still tracks it.
+# The same for an archive that also holds the repository: git still tracks the state.
 cd "$TMPDIR" && tar -cf a.tar clone && mkdir unpacked && tar -xf a.tar -C unpacked && cd unpacked/clone || exit 1
 refused 'was not made here by you'
-# A folder that one names oneself needs no trust, and obeys no project's file.
+# A state that the user names by --home or CADRE_HOME needs no trust. The file of a project does
+# not apply to it.
 is 0 'state.durability  *full  *default' cadre --home "$TMPDIR/mine" config
 CADRE_HOME=$TMPDIR/mine is 3 'no state' cadre status
 cadre --home "$TMPDIR/named" init >/dev/null
@@ -66,7 +68,7 @@ is 2 'named is a state itself' cadre trust "$TMPDIR/named"
 is 2 '^hint: It needs no trust: name it by --home or CADRE_HOME.$' cadre trust "$TMPDIR/named"
 cd "$TMPDIR/clone"
 
-# The user says so: then it is used.
+# The user says `cadre trust`: from then on the state is used.
 is 0 "^trusted $TMPDIR/clone/.cadre$" cadre trust
 is 0 'already known' cadre trust "$TMPDIR/clone"
 [ "$(stat -c '%a %a' .cadre)" = '700 700' ] || bad "it is not private"
@@ -81,7 +83,7 @@ is 5 'was not made here by you' cadre status
 [ "$(stat -c %a "$known")" = 600 ] && [ "$(stat -c %a "$(dirname "$known")")" = 700 ] ||
 	bad "what is known is open to others"
 
-# Several processes that make a state at once make one that counts.
+# If several processes make a state at the same time, one trusted state is made.
 for i in 1 2 3 4; do
 	mkdir "$TMPDIR/once$i" && cd "$TMPDIR/once$i" || exit 1
 	pids=
@@ -97,7 +99,8 @@ for i in 1 2 3 4; do
 done
 cd "$TMPDIR/clone"
 
-# A state with what is not cadre's is refused even then; so are links in it.
+# A state that contains tables or triggers of others is refused even if it is trusted. A state
+# that contains symbolic links is refused too.
 cadre trust >/dev/null
 sqlite3 .cadre/state.db 'CREATE TABLE m (x); CREATE TRIGGER t AFTER INSERT ON event BEGIN INSERT INTO m VALUES (1); END'
 is 5 'holds a table that is not cadre.s: m' cadre task list
@@ -136,7 +139,7 @@ refused 'is a link'
 is 5 'is a link' cadre trust
 is 5 'is a link' cadre trust .cadre
 [ "$(stat -c %a "$TMPDIR/public") $(ls -A "$TMPDIR/public")" = '755 file' ] || bad "the link was followed"
-# A folder that is named by mistake keeps its mode too.
+# A folder that the user names by mistake keeps its mode too.
 is 3 'no state' cadre --home "$TMPDIR/public" status
 is 3 'no state' cadre --home "$TMPDIR/public" up
 is 5 'holds other things' cadre --home "$TMPDIR/public" --create up
@@ -161,7 +164,8 @@ rm -r .cadre && ln -s "$TMPDIR/clone/.cadre" .cadre
 is 0 'passed over' cadre team list
 cd ..
 
-# A pull that brings files into one's own state is seen, as git replaces ignored files.
+# git replaces ignored files, so a pull can bring files into the user's own state. Such a state
+# is refused.
 cd "$TMPDIR" && git init up && cd up && git commit --allow-empty -m 1 && cd .. && git clone up down || exit 1
 cd down && cadre init >/dev/null && is 0 . cadre status
 mkdir -p ../up/.cadre && echo 'vault.root = "/"' >../up/.cadre/cadre.toml
@@ -170,14 +174,15 @@ git pull
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
 is 5 'files that git tracks' cadre status
 is 5 'files that git tracks' cadre init
-# Files that git has tracked may have changed: they need trust from then on.
+# Files that git has tracked may have changed: from then on the state needs trust.
 git rm --cached -r .cadre && rm .cadre/cadre.toml
 is 5 'held files that git tracked' cadre status
 is 0 "was tracked .*$TMPDIR/down/.cadre" cadre trust --list
 is 0 trusted cadre trust
 is 0 . cadre status
 
-# Trust covers the files that git tracked then: a pull that changes them is seen.
+# Trust covers the files that git tracks at that time. If a pull changes them, the state is
+# refused.
 cd "$TMPDIR" && git clone up third && cd third || exit 1
 mv .cadre/cadre.toml kept
 is 0 '^made' cadre --home .cadre init
@@ -192,7 +197,8 @@ is 5 'have changed since you trusted it' cadre vault list
 is 0 "trusted .*$TMPDIR/third/.cadre" cadre trust --list
 is 0 trusted cadre trust
 is 0 'vault.root  */etc' cadre config
-# So is a branch that leaves its settings behind, and what one wrote there oneself.
+# The state is also refused after a branch that leaves its settings behind, and after the user
+# has changed these settings.
 (cd ../up && printf 'vault.root = "/usr"\n' >.cadre/cadre.toml && git commit -am 4)
 git fetch origin && git checkout FETCH_HEAD && git reset main && git symbolic-ref HEAD refs/heads/main
 is 5 'have changed since you trusted it' cadre vault list
@@ -204,7 +210,7 @@ is 0 'already known' cadre trust
 git reset --hard && git checkout -B main && git fetch origin && git reset --hard FETCH_HEAD
 [ -e .cadre/spool.db ] || bad "the branch brought nothing"
 is 5 'have changed since you trusted it' cadre status
-# Where git's index cannot be read, the files that are there are trusted, and none that come later.
+# If git's index cannot be read, trust covers the present files, and no files that appear later.
 is 0 trusted cadre trust
 cp .git/index ../index && echo nonsense >.git/index
 is 5 'have changed since you trusted it' cadre status
@@ -220,8 +226,8 @@ cp ../index .git/index && git reset --hard
 
 # --- git's files beside its index ----------------------------------------------------------
 
-# A fast-forward that fails halfway has written files that the index does not know, and so
-# does `git restore`.  The settings that are there then are not the user's own.
+# A fast-forward that fails halfway leaves files that are not in the index, and so does `git
+# restore`. The settings in such files are not the user's own.
 shipped() { printf '[inbox]\ncapacity = 7\n' >.cadre/cadre.toml; }
 edited='settings (cadre.toml) that have changed since you made it'
 cd "$TMPDIR" && git init -b main halfway && cd halfway && git commit --allow-empty -m 1 && cd .. &&
@@ -229,10 +235,10 @@ cd "$TMPDIR" && git init -b main halfway && cd halfway && git commit --allow-emp
 cadre init >/dev/null && cadre team create crew --roles w >/dev/null
 (
 	cd ../halfway && mkdir .cadre && shipped && echo '!*' >.cadre/.gitignore && git add -f .cadre
-	name=$(printf 'x%.0s' $(seq 5000) | command git hash-object -w --stdin) # too long for a link
+	name=$(printf 'x%.0s' $(seq 5000) | command git hash-object -w --stdin) # too long for the target of a link
 	git update-index --add --cacheinfo "120000,$name,zlink" && git commit -m 2
 ) || bad "no commit"
-rm .cadre/.gitignore # else git keeps what it ignores
+rm .cadre/.gitignore # else git does not replace the ignored files
 git pull --ff-only
 [ -e .cadre/cadre.toml ] || bad "the pull brought nothing"
 [ -z "$(command git ls-files)" ] || bad "the pull did not fail"
@@ -241,7 +247,7 @@ for verb in 'send w hello' 'team list' up init 'trust --list'; do
 done
 is 5 "$edited" cadre status
 grep -q "if you changed them: cadre trust $TMPDIR/half/.cadre" "$TMPDIR/err" || bad "no hint"
-# A state that is refused is out of git's reach all the same.
+# Even in a refused state .gitignore keeps the state's files out of git.
 [ "$(cat .cadre/.gitignore)" = '*' ] || bad "its .gitignore is another one"
 rm .cadre/cadre.toml
 is 0 '^crew' cadre team list
@@ -251,12 +257,12 @@ is 0 trusted cadre trust
 is 0 'inbox.capacity  *7' cadre config
 rm .cadre/cadre.toml
 is 5 'changed since you trusted it' cadre team list
-# Where there is no repository they are the user's to edit.
+# Without a repository the user may edit the settings freely.
 mkdir "$TMPDIR/bare" && cd "$TMPDIR/bare" && cadre init >/dev/null && shipped
 is 0 'inbox.capacity  *7' cadre config
 git init . && is 0 'inbox.capacity  *7' cadre config
 
-# The state's files stay out of git, whatever a branch or an archive did to `.gitignore`.
+# The state's files stay out of git, even if a branch or an archive has changed `.gitignore`.
 mkdir -p "$TMPDIR/ignores/.cadre" && cd "$TMPDIR/ignores" && git init . && echo '!*' >.cadre/.gitignore
 is 0 '^made' cadre init
 grep -q '.gitignore was another one' "$TMPDIR/err" || bad "it does not say so"
@@ -275,7 +281,7 @@ is 0 . cadre status
 # --- another database in the place of one's own --------------------------------------------
 
 (cd "$TMPDIR/mallory" && git rm --cached .cadre/id && git commit -m 2) || bad "no branch without an id"
-# mine NAME: a project with a state, and with mallory's branch, that is not checked out.
+# mine NAME: makes a project with a state, and fetches mallory's branch without a checkout.
 mine() {
 	mkdir "$TMPDIR/$1" && cd "$TMPDIR/$1" && git init -b main . && git commit --allow-empty -m 1 || exit 1
 	cadre init >/dev/null && cadre team create mine --roles w >/dev/null && is 0 '^mine' cadre team list
@@ -292,7 +298,7 @@ tar -xf "$TMPDIR/db.tar"
 is 5 'another state.db' cadre up
 is 0 trusted cadre trust
 is 0 '^t ' cadre team list
-# A restore that one did not begin is not ended.
+# A restore that another user began is not completed.
 mine ready
 mkdir .cadre/restore.ready && cp ../mallory/.cadre/state.db ../mallory/.cadre/secret .cadre/restore.ready
 printf 20260101-000000 >.cadre/restore.ready/aside
@@ -302,8 +308,8 @@ is 0 '^mine' cadre team list
 mkdir .cadre/restore.ready && cp ../mallory/.cadre/secret .cadre/restore.ready
 is 5 'another state.db' cadre team list
 rm -r .cadre/restore.ready
-# Backups go back, and a state that was removed begins anew, as ever; what is moved away
-# makes room for a backup.
+# Backups can be restored, and a removed state can be made again, as usual. A backup can be
+# restored into the place of a state that was moved away.
 is 0 . cadre backup "$TMPDIR/mine.db"
 is 0 '^restored' cadre restore --yes "$TMPDIR/mine.db"
 is 0 '^mine' cadre team list
@@ -313,7 +319,8 @@ is 0 '^no teams' cadre team list
 mv .cadre ../taken
 is 0 '^restored' cadre restore "$TMPDIR/mine.db"
 is 0 '^mine' cadre team list
-# An id that names no database is of a state that was being made: it is completed.
+# An id without the name of a database belongs to a state whose making was interrupted. The next
+# command completes the id.
 sed -i 1q .cadre/id
 is 0 '^mine' cadre team list
 grep -q '^db ' .cadre/id || bad "the id was not completed"
@@ -330,12 +337,12 @@ refused 'was not made here by you'
 is 0 trusted cadre trust "$TMPDIR/copy/.cadre"
 is 0 '^mine' cadre team list
 cd "$TMPDIR/store"
-is 0 '^mine' cadre team list # the first goes on counting
+is 0 '^mine' cadre team list # the original is still trusted
 cd "$TMPDIR" && tar -cf s.tar store && mv store away && tar -xf s.tar && cd store || exit 1
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
 is 0 '^mine' cadre team list
-# The next archive from there may get the same folder, and can have the same id.
+# The next archive from the same source may get the same folder, and can contain the same id.
 tar -C "$TMPDIR" -xf "$TMPDIR/s.tar"
 is 5 'was not made here by you' cadre team list
 is 0 trusted cadre trust
@@ -343,16 +350,17 @@ is 0 '^mine' cadre team list
 
 # --- from another environment -----------------------------------------------------------
 
-# A person who trusts a state from elsewhere takes it from no other user.
+# A person may trust a state that was made under another environment. The other environment goes
+# on trusting the state.
 id=$(cat .cadre/id)
-if [ "$(stat -c %W .cadre)" -gt 0 ]; then # else an id is never known to be cadre's own
+if [ "$(stat -c %W .cadre)" -gt 0 ]; then # without times of birth an id never counts as cadre's own
 	XDG_STATE_HOME=$TMPDIR/crons is 5 'was not made here by you' cadre team list
 	XDG_STATE_HOME=$TMPDIR/crons is 0 trusted cadre trust
 	XDG_STATE_HOME=$TMPDIR/crons is 0 '^mine' cadre team list
 	is 0 '^mine' cadre team list
 	[ "$(cat .cadre/id)" = "$id" ] || bad "it got another id"
 fi
-# The file may have a second name elsewhere.
+# The id may be a hard link to another file. The other file must not change.
 cadre trust --remove >/dev/null
 echo notes >"$TMPDIR/notes" && chmod 644 "$TMPDIR/notes" && ln -f "$TMPDIR/notes" .cadre/id
 is 0 trusted cadre trust
@@ -370,7 +378,8 @@ grep -qE '^[0-9a-f]{32}( |$)' .cadre/id || bad "a malformed id was kept"
 
 # --- without its state.db ----------------------------------------------------------------
 
-# A state that lost its file hides behind no other one: neither a parent's nor the user's.
+# A state that lost its file is not silently replaced by another state: neither by the parent
+# folder's nor by the user's.
 cadre --home "$XDG_STATE_HOME/cadre" init >/dev/null && cadre --home "$XDG_STATE_HOME/cadre" team create users >/dev/null
 mkdir -p "$TMPDIR/outer/inner/deep" && cd "$TMPDIR/outer" && cadre init >/dev/null && cadre team create outers >/dev/null
 cd inner && git init . && cadre init >/dev/null && cadre team create inners >/dev/null
@@ -384,16 +393,17 @@ done
 mcp | grep '"isError":true' | grep -q "inner/.cadre is gone" || bad "MCP does not say that the state is gone"
 is 0 "^restored $TMPDIR/outer/inner/.cadre$" cadre restore "$TMPDIR/inner.db"
 is 0 '^inners' cadre team list
-# Nor does one whose restore was interrupted: whoever comes next ends it.
+# A state whose restore was interrupted is not replaced either: the next command completes the
+# restore.
 mkdir ../.cadre/restore.ready && mv ../.cadre/state.db* ../.cadre/restore.ready
 cp ../.cadre/secret ../.cadre/restore.ready && printf 20260101-000000 >../.cadre/restore.ready/aside
 is 0 '^inners' cadre team list
 [ ! -e ../.cadre/restore.ready ] || bad "the restore was not ended"
-# A half-done restore that a stranger planted ends no process.
+# No command completes a half-done restore that a stranger prepared.
 mkdir -p "$TMPDIR/strange/.cadre/restore.ready" && cd "$TMPDIR/strange" || exit 1
 is 5 'strange/.cadre was not made here by you' cadre team list
 [ -e .cadre/restore.ready ] || bad "a stranger's restore was ended"
-# `init` begins anew what is gone, when that is said.
+# `init --anew` makes a lost state again; `init` alone refuses.
 cd "$TMPDIR/outer/inner" && rm .cadre/state.db*
 is 3 'is gone' cadre init
 is 0 . cadre init --anew
@@ -411,7 +421,7 @@ cd .. && mv tree elsewhere && cd elsewhere || exit 1
 is 5 'git worktree repair' cadre team list
 git -C "$TMPDIR/store" worktree repair "$PWD"
 is 0 '^mine' cadre team list
-# A file that leads to a repository of the user's makes nothing of it.
+# A `.git` file that names a repository of the user does not make the folder a worktree of it.
 mkdir "$TMPDIR/forged" && cp .git "$TMPDIR/forged/" && cd "$TMPDIR/forged" || exit 1
 is 5 'does not know this worktree' cadre team list
 is 5 'does not know this worktree' cadre trust
@@ -433,7 +443,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true
 	nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$TMPDIR/open/home" \
 		XDG_STATE_HOME="$TMPDIR/open/home/state" XDG_RUNTIME_DIR="$TMPDIR/open/home/run" "$@"; }
 	nobody mkdir -p home/run theirs && chmod 700 home/run
-	# The other user may be unable to reach our binary: the state is made here and given away.
+	# The other user may be unable to run our binary, so the state is made here and given to
+	# that user.
 	(cd theirs && XDG_STATE_HOME=$TMPDIR/mallorys cadre init >/dev/null && chown -R 65534:65534 .cadre && chmod 755 .cadre)
 	cd theirs
 	refused 'belongs to another user'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# turns-killed - hosts and guests are killed at random moments while ten runners work through their
-# mail: each message is in a turn that ended well, and in no two turns at the same time.
+# turns-killed - hosts and guests are killed at random moments while ten runners handle their
+# mail. Each message is in a turn that ended well, and never in two turns at the same time.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_RETRY_MS=100 CADRE_RUNNER_MAX_FAILURES=1000
 . "$(dirname "$0")/../lib/story.sh"
@@ -52,8 +52,8 @@ until_done finished
 [ ! -e "$TMPDIR/overlaps" ] || bad "turns of an agent ran at once: $(cat "$TMPDIR/overlaps")"
 [ "$(sql "SELECT count(*) > 0 FROM v_turn WHERE state = 'interrupted'")" = 1 ] || bad "no kill has interrupted a turn"
 
-# Behind a start or a restart nothing else need happen: one message starts its turn, and who waits
-# is woken.
+# After a start or a restart no other event is needed: one message starts its turn, and waiting
+# callers are woken.
 answered() { [ "$(sql "SELECT count(*) FROM turn_message m JOIN v_turn u ON u.turn = m.turn JOIN message g ON g.id = m.message WHERE u.state = 'done' AND g.content = 'alone $i'")" = 1 ]; }
 i=0
 while [ $i -lt "$STARTS" ]; do

@@ -1,6 +1,7 @@
 #!/bin/sh
-# turns-stopped - a guest that stands still keeps its agent's turn a minute beyond its time: then it is
-# ended and started again, the lead is told, and the mail is handled; so it is behind a new host.
+# turns-stopped - a guest that is stopped by a signal keeps its agent's turn a minute longer
+# than the turn's time. After that the guest is ended and started again, the lead gets a
+# message, and the mail is handled. The same happens under a new host.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_TIMEOUT_SECONDS=1 CADRE_RUNNER_RETRY_MS=100
 . "$(dirname "$0")/../lib/story.sh"
@@ -18,7 +19,7 @@ is 0 . cadre --team crew send ann stop
 until_done sh -c "[ -e '$first'/workspaces/*/stopped ]"
 is 0 . cadre --team crew send ann behind
 
-# And where a host comes up beside it.
+# The guest is stopped, its host is killed, and a new host starts beside the guest.
 export CADRE_HOME=$second
 cadre init >/dev/null
 start cat

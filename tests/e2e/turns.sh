@@ -1,19 +1,19 @@
 #!/bin/sh
-# turns - an agent's mail starts its runner; urgent mail stops the running turn; output, end
-# and messages of a turn are right for every runner and under every kill.
+# turns - mail for an agent starts its runner, and urgent mail stops the running turn. A turn's
+# output, end and messages are right for every runner and after every kill.
 set -u
 export CADRE_LIMITS_ENABLED=false CADRE_RUNNER_INTERRUPT_MS=300 CADRE_RUNNER_RETRY_MS=200 CADRE_RUNNER_MAX_FAILURES=3
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down --all >/dev/null 2>&1' EXIT
-as_agent() { # AGENT COMMAND...: with the agent's own token
+as_agent() { # AGENT COMMAND...: runs the command with the agent's token
 	(eval "$(cadre agent env "$1" --team crew)" && shift && "$@")
 }
 sql() { sqlite3 -readonly "$CADRE_HOME/state.db" "$1"; }
-turns() { # AGENT STATE: how many of its turns are in that state
+turns() { # AGENT STATE: prints the number of turns in that state
 	cadre turns --agent "$1" --limit 1000 --json | grep -o "\"state\":\"$2\"" | wc -l
 }
 has() { [ "$(turns "$1" "$2")" -ge "$3" ]; }
-runner() { # NAME, its text on stdin: a runner
+runner() { # NAME: makes a runner from the text on stdin
 	cat >"$TMPDIR/$1" && chmod +x "$TMPDIR/$1"
 }
 gives() { # AGENT RUNNER
@@ -31,7 +31,7 @@ stat -c '%a %n' "$CADRE_MCP_CONFIG"
 cp "$CADRE_MCP_CONFIG" ./seen.json
 END
 
-# An agent with a project folder works there; its first message is its first turn.
+# An agent with a project folder works in that folder. Its first message starts its first turn.
 is 0 . cadre agent update a --project "$TMPDIR/project" --runner "$TMPDIR/plain"
 is 0 . cadre send a 'look at the parser'
 until_done has a done 1
@@ -43,7 +43,8 @@ is 0 '"mcpServers":{"cadre":{"command":".*","args":\["mcp"\],"env":{.*"CADRE_AGE
 is 0 'acked' cadre receipt 1
 is 0 'message  operator  #1  1' cadre history a
 is 0 '"state":"done"' cadre turns --json
-# A changed folder in an agent's card counts from the next turn; a missing folder fails the turn.
+# A change of the folder in an agent's card takes effect from the next turn. A missing folder
+# fails the turn.
 mkdir "$TMPDIR/elsewhere" "$TMPDIR/first"
 is 0 . cadre agent update m --project "$TMPDIR/first" --runner "$TMPDIR/plain"
 is 0 . cadre send m 'look here'
@@ -58,8 +59,8 @@ rm -r "$TMPDIR/elsewhere"
 is 0 . cadre send m 'look again'
 until_done has m failed 1
 is 0 "the workspace's folder is gone: $TMPDIR/elsewhere" cadre turns --agent m
-# Under a host that finds no folder its workspace has failed; it goes on once the folder is back, also
-# under the next host.  The lead is told once.
+# If a host finds no project folder, the workspace has failed. It works again once the folder is
+# there, also under the next host. The lead gets one message.
 gives m plain
 cadre restart >/dev/null || bad "restart without a folder"
 told="m takes no turns: its workspace has failed ($TMPDIR/elsewhere is no folder"
@@ -78,7 +79,7 @@ cadre up >/dev/null || bad "up"
 until_done has m done 4
 [ "$(sql "SELECT count(*) FROM message WHERE content LIKE '$told%'")" = 2 ] || bad "the lead is told again and again"
 is 0 "I am m in $TMPDIR/elsewhere" cadre turn read 0 --agent m
-# Under a new name it is known by that; no command of a runner stands in events.
+# A renamed agent works under its new name. Events do not show the command of a runner.
 is 0 . cadre agent update m --new-name z
 is 0 . cadre send z 'who are you?'
 until_done has z done 5
@@ -86,7 +87,8 @@ is 0 'I am z in' cadre turn read 0 --agent z
 cadre events --limit 1000 >"$TMPDIR/events"
 is 0 'turn.runner .*a command' cat "$TMPDIR/events"
 grep 'turn.runner' "$TMPDIR/events" | grep -q plain && bad "events show a runner's command"
-# A client's words are kept out of its lines, its session goes on, and its spending is counted.
+# The output of a client in JSON is printed as plain text. The client's session is continued,
+# and its tokens and cost are counted.
 runner bin/claude <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -102,7 +104,8 @@ is 0 . cadre send k 'and again'
 until_done has k done 2
 is 0 '^got -p .* --resume s-1 ' cadre turn read 0 --agent k
 is 0 '"tokens_in":8,"tokens_out":9,"cost":500000' cadre turns --agent k --json
-# At the limit of its plan a client has not failed: its agent waits, and goes on by itself.
+# A client that reaches the limit of its plan has not failed: its agent waits, and goes on by
+# itself.
 runner bin/claude <<'END'
 #!/bin/sh
 [ -e "$HOME/limit" ] || exec cat
@@ -118,10 +121,10 @@ is 0 'client of k is at the limit of its plan' cadre --as operator inbox peek
 rm "$HOME/limit"
 until_done has k done 3
 is 0 '^behind the limit$' cadre turn read 0 --agent k
-# A full disk delays what is printed and leaves no hole that is not told.
+# A full disk delays the printed output, and every gap in the output is reported.
 runner fills <<'END'
 #!/bin/sh
-step() { # NUMBER: what is printed from then on
+step() { # NUMBER: prints this file, and waits until the test goes on
 	cat "$1" && : >"printed-$1"
 	until [ -e "go-$1" ]; do sleep 0.1; done
 }
@@ -133,9 +136,9 @@ END
 mkdir "$TMPDIR/fills.d"
 echo 'the beginning' >"$TMPDIR/fills.d/1"
 echo 'the middle' >"$TMPDIR/fills.d/2"
-at_most() { prlimit --pid "$1" --fsize="$2:" || bad "prlimit"; } # PROCESS BYTES: so large are files that it writes
+at_most() { prlimit --pid "$1" --fsize="$2:" || bad "prlimit"; } # PROCESS BYTES: limits the size of files that the process writes
 host() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
-begins() { # WHICH: its next turn has printed the beginning, and all of that is kept
+begins() { # TEXT: starts a turn, and waits until its beginning is printed and kept
 	rm -f "$TMPDIR"/fills.d/go-* "$TMPDIR"/fills.d/printed-*
 	is 0 . cadre send w "$1"
 	until_is 'the beginning' cadre turn read 0 --agent w
@@ -160,7 +163,7 @@ goes_on 1
 goes_on 2
 until_done has w done 2
 is 0 '^\[cadre: 2000[0-9]* bytes were not kept\]$' cadre turn read 0 --agent w
-# Teammates read no token of an agent in its turns, however it comes.
+# Teammates can read no token of an agent in its turns, in whatever form the turn prints it.
 runner shows <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -194,7 +197,8 @@ token=$(cadre agent env w --json | sed 's/.*"token":"\([^"]*\)".*/\1/')
 for turn in $(seq "$(sql 'SELECT max(id) FROM turn')"); do cadre turn read "$turn"; done >"$TMPDIR/all"
 cadre turns --json >>"$TMPDIR/all"
 grep -q -e "$token" -e "$(printf %.30s "$token")" -e "$(printf %s "$token" | cut -c 31-)" "$TMPDIR/all" && bad "teammates read a token"
-# A client that hands on a part of the variables is nobody there, and not the operator.
+# If a client passes only a part of the variables on, its calls are denied. They do not act as
+# the operator.
 runner part <<'END'
 #!/bin/sh
 cat >/dev/null
@@ -204,13 +208,13 @@ gives k part
 is 0 . cadre send k 'who are you?'
 until_done has k done 4
 is 0 'denied' cadre turn read 0 --agent k
-# Agents' messages stand behind their names.
+# Messages of agents begin with the sender's name.
 is 0 . as_agent b cadre send a 'and I look at the lexer'
 until_done has a done 2
 is 0 '^\[From agent "b"\]:$' cadre turn read 0 --agent a
 is 0 '"metadata":{"type":"inter-agent","sender":"b"}' cadre history a --sender b --json
 
-# A runner that talks back: the answer is a message of the agent's; --once shows a turn to its end.
+# A runner that answers with `cadre send`: the answer is a message of its agent.
 runner answers <<'END'
 #!/bin/sh
 cadre send operator "I have read it"
@@ -221,8 +225,8 @@ is 0 . cadre agent say b 'read it'
 until_done has b done 1
 is 0 'I have read it' cadre --as operator inbox peek
 
-# An urgent message stops the turn that runs, with all of its processes; it and what was before
-# are the next turn, since a plain command does not remember.
+# An urgent message stops the running turn, with all its processes. The next turn gets the
+# urgent message and the earlier mail, since a plain command does not remember.
 runner slow <<'END'
 #!/bin/sh
 cat
@@ -247,7 +251,7 @@ is 0 '"state":"interrupted"' cadre turns --agent b --json
 for text in 'a long piece of work' 'a word' 'stop that'; do
 	is 0 "$text" cadre turn read "$((turn + 1))"
 done
-# Several at once become one turn.
+# Several urgent messages at the same time start one turn.
 stopped=$(turns b interrupted) pids=
 for n in 1 2 3; do
 	"$CADRE" agent say b "at once $n" >/dev/null &
@@ -274,7 +278,7 @@ is 0 . cadre agent say c two
 until_done has c interrupted 1
 until_done has c done 1
 
-# So is a child that goes on where the shell around it has ended: before the next turn begins.
+# A child that goes on after its shell has ended is killed too, before the next turn begins.
 printf "trap '' INT TERM\nwhile :; do echo tick >>$TMPDIR/ticks; sleep 0.1; done\n" >"$TMPDIR/stubborn"
 is 0 . cadre agent update c --runner "echo begun; sh $TMPDIR/stubborn; echo never"
 is 0 . cadre send c three
@@ -285,7 +289,8 @@ is 0 . cadre agent say c four
 until_done has c done $((done_before + 1))
 grows() { before=$(wc -l <"$TMPDIR/ticks") && sleep 0.5 && [ "$(wc -l <"$TMPDIR/ticks")" -gt "$before" ]; }
 grows && bad "what a stopped turn left runs on"
-# A child in a session of its own ends with a turn that is stopped or fails, and with its agent.
+# A child process with a session of its own ends if its turn is stopped or fails, or if its
+# agent is removed.
 runner apart <<'END'
 #!/bin/sh
 cd "$(dirname "$0")"
@@ -323,7 +328,8 @@ lives || bad "a turn that ends well ends what it has left"
 is 0 . cadre member remove n
 until_done ends
 CADRE_TURN=1 CADRE_MCP_CONFIG=x CADRE_PROGRAM=x cadre doctor | grep 'says nothing to cadre' && bad "doctor does not know a turn's variables"
-# Much output, half a character, an early end of the output, a child that stays behind.
+# Runners with much output, with half a character, with an early end of the output, and with a
+# child that is left behind.
 runner much <<'END'
 #!/bin/sh
 printf 'caf\303'; sleep 0.2; printf '\251 \377 '
@@ -337,7 +343,7 @@ last=$(sql 'SELECT max(id) FROM turn')
 is 0 '^café ' cadre turn read "$last" --length 20
 is 0 '"size":500000[0-9]*' cadre turns --agent a --limit 1 --json
 [ "$(sql "SELECT kept <= 2097152 AND kept > 1000000 FROM turn WHERE id = $last")" = 1 ] || bad "what is kept of much output: $(sql "SELECT kept FROM turn WHERE id = $last")"
-# The history tells the beginning of it, and how long it is.
+# The history shows the beginning of a turn's output, and its size.
 is 0 "turn  -  -  $last  done  500000[0-9]*  caf" cadre history a --kind turn
 [ "$(cadre history a --kind turn --json | wc -c)" -lt 20000 ] || bad "the history holds all of a turn's output"
 runner early <<'END'
@@ -358,7 +364,8 @@ gives a parent
 is 0 . cadre send a 'leave a child'
 until_done has a done 5
 
-# A runner that fails is tried again, then its agent has failed; its lead is told once.
+# A runner that fails is tried again. After three failures its agent has failed, and the lead
+# gets one message.
 runner broken <<'END'
 #!/bin/sh
 echo "no such model" >&2
@@ -372,7 +379,7 @@ is 0 'a  a  failed' cadre agent list
 is 0 'a takes no more turns: its runner has failed 3 times' as_agent lead cadre inbox peek
 sleep 1
 has a failed 4 && bad "a failed agent takes turns"
-# Under another host it has failed as well: each screen says so, with the next step.
+# The agent stays failed under another host. Each screen says so, with the next step.
 cadre restart >/dev/null || bad "restart"
 until_done cadre exec crew/a true
 is 0 'a  a  failed' cadre agent list
@@ -384,7 +391,8 @@ gives a plain
 until_done has a done 6
 is 0 'do it' cadre turn read "$(sql 'SELECT max(id) FROM turn WHERE agent = 3')"
 
-# The host is killed in a turn: the command ends, the turn was interrupted, its message comes again.
+# The host is killed during a turn: the command ends, the turn is recorded as interrupted, and
+# its message is delivered again.
 runner marks <<END
 #!/bin/sh
 cat
@@ -403,7 +411,7 @@ until_is '^2$' grep -c begin "$TMPDIR/log"
 until_done has a done 7
 [ "$(wc -l <"$TMPDIR/log")" = 3 ] && [ "$(grep -c end "$TMPDIR/log")" = 1 ] || bad "$(cat "$TMPDIR/log")"
 is 0 'its host ended' cadre turns --agent a
-# So does its guest.
+# The same happens if the guest is killed.
 : >"$TMPDIR/log"
 rm "$TMPDIR/go"
 is 0 . cadre send a 'mark that'
@@ -416,8 +424,8 @@ until_done has a done 8
 is 0 'its guest ended' cadre turns --agent a
 cadre restart >/dev/null || bad "restart again"
 
-# A killed process may end late: a tracer that stands still holds it back.  The next turn is put
-# off until it has ended.
+# A killed process may end late: a stopped tracer holds it back. The next turn waits until the
+# process has ended.
 runner lingers <<END
 #!/bin/sh
 exec 9>"$TMPDIR/lock"
@@ -425,12 +433,12 @@ flock -n 9 || echo "\$CADRE_TURN" >>"$TMPDIR/overlaps"
 cat >/dev/null
 [ ! -e "$TMPDIR/go" ] || exit 0
 exec /usr/bin/python3 -c 'import ctypes, os, time
-ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0) # strace may trace it
+ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1), 0, 0, 0) # allows strace to trace this process
 print(os.getpid(), file=open("$TMPDIR/holder", "w"), flush=True)
 time.sleep(1000)'
 END
 dying() { grep -q "State:.t" "/proc/$1/status"; }
-ends_late() { # AGENT KILL...: the command that kills its host or its guest
+ends_late() { # AGENT KILL: KILL is the command that kills the agent's host or guest
 	rm -f "$TMPDIR/go" "$TMPDIR/holder"
 	is 0 . cadre member add "$1" --runner "$TMPDIR/lingers" --team crew
 	is 0 . cadre send "$1" 'hold on'
@@ -459,7 +467,8 @@ ends_late p kills_guest
 ends_late q kills_host
 [ ! -e "$TMPDIR/overlaps" ] || bad "turns ran beside what was dying: $(cat "$TMPDIR/overlaps")"
 
-# A turn whose agent moves to another folder, or loses its workspace, is no failure of its runner.
+# If an agent moves to another folder, or loses its workspace, the turn ends. The runner has not
+# failed.
 runner stays <<END
 #!/bin/sh
 cat >/dev/null
@@ -475,7 +484,8 @@ until_done has mover done 1
 is 0 'its workspace was ended' cadre turns --agent mover
 is 0 '^0$' sql "SELECT failures FROM runner r JOIN agent a ON a.id = r.agent WHERE a.name = 'mover'"
 has mover failed 1 && bad "a turn that was moved has failed"
-# More urgent mail than a turn takes stops no turn that began when it was there.
+# There is more urgent mail than one turn takes. Mail that had to wait does not stop a turn that
+# began after the mail had arrived.
 cadre down >/dev/null
 for i in $(seq 14); do
 	head -c 250000 /dev/zero | tr '\0' x | cadre send mover - --priority urgent >/dev/null || bad "send $i"
@@ -485,7 +495,7 @@ until_done has mover done 3
 is 0 '^0$' sql "SELECT count(*) FROM v_inbox WHERE agent = 'mover' AND content LIKE 'xxx%'"
 [ "$(turns mover interrupted)" = 1 ] || bad "mail that was there has stopped a turn"
 
-# A stopped team's turns stand still; the project folder stays when the agent goes.
+# The turns of a stopped team are paused. The project folder stays when the agent is removed.
 : >"$TMPDIR/log"
 rm "$TMPDIR/go"
 is 0 . cadre send a 'mark once more'

@@ -1,7 +1,7 @@
 #!/bin/sh
-# unwritten - answers that could not be written are reported, and messages that nobody saw are still there:
-# full disks, a state that is removed between an answer and its undoing, and answers of
-# a hundred messages that are six times as long in JSON.
+# unwritten - an answer that could not be written is reported, and its messages stay in the
+# inbox. The causes are a full disk and a state that is removed before the answer can be undone.
+# Further cases are answers of a hundred messages that are six times as long in JSON.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
@@ -12,7 +12,7 @@ finish() {
 	cadre down >/dev/null 2>&1
 }
 trap finish EXIT
-full() { # STATUS COMMAND...: on a full disk
+full() { # STATUS COMMAND...: runs the command with its output on a full disk
 	want=$1
 	shift
 	cadre "$@" >/dev/full 2>"$TMPDIR/err"
@@ -54,7 +54,8 @@ print(a["job_id"])
 PY
 cadre --json workspace poll red/a "$(cat "$TMPDIR/job")" 2>/dev/null | grep -q '"exit_code":0' || bad "its job"
 
-# Without --json the rest is fetched from that job, each stream up to the limit.
+# Without --json the client fetches the rest of the output from that job, each stream up to the
+# limit.
 both="head -c 1900000 /dev/zero | tr '\\0' a; head -c 900000 /dev/zero | tr '\\0' '\\001' >&2"
 cadre exec red/a --max-output-bytes 800000 -- "$both" >"$TMPDIR/out" 2>"$TMPDIR/err" || bad "exec up to a limit"
 [ "$(tr -dc a <"$TMPDIR/out" | wc -c)" = 800000 ] || bad "stdout: $(wc -c <"$TMPDIR/out") bytes of 800000"
@@ -100,7 +101,7 @@ def every(receive):
     assert parts > 1, "they fit one answer"
     assert seen == [text(i) for i in range(8)], [s[:2] for s in seen]
 every(lambda i: http("/messages?limit=100&request_id=r%d&seen=r%d" % (i, i - 1)))
-# Over MCP a text that is too long comes in parts.
+# Over MCP a text that is too long is sent in parts.
 def whole(m):
     while len(m["content"].encode()) < m.get("content_size", 0):
         m["content"] += tool("inbox", action="part", message_id=m["message_id"], team="red",
@@ -139,7 +140,8 @@ def wait_unread():
 put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
 until(1)
 for words in ({"lease_seconds": 0}, {}):
-    # The peek and the pings say nothing of the answer: the cancel behind them counts.
+    # The peek and the pings do not show that the client has read the answer. The cancel behind
+    # them counts.
     put(ask(2, action="receive", **words), {"id": 3, "method": "ping"}, ask(4, action="peek"))
     wait_unread()
     put({"id": 5, "method": "ping"}, {"method": "notifications/cancelled", "params": {"requestId": 2}})
@@ -154,7 +156,7 @@ assert p.wait(120) == 0, p.returncode
 PY
 [ "$(CADRE_TEAM=piped cadre --as b inbox --json | grep -c early)" = 0 ] || bad "what was taken came again"
 
-# --- the state is gone when an answer is to be taken back ------------------------------------
+# --- the state is removed before an answer is undone -----------------------------------------
 
 export CADRE_HOME="$TMPDIR/lost"
 cadre init >/dev/null && cadre team create gone --roles b >/dev/null || bad "a second state"
@@ -169,7 +171,7 @@ def put(m):
 put({"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}})
 p.stdout.readline()
 put({"id": 2, "method": "tools/call", "params": {"name": "inbox", "arguments": {"action": "receive", "lease_seconds": 0}}})
-assert select.select([p.stdout], [], [], 60)[0] # written, and not read when the cancel comes
+assert select.select([p.stdout], [], [], 60)[0] # the answer is written, and not read before the cancel
 for path in glob.glob(sys.argv[1] + "/state.db*"):
     os.remove(path)
 put({"method": "notifications/cancelled", "params": {"requestId": 2}})

@@ -1,6 +1,6 @@
 #!/bin/sh
-# up - a host is wanted while another one dies: killed, asked to end, frozen, or
-# wanted twice.  Afterwards one host runs and nothing is lost.
+# up - `up` runs while another host is killed, asked to end, or frozen. Or two callers run `up`
+# at once. Afterwards one host runs and nothing is lost.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 frozen=
@@ -10,7 +10,7 @@ finish() {
 }
 trap finish EXIT
 holder() { cut -d' ' -f1 "$CADRE_HOME/host.lock"; }
-# up_says PATTERN: `up` does well, and a host that is not dying answers then.
+# up_says PATTERN: `up` succeeds, and afterwards a host answers.
 up_says() {
 	cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 	grep -q "$1" "$TMPDIR/up" || bad "$story: no '$1' in $(cat "$TMPDIR/up")"
@@ -47,7 +47,7 @@ down=$!
 sleep 0.02
 cadre up >"$TMPDIR/up" 2>&1 || bad "$story: up: $(cat "$TMPDIR/up")"
 wait $down || bad "$story: down"
-# When `up` found the host before `down` did, the host ended later.
+# If `up` found the host before `down` found it, the host ended later.
 ! grep -q '^up already' "$TMPDIR/up" || cadre status | grep -q 'host  *yes' ||
 	cadre up >/dev/null || bad "$story: up after it"
 up_says '^up already'
@@ -102,7 +102,7 @@ cadre up --timeout 1 >"$TMPDIR/up" 2>&1
 [ $? = 7 ] || bad "$story: up does not time out: $(cat "$TMPDIR/up")"
 grep -q "kill -9 $frozen" "$TMPDIR/up" || bad "$story: no hint in $(cat "$TMPDIR/up")"
 (sleep 0.5; kill -9 "$frozen") &
-up_says '^up: process' # the second host waits for the frozen one, and takes over when that is gone
+up_says '^up: process' # the second host waits until the frozen host has ended, and takes over
 wait
 [ "$(holder)" != "$frozen" ] || bad "$story: it holds the lock"
 frozen=

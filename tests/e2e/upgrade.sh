@@ -1,7 +1,7 @@
 #!/bin/sh
-# upgrade - a newer cadre migrates the state while sessions over MCP are open: idle and
-# waiting sessions close the file, and are told; a stopped session is named.  And a
-# host of another version is told at `up`.
+# upgrade - a newer cadre migrates the state while MCP sessions are open. Idle and waiting
+# sessions close the file, and their clients are told to restart. A stopped session is named.
+# `up` says so if the host has another version.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 root=$here/..
@@ -12,7 +12,7 @@ finish() {
 }
 trap finish EXIT
 
-# The newer cadre: the present one with one more migration.
+# The newer cadre is the present program with one more migration.
 mkdir "$TMPDIR/new" "$TMPDIR/new/migrations"
 cp "$root"/migrations/*.sql "$TMPDIR/new/migrations"
 count=$(ls "$root"/migrations/*.sql | wc -l)
@@ -36,7 +36,7 @@ echo 'CREATE TABLE newer (id INTEGER PRIMARY KEY) STRICT;' \
 ) || { bad "no newer cadre"; exit 1; }
 new() { "$TMPDIR/new/cadre" "$@"; }
 
-# session NAME: an open `cadre mcp` of the coder, which answers into NAME.out.
+# session NAME: starts `cadre mcp` for the coder. Its answers are written to NAME.out.
 session() {
 	mkfifo "$TMPDIR/$1.in"
 	CADRE_TEAM=red CADRE_AGENT=coder CADRE_TOKEN=$token "$CADRE" mcp <"$TMPDIR/$1.in" >"$TMPDIR/$1.out" 2>&1 &
@@ -76,7 +76,7 @@ say 3 resources/list '{}' >&4
 say 4 tools/call '{"name":"inbox","arguments":{"action":"receive","wait_seconds":50}}' >&4
 until_is '"id":3' cat "$TMPDIR/waits.out"
 
-# A session that stands still is named by what it is.
+# If a session is stopped by a signal, the refusal names the session's process and command.
 session still
 still=$pid
 exec 5>"$TMPDIR/still.in"
@@ -90,7 +90,7 @@ until_is '"id":4.*are you there' cat "$TMPDIR/waits.out"
 say 5 tools/call '{"name":"inbox","arguments":{"action":"receive","wait_seconds":50}}' >&4
 until_done has_closed "$still"
 
-# Sessions that are idle or wait make way.
+# Idle and waiting sessions close the file for the migration.
 has_open "$waits" || bad "the session that waits has nothing open"
 is 0 "\"schema_version\":$((count + 1))[,}]" new --json status
 [ "$(sqlite3 -readonly "$CADRE_HOME/state.db" 'PRAGMA user_version')" = $((count + 1)) ] || bad "it was not migrated"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# vault-trash - notes that are deleted, or purged with their team, are kept for a while:
-# brought back to where they were, bounded by time and size, told by the doctor, and lost to
-# no kill.
+# vault-trash - notes that are deleted, or removed with their team, are kept for a time. They
+# are restored to their former place, limited by age and size, and reported by the doctor. No
+# kill loses a note.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre down >/dev/null 2>&1' EXIT
@@ -21,7 +21,7 @@ is 0 'a.md is deleted; it is kept until 20..-..-.. at the latest: cadre undo' ca
 [ "$(entries)" = 1 ] || bad "the trash holds $(ls -R "$trash")"
 [ "$(stat -c %a "$trash")" = 700 ] || bad "others may look into the trash"
 
-# A deleted note is in the lists of what can be brought back, and nowhere else.
+# A deleted note appears only in the lists of notes that can be restored.
 is 0 '^teams/alpha/plan/a.md  .* 20..-..-..  1 KiB  note$' cadre undo
 is 0 '"notes":\[{"path":"teams/alpha/plan/a.md","size":10,"removed_at":"20' cadre undo --json
 is 0 'teams/alpha/plan/a.md' cadre --team alpha --as coder vault removed
@@ -32,7 +32,7 @@ is 0 '"total_matches":0' cadre vault search 'nee.le' --regex --json
 cadre vault list --recursive | grep -q 'a[.]md' && bad "it is listed"
 is 5 'begin with a dot' cadre vault read ".trash/$(ls "$trash")/teams/alpha/plan/a.md"
 
-# A note comes back to where it was, and replaces nothing there.
+# A note is restored to its former path, and replaces no other note.
 is 0 . cadre vault write teams/alpha/plan/a.md "newer"
 is 4 'there is a note teams/alpha/plan/a.md' cadre undo teams/alpha/plan/a.md
 is 4 'Move it away, or name another path with --to' cadre undo teams/alpha/plan/a.md
@@ -41,7 +41,7 @@ is 0 '^our needle$' cadre vault read teams/alpha/b.md
 is 0 '^newer$' cadre vault read teams/alpha/plan/a.md
 [ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
 is 3 'the trash holds no note teams/alpha/plan/a.md' cadre workspace restore --trash teams/alpha/plan/a.md
-# A note that is brought back already is told to the next who would bring it there.
+# If a note was already restored, the next command for the same path says so.
 is 3 'no note teams/alpha/plan/a.md; there is a note teams/alpha/b.md' cadre undo teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'It may be brought back already' cadre vault restore teams/alpha/plan/a.md --to teams/alpha/b.md
 is 3 'no note teams/alpha/none.md (' cadre undo teams/alpha/none.md
@@ -50,7 +50,8 @@ is 0 '"total_matches":1' cadre vault search needle --json
 is 0 '^our needle$' cadre vault read teams/alpha/b.md
 is 0 'vault.restored' cadre events
 
-# A note keeps what an editor writes that had it open when it was deleted.
+# An editor has a note open when it is deleted. The note keeps the text that the editor writes
+# later.
 exec 7>>"$vault/teams/alpha/b.md"
 is 0 . cadre vault delete --yes teams/alpha/b.md
 echo "; typed since" >&7
@@ -58,7 +59,7 @@ exec 7>&-
 is 0 . cadre --team alpha --as coder vault restore b.md
 is 0 '^our needle; typed since$' cadre vault read teams/alpha/b.md
 
-# No path leaves the vault by its trash, and no link is followed there.
+# No path through the trash leads out of the vault, and no symbolic link is followed.
 mv "$trash" "$vault/.was"
 mkdir "$TMPDIR/outside"
 ln -s "$TMPDIR/outside" "$trash"
@@ -79,8 +80,8 @@ is 4 . cadre undo teams/alpha/out/secret.md
 cadre vault removed | grep -q 'link\|secret' && bad "links are listed"
 rm -r "$entry"
 
-# The notes of a team that is purged are kept, without the pages that show rows, and its
-# folder comes back whole.
+# The notes of a purged team are kept, without the pages that show rows, and the team's folder
+# is restored whole.
 cadre team create heir --roles h >/dev/null || bad "team"
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes task create "Parse" >/dev/null || bad "task"
@@ -93,7 +94,8 @@ is 4 'back for 7 days: cadre undo' cadre team destroy notes --purge
 is 0 'notes is destroyed; its notes are kept until 20..-..-.. at the latest: cadre undo teams/notes/' cadre team destroy notes --purge --yes
 until_is '^1$' sh -c "[ -e '$vault/teams/notes' ] || echo 1"
 find "$trash" -name TEAM.md -o -name '001-*' -o -name INDEX.md | grep -q . && bad "pages of rows are kept: $(find "$trash")"
-# Another team sees nothing of it that gets the name, whether it is new or lived before.
+# Another team that gets the name sees none of these notes, whether it is a new team or an older
+# one.
 is 0 . cadre team update heir --new-name notes
 cadre --team notes --as h vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as h vault restore mine.md
@@ -101,7 +103,7 @@ is 0 . cadre team update notes --new-name heir
 cadre team create notes --roles n >/dev/null || bad "team"
 cadre --team notes --as n vault removed | grep -q mine && bad "another team's notes"
 is 3 'the trash holds no note' cadre --team notes --as n vault restore mine.md
-# Nor are they put into its folder, unless somebody says so.
+# The notes are not put into the other team's folder, unless the command names a path with --to.
 is 4 'mine.md was a note of a former team of that name' cadre undo teams/notes/mine.md
 is 4 'with --to' cadre undo teams/notes/
 [ ! -e "$vault/teams/notes/mine.md" ] || bad "another team has the note"
@@ -111,8 +113,9 @@ is 0 '^my words$' cadre vault read teams/notes/mine.md
 is 0 '^more$' cadre vault read teams/notes/deep/er.md
 is 0 . cadre team update others --new-name notes
 
-# Words that a person typed into pages of rows, or beside them, are notes too: they are counted, and
-# kept beside the place that they had.  The same goes for the teams below.
+# Text that a person typed into pages of rows, or into files beside them, counts as notes too.
+# These notes are counted in the refusal, and kept beside their former place. The same holds for
+# the teams below.
 cadre team create typed --roles t >/dev/null && cadre team create below --parent typed --roles t >/dev/null || bad "teams"
 cadre --team typed task create "Type" >/dev/null || bad "task"
 until_is '^001-type.md$' ls "$vault/teams/typed/tasks"
@@ -128,15 +131,16 @@ for text in "typed into typed/TEAM.md" "typed into typed/tasks/001-type.md" "typ
 done
 is 0 'teams/typed/tasks/001-type.conflict.md' cadre vault removed
 
-# Right behind the end of a team its notes are found.
+# Right after the end of a team its notes can be restored.
 is 0 . cadre team create short --roles s
 is 0 . cadre vault write teams/short/a.md "short"
 is 0 . cadre team destroy short --purge --yes
 is 0 'teams/short/a.md' cadre undo teams/short/
 is 0 '^short$' cadre vault read teams/short/a.md
 
-# A folder that its owner may not enter or list is not passed over: the removal is refused until the
-# owner opens it, and its notes come back with the others.
+# The owner of a folder has removed the right to list it or to enter it. The folder is not
+# skipped: the removal is refused until the owner opens the folder. The folder's notes are
+# restored with the other notes.
 cadre team create closed --roles s >/dev/null
 is 0 . cadre vault write teams/closed/shut/in.md "in a closed folder"
 until_is '^TEAM.md$' ls "$vault/teams/closed"
@@ -155,12 +159,13 @@ is 0 'teams/closed/shut/in.md' as_others vault removed
 is 0 'teams/closed/shut/in.md' as_others undo teams/closed/
 is 0 '^in a closed folder$' as_others vault read teams/closed/shut/in.md
 
-# An option that means nothing is refused.
+# An option that has no meaning for the call is refused.
 is 2 " --to is for a single note" cadre undo teams/short/ --to other.md
 is 2 " --agent is for a workspace" cadre undo teams/short/a.md --agent s
 is 2 " --to is for a single note" cadre undo short-s --to other.md
 
-# A note that was deleted before its team got another name comes back where the operator says.
+# A note was deleted before its team was renamed. The operator has to name the place that it is
+# restored to.
 is 0 . cadre team create before --roles b
 is 0 . cadre vault write teams/before/a.md "deleted before"
 is 0 . cadre vault delete teams/before/a.md --yes
@@ -173,7 +178,7 @@ is 4 'with --to' cadre undo teams/before/a.md
 is 0 'teams/after/a.md' cadre undo teams/before/a.md --to teams/after/a.md
 is 0 '^deleted before$' cadre --team after --as b vault read a.md
 
-# A kill at any moment loses nothing, and leaves nothing twice.
+# A kill at any moment loses no note, and leaves no note twice.
 cadre up >/dev/null || bad "up"
 most=$([ "$FULL" ] && echo 30 || echo 12)
 for i in $(seq $most); do cadre vault write "kill/$i.md" "note $i" >/dev/null || bad "write"; done
@@ -185,7 +190,7 @@ wait
 for i in $(seq $most); do
 	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" "$CADRE" --direct --key "d$i" vault delete --yes "kill/$i.md" >/dev/null 2>&1
 done
-cadre vault list kill >/dev/null # makes what was decided
+cadre vault list kill >/dev/null # completes the moves that were decided
 n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 [ "$n" = $most ] || bad "$n notes of $most"
 for i in $(seq $most); do
@@ -197,8 +202,9 @@ n=$(find "$vault/kill" "$trash" -path '*/kill/[0-9]*.md' | wc -l)
 [ -e "$vault/kill/9.md" ] || is 0 . cadre undo kill/9.md
 is 0 '^note 9$' cadre vault read kill/9.md
 
-# After its days a note goes, by gc or at a host's start; and the oldest where there is not
-# room for all.  What is too large alone is not kept, and that is said before.
+# A note whose days are over is removed, by gc or at a host's start. If there is not room for
+# all notes, the oldest is removed. A note that is too large by itself is not kept, and the
+# command says so before.
 rm -rf "$trash"
 for name in old older; do
 	is 0 . cadre vault write $name.md x
@@ -209,13 +215,13 @@ for name in old older; do
 	until_is '^0$' entries
 done
 
-# gc says so where it cannot look which notes are still needed.
+# gc says so if it cannot look up the notes that are still needed.
 chmod 0 "$CADRE_HOME/state.db"
 is 7 'the state file cannot be opened' as_others gc
 chmod 600 "$CADRE_HOME/state.db"
 
-# A note that is decided to come back does, though whoever brings it back ends before it moves,
-# and its time is over.
+# If the restore of a note was decided, the restore is completed. This holds even if the
+# deciding process ends before the note moves, and even if the note's days are over.
 cadre down >/dev/null
 mkdir "$vault/shut"
 is 0 . cadre vault write late.md "late"
@@ -229,7 +235,7 @@ is 0 '^late$' cadre vault read shut/late.md
 [ "$(entries)" = 0 ] || bad "an empty folder is left: $(ls -R "$trash")"
 is 0 . cadre gc
 
-# Where that place stays closed, it can be brought back to another.
+# If that place stays closed, the note can be restored to another place.
 is 0 . cadre vault delete --yes shut/late.md
 chmod 500 "$vault/shut"
 is 7 'write shut/in/late.md in the vault' as_others undo shut/late.md --to shut/in/late.md
@@ -241,7 +247,8 @@ is 0 . cadre vault delete --yes late.md
 rm -r "$trash"
 cadre up >/dev/null
 
-# A note whose time is over is brought back whole or not at all, whoever removes it meanwhile.
+# A note whose days are over is restored whole or not at all, even if another process removes it
+# meanwhile.
 for i in $(seq $((most / 2))); do
 	is 0 . cadre vault write race.md "whole"
 	is 0 . cadre vault delete --yes race.md

@@ -1,18 +1,18 @@
-# Notes of the vault: nobody's text is lost or written twice, whoever writes at once and
-# whatever is killed, and no path leaves the vault or a team's folder.
+# Notes of the vault: no text is lost or written twice, whoever writes at the same time and
+# whatever is killed. No path leads out of the vault or out of a team's folder.
 set -eu
 . "$(dirname "$0")/../lib/story.sh"
 vault=$CADRE_HOME/vault
 cadre init >/dev/null
 cadre team create alpha --roles coder >/dev/null
 cadre team create beta --roles coder >/dev/null
-refused() { # CODE ARGUMENT...: the command says no with this exit status
+refused() { # STATUS ARGUMENT...: the command is refused with this exit status
 	want=$1 status=0
 	shift
 	cadre "$@" >"$TMPDIR/out" 2>&1 || status=$?
 	[ $status = "$want" ] || bad "cadre $*: exit $status, not $want: $(cat "$TMPDIR/out")"
 }
-all_there() { # NOTE N: each of N lines once
+all_there() { # NOTE N: the note has each of N lines once
 	[ "$(sort -u "$vault/$1" | grep -c '^line')" = "$2" ] && [ "$(wc -l <"$vault/$1")" -le "$2" ] ||
 		bad "$1 has $(sort "$vault/$1" | uniq -c | sort -rn | head -3), $(wc -l <"$vault/$1") lines"
 }
@@ -20,7 +20,7 @@ nothing_staged() {
 	[ -z "$(ls "$vault/.cadre-notes")" ] || bad "left in the stage: $(ls "$vault/.cadre-notes")"
 }
 
-# A note that is written is read back, from an argument, a file and standard input.
+# A note that is written from an argument, a file or standard input is read back.
 cadre vault write guide.md "# Guide" >/dev/null
 printf 'more\nand more' | cadre vault append guide.md - >/dev/null
 [ "$(cadre vault read guide.md)" = "$(printf '# Guide\nmore\nand more')" ] || bad "guide.md differs"
@@ -32,19 +32,19 @@ refused 6 vault append big.txt "one byte too many"
 echo >>"$TMPDIR/big"
 refused 2 vault write big.txt "@$TMPDIR/big"
 rm "$vault/big.txt" # searches below read all that is there
-# A person's permissions stay.
+# The permissions that a person set stay.
 chmod 600 "$vault/guide.md"
 cadre vault prepend guide.md "Read this first." >/dev/null
 [ "$(stat -c %a "$vault/guide.md")" = 600 ] || bad "guide.md is for others now"
 
-# Frontmatter changes key by key; comments, other keys and the body stay as they are.
+# Frontmatter is changed key by key. Comments, other keys and the body stay unchanged.
 printf -- '---\n# mine\ntitle: Old\nid: 007\n---\nBody\r\n\377\n' >"$vault/meta.md"
 cadre vault set meta.md '{"title":"New: it is","status":"done"}' >/dev/null
 cadre vault tag meta.md '#red' blue >/dev/null
 printf -- '---\n# mine\ntitle: "New: it is"\nid: 007\nstatus: done\ntags: [red, blue]\n---\nBody\r\n\377\n' |
 	cmp - "$vault/meta.md"
 cadre vault frontmatter meta.md --json | grep -qF '"tags":["red","blue"]'
-# A frontmatter that is too long is read as text, and none becomes so.
+# Frontmatter that is too long is read as text, and no write makes it too long.
 long=$(head -c 40000 /dev/zero | tr '\0' x)
 printf -- '---\na: %s\nb: %s\n---\n' "$long" "$long" | cadre vault write long.md - >/dev/null
 refused 4 vault frontmatter long.md
@@ -53,7 +53,7 @@ printf -- '---\na: %s\n---\n' "$long" | cadre vault write long.md - >/dev/null
 refused 4 vault set long.md "{\"b\":\"$long\"}"
 grep -q 'the frontmatter is over 64 KiB' "$TMPDIR/out" || bad "it grows: $(head -c 200 "$TMPDIR/out")"
 
-# No path leaves the vault, and no link is followed.
+# No path leads out of the vault, and no symbolic link is followed.
 echo secret >"$TMPDIR/secret.md"
 ln -s "$TMPDIR/secret.md" "$vault/link.md"
 ln -s "$TMPDIR" "$vault/out"
@@ -78,7 +78,7 @@ refused 2 vault write "$(printf 'new\nline.md')" x
 ! cadre vault list --recursive | grep -q 'link\|inside\|pipe\|secret' || bad "links are listed"
 rm -r "$vault/link.md" "$vault/out" "$vault/inside.md" "$vault/pipe.md" "$vault/folder.md"
 
-# An agent stays with its team.
+# An agent can reach only the notes of its team.
 as() { cadre --team alpha --as coder "$@"; }
 as vault write plan.md "ours" >/dev/null
 [ "$(cat "$vault/teams/alpha/plan.md")" = ours ]
@@ -96,13 +96,13 @@ refused 5 --team alpha --as coder vault list teams/beta
 [ "$(as vault read /guide.md | head -1)" = "Read this first." ]
 ! as vault list / --recursive | grep -q 'beta\|archive' || bad "other teams' notes are listed"
 cadre vault list --recursive | grep -q 'teams/.archive/old/plan.md' || bad "the archive is the operator's"
-# Pages that show rows are not written by hand; the refusal says what to use instead.
+# Pages that show rows cannot be written as notes. The refusal names the command to use instead.
 cadre --team alpha task create "Write the parser" >/dev/null
 refused 4 --team alpha --as coder vault append tasks/001-write-the-parser.md "my note"
 grep -q 'task update' "$TMPDIR/out" || bad "no hint: $(cat "$TMPDIR/out")"
 
-# Notes that people type are found by the next search, if the time a search may take
-# is enough; a link leads no search out.
+# The next search finds notes that people type, if a search has enough time. A symbolic link
+# leads no search out of the vault.
 echo "a needle in the hay" >"$vault/typed.md"
 mkdir -p "$vault/deep/er" && echo "the other needle" >"$vault/deep/er/note.txt"
 echo "needle" >"$TMPDIR/secret.md" && ln -s "$TMPDIR/secret.md" "$vault/link.md"
@@ -114,7 +114,7 @@ until_is '"total_matches":1,"complete":true' cadre vault search needle --json
 until_is '^1 *red' cadre vault tags
 rm "$vault/link.md" "$CADRE_HOME/search.db"
 until_is '"total_matches":1,' cadre --direct vault search needle --json
-# An expression needs no index.
+# A search by expression needs no index.
 rm "$CADRE_HOME"/search.db* && mkdir "$CADRE_HOME/search.db"
 refused 7 --direct vault search needle
 cadre --direct vault search '^the .* needle$' --regex >/dev/null || bad "an expression needs the index"
@@ -123,13 +123,13 @@ tagged() { cadre --direct vault search '^Body|other needle' --regex --tag red --
 until_is '"total_matches":[1-9]' tagged
 tagged | grep -qF '"total_matches":1,' || bad "found without the tag"
 rmdir "$CADRE_HOME/search.db"
-# An expression that costs all there is of time and memory gets little of both.
+# An expression that would need very much time or memory is stopped at a small limit of each.
 head -c 3000000 /dev/zero | tr '\0' a >"$vault/deep/long.txt"
 cadre vault search '(a|b)*a(a|b){30}c' --regex | grep -q 'time ran out' || bad "it does not say that it did not finish"
 refused 2 vault search '(a|b)*a(a|b){300}c' --regex
 rm "$vault/deep/long.txt"
 
-# A model has all of it as one tool.
+# A model can use all of these operations through one tool.
 call() { printf '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"vault","arguments":%s}}\n' "$1" "$2"; }
 {
 	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
@@ -142,7 +142,7 @@ grep '"id":3' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"path":"teams/alpha/model.md
 	bad "the model reads: $(cat "$TMPDIR/mcp")"
 grep '"id":4' "$TMPDIR/mcp" | tr -d '\\' | grep -q '"code":"denied"' || bad "the model reads what it may not"
 
-# Many at once: with none to coordinate them, through a host, and both ways.
+# Many writers at once: without a host, through a host, and both ways together.
 append() { # NOTE N [--direct]
 	for i in $(seq "$2"); do
 		case $3 in mixed) [ $((i % 2)) = 0 ] && way=--direct || way= ;; *) way=$3 ;; esac
@@ -163,7 +163,7 @@ cadre vault write big2.txt "@$TMPDIR/big" >/dev/null
 cadre vault read big2.txt | cmp - "$TMPDIR/big"
 rm "$vault/big2.txt"
 
-# A reader that is told of a write can read it.
+# A reader that gets the event of a write can read the note.
 "$CADRE" events --json --kind vault.written --wait-seconds $((20 * TEST_SCALE)) --after \
 	"$(cadre events --json | sed 's/.*"next":\([0-9]*\).*/\1/')" >"$TMPDIR/told" &
 sleep 0.3
@@ -171,8 +171,8 @@ as vault write told.md "the news" >/dev/null
 wait $!
 grep -q '"subject":"teams/alpha/told.md"' "$TMPDIR/told" || bad "nobody was told: $(cat "$TMPDIR/told")"
 
-# The host dies in the middle: whoever had no answer repeats with its key, and each line
-# is there once.
+# The host is killed in the middle. A writer without an answer repeats the call with its key,
+# and each line is in the note once.
 host=$(cadre status --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
 for i in $(seq 60); do cadre vault append killed.md "line $i" >/dev/null & done
 sleep 0.2
@@ -180,7 +180,7 @@ kill -9 "$host"
 wait
 all_there killed.md 60
 
-# Writers die in the middle: a repeat with the same key finishes what was begun.
+# Writers are killed in the middle. A repeat with the same key completes the write.
 for i in $(seq 40); do
 	timeout -s KILL "0.$(printf %03d $((20 + i * 4)))" \
 		cadre --direct --key "key $i" vault append slain.md "line $i" >/dev/null 2>&1 || true
@@ -189,7 +189,7 @@ for i in $(seq 40); do cadre --direct --key "key $i" vault append slain.md "line
 all_there slain.md 40
 nothing_staged
 
-# A note is the old one or the new one, never a part.
+# A reader sees the old note or the new note, never a part.
 head -c 3000000 "$TMPDIR/big" >"$TMPDIR/one"
 tail -c 3000000 "$TMPDIR/big" >"$TMPDIR/two"
 cadre --direct vault write whole.txt "@$TMPDIR/one" >/dev/null

@@ -1,27 +1,28 @@
 #!/bin/sh
-# wait - commands that end when something is true, with a host and without: `cadre wait`, --wait
-# of what begins something, and how their exit statuses tell how it ended.
+# wait - commands that end when a condition holds, with a host and without: `cadre wait`, and
+# --wait of a command that begins some work. Their exit statuses show how the wait ended.
 set -u
 . "$(dirname "$0")/../lib/story.sh"
 trap 'cadre team destroy --yes crew >/dev/null 2>&1; until_is "^0$" count_guests; cadre down >/dev/null 2>&1' EXIT
 long=$((60 * TEST_SCALE))
 
-# begun WORD...: a wait in the background, once it has looked and waits.
+# begun WORD...: starts a wait in the background, and returns when the wait has read the state.
 begun() {
 	"$CADRE" "$@" >"$TMPDIR/said" 2>&1 </dev/null &
 	wait=$!
 	until_done sleeps "$wait"
 }
-# ended STATUS PATTERN: how the wait ended, and what it said.
+# ended STATUS PATTERN: the wait ended with this status, and its output matches the pattern.
 ended() {
 	wait "$wait"
 	got=$?
 	[ $got = "$1" ] || { bad "the wait ended with $got, not $1: $(cat "$TMPDIR/said")"; return; }
 	grep -q -e "$2" "$TMPDIR/said" || bad "the wait does not say '$2': $(cat "$TMPDIR/said")"
 }
-# ends STATUS PATTERN COMMAND...: is(), of a command that says on stdout how it ended.
+# ends STATUS PATTERN COMMAND...: like is(), for a command that prints the end of its wait on
+# stdout.
 ends() { either=yes; is "$@"; either=; }
-tasks() { # with a host or without
+tasks() { # TASK TASK TASK: runs with a host and without
 	begun --as a wait task "$1" --timeout $long
 	cadre --as a claim "$1" >/dev/null && cadre --as a done "$1" >/dev/null || bad "done $1"
 	ended 0 "^task $1 is completed"
@@ -34,7 +35,7 @@ tasks() { # with a host or without
 	begun wait agent a working --timeout=$long
 	cadre --as a claim "$3" >/dev/null || bad "claim $3"
 	ended 0 'agent a is working'
-	# A wait follows its agent, and the team, to other names, once it has looked.
+	# Once a wait has read the state, it follows its agent and its team to their new names.
 	begun wait agent crew/a --wait=$long
 	sleep "$TEST_SCALE"
 	cadre agent update a --new-name ada >/dev/null && cadre --as ada release "$3" >/dev/null || bad "release $3"
@@ -46,7 +47,7 @@ tasks() { # with a host or without
 	cadre agent update ada --new-name a >/dev/null && cadre --as a release "$3" >/dev/null || bad "release $3 again"
 	ended 0 'agent a is ready'
 	cadre team update club --new-name crew >/dev/null || bad "no rename back"
-	# The time is up; nothing of that name is there.
+	# The time is over, or nothing has that name.
 	is 7 "timeout: after 1 s task $3 is pending" cadre wait task "$3" --timeout 1
 	grep -q "hint: It goes on. Wait on with: cadre wait task $3" "$TMPDIR/err" || bad "no hint"
 	is 7 "task $3 is pending" cadre wait task "#$3" completed,failed --timeout 0
@@ -59,14 +60,14 @@ tasks() { # with a host or without
 cadre team create crew --roles a,b >/dev/null
 seq -f 'task %g' 8 | cadre task create - >/dev/null
 tasks 001 002 003
-# A wait goes on where its team is renamed, and ends where that is destroyed.
+# A wait goes on if its team is renamed, and ends if the team is destroyed.
 cadre team create other >/dev/null || bad "other"
 cadre --team other task create "one" >/dev/null && cadre --team other task create "two" >/dev/null || bad "tasks of other"
 begun --team other wait task 001 cancelled --timeout $long
 sleep "$TEST_SCALE"
 cadre team update other --new-name another >/dev/null && cadre --team another task cancel 001 >/dev/null || bad "rename"
 ended 0 'task 001 is cancelled'
-# Where the time is up, the command to wait on with has the name by now.
+# If the time is over, the hint for a further wait uses the team's present name.
 begun --team another wait task 002 --timeout $((15 * TEST_SCALE))
 first=$wait
 "$CADRE" wait team another working --timeout $((15 * TEST_SCALE)) >"$TMPDIR/team" 2>&1 </dev/null &
@@ -94,8 +95,9 @@ wait=$second
 until_done grep -q 'hint' "$TMPDIR/agent"
 cp "$TMPDIR/agent" "$TMPDIR/said"
 ended 3 'not_found: its team is destroyed'
-# Another team that has the name by the time it looks is not what it waits for.
-again() { # WORD...: waits for something of team other, which is then made anew
+# Another team may get the name before the wait reads the state again. The wait does not go on
+# with that team.
+again() { # WORD...: waits for a part of team other, while another team gets that name
 	cadre team create other --roles a >/dev/null && cadre --team other task create one >/dev/null || bad "other"
 	"$CADRE" --team other wait "$@" --timeout $long >"$TMPDIR/said" 2>&1 </dev/null &
 	wait=$!
@@ -111,12 +113,12 @@ again() { # WORD...: waits for something of team other, which is then made anew
 again task 001 claimed
 again agent a working
 
-# A lease that runs out is no commit of anybody: the wait looks at that instant by itself.
+# A lease that ends makes no commit, so the wait reads the state at that time by itself.
 cadre --as a claim 003 --lease-seconds 5 >/dev/null
 begun wait task 003 pending --timeout $long
 ended 0 'task 003 is pending'
 
-# A loop of claims ends by the exit status; the JSON of an empty claim is as ever.
+# A loop of claims ends by the exit status. The JSON of an empty claim is unchanged.
 cadre --as b claim 004 >/dev/null && cadre --as b done 004 >/dev/null || bad "claim 004"
 n=0
 while cadre --as b claim >"$TMPDIR/out" 2>&1; do
@@ -128,13 +130,13 @@ ends 8 'no task' cadre --as b claim
 ends 8 '^{.*"ready":0.*}$' cadre --as b claim --json
 ends 8 'no task' cadre --as b claim --wait=1
 
-# INT ends the waiting alone, and says how to go on.
+# INT ends only the waiting, and the command prints how to go on.
 cadre task create "task 9" >/dev/null
 /usr/bin/python3 - "$CADRE" "$TMPDIR/said" <<'PY' || bad "INT: $(cat "$TMPDIR/said")"
 import signal, subprocess, sys, time
 said = open(sys.argv[2], "w")
 run = subprocess.Popen([sys.argv[1], "wait", "task", "009"], stdout=said, stderr=said)
-def catches(number): # as it does before it waits
+def catches(number): # whether the command has its handler, which it sets before it waits
     status = open(f"/proc/{run.pid}/status").read()
     return int(status.split("SigCgt:")[1].split()[0], 16) >> number - 1 & 1
 while not catches(signal.SIGINT) and run.poll() is None:
@@ -144,7 +146,7 @@ assert run.wait() == -signal.SIGINT
 PY
 grep -q 'only the waiting ends; go on with: cadre wait task 009$' "$TMPDIR/said" || bad "INT says: $(cat "$TMPDIR/said")"
 
-# With a host: the same, and through its death.
+# The same with a host, also if the host is killed during a wait.
 cadre up >/dev/null || bad "up"
 seq -f 'task %g' 10 11 | cadre task create - >/dev/null
 tasks 009 010 011
@@ -154,7 +156,7 @@ cadre --as a claim 011 >/dev/null && cadre --as a done 011 >/dev/null || bad "do
 ended 0 'task 011 is completed'
 cadre up >/dev/null || bad "up again"
 
-# A wait for a result follows its team as well.
+# A wait for a result follows its renamed team as well.
 cadre team create other --roles a >/dev/null && cadre --team other task create one >/dev/null || bad "other"
 cadre --team other task assign 001 a --command true >/dev/null || bad "assign"
 begun --team other wait result 001 --timeout $long
@@ -163,7 +165,7 @@ cadre team update other --new-name another >/dev/null && cadre --team another ta
 ended 9 'the command of task 001 is cancelled'
 cadre team destroy --yes another >/dev/null || bad "destroy another"
 
-# So does one for a workspace.
+# A wait for a workspace also follows its renamed team.
 cadre team create other --roles '[{"name":"a","workspace":true}]' --wait >/dev/null || bad "other with a workspace"
 begun --team other wait workspace other/a stopped --timeout $long
 waits 1
@@ -171,7 +173,7 @@ cadre team update other --new-name another >/dev/null && cadre workspace stop an
 ended 0 'workspace other-a-.* is stopped'
 cadre team destroy --yes another >/dev/null || bad "destroy another"
 
-# Each command that begins something ends when that is true.
+# With --wait each command that begins some work ends when the work is done.
 mkdir "$TMPDIR/gold"
 echo x >"$TMPDIR/gold/x"
 is 0 'workspace crew-a-.* is ready' cadre workspace create --team crew --agent a --source "$TMPDIR/gold" --wait
@@ -198,7 +200,8 @@ grep -q 'nothing was begun that could be waited for' "$TMPDIR/err" || bad "nothi
 ends 7 'timeout: after 1 s the command of task' cadre assignment retry "$(cadre assignments --json |
 	sed 's/.*"message_id":"\([^"]*\)"[^{}]*"task":"013".*/\1/')" --wait=1
 
-# A folder that cannot be copied: the host may write no file so large.
+# A folder that cannot be copied: the limit on file sizes stops the host from writing its large
+# file.
 cadre down >/dev/null
 (ulimit -f 40000 && cadre up >/dev/null) || bad "up with a limit"
 truncate -s 64M "$TMPDIR/gold/large"
@@ -209,8 +212,8 @@ is 4 'was never made' cadre workspace fork two/w
 cadre down >/dev/null
 CADRE_LIMITS_MAX_CONCURRENT_FORKS=1 cadre up >/dev/null || bad "up without a limit"
 
-# A workspace that is still being made, since one is made after the other, cannot be copied:
-# no row is left of the attempt.
+# Workspaces are made one after the other. A workspace that is still being made cannot be
+# copied, and the attempt leaves no row.
 rm "$TMPDIR/gold/large"
 head -c 100000000 /dev/urandom >"$TMPDIR/gold/large"
 cadre team create big --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true,"count":8}]' >/dev/null
@@ -225,7 +228,8 @@ for team in big two; do
 done
 [ "$(count_guests)" = 1 ] || bad "$(count_guests) guests behind team destroy --wait"
 is 0 'team big is destroyed' cadre wait team big destroyed
-# A team that was destroyed will never be otherwise; one that never was is not there.
+# A team that was destroyed can reach no other state, so the wait ends. A team that never
+# existed is not found.
 ends 9 'team big is destroyed' cadre wait team big
 ends 9 'team big is destroyed' cadre wait team big working
 ends 9 'workspace big-w-4-.* is destroyed' cadre wait workspace big/w-4
@@ -234,7 +238,8 @@ is 3 'no team bag' cadre wait team bag
 is 0 'exit status is 0 where it is so, 9 .* 7 .* 3 ' sh -c '"$CADRE" help wait | tr "\n" " "'
 is 3 'no team big' cadre wait workspace big/w-9
 
-# Without a host nobody ends a guest: the wait says what is left, until its time is up.
+# Without a host no process ends a guest. When the wait's time is over, the command prints how
+# many guests still run.
 cadre team create left --golden "$TMPDIR/gold" --roles '[{"name":"w","workspace":true}]' --wait >/dev/null || bad "left"
 cadre down >/dev/null
 ends 7 'timeout: after 1 s team left is destroyed; guests that still run: 1' cadre team destroy --yes left --wait=1
@@ -242,7 +247,8 @@ begun wait team left destroyed --timeout $long
 cadre up >/dev/null || bad "up for the guest"
 ended 0 'team left is destroyed$'
 
-# A terminal shows one line, in its width, that is gone at the end; a pipe nothing.
+# On a terminal the wait shows one line that fits the width and is removed at the end. On a pipe
+# it shows no such line.
 cat >"$TMPDIR/watch" <<'PY'
 import re, subprocess, sys
 import terminal
@@ -263,7 +269,8 @@ is 0 'status 0 widest 2[0-9] first task 014 is claimed.* left task 014 is comple
 is 0 '^task 014 is completed$' cadre wait task 014
 [ "$(wc -l <"$TMPDIR/out")" = 1 ] && [ ! -s "$TMPDIR/err" ] || bad "a pipe sees more than the end"
 
-# A host that stands still keeps nobody longer than he said, and a prompt not at all.
+# A host that is stopped by a signal delays a caller no longer than the caller's own limit. It
+# does not delay a prompt at all.
 cadre up >/dev/null || bad "up"
 host=$(cadre up --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p')
 kill -STOP "$host"
@@ -271,8 +278,8 @@ is 0 '^crew' cadre status --line
 is 7 'the host has not answered in that time' cadre wait task 001 cancelled --wait=1
 kill -CONT "$host"
 
-# A wait that a host has to fulfil gives one ten seconds to come, which it says once: where the
-# host dies meanwhile, and where none runs from the start.
+# If a wait needs a host, it waits ten seconds for one to start, and says so once. The host is
+# killed during the wait, or none runs from the start.
 waited 0 workspace crew/a
 seq -f 'task %g' 15 16 | cadre task create - >/dev/null
 cadre task assign 015 a --command "until [ -e '$TMPDIR/go' ]; do sleep 0.1; done" >/dev/null || bad "assign 015"
@@ -285,7 +292,7 @@ grep -q 'It goes on when a host runs: cadre up. Wait on with: cadre wait result 
 is 7 'no host runs; the command of task 016 is queued' cadre task assign 016 a --command true --wait --json
 is 7 'timeout: after 1 s the command of task 016' cadre wait result 016 --wait=1
 grep -q 'It goes on when a host runs: cadre up' "$TMPDIR/err" || bad "the hint is silent on the host"
-# No host would stop a workspace by itself.
+# A host would not stop a workspace by itself, so the hint does not name a host.
 is 7 'timeout: after 1 s workspace crew-a-.* is ready' cadre wait workspace crew/a stopped --wait=1
 grep -q 'when a host runs' "$TMPDIR/err" && bad "the hint is that a host would stop it"
 begun wait result 016 --timeout $long
@@ -294,7 +301,8 @@ touch "$TMPDIR/go"
 cadre up >/dev/null || bad "up for the result"
 ended 0 'the command of task 016 is done'
 
-# A task behind one that failed is not completed by itself: the wait ends, and says why.
+# A task that depends on a failed task is not completed by itself: the wait ends, and names the
+# cause.
 first=$(cadre --as b task create first | sed -n 's/^created task \([0-9]*\).*/\1/p')
 behind=$(cadre --as b task create behind --depends-on "$first" | sed -n 's/^created task \([0-9]*\).*/\1/p')
 begun wait task "$behind" --timeout $long

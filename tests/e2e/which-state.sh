@@ -1,17 +1,17 @@
 #!/bin/sh
-# which-state - no other state than the one that is meant is used or made: with no home
-# or somebody else's, in a folder that is gone, in all kinds of worktrees, in a folder
-# that was prepared by hand; and an address says which team is meant.
+# which-state - only the intended state is used or made. The cases are: no home directory,
+# another user's home directory, a folder that is gone, all kinds of worktrees, a folder that
+# was prepared by hand. An address says which team is meant.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 
 into() { mkdir -p "$1" && cd "$1" || exit 1; }
-as_user() { # UID COMMAND...: as another user, if this one may
+as_user() { # UID COMMAND...: runs the command as another user, if allowed
 	user=$1
 	shift
 	setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
 }
-open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # which other users can reach
+open=$(mktemp -d /tmp/cadre-open.XXXXXX) || exit 1 # other users can reach this folder
 trap 'rm -rf "$open"' EXIT
 chmod 777 "$open"
 left_out() { echo "left out: $1"; }
@@ -19,7 +19,8 @@ may_be_others() { [ "$(id -u)" = 0 ] && as_user 54321 "$CADRE" version >/dev/nul
 
 # --- no home ---------------------------------------------------------------------------
 
-# A state that is named can be made where nothing can be noted.
+# A state that is named by --home or CADRE_HOME can be made even if it cannot be noted as the
+# user's.
 into "$TMPDIR/nowhere"
 none="env -u XDG_STATE_HOME HOME=/dev/null/none"
 is 0 "^made $PWD/named/.cadre" $none CADRE_HOME="$PWD/named/.cadre" "$CADRE" init
@@ -65,7 +66,7 @@ is 0 "^made $PWD/.cadre" cadre init
 [ "$(stat -c %a .cadre)" = 700 ] || bad "it is not private"
 is 0 'team.default  *mine  *.*/.cadre/cadre.toml' cadre config
 is 0 'already there' cadre init
-# The sender of the file is not known: it sets no more than a project's file.
+# The sender of the settings file is not known: it may set no more than a project's file.
 into "$TMPDIR/shipped"
 mkdir .cadre && printf '[vault]\nroot = "%s"\n' "$HOME" >.cadre/cadre.toml
 is 2 "vault.root is not for a project's file" cadre init
@@ -95,13 +96,14 @@ into "$TMPDIR/gone" && rmdir "$TMPDIR/gone"
 for verb in status init up down doctor 'team list' 'team create t'; do
 	is 3 'the current directory is gone' timeout "$(bound)" "$CADRE" $verb
 done
-is 0 'the current directory is gone' timeout "$(bound)" "$CADRE" mcp # each tool says so
+is 0 'the current directory is gone' timeout "$(bound)" "$CADRE" mcp # each tool reports the fault
 is 0 '^host' cadre --home "$XDG_STATE_HOME/cadre" status
 CADRE_HOME=$XDG_STATE_HOME/cadre is 0 '^host' cadre status
 
 # --- worktrees -------------------------------------------------------------------------
 
-# Usage: one STATE FOLDER...: what `init` says in each of them, and finds from below.
+# Usage: one STATE FOLDER...: in each folder `init` names this state, and a folder below finds
+# it.
 one() {
 	state=$1
 	shift
@@ -114,13 +116,13 @@ one() {
 	done
 }
 into "$TMPDIR/source" && git init . && git commit --allow-empty -m x
-# A bare repository: the state is in it.
+# A bare repository contains the state.
 cd "$TMPDIR" && git clone --bare source bare.git
 git -C bare.git worktree add -b a ../bare-a && git -C bare.git worktree add -b b ../bare-b || bad "worktree"
 cd bare-a && is 0 "^made $TMPDIR/bare.git/.cadre" cadre init
 one "$TMPDIR/bare.git/.cadre" "$TMPDIR/bare-a" "$TMPDIR/bare-b" "$TMPDIR/bare.git"
-# A bare one that a file leads to, as a folder of worktrees has it; the first `init` there
-# or in a worktree.
+# A file `.git` leads to a bare repository, as in a folder of worktrees. The first `init` runs
+# in that folder or in a worktree.
 for first in . a; do
 	into "$TMPDIR/trees" && git clone --bare ../source .bare && echo 'gitdir: ./.bare' >.git
 	git worktree add -b a a && git worktree add -b b b || bad "worktree"
@@ -129,7 +131,7 @@ for first in . a; do
 	one "$PWD/${state#./}" "$PWD/a" "$PWD/b" "$PWD"
 	rm -r "$TMPDIR/trees"
 done
-# A repository beside its worktree, and one of a submodule.
+# A repository beside its worktree, and a submodule's repository.
 cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/apart.git" apart && cd apart && git commit --allow-empty -m x
 git worktree add ../apart-a && git worktree add ../apart-b || bad "worktree"
 is 0 "^made $TMPDIR/apart/.cadre" cadre init
@@ -140,14 +142,15 @@ cd part && is 0 "^made $TMPDIR/super/part/.cadre" cadre init
 one "$TMPDIR/super/part/.cadre" "$TMPDIR/super/part" "$TMPDIR/part-a" "$TMPDIR/part-b"
 cd "$TMPDIR/super" && is 0 "^made $TMPDIR/super/.cadre" cadre init
 
-# Where git does not say whether a folder is the main worktree, nothing is guessed.
+# If git does not say whether a folder is the main worktree, cadre does not guess.
 cd "$TMPDIR" && git init --separate-git-dir="$TMPDIR/late.git" late && cd late && git commit --allow-empty -m x
 git worktree add ../late-a && cd ../late-a && is 0 "^made $TMPDIR/late.git/.cadre" cadre init
 cd ../late
 for verb in init status 'team create t'; do
 	is 5 'late.git/.cadre is of a repository that does not know this worktree' cadre $verb
 done
-# A `.git` that leads to another person's repository finds and makes nothing.
+# If a `.git` leads to another repository, which does not know the folder, no state is found or
+# made.
 into "$TMPDIR/mine" && git init . && git commit --allow-empty -m x && git worktree add ../mine-a && cadre init >/dev/null
 into "$TMPDIR/forged"
 stray() {
@@ -164,13 +167,13 @@ mkdir own && echo "gitdir: own" >.git && echo "$TMPDIR/mine/.git" >own/commondir
 stray
 mkdir worktrees && mv own worktrees && ln -s "$TMPDIR/mine/.git/HEAD" HEAD && echo "gitdir: worktrees/own" >.git
 stray
-# A `.git` that leads to something that is no folder of git's is as none.
+# A `.git` that leads to no repository is treated as missing.
 for line in 'gitdir: /dev/null' 'gitdir: .git' 'gitdir: ' 'x'; do
 	echo "$line" >.git
 	is 0 '^host' cadre --home "$TMPDIR/mine/.cadre" status
-	is 0 '^host' cadre status # the user's own
+	is 0 '^host' cadre status # finds the user's own state
 done
-# Where git's folder of a worktree is gone, so is what leads to the state that is meant.
+# If git's folder for a worktree is gone, the path to the intended state is lost too.
 echo 'gitdir: nowhere' >.git
 is 5 'forged/.git leads to a folder of git.s that is gone' cadre team create lost
 mkdir below && cd below
@@ -180,7 +183,8 @@ cd ..
 
 # --- a state that cannot be written ----------------------------------------------------
 
-# A file that may be in use elsewhere is not guessed about; a copy of it can be read.
+# A state file may be in use elsewhere, so cadre does not read a state that it cannot write. A
+# copy of the state can be read.
 unwritable() { # STATE COMMAND...
 	state=$1
 	shift

@@ -1,5 +1,5 @@
 #!/bin/sh
-# workflows - the sessions of docs/workflows.md, typed as they stand there.
+# workflows - runs the sessions of docs/workflows.md with the commands that the document shows.
 set -u
 stateless=yes
 . "$(dirname "$0")/../lib/story.sh"
@@ -7,11 +7,11 @@ stateless=yes
 unset CADRE_HOME
 mkdir "$TMPDIR/bin" && ln -s "$CADRE" "$TMPDIR/bin/cadre"
 export PATH="$TMPDIR/bin:$PATH" HOME="$TMPDIR"
-type_in() { # HEADING: in a folder of its own; its output in $TMPDIR/out
+type_in() { # HEADING: runs this session in a new folder; its output is in $TMPDIR/out
 	dir=$TMPDIR/$(echo "$1" | tr -c 'a-zA-Z\n' -) && mkdir "$dir"
 	block "$here/../docs/workflows.md" "$1" >"$dir/typed"
 	[ -s "$dir/typed" ] || bad "no session: $1"
-	# The shell ends where something fails, and its host with it.
+	# The shell ends at the first command that fails, and its host ends too.
 	(cd "$dir" && timeout 120 sh -eu -c '. ./typed' >"$TMPDIR/out" 2>"$TMPDIR/err" </dev/null) ||
 		{ judged=yes; bad "$1"; tail -n 5 "$TMPDIR/err"; }
 	state=$(find "$dir" -maxdepth 2 -name .cadre | head -n 1)

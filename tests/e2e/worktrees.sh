@@ -1,7 +1,8 @@
 #!/bin/sh
-# worktrees - five agents in five worktrees of git, with one .mcp.json that names nobody: each
-# registers once, and is itself from then on in its worktree, over MCP and in its shell; what
-# is kept for a worktree is not taken from others, and never makes an operator of an agent.
+# worktrees - five agents work in five worktrees of git, with one .mcp.json that names no agent.
+# Each agent registers once. From then on calls in its worktree act as this agent, over MCP and
+# in its shell. The record for a worktree is accepted only if nobody else could have written it,
+# and never makes an agent the operator.
 set -u
 . "$(dirname "$0")/../lib/said.sh"
 
@@ -39,7 +40,7 @@ is 0 "" "$CADRE" down
 story again $more
 is 0 'the operator' "$CADRE" whoami
 
-# Agents that bring no name get one, and keep it for their worktree.
+# Agents that give no name get a name, and keep it for their worktree.
 git worktree add ../any && git worktree add ../other || bad "no worktree"
 story nameless "$TMPDIR/any" "$TMPDIR/other"
 for name in any other; do
@@ -49,20 +50,20 @@ done
 git worktree add ../third && cd ../third || exit 1
 is 0 '^you are [a-z]*-[a-z]* of team shop: whenever' "$CADRE" agent register --here
 cd "$main" || exit 1
-# Two hundred at once get two hundred names, though there are some pairs of words only.
+# Two hundred agents at once get two hundred names, though there are fewer pairs of words.
 is 0 . "$CADRE" team create crowd
 seq 200 | xargs -P 8 -I{} "$CADRE" agent register --team crowd --json --role r{} >"$TMPDIR/names" 2>&1
 [ "$(grep -o '"name":"[a-z0-9-]*"' "$TMPDIR/names" | sort -u | wc -l)" = 200 ] ||
 	bad "not 200 names: $(grep -v '"name"' "$TMPDIR/names" | head -3)"
 "$CADRE" team destroy --yes crowd >/dev/null 2>&1 || bad "no end of a team"
 
-# Two sessions of one worktree are two agents; it stays the first one's.
+# Two sessions of one worktree are two agents. The worktree stays the first agent's.
 git worktree add ../two || bad "no worktree"
 story beside "$TMPDIR/two" "$TMPDIR/two"
 cd ../two && is 0 '^one of team shop' "$CADRE" whoami
 cd "$main" || exit 1
 
-# Clients that run side by side in one worktree are as many agents, with a host and without.
+# Clients that run side by side in one worktree are separate agents, with a host and without.
 for n in 1 2; do
 	git worktree add ../side-$n || bad "no worktree"
 	story clients "$TMPDIR/side-$n" pat-$n quin-$n ray-$n
@@ -70,7 +71,7 @@ for n in 1 2; do
 done
 is 0 "" "$CADRE" down
 
-# The shell of a worktree is the same agent, in its folders too.
+# The shell of a worktree acts as the same agent, also in folders below.
 for name in ann ben cid dot eva; do
 	mkdir -p "../$name/src/deep" && cd "../$name/src/deep" || exit 1
 	is 0 "^$name of team shop, as is kept for $TMPDIR/$name" "$CADRE" whoami
@@ -82,7 +83,7 @@ for name in ann ben cid dot eva; do
 	is 0 "$name.*by $name\|$name -> lead" "$CADRE" --as lead inbox
 done
 
-# Variables and options win over what is kept.
+# Variables and options have precedence over the record for the worktree.
 cd "$TMPDIR/ann" || exit 1
 is 0 "^the operator.*as you say" "$CADRE" --operator whoami
 is 0 "^ben of team.*as you say" "$CADRE" --operator --team shop --as ben whoami
@@ -92,7 +93,7 @@ is 5 'cannot act as another' "$CADRE" --operator whoami
 unset CADRE_HOME CADRE_TEAM CADRE_AGENT CADRE_TOKEN
 is 5 'other is said, but this directory is ann' "$CADRE" --team other task list
 
-# A person who registers others stays the operator, unless --here is said.
+# A person who registers others stays the operator, unless the command has --here.
 cd "$main" || exit 1
 is 0 . "$CADRE" agent register fay
 is 0 'the operator' "$CADRE" whoami
@@ -107,7 +108,8 @@ is 0 '"you":"hal of team shop' "$CADRE" --operator --json agent register hal --h
 grep -q token "$TMPDIR/out" && bad "a token is shown"
 is 0 '^hal of team shop' "$CADRE" whoami
 
-# Screens show no tokens, but how to be who has one, pipes neither; JSON has them.
+# Instead of a token a terminal shows the command that makes the shell act as the agent. A pipe
+# gets no token. Only JSON contains the token.
 script -qec "stty cols 80; '$CADRE' --operator agent register kim" /dev/null >"$TMPDIR/typed" </dev/null
 grep -q "eval \"\$(cadre agent env kim)\"" "$TMPDIR/typed" || bad "a terminal is not told how to be kim: $(cat "$TMPDIR/typed")"
 grep -Eq '[0-9a-f]{64}' "$TMPDIR/typed" && bad "a terminal shows a token"
@@ -119,7 +121,8 @@ grep -Eq '[0-9a-f]{64}' "$TMPDIR/out" && bad "a pipe shows a token"
 is 0 '"token":"[0-9a-f]\{64\}"' "$CADRE" --operator --team tools --json agent register max
 "$CADRE" --operator team destroy --yes tools >/dev/null 2>&1 || bad "no end of a team"
 
-# Files that others could have written are refused, and nobody is the operator for it.
+# Files that another user could have written are refused, and the caller does not become the
+# operator.
 kept=$main/.cadre/here
 [ "$(stat -c %a "$kept")" = 700 ] || bad "the folder is open"
 cd "$TMPDIR/ann" || exit 1
@@ -127,7 +130,7 @@ own=$(grep -lx "place $PWD" "$kept"/*)
 [ "$(stat -c %a "$own")" = 600 ] || bad "the file is open"
 cp -p "$own" "$TMPDIR/copy"
 other=$(grep -lx "place $TMPDIR/ben" "$kept"/*)
-refused() { # WHY
+refused() { # CAUSE
 	for verb in "task list" "task create x" "inbox" "whoami"; do is 5 "$1" "$CADRE" $verb; done
 	echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"task","arguments":{"action":"create","title":"y"}}}' |
@@ -155,7 +158,7 @@ if [ "$(id -u)" = 0 ]; then
 	chown 54321 "$own" && refused "another user's"
 fi
 
-# An agent that was replaced hears so; it can register anew, and then is kept again.
+# A replaced agent is told so. It can register again, and gets a new record for its worktree.
 "$CADRE" --operator agent register ann --replace >/dev/null || bad "ann is not replaced"
 is 4 'ann has a new generation' "$CADRE" task list
 grep -q 'you are ann of team shop in this directory' "$TMPDIR/err" || bad "it does not say why it is ann"
@@ -164,7 +167,8 @@ echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":
 	"$CADRE" mcp | grep -q '"id":2.*ann-2 of team shop' || bad "it cannot register anew"
 is 0 '^ann-2 of team shop' "$CADRE" whoami
 
-# An agent's session that was killed while it registered begins again; nobody else gets it.
+# An agent's session is killed while it registers. The next session of the worktree gets the
+# same agent by the same call. A session of another worktree does not.
 for name in kay far race; do git worktree add ../$name || bad "no worktree"; done
 story killed "$TMPDIR/kay" "$TMPDIR/far"
 race=$(for n in 1 2 3 4 5 6; do echo "$TMPDIR/race"; done)
@@ -172,8 +176,8 @@ won=$(/usr/bin/python3 "$here/peers/worktrees.py" race $race)
 cd ../race && is 0 "^$won of team shop, as is kept" "$CADRE" whoami
 cd "$main" || exit 1
 
-# Sessions of one worktree that register at once are as many agents, with a host and without;
-# they go on when their team is renamed.
+# Sessions of one worktree that register at once are separate agents, with a host and without.
+# They go on when their team is renamed.
 git worktree add ../flock || bad "no worktree"
 flock=$(for n in 1 2 3 4 5; do echo "$TMPDIR/flock"; done)
 for n in 1 2; do
@@ -192,14 +196,15 @@ is 0 up "$CADRE" up
 story renamed store shop "$TMPDIR/flock" "$TMPDIR/flock"
 is 0 "" "$CADRE" down
 
-# A repository inside the worktree is the same agent's, a further worktree there is nobody's.
+# A repository inside the worktree belongs to the same agent. A further worktree inside it
+# belongs to no agent.
 git init "$TMPDIR/dot/dep" && mkdir ../dot/sub && echo "gitdir: $main/.git/worktrees/dot/modules/sub" >../dot/sub/.git && git worktree add ../dot/tree || bad "no repository"
 cd ../dot/dep && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
 cd ../sub && is 0 "^dot of team shop, as is kept for $TMPDIR/dot" "$CADRE" --home "$main/.cadre" whoami
 cd ../tree && is 0 '^the operator' "$CADRE" whoami
 cd "$main" || exit 1
 
-# An agent that was renamed is itself still, also when another has its old name.
+# A renamed agent still acts as itself, also when another agent has its old name.
 is 0 . "$CADRE" --operator agent update eva --new-name eve
 cd ../eva && is 0 . "$CADRE" task list
 is 0 . "$CADRE" --operator agent register eva
@@ -208,7 +213,8 @@ is 0 . "$CADRE" task create "By eve"
 grep -q '^agent eve$' "$kept"/* || bad "the new name is not kept"
 cd "$main" || exit 1
 
-# A worktree that is made anew under an old path is nobody's, and one that is gone is swept.
+# A worktree that is made again under an old path belongs to no agent. The record for a removed
+# worktree is deleted.
 cd "$main" || exit 1
 git worktree remove --force ../ben && git worktree remove --force ../cid && git worktree add -f ../ben
 cd ../ben || exit 1
@@ -216,8 +222,8 @@ is 0 'the operator' "$CADRE" whoami
 is 0 '^you are ida' "$CADRE" agent register ida --here
 grep -lx "place $TMPDIR/cid" "$kept"/* | grep -vq '\.gone$' && bad "a worktree that is gone is kept"
 
-# A worktree that is moved stays its agent's, also when others were kept meanwhile; a copy is
-# nobody's.
+# A moved worktree still belongs to its agent, also if records were made for others meanwhile. A
+# copy belongs to no agent.
 cd "$main" || exit 1
 git worktree add ../nora || bad "no worktree"
 cd ../nora && is 0 '^you are nora' "$CADRE" agent register nora --here
@@ -239,15 +245,15 @@ is 0 "^olga of team shop, as is kept for $TMPDIR/nora-4\$" "$CADRE" whoami
 cd ../nora-3 && is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
-# What cannot be trusted is forgotten also where it was set aside.
+# A record that cannot be trusted can be forgotten, also if it was set aside under another name.
 cd "$main" && git worktree add ../quin && cd ../quin && is 0 '^you are quin' "$CADRE" agent register quin --here
 file=$(grep -lx "place $TMPDIR/quin" "$kept"/*) && mv "$file" "$file.gone" && chmod 644 "$file.gone"
 is 5 'is open to others' "$CADRE" task list
 is 0 forgotten "$CADRE" whoami --forget
 is 0 'the operator' "$CADRE" whoami
 
-# A snapshot is nobody's beside its original, though it keeps inodes and times of birth; it can be
-# an agent's of its own.
+# A snapshot of a worktree belongs to no agent beside its original, though it keeps inodes and
+# times of birth. It can get an agent of its own.
 cd "$TMPDIR" && truncate -s 4M disk.img && mkdir disk snap
 if /usr/sbin/mkfs.ext4 -q -I 256 disk.img && mount -o loop disk.img disk 2>/dev/null; then
 	mkdir disk/x && umount disk && cp disk.img snap.img
@@ -266,13 +272,13 @@ else
 	echo "skipped: no file system of its own"
 fi
 
-# Outside of git it is the directory itself.
+# Outside of git the record is for the directory itself.
 mkdir -p "$TMPDIR/plain/below" && cd "$TMPDIR/plain" || exit 1
 is 0 '^you are joe' "$CADRE" --home "$main/.cadre" agent register joe --here
 is 0 '^joe of team shop' "$CADRE" --home "$main/.cadre" whoami
 cd below && is 0 "^joe of team shop, as is kept for $TMPDIR/plain" "$CADRE" --home "$main/.cadre" whoami
 
-# An agent whose team is over is told so, and is not the operator.
+# An agent whose team has ended gets a fault, and does not become the operator.
 cd "$main" && is 0 . "$CADRE" team destroy --yes shop
 cd "$TMPDIR/dot" || exit 1
 for verb in "task list" "team list" "team create mine" whoami; do is 3 'there is no agent dot in team shop' "$CADRE" $verb; done

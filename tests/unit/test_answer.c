@@ -1,6 +1,6 @@
 /*
- * The answers of a guest that the host believes, by type and number; and the type of
- * answer for each message.
+ * The answers of a guest that the host accepts, by type and number; and the type of answer to
+ * each message.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +24,8 @@ static void read_type(struct packet *p, const char *type)
 	assert_int_equal(packet_read(p, body, (size_t)n, &f), 0);
 }
 
-/* A value that cannot be held makes the whole message unreadable, also in a field that
- * nobody knows; the fault names the field. */
+/* A value that cannot be represented makes the whole message unreadable, also in an unknown
+ * field. The fault names the field. */
 static void numbers_and_texts_are_of_i_json(void **state)
 {
 	static const char *const cases[][2] = {
@@ -61,7 +61,7 @@ static bool is_question(const struct wire *w)
 	return w->ports && w->senders & SIDE_HOST;
 }
 
-/* The right type alone is an answer, whatever else is well formed. */
+/* Only a message of the right type is an answer; every other well-formed message is refused. */
 static void one_type_answers(void **state)
 {
 	(void)state;
@@ -86,8 +86,9 @@ static void one_type_answers(void **state)
 	}
 }
 
-/* An answer to the host is of the type behind the first arrow, to a guest of that
- * behind the second, if there is one; without a second, the answer is Ok. */
+/* The type behind the first arrow answers the host, and the type behind the second arrow
+ * answers a guest. Without a second arrow the first type answers both; without an arrow the
+ * answer is Ok. */
 static void each_side_has_its_answer(void **state)
 {
 	int apart = 0;
@@ -133,7 +134,7 @@ static void a_message_fills_its_own_struct(void **state)
 	arena_release(&a);
 }
 
-/* An answer has so many parts, and so much time for them. */
+/* An answer has a limited number of parts, and a limited time for them. */
 static void parts_have_an_end(void **state)
 {
 	struct answer_parts parts = { 0 };
@@ -154,8 +155,8 @@ static void parts_have_an_end(void **state)
 	assert_int_equal(answer_more(&parts, &f), FAULT_IO);
 }
 
-/* A message is taken from the side and on the ports that its type says, and what is an
- * answer only, on none. */
+/* A message is accepted from the senders and on the ports that its type names. A type that is
+ * only an answer is accepted on no port. */
 static void a_message_belongs_somewhere(void **state)
 {
 	static const enum side sides[] = { SIDE_HOST, SIDE_GUEST };

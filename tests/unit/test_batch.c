@@ -1,6 +1,5 @@
 /*
- * Group commit: a call that fails changes nothing for the others, however
- * the store fails underneath.
+ * Group commit: a call that fails changes nothing for the other calls, however the store fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +73,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Four sends to agents and, in their middle, one to an unknown name. */
+/* Four sends to agents and, as the third call, a send to an unknown name. */
 static void ask_all(struct bench *b)
 {
 	for (int i = 0; i < CALLS; i++)
@@ -83,7 +82,7 @@ static void ask_all(struct bench *b)
 			   : "{\"to\":[\"a\"],\"content\":\"x\"}");
 }
 
-/* The second role has the name of the first: the call fails after it wrote both. */
+/* The second role has the name of the first: the call fails after it wrote both roles. */
 static void ask_with_a_trace(struct bench *b)
 {
 	ask_all(b);
@@ -110,7 +109,7 @@ static void check_all(struct bench *b, enum fault_code third)
 	assert_int_equal(messages(b), 4);
 }
 
-/* The failed team left nothing, each message has its copy. */
+/* The failed call left no team, and each message was delivered once. */
 static void check_no_trace(struct bench *b)
 {
 	struct store *store = b->world.store;
@@ -127,7 +126,7 @@ static void one_that_fails_is_alone(void **state)
 	check_all(*state, FAULT_NOT_FOUND);
 }
 
-/* Rows that the third call wrote before it failed are undone; those of the others
+/* The rows that the third call wrote before it failed are undone. The rows of the other calls
  * stay. */
 static void a_trace_is_undone(void **state)
 {
@@ -138,8 +137,8 @@ static void a_trace_is_undone(void **state)
 	check_no_trace(b);
 }
 
-/* All calls once more while the n-th step drops the transaction; how many of them were
- * answered well. */
+/* Runs all calls again while the n-th step drops the transaction. Returns how many calls
+ * succeeded. */
 static int64_t run_with_failing_step(struct bench *b, long step)
 {
 	int64_t well = 0;
@@ -152,8 +151,8 @@ static int64_t run_with_failing_step(struct bench *b, long step)
 	return well;
 }
 
-/* Wherever a step drops the transaction, each call that is answered well is
- * there once, and no other is. */
+/* At whichever step the transaction is dropped, the effect of each successful call is in the
+ * state once, and no failed call has an effect. */
 static void a_dropped_transaction_runs_again(void **state)
 {
 	void (*const asks[])(struct bench *) = { ask_all, ask_with_a_trace };
@@ -188,8 +187,8 @@ static void check_unknown(struct bench *b)
 	ask_all(b);
 }
 
-/* A caller is not told that his call was done when its COMMIT failed, not even whose call
- * had failed by itself: all of it has to be asked again. */
+/* When COMMIT fails, no caller gets a success. A caller whose call had failed by itself gets
+ * the same fault as the others: every call has to be made again. */
 static void a_failed_commit_is_nobodys_success(void **state)
 {
 	struct bench *b = *state;
@@ -199,7 +198,7 @@ static void a_failed_commit_is_nobodys_success(void **state)
 	ask_all(b);
 	run_all(b);
 	check_unknown(b);
-	/* Nor when the calls run alone, since their transaction was dropped. */
+	/* The same holds when the calls run alone, since their transaction was dropped. */
 	release(b, 2);
 	ask(b, 2, op_message_send, "{\"to\":[\"a\"],\"content\":\"x\"}");
 	assert_int_equal(run_with_failing_step(b, 3), 0);
@@ -225,7 +224,7 @@ static void calls_run_again_as_they_were(void **state)
 	assert_string_equal(((struct message_send_in *)call->in)->text, "x");
 }
 
-/* Gives one call at a time of those that are left. */
+/* A source that gives the remaining calls one at a time. */
 struct rest {
 	struct bench *bench;
 	size_t at, asked;
@@ -243,7 +242,7 @@ static size_t give_one(void *arg, struct call **calls, size_t room)
 	return 1;
 }
 
-/* The first batch runs so many calls and asks the source so often. */
+/* The first batch runs `first` calls, and asks the source `asked` times. */
 static void run_source(struct bench *b, size_t first, size_t asked)
 {
 	struct rest rest = { b, 2, 0 };
@@ -252,7 +251,7 @@ static void run_source(struct bench *b, size_t first, size_t asked)
 	uint64_t from = uv_hrtime();
 	size_t ran = batch_run(b->world.store, calls, 2, &source);
 
-	/* A machine that stood still meanwhile has ended the batch sooner. */
+	/* If the machine paused meanwhile, the batch ended sooner. */
 	if (uv_hrtime() - from < BATCH_MS * 500000ull) {
 		assert_int_equal(ran, first);
 		assert_int_equal(rest.asked, asked);
@@ -261,7 +260,7 @@ static void run_source(struct bench *b, size_t first, size_t asked)
 		ran += batch_run(b->world.store, b->list + ran, CALLS - ran, NULL);
 }
 
-/* A call that comes while a batch runs is answered with it, as if it had run alone. */
+/* A call that arrives while a batch runs is answered with the batch, as if it had run alone. */
 static void what_comes_later_runs_along(void **state)
 {
 	struct bench *b = *state;
@@ -271,7 +270,7 @@ static void what_comes_later_runs_along(void **state)
 	check_all(b, FAULT_NOT_FOUND);
 }
 
-/* A trace ends the batch: only the calls taken until then belong to it. */
+/* A failed call with written rows ends the batch: only the calls taken before belong to it. */
 static void what_comes_later_may_leave_a_trace(void **state)
 {
 	struct bench *b = *state;
@@ -305,8 +304,8 @@ static void push_late(void *arg)
 	queue_push(late->queue, &late->jobs);
 }
 
-/* Whether the rest of a push, of two jobs, came while its taker waited: not when this
- * machine is so busy that the wait, PROMISE_MS, ends before. */
+/* Whether the rest of a push (two jobs) arrived while its taker waited. On a very busy machine
+ * the wait, PROMISE_MS, may end before. */
 static bool rest_is_waited_for(struct queue *q, struct job jobs[3])
 {
 	struct chain part = jobs_of(jobs, 1), taken = { 0 };
@@ -327,7 +326,7 @@ static bool rest_is_waited_for(struct queue *q, struct job jobs[3])
 	return came;
 }
 
-/* A taker waits for the parts of its push, and not for a later push. */
+/* A taker waits for the other parts of its push, but not for a later push. */
 static void parts_are_taken_as_one(void **state)
 {
 	struct job jobs[4] = { 0 };
@@ -345,8 +344,8 @@ static void parts_are_taken_as_one(void **state)
 	queue_release(&q);
 }
 
-/* The rest of a push may be nothing, and a promise that is not kept holds a
- * transaction open for a moment only. */
+/* The rest of a push may be empty. If the rest never arrives, a transaction stays open only for
+ * a moment. */
 static void a_part_may_be_all(void **state)
 {
 	struct job jobs[2] = { 0 };

@@ -1,7 +1,7 @@
 /*
- * Agents whose runners answer all mail at the pace of models, for two hours of a set clock: in pairs,
- * rings and crowds.  A person's word comes to an end, and no agent begins more turns in an hour
- * than the rule says.
+ * Agents whose runners answer all mail as fast as models do, for two hours of a simulated
+ * clock: in pairs, rings and crowds. A person's message leads to a chain of turns that is
+ * limited. No agent begins more turns in an hour than the limit allows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,16 +17,16 @@ enum {
 	AGENTS_MOST = 9,
 	HOURS = 2,
 	STEP_S = 5,
-	TURN_LEAST_S = 5, /* a model's turn */
+	TURN_LEAST_S = 5, /* shortest turn of a model */
 	TURN_MOST_S = 40,
 };
 
-/* Whom an agent writes to at the end of each turn. */
+/* The agents that an agent writes to at the end of each turn. */
 enum habit { ANSWERS_NEXT, ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };
 
 struct player {
-	int64_t turn, ends_at; /* of its turn; 0: it has none */
-	int turns, turns_now; /* in all, and of the last hour */
+	int64_t turn, ends_at; /* the running turn and its end; 0: no turn runs */
+	int turns, turns_now; /* turns in all, and in the last hour */
 };
 
 struct play {
@@ -35,7 +35,7 @@ struct play {
 	size_t n;
 	enum habit habit;
 	uint64_t seed;
-	int64_t last; /* when a turn last began */
+	int64_t last; /* time at which a turn last began */
 };
 
 static const char *name_of(size_t player, char room[16])
@@ -53,7 +53,7 @@ static json_t *play_ask(struct play *p, const struct op *op, struct identity as,
 
 	world_ask(&p->world, p->world.store, &q, &a);
 	json_decref(args);
-	/* A model goes on where one message of its turn was refused. */
+	/* A model continues after one message of its turn was refused. */
 	if (a.fault.code && as.level == WHO_HOST)
 		fail_msg("%s: %s", op->name, a.fault.text);
 	reply = json_incref(a.reply);
@@ -159,7 +159,7 @@ static void play_begin_turns(struct play *p, size_t first_agent)
 	json_decref(next);
 }
 
-/* Plays it from a person's word on; returns how many turns there were. */
+/* Plays two hours from a person's message on. Returns the number of turns. */
 static int play_for_hours(struct play *p)
 {
 	const int64_t began = p->world.now;
@@ -175,7 +175,8 @@ static int play_for_hours(struct play *p)
 		play_end_turns(p);
 		play_begin_turns(p, first);
 		for (size_t i = 0; i < p->n && (s + STEP_S) % 3600 == 0; i++) {
-			/* The first one has a person's word, which does not count. */
+			/* The first agent also has a turn for the person's message, which does
+			 * not count. */
 			if (per_hour)
 				assert_true(p->players[i].turns_now <= per_hour + 1);
 			p->players[i].turns_now = 0;
@@ -192,7 +193,8 @@ static void play_over(struct play *p)
 	world_close(&p->world);
 }
 
-/* A pair or a ring, where each turn leads to one: as many turns as the rule says, and one notice. */
+/* In a pair or a ring each turn starts one other turn. There are as many turns as the limit for
+ * chains, and one notice. */
 static void rings_end_where_the_rule_says(void **state)
 {
 	struct play p;
@@ -210,7 +212,8 @@ static void rings_end_where_the_rule_says(void **state)
 	}
 }
 
-/* Each turn sends several messages; an agent has one turn at a time, which takes all of them. */
+/* Each turn sends several messages. An agent has one turn at a time, which takes all its
+ * messages. */
 static void crowds_end_too(void **state)
 {
 	static const enum habit habits[] = { ANSWERS_ROLE, ANSWERS_ALL, ANSWERS_TWICE };
@@ -232,7 +235,7 @@ static void crowds_end_too(void **state)
 		}
 }
 
-/* Without a bound for chains an agent's turns of an hour are. */
+/* Without a limit for chains there is a limit for an agent's turns in an hour. */
 static void an_hour_bounds_what_no_chain_ends(void **state)
 {
 	struct play p;

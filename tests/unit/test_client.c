@@ -1,5 +1,5 @@
-/* A client against a host that answers, breaks off, refuses or keeps silent,
- * and against no host at all. */
+/* A client with a host that answers, closes the connection, refuses or stays silent; and a
+ * client without a host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,11 +28,11 @@ struct world {
 	char dir[64];
 	struct home home;
 	struct client *client;
-	/* the host that is played */
+	/* the simulated host */
 	int listener;
 	pthread_t thread;
 	enum mode mode;
-	_Atomic int n_calls, n_gone; /* calls seen; connections that ended */
+	_Atomic int n_calls, n_gone; /* calls received; connections that ended */
 	char key[64], agent[64];
 };
 
@@ -57,7 +57,7 @@ static const char *string_in(const json_t *json, const char *name)
 	return s ? s : "";
 }
 
-/* False when the connection is to be closed. */
+/* Answers a message. Returns false if the connection is to be closed. */
 static bool hear(struct world *w, int fd, const char *body, size_t size)
 {
 	json_t *json = json_loadb(body, size, 0, NULL);
@@ -184,7 +184,7 @@ static void open_client(struct world *w, bool direct)
 	assert_int_equal(client_open(&w->client, &o, &f), 0);
 }
 
-/* The answer of an operation, "" with `f` filled when it failed. */
+/* The answer of an operation. If the operation failed, "" with `f` filled. */
 static char *ask(struct world *w, const char *op, const char *args, struct fault *f)
 {
 	struct text out = { 0 };
@@ -237,11 +237,11 @@ static void test_host_answers(void **state)
 	       "played");
 	assert_string_equal(w->key, "mine");
 	expect(w, "team.list", "{}", "played");
-	assert_string_equal(w->key, ""); /* a read has none */
+	assert_string_equal(w->key, ""); /* a read has no key */
 	client_close(w->client);
 	w->client = NULL;
 	stop_host(w);
-	assert_int_equal(w->n_gone, 1); /* one connection for all */
+	assert_int_equal(w->n_gone, 1); /* one connection for all calls */
 }
 
 static void test_host_refuses(void **state)
@@ -262,7 +262,7 @@ static void test_host_refuses(void **state)
 	stop_host(w);
 }
 
-/* A call that the host may have performed is made again with the same key. */
+/* A call that the host may have performed is repeated with the same key. */
 static void test_host_breaks_off(void **state)
 {
 	struct world *w = *state;
@@ -273,7 +273,7 @@ static void test_host_breaks_off(void **state)
 	open_client(w, false);
 	expect(w, "team.create", "{\"name\":\"red\"}", "\"name\":\"red\"");
 	assert_int_equal(w->n_calls, 1);
-	memcpy(first, w->key, sizeof(first)); /* what the host was told */
+	memcpy(first, w->key, sizeof(first)); /* the key that the host got */
 	free(ask(w, "workspace.create", "{\"team\":\"red\"}", &f));
 	assert_int_equal(f.code, FAULT_UNAVAILABLE);
 	stop_host(w);
@@ -313,7 +313,7 @@ static void step_until(struct world *w, const _Atomic int *seen)
 		step_for(w, 1);
 }
 
-/* A wait is given up by closing the connection that it alone uses. */
+/* A wait is cancelled by closing the connection that only this wait uses. */
 static void test_wait_is_cancelled(void **state)
 {
 	struct world *w = *state;
@@ -336,7 +336,7 @@ static void test_wait_is_cancelled(void **state)
 	stop_host(w);
 }
 
-/* Two clients of one state: a commit of one ends the wait of the other at once. */
+/* Two clients of one state: a commit by one client ends the other client's wait at once. */
 static void test_direct_wait(void **state)
 {
 	struct world *w = *state;
@@ -359,11 +359,11 @@ static void test_direct_wait(void **state)
 	open_client(&other, true);
 	expect(&other, "task.create", "{\"title\":\"x\",\"team\":\"red\"}", "001");
 	client_close(other.client);
-	/* Long before its 300 s are over. */
+	/* The wait ends long before its 300 s are over. */
 	for (until = clock_steady_ms() + patience_ms(60000);
 	     !heard.n && clock_steady_ms() < until;)
 		step_for(w, 10);
-	assert_int_equal(heard.n, 1); /* the other client waits for a later event */
+	assert_int_equal(heard.n, 1); /* the other wait is for a later event */
 }
 
 static void wait_for(struct world *w, const char *op, const char *json,
@@ -375,8 +375,8 @@ static void wait_for(struct world *w, const char *op, const char *json,
 	json_decref(args);
 }
 
-/* Without a host no process notes the end of a lease; a client that waits for the
- * message still gets it at that time. */
+/* Without a host no process records the end of a lease. A client that waits for the message
+ * still gets the message at that time. */
 static void test_direct_wait_across_leases(void **state)
 {
 	struct world *w = *state;

@@ -1,4 +1,4 @@
-/* Results of a guest: the guest may forget stored results, and no others. */
+/* Results of a guest: the host tells the guest to forget stored results, and no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ enum { PATIENCE_MS = 10000 };
 
 struct collector {
 	struct bench bench;
-	int polls, acks; /* how often it was asked for results, and told to forget one */
+	int polls, acks; /* requests for results; results to forget */
 	bool forgotten;
 };
 
@@ -53,7 +53,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Until all that the host asks for by itself is done. */
+/* Runs until the host has finished all requests that it makes by itself. */
 static void collect(struct collector *b, enum fault_code store_fault)
 {
 	int64_t until = clock_steady_ms() + patience_ms(PATIENCE_MS);
@@ -65,7 +65,7 @@ static void collect(struct collector *b, enum fault_code store_fault)
 	collect_poke(t, false);
 	do {
 		futile_end(
-			&t->daemon.futile); /* how long it pauses is tested elsewhere */
+			&t->daemon.futile); /* another test checks how long the pause is */
 		collect_tick(t);
 		rig_step(&b->bench.rig, true);
 	} while ((t->daemon.polling || t->daemon.collect) && clock_steady_ms() < until);
@@ -82,7 +82,7 @@ static void what_is_stored_is_forgotten(void **state)
 	assert_int_equal(b->acks, 1);
 }
 
-/* A result that cannot be stored now comes again. */
+/* If a result cannot be stored, the guest sends it again. */
 static void what_is_not_stored_is_kept(void **state)
 {
 	struct collector *b = *state;
@@ -95,7 +95,8 @@ static void what_is_not_stored_is_kept(void **state)
 	assert_int_equal(b->acks, 1);
 }
 
-/* A result that the state will never take would come for ever. */
+/* A result that the state will never accept is forgotten too. Otherwise the guest would send
+ * the result for ever. */
 static void what_nobody_takes_is_forgotten(void **state)
 {
 	struct collector *b = *state;

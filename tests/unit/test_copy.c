@@ -1,4 +1,4 @@
-/* Directories copied and removed: deep ones, sparse files, and what is left out. */
+/* Directories copied and removed: deep directories, sparse files, and files that are left out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +102,7 @@ static int depth_of(const char *top)
 	return n;
 }
 
-/* Far deeper than a path may be long. */
+/* A directory much deeper than the longest path. */
 static void test_deep(void **state)
 {
 	(void)state;
@@ -140,7 +140,7 @@ static void test_modes_and_kinds(void **state)
 		assert_int_equal(mode_of(below(to, "theirs")), 0755);
 }
 
-/* A project's own folder of that name is the project's, not the workspace's. */
+/* A folder `.cadre` in a folder of the project belongs to the project, not to the workspace. */
 static void test_except(void **state)
 {
 	(void)state;
@@ -153,7 +153,8 @@ static void test_except(void **state)
 	assert_int_equal(access(below(to, "shop/.cadre/state.db"), F_OK), 0);
 }
 
-/* A copy without end is ended before the disk is full.  Returns how many were left out. */
+/* A limit on processor time ends an endless copy before the disk is full. Returns how many
+ * folders were left out. */
 static int copy_in_bounds(const char *where)
 {
 	const struct rlimit second = { 1, 1 };
@@ -170,7 +171,7 @@ static int copy_in_bounds(const char *where)
 	return WEXITSTATUS(status);
 }
 
-/* The destination, and the state that copies, lie below the folder that is copied. */
+/* The destination, and the state that makes the copy, are below the copied folder. */
 static void test_copy_into_itself(void **state)
 {
 	char inner[200], home[200];
@@ -195,7 +196,7 @@ static void test_copy_into_itself(void **state)
 	assert_int_not_equal(access(to, F_OK), 0);
 }
 
-/* No secret of a state goes into an agent's folder. */
+/* No secret of a state is copied into an agent's folder. */
 static void test_states_below(void **state)
 {
 	(void)state;
@@ -205,7 +206,7 @@ static void test_states_below(void **state)
 	put(from, "tool/.cadre/secret", "all", 0600);
 	put(from, "tool/file", "x", 0600);
 	assert_int_equal(mkdir(below(from, "secret"), 0700), 0);
-	put(from, "secret/secret", "x", 0600); /* no state */
+	put(from, "secret/secret", "x", 0600); /* not a state */
 	left_out = 0;
 	assert_int_equal(tree_copy_golden(from, to, root, &left_out, &fault), 0);
 	assert_int_equal(left_out, 1);
@@ -213,7 +214,7 @@ static void test_states_below(void **state)
 	assert_int_equal(access(below(to, "secret/secret"), F_OK), 0);
 	assert_int_not_equal(access(below(to, "tool/.cadre"), F_OK), 0);
 	assert_int_equal(tree_remove(to, &fault), 0);
-	/* The folder itself may be named by a link. */
+	/* A symbolic link may name the folder itself. */
 	assert_int_equal(symlink(below(from, "tool/.cadre"), below(root, "link")), 0);
 	assert_int_not_equal(
 		tree_copy_golden(below(root, "link"), to, root, NULL, &fault), 0);

@@ -19,10 +19,10 @@
 
 #include "core/link/link.h"
 
-/* The addresses that names have here, in place of the machine's. */
+/* The addresses that names have in this test, instead of the machine's addresses. */
 static const char *const *addresses;
 
-/* NOLINTNEXTLINE: the C library's, which libuv calls */
+/* NOLINTNEXTLINE: replaces the C library's function, which libuv calls */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
 		struct addrinfo **found)
 {

@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* As a guest would. */
+/* Writes to a layer as a guest would. */
 static void write_to(const char *layer)
 {
 	const char *words[] = {
@@ -103,7 +103,7 @@ static void a_disk_begins_with_its_image(void **state)
 	(void)state;
 	assert_null(disk_top(&d));
 	begin(&d, 1);
-	begin(&d, 1); /* again: nothing */
+	begin(&d, 1); /* no effect */
 	assert_true(ends_in(disk_top(&d), "/disks/a/0.qcow2"));
 	assert_true(ends_in(disk_image(&d), "/image"));
 	assert_true(ends_in(layer_below(&arena, disk_top(&d)), "/image/root.qcow2"));
@@ -111,7 +111,7 @@ static void a_disk_begins_with_its_image(void **state)
 	assert_int_equal(layer_size(arena_printf(&arena, "%s/image", root)), -1);
 }
 
-/* A disk to which nobody wrote gets no layer of its own. */
+/* A disk without writes gets no layer of its own. */
 static void a_freeze_makes_a_layer_when_there_is_something_in_it(void **state)
 {
 	struct disk d = disk("a");
@@ -139,7 +139,7 @@ static void forks_keep_the_layers_of_a_parent_that_is_gone(void **state)
 	write_to(disk_top(&a));
 	disk_abandon(&a);
 	disk_sweep(root);
-	assert_int_equal(layers(), 2); /* a's 0, b's 0; a's 1 is gone */
+	assert_int_equal(layers(), 2); /* a's 0 and b's 0; a's 1 is removed */
 	assert_true(ends_in(layer_below(&arena, disk_top(&b)), "/disks/a/0.qcow2"));
 	disk_abandon(&b);
 	disk_sweep(root);
@@ -160,17 +160,17 @@ static void a_snapshot_keeps_its_layer_until_it_is_forgotten(void **state)
 	assert_true(ends_in(kept, "/disks/a/0.qcow2"));
 	assert_null(disk_kept(&d, "t"));
 	write_to(disk_top(&d));
-	/* Put back: later writes are gone. */
+	/* The snapshot is restored: later writes are lost. */
 	assert_int_equal(disk_cover(&d, kept, &top, &fault), 0);
 	disk_sweep(root);
 	assert_string_equal(disk_top(&d), top);
 	assert_int_equal(layers(), 2);
 	disk_forget(&d, "s");
 	disk_sweep(root);
-	assert_int_equal(layers(), 2); /* the top is over it */
+	assert_int_equal(layers(), 2); /* the top is based on layer 0 */
 }
 
-/* Layers that a host left when it died, half made or never used, do no harm. */
+/* Layers of a killed host, half made or never used, do no harm. */
 static void leftovers_do_no_harm(void **state)
 {
 	struct disk d = disk("a");
@@ -180,7 +180,8 @@ static void leftovers_do_no_harm(void **state)
 	begin(&d, 0);
 	write_to(disk_top(&d));
 	assert_int_equal(disk_cover(&d, disk_top(&d), &top, &fault), 0);
-	/* QEMU was never told of 1: it goes on in 0, and is told of 2. */
+	/* QEMU never got the name of layer 1. It continues in layer 0, and gets the name of
+	 * layer 2. */
 	assert_int_equal(disk_cover(&d, arena_printf(&arena, "%s/a/0.qcow2", d.folder),
 				    &top, &fault),
 			 0);

@@ -1,6 +1,6 @@
 /*
- * The order of names and contents on their way to the disk: a file is synced before its
- * name is given, and the folder of the name afterwards, before the call is answered.
+ * The order in which names and contents reach the disk. A file is synced before it gets its
+ * name. The folder of the name is synced afterwards, before the call is answered.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	if (journal.steps)
-		journal_end(); /* its test has failed */
+		journal_end(); /* reached only after a failed test */
 	temp_remove(journal.base);
 	return 0;
 }
@@ -105,7 +105,7 @@ static void make_state(struct store **s)
 	assert_int_equal(store_open(s, at("/state"), STORE_CREATE, NULL, &f), 0);
 }
 
-/* The file's content is synced, then its name. */
+/* The file's content is synced, and after that its name. */
 static void a_backup_is_whole(void **state)
 {
 	struct fault f = { 0 };
@@ -119,7 +119,7 @@ static void a_backup_is_whole(void **state)
 	journal_begin();
 	assert_int_equal(store_backup(s, at("/copy.db"), &f), 0);
 	moved = journal_move(temp, "/copy.db");
-	/* Synced by the step before: SQLite alone would not sync all of the text. */
+	/* The step before syncs the file: SQLite alone would not sync all its text. */
 	assert_true(journal_synced(at(temp), moved - 1, moved));
 	journal_check_names();
 	journal_end();
@@ -141,8 +141,8 @@ static void stage(char out[PATH_MAX])
 	assert_int_equal(restore_stage(at("/state"), file, out, PATH_MAX, &f), 0);
 }
 
-/* All that a restore needs is on the disk before its folder has the name that counts;
- * the former files are kept before new ones are put in their place. */
+/* All files that a restore needs are on the disk before their folder gets its final name. The
+ * former files are set aside before the new files take their place. */
 static void a_restore_keeps_the_order(void **state)
 {
 	static const char *const parts[] = { "/state.db", "/secret", "/aside", "" };
@@ -169,7 +169,7 @@ static void a_restore_keeps_the_order(void **state)
 	now = journal_move("/state/restore.ready/state.db", "/state/state.db");
 	assert_true(journal_synced(aside, former, now));
 	assert_true(journal_synced(at("/state"), former, now));
-	/* The folder of the new ones goes when they are where they belong. */
+	/* The staging folder is removed after the new files have been moved out of it. */
 	assert_true(journal_synced(at("/state"), now,
 				   journal_removal("/state/restore.ready")));
 	journal_check_names();
@@ -191,7 +191,7 @@ static void what_is_known_is_noted(void **state)
 	assert_int_equal(trust_add(dir, at("/known"), KNOWN_MADE, &f), 0);
 	moved = journal_move("/user/cadre/known.new", "/user/cadre/known");
 	assert_true(journal_synced(at("/user/cadre/known.new"), 0, moved));
-	/* The id is there before the file says that it is known. */
+	/* The id is in its place before the file `known` names it. */
 	snprintf(written, sizeof(written), "/known/id.%d", (int)getpid());
 	assert_true(journal_move(written, "/known/id") < moved);
 	assert_true(journal_synced(at(written), 0, journal_move(written, "/known/id")));
@@ -213,7 +213,7 @@ static void a_spool_is_set_aside(void **state)
 	place.workspace = "two";
 	journal_begin();
 	assert_int_equal(spool_open(&s, &place, 1, &f), 0);
-	/* Before a new one is made in its place. */
+	/* The move is synced before a new spool is made in the same place. */
 	moved = journal_move("/spool.db", "/spool.db.one");
 	assert_true(journal_has(SYNC, journal.base, moved + 1, moved + 2));
 	journal_end();
@@ -257,7 +257,7 @@ static void a_snapshot_keeps_the_order(void **state)
 	journal_end();
 	journal_begin();
 	assert_int_equal(m->restore(&spec, "s", &f), 0);
-	/* The former directory goes when the copy is there with its name, and no sooner. */
+	/* The former directory is moved away only when the copy is complete and has its name. */
 	away = journal_move("/workspaces/w", "/snapshots/w/.old");
 	assert_true(journal_has(SYNC, at("/snapshots/w"), 0, away));
 	assert_true(journal_move("/snapshots/w/.new", "/workspaces/w") > away);

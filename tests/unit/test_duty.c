@@ -1,6 +1,6 @@
 /*
- * The daemon of a guest and its spool, step by step: nothing is done before the spool
- * says so, whatever step of the spool fails.
+ * The daemon of a guest and its spool, step by step. The daemon does only what the spool
+ * records, whichever step of the spool fails.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static int set_up(void **state)
 	snprintf(b->out, sizeof(b->out), "%s/out", b->dir);
 	b->options.state = b->dir;
 	g->options = &b->options;
-	g->spool_settled = true; /* a host has said hello: nothing begins before */
+	g->spool_settled = true; /* a host has sent its Hello; no command begins before */
 	g->dir = g->state = b->dir;
 	g->root = open(b->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	uv_loop_init(&g->loop);
@@ -75,7 +75,7 @@ static void close_handle(uv_handle_t *handle, void *unused)
 		uv_close(handle, NULL);
 }
 
-/* As if the guest had died: its commands die, and the spool stays. */
+/* Simulates the guest's death: its commands end, and the spool stays. */
 static void kill_all(struct guest *g)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
@@ -143,7 +143,7 @@ static bool anything_runs(const struct guest *g)
 	return false;
 }
 
-/* Until nothing runs any more: a command that was let go has ended by then. */
+/* Runs until no command is left: a command that was started has ended by then. */
 static void run_on(struct bench *b)
 {
 	int64_t until = clock_steady_ms() + patience_ms(10000);
@@ -169,8 +169,8 @@ static bool fail_step(struct bench *b, long step)
 	return counts(b).waiting > 0;
 }
 
-/* At whichever step it fails, a command that the spool says is waiting has not run, and every
- * assignment comes to an end. */
+/* Whichever step fails, a command that is waiting in the spool has not run, and every
+ * assignment ends. */
 static void a_command_runs_when_the_spool_says_so(void **state)
 {
 	struct bench *b = *state;
@@ -187,12 +187,13 @@ static void a_command_runs_when_the_spool_says_so(void **state)
 		run_on(b);
 		assert_int_equal(counts(b).results, step);
 	}
-	/* A look for a command, and the note of its start. */
+	/* At least two steps made a command wait: the search for it, and the record of its
+	 * start. */
 	assert_true(waited >= 2);
 	assert_true(times_run(b) > STEPS_MOST / 2);
 }
 
-/* Another connection has the spool locked until the command has run, or a moment. */
+/* Another connection locks the spool until the command has run, at most for a moment. */
 struct lock {
 	struct bench *bench;
 	sqlite3 *db;
@@ -209,7 +210,7 @@ static void hold_for_a_moment(void *arg)
 	sqlite3_exec(l->db, "COMMIT", NULL, NULL, NULL);
 }
 
-/* While the spool cannot be written the command waits, and goes on behind it. */
+/* While the spool cannot be written the command waits, and runs afterwards. */
 static void a_command_waits_for_the_spool(void **state)
 {
 	struct bench *b = *state;
@@ -231,8 +232,8 @@ static void a_command_waits_for_the_spool(void **state)
 	assert_int_equal(times_run(b), 1);
 }
 
-/* A command that has begun by the spool's word is never begun again: the guest that comes
- * after a death tells it as interrupted. */
+/* A command that the spool records as begun never begins again. After a death the next guest
+ * reports the command as interrupted. */
 static void a_death_runs_nothing_twice(void **state)
 {
 	struct bench *b = *state;
@@ -255,7 +256,7 @@ static void a_death_runs_nothing_twice(void **state)
 	arena_release(&a);
 }
 
-/* A command that was killed says nothing of it itself: its result does. */
+/* A killed command prints no reason itself: the result contains the reason. */
 static void a_killed_command_has_a_reason(void **state)
 {
 	struct bench *b = *state;

@@ -1,5 +1,5 @@
-/* Which state is found from a folder, which one is refused, and what a project's
- * file may configure. */
+/* Which state is found from a folder, which state is refused, and what a project's file may
+ * configure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "core/home/home.h"
 #include "tests/lib/user.h"
 
-/* The folder that is found from `dir`, below root; or the fault's name. */
+/* The folder that is found from `dir`, relative to root; or the fault's name. */
 static const char *found(const char *dir, enum home_use use)
 {
 	static struct home h;
@@ -33,7 +33,7 @@ static const char *found(const char *dir, enum home_use use)
 	return h.dir + strlen(root);
 }
 
-/* As `cadre init` in `dir`; or the fault's name. */
+/* Does the same as `cadre init` in `dir`. Returns the folder, or the fault's name. */
 static const char *made(const char *dir)
 {
 	static struct home h;
@@ -79,7 +79,8 @@ static void test_worktrees_share(void **state)
 	assert_string_equal(found("tree/sub", HOME_WRITE), "/repo/.cadre");
 }
 
-/* A file that leads to a repository which does not know of it came with an archive. */
+/* A `.git` file names a repository that does not know the file's folder: the file came with an
+ * archive. */
 static void test_stray_worktree(void **state)
 {
 	(void)state;
@@ -99,7 +100,7 @@ static void test_init_goes_to_the_root(void **state)
 	assert_string_equal(made("plain"), "/plain/.cadre");
 }
 
-/* A state counts at the place where it was made, also after its folder moved. */
+/* A state is accepted at the place where it was made, also after its folder moved. */
 static void test_known(void **state)
 {
 	(void)state;
@@ -111,10 +112,10 @@ static void test_known(void **state)
 	assert_string_equal(found("p", HOME_LOOK), "/p/.cadre");
 	assert_string_equal(found("copy", HOME_LOOK), "denied");
 	assert_string_equal(made("copy"), "denied");
-	/* Another folder in its place, though it were to get its number. */
+	/* Another folder in its place is refused, even if it were to get the same inode number. */
 	shell("mv p/.cadre old && cp -a old p/.cadre");
 	assert_string_equal(found("p", HOME_LOOK), "denied");
-	/* Another folder with the very files of the first. */
+	/* Another folder that contains the files of the first folder. */
 	shell("rm -r p/.cadre && mkdir -m 700 p/.cadre && mv old/* p/.cadre");
 	assert_string_equal(found("p", HOME_LOOK), "denied");
 	shell("mv p/.cadre/* old && rmdir p/.cadre && mv old p/.cadre");
@@ -123,7 +124,7 @@ static void test_known(void **state)
 	assert_string_equal(found("p", HOME_LOOK), "denied");
 }
 
-/* Where a state is to be made that worktrees share, what is known tells. */
+/* The file `known` decides where the state of several worktrees is made. */
 static void test_unreadable_known(void **state)
 {
 	(void)state;
@@ -138,8 +139,7 @@ static void test_unreadable_known(void **state)
 	shell("[ ! -e apart.git/.cadre ]");
 }
 
-/* Many that are made at once are all noted, and so is one beside what was noted
- * long ago and is gone. */
+/* States that are made at once are all noted, beside many notes of old states that are gone. */
 static void test_many(void **state)
 {
 	char dir[40], line[400];
@@ -174,10 +174,10 @@ static void test_many(void **state)
 		n += !strncmp(line, "made ", 5);
 	fclose(file);
 	assert_int_equal(n, 12);
-	/* A file that other users may write is not believed. */
+	/* The file is refused if other users may write it. */
 	assert_int_equal(chmod(".local/state/cadre/known", 0622), 0);
 	assert_string_equal(found("p1", HOME_LOOK), "denied");
-	/* Nor is it written anew, without what it holds. */
+	/* The refused file keeps its contents: cadre does not replace it by a new file. */
 	assert_int_equal(chdir(root), 0);
 	shell("mkdir late && cp .local/state/cadre/known before");
 	assert_string_equal(made("late"), "denied");
@@ -190,7 +190,7 @@ static void test_many(void **state)
 	shell("cmp -s before dir/known");
 }
 
-/* A folder that cannot be listed is not taken for one that was looked at. */
+/* A folder that cannot be listed is not treated as checked. */
 static void test_unlistable(void **state)
 {
 	struct fault f = { 0 };
@@ -212,7 +212,7 @@ static void test_unlistable(void **state)
 	assert_non_null(strstr(f.text, "cannot list"));
 }
 
-/* A name may hold what would end a line, or be read as an escape. */
+/* A name may contain a line break, or text that looks like an escape. */
 static void test_names(void **state)
 {
 	(void)state;
@@ -223,7 +223,7 @@ static void test_names(void **state)
 	assert_string_equal(found("c\nd", HOME_LOOK), "/c\nd/.cadre");
 }
 
-/* A file that came from elsewhere hides nothing, and its mode is left alone. */
+/* A state that came from elsewhere does not hide the user's state, and its mode is not changed. */
 static void test_unknown(void **state)
 {
 	struct stat st;
@@ -247,7 +247,7 @@ static void test_unknown(void **state)
 	assert_string_equal(made("p"), "denied");
 }
 
-/* No part of a state leads elsewhere, however the state was named. */
+/* A part of a state may not be a symbolic link, however the user named the state. */
 static void test_links_inside(void **state)
 {
 	static const char *const parts[] = { "state.db",   "secret", "vault",   "log",
@@ -262,7 +262,8 @@ static void test_links_inside(void **state)
 		shell("[ ! -e s/%s ] || mv s/%s kept; ln -s /tmp s/%s", parts[i],
 		      parts[i], parts[i]);
 		f = (struct fault){ 0 };
-		/* Without state.db it is no state: then what makes one looks. */
+		/* Without state.db the folder is not a state. A call that makes a state checks
+		 * the folder. */
 		assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), FAULT_DENIED);
 		shell("rm s/%s; [ ! -e kept ] || mv kept s/%s", parts[i], parts[i]);
 	}
@@ -270,7 +271,7 @@ static void test_links_inside(void **state)
 	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 }
 
-/* A folder that was named by mistake stays as it is. */
+/* A folder that the user named by mistake is not changed. */
 static void test_named_by_mistake(void **state)
 {
 	struct home h;
@@ -288,7 +289,7 @@ static void test_named_by_mistake(void **state)
 
 /* --- what git tracks ------------------------------------------------------------------ */
 
-/* The sum of what is tracked in `path` is another one after `change`, or the same. */
+/* Checks whether `change` changes the checksum of the tracked files in `path`. */
 static void sum_after(const char *path, const char *change, const char *after, bool same)
 {
 	char before[TRACKED_SUM + 1], now[TRACKED_SUM + 1];
@@ -307,10 +308,10 @@ static void look_at_sums(const char *path, const char *after)
 	sum_after(path, "echo 1 >.cadre/state.db && git add -f .cadre", after, false);
 	sum_after(path, "git update-index --chmod=+x .cadre/state.db", after, false);
 	sum_after(path, "echo 2 >.cadre/x && git add -f .cadre/x", after, false);
-	/* The index is not split anew: what is shared is replaced by an entry without a
-	 * name. */
+	/* The split index is not written again: an entry without a name replaces the shared
+	 * entry. */
 	sum_after(path, "echo 3 >.cadre/state.db && git add -f .cadre", "true", false);
-	/* Changes elsewhere do not count, in whatever file they are. */
+	/* Changes in other folders do not count, whichever index file records them. */
 	sum_after(path, "echo 4 >.cadre/state.db; echo 3 >a/b && git add a/b", "true",
 		  true);
 	sum_after(path, "echo 4 >.c/3 && git add .c/3 && git rm -fq --cached .c/4",
@@ -326,8 +327,9 @@ static void look_at_sums(const char *path, const char *after)
 		  "true", true);
 }
 
-/* In each form that git's index has: `config` of a repository with a file in
- * `.cadre` and many beside it, some of which sort before. */
+/* For one form of git's index. `config` is an option of `git init`, and `after` is a command
+ * that rewrites the index. The repository has a file in `.cadre` and many other files, some of
+ * which are sorted before this file. */
 static void look_at(const char *config, const char *after)
 {
 	char path[200];
@@ -356,7 +358,7 @@ static void test_tracked(void **state)
 	look_at("", "git update-index --split-index");
 	look_at("--object-format=sha256", "true");
 	look_at("--object-format=sha256", "git update-index --index-version 4");
-	/* Also as a link, and below a folder. */
+	/* The same for `.cadre` as a symbolic link, and for a `.cadre` below a folder. */
 	shell("cd r && git rm -rfq --cached .cadre && rm -r .cadre && ln -s a .cadre && "
 	      "git add .cadre");
 	snprintf(path, sizeof(path), "%s/r/.cadre", root);
@@ -374,8 +376,9 @@ static void test_tracked(void **state)
 	assert_int_equal(tracked_look(path), TRACKED_NOTHING);
 }
 
-/* A state that the user has made counts until git tracks it: a clone would bring the same,
- * and what git tracks no more it may have changed. */
+/* A state that the user has made is accepted until git tracks it, since a clone would contain
+ * the same state. The state stays refused when git no longer tracks it, since git may have
+ * changed its files. */
 static void test_tracked_state(void **state)
 {
 	(void)state;
@@ -393,12 +396,13 @@ static void test_tracked_state(void **state)
 	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 	shell("truncate -s 50 s/.git/index");
 	assert_string_equal(found("s", HOME_LOOK), "denied");
-	/* An index that could not be read has shown nothing to be tracked. */
+	/* An index that could not be read has shown no tracked file. */
 	shell("rm s/.git/index");
 	assert_string_equal(found("s", HOME_LOOK), "/s/.cadre");
 }
 
-/* Notes that /r/.cadre is trusted, as if nobody had noted it before; its id. */
+/* Records /r/.cadre as trusted, as if the state had not been recorded before. `id` receives the
+ * state's id. */
 static void trust_anew(char id[STATE_ID + 1])
 {
 	struct fault f = { 0 };
@@ -438,8 +442,8 @@ static enum found_why judged(const char *state)
 	return trust_judge(path);
 }
 
-/* git writes files that its index does not know; outside of repositories the settings are
- * the user's to edit, and what is noted of them follows. */
+/* git can write files that are not in its index. Outside of repositories the user may edit the
+ * settings, and the note of them is updated. */
 static void test_edited(void **state)
 {
 	(void)state;
@@ -459,14 +463,15 @@ static void test_edited(void **state)
 	assert_int_equal(judged("e/.cadre"), FOUND_CHANGED);
 }
 
-/* An outer repository checks out what it tracks in the tree of an inner one, too. */
+/* An outer repository also checks out its tracked files inside the tree of an inner repository. */
 static void test_outer_repository(void **state)
 {
 	(void)state;
 	shell("git init -q o && mkdir o/in && git init -q o/in");
 	assert_string_equal(made("o/in"), "/o/in/.cadre");
 	assert_int_equal(judged("o/in/.cadre"), FOUND_COUNTS);
-	/* As a checkout writes it: git itself adds nothing in there. */
+	/* This entry is written as a checkout would: `git add` adds no file inside the inner
+	 * repository. */
 	shell("cd o && git update-index --add --cacheinfo "
 	      "100644,$(git hash-object -w --stdin </dev/null),in/.cadre/x");
 	assert_int_equal(judged("o/in/.cadre"), FOUND_TRACKED);
@@ -492,8 +497,8 @@ static bool is_ours(const char *state)
 
 #define KNOWN ".local/state/cadre/known"
 
-/* Another process notes that git tracks the state `path`, and has to wait for the lock;
- * meanwhile the user says that it is trusted. */
+/* Another process notes that git tracks the state `path`, and has to wait for the lock.
+ * Meanwhile the user says that the state is trusted. */
 static void taint_late(int dir, const char *path)
 {
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -502,7 +507,7 @@ static void taint_late(int dir, const char *path)
 	int fd, status;
 	pid_t pid;
 
-	shell("ln " KNOWN ".lock held"); /* by another name than the waiting one has it */
+	shell("ln " KNOWN ".lock held"); /* the search below skips this name */
 	snprintf(lock, sizeof(lock), "%s/held", root);
 	fd = open(lock, O_RDWR | O_CLOEXEC);
 	assert_int_equal(fcntl(fd, F_OFD_SETLK, &all), 0);
@@ -521,8 +526,8 @@ static void taint_late(int dir, const char *path)
 	assert_int_equal(status, 0);
 }
 
-/* A state that git tracks is noted as such, or it is said that this failed; a trusted one
- * stays trusted. */
+/* A state that git tracks is noted as tracked; a failure to note it is reported. A trusted
+ * state stays trusted. */
 static void test_taint(void **state)
 {
 	char path[200];
@@ -535,7 +540,7 @@ static void test_taint(void **state)
 	shell("cd r && git add -f .cadre/state.db");
 	snprintf(path, sizeof(path), "%s/r/.cadre", root);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* A note that cannot be written is said, and tried again. */
+	/* A note that cannot be written is reported, and tried again later. */
 	shell("mkdir " KNOWN ".new");
 	assert_int_equal(trust_judge(path), FOUND_UNNOTED);
 	assert_int_equal(trust_look(dir, path), KNOWN_MADE);
@@ -551,8 +556,8 @@ static void test_taint(void **state)
 	close(dir);
 }
 
-/* A state that other environments have noted stays known to them; but an id that git
- * tracks is in every clone, and would count there. */
+/* A state keeps its id when another environment notes it, so the first environment still knows
+ * it. An id that git tracks is replaced: every clone contains it, and would be accepted there. */
 static void test_tracked_id(void **state)
 {
 	char first[STATE_ID + 1], next[STATE_ID + 1];
@@ -563,14 +568,14 @@ static void test_tracked_id(void **state)
 	shell("rm -f r/.cadre/.gitignore");
 	trust_anew(first);
 	trust_anew(next);
-	if (is_ours("r/.cadre")) /* not where no times of birth are kept */
+	if (is_ours("r/.cadre")) /* false if the file system stores no times of birth */
 		assert_string_equal(next, first);
 	shell("cd r && git add -f .cadre/id");
 	trust_anew(next);
 	assert_string_not_equal(next, first);
 }
 
-/* A project's file sets what concerns the caller, for the project's own state. */
+/* A project's file may set options of the caller, for the project's own state. */
 static void test_project_config(void **state)
 {
 	struct home h;
@@ -586,15 +591,14 @@ static void test_project_config(void **state)
 	shell("echo 'team.default = \"red\"' >p/cadre.toml; "
 	      "printf '[gc]\nkeep_days = 3\n[team]\ndefault = \"blue\"\n' "
 	      ">p/.cadre/cadre.toml");
-	trust_again("p/.cadre"); /* in a repository it may be git's */
+	trust_again("p/.cadre"); /* in a repository git may have written it */
 	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");
 	assert_int_equal(h.settings.config.gc_keep_days, 3);
-	/* The state elsewhere heeds its own file, and no other project's. */
+	/* The state of another project uses its own file, and not the file of this project. */
 	assert_int_equal(home_find(&h, "../../q/.cadre", HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "users");
-	/* A configuration that came with something inside the project does not speak
-	 * for the project. */
+	/* The file of a repository inside the project does not apply to the project. */
 	shell("mkdir p/sub/.git && echo 'broken' >p/sub/cadre.toml");
 	assert_int_equal(home_find(&h, NULL, HOME_LOOK, &f), 0);
 	assert_string_equal(h.settings.config.team_default, "red");

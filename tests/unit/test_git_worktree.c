@@ -1,4 +1,4 @@
-/* How long git may take for a worktree; the rest is tests/e2e/agent-worktree.sh. */
+/* The limit on git's time for a worktree. tests/e2e/agent-worktree.sh tests the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +58,8 @@ static int make(int64_t ms, struct fault *f)
 				 &arena, &said, f);
 }
 
-/* The worktree that took too long is made anew, once nothing of it writes any more. */
+/* A worktree that took too long is made again, once no process of the first try writes any
+ * more. */
 static void git_has_an_end(void **state)
 {
 	struct fault f;

@@ -1,4 +1,4 @@
-/* test_glob - globs of paths against what every path of a small alphabet says. */
+/* test_glob - globs of paths, compared with a second matcher on all paths of a small alphabet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "tests/lib/dice.h"
 #include "tests/lib/place.h"
 
-static size_t steps; /* of all comparisons */
+static size_t steps; /* steps of all comparisons */
 
 static void test_matches(void **state)
 {
@@ -52,9 +52,9 @@ static void test_matches(void **state)
 			fail_msg("%s and %s", all[i].glob, all[i].path);
 }
 
-/* --- what a glob means, said once more ------------------------------------------------ */
+/* --- a second matcher ----------------------------------------------------------------- */
 
-/* Compares a name of a glob with one of a path. */
+/* Compares one name of a glob with one name of a path. */
 static bool name_matches(const char *g, size_t n, const char *p, size_t len)
 {
 	if (!n)
@@ -72,7 +72,7 @@ static const char *after(const char *s)
 	return *s ? s + 1 : NULL;
 }
 
-/* The names from `g` on against those from `p` on; NULL: there are none. */
+/* Compares the names from `g` on with the names from `p` on; NULL: no names are left. */
 static bool below_matches(const char *g, const char *p)
 {
 	size_t n;
@@ -88,7 +88,7 @@ static bool below_matches(const char *g, const char *p)
 	if (!name_matches(g, n, p, strcspn(p, "/")))
 		return false;
 	if (!after(g) && !strpbrk(g, "*?"))
-		return true; /* a name alone means all below it */
+		return true; /* a plain name matches all paths below it */
 	return below_matches(after(g), after(p));
 }
 
@@ -99,7 +99,7 @@ enum { GLOB_MOST = 5, PATH_MOST = 8, PATHS_MOST = 8000 };
 static char paths[PATHS_MOST][PATH_MOST + 1];
 static size_t n_paths;
 
-/* Adds every path of names of `a` and `b` that begins with what `path` holds. */
+/* Adds every path of names from `a` and `b` that begins with the text in `path`. */
 static void add_paths(char *path, size_t n)
 {
 	if (n && path[n - 1] != '/') {
@@ -153,8 +153,8 @@ static void test_globs_against_all_paths(void **state)
 				fail_msg("'%s' and the path %s", a, paths[k]);
 			both |= in_a && below_matches(b, paths[k]);
 		}
-		/* Two such globs that meet have in common a path of at most PATH_MOST: `aaaa*` and
-		 * `*bbbb`. */
+		/* Two such globs that overlap share a path of at most PATH_MOST characters:
+		 * `aaaa*` and `*bbbb`. */
 		if (glob_meets(a, b, &steps) != both || glob_meets(b, a, &steps) != both)
 			fail_msg("'%s' and '%s': %d", a, b, both);
 		met += both;
@@ -163,7 +163,7 @@ static void test_globs_against_all_paths(void **state)
 	assert_true(met > 300 / each && apart > 300 / each);
 }
 
-/* The longest globs, which hold the most tokens. */
+/* The longest globs, which contain the most tokens. */
 static void test_longest(void **state)
 {
 	char a[GLOB_BYTES + 1], b[GLOB_BYTES + 1];
@@ -183,7 +183,7 @@ static void test_longest(void **state)
 	b[254] = 'a';
 	assert_true(glob_meets(a, b, &steps));
 	assert_true(glob_meets(b, b, &steps));
-	/* The pair that takes the most steps, and one of a project. */
+	/* The pair that takes the most steps, and a typical pair of a project. */
 	for (int i = 0; i < 127; i++) {
 		memcpy(a + 2 * i, "*a", 2);
 		memcpy(b + 2 * i, i < 126 ? "*b" : "*c", 3);

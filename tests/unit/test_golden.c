@@ -1,7 +1,7 @@
 /*
- * Frames, byte for byte: each line of tests/wire/golden.txt is a message and,
- * behind a tab, what it is when it is written again; `=`: the same.  A change
- * here is a change of what older programs are told.
+ * Frames, byte for byte. Each line of tests/wire/golden.txt is a message. The text behind the
+ * tab is the message as it is written again; `=` stands for the same text. A change in that
+ * file changes what older programs receive.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 enum { TYPES_MOST = 128 };
 
-/* Reads a frame of `in` and writes what was understood as a frame again. */
+/* Reads a frame from `in` and writes the parsed message as a frame again. */
 static void write_again(const char *in, struct text *out, bool seen[TYPES_MOST])
 {
 	struct frame_reader r = { 0 };

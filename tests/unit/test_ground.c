@@ -1,4 +1,4 @@
-/* A store notices that other files stand at its path. */
+/* A store detects that other files have been put at its path. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,21 +61,21 @@ static void test_wal_beside_a_backup(void **state)
 	copy_over(p->wal, wal);
 	copy_over(backup, p->path);
 	assert_refused(p);
-	assert_refused(p); /* and the files stay */
+	assert_refused(p); /* the files are unchanged */
 	assert_same(p->path, backup);
 	assert_same(p->wal, wal);
 	copy_over(p->kept, p->path);
 	s = open_it(p);
 	assert_int_equal(count(s), 6);
 	store_close(s);
-	copy_over(backup, p->path); /* without a WAL it is taken */
+	copy_over(backup, p->path); /* without a WAL the copy is accepted */
 	crash(p, 1);
 	s = open_it(p);
 	assert_int_equal(count(s), 4);
 	store_close(s);
 }
 
-/* An older copy of the same file: older than what the WAL continues. */
+/* An older copy of the same file: older than the state that the WAL continues. */
 static void test_wal_beside_an_older_copy(void **state)
 {
 	struct place *p = *state;
@@ -91,8 +91,8 @@ static void test_wal_beside_an_older_copy(void **state)
 	assert_refused(p);
 }
 
-/* Copied at rest, before the log last began anew; the writer of that time kept the file
- * open, so that no mark was written. */
+/* The copy was made at rest, before the last restart of the log. The writer of that time kept
+ * the file open, so no mark was written. */
 static void test_wal_beside_a_copy_of_before(void **state)
 {
 	struct place *p = *state;
@@ -112,7 +112,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 	copy_over(p->wal, wal);
 	copy_over(p->path, now);
 	store_close(s);
-	copy_over(wal, p->wal); /* as a crash leaves it */
+	copy_over(wal, p->wal); /* the state after a crash */
 	copy_over(p->kept, p->path);
 	assert_refused(p);
 	assert_same(p->path, p->kept);
@@ -123,7 +123,7 @@ static void test_wal_beside_a_copy_of_before(void **state)
 	store_close(s);
 }
 
-/* All contents of the file since its log began are those that it goes on from. */
+/* The log continues every content that the file has had since the log began. */
 static void test_wal_copied_in_part(void **state)
 {
 	struct place *p = *state;
@@ -134,11 +134,11 @@ static void test_wal_copied_in_part(void **state)
 	add_many(s, &p->fault, 2);
 	assert_int_equal(store_restart_wal(s, 1000, &p->fault), 1);
 	for (int i = 0; i < 3; i++) {
-		/* Enough that the file grows, and page 1 is written again. */
+		/* Enough rows that the file grows, and page 1 is written again. */
 		add_many(i & 1 ? beside : s, &p->fault, 100);
 		snprintf(now[i], sizeof(now[i]), "%s/now-%d", p->dir, i);
 		copy_over(p->path, now[i]);
-		/* A read keeps the log from beginning anew. */
+		/* A reader stops the log from restarting. */
 		store_rollback(reader);
 		assert_int_equal(store_begin(reader, false, &p->fault), 0);
 		assert_int_equal(count(reader), 102 + 100 * i);
@@ -157,7 +157,7 @@ static void test_wal_copied_in_part(void **state)
 	}
 }
 
-/* Several write in turn, and open and close it, with a log that begins anew often. */
+/* Several stores write in turn, and open and close the file; the log restarts often. */
 static void test_many_generations(void **state)
 {
 	struct place *p = *state;
@@ -182,7 +182,7 @@ static void test_many_generations(void **state)
 	store_close(a);
 }
 
-/* Versions before this noted nothing. */
+/* Earlier versions of cadre noted nothing in the lock file. */
 static void test_nothing_noted(void **state)
 {
 	struct place *p = *state;
@@ -214,7 +214,7 @@ static void test_wal_without_its_file(void **state)
 
 /* --- a restore ---------------------------------------------------------------------- */
 
-/* Writes to a staged state that are still in its log are not thrown away. */
+/* A restore is refused if the staged state still has writes in its log. */
 static void test_staged_log(void **state)
 {
 	struct place *p = *state;

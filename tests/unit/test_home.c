@@ -1,5 +1,5 @@
-/* The files of a state folder, the values that the configuration accepts, the lock of
- * a host and its log. */
+/* The files of a state folder, the values that the configuration accepts, the host's lock and
+ * the host's log. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static void test_private(void **state)
 	assert_int_equal(home_find(&again, "s", HOME_LOOK, &f), FAULT_IO);
 }
 
-/* Sixteen processes that come first agree on one secret. */
+/* Sixteen processes that make the secret at once agree on one secret. */
 static void test_one_secret(void **state)
 {
 	int ends[2], status;
@@ -150,7 +150,8 @@ static void test_config(void **state)
 	unsetenv("CADRE_INBOX_CAPACITY");
 }
 
-/* A folder is named from where the file is, or from here, or from the home. */
+/* The path of a folder is relative to the settings file, to the working directory, or to the
+ * home directory. */
 static void test_config_folders(void **state)
 {
 	struct home h;
@@ -176,7 +177,7 @@ static void test_config_folders(void **state)
 	unsetenv("CADRE_VAULT_ROOT");
 }
 
-/* Commands do not obey a file of another user, or a pipe. */
+/* Commands do not use a settings file of another user, or a pipe. */
 static void test_foreign_config(void **state)
 {
 	struct home h;
@@ -189,14 +190,14 @@ static void test_foreign_config(void **state)
 	f = (struct fault){ 0 };
 	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), FAULT_INVALID);
 	assert_int_equal(unlink(USERS), 0);
-	if (geteuid()) /* only root can make another's file */
+	if (geteuid()) /* only root can make a file of another user */
 		return;
 	f = (struct fault){ 0 };
 	shell("echo broken >" USERS " && chown 12345 " USERS "");
 	assert_int_equal(home_find(&h, "s", HOME_MAKE, &f), 0);
 }
 
-/* Every kind of mistake says where it is and what would be right. */
+/* The fault of every kind of mistake names the place and the right form. */
 static const struct {
 	const char *text, *fault, *hint;
 } mistakes[] = {
@@ -252,7 +253,7 @@ static void test_bad_config(void **state)
 	setenv("CADRE_INBOX_CAPACITY", "many", 1);
 	assert_int_equal(with_config("", &h, &f), FAULT_INVALID);
 	assert_string_equal(f.text, "CADRE_INBOX_CAPACITY must be a whole number");
-	setenv("CADRE_INBOX_CAPACITY", "", 1); /* as if it were not there */
+	setenv("CADRE_INBOX_CAPACITY", "", 1); /* counts as unset */
 	assert_int_equal(with_config("", &h, &f), 0);
 	unsetenv("CADRE_INBOX_CAPACITY");
 }
@@ -282,7 +283,7 @@ static void test_lock(void **state)
 	assert_true(wait(&status) > 0);
 	assert_int_equal(status, 0);
 	close(fd);
-	assert_int_equal(home_holder(&h), 0); /* its name is still in the file */
+	assert_int_equal(home_holder(&h), 0); /* the pid stays in the file */
 }
 
 static void say_socket(int fd, const char *path)
@@ -298,7 +299,8 @@ static void say_socket(int fd, const char *path)
 	assert_true(pwrite(fd, line, strlen(line), 0) > 0);
 }
 
-/* Where the host has its socket stands in the lock, and counts while it is held. */
+/* The lock file contains the path of the host's socket. The path is used while the lock is
+ * held. */
 static void test_follow(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -318,7 +320,7 @@ static void test_follow(void **state)
 	assert_false(home_follow(&mine));
 	fd = home_hold(&h, &f);
 	assert_true(fd >= 0);
-	assert_false(home_follow(&mine)); /* it is where it was looked for */
+	assert_false(home_follow(&mine)); /* the socket is at its usual path */
 	say_socket(fd, root);
 	assert_false(home_follow(&mine));
 	say_socket(fd, link);
@@ -333,7 +335,7 @@ static void test_follow(void **state)
 	say_socket(fd, path);
 	assert_true(home_follow(&mine));
 	assert_string_equal(mine.socket, path);
-	assert_false(home_follow(&mine)); /* known by now */
+	assert_false(home_follow(&mine)); /* the path is known already */
 	close(fd);
 	assert_int_equal(home_find(&mine, "s", HOME_MAKE, &f), 0);
 	assert_false(home_follow(&mine));

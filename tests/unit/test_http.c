@@ -1,6 +1,6 @@
 /*
- * The HTTP server against those who speak it, speak it badly, slowly, or not at
- * all; its service here answers at once, late, in a stream or never.
+ * The HTTP server with clients that use HTTP well, badly, slowly, or not at all. The service of
+ * this test answers at once, late, in a stream or never.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ enum { STREAM = 1 << 20, BODY_MOST = 1000, BODIES = 20000 };
 struct world {
 	uv_loop_t loop;
 	struct http_server *server;
-	struct http *held; /* asks for /never */
+	struct http *held; /* a request for /never */
 	int gone;
 	size_t streamed;
 };
@@ -163,7 +163,7 @@ static void send_all(struct world *w, int fd, const char *data, size_t len, size
 	}
 }
 
-/* All that is answered until the server hangs up. */
+/* Returns all answers until the server closes the connection. */
 static struct text hear(struct world *w, int fd, struct text out)
 {
 	bool open = true;
@@ -190,7 +190,7 @@ static struct text talk(struct world *w, const char *data, size_t len, size_t st
 	return hear(w, fd, out);
 }
 
-/* "200 404 ": the statuses in a row of answers. */
+/* Returns the statuses of several answers, such as "200 404 ". */
 static const char *statuses(const char *answers)
 {
 	static char list[256];
@@ -204,7 +204,7 @@ static const char *statuses(const char *answers)
 	return list;
 }
 
-/* --- what is said --------------------------------------------------------------------- */
+/* --- requests and answers ------------------------------------------------------------- */
 
 #define HOST "Host: h\r\n"
 
@@ -242,7 +242,7 @@ static const struct {
 	  "200 200 ", "\r\n\r\nabcdeHTTP/1.1" },
 	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", "200 ",
 	  "Content-Length: 0" },
-	/* `Connection: close` and HTTP/1.0 end the connection */
+	/* `Connection: close`, and HTTP/1.0, close the connection */
 	{ "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\nGET / HTTP/1.1\r\n" HOST
 	  "\r\n",
 	  "200 ", "Connection: close" },
@@ -251,7 +251,7 @@ static const struct {
 	  "200 200 ", "Connection: keep-alive" },
 	{ "GET / HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", "200 ",
 	  "Connection: close" },
-	/* the body of a request that was refused is not taken for the next one */
+	/* the body of a refused request is not read as the next request */
 	{ "POST /fault HTTP/1.1\r\n" HOST "Content-Length: 32\r\n\r\n"
 	  "GET /smuggled HTTP/1.1\r\n\r\n....",
 	  "409 ", "Connection: close" },
@@ -294,7 +294,7 @@ static const struct {
 	{ "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400 ", "" },
 	{ "\x16\x03\x01\x02\x01\x01", "400 ", "Invalid method" },
 	{ "hello there\r\n\r\n", "400 ", "{\"error\":{\"code\":\"invalid\"" },
-	/* a request that breaks off gets no answer */
+	/* an incomplete request gets no answer */
 	{ "", "", "" },
 	{ "GET / HTT", "", "" },
 	{ "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nab", "", "" },
@@ -339,8 +339,7 @@ static void test_nul_in_a_head(void **state)
 	text_release(&got);
 }
 
-/* A head of about `len` bytes that grows at its target, a value or a name, or has
- * many headers. */
+/* A head of about `len` bytes. It has a long target, value or name, or many headers. */
 static struct text large_head(int where, size_t len)
 {
 	struct text s = { 0 };
@@ -434,7 +433,7 @@ static void test_stream_waits_for_its_reader(void **state)
 	int fd = dial(w);
 
 	assert_int_equal(send(fd, said, sizeof(said) - 1, 0), sizeof(said) - 1);
-	while (w->gone == 0) { /* nobody reads: it is given up */
+	while (w->gone == 0) { /* without a reader the server gives up */
 		uv_run(&w->loop, UV_RUN_NOWAIT);
 		assert_true(w->streamed < STREAM);
 		poll(NULL, 0, 1);
@@ -442,7 +441,7 @@ static void test_stream_waits_for_its_reader(void **state)
 	close(fd);
 }
 
-/* --- those who take their time ---------------------------------------------------------------- */
+/* --- slow clients ----------------------------------------------------------------------------- */
 
 static void expect_end(struct world *w, const char *said, const char *want)
 {
@@ -450,7 +449,7 @@ static void expect_end(struct world *w, const char *said, const char *want)
 	int fd = dial(w);
 
 	send_all(w, fd, said, strlen(said), 4096, &out);
-	out = hear(w, fd, out); /* which ends when the server hangs up */
+	out = hear(w, fd, out); /* ends when the server closes the connection */
 	assert_string_equal(statuses(out.data), want);
 	text_release(&out);
 }
@@ -463,11 +462,11 @@ static void test_slow_ones_are_ended(void **state)
 	expect_end(w, "GET / HTTP/1.1\r\n" HOST "X: ", "408 ");
 	expect_end(w, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 9\r\n\r\nab",
 		   "408 ");
-	expect_end(w, "GET / HTTP/1.1\r\n" HOST "\r\n", "200 "); /* idle behind it */
-	assert_int_equal(w->gone, 1); /* the half body */
+	expect_end(w, "GET / HTTP/1.1\r\n" HOST "\r\n", "200 "); /* idle afterwards */
+	assert_int_equal(w->gone, 1); /* the request with half a body */
 }
 
-/* A byte now and then buys no time. */
+/* A client that sends a byte now and then gets no more time. */
 static void test_drops_do_not_keep_a_head_open(void **state)
 {
 	struct world *w = *state;
@@ -514,8 +513,8 @@ static void test_late_answer(void **state)
 	text_release(&out);
 }
 
-/* The service watches a peer while it makes an answer: it sees at once that the peer is gone, and
- * keeps what the peer asks meanwhile. */
+/* The service watches a peer while it prepares an answer. It learns at once that the peer has
+ * gone, and keeps requests that the peer sends meanwhile. */
 static void test_watched_peer(void **state)
 {
 	static const char said[] = "GET /never HTTP/1.1\r\n" HOST "\r\n",
@@ -553,7 +552,7 @@ static void test_cut_peer(void **state)
 	text_release(&out);
 }
 
-/* --- those who are many -------------------------------------------------------------------------- */
+/* --- many clients -------------------------------------------------------------------------------- */
 
 static void test_silent_ones_make_room(void **state)
 {
@@ -589,7 +588,8 @@ static void test_busy_ones_keep_their_place(void **state)
 		close(busy[i]);
 }
 
-/* Bodies of which one holds back its end make room for one that comes at once. */
+/* Several bodies fill the room. An upload that holds back its end is refused, to make room for
+ * a complete one. */
 static void test_slow_bodies_make_room(void **state)
 {
 	static const char head[] = "POST /large HTTP/1.1\r\n" HOST

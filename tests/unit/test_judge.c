@@ -1,6 +1,6 @@
 /*
- * The bench's verdict on its rounds: about ratios, or that the machine was too busy
- * for one.
+ * The bench's verdict on its rounds. The verdict compares ratios, or says that the machine was
+ * too busy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct finding find(const double (*rounds)[2], size_t n, enum want want,
 
 static void the_ratio_is_the_median_of_the_rounds(void **state)
 {
-	/* The quotient of the medians is 6 / 10. */
+	/* The quotient of the two medians would be 6 / 10. */
 	static const double rounds[][2] = {
 		{ 10, 10 }, { 6, 12 }, { 1, 9 }, { 4.5, 9 }, { 8, 10 }
 	};
@@ -35,7 +35,7 @@ static void the_ratio_is_the_median_of_the_rounds(void **state)
 	assert_float_equal(f.spread, 12.0 / 9, 1e-9);
 }
 
-/* Half as fast in the middle of the run: both are, so nothing else is said. */
+/* In the middle of the run value and base both get slower, so the verdict is the same. */
 static void a_machine_that_slows_down_changes_no_ratio(void **state)
 {
 	static const double quiet[][2] = { { 800, 1000 }, { 810, 1010 }, { 790, 990 } };
@@ -58,7 +58,7 @@ static void the_limit_belongs_to_what_is_wanted(void **state)
 	assert_int_equal(find(rounds, 2, AT_LEAST, 1.31).verdict, VERDICT_SHORT);
 }
 
-/* Whether it would have been ok or short: a busy machine proves neither. */
+/* A busy machine proves neither "ok" nor "short", whichever the ratio would give. */
 static void a_base_that_wavers_is_noisy(void **state)
 {
 	static const double still[][2] = { { 90, 100 }, { 90, 150 }, { 90, 110 } };
@@ -72,7 +72,7 @@ static void a_base_that_wavers_is_noisy(void **state)
 
 static void what_is_over_the_base_is_judged_by_itself(void **state)
 {
-	/* The medians' own difference is 24. */
+	/* The difference of the two medians would be 24. */
 	static const double rounds[][2] = { { 105, 100 }, { 140, 110 }, { 124, 90 } };
 	struct finding f = find(rounds, 3, AT_MOST_OVER, 30);
 
@@ -82,7 +82,7 @@ static void what_is_over_the_base_is_judged_by_itself(void **state)
 	assert_int_equal(find(rounds, 3, AT_MOST_OVER, 29).verdict, VERDICT_SHORT);
 }
 
-/* A base with one thread may keep its pace beside them. */
+/* A base with one thread may keep its speed beside other processes. */
 static void a_machine_that_others_had_is_noisy(void **state)
 {
 	struct judge j = { .n = 1, .value = { 3 }, .base = { 2 } };
@@ -110,7 +110,7 @@ static void only_a_noisy_line_is_measured_again(void **state)
 	assert_false(judge_again(VERDICT_OK, 1));
 	assert_false(judge_again(VERDICT_SHORT, 1));
 	assert_false(
-		judge_again(VERDICT_NONE, 1)); /* its bench does not measure it here */
+		judge_again(VERDICT_NONE, 1)); /* this run does not measure the line */
 }
 
 static void only_a_quiet_verdict_stays(void **state)
@@ -122,7 +122,7 @@ static void only_a_quiet_verdict_stays(void **state)
 	assert_false(judge_stays(VERDICT_NONE));
 }
 
-/* Ours may differ from round to round as much as it does: the base tells of the machine. */
+/* Our own value may differ very much from round to round: only the base shows a busy machine. */
 static void ours_may_waver(void **state)
 {
 	static const double rounds[][2] = { { 10, 100 }, { 90, 100 }, { 50, 100 } };

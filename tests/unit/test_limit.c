@@ -1,4 +1,5 @@
-/* Buckets of calls: each operation spends the cost of its schema, and threads share a bucket. */
+/* Buckets of calls: each operation spends the cost that its schema names, and threads share a
+ * bucket. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@ enum { NOW = 1000000000 };
 
 /* --- each operation ------------------------------------------------------------------ */
 
-static int runs; /* how often a handler was reached */
+static int runs; /* number of calls of a handler */
 
 static int refuse_to_run(struct call *call, const void *in, void *out)
 {
@@ -38,7 +39,7 @@ static void ask(struct world *w, const char *op, const char *args)
 	answer_release(&a);
 }
 
-/* Calls an operation whose handler fails, as the team's lead. */
+/* Calls an operation as the team's lead. The operation's handler is replaced by one that fails. */
 static enum fault_code call_empty(struct world *w, const struct op *op, bool as)
 {
 	struct op hollow = *op;
@@ -78,13 +79,14 @@ static void open_team(struct world *w)
 	w->settings.config.limits_enabled = true;
 }
 
-/* As if nothing had been spent yet. */
+/* Fills all buckets: no call has been spent. */
 static void refill(struct world *w)
 {
 	world_number(w->store, "DELETE FROM rate RETURNING 0");
 }
 
-/* A call that fails has spent its category, and no other; a second one spends more. */
+/* A call that fails spends from the bucket of its category, and from no other bucket. A second
+ * call spends the same again. */
 static void each_spends_its_category(void **state)
 {
 	struct world w;
@@ -120,7 +122,7 @@ static void each_spends_its_category(void **state)
 	world_close(&w);
 }
 
-/* With its bucket empty it is refused before its handler runs, unless the operator calls. */
+/* With an empty bucket a call is refused before its handler runs, unless the operator calls. */
 static void each_is_refused_when_it_is_spent(void **state)
 {
 	struct world w;
@@ -165,7 +167,7 @@ static void the_wait_is_right(void **state)
 	assert_int_equal(rate_left(&size, now + 3000000, full_at), 2);
 }
 
-/* A clock that is put back, or limits that are lowered, keep nobody out for long. */
+/* After a clock is set back, or a limit is lowered, no caller has to wait long. */
 static void nobody_waits_for_a_clock(void **state)
 {
 	const struct rate_size size = { 2, 60 };
@@ -178,7 +180,7 @@ static void nobody_waits_for_a_clock(void **state)
 	assert_int_equal(full_at, now + 3000000);
 }
 
-/* --- a host's ---------------------------------------------------------------------------- */
+/* --- the buckets of a host --------------------------------------------------------------- */
 
 enum { THREADS = 8, TRIES = 2000, AGENTS = 500 };
 
@@ -220,7 +222,8 @@ static void threads_share_a_bucket(void **state)
 	rates_free(r);
 }
 
-/* A row that is owed is told once, again after a failure, and outlives that the table grows. */
+/* A changed bucket is given out once as a row to write, and again after a failure. The bucket
+ * stays when the table grows. */
 static void rows_are_owed(void **state)
 {
 	const struct rate_size size = { 10, 60 };
@@ -250,7 +253,8 @@ static void rows_are_owed(void **state)
 	out[0].full_at = 0;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 1000 + 2000000);
-	/* A row that says more counts: somebody else has spent. */
+	/* If the row has a later time than the table, the row is used: another process has
+	 * spent. */
 	out[0].full_at = 5000000;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 5000000);
@@ -263,7 +267,8 @@ static void rows_are_owed(void **state)
 		assert_int_equal(k->take(k, &size, 9000000, &b), 0);
 		assert_int_equal(b.full_at, 11000000);
 	}
-	/* Full buckets made space for these: the rows hold the former ones. */
+	/* Full buckets were dropped to make space for the new buckets. Only the rows still have
+	 * them. */
 	out[0].full_at = 0;
 	k->look(k, &out[0]);
 	assert_int_equal(out[0].full_at, 0);

@@ -1,4 +1,4 @@
-/* A host's log under many threads, and how it is put aside. */
+/* A host's log under many threads, and the log's rotation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,8 +35,8 @@ static void *write_lines(void *arg)
 	return NULL;
 }
 
-/* Reads one file of the log: each line is whole and the next of its writer, whose
- * number in `next` is -1 before his first; returns the file's size. */
+/* Reads one file of the log. Each line is whole, and is the next line of its writer. `next` has
+ * the writer's next number, -1 before its first line. Returns the file's size. */
 static off_t read_log(const char *path, int next[WRITERS])
 {
 	char line[FILL + 200];
@@ -61,8 +61,8 @@ static off_t read_log(const char *path, int next[WRITERS])
 	return st.st_size;
 }
 
-/* Many threads fill it several times over: five files of at most 8 MiB stay, with the
- * newest lines, of which none is lost or cut where one file ends. */
+/* Many threads fill the log several times over. Five files of at most 8 MiB stay, with the
+ * newest lines. No line is lost or cut at the end of a file. */
 static void test_log_rotates(void **state)
 {
 	int next[WRITERS] = { -1, -1, -1, -1 };
@@ -95,7 +95,7 @@ static void test_log_rotates(void **state)
 	temp_remove(root);
 }
 
-/* The one line that `what` and a text become, without its time and level. */
+/* The line that the log writes for `what` and a text, without its time and level. */
 static const char *written(const char *root, struct log *log, const char *what,
 			   const char *text, char line[5000])
 {
@@ -115,7 +115,7 @@ static const char *written(const char *root, struct log *log, const char *what,
 	return strstr(line, " msg=") + 1;
 }
 
-/* Any text stays one line, and no part of the text reads as a field. */
+/* Any text stays on one line, and no part of the text looks like a field. */
 static void test_log_quotes(void **state)
 {
 	char line[5000], root[64], longest[6000];
@@ -146,7 +146,7 @@ static void test_log_quotes(void **state)
 	temp_remove(root);
 }
 
-/* However long a line is, it says how many were left out before it. */
+/* Also a very long line contains the number of lines that were left out before it. */
 static void test_log_left_out(void **state)
 {
 	struct log_pause pause = { .until = 1, .n = 7 };
@@ -171,8 +171,8 @@ static void test_log_left_out(void **state)
 	temp_remove(root);
 }
 
-/* Lines below the level are left out, whose level may change meanwhile; the others are
- * counted. */
+/* Lines below the log's level are left out, and the level may change meanwhile. The written
+ * lines are counted. */
 static void test_log_levels(void **state)
 {
 	struct log_pause pause = { 0 };
@@ -194,7 +194,7 @@ static void test_log_levels(void **state)
 	assert_int_equal(log_lines(log, LOG_LEVEL_INFO), 1);
 	assert_int_equal(log_lines(log, LOG_LEVEL_ERROR), 1);
 	assert_int_equal(pause.n, 2);
-	/* A line that is not taken is none of them, and does not let the next one wait. */
+	/* A line below the level is not counted, and starts no pause for the next line. */
 	pause = (struct log_pause){ 0 };
 	log_set_level(log, LOG_LEVEL_WARN);
 	for (int i = 0; i < 2; i++)

@@ -1,4 +1,4 @@
-/* test_mcp - the MCP door without a transport, and what it costs a model. */
+/* test_mcp - the MCP door without a transport, and the tokens that it costs a model. */
 #include "mcp/mcp.h"
 
 #include <ftw.h>
@@ -23,7 +23,7 @@
 
 enum { TOOLS_MAX = 15, TOKENS_MAX = 3000, SAID_MAX = 64 };
 
-/* A peer and what it was told, in order. */
+/* A peer and the messages that it got, in order. */
 struct peer {
 	struct home home;
 	struct mcp *mcp;
@@ -88,7 +88,7 @@ static void say(struct peer *p, const char *message)
 	mcp_handle(p->mcp, message, strlen(message), NULL);
 }
 
-/* The only thing that is said to `message`. */
+/* Returns the answer to `message`; there must be exactly one. */
 static json_t *ask(struct peer *p, const char *message)
 {
 	size_t n = p->n_said;
@@ -131,11 +131,11 @@ static void costs_a_model_little(void **state)
 	printf("%zu tools, %zu tokens (%zu bytes)\n", n, (bytes + 3) / 4, bytes);
 	assert_in_range(n, 1, TOOLS_MAX);
 	assert_in_range((bytes + 3) / 4, 1, TOKENS_MAX);
-	assert_false(access(p->home.dir, F_OK)); /* but nothing is in it: */
-	assert_int_equal(mcp_fd(p->mcp), -1); /* the state was not opened */
+	assert_false(access(p->home.dir, F_OK)); /* the folder exists, */
+	assert_int_equal(mcp_fd(p->mcp), -1); /* but the state was not opened */
 }
 
-/* Across all tools, too: a model reads the list whole. */
+/* Each argument is described once among all tools, since a model reads the whole list. */
 static void describes_an_argument_once(void **state)
 {
 	struct peer *p = *state;
@@ -218,7 +218,7 @@ static void answers_faults_as_results(void **state)
 		RPC_INVALID_PARAMS);
 }
 
-/* A state that cannot be opened is no result, where there is no tool to answer for it. */
+/* If a state cannot be opened, a request that calls no tool gets an error, not a result. */
 static void answers_faults_as_errors(void **state)
 {
 	struct peer *p = *state;
@@ -255,7 +255,7 @@ static void drops_waits_only(void **state)
 	assert_int_equal(p->n_said, 2);
 	assert_false(mcp_idle(p->mcp));
 	say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-	       "\"params\":{\"requestId\":\"2\"}}"); /* a text is not the number */
+	       "\"params\":{\"requestId\":\"2\"}}"); /* a text, not the number */
 	assert_false(mcp_idle(p->mcp));
 	say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
 	       "\"params\":{\"requestId\":2}}");

@@ -1,6 +1,6 @@
-/* Files of other versions: migrated with a backup, alone, or refused.
+/* Files of other versions: migrated with a backup, migrated by one process alone, or refused.
  *
- * The program brings migrations of its own instead of the generated ones. */
+ * The program uses migrations of its own instead of the generated ones. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -111,7 +111,7 @@ static void make_v1(struct place *p, const char *rows)
 	run_sql(p->db, rows);
 }
 
-/* Reads a file's bytes, to see that nothing has touched it; the caller frees. */
+/* Reads a file's bytes, to check later that they have not changed. The caller frees them. */
 static char *bytes(const char *path, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
@@ -172,7 +172,7 @@ static void test_all_or_nothing(void **state)
 	assert_int_equal(number(p->db, "PRAGMA user_version"), 1);
 	assert_int_equal(number(p->db, "SELECT count(*) FROM a"), 2);
 	run_sql(p->db, "DELETE FROM a WHERE rowid = 2");
-	assert_int_equal(try_open(p, 0), 0); /* and the backup is made anew */
+	assert_int_equal(try_open(p, 0), 0); /* a new backup is made */
 	assert_int_equal(number(p->backup, "SELECT count(*) FROM a"), 1);
 }
 
@@ -215,8 +215,8 @@ static void test_strangers(void **state)
 	assert_untouched(p, FAULT_IO, "not a database");
 }
 
-/* Schema objects that no migration made are refused by their names, in a file of any
- * version; none of them has run. */
+/* Schema objects that no migration made are refused with their names, in a file of any version.
+ * No such trigger has run. */
 static const struct {
 	const char *sql, *said;
 } oddities[] = {
@@ -267,7 +267,7 @@ static struct store *open_v2(struct place *p)
 	return s;
 }
 
-/* Whether a store that is open can write: 0 or the fault. */
+/* Whether an open store can write. Returns 0, or the fault. */
 static int try_write(struct place *p, struct store *s)
 {
 	p->fault = (struct fault){ 0 };
@@ -276,7 +276,7 @@ static int try_write(struct place *p, struct store *s)
 	return store_commit(s, &p->fault);
 }
 
-/* The same beside an open store: no migration writes until the oddities are gone. */
+/* The same objects appear while a store is open: every write is refused until they are removed. */
 static void test_oddities_beside(void **state)
 {
 	struct place *p = *state;
@@ -336,7 +336,7 @@ static void test_holders(void **state)
 	waitpid(child, NULL, 0);
 }
 
-/* Begins a write once told to, and tells when it has begun. */
+/* Waits for a byte from `go`, begins a write, and sends a byte to `begun`. */
 static int write_beside(struct place *p, int go, int begun)
 {
 	struct store *s = NULL;
@@ -350,7 +350,7 @@ static int write_beside(struct place *p, int go, int begun)
 	return 0;
 }
 
-/* A writer that dawdles in its turn keeps others waiting, not failing. */
+/* If a writer is slow in its turn, the other writers wait and do not fail. */
 static void test_turn_is_exclusive(void **state)
 {
 	struct place *p = *state;
@@ -358,7 +358,7 @@ static void test_turn_is_exclusive(void **state)
 	int go[2], begun[2], status;
 	char c;
 
-	/* Forked first: SQLite may not be taken through a fork. */
+	/* Forks before SQLite is used, since SQLite must not be used across a fork. */
 	assert_int_equal(pipe(go) | pipe(begun), 0);
 	if (fork() == 0)
 		_exit(write_beside(p, go[0], begun[1]));

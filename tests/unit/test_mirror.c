@@ -1,4 +1,4 @@
-/* test_mirror - files equal to rows, nothing written for nothing. */
+/* test_mirror - the files are equal to the rows, and no file is written without a change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -167,7 +167,7 @@ static void test_another_incarnation(void **state)
 	add_agent(w, 5, 2, "kim");
 	settle(w);
 	spit(at(w, "teams/demo/tasks/my-own.md"), "a note of mine\n");
-	/* A restored state knows nothing of task 2, of bob and of team 2. */
+	/* A restored state that does not have task 2, bob and team 2. */
 	run(w, "UPDATE state SET incarnation = 'beef'");
 	run(w, "DELETE FROM task_dep");
 	run(w, "DELETE FROM task WHERE id = 2");
@@ -214,7 +214,7 @@ static int is_private(const char *path, const struct stat *st, int kind, struct 
 	return 0;
 }
 
-/* Under any umask of the command. */
+/* The files are private under any umask of the command. */
 static void test_is_its_owners_alone(void **state)
 {
 	mode_t before = umask(0);
@@ -230,7 +230,7 @@ static void test_is_its_owners_alone(void **state)
 	mirrored_close(w);
 }
 
-/* Keys are read in the frontmatter alone: the body is written by people. */
+/* Keys are read only in the frontmatter, because people write the body. */
 static void test_reads_keys_of_a_page(void **state)
 {
 	static const char page[] = "---\nrow: 7\nteam: \"one\"\n---\n\nteam: \"two\"\n"
@@ -250,7 +250,7 @@ static void test_reads_keys_of_a_page(void **state)
 	assert_int_equal(page_number(crlf, n, "row: "), 7);
 	assert_true(page_says(crlf, n, "row: 7"));
 	assert_int_equal(page_number(crlf, n, "sent: "), 0);
-	/* A page of which only the beginning was read. */
+	/* Only the beginning of the page was read. */
 	assert_int_equal(page_number(page, 12, "row: "), 7);
 }
 

@@ -41,14 +41,14 @@ static void test_keeps_what_a_person_wrote(void **state)
 	equal(w);
 	holds(w, "teams/demo/tasks/001-slug.conflict.md", "mine\n");
 	holds(w, "teams/demo/tasks/001-slug.conflict-2.md", "mine again\n");
-	/* A whole pass puts it back too, and keeps it. */
+	/* A whole pass writes the page again too, and keeps the person's text. */
 	spit(at(w, file), "mine at last\n");
 	close_mirror(w);
 	unlink(at(w, ".cadre-cursor"));
 	settle(w);
 	equal(w);
 	holds(w, "teams/demo/tasks/001-slug.conflict-3.md", "mine at last\n");
-	/* A crash left two files in the stage: a person's text, and half a page. */
+	/* A crash has left two files in the stage: a person's text, and half a page. */
 	close_mirror(w);
 	spit(at(w, ".cadre-stage/old~00~teams~demo~tasks~002-slug.md"), "typed\n");
 	spit(at(w, ".cadre-stage/new~01"), "---\nid: \"0");
@@ -58,7 +58,7 @@ static void test_keeps_what_a_person_wrote(void **state)
 	mirrored_close(w);
 }
 
-/* A card that somebody saved is a host's to take: until one has, it stays. */
+/* Only a host reads a card that a person saved. Until a host has read the card, its file stays. */
 static void test_leaves_cards_to_a_host(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -90,7 +90,7 @@ static void test_waits_for_a_writer(void **state)
 	(void)state;
 	small_team(w);
 	settle(w);
-	/* An editor that opened the file before the exchange writes after it. */
+	/* An editor opened the file before the exchange, and writes after the exchange. */
 	fd = open(at(w, "teams/demo/tasks/001-slug.md"), O_WRONLY | O_APPEND);
 	assert_true(fd >= 0);
 	touch_first(w, 1);
@@ -105,8 +105,8 @@ static void test_waits_for_a_writer(void **state)
 	mirrored_close(w);
 }
 
-/* A file that comes out is written over with a later content; not one that has
- * another name, is being read, or that others may read. */
+/* The mirror may reuse a replaced file for a later content. It does not reuse a file that has
+ * another name, that a program reads, or that other users may read. */
 static void test_writes_nobodys_file_over(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -161,7 +161,7 @@ static void test_follows_no_symlink(void **state)
 	assert_string_equal(text, "untouched");
 	free(text);
 	assert_true(there(w, "teams/demo/tasks/001-slug.conflict.md"));
-	/* A folder of the mirror that leads out of the vault. */
+	/* A symbolic link replaces a folder of the mirror and leads out of the vault. */
 	unlink(outside);
 	assert_int_equal(mkdir(outside, 0700), 0);
 	assert_int_equal(rename(at(w, "teams/demo/cards"), at(w, "elsewhere")), 0);
@@ -175,8 +175,8 @@ static void test_follows_no_symlink(void **state)
 	mirrored_close(w);
 }
 
-/* A name is given again before the log is read: files that a check restores there do not
- * turn the former team's folder into the new team's. */
+/* Another team gets the name before the mirror reads the events. The check restores files in
+ * the former team's folder, and the folder does not become the new team's. */
 static void test_brings_back_for_its_own_team(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -204,7 +204,7 @@ static void test_brings_back_for_its_own_team(void **state)
 	mirrored_close(w);
 }
 
-/* Somebody saves a card, and once more before the first text is judged: both texts stay. */
+/* A person saves a card, and saves it again before the first text is judged: both texts stay. */
 static void test_keeps_a_refused_card_that_was_saved_over(void **state)
 {
 	struct mirrored *w = mirrored_open();

@@ -17,7 +17,7 @@ enum { REDACTED = 128 };
 
 static const char today[] = "teams/demo/messages/1970-01-01.md";
 
-/* Message `id` from ada to bob. */
+/* Adds message `id` from ada to bob. */
 static void say(struct mirrored *w, int id, int64_t at_ms, const char *content)
 {
 	runf(w,
@@ -351,7 +351,7 @@ static void test_comes_back(void **state)
 	assert_int_equal(unlink(at(w, today)), 0);
 	settle(w);
 	is_log(w, whole);
-	/* A new message that comes before anybody has looked makes it whole too. */
+	/* A new message that arrives before the next check also completes the log. */
 	assert_int_equal(unlink(at(w, today)), 0);
 	say(w, 301, 6000, "more");
 	settle(w);
@@ -359,7 +359,7 @@ static void test_comes_back(void **state)
 	holds(w, today, "<!-- 300 -->");
 	holds(w, today, "<!-- 301 -->");
 	equal(w);
-	/* While nobody watched. */
+	/* The log is cut while no process watches. */
 	close_mirror(w);
 	assert_int_equal(truncate(at(w, today), 0), 0);
 	open_mirror(w);
@@ -370,7 +370,7 @@ static void test_comes_back(void **state)
 	mirrored_close(w);
 }
 
-/* A restored state gives old numbers to new messages. */
+/* After a restore new messages get numbers that were used before. */
 static void test_another_incarnation(void **state)
 {
 	struct mirrored *w = logged_open();
@@ -391,7 +391,7 @@ static void test_another_incarnation(void **state)
 	mirrored_close(w);
 }
 
-/* The last words of a team are in its archive; the next team begins its own log. */
+/* The last messages of a team are in its archive. The next team of that name begins a new log. */
 static void test_ends_with_its_team(void **state)
 {
 	struct mirrored *w = logged_open();

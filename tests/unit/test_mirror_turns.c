@@ -1,4 +1,5 @@
-/* test_mirror_turns - turns of the processes that mirror: when, and how much at once. */
+/* test_mirror_turns - turns of the processes that mirror: their times, and the amount of work
+ * in one turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,7 @@ static void test_one_at_a_time(void **state)
 	small_team(w);
 	settle(w);
 	touch_first(w, 1);
-	/* The host holds the mirror: a direct process leaves it to the host. */
+	/* The host holds the mirror, so a process without a host writes nothing. */
 	assert_int_equal(mirror_catch_up(&w->home, w->store, 50, &f), 0);
 	assert_int_equal(mirror_lag(&w->home, w->store, &lag, &f), 0);
 	assert_int_equal(lag, 1);
@@ -62,7 +63,7 @@ static void test_one_at_a_time(void **state)
 	mirrored_close(w);
 }
 
-/* A board that takes many slices, written, compared and replaced. */
+/* A board that is written, compared and replaced in many slices. */
 static void test_large_board(void **state)
 {
 	struct mirrored *w = mirrored_open();
@@ -85,7 +86,7 @@ static void test_large_board(void **state)
 	mirrored_close(w);
 }
 
-/* A process that ends after 50 ms moves a large first pass forward each time. */
+/* Each short turn makes some progress in a large first pass. */
 static void test_short_turns(void **state)
 {
 	struct mirrored *w = mirrored_open();

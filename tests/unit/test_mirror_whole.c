@@ -1,4 +1,4 @@
-/* test_mirror_whole - files that somebody takes away come back while a host runs. */
+/* test_mirror_whole - while a host runs, files that a person removes are written again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "tests/lib/mirrored.h"
 #include "tests/lib/place.h"
 
-/* As the thread of a host does. */
+/* Opens and watches the mirror as the thread of a host does. */
 static void watch(struct mirrored *w)
 {
 	open_mirror(w);
@@ -26,7 +26,7 @@ static void watch(struct mirrored *w)
 static void take_away(struct mirrored *w, const char *path)
 {
 	assert_int_equal(unlink(at(w, path)), 0);
-	assert_int_equal(mirror_due(w->mirror), -1); /* nobody has looked */
+	assert_int_equal(mirror_due(w->mirror), -1); /* no check has run yet */
 	settle(w);
 	assert_true(there(w, path));
 	equal(w);
@@ -46,7 +46,7 @@ static void test_each_file_comes_back(void **state)
 	take_away(w, "teams/demo/TEAM.md");
 	take_away(w, "teams/demo/cards/ada.json");
 	assert_int_equal(inode(w, "teams/demo/tasks/002-slug.md"), other);
-	/* Renamed is taken away as well; the copy is nobody's and stays a while. */
+	/* A renamed file counts as removed. The file under the new name stays for a time. */
 	assert_int_equal(rename(at(w, "teams/demo/tasks/001-slug.md"),
 				at(w, "teams/demo/tasks/mine.md")),
 			 0);
@@ -64,7 +64,7 @@ static void test_folders_come_back(void **state)
 	(void)state;
 	small_team(w);
 	watch(w);
-	/* Twice: a folder that was made again is watched again. */
+	/* Two rounds: a folder that was made again is watched again. */
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(folder_remove(at(w, folders[i % 3])), 0);
 		settle(w);
@@ -76,7 +76,7 @@ static void test_folders_come_back(void **state)
 	mirrored_close(w);
 }
 
-/* The mirror ends with a failure, and is opened anew by its host. */
+/* The mirror ends with a failure. Its host will open it again. */
 static void step_to_failure(struct mirrored *w)
 {
 	struct fault f = { 0 };
@@ -108,8 +108,7 @@ static void test_the_vault_comes_back(void **state)
 	mirrored_close(w);
 }
 
-/* Events from a time without a host are shown; a file that a person wrote is left
- * alone. */
+/* Events from a time without a host are shown. A file that a person wrote is not changed. */
 static void test_looks_at_all_once(void **state)
 {
 	const char *file = "teams/demo/tasks/001-slug.md",
@@ -137,7 +136,7 @@ static void test_looks_at_all_once(void **state)
 	close_mirror(w);
 	watch(w);
 	assert_int_equal(inode(w, file), written);
-	/* Neither is it touched when a neighbour comes back. */
+	/* The person's file stays unchanged when a file beside it is written again. */
 	assert_int_equal(unlink(at(w, file)), 0);
 	settle(w);
 	assert_true(there(w, file));
@@ -146,7 +145,7 @@ static void test_looks_at_all_once(void **state)
 	mirrored_close(w);
 }
 
-/* Without inotify it looks at everything now and then. */
+/* Without inotify the mirror checks all files from time to time. */
 static void test_looks_again_when_it_cannot_watch(void **state)
 {
 	struct mirrored *w = mirrored_open();

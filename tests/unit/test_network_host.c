@@ -1,5 +1,5 @@
-/* test_network_host - a running host keeps the machine's network as the rows
- * have it; the machine is a fake in memory that is shared with the host. */
+/* test_network_host - a running host keeps the machine's network equal to the rows. The machine
+ * is simulated in memory that the test shares with the host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ struct scene {
 	pid_t host;
 	struct raw raw;
 	int calls;
-	uint32_t a, b, c; /* addresses of VMs: a and b of one team, c of another */
+	uint32_t a, b, c; /* addresses of VMs: a and b in one team, c in another */
 };
 
 /* --- the scene -------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static void sql(struct scene *s, const char *text)
 	sqlite3_close(db);
 }
 
-/* The answer, of which the caller drops a reference. */
+/* Returns the answer. The caller drops a reference. */
 static json_t *ask(struct scene *s, const char *op, const char *args)
 {
 	json_t *answer = raw_ask(&s->raw,
@@ -130,7 +130,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Stopped VMs: they never start, but keep their places. */
+/* Adds stopped VMs: they never start, but keep their addresses. */
 static void add_vms(struct scene *s)
 {
 	sql(s, "INSERT INTO workspace (team, name, backend, path, state, slot, "
@@ -138,7 +138,7 @@ static void add_vms(struct scene *s)
 	       "(1, 'red-b', 2, 'b', 2, 3, 1, 1), (2, 'blue-c', 2, 'c', 2, 4, 1, 1)");
 }
 
-/* --- what is waited for ------------------------------------------------------------- */
+/* --- conditions --------------------------------------------------------------------- */
 
 static bool within_patience(struct scene *s, bool (*holds)(const struct scene *s))
 {
@@ -202,7 +202,7 @@ static void rows_become_a_plan_and_changes_too(void **state)
 	struct scene *s = *state;
 	int applied;
 
-	assert_int_equal(s->fake->applied, 0); /* without VMs nothing is made */
+	assert_int_equal(s->fake->applied, 0); /* without VMs no network is made */
 	assert_int_equal(s->fake->removed, 0);
 	bring_up(s);
 	assert_string_equal(s->fake->plan.tag, s->home.settings.tag);
@@ -217,7 +217,7 @@ static void rows_become_a_plan_and_changes_too(void **state)
 	assert_int_equal(s->fake->forwards[0].ip, s->b);
 	assert_int_equal(s->fake->forwards[0].port, 8080);
 	assert_true(s->fake->forwards[0].open);
-	/* A plan that changes nothing is not applied again. */
+	/* An unchanged plan is not applied again. */
 	applied = s->fake->applied;
 	tell(s, "workspace.net", "{\"workspace\":\"red-b\",\"allow_inter_vm\":false}");
 	tell(s, "team.destroy", "{\"name\":\"blue\",\"confirm\":true}");
@@ -235,14 +235,14 @@ static void it_is_made_again_after_a_kill_and_gone_after_a_stop(void **state)
 	bring_up(s);
 	applied = s->fake->applied;
 	stop(s, SIGKILL);
-	assert_int_equal(s->fake->plan.n_members, 3); /* as it was */
+	assert_int_equal(s->fake->plan.n_members, 3); /* unchanged */
 	assert_int_equal(s->fake->removed, 0);
 	s->fake->plan.n_members = 0;
 	start(s);
 	assert_true(within_patience(s, three_are_in));
 	assert_int_equal(s->fake->applied, applied + 1);
 	stop(s, SIGTERM);
-	assert_int_equal(s->fake->removed, 1); /* no VM lives */
+	assert_int_equal(s->fake->removed, 1); /* no VM runs */
 	start(s);
 	assert_true(within_patience(s, three_are_in));
 }

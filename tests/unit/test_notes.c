@@ -1,5 +1,5 @@
-/* Unfinished changes of a vault's files: each state that a crash can leave is brought to
- * its end, and no text that a person typed meanwhile is lost. */
+/* Unfinished changes of a vault's files. Each state that a crash can leave is completed, and no
+ * text that a person typed meanwhile is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,14 +56,14 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* --- what a person does --------------------------------------------------------- */
+/* --- actions of a person -------------------------------------------------------- */
 
 static const char *at(struct bed *b, const char *path)
 {
 	return arena_printf(&b->arena, "%s/%s", b->root, path);
 }
 
-/* As an editor that saves into a new file and renames it. */
+/* Writes a file as an editor does that saves into a new file and renames it. */
 static void type(struct bed *b, const char *path, const char *text)
 {
 	const char *fresh = at(b, "typed.tmp");
@@ -89,7 +89,7 @@ static const char *shown(struct bed *b, const char *path)
 	return text;
 }
 
-/* --- what cadre does -------------------------------------------------------------- */
+/* --- actions of cadre ------------------------------------------------------------- */
 
 static struct note_move staged(struct bed *b, const char *path, const char *text)
 {
@@ -138,7 +138,7 @@ static void test_staged_is_not_there(void **state)
 	assert_int_equal(n_staged(b), 1);
 	assert_int_equal(b->notes->walk(b->notes->self, "", NULL, count, &n, &b->fault),
 			 1);
-	assert_int_equal(n, 2); /* the folders; the stage is hidden */
+	assert_int_equal(n, 2); /* the two folders; the stage is hidden */
 	b->notes->drop(b->notes->self, m.from, &b->fault);
 	assert_int_equal(n_staged(b), 0);
 	assert_string_equal(shown(b, "a/b/note.md"), "(none)");
@@ -156,14 +156,14 @@ static void test_made_once(void **state)
 	assert_string_equal(shown(b, "note.md"), "new");
 	second = staged(b, "note.md", "newer");
 	make(b, &second);
-	/* A writer who comes late with the first text changes nothing. */
+	/* A late writer that makes the first text again changes nothing. */
 	make(b, &first);
 	assert_string_equal(shown(b, "note.md"), "newer");
 	assert_string_equal(shown(b, "note.conflict.md"), "(none)");
 	assert_int_equal(n_staged(b), 0);
 }
 
-/* Killed between the exchange and the removal of what came out. */
+/* The process is killed between the exchange and the removal of the former file. */
 static void test_killed_behind_the_exchange(void **state)
 {
 	struct bed *b = *state;
@@ -193,7 +193,7 @@ static void test_a_person_was_quicker(void **state)
 	assert_string_equal(shown(b, "note.md"), "new");
 	assert_string_equal(shown(b, "note.conflict.md"), "typed");
 
-	/* The same where there was no note at all. */
+	/* The same for a note that did not exist before. */
 	m = staged(b, "fresh.md", "new");
 	type(b, "fresh.md", "typed");
 	make(b, &m);
@@ -204,7 +204,7 @@ static void test_a_person_was_quicker(void **state)
 	make(b, &m);
 	assert_string_equal(shown(b, "fresh.conflict-2.md"), "typed again");
 
-	/* And where it was taken away. */
+	/* The same for a note that was removed meanwhile. */
 	m = staged(b, "note.md", "newest");
 	unlink(at(b, "note.md"));
 	make(b, &m);
@@ -212,7 +212,7 @@ static void test_a_person_was_quicker(void **state)
 	assert_int_equal(n_staged(b), 0);
 }
 
-/* A program that writes in place has opened the file and not written yet. */
+/* A program that writes in place has opened the file and has not written yet. */
 static void test_an_editor_is_writing(void **state)
 {
 	struct bed *b = *state;
@@ -246,11 +246,11 @@ static void test_moved_and_deleted(void **state)
 	m = moved(b, "note.md", "new/place.md");
 	make(b, &m);
 	type(b, "note.md", "another");
-	make(b, &m); /* again: the new one stays */
+	make(b, &m); /* a repeat: the new file stays */
 	assert_string_equal(shown(b, "note.md"), "another");
 	assert_string_equal(shown(b, "new/place.md"), "text");
 
-	/* Somebody made the target meanwhile. */
+	/* A person made the target meanwhile. */
 	m = moved(b, "note.md", "taken.md");
 	type(b, "taken.md", "typed");
 	make(b, &m);
@@ -258,7 +258,7 @@ static void test_moved_and_deleted(void **state)
 	assert_string_equal(shown(b, "taken.conflict.md"), "typed");
 	assert_string_equal(shown(b, "note.md"), "(none)");
 
-	/* A file that was written after the decision is not deleted. */
+	/* A file that changed after the decision is not deleted. */
 	m = moved(b, "taken.md", NULL);
 	type(b, "taken.md", "typed later");
 	make(b, &m);
@@ -269,7 +269,7 @@ static void test_moved_and_deleted(void **state)
 	assert_string_equal(shown(b, "taken.md"), "(none)");
 }
 
-/* The team's folder was archived between decision and making. */
+/* The team's folder was archived between the decision and the write. */
 static void test_folder_gone(void **state)
 {
 	struct bed *b = *state;
@@ -317,8 +317,8 @@ static void *write_once(void *arg)
 	return NULL;
 }
 
-/* A writer that comes while another waits as the next queues behind it, though the note is
- * free: a writer that comes again at once overtakes nobody. */
+/* A new writer queues behind a writer that already waits, even if the note is free. So a writer
+ * that locks the note again at once overtakes nobody. */
 static void test_a_writer_overtakes_nobody(void **state)
 {
 	struct bed *b = *state;
@@ -343,7 +343,8 @@ static void test_a_writer_overtakes_nobody(void **state)
 	close(other);
 }
 
-/* A process that stands still while it writes a note is named to who waits for it. */
+/* A process is stopped while it writes a note. A writer that waits is told the name of the
+ * stopped process. */
 static void test_a_stopped_writer_is_named(void **state)
 {
 	struct bed *b = *state;

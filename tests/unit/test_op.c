@@ -1,4 +1,4 @@
-/* test_op - from JSON to structs and back, by the tables. */
+/* test_op - conversion from JSON to structs and back, as the tables describe it. */
 #include "tests/opgen/fixture.h"
 
 #include <pthread.h>
@@ -346,7 +346,7 @@ static void grows(void **state)
 	text_release(&t);
 }
 
-/* A secret is hidden however the text that holds it is cut, and nothing else is lost. */
+/* A secret is hidden wherever its text is cut into pieces, and no other text is lost. */
 static void hides(void **state)
 {
 	static const char said[] = "abab abac abacus aba",
@@ -384,8 +384,8 @@ static uint64_t hash_of(const char *json, const char *except)
 	return h;
 }
 
-/* Fields of one name and one kind are copied, absent ones stay, and nothing else is
- * touched. */
+/* Fields with the same name and the same kind are copied. Fields that are absent in the source,
+ * and all other fields, keep their values. */
 static void copies(void **state)
 {
 	struct part parts[] = { { .name = "keel", .size = 3 } };

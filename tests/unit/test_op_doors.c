@@ -54,14 +54,14 @@ static void bundles(void **state)
 		"count?,weight?,few?,shiny?,worn?,colour?,shade?,at?,note?,extra?,"
 		"env?,parts?,main?,numbers?,colours?,lease_seconds?,seconds?) "
 		"show(thing) take(thing,number?)\"}");
-	/* a default that is not everybody's is not told */
+	/* a default that only some actions have is left out */
 	checks_json(json_incref(json_object_get(props, "colour")),
 		    "{\"type\":\"string\",\"enum\":[\"red\",\"green\","
 		    "\"deep-blue\"],\"description\":\"Only of this colour.\"}");
 	checks_json(json_incref(json_object_get(props, "limit")),
 		    "{\"type\":\"integer\",\"default\":3,"
 		    "\"description\":\"At most this many.\"}");
-	/* nor what the name says already; the reference does */
+	/* a description that only repeats the name is left out here; the reference contains it */
 	checks_json(json_incref(json_object_get(props, "number")),
 		    "{\"type\":\"integer\",\"default\":1}");
 	assert_string_equal(field_find(op_thing_take->in, "number")->doc, "How many.");
@@ -252,7 +252,7 @@ static void refers(void **state)
 	assert_non_null(strstr(t.data, "From host on port 5000; answered by "
 				       "`ExecResult`."));
 	text_release(&t);
-	/* Routes and rates are not promised while no door serves them. */
+	/* Without a door that serves them, routes and rates are not in the reference. */
 	assert_null(strstr(again.data, "; rate `"));
 	reference_write(REFERENCE_RATES, &t);
 	assert_null(strstr(t.data, "- HTTP: `"));
@@ -261,7 +261,8 @@ static void refers(void **state)
 	text_release(&again);
 }
 
-/* Hints say to each door what is meant for it, and keep braces that say nothing. */
+/* A hint has a text for each door in braces. Braces without such a text are printed as they
+ * are. */
 static void speaks_of_doors(void **state)
 {
 	static const struct {

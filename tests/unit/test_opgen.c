@@ -1,5 +1,5 @@
 /*
- * test_opgen - mistakes that opgen refuses, and where it says they are.
+ * test_opgen - mistakes that opgen refuses, and the place that each refusal names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "tools/build/opgen.h"
 
-/* The least that a good operation needs, as two lines. */
+/* The smallest valid operation, as two lines. */
 #define OP "# Do it.\nop a.b\n"
 #define READ OP " read\n who member\n"
 #define WAITS READ " wait w\n reaches x y\n in w int  # W.\n "
@@ -225,7 +225,7 @@ static const struct {
 	{ FACE " tool t\n fault {\"a\": \"{r}\"}\n", "f: no part 'r'" },
 	{ FACE " http GET /a/{y}\n in x text?  # X.\n",
 	  "names {y}, which is no field without a default" },
-	/* A word that names a field of the operation's own names one that is there. */
+	/* A word that takes a field's name must name an existing field of the operation. */
 	{ READ " misses x\n", "`misses` names 'x', which is no field of the answer" },
 	{ READ " runs x\n", "`runs` names 'x', which is no field of the arguments" },
 	{ READ " prints x\n", "`prints` names 'x', which is no field of the answer" },

@@ -1,5 +1,6 @@
 /*
- * How much of the machine others had: what the bench's own processes used is not theirs.
+ * The share of the machine that other processes used. This share does not include the time of
+ * the bench's own processes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ static void burn(void)
 	_exit(0);
 }
 
-/* Uses its time in a child, or in a child's child that nobody there waits for. */
+/* Uses time in a child process, or in a grandchild whose parent does not wait for it. */
 static void spend(bool orphaned)
 {
 	pid_t pid = fork();
@@ -42,7 +43,7 @@ static void spend(bool orphaned)
 	waitpid(pid, NULL, 0);
 }
 
-/* Until no child is left. */
+/* Waits until no child is left. */
 static void await_orphans(struct others *now)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -65,7 +66,7 @@ static void check(bool orphaned)
 	await_orphans(&now);
 	assert_true(now.ours - from.ours >= BURNT_MS / 1000.0 - 0.02);
 	assert_true(now.all > from.all);
-	/* Ticks of 10 ms for each processor are the machine's measure. */
+	/* The machine counts time in ticks of 10 ms for each processor. */
 	assert_true(now.busy - from.busy >= BURNT_MS / 1000.0 - 0.1);
 	share = others_since(&from);
 	assert_true(share >= 0 && share <= 1);

@@ -1,5 +1,5 @@
-/* Which paths of a workspace lead where: not above it, not through a link, not into the
- * guest's own folder. */
+/* The limits on paths of a workspace: no path leads above the workspace, through a symbolic
+ * link, or into the guest's own folder. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A path as it is from the root of the workspace, or the fault's name. */
+/* The path relative to the root of the workspace, or the fault's name. */
 static const char *clean(struct bench *b, const char *path)
 {
 	struct fault f = { 0 };
@@ -85,11 +85,11 @@ static void an_absolute_path_is_of_the_workspace(void **state)
 
 	assert_string_equal(in_dir(b, "/a"), "a");
 	assert_string_equal(in_dir(b, ""), ".");
-	/* A folder whose name begins alike is another one. */
+	/* A folder whose name only begins with the same letters is another folder. */
 	assert_string_equal(in_dir(b, "er/a"), "denied");
 	assert_string_equal(in_dir(b, "/../a"), "denied");
 	assert_string_equal(clean(b, "/etc/passwd"), "denied");
-	/* All of a VM is the team's. */
+	/* In a VM the team may use every path. */
 	b->options.vm = true;
 	assert_string_equal(clean(b, "/etc/passwd"), "/etc/passwd");
 	assert_string_equal(clean(b, "/etc/../.."), "denied");
@@ -115,7 +115,7 @@ static int open_fault(struct bench *b, const char *path)
 	return f.code;
 }
 
-/* A command in the workspace may have made a link to anywhere. */
+/* A command in the workspace may have made a symbolic link to any path. */
 static void no_link_is_followed(void **state)
 {
 	struct bench *b = *state;

@@ -1,5 +1,4 @@
-/* Output for people: widths of texts, characters that must not reach a terminal,
- * times. */
+/* Output for people: the width of a text, characters that must not reach a terminal, times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,16 +18,16 @@ static void test_width(void **state)
 	assert_int_equal(cli_width("日本語"), 6);
 	assert_int_equal(cli_width("e\xcc\x81"), 1); /* a mark takes no column */
 	assert_int_equal(cli_width("\xf0\x9f\x98\x80"), 2);
-	assert_int_equal(cli_width("\xff\xe6"), 2); /* not UTF-8, and cut short */
+	assert_int_equal(cli_width("\xff\xe6"), 2); /* not UTF-8, and incomplete */
 	assert_int_equal(cli_width("☕⭐✅"), 6);
 	assert_int_equal(cli_width("⚠"), 1);
 	assert_int_equal(cli_width("⚠️"), 2); /* shown as a picture */
-	assert_int_equal(cli_width("👨‍👩‍👧"), 2); /* three, joined */
-	assert_int_equal(cli_width("👍🏽"), 2); /* with a tone of skin */
+	assert_int_equal(cli_width("👨‍👩‍👧"), 2); /* three signs, joined */
+	assert_int_equal(cli_width("👍🏽"), 2); /* with a skin tone */
 	assert_int_equal(cli_width("🇩🇪🇫🇷"), 4);
 	assert_int_equal(cli_width("→✓"), 2);
 	assert_int_equal(cli_fit("👨‍👩‍👧x", 1),
-			 0); /* cut between, not within */
+			 0); /* a cut falls between characters, not within one */
 }
 
 static void test_plain(void **state)
@@ -43,9 +42,9 @@ static void test_plain(void **state)
 				      "x\xc2\x9b"
 				      "31m",
 				      false),
-			    "x??31m"); /* C1's CSI */
+			    "x??31m"); /* CSI of the C1 set */
 	assert_string_equal(cli_plain(&a, "\xc2\xa0é", false), "\xc2\xa0é");
-	/* U+202E, U+2066; an arrow of the same first bytes is none. */
+	/* U+202E and U+2066 become question marks; an arrow with the same first bytes does not. */
 	assert_string_equal(cli_plain(&a,
 				      "a\xe2\x80\xae"
 				      "b\xe2\x81\xa6"
@@ -118,21 +117,22 @@ static void test_table(void **state)
 	assert_string_equal(out, "ID  TEXT\n"
 				 "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  "
 				 "日本語 and so on and on\n");
-	/* On a narrow terminal the text gives way, the id is there to be copied. */
+	/* On a narrow terminal the text is cut; the id stays whole, so that it can be copied. */
 	cli.width = 54;
 	fill(&t);
 	read_table(&cli, &t, out, sizeof(out));
 	assert_string_equal(out,
 			    "ID                                    TEXT\n"
 			    "01a1fd4b-1773-734a-8bf5-e000ed5ab3e6  日本語 and so o…\n");
-	/* On a narrower one a column is left out, before lines would wrap. */
+	/* On a narrower terminal a column is left out, so that no line wraps. */
 	cli.width = 38;
 	fill(&t);
 	read_table(&cli, &t, out, sizeof(out));
 	assert_string_equal(out, "ID\n01a1fd4b-1773-734a-8bf5-e000ed5ab3e6\n");
 }
 
-/* A row of a list that goes on stands under the heading, which comes again above wider columns. */
+/* A later row of a list that continues is printed under the present heading. If columns get
+ * wider, the heading is printed again. */
 static void test_kept_table(void **state)
 {
 	static const char *const cells[] = { "ID", "WHO",        "TEXT",
@@ -150,7 +150,7 @@ static void test_kept_table(void **state)
 	assert_string_equal(out, "ID  WHO  TEXT\n1   ann  some words\n");
 	for (int twice = 0; twice < 2; twice++) {
 		for (size_t i = 0; i < 9; i++)
-			if (i < 3 || i > 5) /* the heading is told again each time */
+			if (i < 3 || i > 5) /* each table begins with the heading */
 				table_cell(&t, cells[i]);
 		read_table(&cli, &t, out, sizeof(out));
 		assert_string_equal(out, twice ? "2   alexandria  many words that g…\n"

@@ -1,6 +1,6 @@
 /*
- * Rows that a host writes about its pushes: a push that its guest took was told, a
- * push that it refused was not, and a new guest is told all again.
+ * The rows that a host writes about its pushes. The row of a message that the guest accepted is
+ * marked as told. The row of a refused message is not. A new guest gets all messages again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +19,12 @@ enum { PATIENCE_MS = 10000, STEPS = 40 };
 
 struct pusher {
 	struct bench bench;
-	const char *boot; /* of the guest that answers */
-	const char *code; /* it refuses every message so; NULL: it takes them */
-	int refuses; /* ... from this one on; 0: all */
-	int heard; /* messages */
-	int offered_before; /* that were written down as offered by the first of them */
-	bool leaves; /* it goes in place of an answer */
+	const char *boot; /* boot id of the guest */
+	const char *code; /* code of refusals; NULL: the guest accepts messages */
+	int refuses; /* messages that the guest accepts before it refuses */
+	int heard; /* messages that the guest got */
+	int offered_before; /* messages recorded as offered when the first arrived */
+	bool leaves; /* the guest disconnects instead of answering */
 };
 
 static void on_message(struct pusher *b, struct rig_peer *peer, json_t *request)
@@ -65,7 +65,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Whether all is said, written down and quiet. */
+/* Whether every message is sent and recorded, and no push is under way. */
 static bool is_idle(const struct pusher *b)
 {
 	const struct pushing *p = &b->bench.rig.guest->push;
@@ -96,7 +96,7 @@ static void push(struct pusher *b, int n, bool unoffered)
 	b->bench.rig.asked_for_texts = 0;
 	b->bench.rig.pushes = n;
 	b->bench.rig.unoffered = unoffered;
-	b->bench.rig.guest->push.retry_at = 1; /* as if its pause were over */
+	b->bench.rig.guest->push.retry_at = 1; /* the guest's pause is over */
 	push_tick(b->bench.rig.guest, 1);
 	settle(b);
 }
@@ -112,7 +112,7 @@ static void what_is_taken_was_told(void **state)
 	assert_int_equal(b->bench.rig.refused, 0);
 }
 
-/* For whatever reason: it is told another time. */
+/* A refused message is sent again later, for every reason of the refusal. */
 static void what_is_refused_was_not_told(void **state)
 {
 	static const char *const codes[] = { "InvalidRequest", "Conflict",
@@ -130,12 +130,12 @@ static void what_is_refused_was_not_told(void **state)
 		push(b, 3, false);
 		assert_int_equal(b->bench.rig.told, 1);
 		b->refuses = 0;
-		b->code = NULL; /* it has room again */
+		b->code = NULL; /* the guest has room again */
 		push(b, 3, false);
 	}
 }
 
-/* Lets messages wait without an end of the guest's pause. */
+/* Adds waiting messages, but does not end the guest's pause. */
 static void push_at_once(struct pusher *b, int n, bool unoffered)
 {
 	b->heard = b->bench.rig.told = 0;
@@ -145,7 +145,7 @@ static void push_at_once(struct pusher *b, int n, bool unoffered)
 	settle(b);
 }
 
-/* A guest without room for messages is told of its assignments all the same, at once. */
+/* A guest without room for messages still gets its assignments, at once. */
 static void a_full_guest_is_told_of_assignments(void **state)
 {
 	struct pusher *b = *state;
@@ -163,7 +163,7 @@ static void a_full_guest_is_told_of_assignments(void **state)
 	assert_true(b->bench.rig.guest->push.retry_at);
 }
 
-/* And a guest whose assignments all wait is told of messages. */
+/* A guest without room for assignments still gets messages. */
 static void a_full_spool_holds_no_messages_back(void **state)
 {
 	struct pusher *b = *state;
@@ -183,7 +183,7 @@ static void a_full_spool_holds_no_messages_back(void **state)
 	assert_int_equal(b->bench.rig.told, 2);
 }
 
-/* After the pause a single message asks whether there is room again. */
+/* After the pause the host sends a single message, to learn whether there is room again. */
 static void a_single_message_asks_for_room(void **state)
 {
 	struct pusher *b = *state;
@@ -199,8 +199,9 @@ static void a_single_message_asks_for_room(void **state)
 	assert_int_equal(b->bench.rig.told, 3);
 }
 
-/* An assignment may run once a guest has heard of it: before that is written down it
- * hears nothing; and what it has surely not taken is written down, too. */
+/* A guest may run an assignment once it has received it. So the host records the offer before
+ * it sends the assignment. It also records an assignment that the guest has certainly not
+ * accepted. */
 static void what_may_run_is_written_down_before(void **state)
 {
 	struct pusher *b = *state;
@@ -214,7 +215,7 @@ static void what_may_run_is_written_down_before(void **state)
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);
 	assert_int_equal(b->bench.rig.refused, 2);
-	/* The host cannot tell whether it was taken. */
+	/* The host cannot know whether the guest accepted the assignment. */
 	b->code = "Unavailable";
 	push(b, 2, true);
 	assert_int_equal(b->bench.rig.told, 0);
@@ -243,8 +244,8 @@ static void come_again(struct pusher *b, const char *boot)
 	link_up(b);
 }
 
-/* A guest that was there before knows what it was told; another one does not, and is
- * told all of it once. */
+/* A guest that connects again knows the messages that it has received. A new guest knows no
+ * messages, and gets all of them again once. */
 static void a_new_guest_is_told_all_again(void **state)
 {
 	struct pusher *b = *state;
@@ -265,7 +266,8 @@ static void a_new_guest_is_told_all_again(void **state)
 	assert_false(b->bench.rig.asked_again);
 }
 
-/* A guest counts as new until it has taken all: the next one is told all again. */
+/* A guest counts as new until it has accepted all messages. Until then the host sends all
+ * messages again at each new connection. */
 static void a_new_guest_that_is_full_stays_new(void **state)
 {
 	struct pusher *b = *state;

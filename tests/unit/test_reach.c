@@ -1,6 +1,6 @@
-/* Teams see their own only: every operation, made from the table, with every argument that can
- * name a team or somebody in one, called about a parent, a child, a sibling, a cousin and a
- * stranger. */
+/* A team's members reach only their own team. The test calls every operation of the table, with
+ * every argument that can name a team or an agent in a team. The argument names a parent, a
+ * child, a sibling, a cousin and a stranger. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,9 @@
 #include "tests/lib/place.h"
 #include "tests/lib/world.h"
 
-/* The tree: roof / (home / below, sibling), roof / uncle / cousin, and stranger beside it.  The
- * callers are of `home`. */
+/* The tree: `home`, `sibling` and `uncle` are below `roof`. The team `below` is below `home`,
+ * and `cousin` is below `uncle`. `stranger` is outside the tree. The callers are members of
+ * `home`. */
 static const char *const teams[][2] = {
 	{ "roof", NULL },      { "home", "roof" },  { "below", "home" },
 	{ "sibling", "roof" }, { "uncle", "roof" }, { "cousin", "uncle" },
@@ -140,7 +141,8 @@ static void open_tree(struct world *w)
 	}
 }
 
-/* The fault of a call in which a field says `value`; without a trace in the rows. */
+/* Returns the fault of a call in which a field has this value. A refused call must leave the
+ * rows unchanged. */
 static struct fault refusal(struct world *w, const struct op *op, const struct field *f,
 			    const char *value, const char *agent)
 {
@@ -164,29 +166,30 @@ static struct fault refusal(struct world *w, const struct op *op, const struct f
 	return fault;
 }
 
-/* Takes a name out of a text, so that texts about two names can be compared. */
+/* Removes a name from a text, so that texts about two names can be compared. */
 static void without(char *text, const char *name)
 {
 	for (char *at; (at = strstr(text, name));)
 		memmove(at, at + strlen(name), strlen(at + strlen(name)) + 1);
 }
 
-/* Whether somebody of `home` is meant to be able to name that team, or somebody there. */
+/* Whether a member of `home` may name this team, or an agent in this team. */
 static bool may(const struct op *op, const struct field *f, const char *team,
 		const char *agent)
 {
 	bool leads = strcmp(agent, "lead") == 0, below = strcmp(team, "below") == 0;
 
-	/* Mail goes between members and the lead of a team right below, both ways. */
+	/* Members may send mail to the lead of a team right below. This lead may send mail to
+	 * these members. */
 	if (op == op_message_send && names(f, "agent"))
 		return strcmp(team, "roof") == 0 ? leads : below;
-	/* A lead looks below, and ends or changes what is below its own team. */
+	/* A lead may read teams below, and end or change a team below its own team. */
 	return leads && below && names(f, "team") &&
 	       ((op->flags & OP_ABOVE) || op == op_team_destroy || op == op_team_update ||
 		op == op_team_estop || op == op_team_thaw);
 }
 
-/* A refusal says the same of a team that is there and of one that is not. */
+/* A refusal has the same text for a team that exists and for one that does not. */
 static void check_same(struct world *w, const struct op *op, const struct field *f,
 		       const char *form, const char *team, const char *agent)
 {

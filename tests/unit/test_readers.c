@@ -1,4 +1,5 @@
-/* The readers run one read of an agent at a time: reads of others need not wait for the rest. */
+/* The readers run one read of an agent at a time. So a read of another agent need not wait for
+ * all reads of the first agent. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ struct scene {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	int running, at_once, done;
-	bool held; /* the agent's first read goes on when it is let go */
+	bool held; /* the agent's first read waits until this is false */
 };
 
 static void move(struct scene *s, int *n, int by)
@@ -106,7 +107,7 @@ static void test_one_at_a_time(void **state)
 	push(&s, 0, READS, "greedy", read_long);
 	push(&s, READS, 1, "other", read_short);
 	await(&s, &s.running, 1);
-	await(&s, &s.done, 1); /* the other's, behind all of the greedy one's */
+	await(&s, &s.done, 1); /* the read of `other`, queued behind `greedy` */
 	assert_int_equal(s.at_once, 1);
 	pthread_mutex_lock(&s.lock);
 	s.held = false;

@@ -1,4 +1,5 @@
-/* test_search - finds of a search, for whom, and what a lost index costs: nothing. */
+/* test_search - the results of a search, who may see them, and a lost index that loses no
+ * result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 struct world {
 	char dir[100];
 	struct store *store;
-	sqlite3 *db; /* rows are written past the handlers */
+	sqlite3 *db; /* writes rows without the handlers */
 	struct arena arena;
 };
 
@@ -95,7 +96,7 @@ static void send(struct world *w, int team, int from, int to, const char *text)
 	}
 }
 
-/* Indexes every row; returns the last number. */
+/* Indexes every row. Returns the last event's number. */
 static int64_t step(struct world *w)
 {
 	int64_t indexed_to = -1;
@@ -113,7 +114,7 @@ static int64_t step(struct world *w)
 	return indexed_to;
 }
 
-/* The rows found, as "3,1", for a query of an agent (0: any) in team 1. */
+/* The numbers of the rows found, such as "3,1", for a query of an agent (0: any) in team 1. */
 static const char *find(struct world *w, enum search_place place, int agent,
 			const char *text)
 {
@@ -294,7 +295,7 @@ static void change_task(struct world *w, int id, const char *title)
 	sqlite3_free(sql);
 }
 
-/* More changes than one slice takes, in no order, some tasks twice. */
+/* More changes than one slice takes, in mixed order; some tasks change twice. */
 static void test_many_tasks_change(void **state)
 {
 	struct world *w = world_start();
@@ -340,19 +341,19 @@ static void test_thrown_away(void **state)
 	search_path(w, path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	/* Missing. */
+	/* The index is missing. */
 	store_close(w->store);
 	assert_int_equal(unlink(path), 0);
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
-	/* Another incarnation of the state: words of the former rows are not found. */
+	/* The state has another incarnation: words of the former rows are not found. */
 	run(w, "UPDATE state SET incarnation = 'beef'; DELETE FROM message;"
 	       "DELETE FROM delivery;"
 	       "DELETE FROM event WHERE seq = 1");
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "");
 	send(w, 1, 1, 2, "after before");
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "before"), "1");
-	/* A file that is no database at all. */
+	/* The file is not a database. */
 	store_close(w->store);
 	memset(noise, 'x', sizeof(noise));
 	file = fopen(path, "w");
@@ -361,7 +362,7 @@ static void test_thrown_away(void **state)
 	open_store(w);
 	assert_string_equal(find(w, SEARCH_MESSAGES, 0, "after"), "1");
 	assert_string_equal(find(w, SEARCH_TASKS, 0, "before"), "1");
-	/* The log was cut behind it: tasks are looked at anew. */
+	/* Events that the index has not read are deleted: all tasks are read again. */
 	run(w,
 	    "UPDATE task SET title = 'renamed';"
 	    "INSERT INTO event (at, kind, team, actor, via, subject, target) VALUES "
@@ -373,8 +374,8 @@ static void test_thrown_away(void **state)
 	world_end(w);
 }
 
-/* Another program's transaction keeps nobody from what is indexed, and for half a
- * second from an index that is yet to be made. */
+/* While another program has a transaction on search.db, an existing index can be opened. A call
+ * that has to make the index waits half a second and fails. */
 static void test_locked(void **state)
 {
 	struct world *w = world_start();
@@ -407,7 +408,7 @@ static void test_locked(void **state)
 	world_end(w);
 }
 
-/* A folder with few files is looked into each time, one with thousands seldom. */
+/* A folder with few files is read for each search, and a folder with thousands seldom. */
 static void test_rests(void **state)
 {
 	struct search *s = NULL;
@@ -427,7 +428,7 @@ static void test_rests(void **state)
 	search_close(s);
 }
 
-/* Left open by a machine that went down: it cannot be trusted. */
+/* The index was left open when the machine crashed: it cannot be trusted. */
 static void test_unclean(void **state)
 {
 	struct world *w = world_start();
@@ -483,7 +484,7 @@ static void test_excerpts(void **state)
 	world_end(w);
 }
 
-/* Sixteen processes make and fill it at once, and one is killed while at it. */
+/* Sixteen processes make and fill the index at once, and one of them is killed meanwhile. */
 static void test_many_processes(void **state)
 {
 	struct world *w = world_start();
@@ -519,7 +520,7 @@ static void test_many_processes(void **state)
 
 enum { PARTS_FEW = 8, PAGE_MOST = 1024 };
 
-/* The number that a statement reads in search.db. */
+/* The number that a statement returns from search.db. */
 static int64_t ask_index(struct world *w, const char *sql)
 {
 	char path[160];
@@ -543,8 +544,8 @@ static int64_t parts(struct world *w)
 	return ask_index(w, "SELECT count(DISTINCT segid) FROM message_text_idx");
 }
 
-/* An index that was fed in many small steps has few parts, and one that was fed in large
- * ones comes to few by searches alone. */
+/* An index that was filled in many small steps has few parts. An index that was filled in large
+ * steps gets few parts by further steps alone. */
 static void test_parts(void **state)
 {
 	struct world *w = world_start();
@@ -553,7 +554,7 @@ static void test_parts(void **state)
 	for (int i = 0; i < 300; i++) {
 		send(w, 1, 1, 2, "a word");
 		step(w);
-		if (i % 10 == 0) /* FTS5 joins all by itself now and then */
+		if (i % 10 == 0) /* sometimes FTS5 merges all parts by itself */
 			assert_in_range(parts(w), 1, PARTS_FEW);
 	}
 	for (int i = 0; i < 5000; i++)
@@ -565,7 +566,7 @@ static void test_parts(void **state)
 	world_end(w);
 }
 
-/* A search of few among many hits reads a page of each part whole, so the pages are
+/* A search with few results among many hits reads a whole page of each part, so the pages are
  * small. */
 static void test_pages(void **state)
 {

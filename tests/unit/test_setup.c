@@ -1,6 +1,6 @@
 /*
- * setup in the text of a file: what is put in is ours alone, taking it away gives the bytes
- * back, and files that cannot be read are left as they are.
+ * setup changes the text of a file. It adds only entries of cadre. The removal of these entries
+ * restores the former bytes. A file that cannot be read is not changed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	gives("claude", PART_MCP, NULL,
 	      "{\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
 	      ",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n");
-	/* Behind the others, with their indentation and line ends. */
+	/* The entry is put behind the other entries, with their indentation and line ends. */
 	gives("claude", PART_MCP,
 	      "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {} // mine\r\n\t\t/* end */\r\n\t}\r\n}",
 	      "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {}, // mine\r\n\t\t\"cadre\": {\r\n\t\t\t" OURS
@@ -42,11 +42,11 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	gives("claude", PART_MCP, "{\"a\":1}",
 	      "{\"a\":1, \"mcpServers\": { \"cadre\": { " OURS
 	      ", \"args\": [\"mcp\"] } }}");
-	/* A return alone ends a comment, too. */
+	/* A carriage return alone ends a comment, too. */
 	gives("claude", PART_MCP, "{\"a\":1 // x\r}",
 	      "{\"a\":1, // x\n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
 	      ",\n      \"args\": [\"mcp\"]\n    }\n  }\r}");
-	/* Blanks behind a comment are of the comment. */
+	/* Blanks behind a comment belong to the comment. */
 	gives("claude", PART_MCP, "{\"a\":1 // x  \n}",
 	      "{\"a\":1, // x  \n  \"mcpServers\": {\n    \"cadre\": {\n      " OURS
 	      ",\n      \"args\": [\"mcp\"]\n    }\n  }\n}");
@@ -63,7 +63,7 @@ static void an_entry_is_put_where_it_belongs(void **state)
 	      "\"/opt/bin/cadre\"\r\nargs = [\"mcp\"]\r\n");
 }
 
-/* An object that was empty is empty again, and not gone. */
+/* An object that was empty before is empty again, and is not removed. */
 static void what_was_empty_stays(void **state)
 {
 	static const char *const texts[] = {
@@ -137,7 +137,7 @@ static void instructions_are_a_block(void **state)
 	}
 }
 
-/* --- what others wrote ------------------------------------------------------------------------ */
+/* --- text that others wrote ------------------------------------------------------------------- */
 
 static void an_import_is_found(void **state)
 {
@@ -280,8 +280,8 @@ static void what_changed_is_brought_up_to_date(void **state)
 	text_release(&got);
 }
 
-/* A person has added to what setup wrote: that stays.  Of an entry that is there twice neither is
- * left. */
+/* A person's additions to setup's entries stay.  If an entry is in the file twice, both are
+ * removed. */
 static void what_was_added_stays(void **state)
 {
 	struct fault f;

@@ -1,7 +1,8 @@
 /*
- * setup on file systems that know less: a new file gets its name, and one that came meanwhile
- * stays, where no rename may say that it is to replace nothing (NFS), nor links are known (exFAT).
- * What a client writes into a file that setup changes or removes stays, whenever it comes.
+ * setup on file systems with fewer features: NFS has no rename that must replace nothing, and
+ * exFAT has no hard links. A new file still gets its name, and does not replace a file that
+ * appeared meanwhile. If a client writes into a file that setup changes or removes, the
+ * client's text stays, whenever it is written.
  */
 #include <fcntl.h>
 #include <errno.h>
@@ -23,8 +24,8 @@
 #include "tests/lib/setup.h"
 #include "tests/unit/test_durable/journal.h"
 
-/* From here on this process has calls that fail: renameat2 with `renaming`, if it has flags, and
- * links with `linking`; 0: they work. */
+/* Makes calls of this process fail from now on: renameat2 with flags fails with `renaming`, and
+ * a call that makes a link fails with `linking`; 0: links work. */
 static void let_fail(int renaming, int linking)
 {
 	struct sock_filter code[] = {
@@ -60,18 +61,19 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
-static char written[64]; /* path of the file that a client writes */
+static char written[64]; /* path of the file that the client writes */
 
 static void write_mine(void)
 {
 	put(written, "mine");
 }
 
-/* When a client writes the file, seen from the write of setup: just before setup looks whether it
- * is the same, with the times of before, or right behind that look. */
+/* When the client writes the file. BEFORE: just before setup checks whether the file has
+ * changed, with the former times. WITHIN: right after that check. */
 enum comes { NEVER, BEFORE, WITHIN };
 
-/* Changes or removes a file, beside a client that writes as many bytes.  0: setup did it. */
+/* Changes or removes a file, while a client writes the same number of bytes. Returns 0 if setup
+ * did it, 1 after a conflict, else 2. */
 static int edit(const char *path, bool removes, enum comes comes)
 {
 	struct setup_target t;
@@ -121,7 +123,7 @@ static void edits(int renaming, int linking, bool removes, enum comes comes)
 		assert_string_equal(got, comes == NEVER ? "ours" : "mine");
 		assert_int_equal(unlink(path), 0);
 	}
-	assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
+	assert_int_equal(rmdir(dir), 0); /* no other file is left */
 }
 
 static void a_file_is_changed_and_removed(void **state)
@@ -170,8 +172,8 @@ static void a_mode_set_meanwhile_stays(void **state)
 	unlink(path);
 }
 
-/* Writes a file that was not there when it was looked for: 0, 1 where it was found to be changed
- * meanwhile, or 2. */
+/* Writes a file that did not exist when setup read it. Returns 0 if setup wrote it, 1 if the
+ * file had appeared meanwhile, else 2. */
 static int write_new(const char *path, enum comes comes)
 {
 	struct setup_target t;
@@ -216,7 +218,7 @@ static void writes(int renaming, int linking, enum comes comes)
 	fclose(file);
 	assert_string_equal(got, comes != NEVER ? "mine" : "ours");
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(dir), 0); /* and nothing is beside it */
+	assert_int_equal(rmdir(dir), 0); /* no other file is left */
 }
 
 static void a_new_file_gets_its_name(void **state)

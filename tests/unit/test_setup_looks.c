@@ -1,6 +1,6 @@
 /*
- * setup in hundreds of files of every look: what was there has the same value with ours in it,
- * and the same bytes without.
+ * setup in hundreds of files of different forms. A file keeps its value when cadre's entries
+ * are added, and gets its former bytes back when they are removed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,8 @@ enum { FILES = 500 };
 
 /* --- JSON ---------------------------------------------------------------------- */
 
-/* Takes out what JSON does not have, knowing nothing of its grammar but strings. */
+/* Reads JSON after removing what JSON does not allow. The removal knows only strings, and
+ * nothing else of the grammar. */
 static json_t *read_plain(const struct text *t)
 {
 	struct text out = { 0 };
@@ -57,7 +58,7 @@ static json_t *read_plain(const struct text *t)
 	return v;
 }
 
-/* The value without ours; `*found` counts it. */
+/* Removes cadre's entries from the value; `*found` counts them. */
 static void take_ours(json_t *root, const struct setup_client *c, enum setup_part part,
 		      int *found)
 {
@@ -89,7 +90,7 @@ static bool is_empty(const json_t *v)
 				 : json_is_array(v) && !json_array_size(v);
 }
 
-/* Removes empty members, which setup may have made, from both. */
+/* Removes empty members, which setup may have made, from a value. */
 static void drop_empty(json_t *v)
 {
 	const char *key;
@@ -153,7 +154,7 @@ static void json_files_of_every_look(void **state)
 		}
 }
 
-/* All parts of a client that are in one file go in and out together. */
+/* All parts of a client in one file are added and removed together. */
 static void parts_share_a_file(void **state)
 {
 	const struct setup_client *c = setup_client_named("gemini");
@@ -198,7 +199,8 @@ static json_t *toml_object(const struct toml_table *t)
 	return out;
 }
 
-/* Numbers and times as their kinds. */
+/* Converts a value to JSON. An integer keeps its value. Other numbers, booleans and times
+ * become a number that stands for their kind. */
 static json_t *toml_json(const struct toml_value *v)
 {
 	json_t *out;
@@ -301,8 +303,8 @@ static void spoil(struct text *t, struct dice *dice)
 				some[dice_below(dice, (int)sizeof(some))];
 }
 
-/* A spoilt file is refused, or taken as what it says; nothing crashes, and what setup could
- * put it can take away. */
+/* A damaged file is refused, or read as it is.  No call crashes, and setup can remove every entry
+ * that it could add. */
 static void garbage_is_survived(void **state)
 {
 	struct dice dice = { .state = 24 };

@@ -1,6 +1,6 @@
 /*
- * setup beside what a person wrote: entries and hooks that run cadre in a way of their own, a
- * text that speaks of the marks, line ends of several kinds.
+ * setup beside text that a person wrote: entries and hooks that run cadre in another way, text
+ * that mentions the marks, several kinds of line ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "tests/lib/setup.h"
 
-/* Line ends that are not those of what is taken away stay whole. */
+/* Removing an entry does not damage line ends of another kind. */
 static void line_ends_stay(void **state)
 {
 	static const struct {
@@ -48,7 +48,7 @@ static void line_ends_stay(void **state)
 	}
 }
 
-/* --- what a person wrote around cadre ------------------------------------------------------------ */
+/* --- text that a person wrote around cadre ------------------------------------------------------- */
 
 static void a_persons_hook_stays_alone(void **state)
 {
@@ -86,7 +86,7 @@ static void a_persons_hook_stays_alone(void **state)
 	}
 }
 
-/* An entry that runs `cadre mcp` in another way than setup writes it. */
+/* An entry that runs `cadre mcp` in a form that setup would not write. */
 static void a_persons_entry_stays(void **state)
 {
 	static const struct {
@@ -131,7 +131,8 @@ static void a_persons_entry_stays(void **state)
 	}
 }
 
-/* The program's file may have any name: what setup writes with it, it knows again. */
+/* The program's file may have any name: setup recognizes the entries that it wrote with that
+ * name. */
 static void a_program_of_another_name_knows_its_own(void **state)
 {
 	static const char command[] = "/opt/it's/cadre-0.9";
@@ -157,7 +158,7 @@ static void a_program_of_another_name_knows_its_own(void **state)
 		}
 }
 
-/* A person's line runs the same program, in other quotes than setup's. */
+/* A person's line runs the same program, with other quotes than setup writes. */
 static void a_quote_in_a_path_doubles_no_hook(void **state)
 {
 	static const char *const names[] = { "cadre", "cadre-0.9" };
@@ -197,7 +198,7 @@ static void a_quote_in_a_path_doubles_no_hook(void **state)
 	}
 }
 
-/* A line that speaks of another client or program is none of cadre's. */
+/* A line that names another client or program is not a hook of cadre. */
 static void a_hook_of_another_is_no_hook_of_cadre(void **state)
 {
 	static const char text[] =
@@ -218,7 +219,8 @@ static void a_hook_of_another_is_no_hook_of_cadre(void **state)
 #define BEGIN "<!-- cadre setup: begin -->\n"
 #define END "<!-- cadre setup: end -->\n"
 
-/* Neither putting nor taking away touches a text whose marks are not whole. */
+/* Checks that a text with incomplete marks is refused, when setup adds its block and when setup
+ * removes it. The text does not change. */
 static void marks_refused(const char *text, const char *why)
 {
 	struct fault f;
@@ -276,7 +278,8 @@ static void two_blocks_are_renewed_and_taken(void **state)
 	text_release(&got);
 }
 
-/* As many blocks or hooks as anybody may put into a clone are not taken one by one. */
+/* A clone may contain very many blocks or hooks. Such a file is refused, since removing them
+ * one by one would take too long. */
 static void very_many_are_refused(void **state)
 {
 	struct text blocks = { 0 }, hooks = { 0 }, got;

@@ -1,4 +1,4 @@
-/* How much an answer may hold, and where its next page begins. */
+/* The room that an answer has, and the place where its next page begins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "core/call/space.h"
 
-/* The space that is taken is the items' JSON, with a comma each. */
+/* An item takes the room of its JSON and of a comma. */
 static void items_take_their_place(void **state)
 {
 	struct call call = { 0 };
@@ -30,7 +30,8 @@ static void items_take_their_place(void **state)
 	assert_false(space_take_bytes(&call, 0));
 }
 
-/* A text is cut to what is left, at a character, and its size told only then. */
+/* A text is cut to the room that is left, between characters. Only a cut text comes with its
+ * size. */
 static void texts_are_cut_to_what_is_left(void **state)
 {
 	struct call call = { .space = 5 };
@@ -52,8 +53,8 @@ static void texts_are_cut_to_what_is_left(void **state)
 	arena_release(&call.arena);
 }
 
-/* Ranges that follow each other give the whole text, whatever their length, and none
- * begins or ends inside a character. */
+/* Ranges that follow each other give the whole text, for every length. No range begins or ends
+ * inside a character. */
 static void ranges_give_the_whole(void **state)
 {
 	static const char whole[] = "a\xc3\xa4"
@@ -85,7 +86,7 @@ static void ranges_give_the_whole(void **state)
 	arena_release(&call.arena);
 }
 
-/* An answer that no frame would take is refused, whatever a handler gives. */
+/* An answer that does not fit a frame is refused, whatever the handler returns. */
 static void no_answer_is_too_large(void **state)
 {
 	struct envelope envelope = { .message_id = "", .from = "", .to = "" };
@@ -123,7 +124,7 @@ static void check_next(const char *op, const char *answer, const char *next)
 	json_decref(json);
 }
 
-/* A page begins behind the last item of the one before, if there is more. */
+/* If there are more items, the next page begins behind the last item of this page. */
 static void pages_begin_behind_the_last_item(void **state)
 {
 	(void)state;
@@ -132,7 +133,7 @@ static void pages_begin_behind_the_last_item(void **state)
 		   "\"002\"");
 	check_next("task.list", "{\"tasks\":[{\"id\":\"001\"}],\"more\":false}", NULL);
 	check_next("task.list", "{\"tasks\":[],\"more\":true}", NULL);
-	/* Values of another type than the argument do not count. */
+	/* A value whose type is not the argument's type is not used. */
 	check_next("task.list", "{\"tasks\":[{\"id\":7}],\"more\":true}", NULL);
 	check_next("message.peek", "{\"messages\":[],\"next\":3,\"more\":true}", "3");
 	check_next("message.peek", "{\"messages\":[],\"next\":\"3\",\"more\":true}",

@@ -1,4 +1,4 @@
-/* The guest's spool: what it keeps, through restarts and failing steps. */
+/* The guest's spool: its contents after restarts and after failed steps. */
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 enum { SQLITE_FULL_CODE = 13, SQLITE_IOERR_CODE = 10 };
 
 struct fixture {
-	char top[32], dir[64]; /* a spool keeps something beside its folder, too */
+	char top[32], dir[64]; /* a spool also keeps a file beside its folder */
 	struct spool *spool;
 	struct arena arena;
 	struct fault f;
@@ -109,7 +109,7 @@ static void test_life(void **state)
 	assert_int_equal(spool_start(s, "a", "t", 5, &x->f), 0);
 	assert_int_equal(counts(x).running, 1);
 	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
-	r.out = "second"; /* the first one stays */
+	r.out = "second"; /* the first output stays */
 	assert_int_equal(spool_finish(s, &r, 6, &x->f), 0);
 	assert_int_equal(spool_result(s, 0, NULL, &x->arena, &got, &x->f), 1);
 	assert_string_equal(got.out, "out");
@@ -134,7 +134,7 @@ static void test_drop(void **state)
 	assert_int_equal(spool_drop(s, "a", 6, &x->f), 0);
 	assert_int_equal(spool_drop(s, "b", 6, &x->f), 0);
 	assert_int_equal(spool_drop(s, "c", 6, &x->f), 0);
-	assert_int_equal(counts(x).running, 1); /* what was started has a result */
+	assert_int_equal(counts(x).running, 1); /* a started command stays */
 	assert_int_equal(spool_next(s, &x->arena, &as, &x->f), 0);
 	assert_int_equal(spool_put(s, "b", "B", 7, &x->f), 0);
 	assert_int_equal(spool_put(s, "c", "C", 7, &x->f), 0);
@@ -188,8 +188,8 @@ static void keep_identity(struct fixture *x, char out[64])
 	assert_true(strlen(out) >= 32);
 }
 
-/* The spool's identity stays through restarts; a spool that is made anew is another
- * one. */
+/* The spool's identity stays the same through restarts. A spool that is made again gets another
+ * identity. */
 static void test_identity(void **state)
 {
 	struct fixture *x = *state;
@@ -212,8 +212,8 @@ static void test_identity(void **state)
 	assert_string_not_equal(second, first);
 }
 
-/* A workspace that was put back has a spool that was there before: nothing of what
- * it knows is true, but the variables stay. */
+/* A restored workspace has its spool from before the restore: the spool's commands and results
+ * are dropped, but its variables stay. */
 static void test_restored(void **state)
 {
 	struct fixture *x = *state;
@@ -241,12 +241,12 @@ static void test_restored(void **state)
 	assert_string_equal(value, "v");
 	reopen_after(x, "one", 1, 1);
 	assert_string_equal(spool_identity(x->spool), second);
-	reopen(x, "one", 1); /* by a host that counts nothing */
+	reopen(x, "one", 1); /* by a host that counts no restores */
 	assert_string_equal(spool_identity(x->spool), second);
 }
 
-/* A copy of an earlier time knows of fewer commands; what is begun anew forgets all but
- * its variables. */
+/* The number of begun commands is stored, so that an older copy can be detected: it has a lower
+ * number. A renewed spool keeps only its variables. */
 static void test_seq(void **state)
 {
 	struct fixture *x = *state;
@@ -280,7 +280,7 @@ static void test_seq(void **state)
 	assert_string_equal(value, "v");
 }
 
-/* As version 1 left it, of this owner. */
+/* Turns the spool into one of version 1 with this owner. */
 static void make_old(struct fixture *x, const char *owner)
 {
 	char path[100], sql[300];
@@ -302,7 +302,7 @@ static void make_old(struct fixture *x, const char *owner)
 	sqlite3_close(db);
 }
 
-/* The one spool that a workspace had is known by the workspace's id. */
+/* In version 1 a workspace had one spool, so the workspace's id becomes the spool's identity. */
 static void test_older_version(void **state)
 {
 	struct fixture *x = *state;
@@ -314,7 +314,7 @@ static void test_older_version(void **state)
 	assert_non_null(x->spool);
 	assert_string_equal(spool_identity(x->spool), "one");
 	assert_int_equal(counts(x).waiting, 1);
-	make_old(x, ""); /* nobody's yet */
+	make_old(x, ""); /* without an owner */
 	reopen(x, "one", 1);
 	keep_identity(x, first);
 	assert_string_equal(spool_owner(x->spool), "one");
@@ -322,7 +322,7 @@ static void test_older_version(void **state)
 	assert_string_equal(spool_identity(x->spool), first);
 }
 
-/* Rows written into a file that is no longer in its folder are kept nowhere. */
+/* After the file was moved out of its folder, writes are refused, since the rows would be lost. */
 static void test_lost(void **state)
 {
 	struct fixture *x = *state;
@@ -401,7 +401,7 @@ static void test_variables(void **state)
 	assert_int_equal(spool_env(x->spool, name, &x->arena, &name, &value, &x->f), 0);
 }
 
-/* Whatever step fails: an error is told, and nothing is half there. */
+/* Whichever step fails, the call returns a fault and leaves no partial change. */
 static void test_failing_steps(void **state)
 {
 	struct fixture *x = *state;
@@ -433,7 +433,7 @@ static void test_failing_steps(void **state)
 	assert_true(n > 3);
 }
 
-/* How often the disk was asked to keep what was written so far. */
+/* The number of syncs to the disk since the last call. */
 static long syncs(struct fault_control *control)
 {
 	return atomic_exchange(&control->seen, 0);

@@ -1,4 +1,4 @@
-/* The store's promises, to one process and to many. */
+/* The guarantees of the store, to one process and to many. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -100,7 +100,7 @@ static void test_writers_take_turns(void **state)
 	place_assert_sound(p);
 }
 
-/* Writes until a kill; a counter in shared memory has the acknowledged writes. */
+/* A counter of acknowledged writes, in memory that the writing processes share. */
 static atomic_long *acknowledged(struct place *p)
 {
 	char path[128];
@@ -129,7 +129,7 @@ static int write_for_ever(struct place *p, int id)
 	return 1;
 }
 
-/* The same kills each time. */
+/* Returns a random number; the same seed gives the same kills each time. */
 static unsigned some(unsigned *seed)
 {
 	*seed = *seed * 1103515245 + 12345;
@@ -150,7 +150,8 @@ static void test_kill_loses_nothing(void **state)
 
 	for (int i = 0; i < 4; i++)
 		pids[i] = start(p, i, write_for_ever);
-	/* On a busy machine the kills would otherwise be over before a state is there. */
+	/* Waits for the first writes: on a busy machine all kills could come before the state
+	 * is made. */
 	for (int i = 0; i < 4; i++)
 		while (!atomic_load(&acked[i]) && waitpid(pids[i], NULL, WNOHANG) == 0)
 			rest(1000);
@@ -224,7 +225,7 @@ static void test_rewind_keeps_others(void **state)
 		if (i % 3)
 			assert_int_equal(store_release(s, &p->fault), 0);
 		else {
-			store_query(s, &q, sql_task_criteria, &in); /* left open */
+			store_query(s, &q, sql_task_criteria, &in); /* query left open */
 			assert_int_equal(store_rewind(s, &p->fault), 0);
 			query_end(&q);
 		}
@@ -261,7 +262,8 @@ static void test_values(void **state)
 	assert_int_equal(store_row(s, sql_replay_find, &miss, &row, sizeof(row),
 				   &p->arena, &p->fault),
 			 0);
-	/* The same row again: a bug of ours, and the transaction lives on. */
+	/* Adding the same row again would be a bug of the caller: it fails, and the transaction
+	 * goes on. */
 	assert_int_equal(store_run(s, sql_late_delivery_add, &copy, &p->fault), 0);
 	assert_int_equal(store_run(s, sql_late_delivery_add, &copy, &p->fault),
 			 FAULT_INTERNAL);
@@ -388,7 +390,7 @@ static void test_others_are_noticed(void **state)
 	assert_int_equal(store_begin(reader, false, &p->fault), 0);
 	assert_int_equal(events(reader), 1);
 	assert_int_equal(commit_event(s, 1, 2, &p->fault), 0);
-	assert_int_equal(events(reader), 1); /* its snapshot */
+	assert_int_equal(events(reader), 1); /* the reader's snapshot */
 	assert_int_equal(store_commit(reader, &p->fault), 0);
 	assert_int_equal(events(reader), 2);
 	store_close(reader);
@@ -397,7 +399,7 @@ static void test_others_are_noticed(void **state)
 
 /* --- kept rows ------------------------------------------------------------------- */
 
-/* The role of agent `a` as a writer finds it. */
+/* The role of agent `a` that a writer reads. */
 static const char *role_of(struct place *p, struct store *s)
 {
 	struct sql_caller_by_name_in in = { .team_name = "t", .name = "a" };
@@ -432,7 +434,7 @@ static int64_t new_team(struct place *p, struct store *s)
 	return store_new_id(s, sql_team_new_id, &p->fault);
 }
 
-/* An id that was handed out is nobody else's: others may have written meanwhile, and what
+/* A new id is never given to two rows: another store may have written meanwhile. A change that
  * is undone gives its ids back. */
 static void test_new_ids(void **state)
 {
@@ -442,7 +444,7 @@ static void test_new_ids(void **state)
 	begin(p, s);
 	assert_int_equal(add_team(s, "one", &p->fault), 1);
 	assert_int_equal(add_team(s, "two", &p->fault), 2);
-	assert_int_equal(new_team(p, s), 3); /* and not used */
+	assert_int_equal(new_team(p, s), 3); /* the id is not used */
 	assert_int_equal(add_team(s, "four", &p->fault), 4);
 	commit(p, s);
 	begin(p, other);
@@ -461,7 +463,7 @@ static void test_new_ids(void **state)
 	store_close(s);
 }
 
-/* A row that is kept is never older than what a query would find. */
+/* A kept row always equals the row that a query would find. */
 static void test_kept_rows(void **state)
 {
 	struct sql_team_add_in team = { .id = 1, .name = "t" };
@@ -504,8 +506,8 @@ static void test_kept_rows(void **state)
 	store_close(s);
 }
 
-/* The rows of as many agents as a busy team has stay kept, and a statement that changes
- * nothing in them leaves them. */
+/* A store keeps the rows of all agents, even in a large team. A statement that changes no such
+ * row does not drop the rows. */
 static void test_kept_by_many(void **state)
 {
 	struct sql_team_add_in team = { .id = 1, .name = "t" };
@@ -564,7 +566,7 @@ static void test_checkpoint(void **state)
 	assert_int_equal(store_wal_frames(s), 0);
 	assert_int_equal(commit_event(s, 1, 1, &p->fault), 0);
 	assert_in_range(store_wal_frames(s), 1, 10);
-	/* Also when the WAL, which has started anew, is longer than it was before. */
+	/* Also when the restarted WAL grows longer than it was before. */
 	for (int64_t i = 1; i <= grown; i++) {
 		assert_int_equal(commit_event(s, 1, 100 + (int)i, &p->fault), 0);
 		assert_true(store_wal_frames(s) > i);
@@ -588,7 +590,7 @@ static void test_backup(void **state)
 	assert_int_equal(store_backup(s, path, &p->fault), FAULT_CONFLICT);
 	p->fault = (struct fault){ 0 };
 	store_close(s);
-	/* The copy is a state: restored, it opens. */
+	/* The copy is a complete state: moved into place, it opens. */
 	snprintf(moved, sizeof(moved), "%s/state.db", p->dir);
 	assert_int_equal(rename(path, moved), 0);
 	s = place_open(p);
@@ -628,8 +630,8 @@ static int64_t number(sqlite3 *db, const char *sql)
 	return n;
 }
 
-/* For each table a query that counts the rows of one file alone, by the columns with the same
- * values in all new states. */
+/* Makes a query for each table. The query counts the rows that are in only one of the two
+ * files. It leaves out columns that differ between new states. */
 static const char differences[] =
 	"SELECT replace(replace('SELECT count(*) FROM ("
 	"SELECT * FROM (SELECT COLS FROM main.TABLE EXCEPT SELECT COLS FROM made.TABLE) UNION ALL "
@@ -638,7 +640,8 @@ static const char differences[] =
 	"	WHERE name NOT IN ('incarnation', 'created_at', 'id_a', 'id_b', 'id_c'))),"
 	" 'TABLE', t.name) FROM made.sqlite_schema t WHERE t.type = 'table'";
 
-/* A new state is what all migrations make of an empty file; schema_check() has seen its objects. */
+/* A new state has the same rows as an empty file after all migrations. schema_check() has
+ * compared its schema objects. */
 static void test_new_as_migrated(void **state)
 {
 	struct place *p = *state;
@@ -669,7 +672,8 @@ static void test_new_as_migrated(void **state)
 	sqlite3_close(db);
 }
 
-/* Each new state draws its own keys; some are too short to be unique. */
+/* Each new state gets its own random keys. Some keys are too short to be unique, so they are
+ * not compared. */
 static void test_new_states_differ(void **state)
 {
 	struct place *p = *state;

@@ -1,4 +1,5 @@
-/* Tokens prove agents: they are as they always were, and no two are alike. */
+/* Tokens prove agents. Their values never change between versions, and two different tokens
+ * never count as equal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Tokens of agents that run now were given out by an earlier version. */
+/* Running agents may have tokens of an earlier version, so the values must not change. */
 static void tokens_stay_as_they_are(void **state)
 {
 	char token[TOKEN_SIZE];
@@ -33,7 +34,7 @@ static void tokens_stay_as_they_are(void **state)
 				   "7fb34caad5be64b98d63e8c5bbf24cab");
 }
 
-/* Every byte counts, the first and the last. */
+/* The comparison covers every bit of every byte. */
 static void equal_is_equal_in_all_bytes(void **state)
 {
 	uint8_t other[sizeof(secret)];
@@ -105,8 +106,8 @@ static int64_t row_of_ann(struct tried *t)
 	return world_number(t->world.store, "SELECT id FROM agent WHERE name = 'ann'");
 }
 
-/* Only the agent's own token proves it: not its beginning, not one of
- * another generation or agent, not none. */
+/* Only the agent's own token proves the agent. The beginning of the token, a token of another
+ * generation or another agent, and an empty token are refused. */
 static void only_its_own_token_proves_an_agent(void **state)
 {
 	struct tried *t = *state;
@@ -128,15 +129,15 @@ static void only_its_own_token_proves_an_agent(void **state)
 	assert_int_equal(ask(t), FAULT_DENIED);
 	token_make(key, ann + 1, 1, token);
 	assert_int_equal(ask(t), FAULT_DENIED);
-	/* The operator's place in a team has none that would. */
+	/* No token proves the operator's row in a team. */
 	t->identity.agent = "operator";
 	assert_int_equal(ask(t), FAULT_DENIED);
 	token[0] = '\0';
 	assert_int_equal(ask(t), FAULT_DENIED);
 }
 
-/* A door's proof holds for the generation that the door knows, whether the row is of an
- * earlier or of a later one. */
+/* A door's proof is for one generation of the agent. If the row has an earlier or a later
+ * generation, the call is refused. */
 static void a_door_knows_a_generation(void **state)
 {
 	struct tried *t = *state;

@@ -1,7 +1,7 @@
 /*
- * TOML, held to the published suite in tests/toml/: valid files give the tree
- * that is told beside them, invalid ones are refused.  Then what the suite does
- * not say: places, depths, sizes.
+ * TOML, checked with the published suite in tests/toml/. A valid file gives the tree that
+ * another file beside it describes, and an invalid file is refused. Further tests cover what is
+ * not in the suite: places, depths, sizes.
  */
 #include <fts.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static char *read_all(const char *path, size_t *len)
 	return data;
 }
 
-/* Calls `check` for each .toml below `dir`; how many there were. */
+/* Calls `check` for each .toml file below `dir`. Returns the number of files. */
 static int for_each(const char *dir,
 		    void (*check)(const char *path, const char *data, size_t len))
 {
@@ -57,7 +57,7 @@ static int for_each(const char *dir,
 	return n;
 }
 
-/* --- the tree against what is expected ------------------------------------------ */
+/* --- comparison of trees -------------------------------------------------------- */
 
 static const char *const names[] = {
 	[TOML_TEXT] = "string",     [TOML_INT] = "integer",
@@ -67,7 +67,7 @@ static const char *const names[] = {
 	[TOML_ARRAY] = "",          [TOML_TABLE] = "",
 };
 
-/* As the suite writes it, with as many digits of a second as there are. */
+/* Writes a time in the suite's form, without zeros at the end of a second. */
 static void time_text(const struct toml_value *v, char *out, size_t room)
 {
 	const struct time_parts *t = &v->time;
@@ -92,7 +92,7 @@ static void time_text(const struct toml_value *v, char *out, size_t room)
 		snprintf(out + n, room - n, "Z");
 }
 
-/* Zeros at the end of a second say nothing. */
+/* Removes the zeros at the end of a second, which do not change its value. */
 static void cut_zeros(char *s)
 {
 	char *point = strchr(s, '.');
@@ -150,7 +150,8 @@ static bool same_scalar(const struct toml_value *v, const char *expected, size_t
 
 static bool same(const struct toml_value *v, json_t *expected);
 
-/* Jansson takes no NUL in a key; the one of the suite is loaded as this. */
+/* Jansson accepts no NUL in a key, so the key with a NUL in the suite is loaded under this
+ * name. */
 static const char nul_key[] = "NUL!!!";
 
 static json_t *load_expected(const char *path)
@@ -242,7 +243,7 @@ static void check_invalid(const char *path, const char *data, size_t len)
 	if (toml_read(&a, path, data, len, &root, &f) == 0)
 		fail_msg("%s: is taken", path);
 	assert_int_equal(f.code, FAULT_INVALID);
-	assert_non_null(strstr(f.text, end)); /* tells the file */
+	assert_non_null(strstr(f.text, end)); /* names the file */
 	assert_null(root);
 	arena_release(&a);
 }
@@ -261,7 +262,7 @@ static void test_invalid(void **state)
 
 /* --- beyond the suite ------------------------------------------------------------------ */
 
-/* Places as an editor counts them. */
+/* Lines and columns are counted as an editor counts them. */
 static void test_places(void **state)
 {
 	static const char text[] = "\n[a]\r\n  b . c = [ 1,\n\t'''x\n''', { d = 2 } ]\n";
@@ -324,7 +325,7 @@ static void test_faults(void **state)
 	}
 }
 
-/* A long path is cut in front: its end names the file. */
+/* A path that is too long is cut at its beginning, because its end names the file. */
 static void test_long_path(void **state)
 {
 	struct fault f = { 0 };
@@ -349,7 +350,7 @@ static int read_text(const char *text, size_t len)
 	return rc;
 }
 
-/* `head`, then so many times `piece`, then so many times `end`, then `last`. */
+/* Reads `head`, `times` copies of `piece`, `times` copies of `end`, and `last`. */
 static int read_deep(const char *head, const char *piece, const char *end, int times,
 		     const char *last)
 {
@@ -380,7 +381,8 @@ static void test_depth(void **state)
 	assert_int_equal(read_deep("[[a", ".a", "", TOML_DEPTH - 1, "]]"), FAULT_INVALID);
 }
 
-/* Many keys of one table are found at once, and a second one among them. */
+/* Reading and finding many keys of one table is fast, and so is finding a key that is there
+ * twice. */
 static void test_many(void **state)
 {
 	enum { KEYS = 20000 };

@@ -1,6 +1,6 @@
 /*
- * The turns of writers, as another process sees them: the locked bytes of state.lock
- * during a write, and the order of the waiting writers.
+ * The turns of writers, as another process sees them: the locked bytes of state.lock during a
+ * write, and the order of the waiting writers.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 struct bench {
 	char dir[64];
 	struct store *store;
-	int beside; /* state.lock, as another process has it open */
+	int beside; /* state.lock, opened as by another process */
 	struct fault fault;
 };
 
@@ -80,8 +80,8 @@ static void begin(struct bench *b, bool write)
 	assert_int_equal(store_begin(b->store, write, &b->fault), 0);
 }
 
-/* A writer holds the turn as long as its transaction lasts, however that ends, and
- * leaves the place of the next one free; a reader holds neither. */
+/* A writer holds the turn until its transaction is committed or rolled back. Meanwhile it
+ * leaves the place of the next writer free. A reader holds neither the turn nor that place. */
 static void a_writer_holds_the_turn(void **state)
 {
 	struct bench *b = *state;
@@ -132,9 +132,9 @@ static void end(struct writer *w)
 	assert_true(atomic_load(&w->in));
 }
 
-/* As long as another one writes, it is the next: that can be seen, so it has not gone
- * on.  SQLite itself would have let it in.  Its clock is read in its turn, so that it finds
- * no row with a later time. */
+/* While another process writes, the waiting writer holds the place of the next one. The test
+ * can see that place, so it knows that the writer has not begun. SQLite alone would let it
+ * write. A transaction reads its time after it gets the turn, so no row has a later time. */
 static void a_writer_waits_as_the_next(void **state)
 {
 	struct bench *b = *state;
@@ -157,7 +157,7 @@ static void a_writer_waits_as_the_next(void **state)
 	assert_false(is_taken(b, WRITER_QUEUE_WRITE));
 }
 
-/* A writer that comes while another is next queues behind it, though nobody writes. */
+/* A new writer queues behind a writer that is already next, even if nobody writes. */
 static void a_writer_overtakes_nobody(void **state)
 {
 	struct bench *b = *state;
@@ -175,7 +175,7 @@ static void a_writer_overtakes_nobody(void **state)
 	end(&w);
 }
 
-/* A process that waits for all others to go is told their names. */
+/* A process that waits until it is alone gets the names of the other processes. */
 static void those_who_are_there_are_named(void **state)
 {
 	struct bench *b = *state;
@@ -209,8 +209,8 @@ static void *be_refused(void *arg)
 	return NULL;
 }
 
-/* However many have queued up behind one that stands still: each hears of it at the same
- * time, and who asks again hears of it at once. */
+/* Several writers wait for a stopped writer. All of them are refused at the same time. A later
+ * writer is refused sooner. */
 static void a_standstill_is_waited_for_once(void **state)
 {
 	struct bench *b = *state;
@@ -232,7 +232,7 @@ static void a_standstill_is_waited_for_once(void **state)
 	least = r[0].took_ms < r[1].took_ms ? r[0].took_ms : r[1].took_ms;
 	most = r[0].took_ms + r[1].took_ms - least;
 	assert_true(most <
-		    least * 3 / 2); /* one behind the other would take twice as long */
+		    least * 3 / 2); /* one after the other would take twice as long */
 	again.store = b->store;
 	be_refused(&again);
 	assert_int_equal(again.fault.code, FAULT_UNAVAILABLE);

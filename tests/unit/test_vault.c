@@ -1,5 +1,5 @@
-/* A write of a note that comes to its end in the middle: the next call
- * finishes a decided write, once; an undecided write leaves no trace. */
+/* The write of a note stops in the middle. If the write was decided, the next call completes
+ * the write once. An undecided write leaves no trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Asks as the operator; the code. */
+/* Makes a call as the operator. Returns its fault code, or 0. */
 static int ask(struct bed *b, const char *op, const char *args)
 {
 	struct asked q = { .op = op_find(op), .args = json_loads(args, 0, NULL) };
@@ -77,12 +77,12 @@ static void test_decided_and_not_made(void **state)
 {
 	struct bed *b = *state;
 
-	/* Killed, or the disk failed, behind COMMIT. */
+	/* The process was killed, or the disk failed, after COMMIT. */
 	b->world.notes.fail_make = 1;
 	assert_int_equal(ask(b, "vault.append", append), FAULT_UNAVAILABLE);
 	assert_int_equal(n_staged(b), 1);
 	assert_int_equal(number(b, "SELECT count(*) FROM event"), 1);
-	/* The repeat makes it; another repeat finds it made. */
+	/* The first repeat completes the write. The second repeat finds the write completed. */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(ask(b, "vault.append", append), 0);
 		assert_true(b->answer.replayed);
@@ -101,7 +101,7 @@ static void test_a_reader_makes_it(void **state)
 
 	b->world.notes.fail_make = 1;
 	assert_int_equal(ask(b, "vault.append", append), FAULT_UNAVAILABLE);
-	/* A reader who saw the event can read the note that it is about. */
+	/* A reader that got the event can read the event's note. */
 	assert_int_equal(ask(b, "vault.read", "{\"path\":\"log.md\"}"), 0);
 	assert_string_equal(said(b, "content"), "line");
 	assert_int_equal(ask(b, "vault.append", append), 0);
@@ -121,7 +121,7 @@ static void test_the_next_writer_makes_it(void **state)
 	assert_int_equal(ask(b, "vault.append", append), 0);
 	assert_int_equal(ask(b, "vault.read", "{\"path\":\"log.md\"}"), 0);
 	assert_string_equal(said(b, "content"), "line\nanother");
-	/* Rows of what was made go with the next write of any note. */
+	/* The next write of any note deletes the rows of completed writes. */
 	assert_int_equal(
 		ask(b, "vault.write", "{\"path\":\"other.md\",\"content\":\"\"}"), 0);
 	assert_int_equal(number(b, "SELECT count(*) FROM vault_move"), 1);
@@ -141,8 +141,8 @@ static void test_a_host_makes_it(void **state)
 	assert_string_equal(said(b, "content"), "line");
 }
 
-/* Every step of the store fails once: the note is the old one, and what was staged
- * goes with the next call that succeeds. */
+/* Every step of the store fails once. The note keeps its old text, and the next successful call
+ * removes the staged file. */
 static void test_never_decided(void **state)
 {
 	struct bed *b = *state;
@@ -167,14 +167,14 @@ static void test_never_decided(void **state)
 	assert_int_equal(n_staged(b), 0);
 }
 
-/* --- a team whose name changes while its folder is waited for -------------------------------- */
+/* --- a team is renamed while a call waits for its folder ------------------------------------- */
 
-/* A mirror whose team has another name for a moment, just behind its first visit: the folder is on
- * its way until the second. */
+/* A mirror that renames its team and back right after its first visit. Until the second visit
+ * the folder is not in place. */
 struct visits {
 	struct bed *bed;
 	int n;
-	int64_t tells; /* the row that the folder tells */
+	int64_t tells; /* the team's row that the folder's page names */
 };
 
 static int64_t row_of(const void *self, const char *name, struct fault *f)

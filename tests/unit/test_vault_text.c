@@ -1,4 +1,4 @@
-/* How the bytes of a note become text, and which lines an expression finds. */
+/* The bytes of a note as text, and the lines that an expression finds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,10 +55,10 @@ static void test_fit(void **state)
 	assert_int_equal(vault_note_fit("plain", 5, 100), 5);
 	assert_int_equal(vault_note_fit("plain", 5, 3), 3);
 	assert_int_equal(vault_note_fit("\n\n\n", 3, 12), 2);
-	assert_int_equal(vault_note_fit("a\xc3\xbc", 2, 100), 1); /* cut in the middle */
+	assert_int_equal(vault_note_fit("a\xc3\xbc", 2, 100), 1); /* mid-character */
 	assert_int_equal(vault_note_fit("a\xc3\xbc", 3, 100), 3);
 	assert_int_equal(vault_note_fit("\xe2\x82\xac", 2, 100),
-			 2); /* else it never ends */
+			 2); /* else a reader would make no progress */
 	assert_int_equal(vault_note_fit("a\xf0\x9f\x98\x80", 4, 100), 1);
 	assert_int_equal(vault_note_fit("\x80\x80\x80\x80\x80", 5, 100), 5);
 }
@@ -74,7 +74,7 @@ static void test_zeros(void **state)
 	arena_release(&a);
 }
 
-/* Offset of the match in `line`; -1: none; -2: the pattern is refused. */
+/* The offset of the match in `line`; -1: no match; -2: the pattern is refused. */
 static int finds(const char *pattern, const char *line, size_t len)
 {
 	struct vault_regex r;
@@ -95,7 +95,7 @@ static void test_regex(void **state)
 	assert_int_equal(finds("b+", "aabb", 4), 2);
 	assert_int_equal(finds("^$", "", 0), 0);
 	assert_int_equal(finds("\\d{3}", "a123", 4), 1);
-	assert_int_equal(finds("[\\d]", "1", 1), -1); /* in a set it is not special */
+	assert_int_equal(finds("[\\d]", "1", 1), -1); /* not special in a set */
 	assert_int_equal(finds("[^]]x", "]xax", 4), 2);
 	assert_int_equal(finds("[[:upper:]]", "aB", 2), 1);
 	assert_int_equal(finds("b", "a\0b", 3), 2);
@@ -110,7 +110,7 @@ static void test_regex(void **state)
 	assert_int_equal(finds("[z-a]", "a", 1), -2);
 }
 
-/* A long line is looked at in pieces, and what lies across two is found. */
+/* A long line is searched in pieces. A match across two pieces is found too. */
 static void test_long_line(void **state)
 {
 	size_t len = 100000;

@@ -1,5 +1,5 @@
-/* A call that found nothing begins to wait, unless what it waits for has happened in the
- * instant since it looked: then it looks again. */
+/* A call that found nothing begins to wait. If its event has happened since the call read the
+ * state, the call reads again instead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct scene {
 	struct conn conn;
 };
 
-/* A host that has read all events up to the newest, which any agent may wait for. */
+/* A host that has read all events up to NEWEST, an event that may concern any agent. */
 static int set_up(void **state)
 {
 	struct scene *s = test_calloc(1, sizeof(*s));
@@ -51,7 +51,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A receive that waits a minute, and looked when `as_of` was the newest event. */
+/* A receive that waits for a minute. When it read the inbox, `as_of` was the newest event. */
 static struct job *receive(struct scene *s, int64_t as_of)
 {
 	struct job *job = job_new(&s->host.jobs);
@@ -94,8 +94,8 @@ static void it_waits_where_there_was_none(void **state)
 	job_free(job);
 }
 
-/* Threads of calls take from the buckets of limits until they have ended.  Rooms end in the reverse
- * order, so the room of the buckets opens first. */
+/* The threads of calls use the buckets of limits until the threads end. Rooms close in the
+ * reverse order, so the room of the buckets has to open first. */
 static void buckets_outlive_the_threads(void **state)
 {
 	(void)state;

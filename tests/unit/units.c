@@ -1,7 +1,7 @@
 /*
- * units - the units in one program: as test_NAME the program runs tests/unit/test_NAME.c.
+ * units - all unit tests in one program: called as test_NAME it runs tests/unit/test_NAME.c.
  *
- * The Makefile lists them as UNITS and calls their main() unit_NAME.
+ * The Makefile lists the units as UNITS, and renames their main() to unit_NAME.
  */
 #include <libgen.h>
 #include <stdio.h>

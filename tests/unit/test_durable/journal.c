@@ -41,7 +41,7 @@ static void path_at(int dir, const char *name, char out[PATH_MAX])
 	snprintf(out, PATH_MAX, "%.2000s/%.2000s", above, name);
 }
 
-/* The next step to fill; NULL when nothing is noted. */
+/* The next step to fill; NULL while the journal is closed. */
 static struct step *note(enum step_kind kind)
 {
 	struct step *s;
@@ -137,7 +137,7 @@ int mkdir(const char *path, mode_t mode)
 	return mkdirat(AT_FDCWD, path, mode);
 }
 
-/* --- what is asked of it ---------------------------------------------------------------- */
+/* --- functions of the journal ----------------------------------------------------------- */
 
 void journal_begin(void)
 {

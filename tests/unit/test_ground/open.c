@@ -50,7 +50,7 @@ static void test_written_over(void **state)
 	copy_over(backup, p->path);
 	assert_lost(s, "was written over");
 	store_close(s);
-	assert_same(p->path, backup); /* its own WAL was not applied */
+	assert_same(p->path, backup); /* the open store's WAL was not applied */
 }
 
 static void test_cut_off(void **state)
@@ -66,7 +66,7 @@ static void test_cut_off(void **state)
 	store_close(s);
 }
 
-/* Smaller by VACUUM is not cut off. */
+/* A file that VACUUM makes smaller does not count as cut off. */
 static void test_vacuum(void **state)
 {
 	struct place *p = *state;
@@ -103,8 +103,8 @@ static bool succeeds(const char *command)
 	return status == 0;
 }
 
-/* A checkpoint is killed when page 1 is written and the file has not grown yet, while a
- * store that saw the file before a VACUUM made it smaller has it open. */
+/* A checkpoint is killed after page 1 was written and before the file has grown. A store that
+ * opened the file before VACUUM made it smaller still has it open. */
 static void test_checkpoint_that_died(void **state)
 {
 	struct place *p = *state;
@@ -139,12 +139,12 @@ static void test_log_cut_off(void **state)
 
 	add_many(s, &p->fault, 5);
 	assert_int_equal(truncate(p->wal, 0), 0);
-	assert_true(store_lost(s)); /* before anything is written */
+	assert_true(store_lost(s)); /* before any write */
 	assert_lost(s, "had its -wal cut off");
 	store_close(s);
 }
 
-/* The copy is longer than the log was. */
+/* The copy that replaces the log is longer than the log. */
 static void test_log_written_over(void **state)
 {
 	struct place *p = *state;
@@ -161,10 +161,11 @@ static void test_log_written_over(void **state)
 	copy_over(wal, p->wal);
 	assert_lost(s, "cut off or written over");
 	store_close(s);
-	assert_same(p->path, p->kept); /* nothing of it was copied */
+	assert_same(p->path, p->kept); /* no page of the copy was applied */
 }
 
-/* Between BEGIN and COMMIT: the commit goes into a file without a name. */
+/* The file is renamed between BEGIN and COMMIT: COMMIT would write to a file that no longer has
+ * the state's name. */
 static void test_removed_under_commit(void **state)
 {
 	const struct sql_event_add_in event = { .seq = 1, .now = 1, .kind = 120 };
@@ -193,7 +194,7 @@ static void test_wal_removed(void **state)
 	store_close(s);
 }
 
-/* A connection that failed is not opened again on another file. */
+/* After a failure the store does not open another file at the same path. */
 static void test_replaced_before_it_is_opened_again(void **state)
 {
 	struct place *p = *state;
@@ -211,8 +212,8 @@ static void test_replaced_before_it_is_opened_again(void **state)
 	store_close(s);
 }
 
-/* The copy is of the same generation, and as long as the log, of which only the beginning
- * is of that generation. */
+/* The copy has the same generation and the same length as the log. Only the beginning of the
+ * log has that generation. */
 static void test_log_of_a_moment_ago(void **state)
 {
 	struct place *p = *state;
@@ -230,7 +231,7 @@ static void test_log_of_a_moment_ago(void **state)
 	store_close(s);
 }
 
-/* Between BEGIN and COMMIT: the commit makes the file long again. */
+/* The file is cut between BEGIN and COMMIT: the commit makes it long again. */
 static void cut_under_commit(void **state, bool log, off_t size)
 {
 	const struct sql_event_add_in event = { .seq = 1000, .now = 1, .kind = 120 };

@@ -1,7 +1,7 @@
 /*
- * place - a folder with a state, whose files a test takes away or changes.
+ * place - a folder with a state, whose files a test removes or changes.
  *
- * Each test has its own, gone afterwards; a failure fails the test.
+ * Each test has its own place. The test's teardown removes the place. A failure fails the test.
  */
 #ifndef TESTS_UNIT_TEST_GROUND_PLACE_H
 #define TESTS_UNIT_TEST_GROUND_PLACE_H
@@ -17,15 +17,15 @@ struct place {
 int ground_place_make(void **state);
 int ground_place_clear(void **state);
 
-struct store *open_it(struct place *p); /* made if need be */
-int add(struct store *s, struct fault *f); /* an event, in a transaction of its own */
+struct store *open_it(struct place *p); /* makes the state if there is none */
+int add(struct store *s, struct fault *f); /* adds an event in its own transaction */
 void add_many(struct store *s, struct fault *f, int n);
-int64_t count(struct store *s); /* of events */
-/* A process that ends without closing leaves its WAL. */
+int64_t count(struct store *s); /* number of events */
+/* Runs a process that ends without closing the store, so its WAL is left. */
 void crash(struct place *p, int n);
-/* As `cp` does it: into the file that is there. */
+/* Copies as `cp` does: into the existing file. */
 void copy_over(const char *from, const char *to);
-void assert_same(const char *a, const char *b); /* the contents of two files */
+void assert_same(const char *a, const char *b); /* compares two files' contents */
 
 /* open.c: files that are removed or changed under an open store. */
 int run_open_tests(void);

@@ -1,4 +1,4 @@
-/* The store's promises when a step, a COMMIT or the disk fails. */
+/* The guarantees of the store when a step, a COMMIT or the disk fails. */
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void test_dropped_transaction(void **state)
 	assert_int_equal(add_event(s, 1, 2, &p->fault), FAULT_UNAVAILABLE);
 	assert_non_null(strstr(p->fault.text, "disk is full"));
 	assert_false(store_intact(s));
-	/* No statement slips through alone. */
+	/* No later statement runs outside of the dropped transaction. */
 	p->fault = (struct fault){ 0 };
 	assert_int_equal(add_event(s, 1, 3, &p->fault), FAULT_UNAVAILABLE);
 	p->fault = (struct fault){ 0 };
@@ -74,9 +74,9 @@ static void test_full_disk(void **state)
 		assert_int_equal(commit_event(s, 2, i, &p->fault), FAULT_UNAVAILABLE);
 		assert_non_null(
 			strstr(p->fault.text, "nothing was changed: the disk is full"));
-		assert_int_equal(events(s), 1); /* reads go on */
+		assert_int_equal(events(s), 1); /* reads still work */
 	}
-	control.after = 0; /* somebody made room */
+	control.after = 0; /* the disk has room again */
 	p->fault = (struct fault){ 0 };
 	assert_int_equal(commit_event(s, 1, 2, &p->fault), 0);
 	store_close(s);
@@ -86,8 +86,8 @@ static void test_full_disk(void **state)
 	place_assert_sound(p);
 }
 
-/* A commit of many pages is one write of the WAL, or few when large; pages
- * gathered for a transaction that is rolled back do no harm. */
+/* A commit of many pages is one write to the WAL, or a few for a large commit. The gathered
+ * pages of a transaction that is rolled back do no harm. */
 static void test_writes_are_gathered(void **state)
 {
 	struct place *p = *state;
@@ -118,8 +118,8 @@ static void test_writes_are_gathered(void **state)
 	place_assert_sound(p);
 }
 
-/* Ten transactions while the n-th disk operation fails; acknowledged rows
- * must be there for a healthy reader, and the store must recover by itself. */
+/* Runs ten transactions while the n-th disk operation fails. A reader without faults must find
+ * all acknowledged rows. Later calls show that the store recovers by itself. */
 static bool survive(struct place *p, struct fault_control *c, long n, int *made)
 {
 	struct fault f = { 0 };
@@ -159,7 +159,7 @@ static void sweep(struct place *p, int kinds, int result)
 	int made = 0;
 
 	assert_int_equal(fault_vfs_register(&control), 0);
-	place_assert_sound(p); /* make it */
+	place_assert_sound(p); /* makes the state */
 	while (survive(p, &control, n, &made))
 		n += each;
 	fault_vfs_unregister();

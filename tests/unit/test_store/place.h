@@ -1,7 +1,7 @@
 /*
  * place - a temporary folder with a state in it, for cmocka tests.
  *
- * Each test has its own, gone afterwards; a failure fails the test.
+ * Each test has its own place. The test's teardown removes the place. A failure fails the test.
  */
 #ifndef TESTS_UNIT_TEST_STORE_PLACE_H
 #define TESTS_UNIT_TEST_STORE_PLACE_H
@@ -23,13 +23,13 @@ int place_make(void **state);
 int place_remove(void **state);
 
 struct store *place_open_with(struct place *p, unsigned flags, const char *vfs);
-struct store *place_open(struct place *p); /* made if need be */
-/* The integer that a query gives, asked as a person would with sqlite3. */
+struct store *place_open(struct place *p); /* makes the state if there is none */
+/* The integer that a query returns when the program sqlite3 runs it. */
 int64_t place_number(const struct place *p, const char *sql);
 void place_assert_sound(struct place *p);
 
 int add_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
-/* Commits an event in a transaction of its own. */
+/* Commits an event in its own transaction. */
 int commit_event(struct store *s, int64_t actor, int64_t subject, struct fault *f);
 int64_t events(struct store *s); /* the newest event's number */
 
