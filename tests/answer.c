@@ -1,9 +1,10 @@
 /*
  * answer - a guest with wrong answers of every kind.
  *
- * Every request that a host sends, answered by every type of the wire and by
- * nonsense, in both dialects and over every kind of link that needs no VM; and
- * answers that never end.  The host goes on, and whoever waits is told.
+ * The guest answers each request of the host with every message type of the wire and with
+ * nonsense. The tests do so in both dialects and over every kind of link that needs no VM.
+ * Other tests send answers that never end. The host must go on, and each waiting caller must
+ * get an answer or an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@
 enum { STEPS = 40 };
 
 static const struct question {
-	const char *type, *op, *args; /* op NULL: the host asks by itself */
+	const char *type, *op, *args; /* NULL op: a request without a caller */
 } questions[] = {
 	{ "Exec", "workspace.exec", "{\"workspace\":\"w\",\"command\":\"x\"}" },
 	{ "ExecBackground", "workspace.exec_background",
@@ -65,7 +66,7 @@ static const char *const nonsense[] = {
 	"{\"type\":\"Ok\",\"id\":18446744073709551615}",
 };
 
-static int n_told; /* callers */
+static int n_told; /* callers that got an answer so far */
 
 static void end_pending(struct scene *s)
 {
@@ -76,13 +77,14 @@ static void end_pending(struct scene *s)
 		json_decref(answer);
 }
 
-/* The host asks by itself; it has taken the answer once it asks the next question. */
+/* Makes the host send a request without a caller. The host has taken the answer when it sends
+ * its next request. */
 static void provoke(struct scene *s, const char *type)
 {
 	struct hosted_guest *t = s->rig.guest;
 
 	s->rig.pushes = 1;
-	futile_end(&t->daemon.futile); /* the host forgets earlier answers */
+	futile_end(&t->daemon.futile); /* ends the pause that earlier answers caused */
 	if (!strcmp(type, "PollDaemonResults"))
 		collect_poke(t, true);
 	else if (!strcmp(type, "TeamMessage"))
@@ -118,7 +120,7 @@ static void expect_told(const struct question *q, const char *with, bool right,
 	json_decref(answer);
 }
 
-/* The answer to a call; without a sure answer the wait lasts a few steps only. */
+/* Returns the answer to a call. If no answer is certain, waits for a few steps only. */
 static json_t *wait_for(struct scene *s, bool sure)
 {
 	int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -137,7 +139,7 @@ static json_t *wait_for(struct scene *s, bool sure)
 static void ask_one(struct scene *s, const struct question *q, const char *with)
 {
 	const struct wire *came = wire_find(with), *asked = wire_find(q->type);
-	bool sure = came != NULL; /* a message without an id may answer nothing */
+	bool sure = came != NULL; /* nonsense need not match any request */
 	bool right = came == wire_answer(asked, SIDE_HOST) || s->honest_too;
 	json_t *answer;
 
@@ -184,8 +186,8 @@ static void ask_all(void (*place)(struct scene *s), bool old, int last)
 	scene_close(s);
 }
 
-/* In the older dialect each wrong answer ends the link: one question is enough for a link
- * that is slow to come again. */
+/* In the older dialect each wrong answer ends the link. A link that is slow to connect again is
+ * tested with one question only. */
 static void test_unix(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /*
- * boats - the command, with a noun that no line of it knows.
+ * boats - the command, with a noun that its code does not contain.
  *
- * It is the command's own objects with the tables of schema/ and of
- * tests/boats/boat.op, and below are the handlers of those operations.  Without
- * arguments it is the test: tests/boats/doors asks every door for boats.
+ * The program links the objects of the command with the tables of schema/ and of
+ * tests/boats/boat.op. This file holds the handlers of the boat operations. Without arguments
+ * the program runs the test tests/boats/doors, which asks for boats at every door.
  */
 #include "boats.gen.h"
 
@@ -77,7 +77,7 @@ int boat_unload(struct call *call, const struct boat_unload_in *in,
 	return 0;
 }
 
-/* The right to reach the workspace is checked as for every command there. */
+/* Checks the right to reach the workspace, as each operation on a workspace does. */
 int boat_hoist(struct call *call, const struct boat_hoist_in *in,
 	       struct boat_hoist_out *out)
 {
@@ -89,7 +89,7 @@ int boat_hoist(struct call *call, const struct boat_hoist_in *in,
 	return workspace_set_env(call, &where, &none);
 }
 
-/* Prints the operation that a door for HTTP finds for a request, and its arguments. */
+/* Prints the operation and the arguments that the HTTP door finds in a request. */
 static int print_route(const char *method, const char *path)
 {
 	json_t *args = json_object();
@@ -103,7 +103,7 @@ static int print_route(const char *method, const char *path)
 	return 0;
 }
 
-/* Prints the reference as a door that serves routes has it. */
+/* Prints the reference in the form for doors that serve routes. */
 static int print_reference(void)
 {
 	struct text out = { 0 };

@@ -1,13 +1,14 @@
 /*
- * crash - kill -9 is a normal way to stop, proved.
+ * crash - proves that kill -9 is a normal way to stop.
  *
  *	crash [N [SEED]] [--direct-only] [--keep]
  *
- * Eight clients, half through the host and half beside it, send, receive, claim, finish and
- * assign, make teams below theirs, spend and end them.  Host, guests and clients are killed with
- * SIGKILL, N times in all, and the operator stops everything and lets it go on.  Each client
- * keeps a journal of its answers.  In the end no acknowledged act may be missing, and none may
- * have been done twice.
+ * Of eight clients, half call through the host and half without it. They send and receive
+ * messages, claim and finish tasks, and assign commands. They also make teams, spend the teams'
+ * budgets and end the teams. The test kills the host, guests and clients with SIGKILL, N times
+ * in all. It also stops the whole team and thaws it. Each client keeps a journal of its
+ * answers. At the end no acknowledged call may be missing, and no call may have been done
+ * twice.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +24,7 @@
 
 struct toll {
 	int host, guests, clients;
-	int64_t host_at; /* tick of the host's next turn; 0: chance decides */
+	int64_t host_at; /* time to kill the host; 0: a random time */
 };
 
 static void kill_somebody(struct scene *s, struct toll *t)
@@ -39,7 +40,7 @@ static void kill_somebody(struct scene *s, struct toll *t)
 	} else if (luck < 50) {
 		guest = scene_guest(s);
 		t->guests += guest && kill(guest, SIGKILL) == 0;
-		/* Often the host too, while it is about to start another. */
+		/* Often kills the host too, while it is about to start another guest. */
 		if (guest && dice_percent(&s->dice, 40))
 			t->host_at = clock_steady_ms() + dice_below(&s->dice, 700);
 	} else {
@@ -52,7 +53,8 @@ static int killed(const struct toll *t)
 	return t->host + t->guests + t->clients;
 }
 
-/* Kills come in bursts and pauses: in the middle of work, and of coming back. */
+/* Kills processes in bursts and pauses, so that kills also hit processes that have just
+ * started. */
 static void rage(struct scene *s, int n, struct toll *t)
 {
 	int64_t until = clock_steady_ms() + patience_ms(5000 + n * 1000);

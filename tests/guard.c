@@ -3,11 +3,11 @@
  *
  *	valgrind --tool=callgrind --instr-atstart=no --collect-atstart=no guard
  *
- * Each round makes many calls of one kind, from parsed arguments to the answer's text,
- * in transactions of a fixed size, on a state whose tables are filled.
- * There is no clock and no randomness but fixed numbers, so the instructions of a
- * round are the same on every run.  Behind each round the count is dumped under
- * NAME:CALLS; tests/guard/run compares it with what is kept.
+ * Each round makes many calls of one kind, from parsed arguments to the answer's text, in
+ * transactions of a fixed size, on a state whose tables are filled. Clock and random numbers
+ * are replaced by fixed numbers, so a round has the same instructions on every run. After each
+ * round the program dumps the count under NAME:CALLS. tests/guard/run compares the count with
+ * the kept count.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,11 +38,11 @@ struct guard {
 	int64_t now;
 	uint64_t seed;
 	int64_t at; /* calls so far in this round */
-	char id[IDS][40]; /* what earlier rounds were given, by its number */
+	char id[IDS][40]; /* ids from earlier rounds, by the number of the call */
 	long epoch[IDS];
 };
 
-/* A frame of a round, and the part of its answer that is kept. */
+/* A kind of call with its frames, and the part of the answer that the round keeps. */
 struct round {
 	const char *name, *op;
 	int calls;
@@ -58,7 +58,7 @@ static _Noreturn void give_up(const char *what, const struct fault *f)
 
 /* --- one call ---------------------------------------------------------------------- */
 
-/* As a client writes it: with a key of its own where the operation takes one. */
+/* Writes the frame as a client does, with a new key if the operation takes a key. */
 static void frame_of(struct guard *g, const struct round *r, char frame[2 * FRAME])
 {
 	char args[FRAME], key[80] = "";
@@ -92,7 +92,8 @@ static void keep_given(struct guard *g, const struct round *r, const char *answe
 		g->epoch[g->at] = strtol(at + sizeof(epoch) - 1, NULL, 10);
 }
 
-/* From decoded JSON to the answer's text; a parser's work would hide the rest. */
+/* Counts the work from decoded JSON to the answer's text. The JSON parser is not counted, since
+ * its instructions would hide the other changes. */
 static void run_counted(struct call *call, const struct op *op, json_t *args,
 			struct text *answer)
 {
@@ -191,7 +192,7 @@ static void count_round(struct guard *g, const struct round *r)
 	CALLGRIND_DUMP_STATS_AT(name);
 }
 
-/* --- what is asked --------------------------------------------------------------------- */
+/* --- --- the calls' arguments --- ------------------------------------------------------ */
 
 #define BODY "the parser is on its way"
 
@@ -256,7 +257,7 @@ static void ask_page(const struct guard *g, int64_t i, char args[FRAME])
 	snprintf(args, FRAME, "{\"limit\":20}");
 }
 
-/* The search has as many hits as there are rows, and takes few of them. */
+/* Every message matches the search, and the answer has five of the hits. */
 static void ask_words(const struct guard *g, int64_t i, char args[FRAME])
 {
 	(void)g;
@@ -264,8 +265,8 @@ static void ask_words(const struct guard *g, int64_t i, char args[FRAME])
 	snprintf(args, FRAME, "{\"query\":\"parser\",\"limit\":5}");
 }
 
-/* Each kind needs what those above it have made; a given id is the next round's.  The
- * search comes before any has written, since the index is whole then. */
+/* Each round needs the rows and ids that the rounds above it made. The search runs before all
+ * writes, while the index is complete. */
 static const struct round rounds[] = {
 	{ "search", "search.find", 32, ask_words, NULL },
 	{ "send", "message.send", 512, ask_send, NULL },
@@ -319,12 +320,12 @@ static void open_state(struct guard *g)
 		give_up("the reader", &f);
 }
 
-/* A call that reads more of a table than it needs has something to read. */
+/* Fills the tables, so that a call that reads too many rows costs more instructions. */
 static void fill(struct guard *g)
 {
 	run_round(g, &(struct round){ "", "message.send", HISTORY, ask_send, NULL });
 	run_round(g, &(struct round){ "", "task.create", HISTORY, ask_create, NULL });
-	/* Searches make the index, then join its parts until there are few. */
+	/* The first searches make the index; further searches merge its parts. */
 	run_round(g, &(struct round){ "", "search.find", SEARCHES, ask_words, NULL });
 }
 

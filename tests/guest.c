@@ -1,7 +1,7 @@
 /*
- * A real guest, driven over its sockets as a host would: commands, messages,
- * the order of answers, the older dialect, garbage.  Files are in
- * guest/files.c, the daemon and its deaths in guest/guest_daemon.c.
+ * A real guest, called over its sockets as a host calls it: commands, messages, the order of
+ * answers, the older dialect, garbage. The tests of files are in guest/files.c, and the tests
+ * of the daemon are in guest/daemon.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static void test_where_messages_belong(void **state)
 	close(relay);
 }
 
-/* A bad message is answered and the connection goes on; a bad length ends it. */
+/* A bad message gets an error, and the connection stays open. A bad length ends the connection. */
 static void test_garbage(void **state)
 {
 	static const char *const bad[] = {
@@ -195,7 +195,7 @@ static void test_set_env(void **state)
 	close(fd);
 }
 
-/* The whole group ends, whatever it does with SIGTERM. */
+/* At the timeout all processes of the command's group end, even those that ignore SIGTERM. */
 static void test_timeout(void **state)
 {
 	struct fixture *x = *state;
@@ -209,7 +209,7 @@ static void test_timeout(void **state)
 		">> alive; sleep 0.1; done) & wait\"}");
 	say(fd, "{\"type\":\"Exec\",\"id\":2,\"timeout_secs\":1,"
 		"\"command\":\"sleep 60 | sleep 60\"}");
-	for (int id = 2; id >= 1; id--) { /* the group that ends at once is not killed */
+	for (int id = 2; id >= 1; id--) { /* the group that ends at SIGTERM is first */
 		a = hear_type(fd, "Error", 30000);
 		assert_int_equal(int_at(a, "id"), id);
 		expect_error(a, "Timeout");
@@ -243,10 +243,10 @@ static void test_nothing_waits_for_an_exec(void **state)
 	a = ask(control, "{\"type\":\"Ping\",\"id\":\"two\"}");
 	assert_string_equal(text_at(a, "id"), "two");
 	json_decref(a);
-	a = hear(other, 30000); /* before what began before it */
+	a = hear(other, 30000); /* the Ping overtakes the commands */
 	assert_int_equal(int_at(a, "id"), 2);
 	json_decref(a);
-	a = hear(other, 30000); /* without ids: in order */
+	a = hear(other, 30000); /* answers without ids keep the order */
 	assert_string_equal(text_at(a, "stdout"), "a\n");
 	json_decref(a);
 	a = hear(other, 30000);
@@ -261,7 +261,7 @@ static void test_nothing_waits_for_an_exec(void **state)
 	close(relay);
 }
 
-/* A command whose asker is gone is ended. */
+/* The guest ends a command if the connection that sent it is closed. */
 static void test_gone_asker(void **state)
 {
 	struct fixture *x = *state;
@@ -277,7 +277,8 @@ static void test_gone_asker(void **state)
 	free(text);
 }
 
-/* All of 2 MiB by ranges, then the marker; and how it fits an old peer. */
+/* The guest keeps 2 MiB of the output and a marker, which the host reads in ranges. In the
+ * older dialect the output is cut to fit one answer. */
 static void test_much_output(void **state)
 {
 	static const char exec[] = "{\"type\":\"Exec\",\"command\":"
@@ -315,7 +316,7 @@ static void test_much_output(void **state)
 	close(old);
 }
 
-/* 200 MB of output neither block the command nor stay in memory. */
+/* A command can write 200 MB of output without blocking, and the guest does not keep all of it. */
 static void test_flood_of_output(void **state)
 {
 	struct fixture *x = *state;
@@ -331,7 +332,7 @@ static void test_flood_of_output(void **state)
 	close(fd);
 }
 
-/* The status of a job once it has ended, or has printed `text`. */
+/* Waits until the job has ended or has printed `text`, and returns its status. */
 static json_t *wait_job(int fd, int job, const char *text)
 {
 	for (int i = 0; i < patience_ms(500); i++, pause_ms(20)) {
@@ -360,7 +361,7 @@ static void test_background(void **state)
 	assert_string_equal(text_at(a, "stdout"), "one\n");
 	json_decref(a);
 	json_decref(wait_job(fd, job, NULL));
-	for (int i = 0; i < 2; i++) { /* asking again loses nothing */
+	for (int i = 0; i < 2; i++) { /* a repeated poll gets the same output */
 		a = askf(fd,
 			 "{\"type\":\"ExecPoll\",\"job_id\":%d,"
 			 "\"stdout_offset\":4}",
@@ -401,7 +402,7 @@ static void test_many_jobs(void **state)
 	expect_error(ask(fd, "{\"type\":\"ExecBackground\",\"command\":"
 			     "\"true\"}"),
 		     "Exhausted");
-	/* A command is answered although there is no job to keep the rest of its output. */
+	/* The command is answered, although no job is free to keep the rest of the output. */
 	a = ask(fd, "{\"type\":\"Exec\",\"command\":"
 		    "\"head -c 2000000 /dev/zero | tr '\\\\0' '\\\\001'; exit 3\"}");
 	assert_string_equal(text_at(a, "type"), "ExecResult");

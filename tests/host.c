@@ -1,6 +1,6 @@
 /*
- * host - a host as those around it see it: the service manager that started it,
- * another user at its socket, and a clock that went on without it.
+ * host - a host and its surroundings: the service manager that started the host, another user
+ * at the host's socket, and a clock that runs on while the host is stopped.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -70,7 +70,7 @@ static void begin(struct scene *s, const char *const *env)
 
 /* --- the service manager ------------------------------------------------------------ */
 
-/* A datagram socket, in a folder or, where `path` begins with @, in none. */
+/* Makes a datagram socket at `path`. A `path` that begins with @ is an abstract address. */
 static int manager_listen(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -114,7 +114,7 @@ static void tell_manager(struct scene *s, const char *path)
 	snprintf(variable, sizeof(variable), "NOTIFY_SOCKET=%s", path);
 	s->host = child_start(&c);
 	manager_hears(fd, "READY=1");
-	/* A client that knows the host is ready may connect at once. */
+	/* After READY=1 a client can connect at once. */
 	assert_true(raw_dial(&raw, s->found.socket));
 	raw_hang_up(&raw);
 	kill(s->host, SIGTERM);
@@ -136,7 +136,7 @@ static void test_tells_its_manager(void **state)
 
 /* --- other users ------------------------------------------------------------------------ */
 
-/* The folder of the socket, and where its name begins. */
+/* Copies the socket's folder to `folder`, and returns the socket's name in it. */
 static const char *socket_folder(const struct scene *s, char folder[], size_t size)
 {
 	const char *slash = strrchr(s->found.socket, '/');
@@ -145,8 +145,8 @@ static const char *socket_folder(const struct scene *s, char folder[], size_t si
 	return slash + 1;
 }
 
-/* Asks the host as another user: 0 an answer, 1 none, 2 no connection. The process
- * begins in the socket's folder, whatever leads there. */
+/* Calls the host as another user. Returns 0 for an answer, 1 for no answer, and 2 for no
+ * connection. The child enters the socket's folder first, so folders above it cannot refuse it. */
 static int ask_as(const struct scene *s, uid_t user)
 {
 	char folder[sizeof(s->found.socket)];
@@ -169,7 +169,7 @@ static int ask_as(const struct scene *s, uid_t user)
 	return WEXITSTATUS(status);
 }
 
-/* Lets everybody at the socket, as nobody should. */
+/* Opens the socket and its folder to all users, which no operator should do. */
 static void open_the_door(const struct scene *s)
 {
 	char folder[sizeof(s->found.socket)];
@@ -196,7 +196,7 @@ static void test_turns_other_users_away(void **state)
 	assert_int_equal(child_end(s->host, ANSWER_MS), 0);
 }
 
-/* A socket of another user's in the host's place is told nothing. */
+/* A client sends nothing to a socket at the host's address that belongs to another user. */
 static void test_talks_to_no_other_user(void **state)
 {
 	struct scene *s = *state;
@@ -267,7 +267,7 @@ static json_t *status_of(struct raw *r, const char *agent)
 	return ask(r, "agent.whois", json_pack("{ssss}", "team", "crew", "name", agent));
 }
 
-/* Whether the agent's status comes to be this one within so many ms. */
+/* Whether the agent gets this status before the time `until`. */
 static bool is_until(struct raw *r, const char *agent, const char *status, int64_t until)
 {
 	bool is = false;
@@ -300,8 +300,7 @@ static pid_t guest_of(struct raw *r, const char *agent)
 	return (pid_t)pid;
 }
 
-/* A crew of ann and bob, and of eve, who has a guest; ann holds the only task
- * for 8 s. */
+/* Makes a team of ann, bob and eve. Eve has a guest. Ann holds the only task for 8 s. */
 static void gather(struct scene *s, struct raw *operator, struct raw * ann,
 		   struct raw *bob)
 {
@@ -323,9 +322,9 @@ static void gather(struct scene *s, struct raw *operator, struct raw * ann,
 		    "\"epoch\":1");
 }
 
-/* Ann's lease ends while the machine stands still, and bob's claim waits in its
- * socket: the lease is moved first, so bob is refused and ann goes on.  Nor is a
- * guest offline because it could not be heard. */
+/* Ann's lease ends while host and guest are stopped, and bob's claim waits in the host's
+ * socket. The host first moves the lease by the gap. Bob's claim is refused, and ann completes
+ * the task. The guest does not count as offline, since the host could not read its messages. */
 static void test_moves_time_by_a_gap(void **state)
 {
 	struct scene *s = *state;
@@ -347,7 +346,7 @@ static void test_moves_time_by_a_gap(void **state)
 		ask(&ann, "task.complete",
 		    json_pack("{sssiss}", "task", "001", "epoch", 1, "result", "done")),
 		"\"result\"");
-	/* A slow machine has no more time: 16 s of silence are an end. */
+	/* The wait does not grow on a slow machine, since 16 s of silence make a guest offline. */
 	assert_false(is_until(&operator, "eve", "offline", clock_steady_ms() + 3000));
 	kill(guest, SIGCONT);
 	assert_int_equal(child_end(s->host, ANSWER_MS), 0);
@@ -356,7 +355,7 @@ static void test_moves_time_by_a_gap(void **state)
 	raw_hang_up(&bob);
 }
 
-/* Ten seconds are long for a lease of five, and they count. */
+/* A gap that is shorter than ten seconds also moves a lease of five seconds. */
 static void test_moves_time_by_a_short_gap(void **state)
 {
 	struct scene *s = *state;
@@ -379,8 +378,8 @@ static void test_moves_time_by_a_short_gap(void **state)
 	raw_hang_up(&bob);
 }
 
-/* The host dies within the second in which it granted a lease, after there was none
- * for long, and is away for longer than the lease: ann goes on all the same. */
+/* After a time without leases the host grants a lease, and is killed within the same second.
+ * The host is away for longer than the lease. Ann can still complete the task. */
 static void test_moves_time_by_a_death(void **state)
 {
 	struct scene *s = *state;

@@ -1,9 +1,8 @@
 /*
- * iofault - a host whose disk fails under it, at every step, and a disk that is
- * full.
+ * iofault - a host whose disk fails at every step, and a host on a full disk.
  *
- * An error is reported, nothing that was acknowledged is lost, reads go on, and
- * the host goes on by itself when the disk does.
+ * The host must report each error and keep all acknowledged data. Reads must go on while writes
+ * fail. The host must recover by itself when the disk works again.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -25,7 +24,7 @@
 #include "tests/lib/child.h"
 #include "tests/lib/place.h"
 
-/* --- a shimmed disk ------------------------------------------------------------------ */
+/* --- a disk with planted faults ------------------------------------------------------ */
 
 static int host_setup(void **state)
 {
@@ -44,8 +43,8 @@ static int host_teardown(void **state)
 	return 0;
 }
 
-/* Makes each step fail once, one per round, until a round has fewer steps than the
- * count. */
+/* Makes one disk operation fail per round: each round a later operation. Ends when a round has
+ * too few operations to fail. */
 static void fail_each(struct stage *s, int kinds, int result)
 {
 	long step = 3, struck = 0;
@@ -94,7 +93,7 @@ static void test_each_sync(void **state)
 	end_well(*state);
 }
 
-/* Rows that were read once stay in memory: a big board forces reads from the disk. */
+/* Makes a big board, which forces reads from the disk: rows of a small board stay in memory. */
 static void fill(struct stage *s, int n)
 {
 	char text[4000];
@@ -129,7 +128,7 @@ static void test_each_read(void **state)
 
 	fill(s, 600);
 	for (long n = first_of(&step), i = 0; n < 60; n += step, i++) {
-		/* A new process has read nothing yet. */
+		/* A new process has no rows in memory. */
 		if (i % 10 == 0) {
 			stage_stop(s, false);
 			stage_start(s);
@@ -148,7 +147,7 @@ static void test_each_read(void **state)
 	end_well(s);
 }
 
-/* The disk is away for a while: all that it is asked fails. */
+/* Makes all disk operations of these kinds fail for a while. */
 static void away(struct stage *s, int kinds, int result, bool reads)
 {
 	int64_t until = clock_steady_ms() + 700;
@@ -175,7 +174,7 @@ static void test_disk_full_for_a_while(void **state)
 	end_well(*state);
 }
 
-/* Room in the state's file, as after a cleaning: free pages. */
+/* Makes free pages in the state's file, as a cleanup of old rows does. */
 static void make_free_pages(struct stage *s)
 {
 	char path[200];
@@ -192,8 +191,8 @@ static void make_free_pages(struct stage *s)
 	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* No file can grow, but what the log holds can be copied and written over: the
- * host does so by itself, however short the log is, and goes on. */
+/* No file can grow, but the host can copy the log to the state's file and overwrite the log.
+ * The host does so by itself, even if the log is short, and then accepts writes again. */
 static void test_makes_room_on_a_full_disk(void **state)
 {
 	struct stage *s = *state;
@@ -230,7 +229,7 @@ static void test_disk_gone_for_a_while(void **state)
 	end_well(*state);
 }
 
-/* Also the files that checkpoints write and cut. */
+/* Also makes writes and truncations of checkpoints fail. */
 static void test_checkpoints_fail(void **state)
 {
 	struct stage *s = *state;
@@ -246,7 +245,7 @@ static void test_checkpoints_fail(void **state)
 	end_well(s);
 }
 
-/* Killed while its disk fails: what was acknowledged before and in between stays. */
+/* Kills the host while its disk fails. Acknowledged data must stay. */
 static void test_killed_while_failing(void **state)
 {
 	struct stage *s = *state;
@@ -266,7 +265,7 @@ static void test_killed_while_failing(void **state)
 
 /* --- without a host --------------------------------------------------------------------- */
 
-/* `cadre --direct send` with the n-th operation of its disk failing; its status. */
+/* Runs `cadre --direct send`, with the planted disk fault if `faulty`. Returns its exit status. */
 static int send_direct(struct stage *s, int number, bool faulty)
 {
 	char key[40], text[80], vfs[120];
@@ -320,7 +319,7 @@ static void test_direct_process(void **state)
 
 /* --- a disk that is really full --------------------------------------------------------- */
 
-/* A small file system that only this process and its children see. */
+/* Mounts a small file system that only this process and its children see. */
 static bool mount_small(const char *at)
 {
 	mkdir(at, 0700);
@@ -340,7 +339,7 @@ static void take_space(const char *path, size_t most)
 	close(fd);
 }
 
-/* Writes until the disk is full and says so; false when it never does. */
+/* Writes until the host reports a full disk 20 times. False if the disk does not get full. */
 static bool write_until_full(struct stage *s)
 {
 	int refused = 0;

@@ -1,7 +1,7 @@
 /*
- * The same conformance test over each kind of link: a real guest that listens at an
- * address, and a host's side that dials it, with what stands in between: nothing, a
- * VMM's vsock socket, QEMU's serial ports.
+ * The same conformance test over each kind of link: a real guest listens at an address, and the
+ * test dials the guest as a host does. Between them is nothing, a VMM's vsock socket, or QEMU's
+ * serial ports.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -86,7 +86,8 @@ static json_t *hello_of(const char *workspace, const char *token)
 	return hello;
 }
 
-/* Connects and says Hello, again and again as a host does; the guest's boot. */
+/* Connects and says Hello until the guest answers, as a host does. Stores the guest's boot id
+ * in `boot`. */
 static void greet(struct scene *s, struct raw *r, const char *socket, char boot[64])
 {
 	int64_t until = clock_steady_ms() + patience_ms(ANSWER_MS);
@@ -159,7 +160,7 @@ static void test_both_ports(void **state)
 	raw_hang_up(&relay);
 }
 
-/* 100 messages of 256 KiB, and a file of 2.5 MiB there and back. */
+/* Sends 100 messages of 256 KiB, writes a file of 2.5 MiB, and reads the file back. */
 static void test_much(void **state)
 {
 	struct scene *s = *state;
@@ -199,7 +200,7 @@ static void test_much(void **state)
 	free(base64);
 }
 
-/* Half a frame, or answers that nobody took, are not the next one's. */
+/* A host may leave half a frame or unread answers. The next host must get none of them. */
 static void test_host_goes_in_a_frame(void **state)
 {
 	struct scene *s = *state;
@@ -224,8 +225,8 @@ static void test_host_goes_in_a_frame(void **state)
 	raw_hang_up(&r);
 }
 
-/* A guest that died answers under another boot id, and its host is told by the
- * end of the stream. */
+/* If a guest dies, its host gets the end of the stream. After its restart the guest answers
+ * with another boot id. */
 static void test_guest_dies(void **state)
 {
 	struct scene *s = *state;
@@ -237,7 +238,7 @@ static void test_guest_dies(void **state)
 		greet(s, &r, "control.sock", before);
 		raw_say(&r, json_pack("{sssssi}", "type", "Exec", "command",
 				      "head -c 3000000 /dev/zero | tr '\\0' a", "id", 9));
-		if (i == 1) /* it dies with half a frame in its hands */
+		if (i == 1) /* the guest dies after half a frame */
 			raw_send(&r, "\0\0\xff\xff{\"type\":\"Pi", 14, ANSWER_MS);
 		pause_for(i * 40);
 		guest_kill(s);
@@ -269,7 +270,7 @@ static void test_push_beside_an_exec(void **state)
 	       json_pack("{sssssssssssi}", "type", "TeamMessage", "to", "lead", "from",
 			 "lead", "content", "x", "message_id", "beside", "id", 2),
 	       "Ok");
-	/* The push was answered while the command still runs. */
+	/* The answer to the push arrived while the command still runs. */
 	expect(&control, ping(3), "Pong");
 	while ((answer = raw_hear(&control, ANSWER_MS)) &&
 	       strcmp(text_at(answer, "type"), "ExecResult"))
@@ -280,7 +281,7 @@ static void test_push_beside_an_exec(void **state)
 	raw_hang_up(&relay);
 }
 
-/* Where a link has a token, nothing is said without it but why not. */
+/* If a link has a token, a peer without the token only gets the reason for its refusal. */
 static void test_token(void **state)
 {
 	struct scene *s = *state;
@@ -289,7 +290,7 @@ static void test_token(void **state)
 	struct raw r;
 
 	if (!s->token)
-		return; /* this link knows none */
+		return; /* this kind of link has no token */
 	greet(s, &r, "control.sock", boot);
 	raw_hang_up(&r);
 	snprintf(path, sizeof(path), "%s/control.sock", s->front);
@@ -345,7 +346,7 @@ static int open_unix(void **state)
 	return scene_open(state, s);
 }
 
-/* A port and the one behind it that were free a moment ago. */
+/* Returns a port that was free a moment ago, like the next higher port. */
 static int free_port(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
@@ -468,7 +469,7 @@ static void test_addresses(void **state)
 	}
 }
 
-/* Marks are found wherever bytes are cut, and nothing else is lost. */
+/* Marks are found wherever the bytes are cut in two, and all other bytes are kept. */
 static void test_marks(void **state)
 {
 	static const char frames[] = "\0\0\xff\xff{\"a\":1}\0\0\1\xff{half";
@@ -479,7 +480,7 @@ static void test_marks(void **state)
 	memcpy(bytes, frames, sizeof(frames) - 1);
 	size = sizeof(frames) - 1;
 	mark_write(bytes + size, MARK_ASK, "0123456789abcdef");
-	size += 9; /* one that was cut */
+	size += 9; /* a mark that was cut off */
 	mark_write(bytes + size, MARK_OK, "00000000deadbeef");
 	size += MARK_SIZE;
 	memcpy(bytes + size, "\0\0\0\2{}", 6);
@@ -525,7 +526,7 @@ static bool is_named(const char *name, char **words)
 	return false;
 }
 
-/* link [KIND...]: all kinds without one; one that is named has to work.
+/* link [KIND...]: tests these kinds of link, or all kinds. A named kind must work here.
  * link speak ADDRESS PORT: see speak.h. */
 int main(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 /*
- * mirror_crash - kills the mirror in the middle, many times, while a person
- * edits its files; in the end the files are equal to the rows, each message
- * stands in the log once, and each edit is still somewhere.
+ * mirror_crash - kills the mirror many times while it writes, and while a person edits its
+ * files. At the end the files must match the rows, the log must have each message once, and
+ * each edit must still be in some file.
  *
  *   mirror_crash [KILLS [SEED]]
  */
@@ -112,10 +112,10 @@ static void make_rows(sqlite3 *db)
 	run(db, sql);
 }
 
-/* --- the one that is killed --------------------------------------------------------- */
+/* --- --- the process that is killed --- --------------------------------------------- */
 
-/* Changes rows in a transaction of the store: who writes with SQLite alone and is killed
- * may leave a log that nobody can tell from a strange one. */
+/* Changes rows in a transaction of the store. If a process writes by SQLite alone and is
+ * killed, it may leave a log that the store takes for another program's log. */
 static void write_rows(struct store *store, const char *sql)
 {
 	struct fault f = { 0 };
@@ -127,7 +127,7 @@ static void write_rows(struct store *store, const char *sql)
 		die("store_commit", f.text);
 }
 
-/* Some change with its event, in one transaction. */
+/* Makes a random change with its event, in one transaction. */
 static void change(struct store *store, uint64_t *seed)
 {
 	int task = 1 + (int)(next(seed) % TASKS);
@@ -180,7 +180,7 @@ static void change(struct store *store, uint64_t *seed)
 	write_rows(store, sql);
 }
 
-/* Changes rows and mirrors them, as a host or as one command after another. */
+/* Changes rows and mirrors them, either as a host or as a sequence of commands. */
 static void work(struct world *w, uint64_t seed)
 {
 	struct store *store = open_store(w);
@@ -201,7 +201,7 @@ static void work(struct world *w, uint64_t seed)
 
 /* --- the person ------------------------------------------------------------------------ */
 
-/* Whether the file holds an edit: to write over it would be to lose it. */
+/* Whether the file holds an edit. The test must not overwrite an edit itself. */
 static bool is_edited(const char *path)
 {
 	char text[8192] = "";
@@ -213,8 +213,8 @@ static bool is_edited(const char *path)
 	return n > 0 && strstr(text, "edit-");
 }
 
-/* Writes a text of his own into a task's file, as an editor would: in place,
- * slowly, or by renaming a new file over it. */
+/* Writes a marker into a task's file as an editor does: slowly in place, or by renaming a new
+ * file over the old file. */
 static void edit(struct world *w)
 {
 	char path[256], other[300], text[64];
@@ -231,7 +231,7 @@ static void edit(struct world *w)
 			  (in_place ? next(&w->seed) % 2 ? O_TRUNC : O_APPEND : O_CREAT),
 		  0600);
 	if (fd < 0)
-		return; /* not there yet */
+		return; /* the file does not exist yet */
 	sleep_us(next(&w->seed) % 3000);
 	if (write(fd, text, (size_t)len) != len)
 		die(path, strerror(errno));
@@ -354,7 +354,7 @@ static int count_messages(struct world *w)
 	return n;
 }
 
-/* Lets the mirror finish; all tasks change before, so that no edit is left in place. */
+/* Changes all tasks, so that each edited file is written anew, and lets the mirror finish. */
 static int finish(struct world *w)
 {
 	struct store *store = open_store(w);

@@ -1,8 +1,7 @@
 /*
- * net - tests who reaches whom on a machine with VMs, in real packets.
+ * net - tests by real packets which machines and VMs reach each other.
  *
- * The machine and each VM are network namespaces; see tests/net/lab.h for who
- * is there.
+ * The machine and each VM are network namespaces; tests/net/lab.h lists them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,6 +54,6 @@ int main(int argc, char **argv)
 	int rc = lab_enter();
 
 	if (argc > 1)
-		cmocka_set_test_filter(argv[1]); /* by hand: a pattern of names */
+		cmocka_set_test_filter(argv[1]); /* a pattern of test names */
 	return rc ? rc : cmocka_run_group_tests(tests, NULL, NULL);
 }

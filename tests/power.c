@@ -1,14 +1,14 @@
 /*
- * power - proves that what was acknowledged outlives a power failure.
+ * power - proves that acknowledged data outlives a power failure.
  *
  *	power [N [SEED]] [--fs=ext4|xfs|btrfs] [--keep]
  *
- * The clients of the crash proof work on a state whose file system is a loop
- * device, beside somebody who forks, restores and snapshots workspaces; at a random
- * moment its power fails, N times in all, on each file system in turn whose mkfs is
- * here (e2fsprogs, xfsprogs, btrfs-progs).  After each failure every workspace and
- * snapshot whose row says ready is whole; in the end nothing that was acknowledged
- * may be missing, and nothing may have been done twice.  It needs root and loop devices: else 77.
+ * The clients of the crash proof work on a state in a file system on a loop device. Another
+ * process forks, restores and snapshots workspaces. At random times the power of the device
+ * fails, N times in all. The proof takes each file system in turn whose mkfs is installed
+ * (e2fsprogs, xfsprogs, btrfs-progs). After each failure every workspace and snapshot must be
+ * whole if its row says ready. At the end no acknowledged call may be missing, and no call may
+ * have been done twice. Exits with 77 without root or loop devices.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,18 +28,17 @@
 
 enum { SKIP = 77, LIFE_MS = 2000, BOOT_MS = 60000, END_MS = 300000 };
 
-/* A file system that cannot fail here leaves its share of the time to those behind
- * it. */
+/* If a file system cannot be tested here, its failures are left to the next file systems. */
 static const char *const kinds[] = { "btrfs", "xfs", "ext4" };
 
-/* State that the machine and its maker share. */
+/* Memory shared by the test and the processes of its machine. */
 struct proof {
 	struct scene scene;
 	struct trees trees;
 	struct box box;
-	volatile bool up; /* the host answered, and the work has begun */
-	volatile bool cut; /* the power is to fail */
-	volatile bool failed; /* it has */
+	volatile bool up; /* the host has answered, and work has begun */
+	volatile bool cut; /* the test wants the power to fail */
+	volatile bool failed; /* the power has failed */
 	int findings, cuts;
 };
 
@@ -53,9 +52,9 @@ static struct proof *share(void)
 	return p;
 }
 
-/* --- lives of the machine ----------------------------------------------------------- */
+/* --- --- runs of the machine --- ---------------------------------------------------- */
 
-/* After a boot no process runs. */
+/* Clears the process ids, since no process runs after a boot. */
 static void forget_processes(struct scene *s)
 {
 	s->host = (struct part){ .lives = s->host.lives };
@@ -88,13 +87,13 @@ static void work_on_trees(struct proof *p)
 	}
 }
 
-/* The host and its guests are in the middle of whatever they do, and do nothing behind
- * it: without power nobody is told that his fsync() is done.  Linux tells some whose
- * fsync() the shutdown of the file system has cut short that it is (ext4, 6.18). */
+/* Stops all processes before the power fails, since without power no process gets the return of
+ * its fsync(). Otherwise some would: after a shutdown of the file system, Linux lets some
+ * interrupted fsync() calls return success (ext4, 6.18). */
 static void fail_now(struct proof *p)
 {
 	if (getpid() != 1)
-		abort(); /* it would stop the whole machine, not its namespace's */
+		abort(); /* kill() would stop all processes of this machine */
 	kill(-1, SIGSTOP);
 	p->failed = box_fail(&p->box) == 0;
 	pause();
@@ -140,7 +139,7 @@ static int last_life(void *arg)
 
 /* --- failures ------------------------------------------------------------------------- */
 
-/* Removes files that a machine keeps in memory only: they are gone after a boot. */
+/* Empties the runtime folder, whose files a real machine loses at a boot. */
 static void empty_runtime(const struct scene *s)
 {
 	char path[128];
@@ -205,7 +204,7 @@ static int make_state(void *arg)
 	return 0;
 }
 
-/* The power fails as soon as `init` has said that it is made. */
+/* Fails the power as soon as `init` has reported success, and looks for the state's files. */
 static void judge_birth(struct proof *p)
 {
 	static const char *const files[] = { "state.db", "secret", ".gitignore" };
@@ -276,7 +275,7 @@ static int prove(const char *kind, int n, uint64_t seed, bool keep)
 	return bad;
 }
 
-/* Failures are shared out among the file systems that there are. */
+/* Divides the failures among the file systems that this machine can test. */
 static int prove_all(int n, uint64_t seed, const char *only, bool keep)
 {
 	int bad = 0, proved = 0, left = n, kinds_left = only ? 1 : 3;

@@ -1,10 +1,10 @@
 /*
  * race - a whole host under load, built for ThreadSanitizer ($CADRE).
  *
- * Clients send, receive, claim, assign, wait, read, run commands and break off
- * in the middle, while guests work, workspaces come and go, a guest is killed,
- * and mirror and search follow.  The host is stopped under load and started
- * again.  No process may have written a report.
+ * Clients send, receive, claim, assign, wait, read and run commands, and close connections in
+ * the middle of a frame. Meanwhile guests work, workspaces are made and destroyed, a guest is
+ * killed, and mirror and search index the changes. The host is stopped under load and started
+ * again. No process may have written a report.
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ struct client {
 	struct dice dice;
 	const char *name;
 	int last; /* id of the newest call */
-	json_t *mail, *tasks; /* what it holds: message ids; [task, epoch] */
+	json_t *mail, *tasks; /* held message ids; held claims as [task, epoch] */
 };
 
 static const char *const names[] = { "lead", "w-1", "w-2", "ann", "bob" };
@@ -233,7 +233,7 @@ static void take_answer(struct client *c, const json_t *answer)
 						json_object_get(result, "epoch")));
 }
 
-/* A few calls at once, then their answers; now and then it just goes away. */
+/* Sends a few calls at once, then reads their answers. Sometimes leaves without reading. */
 static bool converse(struct client *c)
 {
 	int n = 1 + dice_below(&c->dice, BATCH);
@@ -307,7 +307,7 @@ static void start_host(struct scene *s)
 	assert_true(s->host > 0);
 }
 
-/* An answer of the operator's, without a fault. */
+/* Makes a call as the operator, which must succeed, and returns its result. */
 static json_t *ask(struct scene *s, const char *op, json_t *args)
 {
 	struct raw r;
@@ -340,7 +340,7 @@ static void make_team(struct scene *s)
 		json_decref(ask(s, "task.create", json_pack("{ss}", "title", "one")));
 }
 
-/* The pids of guests that answer; how many there are. */
+/* Stores the pids of running guests. Returns their number. */
 static int guests(struct scene *s, pid_t pids[16])
 {
 	json_t *list = ask(s, "workspace.list", json_object()), *w;
@@ -369,14 +369,14 @@ static void wait_guests(struct scene *s, int n)
 	}
 }
 
-/* Disturbs the host meanwhile: copies in the pool, a guest that dies. */
+/* Disturbs the host during the load: makes and destroys copies, and kills a guest. */
 static void disturb(struct scene *s, int64_t until)
 {
 	pid_t pids[16];
 	json_t *copy, *args;
 	const char *name;
 
-	/* A workspace is copied once it was up. */
+	/* A workspace can be copied only after it was ready. */
 	json_decref(ask(s, "workspace.wait",
 			json_pack("{sssi}", "workspace", "w-1", "timeout", 60)));
 	for (int round = 0; clock_steady_ms() < until; round++) {
@@ -426,7 +426,7 @@ static void no_reports(const struct scene *s)
 	fail_msg("%zu processes wrote reports", found.gl_pathc);
 }
 
-/* Load, and a stop either in its middle or after it. */
+/* Runs the load, and stops the host either during the load or after it. */
 static void round_of(struct scene *s, int ms, bool stop_under_load)
 {
 	int64_t until = clock_steady_ms() + ms;
@@ -446,7 +446,7 @@ static void round_of(struct scene *s, int ms, bool stop_under_load)
 static void test_race(void **state)
 {
 	struct scene *s = *state;
-	long part = 2; /* of the load, in a check */
+	long part = 2; /* a check runs half of the load */
 
 	first_of(&part);
 	start_host(s);
@@ -460,7 +460,7 @@ static void test_race(void **state)
 		      s->tally->answers, s->tally->refused);
 	assert_int_equal(s->tally->internal, 0);
 	assert_true(s->tally->answers > 100);
-	/* Guests write their reports as they end. */
+	/* Guests write their reports when they end. */
 	for (pid_t pids[16], n = 0; n >= 0; n = -1) {
 		start_host(s);
 		wait_guests(s, 2);

@@ -6,13 +6,14 @@
 #	tests/run.sh --coverage       what reaches lines, with programs that count them
 #	tests/run.sh [--long] WORD... tests whose names contain one of the words (op/deps: `op deps`)
 #
-# tests/README.md has each kind of test, with its size in both forms.  A check takes turns:
-# $TURN is their number, one more behind each check that passed.  Logs are kept in build/logs/,
-# and the tail of a failing one is shown.
+# tests/README.md has each kind of test, with its size in both forms. Some tests run only in
+# some checks, by turns. $TURN is the number of the check: it grows by one after each check that
+# passed. Logs are kept in build/logs/. If a test fails, the tail of its log is shown.
 #
-# tests/lib/environment.sh has the variables of a test; a test leaves nothing running.  $FULL is set
-# where a test does all its parts.  A test that ends with 77 was skipped, and so was a case of which
-# a program says so.  $TEST_SCALE tells how much longer than on a fast machine a test should wait.
+# tests/lib/environment.sh has the variables of a test; a test leaves nothing running. If $FULL
+# is set, a test does all its parts. A test that exits with 77 was skipped. A case was skipped
+# if its program says so. $TEST_SCALE is the factor for a test's time limits: 1 on a fast
+# machine.
 set -u
 unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
@@ -29,10 +30,10 @@ words=$*
 
 for name in $(env | sed -n 's/^\(CADRE_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 unset MAKELEVEL
-# Short, since the paths of Unix sockets end at 107 bytes.
+# The path is short, since the path of a Unix socket has at most 107 bytes.
 temp=$(mktemp -d /tmp/cadre-check.XXXXXX) || exit 1
 lanes=
-end_lanes() { # in a hurry
+end_lanes() { # when interrupted
 	for lane in $lanes; do
 		under=$(pgrep -P "$lane")
 		kill "$lane" $under 2>/dev/null
@@ -49,10 +50,10 @@ touch "$temp/words" "$temp/times" "$temp/skipped"
 TEST_SCALE=${TEST_SCALE:-$(sh tests/lib/scale "$temp")}
 [ "$TEST_SCALE" = 1 ] || echo "this machine is slow, or busy: tests wait $TEST_SCALE times as long"
 
-# A fresh clone begins where its commit says, so that clones take different turns.
+# A fresh clone takes its first turn from its commit, so that clones take different turns.
 first_turn() { printf %d "0x$(git rev-parse --short=6 HEAD 2>/dev/null || echo 0)"; }
 : "${TURN:=$(cat build/turn 2>/dev/null || first_turn)}"
-case $TURN in # 08 is no number of a shell
+case $TURN in # the shell cannot calculate with 08
 *[!0-9]* | '' | 0?* | ??????????*)
 	echo "TURN is a number of at most nine digits, not '$TURN'"
 	echo "0 passed, 1 failed"
@@ -64,7 +65,7 @@ size() { # IN-A-CHECK AT-FULL-SIZE
 	[ "$FULL" ] && echo "$2" || echo "$1"
 }
 
-wanted() { # NAME: does any of the words ask for it?  `op deps` is asked for as op/deps, too.
+wanted() { # NAME: does one of the words match?  The word op/deps also matches `op deps`.
 	[ -n "$words" ] || return 0
 	for word in $words; do
 		case "$1 ${1%% *}/${1#* }" in *"$word"*) return 0 ;; esac
@@ -74,11 +75,12 @@ wanted() { # NAME: does any of the words ask for it?  `op deps` is asked for as 
 
 # --- running a test --------------------------------------------------------------------
 
-# Variables that programs which fetch packages need, if the machine has them.
+# Variables for programs that fetch packages, if the machine sets them.
 fetching="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE
 	SSL_CERT_DIR NODE_EXTRA_CA_CERTS npm_config_registry"
 
-# Real clients are 1.1 GB from npm, which `make clients` fetches: where it did, a check runs one.
+# `make clients` fetches the real clients from npm, 1.1 GB. If they are there, a check runs one
+# client.
 clients_cache=${CLIENTS_CACHE:-${HOME:-$root/build}/.cache/cadre-clients}
 
 . tests/lib/environment.sh
@@ -102,9 +104,10 @@ in_own() {
 		TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$@"
 }
 
-# t NAME SECONDS VARIANT COMMAND...: one test, in an empty home and temporary folder, with the
-# programs of build/VARIANT; `make`: in the caller's environment.  Memory that a process leaves
-# at its end is looked for in programs of tests and in one story: it takes as long as a command.
+# t NAME SECONDS VARIANT COMMAND...: runs one test, in an empty home and temporary folder, with
+# the programs of build/VARIANT. The VARIANT `make` runs it in the caller's environment. Only
+# programs of tests and one story look for leaked memory, since the search takes as long as a
+# command.
 t() {
 	name=$1 limit=$(($2 * TEST_SCALE)) variant=$3
 	shift 3
@@ -141,8 +144,8 @@ t() {
 	rm -f "$own.report"
 }
 
-# skipped_of LOG: the cases of it that were skipped, each with the reason; of a test
-# that was skipped as a whole its name.
+# skipped_of LOG: prints the skipped cases in the log, each with its reason. If the whole test
+# was skipped, prints its name.
 skipped_of() {
 	awk -v name="$name" -v whole="$([ $word != skip ] || echo yes)" '
 		sub(/^.*skipped: */, "") { reason = $0; next }
@@ -179,7 +182,7 @@ stories=$(printf '%s\n' tests/*/*.sh | sed 's,^tests/,,; s/.sh$//; /^lib/d')
 } >"$temp/names"
 bases tools/lint/* | sed 's/^/lint /' >"$temp/lints"
 
-of_kind() { # FILE PATTERN: is a name in it wanted that the pattern matches?
+of_kind() { # FILE PATTERN: does FILE have a wanted name that matches?
 	grep -E "$2" "$1" | {
 		while read -r name; do
 			! wanted "$name" || exit 0
@@ -199,13 +202,14 @@ words=$all_words
 
 # --- stories under AddressSanitizer ---------------------------------------------------
 
-# tests/rooms names the stories and programs of each room.  Under AddressSanitizer run those that
-# have changed, or whose room has, since the last check that passed, those about hostile input, and
-# of the rest each TURNS-th in turn.  The others run with the command that people get: all of them
-# where no check has passed yet, or what all depend on has changed; else each second one in turn.
+# tests/rooms names the stories and programs of each room. A story runs under AddressSanitizer
+# if it or its room has changed since the last check that passed, or if it tests hostile input.
+# Of the rest, each TURNS-th story in turn does so too. The other stories run with the release
+# command. All of them run if no check has passed yet, or if a file has changed that all stories
+# depend on. Otherwise each second story runs, in turn.
 TURNS=24
 passed=$(cat build/passed 2>/dev/null)
-# `tree` is a commit of the files as they are, with which the next check compares.
+# `tree` is a commit of the present files. The next check compares its files with this commit.
 changed=$([ -z "$passed" ] || {
 	git diff --name-only --no-renames "$passed" && git ls-files -o --exclude-standard
 } 2>/dev/null) || passed=
@@ -213,9 +217,10 @@ tree=$({ git stash create; git rev-parse HEAD; } 2>/dev/null | head -n 1)
 watched=$(echo "$changed" | tests/lib/watched tests/rooms -) || exit 1
 case $watched in *' all '*) passed= ;; esac
 
-# plan_story NAME COMMAND...: with the programs that its turn says, or not in this check.  `nth` is
-# its place in the rotation.  Its own parts take turns among the checks in which the story runs:
-# each second one, and each TURNS-th under AddressSanitizer.
+# plan_story NAME COMMAND...: plans a story with the programs for its turn, or leaves it to the
+# next check. `nth` is the story's place in the rotation. `own_turn` counts the checks in which
+# the story runs: each second check, and each TURNS-th check under AddressSanitizer. The story's
+# parts take turns by `own_turn`.
 plan_story() {
 	name=$1 variant=release
 	shift
@@ -243,7 +248,7 @@ needs_build=$(of_kind "$temp/names" . && echo yes)
 if [ "$needs_build" ] || wanted "lint docs"; then
 	clean=$([ -d build/obj ] || echo yes)
 	build release all
-	# A check is measured by the cost of a clean release build.
+	# The report compares a check's cost with the cost of a clean release build.
 	[ -z "$clean" ] || awk '{ print $1 }' "$temp/times" >build/cost
 fi
 if [ "$needs_build" ]; then
@@ -252,18 +257,18 @@ if [ "$needs_build" ]; then
 	[ "$counting" ] || ! of_kind "$temp/names" ^tsan || build tsan build/tsan/cadre build/tsan/tests/race ${FULL:+WHOLE=1} \
 		$(printf 'build/tsan/tests/unit/test_%s ' $threaded)
 	[ -z "$FULL" ] || [ "$counting" ] || ! of_kind "$temp/names" ^fuzz || build fuzz fuzzers
-	# Fetching is no part of a check's cost: the next check finds the packages.
+	# Fetching does not count in a check's cost, since the next check finds the packages.
 	! of_kind "$temp/names" '^e2e/(mcp|conformance|inspector|openapi)$' ||
 		t packages 600 release sh tests/lib/packages.sh
 fi
 
 # --- planning --------------------------------------------------------------------
 
-# plan NAME SECONDS VARIANT COMMAND...: a test that a lane is to run.
+# plan NAME SECONDS VARIANT COMMAND...: adds a test for the lanes to run.
 planned=0
 plan() {
 	wanted "$1" || return 0
-	# Programs that count lines tell nothing of these, or cannot run in them.
+	# Skips tests for which counting lines is of no use or not possible.
 	[ -z "$counting" ] || case $1 in
 	lint* | fuzz* | tsan* | bench* | sim* | crash* | power* | soak* | steps | portable | 'op coverage' | e2e/permute | e2e/deb) return 0 ;;
 	esac
@@ -273,8 +278,8 @@ plan() {
 		sed -i '3s/.*/cov/; 4,$s,^build/asan/,build/cov/,; 4,$s,^build/tests/,build/cov/tests/,' "$temp/plan/$planned"
 }
 
-# run_planned: takes of these planned tests each that no other lane took.
-# No two tests share anything but what was built before.
+# run_planned: runs each of these planned tests that no other lane has taken. Tests share only
+# the files built before.
 run_planned() { # NUMBER...
 	for number; do
 		mkdir "$temp/plan/$number.taken" 2>/dev/null || continue
@@ -302,8 +307,8 @@ program() {
 	plan "$prog${*:+ $*}" "$seconds" "$variant" "${folder%/release}/tests/$prog" "$@"
 }
 
-# has_turn N OF STORY: whether the story, one of OF costly ones, has its turn or has changed.  The last
-# lines name the others.
+# has_turn N OF STORY: whether the story, number N of OF costly stories, has its turn or has
+# changed. The last lines of the output name the other stories.
 has_turn() {
 	[ -z "$words$FULL" ] && [ $((TURN % $2)) != "$1" ] || return 0
 	case $watched in *" ${3#e2e/} "*) return 0 ;; esac
@@ -311,8 +316,8 @@ has_turn() {
 	return 1
 }
 
-# VMs share the machine's network, so one lane runs all of them.  They are costly: `life` runs in
-# each check, of the others each in its turn.
+# VMs share the machine's network, so one lane runs all of them. VMs are costly: `life` runs in
+# each check, and each other story runs in its turn.
 vms=0
 for story in $stories; do
 	case $story in
@@ -336,9 +341,9 @@ for story in $stories; do
 done
 n_vm=$planned
 
-# `op coverage` runs all transcripts under AddressSanitizer, without failures.  `op NAME` runs one
-# whose steps of the store fail: in a check in one of four ways, and each fourth under
-# AddressSanitizer.
+# `op coverage` runs all transcripts under AddressSanitizer, without failures. `op NAME` runs
+# one transcript and makes steps of the store fail. A check uses one of four ways to fail, and
+# runs each fourth transcript under AddressSanitizer.
 plan 'op coverage' 300 asan build/asan/tests/run_op --coverage tests/op/*.test
 number=$TURN
 for transcript in $transcripts; do
@@ -390,8 +395,8 @@ for lint in $(bases tools/lint/*); do
 	plan "lint $lint" 300 release "tools/lint/$lint"
 done
 
-# A check runs the seeds and up to 2,000 inputs made of them; at full size clang's libFuzzer
-# looks for inputs, which stay in build/corpus.
+# A check runs the seeds and up to 2,000 inputs derived from the seeds. At full size clang's
+# libFuzzer searches for inputs and keeps them in build/corpus.
 for fuzzer in $fuzzers; do
 	dictionary=$(ls "tests/fuzz/$fuzzer.dict" 2>/dev/null)
 	seeds=$(ls -d "tests/fuzz/$fuzzer"/* 2>/dev/null)
@@ -405,15 +410,15 @@ for fuzzer in $fuzzers; do
 		"build/corpus/$fuzzer" $(ls -d "tests/fuzz/$fuzzer" 2>/dev/null)
 done
 
-# Threads: a whole host under load, and the units that start some.  TSan's map does not fit the
-# kernel's widest address randomness.
+# ThreadSanitizer checks a whole host under load, and the unit tests that start threads.
+# `setarch -R` turns off address randomness, which can be too wide for TSan's memory map.
 plan 'tsan race' 300 tsan setarch -R build/tsan/tests/race
 for unit in $threaded; do
 	plan "tsan $unit" 300 tsan setarch -R "build/tsan/tests/unit/test_$unit"
 done
 
-# As many tests run at a time as there are cores, and one more, since many of them wait.
-# The longest first, as the last check has seen them, so that no lane ends long before the other.
+# One more test runs at a time than there are cores, since many tests wait. The longest tests of
+# the last check start first, so that all lanes end at about the same time.
 longest=$(for number in $(seq $((n_vm + 1)) "$planned"); do
 	IFS= read -r name <"$temp/plan/$number"
 	echo "$number $(sed -n "s,^ *[0-9]* *\([0-9]*\)  $name\$,\1,p" build/times 2>/dev/null | tail -n 1)"
@@ -433,7 +438,7 @@ for number in $(seq "$planned"); do # a lane may have died
 	}
 done
 
-# The same again with programs that count lines, since coverage is of all tests together.
+# Runs all tests again with programs that count lines, since coverage needs all tests together.
 [ -z "$FULL" ] || [ "$counting" ] || ! wanted coverage || t coverage 5400 make tests/coverage/run
 
 # --- the report ------------------------------------------------------------------

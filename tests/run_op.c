@@ -1,5 +1,5 @@
 /*
- * run_op - runs transcripts: stories of calls and what must come of them.
+ * run_op - runs transcripts: stories of calls and their expected answers.
  *
  *	run_op FILE...             runs them, and a sample of failures in each
  *	run_op --faults FILE...    every failure of every call
@@ -31,8 +31,8 @@ static enum fault_code run_bare(struct world *w, const struct op *op)
 	return call_run(&call);
 }
 
-/* Every operation refuses an argument that it does not have, a caller who may not
- * and a store that is not to be had. */
+/* Checks that the operation refuses an unknown argument, a caller without the right, and a
+ * store that is not available. */
 static int sweep(const struct op *op)
 {
 	struct world w;

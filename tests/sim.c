@@ -1,15 +1,16 @@
 /*
- * sim - a hundred agents at random on a virtual clock, against what they were told.
+ * sim - a hundred agents make random calls on a virtual clock; checks the answers and rows.
  *
  *	sim STEPS [SEED]
  *
- * Calls run in batches, a savepoint each and one COMMIT, as a host runs them; only
- * what was committed is acknowledged.  Now and then a step of the store fails, the
- * clock leaps, a generation is replaced, or the state is closed and opened anew.
- * After each COMMIT the rows that it touched are held against the model; every 1,000
- * steps all that is open and the kept counts, these more rarely in a long history; every
- * 100,000 and in the end everything.  In the end the log is replayed up to many points, and
- * what it says held against the rows of then.
+ * Calls run in batches as in a host: each call in a savepoint, and one COMMIT for the batch.
+ * Only committed calls are acknowledged. Now and then a step of the store fails, the clock
+ * leaps, a generation is replaced, or the state is closed and opened again.
+ *
+ * After each COMMIT the rows that the batch touched are compared with the model. Every 1,000
+ * steps all open rows and the kept counts are checked. The counts are checked more rarely in a
+ * long history. Every 100,000 steps and at the end everything is checked. At the end the log is
+ * replayed up to many points, and the result is compared with the rows at that time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ static void make_team(struct sim *s, int team)
 	json_decref(args);
 }
 
-/* The team above all that the acts on the tree make. */
+/* Makes the top team of the tree; the acts on the tree make teams below it. */
 static void make_tree(struct sim *s)
 {
 	json_t *args = json_pack("{s:s, s:i, s:i}", "name", "tree", "max_vms", 20,
@@ -132,7 +133,8 @@ static void make_tree(struct sim *s)
 
 /* --- batches ---------------------------------------------------------------------------- */
 
-/* False when the transaction is gone or the store lost its way: all run again. */
+/* Runs a call in a savepoint. False if the transaction is lost or the store is not intact: the
+ * whole batch must run again. */
 static bool run_saved(struct sim *s, struct act *a)
 {
 	struct fault f = { 0 };
@@ -211,8 +213,8 @@ static void run(struct sim *s)
 		step_batch(s);
 		if (crosses(before, s->step, OPEN_EVERY))
 			check_open_rows(s);
-		/* A comparison reads all rows: behind LONG steps the next one waits until the
-		 * history is an eighth longer. */
+		/* A check of the counts reads all rows. After LONG steps the next check waits
+		 * until the history is longer by an eighth. */
 		if (s->step - counted >= OPEN_EVERY &&
 		    (s->step < LONG || s->step - counted >= counted / 8)) {
 			check_kept_counts(s);

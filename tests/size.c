@@ -1,9 +1,8 @@
 /*
- * size - a state with more in it than answers can hold, through every door.
+ * size - a state with more data than an answer can hold, read through every door.
  *
- * Whatever is asked, no answer is too large to be sent; what is stored can be
- * read back completely, by pages and ranges; and what is answered as failed has
- * changed nothing.
+ * No answer to any call may be too large to be sent. All stored data must be readable, by pages
+ * and ranges. A call that fails must have changed nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +25,7 @@ static int scene_open(void **state)
 	char path[100];
 
 	(void)state;
-	child_adopt(); /* the guest too ends with this test */
+	child_adopt(); /* the guest also ends with this test */
 	the = calloc(1, sizeof(*the));
 	assert_int_equal(temp_make(the->base, "size"), 0);
 	snprintf(the->home, sizeof(the->home), "%s/state", the->base);
@@ -53,9 +52,9 @@ static int scene_close(void **state)
 	return 0;
 }
 
-/* --- asking ----------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------ */
 
-/* An answer that has to come; `args` stays the caller's. */
+/* Makes a call that must succeed, and returns its answer. The caller keeps `args`. */
 static json_t *ask(const struct door *d, const struct op *op, json_t *args)
 {
 	struct said said = { 0 };
@@ -79,10 +78,10 @@ static size_t bytes_of(const json_t *answer, const char *field)
 	return json_string_length(json_object_get(answer, field));
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
+/* --- reads -------------------------------------------------------------------------------- */
 
-/* A read, its list, and how much there is of it altogether: items, or bytes where
- * what is read is a text.  -1: as much as at the first door. */
+/* A read, the field of its list or text, and the whole amount: items of a list, or bytes of a
+ * text. -1: the same amount as at the first door. */
 static const struct reading {
 	const char *op, *args, *field;
 	long whole;
@@ -173,7 +172,7 @@ static size_t amount(const struct reading *r, const json_t *answer)
 	return json_is_array(field) ? json_array_size(field) : json_string_length(field);
 }
 
-/* Over MCP the hint names the argument and its value, for who follows it to the letter. */
+/* Checks that the hint over MCP names the argument of the next page and its exact value. */
 static void check_hint(const struct op *op, const json_t *answer, const json_t *next)
 {
 	const char *hint = json_string_value(json_object_get(answer, "hint"));
@@ -192,7 +191,7 @@ static void check_hint(const struct op *op, const json_t *answer, const json_t *
 	free(value);
 }
 
-/* All pages; how much they hold together. */
+/* Reads all pages, and returns the sum of their amounts. */
 static size_t read_all(const struct door *d, const struct reading *r)
 {
 	const struct op *op = op_find(r->op);
@@ -228,7 +227,7 @@ static bool grows(const char *op)
 	       strcmp(op, "vault.tags") == 0;
 }
 
-/* A check asks at each second door, in turn; at full size all are asked. */
+/* A check uses each second door, in turn. At full size all doors are used. */
 static bool has_door_turn(size_t door)
 {
 	long step = 2, first = first_of(&step);
@@ -248,7 +247,7 @@ static void test_reads(void **state)
 
 			if (whole < 0)
 				whole = n;
-			/* Events go on while they are read, and an index follows. */
+			/* Lists of events and hits of an index may grow while they are read. */
 			if (n != whole && !grows(readings[i].op))
 				fail_msg("%s: %s: %ld of %ld", doors[k].name,
 					 readings[i].op, n, whole);
@@ -256,8 +255,8 @@ static void test_reads(void **state)
 	}
 }
 
-/* A read that nobody tries here would be a hole in this test; the doors are a lead's, so the
- * operator's own are not for them. */
+/* Checks that the table has all reads. The doors call as a lead, so reads for operators only
+ * are not needed. */
 static void test_tries_all_reads(void **state)
 {
 	(void)state;
@@ -299,9 +298,9 @@ static void test_reads_a_result(void **state)
 	}
 }
 
-/* --- writing --------------------------------------------------------------------------------- */
+/* --- writes ---------------------------------------------------------------------------------- */
 
-/* Steps of a task whose notes fill an answer: each step must be answered. */
+/* Changes of a task whose notes fill an answer. Each change must get an answer. */
 static const char *const steps[][2] = {
 	{ "task.claim", "{}" },
 	{ "task.start", "{}" },
@@ -340,7 +339,7 @@ static void test_changes_of_large_tasks(void **state)
 
 			json_object_set_new(args, "task", json_string(doors[k].task));
 			task = ask_for(&doors[k], steps[i][0], args);
-			/* Over MCP a change tells little, and nothing is missing from that. */
+			/* Over MCP a change has a short answer, which is complete. */
 			if (json_object_get(task, "task") &&
 			    strcmp(doors[k].name, "mcp") != 0)
 				assert_true(json_is_true(json_object_get(
@@ -369,7 +368,7 @@ static void test_refuses_without_a_trace(void **state)
 	assert_int_equal(last_event(), before);
 }
 
-/* How much there is of a message behind what came of it, read by range. */
+/* Reads the rest of a message's content by ranges. Returns the bytes of the rest. */
 static size_t rest_of(const struct door *d, const json_t *m)
 {
 	size_t at = bytes_of(m, "content"), came = at;
@@ -389,7 +388,7 @@ static size_t rest_of(const struct door *d, const json_t *m)
 	return at - came;
 }
 
-/* Each receives what is its own once, whole: what is handed out came. */
+/* Each door's agent receives each of its messages once, and can read all of it. */
 static void test_receives(void **state)
 {
 	(void)state;
@@ -400,7 +399,8 @@ static void test_receives(void **state)
 		size_t i, got, receives = 0;
 
 		do {
-			/* Messages that are not said to have arrived come again. */
+			/* `seen` reports the last receive as arrived. Otherwise its messages
+			 * come again. */
 			json_t *args = json_pack("{sssiso}", "agent", doors[k].agent,
 						 "limit", 100, "request_id",
 						 json_sprintf("%zu-%zu", k, ++receives));
@@ -430,13 +430,13 @@ static void test_commands(void **state)
 {
 	(void)state;
 	for (size_t k = 0; k < DOORS; k++) {
-		/* Over MCP parts are small, and many. */
+		/* Over MCP the output comes in many small parts. */
 		int bytes = strcmp(doors[k].name, "mcp") == 0 ? 100000 : 1500000;
 		json_t *answer, *part;
 		size_t at, before;
 
 		if (doors[k].ask == doors[1].ask)
-			continue; /* there is none without a host */
+			continue; /* without a host there are no commands */
 		answer = ask_for(&doors[k], "workspace.exec",
 				 json_pack("{ssso}", "workspace", "big/lead", "command",
 					   json_sprintf("head -c %d /dev/zero | "
@@ -490,7 +490,7 @@ static void test_directories(void **state)
 	}
 }
 
-/* The doors, a workspace for the lead, and long notes in the vault. */
+/* Opens the doors, makes a workspace for the lead, and writes long notes to the vault. */
 static void test_opens(void **state)
 {
 	struct text text = { 0 };

@@ -1,17 +1,16 @@
 /*
- * soak - under a plain mixed load nothing gets slower, and nothing grows.
+ * soak - under a steady mixed load no call may get slower, and memory and logs may not grow.
  *
  *	soak [SECONDS [counts]]
  *
- * Eight agents of one team each make at most fifty calls a second of a running host:
- * they send, receive, claim, complete, create, write notes, list and search.  A call's
- * time in the first part of the run (two minutes, or a quarter of a short run) is put
- * beside that in the last part of the same length.  Others may work on the machine:
- * what it takes without cadre (see floor.h) is measured all the while, and a ratio counts
- * as it stands to that of the floor.  A floor that itself drifts says nothing: then the
- * run is noisy, and ends with 77.  It fails when a ratio, the host's memory or the length
- * of a WAL is past its bound.  With `counts`, times are not judged, so that
- * a busy machine cannot make it fail.
+ * Eight agents of one team each make at most fifty calls a second of a running host: they send,
+ * receive, claim, complete, create, write notes, list and search. The first part of the run
+ * takes two minutes, or a quarter of a short run. Call times in the first part are compared
+ * with call times in a last part of the same length. Other programs may load the machine. So
+ * the time of fixed work without cadre, the floor, is measured too (see floor.h), and each
+ * ratio is divided by the floor's ratio. If the floor itself drifts, the run is noisy and exits
+ * with 77. The run fails if a ratio, the host's memory or the length of a WAL exceeds its
+ * bound. With `counts`, times are not judged, so a busy machine cannot fail the run.
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -34,19 +33,19 @@
 
 enum {
 	AGENTS = 8,
-	PACE_MS = 20, /* between the begins of two calls of an agent */
+	PACE_MS = 20, /* from one call's begin to the next, per agent */
 	ANSWER_MS = 60000,
 	PART_MOST_MS = 120000,
 	MEAN_MS = 30000,
 	WAL_MOST = 16 << 20,
-	/* A state of this size fills the page caches of the host's connections, which
-	 * until then grow to so many KiB (see store.c and search.c). */
+	/* A state of this size fills the page caches of the host's connections. Until then the
+	 * caches grow up to CACHES_KIB (see store.c and search.c). */
 	STATE_FULL = 16 << 20,
 	CACHES_KIB = 20000,
 };
 
-/* A part's p50 and p99 may be this many times those of the first part.  What is less
- * than the slack apart (in ms) is nothing that anybody notices. */
+/* The last part's p50 and p99 may be this many times those of the first part. A difference
+ * below slack_ms does not count. */
 static const double drift_most = 1.5;
 static const double quantiles[2] = { 0.5, 0.99 };
 static const double slack_ms[2] = { 0.25, 5.0 };
@@ -57,11 +56,11 @@ struct client {
 	struct raw raw;
 	struct dice dice;
 	int number, last;
-	json_t *tasks; /* [task, epoch] that it holds */
-	int known; /* the newest task that it has seen */
+	json_t *tasks; /* held claims as [task, epoch] */
+	int known; /* the newest task that the client has seen */
 };
 
-/* --- the mix -------------------------------------------------------------------- */
+/* --- the mix of calls ----------------------------------------------------------- */
 
 static json_t *do_send(struct client *c)
 {
@@ -213,7 +212,7 @@ static void learn(struct client *c, const json_t *result)
 	json_array_append_new(c->tasks, claim);
 }
 
-/* False when the host is gone. */
+/* Makes one call. False if no answer arrives. */
 static bool call_once(struct scene *s, struct client *c)
 {
 	const struct act *act = pick(c);
@@ -268,7 +267,7 @@ static pid_t client_start(struct scene *s, int number)
 	_exit(0);
 }
 
-/* Says it, and whether it is bad. */
+/* Prints the line, marked if `bad`, and returns `bad`. */
 static int verdict(bool bad, const char *format, ...)
 {
 	va_list ap;
@@ -280,15 +279,16 @@ static int verdict(bool bad, const char *format, ...)
 	return bad;
 }
 
-/* --- what grows ------------------------------------------------------------------------ */
+/* --- --- growth --- -------------------------------------------------------------------- */
 
 struct growth {
-	/* KiB of the host, once what is small has grown, and at the end; means of MEAN_MS
-	 * each where its caches were full by then, since an answer of some MB comes and goes. */
+	/* The host's memory in KiB after the first part and at the end. If the caches got full,
+	 * both are means over MEAN_MS instead, the first from that time on: a single look may
+	 * catch memory for an answer of some MB. */
 	double memory[2];
 	long n_looks[2];
-	int64_t full_at; /* 0: they were not */
-	long long wal[2]; /* the longest that state.db's and search.db's were */
+	int64_t full_at; /* when the caches got full; 0: never */
+	long long wal[2]; /* longest WAL of state.db and of search.db */
 };
 
 static long long size_of(const struct scene *s, const char *name)
@@ -383,7 +383,7 @@ static void tell_row(const char *name, const struct times parts[PARTS],
 	       ratio[0], d.was[1], d.is[1], ratio[1], word);
 }
 
-/* Whether the floors drift; what is measured beside them is noise then. */
+/* Whether a floor drifts, so that the call times are noise. */
 static bool judge_floors(const struct scene *s)
 {
 	static const char *const names[] = { "floor read", "floor write" };

@@ -1,15 +1,16 @@
 /*
- * steps - no read, nor what a write reads, costs more in a large state than in a small one.
+ * steps - checks that reads, also those of writes, cost no more in a large state than in a
+ * small one.
  *
- *	steps           counts, compares both, and the large one with tests/steps/kept
- *	steps WORD      shows what the operations cost whose names contain the word, and which
- *	                of their statements cost more in the large state
+ *	steps           compares both states, and the large one with tests/steps/kept
+ *	steps WORD      shows the costs of the operations whose names contain the word, and
+ *	                their statements that cost more in the large state
  *	steps --renew   writes the steps in the large state to tests/steps/kept
  *
- * What SQLite does is counted: the steps of its machine, those along whole tables, and the sorts.
- * So no clock is asked, and the numbers are the same on every machine.  In the large state they
- * are at most 1.2 times those of the small one, unless `reasons` says why; steps are at most 1.1
- * times those that are kept.
+ * SQLite counts the steps of its machine, its steps along whole tables, and its sorts.  The test
+ * uses no clock, so the numbers are the same on every machine.  Each number in the large state
+ * may be at most 1.2 times the number in the small state, unless `reasons` says why.  Steps may
+ * be at most 1.1 times the kept steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,9 +45,9 @@ static const struct {
 
 static struct world *worlds[SIZES];
 
-/* --- what is asked ----------------------------------------------------------------------- */
+/* --- --- the calls --- ------------------------------------------------------------------- */
 
-/* An operation as somebody calls it. */
+/* An operation with the arguments of a call. */
 static const struct ask {
 	const char *op, *args;
 } asks[] = {
@@ -127,7 +128,7 @@ static const struct ask {
 	{ "turn.list", "{'limit':20,'agent':'a1'}" },
 	{ "turn.list", "{'limit':20,'agent':'a55'}" },
 	{ "turn.read", "{'turn':15}" },
-	/* Makes the note that the next ones read. */
+	/* Makes the note that the next calls read. */
 	{ "vault.write", "{'path':'note.md','content':'the parser'}" },
 	{ "vault.frontmatter", "{'path':'note.md'}" },
 	{ "vault.list", "{}" },
@@ -143,7 +144,7 @@ static const struct ask {
 	{ "workspace.rows", "{}" },
 	{ "workspace.snapshots", "{'workspace':'w5'}" },
 	{ "workspace.wait", "{'workspace':'w5','timeout':0}" },
-	/* Writes that read on their way, of a day's work and of hooks. */
+	/* Writes that also read, from daily work and from hooks. */
 	{ "message.show", "{}" },
 	{ "message.receive", "{'limit':20}" },
 	{ "message.send", "{'to':'a2','content':'x'}" },
@@ -156,7 +157,7 @@ static const struct ask {
 
 enum { ASKS = sizeof(asks) / sizeof(*asks) };
 
-/* Why asks, those with this in their arguments, may cost more in the large state. */
+/* Why calls with `args` in their arguments may cost more in the large state. */
 static const struct reason {
 	const char *op, *args, *why;
 } reasons[] = {
@@ -183,7 +184,7 @@ static const struct reason {
 	  "a page is 1,000 of the host's workspaces, and the small state has 200" },
 };
 
-/* Why it may; NULL: it may not. */
+/* Returns why the call may cost more, or NULL if it may not. */
 static const char *reason_of(const struct ask *q)
 {
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
@@ -237,7 +238,8 @@ static void ask(struct world *w, const char *op, const char *args,
 
 /* --- the states -------------------------------------------------------------------------- */
 
-/* The number of a word that the state knows, such as task_state.pending. */
+/* The SQL function enum(): the number of a word in the table `word`, such as
+ * task_state.pending. */
 static void sql_enum(sqlite3_context *ctx, int n, sqlite3_value **args)
 {
 	sqlite3_stmt *st;
@@ -311,7 +313,7 @@ static void fill(struct world *w, const struct size *size)
 	make_team(w, "{'name':'q','roles':[{'name':'lead'}]}");
 }
 
-/* The index of the state's rows, made and with its parts joined, as it is after some searches. */
+/* Searches until the index has all rows and its parts are merged. */
 static void make_index(struct world *w)
 {
 	struct answer a;
@@ -343,10 +345,10 @@ static void count_all(struct world *w, int64_t counts[COUNTS])
 		count_db(w->store->search->side.db, counts);
 }
 
-/* An ask of a caller: what it cost in each state, and whether it was answered. */
+/* A call by a caller: its costs in each state, and whether the call was answered. */
 struct outcome {
 	int64_t counts[SIZES][COUNTS];
-	int64_t statements[SIZES][SQL_COUNT]; /* steps of each */
+	int64_t statements[SIZES][SQL_COUNT]; /* steps of each statement */
 	bool answered;
 	struct fault fault;
 };
@@ -358,7 +360,7 @@ static void run(const struct ask *q, const struct caller_as *as, struct outcome 
 	for (int s = SMALL; s < SIZES; s++) {
 		struct world *w = worlds[s];
 
-		count_all(w, o->counts[s]); /* and so sets them to 0 */
+		count_all(w, o->counts[s]); /* resets the counters to 0 */
 		ask(w, q->op, q->args, &as->id, &a);
 		for (int i = 0; i < SQL_COUNT; i++)
 			o->statements[s][i] =
@@ -398,13 +400,13 @@ static void tell(const struct ask *q, const struct caller_as *as, const struct o
 			       (long long)o->statements[LARGE][i]);
 }
 
-/* --- what is kept --------------------------------------------------------------------------- */
+/* --- --- the kept steps --- ----------------------------------------------------------------- */
 
-/* Steps in the large state by ask and caller, or: */
+/* These values stand instead of a number of steps in `now` and `kept`. */
 enum { NOT_ASKED = -1, REFUSED = -2 };
 static int64_t now[ASKS][CALLERS], kept[ASKS][CALLERS];
 
-/* A line of the file: a number, `-` or `refused` for each caller, and the ask. */
+/* Writes the file. A line has a number, `-` or `refused` for each caller, and then the call. */
 static void kept_write(void)
 {
 	FILE *f = fopen(KEPT, "w");
@@ -505,7 +507,7 @@ static int compare(size_t i, const char *word)
 	return bad;
 }
 
-/* Compares an ask with what is kept of it. */
+/* Compares the steps of a call with its kept steps. */
 static int compare_kept(size_t i)
 {
 	int bad = 0;
@@ -525,7 +527,7 @@ static int compare_kept(size_t i)
 	return bad;
 }
 
-/* Whether the table asks each read operation of the schema. */
+/* Prints each read operation that `asks` lacks. Returns how many it lacks. */
 static int find_missing(void)
 {
 	int bad = 0;

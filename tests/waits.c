@@ -1,6 +1,6 @@
 /*
- * waits - calls that wait at a host are answered as soon as there is something to say,
- * and no other one is disturbed.
+ * waits - a call that waits at a host is answered as soon as its event occurs, and other
+ * waiting calls are not disturbed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,9 +18,9 @@
 #include "tests/lib/raw.h"
 
 enum {
-	ANSWER_MS = 60000, /* far below ... */
-	WAIT_S = 300, /* ... what is waited for */
-	WAITING = 7, /* id of the call that waits */
+	ANSWER_MS = 60000, /* far below WAIT_S */
+	WAIT_S = 300, /* the wait that the calls ask for */
+	WAITING = 7, /* id of the waiting call */
 };
 
 struct scene {
@@ -96,8 +96,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A call that has nothing to say, and has been run once by now: whatever is asked on
- * the same connection comes behind it. */
+/* Makes ann's call, which must wait. The answer to a later call on the same connection shows
+ * that the host has run the waiting call once. */
 static void wait_for(struct scene *s, const char *op, json_t *args)
 {
 	json_t *answer;
@@ -110,7 +110,7 @@ static void wait_for(struct scene *s, const char *op, json_t *args)
 	json_decref(answer);
 }
 
-/* The value of `name` in ann's next answer, as text. */
+/* Returns the member `name` of ann's next answer, as text. */
 static char *told(struct scene *s, const char *name)
 {
 	json_t *answer = raw_hear(&s->ann, ANSWER_MS), *value;
@@ -146,7 +146,7 @@ static void a_message_wakes_its_receiver(void **state)
 	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
 	do_it(&s->bob, "message.send", message("ann", "wake up"));
 	assert_told(s, "messages", "wake up");
-	/* Several times: what is parked was run a moment before. */
+	/* Repeats the case often: here the message may arrive while the host parks the call. */
 	for (int i = 0; i < 50; i++) {
 		assert_true(raw_say(&s->ann,
 				    raw_call(WAITING, "message.receive",
@@ -164,7 +164,7 @@ static void a_task_wakes_who_would_claim_it(void **state)
 	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "work"));
 	assert_told(s, "epoch", "1");
 	do_it(&s->ann, "task.complete", json_pack("{ss}", "task", "001"));
-	/* A task that waited for another wakes its waiter too, and so does one given back. */
+	/* A task that becomes ready also wakes the waiting call, and so does a released task. */
 	do_it(&s->bob, "task.create", json_pack("{ss}", "title", "first"));
 	do_it(&s->bob, "task.create",
 	      json_pack("{sss[s]}", "title", "second", "depends_on", "002"));
@@ -188,7 +188,7 @@ static void a_reply_wakes_who_asked(void **state)
 	inbox = ask(&s->bob, "message.receive", json_object());
 	asked = json_array_get(
 		json_object_get(json_object_get(inbox, "result"), "messages"), 0);
-	/* A message that belongs to another conversation. */
+	/* Sends a message that is no reply, which must not wake ann. */
 	do_it(&s->bob, "message.send", message("ann", "by the way"));
 	do_it(&s->bob, "message.reply",
 	      json_pack("{sOss}", "message_id", json_object_get(asked, "message_id"),
@@ -197,7 +197,8 @@ static void a_reply_wakes_who_asked(void **state)
 	assert_told(s, "reply", "because");
 }
 
-/* Ann is sent a message in an answer of which she promises to say whether it arrived. */
+/* Ann receives a message by a call that promises to confirm its answer. She does not confirm
+ * it, and another call of ann waits. */
 static void receive_unconfirmed(struct scene *s, struct raw *r)
 {
 	json_t *call = raw_call(WAITING, "message.receive",
@@ -213,8 +214,8 @@ static void receive_unconfirmed(struct scene *s, struct raw *r)
 	wait_for(s, "message.receive", json_pack("{si}", "wait_seconds", WAIT_S));
 }
 
-/* An answer whose caller goes without the promised word wakes the next caller, who is
- * told that somebody may have seen the message. */
+/* If the caller disconnects without confirming, the waiting call gets the message. The message
+ * has attempt 2, since the first caller may have seen it. */
 static void an_answer_that_may_have_arrived_wakes_another(void **state)
 {
 	struct scene *s = *state;
@@ -225,8 +226,7 @@ static void an_answer_that_may_have_arrived_wakes_another(void **state)
 	assert_told(s, "messages", "\"attempt\":2");
 }
 
-/* A message whose receiver reports it as lost comes to another one as for the first
- * time. */
+/* If the caller reports the answer as lost, the waiting call gets the message as attempt 1. */
 static void an_answer_that_is_lost_wakes_another(void **state)
 {
 	struct scene *s = *state;
@@ -239,7 +239,7 @@ static void an_answer_that_is_lost_wakes_another(void **state)
 	raw_hang_up(&first);
 }
 
-/* The time that is waited ends by itself, with nothing to say. */
+/* A wait ends after its time with an empty answer. */
 static void a_wait_has_an_end(void **state)
 {
 	struct scene *s = *state;

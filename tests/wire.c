@@ -1,6 +1,6 @@
 /*
- * wire - bytes that no client of ours sends, to a host and to `cadre mcp`, as
- * real processes; the host is healthy after each.
+ * wire - sends bytes that no real client sends to a host and to `cadre mcp`, both real
+ * processes. The host must be healthy after each test.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "tests/lib/place.h"
 #include "tests/wire/wire.h"
 
-/* Two frames, a Hello and a call, as bytes. */
+/* Writes two frames to `out`, a Hello and a call. Returns their bytes. */
 static size_t two_frames(char *out, size_t room)
 {
 	static const char *const bodies[] = {
@@ -43,7 +43,7 @@ void test_half_frames(void **state)
 		assert_true(raw_send(&r, bytes, i, ANSWER_MS));
 		raw_hang_up(&r);
 	}
-	/* In single bytes they are as good as in one piece. */
+	/* Frames that are sent byte by byte are answered, too. */
 	assert_true(raw_dial(&r, s->found.socket));
 	for (size_t i = 0; i < n; i++)
 		assert_true(raw_send(&r, bytes + i, 1, ANSWER_MS));
@@ -54,7 +54,7 @@ void test_half_frames(void **state)
 	raw_hang_up(&r);
 }
 
-/* Reads until the host closes: only errors come. */
+/* Reads until the host closes the connection. All answers must be errors. */
 static void hear_the_end(struct raw *r)
 {
 	json_t *answer;
@@ -82,7 +82,7 @@ void test_garbage(void **state)
 
 		for (size_t k = 0; k < n; k++)
 			noise[k] = (char)dice_roll(&dice);
-		/* Half of them as the body of a good frame. */
+		/* Every second time the noise is the body of a good frame. */
 		assert_true(raw_dial(&r, s->found.socket));
 		if (i % 2)
 			raw_frame(&r, noise, n, ANSWER_MS);
@@ -94,7 +94,7 @@ void test_garbage(void **state)
 	}
 }
 
-/* A call whose frame has exactly so many bytes. */
+/* Returns a call of exactly `size` bytes. */
 static char *padded_call(size_t size)
 {
 	static const char head[] =
@@ -120,13 +120,13 @@ void test_lengths(void **state)
 	answer = raw_hear(&r[0], ANSWER_MS);
 	assert_non_null(json_object_get(answer, "result"));
 	json_decref(answer);
-	refused(&r[0], "", 0, "InvalidRequest"); /* an empty frame ends nothing */
+	refused(&r[0], "", 0, "InvalidRequest"); /* the connection stays open */
 	raw_send(&r[0], "\0\x40\0\1{", 5, ANSWER_MS);
 	hear_the_end(&r[0]);
 	assert_int_equal(r[0].fd, -1);
 	free(most);
 
-	/* A length that lies takes no memory. */
+	/* The host allocates no memory for a length without the bytes. */
 	before = memory_of(s->host);
 	for (int i = 0; i < 100; i++) {
 		assert_true(raw_dial(&r[i], s->found.socket));
@@ -150,7 +150,7 @@ static void refused_deep(struct raw *r, const char *head, const char *open, size
 	free(body);
 }
 
-/* Whole and as deep as the parser takes: it decodes or is refused. */
+/* Sends valid JSON that is very deep. The host must answer the call or refuse it. */
 static void answered_deep(struct raw *r, int depth)
 {
 	json_t *deep = json_object(), *answer;
@@ -200,7 +200,7 @@ static const struct {
 	{ "{\"type\":\"CallResult\",\"id\":1,\"result\":{}}", "InvalidRequest" },
 	{ "{\"type\":\"Ping\"}", "InvalidRequest" },
 	{ "{\"type\":\"Shutdown\"}", "InvalidRequest" },
-	{ "{\"type\":\"Hello\"}", "InvalidRequest" }, /* a second one */
+	{ "{\"type\":\"Hello\"}", "InvalidRequest" }, /* a second Hello */
 	{ "{\"type\":\"Call\"}", "NotFound" },
 	{ "{\"type\":\"Call\",\"op\":7}", "NotFound" },
 	{ "{\"type\":\"Call\",\"op\":\"no.such\"}", "NotFound" },
@@ -245,7 +245,7 @@ void test_wrong_types(void **state)
 	}
 }
 
-/* Ids are echoed as they came; the same one again is another call. */
+/* The host returns each id unchanged. A repeated id is a separate call. */
 void test_ids(void **state)
 {
 	static const char *const ids[] = {
@@ -300,7 +300,8 @@ void test_stops_in_a_frame(void **state)
 	raw_hang_up(&r);
 }
 
-/* A team below another is made once; a second one of its name is told in the same answer. */
+/* A team below another is made once. A second call with the same name gets the same type of
+ * answer, with the failure in it. */
 static void test_sub_team(void **state)
 {
 	struct scene *s = *state;

@@ -1,5 +1,5 @@
 /*
- * cases - the tests of what a guest, or a client, does beyond one wrong answer.
+ * cases - tests of guests and clients that do more than give one wrong answer.
  */
 #ifndef TESTS_ANSWER_CASES_H
 #define TESTS_ANSWER_CASES_H

@@ -1,5 +1,5 @@
 /*
- * chatter - a guest that says without a pause what nobody asked for.
+ * chatter - a guest that sends messages without a pause although nobody asked for them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static struct rig_peer *peer_at(struct scene *s, unsigned port)
 	return p;
 }
 
-/* Says it again and again until the host reads no more of it. */
+/* Sends the message again and again until the host stops reading from the connection. */
 static void say_on(struct scene *s, struct rig_peer *p, struct guest_conn *line,
 		   const char *what)
 {
@@ -34,11 +34,12 @@ static void say_on(struct scene *s, struct rig_peer *p, struct guest_conn *line,
 	}
 	if (!line->deaf)
 		fail_msg("%s is heard for ever", what);
-	while (flow_left(&p->flow) < 4 << 20) /* more than sockets hold */
+	while (flow_left(&p->flow) < 4 << 20) /* more bytes than sockets hold */
 		rig_say(p, what, strlen(what));
 }
 
-/* Runs the loop as long as the link is quiet otherwise. */
+/* Runs the loop for some steps while nothing else uses the link. Returns the bytes that the
+ * host has not read. */
 static size_t left_after_steps(struct scene *s, const struct rig_peer *p)
 {
 	for (int i = 0; i < 200; i++)
@@ -57,7 +58,7 @@ static void expect_pause(struct scene *s, unsigned port, const char *what)
 	left = left_after_steps(s, p);
 	assert_int_equal(left_after_steps(s, p), left);
 	assert_true(left > 0);
-	line->chatter.bytes = 0; /* the pause is over */
+	line->chatter.bytes = 0; /* ends the pause */
 	hosted_guests_tick(&s->rig.host);
 	assert_false(line->deaf);
 	assert_true(left_after_steps(s, p) < left);
@@ -66,20 +67,20 @@ static void expect_pause(struct scene *s, unsigned port, const char *what)
 	assert_true(rig_link(&s->rig, PATIENCE_MS));
 }
 
-/* Frames that nobody asked for are not read without a pause, on either line. */
+/* The host pauses before it reads more frames that nobody asked for, on both connections. */
 static void expect_pauses(bool old)
 {
 	struct scene *s = scene_open(place_unix, old);
 
 	expect_pause(s, LINK_CONTROL, "{\"type\":\"Heartbeat\",\"load\":1}");
 	expect_pause(s, LINK_RELAY, "{\"type\":\"Heartbeat\",\"load\":1}");
-	if (!old) /* there each of these answers the next question */
+	if (!old) /* in the older dialect each Pong answers the next question */
 		expect_pause(s, LINK_CONTROL, "{\"type\":\"Pong\",\"id\":77777}");
 	expect_pause(s, LINK_RELAY, "{\"type\":\"TaskList\",\"id\":1}");
 	scene_close(s);
 }
 
-/* Answers and requests that are taken are bounded elsewhere: they cause no pause. */
+/* Expected answers and valid requests cause no pause: other limits bound them. */
 static void expect_no_pause(void)
 {
 	static const char args[] = "{\"workspace\":\"w\",\"command\":\"x\"}";

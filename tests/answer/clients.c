@@ -1,5 +1,5 @@
 /*
- * clients - clients of the host's socket that do not read.
+ * clients - clients that connect to the host's socket and do not read.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 
-/* A client of the host's socket for which so many bytes of answers wait; *fd is its
- * end. */
+/* Connects a client to the host, for which `bytes` bytes of answers wait. *fd is the client's
+ * end of the connection. */
 static struct conn *client_open(struct scene *s, size_t bytes, int *fd)
 {
 	const struct identity who = { .level = WHO_OBSERVER,
@@ -49,7 +49,7 @@ static size_t clients(const struct scene *s)
 	return n;
 }
 
-/* Reads all; false when the host has closed it. */
+/* Reads all bytes that wait. False if the host has closed the connection. */
 static bool client_read(struct scene *s, int fd)
 {
 	char some[64 << 10];
@@ -87,10 +87,11 @@ void test_unread_long(void **state)
 	scene_close(s);
 }
 
-/* All clients together may leave so much unread; who has most goes first. */
+/* There is one limit for the unread bytes of all clients together. The host first closes the
+ * connection with most unread bytes. */
 void test_unread_all(void **state)
 {
-	enum { MOST = 6 }; /* buffers of 64 MiB, five of 32 and one of 8 */
+	enum { MOST = 6 }; /* their buffers take 64 MiB, five times 32 MiB and 8 MiB */
 	struct scene *s = scene_open(place_unix, false);
 	int fd[MOST + 1], small;
 

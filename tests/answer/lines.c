@@ -1,5 +1,5 @@
 /*
- * lines - a turn whose client prints a line of JSON that is long to read.
+ * lines - a turn whose client prints a line of JSON that takes long to parse.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 #include "tests/answer/cases.h"
 #include "tests/answer/scene.h"
 
-enum { HALF = 1900 << 10 }; /* of the text in the line */
+enum { HALF = 1900 << 10 }; /* bytes of the line's text in each part */
 
-/* The line comes in two parts, and the turn is over with the second. */
+/* Makes the first part of a line, or its second part, which also ends the turn. */
 static json_t *make_half(struct scene *s)
 {
 	static const char begin[] = "{\"type\":\"assistant\",\"message\":{\"content\":["
@@ -35,7 +35,7 @@ static json_t *make_half(struct scene *s)
 	return m;
 }
 
-/* A line that is short, and the end of the turn. */
+/* Makes a short line, which also ends the turn. */
 static json_t *make_short(struct scene *s)
 {
 	s->nth++;
@@ -46,7 +46,7 @@ static json_t *make_short(struct scene *s)
 			 "stderr", "", "more", 0);
 }
 
-/* A turn that prints such parts; no worker runs. */
+/* Opens a turn whose client prints the parts that make() makes. No worker thread runs. */
 static struct scene *open_turn(json_t *(*make)(struct scene *s))
 {
 	const struct turn_start start = {
@@ -66,7 +66,7 @@ static struct scene *open_turn(json_t *(*make)(struct scene *s))
 	return s;
 }
 
-/* A turn of which the first part of a long line has come, and is not read. */
+/* Opens a turn whose first part of a long line has arrived and is not parsed yet. */
 static struct scene *open_long(void)
 {
 	struct scene *s = open_turn(make_half);
@@ -88,8 +88,8 @@ static void finish_turn(struct scene *s)
 	assert_int_equal(s->rig.printed_by_end, s->rig.printed);
 }
 
-/* While a worker reads a part of a line, others are answered, and the guest is asked for no
- * more; the parts are read in order, and each once. */
+/* While a worker parses a part of a line, the host answers other calls and asks the guest for
+ * no further part. The parts are parsed in order, and each part once. */
 void test_long_line(void **state)
 {
 	struct scene *s = open_long();
@@ -107,11 +107,11 @@ void test_long_line(void **state)
 	assert_int_equal(s->rig.printed, 0);
 	finish_turn(s);
 	assert_int_equal(s->answers, 2);
-	assert_int_equal(s->rig.printed, 2 * HALF + 1); /* the text and its end of line */
+	assert_int_equal(s->rig.printed, 2 * HALF + 1); /* the text and the newline */
 	scene_close(s);
 }
 
-/* A turn that ends while a worker reads keeps what it has printed. */
+/* If a turn ends while a worker parses a line, the text printed so far is kept. */
 void test_end_in_line(void **state)
 {
 	struct scene *s = open_long();
@@ -124,11 +124,11 @@ void test_end_in_line(void **state)
 	assert_int_equal(s->rig.ends, 0);
 	finish_turn(s);
 	assert_in_range(s->rig.printed, 1,
-			HALF); /* the line has no end: its length is told */
+			HALF); /* the line has no end: its length is counted */
 	scene_close(s);
 }
 
-/* A short part is read at once: it does not wait behind the calls of workers. */
+/* A short part is parsed at once, without waiting for a worker. */
 void test_short_line(void **state)
 {
 	struct scene *s = open_turn(make_short);

@@ -1,5 +1,5 @@
 /*
- * parts - answers without an end, that cannot be true, or too large.
+ * parts - answers that never end, that cannot be true, or that are too large.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static long peak_kib(void)
 	return u.ru_maxrss;
 }
 
-/* Asks while the guest answers with what `make` makes. */
+/* Makes a call, while the guest answers with the messages that make() makes. */
 static json_t *ask_made(struct scene *s, const char *op, const char *args,
 			const char *type, json_t *(*make)(struct scene *s))
 {
@@ -198,7 +198,7 @@ static const struct {
 	  "{\"type\":\"SetEnvResult\",\"count\":-1}", "variables" },
 };
 
-/* Well-formed answers that cannot be true are not passed on. */
+/* The host does not pass on answers that are well formed but cannot be true. */
 void test_lies(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -214,7 +214,7 @@ void test_lies(void **state)
 	scene_close(s);
 }
 
-/* A caller that has gone is not asked for: its command's output stays there. */
+/* If the caller has gone, the host asks for no further output of the caller's command. */
 static json_t *make_and_leave(struct scene *s)
 {
 	if (s->answers == 3)
@@ -237,7 +237,7 @@ void test_gone(void **state)
 	scene_close(s);
 }
 
-/* A frame full of the smallest values is not even parsed. */
+/* The host refuses a frame full of very small values before parsing it. */
 void test_wide(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);

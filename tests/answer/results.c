@@ -1,5 +1,5 @@
 /*
- * results - results of a guest that are bad, endless, or of nothing.
+ * results - a guest's results that are bad, endless, or of no assignment.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,13 +34,13 @@ static json_t *make_other_part(struct scene *s)
 	return m;
 }
 
-/* The first part is good, the answer to the next question is of another type. */
+/* Makes a good first part of a result; the answer to the next question has another type. */
 static json_t *make_other_type(struct scene *s)
 {
 	return s->nth++ ? json_pack("{ss}", "type", "Pong") : make_part(s);
 }
 
-/* Waits until no question is under way. */
+/* Waits until the guest has answered all questions for results. */
 static void wait_polled(struct scene *s)
 {
 	for (int64_t until = clock_steady_ms() + PATIENCE_MS;
@@ -49,8 +49,9 @@ static void wait_polled(struct scene *s)
 	assert_false(s->rig.guest->daemon.polling);
 }
 
-/* A result in parts without an end, of another result, or of another type, is stored as
- * a failure that says why: it does not come again, and stands in the way of no other. */
+/* A result may have endless parts, or a part of another result or of another type. The host
+ * stores a failure with the reason instead of the result. The result is not sent again and does
+ * not delay other results. */
 void test_endless_result(void **state)
 {
 	static const struct {
@@ -65,7 +66,7 @@ void test_endless_result(void **state)
 	struct scene *s = scene_open(place_unix, false);
 
 	(void)state;
-	wait_polled(s); /* as it does when it has come */
+	wait_polled(s); /* the host asks as soon as the guest is connected */
 	for (int i = 0; i < 3; i++) {
 		s->asked = "PollDaemonResults";
 		s->make = cases[i].make;
@@ -90,12 +91,13 @@ static json_t *good_result(const char *id)
 			 "source_message_id", id);
 }
 
-/* Bad ones between good ones: without an id, with one, and of another type. */
+/* Makes a page with bad results between good ones: without an id, with an id, and of another
+ * type. */
 static json_t *make_mixed(struct scene *s)
 {
 	json_t *page = json_array(), *bad = good_result("bad");
 
-	s->make = NULL; /* once */
+	s->make = NULL; /* the guest gives this answer only once */
 	json_object_set_new(bad, "exit_code", json_string("none"));
 	json_array_append_new(page, good_result("one"));
 	json_array_append_new(page, bad);
@@ -109,8 +111,8 @@ static json_t *make_mixed(struct scene *s)
 			 "pending_tasks", 0);
 }
 
-/* The good results of a page are stored whatever else it holds, each bad one that says to
- * which assignment it belongs ends that, and none comes again. */
+/* The good results of a page are stored, whatever else the page holds. A bad result that names
+ * its assignment ends the assignment. No result is sent again. */
 void test_bad_result(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -150,7 +152,7 @@ static json_t *make_error(struct scene *s)
 			 "not now");
 }
 
-/* The host acknowledges what it has, and pauses no more. */
+/* Lets the host acknowledge the results that it has, and ends its pause. */
 static void forget(struct scene *s)
 {
 	futile_end(&s->rig.guest->daemon.futile);
@@ -160,8 +162,8 @@ static void forget(struct scene *s)
 	futile_end(&s->rig.guest->daemon.futile);
 }
 
-/* How often the host asks while the guest says all the time that it has results, and
- * no pause comes to its end. */
+/* Returns how often the host asks, while the guest reports results all the time and no pause
+ * ends. */
 static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 {
 	static const char beat[] = "{\"type\":\"Heartbeat\",\"results\":5}";
@@ -175,7 +177,7 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 	s->answers = 0;
 	for (int i = 0; i < 300; i++) {
 		rig_say(p, beat, sizeof(beat) - 1);
-		t->control.chatter.bytes = 0; /* each is heard */
+		t->control.chatter.bytes = 0; /* each heartbeat is read */
 		hosted_guests_tick(&s->rig.host);
 		rig_step(&s->rig, false);
 		scene_hold(&t->daemon.futile);
@@ -183,8 +185,8 @@ static int count_polls(struct scene *s, json_t *(*make)(struct scene *s))
 	return s->answers;
 }
 
-/* The pauses between questions that bring nothing get longer, and end when one
- * brings something. */
+/* The pauses between questions get longer while the questions bring no result. A question that
+ * brings a result ends the pauses. */
 void test_futile(void **state)
 {
 	static json_t *(*const made[])(struct scene *) = { make_strays, make_none,

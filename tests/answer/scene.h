@@ -1,5 +1,5 @@
 /*
- * scene - a host whose guest answers whatever a test likes.
+ * scene - a host whose guest gives the answers that a test chooses.
  */
 #ifndef TESTS_ANSWER_SCENE_H
 #define TESTS_ANSWER_SCENE_H
@@ -12,15 +12,13 @@ struct scene {
 	char base[64], guest[80], listen[160], dial[160];
 	pid_t between;
 	struct rig rig;
-	const char *asked; /* the request that is answered wrongly */
-	json_t *answer; /* by this, or ... */
-	const char *raw; /* ... by these bytes; NULL: honestly */
+	const char *asked; /* the type of request that gets wrong answers */
+	json_t *answer; /* the wrong answer, if `raw` and `make` are NULL */
+	const char *raw; /* the wrong answer as bytes, or NULL */
 	size_t raw_size;
-	json_t *(*make)(
-		struct scene *
-			s); /* ... or by the message that this function makes, each time */
+	json_t *(*make)(struct scene *s); /* makes each wrong answer, unless NULL */
 	int answers, nth;
-	bool honest_too; /* then comes the right answer as well */
+	bool honest_too; /* the right answer follows the wrong one */
 };
 
 /* Kinds of link, for scene_open(). */
@@ -29,12 +27,13 @@ void place_tcp(struct scene *s);
 void place_hybrid(struct scene *s);
 void place_serial(struct scene *s);
 
-/* A host that is linked with its guest over a link of this kind, in the older
- * dialect or the newer one. */
+/* Connects a host and a guest by the kind of link that place() sets up, in the older dialect if
+ * `old`, or else in the newer one. */
 struct scene *scene_open(void (*place)(struct scene *s), bool old);
 void scene_close(struct scene *s);
 
-/* The clock of a pause is the test's: it does not end meanwhile, or is just over. */
+/* The test sets the clock of a pause: scene_hold() lengthens the pause, and scene_elapse() ends
+ * it. */
 void scene_hold(struct futile *pause);
 void scene_elapse(struct futile *pause);
 

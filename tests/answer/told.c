@@ -1,5 +1,5 @@
 /*
- * told - a guest that refuses what it is told, or does not read it.
+ * told - a guest that refuses messages or does not read.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,12 +14,12 @@
 
 static json_t *make_refusal(struct scene *s)
 {
-	s->rig.pushes = 100; /* and so it is with the next page */
+	s->rig.pushes = 100; /* the next page also has 100 messages */
 	return json_pack("{ssssss}", "type", "Error", "code", "InvalidRequest", "message",
 			 "no");
 }
 
-/* A guest that refuses whole pages of messages is not told them all the time. */
+/* The host pauses between messages if the guest refuses whole pages of them. */
 void test_refused(void **state)
 {
 	struct scene *s = scene_open(place_unix, false);
@@ -49,7 +49,8 @@ void test_refused(void **state)
 	scene_close(s);
 }
 
-/* A guest that asks again and again and does not read is given up before much waits. */
+/* If a guest asks again and again and does not read, the host ends the link before many bytes
+ * wait. */
 void test_unread(void **state)
 {
 	static const char ask[] = "{\"type\":\"Nonsense\",\"id\":\"0123456789\"}";
@@ -65,7 +66,7 @@ void test_unread(void **state)
 	for (int i = 0; i < 1500 && s->rig.guest->up; i++) {
 		for (int n = 0; n < 200; n++)
 			rig_say(p, ask, sizeof(ask) - 1);
-		line->chatter.bytes = 0; /* however slowly it asks */
+		line->chatter.bytes = 0; /* as if the guest asked very slowly */
 		guest_conn_tick(line, line->heard_at);
 		rig_step(&s->rig, false);
 		if (flow_left(&line->flow) > most)

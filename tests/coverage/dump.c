@@ -1,9 +1,9 @@
 /*
- * dump - a process writes its counters also where libgcov does not see its end: at SIGTERM, at
- * raise(), at _exit(), and where execvpe() replaces it.
+ * dump - writes a process's counters at the ends that libgcov does not see: SIGTERM, raise(),
+ * _exit(), and execvpe().
  *
- * Linked into each program of `make coverage`.  A program that handles SIGTERM by itself
- * replaces this handler, and writes its counters when it exits.
+ * Linked into each program of `make coverage`. A program with its own handler for SIGTERM
+ * replaces the handler of this file, and writes its counters when it exits.
  */
 #include <gcov.h>
 #include <signal.h>

@@ -63,7 +63,7 @@ void journal_write(struct journal *j, const char *word, const char *key, const c
 	text[len] = '\n';
 	if (write(j->fd, text, len + 1) != (ssize_t)len + 1 || fdatasync(j->fd)) {
 		perror("journal");
-		abort(); /* a promise that was not kept: nothing is proved */
+		abort(); /* a line that is not on the disk would make the proof worthless */
 	}
 	free(text);
 }

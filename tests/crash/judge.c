@@ -17,7 +17,7 @@ enum { SHOWN = 5, MIRROR_MS = 10000 };
 struct court {
 	sqlite3 *db;
 	sqlite3_stmt *try, *end, *again, *note;
-	const char *who; /* whose journal is read */
+	const char *who; /* the client whose journal is read */
 	int findings;
 };
 
@@ -263,7 +263,7 @@ static void judge_mirror(struct court *c, const struct home *home, struct store 
 	struct text report = { 0 };
 	struct fault f = { 0 };
 
-	/* A writer without a host mirrors for a moment; the next one goes on. */
+	/* Without a host, each writer mirrors only for a moment, and the next writer continues. */
 	while (lag != 0 && clock_steady_ms() < until && !f.code) {
 		mirror_catch_up(home, store, 200, &f);
 		mirror_lag(home, store, &lag, &f);

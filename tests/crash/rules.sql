@@ -1,17 +1,17 @@
--- The rules of the proof, which judge.c holds against rows and journals.  A rule is a
--- query; each of its rows is a finding. The state is the schema `s`.
+-- The rules of the proof, which judge.c checks against rows and journals. A rule is a query,
+-- and each of its rows is a finding. The state is the schema `s`.
 
 -- part: tables
--- act: one call of a client under one key and its end as the journal has it (NULL: open);
--- again: the same call repeated after it was acknowledged; note: no answer; ran: how many
--- lines the runs of a command left.
+-- act: one call of a client under one key, with its end from the journal (NULL: the call is
+-- open); again: a repeat of a call after its answer; note: a try without an answer; ran: the
+-- number of lines that the runs of a command left.
 CREATE TABLE act (n INTEGER PRIMARY KEY, who TEXT, key TEXT UNIQUE, op TEXT,
 	args TEXT, tried_at INT, code TEXT, ended_at INT, result TEXT, text TEXT);
 CREATE TABLE again (key TEXT, code TEXT, result TEXT, at INT);
 CREATE TABLE note (key TEXT, text TEXT, at INT);
 CREATE TABLE ran (key TEXT PRIMARY KEY, lines INT);
--- each delivery that was handed out, when, and until when: the lease tells both, but in a
--- stopped team, where it stands still
+-- Each delivery that was handed out, and the begin and end of its lease. Both times come from
+-- the lease. In a stopped team the lease has no end, and the begin is the time of the call.
 CREATE TABLE handed (key TEXT, who TEXT, message INT, id TEXT, attempt INT,
 	content TEXT, at INT, until INT);
 CREATE TABLE sent (key TEXT, content TEXT);
@@ -20,14 +20,14 @@ CREATE TABLE acked (key TEXT, who TEXT, message INT, code TEXT, tried_at INT,
 CREATE TABLE claim (key TEXT, who TEXT, task INT, epoch INT, until INT);
 CREATE TABLE worked (key TEXT, who TEXT, op TEXT, task INT, epoch INT, code TEXT,
 	tried_at INT, ended_at INT, result TEXT);
--- a command as a row, with the key that its text carries
+-- one row for each assigned command, with the key that its text contains
 CREATE TABLE command (key TEXT, message INT, state INT, success INT, stderr TEXT);
 
--- the members of the team of all, and the reports of what work had cost
+-- the members of the common team, and the clients' reports of spent tokens
 CREATE TABLE member (id INT, name TEXT);
 CREATE TABLE spent (key TEXT, tokens INT);
 
--- calls about a team that has ended, when
+-- calls about a team that has ended, with the time of its end
 CREATE TABLE gone (key TEXT, at INT);
 
 -- part: views
@@ -61,7 +61,7 @@ INSERT INTO acked SELECT a.key, a.who,
 	WHERE a.op = 'message.ack'
 		OR (a.op = 'message.reply' AND a.result->>'acked' = 1);
 CREATE INDEX acked_message ON acked(message, who);
--- After a repeated call the claim may be another client's; such a row proves nothing.
+-- After a repeated call another client may hold the claim; such a row proves nothing.
 INSERT INTO claim SELECT key, who, CAST(result->'task'->>'id' AS INT),
 	result->>'epoch', unixepoch(result->>'lease_until') * 1000
 		+ CAST(substr(result->>'lease_until', 21, 3) AS INT)
@@ -77,7 +77,7 @@ INSERT INTO command SELECT substr(x.command, instr(x.command, '/runs/') + 6,
 	r.success, r.stderr
 	FROM s.assignment x LEFT JOIN s.result r ON r.message = x.message;
 CREATE INDEX command_key ON command(key);
--- Each change of a task's owner with the change before it; back: 1 for the last one.
+-- Each change of a task's owner with the change before it; back = 1 marks the last change.
 CREATE TABLE log AS SELECT seq, subject, kind, actor, target, detail,
 	lag(kind) OVER w AS last, lag(target) OVER w AS holder,
 	row_number() OVER (PARTITION BY subject ORDER BY seq DESC) AS back
@@ -88,7 +88,7 @@ CREATE INDEX log_subject ON log(subject, back);
 -- rule: a call was never settled
 SELECT key, op, tried_at FROM act WHERE code IS NULL;
 
--- rule: an answer that cannot be
+-- rule: an answer that is not possible
 SELECT key, op, code, text FROM act WHERE code <> 'ok' AND NOT (code = 'conflict'
 AND op IN ('message.ack', 'task.start', 'task.complete', 'task.fail',
 	'task.release', 'task.assign'))
@@ -100,7 +100,7 @@ AND NOT (code = 'denied' AND EXISTS (SELECT 1 FROM gone g WHERE g.key = act.key
 
 -- --- messages ---
 
--- rule: an acknowledged message is missing or another
+-- rule: an acknowledged message is missing or differs
 SELECT a.key, a.result->>'seq' AS message FROM act a
 LEFT JOIN s.message m ON m.id = a.result->>'seq' LEFT JOIN s.agent g ON g.id = m.sender
 WHERE a.op IN ('message.send', 'message.reply') AND a.code = 'ok' AND
@@ -123,7 +123,7 @@ SELECT m.id AS message, substr(m.content, 1, 40) AS content FROM s.message m
 WHERE m.type NOT IN ('task_assignment', 'budget') AND NOT EXISTS (SELECT 1 FROM sent t
 	WHERE t.content = m.content);
 
--- rule: a repeat with its key answered something else
+-- rule: a call repeated with its key got another answer
 SELECT g.key, a.op, g.code, g.result FROM again g JOIN act a USING (key)
 WHERE (g.code <> 'ok' AND NOT (g.code = 'denied' AND EXISTS (SELECT 1 FROM gone o
 	WHERE o.key = g.key AND o.at <= g.at)))
@@ -208,13 +208,13 @@ WHERE NOT EXISTS (SELECT 1 FROM s.event e JOIN s.agent g ON g.id = e.target
 	AND e.detail = c.epoch
 	AND g.name = c.who);
 
--- rule: a task was claimed while it was held, or ended by another than its owner
+-- rule: a task was claimed while it was held, or was ended by an agent that did not own it
 SELECT seq, subject AS task, kind, last, target, holder FROM log
 WHERE (kind = 201 AND last IS 201) OR (kind IN (205, 208, 209) AND last IS NOT 201)
 OR (kind = 206 AND (last IS NULL OR last NOT IN (201, 209)))
 OR (kind IN (205, 206, 208, 209) AND target <> holder);
 
--- rule: a task does not stand where its log says
+-- rule: a task's state differs from its log
 SELECT t.number AS task, t.state, l.kind FROM s.task t
 LEFT JOIN log l ON l.subject = t.id AND l.back = 1
 WHERE CASE coalesce(l.kind, 208) WHEN 201 THEN t.state NOT IN (1, 2)
@@ -251,7 +251,7 @@ SELECT key, lines FROM ran WHERE lines > 1;
 -- rule: a command ran without an assignment
 SELECT r.key FROM ran r LEFT JOIN command c USING (key) WHERE c.message IS NULL;
 
--- rule: an acknowledged command is missing, or there twice
+-- rule: an acknowledged command is missing, or is stored twice
 SELECT a.key, count(c.message) AS times FROM act a LEFT JOIN command c USING (key)
 WHERE a.code = 'ok' AND (a.op = 'task.assign' OR a.args->>'message_type' =
 	'task_assignment') GROUP BY a.key HAVING times <> 1;
@@ -275,13 +275,13 @@ WHERE r.collected_at IS NULL;
 
 -- --- teams below ---
 
--- rule: an acknowledged team is missing, or has not all of its members
+-- rule: an acknowledged team is missing, or lacks members
 SELECT a.key, t.name, t.destroyed_at, (SELECT count(*) FROM s.agent g JOIN s.agent_inbox i
 	ON i.agent = g.id WHERE g.team = t.id AND g.kind = 0) AS members
 FROM act a LEFT JOIN s.team t ON t.name = a.args->>'name'
 WHERE a.op = 'team.create' AND a.code = 'ok' AND members IS NOT 3;
 
--- rule: a team without an accepted call that makes one
+-- rule: no accepted call made the team
 SELECT t.name AS key FROM s.team t LEFT JOIN act a ON a.key = t.name AND a.op = 'team.create'
 WHERE t.parent IS NOT NULL AND a.code IS NOT 'ok';
 
@@ -292,14 +292,14 @@ SELECT name AS key, count(*) AS n FROM s.team GROUP BY name HAVING n > 1;
 SELECT a.key, a.args->>'team' AS team FROM act a LEFT JOIN s.team t ON t.name = a.args->>'team'
 WHERE a.op = 'team.destroy' AND a.code = 'ok' AND t.destroyed_at IS NULL;
 
--- rule: a team ended without a call that ends it or a team above
+-- rule: a team ended, but no call ended it or a team above it
 WITH RECURSIVE ended (id) AS (SELECT t.id FROM act a JOIN s.team t ON t.name = a.args->>'team'
 		WHERE a.op = 'team.destroy' AND a.code = 'ok'
 	UNION SELECT k.id FROM ended e JOIN s.team k ON k.parent = e.id)
 SELECT t.name AS key FROM s.team t
 WHERE t.destroyed_at IS NOT NULL AND t.id NOT IN (SELECT id FROM ended);
 
--- rule: a team ended by half
+-- rule: a team ended only in part
 SELECT t.name AS key FROM s.team t WHERE t.destroyed_at IS NOT NULL AND (
 	EXISTS (SELECT 1 FROM s.agent a WHERE a.team = t.id AND (a.gone = 0 OR a.token IS NOT NULL))
 	OR EXISTS (SELECT 1 FROM s.team k WHERE k.parent = t.id AND k.destroyed_at IS NULL)
@@ -307,19 +307,19 @@ SELECT t.name AS key FROM s.team t WHERE t.destroyed_at IS NOT NULL AND (
 		WHERE a.team = t.id AND d.state < 3)
 	OR EXISTS (SELECT 1 FROM s.task k WHERE k.team = t.id AND k.state < 4));
 
--- rule: a team has spent or left to others more than it may
+-- rule: a team has spent or reserved more than its budget
 SELECT t.name AS key, b.kind, b.most, b.used, b.reserved
 FROM s.spending b JOIN s.team t ON t.id = b.team
 WHERE t.destroyed_at IS NULL AND b.most > 0 AND b.used + b.reserved > b.most
 	AND (t.parent IS NOT NULL OR b.reserved > b.most);
 
--- rule: reports of tokens do not add up: each counts once, also after its team ended
+-- rule: the sum of reported tokens is wrong: each report counts once, also after its team ended
 SELECT (SELECT coalesce(sum(tokens), 0) FROM spent) AS reported,
 	(SELECT sum(b.used) FROM s.budget b JOIN s.team t ON t.id = b.team
 		WHERE b.kind = 1 AND t.destroyed_at IS NULL) AS counted
 WHERE reported <> counted;
 
--- rule: a stopped team got a claim, a lapse or a team below it
+-- rule: a stopped team got a claim, a lapse or a new team below it
 SELECT e.seq, e.kind, e.team FROM s.event e WHERE e.kind IN (201, 209, 100)
 AND (SELECT o.kind FROM s.event o JOIN s.team t ON t.id = o.team
 	WHERE o.seq < e.seq AND o.kind IN (107, 108) AND t.name = 'crash'
@@ -327,7 +327,7 @@ AND (SELECT o.kind FROM s.event o JOIN s.team t ON t.id = o.team
 
 -- --- counters ---
 
--- rule: a counter is not what its rows say
+-- rule: a counter differs from the rows that it counts
 SELECT name, queued, leased, assignments,
 	(SELECT count(*) FROM s.delivery d WHERE d.agent = a.id AND d.lane < 2
 		AND d.state < 2) AS q,

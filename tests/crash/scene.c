@@ -80,7 +80,8 @@ bool scene_kill(struct part *p)
 	return kill(p->pid, SIGKILL) == 0;
 }
 
-/* Mostly at once; sometimes so late that the leases of its messages have ended. */
+/* Returns after how many ms a killed process starts again. A client sometimes starts so late
+ * that its leases have ended. */
 static int absence(struct scene *s, const struct part *p)
 {
 	if (p == &s->host)
@@ -89,7 +90,8 @@ static int absence(struct scene *s, const struct part *p)
 					 : dice_below(&s->dice, 150);
 }
 
-/* Also guests of killed hosts end up here: they are only buried. */
+/* Notes the end of a child process. Guests of killed hosts are also children; their end is
+ * ignored. */
 static void bury(struct scene *s, pid_t pid, int status, bool respawn)
 {
 	const char *name;
@@ -126,7 +128,7 @@ void scene_tend(struct scene *s, bool respawn)
 	for (int i = 0; i < CLIENTS; i++) {
 		if (s->clients[i].pid || clock_steady_ms() < s->clients[i].respawn_at)
 			continue;
-		/* Half of them go through the host's socket, where there is one. */
+		/* If there is a host, half of the clients use its socket. */
 		snprintf(how, sizeof(how), "%s%s", s->direct_only || i % 2 ? "d" : "",
 			 s->direct_only ? "" : "r");
 		scene_start_client(s, i, how);

@@ -1,5 +1,5 @@
-/* Stops of the whole team by the operator's command, which is killed as others are, until
- * another one has let it go on. */
+/* Stops the whole team by the operator's command, and thaws the team by another command. These
+ * commands are also killed at random times. */
 #include <signal.h>
 #include <stddef.h>
 
@@ -10,7 +10,7 @@
 static const char is_stopped[] = "SELECT count(*) FROM team WHERE stopped_at IS NOT NULL "
 				 "AND name = 'crash'";
 
-/* Starts `cadre WORD crash`, which has a while to live: 0 for ever. */
+/* Starts `cadre WORD crash`, which is killed after `ms`; 0: never. */
 static void command(struct scene *s, const char *word, int ms)
 {
 	const char *const argv[] = {

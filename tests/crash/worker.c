@@ -1,4 +1,4 @@
-/* A client: it tries things at random, and writes down the answers it was given. */
+/* A client: it makes random calls, and writes the answers to its journal. */
 #include "tests/crash/worker.h"
 
 #include <inttypes.h>
@@ -36,8 +36,8 @@ static json_t *fault_text(const struct fault *f)
 	return json_sprintf("%s%s%s", f->where, f->where[0] ? ": " : "", f->text);
 }
 
-/* Asks until there is an answer, or, if `once`, leaves it open: the outcome is not
- * known then, until the same is asked again with its key. */
+/* Makes the call until an answer arrives. If `once`, one try is enough. Without an answer the
+ * call stays open: the client learns the outcome only by a repeat with the same key. */
 static json_t *settle(struct worker *w, const struct op *op, const char *key,
 		      json_t *args, bool once)
 {
@@ -95,7 +95,7 @@ json_t *attempt(struct worker *w, const char *name, json_t *args, const char *ke
 		name_seen(w, args);
 	journal_write(&w->journal, "try", key, name, json_incref(args));
 	result = settle(w, op, key, args, once);
-	/* An empty answer is not remembered: the same again would be a new claim. */
+	/* A claim that got no task is not kept for repeats: its repeat would be a new claim. */
 	if (result && !(op->flags & OP_REQUEST) &&
 	    (strcmp(name, "task.claim") || json_object_get(result, "task")))
 		past_set(&w->past[w->n_past++ % PAST_MOST], key, op, args);
@@ -121,7 +121,7 @@ static const char *somebody(struct worker *w)
 	return name;
 }
 
-/* Every text begins with its key, so that what is stored can be told apart. */
+/* Every text begins with its key, so that stored messages can be told apart. */
 static json_t *content_of(struct worker *w, const char *key)
 {
 	static const char filler[] = "nothing that was acknowledged may be missing ";
@@ -193,7 +193,7 @@ static void act_receive(struct worker *w)
 			 dice_percent(&w->dice, 10));
 	result = attempt(w, "message.receive", args, key);
 	if (result && !keep)
-		w->n_held = 0; /* acknowledged by this */
+		w->n_held = 0; /* the receive acknowledged them */
 	json_array_foreach(json_object_get(result, "messages"), i, message)
 		take_message(w, message);
 	json_decref(result);
@@ -241,7 +241,7 @@ static void act_claim(struct worker *w)
 	char key[48];
 	json_t *result = attempt(w, "task.claim", args, new_key(w, key));
 
-	/* After a repeat it may be somebody else's by now. */
+	/* After a repeated call another client may own the task. */
 	if (result &&
 	    !json_unpack(result, "{s{ssss}sI}", "task", "id", &id, "owner", &owner,
 			 "epoch", &epoch) &&
@@ -270,7 +270,7 @@ static void act_work(struct worker *w)
 	i = dice_below(&w->dice, w->n_claims);
 	c = &w->claims[i];
 	args = json_pack("{sssI}", "task", c->task, "epoch", (json_int_t)c->epoch);
-	if (luck != 5 && luck != 6 && luck != 7) /* it ends here, or is forgotten */
+	if (luck != 5 && luck != 6 && luck != 7) /* the claim ends, or is forgotten */
 		*c = w->claims[--w->n_claims];
 	if (!name) {
 		json_decref(args);
@@ -284,7 +284,8 @@ static void act_work(struct worker *w)
 
 /* --- commands -------------------------------------------------------------------------- */
 
-/* A line for each run; then some are still at it when their guest is killed. */
+/* Each run of the command writes a line and sleeps, so that some commands still run when their
+ * guest is killed. */
 static json_t *command_of(struct worker *w, const char *key)
 {
 	return json_sprintf("echo ran >> %s/runs/%s; sleep 0.%d", w->base, key,
@@ -309,7 +310,7 @@ static void act_assign(struct worker *w)
 	json_decref(payload);
 }
 
-/* A task of the board that a daemon does; the lead's. */
+/* Assigns a new task of the board to a daemon. Only the lead does so. */
 static void act_assign_task(struct worker *w)
 {
 	json_t *task, *args;
@@ -332,7 +333,7 @@ static void act_assign_task(struct worker *w)
 
 /* --- the same again ----------------------------------------------------------------------- */
 
-/* Repeats an acknowledged call: the same ids must come. */
+/* Repeats an acknowledged call: the answer must have the same ids. */
 static void act_again(struct worker *w)
 {
 	int n = w->n_past < PAST_MOST ? w->n_past : PAST_MOST;
@@ -372,7 +373,7 @@ static void act(struct worker *w)
 	acts[i].act(w);
 }
 
-/* --- its life --------------------------------------------------------------------------------- */
+/* --- the worker's process --------------------------------------------------------------------- */
 
 static void find_open(void *arg, const char *line, json_t *json)
 {
@@ -396,7 +397,7 @@ static void find_open(void *arg, const char *line, json_t *json)
 		}
 }
 
-/* A worker that was killed does not know what became of its last call, and asks. */
+/* A worker that was killed does not know the outcome of its open calls, so it repeats them. */
 static void settle_open(struct worker *w, bool all)
 {
 	for (int i = 0; i < w->n_open; i++)
@@ -406,7 +407,7 @@ static void settle_open(struct worker *w, bool all)
 					   w->open[i].args, false));
 }
 
-/* At the end nobody is killed any more: what waits is received. */
+/* Receives all waiting messages at the end, when no process is killed any more. */
 static void drain(struct worker *w)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -423,7 +424,7 @@ static void drain(struct worker *w)
 	}
 }
 
-/* The harness holds the other end of our standard input. */
+/* Whether the harness still holds the other end of standard input open. */
 static bool goes_on(void)
 {
 	struct pollfd p = { .fd = 0, .events = POLLIN };

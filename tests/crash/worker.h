@@ -1,5 +1,5 @@
 /*
- * worker - a client of the proof, and what its acts share.
+ * worker - a client of the crash proof, and the functions that its acts share.
  */
 #ifndef TESTS_CRASH_WORKER_H
 #define TESTS_CRASH_WORKER_H
@@ -43,18 +43,19 @@ struct worker {
 	int n_claims;
 	struct past past[PAST_MOST]; /* writes that were acknowledged */
 	int n_past;
-	struct past open[OPEN_MOST]; /* without an answer, when this life began */
+	struct past open[OPEN_MOST]; /* calls without an answer when this process began */
 	int n_open;
-	char seen[SEEN_MOST][48]; /* the last receives that were answered in this life */
+	char seen[SEEN_MOST][48]; /* keys of the last receives that were answered */
 	int n_seen;
-	char teams[TEAMS_MOST][48]; /* that it made and did not end */
+	char teams[TEAMS_MOST][48]; /* teams that this worker made and did not end */
 	int n_teams;
-	char session[80]; /* of this life; messages that an earlier life saw are unknown here */
+	char session[80]; /* of this process; earlier processes' messages are unknown in it */
 };
 
-/* A new key, of which also what is made has its name. */
+/* Makes a new key, which also serves as the name of the object that the call makes. */
 const char *new_key(struct worker *w, char key[48]);
-/* Makes a write under a new key; `args` is taken over. NULL when it failed. */
+/* Makes a write under a new key; `args` is taken over. Returns the answer, or NULL if the call
+ * failed. */
 json_t *attempt(struct worker *w, const char *name, json_t *args, const char *key);
 
 /* --- worker_team.c: teams below the team of all --------------------------------------- */
@@ -62,7 +63,7 @@ json_t *attempt(struct worker *w, const char *name, json_t *args, const char *ke
 void act_found(struct worker *w);
 void act_spend(struct worker *w);
 void act_end_team(struct worker *w);
-/* Notes what an answered call made of the worker's teams. */
+/* Updates the list of the worker's teams after an answered call. */
 void worker_team_answered(struct worker *w, const struct op *op, const json_t *args);
 
 #endif

@@ -23,13 +23,14 @@ void worker_team_answered(struct worker *w, const struct op *op, const json_t *a
 		forget(w, json_string_value(json_object_get(args, "team")));
 }
 
-/* A team of its own, or NULL. */
+/* A random team that this worker made, or NULL. */
 static const char *some_team(struct worker *w)
 {
 	return w->n_teams ? w->teams[dice_below(&w->dice, w->n_teams)] : NULL;
 }
 
-/* Below the team of all, or below one of its own; often for more than is left. */
+/* Makes a team below the common team or below one of the worker's teams. The new budget is
+ * often more than the upper team has left. */
 void act_found(struct worker *w)
 {
 	const char *above = dice_percent(&w->dice, 60) ? NULL : some_team(w);
@@ -59,7 +60,7 @@ void act_spend(struct worker *w)
 	json_decref(attempt(w, "team.usage", args, new_key(w, key)));
 }
 
-/* A team ends with the one above it, so it may be gone already. */
+/* Ends a team. The team may have ended before, since it ends with the team above it. */
 void act_end_team(struct worker *w)
 {
 	const char *team = some_team(w);

@@ -14,7 +14,7 @@
 
 enum { UNCONFIRMED = 5000, KEPT = 1000, GROWN_KIB = 8 << 10 };
 
-/* Freed memory leaves the sum that is measured. */
+/* Limits the freed memory that the sanitizer keeps, since the kept memory would count as used. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -41,7 +41,7 @@ static void say_word(int door, const char *type, int i)
 	say(door, word);
 }
 
-/* A receive goes from the door to the host, and its answer of 4 KiB comes back. */
+/* Sends a receive from the door to the host, and an answer of 4 KiB from the host to the door. */
 static void receive(int door, int host, int i)
 {
 	char content[4096], said[32], *text;
@@ -66,7 +66,8 @@ static void receive(int door, int host, int i)
 	json_decref(a);
 }
 
-/* `gone`: the caller went without a word. */
+/* Expects a message about answer `number`. `gone`: the guest sends it without the caller's
+ * word. */
 static void expect_word(int host, const char *type, int number, bool gone)
 {
 	json_t *a = hear_type(host, type, 5000);
@@ -78,8 +79,8 @@ static void expect_word(int host, const char *type, int number, bool gone)
 	json_decref(a);
 }
 
-/* A guest keeps the names of a thousand answers for each caller: older ones count as lost,
- * and so do all that are left when the caller goes without a word. */
+/* A guest keeps the names of a thousand answers for each caller: older answers count as lost.
+ * When the caller disconnects, all its unconfirmed answers count as lost. */
 void test_unconfirmed(void **state)
 {
 	struct fixture *x = *state;
@@ -104,7 +105,7 @@ void test_unconfirmed(void **state)
 	close(host);
 }
 
-/* A call that waits is given up at its caller's word, and with its caller. */
+/* The guest cancels a waiting call when the caller cancels the call or disconnects. */
 void test_waiting_callers(void **state)
 {
 	struct fixture *x = *state;

@@ -1,6 +1,6 @@
 /*
- * The daemon and its deaths: whatever happens to the guest, an assignment that
- * it acknowledged has exactly one result and ran at most once.
+ * The daemon of a guest, which is often killed. In every case an assignment that the guest
+ * acknowledged has exactly one result and ran at most once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ void test_assignment(void **state)
 	json_t *a, *r;
 
 	assign(relay, "m1", "echo out; echo err >&2; sleep 0.3; exit 5", 9);
-	do { /* told at once, not at the next beat */
+	do { /* the guest reports a result at once */
 		a = hear_type(control, "Heartbeat", 3000);
 		ready = int_at(a, "results");
 		json_decref(a);
@@ -192,8 +192,8 @@ static void call_off(int relay, const char *id)
 		       id));
 }
 
-/* A running command is ended with its whole group; a waiting one never begins; one
- * that has not come yet never will. */
+/* When an assignment is called off, its running command ends with the whole process group. A
+ * waiting command never begins. An assignment that arrives after its cancellation never runs. */
 void test_called_off(void **state)
 {
 	struct fixture *x = *state;
@@ -224,7 +224,7 @@ void test_called_off(void **state)
 	assert_non_null(strstr(text_at(r, "stderr"), "called off"));
 	assert_int_equal(int_at(a, "pending_tasks"), 3);
 	json_decref(a);
-	call_off(relay, "m0"); /* it is over: its result stays */
+	call_off(relay, "m0"); /* m0 has ended: its result stays */
 	call_off(relay, "m1");
 	a = wait_results(control, 2, 8000);
 	find_result(a, "m0");
@@ -257,7 +257,7 @@ void test_four_at_once(void **state)
 	assert_int_equal(int_at(a, "pending_tasks"), 6);
 	json_decref(a);
 	pause_ms(600);
-	expect_lines(x, "log", 4); /* the first four have begun, no more */
+	expect_lines(x, "log", 4); /* only the first four have begun */
 	json_decref(wait_results(control, 6, 15000));
 	expect_lines(x, "log", 12);
 	close(control);
@@ -286,7 +286,7 @@ void test_killed_while_running(void **state)
 	assert_int_equal(int_at(a, "pending_tasks"), 0);
 	json_decref(a);
 	pause_ms(2200);
-	expect_lines(x, "ran", 1); /* what the dead guest left was ended */
+	expect_lines(x, "ran", 1); /* the dead guest's command was ended */
 	close(control);
 }
 
@@ -326,8 +326,8 @@ static void kill_after(struct fixture *x, int us)
 	guest_start(x);
 }
 
-/* Each round pushes and is killed a little later than the one before; what was
- * pushed without an answer is pushed again, as a host would. */
+/* Each round pushes an assignment and kills the guest, a little later than the round before.
+ * Then it pushes the assignment again, as a host does if no answer came. */
 void test_killed_at_any_instant(void **state)
 {
 	enum { ROUNDS = 60 };
@@ -392,7 +392,7 @@ void test_ended_while_running(void **state)
 	close(control);
 }
 
-/* A command that ignores SIGTERM does not outlive the guest either. */
+/* A command that ignores SIGTERM also ends with the guest. */
 void test_leaves_nothing(void **state)
 {
 	struct fixture *x = *state;
@@ -413,7 +413,8 @@ void test_leaves_nothing(void **state)
 	free(later);
 }
 
-/* Without Hello and ack a result is given once; with ack it stays. */
+/* To a peer that sent no Hello the guest gives a result once. To a peer that sent Hello it
+ * gives the result again until the peer acknowledges the result. */
 void test_old_poll(void **state)
 {
 	static const char poll[] = "{\"type\":\"PollDaemonResults\"}";
@@ -435,7 +436,7 @@ void test_old_poll(void **state)
 	json_decref(a);
 	a = ask(relay, "{\"type\":\"TeamMessage\",\"to\":\"lead\",\"content\":"
 		       "\"{}\",\"message_type\":\"task_assignment\"}");
-	expect_ok(a); /* no id: it gets one */
+	expect_ok(a); /* the guest makes an id */
 	a = wait_results(host, 1, 3000);
 	assert_int_equal(strlen(text_at(result_at(a, 0), "source_message_id")), 36);
 	json_decref(a);
@@ -444,7 +445,7 @@ void test_old_poll(void **state)
 	close(relay);
 }
 
-/* A result of 2 x 2 MiB fits no frame: its first part is sent, then ranges. */
+/* A result of 2 x 2 MiB does not fit a frame: the guest sends its first part, then ranges. */
 void test_large_results(void **state)
 {
 	struct fixture *x = *state;
@@ -514,13 +515,13 @@ void test_full(void **state)
 			      "\"content\":\"{}\",\"message_type\":"
 			      "\"task_assignment\",\"message_id\":\"n\"}"),
 		     "InvalidRequest");
-	assign(relay, "m7", "sleep 60", 90); /* known: fine */
-	expect_ok(tell(relay, "text", 2000, 0)); /* of another kind */
+	assign(relay, "m7", "sleep 60", 90); /* a repeat needs no room */
+	expect_ok(tell(relay, "text", 2000, 0)); /* a message has another limit */
 	close(relay);
 	close(old);
 }
 
-/* When the spool's log was written to, in ns. */
+/* Returns the time of the last write to the spool's log, in ns. */
 static int64_t spool_written_at(const struct fixture *x)
 {
 	char path[128];
@@ -531,9 +532,9 @@ static int64_t spool_written_at(const struct fixture *x)
 	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
 }
 
-/* A guest takes plain messages until 1,000 of them are unread, as its host says, whichever these
- * are and whatever numbers they have; a host that says nothing can send any number.  None of them
- * is written down. */
+/* A guest takes plain messages until its host says that 1,000 messages are unread. The ids and
+ * numbers of the messages do not matter. If the host gives no count, the guest takes any number
+ * of messages. The guest does not write plain messages to its spool. */
 void test_full_of_messages(void **state)
 {
 	struct fixture *x = *state;
@@ -547,15 +548,15 @@ void test_full_of_messages(void **state)
 	}
 	expect_error(tell(relay, "more", 1001, 1000), "Exhausted");
 	expect_error(tell(old, "more", 1001, 1000), "InvalidRequest");
-	expect_ok(tell(relay, "more", 1001, 1)); /* all but one are done with */
-	expect_ok(tell(relay, "again", 1, 0)); /* of a state that was put back */
+	expect_ok(tell(relay, "more", 1001, 1)); /* only one is still unread */
+	expect_ok(tell(relay, "again", 1, 0)); /* as from a restored state */
 	for (int i = 1; i <= 2000; i++)
 		expect_ok(
 			ask(relay,
 			    "{\"type\":\"TeamMessage\",\"to\":\"a\",\"content\":\"c\"}"));
 	assert_int_equal(spool_written_at(x), before);
 	expect_error(tell(relay, "most", 3000, 1000), "Exhausted");
-	assign(relay, "a1", "echo x >>ran", 9); /* of another kind */
+	assign(relay, "a1", "echo x >>ran", 9); /* no plain message */
 	await_lines(x, "ran", 1);
 	close(relay);
 	close(old);

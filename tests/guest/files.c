@@ -82,7 +82,7 @@ void test_read_and_write(void **state)
 	close(fd);
 }
 
-/* A file larger than a frame goes and comes back in ranges. */
+/* A file larger than a frame is written and read in ranges. */
 void test_ranges(void **state)
 {
 	enum { SIZE = 7000000, PIECE = 3000000 };
@@ -147,7 +147,7 @@ void test_ranges_that_are_not(void **state)
 	close(old);
 }
 
-/* Parts in any order make one file, which is there only when all are. */
+/* Parts may arrive in any order. The file exists only after all parts have arrived. */
 void test_upload(void **state)
 {
 	static const char part[] = "{\"type\":\"FileWrite\",\"path\":\"d/up\",\"upload\":"
@@ -162,7 +162,8 @@ void test_upload(void **state)
 	text = read_text(x, "d/up");
 	assert_string_equal(text, "abcdef");
 	free(text);
-	/* The old one stands until the new one is whole, and if it never is. */
+	/* The old file stays until the new file is complete, or for ever if the new file never
+	 * is. */
 	expect_ok(askf(fd, part, "eHh4", 0, ""));
 	text = read_text(x, "d/up");
 	assert_string_equal(text, "abcdef");
@@ -171,7 +172,7 @@ void test_upload(void **state)
 	text = read_text(x, "d/up");
 	assert_string_equal(text, "abcdef");
 	free(text);
-	/* Bad parts, and nothing of them stays. */
+	/* Bad parts are refused, and nothing of them is kept. */
 	expect_error(askf(fd, part, "ZGVm", 1 << 30, ""), "InvalidRequest");
 	expect_error(askf(fd, part, "ZGVm", -1, ""), "InvalidRequest");
 	expect_error(ask(fd, "{\"type\":\"FileWrite\",\"path\":\"../up\",\"upload\":"
@@ -254,7 +255,7 @@ void test_list(void **state)
 	expect_entry(a, 1, "b", "file", "rwxr-x---");
 	expect_entry(a, 2, "c", "symlink", "rwxrwxrwx");
 	json_decref(a);
-	while (more) { /* larger than a frame */
+	while (more) { /* the list is larger than a frame */
 		json_t *list;
 
 		a = askf(fd,

@@ -60,7 +60,8 @@ static bool connects(const struct fixture *x, const char *socket_name, int fd)
 	return connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0;
 }
 
-/* A child between fork and its first steps holds a killed guest's socket for an instant. */
+/* Waits until the killed guest's socket refuses connections. A child of the guest that has just
+ * been forked may still hold the socket. */
 static void wait_for_refusal(const struct fixture *x, const char *socket_name)
 {
 	bool held = true;
@@ -162,7 +163,7 @@ void say_bytes(int fd, const void *data, size_t len)
 		ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
 
 		if (n <= 0)
-			return; /* closed: the answer tells */
+			return; /* closed: the caller sees it at hear() */
 		p += n;
 		len -= (size_t)n;
 	}
@@ -263,7 +264,7 @@ json_t *askf(int fd, const char *fmt, ...)
 	return answer;
 }
 
-/* --- what was heard ------------------------------------------------------------------- */
+/* --- --- the messages received --- ---------------------------------------------------- */
 
 const char *text_at(json_t *o, const char *key)
 {

@@ -1,4 +1,4 @@
-/* A guest that is dialled without end. */
+/* A guest that gets very many connections. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 
 enum { CONNECTS = 2000, A_SECOND = 1000 };
 
-/* Opens a connection that may be turned away: sends a message, or half of one, and
- * leaves. */
+/* Opens a connection, sends a message, half a message or nothing, and closes the connection.
+ * The guest may refuse the connection. */
 static void call_and_leave(const struct fixture *x, int turn)
 {
 	static const char ping[] = "\0\0\0\x0f{\"type\":\"Ping\"}";
@@ -43,8 +43,8 @@ static void still_served(int fd, int turn)
 	json_decref(a);
 }
 
-/* A thousand a second for two seconds, while a host is linked: it is served all the
- * time, and what the others took comes back. */
+/* A thousand connections a second arrive for two seconds, while a host is connected. The guest
+ * serves the host all the time, and frees the descriptors and memory of the other connections. */
 void test_connects(void **state)
 {
 	struct fixture *x = *state;

@@ -1,5 +1,5 @@
 /*
- * older - a guest whose spool is not the one that its host knows, or is older.
+ * older - a guest whose spool is older than its host knows, or is another spool.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,8 @@
 static char spool[64];
 static int64_t seq;
 
-/* The guest's Hello to a peer that knows of a spool; NULL: of none. */
+/* Says Hello as a peer that knows the spool `knows`, or no spool if NULL. Returns the guest's
+ * Hello. */
 static json_t *say_hello(int fd, const char *role, const char *knows, int64_t count)
 {
 	return knows ? askf(fd,
@@ -42,7 +43,7 @@ static int dial_as(const struct fixture *x, const char *role, const char *knows,
 	return fd;
 }
 
-/* Four that run for long, and a fifth that waits, when the guest is killed. */
+/* Kills and restarts the guest while four long commands run and a fifth command waits. */
 static void kill_with_one_waiting(struct fixture *x)
 {
 	int control = dial_as(x, "host", NULL, 0), relay = dial_hello(x, "relay.sock");
@@ -83,7 +84,7 @@ static void expect_log(const struct fixture *x, const char *text)
 	free(log);
 }
 
-/* Waiting commands begin when a host has come that knows this spool, and not before. */
+/* Waiting commands begin only after a host that knows this spool has connected. */
 void test_begins_with_its_host(void **state)
 {
 	struct fixture *x = *state;
@@ -94,13 +95,13 @@ void test_begins_with_its_host(void **state)
 	assert_int_equal(pending(control), 1);
 	json_decref(ask(control, "{\"type\":\"Ping\"}"));
 	close(control);
-	control = dial(x, "control.sock"); /* does it know Hello? */
+	control = dial(x, "control.sock"); /* no Hello yet: the dialect is unknown */
 	json_decref(ask(control, "{\"type\":\"Ping\"}"));
 	pause_ms(300);
 	expect_log(x, "");
 	close(control);
 	control = dial_as(x, "host", spool, seq);
-	assert_int_equal(seq, 4); /* it begins behind the answer, at once */
+	assert_int_equal(seq, 4); /* the fifth begins after this answer */
 	json_decref(wait_results(control, 5, 8000));
 	expect_log(x, "+\n");
 	close(control);
@@ -122,7 +123,8 @@ static void expect_emptied(struct fixture *x, const char *knows, int64_t count)
 	close(control);
 }
 
-/* A host that knows of no spool, and one of the older dialect, take it as it is. */
+/* If the host knows no spool, or speaks the older dialect, the guest keeps its spool and the
+ * waiting command runs. */
 void test_unknown_spool(void **state)
 {
 	struct fixture *x = *state;
@@ -147,7 +149,8 @@ void test_older_host(void **state)
 	close(control);
 }
 
-/* The host knows of a fifth command: one of the waiting may be it. */
+/* The host knows that five commands began, and the spool knows only four. The waiting command
+ * may be the fifth, so the guest must not run it. */
 void test_older_spool(void **state)
 {
 	expect_emptied(*state, NULL, 5);

@@ -138,7 +138,7 @@ static enum said ask(struct stage *s, const struct op *op, json_t *args, json_t 
 		*answer = json_loadb(out.data, out.len, 0, NULL);
 	text_release(&out);
 	stage_alive(s);
-	/* A broken connection would have gone around the failing disk. */
+	/* If the connection broke, the client would bypass the host and its failing disk. */
 	assert_true(client_hosted(s->client));
 	if (*answer)
 		return SAID_YES;
@@ -186,7 +186,8 @@ static int receive(struct stage *s)
 	int number = s->n_asked + 1, yes;
 	size_t i;
 
-	/* Messages that are not said to have arrived are handed out again. */
+	/* `seen` tells the host that the messages of the last receive arrived. Otherwise the
+	 * host hands them out again. */
 	if (s->received)
 		json_object_set_new(args, "seen",
 				    json_pack("[o]",
@@ -277,7 +278,7 @@ static int64_t number(sqlite3 *db, const char *sql, const char *text)
 	return n;
 }
 
-/* How often what was asked must be found by the query; the text is an argument. */
+/* For each operation: the argument to look for, and the query that counts the argument's rows. */
 static const struct {
 	const char *op, *argument, *sql;
 } traces[] = {
@@ -302,7 +303,7 @@ static void judge_call(sqlite3 *db, const struct asked *a)
 	}
 }
 
-/* All acknowledgements were answered with yes in the end. */
+/* At the end all acknowledgements have succeeded, so each acknowledged message counts. */
 static void judge_inbox(sqlite3 *db, const struct stage *s)
 {
 	int64_t acked = 0;

@@ -1,8 +1,8 @@
 /*
- * stage - a host whose disk fails when the test says so, and one client of it.
+ * stage - a host whose disk fails when the test says so, and a client of the host.
  *
- * The client keeps what it was told.  A call that got no answer is open: it may
- * have been done or not, and the same call with its key settles that.
+ * The client keeps its calls and their answers. A call without an answer is open: the host may
+ * have done the call or not. A repeat of the call with the same key settles the call.
  */
 #ifndef TESTS_IOFAULT_STAGE_H
 #define TESTS_IOFAULT_STAGE_H
@@ -18,7 +18,7 @@ struct asked {
 	char key[24];
 	const struct op *op;
 	json_t *args;
-	json_t *answer; /* NULL while it is open */
+	json_t *answer; /* NULL while the call is open */
 };
 
 struct stage {
@@ -29,36 +29,38 @@ struct stage {
 	struct client *client; /* as the agent ann */
 	struct asked *asked;
 	int n_asked;
-	int received; /* the newest receive that was answered; 0: none */
+	int received; /* number of the last answered receive; 0: no receive yet */
 	struct fault fault; /* of the last call */
 };
 
-/* Makes a temporary folder; the state in it, or in `home` if that is not NULL. */
+/* Makes a temporary folder. The state's folder is in it, or is `home` if not NULL. */
 void stage_open(struct stage *s, const char *home);
 void stage_close(struct stage *s);
-/* A host of the test build with the failing disk, and team and agents. */
+/* Starts a host of the test build with the failing disk, and makes the team and agents. */
 void stage_start(struct stage *s);
-/* SIGKILL, if `hard`; else SIGTERM, which must end it well. */
+/* Ends the host by SIGKILL if `hard`. Otherwise sends SIGTERM, and the host must exit with 0. */
 void stage_stop(struct stage *s, bool hard);
 
-/* Every n-th operation of these kinds fails from now on, or only the next n-th. */
+/* Makes disk operation number `after` of these kinds fail; if `lasting`, all later ones fail
+ * too. */
 void disk_break(struct stage *s, int kinds, int result, long after, bool lasting);
 void disk_mend(struct stage *s);
 
-/* A write under a new key.  What is remembered until the end: SAID_YES and
- * SAID_UNAVAILABLE.  `args` is taken over; *answer (or NULL) is borrowed. */
+/* Makes a write under a new key. Returns SAID_YES or SAID_UNAVAILABLE; the stage keeps the call
+ * until the end. `args` is taken over. `answer` may be NULL; *answer is borrowed. */
 enum said stage_write(struct stage *s, const char *name, json_t *args, json_t **answer);
-/* A read; *answer is the caller's. */
+/* Makes a read. The caller frees *answer. */
 enum said stage_read(struct stage *s, const char *name, json_t *args, json_t **answer);
 enum said stage_send(struct stage *s);
-/* Send, make a task, receive, acknowledge, claim, complete; how many said yes. */
+/* Sends a message, makes a task, receives, acknowledges, claims and completes. Returns how many
+ * of these calls succeeded. */
 int stage_round(struct stage *s);
-/* Asks again what is open, until there is an answer to all. */
+/* Repeats the open calls until all calls have an answer. */
 void stage_settle(struct stage *s);
-/* The host lives. */
+/* Checks that the host still runs. */
 void stage_alive(struct stage *s);
-/* With the host ended: all that was acknowledged is there, once, and the file and
- * its counters are sound. */
+/* Checks, after the host's end, that each acknowledged write is stored once, and that the file
+ * and its counters are sound. */
 void stage_judge(struct stage *s);
 
 #endif

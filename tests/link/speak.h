@@ -1,13 +1,12 @@
 /*
- * speak - a bare speaker for stories: lines of JSON to an address, and what is
- * said there.
+ * speak - sends lines of JSON to an address and prints the answers; used by stories.
  */
 #ifndef TESTS_LINK_SPEAK_H
 #define TESTS_LINK_SPEAK_H
 
-/* Sends each line of stdin as a frame, waits for one answer to it and prints that
- * as a line; `closed` when the other side went away instead.  0, or 1 when
- * nobody could be dialled. */
+/* Sends each line of stdin as a frame, waits for its answer, and prints the answer as a line.
+ * Prints `closed` if the other side closed the connection instead. Returns 0, or 1 if the
+ * connection failed. */
 int speak(const char *address, unsigned port);
 
 #endif

@@ -103,7 +103,7 @@ static void needs_sampling(struct request *r, json_t *params)
 		     "this needs sampling");
 }
 
-/* --- tools that ask a client of today -------------------------------------------------- */
+/* --- tools that ask a client of the newer protocol ------------------------------------- */
 
 #define ELICIT(key, message, name, type)                                                \
 	"\"" key "\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\"," \
@@ -115,7 +115,7 @@ static void needs_sampling(struct request *r, json_t *params)
 	"{\"role\":\"user\",\"content\":" TEXT(message) "}],\"maxTokens\":" #most "}}"
 #define ROOTS "\"client_roots\":{\"method\":\"roots/list\",\"params\":{}}"
 
-/* A state that only we can have made: its text, and a hash of that with a secret. */
+/* Writes a state that only this program can make: its text, and a hash of secret and text. */
 static void seal(const char *state, struct text *out)
 {
 	char keyed[100];
@@ -139,7 +139,7 @@ static bool is_sealed(const char *state, const char *text)
 	return same;
 }
 
-/* Asks for what the members of inputRequests say; `state` NULL: none goes with it. */
+/* Answers with the given members of inputRequests, and with a state unless `state` is NULL. */
 static void ask(struct request *r, const char *requests, const char *state)
 {
 	struct text *out;
@@ -155,7 +155,7 @@ static void ask(struct request *r, const char *requests, const char *state)
 	answer_end(r);
 }
 
-/* The response to a question, if it is an object. */
+/* Returns the client's response to the question `key` if it is an object, or else NULL. */
 static json_t *response(json_t *params, const char *key)
 {
 	json_t *all = json_object_get(params, "inputResponses");
@@ -164,7 +164,7 @@ static json_t *response(json_t *params, const char *key)
 	return json_is_object(one) ? one : NULL;
 }
 
-/* Whether the state is one of those we gave; else the request is answered. */
+/* Whether the request's state is one of `states`. If not, answers the request with an error. */
 static bool checks_state(struct request *r, json_t *params, const char *const *states)
 {
 	const char *text = json_find_text(params, "requestState");
@@ -256,7 +256,7 @@ static void ask_twice(struct request *r, json_t *params)
 		    "second");
 }
 
-/* Only what the client has declared is asked for. */
+/* Asks only for a capability that the client has declared. */
 static void ask_able(struct request *r, json_t *params)
 {
 	json_t *meta = json_object_get(params, "_meta");
@@ -287,9 +287,9 @@ static void ask_for_prompt(struct request *r, json_t *params)
 		    NULL);
 }
 
-/* --- tools that ask a client of before ------------------------------------------------- */
+/* --- tools that ask a client of the older protocol ------------------------------------- */
 
-/* A request to a client that is not answered yet. */
+/* A question to the client, which has no answer yet. */
 struct question {
 	struct question *next;
 	struct request *r;
@@ -336,7 +336,7 @@ static void answered(struct mcp *m, json_t *message)
 		*at = q->next;
 		while (r && r != q->r)
 			r = r->next;
-		if (r) /* else it was cancelled */
+		if (r) /* NULL: the request was cancelled */
 			q->answered(r, json_object_get(message, "result"));
 		free(q);
 		return;

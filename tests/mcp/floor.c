@@ -1,11 +1,11 @@
 /*
- * floor - how fast a server on two pipes can be, and how fast one is.
+ * floor - how fast a server on two pipes can be, and how fast a given server is.
  *
  *	floor --echo BYTES        answers each line with that many bytes
- *	floor COMMAND...          times a server: spawn to first answer, then calls
+ *	floor COMMAND...          times a server: from spawn to first answer, then calls
  *
- * The second prints for the command and for the echo, one after the other in
- * the same run: p50 of spawn to first answer, p50 and p99 of sequential calls of
+ * The second form measures the command, and then the echo, in the same run. For both it prints
+ * the p50 of the time from spawn to first answer, and the p50 and p99 of sequential calls of
  * `task` action `list`.
  *
  *	gcc -O2 -D_GNU_SOURCE -o build/floor tests/mcp/floor.c
@@ -106,7 +106,7 @@ static void end(struct server *s)
 	waitpid(s->pid, NULL, 0);
 }
 
-/* Sends a line and reads until its answer's newline: how long it was. */
+/* Sends a line and reads the answer up to its newline. Returns the answer's length. */
 static size_t ask(const struct server *s, const char *line)
 {
 	static char answer[ANSWER_MAX];

@@ -20,23 +20,23 @@
 
 enum { PATIENCE_MS = 20000, LINES = 16, PORTS = 8, KEPT = 1 << 20 };
 
-/* ICMP_FILTER, whose header does not go with the others. */
+/* Stands for ICMP_FILTER, whose header conflicts with other headers. */
 enum { RAW_FILTER = 1 };
 
 const char actor_word[9] = "cadrecad";
 
 struct life {
-	int orders; /* where they come from */
+	int orders; /* the socket that orders arrive on */
 	uint32_t fence;
-	int frames; /* all that comes in */
+	int frames; /* raw socket for all incoming frames */
 	int ping;
 	uint16_t pinged;
 	bool answered[1 << 16];
 	int listeners[PORTS], datagrams[PORTS], n_ports;
-	int served[64], n_served; /* connections that are echoed */
+	int served[64], n_served; /* connections whose bytes are echoed */
 	int lines[LINES];
-	int got; /* datagrams */
-	uint8_t *kept; /* frames that came in */
+	int got; /* datagrams received so far */
+	uint8_t *kept; /* frames received so far */
 	size_t n_kept;
 };
 
@@ -60,7 +60,7 @@ static struct sockaddr_in place(uint32_t ip, uint16_t port)
 				     .sin_addr = { htonl(ip) } };
 }
 
-/* --- what it serves ------------------------------------------------------------------ */
+/* --- the ports it serves ------------------------------------------------------------- */
 
 static void listen_on(struct life *l, uint16_t port)
 {
@@ -134,7 +134,7 @@ static void keep_frames(struct life *l)
 	}
 }
 
-/* Serves until `fd` has something, at most so long; whether it has. */
+/* Serves the ports until `fd` has one of `events`, at most for `ms`. Whether an event occurred. */
 static bool wait_for(struct life *l, int fd, short events, int ms)
 {
 	int64_t end = clock_steady_ms() + ms;
@@ -185,7 +185,7 @@ static uint16_t send_ping(struct life *l, uint32_t to)
 	return l->pinged;
 }
 
-/* Whether an echo has been answered, or is within `ms`. */
+/* Whether the ping of this number is answered, now or within `ms`. */
 static bool is_answered(struct life *l, uint16_t number, int ms)
 {
 	uint8_t answer[256];
@@ -203,8 +203,8 @@ static bool is_answered(struct life *l, uint16_t number, int ms)
 	return false;
 }
 
-/* Waits until packets sent before have arrived and been answered, or never will be. A
- * ping may be lost while the kernel still asks for its gateway: one more is sent. */
+/* Waits until each packet sent before has been answered, or is certainly lost. A ping may be
+ * lost while the kernel still resolves the gateway's address, so the actor sends further pings. */
 static void fence(struct life *l)
 {
 	int answered = 0;
@@ -348,7 +348,7 @@ _Noreturn void actor_live(int fd, uint32_t fence_ip)
 	static struct life l;
 	struct order order;
 	struct report report;
-	const uint32_t answers = ~1u; /* no types but 0, echo reply */
+	const uint32_t answers = ~1u; /* filters all types but echo reply, 0 */
 	int room = 8 << 20;
 
 	l.orders = fd;

@@ -1,4 +1,4 @@
-/* change - policies change while everybody talks. */
+/* change - policies change while connections are open. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -32,14 +32,14 @@ void what_stays_allowed_goes_on_and_what_is_not_ends(void **state)
 	assert_false(lab_talks(l, A1, ssh, false));
 	assert_false(lab_reaches(l, A1, A3, TCP_SSH, false));
 
-	/* b1 is no lead any more. */
+	/* b1 is no longer the lead of team 2. */
 	l->members[B1].parent = 0;
 	lab_apply(l);
 	assert_true(lab_talks(l, A1, http, true));
 	assert_false(lab_talks(l, B1, above, false));
 	assert_false(lab_reaches(l, A3, B1, PING, false));
 
-	/* a3 is alone: its answers do not get out either. */
+	/* a3 is isolated: its answers are also dropped. */
 	a3->inter_vm = false;
 	lab_apply(l);
 	assert_false(lab_talks(l, A1, http, false));
@@ -47,7 +47,7 @@ void what_stays_allowed_goes_on_and_what_is_not_ends(void **state)
 	assert_false(lab_reaches(l, A3, A1, PING, false));
 	assert_true(lab_reaches(l, A1, A2, PING, true));
 
-	/* Data that TCP could not deliver until now is delivered then. */
+	/* TCP now delivers the data that was held back. */
 	a3->inter_vm = true;
 	lab_apply(l);
 	assert_true(lab_talks(l, A1, http, true));
@@ -72,8 +72,8 @@ void the_internet_is_given_and_taken(void **state)
 	assert_true(lab_reaches(l, A3, OUT, UDP_WEB, true));
 }
 
-/* While rules are replaced a hundred times, on another processor, not one packet
- * of those that are allowed is lost, and none of the others passes. */
+/* Another processor replaces the rules a hundred times. Meanwhile no allowed packet is lost,
+ * and no forbidden packet passes. */
 void no_packet_falls_between_two_plans(void **state)
 {
 	struct lab *l = *state;
@@ -87,7 +87,7 @@ void no_packet_falls_between_two_plans(void **state)
 	allowed.to = l->members[A2].ip;
 	forbidden.to = l->members[C2].ip;
 	got = lab_count(l, A2);
-	assert_true(lab_reaches(l, A1, A2, PING, true)); /* ARP is over */
+	assert_true(lab_reaches(l, A1, A2, PING, true)); /* ARP has resolved A2 */
 	sched_getaffinity(0, sizeof(one), &one);
 	sched_setaffinity(0, sizeof(all), &all);
 	actor_begin(&l->actors[A1], &allowed);

@@ -1,4 +1,4 @@
-/* host - the whole of it: teams by the command, a host that is killed. */
+/* host - a whole host: teams made by the command, and a host that is killed. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -19,8 +19,8 @@
 
 enum { PATIENCE_MS = 30000 };
 
-/* In the lab's machine, with the lab's VMs as the cables of the host's: there is
- * no image to boot, so the VMs of the host itself never start. */
+/* A host on the lab's machine. The lab's actors take the place of the host's VMs, which never
+ * start, since there is no image to boot. */
 struct whole {
 	struct lab *lab;
 	char dir[64];
@@ -32,7 +32,7 @@ static char *cadre(struct whole *w, const char *words)
 	return lab_run(NULL, "CADRE_HOME=%s %s %s 2>&1", w->dir, cadre_path(), words);
 }
 
-/* How `cadre workspace net` shows a VM; the caller drops a reference. */
+/* Returns the answer of `cadre workspace net` about a VM; the caller drops the reference. */
 static json_t *shown(struct whole *w, const char *workspace, const char *words)
 {
 	char line[300];
@@ -63,7 +63,7 @@ static void start(struct whole *w)
 	assert_true(w->host > 0);
 }
 
-/* Whether a command of the shell ends with 0 before long. */
+/* Whether the shell command succeeds within the time limit. Runs it again until then. */
 static bool comes_true(const char *command)
 {
 	int64_t end = clock_steady_ms() + patience_ms(PATIENCE_MS);
@@ -76,7 +76,7 @@ static bool comes_true(const char *command)
 	return status == 0;
 }
 
-/* The tap that the host made gives way to a cable that leads to an actor. */
+/* Replaces the host's tap by a cable to an actor. */
 static void plug(struct whole *w, enum who who, const char *workspace)
 {
 	struct actor *a = &w->lab->actors[who];
@@ -87,7 +87,7 @@ static void plug(struct whole *w, enum who who, const char *workspace)
 	snprintf(command, sizeof(command), "ip link show %s", text(n, "tap"));
 	assert_true(comes_true(command));
 	lab_run(NULL, "ip link del cd%08x-c0de; true", (unsigned)who);
-	/* The host makes a tap that is gone anew, now and then between these two. */
+	/* The host makes a missing tap again, sometimes between the two commands. */
 	lab_run(NULL,
 		"until ip link del %s; ip link add %s type veth peer name eth0 netns %d; "
 		"do sleep 0.1; done && nsenter -t %d -n "
@@ -130,7 +130,7 @@ static void set_up(struct whole *w)
 	plug(w, A1, "red/a");
 	plug(w, A2, "red/b");
 	plug(w, D1, "blue/d");
-	/* After each change all taps are still right. */
+	/* After each change all taps still forward. */
 	json_decref(shown(w, "blue/d", "--no-allow-inter-vm"));
 	assert_true(comes_true("[ $(bridge link | grep -c forwarding) = 3 ]"));
 }
@@ -160,8 +160,8 @@ static void killed_and_started_again(struct whole *w)
 
 	kill(w->host, SIGKILL);
 	child_wait(w->host, PATIENCE_MS);
-	check(w); /* without a host the rules hold */
-	lab_run(NULL, "nft flush ruleset"); /* but a reboot, say, takes them away */
+	check(w); /* the rules stay without a host */
+	lab_run(NULL, "nft flush ruleset"); /* as a reboot does */
 	start(w);
 	assert_true(comes_true("nft list ruleset | grep -q 'jump open'"));
 	check(w);
@@ -179,7 +179,7 @@ void a_host_keeps_its_network(void **state)
 	check(&w);
 	changes_while_it_runs(&w);
 	killed_and_started_again(&w);
-	/* No VM of the host lives: with it everything is gone. */
+	/* The host has no running VM, so it removes its rules and taps when it ends. */
 	assert_int_equal(child_end(w.host, PATIENCE_MS), 0);
 	assert_string_equal(lab_run(NULL, "nft list ruleset; bridge link"), "");
 	temp_remove(w.dir);

@@ -107,7 +107,7 @@ void actor_stop(struct actor *a)
 
 /* --- the machine -------------------------------------------------------------------- */
 
-/* Root here is enough: of the test's own namespaces. */
+/* Makes this process root in its own namespaces, which is enough for the test. */
 static bool become_root(void)
 {
 	uid_t uid = geteuid();
@@ -213,7 +213,7 @@ struct lab *lab_open(void)
 	struct lab *l = calloc(1, sizeof(*l));
 
 	assert_non_null(l);
-	assert_int_equal(unshare(CLONE_NEWNET), 0); /* nothing of the story before */
+	assert_int_equal(unshare(CLONE_NEWNET), 0); /* drops the last test's network */
 	l->plan = (struct net_plan){ .tag = "c0de",
 				     .base = 0x0a630000,
 				     .prefix = 16,
@@ -271,9 +271,9 @@ void lab_forget(struct lab *l, enum who who)
 	actor_do(&l->actors[who], &(struct order){ .deed = DEED_FORGET });
 }
 
-/* Whether what `from` sent has come to `to`: a frame with their addresses, of
- * which the machine's own stands for those of VMs that go out.  The machine
- * itself sees all frames; there what counts is what programs got. */
+/* Whether a frame from `from` has arrived at `to`, by the addresses in it. Frames of VMs to the
+ * internet carry the machine's address, and frames of the machine to VMs carry the gateway's.
+ * The machine itself receives all frames, so for HOST only the datagrams of programs count. */
 static bool has_come(struct lab *l, enum who from, enum who to, int datagrams, bool yes)
 {
 	uint32_t ends[2] = { htonl(l->actors[from].ip), htonl(l->actors[to].ip) };
@@ -300,7 +300,7 @@ bool lab_reaches(struct lab *l, enum who from, enum who to, enum way way, bool e
 			   .to = l->actors[to].ip,
 			   .port = ways[way].port,
 			   .expect = expect };
-	int tries = expect && way > TCP_SSH ? 3 : 1; /* a busy machine drops a datagram */
+	int tries = expect && way > TCP_SSH ? 3 : 1; /* a busy machine drops packets */
 	struct report r;
 	bool come;
 

@@ -1,14 +1,14 @@
 /*
- * lab - a machine with VMs of three teams, neighbors of its own and a way out,
- * all as network namespaces.
+ * lab - a machine with VMs of four teams, two neighbor networks and the internet, all as
+ * network namespaces.
  *
- *	a1 a2 a3   team 1: the internet for a1, ports 80 and 9 open on a2 only
- *	b1 b2      team 2 below it; b1 is its lead
- *	c1 c2      team 3 below team 1 as well; c1 is its lead
- *	d1         team 4
- *	out        a machine of the internet, at 192.0.2.2
- *	left right two networks between which the machine routes anyway
- *	host       the machine itself
+ * 	a1 a2 a3   team 1: the internet for a1, ports 80 and 9 open on a2 only
+ * 	b1 b2      team 2 below it; b1 is its lead
+ * 	c1 c2      team 3 below team 1 as well; c1 is its lead
+ * 	d1         team 4
+ * 	out       a machine of the internet, at 192.0.2.2 left right two networks between
+ * 	which the machine routes without cadre
+ * 	host       the machine itself
  */
 #ifndef TESTS_NET_LAB_H
 #define TESTS_NET_LAB_H
@@ -28,12 +28,12 @@ struct lab {
 	struct net_linux net;
 };
 
-/* 77 if this kernel has no nf_tables or lets nobody make namespaces; else 0. */
+/* Returns 77 if the kernel has no nf_tables or does not allow namespaces; else 0. */
 int lab_enter(void);
 struct lab *lab_open(void);
 void lab_close(struct lab *l);
 
-/* Makes the plan true; a fault fails the test. */
+/* Applies the plan to the machine; a fault fails the test. */
 void lab_apply(struct lab *l);
 
 /* Returns the output of a shell command, with its status in `*status` if that is not
@@ -44,13 +44,13 @@ char *lab_run(int *status, const char *format, ...) __attribute__((format(printf
 
 enum way { TCP_WEB, TCP_SSH, UDP_WEB, PING, WAYS };
 
-/* Whether what `from` sends reaches `to`, and is answered.  Says if only one of
- * both holds: that fails the test. */
+/* Whether packets from `from` reach `to` and are answered. The test fails if they arrive
+ * without an answer, or are answered without arriving. */
 bool lab_reaches(struct lab *l, enum who from, enum who to, enum way way, bool expect);
-/* Whether the bytes came in at `who`. */
+/* Whether a frame with these bytes arrived at `who`. */
 bool lab_seen(struct lab *l, enum who who, const void *bytes, size_t n);
 void lab_forget(struct lab *l, enum who who);
-int lab_count(struct lab *l, enum who who); /* datagrams that its programs got */
+int lab_count(struct lab *l, enum who who); /* datagrams that its ports received */
 
 /* --- connections ------------------------------------------------------------------- */
 

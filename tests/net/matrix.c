@@ -1,4 +1,4 @@
-/* matrix - everybody to everybody, in every way. */
+/* matrix - every actor sends to every other actor, in every way. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sender (down) and the receiver (across): `+` all ways, `w` ports 80 and ping, `i` ping
- * only, `.` none. */
+/* Each row has a sender, and then its receivers. `+`: all ways are open; `w`: ports 80 and
+ * ping; `i`: only ping; `.`: no way. */
 static const char *const rows[] = {
 	"a1 to  a2 w  a3 +  b1 +  b2 .  c1 +  c2 .  d1 .  out +  host i",
 	"a2 to  a1 +  a3 +  b1 +  b2 .  c1 +  c2 .  d1 .  out .  host i",
@@ -89,7 +89,7 @@ void members_reach_their_team_and_nobody_else(void **state)
 	check_matrix(l);
 }
 
-/* With br_netfilter what a bridge passes goes through the rules of IP as well. */
+/* With br_netfilter the packets of a bridge also pass the rules for IP. */
 void it_is_the_same_where_bridges_call_iptables(void **state)
 {
 	struct lab *l = *state;
@@ -103,14 +103,14 @@ void it_is_the_same_where_bridges_call_iptables(void **state)
 	}
 }
 
-/* The host was killed: its memory is gone, its bridges and rules are still there. */
+/* A killed host loses its memory, but its bridges and rules stay. */
 void after_a_restart_it_is_as_before(void **state)
 {
 	struct lab *l = *state;
 	static const char look[] =
 		"nft list ruleset | tr ',{}' '\n' | tr -d ' \t' | sort; "
-		/* Without states of links and link-local addresses, which come by
-		 * themselves a little later. */
+		/* Leaves out link states and link-local addresses, which the kernel sets a
+		 * little later. */
 		"ip -4 -br addr | awk '{ print $1, $3 }'; "
 		"ip neigh show nud permanent | sort";
 	char *before;

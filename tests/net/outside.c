@@ -1,4 +1,4 @@
-/* outside - forwarded ports, and what belongs to others on this machine. */
+/* outside - forwarded ports, and rules of other programs on this machine. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -44,18 +44,18 @@ void a_port_leads_to_a_vm_for_whom_it_is_meant(void **state)
 	set_forward(l, 0, B2, 8080, false);
 	set_forward(l, 1, D1, 8081, true);
 	lab_apply(l);
-	/* From the machine itself, both. */
+	/* The machine itself reaches both ports. */
 	assert_true(opens(l, HOST, LOOPBACK, 8080, true));
 	assert_true(opens(l, HOST, LOOPBACK, 8081, true));
 	assert_true(opens(l, HOST, UPLINK, 8081, true));
-	/* Other machines reach the open port; no VM reaches either. */
+	/* Other machines reach only the open port. No VM reaches either port. */
 	assert_false(opens(l, OUT, UPLINK, 8080, false));
 	assert_true(opens(l, OUT, UPLINK, 8081, true));
 	assert_true(opens(l, LEFT, 0xac100101, 8081, true));
 	assert_false(opens(l, A1, UPLINK, 8081, false));
 	assert_false(opens(l, A1, l->plan.base + 1, 8080, false));
 	assert_false(opens(l, B1, LOOPBACK, 8080, false));
-	/* Only this port of it. */
+	/* Other ports of the VM stay closed. */
 	assert_false(opens(l, OUT, l->members[D1].ip, PORT_WEB, false));
 
 	line = lab_connect(l, OUT, UPLINK, 8081);
@@ -119,7 +119,7 @@ void nothing_is_left_at_the_end(void **state)
 	struct fault f = { 0 };
 	char *before;
 
-	/* The ends of the VMs' cables go with the taps: they are not looked at. */
+	/* Removes the VMs' cables first, since they end together with the taps. */
 	lab_run(NULL, "for i in $(ip -o link | grep -o 'cd[0-9a-f]*-c0de'); do "
 		      "ip link del $i; done");
 	before = strdup(lab_run(NULL, look));
@@ -127,7 +127,7 @@ void nothing_is_left_at_the_end(void **state)
 	assert_true(strlen(lab_run(NULL, look)) > strlen(before));
 	assert_int_equal(l->net.network.remove(l->net.network.self, l->plan.tag, &f), 0);
 	assert_string_equal(lab_run(NULL, look), before);
-	/* Once more is no fault. */
+	/* A second removal is no fault. */
 	assert_int_equal(l->net.network.remove(l->net.network.self, l->plan.tag, &f), 0);
 	free(before);
 }

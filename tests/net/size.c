@@ -1,4 +1,4 @@
-/* size - tests of a hundred members' cost, whole taps, and rules that were lost. */
+/* size - tests of the cost of a hundred members, of real taps, and of lost rules. */
 #include "tests/lib/place.h"
 #include "tests/net/stories.h"
 
@@ -22,8 +22,7 @@ static int number_of(const char *command)
 	return (int)strtol(lab_run(NULL, "%s", command), NULL, 10);
 }
 
-/* A rule as nft shows it is a line that begins with two tabs and is neither a
- * chain's head nor a part of a set. */
+/* Returns the number of rules in the output of nft. */
 static int rules(void)
 {
 	return number_of("nft -j list ruleset | grep -o '{\"rule\":' | wc -l");
@@ -65,7 +64,7 @@ void a_hundred_members_cost_no_more_rules_than_eight(void **state)
 	assert_int_equal(number_of("ip -o link show master br-cadrec0de | wc -l"), 100);
 }
 
-/* Answers ARP at the tap's other end, as a VM would. */
+/* Whether the machine answers an ARP request that a VM sends through the tap. */
 static bool answers_arp(int fd, const uint8_t mac[6], uint32_t ip, uint32_t asks)
 {
 	uint8_t frame[10 + 60] = { 0 }, *e = frame + 10;
@@ -80,7 +79,7 @@ static bool answers_arp(int fd, const uint8_t mac[6], uint32_t ip, uint32_t asks
 	memcpy(e + 38, (uint32_t[]){ htonl(asks) }, 4);
 	while (read(fd, got, sizeof(got)) > 0)
 		;
-	/* The machine answers before write() is back, or soon after when busy; without an
+	/* The machine answers before write() returns, or soon after if it is busy. Without an
 	 * answer the test asks again, as a VM does. */
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(write(fd, frame, sizeof(frame)), sizeof(frame));
@@ -101,19 +100,19 @@ void a_tap_is_made_and_pinned(void **state)
 
 	assert_true(fd >= 0);
 	snprintf(d1->tap, sizeof(d1->tap), "cd00abcdef-c0de");
-	lab_apply(l); /* the cable of before is gone, a tap is there */
+	lab_apply(l); /* replaces the old cable by a tap */
 	assert_string_equal(lab_run(NULL, "ip -o link show type veth | grep -c cd0"),
 			    "7\n");
 	memcpy(r.ifr_name, d1->tap, sizeof(d1->tap));
 	assert_int_equal(ioctl(fd, TUNSETIFF, &r), 0);
-	/* The bridge hears a little later that somebody is there. */
+	/* The bridge starts forwarding a little after the tap is opened. */
 	lab_run(NULL, "until bridge link show dev %s | grep -q forwarding; do :; done",
 		d1->tap);
 	assert_true(answers_arp(fd, d1->mac, d1->ip, l->plan.base + 1));
-	assert_true(answers_arp(fd, d1->mac, d1->ip, l->members[A1].ip)); /* for others */
+	assert_true(answers_arp(fd, d1->mac, d1->ip, l->members[A1].ip)); /* about a1 */
 	assert_false(answers_arp(fd, d1->mac, l->members[A1].ip, l->plan.base + 1));
 	assert_false(answers_arp(fd, l->members[A1].mac, d1->ip, l->plan.base + 1));
-	lab_apply(l); /* a living VM keeps its tap */
+	lab_apply(l); /* a running VM keeps its tap */
 	assert_true(answers_arp(fd, d1->mac, d1->ip, l->plan.base + 1));
 	l->plan.n_members = D1;
 	lab_apply(l);
@@ -137,7 +136,7 @@ void rules_that_somebody_flushed_are_missed(void **state)
 	assert_true(lab_reaches(l, A1, A2, PING, true));
 }
 
-/* Tables that another version of cadre left there, of another shape. */
+/* Another version of cadre may have left tables of another shape. */
 void tables_of_another_shape_are_made_anew(void **state)
 {
 	struct lab *l = *state;
@@ -155,7 +154,7 @@ void a_range_that_is_in_use_is_refused(void **state)
 	struct lab *l = *state;
 	struct fault f = { 0 };
 
-	l->plan.base = 0xac100000; /* 172.16.0.0/16: left and right are in it */
+	l->plan.base = 0xac100000; /* 172.16.0.0/16 contains left and right */
 	assert_int_equal(l->net.network.apply(l->net.network.self, &l->plan, &f),
 			 FAULT_CONFLICT);
 	assert_non_null(strstr(f.text, "172.16.0.0/16 are behind interface"));

@@ -1,4 +1,4 @@
-/* spoof - a VM that forges its address: in frames, IP and ARP. */
+/* spoof - a VM that forges its address in Ethernet, IP and ARP. */
 #include "tests/net/stories.h"
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-/* A frame as it is put together; numbers are in host order. */
+/* A frame under construction. The put functions take numbers in host byte order. */
 struct frame {
 	struct order order;
 };
@@ -43,7 +43,7 @@ static struct frame ethernet(const uint8_t to[6], const uint8_t from[6], uint16_
 	return f;
 }
 
-/* The sum over n bytes from `start`, of which two at `place` are it. */
+/* Sets the checksum at `place`, over n bytes from `start`. */
 static void set_sum(struct frame *f, size_t start, size_t n, size_t place)
 {
 	uint8_t *b = f->order.bytes;
@@ -62,7 +62,7 @@ static void set_length(struct frame *f, size_t ip, uint16_t n)
 	set_sum(f, ip, 20, ip + 10);
 }
 
-/* A datagram for port 80 with a word in it that only this one has. */
+/* Adds a datagram for port 80 with a unique word as its data. */
 static void put_udp(struct frame *f, uint32_t from, uint32_t to, const char *word)
 {
 	size_t start = f->order.n, n = strlen(word);
@@ -89,7 +89,7 @@ static struct frame udp(const uint8_t mac[6], uint32_t from, uint32_t to,
 	return f;
 }
 
-/* "I, `mac`, have `ip`", to everybody or to one. */
+/* Makes an ARP frame with the claim that `mac` has `ip`, sent to all or to one. */
 static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
 			const uint8_t mac[6], uint32_t ip, uint32_t asks,
 			const char *word)
@@ -105,7 +105,7 @@ static struct frame arp(const uint8_t to[6], const uint8_t sender[6],
 	return f;
 }
 
-/* Whether the frame reaches the place where it would do harm. */
+/* Sends the frame. Whether a frame with `word` arrives at `to`. */
 static bool arrives(struct lab *l, enum who from, enum who to, const struct frame *f,
 		    const char *word)
 {
@@ -123,25 +123,27 @@ void nobody_sends_with_the_address_of_another(void **state)
 	struct frame f;
 
 	lab_apply(l);
-	/* Frames with true addresses pass: the test's frames are good ones. */
+	/* A frame with true addresses passes, so the frames below are blocked only for their
+	 * addresses. */
 	f = udp(a1->mac, a1->ip, a3, "true-one");
 	assert_true(arrives(l, A1, A3, &f, "true-one"));
-	/* d1 as a teammate of a3; with its own hardware address, or that one's. */
+	/* d1 poses as a1, a teammate of a3: first with its own hardware address, then with
+	 * a1's. */
 	f = udp(d1->mac, a1->ip, a3, "ip-spoof");
 	assert_false(arrives(l, D1, A3, &f, "ip-spoof"));
 	f = udp(a1->mac, a1->ip, a3, "all-of-it");
 	assert_false(arrives(l, D1, A3, &f, "all-of-it"));
-	/* A teammate as another one. */
+	/* a1 poses as a2, another teammate. */
 	f = udp(a1->mac, l->members[A2].ip, a3, "as-a2");
 	assert_false(arrives(l, A1, A3, &f, "as-a2"));
-	/* Only the hardware address is another's. */
+	/* Only the hardware address is false. */
 	f = udp(b2->mac, a1->ip, a3, "mac-spoof");
 	assert_false(arrives(l, A1, A3, &f, "mac-spoof"));
-	/* To a hardware address right away, past the machine. */
+	/* a1 sends directly to a3's hardware address, past the machine. */
 	f = udp(a1->mac, a1->ip, a3, "direct");
 	memcpy(f.order.bytes, l->members[A3].mac, 6);
 	assert_false(arrives(l, A1, A3, &f, "direct"));
-	/* As the gateway, as nobody yet, as the machine's own loopback. */
+	/* a1 poses as the gateway, as a machine without an address, and as loopback. */
 	f = udp(a1->mac, l->plan.base + 1, a3, "as-gateway");
 	assert_false(arrives(l, A1, A3, &f, "as-gateway"));
 	f = udp(a1->mac, 0, a3, "as-nobody");
@@ -150,7 +152,8 @@ void nobody_sends_with_the_address_of_another(void **state)
 	assert_false(arrives(l, A1, A3, &f, "as-loopback"));
 }
 
-/* "What you sent to `far` from port 4000 did not arrive", with a word behind it. */
+/* Makes an ICMP error: the packet that `to` sent to `far` from port 4000 did not arrive. The
+ * frame ends with `word`. */
 static struct frame icmp_error(const struct net_member *from, uint32_t to, uint32_t far,
 			       const char *word)
 {
@@ -158,7 +161,7 @@ static struct frame icmp_error(const struct net_member *from, uint32_t to, uint3
 	size_t start, n;
 
 	put_udp(&f, from->ip, to, "");
-	f.order.n -= 8; /* no UDP, but ICMP */
+	f.order.n -= 8; /* replaces the UDP header by ICMP */
 	start = f.order.n;
 	put(&f, (uint8_t[]){ 3, 3, 0, 0, 0, 0, 0, 0 }, 8);
 	put_udp(&f, to, far, word);
@@ -177,7 +180,7 @@ void errors_about_others_connections_do_not_pass(void **state)
 	struct frame f;
 
 	lab_apply(l);
-	/* From port 4000 to a teammate, and to the internet. */
+	/* a1 opens two flows from port 4000, to a teammate and to the internet. */
 	f = udp(a1->mac, a1->ip, l->members[A3].ip, "to-a3");
 	assert_true(arrives(l, A1, A3, &f, "to-a3"));
 	f = udp(a1->mac, a1->ip, out, "to-out");
@@ -211,7 +214,7 @@ void nothing_but_ipv4_and_arp_leaves_a_vm(void **state)
 	assert_false(arrives(l, A1, A3, &f, "in-a-vlan"));
 }
 
-/* The neighbor that the machine's table has for an address. */
+/* Returns the entry of the machine's neighbor table for an address. */
 static const char *neighbor(const char *ip)
 {
 	return lab_run(NULL, "ip neigh show %s", ip);
@@ -226,21 +229,21 @@ void arp_tells_nobody_a_lie(void **state)
 
 	lab_apply(l);
 	assert_true(lab_reaches(l, A1, A3, PING, true));
-	/* The machine believes what it was told by its own, and keeps it. */
+	/* lab_apply() has set a permanent entry for a1, which ARP frames do not change. */
 	assert_non_null(strstr(neighbor("10.99.0.2"), "02:00:00:00:00:01 PERMANENT"));
 	f = arp(everybody, d1->mac, d1->mac, a1->ip, 0, "i-am-a1");
 	assert_false(arrives(l, D1, A3, &f, "i-am-a1"));
 	assert_non_null(strstr(neighbor("10.99.0.2"), "02:00:00:00:00:01 PERMANENT"));
-	/* Nor does it learn of addresses that are nobody's. */
+	/* The machine learns no entry for an address that no VM has. */
 	f = arp(bridge, d1->mac, d1->mac, l->plan.base + 1000, gateway, "i-am-1000");
 	assert_false(arrives(l, D1, A3, &f, "i-am-1000"));
 	assert_string_equal(neighbor("10.99.3.232"), "");
-	/* A machine that says to be the gateway is not heard by any other. */
+	/* If a VM claims to be the gateway, its frames reach no other VM. */
 	f = arp(everybody, d1->mac, d1->mac, gateway, 0, "i-am-gw");
 	assert_false(arrives(l, D1, A1, &f, "i-am-gw"));
 	f = arp(a1->mac, d1->mac, d1->mac, gateway, 0, "to-a1-only");
 	assert_false(arrives(l, D1, A1, &f, "to-a1-only"));
-	/* The frame is honest, what it says is not. */
+	/* The frame has d1's hardware address, but its ARP data claims a1's. */
 	f = arp(bridge, d1->mac, a1->mac, d1->ip, gateway, "other-mac");
 	assert_false(arrives(l, D1, A1, &f, "other-mac"));
 	assert_non_null(strstr(neighbor("10.99.0.9"), "02:00:00:00:00:08 PERMANENT"));

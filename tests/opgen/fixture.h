@@ -1,8 +1,8 @@
 /*
  * fixture - the tables of tests/opgen/everything.op, compiled into a test.
  *
- * They are found before those of the library, so that what reads tables can be
- * tested on every shape that the grammar knows.
+ * The linker finds these tables before the library's. So readers of tables can be tested on
+ * every shape that the grammar allows.
  */
 #ifndef TESTS_OPGEN_FIXTURE_H
 #define TESTS_OPGEN_FIXTURE_H
@@ -11,7 +11,7 @@
 
 #include "fixture.gen.c"
 
-/* Handlers: nobody calls them. */
+/* The operations' handlers, which no test calls. */
 #define HANDLER(name)                                                                   \
 	int name(struct call *call, const struct name##_in *in, struct name##_out *out) \
 	{                                                                               \

@@ -27,7 +27,7 @@
 
 enum { NO_LOG_FLUSH = 2, SIZE_MB = 4096, UMOUNT_MS = 20000 };
 
-/* A program of the system, found where Debian has it; its status. */
+/* Runs a program of the system and returns its status. */
 static int run(const char *const *argv, const char *log)
 {
 	const struct child c = { .argv = argv, .log = log, .in = -1, .fd3 = -1 };
@@ -48,7 +48,7 @@ int box_begin(void)
 static int mount_it(struct box *b)
 {
 	b->mounted = mount(b->device, b->place, b->kind, 0, NULL) == 0;
-	/* The folder of a state that lies at the top is its owner's alone. */
+	/* The top folder is the state's folder, which only its owner may enter. */
 	return b->mounted && chmod(b->place, 0700) == 0 ? 0 : -1;
 }
 
@@ -67,14 +67,14 @@ static int umount_it(struct box *b)
 	return 0;
 }
 
-/* A loop device over an open file. */
+/* Attaches a loop device to an open file. */
 static int attach(struct box *b, int file)
 {
 	const struct loop_config config = { .fd = (uint32_t)file,
 					    .info.lo_flags = LO_FLAGS_AUTOCLEAR };
 	int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), tries = 20;
 
-	/* Somebody else may take the one that is free. */
+	/* Another process may take the free device first. */
 	while (control >= 0 && b->loop < 0 && tries-- > 0) {
 		snprintf(b->device, sizeof(b->device), "/dev/loop%d",
 			 ioctl(control, LOOP_CTL_GET_FREE));
@@ -103,7 +103,7 @@ static int make_disk(struct box *b, const char *folder)
 	return rc || access(program, X_OK) || run(argv, "/dev/null") ? -1 : 0;
 }
 
-/* Whether its power can fail; that ends it, so it is mounted anew. */
+/* Tries a power failure, and mounts the file system again. -1 if a failure is not possible. */
 static int try_failure(struct box *b)
 {
 	return box_fail(b) || umount_it(b) || mount_it(b) ? -1 : 0;
@@ -139,7 +139,7 @@ void box_close(struct box *b)
 	b->loop = -1;
 }
 
-/* --- what runs ------------------------------------------------------------------------ */
+/* --- --- the processes --- ------------------------------------------------------------ */
 
 static int write_boot_id(const char *path)
 {
@@ -169,7 +169,7 @@ void box_boot(struct box *b, int (*live)(void *arg), void *arg)
 	write_boot_id(b->boot);
 	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL,
 			     NULL, NULL);
-	if (pid) { /* the struct may be shared with it */
+	if (pid) { /* in the parent: b may be in shared memory */
 		b->init = pid > 0 ? pid : 0;
 		return;
 	}

@@ -1,10 +1,10 @@
 /*
- * box - a machine of its own whose power can fail.
+ * box - a machine whose power can fail.
  *
- * A file system in a file, behind a loop device, and processes in a pid and mount
- * namespace with a boot id of their own.  A failure is FS_IOC_SHUTDOWN without the
- * journal being written: what nobody had synced, and the kernel had not written by
- * itself, is gone.  It needs root and loop devices.
+ * The machine has a file system in a file, on a loop device. Its processes have their own pid
+ * and mount namespaces and boot id. A power failure is FS_IOC_SHUTDOWN without writing the
+ * journal. Data is lost if no process synced it and the kernel had not written it. The machine
+ * needs root and loop devices.
  */
 #ifndef TESTS_POWER_BOX_H
 #define TESTS_POWER_BOX_H
@@ -15,27 +15,27 @@
 struct box {
 	const char *kind; /* ext4, xfs, btrfs */
 	char place[80], boot[96], device[32];
-	int loop; /* the device, open: it goes with whoever has it open last */
-	pid_t init; /* of what runs in it; 0: nothing does */
+	int loop; /* open loop device: it is freed at its last close */
+	pid_t init; /* process 1 of the machine; 0: the machine is off */
 	bool mounted;
 };
 
-/* Mounts of this process are seen by nobody else from now on; -1: not allowed. */
+/* Hides this process's later mounts from other processes. -1 if this is not allowed. */
 int box_begin(void);
-/* Makes a file system of that kind in `folder` or in memory, and mounts it at
- * `place`, which is made; -1 when this machine cannot. */
+/* Makes a file system of this kind in `folder` or in memory. Makes the folder `place` and
+ * mounts the file system on it. -1 if this machine cannot do so. */
 int box_open(struct box *b, const char *kind, const char *folder, const char *place);
 void box_close(struct box *b);
 
 /* Runs `live` as process 1 of a machine that has just booted. */
 void box_boot(struct box *b, int (*live)(void *arg), void *arg);
-/* Waits for the box and returns its exit status; -1 when it does not end in time. */
+/* Waits for the box and returns its exit status; -1 if the box does not end within `ms`. */
 int box_join(struct box *b, int ms);
-/* The power fails, now.  Whoever notes what he is told stands still before that:
- * an answer that comes while the disk is dying is none.  -1: it cannot. */
+/* Makes the power fail now; -1 if this is not possible. The caller first stops all processes
+ * that note answers, since an answer during the failure does not count. */
 int box_fail(const struct box *b);
-/* Ends the failure: all that ran is gone, and the disk is there again; -1 with a line
- * on stderr. */
+/* Kills all processes of the box and mounts the disk again. On failure returns -1 and prints a
+ * line on stderr. */
 int box_recover(struct box *b);
 
 #endif

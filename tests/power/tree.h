@@ -6,15 +6,15 @@
 
 enum { TREE_FILES = 300 };
 
-/* Writes all files of a version, over those of another; 0 or -1. */
+/* Writes all files of a version over existing files. Returns 0 or -1. */
 int tree_write(const char *path, int version);
 
 struct tree_look {
-	unsigned holds; /* bit 0: version 0 wholly, bit 1: version 1 */
-	int there, empty, strange; /* files; strange: of no version */
+	unsigned holds; /* bit 0: all of version 0; bit 1: all of version 1 */
+	int there, empty, strange; /* numbers of files; strange: of neither version */
 };
 
-/* Looks at all of it but the guest's own folder. */
+/* Reads all files of the tree except the guest's folder. */
 void tree_look(const char *path, struct tree_look *out);
 
 #endif

@@ -16,7 +16,8 @@ enum { FORKS_MOST = 4, READY_MS = 60000 };
 
 /* --- calls ---------------------------------------------------------------------- */
 
-/* A host that is busy, or not up yet, is asked again. */
+/* Makes a call as the operator. If `again`, repeats the call while the host is busy or
+ * starting. */
 static json_t *ask(struct scene *s, const char *op, json_t *args, bool again)
 {
 	int64_t until = clock_steady_ms() + READY_MS;
@@ -95,7 +96,7 @@ static int keep_version(struct tree *t, struct scene *s, int version)
 	return answer ? 0 : -1;
 }
 
-/* Version 1 is written by hand, and that person syncs. */
+/* Writes version 1 directly to the disk and syncs, as a person may do. */
 static int make_versions(struct tree *t, struct scene *s)
 {
 	if (!await_ready(s, t) || find_places(t, s) || keep_version(t, s, 0) ||
@@ -146,7 +147,7 @@ static void restore(struct trees *all, struct tree *t, struct scene *s, int vers
 	json_decref(answer);
 }
 
-/* Each second one ends when there are enough. */
+/* Makes a fork. If there are enough forks, destroys the new fork again. */
 static void fork_it(struct trees *all, struct tree *t, struct scene *s, int version)
 {
 	char name[4] = { 'v', (char)('0' + version) }, path[4096];
@@ -180,7 +181,7 @@ static void snapshot(struct trees *all, struct tree *t, struct scene *s,
 	args = json_pack("{ssssss}", "workspace", t->name, "name", name, "team", "crash");
 	answer = ask(s, "workspace.snapshot", args, false);
 	all->taken += answer != NULL;
-	if (!answer) { /* it is there already, mostly */
+	if (!answer) { /* mostly since the snapshot exists already */
 		args = json_pack("{sssssssb}", "workspace", t->name, "snapshot", name,
 				 "team", "crash", "confirm", 1);
 		answer = ask(s, "workspace.snapshot_remove", args, false);
@@ -273,8 +274,8 @@ static int judge_tree(struct trees *t, const char *what, const char *path, unsig
 	return 1;
 }
 
-/* A directory of a snapshot may be one that is being removed: there are at least
- * as many whole ones as rows say. */
+/* There must be at least as many whole snapshot directories as rows. Other directories may
+ * belong to snapshots that are being removed. */
 static int judge_snapshots(struct trees *t, const struct tree *one, int64_t rows)
 {
 	DIR *dir = opendir(one->kept);
@@ -301,7 +302,7 @@ static int judge_snapshots(struct trees *t, const struct tree *one, int64_t rows
 	return 1;
 }
 
-/* The forks, by what their rows say they were made from. */
+/* Judges each fork by the snapshot that its row names. */
 static int judge_forks(struct trees *t, sqlite3 *db, const char *home)
 {
 	sqlite3_stmt *st = NULL;

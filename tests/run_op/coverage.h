@@ -1,5 +1,5 @@
 /*
- * coverage - which operations, faults and events have occurred.
+ * coverage - the operations, faults and events that have occurred.
  */
 #ifndef TESTS_RUN_OP_COVERAGE_H
 #define TESTS_RUN_OP_COVERAGE_H
@@ -7,17 +7,17 @@
 #include "core/op/op.h"
 
 struct coverage {
-	bool *ops; /* by op->index */
-	bool *faults; /* op->index * FAULT_COUNT + fault */
-	bool *events; /* by number, below 1000 */
+	bool *ops; /* index: op->index */
+	bool *faults; /* index: op->index * FAULT_COUNT + fault */
+	bool *events; /* index: event number, below 1000 */
 };
 
 void coverage_init(struct coverage *c);
 void coverage_release(struct coverage *c);
 void coverage_fault(struct coverage *c, const struct op *op, enum fault_code code);
 
-/* Prints what has not occurred and is not excused in `path` (lines: what, then
- * why); returns how many. */
+/* Prints each operation, fault and event that has not occurred and that `path` does not excuse.
+ * A line of `path` has a name and the reason. Returns the number of printed lines. */
 int coverage_report(const struct coverage *c, const char *path);
 
 #endif

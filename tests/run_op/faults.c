@@ -1,11 +1,11 @@
 /*
- * faults - the last call again from the state before it, with every step of the
- * store and every allocation failing in turn.
+ * faults - repeats the last call on the state before it, and makes each step of the store and
+ * each allocation fail in turn.
  *
- * A call that gets around the failure must give the same answer and rows.  A call that
- * fails must say that the state could not be had, and may change no row but the caller's
- * bucket of calls.  A call that is repeated with its key after an unknown outcome must
- * give what the call made the first time.
+ * A call that succeeds in spite of the failure must give the same answer and rows. A call that
+ * fails must say that the state is not available, and may change no row but the caller's bucket
+ * of calls. A call that is repeated with its key after an unknown outcome must give the ids
+ * that the first call made.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,9 +25,9 @@ struct trial {
 	struct script *script;
 	struct store *store; /* a copy for this trial */
 	struct asked asked;
-	uint64_t digest; /* of the state before */
-	uint64_t unspent; /* of that without the buckets of calls */
-	struct world world; /* as it was for the call */
+	uint64_t digest; /* of the state before the call */
+	uint64_t unspent; /* of the same state without the buckets of calls */
+	struct world world; /* clock and settings before the call */
 };
 
 static void copy_state(struct trial *t)
@@ -46,7 +46,7 @@ static bool says_unavailable(const struct fault *f)
 	       f->code == FAULT_INTERNAL;
 }
 
-/* Whether a call has got around a failure: its answer and its rows are those of the script. */
+/* Whether a call succeeded in spite of a failure, with the answer and rows of the script. */
 static bool gets_around(const struct trial *t, const struct answer *a)
 {
 	const struct script *s = t->script;
@@ -55,7 +55,7 @@ static bool gets_around(const struct trial *t, const struct answer *a)
 	       world_digest(t->store) == world_digest(s->world.store);
 }
 
-/* Step `n` fails with `result`; false when there is no such step. */
+/* Makes the call while step `n` fails with `result`. False if the call has fewer steps. */
 static bool try_step(struct trial *t, long n, int result)
 {
 	struct world w = t->world;
@@ -96,7 +96,8 @@ static void try_steps(struct trial *t, bool thorough)
 		if (t->script->way != FAULTS_ALL_WAYS && t->script->way != i)
 			continue;
 		copy_state(t);
-		/* The first run off the end has changed the state: it is the last. */
+		/* The loop ends with the first run that has fewer than n steps, since it
+		 * changed the state. */
 		for (long n = 1; try_step(t, n, results[i]); n++)
 			if (!thorough && t->script->wrong > 20)
 				return;
@@ -119,13 +120,13 @@ static bool same_ids(json_t *a, json_t *b)
 	return true;
 }
 
-/* The repeat spends a call, too: the caller may have none left. */
+/* The repeat counts as a call, so the caller may be over the limit of calls. */
 static bool calls_too_often(const struct answer *a)
 {
 	return a->rc < 0 && a->fault.code == FAULT_RATE_LIMITED && !*a->fault.where;
 }
 
-/* An agent that ends its own team is nobody afterwards: it cannot repeat the call. */
+/* An agent that ends its own team no longer exists, so it cannot repeat the call. */
 static bool ends_itself(const struct asked *q)
 {
 	const char *team = json_string_value(json_object_get(q->args, "team"));
@@ -134,7 +135,7 @@ static bool ends_itself(const struct asked *q)
 	       strcmp(team, q->identity.team) == 0;
 }
 
-/* The answer was lost after COMMIT: the same key gives the same. */
+/* Repeats the call as if the answer was lost after COMMIT. The same key must give the same ids. */
 static void try_repeat(struct trial *t)
 {
 	struct world w = t->world;
@@ -175,8 +176,8 @@ out:
 
 /* --- memory --------------------------------------------------------------------------- */
 
-/* In a child, on a file: 0 when the n-th allocation aborted it, 1 when the call
- * went through without it, 2 for any other death. */
+/* Makes the call in a child process, on a state in a file. Returns 0 if the n-th allocation
+ * aborted the child, 1 if the call ended without an n-th allocation, and 2 for any other end. */
 static int die_at(struct trial *t, const char *dir, long n)
 {
 	int status;
@@ -223,7 +224,7 @@ static void remove_files(const char *dir)
 	rmdir(dir);
 }
 
-/* The state in a folder as a number; 0 if it is not sound. */
+/* Returns the digest of the state in a folder, or 0 if the state is not sound. */
 static uint64_t digest_in(const char *dir)
 {
 	struct fault f = { 0 };
@@ -254,7 +255,7 @@ static void try_memory(struct trial *t, bool thorough)
 		goto out;
 	}
 	before = digest_in(dir);
-	/* A sample steps on by more and more. */
+	/* Unless `thorough`, the steps between the tried allocations grow. */
 	while ((died = die_at(t, dir, n)) == 0) {
 		if (!before || digest_in(dir) != before) {
 			script_wrong(t->script,

@@ -1,4 +1,4 @@
-/* Expected against actual, and names for what was seen. */
+/* Compares expected and actual answers, and binds names to values. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ const char *match(struct script *s, json_t *want, json_t *got)
 	return json_equal(want, got) ? NULL : differ(s, want, got);
 }
 
-/* --- what is asked ------------------------------------------------------------------- */
+/* --- --- arguments of calls --- ------------------------------------------------------ */
 
 static json_t *row_of(struct script *s, const char *address)
 {
@@ -110,7 +110,7 @@ static json_t *row_of(struct script *s, const char *address)
 	return json_integer(world_number(s->world.store, sql));
 }
 
-/* "x*300": a long text from a short one. */
+/* Makes a long text of "x*300". */
 static json_t *repeated(struct script *s, const char *text, const char *star)
 {
 	size_t unit = (size_t)(star - text), n = strtoul(star + 1, NULL, 10);
@@ -140,7 +140,7 @@ static json_t *fill_text(struct script *s, const char *text)
 	return json_string(text);
 }
 
-/* ["x","*300"]: a long list from a short one; else 0. */
+/* Returns the count of a list like ["x","*300"], or 0 for any other list. */
 static size_t times(json_t *list)
 {
 	const char *last = json_string_value(json_array_get(list, 1));

@@ -1,4 +1,4 @@
-/* Reads a transcript line by line and does what each says. */
+/* Reads a transcript and runs it line by line. */
 #include "tests/run_op/script.h"
 
 #include <stdarg.h>
@@ -26,7 +26,7 @@ void script_wrong(struct script *s, const char *fmt, ...)
 	printf("\n");
 }
 
-/* --- the world around a call ------------------------------------------------------ */
+/* --- --- the settings of a call --- ----------------------------------------------- */
 
 static void do_at(struct script *s, const char *rest)
 {
@@ -170,15 +170,15 @@ static void learn_tokens(struct script *s)
 	const char *team = json_string_value(json_object_get(reply, "team"));
 	size_t i;
 
-	/* team.create tells the team by its name, member.add and agent.register as `team`. */
+	/* team.create answers with the team as `name`, member.add and agent.register as `team`. */
 	json_array_foreach(json_object_get(reply, "members"), i, m)
 		learn_token(s, team ? team : name, m);
 	if (strcmp(s->asked.op->name, "agent.register") == 0)
 		learn_token(s, team, reply);
 }
 
-/* An event that nobody was told to expect of this operation; what time does by
- * itself is written down by whoever comes first. */
+/* Whether the operation may emit the event. Any operation may emit events of passing time: the
+ * first call after the time writes them. */
 static bool emits(const struct op *op, int kind)
 {
 	static const int by_time[] = { EVENT_TEAM_STATE, EVENT_MESSAGE_REQUEUED,
@@ -212,7 +212,7 @@ static void note_events(struct script *s)
 	sqlite3_finalize(st);
 }
 
-/* A fault that nobody was told to expect of this operation. */
+/* Whether the operation may answer with the fault. */
 static bool is_declared(const struct op *op, const struct fault *f)
 {
 	if (f->code == FAULT_INVALID || f->code == FAULT_DENIED ||
@@ -220,7 +220,7 @@ static bool is_declared(const struct op *op, const struct fault *f)
 		return true;
 	if (strcmp(f->where, "/idempotency_key") == 0 || strcmp(f->where, "") == 0 ||
 	    strcmp(f->where, "/from") == 0 || strcmp(f->where, "/team") == 0)
-		return true; /* of any keyed call; of the caller himself */
+		return true; /* any keyed call and any caller may cause these */
 	for (const enum fault_code *c = op->faults; *c; c++)
 		if (*c == f->code)
 			return true;
@@ -252,7 +252,7 @@ static void check_counts(struct script *s)
 	free(wrong);
 }
 
-/* An import has to take all rows that a call has made. */
+/* Checks that an import would accept all rows of the state. */
 static void judge_rules(struct script *s)
 {
 	struct fault f = { 0 };
@@ -265,7 +265,7 @@ static void judge_rules(struct script *s)
 				     (long long)row, rule_table[i].what);
 }
 
-/* The answer that nobody looked at has to be a success. */
+/* If no line of the transcript has checked the answer, the call must have succeeded. */
 static void end_call(struct script *s)
 {
 	if (s->asked.op) {
@@ -279,7 +279,7 @@ static void end_call(struct script *s)
 	s->checked = true;
 }
 
-/* Between two calls: what the first one does when something fails. */
+/* Ends the last call before the next call, and tries the last call with failures. */
 static void next_call(struct script *s)
 {
 	end_call(s);
@@ -386,7 +386,7 @@ static void do_resume(struct script *s, const char *rest)
 	ask(s);
 }
 
-/* --- what must have come of it ----------------------------------------------------------- */
+/* --- --- expectations --- ---------------------------------------------------------------- */
 
 static void do_equals(struct script *s, const char *rest)
 {
@@ -456,7 +456,7 @@ static void do_waits(struct script *s, const char *rest)
 		script_wrong(s, "it waits for %s", names[s->answer.wait_on]);
 }
 
-/* The last call of a transcript is tried so anyhow. */
+/* Tries the call with failures. The last call of a transcript is always tried with failures. */
 static void do_fails(struct script *s, const char *rest)
 {
 	(void)rest;
@@ -494,7 +494,7 @@ static void run_line(struct script *s, char *line)
 	do_call(s, line, rest);
 }
 
-/* Lines that begin with a blank belong to the one above. */
+/* A line that begins with a blank continues the line above it. */
 static void run_file(struct script *s, FILE *f)
 {
 	char *line = NULL, *whole = NULL;

@@ -1,4 +1,4 @@
-/* Which call comes next, how it is made, and that its answer is told. */
+/* Chooses the next call, makes the call, and passes its answer to the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,7 +172,7 @@ void act_end(struct sim *s, struct act *a)
 	if (code == FAULT_UNAVAILABLE || code == FAULT_IO || code == FAULT_INTERNAL) {
 		if (!s->trouble)
 			violated(s, "%s: %s", a->call.op->name, a->call.fault.text);
-		return; /* its outcome is not known */
+		return; /* the call's outcome is unknown */
 	}
 	if (a->agent >= 0 && strcmp(a->token, s->agents[a->agent].token) != 0) {
 		if (code != (strcmp(a->token, "none") ? FAULT_CONFLICT : FAULT_DENIED))

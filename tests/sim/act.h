@@ -1,6 +1,5 @@
 /*
- * act - the calls that the simulation makes: for each, what is asked at random, and
- * what its answer must be.
+ * act - the calls of the simulation: for each, random arguments and the check of its answer.
  */
 #ifndef TESTS_SIM_ACT_H
 #define TESTS_SIM_ACT_H
@@ -9,15 +8,15 @@
 
 struct agent *act_caller(struct sim *s, const struct act *a);
 int act_team(const struct act *a);
-int act_mate(struct sim *s, const struct act *a); /* somebody of the caller's team */
+int act_mate(struct sim *s, const struct act *a); /* a random teammate of the caller */
 
-/* Arguments. */
+/* The next functions add arguments to the call. */
 void act_text(struct act *a, const char *key, const char *value);
 void act_int(struct act *a, const char *key, int64_t value);
-void act_task(struct act *a); /* a->number as the task */
+void act_task(struct act *a); /* adds a->number as the task */
 void act_key(struct sim *s, struct act *a);
 
-/* An answer may refuse, but not what the caller was promised. */
+/* Fails the simulation if the call was refused; `why` says why the call had to succeed. */
 void act_must_go(struct sim *s, struct act *a, const char *why);
 
 void choose_ack(struct sim *s, struct act *a);

@@ -1,4 +1,4 @@
-/* Acts on messages, and what only looks. */
+/* Acts on messages, and acts that only read. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,8 @@ void end_reply(struct sim *s, struct act *a)
 	told_sent(s, act_team(a), out->seq, out->deliveries, out->n_deliveries);
 }
 
-/* Receives of one batch do not know of each other's answers: each names all before. */
+/* Names the receives before this call in `seen`. A receive of the same batch has no answer yet,
+ * but is named too. */
 static void name_seen(struct agent *me, struct act *a)
 {
 	json_t *names = json_array();
@@ -128,7 +129,7 @@ void end_ack(struct sim *s, struct act *a)
 		told_acked(s, a->agent, a->id);
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------------ */
 
 void choose_show(struct sim *s, struct act *a)
 {
@@ -171,7 +172,7 @@ void end_again(struct sim *s, struct act *a)
 {
 	if (!a->again)
 		return;
-	/* A key is for a row: the team of that name may be another one by now. */
+	/* The key belongs to the row of a team. By now another team may have its name. */
 	if (a->is_operator && a->call.fault.code == FAULT_CONFLICT)
 		return;
 	act_must_go(s, a, "its key is known");

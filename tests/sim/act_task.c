@@ -1,4 +1,4 @@
-/* Acts on tasks, of daemons, and of time. */
+/* Acts on tasks, acts of daemons, and acts of passing time. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void forget_own(struct agent *me, int64_t number)
 			me->mine[i--] = me->mine[--me->n_mine];
 }
 
-/* Returns the task of an act that only its owner may do; NULL if the act was refused. */
+/* Ends an act that only the owner of a task may do. Returns the task, or NULL if the act was
+ * refused. */
 static struct task_note *end_own(struct sim *s, struct act *a)
 {
 	struct task_note *n = task_of(s, act_team(a), a->number);
@@ -97,7 +98,7 @@ void end_claim(struct sim *s, struct act *a)
 
 void end_start(struct sim *s, struct act *a)
 {
-	end_own(s, a); /* it may have been started before */
+	end_own(s, a); /* the task may have been started before */
 }
 
 void end_heartbeat(struct sim *s, struct act *a)
@@ -267,7 +268,7 @@ void end_result(struct sim *s, struct act *a)
 	s->agents[a->other].touched = true;
 	if (a->call.fault.code != FAULT_NONE)
 		violated(s, "result.store fails: %s", a->call.fault.text);
-	if (a->number) /* the claim that it stood for may be over, or not */
+	if (a->number) /* the result may have ended the task's claim */
 		task_of(s, a->other / MEMBERS, a->number)->unsure = true;
 }
 

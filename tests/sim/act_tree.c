@@ -1,7 +1,7 @@
 /*
- * Acts on teams below a team: they are made and ended, given more or less to spend, and spend
- * it.  The model has a branch for each team and knows of every call whether it must go; the
- * rows of budgets have to be the branch's after each COMMIT.
+ * Acts on teams below a team: the acts make teams, end teams, change budgets and spend. The
+ * model has a branch for each team, and predicts for every call whether it succeeds. After each
+ * COMMIT the budget rows must match the branches.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int64_t left(const struct sim *s, int of, enum branch_kind kind)
 	return b->most[kind] - b->used[kind] - reserved(s, of, kind);
 }
 
-/* Whether the team gets no new teams below it: something that it may spend is used up. */
+/* Whether one of the team's budgets is used up, so that no team can be made below the team. */
 static bool is_over(const struct sim *s, int of)
 {
 	return left(s, of, BRANCH_TOKENS) <= 0 ||
@@ -53,7 +53,7 @@ static void must_be(struct sim *s, struct act *a, bool goes)
 	s->branches_touched = true;
 }
 
-/* A team of the tree, most often one that lives. */
+/* A random team of the tree, most often a team that has not ended. */
 static int some_branch(struct sim *s)
 {
 	int at = (int)random_below(s, BRANCHES);
@@ -64,7 +64,7 @@ static int some_branch(struct sim *s)
 	return at;
 }
 
-/* Caller of all acts here. */
+/* The operator makes all calls of this file. */
 static void as_operator(struct act *a)
 {
 	a->agent = -1;
@@ -112,7 +112,7 @@ void end_found(struct sim *s, struct act *a)
 
 /* --- spending ----------------------------------------------------------------------- */
 
-/* Spending over the limit of a team below another counts in that one. */
+/* Counts spending in a team. The part over the team's limit counts in the team above. */
 static void count(struct sim *s, int of, enum branch_kind kind, int64_t n)
 {
 	struct branch *b = &s->branches[of];
@@ -171,7 +171,7 @@ void end_allow(struct sim *s, struct act *a)
 	struct branch *b = &s->branches[a->other];
 	int64_t own = b->used[BRANCH_TOKENS] + reserved(s, a->other, BRANCH_TOKENS);
 	int64_t more = in->max_tokens - b->most[BRANCH_TOKENS];
-	/* Less than before is given back also to a team that has overspent. */
+	/* A smaller limit gives budget back, even to an upper team that has overspent. */
 	bool above = a->other == 0 || more <= 0 ||
 		     left(s, b->parent, BRANCH_TOKENS) >= more;
 
@@ -184,7 +184,7 @@ void end_allow(struct sim *s, struct act *a)
 
 /* --- ending ------------------------------------------------------------------------- */
 
-/* Ends a team and all below it, from the lowest up. */
+/* Ends a team and all teams below it, the lowest teams first. */
 static void fall(struct sim *s, int of)
 {
 	struct branch *b = &s->branches[of];

@@ -1,4 +1,4 @@
-/* Compares the committed rows, as a connection of its own sees them, with the model. */
+/* Compares the committed rows, read over a separate connection, with the model. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ void check_open(struct sim *s)
 	snprintf(path, sizeof(path), "%s/state.db", s->dir);
 	if (sqlite3_open_v2(path, &s->reader, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		violated(s, "cannot open %s", path);
-	/* Queued and leased in one walk: the thousands of the sum are leased. */
+	/* One query counts both kinds: in the sum a leased copy counts 100,000 and a queued
+	 * copy 1. */
 	s->counters = prepare(
 		s,
 		"SELECT queued, leased, assignments, "
@@ -36,7 +37,7 @@ void check_open(struct sim *s)
 		s,
 		"SELECT k.state, k.epoch, k.lease_until, a.name FROM task k "
 		"LEFT JOIN agent a ON a.id = k.owner WHERE k.team = ? AND k.number = ?");
-	/* Workspaces have no row of their own: their limit is the team's. */
+	/* The limit of workspaces has no row in `spending`: it is in the team's row. */
 	s->branch =
 		prepare(s, "SELECT t.max_vms, k.most, k.used, k.reserved, c.most, c.used "
 			   "FROM team t JOIN spending k ON k.team = t.id AND k.kind = 1 "
@@ -56,7 +57,7 @@ void check_close(struct sim *s)
 	s->reader = NULL;
 }
 
-/* --- what a batch touched -------------------------------------------------------------- */
+/* --- the rows that a batch touched ----------------------------------------------------- */
 
 static void check_counters(struct sim *s, const struct agent *a)
 {
@@ -81,7 +82,7 @@ static void check_counters(struct sim *s, const struct agent *a)
 	sqlite3_reset(st);
 }
 
-/* The row's owner, epoch and state are what its owner was told. */
+/* Checks that the row's owner, epoch and state agree with the answers that its owner got. */
 static void check_task(struct sim *s, int team, int64_t number)
 {
 	struct task_note *n = &s->teams[team].tasks[number - 1];
@@ -112,7 +113,7 @@ static void check_task(struct sim *s, int team, int64_t number)
 	    (!owner || strcmp(owner, s->agents[n->owner].name) != 0))
 		violated(s, "task %" PRId64 " is held by %s, but %s was promised it",
 			 number, owner ? owner : "nobody", s->agents[n->owner].name);
-	/* A result may have ended what the model still thinks held. */
+	/* A result may have ended a claim that the model still holds as valid. */
 	if (!owner)
 		n->owner = -1;
 	n->completed = state == TASK_STATE_COMPLETED;
@@ -135,7 +136,8 @@ static void check_copy(struct sim *s, uint64_t key)
 	sqlite3_reset(st);
 }
 
-/* The limits, spending and reservations of a team in the tree are what answers said. */
+/* Checks that the rows of a team in the tree agree with the limits, spending and reservations
+ * that answers told. */
 static void check_branch(struct sim *s, int i)
 {
 	const struct branch *b = &s->branches[i];
@@ -167,7 +169,7 @@ static void check_branch(struct sim *s, int i)
 	sqlite3_reset(st);
 }
 
-/* All spending of the tree is in some living team's count, once. */
+/* Checks that each reported spending counts once, in a team that has not ended. */
 static void check_tree(struct sim *s)
 {
 	int64_t tokens = 0;
@@ -199,7 +201,7 @@ void check_touched(struct sim *s)
 	s->n_sent = s->n_tasks = 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------- */
+/* --- all rows ----------------------------------------------------------------------------- */
 
 static void check_none(struct sim *s, const char *what, const char *sql)
 {
@@ -279,7 +281,7 @@ void check_all(struct sim *s)
 		while (agent < AGENTS && s->agents[agent].row != row)
 			agent++;
 		if (agent == AGENTS)
-			continue; /* the operator */
+			continue; /* the copy is the operator's */
 		n++;
 		c = copy_of(s, sqlite3_column_int64(st, 0), agent, false);
 		if (!c || c->attempt > sqlite3_column_int(st, 3) ||

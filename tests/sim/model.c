@@ -104,7 +104,7 @@ void told_sent(struct sim *s, int team, int64_t seq, const struct delivery *d, s
 		int to = agent_named(s, team, d[i].to);
 
 		if (to < 0)
-			continue; /* the operator */
+			continue; /* the operator is not in the model */
 		told_copy(s, seq, to);
 	}
 }
@@ -135,7 +135,7 @@ static void check_attempt(struct sim *s, int agent, const struct envelope *e,
 	struct copy *c = copy_of(s, e->seq, agent, false);
 
 	if (strcmp(e->message_type, "task_update") == 0)
-		return; /* the host told the lead that a daemon is stuck */
+		return; /* sent by the host: a daemon is stuck */
 	if (!c)
 		violated(s, "%s got message %lld, which nobody sent it",
 			 s->agents[agent].name, (long long)e->seq);
@@ -165,7 +165,8 @@ static void forget(struct agent *a, int64_t seq)
 			a->held[i--] = a->held[--a->n_held];
 }
 
-/* The same request again: nothing but what the first answer said, as it said it. */
+/* Checks that a repeated receive gave only messages of the first answer, with the same
+ * attempts. */
 static void check_repeat(struct sim *s, const struct agent *a,
 			 const struct message_receive_out *out)
 {
@@ -182,7 +183,7 @@ static void check_repeat(struct sim *s, const struct agent *a,
 	}
 }
 
-/* Whether what came is what an earlier run of the request had. */
+/* Whether the answer repeats the answer to an earlier call of the same request. */
 static bool is_repeat(const struct agent *a, const struct message_receive_out *out)
 {
 	for (size_t k = 0; out->n_messages && k < a->n_answer; k++)
@@ -192,7 +193,7 @@ static bool is_repeat(const struct agent *a, const struct message_receive_out *o
 	return false;
 }
 
-/* The session's next receive acknowledged what it held. */
+/* Notes that the next receive of the session acknowledged the messages that the agent held. */
 static void told_received_again(struct sim *s, int agent)
 {
 	struct agent *a = &s->agents[agent];

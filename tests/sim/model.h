@@ -1,8 +1,8 @@
 /*
- * model - the simulation's record of what it was told, and so what must be true.
+ * model - the simulation's record of the answers, with which the state must agree.
  *
- * Nothing here is read from the state: it is what acknowledged answers said, and
- * every later answer and every committed row is held against it.
+ * The model never reads the state. It keeps the contents of acknowledged answers. Every later
+ * answer and every committed row is compared with the model.
  */
 #ifndef TESTS_SIM_MODEL_H
 #define TESTS_SIM_MODEL_H
@@ -14,7 +14,7 @@
 
 enum { TEAMS = 4, MEMBERS = 25, AGENTS = TEAMS * MEMBERS, HELD = 128, BATCH = 80 };
 
-/* A message that an agent was handed. */
+/* A message that was handed out to an agent. */
 struct held {
 	char id[37];
 	int64_t seq, lease_until;
@@ -25,36 +25,36 @@ struct agent {
 	char name[16], team[16];
 	char token[65], old_token[65];
 	int64_t row;
-	int64_t fresh[2]; /* newest first hand-out, by urgent and normal */
+	int64_t fresh[2]; /* newest first delivery, urgent and normal */
 	struct held held[HELD];
 	size_t n_held;
-	char request[16]; /* of its last receive with one */
-	char seen[4][16]; /* of the last ones, which it says have arrived */
-	size_t n_seen; /* so many were there */
-	struct held answer[HELD]; /* ... and what it got */
+	char request[16]; /* id of the last receive */
+	char seen[4][16]; /* ids of the last receives, reported as arrived */
+	size_t n_seen; /* number of such receives so far */
+	struct held answer[HELD]; /* messages that the last receive got */
 	size_t n_answer;
-	int64_t mine[8]; /* numbers of tasks that it claimed */
+	int64_t mine[8]; /* numbers of tasks that the agent claimed */
 	size_t n_mine;
 	bool touched;
 };
 
 /* A task as its owner knows it. */
 struct task_note {
-	int64_t epoch, lease_until; /* a claim may live longer: calls renew it */
+	int64_t epoch, lease_until; /* calls may have renewed the claim */
 	int owner; /* agent, or -1 */
 	bool completed, blocked, touched;
-	bool unsure; /* a result may have ended it */
+	bool unsure; /* a result may have ended the claim */
 };
 
 struct team_note {
-	struct task_note *tasks; /* by number - 1 */
+	struct task_note *tasks; /* index: number - 1 */
 	size_t n_tasks;
-	int64_t created; /* the highest number */
+	int64_t created; /* the highest task number */
 };
 
 /* A recipient's copy of a message. */
 struct copy {
-	uint64_t key; /* message << 8 | agent, plus 1; 0 is free */
+	uint64_t key; /* (message << 8 | agent) + 1; 0: a free slot */
 	uint8_t attempt;
 	bool done;
 };
@@ -63,22 +63,22 @@ struct copy {
 struct order {
 	char id[37];
 	int agent;
-	int64_t number; /* of its task, or 0 */
+	int64_t number; /* of the assignment's task, or 0 */
 };
 
-/* A team in the tree: the first is above all others, which come and go under their names. */
+/* A team in the tree. The first team is above all others, which are made and ended under fixed
+ * names. */
 enum branch_kind { BRANCH_VMS, BRANCH_TOKENS, BRANCH_COST, BRANCH_KINDS };
 enum { BRANCHES = 24 };
 struct branch {
 	bool lives;
 	int parent, depth;
-	int64_t most[BRANCH_KINDS],
-		used[BRANCH_KINDS]; /* with those below that have ended */
+	int64_t most[BRANCH_KINDS], used[BRANCH_KINDS]; /* includes ended teams below */
 };
 
 struct act;
 
-/* A keyed call that went through, to be repeated. */
+/* A keyed call that succeeded, kept for repeats. */
 struct keyed {
 	const struct op *op;
 	json_t *args;
@@ -86,10 +86,10 @@ struct keyed {
 	int64_t made;
 };
 
-/* A board and its inboxes as they were, a line each. */
+/* A board and its inboxes at one time: a line of text for each row. */
 struct picture {
 	int team;
-	int64_t seq; /* the newest event then */
+	int64_t seq; /* the newest event at that time */
 	struct text tasks, copies;
 };
 
@@ -107,31 +107,31 @@ struct sim {
 	struct team_note teams[TEAMS];
 	struct branch branches[BRANCHES];
 	bool branches_touched;
-	int64_t spent[BRANCH_KINDS]; /* as all teams of the tree have reported */
+	int64_t spent[BRANCH_KINDS]; /* reported by all teams of the tree */
 	struct copy *copies;
 	size_t n_copies, room;
 	struct keyed keyed[KEYED];
 	size_t n_keyed;
 	struct order orders[ORDERS];
 	size_t n_orders;
-	sqlite3 *reader; /* sees what is committed */
+	sqlite3 *reader; /* reads committed rows */
 	sqlite3_stmt *counters, *task, *copy, *branch;
-	uint64_t sent[RECENT]; /* copies of this batch, as keys */
+	uint64_t sent[RECENT]; /* keys of copies that this batch sent */
 	size_t n_sent;
 	struct {
 		int team;
 		int64_t number;
-	} tasks[RECENT]; /* touched by this batch */
+	} tasks[RECENT]; /* tasks touched by this batch */
 	size_t n_tasks;
-	int64_t newest; /* message that was told */
+	int64_t newest; /* the newest message in an answer */
 	struct picture pictures[PICTURES];
-	int64_t n_pictures; /* that were taken; the last ones are there */
+	int64_t n_pictures; /* pictures taken; only the last are kept */
 	int64_t acked, refused, commits, retried, restarts;
-	int64_t counts[64]; /* of calls that went through, by act */
+	int64_t counts[64]; /* successful calls, by act */
 	bool trouble; /* some steps of the store fail */
 };
 
-/* Ends the simulation with the seed and step. */
+/* Ends the simulation, and prints the seed and step. */
 _Noreturn void violated(const struct sim *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -142,7 +142,7 @@ uint64_t random_next(struct sim *s);
 int64_t random_below(struct sim *s, int64_t n);
 bool chance(struct sim *s, int percent);
 
-/* --- model.c: what answers say ------------------------------------------------------ */
+/* --- model.c: answers enter the model ----------------------------------------------- */
 
 struct copy *copy_of(struct sim *s, int64_t message, int agent, bool make);
 struct task_note *task_of(struct sim *s, int team, int64_t number);
@@ -158,7 +158,7 @@ void told_replaced(struct sim *s, int agent, const char *token);
 void told_dispatched(struct sim *s, int team, int agent, int64_t number, int64_t lease);
 void told_gap(struct sim *s, int64_t gap);
 
-/* Whether the agent's claim must be good now, as far as it was told. */
+/* Whether, by the answers so far, the agent's claim must be valid now. */
 bool must_hold(struct sim *s, const struct task_note *t, int agent);
 
 /* --- act.c: calls at random -------------------------------------------------------------- */
@@ -167,34 +167,34 @@ struct act {
 	struct call call;
 	json_t *args;
 	int kind, agent, other;
-	int parent; /* branch that another one is to be below */
+	int parent; /* branch above the new branch */
 	int64_t number; /* of a task */
 	char id[37]; /* of a message */
-	char token[65]; /* that the caller showed */
+	char token[65]; /* the caller's token */
 	bool again; /* a repeat of a keyed call */
-	bool is_operator; /* else, without an agent, the host */
-	int64_t made; /* by the first one */
+	bool is_operator; /* false and no agent: the host calls */
+	int64_t made; /* the row that the first call made */
 };
 
 void act_choose(struct sim *s, struct act *a);
-/* Makes the call of an act ready; once more for another try. */
+/* Prepares the call of an act; called again for each further try. */
 void act_begin(struct sim *s, struct act *a);
-/* The answer of an act is acknowledged: the model learns it, or finds it wrong. */
+/* Enters the acknowledged answer of an act into the model. A wrong answer ends the simulation. */
 void act_end(struct sim *s, struct act *a);
-const char *act_name(int kind); /* NULL behind the last */
+const char *act_name(int kind); /* NULL after the last kind */
 
-/* --- check.c: what is committed -------------------------------------------------------------- */
+/* --- check.c: checks of committed rows ------------------------------------------------------- */
 
 void check_open(struct sim *s);
 void check_close(struct sim *s);
 void check_touched(struct sim *s);
-void check_kept_counts(struct sim *s); /* against the rows that they count */
-void check_open_rows(struct sim *s); /* all that is open */
-void check_all(struct sim *s); /* everything, and the file itself */
+void check_kept_counts(struct sim *s); /* compares counts with rows */
+void check_open_rows(struct sim *s); /* checks all open rows */
+void check_all(struct sim *s); /* checks all rows and the file */
 
-/* --- past.c: what the log tells ------------------------------------------------------------ */
+/* --- past.c: replays of the log ------------------------------------------------------------ */
 
-void past_take(struct sim *s); /* keeps how a team stands */
-void past_check(struct sim *s); /* what was kept is what is replayed */
+void past_take(struct sim *s); /* takes a picture of a team */
+void past_check(struct sim *s); /* compares pictures and replays */
 
 #endif

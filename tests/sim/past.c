@@ -1,5 +1,4 @@
-/* Keeps pictures of boards and inboxes, as rows, and holds what is replayed of the log against
- * them. */
+/* Keeps pictures of boards and inboxes, and compares the replayed log with the pictures. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +45,7 @@ void past_take(struct sim *s)
 		p->team);
 }
 
-/* Adds a page of what is replayed: where the next one begins, or 0. */
+/* Adds a page of the replay to `out`. Returns the offset of the next page, or 0. */
 static int64_t replay(struct sim *s, const struct picture *p, int64_t offset,
 		      struct picture *out)
 {
@@ -77,7 +76,7 @@ static int64_t replay(struct sim *s, const struct picture *p, int64_t offset,
 	return next;
 }
 
-/* The first line that is another one. */
+/* Fails the simulation at the first line that differs. */
 static void compare(struct sim *s, const struct picture *p, const struct text *was,
 		    const struct text *is)
 {

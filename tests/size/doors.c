@@ -14,8 +14,8 @@
 
 enum {
 	ANSWER_MS = 60000,
-	SHOWN_MAX = 10000, /* mcp.max_result_tokens, of 4 bytes */
-	WIDE_MAX = 200000, /* a larger max_result_tokens, of 4 bytes */
+	SHOWN_MAX = 10000, /* bytes of mcp.max_result_tokens, 4 per token */
+	WIDE_MAX = 200000, /* bytes of a larger limit */
 };
 
 void said_release(struct said *s)
@@ -129,14 +129,15 @@ static json_t *mcp_ask(struct scene *s, const char *method, json_t *params)
 	return line;
 }
 
-/* Whether a call says a larger max_result_tokens: most do, since a test would read many thousands
- * of small answers, and every eighth gets what is usual. */
+/* Whether the next call has a larger max_result_tokens. Every eighth call has the usual limit.
+ * With the usual limit in all calls, the test would read many thousands of small answers. */
 static bool is_wide(const struct scene *s)
 {
 	return s->number % 8 != 0;
 }
 
-/* The text that a model is shown: no longer than clients show without cutting it. */
+/* Returns the text for the model as JSON. The text must be short enough for clients to show in
+ * full. */
 static json_t *shown(const struct scene *s, const struct op *op, const json_t *result)
 {
 	const json_t *content = json_array_get(json_object_get(result, "content"), 0),
@@ -151,7 +152,7 @@ static void ask_mcp(struct scene *s, const struct op *op, json_t *args, struct s
 {
 	json_t *own = json_deep_copy(args), *answer, *result;
 
-	if (!op->tool) { /* it is in no tool: there is nothing to try */
+	if (!op->tool) { /* no tool of MCP has this operation */
 		json_decref(own);
 		ask_socket(s, op, args, out);
 		return;
@@ -225,7 +226,7 @@ static void greet(struct raw *raw, const char *path, const char *agent, bool as)
 	json_decref(answer);
 }
 
-/* The lead's workspace, which the operator makes. */
+/* Makes the lead's workspace, as the operator. */
 static void make_place(struct scene *s)
 {
 	json_t *args = json_pack("{ssss}", "team", "big", "agent", "lead");
@@ -241,7 +242,7 @@ static void make_place(struct scene *s)
 	raw_hang_up(&operator);
 }
 
-/* The guest's door, once it runs commands. */
+/* Connects to the guest's door when the guest can run commands. */
 static void guest_open(struct scene *s)
 {
 	json_t *args = json_pack("{ssss}", "workspace", "big/lead", "command", "true");

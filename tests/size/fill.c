@@ -22,7 +22,8 @@ json_t *repeated(char c, size_t n)
 	return json;
 }
 
-/* The same client makes all calls: opening the state takes long. */
+/* Returns the client for all calls of a level. It is opened once, since opening the state takes
+ * long. */
 static struct client *client_of(struct scene *s, enum who level)
 {
 	struct client **c = level == WHO_HOST ? &s->as_host : &s->as_operator;
@@ -58,7 +59,7 @@ static void did(json_t *answer)
 	json_decref(answer);
 }
 
-/* Rows as an older version or a longer life would have left them. */
+/* Changes rows directly, to values that calls no longer make or would make slowly. */
 static void sql(struct scene *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 static void sql(struct scene *s, const char *fmt, ...)
@@ -157,7 +158,7 @@ static void fill_mail(struct scene *s)
 	    OLD_METADATA - 8);
 }
 
-/* The row of an agent. */
+/* Returns the row id of an agent. */
 static json_int_t row_of(struct scene *s, const char *name)
 {
 	char path[4200];
@@ -178,7 +179,7 @@ static json_int_t row_of(struct scene *s, const char *name)
 	return row;
 }
 
-/* A turn that printed what takes six times as much in JSON, in two parts. */
+/* Makes a turn whose output is in two parts and takes six times its size in JSON. */
 static void fill_turns(struct scene *s)
 {
 	sql(s,
@@ -245,7 +246,7 @@ void fill(struct scene *s)
 	client_close(s->as_host);
 }
 
-/* --- what needs a host --------------------------------------------------------------------- */
+/* --- --- rows that need a host --- --------------------------------------------------------- */
 
 void fill_hosted(struct scene *s)
 {

@@ -1,4 +1,4 @@
-/* Too much of what would be fine in small amounts. */
+/* Floods of calls and connections, each of which is valid by itself. */
 #include "tests/wire/wire.h"
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "tests/lib/place.h"
 
-/* Descriptors of the host come back to about what they were. */
+/* Waits until the host has about as many descriptors as before. */
 static void descriptors_back(struct scene *s, long before)
 {
 	int64_t until = clock_steady_ms() + patience_ms(10000);
@@ -21,7 +21,7 @@ static void descriptors_back(struct scene *s, long before)
 	assert_in_range(descriptors_of(s->host), 0, before + 4);
 }
 
-/* A thousand a second for two seconds; half say something first. */
+/* Opens a thousand connections a second for two seconds. Half of them send a call first. */
 void test_connects(void **state)
 {
 	struct scene *s = *state;
@@ -53,8 +53,8 @@ static void allow_descriptors(rlim_t n)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* More connections than the host may hold: the last ones are turned away, who
- * was there before is served, and afterwards all are. */
+/* Opens more connections than the host has descriptors. The host must refuse the last
+ * connections, serve the client connected before, and later serve all clients again. */
 void test_no_descriptors(void **state)
 {
 	enum { MANY = 400 };
@@ -83,8 +83,8 @@ void test_no_descriptors(void **state)
 	descriptors_back(s, before);
 }
 
-/* Calls without end from somebody who reads no answer: he is not read from any
- * more, or dropped, before he costs much. */
+/* Sends very many calls and reads no answer. The host must stop reading, or close the
+ * connection, before the answers take much memory. */
 void test_never_reads(void **state)
 {
 	enum { PEERS = 6 };
@@ -108,7 +108,7 @@ void test_never_reads(void **state)
 					   "\"message.peek\",\"args\":{\"limit\":100}}";
 
 		dial(s, &r[i], "ann");
-		/* About a quarter of a megabyte for each of these. */
+		/* Each answer takes about a quarter of a megabyte. */
 		while (sent < 2000 * (i + 1) &&
 		       raw_frame(&r[i], body, sizeof(body) - 1, 500))
 			sent++;
@@ -121,7 +121,7 @@ void test_never_reads(void **state)
 		raw_hang_up(&r[i]);
 }
 
-/* Waits without end, and then nobody who waits. */
+/* Makes many calls that wait, and then closes their connections. */
 void test_waits_and_leaves(void **state)
 {
 	struct scene *s = *state;
@@ -139,7 +139,7 @@ void test_waits_and_leaves(void **state)
 			healthy(s);
 		raw_hang_up(&r);
 	}
-	/* A message sent now is for the next caller, not for those who left. */
+	/* A message sent now must go to the next caller, not to the closed connections. */
 	dial(s, &r, "bob");
 	json_decref(call(&r, 1, "message.send", "{'to':'bob','content':'kept'}"));
 	descriptors_back(s, before + 1);
@@ -163,8 +163,8 @@ static void receive_unconfirmed(struct raw *r, int id)
 	assert_true(raw_say(r, call));
 }
 
-/* The host keeps a thousand answers for a caller that confirms none: what the oldest gave is
- * given again. */
+/* The host keeps a thousand unconfirmed answers for each caller. At one more answer, the
+ * messages of the oldest answer are handed out again. */
 void test_never_confirms(void **state)
 {
 	enum { KEPT = 1000, AT_A_TIME = 50 };
@@ -199,7 +199,7 @@ void test_never_confirms(void **state)
 	raw_hang_up(&r);
 }
 
-/* --- a guest that does not move ---------------------------------------------------- */
+/* --- a guest that is stopped ------------------------------------------------------- */
 
 static pid_t guest_of(struct raw *r, const char *workspace)
 {
@@ -253,7 +253,7 @@ void test_slow_guest(void **state)
 				    "moved\n");
 		json_decref(answer);
 	}
-	/* Once more, and nobody waits for it any more. */
+	/* Repeats the case, but the caller disconnects before the answers. */
 	kill(guest, SIGSTOP);
 	for (int i = 0; i < 50; i++)
 		raw_say(&slow, raw_call(i, "workspace.exec",
@@ -267,8 +267,8 @@ void test_slow_guest(void **state)
 	raw_hang_up(&r);
 }
 
-/* Four commands for one agent's daemon, sent as one: each says that it has begun,
- * after its guest has said so too. */
+/* Sends four commands to one agent's daemon at once. Each command writes a line to `began`
+ * after half a second, when its guest has already reported its begin. */
 static void assign_four(struct raw *r, const char *began)
 {
 	for (int i = 0; i < 4; i++) {
@@ -307,8 +307,8 @@ static int count_running(struct raw *r)
 	return n;
 }
 
-/* A guest's daemon tells of each command that begins; four tell at once, while the
- * host still writes down the first.  The last word counts, though none follows. */
+/* A guest sends a heartbeat for each command that begins. Here four heartbeats arrive while the
+ * host still stores the first. The host must store the last one, although no other follows. */
 void test_heartbeats_at_once(void **state)
 {
 	struct scene *s = *state;

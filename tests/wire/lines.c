@@ -1,4 +1,4 @@
-/* The MCP door: lines on a pipe, to a process of its own. */
+/* The MCP door: lines on a pipe to a `cadre mcp` process. */
 #include "tests/wire/wire.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@ enum { LINE_MOST = 8 << 20 };
 
 struct door {
 	pid_t pid;
-	int in, out; /* its standard input and output */
-	char *data; /* not taken yet */
+	int in, out; /* the process's standard input and output */
+	char *data; /* output that is not read as lines yet */
 	size_t len, room;
 };
 
@@ -41,7 +41,7 @@ static void door_open(struct door *d)
 		putenv((char *)(uintptr_t) "ASAN_OPTIONS=quarantine_size_mb=2");
 		dup2(in[0], 0);
 		dup2(out[1], 1);
-		dup2(out[1], 2); /* whatever it says there is no JSON */
+		dup2(out[1], 2); /* any error text would be no JSON */
 		execl(cadre_path(), "cadre", "mcp", (char *)NULL);
 		_exit(127);
 	}
@@ -53,7 +53,7 @@ static void door_open(struct door *d)
 	fcntl(d->out, F_SETFL, O_NONBLOCK);
 }
 
-/* Writes as much as is taken within `ms`; how many bytes. */
+/* Writes as many bytes as the process takes within `ms`. Returns their number. */
 static size_t tell(struct door *d, const char *data, size_t len, int ms)
 {
 	int64_t until = clock_steady_ms() + patience_ms(ms);
@@ -96,7 +96,8 @@ static bool fill(struct door *d, int64_t until)
 	return n > 0;
 }
 
-/* The next line as JSON; NULL when none comes in time or it has ended. */
+/* Returns the next line as JSON, or NULL if no line arrives within `ms` or the process has
+ * ended. */
 static json_t *next(struct door *d, int ms)
 {
 	int64_t until = clock_steady_ms() + patience_ms(ms);
@@ -116,7 +117,7 @@ static json_t *next(struct door *d, int ms)
 	return json;
 }
 
-/* A ping is answered, whatever was answered before it. */
+/* Sends a ping and reads until its answer. Returns the number of answers before it. */
 static int answers_before_ping(struct door *d)
 {
 	json_t *answer;
@@ -200,7 +201,7 @@ void test_mcp_garbage(void **state)
 			answers_before_ping(&d);
 	}
 	answers_before_ping(&d);
-	/* The same id again is another call. */
+	/* A call with a repeated id is a separate call. */
 	for (int i = 0; i < 40; i++)
 		say(&d, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\"}\n");
 	assert_int_equal(answers_before_ping(&d), 40);
@@ -218,7 +219,7 @@ void test_mcp_long_and_deep(void **state)
 	door_greet(&d);
 	before = memory_of(d.pid);
 	memset(line, 'x', LINE_MOST + 99);
-	for (int i = 0; i < 20; i++) /* a line without an end */
+	for (int i = 0; i < 20; i++) /* one line without a newline */
 		assert_int_equal(tell(&d, line, LINE_MOST, ANSWER_MS), LINE_MOST);
 	assert_true(memory_of(d.pid) - before < 40 << 10);
 	say(&d, "\n");
@@ -231,8 +232,8 @@ void test_mcp_long_and_deep(void **state)
 	door_close(&d);
 }
 
-/* The server reads no more calls while its memory is full of answers; once somebody
- * reads, all calls that it took are answered. */
+/* The server stops reading calls while too many answers are unread. When the client reads
+ * again, the server answers all calls that it has read. */
 void test_mcp_never_reads(void **state)
 {
 	static const char ask[] =
@@ -263,12 +264,12 @@ void test_mcp_never_reads(void **state)
 		n++;
 	}
 	assert_int_equal(n, sent / (sizeof(ask) - 1));
-	say(&d, ask + sent % (sizeof(ask) - 1)); /* the rest of the last one */
+	say(&d, ask + sent % (sizeof(ask) - 1)); /* the rest of the last call */
 	answers_before_ping(&d);
 	door_close(&d);
 }
 
-/* Processor time that a process has used, in ticks. */
+/* Returns the processor time that a process has used, in ticks. */
 static long ticks_of(pid_t pid)
 {
 	char path[40], text[512] = "";
@@ -297,12 +298,12 @@ void test_mcp_half_a_line(void **state)
 	say(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/li");
 	before = ticks_of(d.pid);
 	assert_null(next(&d, 700));
-	assert_in_range(ticks_of(d.pid) - before, 0, 20); /* it does not spin */
+	assert_in_range(ticks_of(d.pid) - before, 0, 20); /* the process does not spin */
 	say(&d, "st\"}\n");
 	json_t *answer = next(&d, ANSWER_MS);
 	assert_non_null(json_object_get(answer, "result"));
 	json_decref(answer);
-	/* With the end of input half a line is a line, and no JSON. */
+	/* At the end of input the server takes half a line as a line, which is no JSON. */
 	say(&d, "{\"jsonrpc\":\"2.0\",\"id\":1,");
 	door_close(&d);
 }

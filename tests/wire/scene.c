@@ -85,7 +85,7 @@ void healthy(struct scene *s)
 
 int scene_open(void **state)
 {
-	/* Freed memory is to be returned at once, so that it can be measured. */
+	/* The sanitizer keeps little freed memory, so that the test can measure memory. */
 	static const char *const env[] = {
 		"ASAN_OPTIONS=quarantine_size_mb=2:abort_on_error=0", NULL
 	};

@@ -1,8 +1,8 @@
 /*
- * wire - a host under clients that no client of ours would be.
+ * wire - a host under clients that break the protocol.
  *
- * Whatever one connection does, the host stays healthy: another client gets its
- * answer at once, and memory and descriptors come back.
+ * Whatever one connection does, the host must stay healthy: another client gets its answer at
+ * once, and the host frees memory and descriptors.
  */
 #ifndef TESTS_WIRE_WIRE_H
 #define TESTS_WIRE_WIRE_H
@@ -29,15 +29,15 @@ struct scene {
 
 /* --- the scene (scene.c) -------------------------------------------------- */
 
-int scene_open(void **state); /* a host with a team `red` of ann and bob */
+int scene_open(void **state); /* starts a host with a team `red` of ann and bob */
 int scene_close(void **state);
-/* After each test: the host lives, answers at once, and ends well. */
+/* After each test: checks that the host runs and answers at once. */
 int scene_is_healthy(void **state);
 
 void healthy(struct scene *s);
-/* A fresh connection with a Hello behind it, as `agent` or the operator. */
+/* Opens a connection and says Hello, as `agent`, or as the operator if NULL. */
 void dial(struct scene *s, struct raw *r, const char *agent);
-/* The answer of one call; `args` is JSON text with single quotes. */
+/* Makes a call and returns its answer; `args` is JSON text with single quotes. */
 json_t *call(struct raw *r, int id, const char *op, const char *args);
 /* Sends one frame of text and expects an Error with that code. */
 void refused(struct raw *r, const char *body, size_t len, const char *code);

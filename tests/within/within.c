@@ -3,14 +3,14 @@
  *
  *	within SECONDS GRACE FILE COMMAND [ARGUMENT...]
  *
- * The command has SECONDS; then it is told to end (SIGTERM), and is killed ten seconds
- * later.  What the command leaves running has GRACE seconds, wherever it hides: a process
- * whose parent ended becomes a child of this one (PR_SET_CHILD_SUBREAPER).  Each process
- * that outlives the grace is named on stdout and killed.  FILE receives the CPU time of
- * all of them, user and system, in milliseconds.
+ * The command may run for SECONDS.  Then it gets SIGTERM, and SIGKILL ten seconds later.
+ * Processes that the command leaves running may run for GRACE seconds.  `within` finds all of
+ * them: a process whose parent ended becomes its child (PR_SET_CHILD_SUBREAPER).  Each process
+ * that outlives the grace is named on stdout and killed.  The CPU time of all processes, user
+ * and system, is written to FILE in milliseconds.
  *
- * The exit status is the command's; 124 when its time was over, 99 when something was
- * left running, 128 + N when signal N ended the command, 125 for faults of its own.
+ * The exit status is the command's status.  It is 124 if SECONDS passed, 99 if a process was
+ * left running, 128 + N if signal N ended the command, and 125 for faults of `within`.
  */
 #include <errno.h>
 #include <signal.h>
@@ -38,7 +38,8 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
 }
 
-/* Reaps what has ended.  False: no child is left.  The status of `command` goes to *status. */
+/* Reaps all children that have ended, and stores the status of `command` in *status. False if
+ * no child is left. */
 static bool reap(pid_t command, int *status)
 {
 	int one;
@@ -50,7 +51,7 @@ static bool reap(pid_t command, int *status)
 	return pid == 0;
 }
 
-/* Names and kills this process's children: those that the command has left. */
+/* Kills this process's children, which the command has left, and names them if `say`. */
 static void kill_left(bool say)
 {
 	char name[64], line[4096];
@@ -84,7 +85,8 @@ static void on_signal(int sig)
 	interrupted = sig;
 }
 
-/* Waits for the command, until its time is over or this process is told to end. */
+/* Waits for the command until its time is over or this process gets a signal to end. Then ends
+ * the command. */
 static int await(pid_t command, long seconds)
 {
 	int status = -1;
