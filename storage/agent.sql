@@ -5,10 +5,11 @@
 SELECT coalesce(max(id), 0) + 1 AS id FROM agent;
 
 -- name: agent_add
--- Tokens are made of id and generation: in a restored state both may have been given
--- to another agent since the backup, so generations go on behind that (state_renew).  If an
--- earlier agent of the same name has left the team, or has given the name up, the new agent
--- continues the generations of the earlier one.
+-- A token is made of an agent's id and generation.  In a restored state, this id and generation
+-- may have been given to another agent since the backup.  So a new generation is above
+-- counts_from, which state_renew raises.  An earlier agent of this name may have left the team
+-- or given the name up.  In this case the new agent continues the generations of the earlier
+-- agent.
 INSERT INTO agent (id, team, name, kind, role, description, project, status, created_at,
 	active_at, nests, holder, generation, first_generation, made_after)
 SELECT :id, :team, :name, :kind, :role, :description, :project, :status, :now, :now,
@@ -24,8 +25,9 @@ ON CONFLICT DO NOTHING RETURNING generation;
 SELECT made_after FROM agent WHERE id = :agent;
 
 -- name: agent_greeting
--- The message that was sent when an agent was made: the event of that message has the agent's time.
--- scan ok: the log from the agent's making on, to the first message to that agent
+-- The message that was sent when an agent was made.  The event of this message has the time at
+-- which the agent was made.
+-- scan ok: the log from the making of the agent on, to the first message to this agent
 SELECT e.subject AS message, e.at FROM agent a JOIN event e ON e.seq > a.made_after
 WHERE a.id = :agent AND e.kind = {event.message_sent} AND e.target = a.id AND e.at = a.created_at
 ORDER BY e.seq LIMIT 1;
@@ -34,7 +36,7 @@ ORDER BY e.seq LIMIT 1;
 SELECT nests FROM agent WHERE id = :agent;
 
 -- name: agent_inbox_add
--- Every agent has an inbox, the operator's too.
+-- Every agent has an inbox, and so does the operator's place in a team.
 INSERT INTO agent_inbox (agent, operator) VALUES (:agent, :operator);
 
 -- name: agent_set_token
@@ -49,8 +51,8 @@ FROM agent WHERE team = :team AND name = :name AND gone = 0;
 
 -- name: agents_with_role
 -- row: agent
--- A role stands for the members who have it while the statement runs, but for one, in the
--- order in which they joined.
+-- The members who have a role when the statement runs, without the agent :except, in the order
+-- in which they joined.
 SELECT id, team, name, kind, role, generation, token, description, project,
 	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent
@@ -59,7 +61,7 @@ ORDER BY id;
 
 -- name: agents_reading
 -- row: agent
--- Members whom a broadcast reaches: see delivery_add_all.
+-- The members to whom a broadcast is sent, as in delivery_add_all.
 SELECT id, team, name, kind, role, generation, token, description, project,
 	input_schema, output_schema, status, workspace, active_at, gone, runs
 FROM agent
@@ -68,7 +70,7 @@ WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
 ORDER BY name;
 
 -- name: agent_names
--- Names of a team's members but one.
+-- The names of a team's members, without the agent :except.
 SELECT name FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :except
 ORDER BY name;
@@ -76,9 +78,9 @@ ORDER BY name;
 -- name: agent_across
 -- row: agent
 -- text: team_name
--- The agents outside its team to which an agent may write: the lead of a team directly below;
--- for a lead (:leads), also the members of the team above.  The name `lead` means the agent
--- that leads.
+-- The agents of other teams to which an agent may write.  Every agent may write to the lead of
+-- a team directly below.  A lead (:leads) may also write to the members of the team above.  The
+-- name `lead` means the leading agent of a team.
 SELECT a.id, a.team, a.name, a.kind, a.role, a.generation, a.token, a.description, a.project,
 	a.input_schema, a.output_schema, a.status, a.workspace, a.active_at, a.gone, a.runs
 FROM team t JOIN agent a ON a.team = t.id, (SELECT parent FROM team WHERE id = :own) o
@@ -92,7 +94,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 		ELSE a.name = :name END;
 
 -- name: agent_roles
--- The roles that there are in a team.
+-- The roles of a team's members.
 SELECT role FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.member}
 GROUP BY role ORDER BY role LIMIT :limit;
 
@@ -103,7 +105,7 @@ SELECT id, team, name, kind, role, generation, token, description, project,
 FROM agent WHERE id = :id;
 
 -- name: agent_endpoints
--- Where an agent is reached: in its workspace, while that is ready.
+-- The addresses at which an agent is reached in its workspace, while the workspace is ready.
 SELECT w.http, w.cid, w.address FROM agent a JOIN workspace w ON w.id = a.workspace
 WHERE a.id = :agent AND w.state = {workspace_state.ready};
 
@@ -119,7 +121,7 @@ SELECT name FROM agent WHERE id = :id;
 -- into: agent_line
 -- int: queued
 -- text: after role skill
--- Members, or only those of a role or with a skill.
+-- The members of a team, or only the members with a given role or skill.
 SELECT a.name, a.role, a.status, i.queued + coalesce((SELECT sum(CAST(until > :now AS INTEGER) - waits)
 		FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now), 0) AS queued,
 	a.active_at AS last_active, a.project,
@@ -139,18 +141,20 @@ UPDATE agent SET token = NULL, active_at = :now, status = {agent_status.ready},
 WHERE id = :agent RETURNING generation;
 
 -- name: agent_first_generation
--- Whether an agent lives in the generation that it was made with, and no restore came since.
+-- Whether an agent still has its first generation, and no restore has happened since the agent
+-- was made.
 SELECT a.generation = a.first_generation AND a.generation > s.counts_from AND a.gone = 0
 	AS is_first FROM agent a JOIN state s ON s.one = 1
 WHERE a.id = :agent;
 
 -- name: agent_discard
--- A new generation may refuse the mail of the old one: all of it becomes dead.
+-- A new generation of an agent may refuse the mail of the old generation.  All of this mail
+-- becomes dead.
 UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail} RETURNING message;
 
 -- name: agent_unlease
--- Mail that the old generation held waits again for the new one.
+-- Mail that the old generation held waits again, for the new generation.
 UPDATE delivery SET state = {delivery_state.queued}, session = NULL, request = NULL, shown_at = NULL,
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = delivery.message)
 WHERE agent = :agent AND state IN {delivery_state.open} AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
@@ -158,8 +162,8 @@ RETURNING message;
 
 -- name: member_move_mail
 -- int: to
--- Moves the waiting mail of a member who leaves to another member, but no message that the other
--- member has as well.
+-- Moves the open mail of a leaving member to another member, except messages that the other
+-- member already has.
 UPDATE delivery SET agent = :to, attempt = 0, state = {delivery_state.queued}, notified_at = NULL,
 	shown_at = NULL
 WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_lane.mail}
@@ -168,7 +172,8 @@ WHERE agent = :agent AND state IN {delivery_state.open} AND lane IN {delivery_la
 RETURNING message;
 
 -- name: agent_seats
--- Leads' places in living teams below that an agent holds, itself or by another such place.
+-- The places of leads in living teams below that belong to an agent.  The agent holds a place
+-- directly, or through another place that the agent holds.
 WITH RECURSIVE place (id, team) AS (
 	SELECT a.id, a.team FROM agent a WHERE a.holder = :agent AND a.gone = 0
 	UNION ALL SELECT a.id, a.team FROM place p JOIN agent a ON a.holder = p.id
@@ -178,16 +183,16 @@ SELECT id, team FROM place ORDER BY id;
 -- name: member_seats
 -- int: to
 -- scan ok: agents that live
--- Leads' places in teams below that a member held who leaves.
+-- The member :to takes over the leads' places that a leaving member held in teams below.
 UPDATE agent SET holder = :to WHERE holder = :agent AND gone = 0;
 
 -- name: member_end
--- A member that leaves is no caller any more, and its name is free.
+-- A member who has left can make no call, and the member's name is free.
 UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}
 WHERE id = :agent AND gone = 0;
 
 -- name: agent_recount
--- The counters of an inbox, from its open deliveries.
+-- Sets the counters of an inbox from the inbox's open deliveries.
 UPDATE agent_inbox SET
 	queued = (SELECT count(*) FROM delivery d WHERE d.agent = :agent
 		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting} AND d.lane IN {delivery_lane.mail}),
@@ -196,7 +201,7 @@ UPDATE agent_inbox SET
 WHERE agent = :agent;
 
 -- name: agent_claims
--- Claims of an agent, which its next generation does not inherit.
+-- The claims of an agent.  The agent's next generation does not inherit these claims.
 SELECT id, team, state FROM task WHERE owner = :agent;
 
 -- name: agent_set_name
@@ -209,7 +214,7 @@ ON CONFLICT (team, name) DO UPDATE SET generation = excluded.generation
 WHERE name_given_up.generation < excluded.generation;
 
 -- name: agent_set_card
--- A schema of two bytes is `{}`, which takes the schema away.
+-- A schema of two bytes is `{}`, which removes the stored schema.
 UPDATE agent SET project = nullif(coalesce(:project, project), ''),
 	description = coalesce(:description, description),
 	input_schema = CASE WHEN :input_schema IS NULL THEN input_schema
@@ -223,7 +228,7 @@ UPDATE agent SET role = :role, description = :description WHERE id = :agent;
 
 -- name: agent_unassign
 -- scan ok: tasks of a team, along their index
--- An agent that becomes an observer claims no task: its pending tasks are open to every
+-- An agent that becomes an observer claims no task.  Its pending tasks become open to every
 -- agent.
 UPDATE task SET assignee = NULL WHERE team = :team AND state = {task_state.pending}
 	AND assignee = :agent;
@@ -265,6 +270,6 @@ WHERE owner = :agent AND (lease_until IS NULL OR lease_until > :now);
 
 -- name: agent_tokens
 -- scan ok: asked when a host starts, by `doctor` and after a restore
--- Hashes of the newest living agents' tokens.
+-- The token hashes of the newest living agents.
 SELECT id, generation, token FROM agent WHERE token IS NOT NULL AND gone = 0
 ORDER BY id DESC LIMIT 1000;

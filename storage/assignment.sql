@@ -13,13 +13,13 @@ UPDATE agent_inbox SET assignments = assignments + :n WHERE agent = :agent;
 UPDATE agent SET moved_at = :now WHERE id = :agent;
 
 -- name: daemon_freed
--- A daemon that was stuck and has ended a command is at work again.
+-- The daemon was stuck and has ended a command, so the daemon works again.
 UPDATE agent SET status = {agent_status.working} WHERE id = :agent AND status = {agent_status.stuck};
 
 -- name: daemons_stuck
 -- scan ok: agents with open assignments, few
--- A daemon is stuck when a command runs 30 s past its timeout, or when waiting
--- ones have not moved for 30 s though fewer than 4 run.
+-- A daemon is stuck when a command runs 30 s past the command's timeout.  A daemon is also
+-- stuck when waiting commands have not moved for 30 s although fewer than 4 commands run.
 SELECT a.id, a.team, a.name, t.inbox_capacity,
 	EXISTS (SELECT 1 FROM assignment x WHERE x.agent = a.id AND x.state IN {assignment_state.open}
 		AND x.state = {assignment_state.running} AND x.started_at + x.timeout_s * 1000 + 30000 < :now)
@@ -37,9 +37,10 @@ WHERE i.assignments > 0 AND a.gone = 0 AND t.stopped_at IS NULL AND a.status NOT
 			AND x.state IN {assignment_state.open} AND x.state = {assignment_state.running}) < 4));
 
 -- name: assignment_gap
--- scan ok: open ones, along their index
--- During the gap no guest could report that a command had ended: each counts as begun later
--- by the gap.  Those of a stopped team do so at its thaw.
+-- scan ok: open assignments, along their index
+-- During the gap no guest could report the end of a command.  So the start of each running
+-- command is moved later by the length of the gap.  The commands of a stopped team are moved
+-- when the team is thawed.
 UPDATE assignment SET started_at = started_at + :gap_ms
 WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at <= :gap_since + 5000
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);
@@ -51,15 +52,15 @@ WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0)
 	AND moved_at <= :gap_since + 5000;
 
 -- name: assignment_from_future
--- scan ok: open ones, along their index
--- A command that began then began now.
+-- scan ok: open assignments, along their index
+-- A command whose start is in the future gets the present time as its start.
 UPDATE assignment SET started_at = :now
 WHERE state IN {assignment_state.open} AND state = {assignment_state.running} AND started_at > :now
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = assignment.team AND t.stopped_at IS NOT NULL);
 
 -- name: daemon_from_future
 -- scan ok: agents, few
--- So did the silence of a daemon.
+-- A daemon whose last move is in the future gets the present time as its last move.
 UPDATE agent SET moved_at = :now
 WHERE id IN (SELECT agent FROM agent_inbox WHERE assignments > 0) AND moved_at > :now;
 
@@ -70,9 +71,9 @@ SELECT x.message, x.team, x.agent, x.sender, x.task, x.epoch, x.label, x.command
 FROM assignment x JOIN message m ON m.id = x.message WHERE x.message = :message;
 
 -- name: assignment_place
--- The place of an open assignment: whether its daemon has the command, or may have it, else
--- the state of the agent's workspace.  `here`: this host must make the workspace, or carry
--- the command there and the result back.  If the workspace is down, the assignment waits
+-- For an open assignment: whether its daemon has the command or may have it (`offered`), and
+-- the state of the agent's workspace.  `here`: this host must make the workspace, or carry the
+-- command to the workspace and the result back.  If the workspace is down, the assignment waits
 -- until somebody starts the workspace.
 SELECT x.offered, a.workspace, w.state,
 	CAST(w.host = :host AND w.state IN {workspace_state.creating ready} AS INTEGER) AS here
@@ -80,12 +81,12 @@ FROM assignment x JOIN agent a ON a.id = x.agent LEFT JOIN workspace w ON w.id =
 WHERE x.message = :message;
 
 -- name: assignment_redact
--- A command that has ended loses its text and environment with its message.
+-- When the message of an ended command is redacted, the command loses its text and environment.
 UPDATE assignment SET command = :command, env = NULL
 WHERE message = :message AND state NOT IN {assignment_state.open};
 
 -- name: assignment_start
--- The daemon of the assignment runs it.
+-- The assignment's daemon runs the command.
 UPDATE assignment SET state = {assignment_state.running}, started_at = :now
 WHERE message = :message AND agent = :agent AND state = {assignment_state.queued};
 
@@ -95,14 +96,15 @@ WHERE message = :message AND agent = :agent AND state IN {assignment_state.open}
 
 -- name: assignment_offer
 -- text: messages
--- Set before the daemon is told of the assignments, an array of rows: whether or not that
--- succeeds, the commands may run there.
+-- `offered` is set before the assignments (an array of message numbers) are sent to the daemon.
+-- Even if the sending fails, the daemon may run the commands.
 UPDATE assignment SET offered = 1
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent AND offered = 0;
 
 -- name: assignment_withdraw
 -- text: messages
--- The daemon has refused the assignments, an array of rows, and so keeps nothing of them.
+-- The daemon has refused the assignments (an array of message numbers), and so keeps no part of
+-- them.
 UPDATE assignment SET offered = 0
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 	AND state = {assignment_state.queued} AND offered = 1;
@@ -114,7 +116,7 @@ WHERE agent = :agent AND state IN {assignment_state.open} ORDER BY message;
 
 -- name: assignments_accepted
 -- row: assignments_running
--- Open assignments that an agent's daemon has or may have, running or waiting.
+-- Open assignments whose command an agent's daemon has or may have, running or waiting.
 SELECT x.message FROM assignment x
 WHERE x.agent = :agent AND x.state IN {assignment_state.open} AND (x.state = {assignment_state.running} OR x.offered = 1
 	OR EXISTS (SELECT 1 FROM delivery d
@@ -123,11 +125,12 @@ ORDER BY x.message;
 
 -- name: assignments_open
 -- row: assignments_running
--- scan ok: open ones, along their index
+-- scan ok: open assignments, along their index
 SELECT message FROM assignment WHERE state IN {assignment_state.open} ORDER BY message;
 
 -- name: assignments_of_task
--- Open assignments of a task whose claim is over; running ones only when :running.
+-- Open assignments of a task whose claim has ended.  Running assignments are listed only with
+-- :running.
 SELECT message, team, agent, state FROM assignment
 WHERE task = :task AND state IN {assignment_state.open} AND (:running <> 0 OR state = {assignment_state.queued});
 
@@ -136,7 +139,7 @@ UPDATE assignment SET state = {assignment_state.cancelled}, recall = 1 WHERE mes
 
 -- name: assignment_recalls
 -- text: sender_name agent_name
--- Cancelled assignments that the daemon may have, and has not been told to end.
+-- Cancelled assignments that the daemon may have and was not yet told to end.
 SELECT x.message, m.at, m.type, s.name AS sender_name, a.name AS agent_name
 FROM assignment x JOIN message m ON m.id = x.message JOIN agent s ON s.id = x.sender
 JOIN agent a ON a.id = x.agent
@@ -149,8 +152,8 @@ WHERE message = :message AND agent = :agent AND recall = 1;
 -- name: assignment_lines
 -- row: assignment_line
 -- text: agent_name sender_name
--- Commands, newest first: all of a team, or those of an agent, and of either those that the caller
--- (0: it sees all) was given or gave.
+-- Commands, newest first: all commands of a team, or all commands of one agent.  If :caller is
+-- not 0, only commands that the caller received or gave are listed.
 SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
 	s.name AS sender_name, r.success, r.stored_at
 FROM (SELECT x.message FROM assignment x
@@ -171,7 +174,7 @@ ORDER BY o.message DESC;
 -- name: assignment_lines_open
 -- row: assignment_line
 -- text: agent_name sender_name
--- Open commands, as assignment_lines has all.
+-- Open commands, chosen and sorted as in assignment_lines.
 SELECT x.message, m.at, x.label, x.state, x.command, a.name AS agent_name,
 	s.name AS sender_name, r.success, r.stored_at
 FROM (SELECT x.message FROM assignment x
@@ -194,7 +197,7 @@ JOIN agent s ON s.id = x.sender LEFT JOIN result r ON r.message = x.message
 ORDER BY o.message DESC;
 
 -- name: result_add
--- The first result of a command is kept, and any later one ignored.
+-- The first result of a command is kept.  A later result is ignored.
 INSERT INTO result (message, team, agent, sender, success, exit_code, stdout, stderr,
 	elapsed_s, stored_at)
 VALUES (:message, :team, :agent, :sender, :success, :exit_code, :stdout, :stderr,
@@ -218,7 +221,8 @@ WHERE r.message = :message;
 SELECT success FROM result WHERE message = :message;
 
 -- name: results_of_sender
--- Results of an agent's assignments that it has not collected, oldest first.
+-- Results of assignments that an agent sent, oldest first.  Results that were already collected
+-- are left out.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -227,7 +231,7 @@ FROM result_line
 WHERE sender = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_by_agent
--- results_of_sender for results that an agent's daemon made.
+-- As results_of_sender, for results that an agent's daemon made.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -236,7 +240,7 @@ FROM result_line
 WHERE agent = :agent AND collected_at IS NULL ORDER BY message LIMIT :limit;
 
 -- name: results_of_request
--- Results that a receive collected: a repeated request gets the same, for a day.
+-- Results that a receive collected.  For a day, a repeated request gets the same results.
 -- row: result_line
 -- text: agent_name stdout stderr
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
@@ -248,9 +252,9 @@ WHERE request = :request AND (sender = :agent OR agent = :agent)
 -- name: results_unseen
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results that were collected by an answer that did not arrive.  The session that collected them
--- may have them again at once; other sessions of the sender may have them when a lease would be
--- over, or if the clock was put back since.
+-- Results that were collected by an answer that did not arrive.  The session that collected
+-- these results may have them again at once.  Other sessions of the sender may have them when a
+-- lease would have ended, or if the clock was put back since.
 SELECT message, success, exit_code, elapsed_s, stored_at, at, label, agent_name, stdout,
 	stderr, stdout_size, stderr_size
 FROM result_line
@@ -265,7 +269,7 @@ ORDER BY message LIMIT :limit;
 -- name: results_all
 -- row: result_line
 -- text: agent_name stdout stderr
--- Results, newest first, as assignment_lines has commands.
+-- Results, newest first, chosen as in assignment_lines.
 SELECT l.message, l.success, l.exit_code, l.elapsed_s, l.stored_at, l.at, l.label, l.agent_name,
 	l.stdout, l.stderr, l.stdout_size, l.stderr_size
 FROM (SELECT r.message FROM result r
@@ -282,13 +286,13 @@ FROM (SELECT r.message FROM result r
 ORDER BY o.message DESC;
 
 -- name: result_collect
--- :seen is 1 where nobody will confirm that the answer has arrived.
+-- :seen is 1 if nobody will confirm that the answer has arrived.
 UPDATE result SET collected_at = :now, request = nullif(:request, 0),
 	session = nullif(:session, 0), seen = :seen
 WHERE message = :message AND collected_at IS NULL;
 
 -- name: result_recollect
--- Results are handed out again; collected_at stays.
+-- Results are handed out again.  collected_at keeps its value.
 UPDATE result SET request = nullif(:request, 0), session = nullif(:session, 0)
 WHERE message = :message;
 
@@ -296,23 +300,25 @@ WHERE message = :message;
 UPDATE result SET seen = 1 WHERE request = :request;
 
 -- name: result_unhand
--- The answer to a request was lost: its results can be collected again.
+-- The answer to a request was lost.  The results of this request can be collected again.
 UPDATE result SET collected_at = NULL, request = NULL, session = NULL
 WHERE request = :request AND seen = 0 RETURNING message, agent, sender;
 
 -- name: agent_collected
--- Most agents never collect results, and so need no search for earlier ones.
+-- Most agents never collect results.  For these agents, collected_at stays NULL, and no earlier
+-- results are searched for.
 UPDATE agent_inbox SET collected_at = :now WHERE agent = :agent;
 
 -- name: assignment_of_task
--- The newest assignment of a board task; with :ended of those whose results are there.
+-- The newest assignment of a board task; with :ended, the newest assignment that has a result.
 SELECT x.message, m.at FROM assignment x JOIN message m ON m.id = x.message
 WHERE x.task = :task
 	AND (:ended = 0 OR EXISTS (SELECT 1 FROM result r WHERE r.message = x.message))
 ORDER BY x.message DESC LIMIT 1;
 
 -- name: assignment_of_label
--- The same by the sender's own name of the task, of those that the caller may see.
+-- As assignment_of_task, by the label that the sender gave the assignment.  Only assignments
+-- that the caller may see are considered.
 SELECT x.message FROM assignment x
 WHERE x.team = :team AND x.label = :label
 	AND (:caller = 0 OR x.agent = :caller OR x.sender = :caller)

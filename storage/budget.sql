@@ -1,5 +1,6 @@
--- Budgets: what teams may spend.  The remainder of a budget is its limit, less the use (by the
--- clock too), less the limits of the living teams below.  A negative remainder counts as 0.
+-- Budgets: what teams may spend.  The remainder of a budget is its limit minus the use, minus
+-- the limits of the living teams below.  For a budget of time, the time since `since` belongs
+-- to the use.  A negative remainder counts as 0.
 
 -- name: budget_rows
 -- row: budget
@@ -16,8 +17,8 @@ FROM spending WHERE team = :team AND kind = :kind;
 -- name: budget_over
 -- row: budget
 -- int: reserved
--- The first budget of a team of which nothing is left: a team that has one makes no new
--- claims, assignments, members and teams below it.
+-- The first budget of a team that is used up.  A team with a used-up budget makes no new
+-- claims, assignments, members or teams below.
 SELECT s.kind, s.most, s.used + coalesce((:now - s.since) / 1000, 0) AS used, s.reserved, s.told
 FROM spending s
 WHERE s.team = :team AND s.most > 0
@@ -25,8 +26,8 @@ WHERE s.team = :team AND s.most > 0
 ORDER BY s.kind LIMIT 1;
 
 -- name: budget_add
--- If the team above has a limit, the new team's limit must be within what is left of that limit.
--- 0 means no limit, which a team below a team with a limit cannot have.
+-- If the team above has a limit, the new team's limit must be within the remainder of that
+-- limit.  0 means no limit.  Below a team with a limit, 0 is refused.
 INSERT INTO budget (team, kind, most, since)
 SELECT t.id, :kind, :most, CASE WHEN :most > 0 AND :kind = {budget_kind.seconds} THEN :now END
 FROM team t LEFT JOIN spending p ON p.team = t.parent AND p.kind = :kind
@@ -35,15 +36,15 @@ WHERE t.id = :team AND (coalesce(p.most, 0) = 0 OR (:most > 0
 ON CONFLICT DO NOTHING;
 
 -- name: budget_reserve
--- The limits that a team has left to the living teams below it, counted anew.
+-- Sums up anew the limits of the living teams directly below a team.
 UPDATE budget SET reserved = (SELECT coalesce(sum(c.most), 0) FROM team k JOIN budget c ON c.team = k.id
 	WHERE k.parent = budget.team AND k.destroyed_at IS NULL AND c.kind = budget.kind)
 WHERE team = :team;
 
 -- name: budget_set
--- A lowered limit, or the first limit of a team, is not below what is used and reserved.  A
--- raised limit takes the difference from what the team above has left.  Below a team with a limit
--- every team has a limit.  Time is counted while it is limited.
+-- A lowered limit, or the first limit of a team, must not be below the sum of use and reserved
+-- limits.  A raised limit takes the difference from the remainder of the team above.  Every
+-- team below a team with a limit has a limit.  Time is counted only while time has a limit.
 UPDATE budget SET most = :most,
 	used = CASE WHEN :most = 0 THEN used + coalesce((:now - since) / 1000, 0) ELSE used END,
 	since = CASE WHEN :most = 0 OR kind <> {budget_kind.seconds} THEN NULL
@@ -64,29 +65,31 @@ WHERE team = :team AND kind = :kind
 			< :most - budget.most)));
 
 -- name: budget_count
--- How many budgets of a team have a limit; most teams have none, and every call asks.
+-- How many budgets of a team have a limit.  Most teams have no limit, and every call asks for
+-- this number.
 UPDATE team SET limits = (SELECT count(*) FROM budget b WHERE b.team = team.id AND b.most > 0)
 WHERE id = :team;
 
 -- name: budget_unlimited
--- The first living team directly below that has no limit.
+-- The first living team without a limit, of the teams directly below.
 SELECT k.name FROM team k JOIN budget c ON c.team = k.id
 WHERE k.parent = :team AND k.destroyed_at IS NULL AND c.kind = :kind AND c.most = 0
 ORDER BY k.name LIMIT 1;
 
 -- name: budget_spend
--- Spending is counted, be it more than was left; the count stays a number.
+-- The whole amount is counted, even if less was left.  The count stops growing near 4e18, so
+-- that the sum cannot overflow.
 UPDATE budget SET used = CASE WHEN used > 4000000000000000000 THEN used ELSE used + :n END
 WHERE team = :team AND kind = :kind;
 
 -- name: budget_message
--- A message counts where its team has a limit on them, and one is left.
+-- A message is counted only if its team has a limit on messages and a message is left.
 UPDATE budget SET used = used + 1
 WHERE team = :team AND kind = {budget_kind.messages} AND (SELECT s.most - s.used - s.reserved
 	FROM spending s WHERE s.team = :team AND s.kind = {budget_kind.messages}) > 0;
 
 -- name: budget_stop
--- The clock of a team that ends, or is stopped, stands still.
+-- When a team ends or is stopped, the clock of its budget of time is stopped.
 UPDATE budget SET used = used + (:now - since) / 1000, since = NULL
 WHERE team = :team AND since IS NOT NULL;
 
@@ -95,16 +98,17 @@ UPDATE budget SET since = :now
 WHERE team = :team AND kind = {budget_kind.seconds} AND most > 0 AND since IS NULL;
 
 -- name: budget_return
--- The team above takes over what was spent by a team that ends, but time, which has passed
--- there as well; the rest comes back to it, since that limit is no more reserved.
+-- The team above takes over the use of a team that ends.  Time is not taken over, since the
+-- same time has passed in the team above.  The rest of the limit returns to the team above,
+-- since the limit is no longer reserved.
 UPDATE budget SET used = used + (SELECT c.used FROM budget c
 	WHERE c.team = :team AND c.kind = budget.kind)
 WHERE team = (SELECT parent FROM team WHERE id = :team) AND kind <> {budget_kind.seconds};
 
 -- name: budget_turned
 -- int: reserved level
--- Budgets of a team of which now more or less is left than was told: 1, a fifth or less of what
--- it has not reserved for others; 2, nothing.
+-- Budgets of a team whose level has changed since the team was last told.  Level 1: a fifth or
+-- less of the unreserved part is left.  Level 2: nothing is left.
 SELECT y.kind, y.most, y.used, y.reserved, y.told, y.level
 FROM (SELECT x.kind, x.most, x.used, x.reserved, x.told,
 		CASE WHEN x.most = 0 THEN 0 WHEN x.most <= x.used + x.reserved THEN 2
@@ -118,7 +122,7 @@ ORDER BY y.kind;
 
 -- name: budget_clocks
 -- text: name
--- The teams with a limit on time.
+-- The teams that have a limit on time and whose clock runs.
 SELECT t.id, t.name, t.inbox_capacity
 FROM budget b JOIN team t ON t.id = b.team
 WHERE b.since IS NOT NULL ORDER BY b.since NULLS FIRST;
@@ -127,12 +131,12 @@ WHERE b.since IS NOT NULL ORDER BY b.since NULLS FIRST;
 UPDATE budget SET told = :told WHERE team = :team AND kind = :kind;
 
 -- name: budget_leap
--- Time that is only the clock's is not spent.
+-- When the clock leaps forward, the leap does not count as spent time.
 UPDATE budget SET since = since + :leap_ms WHERE since IS NOT NULL;
 
 -- name: budget_from_future
--- A clock that was put back since does not give back what was spent, as far as the newest event
--- tells.
+-- The clock was put back, but the time that was spent before stays spent.  The newest event
+-- shows how much time was spent.
 UPDATE budget SET since = :now, used = used + coalesce((SELECT (e.at - budget.since) / 1000
 	FROM event e WHERE e.seq = (SELECT max(seq) FROM event) AND e.at > budget.since), 0)
 WHERE since > :now;

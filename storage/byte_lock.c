@@ -44,8 +44,8 @@ static void install_alarm(void)
 		sigaction(SIGRTMIN, &alarm, NULL);
 }
 
-/* Starts a timer that interrupts this thread at `until` and again and again after that,
- * since the thread may not have begun to wait at the first signal. */
+/* Starts a timer that interrupts this thread at `until`, and again and again later.  The first
+ * signal may come before the thread has begun to wait. */
 static bool start_alarm(timer_t *timer, int64_t until)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -62,13 +62,13 @@ static bool start_alarm(timer_t *timer, int64_t until)
 			return true;
 		timer_delete(*timer);
 	}
-	errno = ENOLCK; /* not EAGAIN, by which another has the lock */
+	errno = ENOLCK; /* not EAGAIN, which means that another descriptor has the lock */
 	return false;
 }
 
-/* Waits until the lock is free or the time is over; the timer costs only those who wait.  A
- * signal with a handler ends the kernel's wait: this process then queues anew, behind the
- * others. */
+/* Waits until the lock is free or the time has run out.  Only a caller who waits pays for the
+ * timer.  A signal with a handler ends the kernel's wait.  After such a signal, this process
+ * queues anew, behind the others. */
 static int wait_in_queue(int fd, int64_t byte, short type, int64_t until)
 {
 	struct flock l = {

@@ -4,7 +4,7 @@
 -- row: caller
 -- text: team_name
 -- kept: every call asks
--- The row of an agent by its team and name, or of the operator's place in that team.
+-- The row of an agent by team and name, or the row of the operator's place in the team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
@@ -25,7 +25,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.token = :token AND a.
 -- name: caller_by_former
 -- row: caller
 -- text: team_name
--- As caller_by_token, in a team that was called so before.
+-- As caller_by_token, for a former name of a team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,
@@ -44,8 +44,8 @@ FROM team t JOIN agent a ON a.team = t.id
 WHERE t.id = :team AND t.destroyed_at IS NULL AND a.name = :name AND a.gone = 0;
 
 -- name: team_only
--- The only living team, if there is just one; `n` is 2 where there are several.
--- scan ok: a partial index of living teams, two rows of it
+-- The name of the only living team.  `n` is 2 if several teams live.
+-- scan ok: two rows of a partial index of living teams
 SELECT min(t.name) AS name, count(*) AS n
 FROM (SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT 2) t;
 
@@ -57,8 +57,8 @@ SELECT name FROM team WHERE destroyed_at IS NULL ORDER BY name LIMIT :limit;
 -- name: caller_by_holder
 -- row: caller
 -- text: team_name
--- The lead's place in a team of that name, or in the team `above` it, which an agent of the team
--- above holds, or by a place that it holds, and so on.
+-- The lead's place in the team :team_name, or with `above` in its parent team.  The agent
+-- :holder holds this place directly, or through other places that the agent holds.
 WITH RECURSIVE place (id) AS (SELECT :holder
 	UNION SELECT a.id FROM place p JOIN agent a ON a.holder = p.id
 	WHERE a.holder IS NOT NULL AND a.gone = 0)
@@ -75,9 +75,9 @@ WHERE b.name = :team_name AND b.destroyed_at IS NULL AND a.gone = 0
 -- text: team_name
 -- row: caller
 -- int: own
--- A living team :team_name at any depth below the caller's team, with the operator's place in
--- it.  The lead (`leads`) finds every such team; a member finds the teams that it made, and the
--- teams below these.
+-- A living team :team_name at any depth below the caller's team, and the operator's place in
+-- the team :team_name.  The lead (`leads`) finds every team below.  A member finds the teams
+-- that the member made, and all teams below them.
 WITH RECURSIVE up (id, parent, created_by) AS (
 	SELECT t.id, t.parent, t.created_by FROM team t
 	WHERE t.name = :team_name AND t.destroyed_at IS NULL
@@ -93,18 +93,19 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.gone = 0
 		AND (:leads <> 0 OR up.created_by = :agent));
 
 -- name: replay_find
--- A key is forgotten after a day, whether or not cleaning has removed it.
+-- A key is forgotten after a day, even if cleaning has not yet removed its row.
 SELECT op, args, made, answer FROM replay
 WHERE key = :key AND caller = :caller AND at > :since;
 
 -- name: replay_made
--- Whether any caller has had an operation make that under a key.
+-- Whether an operation of any caller has made :made under a key.
 SELECT 1 AS so FROM replay
 WHERE key = :key AND op = :op AND made = :made AND at > :since LIMIT 1;
 
 -- name: replay_add
 -- late
--- A row with this key is older than a day, or replay_find would have found it.
+-- If this key has a row, the row is older than a day.  A younger row would have been found by
+-- replay_find.
 INSERT INTO replay (key, caller, op, args, made, at)
 VALUES (:key, :caller, :op, :args, :made, :now)
 ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
@@ -114,7 +115,7 @@ ON CONFLICT (key, caller) DO UPDATE SET op = excluded.op, args = excluded.args,
 UPDATE replay SET answer = :answer WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: replay_free
--- The call under this key did nothing: the key is as good as new.
+-- The call under this key did nothing.  The key can be used as a new key.
 DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args = :asked);
 
 -- name: agent_touch
@@ -122,19 +123,20 @@ DELETE FROM replay WHERE key = :key AND caller = :caller AND (:asked < 0 OR args
 UPDATE agent SET active_at = :now WHERE id = :agent AND active_at <> :now;
 
 -- name: lease_renew
--- Any call of an owner renews those of his live leases of which under half is left.
+-- Every call of an owner renews the owner's running leases of which less than half is left.
 UPDATE task SET lease_until = :now + lease_ms
 WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2;
 
 -- name: lease_due
 -- kept: every call asks
--- The first time at which lease_renew changes a row of an agent; 0: the agent holds no lease.
+-- The first time at which lease_renew would change a row of an agent.  0: the agent holds no
+-- lease.
 SELECT coalesce(min(lease_until - lease_ms / 2), 0) AS at FROM task
 WHERE owner = :agent AND lease_until IS NOT NULL;
 
 -- name: lease_ending
--- Whether lease_renew or reservation_extend would change a row: a read asks this, since it
--- cannot write.
+-- Whether lease_renew or reservation_extend would change a row.  A read runs this statement
+-- first, since a read cannot write.
 SELECT (SELECT count(*) FROM task
 		WHERE owner = :agent AND lease_until > :now AND lease_until - :now < lease_ms / 2)
 	+ (SELECT count(*) FROM reservation

@@ -1,6 +1,6 @@
 /*
- * defend - disables features of a connection that a foreign file could use against it:
- * triggers, unsafe functions in views and indexes, a written schema.
+ * defend - disables features of a connection that a foreign file could use for an attack.
+ * These features are triggers, unsafe functions in views and indexes, and a written schema.
  */
 #ifndef STORAGE_DEFEND_H
 #define STORAGE_DEFEND_H

@@ -18,7 +18,7 @@ static int close_after(int fd, int rc)
 	return rc;
 }
 
-/* Some file systems have nothing to sync in a folder, and say EINVAL. */
+/* Some file systems have nothing to sync in a folder, and fail with EINVAL. */
 int dir_sync(int fd)
 {
 	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -54,8 +54,8 @@ int dir_sync_above(const char *path)
 	return dir_sync_path(n ? above : ".");
 }
 
-/* A folder whose list may not be read cannot be opened for a sync: its file system is
- * synced. */
+/* A folder whose list may not be read cannot be opened for a sync.  In this case the whole file
+ * system is synced. */
 static int sync_entry(const char *path)
 {
 	int rc = dir_sync_above(path);

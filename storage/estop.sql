@@ -1,20 +1,22 @@
--- Teams that are stopped.  Leases stand still meanwhile: their ends are moved out of reach, by
--- :far, and come back at the thaw, later by the pause; :passed of it had passed when a lease
--- was granted.
+-- Teams that are stopped.  A stop halts leases: :far is added to the end of each lease.  At the
+-- thaw, :far is subtracted and the length of the stop is added (:pause).  A lease that is
+-- granted during a stop is first shortened by :passed, the part of the stop that has passed by
+-- that time.
 
 -- name: team_stop
 UPDATE team SET stopped_at = :now, stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_at IS NULL AND destroyed_at IS NULL;
 
 -- name: team_stop_above
--- A team that is stopped already is held from the highest place that stopped it.
+-- If a team is already stopped, the stop is assigned to the highest place that has stopped it.
 UPDATE team SET stopped_by = nullif(:agent, 0)
 WHERE id = :team AND stopped_by IS NOT NULL AND (:agent = 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team n ON n.id = a.team, agent b JOIN team o ON o.id = b.team
 	WHERE a.id = :agent AND b.id = team.stopped_by AND n.depth < o.depth));
 
 -- name: team_thaw
--- The operator thaws any team; an agent, what was stopped by no team above its own.
+-- The operator can thaw any team.  An agent can thaw a team unless a team above the agent's own
+-- team has stopped it.
 UPDATE team SET stopped_at = NULL, stopped_by = NULL
 WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELECT 1
 	FROM agent a JOIN team s ON s.id = a.team, team o
@@ -22,7 +24,7 @@ WHERE id = :team AND stopped_at IS NOT NULL AND (:operator <> 0 OR EXISTS (SELEC
 
 -- name: team_stopped
 -- row: team_stop
--- A team that is stopped, and how many of its workspaces have a guest that did not stop.
+-- When a team was stopped, and how many of its workspaces have a guest that did not stop.
 SELECT t.stopped_at, (SELECT count(*) FROM workspace w
 	WHERE w.team = t.id AND w.state = {workspace_state.ready} AND w.halted = 0) AS running
 FROM team t WHERE t.id = :team AND t.stopped_at IS NOT NULL;
@@ -30,7 +32,7 @@ FROM team t WHERE t.id = :team AND t.stopped_at IS NOT NULL;
 -- name: teams_top
 -- row: team_subtree
 -- scan ok: a list of all teams, few
--- The living teams that are below none.
+-- The living teams that have no team above.
 SELECT id, name, inbox_capacity FROM team
 WHERE parent IS NULL AND destroyed_at IS NULL ORDER BY id;
 
@@ -64,8 +66,8 @@ WHERE agent IN (SELECT id FROM agent WHERE team = :team AND gone = 0)
 	AND state IN {delivery_state.open} AND due_at > :far;
 
 -- name: thaw_assignments
--- scan ok: open ones, along their index
--- Commands that stood still count as begun later.
+-- scan ok: open assignments, along their index
+-- Running commands stood still during the stop.  So their starts are moved later by the pause.
 UPDATE assignment SET started_at = started_at + :pause
 WHERE team = :team AND state IN {assignment_state.open}
 	AND state = {assignment_state.running} AND started_at <= :stopped_at;

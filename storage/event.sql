@@ -3,9 +3,10 @@
 -- name: events_after
 -- row: event_line
 -- text: team_name actor_name by
--- Events of (:after, :upto], those of a team, of kinds, and by somebody: an agent's name, or
--- `actor` for who is none.  No index has kinds or actors, for each send would pay for it: a
--- caller who filters says how far it looks.
+-- Events of (:after, :upto].  The caller may choose a team, kinds of events and an actor.  The
+-- actor is an agent of the name :by, or :actor if the actor is no agent.  No index contains
+-- kinds or actors, since every send would have to update that index.  So a caller who filters
+-- also limits how far this statement searches.
 -- scan ok: agents, few
 SELECT e.seq, e.at, e.kind, e.team, e.actor, e.via, e.subject, e.target, e.detail,
 	t.name AS team_name, a.name AS actor_name
@@ -17,23 +18,23 @@ WHERE e.seq > :after AND (:upto = 0 OR e.seq <= :upto) AND (:team = 0 OR e.team 
 ORDER BY e.seq LIMIT :limit;
 
 -- name: notify_mail
--- Whether a message went to the operator's place in a team.
+-- Whether a message was sent to the operator's place in a team.
 SELECT EXISTS (SELECT 1 FROM delivery d JOIN agent o ON o.id = d.agent
 	WHERE d.message = :message AND o.kind = {agent_kind.operator}) AS mail;
 
 -- name: notify_message
--- The text of a message, for a person's command.
+-- The text of a message, for the configured `notify.command`.
 SELECT content FROM message WHERE id = :id;
 
 -- name: notify_task
--- The outcome of a task, for a person's command.
+-- The outcome of a task, for the configured `notify.command`.
 SELECT title, result FROM task WHERE id = :id;
 
 -- name: events_newest
 -- text: by
--- The number before the newest `limit` events of [:since, :upto], and how many they are (see
--- events_after).
--- scan ok: backwards until so many are found; the caller says how far
+-- The newest `limit` events of [:since, :upto]: the number before the first of these events,
+-- and how many events were found.  The filters are the filters of events_after.
+-- scan ok: backwards to the `limit`-th event; the caller limits how far
 SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 	SELECT seq FROM event WHERE seq BETWEEN :since AND :upto AND (:team = 0 OR team = :team)
 		AND (:low = 0 OR kind BETWEEN :low AND :high AND (:kinds >> CAST(kind - :low AS INTEGER)) & 1 = 1)
@@ -42,14 +43,15 @@ SELECT coalesce(min(seq), :upto + 1) - 1 AS seq, count(*) AS n FROM (
 	ORDER BY seq DESC LIMIT :limit) e;
 
 -- name: event_actor_known
--- Whether an agent is or was called so, in a team or in any.
+-- Whether an agent has or had this name, in one team or in any team.
 SELECT EXISTS (SELECT 1 FROM agent WHERE name = :name AND (:team = 0 OR team = :team)) AS known;
 
 -- name: event_since
--- The first event at or behind a time, by bisection: times have no index, and they grow with the
--- numbers, unless a clock was set back or an import has put those of another state behind the
--- newest.  Then several events fit; the result is one of these events, and events before the
--- result may be younger.
+-- The first event at or after a time, found by bisection, since times have no index.  Times
+-- grow with the event numbers, with two exceptions.  A clock may have been set back, or an
+-- import may have put the events of another state after the newest event.  In these cases
+-- several events may fit.  The result is one of these events, and events before the result may
+-- be younger.
 WITH RECURSIVE half(low, high) AS (
 	SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0) + 1
 	UNION ALL
@@ -60,13 +62,13 @@ WITH RECURSIVE half(low, high) AS (
 SELECT max(low) AS seq FROM half;
 
 -- name: event_first
--- The first event behind a number.
+-- The first event after a number.
 SELECT coalesce(min(seq), 1) AS seq FROM event WHERE seq > :after;
 
 -- name: waiting_all
--- Messages that wait in the inboxes of the first agents of a team, or of the first of all that hold
--- something.
--- scan ok: inboxes that hold something, each found behind the last
+-- Counts the messages that wait in the inboxes of the first agents of a team.  If :team is 0,
+-- the first inboxes of the state that hold a message are counted.
+-- scan ok: inboxes that hold a message, each found after the inbox before
 WITH RECURSIVE holds(agent, n) AS (
 	SELECT min(agent), 1 FROM delivery WHERE :team = 0 AND state IN {delivery_state.open}
 	UNION ALL SELECT (SELECT min(d.agent) FROM delivery d
@@ -80,13 +82,13 @@ SELECT coalesce(sum(i.queued), 0) + coalesce((SELECT sum(CAST(until > :now AS IN
 FROM looked h JOIN agent_inbox i ON i.agent = h.agent;
 
 -- name: gc_events
--- Deletes old events, but never the newest one, nor any that a follower has yet to read.
+-- Deletes old events, except the newest event and events that a follower has yet to read.
 DELETE FROM event WHERE seq IN (SELECT seq FROM event
 	WHERE seq < :keep AND at < :before ORDER BY seq LIMIT :limit);
 
 -- name: gc_count
--- scan ok: for somebody who is asked
--- Counts the events and messages that a whole gc would delete, of those from :from on.
+-- scan ok: only before a gc that a caller has to confirm
+-- Counts the events and messages from :from on that a whole gc would delete.
 SELECT (SELECT count(*) FROM event
 		WHERE seq < :keep_events AND at >= :from AND at < :before) AS events,
 	(SELECT count(*) FROM message m
@@ -98,7 +100,7 @@ SELECT (SELECT count(*) FROM event
 			WHERE r.message = m.id AND r.collected_at IS NULL)))) AS messages;
 
 -- name: gc_messages
--- Messages that are old and done with for every recipient.
+-- Old messages that are finished for every recipient.
 SELECT m.id FROM message m WHERE m.id > :after AND m.id < :keep AND m.at < :before
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.state IN {delivery_state.open})
 	AND NOT EXISTS (SELECT 1 FROM delayed d WHERE d.message = m.id)

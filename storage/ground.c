@@ -19,34 +19,35 @@
 enum {
 	WAL_HEADER = 32,
 	WAL_PAGE_SIZE = 8, /* offset of the page size in the header */
-	WAL_SALTS = 16, /* and of the salts of its frames */
-	WAL_SUM = 24, /* and of the checksum of the bytes before */
+	WAL_SALTS = 16, /* offset of the salts of the WAL's frames */
+	WAL_SUM = 24, /* offset of the checksum, which covers the header bytes before */
 	FRAME_HEADER = 24,
-	FRAME_COMMITS = 4, /* not 0 in the last frame of a transaction */
+	FRAME_COMMITS = 4, /* offset of a number: not 0 if the frame ends a transaction */
 	FRAME_SALTS = 8,
 	FRAME_SUM = 16, /* offset of the checksum over all frames up to this one */
-	SALTS = 8, /* bytes */
+	SALTS = 8, /* bytes of the salts */
 	INDEX_REGION = 32768, /* bytes of -shm that are mapped at once */
-	INDEX_HEADER = 48, /* bytes, twice: the copies differ during a write */
-	INDEX_PAGE_SIZE = 14, /* 1: 65536 */
+	INDEX_HEADER = 48, /* bytes of each of two copies, which differ during a write */
+	INDEX_PAGE_SIZE = 14, /* offset of the page size; 1 means 65536 */
 	INDEX_SALTS = 32,
-	INDEX_FRAMES = 16, /* how many frames are valid */
-	INDEX_COPIED = 96, /* how many of these are in the file */
-	INDEX_BEGUN = 128, /* and how many a checkpoint began to copy there */
+	INDEX_FRAMES = 16, /* offset of the number of valid frames */
+	INDEX_COPIED = 96, /* offset of the number of frames that are in the file */
+	INDEX_BEGUN = 128, /* offset of the number of frames whose copying has begun */
 	HEADER = 100, /* bytes of a database's header */
 	HEADER_PAGE_SIZE = 16, /* offset of the page size; 1 means 65536 */
 	HEADER_PAGES = 28, /* offset of the number of pages */
-	LOOKS = 4, /* tries at a header that seems wrong: page 1 may be half written */
-	WAL_LOOKS = 50, /* tries at a WAL that others may be writing to */
+	/* How often a header that seems wrong is read.  Page 1 may be half written. */
+	LOOKS = 4,
+	WAL_LOOKS = 50, /* how often a WAL is read: other processes may be writing it */
 };
 
 static const struct timespec look_pause = { .tv_nsec = 1000000 };
 
 /* --- headers -------------------------------------------------------------------- */
 
-/* The header of a file; zeros when the file is too short to have one. */
+/* The header of a database file.  All members are 0 if the file is too short for a header. */
 struct header {
-	uint32_t mark, changes; /* by these two a WAL is matched to the file */
+	uint32_t mark, changes; /* numbers that match a WAL to the file */
 	int64_t size; /* page size times number of pages */
 };
 
@@ -70,7 +71,7 @@ static int ground_read_header(const struct store *s, struct header *h)
 /* --- a WAL that lies beside a file ------------------------------------------------ */
 
 struct generation {
-	int fd; /* of the WAL, or -1 */
+	int fd; /* descriptor of the WAL, or -1 */
 	unsigned char header[WAL_HEADER];
 };
 
@@ -81,7 +82,7 @@ static void generation_close(struct generation *g)
 	g->fd = -1;
 }
 
-/* Opens the WAL, before the change counter of its file is read. */
+/* Opens the WAL.  Called before the change counter of the WAL's database file is read. */
 static void generation_open(struct generation *g, const char *wal_path)
 {
 	memset(g, 0, sizeof(*g));
@@ -91,7 +92,7 @@ static void generation_open(struct generation *g, const char *wal_path)
 		generation_close(g);
 }
 
-/* Whether another generation has begun meanwhile. */
+/* Whether another generation has begun since generation_open(). */
 static bool has_gone(const struct generation *g)
 {
 	unsigned char now[WAL_HEADER];
@@ -102,8 +103,8 @@ static bool has_gone(const struct generation *g)
 	       statx(g->fd, "", AT_EMPTY_PATH, STATX_NLINK, &x) || x.stx_nlink == 0;
 }
 
-/* Continues the checksum over `n` bytes, as words in the byte order that the last bit of
- * the WAL's magic number names. */
+/* Continues the checksum over `n` bytes, read as 32-bit words.  The last bit of the WAL's magic
+ * number tells the byte order of the words. */
 static void add_sum(const struct generation *g, const unsigned char *data, size_t n,
 		    uint32_t sum[2])
 {
@@ -124,9 +125,10 @@ static bool is_sum(const unsigned char *at, const uint32_t sum[2])
 	return number_at(at) == sum[0] && number_at(at + 4) == sum[1];
 }
 
-/* Reads the first `n` bytes of the frame at `at`: false behind the last frame.  Frames that were
- * not committed are read too.  With `sum`, that of the frames before, `n` is the whole frame, and a
- * frame with a wrong checksum is behind the last. */
+/* Reads the first `n` bytes of the frame at `at`.  Returns false after the last frame.  Frames
+ * that were not committed are read too.  With `sum`, the checksum of the frames before, `n`
+ * must be the size of the whole frame.  With `sum`, the function also returns false for a frame
+ * with a wrong checksum. */
 static bool next_frame(const struct generation *g, off_t at, unsigned char *frame,
 		       size_t n, uint32_t *sum)
 {
@@ -140,15 +142,15 @@ static bool next_frame(const struct generation *g, off_t at, unsigned char *fram
 	return is_sum(frame + FRAME_SUM, sum);
 }
 
-/* Findings about the frames that were looked at. */
+/* Findings about the frames that were read. */
 struct seen {
 	bool page1, committed;
-	bool fits, strange; /* by the counters; by what no WAL of this file has */
+	bool fits, strange; /* counters match; a page 1 is of another file */
 };
 
-/* A WAL fits a file when its first page 1 has the file's counter plus one, or any page 1
- * has the file's counter, since those frames are in the file already.  A first page 1
- * that is further ahead, or a page 1 with another mark, belongs to another file. */
+/* A WAL fits a file if the WAL's first page 1 has the file's counter plus one.  A WAL also fits
+ * if any page 1 has the file's counter: the frames up to this page 1 are in the file already.
+ * A first page 1 with a higher counter, or a page 1 with another mark, belongs to another file. */
 static void see_page1(struct seen *seen, const struct header *file,
 		      const unsigned char *page)
 {
@@ -161,10 +163,10 @@ static void see_page1(struct seen *seen, const struct header *file,
 	seen->page1 = true;
 }
 
-/* Judges by its frames whether the WAL belongs to another file.  Frames that no transaction has
- * committed belong to no file.  `sound`: only frames with correct checksums count, since the frames
- * behind them were left by a power failure or by a transaction that was undone, and SQLite
- * ignores them. */
+/* Judges by the WAL's frames whether the WAL belongs to another file.  Frames that no
+ * transaction has committed belong to no file.  With `sound`, frames are read only up to the
+ * first wrong checksum.  A power failure or an undone transaction has left the frames after
+ * this point, and SQLite ignores them. */
 static bool is_of_other(const struct generation *g, const struct header *file, bool sound)
 {
 	const size_t page = number_at(g->header + WAL_PAGE_SIZE);
@@ -186,9 +188,9 @@ static bool is_of_other(const struct generation *g, const struct header *file, b
 	return seen.strange || (seen.page1 ? !seen.fits : seen.committed);
 }
 
-/* Judges whether the WAL belongs to another file.  Reads the beginning of each frame, and whole
- * frames only where something seems wrong.  Reads again where page 1 is half written, or the WAL
- * begins anew meanwhile. */
+/* Judges whether the WAL belongs to another file.  Reads the beginning of each frame first, and
+ * whole frames only if something seems wrong.  Reads again if page 1 is half written, or if the
+ * WAL begins anew meanwhile. */
 static bool wal_is_of_other(const struct store *s)
 {
 	bool other = false, gone = false;
@@ -211,7 +213,7 @@ static bool wal_is_of_other(const struct store *s)
 
 /* --- the WAL that is written ---------------------------------------------------------- */
 
-/* The index of the WAL, which SQLite has mapped: no system call. */
+/* The index of the WAL.  SQLite has mapped the index into memory, so no system call is needed. */
 static const volatile void *index_of(const struct store *s)
 {
 	volatile void *index = NULL;
@@ -230,8 +232,8 @@ static uint32_t index_number(const volatile void *index, size_t at)
 			       __ATOMIC_ACQUIRE);
 }
 
-/* How many frames of the WAL a checkpoint has begun to copy into the file, and how many
- * it has copied. */
+/* `begun`: how many frames of the WAL a checkpoint has begun to copy into the file.  `done`:
+ * how many frames the checkpoint has copied. */
 struct generation_copied {
 	uint32_t begun, done;
 };
@@ -261,9 +263,9 @@ static bool same_salts(const struct generation_extent *a,
 	return memcmp(a->salts, b->salts, SALTS) == 0;
 }
 
-/* Whether the last frame is in its place.  A WAL that was cut off has none, or a hole
- * there once it has grown again; a WAL that another file was copied over has a frame with
- * other salts there. */
+/* Whether the last frame is in its place.  In a WAL that was cut off, this place lies after the
+ * end.  If that WAL has grown again, this place is a hole.  If another file was copied over the
+ * WAL, the frame in this place has other salts. */
 static bool has_last_frame(const struct store *s, const struct generation_extent *e)
 {
 	unsigned char salts[SALTS];
@@ -280,20 +282,20 @@ static bool has_last_frame(const struct store *s, const struct generation_extent
 	rc = wal->pMethods->xRead(wal, salts, SALTS, at + FRAME_SALTS);
 	if (rc == SQLITE_IOERR_SHORT_READ)
 		return false;
-	/* A read error counts as no change: the next reader reports it. */
+	/* A read error does not count as a change.  The next reader reports the error. */
 	return rc != SQLITE_OK || memcmp(salts, e->salts, SALTS) == 0;
 }
 
-/* Whether the open WAL still holds all frames that count: it was not cut off, and no
- * other file was copied over it.  `before` holds the extent at the last look, and gets
- * that of now: a WAL that was cut off before its newest frames were written has a hole
- * there.  Costs a short read; after a commit, two. */
+/* Whether the open WAL still holds all valid frames, so it was not cut off, and no other file
+ * was copied over it.  `before` holds the extent at the last look, and receives the present
+ * extent.  A WAL that was cut off before its newest frames were written has a hole at the end
+ * of `before`.  The function costs one short read, or two short reads after a commit. */
 static bool generation_holds(const struct store *s, struct generation_extent *before)
 {
 	struct generation_extent now;
 
-	/* Unknown while the index is being written: the older extent is checked at the
-	 * next look. */
+	/* While the index is being written, the extent is unknown.  In this case the next look
+	 * checks the older extent. */
 	generation_extent(s, &now);
 	if (!now.page)
 		return true;
@@ -304,8 +306,8 @@ static bool generation_holds(const struct store *s, struct generation_extent *be
 	return has_last_frame(s, &now);
 }
 
-/* Whether no checkpoint is under way or has died halfway: only then the file has all
- * pages that its header counts. */
+/* Whether no checkpoint is running, and no checkpoint has died halfway.  Only in this case the
+ * file has all pages that the file's header counts. */
 static bool generation_rests(const struct store *s, struct generation_copied *c)
 {
 	const volatile void *index = index_of(s);
@@ -341,16 +343,17 @@ int generation_begin(struct store *s, struct fault *f)
 /*
  * journal - a rollback journal that lies beside state.db.
  *
- * SQLite writes the pages of a `state.db-journal` back into state.db before it reads
- * anything.  The state is in WAL mode: only while it is made, or when a person has
- * switched the mode by hand, is there such a journal.  Any other journal was put there,
- * as by a checkout of a foreign branch or by an archive.
+ * SQLite writes the pages of a `state.db-journal` back into state.db before SQLite reads
+ * anything else.  The state is in WAL mode.  So a journal exists only while the state is made,
+ * or after a person has switched the mode by hand.  Any other journal was put beside state.db
+ * from outside, such as by a checkout of a foreign branch or by an archive.
  */
 
 enum { ONE_PAGE = 4096 };
 
-/* Whether SQLite would write a journal back.  SQLite ignores a journal that begins with a zero.  A
- * database that is still being made, of at most one page, is taken to own any journal. */
+/* Whether SQLite would write a journal back.  SQLite ignores a journal that begins with a zero.
+ * A database of at most one page is still being made.  Any journal beside such a database is
+ * taken as its own. */
 static bool has_journal(const struct store *s)
 {
 	char journal[4096], first = 0;
@@ -390,11 +393,11 @@ int store_mark(sqlite3 *db, struct fault *f)
 	return 0;
 }
 
-/* --- the WAL of which file ---------------------------------------------------------- */
+/* --- the file of a WAL -------------------------------------------------------------- */
 
-/* A file's place and size, without its times: since Linux 6.13 a stat() that returns times
- * makes the next write to the file change them, so that each commit would write the
- * inode too. */
+/* The place and size of a file, without its times.  Since Linux 6.13, a stat() that returns
+ * times makes the next write to the file change the times.  So with times, each commit would
+ * write the inode too. */
 static int ground_look_at(const char *path, struct stat *st)
 {
 	struct statx x;
@@ -434,8 +437,8 @@ static int refuse_journal(struct fault *f, const char *dir)
 		"state.db-journal in %.110s is not of the state.db beside it: it was "
 		"put there by hand, by git or by an archive, or a killed `sqlite3` left it",
 		dir);
-	/* A foreign journal damages a state when it is written back, and the state's own
-	 * when it is not. */
+	/* A foreign journal damages a state when SQLite writes the journal back.  The state's
+	 * own journal damages the state when SQLite does not write the journal back. */
 	return fault_hint(f, "nothing is damaged yet: copy both files; then, if a killed "
 			     "`sqlite3` left the journal, have `sqlite3` open state.db "
 			     "once, else move state.db-journal away");
@@ -462,8 +465,8 @@ int ground_admit(struct store *s, struct fault *f)
 
 /* --- where the files are -------------------------------------------------------------- */
 
-/* Writes into state.lock that there is a state: so an empty state.db was cut off, and is not one
- * that is being made. */
+/* Writes into state.lock that a state exists.  Later, an empty state.db is known to be cut off,
+ * and not to be still in the making. */
 static int ground_sign(const struct store *s, struct fault *f)
 {
 	static const char text[] = "a state\n";
@@ -492,7 +495,7 @@ int ground_note(struct store *s, struct fault *f)
 	int moved = 0, rc;
 	struct stat st;
 
-	/* A read makes SQLite open the WAL, if it has not yet. */
+	/* A read makes SQLite open the WAL, if SQLite has not opened it yet. */
 	if (store_number(s, SQL_VERSION, f) < 0)
 		return f->code;
 	if ((rc = ground_read_header(s, &h)) != SQLITE_OK)
@@ -537,13 +540,13 @@ static const char *look_at_log(struct store *s)
 	return wal && shm ? "has another -wal or -shm now" : "has lost its -wal or -shm";
 }
 
-/* Looks at the -wal that is open, in whatever place it is now. */
+/* Checks the -wal that is open, wherever the file is now. */
 static const char *look_at_open_log(struct store *s)
 {
 	return generation_holds(s, &s->ground.extent) ? NULL : log_is_cut;
 }
 
-/* Repeats a look while the log begins anew. */
+/* Repeats a look that finds trouble, since the log may just be beginning anew. */
 static const char *log_trouble(struct store *s, const char *(*look)(struct store *s))
 {
 	const char *trouble = look(s);
@@ -555,8 +558,8 @@ static const char *log_trouble(struct store *s, const char *(*look)(struct store
 	return trouble;
 }
 
-/* Whether the file is shorter than its header says while no checkpoint copies pages: a
- * checkpoint writes page 1 first, and may die before the last page. */
+/* Whether the file is shorter than its header says although no checkpoint is copying pages.  A
+ * checkpoint writes page 1 first, and may die before it writes the last page. */
 static bool is_cut(const struct store *s)
 {
 	struct generation_copied before, after;
@@ -568,27 +571,26 @@ static bool is_cut(const struct store *s)
 	       generation_rests(s, &after) && before.done == after.done;
 }
 
-/* A file that was copied over this one has another mark, or an older counter.  VACUUM
- * makes a file smaller, but its header says so. */
+/* A file that was copied over state.db has another mark, or an older counter.  VACUUM makes
+ * state.db smaller, but also writes the smaller size into the header. */
 static const char *look_at_header(struct store *s, off_t size)
 {
 	struct ground *g = &s->ground;
 	struct header h;
 
 	if (ground_read_header(s, &h) != SQLITE_OK)
-		return NULL; /* a read error is reported by the next reader */
+		return NULL; /* the next reader reports a read error */
 	if (h.mark != g->mark || (int32_t)(h.changes - g->changes) < 0)
 		return "was written over";
 	if (size < g->size && size < h.size && is_cut(s))
 		return file_is_cut;
 	g->changes = h.changes;
-	if (size >= h.size) /* else the size is checked again when no page is being
-			       copied */
+	if (size >= h.size) /* else the size is checked again after the copying */
 		g->size = size;
 	return NULL;
 }
 
-/* `size` is that of state.db, seen before. */
+/* `size` is the size of state.db as read before. */
 static const char *header_trouble(struct store *s, off_t size)
 {
 	const char *trouble = look_at_header(s, size);
@@ -601,8 +603,8 @@ static const char *header_trouble(struct store *s, off_t size)
 	return trouble;
 }
 
-/* Saves a WAL that was unlinked but is still open here: as long as no other one is in its
- * place, its frames are copied into the file. */
+/* Saves a WAL that was unlinked but is still open in this process.  If no other WAL is in its
+ * place, the WAL's frames are copied into the file. */
 static void rescue(struct store *s)
 {
 	struct fault f = { 0 };
@@ -680,8 +682,9 @@ int ground_kept(struct store *s, struct fault *f)
 	return say_lost(g, f);
 }
 
-/* A process that came after -shm was removed has made a new one, which counts commits
- * that this process does not know: a checkpoint here would lose them with the WAL. */
+/* When -shm was removed, the next process to open the state makes a new -shm.  The new -shm
+ * counts commits that this process does not know.  A checkpoint by this process would lose
+ * these commits together with the WAL. */
 bool ground_owes(struct store *s)
 {
 	const struct ground *g = &s->ground;

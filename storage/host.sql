@@ -2,17 +2,18 @@
 
 -- name: host_events
 -- row: host_event
--- Events in order, with what is needed to know whom each one wakes.
+-- Events in order, with the columns that tell whom each event wakes.
 SELECT seq, kind, team, subject, target FROM event WHERE seq > :after
 ORDER BY seq LIMIT :limit;
 
 -- name: host_due
 -- always
--- scan ok: open assignments; the few hosts
--- Whether some time has run out, whether any time can run out, and when a host ran last: only a
--- time without any host is a gap.  Also when the next delayed message comes, or the next budget
--- of time is to be told of (0: neither).  A budget is told of when four fifths of its unreserved
--- part are used, and when the whole part is used: as budget_turned has it.
+-- scan ok: open assignments; hosts, few
+-- `due`: whether some time has run out.  `live`: whether any time can run out.  `alive_at`:
+-- when a host ran last, since only a time without any host is a gap.  `comes_at`: when the next
+-- delayed message is due, or the next budget of time must be reported; 0: no such time is
+-- known.  A budget is reported when four fifths of its unreserved part are used, and again when
+-- the whole part is used, as in budget_turned.
 -- int: alive_at comes_at
 SELECT (SELECT max(h.alive_at) FROM host h) AS alive_at, s.incarnation,
 	(SELECT coalesce(min(e.at), 0) FROM (
@@ -37,7 +38,8 @@ FROM state s, (SELECT min(b.since - b.used * 1000
 WHERE s.one = 1;
 
 -- name: next_lapse
--- The next time at which a lease or life ends, or a delayed message comes; 0: nothing can run out.
+-- The next time at which a lease ends, a message expires or a delayed message is due.  0: no
+-- time can run out.
 SELECT coalesce(min(at), 0) AS at FROM (
 	SELECT min(lease_until) AS at FROM task
 	WHERE lease_until IS NOT NULL AND lease_until > :now
@@ -47,13 +49,15 @@ SELECT coalesce(min(at), 0) AS at FROM (
 	WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at > :now) e;
 
 -- name: state_renew
--- The new incarnation tells everybody who kept a cursor that it belongs to another state.
--- Epochs and generations begin at the microsecond of the restore, which as a number in
--- JSON is exact until the year 2255.  The clock may be before the first number of this
--- state or of the replaced state (:former, 0 if unreadable).  Then epochs and generations
--- begin a million after the later of the two.  So they exceed all numbers given since the
--- backup, with three exceptions: more than one number a microsecond was given; more than
--- a million were given while the clock was back; or the clock is back and the former
+-- The new incarnation shows everybody who kept a cursor that the cursor belongs to another
+-- state.  Epochs and generations begin at the time of the restore, in microseconds.  This
+-- number is exact in JSON until the year 2255.
+--
+-- The clock may be before the first number of this state or of the replaced state (:former, 0
+-- if unreadable).  In this case epochs and generations begin a million after the larger of
+-- these two numbers.  So new numbers exceed all numbers given since the backup, with three
+-- exceptions.  First: more than one number per microsecond was given.  Second: more than a
+-- million numbers were given while the clock was back.  Third: the clock is back and the former
 -- state was lost.
 UPDATE state SET incarnation = :incarnation,
 	counts_from = CASE
@@ -65,21 +69,23 @@ WHERE one = 1;
 
 -- name: workspaces_renew
 -- scan ok: every living workspace, once in a restore
--- A restored state cannot trust any guest's spool: at its next Hello each guest is told
--- so, ends its commands and forgets all but its variables.
+-- A restored state cannot trust the spool of any guest.  At its next Hello each guest is told
+-- that the state was restored.  The guest ends its commands and forgets everything but its
+-- variables.
 UPDATE workspace SET spool = 'before the restore', spool_seq = 0 WHERE state IN {workspace_state.living};
 
 -- name: host_elsewhere
--- Whether another host ran after :since, which is known to 5 s: then somebody could call,
--- or that host has moved the leases already, and there was no gap.
--- scan ok: few
+-- Whether another host ran after :since, a time that is exact to 5 s.  If another host ran,
+-- clients could make calls, or that host has already moved the leases.  In both cases there was
+-- no gap.
+-- scan ok: hosts, few
 SELECT count(*) AS n FROM host WHERE id <> :host AND alive_at > :since + 5000;
 
 -- name: clock_is_back
--- scan ok: claims, reservations and budgets of time, few, where the clock was put back
--- Whether the clock was put back since the newest event, and some row was granted at a time that is
--- now in the future.  Each _from_future statement corrects its rows, so that the answer becomes
--- false.
+-- scan ok: claims, reservations and budgets of time, few, only if the clock was put back
+-- Whether the clock was put back since the newest event, and a row was granted at a time that
+-- is now in the future.  Each _from_future statement corrects its rows, so that the answer
+-- becomes false.
 SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND at > :now) AND (
 	EXISTS (SELECT 1 FROM reservation WHERE lease_until > :now + lease_ms AND lease_until < :far)
 	OR EXISTS (SELECT 1 FROM task
@@ -90,21 +96,22 @@ SELECT EXISTS (SELECT 1 FROM event WHERE seq = (SELECT max(seq) FROM event) AND 
 	OR EXISTS (SELECT 1 FROM budget WHERE since > :now)) AS so;
 
 -- name: state_alive
--- The host still runs: a time without any host, from now on, is a gap.
+-- The host still runs.  A gap, which is a time without any host, can begin only now.
 UPDATE host SET alive_at = :now WHERE id = :host;
 
 -- name: doctor_newest
 -- int: at
 -- scan ok: the end of the log; teams, few
--- When the newest event was written, or the last clock of a budget began; 0: nothing has happened.
+-- When the newest event was written, or the newest clock of a budget began.  0: there is
+-- neither an event nor a clock.
 SELECT coalesce(max(x.at), 0) AS at FROM (
 	SELECT e.at FROM event e WHERE e.seq = (SELECT max(seq) FROM event)
 	UNION ALL SELECT b.since FROM budget b) x;
 
 -- name: doctor_late
 -- scan ok: open assignments
--- Whether a claim, a copy of a message or a command expired before :now.  An assignment
--- that did not start has no end.
+-- Whether a claim, a copy of a message or a command expired before :now.  An assignment that
+-- has not started does not expire.
 SELECT EXISTS (SELECT 1 FROM task WHERE lease_until IS NOT NULL AND lease_until <= :now)
 	OR EXISTS (SELECT 1 FROM delivery
 		WHERE due_at IS NOT NULL AND state IN {delivery_state.open} AND due_at <= :now)

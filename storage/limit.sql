@@ -1,21 +1,22 @@
--- Limits: the buckets of calls, and what pairs have sent.
+-- Limits: the buckets of calls, and the messages of each pair of sender and recipient.
 
 -- name: rate_row
--- When an agent has all calls of a category again.
+-- When an agent's bucket for a category of calls is full again.
 SELECT full_at FROM rate WHERE agent = :agent AND category = :category;
 
 -- name: rate_keep
--- The writer has read the bucket in this transaction, or is the host that keeps it.
+-- The writer has read the bucket in this transaction, or the writer is the host that keeps the
+-- bucket.
 INSERT INTO rate (agent, category, full_at) VALUES (:agent, :category, :full_at)
 ON CONFLICT (agent, category) DO UPDATE SET full_at = excluded.full_at;
 
 -- name: rate_clean
--- A bucket that is full needs no row.
+-- A full bucket needs no row.
 -- scan ok: a few rows for each agent
 DELETE FROM rate WHERE full_at < :now_us;
 
 -- name: limit_agents
--- The members of a team by name, with what their rows say.
+-- The members of a team, ordered by name, with the times at which their buckets are full.
 -- int: plain creates execs messages
 -- text: after
 SELECT a.id, a.name,
@@ -33,12 +34,12 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member}
 ORDER BY a.name LIMIT :limit;
 
 -- name: pair_last
--- The message of a pair that comes last.
+-- The message of a pair that is due last.
 SELECT due_at, level FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient ORDER BY due_at DESC LIMIT 1;
 
 -- name: pair_before
--- The message of a pair with so many behind it.
+-- The message of a pair after which :skip messages are due.
 SELECT due_at FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient
 ORDER BY due_at DESC LIMIT 1 OFFSET :skip;
@@ -49,15 +50,16 @@ VALUES (:sender, :recipient, :due_at, :now, :level);
 
 -- name: pair_forget
 -- late
--- A message limits nothing that was sent before the last minute, or by a clock that was put
--- back since.
+-- A message no longer limits its pair if the message was due before the last minute.  A message
+-- that was sent at a time in the future limits nothing, since the clock was put back.
 DELETE FROM pair_sent
 WHERE sender = :sender AND recipient = :recipient AND (due_at < :before OR asked_at > :now);
 
 -- name: pair_used
 -- text: to_name
 -- int: sent
--- To whom an agent has sent in the last minute, or sends.
+-- The recipients of messages that an agent has sent in the last minute or will send after a
+-- delay.
 -- scan ok: a few rows for each pair
 SELECT p.recipient,
 	CASE WHEN r.team = s.team THEN r.name

@@ -10,8 +10,9 @@
 
 #include "storage/byte_lock.h"
 
-/* Whether an open file of a process locks the byte, exclusively if need be: its fdinfo lists the locks, and the
- * kernel names no owner of OFD locks otherwise. */
+/* Whether an open file of a process locks the byte.  With `exclusively`, only an exclusive lock
+ * counts.  The fdinfo of the open file lists its locks; the kernel names the owner of an OFD
+ * lock nowhere else. */
 static bool fd_locks(long pid, const char *fd, int64_t byte, bool exclusively)
 {
 	char path[80], line[200], mode[8];
@@ -31,8 +32,8 @@ static bool fd_locks(long pid, const char *fd, int64_t byte, bool exclusively)
 	return found;
 }
 
-/* Whether process `pid` has the file `want` open otherwise than as our `fd`, and holds
- * that byte of it. */
+/* Whether process `pid` holds the byte of the file `want` through a descriptor other than our
+ * `fd`. */
 static bool process_holds(int fd, const struct stat *want, long pid, int64_t byte,
 			  bool exclusively)
 {
@@ -54,8 +55,8 @@ static bool process_holds(int fd, const struct stat *want, long pid, int64_t byt
 	return found;
 }
 
-/* Writes the number and the command line, without the program's folder, which would take the
- * room, and without a byte that could change what a terminal does. */
+/* Writes the number and the command line of a process.  The program's folder is left out, since
+ * the folder would take the room.  A byte that could control a terminal is replaced by a space. */
 void lock_holder_name(long pid, char *out, size_t size)
 {
 	char path[64], words[4096] = "", *slash;
@@ -73,7 +74,8 @@ void lock_holder_name(long pid, char *out, size_t size)
 	snprintf(out, size, "%ld (%.39s)", pid, slash ? slash + 1 : words);
 }
 
-/* The next process in an open /proc that holds the byte, other than by `fd`; 0: none. */
+/* The next process in an open /proc that holds the byte through a descriptor other than `fd`.
+ * 0: there is no further process. */
 static long lock_holder_next(DIR *proc, int fd, int64_t byte, bool exclusively)
 {
 	struct stat want;

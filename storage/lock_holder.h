@@ -1,5 +1,5 @@
 /*
- * lock_holder - finds the processes that hold a byte lock or have its file open, so that
+ * lock_holder - finds the processes that hold a byte lock or have the locked file open, so that
  * a fault can name them.
  */
 #ifndef STORAGE_LOCK_HOLDER_H
@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A process by number and command line, such as `12 (cadre mcp)`, cut if long. */
+/* A process by number and command line, such as `12 (cadre mcp)`.  A long command line is cut. */
 struct lock_holder {
 	char name[80];
 	bool stopped; /* by Ctrl-Z or a debugger */
 };
 
-/* Finds the process that locks byte `byte` of `fd` exclusively, through another
- * descriptor: false if no process does, or this process may not see the holder. */
+/* Finds the process that locks byte `byte` of `fd` exclusively, through another descriptor.
+ * Returns false if no process does, or if this process may not see the holder. */
 bool lock_holder_find(int fd, int64_t byte, struct lock_holder *out);
-/* Names a process as in lock_holder. */
+/* Names a process in the form of struct lock_holder. */
 void lock_holder_name(long pid, char *out, size_t size);
-/* Names the other processes that lock the byte, also together. */
+/* Names all other processes that lock the byte, exclusively or shared. */
 void lock_holder_all(int fd, int64_t byte, char *out, size_t size);
 
 #endif

@@ -15,7 +15,7 @@ VALUES (:id, :team, :sender, :now, :urgent, :to_all, :ack_required, :type, :cont
 SELECT coalesce(max(id), 0) AS id FROM message;
 
 -- name: message_from
--- The first message from a number on.
+-- The first message whose number is :id or more.
 SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: message_head
@@ -23,31 +23,32 @@ SELECT id, team, at FROM message WHERE id >= :id ORDER BY id LIMIT 1;
 SELECT id, team, sender, at, thread, type, abroad, redacted_at FROM message WHERE id = :id;
 
 -- name: message_came
--- Whether a message of another team has a copy in this one.
+-- Whether a message of another team has a copy in the team :team.
 SELECT 1 AS so FROM message m JOIN delivery d ON d.message = m.id JOIN agent a ON a.id = d.agent
 WHERE m.id = :message AND m.abroad <> 0 AND a.team = :team LIMIT 1;
 
 -- name: message_redact
--- A message loses its text once: a later redaction does not overwrite the first
--- redactor's name.
+-- A message loses its text only once.  A later redaction does not overwrite the name of the
+-- first redactor.
 UPDATE message SET content = :content, metadata = NULL, redacted_at = :now
 WHERE id = :id AND redacted_at IS NULL;
 
 -- name: deliveries_read
--- Copies of a message that were handed out before: a text that was read cannot be taken
--- back.
+-- Counts the copies of a message that were handed out before.  A text that was read cannot be
+-- taken back.
 SELECT count(*) AS n FROM delivery WHERE message = :message AND attempt > 0;
 
 -- name: delivery_add
 -- late
--- Where an acknowledgement is waited for, the copy says who waits.
+-- If an acknowledgement is awaited, `owed_team` and `owed_to` name the team and the agent that
+-- wait for it.
 INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
 VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
 	:owed_team, :owed_to);
 
 -- name: delivery_add_all
--- A broadcast reaches every living member but `sender` and observers, who read no inbox
--- (see who_observes; so do the others below).
+-- A broadcast reaches every living member except :sender and the observers, who read no inbox
+-- (see who_observes).  The statements for broadcasts below choose the same members.
 INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
 SELECT :message, id, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
 	:owed_team, :owed_to FROM agent
@@ -56,12 +57,13 @@ WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
 
 -- name: delayed_add
 -- late
--- A copy that comes into the inbox at `due_at`.
+-- A copy that enters the recipient's inbox at `due_at`.
 INSERT INTO delayed (message, agent, due_at) VALUES (:message, :agent, :due_at);
 
 -- name: delayed_due
 -- int: from_team
--- Delayed copies that come by now, of `agent` (0: of any), in the order of their times.
+-- Delayed copies that are due by now, in the order of their times.  An :agent of 0 means the
+-- copies of every recipient.
 SELECT d.message, d.agent, d.due_at, m.urgent, m.ack_required, m.expires_at, m.team AS from_team,
 	m.sender, a.team, t.inbox_capacity
 FROM delayed d JOIN message m ON m.id = d.message JOIN agent a ON a.id = d.agent
@@ -70,35 +72,35 @@ WHERE d.due_at <= :now AND (:agent = 0 OR d.agent = :agent)
 ORDER BY d.due_at, d.message LIMIT :limit;
 
 -- name: delayed_of
--- Delayed copies for an agent that come by now and are in no inbox yet.
+-- Counts the delayed copies for an agent that are due by now and are in no inbox yet.
 SELECT count(*) AS n FROM delayed d JOIN message m ON m.id = d.message
 WHERE d.agent = :agent AND d.due_at <= :now AND (m.expires_at IS NULL OR m.expires_at > :now);
 
 -- name: delayed_deliver
--- A delayed copy waits from now on, unless its recipient has the message by now from a member
--- whose mail it took over.
+-- A delayed copy enters the inbox.  Nothing is added if the recipient already has the message
+-- from a member whose mail the recipient took over.
 INSERT INTO delivery (message, agent, lane, state, due_at, ack_due_at, owed_team, owed_to)
 VALUES (:message, :agent, :lane, {delivery_state.queued}, nullif(:expires_at, 0), nullif(:ack_due_at, 0),
 	:owed_team, :owed_to)
 ON CONFLICT (message, agent) DO NOTHING;
 
 -- name: delayed_drop
--- A copy is no longer delayed.
+-- Removes a copy from the delayed copies.
 DELETE FROM delayed WHERE message = :message AND agent = :agent;
 
 -- name: delayed_move
 -- int: to
--- Moves the delayed messages of a member who leaves to another member, who gets them at the same
--- time; but no message that the other member has as well.
+-- Moves the delayed messages of a leaving member to another member, who gets them at the same
+-- time.  A message that the other member already has is not moved.
 UPDATE delayed SET agent = :to
 WHERE agent = :agent
 	AND NOT EXISTS (SELECT 1 FROM delayed o WHERE o.message = delayed.message AND o.agent = :to)
 	AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = delayed.message AND d.agent = :to);
 
 -- name: delayed_give_up
--- scan ok: the few that are delayed
--- All that is delayed for an agent, or for all of a team, waits from now on: it ends as mail
--- does.
+-- scan ok: delayed messages, few
+-- All delayed messages for an agent, or for a whole team, enter the inboxes now.  From now on,
+-- these messages end as all mail does.
 INSERT INTO delivery (message, agent, lane, state)
 SELECT d.message, d.agent, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END,
 	{delivery_state.queued}
@@ -117,8 +119,8 @@ WHERE agent = :agent OR agent IN (SELECT id FROM agent WHERE team = :team);
 UPDATE agent_inbox SET queued = queued + 1 WHERE agent = :agent;
 
 -- name: inbox_count_all
--- Counts a message in each inbox that has room; in a full one a dropped message makes
--- room, and the count stays.
+-- Counts a broadcast in each inbox that has room.  A full inbox drops a message to make room,
+-- so that its count stays.
 UPDATE agent_inbox SET queued = queued + 1
 WHERE agent IN (SELECT id FROM agent
 		WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND id <> :sender
@@ -126,7 +128,7 @@ WHERE agent IN (SELECT id FROM agent
 	AND (:inbox_capacity = 0 OR queued < :inbox_capacity);
 
 -- name: inbox_full_due
--- Inboxes that may be full and hold ended leases or lives.
+-- Inboxes that may be full and contain ended leases or expired messages.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <> :sender
 	AND (a.role <> 'observer' OR a.name = 'lead')
@@ -134,8 +136,8 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 	AND EXISTS (SELECT 1 FROM inbox_due u WHERE +u.agent = a.id AND u.due_at <= :now);
 
 -- name: inbox_drop_all
--- Writes an event for the message that a broadcast drops from each full inbox; see
--- inbox_oldest.
+-- For each full inbox, writes an event about the message that a broadcast drops from the inbox;
+-- see inbox_oldest.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target)
 SELECT (SELECT coalesce(max(seq), 0) FROM event) + row_number() OVER (), :now, :kind, :team, :actor, :via, coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = a.id AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
@@ -149,22 +151,23 @@ WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND a.id <>
 RETURNING seq, subject AS message, target AS agent;
 
 -- name: delivery_drop_all
--- Drops the copies that those events name.  An event of somebody else's between them says
--- what is dropped already.
+-- Drops the copies that the events of inbox_drop_all name.  An event of another writer between
+-- these events names a copy that is already dropped.
 UPDATE delivery SET state = {delivery_state.dropped}, due_at = NULL, done_at = :now
 WHERE (message, agent) IN (SELECT subject, target FROM event
 	WHERE seq BETWEEN :first AND :last AND team = :team AND kind = :kind)
 	AND state IN {delivery_state.waiting};
 
 -- name: inbox_over
--- Inboxes above their capacity.
+-- Inboxes that hold more messages than their capacity.
 SELECT a.id FROM agent a JOIN agent_inbox i ON i.agent = a.id
 WHERE a.team = :team AND a.gone = 0 AND a.kind = {agent_kind.member} AND i.queued > :inbox_capacity;
 
 -- name: inbox_oldest
--- The message that a full inbox drops: the inbox's oldest normal message, else its oldest
--- urgent message.  A message under a lease does not count as in the inbox.  Two searches
--- along the index are needed: a single one would have to sort the whole inbox.
+-- The message that a full inbox drops: the inbox's oldest normal message.  Without a normal
+-- message, the inbox drops its oldest urgent message.  A message under a lease does not count
+-- as in the inbox.  Two searches along the index are needed, since a single search would have
+-- to sort the whole inbox.
 SELECT coalesce((SELECT d.message FROM delivery d
 	WHERE d.agent = :agent AND d.lane = {delivery_lane.normal} AND d.state IN {delivery_state.open} AND d.state <> {delivery_state.fetched}
 	ORDER BY d.message LIMIT 1), (SELECT d.message FROM delivery d
@@ -182,8 +185,8 @@ SELECT queued, leased, assignments, collected_at FROM agent_inbox WHERE agent = 
 -- name: inbox_opened
 -- row: inbox_opened
 -- int: came
--- The counters of an inbox that is about to be read, and whether a delayed message comes into it
--- by now.
+-- The counters of an inbox that is about to be read, and whether a delayed message is due by
+-- now.
 SELECT queued, leased, assignments, collected_at,
 	EXISTS (SELECT 1 FROM delayed d WHERE d.agent = :agent AND d.due_at <= :now) AS came
 FROM agent_inbox WHERE agent = :agent;
@@ -195,38 +198,39 @@ WHERE agent = :agent;
 
 -- name: inbox_lapsed
 -- row: inbox_lapsed
--- Leases of this inbox that ran out, and waiting messages whose life is over.  Few rows
--- are due: a search over these is cheaper than one over the inbox.
+-- Leases of this inbox that have ended, and waiting messages that have expired.  Few rows are
+-- due, so a search over the due rows is cheaper than a search over the inbox.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE +d.agent = :agent AND d.state IN {delivery_state.open} AND d.due_at <= :now;
 
 -- name: inbox_overdue
 -- int: queued leased
--- The leases and lives of an inbox that have ended, but are not marked in any row yet: how many
--- more messages wait because of them (fewer, if below 0), and how many leases are over.
+-- Counts the leases that have ended and the messages that have expired in an inbox, if their
+-- rows are not marked yet.  `queued`: how many more messages wait for this reason (below 0:
+-- fewer messages).  `leased`: how many leases have ended.
 SELECT coalesce(sum(CAST(until > :now AS INTEGER) - waits), 0) AS queued,
 	coalesce(sum(held), 0) AS leased
 FROM inbox_due WHERE +agent = :agent AND due_at <= :now;
 
 -- name: delivery_due
 -- row: inbox_lapsed
--- Deliveries whose lease or life has ended, oldest first.
+-- Deliveries whose lease has ended or whose message has expired, oldest first.
 SELECT d.message, d.agent, d.lane, d.state, d.after_lapse, m.team, m.expires_at
 FROM delivery d JOIN message m ON m.id = d.message
 WHERE d.due_at IS NOT NULL AND d.state IN {delivery_state.open} AND d.due_at <= :now
 ORDER BY d.due_at NULLS FIRST LIMIT :limit;
 
 -- name: delivery_requeue
--- The lease ran out: the message waits again, under its old time to live.  A negative
--- request is that of the last hand-out, whose lease has ended: an acknowledgement that
--- names it counts until the message is handed out again.
+-- The lease has ended: the message waits again, under its old time to live.  A negative request
+-- is the request of the last hand-out, whose lease has ended.  An acknowledgement that names
+-- this request counts until the message is handed out again.
 UPDATE delivery SET state = {delivery_state.queued}, due_at = nullif(:expires_at, 0), request = -request,
 	seen = 0
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched};
 
 -- name: delivery_end
--- The message leaves the inbox for good as `state`.
+-- The message leaves the inbox for good, with `state` as its last state.
 UPDATE delivery SET state = :state, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 
@@ -234,8 +238,8 @@ WHERE message = :message AND agent = :agent AND state IN {delivery_state.open};
 UPDATE agent_inbox SET queued = queued + 1, leased = leased - 1 WHERE agent = :agent;
 
 -- name: inbox_urgent
--- How many of the messages that inbox_next would hand out, or that come into the inbox by now,
--- are urgent; of either :most count.
+-- How many urgent messages inbox_next would hand out, plus how many urgent delayed messages are
+-- due by now.  At most :most messages of either group are counted.
 SELECT (SELECT count(*) FROM (SELECT message FROM inbox
 	WHERE agent = :agent AND lane = {delivery_lane.urgent} AND state IN {delivery_state.open}
 		AND (state IN {delivery_state.waiting} AND (due_at IS NULL OR due_at > :now)
@@ -246,7 +250,7 @@ SELECT (SELECT count(*) FROM (SELECT message FROM inbox
 			AND (m.expires_at IS NULL OR m.expires_at > :now) LIMIT :most) z) AS n;
 
 -- name: notice_waits
--- Whether the operator of a team has yet to read a notice of this kind.
+-- Whether the operator of a team has yet to read a notice of the kind :type.
 SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 		WHERE team = :team AND name = 'operator' AND gone = 0)
 	AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open}
@@ -255,9 +259,9 @@ SELECT EXISTS (SELECT 1 FROM inbox WHERE agent = (SELECT id FROM agent
 -- name: inbox_next
 -- row: inbox
 -- text: sender_name
--- The messages to hand out next: urgent ones first, then in order.  A lease or life is
--- over at its instant, even if no row says so yet; when the last lease ends, the message
--- is dead.
+-- The messages to hand out next: urgent messages first, then by number.  A lease or a message's
+-- life ends at its exact time, even if its row is not yet marked.  When the last allowed lease
+-- ends, the message is dead.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -270,7 +274,8 @@ ORDER BY lane, message LIMIT :limit;
 -- name: inbox_came
 -- row: inbox
 -- text: sender_name
--- Delayed messages that come by now and are in no inbox yet, as they will be handed out.
+-- Delayed messages that are due by now and are in no inbox yet, in the form in which they will
+-- be handed out.
 SELECT d.message, CASE m.urgent WHEN 0 THEN {delivery_lane.normal} ELSE {delivery_lane.urgent} END AS lane,
 	{delivery_state.queued} AS state, 0 AS attempt, m.sender, m.at, m.ack_required, m.type,
 	m.content, m.thread, m.reply_to, m.metadata,
@@ -285,7 +290,7 @@ ORDER BY d.due_at, d.message LIMIT :limit;
 -- name: inbox_held
 -- row: inbox
 -- text: sender_name
--- Messages of a request that it still holds.
+-- Messages that a request still holds under a lease.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -296,10 +301,10 @@ ORDER BY lane, message LIMIT :limit;
 -- name: inbox_unseen
 -- row: inbox
 -- text: sender_name
--- Messages that a session holds though the answers that brought them did not arrive,
--- however often: only the end of a lease takes a message from it.  Messages that were
--- handed out up to :most times come in order; `often`: the other messages, the least
--- shown first.
+-- Messages that a session holds although the answers with these messages did not arrive.  Only
+-- the end of a lease takes a message from the session, however often an answer was lost.
+-- Messages that were handed out fewer than :most times are listed in order.  With `often`, the
+-- other messages are listed instead, the least shown first.
 SELECT message, lane, state, attempt, sender, at, ack_required, type, content, thread,
 	reply_to, metadata, sender_name, reply_at, due_at, chain
 FROM inbox
@@ -310,22 +315,23 @@ ORDER BY CASE WHEN :often <> 0 THEN attempt ELSE 0 END, lane, message
 LIMIT :limit;
 
 -- name: delivery_seen
--- The answer to a request has arrived: its messages may be acknowledged, even after their
--- lease has ended.
+-- The answer to a request has arrived.  The messages of this request may be acknowledged, even
+-- after their leases have ended.
 UPDATE delivery SET seen = 1
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request);
 
 -- name: delivery_take
 -- int: late
--- The answer to a request that took messages for good has arrived; `late`: after the
--- lease.
+-- The answer to a request that took messages for good has arrived.  `late`: the answer arrived
+-- after the lease had ended.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND request IN (:request, -:request)
 RETURNING message, request < 0 AS late;
 
 -- name: delivery_unhand
--- The answer to a request probably reached nobody: its messages wait again.  The hand-out
--- counts as an attempt only if the answer was `sent`, and so may have been seen.
+-- The answer to a request probably reached nobody, so the request's messages wait again.  The
+-- hand-out counts as an attempt only if the answer was `sent`, since a sent answer may have
+-- been seen.
 UPDATE delivery SET state = {delivery_state.queued}, attempt = attempt - CAST(:sent = 0 AS INTEGER), after_lapse = {delivery_state.queued},
 	due_at = (SELECT m.expires_at FROM message m WHERE m.id = message),
 	session = NULL, request = NULL,
@@ -336,7 +342,7 @@ RETURNING message;
 
 -- name: delivery_fetch
 -- late
--- Handed out under a lease, or for good when :lease_until is 0.
+-- Hands a message out under a lease, or for good if :lease_until is 0.
 UPDATE delivery SET state = CASE WHEN :lease_until = 0 THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	attempt = attempt + 1,
 	after_lapse = CASE WHEN attempt + 1 >= :max_attempts THEN {delivery_state.dead} ELSE {delivery_state.queued} END, due_at = nullif(:lease_until, 0), session = :session,
@@ -351,9 +357,9 @@ WHERE agent = :agent;
 
 -- name: inbox_ack_session
 -- int: late
--- The next receive of a session acknowledges the messages that it was handed last and
--- that are known to have arrived; `arrived` is a request whose answer the caller says he
--- has got.  A message is `late` if it waits again since its lease ended.
+-- The next receive of a session acknowledges the messages that the session was handed last and
+-- that are known to have arrived.  :arrived is a request whose answer has arrived according to
+-- the caller.  A message is `late` if its lease has ended and the message waits again.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE agent = :agent AND lane IN {delivery_lane.mail} AND state IN {delivery_state.open} AND session = :session
 	AND (seen = 1 OR request IN (:arrived, -:arrived))
@@ -361,12 +367,12 @@ RETURNING message, request < 0 AS late;
 
 -- name: delivery_shown
 -- int: late held
--- The messages of a hand-out stand in the context of their recipient's model: none comes again
--- by itself.  A copy that asks for an acknowledgement is held from now on, without a time
--- limit.  The hold ends when the recipient acknowledges or answers the copy (delivery_ack), or
--- is replaced (agent_unlease).  A copy that asks for no acknowledgement is done with.  `late`:
--- it waited again since the lease had ended.  `held` asks for the state, since SQLite 3.40
--- answers IS NULL wrongly in RETURNING.
+-- The messages of a hand-out are in the context of the recipient's model.  No message of the
+-- hand-out is handed out again by itself.  A copy that asks for an acknowledgement is held from
+-- now on, without a time limit.  The hold ends when the recipient acknowledges or answers the
+-- copy (delivery_ack), or is replaced (agent_unlease).  A copy that asks for no acknowledgement
+-- is finished.  `late`: the lease had ended, and the message waited again.  `held` asks for the
+-- state, since SQLite 3.40 answers IS NULL wrongly in RETURNING.
 UPDATE delivery SET state = CASE WHEN ack_due_at IS NULL THEN {delivery_state.acked} ELSE {delivery_state.fetched} END,
 	due_at = NULL, shown_at = :now, seen = 1,
 	done_at = CASE WHEN ack_due_at IS NULL THEN :now END
@@ -376,8 +382,8 @@ RETURNING message, CAST(request < 0 AS INTEGER) AS late,
 	CAST(state = {delivery_state.fetched} AS INTEGER) AS held;
 
 -- name: delivery_ack
--- A message can be acknowledged only while it is held: under a live lease, or without an end
--- since it was shown.
+-- A message can be acknowledged only while the recipient holds it.  The recipient holds a
+-- message under a running lease, or without a time limit after the message was shown.
 UPDATE delivery SET state = {delivery_state.acked}, due_at = NULL, done_at = :now
 WHERE message = :message AND agent = :agent AND state = {delivery_state.fetched} AND lane IN {delivery_lane.mail}
 	AND (due_at IS NULL OR due_at > :now);
@@ -388,7 +394,8 @@ FROM delivery WHERE message = :message AND agent = :agent;
 
 -- name: deliveries
 -- text: after address
--- The copies of a message, by the recipient's name; a lease is over at its instant.
+-- The copies of a message, ordered by the recipient's name.  A lease ends at its exact time,
+-- even if its row is not yet marked.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.agent, d.attempt, d.notified_at, d.fetched_at, d.shown_at, d.done_at,
 	CASE WHEN d.state NOT IN {delivery_state.open} OR d.due_at IS NULL OR d.due_at > :now THEN d.state
@@ -402,7 +409,7 @@ ORDER BY a.name LIMIT :limit;
 
 -- name: deliveries_delayed
 -- text: after address
--- The copies of a message that come later, in the same order.
+-- The copies of a message that are still delayed, ordered by the recipient's name.
 SELECT a.name, CASE :abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS address, d.due_at
 FROM delayed d JOIN agent a ON a.id = d.agent
@@ -411,9 +418,9 @@ ORDER BY a.name LIMIT :limit;
 
 -- name: acks_overdue
 -- text: sender_name to_name
--- Copies of a team's messages, of those by `agent` (0: any), that were to be acknowledged
--- by now, longest first.  A lease is over at its instant, and a life that is over owes
--- nothing.
+-- Copies of a team's messages that should have been acknowledged by now, longest overdue first.
+-- With :agent, only acknowledgements that are owed to this agent are listed.  A lease ends at
+-- its exact time.  An expired message owes no acknowledgement.
 SELECT message, at, ack_due_at, attempt, content, sender_name, to_name,
 	CASE WHEN state = {delivery_state.fetched} AND due_at <= :now THEN {delivery_state.queued} ELSE state END AS state_now,
 	agent
@@ -434,16 +441,16 @@ WHERE :agent <> 0 AND owed_to = :agent AND ack_due_at <= :now AND +owed_team = :
 ORDER BY ack_due_at, message, agent LIMIT :limit OFFSET :offset;
 
 -- name: deliveries_count
--- Copies of a message that are or were in inboxes.
+-- Counts the copies of a message that are or were in inboxes.
 SELECT count(*) AS n FROM delivery WHERE message = :message;
 
 -- name: delayed_count
--- Copies of a message that come later.
+-- Counts the copies of a message that are still delayed.
 SELECT count(*) AS n FROM delayed WHERE message = :message;
 
 -- name: envelopes_thread
--- A conversation: the messages of a thread after number :after that `agent` sent or got
--- (0: every agent), and the messages from other teams.
+-- A conversation: the messages of a thread after number :after that `agent` sent or got.  An
+-- `agent` of 0 means every agent.  Messages from other teams are included.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -471,8 +478,8 @@ WHERE id = :id AND (team = :team OR (abroad <> 0 AND EXISTS (SELECT 1 FROM deliv
 		WHERE d.message = envelope.id AND d.agent = :agent));
 
 -- name: envelopes_before
--- Messages from a number on, newest first: the primary key is read downward, and an index of
--- those that came from other teams.
+-- Messages from a number on, newest first.  The primary key is read downward, and so is an
+-- index of the messages from other teams.
 -- row: envelope
 -- text: name to_name
 SELECT e.id, e.sender, e.at, e.urgent, e.to_all, e.ack_required, e.type, e.content, e.thread,
@@ -495,24 +502,24 @@ FROM (SELECT m.id FROM message m
 ORDER BY x.id DESC;
 
 -- name: reply_of
--- The first answer to a message that `agent` got, and whether it was handed out under a
--- lease that is over.
+-- The first answer to a message that was delivered to `agent`, and whether the lease of this
+-- delivery has ended.
 SELECT m.id, d.state, d.state IN {delivery_state.open} AND d.due_at <= :now AS lapsed FROM message m JOIN delivery d ON d.message = m.id
 WHERE m.reply_to = :message AND d.agent = :agent AND d.lane IN {delivery_lane.mail}
 ORDER BY m.id LIMIT 1;
 
 -- name: delivery_notify
 -- text: messages
--- The recipient's guest has taken these messages, an array of rows: each that is still queued
--- is notified.
+-- The recipient's guest has taken these messages (an array of message numbers).  Each message
+-- that is still queued becomes notified.
 UPDATE delivery SET state = {delivery_state.notified}, notified_at = :now
 WHERE message IN (SELECT j.value FROM json_each(:messages) j) AND agent = :agent
 	AND state = {delivery_state.queued}
 RETURNING message;
 
 -- name: delivery_told
--- Messages that the guest was told of and that wait still.  With `again` the guest is a new one,
--- and was told of those up to `after`.
+-- Counts the messages that the guest was told of and that still wait.  With `again` the guest
+-- is new, and was told of the messages up to `after`.
 SELECT count(*) AS n FROM delivery d
 WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.normal})
 	AND d.state IN {delivery_state.open} AND d.state = {delivery_state.notified}
@@ -520,10 +527,10 @@ WHERE d.agent = :agent AND d.lane IN ({delivery_lane.urgent}, {delivery_lane.nor
 
 -- name: delivery_pushes
 -- text: sender_name
--- Deliveries that a guest has to be told, in order; `again` adds those that an earlier
--- guest was told: texts, and assignments, which are in the spool that both guests use.  With
--- `assignments` nothing else is listed, and with `texts` no assignment.  A team that is stopped is
--- given no assignments.
+-- Deliveries that a guest has to be told, in order.  `again` adds deliveries that an earlier
+-- guest was told: texts, and assignments in the spool that both guests use.  With `assignments`
+-- only assignments are listed.  With `texts` no assignment is listed.  A stopped team is given
+-- no assignments.
 SELECT o.message, m.at, m.urgent, m.type, m.content, m.thread, m.reply_to, m.metadata,
 	CASE m.abroad WHEN 0 THEN a.name
 		ELSE (SELECT t.name || '/' || a.name FROM team t WHERE t.id = a.team) END AS sender_name,

@@ -1,11 +1,11 @@
--- Metrics: numbers of a state, for the monitoring of a host.  The number of rows that a
--- statement reads does not grow with finished messages and past events.
+-- Metrics: numbers of a state, for the monitoring of a host.  Finished messages and past events
+-- do not increase the number of rows that a statement reads.
 
 -- name: metrics_now
 -- always
--- scan ok: agents, few; delayed copies, which come soon; a number of the state
--- Copies of messages that wait in inboxes, are handed out or come later; open commands; claims
--- whose lease runs; the newest event.
+-- scan ok: agents, few; delayed copies, which are due soon; the row of the state
+-- Numbers of the message copies that wait in inboxes, are handed out or are delayed.  Also the
+-- open commands, the claims whose lease runs, and the newest event.
 -- int: event
 SELECT (SELECT coalesce(sum(i.queued), 0) FROM agent_inbox i) AS queued,
 	(SELECT coalesce(sum(i.leased), 0) FROM agent_inbox i) AS leased,
@@ -17,8 +17,9 @@ SELECT (SELECT coalesce(sum(i.queued), 0) FROM agent_inbox i) AS queued,
 FROM state s WHERE s.one = 1;
 
 -- name: metrics_oldest
--- scan ok: agents, few; of each the first rows of its inbox
--- When the message was sent that waits longest in an inbox; no row where none waits.
+-- scan ok: agents, few; for each agent the first rows of its inbox
+-- When the message that waits longest in an inbox was sent.  There is no row if no message
+-- waits.
 SELECT m.at FROM message m WHERE m.id = (SELECT min(x.message) FROM (
 	SELECT (SELECT d.message FROM delivery d
 		WHERE d.agent = i.agent AND d.lane = {delivery_lane.normal}
@@ -33,13 +34,13 @@ SELECT m.at FROM message m WHERE m.id = (SELECT min(x.message) FROM (
 
 -- name: metrics_guests
 -- scan ok: living workspaces, few
--- How many workspaces are in each state.
+-- How many living workspaces are in each state.
 SELECT state, count(*) AS n FROM workspace WHERE state IN {workspace_state.living} GROUP BY state;
 
 -- name: metrics_budgets
 -- scan ok: living teams, few
--- The budgets of living teams that have a limit, and how much of each is left.  The budget of
--- workspaces is listed if a team has workspaces, or has living teams below it.
+-- The budgets of living teams that have a limit, and how much of each budget is left.  The
+-- budget of workspaces is listed if a team has workspaces, or has living teams below.
 -- text: team
 -- int: kind most rest
 SELECT b.team, b.kind, b.most, b.rest FROM (
@@ -60,5 +61,5 @@ SELECT b.team, b.kind, b.most, b.rest FROM (
 ORDER BY b.team, b.kind LIMIT :limit;
 
 -- name: metrics_events
--- How many events of each kind came between two numbers.
+-- How many events of each kind have a number in (:after, :last].
 SELECT kind, count(*) AS n FROM event WHERE seq > :after AND seq <= :last GROUP BY kind;

@@ -1,5 +1,6 @@
 /*
- * migrate - migrations: forward only, all missing ones or none, in an exclusive lock.
+ * migrate - runs migrations: forward only, all missing migrations or none, under an exclusive
+ * lock.
  *
  * A new file gets the tables and rows that all migrations would leave, in a fifth of the time.
  */
@@ -12,12 +13,13 @@
 #include "storage/words.h"
 
 /*
- * schema_check - checks that a state file holds our tables, indexes and views, no more.
+ * schema_check - checks that a state file holds our tables, indexes and views, and nothing
+ * else.
  *
- * A file that came from elsewhere may hold triggers, which would run with our own
- * statements, or views in the place of tables.  The list for a present file was written
- * down when this program was built; a file of an older version is compared with one
- * that is made by the same migrations.
+ * A file from elsewhere may hold triggers, which would run with our own statements.  It may
+ * also hold views in the place of tables.  The list of objects for a file of the present
+ * version was written down when this program was built.  A file of an older version is compared
+ * with a database that the same migrations have made.
  */
 
 static const char *text(sqlite3_stmt *st, int column)
@@ -27,7 +29,7 @@ static const char *text(sqlite3_stmt *st, int column)
 	return s ? s : "";
 }
 
-/* Compares objects by type and name, as both lists are sorted. */
+/* Compares objects by type and name, the order in which both lists are sorted. */
 static int order(const struct schema_object *a, const struct schema_object *b)
 {
 	int by_type = strcmp(a->type, b->type);
@@ -35,7 +37,7 @@ static int order(const struct schema_object *a, const struct schema_object *b)
 	return by_type ? by_type : strcmp(a->name, b->name);
 }
 
-/* Whether an object is a table of statistics, which a person's ANALYZE leaves. */
+/* Whether an object is a table of statistics that a person's ANALYZE has left. */
 static bool is_statistics(const struct schema_object *o)
 {
 	return !strcmp(o->type, "table") &&
@@ -62,8 +64,8 @@ static int refuse_other(const struct store *s, const struct schema_object *o,
 	return fault_hint(f, "use a state that cadre made, or a backup of it");
 }
 
-/* Compares an object with the one that is expected (NULL: none): 1 if they are the
- * same. */
+/* Compares an object with the expected object (NULL: no further object is expected).  Returns 1
+ * if the objects are the same. */
 static int schema_check_compare(const struct store *s, const struct schema_object *found,
 				const struct schema_object *wanted, struct fault *f)
 {
@@ -79,7 +81,7 @@ static int schema_check_compare(const struct store *s, const struct schema_objec
 	return 1;
 }
 
-/* Compares the file's objects with `n` expected ones in the same order. */
+/* Compares the file's objects with `n` expected objects in the same order. */
 static int compare_all(struct store *s, const struct schema_object *wanted, int n,
 		       struct fault *f)
 {
@@ -107,7 +109,8 @@ static int compare_all(struct store *s, const struct schema_object *wanted, int 
 	return i < n ? refuse_other(s, &wanted[i], "missing", f) : 0;
 }
 
-/* Lists the objects that migrations up to `version` make, by running them in memory. */
+/* Lists the objects that the migrations up to `version` make, by running these migrations in
+ * memory. */
 static int list_older(struct arena *a, struct schema_object **out, size_t *n, int version)
 {
 	sqlite3_stmt *st = NULL;
@@ -150,7 +153,7 @@ int schema_check(struct store *s, int version, struct fault *f)
 	return f->code;
 }
 
-enum { WAIT_MS = 10000 }; /* for processes that have the state open */
+enum { WAIT_MS = 10000 }; /* patience with processes that have the state open */
 
 int store_refuse_newer(const struct store *s, int64_t version, struct fault *f)
 {
@@ -169,8 +172,7 @@ static int migrate_refuse_stranger(struct store *s, struct fault *f)
 	return fault_hint(f, "set CADRE_HOME to another folder");
 }
 
-/* PRAGMA journal_mode does not fail: it returns the mode that holds now, which is
- * checked. */
+/* PRAGMA journal_mode does not fail but returns the mode in force.  This mode is checked. */
 static int use_wal(struct store *s, struct fault *f)
 {
 	if (s->flags & STORE_MEMORY)
@@ -191,7 +193,7 @@ static int migrate_back_up(struct store *s, int64_t version, struct fault *f)
 	return rc;
 }
 
-/* Makes the tables, or everything that stands on them; SQLite makes some indexes itself. */
+/* Makes the tables, or all objects that need the tables.  SQLite makes some indexes itself. */
 static int make_objects(struct store *s, bool tables, struct fault *f)
 {
 	for (int i = 0; i < schema_count; i++)
@@ -243,8 +245,8 @@ static int first_time(struct store *s, struct fault *f)
 	return store_exec(s, SQL_INCREMENTAL, f);
 }
 
-/* The mark must be in the file itself, not in the WAL: so there is no WAL at this
- * time. */
+/* The mark must be in the file itself, not in the WAL.  So the mark is set while there is no
+ * WAL. */
 static int set_mark(struct store *s, struct fault *f)
 {
 	int64_t mark = store_number(s, SQL_MARK, f);

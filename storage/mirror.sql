@@ -1,6 +1,6 @@
--- Rows for the mirror, which shows states as they are written: leases are not judged
--- here.  Lists of rows come as a JSON array (`ids`), so that a slice of the mirror costs
--- a query per table, not one per task.
+-- Rows for the mirror.  The mirror shows states as they are written, and does not judge whether
+-- leases have ended.  A list of rows is passed as a JSON array (`ids`).  So a slice of the
+-- mirror costs one query per table, not one query per task.
 
 -- name: mirror_head
 -- always
@@ -10,7 +10,7 @@ SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 FROM state s WHERE s.one = 1;
 
 -- name: mirror_events
--- Events of mail are skipped within SQLite unless mail is logged.
+-- Events of mail are skipped within SQLite, unless mail is logged.
 SELECT seq, kind, team, actor, subject, target, detail FROM event
 WHERE seq > :after AND seq <= :upto
 	AND (kind BETWEEN {events.team} OR kind BETWEEN {events.agent}
@@ -19,7 +19,7 @@ WHERE seq > :after AND seq <= :upto
 ORDER BY seq LIMIT :limit;
 
 -- name: mirror_renames
--- The former names of teams, at each change of a name.
+-- The former names of teams, one row for each renaming.
 SELECT team, detail AS was FROM event
 WHERE seq > :after AND seq <= :upto AND kind = {event.team_updated} AND detail <> ''
 ORDER BY seq;
@@ -40,8 +40,8 @@ SELECT id FROM agent WHERE team = :team AND gone = 0 AND kind = {agent_kind.memb
 
 -- name: mirror_doors_below
 -- row: mirror_agents_of
--- scan ok: a team and those below it
--- The members with a workspace of a team and of all below it.
+-- scan ok: a team and the teams below
+-- The members with a workspace, of a team and of all teams below.
 WITH RECURSIVE below (id) AS (
 	SELECT :team
 	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
@@ -56,13 +56,13 @@ SELECT id FROM team WHERE id > :after ORDER BY id LIMIT :limit;
 SELECT agent FROM workspace WHERE id = :id AND agent IS NOT NULL;
 
 -- name: mirror_dependents
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
--- Tasks that show the state of these tasks in their blocked_by.
+-- Tasks whose blocked_by shows the state of the tasks :ids.
 SELECT d.task FROM json_each(:ids) j JOIN task_dep d ON d.dep = j.value;
 
 -- name: mirror_tasks
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids team_name holder_name assignee_name creator_name
 SELECT k.id, k.team, t.name AS team_name, t.destroyed_at, k.number, k.slug, k.title, k.description,
 	k.priority, k.state, o.name AS holder_name, s.name AS assignee_name,
@@ -74,35 +74,35 @@ LEFT JOIN agent s ON s.id = k.assignee
 ORDER BY k.id;
 
 -- name: mirror_deps
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT d.task, o.number, o.state
 FROM json_each(:ids) j JOIN task_dep d ON d.task = j.value
 JOIN task o ON o.id = d.dep ORDER BY d.task, o.number;
 
 -- name: mirror_tags
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT g.task, g.tag
 FROM json_each(:ids) j JOIN task_tag g ON g.task = j.value ORDER BY g.task, g.n;
 
 -- name: mirror_criteria
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT c.task, c.text, c.done
 FROM json_each(:ids) j JOIN task_criterion c ON c.task = j.value
 ORDER BY c.task, c.n;
 
 -- name: mirror_notes
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT n.task, a.name, n.at, n.text
 FROM json_each(:ids) j JOIN task_note n ON n.task = j.value
 JOIN agent a ON a.id = n.agent ORDER BY n.task, n.id;
 
 -- name: mirror_agents
--- scan ok: the list itself
--- An agent `holds` a task as its row says.
+-- scan ok: the rows of the caller's list
+-- An agent `holds` a task if the task's row names the agent as owner.
 -- text: ids team_name parent_name
 SELECT a.id, a.team, t.name AS team_name,
 	(SELECT p.name FROM team p WHERE p.id = t.parent) AS parent_name, t.destroyed_at, a.name, a.kind, a.gone, a.role,
@@ -117,20 +117,21 @@ LEFT JOIN workspace w ON w.id = a.workspace ORDER BY a.id;
 
 -- name: mirror_agent_called
 -- text: team_name
--- A living team of that name, and its member of that name, if there is one.
+-- A living team with the name :team_name, and its member with the name :name if this member
+-- exists.
 SELECT t.id AS team, a.id FROM team t LEFT JOIN agent a ON a.team = t.id AND a.name = :name
 	AND a.gone = 0 AND a.kind = {agent_kind.member}
 WHERE t.name = :team_name AND t.destroyed_at IS NULL;
 
 -- name: mirror_skills
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT s.agent, s.skill
 FROM json_each(:ids) j JOIN agent_skill s ON s.agent = j.value
 ORDER BY s.agent, s.n;
 
 -- name: mirror_protocols
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT p.agent, p.protocol
 FROM json_each(:ids) j JOIN agent_protocol p ON p.agent = j.value
@@ -145,20 +146,19 @@ SELECT t.id, t.name, (SELECT p.name FROM team p WHERE p.id = t.parent AND p.dest
 FROM team t WHERE t.id = :id;
 
 -- name: mirror_below
--- The living teams directly below one.
+-- The living teams directly below a team.
 SELECT name FROM team WHERE parent = :team AND destroyed_at IS NULL ORDER BY name;
 
 -- name: mirror_budgets
 -- int: reserved
--- A team's limits, and what was spent without one.  Time and messages are used up without an
--- event, so that a page tells their limits alone.
+-- A team's limits, and the tokens and cost that were used without a limit.  Time and messages
+-- are used up without an event.  So for time and messages a page shows only the limits.
 SELECT s.kind, s.most, s.used, s.reserved FROM spending s
 WHERE s.team = :team AND (s.most > 0 OR s.used > 0)
 	AND (s.most > 0 OR s.kind IN {budget_kind.tokens cost}) ORDER BY s.kind;
 
 -- name: mirror_kin
--- The team above :team, and the teams directly below: the pages of these teams name
--- :team.
+-- The team above :team, and the teams directly below.  The pages of these teams name :team.
 SELECT id FROM team WHERE id = (SELECT o.parent FROM team o WHERE o.id = :team)
 UNION ALL SELECT id FROM team WHERE parent = :team AND destroyed_at IS NULL;
 
@@ -172,7 +172,8 @@ SELECT name, role, status, description,
 FROM agent WHERE team = :team AND kind = {agent_kind.member} AND gone = :gone ORDER BY name;
 
 -- name: mirror_index
--- The holder of a task that is over is who ended it, and `at` is when.
+-- If a task has ended, its holder is the agent that ended the task, and `at` is the time of the
+-- end.
 -- text: holder_name blockers
 SELECT k.number, k.slug, k.title, k.priority, coalesce(k.ended_at, k.updated_at) AS at,
 	o.name AS holder_name,
@@ -188,8 +189,8 @@ ORDER BY k.priority, k.number LIMIT :limit;
 SELECT id, number, slug FROM task WHERE team = :team ORDER BY number;
 
 -- name: mirror_lag
--- How many events the mirror has yet to read and show, and how many of them make, move or end a
--- team's folder.
+-- How many events the mirror has yet to read and show.  `folders`: how many of these events
+-- make, move or end a team's folder.
 SELECT count(*) AS n, count(*) FILTER (WHERE kind IN ({event.team_created}, {event.team_destroyed})
 		OR (kind = {event.team_updated} AND detail <> '')) AS folders
 FROM event
@@ -215,7 +216,7 @@ ORDER BY m.id LIMIT :limit;
 
 -- name: mirror_mail_heads
 -- row: mirror_mail_next
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: ids
 SELECT m.id, m.team, m.at FROM json_each(:ids) j JOIN message m ON m.id = j.value;
 

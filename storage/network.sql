@@ -1,8 +1,9 @@
--- The network of VMs: places in its range, policies, forwarded ports.
--- A place is free again when no process can still be using it.
+-- The network of VMs: places in its address range, policies, forwarded ports.  A place is free
+-- again when no process can still be using the place.
 
 -- name: network_take
--- The lowest free place in the range of the workspace's host; 1 is the gateway's.
+-- Takes the lowest free place in the range of the workspace's host.  Place 1 belongs to the
+-- gateway.
 -- scan ok: the index of places in use
 UPDATE workspace SET slot = (
 	SELECT min(s.slot) + 1 FROM (
@@ -20,9 +21,9 @@ UPDATE workspace SET allow_internet = :allow_internet, allow_inter_vm = :allow_i
 WHERE id = :workspace;
 
 -- name: network_team
--- The policy of a team and those above it: a thing is allowed only if all of them allow
--- it.
--- scan ok: a team and those above it
+-- The policy of a team and of the teams above.  A permission is given only if all these teams
+-- give it.
+-- scan ok: a team and the teams above
 WITH RECURSIVE up(id, parent, allow_internet, allow_inter_vm) AS (
 	SELECT t.id, t.parent, t.allow_internet, t.allow_inter_vm FROM team t
 	WHERE t.id = :team
@@ -38,10 +39,10 @@ WHERE a.id = :agent;
 
 -- name: network_ports
 -- int: allowed
--- The ports in the lists of a team, of the teams above and of :workspace (0: no
--- workspace).  `allowed`: the port is in each of these lists that is not empty.
--- Without a row, all ports are allowed.
--- scan ok: a team and those above it
+-- The ports in the lists of a team, of the teams above and of :workspace (0: no workspace).
+-- `allowed`: the port is in each of these lists that is not empty.  If no row is returned, all
+-- ports are allowed.
+-- scan ok: a team and the teams above
 WITH RECURSIVE up(id, parent) AS (
 	SELECT t.id, t.parent FROM team t WHERE t.id = :team
 	UNION ALL SELECT t.id, t.parent FROM up JOIN team t ON t.id = up.parent),
@@ -63,7 +64,8 @@ SELECT transport, port, target, public FROM workspace_forward
 WHERE workspace = :workspace ORDER BY port, transport;
 
 -- name: network_forward_add
--- A port of a host leads to a single living workspace there; the ports of a destroyed one are free.
+-- A port of a host leads to a single living workspace on this host.  The ports of a destroyed
+-- workspace are free.
 INSERT INTO workspace_forward (host, transport, port, workspace, target, public)
 VALUES ((SELECT host FROM workspace WHERE id = :workspace), :transport, :port, :workspace,
 	:target, :public)
@@ -82,7 +84,8 @@ WHERE f.host = (SELECT host FROM workspace WHERE id = :workspace)
 DELETE FROM workspace_forward WHERE workspace = :workspace;
 
 -- name: network_members
--- Living workspaces of this host that have a slot; the lead of a sub-team counts to the team above.
+-- Living workspaces of this host that have a slot.  `parent`: the team above, if the workspace
+-- belongs to the lead of a sub-team.
 -- scan ok: the host's own list of living workspaces
 -- text: name
 SELECT w.id, w.created_at, w.name, w.team, w.slot, w.allow_internet, w.allow_inter_vm,
@@ -94,7 +97,7 @@ WHERE w.host = :host AND w.slot IS NOT NULL AND w.state IN {workspace_state.livi
 ORDER BY w.id;
 
 -- name: network_fault
--- The network's fault on the host that runs the workspace.
+-- The network fault of the host that runs the workspace.
 SELECT h.network_fault FROM workspace w JOIN host h ON h.id = w.host WHERE w.id = :workspace;
 
 -- name: network_set_fault
@@ -102,7 +105,7 @@ UPDATE host SET network_fault = :network_fault
 WHERE id = :host AND network_fault IS DISTINCT FROM :network_fault;
 
 -- name: network_trouble
--- Why living VMs of this host have no network.
+-- The reason why the living VMs of this host have no network.
 -- scan ok: living workspaces
 SELECT h.network_fault FROM host h WHERE h.id = :host AND h.network_fault IS NOT NULL
 AND EXISTS (SELECT 1 FROM workspace w WHERE w.host = h.id AND w.slot IS NOT NULL AND w.state IN {workspace_state.living});

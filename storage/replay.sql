@@ -1,11 +1,12 @@
--- Replaying: how things were behind an event of the log, `until`.
+-- Replaying: how things were just after an event of the log, `until`.
 --
--- The last event up to `until` that changed a thing's state gives the state.  If the thing is
--- older than the log, there may be no such event.  Then its state is the present state if no
--- later event changed the state; else the state is not `known`.
+-- The state of a thing follows from the last event up to `until` that changed this state.  If
+-- the thing is older than the log, the log may have no event that changed this state.  In this
+-- case the state at `until` is the present state, unless a later event changed the state.
+-- After such a later event, the state at `until` is not `known`.
 
 -- name: replay_at
--- When an event came.
+-- The time of an event.
 SELECT at FROM event WHERE seq = :seq;
 
 -- name: replay_task_count
@@ -16,7 +17,7 @@ SELECT count(*) AS n FROM task k WHERE k.team = :team
 
 -- name: replay_tasks
 -- text: owner_name
--- Tasks that there were, by number.
+-- The tasks that existed at `until`, by number.
 -- scan ok: tasks of a team, along their index
 SELECT t.number, t.title,
 	CAST(l.seq IS NOT NULL OR t.later = 0 AS INTEGER) AS known,
@@ -44,20 +45,22 @@ ORDER BY t.number LIMIT :limit OFFSET :skip;
 
 -- name: replay_mail
 -- int: first next earliest
--- The first message of whose sending the log tells, and the first one that was sent behind `until`:
--- messages are numbered in the order in which they were sent.  0: none.  And the earliest time of an
--- event from `until` on, for the clock may have been put back since.
--- scan ok: from either place on, until one is there
+-- `first`: the first message whose sending is in the log.  `next`: the first message that was
+-- sent after `until`.  Messages are numbered in the order in which they were sent.  0: no such
+-- message is in the log.  `earliest`: the earliest time of an event from `until` on, since the
+-- clock may have been put back after `until`.
+-- scan ok: from each place on, to the first such event
 SELECT coalesce((SELECT f.subject FROM event f WHERE f.kind = {event.message_sent} ORDER BY f.seq LIMIT 1), 0) AS first,
 	coalesce((SELECT n.subject FROM event n WHERE n.kind = {event.message_sent} AND n.seq > :until ORDER BY n.seq LIMIT 1), 0) AS next,
 	coalesce((SELECT min(e.at) FROM event e WHERE e.seq >= :until), 0) AS earliest;
 
 -- name: replay_copies
 -- text: to_name from_name
--- Copies that lay in inboxes, by recipient and number.  If the first event of a copy says that it
--- waits again, the copy came only then: late, or from a member who left.  Where it lay before that
--- is not known.  Copies that were done with before (:earliest) are passed over early.
--- scan ok: the log and all copies, once, for somebody who asks
+-- Copies that lay in inboxes at `until`, by recipient and number.  The first event of a copy
+-- may say that the copy waits again.  Such a copy entered the inbox only with this event, since
+-- it was delayed or came from a member who left.  The place of the copy before this event is
+-- not known.  Copies that were finished before :earliest are skipped early.
+-- scan ok: the log and all copies, once for a call
 WITH told (message, agent, last, later) AS (
 	SELECT e.subject, e.target, max(CASE WHEN e.seq <= :until THEN e.seq END), min(CASE WHEN e.seq > :until THEN e.seq END)
 	FROM event e JOIN agent r ON r.id = e.target

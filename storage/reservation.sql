@@ -1,13 +1,15 @@
--- Reservations.  One is over at its instant, and when its holder is gone or has a new
--- generation: every statement compares by itself, and reservation_end only writes it down.
+-- Reservations.  A reservation ends at its exact time, or when its holder has left or has a new
+-- generation.  Every statement checks these conditions itself, and reservation_end only removes
+-- the row.
 
 -- name: reservation_new_id
 -- row: new_id
 SELECT coalesce(max(id), 0) + 1 AS id FROM reservation;
 
 -- name: reservation_take
--- An agent holds a glob once.  Whether another agent's reservation is in the way, its caller
--- has judged in the same transaction, glob by glob, of all that reservation_lines told.
+-- An agent holds a glob only once.  The caller has judged whether another agent's reservation
+-- is in the way.  The caller judged in the same transaction, glob by glob, by all rows of
+-- reservation_lines.
 INSERT INTO reservation (id, team, agent, generation, paths, stem, shared, reason, lease_ms, lease_until, created_at)
 VALUES (:id, :team, :agent, :generation, :paths, :stem, :shared, :reason, :lease_ms, :now + :lease_ms, :now)
 ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation, stem = excluded.stem,
@@ -16,7 +18,8 @@ ON CONFLICT (agent, paths) DO UPDATE SET generation = excluded.generation, stem 
 
 -- name: reservation_lines
 -- row: reservation_line
--- Living reservations of a team, in their order; :agent 0: of all its members.
+-- Living reservations of a team, by number.  An :agent of 0 means the reservations of all
+-- members.
 SELECT r.id, r.agent, r.paths, r.shared, r.reason, r.lease_until, r.created_at, a.name
 FROM reservation r JOIN agent a ON a.id = r.agent
 WHERE :agent = 0 AND r.team = :team AND r.id > :after
@@ -30,10 +33,10 @@ ORDER BY 1;
 
 -- name: reservation_covering
 -- row: reservation_line
--- scan ok: the list itself
+-- scan ok: the rows of the caller's list
 -- text: stems
--- Reservations that may mean a path: their globs begin with one of these names, or with a
--- wildcard.
+-- Reservations that may cover a path: their globs begin with one of the names in :stems, or
+-- with a wildcard.
 SELECT r.id, r.agent, r.paths, r.shared, r.reason, r.lease_until, r.created_at, a.name
 FROM reservation r JOIN agent a ON a.id = r.agent
 WHERE r.team = :team AND r.stem IN (SELECT CAST(j.value AS TEXT) FROM json_each(:stems) j) AND r.id > :after
@@ -46,19 +49,20 @@ DELETE FROM reservation WHERE agent = :agent AND generation = :generation AND pa
 	AND lease_until > :now;
 
 -- name: reservation_renew
--- Only a living one can be renewed: another agent may have taken the paths of one that is over.
+-- Only a living reservation can be renewed.  After a reservation has ended, another agent may
+-- have taken its paths.
 UPDATE reservation SET lease_ms = CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END,
 	lease_until = :now + CASE WHEN :lease_ms > 0 THEN :lease_ms ELSE lease_ms END
 WHERE agent = :agent AND generation = :generation AND paths = :paths AND lease_until > :now;
 
 -- name: reservation_extend
--- Calls of a holder renew those of which under half is left.
+-- Every call of a holder renews the holder's reservations of which less than half is left.
 UPDATE reservation SET lease_until = :now + lease_ms
 WHERE agent = :agent AND generation = :generation AND lease_until > :now
 	AND lease_until - :now < lease_ms / 2;
 
 -- name: reservation_over
--- Reservations that are over and still have a row.
+-- Reservations that have ended and still have a row.
 SELECT id, team, agent, paths FROM reservation
 WHERE lease_until <= :now ORDER BY lease_until, id LIMIT :limit;
 
@@ -70,14 +74,14 @@ DELETE FROM reservation WHERE team = :team;
 
 -- name: reservation_gap
 -- scan ok: reservations, few
--- As task_gap.
+-- As task_gap, for reservations.
 UPDATE reservation SET lease_until = lease_until + :gap_ms
 WHERE lease_until - lease_ms <= :gap_since + 5000
 	AND (lease_until > :gap_since OR :gap_ms < 0);
 
 -- name: reservation_from_future
 -- scan ok: reservations, few
--- As task_from_future.
+-- As task_from_future, for reservations.
 UPDATE reservation SET lease_until = :now + lease_ms
 WHERE lease_until > :now + lease_ms
 	AND NOT EXISTS (SELECT 1 FROM team t WHERE t.id = reservation.team AND t.stopped_at IS NOT NULL);

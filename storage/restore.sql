@@ -1,4 +1,4 @@
--- Questions to a file before it is taken for a state: see store_restore.h.
+-- Queries of a file before the file is accepted as a state: see store_restore.h.
 
 -- name: restore_states
 -- scan ok: one row

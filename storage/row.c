@@ -30,7 +30,7 @@ int row_bind(sqlite3_stmt *st, const struct statement *t, const void *in)
 	return rc;
 }
 
-/* Reads a text into the arena.  SQLITE_NOMEM: SQLite had no memory to hand it over. */
+/* Reads a text into the arena.  Returns SQLITE_NOMEM if SQLite had no memory for the text. */
 static int row_read_text(sqlite3_stmt *st, int i, const char **out, struct arena *a)
 {
 	const char *text = (const char *)sqlite3_column_text(st, i);

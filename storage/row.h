@@ -1,5 +1,5 @@
 /*
- * row - from a caller's struct to parameters, from columns to a row.
+ * row - copies a caller's struct to parameters, and columns to a row.
  */
 #ifndef STORAGE_ROW_H
 #define STORAGE_ROW_H
@@ -8,9 +8,9 @@
 
 #include "storage/stmt.h"
 
-/* Bind the parameters of a statement, and read a row; both return an SQLite result.
- * Texts and blobs that are bound are borrowed; texts and blobs that are read are copied
- * into the arena. */
+/* row_bind() binds the parameters of a statement, and row_read() reads a row.  Both return an
+ * SQLite result.  Texts and blobs that are bound are borrowed.  Texts and blobs that are read
+ * are copied into the arena. */
 int row_bind(sqlite3_stmt *st, const struct statement *t, const void *in);
 int row_read(sqlite3_stmt *st, const struct slot *columns, int n, void *row,
 	     struct arena *a);

@@ -1,10 +1,11 @@
--- Rules that operations keep and no table does.  Each statement finds the first row behind
--- :from that breaks its rule; core/transfer/rule.c says the rule in words.
+-- Rules that the operations keep and no table enforces.  Each statement finds the first row
+-- after :from that breaks the statement's rule.  core/transfer/rule.c says each rule in words.
 
 -- name: rule_copy_lost
 -- row: rule
 -- scan ok: once in an import, a backup or a look of the doctor
--- A message's row went and its copies stayed.  No table refers to it, since each send would pay.
+-- A copy whose message or recipient has no row.  No foreign key prevents this, since each send
+-- would pay for the check.
 SELECT d.message AS id FROM delivery d
 WHERE d.message > :from AND (NOT EXISTS (SELECT 1 FROM message m WHERE m.id = d.message)
 	OR NOT EXISTS (SELECT 1 FROM agent a WHERE a.id = d.agent))
@@ -29,8 +30,8 @@ ORDER BY k.id LIMIT 1;
 -- name: rule_operator_wrong
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- An agent with the operator's name but another kind, or the reverse; a living agent of a
--- destroyed team; or a gone operator of a living team.
+-- An agent with the operator's name but another kind, or the reverse.  Also a living agent of a
+-- destroyed team, or a gone operator of a living team.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team
 WHERE a.id > :from AND ((a.kind = {agent_kind.operator}) <> (a.name = 'operator')
 	OR (a.gone = 0 AND t.destroyed_at IS NOT NULL)
@@ -57,7 +58,8 @@ LIMIT 1;
 -- name: rule_holder_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A place of a lead is held by an agent of the team above, so that none is held in a circle.
+-- A lead's place must be held by an agent of the team directly above.  So no places are held in
+-- a circle.
 SELECT a.id FROM agent a JOIN team t ON t.id = a.team LEFT JOIN agent h ON h.id = a.holder
 WHERE a.id > :from AND a.gone = 0 AND a.holder IS NOT NULL
 	AND (h.team IS NULL OR t.parent IS NULL OR h.team <> t.parent)
@@ -85,7 +87,7 @@ SELECT id FROM task WHERE id > :from AND attempts > {most.tries} LIMIT 1;
 -- name: rule_text_long
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A command is kept as JSON, in which a byte takes up to six.
+-- A command is stored as JSON, in which one byte may take up to six bytes.
 SELECT id FROM message WHERE id > :from AND length(CAST(content AS BLOB)) > {most.content}
 	* CASE type WHEN 'task_assignment' THEN 7 ELSE 1 END
 LIMIT 1;
@@ -100,7 +102,8 @@ LIMIT 1;
 -- name: rule_dep_circle
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A circle has a dependency on a task behind its own: the search begins there, and few tasks have one.
+-- Every circle has a dependency on a task with a higher number.  The search begins at these
+-- dependencies, and few tasks have such a dependency.
 SELECT d.task AS id FROM task_dep d
 WHERE d.task > :from AND d.dep > d.task AND d.task IN (
 	WITH RECURSIVE way(id) AS (SELECT d.dep
@@ -131,7 +134,7 @@ SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent WHERE u.id > :from AND a.
 -- name: rule_message_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- Mail goes within a team, to those above it and to those below it.
+-- Mail is sent only within a team, to the teams above and to the teams below.
 WITH RECURSIVE up (id, above) AS (
 	SELECT id, id FROM team
 	UNION SELECT up.id, t.parent FROM up JOIN team t ON t.id = up.above WHERE t.parent IS NOT NULL)
@@ -146,7 +149,7 @@ LIMIT 1;
 -- name: rule_stop_far
 -- row: rule
 -- scan ok: once in an import or a look of the doctor
--- A team is stopped by its own agents and those of the teams above it.
+-- A team can be stopped only by its own agents and by agents of the teams above.
 WITH RECURSIVE up (id, above) AS (
 	SELECT id, id FROM team
 	UNION SELECT up.id, t.parent FROM up JOIN team t ON t.id = up.above WHERE t.parent IS NOT NULL)

@@ -1,10 +1,10 @@
--- The rows that the search index is made from, and those of its hits.
--- search.db is another database: its own statements are in storage/search/index.sql.
+-- The rows from which the search index is made, and the rows of its hits.  search.db is another
+-- database.  The statements of search.db are in storage/search/index.sql.
 
 -- name: search_head
 -- always
--- scan ok: the ends of keys
--- The ends of the tables, up to which a complete index reaches.
+-- scan ok: the first and the last keys
+-- The ends of the tables.  A complete index reaches up to these ends.
 SELECT s.incarnation, (SELECT coalesce(max(seq), 0) FROM event) AS newest,
 	(SELECT coalesce(min(seq), 1) FROM event) AS oldest,
 	(SELECT coalesce(max(id), 0) FROM message) AS last_message,
@@ -15,8 +15,8 @@ FROM state s WHERE s.one = 1;
 -- name: search_messages
 -- row: search_fed
 -- text: body
--- The next rows, the last of them first, as the index takes them (see schema.sql).
--- The environment of a command is left out: only its label and text can be found.
+-- The next rows, last row first, as the index needs them (see schema.sql).  The environment of
+-- a command is left out.  So only the label and the text of a command can be found.
 SELECT m.id, m.team, m.sender, m.to_all,
 	CASE WHEN x.message IS NULL THEN m.content
 		ELSE x.label || '
@@ -59,7 +59,7 @@ SELECT id, team, 0 AS sender, 0 AS to_all, title || '
 FROM task WHERE id = :id;
 
 -- name: search_task_events
--- Tasks whose text may have changed, and messages whose text was taken away.
+-- Events after which a task's text may differ, and events that took a message's text away.
 SELECT seq, subject, CAST(kind = {event.message_redacted} AS INTEGER) AS redacted FROM event
 WHERE seq > :after AND seq <= :upto AND (kind = {event.message_redacted}
 	OR (kind BETWEEN {events.task} AND kind NOT IN {event.task_noted task_ticked}))
@@ -67,7 +67,8 @@ ORDER BY seq LIMIT :limit;
 
 -- name: search_message_hit
 -- text: body
--- The message, if it is in this team (0: any) and this agent (0: any) sent or got it.
+-- The message, if its team is :team and if :agent sent or got the message.  0 means any team or
+-- any agent.
 SELECT m.id, m.at, a.name, CASE WHEN x.message IS NULL THEN m.content
 	ELSE x.label || '
 ' || x.command END AS body

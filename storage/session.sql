@@ -7,13 +7,14 @@ VALUES (:name, :proof, :version, :client, :toolsets, :structured, :level, :watch
 ON CONFLICT DO NOTHING;
 
 -- name: session_drop_old
--- scan ok: along the index, from the newest on, as far as there may be sessions
--- Sessions that nobody came back to for a month; of too many, those that were used last stay.
+-- scan ok: along the index, newest first, at most :most sessions
+-- Deletes sessions that nobody has used for a month.  If there are too many sessions, the most
+-- recently used sessions are kept.
 DELETE FROM session WHERE used_at < :before OR used_at < (SELECT used_at FROM session
 	ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 
 -- name: session_drop_more
--- The number of sessions of one token is limited; the most recently used sessions stay.
+-- The number of sessions of one token is limited.  The most recently used sessions are kept.
 DELETE FROM session WHERE proof = :proof AND used_at < (SELECT used_at FROM session
 	WHERE proof = :proof ORDER BY used_at DESC LIMIT 1 OFFSET :most);
 

@@ -1,9 +1,9 @@
 /*
- * side - a database beside the state: the guest's spool, the search index.
+ * side - a database beside the state: the guest's spool, or the search index.
  *
- * A connection and its statements, prepared on first use.  Each has .sql files of its
- * own, from which sqlgen makes the structs of parameters and rows.  All results are
- * SQLite's: SQLITE_OK, SQLITE_ROW or SQLITE_DONE when it went well.
+ * A side_db is a connection with its statements, which are prepared on first use.  Each
+ * database has its own .sql files, from which sqlgen makes the structs of parameters and rows.
+ * All results are SQLite's: SQLITE_OK, SQLITE_ROW or SQLITE_DONE on success.
  */
 #ifndef STORAGE_SIDE_H
 #define STORAGE_SIDE_H
@@ -15,24 +15,26 @@
 struct side_db {
 	sqlite3 *db;
 	const struct statement *table;
-	sqlite3_stmt **prepared; /* as many as the table has */
+	sqlite3_stmt **prepared; /* one place for each statement of the table */
 	int n;
-	long fail_after; /* tests: steps until one fails; -1: it has */
+	long fail_after; /* tests: steps until a step fails; -1: a step has failed */
 	int fail_with;
 };
 
-/* Binds: SQLITE_OK.  Then each side_next() gives SQLITE_ROW with `row` filled in the
- * arena, until it gives another result.  A caller that stops earlier calls side_end(). */
+/* Binds the parameters and returns SQLITE_OK.  After this, each side_next() returns SQLITE_ROW
+ * with `row` filled in the arena, until it returns another result.  A caller that stops earlier
+ * calls side_end(). */
 int side_start(struct side_db *d, int id, const void *in);
 int side_next(struct side_db *d, int id, void *row, size_t size, struct arena *a);
 void side_end(struct side_db *d, int id);
-/* Runs a statement to its end: SQLITE_OK. */
+/* Runs a statement to its end.  Returns SQLITE_OK on success. */
 int side_run(struct side_db *d, int id, const void *in);
-/* Reads one row of a statement: SQLITE_ROW, or SQLITE_DONE where there is none. */
+/* Reads one row of a statement.  Returns SQLITE_ROW, or SQLITE_DONE if there is no row. */
 int side_row(struct side_db *d, int id, const void *in, void *row, size_t size,
 	     struct arena *a);
 int side_exec(struct side_db *d, const char *script);
-int side_version(struct side_db *d, int *version); /* user_version: SQLITE_OK */
+/* Reads user_version.  Returns SQLITE_OK on success. */
+int side_version(struct side_db *d, int *version);
 void side_close(struct side_db *d);
 
 #define side_in(name, ...) (&(const struct sql_##name##_in){ __VA_ARGS__ })

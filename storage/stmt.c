@@ -54,7 +54,7 @@ static bool key_put_slot(struct key *k, const struct slot *slot, const char *at)
 	return false;
 }
 
-/* The parameters as bytes; false if they are too long to keep anything. */
+/* Writes the parameters as bytes.  Returns false if the parameters are too long for a kept row. */
 static bool kept_key_of(struct key *k, enum sql id, const void *in)
 {
 	const struct statement *t = &statement_table[id];
@@ -67,7 +67,7 @@ static bool kept_key_of(struct key *k, enum sql id, const void *in)
 	return true;
 }
 
-/* The first of the two places where a row with this key may be. */
+/* The first of the two places in which a row with this key may be. */
 static struct kept_row **kept_place_of(struct kept *k, const struct key *key)
 {
 	return &k->places[(key->hash ^ key->hash >> 32) % (KEPT_PLACES / 2) * 2];
@@ -96,8 +96,8 @@ static const struct kept_row *kept_row_of(struct kept *k, enum sql id,
 	return NULL;
 }
 
-/* Puts a row into a place of its key: a forgotten row is replaced first, else the older
- * one. */
+/* Puts a row into a place of its key.  A forgotten row is replaced first.  If no row is
+ * forgotten, the older row is replaced. */
 static void kept_put_row(struct kept *k, const struct key *key, struct kept_row *r)
 {
 	struct kept_row **place = kept_place_of(k, key);
@@ -113,7 +113,8 @@ static void kept_put_row(struct kept *k, const struct key *key, struct kept_row 
 
 /* --- rows --------------------------------------------------------------------- */
 
-/* The bytes of a text with its NUL, or of a blob; `*where` is the pointer in the row. */
+/* The size of a text with its NUL, or of a blob, in bytes.  `*where` is set to the pointer in
+ * the row. */
 static size_t kept_bytes_of(const struct slot *slot, char *row, const void ***where)
 {
 	struct blob *b = (struct blob *)(row + slot->at);
@@ -124,7 +125,7 @@ static size_t kept_bytes_of(const struct slot *slot, char *row, const void ***wh
 	return slot->kind == SLOT_TEXT && **where ? strlen(**where) + 1 : 0;
 }
 
-/* Fills `row` and copies its texts into the arena: false if it is not kept. */
+/* Fills `row` and copies its texts into the arena.  Returns false if the row is not kept. */
 static bool kept_find(struct kept *k, enum sql id, const void *in, void *row,
 		      struct arena *a)
 {
@@ -179,13 +180,13 @@ void kept_forget(struct kept *k)
 		k->age[i]++;
 }
 
-/* Changes whenever all rows are forgotten. */
+/* A number that changes whenever all rows are forgotten. */
 static uint64_t kept_age(const struct kept *k)
 {
 	return k->age[0];
 }
 
-/* Forgets the rows of the kept statements in this bit set. */
+/* Forgets the rows of the kept statements in the bit set `statements`. */
 static void kept_invalidate(struct kept *k, unsigned statements)
 {
 	for (; statements; statements &= statements - 1)
@@ -218,8 +219,8 @@ static int store_injected(struct store *s)
 	case SQLITE_IOERR:
 	case SQLITE_NOMEM:
 	case SQLITE_INTERRUPT:
-		/* SQLite drops the whole transaction after some failures, and so does
-		 * this test hook. */
+		/* After some failures SQLite drops the whole transaction, and so does this test
+		 * hook. */
 		if (s->db && !sqlite3_get_autocommit(s->db))
 			sqlite3_exec(s->db, SQL_ROLLBACK, NULL, NULL, NULL);
 		break;
@@ -323,7 +324,7 @@ static void stmt_check_size(enum sql id, size_t size)
 
 /* --- running ----------------------------------------------------------------- */
 
-/* Prepares and binds the statement, and leaves it idle; returns an SQLite result. */
+/* Prepares and binds the statement, but does not run it.  Returns an SQLite result. */
 static int ready(struct store *s, enum sql id, const void *in)
 {
 	struct prepared *p = &s->stmts[id];
@@ -332,8 +333,8 @@ static int ready(struct store *s, enum sql id, const void *in)
 	assert(!p->busy);
 	if (!statement_table[id].readonly) {
 		assert(s->writing);
-		/* After a failure that dropped the transaction, the statement would run
-		 * and be committed alone. */
+		/* If a failure has dropped the transaction, the statement would run and be
+		 * committed alone. */
 		if (!store_intact(s))
 			return SQLITE_ABORT;
 		kept_invalidate(&s->kept, statement_table[id].invalidates);
@@ -345,16 +346,17 @@ static int ready(struct store *s, enum sql id, const void *in)
 
 /*~ A statement and its parameters.  Station 10 of 12.
  *
- * Statements do not stand in C.  Each has a name in a file of storage/, and a program of
- * the build (tools/build/sqlgen.c) asks SQLite itself, with the real schema, what its
- * parameters and columns are.  It writes a struct for both, so sql_run(call, task_claim,
- * .agent = ...) with a field that is misspelled does not compile, and a column that is
- * renamed breaks the build and not a user's evening.  It also refuses a statement that
- * walks through a whole table, unless the comment above it gives a reason.
+ * Statements are not written in C.  Each statement has a name in a .sql file of storage/.  A
+ * program of the build (tools/build/sqlgen.c) asks SQLite itself, with the real schema, for the
+ * parameters and columns of each statement.  sqlgen writes a struct for the parameters and a
+ * struct for the columns.  So sql_run(call, task_claim, .agent = ...) with a misspelled field
+ * does not compile.  A renamed column breaks the build, and not a running program.  sqlgen also
+ * refuses a statement that reads a whole table, unless the comment above the statement gives a
+ * reason.
  *
- * A statement is prepared when it is first used and kept for the life of the connection;
- * to run it is then to bind some integers and to step.  That is most of why a call costs
- * tens of microseconds and not milliseconds.
+ * A statement is prepared when it is first used, and is kept as long as the connection lives.
+ * To run a prepared statement, the program binds some integers and makes a step.  This is the
+ * main reason why a call costs tens of microseconds and not milliseconds.
  *
  * The statement of a claim is worth reading slowly.
  *
@@ -375,8 +377,8 @@ int store_run(struct store *s, enum sql id, const void *in, struct fault *f)
 		sqlite3_reset(st);
 		return f->code;
 	}
-	/* The first step has changed all rows, returned or not; a foreign key can still
-	 * refuse them at the end. */
+	/* The first step has changed all rows, whether or not it has returned them.  A foreign
+	 * key can still refuse the changes at the end. */
 	end = sqlite3_reset(st);
 	if (end != SQLITE_OK)
 		return store_fault(s, end, statement_table[id].name, f);

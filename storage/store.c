@@ -1,4 +1,4 @@
-/* store - a connection's life and its transactions; start reading at store_open(). */
+/* store - the connection of a store and its transactions; start reading at store_open(). */
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
 #include "storage/defend.h"
@@ -20,8 +20,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_HOST = 1 }; /* a state in a file has one host, which a migration adds */
-enum { BUSY_MS = 10000 }; /* for people with sqlite3; we take turns */
+enum { FILE_HOST = 1 }; /* a state in a file has one host, whose row a migration adds */
+/* Patience with a person's `sqlite3`.  Our own writers take turns. */
+enum { BUSY_MS = 10000 };
 
 /* --- faults ------------------------------------------------------------------- */
 
@@ -47,7 +48,7 @@ static const struct {
 
 int store_fault(const struct store *s, int rc, const char *what, struct fault *f)
 {
-	/* After a failure that a test asked for the connection itself knows of no error. */
+	/* After a failure that a test asked for, the connection itself reports no error. */
 	const char *said = s->db && sqlite3_extended_errcode(s->db) == rc
 				   ? sqlite3_errmsg(s->db)
 				   : sqlite3_errstr(rc);
@@ -92,7 +93,7 @@ static int own_run(struct store *s, enum own id)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* The number that a pragma tells, or -1. */
+/* The number that a pragma returns, or -1. */
 static int64_t own_number(struct store *s, enum own id)
 {
 	int64_t n = -1;
@@ -135,21 +136,21 @@ int64_t store_number(struct store *s, const char *sql, struct fault *f)
 
 static void configure(void)
 {
-	/* Sub-journals of savepoints stay in memory: 3 us each instead of 10.
-	 * Without memory statistics malloc takes no lock of SQLite's. */
+	/* Sub-journals of savepoints stay in memory, and cost 3 us each instead of 10.  Without
+	 * memory statistics, malloc takes no lock of SQLite. */
 	sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	sqlite3_initialize();
 }
 
-/* Called by SQLite after COMMIT, when the host does the checkpoints. */
+/* SQLite calls this function after COMMIT if the host does the checkpoints. */
 static int store_count_frames(void *store, sqlite3 *db, const char *schema, int frames)
 {
 	struct store *s = store;
 
 	(void)db;
 	(void)schema;
-	s->copied = generation_copied(s); /* 0 once the WAL has started anew */
+	s->copied = generation_copied(s); /* 0 after the WAL has begun anew */
 	s->frames = frames;
 	return SQLITE_OK;
 }
@@ -173,21 +174,21 @@ static int connect_file(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* Sets up a connection, after migrations, which need other settings. */
+/* Sets up a connection.  Called after the migrations, which need other settings. */
 static int tune(struct store *s, struct fault *f)
 {
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
-	/* Triggers may run by now: they are known to be our own. */
+	/* Triggers may run now, since they are known to be our own. */
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
-	/* SQLite's own checkpoint runs inside COMMIT, in our turn.  Its mark is
-	 * twice the host's, so that beside a host it is the host that copies. */
+	/* SQLite's own checkpoint runs inside COMMIT, while we have the turn.  SQLite's limit
+	 * is twice the host's limit.  So while a host runs, the host copies the WAL. */
 	if (s->flags & STORE_NO_CHECKPOINT)
 		sqlite3_wal_hook(s->db, store_count_frames, s);
 	else
 		sqlite3_wal_autocheckpoint(s->db, 4000);
-	/* The pages that the host's writer needs are all over a large state: of the 2 MB
-	 * that SQLite keeps, all would be read again and again.  Debian's SQLite would
-	 * write pages only to blank them. */
+	/* The host's writer needs pages from all over a large state.  In the 2 MB that SQLite
+	 * keeps, all these pages would be read again and again.  Without SQL_DELETE_FAST,
+	 * Debian's SQLite would write pages only to blank them. */
 	if (((s->flags & STORE_LARGE_CACHE) && store_exec(s, SQL_CACHE, f) < 0) ||
 	    store_exec(s, SQL_NO_MMAP, f) < 0 || store_exec(s, SQL_DELETE_FAST, f) < 0 ||
 	    store_exec(s, s->flags & STORE_NORMAL ? SQL_SYNC_NORMAL : SQL_SYNC_FULL, f) <
@@ -196,10 +197,10 @@ static int tune(struct store *s, struct fault *f)
 	return s->flags & STORE_READ ? store_exec(s, SQL_QUERY_ONLY, f) : 0;
 }
 
-/* The last connection that has the state open copies the WAL into the file, so that
- * the next one has nothing to read and the WAL does not grow.  SQLite itself would do
- * this while it closes the file, when no `sqlite3` may read, and would remove -wal and
- * -shm. */
+/* The last connection that has the state open copies the WAL into the file.  So the next
+ * connection has nothing to read, and the WAL does not grow.  SQLite itself would copy the WAL
+ * while it closes the file, at a time when no `sqlite3` may read.  SQLite would also remove
+ * -wal and -shm. */
 static void copy_wal(struct store *s)
 {
 	if (!ground_owes(s) || !writer_queue_last(&s->queue))
@@ -223,7 +224,7 @@ static void store_disconnect(struct store *s)
 	s->frames = s->copied = 0;
 }
 
-/* Replaces a connection that has failed, since it is not trusted again. */
+/* Replaces a connection that has failed, since a failed connection is not trusted again. */
 static int reconnect(struct store *s, struct fault *f)
 {
 	store_disconnect(s);
@@ -301,7 +302,7 @@ static struct store *store_new(const char *dir, unsigned flags, const char *vfs)
 int store_open(struct store **out, const char *dir, unsigned flags, const char *vfs,
 	       struct fault *f)
 {
-	/* SQLite is configured once in a process: this is the store's only global. */
+	/* SQLite is configured once in a process.  This variable is the store's only global. */
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct store *s;
 
@@ -369,8 +370,8 @@ int64_t store_changes(const struct store *s)
 	return s->db ? sqlite3_total_changes64(s->db) : 0;
 }
 
-/* The data's version, which every commit of any connection changes; inside a transaction
- * it is that of the data which the transaction sees. */
+/* The version of the data.  Every commit of any connection changes this version.  Inside a
+ * transaction, it is the version of the data that the transaction sees. */
 static uint32_t file_version(struct store *s)
 {
 	uint32_t version = 0;
@@ -379,8 +380,8 @@ static uint32_t file_version(struct store *s)
 	return version;
 }
 
-/* Refuses a state to which somebody has added a trigger, or whose version somebody has
- * changed, since this connection opened the file: a write would run the trigger. */
+/* Refuses a state if somebody has added a trigger or changed the version since this connection
+ * opened the file.  A write would run such a trigger. */
 int store_look(struct store *s, struct fault *f)
 {
 	int64_t version, tables;
@@ -406,8 +407,8 @@ int store_look(struct store *s, struct fault *f)
 	return 0;
 }
 
-/* Called inside a transaction that writes: looks anew at all that another connection may have
- * changed since this one has committed. */
+/* Called inside a transaction that writes.  Checks everything that another connection may have
+ * changed since this connection last committed. */
 static int notice_others(struct store *s, struct fault *f)
 {
 	uint32_t version = file_version(s);
@@ -420,20 +421,21 @@ static int notice_others(struct store *s, struct fault *f)
 
 /*~ A transaction.  Station 7 of 12.
  *
- * We may be in the host, or in one of ten commands that opened the file themselves.  SQLite
- * would let all of them poll for the lock, and who has bad luck waits for seconds.
- * writer_queue_take() puts writers into a queue of the kernel instead (storage/writer_queue.c): nobody
- * polls, nobody is overtaken, and a process that is killed gives its place back.
+ * This code runs in the host, or in one of perhaps ten commands that opened the file
+ * themselves.  SQLite alone would let all these processes poll for the lock, and an unlucky
+ * process would wait for seconds.  Instead, writer_queue_take() puts writers into a queue of
+ * the kernel (storage/writer_queue.c).  No process polls, no process is overtaken, and a
+ * process that is killed gives its place back.
  *
- * Then ground_check() asks whether the files are still those that we opened.  Programs that
- * lose data mostly do so here: somebody removes or replaces state.db, the process goes on
- * writing into a file that no longer has a name, and acknowledges what nobody will ever
- * find.  Some `statx` calls per write are the price of not doing that.
+ * After that, ground_check() checks that the files are still the files that we opened.
+ * Programs that lose data mostly lose it here.  Somebody removes or replaces state.db, and the
+ * process goes on writing into a file that no longer has a name.  The process acknowledges data
+ * that nobody will ever find.  ground_check() prevents this loss at the price of some `statx`
+ * calls per write.
  *
- * BEGIN IMMEDIATE takes SQLite's lock.  From here until store_commit() below nobody else
- * changes the state, so a claim is decided once and for all.  After the COMMIT the bell is
- * rung: a byte of a file beside the state, which wakes whoever waits for news in another
- * process.
+ * BEGIN IMMEDIATE takes SQLite's lock.  Until store_commit() below, no other process changes
+ * the state, so a claim is decided once and for all.  After the COMMIT the bell is rung: a byte
+ * is written to a file beside the state.  The bell wakes every process that waits for news.
  *
  * Next: core/call/call.c
  */
@@ -476,7 +478,7 @@ int store_begin_lax(struct store *s, struct fault *f)
 	}
 	rc = store_begin(s, true, f);
 	if (rc < 0)
-		store_leave(s); /* as it was before */
+		store_leave(s); /* as before the call */
 	return rc;
 }
 
@@ -485,8 +487,8 @@ int64_t store_now(const struct store *s)
 	return s->began;
 }
 
-/* The last page that a transaction writes to the log carries the commit.  So a transaction
- * that had no room for all its pages has no commit in the log. */
+/* The last page that a transaction writes to the log carries the commit.  So a transaction that
+ * had no room for all its pages has no commit in the log. */
 static bool store_is_undone(int rc)
 {
 	return (rc & 0xff) == SQLITE_FULL;
@@ -501,7 +503,7 @@ static int commit_failed(struct store *s, int rc, struct fault *f)
 					connection */
 		store_rollback(s);
 	else
-		reconnect(s, &again); /* if it fails, store_begin() tries again later */
+		reconnect(s, &again); /* after a failure, store_begin() tries again */
 	store_leave(s);
 	return fault_set(f, FAULT_UNAVAILABLE, "", "%s: %s",
 			 store_is_undone(rc) ? "nothing was changed"
@@ -523,7 +525,7 @@ int store_commit(struct store *s, struct fault *f)
 	store_leave(s);
 	if (wrote)
 		writer_queue_ring(&s->queue);
-	/* The written data would be lost if the files were removed during the COMMIT. */
+	/* If the files were removed during the COMMIT, the written data would be lost. */
 	return wrote ? ground_kept(s, f) : 0;
 }
 
@@ -553,8 +555,8 @@ void store_rollback(struct store *s)
 	store_leave(s);
 }
 
-/* Runs a statement inside the transaction: outside, SAVEPOINT would begin one of its
- * own. */
+/* Runs a statement inside the transaction.  Outside a transaction, SAVEPOINT would begin a new
+ * transaction. */
 static int own_inside(struct store *s, enum own id, struct fault *f)
 {
 	int rc = store_intact(s) ? own_run(s, id) : SQLITE_ABORT;
@@ -581,7 +583,7 @@ int store_rewind(struct store *s, struct fault *f)
 	return own_inside(s, OWN_RELEASE, f);
 }
 
-/* --- around ------------------------------------------------------------------------- */
+/* --- around the file ---------------------------------------------------------------- */
 
 int64_t store_data_version(struct store *s)
 {

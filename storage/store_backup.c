@@ -102,8 +102,8 @@ int store_db_copy(sqlite3 *db, const char *path)
 	return rc;
 }
 
-/* Gives the copy a mark of its own, since it is another file than the state: see
- * ground.h.  Checks the copy through a connection of its own, as a later reader would. */
+/* Gives the copy its own mark, since the copy is another file than the state: see ground.h.
+ * Checks the copy through a separate connection, as a later reader would. */
 static int store_backup_settle_copy(struct store *s, const char *path, struct fault *f)
 {
 	sqlite3 *db = NULL;
@@ -165,7 +165,8 @@ int store_copy_to(struct store *s, const char *path, bool replace, struct fault 
 	return f->code;
 }
 
-/* A copy has what the trees of a damaged file show, and is sound. */
+/* Checks the state before the copy.  A copy of a damaged file has only the rows that the file's
+ * trees show, and is itself sound. */
 int store_backup(struct store *s, const char *path, struct fault *f)
 {
 	struct fault found = { 0 };

@@ -17,7 +17,7 @@
 #include "storage/words.h"
 
 enum {
-	WAIT_MS = 3000, /* for processes that have the state open */
+	WAIT_MS = 3000, /* patience with processes that have the state open */
 	KEPT = 3, /* number of former states that are kept */
 };
 
@@ -106,7 +106,7 @@ int64_t restore_counts(const char *dir)
 
 /* --- staging -------------------------------------------------------------------------- */
 
-/* Removes a folder without subfolders.  Errors are ignored: the next attempt to make the
+/* Removes a folder without subfolders.  Errors are ignored, since the next attempt to make the
  * folder reports them. */
 static void store_restore_remove_folder(int dir, const char *name)
 {
@@ -181,7 +181,7 @@ void restore_unstage(const char *dir)
 	}
 }
 
-/* --- what the steps are made of ---------------------------------------------------------- */
+/* --- parts of the steps ------------------------------------------------------------------ */
 
 static int sync_at(int dir, const char *name, int flags, struct fault *f)
 {
@@ -228,7 +228,7 @@ static bool store_restore_is_there(int dir, const char *name)
 	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A missing file is no error: an earlier try has moved it, or it never existed. */
+/* Moves a file.  A missing file is no error: an earlier try has moved it, or it never existed. */
 static int store_restore_move(int from, int to, const char *name, struct fault *f)
 {
 	if (renameat(from, name, to, name) == 0 || errno == ENOENT)
@@ -252,7 +252,7 @@ static int read_aside(int new, char *name, size_t room, struct fault *f)
 	return f->code;
 }
 
-/* Makes or opens a folder, and syncs its entry: a descriptor, or a fault. */
+/* Makes or opens a folder, and syncs the folder's entry.  Returns a descriptor, or a fault. */
 static int store_restore_make_folder(int above, const char *name, struct fault *f)
 {
 	int fd = -1;
@@ -278,8 +278,8 @@ static int make_aside(int dir, const char *name, struct fault *f)
 	return aside;
 }
 
-/* The name of the folder for the former files is kept with the new ones, so that a
- * repeated step moves the rest to the same place. */
+/* Opens the folder for the former files.  The folder's name is stored with the new files, so
+ * that a repeated step moves the remaining files to the same folder. */
 static int open_aside(int dir, int new, struct fault *f)
 {
 	char name[64] = "";
@@ -289,8 +289,8 @@ static int open_aside(int dir, int new, struct fault *f)
 	return make_aside(dir, name, f);
 }
 
-/* The log is moved first: a state.db that is left without its log is refused, not
- * misread. */
+/* The log is moved before state.db.  A state.db that is left without its log is refused, and
+ * not misread. */
 static int store_restore_change_files(int dir, int new, int aside, struct fault *f)
 {
 	static const char *const old[] = { "state.db-shm", "state.db-wal", "state.db" };
@@ -311,7 +311,7 @@ static int store_restore_change_files(int dir, int new, int aside, struct fault 
 	return fsync(dir) ? store_restore_failed(f, "make the new files durable") : 0;
 }
 
-/* The search index belongs to the former state. */
+/* Removes the search index, which belongs to the former state. */
 static void drop_index(int dir)
 {
 	static const char *const names[] = { "search.db", "search.db-wal",
@@ -328,8 +328,8 @@ static int finish_alone(int dir, struct fault *f)
 
 	if (new < 0)
 		return store_restore_failed(f, "open restore.ready");
-	/* If both are gone, the files have been moved, and only the folder is left to
-	 * remove. */
+	/* If both files are gone, all files have been moved, and only the folder must still be
+	 * removed. */
 	if (store_restore_is_there(new, "secret") ||
 	    store_restore_is_there(new, "state.db"))
 		aside = open_aside(dir, new, f);
@@ -345,8 +345,8 @@ static int finish_alone(int dir, struct fault *f)
 	return f->code;
 }
 
-/* Takes the state for this process alone: no other has it open, and none can open it
- * until the turn ends. */
+/* Takes the state for this process alone.  No other process has the state open, and no other
+ * process can open the state until the turn ends. */
 static int take_state(struct writer_queue *t, int dir, const char *why, struct fault *f)
 {
 	if (writer_queue_open(t, dir, f) < 0 ||
@@ -374,15 +374,15 @@ int restore_finish(const char *dir, struct fault *f)
 	return f->code;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole restore ------------------------------------------------------------------------ */
 
 static int is_former(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
 }
 
-/* Removes all but the newest few former states, whose names are their times.  `own`
- * stays, whatever the clock said. */
+/* Removes all but the newest few former states.  The name of a former state is its time.  The
+ * state `own` is kept, whatever the clock said. */
 static void prune(int dir, const char *own)
 {
 	int fd = openat(dir, former, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -401,7 +401,8 @@ static void prune(int dir, const char *own)
 		close(fd);
 }
 
-/* A former state is named by the millisecond: no two of them are set aside in one. */
+/* Names a former state by the time in milliseconds.  No two states are set aside in the same
+ * millisecond. */
 static void name_aside(char name[32])
 {
 	const int64_t now = clock_wall_ms();
@@ -410,8 +411,8 @@ static void name_aside(char name[32])
 	snprintf(name + n, 32 - n, "-%03d", (int)(now % 1000));
 }
 
-/* Checks that the log of the staged state is empty: closing the state should have moved
- * it into its file. */
+/* Checks that the log of the staged state is empty.  When the state was closed, the log should
+ * have been copied into the state's file. */
 static int store_restore_check_log(int stage, struct fault *f)
 {
 	struct stat st;
@@ -425,8 +426,8 @@ static int store_restore_check_log(int stage, struct fault *f)
 			 "what was written to restore.tmp is still in its log");
 }
 
-/* Makes the staged folder complete and durable before it gets the name that counts; files
- * that an opened state has beside its database are removed. */
+/* Makes the staged folder complete and durable before the folder is renamed to restore.ready.
+ * Files that an open state has beside its database are removed. */
 static int store_restore_complete(int dir, const char *secret, const char *name,
 				  struct fault *f)
 {
@@ -447,9 +448,9 @@ static int store_restore_complete(int dir, const char *secret, const char *name,
 	return f->code;
 }
 
-/* Other programs with SQLite that have a database with a WAL open hold a lock on this
- * byte of its -shm.  This process has no connection to the state that is replaced, so it
- * loses no lock when it closes the file. */
+/* Every program that has a database with a WAL open through SQLite holds a lock on this byte of
+ * the database's -shm.  This process has no connection to the state that is replaced.  So this
+ * process loses no lock when it closes the file. */
 enum { SHM_OPEN_BYTE = 128 };
 static const char shm_file[] = "state.db-shm";
 
@@ -503,8 +504,8 @@ int restore_commit(const char *dir, const char *secret, char *aside, size_t room
 	return f->code;
 }
 
-/* The empty state.db, and state.lock with nothing in it, say that a new state is meant, whatever
- * other files lie there. */
+/* Moves the former files aside, and leaves an empty state.db and an empty state.lock.  These
+ * two files say that a new state is meant, whatever other files are in the folder. */
 static int set_files_aside(int dir, int aside, const struct writer_queue *turn,
 			   struct fault *f)
 {

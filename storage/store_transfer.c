@@ -16,9 +16,9 @@ int transfer_find(const char *name)
 	return -1;
 }
 
-/* --- rows that leave ----------------------------------------------------------- */
+/* --- exported rows ------------------------------------------------------------- */
 
-/* Prepares a statement whose only parameter, if it has one, is a number. */
+/* Prepares a statement that has no parameter, or a number as its only parameter. */
 static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
 			      sqlite3_stmt **st)
 {
@@ -29,7 +29,7 @@ static int store_transfer_ask(struct store *s, const char *sql, int64_t number,
 	return rc;
 }
 
-/* The first number that a statement finds: 1, 0: no row, or a fault. */
+/* Reads the first number that a statement finds.  Returns 1, 0 if there is no row, or a fault. */
 static int store_transfer_ask_number(struct store *s, const char *sql, int64_t number,
 				     int64_t *out, struct fault *f)
 {
@@ -92,11 +92,11 @@ int transfer_number(struct store *s, int table, int64_t team, int64_t *n, struct
 					 f);
 }
 
-/* --- rows that come in ------------------------------------------------------------ */
+/* --- imported rows ---------------------------------------------------------------- */
 
 struct transfer {
 	struct store *store;
-	sqlite3_stmt *add[]; /* of each table */
+	sqlite3_stmt *add[]; /* one statement for each table */
 };
 
 struct transfer *transfer_begin(struct store *s)

@@ -6,8 +6,9 @@ SELECT coalesce(max(id), 0) + 1 AS id FROM team;
 
 -- name: team_add
 -- int: above max_depth
--- A team below another team takes all its workspaces from those that the team above has left, and
--- has no wider policy.  If two teams want the last workspace, the first one gets it.
+-- A team below another team takes all its workspaces from the remainder of the team above.  Its
+-- policy is no wider than the policy of the team above.  If two teams want the last workspace,
+-- the first team gets it.
 INSERT INTO team (id, name, parent, depth, created_by, created_at, inbox_capacity, max_vms,
 	allow_internet, allow_inter_vm, first_event, first_message)
 SELECT :id, :name, nullif(:above, 0), coalesce(p.depth + 1, 0), :created_by, :now,
@@ -27,7 +28,7 @@ ON CONFLICT DO NOTHING;
 SELECT 1 AS so FROM team WHERE name = :name AND destroyed_at IS NULL;
 
 -- name: team_port_add
--- A port that the team above, where it lists some, does not have stays shut.
+-- If the team above lists ports, a port that is not in this list stays shut.
 INSERT INTO team_port (team, port)
 SELECT t.id, :port FROM team t
 WHERE t.id = :team AND (t.parent IS NULL
@@ -38,7 +39,8 @@ ON CONFLICT (team, port) DO UPDATE SET port = excluded.port;
 -- name: team_policy_bar
 -- text: name
 -- int: port
--- The highest team, from this one up, that does not allow what is asked for; port 0: none is.
+-- The highest team, from :team upward, that does not allow the requested policy or port.  A
+-- :port of 0 means that no port is requested.
 WITH RECURSIVE up (id) AS (
 	SELECT :team
 	UNION ALL SELECT t.parent FROM up JOIN team t ON t.id = up.id WHERE t.parent IS NOT NULL)
@@ -56,7 +58,7 @@ FROM team WHERE id = :id;
 
 -- name: team_made
 -- row: made
--- scan ok: teams, few, and only for who shortens an id
+-- scan ok: teams, few, and only to shorten an id
 SELECT id, name, created_at FROM team
 WHERE created_at BETWEEN :from AND :until AND (:ended <> 0 OR destroyed_at IS NULL)
 	AND (:own = 0 OR id = :own)
@@ -76,13 +78,13 @@ SELECT port FROM team_port WHERE team = :team ORDER BY port;
 DELETE FROM team_port WHERE team = :team;
 
 -- name: team_set_name
--- A name is that of one living team.
+-- A name belongs to only one living team.
 UPDATE team SET name = :name WHERE id = :team AND NOT EXISTS (SELECT 1 FROM team o
 	WHERE o.name = :name AND o.destroyed_at IS NULL AND o.id <> team.id);
 
 -- name: team_set_max_vms
--- The limit is not below the living workspaces plus the limits of the teams below.  A
--- raise for a team below another is taken from the remainder of the team above.
+-- The limit must not be below the living workspaces plus the limits of the teams below.  If the
+-- team is below another team, a raise is taken from the remainder of the team above.
 UPDATE team SET max_vms = :max_vms WHERE id = :team
 	AND (SELECT count(*) FROM workspace w
 			WHERE w.team = :team AND w.state IN {workspace_state.living})
@@ -105,21 +107,22 @@ INSERT INTO former_name (name, team, at) VALUES (:name, :team, :now)
 ON CONFLICT (name, team) DO UPDATE SET at = excluded.at;
 
 -- name: team_renamed
--- The name of the living team that was the last one called so before, where none is called
--- so now.
+-- The present name of the living team that last had the name :name before, if no living team
+-- has the name :name now.
 SELECT t.name FROM former_name f JOIN team t ON t.id = f.team
 WHERE f.name = :name AND t.destroyed_at IS NULL
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL)
 ORDER BY f.at DESC, f.team DESC LIMIT 1;
 
 -- name: team_was_called
--- Whether a team had a name before that no living team has now.
+-- Whether a team had the name :name before, and no living team has this name now.
 SELECT 1 AS so FROM former_name f WHERE f.name = :name AND f.team = :team
 	AND NOT EXISTS (SELECT 1 FROM team o WHERE o.name = f.name AND o.destroyed_at IS NULL);
 
 -- name: team_hands
 -- scan ok: the tasks that are held, and the operator's inbox
--- The tasks of a team that are held now, and the messages that wait there for the operator.
+-- Counts the tasks of a team that are held now, and the messages that wait in this team for the
+-- operator.
 SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 		AND (k.lease_until IS NULL OR k.lease_until > :now)) AS held,
 	(SELECT count(*) FROM agent a JOIN delivery d ON d.agent = a.id
@@ -128,14 +131,14 @@ SELECT (SELECT count(*) FROM task k WHERE k.team = :team AND k.owner IS NOT NULL
 
 -- name: team_lead
 -- kept: every call of a lead asks
--- The lead: the first member whose role or name says so.
+-- The lead: the first member whose role or name is `lead`.
 SELECT id, name FROM agent
 WHERE team = :team AND gone = 0 AND kind = {agent_kind.member} AND (role = 'lead' OR name = 'lead')
 ORDER BY id LIMIT 1;
 
 -- name: team_state
--- The state of a team, computed from its rows; an expired lease is no claim, and a
--- command that waits for its daemon, or at it, is no work.
+-- The state of a team, computed from its rows.  A task whose lease has ended does not count as
+-- claimed.  A command that waits, for its daemon or at its daemon, does not count as work.
 SELECT CASE
 	WHEN t.destroyed_at IS NOT NULL THEN {team_state.destroyed}
 	WHEN EXISTS (SELECT 1 FROM workspace w
@@ -165,7 +168,7 @@ SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks F
 -- row: team_line
 -- text: parent_name
 -- scan ok: along indexes of names, to the end of the page
--- Teams by name; :all: also those that are over.
+-- Teams by name.  With :all, destroyed teams are listed too.
 SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
 FROM team_line WHERE destroyed_at IS NULL
 UNION ALL
@@ -176,7 +179,8 @@ ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
 -- name: team_below_next
 -- row: team_line
 -- text: parent_name
--- The next of the teams directly below one (0: below none), by name.
+-- The next team, by name, of the teams directly below :parent.  A :parent of 0 means the teams
+-- that are below no team.
 SELECT id, name, parent_name, created_at, max_vms, members, guests, open_tasks
 FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroyed_at IS NULL
 	AND (name, id) > (:name, :id)
@@ -187,7 +191,8 @@ FROM team_line WHERE parent IS NOT DISTINCT FROM nullif(:parent, 0) AND destroye
 ORDER BY name, id LIMIT 1;
 
 -- name: team_members
--- Members in the order of arrival: the living ones, or (:gone) the former ones.
+-- Members in the order in which they joined.  With :gone the former members are listed, else
+-- the living members.
 SELECT a.id, a.name, a.role, a.status, a.active_at, a.generation, a.workspace,
 	w.created_at AS workspace_at,
 	(SELECT k.id FROM task k WHERE k.owner = a.id
@@ -204,15 +209,16 @@ ORDER BY 1;
 
 -- name: team_seat
 -- int: agent
--- A living team with the operator's place in it.
+-- A living team and the operator's place in this team.
 SELECT t.id, t.name, o.id AS agent
 FROM team t JOIN agent o ON o.team = t.id AND o.gone = 0 AND o.name = 'operator'
 WHERE t.destroyed_at IS NULL AND t.id = :team;
 
 -- name: team_in_need
 -- int: id
--- The next living team in which something may need somebody, but for mail; 0: none.  Each kind of
--- things has an index of those that do.  A count (:counts) leaves out stops, budgets and results.
+-- The next living team after :after in which something may need a decision or help; mail is not
+-- considered.  0: there is no such team.  Each kind of need is searched along its own index.  A
+-- count (:counts) leaves out stops, budgets and results.
 SELECT coalesce(min(n.team), 0) AS id FROM (
 	SELECT min(team) AS team FROM task WHERE state IN {task_state.blocked failed} AND awaited <> -1
 		AND state = {task_state.blocked} AND team > :after
@@ -233,8 +239,9 @@ SELECT coalesce(min(n.team), 0) AS id FROM (
 		AND id > :after) n;
 
 -- name: teams_with_mail
--- The first teams in which messages wait for the operator, or have come by now.
--- scan ok: inboxes of the operator that hold something
+-- The first teams in which messages wait for the operator, or in which delayed messages for the
+-- operator are due by now.
+-- scan ok: inboxes of the operator that hold a message
 SELECT a.team FROM agent_inbox i JOIN agent a ON a.id = i.agent
 WHERE i.operator <> 0 AND i.queued + i.leased > 0 AND +a.gone = 0
 UNION SELECT a.team FROM delayed y JOIN agent a ON a.id = y.agent
@@ -243,7 +250,7 @@ ORDER BY team LIMIT :limit;
 
 -- name: works_all
 -- text: agent_name team_name
--- The held tasks of all teams, in the order of their holders.
+-- The held tasks of all teams, sorted by their holders.
 -- scan ok: the index of tasks that are held, to the end of the page
 SELECT a.name AS agent_name, t.name AS team_name, k.number, k.title, k.state, k.updated_at
 FROM task k JOIN agent a ON a.id = k.owner JOIN team t ON t.id = k.team
@@ -251,14 +258,15 @@ WHERE k.owner IS NOT NULL AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.owner NULLS FIRST, k.id LIMIT :limit;
 
 -- name: agent_task
--- The task that an agent holds, the one that changed last.
+-- Of the tasks that an agent holds, the task that changed last.
 SELECT k.number FROM task k
 WHERE k.owner = :agent AND (k.lease_until IS NULL OR k.lease_until > :now)
 ORDER BY k.updated_at DESC LIMIT 1;
 
 -- name: tasks_for
--- How many tasks an agent could claim: the first :most that are meant for nobody, the first :most
--- that are meant for it, and those whose lease is over.
+-- How many tasks an agent could claim.  The first :most tasks that are assigned to nobody are
+-- counted, and the first :most tasks that are assigned to the agent.  Tasks whose lease has
+-- ended are counted too.
 SELECT (SELECT count(*) FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
 		AND open_deps = 0 AND (assignee IS NOT NULL) = FALSE LIMIT :most) f)
 	+ (SELECT count(*) FROM (SELECT id FROM task WHERE team = :team AND state = {task_state.pending}
@@ -267,7 +275,7 @@ SELECT (SELECT count(*) FROM (SELECT id FROM task WHERE team = :team AND state =
 		AND after_lapse = {task_state.pending} AND (assignee IS NULL OR assignee = :agent)) AS n;
 
 -- name: results_waiting
--- Results that an agent has not collected, of which :most count.
+-- Counts the results that an agent has not collected, at most :most.
 SELECT count(*) AS n FROM (SELECT message FROM result
 	WHERE sender = :agent AND collected_at IS NULL LIMIT :most) r;
 
@@ -278,8 +286,8 @@ SELECT EXISTS (SELECT 1 FROM task k WHERE k.team = :team
 
 -- name: results_unread
 -- text: sender_name
--- Results of a team, of which the first :most count, by who has not read them but `reader`, whose
--- are mail.
+-- Counts the first :most uncollected results of a team, for each sender of the commands.  The
+-- results of the sender `reader` are left out, since they are mail.
 SELECT s.name AS sender_name, count(*) AS n, min(r.stored_at) AS since
 FROM (SELECT sender, stored_at FROM result
 	WHERE team = :team AND collected_at IS NULL AND sender <> :reader LIMIT :most) r
@@ -289,9 +297,10 @@ GROUP BY s.id, s.name ORDER BY s.id LIMIT :limit;
 -- name: tasks_troubled
 -- text: note
 -- int: since
--- Tasks that somebody has to decide about: their owners wait, or they failed not long ago
--- (`recent`), or they failed or were called off and others wait for them.  The event of a blocked
--- task says why; if the event has been removed, the newest note does.
+-- Tasks about which somebody has to decide.  A blocked task is listed, since its owner waits.
+-- A failed task is listed if it failed after `recent`.  A failed or cancelled task is also
+-- listed if other tasks wait for it.  `note`: the event of a blocked task gives the reason.  If
+-- this event has been removed, the newest note is taken.
 SELECT x.id, x.number, x.title, x.state, x.since,
 	coalesce((SELECT substr(e.detail, 1, 200) FROM event e
 		WHERE e.subject = x.id AND e.kind BETWEEN {events.task} AND e.kind = {event.task_blocked}
@@ -331,8 +340,8 @@ FROM (
 ORDER BY x.since DESC, x.number;
 
 -- name: agents_troubled
--- Members that cannot go on, and those who are away while a task is theirs; a workspace that
--- failed is told by itself.
+-- Members that cannot go on, and members that are offline while they hold a task.  A failed
+-- workspace is reported by another statement.
 -- int: failures
 SELECT a.name, a.status, a.active_at, coalesce(r.failures, 0) AS failures
 FROM agent a LEFT JOIN runner r ON r.agent = a.id
@@ -348,9 +357,9 @@ ORDER BY a.id LIMIT :limit;
 
 -- name: agents_parked
 -- scan ok: members of a team that have runners and mail, few
--- Members whose mail starts no turn now: no host runs (:hosted = 0); the client is at the limit of
--- its plan; or all of the mail is at the end of its chain or waits because the turns of an hour are
--- used up.
+-- Members whose mail starts no turn now.  Either no host runs (:hosted = 0), or the client is
+-- at the limit of its plan.  Otherwise all of the mail is at the end of its chain, or waits
+-- because the turns of an hour are used up.
 SELECT a.name, a.active_at, CASE WHEN r.limited > 0 AND r.retry_at > :now THEN r.retry_at ELSE 0 END AS until,
 	CASE WHEN r.hour_turns >= :per_hour AND abs(:now - r.hour_at) < 3600000 THEN 1 ELSE 0 END AS hour
 FROM agent a JOIN runner r ON r.agent = a.id JOIN agent_inbox i ON i.agent = a.id
@@ -370,8 +379,9 @@ ORDER BY changed_at DESC LIMIT :limit;
 
 -- name: team_board
 -- into: board_counts
--- Claims whose lease is over, and that no row says yet, are all that is counted here.  Numbers are
--- never reused and tasks stay: every task that is in no other count is pending.
+-- Only claims are counted here whose lease has ended but whose row does not show the end yet.
+-- Numbers are never reused and tasks are never removed.  So every task that is in no other
+-- count is pending.
 SELECT c.pending + h.claimed + h.in_progress - h.failed AS pending,
 	c.pending + h.claimed + h.in_progress - h.failed - c.waiting AS ready,
 	c.claimed - h.claimed AS claimed, c.in_progress - h.in_progress AS in_progress,
@@ -389,7 +399,7 @@ FROM (SELECT t.next_task - 1 - b.claimed - b.in_progress - b.blocked - b.complet
 INSERT INTO board (team) VALUES (:team);
 
 -- name: board_change
--- Counts of a team's tasks change with each of them.
+-- Changes the counts of a team's tasks.  Called at each change of a task.
 UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
 	in_progress = in_progress + :in_progress, blocked = blocked + :blocked,
 	completed = completed + :completed, failed = failed + :failed,
@@ -397,7 +407,7 @@ UPDATE board SET waiting = waiting + :waiting, claimed = claimed + :claimed,
 WHERE team = :team;
 
 -- name: board_claim
--- board_change of a claim; it binds one count, not seven, which saves 1.6 % of a claim.
+-- As board_change, for a claim.  Binding one count and not seven saves 1.6 % of a claim.
 UPDATE board SET claimed = claimed + 1 WHERE team = :team;
 
 -- name: board_add_members
@@ -410,7 +420,7 @@ UPDATE board SET assignments = assignments + :n WHERE team = :team;
 UPDATE board SET vms = vms + :vms, guests = guests + :guests WHERE team = :team;
 
 -- name: board_reserve
--- The workspaces that a team has left to the living teams below it, counted anew.
+-- Sums up anew the workspaces that are reserved for the living teams directly below a team.
 UPDATE board SET reserved = (SELECT coalesce(sum(c.max_vms), 0) FROM team c
 	WHERE c.parent = board.team AND c.destroyed_at IS NULL)
 WHERE team = :team;
@@ -421,11 +431,11 @@ UPDATE board SET waiting = 0, claimed = 0, in_progress = 0, blocked = 0, assignm
 WHERE team = :team;
 
 -- name: team_tasks
--- Tasks are numbered from 1 on.
+-- Counts the tasks of a team.  Tasks are numbered from 1 on.
 SELECT next_task - 1 AS n FROM team WHERE id = :team;
 
 -- name: team_counts
--- Counts of a team, and the workspaces that it has left to the teams below it.
+-- Counts of a team, and the workspaces that are reserved for the teams below.
 SELECT members, assignments, vms AS used, reserved FROM board WHERE team = :team;
 
 -- name: vms_all
@@ -433,15 +443,15 @@ SELECT members, assignments, vms AS used, reserved FROM board WHERE team = :team
 SELECT count(*) AS n FROM workspace WHERE host = :host AND state IN {workspace_state.living};
 
 -- name: team_below
--- A living team below its own that the caller may end: one directly below its own, for the lead (`leads`),
--- and one that the caller made.
+-- A living team directly below :team that the caller may end.  The lead (`leads`) may end every
+-- such team.  A member may end a team that the member made.
 SELECT id FROM team
 WHERE parent = :team AND destroyed_at IS NULL AND name = :name
 	AND (:leads <> 0 OR created_by = :agent);
 
 -- name: team_subtree
 -- text: name
--- A living team and all below it, the lowest first.
+-- A living team and all teams below, the lowest team first.
 WITH RECURSIVE below (id) AS (
 	SELECT :team
 	UNION ALL SELECT c.id FROM below JOIN team c ON c.parent = below.id
@@ -462,7 +472,7 @@ UPDATE agent SET gone = 1, token = NULL, status = {agent_status.offline}
 WHERE team = :team AND gone = 0;
 
 -- name: team_dead_deliveries
--- Writes an event for each message that dies with the team.
+-- Writes an event for each message copy that dies with the team.
 INSERT INTO event (seq, at, kind, team, actor, via, subject, target, detail)
 SELECT (SELECT coalesce(max(seq), 0) FROM event) + row_number() OVER (), :now, :kind, a.team, :actor, :via, d.message, d.agent, :detail
 FROM agent a JOIN delivery d ON d.agent = a.id
@@ -470,7 +480,7 @@ WHERE a.team = :team AND a.gone = 0 AND d.state IN {delivery_state.open};
 
 -- name: team_end_deliveries
 -- scan ok: agents, few
--- Open deliveries of a destroyed team are dead; the others keep their states.
+-- Open deliveries of a destroyed team become dead.  All other deliveries keep their states.
 UPDATE delivery SET state = {delivery_state.dead}, due_at = NULL, done_at = :now
 WHERE state IN {delivery_state.open} AND agent IN (SELECT id FROM agent WHERE team = :team);
 
@@ -481,7 +491,7 @@ UPDATE task SET state = {task_state.cancelled}, owner = NULL, owner_generation =
 WHERE team = :team AND state IN {task_state.open} RETURNING id;
 
 -- name: team_end_failed
--- Tasks that failed or were called off need nobody any more.
+-- Tasks of a destroyed team that failed or were called off need nobody any more.
 UPDATE task SET awaited = -1 WHERE team = :team AND state IN {task_state.failed cancelled};
 
 -- name: team_end_assignments
@@ -491,12 +501,13 @@ UPDATE assignment SET state = {assignment_state.cancelled} WHERE team = :team AN
 UPDATE result SET collected_at = :now WHERE team = :team AND collected_at IS NULL;
 
 -- name: team_ended
--- The last team of a name that is over.
+-- The last destroyed team with the name :name.
 SELECT id FROM team WHERE name = :name AND destroyed_at IS NOT NULL ORDER BY id DESC LIMIT 1;
 
 -- name: team_places
--- Workspaces of a team that could not be made, guests of a destroyed one that are there still,
--- and whether the team waits for this host: for one to be made, or in a destroyed team, to end.
+-- `failed`: workspaces of a team that could not be made.  `guests`: guests of a destroyed team
+-- that still run.  `here`: the team waits for this host, which must make a workspace, or end a
+-- guest of a destroyed team.
 SELECT (SELECT count(*) FROM workspace w WHERE w.team = t.id
 		AND w.state IN {workspace_state.creating failed} AND w.was_up = 0
 		AND +w.state = {workspace_state.failed}) AS failed,

@@ -1,20 +1,22 @@
 -- Tokens of clients over HTTP.
 
 -- name: token_add
--- A name is free again once its token is revoked.
+-- After a token is revoked, its name is free again.
 INSERT INTO token (id, name, kind, agent, generation, hash, created_at, expires_at, once)
 VALUES (:id, :name, :kind, nullif(:agent, 0), :generation, :hash, :now, nullif(:expires_at, 0),
 	:once)
 ON CONFLICT DO NOTHING;
 
 -- name: token_drop_ended
--- A code that has ended is of no use to anybody, nor is a token that ended long ago.  A code that
--- was given stays until then: the token for it has another number, of which its text is made.
+-- A code that has ended is useless, and so is a token that ended long ago.  A code that was
+-- exchanged for a token stays until its end.  This token has another number, from which the
+-- token's text is made.
 -- scan ok: an operator's tokens are few
 DELETE FROM token WHERE (once = 1 AND expires_at <= :now) OR expires_at <= :before;
 
 -- name: token_give
--- A code gives one token: of two who show it at once, the first has it.
+-- A code gives only one token.  If two clients show a code at once, the first client gets the
+-- token.
 UPDATE token SET revoked_at = :now WHERE id = :id AND once = 1 AND revoked_at IS NULL;
 
 -- name: token_new_id
@@ -30,7 +32,8 @@ FROM token WHERE id = :id;
 SELECT id FROM token WHERE name = :name AND revoked_at IS NULL AND once = 0;
 
 -- name: token_was
--- A token of that name that was revoked, for who revokes it once more.
+-- Counts the tokens that have or had this name.  Used when a caller revokes a revoked token
+-- once more.
 -- scan ok: an operator's tokens are few
 SELECT count(*) AS n FROM token WHERE name = :name AND once = 0;
 
@@ -64,7 +67,7 @@ WHERE a.id = :agent AND a.gone = 0 AND t.destroyed_at IS NULL;
 -- name: caller_by_hash
 -- row: caller
 -- text: team_name
--- An agent by its own token, where neither its name nor its team is said.
+-- An agent by its own token, if the caller gives neither the agent's name nor the team.
 SELECT t.id AS team, t.name AS team_name, t.inbox_capacity, t.state,
 	t.stopped_at, t.limits, a.id AS agent,
 	a.name, a.role, a.kind, a.generation, a.token, a.active_at,

@@ -1,5 +1,5 @@
--- Counts and tokens that an import makes of the rows that came in (numbers above :from),
--- and the header of an export: see core/transfer/transfer.h.
+-- Counts and tokens that an import makes from the imported rows (numbers above :from), and the
+-- header of an export: see core/transfer/transfer.h.
 
 -- name: transfer_state
 -- always
@@ -12,39 +12,41 @@ SELECT EXISTS (SELECT 1 FROM team) OR EXISTS (SELECT 1 FROM agent)
 	OR EXISTS (SELECT 1 FROM event) AS so;
 
 -- name: transfer_renew
--- Numbers of events that are kept elsewhere mean nothing any more: rows came in whose
--- events nobody saw.
+-- Event numbers that are stored elsewhere become invalid, since nobody has seen the events of
+-- the imported rows.
 UPDATE state SET incarnation = :incarnation WHERE one = 1;
 
 -- name: transfer_adopt
--- An empty state continues the exported state: public ids stay the same.
+-- An empty state continues the exported state, so public ids stay the same.
 UPDATE state SET created_at = :created_at, id_a = :id_a, id_b = :id_b, id_c = :id_c,
 	counts_from = :counts_from
 WHERE one = 1;
 
 -- name: transfer_depth
 -- scan ok: teams, few
--- A team is one deeper than the one above it; run until nothing changes.
+-- The depth of a team is one more than the depth of the team above.  This statement is run
+-- until no row changes.
 UPDATE team SET depth = (SELECT p.depth + 1 FROM team p WHERE p.id = team.parent)
 WHERE id > :from AND parent IS NOT NULL
 	AND depth <> (SELECT p.depth + 1 FROM team p WHERE p.id = team.parent);
 
 -- name: transfer_teams
 -- scan ok: teams, few
--- Tasks are numbered from 1 and none is ever removed.
+-- Tasks are numbered from 1, and no task is ever removed.
 UPDATE team SET next_task = 1 + (SELECT count(*) FROM task k WHERE k.team = team.id),
 	limits = (SELECT count(*) FROM budget b WHERE b.team = team.id AND b.most > 0)
 WHERE id > :from;
 
 -- name: transfer_turns_end
--- A turn that ran in the other state does not run in this one.
+-- A turn that ran in the exported state does not run in this state.
 UPDATE turn SET state = {turn_state.interrupted}, ended_at = :now, reason = 'its state was exported'
 WHERE id > :from AND state IN {turn_state.open};
 
 -- name: transfer_gap
 -- scan ok: teams, few
 -- int: number
--- A team whose tasks are not numbered so: the first number that is too high.
+-- A team whose tasks are not numbered from 1 without gaps, and the first number that is too
+-- high.
 SELECT t.id, (SELECT min(k.number) FROM task k
 	WHERE k.team = t.id AND k.number >= t.next_task) AS number
 FROM team t WHERE t.id > :from
@@ -53,7 +55,8 @@ LIMIT 1;
 
 -- name: transfer_clocks
 -- scan ok: teams, few
--- The clock of a budget runs where operations have it run, and has begun by now.
+-- The clock of a budget runs if the operations would let it run.  The beginning of the clock is
+-- not in the future.
 UPDATE budget SET since = CASE WHEN kind = {budget_kind.seconds} AND most > 0
 	AND EXISTS (SELECT 1 FROM team t
 		WHERE t.id = budget.team AND t.destroyed_at IS NULL AND t.stopped_at IS NULL)
@@ -149,25 +152,26 @@ WHERE agent > :from;
 
 -- name: transfer_generations
 -- scan ok: once in an import
--- An imported member gets a generation above all generations given before a backup was
--- restored.  Else its token would be that of an agent which was lost in the restore.
+-- An imported member gets a generation above all generations that were given before a backup
+-- was restored.  Otherwise its token would be the token of an agent that was lost in the
+-- restore.
 UPDATE agent SET generation = generation + (SELECT counts_from FROM state WHERE one = 1)
 WHERE id > :from AND generation <= (SELECT counts_from FROM state WHERE one = 1);
 
 -- name: transfer_members
 -- scan ok: once in an import
--- Members without a token: no secret leaves with an export.
+-- Members without a token.  An export contains no secret.
 SELECT id, generation FROM agent
 WHERE id > :from AND gone = 0 AND kind = {agent_kind.member} AND token IS NULL;
 
 -- name: transfer_at_work
--- scan ok: open ones, along their index
+-- scan ok: open assignments, along their index
 -- Agents that had commands when the export was made.
 SELECT agent FROM assignment WHERE agent > :from AND state IN {assignment_state.open}
 GROUP BY agent ORDER BY agent;
 
 -- name: transfer_moves
--- scan ok: those of writes that are under way, and the last ones made
+-- scan ok: rows of writes that are under way, and of the last writes made
 -- int: low
--- A number below those of all moves of notes, and of events.
+-- A number that is below the numbers of all moves of notes, and of all events.
 SELECT coalesce(min(CASE WHEN event < 0 THEN event ELSE 0 END), 0) AS low FROM vault_move;

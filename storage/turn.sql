@@ -1,19 +1,19 @@
 -- Runners of agents, and their turns.
 
 -- name: runner_set
--- A runner that is given anew begins without failures.
+-- A runner that is set anew begins without failures.
 INSERT INTO runner (agent, command) VALUES (:agent, :command)
 ON CONFLICT (agent) DO UPDATE SET command = excluded.command, failures = 0, retry_at = NULL,
 	stopped = 0, limited = 0,
 	client_session = CASE WHEN runner.command = excluded.command THEN runner.client_session END;
 
 -- name: runner_say
--- Whether an agent has a runner, where each message asks.
+-- The agent's row, which each message reads, says whether the agent has a runner.
 UPDATE agent SET runs = :runs WHERE id = :agent AND runs <> :runs;
 
 -- name: runner_any
 -- scan ok: members of a team
--- Whether a member of a team but one has a runner.
+-- Whether a member of a team, other than :except, has a runner.
 SELECT EXISTS (SELECT 1 FROM agent WHERE team = :team AND gone = 0 AND runs = 1 AND id <> :except) AS any;
 
 -- name: runner_remove
@@ -25,41 +25,44 @@ FROM runner WHERE agent = :agent;
 
 -- name: runner_agents
 -- scan ok: runners, few
--- Agents with a runner whose workspaces this host runs.
+-- Agents that have a runner and whose workspaces this host runs.
 SELECT r.agent FROM runner r JOIN agent a ON a.id = r.agent JOIN workspace w ON w.id = a.workspace
 WHERE a.gone = 0 AND w.host = :host ORDER BY r.agent;
 
 -- name: runner_again
 -- scan ok: runners, few
--- When a runner that waits behind a turn that failed or was stopped, or behind all the turns of its
--- hour, may begin; 0: none waits.
+-- The next time at which a waiting runner may begin.  A runner waits after a turn that failed
+-- or was stopped, and after all the turns of its hour.  0: no runner waits.
 SELECT coalesce(min(at), 0) AS at FROM (SELECT retry_at AS at FROM runner
 	UNION ALL SELECT hour_at + 3600000 FROM runner WHERE hour_turns >= :per_hour) r
 WHERE at > :now;
 
 -- name: runner_leap
 -- scan ok: runners, few
--- A retry goes along with a clock that is set, and so does the hour of an agent's turns.
+-- When the clock is set, the time of a retry moves with the clock, and so does the hour of an
+-- agent's turns.
 UPDATE runner SET retry_at = retry_at + :leap_ms, hour_at = hour_at + :leap_ms
 WHERE retry_at IS NOT NULL OR hour_turns > 0;
 
 -- name: runner_from_future
 -- scan ok: runners, few
--- A retry after `:latest`, the longest wait, was planned by a clock that was put back since: it
--- comes now.  So is one behind `:end` of an agent whose client is at the limit of its plan.
+-- A retry after `:latest`, the longest wait, was planned by a clock that was put back since.
+-- Such a retry is due now.  If the agent's client is at the limit of its plan, `:end` is used
+-- in place of `:latest`.
 UPDATE runner SET retry_at = :now
 WHERE retry_at > CASE WHEN limited > 0 THEN :end ELSE :latest END;
 
 -- name: runner_hour_from_future
 -- scan ok: runners, few
--- An hour of turns that began then began now.
+-- If the hour of an agent's turns begins in the future, the hour begins now instead.
 UPDATE runner SET hour_at = :now WHERE hour_turns > 0 AND hour_at > :now;
 
 -- name: turn_queue
 -- scan ok: runners, few
--- An agent that has mail gets a turn, one at a time: with a runner that has not failed for
--- good, in a team that lives.  Mail at the end of its chain starts none, and behind the turns of
--- an hour a person's word alone does.
+-- Queues a turn for each agent that has mail and no open turn.  The agent's runner must not
+-- have failed for good, and the agent's team must live.  Mail at the end of its chain
+-- (core/turn/chain.h) starts no turn.  After the turns of an hour, only a person's word starts
+-- a turn.
 INSERT INTO turn (id, team, agent, generation, host, command, state, request, queued_at)
 SELECT (SELECT coalesce(max(id), 0) FROM turn) + row_number() OVER (ORDER BY r.agent),
 	a.team, a.id, a.generation, w.host, r.command, {turn_state.queued}, 0, :now
@@ -77,12 +80,12 @@ WHERE a.gone = 0 AND t.destroyed_at IS NULL AND w.host = :host
 			AND (r.hour_turns < :per_hour OR abs(:now - r.hour_at) >= 3600000))));
 
 -- name: turn_drop
--- A turn that has not started goes when nothing is left for it to do.
+-- Deletes a turn that has not started, when nothing is left for the turn to do.
 DELETE FROM turn WHERE id = :id AND state = {turn_state.queued};
 
 -- name: turn_unqueue
 -- scan ok: turns that wait, few
--- Turns that wait go with their agents, teams and runners.
+-- Turns that wait are deleted with their agents, teams and runners.
 DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued}
 	AND NOT EXISTS (SELECT 1 FROM agent a JOIN team t ON t.id = a.team
 		JOIN runner r ON r.agent = a.id
@@ -92,9 +95,10 @@ DELETE FROM turn WHERE state IN {turn_state.open} AND state = {turn_state.queued
 -- name: turn_pick
 -- scan ok: turns that are open, few
 -- text: command
--- The turn that starts next on this host, while fewer than :most run there: of the team that
--- has the fewest running, then the one that waits longest.  None starts in a team that is
--- stopped or over a budget, nor before its workspace is ready or its runner may begin again.
+-- The turn that starts next on this host, while fewer than :most turns run on this host.  The
+-- team with the fewest running turns is first, and in this team the turn that has waited
+-- longest.  No turn starts in a team that is stopped or over a budget.  No turn starts before
+-- its workspace is ready and its runner may begin again.
 SELECT u.id, u.team, u.agent, a.workspace, r.command, r.client_session
 FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 	JOIN runner r ON r.agent = u.agent JOIN workspace w ON w.id = a.workspace
@@ -116,14 +120,14 @@ UPDATE turn SET state = {turn_state.streaming}, started_at = :now, request = :re
 WHERE id = :id AND state = {turn_state.queued};
 
 -- name: turn_chain
--- How far a turn is from a person's word: core/turn/chain.h.
+-- How far a turn is from a person's word: see core/turn/chain.h.
 SELECT CASE WHEN min(m.chain) = 0 THEN 1
 	ELSE 1 + coalesce(max(CASE WHEN m.chain < :most THEN m.chain END), :most) END AS n
 FROM turn_message x JOIN message m ON m.id = x.message WHERE x.turn = :turn;
 
 -- name: runner_began
--- A turn counts in the hour of its runner, unless a person's word is among its messages: the count
--- begins anew behind that.
+-- A turn counts in the hour of its runner, unless a person's word is among the turn's messages.
+-- After a turn with a person's word, the count begins anew.
 UPDATE runner SET hour_turns = CASE WHEN :chain = 1 THEN 0
 		WHEN hour_turns = 0 OR abs(:now - hour_at) >= 3600000 THEN 1
 		ELSE hour_turns + 1 END,
@@ -143,11 +147,11 @@ ORDER BY u.id;
 
 -- name: turn_stops
 -- scan ok: turns that are open, few
--- Running turns that are to be stopped: messages wait that interject (:interject as in
--- enum interject), or their agent is gone, replaced or has no runner any more.  Messages that
--- waited when the turn began interject no more: a turn that could not hold them all would never
--- end.  Behind :patience stopped turns in a row one runs to its end, but for the operator and the
--- lead.
+-- Running turns that are to be stopped.  Either a waiting message interjects (:interject as in
+-- enum interject), or the agent is gone, was replaced or has no runner any more.  Messages that
+-- waited when the turn began do not interject, since a turn that could not take all of them
+-- would never end.  After :patience stopped turns in a row, a turn runs to its end.  Only the
+-- operator and the lead can still stop such a turn.
 SELECT u.id FROM turn u JOIN agent a ON a.id = u.agent JOIN team t ON t.id = u.team
 WHERE u.state IN {turn_state.open} AND u.state = {turn_state.streaming} AND u.host = :host
 	AND (a.gone = 1 OR a.generation <> u.generation OR t.destroyed_at IS NOT NULL
@@ -175,7 +179,7 @@ SELECT id, team, agent, generation, command, state, request, queued_at, started_
 FROM turn WHERE id = :id;
 
 -- name: turn_last
--- The last turn of an agent that has started.
+-- The last started turn of an agent.
 SELECT coalesce(max(id), 0) AS id FROM turn
 WHERE agent = :agent AND state <> {turn_state.queued};
 
@@ -192,12 +196,13 @@ FROM (SELECT id FROM turn WHERE :agent = 0 AND team = :team AND id < :before
 ORDER BY x.id DESC;
 
 -- name: turn_held_back
--- Whether mail of an agent is delayed that would start a turn, or its client is at a limit.
+-- Whether an agent's turn is held back: mail that would start the turn is delayed, or the
+-- agent's client is at a limit.
 SELECT EXISTS (SELECT 1 FROM delayed WHERE agent = :agent AND due_at > :now)
 	OR EXISTS (SELECT 1 FROM runner WHERE agent = :agent AND limited > 0 AND retry_at > :now) AS so;
 
 -- name: turn_end
--- A turn ends once.
+-- A turn ends only once.
 UPDATE turn SET state = :state, ended_at = :now, reason = :reason,
 	exit_code = CASE WHEN :exited <> 0 THEN :exit_code END, size = size + :dropped,
 	tokens_in = :tokens_in, tokens_out = :tokens_out, cost = :cost
@@ -208,7 +213,7 @@ UPDATE runner SET told_in = :told_in, told_out = :told_out, told_cost = :told_co
 WHERE agent = :agent AND command = :command;
 
 -- name: turn_print
--- Output of a running turn counts, and as much of it is kept as the caller has found room for.
+-- All output of a running turn is counted.  The caller says how much of the output is kept.
 UPDATE turn SET size = size + :n, client_session = coalesce(:client_session, client_session),
 	kept = kept + :more
 WHERE id = :id AND state = {turn_state.streaming};
@@ -219,16 +224,16 @@ ON CONFLICT DO NOTHING;
 
 -- name: turn_output_from
 -- int: start
--- Output of a turn, from the part on in which a byte is.
+-- The output of a turn, beginning with the part that contains the byte :from.
 SELECT o.start, o.text FROM turn_output o
 WHERE o.turn = :turn AND o.start >= (SELECT coalesce(max(p.start), 0) FROM turn_output p
 	WHERE p.turn = :turn AND p.start <= :from)
 ORDER BY o.start;
 
 -- name: runner_went
--- A turn that ended well: the next one goes on with its session.  While urgent mail comes without an
--- end the turns behind it run to their ends as well.  A limit that another agent
--- with this client has met meanwhile still holds.
+-- A turn has ended well, so the next turn continues its session.  While urgent mail keeps
+-- arriving, the following turns run to their ends as well.  A limit that another agent with
+-- this client has met meanwhile still holds.
 UPDATE runner SET failures = 0, stopped = CASE WHEN stopped > 0 AND EXISTS (SELECT 1 FROM delivery d
 		WHERE d.agent = :agent AND d.lane = {delivery_lane.urgent}
 		AND d.state IN {delivery_state.open} AND d.state IN {delivery_state.waiting})
@@ -240,10 +245,11 @@ WHERE agent = :agent AND command = :command;
 
 -- name: runner_failed
 -- text: client_session
--- A turn that failed: the next one comes later, unless the runner is another one by now.  After the
--- first failure the next turn continues the session that the failed turn told, if it told one.
--- After another failure the next turn begins a new session, since the old session may be what is
--- wrong.  A longer limit that another agent has met meanwhile still holds.
+-- A turn has failed, so the next turn starts later, unless the runner was replaced meanwhile.
+-- After the first failure, the next turn continues the session that the failed turn reported,
+-- if it reported a session.  After another failure, the next turn begins a new session, since
+-- the old session may be the cause.  A longer limit that another agent has met meanwhile still
+-- holds.
 UPDATE runner SET failures = failures + 1, stopped = 0,
 	limited = CASE WHEN limited > 0 AND retry_at > :retry_at THEN limited ELSE 0 END,
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
@@ -251,8 +257,8 @@ UPDATE runner SET failures = failures + 1, stopped = 0,
 WHERE agent = :agent AND command = :command RETURNING failures;
 
 -- name: runner_kept
--- A turn that was interrupted leaves its session to the next one, which begins a moment later.  If
--- mail from agents came meanwhile, that mail has stopped the turn.  A longer limit that another
+-- A turn was interrupted and leaves its session to the next turn, which begins a moment later.
+-- If new mail from agents waits, this mail has stopped the turn.  A longer limit that another
 -- agent has met meanwhile still holds.
 UPDATE runner SET client_session = coalesce(:client_session, client_session),
 	retry_at = CASE WHEN limited > 0 AND retry_at > :retry_at THEN retry_at ELSE :retry_at END,
@@ -265,7 +271,8 @@ UPDATE runner SET client_session = coalesce(:client_session, client_session),
 WHERE agent = :agent AND command = :command RETURNING stopped AS n;
 
 -- name: runner_limited
--- A turn whose client was at the limit of its plan, or an agent with such a client: it goes on then.
+-- The client of a turn, or of an agent, is at the limit of its plan.  The agent's turns
+-- continue at :retry_at.
 UPDATE runner SET limited = limited + (CASE WHEN limited > 0 AND retry_at > :now THEN 0 ELSE 1 END),
 	retry_at = CASE WHEN retry_at > :retry_at THEN retry_at ELSE :retry_at END,
 	client_session = coalesce(:client_session, client_session)
@@ -278,8 +285,8 @@ UPDATE runner SET limited = 0, retry_at = NULL WHERE agent = :agent AND limited 
 -- name: runner_all
 -- text: command
 -- scan ok: runners, few
--- The runners of the agents whose workspaces this host runs, sorted by team: in each team those at a
--- limit come first.
+-- The runners of the agents whose workspaces this host runs, sorted by team.  In each team,
+-- runners at a limit are listed first.
 SELECT r.agent, r.command, r.limited, a.team FROM runner r JOIN agent a ON a.id = r.agent
 	JOIN workspace w ON w.id = a.workspace
 WHERE a.gone = 0 AND w.host = :host ORDER BY a.team, r.limited DESC, a.id;
@@ -297,7 +304,7 @@ DELETE FROM turn_message WHERE turn IN (SELECT u.id FROM turn u
 	ORDER BY u.ended_at NULLS FIRST LIMIT :limit);
 
 -- name: gc_turns
--- The newest turn stays, so that no number comes twice.
+-- The newest turn is kept, so that no number is given twice.
 DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
 	WHERE u.ended_at IS NOT NULL AND u.ended_at < :before
 		AND NOT EXISTS (SELECT 1 FROM turn_output o WHERE o.turn = u.id)
@@ -307,7 +314,8 @@ DELETE FROM turn WHERE id IN (SELECT u.id FROM turn u
 
 -- name: history_turns
 -- text: text
--- Turns of an agent that have started, newest first, with what they printed before :most, by parts.
+-- Started turns of an agent, newest first, with their output before byte :most, joined from its
+-- parts.
 SELECT u.id, u.started_at, u.state, u.size,
 	(SELECT group_concat(o.text, '') FROM (SELECT p.text FROM turn_output p
 		WHERE p.turn = u.id AND p.start < :most ORDER BY p.start) o) AS text
@@ -317,8 +325,9 @@ ORDER BY u.id DESC;
 
 -- name: history_messages
 -- text: name
--- Messages that an agent sent or got, but for commands, newest first: of one sender, if not 0,
--- and of one type; only those that :own (0: all) sent or got as well.
+-- Messages that an agent sent or got, except commands, newest first.  If :sender is not 0, only
+-- messages of this sender are listed.  If :type is not NULL, only messages of this type are
+-- listed.  If :own is not 0, only messages that the agent :own also sent or got are listed.
 SELECT e.id, e.at, e.name, e.type, e.content,
 	coalesce((SELECT max(x.turn) FROM turn_message x JOIN turn v ON v.id = x.turn
 		WHERE x.message = e.id AND v.agent = :agent), 0) AS turn

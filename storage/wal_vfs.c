@@ -12,7 +12,7 @@
 enum {
 	WAL_HEADER = 32,
 	FRAME_HEADER = 24,
-	ROOM = 128 << 10, /* bytes that are gathered at most */
+	ROOM = 128 << 10, /* the most bytes that are gathered */
 };
 
 struct gatherer {
@@ -21,8 +21,8 @@ struct gatherer {
 	char name[64];
 };
 
-/* A file is one of the VFS below, but for some of its methods: they are in this struct, which lies
- * behind the file. */
+/* A file of this VFS is a file of the VFS below, with some methods replaced.  This struct holds
+ * the replaced methods, and lies in memory after the file's own struct. */
 struct wal {
 	sqlite3_io_methods methods;
 	const sqlite3_io_methods *below;
@@ -64,7 +64,8 @@ static int wal_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 
 	if (!w->data && !(w->data = malloc(ROOM)))
 		return SQLITE_IOERR_NOMEM;
-	/* A page that is written again in its transaction may still be here. */
+	/* A page that is written again in its transaction may still be among the gathered
+	 * bytes. */
 	if (w->n && (at < w->at || at > w->at + w->n || at + n > w->at + ROOM))
 		rc = wal_vfs_flush(f);
 	if (rc == SQLITE_OK && (n > ROOM || at < WAL_HEADER)) {
@@ -119,7 +120,7 @@ static int wal_size(sqlite3_file *f, sqlite3_int64 *size)
 	return rc ? rc : of(f)->below->xFileSize(f, size);
 }
 
-/* The frames that are still gathered belong to no commit, and are dropped. */
+/* Frames that are still gathered belong to no commit, and are dropped. */
 static int wal_close(sqlite3_file *f)
 {
 	free(of(f)->data);
@@ -129,14 +130,13 @@ static int wal_close(sqlite3_file *f)
 
 /* --- the file of the database -------------------------------------------------------- */
 
-/* Bytes of the shared memory that SQLite locks ("WAL-mode File Format"): 1 copies the
- * WAL, 2 says that somebody reads it to make the shared memory anew. */
+/* Bytes of the shared memory that SQLite locks ("WAL-mode File Format").  Byte 1: a process
+ * copies the WAL.  Byte 2: a process reads the WAL to make the shared memory anew. */
 enum { RECOVER_BYTE = 2 };
 
-/* Lets the lock of byte 2 pass without locking.  It keeps no writer out: byte 0 ensures
- * that only one process reads the WAL.  It would only make a reader without a busy
- * timeout, such as `sqlite3`, answer "database is locked" at once, where SQLite else
- * tries for ten seconds. */
+/* Skips the lock of byte 2.  This lock keeps no writer out, since byte 0 ensures that only one
+ * process reads the WAL.  With this lock, a reader without a busy timeout, such as `sqlite3`,
+ * would at once answer "database is locked".  Without this lock, SQLite tries for ten seconds. */
 static int db_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
 	if (flags & SQLITE_SHM_EXCLUSIVE) {
@@ -158,14 +158,15 @@ int64_t wal_vfs_syncs(sqlite3_file *f, int64_t *ns)
 
 /* --- the VFS ---------------------------------------------------------------------- */
 
-/* Puts the methods of a WAL, or of a database's own file, before those of the VFS below. */
+/* Puts our methods for a WAL, or for a database's own file, before the methods of the VFS
+ * below. */
 static void set_methods(struct wal *w, bool is_wal)
 {
 	sqlite3_io_methods *m = &w->methods;
 
 	*m = *w->below;
 	if (!is_wal) {
-		m->iVersion = 2; /* without mmap of the file, as the store has it */
+		m->iVersion = 2; /* without mmap, which the store does not use */
 		m->xShmLock = db_shm_lock;
 		return;
 	}
@@ -205,7 +206,7 @@ static const char *wal_vfs_make(const char *below)
 
 	if (!g)
 		return NULL;
-	/* Deleting, paths and time are those of the VFS below. */
+	/* The VFS below deletes files, makes paths and tells the time. */
 	g->vfs = *under;
 	g->vfs.pNext = NULL;
 	g->vfs.szOsFile = under->szOsFile + (int)sizeof(struct wal);

@@ -1,9 +1,10 @@
 /*
  * words - pragmas that SQLite is given for a connection, a transaction or a whole file.
  *
- * The only SQL in C (tools/lint/sql); statements on tables are in .sql files, which sqlgen
- * checks against their schema.  These have none: a pragma acts on the connection, some
- * while it is prepared; a file is asked what it is before it has our tables.
+ * This file holds the only SQL in C (tools/lint/sql).  Statements on tables are in .sql files,
+ * and sqlgen checks them against the schema.  The statements here have no schema.  A pragma
+ * acts on the connection, and some pragmas act while they are prepared.  The queries of a file
+ * run before the file has our tables.
  */
 #ifndef STORAGE_WORDS_H
 #define STORAGE_WORDS_H
@@ -16,12 +17,12 @@
 #define SQL_SAVEPOINT "SAVEPOINT call"
 #define SQL_RELEASE "RELEASE call"
 #define SQL_REWIND "ROLLBACK TO call"
-/* Changes page 1, and undoes it: see generation_begin(). */
+/* Changes page 1 and undoes the change: see generation_begin(). */
 #define SQL_READ_PAGE_1                                  \
 	"SAVEPOINT generation; PRAGMA user_version = 0;" \
 	"ROLLBACK TO generation; RELEASE generation"
 
-/* Queries to a file that may be any database. */
+/* Queries of a file that may be any database. */
 #define SQL_VERSION "PRAGMA user_version"
 #define SQL_DATA_VERSION "PRAGMA data_version"
 #define SQL_TABLES_VERSION "PRAGMA schema_version"
@@ -30,7 +31,7 @@
 #define SQL_OBJECTS                                      \
 	"SELECT type, name, tbl_name, coalesce(sql, '')" \
 	" FROM sqlite_schema ORDER BY type, name"
-#define SQL_STATISTICS "CREATE TABLE sqlite_stat" /* how these begin */
+#define SQL_STATISTICS "CREATE TABLE sqlite_stat" /* beginning of a statistics table */
 #define SQL_COUNT_OBJECTS "SELECT count(*) FROM sqlite_schema"
 #define SQL_COUNT_LOOSE "SELECT count(*) FROM pragma_foreign_key_check"
 #define SQL_LOOSE "PRAGMA foreign_key_check"

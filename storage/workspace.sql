@@ -25,8 +25,9 @@ SELECT id FROM workspace WHERE name = :name AND state IN {workspace_state.living
 
 -- name: workspace_ended
 -- text: team_name agent_name
--- The last destroyed workspace that has this name, or that was of an agent of this name in a
--- team of this name; if :own is not 0, only workspaces of the team :own count.
+-- The last destroyed workspace that has the name :name, or that belonged to the agent
+-- :agent_name in the team :team_name.  If :own is not 0, only workspaces of the team :own
+-- count.
 SELECT coalesce(max(e.id), 0) AS id FROM (
 	SELECT w.id FROM workspace w
 	WHERE w.state = {workspace_state.destroyed} AND w.name = :name AND (:own = 0 OR w.team = :own)
@@ -35,15 +36,15 @@ SELECT coalesce(max(e.id), 0) AS id FROM (
 		AND w.state = {workspace_state.destroyed}) e;
 
 -- name: workspace_place
--- Whether a workspace waits for this host: to be made, or where it is down, for the end of
--- its guest.
+-- Whether a workspace waits for this host.  This host must make the workspace or, if the
+-- workspace is down, end its guest.
 SELECT CAST(host = :host AND (state = {workspace_state.creating}
 	OR (state IN {workspace_state.stopped destroyed} AND pid IS NOT NULL)) AS INTEGER) AS here
 FROM workspace WHERE id = :id;
 
 -- name: workspace_made
 -- row: made
--- scan ok: workspaces, few, and only for who shortens an id
+-- scan ok: workspaces, few, and only to shorten an id
 SELECT id, name, created_at FROM workspace
 WHERE created_at BETWEEN :from AND :until AND (:ended <> 0 OR state IN {workspace_state.living})
 	AND (:own = 0 OR team = :own)
@@ -62,7 +63,7 @@ WHERE t.name = :team_name AND t.destroyed_at IS NULL AND a.name = :name AND a.go
 -- name: workspace_lines
 -- row: workspace
 -- text: host_name team_name agent_name parent_name
--- Workspaces of a team by name; :all: also those that are over.
+-- Workspaces of a team by name.  With :all, destroyed workspaces are listed too.
 SELECT id, host, team, agent, name, backend, path, address, parent,
 	source, image, vcpus, memory_mb, disk_gb, state, was_up, fault, halted, pid,
 	guest_boot, spool, spool_seq, created_at, host_name, team_name, agent_name, parent_name
@@ -78,8 +79,8 @@ ORDER BY name, id LIMIT 9223372036854775807 OFFSET :offset;
 SELECT team, state FROM workspace WHERE id = :id;
 
 -- name: workspace_set_state
--- A destroyed workspace stays destroyed; only one that is being made or started becomes
--- ready, and not before the snapshot that was asked for is put back.
+-- A destroyed workspace stays destroyed.  Only a workspace that is being made or started
+-- becomes ready, and not before a requested snapshot has been put back.
 UPDATE workspace SET state = :state, changed_at = :now, fault = :fault, again = :again,
 	was_up = CASE WHEN :state = {workspace_state.ready} THEN 1 ELSE was_up END,
 	halted = CASE WHEN :state = {workspace_state.ready} THEN halted ELSE 0 END,
@@ -101,7 +102,7 @@ UPDATE workspace SET guest_boot = :guest_boot WHERE id = :id;
 UPDATE workspace SET spool = nullif(:spool, ''), spool_seq = :seq WHERE id = :id;
 
 -- name: workspace_set_spool_seq
--- The highest count that was reported of this spool is kept.
+-- The highest count that was reported for this spool is kept.
 UPDATE workspace SET spool_seq = :seq
 WHERE id = :id AND spool = :spool AND spool_seq < :seq;
 
@@ -110,7 +111,7 @@ UPDATE workspace SET http = nullif(:http, '')
 WHERE id = :id AND http IS DISTINCT FROM nullif(:http, '');
 
 -- name: workspace_rows
--- The workspaces of this host's guests: another host starts and ends its own guests.
+-- The workspaces whose guests this host runs.  Another host starts and ends its own guests.
 -- scan ok: the host's own list of living workspaces, by row
 -- text: team_name agent_name
 -- int: parent_at snapshot_at restore_at
@@ -128,20 +129,20 @@ WHERE w.id > :after AND w.host = :host
 	AND (w.state IN {workspace_state.living} OR w.pid IS NOT NULL) ORDER BY w.id LIMIT :limit;
 
 -- name: workspace_died
--- The lease of each task that the workspace's agent holds ends: nobody works on the task
+-- The lease of each task that the workspace's agent holds ends, since nobody works on the task
 -- any more.
 UPDATE task SET lease_until = :now
 WHERE owner = :agent AND state IN {task_state.claimed in_progress} AND lease_until > :now;
 
 -- name: workspace_set_restore
--- From the moment a snapshot is asked for, the guest is ended; the next guest comes up
--- with a spool that knows nothing.
+-- When a snapshot is requested, the guest is ended.  The next guest starts with a spool that
+-- knows nothing.
 UPDATE workspace SET restore = :snapshot, restores = restores + 1, state = {workspace_state.creating},
 	changed_at = :now
 WHERE id = :id AND state IN {workspace_state.living};
 
 -- name: workspace_restored
--- A different snapshot that was asked for meanwhile must still be put back.
+-- If a different snapshot was requested meanwhile, that snapshot must still be put back.
 UPDATE workspace SET restore = NULL WHERE id = :id AND restore = :snapshot;
 
 -- name: snapshot_new_id
@@ -179,13 +180,14 @@ ORDER BY s.id LIMIT 9223372036854775807 OFFSET :offset;
 UPDATE snapshot SET state = :state WHERE id = :id AND state <> :state;
 
 -- name: snapshot_give_up
--- scan ok: few, and once at a host's start
--- The unfinished snapshots of this host; another host continues its own snapshots.
+-- scan ok: snapshots in the making, few, once at a host's start
+-- The unfinished snapshots of this host.  Another host continues its own snapshots.
 UPDATE snapshot SET state = :state WHERE state = {snapshot_state.making}
 	AND workspace IN (SELECT id FROM workspace WHERE host = :host);
 
 -- name: snapshot_in_use
--- Whether a snapshot must still be put back, or a copy be made of it.
+-- Whether a snapshot must still be put back, or a workspace must still be made as a copy of the
+-- snapshot.
 -- scan ok: living workspaces only, few
 SELECT count(*) AS n FROM workspace
 WHERE state IN {workspace_state.living} AND (restore = :snapshot OR (snapshot = :snapshot AND was_up = 0));

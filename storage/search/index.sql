@@ -23,7 +23,7 @@ WHERE one = 1;
 UPDATE place SET boot = :boot WHERE one = 1;
 
 -- name: index_touch
--- A write that has a checkpoint sync the file.
+-- Changes nothing, but makes the next checkpoint sync the file.
 UPDATE place SET boot = boot WHERE one = 1;
 
 -- name: index_add_message
@@ -57,8 +57,8 @@ SELECT -rowid AS id FROM note_text WHERE note_text MATCH :match AND rowid > -:be
 ORDER BY rowid LIMIT :limit;
 
 -- name: index_merge_messages
--- Each transaction leaves a part of the index behind, and a search looks into all of
--- them.  A merge joins parts of one size, 64 pages at a time.
+-- Each transaction adds a part to the index, and a search looks into all parts.  A merge joins
+-- parts of one size, 64 pages at a time.
 INSERT INTO message_text(message_text, rank) VALUES ('merge', 64);
 
 -- name: index_merge_tasks
@@ -72,12 +72,12 @@ SELECT body FROM task_body WHERE id = :id;
 
 -- name: index_forget_task
 -- text: scope
--- A contentless table is told what it holds to be rid of it.
+-- To remove a row from a contentless table, FTS5 must be given the row's contents.
 INSERT INTO task_text(task_text, rowid, scope, body) VALUES ('delete', -:id, :scope, :body);
 
 -- name: index_keep_task
 INSERT OR REPLACE INTO task_body(id, team, body) VALUES (:id, :team, :body);
 
 -- name: index_words
--- FTS5 puts the address of its functions where :api points.
+-- FTS5 writes the address of its functions to the memory to which :api points.
 SELECT fts5(:api) AS words;

@@ -2,17 +2,17 @@
 
 -- name: index_notes
 -- row: index_note
--- scan ok: all are compared with the files
+-- scan ok: all notes are compared with the files
 SELECT path, ino, mtime, size FROM vault_note ORDER BY path;
 
 -- name: index_notes_own
 -- row: index_note
--- scan ok: all that show no rows, by an index of them
+-- scan ok: all notes that show no rows, along their index
 SELECT path, ino, mtime, size FROM vault_note WHERE mirrored = 0 ORDER BY path;
 
 -- name: index_notes_tagged
 -- row: index_note
--- scan ok: NULL is any tag
+-- scan ok: a :tag of NULL means any tag
 SELECT n.path, n.ino, n.mtime, n.size FROM vault_note n
 WHERE :tag IS NULL
 	OR EXISTS (SELECT 1 FROM vault_tag t WHERE t.doc = n.doc AND t.tag = :tag)
@@ -28,7 +28,7 @@ WHERE vault_text MATCH :match AND (:tag IS NULL
 ORDER BY n.mtime DESC, n.path;
 
 -- name: index_tags
--- scan ok: all of them
+-- scan ok: all tags are listed
 SELECT t.tag, n.path FROM vault_tag t JOIN vault_note n ON n.doc = t.doc ORDER BY t.tag;
 
 -- name: index_add_vault
@@ -49,6 +49,6 @@ DELETE FROM vault_tag WHERE doc = (SELECT doc FROM vault_note WHERE path = :path
 DELETE FROM vault_note WHERE path = :path;
 
 -- name: index_stale
--- scan ok: it is counted when notes have changed
--- Documents that lead nowhere, less twice as many as those that do.
+-- scan ok: counted only after notes have changed
+-- The number of unused documents minus twice the number of used documents.
 SELECT coalesce(max(doc), 0) - 3 * count(*) AS excess FROM vault_note;

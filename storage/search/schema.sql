@@ -1,17 +1,17 @@
--- The index of the state's rows, made anew with each version: see search.h.
+-- The index of the state's rows.  The index is made anew with each version: see search.h.
 DROP TABLE IF EXISTS place;
 DROP TABLE IF EXISTS task_body;
 DROP TABLE IF EXISTS message_text;
 DROP TABLE IF EXISTS task_text;
 DROP TABLE IF EXISTS note_text;
 
--- How far it has come: its one row.
+-- How far the index is filled.  The table has one row.
 CREATE TABLE place (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	version INTEGER NOT NULL,
 	incarnation TEXT NOT NULL, -- the id of the state
-	boot TEXT NOT NULL, -- the machine's boot id while somebody has it open for writing:
-		-- one that went down meanwhile may have lost pages that were not synced
+	boot TEXT NOT NULL, -- the machine's boot id while a process has search.db open for writing:
+		-- if the machine went down meanwhile, pages that were not synced may be lost
 	whole INTEGER NOT NULL, -- 0 while rows from before `event` are still fed
 	event INTEGER NOT NULL,
 	message INTEGER NOT NULL,
@@ -27,9 +27,9 @@ CREATE TABLE task_body (
 	body TEXT NOT NULL
 ) STRICT;
 
--- Row numbers are the state's row numbers, negated, so that the newest rows are found
--- first.  FTS5 starts at the least number at once.  To start at the greatest number, FTS5
--- must first read all rows of the word, in each part of the index.
+-- A row's number is the number of the state's row, negated, so that the newest rows are found
+-- first.  FTS5 starts at the least number at once.  To start at the greatest number, FTS5 must
+-- first read all rows of the word in each part of the index.
 CREATE VIRTUAL TABLE message_text USING fts5(scope, body, content='', columnsize=0,
 	tokenize='unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE task_text USING fts5(scope, body, content='', columnsize=0,
@@ -40,9 +40,9 @@ INSERT INTO message_text(message_text, rank) VALUES ('usermerge', 2);
 INSERT INTO task_text(task_text, rank) VALUES ('usermerge', 2);
 INSERT INTO note_text(note_text, rank) VALUES ('usermerge', 2);
 
--- A search opens each part of the index at each of its words, those of the scope
--- included, and reads the page there whole however few hits it takes: so pages are small,
--- and fit four times into one of the file.
+-- A search opens each part of the index at each word of the query and of the scope.  At each
+-- word, the search reads a whole page, even for few hits.  So the pages of the index are small:
+-- four of these pages fit into one page of the file.
 INSERT INTO message_text(message_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO task_text(task_text, rank) VALUES ('pgsz', 1000);
 INSERT INTO note_text(note_text, rank) VALUES ('pgsz', 1000);

@@ -18,16 +18,15 @@
 
 enum {
 	BUSY_MS = 20, /* patience with another process that indexes */
-	WAL_FRAMES = 1000, /* the WAL is copied at so many frames, as SQLite itself
-			      would, ... */
-	WAL_AGAIN = 250, /* ... and after so many more if that failed */
+	WAL_FRAMES = 1000, /* frames at which the WAL is copied, as in SQLite itself */
+	WAL_AGAIN = 250, /* frames until the next try, if a copy has failed */
 };
 
 extern const struct statement search_statement_table[];
 
 /* --- the database ------------------------------------------------------------------- */
 
-/* Whether another process indexes, which is not a failure. */
+/* Whether another process indexes.  A busy index is not a failure. */
 bool search_is_busy(int rc)
 {
 	return (rc & 0xff) == SQLITE_BUSY || (rc & 0xff) == SQLITE_LOCKED;
@@ -77,8 +76,8 @@ int search_make(struct search *s)
 	return rc ? rc : side_exec(&s->side, search_schema_vault);
 }
 
-/* Makes the tables unless another process just did.  Existing tables are opened without a
- * lock that another process may hold. */
+/* Makes the tables, unless another process has just made them.  Existing tables are opened
+ * without a lock, since another process may hold the lock. */
 static int make_tables(struct search *s)
 {
 	int version = -1, rc = side_version(&s->side, &version);
@@ -113,7 +112,7 @@ int search_connect(struct search *s, int patience_ms)
 		return rc;
 	sqlite_defend(s->side.db);
 	sqlite3_extended_result_codes(s->side.db, 1);
-	/* Making the index is worth a wait; adding to it is not. */
+	/* Making the index is worth a wait, but adding to the index is not. */
 	sqlite3_busy_timeout(s->side.db, patience_ms);
 	if ((rc = side_exec(&s->side, SQL_SEARCH)) || (rc = make_tables(s)) ||
 	    (rc = search_words_open(s)))
@@ -124,10 +123,9 @@ int search_connect(struct search *s, int patience_ms)
 	return SQLITE_OK;
 }
 
-/* Copies the WAL.  SQLite's own checkpoint never waits for reads, of which with many
- * searches some always run, so that the WAL would never start anew.  This checkpoint
- * waits for reads; after a wait in vain, the checkpoint is tried again WAL_AGAIN frames
- * later. */
+/* Copies the WAL.  SQLite's own checkpoint never waits for reads.  With many searches some
+ * reads are always running, so that the WAL would never begin anew.  This checkpoint waits for
+ * reads.  After a wait in vain, the checkpoint is tried again WAL_AGAIN frames later. */
 void search_copy_wal(struct search *s)
 {
 	if (s->wal_frames < s->wal_due)
@@ -165,8 +163,8 @@ static void search_read_boot(char out[37])
 		close(fd);
 }
 
-/* Connects, and tries again until `until`: many processes may make the index at once,
- * and switching the WAL on does not wait by itself. */
+/* Connects, and tries again until `until`.  Many processes may make the index at once, and
+ * switching the WAL on does not wait by itself. */
 static int connect_by(struct search *s, int64_t until)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -188,7 +186,8 @@ static int connect_by(struct search *s, int64_t until)
 	}
 }
 
-/* An index that root makes in another user's state would be closed to that user. */
+/* Whether this process may make the file.  An index that root made in another user's state
+ * would be closed to that user. */
 static bool may_keep(const char *dir)
 {
 	char path[4200];
@@ -233,15 +232,16 @@ int search_check(const char *dir, struct fault *f)
 		store_check_db(db, f);
 		rc = sqlite3_errcode(db);
 	}
-	/* Without a file there is no damage, and who is busy with it reads it. */
+	/* Without a file there is no damage.  If the file is busy, another process is able to
+	 * read it. */
 	if (rc == SQLITE_CANTOPEN || search_is_busy(rc))
 		*f = (struct fault){ 0 };
 	sqlite3_close(db);
 	return f->code;
 }
 
-/* Clears the mark: the machine may go down without harm.  The first write makes a
- * checkpoint sync the file, pages that were copied before included. */
+/* Clears the mark, so that the machine may go down without harm.  The first write makes a
+ * checkpoint sync the file, including the pages that were copied before. */
 static void unmark(struct search *s)
 {
 	if (side_exec(&s->side, SQL_SYNC_FULL) == SQLITE_OK &&
@@ -270,7 +270,7 @@ struct search *store_search(struct store *store, struct fault *f)
 	return store->search;
 }
 
-/* --- looking ------------------------------------------------------------------------------------ */
+/* --- searching ---------------------------------------------------------------------------------- */
 
 static char *full_match(const struct search_query *q, const struct search_scope *scope)
 {

@@ -1,12 +1,13 @@
 /*
- * search - the full-text index beside the state, and looking in it.
+ * search - the full-text index beside the state, and searches in the index.
  *
- * search.db is derived: its contents can be rebuilt from the state.  So search.db is
- * written without syncing.  It is made anew when it is missing, damaged, of another
- * incarnation, or left open by a machine that went down.  search.db holds contentless
- * FTS5 tables of `scope` (tokens for the team and the agents who may see the row) and
- * `body`; texts come from the state's rows.  Any process may bring it further, in short
- * transactions; a process that finds it busy goes on without.
+ * search.db is derived: its contents can be rebuilt from the state.  So search.db is written
+ * without syncing.  search.db is made anew when it is missing, damaged, of another incarnation,
+ * or left open by a machine that went down.  search.db holds contentless FTS5 tables with the
+ * columns `scope` and `body`.  `scope` holds tokens for the team and the agents who may see the
+ * row.  The texts of hits are read from the state's rows.  Any process may bring the index up
+ * to date, in short transactions.  A process that finds the index busy continues without an
+ * update.
  */
 #ifndef STORAGE_SEARCH_SEARCH_H
 #define STORAGE_SEARCH_SEARCH_H
@@ -17,55 +18,55 @@ struct search;
 
 enum search_place { SEARCH_MESSAGES, SEARCH_TASKS, SEARCH_NOTES, SEARCH_PLACES };
 
-/* Opens (or makes) DIR/search.db; in memory when dir is NULL, or is another user's and has
- * none. */
+/* Opens or makes DIR/search.db.  The index is in memory if dir is NULL, or if dir belongs to
+ * another user and has no search.db. */
 int search_open(struct search **out, const char *dir, struct fault *f);
-void search_close(struct search *s); /* NULL is fine */
+void search_close(struct search *s); /* `s` may be NULL */
 
-/* Whether DIR/search.db, if it is there, can be read: 0, or why not.  It stays as it is, where
- * search_open() throws a damaged one away. */
+/* Checks whether DIR/search.db can be read, if the file exists.  Returns 0, or the code of the
+ * fault that prevents reading.  search_check() keeps a damaged file, but search_open() throws a
+ * damaged file away. */
 int search_check(const char *dir, struct fault *f);
 
-/* The index beside a store's state, opened on first use and closed with the
- * store; NULL with a fault. */
+/* The index beside a store's state.  The index is opened on first use and closed with the
+ * store.  Returns NULL with a fault. */
 struct search *store_search(struct store *store, struct fault *f);
 
-/* Indexes what is missing for at most about budget_ms, reading from `store`
- * inside the transaction that the caller began there.  *indexed_to: every
- * event up to this number is in the index.  *more: the budget ran out (or
- * another process is at it) before all of it was. */
+/* Adds missing rows to the index, for at most about budget_ms.  Reads from `store`, inside the
+ * transaction that the caller has begun in `store`.  *indexed_to: every event up to this number
+ * is in the index.  *more: rows are still missing, since the budget ran out or another process
+ * is indexing. */
 int search_step(struct search *s, struct store *store, int64_t budget_ms,
 		int64_t *indexed_to, bool *more, struct fault *f);
 
-/* A user's query, parsed: words, "phrases", prefix*, AND, OR, NOT and parentheses;
- * everything else is quoted. */
+/* A user's query, parsed: words, "phrases", prefix*, AND, OR, NOT and parentheses.  All other
+ * text is quoted. */
 struct search_query {
 	const char *match; /* FTS5's expression for the body */
-	struct search_term *terms; /* the words and phrases to find, without those
-				      behind NOT */
+	struct search_term *terms; /* words and phrases to find: no terms after NOT */
 	size_t n_terms;
 };
 
-/* `invalid` at /query, with a hint, when the syntax is wrong. */
+/* Parses a query.  Wrong syntax is the fault `invalid` at /query, with a hint. */
 int search_parse(struct search *s, const char *text, struct search_query *out,
 		 struct arena *a, struct fault *f);
 
-/* The searcher, and the place that is searched; team or agent 0: any. */
+/* The searcher, and the place that is searched.  A team or an agent of 0 means any. */
 struct search_scope {
 	enum search_place place;
 	int64_t team, agent;
-	int64_t before; /* rows below this id */
+	int64_t before; /* only rows with a smaller id are found */
 	int limit;
 };
 
-/* Finds the row ids of matches below `before`, newest first: fills `rows`, at most
- * `limit`, and returns how many.  With an agent they may include broadcasts that it never
- * got: the caller must check the row. */
+/* Finds the row ids of matches below `before`, newest first.  Fills `rows` with at most `limit`
+ * ids and returns how many.  With an agent, the ids may include broadcasts that the agent never
+ * got.  So the caller must check each row. */
 int search_match(struct search *s, const struct search_query *q,
 		 const struct search_scope *scope, int64_t *rows, struct fault *f);
 
-/* An excerpt where `text` matches, in the arena: at most some 200 bytes on one line, with
- * the words [in brackets]; the beginning of the text when nothing matches. */
+/* An excerpt of `text` around a match, in the arena: at most some 200 bytes on one line, with
+ * the found words [in brackets].  Without a match, the excerpt is the beginning of the text. */
 const char *search_excerpt(struct search *s, const struct search_query *q,
 			   const char *text, struct arena *a);
 

@@ -16,13 +16,13 @@ struct feed {
 	struct fault *fault;
 	struct arena arena;
 	struct search_head_row head;
-	struct index_place_row place; /* how far it has come */
+	struct index_place_row place; /* how far the index is filled */
 	int64_t end_ms;
 	int left; /* rows that this slice may still take */
-	bool redacted; /* the text of a message was taken away, which it may hold */
+	bool redacted; /* a message was redacted whose text may be in the index */
 };
 
-/* --- how far it has come ---------------------------------------------------------------- */
+/* --- how far the index is filled -------------------------------------------------------- */
 
 static int search_feed_read_place(struct feed *feed)
 {
@@ -45,7 +45,7 @@ static int write_place(struct search *s, const struct index_place_row *p)
 			.task = p->task);
 }
 
-/* Whether the index belongs to this state and is whole. */
+/* Whether the index belongs to this state and has lost no pages. */
 static bool search_feed_fits(const struct feed *feed)
 {
 	const struct index_place_row *p = &feed->place;
@@ -56,7 +56,7 @@ static bool search_feed_fits(const struct feed *feed)
 	       p->event <= feed->head.newest;
 }
 
-/* Empties the index; called inside a transaction. */
+/* Empties the index.  Called inside a transaction. */
 static int search_feed_start_anew(struct feed *feed)
 {
 	int rc = search_make(feed->search);
@@ -86,8 +86,8 @@ static const char *team_scope(struct arena *a, int64_t team)
 	return arena_printf(a, "t%" PRId64, team);
 }
 
-/* The tokens of a message: the team, the sender and each recipient, or just that it is a
- * broadcast. */
+/* The scope tokens of a message: its team, its sender and each recipient.  A broadcast has the
+ * token `all` in place of the recipients. */
 static const char *message_scope(struct feed *feed, const struct search_fed_row *m)
 {
 	struct search_recipients_row to;
@@ -105,7 +105,7 @@ static const char *message_scope(struct feed *feed, const struct search_fed_row 
 	return feed->fault->code ? NULL : scope;
 }
 
-/* Deletes the old text of a task; SQLITE_ROW when it equals the present text. */
+/* Deletes the old text of a task.  Returns SQLITE_ROW if the old text equals the present text. */
 static int forget_task(struct feed *feed, int64_t id, const char *scope, const char *body)
 {
 	struct side_db *d = &feed->search->side;
@@ -152,11 +152,12 @@ static int search_feed_put_note(struct feed *feed, const struct search_fed_row *
 			.scope = team_scope(&feed->arena, n->team), .body = n->body);
 }
 
-/* Rows that are fed by their numbers; of tasks those from before the log's beginning. */
+/* Kinds of rows that are fed by their numbers.  feed_changes() feeds the tasks that change
+ * later. */
 static const struct fed {
 	enum sql rows;
 	int (*put)(struct feed *feed, const struct search_fed_row *row);
-	size_t place, last; /* where the place and the head have their numbers */
+	size_t place, last; /* offsets of the kind's number in place and head */
 } kinds[] = {
 	{ sql_search_messages, put_message, offsetof(struct index_place_row, message),
 	  offsetof(struct search_head_row, last_message) },
@@ -167,16 +168,16 @@ static const struct fed {
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
-/* Takes up to `left` rows, and returns an SQLite result; a fault of the store is in
+/* Takes up to `left` rows, and returns an SQLite result.  A fault of the store is in
  * feed->fault.
  *
- * FTS5 keeps rows together for one part of the index as long as their numbers rise, and
- * those of the index are negated: each slice is fed from its last row to its first. */
+ * FTS5 keeps rows together for one part of the index as long as their numbers rise.  The
+ * numbers in the index are negated.  So each slice is fed from its last row to its first row. */
 static int feed_rows(struct feed *feed, const struct fed *kind)
 {
 	const int64_t last = *(const int64_t *)((const char *)&feed->head + kind->last);
 	int64_t *place = (int64_t *)((char *)&feed->place + kind->place);
-	/* Each kind has the same parameters. */
+	/* All kinds have the same parameters. */
 	const struct sql_search_tasks_in in = { *place, last, feed->left };
 	struct arena_mark mark = arena_mark(&feed->arena);
 	struct search_fed_row row;
@@ -187,7 +188,7 @@ static int feed_rows(struct feed *feed, const struct fed *kind)
 	while (rc == SQLITE_OK &&
 	       store_next(&q, &row, sizeof(row), &feed->arena, feed->fault) > 0) {
 		rc = kind->put(feed, &row);
-		/* Rows come last first: the place is the greatest number seen. */
+		/* The last row is read first, so the place is the greatest number seen. */
 		if (*place < row.id)
 			*place = row.id;
 		feed->left--;
@@ -206,7 +207,7 @@ static int last_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The numbers of the tasks that the next events changed; as many as events. */
+/* The numbers of the tasks that the next events changed, one number for each event. */
 static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 {
 	struct search_task_events_row e;
@@ -227,11 +228,11 @@ static int changed_tasks(struct feed *feed, int64_t tasks[SLICE])
 	return n;
 }
 
-/* Feeds tasks that events have changed.  It runs last, since the place in the log
- * promises that everything up to there is in the index.
+/* Feeds tasks that events have changed.  feed_changes() runs last, since the place in the log
+ * promises that the index holds everything up to this place.
  *
- * To forget a text, the index of messages has to be told it, and nobody knows it any more:
- * the index is made anew. */
+ * To remove a redacted text, the index of messages would need the old text, which is not stored
+ * anywhere.  So the index is made anew. */
 static int feed_changes(struct feed *feed)
 {
 	struct arena_mark mark = arena_mark(&feed->arena);
@@ -260,8 +261,8 @@ static int feed_changes(struct feed *feed)
 	return rc;
 }
 
-/* Joins parts of the index where they are many.  Each statement counts one change, and
- * more where it found something to join. */
+/* Joins parts of the index if there are many parts.  Each statement counts one change, and more
+ * changes if it found parts to join. */
 static int search_feed_merge(struct feed *feed)
 {
 	struct side_db *d = &feed->search->side;
@@ -276,14 +277,14 @@ static int search_feed_merge(struct feed *feed)
 	return rc;
 }
 
-/* Fills one transaction of search.db. */
+/* Feeds one slice in one transaction of search.db. */
 static int search_feed_fill(struct feed *feed)
 {
 	int rc;
 
 	if ((rc = search_feed_read_place(feed)))
 		return rc;
-	/* If the log was cut behind our place, the changes since are unknown. */
+	/* If events after our place were removed from the log, the changes are unknown. */
 	if ((!search_feed_fits(feed) || feed->place.event + 1 < feed->head.oldest) &&
 	    (rc = search_feed_start_anew(feed)))
 		return rc;
@@ -329,8 +330,8 @@ static int feed_all(struct feed *feed)
 		if (clock_steady_ms() >= feed->end_ms)
 			return rc;
 	}
-	/* Each search joins a few parts, until none are left to join.  If that fails, the
-	 * search is slower, and as good. */
+	/* Each search joins a few parts, until no parts are left to join.  If joining fails,
+	 * searches are slower but find the same rows. */
 	if (rc == SQLITE_OK && feed->search->parts &&
 	    (rc = transact(feed, merge_alone)) != SQLITE_OK && !search_is_damage(rc)) {
 		feed->search->parts = false;

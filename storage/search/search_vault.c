@@ -2,11 +2,11 @@
 
 #include "storage/search/search_inside.h"
 
-enum { STALE_MOST = 2000 }; /* unused documents, beside as many used ones */
+enum { STALE_MOST = 2000 }; /* unused documents minus twice the used documents */
 
 /* --- rows ------------------------------------------------------------------------ */
 
-/* Rows of a query that has been started, or failed to be: `rc`. */
+/* The rows of a query.  `rc` is the result of starting the query. */
 static int search_vault_read_notes(struct search *s, int id, int rc, struct arena *a,
 				   struct search_notes *out, struct fault *f)
 {
@@ -69,8 +69,8 @@ int search_notes_tags(struct search *s, struct arena *a, struct search_tag **out
 	return search_ended(s, rc, f);
 }
 
-/* A look that took some time is not repeated before REST times as long has passed since
- * it began, but after at most REST_MOST ms. */
+/* After a look at the files, a pause follows, counted from the beginning of the look.  The
+ * pause is REST times as long as the look took, but at most REST_MOST ms. */
 enum { REST = 20, REST_MOST = 1000 };
 
 bool search_notes_rest(const struct search *s, int64_t now)
@@ -85,8 +85,9 @@ void search_notes_looked(struct search *s, int64_t from, int64_t to)
 	s->rest_until = from + (ms < REST_MOST ? ms : REST_MOST);
 }
 
-/* A look at the mirror's folders reads the name of every task's file.  It is not repeated
- * before SHOWN_REST times as long as it took, but after at most SHOWN_REST_MOST ms. */
+/* A look at the mirror's folders reads the name of every task's file.  A pause follows, counted
+ * from the beginning of the look.  The pause is SHOWN_REST times as long as the look took, but
+ * at most SHOWN_REST_MOST ms. */
 enum { SHOWN_REST = 2000, SHOWN_REST_MOST = 30000 };
 
 bool search_shown_rest(const struct search *s, int64_t now)
@@ -112,8 +113,8 @@ int search_notes_begin(struct search *s, struct fault *f)
 	return search_is_busy(rc) ? 0 : search_failed(s, rc, "write", f);
 }
 
-/* Empties the index when it has many unused documents, which make it slow and large; the
- * next look indexes everything anew. */
+/* Empties the index when it has many unused documents, which make the index slow and large.
+ * The next look indexes everything anew. */
 static int empty_stale(struct search *s)
 {
 	struct index_stale_row stale = { 0 };

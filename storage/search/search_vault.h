@@ -1,10 +1,11 @@
 /*
- * search_vault - the vault's notes in the search index: paths, stamps at the time of
- * reading, words and tags.
+ * search_vault - the vault's notes in the search index: paths, stamps at the time of reading,
+ * words and tags.
  *
- * The files are the truth and people edit them, so each search compares them first.  A
- * note that changed gets a new document; the words of its old one stay in the index and
- * lead nowhere, until there are so many that all is indexed anew.
+ * The files are the truth, and people edit them.  So each search first compares the files with
+ * the index.  A note that changed gets a new document.  The words of its old document stay in
+ * the index and lead nowhere.  When too many old documents are left, everything is indexed
+ * anew.
  */
 #ifndef STORAGE_SEARCH_SEARCH_VAULT_H
 #define STORAGE_SEARCH_SEARCH_VAULT_H
@@ -15,7 +16,7 @@
 struct search_note {
 	const char *path;
 	struct note_stamp stamp;
-	bool mirrored; /* the file shows rows; for search_note_put() */
+	bool mirrored; /* the file shows rows of the state; for search_note_put() */
 	bool seen; /* free for the caller's use */
 };
 
@@ -28,29 +29,28 @@ struct search_tag {
 	const char *tag, *path;
 };
 
-/* Which notes a call is about.  The mirror may keep a file for each task: callers that
- * find these rows by themselves ask for the other notes only. */
+/* Which notes a call concerns.  The mirror may keep a file for each task.  Callers that find
+ * these tasks by themselves ask only for the other notes. */
 enum search_vault { SEARCH_OWN, SEARCH_ALL };
 
-/* The notes that are indexed, by path. */
+/* The indexed notes, by path. */
 int search_notes_all(struct search *s, enum search_vault which, struct arena *a,
 		     struct search_notes *out, struct fault *f);
 
-/* Whether it is too soon for another look at the files: the last look began less than
- * a second ago, and took more than a twentieth of the time since then.  `now` in monotonic
- * ms. */
+/* Whether it is too soon for another look at the files.  Another look is too soon under two
+ * conditions.  The last look began less than a second ago, and it took more than a twentieth of
+ * the time since its beginning.  `now` is in monotonic ms. */
 bool search_notes_rest(const struct search *s, int64_t now);
 void search_notes_looked(struct search *s, int64_t from, int64_t to);
 
-/* search_notes_rest() for the folders that the mirror fills, with a file for each task:
- * no rest where they are few, half a minute where they are thousands. */
+/* search_notes_rest() for the folders that the mirror fills with a file for each task.  There
+ * is no rest if the files are few, and a rest of half a minute if there are thousands of files. */
 bool search_shown_rest(const struct search *s, int64_t now);
 void search_shown_looked(struct search *s, int64_t from, int64_t to);
 
-/* Begins a transaction for changes of the index.  1, or 0 when another process
- * indexes. */
+/* Begins a transaction for changes of the index.  Returns 1, or 0 if another process indexes. */
 int search_notes_begin(struct search *s, struct fault *f);
-int search_notes_end(struct search *s, struct fault *f); /* 0: they are kept */
+int search_notes_end(struct search *s, struct fault *f); /* 0: the changes are kept */
 
 struct search_body {
 	const char *text;
@@ -58,14 +58,16 @@ struct search_body {
 	size_t n_tags;
 };
 
-/* Puts a note into the index in place of the one of that path: 0 or a fault code. */
+/* Puts a note into the index, in place of the note with the same path.  Returns 0 or a fault
+ * code. */
 int search_note_put(struct search *s, const struct search_note *note,
 		    const struct search_body *body, struct fault *f);
-/* Takes the note at the path out of the index: 0 or a fault code. */
+/* Takes the note at the path out of the index.  Returns 0 or a fault code. */
 int search_note_drop(struct search *s, const char *path, struct fault *f);
 
-/* The paths of the notes that match `q` (NULL: all, and files of every kind) and have
- * `tag` (NULL: any), those written last first. */
+/* The paths of the notes that match `q` and have `tag`, last written first.  If `q` is NULL,
+ * all notes match, and so do files of every kind.  If `tag` is NULL, any tag or no tag is
+ * accepted. */
 int search_notes_find(struct search *s, enum search_vault which,
 		      const struct search_query *q, const char *tag, struct arena *a,
 		      struct search_notes *out, struct fault *f);

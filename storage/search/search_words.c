@@ -85,8 +85,8 @@ static bool term_at(const struct search_term *t, const struct words *words, size
 	return true;
 }
 
-/* The number of words that the longest term matches from the word at `at` on; 0: no term
- * matches. */
+/* The number of words that the longest matching term covers, from the word at `at` on.  0: no
+ * term matches. */
 static size_t match_at(const struct search_query *q, const struct words *words, size_t at)
 {
 	size_t longest = 0;
@@ -97,7 +97,8 @@ static size_t match_at(const struct search_query *q, const struct words *words, 
 	return longest;
 }
 
-/* Bytes of the piece that begins at `at`: whole lines, if they are not too long. */
+/* The size of the piece of text that begins at `at`.  A piece consists of whole lines, if the
+ * lines are not too long. */
 static size_t piece_size(const char *text, size_t len, size_t at)
 {
 	size_t n = len - at;
@@ -133,10 +134,10 @@ struct excerpt {
 	char *out;
 	size_t n;
 	const char *text;
-	size_t from, to; /* the bytes of the text that it shows */
+	size_t from, to; /* the bytes of the text that the excerpt shows */
 };
 
-/* Appends the text up to `to`, on one line. */
+/* Appends the text up to `to`, as one line. */
 static void copy_up_to(struct excerpt *e, size_t to)
 {
 	for (; e->from < to && e->from < e->to; e->from++) {
@@ -166,7 +167,7 @@ static void choose_window(struct excerpt *e, const struct search_query *q,
 	if (first < words->n && words->v[first].from > BEFORE) {
 		size_t least = (size_t)words->v[first].from - BEFORE;
 
-		/* Moves the beginning to that of a whole word. */
+		/* Moves the beginning of the excerpt to the beginning of a word. */
 		while (first > 0 && (size_t)words->v[first - 1].from >= least)
 			first--;
 		e->from = (size_t)words->v[first].from;
@@ -177,7 +178,7 @@ static void choose_window(struct excerpt *e, const struct search_query *q,
 const char *search_excerpt(struct search *s, const struct search_query *q,
 			   const char *text, struct arena *a)
 {
-	/* Room for each word in brackets of its own, two ellipses and the end. */
+	/* Room for brackets around each word, for two ellipses and for the end. */
 	struct excerpt e = { .text = text, .out = arena_alloc(a, 3 * EXCERPT + 16) };
 	struct arena_mark mark = arena_mark(a);
 	struct words words = { .arena = a };

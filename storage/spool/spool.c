@@ -19,13 +19,12 @@
 #include "storage/words.h"
 
 /*
- * spool_witness - the count of a spool, recorded in a file beside its folder.
+ * spool_witness - the count of a spool, recorded in a file beside the spool's folder.
  *
- * DIR.seq holds the spool's identity and how many commands it has let begin.  A copy of
- * DIR that is put back does not bring it along, so the spool is seen to be older than
- * that.  DIR.seq is a second witness beside the host, for commands that began while no
- * host listened.  If DIR.seq is missing or cannot be written, only the host's record
- * counts.
+ * DIR.seq holds the spool's identity and how many commands the spool has let begin.  A copy of
+ * DIR that is put back does not contain DIR.seq.  So the spool is seen to be older than
+ * DIR.seq.  DIR.seq is a second witness beside the host, for commands that began while no host
+ * listened.  If DIR.seq is missing or cannot be written, only the host's record counts.
  */
 
 struct spool_witness {
@@ -33,7 +32,8 @@ struct spool_witness {
 	int64_t seq;
 };
 
-enum { LINE = 96 }; /* of a file, less than a block: it is written whole or not */
+/* Bytes of the file.  Since they are less than a block, they are written whole or not at all. */
+enum { LINE = 96 };
 
 static int spool_witness_open_file(const char *dir, int flags)
 {
@@ -44,7 +44,7 @@ static int spool_witness_open_file(const char *dir, int flags)
 	return open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-/* Reads the witness file: false where there is none that can be read. */
+/* Reads the witness file.  Returns false if there is no readable file. */
 static bool spool_witness_read(const char *dir, struct spool_witness *w)
 {
 	char line[LINE + 1] = "";
@@ -60,7 +60,7 @@ static bool spool_witness_read(const char *dir, struct spool_witness *w)
 	return whole && sscanf(line, "%63s %" SCNd64, w->identity, &w->seq) == 2;
 }
 
-/* Writes the witness file durably; a failure leaves the old file. */
+/* Writes the witness file durably.  If writing fails, the old file is kept. */
 static void spool_witness_write(const char *dir, const char *identity, int64_t seq)
 {
 	char line[LINE + 1], path[4200];
@@ -82,10 +82,10 @@ static void spool_witness_write(const char *dir, const char *identity, int64_t s
  * spool_db - the connection and the statements under the guest's spool.
  */
 
-/* A statement of spool.sql with its parameters: 0, or a fault. */
+/* Runs a statement of spool.sql with its parameters.  Returns 0, or a fault. */
 #define spool_run(s, name, f, ...) \
 	spool_run_in((s), sql_##name, side_in(name, __VA_ARGS__), (f))
-/* Reads one row: 1, 0 if there is none, or a fault. */
+/* Reads one row.  Returns 1, 0 if there is no row, or a fault. */
 #define spool_row(s, name, row, a, f, ...) \
 	spool_row_in((s), SIDE_ROW(spool_side(s), name, (row), (a), __VA_ARGS__), (f))
 
@@ -99,7 +99,7 @@ extern const int spool_migration_count;
 #define KNOWN_FOR (90 * DAYS_MS) /* longer than a host keeps a delivery */
 
 struct spool {
-	struct side_db side; /* first: tests find its fail_after here */
+	struct side_db side; /* the first member, since tests find fail_after there */
 	sqlite3_stmt *prepared[SPOOL_SQL_COUNT];
 	char owner[64];
 	char identity[64];
@@ -137,7 +137,7 @@ bool spool_is_lost(struct spool *s)
 	return moved;
 }
 
-/* Refuses to write to a file that is no longer in its folder: the data would be lost. */
+/* Refuses to write to a file that is no longer in its folder, since the data would be lost. */
 static int spool_db_check_place(struct spool *s, struct fault *f)
 {
 	if (!spool_is_lost(s))
@@ -146,7 +146,7 @@ static int spool_db_check_place(struct spool *s, struct fault *f)
 			 s->overwritten ? "written over" : "gone from its folder");
 }
 
-/* Runs a statement for spool_run(): 0, or a fault. */
+/* Runs a statement for spool_run().  Returns 0, or a fault. */
 static int spool_run_in(struct spool *s, enum spool_sql id, const void *in,
 			struct fault *f)
 {
@@ -158,7 +158,7 @@ static int spool_run_in(struct spool *s, enum spool_sql id, const void *in,
 	return rc == SQLITE_OK ? 0 : spool_db_broken(s, rc, f);
 }
 
-/* Judges the result of SIDE_ROW(): 1 for a row, 0 if there is none, or a fault. */
+/* Judges the result of SIDE_ROW().  Returns 1 for a row, 0 if there is no row, or a fault. */
 static int spool_row_in(struct spool *s, int rc, struct fault *f)
 {
 	if (rc == SQLITE_ROW)
@@ -192,9 +192,9 @@ static int execute(struct spool *s, const char *sql, struct fault *f)
 
 static int connect(struct spool *s, const char *path, struct fault *f)
 {
-	/* SQLite gives -wal and -shm the mode of the file.  The file is made here, since a
-	 * umask applies to all threads.  An existing file is not opened: closing the file
-	 * would drop the locks that this process may have on it. */
+	/* SQLite gives -wal and -shm the mode of the file.  The file is made here with its
+	 * mode, since a umask would apply to all threads.  An existing file is not opened.
+	 * Closing such a file would drop the locks that this process may have on it. */
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc;
 
@@ -230,7 +230,7 @@ static int write_self(struct spool *s, struct fault *f)
 			 .identity = s->identity, .restores = s->restores, .seq = s->seq);
 }
 
-/* Makes the tables of this version from those of another. */
+/* Runs the migrations that bring the tables from `version` to this version. */
 static int migrate(struct spool *s, int version, struct fault *f)
 {
 	int rc = 0;
@@ -240,7 +240,7 @@ static int migrate(struct spool *s, int version, struct fault *f)
 	return rc;
 }
 
-/* Forgets all but the variables; a file without tables gets them. */
+/* Deletes everything but the variables.  A file without tables gets its tables. */
 static int empty(struct spool *s, struct fault *f)
 {
 	int version = 0, rc = side_version(&s->side, &version);
@@ -319,8 +319,8 @@ static int upgrade(struct spool *s, int version, struct fault *f)
 	return spool_end(s, !rc, f) ? f->code : rc;
 }
 
-/* Renames the file.  The last connection has written the WAL back when it was closed, so
- * the file alone is the whole spool. */
+/* Renames the spool's file.  When the last connection was closed, SQLite wrote the WAL back.
+ * So the file alone is the whole spool. */
 static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a,
 			      struct fault *f)
 {
@@ -332,7 +332,7 @@ static int spool_db_set_aside(struct spool *s, const char *path, struct arena *a
 			 strerror(errno));
 }
 
-/* Reads the spool at `path`, of this or an older version. */
+/* Reads the spool at `path`, which is of this version or of an older version. */
 static int read_spool(struct spool *s, const char *path, int version, struct fault *f)
 {
 	int rc = 0;
@@ -345,9 +345,9 @@ static int read_spool(struct spool *s, const char *path, int version, struct fau
 	return rc ? rc : read_self(s, f);
 }
 
-/* Continues a spool that belongs to this workspace or to none.  Empties the spool if the
- * workspace was put back to a snapshot since; gives the spool an identity and an owner if
- * they are missing. */
+/* Continues a spool that belongs to this workspace or to no workspace.  If the workspace was
+ * put back to a snapshot since, the spool is emptied.  If the spool has no identity, it gets an
+ * identity; if it has no owner, it gets an owner. */
 static int spool_db_keep(struct spool *s, const struct spool_place *place,
 			 struct fault *f)
 {
@@ -362,7 +362,7 @@ static int spool_db_keep(struct spool *s, const struct spool_place *place,
 	return rc;
 }
 
-/* Checks version, owner and restores of the spool that is there, or makes one. */
+/* Checks the version, owner and restores of an existing spool, or makes a spool. */
 static int spool_db_settle(struct spool *s, const char *path,
 			   const struct spool_place *place, struct arena *a,
 			   struct fault *f)
@@ -391,8 +391,8 @@ int64_t spool_seq(const struct spool *s)
 	return s->seq;
 }
 
-/* Continues the count that this guest knows: a different one in the file means that an
- * older copy was written over it. */
+/* Continues the count that this guest knows.  If the count in the file differs, an older copy
+ * was written over the file. */
 static int count_on(struct spool *s, struct fault *f)
 {
 	if (spool_run(s, spool_count_on, f, .identity = s->identity, .seq = s->seq))
@@ -403,7 +403,7 @@ static int count_on(struct spool *s, struct fault *f)
 	return spool_db_check_place(s, f);
 }
 
-/* spool_end() for a change that starts or calls off a command: it is counted. */
+/* spool_end() that also counts the change, for a change that starts or calls off a command. */
 static int spool_end_counted(struct spool *s, bool ok, struct fault *f)
 {
 	int rc = ok ? count_on(s, f) : 0;
@@ -429,8 +429,8 @@ int spool_adopt(struct spool *s, const char *workspace, struct fault *f)
 	return rc;
 }
 
-/* An older copy may hold waiting commands that have been started since the copy was
- * made. */
+/* Empties a spool that is older than its witness.  An older copy may hold waiting commands that
+ * have been started since the copy was made. */
 static int compare_witness(struct spool *s, struct fault *f)
 {
 	struct spool_witness w;
@@ -443,8 +443,8 @@ static int compare_witness(struct spool *s, struct fault *f)
 	return 0;
 }
 
-/* Makes every command that ran when the guest ended a failed result; it is never run
- * again. */
+/* Gives a failed result to every command that ran when the guest ended.  Such a command is
+ * never run again. */
 static int recover(struct spool *s, int64_t now, struct fault *f)
 {
 	int rc = spool_begin(s, f);
@@ -496,8 +496,8 @@ void spool_close(struct spool *s)
 	free(s);
 }
 
-/* Takes the rows that were deleted out of the WAL, too: their pages are overwritten in the
- * file.  Pages that cannot be overwritten now are overwritten with the next rows. */
+/* Removes deleted rows from the WAL too: a checkpoint overwrites the pages of these rows in the
+ * file.  Pages that cannot be overwritten now are overwritten after the next deletion. */
 static void erase(struct spool *s)
 {
 	side_exec(spool_side(s), SQL_CHECKPOINT);

@@ -20,7 +20,7 @@ VALUES (1, :workspace, :identity, :restores, :seq);
 UPDATE spool SET workspace = :workspace WHERE one = 1;
 
 -- name: spool_count_on
--- An older copy that was written over the file has another number.
+-- If an older copy was written over the file, the file holds another number and no row changes.
 UPDATE spool SET seq = :seq + 1 WHERE one = 1 AND identity = :identity AND seq = :seq;
 
 -- name: spool_known
@@ -30,8 +30,8 @@ SELECT at FROM had WHERE message_id = :message_id;
 INSERT OR IGNORE INTO had (message_id, at) VALUES (:message_id, :at);
 
 -- name: spool_prune
--- scan ok: once, when it is opened
--- An assignment so old is not delivered again, so that its id may be forgotten.
+-- scan ok: once, when the spool is opened
+-- A host does not deliver such an old assignment again, so the spool may forget its id.
 DELETE FROM had WHERE at < :before
 	AND NOT EXISTS (SELECT 1 FROM assignment a WHERE a.message_id = had.message_id)
 	AND NOT EXISTS (SELECT 1 FROM result r WHERE r.message_id = had.message_id);
@@ -40,12 +40,12 @@ DELETE FROM had WHERE at < :before
 INSERT INTO assignment (message_id, content) VALUES (:message_id, :content);
 
 -- name: spool_waiting
--- scan ok: the index of those that wait, which are bounded
+-- scan ok: the index of waiting assignments, whose number is limited
 SELECT count(*) AS n FROM assignment WHERE started_at IS NULL;
 
 -- name: spool_next
 -- row: spool_assignment
--- scan ok: the first row of the index of those that wait
+-- scan ok: the first row of the index of waiting assignments
 SELECT seq, message_id, content FROM assignment WHERE started_at IS NULL
 ORDER BY seq LIMIT 1;
 
@@ -54,21 +54,21 @@ UPDATE assignment SET started_at = :at, task_id = :task_id
 WHERE message_id = :message_id AND started_at IS NULL;
 
 -- name: spool_drop
--- An assignment that was started stays.
+-- An assignment that was started is kept.
 DELETE FROM assignment WHERE message_id = :message_id AND started_at IS NULL;
 
 -- name: spool_forget
 DELETE FROM assignment WHERE message_id = :message_id;
 
 -- name: spool_finish
--- The first result stays.
+-- The first result is kept.
 INSERT OR IGNORE INTO result (message_id, task_id, success, exit_code, interrupted,
 	elapsed_secs, out, err)
 VALUES (:message_id, :task_id, :success, :exit_code, :interrupted, :elapsed_secs, :out, :err);
 
 -- name: spool_interrupt
--- scan ok: once, when it is opened
--- Commands that ran when the guest ended have failed.
+-- scan ok: once, when the spool is opened
+-- Commands that ran when the guest ended count as failed.
 INSERT OR IGNORE INTO result (message_id, task_id, success, exit_code, interrupted,
 	elapsed_secs, out, err)
 SELECT message_id, task_id, 0, -1, 1, max(0, (:now - started_at) / 1000), '',
@@ -76,7 +76,7 @@ SELECT message_id, task_id, 0, -1, 1, max(0, (:now - started_at) / 1000), '',
 FROM assignment WHERE started_at IS NOT NULL ORDER BY started_at;
 
 -- name: spool_started_gone
--- scan ok: once, when it is opened
+-- scan ok: once, when the spool is opened
 DELETE FROM assignment WHERE started_at IS NOT NULL;
 
 -- name: spool_result
@@ -92,7 +92,7 @@ FROM result WHERE message_id = :message_id;
 DELETE FROM result WHERE message_id = :message_id;
 
 -- name: spool_counts
--- scan ok: what is counted is bounded
+-- scan ok: the number of counted rows is limited
 SELECT (SELECT count(*) FROM assignment WHERE started_at IS NULL) AS waiting,
 	(SELECT count(*) FROM assignment WHERE started_at IS NOT NULL) AS running,
 	(SELECT count(*) FROM result) AS results;
@@ -106,13 +106,13 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 SELECT name, value FROM env WHERE name > :after ORDER BY name LIMIT 1;
 
 -- name: spool_empty_had
--- scan ok: all of it goes
+-- scan ok: the whole table is emptied
 DELETE FROM had;
 
 -- name: spool_empty_assignments
--- scan ok: all of it goes
+-- scan ok: the whole table is emptied
 DELETE FROM assignment;
 
 -- name: spool_empty_results
--- scan ok: all of it goes
+-- scan ok: the whole table is emptied
 DELETE FROM result;
